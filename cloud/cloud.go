@@ -1,0 +1,88 @@
+package cloud
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Provider rents out machines. Implementations are safe for concurrent use.
+type Provider interface {
+	// InstanceTypes lists what can be launched under a node class, by name, with
+	// the types that are sold out at present (their offerings are unavailable).
+	// The result is shared: the caller must not modify it. It is called often
+	// and must answer from memory.
+	//
+	// Errors: ClassNotReadyError.
+	InstanceTypes(ctx context.Context, class snapshot.ClassRef) ([]*catalog.Type, error)
+
+	// Launch rents one machine, the first of the request's choices that the
+	// cloud can deliver. Two launches with the same token return the same
+	// instance and start only one machine.
+	//
+	// Errors: InsufficientCapacityError when no choice can be had,
+	// ClassNotReadyError, ThrottledError, UnauthorizedError.
+	Launch(ctx context.Context, req LaunchRequest) (Instance, error)
+
+	// Get describes one machine. Errors: ErrNotFound once it is gone for good.
+	Get(ctx context.Context, providerID string) (Instance, error)
+
+	// List describes every machine that this cluster's launches left behind,
+	// those that are shutting down included. It may lag behind Launch.
+	List(ctx context.Context) ([]Instance, error)
+
+	// Terminate begins to shut a machine down and returns at once; nil while it
+	// goes on. Errors: ErrNotFound once it is gone for good.
+	Terminate(ctx context.Context, providerID string) error
+}
+
+// LaunchRequest asks for one machine.
+type LaunchRequest struct {
+	// Token makes the launch idempotent: the UID of the claim.
+	Token string
+	// Claim and Pool are names, for tags. Pool is empty for a claim made by hand.
+	Claim, Pool string
+	Class       snapshot.ClassRef
+	// Choices are what would do, best first; never empty.
+	Choices []catalog.Choice
+	// Labels, Annotations and Taints that the node shall have when it registers,
+	// the unregistered and startup taints among them.
+	Labels, Annotations map[string]string
+	Taints              []corev1.Taint
+}
+
+// Instance is one machine.
+type Instance struct {
+	// ProviderID is the machine's name in Node.spec.providerID.
+	ProviderID string
+	// Token is that of the launch.
+	Token string
+	// Claim and Pool are those of the launch.
+	Claim, Pool string
+	Type        string
+	Zone        string
+	// CapacityType is spot, on-demand or reserved.
+	CapacityType string
+	ImageID      string
+	State        State
+	Launched     time.Time
+	// Labels are those that the cloud decided: instance type, zone, capacity
+	// type, architecture and whatever else the choice implies.
+	Labels map[string]string
+	// Capacity and Allocatable are what the node is expected to report.
+	Capacity, Allocatable corev1.ResourceList
+}
+
+// State is where a machine is in its life.
+type State string
+
+const (
+	Pending      State = "pending"
+	Running      State = "running"
+	ShuttingDown State = "shutting-down"
+	Stopped      State = "stopped"
+)

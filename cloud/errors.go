@@ -1,0 +1,60 @@
+package cloud
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+)
+
+// ErrNotFound is returned for a machine that is gone for good.
+var ErrNotFound = errors.New("instance not found")
+
+// InsufficientCapacityError says which offerings the cloud could not deliver.
+type InsufficientCapacityError struct {
+	Offerings []catalog.Key
+}
+
+func (e *InsufficientCapacityError) Error() string {
+	const shown = 3
+	names := make([]string, 0, shown)
+	for _, k := range e.Offerings[:min(shown, len(e.Offerings))] {
+		names = append(names, fmt.Sprintf("%s/%s/%s", k.Type, k.Zone, k.CapacityType))
+	}
+	if more := len(e.Offerings) - shown; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return "insufficient capacity for " + strings.Join(names, ", ")
+}
+
+// ClassNotReadyError says that a node class cannot be launched from.
+type ClassNotReadyError struct {
+	Class  string // kind/name
+	Reason string
+}
+
+func (e *ClassNotReadyError) Error() string {
+	return fmt.Sprintf("node class %s is not ready: %s", e.Class, e.Reason)
+}
+
+// ThrottledError says that the cloud wants to be asked less often.
+type ThrottledError struct {
+	// RetryAfter is how long the cloud asks to wait, zero if it does not say.
+	RetryAfter time.Duration
+	Err        error
+}
+
+func (e *ThrottledError) Error() string { return fmt.Sprintf("throttled: %v", e.Err) }
+func (e *ThrottledError) Unwrap() error { return e.Err }
+
+// UnauthorizedError says that the credentials do not allow a call.
+type UnauthorizedError struct {
+	// Action is the cloud's name of the call, such as ec2:CreateFleet.
+	Action string
+	Err    error
+}
+
+func (e *UnauthorizedError) Error() string { return fmt.Sprintf("not allowed to %s: %v", e.Action, e.Err) }
+func (e *UnauthorizedError) Unwrap() error { return e.Err }

@@ -1,0 +1,100 @@
+package catalog
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/millwright-dev/millwright/engine/requirement"
+)
+
+// Type is one kind of machine.
+type Type struct {
+	// Name is the value of the node.kubernetes.io/instance-type label.
+	Name string
+	// Requirements holds one requirement per label that a node of this type can
+	// carry: In with the possible values, or DoesNotExist for a well-known label
+	// that it never has. Zone and capacity type list all offerings' values.
+	Requirements requirement.Set
+	// Capacity is the size of the machine, in Kubernetes' units.
+	Capacity corev1.ResourceList
+	// Overhead is what the kubelet and the system keep for themselves.
+	Overhead corev1.ResourceList
+	// Offerings are the ways to buy it, in a fixed order. Prices of a type may
+	// differ between them.
+	Offerings []Offering
+	// AttachLimits is the number of volumes per CSI driver that a node of this
+	// type takes; a driver that is missing has no known limit.
+	AttachLimits map[string]int64
+}
+
+// Offering is one way to buy a type: in a zone, under a capacity type.
+type Offering struct {
+	Zone string
+	// CapacityType is spot, on-demand or reserved.
+	CapacityType string
+	// Price is in US dollars per hour.
+	Price float64
+	// Available is false when the cloud does not sell it at present.
+	Available bool
+	// Labels are further labels that a node bought this way carries, such as a
+	// reservation's id. Usually empty.
+	Labels map[string]string
+}
+
+// Key names an offering across snapshots.
+type Key struct {
+	Type, Zone, CapacityType string
+}
+
+// Key is the offering's name within its type.
+func (o Offering) Key(typeName string) Key { return Key{typeName, o.Zone, o.CapacityType} }
+
+// Requirements are the labels that a node bought this way carries.
+func (o Offering) Requirements() requirement.Set {
+	s := requirement.NewSet(
+		requirement.Must(corev1.LabelTopologyZone, requirement.In, o.Zone),
+		requirement.Must(CapacityTypeLabel, requirement.In, o.CapacityType),
+	)
+	if len(o.Labels) > 0 {
+		s = s.And(requirement.FromLabels(o.Labels))
+	}
+	return s
+}
+
+// CapacityTypeLabel is Karpenter's label for how a machine was bought.
+const CapacityTypeLabel = "karpenter.sh/capacity-type"
+
+// Capacity types, in Karpenter's words.
+const (
+	Spot     = "spot"
+	OnDemand = "on-demand"
+	Reserved = "reserved"
+)
+
+// Allocatable is what pods can request: capacity less overhead, never below
+// zero. The result is the caller's.
+func (t *Type) Allocatable() corev1.ResourceList {
+	out := make(corev1.ResourceList, len(t.Capacity))
+	for name, q := range t.Capacity {
+		left := q.DeepCopy()
+		if o, ok := t.Overhead[name]; ok {
+			left.Sub(o)
+		}
+		if left.Sign() < 0 {
+			left = resource.Quantity{Format: left.Format}
+		}
+		out[name] = left
+	}
+	return out
+}
+
+// Offering finds the offering in a zone under a capacity type.
+func (t *Type) Offering(zone, capacityType string) (Offering, bool) {
+	i := slices.IndexFunc(t.Offerings, func(o Offering) bool { return o.Zone == zone && o.CapacityType == capacityType })
+	if i < 0 {
+		return Offering{}, false
+	}
+	return t.Offerings[i], true
+}

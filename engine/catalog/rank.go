@@ -1,0 +1,76 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/requirement"
+)
+
+// Choice is a type bought through one of its offerings.
+type Choice struct {
+	Type     *Type
+	Offering Offering
+}
+
+// Key names the choice.
+func (c Choice) Key() Key { return c.Offering.Key(c.Type.Name) }
+
+// Labels are the single-valued labels that a node of this choice carries.
+func (c Choice) Labels() map[string]string {
+	labels := map[string]string{}
+	for _, r := range c.Type.Requirements.And(c.Offering.Requirements()) {
+		if r.Finite() && len(r.Values()) == 1 {
+			labels[r.Key()] = r.Values()[0]
+		}
+	}
+	return labels
+}
+
+// Rank lists every available choice that satisfies the requirements and whose
+// allocatable holds the requests, cheapest first; ties go to the smaller name,
+// then zone, then capacity type. Keys that a type does not define are open. The
+// unavailable filter (nil for none) drops choices that the cloud has just
+// refused.
+func Rank(types []*Type, want requirement.Set, requests corev1.ResourceList, unavailable func(Key) bool) []Choice {
+	var out []Choice
+	for _, t := range types {
+		if _, conflict := t.Requirements.Conflict(want, anyKey); conflict || !holds(t.Allocatable(), requests) {
+			continue
+		}
+		for _, o := range t.Offerings {
+			if !o.Available || unavailable != nil && unavailable(o.Key(t.Name)) {
+				continue
+			}
+			if _, conflict := o.Requirements().Conflict(want, anyKey); conflict {
+				continue
+			}
+			out = append(out, Choice{t, o})
+		}
+	}
+	slices.SortFunc(out, func(a, b Choice) int {
+		return cmp.Or(
+			cmp.Compare(a.Offering.Price, b.Offering.Price),
+			cmp.Compare(a.Type.Name, b.Type.Name),
+			cmp.Compare(a.Offering.Zone, b.Offering.Zone),
+			cmp.Compare(a.Offering.CapacityType, b.Offering.CapacityType),
+		)
+	})
+	return out
+}
+
+// anyKey leaves undefined keys open: a claim's own labels (pool, custom keys)
+// are not a property of the instance type.
+func anyKey(string) bool { return true }
+
+func holds(allocatable, requests corev1.ResourceList) bool {
+	for name, want := range requests {
+		have := allocatable[name]
+		if want.Cmp(have) > 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,67 @@
+package plan
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Plan is the answer of placement to one snapshot.
+type Plan struct {
+	// NewNodes are the machines to launch, in a fixed order.
+	NewNodes []NewNode
+	// Placements are pods that fit on machines that exist or are on their way.
+	Placements []Placement
+	// Unplaced are the pods for which there is no machine, with the reasons.
+	Unplaced []Unplaced
+	// LowerBound is a price in $/h below which no set of new machines can hold
+	// the pods that the plan puts on new machines.
+	LowerBound float64
+	Stats      Stats
+}
+
+// NewNode is one machine to launch.
+type NewNode struct {
+	Pool string
+	// Choice is the machine that the plan counts on.
+	Choice catalog.Choice
+	// Alternatives are every choice that would hold the pods, cheapest first; the
+	// first one is Choice.
+	Alternatives []catalog.Choice
+	// Pods are those that the machine is launched for.
+	Pods []*snapshot.Pod
+	// Requirements and Requests are what the claim must demand of the machine, so
+	// that any machine that satisfies them can run the pods.
+	Requirements requirement.Set
+	Requests     corev1.ResourceList
+}
+
+// Placement is a pod and the machine, existing or in flight, that has room.
+type Placement struct {
+	Pod  *snapshot.Pod
+	Node *snapshot.Node
+}
+
+// Unplaced is a pod for which there is no machine.
+type Unplaced struct {
+	Pod     *snapshot.Pod
+	Reasons []Reason
+}
+
+// Stats counts the work behind a plan. It holds no time: the engine has no
+// clock; callers measure.
+type Stats struct {
+	// Pods is the number of pending pods, Classes of distinct ones.
+	Pods, Classes int
+}
+
+// PricePerHour is the sum over the new machines, in $/h.
+func (p *Plan) PricePerHour() float64 {
+	var sum float64
+	for i := range p.NewNodes {
+		sum += p.NewNodes[i].Choice.Offering.Price
+	}
+	return sum
+}

@@ -1,0 +1,128 @@
+package requirement
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Set is a conjunction of requirements: at most one per key, sorted by key.
+// A key that is not in the set is unconstrained. A Set is immutable: every
+// method returns a new one. The nil Set constrains nothing.
+type Set []Requirement
+
+// NewSet intersects requirements into a set.
+func NewSet(rs ...Requirement) Set {
+	var s Set
+	for _, r := range rs {
+		s = s.With(r)
+	}
+	return s
+}
+
+// FromLabels requires exactly the given labels.
+func FromLabels(labels map[string]string) Set {
+	rs := make([]Requirement, 0, len(labels))
+	for k, v := range labels {
+		rs = append(rs, Must(k, In, v))
+	}
+	slices.SortFunc(rs, func(a, b Requirement) int { return strings.Compare(a.key, b.key) })
+	return NewSet(rs...)
+}
+
+// FromNodeSelectorTerm reads the matchExpressions of a node-selector term.
+func FromNodeSelectorTerm(exprs []corev1.NodeSelectorRequirement) (Set, error) {
+	var s Set
+	for _, e := range exprs {
+		r, err := New(e.Key, Operator(e.Operator), e.Values...)
+		if err != nil {
+			return nil, err
+		}
+		s = s.With(r)
+	}
+	return s, nil
+}
+
+// Lookup finds the requirement on a key.
+func (s Set) Lookup(key string) (Requirement, bool) {
+	i, ok := slices.BinarySearchFunc(s, key, func(r Requirement, k string) int { return strings.Compare(r.key, k) })
+	if !ok {
+		return Requirement{}, false
+	}
+	return s[i], true
+}
+
+// Get is the requirement on a key, Exists if the set has none.
+func (s Set) Get(key string) Requirement {
+	if r, ok := s.Lookup(key); ok {
+		return r
+	}
+	return Requirement{key: key, excludes: true}
+}
+
+// With is s and one more requirement.
+func (s Set) With(r Requirement) Set {
+	i, ok := slices.BinarySearchFunc(s, r.key, func(e Requirement, k string) int { return strings.Compare(e.key, k) })
+	if !ok {
+		return slices.Insert(slices.Clone(s), i, r)
+	}
+	out := slices.Clone(s)
+	out[i] = out[i].And(r)
+	return out
+}
+
+// Without is s less the requirements on the given keys.
+func (s Set) Without(keys ...string) Set {
+	return slices.DeleteFunc(slices.Clone(s), func(r Requirement) bool { return slices.Contains(keys, r.key) })
+}
+
+// And is the conjunction of both sets.
+func (s Set) And(o Set) Set {
+	out := s
+	for _, r := range o {
+		out = out.With(r)
+	}
+	return out
+}
+
+// Conflict finds the first key, in order, on which a node described by s cannot
+// also satisfy o. A key that s leaves open satisfies o only if o accepts a node
+// without the label or open(key) says that the label may still be given any
+// value (well-known labels of a machine that does not exist yet). A nil open
+// means that nothing is open, as for a node that exists.
+func (s Set) Conflict(o Set, open func(key string) bool) (key string, found bool) {
+	for _, want := range o {
+		have, defined := s.Lookup(want.key)
+		if !defined {
+			if want.Absent() || open != nil && open(want.key) {
+				continue
+			}
+			return want.key, true
+		}
+		if !have.Overlaps(want) {
+			return want.key, true
+		}
+	}
+	return "", false
+}
+
+// Matches reports whether a node with these labels satisfies s.
+func (s Set) Matches(labels map[string]string) bool {
+	for _, r := range s {
+		v, ok := labels[r.key]
+		if ok && !r.Has(v) || !ok && !r.Absent() {
+			return false
+		}
+	}
+	return true
+}
+
+// String joins the requirements with commas.
+func (s Set) String() string {
+	parts := make([]string, len(s))
+	for i, r := range s {
+		parts[i] = r.String()
+	}
+	return strings.Join(parts, ", ")
+}

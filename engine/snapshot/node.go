@@ -1,0 +1,77 @@
+package snapshot
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/engine/requirement"
+)
+
+// Claim is a NodeClaim as the engine sees it: a machine that was asked for.
+type Claim struct {
+	Name    string
+	UID     types.UID
+	Pool    string
+	Created time.Time
+	Class   ClassRef
+	// Labels, Annotations and Taints are what its node shall carry.
+	Labels, Annotations   map[string]string
+	Taints, StartupTaints []corev1.Taint
+	// Requirements and Requests are what the machine must satisfy.
+	Requirements requirement.Set
+	Requests     corev1.ResourceList
+	// ProviderID and NodeName are empty until launch and registration.
+	ProviderID, NodeName string
+	// Capacity and Allocatable are the cloud's estimate until the node is there.
+	Capacity, Allocatable corev1.ResourceList
+	// Conditions by type.
+	Conditions map[string]Condition
+	// LastPodEvent is when a pod was last bound to the node or ended on it.
+	LastPodEvent time.Time
+	// Deleted is when deletion was asked for, zero if it was not.
+	Deleted                time.Time
+	ExpireAfter            *time.Duration
+	TerminationGracePeriod *time.Duration
+}
+
+// Condition is one of a claim's status conditions.
+type Condition struct {
+	Status          corev1.ConditionStatus
+	Reason, Message string
+	// Since is when the status last changed.
+	Since time.Time
+}
+
+// Condition types of a claim, in Karpenter's words.
+const (
+	Launched            = "Launched"
+	Registered          = "Registered"
+	Initialized         = "Initialized"
+	Consolidatable      = "Consolidatable"
+	Drifted             = "Drifted"
+	DisruptionReason    = "DisruptionReason"
+	Drained             = "Drained"
+	VolumesDetached     = "VolumesDetached"
+	InstanceTerminating = "InstanceTerminating"
+)
+
+// Is reports whether a condition is True.
+func (c *Claim) Is(conditionType string) bool {
+	return c.Conditions[conditionType].Status == corev1.ConditionTrue
+}
+
+// Node is one machine of the cluster: a claim whose node is not there yet, a
+// Node that has no claim (somebody else's machine), or both joined by provider
+// ID.
+type Node struct {
+	// Name is the Node's, or the claim's until there is one.
+	Name string
+	// Object is the Node, nil while the machine is on its way.
+	Object *corev1.Node
+	// Claim is nil for a machine that is not ours.
+	Claim *Claim
+	// Pods are those bound to the node, by namespace and name.
+	Pods []*Pod
+}

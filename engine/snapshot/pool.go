@@ -1,0 +1,78 @@
+package snapshot
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/requirement"
+)
+
+// Pool is a NodePool as the engine sees it.
+type Pool struct {
+	Name string
+	UID  types.UID
+	// Weight orders pools: the higher is tried first; 0 to 100.
+	Weight int32
+	// Requirements are what the template demands of a machine: its requirements
+	// and its labels.
+	Requirements requirement.Set
+	// Labels and Annotations go onto every claim and node.
+	Labels, Annotations map[string]string
+	// Taints stay on the node; StartupTaints go away before it is initialized.
+	Taints, StartupTaints []corev1.Taint
+	// Limits bound the pool's total capacity by resource name, and the number of
+	// its nodes under the name "nodes". Nil is unlimited.
+	Limits corev1.ResourceList
+	// Class names the cloud's own settings for the pool's machines.
+	Class ClassRef
+	// ExpireAfter is the greatest age of a node, nil for none.
+	ExpireAfter *time.Duration
+	// TerminationGracePeriod bounds a node's drain, nil for none.
+	TerminationGracePeriod *time.Duration
+	// Replicas makes the pool static: that many nodes, whatever the pods. Nil for
+	// a pool that follows the pods.
+	Replicas *int64
+	// Disruption says when the pool's nodes may be removed or replaced.
+	Disruption Disruption
+	// Hash and HashVersion identify the template for drift, as Karpenter
+	// computes them.
+	Hash, HashVersion string
+	// NotReady says why the pool cannot launch at present; empty when it can.
+	NotReady string
+	// Types are the instance types that the cloud offers for the pool's class,
+	// by name.
+	Types []*catalog.Type
+}
+
+// ClassRef names a node class, the cloud's own settings for machines.
+type ClassRef struct {
+	Group, Kind, Name string
+}
+
+// Disruption is a pool's disruption section.
+type Disruption struct {
+	// ConsolidateAfter is how long a node must be without pod events before it
+	// may be consolidated; nil is never.
+	ConsolidateAfter *time.Duration
+	// Policy is WhenEmpty, WhenEmptyOrUnderutilized or Balanced.
+	Policy string
+	// Budgets bound how many nodes may be disrupted at once; the smallest that
+	// is active and covers the reason counts.
+	Budgets []Budget
+}
+
+// Budget bounds simultaneous disruption.
+type Budget struct {
+	// Nodes is a count ("3") or a share of the pool's nodes ("10%"), rounded up.
+	Nodes string
+	// Schedule is when the budget opens, as five-field cron in UTC or a macro
+	// such as @daily; Duration is for how long. Both empty: always active.
+	Schedule string
+	Duration time.Duration
+	// Reasons are the disruption reasons that the budget covers; empty covers
+	// all of them.
+	Reasons []string
+}

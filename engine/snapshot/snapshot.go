@@ -1,0 +1,76 @@
+package snapshot
+
+import (
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+)
+
+// Snapshot is one cluster at one instant. It is immutable and safe for
+// concurrent use; the zero value is an empty cluster.
+type Snapshot struct {
+	// Now is the instant at which the picture was taken.
+	Now time.Time
+	// Pools are the node pools, by name.
+	Pools []*Pool
+	// Nodes are the machines of the cluster, by name.
+	Nodes []*Node
+	// Pending are the pods that have no node, by namespace and name.
+	Pending []*Pod
+	// DaemonSets are the cluster's DaemonSets, by namespace and name.
+	DaemonSets []*DaemonSet
+	// PDBs are the cluster's disruption budgets, by namespace and name.
+	PDBs []*policyv1.PodDisruptionBudget
+	// Volumes is the storage side.
+	Volumes Volumes
+	// Namespaces maps a namespace to its labels.
+	Namespaces map[string]map[string]string
+	// Unavailable holds the offerings that the cloud refused lately, each with
+	// the time until which it is not worth asking again.
+	Unavailable map[catalog.Key]time.Time
+}
+
+// DaemonSet is a DaemonSet with the pod that it would run on a new node.
+type DaemonSet struct {
+	*appsv1.DaemonSet
+	// Pod is made from the template; it carries no name and no node.
+	Pod *Pod
+}
+
+// Refused reports whether the cloud refused an offering lately.
+func (s *Snapshot) Refused(k catalog.Key) bool {
+	until, ok := s.Unavailable[k]
+	return ok && s.Now.Before(until)
+}
+
+// Pool finds a pool by name, nil if there is none.
+func (s *Snapshot) Pool(name string) *Pool {
+	i := slices.IndexFunc(s.Pools, func(p *Pool) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return s.Pools[i]
+}
+
+// Node finds a machine by its name or by its claim's, nil if there is none.
+func (s *Snapshot) Node(name string) *Node {
+	i := slices.IndexFunc(s.Nodes, func(n *Node) bool { return n.Name == name || n.Claim != nil && n.Claim.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return s.Nodes[i]
+}
+
+// Fork is a copy whose slices can be changed without touching s; the elements
+// stay shared.
+func (s *Snapshot) Fork() *Snapshot {
+	f := *s
+	f.Pools = slices.Clone(s.Pools)
+	f.Nodes = slices.Clone(s.Nodes)
+	f.Pending = slices.Clone(s.Pending)
+	return &f
+}
