@@ -19,6 +19,9 @@ type Reason struct {
 	Removed, Total int
 	// Since is when the reason began to hold, zero if not known.
 	Since time.Time
+	// Until is when the reason ends by the passing of time alone, zero if that is
+	// not known or not how it ends.
+	Until time.Time
 }
 
 // ObjectRef names a Kubernetes object. Namespace is empty for cluster-scoped
