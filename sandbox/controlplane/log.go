@@ -1,0 +1,39 @@
+package controlplane
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"k8s.io/klog/v2"
+)
+
+// logTo sends the log of all components, which share klog, to one file in dir.
+// The returned function ends that: what is logged later is dropped.
+func logTo(dir string) (func(), error) {
+	path := filepath.Join(dir, "sandbox.log")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening log: %w", err)
+	}
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	err = flags.Parse([]string{
+		"-logtostderr=false",
+		"-alsologtostderr=false",
+		"-stderrthreshold=FATAL",
+		"-one_output=true", // else an error is written once for each severity below it
+	})
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("configuring log: %w", err)
+	}
+	klog.SetOutput(file)
+	return func() {
+		klog.Flush()
+		klog.SetOutput(io.Discard)
+		file.Close()
+	}, nil
+}

@@ -1,0 +1,40 @@
+package csi
+
+import "sync"
+
+// ledger is the cloud's view of exclusive volumes: each is held by at most one
+// attachment, from the beginning of the attach to the end of the detach. The
+// zero value is ready and safe for concurrent use.
+type ledger struct {
+	mu     sync.Mutex
+	holder map[string]string // volume -> attachment
+}
+
+// take gives the volume to the attachment unless another has it, and returns
+// who has it now.
+func (l *ledger) take(volume, attachment string) (holder string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if other := l.holder[volume]; other != "" {
+		return other
+	}
+	if l.holder == nil {
+		l.holder = map[string]string{}
+	}
+	l.holder[volume] = attachment
+	return attachment
+}
+
+// release takes from the attachment what it has, and returns those volumes.
+func (l *ledger) release(attachment string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var free []string
+	for volume, holder := range l.holder {
+		if holder == attachment {
+			delete(l.holder, volume)
+			free = append(free, volume)
+		}
+	}
+	return free
+}

@@ -1,0 +1,10 @@
+// Package demo tells Millwright's main job as a story on a sandbox: pods that
+// cannot run, machines that come up for them, pods running, the workload scaled
+// down, machines leaving, and what it all cost.
+//
+//	Run ── steps (story.go) ── watches the cluster through a world (world.go),
+//	                           draws it (screen.go), adds it up (summary.go)
+//
+// It is a user like any other: it applies manifests, scales workloads and
+// watches objects; nothing in it knows how Millwright works inside.
+package demo

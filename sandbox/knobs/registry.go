@@ -1,0 +1,126 @@
+package knobs
+
+// Prefix begins every annotation and label of the sandbox.
+const Prefix = "sandbox.millwright.dev/"
+
+// Machines.
+var (
+	NodeReadyDelay = Knob{
+		Name: "node-ready-delay", Annotation: "ready-delay", Kind: Duration, Default: "300ms",
+		Scopes: []Scope{ScopeNode},
+		Help:   "time from a Node's appearance to its being Ready",
+	}
+	KubeletSilent = Knob{
+		Name: "kubelet-silent", Annotation: "kubelet", AnnotationOn: "silent", Kind: Switch,
+		Scopes: []Scope{ScopeNode},
+		Help:   "the machine is dead to the cluster: no heartbeat, no status of node or pods, nothing mounted or unmounted",
+	}
+)
+
+// Pods.
+var (
+	PodStartDelay = Knob{
+		Name: "pod-start-delay", Annotation: "start-delay", Kind: Duration, Default: "300ms",
+		Scopes: []Scope{ScopePod, ScopeNode},
+		Help:   "time from mounted volumes to the first container",
+	}
+	PodInitDuration = Knob{
+		Name: "pod-init-duration", Annotation: "init-duration", Kind: Duration, Default: "100ms",
+		Scopes: []Scope{ScopePod, ScopeNode},
+		Help:   "time each init container takes",
+	}
+	PodStopDelay = Knob{
+		Name: "pod-stop-delay", Annotation: "stop-delay", Kind: Duration, Default: "100ms",
+		Scopes: []Scope{ScopePod, ScopeNode},
+		Help:   "time containers take to end after the signal; the grace period cuts it off",
+	}
+	PreStopExecDuration = Knob{
+		Name: "pre-stop-exec-duration", Kind: Duration, Default: "500ms",
+		Scopes: []Scope{ScopePod, ScopeNode},
+		Help:   "time a preStop hook takes that runs a command or calls a URL",
+	}
+	PodRunFor = Knob{
+		Name: "pod-run-for", Annotation: "run-for", Kind: Duration,
+		Scopes: []Scope{ScopePod}, ObjectOnly: true,
+		Help: "the pod ends by itself after running that long, whatever its restart policy",
+	}
+	PodExit = Knob{
+		Name: "pod-exit", Annotation: "exit", Kind: Count,
+		Scopes: []Scope{ScopePod}, ObjectOnly: true,
+		Help: "exit code of a pod that ends by itself; without a run-for it ends at once",
+	}
+)
+
+// Volumes.
+var (
+	CSIAttachLimit = Knob{
+		Name: "csi-attach-limit", Kind: Count, Default: "25",
+		Scopes: []Scope{ScopeNode},
+		Help:   "volumes that fit on a node, as its CSINode says",
+	}
+	CSIRegisterDelay = Knob{
+		Name: "csi-register-delay", Kind: Duration,
+		Scopes: []Scope{ScopeNode},
+		Help:   "how much later than possible the driver registers in the node's CSINode",
+	}
+	ProvisionDelay = Knob{
+		Name: "provision-delay", Kind: Duration, Default: "100ms",
+		Help: "time to make a volume",
+	}
+	ProvisionFail = Knob{
+		Name: "provision-fail", Kind: Switch,
+		Scopes: []Scope{ScopeNode},
+		Help:   "volumes are not made; the claim gets an event",
+	}
+	AttachDelay = Knob{
+		Name: "attach-delay", Kind: Duration, Default: "300ms",
+		Scopes: []Scope{ScopeVolume, ScopeNode},
+		Help:   "time to attach a volume",
+	}
+	AttachFail = Knob{
+		Name: "attach-fail", Kind: Switch,
+		Scopes: []Scope{ScopeVolume, ScopeNode},
+		Help:   "attaching ends with an error and is tried again",
+	}
+	AttachHang = Knob{
+		Name: "attach-hang", Kind: Switch,
+		Scopes: []Scope{ScopeVolume, ScopeNode},
+		Help:   "attaching neither succeeds nor fails",
+	}
+	DetachDelay = Knob{
+		Name: "detach-delay", Kind: Duration, Default: "300ms",
+		Scopes: []Scope{ScopeVolume, ScopeNode},
+		Help:   "time to detach a volume",
+	}
+	DetachFail = Knob{
+		Name: "detach-fail", Kind: Switch,
+		Scopes: []Scope{ScopeVolume, ScopeNode},
+		Help:   "detaching ends with an error and is tried again",
+	}
+	DetachHang = Knob{
+		Name: "detach-hang", Kind: Switch,
+		Scopes: []Scope{ScopeVolume, ScopeNode},
+		Help:   "detaching neither succeeds nor fails",
+	}
+	MountHang = Knob{
+		Name: "mount-hang", Kind: Switch,
+		Scopes: []Scope{ScopeVolume, ScopeNode},
+		Help:   "the kubelet does not get the volume mounted",
+	}
+	UnmountHang = Knob{
+		Name: "unmount-hang", Kind: Switch,
+		Scopes: []Scope{ScopeVolume, ScopeNode},
+		Help:   "the kubelet does not get the volume unmounted; it stays in use",
+	}
+)
+
+// All lists every knob in the order in which users read about them.
+func All() []Knob {
+	return []Knob{
+		NodeReadyDelay, KubeletSilent,
+		PodStartDelay, PodInitDuration, PodStopDelay, PreStopExecDuration, PodRunFor, PodExit,
+		CSIAttachLimit, CSIRegisterDelay, ProvisionDelay, ProvisionFail,
+		AttachDelay, AttachFail, AttachHang, DetachDelay, DetachFail, DetachHang,
+		MountHang, UnmountHang,
+	}
+}
