@@ -1,0 +1,94 @@
+package cluster
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+func (s *Store) putPod(pod *corev1.Pod) {
+	k := key(pod)
+	s.dropPod(k)
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return
+	}
+	wrapped := s.classes.Pod(pod)
+	s.pods[k] = wrapped
+	switch {
+	case pod.Spec.NodeName != "":
+		on := s.podsOf[pod.Spec.NodeName]
+		if on == nil {
+			on = newTable[*snapshot.Pod]()
+			s.podsOf[pod.Spec.NodeName] = on
+		}
+		on.put(k, wrapped)
+	case s.isPending(pod):
+		s.pending.put(k, wrapped)
+	}
+}
+
+func (s *Store) dropPod(k string) {
+	old, ok := s.pods[k]
+	if !ok {
+		return
+	}
+	delete(s.pods, k)
+	s.pending.drop(k)
+	if on := s.podsOf[old.Spec.NodeName]; on != nil {
+		on.drop(k)
+		if len(on.byKey) == 0 {
+			delete(s.podsOf, old.Spec.NodeName)
+		}
+	}
+}
+
+// isPending reports whether a pod without a node waits for a machine.
+func (s *Store) isPending(pod *corev1.Pod) bool {
+	if pod.DeletionTimestamp != nil || pod.Status.NominatedNodeName != "" || len(pod.Spec.SchedulingGates) > 0 || ownedByNodeOrDaemonSet(pod) {
+		return false
+	}
+	return s.options.Offline || slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+	})
+}
+
+// ownedByNodeOrDaemonSet finds the pods that follow a node instead of needing
+// one: those of DaemonSets, and mirror pods.
+func ownedByNodeOrDaemonSet(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.OwnerReferences, func(o metav1.OwnerReference) bool {
+		return o.Kind == "DaemonSet" && o.APIVersion == appsv1.SchemeGroupVersion.String() || o.Kind == "Node" && o.APIVersion == "v1"
+	})
+}
+
+// daemonSet makes the pod that a DaemonSet would run on a new node. Limits stand
+// in for missing requests, as the API server does it for real pods.
+func (s *Store) daemonSet(ds *appsv1.DaemonSet) *snapshot.DaemonSet {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: ds.Namespace, Labels: ds.Spec.Template.Labels, Annotations: ds.Spec.Template.Annotations,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(ds, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))},
+		},
+		Spec: *ds.Spec.Template.Spec.DeepCopy(),
+	}
+	defaultRequests(pod.Spec.InitContainers)
+	defaultRequests(pod.Spec.Containers)
+	return &snapshot.DaemonSet{DaemonSet: ds, Pod: s.classes.Pod(pod)}
+}
+
+func defaultRequests(containers []corev1.Container) {
+	for i := range containers {
+		r := &containers[i].Resources
+		for name, limit := range r.Limits {
+			if r.Requests == nil {
+				r.Requests = corev1.ResourceList{}
+			}
+			if _, ok := r.Requests[name]; !ok {
+				r.Requests[name] = limit
+			}
+		}
+	}
+}

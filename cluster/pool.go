@@ -1,0 +1,159 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Pool translates a NodePool, without its instance types. Labels include the
+// pool's and the node class's own labels; Annotations are the template's.
+func Pool(np *karpv1.NodePool, options Options) *snapshot.Pool {
+	spec := np.Spec.Template.Spec
+	p := &snapshot.Pool{
+		Name: np.Name, UID: np.UID,
+		Labels:      poolLabels(np),
+		Annotations: np.Spec.Template.Annotations,
+		Taints:      spec.Taints, StartupTaints: spec.StartupTaints,
+		Limits:      corev1.ResourceList(np.Spec.Limits),
+		Class:       classRef(spec.NodeClassRef),
+		ExpireAfter: spec.ExpireAfter.Duration,
+		Replicas:    np.Spec.Replicas,
+		Disruption:  disruption(np.Spec.Disruption),
+		Hash:        np.Hash(), HashVersion: karpv1.NodePoolHashVersion,
+	}
+	if np.Spec.Weight != nil {
+		p.Weight = *np.Spec.Weight
+	}
+	if spec.TerminationGracePeriod != nil {
+		p.TerminationGracePeriod = &spec.TerminationGracePeriod.Duration
+	}
+	wanted, err := requirements(spec.Requirements)
+	p.Requirements = wanted.And(requirement.FromLabels(p.Labels))
+	p.NotReady = notReady(np, options)
+	if err != nil {
+		p.NotReady = err.Error()
+	}
+	return p
+}
+
+func poolLabels(np *karpv1.NodePool) map[string]string {
+	labels := maps.Clone(np.Spec.Template.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[karpv1.NodePoolLabelKey] = np.Name
+	if ref := np.Spec.Template.Spec.NodeClassRef; ref != nil {
+		labels[karpv1.NodeClassLabelKey(ref.GroupKind())] = ref.Name
+	}
+	return labels
+}
+
+func disruption(d karpv1.Disruption) snapshot.Disruption {
+	out := snapshot.Disruption{ConsolidateAfter: d.ConsolidateAfter.Duration, Policy: string(d.ConsolidationPolicy)}
+	if out.Policy == "" {
+		out.Policy = string(karpv1.ConsolidationPolicyWhenEmptyOrUnderutilized)
+	}
+	if d.Budgets == nil { // the API server's default, which a file does not have
+		out.Budgets = []snapshot.Budget{{Nodes: "10%"}}
+	}
+	for _, b := range d.Budgets {
+		budget := snapshot.Budget{Nodes: b.Nodes}
+		if b.Schedule != nil {
+			budget.Schedule = *b.Schedule
+		}
+		if b.Duration != nil {
+			budget.Duration = b.Duration.Duration
+		}
+		for _, r := range b.Reasons {
+			budget.Reasons = append(budget.Reasons, string(r))
+		}
+		out.Budgets = append(out.Budgets, budget)
+	}
+	return out
+}
+
+// notReady says why a pool cannot launch, empty if it can.
+func notReady(np *karpv1.NodePool, options Options) string {
+	if np.DeletionTimestamp != nil {
+		return "the NodePool is being deleted"
+	}
+	if options.Offline {
+		if err := np.RuntimeValidate(context.Background()); err != nil {
+			return sortedErrors(err)
+		}
+		if len(np.Status.Conditions) == 0 {
+			return ""
+		}
+	}
+	return unreadyCondition(np)
+}
+
+// unreadyCondition words the first condition, in order of type, that keeps the
+// pool from being Ready.
+func unreadyCondition(np *karpv1.NodePool) string {
+	conditions := slices.Clone(np.Status.Conditions)
+	slices.SortFunc(conditions, func(a, b condition) int { return strings.Compare(a.Type, b.Type) })
+	first := "the NodePool has not been validated yet"
+	for _, c := range conditions {
+		ready := c.Type == "Ready"
+		switch {
+		case ready && c.Status == "True":
+			return ""
+		case ready || c.Status == "True":
+		case c.Type == karpv1.ConditionTypeValidationSucceeded || c.Type == karpv1.ConditionTypeNodeClassReady:
+			if c.Message == "" {
+				c.Message = c.Reason
+			}
+			first = fmt.Sprintf("%s is %s: %s", c.Type, c.Status, c.Message)
+		}
+	}
+	return first
+}
+
+// requirements translates the API's list.
+func requirements(list []karpv1.NodeSelectorRequirementWithMinValues) (requirement.Set, error) {
+	var out requirement.Set
+	for i, r := range list {
+		one, err := requirement.New(r.Key, requirement.Operator(r.Operator), r.Values...)
+		if err != nil {
+			return out, fmt.Errorf("requirements[%d]: %w", i, err)
+		}
+		if r.MinValues != nil {
+			one = one.WithMinValues(*r.MinValues)
+		}
+		out = out.With(one)
+	}
+	return out, nil
+}
+
+func classRef(ref *karpv1.NodeClassReference) snapshot.ClassRef {
+	if ref == nil {
+		return snapshot.ClassRef{}
+	}
+	return snapshot.ClassRef{Group: ref.Group, Kind: ref.Kind, Name: ref.Name}
+}
+
+// sortedErrors words a joined error the same way every time; Karpenter's
+// validation walks over maps.
+func sortedErrors(err error) string {
+	var many interface{ Errors() []error }
+	if !errors.As(err, &many) {
+		return err.Error()
+	}
+	texts := make([]string, 0, len(many.Errors()))
+	for _, e := range many.Errors() {
+		texts = append(texts, e.Error())
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, "; ")
+}

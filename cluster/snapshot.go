@@ -1,0 +1,57 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Snapshot is the cluster as it is known now. A nil types leaves the pools
+// without instance types, for decisions that do not need them.
+func (s *Store) Snapshot(now time.Time, instanceTypes TypesFunc) *snapshot.Snapshot {
+	out := s.copy(now)
+	for i, p := range out.Pools {
+		out.Pools[i] = withTypes(p, instanceTypes)
+	}
+	return out
+}
+
+// copy takes everything but the instance types, which the cloud provider gives
+// and which are asked for outside the lock.
+func (s *Store) copy(now time.Time) *snapshot.Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.refused, func(_ catalog.Key, until time.Time) bool { return !now.Before(until) })
+	return &snapshot.Snapshot{
+		Now:        now,
+		Pools:      slices.Clone(s.pools.list()),
+		Nodes:      s.nodeList(),
+		Pending:    s.pending.list(),
+		DaemonSets: s.daemonSets.list(),
+		PDBs:       s.pdbs.list(),
+		Volumes: snapshot.Volumes{
+			Claims:         s.pvcs.share(),
+			Volumes:        s.pvs.share(),
+			StorageClasses: s.storageClasses.share(),
+			CSINodes:       s.csiNodes.share(),
+			Attachments:    s.attachmentsOf.share(),
+		},
+		Namespaces:  s.namespaces.share(),
+		Unavailable: maps.Clone(s.refused),
+	}
+}
+
+func withTypes(p *snapshot.Pool, instanceTypes TypesFunc) *snapshot.Pool {
+	if instanceTypes == nil || p.NotReady != "" {
+		return p
+	}
+	out := *p
+	var err error
+	if out.Types, err = instanceTypes(p.Class); err != nil {
+		out.NotReady = err.Error()
+	}
+	return &out
+}

@@ -1,0 +1,113 @@
+package cluster
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// TypesFunc lists the instance types of a node class; cloud.Provider has it. An
+// error becomes the NotReady text of the pools that use the class.
+type TypesFunc func(class snapshot.ClassRef) ([]*catalog.Type, error)
+
+// Options adjusts a store. The zero value is right for a live cluster.
+type Options struct {
+	// Offline is for objects that were read from a file. A NodePool without
+	// status conditions then counts as ready if it passes Karpenter's runtime
+	// validation, every pod that has no node is pending unless it is gated, and
+	// Nodes without a provider ID are kept. Default: false.
+	Offline bool
+}
+
+// Store is what is known of the cluster. It is safe for concurrent use; objects
+// that are put into it must not be changed afterwards.
+type Store struct {
+	options Options
+	synced  atomic.Bool
+
+	mu      sync.Mutex
+	classes snapshot.Classes
+	gone    tombstones
+	objects map[id]client.Object
+
+	pools      *table[*snapshot.Pool]
+	claims     *table[*claim]
+	nodes      *table[*corev1.Node]
+	pods       map[string]*snapshot.Pod
+	pending    *table[*snapshot.Pod]
+	podsOf     map[string]*table[*snapshot.Pod] // by node name
+	daemonSets *table[*snapshot.DaemonSet]
+	pdbs       *table[*policyv1.PodDisruptionBudget]
+	namespaces dictionary[string, map[string]string]
+
+	pvcs           dictionary[types.NamespacedName, *corev1.PersistentVolumeClaim]
+	pvs            dictionary[string, *corev1.PersistentVolume]
+	storageClasses dictionary[string, *storagev1.StorageClass]
+	csiNodes       dictionary[string, *storagev1.CSINode]
+	attachments    map[string]*storagev1.VolumeAttachment // by name
+	attachmentsOf  dictionary[string, []*storagev1.VolumeAttachment]
+
+	refused  map[catalog.Key]time.Time
+	machines machines
+}
+
+// claim is a NodeClaim with its translation.
+type claim struct {
+	object *karpv1.NodeClaim
+	value  *snapshot.Claim
+}
+
+// NewStore makes an empty store.
+func NewStore(options ...Options) *Store {
+	s := &Store{
+		pools: newTable[*snapshot.Pool](), claims: newTable[*claim](), nodes: newTable[*corev1.Node](),
+		pods: map[string]*snapshot.Pod{}, pending: newTable[*snapshot.Pod](), podsOf: map[string]*table[*snapshot.Pod]{},
+		daemonSets: newTable[*snapshot.DaemonSet](), pdbs: newTable[*policyv1.PodDisruptionBudget](),
+		attachments: map[string]*storagev1.VolumeAttachment{}, refused: map[catalog.Key]time.Time{},
+		gone: newTombstones(), objects: map[id]client.Object{},
+	}
+	for _, o := range options {
+		s.options = o
+	}
+	return s
+}
+
+// Refuse records that the cloud could not deliver an offering, so that no plan
+// counts on it until the given time.
+func (s *Store) Refuse(k catalog.Key, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if until.After(s.refused[k]) {
+		s.refused[k] = until
+	}
+}
+
+// NodeClaim returns the latest state of a claim that the process has seen or
+// written; the result must not be changed.
+func (s *Store) NodeClaim(name string) (*karpv1.NodeClaim, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.claims.byKey[name]
+	if !ok {
+		return nil, false
+	}
+	return c.object, true
+}
+
+// Synced reports whether every watch has delivered its initial list. Before
+// that a snapshot may miss objects and nothing may be decided on it.
+func (s *Store) Synced() bool { return s.synced.Load() }
+
+// MarkSynced says that everything that exists has been put into the store.
+// Watch calls it; so does a caller that fills the store by hand.
+func (s *Store) MarkSynced() { s.synced.Store(true) }

@@ -1,0 +1,203 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+)
+
+// Update takes in an object that was added or changed. Kinds that the store does
+// not know are ignored, and so is a state that is older than what it has.
+func (s *Store) Update(obj client.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name, known := identify(obj)
+	old, exists := s.objects[name]
+	if !known || exists && !supersedes(obj, old) || s.gone.has(obj) {
+		return
+	}
+	s.objects[name] = obj
+	switch o := obj.(type) {
+	case *karpv1.NodePool:
+		s.pools.put(o.Name, Pool(o, s.options))
+	case *karpv1.NodeClaim:
+		s.claims.put(o.Name, &claim{o, Claim(o)})
+	case *corev1.Node:
+		s.nodes.put(o.Name, o)
+	case *corev1.Pod:
+		s.putPod(o)
+	case *appsv1.DaemonSet:
+		s.daemonSets.put(key(o), s.daemonSet(o))
+	case *policyv1.PodDisruptionBudget:
+		s.pdbs.put(key(o), o)
+	case *corev1.Namespace:
+		s.namespaces.put(o.Name, o.Labels)
+	default:
+		s.updateStorage(obj)
+	}
+}
+
+func (s *Store) updateStorage(obj client.Object) {
+	switch o := obj.(type) {
+	case *corev1.PersistentVolumeClaim:
+		s.pvcs.put(client.ObjectKeyFromObject(o), o)
+	case *corev1.PersistentVolume:
+		s.pvs.put(o.Name, o)
+	case *storagev1.StorageClass:
+		s.storageClasses.put(o.Name, o)
+	case *storagev1.CSINode:
+		s.csiNodes.put(o.Name, o)
+	case *storagev1.VolumeAttachment:
+		s.dropAttachment(o.Name)
+		s.attachments[o.Name] = o
+		list := append(slices.Clone(s.attachmentsOf.entries[o.Spec.NodeName]), o)
+		slices.SortFunc(list, func(a, b *storagev1.VolumeAttachment) int { return cmp.Compare(a.Name, b.Name) })
+		s.attachmentsOf.put(o.Spec.NodeName, list)
+	}
+}
+
+// Delete takes in that an object is gone. It does nothing if the name belongs to
+// a newer object by now.
+func (s *Store) Delete(obj client.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone.add(obj)
+	name, _ := identify(obj)
+	old, exists := s.objects[name]
+	if !exists || old.GetUID() != obj.GetUID() && obj.GetUID() != "" {
+		return
+	}
+	delete(s.objects, name)
+	switch o := obj.(type) {
+	case *karpv1.NodePool:
+		s.pools.drop(o.Name)
+	case *karpv1.NodeClaim:
+		s.claims.drop(o.Name)
+	case *corev1.Node:
+		s.nodes.drop(o.Name)
+	case *corev1.Pod:
+		s.dropPod(key(o))
+	case *appsv1.DaemonSet:
+		s.daemonSets.drop(key(o))
+	case *policyv1.PodDisruptionBudget:
+		s.pdbs.drop(key(o))
+	case *corev1.Namespace:
+		s.namespaces.drop(o.Name)
+	default:
+		s.deleteStorage(obj)
+	}
+}
+
+func (s *Store) deleteStorage(obj client.Object) {
+	switch o := obj.(type) {
+	case *corev1.PersistentVolumeClaim:
+		s.pvcs.drop(client.ObjectKeyFromObject(o))
+	case *corev1.PersistentVolume:
+		s.pvs.drop(o.Name)
+	case *storagev1.StorageClass:
+		s.storageClasses.drop(o.Name)
+	case *storagev1.CSINode:
+		s.csiNodes.drop(o.Name)
+	case *storagev1.VolumeAttachment:
+		s.dropAttachment(o.Name)
+	}
+}
+
+func (s *Store) dropAttachment(name string) {
+	old, ok := s.attachments[name]
+	if !ok {
+		return
+	}
+	delete(s.attachments, name)
+	node := old.Spec.NodeName
+	rest := slices.DeleteFunc(slices.Clone(s.attachmentsOf.entries[node]), func(a *storagev1.VolumeAttachment) bool { return a.Name == name })
+	if len(rest) == 0 {
+		s.attachmentsOf.drop(node)
+		return
+	}
+	s.attachmentsOf.put(node, rest)
+}
+
+// id names an object across kinds.
+type id struct{ kind, key string }
+
+// identify names an object of a kind that the store knows.
+func identify(obj client.Object) (id, bool) {
+	kind := ""
+	switch obj.(type) {
+	case *karpv1.NodePool:
+		kind = "NodePool"
+	case *karpv1.NodeClaim:
+		kind = "NodeClaim"
+	case *corev1.Node:
+		kind = "Node"
+	case *corev1.Pod:
+		kind = "Pod"
+	case *corev1.Namespace:
+		kind = "Namespace"
+	case *appsv1.DaemonSet:
+		kind = "DaemonSet"
+	case *policyv1.PodDisruptionBudget:
+		kind = "PodDisruptionBudget"
+	case *corev1.PersistentVolumeClaim:
+		kind = "PersistentVolumeClaim"
+	case *corev1.PersistentVolume:
+		kind = "PersistentVolume"
+	case *storagev1.StorageClass:
+		kind = "StorageClass"
+	case *storagev1.CSINode:
+		kind = "CSINode"
+	case *storagev1.VolumeAttachment:
+		kind = "VolumeAttachment"
+	}
+	return id{kind, key(obj)}, kind != ""
+}
+
+// supersedes reports whether a state is newer than the stored one. Resource
+// versions of one kind are ordered; objects from files have none.
+func supersedes(obj, old client.Object) bool {
+	order, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), old.GetResourceVersion())
+	return err != nil || order > 0
+}
+
+// tombstones remember the claims that are gone, so that the answer to a write
+// that arrives after the deletion does not bring them back. Only claims are
+// inserted by their writers. The oldest is forgotten first.
+type tombstones struct {
+	uids  map[types.UID]struct{}
+	order []types.UID
+}
+
+const tombstonesKept = 4096
+
+func newTombstones() tombstones { return tombstones{uids: map[types.UID]struct{}{}} }
+
+func (t *tombstones) has(obj client.Object) bool {
+	_, ok := t.uids[obj.GetUID()]
+	return ok
+}
+
+func (t *tombstones) add(obj client.Object) {
+	switch obj.(type) {
+	case *karpv1.NodeClaim, *corev1.Node:
+	default:
+		return
+	}
+	if obj.GetUID() == "" || t.has(obj) {
+		return
+	}
+	if len(t.order) == tombstonesKept {
+		delete(t.uids, t.order[0])
+		t.order = t.order[1:]
+	}
+	t.uids[obj.GetUID()] = struct{}{}
+	t.order = append(t.order, obj.GetUID())
+}

@@ -1,0 +1,81 @@
+package apply
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Event is something worth telling the owner of an object.
+type Event struct {
+	Object client.Object
+	// Warning makes it a Warning, else it is Normal.
+	Warning bool
+	// Reason is one of Karpenter's; see reasons.go.
+	Reason, Message string
+	// Dedupe tells events of one object and reason apart; the message does not.
+	Dedupe []string
+	// Window is for how long the event is not repeated; zero is two minutes.
+	Window time.Duration
+}
+
+const defaultWindow = 2 * time.Minute
+
+// Event publishes an event unless the same one was published within its window.
+func (w *Writer) Event(e Event) {
+	if !w.recent.first(e) {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if e.Warning {
+		kind = corev1.EventTypeWarning
+	}
+	w.recorder.Event(e.Object, kind, e.Reason, e.Message)
+}
+
+// recent remembers events until their windows end.
+type recent struct {
+	clock clock.PassiveClock
+
+	mu    sync.Mutex
+	until map[string]time.Time
+	sweep time.Time
+}
+
+func newRecent(c clock.PassiveClock) *recent {
+	return &recent{clock: c, until: map[string]time.Time{}}
+}
+
+func (r *recent) first(e Event) bool {
+	window := e.Window
+	if window == 0 {
+		window = defaultWindow
+	}
+	key := strings.Join(append([]string{e.Reason, string(e.Object.GetUID()), e.Object.GetNamespace(), e.Object.GetName()}, e.Dedupe...), "\x00")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.clock.Now()
+	if now.Before(r.until[key]) {
+		return false
+	}
+	r.forget(now)
+	r.until[key] = now.Add(window)
+	return true
+}
+
+// forget drops what has lapsed, at most once per default window.
+func (r *recent) forget(now time.Time) {
+	if now.Before(r.sweep) {
+		return
+	}
+	for key, until := range r.until {
+		if !now.Before(until) {
+			delete(r.until, key)
+		}
+	}
+	r.sweep = now.Add(defaultWindow)
+}

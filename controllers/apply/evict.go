@@ -1,0 +1,61 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// BlockedError says that a disruption budget does not let a pod go at present.
+type BlockedError struct {
+	// Misconfigured is true if waiting cannot help: several budgets cover the pod.
+	Misconfigured bool
+	// Message is the API server's.
+	Message string
+}
+
+func (e *BlockedError) Error() string { return "eviction is blocked: " + e.Message }
+
+// Evict asks the API server to evict exactly this pod. It reports whether the
+// pod was evicted by this call; a pod that is gone already is no error.
+//
+// Errors: *BlockedError.
+func (w *Writer) Evict(ctx context.Context, pod *corev1.Pod) (bool, error) {
+	uid := pod.UID
+	err := w.api.Evict(ctx, pod, &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}},
+	})
+	switch {
+	case err == nil:
+		return true, nil
+	case gone(err):
+		return false, nil
+	case apierrors.IsTooManyRequests(err):
+		return false, &BlockedError{Message: err.Error()}
+	case apierrors.IsInternalError(err) && strings.Contains(err.Error(), "more than one PodDisruptionBudget"):
+		return false, &BlockedError{Misconfigured: true, Message: err.Error()}
+	}
+	return false, fmt.Errorf("evicting %s/%s: %w", pod.Namespace, pod.Name, err)
+}
+
+// DeletePod deletes exactly this pod without asking its disruption budgets, with
+// a grace period of at least one second. It is for deadlines only.
+func (w *Writer) DeletePod(ctx context.Context, pod *corev1.Pod, grace time.Duration) (bool, error) {
+	seconds := max(1, int64(grace/time.Second))
+	err := w.api.Delete(ctx, pod, preconditions(pod), client.GracePeriodSeconds(seconds))
+	switch {
+	case err == nil:
+		return true, nil
+	case gone(err):
+		return false, nil
+	}
+	return false, fmt.Errorf("deleting pod %s/%s: %w", pod.Namespace, pod.Name, err)
+}

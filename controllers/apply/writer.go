@@ -1,0 +1,88 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cluster"
+)
+
+// Config is what a Writer is made of; every field is required.
+type Config struct {
+	// API takes the writes.
+	API API
+	// Store learns of every write at once.
+	Store *cluster.Store
+	// Recorder publishes events.
+	Recorder record.EventRecorder
+	// Clock times the windows within which an event is not repeated.
+	Clock clock.PassiveClock
+}
+
+// Writer makes changes in Kubernetes. It is safe for concurrent use.
+type Writer struct {
+	api      API
+	store    *cluster.Store
+	recorder record.EventRecorder
+	recent   *recent
+}
+
+// New makes a Writer.
+func New(c Config) *Writer {
+	return &Writer{api: c.API, store: c.Store, recorder: c.Recorder, recent: newRecent(c.Clock)}
+}
+
+// CreateClaim creates a claim; afterwards it holds its name and UID, and every
+// snapshot shows it. The claim must not be changed any more.
+func (w *Writer) CreateClaim(ctx context.Context, claim *karpv1.NodeClaim) error {
+	if err := w.api.Create(ctx, claim); err != nil {
+		return fmt.Errorf("creating a NodeClaim: %w", err)
+	}
+	w.store.Update(claim)
+	return nil
+}
+
+// Claim changes a claim's metadata and status. The claim that is passed in stays
+// as it is; the result is the new state.
+func (w *Writer) Claim(ctx context.Context, claim *karpv1.NodeClaim, change func(*karpv1.NodeClaim)) (*karpv1.NodeClaim, error) {
+	return patch(ctx, w, claim, change)
+}
+
+// Pool changes a pool's metadata and status, like Claim.
+func (w *Writer) Pool(ctx context.Context, pool *karpv1.NodePool, change func(*karpv1.NodePool)) (*karpv1.NodePool, error) {
+	return patch(ctx, w, pool, change)
+}
+
+// Node changes a Node's metadata and taints, like Claim.
+func (w *Writer) Node(ctx context.Context, node *corev1.Node, change func(*corev1.Node)) (*corev1.Node, error) {
+	return patch(ctx, w, node, change)
+}
+
+// Delete asks for the deletion of exactly this object: one of the same name but
+// another UID is left alone. An object that is gone or going already is fine.
+func (w *Writer) Delete(ctx context.Context, obj client.Object) error {
+	if obj.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	err := w.api.Delete(ctx, obj, preconditions(obj))
+	if err != nil && !gone(err) {
+		return fmt.Errorf("deleting %s: %w", obj.GetName(), err)
+	}
+	return nil
+}
+
+// gone reports that an object does not exist, or that its name belongs to
+// another by now.
+func gone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
+
+func preconditions(obj client.Object) client.Preconditions {
+	uid := obj.GetUID()
+	return client.Preconditions{UID: &uid}
+}

@@ -1,0 +1,72 @@
+// Package loop defines what every control loop is given. A loop is a package
+// under controllers/ with one function
+//
+//	func Add(mgr manager.Manager, d loop.Deps) error
+//
+// that registers its watches and reconcilers. A loop reads from the Store (a
+// snapshot for the engine) or from Client (the cache), asks the engine, and
+// writes through the Writer. It keeps no state that a restart may not lose.
+package loop
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Deps is what loops share. All fields are set and safe for concurrent use.
+type Deps struct {
+	// Client reads from the informers' cache.
+	Client client.Reader
+	// Live reads from the API server; for the last look before something that
+	// cannot be undone.
+	Live client.Reader
+	// Store makes snapshots.
+	Store *cluster.Store
+	// Provider rents out machines.
+	Provider cloud.Provider
+	// Writer makes every change in Kubernetes.
+	Writer *apply.Writer
+	// Clock is the only clock.
+	Clock clock.Clock
+	// Types lists the instance types of a node class.
+	Types cluster.TypesFunc
+	// Settings are the tunables.
+	Settings Settings
+}
+
+// Settings are tunables that loops share; controllers.Config documents them.
+type Settings struct {
+	// BatchIdle and BatchMax bound the wait for further pending pods before a
+	// plan is made.
+	BatchIdle, BatchMax time.Duration
+	// ManagedClasses are the node-class kinds that the provider serves, as
+	// group and kind; objects that refer to others are left alone.
+	ManagedClasses []snapshot.ClassRef
+}
+
+// Manages reports whether the provider serves a node class of this kind.
+func (d Deps) Manages(class snapshot.ClassRef) bool {
+	for _, m := range d.Settings.ManagedClasses {
+		if m.Group == class.Group && m.Kind == class.Kind {
+			return true
+		}
+	}
+	return false
+}
+
+// Snapshot is the cluster now, with instance types.
+func (d Deps) Snapshot() *snapshot.Snapshot { return d.Store.Snapshot(d.Clock.Now(), d.Types) }
+
+// Types adapts a provider to the store's needs.
+func Types(ctx context.Context, p cloud.Provider) cluster.TypesFunc {
+	return func(class snapshot.ClassRef) ([]*catalog.Type, error) { return p.InstanceTypes(ctx, class) }
+}
