@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -25,12 +26,17 @@ type Config struct {
 	Root string
 	// Dir takes the controller's kubeconfig and log.
 	Dir string
+	// Keep leaves the controller running after the story until it is
+	// interrupted; Kubeconfig is what to tell the user then.
+	Keep       bool
+	Kubeconfig string
 	// Out is where the story is told; Live says that it is a terminal.
 	Out  io.Writer
 	Live bool
 }
 
-func (c Config) log() string { return filepath.Join(c.Dir, "millwright.log") }
+// LogName is the controller's log below Config.Dir.
+const LogName = "millwright.log"
 
 // namespace is where the example workloads live.
 const namespace = "default"
@@ -67,7 +73,19 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := st.summarize(ctx, up, down); err != nil {
 		return err
 	}
+	if cfg.Keep {
+		st.linger(ctx)
+	}
 	return controller.Stop()
+}
+
+// linger leaves the cluster to the user.
+func (st *story) linger(ctx context.Context) {
+	st.screen.say("\nThe cluster stays up until you press Ctrl-C. In another terminal:\n\n    export KUBECONFIG=%s\n    kubectl get nodepools,nodeclaims,nodes", st.cfg.Kubeconfig)
+	select {
+	case <-ctx.Done():
+	case <-st.controller.Done():
+	}
 }
 
 func install(ctx context.Context, cfg Config) (*harness.Applier, error) {
@@ -88,7 +106,7 @@ func startController(ctx context.Context, cfg Config) (*harness.Controller, erro
 		Binary:     cfg.Millwright,
 		Kubeconfig: kubeconfig,
 		Args:       []string{"--provider", "kwok", "--instance-types", "ec2"},
-		LogFile:    cfg.log(),
+		LogFile:    filepath.Join(cfg.Dir, LogName),
 	})
 }
 
@@ -192,9 +210,9 @@ func (st *story) until(ctx context.Context, begin time.Time, goal string, reache
 		case <-ctx.Done():
 			return act{}, ctx.Err()
 		case <-st.controller.Done():
-			return act{}, fmt.Errorf("the controller ended on its own; see %s", st.cfg.log())
+			return act{}, errors.New("the controller ended on its own")
 		case <-deadline.C:
-			return act{}, fmt.Errorf("gave up after %v waiting until %s (%s); see %s", patience, goal, st.screen.headline(v), st.cfg.log())
+			return act{}, fmt.Errorf("gave up after %v waiting until %s (%s)", patience, goal, st.screen.headline(v))
 		case <-tick.C:
 		}
 	}

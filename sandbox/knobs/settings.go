@@ -1,7 +1,6 @@
 package knobs
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/klog/v2"
 )
 
@@ -56,7 +56,7 @@ func Parse(data map[string]string) (Settings, error) {
 		}
 	}
 	if len(problems) > 0 {
-		return Settings{}, errors.Join(problems...)
+		return Settings{}, utilerrors.NewAggregate(problems) // prints on one line
 	}
 	return Settings{entries: maps.Clone(data)}, nil
 }
