@@ -1,0 +1,114 @@
+// Command ec2gen writes the table of EC2 instance types behind
+// kwok.EC2Catalogue. It needs no network: it joins tables that two modules of
+// the build list publish (see sources.go) with what is known about each family
+// (families.go), and refuses to write anything when they contradict each other.
+//
+// Run it with go generate in cloud/kwok.
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const output = "zz_generated.ec2.csv"
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "ec2gen:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	src, err := loadSources()
+	if err != nil {
+		return err
+	}
+	rows, err := join(src)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	if err := w.WriteAll(append([][]string{header}, rows...)); err != nil {
+		return err
+	}
+	if err := os.WriteFile(output, out.Bytes(), 0o644); err != nil {
+		return err
+	}
+	fmt.Printf("%s: %d types\n", output, len(rows))
+	return nil
+}
+
+// join makes one row per priced type whose family is described, by name.
+func join(src *sources) ([][]string, error) {
+	var rows [][]string
+	var problems []error
+	for name := range src.prices {
+		familyName, size, _ := strings.Cut(name, ".")
+		family, known := families[familyName]
+		switch {
+		case leftOut(familyName, size):
+			continue
+		case !known:
+			problems = append(problems, fmt.Errorf("%s: family %s is neither described nor left out in families.go", name, familyName))
+			continue
+		case src.limits[name] == nil:
+			continue // too new for the table of network limits
+		}
+		row, err := describe(src, name, size, family)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
+	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return rows, errors.Join(problems...)
+}
+
+var header = []string{
+	"name", "maker", "vcpus", "memory_mib", "hypervisor", "enis", "ipv4_per_eni", "pod_enis", "efas",
+	"ebs_limit", "ebs_limit_kind", "nvme_gb", "accelerator", "accelerators", "accelerator_mib",
+	"network_mbps", "encrypts_in_transit", "spot", "on_demand_usd",
+}
+
+func describe(src *sources, name, size string, f family) ([]string, error) {
+	vcpus, err := vcpusOf(f, size)
+	if err != nil {
+		return nil, err
+	}
+	memory := f.memory(size, vcpus)
+	if err := src.contradicts(name, vcpus, memory); err != nil {
+		return nil, err
+	}
+	limits := src.limits[name]
+	disks := f.disks[size]
+	limit, kind := ebsLimit(f, size, vcpus, limits.hypervisor)
+	podENIs := 0
+	if limits.trunking {
+		podENIs = limits.branches
+	}
+	accelerators := f.accelerator.count[size]
+	accelerator, acceleratorMiB := "", 0
+	if accelerators > 0 {
+		accelerator, acceleratorMiB = f.accelerator.name, f.accelerator.mib
+	}
+	return []string{
+		name, f.maker, itoa(vcpus), itoa(memory), limits.hypervisor,
+		itoa(limits.enis), itoa(limits.ipv4), itoa(podENIs), itoa(f.efas[size]),
+		itoa(limit), kind, itoa(disks.total()), accelerator, itoa(accelerators), itoa(acceleratorMiB),
+		itoa(src.bandwidth[name]), strconv.FormatBool(f.encrypts), strconv.FormatBool(!f.noSpot && name != "t2.nano"),
+		strconv.FormatFloat(src.prices[name], 'f', -1, 64),
+	}, nil
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
