@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
@@ -275,7 +276,7 @@ func TestStatusIsStableOnceReported(t *testing.T) {
 	s.now = s.now.Add(time.Hour)
 	s.timing.Start = time.Minute
 	s.play()
-	if got, want := fmt.Sprint(s.pod.Status), fmt.Sprint(*before); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	if !equality.Semantic.DeepEqual(s.pod.Status, *before) {
+		t.Errorf("got\n%v\nwant\n%v", s.pod.Status, *before)
 	}
 }
