@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
@@ -32,6 +33,11 @@ type Snapshot struct {
 	// Unavailable holds the offerings that the cloud refused lately, each with
 	// the time until which it is not worth asking again.
 	Unavailable map[catalog.Key]time.Time
+	// Nominated is a hint, by pod: the name of the node or claim that an earlier
+	// plan counted on for it. Placement tries that machine first, so that a batch
+	// that filled machines to the brim is not packed anew, and worse, while they
+	// are on their way. Nil is fine.
+	Nominated map[types.NamespacedName]string
 }
 
 // DaemonSet is a DaemonSet with the pod that it would run on a new node.

@@ -1,0 +1,143 @@
+package snapshot
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/requirement"
+)
+
+// Labels that say how far a node of ours has come, in Karpenter's words.
+const (
+	RegisteredLabel  = "karpenter.sh/registered"
+	InitializedLabel = "karpenter.sh/initialized"
+)
+
+// Registered reports whether the Node itself says what the machine is. Until
+// then its claim does. A machine that is not ours is always registered.
+func (n *Node) Registered() bool { return n.reached(RegisteredLabel) }
+
+// Initialized reports whether the Node is complete: its resources are all
+// there and the taints of its start are gone. A machine that is not ours is
+// always initialized.
+func (n *Node) Initialized() bool { return n.reached(InitializedLabel) }
+
+func (n *Node) reached(label string) bool {
+	return n.Claim == nil || n.Object != nil && n.Object.Labels[label] == "true"
+}
+
+// Deleting reports whether the machine is on its way out, whoever asked for it.
+func (n *Node) Deleting() bool {
+	if n.Object != nil && n.Object.DeletionTimestamp != nil {
+		return true
+	}
+	return n.Claim != nil && (!n.Claim.Deleted.IsZero() || n.Claim.Is(InstanceTerminating))
+}
+
+// Pool is the name of the machine's pool, empty if it has none.
+func (n *Node) Pool() string {
+	if n.Claim == nil {
+		return ""
+	}
+	return n.Claim.Pool
+}
+
+// Labels are those that the node has, or will have as far as its claim tells.
+// The caller must not modify the map.
+func (n *Node) Labels() map[string]string {
+	if n.Registered() {
+		return n.Object.Labels
+	}
+	return n.Claim.Labels
+}
+
+// Guaranteed is what is certain about the node's labels: exactly those that it
+// has, and for a machine that is not launched yet what its claim demands.
+func (n *Node) Guaranteed() requirement.Set {
+	labels := requirement.FromLabels(n.Labels())
+	if n.Registered() || n.Claim.ProviderID != "" {
+		return labels
+	}
+	return n.Claim.Requirements.And(labels)
+}
+
+// Taints are those that a pod has to tolerate to stay on the node: without
+// those that go away before it is initialized, and with the one of a cordon.
+func (n *Node) Taints() []corev1.Taint {
+	if !n.Registered() {
+		return n.Claim.Taints
+	}
+	taints := n.Object.Spec.Taints
+	if !n.Initialized() {
+		taints = slices.DeleteFunc(slices.Clone(taints), n.passing)
+	}
+	if n.Object.Spec.Unschedulable && !slices.ContainsFunc(taints, cordon) {
+		taints = append(slices.Clip(taints), corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
+	}
+	return taints
+}
+
+func cordon(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable }
+
+// passing reports whether a taint belongs to the start of a node.
+func (n *Node) passing(t corev1.Taint) bool {
+	for i := range n.Claim.StartupTaints {
+		if t.MatchTaint(&n.Claim.StartupTaints[i]) {
+			return true
+		}
+	}
+	return KnownEphemeral(t)
+}
+
+// KnownEphemeral reports whether a taint is one that Kubernetes, the cloud's
+// controllers or Karpenter's handshake take off a node while it starts. Values
+// do not matter.
+func KnownEphemeral(t corev1.Taint) bool {
+	switch t.Key {
+	case corev1.TaintNodeNotReady:
+		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
+	case corev1.TaintNodeUnreachable, "node.cloudprovider.kubernetes.io/uninitialized":
+		return t.Effect == corev1.TaintEffectNoSchedule
+	case "karpenter.sh/unregistered":
+		return t.Effect == corev1.TaintEffectNoExecute
+	}
+	return strings.HasPrefix(t.Key, "readiness.k8s.io/")
+}
+
+// Allocatable is what pods can request on the node. Until it is initialized,
+// the claim's estimate stands in for what the Node does not report yet; until
+// it is launched, only what the claim requests is certain. The caller must not
+// modify the map.
+func (n *Node) Allocatable() corev1.ResourceList {
+	return n.amounts(func(s *corev1.NodeStatus) corev1.ResourceList { return s.Allocatable }, func(c *Claim) corev1.ResourceList { return c.Allocatable })
+}
+
+// Capacity is the size of the machine, known like its Allocatable.
+func (n *Node) Capacity() corev1.ResourceList {
+	return n.amounts(func(s *corev1.NodeStatus) corev1.ResourceList { return s.Capacity }, func(c *Claim) corev1.ResourceList { return c.Capacity })
+}
+
+func (n *Node) amounts(ofNode func(*corev1.NodeStatus) corev1.ResourceList, ofClaim func(*Claim) corev1.ResourceList) corev1.ResourceList {
+	if n.Claim == nil || n.Initialized() {
+		return ofNode(&n.Object.Status)
+	}
+	out := corev1.ResourceList{}
+	estimate := ofClaim(n.Claim)
+	if len(estimate) == 0 {
+		estimate = n.Claim.Requests
+	}
+	for name, q := range estimate {
+		out[name] = q
+	}
+	if n.Object == nil {
+		return out
+	}
+	for name, q := range ofNode(&n.Object.Status) {
+		if !q.IsZero() {
+			out[name] = q
+		}
+	}
+	return out
+}
