@@ -18,6 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -41,6 +42,8 @@ type Deps struct {
 	Types cluster.TypesFunc
 	// Settings are the tunables.
 	Settings Settings
+	// Metrics count what loops do; nil counts nothing.
+	Metrics *metrics.Metrics
 }
 
 // Settings are tunables that loops share; controllers.Config documents them.

@@ -1,0 +1,69 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+type disruption struct {
+	evaluation                                  *prometheus.HistogramVec
+	decisions, byPool, failedValidations, queue *prometheus.CounterVec
+	eligible                                    *prometheus.GaugeVec
+}
+
+func newDisruption() disruption {
+	const s = "voluntary_disruption"
+	return disruption{
+		evaluation: histogram(s, "decision_evaluation_duration_seconds", "Time to decide about every machine once.",
+			DurationBuckets(), "reason", "consolidation_type"),
+		decisions: counter(s, "decisions_total", "Commands begun.", "decision", "reason", "consolidation_type"),
+		byPool:    counter(s, "decisions_by_nodepool_total", "Commands begun, by pool.", "decision", "reason", "consolidation_type", "nodepool"),
+		failedValidations: counter(s, "failed_validations_total", "Commands that were called off because the cluster had changed.",
+			"consolidation_type"),
+		queue:    counter(s, "queue_failures_total", "Commands that could not be carried out.", "decision", "reason", "consolidation_type"),
+		eligible: gauge(s, "eligible_nodes", "Machines that qualify for a disruption, budgets aside.", "reason"),
+	}
+}
+
+func (d disruption) all() []prometheus.Collector {
+	return []prometheus.Collector{d.evaluation, d.decisions, d.byPool, d.failedValidations, d.queue, d.eligible}
+}
+
+// Command labels a voluntary disruption.
+type Command struct {
+	// Decision is delete or replace; Reason is one of the constants of this
+	// package; ConsolidationType is empty, single, multi or "".
+	Decision, Reason, ConsolidationType string
+	Pool                                string
+}
+
+// Evaluated records how long a decision took and what it found.
+func (m *Metrics) Evaluated(reason, consolidationType string, took time.Duration, eligible int) {
+	if m != nil {
+		m.disruption.evaluation.WithLabelValues(reason, consolidationType).Observe(took.Seconds())
+		m.disruption.eligible.WithLabelValues(reason).Set(float64(eligible))
+	}
+}
+
+// CommandBegun counts a command.
+func (m *Metrics) CommandBegun(c Command) {
+	if m != nil {
+		m.disruption.decisions.WithLabelValues(c.Decision, c.Reason, c.ConsolidationType).Inc()
+		m.disruption.byPool.WithLabelValues(c.Decision, c.Reason, c.ConsolidationType, c.Pool).Inc()
+	}
+}
+
+// CommandCalledOff counts a command that the live state of the cluster refuted.
+func (m *Metrics) CommandCalledOff(c Command) {
+	if m != nil {
+		m.disruption.failedValidations.WithLabelValues(c.ConsolidationType).Inc()
+	}
+}
+
+// CommandFailed counts a command that could not be carried out.
+func (m *Metrics) CommandFailed(c Command) {
+	if m != nil {
+		m.disruption.queue.WithLabelValues(c.Decision, c.Reason, c.ConsolidationType).Inc()
+	}
+}
