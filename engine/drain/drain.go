@@ -1,0 +1,157 @@
+package drain
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// MinimumDrain is how long a node with a claim is kept after its drain began, so
+// that a pod which was being bound meanwhile is seen.
+const MinimumDrain = 5 * time.Second
+
+// How soon to look again while something is waited for that tells nobody when it
+// is done.
+const (
+	drainPoll     = time.Second
+	terminatePoll = 5 * time.Second
+)
+
+// ExcludeLoadBalancerLabel takes a node out of load balancers; its value is
+// LoadBalancerValue.
+const (
+	ExcludeLoadBalancerLabel = corev1.LabelNodeExcludeBalancers
+	LoadBalancerValue        = "karpenter"
+)
+
+// View is what is known about a node that is to go away.
+type View struct {
+	Now time.Time
+	// Node has a Node object; its claim may be nil.
+	Node *snapshot.Node
+	// Budgets are the cluster's PDBs.
+	Budgets *eviction.Budgets
+	// Attachments are those that name the node, by name.
+	Attachments []*storagev1.VolumeAttachment
+	// Volumes finds the volume behind a pod's claim.
+	Volumes snapshot.Volumes
+	// Deadline is when the node must be empty at the latest, zero for never.
+	Deadline time.Time
+	// InstanceGone is true once the cloud says that the machine does not exist.
+	InstanceGone bool
+}
+
+// Phase is how far the removal of a node has come.
+type Phase string
+
+const (
+	Cordon    Phase = "Cordon"
+	Drain     Phase = "Drain"
+	Detach    Phase = "Detach"
+	Terminate Phase = "Terminate"
+	Finish    Phase = "Finish"
+)
+
+// Step is what to do now.
+type Step struct {
+	Phase Phase
+	// Evict are pods to evict, and Delete pods to delete without asking budgets;
+	// by namespace and name.
+	Evict  []*corev1.Pod
+	Delete []Deletion
+	// Pods and Volumes are the verdicts on everything that is still on the node,
+	// waited for or not; by namespace and name.
+	Pods, Volumes []Verdict
+	// Conditions to set on the claim.
+	Conditions []Condition
+	// Wake is when to look again although nothing changed; zero for at once, after
+	// what the phase asks for is done.
+	Wake time.Time
+}
+
+// Deletion is a pod and what is left of its grace period.
+type Deletion struct {
+	Pod   *corev1.Pod
+	Grace time.Duration
+}
+
+// Verdict is a pod or attachment that is still there.
+type Verdict struct {
+	plan.Reason
+	// Waits is true if the phase cannot end before it is gone.
+	Waits bool
+}
+
+// Condition is a status condition of the claim.
+type Condition struct {
+	Type            string
+	Status          corev1.ConditionStatus
+	Reason, Message string
+}
+
+// Next decides on the next step.
+func Next(v View) Step {
+	switch {
+	case v.InstanceGone && !isReady(v.Node.Object):
+		return Step{Phase: Finish}
+	case !Cordoned(v.Node.Object):
+		return Step{Phase: Cordon}
+	}
+	s := pods(v)
+	if s.Phase == Drain {
+		return s
+	}
+	detach := volumes(v)
+	s.Phase, s.Volumes, s.Wake = detach.Phase, detach.Volumes, detach.Wake
+	s.Conditions = append(s.Conditions, detach.Conditions...)
+	if s.Phase == Detach {
+		return s
+	}
+	if v.InstanceGone {
+		s.Phase = Finish
+		return s
+	}
+	s.Phase, s.Wake = Terminate, v.Now.Add(terminatePoll)
+	return s
+}
+
+// Cordoned reports whether a node carries the taint and the label that come
+// first.
+func Cordoned(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, isDisrupted) && node.Labels[ExcludeLoadBalancerLabel] == LoadBalancerValue
+}
+
+// ApplyCordon puts them onto a copy of the Node. A taint of the same key with
+// another effect or value is replaced.
+func ApplyCordon(node *corev1.Node) {
+	if !slices.ContainsFunc(node.Spec.Taints, isDisrupted) {
+		node.Spec.Taints = slices.DeleteFunc(slices.Clone(node.Spec.Taints), func(t corev1.Taint) bool { return t.Key == eviction.DisruptedTaint.Key })
+		node.Spec.Taints = append(node.Spec.Taints, eviction.DisruptedTaint)
+	}
+	if node.Labels == nil {
+		node.Labels = map[string]string{}
+	}
+	node.Labels[ExcludeLoadBalancerLabel] = LoadBalancerValue
+}
+
+func isDisrupted(t corev1.Taint) bool { return t.MatchTaint(&eviction.DisruptedTaint) }
+
+func isReady(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// drainBegan is when the drain began, zero if that is not on the claim yet.
+func drainBegan(v View) time.Time {
+	if v.Node.Claim == nil {
+		return time.Time{}
+	}
+	return v.Node.Claim.Conditions[snapshot.Drained].Since
+}

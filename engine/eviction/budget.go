@@ -1,0 +1,79 @@
+package eviction
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Budgets answers for a set of PodDisruptionBudgets what the eviction API would.
+// It is immutable and safe for concurrent use.
+type Budgets struct {
+	byNamespace map[string][]budget
+}
+
+type budget struct {
+	*policyv1.PodDisruptionBudget
+	selector labels.Selector
+}
+
+// NewBudgets reads PDBs, in their given order. One whose selector cannot be read
+// guards every pod of its namespace.
+func NewBudgets(pdbs []*policyv1.PodDisruptionBudget) *Budgets {
+	b := &Budgets{byNamespace: map[string][]budget{}}
+	for _, pdb := range pdbs {
+		selector, err := metav1.LabelSelectorAsSelector(pdb.Spec.Selector)
+		if err != nil {
+			selector = labels.Everything()
+		}
+		b.byNamespace[pdb.Namespace] = append(b.byNamespace[pdb.Namespace], budget{pdb, selector})
+	}
+	return b
+}
+
+// Blocking are the budgets that forbid the eviction of a pod now; none if it may
+// go. More than one budget over a pod forbids its eviction for ever: the API
+// refuses to choose.
+func (b *Budgets) Blocking(p *corev1.Pod) []*policyv1.PodDisruptionBudget {
+	if exempt(p) {
+		return nil
+	}
+	var over []*policyv1.PodDisruptionBudget
+	for _, pdb := range b.byNamespace[p.Namespace] {
+		if pdb.selector.Matches(labels.Set(p.Labels)) {
+			over = append(over, pdb.PodDisruptionBudget)
+		}
+	}
+	if len(over) == 1 && allows(over[0], p) {
+		return nil
+	}
+	return over
+}
+
+// exempt are pods that the API evicts without asking budgets.
+func exempt(p *corev1.Pod) bool {
+	return Terminal(p) || p.Status.Phase == corev1.PodPending || Terminating(p)
+}
+
+func allows(pdb *policyv1.PodDisruptionBudget, p *corev1.Pod) bool {
+	if pdb.Status.DisruptionsAllowed > 0 {
+		return true
+	}
+	if ready(p) {
+		return false
+	}
+	policy := pdb.Spec.UnhealthyPodEvictionPolicy
+	if policy != nil && *policy == policyv1.AlwaysAllow {
+		return true
+	}
+	return pdb.Status.DesiredHealthy > 0 && pdb.Status.CurrentHealthy >= pdb.Status.DesiredHealthy
+}
+
+func ready(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}

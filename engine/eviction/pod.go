@@ -1,0 +1,87 @@
+package eviction
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// DoNotDisruptAnnotation protects a pod: "true" without end, or a positive
+// duration from the pod's start.
+const DoNotDisruptAnnotation = "karpenter.sh/do-not-disrupt"
+
+// DisruptedTaint keeps new pods off a node that is about to go.
+var DisruptedTaint = corev1.Taint{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule}
+
+// stuckAfter is how long after the end of its grace period a terminating pod is
+// no longer waited for: its kubelet is gone or a finalizer holds it.
+const stuckAfter = time.Minute
+
+// Terminal reports whether a pod has ended and only its object is left.
+func Terminal(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+// Terminating reports whether a pod is on its way out.
+func Terminating(p *corev1.Pod) bool { return p.DeletionTimestamp != nil }
+
+// Stuck reports whether a terminating pod should have been gone for a minute.
+func Stuck(p *corev1.Pod, now time.Time) bool {
+	return Terminating(p) && now.Sub(p.DeletionTimestamp.Time) > stuckAfter
+}
+
+// Daemon reports whether a DaemonSet would put a pod back onto the same node.
+func Daemon(p *corev1.Pod) bool { return owned(p, "apps/v1", "DaemonSet") }
+
+// Mirror reports whether a pod is the image of one that a kubelet runs by itself.
+func Mirror(p *corev1.Pod) bool { return owned(p, "v1", "Node") }
+
+func owned(p *corev1.Pod, apiVersion, kind string) bool {
+	return slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool {
+		return o.APIVersion == apiVersion && o.Kind == kind
+	})
+}
+
+// Critical reports whether a pod is of one of Kubernetes' system classes, which
+// leave last.
+func Critical(p *corev1.Pod) bool {
+	return p.Spec.PriorityClassName == "system-cluster-critical" || p.Spec.PriorityClassName == "system-node-critical"
+}
+
+// Stays reports whether a pod chose to remain on a node that is about to go: it
+// tolerates the disrupted taint.
+func Stays(p *corev1.Pod) bool { return slices.ContainsFunc(p.Spec.Tolerations, tolerates) }
+
+func tolerates(t corev1.Toleration) bool {
+	if t.Effect != "" && t.Effect != DisruptedTaint.Effect {
+		return false
+	}
+	if t.Operator == corev1.TolerationOpExists {
+		return t.Key == "" || t.Key == DisruptedTaint.Key
+	}
+	return (t.Operator == "" || t.Operator == corev1.TolerationOpEqual) && t.Key == DisruptedTaint.Key && t.Value == ""
+}
+
+// Protected reports whether the do-not-disrupt annotation of a running pod holds
+// now, and until when; zero if that is open. A pod that has not started keeps the
+// protection; a value that is neither "true" nor a positive duration gives none.
+func Protected(p *corev1.Pod, now time.Time) (until time.Time, protected bool) {
+	if Terminal(p) || Terminating(p) {
+		return time.Time{}, false
+	}
+	value := p.Annotations[DoNotDisruptAnnotation]
+	if value == "true" {
+		return time.Time{}, true
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil || d <= 0 {
+		return time.Time{}, false
+	}
+	if p.Status.StartTime == nil {
+		return time.Time{}, true
+	}
+	until = p.Status.StartTime.Add(d)
+	return until, now.Before(until)
+}

@@ -1,0 +1,33 @@
+// Package lifecycle says how a claim becomes a working node: launched →
+// registered → initialized.
+//
+//	View (claim, its Nodes, instance types, now) ──► Next ──► Step
+//
+// [Next] is a pure function; the controller carries the [Step] out and calls it
+// again when something has changed. A step is one of
+//
+//   - Launch: the choices to ask the cloud for, best first;
+//   - a change to the Node, which takes it over (registration) or marks it as
+//     ready for work (initialization), in one write that is safe to repeat;
+//   - Delete: give the machine up, with the reason;
+//   - nothing but conditions: wait, at the latest until Wake.
+//
+// Everything the machine has passed and still has to pass is listed as [Gate]s,
+// in order, with the reason and the time since when a closed one is closed.
+// Conditions of the claim are made from the first closed gate, so the claim, the
+// command line and the metrics say the same.
+//
+// The handshake with the kubelet: a machine joins with the taint
+// karpenter.sh/unregistered, so that nothing runs on it before it carries the
+// claim's taints. Registration adds labels, annotations, taints, the finalizer
+// and the owner, removes that taint and sets karpenter.sh/registered, all in one
+// write. Afterwards no taint is ever added again by this package: one that is
+// gone was removed by somebody who had the right to.
+//
+// Invariants: steps are functions of what is on the objects, so a crash between
+// any two writes only repeats the step; Initialized is never set while a gate is
+// closed; the conditions move Launched, Registered, Initialized and never back.
+//
+// Source of names, order and times: Karpenter v1.14 (launch within 5 minutes,
+// registration within 15, no limit for initialization).
+package lifecycle

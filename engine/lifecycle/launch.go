@@ -1,0 +1,73 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// PlannedAnnotation holds, on a claim, the machine that placement counted on. It
+// is asked for first; the claim's requirements remain what counts.
+const PlannedAnnotation = "millwright.dev/planned"
+
+// FormatPlanned writes the annotation's value.
+func FormatPlanned(k catalog.Key) string {
+	return k.Type + "/" + k.Zone + "/" + k.CapacityType
+}
+
+// ParsePlanned reads the annotation's value.
+func ParsePlanned(s string) (catalog.Key, error) {
+	parts := strings.Split(s, "/")
+	if len(parts) != 3 || slices.Contains(parts, "") {
+		return catalog.Key{}, fmt.Errorf("%q is not of the form type/zone/capacityType", s)
+	}
+	return catalog.Key{Type: parts[0], Zone: parts[1], CapacityType: parts[2]}, nil
+}
+
+func launch(v View) Step {
+	c := v.Claim
+	deadline := since(c, snapshot.Launched).Add(LaunchTimeout)
+	s := Step{Gates: []Gate{{Name: GateLaunched, Since: since(c, snapshot.Launched), Reason: unlaunched(c)}}, Wake: deadline}
+	if !v.Now.Before(deadline) {
+		s.Delete = LaunchTimedOut
+		return s
+	}
+	s.Launch = choices(v)
+	if len(s.Launch) == 0 {
+		s.Delete = InsufficientCapacity
+	}
+	return s
+}
+
+// unlaunched repeats what the cloud said to the last attempt, if there was one.
+func unlaunched(c *snapshot.Claim) plan.Reason {
+	r := plan.Reason{
+		Code:    plan.LaunchPending,
+		Objects: []plan.ObjectRef{{Kind: "NodeClaim", Name: c.Name}},
+		Since:   since(c, snapshot.Launched),
+	}
+	if said := c.Conditions[snapshot.Launched]; said.Reason == string(plan.LaunchFailed) {
+		r.Code, r.Have = plan.LaunchFailed, said.Message
+	}
+	return r
+}
+
+// choices are the machines that satisfy the claim, the planned one first and the
+// others by price.
+func choices(v View) []catalog.Choice {
+	ranked := catalog.Rank(v.Types, v.Claim.Requirements, v.Claim.Requests, v.Refused)
+	planned, err := ParsePlanned(v.Claim.Annotations[PlannedAnnotation])
+	if err != nil {
+		return ranked
+	}
+	i := slices.IndexFunc(ranked, func(c catalog.Choice) bool { return c.Key() == planned })
+	if i <= 0 {
+		return ranked
+	}
+	first := ranked[i]
+	return slices.Insert(slices.Delete(ranked, i, i+1), 0, first)
+}

@@ -1,0 +1,135 @@
+package lifecycle
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Names that Karpenter puts on Nodes.
+const (
+	RegisteredLabel      = "karpenter.sh/registered"
+	InitializedLabel     = "karpenter.sh/initialized"
+	DoNotSyncTaintsLabel = "karpenter.sh/do-not-sync-taints"
+	Finalizer            = "karpenter.sh/termination"
+)
+
+// Unregistered is the taint with which a machine joins the cluster.
+var Unregistered = corev1.Taint{Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute}
+
+func register(v View) Step {
+	c := v.Claim
+	deadline := since(c, snapshot.Registered).Add(RegistrationTimeout)
+	s := Step{Gates: passed(v, GateLaunched), Wake: deadline}
+	if len(v.Nodes) == 1 {
+		return takeOver(v, s)
+	}
+	r := plan.Reason{Code: plan.NodeNotFound, Objects: []plan.ObjectRef{{Kind: "NodeClaim", Name: c.Name}}, Want: c.ProviderID, Since: since(c, snapshot.Launched)}
+	status := corev1.ConditionUnknown
+	if len(v.Nodes) > 1 {
+		r.Code, r.Objects, status = plan.MultipleNodesFound, nodeRefs(v.Nodes), corev1.ConditionFalse
+	}
+	s.Gates = append(s.Gates, Gate{Name: GateNode, Since: r.Since, Reason: r})
+	if !v.Now.Before(deadline) {
+		s.Delete = RegistrationTimedOut
+		return s
+	}
+	s.Conditions = []Condition{waiting(snapshot.Registered, status, r)}
+	return s
+}
+
+// takeOver makes the one Node ours.
+func takeOver(v View, s Step) Step {
+	node := v.Nodes[0]
+	joined := node.CreationTimestamp.Time
+	s.Gates = append(s.Gates, Gate{Name: GateNode, Open: true, Since: joined})
+	if node.Labels[RegisteredLabel] != "true" {
+		s.Node = registration(v.Claim, node)
+		s.UntaintedNode = !hasTaint(node.Spec.Taints, Unregistered)
+		s.Gates = append(s.Gates, Gate{Name: GateRegistered, Since: joined, Reason: plan.Reason{
+			Code: plan.RegistrationPending, Objects: nodeRefs(v.Nodes), Since: joined,
+		}})
+	}
+	s.NodeName, s.Conditions = node.Name, []Condition{done(snapshot.Registered)}
+	return s
+}
+
+// registration is the change that gives a Node what its claim demands.
+func registration(c *snapshot.Claim, node *corev1.Node) *NodeChange {
+	change := &NodeChange{
+		Claim:        c,
+		Labels:       maps.Clone(c.Labels),
+		Annotations:  c.Annotations,
+		RemoveTaints: []corev1.Taint{Unregistered},
+		TakeOver:     true,
+	}
+	if change.Labels == nil {
+		change.Labels = map[string]string{}
+	}
+	change.Labels[RegisteredLabel] = "true"
+	if node.Labels[DoNotSyncTaintsLabel] != "true" && c.Labels[DoNotSyncTaintsLabel] != "true" {
+		change.AddTaints = slices.Concat(c.Taints, c.StartupTaints)
+	}
+	return change
+}
+
+// NodeChange is one write to a Node.
+type NodeChange struct {
+	// Claim owns the Node.
+	Claim *snapshot.Claim
+	// Labels and Annotations to set; they win over the Node's.
+	Labels, Annotations map[string]string
+	// AddTaints go where the Node has none of the same key and effect;
+	// RemoveTaints by key and effect.
+	AddTaints, RemoveTaints []corev1.Taint
+	// TakeOver adds the finalizer and the claim as the owner.
+	TakeOver bool
+}
+
+// Apply makes the change on a copy of the Node. Applying twice is the same as
+// once.
+func (n *NodeChange) Apply(node *corev1.Node) {
+	if node.Labels == nil {
+		node.Labels = map[string]string{}
+	}
+	maps.Copy(node.Labels, n.Labels)
+	if node.Annotations == nil && len(n.Annotations) > 0 {
+		node.Annotations = map[string]string{}
+	}
+	maps.Copy(node.Annotations, n.Annotations)
+	node.Spec.Taints = slices.DeleteFunc(slices.Clone(node.Spec.Taints), func(t corev1.Taint) bool { return hasTaint(n.RemoveTaints, t) })
+	for _, t := range n.AddTaints {
+		if !hasTaint(node.Spec.Taints, t) {
+			node.Spec.Taints = append(node.Spec.Taints, t)
+		}
+	}
+	if n.TakeOver {
+		n.takeOver(node)
+	}
+}
+
+func (n *NodeChange) takeOver(node *corev1.Node) {
+	if !slices.Contains(node.Finalizers, Finalizer) {
+		node.Finalizers = append(node.Finalizers, Finalizer)
+	}
+	if slices.ContainsFunc(node.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == n.Claim.UID }) {
+		return
+	}
+	block := true
+	node.OwnerReferences = append(node.OwnerReferences, metav1.OwnerReference{
+		APIVersion: "karpenter.sh/v1", Kind: "NodeClaim", Name: n.Claim.Name, UID: n.Claim.UID, BlockOwnerDeletion: &block,
+	})
+}
+
+func nodeRefs(nodes []*corev1.Node) []plan.ObjectRef {
+	out := make([]plan.ObjectRef, 0, len(nodes))
+	for _, n := range nodes {
+		out = append(out, plan.ObjectRef{Kind: "Node", Name: n.Name})
+	}
+	return out
+}
