@@ -41,6 +41,7 @@ func (s *Store) copy(now time.Time) *snapshot.Snapshot {
 		},
 		Namespaces:  s.namespaces.share(),
 		Unavailable: maps.Clone(s.refused),
+		Nominated:   s.nominations(),
 	}
 }
 

@@ -57,8 +57,9 @@ type Store struct {
 	attachments    map[string]*storagev1.VolumeAttachment // by name
 	attachmentsOf  dictionary[string, []*storagev1.VolumeAttachment]
 
-	refused  map[catalog.Key]time.Time
-	machines machines
+	refused   map[catalog.Key]time.Time
+	nominated map[types.NamespacedName]string
+	machines  machines
 }
 
 // claim is a NodeClaim with its translation.
