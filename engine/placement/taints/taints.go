@@ -1,0 +1,71 @@
+// Package taints is the rule of taints and tolerations: a pod stays away from a
+// node whose NoSchedule and NoExecute taints it does not tolerate.
+// PreferNoSchedule is a wish and never keeps a pod away.
+package taints
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Untolerated finds the first taint that keeps the pod away.
+func Untolerated(taints []corev1.Taint, tolerations []corev1.Toleration) (corev1.Taint, bool) {
+	for i := range taints {
+		if hard(&taints[i]) && !tolerated(&taints[i], tolerations) {
+			return taints[i], true
+		}
+	}
+	return corev1.Taint{}, false
+}
+
+func hard(t *corev1.Taint) bool {
+	return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
+}
+
+func tolerated(taint *corev1.Taint, tolerations []corev1.Toleration) bool {
+	for i := range tolerations {
+		if tolerates(&tolerations[i], taint) {
+			return true
+		}
+	}
+	return false
+}
+
+// tolerates follows the API: an empty effect covers all effects, an empty key
+// with Exists covers all taints, and an empty operator is Equal. Lt and Gt
+// compare integers: the taint's value has to be less, or greater, than the
+// toleration's.
+func tolerates(t *corev1.Toleration, taint *corev1.Taint) bool {
+	if t.Effect != "" && t.Effect != taint.Effect || t.Key != "" && t.Key != taint.Key {
+		return false
+	}
+	switch t.Operator {
+	case corev1.TolerationOpExists:
+		return true
+	case "", corev1.TolerationOpEqual:
+		return t.Value == taint.Value
+	case corev1.TolerationOpLt, corev1.TolerationOpGt:
+		return compares(t, taint)
+	}
+	return false
+}
+
+func compares(t *corev1.Toleration, taint *corev1.Taint) bool {
+	limit, ok := decimal(t.Value)
+	value, ok2 := decimal(taint.Value)
+	if !ok || !ok2 {
+		return false
+	}
+	if t.Operator == corev1.TolerationOpLt {
+		return value < limit
+	}
+	return value > limit
+}
+
+// decimal reads an integer in its shortest form, the only one that the API
+// takes for comparison.
+func decimal(s string) (int64, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == s
+}
