@@ -1,0 +1,62 @@
+# Millwright's tasks. `make` alone lists them.
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: build demo test e2e verify bench generate lint sandbox fmt clean help
+
+BIN := $(CURDIR)/bin
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# Everything is static and needs no C compiler.
+export CGO_ENABLED := 0
+export GOTOOLCHAIN ?= local
+
+build: ## Build bin/millwright.
+	@go build -trimpath -ldflags "-X github.com/millwright-dev/millwright/cli.version=$(VERSION)" -o $(BIN)/millwright ./cmd/millwright
+
+sandbox: ## Build bin/sandbox, a Kubernetes control plane in one binary.
+	@[ -x $(BIN)/sandbox ] || echo "Building bin/sandbox. The first time compiles a whole Kubernetes control plane: 4 to 10 minutes on two cores."
+	@cd sandbox && go build -trimpath -ldflags "-s -w" -o $(BIN)/sandbox ./cmd/sandbox
+
+demo: build sandbox ## Show it at work on a real control plane; KEEP=1 leaves the cluster up.
+	@$(BIN)/sandbox demo --millwright $(BIN)/millwright $(if $(KEEP),--keep)
+
+test: ## Run every test: this module, then the sandbox and the end-to-end suite.
+	go test ./...
+	@$(MAKE) --no-print-directory e2e
+
+e2e: build sandbox ## Run the sandbox's tests and the end-to-end suite.
+	cd sandbox && go test -vet=off -ldflags "-s -w" ./...
+
+bench: ## Compare with Karpenter's scheduler on the same pods and instance types.
+	cd bench && go run ./cmd/bench $(ARGS)
+
+generate: $(BIN)/controller-gen ## Rewrite generated files: CRDs, RBAC, the table of EC2 types.
+	go run ./deploy/crdgen deploy/crds
+	go generate ./cloud/...
+	$(BIN)/controller-gen rbac:roleName=millwright paths="./cluster/...;./cloud/...;./controllers/..." output:rbac:dir=deploy/rbac
+
+lint: $(BIN)/golangci-lint ## Run the linters; the first time builds golangci-lint.
+	$(BIN)/golangci-lint run ./...
+
+verify: lint generate ## Check what a reviewer should not have to: format, vet, lint, generated files, go.mod.
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; }
+	go vet ./...
+	go mod tidy -diff
+	@git diff --exit-code -- deploy cloud || { echo "generated files differ: commit what make generate wrote"; exit 1; }
+
+fmt: ## Format all Go code.
+	@gofmt -w $$(git ls-files '*.go')
+
+clean: ## Remove what was built.
+	@rm -rf $(BIN)
+
+help: ## List the tasks.
+	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /\1\t/' | expand -t 12
+
+# Tools are pinned in tools/go.mod.
+$(BIN)/controller-gen: tools/go.mod
+	@go -C tools build -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
+$(BIN)/golangci-lint: tools/go.mod
+	@echo "Building golangci-lint; this takes a few minutes."
+	@go -C tools build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

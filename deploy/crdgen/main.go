@@ -1,0 +1,59 @@
+// Command crdgen writes the CustomResourceDefinitions of the published API
+// packages into a directory, and removes others from it.
+//
+//	go run ./deploy/crdgen deploy/crds
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	awsapis "github.com/aws/karpenter-provider-aws/pkg/apis"
+	kwokapis "sigs.k8s.io/karpenter/kwok/apis"
+	karpenterapis "sigs.k8s.io/karpenter/pkg/apis"
+)
+
+// definitions are by file name, which is group_plural as controller-gen has it.
+// The AWS provider publishes variants of Karpenter's own kinds that refuse more
+// labels; those of Karpenter are used, so that any cloud's labels pass.
+var definitions = map[string][]byte{
+	"karpenter.sh_nodepools.yaml":               karpenterapis.NodePoolCRD,
+	"karpenter.sh_nodeclaims.yaml":              karpenterapis.NodeClaimCRD,
+	"karpenter.sh_nodeoverlays.yaml":            karpenterapis.NodeOverlayCRD,
+	"autoscaling.x-k8s.io_capacitybuffers.yaml": karpenterapis.CapacityBufferCRD,
+	"karpenter.kwok.sh_kwoknodeclasses.yaml":    kwokapis.KWOKNodeClassCRD,
+	"karpenter.k8s.aws_ec2nodeclasses.yaml":     awsapis.EC2NodeClassCRD,
+}
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: crdgen DIR")
+		os.Exit(2)
+	}
+	if err := write(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "crdgen:", err)
+		os.Exit(1)
+	}
+}
+
+func write(dir string) error {
+	old, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return err
+	}
+	for _, name := range old {
+		if _, keep := definitions[filepath.Base(name)]; keep {
+			continue
+		}
+		if err := os.Remove(name); err != nil {
+			return err
+		}
+	}
+	for name, text := range definitions {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/millwright-dev/millwright/deploy"
+)
+
+func TestTheCommittedDefinitionsAreThePublishedOnes(t *testing.T) {
+	list, err := deploy.CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != len(definitions) {
+		t.Errorf("deploy/crds has %d files, want %d", len(list), len(definitions))
+	}
+	for _, c := range list {
+		if !bytes.Equal(c.YAML, definitions[c.File]) {
+			t.Errorf("deploy/crds/%s differs from what its package publishes: run make generate", c.File)
+		}
+	}
+}
+
+func TestWritingReplacesAndRemovesStaleFiles(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"karpenter.sh_nodepools.yaml", "gone.yaml"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := write(dir); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != len(definitions) {
+		t.Errorf("%d files, want %d", len(entries), len(definitions))
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "karpenter.sh_nodepools.yaml"))
+	if err != nil || !bytes.Equal(text, definitions["karpenter.sh_nodepools.yaml"]) {
+		t.Errorf("the stale definition was not replaced (%v)", err)
+	}
+}
