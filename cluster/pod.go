@@ -48,10 +48,21 @@ func (s *Store) dropPod(k string) {
 
 // isPending reports whether a pod without a node waits for a machine.
 func (s *Store) isPending(pod *corev1.Pod) bool {
-	if pod.DeletionTimestamp != nil || pod.Status.NominatedNodeName != "" || len(pod.Spec.SchedulingGates) > 0 || ownedByNodeOrDaemonSet(pod) {
-		return false
-	}
-	return s.options.Offline || slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+	return mayWait(pod) && (s.options.Offline || unschedulable(pod))
+}
+
+// Pending reports whether a pod of a live cluster waits for a machine: the
+// snapshot will have it among its pending pods.
+func Pending(pod *corev1.Pod) bool { return mayWait(pod) && unschedulable(pod) }
+
+func mayWait(pod *corev1.Pod) bool {
+	ended := pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	placed := pod.Spec.NodeName != "" || pod.Status.NominatedNodeName != ""
+	return !ended && !placed && len(pod.Spec.SchedulingGates) == 0 && !ownedByNodeOrDaemonSet(pod)
+}
+
+func unschedulable(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
 	})
 }
