@@ -24,7 +24,6 @@ func (s *Store) Snapshot(now time.Time, instanceTypes TypesFunc) *snapshot.Snaps
 func (s *Store) copy(now time.Time) *snapshot.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.refused, func(_ catalog.Key, until time.Time) bool { return !now.Before(until) })
 	return &snapshot.Snapshot{
 		Now:        now,
 		Pools:      slices.Clone(s.pools.list()),
@@ -40,7 +39,7 @@ func (s *Store) copy(now time.Time) *snapshot.Snapshot {
 			Attachments:    s.attachmentsOf.share(),
 		},
 		Namespaces:  s.namespaces.share(),
-		Unavailable: maps.Clone(s.refused),
+		Unavailable: s.refusedAt(now),
 		Nominated:   s.nominations(),
 	}
 }
@@ -55,4 +54,17 @@ func withTypes(p *snapshot.Pool, instanceTypes TypesFunc) *snapshot.Pool {
 		out.NotReady = err.Error()
 	}
 	return &out
+}
+
+// Refused are the offerings that the cloud refused lately, each with the time
+// until which it is not worth asking again. The result is the caller's.
+func (s *Store) Refused(now time.Time) map[catalog.Key]time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refusedAt(now)
+}
+
+func (s *Store) refusedAt(now time.Time) map[catalog.Key]time.Time {
+	maps.DeleteFunc(s.refused, func(_ catalog.Key, until time.Time) bool { return !now.Before(until) })
+	return maps.Clone(s.refused)
 }

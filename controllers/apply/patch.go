@@ -34,9 +34,19 @@ func patch[T client.Object](ctx context.Context, w *Writer, obj T, change func(T
 		if err := step.send(ctx, answer, body); err != nil {
 			return obj, fmt.Errorf("patching %s: %w", obj.GetName(), err)
 		}
-		w.store.Update(answer.DeepCopyObject().(T))
+		w.learn(answer.DeepCopyObject().(T))
 	}
 	return answer, nil
+}
+
+// learn puts the server's answer into the store. An object that is being deleted
+// is gone once its last finalizer is.
+func (w *Writer) learn(answer client.Object) {
+	if answer.GetDeletionTimestamp() != nil && len(answer.GetFinalizers()) == 0 {
+		w.store.Delete(answer)
+		return
+	}
+	w.store.Update(answer)
 }
 
 // difference is the merge patch from one state to the other, in two parts.

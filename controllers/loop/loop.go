@@ -12,8 +12,11 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cluster"
@@ -60,6 +63,17 @@ type Settings struct {
 func (d Deps) Manages(class snapshot.ClassRef) bool {
 	for _, m := range d.Settings.ManagedClasses {
 		if m.Group == class.Group && m.Kind == class.Kind {
+			return true
+		}
+	}
+	return false
+}
+
+// ManagesNode reports whether a Node's labels say that its class is one of the
+// provider's.
+func (d Deps) ManagesNode(n *corev1.Node) bool {
+	for _, m := range d.Settings.ManagedClasses {
+		if _, ok := n.Labels[karpv1.NodeClassLabelKey(schema.GroupKind{Group: m.Group, Kind: m.Kind})]; ok {
 			return true
 		}
 	}

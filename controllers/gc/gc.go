@@ -1,0 +1,218 @@
+// Package gc finds what a crash, a lost answer or somebody else's hand left
+// behind.
+//
+//	machine without a claim  ──► its Node is drained, or it is terminated
+//	claim without a machine  ──► the claim is deleted
+//	Node of ours with neither ──► the Node is deleted
+//
+// The order of reading is what makes it safe. A claim exists before its machine
+// does, so a machine that was listed first and has no claim in a later, live list
+// will never have one. A cloud's list may lag, so a claim is only given up when
+// the cloud, asked for exactly that machine, says that it does not exist, and its
+// Node, if it has one, is not Ready either.
+package gc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/loop"
+	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;delete
+
+const (
+	// Interval is the time between two sweeps.
+	Interval = time.Minute
+	// orphanAge is how old a machine without a claim must be.
+	orphanAge = 30 * time.Second
+	// joinTime is how long a launched machine that has not registered may be
+	// missing from the cloud's answers.
+	joinTime = 2 * time.Minute
+)
+
+const name = "nodeclaim.garbagecollection"
+
+// Collector sweeps. It is not safe for concurrent use.
+type Collector struct{ deps loop.Deps }
+
+// New makes a Collector.
+func New(d loop.Deps) *Collector { return &Collector{d} }
+
+// Add registers the loop: one sweep per Interval, on the leader.
+func Add(mgr manager.Manager, d loop.Deps) error { return mgr.Add(New(d)) }
+
+// Start sweeps until the context ends.
+func (c *Collector) Start(ctx context.Context) error {
+	timer := c.deps.Clock.NewTimer(Interval)
+	defer timer.Stop()
+	ctx = metrics.WithController(ctx, name)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C():
+			if err := c.Sweep(ctx); err != nil {
+				log.FromContext(ctx).Error(err, "sweeping")
+			}
+			timer.Reset(Interval)
+		}
+	}
+}
+
+// Sweep looks once for machines without a claim, claims without a machine, and
+// Nodes of ours that have neither.
+// One that cannot be dealt with does not keep it from the others.
+func (c *Collector) Sweep(ctx context.Context) error {
+	instances, err := c.deps.Provider.List(ctx)
+	if err != nil {
+		return fmt.Errorf("listing instances: %w", err)
+	}
+	var claims karpv1.NodeClaimList
+	if err := c.deps.Live.List(ctx, &claims); err != nil {
+		return fmt.Errorf("listing NodeClaims: %w", err)
+	}
+	return errors.Join(
+		c.orphans(ctx, instances, claims.Items),
+		c.widows(ctx, instances, claims.Items),
+		c.ghosts(ctx, claims.Items),
+	)
+}
+
+// orphans ends the machines that no claim accounts for.
+func (c *Collector) orphans(ctx context.Context, instances []cloud.Instance, claims []karpv1.NodeClaim) error {
+	known := make(map[string]bool, 2*len(claims))
+	for i := range claims {
+		known[string(claims[i].UID)] = true
+		known[claims[i].Status.ProviderID] = true
+	}
+	var failed []error
+	for _, i := range instances {
+		if known[i.Token] || known[i.ProviderID] || c.deps.Clock.Since(i.Launched) < orphanAge || i.State == cloud.ShuttingDown {
+			continue
+		}
+		failed = append(failed, c.orphan(ctx, i))
+	}
+	return errors.Join(failed...)
+}
+
+// orphan ends one machine: by way of its Node where that has our finalizer, so
+// that its pods are drained, else at once.
+func (c *Collector) orphan(ctx context.Context, i cloud.Instance) error {
+	nodes, err := c.deps.NodesOf(ctx, i.ProviderID)
+	if err != nil {
+		return err
+	}
+	log.FromContext(ctx).Info("ending a machine that no NodeClaim accounts for", "providerID", i.ProviderID, "claim", i.Claim)
+	drained := false
+	for _, n := range nodes {
+		drained = drained || loop.Ours(n)
+		if err := c.deps.Writer.Delete(ctx, n); err != nil {
+			return err
+		}
+	}
+	if drained {
+		return nil
+	}
+	if err := c.deps.Provider.Terminate(ctx, i.ProviderID); err != nil && !errors.Is(err, cloud.ErrNotFound) {
+		return fmt.Errorf("terminating %s: %w", i.ProviderID, err)
+	}
+	return nil
+}
+
+// widows deletes the claims whose machine is gone.
+func (c *Collector) widows(ctx context.Context, instances []cloud.Instance, claims []karpv1.NodeClaim) error {
+	alive := make(map[string]bool, len(instances))
+	for _, i := range instances {
+		alive[i.ProviderID] = true
+	}
+	var failed []error
+	for i := range claims {
+		claim := &claims[i]
+		if alive[claim.Status.ProviderID] || !c.overdue(claim) {
+			continue
+		}
+		failed = append(failed, c.widow(ctx, claim))
+	}
+	return errors.Join(failed...)
+}
+
+// overdue reports whether a claim's machine should be in the cloud's answers.
+func (c *Collector) overdue(claim *karpv1.NodeClaim) bool {
+	value := cluster.Claim(claim)
+	if claim.DeletionTimestamp != nil || value.ProviderID == "" || !c.deps.Manages(value.Class) {
+		return false
+	}
+	return value.Is(snapshot.Registered) || value.Is(snapshot.Launched) && c.deps.Clock.Since(value.Conditions[snapshot.Launched].Since) >= joinTime
+}
+
+func (c *Collector) widow(ctx context.Context, claim *karpv1.NodeClaim) error {
+	nodes, err := c.deps.NodesOf(ctx, claim.Status.ProviderID)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if loop.Ready(n) {
+			return nil
+		}
+	}
+	if gone, err := c.gone(ctx, claim.Status.ProviderID); err != nil || !gone {
+		return err
+	}
+	log.FromContext(ctx).Info("giving up a NodeClaim whose machine is gone", "NodeClaim", claim.Name, "providerID", claim.Status.ProviderID)
+	if err := c.deps.Writer.Delete(ctx, claim); err != nil {
+		return err
+	}
+	value := cluster.Claim(claim)
+	c.deps.Metrics.ClaimDisrupted(metrics.Disruption{
+		Reason: metrics.GarbageCollected, Pool: value.Pool, CapacityType: value.Labels[catalog.CapacityTypeLabel], GracePeriod: value.TerminationGracePeriod,
+	})
+	return nil
+}
+
+// gone asks the cloud for exactly this machine.
+func (c *Collector) gone(ctx context.Context, providerID string) (bool, error) {
+	_, err := c.deps.Provider.Get(ctx, providerID)
+	if err == nil || errors.Is(err, cloud.ErrNotFound) {
+		return err != nil, nil
+	}
+	return false, fmt.Errorf("looking up %s: %w", providerID, err)
+}
+
+// ghosts deletes Nodes of ours that have no claim and no machine any more.
+func (c *Collector) ghosts(ctx context.Context, claims []karpv1.NodeClaim) error {
+	known := make(map[string]bool, len(claims))
+	for i := range claims {
+		known[claims[i].Status.ProviderID] = true
+	}
+	var nodes corev1.NodeList
+	if err := c.deps.Client.List(ctx, &nodes); err != nil {
+		return fmt.Errorf("listing Nodes: %w", err)
+	}
+	var failed []error
+	for i := range nodes.Items {
+		n := &nodes.Items[i]
+		if n.DeletionTimestamp != nil || !loop.Ours(n) || loop.Ready(n) || n.Spec.ProviderID == "" || known[n.Spec.ProviderID] || !c.deps.ManagesNode(n) {
+			continue
+		}
+		gone, err := c.gone(ctx, n.Spec.ProviderID)
+		if err == nil && gone {
+			err = c.deps.Writer.Delete(ctx, n)
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,207 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/controllers/loop"
+	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/controllers/termination"
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=resource.k8s.io,resources=resourceslices,verbs=list
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+
+// name is the controller's, in logs and metrics.
+const name = "nodeclaim.lifecycle"
+
+// workers is how many claims are served at once: a launch takes seconds.
+const workers = 100
+
+// Reconciler serves one claim at a time; it is safe for concurrent use.
+type Reconciler struct{ deps loop.Deps }
+
+// New makes a Reconciler.
+func New(d loop.Deps) *Reconciler { return &Reconciler{d} }
+
+// Add registers the loop: it runs for every claim that changes, and for the
+// claims of every Node that changes.
+func Add(mgr manager.Manager, d loop.Deps) error {
+	r := New(d)
+	return builder.ControllerManagedBy(mgr).
+		Named(name).
+		For(&karpv1.NodeClaim{}).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.claimsOf)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: loop.Backoff(time.Second, time.Minute)}).
+		Complete(r)
+}
+
+func (r *Reconciler) claimsOf(ctx context.Context, obj client.Object) []reconcile.Request {
+	node, ok := obj.(*corev1.Node)
+	if !ok {
+		return nil
+	}
+	claims, err := r.deps.ClaimsOf(ctx, node.Spec.ProviderID)
+	if err != nil {
+		return nil // the cache answers or is not there yet
+	}
+	out := make([]reconcile.Request, 0, len(claims))
+	for _, c := range claims {
+		out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(c)})
+	}
+	return out
+}
+
+// Reconcile takes a claim one step further.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	claim, err := r.deps.Claim(ctx, req.Name)
+	if err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if !r.deps.Manages(cluster.Claim(claim).Class) {
+		return reconcile.Result{}, nil
+	}
+	ctx = metrics.WithController(ctx, name)
+	var result reconcile.Result
+	if claim.DeletionTimestamp != nil {
+		result, err = termination.Claim(ctx, r.deps, claim)
+	} else {
+		result, err = r.advance(ctx, claim)
+	}
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		// What was read is old; the event of the change that made it so is coming,
+		// and a claim that is gone needs nothing.
+		return reconcile.Result{RequeueAfter: loop.Soon}, nil
+	}
+	return result, err
+}
+
+// advance takes a claim that is not being deleted one step further.
+func (r *Reconciler) advance(ctx context.Context, claim *karpv1.NodeClaim) (reconcile.Result, error) {
+	claim, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
+		if !slices.Contains(c.Finalizers, lifecycle.Finalizer) {
+			c.Finalizers = append(c.Finalizers, lifecycle.Finalizer)
+		}
+	})
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	view, err := r.view(ctx, claim)
+	if err != nil && view.Claim.Is(snapshot.Launched) {
+		return reconcile.Result{}, err
+	}
+	step := lifecycle.Next(view)
+	switch {
+	case err != nil && step.Delete != lifecycle.LaunchTimedOut:
+		return r.unlaunched(ctx, claim, err)
+	case step.Delete != "":
+		return reconcile.Result{}, r.giveUp(ctx, claim, step.Delete)
+	case step.Launch != nil:
+		return r.launch(ctx, claim, step.Launch)
+	}
+	if err := r.carryOut(ctx, claim, view, step); err != nil {
+		return reconcile.Result{}, err
+	}
+	return loop.Until(view.Now, step.Wake), nil
+}
+
+// view reads what the engine needs to know about a claim.
+func (r *Reconciler) view(ctx context.Context, claim *karpv1.NodeClaim) (lifecycle.View, error) {
+	now := r.deps.Clock.Now()
+	v := lifecycle.View{Now: now, Claim: cluster.Claim(claim)}
+	var err error
+	if !v.Claim.Is(snapshot.Launched) {
+		refused := r.deps.Store.Refused(now)
+		v.Refused = func(k catalog.Key) bool { _, ok := refused[k]; return ok }
+		v.Types, err = r.deps.Types(v.Claim.Class)
+		return v, err
+	}
+	if v.Nodes, err = r.deps.NodesOf(ctx, v.Claim.ProviderID); err != nil {
+		return v, err
+	}
+	if v.Claim.Annotations[lifecycle.DRADriversAnnotation] != "" && !v.Claim.Is(snapshot.Initialized) && len(v.Nodes) == 1 {
+		v.Slices, err = r.slices(ctx, v.Nodes[0].Name)
+	}
+	return v, err
+}
+
+// slices asks the API server, not the cache: few clusters have any.
+func (r *Reconciler) slices(ctx context.Context, node string) ([]*resourcev1.ResourceSlice, error) {
+	var list resourcev1.ResourceSliceList
+	if err := r.deps.Live.List(ctx, &list, client.MatchingFields{resourcev1.ResourceSliceSelectorNodeName: node}); err != nil {
+		return nil, fmt.Errorf("listing ResourceSlices of %s: %w", node, err)
+	}
+	out := make([]*resourcev1.ResourceSlice, len(list.Items))
+	for i := range list.Items {
+		out[i] = &list.Items[i]
+	}
+	return out, nil
+}
+
+// carryOut writes the Node first, then the claim, so that a condition is never
+// ahead of what it says.
+func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v lifecycle.View, step lifecycle.Step) error {
+	if step.UntaintedNode {
+		r.deps.Writer.Event(apply.Event{
+			Object: claim, Warning: true, Reason: apply.UnregisteredTaintMissing,
+			Message: fmt.Sprintf("Node %s joined without the taint %s; pods may run on it before it is ready", v.Nodes[0].Name, lifecycle.Unregistered.ToString()),
+		})
+	}
+	if step.Node != nil {
+		if _, err := r.deps.Writer.Node(ctx, v.Nodes[0], step.Node.Apply); err != nil {
+			return err
+		}
+	}
+	_, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
+		if step.NodeName != "" {
+			c.Status.NodeName = step.NodeName
+		}
+		r.setConditions(c, step.Conditions)
+	})
+	if err == nil && step.NodeName != "" {
+		r.deps.Metrics.NodeCreated(v.Claim.Pool)
+	}
+	return err
+}
+
+func (r *Reconciler) setConditions(c *karpv1.NodeClaim, conditions []lifecycle.Condition) {
+	set := c.StatusConditions(status.WithClock(r.deps.Clock))
+	for _, n := range conditions {
+		set.Set(status.Condition{Type: n.Type, Status: metav1.ConditionStatus(n.Status), Reason: n.Reason, Message: n.Message})
+	}
+}
+
+// giveUp deletes the claim; its finalizer takes care of what was launched.
+func (r *Reconciler) giveUp(ctx context.Context, claim *karpv1.NodeClaim, reason lifecycle.DeleteReason) error {
+	if err := r.deps.Writer.Delete(ctx, claim); err != nil {
+		return err
+	}
+	value := cluster.Claim(claim)
+	r.deps.Metrics.ClaimDisrupted(metrics.Disruption{
+		Reason: string(reason), Pool: value.Pool, CapacityType: value.Labels[catalog.CapacityTypeLabel], GracePeriod: value.TerminationGracePeriod,
+	})
+	return nil
+}

@@ -1,0 +1,127 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/plan"
+)
+
+// refusedFor is how long no plan counts on an offering that the cloud could not
+// deliver.
+const refusedFor = 3 * time.Minute
+
+// maxMessage bounds what the cloud says in a condition, in bytes, as in Karpenter.
+const maxMessage = 300
+
+// launch asks the cloud for the machine. The token makes a repetition harmless.
+func (r *Reconciler) launch(ctx context.Context, claim *karpv1.NodeClaim, choices []catalog.Choice) (reconcile.Result, error) {
+	instance, err := r.deps.Provider.Launch(ctx, request(claim, choices))
+	if err != nil {
+		return r.unlaunched(ctx, claim, err)
+	}
+	_, err = r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) { r.launched(c, instance) })
+	return reconcile.Result{}, err
+}
+
+func request(claim *karpv1.NodeClaim, choices []catalog.Choice) cloud.LaunchRequest {
+	c := cluster.Claim(claim)
+	return cloud.LaunchRequest{
+		Token: string(claim.UID), Claim: claim.Name, Pool: c.Pool, Class: c.Class, Choices: choices,
+		Labels: launchLabels(claim), Annotations: maps.Clone(claim.Annotations),
+		Taints: slices.Concat([]corev1.Taint{lifecycle.Unregistered}, c.Taints, c.StartupTaints),
+	}
+}
+
+// launchLabels are the claim's own, the node class's, and those that follow from
+// requirements with a single value.
+func launchLabels(claim *karpv1.NodeClaim) map[string]string {
+	labels := map[string]string{}
+	for _, q := range cluster.Claim(claim).Requirements {
+		if q.Finite() && len(q.Values()) == 1 {
+			labels[q.Key()] = q.Values()[0]
+		}
+	}
+	if ref := claim.Spec.NodeClassRef; ref != nil {
+		labels[karpv1.NodeClassLabelKey(ref.GroupKind())] = ref.Name
+	}
+	maps.Copy(labels, claim.Labels)
+	return labels
+}
+
+// launched writes what the cloud delivered onto a copy of the claim. Labels of
+// the claim win over the cloud's, and the cloud's over what requirements imply.
+func (r *Reconciler) launched(c *karpv1.NodeClaim, i cloud.Instance) {
+	labels := launchLabels(c)
+	maps.Copy(labels, i.Labels)
+	maps.Copy(labels, c.Labels)
+	c.Labels = labels
+	c.Status.ProviderID, c.Status.ImageID = i.ProviderID, i.ImageID
+	c.Status.Capacity, c.Status.Allocatable = i.Capacity, i.Allocatable
+	c.StatusConditions(status.WithClock(r.deps.Clock)).SetTrue(karpv1.ConditionTypeLaunched)
+}
+
+// unlaunched answers to the cloud's refusal: a claim that cannot be had is given
+// up, so that its pods are planned anew without the offerings that were refused;
+// anything else is tried again.
+func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
+	var capacity *cloud.InsufficientCapacityError
+	var class *cloud.ClassNotReadyError
+	switch {
+	case errors.As(cause, &capacity):
+		until := r.deps.Clock.Now().Add(refusedFor)
+		for _, k := range capacity.Offerings {
+			r.deps.Store.Refuse(k, until)
+		}
+		r.deps.Writer.Event(apply.Event{
+			Object: claim, Warning: true, Reason: apply.InsufficientCapacity,
+			Message: fmt.Sprintf("NodeClaim %s is given up: %s", claim.Name, capacity.Error()),
+		})
+		return reconcile.Result{}, r.giveUp(ctx, claim, lifecycle.InsufficientCapacity)
+	case errors.As(cause, &class):
+		return reconcile.Result{}, r.giveUp(ctx, claim, lifecycle.NodeClassNotReady)
+	}
+	return r.retry(ctx, claim, cause)
+}
+
+// retry records why a launch failed and comes back: when the cloud says, or with
+// growing delays.
+func (r *Reconciler) retry(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
+	_, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
+		c.StatusConditions(status.WithClock(r.deps.Clock)).SetUnknownWithReason(karpv1.ConditionTypeLaunched, string(plan.LaunchFailed), clip(cause.Error()))
+	})
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	var throttled *cloud.ThrottledError
+	if errors.As(cause, &throttled) && throttled.RetryAfter > 0 {
+		return reconcile.Result{RequeueAfter: throttled.RetryAfter}, nil
+	}
+	return reconcile.Result{}, fmt.Errorf("launching NodeClaim %s: %w", claim.Name, cause)
+}
+
+func clip(s string) string {
+	if len(s) <= maxMessage {
+		return s
+	}
+	n := maxMessage
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

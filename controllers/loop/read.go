@@ -1,0 +1,117 @@
+package loop
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+)
+
+// Fields by which the cache is indexed.
+const (
+	NodeProviderID  = "spec.providerID"
+	ClaimProviderID = "status.providerID"
+	PodNode         = "spec.nodeName"
+	AttachmentNode  = "spec.nodeName"
+)
+
+// Index is one index of the cache.
+type Index struct {
+	Object  client.Object
+	Field   string
+	Extract client.IndexerFunc
+}
+
+// Indexes are those that reads of this package and the loops rely on.
+func Indexes() []Index {
+	return []Index{
+		{&corev1.Node{}, NodeProviderID, func(o client.Object) []string { return present(o.(*corev1.Node).Spec.ProviderID) }},
+		{&karpv1.NodeClaim{}, ClaimProviderID, func(o client.Object) []string { return present(o.(*karpv1.NodeClaim).Status.ProviderID) }},
+		{&corev1.Pod{}, PodNode, func(o client.Object) []string { return present(o.(*corev1.Pod).Spec.NodeName) }},
+		{&storagev1.VolumeAttachment{}, AttachmentNode, func(o client.Object) []string { return present(o.(*storagev1.VolumeAttachment).Spec.NodeName) }},
+	}
+}
+
+func present(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+// Claim reads a claim, at least as new as this process's own last write to it.
+func (d Deps) Claim(ctx context.Context, name string) (*karpv1.NodeClaim, error) {
+	claim := &karpv1.NodeClaim{}
+	if err := d.Client.Get(ctx, client.ObjectKey{Name: name}, claim); err != nil {
+		return nil, fmt.Errorf("reading NodeClaim %s: %w", name, err)
+	}
+	return d.newest(claim), nil
+}
+
+// newest is the store's state of a claim if it is newer than what was read.
+func (d Deps) newest(claim *karpv1.NodeClaim) *karpv1.NodeClaim {
+	known, ok := d.Store.NodeClaim(claim.Name)
+	if !ok || known.UID != claim.UID {
+		return claim
+	}
+	order, err := resourceversion.CompareResourceVersion(known.ResourceVersion, claim.ResourceVersion)
+	if err == nil && order > 0 {
+		return known.DeepCopy()
+	}
+	return claim
+}
+
+// NodesOf lists the Nodes that carry a provider ID, by name.
+func (d Deps) NodesOf(ctx context.Context, providerID string) ([]*corev1.Node, error) {
+	if providerID == "" {
+		return nil, nil
+	}
+	var list corev1.NodeList
+	if err := d.Client.List(ctx, &list, client.MatchingFields{NodeProviderID: providerID}); err != nil {
+		return nil, fmt.Errorf("listing Nodes with provider ID %s: %w", providerID, err)
+	}
+	return byName(list.Items, func(n *corev1.Node) string { return n.Name }), nil
+}
+
+// ClaimsOf lists the claims that carry a provider ID, by name.
+func (d Deps) ClaimsOf(ctx context.Context, providerID string) ([]*karpv1.NodeClaim, error) {
+	if providerID == "" {
+		return nil, nil
+	}
+	var list karpv1.NodeClaimList
+	if err := d.Client.List(ctx, &list, client.MatchingFields{ClaimProviderID: providerID}); err != nil {
+		return nil, fmt.Errorf("listing NodeClaims with provider ID %s: %w", providerID, err)
+	}
+	out := byName(list.Items, func(c *karpv1.NodeClaim) string { return c.Name })
+	for i, c := range out {
+		out[i] = d.newest(c)
+	}
+	return out, nil
+}
+
+func byName[T any](items []T, name func(*T) string) []*T {
+	out := make([]*T, len(items))
+	for i := range items {
+		out[i] = &items[i]
+	}
+	slices.SortFunc(out, func(a, b *T) int { return cmp.Compare(name(a), name(b)) })
+	return out
+}
+
+// Ours reports whether registration has taken a Node over.
+func Ours(n *corev1.Node) bool { return slices.Contains(n.Finalizers, lifecycle.Finalizer) }
+
+// Ready reports whether the kubelet of a Node says that it works.
+func Ready(n *corev1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}

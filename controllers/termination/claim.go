@@ -1,0 +1,155 @@
+package termination
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/controllers/loop"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+)
+
+// poll is how often the cloud is asked whether a machine is gone.
+const poll = 5 * time.Second
+
+// Claim takes the removal of a claim one step further. It is called for one claim
+// at a time, and never while the claim is being launched.
+func Claim(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (reconcile.Result, error) {
+	if !slices.Contains(claim.Finalizers, lifecycle.Finalizer) {
+		return reconcile.Result{}, nil
+	}
+	claim, err := setDeadline(ctx, d, claim)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	waiting, err := deleteNodes(ctx, d, claim)
+	if err != nil || waiting {
+		return reconcile.Result{RequeueAfter: poll}, err // events of the Nodes come first
+	}
+	gone, claim, err := stop(ctx, d, claim)
+	if err != nil || !gone {
+		return reconcile.Result{RequeueAfter: poll}, err
+	}
+	_, err = d.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
+		c.Finalizers = slices.DeleteFunc(c.Finalizers, func(f string) bool { return f == lifecycle.Finalizer })
+	})
+	if err == nil {
+		count(d, claim)
+	}
+	return reconcile.Result{}, err
+}
+
+// setDeadline writes when the claim's node must be empty, once. An existing value
+// stays: a user or a repair may have brought it forward.
+func setDeadline(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
+	const key = karpv1.NodeClaimTerminationTimestampAnnotationKey
+	grace := claim.Spec.TerminationGracePeriod
+	if _, ok := claim.Annotations[key]; ok || grace == nil {
+		return claim, nil
+	}
+	at := claim.DeletionTimestamp.Add(grace.Duration).Format(time.RFC3339)
+	claim, err := d.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
+		if c.Annotations == nil {
+			c.Annotations = map[string]string{}
+		}
+		c.Annotations[key] = at
+	})
+	if err == nil {
+		d.Writer.Event(apply.Event{
+			Object: claim, Warning: true, Reason: apply.TerminationGracePeriodExpiring,
+			Message: "All pods will be deleted by " + at,
+		})
+	}
+	return claim, err
+}
+
+// deleteNodes deletes the Nodes that were taken over for the claim and reports
+// whether any is still there. A Node that was not taken over holds no finalizer
+// and goes with its machine.
+func deleteNodes(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (waiting bool, err error) {
+	nodes, err := d.NodesOf(ctx, claim.Status.ProviderID)
+	if err != nil {
+		return false, err
+	}
+	for _, n := range nodes {
+		if !loop.Ours(n) && !claim.StatusConditions(status.WithObservedOnly()).IsTrue(karpv1.ConditionTypeRegistered) {
+			continue
+		}
+		waiting = true
+		if err := d.Writer.Delete(ctx, n); err != nil {
+			return false, err
+		}
+	}
+	return waiting, nil
+}
+
+// stop asks the cloud to end the claim's machine and reports whether none is
+// left. A claim without a provider ID may still have one: the launch may have
+// succeeded without anybody noting it down.
+func stop(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (bool, *karpv1.NodeClaim, error) {
+	ids, err := machines(ctx, d, claim)
+	if err != nil {
+		return false, claim, err
+	}
+	gone := true
+	for _, id := range ids {
+		err := d.Provider.Terminate(ctx, id)
+		switch {
+		case errors.Is(err, cloud.ErrNotFound):
+		case err != nil:
+			return false, claim, fmt.Errorf("terminating %s: %w", id, err)
+		default:
+			gone = false
+		}
+	}
+	if gone {
+		return true, claim, nil
+	}
+	claim, err = terminating(ctx, d, claim)
+	return false, claim, err
+}
+
+func machines(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) ([]string, error) {
+	if claim.Status.ProviderID != "" {
+		return []string{claim.Status.ProviderID}, nil
+	}
+	instances, err := d.Provider.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("listing instances: %w", err)
+	}
+	var ids []string
+	for _, i := range instances {
+		if i.Token == string(claim.UID) {
+			ids = append(ids, i.ProviderID)
+		}
+	}
+	return ids, nil
+}
+
+// terminating notes on a claim that its machine has been told to stop.
+func terminating(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
+	return d.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
+		c.StatusConditions(status.WithClock(d.Clock)).SetTrue(karpv1.ConditionTypeInstanceTerminating)
+	})
+}
+
+func count(d loop.Deps, claim *karpv1.NodeClaim) {
+	pool, now := claim.Labels[karpv1.NodePoolLabelKey], d.Clock.Now()
+	d.Metrics.ClaimTerminated(pool, claim.Labels[karpv1.CapacityTypeLabelKey], claim.Labels[corev1.LabelTopologyZone], now.Sub(claim.DeletionTimestamp.Time))
+	if c := claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeInstanceTerminating); c != nil && c.IsTrue() {
+		d.Metrics.InstanceTerminated(pool, now.Sub(c.LastTransitionTime.Time))
+	}
+}
+
+// changed reports errors that only say that somebody else was faster.
+func changed(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }

@@ -1,0 +1,161 @@
+package termination
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/loop"
+	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/drain"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+)
+
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
+// +kubebuilder:rbac:groups=storage.k8s.io,resources=volumeattachments,verbs=get;list;watch
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+
+// name is the controller's, in logs and metrics.
+const name = "node.termination"
+
+// workers is how many nodes are drained at once.
+const workers = 100
+
+// Reconciler serves Nodes that are being deleted; it is safe for concurrent use.
+type Reconciler struct{ deps loop.Deps }
+
+// New makes a Reconciler.
+func New(d loop.Deps) *Reconciler { return &Reconciler{d} }
+
+// Add registers the loop: it runs for Nodes with our finalizer that are being
+// deleted.
+func Add(mgr manager.Manager, d loop.Deps) error {
+	going := predicate.NewPredicateFuncs(func(o client.Object) bool {
+		return o.GetDeletionTimestamp() != nil && slices.Contains(o.GetFinalizers(), lifecycle.Finalizer)
+	})
+	return builder.ControllerManagedBy(mgr).
+		Named(name).
+		For(&corev1.Node{}, builder.WithPredicates(going)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: loop.Backoff(100*time.Millisecond, 10*time.Second)}).
+		Complete(New(d))
+}
+
+// Reconcile takes the removal of a Node one step further.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	node := &corev1.Node{}
+	if err := r.deps.Client.Get(ctx, req.NamespacedName, node); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if node.DeletionTimestamp == nil || !loop.Ours(node) {
+		return reconcile.Result{}, nil
+	}
+	if !r.deps.Store.Synced() {
+		return reconcile.Result{RequeueAfter: time.Second}, nil
+	}
+	result, err := r.remove(metrics.WithController(ctx, name), node)
+	if changed(err) {
+		return reconcile.Result{RequeueAfter: loop.Soon}, nil
+	}
+	return result, err
+}
+
+func (r *Reconciler) remove(ctx context.Context, node *corev1.Node) (reconcile.Result, error) {
+	claims, err := r.claims(ctx, node)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if !r.manages(node, claims) {
+		return reconcile.Result{}, nil
+	}
+	for _, c := range claims {
+		if err := r.deps.Writer.Delete(ctx, c); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	run := &removal{deps: r.deps, node: node}
+	if len(claims) > 0 {
+		run.claim = claims[0]
+	}
+	if run.deadline, err = deadline(run.claim); err != nil {
+		return reconcile.Result{}, err
+	}
+	if run.gone, err = run.vanished(ctx); err != nil {
+		return reconcile.Result{}, err
+	}
+	return run.advance(ctx)
+}
+
+// claims are those of the Node: by provider ID, or by the owner reference that
+// registration left.
+func (r *Reconciler) claims(ctx context.Context, node *corev1.Node) ([]*karpv1.NodeClaim, error) {
+	claims, err := r.deps.ClaimsOf(ctx, node.Spec.ProviderID)
+	if err != nil || len(claims) > 0 {
+		return claims, err
+	}
+	for _, o := range node.OwnerReferences {
+		if o.Kind != "NodeClaim" {
+			continue
+		}
+		c, err := r.deps.Claim(ctx, o.Name)
+		if err := client.IgnoreNotFound(err); err != nil {
+			return nil, err
+		}
+		if err == nil && c.UID == o.UID {
+			claims = append(claims, c)
+		}
+	}
+	return claims, nil
+}
+
+// manages reports whether the Node is this process's to take away. The finalizer
+// alone does not say: another provider of the same API may have put it there.
+func (r *Reconciler) manages(node *corev1.Node, claims []*karpv1.NodeClaim) bool {
+	for _, c := range claims {
+		if r.deps.Manages(cluster.Claim(c).Class) {
+			return true
+		}
+	}
+	return len(claims) == 0 && r.deps.ManagesNode(node)
+}
+
+// deadline is when a claim's node must be empty, zero for never.
+func deadline(claim *karpv1.NodeClaim) (time.Time, error) {
+	if claim == nil {
+		return time.Time{}, nil
+	}
+	const key = karpv1.NodeClaimTerminationTimestampAnnotationKey
+	value, ok := claim.Annotations[key]
+	if !ok {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, value)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("reading annotation %s of NodeClaim %s: %w", key, claim.Name, err)
+	}
+	return at, nil
+}
+
+// conditions writes the drain's conditions onto a copy of the claim.
+func conditions(d loop.Deps, c *karpv1.NodeClaim, list []drain.Condition) {
+	set := c.StatusConditions(status.WithClock(d.Clock))
+	for _, n := range list {
+		set.Set(status.Condition{Type: n.Type, Status: metav1.ConditionStatus(n.Status), Reason: n.Reason, Message: n.Message})
+	}
+}
