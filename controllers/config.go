@@ -1,0 +1,117 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/controllers/loop"
+	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Config says with what Millwright runs. The names in brackets are Karpenter's
+// environment variables for the same thing.
+type Config struct {
+	// REST is how to reach the API server; required. Its QPS and Burst are used as
+	// they are; zero means 200 and 300 [KUBE_CLIENT_QPS, KUBE_CLIENT_BURST].
+	REST *rest.Config
+
+	// Provider is the cloud; required.
+	Provider Provider
+
+	// Clock is the time of all loops; nil is the real one. The lease and the
+	// windows of client-go always use the real one.
+	Clock clock.Clock
+
+	// BatchIdle is how long a plan waits for one more pending pod, BatchMax for how
+	// long at most since the first. Longer windows plan better and start later.
+	// Zero means 1s and 10s [BATCH_IDLE_DURATION, BATCH_MAX_DURATION]; BatchIdle
+	// must not exceed BatchMax.
+	BatchIdle, BatchMax time.Duration
+
+	// MetricsAddress and HealthAddress are where /metrics and /healthz, /readyz are
+	// served, as host:port. Empty means :8080 and :8081 [METRICS_PORT,
+	// HEALTH_PROBE_PORT]; "0" serves nothing.
+	MetricsAddress, HealthAddress string
+
+	// DisableLeaderElection runs the loops at once, without a lease; for a single
+	// process only [DISABLE_LEADER_ELECTION].
+	DisableLeaderElection bool
+
+	// LeaderElectionName is the name of the lease; empty means
+	// karpenter-leader-election, so that Karpenter and Millwright never lead at the
+	// same time [LEADER_ELECTION_NAME].
+	LeaderElectionName string
+
+	// LeaderElectionNamespace is where the lease is; empty is the pod's own, which
+	// only a process in the cluster has [LEADER_ELECTION_NAMESPACE].
+	LeaderElectionNamespace string
+
+	// ShutdownTimeout is how long loops may take to finish what they do when the
+	// context ends. Zero means 10s.
+	ShutdownTimeout time.Duration
+
+	// Build names the binary in the metrics.
+	Build metrics.Build
+}
+
+// Provider is a cloud and how to make its client.
+type Provider struct {
+	// Name is the cloud's, for metrics: kwok, aws.
+	Name string
+	// Classes are the node-class kinds that it serves (group and kind). Pools and
+	// claims of other kinds are left alone. Never empty.
+	Classes []snapshot.ClassRef
+	// Schemes register the provider's own kinds; may be nil.
+	Schemes []func(*runtime.Scheme) error
+	// New makes the provider on the manager's clients. It may add runnables to the
+	// manager. Required.
+	New func(manager.Manager) (cloud.Provider, error)
+}
+
+// withDefaults fills in what is not set and refuses what cannot work.
+func (c Config) withDefaults() (Config, error) {
+	switch {
+	case c.REST == nil:
+		return c, errors.New("no REST config")
+	case c.Provider.New == nil || len(c.Provider.Classes) == 0:
+		return c, errors.New("no cloud provider")
+	case c.BatchIdle < 0 || c.BatchMax < 0:
+		return c, errors.New("a batch window must not be negative")
+	}
+	defaultTo(&c.Clock, clock.Clock(clock.RealClock{}))
+	defaultTo(&c.BatchIdle, time.Second)
+	defaultTo(&c.BatchMax, 10*time.Second)
+	defaultTo(&c.MetricsAddress, ":8080")
+	defaultTo(&c.HealthAddress, ":8081")
+	defaultTo(&c.LeaderElectionName, "karpenter-leader-election")
+	defaultTo(&c.ShutdownTimeout, 10*time.Second)
+	if c.BatchIdle > c.BatchMax {
+		return c, fmt.Errorf("the idle batch window %v exceeds the longest %v", c.BatchIdle, c.BatchMax)
+	}
+	c.REST = rest.CopyConfig(c.REST)
+	defaultTo(&c.REST.QPS, 200)
+	defaultTo(&c.REST.Burst, 300)
+	if c.REST.UserAgent == "" {
+		c.REST.UserAgent = "millwright/" + c.Build.Version
+	}
+	return c, nil
+}
+
+func (c Config) settings() loop.Settings {
+	return loop.Settings{BatchIdle: c.BatchIdle, BatchMax: c.BatchMax, ManagedClasses: c.Provider.Classes}
+}
+
+func defaultTo[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

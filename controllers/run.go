@@ -1,0 +1,155 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/controllers/gc"
+	"github.com/millwright-dev/millwright/controllers/lifecycle"
+	"github.com/millwright-dev/millwright/controllers/loop"
+	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/controllers/termination"
+)
+
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=millwright-system
+
+// eventSource is the component that events name; dashboards know it.
+const eventSource = "karpenter"
+
+// Run runs Millwright until the context ends or something breaks that cannot be
+// mended. It may be called more than once in a process.
+func Run(ctx context.Context, c Config) error {
+	c, err := c.withDefaults()
+	if err != nil {
+		return fmt.Errorf("reading the configuration: %w", err)
+	}
+	mgr, err := newManager(c)
+	if err != nil {
+		return err
+	}
+	registry := prometheus.NewRegistry()
+	d, err := newDeps(ctx, mgr, c, registry)
+	if err != nil {
+		return err
+	}
+	for _, add := range loops() {
+		if err := add(mgr, d); err != nil {
+			return fmt.Errorf("adding a loop: %w", err)
+		}
+	}
+	if err := addChecks(mgr, d.Store); err != nil {
+		return err
+	}
+	// The manager serves one registry of the whole process; ours is part of it for
+	// as long as this call lasts.
+	if err := ctrlmetrics.Registry.Register(registry); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	defer ctrlmetrics.Registry.Unregister(registry)
+	return mgr.Start(ctx)
+}
+
+// loops are all that run, in no particular order.
+func loops() []func(manager.Manager, loop.Deps) error {
+	return []func(manager.Manager, loop.Deps) error{
+		lifecycle.Add, termination.Add, gc.Add,
+	}
+}
+
+func newManager(c Config) (manager.Manager, error) {
+	kinds := runtime.NewScheme()
+	for _, add := range append([]func(*runtime.Scheme) error{scheme.AddToScheme, cluster.AddToScheme}, c.Provider.Schemes...) {
+		if err := add(kinds); err != nil {
+			return nil, fmt.Errorf("registering kinds: %w", err)
+		}
+	}
+	lease := rest.CopyConfig(c.REST) // a budget of its own: the lease is renewed whatever the loops do
+	lease.QPS, lease.Burst = 0, 0
+	again := true
+	mgr, err := manager.New(c.REST, manager.Options{
+		Scheme:                        kinds,
+		Cache:                         cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Metrics:                       metricsserver.Options{BindAddress: c.MetricsAddress},
+		HealthProbeBindAddress:        c.HealthAddress,
+		LeaderElection:                !c.DisableLeaderElection,
+		LeaderElectionID:              c.LeaderElectionName,
+		LeaderElectionNamespace:       c.LeaderElectionNamespace,
+		LeaderElectionConfig:          lease,
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       &c.ShutdownTimeout,
+		Controller:                    config.Controller{SkipNameValidation: &again}, // Run may be called again
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	return mgr, nil
+}
+
+// newDeps makes what the loops share.
+func newDeps(ctx context.Context, mgr manager.Manager, c Config, registry *prometheus.Registry) (loop.Deps, error) {
+	for _, i := range loop.Indexes() {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, i.Object, i.Field, i.Extract); err != nil {
+			return loop.Deps{}, fmt.Errorf("indexing %T by %s: %w", i.Object, i.Field, err)
+		}
+	}
+	store := cluster.NewStore()
+	if err := cluster.Watch(mgr, store); err != nil {
+		return loop.Deps{}, fmt.Errorf("watching the cluster: %w", err)
+	}
+	series, err := metrics.New(registry, c.Build)
+	if err != nil {
+		return loop.Deps{}, err
+	}
+	made, err := c.Provider.New(mgr)
+	if err != nil {
+		return loop.Deps{}, fmt.Errorf("making the cloud provider: %w", err)
+	}
+	provider := metrics.Wrap(made, series, c.Provider.Name, c.Clock)
+	return loop.Deps{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Store: store, Provider: provider,
+		Writer: apply.New(apply.Config{
+			API: apply.ForClient(mgr.GetClient()), Store: store, Clock: c.Clock,
+			Recorder: mgr.GetEventRecorderFor(eventSource), //nolint:staticcheck // users' tools read core/v1 events of this source
+		}),
+		Clock: c.Clock, Types: loop.Types(ctx, provider), Settings: c.settings(), Metrics: series,
+	}, nil
+}
+
+// addChecks answers /healthz while the process lives, and /readyz once it can
+// work: the API server knows Karpenter's kinds and the state of the cluster has
+// arrived.
+func addChecks(mgr manager.Manager, store *cluster.Store) error {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("adding a health check: %w", err)
+	}
+	ready := func(*http.Request) error {
+		for _, kind := range []string{"NodePool", "NodeClaim"} {
+			if _, err := mgr.GetRESTMapper().RESTMapping(cluster.GroupVersion.WithKind(kind).GroupKind(), cluster.GroupVersion.Version); err != nil {
+				return fmt.Errorf("looking up kind %s: %w", kind, err)
+			}
+		}
+		if !store.Synced() {
+			return errors.New("the cluster's state has not arrived yet")
+		}
+		return nil
+	}
+	if err := mgr.AddReadyzCheck("cluster", ready); err != nil {
+		return fmt.Errorf("adding a readiness check: %w", err)
+	}
+	return nil
+}
