@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -60,16 +61,17 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		defer in.Close()
 		return cmd.Wait()
 	})
-	go c.wait() // also ends the pipe when the child ends early
+	go func() { _ = c.wait() }() // ends the pipe when the child ends early
 	cancel := context.AfterFunc(ctx, func() { _ = c.Kill() })
 	c.kubeconfig, err = readReady(out)
+	// The child must never wait for a reader, not even to be ended.
+	go func() { _, _ = io.Copy(io.Discard, out) }()
 	if !cancel() {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("starting sandbox: %w", err), c.Kill())
 	}
-	go io.Copy(io.Discard, out) // the child must never wait for a reader
 	return c, nil
 }
 
@@ -92,15 +94,21 @@ func (c *Cluster) RESTConfig() (*rest.Config, error) {
 	return clientcmd.BuildConfigFromFlags("", c.kubeconfig)
 }
 
-// Stop ends the cluster in good order and waits for it.
+// stopTimeout is far beyond the second or two that a child takes to stop.
+const stopTimeout = 30 * time.Second
+
+// Stop ends the cluster in good order and waits for it. A child that does not
+// end by itself is killed, which is an error.
 func (c *Cluster) Stop() error {
-	c.stdin.Close() // may be closed already; what counts is how the child ends
+	late := time.AfterFunc(stopTimeout, func() { _ = c.cmd.Process.Kill() })
+	defer late.Stop()
+	_ = c.stdin.Close() // may be closed already; what counts is how the child ends
 	return c.wait()
 }
 
 // Kill ends the child at once, as a crash would. Its directory stays behind.
 func (c *Cluster) Kill() error {
-	c.cmd.Process.Kill() // may have ended already
+	_ = c.cmd.Process.Kill() // may have ended already
 	var exit *exec.ExitError
 	if err := c.wait(); err != nil && !errors.As(err, &exit) {
 		return err

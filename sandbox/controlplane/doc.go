@@ -16,4 +16,7 @@
 // Everything listens on random loopback ports and writes below Config.Dir, so
 // any number of processes run side by side. Kubernetes keeps process-wide
 // registries, therefore one process runs one control plane at a time.
+//
+// The API server wants a token and enforces RBAC. Its etcd does neither: every
+// user of this machine can reach it. Nothing of value belongs in a sandbox.
 package controlplane

@@ -41,11 +41,7 @@ func (d *Driver) ended(name string) {
 	}
 	for _, volume := range d.held.release(name) {
 		d.volumes.Add(volume)
-		each(d.attachmentLister.List, func(a *storagev1.VolumeAttachment) {
-			if volumeOf(a) == volume {
-				d.attachments.Add(a.Name)
-			}
-		})
+		d.wakeAttachments(func(a *storagev1.VolumeAttachment) bool { return volumeOf(a) == volume })
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
@@ -115,7 +116,7 @@ func (d *Driver) watch() error {
 	for _, s := range sources {
 		_, err := s.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    s.add,
-			UpdateFunc: func(_, obj any) { s.add(obj) },
+			UpdateFunc: func(before, after any) { s.add(after); d.turned(before, after) },
 			DeleteFunc: s.add,
 		})
 		if err != nil {
@@ -123,6 +124,22 @@ func (d *Driver) watch() error {
 		}
 	}
 	return nil
+}
+
+// turned makes attachments due when an annotation of their node or volume turns
+// a knob.
+func (d *Driver) turned(before, after any) {
+	old, ok := before.(metav1.Object)
+	now, ok2 := after.(metav1.Object)
+	if !ok || !ok2 || !knobs.AnnotationsChanged(old.GetAnnotations(), now.GetAnnotations()) {
+		return
+	}
+	switch o := after.(type) {
+	case *corev1.Node:
+		d.wakeAttachments(func(a *storagev1.VolumeAttachment) bool { return a.Spec.NodeName == o.Name })
+	case *corev1.PersistentVolume:
+		d.wakeAttachments(func(a *storagev1.VolumeAttachment) bool { return volumeOf(a) == o.Name })
+	}
 }
 
 // wakeNodes makes a node's registration due; an empty name means all nodes.
@@ -140,7 +157,16 @@ func (d *Driver) wakeAll() {
 	each(d.claimLister.List, func(c *corev1.PersistentVolumeClaim) {
 		d.claims.Add(types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
 	})
-	each(d.attachmentLister.List, func(a *storagev1.VolumeAttachment) { d.attachments.Add(a.Name) })
+	d.wakeAttachments(func(*storagev1.VolumeAttachment) bool { return true })
+}
+
+// wakeAttachments makes those attachments due that satisfy which.
+func (d *Driver) wakeAttachments(which func(*storagev1.VolumeAttachment) bool) {
+	each(d.attachmentLister.List, func(a *storagev1.VolumeAttachment) {
+		if which(a) {
+			d.attachments.Add(a.Name)
+		}
+	})
 }
 
 // each calls fn for all objects of a lister, whose local cache has no errors.

@@ -2,8 +2,10 @@ package knobs
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -79,6 +81,22 @@ func (k Knob) Validate(value string) error {
 		return fmt.Errorf("%s: %q is no %s: %w", k.Name, value, k.Kind, err)
 	}
 	return nil
+}
+
+// AnnotationsChanged says whether two states of an object differ in an
+// annotation of the sandbox.
+func AnnotationsChanged(before, after map[string]string) bool {
+	return !maps.Equal(ours(before), ours(after))
+}
+
+func ours(annotations map[string]string) map[string]string {
+	out := map[string]string{}
+	for key, value := range annotations {
+		if strings.HasPrefix(key, Prefix) {
+			out[key] = value
+		}
+	}
+	return out
 }
 
 // annotation is the full annotation key of the knob.

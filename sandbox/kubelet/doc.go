@@ -14,8 +14,10 @@
 //	pod.go        one pod: look, life.Step, write
 //	volumes.go    which volumes a pod needs, when they are there
 //	inuse.go      which volumes each node has in use
+//	addresses.go  IP addresses
 //
 // Nothing polls: two work queues are fed by watches, timers and changed knobs.
 // All memory is in this process, so a restart of the sandbox is a power cut:
-// machines boot again and containers start again.
+// machines boot again and containers start again. What a kubelet itself would
+// refuse (no room, wrong node) is not checked: the scheduler does.
 package kubelet

@@ -122,6 +122,16 @@ func (k *Kubelets) watch() error {
 	if err != nil {
 		return err
 	}
+	_, err = core.PersistentVolumes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(before, after any) {
+			if knobs.AnnotationsChanged(before.(*corev1.PersistentVolume).Annotations, after.(*corev1.PersistentVolume).Annotations) {
+				k.wake("")
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
 	_, err = core.Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    k.podChanged,
 		UpdateFunc: func(_, obj any) { k.podChanged(obj) },
@@ -145,7 +155,7 @@ func (k *Kubelets) podChanged(obj any) {
 func concernsPods(before, after *corev1.Node) bool {
 	return !equality.Semantic.DeepEqual(before.Status.VolumesAttached, after.Status.VolumesAttached) ||
 		!equality.Semantic.DeepEqual(before.Status.VolumesInUse, after.Status.VolumesInUse) ||
-		!equality.Semantic.DeepEqual(before.Annotations, after.Annotations) ||
+		knobs.AnnotationsChanged(before.Annotations, after.Annotations) ||
 		readyStatus(before) != readyStatus(after)
 }
 

@@ -79,7 +79,7 @@ func (k *Kubelets) canMount(node *corev1.Node, volumes []volume) bool {
 		if !k.Plugins.Present(v.driver, node.Name) {
 			return false
 		}
-		if settings.On(knobs.MountHang, knobs.OfVolumeName(v.pv), knobs.OfNode(node)) {
+		if settings.On(knobs.MountHang, k.ofVolume(v), knobs.OfNode(node)) {
 			return false
 		}
 	}
@@ -92,11 +92,20 @@ func (k *Kubelets) canUnmount(node *corev1.Node, volumes []volume) bool {
 		if !k.Plugins.Present(v.driver, node.Name) {
 			return false
 		}
-		if settings.On(knobs.UnmountHang, knobs.OfVolumeName(v.pv), knobs.OfNode(node)) {
+		if settings.On(knobs.UnmountHang, k.ofVolume(v), knobs.OfNode(node)) {
 			return false
 		}
 	}
 	return true
+}
+
+// ofVolume is a volume as the subject of a knob.
+func (k *Kubelets) ofVolume(v volume) knobs.Subject {
+	pv, err := k.volumeLister.Get(v.pv)
+	if err != nil {
+		return knobs.OfVolumeName(v.pv)
+	}
+	return knobs.OfVolume(pv)
 }
 
 func attached(node *corev1.Node, name corev1.UniqueVolumeName) bool {
