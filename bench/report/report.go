@@ -1,0 +1,171 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/bench/suite"
+)
+
+// Write writes the whole report. About says how it was measured, a line each.
+func Write(w io.Writer, rows []suite.Row, about []string) error {
+	var b strings.Builder
+	b.WriteString("# Placement beside Karpenter's scheduler\n\n")
+	ratios(&b, rows)
+	figures(&b, rows)
+	problems(&b, rows)
+	b.WriteString("\n## How\n\n")
+	for _, line := range about {
+		fmt.Fprintf(&b, "- %s\n", line)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// ratios compares the first two engines of each workload.
+func ratios(b *strings.Builder, rows []suite.Row) {
+	header := []string{"workload", "pods / CPU s", "wall time", "allocations", "peak heap", "$/h", "price ÷ bound"}
+	var lines [][]string
+	var names [2]string
+	for i := 0; i+1 < len(rows); i++ {
+		ours, theirs := rows[i], rows[i+1]
+		if ours.Workload != theirs.Workload {
+			continue
+		}
+		names = [2]string{ours.Engine, theirs.Engine}
+		lines = append(lines, ratio(ours, theirs))
+	}
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "%s against %s: how many times as many pods per CPU second, how many times less time, allocations and heap, and the price as a share.\n\n", names[0], names[1])
+	table(b, header, lines)
+	b.WriteString("\n")
+}
+
+func ratio(ours, theirs suite.Row) []string {
+	price := fmt.Sprintf("%.3f", ours.PricePerHour/theirs.PricePerHour)
+	if ours.Wrong != nil || ours.Unplaced != theirs.Unplaced {
+		price = "–" // prices of different pods do not compare
+	}
+	return []string{
+		ours.Workload,
+		times(perCPU(ours) / perCPU(theirs)),
+		times(seconds(theirs.Wall) / seconds(ours.Wall)),
+		times(float64(theirs.Allocs) / float64(ours.Allocs)),
+		times(float64(theirs.PeakHeap) / float64(ours.PeakHeap)),
+		price,
+		fmt.Sprintf("%s against %s", overBound(ours), overBound(theirs)),
+	}
+}
+
+func figures(b *strings.Builder, rows []suite.Row) {
+	header := []string{
+		"workload", "engine", "runs", "wall s", "CPU s", "pods/s", "pods/CPU s", "allocations", "allocated MiB", "peak heap MiB",
+		"$/h", "bound $/h", "price ÷ bound", "nodes", "unplaced",
+	}
+	var lines [][]string
+	for _, r := range rows {
+		lines = append(lines, []string{
+			r.Workload, r.Engine, fmt.Sprint(r.Iterations),
+			fmt.Sprintf("%.3f", seconds(r.Wall)), fmt.Sprintf("%.3f", seconds(r.CPU)),
+			count(perSecond(r, r.Wall)), count(perCPU(r)),
+			count(float64(r.Allocs)), mebibytes(r.Bytes), mebibytes(r.PeakHeap),
+			fmt.Sprintf("%.2f", r.PricePerHour), boundText(r), overBound(r),
+			fmt.Sprint(r.Nodes), unplaced(r),
+		})
+	}
+	table(b, header, lines)
+}
+
+// problems lists the plans that check refused.
+func problems(b *strings.Builder, rows []suite.Row) {
+	for _, r := range rows {
+		if r.Wrong != nil {
+			fmt.Fprintf(b, "\n**%s on %s is wrong:** %s\n", r.Engine, r.Workload, strings.ReplaceAll(r.Wrong.Error(), "\n", "; "))
+		}
+	}
+}
+
+// Line is one row for a terminal.
+func Line(r suite.Row) string {
+	verdict := ""
+	if r.Wrong != nil {
+		verdict = "  WRONG: " + strings.Split(r.Wrong.Error(), "\n")[0]
+	}
+	return fmt.Sprintf("%-22s %-11s %2d runs  %9.3f s  %9.3f CPU s  %10s pods/CPU s  %9.2f $/h  %s × bound  %5d nodes  %s unplaced%s",
+		r.Workload, r.Engine, r.Iterations, seconds(r.Wall), seconds(r.CPU), count(perCPU(r)), r.PricePerHour, overBound(r), r.Nodes, unplaced(r), verdict)
+}
+
+// perSecond counts the pods that were decided on; of a solve that was cut off,
+// the placed ones.
+func perSecond(r suite.Row, d time.Duration) float64 {
+	pods := r.Pods
+	if r.CutOff {
+		pods -= r.Unplaced
+	}
+	return float64(pods) / seconds(d)
+}
+
+func perCPU(r suite.Row) float64 { return perSecond(r, r.CPU) }
+
+func unplaced(r suite.Row) string {
+	s := fmt.Sprint(r.Unplaced)
+	if r.Bound.Impossible > 0 {
+		s += fmt.Sprintf(" (%d impossible)", r.Bound.Impossible)
+	}
+	if r.CutOff {
+		s += " (cut off)"
+	}
+	return s
+}
+
+func overBound(r suite.Row) string {
+	switch {
+	case r.Wrong != nil:
+		return "wrong"
+	case r.PlacedBound.PerHour == 0:
+		return "–"
+	}
+	return fmt.Sprintf("%.3f", r.PricePerHour/r.PlacedBound.PerHour)
+}
+
+func boundText(r suite.Row) string {
+	s := fmt.Sprintf("%.2f", r.Bound.PerHour)
+	if r.Bound.Integral {
+		s += " (integral)"
+	}
+	return s
+}
+
+func seconds(d time.Duration) float64 { return d.Seconds() }
+
+func mebibytes(n uint64) string { return fmt.Sprintf("%.1f", float64(n)/(1<<20)) }
+
+func times(x float64) string {
+	if x >= 10 {
+		return count(x) + "×"
+	}
+	return fmt.Sprintf("%.1f×", x)
+}
+
+// count groups the digits of a whole number by three.
+func count(x float64) string {
+	s := fmt.Sprintf("%.0f", x)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func table(b *strings.Builder, header []string, lines [][]string) {
+	rule := make([]string, len(header))
+	for i := range rule {
+		rule[i] = "---"
+	}
+	for _, line := range append([][]string{header, rule}, lines...) {
+		b.WriteString("| " + strings.Join(line, " | ") + " |\n")
+	}
+}

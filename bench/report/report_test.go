@@ -1,0 +1,73 @@
+package report
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/bench/bound"
+	"github.com/millwright-dev/millwright/bench/measure"
+	"github.com/millwright-dev/millwright/bench/suite"
+)
+
+func TestReportShowsBothEnginesAndTheRatio(t *testing.T) {
+	got := write(t, ours(), theirs())
+	for _, want := range []string{
+		"| w | 200× | 100× | 1,000× | 4.0× | 0.800 | 1.000 against 1.250 |",
+		"| w | Millwright | 3 | 0.010 | 0.010 | 100,000 | 100,000 | 1,000 | 1.0 | 2.0 | 8.00 | 8.00 (integral) | 1.000 | 4 | 0 |",
+		"| w | Karpenter | 3 | 1.000 | 2.000 | 1,000 | 500 | 1,000,000 | 1.0 | 8.0 | 10.00 | 8.00 (integral) | 1.250 | 5 | 0 |",
+		"- on a slow machine",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("report lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestAWrongPlanCannotWin(t *testing.T) {
+	wrong := ours()
+	wrong.Wrong = errors.New("pod twice\nanother")
+	got := write(t, wrong, theirs())
+	for _, want := range []string{"| – | wrong against 1.250 |", "**Millwright on w is wrong:** pod twice; another"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("report lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestPricesOfDifferentPodsAreNotCompared(t *testing.T) {
+	cut := theirs()
+	cut.CutOff, cut.Unplaced = true, 500
+	got := write(t, ours(), cut)
+	for _, want := range []string{"400×", "| – |", "| 500 (cut off) |"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("report lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func write(t *testing.T, rows ...suite.Row) string {
+	t.Helper()
+	var b strings.Builder
+	if err := Write(&b, rows, []string{"on a slow machine"}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func ours() suite.Row {
+	eight := bound.Bound{PerHour: 8, Integral: true}
+	return suite.Row{
+		Workload: "w", Engine: "Millwright", Pods: 1000, Iterations: 3,
+		Cost:         measure.Cost{Wall: 10 * time.Millisecond, CPU: 10 * time.Millisecond, Allocs: 1000, Bytes: 1 << 20, PeakHeap: 2 << 20},
+		PricePerHour: 8, Bound: eight, PlacedBound: eight, Nodes: 4,
+	}
+}
+
+func theirs() suite.Row {
+	r := ours()
+	r.Engine, r.PricePerHour, r.Nodes = "Karpenter", 10, 5
+	r.Cost = measure.Cost{Wall: time.Second, CPU: 2 * time.Second, Allocs: 1_000_000, Bytes: 1 << 20, PeakHeap: 8 << 20}
+	return r
+}

@@ -1,0 +1,94 @@
+package workload
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+)
+
+type generate = func(*rand.Rand) []*corev1.Pod
+
+// Identical makes n equal pods.
+func Identical(n int, cpuMilli, memoryMiB int64) generate {
+	return func(*rand.Rand) []*corev1.Pod {
+		pods := make([]*corev1.Pod, n)
+		for i := range pods {
+			pods[i] = newPod(fmt.Sprintf("identical-%06d", i), cpuMilli, memoryMiB)
+		}
+		return pods
+	}
+}
+
+// lognormal makes n pods of nearly as many sizes: 0.05 to 8 cores with a median
+// of 0.15, and 1 to 8 GiB a core, evenly on a logarithmic scale.
+func lognormal(n int) generate {
+	return func(r *rand.Rand) []*corev1.Pod {
+		pods := make([]*corev1.Pod, n)
+		for i := range pods {
+			cpu, memory := lognormalSize(r)
+			pods[i] = newPod(fmt.Sprintf("lognormal-%06d", i), cpu, memory)
+		}
+		return pods
+	}
+}
+
+func lognormalSize(r *rand.Rand) (cpuMilli, memoryMiB int64) {
+	const median, sigma = 0.15, 1.0
+	cores := min(max(median*math.Exp(sigma*r.NormFloat64()), 0.05), 8)
+	perCore := math.Pow(8, r.Float64())
+	return int64(math.Round(cores * 1000)), int64(math.Round(cores * perCore * 1024))
+}
+
+// deployments makes sizes that people write: round numbers, many replicas.
+func deployments(count, replicas int) generate {
+	cpus := []int64{50, 100, 200, 250, 500, 500, 1000, 1000, 2000}
+	perCore := []int64{1, 2, 2, 4, 4, 8} // GiB
+	return func(r *rand.Rand) []*corev1.Pod {
+		var pods []*corev1.Pod
+		for d := range count {
+			cpu := cpus[r.IntN(len(cpus))]
+			memory := cpu * perCore[r.IntN(len(perCore))] * 1024 / 1000
+			for i := range replicas {
+				pod := newPod(fmt.Sprintf("app-%03d-%03d", d, i), cpu, memory)
+				pod.Labels = map[string]string{"app": fmt.Sprintf("app-%03d", d)}
+				pods = append(pods, pod)
+			}
+		}
+		return pods
+	}
+}
+
+// teams own a tainted pool each in tenPools.
+const teams = 6
+
+// tenPoolsPods asks for the pools of tenPools: half of the pods take any
+// machine, the others belong to a team or insist on an architecture.
+func tenPoolsPods(n int) generate {
+	return func(r *rand.Rand) []*corev1.Pod {
+		pods := make([]*corev1.Pod, n)
+		for i := range pods {
+			cpu, memory := lognormalSize(r)
+			pod := newPod(fmt.Sprintf("mixed-%06d", i), cpu, memory)
+			switch kind := r.IntN(10); {
+			case kind < 3:
+				forTeam(pod, fmt.Sprintf("team-%d", r.IntN(teams)))
+			case kind < 4:
+				pod.Spec.NodeSelector = map[string]string{corev1.LabelArchStable: karpv1.ArchitectureArm64}
+			case kind < 5:
+				pod.Spec.NodeSelector = map[string]string{corev1.LabelArchStable: karpv1.ArchitectureAmd64}
+			}
+			pods[i] = pod
+		}
+		return pods
+	}
+}
+
+func forTeam(pod *corev1.Pod, team string) {
+	pod.Spec.NodeSelector = map[string]string{teamLabel: team}
+	pod.Spec.Tolerations = []corev1.Toleration{{
+		Key: teamLabel, Operator: corev1.TolerationOpEqual, Value: team, Effect: corev1.TaintEffectNoSchedule,
+	}}
+}

@@ -1,0 +1,83 @@
+package workload
+
+import (
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+)
+
+// teamLabel is the label and the taint of a team's pool.
+const teamLabel = "example.com/team"
+
+// newPool is a ready pool without demands.
+func newPool(name string) *karpv1.NodePool {
+	return &karpv1.NodePool{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("pool-" + name), CreationTimestamp: epoch},
+		Spec: karpv1.NodePoolSpec{
+			Template: karpv1.NodeClaimTemplate{Spec: karpv1.NodeClaimTemplateSpec{
+				NodeClassRef: &karpv1.NodeClassReference{Group: "karpenter.kwok.sh", Kind: "KWOKNodeClass", Name: "default"},
+				ExpireAfter:  karpv1.MustParseNillableDuration("720h"),
+			}},
+			Disruption: karpv1.Disruption{
+				ConsolidationPolicy: karpv1.ConsolidationPolicyWhenEmptyOrUnderutilized,
+				ConsolidateAfter:    karpv1.NillableDuration{Duration: ptr.To(time.Duration(0))},
+				Budgets:             []karpv1.Budget{{Nodes: "10%"}},
+			},
+		},
+		Status: karpv1.NodePoolStatus{},
+	}
+}
+
+// OnePool is a single pool without demands.
+func OnePool() []*karpv1.NodePool { return []*karpv1.NodePool{newPool("default")} }
+
+// tenPools are what a platform team grows over the years: a preferred arm64
+// pool, an amd64 one behind it, a memory and a compute pool, and a tainted pool
+// for each of six teams.
+func tenPools() []*karpv1.NodePool {
+	arm, amd := newPool("general-arm64"), newPool("general-amd64")
+	arm.Spec.Weight, amd.Spec.Weight = ptr.To(int32(50)), ptr.To(int32(40))
+	require(arm, corev1.LabelArchStable, karpv1.ArchitectureArm64)
+	require(amd, corev1.LabelArchStable, karpv1.ArchitectureAmd64)
+	memory, compute := newPool("memory"), newPool("compute")
+	memory.Spec.Weight, compute.Spec.Weight = ptr.To(int32(20)), ptr.To(int32(10))
+	pools := []*karpv1.NodePool{arm, amd, memory, compute}
+	for i := range teams {
+		pools = append(pools, teamPool(fmt.Sprintf("team-%d", i)))
+	}
+	return pools
+}
+
+func teamPool(team string) *karpv1.NodePool {
+	p := newPool(team)
+	p.Spec.Template.Labels = map[string]string{teamLabel: team}
+	p.Spec.Template.Spec.Taints = []corev1.Taint{{Key: teamLabel, Value: team, Effect: corev1.TaintEffectNoSchedule}}
+	return p
+}
+
+func require(p *karpv1.NodePool, key string, values ...string) {
+	reqs := &p.Spec.Template.Spec.Requirements
+	*reqs = append(*reqs, karpv1.NodeSelectorRequirementWithMinValues{Key: key, Operator: corev1.NodeSelectorOpIn, Values: values})
+}
+
+// Agents are two DaemonSets as most clusters have them: one on every node, one
+// on arm64 nodes only.
+func Agents() []*appsv1.DaemonSet {
+	everywhere, arm := newDaemonSet("agent", 100, 200), newDaemonSet("agent-arm64", 50, 100)
+	arm.Spec.Template.Spec.NodeSelector = map[string]string{corev1.LabelArchStable: karpv1.ArchitectureArm64}
+	return []*appsv1.DaemonSet{everywhere, arm}
+}
+
+func newDaemonSet(name string, cpuMilli, memoryMiB int64) *appsv1.DaemonSet {
+	ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name, UID: types.UID(name), CreationTimestamp: epoch}}
+	ds.Spec.Template.Labels = map[string]string{"app": name}
+	ds.Spec.Template.Spec = newPod(name, cpuMilli, memoryMiB).Spec
+	ds.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	return ds
+}

@@ -1,0 +1,36 @@
+package workload
+
+// All lists the suite in the order of the table.
+func All() []Workload {
+	return []Workload{
+		{Name: "identical-10k", Group: Core, Pods: Identical(10_000, 200, 256)},
+		{Name: "identical-10k-32vcpu", Group: Core, MaxVCPU: 32, Pods: Identical(10_000, 200, 256)},
+		{Name: "lognormal-1k", Group: Core, Pods: lognormal(1_000)},
+		{Name: "lognormal-1k-32vcpu", Group: Core, MaxVCPU: 32, Pods: lognormal(1_000)},
+		{Name: "lognormal-10k", Group: Core, Pods: lognormal(10_000)},
+		{Name: "lognormal-10k-32vcpu", Group: Core, MaxVCPU: 32, Pods: lognormal(10_000)},
+		{Name: "deployments-10k", Group: Core, Pods: deployments(200, 50)},
+		{Name: "daemonsets-10k", Group: Core, Pods: lognormal(10_000), DaemonSets: Agents},
+		{Name: "ten-pools-10k", Group: Core, Pods: tenPoolsPods(10_000), Pools: tenPools},
+		{Name: "lognormal-50k", Group: Large, Pods: lognormal(50_000)},
+		{Name: "karpenter-mix-5k", Group: Topology, Pods: karpenterMix(5_000)},
+		{Name: "spread-100x50", Group: Topology, Pods: spread(100, 50)},
+		{Name: "anti-affinity-100x30", Group: Topology, Pods: antiAffinity(100, 30)},
+		{Name: "preferences-4k", Group: Topology, Pods: preferences(4_000)},
+	}
+}
+
+// Samples are small versions of workloads, by name, for tests.
+func Samples() map[string]Workload {
+	out := map[string]Workload{}
+	for _, w := range []Workload{
+		{Name: "identical-small", Pods: Identical(200, 200, 256)},
+		{Name: "lognormal-small", Pods: lognormal(150)},
+		{Name: "ten-pools-small", Pods: tenPoolsPods(150), Pools: tenPools},
+		{Name: "karpenter-mix-small", Pods: karpenterMix(100)},
+		{Name: "spread-small", Pods: spread(5, 7)},
+	} {
+		out[w.Name] = w
+	}
+	return out
+}
