@@ -16,7 +16,7 @@ build: ## Build bin/millwright.
 
 sandbox: ## Build bin/sandbox, a Kubernetes control plane in one binary.
 	@[ -x $(BIN)/sandbox ] || echo "Building bin/sandbox. The first time compiles a whole Kubernetes control plane: 4 to 10 minutes on two cores."
-	@cd sandbox && go build -trimpath -ldflags "-s -w" -o $(BIN)/sandbox ./cmd/sandbox
+	@cd sandbox && go build -ldflags "-s -w" -o $(BIN)/sandbox ./cmd/sandbox
 
 demo: build sandbox ## Show it at work on a real control plane; KEEP=1 leaves the cluster up.
 	@$(BIN)/sandbox demo --millwright $(BIN)/millwright $(if $(KEEP),--keep)
