@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -36,6 +37,9 @@ type Plane struct {
 	stopping atomic.Bool
 	cleanup  []func()
 }
+
+// settleTimeout is far beyond the two seconds the API server takes to start.
+const settleTimeout = time.Minute
 
 // ErrRunning is returned by Start while this process runs a control plane.
 var ErrRunning = errors.New("this process already runs a control plane")
@@ -80,8 +84,15 @@ func (p *Plane) start(ctx context.Context, cfg Config) error {
 	}
 	p.keep(api)
 	p.server = server
-	if err := p.waitFor(ctx, serving); err != nil {
+	// The hooks that run when the API server starts end the process if they are
+	// cut off, so an end of ctx has to wait until they are through.
+	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	if err := p.waitFor(settled, serving); err != nil {
 		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	progress("kube-controller-manager and kube-scheduler")
 	managerConfig, err := p.kubeconfig(cfg.Dir, pki.ControllerManager)
