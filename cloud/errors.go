@@ -56,5 +56,7 @@ type UnauthorizedError struct {
 	Err    error
 }
 
-func (e *UnauthorizedError) Error() string { return fmt.Sprintf("not allowed to %s: %v", e.Action, e.Err) }
+func (e *UnauthorizedError) Error() string {
+	return fmt.Sprintf("not allowed to %s: %v", e.Action, e.Err)
+}
 func (e *UnauthorizedError) Unwrap() error { return e.Err }

@@ -1,0 +1,215 @@
+package kwok
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/engine/catalog"
+)
+
+// gone is the state of a machine that no longer exists and whose Node may still
+// be there. Get and List do not show it.
+const gone cloud.State = "gone"
+
+// machine is one simulated machine, as its record holds it. Times are zero
+// until known.
+type machine struct {
+	Token string `json:"token"`
+	Claim string `json:"claim"`
+	Pool  string `json:"pool,omitempty"`
+	Class string `json:"class"`
+
+	Type         string  `json:"type"`
+	Zone         string  `json:"zone"`
+	CapacityType string  `json:"capacityType"`
+	Price        float64 `json:"price"`
+	// Labels are those that the choice decides; NodeLabels, NodeAnnotations and
+	// Taints those that the launch asked for.
+	Labels          map[string]string   `json:"labels"`
+	NodeLabels      map[string]string   `json:"nodeLabels,omitempty"`
+	NodeAnnotations map[string]string   `json:"nodeAnnotations,omitempty"`
+	Taints          []corev1.Taint      `json:"taints,omitempty"`
+	Capacity        corev1.ResourceList `json:"capacity"`
+	Allocatable     corev1.ResourceList `json:"allocatable"`
+	// AttachLimit is how many EBS volumes fit, zero if not known.
+	AttachLimit int64 `json:"attachLimit,omitempty"`
+
+	State    cloud.State `json:"state"`
+	Launched time.Time   `json:"launched"`
+	// RunsAt and RegistersAt are when the machine will be up and its Node appear.
+	RunsAt      time.Time `json:"runsAt"`
+	RegistersAt time.Time `json:"registersAt"`
+	// Registered is when the Node was created; it is never created twice.
+	Registered time.Time `json:"registered,omitzero"`
+	// GoneAt is when a machine that shuts down will be gone; ForgottenAt is when
+	// its Node is deleted at the latest.
+	GoneAt      time.Time `json:"goneAt,omitzero"`
+	ForgottenAt time.Time `json:"forgottenAt,omitzero"`
+
+	// resourceVersion is that of the record this was read from.
+	resourceVersion string
+}
+
+// newMachine is the machine that a choice makes of a request.
+func newMachine(req cloud.LaunchRequest, choice catalog.Choice, k Knobs, classDelay time.Duration, now time.Time) *machine {
+	runs := now.Add(k.jitter(k.BootDelay, "boot", req.Token))
+	return &machine{
+		Token: req.Token, Claim: req.Claim, Pool: req.Pool, Class: req.Class.Name,
+		Type: choice.Type.Name, Zone: choice.Offering.Zone, CapacityType: choice.Offering.CapacityType,
+		Price:           choice.Offering.Price,
+		Labels:          decidedLabels(choice, req.Labels),
+		NodeLabels:      req.Labels,
+		NodeAnnotations: req.Annotations,
+		Taints:          req.Taints,
+		Capacity:        choice.Type.Capacity,
+		Allocatable:     choice.Type.Allocatable(),
+		AttachLimit:     choice.Type.AttachLimits[EBSDriver],
+		State:           cloud.Pending,
+		Launched:        now,
+		RunsAt:          runs,
+		RegistersAt:     runs.Add(k.jitter(k.RegistrationDelay+classDelay, "registration", req.Token)),
+	}
+}
+
+// preferred is the value to take where a type leaves several open.
+var preferred = map[string]string{
+	corev1.LabelOSStable:   "linux",
+	corev1.LabelArchStable: "amd64",
+	labelTenancy:           "default",
+}
+
+// decidedLabels are the labels that the choice implies. Where it leaves several
+// values open, the one that was asked for is taken, else the preferred one, else
+// the first.
+func decidedLabels(choice catalog.Choice, asked map[string]string) map[string]string {
+	labels := choice.Labels()
+	for _, r := range choice.Type.Requirements {
+		if _, decided := labels[r.Key()]; decided || !r.Finite() || len(r.Values()) == 0 {
+			continue
+		}
+		labels[r.Key()] = r.Values()[0]
+		for _, value := range []string{preferred[r.Key()], asked[r.Key()]} {
+			if r.Has(value) {
+				labels[r.Key()] = value
+			}
+		}
+	}
+	return labels
+}
+
+// advance plays what time and fate do to the machine's state, and reports
+// whether they did anything.
+func (m *machine) advance(now time.Time, dies bool, k Knobs) bool {
+	before := m.State
+	if m.State == cloud.Pending && !now.Before(m.RunsAt) {
+		m.State = cloud.Running
+	}
+	if m.State == cloud.ShuttingDown && !now.Before(m.GoneAt) || dies && m.State != gone {
+		m.State = gone
+		m.ForgottenAt = now.Add(k.NodeDeletionDelay)
+	}
+	return m.State != before
+}
+
+// terminate begins the shutdown, and reports whether it was not under way.
+func (m *machine) terminate(now time.Time, k Knobs) bool {
+	if m.State != cloud.Pending && m.State != cloud.Running {
+		return false
+	}
+	m.State, m.GoneAt = cloud.ShuttingDown, now.Add(k.jitter(k.ShutdownDelay, "shutdown", m.Token))
+	return true
+}
+
+// shouldRegister reports whether the machine's Node is due.
+func (m *machine) shouldRegister(now time.Time) bool {
+	return m.State == cloud.Running && m.Registered.IsZero() && !now.Before(m.RegistersAt)
+}
+
+// due is the next time at which the machine does something by itself, zero for
+// never.
+func (m *machine) due() time.Time {
+	switch {
+	case m.State == cloud.Pending:
+		return m.RunsAt
+	case m.State == cloud.Running && m.Registered.IsZero():
+		return m.RegistersAt
+	case m.State == cloud.ShuttingDown:
+		return m.GoneAt
+	case m.State == gone:
+		return m.ForgottenAt
+	}
+	return time.Time{}
+}
+
+// providerScheme begins the provider ID of every KWOK node.
+const providerScheme = "kwok://"
+
+// instance is the machine in the port's words; a machine that is gone counts as
+// stopped.
+func (m *machine) instance() cloud.Instance {
+	state := m.State
+	if state == gone {
+		state = cloud.Stopped
+	}
+	return cloud.Instance{
+		ProviderID: providerScheme + m.Claim,
+		Token:      m.Token, Claim: m.Claim, Pool: m.Pool,
+		Type: m.Type, Zone: m.Zone, CapacityType: m.CapacityType,
+		State: state, Launched: m.Launched,
+		Labels: m.Labels, Capacity: m.Capacity, Allocatable: m.Allocatable,
+	}
+}
+
+// Annotations and labels of the simulated Nodes.
+const (
+	// MachineAnnotation names the record of a Node's machine.
+	MachineAnnotation = "millwright.dev/machine"
+	// silentAnnotation makes the sandbox's kubelet stop, as if the machine were dead.
+	silentAnnotation = "sandbox.millwright.dev/kubelet"
+	silent           = "silent"
+	// attachLimitAnnotation tells the sandbox's CSI driver how many volumes fit.
+	attachLimitAnnotation = "sandbox.millwright.dev/csi-attach-limit"
+	attachDetach          = "volumes.kubernetes.io/controller-managed-attach-detach"
+)
+
+// unregistered is the taint that a node carries until its claim knows it.
+var unregistered = corev1.Taint{Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute}
+
+// node is the Node with which the machine joins the cluster.
+func (m *machine) node() *corev1.Node {
+	node := &corev1.Node{}
+	node.Name = m.Claim
+	node.Labels = merge(m.NodeLabels, m.Labels, map[string]string{
+		corev1.LabelHostname: m.Claim,
+		kwokLabel:            kwokFake,
+		labelInstancePrice:   strconv.FormatFloat(m.Price, 'f', 6, 64),
+	})
+	node.Annotations = merge(m.NodeAnnotations, map[string]string{
+		kwokLabel:         kwokFake,
+		attachDetach:      "true",
+		MachineAnnotation: recordName(m.Token),
+	})
+	if m.AttachLimit > 0 {
+		node.Annotations[attachLimitAnnotation] = strconv.FormatInt(m.AttachLimit, 10)
+	}
+	node.Spec.ProviderID = providerScheme + m.Claim
+	node.Spec.Taints = slices.Clone(m.Taints)
+	if !slices.ContainsFunc(m.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&unregistered) }) {
+		node.Spec.Taints = append(node.Spec.Taints, unregistered)
+	}
+	node.Status.Capacity, node.Status.Allocatable = m.Capacity, m.Allocatable
+	return node
+}
+
+func merge(all ...map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, m := range all {
+		maps.Copy(out, m)
+	}
+	return out
+}

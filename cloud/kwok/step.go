@@ -1,0 +1,233 @@
+package kwok
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/millwright-dev/millwright/cloud"
+)
+
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;update;delete
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=karpenter.kwok.sh,resources=kwoknodeclasses,verbs=get;list;watch
+
+// The loop looks at the world at least every longestPause, because knobs,
+// records and Nodes may have changed, and at most every shortestPause.
+const (
+	longestPause  = time.Second
+	shortestPause = 50 * time.Millisecond
+)
+
+var _ manager.LeaderElectionRunnable = (*Provider)(nil)
+
+// NeedLeaderElection is true: one process plays the machines' lives.
+func (p *Provider) NeedLeaderElection() bool { return true }
+
+// Start plays the machines' lives until the context ends.
+func (p *Provider) Start(ctx context.Context) error {
+	for {
+		pause, err := p.Step(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			log.FromContext(ctx).Error(err, "playing the simulated machines")
+		}
+		timer := p.clock.NewTimer(max(pause, shortestPause))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C():
+		}
+	}
+}
+
+// Step does what is due by the clock: machines come up, register, shut down, die
+// and disappear, and the Nodes of those that are gone are deleted. It can be cut
+// off anywhere and called again. It returns how long nothing will be due, a
+// second at most. With an error it has still done what it could.
+func (p *Provider) Step(ctx context.Context) (time.Duration, error) {
+	knobs := p.settings.read(ctx)
+	now := p.clock.Now()
+	machines, err := p.records.list(ctx)
+	problems := []error{err}
+	var previous time.Time
+	if ns := p.stepped.Swap(now.UnixNano()); ns != 0 {
+		previous = time.Unix(0, ns)
+	}
+	pause := longestPause
+	for _, m := range machines {
+		dies := knobs.isDead(m.Claim) || knobs.diesBetween(previous, now, m.Token)
+		problems = append(problems, p.play(ctx, m, dies, knobs))
+		// What is overdue could not be done: it waits for the next look.
+		if due := m.due(); due.After(now) {
+			pause = min(pause, due.Sub(now))
+		}
+	}
+	if err == nil {
+		problems = append(problems, p.deleteOrphans(ctx, machines))
+	}
+	return pause, errors.Join(problems...)
+}
+
+// play brings one machine up to date.
+func (p *Provider) play(ctx context.Context, m *machine, dies bool, k Knobs) error {
+	now := p.clock.Now()
+	if m.advance(now, dies, k) {
+		if err := p.records.update(ctx, m); err != nil {
+			return ignoreStale(err)
+		}
+	}
+	switch {
+	case m.shouldRegister(now):
+		return p.register(ctx, m)
+	case m.State == gone:
+		return p.forget(ctx, m)
+	case !m.Registered.IsZero() && m.State == cloud.ShuttingDown:
+		return p.silence(ctx, m.Claim, recordName(m.Token))
+	}
+	return nil
+}
+
+// ignoreStale drops the error of a write that was based on an old record: the
+// next step sees the new one.
+func ignoreStale(err error) error {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// register creates the machine's Node, once. It looks at the record itself
+// first, since a cached one may not know of a Node that has come and gone.
+func (p *Provider) register(ctx context.Context, listed *machine) error {
+	now := p.clock.Now()
+	m, err := p.records.get(ctx, listed.Token)
+	if err != nil || m == nil || !m.shouldRegister(now) {
+		return err
+	}
+	node := m.node()
+	err = p.client.Create(ctx, node)
+	if apierrors.IsAlreadyExists(err) {
+		err = p.ownNode(ctx, m)
+	}
+	if err != nil {
+		return fmt.Errorf("creating Node %s: %w", m.Claim, err)
+	}
+	m.Registered = now
+	return ignoreStale(p.records.update(ctx, m))
+}
+
+// ownNode makes sure that the Node of the machine's name is this machine's, from
+// a step that was cut off.
+func (p *Provider) ownNode(ctx context.Context, m *machine) error {
+	var node corev1.Node
+	if err := p.records.live.Get(ctx, client.ObjectKey{Name: m.Claim}, &node); err != nil {
+		return err
+	}
+	if node.Annotations[MachineAnnotation] != recordName(m.Token) {
+		return errors.New("a Node of that name is there that is not this machine's")
+	}
+	return nil
+}
+
+// silence makes the sandbox's kubelet on a Node stop.
+func (p *Provider) silence(ctx context.Context, name, record string) error {
+	var node corev1.Node
+	if err := p.client.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	return p.silenceNode(ctx, &node, record)
+}
+
+func (p *Provider) silenceNode(ctx context.Context, node *corev1.Node, record string) error {
+	if node.Annotations[MachineAnnotation] != record || node.Annotations[silentAnnotation] == silent {
+		return nil
+	}
+	patch := client.MergeFrom(node.DeepCopy())
+	node.Annotations[silentAnnotation] = silent
+	if err := client.IgnoreNotFound(p.client.Patch(ctx, node, patch)); err != nil {
+		return fmt.Errorf("silencing the kubelet of Node %s: %w", node.Name, err)
+	}
+	return nil
+}
+
+// forget plays the cloud controller manager for a machine that is gone: its Node
+// is deleted once it is not Ready, or after a while. Then the record goes.
+func (p *Provider) forget(ctx context.Context, m *machine) error {
+	record := recordName(m.Token)
+	var node corev1.Node
+	err := p.client.Get(ctx, client.ObjectKey{Name: m.Claim}, &node)
+	switch {
+	case apierrors.IsNotFound(err):
+		return p.records.delete(ctx, m)
+	case err != nil:
+		return fmt.Errorf("reading Node %s: %w", m.Claim, err)
+	case node.Annotations[MachineAnnotation] != record || !node.DeletionTimestamp.IsZero():
+		return p.records.delete(ctx, m)
+	}
+	if err := p.silenceNode(ctx, &node, record); err != nil {
+		return err
+	}
+	if ready(&node) && p.clock.Now().Before(m.ForgottenAt) {
+		return nil
+	}
+	if err := p.deleteNode(ctx, &node); err != nil {
+		return err
+	}
+	return p.records.delete(ctx, m)
+}
+
+// deleteOrphans deletes the Nodes whose machine's record is not there, as when
+// somebody deletes a record by hand: such a machine is gone too.
+func (p *Provider) deleteOrphans(ctx context.Context, machines []*machine) error {
+	known := make(map[string]bool, len(machines))
+	for _, m := range machines {
+		known[recordName(m.Token)] = true
+	}
+	var nodes corev1.NodeList
+	if err := p.client.List(ctx, &nodes, client.MatchingLabels{kwokLabel: kwokFake}); err != nil {
+		return fmt.Errorf("listing Nodes: %w", err)
+	}
+	var problems []error
+	for i := range nodes.Items {
+		node := &nodes.Items[i]
+		record := node.Annotations[MachineAnnotation]
+		if record == "" || known[record] || !node.DeletionTimestamp.IsZero() {
+			continue
+		}
+		var cm corev1.ConfigMap
+		err := p.records.live.Get(ctx, client.ObjectKey{Namespace: p.records.namespace, Name: record}, &cm)
+		if apierrors.IsNotFound(err) {
+			err = errors.Join(p.silenceNode(ctx, node, record), p.deleteNode(ctx, node))
+		}
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}
+
+func (p *Provider) deleteNode(ctx context.Context, node *corev1.Node) error {
+	err := p.client.Delete(ctx, node, client.Preconditions{UID: &node.UID})
+	if err := ignoreStale(err); err != nil {
+		return fmt.Errorf("deleting Node %s, whose machine is gone: %w", node.Name, err)
+	}
+	return nil
+}
+
+func ready(node *corev1.Node) bool {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
