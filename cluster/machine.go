@@ -10,68 +10,108 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// machines remembers the machines of the last snapshot, to hand out those that
-// did not change again.
+// machines are those of the last snapshot. As long as who belongs to whom does
+// not change, the next one only exchanges what was touched.
 type machines struct {
-	last map[machineKey]machine
+	list    []*snapshot.Node
+	at      map[string]int      // by Node name
+	alone   map[string]int      // by claim name, for those without a Node
+	touched map[string]struct{} // Nodes whose object or pods changed
+	rejoin  bool
 }
 
-type machineKey struct{ node, claim string }
-
-type machine struct {
-	pods  []*snapshot.Pod
-	value *snapshot.Node
+func (m *machines) touch(node string) {
+	if m.touched == nil {
+		m.touched = map[string]struct{}{}
+	}
+	m.touched[node] = struct{}{}
 }
 
-// nodeList joins claims and Nodes into machines, by name.
+// putNode keeps the machines joined if the Node is who it was.
+func (s *Store) putNode(n *corev1.Node) {
+	old, ok := s.nodes.byKey[n.Name]
+	if !ok || old.Spec.ProviderID != n.Spec.ProviderID || shadow(old) != shadow(n) {
+		s.machines.rejoin = true
+	}
+	s.nodes.put(n.Name, n)
+	s.machines.touch(n.Name)
+}
+
+// nodeList is every machine, by name.
 func (s *Store) nodeList() []*snapshot.Node {
+	m := &s.machines
+	switch {
+	case m.rejoin:
+		s.joinAll()
+	case len(m.touched) > 0:
+		m.list = slices.Clone(m.list)
+		for name := range m.touched {
+			if i, ok := m.at[name]; ok {
+				m.list[i] = s.machine(s.nodes.byKey[name], m.list[i].Claim)
+			}
+		}
+	}
+	m.rejoin, m.touched = false, nil
+	return m.list
+}
+
+// joinAll joins claims and Nodes anew.
+func (s *Store) joinAll() {
 	claims, nodes := s.claims.list(), s.nodes.list()
 	owner := s.join(claims, nodes)
-	built := make(map[machineKey]machine, len(claims)+len(nodes))
 	out := make([]*snapshot.Node, 0, len(claims)+len(nodes))
-	add := func(node *corev1.Node, c *snapshot.Claim) {
-		k, m := s.machine(node, c)
-		built[k] = m
-		out = append(out, m.value)
-	}
 	taken := make(map[string]bool, len(claims))
 	for _, n := range nodes {
-		if c := owner[n.Name]; c != nil {
-			taken[c.Name] = true
-			add(n, c)
-		} else if s.options.Offline || !shadow(n) {
-			add(n, nil)
+		c := owner[n.Name]
+		if c == nil && shadow(n) && !s.options.Offline {
+			continue
 		}
+		if c != nil {
+			taken[c.Name] = true
+		}
+		out = append(out, s.machine(n, c))
 	}
 	for _, c := range claims {
 		if !taken[c.value.Name] {
-			add(nil, c.value)
+			out = append(out, s.machine(nil, c.value))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *snapshot.Node) int { return cmp.Compare(a.Name, b.Name) })
-	s.machines.last = built
-	return out
+	s.machines.keep(out)
 }
 
-// machine builds one machine, or finds it unchanged.
-func (s *Store) machine(node *corev1.Node, c *snapshot.Claim) (machineKey, machine) {
-	var k machineKey
-	var pods []*snapshot.Pod
-	value := &snapshot.Node{Object: node, Claim: c}
-	if c != nil {
-		k.claim, value.Name = c.Name, c.Name
-	}
-	if node != nil {
-		k.node, value.Name = node.Name, node.Name
-		if on := s.podsOf[node.Name]; on != nil {
-			pods = on.list()
+func (m *machines) keep(list []*snapshot.Node) {
+	m.list, m.at, m.alone = list, make(map[string]int, len(list)), map[string]int{}
+	for i, n := range list {
+		if n.Object != nil {
+			m.at[n.Object.Name] = i
+		} else {
+			m.alone[n.Claim.Name] = i
 		}
 	}
-	value.Pods = pods
-	if old, ok := s.machines.last[k]; ok && old.value.Object == node && old.value.Claim == c && sameSlice(old.pods, pods) {
-		return k, old
+}
+
+// machine builds one machine, or finds it unchanged in the last list.
+func (s *Store) machine(node *corev1.Node, c *snapshot.Claim) *snapshot.Node {
+	built := &snapshot.Node{Object: node, Claim: c}
+	var last int
+	var known bool
+	if node == nil {
+		built.Name = c.Name
+		last, known = s.machines.alone[c.Name]
+	} else {
+		built.Name = node.Name
+		last, known = s.machines.at[node.Name]
+		if on := s.podsOf[node.Name]; on != nil {
+			built.Pods = on.list()
+		}
 	}
-	return k, machine{pods, value}
+	if known {
+		if old := s.machines.list[last]; old.Object == node && old.Claim == c && sameSlice(old.Pods, built.Pods) {
+			return old
+		}
+	}
+	return built
 }
 
 func sameSlice(a, b []*snapshot.Pod) bool {

@@ -26,6 +26,7 @@ func (s *Store) putPod(pod *corev1.Pod) {
 			s.podsOf[pod.Spec.NodeName] = on
 		}
 		on.put(k, wrapped)
+		s.machines.touch(pod.Spec.NodeName)
 	case s.isPending(pod):
 		s.pending.put(k, wrapped)
 	}
@@ -40,6 +41,7 @@ func (s *Store) dropPod(k string) {
 	s.pending.drop(k)
 	if on := s.podsOf[old.Spec.NodeName]; on != nil {
 		on.drop(k)
+		s.machines.touch(old.Spec.NodeName)
 		if len(on.byKey) == 0 {
 			delete(s.podsOf, old.Spec.NodeName)
 		}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -98,23 +100,19 @@ func notReady(np *karpv1.NodePool, options Options) string {
 	return unreadyCondition(np)
 }
 
-// unreadyCondition words the first condition, in order of type, that keeps the
-// pool from being Ready.
+// unreadyCondition words what keeps the pool from being Ready: a False condition
+// before an Unknown one.
 func unreadyCondition(np *karpv1.NodePool) string {
-	conditions := slices.Clone(np.Status.Conditions)
-	slices.SortFunc(conditions, func(a, b condition) int { return strings.Compare(a.Type, b.Type) })
 	first := "the NodePool has not been validated yet"
-	for _, c := range conditions {
-		ready := c.Type == "Ready"
+	failed := false
+	for _, c := range np.StatusConditions(status.WithObservedOnly()).List() {
 		switch {
-		case ready && c.Status == "True":
+		case c.Type == status.ConditionReady && c.IsTrue():
 			return ""
-		case ready || c.Status == "True":
+		case c.IsTrue() || failed:
 		case c.Type == karpv1.ConditionTypeValidationSucceeded || c.Type == karpv1.ConditionTypeNodeClassReady:
-			if c.Message == "" {
-				c.Message = c.Reason
-			}
-			first = fmt.Sprintf("%s is %s: %s", c.Type, c.Status, c.Message)
+			failed = c.IsFalse()
+			first = fmt.Sprintf("%s is %s: %s", c.Type, c.Status, cmp.Or(c.Message, c.Reason))
 		}
 	}
 	return first

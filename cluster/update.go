@@ -30,8 +30,9 @@ func (s *Store) Update(obj client.Object) {
 		s.pools.put(o.Name, Pool(o, s.options))
 	case *karpv1.NodeClaim:
 		s.claims.put(o.Name, &claim{o, Claim(o)})
+		s.machines.rejoin = true
 	case *corev1.Node:
-		s.nodes.put(o.Name, o)
+		s.putNode(o)
 	case *corev1.Pod:
 		s.putPod(o)
 	case *appsv1.DaemonSet:
@@ -81,8 +82,10 @@ func (s *Store) Delete(obj client.Object) {
 		s.pools.drop(o.Name)
 	case *karpv1.NodeClaim:
 		s.claims.drop(o.Name)
+		s.machines.rejoin = true
 	case *corev1.Node:
 		s.nodes.drop(o.Name)
+		s.machines.rejoin = true
 	case *corev1.Pod:
 		s.dropPod(key(o))
 	case *appsv1.DaemonSet:

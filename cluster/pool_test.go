@@ -1,0 +1,173 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+const poolJSON = `{
+ "metadata": {"name": "default"},
+ "spec": {
+  "weight": 7,
+  "limits": {"cpu": "100"},
+  "disruption": {"consolidateAfter": "30s", "budgets": [{"nodes": "20%", "reasons": ["Empty"], "schedule": "@daily", "duration": "10m"}]},
+  "template": {
+   "metadata": {"labels": {"team": "a"}, "annotations": {"note": "x"}},
+   "spec": {
+    "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "std"},
+    "expireAfter": "Never",
+    "terminationGracePeriod": "1h",
+    "taints": [{"key": "t", "effect": "NoSchedule"}],
+    "requirements": [
+     {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot", "on-demand"], "minValues": 2},
+     {"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["arm64"]}
+    ]}}}}`
+
+func testPool(t *testing.T) *karpv1.NodePool {
+	t.Helper()
+	np := &karpv1.NodePool{}
+	if err := json.Unmarshal([]byte(poolJSON), np); err != nil {
+		t.Fatal(err)
+	}
+	return np
+}
+
+func TestEveryFieldOfAPoolIsTranslated(t *testing.T) {
+	p := Pool(testPool(t), Options{Offline: true})
+	if p.NotReady != "" {
+		t.Errorf("offline, a pool without conditions is not ready: %s", p.NotReady)
+	}
+	want := `karpenter.kwok.sh/kwoknodeclass In [std], karpenter.sh/capacity-type In [on-demand spot], karpenter.sh/nodepool In [default], kubernetes.io/arch In [arm64], team In [a]`
+	if got := p.Requirements.String(); got != want {
+		t.Errorf("requirements\n got %s\nwant %s", got, want)
+	}
+	if r := p.Requirements.Get("karpenter.sh/capacity-type"); r.MinValues() != 2 {
+		t.Errorf("minValues %d", r.MinValues())
+	}
+	if p.ExpireAfter != nil || *p.TerminationGracePeriod != time.Hour || *p.Disruption.ConsolidateAfter != 30*time.Second {
+		t.Errorf("durations %v %v %v", p.ExpireAfter, p.TerminationGracePeriod, p.Disruption.ConsolidateAfter)
+	}
+	b := p.Disruption.Budgets
+	if len(b) != 1 || b[0].Nodes != "20%" || b[0].Duration != 10*time.Minute || b[0].Schedule != "@daily" || b[0].Reasons[0] != "Empty" {
+		t.Errorf("budgets %+v", b)
+	}
+	if p.Disruption.Policy != "WhenEmptyOrUnderutilized" || p.Hash != testPool(t).Hash() || p.HashVersion != "v3" || p.Weight != 7 {
+		t.Errorf("got %+v", p)
+	}
+}
+
+func TestAPoolSaysWhyItCannotLaunch(t *testing.T) {
+	ready := func(np *karpv1.NodePool) {
+		np.StatusConditions().SetTrue(karpv1.ConditionTypeValidationSucceeded)
+		np.StatusConditions().SetTrue(karpv1.ConditionTypeNodeClassReady)
+	}
+	for name, test := range map[string]struct {
+		change  func(*karpv1.NodePool)
+		options Options
+		want    string // part of the text; empty means ready
+	}{
+		"ready":                 {ready, Options{}, ""},
+		"not looked at yet":     {func(*karpv1.NodePool) {}, Options{}, "not been validated"},
+		"offline and not ready": {func(np *karpv1.NodePool) { np.StatusConditions() }, Options{Offline: true}, "is Unknown"},
+		"deleting":              {func(np *karpv1.NodePool) { ready(np); np.DeletionTimestamp = &metav1.Time{Time: noon} }, Options{}, "being deleted"},
+		"class missing": {func(np *karpv1.NodePool) {
+			ready(np)
+			np.StatusConditions().SetFalse(karpv1.ConditionTypeNodeClassReady, "NodeClassNotFound", "no KWOKNodeClass std")
+		}, Options{}, "no KWOKNodeClass std"},
+		"offline with a bad label": {func(np *karpv1.NodePool) { np.Spec.Template.Labels["karpenter.sh/custom"] = "x" }, Options{Offline: true}, "karpenter.sh/custom"},
+		"unreadable requirement": {func(np *karpv1.NodePool) {
+			ready(np)
+			np.Spec.Template.Spec.Requirements[0].Operator = "Near"
+		}, Options{}, `unknown operator "Near"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			np := testPool(t)
+			test.change(np)
+			got := Pool(np, test.options).NotReady
+			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAClassWhoseTypesCannotBeListedMakesItsPoolNotReady(t *testing.T) {
+	s := NewStore(Options{Offline: true})
+	s.Update(testPool(t))
+	var asked snapshot.ClassRef
+	got := s.Snapshot(noon, func(c snapshot.ClassRef) ([]*catalog.Type, error) {
+		asked = c
+		return nil, errors.New("no such class")
+	})
+	if got.Pools[0].NotReady != "no such class" || asked.Name != "std" || asked.Kind != "KWOKNodeClass" {
+		t.Errorf("NotReady %q after asking for %v", got.Pools[0].NotReady, asked)
+	}
+	if again := s.Snapshot(noon, nil); again.Pools[0].NotReady != "" {
+		t.Error("one snapshot's error stuck to the store")
+	}
+}
+
+func TestAClaimWithARequirementNobodyCanReadSuitsNoMachine(t *testing.T) {
+	nc := testClaim("c", 1, "", "")
+	nc.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{{Key: "kubernetes.io/arch", Operator: "Near", Values: []string{"x"}}}
+	types := []*catalog.Type{{Name: "m", Requirements: requirement.FromLabels(map[string]string{corev1.LabelInstanceTypeStable: "m"}), Offerings: []catalog.Offering{{Zone: "a", CapacityType: "spot", Available: true}}}}
+	if got := catalog.Rank(types, Claim(nc).Requirements, nil, nil); len(got) != 0 {
+		t.Errorf("ranked %v", got)
+	}
+}
+
+func TestTheLimitsOfADaemonSetStandInForMissingRequests(t *testing.T) {
+	s := NewStore()
+	ds := &appsv1.DaemonSet{ObjectMeta: meta("agent", 1)}
+	ds.Namespace = "kube-system"
+	ds.Spec.Template.Spec.Containers = []corev1.Container{{Name: "a", Resources: corev1.ResourceRequirements{
+		Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("1Gi")},
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")},
+	}}}
+	s.Update(ds)
+	got := s.Snapshot(noon, nil).DaemonSets[0].Pod.Class.Requests
+	if got.Cpu().String() != "1" || got.Memory().String() != "1Gi" {
+		t.Errorf("requests %v", got)
+	}
+	if ds.Spec.Template.Spec.Containers[0].Resources.Requests.Memory().Sign() != 0 {
+		t.Error("the DaemonSet itself was changed")
+	}
+}
+
+func TestOnlyPodsThatASchedulerGaveUpOnArePending(t *testing.T) {
+	gated := testPod("gated", 1, "")
+	gated.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}}
+	unseen := testPod("unseen", 1, "")
+	unseen.Status.Conditions = nil
+	nominated := testPod("nominated", 1, "")
+	nominated.Status.NominatedNodeName = "n"
+	daemon := testPod("daemon", 1, "")
+	daemon.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d"}}
+	done := testPod("done", 1, "")
+	done.Status.Phase = corev1.PodSucceeded
+	for _, test := range []struct {
+		options Options
+		want    string
+	}{{Options{}, "pending waits\n"}, {Options{Offline: true}, "pending unseen\npending waits\n"}} {
+		s := NewStore(test.options)
+		for _, p := range []*corev1.Pod{gated, unseen, nominated, daemon, done, testPod("waits", 1, "")} {
+			s.Update(p)
+		}
+		if got := picture(s.Snapshot(noon, nil)); got != test.want {
+			t.Errorf("offline %v: got\n%s", test.options.Offline, got)
+		}
+	}
+}

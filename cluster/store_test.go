@@ -1,0 +1,297 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand"
+	"strconv"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func meta(name string, version int) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), ResourceVersion: strconv.Itoa(version), CreationTimestamp: metav1.NewTime(noon)}
+}
+
+func testClaim(name string, version int, providerID, nodeName string) *karpv1.NodeClaim {
+	return &karpv1.NodeClaim{ObjectMeta: meta(name, version), Status: karpv1.NodeClaimStatus{ProviderID: providerID, NodeName: nodeName}}
+}
+
+func testNode(name string, version int, providerID string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: meta(name, version), Spec: corev1.NodeSpec{ProviderID: providerID}}
+}
+
+func testPod(name string, version int, node string) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: meta(name, version), Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{
+		Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}},
+	}}}}
+	p.Namespace = "default"
+	if node == "" {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+	}
+	return p
+}
+
+// picture prints the parts of a snapshot that matter here.
+func picture(s *snapshot.Snapshot) string {
+	out := ""
+	for _, n := range s.Nodes {
+		out += "machine " + n.Name
+		if n.Object != nil {
+			out += " node=" + n.Object.Name + "@" + n.Object.ResourceVersion
+		}
+		if n.Claim != nil {
+			out += " claim=" + n.Claim.Name
+		}
+		for _, p := range n.Pods {
+			out += " " + p.Name + "@" + p.ResourceVersion
+		}
+		out += "\n"
+	}
+	for _, p := range s.Pending {
+		out += "pending " + p.Name + "\n"
+	}
+	return out
+}
+
+func TestClaimsAndNodesAreOneMachineWhereTheirProviderIDsSaySo(t *testing.T) {
+	ofPool := testNode("shadow", 1, "")
+	ofPool.Labels = map[string]string{karpv1.NodePoolLabelKey: "default"}
+	for name, test := range map[string]struct {
+		objects []client.Object
+		want    string
+	}{
+		"joined by provider ID": {
+			[]client.Object{testClaim("c", 1, "p1", ""), testNode("n", 1, "p1")},
+			"machine n node=n@1 claim=c\n",
+		},
+		"a claim on its way stands alone": {
+			[]client.Object{testClaim("c", 1, "", ""), testNode("n", 1, "p1")},
+			"machine c claim=c\nmachine n node=n@1\n",
+		},
+		"joined by name while the Node has no provider ID": {
+			[]client.Object{testClaim("c", 1, "p1", "n"), testNode("n", 1, "")},
+			"machine n node=n@1 claim=c\n",
+		},
+		"a name that was used again is another machine": {
+			[]client.Object{testClaim("c", 1, "p1", "n"), testNode("n", 1, "p2")},
+			"machine c claim=c\nmachine n node=n@1\n",
+		},
+		"of two Nodes with one provider ID the named one is the claim's": {
+			[]client.Object{testClaim("c", 1, "p1", "n2"), testNode("n1", 1, "p1"), testNode("n2", 1, "p1")},
+			"machine n1 node=n1@1\nmachine n2 node=n2@1 claim=c\n",
+		},
+		"of two claims with one provider ID the first has the Node": {
+			[]client.Object{testClaim("c1", 1, "p1", ""), testClaim("c2", 1, "p1", ""), testNode("n", 1, "p1")},
+			"machine c2 claim=c2\nmachine n node=n@1 claim=c1\n",
+		},
+		"a Node of a pool without provider ID is left to its claim": {
+			[]client.Object{testClaim("c", 1, "", ""), ofPool},
+			"machine c claim=c\n",
+		},
+		"pods are on the machine that they are bound to": {
+			[]client.Object{testPod("b", 1, "n"), testPod("a", 1, "n"), testPod("w", 1, ""), testNode("n", 1, "p1")},
+			"machine n node=n@1 a@1 b@1\npending w\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := NewStore()
+			for _, o := range test.objects {
+				s.Update(o)
+			}
+			if got := picture(s.Snapshot(noon, nil)); got != test.want {
+				t.Errorf("got:\n%swant:\n%s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAnOlderStateNeverReplacesANewerOne(t *testing.T) {
+	s := NewStore()
+	created := testClaim("c", 5, "", "")
+	s.Update(created)
+	if picture(s.Snapshot(noon, nil)) != "machine c claim=c\n" {
+		t.Fatal("a claim is in the snapshot as soon as it is created")
+	}
+	s.Update(testClaim("c", 9, "p9", ""))
+	s.Update(testClaim("c", 7, "p7", ""))
+	if got, _ := s.NodeClaim("c"); got.Status.ProviderID != "p9" {
+		t.Errorf("provider ID %q after an old event, want p9", got.Status.ProviderID)
+	}
+	s.Delete(testClaim("c", 11, "p9", ""))
+	s.Update(testClaim("c", 10, "p9", ""))
+	if got := picture(s.Snapshot(noon, nil)); got != "" {
+		t.Errorf("an answer that came after the deletion brought back:\n%s", got)
+	}
+	again := testClaim("c", 20, "", "")
+	again.UID = "another"
+	s.Update(again)
+	s.Delete(testClaim("c", 12, "p9", ""))
+	if got := picture(s.Snapshot(noon, nil)); got != "machine c claim=c\n" {
+		t.Errorf("the deletion of a former claim of the name took the new one:\n%s", got)
+	}
+}
+
+// TestTheOrderOfEventsDoesNotMatter applies a random history once in order with
+// snapshots in between, and once as its end state in random order.
+func TestTheOrderOfEventsDoesNotMatter(t *testing.T) {
+	for seed := range int64(200) {
+		random := rand.New(rand.NewSource(seed))
+		live, end := NewStore(), map[string]client.Object{}
+		for version := 1; version <= 60; version++ {
+			o := randomObject(random, version)
+			k := fmt.Sprintf("%T %s", o, o.GetName())
+			if _, ok := end[k]; ok && random.Intn(4) == 0 {
+				live.Delete(o)
+				delete(end, k)
+			} else {
+				o.SetUID(types.UID(fmt.Sprint(o.GetUID(), version/20)))
+				live.Update(o)
+				end[k] = o
+			}
+			if random.Intn(5) == 0 {
+				before := live.Snapshot(noon, nil)
+				was := picture(before)
+				live.Update(randomObject(random, 0)) // an event that is too old or not
+				if picture(before) != was {
+					t.Fatalf("seed %d: a snapshot changed after it was handed out", seed)
+				}
+			}
+		}
+		first := picture(live.Snapshot(noon, nil))
+		if again := picture(live.Snapshot(noon, nil)); again != first {
+			t.Fatalf("seed %d: two snapshots of one state differ:\n%s\n%s", seed, first, again)
+		}
+		fresh := NewStore()
+		objects := make([]client.Object, 0, len(live.objects))
+		for _, o := range live.objects {
+			objects = append(objects, o)
+		}
+		random.Shuffle(len(objects), func(i, j int) { objects[i], objects[j] = objects[j], objects[i] })
+		for _, o := range objects {
+			fresh.Update(o)
+		}
+		if got := picture(fresh.Snapshot(noon, nil)); got != first {
+			t.Fatalf("seed %d: built anew:\n%s\nkept up to date:\n%s", seed, got, first)
+		}
+	}
+}
+
+func randomObject(r *rand.Rand, version int) client.Object {
+	provider := []string{"", "p1", "p2", "p3"}[r.Intn(4)]
+	node := []string{"", "n1", "n2", "n3"}[r.Intn(4)]
+	switch r.Intn(3) {
+	case 0:
+		return testClaim(fmt.Sprint("c", r.Intn(4)), version, provider, node)
+	case 1:
+		return testNode(fmt.Sprint("n", r.Intn(4)), version, provider)
+	}
+	return testPod(fmt.Sprint("pod", r.Intn(6)), version, node)
+}
+
+func TestASnapshotKeepsItsVolumesWhenTheStoreGoesOn(t *testing.T) {
+	s := NewStore()
+	attachment := func(name string, version int) *storagev1.VolumeAttachment {
+		return &storagev1.VolumeAttachment{ObjectMeta: meta(name, version), Spec: storagev1.VolumeAttachmentSpec{NodeName: "n"}}
+	}
+	s.Update(attachment("b", 1))
+	s.Update(&corev1.PersistentVolume{ObjectMeta: meta("pv", 1)})
+	before := s.Snapshot(noon, nil)
+	s.Update(attachment("a", 2))
+	s.Delete(&corev1.PersistentVolume{ObjectMeta: meta("pv", 3)})
+	if len(before.Volumes.Attachments["n"]) != 1 || len(before.Volumes.Volumes) != 1 {
+		t.Error("the snapshot changed")
+	}
+	after := s.Snapshot(noon, nil).Volumes
+	if a := after.Attachments["n"]; len(a) != 2 || a[0].Name != "a" || len(after.Volumes) != 0 {
+		t.Errorf("the new snapshot has %v and %v", after.Attachments, after.Volumes)
+	}
+	s.Delete(attachment("a", 4))
+	s.Delete(attachment("b", 5))
+	if left := s.Snapshot(noon, nil).Volumes.Attachments; len(left) != 0 {
+		t.Errorf("attachments left: %v", left)
+	}
+}
+
+func TestARefusalLapses(t *testing.T) {
+	s := NewStore()
+	k := catalog.Key{Type: "m5.large", Zone: "a", CapacityType: catalog.Spot}
+	s.Refuse(k, noon.Add(3*time.Minute))
+	s.Refuse(k, noon.Add(time.Minute))
+	if !s.Snapshot(noon.Add(2*time.Minute), nil).Refused(k) {
+		t.Error("a later, shorter refusal cut the earlier one short")
+	}
+	if got := s.Snapshot(noon.Add(3*time.Minute), nil).Unavailable; len(got) != 0 {
+		t.Errorf("still refused: %v", got)
+	}
+}
+
+func TestMachinesThatDidNotChangeAreSharedBetweenSnapshots(t *testing.T) {
+	s := NewStore()
+	for i := range 5 {
+		s.Update(testNode(fmt.Sprint("n", i), 1, fmt.Sprint("p", i)))
+		s.Update(testPod(fmt.Sprint("pod", i), 1, fmt.Sprint("n", i)))
+	}
+	a := s.Snapshot(noon, nil)
+	s.Update(testPod("pod3", 2, "n3"))
+	b := s.Snapshot(noon, nil)
+	for i := range a.Nodes {
+		if same := a.Nodes[i] == b.Nodes[i]; same != (i != 3) {
+			t.Errorf("machine %d shared: %v", i, same)
+		}
+	}
+}
+
+// world fills a store with machines and as many pods on each.
+func world(machines, podsEach int) *Store {
+	s := NewStore()
+	for i := range machines {
+		s.Update(testClaim(fmt.Sprint("c", i), 1, fmt.Sprint("p", i), fmt.Sprint("n", i)))
+		s.Update(testNode(fmt.Sprint("n", i), 1, fmt.Sprint("p", i)))
+		for j := range podsEach {
+			s.Update(testPod(fmt.Sprint("pod", i, "-", j), 1, fmt.Sprint("n", i)))
+		}
+	}
+	return s
+}
+
+// BenchmarkSnapshot is a snapshot of 2,000 machines with 30,000 pods after one
+// pod changed.
+func BenchmarkSnapshot(b *testing.B) {
+	s := world(2000, 15)
+	s.Snapshot(noon, nil)
+	for i := 0; b.Loop(); i++ {
+		s.Update(testPod(fmt.Sprint("pod", i%2000, "-", 3), i+2, fmt.Sprint("n", i%2000)))
+		s.Snapshot(noon, nil)
+	}
+}
+
+// BenchmarkUpdate is the change of one pod among 30,000.
+func BenchmarkUpdate(b *testing.B) {
+	s := world(2000, 15)
+	pods := make([]*corev1.Pod, 2000)
+	for i := range pods {
+		pods[i] = testPod(fmt.Sprint("pod", i, "-", 3), 2, fmt.Sprint("n", i))
+	}
+	version := 2
+	for i := 0; b.Loop(); i++ {
+		if i%2000 == 0 {
+			version++
+		}
+		p := *pods[i%2000]
+		p.ResourceVersion = strconv.Itoa(version)
+		s.Update(&p)
+	}
+}
