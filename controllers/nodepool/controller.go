@@ -1,0 +1,135 @@
+package nodepool
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	"go.uber.org/multierr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/controllers/loop"
+)
+
+// Reconciler keeps the annotations and the status of NodePools up to date. It is
+// safe for concurrent use on different pools.
+type Reconciler struct {
+	loop.Deps
+	mapper meta.RESTMapper
+	health *Health
+}
+
+// New makes a Reconciler, which counts launches that end from now on. The mapper
+// finds the version under which a node class is served.
+func New(d loop.Deps, mapper meta.RESTMapper) *Reconciler {
+	return &Reconciler{Deps: d, mapper: mapper, health: NewHealth(d.Clock.Now())}
+}
+
+// Periods of looking again without an event: node classes are not watched, and
+// an informer may tell of a claim before the store has it.
+const (
+	recheckReady   = time.Minute
+	recheckUnready = 5 * time.Second
+)
+
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools/status,verbs=patch
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=karpenter.kwok.sh,resources=kwoknodeclasses,verbs=get
+// +kubebuilder:rbac:groups=karpenter.k8s.aws,resources=ec2nodeclasses,verbs=get
+
+// Reconcile looks at one pool.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	np := &karpv1.NodePool{}
+	if err := r.Client.Get(ctx, req.NamespacedName, np); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if np.DeletionTimestamp != nil || !r.Manages(classRef(np)) {
+		return reconcile.Result{}, nil
+	}
+	after, err := r.update(ctx, np)
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: time.Second}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("updating NodePool %s: %w", np.Name, err)
+	}
+	if r.conditions(after).Root().IsTrue() {
+		return reconcile.Result{RequeueAfter: recheckReady}, nil
+	}
+	return reconcile.Result{RequeueAfter: recheckUnready}, nil
+}
+
+// update walks a pool through the steps and writes the outcome.
+func (r *Reconciler) update(ctx context.Context, np *karpv1.NodePool) (*karpv1.NodePool, error) {
+	if err := r.restampClaims(ctx, np); err != nil {
+		return nil, err
+	}
+	class, err := r.class(ctx, np)
+	if err != nil {
+		return nil, fmt.Errorf("reading its node class: %w", err)
+	}
+	now := r.Store.Snapshot(r.Clock.Now(), nil)
+	synced := r.Store.Synced()
+	return r.Writer.Pool(ctx, np, func(np *karpv1.NodePool) {
+		stamp(np)
+		r.validation(ctx, np)
+		r.readiness(np, class)
+		r.registrationHealth(np, class)
+		if synced {
+			count(np, now)
+		}
+	})
+}
+
+// restampClaims carries a pool's claims over to the present hash version, before
+// the pool itself is stamped: when this is cut off, it is done again.
+func (r *Reconciler) restampClaims(ctx context.Context, np *karpv1.NodePool) error {
+	if !outdated(np) {
+		return nil
+	}
+	claims, err := r.claims(ctx, np)
+	if err != nil {
+		return err
+	}
+	for i := range claims {
+		if _, err := r.Writer.Claim(ctx, &claims[i], func(nc *karpv1.NodeClaim) { restamp(nc, np) }); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("re-stamping its claims: %w", err)
+		}
+	}
+	return nil
+}
+
+func (r *Reconciler) claims(ctx context.Context, np *karpv1.NodePool) ([]karpv1.NodeClaim, error) {
+	var list karpv1.NodeClaimList
+	if err := r.Client.List(ctx, &list, client.MatchingLabels{karpv1.NodePoolLabelKey: np.Name}); err != nil {
+		return nil, fmt.Errorf("listing its claims: %w", err)
+	}
+	return list.Items, nil
+}
+
+// validation sets ValidationSucceeded from Karpenter's own rules.
+func (r *Reconciler) validation(ctx context.Context, np *karpv1.NodePool) {
+	errs := multierr.Errors(np.RuntimeValidate(ctx))
+	if len(errs) == 0 {
+		r.conditions(np).SetTrue(karpv1.ConditionTypeValidationSucceeded)
+		return
+	}
+	texts := make([]string, len(errs))
+	for i, err := range errs {
+		texts[i] = err.Error()
+	}
+	slices.Sort(texts) // the rules walk over maps
+	r.conditions(np).SetFalse(karpv1.ConditionTypeValidationSucceeded, "NodePoolValidationFailed", strings.Join(texts, "; "))
+}
+
+func (r *Reconciler) conditions(np *karpv1.NodePool) status.ConditionSet {
+	return np.StatusConditions(status.WithClock(r.Clock))
+}

@@ -1,0 +1,99 @@
+package nodepool
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Reasons of a NodeClassReady condition that is False, in Karpenter's words.
+// Any other reason is the class's own.
+const (
+	classNotFound    = "NodeClassNotFound"
+	classTerminating = "NodeClassTerminating"
+	classUnknown     = "NodeClassReadinessUnknown"
+)
+
+func classRef(np *karpv1.NodePool) snapshot.ClassRef {
+	ref := np.Spec.Template.Spec.NodeClassRef
+	if ref == nil {
+		return snapshot.ClassRef{}
+	}
+	return snapshot.ClassRef{Group: ref.Group, Kind: ref.Kind, Name: ref.Name}
+}
+
+// class reads the node class that a pool refers to; nil if there is none, or not
+// even its kind.
+func (r *Reconciler) class(ctx context.Context, np *karpv1.NodePool) (*unstructured.Unstructured, error) {
+	ref := classRef(np)
+	mapping, err := r.mapper.RESTMapping(schema.GroupKind{Group: ref.Group, Kind: ref.Kind})
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	class := &unstructured.Unstructured{}
+	class.SetGroupVersionKind(mapping.GroupVersionKind)
+	err = r.Live.Get(ctx, types.NamespacedName{Name: ref.Name}, class)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return class, err
+}
+
+// readiness sets NodeClassReady.
+func (r *Reconciler) readiness(np *karpv1.NodePool, class *unstructured.Unstructured) {
+	conditions := r.conditions(np)
+	switch {
+	case class == nil:
+		conditions.SetFalse(karpv1.ConditionTypeNodeClassReady, classNotFound, "NodeClass not found on cluster")
+	case class.GetDeletionTimestamp() != nil:
+		conditions.SetFalse(karpv1.ConditionTypeNodeClassReady, classTerminating, "NodeClass is terminating")
+	default:
+		status, reason, message := r.classReady(class)
+		switch status {
+		case "True":
+			conditions.SetTrue(karpv1.ConditionTypeNodeClassReady)
+		case "False":
+			conditions.SetFalse(karpv1.ConditionTypeNodeClassReady, reason, message)
+		default:
+			conditions.SetFalse(karpv1.ConditionTypeNodeClassReady, classUnknown, "NodeClass has not reported whether it is ready")
+		}
+	}
+}
+
+// classReady is the class's Ready condition. A class without one belongs to a
+// provider that does not maintain it, such as KWOK's: then the provider is asked
+// whether it can launch from it.
+func (r *Reconciler) classReady(class *unstructured.Unstructured) (status, reason, message string) {
+	list, _, _ := unstructured.NestedSlice(class.Object, "status", "conditions")
+	for _, item := range list {
+		c, _ := item.(map[string]any)
+		if t, _, _ := unstructured.NestedString(c, "type"); t != "Ready" {
+			continue
+		}
+		status, _, _ = unstructured.NestedString(c, "status")
+		reason, _, _ = unstructured.NestedString(c, "reason")
+		message, _, _ = unstructured.NestedString(c, "message")
+		return status, reason, message
+	}
+	_, err := r.Types(snapshot.ClassRef{Group: class.GroupVersionKind().Group, Kind: class.GetKind(), Name: class.GetName()})
+	var notReady *cloud.ClassNotReadyError
+	switch {
+	case err == nil:
+		return "True", "", ""
+	case errors.As(err, &notReady):
+		return "False", "NodeClassNotReady", notReady.Reason
+	}
+	return "Unknown", "", ""
+}
