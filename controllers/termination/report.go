@@ -111,7 +111,7 @@ func (r *removal) noteWaiting(step drain.Step) {
 		waiting++
 	}
 	if waiting > 0 {
-		r.failedDraining(fmt.Sprintf("%d pods are waiting to be evicted, the first is %s (%s)", waiting, first.Objects[0], first.Code))
+		r.failedDraining(fmt.Sprintf("%s, the first is %s (%s)", drain.Waiting(waiting), first.Objects[0], first.Code))
 	}
 }
 

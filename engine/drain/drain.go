@@ -114,7 +114,7 @@ func Next(v View) Step {
 		return s
 	}
 	if v.InstanceGone {
-		s.Phase = Finish
+		s.Phase, s.Wake = Finish, time.Time{}
 		return s
 	}
 	s.Phase, s.Wake = Terminate, v.Now.Add(terminatePoll)

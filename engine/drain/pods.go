@@ -59,7 +59,7 @@ func pods(v View) Step {
 		}
 	}
 	if waiting > 0 {
-		s.Conditions = []Condition{draining(fmt.Sprintf("%d pods are waiting to be evicted", waiting))}
+		s.Conditions = []Condition{draining(Waiting(waiting))}
 		return s
 	}
 	if v.Node.Claim == nil || v.Node.Claim.Is(snapshot.Drained) {
@@ -83,6 +83,14 @@ func settle(v View, s Step) Step {
 	s.Phase = ""
 	s.Conditions = []Condition{{Type: snapshot.Drained, Status: corev1.ConditionTrue, Reason: snapshot.Drained}}
 	return s
+}
+
+// Waiting words how many pods a drain waits for.
+func Waiting(pods int) string {
+	if pods == 1 {
+		return "1 pod is waiting to be evicted"
+	}
+	return fmt.Sprintf("%d pods are waiting to be evicted", pods)
 }
 
 func draining(message string) Condition {

@@ -21,16 +21,18 @@ const shownAttachments = 5
 func volumes(v View) Step {
 	s := Step{Phase: Detach, Wake: v.Now.Add(drainPoll)}
 	stay := stayingVolumes(v)
+	late := !v.Deadline.IsZero() && !v.Now.Before(v.Deadline)
 	var blocking []string
 	for _, a := range v.Attachments {
-		verdict := attachment(v, a, stay)
-		s.Volumes = append(s.Volumes, verdict)
+		verdict := attachment(a, stay)
 		if verdict.Waits {
 			blocking = append(blocking, a.Name)
+			verdict.Waits = !late
 		}
+		s.Volumes = append(s.Volumes, verdict)
 	}
 	c := Condition{Type: snapshot.VolumesDetached, Status: corev1.ConditionTrue, Reason: snapshot.VolumesDetached}
-	switch late := !v.Deadline.IsZero() && !v.Now.Before(v.Deadline); {
+	switch {
 	case len(blocking) == 0:
 		s.Phase = Terminate
 	case late:
@@ -43,7 +45,7 @@ func volumes(v View) Step {
 	return s
 }
 
-func attachment(v View, a *storagev1.VolumeAttachment, stay map[string]bool) Verdict {
+func attachment(a *storagev1.VolumeAttachment, stay map[string]bool) Verdict {
 	r := plan.Reason{
 		Code:    plan.VolumeIgnored,
 		Objects: []plan.ObjectRef{{Kind: "VolumeAttachment", Name: a.Name}},
@@ -59,7 +61,7 @@ func attachment(v View, a *storagev1.VolumeAttachment, stay map[string]bool) Ver
 	}
 	r.Objects = append(r.Objects, plan.ObjectRef{Kind: "PersistentVolume", Name: *pv})
 	if stay[*pv] {
-		r.Have = "a pod that stays on the node uses it"
+		r.Have = "a pod that is not waited for uses it"
 		return Verdict{r, false}
 	}
 	r.Code = plan.VolumeAttached

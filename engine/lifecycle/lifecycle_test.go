@@ -1,0 +1,333 @@
+package lifecycle_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/enginetest/story"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+func TestStories(t *testing.T) { story.Run(t, "testdata", func() story.World { return newWorld().do }) }
+
+// world is one claim and its Nodes. The commands are the methods' names.
+type world struct {
+	view    lifecycle.View
+	refused map[catalog.Key]bool
+}
+
+func newWorld() *world {
+	w := &world{refused: map[catalog.Key]bool{}}
+	w.view.Now = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	w.view.Claim = &snapshot.Claim{
+		Name: "c", UID: "uid-c", Created: w.view.Now, Conditions: map[string]snapshot.Condition{},
+		Labels: map[string]string{"team": "a"}, Annotations: map[string]string{},
+	}
+	w.view.Types = []*catalog.Type{machineType("large", "4"), machineType("small", "2")}
+	w.view.Refused = func(k catalog.Key) bool { return w.refused[k] }
+	return w
+}
+
+func machineType(name, cpu string) *catalog.Type {
+	q := resource.MustParse(cpu)
+	price := float64(q.Value())
+	return &catalog.Type{
+		Name:         name,
+		Requirements: requirement.FromLabels(map[string]string{corev1.LabelInstanceTypeStable: name}),
+		Capacity:     corev1.ResourceList{corev1.ResourceCPU: q},
+		Offerings: []catalog.Offering{
+			{Zone: "a", CapacityType: catalog.OnDemand, Price: price, Available: true},
+			{Zone: "a", CapacityType: catalog.Spot, Price: price / 3, Available: true},
+			{Zone: "b", CapacityType: catalog.Spot, Price: price / 2, Available: true},
+		},
+	}
+}
+
+func (w *world) do(t *testing.T, c story.Command) string {
+	switch c.Name {
+	case "claim":
+		w.claim(t, c)
+	case "condition":
+		status := c.Options["status"]
+		w.view.Claim.Conditions[c.Args[0]] = snapshot.Condition{Status: corev1.ConditionStatus(status), Reason: c.Options["reason"], Message: c.Options["message"], Since: w.view.Now}
+	case "launched":
+		w.view.Claim.ProviderID = "p"
+		w.set(lifecycle.Condition{Type: snapshot.Launched, Status: corev1.ConditionTrue, Reason: snapshot.Launched})
+	case "refuse":
+		w.refused[catalog.Key{Type: c.Args[0], Zone: c.Args[1], CapacityType: c.Args[2]}] = true
+	case "node":
+		w.node(t, c)
+	case "untaint":
+		w.find(c.Args[0]).Spec.Taints = slices.DeleteFunc(w.find(c.Args[0]).Spec.Taints, func(x corev1.Taint) bool { return x.Key == c.Args[1] })
+	case "slice":
+		w.slice(c)
+	case "after":
+		d, err := time.ParseDuration(c.Args[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.view.Now = w.view.Now.Add(d)
+	case "next":
+		return w.next()
+	case "show":
+		return w.show(c.Args[0])
+	default:
+		t.Fatalf("unknown command %s", c.Name)
+	}
+	return ""
+}
+
+// next carries out what a controller would, all but the launch.
+func (w *world) next() string {
+	step := lifecycle.Next(w.view)
+	w.carryOut(step)
+	return step.String()
+}
+
+func (w *world) carryOut(step lifecycle.Step) {
+	if step.Node != nil {
+		step.Node.Apply(w.view.Nodes[0])
+	}
+	if step.NodeName != "" {
+		w.view.Claim.NodeName = step.NodeName
+	}
+	for _, c := range step.Conditions {
+		w.set(c)
+	}
+}
+
+func (w *world) set(c lifecycle.Condition) {
+	since := w.view.Claim.Conditions[c.Type].Since
+	if old, ok := w.view.Claim.Conditions[c.Type]; !ok && c.Status == corev1.ConditionUnknown {
+		since = w.view.Claim.Created
+	} else if old.Status != c.Status {
+		since = w.view.Now
+	}
+	w.view.Claim.Conditions[c.Type] = snapshot.Condition{Status: c.Status, Reason: c.Reason, Message: c.Message, Since: since}
+}
+
+func (w *world) claim(t *testing.T, c story.Command) {
+	claim := w.view.Claim
+	for k, v := range c.Options {
+		switch k {
+		case "planned":
+			claim.Annotations[lifecycle.PlannedAnnotation] = v
+		case "drivers":
+			claim.Annotations[lifecycle.DRADriversAnnotation] = v
+		case "taint":
+			claim.Taints = append(claim.Taints, taint(t, v))
+		case "startup-taint":
+			claim.StartupTaints = append(claim.StartupTaints, taint(t, v))
+		case "deleted":
+			claim.Deleted = w.view.Now
+		case "zone":
+			claim.Requirements = claim.Requirements.With(requirement.Must(corev1.LabelTopologyZone, requirement.In, v))
+		default: // a resource
+			if claim.Requests == nil {
+				claim.Requests = corev1.ResourceList{}
+			}
+			claim.Requests[corev1.ResourceName(k)] = resource.MustParse(v)
+		}
+	}
+}
+
+func (w *world) find(name string) *corev1.Node {
+	for _, n := range w.view.Nodes {
+		if n.Name == name {
+			return n
+		}
+	}
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}, CreationTimestamp: metav1.NewTime(w.view.Now)}}
+	w.view.Nodes = append(w.view.Nodes, n)
+	return n
+}
+
+func (w *world) node(t *testing.T, c story.Command) {
+	if c.Has("gone") {
+		w.view.Nodes = slices.DeleteFunc(w.view.Nodes, func(n *corev1.Node) bool { return n.Name == c.Args[0] })
+		return
+	}
+	n := w.find(c.Args[0])
+	for k, v := range c.Options {
+		switch {
+		case k == "ready":
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionStatus(v), Reason: "Kubelet", LastTransitionTime: metav1.NewTime(w.view.Now)}}
+		case k == "taint":
+			n.Spec.Taints = append(n.Spec.Taints, taint(t, v))
+		case k == "unregistered":
+			n.Spec.Taints = append(n.Spec.Taints, lifecycle.Unregistered)
+		case k == "do-not-sync-taints":
+			n.Labels[lifecycle.DoNotSyncTaintsLabel] = "true"
+		case k == c.Args[0]:
+		default: // a resource
+			if n.Status.Allocatable == nil {
+				n.Status.Allocatable = corev1.ResourceList{}
+			}
+			n.Status.Allocatable[corev1.ResourceName(k)] = resource.MustParse(v)
+		}
+	}
+}
+
+func (w *world) slice(c story.Command) {
+	var of, generation int64
+	fmt.Sscan(c.Options["of"], &of)
+	fmt.Sscan(c.Options["generation"], &generation)
+	w.view.Slices = append(w.view.Slices, &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{
+		Driver: c.Args[0], Pool: resourcev1.ResourcePool{Name: "n", Generation: generation, ResourceSliceCount: of},
+	}})
+}
+
+func (w *world) show(name string) string {
+	n := w.find(name)
+	out := ""
+	for _, x := range n.Spec.Taints {
+		out += "taint " + x.ToString() + "\n"
+	}
+	for _, k := range slices.Sorted(maps.Keys(n.Labels)) {
+		out += "label " + k + "=" + n.Labels[k] + "\n"
+	}
+	return out
+}
+
+func taint(t *testing.T, s string) corev1.Taint {
+	key, effect, ok := strings.Cut(s, ":")
+	if !ok {
+		t.Fatalf("a taint reads key:effect, not %q", s)
+	}
+	return corev1.Taint{Key: key, Effect: corev1.TaintEffect(effect)}
+}
+
+func TestPlannedIsReadAsItIsWritten(t *testing.T) {
+	k := catalog.Key{Type: "m5.large", Zone: "us-east-1a", CapacityType: "spot"}
+	if got, err := lifecycle.ParsePlanned(lifecycle.FormatPlanned(k)); err != nil || got != k {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for _, bad := range []string{"", "a/b", "a//c", "a/b/c/d"} {
+		if _, err := lifecycle.ParsePlanned(bad); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+// TestNoInterleavingWedgesTheLifecycle lets a kubelet, agents and a cloud
+// controller act in random order between steps. Whatever the order: Initialized
+// is never set while a gate is closed, conditions never go back, a taint that
+// somebody removed from a registered Node does not return, repeating a step
+// changes nothing, and once everybody has done their part the claim is
+// initialized.
+func TestNoInterleavingWedgesTheLifecycle(t *testing.T) {
+	for seed := range int64(5000) {
+		r := rand.New(rand.NewSource(seed))
+		w := newWorld()
+		w.view.Claim.ProviderID = "p"
+		w.set(lifecycle.Condition{Type: snapshot.Launched, Status: corev1.ConditionTrue})
+		w.view.Claim.Requests = corev1.ResourceList{"example.com/gpu": resource.MustParse("1")}
+		w.view.Claim.StartupTaints = []corev1.Taint{{Key: "cni", Effect: corev1.TaintEffectNoExecute}}
+		w.view.Claim.Taints = []corev1.Taint{{Key: "dedicated", Effect: corev1.TaintEffectNoSchedule}}
+		acts := actors(w)
+		r.Shuffle(len(acts), func(i, j int) { acts[i], acts[j] = acts[j], acts[i] })
+		for _, act := range acts {
+			act()
+			for range r.Intn(3) {
+				checkedStep(t, seed, w)
+			}
+		}
+		for range 3 {
+			checkedStep(t, seed, w)
+		}
+		if !w.view.Claim.Is(snapshot.Initialized) {
+			t.Fatalf("seed %d: not initialized in the end:\n%s", seed, lifecycle.Next(w.view))
+		}
+	}
+}
+
+// actors are what others do to a node, each in its own time.
+func actors(w *world) []func() {
+	uninitialized := corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule}
+	remove := func(key string) func() {
+		return func() {
+			n := w.find("n")
+			n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(x corev1.Taint) bool { return x.Key == key })
+		}
+	}
+	joined := false
+	join := func() {
+		if !joined {
+			joined = true
+			n := w.find("n")
+			n.Spec.Taints = append(n.Spec.Taints, lifecycle.Unregistered, uninitialized, w.view.Claim.StartupTaints[0])
+		}
+	}
+	after := func(f func()) func() { return func() { join(); f() } }
+	return []func(){
+		join,
+		after(func() {
+			w.find("n").Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+		}),
+		after(func() {
+			w.find("n").Status.Allocatable = corev1.ResourceList{"example.com/gpu": resource.MustParse("1")}
+		}),
+		after(func() { remove(uninitialized.Key)() }),
+		// The agent watches the taint: it removes it as long as it is there.
+		after(func() { checkedRegistration(w); remove("cni")() }),
+	}
+}
+
+// checkedRegistration lets registration happen before an agent removes its taint
+// for good, as an agent does that keeps watching.
+func checkedRegistration(w *world) {
+	for range 2 {
+		if !w.view.Claim.Is(snapshot.Registered) {
+			w.carryOut(lifecycle.Next(w.view))
+		}
+	}
+}
+
+func checkedStep(t *testing.T, seed int64, w *world) {
+	t.Helper()
+	claim := w.view.Claim
+	registered, initialized := claim.Is(snapshot.Registered), claim.Is(snapshot.Initialized)
+	var before []corev1.Taint
+	if len(w.view.Nodes) > 0 {
+		before = slices.Clone(w.view.Nodes[0].Spec.Taints)
+	}
+	step := lifecycle.Next(w.view)
+	if again := lifecycle.Next(w.view); !reflect.DeepEqual(step, again) {
+		t.Fatalf("seed %d: two answers to one view", seed)
+	}
+	w.carryOut(step)
+	if step.Node != nil {
+		once := w.view.Nodes[0].DeepCopy()
+		step.Node.Apply(w.view.Nodes[0])
+		if !reflect.DeepEqual(once, w.view.Nodes[0]) {
+			t.Fatalf("seed %d: applying a change twice differs from once", seed)
+		}
+	}
+	if registered && !claim.Is(snapshot.Registered) || initialized && !claim.Is(snapshot.Initialized) {
+		t.Fatalf("seed %d: a condition went back", seed)
+	}
+	if registered && len(w.view.Nodes) > 0 && len(w.view.Nodes[0].Spec.Taints) > len(before) {
+		t.Fatalf("seed %d: a taint was added after registration", seed)
+	}
+	if !initialized && claim.Is(snapshot.Initialized) {
+		for _, g := range step.Gates {
+			if !g.Open {
+				t.Fatalf("seed %d: initialized through a closed gate %s", seed, g.Name)
+			}
+		}
+	}
+}
