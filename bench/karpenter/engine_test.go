@@ -34,7 +34,7 @@ func TestConversionKeepsRoomPricesAndLabels(t *testing.T) {
 }
 
 func TestEveryPodIsPlacedOnAnHonestPlanEachTime(t *testing.T) {
-	for _, name := range []string{"ten-pools-small", "spread-small"} {
+	for _, name := range []string{"daemonsets-small", "ten-pools-small", "spread-small"} {
 		t.Run(name, func(t *testing.T) {
 			p := workload.Samples()[name].Problem(fleet.Small(), 1)
 			solve := prepare(t, p)

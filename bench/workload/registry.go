@@ -26,6 +26,7 @@ func Samples() map[string]Workload {
 	for _, w := range []Workload{
 		{Name: "identical-small", Pods: Identical(200, 200, 256)},
 		{Name: "lognormal-small", Pods: lognormal(150)},
+		{Name: "daemonsets-small", Pods: lognormal(150), DaemonSets: Agents},
 		{Name: "ten-pools-small", Pods: tenPoolsPods(150), Pools: tenPools},
 		{Name: "karpenter-mix-small", Pods: karpenterMix(100)},
 		{Name: "spread-small", Pods: spread(5, 7)},
