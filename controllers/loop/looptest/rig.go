@@ -21,6 +21,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,8 +52,13 @@ type Rig struct {
 	Clock  *clocktesting.FakeClock
 	API    *API
 	Events *Events
+	// Cloud is the provider.
+	Cloud *Cloud
 	// Offered is what the provider offers for every class.
 	Offered []*catalog.Type
+
+	// known are the objects of the last Sync, by kind and name.
+	known map[string]client.Object
 }
 
 // New makes a rig in which the objects exist.
@@ -70,6 +76,7 @@ func New(t testing.TB, objects ...client.Object) *Rig {
 		b = b.WithIndex(i.Object, i.Field, i.Extract)
 	}
 	r := &Rig{t: t, Client: b.Build(), Clock: clocktesting.NewFakeClock(Noon), Events: &Events{}}
+	r.Cloud = &Cloud{rig: r}
 	r.Restart()
 	return r
 }
@@ -80,7 +87,7 @@ func (r *Rig) Restart() {
 	store := cluster.NewStore()
 	r.API = &API{API: apply.ForClient(r.Client)}
 	r.Deps = loop.Deps{
-		Client: r.Client, Live: r.Client, Store: store, Clock: r.Clock,
+		Client: r.Client, Live: r.Client, Store: store, Clock: r.Clock, Provider: r.Cloud,
 		Writer: apply.New(apply.Config{API: r.API, Store: store, Recorder: r.Events, Clock: r.Clock}),
 		Types:  func(snapshot.ClassRef) ([]*catalog.Type, error) { return r.Offered, nil },
 		Settings: loop.Settings{
@@ -88,26 +95,37 @@ func (r *Rig) Restart() {
 			ManagedClasses: []snapshot.ClassRef{{Group: Class.Group, Kind: Class.Kind}},
 		},
 	}
+	r.known = nil
 	r.Sync()
 	store.MarkSynced()
 }
 
-// Sync tells the store what the API server has.
+// Sync tells the store what the API server has, and what it no longer has.
 func (r *Rig) Sync() {
 	r.t.Helper()
+	seen := map[string]client.Object{}
 	for _, list := range []client.ObjectList{
 		&karpv1.NodePoolList{}, &karpv1.NodeClaimList{}, &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
+		&storagev1.VolumeAttachmentList{}, &corev1.PersistentVolumeClaimList{},
 	} {
 		if err := r.Client.List(context.Background(), list); err != nil {
 			r.t.Fatal(err)
 		}
 		if err := meta.EachListItem(list, func(o runtime.Object) error {
-			r.Store.Update(o.(client.Object))
+			obj := o.(client.Object)
+			seen[fmt.Sprintf("%T %s/%s %s", obj, obj.GetNamespace(), obj.GetName(), obj.GetUID())] = obj
+			r.Store.Update(obj)
 			return nil
 		}); err != nil {
 			r.t.Fatal(err)
 		}
 	}
+	for name, obj := range r.known {
+		if seen[name] == nil {
+			r.Store.Delete(obj)
+		}
+	}
+	r.known = seen
 }
 
 // Must fails the test on an error.
@@ -201,6 +219,11 @@ func (a *API) PatchStatus(ctx context.Context, o client.Object, p client.Patch) 
 // Delete is apply.API's.
 func (a *API) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
 	return a.write("delete", o, func() error { return a.API.Delete(ctx, o, opts...) })
+}
+
+// Evict is apply.API's.
+func (a *API) Evict(ctx context.Context, p *corev1.Pod, e *policyv1.Eviction) error {
+	return a.write("evict", p, func() error { return a.API.Evict(ctx, p, e) })
 }
 
 // Events collects what was published, each as "kind/name Reason: message".
