@@ -16,8 +16,12 @@ type Plan struct {
 	Placements []Placement
 	// Unplaced are the pods for which there is no machine, with the reasons.
 	Unplaced []Unplaced
+	// Ignored are the pending pods that are none of placement's business, with the
+	// reason.
+	Ignored []Unplaced
 	// LowerBound is a price in $/h below which no set of new machines can hold
-	// the pods that the plan puts on new machines.
+	// the pods that the plan puts on new machines, each in a pool of the weight
+	// that the plan has it in.
 	LowerBound float64
 	Stats      Stats
 }
@@ -50,11 +54,13 @@ type Unplaced struct {
 	Reasons []Reason
 }
 
-// Stats counts the work behind a plan. It holds no time: the engine has no
-// clock; callers measure.
+// Stats counts the work behind a plan.
 type Stats struct {
 	// Pods is the number of pending pods, Classes of distinct ones.
 	Pods, Classes int
+	// SolveSeconds is for callers that measured how long the plan took; the
+	// engine has no clock and leaves it zero.
+	SolveSeconds float64
 }
 
 // PricePerHour is the sum over the new machines, in $/h.

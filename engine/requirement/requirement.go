@@ -115,6 +115,10 @@ func (r Requirement) MinValues() int { return r.minValues }
 // sorted. The caller must not modify the slice.
 func (r Requirement) Values() []string { return r.values }
 
+// Bounds are the inclusive integer bounds; bounded is false if there are none. A
+// side without a bound is the least or the greatest int64.
+func (r Requirement) Bounds() (low, high int64, bounded bool) { return r.min, r.max, r.bounded }
+
 // Finite reports whether only the listed values are allowed.
 func (r Requirement) Finite() bool { return !r.excludes }
 

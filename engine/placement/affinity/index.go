@@ -1,0 +1,132 @@
+// Package affinity is the rule of node labels: which places satisfy a
+// nodeSelector or a node-affinity term.
+//
+// A place is something with labels: a machine that could be launched, or one
+// that exists. An [Index] is made for a list of places and answers for all of
+// them at once, each distinct requirement once. Labels of a machine that does
+// not exist yet may be open (any of several values); a place then satisfies a
+// requirement if some value does, and which requirements can hold together on
+// one machine is the business of [Cells].
+package affinity
+
+import (
+	"github.com/millwright-dev/millwright/engine/placement/bitset"
+	"github.com/millwright-dev/millwright/engine/requirement"
+)
+
+// Index answers which of a fixed list of places satisfy a requirement. It is
+// not safe for concurrent use.
+type Index struct {
+	size int
+	// certain asks that every value that the label may take satisfies, not just
+	// some value.
+	certain bool
+	at      func(place int, key string) requirement.Requirement
+	columns map[string]*column
+	answers map[string]bitset.Set
+}
+
+// column is what all places say about one key: the distinct statements, and
+// which of them each place makes.
+type column struct {
+	says []requirement.Requirement
+	of   []int32
+}
+
+// New makes an index of size places. at tells what a place says about a key: In
+// with one value for a label that it has, DoesNotExist for one that it lacks, a
+// wider requirement for one that is open. It is called once for each place and
+// each key that is asked about. With certain, an open label satisfies only what
+// all its values satisfy.
+func New(size int, certain bool, at func(place int, key string) requirement.Requirement) *Index {
+	return &Index{size: size, certain: certain, at: at, columns: map[string]*column{}, answers: map[string]bitset.Set{}}
+}
+
+// Satisfying are the places that satisfy every requirement of the set. The
+// result is the caller's.
+func (x *Index) Satisfying(want requirement.Set) bitset.Set {
+	out := bitset.Full(x.size)
+	for _, r := range want {
+		out.And(x.One(r))
+	}
+	return out
+}
+
+// One are the places that satisfy one requirement. The result is shared.
+func (x *Index) One(r requirement.Requirement) bitset.Set {
+	name := r.String()
+	if known, ok := x.answers[name]; ok {
+		return known
+	}
+	col := x.column(r.Key())
+	verdicts := make([]bool, len(col.says))
+	for i, has := range col.says {
+		verdicts[i] = x.satisfies(has, r)
+	}
+	out := bitset.New(x.size)
+	for place, statement := range col.of {
+		if verdicts[statement] {
+			out.Add(place)
+		}
+	}
+	x.answers[name] = out
+	return out
+}
+
+// Says is what a place says about a key.
+func (x *Index) Says(place int, key string) requirement.Requirement {
+	col := x.column(key)
+	return col.says[col.of[place]]
+}
+
+// Open are the different statements about a key that leave it open.
+func (x *Index) Open(key string) []requirement.Requirement {
+	var out []requirement.Requirement
+	for _, r := range x.column(key).says {
+		if !Fixed(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (x *Index) satisfies(has, want requirement.Requirement) bool {
+	if x.certain {
+		return has.And(want).String() == has.String()
+	}
+	return has.Overlaps(want)
+}
+
+func (x *Index) column(key string) *column {
+	if col, ok := x.columns[key]; ok {
+		return col
+	}
+	col := &column{of: make([]int32, x.size)}
+	values, others := map[string]int32{}, map[string]int32{}
+	for place := range x.size {
+		r := x.at(place, key)
+		ids, name := values, ""
+		if Fixed(r) && !r.Absent() {
+			name = r.Values()[0]
+		} else {
+			ids, name = others, r.String()
+		}
+		id, ok := ids[name]
+		if !ok {
+			id = int32(len(col.says))
+			ids[name], col.says = id, append(col.says, r)
+		}
+		col.of[place] = id
+	}
+	x.columns[key] = col
+	return col
+}
+
+// Fixed reports whether a statement leaves nothing open: the label is missing,
+// or has one value.
+func Fixed(r requirement.Requirement) bool {
+	if !r.Finite() {
+		return false
+	}
+	return len(r.Values()) == 0 || len(r.Values()) == 1 && !r.Absent()
+}

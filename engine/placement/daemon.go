@@ -1,0 +1,68 @@
+package placement
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/engine/placement/affinity"
+	"github.com/millwright-dev/millwright/engine/placement/bitset"
+	"github.com/millwright-dev/millwright/engine/placement/ports"
+	"github.com/millwright-dev/millwright/engine/placement/taints"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// daemon is a DaemonSet as placement sees it: what it takes of every node that it
+// runs on.
+type daemon struct {
+	*snapshot.DaemonSet
+	tolerations []corev1.Toleration
+	ports       []ports.Token
+}
+
+func newDaemon(w *world, d *snapshot.DaemonSet) *daemon {
+	return &daemon{DaemonSet: d, tolerations: withOwnTolerations(d.Pod.Class.Tolerations), ports: w.ports.Add(d.Pod.Class.HostPorts)}
+}
+
+// withOwnTolerations adds those that the DaemonSet controller gives its pods.
+func withOwnTolerations(list []corev1.Toleration) []corev1.Toleration {
+	exists := func(key string, effect corev1.TaintEffect) corev1.Toleration {
+		return corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: effect}
+	}
+	return append(slices.Clip(list),
+		exists(corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute),
+		exists(corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute),
+		exists(corev1.TaintNodeDiskPressure, corev1.TaintEffectNoSchedule),
+		exists(corev1.TaintNodeMemoryPressure, corev1.TaintEffectNoSchedule),
+		exists(corev1.TaintNodePIDPressure, corev1.TaintEffectNoSchedule),
+		exists(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule),
+	)
+}
+
+// tolerates reports whether the DaemonSet's pods stay on a node with the taints.
+func (d *daemon) tolerates(list []corev1.Taint) bool {
+	_, kept := taints.Untolerated(list, d.tolerations)
+	return !kept
+}
+
+// places are those whose labels the DaemonSet's pods accept.
+func (d *daemon) places(x *affinity.Index, size int) bitset.Set {
+	out := bitset.New(size)
+	if d.Pod.Class.Invalid != "" {
+		return out
+	}
+	for _, term := range d.Pod.Class.Terms {
+		out.Or(x.Satisfying(term))
+	}
+	return out
+}
+
+// runsOn reports whether one of the DaemonSet's pods is on the node already.
+func (d *daemon) runsOn(n *snapshot.Node) bool {
+	return slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool {
+		return !p.Terminal() && p.Namespace == d.Namespace && slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool {
+			return o.Kind == "DaemonSet" && o.Name == d.Name
+		})
+	})
+}

@@ -1,0 +1,179 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/placement/bitset"
+	"github.com/millwright-dev/millwright/engine/placement/pack"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// content is what a box comes to: who is in it, and what its machine must be.
+type content struct {
+	pool *pool
+	// terms are the requirements that were chosen, one for each shape.
+	terms []requirement.Set
+	// launches are the ways to get a machine whose labels will do.
+	launches bitset.Set
+	need     []int64
+	ports    []pack.Token
+}
+
+// contentOf works out what a box demands.
+func (t *tier) contentOf(b *pack.Box) *content {
+	m := t.w.market
+	model := &t.problem.Models[b.Model]
+	c := &content{pool: t.pools[model.Pool], need: make([]int64, len(t.w.dims.names)), launches: bitset.New(len(m.launches))}
+	c.launches.AddRange(c.pool.lo, c.pool.hi)
+	c.launches.And(m.available)
+	open := model.Open.Clone()
+	done := map[int]bool{}
+	for _, part := range b.Parts {
+		item := &t.problem.Items[part.Item]
+		add(c.need, item.Need, int64(part.Count))
+		if !done[item.Family] {
+			done[item.Family] = true
+			t.choose(c, item.Family, b.Model, open)
+		}
+	}
+	return c
+}
+
+// choose picks the term by which a shape is satisfied: the first that the box's
+// model satisfies together with what was chosen before.
+func (t *tier) choose(c *content, family, model int, open bitset.Set) {
+	sh := t.shapes[family]
+	c.ports = append(c.ports, sh.ports...)
+	for v, accepted := range t.accepts[family] {
+		if !accepted.Has(t.launch[model]) {
+			continue
+		}
+		if t.cells != nil {
+			state := t.problem.Families[family].Variants[v].State
+			if !t.cells.Possible(open, state) {
+				continue
+			}
+			t.cells.Narrow(open, state)
+		}
+		c.launches.And(accepted)
+		c.terms = append(c.terms, sh.terms[v])
+		return
+	}
+}
+
+// suits reports whether a launch's machine holds the content.
+func (t *tier) suits(c *content, i int) bool {
+	m := t.w.market
+	l := &m.launches[i]
+	allocatable, daemons := m.kinds[l.kind].allocatable, &m.overheads[l.overhead]
+	for d, n := range c.need {
+		if n > 0 && n+daemons.need[d] > allocatable[d] {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(daemons.ports, func(p pack.Token) bool { return slices.Contains(c.ports, p) })
+}
+
+// modest reports whether a box leaves the different values of labels that its
+// pool demands.
+func (t *tier) modest(b *pack.Box) bool {
+	c := t.contentOf(b)
+	counts := t.newFloors(c.pool)
+	for i := range c.launches.Within(c.pool.lo, c.pool.hi) {
+		if t.suits(c, i) && counts.add(i) {
+			return true
+		}
+	}
+	return counts.met()
+}
+
+// nodes turns boxes into machines to launch, in the order of pool, type and
+// content, and takes their pods from the groups.
+func (t *tier) nodes(boxes []pack.Box) []plan.NewNode {
+	slices.SortFunc(boxes, func(a, b pack.Box) int {
+		return cmp.Or(
+			cmp.Compare(t.problem.Models[a.Model].Pool, t.problem.Models[b.Model].Pool),
+			cmp.Compare(t.w.market.launches[t.launch[a.Model]].kind, t.w.market.launches[t.launch[b.Model]].kind),
+			slices.CompareFunc(a.Parts, b.Parts, func(x, y pack.Part) int {
+				return cmp.Or(cmp.Compare(x.Item, y.Item), cmp.Compare(y.Count, x.Count))
+			}),
+		)
+	})
+	t.charge(boxes)
+	out := make([]plan.NewNode, 0, len(boxes))
+	for i := range boxes {
+		out = append(out, t.node(&boxes[i], len(boxes)))
+	}
+	return out
+}
+
+// charge takes the boxes from their pools' limits.
+func (t *tier) charge(boxes []pack.Box) {
+	for i := range boxes {
+		model := &t.problem.Models[boxes[i].Model]
+		p := t.pools[model.Pool]
+		for d := range p.used {
+			p.used[d] += model.Weighs[d]
+		}
+	}
+}
+
+func (t *tier) node(b *pack.Box, boxes int) plan.NewNode {
+	c := t.contentOf(b)
+	n := plan.NewNode{Pool: c.pool.Name}
+	for _, part := range b.Parts {
+		n.Pods = append(n.Pods, t.groups[part.Item].take(part.Count)...)
+	}
+	slices.SortFunc(n.Pods, comparePods)
+	chosen := t.shortlist(c, t.launch[b.Model], boxes)
+	c.pool.zones[t.w.market.launches[chosen[0]].offering.Zone]++
+	for _, i := range chosen {
+		l := &t.w.market.launches[i]
+		n.Alternatives = append(n.Alternatives, catalog.Choice{Type: t.w.market.kinds[l.kind].Type, Offering: *l.offering})
+	}
+	n.Choice = n.Alternatives[0]
+	n.Requirements = t.requirements(c, n.Alternatives)
+	n.Requests = t.requests(c, chosen)
+	return n
+}
+
+// requirements are the pool's, narrowed by what the pods demand, and the types
+// that were checked.
+func (t *tier) requirements(c *content, alternatives []catalog.Choice) requirement.Set {
+	set := c.pool.Requirements
+	for _, term := range c.terms {
+		set = set.And(term)
+	}
+	var names []string
+	for _, a := range alternatives {
+		names = append(names, a.Type.Name)
+	}
+	return set.With(requirement.Must(corev1.LabelInstanceTypeStable, requirement.In, names...)).
+		Without(corev1.LabelHostname, snapshot.RegisteredLabel, snapshot.InitializedLabel)
+}
+
+// requests are the pods', and the least that DaemonSets take on any of the
+// alternatives.
+func (t *tier) requests(c *content, chosen []int) corev1.ResourceList {
+	sum := slices.Clone(c.need)
+	least := slices.Clone(t.w.market.overheads[t.w.market.launches[chosen[0]].overhead].need)
+	for _, i := range chosen {
+		for d, n := range t.w.market.overheads[t.w.market.launches[i].overhead].need {
+			least[d] = min(least[d], n)
+		}
+	}
+	add(sum, least, 1)
+	out := t.w.dims.list(sum)
+	for name := range out {
+		if _, ok := attachDriver(name); ok {
+			delete(out, name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,172 @@
+package pack
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// lane is a list of items of one family whose needs point in about the same
+// direction, the largest first: whoever fills a box takes the first that fits.
+type lane struct {
+	family *Family
+	items  []int32
+	// sizes are the items' sizes, descending, in shares of the reference.
+	sizes []float64
+	// slope is for each dimension the least need per size of any of the items.
+	slope []float64
+	// skip leads from a position to one at or after it that may still have items
+	// left; it is shortened on the way.
+	skip []int32
+}
+
+// Directions are told apart in steps of a factor, which is doubled until a
+// family has no more lanes than this.
+const (
+	lanesOfFamily = 40
+	firstStep     = 0.25 // in powers of two
+)
+
+// lanesOf sorts what is left of the items into lanes.
+func (s *solver) lanesOf(left []int) []lane {
+	byFamily := make([][]int32, len(s.p.Families))
+	for i, n := range left {
+		if n > 0 {
+			byFamily[s.p.Items[i].Family] = append(byFamily[s.p.Items[i].Family], int32(i))
+		}
+	}
+	var out []lane
+	for f, items := range byFamily {
+		if len(items) > 0 {
+			out = s.familyLanes(out, &s.p.Families[f], items)
+		}
+	}
+	return out
+}
+
+func (s *solver) familyLanes(out []lane, f *Family, items []int32) []lane {
+	if len(items) <= lanesOfFamily/2 {
+		for _, i := range items {
+			out = append(out, s.newLane(f, []int32{i}))
+		}
+		return out
+	}
+	for step := firstStep; ; step *= 2 {
+		groups := s.directions(items, step)
+		if len(groups) <= lanesOfFamily || step > 64 {
+			for _, g := range groups {
+				out = append(out, s.newLane(f, g))
+			}
+			return out
+		}
+	}
+}
+
+// directions groups items by the ratio of their needs, in steps.
+func (s *solver) directions(items []int32, step float64) [][]int32 {
+	index := map[uint64]int{}
+	var groups [][]int32
+	for _, i := range items {
+		key := s.direction(i, step)
+		g, ok := index[key]
+		if !ok {
+			g = len(groups)
+			index[key], groups = g, append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}
+
+// direction numbers the step in which the needs' ratios fall. The dimension with
+// the least spread of all, one per thing such as the number of pods, tells sizes
+// apart rather than directions, and is left out.
+func (s *solver) direction(i int32, step float64) uint64 {
+	need := s.need(i)
+	key, first := uint64(14695981039346656037), 0.0
+	for d, n := range need {
+		if s.flat[d] {
+			continue
+		}
+		bucket := int64(math.MinInt32)
+		if n > 0 {
+			ratio := math.Log2(float64(n) * s.scale[d])
+			if first == 0 {
+				first = ratio
+			}
+			bucket = int64(math.Round((ratio - first) / step))
+		}
+		key = (key ^ uint64(bucket)) * 1099511628211
+	}
+	return key
+}
+
+func (s *solver) newLane(f *Family, items []int32) lane {
+	l := lane{family: f, items: items, slope: make([]float64, s.p.Dims)}
+	slices.SortFunc(l.items, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(s.size[b], s.size[a]), cmp.Compare(a, b))
+	})
+	l.sizes, l.skip = make([]float64, len(items)), make([]int32, len(items)+1)
+	for d := range l.slope {
+		l.slope[d] = math.Inf(1)
+	}
+	for pos, i := range l.items {
+		l.sizes[pos] = s.size[i]
+		for d, n := range s.need(i) {
+			l.slope[d] = min(l.slope[d], float64(n)/s.size[i])
+		}
+	}
+	for pos := range l.skip {
+		l.skip[pos] = int32(pos)
+	}
+	return l
+}
+
+// alive is the first position from pos on whose item is not used up; the length
+// of the lane if there is none.
+func (l *lane) alive(pos int32, left []int) int32 {
+	end := int32(len(l.items))
+	at := pos
+	for at < end {
+		if l.skip[at] != at {
+			at = l.skip[at]
+			continue
+		}
+		if left[l.items[at]] > 0 {
+			break
+		}
+		l.skip[at] = at + 1
+	}
+	for pos < at {
+		next := l.skip[pos]
+		l.skip[pos] = at
+		pos = max(next, pos+1)
+	}
+	return at
+}
+
+// from is the first position from pos on that is not too large for sure.
+func (l *lane) from(pos int32, free []int64) int32 {
+	most := math.Inf(1)
+	for d, slope := range l.slope {
+		if slope > 0 {
+			most = min(most, float64(free[d])/slope)
+		}
+	}
+	// A rounding error must not skip what just fits.
+	most *= 1 + 1e-9
+	rest := l.sizes[pos:]
+	if len(rest) == 0 || rest[0] <= most {
+		return pos
+	}
+	lo, hi := 0, len(rest)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if rest[mid] <= most {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return pos + int32(lo)
+}

@@ -1,0 +1,131 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/millwright-dev/millwright/engine/placement/affinity"
+	"github.com/millwright-dev/millwright/engine/placement/bitset"
+)
+
+// Load is a box, or a machine that exists, while it is being filled. It is not
+// safe for concurrent use.
+type Load struct {
+	// Free is what is left, by dimension; never negative.
+	Free []int64
+	// Present are the tokens in the box.
+	Present []Token
+	// Counts are the members of groups in the box.
+	Counts []GroupCount
+	// Open is the state of the open labels, nil if none is.
+	Open bitset.Set
+}
+
+// GroupCount is the number of a group's members.
+type GroupCount struct{ Group, Count int32 }
+
+// Reset makes the load an empty box of a model.
+func (l *Load) Reset(m *Model) {
+	l.Free = append(l.Free[:0], m.Holds...)
+	l.Present = append(l.Present[:0], m.Present...)
+	l.Counts = l.Counts[:0]
+	l.Open = append(l.Open[:0], m.Open...)
+	if m.Open == nil {
+		l.Open = nil
+	}
+}
+
+// Plain reports whether a family has no rules beyond its models.
+func (f *Family) Plain() bool {
+	return len(f.Conflicts) == 0 && len(f.Present) == 0 && len(f.Caps) == 0 && f.Variants == nil
+}
+
+// Room is how many more of an item the box takes, up to a maximum.
+func (l *Load) Room(f *Family, need []int64, most int) int {
+	for d, n := range need {
+		if n > 0 {
+			most = min(most, int(l.Free[d]/n))
+		}
+	}
+	if most <= 0 {
+		return 0
+	}
+	return min(most, l.Admits(f))
+}
+
+const unlimited = 1 << 30
+
+// Admits is how many more of a family may be in the box, apart from space and
+// open labels.
+func (l *Load) Admits(f *Family) int {
+	if clash(l.Present, f.Conflicts) {
+		return 0
+	}
+	most := unlimited
+	if clash(f.Present, f.Conflicts) {
+		most = 1
+	}
+	for _, c := range f.Caps {
+		most = min(most, int(c.Max-l.count(c.Group)))
+	}
+	return max(most, 0)
+}
+
+// Variant finds the first way to satisfy the family on a model with what is
+// already decided about open labels; ok is false if there is none.
+func (l *Load) Variant(f *Family, model int, cells *affinity.Cells) (v int, ok bool) {
+	if f.Variants == nil || l.Open == nil {
+		return 0, true
+	}
+	for i := range f.Variants {
+		if f.Variants[i].Models.Has(model) && cells.Possible(l.Open, f.Variants[i].State) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// Add puts n items into the box. They have to fit.
+func (l *Load) Add(f *Family, need []int64, n int) {
+	for d, a := range need {
+		l.Free[d] -= a * int64(n)
+	}
+	for _, t := range f.Present {
+		if !slices.Contains(l.Present, t) {
+			l.Present = append(l.Present, t)
+		}
+	}
+	for _, c := range f.Caps {
+		l.addCount(c.Group, int32(n))
+	}
+}
+
+func (l *Load) count(group int32) int32 {
+	for i := range l.Counts {
+		if l.Counts[i].Group == group {
+			return l.Counts[i].Count
+		}
+	}
+	return 0
+}
+
+func (l *Load) addCount(group, n int32) {
+	for i := range l.Counts {
+		if l.Counts[i].Group == group {
+			l.Counts[i].Count += n
+			return
+		}
+	}
+	l.Counts = append(l.Counts, GroupCount{group, n})
+}
+
+func clash(present, conflicts []Token) bool {
+	if len(present) == 0 || len(conflicts) == 0 {
+		return false
+	}
+	for _, t := range present {
+		if _, found := slices.BinarySearch(conflicts, t); found {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,113 @@
+package pack
+
+import (
+	"github.com/millwright-dev/millwright/engine/placement/affinity"
+	"github.com/millwright-dev/millwright/engine/placement/bitset"
+)
+
+// Problem is what to pack and what can be bought. Solve does not change it.
+type Problem struct {
+	// Dims is the length of every Need and Holds.
+	Dims     int
+	Models   []Model
+	Pools    []Pool
+	Families []Family
+	Items    []Item
+	// Cells interprets the states of models and variants, nil if nothing is open.
+	Cells *affinity.Cells
+	// Guard is asked about a box of a guarded pool before it is bought: is the
+	// content still modest enough? It has to say yes to a part of what it says yes
+	// to. Nil if no pool is guarded.
+	Guard func(b *Box) bool
+}
+
+// Model is a kind of box.
+type Model struct {
+	Pool int
+	// Price is in $/h and not negative.
+	Price float64
+	// Holds is what fits into the box, by dimension.
+	Holds []int64
+	// Weighs is what the box takes of its pool's limits, in their order.
+	Weighs []int64
+	// Open is the state of the labels that are open, nil if none is.
+	Open bitset.Set
+	// Present are the tokens that are in the box from the start.
+	Present []Token
+}
+
+// Pool bounds what is bought of its models.
+type Pool struct {
+	// Left is what may still be bought, in the pool's own units; nil is without
+	// limit.
+	Left []int64
+	// Guarded asks Problem.Guard about every box.
+	Guarded bool
+}
+
+// Token is a thing of which a box can have one kind of holder only: a host port,
+// or a side of an anti-affinity term.
+type Token = int32
+
+// Family is what items of different sizes have in common.
+type Family struct {
+	// Models are those that will do.
+	Models bitset.Set
+	// Present are the tokens that an item brings into its box, Conflicts those
+	// that it cannot be with; both ascending. A token in both means that there is
+	// one such item to a box.
+	Present, Conflicts []Token
+	// Caps bound how many of a group there are in a box.
+	Caps []Cap
+	// Variants are the ways to satisfy the family where labels are open, tried
+	// in order; nil if nothing is open.
+	Variants []Variant
+}
+
+// Variant is one way to satisfy a family: on these models, with these cells.
+type Variant struct {
+	Models bitset.Set
+	State  bitset.Set
+}
+
+// Cap makes an item one of a group of which a box can hold at most Max.
+type Cap struct {
+	Group int32
+	Max   int32
+}
+
+// Item is a number of equal things.
+type Item struct {
+	Family int
+	// Need is what each takes, by dimension.
+	Need  []int64
+	Count int
+}
+
+// Box is a box that is bought, with its content.
+type Box struct {
+	Model int
+	// Parts are the content, by item, each item once.
+	Parts []Part
+}
+
+// Part is a number of one item.
+type Part struct{ Item, Count int }
+
+// Solution is what to buy.
+type Solution struct {
+	Boxes []Box
+	// Left is what was not packed, by item.
+	Left []int
+	// Bound is a price that no set of boxes for the packed items goes below.
+	Bound float64
+}
+
+// Price is the sum over the boxes.
+func (s *Solution) Price(p *Problem) float64 {
+	sum := 0.0
+	for i := range s.Boxes {
+		sum += p.Models[s.Boxes[i].Model].Price
+	}
+	return sum
+}

@@ -1,0 +1,172 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// poolLabel names a node's pool. A pod that requires a node without it opts out
+// of being provisioned for.
+const poolLabel = "karpenter.sh/nodepool"
+
+// doNotDisrupt keeps a pod where it is: "true", or a duration from its start.
+const doNotDisrupt = "karpenter.sh/do-not-disrupt"
+
+// pending sorts the pods: those to place, in the order of namespace and name,
+// and those that are none of placement's business, with the reason. Pods of
+// machines that are being deleted are to be placed as well.
+func pending(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplaced) {
+	for _, p := range s.Pending {
+		if reason, ok := provisionable(p); !ok {
+			ignored = append(ignored, plan.Unplaced{Pod: p, Reasons: []plan.Reason{reason}})
+			continue
+		}
+		pods = append(pods, p)
+	}
+	guards := newGuards(s.PDBs)
+	for _, n := range s.Nodes {
+		if !n.Deleting() {
+			continue
+		}
+		for _, p := range n.Pods {
+			if reschedulable(p) && !protected(p, s.Now) && !guards.block(p) {
+				pods = append(pods, p)
+			}
+		}
+	}
+	byName := func(a, b *snapshot.Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	}
+	slices.SortFunc(pods, byName)
+	slices.SortFunc(ignored, func(a, b plan.Unplaced) int { return byName(a.Pod, b.Pod) })
+	return pods, ignored
+}
+
+// provisionable reports whether a pod waits for a machine. The scheduler says so
+// by a condition; a pod without any status is a manifest that was never applied
+// and counts too.
+func provisionable(p *snapshot.Pod) (plan.Reason, bool) {
+	no := func(code plan.Code, have string) (plan.Reason, bool) {
+		return plan.Reason{Code: code, Objects: []plan.ObjectRef{podRef(p)}, Have: have}, false
+	}
+	switch {
+	case !p.Active():
+		return no(plan.PodEnded, string(p.Status.Phase))
+	case p.OfDaemonSet():
+		return no(plan.PodOfDaemonSet, "")
+	case p.Mirror():
+		return no(plan.PodOfNode, "")
+	case len(p.Spec.SchedulingGates) > 0:
+		return no(plan.SchedulingGated, p.Spec.SchedulingGates[0].Name)
+	case p.Status.NominatedNodeName != "":
+		return no(plan.Preempting, p.Status.NominatedNodeName)
+	case optedOut(p):
+		return no(plan.OptedOut, "")
+	case p.Status.Phase != "" && !unschedulable(p):
+		return no(plan.AwaitingScheduler, "")
+	}
+	return plan.Reason{}, true
+}
+
+func unschedulable(p *snapshot.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+	})
+}
+
+func optedOut(p *snapshot.Pod) bool {
+	if p.Class.Invalid != "" {
+		return false
+	}
+	for _, term := range p.Class.Terms {
+		if r, ok := term.Lookup(poolLabel); !ok || r.Operator() != requirement.DoesNotExist {
+			return false
+		}
+	}
+	return true
+}
+
+// reschedulable reports whether a pod will need another machine when its own
+// goes away: it is active, or it ends and its StatefulSet makes it again.
+func reschedulable(p *snapshot.Pod) bool {
+	comesBack := p.Active() || !p.Terminal() && p.OfStatefulSet()
+	return comesBack && !p.OfDaemonSet() && !p.Mirror()
+}
+
+func protected(p *snapshot.Pod, now time.Time) bool {
+	value := p.Annotations[doNotDisrupt]
+	if !p.Active() || value == "" {
+		return false
+	}
+	if value == "true" {
+		return true
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil || d <= 0 {
+		return false
+	}
+	return p.Status.StartTime == nil || now.Before(p.Status.StartTime.Add(d))
+}
+
+// guards are the PDBs by namespace, with what they select.
+type guards map[string][]guard
+
+type guard struct {
+	*policyv1.PodDisruptionBudget
+	selector labels.Selector
+}
+
+func newGuards(pdbs []*policyv1.PodDisruptionBudget) guards {
+	g := guards{}
+	for _, pdb := range pdbs {
+		if selector, err := metav1.LabelSelectorAsSelector(pdb.Spec.Selector); err == nil {
+			g[pdb.Namespace] = append(g[pdb.Namespace], guard{pdb, selector})
+		}
+	}
+	return g
+}
+
+// block reports whether a pod can never be evicted: a PDB allows none of its
+// pods to go, or two PDBs guard it, which the eviction API refuses.
+func (g guards) block(p *snapshot.Pod) bool {
+	matching, shut := 0, false
+	for _, pdb := range g[p.Namespace] {
+		if !pdb.selector.Matches(labels.Set(p.Labels)) {
+			continue
+		}
+		matching++
+		shut = shut || neverAllows(&pdb.Spec) && !(alwaysAllows(&pdb.Spec) && notReady(p))
+	}
+	return shut || matching > 1
+}
+
+func neverAllows(spec *policyv1.PodDisruptionBudgetSpec) bool {
+	if m := spec.MaxUnavailable; m != nil {
+		return m.String() == "0" || m.String() == "0%"
+	}
+	return spec.MinAvailable != nil && spec.MinAvailable.String() == "100%"
+}
+
+func alwaysAllows(spec *policyv1.PodDisruptionBudgetSpec) bool {
+	return spec.UnhealthyPodEvictionPolicy != nil && *spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow
+}
+
+func notReady(p *snapshot.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionFalse
+	})
+}
+
+func podRef(p *snapshot.Pod) plan.ObjectRef {
+	return plan.ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
+}

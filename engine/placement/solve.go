@@ -1,0 +1,84 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/millwright-dev/millwright/engine/placement/pack"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Solve decides where the pending pods of a snapshot go: on machines that exist,
+// on machines that are on their way, on new ones, or nowhere and why.
+//
+// Every pending pod is in the plan exactly once. The same snapshot and options
+// give the same plan, whatever order the objects came in.
+func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
+	pods, ignored := pending(s)
+	out := &plan.Plan{Ignored: ignored, Stats: plan.Stats{Pods: len(pods)}}
+	if len(pods) == 0 {
+		return out
+	}
+	w := newWorld(s, opts, pods)
+	out.Stats.Classes = len(w.groups)
+	w.usePlaces(out)
+	w.market = w.newMarket()
+	for _, pools := range w.market.byWeight() {
+		w.buy(pools, out)
+	}
+	w.explain(out)
+	sortPlan(out)
+	return out
+}
+
+func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod) *world {
+	w := &world{
+		s: s, opts: opts.withDefaults(),
+		made: map[*snapshot.Shape]*shape{}, same: map[string]*shape{}, needs: map[*snapshot.Class][]int64{},
+	}
+	w.gather(pods)
+	w.machines = w.newMachines()
+	for _, sh := range w.shapes {
+		sh.clashes = w.ports.Clashes(sh.ports)
+	}
+	return w
+}
+
+// byWeight divides the pools that are open into those of equal weight, the
+// heaviest first.
+func (m *market) byWeight() [][]*pool {
+	var out [][]*pool
+	for _, p := range m.pools {
+		if p.closed != nil || p.lo == p.hi {
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1][0].Weight == p.Weight {
+			out[n-1] = append(out[n-1], p)
+			continue
+		}
+		out = append(out, []*pool{p})
+	}
+	return out
+}
+
+// buy puts what it can of the remaining pods on new machines of the pools.
+func (w *world) buy(pools []*pool, out *plan.Plan) {
+	t := w.newTier(pools, w.groups)
+	if len(t.groups) == 0 || len(t.problem.Models) == 0 {
+		return
+	}
+	solution := pack.Solve(&t.problem, pack.Options{Work: w.opts.Work})
+	out.LowerBound += solution.Bound
+	out.NewNodes = append(out.NewNodes, t.nodes(solution.Boxes)...)
+}
+
+// sortPlan puts placements and what is unplaced in the order of the pods.
+func sortPlan(out *plan.Plan) {
+	slices.SortFunc(out.Placements, func(a, b plan.Placement) int { return comparePods(a.Pod, b.Pod) })
+	slices.SortFunc(out.Unplaced, func(a, b plan.Unplaced) int { return comparePods(a.Pod, b.Pod) })
+}
+
+func comparePods(a, b *snapshot.Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+}

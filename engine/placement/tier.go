@@ -1,0 +1,218 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/millwright-dev/millwright/engine/placement/affinity"
+	"github.com/millwright-dev/millwright/engine/placement/bitset"
+	"github.com/millwright-dev/millwright/engine/placement/pack"
+	"github.com/millwright-dev/millwright/engine/requirement"
+)
+
+// tier is the packing problem of the pools of one weight.
+type tier struct {
+	w     *world
+	pools []*pool
+	// models are the boxes of the problem, each standing for the launches that no
+	// pod tells apart; launch is the cheapest of each.
+	launch []int
+	groups []*group
+	shapes []*shape
+	// accepts are the launches of each shape, by term.
+	accepts [][]bitset.Set
+	cells   *affinity.Cells
+	problem pack.Problem
+}
+
+// newTier makes the problem of putting the groups on the pools' machines. Groups
+// that none of them accepts are left out.
+func (w *world) newTier(pools []*pool, groups []*group) *tier {
+	t := &tier{w: w, pools: pools}
+	t.addShapes(groups)
+	t.divideLabels()
+	t.addModels()
+	t.addFamilies()
+	for _, g := range t.groups {
+		t.problem.Items = append(t.problem.Items, pack.Item{Family: t.familyOf(g), Need: g.need, Count: len(g.pods)})
+	}
+	t.problem.Dims = len(w.dims.names)
+	for _, p := range pools {
+		t.problem.Pools = append(t.problem.Pools, pack.Pool{Left: p.left(), Guarded: len(p.floors) > 0})
+	}
+	t.problem.Guard = t.modest
+	return t
+}
+
+func (t *tier) familyOf(g *group) int {
+	i, _ := slices.BinarySearchFunc(t.shapes, g.shape, func(a, b *shape) int { return cmp.Compare(a.key, b.key) })
+	return i
+}
+
+// addShapes takes the groups whose shapes some launch of the tier accepts.
+func (t *tier) addShapes(groups []*group) {
+	mine := bitset.New(len(t.w.market.launches))
+	for _, p := range t.pools {
+		mine.AddRange(p.lo, p.hi)
+	}
+	mine.And(t.w.market.available)
+	for _, g := range groups {
+		if len(g.pods) == 0 || len(g.shape.refused) > 0 {
+			continue
+		}
+		if n := len(t.shapes); n == 0 || t.shapes[n-1] != g.shape {
+			accepts := t.w.acceptsOf(g.shape)
+			if !slices.ContainsFunc(accepts, mine.Meets) {
+				continue
+			}
+			t.shapes, t.accepts = append(t.shapes, g.shape), append(t.accepts, accepts)
+		}
+		t.groups = append(t.groups, g)
+	}
+}
+
+// acceptsOf are the launches that accept a shape, by term.
+func (w *world) acceptsOf(sh *shape) []bitset.Set {
+	tolerant := w.market.accepting(sh)
+	out := make([]bitset.Set, len(sh.terms))
+	for i, term := range sh.terms {
+		out[i] = w.market.index.Satisfying(term)
+		out[i].And(tolerant)
+	}
+	return out
+}
+
+// divideLabels prepares for labels that are open on some launch and of which
+// different pods want different things.
+func (t *tier) divideLabels() {
+	var wants, open []requirement.Requirement
+	for _, sh := range t.shapes {
+		for _, term := range sh.terms {
+			wants = append(wants, term...)
+		}
+	}
+	seen := map[string]bool{}
+	for _, r := range wants {
+		if !seen[r.Key()] {
+			seen[r.Key()], open = true, append(open, t.w.market.index.Open(r.Key())...)
+		}
+	}
+	slices.SortFunc(open, func(a, b requirement.Requirement) int { return cmp.Compare(a.String(), b.String()) })
+	if cells := affinity.NewCells(wants, open); !cells.None() {
+		t.cells, t.problem.Cells = cells, cells
+	}
+}
+
+// addModels makes a model of all launches of a type that no shape tells apart,
+// at the price of the cheapest, and leaves out models that are no better than
+// another in any way.
+func (t *tier) addModels() {
+	m := t.w.market
+	marks := t.marks()
+	type identity struct {
+		kind, overhead int32
+		mark           uint64
+	}
+	for index, p := range t.pools {
+		seen := map[identity]bool{}
+		first := len(t.problem.Models)
+		for i := range m.available.Within(p.lo, p.hi) {
+			l := &m.launches[i]
+			id := identity{l.kind, l.overhead, marks[i]}
+			if seen[id] || marks[i] == 0 {
+				continue
+			}
+			seen[id] = true
+			model := pack.Model{
+				Pool: index, Price: l.offering.Price, Holds: m.holds(l),
+				Weighs: m.kinds[l.kind].size, Present: m.overheads[l.overhead].ports, Open: t.open(i),
+			}
+			if !t.dominated(first, i, &model, marks) {
+				t.problem.Models, t.launch = append(t.problem.Models, model), append(t.launch, i)
+			}
+		}
+	}
+}
+
+// marks tell launches apart by the shapes that accept them; zero is accepted by
+// none. Two launches with different shapes have the same mark about once in 2^64
+// cases; what is planned is checked again.
+func (t *tier) marks() []uint64 {
+	out := make([]uint64, len(t.w.market.launches))
+	n := uint64(0)
+	for _, terms := range t.accepts {
+		for _, accepted := range terms {
+			n++
+			mark := scramble(n)
+			for i := range accepted.All() {
+				out[i] ^= mark
+			}
+		}
+	}
+	return out
+}
+
+// scramble spreads a number over 64 bits.
+func scramble(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// dominated reports whether a model of the same pool is as good in every way: it
+// comes earlier, so it costs no more.
+func (t *tier) dominated(first, at int, model *pack.Model, marks []uint64) bool {
+	for j := first; j < len(t.problem.Models); j++ {
+		other := &t.problem.Models[j]
+		if marks[t.launch[j]] == marks[at] && slices.Equal(other.Present, model.Present) && slices.Equal(other.Open, model.Open) &&
+			covers(other.Holds, model.Holds) && covers(model.Weighs, other.Weighs) {
+			return true
+		}
+	}
+	return false
+}
+
+func covers(a, b []int64) bool {
+	for i := range a {
+		if a[i] < b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// open is the state of a launch's open labels, nil if there are no cells.
+func (t *tier) open(i int) bitset.Set {
+	if t.cells == nil {
+		return nil
+	}
+	return t.cells.State(func(key string) (requirement.Requirement, bool) {
+		r := t.w.market.index.Says(i, key)
+		return r, !affinity.Fixed(r)
+	})
+}
+
+func (t *tier) addFamilies() {
+	for i, sh := range t.shapes {
+		f := sh.family()
+		f.Models = bitset.New(len(t.problem.Models))
+		variants := make([]pack.Variant, len(sh.terms))
+		for v, accepted := range t.accepts[i] {
+			variants[v].Models = bitset.New(len(t.problem.Models))
+			for m, l := range t.launch {
+				if accepted.Has(l) {
+					variants[v].Models.Add(m)
+				}
+			}
+			f.Models.Or(variants[v].Models)
+			if t.cells != nil {
+				variants[v].State = t.cells.State(sh.terms[v].Lookup)
+			}
+		}
+		if t.cells != nil {
+			f.Variants = variants
+		}
+		t.problem.Families = append(t.problem.Families, f)
+	}
+}

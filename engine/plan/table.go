@@ -1,0 +1,142 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// Table writes the plan for people: the machines to launch with equal ones on one
+// line, the machines that exist and get pods, what cannot be placed grouped by
+// its reasons, and a summary.
+func (p *Plan) Table(w io.Writer) error {
+	b := &strings.Builder{}
+	if len(p.NewNodes) > 0 {
+		p.newNodes(b)
+	}
+	if len(p.Placements) > 0 {
+		p.placements(b)
+	}
+	if len(p.Unplaced) > 0 {
+		b.WriteString("\nCannot be placed:\n")
+		grouped(b, p.Unplaced)
+	}
+	if len(p.Ignored) > 0 {
+		b.WriteString("\nNot considered:\n")
+		grouped(b, p.Ignored)
+	}
+	fmt.Fprintf(b, "\n%s\n", p.Summary())
+	_, err := io.WriteString(w, strings.TrimLeft(b.String(), "\n"))
+	return err
+}
+
+func (p *Plan) newNodes(b *strings.Builder) {
+	t := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(t, "NODEPOOL\tTYPE\tZONE\tCAPACITY\t$/HOUR\tPODS\tCPU\tMEMORY\tALTERNATIVES\tNODES")
+	var rows []string
+	counts := map[string]int{}
+	for i := range p.NewNodes {
+		row := p.NewNodes[i].row()
+		if counts[row] == 0 {
+			rows = append(rows, row)
+		}
+		counts[row]++
+	}
+	for _, row := range rows {
+		fmt.Fprintf(t, "%s\t%d\n", row, counts[row])
+	}
+	_ = t.Flush() // a strings.Builder takes everything
+}
+
+func (n *NewNode) row() string {
+	names := map[string]bool{}
+	for _, a := range n.Alternatives {
+		names[a.Type.Name] = true
+	}
+	cpu, memory := n.Requests.Cpu(), n.Requests.Memory()
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s", n.Pool, n.Choice.Type.Name, n.Choice.Offering.Zone, n.Choice.Offering.CapacityType,
+		money(n.Choice.Offering.Price), len(n.Pods), cpu, memory, types(len(names)))
+}
+
+func (p *Plan) placements(b *strings.Builder) {
+	var names []string
+	pods := map[string][]string{}
+	for _, x := range p.Placements {
+		if pods[x.Node.Name] == nil {
+			names = append(names, x.Node.Name)
+		}
+		pods[x.Node.Name] = append(pods[x.Node.Name], x.Pod.Namespace+"/"+x.Pod.Name)
+	}
+	slices.Sort(names)
+	b.WriteString("\n")
+	t := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(t, "NODE\tTAKES\tPODS")
+	for _, name := range names {
+		fmt.Fprintf(t, "%s\t%d\t%s\n", name, len(pods[name]), few(pods[name]))
+	}
+	_ = t.Flush()
+}
+
+// grouped lists pods that have the same reasons together.
+func grouped(b *strings.Builder, list []Unplaced) {
+	var order []string
+	pods := map[string][]string{}
+	for _, u := range list {
+		var reasons strings.Builder
+		for _, r := range u.Reasons {
+			fmt.Fprintf(&reasons, "    %s\n", strings.ReplaceAll(r.Message(), u.Pod.Namespace+"/Pod/"+u.Pod.Name, "the pod"))
+		}
+		key := reasons.String()
+		if pods[key] == nil {
+			order = append(order, key)
+		}
+		pods[key] = append(pods[key], u.Pod.Namespace+"/"+u.Pod.Name)
+	}
+	for _, key := range order {
+		fmt.Fprintf(b, "  %s\n%s", few(pods[key]), key)
+	}
+}
+
+// few names the first ones and counts the rest.
+func few(names []string) string {
+	const shown = 3
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}
+
+// Summary is the plan in one line.
+func (p *Plan) Summary() string {
+	placed := 0
+	for i := range p.NewNodes {
+		placed += len(p.NewNodes[i].Pods)
+	}
+	s := fmt.Sprintf("%s for %s at $%s/h", plural(len(p.NewNodes), "new node"), plural(placed, "pod"), money(p.PricePerHour()))
+	if p.LowerBound > 0 {
+		s += fmt.Sprintf(" (at most %.1f%% above the lowest possible price)", 100*max(0, p.PricePerHour()/p.LowerBound-1))
+	}
+	if len(p.Placements) > 0 {
+		s += fmt.Sprintf(", %s on nodes that exist", plural(len(p.Placements), "pod"))
+	}
+	if len(p.Unplaced) > 0 {
+		s += fmt.Sprintf(", %s cannot be placed", plural(len(p.Unplaced), "pod"))
+	}
+	return s
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func money(x float64) string {
+	if x < 0.1 {
+		return fmt.Sprintf("%.4f", x)
+	}
+	return fmt.Sprintf("%.3f", x)
+}

@@ -1,0 +1,94 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// disruptionText words the reasons of codes_disruption.go; empty for others.
+func disruptionText(r Reason) string {
+	switch r.Code {
+	case Disrupting:
+		return "is being removed: " + r.Want
+	case BeingDeleted:
+		return "is already being deleted"
+	case NotOurs:
+		return "has no NodeClaim, so it belongs to somebody else"
+	case NotInitialized:
+		return withCause("is not initialized yet: waits for "+r.Want, r.Have)
+	case Standalone:
+		return "was made by hand and belongs to no NodePool"
+	case PoolMissing:
+		return r.first("NodePool") + " does not exist"
+	case StaticPool:
+		return r.first("NodePool") + " keeps a fixed number of nodes (spec.replicas)"
+	case ConsolidationOff:
+		return r.first("NodePool") + " has consolidateAfter: Never"
+	case ConsolidateAfter:
+		return fmt.Sprintf("has been quiet since %s, and consolidateAfter is %s: until %s", at(r.Since), r.Want, at(r.Until))
+	case BudgetInvalid:
+		return fmt.Sprintf("a disruption budget of %s cannot be read, so all are shut: %s", r.first("NodePool"), r.Have)
+	case BudgetExhausted:
+		return until(fmt.Sprintf("the disruption budget {%s} of %s permits no more: %s", r.Want, r.first("NodePool"), r.Have), r.Until)
+	}
+	return podText(r)
+}
+
+// podText words those that are about pods.
+func podText(r Reason) string {
+	switch r.Code {
+	case DoNotDisrupt:
+		return until(fmt.Sprintf("%s has the annotation karpenter.sh/do-not-disrupt: %q", r.first("it"), r.Have), r.Until)
+	case Nominated:
+		return "is counted on for the pending " + r.first("pod")
+	case HasPods:
+		if r.Have == "1" {
+			return "a pod runs there that would have to move: " + list(r.Objects, r.Have)
+		}
+		return fmt.Sprintf("%s pods run there that would have to move: %s", r.Have, list(r.Objects, r.Have))
+	case PDBBlocks:
+		return fmt.Sprintf("%s may not be evicted: %s", r.first("a pod"), list(r.Objects[min(1, len(r.Objects)):], ""))
+	}
+	return ""
+}
+
+// first names the object to look at first.
+func (r Reason) first(otherwise string) string {
+	if len(r.Objects) == 0 {
+		return otherwise
+	}
+	return r.Objects[0].String()
+}
+
+func list(objects []ObjectRef, total string) string {
+	names := make([]string, len(objects))
+	for i, o := range objects {
+		names[i] = o.String()
+	}
+	if total != "" && total != fmt.Sprint(len(objects)) {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+func withCause(text, cause string) string {
+	if cause == "" {
+		return text
+	}
+	return text + " (" + cause + ")"
+}
+
+func until(text string, end time.Time) string {
+	if end.IsZero() {
+		return text
+	}
+	return text + ", until " + at(end)
+}
+
+func at(t time.Time) string {
+	if t.IsZero() {
+		return "an unknown time"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
