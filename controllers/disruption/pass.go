@@ -1,0 +1,136 @@
+package disruption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/millwright-dev/millwright/controllers/loop"
+	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Periods between passes without an event. A decision can also name the time at
+// which it will change by itself.
+const (
+	idle  = 10 * time.Second
+	retry = time.Second
+)
+
+// Disruptor carries out decisions. Pass runs one at a time; Last may be called
+// at any time from anywhere.
+type Disruptor struct {
+	loop.Deps
+	options disruption.Options
+	last    atomic.Pointer[disruption.Decision]
+}
+
+// New makes a Disruptor.
+func New(d loop.Deps, options disruption.Options) *Disruptor {
+	return &Disruptor{Deps: d, options: options}
+}
+
+// Last is the latest decision, nil before the first pass.
+func (d *Disruptor) Last() *disruption.Decision { return d.last.Load() }
+
+// Pass decides about every machine and does the next step of everything. It
+// returns how long to wait for the next pass if nothing happens.
+func (d *Disruptor) Pass(ctx context.Context) (time.Duration, error) {
+	if !d.Store.Synced() {
+		return retry, nil
+	}
+	s := d.managed(d.Snapshot())
+	started := d.Clock.Now()
+	decision := disruption.Decide(s, d.options)
+	d.last.Store(decision)
+	d.Metrics.Evaluated(metrics.Empty, "empty", d.Clock.Since(started), decision.Eligible[disruption.Empty])
+	d.tell(ctx, decision)
+	err := errors.Join(
+		d.rollBackAll(ctx, decision),
+		d.carryOutAll(ctx, s, decision),
+		d.consolidatable(ctx, s),
+	)
+	return d.next(decision), err
+}
+
+// managed is the snapshot without the pools whose node class belongs to another
+// provider: nothing of theirs may be touched.
+func (d *Disruptor) managed(s *snapshot.Snapshot) *snapshot.Snapshot {
+	f := s.Fork()
+	f.Pools, f.Nodes = f.Pools[:0], f.Nodes[:0]
+	for _, p := range s.Pools {
+		if d.Manages(p.Class) {
+			f.Pools = append(f.Pools, p)
+		}
+	}
+	for _, n := range s.Nodes {
+		if n.Claim == nil || d.Manages(n.Claim.Class) {
+			f.Nodes = append(f.Nodes, n)
+		}
+	}
+	return f
+}
+
+func (d *Disruptor) next(decision *disruption.Decision) time.Duration {
+	wait := idle
+	if at := decision.Recheck; !at.IsZero() {
+		wait = max(min(wait, at.Sub(d.Clock.Now())), 100*time.Millisecond)
+	}
+	for _, c := range decision.Commands {
+		if c.Step == disruption.Mark {
+			wait = min(wait, retry) // to be removed as soon as it has settled
+		}
+	}
+	return wait
+}
+
+func (d *Disruptor) carryOutAll(ctx context.Context, s *snapshot.Snapshot, decision *disruption.Decision) error {
+	var errs []error
+	for _, c := range decision.Commands {
+		var err error
+		switch c.Step {
+		case disruption.Mark:
+			err = d.mark(ctx, c)
+		case disruption.Remove:
+			err = d.remove(ctx, s, decision, c)
+		}
+		errs = append(errs, d.settle(ctx, c, err))
+	}
+	return errors.Join(errs...)
+}
+
+// settle sorts out the error of one step. Objects that have changed or gone in
+// the meantime are for the next pass to judge.
+func (d *Disruptor) settle(ctx context.Context, c disruption.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		log.FromContext(ctx).V(1).Info("machine changed meanwhile", "nodeclaim", c.Node.Claim.Name, "step", c.Step)
+		return nil
+	}
+	d.Metrics.CommandFailed(command(c))
+	return fmt.Errorf("%s of NodeClaim %s: %w", c.Step, c.Node.Claim.Name, err)
+}
+
+func (d *Disruptor) rollBackAll(ctx context.Context, decision *disruption.Decision) error {
+	var errs []error
+	for _, n := range decision.Rollbacks {
+		err := d.rollBack(ctx, n.Object, n.Claim.Name)
+		if err == nil {
+			log.FromContext(ctx).Info("machine stays after all", "nodeclaim", n.Claim.Name)
+		}
+		if apierrors.IsConflict(err) {
+			err = nil
+		}
+		errs = append(errs, client.IgnoreNotFound(err))
+	}
+	return errors.Join(errs...)
+}

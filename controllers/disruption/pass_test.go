@@ -1,0 +1,328 @@
+package disruption
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/controllers/loop/looptest"
+	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/eviction"
+)
+
+var ctx = context.Background()
+
+func pool(change func(*karpv1.NodePool)) *karpv1.NodePool {
+	np := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "general", UID: "pool"}}
+	np.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: looptest.Class.Group, Kind: looptest.Class.Kind, Name: looptest.Class.Name}
+	np.Spec.Disruption.ConsolidateAfter = karpv1.MustParseNillableDuration("30s")
+	np.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "100%"}}
+	np.Status.Conditions = []status.Condition{{Type: status.ConditionReady, Status: metav1.ConditionTrue}}
+	if change != nil {
+		change(np)
+	}
+	return np
+}
+
+// machine is a claim and its node, initialized ten minutes ago.
+func machine(name string) (*karpv1.NodeClaim, *corev1.Node) {
+	long := metav1.NewTime(looptest.Noon.Add(-10 * time.Minute))
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{
+		Name: "claim-" + name, UID: types.UID("claim-" + name), Finalizers: []string{karpv1.TerminationFinalizer},
+		Labels: map[string]string{karpv1.NodePoolLabelKey: "general"},
+	}}
+	claim.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: looptest.Class.Group, Kind: looptest.Class.Kind, Name: looptest.Class.Name}
+	claim.Status.ProviderID, claim.Status.NodeName = "kwok://"+name, name
+	for _, t := range []string{karpv1.ConditionTypeLaunched, karpv1.ConditionTypeRegistered, karpv1.ConditionTypeInitialized} {
+		claim.Status.Conditions = append(claim.Status.Conditions, status.Condition{Type: t, Status: metav1.ConditionTrue, LastTransitionTime: long})
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: name, UID: types.UID("node-" + name),
+		Labels: map[string]string{
+			karpv1.NodePoolLabelKey: "general", karpv1.NodeRegisteredLabelKey: "true", karpv1.NodeInitializedLabelKey: "true",
+			karpv1.CapacityTypeLabelKey: "spot",
+		},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "karpenter.sh/v1", Kind: "NodeClaim", Name: claim.Name, UID: claim.UID}},
+	}}
+	node.Spec.ProviderID = claim.Status.ProviderID
+	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	return claim, node
+}
+
+func podOn(node, name string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
+		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c"}}},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+}
+
+func rig(t *testing.T, objects ...client.Object) *looptest.Rig { return looptest.New(t, objects...) }
+
+// pass makes one pass as a process that has just read everything.
+func pass(t *testing.T, r *looptest.Rig, d *Disruptor) time.Duration {
+	t.Helper()
+	r.Sync()
+	wait, err := d.Pass(ctx)
+	r.Must(err)
+	return wait
+}
+
+// state is what marks a machine carries: taint, reason, deleted.
+func state(r *looptest.Rig, name string) string {
+	claim, node := machine(name)
+	var marks []string
+	if r.Get(node) && slices.ContainsFunc(node.Spec.Taints, isDisrupted) {
+		marks = append(marks, "taint")
+	}
+	if !r.Get(claim) {
+		return "gone"
+	}
+	if c := claim.StatusConditions().Get(karpv1.ConditionTypeDisruptionReason); c != nil {
+		marks = append(marks, c.Reason)
+	}
+	if claim.DeletionTimestamp != nil {
+		marks = append(marks, "deleted")
+	}
+	return strings.Join(marks, " ")
+}
+
+func published(r *looptest.Rig, event string) bool {
+	return slices.ContainsFunc(r.Events.List, func(e string) bool { return strings.Contains(e, event) })
+}
+
+func TestAnEmptyMachineIsMarkedAndRemovedOnlyAfterTheMarkHasSettled(t *testing.T) {
+	claim, node := machine("a")
+	r := rig(t, pool(nil), claim, node)
+	d := New(r.Deps, disruption.Options{})
+
+	if wait := pass(t, r, d); wait > retry {
+		t.Errorf("a fresh mark is looked at again after %v", wait)
+	}
+	if got := state(r, "a"); got != "taint Empty" {
+		t.Fatalf("after the first pass: %q", got)
+	}
+	pass(t, r, d)
+	if got := state(r, "a"); got != "taint Empty" {
+		t.Fatalf("before the mark has settled: %q", got)
+	}
+	r.Clock.Step(disruption.DefaultSettle)
+	pass(t, r, d)
+	if got := state(r, "a"); got != "taint Empty deleted" {
+		t.Fatalf("after the mark has settled: %q", got)
+	}
+	for _, want := range []string{"Node/a DisruptionTerminating: ", "NodeClaim/claim-a DisruptionTerminating: "} {
+		if !published(r, want) {
+			t.Errorf("no event %q in %q", want, r.Events.List)
+		}
+	}
+}
+
+func TestAPodThatWasBoundBehindTheMarkSavesTheMachine(t *testing.T) {
+	claim, node := machine("a")
+	r := rig(t, pool(nil), claim, node)
+	d := New(r.Deps, disruption.Options{})
+	pass(t, r, d)
+	r.Clock.Step(disruption.DefaultSettle)
+
+	// The pod is in the API server; this process has not heard of it.
+	r.Must(r.Client.Create(ctx, podOn("a", "late")))
+	if _, err := d.Pass(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := state(r, "a"); got != "" {
+		t.Errorf("marks left: %q", got)
+	}
+}
+
+func TestWhateverTurnsUpBeforeTheRemovalRollsTheMarksBack(t *testing.T) {
+	for name, happens := range map[string]func(*looptest.Rig){
+		"a pod": func(r *looptest.Rig) { r.Must(r.Client.Create(ctx, podOn("a", "late"))) },
+		"do-not-disrupt on the node": func(r *looptest.Rig) {
+			_, node := machine("a")
+			r.Get(node)
+			node.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "true"}
+			r.Must(r.Client.Update(ctx, node))
+		},
+		"do-not-disrupt on a pod of a DaemonSet": func(r *looptest.Rig) {
+			p := podOn("a", "daemon")
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d", UID: "d"}}
+			p.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "true"}
+			r.Must(r.Client.Create(ctx, p))
+		},
+		"a budget that closes": func(r *looptest.Rig) {
+			np := pool(nil)
+			r.Get(np)
+			np.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}}
+			r.Must(r.Client.Update(ctx, np))
+		},
+		"a pool that goes": func(r *looptest.Rig) { r.Delete(pool(nil)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			claim, node := machine("a")
+			r := rig(t, pool(nil), claim, node)
+			d := New(r.Deps, disruption.Options{})
+			pass(t, r, d)
+			happens(r)
+			r.Clock.Step(disruption.DefaultSettle)
+			pass(t, r, d)
+			if got := state(r, "a"); got != "" {
+				t.Errorf("marks left: %q", got)
+			}
+		})
+	}
+}
+
+func TestAProcessThatIsCutOffAtAnyWriteIsContinuedByTheNext(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		for cut := 1; cut <= 4; cut++ {
+			t.Run(fmt.Sprintf("write %d, late %t", cut, late), func(t *testing.T) {
+				claim, node := machine("a")
+				busyClaim, busy := machine("b")
+				busy.Spec.Taints = []corev1.Taint{eviction.DisruptedTaint} // of a command that nobody remembers
+				r := rig(t, pool(nil), claim, node, busyClaim, busy, podOn("b", "web"))
+				r.API.CutAt, r.API.Late = cut, late
+				d := New(r.Deps, disruption.Options{})
+				for range 3 {
+					_, _ = d.Pass(ctx) // it may be cut off
+					r.Clock.Step(disruption.DefaultSettle)
+				}
+				r.Restart()
+				d = New(r.Deps, disruption.Options{})
+				for range 3 {
+					pass(t, r, d)
+					r.Clock.Step(disruption.DefaultSettle)
+				}
+				if got := state(r, "a"); got != "taint Empty deleted" {
+					t.Errorf("the empty machine: %q", got)
+				}
+				if got := state(r, "b"); got != "" {
+					t.Errorf("the busy machine keeps %q", got)
+				}
+			})
+		}
+	}
+}
+
+func TestABudgetHoldsOverPassesAndRestarts(t *testing.T) {
+	objects := []client.Object{pool(func(np *karpv1.NodePool) { np.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "2"}} })}
+	const machines = 7
+	for i := range machines {
+		claim, node := machine(fmt.Sprintf("n%d", i))
+		objects = append(objects, claim, node)
+	}
+	r := rig(t, objects...)
+	for range 20 {
+		r.Restart()
+		pass(t, r, New(r.Deps, disruption.Options{}))
+		marked := 0
+		for i := range machines {
+			if s := state(r, fmt.Sprintf("n%d", i)); s != "" && s != "gone" {
+				marked++
+			}
+		}
+		if marked > 2 {
+			t.Fatalf("%d machines are disrupted at once", marked)
+		}
+		r.Clock.Step(disruption.DefaultSettle)
+		// Every other time the machines that were deleted are really gone.
+		for i, claim := range r.Claims() {
+			if claim.DeletionTimestamp != nil && i%2 == 0 {
+				claim.Finalizers = nil
+				r.Must(r.Client.Update(ctx, &claim))
+				r.Store.Delete(&claim)
+				r.Delete(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: claim.Status.NodeName}})
+			}
+		}
+	}
+	if left := len(r.Claims()); left > 1 {
+		t.Errorf("%d machines are left", left)
+	}
+}
+
+func TestConsolidatableFollowsTheQuietTime(t *testing.T) {
+	claim, node := machine("a")
+	claim.Status.LastPodEventTime = metav1.NewTime(looptest.Noon)
+	r := rig(t, pool(nil), claim, node, podOn("a", "web"))
+	d := New(r.Deps, disruption.Options{})
+	consolidatable := func() bool {
+		r.Get(claim)
+		return claim.StatusConditions().IsTrue(karpv1.ConditionTypeConsolidatable)
+	}
+	for _, at := range []struct {
+		after time.Duration
+		event bool
+		want  bool
+	}{{0, false, false}, {29 * time.Second, false, false}, {time.Second, false, true}, {time.Minute, true, false}, {30 * time.Second, false, true}} {
+		r.Clock.Step(at.after)
+		if at.event {
+			r.Get(claim)
+			claim.Status.LastPodEventTime = metav1.NewTime(r.Clock.Now())
+			r.Must(r.Client.Status().Update(ctx, claim))
+		}
+		pass(t, r, d)
+		if got := consolidatable(); got != at.want {
+			t.Errorf("at %v: Consolidatable is %t", r.Clock.Since(looptest.Noon), got)
+		}
+	}
+	if got := state(r, "a"); got != "" {
+		t.Errorf("a machine with a pod is marked: %q", got)
+	}
+}
+
+func TestWhoeverKeepsAMachineIsNamedInAnEvent(t *testing.T) {
+	claim, node := machine("a")
+	guarded := podOn("a", "guarded")
+	guarded.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "true"}
+	shutClaim, shut := machine("b")
+	r := rig(t, pool(func(np *karpv1.NodePool) { np.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} }), claim, node, guarded, shutClaim, shut)
+	d := New(r.Deps, disruption.Options{})
+	pass(t, r, d)
+	pass(t, r, d)
+	for _, want := range []string{
+		`Node/a DisruptionBlocked: default/Pod/guarded has the annotation`,
+		`NodeClaim/claim-a DisruptionBlocked: default/Pod/guarded has the annotation`,
+		`NodePool/general DisruptionBlocked: the disruption budget {nodes: "0"}`,
+	} {
+		if !published(r, want) {
+			t.Errorf("no event %q in\n%s", want, strings.Join(r.Events.List, "\n"))
+		}
+	}
+	if len(r.Events.List) != 3 {
+		t.Errorf("events were repeated:\n%s", strings.Join(r.Events.List, "\n"))
+	}
+	if v, ok := d.Last().Verdict("b"); !ok || v.Disrupting {
+		t.Errorf("verdict of b: %+v", v)
+	}
+}
+
+func TestMachinesOfAnotherProviderAreLeftAlone(t *testing.T) {
+	claim, node := machine("a")
+	claim.Spec.NodeClassRef.Group = "karpenter.azure.com"
+	node.Spec.Taints = []corev1.Taint{eviction.DisruptedTaint}
+	r := rig(t, pool(nil), claim, node)
+	pass(t, r, New(r.Deps, disruption.Options{}))
+	if r.API.Writes != 0 {
+		t.Errorf("%d writes", r.API.Writes)
+	}
+}
+
+func TestNothingIsDecidedBeforeTheStateIsComplete(t *testing.T) {
+	claim, node := machine("a")
+	r := rig(t, pool(nil), claim, node)
+	d := New(r.Deps, disruption.Options{})
+	d.Store = emptyStore()
+	if _, err := d.Pass(ctx); err != nil || r.API.Writes != 0 {
+		t.Errorf("%d writes, error %v", r.API.Writes, err)
+	}
+}

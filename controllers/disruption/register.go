@@ -1,0 +1,92 @@
+package disruption
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/controllers/loop"
+	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/eviction"
+)
+
+// gather is how long a pass waits after an event, so that changes that come
+// together are judged together.
+const gather = time.Second
+
+// Add registers the loop of passes and the recording of pod events, and returns
+// the former for whoever wants to explain its decisions.
+func Add(mgr manager.Manager, d loop.Deps) error {
+	if err := addPasses(mgr, New(d, disruption.Options{})); err != nil {
+		return err
+	}
+	return addPodEvents(mgr, &PodEvents{d})
+}
+
+// addPasses runs passes, one at a time: after changes of claims and pools, and
+// when the last one asked for it.
+func addPasses(mgr manager.Manager, d *Disruptor) error {
+	all := reconcile.Request{NamespacedName: types.NamespacedName{Name: "all"}}
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	poke := handler.Funcs{
+		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { q.AddAfter(all, gather) },
+		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { q.AddAfter(all, gather) },
+		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { q.AddAfter(all, gather) },
+	}
+	return builder.ControllerManagedBy(mgr).
+		Named("disruption").
+		Watches(&karpv1.NodeClaim{}, poke).
+		Watches(&karpv1.NodePool{}, poke).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1}).
+		Complete(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			wait, err := d.Pass(ctx)
+			if err != nil {
+				return reconcile.Result{}, err
+			}
+			return reconcile.Result{RequeueAfter: wait}, nil
+		}))
+}
+
+// addPodEvents turns what happens to pods into events of their nodes.
+func addPodEvents(mgr manager.Manager, p *PodEvents) error {
+	type queue = workqueue.TypedRateLimitingInterface[podEvent]
+	seen := func(pod *corev1.Pod, q queue) {
+		if e, counts := lastEvent(pod, p.Clock.Now()); counts {
+			q.Add(e)
+		}
+	}
+	events := handler.TypedFuncs[*corev1.Pod, podEvent]{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*corev1.Pod], q queue) { seen(e.Object, q) },
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*corev1.Pod], q queue) { seen(e.ObjectNew, q) },
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*corev1.Pod], q queue) { p.gone(e.Object, q) },
+	}
+	return builder.TypedControllerManagedBy[podEvent](mgr).
+		Named("nodeclaim.podevents").
+		WatchesRawSource(source.TypedKind(mgr.GetCache(), &corev1.Pod{}, handler.TypedEventHandler[*corev1.Pod, podEvent](events))).
+		WithOptions(controller.TypedOptions[podEvent]{MaxConcurrentReconciles: 10}).
+		Complete(p)
+}
+
+// gone records a pod that was deleted outright. One that had ended or had been
+// told to was recorded then.
+func (p *PodEvents) gone(pod *corev1.Pod, q workqueue.TypedRateLimitingInterface[podEvent]) {
+	e, counts := lastEvent(pod, p.Clock.Now())
+	if !counts {
+		return
+	}
+	if !eviction.Terminal(pod) && pod.DeletionTimestamp == nil {
+		e.At = p.Clock.Now().Unix()
+	}
+	q.Add(e)
+}

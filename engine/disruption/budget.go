@@ -1,0 +1,200 @@
+package disruption
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Unlimited is the number of machines that a pool without an applicable budget
+// may disrupt at once.
+const Unlimited = math.MaxInt32
+
+// Allowance is what a pool's budgets permit for one cause at one instant:
+//
+//	Allowed   = min over budgets that are open and cover the cause; Unlimited if none
+//	Remaining = max(0, Allowed - Disrupting)
+type Allowance struct {
+	Pool  string
+	Cause Cause
+	// Nodes is the number of the pool's machines that count: initialized ones whose
+	// instance is not yet terminating. Percentages are of it, rounded up.
+	Nodes int
+	// Disrupting of them are not ready or being deleted, whatever the reason.
+	Disrupting int
+	Allowed    int
+	// Budget is the one that decided, nil if none applies.
+	Budget *snapshot.Budget
+	// Invalid says which budget cannot be understood. Such a pool allows nothing,
+	// for any cause.
+	Invalid string
+	// Opens is when the budgets will permit more than Disrupting if the machines
+	// stay as they are; zero if that is not in sight.
+	Opens time.Time
+}
+
+// Remaining is how many machines may be disrupted now.
+func (a Allowance) Remaining() int { return max(0, a.Allowed-a.Disrupting) }
+
+// Allowances are those of every pool and cause, by pool, then in the order of
+// Causes.
+func Allowances(s *snapshot.Snapshot) []Allowance {
+	out := make([]Allowance, 0, len(s.Pools)*len(Causes()))
+	census := count(s)
+	for _, p := range s.Pools {
+		for _, c := range Causes() {
+			out = append(out, allowance(p, c, census[p.Name], s.Now))
+		}
+	}
+	return out
+}
+
+func find(all []Allowance, pool string, cause Cause) Allowance {
+	i := slices.IndexFunc(all, func(a Allowance) bool { return a.Pool == pool && a.Cause == cause })
+	return all[i]
+}
+
+type census struct{ nodes, disrupting int }
+
+func count(s *snapshot.Snapshot) map[string]census {
+	out := map[string]census{}
+	for _, n := range s.Nodes {
+		if n.Claim == nil || n.Object == nil || !n.Claim.Is(snapshot.Initialized) || n.Claim.Is(snapshot.InstanceTerminating) {
+			continue
+		}
+		c := out[n.Claim.Pool]
+		c.nodes++
+		if n.Deleting() || !ready(n.Object) {
+			c.disrupting++
+		}
+		out[n.Claim.Pool] = c
+	}
+	return out
+}
+
+func allowance(p *snapshot.Pool, cause Cause, c census, now time.Time) Allowance {
+	a := Allowance{Pool: p.Name, Cause: cause, Nodes: c.nodes, Disrupting: c.disrupting}
+	budgets, err := read(p.Disruption.Budgets, cause, c.nodes)
+	if err != nil {
+		a.Invalid = err.Error()
+		return a
+	}
+	a.Allowed, a.Budget = smallest(budgets, now)
+	if a.Remaining() == 0 {
+		a.Opens = opens(budgets, c.disrupting, now)
+	}
+	return a
+}
+
+// budget is one that covers the cause, with its text read.
+type budget struct {
+	*snapshot.Budget
+	window
+	limit int
+}
+
+// read keeps the budgets that cover a cause. One that cannot be read fails them
+// all, even if it is about another cause: what was meant to protect the pool is
+// not known.
+func read(all []snapshot.Budget, cause Cause, nodes int) ([]budget, error) {
+	var out []budget
+	for i := range all {
+		w, err := newWindow(all[i])
+		if err != nil {
+			return nil, err
+		}
+		limit, err := scale(all[i].Nodes, nodes)
+		if err != nil {
+			return nil, err
+		}
+		if len(all[i].Reasons) == 0 || slices.Contains(all[i].Reasons, string(cause)) {
+			out = append(out, budget{&all[i], w, limit})
+		}
+	}
+	return out, nil
+}
+
+// scale is a count, or a percentage of nodes rounded up.
+func scale(text string, nodes int) (int, error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseInt(digits, 10, 32)
+	if err != nil || v < 0 {
+		return 0, fmt.Errorf("nodes %q is neither a count nor a percentage", text)
+	}
+	if percent {
+		v = (v*int64(nodes) + 99) / 100
+	}
+	return int(v), nil
+}
+
+func smallest(budgets []budget, now time.Time) (int, *snapshot.Budget) {
+	allowed, by := Unlimited, (*snapshot.Budget)(nil)
+	for _, b := range budgets {
+		if b.open(now) && b.limit < allowed {
+			allowed, by = b.limit, b.Budget
+		}
+	}
+	return allowed, by
+}
+
+// lookAhead bounds how many closing windows opens steps over.
+const lookAhead = 64
+
+// opens is the first end of a budget's window after which more than disrupting
+// is allowed.
+func opens(budgets []budget, disrupting int, now time.Time) time.Time {
+	at := now
+	for range lookAhead {
+		if at = nextClosing(budgets, at); at.IsZero() {
+			return at
+		}
+		if allowed, _ := smallest(budgets, at); allowed > disrupting {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
+func nextClosing(budgets []budget, now time.Time) time.Time {
+	var ends []time.Time
+	for _, b := range budgets {
+		if end := b.closes(now); b.open(now) && end.After(now) {
+			ends = append(ends, end)
+		}
+	}
+	if len(ends) == 0 {
+		return time.Time{}
+	}
+	return slices.MinFunc(ends, time.Time.Compare)
+}
+
+// reason is why the next machine has to wait when spent others were let go.
+func (a Allowance) reason(spent int) plan.Reason {
+	pool := []plan.ObjectRef{{Kind: "NodePool", Name: a.Pool}}
+	if a.Invalid != "" {
+		return plan.Reason{Code: plan.BudgetInvalid, Objects: pool, Have: a.Invalid}
+	}
+	return plan.Reason{
+		Code: plan.BudgetExhausted, Objects: pool, Want: describe(a.Budget),
+		Have:  fmt.Sprintf("%d of %d nodes not ready or leaving, %d allowed", a.Disrupting+spent, a.Nodes, a.Allowed),
+		Until: a.Opens,
+	}
+}
+
+// describe writes a budget as in the pool.
+func describe(b *snapshot.Budget) string {
+	parts := []string{fmt.Sprintf("nodes: %q", b.Nodes)}
+	if b.Schedule != "" {
+		parts = append(parts, fmt.Sprintf("schedule: %q, duration: %s", b.Schedule, b.Duration))
+	}
+	if len(b.Reasons) > 0 {
+		parts = append(parts, fmt.Sprintf("reasons: [%s]", strings.Join(slices.Sorted(slices.Values(b.Reasons)), ", ")))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,37 @@
+package disruption
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+func ready(n *corev1.Node) bool {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func podRef(p *corev1.Pod) plan.ObjectRef {
+	return plan.ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
+}
+
+func poolRef(p *snapshot.Pool) []plan.ObjectRef {
+	return []plan.ObjectRef{{Kind: "NodePool", Name: p.Name}}
+}
+
+// refs names a machine: its Node, then its claim.
+func refs(n *snapshot.Node) []plan.ObjectRef {
+	var out []plan.ObjectRef
+	if n.Object != nil {
+		out = append(out, plan.ObjectRef{Kind: "Node", Name: n.Object.Name})
+	}
+	if n.Claim != nil {
+		out = append(out, plan.ObjectRef{Kind: "NodeClaim", Name: n.Claim.Name})
+	}
+	return out
+}

@@ -1,0 +1,271 @@
+package disruption
+
+import (
+	"bytes"
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+var update = flag.Bool("update", false, "rewrite the results in testdata")
+
+// Each file in testdata is prose, a cluster, a line of dashes and the decision.
+// A cluster is one object a line, with the words that worlds.add understands;
+// times are how long ago something was, at noon.
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			for i, part := range strings.Split(string(text), "\n====\n") {
+				if i > 0 {
+					out.WriteString("====\n")
+				}
+				input, _, _ := strings.Cut(part, "----\n")
+				fmt.Fprintf(&out, "%s----\n%s", input, decide(t, input))
+			}
+			if *update {
+				if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			} else if got := out.String(); got != string(text) {
+				t.Errorf("got:\n%s\nwant:\n%s", got, text)
+			}
+		})
+	}
+}
+
+func decide(t *testing.T, input string) string {
+	t.Helper()
+	d := Decide(build(t, input), Options{})
+	again := Decide(build(t, input), Options{})
+	var first, second bytes.Buffer
+	if err := d.Table(&first); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Table(&second); err != nil || second.String() != first.String() {
+		t.Errorf("the same cluster gave another decision:\n%s", second.String())
+	}
+	return first.String()
+}
+
+// world is a cluster under construction.
+type world struct {
+	t       *testing.T
+	s       *snapshot.Snapshot
+	classes snapshot.Classes
+}
+
+func build(t *testing.T, input string) *snapshot.Snapshot {
+	w := &world{t: t, s: &snapshot.Snapshot{Now: noon}}
+	for line := range strings.Lines(input) {
+		if words := strings.Fields(line); len(words) > 1 {
+			w.add(words[0], words[1], words[2:])
+		}
+	}
+	slices.SortFunc(w.s.Nodes, func(a, b *snapshot.Node) int { return cmp.Compare(a.Name, b.Name) })
+	return w.s
+}
+
+func (w *world) add(kind, name string, words []string) {
+	switch kind {
+	case "pool":
+		w.s.Pools = append(w.s.Pools, w.pool(name, words))
+	case "node":
+		w.s.Nodes = append(w.s.Nodes, w.node(name, words))
+	case "pod":
+		w.pod(name, words)
+	case "pdb":
+		namespace, name, _ := strings.Cut(name, "/")
+		pdb := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		for key, value := range pairs(words) {
+			pdb.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
+		}
+		w.s.PDBs = append(w.s.PDBs, pdb)
+	}
+}
+
+func (w *world) pool(name string, words []string) *snapshot.Pool {
+	after := 5 * time.Minute
+	p := &snapshot.Pool{Name: name, Disruption: snapshot.Disruption{ConsolidateAfter: &after, Budgets: []snapshot.Budget{{Nodes: "100%"}}}}
+	p.Types = []*catalog.Type{priced("small", 1), priced("large", 2)}
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		switch key {
+		case "after":
+			after = w.duration(value)
+		case "never":
+			p.Disruption.ConsolidateAfter = nil
+		case "static":
+			p.Replicas = new(int64)
+		case "budget": // nodes@schedule@duration, the schedule with _ for spaces
+			part := append(strings.Split(value, "@"), "", "")
+			b := snapshot.Budget{Nodes: part[0], Schedule: strings.ReplaceAll(part[1], "_", " ")}
+			if part[2] != "" {
+				b.Duration = w.duration(part[2])
+			}
+			p.Disruption.Budgets = []snapshot.Budget{b}
+		default:
+			w.t.Fatalf("unknown word %q", word)
+		}
+	}
+	return p
+}
+
+func priced(name string, price float64) *catalog.Type {
+	return &catalog.Type{Name: name, Offerings: []catalog.Offering{{Zone: "a", CapacityType: "spot", Price: price}}}
+}
+
+func (w *world) node(name string, words []string) *snapshot.Node {
+	long := snapshot.Condition{Status: corev1.ConditionTrue, Since: noon.Add(-time.Hour)}
+	c := &snapshot.Claim{Name: "claim-" + name, Conditions: map[string]snapshot.Condition{
+		snapshot.Launched: long, snapshot.Registered: long, snapshot.Initialized: long,
+	}}
+	o := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}, Labels: map[string]string{
+		"topology.kubernetes.io/zone": "a", "karpenter.sh/capacity-type": "spot",
+		snapshot.RegisteredLabel: "true", snapshot.InitializedLabel: "true",
+	}}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+	n := &snapshot.Node{Name: name, Object: o, Claim: c}
+	for _, word := range words {
+		w.nodeWord(n, word)
+	}
+	return n
+}
+
+func (w *world) nodeWord(n *snapshot.Node, word string) {
+	key, value, _ := strings.Cut(word, "=")
+	c, o := n.Claim, n.Object
+	switch key {
+	case "pool":
+		c.Pool = value
+	case "type":
+		o.Labels["node.kubernetes.io/instance-type"] = value
+	case "event":
+		c.LastPodEvent = w.ago(value)
+	case "initialized":
+		c.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue, Since: w.ago(value)}
+	case "waits":
+		c.Conditions[value] = snapshot.Condition{Status: corev1.ConditionUnknown, Reason: "NodeNotReady"}
+	case "deleted":
+		c.Deleted = w.ago(value)
+	case "shutting-down":
+		c.Conditions[snapshot.InstanceTerminating] = snapshot.Condition{Status: corev1.ConditionTrue, Since: noon}
+	case "notready":
+		o.Status.Conditions[0].Status = corev1.ConditionUnknown
+	case "tainted":
+		o.Spec.Taints = append(o.Spec.Taints, eviction.DisruptedTaint)
+	case "marked":
+		c.Conditions[snapshot.DisruptionReason] = snapshot.Condition{Status: corev1.ConditionTrue, Reason: "Empty", Since: w.ago(value)}
+	case "protected":
+		o.Annotations[eviction.DoNotDisruptAnnotation] = "true"
+	case "claim-protected":
+		c.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "true"}
+	case "foreign":
+		n.Claim = nil
+	case "nodeless":
+		n.Object = nil
+	default:
+		w.t.Fatalf("unknown word %q", word)
+	}
+}
+
+func (w *world) pod(name string, words []string) {
+	namespace, name, _ := strings.Cut(name, "/")
+	start := metav1.NewTime(noon.Add(-10 * time.Minute))
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: map[string]string{}}, Status: corev1.PodStatus{StartTime: &start}}
+	var at string
+	for key, value := range pairs(words) {
+		switch key {
+		case "on":
+			at = value
+		case "app":
+			p.Labels = map[string]string{key: value}
+		case "of":
+			version := map[string]string{"Node": "v1", "DaemonSet": "apps/v1", "StatefulSet": "apps/v1", "ReplicaSet": "apps/v1"}[value]
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: version, Kind: value}}
+		case "do-not-disrupt":
+			p.Annotations[eviction.DoNotDisruptAnnotation] = value
+		case "phase":
+			p.Status.Phase = corev1.PodPhase(value)
+		case "ending":
+			p.DeletionTimestamp = &metav1.Time{Time: noon}
+		case "tolerant":
+			p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+		default:
+			w.t.Fatalf("unknown word %q", key)
+		}
+	}
+	wrapped := w.classes.Pod(p)
+	if n := w.s.Node(at); n != nil {
+		n.Pods = append(n.Pods, wrapped)
+	} else {
+		w.s.Pending = append(w.s.Pending, wrapped)
+	}
+}
+
+func (w *world) ago(text string) time.Time { return noon.Add(-w.duration(text)) }
+
+func (w *world) duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return d
+}
+
+func pairs(words []string) map[string]string {
+	out := map[string]string{}
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		out[key] = value
+	}
+	return out
+}
+
+func TestALastLookFindsWhateverCameBetween(t *testing.T) {
+	const quiet = "pool p after=0s\nnode a pool=p tainted marked=1m"
+	d := Decide(build(t, quiet), Options{})
+	if len(d.Commands) != 1 || d.Commands[0].Step != Remove {
+		t.Fatalf("commands: %+v", d.Commands)
+	}
+	for live, want := range map[string]plan.Code{
+		quiet:                                    "",
+		quiet + "\npod x/a on=a":                 plan.HasPods,
+		quiet + "\npod x/a on=a of=DaemonSet":    "",
+		quiet + "\npod x/a on=a phase=Succeeded": "",
+		quiet + "\npod x/a on=a of=Node do-not-disrupt=true": plan.DoNotDisrupt,
+		quiet + " protected":                               plan.DoNotDisrupt,
+		quiet + " deleted=1s":                              plan.BeingDeleted,
+		quiet + " waits=Initialized":                       plan.NotInitialized,
+		quiet + " event=0s":                                "",
+		"pool p after=0s\nnode a pool=p marked=1m":         plan.Disrupting,
+		"pool p after=0s\nnode a pool=p tainted":           plan.Disrupting,
+		"pool p after=0s\nnode a pool=p tainted marked=1s": plan.Disrupting,
+	} {
+		if reason, stays := d.Still(build(t, live).Nodes[0]); stays != (want != "") || stays && reason.Code != want {
+			t.Errorf("%q: stays %t because %s, want %q", live, stays, reason.Code, want)
+		}
+	}
+}
