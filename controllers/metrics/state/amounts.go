@@ -1,0 +1,25 @@
+package state
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// amounts are resources in their base units: cores, bytes, pieces.
+type amounts map[corev1.ResourceName]float64
+
+func (a amounts) add(list corev1.ResourceList) {
+	for name, q := range list {
+		a[name] += q.AsApproximateFloat64()
+	}
+}
+
+func (a amounts) names() []corev1.ResourceName { return slices.Sorted(maps.Keys(a)) }
+
+// label is a name as Prometheus labels have it.
+func label(name corev1.ResourceName) string {
+	return strings.ReplaceAll(strings.ToLower(string(name)), "-", "_")
+}
