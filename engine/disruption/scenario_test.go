@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -147,6 +148,7 @@ func (w *world) node(name string, words []string) *snapshot.Node {
 		"topology.kubernetes.io/zone": "a", "karpenter.sh/capacity-type": "spot",
 		snapshot.RegisteredLabel: "true", snapshot.InitializedLabel: "true",
 	}}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+	o.Status.Allocatable = corev1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("16Gi"), "pods": resource.MustParse("20")}
 	n := &snapshot.Node{Name: name, Object: o, Claim: c}
 	for _, word := range words {
 		w.nodeWord(n, word)
@@ -207,6 +209,10 @@ func (w *world) pod(name string, words []string) {
 			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: version, Kind: value}}
 		case "do-not-disrupt":
 			p.Annotations[eviction.DoNotDisruptAnnotation] = value
+		case "cpu":
+			p.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{"cpu": resource.MustParse(value)},
+			}}}
 		case "phase":
 			p.Status.Phase = corev1.PodPhase(value)
 		case "ending":
