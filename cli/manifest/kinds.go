@@ -1,0 +1,85 @@
+package manifest
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+)
+
+// kind is one kind that Read returns.
+type kind struct {
+	version    string
+	namespaced bool
+	// how says how it is checked.
+	how  check
+	make func() client.Object
+}
+
+// check says how an object is checked before it is used.
+type check int
+
+const (
+	// builtIn kinds are checked by the Go types alone.
+	builtIn check = iota
+	// custom kinds are checked against their CRD.
+	custom
+	// nodeClass is a custom kind that stays untyped.
+	nodeClass
+)
+
+const karpenterGroup = "karpenter.sh"
+
+// kinds are those that say something about machines or about pods that need
+// them. Node classes have no type here: each cloud has its own, and the schema
+// of its CRD says all that there is to check.
+var kinds = map[schema.GroupKind]kind{
+	{Kind: "Pod"}:                   {"v1", true, builtIn, func() client.Object { return &corev1.Pod{} }},
+	{Kind: "Node"}:                  {"v1", false, builtIn, func() client.Object { return &corev1.Node{} }},
+	{Kind: "Namespace"}:             {"v1", false, builtIn, func() client.Object { return &corev1.Namespace{} }},
+	{Kind: "PersistentVolume"}:      {"v1", false, builtIn, func() client.Object { return &corev1.PersistentVolume{} }},
+	{Kind: "PersistentVolumeClaim"}: {"v1", true, builtIn, func() client.Object { return &corev1.PersistentVolumeClaim{} }},
+
+	{Group: appsv1.GroupName, Kind: "Deployment"}:  {"v1", true, builtIn, func() client.Object { return &appsv1.Deployment{} }},
+	{Group: appsv1.GroupName, Kind: "ReplicaSet"}:  {"v1", true, builtIn, func() client.Object { return &appsv1.ReplicaSet{} }},
+	{Group: appsv1.GroupName, Kind: "StatefulSet"}: {"v1", true, builtIn, func() client.Object { return &appsv1.StatefulSet{} }},
+	{Group: appsv1.GroupName, Kind: "DaemonSet"}:   {"v1", true, builtIn, func() client.Object { return &appsv1.DaemonSet{} }},
+	{Group: batchv1.GroupName, Kind: "Job"}:        {"v1", true, builtIn, func() client.Object { return &batchv1.Job{} }},
+
+	{Group: policyv1.GroupName, Kind: "PodDisruptionBudget"}: {"v1", true, builtIn, func() client.Object { return &policyv1.PodDisruptionBudget{} }},
+	{Group: schedulingv1.GroupName, Kind: "PriorityClass"}:   {"v1", false, builtIn, func() client.Object { return &schedulingv1.PriorityClass{} }},
+	{Group: nodev1.GroupName, Kind: "RuntimeClass"}:          {"v1", false, builtIn, func() client.Object { return &nodev1.RuntimeClass{} }},
+	{Group: storagev1.GroupName, Kind: "StorageClass"}:       {"v1", false, builtIn, func() client.Object { return &storagev1.StorageClass{} }},
+	{Group: storagev1.GroupName, Kind: "CSINode"}:            {"v1", false, builtIn, func() client.Object { return &storagev1.CSINode{} }},
+	{Group: storagev1.GroupName, Kind: "VolumeAttachment"}:   {"v1", false, builtIn, func() client.Object { return &storagev1.VolumeAttachment{} }},
+
+	{Group: karpenterGroup, Kind: "NodePool"}:           {"v1", false, custom, func() client.Object { return &karpv1.NodePool{} }},
+	{Group: karpenterGroup, Kind: "NodeClaim"}:          {"v1", false, custom, func() client.Object { return &karpv1.NodeClaim{} }},
+	{Group: "karpenter.kwok.sh", Kind: "KWOKNodeClass"}: {"v1alpha1", false, nodeClass, func() client.Object { return &unstructured.Unstructured{} }},
+	{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass"}:  {"v1", false, nodeClass, func() client.Object { return &unstructured.Unstructured{} }},
+}
+
+// IsNodeClass reports whether a kind is a node class that Read knows.
+func IsNodeClass(kind schema.GroupKind) bool { return kinds[kind].how == nodeClass }
+
+// NodeClasses are the kinds of node classes that Read knows, as Kind.group, in
+// order.
+func NodeClasses() []string {
+	var out []string
+	for kind, k := range kinds {
+		if k.how == nodeClass {
+			out = append(out, kind.String())
+		}
+	}
+	slices.Sort(out)
+	return out
+}
