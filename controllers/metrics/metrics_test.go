@@ -51,6 +51,7 @@ func fill(m *Metrics) {
 	m.PodBound(time.Second)
 	m.PodStarted(2 * time.Second)
 	m.PodDecided(time.Second)
+	m.NothingPending("other")
 	m.BatchStarted("provisioner", "x", 5)
 	m.BatchDone("other", "y", Batch{Took: time.Second, Ignored: 1, Unplaced: 2, Zones: map[string]int{"a": 3}})
 	m.Evaluated(Empty, "empty", time.Second, 4)

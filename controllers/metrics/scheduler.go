@@ -36,6 +36,16 @@ type Batch struct {
 	Zones map[string]int
 }
 
+// NothingPending clears what the last batch has left.
+func (m *Metrics) NothingPending(controller string) {
+	if m == nil {
+		return
+	}
+	m.scheduler.ignored.WithLabelValues().Set(0)
+	m.scheduler.unplaced.WithLabelValues(controller).Set(0)
+	m.scheduler.zones.Reset()
+}
+
 // BatchStarted marks the beginning of a batch.
 func (m *Metrics) BatchStarted(controller, id string, pods int) {
 	if m != nil {

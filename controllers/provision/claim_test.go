@@ -1,0 +1,202 @@
+package provision
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+var update = flag.Bool("update", false, "rewrite the claims in testdata")
+
+const poolYAML = `
+metadata: {name: general, uid: 5d7c1a54-30d5-4b8f-93c0-6f6f1a1a2b3c}
+spec:
+  weight: 10
+  limits: {cpu: "8"}
+  disruption: {consolidateAfter: 30s}
+  template:
+    metadata:
+      labels: {team: web}
+      annotations: {example.com/contact: web-oncall}
+    spec:
+      nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}
+      requirements:
+      - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+      - {key: example.com/generation, operator: Gte, values: ["5"]}
+      - {key: example.com/rack, operator: Exists}
+      - {key: node.kubernetes.io/instance-type, operator: Exists, minValues: 2}
+      taints:
+      - {key: example.com/web, effect: NoSchedule}
+      startupTaints:
+      - {key: example.com/agent, effect: NoExecute, value: starting}
+      expireAfter: 720h
+      terminationGracePeriod: 1h
+`
+
+func parsePool(t testing.TB, text string) *karpv1.NodePool {
+	t.Helper()
+	np := &karpv1.NodePool{}
+	if err := yaml.UnmarshalStrict([]byte(text), np); err != nil {
+		t.Fatal(err)
+	}
+	return np
+}
+
+func kind(name, cpu string, offerings ...catalog.Offering) *catalog.Type {
+	return &catalog.Type{
+		Name: name, Offerings: offerings,
+		Requirements: requirement.NewSet(
+			requirement.Must(corev1.LabelInstanceTypeStable, requirement.In, name),
+			requirement.Must(corev1.LabelArchStable, requirement.In, "amd64"),
+			requirement.Must(corev1.LabelTopologyZone, requirement.In, "zone-a", "zone-b"),
+			requirement.Must(catalog.CapacityTypeLabel, requirement.In, "on-demand", "spot"),
+		),
+		Capacity: corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")},
+	}
+}
+
+func offering(zone, capacityType string, price float64) catalog.Offering {
+	return catalog.Offering{Zone: zone, CapacityType: capacityType, Price: price, Available: true}
+}
+
+// machine is a planned one in the pool above.
+func machine() *plan.NewNode {
+	small := kind("small-2x", "2", offering("zone-a", "spot", 0.02), offering("zone-b", "on-demand", 0.06))
+	large := kind("large-4x", "4", offering("zone-a", "spot", 0.05))
+	var classes snapshot.Classes
+	pod := classes.Pod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-1", UID: "web-1"}})
+	return &plan.NewNode{
+		Pool: "general", Pods: []*snapshot.Pod{pod},
+		Choice:       catalog.Choice{Type: small, Offering: small.Offerings[0]},
+		Alternatives: []catalog.Choice{{Type: small, Offering: small.Offerings[0]}, {Type: large, Offering: large.Offerings[0]}, {Type: small, Offering: small.Offerings[1]}},
+		Requirements: requirement.NewSet(
+			requirement.Must(corev1.LabelArchStable, requirement.In, "amd64"),
+			requirement.Must(corev1.LabelTopologyZone, requirement.In, "zone-a", "zone-b"),
+			requirement.Must(corev1.LabelHostname, requirement.In, "made-up"),
+			requirement.Must("example.com/generation", requirement.Gte, "5"),
+			requirement.Must("example.com/generation", requirement.Lte, "9"),
+			requirement.Must("example.com/rack", requirement.Exists),
+			requirement.Must("example.com/tier", requirement.In, "gold", "silver"),
+			requirement.Must("example.com/legacy", requirement.DoesNotExist),
+			requirement.Must(corev1.LabelInstanceTypeStable, requirement.Exists).WithMinValues(2),
+			requirement.Must("karpenter.sh/nodepool", requirement.In, "general"),
+			requirement.Must("team", requirement.In, "web"),
+		),
+		Requests: corev1.ResourceList{"cpu": resource.MustParse("1500m"), "memory": resource.MustParse("2Gi"), "pods": resource.MustParse("3")},
+	}
+}
+
+func TestAClaimHasKarpentersShape(t *testing.T) {
+	got, err := yaml.Marshal(Claim(parsePool(t, poolYAML), machine()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const file = "testdata/claim.yaml"
+	if *update {
+		if err := os.WriteFile(file, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestLabelsOfCustomKeysSatisfyTheRequirements(t *testing.T) {
+	n := machine()
+	claim := Claim(parsePool(t, poolYAML), n)
+	for _, r := range n.Requirements {
+		v, has := claim.Labels[r.Key()]
+		if has && !r.Has(v) || !has && custom(r.Key(), n) && !r.Absent() {
+			t.Errorf("label %s is %q (there: %t), which does not satisfy %s", r.Key(), v, has, r)
+		}
+	}
+}
+
+func TestMachinesThatNeedOnlySomeValueOfALabelGetDifferentOnes(t *testing.T) {
+	seen := map[string]bool{}
+	var classes snapshot.Classes
+	for i := range 100 {
+		n := machine()
+		name := fmt.Sprint("pod-", i)
+		n.Pods = []*snapshot.Pod{classes.Pod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}})}
+		seen[Claim(parsePool(t, poolYAML), n).Labels["example.com/rack"]] = true
+	}
+	if len(seen) != 100 {
+		t.Errorf("%d different values for 100 machines", len(seen))
+	}
+}
+
+func TestAClaimListsTheCheapestSixHundredTypes(t *testing.T) {
+	n := machine()
+	n.Requirements = nil
+	n.Alternatives = nil
+	for i := range 1000 {
+		k := kind(fmt.Sprintf("type-%03d", i), "2", offering("zone-a", "spot", float64(i)))
+		n.Alternatives = append(n.Alternatives, catalog.Choice{Type: k, Offering: k.Offerings[0]})
+	}
+	for _, r := range Claim(parsePool(t, poolYAML), n).Spec.Requirements {
+		if r.Key == corev1.LabelInstanceTypeStable && (len(r.Values) != 600 || r.Values[599] != "type-599") {
+			t.Errorf("%d types, the last is %s", len(r.Values), r.Values[len(r.Values)-1])
+		}
+	}
+}
+
+func TestRoomNeverOvershootsALimit(t *testing.T) {
+	claim := func(name string, c snapshot.Claim) *snapshot.Node {
+		c.Name, c.Pool = name, "general"
+		return &snapshot.Node{Name: name, Claim: &c}
+	}
+	eight := corev1.ResourceList{"cpu": resource.MustParse("8")}
+	two := corev1.ResourceList{"cpu": resource.MustParse("2")}
+	planned := map[string]string{PlannedAnnotation: "small-2x/zone-a/spot"}
+	n := machine() // two CPUs
+	for name, tc := range map[string]struct {
+		limits corev1.ResourceList
+		nodes  []*snapshot.Node
+		fits   int
+	}{
+		"no limits":              {nil, nil, 100},
+		"an exact fit":           {eight, nil, 4},
+		"what runs counts":       {eight, []*snapshot.Node{claim("a", snapshot.Claim{ProviderID: "x", Capacity: two})}, 3},
+		"what is on its way too": {eight, []*snapshot.Node{claim("a", snapshot.Claim{Annotations: planned})}, 3},
+		"on its way, unknown":    {eight, []*snapshot.Node{claim("a", snapshot.Claim{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}})}, 3},
+		"what leaves does not":   {eight, []*snapshot.Node{claim("a", snapshot.Claim{ProviderID: "x", Capacity: two, Deleted: metav1.Now().Time})}, 4},
+		"nodes":                  {corev1.ResourceList{"nodes": resource.MustParse("3")}, []*snapshot.Node{claim("a", snapshot.Claim{})}, 2},
+		"nothing":                {corev1.ResourceList{"cpu": resource.MustParse("0")}, nil, 0},
+		"another resource":       {corev1.ResourceList{"example.com/gpu": resource.MustParse("0")}, nil, 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			np := parsePool(t, poolYAML)
+			np.Spec.Limits = karpv1.Limits(tc.limits)
+			s := &snapshot.Snapshot{Nodes: tc.nodes, Pools: []*snapshot.Pool{{Name: "general", Types: []*catalog.Type{n.Choice.Type}}}}
+			room := newRoom(s, map[string]*karpv1.NodePool{"general": np})
+			fits := 0
+			for range 100 {
+				if room.take(n) {
+					fits++
+				}
+			}
+			if fits != tc.fits {
+				t.Errorf("%d machines fit, want %d", fits, tc.fits)
+			}
+		})
+	}
+}

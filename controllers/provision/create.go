@@ -1,0 +1,91 @@
+package provision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/controllers/metrics"
+)
+
+const (
+	// writers bounds how many claims are created at the same time.
+	writers = 16
+	// attempts bounds how often one creation is tried.
+	attempts = 4
+)
+
+// createAll creates claims side by side. A claim that could not be created
+// becomes nil.
+func (p *Provisioner) createAll(ctx context.Context, claims []*karpv1.NodeClaim) error {
+	errs := make([]error, len(claims))
+	slots := make(chan struct{}, writers)
+	var running sync.WaitGroup
+	for i, claim := range claims {
+		if claim == nil {
+			continue
+		}
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			if claims[i], errs[i] = p.createOne(ctx, claim); errs[i] == nil {
+				p.Metrics.ClaimCreated(metrics.Provisioned, claim.Labels[karpv1.NodePoolLabelKey], false)
+			}
+		})
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}
+
+// createOne creates a claim under a name of its own choice, so that a creation
+// whose answer was lost can be tried again without making a second machine.
+func (p *Provisioner) createOne(ctx context.Context, claim *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
+	claim.Name = claim.GenerateName + p.config.Suffix()
+	lost := false // an earlier attempt under this name may have succeeded
+	var err error
+	for range attempts {
+		err = p.Writer.CreateClaim(ctx, claim.DeepCopy())
+		switch {
+		case err == nil:
+			return p.created(ctx, claim.Name)
+		case apierrors.IsAlreadyExists(err) && lost:
+			return p.created(ctx, claim.Name)
+		case apierrors.IsAlreadyExists(err):
+			claim.Name = claim.GenerateName + p.config.Suffix()
+		case refused(err) || ctx.Err() != nil:
+			return nil, err
+		default:
+			lost = true
+		}
+	}
+	return nil, err
+}
+
+// created is a claim that exists, as the store or else the API server has it.
+func (p *Provisioner) created(ctx context.Context, name string) (*karpv1.NodeClaim, error) {
+	if claim, ok := p.Store.NodeClaim(name); ok {
+		return claim, nil
+	}
+	claim := &karpv1.NodeClaim{}
+	if err := p.Live.Get(ctx, types.NamespacedName{Name: name}, claim); err != nil {
+		return nil, fmt.Errorf("reading NodeClaim %s, which was just created: %w", name, err)
+	}
+	p.Store.Update(claim)
+	return claim, nil
+}
+
+// refused reports whether the API server has certainly not carried out a
+// request. After a timeout, a lost connection or an internal error it may have.
+func refused(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= 400 && code < 500 && !apierrors.IsTimeout(err)
+}

@@ -1,0 +1,153 @@
+package provision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/util/flowcontrol"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/controllers/loop"
+	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Name is the loop's, in logs and in the controller label of metrics.
+const Name = "provisioner"
+
+// Nominated events are rationed over all pods; ten thousand of them would tell
+// nobody anything.
+const (
+	eventsPerSecond = 5
+	eventsBurst     = 10
+)
+
+var errNotSynced = errors.New("the cluster's state is not complete yet")
+
+// Config is what a Provisioner is made of besides the dependencies of every
+// loop.
+type Config struct {
+	// Suffix makes the random end of a claim's name, five lower-case letters or
+	// digits. Nil is the API server's own way.
+	Suffix func() string
+	// Placement are the options of every plan.
+	Placement placement.Options
+}
+
+// Provisioner plans pending pods and creates the claims. Poke may be called at
+// any time from anywhere; Pass runs one at a time.
+type Provisioner struct {
+	loop.Deps
+	config Config
+	window *window
+	wake   chan struct{}
+	events flowcontrol.PassiveRateLimiter
+}
+
+// New makes a Provisioner.
+func New(d loop.Deps, c Config) *Provisioner {
+	if c.Suffix == nil {
+		c.Suffix = func() string { return rand.String(5) }
+	}
+	return &Provisioner{
+		Deps: d, config: c,
+		window: newWindow(d.Settings.BatchIdle, d.Settings.BatchMax), wake: make(chan struct{}, 1),
+		events: flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(eventsPerSecond, eventsBurst, d.Clock),
+	}
+}
+
+// Pass plans what is pending now and creates the claims. It returns an error if
+// something has to be tried again.
+func (p *Provisioner) Pass(ctx context.Context) error {
+	if !p.Store.Synced() {
+		return errNotSynced
+	}
+	ctx = metrics.WithController(ctx, Name)
+	s := p.Snapshot()
+	if len(s.Pending) == 0 && !slices.ContainsFunc(s.Nodes, (*snapshot.Node).Deleting) {
+		p.Metrics.NothingPending(Name)
+		return nil
+	}
+	id := rand.String(8)
+	p.Metrics.BatchStarted(Name, id, len(s.Pending))
+	started := p.Clock.Now()
+	answer := placement.Solve(s, p.config.Placement)
+	p.Metrics.BatchDone(Name, id, batch(s, answer, p.Clock.Since(started)))
+	claims, err := p.create(ctx, s, answer)
+	p.Store.Nominate(nominations(answer, claims))
+	p.tell(ctx, s, answer, claims)
+	return err
+}
+
+// create writes the claims of a plan. The result has one entry for every new
+// machine of the plan, nil where there is no claim.
+func (p *Provisioner) create(ctx context.Context, s *snapshot.Snapshot, answer *plan.Plan) ([]*karpv1.NodeClaim, error) {
+	claims := make([]*karpv1.NodeClaim, len(answer.NewNodes))
+	pools, err := p.pools(ctx, answer)
+	room := newRoom(s, pools)
+	for i := range answer.NewNodes {
+		n := &answer.NewNodes[i]
+		if np := pools[n.Pool]; np != nil && room.take(n) {
+			claims[i] = Claim(np, n)
+		}
+	}
+	return claims, errors.Join(err, p.createAll(ctx, claims))
+}
+
+// pools reads the pools of a plan once more: what is written must not exceed
+// limits that have been lowered since, nor revive a pool that is going.
+func (p *Provisioner) pools(ctx context.Context, answer *plan.Plan) (map[string]*karpv1.NodePool, error) {
+	out := map[string]*karpv1.NodePool{}
+	var errs []error
+	for i := range answer.NewNodes {
+		name := answer.NewNodes[i].Pool
+		if _, known := out[name]; known {
+			continue
+		}
+		np := &karpv1.NodePool{}
+		if err := p.Live.Get(ctx, types.NamespacedName{Name: name}, np); err != nil {
+			errs = append(errs, fmt.Errorf("reading NodePool %s: %w", name, err))
+			np = nil
+		} else if np.DeletionTimestamp != nil {
+			np = nil
+		}
+		out[name] = np
+	}
+	return out, errors.Join(errs...)
+}
+
+// nominations are the machines that a plan counts on, by pod.
+func nominations(answer *plan.Plan, claims []*karpv1.NodeClaim) map[types.NamespacedName]string {
+	out := map[types.NamespacedName]string{}
+	for _, at := range answer.Placements {
+		out[key(at.Pod)] = at.Node.Name
+	}
+	for i, claim := range claims {
+		if claim == nil {
+			continue
+		}
+		for _, pod := range answer.NewNodes[i].Pods {
+			out[key(pod)] = claim.Name
+		}
+	}
+	return out
+}
+
+func key(p *snapshot.Pod) types.NamespacedName {
+	return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
+}
+
+func batch(s *snapshot.Snapshot, answer *plan.Plan, took time.Duration) metrics.Batch {
+	b := metrics.Batch{Took: took, Ignored: len(answer.Ignored), Unplaced: len(answer.Unplaced), Zones: map[string]int{}}
+	for _, pod := range s.Pending {
+		b.Zones[zone(pod.Class)]++
+	}
+	return b
+}

@@ -1,0 +1,63 @@
+package provision
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestAWindowClosesWhenNobodyNewHasComeOrItIsFull(t *testing.T) {
+	type poke struct {
+		at  float64
+		uid types.UID
+	}
+	start := time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC)
+	second := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
+	everyHalf := func(n int, uid func(int) types.UID) (out []poke) {
+		for i := range n {
+			out = append(out, poke{float64(i) / 2, uid(i)})
+		}
+		return out
+	}
+	for name, tc := range map[string]struct {
+		pokes  []poke
+		closes float64
+	}{
+		"one pod":                        {[]poke{{0, "a"}}, 1},
+		"another prolongs it":            {[]poke{{0, "a"}, {0.9, "b"}}, 1.9},
+		"the same one does not":          {[]poke{{0, "a"}, {0.9, "a"}}, 1},
+		"the same one after another too": {[]poke{{0, "a"}, {0.5, "b"}, {0.9, "a"}}, 1.5},
+		"new pods without end":           {everyHalf(25, func(i int) types.UID { return types.UID(rune('a' + i)) }), 10},
+		"the same pod without end":       {everyHalf(25, func(int) types.UID { return "a" }), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWindow(time.Second, 10*time.Second)
+			for _, p := range tc.pokes {
+				w.poke(p.uid, second(p.at))
+			}
+			if at, open := w.closes(); !open || !at.Equal(second(tc.closes)) {
+				t.Errorf("closes at %v (open %t), want %v s", at.Sub(start), open, tc.closes)
+			}
+		})
+	}
+}
+
+func TestAClosedWindowOpensWithTheNextPokeEvenOfTheSamePod(t *testing.T) {
+	w := newWindow(time.Second, 10*time.Second)
+	now := time.Now()
+	if _, open := w.closes(); open {
+		t.Error("a new window is open")
+	}
+	w.poke("a", now)
+	w.close()
+	if _, open := w.closes(); open {
+		t.Error("a closed window is open")
+	}
+	if !w.poke("a", now.Add(time.Minute)) {
+		t.Error("the poke did not open it")
+	}
+	if at, _ := w.closes(); !at.Equal(now.Add(time.Minute + time.Second)) {
+		t.Errorf("closes %v after its first poke", at.Sub(now)-time.Minute)
+	}
+}
