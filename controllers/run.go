@@ -19,10 +19,14 @@ import (
 
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/controllers/disruption"
 	"github.com/millwright-dev/millwright/controllers/gc"
 	"github.com/millwright-dev/millwright/controllers/lifecycle"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/controllers/metrics/state"
+	"github.com/millwright-dev/millwright/controllers/nodepool"
+	"github.com/millwright-dev/millwright/controllers/provision"
 	"github.com/millwright-dev/millwright/controllers/termination"
 )
 
@@ -52,6 +56,9 @@ func Run(ctx context.Context, c Config) error {
 			return fmt.Errorf("adding a loop: %w", err)
 		}
 	}
+	if err := registry.Register(state.New(d)); err != nil {
+		return fmt.Errorf("registering the state's metrics: %w", err)
+	}
 	if err := addChecks(mgr, d.Store); err != nil {
 		return err
 	}
@@ -67,7 +74,9 @@ func Run(ctx context.Context, c Config) error {
 // loops are all that run, in no particular order.
 func loops() []func(manager.Manager, loop.Deps) error {
 	return []func(manager.Manager, loop.Deps) error{
+		nodepool.Add, provision.Add, disruption.Add,
 		lifecycle.Add, termination.Add, gc.Add,
+		state.Add,
 	}
 }
 
