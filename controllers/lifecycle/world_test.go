@@ -34,12 +34,17 @@ type world struct {
 	*looptest.Rig
 	t      *testing.T
 	rounds int
-	// drains, if false, lets the driver detach nothing.
-	detaches bool
+	// emptied is when each node lost its last pod; the driver detaches volumes
+	// detachTime after it.
+	emptied map[string]time.Time
+	// noGC keeps the collector from mending what others forgot.
+	noGC bool
 }
 
+const detachTime = 8 * time.Second
+
 func newWorld(t *testing.T, objects ...client.Object) *world {
-	w := &world{Rig: looptest.New(t, objects...), t: t, detaches: true}
+	w := &world{Rig: looptest.New(t, objects...), t: t, emptied: map[string]time.Time{}}
 	w.Offered = []*catalog.Type{{
 		Name:         "m",
 		Requirements: requirement.FromLabels(map[string]string{corev1.LabelInstanceTypeStable: "m", corev1.LabelArchStable: "amd64"}),
@@ -81,7 +86,7 @@ func (w *world) pods(node string) []corev1.Pod {
 	return list.Items
 }
 
-// until lets time pass, a second a round, until something holds; a process that
+// until lets time pass, two seconds a round, until something holds; a process that
 // is cut off is restarted.
 func (w *world) until(what string, holds func() bool) {
 	w.t.Helper()
@@ -106,8 +111,20 @@ func (w *world) round() {
 	w.others()
 	w.Sync()
 	w.survive(w.loops())
+	w.checkOwned()
 	w.Cloud.Step()
-	w.Rig.Clock.Step(time.Second)
+	w.Rig.Clock.Step(2 * time.Second)
+}
+
+// checkOwned finds machines that no claim accounts for, those that are shutting
+// down included.
+func (w *world) checkOwned() {
+	claims := w.Claims()
+	for _, m := range w.Cloud.Ledger {
+		if !m.Gone && !slices.ContainsFunc(claims, func(c karpv1.NodeClaim) bool { return string(c.UID) == m.Token }) {
+			w.t.Errorf("machine %s exists and claim %s does not", m.ProviderID, m.Claim)
+		}
+	}
 }
 
 // survive restarts a process that was cut off.
@@ -128,7 +145,7 @@ func (w *world) loops() error {
 		_, err := termination.New(w.Deps).Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&n)})
 		all = append(all, err)
 	}
-	if w.rounds%60 == 59 {
+	if w.rounds%30 == 29 && !w.noGC {
 		all = append(all, gc.New(w.Deps).Sweep(ctx))
 	}
 	return errors.Join(all...)
@@ -151,9 +168,7 @@ func (w *world) others() {
 			n.Status.Conditions = nil
 			w.Must(client.IgnoreNotFound(w.Rig.Client.Status().Update(ctx, &n)))
 		}
-		if w.detaches && len(w.pods(n.Name)) == 0 {
-			w.detach(n.Name)
-		}
+		w.detach(n.Name)
 	}
 }
 
@@ -162,7 +177,19 @@ func (w *world) change(n *corev1.Node, f func()) error {
 	return w.Rig.Client.Update(ctx, n)
 }
 
+// detach is the driver, which takes its time once the pods are gone.
 func (w *world) detach(node string) {
+	now := w.Rig.Clock.Now()
+	if len(w.pods(node)) > 0 {
+		delete(w.emptied, node)
+		return
+	}
+	if _, ok := w.emptied[node]; !ok {
+		w.emptied[node] = now
+	}
+	if now.Sub(w.emptied[node]) < detachTime {
+		return
+	}
 	var list storagev1.VolumeAttachmentList
 	w.Must(w.Rig.Client.List(ctx, &list))
 	for _, a := range list.Items {
@@ -291,5 +318,34 @@ func TestARemovalThatIsCutOffAnywhereLeavesNothingBehind(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestAClaimThatIsDeletedWhileItLaunchesTakesItsMachineAlong(t *testing.T) {
+	for at := 1; at <= 6; at++ {
+		for _, late := range []bool{false, true} {
+			t.Run(fmt.Sprintf("cut at write %d late %v", at, late), func(t *testing.T) {
+				w := newWorld(t)
+				w.noGC = true
+				w.Must(w.Rig.Client.Create(ctx, startupClaim(w, "c")))
+				w.API.CutAt, w.API.Late = at, late
+				for w.API.CutAt != 0 && w.rounds < 20 { // until the process was cut off
+					w.round()
+				}
+				if c := w.claim("c"); c != nil {
+					w.Must(w.Rig.Client.Delete(ctx, c))
+				}
+				w.until("nothing is left", func() bool {
+					// The cloud's controller deletes the Nodes of machines that are gone and
+					// that nobody took over.
+					for _, n := range w.nodes() {
+						if w.Cloud.Find(n.Spec.ProviderID) == nil && len(n.Finalizers) == 0 {
+							w.Rig.Delete(&n)
+						}
+					}
+					return w.empty()
+				})
+			})
+		}
 	}
 }

@@ -19,13 +19,13 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -65,7 +65,7 @@ type Rig struct {
 func New(t testing.TB, objects ...client.Object) *Rig {
 	t.Helper()
 	kinds := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, cluster.AddToScheme} {
+	for _, add := range kindsInUse() {
 		if err := add(kinds); err != nil {
 			t.Fatal(err)
 		}
@@ -79,6 +79,14 @@ func New(t testing.TB, objects ...client.Object) *Rig {
 	r.Cloud = &Cloud{rig: r}
 	r.Restart()
 	return r
+}
+
+// kindsInUse are few: the fake API server walks through all of them at every
+// write.
+func kindsInUse() []func(*runtime.Scheme) error {
+	return []func(*runtime.Scheme) error{
+		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, storagev1.AddToScheme, cluster.AddToScheme,
+	}
 }
 
 // Restart forgets everything that a process keeps in memory.

@@ -1,0 +1,176 @@
+package lifecycle_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/controllers/lifecycle"
+	"github.com/millwright-dev/millwright/engine/catalog"
+)
+
+// reconcileOnce runs one step for claim c.
+func (w *world) reconcileOnce() (reconcile.Result, error) {
+	return lifecycle.New(w.Deps).Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: "c"}})
+}
+
+// launching is a world with a fresh claim and a cloud that answers launches with
+// an error.
+func launching(t *testing.T, answer error) *world {
+	w := newWorld(t)
+	w.Must(w.Rig.Client.Create(ctx, w.NewClaim("c")))
+	w.Cloud.Answer = func(call string) error {
+		if call == "launch" {
+			return answer
+		}
+		return nil
+	}
+	return w
+}
+
+func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
+	refused := catalog.Key{Type: "m", Zone: "a", CapacityType: catalog.Spot}
+	for name, test := range map[string]struct {
+		answer    error
+		deleted   bool
+		message   string // of the Launched condition
+		again     time.Duration
+		err       bool
+		event     string
+		refusedTo bool
+	}{
+		"sold out":        {answer: &cloud.InsufficientCapacityError{Offerings: []catalog.Key{refused}}, deleted: true, event: "InsufficientCapacityError", refusedTo: true},
+		"class is broken": {answer: &cloud.ClassNotReadyError{Class: "KWOKNodeClass/default", Reason: "no subnets"}, deleted: true},
+		"throttled":       {answer: &cloud.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("slow down")}, message: "slow down", again: 7 * time.Second},
+		"not allowed":     {answer: &cloud.UnauthorizedError{Action: "ec2:CreateFleet", Err: errors.New("denied")}, message: "ec2:CreateFleet", err: true},
+		"anything else":   {answer: errors.New(strings.Repeat("é", 400)), message: strings.Repeat("é", 150), err: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := launching(t, test.answer)
+			result, err := w.reconcileOnce()
+			if (err != nil) != test.err || result.RequeueAfter != test.again {
+				t.Errorf("answered %v, %v", result, err)
+			}
+			if got := w.claim("c").DeletionTimestamp != nil; got != test.deleted {
+				t.Errorf("deleted: %v", got)
+			}
+			if c := w.claim("c").StatusConditions().Get(karpv1.ConditionTypeLaunched); test.message != "" && (c.Reason != "LaunchFailed" || !c.IsUnknown() || !strings.Contains(c.Message, test.message) || len(c.Message) > 300) {
+				t.Errorf("condition %+v", c)
+			}
+			if got := w.Store.Snapshot(w.Rig.Clock.Now(), nil).Refused(refused); got != test.refusedTo {
+				t.Errorf("refused: %v", got)
+			}
+			if got := strings.Join(w.Events.List, " "); !strings.Contains(got, test.event) {
+				t.Errorf("events %s", got)
+			}
+		})
+	}
+}
+
+func TestALaunchThatKeepsFailingIsGivenUpAfterFiveMinutes(t *testing.T) {
+	w := launching(t, errors.New("broken"))
+	w.Cloud.Answer = func(string) error { return errors.New("broken") } // the list of types as well
+	if _, err := w.reconcileOnce(); err == nil {
+		t.Fatal("the failure was swallowed")
+	}
+	w.Rig.Clock.Step(5 * time.Minute)
+	if _, err := w.reconcileOnce(); err != nil {
+		t.Fatal(err)
+	}
+	if w.claim("c").DeletionTimestamp == nil {
+		t.Error("the claim is still wanted")
+	}
+}
+
+func TestALaunchCarriesWhatTheNodeMustHave(t *testing.T) {
+	w := newWorld(t)
+	c := startupClaim(w, "c")
+	c.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}}}
+	c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
+	w.Must(w.Rig.Client.Create(ctx, c))
+	if _, err := w.reconcileOnce(); err != nil {
+		t.Fatal(err)
+	}
+	got := w.Cloud.Ledger[0].Request
+	var taints []string
+	for _, x := range got.Taints {
+		taints = append(taints, x.ToString())
+	}
+	if want := []string{"karpenter.sh/unregistered:NoExecute", "dedicated:NoSchedule", "cni:NoExecute"}; !slices.Equal(taints, want) {
+		t.Errorf("taints %v", taints)
+	}
+	if got.Token != "uid-c" || got.Pool != "default" || got.Labels["karpenter.kwok.sh/kwoknodeclass"] != "default" || got.Labels["kubernetes.io/arch"] != "amd64" {
+		t.Errorf("request %+v", got)
+	}
+	claim := w.claim("c")
+	if claim.Labels["node.kubernetes.io/instance-type"] != "m" || claim.Labels["karpenter.sh/capacity-type"] != "spot" || claim.Status.ImageID != "image-1" || claim.Status.Allocatable.Cpu().String() != "2" {
+		t.Errorf("claim %v %+v", claim.Labels, claim.Status)
+	}
+}
+
+func TestATaintThatIsRemovedAtTheLastMomentDoesNotComeBack(t *testing.T) {
+	w := newWorld(t)
+	w.Must(w.Rig.Client.Create(ctx, w.NewClaim("c")))
+	if _, err := w.reconcileOnce(); err != nil {
+		t.Fatal(err)
+	}
+	node := w.Join(w.Cloud.Ledger[0], "n")
+	node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule})
+	w.Must(w.Rig.Client.Update(ctx, node))
+	raced := false
+	w.API.Before = func(verb string, o client.Object) error {
+		if _, ok := o.(*corev1.Node); ok && !raced {
+			raced = true // the cloud controller is faster than our patch
+			node.Spec.Taints = node.Spec.Taints[:len(node.Spec.Taints)-1]
+			w.Must(w.Rig.Client.Update(ctx, node))
+		}
+		return nil
+	}
+	for range 4 {
+		if _, err := w.reconcileOnce(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Get(node)
+	if !raced || len(node.Spec.Taints) != 0 || !w.initialized("c")() {
+		t.Errorf("taints %v, initialized %v", node.Spec.Taints, w.initialized("c")())
+	}
+}
+
+func TestAClaimOfAnotherProvidersClassIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	c := w.NewClaim("c")
+	c.Spec.NodeClassRef.Kind = "EC2NodeClass"
+	w.Must(w.Rig.Client.Create(ctx, c))
+	if _, err := w.reconcileOnce(); err != nil {
+		t.Fatal(err)
+	}
+	if w.API.Writes != 0 {
+		t.Errorf("%d writes", w.API.Writes)
+	}
+}
+
+func TestANodeThatJoinedWithoutTheTaintIsReported(t *testing.T) {
+	w := newWorld(t)
+	w.Must(w.Rig.Client.Create(ctx, w.NewClaim("c")))
+	if _, err := w.reconcileOnce(); err != nil {
+		t.Fatal(err)
+	}
+	w.Cloud.Ledger[0].Request.Taints = nil
+	w.Join(w.Cloud.Ledger[0], "n")
+	if _, err := w.reconcileOnce(); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(w.Events.List, func(e string) bool { return strings.HasPrefix(e, "NodeClaim/c UnregisteredTaintMissing") }) {
+		t.Errorf("events %v", w.Events.List)
+	}
+}
