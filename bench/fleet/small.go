@@ -13,6 +13,12 @@ import (
 // Zones are those of the small catalogue.
 var Zones = []string{"zone-a", "zone-b", "zone-c"}
 
+// Labels of the AWS provider that pools select by.
+const (
+	CategoryLabel   = "karpenter.k8s.aws/instance-category"
+	GenerationLabel = "karpenter.k8s.aws/instance-generation"
+)
+
 // family is a row of sizes that differ only by a factor.
 type family struct {
 	name, arch      string
@@ -47,6 +53,8 @@ func smallType(f family, cores int64) *catalog.Type {
 			requirement.Must(corev1.LabelOSStable, requirement.In, "linux"),
 			requirement.Must(corev1.LabelTopologyZone, requirement.In, Zones...),
 			requirement.Must(catalog.CapacityTypeLabel, requirement.In, catalog.OnDemand),
+			requirement.Must(CategoryLabel, requirement.In, f.name[:1]),
+			requirement.Must(GenerationLabel, requirement.In, "7"),
 		),
 		Capacity: corev1.ResourceList{
 			corev1.ResourceCPU:              quantity("%d", cores),

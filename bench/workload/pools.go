@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/bench/fleet"
 )
 
 // teamLabel is the label and the taint of a team's pool.
@@ -34,8 +36,29 @@ func newPool(name string) *karpv1.NodePool {
 	}
 }
 
-// OnePool is a single pool without demands.
-func OnePool() []*karpv1.NodePool { return []*karpv1.NodePool{newPool("default")} }
+// OnePool is a pool as Karpenter's getting-started guide has it, open to both
+// architectures: linux, on demand, c, m and r families of recent generations.
+func OnePool() []*karpv1.NodePool {
+	p := newPool("default")
+	require(p, corev1.LabelArchStable, karpv1.ArchitectureAmd64, karpv1.ArchitectureArm64)
+	requireRecent(p)
+	return []*karpv1.NodePool{p}
+}
+
+// openPool is a pool without demands. Few clusters have one; it spares a
+// scheduler that compares label sets most of the work.
+func openPool() []*karpv1.NodePool { return []*karpv1.NodePool{newPool("default")} }
+
+// requireRecent demands what the guide demands, the architecture excepted.
+func requireRecent(p *karpv1.NodePool) {
+	require(p, corev1.LabelOSStable, string(corev1.Linux))
+	require(p, karpv1.CapacityTypeLabelKey, karpv1.CapacityTypeOnDemand)
+	require(p, fleet.CategoryLabel, "c", "m", "r")
+	reqs := &p.Spec.Template.Spec.Requirements
+	*reqs = append(*reqs, karpv1.NodeSelectorRequirementWithMinValues{
+		Key: fleet.GenerationLabel, Operator: corev1.NodeSelectorOpGt, Values: []string{"2"},
+	})
+}
 
 // tenPools are what a platform team grows over the years: a preferred arm64
 // pool, an amd64 one behind it, a memory and a compute pool, and a tainted pool
@@ -50,6 +73,9 @@ func tenPools() []*karpv1.NodePool {
 	pools := []*karpv1.NodePool{arm, amd, memory, compute}
 	for i := range teams {
 		pools = append(pools, teamPool(fmt.Sprintf("team-%d", i)))
+	}
+	for _, p := range pools {
+		requireRecent(p)
 	}
 	return pools
 }

@@ -9,6 +9,7 @@ func All() []Workload {
 		{Name: "lognormal-1k-32vcpu", Group: Core, MaxVCPU: 32, Pods: lognormal(1_000)},
 		{Name: "lognormal-10k", Group: Core, Pods: lognormal(10_000)},
 		{Name: "lognormal-10k-32vcpu", Group: Core, MaxVCPU: 32, Pods: lognormal(10_000)},
+		{Name: "lognormal-10k-32vcpu-open", Group: Core, MaxVCPU: 32, Pods: lognormal(10_000), Pools: openPool},
 		{Name: "deployments-10k", Group: Core, Pods: deployments(200, 50)},
 		{Name: "daemonsets-10k", Group: Core, Pods: lognormal(10_000), DaemonSets: Agents},
 		{Name: "ten-pools-10k", Group: Core, Pods: tenPoolsPods(10_000), Pools: tenPools},

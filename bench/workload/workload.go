@@ -26,7 +26,7 @@ type Workload struct {
 	MaxVCPU int
 	// Pods makes the batch.
 	Pods func(r *rand.Rand) []*corev1.Pod
-	// Pools makes the pools; nil is one pool without demands.
+	// Pools makes the pools; nil is OnePool.
 	Pools func() []*karpv1.NodePool
 	// DaemonSets run on every node; nil is none.
 	DaemonSets func() []*appsv1.DaemonSet

@@ -163,7 +163,7 @@ func (o options) about() []string {
 			runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.GOMAXPROCS(0), version("sigs.k8s.io/karpenter")),
 		fmt.Sprintf("Seed %d. Medians of %d iterations, fewer (see runs) once an engine had taken %v on a workload. A solve is cut off after %v; Karpenter's controller does so after 1m.",
 			o.Seed, o.Iterations, o.Enough, o.CutOff),
-		fmt.Sprintf("Catalogue: %d types (m, c and r families of EC2, on demand, three zones), %d of at most 32 vCPUs. One pool without demands, no DaemonSets and no nodes, unless the name says otherwise.",
+		fmt.Sprintf("Catalogue: %d types (m, c and r families of EC2, on demand, three zones), %d of at most 32 vCPUs. One pool as in Karpenter's getting-started guide (linux, on demand, c, m and r, generation above 2) for both architectures, no DaemonSets and no nodes, unless the name says otherwise.",
 			len(o.Types), len(fleet.UpTo(o.Types, 32))),
 		"Timed: everything from plain pods to the finished plan, for Karpenter a new cluster state, topology and scheduler, for Millwright the classing of the pods. Not timed: translating the catalogue and the pools.",
 		"CPU seconds are the process's, garbage collection included. Peak heap is above the heap at the start. A price is that of each machine's cheapest offering that the plan allows.",
