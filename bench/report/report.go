@@ -99,14 +99,11 @@ func Line(r suite.Row) string {
 		r.Workload, r.Engine, r.Iterations, seconds(r.Wall), seconds(r.CPU), count(perCPU(r)), r.PricePerHour, overBound(r), r.Nodes, unplaced(r), verdict)
 }
 
-// perSecond counts the pods that were decided on; of a solve that was cut off,
-// the placed ones.
+// perSecond counts the pods that were placed, and those that nobody could have
+// placed; saying no to the others is not work.
 func perSecond(r suite.Row, d time.Duration) float64 {
-	pods := r.Pods
-	if r.CutOff {
-		pods -= r.Unplaced
-	}
-	return float64(pods) / seconds(d)
+	refused := max(r.Unplaced-r.Bound.Impossible, 0)
+	return float64(r.Pods-refused) / seconds(d)
 }
 
 func perCPU(r suite.Row) float64 { return perSecond(r, r.CPU) }

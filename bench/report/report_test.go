@@ -47,6 +47,14 @@ func TestPricesOfDifferentPodsAreNotCompared(t *testing.T) {
 	}
 }
 
+func TestRefusingPodsIsNotSpeed(t *testing.T) {
+	lazy := ours()
+	lazy.Unplaced, lazy.Bound.Impossible = 800, 300
+	if got := write(t, lazy); !strings.Contains(got, "| 50,000 | 50,000 |") || !strings.Contains(got, "800 (300 impossible)") {
+		t.Errorf("500 pods in 10 ms are not 50,000 a second in:\n%s", got)
+	}
+}
+
 func write(t *testing.T, rows ...suite.Row) string {
 	t.Helper()
 	var b strings.Builder
