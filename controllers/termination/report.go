@@ -111,7 +111,7 @@ func (r *removal) noteWaiting(step drain.Step) {
 		waiting++
 	}
 	if waiting > 0 {
-		r.failedDraining(fmt.Sprintf("%s, the first is %s (%s)", drain.Waiting(waiting), first.Objects[0], first.Code))
+		r.failedDraining(drain.Waiting(waiting) + "; " + first.Message())
 	}
 }
 

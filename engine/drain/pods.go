@@ -74,7 +74,7 @@ func settle(v View, s Step) Step {
 	began := drainBegan(v)
 	until := began.Add(MinimumDrain)
 	if began.IsZero() || v.Now.Before(until) {
-		s.Conditions = []Condition{draining("the node is empty; a pod may still be on its way")}
+		s.Conditions = []Condition{draining(plan.Reason{Code: plan.MinimumDrain}.Message())}
 		if !began.IsZero() {
 			s.Wake = until
 		}

@@ -143,7 +143,7 @@ func since(c *snapshot.Claim, condition string) time.Time {
 
 // waiting turns a closed gate into a condition of the claim.
 func waiting(condition string, status corev1.ConditionStatus, r plan.Reason) Condition {
-	return Condition{Type: condition, Status: status, Reason: string(r.Code), Message: text(r)}
+	return Condition{Type: condition, Status: status, Reason: string(r.Code), Message: r.Message()}
 }
 
 func done(condition string) Condition {

@@ -28,6 +28,4 @@ const (
 	VolumeAttached Code = "VolumeAttached"
 	// VolumeIgnored: the attachment is not waited for; Have says why.
 	VolumeIgnored Code = "VolumeIgnored"
-	// InstanceShuttingDown: the cloud has been told to stop the machine.
-	InstanceShuttingDown Code = "InstanceShuttingDown"
 )
