@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,8 @@ func TestBadKnobsAreReportedOnceAndOthersWork(t *testing.T) {
 	w.set("bootDelay", "20s")
 	w.advance(0)
 	w.set("bootDelay", "soon", "registrationDelay", "7s")
+	w.advance(3 * time.Second)
+	w.set("registrationDelay", "7000ms")
 	w.advance(3 * time.Second)
 	if k := w.settings.read(t.Context()); k.BootDelay != 20*time.Second || k.RegistrationDelay != 7*time.Second {
 		t.Errorf("the knobs are %+v", k)
@@ -268,6 +271,26 @@ func TestAnOldCacheNeitherHidesAMachineNorBringsItsNodeBack(t *testing.T) {
 	}
 }
 
+func TestAStepOnOldRecordsDoesNotUndoATermination(t *testing.T) {
+	w := newWorld(t)
+	old := &oldCache{Client: w.client}
+	cached := New(Config{Client: old, Reader: w.client, Clock: w.clock, Types: KWOKCatalogue()})
+	instance := w.launch("a")
+	if err := w.client.List(t.Context(), &old.records); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Terminate(t.Context(), instance.ProviderID); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Step(time.Minute)
+	if _, err := cached.Step(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if state := w.state(instance.ProviderID); state != cloud.ShuttingDown || w.node("a") != nil {
+		t.Errorf("state is %s, node %v", state, w.node("a"))
+	}
+}
+
 // oldCache lists the ConfigMaps of some time ago.
 type oldCache struct {
 	client.Client
@@ -280,4 +303,16 @@ func (c *oldCache) List(ctx context.Context, list client.ObjectList, opts ...cli
 		return nil
 	}
 	return c.Client.List(ctx, list, opts...)
+}
+
+func TestEveryKnobIsInTheREADME(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := range new(Knobs).fields() {
+		if !strings.Contains(string(readme), "| `"+key+"` |") {
+			t.Errorf("the README does not explain the knob %s", key)
+		}
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/record"
@@ -107,8 +108,9 @@ func New(c Config) *Provider {
 
 // AddToScheme registers KWOKNodeClass.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(schema.GroupVersion{Group: kwokapis.Group, Version: "v1alpha1"},
-		&v1alpha1.KWOKNodeClass{}, &v1alpha1.KWOKNodeClassList{})
+	version := schema.GroupVersion{Group: kwokapis.Group, Version: "v1alpha1"}
+	s.AddKnownTypes(version, &v1alpha1.KWOKNodeClass{}, &v1alpha1.KWOKNodeClassList{})
+	metav1.AddToGroupVersion(s, version)
 	return nil
 }
 

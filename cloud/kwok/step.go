@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +26,8 @@ import (
 const (
 	longestPause  = time.Second
 	shortestPause = 50 * time.Millisecond
+	// workers is how many machines the loop plays at once.
+	workers = 16
 )
 
 var _ manager.LeaderElectionRunnable = (*Provider)(nil)
@@ -34,7 +38,7 @@ func (p *Provider) NeedLeaderElection() bool { return true }
 // Start plays the machines' lives until the context ends.
 func (p *Provider) Start(ctx context.Context) error {
 	for {
-		pause, err := p.Step(ctx)
+		pause, err := p.step(ctx, workers)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -54,8 +58,11 @@ func (p *Provider) Start(ctx context.Context) error {
 // Step does what is due by the clock: machines come up, register, shut down, die
 // and disappear, and the Nodes of those that are gone are deleted. It can be cut
 // off anywhere and called again. It returns how long nothing will be due, a
-// second at most. With an error it has still done what it could.
-func (p *Provider) Step(ctx context.Context) (time.Duration, error) {
+// second at most. With an error it has still done what it could. It plays one
+// machine after the other, by name, so that simulations repeat exactly.
+func (p *Provider) Step(ctx context.Context) (time.Duration, error) { return p.step(ctx, 1) }
+
+func (p *Provider) step(ctx context.Context, workers int) (time.Duration, error) {
 	knobs := p.settings.read(ctx)
 	now := p.clock.Now()
 	machines, err := p.records.list(ctx)
@@ -64,10 +71,12 @@ func (p *Provider) Step(ctx context.Context) (time.Duration, error) {
 	if ns := p.stepped.Swap(now.UnixNano()); ns != 0 {
 		previous = time.Unix(0, ns)
 	}
+	problems = append(problems, inParallel(workers, machines, func(m *machine) error {
+		dies := knobs.isDead(m.Claim) || knobs.diesBetween(previous, now, m.Token)
+		return p.play(ctx, m, dies, knobs)
+	}))
 	pause := longestPause
 	for _, m := range machines {
-		dies := knobs.isDead(m.Claim) || knobs.diesBetween(previous, now, m.Token)
-		problems = append(problems, p.play(ctx, m, dies, knobs))
 		// What is overdue could not be done: it waits for the next look.
 		if due := m.due(); due.After(now) {
 			pause = min(pause, due.Sub(now))
@@ -77,6 +86,23 @@ func (p *Provider) Step(ctx context.Context) (time.Duration, error) {
 		problems = append(problems, p.deleteOrphans(ctx, machines))
 	}
 	return pause, errors.Join(problems...)
+}
+
+// inParallel calls do for every machine, in order if there is one worker. It
+// returns when all are done.
+func inParallel(workers int, machines []*machine, do func(*machine) error) error {
+	problems := make([]error, len(machines))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(workers, len(machines)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(machines); i = int(next.Add(1)) - 1 {
+				problems[i] = do(machines[i])
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(problems...)
 }
 
 // play brings one machine up to date.
