@@ -1,0 +1,168 @@
+package gc_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/controllers/gc"
+	"github.com/millwright-dev/millwright/controllers/loop/looptest"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+)
+
+var ctx = context.Background()
+
+// scene is a machine that is a minute old, with or without a claim and a Node.
+type scene struct {
+	*looptest.Rig
+	machine *looptest.Machine
+}
+
+func newScene(t *testing.T) *scene {
+	s := &scene{Rig: looptest.New(t)}
+	s.machine = &looptest.Machine{Instance: cloud.Instance{ProviderID: "test://1", Token: "uid-c", Claim: "c", State: cloud.Running, Launched: looptest.Noon.Add(-time.Minute)}}
+	s.Cloud.Ledger = append(s.Cloud.Ledger, s.machine)
+	return s
+}
+
+func (s *scene) claim(conditions ...string) *karpv1.NodeClaim {
+	c := s.NewClaim("c")
+	c.Finalizers = []string{lifecycle.Finalizer}
+	s.Must(s.Rig.Client.Create(ctx, c))
+	c.Status.ProviderID = "test://1"
+	for _, x := range conditions {
+		c.StatusConditions().SetTrue(x)
+		for i := range c.Status.Conditions {
+			c.Status.Conditions[i].LastTransitionTime = metav1.NewTime(s.Rig.Clock.Now())
+		}
+	}
+	s.Must(s.Rig.Client.Status().Update(ctx, c))
+	return c
+}
+
+func (s *scene) node(ours, ready bool) *corev1.Node {
+	n := s.Join(s.machine, "n")
+	n.Labels["karpenter.kwok.sh/kwoknodeclass"] = "default"
+	if ours {
+		n.Finalizers = []string{lifecycle.Finalizer}
+	}
+	s.Must(s.Rig.Client.Update(ctx, n))
+	if !ready {
+		n.Status.Conditions = nil
+		s.Must(s.Rig.Client.Status().Update(ctx, n))
+	}
+	return n
+}
+
+func (s *scene) deleting(o interface {
+	GetDeletionTimestamp() *metav1.Time
+}) bool {
+	return o.GetDeletionTimestamp() != nil
+}
+
+func (s *scene) sweep(t *testing.T) {
+	t.Helper()
+	s.Sync()
+	if err := gc.New(s.Deps).Sweep(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAMachineWithoutAClaimIsEnded(t *testing.T) {
+	s := newScene(t)
+	s.sweep(t)
+	if s.machine.State != cloud.ShuttingDown {
+		t.Error("it still runs")
+	}
+}
+
+func TestAMachineWithoutAClaimWhoseNodeIsOursIsDrainedFirst(t *testing.T) {
+	s := newScene(t)
+	n := s.node(true, true)
+	s.sweep(t)
+	s.Get(n)
+	if s.machine.State != cloud.Running || !s.deleting(n) {
+		t.Errorf("machine %s, node deleted %v", s.machine.State, s.deleting(n))
+	}
+}
+
+func TestAMachineIsLeftAloneWhileItMayStillBeAccountedFor(t *testing.T) {
+	for name, change := range map[string]func(*scene){
+		"its claim does not know it yet": func(s *scene) { s.claim().Status.ProviderID = "" },
+		"its claim is being deleted":     func(s *scene) { s.Must(s.Rig.Client.Delete(ctx, s.claim())) },
+		"it is young":                    func(s *scene) { s.machine.Launched = looptest.Noon.Add(-20 * time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			change(s)
+			s.sweep(t)
+			if s.machine.State != cloud.Running {
+				t.Error("it was stopped")
+			}
+		})
+	}
+}
+
+func TestAClaimWhoseMachineIsGoneIsGivenUp(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*scene)
+		age    time.Duration
+		want   bool
+	}{
+		"registered, no Node":               {func(s *scene) { s.claim("Launched", "Registered"); s.machine.Gone = true }, 0, true},
+		"registered, silent kubelet":        {func(s *scene) { s.claim("Launched", "Registered"); s.node(true, false); s.machine.Gone = true }, 0, true},
+		"registered, kubelet reports Ready": {func(s *scene) { s.claim("Launched", "Registered"); s.node(true, true); s.machine.Gone = true }, 0, false},
+		"only the list lags":                {func(s *scene) { s.claim("Launched", "Registered"); s.Cloud.Hidden = map[string]bool{"test://1": true} }, 0, false},
+		"never joined, just launched":       {func(s *scene) { s.claim("Launched"); s.machine.Gone = true }, time.Minute, false},
+		"never joined, launched long ago":   {func(s *scene) { s.claim("Launched"); s.machine.Gone = true }, 2 * time.Minute, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			test.change(s)
+			s.Rig.Clock.Step(test.age)
+			s.sweep(t)
+			claim := s.Claims()[0]
+			if got := s.deleting(&claim); got != test.want {
+				t.Errorf("deleted: %v", got)
+			}
+		})
+	}
+}
+
+func TestANodeOfOursWithNeitherClaimNorMachineIsDeleted(t *testing.T) {
+	s := newScene(t)
+	n := s.node(true, false)
+	s.machine.Gone = true
+	s.sweep(t)
+	s.Get(n)
+	if !s.deleting(n) {
+		t.Error("it is still there")
+	}
+}
+
+func TestOneMachineThatCannotBeEndedDoesNotKeepTheOthers(t *testing.T) {
+	s := newScene(t)
+	other := &looptest.Machine{Instance: cloud.Instance{ProviderID: "test://2", Token: "uid-d", State: cloud.Running, Launched: looptest.Noon.Add(-time.Hour)}}
+	s.Cloud.Ledger = append(s.Cloud.Ledger, other)
+	first := true
+	s.Cloud.Answer = func(call string) error {
+		if call == "terminate" && first {
+			first = false
+			return errors.New("throttled")
+		}
+		return nil
+	}
+	s.Sync()
+	if err := gc.New(s.Deps).Sweep(ctx); err == nil {
+		t.Error("the failure was swallowed")
+	}
+	if other.State != cloud.ShuttingDown {
+		t.Error("the other machine still runs")
+	}
+}

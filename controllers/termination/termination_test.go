@@ -1,0 +1,310 @@
+package termination_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/controllers/lifecycle"
+	"github.com/millwright-dev/millwright/controllers/loop/looptest"
+	"github.com/millwright-dev/millwright/controllers/termination"
+	engine "github.com/millwright-dev/millwright/engine/lifecycle"
+)
+
+var ctx = context.Background()
+
+// rig has one machine: claim c, Node n, taken over and initialized.
+type rig struct {
+	*looptest.Rig
+	t *testing.T
+}
+
+func newRig(t *testing.T, change func(*karpv1.NodeClaim)) *rig {
+	r := &rig{looptest.New(t), t}
+	c := r.NewClaim("c")
+	c.Finalizers = []string{engine.Finalizer}
+	if change != nil {
+		change(c)
+	}
+	r.Must(r.Rig.Client.Create(ctx, c))
+	m := &looptest.Machine{Instance: cloud.Instance{ProviderID: "test://1", Token: string(c.UID), Claim: "c", State: cloud.Running, Launched: looptest.Noon}}
+	r.Cloud.Ledger = append(r.Cloud.Ledger, m)
+	c.Status.ProviderID, c.Status.NodeName = m.ProviderID, "n"
+	for _, condition := range []string{"Launched", "Registered", "Initialized"} {
+		c.StatusConditions().SetTrue(condition)
+	}
+	r.Must(r.Rig.Client.Status().Update(ctx, c))
+	n := r.Join(m, "n")
+	n.Finalizers = []string{engine.Finalizer}
+	n.Labels["karpenter.kwok.sh/kwoknodeclass"] = "default"
+	r.Must(r.Rig.Client.Update(ctx, n))
+	r.Sync()
+	return r
+}
+
+func (r *rig) node() *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+	if !r.Get(n) {
+		return nil
+	}
+	return n
+}
+
+func (r *rig) claim() *karpv1.NodeClaim {
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
+	if !r.Get(c) {
+		return nil
+	}
+	return c
+}
+
+func (r *rig) pod(name string, change func(*corev1.Pod)) {
+	grace := int64(30)
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{"app": name}},
+		Spec:       corev1.PodSpec{NodeName: "n", TerminationGracePeriodSeconds: &grace},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+	if change != nil {
+		change(p)
+	}
+	r.Must(r.Rig.Client.Create(ctx, p))
+	r.Sync()
+}
+
+func (r *rig) pods() []string {
+	var list corev1.PodList
+	r.Must(r.Rig.Client.List(ctx, &list))
+	var out []string
+	for _, p := range list.Items {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+// step reconciles Node and claim once, a second later, and fails on an error.
+func (r *rig) step() {
+	r.t.Helper()
+	r.Must(r.try())
+}
+
+func (r *rig) try() error {
+	r.t.Helper()
+	r.Rig.Clock.Step(time.Second)
+	r.Sync()
+	_, one := termination.New(r.Deps).Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: "n"}})
+	_, two := lifecycle.New(r.Deps).Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: "c"}})
+	return errors.Join(one, two)
+}
+
+func (r *rig) event(prefix string) bool {
+	return slices.ContainsFunc(r.Events.List, func(e string) bool { return strings.HasPrefix(e, prefix) })
+}
+
+func TestTheTaintAndTheLabelComeBeforeTheFirstEviction(t *testing.T) {
+	r := newRig(t, nil)
+	r.pod("web", nil)
+	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	var verbs []string
+	r.API.Before = func(verb string, o client.Object) error {
+		if _, ok := o.(*karpv1.NodeClaim); !ok {
+			verbs = append(verbs, verb)
+		}
+		return nil
+	}
+	r.step() // deletes the claim
+	r.step()
+	if !slices.Equal(verbs, []string{"patch", "evict"}) {
+		t.Errorf("writes %v", verbs)
+	}
+	n := r.node()
+	if !slices.ContainsFunc(n.Spec.Taints, func(x corev1.Taint) bool { return x.Key == "karpenter.sh/disrupted" }) || n.Labels[corev1.LabelNodeExcludeBalancers] != "karpenter" {
+		t.Errorf("taints %v, labels %v", n.Spec.Taints, n.Labels)
+	}
+	if !r.event("Pod/web Evicted: Evicted pod: Forceful Termination") {
+		t.Errorf("events %v", r.Events.List)
+	}
+	if r.claim().DeletionTimestamp == nil {
+		t.Error("the claim of a Node that goes is still wanted")
+	}
+}
+
+func TestAPodThatABudgetGuardsStaysUntilTheDeadline(t *testing.T) {
+	r := newRig(t, func(c *karpv1.NodeClaim) {
+		c.Spec.TerminationGracePeriod = &metav1.Duration{Duration: 2 * time.Minute}
+	})
+	r.pod("web", nil)
+	r.Must(r.Rig.Client.Create(ctx, &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
+		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+	}))
+	asked := map[string]int{}
+	r.API.Before = func(verb string, o client.Object) error {
+		if o.GetName() == "web" {
+			asked[verb]++
+		}
+		return nil
+	}
+	r.Must(r.Rig.Client.Delete(ctx, r.claim()))
+	r.step() // the claim gets its deadline, the Node is deleted
+	deadline, err := time.Parse(time.RFC3339, r.claim().Annotations[karpv1.NodeClaimTerminationTimestampAnnotationKey])
+	r.Must(err)
+	if want := r.claim().DeletionTimestamp.Add(2 * time.Minute); !deadline.Equal(want) {
+		t.Errorf("deadline %v, want %v", deadline, want)
+	}
+	r.step()
+	if len(asked) != 0 || !r.event("Node/n FailedDraining: 1 pod is waiting to be evicted") {
+		t.Errorf("asked %v, events %v", asked, r.Events.List)
+	}
+	// The fake API server stamps deletions with the real time.
+	r.Rig.Clock.SetTime(deadline.Add(-29 * time.Second))
+	r.step()
+	if asked["evict"] != 0 || asked["delete"] != 1 || !r.event("Pod/web Disrupted") {
+		t.Errorf("asked %v, events %v", asked, r.Events.List)
+	}
+}
+
+func TestAnEvictionThatTheServerRefusesDoesNotHoldUpTheOthers(t *testing.T) {
+	r := newRig(t, nil)
+	for _, name := range []string{"a", "b", "c", "d"} {
+		r.pod(name, nil)
+	}
+	r.API.Before = func(verb string, o client.Object) error {
+		switch {
+		case verb == "evict" && o.GetName() == "a":
+			return tooMany()
+		case verb == "evict" && o.GetName() == "b":
+			return severalBudgets()
+		case verb == "evict" && o.GetName() == "c":
+			return errors.New("connection reset")
+		}
+		return nil
+	}
+	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	r.step() // deletes the claim
+	if err := r.try(); err == nil || !strings.Contains(err.Error(), "connection reset") {
+		t.Errorf("error %v", err)
+	}
+	if got := r.pods(); !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Errorf("left: %v", got)
+	}
+	if !r.event("Node/n FailedDraining") {
+		t.Errorf("events %v", r.Events.List)
+	}
+}
+
+func TestNothingIsStoppedWhileTheAPIServerKnowsMoreThanTheStore(t *testing.T) {
+	for name, late := range map[string]func(*rig){
+		"a pod": func(r *rig) {
+			r.Must(r.Rig.Client.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "late"}, Spec: corev1.PodSpec{NodeName: "n"}}))
+		},
+		"a volume": func(r *rig) {
+			pv := "pv"
+			a := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "late"}, Spec: storagev1.VolumeAttachmentSpec{NodeName: "n"}}
+			a.Spec.Source.PersistentVolumeName = &pv
+			r.Must(r.Rig.Client.Create(ctx, a))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.Must(r.Rig.Client.Delete(ctx, r.node()))
+			r.step()
+			r.Rig.Clock.Step(10 * time.Second)
+			r.Sync()
+			late(r)
+			_, err := termination.New(r.Deps).Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: "n"}})
+			r.Must(err)
+			if r.Cloud.Ledger[0].State != cloud.Running {
+				t.Error("the machine was stopped")
+			}
+		})
+	}
+}
+
+func TestANodeWithoutAClaimTakesItsMachineAlong(t *testing.T) {
+	r := newRig(t, nil)
+	c := r.claim()
+	c.Finalizers = nil
+	r.Must(r.Rig.Client.Update(ctx, c))
+	r.Delete(r.claim())
+	r.pod("web", nil)
+	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	for range 3 {
+		r.step()
+	}
+	if r.Cloud.Ledger[0].State != cloud.ShuttingDown || r.node() == nil || len(r.pods()) != 0 {
+		t.Fatalf("machine %s, node %v, pods %v", r.Cloud.Ledger[0].State, r.node() != nil, r.pods())
+	}
+	r.Cloud.Step()
+	r.step()
+	if r.node() != nil {
+		t.Error("the Node is still there")
+	}
+}
+
+func TestANodeWhoseMachineIsGoneIsNotDrained(t *testing.T) {
+	r := newRig(t, nil)
+	r.pod("web", nil)
+	r.Cloud.Ledger[0].Gone = true
+	n := r.node()
+	n.Status.Conditions[0].Status = corev1.ConditionUnknown
+	r.Must(r.Rig.Client.Status().Update(ctx, n))
+	r.Must(r.Rig.Client.Delete(ctx, n))
+	r.step()
+	if r.node() != nil || r.claim() != nil {
+		t.Errorf("node %v, claim %v", r.node() != nil, r.claim() != nil)
+	}
+}
+
+func TestANodeOfAnotherProviderIsLeftAlone(t *testing.T) {
+	r := newRig(t, func(c *karpv1.NodeClaim) { c.Spec.NodeClassRef.Kind = "EC2NodeClass" })
+	n := r.node()
+	delete(n.Labels, "karpenter.kwok.sh/kwoknodeclass")
+	r.Must(r.Rig.Client.Update(ctx, n))
+	r.Must(r.Rig.Client.Delete(ctx, n))
+	r.API.Writes = 0
+	r.step()
+	if r.API.Writes != 0 {
+		t.Errorf("%d writes", r.API.Writes)
+	}
+}
+
+func TestADeadlineThatSomebodyBroughtForwardStays(t *testing.T) {
+	const soon = "2026-03-11T12:00:30Z"
+	r := newRig(t, func(c *karpv1.NodeClaim) {
+		c.Spec.TerminationGracePeriod = &metav1.Duration{Duration: time.Hour}
+		c.Annotations = map[string]string{karpv1.NodeClaimTerminationTimestampAnnotationKey: soon}
+	})
+	r.Must(r.Rig.Client.Delete(ctx, r.claim()))
+	r.step()
+	if got := r.claim().Annotations[karpv1.NodeClaimTerminationTimestampAnnotationKey]; got != soon {
+		t.Errorf("deadline %s", got)
+	}
+}
+
+func TestADeadlineThatCannotBeReadIsAnErrorAndNotADeadline(t *testing.T) {
+	r := newRig(t, func(c *karpv1.NodeClaim) {
+		c.Annotations = map[string]string{karpv1.NodeClaimTerminationTimestampAnnotationKey: "tomorrow"}
+	})
+	r.pod("web", func(p *corev1.Pod) { p.Annotations = map[string]string{"karpenter.sh/do-not-disrupt": "true"} })
+	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	if err := r.try(); err == nil || !strings.Contains(err.Error(), "nodeclaim-termination-timestamp") {
+		t.Errorf("error %v", err)
+	}
+	if got := r.pods(); len(got) != 1 {
+		t.Errorf("pods %v", got)
+	}
+}
