@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,7 +15,7 @@ import (
 
 func typesAreOrdered(t *testing.T, c Cloud) {
 	types := c.types(t)
-	if !slices.IsSortedFunc(types, func(a, b *catalog.Type) int { return compare(a.Name, b.Name) }) {
+	if !slices.IsSortedFunc(types, func(a, b *catalog.Type) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("types are not sorted by name")
 	}
 	again := c.types(t)
@@ -42,16 +43,6 @@ func typesAreOrdered(t *testing.T, c Cloud) {
 			}
 		}
 	}
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func typesDefineLabels(t *testing.T, c Cloud) {

@@ -1,6 +1,7 @@
 package kwok
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -250,5 +251,26 @@ func TestANodeOfTheSameNameThatIsNotOursIsLeftAlone(t *testing.T) {
 	w.advance(5 * time.Second)
 	if w.node("a") == nil || w.records() != 0 {
 		t.Errorf("node %v, %d records", w.node("a"), w.records())
+	}
+}
+
+func TestMachinesPlayedAtOnceEachGetOneNode(t *testing.T) {
+	w := newWorld(t)
+	const machines = 50
+	for i := range machines {
+		w.launch(fmt.Sprint("m", i))
+	}
+	for range 8 {
+		if _, err := w.step(t.Context(), workers); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.Step(time.Second)
+	}
+	var nodes corev1.NodeList
+	if err := w.client.List(t.Context(), &nodes); err != nil {
+		t.Fatal(err)
+	}
+	if len(nodes.Items) != machines || w.records() != machines {
+		t.Errorf("%d nodes and %d records for %d machines", len(nodes.Items), w.records(), machines)
 	}
 }
