@@ -1,0 +1,146 @@
+package apply_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/controllers/loop/looptest"
+)
+
+var ctx = context.Background()
+
+func TestAWriteSendsOnlyWhatChangedAndIsInTheStoreAtOnce(t *testing.T) {
+	r := looptest.New(t)
+	c := r.NewClaim("c")
+	r.Must(r.Writer.CreateClaim(ctx, c))
+	if _, ok := r.Store.NodeClaim("c"); !ok {
+		t.Fatal("a created claim is not in the store")
+	}
+	r.API.Writes = 0
+	same, err := r.Writer.Claim(ctx, c, func(*karpv1.NodeClaim) {})
+	r.Must(err)
+	if r.API.Writes != 0 || same.Name != "c" {
+		t.Errorf("%d writes for no change", r.API.Writes)
+	}
+	after, err := r.Writer.Claim(ctx, c, func(c *karpv1.NodeClaim) {
+		c.Labels["a"] = "b"
+		c.Status.ProviderID = "p"
+	})
+	r.Must(err)
+	if r.API.Writes != 2 || after.Status.ProviderID != "p" || after.Labels["a"] != "b" {
+		t.Errorf("%d writes, answer %+v", r.API.Writes, after)
+	}
+	if c.Labels["a"] != "" || c.Status.ProviderID != "" {
+		t.Error("what was passed in changed")
+	}
+	if got, _ := r.Store.NodeClaim("c"); got.Status.ProviderID != "p" || got.Labels["a"] != "b" {
+		t.Errorf("the store has %+v", got)
+	}
+}
+
+func TestAWriteOnAnOldStateIsRefused(t *testing.T) {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "cni", Effect: "NoExecute"}}}}
+	r := looptest.New(t, n)
+	r.Get(n)
+	old := n.DeepCopy()
+	n.Spec.Taints = nil
+	r.Must(r.Client.Update(ctx, n))
+	_, err := r.Writer.Node(ctx, old, func(n *corev1.Node) {
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "karpenter.sh/disrupted", Effect: "NoSchedule"})
+	})
+	if !apierrors.IsConflict(err) {
+		t.Errorf("error %v", err)
+	}
+	r.Get(n)
+	if len(n.Spec.Taints) != 0 {
+		t.Errorf("taints %v", n.Spec.Taints)
+	}
+}
+
+func TestTheLastFinalizerTakesTheClaimOutOfTheStore(t *testing.T) {
+	r := looptest.New(t)
+	c := r.NewClaim("c")
+	c.Finalizers = []string{"karpenter.sh/termination"}
+	r.Must(r.Writer.CreateClaim(ctx, c))
+	r.Must(r.Writer.Delete(ctx, c))
+	r.Get(c)
+	_, err := r.Writer.Claim(ctx, c, func(c *karpv1.NodeClaim) { c.Finalizers = nil })
+	r.Must(err)
+	if _, ok := r.Store.NodeClaim("c"); ok {
+		t.Error("the store still has it")
+	}
+}
+
+func TestADeletionSparesAnotherObjectOfTheSameName(t *testing.T) {
+	r := looptest.New(t)
+	var sent client.DeleteOptions
+	r.API.API = deletions{r.API.API, &sent}
+	c := r.NewClaim("c")
+	r.Must(r.Writer.CreateClaim(ctx, c))
+	r.Must(r.Writer.Delete(ctx, c))
+	if sent.Preconditions == nil || *sent.Preconditions.UID != c.UID {
+		t.Errorf("preconditions %v", sent.Preconditions)
+	}
+	r.Must(r.Writer.Delete(ctx, c)) // gone already
+}
+
+// deletions records the options of deletions.
+type deletions struct {
+	apply.API
+	last *client.DeleteOptions
+}
+
+func (d deletions) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
+	d.last.ApplyOptions(opts)
+	return d.API.Delete(ctx, o, opts...)
+}
+
+func TestAForcedDeletionLeavesAtLeastOneSecond(t *testing.T) {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "u"}}
+	r := looptest.New(t, p)
+	var sent client.DeleteOptions
+	r.API.API = deletions{r.API.API, &sent}
+	for grace, want := range map[time.Duration]int64{-time.Hour: 1, 500 * time.Millisecond: 1, 90 * time.Second: 90} {
+		if _, err := r.Writer.DeletePod(ctx, p, grace); err != nil {
+			t.Fatal(err)
+		}
+		if *sent.GracePeriodSeconds != want {
+			t.Errorf("grace %v: %d seconds sent, want %d", grace, *sent.GracePeriodSeconds, want)
+		}
+	}
+}
+
+func TestAnEventIsNotRepeatedWithinItsWindow(t *testing.T) {
+	r := looptest.New(t)
+	a, b := r.NewClaim("a"), r.NewClaim("b")
+	say := func(o client.Object, message string, window time.Duration, dedupe ...string) {
+		r.Writer.Event(apply.Event{Object: o, Reason: "R", Message: message, Window: window, Dedupe: dedupe})
+	}
+	say(a, "1", 0)
+	say(a, "hidden: the message does not tell events apart", 0)
+	say(b, "2", 0)
+	say(a, "3", 0, "other")
+	r.Clock.Step(time.Minute)
+	say(a, "hidden", 0)
+	r.Clock.Step(time.Minute)
+	say(a, "4", 15*time.Minute)
+	r.Clock.Step(14 * time.Minute)
+	say(a, "hidden", 15*time.Minute)
+	var got []string
+	for _, e := range r.Events.List {
+		got = append(got, e[strings.LastIndex(e, " ")+1:])
+	}
+	if want := []string{"1", "2", "3", "4"}; !slices.Equal(got, want) {
+		t.Errorf("published %v", r.Events.List)
+	}
+}
