@@ -20,13 +20,9 @@ type Classes struct {
 // pod fits: requests from limits, host ports of pods on the host's network,
 // protocols, priority, overhead and the node selection of the runtime class. It
 // changes nothing that is set; a pod that has been through an API server stays
-// as it is.
-func (c Classes) Pod(pod *corev1.Pod) {
-	if pod.Status.Phase == "" {
-		pod.Status.Phase = corev1.PodPending
-	}
-	c.spec(&pod.Spec)
-}
+// as it is. The status is left alone: its absence says that the pod was never
+// applied.
+func (c Classes) Pod(pod *corev1.Pod) { c.spec(&pod.Spec) }
 
 // Template does to a template what Pod does to the pods that are made from it.
 func (c Classes) Template(template *corev1.PodTemplateSpec) { c.spec(&template.Spec) }

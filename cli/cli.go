@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// Exit statuses.
+const (
+	ExitOK       = 0
+	ExitFindings = 1
+	ExitError    = 2
+)
+
+// errFindings ends a command that did its work and has something to object to.
+// What that is has been printed.
+var errFindings = errors.New("findings")
+
+const exitCodes = `Exit status:
+  0  success
+  1  the command has something to object to (plan: a pod cannot be placed)
+  2  wrong usage, bad input, or an error`
+
+// Main runs the command line and returns the process's exit status. What went
+// wrong is said on the error stream.
+func Main(ctx context.Context, streams genericiooptions.IOStreams, args []string) int {
+	cmd := New(streams)
+	cmd.SetArgs(args)
+	executed, err := cmd.ExecuteContextC(ctx)
+	code := ExitCode(err)
+	if code == ExitError {
+		mode := auto
+		if f := executed.Flag(colorFlag); f != nil {
+			mode = colorMode(f.Value.String())
+		}
+		fmt.Fprintf(streams.ErrOut, "%s %v\n", painterFor(streams.ErrOut, mode).red("error:"), err)
+	}
+	return code
+}
+
+// ExitCode is the exit status for what a command of New returned.
+func ExitCode(err error) int {
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.Is(err, errFindings):
+		return ExitFindings
+	}
+	return ExitError
+}
+
+// New makes the root command. Its commands print neither errors nor usage when
+// they fail: that is up to the caller, as in [Main].
+func New(streams genericiooptions.IOStreams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "millwright",
+		Short: "Launches the right machines for pods that cannot run, and removes them again",
+		Long: `Millwright manages the machines of a Kubernetes cluster. It understands
+Karpenter's NodePools and NodeClaims.
+
+` + exitCodes,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.SetIn(streams.In)
+	cmd.SetOut(streams.Out)
+	cmd.SetErr(streams.ErrOut)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
+	})
+	color := auto
+	cmd.PersistentFlags().Var(&color, colorFlag, "when to colour messages: auto, always or never")
+	complete(cmd, colorFlag, colorModes...)
+	c := console{streams, &color}
+	cmd.AddCommand(newRun(c), newPlan(c), newVersion(c))
+	return cmd
+}
+
+// complete offers fixed values for a flag.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // the flag was defined a line above
+	}
+}

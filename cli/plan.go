@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+type planOptions struct {
+	files     []string
+	recursive bool
+	types     string
+	output    string
+	timing    bool
+}
+
+func newPlan(c console) *cobra.Command {
+	var o planOptions
+	cmd := &cobra.Command{
+		Use:   "plan -f FILE...",
+		Short: "Say what would be launched for the pending pods in manifests, without a cluster",
+		Long: `Say what would be launched for the pending pods in plain Kubernetes manifests, at
+what price, and what cannot be placed and why. No cluster is needed.
+
+The manifests are what you write or what "kubectl get -o yaml" prints: NodePools
+with their node classes, NodeClaims, Nodes, Pods, workloads, and what pods refer
+to (PersistentVolumeClaims, PersistentVolumes, StorageClasses, PriorityClasses,
+RuntimeClasses …). A Deployment, ReplicaSet, StatefulSet or Job whose pods are
+not there counts with the pods that it would have. Other kinds are left out, and
+named on standard error.
+
+Custom objects get the defaults of their CRDs and are checked as an API server
+would check them. The same input gives the same bytes; stats.solveSeconds is
+therefore in whole seconds, rounded down, and --timing prints the exact times on
+standard error.
+
+` + exitCodes,
+		Example: `  # What would these pools launch for these workloads?
+  millwright plan -R -f pools/ -f workloads/
+
+  # And for the pods that are pending in a cluster right now?
+  kubectl get nodepools,ec2nodeclasses,nodeclaims,nodes,pods,ds,pvc,pv,sc -A -o yaml | millwright plan -f -
+
+  # The price per hour, for a script
+  millwright plan -f app.yaml -o json | jq .totalPricePerHour`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return o.run(c) },
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&o.files, "filename", "f", nil, "file, directory or - for standard input; may be repeated")
+	flags.BoolVarP(&o.recursive, "recursive", "R", false, "look into the subdirectories of directories given with -f")
+	flags.StringVarP(&o.output, "output", "o", formatTable, "output format: table, json or yaml")
+	flags.BoolVar(&o.timing, "timing", false, "print how long reading and solving took, on standard error")
+	addInstanceTypes(cmd, &o.types)
+	complete(cmd, "output", formatTable, formatJSON, formatYAML)
+	if err := cmd.MarkFlagFilename("filename", "yaml", "yml", "json"); err != nil {
+		panic(err) // the flag was defined a few lines above
+	}
+	return cmd
+}
+
+func (o planOptions) run(c console) error {
+	if err := oneOf("output", o.output, formatTable, formatJSON, formatYAML); err != nil {
+		return err
+	}
+	if len(o.files) == 0 {
+		return errors.New("nothing to plan for: give manifests with -f\nSee 'millwright plan --help' for usage")
+	}
+	began := time.Now()
+	types, err := instanceTypes(o.types)
+	if err != nil {
+		return err
+	}
+	store, err := o.read(c)
+	if err != nil {
+		return err
+	}
+	read := time.Now()
+	s := store.Snapshot(read, func(snapshot.ClassRef) ([]*catalog.Type, error) { return types, nil })
+	p := placement.Solve(s, placement.Options{})
+	took := time.Since(read)
+	// Whole seconds only: the document must not differ from one run to the next.
+	p.Stats.SolveSeconds = math.Floor(took.Seconds())
+	if o.timing {
+		c.note("read in %.3fs, solved in %.3fs", read.Sub(began).Seconds(), took.Seconds())
+	}
+	if err := o.print(c.Out, p); err != nil {
+		return fmt.Errorf("printing the plan: %w", err)
+	}
+	if len(p.Unplaced) > 0 {
+		return errFindings
+	}
+	return nil
+}
+
+func (o planOptions) print(w io.Writer, p *plan.Plan) error {
+	if o.output == formatTable {
+		return p.Table(w)
+	}
+	var document bytes.Buffer
+	if err := p.JSON(&document); err != nil {
+		return err
+	}
+	return writeAs(w, o.output, document.Bytes())
+}

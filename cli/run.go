@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/zapr"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/millwright-dev/millwright/controllers"
+	"github.com/millwright-dev/millwright/controllers/metrics"
+)
+
+// runOptions are the settings of the controller. Flags and variables that
+// Karpenter has too go by its names and have its defaults.
+type runOptions struct {
+	kube     *genericclioptions.ConfigFlags
+	provider string
+	types    string
+
+	metricsPort, healthPort int
+	qps, burst              int
+	memoryLimit             int64
+	logLevel                string
+	logPaths, logErrorPaths string
+	batchIdle, batchMax     time.Duration
+	noElection              bool
+	leaseName, leaseSpace   string
+}
+
+// runController is what `millwright run` ends in; tests replace it through
+// newRunWith.
+type runController func(context.Context, controllers.Config) error
+
+func newRun(c console) *cobra.Command { return newRunWith(c, controllers.Run) }
+
+func newRunWith(c console, start runController) *cobra.Command {
+	o := runOptions{kube: genericclioptions.NewConfigFlags(false)}
+	cmd := &cobra.Command{
+		Use:   "run --provider PROVIDER",
+		Short: "Run the controller",
+		Long: `Run the controller until it is told to stop.
+
+Settings come from flags, then from environment variables, then from defaults.
+Names and defaults are Karpenter's where Karpenter has the setting; a flag's
+variable is its name in capitals with underscores, as in --batch-max-duration and
+BATCH_MAX_DURATION. Settings of Karpenter's that have no counterpart here are
+understood, and a warning says so if they are set to more than their default.
+
+` + exitCodes,
+		Example: `  # Simulated machines on the cluster of the current context
+  millwright run --provider kwok
+
+  # In a cluster, with settings from the environment of a Deployment
+  BATCH_MAX_DURATION=20s LOG_LEVEL=debug millwright run --provider kwok`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := fromEnvironment(cmd.Flags()); err != nil {
+				return err
+			}
+			c.warnForeign(cmd.Flags())
+			cfg, err := o.config()
+			if err != nil {
+				return err
+			}
+			flush, err := o.setLogger()
+			if err != nil {
+				return err
+			}
+			defer flush()
+			if o.memoryLimit > 0 {
+				debug.SetMemoryLimit(o.memoryLimit / 10 * 9)
+			}
+			return start(cmd.Context(), cfg)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *runOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.provider, "provider", "", "where machines come from: "+strings.Join(providerNames(), ", "))
+	complete(cmd, "provider", providerNames()...)
+	addInstanceTypes(cmd, &o.types)
+
+	f.IntVar(&o.metricsPort, "metrics-port", 8080, "port of /metrics; 0 serves none")
+	f.IntVar(&o.healthPort, "health-probe-port", 8081, "port of /healthz and /readyz; 0 serves none")
+	f.IntVar(&o.qps, "kube-client-qps", 200, "requests per second to the API server")
+	f.IntVar(&o.burst, "kube-client-burst", 300, "requests to the API server that may be made at once")
+	f.Int64Var(&o.memoryLimit, "memory-limit", -1, "bytes of memory that the process may have; the garbage collector aims at 90 % of it; not positive is no limit")
+	f.StringVar(&o.logLevel, "log-level", "info", "debug, info or error")
+	complete(cmd, "log-level", "debug", "info", "error")
+	f.StringVar(&o.logPaths, "log-output-paths", "stdout", "comma-separated files, or stdout or stderr, for the log")
+	f.StringVar(&o.logErrorPaths, "log-error-output-paths", "stderr", "comma-separated files, or stdout or stderr, for errors of the log itself")
+	f.DurationVar(&o.batchMax, "batch-max-duration", 10*time.Second, "how long a plan waits at most since the first pending pod")
+	f.DurationVar(&o.batchIdle, "batch-idle-duration", time.Second, "how long a plan waits for one more pending pod")
+	strictBool(f, &o.noElection, "disable-leader-election", false, "run at once, without a lease; for a single process only")
+	f.StringVar(&o.leaseName, "leader-election-name", "karpenter-leader-election", "name of the lease; Karpenter's own keeps the two from running at the same time")
+	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
+	addForeign(f)
+	readsEnvironment(f)
+	connection := pflag.NewFlagSet("connection", pflag.ContinueOnError)
+	o.kube.AddFlags(connection)
+	f.AddFlagSet(connection)
+}
+
+// config checks the settings as a whole.
+func (o *runOptions) config() (controllers.Config, error) {
+	none := controllers.Config{}
+	if err := o.check(); err != nil {
+		return none, err
+	}
+	provider, err := newProvider(o.provider, o.types)
+	if err != nil {
+		return none, err
+	}
+	kube, err := o.kube.ToRESTConfig()
+	if err != nil {
+		return none, fmt.Errorf("finding the cluster: %w", err)
+	}
+	kube = rest.CopyConfig(kube)
+	kube.QPS, kube.Burst = float32(o.qps), o.burst
+	v, err := thisVersion()
+	if err != nil {
+		return none, err
+	}
+	return controllers.Config{
+		REST: kube, Provider: provider,
+		BatchIdle: o.batchIdle, BatchMax: o.batchMax,
+		MetricsAddress: address(o.metricsPort), HealthAddress: address(o.healthPort),
+		DisableLeaderElection: o.noElection,
+		LeaderElectionName:    o.leaseName, LeaderElectionNamespace: o.leaseNamespace(),
+		Build: metrics.Build{Version: v.Client},
+	}, nil
+}
+
+func (o *runOptions) check() error {
+	switch {
+	case o.provider == "":
+		return fmt.Errorf("--provider: required; one of %s\nSee 'millwright run --help' for usage", strings.Join(providerNames(), ", "))
+	case !validPort(o.metricsPort):
+		return fmt.Errorf("--metrics-port: %d is not a port", o.metricsPort)
+	case !validPort(o.healthPort):
+		return fmt.Errorf("--health-probe-port: %d is not a port", o.healthPort)
+	case o.metricsPort == o.healthPort && o.metricsPort != 0:
+		return fmt.Errorf("--metrics-port and --health-probe-port are both %d", o.metricsPort)
+	case o.qps <= 0:
+		return fmt.Errorf("--kube-client-qps: must be positive, not %d", o.qps)
+	case o.burst <= 0:
+		return fmt.Errorf("--kube-client-burst: must be positive, not %d", o.burst)
+	case o.batchIdle <= 0:
+		return fmt.Errorf("--batch-idle-duration: must be positive, not %v", o.batchIdle)
+	case o.batchMax < o.batchIdle:
+		return fmt.Errorf("--batch-max-duration: %v is shorter than --batch-idle-duration %v", o.batchMax, o.batchIdle)
+	case o.leaseName == "" && !o.noElection:
+		return errors.New("--leader-election-name: must not be empty")
+	}
+	return nil
+}
+
+func validPort(n int) bool { return n >= 0 && n <= math.MaxUint16 }
+
+func address(port int) string {
+	if port == 0 {
+		return "0"
+	}
+	return fmt.Sprintf(":%d", port)
+}
+
+// setLogger sends the process's log, and that of the libraries, where the flags
+// say, as JSON lines. The returned function writes out what is buffered.
+func (o *runOptions) setLogger() (flush func(), err error) {
+	levels := map[string]zapcore.Level{"debug": zap.DebugLevel, "info": zap.InfoLevel, "error": zap.ErrorLevel}
+	level, ok := levels[o.logLevel]
+	if !ok {
+		return nil, fmt.Errorf("--log-level: %q is not one of debug, info, error", o.logLevel)
+	}
+	cfg := zap.NewProductionConfig()
+	cfg.Level = zap.NewAtomicLevelAt(level)
+	cfg.EncoderConfig.TimeKey = "time"
+	cfg.EncoderConfig.EncodeTime = zapcore.ISO8601TimeEncoder
+	cfg.EncoderConfig.EncodeDuration = zapcore.StringDurationEncoder
+	cfg.DisableStacktrace = true
+	cfg.OutputPaths = splitPaths(o.logPaths)
+	cfg.ErrorOutputPaths = splitPaths(o.logErrorPaths)
+	logger, err := cfg.Build()
+	if err != nil {
+		return nil, fmt.Errorf("--log-output-paths: %w", err)
+	}
+	log := zapr.NewLogger(logger)
+	ctrl.SetLogger(log)
+	klog.SetLogger(log)
+	return func() { _ = logger.Sync() }, nil // standard output cannot be synced everywhere
+}
+
+func splitPaths(list string) []string {
+	paths := strings.Split(list, ",")
+	for i := range paths {
+		paths[i] = strings.TrimSpace(paths[i])
+	}
+	return slices.DeleteFunc(paths, func(p string) bool { return p == "" })
+}
