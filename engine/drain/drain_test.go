@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/drain"
-	"github.com/millwright-dev/millwright/engine/enginetest/story"
+	"github.com/millwright-dev/millwright/internal/story"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
