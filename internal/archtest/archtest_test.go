@@ -100,6 +100,7 @@ func TestEachRuleFindsItsViolation(t *testing.T) {
 
 		{"engine imports cluster", "engine/x/x.go", imports("m.io/m/cluster"), ruleArrow, "engine/x/x.go:3", "engine must not import cluster"},
 		{"engine imports a provider in a test", "engine/x/x_test.go", imports("m.io/m/cloud/kwok"), ruleArrow, "engine/x/x_test.go:3", "must not import cloud/kwok"},
+		{"engine imports what is internal", "engine/x/x.go", imports("m.io/m/internal/story"), ruleArrow, "engine/x/x.go:3", "engine must not import internal/story"},
 		{"api imports engine", "api/v1alpha1/x.go", imports("m.io/m/engine/plan"), ruleArrow, "api/v1alpha1/x.go:3", "must not import engine/plan"},
 		{"cluster imports cloud", "cluster/x.go", imports("m.io/m/cloud"), ruleArrow, "cluster/x.go:3", "must not import cloud"},
 		{"the port imports a provider", "cloud/x.go", imports("m.io/m/cloud/kwok"), ruleArrow, "cloud/x.go:3", "must not import cloud/kwok"},
