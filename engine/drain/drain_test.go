@@ -16,12 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/drain"
-	"github.com/millwright-dev/millwright/internal/story"
+	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-func TestStories(t *testing.T) { story.Run(t, "testdata", func() story.World { return newWorld().do }) }
+func TestStories(t *testing.T) { storytest.Run(t, "testdata", func() storytest.World { return newWorld().do }) }
 
 // world is one node and what is on it. The commands are the methods' names.
 type world struct {
@@ -40,7 +40,7 @@ func newWorld() *world {
 	return w
 }
 
-func (w *world) do(t *testing.T, c story.Command) string {
+func (w *world) do(t *testing.T, c storytest.Command) string {
 	switch c.Name {
 	case "node":
 		w.node(c)
@@ -83,7 +83,7 @@ func (w *world) next() string {
 	return step.String()
 }
 
-func (w *world) node(c story.Command) {
+func (w *world) node(c storytest.Command) {
 	if c.Has("claim") {
 		w.view.Node.Claim = &snapshot.Claim{Name: "c", Conditions: map[string]snapshot.Condition{}}
 	}
@@ -98,7 +98,7 @@ func (w *world) node(c story.Command) {
 	}
 }
 
-func (w *world) pod(t *testing.T, c story.Command) {
+func (w *world) pod(t *testing.T, c storytest.Command) {
 	ns, name, _ := strings.Cut(c.Args[0], "/")
 	pods := slices.DeleteFunc(w.view.Node.Pods, func(p *snapshot.Pod) bool { return p.Namespace == ns && p.Name == name })
 	w.view.Node.Pods = pods
@@ -143,7 +143,7 @@ func own(p *corev1.Pod, apiVersion, kind string) {
 	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "owner"}}
 }
 
-func (w *world) pdb(t *testing.T, c story.Command) {
+func (w *world) pdb(t *testing.T, c storytest.Command) {
 	ns, name, _ := strings.Cut(c.Args[0], "/")
 	w.pdbs = slices.DeleteFunc(w.pdbs, func(p *policyv1.PodDisruptionBudget) bool { return p.Namespace == ns && p.Name == name })
 	pdb := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
@@ -164,7 +164,7 @@ func (w *world) pdb(t *testing.T, c story.Command) {
 }
 
 // volume NAME [claim=NS/NAME] attaches PV NAME; "volume NAME gone" detaches it.
-func (w *world) volume(c story.Command) {
+func (w *world) volume(c storytest.Command) {
 	name := c.Args[0]
 	w.view.Attachments = slices.DeleteFunc(w.view.Attachments, func(a *storagev1.VolumeAttachment) bool { return a.Name == "csi-"+name })
 	if c.Has("gone") {

@@ -16,13 +16,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
-	"github.com/millwright-dev/millwright/internal/story"
+	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-func TestStories(t *testing.T) { story.Run(t, "testdata", func() story.World { return newWorld().do }) }
+func TestStories(t *testing.T) { storytest.Run(t, "testdata", func() storytest.World { return newWorld().do }) }
 
 // world is one claim and its Nodes. The commands are the methods' names.
 type world struct {
@@ -57,7 +57,7 @@ func machineType(name, cpu string) *catalog.Type {
 	}
 }
 
-func (w *world) do(t *testing.T, c story.Command) string {
+func (w *world) do(t *testing.T, c storytest.Command) string {
 	switch c.Name {
 	case "claim":
 		w.claim(t, c)
@@ -120,7 +120,7 @@ func (w *world) set(c lifecycle.Condition) {
 	w.view.Claim.Conditions[c.Type] = snapshot.Condition{Status: c.Status, Reason: c.Reason, Message: c.Message, Since: since}
 }
 
-func (w *world) claim(t *testing.T, c story.Command) {
+func (w *world) claim(t *testing.T, c storytest.Command) {
 	claim := w.view.Claim
 	for k, v := range c.Options {
 		switch k {
@@ -156,7 +156,7 @@ func (w *world) find(name string) *corev1.Node {
 	return n
 }
 
-func (w *world) node(t *testing.T, c story.Command) {
+func (w *world) node(t *testing.T, c storytest.Command) {
 	if c.Has("gone") {
 		w.view.Nodes = slices.DeleteFunc(w.view.Nodes, func(n *corev1.Node) bool { return n.Name == c.Args[0] })
 		return
@@ -182,7 +182,7 @@ func (w *world) node(t *testing.T, c story.Command) {
 	}
 }
 
-func (w *world) slice(c story.Command) {
+func (w *world) slice(c storytest.Command) {
 	var of, generation int64
 	fmt.Sscan(c.Options["of"], &of)
 	fmt.Sscan(c.Options["generation"], &generation)

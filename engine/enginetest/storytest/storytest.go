@@ -1,4 +1,4 @@
-// Package story replays tests that are written as readable text files.
+// Package storytest replays tests that are written as readable text files.
 //
 // A file is a story: comments, commands, and under each command what it
 // answered, on lines that begin with "| ":
@@ -12,7 +12,7 @@
 //
 // [Run] replays every *.txt file of a directory and compares the answers;
 // go test -rewrite writes them into the files instead, to be read as a diff.
-package story
+package storytest
 
 import (
 	"flag"
