@@ -21,7 +21,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-func TestStories(t *testing.T) { storytest.Run(t, "testdata", func() storytest.World { return newWorld().do }) }
+func TestStories(t *testing.T) {
+	storytest.Run(t, "testdata", func() storytest.World { return newWorld().do })
+}
 
 // world is one node and what is on it. The commands are the methods' names.
 type world struct {

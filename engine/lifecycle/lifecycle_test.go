@@ -22,7 +22,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-func TestStories(t *testing.T) { storytest.Run(t, "testdata", func() storytest.World { return newWorld().do }) }
+func TestStories(t *testing.T) {
+	storytest.Run(t, "testdata", func() storytest.World { return newWorld().do })
+}
 
 // world is one claim and its Nodes. The commands are the methods' names.
 type world struct {
