@@ -51,6 +51,7 @@ func (d *Disruptor) Pass(ctx context.Context) (time.Duration, error) {
 	decision := disruption.Decide(s, d.options)
 	d.last.Store(decision)
 	d.Metrics.Evaluated(metrics.Empty, "empty", d.Clock.Since(started), decision.Eligible[disruption.Empty])
+	d.Metrics.PoolsCost(costs(s))
 	d.tell(ctx, decision)
 	err := errors.Join(
 		d.rollBackAll(ctx, decision),
@@ -76,6 +77,20 @@ func (d *Disruptor) managed(s *snapshot.Snapshot) *snapshot.Snapshot {
 		}
 	}
 	return f
+}
+
+// costs is the price of the machines of every pool that are not leaving, in $/h.
+func costs(s *snapshot.Snapshot) map[string]float64 {
+	out := make(map[string]float64, len(s.Pools))
+	for _, p := range s.Pools {
+		out[p.Name] = 0
+		for _, n := range s.Nodes {
+			if n.Pool() == p.Name && !n.Deleting() {
+				out[p.Name] += disruption.Price(p, n)
+			}
+		}
+	}
+	return out
 }
 
 func (d *Disruptor) next(decision *disruption.Decision) time.Duration {

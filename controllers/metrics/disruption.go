@@ -9,7 +9,7 @@ import (
 type disruption struct {
 	evaluation                                  *prometheus.HistogramVec
 	decisions, byPool, failedValidations, queue *prometheus.CounterVec
-	eligible                                    *prometheus.GaugeVec
+	eligible, cost                              *prometheus.GaugeVec
 }
 
 func newDisruption() disruption {
@@ -23,11 +23,12 @@ func newDisruption() disruption {
 			"consolidation_type"),
 		queue:    counter(s, "queue_failures_total", "Commands that could not be carried out.", "decision", "reason", "consolidation_type"),
 		eligible: gauge(s, "eligible_nodes", "Machines that qualify for a disruption, budgets aside.", "reason"),
+		cost:     gauge("nodepools", "cost_total", "Price of a pool's machines in $/h, as far as it is known.", "nodepool"),
 	}
 }
 
 func (d disruption) all() []prometheus.Collector {
-	return []prometheus.Collector{d.evaluation, d.decisions, d.byPool, d.failedValidations, d.queue, d.eligible}
+	return []prometheus.Collector{d.evaluation, d.decisions, d.byPool, d.failedValidations, d.queue, d.eligible, d.cost}
 }
 
 // Command labels a voluntary disruption.
@@ -65,5 +66,16 @@ func (m *Metrics) CommandCalledOff(c Command) {
 func (m *Metrics) CommandFailed(c Command) {
 	if m != nil {
 		m.disruption.queue.WithLabelValues(c.Decision, c.Reason, c.ConsolidationType).Inc()
+	}
+}
+
+// PoolsCost sets the price of every pool's machines, in $/h.
+func (m *Metrics) PoolsCost(byPool map[string]float64) {
+	if m == nil {
+		return
+	}
+	m.disruption.cost.Reset()
+	for pool, cost := range byPool {
+		m.disruption.cost.WithLabelValues(pool).Set(cost)
 	}
 }

@@ -59,6 +59,8 @@ func fill(m *Metrics) {
 	m.CommandBegun(c)
 	m.CommandCalledOff(c)
 	m.CommandFailed(c)
+	m.PoolsCost(map[string]float64{"gone": 1})
+	m.PoolsCost(map[string]float64{"p": 0.5})
 }
 
 func TestSeriesHaveKarpentersNamesAndLabels(t *testing.T) {
@@ -71,6 +73,7 @@ func TestSeriesHaveKarpentersNamesAndLabels(t *testing.T) {
 	got := exported(t, r)
 	disrupted := "{capacity_type=spot,consolidation_policy=WhenEmpty,nodepool=p,reason=empty,termination_mode=eventual}"
 	want := map[string]float64{
+		"karpenter_nodepools_cost_total{nodepool=p}":                                                                                   0.5,
 		"karpenter_nodeclaims_created_total{min_values_relaxed=false,nodepool=p,reason=provisioned}":                                   1,
 		"karpenter_nodeclaims_terminated_total{capacity_type=spot,nodepool=p,zone=a}":                                                  1,
 		"karpenter_nodeclaims_termination_duration_seconds{nodepool=p}":                                                                2,

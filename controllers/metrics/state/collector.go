@@ -56,7 +56,9 @@ func (c *Collector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect is prometheus.Collector's.
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
-	s := c.Snapshot()
+	// Without instance types: a cloud that does not answer must not keep anybody
+	// from reading the metrics.
+	s := c.Store.Snapshot(c.Clock.Now(), nil)
 	c.collectCluster(out, s)
 	c.nodes.collect(out, s)
 	c.pools.collect(out, s)

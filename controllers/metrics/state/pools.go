@@ -7,34 +7,31 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-type poolSeries struct{ limit, usage, cost, allowed, consuming *prometheus.Desc }
+type poolSeries struct{ limit, usage, allowed, consuming *prometheus.Desc }
 
 func newPoolSeries() poolSeries {
 	return poolSeries{
 		limit:     desc("nodepools", "limit", "Limits of a pool.", "resource_type", "nodepool"),
 		usage:     desc("nodepools", "usage", "What a pool's machines provide.", "resource_type", "nodepool"),
-		cost:      desc("nodepools", "cost_total", "Price of a pool's machines in $/h, as far as it is known.", "nodepool"),
 		allowed:   desc("nodepools", "allowed_disruptions", "How many machines of a pool its budgets allow to disrupt now.", "nodepool", "reason"),
 		consuming: desc("nodepools", "nodes_consuming_budgets", "Machines of a pool that are not ready or leaving.", "nodepool", "reason"),
 	}
 }
 
 func (s poolSeries) all() []*prometheus.Desc {
-	return []*prometheus.Desc{s.limit, s.usage, s.cost, s.allowed, s.consuming}
+	return []*prometheus.Desc{s.limit, s.usage, s.allowed, s.consuming}
 }
 
 func (s poolSeries) collect(out chan<- prometheus.Metric, snap *snapshot.Snapshot) {
 	for _, p := range snap.Pools {
 		limits, usage := amounts{}, amounts{"nodes": 0}
 		limits.add(p.Limits)
-		cost := 0.0
 		for _, n := range snap.Nodes {
 			if n.Pool() != p.Name || n.Deleting() || n.Claim.ProviderID == "" {
 				continue
 			}
 			usage.add(n.Capacity())
 			usage["nodes"]++
-			cost += disruption.Price(p, n)
 		}
 		for _, name := range limits.names() {
 			series{s.limit, out}.set(limits[name], label(name), p.Name)
@@ -42,7 +39,6 @@ func (s poolSeries) collect(out chan<- prometheus.Metric, snap *snapshot.Snapsho
 		for _, name := range usage.names() {
 			series{s.usage, out}.set(usage[name], label(name), p.Name)
 		}
-		series{s.cost, out}.set(cost, p.Name)
 	}
 	for _, a := range disruption.Allowances(snap) {
 		series{s.allowed, out}.set(float64(a.Remaining()), a.Pool, string(a.Cause))
