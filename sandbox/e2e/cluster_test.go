@@ -1,0 +1,225 @@
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/millwright-dev/millwright/sandbox/child"
+	"github.com/millwright-dev/millwright/sandbox/harness"
+)
+
+// root is the checkout, seen from this package's folder.
+const root = "../.."
+
+var (
+	nodeClaims = schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"}
+	nodePools  = schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodepools"}
+)
+
+// cluster is a sandbox with Millwright's manifests in it.
+type cluster struct {
+	*testing.T
+	rest       *rest.Config
+	client     kubernetes.Interface
+	dynamic    dynamic.Interface
+	apply      *harness.Applier
+	dir        string
+	kubeconfig string
+}
+
+// newCluster starts a sandbox and installs the CRDs and the RBAC.
+func newCluster(t *testing.T, sandboxArgs ...string) *cluster {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	sandbox, err := child.Start(ctx, child.Config{Binary: binary("SANDBOX_BIN", "sandbox"), Args: sandboxArgs, Stderr: os.Stderr})
+	if err != nil {
+		t.Fatalf("%v (run `make e2e`, which builds the binaries)", err)
+	}
+	t.Cleanup(func() { _ = sandbox.Stop() })
+	c := &cluster{T: t, dir: t.TempDir()}
+	c.rest, err = sandbox.RESTConfig()
+	c.must(err)
+	c.rest.QPS, c.rest.Burst = 500, 1000
+	c.client, err = kubernetes.NewForConfig(c.rest)
+	c.must(err)
+	c.dynamic, err = dynamic.NewForConfig(c.rest)
+	c.must(err)
+	c.apply, err = harness.NewApplier(c.rest)
+	c.must(err)
+	c.must(c.apply.Files(ctx, filepath.Join(root, "deploy/crds"), filepath.Join(root, "deploy/rbac")))
+	c.kubeconfig = filepath.Join(c.dir, "millwright.kubeconfig")
+	c.must(harness.WriteKubeconfig(ctx, c.rest, c.kubeconfig))
+	return c
+}
+
+func binary(variable, name string) string {
+	return cmp.Or(os.Getenv(variable), filepath.Join(root, "bin", name))
+}
+
+// millwright starts the controller; the test stops it at its end if it still
+// runs then, and shows its log if the test failed.
+func (c *cluster) millwright() *harness.Controller {
+	c.Helper()
+	log := filepath.Join(c.dir, "millwright.log")
+	controller, err := harness.StartController(c.Context(), harness.ControllerConfig{
+		Binary: binary("MILLWRIGHT_BIN", "millwright"), Kubeconfig: c.kubeconfig,
+		Args:    []string{"--provider", "kwok", "--instance-types", "ec2"},
+		LogFile: log,
+	})
+	if err != nil {
+		c.showLog(log)
+		c.Fatal(err)
+	}
+	c.Cleanup(func() {
+		controller.Kill()
+		if c.Failed() {
+			c.showLog(log)
+		}
+	})
+	return controller
+}
+
+func (c *cluster) showLog(path string) {
+	const most = 8000
+	text, err := os.ReadFile(path)
+	if err != nil {
+		c.Log(err)
+		return
+	}
+	c.Logf("end of the controller's log:\n%s", text[max(0, len(text)-most):])
+}
+
+func (c *cluster) must(err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// manifests applies manifests from text.
+func (c *cluster) manifests(text string) {
+	c.Helper()
+	c.must(c.apply.Text(c.Context(), text))
+}
+
+// eventually checks ten times a second until the check finds no fault, and
+// fails with the last fault when the time is up.
+func (c *cluster) eventually(within time.Duration, check func() error) {
+	c.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.Now().Add(within)
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			c.Fatalf("after %v: %v", within, err)
+		}
+		<-tick.C
+	}
+}
+
+// throughout checks ten times a second that nothing is at fault for a while.
+func (c *cluster) throughout(duration time.Duration, check func() error) {
+	c.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(duration); time.Now().Before(end); <-tick.C {
+		c.must(check())
+	}
+}
+
+func (c *cluster) pods(selector string) []corev1.Pod {
+	c.Helper()
+	list, err := c.client.CoreV1().Pods("default").List(c.Context(), metav1.ListOptions{LabelSelector: selector})
+	c.must(err)
+	return list.Items
+}
+
+// nodes are the Nodes by name.
+func (c *cluster) nodes() map[string]corev1.Node {
+	c.Helper()
+	list, err := c.client.CoreV1().Nodes().List(c.Context(), metav1.ListOptions{})
+	c.must(err)
+	out := map[string]corev1.Node{}
+	for _, n := range list.Items {
+		out[n.Name] = n
+	}
+	return out
+}
+
+func (c *cluster) claims() []unstructured.Unstructured {
+	c.Helper()
+	list, err := c.dynamic.Resource(nodeClaims).List(c.Context(), metav1.ListOptions{})
+	c.must(err)
+	return list.Items
+}
+
+// machines are the records of the simulated cloud: what somebody pays for,
+// whatever the cluster knows of it.
+func (c *cluster) machines() []corev1.ConfigMap {
+	c.Helper()
+	list, err := c.client.CoreV1().ConfigMaps("kube-system").List(c.Context(), metav1.ListOptions{LabelSelector: "millwright.dev/kwok-machine=true"})
+	c.must(err)
+	return list.Items
+}
+
+// running finds fault unless exactly n pods match and all are ready.
+func (c *cluster) running(selector string, n int) func() error {
+	return func() error {
+		pods := c.pods(selector)
+		ready := 0
+		for i := range pods {
+			if podReady(&pods[i]) {
+				ready++
+			}
+		}
+		if len(pods) != n || ready != n {
+			return fmt.Errorf("%d of %d pods (%s) are ready, want %d", ready, len(pods), selector, n)
+		}
+		return nil
+	}
+}
+
+func podReady(p *corev1.Pod) bool {
+	if p.DeletionTimestamp != nil {
+		return false
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// random is seeded from MILLWRIGHT_SEED or the clock, and prints its seed.
+func random(t *testing.T) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("MILLWRIGHT_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("MILLWRIGHT_SEED: %v", err)
+		}
+	}
+	t.Logf("MILLWRIGHT_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
