@@ -1,5 +1,7 @@
 package pack
 
+import "math"
+
 // cursor is a lane while one box is filled. It only moves forward: what does not
 // fit now will not fit later.
 type cursor struct {
@@ -17,18 +19,38 @@ type filler struct {
 	cursors []cursor
 	load    Load
 	inverse []float64
-	parts   []Part
-	chosen  map[int32]int
+	// average is what the things that may go into the box need on average, in
+	// shares of it, averageWorth their price there.
+	average             []float64
+	averageWorth, price float64
+	parts               []Part
+	chosen              map[int32]int
+	laneOf              map[int]int
 }
 
 func (s *solver) newFiller(left []int) *filler {
-	return &filler{s: s, lanes: s.lanesOf(left), left: left, inverse: make([]float64, s.p.Dims), chosen: map[int32]int{}}
+	f := &filler{
+		s: s, lanes: s.lanesOf(left), left: left, laneOf: map[int]int{},
+		inverse: make([]float64, s.p.Dims), average: make([]float64, s.p.Dims), chosen: map[int32]int{},
+	}
+	for i := range f.lanes {
+		l := &f.lanes[i]
+		l.sum = make([]float64, s.p.Dims)
+		for _, item := range l.items {
+			f.laneOf[int(item)] = i
+			for d, n := range s.need(item) {
+				l.sum[d] += float64(n) * float64(left[item])
+			}
+		}
+	}
+	return f
 }
 
 // fill packs one box of a model as well as it can, without taking anything from
 // what is left, and returns its content and what that is worth.
 func (f *filler) fill(model int, taste taste) (parts []Part, worth float64) {
 	f.start(model)
+	f.weigh(model)
 	clear(f.chosen)
 	f.parts = f.parts[:0]
 	for {
@@ -71,10 +93,35 @@ func (f *filler) start(model int) {
 		}
 	}
 	f.cursors = f.cursors[:0]
+	clear(f.average)
 	for i := range f.lanes {
 		l := &f.lanes[i]
 		if l.family.Models.Has(model) {
+			for d, n := range l.sum {
+				f.average[d] += n * f.inverse[d]
+			}
 			f.cursors = append(f.cursors, cursor{lane: l, pos: l.alive(0, f.left), plain: l.family.Plain()})
+		}
+	}
+}
+
+// weigh prices the average.
+func (f *filler) weigh(model int) {
+	f.averageWorth, f.price = 0, 0
+	for d, n := range f.average {
+		w := f.s.priced[model*f.s.p.Dims+d]
+		f.averageWorth += w * n
+		f.price += w
+	}
+}
+
+// commit takes a content out of what is left, n times.
+func (f *filler) commit(parts []Part, n int) {
+	for _, part := range parts {
+		f.left[part.Item] -= part.Count * n
+		l := &f.lanes[f.laneOf[part.Item]]
+		for d, need := range f.s.need(int32(part.Item)) {
+			l.sum[d] -= float64(need) * float64(part.Count*n)
 		}
 	}
 }
@@ -89,20 +136,32 @@ func (f *filler) settle(c *cursor, model int) bool {
 			return false
 		}
 	}
+	return f.seek(c)
+}
+
+// tries is how many items of about the right size are looked at one by one before
+// the cursor moves on to those that fit for sure.
+const tries = 6
+
+// seek finds the next item that fits.
+func (f *filler) seek(c *cursor) bool {
 	end := int32(len(c.lane.items))
-	for c.pos < end {
+	for n := 0; c.pos < end; n++ {
 		item := c.lane.items[c.pos]
 		if f.left[item] > c.taken && f.fits(item) {
 			return true
 		}
-		c.taken = 0
 		f.s.work++
-		next := c.lane.alive(c.pos+1, f.left)
-		if next >= end {
+		c.taken = 0
+		if c.pos = c.lane.alive(c.pos+1, f.left); c.pos >= end {
 			break
 		}
-		c.pos = c.lane.from(next, f.load.Free)
-		if c.pos < end {
+		switch n {
+		case 0:
+			c.pos = c.lane.from(c.pos, f.load.Free, c.lane.flattest)
+			c.pos = c.lane.alive(c.pos, f.left)
+		case tries:
+			c.pos = c.lane.from(c.pos, f.load.Free, c.lane.steepest)
 			c.pos = c.lane.alive(c.pos, f.left)
 		}
 	}
@@ -122,30 +181,34 @@ func (f *filler) fits(item int32) bool {
 
 // taste is how a filler chooses what goes into a box next.
 type taste struct {
-	// greed is how much it minds that an item is worth less here than elsewhere.
-	greed float64
-	// balance is how much it prefers what needs what the box has plenty of.
-	balance float64
+	// care is how much it minds leaving space that will be hard to use.
+	care int
 }
 
-// score is how well an item goes into the box as it is: large items that need
-// what is plentiful, and that are worth their space here, come first.
+// spare is the share of a box's price that may be left in any shape.
+const spare = 0.01
+
+// score is how well an item goes into the box as it is: large items first, as
+// long as what they leave can be filled with the average of what there is. Space
+// counts by its share in the model's price.
 func (f *filler) score(item int32, model int, t taste) float64 {
-	free := f.load.Free
-	dot, size := 0.0, 0.0
+	weights := f.s.priced[model*f.s.p.Dims:]
+	size, rest, times := 0.0, 0.0, math.Inf(1)
 	for d, n := range f.s.need(item) {
-		if n == 0 {
-			continue
+		w, inverse := weights[d], f.inverse[d]
+		left := float64(f.load.Free[d]-n) * inverse
+		size += w * float64(n) * inverse
+		rest += w * left
+		if f.average[d] > 0 {
+			times = min(times, left/f.average[d])
 		}
-		share := float64(n) * f.inverse[d]
-		dot += share * (1 + t.balance*(float64(free[d])*f.inverse[d]-0.5))
-		size += share * f.s.priced[model*f.s.p.Dims+d]
 	}
-	if t.greed == 0 || size == 0 {
-		return dot
+	usable := (times*f.averageWorth + spare*f.price) / (rest + spare*f.price)
+	usable = min(usable, 1)
+	for range t.care {
+		size *= usable
 	}
-	rate := f.s.worth[item] / size
-	return dot * (1 + t.greed*(rate-1))
+	return size
 }
 
 func (f *filler) take(c *cursor, model int) {

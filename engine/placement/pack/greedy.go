@@ -1,74 +1,80 @@
 package pack
 
-import (
-	"container/heap"
-	"slices"
-)
+import "slices"
 
-// offer is a model and what the best box of it is worth for its price, when it
-// was last tried.
+// offer is a model and the best box of it that is known.
 type offer struct {
 	model int
+	// share is what the content is worth of the price, round when that was found
+	// out; -1 is never.
 	share float64
 	round int
-	parts []Part
+	// potential is the most that the share can be.
+	potential float64
+	parts     []Part
 }
 
-// offers is a heap, the best share first; equal shares go to the smaller model.
-type offers []offer
+// hope is how much a share may have grown with each round since it was looked
+// at: what is left only gets less, but may fit better.
+const hope = 0.01
 
-func (o offers) Len() int { return len(o) }
-func (o offers) Less(i, j int) bool {
-	if o[i].share != o[j].share {
-		return o[i].share > o[j].share
+func (o *offer) promise(round int) float64 {
+	if o.round < 0 {
+		return o.potential
 	}
-	return o[i].model < o[j].model
-}
-func (o offers) Swap(i, j int) { o[i], o[j] = o[j], o[i] }
-func (o *offers) Push(x any)   { *o = append(*o, x.(offer)) }
-func (o *offers) Pop() any {
-	last := len(*o) - 1
-	x := (*o)[last]
-	*o = (*o)[:last]
-	return x
+	return min(o.potential, o.share+hope*float64(round-o.round))
 }
 
 // greedy buys boxes, always the one whose content is worth most for its price,
-// and takes the content from what is left. A share that was computed earlier
-// counts as an upper bound: what is left only gets less.
+// and takes the content from what is left.
 func (s *solver) greedy(left []int, pools []Pool, t taste) []Box {
 	f := s.newFiller(left)
-	queue := make(offers, 0, len(s.p.Models))
-	for m := range s.p.Models {
-		queue = append(queue, offer{model: m, share: unlimited, round: -1})
+	offers := make([]offer, len(s.p.Models))
+	for m := range offers {
+		offers[m] = offer{model: m, round: -1, potential: s.potential[m]}
 	}
 	var out []Box
-	for round := 0; len(queue) > 0; {
-		top := &queue[0]
-		model := &s.p.Models[top.model]
-		most := affords(pools, model, unlimited)
-		if most == 0 || top.share <= 0 {
-			heap.Pop(&queue)
-			continue
+	for round := 0; ; round++ {
+		best := s.best(f, &offers, pools, round, t)
+		if best == nil {
+			return out
 		}
-		if top.round != round {
-			parts, worth := f.fill(top.model, t)
-			top.parts = append(top.parts[:0], parts...)
-			top.share, top.round = worth/max(model.Price, 1e-9), round
-			heap.Fix(&queue, 0)
-			continue
-		}
-		n := min(most, repeats(left, top.parts))
+		model := &s.p.Models[best.model]
+		n := min(affords(pools, model, unlimited), repeats(left, best.parts))
 		for range n {
-			out = append(out, Box{Model: top.model, Parts: slices.Clone(top.parts)})
+			out = append(out, Box{Model: best.model, Parts: slices.Clone(best.parts)})
 		}
-		for _, part := range top.parts {
-			left[part.Item] -= part.Count * n
-		}
+		f.commit(best.parts, n)
 		buy(pools, model, n)
-		round++
 	}
-	return out
+}
+
+// best finds the offer with the best share, looking again at those that promise
+// more than they have shown lately. Offers that came to nothing are dropped.
+func (s *solver) best(f *filler, offers *[]offer, pools []Pool, round int, t taste) *offer {
+	for {
+		top, promise := -1, 0.0
+		for i := range *offers {
+			if p := (*offers)[i].promise(round); top < 0 || p > promise {
+				top, promise = i, p
+			}
+		}
+		if top < 0 {
+			return nil
+		}
+		o := &(*offers)[top]
+		model := &s.p.Models[o.model]
+		if affords(pools, model, 1) == 0 || o.round == round && len(o.parts) == 0 {
+			*offers = slices.Delete(*offers, top, top+1)
+			continue
+		}
+		if o.round == round {
+			return o
+		}
+		parts, worth := f.fill(o.model, t)
+		o.parts = append(o.parts[:0], parts...)
+		o.share, o.round = worth/max(model.Price, tiny), round
+	}
 }
 
 // repeats is how often a content can be had from what is left.

@@ -10,11 +10,15 @@ import (
 // direction, the largest first: whoever fills a box takes the first that fits.
 type lane struct {
 	family *Family
+	number int // of the family
 	items  []int32
 	// sizes are the items' sizes, descending, in shares of the reference.
 	sizes []float64
-	// slope is for each dimension the least need per size of any of the items.
-	slope []float64
+	// flattest and steepest are for each dimension the least and the greatest need
+	// per size of any of the items.
+	flattest, steepest []float64
+	// sum is what the items that are left need together.
+	sum []float64
 	// skip leads from a position to one at or after it that may still have items
 	// left; it is shortened on the way.
 	skip []int32
@@ -38,13 +42,13 @@ func (s *solver) lanesOf(left []int) []lane {
 	var out []lane
 	for f, items := range byFamily {
 		if len(items) > 0 {
-			out = s.familyLanes(out, &s.p.Families[f], items)
+			out = s.familyLanes(out, f, items)
 		}
 	}
 	return out
 }
 
-func (s *solver) familyLanes(out []lane, f *Family, items []int32) []lane {
+func (s *solver) familyLanes(out []lane, f int, items []int32) []lane {
 	if len(items) <= lanesOfFamily/2 {
 		for _, i := range items {
 			out = append(out, s.newLane(f, []int32{i}))
@@ -101,19 +105,20 @@ func (s *solver) direction(i int32, step float64) uint64 {
 	return key
 }
 
-func (s *solver) newLane(f *Family, items []int32) lane {
-	l := lane{family: f, items: items, slope: make([]float64, s.p.Dims)}
+func (s *solver) newLane(f int, items []int32) lane {
+	l := lane{family: &s.p.Families[f], number: f, items: items, flattest: make([]float64, s.p.Dims), steepest: make([]float64, s.p.Dims)}
 	slices.SortFunc(l.items, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(s.size[b], s.size[a]), cmp.Compare(a, b))
 	})
 	l.sizes, l.skip = make([]float64, len(items)), make([]int32, len(items)+1)
-	for d := range l.slope {
-		l.slope[d] = math.Inf(1)
+	for d := range l.flattest {
+		l.flattest[d] = math.Inf(1)
 	}
 	for pos, i := range l.items {
 		l.sizes[pos] = s.size[i]
 		for d, n := range s.need(i) {
-			l.slope[d] = min(l.slope[d], float64(n)/s.size[i])
+			slope := float64(n) / s.size[i]
+			l.flattest[d], l.steepest[d] = min(l.flattest[d], slope), max(l.steepest[d], slope)
 		}
 	}
 	for pos := range l.skip {
@@ -145,28 +150,29 @@ func (l *lane) alive(pos int32, left []int) int32 {
 	return at
 }
 
-// from is the first position from pos on that is not too large for sure.
-func (l *lane) from(pos int32, free []int64) int32 {
+// from is the first position from pos on that would fit if its item had the given
+// slopes: with the flattest, what comes before is too large for sure; with the
+// steepest, what comes from there on fits for sure.
+func (l *lane) from(pos int32, free []int64, slopes []float64) int32 {
 	most := math.Inf(1)
-	for d, slope := range l.slope {
+	for d, slope := range slopes {
 		if slope > 0 {
 			most = min(most, float64(free[d])/slope)
 		}
 	}
 	// A rounding error must not skip what just fits.
 	most *= 1 + 1e-9
-	rest := l.sizes[pos:]
-	if len(rest) == 0 || rest[0] <= most {
+	lo, hi := int(pos), len(l.sizes)
+	if lo >= hi || l.sizes[lo] <= most {
 		return pos
 	}
-	lo, hi := 0, len(rest)
 	for lo < hi {
 		mid := (lo + hi) / 2
-		if rest[mid] <= most {
+		if l.sizes[mid] <= most {
 			hi = mid
 		} else {
 			lo = mid + 1
 		}
 	}
-	return pos + int32(lo)
+	return int32(lo)
 }

@@ -24,8 +24,10 @@ type solver struct {
 	// worth is what an item adds at least to the price of any set of boxes, and
 	// priced how a model's price divides over what it holds, by model and
 	// dimension.
-	worth, floor, priced []float64
-	work                 int
+	worth, priced []float64
+	// potential is about the most that a model's content is worth of its price.
+	potential []float64
+	work      int
 }
 
 // Solve packs the items into boxes. What fits into no box, or into none that the
@@ -37,7 +39,7 @@ func Solve(p *Problem, opts Options) *Solution {
 		left[i] = p.Items[i].Count
 	}
 	s.appraise(left)
-	boxes := s.greedy(left, clonePools(p.Pools), taste{balance: 1})
+	boxes := s.greedy(left, clonePools(p.Pools), taste{care: 1})
 	out := &Solution{Boxes: boxes, Left: left}
 	out.Bound = s.boundOf(left)
 	return out

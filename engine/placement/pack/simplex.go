@@ -1,0 +1,103 @@
+package pack
+
+// simplex is the revised simplex method for: least cost·x with columns·x = b and
+// x >= 0, where columns are made when they are needed. It starts from a basis
+// that the caller knows to be feasible, and keeps the inverse of the basis.
+type simplex struct {
+	rows    int
+	inverse []float64 // rows x rows
+	x       []float64 // values of the basic variables
+	basis   []int     // their names, as given to enter
+	dual    []float64
+	step    []float64
+}
+
+const tiny = 1e-9
+
+// newSimplex starts from a diagonal basis: variable names[r] with a single
+// coefficient diagonal[r] in row r.
+func newSimplex(b, diagonal, cost []float64, names []int) *simplex {
+	n := len(b)
+	s := &simplex{
+		rows: n, inverse: make([]float64, n*n), x: make([]float64, n),
+		basis: names, dual: make([]float64, n), step: make([]float64, n),
+	}
+	for r := range n {
+		s.inverse[r*n+r] = 1 / diagonal[r]
+		s.x[r] = b[r] / diagonal[r]
+		s.dual[r] = cost[r] / diagonal[r]
+	}
+	return s
+}
+
+// entry is a coefficient of a sparse column.
+type entry struct {
+	row   int
+	value float64
+}
+
+// reduced is the cost of a column beyond what its content is worth; below zero
+// it lowers the total.
+func (s *simplex) reduced(column []entry, cost float64) float64 {
+	for _, e := range column {
+		cost -= s.dual[e.row] * e.value
+	}
+	return cost
+}
+
+// enter brings a column into the basis; false if nothing bounds it.
+func (s *simplex) enter(name int, column []entry, cost float64) bool {
+	n := s.rows
+	for r := range n {
+		sum := 0.0
+		row := s.inverse[r*n : (r+1)*n]
+		for _, e := range column {
+			sum += row[e.row] * e.value
+		}
+		s.step[r] = sum
+	}
+	leave := s.leaving()
+	if leave < 0 {
+		return false
+	}
+	s.pivot(leave, name, s.reduced(column, cost))
+	return true
+}
+
+// leaving is the row that bounds the step; ties go to the variable with the
+// least name, which keeps the method from cycling in practice.
+func (s *simplex) leaving() int {
+	leave, least := -1, 0.0
+	for r, d := range s.step {
+		if d <= tiny {
+			continue
+		}
+		ratio := s.x[r] / d
+		if leave < 0 || ratio < least-tiny || ratio < least+tiny && s.basis[r] < s.basis[leave] {
+			leave, least = r, ratio
+		}
+	}
+	return leave
+}
+
+func (s *simplex) pivot(leave, name int, reduced float64) {
+	n := s.rows
+	d := s.step[leave]
+	row := s.inverse[leave*n : (leave+1)*n]
+	for i := range row {
+		row[i] /= d
+		s.dual[i] += reduced * row[i]
+	}
+	s.x[leave] = max(0, s.x[leave]/d)
+	s.basis[leave] = name
+	for r, f := range s.step {
+		if r == leave || f == 0 {
+			continue
+		}
+		other := s.inverse[r*n : (r+1)*n]
+		for i, v := range row {
+			other[i] -= f * v
+		}
+		s.x[r] = max(0, s.x[r]-f*s.x[leave])
+	}
+}
