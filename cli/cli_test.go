@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
+)
+
+// call runs a command line.
+func call(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	streams, in, out, errOut := genericiooptions.NewTestIOStreams()
+	in.WriteString(stdin)
+	code = Main(t.Context(), streams, args)
+	return out.String(), errOut.String(), code
+}
+
+func TestStoriesOfTheCommandLine(t *testing.T) {
+	storytest.Run(t, "testdata", func() storytest.World { return tell })
+}
+
+// tell runs a line as a shell would: "." is an empty argument, "< file" standard
+// input. It answers with the exit status and both streams.
+func tell(t *testing.T, c storytest.Command) string {
+	args := append([]string{c.Name}, c.Args...)
+	var stdin string
+	if i := slices.Index(args, "<"); i >= 0 {
+		text, err := os.ReadFile(args[i+1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdin, args = string(text), args[:i]
+	}
+	for i := range args {
+		if args[i] == "." {
+			args[i] = ""
+		}
+	}
+	out, errOut, code := call(t, stdin, args...)
+	var b strings.Builder
+	for line := range strings.Lines(errOut) {
+		b.WriteString("stderr: " + line)
+	}
+	b.WriteString(out)
+	fmt.Fprintf(&b, "exit %d", code)
+	return b.String()
+}
+
+func TestTheSameInputGivesTheSameBytes(t *testing.T) {
+	args := []string{"plan", "-f", "../examples/plan-10k", "-o", "json"}
+	first, _, code := call(t, "", args...)
+	if code != ExitOK {
+		t.Fatalf("exit %d", code)
+	}
+	runtime.GC() // another layout of memory, another seed of the maps
+	second, _, _ := call(t, "", args...)
+	if first != second {
+		t.Error("two runs differ")
+	}
+	var doc struct {
+		APIVersion, Kind string
+		Stats            struct {
+			Pods, Classes int
+			SolveSeconds  *float64
+		}
+	}
+	if err := json.Unmarshal([]byte(first), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.APIVersion != apiVersion || doc.Kind != "Plan" || doc.Stats.Pods != 10_000 || doc.Stats.Classes != 50 || doc.Stats.SolveSeconds == nil {
+		t.Errorf("got %+v", doc)
+	}
+}
+
+func TestTimesGoToTheErrorStream(t *testing.T) {
+	args := []string{"plan", "-f", "testdata/manifests/pool.yaml"}
+	plain, _, _ := call(t, "", args...)
+	timed, errOut, code := call(t, "", append(args, "--timing")...)
+	if code != ExitOK || plain != timed || !strings.HasPrefix(errOut, "note: read in ") {
+		t.Errorf("exit %d, output %q, errors %q", code, timed, errOut)
+	}
+}
+
+func TestVersionSaysWhatTheBinarySpeaks(t *testing.T) {
+	out, _, code := call(t, "", "version", "-o", "json")
+	var v Version
+	if err := json.Unmarshal([]byte(out), &v); err != nil || code != ExitOK {
+		t.Fatalf("exit %d: %v", code, err)
+	}
+	if v.APIVersion != apiVersion || v.Kind != "Version" || v.GoVersion != runtime.Version() || len(v.CRDHash) != 12 || v.NodePoolHash != "v3" {
+		t.Errorf("got %+v", v)
+	}
+	text, _, _ := call(t, "", "version")
+	if !strings.Contains(text, v.CRDHash) || !strings.Contains(text, v.GoVersion) {
+		t.Errorf("got %s", text)
+	}
+}
+
+func TestMessagesAreColouredOnlyWhereThatIsWanted(t *testing.T) {
+	for name, c := range map[string]struct {
+		args     []string
+		env      map[string]string
+		coloured bool
+	}{
+		"a pipe":                        {},
+		"always":                        {args: []string{"--color", "always"}, coloured: true},
+		"forced by the environment":     {env: map[string]string{"CLICOLOR_FORCE": "1"}, coloured: true},
+		"not forced by a zero":          {env: map[string]string{"CLICOLOR_FORCE": "0"}},
+		"NO_COLOR beats force":          {env: map[string]string{"CLICOLOR_FORCE": "1", "NO_COLOR": ""}},
+		"the flag beats NO_COLOR":       {args: []string{"--color", "always"}, env: map[string]string{"NO_COLOR": "1"}, coloured: true},
+		"the flag beats CLICOLOR_FORCE": {args: []string{"--color", "never"}, env: map[string]string{"CLICOLOR_FORCE": "1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, variable := range []string{"NO_COLOR", "CLICOLOR_FORCE"} {
+				t.Setenv(variable, "") // restored afterwards
+				_ = os.Unsetenv(variable)
+			}
+			for variable, value := range c.env {
+				t.Setenv(variable, value)
+			}
+			out, errOut, _ := call(t, "", append([]string{"plan", "-f", "testdata/manifests/impossible.yaml"}, c.args...)...)
+			if got := strings.Contains(errOut, "\x1b["); got != c.coloured {
+				t.Errorf("coloured %v: %q", got, errOut)
+			}
+			if strings.Contains(out, "\x1b[") {
+				t.Error("data is coloured")
+			}
+		})
+	}
+}
+
+func TestHelpDocumentsTheExitStatuses(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"plan", "--help"}, {"run", "--help"}} {
+		out, _, code := call(t, "", args...)
+		if code != ExitOK || !strings.Contains(out, "Exit status:") {
+			t.Errorf("%v: exit %d, %s", args, code, out)
+		}
+	}
+}
+
+func TestCompletionScriptsAreWritten(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		out, errOut, code := call(t, "", "completion", shell)
+		if code != ExitOK || errOut != "" || !strings.Contains(out, "millwright") {
+			t.Errorf("%s: exit %d, %s", shell, code, errOut)
+		}
+	}
+}
+
+func TestEveryExampleIsValid(t *testing.T) {
+	for dir, want := range map[string]int{"workloads": ExitOK, "refused": ExitFindings} {
+		for _, pools := range []string{"pools", "naive"} {
+			out, errOut, code := call(t, "", "plan", "-R", "-f", "../examples/"+pools, "-f", "../examples/"+dir)
+			if code != want || errOut != "" {
+				t.Errorf("%s on %s: exit %d, want %d\n%s%s", dir, pools, code, want, errOut, out)
+			}
+		}
+	}
+}
+
+func TestAPlanFromStandardInputReadsItOnce(t *testing.T) {
+	text, err := os.ReadFile("testdata/manifests/pool.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want bytes.Buffer
+	out, _, code := call(t, string(text), "plan", "-f", "-", "-o", "json")
+	if code != ExitOK || json.Indent(&want, []byte(out), "", "  ") != nil {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/millwright-dev/millwright/controllers"
+)
+
+// runWith runs `millwright run` on the simulated cloud with a controller that
+// only takes down its configuration.
+func runWith(t *testing.T, env map[string]string, args ...string) (cfg controllers.Config, stderr string, err error) {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "log")
+	env["LOG_OUTPUT_PATHS"] = log
+	for name, value := range env {
+		t.Setenv(name, value)
+	}
+	streams, _, _, errOut := genericiooptions.NewTestIOStreams()
+	color := never
+	cmd := newRunWith(console{streams, &color}, func(_ context.Context, c controllers.Config) error {
+		cfg = c
+		return nil
+	})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(append([]string{"--provider", "kwok", "--server", "http://127.0.0.1:1"}, args...))
+	err = cmd.ExecuteContext(t.Context())
+	return cfg, errOut.String(), err
+}
+
+func TestTheDefaultsAreKarpenters(t *testing.T) {
+	c, stderr, err := runWith(t, map[string]string{"POD_NAMESPACE": "millwright-system"})
+	if err != nil || stderr != "" {
+		t.Fatal(err, stderr)
+	}
+	if c.BatchIdle != time.Second || c.BatchMax != 10*time.Second || c.MetricsAddress != ":8080" || c.HealthAddress != ":8081" ||
+		c.REST.QPS != 200 || c.REST.Burst != 300 || c.REST.Host != "http://127.0.0.1:1" || c.DisableLeaderElection ||
+		c.LeaderElectionName != "karpenter-leader-election" || c.LeaderElectionNamespace != "millwright-system" {
+		t.Errorf("got %+v, %+v", c, c.REST)
+	}
+	if c.Provider.Name != "kwok" || c.Provider.New == nil || len(c.Provider.Classes) != 1 || c.Provider.Classes[0].Kind != "KWOKNodeClass" {
+		t.Errorf("got %+v", c.Provider)
+	}
+}
+
+func TestFlagsWinOverTheEnvironment(t *testing.T) {
+	c, _, err := runWith(t, map[string]string{
+		"BATCH_MAX_DURATION": "20s", "BATCH_IDLE_DURATION": "2s", "METRICS_PORT": "0", "DISABLE_LEADER_ELECTION": "true",
+		"KUBE_CLIENT_QPS": "50", "LEADER_ELECTION_NAMESPACE": "elsewhere",
+	}, "--batch-idle-duration", "3s", "--disable-leader-election=false")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.BatchMax != 20*time.Second || c.BatchIdle != 3*time.Second || c.MetricsAddress != "0" || c.DisableLeaderElection ||
+		c.REST.QPS != 50 || c.LeaderElectionNamespace != "elsewhere" {
+		t.Errorf("got %+v, QPS %v", c, c.REST.QPS)
+	}
+}
+
+func TestBadValuesInTheEnvironmentAbort(t *testing.T) {
+	for variable, value := range map[string]string{
+		"BATCH_MAX_DURATION": "soon", "DISABLE_LEADER_ELECTION": "yes", "METRICS_PORT": "http", "IGNORE_DRA_REQUESTS": "1",
+	} {
+		t.Run(variable, func(t *testing.T) {
+			_, _, err := runWith(t, map[string]string{variable: value})
+			if err == nil || !strings.Contains(err.Error(), "environment variable "+variable) || !strings.Contains(err.Error(), value) {
+				t.Errorf("%s=%s: got %v", variable, value, err)
+			}
+		})
+	}
+}
+
+func TestSettingsOfKarpentersWithoutEffectAreNamed(t *testing.T) {
+	_, stderr, err := runWith(t, map[string]string{"FEATURE_GATES": "SpotToSpotConsolidation=true", "PREFERENCE_POLICY": "Respect"}, "--cpu-requests", "2000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "warning: --cpu-requests=2000 has no effect: the number of workers does not depend on it\n" +
+		"warning: --feature-gates=SpotToSpotConsolidation=true has no effect: no gated feature of Karpenter's can be switched\n"
+	if stderr != want {
+		t.Errorf("got\n%swant\n%s", stderr, want)
+	}
+}
+
+func TestTheLogGoesWhereItIsSent(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "log")
+	o := runOptions{logLevel: "info", logPaths: file, logErrorPaths: "stderr"}
+	flush, err := o.setLogger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	flush()
+	if _, err := os.Stat(file); err != nil {
+		t.Error(err)
+	}
+	o.logPaths = filepath.Join(file, "below-a-file")
+	if _, err := o.setLogger(); err == nil || !strings.Contains(err.Error(), "--log-output-paths") {
+		t.Errorf("got %v", err)
+	}
+}
