@@ -35,7 +35,7 @@ var errNotSynced = errors.New("the cluster's state is not complete yet")
 // loop.
 type Config struct {
 	// Suffix makes the random end of a claim's name, five lower-case letters or
-	// digits. Nil is the API server's own way.
+	// digits; it is called from several goroutines. Nil is the API server's own way.
 	Suffix func() string
 	// Placement are the options of every plan.
 	Placement placement.Options

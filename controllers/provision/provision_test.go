@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,8 +61,8 @@ func rig(t *testing.T, objects ...client.Object) *looptest.Rig {
 
 // provisioner names claims by number.
 func provisioner(r *looptest.Rig) *Provisioner {
-	n := 0
-	return New(r.Deps, Config{Suffix: func() string { n++; return fmt.Sprintf("%05d", n) }})
+	var n atomic.Int32
+	return New(r.Deps, Config{Suffix: func() string { return fmt.Sprintf("%05d", n.Add(1)) }})
 }
 
 func pass(t *testing.T, r *looptest.Rig, p *Provisioner) {
