@@ -9,15 +9,15 @@ type Options struct {
 	// becoming slow; the least is 1.
 	MaxTypes int
 	// Work is how long the search for a lower price goes on, in steps of about a
-	// tenth of a microsecond; a plan is found whatever the value. The same work
-	// gives the same plan on every machine. Zero is 2,000,000; negative stops at
+	// hundredth of a microsecond; a plan is found whatever the value. The same work
+	// gives the same plan on every machine. Zero is 5,000,000; negative stops at
 	// the first plan.
 	Work int
 }
 
 const (
 	defaultMaxTypes = 60
-	defaultWork     = 2_000_000
+	defaultWork     = 5_000_000
 )
 
 func (o Options) withDefaults() Options {

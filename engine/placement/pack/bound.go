@@ -38,8 +38,7 @@ func (s *solver) appraise(left []int) {
 		s.worth[i] = s.worthOf(int32(i), prices)
 	}
 	for m := range s.p.Models {
-		model := &s.p.Models[m]
-		for d, n := range model.Holds {
+		for d, n := range s.holdsOf(m) {
 			s.priced[m*s.p.Dims+d] = float64(n) * prices[m*s.p.Dims+d]
 		}
 	}
@@ -48,7 +47,7 @@ func (s *solver) appraise(left []int) {
 // bundles sorts the items into bundles, family by family.
 func (s *solver) bundles(left []int) []bundle {
 	var out []bundle
-	for _, l := range s.lanesOf(left) {
+	for _, l := range s.lanesOf(s.all, left) {
 		b := bundle{family: l.number, need: make([]float64, s.p.Dims)}
 		for _, i := range l.items {
 			for d, n := range s.need(i) {
@@ -117,7 +116,7 @@ func (s *solver) most(model int, need []float64) float64 {
 	out := math.Inf(1)
 	for d, n := range need {
 		if n > 0 {
-			out = min(out, float64(s.p.Models[model].Holds[d])/n)
+			out = min(out, float64(s.holdsOf(model)[d])/n)
 		}
 	}
 	return out
@@ -163,7 +162,7 @@ func (s *solver) richest(bundles []bundle, mine []int, model int, worth []float6
 	dims := s.p.Dims
 	b, ones, zeros, names := make([]float64, dims), make([]float64, dims), make([]float64, dims), make([]int, dims)
 	for d := range dims {
-		b[d], ones[d], names[d] = float64(s.p.Models[model].Holds[d]), 1, -1-d
+		b[d], ones[d], names[d] = float64(s.holdsOf(model)[d]), 1, -1-d
 	}
 	lp := newSimplex(b, ones, zeros, names)
 	column := make([]entry, dims)
@@ -259,7 +258,7 @@ func (s *solver) priceDimensions(bundles []bundle, worth []float64) []float64 {
 			s.potential[m] = min(1, value/max(s.p.Models[m].Price, tiny)) + slackOfPotential
 			for d := range prices {
 				prices[d] = max(0, -lp.dual[d])
-				full += prices[d] * float64(s.p.Models[m].Holds[d])
+				full += prices[d] * float64(s.holdsOf(m)[d])
 			}
 		}
 		s.stretch(m, prices, full)
@@ -280,7 +279,7 @@ func (s *solver) stretch(m int, prices []float64, full float64) {
 		}
 		return
 	}
-	for d, n := range s.p.Models[m].Holds {
+	for d, n := range s.holdsOf(m) {
 		if n > 0 {
 			prices[d] = price / float64(n) / float64(len(prices))
 		}

@@ -7,7 +7,8 @@ import "math"
 type cursor struct {
 	lane  *lane
 	pos   int32
-	taken int
+	taken int // of the item at pos
+	part  int // of the content, if some of the item are taken
 	plain bool
 }
 
@@ -28,16 +29,17 @@ type filler struct {
 	laneOf              map[int]int
 }
 
-func (s *solver) newFiller(left []int) *filler {
+// newFiller prepares to fill boxes with what is left of some items.
+func (s *solver) newFiller(items []int32, left []int) *filler {
 	f := &filler{
-		s: s, lanes: s.lanesOf(left), left: left, laneOf: map[int]int{},
-		inverse: make([]float64, s.p.Dims), average: make([]float64, s.p.Dims), chosen: map[int32]int{},
+		s: s, lanes: s.lanesOf(items, left), left: left,
+		inverse: make([]float64, s.p.Dims), average: make([]float64, s.p.Dims),
 	}
 	for i := range f.lanes {
 		l := &f.lanes[i]
 		l.sum = make([]float64, s.p.Dims)
 		for _, item := range l.items {
-			f.laneOf[int(item)] = i
+			s.laneOf[item] = int32(i)
 			for d, n := range s.need(item) {
 				l.sum[d] += float64(n) * float64(left[item])
 			}
@@ -51,10 +53,10 @@ func (s *solver) newFiller(left []int) *filler {
 func (f *filler) fill(model int, taste taste) (parts []Part, worth float64) {
 	f.start(model)
 	f.weigh(model)
-	clear(f.chosen)
 	f.parts = f.parts[:0]
 	for {
 		best, at := -1.0, -1
+		f.s.work += len(f.cursors)
 		for c := 0; c < len(f.cursors); {
 			cur := &f.cursors[c]
 			if !f.settle(cur, model) {
@@ -73,7 +75,6 @@ func (f *filler) fill(model int, taste taste) (parts []Part, worth float64) {
 		}
 		f.take(&f.cursors[at], model)
 	}
-	f.s.work += len(f.parts)
 	if f.s.p.Pools[f.s.p.Models[model].Pool].Guarded {
 		f.shrink(model)
 	}
@@ -119,7 +120,7 @@ func (f *filler) weigh(model int) {
 func (f *filler) commit(parts []Part, n int) {
 	for _, part := range parts {
 		f.left[part.Item] -= part.Count * n
-		l := &f.lanes[f.laneOf[part.Item]]
+		l := &f.lanes[f.s.laneOf[part.Item]]
 		for d, need := range f.s.need(int32(part.Item)) {
 			l.sum[d] -= float64(need) * float64(part.Count*n)
 		}
@@ -218,12 +219,11 @@ func (f *filler) take(c *cursor, model int) {
 		f.s.p.Cells.Narrow(l.Open, c.lane.family.Variants[v].State)
 	}
 	f.load.Add(c.lane.family, f.s.need(item), 1)
-	c.taken++
-	if at, ok := f.chosen[item]; ok {
-		f.parts[at].Count++
+	if c.taken++; c.taken > 1 {
+		f.parts[c.part].Count++
 		return
 	}
-	f.chosen[item] = len(f.parts)
+	c.part = len(f.parts)
 	f.parts = append(f.parts, Part{Item: int(item), Count: 1})
 }
 

@@ -1,6 +1,9 @@
 package pack
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // offer is a model and the best box of it that is known.
 type offer struct {
@@ -26,13 +29,10 @@ func (o *offer) promise(round int) float64 {
 }
 
 // greedy buys boxes, always the one whose content is worth most for its price,
-// and takes the content from what is left.
-func (s *solver) greedy(left []int, pools []Pool, t taste) []Box {
-	f := s.newFiller(left)
-	offers := make([]offer, len(s.p.Models))
-	for m := range offers {
-		offers[m] = offer{model: m, round: -1, potential: s.potential[m]}
-	}
+// and takes the content from what is left of the items.
+func (s *solver) greedy(items []int32, left []int, pools []Pool, t taste) []Box {
+	f := s.newFiller(items, left)
+	offers := s.offers(f)
 	var out []Box
 	for round := 0; ; round++ {
 		best := s.best(f, &offers, pools, round, t)
@@ -49,13 +49,52 @@ func (s *solver) greedy(left []int, pools []Pool, t taste) []Box {
 	}
 }
 
+// tenth is the part of all that one machine should take at most, if it costs no
+// more: a few giants would be fewer to fail, but each would take too much along.
+const tenth = 0.1
+
+// offers lists the models that may do, in the order in which equal shares are
+// preferred: the largest first of those that take no more than a tenth of all,
+// then the others, the smallest first.
+func (s *solver) offers(f *filler) []offer {
+	total := 0.0
+	for i := range f.lanes {
+		for _, item := range f.lanes[i].items {
+			total += s.worth[item] * float64(f.left[item])
+		}
+	}
+	var out []offer
+	for m := range s.p.Models {
+		if slices.ContainsFunc(f.lanes, func(l lane) bool { return l.family.Models.Has(m) }) {
+			out = append(out, offer{model: m, round: -1, potential: s.potential[m]})
+		}
+	}
+	slices.SortFunc(out, func(a, b offer) int {
+		x, y := s.p.Models[a.model].Price, s.p.Models[b.model].Price
+		bigX, bigY := x > tenth*total, y > tenth*total
+		switch {
+		case bigX != bigY && bigX:
+			return 1
+		case bigX != bigY:
+			return -1
+		case bigX:
+			return cmp.Or(cmp.Compare(x, y), cmp.Compare(a.model, b.model))
+		}
+		return cmp.Or(cmp.Compare(y, x), cmp.Compare(a.model, b.model))
+	})
+	return out
+}
+
+// same is the relative difference below which shares count as equal.
+const same = 1e-6
+
 // best finds the offer with the best share, looking again at those that promise
 // more than they have shown lately. Offers that came to nothing are dropped.
 func (s *solver) best(f *filler, offers *[]offer, pools []Pool, round int, t taste) *offer {
 	for {
 		top, promise := -1, 0.0
 		for i := range *offers {
-			if p := (*offers)[i].promise(round); top < 0 || p > promise {
+			if p := (*offers)[i].promise(round); top < 0 || p > promise*(1+same) {
 				top, promise = i, p
 			}
 		}

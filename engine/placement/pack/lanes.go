@@ -31,19 +31,24 @@ const (
 	firstStep     = 0.25 // in powers of two
 )
 
-// lanesOf sorts what is left of the items into lanes.
-func (s *solver) lanesOf(left []int) []lane {
-	byFamily := make([][]int32, len(s.p.Families))
-	for i, n := range left {
-		if n > 0 {
-			byFamily[s.p.Items[i].Family] = append(byFamily[s.p.Items[i].Family], int32(i))
+// lanesOf sorts those of the items of which something is left into lanes.
+func (s *solver) lanesOf(items []int32, left []int) []lane {
+	byFamily := map[int][]int32{}
+	var families []int
+	for _, i := range items {
+		if left[i] == 0 {
+			continue
 		}
+		f := s.p.Items[i].Family
+		if byFamily[f] == nil {
+			families = append(families, f)
+		}
+		byFamily[f] = append(byFamily[f], i)
 	}
+	slices.Sort(families)
 	var out []lane
-	for f, items := range byFamily {
-		if len(items) > 0 {
-			out = s.familyLanes(out, f, items)
-		}
+	for _, f := range families {
+		out = s.familyLanes(out, f, byFamily[f])
 	}
 	return out
 }

@@ -1,21 +1,23 @@
 package pack
 
-import (
-	"slices"
-)
+import "slices"
 
 // Options bound the search.
 type Options struct {
-	// Work is how many steps the search may take, a step being about one look at
-	// one item; the first answer is found whatever it costs. 10,000 steps are
-	// about a millisecond.
+	// Work is how many steps the search may take after it has found a first
+	// answer, a step being one look at one item, some ten nanoseconds. Negative
+	// is none.
 	Work int
 }
 
-// solver holds what is computed once for a problem.
+// solver holds what is computed once for a problem. It is not safe for
+// concurrent use.
 type solver struct {
 	p     *Problem
+	all   []int32 // all items
 	needs []int64 // all items' needs, one after the other
+	// usable is what the models hold, in multiples of what the items need by.
+	usable []int64
 	// scale makes needs of different dimensions comparable: one over the largest
 	// box. size is an item's largest need on that scale.
 	scale, size []float64
@@ -27,28 +29,31 @@ type solver struct {
 	worth, priced []float64
 	// potential is about the most that a model's content is worth of its price.
 	potential []float64
-	work      int
+	// laneOf is the lane of each item in the filler that was made last.
+	laneOf []int32
+	work   int
 }
 
 // Solve packs the items into boxes. What fits into no box, or into none that the
 // pools may still buy, is left.
 func Solve(p *Problem, opts Options) *Solution {
 	s := newSolver(p)
-	left := make([]int, len(p.Items))
+	counts := make([]int, len(p.Items))
 	for i := range p.Items {
-		left[i] = p.Items[i].Count
+		counts[i] = p.Items[i].Count
 	}
-	s.appraise(left)
-	boxes := s.greedy(left, clonePools(p.Pools), taste{care: 1})
-	out := &Solution{Boxes: boxes, Left: left}
-	out.Bound = s.boundOf(left)
-	return out
+	s.appraise(counts)
+	best := s.construct(counts, opts.Work)
+	s.improve(best, opts.Work)
+	best.finish(s)
+	return &Solution{Boxes: best.boxes, Left: best.left, Bound: s.boundOf(best.left)}
 }
 
 func newSolver(p *Problem) *solver {
 	s := &solver{
-		p: p, needs: make([]int64, 0, len(p.Items)*p.Dims),
+		p: p, all: make([]int32, len(p.Items)), needs: make([]int64, 0, len(p.Items)*p.Dims),
 		scale: make([]float64, p.Dims), size: make([]float64, len(p.Items)), flat: make([]bool, p.Dims),
+		laneOf: make([]int32, len(p.Items)),
 	}
 	for d := range s.scale {
 		largest := int64(1)
@@ -61,16 +66,56 @@ func newSolver(p *Problem) *solver {
 		}
 	}
 	for i := range p.Items {
+		s.all[i] = int32(i)
 		s.needs = append(s.needs, p.Items[i].Need...)
 		for d, n := range p.Items[i].Need {
 			s.size[i] = max(s.size[i], float64(n)*s.scale[d])
 		}
 	}
+	s.roundDown()
 	return s
+}
+
+// roundDown finds out what of the boxes can be used: if everything that a model
+// may hold needs a multiple of 4 GiB, the rest of 30 GiB beyond 28 is lost.
+func (s *solver) roundDown() {
+	dims := s.p.Dims
+	steps := make([]int64, len(s.p.Families)*dims)
+	for i := range s.p.Items {
+		f := s.p.Items[i].Family
+		for d, n := range s.p.Items[i].Need {
+			steps[f*dims+d] = gcd(steps[f*dims+d], n)
+		}
+	}
+	for m := range s.p.Models {
+		step := make([]int64, dims)
+		for f := range s.p.Families {
+			if s.p.Families[f].Models.Has(m) {
+				for d := range step {
+					step[d] = gcd(step[d], steps[f*dims+d])
+				}
+			}
+		}
+		for d, n := range s.p.Models[m].Holds {
+			s.usable = append(s.usable, n-n%max(step[d], 1))
+		}
+	}
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 func (s *solver) need(item int32) []int64 {
 	return s.needs[int(item)*s.p.Dims : (int(item)+1)*s.p.Dims]
+}
+
+// holdsOf is what can be used of a model.
+func (s *solver) holdsOf(model int) []int64 {
+	return s.usable[model*s.p.Dims : (model+1)*s.p.Dims]
 }
 
 // holds reports whether one item fits into an empty box of a model.
@@ -93,6 +138,7 @@ func affords(pools []Pool, m *Model, most int) int {
 	return most
 }
 
+// buy takes n boxes from the limits of their pool; negative gives them back.
 func buy(pools []Pool, m *Model, n int) {
 	for d := range pools[m.Pool].Left {
 		pools[m.Pool].Left[d] -= m.Weighs[d] * int64(n)
