@@ -6,9 +6,19 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	_ "unsafe" // for go:linkname
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	_ "k8s.io/apiserver/pkg/storage/storagebackend/factory" // for go:linkname
 	"k8s.io/klog/v2"
 )
+
+// The API server's clients of etcd have a logger of their own that writes to
+// standard error and cannot be configured.
+//
+//go:linkname etcdClientLogger k8s.io/apiserver/pkg/storage/storagebackend/factory.etcd3ClientLogger
+var etcdClientLogger *zap.Logger
 
 // logTo sends the log of all components, which share klog, to one file in dir.
 // The returned function ends that: what is logged later is dropped.
@@ -31,6 +41,8 @@ func logTo(dir string) (func(), error) {
 		return nil, fmt.Errorf("configuring log: %w", err)
 	}
 	klog.SetOutput(file)
+	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
+	etcdClientLogger = zap.New(zapcore.NewCore(encoder, zapcore.AddSync(file), zap.WarnLevel)).Named("etcd-client")
 	return func() {
 		klog.Flush()
 		klog.SetOutput(io.Discard)
