@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -73,31 +74,55 @@ func (b *boolean) String() string { return fmt.Sprint(bool(*b)) }
 func (b *boolean) Type() string { return "bool" }
 
 // foreign are Karpenter's settings that mean nothing to Millwright, or nothing
-// yet: a Deployment of Karpenter's must start all the same.
+// yet: a Deployment of Karpenter's must start all the same, and what Karpenter
+// refuses is refused.
 var foreign = []struct {
 	name, value string
-	isBool      bool
+	allowed     []string // none: anything
 	why         string
 }{
-	{"karpenter-service", "", false, "there is no webhook"},
-	{"enable-profiling", "false", true, "profiles are not served"},
-	{"disable-controller-warmup", "true", true, "standby replicas always keep their caches warm"},
-	{"disable-cluster-state-observability", "false", true, "metrics are always served"},
-	{"cpu-requests", "1000", false, "the number of workers does not depend on it"},
-	{"preference-policy", "Respect", false, "preferences of pods are not considered yet"},
-	{"min-values-policy", "Strict", false, "minValues are always strict"},
-	{"ignore-dra-requests", "true", true, "resource claims are not considered yet"},
-	{"feature-gates", "", false, "no gated feature of Karpenter's can be switched"},
-	{"scheduler-config", "", false, "the scheduler's configuration is not read"},
+	{"karpenter-service", "", nil, "there is no webhook"},
+	{"enable-profiling", "false", trueFalse, "profiles are not served"},
+	{"disable-controller-warmup", "true", trueFalse, "standby replicas always keep their caches warm"},
+	{"disable-cluster-state-observability", "false", trueFalse, "metrics are always served"},
+	{"cpu-requests", "1000", nil, "the number of workers does not depend on it"},
+	{"preference-policy", "Respect", []string{"Respect", "Ignore"}, "preferences of pods are not considered yet"},
+	{"min-values-policy", "Strict", []string{"Strict", "BestEffort"}, "minValues are always strict"},
+	{"ignore-dra-requests", "true", trueFalse, "resource claims are not considered yet"},
+	{"feature-gates", "", nil, "no gated feature of Karpenter's can be switched"},
+	{"scheduler-config", "", nil, "the scheduler's configuration is not read"},
 }
 
+var trueFalse = []string{"true", "false"}
+
+// word is a flag that takes one of some words, or any if there are none.
+type word struct {
+	value   string
+	allowed []string
+}
+
+// Set refuses what is not allowed.
+func (w *word) Set(s string) error {
+	if len(w.allowed) > 0 && !slices.Contains(w.allowed, s) {
+		return fmt.Errorf("must be one of %s", strings.Join(w.allowed, ", "))
+	}
+	w.value = s
+	return nil
+}
+
+// String is the word.
+func (w *word) String() string { return w.value }
+
+// Type is the flag's type in the help.
+func (w *word) Type() string { return "string" }
+
+// addForeign defines the settings without effect; the help leaves them out.
 func addForeign(flags *pflag.FlagSet) {
 	for _, f := range foreign {
-		usage := "understood for Karpenter's sake, without effect: " + f.why
-		if f.isBool {
-			strictBool(flags, new(bool), f.name, f.value == "true", usage)
-		} else {
-			flags.String(f.name, f.value, usage)
+		flag := flags.VarPF(&word{f.value, f.allowed}, f.name, "", "without effect: "+f.why)
+		flag.Hidden = true
+		if len(f.allowed) > 0 && f.allowed[0] == trueFalse[0] {
+			flag.NoOptDefVal = "true"
 		}
 	}
 }

@@ -65,7 +65,7 @@ func TestFlagsWinOverTheEnvironment(t *testing.T) {
 
 func TestBadValuesInTheEnvironmentAbort(t *testing.T) {
 	for variable, value := range map[string]string{
-		"BATCH_MAX_DURATION": "soon", "DISABLE_LEADER_ELECTION": "yes", "METRICS_PORT": "http", "IGNORE_DRA_REQUESTS": "1",
+		"BATCH_MAX_DURATION": "soon", "DISABLE_LEADER_ELECTION": "yes", "METRICS_PORT": "http", "IGNORE_DRA_REQUESTS": "1", "MIN_VALUES_POLICY": "Sometimes",
 	} {
 		t.Run(variable, func(t *testing.T) {
 			_, _, err := runWith(t, map[string]string{variable: value})
