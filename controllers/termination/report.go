@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,7 +14,6 @@ import (
 
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/engine/drain"
-	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -74,7 +74,9 @@ func (r *removal) reason() string {
 func (r *removal) note(ctx context.Context, v drain.View, step drain.Step) error {
 	switch step.Phase {
 	case drain.Drain:
-		r.noteWaiting(step)
+		if slices.ContainsFunc(step.Pods, func(p drain.Verdict) bool { return p.Waits }) {
+			r.failedDraining(step.Waiting())
+		}
 	case drain.Detach:
 		r.noteVolumes(step)
 	}
@@ -96,23 +98,6 @@ func (r *removal) note(ctx context.Context, v drain.View, step drain.Step) error
 		r.deps.Metrics.NodeDrained(v.Node.Claim.Pool)
 	}
 	return nil
-}
-
-func (r *removal) noteWaiting(step drain.Step) {
-	waiting := 0
-	var first plan.Reason
-	for _, p := range step.Pods {
-		if !p.Waits {
-			continue
-		}
-		if waiting == 0 {
-			first = p.Reason
-		}
-		waiting++
-	}
-	if waiting > 0 {
-		r.failedDraining(drain.Waiting(waiting) + "; " + first.Message())
-	}
 }
 
 func (r *removal) noteVolumes(step drain.Step) {

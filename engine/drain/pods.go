@@ -47,19 +47,17 @@ func pods(v View) Step {
 			leaving = min(leaving, waveOf(p.Pod))
 		}
 	}
-	waiting := 0
+	waits := false
 	for _, p := range v.Node.Pods {
 		if eviction.Terminal(p.Pod) {
 			continue
 		}
 		verdict := s.decide(v, p.Pod, leaving)
 		s.Pods = append(s.Pods, verdict)
-		if verdict.Waits {
-			waiting++
-		}
+		waits = waits || verdict.Waits
 	}
-	if waiting > 0 {
-		s.Conditions = []Condition{draining(Waiting(waiting))}
+	if waits {
+		s.Conditions = []Condition{draining(s.Waiting())}
 		return s
 	}
 	if v.Node.Claim == nil || v.Node.Claim.Is(snapshot.Drained) {
@@ -85,12 +83,26 @@ func settle(v View, s Step) Step {
 	return s
 }
 
-// Waiting words how many pods a drain waits for.
-func Waiting(pods int) string {
-	if pods == 1 {
-		return "1 pod is waiting to be evicted"
+// Waiting says how many pods the drain waits for, and names one that cannot leave
+// by itself if there is any.
+func (s Step) Waiting() string {
+	waiting, blocker := 0, ""
+	for _, p := range s.Pods {
+		if !p.Waits {
+			continue
+		}
+		waiting++
+		switch p.Code {
+		case plan.PDBBlocks, plan.PDBConflict, plan.DoNotDisrupt:
+			if blocker == "" {
+				blocker = "; " + p.Message()
+			}
+		}
 	}
-	return fmt.Sprintf("%d pods are waiting to be evicted", pods)
+	if waiting == 1 {
+		return "1 pod is waiting to be evicted" + blocker
+	}
+	return fmt.Sprintf("%d pods are waiting to be evicted%s", waiting, blocker)
 }
 
 func draining(message string) Condition {
