@@ -295,3 +295,36 @@ func BenchmarkUpdate(b *testing.B) {
 		s.Update(&p)
 	}
 }
+
+func TestSnapshotsAreConsistentWhileTheStoreChanges(t *testing.T) {
+	s := NewStore()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for version := 1; version <= 300; version++ {
+			n := fmt.Sprint("n", version%7)
+			s.Update(testNode(n, version, "p"+n))
+			s.Update(testClaim("c"+n, version, "p"+n, n))
+			s.Update(testPod("pod"+n, version, n))
+			if version%5 == 0 {
+				s.Delete(testPod("pod"+n, version, n))
+			}
+		}
+	}()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		seen := map[string]bool{}
+		for _, n := range s.Snapshot(noon, nil).Nodes {
+			for _, p := range n.Pods {
+				if p.Spec.NodeName != n.Name || seen[p.Name] {
+					t.Fatalf("pod %s of %s is on %s", p.Name, p.Spec.NodeName, n.Name)
+				}
+				seen[p.Name] = true
+			}
+		}
+	}
+}
