@@ -172,10 +172,10 @@ func child(node *yaml.Node, step string) (*yaml.Node, int) {
 func steps(path string) []string {
 	var out []string
 	for path != "" {
-		switch {
-		case path[0] == '.':
+		switch path[0] {
+		case '.':
 			path = path[1:]
-		case path[0] == '[':
+		case '[':
 			inner, rest, ok := strings.Cut(path[1:], "]")
 			if !ok {
 				return out
