@@ -34,7 +34,8 @@ bench: ## Compare with Karpenter's scheduler on the same pods and instance types
 generate: $(BIN)/controller-gen ## Rewrite generated files: CRDs, RBAC, the table of EC2 types.
 	go run ./deploy/crdgen deploy/crds
 	go generate ./cloud/...
-	$(BIN)/controller-gen rbac:roleName=millwright paths="./cluster/...;./cloud/...;./controllers/..." output:rbac:dir=deploy/rbac
+	$(BIN)/controller-gen rbac:roleName=millwright paths="./cluster/...;./controllers/..." output:rbac:dir=deploy/rbac
+	$(BIN)/controller-gen rbac:roleName=millwright-kwok paths="./cloud/kwok/..." output:rbac:dir=deploy/rbac/kwok
 
 lint: $(BIN)/golangci-lint ## Run the linters; the first time builds golangci-lint.
 	$(BIN)/golangci-lint run ./...

@@ -7,7 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	kwokapis "sigs.k8s.io/karpenter/kwok/apis"
 
@@ -43,8 +46,14 @@ func kwokProvider(types []*catalog.Type) controllers.Provider {
 		Name:    "kwok",
 		Classes: []snapshot.ClassRef{{Group: kwokapis.Group, Kind: "KWOKNodeClass"}},
 		Schemes: []func(*runtime.Scheme) error{kwok.AddToScheme},
+		Cache: map[client.Object]cache.ByObject{
+			&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{kwok.DefaultNamespace: {}}},
+		},
 		New: func(m manager.Manager) (cloud.Provider, error) {
-			p := kwok.New(kwok.Config{Client: m.GetClient(), Reader: m.GetAPIReader(), Types: types})
+			p := kwok.New(kwok.Config{
+				Client: m.GetClient(), Reader: m.GetAPIReader(), Types: types,
+				Recorder: m.GetEventRecorderFor("millwright"), //nolint:staticcheck // as the controllers' own
+			})
 			return p, m.Add(p)
 		},
 	}

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/millwright-dev/millwright/cloud"
@@ -71,6 +73,9 @@ type Provider struct {
 	Classes []snapshot.ClassRef
 	// Schemes register the provider's own kinds; may be nil.
 	Schemes []func(*runtime.Scheme) error
+	// Cache narrows what the manager's cache holds of the kinds that only the
+	// provider reads, so that its rights can be as narrow; may be nil.
+	Cache map[client.Object]cache.ByObject
 	// New makes the provider on the manager's clients. It may add runnables to the
 	// manager. Required.
 	New func(manager.Manager) (cloud.Provider, error)
