@@ -95,18 +95,35 @@ func (w *world) termVerdict(g *group, p *pool, term requirement.Set, r plan.Reas
 		}
 		left = after
 	}
-	r.Code, r.Removed = plan.MinValuesNotMet, m.count(left)
+	r.Removed = m.count(left)
+	w.floorVerdict(p, left, &r)
+	return r
+}
+
+// floorVerdict is what is left to say when single launches would do: the pool
+// demands several, of which there are too few, or too few within the limits.
+func (w *world) floorVerdict(p *pool, left bitset.Set, r *plan.Reason) {
+	counts := (&tier{w: w}).newFloors(p)
+	for l := range left.All() {
+		counts.add(l)
+	}
 	for i, floor := range p.floors {
-		counts := (&tier{w: w}).newFloors(p)
-		for l := range left.All() {
-			counts.add(l)
-		}
-		r.Want, r.Have = fmt.Sprintf("%d of %s", floor.MinValues(), floor.Key()), fmt.Sprint(len(counts.seen[i]))
 		if len(counts.seen[i]) < floor.MinValues() {
-			break
+			r.Code, r.Want, r.Have = plan.MinValuesNotMet, fmt.Sprintf("%d of %s", floor.MinValues(), floor.Key()), fmt.Sprint(len(counts.seen[i]))
+			return
 		}
 	}
-	return r
+	r.Code = plan.LimitExceeded
+	if len(p.limits) > 0 {
+		r.Want, r.Have = p.usage(0)
+	}
+}
+
+// usage prints a limit and what is used of it.
+func (p *pool) usage(i int) (limit, used string) {
+	name := p.limits[i].name
+	most, now := quantity(name, p.limits[i].most), quantity(name, p.used[i])
+	return fmt.Sprintf("%s %s", name, most.String()), fmt.Sprintf("%s %s", name, now.String())
 }
 
 // count is the number of different types among launches.
@@ -121,7 +138,7 @@ func (m *market) count(launches bitset.Set) int {
 // offered lists what launches say about a label.
 func (m *market) offered(launches bitset.Set, key string) string {
 	if key == corev1.LabelHostname {
-		return "a new node, whose name is not known"
+		return "names that are not known yet"
 	}
 	var sum requirement.Requirement
 	var others []string
@@ -167,7 +184,7 @@ func (w *world) roomy(g *group, _ *pool, left bitset.Set, r *plan.Reason) bitset
 		d := scarcest(g.need, largest)
 		r.Want, r.Have = w.dims.amount(d, g.need[d]), w.dims.amount(d, largest[d])
 		if g.need[d] <= largest[d] {
-			r.Want, r.Have = w.dims.amounts(g.need), "no type with all of it"
+			r.Want, r.Have = w.dims.amounts(g.need), ""
 		}
 	}
 	return out
@@ -253,10 +270,8 @@ func (w *world) withinLimits(_ *group, p *pool, left bitset.Set, r *plan.Reason)
 		for d, n := range m.kinds[m.launches[i].kind].size {
 			if p.used[d]+n > p.limits[d].most {
 				out.Remove(i)
-				name := p.limits[d].name
-				limit, used := quantity(name, p.limits[d].most), quantity(name, p.used[d])
-				r.Code, r.Want = plan.LimitExceeded, fmt.Sprintf("%s %s", name, limit.String())
-				r.Have = fmt.Sprintf("%s %s", name, used.String())
+				r.Code = plan.LimitExceeded
+				r.Want, r.Have = p.usage(d)
 			}
 		}
 	}

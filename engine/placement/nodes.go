@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/placement/affinity"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -93,9 +94,9 @@ func (t *tier) modest(b *pack.Box) bool {
 	return counts.met()
 }
 
-// nodes turns boxes into machines to launch, in the order of pool, type and
-// content, and takes their pods from the groups.
-func (t *tier) nodes(boxes []pack.Box) []plan.NewNode {
+// admit puts boxes in the order of pool, type and content, charges them to their
+// pools, and drops those that the pools' limits do not leave enough of a choice.
+func (t *tier) admit(boxes []pack.Box) []pack.Box {
 	slices.SortFunc(boxes, func(a, b pack.Box) int {
 		return cmp.Or(
 			cmp.Compare(t.problem.Models[a.Model].Pool, t.problem.Models[b.Model].Pool),
@@ -105,7 +106,12 @@ func (t *tier) nodes(boxes []pack.Box) []plan.NewNode {
 			}),
 		)
 	})
-	t.charge(boxes)
+	t.charge(boxes, 1)
+	return t.keepFloors(boxes)
+}
+
+// nodes turns boxes into machines to launch and takes their pods from the groups.
+func (t *tier) nodes(boxes []pack.Box) []plan.NewNode {
 	out := make([]plan.NewNode, 0, len(boxes))
 	for i := range boxes {
 		out = append(out, t.node(&boxes[i], len(boxes)))
@@ -113,13 +119,34 @@ func (t *tier) nodes(boxes []pack.Box) []plan.NewNode {
 	return out
 }
 
-// charge takes the boxes from their pools' limits.
-func (t *tier) charge(boxes []pack.Box) {
+// keepFloors drops boxes, the last ones first, until the limits leave all others
+// the alternatives that minValues demand. Their pods stay where they are.
+func (t *tier) keepFloors(boxes []pack.Box) []pack.Box {
+	for i := len(boxes) - 1; i >= 0; i-- {
+		p := t.pools[t.problem.Models[boxes[i].Model].Pool]
+		if len(p.floors) == 0 || len(p.limits) == 0 {
+			continue
+		}
+		counts := t.newFloors(p)
+		for _, l := range t.suiting(t.contentOf(&boxes[i]), t.launch[boxes[i].Model], len(boxes)) {
+			counts.add(l)
+		}
+		if !counts.met() {
+			t.charge(boxes[i:i+1], -1)
+			boxes = slices.Delete(boxes, i, i+1)
+			i = len(boxes)
+		}
+	}
+	return boxes
+}
+
+// charge takes the boxes from their pools' limits, or gives them back.
+func (t *tier) charge(boxes []pack.Box, times int64) {
 	for i := range boxes {
 		model := &t.problem.Models[boxes[i].Model]
 		p := t.pools[model.Pool]
 		for d := range p.used {
-			p.used[d] += model.Weighs[d]
+			p.used[d] += times * model.Weighs[d]
 		}
 	}
 }
@@ -138,17 +165,25 @@ func (t *tier) node(b *pack.Box, boxes int) plan.NewNode {
 		n.Alternatives = append(n.Alternatives, catalog.Choice{Type: t.w.market.kinds[l.kind].Type, Offering: *l.offering})
 	}
 	n.Choice = n.Alternatives[0]
-	n.Requirements = t.requirements(c, n.Alternatives)
+	n.Requirements = t.requirements(c, n.Alternatives, chosen[0])
 	n.Requests = t.requests(c, chosen)
 	return n
 }
 
 // requirements are the pool's, narrowed by what the pods demand, and the types
-// that were checked.
-func (t *tier) requirements(c *content, alternatives []catalog.Choice) requirement.Set {
+// that were checked. A pod that only minds certain values of a label which the
+// machine will not have at all is content as it is: to demand anything about the
+// label would be to ask for one.
+func (t *tier) requirements(c *content, alternatives []catalog.Choice, choice int) requirement.Set {
 	set := c.pool.Requirements
 	for _, term := range c.terms {
-		set = set.And(term)
+		for _, r := range term {
+			says := t.w.market.index.Says(choice, r.Key())
+			if r.Absent() && affinity.Fixed(says) && says.Absent() {
+				continue
+			}
+			set = set.With(r)
+		}
 	}
 	var names []string
 	for _, a := range alternatives {

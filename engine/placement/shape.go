@@ -94,7 +94,11 @@ func addVolumes(w *world, from *snapshot.Shape, to *shape) {
 	to.attach = demand.Attach
 	terms := volumes.Combine(to.terms, demand.Terms)
 	if len(terms) == 0 {
-		to.refuse(plan.Reason{Code: plan.RequirementNotMet, Want: alternatives(to.terms), Have: alternatives(demand.Terms)})
+		to.refuse(plan.Reason{
+			Code:    plan.VolumeClaimUnusable,
+			Objects: []plan.ObjectRef{{Kind: "PersistentVolumeClaim", Namespace: from.Namespace, Name: from.VolumeClaims[0].Name}},
+			Have:    fmt.Sprintf("the pod's volumes need %s, the pod demands %s", alternatives(demand.Terms), alternatives(to.terms)),
+		})
 		return
 	}
 	to.terms = terms

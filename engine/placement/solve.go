@@ -69,8 +69,9 @@ func (w *world) buy(pools []*pool, out *plan.Plan) {
 		return
 	}
 	solution := pack.Solve(&t.problem, pack.Options{Work: w.opts.Work})
-	out.LowerBound += solution.Bound
-	out.NewNodes = append(out.NewNodes, t.nodes(solution.Boxes)...)
+	boxes := t.admit(solution.Boxes)
+	out.LowerBound += solution.Bound(boxes)
+	out.NewNodes = append(out.NewNodes, t.nodes(boxes)...)
 }
 
 // sortPlan puts placements and what is unplaced in the order of the pods.

@@ -34,30 +34,31 @@ func (p *Plan) Table(w io.Writer) error {
 
 func (p *Plan) newNodes(b *strings.Builder) {
 	t := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "NODEPOOL\tTYPE\tZONE\tCAPACITY\t$/HOUR\tPODS\tCPU\tMEMORY\tALTERNATIVES\tNODES")
-	var rows []string
-	counts := map[string]int{}
-	for i := range p.NewNodes {
-		row := p.NewNodes[i].row()
-		if counts[row] == 0 {
-			rows = append(rows, row)
-		}
-		counts[row]++
+	fmt.Fprintln(t, "NEW NODES\tNODEPOOL\tTYPE\tZONE\tCAPACITY\t$/HOUR\tPODS")
+	type row struct {
+		text        string
+		nodes, pods int
+		names       []string
 	}
-	for _, row := range rows {
-		fmt.Fprintf(t, "%s\t%d\n", row, counts[row])
+	var rows []*row
+	byText := map[string]*row{}
+	for i := range p.NewNodes {
+		n := &p.NewNodes[i]
+		text := fmt.Sprintf("%s\t%s\t%s\t%s\t%s", n.Pool, n.Choice.Type.Name, n.Choice.Offering.Zone, n.Choice.Offering.CapacityType, money(n.Choice.Offering.Price))
+		r := byText[text]
+		if r == nil {
+			r = &row{text: text}
+			byText[text], rows = r, append(rows, r)
+		}
+		r.nodes++
+		for _, pod := range n.Pods {
+			r.names = append(r.names, pod.Namespace+"/"+pod.Name)
+		}
+	}
+	for _, r := range rows {
+		fmt.Fprintf(t, "%d\t%s\t%s\n", r.nodes, r.text, few(r.names))
 	}
 	_ = t.Flush() // a strings.Builder takes everything
-}
-
-func (n *NewNode) row() string {
-	names := map[string]bool{}
-	for _, a := range n.Alternatives {
-		names[a.Type.Name] = true
-	}
-	cpu, memory := n.Requests.Cpu(), n.Requests.Memory()
-	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s", n.Pool, n.Choice.Type.Name, n.Choice.Offering.Zone, n.Choice.Offering.CapacityType,
-		money(n.Choice.Offering.Price), len(n.Pods), cpu, memory, types(len(names)))
 }
 
 func (p *Plan) placements(b *strings.Builder) {
@@ -70,11 +71,13 @@ func (p *Plan) placements(b *strings.Builder) {
 		pods[x.Node.Name] = append(pods[x.Node.Name], x.Pod.Namespace+"/"+x.Pod.Name)
 	}
 	slices.Sort(names)
-	b.WriteString("\n")
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
 	t := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "NODE\tTAKES\tPODS")
+	fmt.Fprintln(t, "NODE\tPODS")
 	for _, name := range names {
-		fmt.Fprintf(t, "%s\t%d\t%s\n", name, len(pods[name]), few(pods[name]))
+		fmt.Fprintf(t, "%s\t%s\n", name, few(pods[name]))
 	}
 	_ = t.Flush()
 }
@@ -114,17 +117,32 @@ func (p *Plan) Summary() string {
 	for i := range p.NewNodes {
 		placed += len(p.NewNodes[i].Pods)
 	}
-	s := fmt.Sprintf("%s for %s at $%s/h", plural(len(p.NewNodes), "new node"), plural(placed, "pod"), money(p.PricePerHour()))
-	if p.LowerBound > 0 {
-		s += fmt.Sprintf(" (at most %.1f%% above the lowest possible price)", 100*max(0, p.PricePerHour()/p.LowerBound-1))
+	var parts []string
+	if len(p.NewNodes) > 0 {
+		parts = append(parts, fmt.Sprintf("%s for %s at $%s/h, %s", plural(len(p.NewNodes), "new node"), plural(placed, "pod"), money(p.PricePerHour()), p.gap()))
 	}
 	if len(p.Placements) > 0 {
-		s += fmt.Sprintf(", %s on nodes that exist", plural(len(p.Placements), "pod"))
+		parts = append(parts, plural(len(p.Placements), "pod")+" on nodes that exist")
 	}
 	if len(p.Unplaced) > 0 {
-		s += fmt.Sprintf(", %s cannot be placed", plural(len(p.Unplaced), "pod"))
+		parts = append(parts, plural(len(p.Unplaced), "pod")+" cannot be placed")
 	}
-	return s
+	if len(parts) == 0 {
+		return "Nothing to do."
+	}
+	return strings.Join(parts, "; ") + "."
+}
+
+// gap says how far the price is from the best.
+func (p *Plan) gap() string {
+	gap := 100 * (p.PricePerHour()/p.LowerBound - 1)
+	switch {
+	case p.LowerBound <= 0:
+		return "with no bound to compare"
+	case gap < 0.05:
+		return "the lowest possible price"
+	}
+	return fmt.Sprintf("at most %.1f%% above the lowest possible price", gap)
 }
 
 func plural(n int, what string) string {

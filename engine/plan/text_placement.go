@@ -36,9 +36,12 @@ func poolText(r Reason) string {
 	case TaintNotTolerated:
 		return fmt.Sprintf("the pod does not tolerate its taint %s", r.Have)
 	case RequirementNotMet:
-		return fmt.Sprintf("%s satisfies %s; it has %s", none(r), r.Want, orNothing(r.Have))
+		return fmt.Sprintf("no instance type satisfies %s; they have %s%s", r.Want, orNothing(r.Have), left(r))
 	case InsufficientResources:
-		return fmt.Sprintf("%s has room for %s; the most after DaemonSets is %s", none(r), r.Want, r.Have)
+		if r.Have == "" {
+			return fmt.Sprintf("no instance type has room for %s together%s", r.Want, left(r))
+		}
+		return fmt.Sprintf("no instance type has room for %s; the most after DaemonSets is %s%s", r.Want, r.Have, left(r))
 	case HostPortTaken:
 		return fmt.Sprintf("host port %s is taken by %s on every node", r.Want, r.second("a DaemonSet"))
 	}
@@ -107,13 +110,12 @@ func (r Reason) second(otherwise string) string {
 	return r.Objects[1].String()
 }
 
-// none is "none of its 12 instance types", and how many of them are left where
-// others were ruled out before.
-func none(r Reason) string {
-	if r.Removed > 0 && r.Removed < r.Total {
-		return fmt.Sprintf("none of the %s that are left of %d", types(r.Removed), r.Total)
+// left tells how many types were looked at: those that earlier constraints left.
+func left(r Reason) string {
+	if r.Removed < r.Total {
+		return fmt.Sprintf(" (%d of %s left)", r.Removed, types(r.Total))
 	}
-	return "none of its " + types(r.Total)
+	return fmt.Sprintf(" (%s)", types(r.Total))
 }
 
 func types(n int) string {

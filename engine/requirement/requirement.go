@@ -204,6 +204,20 @@ func (r Requirement) Overlaps(o Requirement) bool {
 	}
 }
 
+// Implies reports whether every node that satisfies r satisfies o as well.
+func (r Requirement) Implies(o Requirement) bool {
+	if r.absent && !o.absent {
+		return false
+	}
+	if !r.excludes {
+		return !slices.ContainsFunc(r.values, func(v string) bool { return !o.Has(v) })
+	}
+	if !o.excludes || o.bounded && (!r.bounded || r.min < o.min || r.max > o.max) {
+		return false
+	}
+	return !slices.ContainsFunc(o.values, r.Has)
+}
+
 // NodeSelectorRequirements writes r in the API's words, in as many entries as
 // it takes: one for most, more for bounds and for exclusions that also demand
 // the label. It is the inverse of intersecting New over the entries, except for

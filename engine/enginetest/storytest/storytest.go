@@ -79,14 +79,15 @@ func tell(t *testing.T, text string, world World) string {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if answer := strings.TrimRight(world(t, parse(line)), "\n"); answer != "" {
+		if answer := strings.TrimRight(world(t, Parse(line)), "\n"); answer != "" {
 			out.WriteString("| " + strings.ReplaceAll(answer, "\n", "\n| ") + "\n")
 		}
 	}
 	return out.String()
 }
 
-func parse(line string) Command {
+// Parse reads one line that is not empty.
+func Parse(line string) Command {
 	words := strings.Fields(line)
 	c := Command{Name: words[0], Options: map[string]string{}}
 	for _, w := range words[1:] {

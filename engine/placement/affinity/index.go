@@ -92,7 +92,7 @@ func (x *Index) Open(key string) []requirement.Requirement {
 
 func (x *Index) satisfies(has, want requirement.Requirement) bool {
 	if x.certain {
-		return has.And(want).String() == has.String()
+		return has.Implies(want)
 	}
 	return has.Overlaps(want)
 }

@@ -305,12 +305,3 @@ func (s *solver) worthOf(item int32, prices []float64) float64 {
 	}
 	return best
 }
-
-// boundOf is the bound for the items that are not left.
-func (s *solver) boundOf(left []int) float64 {
-	sum := 0.0
-	for i, w := range s.worth {
-		sum += w * float64(s.p.Items[i].Count-left[i])
-	}
-	return sum * (1 - tiny)
-}

@@ -13,6 +13,8 @@ type answer struct {
 	price float64
 	// missing is what the items that are left would be worth.
 	missing float64
+	// bound is a price that what is packed cannot go below.
+	bound float64
 }
 
 // better reports whether an answer leaves less, or costs less.
@@ -41,7 +43,7 @@ func (s *solver) construct(counts []int, work int) *answer {
 		if a.better(best) {
 			best = a
 		}
-		if s.work+(s.work-before) > work/2 || best.done(s) {
+		if s.work+(s.work-before) > work/2 || best.done() {
 			break
 		}
 	}
@@ -49,19 +51,29 @@ func (s *solver) construct(counts []int, work int) *answer {
 }
 
 // done reports whether there is hardly anything left to gain.
-func (a *answer) done(s *solver) bool { return a.price <= s.boundOf(a.left)*(1+goodEnough) }
+func (a *answer) done() bool { return a.price <= a.bound*(1+goodEnough) }
 
-// settle gives each box the cheapest model that holds its content and adds up the
-// price.
-func (a *answer) settle(s *solver) {
-	a.price, a.missing = 0, 0
+// downsize gives each box the cheapest model that holds its content and adds up
+// the price.
+func (a *answer) downsize(s *solver) {
+	a.price = 0
 	for i := range a.boxes {
 		s.downsize(&a.boxes[i], a.pools)
 		a.price += s.p.Models[a.boxes[i].Model].Price
 	}
+}
+
+// settle finds out what an answer is worth.
+func (a *answer) settle(s *solver) {
+	a.downsize(s)
 	for i, n := range a.left {
 		a.missing += s.worth[i] * float64(n)
 	}
+	packed := slices.Clone(s.counts)
+	for i, n := range a.left {
+		packed[i] -= n
+	}
+	a.bound = s.floor.of(packed)
 }
 
 // downsize finds the cheapest model for a box's content.
@@ -113,7 +125,7 @@ func (s *solver) improve(a *answer, work int) {
 	}
 	rng := rand.New(rand.NewPCG(1, uint64(len(a.boxes))))
 	scratch := make([]int, len(s.p.Items))
-	for round, fruitless := 0, 0; s.work < work && !a.done(s) && fruitless < patience*(4+len(a.boxes)); round++ {
+	for round, fruitless := 0, 0; s.work < work && !a.done() && fruitless < patience*(4+len(a.boxes)); round++ {
 		fruitless++
 		victims := s.victims(a, rng, round)
 		if s.repack(a, victims, scratch, tastes[rng.IntN(len(tastes))]) {
@@ -179,12 +191,13 @@ func (s *solver) repack(a *answer, victims []int, scratch []int, t taste) bool {
 	}
 	slices.Sort(items)
 	fresh := &answer{boxes: s.greedy(items, scratch, pools, t), pools: pools}
+	fresh.downsize(s)
 	complete := true
 	for _, i := range items {
 		complete = complete && scratch[i] == 0
 		scratch[i] = 0
 	}
-	if fresh.settle(s); !complete || fresh.price >= before-tiny {
+	if !complete || fresh.price >= before-tiny {
 		return false
 	}
 	a.price += fresh.price - before

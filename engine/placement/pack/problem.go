@@ -98,9 +98,19 @@ type Part struct{ Item, Count int }
 type Solution struct {
 	Boxes []Box
 	// Left is what was not packed, by item.
-	Left []int
-	// Bound is a price that no set of boxes for the packed items goes below.
-	Bound float64
+	Left  []int
+	floor *floor
+}
+
+// Bound is a price that no set of boxes with the content of these goes below.
+func (s *Solution) Bound(boxes []Box) float64 {
+	counts := make([]int, len(s.Left))
+	for i := range boxes {
+		for _, part := range boxes[i].Parts {
+			counts[part.Item] += part.Count
+		}
+	}
+	return s.floor.of(counts)
 }
 
 // Price is the sum over the boxes.

@@ -31,6 +31,10 @@ type solver struct {
 	potential []float64
 	// laneOf is the lane of each item in the filler that was made last.
 	laneOf []int32
+	// counts are the items that there are, floor bounds the price of any number of
+	// them.
+	counts []int
+	floor  *floor
 	work   int
 }
 
@@ -38,22 +42,19 @@ type solver struct {
 // pools may still buy, is left.
 func Solve(p *Problem, opts Options) *Solution {
 	s := newSolver(p)
-	counts := make([]int, len(p.Items))
-	for i := range p.Items {
-		counts[i] = p.Items[i].Count
-	}
-	s.appraise(counts)
-	best := s.construct(counts, opts.Work)
+	s.appraise(s.counts)
+	s.floor = newFloor(s)
+	best := s.construct(s.counts, opts.Work)
 	s.improve(best, opts.Work)
 	best.finish(s)
-	return &Solution{Boxes: best.boxes, Left: best.left, Bound: s.boundOf(best.left)}
+	return &Solution{Boxes: best.boxes, Left: best.left, floor: s.floor}
 }
 
 func newSolver(p *Problem) *solver {
 	s := &solver{
 		p: p, all: make([]int32, len(p.Items)), needs: make([]int64, 0, len(p.Items)*p.Dims),
 		scale: make([]float64, p.Dims), size: make([]float64, len(p.Items)), flat: make([]bool, p.Dims),
-		laneOf: make([]int32, len(p.Items)),
+		laneOf: make([]int32, len(p.Items)), counts: make([]int, len(p.Items)),
 	}
 	for d := range s.scale {
 		largest := int64(1)
@@ -66,7 +67,7 @@ func newSolver(p *Problem) *solver {
 		}
 	}
 	for i := range p.Items {
-		s.all[i] = int32(i)
+		s.all[i], s.counts[i] = int32(i), p.Items[i].Count
 		s.needs = append(s.needs, p.Items[i].Need...)
 		for d, n := range p.Items[i].Need {
 			s.size[i] = max(s.size[i], float64(n)*s.scale[d])

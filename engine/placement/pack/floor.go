@@ -1,0 +1,112 @@
+package pack
+
+import "math"
+
+// floor bounds from below what any set of boxes for some of the items costs. It
+// is the greatest of what the linear program says and of what follows from boxes
+// not being divisible, for each part of the problem that shares no box with
+// another; the sum of these is the bound.
+type floor struct {
+	s *solver
+	// single is the price of the cheapest box that holds one of an item.
+	single []float64
+	// part is the part of the problem that a family belongs to.
+	part []int
+}
+
+func newFloor(s *solver) *floor {
+	f := &floor{s: s, single: make([]float64, len(s.p.Items)), part: s.parts()}
+	for i := range s.p.Items {
+		best := math.Inf(1)
+		for m := range s.p.Families[s.p.Items[i].Family].Models.All() {
+			if price := s.p.Models[m].Price; price < best && s.holds(m, int32(i)) {
+				best = price
+			}
+		}
+		if !math.IsInf(best, 1) {
+			f.single[i] = best
+		}
+	}
+	return f
+}
+
+// parts joins families that share a model, and numbers what comes out.
+func (s *solver) parts() []int {
+	part := make([]int, len(s.p.Families))
+	for i := range part {
+		part[i] = i
+	}
+	find := func(i int) int {
+		for part[i] != i {
+			part[i] = part[part[i]]
+			i = part[i]
+		}
+		return i
+	}
+	first := make([]int, len(s.p.Models))
+	for f := range s.p.Families {
+		for m := range s.p.Families[f].Models.All() {
+			if first[m] == 0 {
+				first[m] = f + 1
+			}
+			part[find(f)] = find(first[m] - 1)
+		}
+	}
+	for i := range part {
+		part[i] = find(i)
+	}
+	return part
+}
+
+// group is what can be in a box only so many times: the holders of a token, or
+// the members of a group with a cap.
+type group struct {
+	part   int
+	number int32
+	token  bool
+}
+
+// of is the bound for so many of each item.
+func (f *floor) of(counts []int) float64 {
+	divided := map[int]float64{}
+	whole := map[int]float64{}
+	exclusive := map[group]float64{}
+	for i, n := range counts {
+		if n == 0 {
+			continue
+		}
+		family := &f.s.p.Families[f.s.p.Items[i].Family]
+		part := f.part[f.s.p.Items[i].Family]
+		divided[part] += f.s.worth[i] * float64(n)
+		whole[part] = max(whole[part], f.single[i])
+		// Every box with members of a group costs at least what the cheapest box for
+		// any of them does, and has at most the cap's number of them.
+		for _, c := range family.Caps {
+			exclusive[group{part, c.Group, false}] += f.single[i] * float64(n) / float64(max(c.Max, 1))
+		}
+		for _, t := range family.Present {
+			if clash([]Token{t}, family.Conflicts) {
+				exclusive[group{part, t, true}] += f.single[i] * float64(n)
+			}
+		}
+	}
+	for g, least := range exclusive {
+		whole[g.part] = max(whole[g.part], least)
+	}
+	sum := 0.0
+	for _, p := range f.order() {
+		sum += max(divided[p], whole[p])
+	}
+	return sum * (1 - tiny)
+}
+
+// order lists the parts in ascending order, so that sums come out the same.
+func (f *floor) order() []int {
+	var out []int
+	for family, p := range f.part {
+		if p == family {
+			out = append(out, p)
+		}
+	}
+	return out
+}

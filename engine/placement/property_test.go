@@ -1,0 +1,91 @@
+package placement_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/engine/enginetest"
+	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+func check(t interface {
+	Helper()
+	Errorf(format string, args ...any)
+}, s *snapshot.Snapshot, p *plan.Plan) {
+	t.Helper()
+	for _, f := range enginetest.Check(s, p) {
+		t.Errorf("%s", f)
+	}
+}
+
+func document(p *plan.Plan) string {
+	var b bytes.Buffer
+	if err := p.JSON(&b); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
+
+func TestPlansOfRandomWorldsKeepEveryRule(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := enginetest.World(rapid.Uint64().Draw(t, "seed"))
+		check(t, s, placement.Solve(s, placement.Options{Work: 50_000}))
+	})
+}
+
+func TestTheOrderOfObjectsDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed := rapid.Uint64().Draw(t, "seed")
+		s := enginetest.World(seed)
+		want := document(placement.Solve(s, placement.Options{Work: 20_000}))
+		rng := rand.New(rand.NewPCG(seed, 99))
+		f := s.Fork()
+		rng.Shuffle(len(f.Pools), func(i, j int) { f.Pools[i], f.Pools[j] = f.Pools[j], f.Pools[i] })
+		rng.Shuffle(len(f.Nodes), func(i, j int) { f.Nodes[i], f.Nodes[j] = f.Nodes[j], f.Nodes[i] })
+		rng.Shuffle(len(f.Pending), func(i, j int) { f.Pending[i], f.Pending[j] = f.Pending[j], f.Pending[i] })
+		if got := document(placement.Solve(f, placement.Options{Work: 20_000})); got != want {
+			t.Errorf("in another order the plan is\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+func TestThePlanDoesNotDependOnTheNumberOfProcessors(t *testing.T) {
+	s := enginetest.World(7)
+	want := document(placement.Solve(s, placement.Options{}))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if got := document(placement.Solve(s, placement.Options{})); got != want {
+		t.Error("with one processor the plan is another")
+	}
+}
+
+func TestMoreWorkNeverCostsMore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := withoutLimits(enginetest.World(rapid.Uint64().Draw(t, "seed")))
+		little, much := placement.Solve(s, placement.Options{Work: -1}), placement.Solve(s, placement.Options{Work: 200_000})
+		if len(much.Unplaced) > len(little.Unplaced) {
+			t.Errorf("%d pods without a place, %d with less work", len(much.Unplaced), len(little.Unplaced))
+		}
+		if len(much.Unplaced) == len(little.Unplaced) && much.PricePerHour() > little.PricePerHour()+1e-9 {
+			t.Errorf("costs %g, %g with less work", much.PricePerHour(), little.PricePerHour())
+		}
+	})
+}
+
+// withoutLimits is a world in which all pools may sell as much as they like, and
+// none comes first: under limits, more work may also mean that more pods get
+// into a dear pool that is to be used first.
+func withoutLimits(s *snapshot.Snapshot) *snapshot.Snapshot {
+	f := s.Fork()
+	for i, p := range f.Pools {
+		free := *p
+		free.Limits, free.Weight = nil, 0
+		f.Pools[i] = &free
+	}
+	return f
+}
