@@ -37,17 +37,14 @@ func (c Choice) Labels() map[string]string {
 func Rank(types []*Type, want requirement.Set, requests corev1.ResourceList, unavailable func(Key) bool) []Choice {
 	var out []Choice
 	for _, t := range types {
-		if _, conflict := t.Requirements.Conflict(want, anyKey); conflict || !holds(t.Allocatable(), requests) {
+		if _, conflict := t.Requirements.Conflict(want, anyKey); conflict || !t.holds(requests) {
 			continue
 		}
-		for _, o := range t.Offerings {
-			if !o.Available || unavailable != nil && unavailable(o.Key(t.Name)) {
-				continue
+		for i := range t.Offerings {
+			o := &t.Offerings[i]
+			if o.Available && o.satisfies(want) && (unavailable == nil || !unavailable(o.Key(t.Name))) {
+				out = append(out, Choice{t, *o})
 			}
-			if _, conflict := o.Requirements().Conflict(want, anyKey); conflict {
-				continue
-			}
-			out = append(out, Choice{t, o})
 		}
 	}
 	slices.SortFunc(out, func(a, b Choice) int {
@@ -65,9 +62,35 @@ func Rank(types []*Type, want requirement.Set, requests corev1.ResourceList, una
 // are not a property of the instance type.
 func anyKey(string) bool { return true }
 
-func holds(allocatable, requests corev1.ResourceList) bool {
+// satisfies reports whether the labels that come with the offering are wanted.
+func (o *Offering) satisfies(want requirement.Set) bool {
+	for _, r := range want {
+		var value string
+		var ok bool
+		switch r.Key() {
+		case corev1.LabelTopologyZone:
+			value, ok = o.Zone, true
+		case CapacityTypeLabel:
+			value, ok = o.CapacityType, true
+		default:
+			value, ok = o.Labels[r.Key()]
+		}
+		if ok && !r.Has(value) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds reports whether pods can request so much of a machine of this type. What
+// is not requested does not matter.
+func (t *Type) holds(requests corev1.ResourceList) bool {
 	for name, want := range requests {
-		have := allocatable[name]
+		if want.Sign() <= 0 {
+			continue
+		}
+		have := t.Capacity[name].DeepCopy()
+		have.Sub(t.Overhead[name])
 		if want.Cmp(have) > 0 {
 			return false
 		}

@@ -94,6 +94,10 @@ func newBound(r Requirement, op Operator, values []string) (Requirement, error) 
 	case Gte:
 		r.min = n
 	case Lt:
+		if n == 0 {
+			// A label's value cannot begin with a minus sign.
+			return Requirement{key: r.key}, nil
+		}
 		r.max = n - 1
 	case Lte:
 		r.max = n
@@ -233,10 +237,10 @@ func (r Requirement) NodeSelectorRequirements() []corev1.NodeSelectorRequirement
 		return out
 	}
 	if r.bounded && r.min != math.MinInt64 {
-		add(Gte, strconv.FormatInt(max(r.min, 0), 10))
+		add(Gte, strconv.FormatInt(r.min, 10))
 	}
 	if r.bounded && r.max != math.MaxInt64 {
-		add(Lte, strconv.FormatInt(max(r.max, 0), 10))
+		add(Lte, strconv.FormatInt(r.max, 10))
 	}
 	if !r.absent && !r.bounded {
 		add(Exists)
