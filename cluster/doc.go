@@ -25,7 +25,8 @@
 //     claim already stands for the machine.
 //   - Pending pods are those that a scheduler has given up on for lack of a
 //     node: condition PodScheduled is False with reason Unschedulable, no node,
-//     no nominated node, not of a DaemonSet, not a mirror pod.
+//     not of a DaemonSet, not a mirror pod. They may be nominated to a node; why,
+//     is for the engine to say.
 //
 // [Options.Offline] relaxes the rules for objects that no controller has
 // touched, as in a file of manifests.

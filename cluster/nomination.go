@@ -7,21 +7,29 @@ import (
 )
 
 // Nominate records which machine, by the name of its Node or claim, the latest
-// plan counts on for each pending pod. It replaces what an earlier plan said. A
-// nomination is never older than its plan, and a snapshot shows only those of
-// pods that are still pending, so none has to be taken back.
+// plan counts on for each pending pod; a pod for which it has none is there with
+// an empty name. It replaces what an earlier plan said. A nomination is never
+// older than its plan, and a snapshot shows only those of pods that are still
+// pending, so none has to be taken back.
 func (s *Store) Nominate(machines map[types.NamespacedName]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nominated = maps.Clone(machines)
 }
 
-// nominations are those of pods that are still pending.
+// nominations are those of pods that are still pending: what the latest plan
+// says, and for pods that it does not know, as after a restart, what is written
+// on the pods themselves.
 func (s *Store) nominations() map[types.NamespacedName]string {
-	out := make(map[types.NamespacedName]string, len(s.nominated))
-	for pod, machine := range s.nominated {
-		if _, pending := s.pending.byKey[pod.Namespace+"\x00"+pod.Name]; pending {
-			out[pod] = machine
+	out := make(map[types.NamespacedName]string, len(s.pending.byKey))
+	for _, pod := range s.pending.byKey {
+		name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+		machine, known := s.nominated[name]
+		if !known {
+			machine = pod.Status.NominatedNodeName
+		}
+		if known || machine != "" {
+			out[name] = machine
 		}
 	}
 	return out

@@ -57,10 +57,11 @@ func (s *Store) isPending(pod *corev1.Pod) bool {
 // snapshot will have it among its pending pods.
 func Pending(pod *corev1.Pod) bool { return mayWait(pod) && unschedulable(pod) }
 
+// mayWait holds for nominated pods as well: whoever nominated a pod has only
+// said where it is expected.
 func mayWait(pod *corev1.Pod) bool {
 	ended := pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-	placed := pod.Spec.NodeName != "" || pod.Status.NominatedNodeName != ""
-	return !ended && !placed && len(pod.Spec.SchedulingGates) == 0 && !ownedByNodeOrDaemonSet(pod)
+	return !ended && pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) == 0 && !ownedByNodeOrDaemonSet(pod)
 }
 
 func unschedulable(pod *corev1.Pod) bool {

@@ -161,7 +161,7 @@ func TestOnlyPodsThatASchedulerGaveUpOnArePending(t *testing.T) {
 	for _, test := range []struct {
 		options Options
 		want    string
-	}{{Options{}, "pending waits\n"}, {Options{Offline: true}, "pending unseen\npending waits\n"}} {
+	}{{Options{}, "pending nominated\npending waits\n"}, {Options{Offline: true}, "pending nominated\npending unseen\npending waits\n"}} {
 		s := NewStore(test.options)
 		for _, p := range []*corev1.Pod{gated, unseen, nominated, daemon, done, testPod("waits", 1, "")} {
 			s.Update(p)

@@ -22,7 +22,8 @@
 // Nominations are not remembered, they are derived: a machine is nominated for a
 // pending pod as long as placement, asked about this very snapshot, counts on
 // the machine for that pod. When the pod is bound, gone, or better off
-// elsewhere, the nomination is over; there is no timer that could go wrong.
+// elsewhere, the nomination is over, and also when kube-scheduler has not put
+// the pod there for the time of a lease (engine/nomination).
 //
 // Invariants: the same snapshot gives the same decision; a machine is in at most
 // one command; commands never exceed a budget that is open now; a machine that

@@ -3,20 +3,33 @@ package disruption
 import (
 	"slices"
 
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // nominations maps the name of each machine that a pod without a machine of its
-// own counts on to the first such pod.
+// own counts on to the first such pod: where placement puts it, or where
+// kube-scheduler says that it will run. A pod that kube-scheduler does not put
+// there in the time of a lease holds the machine no longer.
 func nominations(s *snapshot.Snapshot, opts Options) map[string]*snapshot.Pod {
 	out := map[string]*snapshot.Pod{}
 	if len(s.Pending) == 0 && !slices.ContainsFunc(s.Nodes, (*snapshot.Node).Deleting) {
 		return out
 	}
+	keep := func(p *snapshot.Pod, n *snapshot.Node) {
+		if _, taken := out[n.Name]; !taken && !nomination.Refused(p, n, s.Now) {
+			out[n.Name] = p
+		}
+	}
 	for _, p := range placement.Solve(s, opts.Placement).Placements {
-		if _, taken := out[p.Node.Name]; !taken {
-			out[p.Node.Name] = p.Pod
+		keep(p.Pod, p.Node)
+	}
+	for _, p := range s.Pending {
+		if nomination.Foreign(p.Pod) {
+			if n := s.Node(p.Status.NominatedNodeName); n != nil {
+				keep(p, n)
+			}
 		}
 	}
 	return out

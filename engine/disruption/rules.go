@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -113,7 +114,10 @@ func notNominated(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	if !found {
 		return plan.Reason{}, false
 	}
-	return plan.Reason{Code: plan.Nominated, Objects: []plan.ObjectRef{podRef(p.Pod)}, Since: pendingSince(p.Pod)}, true
+	return plan.Reason{
+		Code: plan.Nominated, Objects: []plan.ObjectRef{podRef(p.Pod)},
+		Since: pendingSince(p.Pod), Until: nomination.Until(p, n),
+	}, true
 }
 
 func consolidationOn(e *examiner, n *snapshot.Node) (plan.Reason, bool) {

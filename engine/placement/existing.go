@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -25,12 +26,53 @@ func (w *world) usePlaces(out *plan.Plan) {
 			accepting[sh] = w.machines.accepting(sh)
 		}
 	}
-	w.honour(accepting, out)
+	index := w.machines.byName()
+	refused := w.refused(index)
+	open := func(g *group) bitset.Set {
+		set := accepting[g.shape]
+		if len(refused[g]) == 0 || set == nil {
+			return set
+		}
+		set = set.Clone()
+		for _, i := range refused[g] {
+			set.Remove(i)
+		}
+		return set
+	}
+	w.honour(index, open, out)
 	for _, g := range w.bySize() {
-		if set := accepting[g.shape]; set != nil {
+		if set := open(g); set != nil {
 			w.spread(g, set, out)
 		}
 	}
+}
+
+// refused are the machines, by group, on which kube-scheduler does not put one
+// of the group's pods although it had the time, for a reason that is not known
+// here.
+func (w *world) refused(index map[string]int) map[*group][]int {
+	out := map[*group][]int{}
+	for _, g := range w.groups {
+		for _, p := range g.pods {
+			i, ok := index[p.Status.NominatedNodeName]
+			if ok && p.Spec.NodeName == "" && nomination.Refused(p, w.machines.list[i].node, w.s.Now) {
+				out[g] = append(out[g], i)
+			}
+		}
+	}
+	return out
+}
+
+// byName finds machines by the names of their Nodes and claims.
+func (ms *machines) byName() map[string]int {
+	out := make(map[string]int, 2*len(ms.list))
+	for i, m := range ms.list {
+		out[m.node.Name] = i
+		if m.node.Claim != nil {
+			out[m.node.Claim.Name] = i
+		}
+	}
+	return out
 }
 
 // bySize lists the groups, those with the largest need first.
@@ -54,13 +96,13 @@ func (w *world) bySize() []*group {
 
 // spread puts as many of a group as possible on machines.
 func (w *world) spread(g *group, accepting bitset.Set, out *plan.Plan) {
-	f := g.shape.family()
+	f := w.family(g.shape)
 	for i := range accepting.All() {
 		if len(g.pods) == 0 {
 			return
 		}
 		m := w.machines.list[i]
-		if n := m.load.Room(&f, g.need, len(g.pods)); n > 0 {
+		if n := m.load.Room(&f, g.need, g.units()); n > 0 {
 			m.load.Add(&f, g.need, n)
 			place(g.take(n), m.node, out)
 		}
@@ -69,23 +111,16 @@ func (w *world) spread(g *group, accepting bitset.Set, out *plan.Plan) {
 
 // honour puts pods where an earlier plan counted on a machine for them, if they
 // still fit.
-func (w *world) honour(accepting map[*shape]bitset.Set, out *plan.Plan) {
+func (w *world) honour(index map[string]int, open func(*group) bitset.Set, out *plan.Plan) {
 	if len(w.s.Nominated) == 0 {
 		return
 	}
-	index := map[string]int{}
-	for i, m := range w.machines.list {
-		index[m.node.Name] = i
-		if m.node.Claim != nil {
-			index[m.node.Claim.Name] = i
-		}
-	}
 	for _, g := range w.groups {
-		set := accepting[g.shape]
-		if set == nil {
+		set := open(g)
+		if set == nil || g.bundle > 1 {
 			continue
 		}
-		f := g.shape.family()
+		f := w.family(g.shape)
 		g.pods = slices.DeleteFunc(g.pods, func(p *snapshot.Pod) bool {
 			i, ok := index[w.s.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]]
 			return ok && set.Has(i) && w.machines.list[i].try(&f, g.need, p, out)

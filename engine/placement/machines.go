@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
@@ -88,6 +89,10 @@ func (m *machine) occupy(w *world, p *snapshot.Pod) {
 		m.load.Free[i] = max(0, m.load.Free[i]-n)
 	}
 	m.load.Present = append(m.load.Present, w.ports.Add(p.Class.HostPorts)...)
+	if w.company != nil {
+		present, _ := w.company.tokens(w.company.rolesOf(p.Class.Shape))
+		m.load.Present = append(m.load.Present, present...)
+	}
 }
 
 // limitVolumes sets what is left of a node's attachments, by driver. A driver
@@ -146,7 +151,7 @@ func (w *world) reserve(ms *machines) {
 		byName[m.node.Name] = m
 	}
 	for _, p := range w.s.Pending {
-		if m := byName[p.Status.NominatedNodeName]; m != nil && p.Active() {
+		if m := byName[p.Status.NominatedNodeName]; m != nil && p.Active() && nomination.Foreign(p.Pod) {
 			m.occupy(w, p)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -54,7 +55,8 @@ func pending(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplace
 
 // provisionable reports whether a pod waits for a machine. The scheduler says so
 // by a condition; a pod without any status is a manifest that was never applied
-// and counts too.
+// and counts too. So does one that is nominated to a node, unless the scheduler
+// has nominated it: it makes room there, or is about to bind the pod.
 func provisionable(p *snapshot.Pod) (plan.Reason, bool) {
 	no := func(code plan.Code, have string) (plan.Reason, bool) {
 		return plan.Reason{Code: code, Objects: []plan.ObjectRef{podRef(p)}, Have: have}, false
@@ -68,7 +70,7 @@ func provisionable(p *snapshot.Pod) (plan.Reason, bool) {
 		return no(plan.PodOfNode, "")
 	case len(p.Spec.SchedulingGates) > 0:
 		return no(plan.SchedulingGated, p.Spec.SchedulingGates[0].Name)
-	case p.Status.NominatedNodeName != "":
+	case nomination.Foreign(p.Pod):
 		return no(plan.Preempting, p.Status.NominatedNodeName)
 	case optedOut(p):
 		return no(plan.OptedOut, "")

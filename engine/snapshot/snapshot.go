@@ -36,7 +36,8 @@ type Snapshot struct {
 	// Nominated is a hint, by pod: the name of the node or claim that an earlier
 	// plan counted on for it. Placement tries that machine first, so that a batch
 	// that filled machines to the brim is not packed anew, and worse, while they
-	// are on their way. Nil is fine.
+	// are on their way. An empty name says that the plan had no machine for the
+	// pod. Nil is fine.
 	Nominated map[types.NamespacedName]string
 }
 

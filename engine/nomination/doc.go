@@ -1,0 +1,27 @@
+// Package nomination decides which pending pods name the node that the plan
+// counts on for them, in status.nominatedNodeName.
+//
+//	snapshot (Nominated: pod -> machine of the latest plan)
+//	    │
+//	    └─► Decide ──► Changes: nominate, move or clear, the most important first
+//
+// kube-scheduler tries a pod's nominated node first, and keeps room there for
+// the pods that are nominated to it against others of their priority or less.
+// Without that it fills machines by its own scoring: small pods take the room
+// that was planned for large ones, and what no longer fits needs a machine more.
+//
+// A nomination is a lease of one pod on one node, and everything about it can be
+// read off the objects. It begins when the Node of a machine that the plan
+// counts on is there. It ends when the pod is bound or gone; when the node is
+// leaving, or gone; when the plan counts on another machine; and when
+// kube-scheduler has had ample time to put the pod on a node that is complete,
+// and has not ([Until]). Then the pod is an ordinary pending pod again.
+//
+// kube-scheduler nominates as well: to a node on which it makes room by
+// preemption, and to the node to which it is about to bind. Those are never
+// touched ([Foreign]). It also takes any nomination away when it has tried the
+// pod in vain; the next decision renews ours.
+//
+// Pods that are all alike need no nominations: whichever of them takes a place,
+// the others fit into the places that are left.
+package nomination
