@@ -92,7 +92,7 @@ func newManager(c Config) (manager.Manager, error) {
 	again := true
 	mgr, err := manager.New(c.REST, manager.Options{
 		Scheme:                        kinds,
-		Cache:                         cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: c.Provider.Cache},
+		Cache:                         cache.Options{DefaultTransform: cluster.Trim(), ByObject: c.Provider.Cache},
 		Metrics:                       metricsserver.Options{BindAddress: c.MetricsAddress},
 		HealthProbeBindAddress:        c.HealthAddress,
 		LeaderElection:                !c.DisableLeaderElection,

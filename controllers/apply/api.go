@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/engine/nomination"
 )
 
 // API is the part of the Kubernetes API that changes things. After Create, Patch
@@ -32,7 +34,7 @@ func (d direct) Patch(ctx context.Context, obj client.Object, patch client.Patch
 }
 
 func (d direct) PatchStatus(ctx context.Context, obj client.Object, patch client.Patch) error {
-	return d.client.Status().Patch(ctx, obj, patch)
+	return d.client.Status().Patch(ctx, obj, patch, client.FieldOwner(nomination.Manager))
 }
 
 func (d direct) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {

@@ -65,6 +65,13 @@ func (w *Writer) Node(ctx context.Context, node *corev1.Node, change func(*corev
 	return patch(ctx, w, node, change)
 }
 
+// Nominate writes the node on which a pod is expected into its status, or takes
+// it out if the node is empty, like Claim.
+func (w *Writer) Nominate(ctx context.Context, pod *corev1.Pod, node string) error {
+	_, err := patch(ctx, w, pod, func(p *corev1.Pod) { p.Status.NominatedNodeName = node })
+	return err
+}
+
 // Delete asks for the deletion of exactly this object: one of the same name but
 // another UID is left alone. An object that is gone or going already is fine.
 func (w *Writer) Delete(ctx context.Context, obj client.Object) error {

@@ -48,7 +48,9 @@ type Provisioner struct {
 	config Config
 	window *window
 	wake   chan struct{}
-	events flowcontrol.PassiveRateLimiter
+	// nominator is told of every plan.
+	nominator *Nominator
+	events    flowcontrol.PassiveRateLimiter
 }
 
 // New makes a Provisioner.
@@ -59,7 +61,8 @@ func New(d loop.Deps, c Config) *Provisioner {
 	return &Provisioner{
 		Deps: d, config: c,
 		window: newWindow(d.Settings.BatchIdle, d.Settings.BatchMax), wake: make(chan struct{}, 1),
-		events: flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(eventsPerSecond, eventsBurst, d.Clock),
+		nominator: newNominator(d),
+		events:    flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(eventsPerSecond, eventsBurst, d.Clock),
 	}
 }
 
@@ -82,6 +85,7 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 	p.Metrics.BatchDone(Name, id, batch(s, answer, p.Clock.Since(started)))
 	claims, err := p.create(ctx, s, answer)
 	p.Store.Nominate(nominations(answer, claims))
+	p.nominator.Wake()
 	p.tell(ctx, s, answer, claims)
 	return err
 }
@@ -123,18 +127,23 @@ func (p *Provisioner) pools(ctx context.Context, answer *plan.Plan) (map[string]
 	return out, errors.Join(errs...)
 }
 
-// nominations are the machines that a plan counts on, by pod.
+// nominations are the machines that a plan counts on, by pod; empty for a pod
+// for which there is none.
 func nominations(answer *plan.Plan, claims []*karpv1.NodeClaim) map[types.NamespacedName]string {
 	out := map[types.NamespacedName]string{}
+	for _, u := range answer.Unplaced {
+		out[key(u.Pod)] = ""
+	}
 	for _, at := range answer.Placements {
 		out[key(at.Pod)] = at.Node.Name
 	}
 	for i, claim := range claims {
-		if claim == nil {
-			continue
+		name := ""
+		if claim != nil {
+			name = claim.Name
 		}
 		for _, pod := range answer.NewNodes[i].Pods {
-			out[key(pod)] = claim.Name
+			out[key(pod)] = name
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package provision
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,8 +31,11 @@ const pokeAgain = 10 * time.Second
 // nodes whose pods are about to.
 func Add(mgr manager.Manager, d loop.Deps) error {
 	p := New(d, Config{})
-	if err := mgr.Add(p); err != nil {
+	if err := errors.Join(mgr.Add(p), mgr.Add(p.nominator)); err != nil {
 		return fmt.Errorf("adding the provisioner: %w", err)
+	}
+	if err := p.nominator.watch(mgr); err != nil {
+		return err
 	}
 	if err := poker(mgr, p, "provisioner.trigger.pod", &corev1.Pod{}, pendingPod); err != nil {
 		return err

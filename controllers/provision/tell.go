@@ -61,7 +61,7 @@ func where(n *snapshot.Node) string {
 }
 
 func (p *Provisioner) tellNominated(s *snapshot.Snapshot, pod *snapshot.Pod, machine string) {
-	if _, before := s.Nominated[key(pod)]; before || !waits(pod) {
+	if s.Nominated[key(pod)] != "" || !waits(pod) {
 		return
 	}
 	p.Metrics.PodDecided(p.Clock.Since(pod.CreationTimestamp.Time))

@@ -70,7 +70,7 @@ func New(t testing.TB, objects ...client.Object) *Rig {
 			t.Fatal(err)
 		}
 	}
-	b := fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).
+	b := fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).WithReturnManagedFields().
 		WithStatusSubresource(&karpv1.NodePool{}, &karpv1.NodeClaim{}, &corev1.Node{}, &corev1.Pod{})
 	for _, i := range loop.Indexes() {
 		b = b.WithIndex(i.Object, i.Field, i.Extract)

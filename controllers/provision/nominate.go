@@ -1,0 +1,145 @@
+package provision
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/loop"
+	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/nomination"
+)
+
+// +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
+
+// Nominator tells kube-scheduler what the latest plan counts on, by nominating
+// pods to the nodes of the plan. Wake may be called at any time from anywhere;
+// Pass runs one at a time.
+//
+// It has a loop of its own: what a node's pods are must be known before the node
+// takes pods, and a plan or a launch that takes long must not stand in the way.
+type Nominator struct {
+	loop.Deps
+	wake chan struct{}
+	// silent is set once it has been said that nominations are not permitted.
+	silent atomic.Bool
+}
+
+func newNominator(d loop.Deps) *Nominator {
+	return &Nominator{Deps: d, wake: make(chan struct{}, 1)}
+}
+
+// Wake asks for a pass.
+func (n *Nominator) Wake() {
+	select {
+	case n.wake <- struct{}{}:
+	default: // a pass is due anyway
+	}
+}
+
+// Start runs passes until the context ends.
+func (n *Nominator) Start(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-n.wake:
+			n.Pass(ctx)
+		}
+	}
+}
+
+// NeedLeaderElection makes the loop run on the leader only.
+func (*Nominator) NeedLeaderElection() bool { return true }
+
+// Pass writes every nomination that is not what it should be. Nominations are
+// hints: one that cannot be written is left to the next pass.
+func (n *Nominator) Pass(ctx context.Context) {
+	if !n.Store.Synced() {
+		return
+	}
+	ctx = metrics.WithController(ctx, Name)
+	changes := nomination.Decide(n.Store.Snapshot(n.Clock.Now(), nil))
+	errs := make([]error, len(changes))
+	slots := make(chan struct{}, writers)
+	var running sync.WaitGroup
+	for i, c := range changes {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = n.Writer.Nominate(ctx, c.Pod.Pod, c.Node)
+		})
+	}
+	running.Wait()
+	n.report(ctx, errs)
+}
+
+// report sorts out what went wrong. A pod that is gone, or that has changed
+// since it was read, comes back with an event if it still waits.
+func (n *Nominator) report(ctx context.Context, errs []error) {
+	var rest []error
+	for _, err := range errs {
+		switch {
+		case err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err):
+		case apierrors.IsForbidden(err) || apierrors.IsInvalid(err):
+			if n.silent.CompareAndSwap(false, true) {
+				log.FromContext(ctx).Info("nominating pods is not permitted, so kube-scheduler may spread them differently from the plan", "error", err.Error())
+			}
+		default:
+			rest = append(rest, err)
+		}
+	}
+	if err := errors.Join(rest...); err != nil && ctx.Err() == nil {
+		log.FromContext(ctx).Error(err, "nominating pods")
+	}
+}
+
+// watch wakes the loop when a Node appears, changes or goes, and when
+// kube-scheduler has tried a pod in vain and has taken its nomination away.
+func (n *Nominator) watch(mgr manager.Manager) error {
+	awake := reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+		n.Wake()
+		return reconcile.Result{}, nil
+	})
+	return errors.Join(
+		builder.ControllerManagedBy(mgr).Named("provisioner.nominate.node").
+			For(&corev1.Node{}).Complete(awake),
+		builder.ControllerManagedBy(mgr).Named("provisioner.nominate.pod").
+			For(&corev1.Pod{}, builder.WithPredicates(unnominated())).Complete(awake),
+	)
+}
+
+// unnominated lets through what changes the nomination of a pod that waits.
+func unnominated() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return false },
+		DeleteFunc: func(e event.DeleteEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return waiting(e.ObjectNew) && nominee(e.ObjectOld) != nominee(e.ObjectNew)
+		},
+	}
+}
+
+func waiting(obj client.Object) bool {
+	pod, ok := obj.(*corev1.Pod)
+	return ok && cluster.Pending(pod)
+}
+
+func nominee(obj client.Object) string {
+	if pod, ok := obj.(*corev1.Pod); ok {
+		return pod.Status.NominatedNodeName
+	}
+	return ""
+}
