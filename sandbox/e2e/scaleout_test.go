@@ -1,47 +1,50 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
-	"strings"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Three pools that differ in architecture and team, and a workload for each:
-// whatever machine kube-scheduler picks among those of a pool, it must be of the
-// class that the plan meant, and no second launch may follow.
-func TestEveryPodRunsOnTheClassOfMachinePlannedForIt(t *testing.T) {
+// Pods of several sizes are planned tightly, onto few machines. kube-scheduler
+// must not put small pods where large ones were planned: every pod gets the
+// machine that the plan counts on, and no second launch follows.
+func TestAScaleOutNeedsOneLaunch(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
-	c.millwright()
-	c.manifests(class + "---" + pool("blue", "amd64") + "---" + pool("green", "arm64"))
-	c.manifests(deployment("small", "blue", 60, "500m", "1Gi") + "---" +
-		deployment("large", "blue", 10, "3", "20Gi") + "---" +
-		deployment("arm", "green", 40, "1", "2Gi"))
-	c.eventually(time.Minute, c.running("app in (small,large,arm)", 110))
+	for name, workload := range map[string]string{
+		"three sizes in two pools": deployment("small", "blue", 60, "500m", "1Gi") + "---" +
+			deployment("large", "blue", 10, "3", "20Gi") + "---" +
+			deployment("arm", "green", 40, "1", "2Gi"),
+		"seven sizes": deployment("a", "blue", 9, "7", "13Gi") + "---" +
+			deployment("b", "blue", 11, "3500m", "26Gi") + "---" +
+			deployment("c", "blue", 17, "1900m", "3Gi") + "---" +
+			deployment("d", "blue", 23, "900m", "7Gi") + "---" +
+			deployment("e", "blue", 40, "250m", "400Mi") + "---" +
+			deployment("f", "blue", 5, "15", "20Gi") + "---" +
+			deployment("g", "blue", 30, "100m", "2Gi"),
+	} {
+		t.Run(name, func(t *testing.T) { oneLaunch(t, class+"---"+pool("blue", "amd64")+"---"+pool("green", "arm64"), workload) })
+	}
+}
 
-	claims := c.claims()
-	class := map[string]string{} // claim or node name -> pool and architecture
-	for _, claim := range claims {
-		class[claim.GetName()] = claim.GetLabels()["karpenter.sh/nodepool"] + "/" + claim.GetLabels()[corev1.LabelArchStable]
-	}
-	planned := c.nominations()
-	for _, p := range c.pods("app") {
-		name, ok := planned[p.Name]
-		if !ok {
-			t.Errorf("pod %s runs but was never nominated", p.Name)
-			continue
-		}
-		if want, got := class[name], class[p.Spec.NodeName]; want != got || want == "" {
-			t.Errorf("pod %s was planned for a machine of %q and runs on one of %q", p.Name, want, got)
-		}
-	}
-	c.throughout(5*time.Second, func() error {
-		if now := len(c.claims()); now != len(claims) {
-			return fmt.Errorf("%d claims after every pod runs, there were %d: a second launch", now, len(claims))
+func oneLaunch(t *testing.T, pools, workload string) {
+	c := newCluster(t)
+	planned := c.plan(pools + "---" + workload)
+	w := c.watchPods()
+	c.manifests(pools)
+	c.manifests(workload)
+	c.eventually(20*time.Second, func() error { return w.waiting(planned.pods) })
+	c.millwright()
+	c.eventually(time.Minute, c.running("app", planned.pods))
+	t.Log(w.summary())
+	c.throughout(3*time.Second, func() error {
+		if now := len(c.claims()); now != planned.machines {
+			return fmt.Errorf("%d claims, %d were planned", now, planned.machines)
 		}
 		return nil
 	})
@@ -52,20 +55,28 @@ func TestEveryPodRunsOnTheClassOfMachinePlannedForIt(t *testing.T) {
 	}
 }
 
-// nominations maps a pod to the claim or node that its Nominated event names.
-func (c *cluster) nominations() map[string]string {
+// planned is what `millwright plan` says.
+type planned struct{ machines, pods int }
+
+// plan asks the command line about manifests.
+func (c *cluster) plan(manifests string) planned {
 	c.Helper()
-	events, err := c.client.CoreV1().Events("default").List(c.Context(), metav1.ListOptions{FieldSelector: "reason=Nominated"})
+	file := filepath.Join(c.dir, "manifests.yaml")
+	c.must(os.WriteFile(file, []byte(manifests), 0o600))
+	out, err := exec.CommandContext(c.Context(), binary("MILLWRIGHT_BIN", "millwright"), "plan", "--instance-types", "ec2", "-o", "json", "-f", file).Output()
 	c.must(err)
-	out := map[string]string{}
-	for _, e := range events.Items {
-		_, target, found := strings.Cut(e.Message, "nodeclaim/")
-		if !found {
-			_, target, _ = strings.Cut(e.Message, "node/")
-		}
-		out[e.InvolvedObject.Name], _, _ = strings.Cut(target, ",")
+	var answer struct {
+		NewNodes []struct{ Pods []json.RawMessage } `json:"newNodes"`
 	}
-	return out
+	c.must(json.Unmarshal(out, &answer))
+	p := planned{machines: len(answer.NewNodes)}
+	for _, n := range answer.NewNodes {
+		p.pods += len(n.Pods)
+	}
+	if p.pods == 0 {
+		c.Fatalf("the plan places no pods: %s", out)
+	}
+	return p
 }
 
 func (c *cluster) occupied(node string) bool {
