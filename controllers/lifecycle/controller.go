@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -117,6 +118,8 @@ func (r *Reconciler) advance(ctx context.Context, claim *karpv1.NodeClaim) (reco
 	switch {
 	case err != nil && step.Delete != lifecycle.LaunchTimedOut:
 		return r.unlaunched(ctx, claim, err)
+	case step.Delete == lifecycle.NodeLost:
+		return r.lost(ctx, claim)
 	case step.Delete != "":
 		return reconcile.Result{}, r.giveUp(ctx, claim, step.Delete)
 	case step.Launch != nil:
@@ -192,6 +195,19 @@ func (r *Reconciler) setConditions(c *karpv1.NodeClaim, conditions []lifecycle.C
 	for _, n := range conditions {
 		set.Set(status.Condition{Type: n.Type, Status: metav1.ConditionStatus(n.Status), Reason: n.Reason, Message: n.Message})
 	}
+}
+
+// lost gives up a claim whose Node is gone, unless the cache has just not seen it.
+func (r *Reconciler) lost(ctx context.Context, claim *karpv1.NodeClaim) (reconcile.Result, error) {
+	err := r.deps.Live.Get(ctx, client.ObjectKey{Name: claim.Status.NodeName}, &corev1.Node{})
+	switch {
+	case err == nil:
+		return reconcile.Result{RequeueAfter: time.Second}, nil
+	case !apierrors.IsNotFound(err):
+		return reconcile.Result{}, fmt.Errorf("looking for Node %s: %w", claim.Status.NodeName, err)
+	}
+	log.FromContext(ctx).Info("giving up a NodeClaim whose Node was removed", "NodeClaim", claim.Name, "Node", claim.Status.NodeName)
+	return reconcile.Result{}, r.giveUp(ctx, claim, lifecycle.NodeLost)
 }
 
 // giveUp deletes the claim; its finalizer takes care of what was launched.

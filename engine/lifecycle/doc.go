@@ -9,7 +9,8 @@
 //   - Launch: the choices to ask the cloud for, best first;
 //   - a change to the Node, which takes it over (registration) or marks it as
 //     ready for work (initialization), in one write that is safe to repeat;
-//   - Delete: give the machine up, with the reason;
+//   - Delete: give the machine up, with the reason; for a Node that is lost only
+//     after a look at the API server itself;
 //   - nothing but conditions: wait, at the latest until Wake.
 //
 // Everything the machine has passed and still has to pass is listed as [Gate]s,

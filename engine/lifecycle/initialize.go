@@ -20,11 +20,8 @@ const DRADriversAnnotation = "karpenter.sh/requested-dra-drivers"
 // initialize walks through the gates behind registration, in Karpenter's order.
 func initialize(v View) Step {
 	s := Step{Gates: passed(v, GateLaunched, GateNode, GateRegistered)}
-	if len(v.Nodes) != 1 {
-		r := plan.Reason{Code: plan.NodeNotFound, Objects: []plan.ObjectRef{{Kind: "NodeClaim", Name: v.Claim.Name}}, Want: v.Claim.ProviderID}
-		if len(v.Nodes) > 1 {
-			r.Code, r.Objects = plan.MultipleNodesFound, nodeRefs(v.Nodes)
-		}
+	if len(v.Nodes) > 1 {
+		r := plan.Reason{Code: plan.MultipleNodesFound, Objects: nodeRefs(v.Nodes), Want: v.Claim.ProviderID}
 		s.Gates = append(s.Gates, Gate{Name: GateReady, Reason: r})
 		s.Conditions = []Condition{waiting(snapshot.Initialized, corev1.ConditionUnknown, r)}
 		return s

@@ -66,6 +66,9 @@ const (
 	RegistrationTimedOut DeleteReason = "registration_timeout"
 	InsufficientCapacity DeleteReason = "insufficient_capacity"
 	NodeClassNotReady    DeleteReason = "nodeclass_not_ready"
+	// NodeLost: the Node of a registered machine was removed past its finalizer. Its
+	// kubelet does not make another, so that nothing can run there any more.
+	NodeLost DeleteReason = "garbage_collected"
 )
 
 // Condition is a status condition to set.
@@ -110,6 +113,8 @@ func Next(v View) Step {
 		return launch(v)
 	case !c.Is(snapshot.Registered):
 		return register(v)
+	case len(v.Nodes) == 0:
+		return Step{Delete: NodeLost, Gates: append(passed(v, GateLaunched), Gate{Name: GateNode, Reason: notFound(c)})}
 	case !c.Is(snapshot.Initialized):
 		return initialize(v)
 	default:

@@ -29,8 +29,8 @@ func register(v View) Step {
 	if len(v.Nodes) == 1 {
 		return takeOver(v, s)
 	}
-	r := plan.Reason{Code: plan.NodeNotFound, Objects: []plan.ObjectRef{{Kind: "NodeClaim", Name: c.Name}}, Want: c.ProviderID, Since: since(c, snapshot.Launched)}
-	status := corev1.ConditionUnknown
+	r, status := notFound(c), corev1.ConditionUnknown
+	r.Since = since(c, snapshot.Launched)
 	if len(v.Nodes) > 1 {
 		r.Code, r.Objects, status = plan.MultipleNodesFound, nodeRefs(v.Nodes), corev1.ConditionFalse
 	}
@@ -41,6 +41,10 @@ func register(v View) Step {
 	}
 	s.Conditions = []Condition{waiting(snapshot.Registered, status, r)}
 	return s
+}
+
+func notFound(c *snapshot.Claim) plan.Reason {
+	return plan.Reason{Code: plan.NodeNotFound, Objects: []plan.ObjectRef{{Kind: "NodeClaim", Name: c.Name}}, Want: c.ProviderID}
 }
 
 // takeOver makes the one Node ours.

@@ -1,0 +1,55 @@
+package lifecycle_test
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// working is a world with one initialized machine, claim c and Node n.
+func working(t *testing.T) (*world, *corev1.Node) {
+	w := newWorld(t)
+	w.Must(w.Rig.Client.Create(ctx, w.NewClaim("c")))
+	_, err := w.reconcileOnce()
+	w.Must(err)
+	node := w.Join(w.Cloud.Ledger[0], "n")
+	for range 2 {
+		_, err := w.reconcileOnce()
+		w.Must(err)
+	}
+	if !w.initialized("c")() {
+		t.Fatal("the machine is not initialized")
+	}
+	w.Get(node)
+	return w, node
+}
+
+func TestAMachineWhoseNodeSomebodyRemovedIsGivenUp(t *testing.T) {
+	w, node := working(t)
+	node.Finalizers = nil
+	w.Must(w.Rig.Client.Update(ctx, node))
+	w.Delete(node)
+	w.until("nothing is left", func() bool { return len(w.Claims()) == 0 && len(w.Cloud.Alive()) == 0 })
+}
+
+func TestANodeThatOnlyTheCacheMissesIsNotLost(t *testing.T) {
+	w, _ := working(t)
+	w.Deps.Client = withoutNodes{w.Deps.Client}
+	result, err := w.reconcileOnce()
+	w.Must(err)
+	if w.claim("c").DeletionTimestamp != nil || result.RequeueAfter == 0 {
+		t.Errorf("deleted %v, again after %v", w.claim("c").DeletionTimestamp, result.RequeueAfter)
+	}
+}
+
+// withoutNodes is a cache that has not seen any Node.
+type withoutNodes struct{ client.Reader }
+
+func (r withoutNodes) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, ok := list.(*corev1.NodeList); ok {
+		return nil
+	}
+	return r.Reader.List(ctx, list, opts...)
+}
