@@ -47,16 +47,17 @@ func (s *solver) appraise(left []int) {
 // bundles sorts the items into bundles, family by family.
 func (s *solver) bundles(left []int) []bundle {
 	var out []bundle
-	for _, l := range s.lanesOf(s.all, left) {
+	for _, l := range s.lanesOf(s.all, left, forBundles) {
 		b := bundle{family: l.number, need: make([]float64, s.p.Dims)}
 		for _, i := range l.items {
 			for d, n := range s.need(i) {
 				b.need[d] += float64(n) * float64(left[i])
 			}
 		}
+		models := l.family.bounding()
 		smallest := l.items[len(l.items)-1]
 		for m := range s.p.Models {
-			if l.family.Models.Has(m) && s.holds(m, smallest) {
+			if models.Has(m) && s.holds(m, smallest) {
 				b.models = append(b.models, m)
 			}
 		}
@@ -289,7 +290,7 @@ func (s *solver) stretch(m int, prices []float64, full float64) {
 // worthOf is what an item adds at least to the price of any boxes.
 func (s *solver) worthOf(item int32, prices []float64) float64 {
 	need, dims := s.need(item), s.p.Dims
-	models := s.p.Families[s.p.Items[item].Family].Models
+	models := s.p.Families[s.p.Items[item].Family].bounding()
 	best := math.Inf(1)
 	for m := range models.All() {
 		sum := 0.0

@@ -32,7 +32,7 @@ type filler struct {
 // newFiller prepares to fill boxes with what is left of some items.
 func (s *solver) newFiller(items []int32, left []int) *filler {
 	f := &filler{
-		s: s, lanes: s.lanesOf(items, left), left: left,
+		s: s, lanes: s.lanesOf(items, left, forLanes), left: left,
 		inverse: make([]float64, s.p.Dims), average: make([]float64, s.p.Dims),
 	}
 	for i := range f.lanes {

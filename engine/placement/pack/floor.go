@@ -18,7 +18,7 @@ func newFloor(s *solver) *floor {
 	f := &floor{s: s, single: make([]float64, len(s.p.Items)), part: s.parts()}
 	for i := range s.p.Items {
 		best := math.Inf(1)
-		for m := range s.p.Families[s.p.Items[i].Family].Models.All() {
+		for m := range s.p.Families[s.p.Items[i].Family].bounding().All() {
 			if price := s.p.Models[m].Price; price < best && s.holds(m, int32(i)) {
 				best = price
 			}
@@ -45,7 +45,7 @@ func (s *solver) parts() []int {
 	}
 	first := make([]int, len(s.p.Models))
 	for f := range s.p.Families {
-		for m := range s.p.Families[f].Models.All() {
+		for m := range s.p.Families[f].bounding().All() {
 			if first[m] == 0 {
 				first[m] = f + 1
 			}

@@ -24,15 +24,26 @@ type lane struct {
 	skip []int32
 }
 
-// Directions are told apart in steps of a factor, which is doubled until a
-// family has no more lanes than this.
-const (
-	lanesOfFamily = 40
-	firstStep     = 0.25 // in powers of two
+// grain is how finely items are told apart: a family has at most so many groups.
+// The ratios of needs count in steps of a factor, which is doubled until that is
+// so; flat dimensions have a step of their own.
+type grain struct {
+	groups int
+	flat   float64 // in powers of two
+}
+
+var (
+	// forLanes leaves flat dimensions out: a lane is in order of size.
+	forLanes = grain{groups: 40, flat: math.Inf(1)}
+	// forBundles includes them: where they are scarce, as on large machines with a
+	// limit of pods, small items are worth more of them than large ones.
+	forBundles = grain{groups: 240, flat: 0.5}
 )
 
+const firstStep = 0.25 // in powers of two
+
 // lanesOf sorts those of the items of which something is left into lanes.
-func (s *solver) lanesOf(items []int32, left []int) []lane {
+func (s *solver) lanesOf(items []int32, left []int, g grain) []lane {
 	byFamily := map[int][]int32{}
 	var families []int
 	for _, i := range items {
@@ -48,35 +59,36 @@ func (s *solver) lanesOf(items []int32, left []int) []lane {
 	slices.Sort(families)
 	var out []lane
 	for _, f := range families {
-		out = s.familyLanes(out, f, byFamily[f])
+		for _, group := range s.split(byFamily[f], g) {
+			out = append(out, s.newLane(f, group))
+		}
 	}
 	return out
 }
 
-func (s *solver) familyLanes(out []lane, f int, items []int32) []lane {
-	if len(items) <= lanesOfFamily/2 {
-		for _, i := range items {
-			out = append(out, s.newLane(f, []int32{i}))
+// split groups items of one family.
+func (s *solver) split(items []int32, g grain) [][]int32 {
+	if len(items) <= g.groups/2 {
+		out := make([][]int32, len(items))
+		for i := range items {
+			out[i] = items[i : i+1 : i+1]
 		}
 		return out
 	}
 	for step := firstStep; ; step *= 2 {
-		groups := s.directions(items, step)
-		if len(groups) <= lanesOfFamily || step > 64 {
-			for _, g := range groups {
-				out = append(out, s.newLane(f, g))
-			}
-			return out
+		if groups := s.directions(items, step, g.flat); len(groups) <= g.groups || step > 64 {
+			return groups
 		}
 	}
 }
 
-// directions groups items by the ratio of their needs, in steps.
-func (s *solver) directions(items []int32, step float64) [][]int32 {
+// directions groups items by the ratio of their needs, in steps; flat dimensions
+// have a step of their own.
+func (s *solver) directions(items []int32, step, flat float64) [][]int32 {
 	index := map[uint64]int{}
 	var groups [][]int32
 	for _, i := range items {
-		key := s.direction(i, step)
+		key := s.direction(i, step, flat)
 		g, ok := index[key]
 		if !ok {
 			g = len(groups)
@@ -87,23 +99,31 @@ func (s *solver) directions(items []int32, step float64) [][]int32 {
 	return groups
 }
 
-// direction numbers the step in which the needs' ratios fall. The dimension with
-// the least spread of all, one per thing such as the number of pods, tells sizes
-// apart rather than directions, and is left out.
-func (s *solver) direction(i int32, step float64) uint64 {
+// direction numbers the steps in which the needs' ratios to the first of them
+// fall. A dimension that all need alike, one per thing such as the number of
+// pods, tells sizes apart rather than directions; with an infinite step it is
+// left out.
+func (s *solver) direction(i int32, step, flat float64) uint64 {
 	need := s.need(i)
-	key, first := uint64(14695981039346656037), 0.0
+	first := 0.0
 	for d, n := range need {
+		if !s.flat[d] && n > 0 {
+			first = math.Log2(float64(n) * s.scale[d])
+			break
+		}
+	}
+	key := uint64(14695981039346656037)
+	for d, n := range need {
+		wide := step
 		if s.flat[d] {
+			wide = flat
+		}
+		if math.IsInf(wide, 1) {
 			continue
 		}
 		bucket := int64(math.MinInt32)
 		if n > 0 {
-			ratio := math.Log2(float64(n) * s.scale[d])
-			if first == 0 {
-				first = ratio
-			}
-			bucket = int64(math.Round((ratio - first) / step))
+			bucket = int64(math.Round((math.Log2(float64(n)*s.scale[d]) - first) / wide))
 		}
 		key = (key ^ uint64(bucket)) * 1099511628211
 	}

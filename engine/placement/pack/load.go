@@ -95,7 +95,7 @@ func (l *Load) Add(f *Family, need []int64, n int) {
 		}
 	}
 	for _, c := range f.Caps {
-		l.addCount(c.Group, int32(n))
+		l.Count(c.Group, int32(n))
 	}
 }
 
@@ -108,7 +108,8 @@ func (l *Load) count(group int32) int32 {
 	return 0
 }
 
-func (l *Load) addCount(group, n int32) {
+// Count adds to the number of a group's members.
+func (l *Load) Count(group, n int32) {
 	for i := range l.Counts {
 		if l.Counts[i].Group == group {
 			l.Counts[i].Count += n

@@ -53,6 +53,10 @@ type Token = int32
 type Family struct {
 	// Models are those that will do.
 	Models bitset.Set
+	// Loose are the models that would do if the family had not been bound to some of
+	// them by a choice that could have been another; the bound reckons with these.
+	// Nil is Models.
+	Loose bitset.Set
 	// Present are the tokens that an item brings into its box, Conflicts those
 	// that it cannot be with; both ascending. A token in both means that there is
 	// one such item to a box.
@@ -62,6 +66,14 @@ type Family struct {
 	// Variants are the ways to satisfy the family where labels are open, tried
 	// in order; nil if nothing is open.
 	Variants []Variant
+}
+
+// bounding are the models that the bound reckons with.
+func (f *Family) bounding() bitset.Set {
+	if f.Loose != nil {
+		return f.Loose
+	}
+	return f.Models
 }
 
 // Variant is one way to satisfy a family: on these models, with these cells.

@@ -91,7 +91,7 @@ func (s *solver) roundDown() {
 	for m := range s.p.Models {
 		step := make([]int64, dims)
 		for f := range s.p.Families {
-			if s.p.Families[f].Models.Has(m) {
+			if s.p.Families[f].bounding().Has(m) {
 				for d := range step {
 					step[d] = gcd(step[d], steps[f*dims+d])
 				}
