@@ -16,5 +16,6 @@ const (
 	TerminationGracePeriodExpiring = "TerminationGracePeriodExpiring"
 	AwaitingVolumeDetachment       = "AwaitingVolumeDetachment"
 	InsufficientCapacity           = "InsufficientCapacityError"
+	NodeClassNotReady              = "NodeClassNotReady"
 	UnregisteredTaintMissing       = "UnregisteredTaintMissing"
 )

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -119,9 +118,9 @@ func (r *Reconciler) advance(ctx context.Context, claim *karpv1.NodeClaim) (reco
 	case err != nil && step.Delete != lifecycle.LaunchTimedOut:
 		return r.unlaunched(ctx, claim, err)
 	case step.Delete == lifecycle.NodeLost:
-		return r.lost(ctx, claim)
+		return r.lost(ctx, claim, step)
 	case step.Delete != "":
-		return reconcile.Result{}, r.giveUp(ctx, claim, step.Delete)
+		return reconcile.Result{}, r.giveUp(ctx, claim, step.Delete, step.Blocked())
 	case step.Launch != nil:
 		return r.launch(ctx, claim, step.Launch)
 	}
@@ -198,7 +197,7 @@ func (r *Reconciler) setConditions(c *karpv1.NodeClaim, conditions []lifecycle.C
 }
 
 // lost gives up a claim whose Node is gone, unless the cache has just not seen it.
-func (r *Reconciler) lost(ctx context.Context, claim *karpv1.NodeClaim) (reconcile.Result, error) {
+func (r *Reconciler) lost(ctx context.Context, claim *karpv1.NodeClaim, step lifecycle.Step) (reconcile.Result, error) {
 	err := r.deps.Live.Get(ctx, client.ObjectKey{Name: claim.Status.NodeName}, &corev1.Node{})
 	switch {
 	case err == nil:
@@ -206,18 +205,5 @@ func (r *Reconciler) lost(ctx context.Context, claim *karpv1.NodeClaim) (reconci
 	case !apierrors.IsNotFound(err):
 		return reconcile.Result{}, fmt.Errorf("looking for Node %s: %w", claim.Status.NodeName, err)
 	}
-	log.FromContext(ctx).Info("giving up a NodeClaim whose Node was removed", "NodeClaim", claim.Name, "Node", claim.Status.NodeName)
-	return reconcile.Result{}, r.giveUp(ctx, claim, lifecycle.NodeLost)
-}
-
-// giveUp deletes the claim; its finalizer takes care of what was launched.
-func (r *Reconciler) giveUp(ctx context.Context, claim *karpv1.NodeClaim, reason lifecycle.DeleteReason) error {
-	if err := r.deps.Writer.Delete(ctx, claim); err != nil {
-		return err
-	}
-	value := cluster.Claim(claim)
-	r.deps.Metrics.ClaimDisrupted(metrics.Disruption{
-		Reason: string(reason), Pool: value.Pool, CapacityType: value.Labels[catalog.CapacityTypeLabel], GracePeriod: value.TerminationGracePeriod,
-	})
-	return nil
+	return reconcile.Result{}, r.giveUp(ctx, claim, step.Delete, step.Blocked())
 }

@@ -49,7 +49,7 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 		refusedTo bool
 	}{
 		"sold out":        {answer: &cloud.InsufficientCapacityError{Offerings: []catalog.Key{refused}}, deleted: true, event: "InsufficientCapacityError", refusedTo: true},
-		"class is broken": {answer: &cloud.ClassNotReadyError{Class: "KWOKNodeClass/default", Reason: "no subnets"}, deleted: true},
+		"class is broken": {answer: &cloud.ClassNotReadyError{Class: "KWOKNodeClass/default", Reason: "no subnets"}, deleted: true, event: "NodeClaim/c NodeClassNotReady: NodeClaim c is given up: node class KWOKNodeClass/default is not ready: no subnets"},
 		"throttled":       {answer: &cloud.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("slow down")}, message: "slow down", again: 7 * time.Second},
 		"not allowed":     {answer: &cloud.UnauthorizedError{Action: "ec2:CreateFleet", Err: errors.New("denied")}, message: "ec2:CreateFleet", err: true},
 		"anything else":   {answer: errors.New(strings.Repeat("é", 400)), message: strings.Repeat("é", 150), err: true},
@@ -73,6 +73,16 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 				t.Errorf("events %s", got)
 			}
 		})
+	}
+}
+
+func TestAClaimThatNothingOnOfferSatisfiesIsGivenUpAloud(t *testing.T) {
+	w := launching(t, nil)
+	w.Offered = nil
+	_, err := w.reconcileOnce()
+	w.Must(err)
+	if got := strings.Join(w.Events.List, " "); w.claim("c").DeletionTimestamp == nil || !strings.Contains(got, "InsufficientCapacityError: NodeClaim c is given up: no instance type") {
+		t.Errorf("deleted %v, events %s", w.claim("c").DeletionTimestamp, got)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cluster"
-	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -88,13 +87,9 @@ func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, ca
 		for _, k := range capacity.Offerings {
 			r.deps.Store.Refuse(k, until)
 		}
-		r.deps.Writer.Event(apply.Event{
-			Object: claim, Warning: true, Reason: apply.InsufficientCapacity,
-			Message: fmt.Sprintf("NodeClaim %s is given up: %s", claim.Name, capacity.Error()),
-		})
-		return reconcile.Result{}, r.giveUp(ctx, claim, lifecycle.InsufficientCapacity)
+		return reconcile.Result{}, r.giveUp(ctx, claim, lifecycle.InsufficientCapacity, capacity.Error())
 	case errors.As(cause, &class):
-		return reconcile.Result{}, r.giveUp(ctx, claim, lifecycle.NodeClassNotReady)
+		return reconcile.Result{}, r.giveUp(ctx, claim, lifecycle.NodeClassNotReady, class.Error())
 	}
 	return r.retry(ctx, claim, cause)
 }

@@ -38,7 +38,7 @@ func launch(v View) Step {
 	}
 	s.Launch = choices(v)
 	if len(s.Launch) == 0 {
-		s.Delete = InsufficientCapacity
+		s.Delete, s.Gates[0].Reason.Code = InsufficientCapacity, plan.NothingToLaunch
 	}
 	return s
 }

@@ -57,6 +57,17 @@ type Step struct {
 	Wake time.Time
 }
 
+// Blocked is why the machine comes no further, in words: the first closed gate's
+// reason. It is empty if all gates are open.
+func (s Step) Blocked() string {
+	for _, g := range s.Gates {
+		if !g.Open {
+			return g.Reason.Message()
+		}
+	}
+	return ""
+}
+
 // DeleteReason is why a claim is given up, in the words of the metric
 // karpenter_nodeclaims_disrupted_total.
 type DeleteReason string

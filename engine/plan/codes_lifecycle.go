@@ -7,6 +7,9 @@ const (
 	LaunchPending Code = "LaunchPending"
 	// LaunchFailed: the cloud refused; Have is its answer.
 	LaunchFailed Code = "LaunchFailed"
+	// NothingToLaunch: no instance type on offer satisfies the claim, or the cloud
+	// has refused all that do.
+	NothingToLaunch Code = "NothingToLaunch"
 	// NodeNotFound: the machine has not joined the cluster.
 	NodeNotFound Code = "NodeNotFound"
 	// MultipleNodesFound: several Nodes, the objects, carry the machine's provider

@@ -9,6 +9,8 @@ func lifecycleText(r Reason) string {
 		return "the cloud has not been asked for the machine yet"
 	case LaunchFailed:
 		return "the cloud refused the machine: " + r.Have
+	case NothingToLaunch:
+		return "no instance type that can be had at present satisfies the claim"
 	case NodeNotFound:
 		return "no Node with provider ID " + r.Want + " is in the cluster"
 	case MultipleNodesFound:
