@@ -199,13 +199,13 @@ func (p *Provider) forget(ctx context.Context, m *machine) error {
 		return p.records.delete(ctx, m)
 	case err != nil:
 		return fmt.Errorf("reading Node %s: %w", m.Claim, err)
-	case node.Annotations[MachineAnnotation] != record || !node.DeletionTimestamp.IsZero():
+	case node.Annotations[MachineAnnotation] != record:
 		return p.records.delete(ctx, m)
 	}
 	if err := p.silenceNode(ctx, &node, record); err != nil {
 		return err
 	}
-	if ready(&node) && p.clock.Now().Before(m.ForgottenAt) {
+	if node.DeletionTimestamp.IsZero() && ready(&node) && p.clock.Now().Before(m.ForgottenAt) {
 		return nil
 	}
 	if err := p.deleteNode(ctx, &node); err != nil {
@@ -229,7 +229,8 @@ func (p *Provider) deleteOrphans(ctx context.Context, machines []*machine) error
 	for i := range nodes.Items {
 		node := &nodes.Items[i]
 		record := node.Annotations[MachineAnnotation]
-		if record == "" || known[record] || !node.DeletionTimestamp.IsZero() {
+		done := !node.DeletionTimestamp.IsZero() && node.Annotations[silentAnnotation] == silent
+		if record == "" || known[record] || done {
 			continue
 		}
 		var cm corev1.ConfigMap
@@ -243,6 +244,9 @@ func (p *Provider) deleteOrphans(ctx context.Context, machines []*machine) error
 }
 
 func (p *Provider) deleteNode(ctx context.Context, node *corev1.Node) error {
+	if !node.DeletionTimestamp.IsZero() {
+		return nil
+	}
 	err := p.client.Delete(ctx, node, client.Preconditions{UID: &node.UID})
 	if err := ignoreStale(err); err != nil {
 		return fmt.Errorf("deleting Node %s, whose machine is gone: %w", node.Name, err)

@@ -184,6 +184,40 @@ func TestADyingMachineFallsSilentAndItsNodeIsDeletedWhenNotReady(t *testing.T) {
 	}
 }
 
+func TestAMachineThatDiesWhileItsNodeIsDrainedFallsSilent(t *testing.T) {
+	for name, die := range map[string]func(*world){
+		"by knob": func(w *world) { w.set("dead", "a") },
+		"with its record": func(w *world) {
+			cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: DefaultNamespace, Name: "kwok-machine-uid-a"}}
+			if err := w.client.Delete(t.Context(), cm); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.launch("a")
+			w.advance(5 * time.Second)
+			node := w.node("a")
+			node.Finalizers = []string{"karpenter.sh/termination"}
+			if err := w.client.Update(t.Context(), node); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.client.Delete(t.Context(), node); err != nil {
+				t.Fatal(err)
+			}
+			die(w)
+			w.advance(time.Second)
+			if node := w.node("a"); node.Annotations["sandbox.millwright.dev/kubelet"] != "silent" {
+				t.Errorf("annotations are %v", node.Annotations)
+			}
+			if w.records() != 0 {
+				t.Errorf("%d records are left", w.records())
+			}
+		})
+	}
+}
+
 func TestTheKubeletOfATerminatedMachineFallsSilent(t *testing.T) {
 	w := newWorld(t)
 	instance := w.launch("a")
