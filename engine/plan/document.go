@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
 // APIVersion and Kind identify the JSON document of a plan.
@@ -35,7 +37,9 @@ type choiceDoc struct {
 type nodeDoc struct {
 	Pool string `json:"pool"`
 	choiceDoc
-	Pods         []string    `json:"pods"`
+	Pods []string `json:"pods"`
+	// Alternatives names each type once for each capacity type, in the cheapest of
+	// its zones.
 	Alternatives []choiceDoc `json:"alternatives"`
 }
 
@@ -96,12 +100,21 @@ func (n *NewNode) document() nodeDoc {
 	for _, p := range n.Pods {
 		out.Pods = append(out.Pods, p.Namespace+"/"+p.Name)
 	}
+	seen := map[catalog.Key]bool{}
 	for _, c := range n.Alternatives {
-		out.Alternatives = append(out.Alternatives, choiceDoc{c.Type.Name, c.Offering.Zone, c.Offering.CapacityType, dollars(c.Offering.Price)})
+		// Zones of one price and one size tell a reader nothing new, and are most of
+		// the list.
+		if k := (catalog.Key{Type: c.Type.Name, CapacityType: c.Offering.CapacityType}); !seen[k] {
+			seen[k] = true
+			out.Alternatives = append(out.Alternatives, choice(c))
+		}
 	}
-	c := n.Choice
-	out.choiceDoc = choiceDoc{c.Type.Name, c.Offering.Zone, c.Offering.CapacityType, dollars(c.Offering.Price)}
+	out.choiceDoc = choice(n.Choice)
 	return out
+}
+
+func choice(c catalog.Choice) choiceDoc {
+	return choiceDoc{c.Type.Name, c.Offering.Zone, c.Offering.CapacityType, dollars(c.Offering.Price)}
 }
 
 func unplacedDocs(list []Unplaced) []unplacedDoc {
