@@ -7,9 +7,9 @@ import (
 	"sync"
 
 	"github.com/awslabs/operatorpkg/status"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -60,7 +60,7 @@ func (d *Disruptor) setConsolidatable(ctx context.Context, name string, is bool)
 		// No dependent of Ready, so that clearing it cannot fail.
 		_ = conditions.Clear(karpv1.ConditionTypeConsolidatable)
 	})
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+	if loop.Overtaken(err) {
 		return nil // the next pass sees why
 	}
 	if err != nil {

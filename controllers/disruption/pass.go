@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/controllers/loop"
@@ -127,7 +125,7 @@ func (d *Disruptor) settle(ctx context.Context, c disruption.Command, err error)
 	if err == nil {
 		return nil
 	}
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+	if loop.Overtaken(err) {
 		log.FromContext(ctx).V(1).Info("machine changed meanwhile", "nodeclaim", c.Node.Claim.Name, "step", c.Step)
 		return nil
 	}
@@ -139,13 +137,13 @@ func (d *Disruptor) rollBackAll(ctx context.Context, decision *disruption.Decisi
 	var errs []error
 	for _, n := range decision.Rollbacks {
 		err := d.rollBack(ctx, n.Object, n.Claim.Name)
-		if err == nil {
-			log.FromContext(ctx).Info("machine stays after all", "nodeclaim", n.Claim.Name)
+		switch {
+		case err == nil:
+			v, _ := decision.Verdict(n.Claim.Name)
+			log.FromContext(ctx).Info("machine stays after all", "nodeclaim", n.Claim.Name, "because", v.Reason.Message())
+		case !loop.Overtaken(err):
+			errs = append(errs, err)
 		}
-		if apierrors.IsConflict(err) {
-			err = nil
-		}
-		errs = append(errs, client.IgnoreNotFound(err))
 	}
 	return errors.Join(errs...)
 }

@@ -85,18 +85,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, nil
 	}
 	ctx = metrics.WithController(ctx, name)
-	var result reconcile.Result
 	if claim.DeletionTimestamp != nil {
-		result, err = termination.Claim(ctx, r.deps, claim)
-	} else {
-		result, err = r.advance(ctx, claim)
+		return loop.Outcome(termination.Claim(ctx, r.deps, claim))
 	}
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		// What was read is old; the event of the change that made it so is coming,
-		// and a claim that is gone needs nothing.
-		return reconcile.Result{RequeueAfter: loop.Soon}, nil
-	}
-	return result, err
+	return loop.Outcome(r.advance(ctx, claim))
 }
 
 // advance takes a claim that is not being deleted one step further.

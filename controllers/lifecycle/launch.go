@@ -94,18 +94,13 @@ func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, ca
 	return r.retry(ctx, claim, cause)
 }
 
-// retry records why a launch failed and comes back: when the cloud says, or with
-// growing delays.
+// retry records why a launch failed and fails, to be tried again.
 func (r *Reconciler) retry(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
 	_, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
 		c.StatusConditions(status.WithClock(r.deps.Clock)).SetUnknownWithReason(karpv1.ConditionTypeLaunched, string(plan.LaunchFailed), clip(cause.Error()))
 	})
 	if err != nil {
 		return reconcile.Result{}, err
-	}
-	var throttled *cloud.ThrottledError
-	if errors.As(cause, &throttled) && throttled.RetryAfter > 0 {
-		return reconcile.Result{RequeueAfter: throttled.RetryAfter}, nil
 	}
 	return reconcile.Result{}, fmt.Errorf("launching NodeClaim %s: %w", claim.Name, cause)
 }

@@ -1,15 +1,38 @@
 package loop
 
 import (
+	"errors"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/cloud"
 )
 
-// Soon is when a loop looks again after it met an object that has changed since
+// soon is when a loop looks again after it met an object that has changed since
 // it was read, in case no event follows.
-const Soon = 100 * time.Millisecond
+const soon = 100 * time.Millisecond
+
+// Overtaken reports errors that only say that somebody else was faster: an object
+// has changed since it was read, or is gone. Looking again is all it takes.
+func Overtaken(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+
+// Outcome is what a reconciler returns for what came of a pass. Neither being
+// overtaken nor a cloud that says when to ask again is an error.
+func Outcome(result reconcile.Result, err error) (reconcile.Result, error) {
+	var throttled *cloud.ThrottledError
+	switch {
+	case err == nil:
+		return result, nil
+	case Overtaken(err):
+		return reconcile.Result{RequeueAfter: soon}, nil
+	case errors.As(err, &throttled) && throttled.RetryAfter > 0:
+		return reconcile.Result{RequeueAfter: throttled.RetryAfter}, nil
+	}
+	return reconcile.Result{}, err
+}
 
 // Until asks to be called again at a time; the zero time asks for nothing.
 func Until(now, at time.Time) reconcile.Result {

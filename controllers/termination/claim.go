@@ -9,7 +9,6 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -150,6 +149,3 @@ func count(d loop.Deps, claim *karpv1.NodeClaim) {
 		d.Metrics.InstanceTerminated(pool, now.Sub(c.LastTransitionTime.Time))
 	}
 }
-
-// changed reports errors that only say that somebody else was faster.
-func changed(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }

@@ -69,11 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if !r.deps.Store.Synced() {
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}
-	result, err := r.remove(metrics.WithController(ctx, name), node)
-	if changed(err) {
-		return reconcile.Result{RequeueAfter: loop.Soon}, nil
-	}
-	return result, err
+	return loop.Outcome(r.remove(metrics.WithController(ctx, name), node))
 }
 
 func (r *Reconciler) remove(ctx context.Context, node *corev1.Node) (reconcile.Result, error) {

@@ -269,6 +269,22 @@ func TestANodeWhoseMachineIsGoneIsNotDrained(t *testing.T) {
 	}
 }
 
+func TestAThrottledCloudIsAskedAgainWhenItSays(t *testing.T) {
+	r := newRig(t, nil)
+	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	r.step() // deletes the claim
+	r.step() // the drain begins
+	r.Cloud.Answer = func(string) error {
+		return &cloud.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("slow down")}
+	}
+	r.Rig.Clock.Step(10 * time.Second)
+	r.Sync()
+	result, err := termination.New(r.Deps).Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: "n"}})
+	if err != nil || result.RequeueAfter != 7*time.Second {
+		t.Errorf("%v, %v", result, err)
+	}
+}
+
 func TestANodeOfAnotherProviderIsLeftAlone(t *testing.T) {
 	r := newRig(t, func(c *karpv1.NodeClaim) { c.Spec.NodeClassRef.Kind = "EC2NodeClass" })
 	n := r.node()
