@@ -43,7 +43,7 @@ named on standard error.
 
 Custom objects get the defaults of their CRDs and are checked as an API server
 would check them. The same input gives the same bytes; stats.solveSeconds is
-therefore rounded up to full tens of seconds, and --timing prints the exact
+therefore in whole seconds, rounded down, and --timing prints the exact
 times on standard error.
 
 ` + exitCodes,
@@ -109,11 +109,10 @@ func (o planOptions) run(c console) error {
 	return nil
 }
 
-// coarse rounds a duration up to full tens of seconds. The document must not
-// differ from one run to the next, and runs of a busy machine differ by seconds.
-func coarse(d time.Duration) float64 {
-	const step = 10
-	return step * max(1, math.Ceil(d.Seconds()/step))
+// coarse is a duration in whole seconds, rounded down. The document must not
+// change from one run to the next, and a plan takes a fraction of a second.
+func coarse(took time.Duration) float64 {
+	return math.Floor(took.Seconds())
 }
 
 func (o planOptions) print(w io.Writer, p *plan.Plan) error {
