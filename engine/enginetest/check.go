@@ -20,7 +20,8 @@ import (
 // It finds: pods that are missing or planned twice; machines, existing or new and
 // then for each alternative, that hold too much, repel a pod by taint or label,
 // or give one host port twice; pool limits that some choice of alternatives
-// exceeds; pools whose minValues are not kept; a price below the bound.
+// exceeds; pools whose minValues are not kept; a price below the bound; pods that
+// the scheduler would not bind where they are planned, for the company there.
 func Check(s *snapshot.Snapshot, p *plan.Plan) []string {
 	c := &checker{s: s, p: p}
 	c.accounts()
@@ -103,17 +104,24 @@ func (c *checker) existing(n *snapshot.Node) {
 			running = append(running, p)
 		}
 	}
+	object := nodeOf(n)
+	c.machine("node "+n.Name, object, n.Allocatable(), running, placed)
+}
+
+// nodeOf is a machine of the snapshot as the scheduler will see it.
+func nodeOf(n *snapshot.Node) *corev1.Node {
 	object := &corev1.Node{Spec: corev1.NodeSpec{Taints: n.Taints()}}
 	object.Name, object.Labels = n.Name, n.Labels()
-	if n.Object == nil && n.Claim.ProviderID == "" {
-		object.Labels = map[string]string{}
-		for _, r := range n.Guaranteed() {
-			if r.Finite() && len(r.Values()) > 0 {
-				object.Labels[r.Key()] = r.Values()[len(r.Values())-1]
-			}
+	if n.Object != nil {
+		return object
+	}
+	object.Labels = map[string]string{corev1.LabelHostname: n.Name}
+	for _, r := range n.Guaranteed() {
+		if r.Finite() && len(r.Values()) > 0 {
+			object.Labels[r.Key()] = r.Values()[len(r.Values())-1]
 		}
 	}
-	c.machine("node "+n.Name, object, n.Allocatable(), running, placed)
+	return object
 }
 
 // fresh checks a new machine as each of its alternatives.
@@ -294,5 +302,3 @@ func addTo(sum, more corev1.ResourceList) {
 		sum[key] = total
 	}
 }
-
-func (c *checker) topology() {}

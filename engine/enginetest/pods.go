@@ -70,3 +70,37 @@ func Kinds(n, kinds int, seed uint64) []*corev1.Pod {
 	}
 	return out
 }
+
+// Apart is deployments of replicas each, of which no two of one may share a node.
+func Apart(deployments, replicas int) []*corev1.Pod {
+	return sets(deployments, replicas, func(p *corev1.Pod, app *metav1.LabelSelector) {
+		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelHostname, LabelSelector: app}}}}
+	})
+}
+
+// Spread is deployments of replicas each, spread over zones and over nodes.
+func Spread(deployments, replicas int) []*corev1.Pod {
+	return sets(deployments, replicas, func(p *corev1.Pod, app *metav1.LabelSelector) {
+		for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelHostname} {
+			p.Spec.TopologySpreadConstraints = append(p.Spec.TopologySpreadConstraints, corev1.TopologySpreadConstraint{
+				MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: app})
+		}
+	})
+}
+
+func sets(deployments, replicas int, constrain func(*corev1.Pod, *metav1.LabelSelector)) []*corev1.Pod {
+	kinds := Kinds(deployments, deployments, 1)
+	var out []*corev1.Pod
+	for d, kind := range kinds {
+		name := fmt.Sprintf("app-%03d", d)
+		for r := range replicas {
+			p := kind.DeepCopy()
+			p.Name, p.UID = fmt.Sprintf("%s-%03d", name, r), types.UID(fmt.Sprintf("uid-%s-%03d", name, r))
+			p.Labels = map[string]string{"app": name}
+			constrain(p, &metav1.LabelSelector{MatchLabels: p.Labels})
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -64,21 +64,29 @@ func (d *dice) lines() []string {
 	for i := range d.IntN(3) {
 		out = append(out, fmt.Sprintf("daemonset d%d cpu=%dm memory=64Mi", i, 50*(1+d.IntN(4)))+d.whereabouts())
 	}
-	nodes := d.IntN(5)
-	for i := range nodes {
-		out = append(out, d.aNode(i, types, pools))
-	}
-	for i := range d.IntN(6) {
-		if nodes > 0 {
-			out = append(out, fmt.Sprintf("pod r%d on=n%d count=%d", i, d.IntN(nodes), 1+d.IntN(3))+d.amounts()+d.labels())
+	for i := range d.IntN(5) {
+		line := d.aNode(i, types, pools)
+		out = append(out, line)
+		// Nobody runs on a machine that is not there.
+		for j := range d.IntN(3) {
+			if !strings.Contains(line, "launched") || strings.Contains(line, "foreign") {
+				out = append(out, fmt.Sprintf("pod r%d-%d on=n%d count=%d", i, j, i, 1+d.IntN(3))+d.amounts()+d.labels()+d.pick("", "", "", " apart=host:app:a", " apart=zone:app:b"))
+			}
 		}
 	}
 	for i := range 1 + d.IntN(10) {
-		line := fmt.Sprintf("pod p%d count=%d", i, 1+d.IntN(12)) + d.amounts() + d.labels() + d.whereabouts()
+		app := d.pick("a", "b", "c")
+		line := fmt.Sprintf("pod p%d count=%d labels=app:%s", i, 1+d.IntN(12), app) + d.amounts() + d.whereabouts()
 		if d.once(6) {
 			line += " ports=" + d.pick("80", "80,443", "10.0.0.1:80", "53/UDP")
 		}
-		out = append(out, line+d.company())
+		company := d.company(app)
+		// Which nodes a spread counts depends on the pod's affinity; where that is
+		// about a label that a pool leaves open, nobody knows before the node is there.
+		if strings.Contains(line, "team:") || strings.Contains(line, "level:") {
+			company = ""
+		}
+		out = append(out, line+company)
 	}
 	return out
 }
@@ -178,8 +186,24 @@ func (d *dice) whereabouts() string {
 	return " " + strings.Join(out, " ")
 }
 
-// company constrains who else is there.
-func (d *dice) company() string { return "" }
+// company constrains who else is there. Spreads are over pods of the same label:
+// where two kinds of pods are each spread by the other's numbers, the order in
+// which the scheduler takes them decides whether it comes to an end.
+func (d *dice) company(app string) string {
+	switch d.IntN(12) {
+	case 0:
+		return " spread=zone:" + d.pick("1", "2") + ":app:" + app
+	case 1:
+		return " spread=host:" + d.pick("1", "3") + ":app:" + d.pick("a", "b", "c")
+	case 2:
+		return " spread=zone:1:app:" + app + ",host:2:app:" + app
+	case 3:
+		return " apart=" + d.pick("zone", "host") + ":app:" + d.pick("a", "b", "c")
+	case 4:
+		return " near=" + d.pick("zone", "host") + ":app:" + d.pick("a", "b", "c")
+	}
+	return ""
+}
 
 // quiet stands in for a test where the lines are known to be right.
 type quiet struct{ testing.TB }

@@ -3,6 +3,7 @@ package placement
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,6 +28,15 @@ type world struct {
 	daemons  []*daemon
 	machines *machines
 	market   *market
+	company  *company
+	// classes is the number of groups before they are divided, divided how many
+	// pods of each were.
+	classes int
+	divided map[string]int
+	// names are the machines by the names of their Nodes and claims, once asked for.
+	names map[string]int
+	// bought are the launches of the new machines.
+	bought []int
 	// made memoises what the rules made of each shape, same the shapes by key.
 	made map[*snapshot.Shape]*shape
 	same map[string]*shape
@@ -40,10 +50,23 @@ type group struct {
 	need  []int64
 	// pods are those that are still to be placed, by namespace and name.
 	pods []*snapshot.Pod
+	// bundle is how many pods have to be together, and what need is the sum of.
+	bundle int
+	// origin is the group that this one was divided from, nil if none. vain is how
+	// many of its pods were left.
+	origin *group
+	vain   int
 }
 
-// take removes n pods from the group.
+// key is equal for groups that are alike.
+func (g *group) key() string { return fmt.Sprint(g.shape.key, g.need) }
+
+// units is how many needs there are left to satisfy.
+func (g *group) units() int { return len(g.pods) / g.bundle }
+
+// take removes the pods of n units from the group.
 func (g *group) take(n int) []*snapshot.Pod {
+	n *= g.bundle
 	out := g.pods[:n:n]
 	g.pods = g.pods[n:]
 	return out
@@ -52,6 +75,7 @@ func (g *group) take(n int) []*snapshot.Pod {
 // gather makes groups of the pods. pods are by namespace and name.
 func (w *world) gather(pods []*snapshot.Pod) {
 	classes, byClass := classesOf(pods)
+	w.company = w.newCompany(classes)
 	for _, d := range w.s.DaemonSets {
 		w.daemons = append(w.daemons, newDaemon(w, d))
 	}
@@ -67,35 +91,30 @@ func (w *world) gather(pods []*snapshot.Pod) {
 		}
 		g, ok := byKey[string(key)]
 		if !ok {
-			g = &group{shape: sh, need: need}
+			g = &group{shape: sh, need: need, bundle: 1}
 			byKey[string(key)] = g
 			w.groups = append(w.groups, g)
 		}
 		g.pods = append(g.pods, byClass[c]...)
 	}
-	w.order(len(classes))
-}
-
-// order puts groups and shapes in their final order, and the pods of groups that
-// were merged.
-func (w *world) order(classes int) {
-	slices.SortFunc(w.groups, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(a.shape.key, b.shape.key), slices.Compare(b.need, a.need))
-	})
-	if classes > len(w.groups) {
+	if len(classes) > len(w.groups) {
 		for _, g := range w.groups {
-			slices.SortFunc(g.pods, func(a, b *snapshot.Pod) int {
-				return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
-			})
+			slices.SortFunc(g.pods, comparePods)
 		}
 	}
+	w.order()
+}
+
+// order puts groups and shapes in an order that depends on what they are.
+func (w *world) order() {
+	slices.SortFunc(w.groups, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(a.shape.key, b.shape.key), slices.Compare(b.need, a.need), cmp.Compare(b.bundle, a.bundle))
+	})
+	w.shapes = nil
 	for _, g := range w.groups {
 		if len(w.shapes) == 0 || w.shapes[len(w.shapes)-1] != g.shape {
 			w.shapes = append(w.shapes, g.shape)
 		}
-	}
-	for _, sh := range w.shapes {
-		sh.clashes = w.ports.Clashes(sh.ports)
 	}
 }
 

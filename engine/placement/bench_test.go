@@ -24,6 +24,8 @@ func BenchmarkSolve(b *testing.B) {
 		{"lognormal-1k", enginetest.Lognormal(1_000, 1)},
 		{"lognormal-10k", enginetest.Lognormal(10_000, 1)},
 		{"lognormal-50k", enginetest.Lognormal(50_000, 1)},
+		{"apart-100x30", enginetest.Apart(100, 30)},
+		{"spread-100x50", enginetest.Spread(100, 50)},
 	} {
 		for _, most := range []int64{0, 32} {
 			b.Run(fmt.Sprintf("%s/max-%d", w.name, most), func(b *testing.B) {

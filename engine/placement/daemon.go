@@ -8,6 +8,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
+	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/ports"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -19,10 +20,17 @@ type daemon struct {
 	*snapshot.DaemonSet
 	tolerations []corev1.Toleration
 	ports       []ports.Token
+	// tokens are its pods' parts in anti-affinity over nodes.
+	tokens []pack.Token
 }
 
 func newDaemon(w *world, d *snapshot.DaemonSet) *daemon {
-	return &daemon{DaemonSet: d, tolerations: withOwnTolerations(d.Pod.Class.Tolerations), ports: w.ports.Add(d.Pod.Class.HostPorts)}
+	out := &daemon{DaemonSet: d, tolerations: withOwnTolerations(d.Pod.Class.Tolerations), ports: w.ports.Add(d.Pod.Class.HostPorts)}
+	if w.company != nil {
+		present, _ := w.company.tokens(w.company.rolesOf(d.Pod.Class.Shape))
+		out.tokens = present
+	}
+	return out
 }
 
 // withOwnTolerations adds those that the DaemonSet controller gives its pods.

@@ -96,13 +96,13 @@ func (w *world) bySize() []*group {
 
 // spread puts as many of a group as possible on machines.
 func (w *world) spread(g *group, accepting bitset.Set, out *plan.Plan) {
-	f := g.shape.family()
+	f := w.family(g.shape)
 	for i := range accepting.All() {
 		if len(g.pods) == 0 {
 			return
 		}
 		m := w.machines.list[i]
-		if n := m.load.Room(&f, g.need, len(g.pods)); n > 0 {
+		if n := m.load.Room(&f, g.need, g.units()); n > 0 {
 			m.load.Add(&f, g.need, n)
 			place(g.take(n), m.node, out)
 		}
@@ -117,10 +117,10 @@ func (w *world) honour(index map[string]int, open func(*group) bitset.Set, out *
 	}
 	for _, g := range w.groups {
 		set := open(g)
-		if set == nil {
+		if set == nil || g.bundle > 1 {
 			continue
 		}
-		f := g.shape.family()
+		f := w.family(g.shape)
 		g.pods = slices.DeleteFunc(g.pods, func(p *snapshot.Pod) bool {
 			i, ok := index[w.s.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]]
 			return ok && set.Has(i) && w.machines.list[i].try(&f, g.need, p, out)

@@ -21,9 +21,10 @@ func (w *world) explain(out *plan.Plan) {
 			continue
 		}
 		reasons := w.reasons(g)
-		for _, p := range g.take(len(g.pods)) {
+		for _, p := range g.pods {
 			out.Unplaced = append(out.Unplaced, plan.Unplaced{Pod: p, Reasons: reasons})
 		}
+		g.vain, g.pods = len(g.pods), nil
 	}
 }
 
@@ -34,11 +35,39 @@ func (w *world) reasons(g *group) []plan.Reason {
 	if len(w.market.pools) == 0 {
 		return []plan.Reason{{Code: plan.NoPools}}
 	}
-	out := make([]plan.Reason, 0, len(w.market.pools))
-	for _, p := range w.market.pools {
-		out = append(out, w.verdict(g, p))
+	out := w.verdicts(g)
+	if len(out) == 0 {
+		out = append(out, w.ruleOf(g))
 	}
 	return out
+}
+
+// verdicts are what the pools have against a group, those of pools that have
+// something.
+func (w *world) verdicts(g *group) []plan.Reason {
+	out := make([]plan.Reason, 0, len(w.market.pools))
+	for _, p := range w.market.pools {
+		if r := w.verdict(g, p); r.Code != "" {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// ruleOf is the first rule of company that a group owns, or owned before it was
+// bound to a domain.
+func (w *world) ruleOf(g *group) plan.Reason {
+	for _, sh := range []*shape{g.shape, g.shape.base} {
+		if sh == nil {
+			continue
+		}
+		for _, r := range sh.roles {
+			if r.Owns {
+				return unsatisfiable(w.company.ledgers[r.rule])
+			}
+		}
+	}
+	return plan.Reason{Code: plan.TopologyNotSatisfiable, Have: "the pods beside it leave no room"}
 }
 
 // verdict finds the constraint that removed the last of a pool's types.
@@ -113,8 +142,8 @@ func (w *world) floorVerdict(p *pool, left bitset.Set, r *plan.Reason) {
 			return
 		}
 	}
-	r.Code = plan.LimitExceeded
 	if len(p.limits) > 0 {
+		r.Code = plan.LimitExceeded
 		r.Want, r.Have = p.usage(0)
 	}
 }

@@ -89,6 +89,10 @@ func (m *machine) occupy(w *world, p *snapshot.Pod) {
 		m.load.Free[i] = max(0, m.load.Free[i]-n)
 	}
 	m.load.Present = append(m.load.Present, w.ports.Add(p.Class.HostPorts)...)
+	if w.company != nil {
+		present, _ := w.company.tokens(w.company.rolesOf(p.Class.Shape))
+		m.load.Present = append(m.load.Present, present...)
+	}
 }
 
 // limitVolumes sets what is left of a node's attachments, by driver. A driver

@@ -10,6 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
+	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -48,7 +49,8 @@ type kind struct {
 type overhead struct {
 	daemons []int
 	need    []int64
-	ports   []int32
+	// present are the tokens of their host ports and anti-affinity.
+	present []pack.Token
 }
 
 func (w *world) newMarket() *market {
@@ -245,10 +247,10 @@ func (w *world) overheadOf(set []int) overhead {
 	o := overhead{daemons: set, need: make([]int64, len(w.dims.names))}
 	for _, d := range set {
 		add(o.need, w.classNeed(w.daemons[d].Pod.Class), 1)
-		o.ports = append(o.ports, w.daemons[d].ports...)
+		o.present = append(append(o.present, w.daemons[d].ports...), w.daemons[d].tokens...)
 	}
-	slices.Sort(o.ports)
-	o.ports = slices.Compact(o.ports)
+	slices.Sort(o.present)
+	o.present = slices.Compact(o.present)
 	return o
 }
 

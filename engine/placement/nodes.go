@@ -23,7 +23,8 @@ type content struct {
 	// launches are the ways to get a machine whose labels will do.
 	launches bitset.Set
 	need     []int64
-	ports    []pack.Token
+	// clashes are the tokens that no DaemonSet of the machine may have.
+	clashes []pack.Token
 }
 
 // contentOf works out what a box demands.
@@ -50,7 +51,7 @@ func (t *tier) contentOf(b *pack.Box) *content {
 // model satisfies together with what was chosen before.
 func (t *tier) choose(c *content, family, model int, open bitset.Set) {
 	sh := t.shapes[family]
-	c.ports = append(c.ports, sh.ports...)
+	c.clashes = append(c.clashes, t.problem.Families[family].Conflicts...)
 	for v, accepted := range t.accepts[family] {
 		if !accepted.Has(t.launch[model]) {
 			continue
@@ -78,7 +79,7 @@ func (t *tier) suits(c *content, i int) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(daemons.ports, func(p pack.Token) bool { return slices.Contains(c.ports, p) })
+	return !slices.ContainsFunc(daemons.present, func(p pack.Token) bool { return slices.Contains(c.clashes, p) })
 }
 
 // modest reports whether a box leaves the different values of labels that its
@@ -159,6 +160,7 @@ func (t *tier) node(b *pack.Box, boxes int) plan.NewNode {
 	}
 	slices.SortFunc(n.Pods, comparePods)
 	chosen := t.shortlist(c, t.launch[b.Model], boxes)
+	t.w.bought = append(t.w.bought, chosen[0])
 	c.pool.zones[t.w.market.launches[chosen[0]].offering.Zone]++
 	for _, i := range chosen {
 		l := &t.w.market.launches[i]

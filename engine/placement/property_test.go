@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -77,9 +78,9 @@ func TestMoreWorkNeverCostsMore(t *testing.T) {
 	})
 }
 
-// withoutLimits is a world in which all pools may sell as much as they like, and
-// none comes first: under limits, more work may also mean that more pods get
-// into a dear pool that is to be used first.
+// withoutLimits is a world in which all pools may sell as much as they like, none
+// comes first, and nobody minds who is near: otherwise more work may also mean
+// that other pods get into a dear pool or a dear zone.
 func withoutLimits(s *snapshot.Snapshot) *snapshot.Snapshot {
 	f := s.Fork()
 	for i, p := range f.Pools {
@@ -87,5 +88,10 @@ func withoutLimits(s *snapshot.Snapshot) *snapshot.Snapshot {
 		free.Limits, free.Weight = nil, 0
 		f.Pools[i] = &free
 	}
+	f.Pending = slices.DeleteFunc(f.Pending, func(p *snapshot.Pod) bool {
+		a := p.Spec.Affinity
+		return len(p.Spec.TopologySpreadConstraints) > 0 || a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil)
+	})
+	f.Nodes = nil
 	return f
 }

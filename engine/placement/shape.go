@@ -3,6 +3,7 @@ package placement
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,6 +30,10 @@ type shape struct {
 	ports, clashes []ports.Token
 	// attach is the number of volumes by CSI driver.
 	attach map[string]int64
+	// roles are the shape's parts in rules about who is near.
+	roles []role
+	// base is the shape before it was bound to a domain, nil if it was not.
+	base *shape
 	// refused says why no node at all will do, nil if one may.
 	refused []plan.Reason
 }
@@ -48,7 +53,7 @@ var rules = []rule{
 	{"volumes", addVolumes},
 	{"host ports", addPorts},
 	{"devices", refuseDevices},
-	{"topology", refuseTopology},
+	{"topology", addCompany},
 }
 
 func addTerms(_ *world, from *snapshot.Shape, to *shape) {
@@ -63,22 +68,6 @@ func addPorts(w *world, from *snapshot.Shape, to *shape) { to.ports = w.ports.Ad
 func refuseDevices(_ *world, from *snapshot.Shape, to *shape) {
 	if from.Devices {
 		to.refuse(plan.Reason{Code: plan.ConstraintUnsupported, Want: "resource claims (dynamic resource allocation)"})
-	}
-}
-
-func refuseTopology(_ *world, from *snapshot.Shape, to *shape) {
-	for _, c := range from.Spread {
-		if c.WhenUnsatisfiable == corev1.DoNotSchedule {
-			to.refuse(plan.Reason{Code: plan.ConstraintUnsupported, Want: "topologySpreadConstraints over " + c.TopologyKey})
-		}
-	}
-	if a := from.Affinity; a != nil {
-		if a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-			to.refuse(plan.Reason{Code: plan.ConstraintUnsupported, Want: "required podAffinity"})
-		}
-		if a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-			to.refuse(plan.Reason{Code: plan.ConstraintUnsupported, Want: "required podAntiAffinity"})
-		}
 	}
 }
 
@@ -137,13 +126,25 @@ func (sh *shape) identify(table *ports.Table) {
 	for _, p := range sh.ports {
 		text(fmt.Sprint(table.Port(p)))
 	}
+	for _, r := range sh.roles {
+		text(fmt.Sprint(r))
+	}
 	for _, r := range sh.refused {
 		text(fmt.Sprint(r))
+	}
+	if sh.base != nil {
+		text(sh.base.key)
 	}
 	sh.key = string(b)
 }
 
 // family is what packing has to know of the shape.
-func (sh *shape) family() pack.Family {
-	return pack.Family{Present: sh.ports, Conflicts: sh.clashes}
+func (w *world) family(sh *shape) pack.Family {
+	f := pack.Family{Present: sh.ports, Conflicts: sh.clashes}
+	if w.company != nil && len(sh.roles) > 0 {
+		present, conflicts := w.company.tokens(sh.roles)
+		f.Present, f.Conflicts = slices.Concat(f.Present, present), slices.Concat(f.Conflicts, conflicts)
+		f.Caps = w.company.caps(sh.roles)
+	}
+	return f
 }

@@ -16,33 +16,48 @@ import (
 // give the same plan, whatever order the objects came in.
 func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
 	pods, ignored := pending(s)
-	out := &plan.Plan{Ignored: ignored, Stats: plan.Stats{Pods: len(pods)}}
 	if len(pods) == 0 {
-		return out
+		return &plan.Plan{Ignored: ignored}
 	}
-	w := newWorld(s, opts, pods)
-	out.Stats.Classes = len(w.groups)
-	w.usePlaces(out)
-	w.market = w.newMarket()
-	for _, pools := range w.market.byWeight() {
-		w.buy(pools, out)
+	lessons := newLessons()
+	for round := 0; ; round++ {
+		w := newWorld(s, opts, pods)
+		out := w.solve(lessons)
+		if !w.learn(out, lessons, round) {
+			out.Ignored = ignored
+			out.Stats = plan.Stats{Pods: len(pods), Classes: w.classes}
+			return out
+		}
 	}
-	w.explain(out)
-	sortPlan(out)
-	return out
 }
 
 func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod) *world {
 	w := &world{
 		s: s, opts: opts.withDefaults(),
 		made: map[*snapshot.Shape]*shape{}, same: map[string]*shape{}, needs: map[*snapshot.Class][]int64{},
+		divided: map[string]int{},
 	}
 	w.gather(pods)
+	w.classes = len(w.groups)
 	w.machines = w.newMachines()
+	w.market = w.newMarket()
 	for _, sh := range w.shapes {
 		sh.clashes = w.ports.Clashes(sh.ports)
 	}
+	w.observe()
 	return w
+}
+
+func (w *world) solve(l lessons) *plan.Plan {
+	out := &plan.Plan{}
+	w.gatherCompany(l)
+	w.usePlaces(out)
+	for _, pools := range w.market.byWeight() {
+		w.buy(pools, out)
+	}
+	w.explain(out)
+	sortPlan(out)
+	return out
 }
 
 // byWeight divides the pools that are open into those of equal weight, the

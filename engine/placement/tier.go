@@ -19,8 +19,10 @@ type tier struct {
 	launch []int
 	groups []*group
 	shapes []*shape
-	// accepts are the launches of each shape, by term.
+	// accepts are the launches of each shape, by term; loose those of the shape
+	// before it was bound to a domain, nil if it was not.
 	accepts [][]bitset.Set
+	loose   []bitset.Set
 	cells   *affinity.Cells
 	problem pack.Problem
 }
@@ -34,7 +36,7 @@ func (w *world) newTier(pools []*pool, groups []*group) *tier {
 	t.addModels()
 	t.addFamilies()
 	for _, g := range t.groups {
-		t.problem.Items = append(t.problem.Items, pack.Item{Family: t.familyOf(g), Need: g.need, Count: len(g.pods)})
+		t.problem.Items = append(t.problem.Items, pack.Item{Family: t.familyOf(g), Need: g.need, Count: g.units()})
 	}
 	t.problem.Dims = len(w.dims.names)
 	for _, p := range pools {
@@ -66,6 +68,7 @@ func (t *tier) addShapes(groups []*group) {
 				continue
 			}
 			t.shapes, t.accepts = append(t.shapes, g.shape), append(t.accepts, accepts)
+			t.loose = append(t.loose, t.w.looseOf(g.shape))
 		}
 		t.groups = append(t.groups, g)
 	}
@@ -80,6 +83,14 @@ func (w *world) acceptsOf(sh *shape) []bitset.Set {
 		out[i].And(tolerant)
 	}
 	return out
+}
+
+// looseOf are the launches that accept a shape wherever its company is.
+func (w *world) looseOf(sh *shape) bitset.Set {
+	if sh.base == nil {
+		return nil
+	}
+	return w.market.accepting(sh.base)
 }
 
 // divideLabels prepares for labels that are open on some launch and of which
@@ -125,7 +136,7 @@ func (t *tier) addModels() {
 			seen[id] = true
 			model := pack.Model{
 				Pool: index, Price: l.offering.Price, Holds: m.holds(l),
-				Weighs: m.kinds[l.kind].size, Present: m.overheads[l.overhead].ports, Open: t.open(i),
+				Weighs: m.kinds[l.kind].size, Present: m.overheads[l.overhead].present, Open: t.open(i),
 			}
 			if !t.dominated(first, i, &model, marks) {
 				t.problem.Models, t.launch = append(t.problem.Models, model), append(t.launch, i)
@@ -140,13 +151,18 @@ func (t *tier) addModels() {
 func (t *tier) marks() []uint64 {
 	out := make([]uint64, len(t.w.market.launches))
 	n := uint64(0)
-	for _, terms := range t.accepts {
+	mark := func(accepted bitset.Set) {
+		n++
+		for i := range accepted.All() {
+			out[i] ^= scramble(n)
+		}
+	}
+	for i, terms := range t.accepts {
 		for _, accepted := range terms {
-			n++
-			mark := scramble(n)
-			for i := range accepted.All() {
-				out[i] ^= mark
-			}
+			mark(accepted)
+		}
+		if t.loose[i] != nil {
+			mark(t.loose[i])
 		}
 	}
 	return out
@@ -195,7 +211,7 @@ func (t *tier) open(i int) bitset.Set {
 
 func (t *tier) addFamilies() {
 	for i, sh := range t.shapes {
-		f := sh.family()
+		f := t.w.family(sh)
 		f.Models = bitset.New(len(t.problem.Models))
 		variants := make([]pack.Variant, len(sh.terms))
 		for v, accepted := range t.accepts[i] {
@@ -212,6 +228,14 @@ func (t *tier) addFamilies() {
 		}
 		if t.cells != nil {
 			f.Variants = variants
+		}
+		if t.loose[i] != nil {
+			f.Loose = bitset.New(len(t.problem.Models))
+			for m, l := range t.launch {
+				if t.loose[i].Has(l) {
+					f.Loose.Add(m)
+				}
+			}
 		}
 		t.problem.Families = append(t.problem.Families, f)
 	}

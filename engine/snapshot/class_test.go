@@ -176,11 +176,13 @@ func TestTermsAreSelectorAndOneAffinityTerm(t *testing.T) {
 		want     string
 		invalid  string
 	}{
-		"no affinity":                  {nil, "[a In [b]]", ""},
-		"terms are alternatives":       {affinity(in("z", "1"), in("z", "2")), "[a In [b], z In [1] a In [b], z In [2]]", ""},
-		"an empty term is no term":     {affinity(corev1.NodeSelectorTerm{}, in("z", "1")), "[a In [b], z In [1]]", ""},
-		"only empty terms is an error": {affinity(corev1.NodeSelectorTerm{}), "[]", "required node affinity has no term that could match a node"},
-		"matchFields is refused":       {affinity(in("z", "1"), field), "[]", "node affinity term 2: matchFields is not supported"},
+		"no affinity":                     {nil, "[a In [b]]", ""},
+		"terms are alternatives":          {affinity(in("z", "1"), in("z", "2")), "[a In [b], z In [1] a In [b], z In [2]]", ""},
+		"an empty term is no term":        {affinity(corev1.NodeSelectorTerm{}, in("z", "1")), "[a In [b], z In [1]]", ""},
+		"only empty terms is an error":    {affinity(corev1.NodeSelectorTerm{}), "[]", "required node affinity has no term that could match a node"},
+		"a contradiction is no term":      {affinity(in("a", "c"), in("z", "1")), "[a In [b], z In [1]]", ""},
+		"only contradictions is an error": {affinity(in("a", "c")), "[]", "nodeSelector and required node affinity contradict each other about a"},
+		"matchFields is refused":          {affinity(in("z", "1"), field), "[]", "node affinity term 2: matchFields is not supported"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

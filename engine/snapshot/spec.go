@@ -72,6 +72,7 @@ func termsOf(pod *corev1.Pod) ([]requirement.Set, error) {
 		return []requirement.Set{selector}, nil
 	}
 	var out []requirement.Set
+	contradiction := ""
 	for i, term := range affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
 		if len(term.MatchFields) > 0 {
 			return nil, fmt.Errorf("node affinity term %d: matchFields is not supported", i+1)
@@ -83,12 +84,30 @@ func termsOf(pod *corev1.Pod) ([]requirement.Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("node affinity term %d: %w", i+1, err)
 		}
-		out = append(out, selector.And(set))
+		both := selector.And(set)
+		if key, ok := impossible(both); ok {
+			contradiction = key
+			continue
+		}
+		out = append(out, both)
+	}
+	if len(out) == 0 && contradiction != "" {
+		return nil, fmt.Errorf("nodeSelector and required node affinity contradict each other about %s", contradiction)
 	}
 	if len(out) == 0 {
 		return nil, errors.New("required node affinity has no term that could match a node")
 	}
 	return out, nil
+}
+
+// impossible finds a key for which no value is left.
+func impossible(s requirement.Set) (key string, found bool) {
+	for _, r := range s {
+		if !r.Possible() {
+			return r.Key(), true
+		}
+	}
+	return "", false
 }
 
 // hostPortsOf collects the host ports of all containers that stay: the regular

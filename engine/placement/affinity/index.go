@@ -54,7 +54,10 @@ func (x *Index) Satisfying(want requirement.Set) bitset.Set {
 
 // One are the places that satisfy one requirement. The result is shared.
 func (x *Index) One(r requirement.Requirement) bitset.Set {
-	name := r.String()
+	if !r.Possible() {
+		return bitset.New(x.size)
+	}
+	name := r.Key() + " " + r.String()
 	if known, ok := x.answers[name]; ok {
 		return known
 	}

@@ -82,6 +82,9 @@ func (f *floor) of(counts []int) float64 {
 		// Every box with members of a group costs at least what the cheapest box for
 		// any of them does, and has at most the cap's number of them.
 		for _, c := range family.Caps {
+			if !c.Minds {
+				continue
+			}
 			exclusive[group{part, c.Group, false}] += f.single[i] * float64(n) / float64(max(c.Max, 1))
 		}
 		for _, t := range family.Present {

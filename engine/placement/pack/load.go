@@ -20,8 +20,11 @@ type Load struct {
 	Open bitset.Set
 }
 
-// GroupCount is the number of a group's members.
-type GroupCount struct{ Group, Count int32 }
+// GroupCount is the number of a group's members, and whether one of them minds.
+type GroupCount struct {
+	Group, Count int32
+	minds        bool
+}
 
 // Reset makes the load an empty box of a model.
 func (l *Load) Reset(m *Model) {
@@ -65,7 +68,9 @@ func (l *Load) Admits(f *Family) int {
 		most = 1
 	}
 	for _, c := range f.Caps {
-		most = min(most, int(c.Max-l.count(c.Group)))
+		if g := l.group(c.Group); c.Minds || g.minds {
+			most = min(most, int(c.Max-g.Count))
+		}
 	}
 	return max(most, 0)
 }
@@ -95,28 +100,24 @@ func (l *Load) Add(f *Family, need []int64, n int) {
 		}
 	}
 	for _, c := range f.Caps {
-		l.Count(c.Group, int32(n))
+		g := l.group(c.Group)
+		g.Count += int32(n)
+		g.minds = g.minds || c.Minds
 	}
-}
-
-func (l *Load) count(group int32) int32 {
-	for i := range l.Counts {
-		if l.Counts[i].Group == group {
-			return l.Counts[i].Count
-		}
-	}
-	return 0
 }
 
 // Count adds to the number of a group's members.
-func (l *Load) Count(group, n int32) {
+func (l *Load) Count(group, n int32) { l.group(group).Count += n }
+
+// group finds a group's entry, or makes one. It is valid until the next call.
+func (l *Load) group(number int32) *GroupCount {
 	for i := range l.Counts {
-		if l.Counts[i].Group == group {
-			l.Counts[i].Count += n
-			return
+		if l.Counts[i].Group == number {
+			return &l.Counts[i]
 		}
 	}
-	l.Counts = append(l.Counts, GroupCount{group, n})
+	l.Counts = append(l.Counts, GroupCount{Group: number})
+	return &l.Counts[len(l.Counts)-1]
 }
 
 func clash(present, conflicts []Token) bool {

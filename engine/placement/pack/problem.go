@@ -61,7 +61,8 @@ type Family struct {
 	// that it cannot be with; both ascending. A token in both means that there is
 	// one such item to a box.
 	Present, Conflicts []Token
-	// Caps bound how many of a group there are in a box.
+	// Caps bound how many of a group there are in a box. All caps of a group have
+	// the same Max.
 	Caps []Cap
 	// Variants are the ways to satisfy the family where labels are open, tried
 	// in order; nil if nothing is open.
@@ -82,10 +83,12 @@ type Variant struct {
 	State  bitset.Set
 }
 
-// Cap makes an item one of a group of which a box can hold at most Max.
+// Cap makes an item one of a group, of which a box can hold at most Max as soon
+// as one of them minds.
 type Cap struct {
 	Group int32
 	Max   int32
+	Minds bool
 }
 
 // Item is a number of equal things.
