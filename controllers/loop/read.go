@@ -21,6 +21,9 @@ const (
 	ClaimProviderID = "status.providerID"
 	PodNode         = "spec.nodeName"
 	AttachmentNode  = "spec.nodeName"
+	// NodeGoing is "true" for the Nodes that are being deleted and have our
+	// finalizer.
+	NodeGoing = "going"
 )
 
 // Index is one index of the cache.
@@ -34,10 +37,18 @@ type Index struct {
 func Indexes() []Index {
 	return []Index{
 		{&corev1.Node{}, NodeProviderID, func(o client.Object) []string { return present(o.(*corev1.Node).Spec.ProviderID) }},
+		{&corev1.Node{}, NodeGoing, func(o client.Object) []string { return present(going(o)) }},
 		{&karpv1.NodeClaim{}, ClaimProviderID, func(o client.Object) []string { return present(o.(*karpv1.NodeClaim).Status.ProviderID) }},
 		{&corev1.Pod{}, PodNode, func(o client.Object) []string { return present(o.(*corev1.Pod).Spec.NodeName) }},
 		{&storagev1.VolumeAttachment{}, AttachmentNode, func(o client.Object) []string { return present(o.(*storagev1.VolumeAttachment).Spec.NodeName) }},
 	}
+}
+
+func going(node client.Object) string {
+	if node.GetDeletionTimestamp() == nil || !slices.Contains(node.GetFinalizers(), lifecycle.Finalizer) {
+		return ""
+	}
+	return "true"
 }
 
 func present(value string) []string {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +29,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=storage.k8s.io,resources=volumeattachments,verbs=get;list;watch
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims/status,verbs=patch
@@ -45,16 +48,21 @@ type Reconciler struct{ deps loop.Deps }
 func New(d loop.Deps) *Reconciler { return &Reconciler{d} }
 
 // Add registers the loop: it runs for Nodes with our finalizer that are being
-// deleted.
+// deleted, and for what their drain may wait for.
 func Add(mgr manager.Manager, d loop.Deps) error {
+	r := New(d)
+	wake := r.wake()
 	going := predicate.NewPredicateFuncs(func(o client.Object) bool {
 		return o.GetDeletionTimestamp() != nil && slices.Contains(o.GetFinalizers(), lifecycle.Finalizer)
 	})
 	return builder.ControllerManagedBy(mgr).
 		Named(name).
 		For(&corev1.Node{}, builder.WithPredicates(going)).
+		Watches(&corev1.Pod{}, wake).
+		Watches(&policyv1.PodDisruptionBudget{}, wake).
+		Watches(&storagev1.VolumeAttachment{}, wake).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: loop.Backoff(100*time.Millisecond, 10*time.Second)}).
-		Complete(New(d))
+		Complete(r)
 }
 
 // Reconcile takes the removal of a Node one step further.

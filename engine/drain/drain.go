@@ -16,10 +16,15 @@ import (
 // that a pod which was being bound meanwhile is seen.
 const MinimumDrain = 5 * time.Second
 
-// How soon to look again while something is waited for that tells nobody when it
-// is done.
+// How soon to look again.
 const (
-	drainPoll     = time.Second
+	// evictAgain is for pods whose eviction was asked for: the answer may be "not
+	// now".
+	evictAgain = time.Second
+	// recheck is for what callers hear of when it changes (pods, budgets,
+	// attachments), in case they did not.
+	recheck = 10 * time.Second
+	// terminatePoll is for the cloud, which tells nobody when a machine is gone.
 	terminatePoll = 5 * time.Second
 )
 
@@ -70,9 +75,16 @@ type Step struct {
 	Pods, Volumes []Verdict
 	// Conditions to set on the claim.
 	Conditions []Condition
-	// Wake is when to look again although nothing changed; zero for at once, after
-	// what the phase asks for is done.
+	// Wake is when to look again although no pod of the node, no budget and no
+	// attachment changed; zero for at once, after what the phase asks for is done.
 	Wake time.Time
+}
+
+// by brings Wake forward to a time, unless that is not known.
+func (s *Step) by(at time.Time) {
+	if !at.IsZero() && at.Before(s.Wake) {
+		s.Wake = at
+	}
 }
 
 // Deletion is a pod and what is left of its grace period.

@@ -40,7 +40,7 @@ func waveOf(p *corev1.Pod) wave {
 
 // pods takes the drain one step further; its phase is Drain until it is over.
 func pods(v View) Step {
-	s := Step{Phase: Drain, Wake: v.Now.Add(drainPoll)}
+	s := Step{Phase: Drain, Wake: v.Now.Add(recheck)}
 	leaving := waves
 	for _, p := range v.Node.Pods {
 		if drainable(p.Pod, v.Now) {
@@ -70,12 +70,12 @@ func pods(v View) Step {
 // settle keeps an empty node for its minimum time.
 func settle(v View, s Step) Step {
 	began := drainBegan(v)
-	until := began.Add(MinimumDrain)
-	if began.IsZero() || v.Now.Before(until) {
+	if began.IsZero() { // it does now
+		began = v.Now
+	}
+	if until := began.Add(MinimumDrain); v.Now.Before(until) {
 		s.Conditions = []Condition{draining(plan.Reason{Code: plan.MinimumDrain}.Message())}
-		if !began.IsZero() {
-			s.Wake = until
-		}
+		s.by(until)
 		return s
 	}
 	s.Phase = ""
@@ -138,10 +138,13 @@ func (s *Step) leave(v View, p *corev1.Pod, leaving wave, r plan.Reason) plan.Re
 		return r
 	}
 	if eviction.Terminating(p) {
+		s.by(eviction.StuckFrom(p))
 		r.Code, r.Until = plan.PodTerminating, p.DeletionTimestamp.Time
 		return r
 	}
+	s.by(overdueFrom(v, p))
 	if until, protected := eviction.Protected(p, v.Now); protected {
+		s.by(until)
 		r.Code, r.Until, r.Have = plan.DoNotDisrupt, until, p.Annotations[eviction.DoNotDisruptAnnotation]
 		return r
 	}
@@ -160,6 +163,7 @@ func (s *Step) leave(v View, p *corev1.Pod, leaving wave, r plan.Reason) plan.Re
 		return r
 	}
 	s.Evict = append(s.Evict, p)
+	s.by(v.Now.Add(evictAgain))
 	r.Code = plan.EvictionPending
 	return r
 }
@@ -175,11 +179,19 @@ func overdue(v View, p *corev1.Pod) bool {
 		soonest := v.Now.Add(time.Second)
 		return p.DeletionTimestamp.After(v.Deadline) && p.DeletionTimestamp.After(soonest)
 	}
+	return !v.Now.Before(overdueFrom(v, p))
+}
+
+// overdueFrom is when a running pod becomes overdue, zero for never.
+func overdueFrom(v View, p *corev1.Pod) time.Time {
+	if v.Deadline.IsZero() {
+		return time.Time{}
+	}
 	grace := int64(corev1.DefaultTerminationGracePeriodSeconds)
 	if p.Spec.TerminationGracePeriodSeconds != nil {
 		grace = *p.Spec.TerminationGracePeriodSeconds
 	}
-	return v.Now.After(v.Deadline.Add(-time.Duration(grace) * time.Second))
+	return v.Deadline.Add(-time.Duration(grace) * time.Second)
 }
 
 func podRef(p *corev1.Pod) plan.ObjectRef {

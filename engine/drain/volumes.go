@@ -19,7 +19,8 @@ const shownAttachments = 5
 // volumes waits for the attachments of pods that left; its phase is Detach until
 // that is over.
 func volumes(v View) Step {
-	s := Step{Phase: Detach, Wake: v.Now.Add(drainPoll)}
+	s := Step{Phase: Detach, Wake: v.Now.Add(recheck)}
+	s.by(v.Deadline)
 	stay := stayingVolumes(v)
 	late := !v.Deadline.IsZero() && !v.Now.Before(v.Deadline)
 	var blocking []string

@@ -29,8 +29,11 @@ func Terminating(p *corev1.Pod) bool { return p.DeletionTimestamp != nil }
 
 // Stuck reports whether a terminating pod should have been gone for a minute.
 func Stuck(p *corev1.Pod, now time.Time) bool {
-	return Terminating(p) && now.Sub(p.DeletionTimestamp.Time) > stuckAfter
+	return Terminating(p) && !now.Before(StuckFrom(p))
 }
+
+// StuckFrom is when a terminating pod will be stuck.
+func StuckFrom(p *corev1.Pod) time.Time { return p.DeletionTimestamp.Add(stuckAfter) }
 
 // Daemon reports whether a DaemonSet would put a pod back onto the same node.
 func Daemon(p *corev1.Pod) bool { return owned(p, "apps/v1", "DaemonSet") }
