@@ -72,9 +72,10 @@ func TestTheLastFinalizerTakesTheClaimOutOfTheStore(t *testing.T) {
 	c := r.NewClaim("c")
 	c.Finalizers = []string{"karpenter.sh/termination"}
 	r.Must(r.Writer.CreateClaim(ctx, c))
-	r.Must(r.Writer.Delete(ctx, c))
+	_, err := r.Writer.Delete(ctx, c)
+	r.Must(err)
 	r.Get(c)
-	_, err := r.Writer.Claim(ctx, c, func(c *karpv1.NodeClaim) { c.Finalizers = nil })
+	_, err = r.Writer.Claim(ctx, c, func(c *karpv1.NodeClaim) { c.Finalizers = nil })
 	r.Must(err)
 	if _, ok := r.Store.NodeClaim("c"); ok {
 		t.Error("the store still has it")
@@ -82,16 +83,35 @@ func TestTheLastFinalizerTakesTheClaimOutOfTheStore(t *testing.T) {
 }
 
 func TestADeletionSparesAnotherObjectOfTheSameName(t *testing.T) {
-	r := looptest.New(t)
-	var sent client.DeleteOptions
-	r.API.API = deletions{r.API.API, &sent}
-	c := r.NewClaim("c")
-	r.Must(r.Writer.CreateClaim(ctx, c))
-	r.Must(r.Writer.Delete(ctx, c))
-	if sent.Preconditions == nil || *sent.Preconditions.UID != c.UID {
-		t.Errorf("preconditions %v", sent.Preconditions)
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "uid-n"}}
+	r := looptest.New(t, node)
+	claim := r.NewClaim("c")
+	r.Must(r.Writer.CreateClaim(ctx, claim))
+	for _, o := range []client.Object{node, claim} {
+		var sent client.DeleteOptions
+		r.API.API = deletions{apply.ForClient(r.Client), &sent}
+		_, err := r.Writer.Delete(ctx, o)
+		r.Must(err)
+		if sent.Preconditions == nil || *sent.Preconditions.UID != o.GetUID() {
+			t.Errorf("%T: preconditions %v", o, sent.Preconditions)
+		}
 	}
-	r.Must(r.Writer.Delete(ctx, c)) // gone already
+}
+
+func TestOnlyTheFirstDeletionCounts(t *testing.T) {
+	r := looptest.New(t)
+	c := r.NewClaim("c")
+	c.Finalizers = []string{"karpenter.sh/termination"}
+	r.Must(r.Writer.CreateClaim(ctx, c))
+	for _, want := range []bool{true, false} { // a cache may show it as it was, twice
+		if first, err := r.Writer.Delete(ctx, c); err != nil || first != want {
+			t.Errorf("first %v, want %v; error %v", first, want, err)
+		}
+	}
+	other := r.NewClaim("gone")
+	if first, err := r.Writer.Delete(ctx, other); err != nil || first {
+		t.Errorf("a claim that is gone: first %v, error %v", first, err)
+	}
 }
 
 // deletions records the options of deletions.

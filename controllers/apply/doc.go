@@ -14,7 +14,8 @@
 // come back. No difference means no request.
 //
 // The server's answer goes into the store before the call returns, so nothing
-// has to wait for a watch to see what it wrote.
+// has to wait for a watch to see what it wrote. Deletions and evictions have no
+// answer: who asked for one looks again rather than go on with what it knew.
 //
 // Every request passes through [API], one small interface, so that a test can
 // cut the process off before or after the k-th write.

@@ -27,7 +27,11 @@ const defaultWindow = 2 * time.Minute
 
 // Event publishes an event unless the same one was published within its window.
 func (w *Writer) Event(e Event) {
-	if !w.recent.first(e) {
+	window := e.Window
+	if window == 0 {
+		window = defaultWindow
+	}
+	if !w.recent.first(e.key(), window) {
 		return
 	}
 	kind := corev1.EventTypeNormal
@@ -37,7 +41,12 @@ func (w *Writer) Event(e Event) {
 	w.recorder.Event(e.Object, kind, e.Reason, e.Message)
 }
 
-// recent remembers events until their windows end.
+// key tells events apart.
+func (e Event) key() string {
+	return strings.Join(append([]string{e.Reason, string(e.Object.GetUID()), e.Object.GetNamespace(), e.Object.GetName()}, e.Dedupe...), "\x00")
+}
+
+// recent remembers what happened until its window ends.
 type recent struct {
 	clock clock.PassiveClock
 
@@ -50,12 +59,8 @@ func newRecent(c clock.PassiveClock) *recent {
 	return &recent{clock: c, until: map[string]time.Time{}}
 }
 
-func (r *recent) first(e Event) bool {
-	window := e.Window
-	if window == 0 {
-		window = defaultWindow
-	}
-	key := strings.Join(append([]string{e.Reason, string(e.Object.GetUID()), e.Object.GetNamespace(), e.Object.GetName()}, e.Dedupe...), "\x00")
+// first reports whether something happens for the first time within its window.
+func (r *recent) first(key string, window time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.clock.Now()

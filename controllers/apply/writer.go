@@ -73,16 +73,21 @@ func (w *Writer) Nominate(ctx context.Context, pod *corev1.Pod, node string) err
 }
 
 // Delete asks for the deletion of exactly this object: one of the same name but
-// another UID is left alone. An object that is gone or going already is fine.
-func (w *Writer) Delete(ctx context.Context, obj client.Object) error {
+// another UID is left alone. It reports whether this call was the first to ask;
+// an object that is gone or going already is fine. Unlike other writes it teaches
+// the store nothing: what was passed in is old afterwards.
+func (w *Writer) Delete(ctx context.Context, obj client.Object) (first bool, err error) {
 	if obj.GetDeletionTimestamp() != nil {
-		return nil
+		return false, nil
 	}
-	err := w.api.Delete(ctx, obj, preconditions(obj))
-	if err != nil && !gone(err) {
-		return fmt.Errorf("deleting %s: %w", obj.GetName(), err)
+	err = w.api.Delete(ctx, obj, preconditions(obj))
+	switch {
+	case err == nil:
+		return w.recent.first("delete\x00"+string(obj.GetUID()), defaultWindow), nil
+	case gone(err):
+		return false, nil
 	}
-	return nil
+	return false, fmt.Errorf("deleting %s: %w", obj.GetName(), err)
 }
 
 // gone reports that an object does not exist, or that its name belongs to

@@ -91,7 +91,8 @@ func (d *Disruptor) remove(ctx context.Context, s *snapshot.Snapshot, decision *
 		}
 		return d.rollBack(ctx, node, claim.Name)
 	}
-	if err := d.Writer.Delete(ctx, claim); err != nil {
+	first, err := d.Writer.Delete(ctx, claim)
+	if err != nil || !first {
 		return err
 	}
 	d.tellTerminating(node, claim, c)

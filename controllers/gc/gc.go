@@ -120,7 +120,7 @@ func (c *Collector) orphan(ctx context.Context, i cloud.Instance) error {
 	drained := false
 	for _, n := range nodes {
 		drained = drained || loop.Ours(n)
-		if err := c.deps.Writer.Delete(ctx, n); err != nil {
+		if _, err := c.deps.Writer.Delete(ctx, n); err != nil {
 			return err
 		}
 	}
@@ -173,7 +173,8 @@ func (c *Collector) widow(ctx context.Context, claim *karpv1.NodeClaim) error {
 		return err
 	}
 	log.FromContext(ctx).Info("giving up a NodeClaim whose machine is gone", "NodeClaim", claim.Name, "providerID", claim.Status.ProviderID)
-	if err := c.deps.Writer.Delete(ctx, claim); err != nil {
+	first, err := c.deps.Writer.Delete(ctx, claim)
+	if err != nil || !first {
 		return err
 	}
 	value := cluster.Claim(claim)
@@ -210,7 +211,7 @@ func (c *Collector) ghosts(ctx context.Context, claims []karpv1.NodeClaim) error
 		}
 		gone, err := c.gone(ctx, n.Spec.ProviderID)
 		if err == nil && gone {
-			err = c.deps.Writer.Delete(ctx, n)
+			_, err = c.deps.Writer.Delete(ctx, n)
 		}
 		failed = append(failed, err)
 	}

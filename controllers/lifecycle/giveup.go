@@ -34,7 +34,8 @@ func (r *Reconciler) giveUp(ctx context.Context, claim *karpv1.NodeClaim, reason
 			Message: fmt.Sprintf("NodeClaim %s is given up: %s", claim.Name, why),
 		})
 	}
-	if err := r.deps.Writer.Delete(ctx, claim); err != nil {
+	first, err := r.deps.Writer.Delete(ctx, claim)
+	if err != nil || !first {
 		return err
 	}
 	log.FromContext(ctx).Info("gave up a NodeClaim", "reason", reason, "because", why)

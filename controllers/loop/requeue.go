@@ -11,9 +11,9 @@ import (
 	"github.com/millwright-dev/millwright/cloud"
 )
 
-// soon is when a loop looks again after it met an object that has changed since
-// it was read, in case no event follows.
-const soon = 100 * time.Millisecond
+// Soon is when a loop looks again at an object that has changed since it was
+// read, in case no event follows.
+const Soon = 100 * time.Millisecond
 
 // Overtaken reports errors that only say that somebody else was faster: an object
 // has changed since it was read, or is gone. Looking again is all it takes.
@@ -27,7 +27,7 @@ func Outcome(result reconcile.Result, err error) (reconcile.Result, error) {
 	case err == nil:
 		return result, nil
 	case Overtaken(err):
-		return reconcile.Result{RequeueAfter: soon}, nil
+		return reconcile.Result{RequeueAfter: Soon}, nil
 	case errors.As(err, &throttled) && throttled.RetryAfter > 0:
 		return reconcile.Result{RequeueAfter: throttled.RetryAfter}, nil
 	}

@@ -85,7 +85,7 @@ func deleteNodes(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (wai
 			continue
 		}
 		waiting = true
-		if err := d.Writer.Delete(ctx, n); err != nil {
+		if _, err := d.Writer.Delete(ctx, n); err != nil {
 			return false, err
 		}
 	}

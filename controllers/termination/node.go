@@ -88,10 +88,15 @@ func (r *Reconciler) remove(ctx context.Context, node *corev1.Node) (reconcile.R
 	if !r.manages(node, claims) {
 		return reconcile.Result{}, nil
 	}
+	old := false
 	for _, c := range claims {
-		if err := r.deps.Writer.Delete(ctx, c); err != nil {
+		old = old || c.DeletionTimestamp == nil
+		if _, err := r.deps.Writer.Delete(ctx, c); err != nil {
 			return reconcile.Result{}, err
 		}
+	}
+	if old { // what was read of the claims cannot be written to any more
+		return reconcile.Result{RequeueAfter: loop.Soon}, nil
 	}
 	run := &removal{deps: r.deps, node: node}
 	if len(claims) > 0 {

@@ -142,6 +142,23 @@ func TestTheTaintAndTheLabelComeBeforeTheFirstEviction(t *testing.T) {
 	}
 }
 
+func TestAClaimIsNotWrittenToInTheStateBeforeItsDeletion(t *testing.T) {
+	r := newRig(t, nil)
+	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	var verbs []string
+	r.API.Before = func(verb string, o client.Object) error {
+		if _, ok := o.(*karpv1.NodeClaim); ok {
+			verbs = append(verbs, verb)
+		}
+		return nil
+	}
+	result, err := termination.New(r.Deps).Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: "n"}})
+	r.Must(err)
+	if !slices.Equal(verbs, []string{"delete"}) || result.RequeueAfter == 0 {
+		t.Errorf("writes %v, again after %v", verbs, result.RequeueAfter)
+	}
+}
+
 func TestAPodThatABudgetGuardsStaysUntilTheDeadline(t *testing.T) {
 	r := newRig(t, func(c *karpv1.NodeClaim) {
 		c.Spec.TerminationGracePeriod = &metav1.Duration{Duration: 2 * time.Minute}
@@ -263,6 +280,7 @@ func TestANodeWhoseMachineIsGoneIsNotDrained(t *testing.T) {
 	n.Status.Conditions[0].Status = corev1.ConditionUnknown
 	r.Must(r.Rig.Client.Status().Update(ctx, n))
 	r.Must(r.Rig.Client.Delete(ctx, n))
+	r.step() // deletes the claim
 	r.step()
 	if r.node() != nil || r.claim() != nil {
 		t.Errorf("node %v, claim %v", r.node() != nil, r.claim() != nil)
@@ -317,6 +335,7 @@ func TestADeadlineThatCannotBeReadIsAnErrorAndNotADeadline(t *testing.T) {
 	})
 	r.pod("web", func(p *corev1.Pod) { p.Annotations = map[string]string{"karpenter.sh/do-not-disrupt": "true"} })
 	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	r.step() // deletes the claim
 	if err := r.try(); err == nil || !strings.Contains(err.Error(), "nodeclaim-termination-timestamp") {
 		t.Errorf("error %v", err)
 	}
