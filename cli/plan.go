@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"runtime/debug"
 	"time"
@@ -43,7 +42,7 @@ named on standard error.
 
 Custom objects get the defaults of their CRDs and are checked as an API server
 would check them. The same input gives the same bytes; stats.solveSeconds is
-therefore in whole seconds, rounded down, and --timing prints the exact
+therefore rounded down to full tens of seconds, and --timing prints the exact
 times on standard error.
 
 ` + exitCodes,
@@ -109,10 +108,10 @@ func (o planOptions) run(c console) error {
 	return nil
 }
 
-// coarse is a duration in whole seconds, rounded down. The document must not
-// change from one run to the next, and a plan takes a fraction of a second.
+// coarse rounds a duration down to full tens of seconds. The document must not
+// differ from one run to the next, and runs of a busy machine differ by seconds.
 func coarse(took time.Duration) float64 {
-	return math.Floor(took.Seconds())
+	return took.Truncate(10 * time.Second).Seconds()
 }
 
 func (o planOptions) print(w io.Writer, p *plan.Plan) error {

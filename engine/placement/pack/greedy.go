@@ -93,6 +93,7 @@ const same = 1e-6
 func (s *solver) best(f *filler, offers *[]offer, pools []Pool, round int, t taste) *offer {
 	for {
 		top, promise := -1, 0.0
+		s.work += (len(*offers) + 1) / 2 // a promise takes half of a step
 		for i := range *offers {
 			if p := (*offers)[i].promise(round); top < 0 || p > promise*(1+same) {
 				top, promise = i, p
