@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -15,7 +16,30 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// gatherCompany decides, for pods that mind who is near, in which domain each
+// arranger gives pods that mind who is near a domain. It is not safe for
+// concurrent use.
+type arranger struct {
+	*supply
+	// owners are a shape that owns each rule, nil if none does, groups the keys of
+	// the owners' groups, counted the machines that a spread compares; all by rule.
+	owners  []*shape
+	groups  [][]string
+	counted []bitset.Set
+	// awaited are the rules that select pending pods which do not own them.
+	awaited map[int]bool
+	// divided is how many pods of each group were given a domain.
+	divided map[string]int
+	// names are the machines by the names of their Nodes and claims, once asked for.
+	names map[string]int
+}
+
+func newArranger(s *supply) *arranger {
+	a := &arranger{supply: s, awaited: map[int]bool{}, divided: map[string]int{}}
+	a.observe()
+	return a
+}
+
+// arrange decides, for pods that mind who is near, in which domain each
 // goes, and binds them to it: from then on it is a label like any other. Pods for
 // which there is no domain are refused.
 //
@@ -23,32 +47,32 @@ import (
 // they are; then those with rules of their own; and last those that follow others.
 // An affinity that the pods themselves satisfy begins where the first of them
 // goes.
-func (w *world) gatherCompany(lessons lessons) {
-	if w.company == nil {
+func (a *arranger) arrange(lessons lessons) {
+	if a.company == nil {
 		return
 	}
-	w.knowDomains(lessons)
+	a.knowDomains(lessons)
 	var done, owners, waiting []*group
-	for _, g := range w.groups {
+	for _, g := range a.batch.groups {
 		switch {
 		case len(g.shape.roles) == 0 || len(g.shape.refused) > 0:
 			done = append(done, g)
-		case w.follows(g):
+		case a.follows(g):
 			waiting = append(waiting, g)
 		case slices.ContainsFunc(g.shape.roles, func(r role) bool { return r.Owns }):
 			owners = append(owners, g)
 		default:
-			done = append(done, w.arrange(g, lessons)...)
+			done = append(done, a.settle(g, lessons)...)
 		}
 	}
 	for _, g := range owners {
-		done = append(done, w.arrange(g, lessons)...)
+		done = append(done, a.settle(g, lessons)...)
 	}
 	for progress := true; progress && len(waiting) > 0; {
 		progress = false
 		for i, g := range waiting {
-			if w.ready(g) {
-				done = append(done, w.arrange(g, lessons)...)
+			if a.ready(g) {
+				done = append(done, a.settle(g, lessons)...)
 				waiting = slices.Delete(waiting, i, i+1)
 				progress = true
 				break
@@ -56,32 +80,32 @@ func (w *world) gatherCompany(lessons lessons) {
 		}
 	}
 	for _, g := range waiting {
-		done = append(done, w.refuse(g, w.unmet(g)))
+		done = append(done, a.refuse(g, a.unmet(g)))
 	}
-	w.groups = done
-	w.order()
+	a.batch.groups = done
+	a.batch.order()
 }
 
 // follows reports whether a group owns an affinity.
-func (w *world) follows(g *group) bool {
+func (a *arranger) follows(g *group) bool {
 	return slices.ContainsFunc(g.shape.roles, func(r role) bool {
-		return r.Owns && w.company.ledgers[r.rule].Kind == topology.Affinity
+		return r.Owns && a.company.ledgers[r.rule].Kind == topology.Affinity
 	})
 }
 
 // ready reports whether somebody is there for each affinity of a group, or may be
 // with the group itself.
-func (w *world) ready(g *group) bool {
+func (a *arranger) ready(g *group) bool {
 	return !slices.ContainsFunc(g.shape.roles, func(r role) bool {
-		l := w.company.ledgers[r.rule]
+		l := a.company.ledgers[r.rule]
 		return r.Owns && l.Kind == topology.Affinity && !r.Selected && len(l.Selected) == 0
 	})
 }
 
 // unmet explains an affinity to nobody.
-func (w *world) unmet(g *group) plan.Reason {
+func (a *arranger) unmet(g *group) plan.Reason {
 	for _, r := range g.shape.roles {
-		if l := w.company.ledgers[r.rule]; r.Owns && l.Kind == topology.Affinity && len(l.Selected) == 0 {
+		if l := a.company.ledgers[r.rule]; r.Owns && l.Kind == topology.Affinity && len(l.Selected) == 0 {
 			return unsatisfiable(l)
 		}
 	}
@@ -93,26 +117,26 @@ func unsatisfiable(l *topology.Ledger) plan.Reason {
 }
 
 // refuse makes a group of pods that cannot go anywhere.
-func (w *world) refuse(g *group, r plan.Reason) *group {
+func (a *arranger) refuse(g *group, r plan.Reason) *group {
 	sh := *g.shape
 	sh.refused = []plan.Reason{r}
-	return &group{shape: w.intern(&sh), need: g.need, pods: g.pods, bundle: 1}
+	return &group{shape: a.intern(&sh), need: g.need, pods: g.pods, bundle: 1}
 }
 
 // intern finds the shape that is treated like this one.
-func (w *world) intern(sh *shape) *shape {
-	sh.identify(&w.ports)
-	if same, ok := w.same[sh.key]; ok {
+func (a *arranger) intern(sh *shape) *shape {
+	sh.identify(&a.ports)
+	if same, ok := a.same[sh.key]; ok {
 		return same
 	}
-	w.same[sh.key] = sh
+	a.same[sh.key] = sh
 	return sh
 }
 
 // knowDomains tells every spread the domains in which new nodes may come to be,
 // and those where the last round had some.
-func (w *world) knowDomains(lessons lessons) {
-	for _, l := range w.company.ledgers {
+func (a *arranger) knowDomains(lessons lessons) {
+	for _, l := range a.company.ledgers {
 		for name := range lessons.domains[l.ID] {
 			l.Known[name] = true
 		}
@@ -120,10 +144,10 @@ func (w *world) knowDomains(lessons lessons) {
 			l.Selected[name] += n
 		}
 	}
-	for _, g := range w.groups {
+	for _, g := range a.batch.groups {
 		for _, r := range g.shape.roles {
-			if l := w.company.ledgers[r.rule]; r.Owns && l.Kind == topology.Spread && !l.PerNode() && len(g.shape.refused) == 0 {
-				for _, d := range w.domainsOf(g, l.Key) {
+			if l := a.company.ledgers[r.rule]; r.Owns && l.Kind == topology.Spread && !l.PerNode() && len(g.shape.refused) == 0 {
+				for _, d := range a.domainsOf(g, l.Key) {
 					l.Known[d.name] = true
 				}
 			}
@@ -142,7 +166,7 @@ type domain struct {
 }
 
 // domainsOf lists the domains for a group, the cheapest first, then by name.
-func (w *world) domainsOf(g *group, key string) []domain {
+func (a *arranger) domainsOf(g *group, key string) []domain {
 	index := map[string]int{}
 	var out []domain
 	add := func(name string, price float64, room int) {
@@ -153,16 +177,16 @@ func (w *world) domainsOf(g *group, key string) []domain {
 		}
 		out[i].price, out[i].room = min(out[i].price, price), min(out[i].room+room, math.MaxInt32)
 	}
-	f := w.family(g.shape)
-	for i := range w.machines.accepting(g.shape).All() {
-		m := w.machines.list[i]
+	f := a.family(g.shape)
+	for i := range a.machines.accepting(g.shape).All() {
+		m := a.machines.list[i]
 		if name, ok := m.domain(key); ok {
 			if room := m.load.Room(&f, g.need, g.units()); room > 0 {
 				add(name, 0, room)
 			}
 		}
 	}
-	m := w.market
+	m := a.market
 	launches := m.accepting(g.shape)
 	launches.And(m.available)
 	for i := range launches.All() {
@@ -172,18 +196,18 @@ func (w *world) domainsOf(g *group, key string) []domain {
 			add(r.Values()[0], l.offering.Price, math.MaxInt32)
 		}
 	}
-	slices.SortFunc(out, func(a, b domain) int {
-		return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.name, b.name))
+	slices.SortFunc(out, func(x, y domain) int {
+		return cmp.Or(cmp.Compare(x.price, y.price), cmp.Compare(x.name, y.name))
 	})
 	return out
 }
 
 // undecided reports whether some machine would take a group's pods, but it is not
 // known in which domain it is or will be.
-func (w *world) undecided(g *group, key string) bool {
-	f := w.family(g.shape)
-	for i := range w.machines.accepting(g.shape).All() {
-		m := w.machines.list[i]
+func (a *arranger) undecided(g *group, key string) bool {
+	f := a.family(g.shape)
+	for i := range a.machines.accepting(g.shape).All() {
+		m := a.machines.list[i]
 		if _, ok := m.domain(key); !ok && m.load.Room(&f, g.need, 1) > 0 {
 			return true
 		}
@@ -207,33 +231,33 @@ func (m *market) empty(i int) pack.Load {
 	return pack.Load{Free: m.holds(l), Present: m.overheads[l.overhead].present}
 }
 
-// arrange divides a group over domains, one kind of domain after the other. Pods
+// settle divides a group over domains, one kind of domain after the other. Pods
 // beyond the group's quota are left as they are, without a machine.
-func (w *world) arrange(g *group, lessons lessons) []*group {
+func (a *arranger) settle(g *group, lessons lessons) []*group {
 	whole := *g
 	var out []*group
 	if quota, ok := lessons.quotas[g.key()]; ok && quota < len(g.pods) {
-		out = append(out, w.hold(g, g.pods[quota:]))
+		out = append(out, a.hold(g, g.pods[quota:]))
 		g.pods = g.pods[:quota:quota]
 	}
 	if len(g.pods) == 0 {
 		return out
 	}
-	w.divided[g.key()] = len(g.pods)
+	a.divided[g.key()] = len(g.pods)
 	parts := []*group{g}
-	for _, key := range w.keysOf(g.shape) {
+	for _, key := range a.keysOf(g.shape) {
 		var next []*group
 		for _, part := range parts {
 			if len(part.shape.refused) > 0 {
 				next = append(next, part)
 				continue
 			}
-			next = append(next, w.divide(part, key, lessons)...)
+			next = append(next, a.divide(part, key, lessons)...)
 		}
 		parts = next
 	}
 	for _, part := range parts {
-		out = append(out, w.bundled(part)...)
+		out = append(out, a.bundled(part)...)
 	}
 	for _, part := range out {
 		part.origin = &whole
@@ -243,21 +267,18 @@ func (w *world) arrange(g *group, lessons lessons) []*group {
 
 // hold refuses pods that found no machine where their rules would have them, for
 // what the pools have against more machines.
-func (w *world) hold(g *group, pods []*snapshot.Pod) *group {
-	reasons := w.verdicts(g)
-	if r := w.ruleOf(g); r.Want != "" {
-		reasons = append(reasons, r)
-	}
+func (a *arranger) hold(g *group, pods []*snapshot.Pod) *group {
+	reasons := append(a.verdicts(g), a.ruleOf(g))
 	sh := *g.shape
 	sh.refused = reasons
-	return &group{shape: w.intern(&sh), need: g.need, pods: pods, bundle: 1}
+	return &group{shape: a.intern(&sh), need: g.need, pods: pods, bundle: 1}
 }
 
 // keysOf are the labels over which a shape's rules go, but for nodes.
-func (w *world) keysOf(sh *shape) []string {
+func (a *arranger) keysOf(sh *shape) []string {
 	var out []string
 	for _, r := range sh.roles {
-		if l := w.company.ledgers[r.rule]; !l.PerNode() {
+		if l := a.company.ledgers[r.rule]; !l.PerNode() {
 			out = append(out, l.Key)
 		}
 	}
@@ -266,29 +287,29 @@ func (w *world) keysOf(sh *shape) []string {
 }
 
 // divide gives each pod of a group a domain.
-func (w *world) divide(g *group, key string, lessons lessons) []*group {
+func (a *arranger) divide(g *group, key string, lessons lessons) []*group {
 	var roles []role
 	for _, r := range g.shape.roles {
-		if w.company.ledgers[r.rule].Key == key {
+		if a.company.ledgers[r.rule].Key == key {
 			roles = append(roles, r)
 		}
 	}
-	domains := w.domainsOf(g, key)
-	if len(domains) == 0 && w.undecided(g, key) {
-		return []*group{w.refuse(g, w.closedRule(domains, roles))}
+	domains := a.domainsOf(g, key)
+	if len(domains) == 0 && a.undecided(g, key) {
+		return []*group{a.refuse(g, a.closedRule(domains, roles))}
 	}
 	if len(domains) == 0 {
 		// Something else is in the way, and will be told.
-		return []*group{{shape: w.intern(w.free(g.shape, key)), need: g.need, pods: g.pods, bundle: 1}}
+		return []*group{{shape: a.intern(a.free(g.shape, key)), need: g.need, pods: g.pods, bundle: 1}}
 	}
-	if w.onlyShunned(roles) {
-		return []*group{w.avoid(g, key, domains, roles)}
+	if a.onlyShunned(roles) {
+		return []*group{a.avoid(g, key, domains, roles)}
 	}
 	in := make([][]*snapshot.Pod, len(domains))
 	give := func(p *snapshot.Pod, i int) {
 		in[i] = append(in[i], p)
 		for _, r := range roles {
-			l := w.company.ledgers[r.rule]
+			l := a.company.ledgers[r.rule]
 			if _, known := lessons.others[l.ID]; r.Owns || !known {
 				l.Record(domains[i].name, r.Part)
 			}
@@ -296,14 +317,14 @@ func (w *world) divide(g *group, key string, lessons lessons) []*group {
 	}
 	var rest []*snapshot.Pod
 	for _, p := range g.pods {
-		if i := w.nominatedTo(p, key, domains); i >= 0 && w.open(domains, in, roles, i) {
+		if i := a.nominatedTo(p, key, domains); i >= 0 && a.open(domains, in, roles, i) {
 			give(p, i)
 			continue
 		}
 		rest = append(rest, p)
 	}
 	for last := -1; len(rest) > 0; rest = rest[1:] {
-		if last = w.pick(domains, in, roles, last); last < 0 {
+		if last = a.pick(domains, in, roles, last); last < 0 {
 			break
 		}
 		give(rest[0], last)
@@ -311,80 +332,80 @@ func (w *world) divide(g *group, key string, lessons lessons) []*group {
 	var out []*group
 	for i, pods := range in {
 		if len(pods) > 0 {
-			out = append(out, w.bind(g, requirement.Must(key, requirement.In, domains[i].name), pods))
+			out = append(out, a.bind(g, requirement.Must(key, requirement.In, domains[i].name), pods))
 		}
 	}
 	if len(rest) > 0 {
 		left := &group{shape: g.shape, need: g.need, pods: rest, bundle: 1}
-		out = append(out, w.refuse(left, w.closedRule(domains, roles)))
+		out = append(out, a.refuse(left, a.closedRule(domains, roles)))
 	}
 	return out
 }
 
 // nominatedTo is the domain of the machine that an earlier plan counted on for a
 // pod, -1 if there is none: the pod stays there if it can.
-func (w *world) nominatedTo(p *snapshot.Pod, key string, domains []domain) int {
-	name, ok := w.s.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]
+func (a *arranger) nominatedTo(p *snapshot.Pod, key string, domains []domain) int {
+	name, ok := a.snap.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]
 	if !ok {
 		return -1
 	}
-	if w.names == nil {
-		w.names = w.machines.byName()
+	if a.names == nil {
+		a.names = a.machines.byName()
 	}
-	m, ok := w.names[name]
+	m, ok := a.names[name]
 	if !ok {
 		return -1
 	}
-	there, _ := w.machines.list[m].domain(key)
+	there, _ := a.machines.list[m].domain(key)
 	return slices.IndexFunc(domains, func(d domain) bool { return d.name == there })
 }
 
 // open reports whether a domain takes one more pod.
-func (w *world) open(domains []domain, in [][]*snapshot.Pod, roles []role, i int) bool {
+func (a *arranger) open(domains []domain, in [][]*snapshot.Pod, roles []role, i int) bool {
 	return len(in[i]) < domains[i].room && !slices.ContainsFunc(roles, func(r role) bool {
-		return !w.company.ledgers[r.rule].Open(domains[i].name, r.Part)
+		return !a.company.ledgers[r.rule].Open(domains[i].name, r.Part)
 	})
 }
 
 // pick chooses the domain for one more pod: of those that all rules leave open
 // the one with the fewest pods of the spreads; without spreads the same as
 // before, and the cheapest to begin with.
-func (w *world) pick(domains []domain, in [][]*snapshot.Pod, roles []role, last int) int {
+func (a *arranger) pick(domains []domain, in [][]*snapshot.Pod, roles []role, last int) int {
 	best, fewest := -1, 0
 	for i := range domains {
-		if !w.open(domains, in, roles, i) {
+		if !a.open(domains, in, roles, i) {
 			continue
 		}
 		load := 0
 		for _, r := range roles {
-			if l := w.company.ledgers[r.rule]; l.Kind == topology.Spread {
+			if l := a.company.ledgers[r.rule]; l.Kind == topology.Spread {
 				load += l.Selected[domains[i].name]
 			}
 		}
-		if best < 0 || load < fewest || load == fewest && i == last && !w.spreads(roles) {
+		if best < 0 || load < fewest || load == fewest && i == last && !a.spreads(roles) {
 			best, fewest = i, load
 		}
 	}
 	return best
 }
 
-func (w *world) spreads(roles []role) bool {
-	return slices.ContainsFunc(roles, func(r role) bool { return w.company.ledgers[r.rule].Kind == topology.Spread })
+func (a *arranger) spreads(roles []role) bool {
+	return slices.ContainsFunc(roles, func(r role) bool { return a.company.ledgers[r.rule].Kind == topology.Spread })
 }
 
 // onlyShunned reports whether all that happens to the pods is that running pods
 // do not want them near: then it does not matter which other domain they are in.
-func (w *world) onlyShunned(roles []role) bool {
+func (a *arranger) onlyShunned(roles []role) bool {
 	return !slices.ContainsFunc(roles, func(r role) bool {
-		return w.company.ledgers[r.rule].Kind != topology.AntiAffinity || r.Owns || w.company.wanted[r.rule]
+		return a.company.ledgers[r.rule].Kind != topology.AntiAffinity || r.Owns || a.company.wanted[r.rule]
 	})
 }
 
 // avoid keeps a group out of the domains that are closed to it.
-func (w *world) avoid(g *group, key string, domains []domain, roles []role) *group {
+func (a *arranger) avoid(g *group, key string, domains []domain, roles []role) *group {
 	var closed []string
 	for _, r := range roles {
-		l := w.company.ledgers[r.rule]
+		l := a.company.ledgers[r.rule]
 		for name := range l.Owners {
 			if !l.Open(name, r.Part) {
 				closed = append(closed, name)
@@ -392,53 +413,53 @@ func (w *world) avoid(g *group, key string, domains []domain, roles []role) *gro
 		}
 	}
 	if len(closed) == 0 {
-		return &group{shape: w.intern(w.free(g.shape, key)), need: g.need, pods: g.pods, bundle: 1}
+		return &group{shape: a.intern(a.free(g.shape, key)), need: g.need, pods: g.pods, bundle: 1}
 	}
 	if !slices.ContainsFunc(domains, func(d domain) bool { return !slices.Contains(closed, d.name) }) {
-		return w.refuse(g, w.closedRule(domains, roles))
+		return a.refuse(g, a.closedRule(domains, roles))
 	}
-	return w.bind(g, requirement.Must(key, requirement.NotIn, closed...), g.pods)
+	return a.bind(g, requirement.Must(key, requirement.NotIn, closed...), g.pods)
 }
 
 // closedRule names the first rule that leaves none of the domains open.
-func (w *world) closedRule(domains []domain, roles []role) plan.Reason {
+func (a *arranger) closedRule(domains []domain, roles []role) plan.Reason {
 	for _, r := range roles {
-		l := w.company.ledgers[r.rule]
+		l := a.company.ledgers[r.rule]
 		if !slices.ContainsFunc(domains, func(d domain) bool { return l.Open(d.name, r.Part) }) {
 			return unsatisfiable(l)
 		}
 	}
-	return unsatisfiable(w.company.ledgers[roles[0].rule])
+	return unsatisfiable(a.company.ledgers[roles[0].rule])
 }
 
 // bind makes a group of some of the pods that is bound to a requirement.
-func (w *world) bind(g *group, r requirement.Requirement, pods []*snapshot.Pod) *group {
-	sh := w.free(g.shape, r.Key())
+func (a *arranger) bind(g *group, r requirement.Requirement, pods []*snapshot.Pod) *group {
+	sh := a.free(g.shape, r.Key())
 	sh.terms = make([]requirement.Set, 0, len(g.shape.terms))
 	for _, term := range g.shape.terms {
 		if both := term.With(r); both.Get(r.Key()).Possible() {
 			sh.terms = append(sh.terms, both)
 		}
 	}
-	return &group{shape: w.intern(sh), need: g.need, pods: pods, bundle: 1}
+	return &group{shape: a.intern(sh), need: g.need, pods: pods, bundle: 1}
 }
 
 // free is a copy of a shape without its parts in rules over a label.
-func (w *world) free(from *shape, key string) *shape {
+func (a *arranger) free(from *shape, key string) *shape {
 	sh := *from
 	if sh.base == nil {
 		sh.base = from
 	}
-	sh.roles = slices.DeleteFunc(slices.Clone(sh.roles), func(x role) bool { return w.company.ledgers[x.rule].Key == key })
+	sh.roles = slices.DeleteFunc(slices.Clone(sh.roles), func(x role) bool { return a.company.ledgers[x.rule].Key == key })
 	return &sh
 }
 
 // bundled handles affinity over nodes: a group goes where those are that it wants
 // to be with, or all of it together to one machine.
-func (w *world) bundled(g *group) []*group {
+func (a *arranger) bundled(g *group) []*group {
 	var own []role
 	for _, r := range g.shape.roles {
-		if l := w.company.ledgers[r.rule]; l.PerNode() && l.Kind == topology.Affinity && r.Owns {
+		if l := a.company.ledgers[r.rule]; l.PerNode() && l.Kind == topology.Affinity && r.Owns {
 			own = append(own, r)
 		}
 	}
@@ -447,53 +468,53 @@ func (w *world) bundled(g *group) []*group {
 	}
 	var there []string
 	for i, r := range own {
-		names := sortedKeys(w.company.ledgers[r.rule].Selected)
+		names := sortedKeys(a.company.ledgers[r.rule].Selected)
 		if i == 0 {
 			there = names
 		}
 		there = slices.DeleteFunc(there, func(n string) bool { return !slices.Contains(names, n) })
 	}
-	l := w.company.ledgers[own[0].rule]
+	l := a.company.ledgers[own[0].rule]
 	if len(there) > 0 {
 		if slices.Contains(there, planned) {
-			return []*group{w.refuse(g, unsatisfiable(l))}
+			return []*group{a.refuse(g, unsatisfiable(l))}
 		}
-		return []*group{w.bindNodes(g, there)}
+		return []*group{a.bindNodes(g, there)}
 	}
 	for _, r := range own {
-		if w.company.awaited[r.rule] {
+		if a.awaited[r.rule] {
 			// Where those will be is not known before they are there.
-			return []*group{w.refuse(g, plan.Reason{
-				Code: plan.TopologyNotSatisfiable, Want: w.company.ledgers[r.rule].String(), Have: "the pods that it is about are pending as well"})}
+			return []*group{a.refuse(g, plan.Reason{
+				Code: plan.TopologyNotSatisfiable, Want: a.company.ledgers[r.rule].String(), Have: "the pods that it is about are pending as well"})}
 		}
 	}
-	return w.together(g, own)
+	return a.together(g, own)
 }
 
 // planned stands for the machine of a bundle, whose name is not known.
 const planned = "a new node"
 
-func (w *world) bindNodes(g *group, names []string) *group {
+func (a *arranger) bindNodes(g *group, names []string) *group {
 	roles := g.shape.roles
-	out := w.bind(g, requirement.Must(corev1.LabelHostname, requirement.In, names...), g.pods)
+	out := a.bind(g, requirement.Must(corev1.LabelHostname, requirement.In, names...), g.pods)
 	sh := *out.shape
-	sh.roles = slices.DeleteFunc(slices.Clone(roles), func(r role) bool { return w.company.ledgers[r.rule].Kind == topology.Affinity })
-	out.shape = w.intern(&sh)
+	sh.roles = slices.DeleteFunc(slices.Clone(roles), func(r role) bool { return a.company.ledgers[r.rule].Kind == topology.Affinity })
+	out.shape = a.intern(&sh)
 	return out
 }
 
 // together makes one thing of as many pods as fit on one machine.
-func (w *world) together(g *group, own []role) []*group {
-	l := w.company.ledgers[own[0].rule]
-	f := w.family(g.shape)
+func (a *arranger) together(g *group, own []role) []*group {
+	l := a.company.ledgers[own[0].rule]
+	f := a.family(g.shape)
 	most := 0
-	for i := range w.machines.accepting(g.shape).All() {
-		most = max(most, w.machines.list[i].load.Room(&f, g.need, len(g.pods)))
+	for i := range a.machines.accepting(g.shape).All() {
+		most = max(most, a.machines.list[i].load.Room(&f, g.need, len(g.pods)))
 	}
-	launches := w.market.accepting(g.shape)
-	launches.And(w.market.available)
+	launches := a.market.accepting(g.shape)
+	launches.And(a.market.available)
 	for i := range launches.All() {
-		load := w.market.empty(i)
+		load := a.market.empty(i)
 		most = max(most, load.Room(&f, g.need, len(g.pods)))
 	}
 	if most == 0 {
@@ -503,10 +524,10 @@ func (w *world) together(g *group, own []role) []*group {
 	add(need, g.need, int64(most))
 	out := []*group{{shape: g.shape, need: need, pods: g.pods[:most:most], bundle: most}}
 	for _, r := range own {
-		w.company.ledgers[r.rule].Record(planned, r.Part)
+		a.company.ledgers[r.rule].Record(planned, r.Part)
 	}
 	if rest := g.pods[most:]; len(rest) > 0 {
-		out = append(out, w.refuse(&group{shape: g.shape, need: g.need, pods: rest, bundle: 1}, unsatisfiable(l)))
+		out = append(out, a.refuse(&group{shape: g.shape, need: g.need, pods: rest, bundle: 1}, unsatisfiable(l)))
 	}
 	return out
 }

@@ -13,35 +13,30 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// world is one snapshot, compiled: everything that Solve looks at more than
-// once.
-type world struct {
-	s     *snapshot.Snapshot
-	opts  Options
+// batch is the pods to place, compiled: what Solve looks at more than once. It is
+// not safe for concurrent use.
+type batch struct {
+	snap  *snapshot.Snapshot
 	dims  *dims
 	ports ports.Table
 	// shapes and groups are in an order that depends on what they are, not on
 	// what they are called.
 	shapes []*shape
 	groups []*group
-	// daemons are the DaemonSets of the cluster.
-	daemons  []*daemon
-	machines *machines
-	market   *market
-	company  *company
-	// classes is the number of groups before they are divided, divided how many
-	// pods of each were.
-	classes int
-	divided map[string]int
-	// names are the machines by the names of their Nodes and claims, once asked for.
-	names map[string]int
-	// bought are the launches of the new machines.
-	bought []int
+	// company is nil where nobody minds who is near.
+	company *company
 	// made memoises what the rules made of each shape, same the shapes by key.
 	made map[*snapshot.Shape]*shape
 	same map[string]*shape
 	// needs memoises what is asked by pods that run already.
 	needs map[*snapshot.Class][]int64
+}
+
+// newBatch makes groups of the pods, which are by namespace and name.
+func newBatch(s *snapshot.Snapshot, pods []*snapshot.Pod) *batch {
+	b := &batch{snap: s, made: map[*snapshot.Shape]*shape{}, same: map[string]*shape{}, needs: map[*snapshot.Class][]int64{}}
+	b.gather(pods)
+	return b
 }
 
 // group is a number of pods that are alike: one shape, one need.
@@ -73,18 +68,15 @@ func (g *group) take(n int) []*snapshot.Pod {
 }
 
 // gather makes groups of the pods. pods are by namespace and name.
-func (w *world) gather(pods []*snapshot.Pod) {
+func (b *batch) gather(pods []*snapshot.Pod) {
 	classes, byClass := classesOf(pods)
-	w.company = w.newCompany(classes)
-	for _, d := range w.s.DaemonSets {
-		w.daemons = append(w.daemons, newDaemon(w, d))
-	}
-	w.dims = newDims(w.resourceNames(classes))
+	b.company = b.newCompany(classes)
+	b.dims = newDims(b.resourceNames(classes))
 	byKey := map[string]*group{}
 	var key []byte
 	for _, c := range classes {
-		sh := w.shapeOf(c.Shape)
-		need := w.need(c, sh)
+		sh := b.shapeOf(c.Shape)
+		need := b.need(c, sh)
 		key = append(key[:0], sh.key...)
 		for _, n := range need {
 			key = binary.AppendVarint(key, n)
@@ -93,27 +85,27 @@ func (w *world) gather(pods []*snapshot.Pod) {
 		if !ok {
 			g = &group{shape: sh, need: need, bundle: 1}
 			byKey[string(key)] = g
-			w.groups = append(w.groups, g)
+			b.groups = append(b.groups, g)
 		}
 		g.pods = append(g.pods, byClass[c]...)
 	}
-	if len(classes) > len(w.groups) {
-		for _, g := range w.groups {
+	if len(classes) > len(b.groups) {
+		for _, g := range b.groups {
 			slices.SortFunc(g.pods, comparePods)
 		}
 	}
-	w.order()
+	b.order()
 }
 
 // order puts groups and shapes in an order that depends on what they are.
-func (w *world) order() {
-	slices.SortFunc(w.groups, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(a.shape.key, b.shape.key), slices.Compare(b.need, a.need), cmp.Compare(b.bundle, a.bundle))
+func (b *batch) order() {
+	slices.SortFunc(b.groups, func(x, y *group) int {
+		return cmp.Or(cmp.Compare(x.shape.key, y.shape.key), slices.Compare(y.need, x.need), cmp.Compare(y.bundle, x.bundle))
 	})
-	w.shapes = nil
-	for _, g := range w.groups {
-		if len(w.shapes) == 0 || w.shapes[len(w.shapes)-1] != g.shape {
-			w.shapes = append(w.shapes, g.shape)
+	b.shapes = nil
+	for _, g := range b.groups {
+		if len(b.shapes) == 0 || b.shapes[len(b.shapes)-1] != g.shape {
+			b.shapes = append(b.shapes, g.shape)
 		}
 	}
 }
@@ -135,7 +127,7 @@ func classesOf(pods []*snapshot.Pod) ([]*snapshot.Class, map[*snapshot.Class][]*
 // attachPrefix marks the dimensions that count volumes.
 const attachPrefix = "volumes of "
 
-func (w *world) resourceNames(classes []*snapshot.Class) []corev1.ResourceName {
+func (b *batch) resourceNames(classes []*snapshot.Class) []corev1.ResourceName {
 	seen := map[corev1.ResourceName]bool{corev1.ResourcePods: true}
 	for _, c := range classes {
 		for name, q := range c.Requests {
@@ -143,7 +135,7 @@ func (w *world) resourceNames(classes []*snapshot.Class) []corev1.ResourceName {
 				seen[name] = true
 			}
 		}
-		for driver := range w.shapeOf(c.Shape).attach {
+		for driver := range b.shapeOf(c.Shape).attach {
 			seen[corev1.ResourceName(attachPrefix+driver)] = true
 		}
 	}
@@ -154,20 +146,20 @@ func (w *world) resourceNames(classes []*snapshot.Class) []corev1.ResourceName {
 	return out
 }
 
-func (w *world) need(c *snapshot.Class, sh *shape) []int64 {
-	need := w.dims.need(c.Requests)
+func (b *batch) need(c *snapshot.Class, sh *shape) []int64 {
+	need := b.dims.need(c.Requests)
 	for driver, n := range sh.attach {
-		need[w.dims.index[corev1.ResourceName(attachPrefix+driver)]] = n
+		need[b.dims.index[corev1.ResourceName(attachPrefix+driver)]] = n
 	}
 	return need
 }
 
 // classNeed is what the pods of a class ask of the dimensions that matter.
-func (w *world) classNeed(c *snapshot.Class) []int64 {
-	need, ok := w.needs[c]
+func (b *batch) classNeed(c *snapshot.Class) []int64 {
+	need, ok := b.needs[c]
 	if !ok {
-		need = w.dims.need(c.Requests)
-		w.needs[c] = need
+		need = b.dims.need(c.Requests)
+		b.needs[c] = need
 	}
 	return need
 }
@@ -177,18 +169,26 @@ func attachDriver(name corev1.ResourceName) (string, bool) {
 }
 
 // shapeOf runs the rules over a shape, once.
-func (w *world) shapeOf(from *snapshot.Shape) *shape {
-	if known, ok := w.made[from]; ok {
+func (b *batch) shapeOf(from *snapshot.Shape) *shape {
+	if known, ok := b.made[from]; ok {
 		return known
 	}
 	sh := &shape{}
 	for _, r := range rules {
-		r.add(w, from, sh)
+		r.add(b, from, sh)
 	}
-	sh.identify(&w.ports)
-	if same, ok := w.same[sh.key]; ok {
+	sh.identify(&b.ports)
+	if same, ok := b.same[sh.key]; ok {
 		sh = same
 	}
-	w.made[from], w.same[sh.key] = sh, sh
+	b.made[from], b.same[sh.key] = sh, sh
 	return sh
+}
+
+// setClashes finds out which ports keep each shape away, once every port is
+// known.
+func (b *batch) setClashes() {
+	for _, sh := range b.shapes {
+		sh.clashes = b.ports.Clashes(sh.ports)
+	}
 }

@@ -24,10 +24,10 @@ type daemon struct {
 	tokens []pack.Token
 }
 
-func newDaemon(w *world, d *snapshot.DaemonSet) *daemon {
-	out := &daemon{DaemonSet: d, tolerations: withOwnTolerations(d.Pod.Class.Tolerations), ports: w.ports.Add(d.Pod.Class.HostPorts)}
-	if w.company != nil {
-		present, _ := w.company.tokens(w.company.rolesOf(d.Pod.Class.Shape))
+func (s *supply) newDaemon(d *snapshot.DaemonSet) *daemon {
+	out := &daemon{DaemonSet: d, tolerations: withOwnTolerations(d.Pod.Class.Tolerations), ports: s.ports.Add(d.Pod.Class.HostPorts)}
+	if s.company != nil {
+		present, _ := s.company.tokens(s.company.rolesOf(d.Pod.Class.Shape))
 		out.tokens = present
 	}
 	return out

@@ -55,7 +55,7 @@ func (w *world) refused(index map[string]int) map[*group][]int {
 	for _, g := range w.groups {
 		for _, p := range g.pods {
 			i, ok := index[p.Status.NominatedNodeName]
-			if ok && p.Spec.NodeName == "" && nomination.Refused(p, w.machines.list[i].node, w.s.Now) {
+			if ok && p.Spec.NodeName == "" && nomination.Refused(p, w.machines.list[i].node, w.snap.Now) {
 				out[g] = append(out[g], i)
 			}
 		}
@@ -112,7 +112,7 @@ func (w *world) spread(g *group, accepting bitset.Set, out *plan.Plan) {
 // honour puts pods where an earlier plan counted on a machine for them, if they
 // still fit.
 func (w *world) honour(index map[string]int, open func(*group) bitset.Set, out *plan.Plan) {
-	if len(w.s.Nominated) == 0 {
+	if len(w.snap.Nominated) == 0 {
 		return
 	}
 	for _, g := range w.groups {
@@ -122,7 +122,7 @@ func (w *world) honour(index map[string]int, open func(*group) bitset.Set, out *
 		}
 		f := w.family(g.shape)
 		g.pods = slices.DeleteFunc(g.pods, func(p *snapshot.Pod) bool {
-			i, ok := index[w.s.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]]
+			i, ok := index[w.snap.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]]
 			return ok && set.Has(i) && w.machines.list[i].try(&f, g.need, p, out)
 		})
 	}

@@ -44,40 +44,38 @@ func (w *world) reasons(g *group) []plan.Reason {
 
 // verdicts are what the pools have against a group, those of pools that have
 // something.
-func (w *world) verdicts(g *group) []plan.Reason {
-	out := make([]plan.Reason, 0, len(w.market.pools))
-	for _, p := range w.market.pools {
-		if r := w.verdict(g, p); r.Code != "" {
+func (s *supply) verdicts(g *group) []plan.Reason {
+	out := make([]plan.Reason, 0, len(s.market.pools))
+	for _, p := range s.market.pools {
+		if r := s.verdict(g, p); r.Code != "" {
 			out = append(out, r)
 		}
 	}
 	return out
 }
 
-// ruleOf is the first rule of company that a group owns, or owned before it was
-// bound to a domain.
-func (w *world) ruleOf(g *group) plan.Reason {
-	for _, sh := range []*shape{g.shape, g.shape.base} {
-		if sh == nil {
-			continue
-		}
-		for _, r := range sh.roles {
-			if r.Owns {
-				return unsatisfiable(w.company.ledgers[r.rule])
-			}
-		}
+// ruleOf is the rule of company that stands in a group's way: the first that it
+// owns, or owned before it was bound to a domain, else one of others'.
+func (s *supply) ruleOf(g *group) plan.Reason {
+	roles := slices.Clone(g.shape.roles)
+	if g.shape.base != nil {
+		roles = append(roles, g.shape.base.roles...)
 	}
-	return plan.Reason{Code: plan.TopologyNotSatisfiable, Have: "the pods beside it leave no room"}
+	slices.SortStableFunc(roles, func(x, y role) int { return -compareBool(x.Owns, y.Owns) })
+	if len(roles) > 0 {
+		return unsatisfiable(s.company.ledgers[roles[0].rule])
+	}
+	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: "what the pod needs beside the others", Have: "they leave no room"}
 }
 
 // verdict finds the constraint that removed the last of a pool's types.
-func (w *world) verdict(g *group, p *pool) plan.Reason {
+func (s *supply) verdict(g *group, p *pool) plan.Reason {
 	reason := plan.Reason{Objects: p.refs(), Total: len(p.Types)}
 	switch {
 	case p.closed != nil:
 		return *p.closed
 	case p.lo == p.hi:
-		return w.market.noTypes(p)
+		return s.market.noTypes(p)
 	}
 	if taint, kept := taints.Untolerated(p.Taints, g.shape.tolerations); kept {
 		reason.Code, reason.Have, reason.Removed = plan.TaintNotTolerated, taint.ToString(), reason.Total
@@ -85,7 +83,7 @@ func (w *world) verdict(g *group, p *pool) plan.Reason {
 	}
 	best := plan.Reason{}
 	for i, term := range g.shape.terms {
-		r := w.termVerdict(g, p, term, reason)
+		r := s.termVerdict(g, p, term, reason)
 		// Of several alternatives the one that came farthest is told.
 		if i == 0 || progress(r.Code) > progress(best.Code) {
 			best = r
@@ -103,8 +101,8 @@ func progress(c plan.Code) int {
 }
 
 // termVerdict applies constraint after constraint until no launch is left.
-func (w *world) termVerdict(g *group, p *pool, term requirement.Set, r plan.Reason) plan.Reason {
-	m := w.market
+func (s *supply) termVerdict(g *group, p *pool, term requirement.Set, r plan.Reason) plan.Reason {
+	m := s.market
 	left := bitset.New(len(m.launches))
 	left.AddRange(p.lo, p.hi)
 	for _, want := range term {
@@ -115,7 +113,7 @@ func (w *world) termVerdict(g *group, p *pool, term requirement.Set, r plan.Reas
 			return r
 		}
 	}
-	steps := []func(*group, *pool, bitset.Set, *plan.Reason) bitset.Set{w.roomy, w.withoutPortClash, w.sold, w.withinLimits}
+	steps := []func(*group, *pool, bitset.Set, *plan.Reason) bitset.Set{s.roomy, s.withoutPortClash, s.sold, s.withinLimits}
 	for _, step := range steps {
 		after := step(g, p, left, &r)
 		if after.Empty() {
@@ -125,14 +123,14 @@ func (w *world) termVerdict(g *group, p *pool, term requirement.Set, r plan.Reas
 		left = after
 	}
 	r.Removed = m.count(left)
-	w.floorVerdict(p, left, &r)
+	s.floorVerdict(p, left, &r)
 	return r
 }
 
 // floorVerdict is what is left to say when single launches would do: the pool
 // demands several, of which there are too few, or too few within the limits.
-func (w *world) floorVerdict(p *pool, left bitset.Set, r *plan.Reason) {
-	counts := (&tier{w: w}).newFloors(p)
+func (s *supply) floorVerdict(p *pool, left bitset.Set, r *plan.Reason) {
+	counts := s.market.newFloors(p)
 	for l := range left.All() {
 		counts.add(l)
 	}
@@ -192,10 +190,10 @@ func (m *market) offered(launches bitset.Set, key string) string {
 }
 
 // roomy keeps the launches whose machines are large enough.
-func (w *world) roomy(g *group, _ *pool, left bitset.Set, r *plan.Reason) bitset.Set {
-	m := w.market
+func (s *supply) roomy(g *group, _ *pool, left bitset.Set, r *plan.Reason) bitset.Set {
+	m := s.market
 	out := left.Clone()
-	largest := make([]int64, len(w.dims.names))
+	largest := make([]int64, len(s.dims.names))
 	for i := range left.All() {
 		l := &m.launches[i]
 		room := true
@@ -211,9 +209,9 @@ func (w *world) roomy(g *group, _ *pool, left bitset.Set, r *plan.Reason) bitset
 	if out.Empty() {
 		r.Code = plan.InsufficientResources
 		d := scarcest(g.need, largest)
-		r.Want, r.Have = w.dims.amount(d, g.need[d]), w.dims.amount(d, largest[d])
+		r.Want, r.Have = s.dims.amount(d, g.need[d]), s.dims.amount(d, largest[d])
 		if g.need[d] <= largest[d] {
-			r.Want, r.Have = w.dims.amounts(g.need), ""
+			r.Want, r.Have = s.dims.amounts(g.need), ""
 		}
 	}
 	return out
@@ -254,17 +252,17 @@ func (d *dims) amounts(vec []int64) string {
 
 // withoutPortClash keeps the launches on which no DaemonSet takes the pod's
 // ports.
-func (w *world) withoutPortClash(g *group, _ *pool, left bitset.Set, r *plan.Reason) bitset.Set {
-	m := w.market
+func (s *supply) withoutPortClash(g *group, _ *pool, left bitset.Set, r *plan.Reason) bitset.Set {
+	m := s.market
 	out := left.Clone()
 	for i := range left.All() {
 		for _, d := range m.overheads[m.launches[i].overhead].daemons {
-			for _, port := range w.daemons[d].ports {
+			for _, port := range s.daemons[d].ports {
 				if slices.Contains(g.shape.clashes, port) {
 					out.Remove(i)
-					p := w.ports.Port(port)
+					p := s.ports.Port(port)
 					r.Code, r.Want = plan.HostPortTaken, fmt.Sprintf("%s/%d", p.Protocol, p.Port)
-					r.Objects = append(r.Objects[:1:1], plan.ObjectRef{Kind: "DaemonSet", Namespace: w.daemons[d].Namespace, Name: w.daemons[d].Name})
+					r.Objects = append(r.Objects[:1:1], plan.ObjectRef{Kind: "DaemonSet", Namespace: s.daemons[d].Namespace, Name: s.daemons[d].Name})
 				}
 			}
 		}
@@ -273,8 +271,8 @@ func (w *world) withoutPortClash(g *group, _ *pool, left bitset.Set, r *plan.Rea
 }
 
 // sold keeps the launches that the cloud sells at present.
-func (w *world) sold(_ *group, _ *pool, left bitset.Set, r *plan.Reason) bitset.Set {
-	m := w.market
+func (s *supply) sold(_ *group, _ *pool, left bitset.Set, r *plan.Reason) bitset.Set {
+	m := s.market
 	out := left.Clone()
 	out.And(m.available)
 	if out.Empty() {
@@ -292,8 +290,8 @@ func (w *world) sold(_ *group, _ *pool, left bitset.Set, r *plan.Reason) bitset.
 }
 
 // withinLimits keeps the launches that the pool's limits still allow.
-func (w *world) withinLimits(_ *group, p *pool, left bitset.Set, r *plan.Reason) bitset.Set {
-	m := w.market
+func (s *supply) withinLimits(_ *group, p *pool, left bitset.Set, r *plan.Reason) bitset.Set {
+	m := s.market
 	out := left.Clone()
 	for i := range left.All() {
 		for d, n := range m.kinds[m.launches[i].kind].size {

@@ -37,19 +37,19 @@ const patience = 3
 
 // learn compares the plan with what was reckoned with, and reports whether
 // another round would do better.
-func (w *world) learn(out *plan.Plan, l lessons, round int) bool {
-	if w.company == nil {
+func (a *arranger) learn(out *plan.Plan, bought []int, l lessons, round int) bool {
+	if a.company == nil {
 		return false
 	}
-	learned := w.lower(l, round)
-	for i, ledger := range w.company.ledgers {
-		if ledger.PerNode() || ledger.Kind == topology.AntiAffinity || w.company.owners[i] == nil || w.holds(i, out, l) {
+	learned := a.lower(l, round)
+	for i, ledger := range a.company.ledgers {
+		if ledger.PerNode() || ledger.Kind == topology.AntiAffinity || a.owners[i] == nil || a.holds(i, out, bought, l) {
 			continue
 		}
 		learned = true
 		// Pods that followed others to where those are not can only stay.
 		if ledger.Kind == topology.Affinity || round >= patience {
-			for _, key := range w.company.groups[i] {
+			for _, key := range a.groups[i] {
 				l.quotas[key] = 0
 			}
 		}
@@ -59,9 +59,9 @@ func (w *world) learn(out *plan.Plan, l lessons, round int) bool {
 
 // lower reduces the quotas of groups of which some pods were given a domain in
 // vain, and reports whether there are any.
-func (w *world) lower(l lessons, round int) bool {
+func (a *arranger) lower(l lessons, round int) bool {
 	missing := map[string]int{}
-	for _, g := range w.groups {
+	for _, g := range a.batch.groups {
 		if g.origin != nil && len(g.shape.refused) == 0 {
 			missing[g.origin.key()] += g.vain
 		}
@@ -72,7 +72,7 @@ func (w *world) lower(l lessons, round int) bool {
 			continue
 		}
 		lowered = true
-		l.quotas[key] = max(0, w.divided[key]-missing[key])
+		l.quotas[key] = max(0, a.divided[key]-missing[key])
 		if round >= patience {
 			l.quotas[key] = 0
 		}
@@ -89,9 +89,9 @@ type outcome struct {
 
 // holds reports whether a rule over domains holds in the plan, and notes what a
 // spread did not reckon with if it does not.
-func (w *world) holds(rule int, out *plan.Plan, lessons lessons) bool {
-	l := w.company.ledgers[rule]
-	o := w.outcomeOf(rule, out)
+func (a *arranger) holds(rule int, out *plan.Plan, bought []int, lessons lessons) bool {
+	l := a.company.ledgers[rule]
+	o := a.outcomeOf(rule, out, bought)
 	least := 0
 	if len(o.domains) >= l.MinDomains {
 		least = 1 << 30
@@ -116,12 +116,12 @@ func (w *world) holds(rule int, out *plan.Plan, lessons lessons) bool {
 }
 
 // outcomeOf adds the pods of the plan to those that run.
-func (w *world) outcomeOf(rule int, out *plan.Plan) outcome {
-	l, c := w.company.ledgers[rule], w.company
+func (a *arranger) outcomeOf(rule int, out *plan.Plan, bought []int) outcome {
+	l, c := a.company.ledgers[rule], a.company
 	o := outcome{domains: map[string]bool{}, selected: map[string]int{}, others: map[string]int{}, owners: map[string]int{}}
 	on := map[*snapshot.Node]string{}
-	for i := range c.counted[rule].All() {
-		m := w.machines.list[i]
+	for i := range a.counted[rule].All() {
+		m := a.machines.list[i]
 		d, ok := m.domain(l.Key)
 		if r := m.says(l.Key); !ok && r.Finite() {
 			for _, v := range r.Values() {
@@ -143,8 +143,8 @@ func (w *world) outcomeOf(rule int, out *plan.Plan) outcome {
 		}
 	}
 	for i := range out.NewNodes {
-		r := w.market.index.Says(w.bought[i], l.Key)
-		if !affinity.Fixed(r) || r.Absent() || !w.comparesWith(rule, l, w.bought[i]) {
+		r := a.market.index.Says(bought[i], l.Key)
+		if !affinity.Fixed(r) || r.Absent() || !a.comparesWith(rule, l, bought[i]) {
 			continue
 		}
 		o.domains[r.Values()[0]] = true
@@ -177,15 +177,15 @@ func (c *company) partOf(p *snapshot.Pod, rule int) topology.Part {
 }
 
 // comparesWith reports whether a spread counts the nodes of a launch.
-func (w *world) comparesWith(rule int, l *topology.Ledger, launch int) bool {
-	owner := w.company.owners[rule]
+func (a *arranger) comparesWith(rule int, l *topology.Ledger, launch int) bool {
+	owner := a.owners[rule]
 	if l.Kind != topology.Spread {
 		return true
 	}
 	if l.HonorTaints {
-		if _, kept := taints.Untolerated(w.market.pools[w.market.launches[launch].pool].Taints, owner.tolerations); kept {
+		if _, kept := taints.Untolerated(a.market.pools[a.market.launches[launch].pool].Taints, owner.tolerations); kept {
 			return false
 		}
 	}
-	return l.IgnoreAffinity || slices.ContainsFunc(owner.terms, func(t requirement.Set) bool { return w.market.index.Satisfying(t).Has(launch) })
+	return l.IgnoreAffinity || slices.ContainsFunc(owner.terms, func(t requirement.Set) bool { return a.market.index.Satisfying(t).Has(launch) })
 }

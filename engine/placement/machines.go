@@ -34,15 +34,15 @@ type machine struct {
 	full float64
 }
 
-func (w *world) newMachines() *machines {
+func (s *supply) newMachines() *machines {
 	ms := &machines{}
-	for _, n := range w.s.Nodes {
+	for _, n := range s.snap.Nodes {
 		if !n.Deleting() {
-			ms.list = append(ms.list, w.newMachine(n))
+			ms.list = append(ms.list, s.newMachine(n))
 		}
 	}
 	ms.index = affinity.New(len(ms.list), true, func(i int, key string) requirement.Requirement { return ms.list[i].says(key) })
-	w.reserve(ms)
+	s.reserve(ms)
 	// The fullest first, so that pods close gaps before they open new ones; those
 	// that are ready before those that are not.
 	byTightness := func(a, b *machine) int {
@@ -67,16 +67,16 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-func (w *world) newMachine(n *snapshot.Node) *machine {
+func (s *supply) newMachine(n *snapshot.Node) *machine {
 	m := &machine{node: n, taints: n.Taints()}
 	if n.Object == nil {
 		m.labels = n.Guaranteed()
 	}
-	m.load.Free = w.dims.have(n.Allocatable())
-	w.limitVolumes(m)
+	m.load.Free = s.dims.have(n.Allocatable())
+	s.limitVolumes(m)
 	for _, p := range n.Pods {
 		if !p.Terminal() {
-			m.occupy(w, p)
+			m.occupy(s, p)
 		}
 	}
 	return m
@@ -84,29 +84,29 @@ func (w *world) newMachine(n *snapshot.Node) *machine {
 
 // occupy takes a pod's share. What a pod that waits for its victims to go will
 // take counts as well.
-func (m *machine) occupy(w *world, p *snapshot.Pod) {
-	for i, n := range w.classNeed(p.Class) {
+func (m *machine) occupy(s *supply, p *snapshot.Pod) {
+	for i, n := range s.classNeed(p.Class) {
 		m.load.Free[i] = max(0, m.load.Free[i]-n)
 	}
-	m.load.Present = append(m.load.Present, w.ports.Add(p.Class.HostPorts)...)
-	if w.company != nil {
-		present, _ := w.company.tokens(w.company.rolesOf(p.Class.Shape))
+	m.load.Present = append(m.load.Present, s.ports.Add(p.Class.HostPorts)...)
+	if s.company != nil {
+		present, _ := s.company.tokens(s.company.rolesOf(p.Class.Shape))
 		m.load.Present = append(m.load.Present, present...)
 	}
 }
 
 // limitVolumes sets what is left of a node's attachments, by driver. A driver
 // without a known limit has no end.
-func (w *world) limitVolumes(m *machine) {
+func (s *supply) limitVolumes(m *machine) {
 	var limits, attached map[string]int64
-	for i, name := range w.dims.names {
+	for i, name := range s.dims.names {
 		driver, ok := attachDriver(name)
 		if !ok {
 			continue
 		}
 		if attached == nil {
-			attached = volumes.Attached(m.node.Pods, &w.s.Volumes)
-			limits = w.attachLimits(m.node)
+			attached = volumes.Attached(m.node.Pods, &s.snap.Volumes)
+			limits = s.attachLimits(m.node)
 		}
 		m.load.Free[i] = endless
 		if limit, ok := limits[driver]; ok {
@@ -119,11 +119,11 @@ func (w *world) limitVolumes(m *machine) {
 const endless = int64(1) << 50
 
 // attachLimits are a node's own, or those of its type until the node tells.
-func (w *world) attachLimits(n *snapshot.Node) map[string]int64 {
-	if limits := volumes.Limits(n.Name, &w.s.Volumes); limits != nil {
+func (s *supply) attachLimits(n *snapshot.Node) map[string]int64 {
+	if limits := volumes.Limits(n.Name, &s.snap.Volumes); limits != nil {
 		return limits
 	}
-	pool := w.s.Pool(n.Pool())
+	pool := s.snap.Pool(n.Pool())
 	if pool == nil {
 		return nil
 	}
@@ -138,11 +138,11 @@ func (w *world) attachLimits(n *snapshot.Node) map[string]int64 {
 
 // reserve takes the share of DaemonSets that have not started yet, and of pods
 // for which the scheduler is making room.
-func (w *world) reserve(ms *machines) {
-	for _, d := range w.daemons {
+func (s *supply) reserve(ms *machines) {
+	for _, d := range s.daemons {
 		for i := range d.places(ms.index, len(ms.list)).All() {
 			if m := ms.list[i]; d.tolerates(m.taints) && !d.runsOn(m.node) {
-				m.occupy(w, d.Pod)
+				m.occupy(s, d.Pod)
 			}
 		}
 	}
@@ -150,19 +150,19 @@ func (w *world) reserve(ms *machines) {
 	for _, m := range ms.list {
 		byName[m.node.Name] = m
 	}
-	for _, p := range w.s.Pending {
+	for _, p := range s.snap.Pending {
 		if m := byName[p.Status.NominatedNodeName]; m != nil && p.Active() && nomination.Foreign(p.Pod) {
-			m.occupy(w, p)
+			m.occupy(s, p)
 		}
 	}
 	for _, m := range ms.list {
-		m.full = m.fullness(w)
+		m.full = m.fullness(s)
 	}
 }
 
-func (m *machine) fullness(w *world) float64 {
+func (m *machine) fullness(s *supply) float64 {
 	most := 0.0
-	all := w.dims.have(m.node.Allocatable())
+	all := s.dims.have(m.node.Allocatable())
 	for i, total := range all {
 		if total > 0 && total < endless {
 			most = max(most, 1-float64(m.load.Free[i])/float64(total))

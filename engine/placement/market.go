@@ -53,34 +53,34 @@ type overhead struct {
 	present []pack.Token
 }
 
-func (w *world) newMarket() *market {
+func (s *supply) newMarket() *market {
 	m := &market{}
-	sorted := slices.Clone(w.s.Pools)
+	sorted := slices.Clone(s.snap.Pools)
 	slices.SortFunc(sorted, func(a, b *snapshot.Pool) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name))
 	})
 	vectors := map[*catalog.Type][]int64{}
 	for _, p := range sorted {
-		m.addPool(w, p, vectors)
+		m.addPool(s, p, vectors)
 	}
 	m.index = affinity.New(len(m.launches), false, m.says)
 	m.available = bitset.New(len(m.launches))
 	for i := range m.launches {
 		l := &m.launches[i]
-		if l.offering.Available && !w.s.Refused(l.offering.Key(m.kinds[l.kind].Name)) {
+		if l.offering.Available && !s.snap.Refused(l.offering.Key(m.kinds[l.kind].Name)) {
 			m.available.Add(i)
 		}
 	}
-	w.addOverheads(m)
+	s.addOverheads(m)
 	return m
 }
 
-func (m *market) addPool(w *world, p *snapshot.Pool, vectors map[*catalog.Type][]int64) {
-	entry := w.newPool(p)
+func (m *market) addPool(s *supply, p *snapshot.Pool, vectors map[*catalog.Type][]int64) {
+	entry := s.newPool(p)
 	entry.lo = len(m.launches)
 	if entry.closed == nil {
 		for _, t := range sortedTypes(p.Types) {
-			m.addType(w, entry, t, vectors)
+			m.addType(s, entry, t, vectors)
 		}
 	}
 	entry.hi = len(m.launches)
@@ -106,7 +106,7 @@ func sortedTypes(list []*catalog.Type) []*catalog.Type {
 }
 
 // addType adds what the pool's own requirements leave of a type.
-func (m *market) addType(w *world, p *pool, t *catalog.Type, vectors map[*catalog.Type][]int64) {
+func (m *market) addType(s *supply, p *pool, t *catalog.Type, vectors map[*catalog.Type][]int64) {
 	if _, conflict := t.Requirements.Conflict(p.Requirements, anyKey); conflict {
 		return
 	}
@@ -122,7 +122,7 @@ func (m *market) addType(w *world, p *pool, t *catalog.Type, vectors map[*catalo
 	}
 	vector, ok := vectors[t]
 	if !ok {
-		vector = w.allocatable(t)
+		vector = s.allocatable(t)
 		vectors[t] = vector
 	}
 	m.kinds = append(m.kinds, kind{Type: t, allocatable: vector, size: p.sizeOf(t)})
@@ -131,12 +131,12 @@ func (m *market) addType(w *world, p *pool, t *catalog.Type, vectors map[*catalo
 func anyKey(string) bool { return true }
 
 // allocatable is a type's, as a vector.
-func (w *world) allocatable(t *catalog.Type) []int64 {
-	out := w.dims.have(t.Capacity)
-	for i, n := range w.dims.need(t.Overhead) {
+func (s *supply) allocatable(t *catalog.Type) []int64 {
+	out := s.dims.have(t.Capacity)
+	for i, n := range s.dims.need(t.Overhead) {
 		out[i] = max(0, out[i]-n)
 	}
-	for i, name := range w.dims.names {
+	for i, name := range s.dims.names {
 		if driver, ok := attachDriver(name); ok {
 			out[i] = endless
 			if limit, ok := t.AttachLimits[driver]; ok {
@@ -210,9 +210,9 @@ func (m *market) accepting(sh *shape) bitset.Set {
 }
 
 // addOverheads finds out which DaemonSets would run on each launch.
-func (w *world) addOverheads(m *market) {
-	runs := make([]bitset.Set, len(w.daemons))
-	for d, daemon := range w.daemons {
+func (s *supply) addOverheads(m *market) {
+	runs := make([]bitset.Set, len(s.daemons))
+	for d, daemon := range s.daemons {
 		runs[d] = daemon.places(m.index, len(m.launches))
 		for _, p := range m.pools {
 			if !daemon.tolerates(p.Taints) {
@@ -237,17 +237,17 @@ func (w *world) addOverheads(m *market) {
 		if !ok {
 			id = int32(len(m.overheads))
 			ids[key.String()] = id
-			m.overheads = append(m.overheads, w.overheadOf(set))
+			m.overheads = append(m.overheads, s.overheadOf(set))
 		}
 		m.launches[i].overhead = id
 	}
 }
 
-func (w *world) overheadOf(set []int) overhead {
-	o := overhead{daemons: set, need: make([]int64, len(w.dims.names))}
+func (s *supply) overheadOf(set []int) overhead {
+	o := overhead{daemons: set, need: make([]int64, len(s.dims.names))}
 	for _, d := range set {
-		add(o.need, w.classNeed(w.daemons[d].Pod.Class), 1)
-		o.present = append(append(o.present, w.daemons[d].ports...), w.daemons[d].tokens...)
+		add(o.need, s.classNeed(s.daemons[d].Pod.Class), 1)
+		o.present = append(append(o.present, s.daemons[d].ports...), s.daemons[d].tokens...)
 	}
 	slices.Sort(o.present)
 	o.present = slices.Compact(o.present)
@@ -259,6 +259,23 @@ func (m *market) holds(l *launch) []int64 {
 	out := slices.Clone(m.kinds[l.kind].allocatable)
 	for i, n := range m.overheads[l.overhead].need {
 		out[i] = max(0, out[i]-n)
+	}
+	return out
+}
+
+// byWeight divides the pools that are open into those of equal weight, the
+// heaviest first.
+func (m *market) byWeight() [][]*pool {
+	var out [][]*pool
+	for _, p := range m.pools {
+		if p.closed != nil || p.lo == p.hi {
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1][0].Weight == p.Weight {
+			out[n-1] = append(out[n-1], p)
+			continue
+		}
+		out = append(out, []*pool{p})
 	}
 	return out
 }

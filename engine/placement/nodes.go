@@ -86,7 +86,7 @@ func (t *tier) suits(c *content, i int) bool {
 // pool demands.
 func (t *tier) modest(b *pack.Box) bool {
 	c := t.contentOf(b)
-	counts := t.newFloors(c.pool)
+	counts := t.w.market.newFloors(c.pool)
 	for i := range c.launches.Within(c.pool.lo, c.pool.hi) {
 		if t.suits(c, i) && counts.add(i) {
 			return true
@@ -128,7 +128,7 @@ func (t *tier) keepFloors(boxes []pack.Box) []pack.Box {
 		if len(p.floors) == 0 || len(p.limits) == 0 {
 			continue
 		}
-		counts := t.newFloors(p)
+		counts := t.w.market.newFloors(p)
 		for _, l := range t.suiting(t.contentOf(&boxes[i]), t.launch[boxes[i].Model], len(boxes)) {
 			counts.add(l)
 		}

@@ -38,14 +38,14 @@ type limit struct {
 // nodesLimit bounds the number of a pool's nodes.
 const nodesLimit corev1.ResourceName = "nodes"
 
-func (w *world) newPool(p *snapshot.Pool) *pool {
+func (s *supply) newPool(p *snapshot.Pool) *pool {
 	out := &pool{Pool: p, closed: closed(p), zones: map[string]int{}}
 	for name, q := range p.Limits {
 		out.limits = append(out.limits, limit{name, amountDown(name, q)})
 	}
 	slices.SortFunc(out.limits, func(a, b limit) int { return cmp.Compare(a.name, b.name) })
 	out.used = make([]int64, len(out.limits))
-	for _, n := range w.s.Nodes {
+	for _, n := range s.snap.Nodes {
 		if n.Pool() == p.Name && !n.Deleting() {
 			out.count(n)
 		}

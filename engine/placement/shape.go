@@ -42,7 +42,7 @@ type shape struct {
 // is being made, and may refuse it.
 type rule struct {
 	name string
-	add  func(w *world, from *snapshot.Shape, to *shape)
+	add  func(b *batch, from *snapshot.Shape, to *shape)
 }
 
 // rules lists every rule that depends on more than amounts, in the order in
@@ -56,26 +56,26 @@ var rules = []rule{
 	{"topology", addCompany},
 }
 
-func addTerms(_ *world, from *snapshot.Shape, to *shape) {
+func addTerms(_ *batch, from *snapshot.Shape, to *shape) {
 	to.terms, to.tolerations = from.Terms, from.Tolerations
 	if from.Invalid != "" {
 		to.refuse(plan.Reason{Code: plan.ConstraintsInvalid, Have: from.Invalid})
 	}
 }
 
-func addPorts(w *world, from *snapshot.Shape, to *shape) { to.ports = w.ports.Add(from.HostPorts) }
+func addPorts(b *batch, from *snapshot.Shape, to *shape) { to.ports = b.ports.Add(from.HostPorts) }
 
-func refuseDevices(_ *world, from *snapshot.Shape, to *shape) {
+func refuseDevices(_ *batch, from *snapshot.Shape, to *shape) {
 	if from.Devices {
 		to.refuse(plan.Reason{Code: plan.ConstraintUnsupported, Want: "resource claims (dynamic resource allocation)"})
 	}
 }
 
-func addVolumes(w *world, from *snapshot.Shape, to *shape) {
+func addVolumes(b *batch, from *snapshot.Shape, to *shape) {
 	if len(from.VolumeClaims) == 0 {
 		return
 	}
-	demand, reason := volumes.Resolve(from.Namespace, from.VolumeClaims, &w.s.Volumes)
+	demand, reason := volumes.Resolve(from.Namespace, from.VolumeClaims, &b.snap.Volumes)
 	if reason != nil {
 		to.refuse(*reason)
 		return
@@ -106,23 +106,23 @@ func (sh *shape) refuse(r plan.Reason) { sh.refused = append(sh.refused, r) }
 
 // identify writes down everything that makes a difference.
 func (sh *shape) identify(table *ports.Table) {
-	var b []byte
+	var buf []byte
 	text := func(s string) {
-		b = binary.AppendUvarint(b, uint64(len(s)))
-		b = append(b, s...)
+		buf = binary.AppendUvarint(buf, uint64(len(s)))
+		buf = append(buf, s...)
 	}
-	b = binary.AppendUvarint(b, uint64(len(sh.terms)))
+	buf = binary.AppendUvarint(buf, uint64(len(sh.terms)))
 	for _, t := range sh.terms {
 		text(t.String())
 	}
-	b = binary.AppendUvarint(b, uint64(len(sh.tolerations)))
+	buf = binary.AppendUvarint(buf, uint64(len(sh.tolerations)))
 	for _, t := range sh.tolerations {
 		text(t.Key)
 		text(string(t.Operator))
 		text(t.Value)
 		text(string(t.Effect))
 	}
-	b = binary.AppendUvarint(b, uint64(len(sh.ports)))
+	buf = binary.AppendUvarint(buf, uint64(len(sh.ports)))
 	for _, p := range sh.ports {
 		text(fmt.Sprint(table.Port(p)))
 	}
@@ -135,16 +135,16 @@ func (sh *shape) identify(table *ports.Table) {
 	if sh.base != nil {
 		text(sh.base.key)
 	}
-	sh.key = string(b)
+	sh.key = string(buf)
 }
 
 // family is what packing has to know of the shape.
-func (w *world) family(sh *shape) pack.Family {
+func (b *batch) family(sh *shape) pack.Family {
 	f := pack.Family{Present: sh.ports, Conflicts: sh.clashes}
-	if w.company != nil && len(sh.roles) > 0 {
-		present, conflicts := w.company.tokens(sh.roles)
+	if b.company != nil && len(sh.roles) > 0 {
+		present, conflicts := b.company.tokens(sh.roles)
 		f.Present, f.Conflicts = slices.Concat(f.Present, present), slices.Concat(f.Conflicts, conflicts)
-		f.Caps = w.company.caps(sh.roles)
+		f.Caps = b.company.caps(sh.roles)
 	}
 	return f
 }

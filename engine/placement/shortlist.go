@@ -3,8 +3,6 @@ package placement
 import (
 	"cmp"
 	"slices"
-
-	"github.com/millwright-dev/millwright/engine/placement/affinity"
 )
 
 // shortlist are the launches that would hold a content, the one to count on in
@@ -65,7 +63,7 @@ func (t *tier) even(c *content, suiting []int) int {
 func (t *tier) cut(c *content, suiting []int) []int {
 	m := t.w.market
 	kept := map[int32]bool{}
-	counts := t.newFloors(c.pool)
+	counts := t.w.market.newFloors(c.pool)
 	for _, i := range suiting {
 		if len(kept) < t.w.opts.MaxTypes {
 			kept[m.launches[i].kind] = true
@@ -84,58 +82,4 @@ func (t *tier) cut(c *content, suiting []int) []int {
 		}
 	}
 	return slices.DeleteFunc(suiting, func(i int) bool { return !kept[m.launches[i].kind] })
-}
-
-// floors counts the different values of the labels for which a pool demands
-// several.
-type floors struct {
-	index *affinity.Index
-	pool  *pool
-	seen  []map[string]bool
-}
-
-func (t *tier) newFloors(p *pool) *floors {
-	f := &floors{index: t.w.market.index, pool: p, seen: make([]map[string]bool, len(p.floors))}
-	for i := range f.seen {
-		f.seen[i] = map[string]bool{}
-	}
-	return f
-}
-
-// add counts a launch and reports whether every floor is met.
-func (f *floors) add(launch int) bool {
-	for i, floor := range f.pool.floors {
-		if r := f.index.Says(launch, floor.Key()); r.Finite() {
-			for _, v := range r.Values() {
-				f.seen[i][v] = true
-			}
-		}
-	}
-	return f.met()
-}
-
-// brings reports whether a launch has a value that a floor still lacks.
-func (f *floors) brings(launch int) bool {
-	for i, floor := range f.pool.floors {
-		if len(f.seen[i]) >= floor.MinValues() {
-			continue
-		}
-		if r := f.index.Says(launch, floor.Key()); r.Finite() {
-			for _, v := range r.Values() {
-				if !f.seen[i][v] {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-func (f *floors) met() bool {
-	for i, floor := range f.pool.floors {
-		if len(f.seen[i]) < floor.MinValues() {
-			return false
-		}
-	}
-	return true
 }

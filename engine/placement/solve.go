@@ -21,9 +21,9 @@ func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
 	}
 	lessons := newLessons()
 	for round := 0; ; round++ {
-		w := newWorld(s, opts, pods)
+		w := newWorld(s, opts.withDefaults(), pods)
 		out := w.solve(lessons)
-		if !w.learn(out, lessons, round) {
+		if !w.arranger.learn(out, w.bought, lessons, round) {
 			out.Ignored = ignored
 			out.Stats = plan.Stats{Pods: len(pods), Classes: w.classes}
 			return out
@@ -31,49 +31,33 @@ func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
 	}
 }
 
+// world is one round of Solve.
+type world struct {
+	*supply
+	arranger *arranger
+	opts     Options
+	// classes is the number of groups before they are divided over domains.
+	classes int
+	// bought are the launches of the new machines, in their order.
+	bought []int
+}
+
 func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod) *world {
-	w := &world{
-		s: s, opts: opts.withDefaults(),
-		made: map[*snapshot.Shape]*shape{}, same: map[string]*shape{}, needs: map[*snapshot.Class][]int64{},
-		divided: map[string]int{},
-	}
-	w.gather(pods)
-	w.classes = len(w.groups)
-	w.machines = w.newMachines()
-	w.market = w.newMarket()
-	for _, sh := range w.shapes {
-		sh.clashes = w.ports.Clashes(sh.ports)
-	}
-	w.observe()
-	return w
+	b := newBatch(s, pods)
+	classes := len(b.groups)
+	stock := newSupply(b)
+	return &world{supply: stock, arranger: newArranger(stock), opts: opts, classes: classes}
 }
 
 func (w *world) solve(l lessons) *plan.Plan {
 	out := &plan.Plan{}
-	w.gatherCompany(l)
+	w.arranger.arrange(l)
 	w.usePlaces(out)
 	for _, pools := range w.market.byWeight() {
 		w.buy(pools, out)
 	}
 	w.explain(out)
 	sortPlan(out)
-	return out
-}
-
-// byWeight divides the pools that are open into those of equal weight, the
-// heaviest first.
-func (m *market) byWeight() [][]*pool {
-	var out [][]*pool
-	for _, p := range m.pools {
-		if p.closed != nil || p.lo == p.hi {
-			continue
-		}
-		if n := len(out); n > 0 && out[n-1][0].Weight == p.Weight {
-			out[n-1] = append(out[n-1], p)
-			continue
-		}
-		out = append(out, []*pool{p})
-	}
 	return out
 }
 
