@@ -2,9 +2,7 @@ package controllers
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -12,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -42,7 +40,7 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return fmt.Errorf("reading the configuration: %w", err)
 	}
-	mgr, err := newManager(c)
+	mgr, err := newManager(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -59,7 +57,7 @@ func Run(ctx context.Context, c Config) error {
 	if err := registry.Register(state.New(d)); err != nil {
 		return fmt.Errorf("registering the state's metrics: %w", err)
 	}
-	if err := addChecks(mgr, d.Store); err != nil {
+	if err := addHealth(mgr, d.Store, c.HealthAddress); err != nil {
 		return err
 	}
 	// The manager serves one registry of the whole process; ours is part of it for
@@ -80,7 +78,7 @@ func loops() []func(manager.Manager, loop.Deps) error {
 	}
 }
 
-func newManager(c Config) (manager.Manager, error) {
+func newManager(ctx context.Context, c Config) (manager.Manager, error) {
 	kinds := runtime.NewScheme()
 	for _, add := range append([]func(*runtime.Scheme) error{scheme.AddToScheme, cluster.AddToScheme}, c.Provider.Schemes...) {
 		if err := add(kinds); err != nil {
@@ -92,9 +90,9 @@ func newManager(c Config) (manager.Manager, error) {
 	again := true
 	mgr, err := manager.New(c.REST, manager.Options{
 		Scheme:                        kinds,
+		Logger:                        quietAtTheEnd(ctx, log.Log),
 		Cache:                         cache.Options{DefaultTransform: cluster.Trim(), ByObject: c.Provider.Cache},
 		Metrics:                       metricsserver.Options{BindAddress: c.MetricsAddress},
-		HealthProbeBindAddress:        c.HealthAddress,
 		LeaderElection:                !c.DisableLeaderElection,
 		LeaderElectionID:              c.LeaderElectionName,
 		LeaderElectionNamespace:       c.LeaderElectionNamespace,
@@ -137,28 +135,4 @@ func newDeps(ctx context.Context, mgr manager.Manager, c Config, registry *prome
 		}),
 		Clock: c.Clock, Types: loop.Types(ctx, provider), Settings: c.settings(), Metrics: series,
 	}, nil
-}
-
-// addChecks answers /healthz while the process lives, and /readyz once it can
-// work: the API server knows Karpenter's kinds and the state of the cluster has
-// arrived.
-func addChecks(mgr manager.Manager, store *cluster.Store) error {
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return fmt.Errorf("adding a health check: %w", err)
-	}
-	ready := func(*http.Request) error {
-		for _, kind := range []string{"NodePool", "NodeClaim"} {
-			if _, err := mgr.GetRESTMapper().RESTMapping(cluster.GroupVersion.WithKind(kind).GroupKind(), cluster.GroupVersion.Version); err != nil {
-				return fmt.Errorf("looking up kind %s: %w", kind, err)
-			}
-		}
-		if !store.Synced() {
-			return errors.New("the cluster's state has not arrived yet")
-		}
-		return nil
-	}
-	if err := mgr.AddReadyzCheck("cluster", ready); err != nil {
-		return fmt.Errorf("adding a readiness check: %w", err)
-	}
-	return nil
 }

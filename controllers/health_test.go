@@ -1,0 +1,45 @@
+package controllers
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/millwright-dev/millwright/cluster"
+)
+
+func TestReadinessNamesWhatIsMissingAndLogsItOnce(t *testing.T) {
+	var logged []string
+	mapper := meta.NewDefaultRESTMapper(nil)
+	synced := false
+	h := &health{
+		mapper: mapper, synced: func() bool { return synced },
+		log: funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{}),
+	}
+	ask := func(path string, want int, text string) {
+		t.Helper()
+		for range 3 {
+			w := httptest.NewRecorder()
+			h.handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+			if w.Code != want || !strings.Contains(w.Body.String(), text) {
+				t.Errorf("%s answers %d %s, want %d %s", path, w.Code, w.Body, want, text)
+			}
+		}
+	}
+	ask("/readyz", http.StatusServiceUnavailable, "NodePool")
+	for _, kind := range []string{"NodePool", "NodeClaim"} {
+		mapper.Add(cluster.GroupVersion.WithKind(kind), meta.RESTScopeRoot)
+	}
+	ask("/readyz", http.StatusServiceUnavailable, "has not arrived")
+	synced = true
+	ask("/readyz", http.StatusOK, "ok")
+	ask("/healthz", http.StatusOK, "ok")
+	if len(logged) != 3 || !slices.ContainsFunc(logged, func(l string) bool { return strings.Contains(l, `"ready"`) }) {
+		t.Errorf("logged %q", logged)
+	}
+}
