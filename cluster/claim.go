@@ -18,7 +18,7 @@ func Claim(nc *karpv1.NodeClaim) *snapshot.Claim {
 		Name: nc.Name, UID: nc.UID,
 		Pool:    nc.Labels[karpv1.NodePoolLabelKey],
 		Created: nc.CreationTimestamp.Time,
-		Class:   classRef(nc.Spec.NodeClassRef),
+		Class:   ClassRef(nc.Spec.NodeClassRef),
 		Labels:  nc.Labels, Annotations: nc.Annotations,
 		Taints: nc.Spec.Taints, StartupTaints: nc.Spec.StartupTaints,
 		Requests:   nc.Spec.Resources.Requests,

@@ -7,13 +7,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 func (s *Store) putPod(pod *corev1.Pod) {
 	k := key(pod)
 	s.dropPod(k)
-	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+	if eviction.Terminal(pod) {
 		return
 	}
 	wrapped := s.classes.Pod(pod)
@@ -60,21 +61,14 @@ func Pending(pod *corev1.Pod) bool { return mayWait(pod) && unschedulable(pod) }
 // mayWait holds for nominated pods as well: whoever nominated a pod has only
 // said where it is expected.
 func mayWait(pod *corev1.Pod) bool {
-	ended := pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-	return !ended && pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) == 0 && !ownedByNodeOrDaemonSet(pod)
+	ended := eviction.Terminal(pod) || eviction.Terminating(pod)
+	follows := eviction.Daemon(pod) || eviction.Mirror(pod)
+	return !ended && !follows && pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) == 0
 }
 
 func unschedulable(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
-	})
-}
-
-// ownedByNodeOrDaemonSet finds the pods that follow a node instead of needing
-// one: those of DaemonSets, and mirror pods.
-func ownedByNodeOrDaemonSet(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.OwnerReferences, func(o metav1.OwnerReference) bool {
-		return o.Kind == "DaemonSet" && o.APIVersion == appsv1.SchemeGroupVersion.String() || o.Kind == "Node" && o.APIVersion == "v1"
 	})
 }
 

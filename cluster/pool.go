@@ -27,7 +27,7 @@ func Pool(np *karpv1.NodePool, options Options) *snapshot.Pool {
 		Annotations: np.Spec.Template.Annotations,
 		Taints:      spec.Taints, StartupTaints: spec.StartupTaints,
 		Limits:      corev1.ResourceList(np.Spec.Limits),
-		Class:       classRef(spec.NodeClassRef),
+		Class:       ClassRef(spec.NodeClassRef),
 		ExpireAfter: spec.ExpireAfter.Duration,
 		Replicas:    np.Spec.Replicas,
 		Disruption:  disruption(np.Spec.Disruption),
@@ -134,7 +134,8 @@ func requirements(list []karpv1.NodeSelectorRequirementWithMinValues) (requireme
 	return out, nil
 }
 
-func classRef(ref *karpv1.NodeClassReference) snapshot.ClassRef {
+// ClassRef translates a reference to a node class; nil is none.
+func ClassRef(ref *karpv1.NodeClassReference) snapshot.ClassRef {
 	if ref == nil {
 		return snapshot.ClassRef{}
 	}

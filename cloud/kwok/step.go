@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // +kubebuilder:rbac:groups="",namespace=kube-system,resources=configmaps,verbs=get;list;watch;create;update;delete
@@ -205,7 +206,7 @@ func (p *Provider) forget(ctx context.Context, m *machine) error {
 	if err := p.silenceNode(ctx, &node, record); err != nil {
 		return err
 	}
-	if node.DeletionTimestamp.IsZero() && ready(&node) && p.clock.Now().Before(m.ForgottenAt) {
+	if node.DeletionTimestamp.IsZero() && snapshot.Ready(&node) && p.clock.Now().Before(m.ForgottenAt) {
 		return nil
 	}
 	if err := p.deleteNode(ctx, &node); err != nil {
@@ -252,13 +253,4 @@ func (p *Provider) deleteNode(ctx context.Context, node *corev1.Node) error {
 		return fmt.Errorf("deleting Node %s, whose machine is gone: %w", node.Name, err)
 	}
 	return nil
-}
-
-func ready(node *corev1.Node) bool {
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }

@@ -82,7 +82,7 @@ func pass(t *testing.T, r *looptest.Rig, d *Disruptor) time.Duration {
 func state(r *looptest.Rig, name string) string {
 	claim, node := machine(name)
 	var marks []string
-	if r.Get(node) && slices.ContainsFunc(node.Spec.Taints, isDisrupted) {
+	if r.Get(node) && eviction.Marked(node) {
 		marks = append(marks, "taint")
 	}
 	if !r.Get(claim) {

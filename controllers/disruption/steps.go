@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
@@ -29,7 +28,7 @@ import (
 // mark writes a command onto its objects, the taint first: from then on no pod
 // comes to the node.
 func (d *Disruptor) mark(ctx context.Context, c disruption.Command) error {
-	if _, err := d.Writer.Node(ctx, c.Node.Object, addTaint); err != nil {
+	if _, err := d.Writer.Node(ctx, c.Node.Object, eviction.Mark); err != nil {
 		return err
 	}
 	claim, ok := d.Store.NodeClaim(c.Node.Claim.Name)
@@ -45,14 +44,6 @@ func (d *Disruptor) mark(ctx context.Context, c disruption.Command) error {
 	return err
 }
 
-func addTaint(n *corev1.Node) {
-	if !slices.ContainsFunc(n.Spec.Taints, isDisrupted) {
-		n.Spec.Taints = append(n.Spec.Taints, eviction.DisruptedTaint)
-	}
-}
-
-func isDisrupted(t corev1.Taint) bool { return t.MatchTaint(&eviction.DisruptedTaint) }
-
 // rollBack takes the marks off. The claim's goes first: as long as the taint is
 // there, the next pass knows that something is left to do.
 func (d *Disruptor) rollBack(ctx context.Context, node *corev1.Node, claimName string) error {
@@ -65,12 +56,10 @@ func (d *Disruptor) rollBack(ctx context.Context, node *corev1.Node, claimName s
 			return err
 		}
 	}
-	if node == nil || !slices.ContainsFunc(node.Spec.Taints, isDisrupted) {
+	if node == nil || !eviction.Marked(node) {
 		return nil
 	}
-	_, err := d.Writer.Node(ctx, node, func(n *corev1.Node) {
-		n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, isDisrupted)
-	})
+	_, err := d.Writer.Node(ctx, node, eviction.Unmark)
 	return err
 }
 

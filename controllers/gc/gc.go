@@ -165,7 +165,7 @@ func (c *Collector) widow(ctx context.Context, claim *karpv1.NodeClaim) error {
 		return err
 	}
 	for _, n := range nodes {
-		if loop.Ready(n) {
+		if snapshot.Ready(n) {
 			return nil
 		}
 	}
@@ -206,7 +206,7 @@ func (c *Collector) ghosts(ctx context.Context, claims []karpv1.NodeClaim) error
 	var failed []error
 	for i := range nodes.Items {
 		n := &nodes.Items[i]
-		if n.DeletionTimestamp != nil || !loop.Ours(n) || loop.Ready(n) || n.Spec.ProviderID == "" || known[n.Spec.ProviderID] || !c.deps.ManagesNode(n) {
+		if n.DeletionTimestamp != nil || !loop.Ours(n) || snapshot.Ready(n) || n.Spec.ProviderID == "" || known[n.Spec.ProviderID] || !c.deps.ManagesNode(n) {
 			continue
 		}
 		gone, err := c.gone(ctx, n.Spec.ProviderID)

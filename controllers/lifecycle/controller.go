@@ -6,11 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -81,7 +79,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if !r.deps.Manages(cluster.Claim(claim).Class) {
+	if !r.deps.Manages(cluster.ClassRef(claim.Spec.NodeClassRef)) {
 		return reconcile.Result{}, nil
 	}
 	ctx = metrics.WithController(ctx, name)
@@ -173,19 +171,12 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 		if step.NodeName != "" {
 			c.Status.NodeName = step.NodeName
 		}
-		r.setConditions(c, step.Conditions)
+		r.deps.SetConditions(c, step.Conditions)
 	})
 	if err == nil && step.NodeName != "" {
 		r.deps.Metrics.NodeCreated(v.Claim.Pool)
 	}
 	return err
-}
-
-func (r *Reconciler) setConditions(c *karpv1.NodeClaim, conditions []lifecycle.Condition) {
-	set := c.StatusConditions(status.WithClock(r.deps.Clock))
-	for _, n := range conditions {
-		set.Set(status.Condition{Type: n.Type, Status: metav1.ConditionStatus(n.Status), Reason: n.Reason, Message: n.Message})
-	}
 }
 
 // lost gives up a claim whose Node is gone, unless the cache has just not seen it.

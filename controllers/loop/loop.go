@@ -12,7 +12,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,6 +25,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -86,4 +89,12 @@ func (d Deps) Snapshot() *snapshot.Snapshot { return d.Store.Snapshot(d.Clock.No
 // Types adapts a provider to the store's needs.
 func Types(ctx context.Context, p cloud.Provider) cluster.TypesFunc {
 	return func(class snapshot.ClassRef) ([]*catalog.Type, error) { return p.InstanceTypes(ctx, class) }
+}
+
+// SetConditions writes conditions onto a copy of a claim.
+func (d Deps) SetConditions(c *karpv1.NodeClaim, conditions []plan.Condition) {
+	set := c.StatusConditions(status.WithClock(d.Clock))
+	for _, n := range conditions {
+		set.Set(status.Condition{Type: n.Type, Status: metav1.ConditionStatus(n.Status), Reason: n.Reason, Message: n.Message})
+	}
 }

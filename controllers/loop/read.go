@@ -119,10 +119,3 @@ func byName[T any](items []T, name func(*T) string) []*T {
 
 // Ours reports whether registration has taken a Node over.
 func Ours(n *corev1.Node) bool { return slices.Contains(n.Finalizers, lifecycle.Finalizer) }
-
-// Ready reports whether the kubelet of a Node says that it works.
-func Ready(n *corev1.Node) bool {
-	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
-}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop"
 )
 
@@ -51,7 +52,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := r.Client.Get(ctx, req.NamespacedName, np); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if np.DeletionTimestamp != nil || !r.Manages(classRef(np)) {
+	if np.DeletionTimestamp != nil || !r.Manages(cluster.ClassRef(np.Spec.Template.Spec.NodeClassRef)) {
 		return reconcile.Result{}, nil
 	}
 	after, err := r.update(ctx, np)

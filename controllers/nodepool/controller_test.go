@@ -24,6 +24,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -254,10 +255,10 @@ func ended(name, how string, at time.Time) *karpv1.NodeClaim {
 			set(nc, karpv1.ConditionTypeLaunched, "True", "Launched")
 			set(nc, karpv1.ConditionTypeRegistered, "True", "Registered")
 		case "never launched":
-			age, nc.DeletionTimestamp = launchTimeout, &gone
+			age, nc.DeletionTimestamp = lifecycle.LaunchTimeout, &gone
 			set(nc, karpv1.ConditionTypeLaunched, "Unknown", "LaunchFailed")
 		case "never registered":
-			age, nc.DeletionTimestamp = registrationTimeout, &gone
+			age, nc.DeletionTimestamp = lifecycle.RegistrationTimeout, &gone
 			set(nc, karpv1.ConditionTypeLaunched, "True", "Launched")
 		case "out of capacity":
 			nc.DeletionTimestamp = &gone

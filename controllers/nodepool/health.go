@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/engine/lifecycle"
 )
 
 // Karpenter's measure of health: of the last ringSize launches, counted as if
@@ -15,14 +17,6 @@ import (
 const (
 	ringSize       = 4
 	unhealthyShare = 0.5
-)
-
-// Claims that are still waiting after these ages are given up by the claim
-// lifecycle, which is what makes a launch a failure. A claim that is deleted
-// earlier says nothing about its pool.
-const (
-	launchTimeout       = 5 * time.Minute
-	registrationTimeout = 15 * time.Minute
 )
 
 // ring is the outcome of the last launches of one pool.
@@ -108,7 +102,9 @@ func owner(nc *karpv1.NodeClaim) types.UID {
 	return ""
 }
 
-// outcome says how a launch ended, if it did after since.
+// outcome says how a launch ended, if it did after since. Claims that still wait
+// at the end of the lifecycle's timeouts are given up, which is what makes a
+// launch a failure; one that is deleted earlier says nothing about its pool.
 func outcome(nc *karpv1.NodeClaim, since time.Time) (failed, ended bool) {
 	registered := nc.StatusConditions().Get(karpv1.ConditionTypeRegistered)
 	if registered.IsTrue() {
@@ -119,7 +115,7 @@ func outcome(nc *karpv1.NodeClaim, since time.Time) (failed, ended bool) {
 	}
 	age := nc.DeletionTimestamp.Sub(nc.CreationTimestamp.Time)
 	launched := nc.StatusConditions().Get(karpv1.ConditionTypeLaunched).IsTrue()
-	return true, launched && age >= registrationTimeout || !launched && age >= launchTimeout
+	return true, launched && age >= lifecycle.RegistrationTimeout || !launched && age >= lifecycle.LaunchTimeout
 }
 
 // whyFailed is the claim's own reason if it could not be launched.

@@ -12,6 +12,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -23,18 +24,10 @@ const (
 	classUnknown     = "NodeClassReadinessUnknown"
 )
 
-func classRef(np *karpv1.NodePool) snapshot.ClassRef {
-	ref := np.Spec.Template.Spec.NodeClassRef
-	if ref == nil {
-		return snapshot.ClassRef{}
-	}
-	return snapshot.ClassRef{Group: ref.Group, Kind: ref.Kind, Name: ref.Name}
-}
-
 // class reads the node class that a pool refers to; nil if there is none, or not
 // even its kind.
 func (r *Reconciler) class(ctx context.Context, np *karpv1.NodePool) (*unstructured.Unstructured, error) {
-	ref := classRef(np)
+	ref := cluster.ClassRef(np.Spec.Template.Spec.NodeClassRef)
 	mapping, err := r.mapper.RESTMapping(schema.GroupKind{Group: ref.Group, Kind: ref.Kind})
 	if meta.IsNoMatchError(err) {
 		return nil, nil

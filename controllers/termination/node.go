@@ -6,11 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -22,7 +20,6 @@ import (
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
-	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 )
 
@@ -137,7 +134,7 @@ func (r *Reconciler) claims(ctx context.Context, node *corev1.Node) ([]*karpv1.N
 // alone does not say: another provider of the same API may have put it there.
 func (r *Reconciler) manages(node *corev1.Node, claims []*karpv1.NodeClaim) bool {
 	for _, c := range claims {
-		if r.deps.Manages(cluster.Claim(c).Class) {
+		if r.deps.Manages(cluster.ClassRef(c.Spec.NodeClassRef)) {
 			return true
 		}
 	}
@@ -159,12 +156,4 @@ func deadline(claim *karpv1.NodeClaim) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("reading annotation %s of NodeClaim %s: %w", key, claim.Name, err)
 	}
 	return at, nil
-}
-
-// conditions writes the drain's conditions onto a copy of the claim.
-func conditions(d loop.Deps, c *karpv1.NodeClaim, list []drain.Condition) {
-	set := c.StatusConditions(status.WithClock(d.Clock))
-	for _, n := range list {
-		set.Set(status.Condition{Type: n.Type, Status: metav1.ConditionStatus(n.Status), Reason: n.Reason, Message: n.Message})
-	}
 }

@@ -110,7 +110,7 @@ func (r *removal) vanished(ctx context.Context) (bool, error) {
 	if id == "" {
 		return true, nil
 	}
-	if loop.Ready(r.node) {
+	if snapshot.Ready(r.node) {
 		return false, nil
 	}
 	_, err := r.deps.Provider.Get(ctx, id)

@@ -89,7 +89,7 @@ func (r *removal) note(ctx context.Context, v drain.View, step drain.Step) error
 	if r.claim == nil || len(step.Conditions) == 0 {
 		return nil
 	}
-	claim, err := r.deps.Writer.Claim(ctx, r.claim, func(c *karpv1.NodeClaim) { conditions(r.deps, c, step.Conditions) })
+	claim, err := r.deps.Writer.Claim(ctx, r.claim, func(c *karpv1.NodeClaim) { r.deps.SetConditions(c, step.Conditions) })
 	if err != nil {
 		return err
 	}

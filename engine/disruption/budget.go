@@ -70,7 +70,7 @@ func count(s *snapshot.Snapshot) map[string]census {
 		}
 		c := out[n.Claim.Pool]
 		c.nodes++
-		if n.Deleting() || !ready(n.Object) {
+		if n.Deleting() || !snapshot.Ready(n.Object) {
 			c.disrupting++
 		}
 		out[n.Claim.Pool] = c

@@ -27,9 +27,7 @@ func Marked(n *snapshot.Node) bool {
 }
 
 func tainted(n *snapshot.Node) bool {
-	return n.Object != nil && slices.ContainsFunc(n.Object.Spec.Taints, func(t corev1.Taint) bool {
-		return t.MatchTaint(&eviction.DisruptedTaint)
-	})
+	return n.Object != nil && eviction.Marked(n.Object)
 }
 
 func (e *examiner) candidate(i int, n *snapshot.Node) candidate {
@@ -54,8 +52,7 @@ func Price(pool *snapshot.Pool, n *snapshot.Node) float64 {
 func (d *Decision) spend(candidates []candidate, s *snapshot.Snapshot, opts Options) {
 	slices.SortFunc(candidates, func(a, b candidate) int {
 		return cmp.Or(
-			-compareBool(a.node.Claim.Is(snapshot.DisruptionReason), b.node.Claim.Is(snapshot.DisruptionReason)),
-			-compareBool(tainted(a.node), tainted(b.node)),
+			-cmp.Compare(progress(a.node), progress(b.node)),
 			-cmp.Compare(a.price, b.price),
 			cmp.Compare(a.node.Name, b.node.Name),
 		)
@@ -91,12 +88,15 @@ func next(n *snapshot.Node, now time.Time, settle time.Duration) (Step, time.Tim
 	return Remove, time.Time{}
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
+// progress ranks machines by how far a command for them has come: the condition
+// is written after the taint.
+func progress(n *snapshot.Node) int {
+	rank := 0
+	if n.Claim.Is(snapshot.DisruptionReason) {
+		rank += 2
 	}
-	return -1
+	if tainted(n) {
+		rank++
+	}
+	return rank
 }

@@ -7,15 +7,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-func ready(n *corev1.Node) bool {
-	for _, c := range n.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
-
 func podRef(p *corev1.Pod) plan.ObjectRef {
 	return plan.ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
 }

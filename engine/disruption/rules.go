@@ -132,7 +132,7 @@ func vacant(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	r := plan.Reason{Code: plan.HasPods}
 	count := 0
 	for _, p := range n.Pods {
-		if !Reschedulable(p) {
+		if !eviction.Reschedulable(p.Pod) {
 			continue
 		}
 		if count++; count <= shownPods {
@@ -147,7 +147,7 @@ func vacant(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
 // that is otherwise empty: those of DaemonSets.
 func evictable(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	for _, p := range n.Pods {
-		if !Evictable(p, e.s.Now) {
+		if !eviction.Evictable(p.Pod, e.s.Now) {
 			continue
 		}
 		if by := e.budgets.Blocking(p.Pod); len(by) > 0 {

@@ -1,7 +1,6 @@
 package drain
 
 import (
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -74,7 +73,7 @@ type Step struct {
 	// waited for or not; by namespace and name.
 	Pods, Volumes []Verdict
 	// Conditions to set on the claim.
-	Conditions []Condition
+	Conditions []plan.Condition
 	// Wake is when to look again although no pod of the node, no budget and no
 	// attachment changed; zero for at once, after what the phase asks for is done.
 	Wake time.Time
@@ -100,17 +99,10 @@ type Verdict struct {
 	Waits bool
 }
 
-// Condition is a status condition of the claim.
-type Condition struct {
-	Type            string
-	Status          corev1.ConditionStatus
-	Reason, Message string
-}
-
 // Next decides on the next step.
 func Next(v View) Step {
 	switch {
-	case v.InstanceGone && !isReady(v.Node.Object):
+	case v.InstanceGone && !snapshot.Ready(v.Node.Object):
 		return Step{Phase: Finish}
 	case !Cordoned(v.Node.Object):
 		return Step{Phase: Cordon}
@@ -136,28 +128,16 @@ func Next(v View) Step {
 // Cordoned reports whether a node carries the taint and the label that come
 // first.
 func Cordoned(node *corev1.Node) bool {
-	return slices.ContainsFunc(node.Spec.Taints, isDisrupted) && node.Labels[ExcludeLoadBalancerLabel] == LoadBalancerValue
+	return eviction.Marked(node) && node.Labels[ExcludeLoadBalancerLabel] == LoadBalancerValue
 }
 
-// ApplyCordon puts them onto a copy of the Node. A taint of the same key with
-// another effect or value is replaced.
+// ApplyCordon puts them onto a copy of the Node.
 func ApplyCordon(node *corev1.Node) {
-	if !slices.ContainsFunc(node.Spec.Taints, isDisrupted) {
-		node.Spec.Taints = slices.DeleteFunc(slices.Clone(node.Spec.Taints), func(t corev1.Taint) bool { return t.Key == eviction.DisruptedTaint.Key })
-		node.Spec.Taints = append(node.Spec.Taints, eviction.DisruptedTaint)
-	}
+	eviction.Mark(node)
 	if node.Labels == nil {
 		node.Labels = map[string]string{}
 	}
 	node.Labels[ExcludeLoadBalancerLabel] = LoadBalancerValue
-}
-
-func isDisrupted(t corev1.Taint) bool { return t.MatchTaint(&eviction.DisruptedTaint) }
-
-func isReady(node *corev1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 // drainBegan is when the drain began, zero if that is not on the claim yet.

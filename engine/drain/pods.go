@@ -57,7 +57,7 @@ func pods(v View) Step {
 		waits = waits || verdict.Waits
 	}
 	if waits {
-		s.Conditions = []Condition{draining(s.Waiting())}
+		s.Conditions = []plan.Condition{draining(s.Waiting())}
 		return s
 	}
 	if v.Node.Claim == nil || v.Node.Claim.Is(snapshot.Drained) {
@@ -74,12 +74,12 @@ func settle(v View, s Step) Step {
 		began = v.Now
 	}
 	if until := began.Add(MinimumDrain); v.Now.Before(until) {
-		s.Conditions = []Condition{draining(plan.Reason{Code: plan.MinimumDrain}.Message())}
+		s.Conditions = []plan.Condition{draining(plan.Reason{Code: plan.MinimumDrain}.Message())}
 		s.by(until)
 		return s
 	}
 	s.Phase = ""
-	s.Conditions = []Condition{{Type: snapshot.Drained, Status: corev1.ConditionTrue, Reason: snapshot.Drained}}
+	s.Conditions = []plan.Condition{{Type: snapshot.Drained, Status: corev1.ConditionTrue, Reason: snapshot.Drained}}
 	return s
 }
 
@@ -105,8 +105,8 @@ func (s Step) Waiting() string {
 	return fmt.Sprintf("%d pods are waiting to be evicted%s", waiting, blocker)
 }
 
-func draining(message string) Condition {
-	return Condition{Type: snapshot.Drained, Status: corev1.ConditionUnknown, Reason: "Draining", Message: message}
+func draining(message string) plan.Condition {
+	return plan.Condition{Type: snapshot.Drained, Status: corev1.ConditionUnknown, Reason: "Draining", Message: message}
 }
 
 // drainable reports whether a pod has to leave before the machine may go.

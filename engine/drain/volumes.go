@@ -32,7 +32,7 @@ func volumes(v View) Step {
 		}
 		s.Volumes = append(s.Volumes, verdict)
 	}
-	c := Condition{Type: snapshot.VolumesDetached, Status: corev1.ConditionTrue, Reason: snapshot.VolumesDetached}
+	c := plan.Condition{Type: snapshot.VolumesDetached, Status: corev1.ConditionTrue, Reason: snapshot.VolumesDetached}
 	switch {
 	case len(blocking) == 0:
 		s.Phase = Terminate
@@ -42,7 +42,7 @@ func volumes(v View) Step {
 	default:
 		c.Status, c.Reason, c.Message = corev1.ConditionUnknown, "AwaitingVolumeDetachment", "waiting for "+list(blocking)
 	}
-	s.Conditions = []Condition{c}
+	s.Conditions = []plan.Condition{c}
 	return s
 }
 

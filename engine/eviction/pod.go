@@ -12,9 +12,6 @@ import (
 // duration from the pod's start.
 const DoNotDisruptAnnotation = "karpenter.sh/do-not-disrupt"
 
-// DisruptedTaint keeps new pods off a node that is about to go.
-var DisruptedTaint = corev1.Taint{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule}
-
 // stuckAfter is how long after the end of its grace period a terminating pod is
 // no longer waited for: its kubelet is gone or a finalizer holds it.
 const stuckAfter = time.Minute
@@ -37,6 +34,9 @@ func StuckFrom(p *corev1.Pod) time.Time { return p.DeletionTimestamp.Add(stuckAf
 
 // Daemon reports whether a DaemonSet would put a pod back onto the same node.
 func Daemon(p *corev1.Pod) bool { return owned(p, "apps/v1", "DaemonSet") }
+
+// OfStatefulSet reports whether a pod is made again under its own name.
+func OfStatefulSet(p *corev1.Pod) bool { return owned(p, "apps/v1", "StatefulSet") }
 
 // Mirror reports whether a pod is the image of one that a kubelet runs by itself.
 func Mirror(p *corev1.Pod) bool { return owned(p, "v1", "Node") }
@@ -87,4 +87,18 @@ func Protected(p *corev1.Pod, now time.Time) (until time.Time, protected bool) {
 	}
 	until = p.Status.StartTime.Add(d)
 	return until, now.Before(until)
+}
+
+// Reschedulable reports whether a pod needs another machine when its own goes
+// away: it is active, or it is terminating and its StatefulSet makes it again,
+// and it belongs neither to a DaemonSet nor to the kubelet.
+func Reschedulable(p *corev1.Pod) bool {
+	returns := !Terminal(p) && (!Terminating(p) || OfStatefulSet(p))
+	return returns && !Daemon(p) && !Mirror(p)
+}
+
+// Evictable reports whether the removal of its machine would evict a pod now.
+func Evictable(p *corev1.Pod, now time.Time) bool {
+	_, protected := Protected(p, now)
+	return !Terminal(p) && !Terminating(p) && !Mirror(p) && !protected && !Stays(p)
 }

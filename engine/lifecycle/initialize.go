@@ -23,7 +23,7 @@ func initialize(v View) Step {
 	if len(v.Nodes) > 1 {
 		r := plan.Reason{Code: plan.MultipleNodesFound, Objects: nodeRefs(v.Nodes), Want: v.Claim.ProviderID}
 		s.Gates = append(s.Gates, Gate{Name: GateReady, Reason: r})
-		s.Conditions = []Condition{waiting(snapshot.Initialized, corev1.ConditionUnknown, r)}
+		s.Conditions = []plan.Condition{waiting(snapshot.Initialized, corev1.ConditionUnknown, r)}
 		return s
 	}
 	node := v.Nodes[0]
@@ -35,13 +35,13 @@ func initialize(v View) Step {
 	}
 	s.Gates = append(s.Gates, gates...)
 	if i := slices.IndexFunc(gates, func(g Gate) bool { return !g.Open }); i >= 0 {
-		s.Conditions = []Condition{waiting(snapshot.Initialized, corev1.ConditionUnknown, gates[i].Reason)}
+		s.Conditions = []plan.Condition{waiting(snapshot.Initialized, corev1.ConditionUnknown, gates[i].Reason)}
 		return s
 	}
 	if node.Labels[InitializedLabel] != "true" {
 		s.Node = &NodeChange{Claim: v.Claim, Labels: map[string]string{InitializedLabel: "true"}}
 	}
-	s.Conditions = []Condition{done(snapshot.Initialized)}
+	s.Conditions = []plan.Condition{done(snapshot.Initialized)}
 	return s
 }
 
@@ -69,7 +69,7 @@ func startupTaints(v View, node *corev1.Node) Gate {
 }
 
 func ephemeralTaints(v View, node *corev1.Node) Gate {
-	return taints(v, node, GateEphemeralTaints, plan.KnownEphemeralTaintsExist, Ephemeral)
+	return taints(v, node, GateEphemeralTaints, plan.KnownEphemeralTaintsExist, snapshot.KnownEphemeral)
 }
 
 // taints is closed by the first taint on the Node, by key, that blocks.

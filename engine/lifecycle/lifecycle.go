@@ -46,7 +46,7 @@ type Step struct {
 	// NodeName is what the claim's status shall name once Node is done.
 	NodeName string
 	// Conditions to set on the claim once Node is done.
-	Conditions []Condition
+	Conditions []plan.Condition
 	// UntaintedNode is true if the Node joined without the unregistered taint, so
 	// that pods may have started on it too early.
 	UntaintedNode bool
@@ -81,13 +81,6 @@ const (
 	// kubelet does not make another, so that nothing can run there any more.
 	NodeLost DeleteReason = "garbage_collected"
 )
-
-// Condition is a status condition to set.
-type Condition struct {
-	Type            string
-	Status          corev1.ConditionStatus
-	Reason, Message string
-}
 
 // Gate is one thing that a machine must get past.
 type Gate struct {
@@ -158,10 +151,10 @@ func since(c *snapshot.Claim, condition string) time.Time {
 }
 
 // waiting turns a closed gate into a condition of the claim.
-func waiting(condition string, status corev1.ConditionStatus, r plan.Reason) Condition {
-	return Condition{Type: condition, Status: status, Reason: string(r.Code), Message: r.Message()}
+func waiting(condition string, status corev1.ConditionStatus, r plan.Reason) plan.Condition {
+	return plan.Condition{Type: condition, Status: status, Reason: string(r.Code), Message: r.Message()}
 }
 
-func done(condition string) Condition {
-	return Condition{Type: condition, Status: corev1.ConditionTrue, Reason: condition}
+func done(condition string) plan.Condition {
+	return plan.Condition{Type: condition, Status: corev1.ConditionTrue, Reason: condition}
 }

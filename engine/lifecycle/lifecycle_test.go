@@ -18,6 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -68,7 +69,7 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		w.view.Claim.Conditions[c.Args[0]] = snapshot.Condition{Status: corev1.ConditionStatus(status), Reason: c.Options["reason"], Message: c.Options["message"], Since: w.view.Now}
 	case "launched":
 		w.view.Claim.ProviderID = "p"
-		w.set(lifecycle.Condition{Type: snapshot.Launched, Status: corev1.ConditionTrue, Reason: snapshot.Launched})
+		w.set(plan.Condition{Type: snapshot.Launched, Status: corev1.ConditionTrue, Reason: snapshot.Launched})
 	case "refuse":
 		w.refused[catalog.Key{Type: c.Args[0], Zone: c.Args[1], CapacityType: c.Args[2]}] = true
 	case "node":
@@ -112,7 +113,7 @@ func (w *world) carryOut(step lifecycle.Step) {
 	}
 }
 
-func (w *world) set(c lifecycle.Condition) {
+func (w *world) set(c plan.Condition) {
 	since := w.view.Claim.Conditions[c.Type].Since
 	if old, ok := w.view.Claim.Conditions[c.Type]; !ok && c.Status == corev1.ConditionUnknown {
 		since = w.view.Claim.Created
@@ -236,7 +237,7 @@ func TestNoInterleavingWedgesTheLifecycle(t *testing.T) {
 		r := rand.New(rand.NewSource(seed))
 		w := newWorld()
 		w.view.Claim.ProviderID = "p"
-		w.set(lifecycle.Condition{Type: snapshot.Launched, Status: corev1.ConditionTrue})
+		w.set(plan.Condition{Type: snapshot.Launched, Status: corev1.ConditionTrue})
 		w.view.Claim.Requests = corev1.ResourceList{"example.com/gpu": resource.MustParse("1")}
 		w.view.Claim.StartupTaints = []corev1.Taint{{Key: "cni", Effect: corev1.TaintEffectNoExecute}}
 		w.view.Claim.Taints = []corev1.Taint{{Key: "dedicated", Effect: corev1.TaintEffectNoSchedule}}

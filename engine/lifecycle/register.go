@@ -39,7 +39,7 @@ func register(v View) Step {
 		s.Delete = RegistrationTimedOut
 		return s
 	}
-	s.Conditions = []Condition{waiting(snapshot.Registered, status, r)}
+	s.Conditions = []plan.Condition{waiting(snapshot.Registered, status, r)}
 	return s
 }
 
@@ -59,7 +59,7 @@ func takeOver(v View, s Step) Step {
 			Code: plan.RegistrationPending, Objects: nodeRefs(v.Nodes), Since: joined,
 		}})
 	}
-	s.NodeName, s.Conditions = node.Name, []Condition{done(snapshot.Registered)}
+	s.NodeName, s.Conditions = node.Name, []plan.Condition{done(snapshot.Registered)}
 	return s
 }
 

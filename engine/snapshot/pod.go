@@ -1,10 +1,9 @@
 package snapshot
 
 import (
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/engine/eviction"
 )
 
 // Pod is Kubernetes' own pod, read-only, with its equivalence class.
@@ -14,25 +13,17 @@ type Pod struct {
 }
 
 // Terminal reports whether the pod has ended and only its object is left.
-func (p *Pod) Terminal() bool {
-	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
-}
+func (p *Pod) Terminal() bool { return eviction.Terminal(p.Pod) }
 
 // Active reports whether the pod has neither ended nor been told to.
-func (p *Pod) Active() bool { return !p.Terminal() && p.DeletionTimestamp == nil }
+func (p *Pod) Active() bool { return !p.Terminal() && !eviction.Terminating(p.Pod) }
 
 // OfDaemonSet reports whether the pod comes and goes with its node.
-func (p *Pod) OfDaemonSet() bool { return p.ownedBy("apps/v1", "DaemonSet") }
+func (p *Pod) OfDaemonSet() bool { return eviction.Daemon(p.Pod) }
 
 // OfStatefulSet reports whether the pod is made again under its own name.
-func (p *Pod) OfStatefulSet() bool { return p.ownedBy("apps/v1", "StatefulSet") }
+func (p *Pod) OfStatefulSet() bool { return eviction.OfStatefulSet(p.Pod) }
 
 // Mirror reports whether the pod is the image of one that a kubelet runs by
 // itself.
-func (p *Pod) Mirror() bool { return p.ownedBy("v1", "Node") }
-
-func (p *Pod) ownedBy(apiVersion, kind string) bool {
-	return slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool {
-		return o.APIVersion == apiVersion && o.Kind == kind
-	})
-}
+func (p *Pod) Mirror() bool { return eviction.Mirror(p.Pod) }

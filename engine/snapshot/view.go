@@ -28,6 +28,13 @@ func (n *Node) reached(label string) bool {
 	return n.Claim == nil || n.Object != nil && n.Object.Labels[label] == "true"
 }
 
+// Ready reports whether the kubelet of a Node says that it works.
+func Ready(n *corev1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
 // Deleting reports whether the machine is on its way out, whoever asked for it.
 func (n *Node) Deleting() bool {
 	if n.Object != nil && n.Object.DeletionTimestamp != nil {
