@@ -9,7 +9,10 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
+	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
+	"github.com/millwright-dev/millwright/engine/placement/supply"
+	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -17,7 +20,7 @@ import (
 
 // content is what a box comes to: who is in it, and what its machine must be.
 type content struct {
-	pool *pool
+	pool *supply.Pool
 	// terms are the requirements that were chosen, one for each shape.
 	terms []requirement.Set
 	// launches are the ways to get a machine whose labels will do.
@@ -29,16 +32,16 @@ type content struct {
 
 // contentOf works out what a box demands.
 func (t *tier) contentOf(b *pack.Box) *content {
-	m := t.w.market
+	m := t.w.Market
 	model := &t.problem.Models[b.Model]
-	c := &content{pool: t.pools[model.Pool], need: make([]int64, len(t.w.dims.names)), launches: bitset.New(len(m.launches))}
-	c.launches.AddRange(c.pool.lo, c.pool.hi)
-	c.launches.And(m.available)
+	c := &content{pool: t.pools[model.Pool], need: make([]int64, len(t.w.Dims.Names)), launches: bitset.New(len(m.Launches))}
+	c.launches.AddRange(c.pool.Lo, c.pool.Hi)
+	c.launches.And(m.Available)
 	open := model.Open.Clone()
 	done := map[int]bool{}
 	for _, part := range b.Parts {
 		item := &t.problem.Items[part.Item]
-		add(c.need, item.Need, int64(part.Count))
+		vector.Add(c.need, item.Need, int64(part.Count))
 		if !done[item.Family] {
 			done[item.Family] = true
 			t.choose(c, item.Family, b.Model, open)
@@ -64,35 +67,35 @@ func (t *tier) choose(c *content, family, model int, open bitset.Set) {
 			t.cells.Narrow(open, state)
 		}
 		c.launches.And(accepted)
-		c.terms = append(c.terms, sh.terms[v])
+		c.terms = append(c.terms, sh.Terms[v])
 		return
 	}
 }
 
 // suits reports whether a launch's machine holds the content.
 func (t *tier) suits(c *content, i int) bool {
-	m := t.w.market
-	l := &m.launches[i]
-	allocatable, daemons := m.kinds[l.kind].allocatable, &m.overheads[l.overhead]
+	m := t.w.Market
+	l := &m.Launches[i]
+	allocatable, daemons := m.Kinds[l.Kind].Allocatable, &m.Overheads[l.Overhead]
 	for d, n := range c.need {
-		if n > 0 && n+daemons.need[d] > allocatable[d] {
+		if n > 0 && n+daemons.Need[d] > allocatable[d] {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(daemons.present, func(p pack.Token) bool { return slices.Contains(c.clashes, p) })
+	return !slices.ContainsFunc(daemons.Present, func(p pack.Token) bool { return slices.Contains(c.clashes, p) })
 }
 
 // modest reports whether a box leaves the different values of labels that its
 // pool demands.
 func (t *tier) modest(b *pack.Box) bool {
 	c := t.contentOf(b)
-	counts := t.w.market.newFloors(c.pool)
-	for i := range c.launches.Within(c.pool.lo, c.pool.hi) {
-		if t.suits(c, i) && counts.add(i) {
+	counts := t.w.Market.NewFloors(c.pool)
+	for i := range c.launches.Within(c.pool.Lo, c.pool.Hi) {
+		if t.suits(c, i) && counts.Add(i) {
 			return true
 		}
 	}
-	return counts.met()
+	return counts.Met()
 }
 
 // admit puts boxes in the order of pool, type and content, charges them to their
@@ -101,7 +104,7 @@ func (t *tier) admit(boxes []pack.Box) []pack.Box {
 	slices.SortFunc(boxes, func(a, b pack.Box) int {
 		return cmp.Or(
 			cmp.Compare(t.problem.Models[a.Model].Pool, t.problem.Models[b.Model].Pool),
-			cmp.Compare(t.w.market.launches[t.launch[a.Model]].kind, t.w.market.launches[t.launch[b.Model]].kind),
+			cmp.Compare(t.w.Market.Launches[t.launch[a.Model]].Kind, t.w.Market.Launches[t.launch[b.Model]].Kind),
 			slices.CompareFunc(a.Parts, b.Parts, func(x, y pack.Part) int {
 				return cmp.Or(cmp.Compare(x.Item, y.Item), cmp.Compare(y.Count, x.Count))
 			}),
@@ -125,14 +128,14 @@ func (t *tier) nodes(boxes []pack.Box) []plan.NewNode {
 func (t *tier) keepFloors(boxes []pack.Box) []pack.Box {
 	for i := len(boxes) - 1; i >= 0; i-- {
 		p := t.pools[t.problem.Models[boxes[i].Model].Pool]
-		if len(p.floors) == 0 || len(p.limits) == 0 {
+		if len(p.Floors) == 0 || len(p.Limits) == 0 {
 			continue
 		}
-		counts := t.w.market.newFloors(p)
+		counts := t.w.Market.NewFloors(p)
 		for _, l := range t.suiting(t.contentOf(&boxes[i]), t.launch[boxes[i].Model], len(boxes)) {
-			counts.add(l)
+			counts.Add(l)
 		}
-		if !counts.met() {
+		if !counts.Met() {
 			t.charge(boxes[i:i+1], -1)
 			boxes = slices.Delete(boxes, i, i+1)
 			i = len(boxes)
@@ -146,8 +149,8 @@ func (t *tier) charge(boxes []pack.Box, times int64) {
 	for i := range boxes {
 		model := &t.problem.Models[boxes[i].Model]
 		p := t.pools[model.Pool]
-		for d := range p.used {
-			p.used[d] += times * model.Weighs[d]
+		for d := range p.Used {
+			p.Used[d] += times * model.Weighs[d]
 		}
 	}
 }
@@ -156,15 +159,15 @@ func (t *tier) node(b *pack.Box, boxes int) plan.NewNode {
 	c := t.contentOf(b)
 	n := plan.NewNode{Pool: c.pool.Name}
 	for _, part := range b.Parts {
-		n.Pods = append(n.Pods, t.groups[part.Item].take(part.Count)...)
+		n.Pods = append(n.Pods, t.groups[part.Item].Take(part.Count)...)
 	}
-	slices.SortFunc(n.Pods, comparePods)
+	slices.SortFunc(n.Pods, demand.ComparePods)
 	chosen := t.shortlist(c, t.launch[b.Model], boxes)
 	t.w.bought = append(t.w.bought, chosen[0])
-	c.pool.zones[t.w.market.launches[chosen[0]].offering.Zone]++
+	c.pool.Zones[t.w.Market.Launches[chosen[0]].Offering.Zone]++
 	for _, i := range chosen {
-		l := &t.w.market.launches[i]
-		n.Alternatives = append(n.Alternatives, catalog.Choice{Type: t.w.market.kinds[l.kind].Type, Offering: *l.offering})
+		l := &t.w.Market.Launches[i]
+		n.Alternatives = append(n.Alternatives, catalog.Choice{Type: t.w.Market.Kinds[l.Kind].Type, Offering: *l.Offering})
 	}
 	n.Choice = n.Alternatives[0]
 	n.Requirements = t.requirements(c, n.Alternatives, chosen[0])
@@ -180,7 +183,7 @@ func (t *tier) requirements(c *content, alternatives []catalog.Choice, choice in
 	set := c.pool.Requirements
 	for _, term := range c.terms {
 		for _, r := range term {
-			says := t.w.market.index.Says(choice, r.Key())
+			says := t.w.Market.Index.Says(choice, r.Key())
 			if r.Absent() && affinity.Fixed(says) && says.Absent() {
 				continue
 			}
@@ -199,16 +202,16 @@ func (t *tier) requirements(c *content, alternatives []catalog.Choice, choice in
 // alternatives.
 func (t *tier) requests(c *content, chosen []int) corev1.ResourceList {
 	sum := slices.Clone(c.need)
-	least := slices.Clone(t.w.market.overheads[t.w.market.launches[chosen[0]].overhead].need)
+	least := slices.Clone(t.w.Market.Overheads[t.w.Market.Launches[chosen[0]].Overhead].Need)
 	for _, i := range chosen {
-		for d, n := range t.w.market.overheads[t.w.market.launches[i].overhead].need {
+		for d, n := range t.w.Market.Overheads[t.w.Market.Launches[i].Overhead].Need {
 			least[d] = min(least[d], n)
 		}
 	}
-	add(sum, least, 1)
-	out := t.w.dims.list(sum)
+	vector.Add(sum, least, 1)
+	out := t.w.Dims.List(sum)
 	for name := range out {
-		if _, ok := attachDriver(name); ok {
+		if _, ok := demand.AttachDriver(name); ok {
 			delete(out, name)
 		}
 	}

@@ -1,9 +1,6 @@
 package placement
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // shortlist are the launches that would hold a content, the one to count on in
 // front, then the cheapest first. It names at most MaxTypes types, more where
@@ -13,46 +10,34 @@ import (
 func (t *tier) shortlist(c *content, planned, boxes int) []int {
 	suiting := t.suiting(c, planned, boxes)
 	first := t.even(c, suiting)
-	slices.SortFunc(suiting, func(a, b int) int {
-		return cmp.Or(-compareBool(a == first, b == first), cmp.Compare(a, b))
-	})
-	return t.cut(c, suiting)
+	suiting = slices.DeleteFunc(suiting, func(i int) bool { return i == first })
+	return t.cut(c, slices.Insert(suiting, 0, first))
 }
 
 // suiting are all launches that would hold the content, the cheapest first.
 func (t *tier) suiting(c *content, planned, boxes int) []int {
-	m := t.w.market
-	base := m.kinds[m.launches[planned].kind].size
+	m := t.w.Market
+	base := m.Kinds[m.Launches[planned].Kind].Size
 	var out []int
-	for i := range c.launches.Within(c.pool.lo, c.pool.hi) {
-		if t.suits(c, i) && c.pool.spares(m.kinds[m.launches[i].kind].size, base, boxes) {
+	for i := range c.launches.Within(c.pool.Lo, c.pool.Hi) {
+		if t.suits(c, i) && c.pool.Spares(m.Kinds[m.Launches[i].Kind].Size, base, boxes) {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-// spares reports whether so many machines may all be so much larger than planned.
-func (p *pool) spares(size, planned []int64, boxes int) bool {
-	for d := range size {
-		if extra := size[d] - planned[d]; extra > 0 && extra > (p.limits[d].most-p.used[d])/int64(boxes) {
-			return false
-		}
-	}
-	return true
-}
-
 // even picks the launch to count on: of those at the lowest price the one in the
 // zone where the pool has the fewest machines, then the first by name.
 func (t *tier) even(c *content, suiting []int) int {
-	m := t.w.market
-	price := m.launches[suiting[0]].offering.Price
+	m := t.w.Market
+	price := m.Launches[suiting[0]].Offering.Price
 	best := suiting[0]
 	for _, i := range suiting {
-		if m.launches[i].offering.Price > price {
+		if m.Launches[i].Offering.Price > price {
 			break
 		}
-		if c.pool.zones[m.launches[i].offering.Zone] < c.pool.zones[m.launches[best].offering.Zone] {
+		if c.pool.Zones[m.Launches[i].Offering.Zone] < c.pool.Zones[m.Launches[best].Offering.Zone] {
 			best = i
 		}
 	}
@@ -61,25 +46,25 @@ func (t *tier) even(c *content, suiting []int) int {
 
 // cut keeps the cheapest types, and those that bring values that minValues need.
 func (t *tier) cut(c *content, suiting []int) []int {
-	m := t.w.market
+	m := t.w.Market
 	kept := map[int32]bool{}
-	counts := t.w.market.newFloors(c.pool)
+	counts := t.w.Market.NewFloors(c.pool)
 	for _, i := range suiting {
 		if len(kept) < t.w.opts.MaxTypes {
-			kept[m.launches[i].kind] = true
+			kept[m.Launches[i].Kind] = true
 		}
-		if kept[m.launches[i].kind] {
-			counts.add(i)
+		if kept[m.Launches[i].Kind] {
+			counts.Add(i)
 		}
 	}
 	for _, i := range suiting {
-		if counts.met() {
+		if counts.Met() {
 			break
 		}
-		if !kept[m.launches[i].kind] && counts.brings(i) {
-			kept[m.launches[i].kind] = true
-			counts.add(i)
+		if !kept[m.Launches[i].Kind] && counts.Brings(i) {
+			kept[m.Launches[i].Kind] = true
+			counts.Add(i)
 		}
 	}
-	return slices.DeleteFunc(suiting, func(i int) bool { return !kept[m.launches[i].kind] })
+	return slices.DeleteFunc(suiting, func(i int) bool { return !kept[m.Launches[i].Kind] })
 }

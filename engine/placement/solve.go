@@ -1,10 +1,13 @@
 package placement
 
 import (
-	"cmp"
 	"slices"
 
+	"github.com/millwright-dev/millwright/engine/placement/arrange"
+	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
+	"github.com/millwright-dev/millwright/engine/placement/pending"
+	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -15,15 +18,15 @@ import (
 // Every pending pod is in the plan exactly once. The same snapshot and options
 // give the same plan, whatever order the objects came in.
 func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
-	pods, ignored := pending(s)
+	pods, ignored := pending.Select(s)
 	if len(pods) == 0 {
 		return &plan.Plan{Ignored: ignored}
 	}
-	lessons := newLessons()
+	lessons := arrange.NewLessons()
 	for round := 0; ; round++ {
 		w := newWorld(s, opts.withDefaults(), pods)
 		out := w.solve(lessons)
-		if !w.arranger.learn(out, w.bought, lessons, round) {
+		if !w.arranger.Learn(out, w.bought, lessons, round) {
 			out.Ignored = ignored
 			out.Stats = plan.Stats{Pods: len(pods), Classes: w.classes}
 			return out
@@ -33,8 +36,8 @@ func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
 
 // world is one round of Solve.
 type world struct {
-	*supply
-	arranger *arranger
+	*supply.Supply
+	arranger *arrange.Arranger
 	opts     Options
 	// classes is the number of groups before they are divided over domains.
 	classes int
@@ -43,17 +46,17 @@ type world struct {
 }
 
 func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod) *world {
-	b := newBatch(s, pods)
-	classes := len(b.groups)
-	stock := newSupply(b)
-	return &world{supply: stock, arranger: newArranger(stock), opts: opts, classes: classes}
+	b := demand.New(s, pods)
+	classes := len(b.Groups)
+	stock := supply.New(b)
+	return &world{Supply: stock, arranger: arrange.New(stock), opts: opts, classes: classes}
 }
 
-func (w *world) solve(l lessons) *plan.Plan {
+func (w *world) solve(l arrange.Lessons) *plan.Plan {
 	out := &plan.Plan{}
-	w.arranger.arrange(l)
+	w.arranger.Arrange(l)
 	w.usePlaces(out)
-	for _, pools := range w.market.byWeight() {
+	for _, pools := range w.Market.ByWeight() {
 		w.buy(pools, out)
 	}
 	w.explain(out)
@@ -62,8 +65,8 @@ func (w *world) solve(l lessons) *plan.Plan {
 }
 
 // buy puts what it can of the remaining pods on new machines of the pools.
-func (w *world) buy(pools []*pool, out *plan.Plan) {
-	t := w.newTier(pools, w.groups)
+func (w *world) buy(pools []*supply.Pool, out *plan.Plan) {
+	t := w.newTier(pools, w.Groups)
 	if len(t.groups) == 0 || len(t.problem.Models) == 0 {
 		return
 	}
@@ -75,10 +78,6 @@ func (w *world) buy(pools []*pool, out *plan.Plan) {
 
 // sortPlan puts placements and what is unplaced in the order of the pods.
 func sortPlan(out *plan.Plan) {
-	slices.SortFunc(out.Placements, func(a, b plan.Placement) int { return comparePods(a.Pod, b.Pod) })
-	slices.SortFunc(out.Unplaced, func(a, b plan.Unplaced) int { return comparePods(a.Pod, b.Pod) })
-}
-
-func comparePods(a, b *snapshot.Pod) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	slices.SortFunc(out.Placements, func(a, b plan.Placement) int { return demand.ComparePods(a.Pod, b.Pod) })
+	slices.SortFunc(out.Unplaced, func(a, b plan.Unplaced) int { return demand.ComparePods(a.Pod, b.Pod) })
 }

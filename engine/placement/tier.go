@@ -6,19 +6,21 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
+	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
+	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
 // tier is the packing problem of the pools of one weight.
 type tier struct {
 	w     *world
-	pools []*pool
+	pools []*supply.Pool
 	// models are the boxes of the problem, each standing for the launches that no
 	// pod tells apart; launch is the cheapest of each.
 	launch []int
-	groups []*group
-	shapes []*shape
+	groups []*demand.Group
+	shapes []*demand.Shape
 	// accepts are the launches of each shape, by term; loose those of the shape
 	// before it was bound to a domain, nil if it was not.
 	accepts [][]bitset.Set
@@ -29,68 +31,68 @@ type tier struct {
 
 // newTier makes the problem of putting the groups on the pools' machines. Groups
 // that none of them accepts are left out.
-func (w *world) newTier(pools []*pool, groups []*group) *tier {
+func (w *world) newTier(pools []*supply.Pool, groups []*demand.Group) *tier {
 	t := &tier{w: w, pools: pools}
 	t.addShapes(groups)
 	t.divideLabels()
 	t.addModels()
 	t.addFamilies()
 	for _, g := range t.groups {
-		t.problem.Items = append(t.problem.Items, pack.Item{Family: t.familyOf(g), Need: g.need, Count: g.units()})
+		t.problem.Items = append(t.problem.Items, pack.Item{Family: t.familyOf(g), Need: g.Need, Count: g.Units()})
 	}
-	t.problem.Dims = len(w.dims.names)
+	t.problem.Dims = len(w.Dims.Names)
 	for _, p := range pools {
-		t.problem.Pools = append(t.problem.Pools, pack.Pool{Left: p.left(), Guarded: len(p.floors) > 0})
+		t.problem.Pools = append(t.problem.Pools, pack.Pool{Left: p.Left(), Guarded: len(p.Floors) > 0})
 	}
 	t.problem.Guard = t.modest
 	return t
 }
 
-func (t *tier) familyOf(g *group) int {
-	i, _ := slices.BinarySearchFunc(t.shapes, g.shape, func(a, b *shape) int { return cmp.Compare(a.key, b.key) })
+func (t *tier) familyOf(g *demand.Group) int {
+	i, _ := slices.BinarySearchFunc(t.shapes, g.Shape, func(a, b *demand.Shape) int { return cmp.Compare(a.Key, b.Key) })
 	return i
 }
 
 // addShapes takes the groups whose shapes some launch of the tier accepts.
-func (t *tier) addShapes(groups []*group) {
-	mine := bitset.New(len(t.w.market.launches))
+func (t *tier) addShapes(groups []*demand.Group) {
+	mine := bitset.New(len(t.w.Market.Launches))
 	for _, p := range t.pools {
-		mine.AddRange(p.lo, p.hi)
+		mine.AddRange(p.Lo, p.Hi)
 	}
-	mine.And(t.w.market.available)
+	mine.And(t.w.Market.Available)
 	for _, g := range groups {
-		if len(g.pods) == 0 || len(g.shape.refused) > 0 {
+		if len(g.Pods) == 0 || len(g.Shape.Refused) > 0 {
 			continue
 		}
-		if n := len(t.shapes); n == 0 || t.shapes[n-1] != g.shape {
-			accepts := t.w.acceptsOf(g.shape)
+		if n := len(t.shapes); n == 0 || t.shapes[n-1] != g.Shape {
+			accepts := t.w.acceptsOf(g.Shape)
 			if !slices.ContainsFunc(accepts, mine.Meets) {
 				continue
 			}
-			t.shapes, t.accepts = append(t.shapes, g.shape), append(t.accepts, accepts)
-			t.loose = append(t.loose, t.w.looseOf(g.shape))
+			t.shapes, t.accepts = append(t.shapes, g.Shape), append(t.accepts, accepts)
+			t.loose = append(t.loose, t.w.looseOf(g.Shape))
 		}
 		t.groups = append(t.groups, g)
 	}
 }
 
 // acceptsOf are the launches that accept a shape, by term.
-func (w *world) acceptsOf(sh *shape) []bitset.Set {
-	tolerant := w.market.accepting(sh)
-	out := make([]bitset.Set, len(sh.terms))
-	for i, term := range sh.terms {
-		out[i] = w.market.index.Satisfying(term)
+func (w *world) acceptsOf(sh *demand.Shape) []bitset.Set {
+	tolerant := w.Market.Accepting(sh)
+	out := make([]bitset.Set, len(sh.Terms))
+	for i, term := range sh.Terms {
+		out[i] = w.Market.Index.Satisfying(term)
 		out[i].And(tolerant)
 	}
 	return out
 }
 
 // looseOf are the launches that accept a shape wherever its company is.
-func (w *world) looseOf(sh *shape) bitset.Set {
-	if sh.base == nil {
+func (w *world) looseOf(sh *demand.Shape) bitset.Set {
+	if sh.Base == nil {
 		return nil
 	}
-	return w.market.accepting(sh.base)
+	return w.Market.Accepting(sh.Base)
 }
 
 // divideLabels prepares for labels that are open on some launch and of which
@@ -98,14 +100,14 @@ func (w *world) looseOf(sh *shape) bitset.Set {
 func (t *tier) divideLabels() {
 	var wants, open []requirement.Requirement
 	for _, sh := range t.shapes {
-		for _, term := range sh.terms {
+		for _, term := range sh.Terms {
 			wants = append(wants, term...)
 		}
 	}
 	seen := map[string]bool{}
 	for _, r := range wants {
 		if !seen[r.Key()] {
-			seen[r.Key()], open = true, append(open, t.w.market.index.Open(r.Key())...)
+			seen[r.Key()], open = true, append(open, t.w.Market.Index.Open(r.Key())...)
 		}
 	}
 	slices.SortFunc(open, func(a, b requirement.Requirement) int { return cmp.Compare(a.String(), b.String()) })
@@ -118,7 +120,7 @@ func (t *tier) divideLabels() {
 // at the price of the cheapest, and leaves out models that are no better than
 // another in any way.
 func (t *tier) addModels() {
-	m := t.w.market
+	m := t.w.Market
 	marks := t.marks()
 	type identity struct {
 		kind, overhead int32
@@ -127,16 +129,16 @@ func (t *tier) addModels() {
 	for index, p := range t.pools {
 		seen := map[identity]bool{}
 		first := len(t.problem.Models)
-		for i := range m.available.Within(p.lo, p.hi) {
-			l := &m.launches[i]
-			id := identity{l.kind, l.overhead, marks[i]}
+		for i := range m.Available.Within(p.Lo, p.Hi) {
+			l := &m.Launches[i]
+			id := identity{l.Kind, l.Overhead, marks[i]}
 			if seen[id] || marks[i] == 0 {
 				continue
 			}
 			seen[id] = true
 			model := pack.Model{
-				Pool: index, Price: l.offering.Price, Holds: m.holds(l),
-				Weighs: m.kinds[l.kind].size, Present: m.overheads[l.overhead].present, Open: t.open(i),
+				Pool: index, Price: l.Offering.Price, Holds: m.Holds(l),
+				Weighs: m.Kinds[l.Kind].Size, Present: m.Overheads[l.Overhead].Present, Open: t.open(i),
 			}
 			if !t.dominated(first, i, &model, marks) {
 				t.problem.Models, t.launch = append(t.problem.Models, model), append(t.launch, i)
@@ -149,7 +151,7 @@ func (t *tier) addModels() {
 // none. Two launches with different shapes have the same mark about once in 2^64
 // cases; what is planned is checked again.
 func (t *tier) marks() []uint64 {
-	out := make([]uint64, len(t.w.market.launches))
+	out := make([]uint64, len(t.w.Market.Launches))
 	n := uint64(0)
 	mark := func(accepted bitset.Set) {
 		n++
@@ -204,16 +206,16 @@ func (t *tier) open(i int) bitset.Set {
 		return nil
 	}
 	return t.cells.State(func(key string) (requirement.Requirement, bool) {
-		r := t.w.market.index.Says(i, key)
+		r := t.w.Market.Index.Says(i, key)
 		return r, !affinity.Fixed(r)
 	})
 }
 
 func (t *tier) addFamilies() {
 	for i, sh := range t.shapes {
-		f := t.w.family(sh)
+		f := t.w.Family(sh)
 		f.Models = bitset.New(len(t.problem.Models))
-		variants := make([]pack.Variant, len(sh.terms))
+		variants := make([]pack.Variant, len(sh.Terms))
 		for v, accepted := range t.accepts[i] {
 			variants[v].Models = bitset.New(len(t.problem.Models))
 			for m, l := range t.launch {
@@ -223,7 +225,7 @@ func (t *tier) addFamilies() {
 			}
 			f.Models.Or(variants[v].Models)
 			if t.cells != nil {
-				variants[v].State = t.cells.State(sh.terms[v].Lookup)
+				variants[v].State = t.cells.State(sh.Terms[v].Lookup)
 			}
 		}
 		if t.cells != nil {

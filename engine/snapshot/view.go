@@ -9,6 +9,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
+// PoolLabel names the pool of a claim and of its node, in Karpenter's words.
+const PoolLabel = "karpenter.sh/nodepool"
+
 // Labels that say how far a node of ours has come, in Karpenter's words.
 const (
 	RegisteredLabel  = "karpenter.sh/registered"

@@ -1,4 +1,4 @@
-package placement
+package pending
 
 import (
 	"cmp"
@@ -16,17 +16,13 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// poolLabel names a node's pool. A pod that requires a node without it opts out
-// of being provisioned for.
-const poolLabel = "karpenter.sh/nodepool"
-
 // doNotDisrupt keeps a pod where it is: "true", or a duration from its start.
 const doNotDisrupt = "karpenter.sh/do-not-disrupt"
 
-// pending sorts the pods: those to place, in the order of namespace and name,
+// Select sorts the pods: those to place, in the order of namespace and name,
 // and those that are none of placement's business, with the reason. Pods of
 // machines that are being deleted are to be placed as well.
-func pending(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplaced) {
+func Select(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplaced) {
 	for _, p := range s.Pending {
 		if reason, ok := provisionable(p); !ok {
 			ignored = append(ignored, plan.Unplaced{Pod: p, Reasons: []plan.Reason{reason}})
@@ -86,12 +82,13 @@ func unschedulable(p *snapshot.Pod) bool {
 	})
 }
 
+// optedOut reports whether a pod requires a node that belongs to no pool.
 func optedOut(p *snapshot.Pod) bool {
 	if p.Class.Invalid != "" {
 		return false
 	}
 	for _, term := range p.Class.Terms {
-		if r, ok := term.Lookup(poolLabel); !ok || r.Operator() != requirement.DoesNotExist {
+		if r, ok := term.Lookup(snapshot.PoolLabel); !ok || r.Operator() != requirement.DoesNotExist {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
-package placement
+package arrange
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
@@ -11,12 +12,12 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// lessons are what one round of Solve learns for the next about pods that mind
+// Lessons are what one round of Solve learns for the next about pods that mind
 // who is near. Domains are given out before machines are bought, and what is
 // bought may upset them: a limit keeps some of the pods out, other pods bring
 // nodes into a domain that a spread then compares as well, or land on nodes that
 // it does not count. Few plans need a second round.
-type lessons struct {
+type Lessons struct {
 	// quotas are how many pods of a group may be given a domain, by the group's
 	// key.
 	quotas map[string]int
@@ -27,22 +28,22 @@ type lessons struct {
 	others map[string]map[string]int
 }
 
-func newLessons() lessons {
-	return lessons{quotas: map[string]int{}, domains: map[string]map[string]bool{}, others: map[string]map[string]int{}}
+func NewLessons() Lessons {
+	return Lessons{quotas: map[string]int{}, domains: map[string]map[string]bool{}, others: map[string]map[string]int{}}
 }
 
 // patience is how many rounds look for a balance before those that are out of it
 // give up.
 const patience = 3
 
-// learn compares the plan with what was reckoned with, and reports whether
+// Learn compares the plan with what was reckoned with, and reports whether
 // another round would do better.
-func (a *arranger) learn(out *plan.Plan, bought []int, l lessons, round int) bool {
-	if a.company == nil {
+func (a *Arranger) Learn(out *plan.Plan, bought []int, l Lessons, round int) bool {
+	if a.Company == nil {
 		return false
 	}
 	learned := a.lower(l, round)
-	for i, ledger := range a.company.ledgers {
+	for i, ledger := range a.Company.Ledgers {
 		if ledger.PerNode() || ledger.Kind == topology.AntiAffinity || a.owners[i] == nil || a.holds(i, out, bought, l) {
 			continue
 		}
@@ -59,15 +60,15 @@ func (a *arranger) learn(out *plan.Plan, bought []int, l lessons, round int) boo
 
 // lower reduces the quotas of groups of which some pods were given a domain in
 // vain, and reports whether there are any.
-func (a *arranger) lower(l lessons, round int) bool {
+func (a *Arranger) lower(l Lessons, round int) bool {
 	missing := map[string]int{}
-	for _, g := range a.batch.groups {
-		if g.origin != nil && len(g.shape.refused) == 0 {
-			missing[g.origin.key()] += g.vain
+	for _, g := range a.Batch.Groups {
+		if g.Origin != nil && len(g.Shape.Refused) == 0 {
+			missing[g.Origin.Key()] += g.Vain
 		}
 	}
 	lowered := false
-	for _, key := range sortedKeys(missing) {
+	for _, key := range slices.Sorted(maps.Keys(missing)) {
 		if missing[key] == 0 {
 			continue
 		}
@@ -89,8 +90,8 @@ type outcome struct {
 
 // holds reports whether a rule over domains holds in the plan, and notes what a
 // spread did not reckon with if it does not.
-func (a *arranger) holds(rule int, out *plan.Plan, bought []int, lessons lessons) bool {
-	l := a.company.ledgers[rule]
+func (a *Arranger) holds(rule int, out *plan.Plan, bought []int, lessons Lessons) bool {
+	l := a.Company.Ledgers[rule]
 	o := a.outcomeOf(rule, out, bought)
 	least := 0
 	if len(o.domains) >= l.MinDomains {
@@ -116,22 +117,22 @@ func (a *arranger) holds(rule int, out *plan.Plan, bought []int, lessons lessons
 }
 
 // outcomeOf adds the pods of the plan to those that run.
-func (a *arranger) outcomeOf(rule int, out *plan.Plan, bought []int) outcome {
-	l, c := a.company.ledgers[rule], a.company
+func (a *Arranger) outcomeOf(rule int, out *plan.Plan, bought []int) outcome {
+	l, c := a.Company.Ledgers[rule], a.Company
 	o := outcome{domains: map[string]bool{}, selected: map[string]int{}, others: map[string]int{}, owners: map[string]int{}}
 	on := map[*snapshot.Node]string{}
 	for i := range a.counted[rule].All() {
-		m := a.machines.list[i]
-		d, ok := m.domain(l.Key)
-		if r := m.says(l.Key); !ok && r.Finite() {
+		m := a.Machines.List[i]
+		d, ok := m.Domain(l.Key)
+		if r := m.Says(l.Key); !ok && r.Finite() {
 			for _, v := range r.Values() {
 				o.domains[v] = true
 			}
 		}
 		if ok {
-			o.domains[d], on[m.node] = true, d
-			for _, p := range m.node.Pods {
-				if !p.Terminal() && (p.DeletionTimestamp == nil || l.Kind != topology.Spread) && c.partOf(p, rule).Selected {
+			o.domains[d], on[m.Node] = true, d
+			for _, p := range m.Node.Pods {
+				if !p.Terminal() && (p.DeletionTimestamp == nil || l.Kind != topology.Spread) && c.PartOf(p, rule).Selected {
 					o.selected[d]++
 				}
 			}
@@ -139,17 +140,17 @@ func (a *arranger) outcomeOf(rule int, out *plan.Plan, bought []int) outcome {
 	}
 	for _, x := range out.Placements {
 		if d, ok := on[x.Node]; ok {
-			o.add(d, c.partOf(x.Pod, rule))
+			o.add(d, c.PartOf(x.Pod, rule))
 		}
 	}
 	for i := range out.NewNodes {
-		r := a.market.index.Says(bought[i], l.Key)
+		r := a.Market.Index.Says(bought[i], l.Key)
 		if !affinity.Fixed(r) || r.Absent() || !a.comparesWith(rule, l, bought[i]) {
 			continue
 		}
 		o.domains[r.Values()[0]] = true
 		for _, p := range out.NewNodes[i].Pods {
-			o.add(r.Values()[0], c.partOf(p, rule))
+			o.add(r.Values()[0], c.PartOf(p, rule))
 		}
 	}
 	return o
@@ -167,25 +168,16 @@ func (o *outcome) add(domain string, p topology.Part) {
 	}
 }
 
-func (c *company) partOf(p *snapshot.Pod, rule int) topology.Part {
-	for _, r := range c.rolesOf(p.Class.Shape) {
-		if r.rule == rule {
-			return r.Part
-		}
-	}
-	return topology.Part{}
-}
-
 // comparesWith reports whether a spread counts the nodes of a launch.
-func (a *arranger) comparesWith(rule int, l *topology.Ledger, launch int) bool {
+func (a *Arranger) comparesWith(rule int, l *topology.Ledger, launch int) bool {
 	owner := a.owners[rule]
 	if l.Kind != topology.Spread {
 		return true
 	}
 	if l.HonorTaints {
-		if _, kept := taints.Untolerated(a.market.pools[a.market.launches[launch].pool].Taints, owner.tolerations); kept {
+		if _, kept := taints.Untolerated(a.Market.Pools[a.Market.Launches[launch].Pool].Taints, owner.Tolerations); kept {
 			return false
 		}
 	}
-	return l.IgnoreAffinity || slices.ContainsFunc(owner.terms, func(t requirement.Set) bool { return a.market.index.Satisfying(t).Has(launch) })
+	return l.IgnoreAffinity || slices.ContainsFunc(owner.Terms, func(t requirement.Set) bool { return a.Market.Index.Satisfying(t).Has(launch) })
 }

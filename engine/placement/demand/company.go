@@ -1,4 +1,4 @@
-package placement
+package demand
 
 import (
 	"slices"
@@ -9,45 +9,45 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// company is who may be near whom: the rules of all pods that matter, with a
+// Company is who may be near whom: the rules of all pods that matter, with a
 // ledger for each. It is nil where no pod has any.
-type company struct {
-	ledgers []*topology.Ledger
+type Company struct {
+	Ledgers []*topology.Ledger
 	byID    map[string]int
 	// owned are the rules of each shape, roles memoises in what else it takes part.
 	owned map[*snapshot.Shape][]int
-	roles map[*snapshot.Shape][]role
-	// wanted are the rules that pending pods own.
-	wanted map[int]bool
+	roles map[*snapshot.Shape][]Role
+	// Wanted are the rules that pending pods own.
+	Wanted map[int]bool
 }
 
-// role is a shape's part in a rule.
-type role struct {
-	rule int
+// Role is a shape's part in a rule.
+type Role struct {
+	Rule int
 	topology.Part
 }
 
 // newCompany collects the rules that the pods own, and the anti-affinity of the
 // pods that run. Rules that cannot be read make no entry; see addCompany.
-func (b *batch) newCompany(classes []*snapshot.Class) *company {
-	c := &company{
-		byID: map[string]int{}, owned: map[*snapshot.Shape][]int{}, roles: map[*snapshot.Shape][]role{},
-		wanted: map[int]bool{},
+func (b *Batch) newCompany(classes []*snapshot.Class) *Company {
+	c := &Company{
+		byID: map[string]int{}, owned: map[*snapshot.Shape][]int{}, roles: map[*snapshot.Shape][]Role{},
+		Wanted: map[int]bool{},
 	}
 	for _, class := range classes {
-		_ = c.own(class.Shape, b.snap.Namespaces, false)
+		_ = c.own(class.Shape, b.Snap.Namespaces, false)
 		for _, id := range c.owned[class.Shape] {
-			c.wanted[id] = true
+			c.Wanted[id] = true
 		}
 	}
-	for _, n := range b.snap.Nodes {
+	for _, n := range b.Snap.Nodes {
 		for _, p := range n.Pods {
 			if a := p.Class.Affinity; a != nil && a.PodAntiAffinity != nil && !p.Terminal() {
-				_ = c.own(p.Class.Shape, b.snap.Namespaces, true)
+				_ = c.own(p.Class.Shape, b.Snap.Namespaces, true)
 			}
 		}
 	}
-	if len(c.ledgers) == 0 {
+	if len(c.Ledgers) == 0 {
 		return nil
 	}
 	return c
@@ -55,7 +55,7 @@ func (b *batch) newCompany(classes []*snapshot.Class) *company {
 
 // own adds the rules of a shape; of pods that run, only those that keep others
 // away.
-func (c *company) own(s *snapshot.Shape, namespaces map[string]map[string]string, running bool) error {
+func (c *Company) own(s *snapshot.Shape, namespaces map[string]map[string]string, running bool) error {
 	if _, ok := c.owned[s]; ok || len(s.Spread) == 0 && s.Affinity == nil {
 		return nil
 	}
@@ -69,28 +69,28 @@ func (c *company) own(s *snapshot.Shape, namespaces map[string]map[string]string
 		}
 		id, ok := c.byID[rules[i].ID]
 		if !ok {
-			id = len(c.ledgers)
+			id = len(c.Ledgers)
 			c.byID[rules[i].ID] = id
-			c.ledgers = append(c.ledgers, topology.NewLedger(&rules[i]))
+			c.Ledgers = append(c.Ledgers, topology.NewLedger(&rules[i]))
 		}
 		c.owned[s] = append(c.owned[s], id)
 	}
 	return nil
 }
 
-// rolesOf are all the rules in which a shape takes part, in order.
-func (c *company) rolesOf(s *snapshot.Shape) []role {
+// RolesOf are all the rules in which a shape takes part, in order.
+func (c *Company) RolesOf(s *snapshot.Shape) []Role {
 	if c == nil {
 		return nil
 	}
 	if known, ok := c.roles[s]; ok {
 		return known
 	}
-	var out []role
-	for i, l := range c.ledgers {
+	var out []Role
+	for i, l := range c.Ledgers {
 		part := topology.Part{Owns: slices.Contains(c.owned[s], i), Selected: l.Selects(s)}
 		if part.Owns || part.Selected {
-			out = append(out, role{i, part})
+			out = append(out, Role{i, part})
 		}
 	}
 	c.roles[s] = out
@@ -99,27 +99,27 @@ func (c *company) rolesOf(s *snapshot.Shape) []role {
 
 // addCompany is the rule of topology: what it demands is looked at for all pods
 // together, once it is known who there is.
-func addCompany(b *batch, from *snapshot.Shape, to *shape) {
+func addCompany(b *Batch, from *snapshot.Shape, to *Shape) {
 	if len(from.Spread) > 0 || from.Affinity != nil {
-		if _, err := topology.RulesOf(from, b.snap.Namespaces); err != nil {
+		if _, err := topology.RulesOf(from, b.Snap.Namespaces); err != nil {
 			to.refuse(plan.Reason{Code: plan.ConstraintsInvalid, Have: err.Error()})
 			return
 		}
 	}
-	to.roles = b.company.rolesOf(from)
+	to.Roles = b.Company.RolesOf(from)
 }
 
 // topologyTokens is where the tokens of anti-affinity begin, above those of ports.
 const topologyTokens = 1 << 20
 
-// tokens are what a pod with the roles brings onto its node, and what it cannot be
+// Tokens are what a pod with the roles brings onto its node, and what it cannot be
 // with there: the owner of an anti-affinity with those that it selects.
-func (c *company) tokens(roles []role) (present, conflicts []pack.Token) {
+func (c *Company) Tokens(roles []Role) (present, conflicts []pack.Token) {
 	for _, r := range roles {
-		if l := c.ledgers[r.rule]; !l.PerNode() || l.Kind != topology.AntiAffinity {
+		if l := c.Ledgers[r.Rule]; !l.PerNode() || l.Kind != topology.AntiAffinity {
 			continue
 		}
-		owner, selected := pack.Token(topologyTokens+2*r.rule), pack.Token(topologyTokens+2*r.rule+1)
+		owner, selected := pack.Token(topologyTokens+2*r.Rule), pack.Token(topologyTokens+2*r.Rule+1)
 		if r.Owns {
 			present, conflicts = append(present, owner), append(conflicts, selected)
 		}
@@ -135,12 +135,25 @@ func (c *company) tokens(roles []role) (present, conflicts []pack.Token) {
 // caps are the spreads over nodes in which the roles take part. A node that does
 // not exist yet has none of the pods, so no node where one of the owners is may
 // have more than maxSkew.
-func (c *company) caps(roles []role) []pack.Cap {
+func (c *Company) caps(roles []Role) []pack.Cap {
 	var out []pack.Cap
 	for _, r := range roles {
-		if l := c.ledgers[r.rule]; l.PerNode() && l.Kind == topology.Spread {
-			out = append(out, pack.Cap{Group: int32(r.rule), Max: int32(l.MaxSkew), Minds: r.Owns})
+		if l := c.Ledgers[r.Rule]; l.PerNode() && l.Kind == topology.Spread {
+			out = append(out, pack.Cap{Group: int32(r.Rule), Max: int32(l.MaxSkew), Minds: r.Owns})
 		}
 	}
 	return out
+}
+
+func Unsatisfiable(l *topology.Ledger) plan.Reason {
+	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: l.String(), Have: l.Standing()}
+}
+
+func (c *Company) PartOf(p *snapshot.Pod, rule int) topology.Part {
+	for _, r := range c.RolesOf(p.Class.Shape) {
+		if r.Rule == rule {
+			return r.Part
+		}
+	}
+	return topology.Part{}
 }

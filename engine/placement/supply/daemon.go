@@ -1,4 +1,4 @@
-package placement
+package supply
 
 import (
 	"slices"
@@ -14,9 +14,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// daemon is a DaemonSet as placement sees it: what it takes of every node that it
+// Daemon is a DaemonSet as placement sees it: what it takes of every node that it
 // runs on.
-type daemon struct {
+type Daemon struct {
 	*snapshot.DaemonSet
 	tolerations []corev1.Toleration
 	ports       []ports.Token
@@ -24,10 +24,10 @@ type daemon struct {
 	tokens []pack.Token
 }
 
-func (s *supply) newDaemon(d *snapshot.DaemonSet) *daemon {
-	out := &daemon{DaemonSet: d, tolerations: withOwnTolerations(d.Pod.Class.Tolerations), ports: s.ports.Add(d.Pod.Class.HostPorts)}
-	if s.company != nil {
-		present, _ := s.company.tokens(s.company.rolesOf(d.Pod.Class.Shape))
+func (s *Supply) newDaemon(d *snapshot.DaemonSet) *Daemon {
+	out := &Daemon{DaemonSet: d, tolerations: withOwnTolerations(d.Pod.Class.Tolerations), ports: s.Ports.Add(d.Pod.Class.HostPorts)}
+	if s.Company != nil {
+		present, _ := s.Company.Tokens(s.Company.RolesOf(d.Pod.Class.Shape))
 		out.tokens = present
 	}
 	return out
@@ -49,13 +49,13 @@ func withOwnTolerations(list []corev1.Toleration) []corev1.Toleration {
 }
 
 // tolerates reports whether the DaemonSet's pods stay on a node with the taints.
-func (d *daemon) tolerates(list []corev1.Taint) bool {
+func (d *Daemon) tolerates(list []corev1.Taint) bool {
 	_, kept := taints.Untolerated(list, d.tolerations)
 	return !kept
 }
 
 // places are those whose labels the DaemonSet's pods accept.
-func (d *daemon) places(x *affinity.Index, size int) bitset.Set {
+func (d *Daemon) places(x *affinity.Index, size int) bitset.Set {
 	out := bitset.New(size)
 	if d.Pod.Class.Invalid != "" {
 		return out
@@ -67,7 +67,7 @@ func (d *daemon) places(x *affinity.Index, size int) bitset.Set {
 }
 
 // runsOn reports whether one of the DaemonSet's pods is on the node already.
-func (d *daemon) runsOn(n *snapshot.Node) bool {
+func (d *Daemon) runsOn(n *snapshot.Node) bool {
 	return slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool {
 		return !p.Terminal() && p.Namespace == d.Namespace && slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool {
 			return o.Kind == "DaemonSet" && o.Name == d.Name

@@ -1,4 +1,4 @@
-package placement
+package demand
 
 import (
 	"encoding/binary"
@@ -16,33 +16,33 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// shape is what the rules make of a pod's constraints: shapes of different
+// Shape is what the rules make of a pod's constraints: shapes of different
 // workloads that come to the same are one.
-type shape struct {
-	// key is equal for shapes that are treated alike, whatever the pods are
+type Shape struct {
+	// Key is equal for shapes that are treated alike, whatever the pods are
 	// called.
-	key string
-	// terms are the alternatives for the node, those of volumes included.
-	terms []requirement.Set
-	// tolerations are the pod's.
-	tolerations []corev1.Toleration
+	Key string
+	// Terms are the alternatives for the node, those of volumes included.
+	Terms []requirement.Set
+	// Tolerations are the pod's.
+	Tolerations []corev1.Toleration
 	// ports are taken on the node, clashes are the ports that cannot be there.
-	ports, clashes []ports.Token
+	ports, Clashes []ports.Token
 	// attach is the number of volumes by CSI driver.
 	attach map[string]int64
-	// roles are the shape's parts in rules about who is near.
-	roles []role
-	// base is the shape before it was bound to a domain, nil if it was not.
-	base *shape
-	// refused says why no node at all will do, nil if one may.
-	refused []plan.Reason
+	// Roles are the shape's parts in rules about who is near.
+	Roles []Role
+	// Base is the shape before it was bound to a domain, nil if it was not.
+	Base *Shape
+	// Refused says why no node at all will do, nil if one may.
+	Refused []plan.Reason
 }
 
 // rule is one of Kubernetes' rules. It adds what the rule demands to a shape that
 // is being made, and may refuse it.
 type rule struct {
 	name string
-	add  func(b *batch, from *snapshot.Shape, to *shape)
+	add  func(b *Batch, from *snapshot.Shape, to *Shape)
 }
 
 // rules lists every rule that depends on more than amounts, in the order in
@@ -56,41 +56,41 @@ var rules = []rule{
 	{"topology", addCompany},
 }
 
-func addTerms(_ *batch, from *snapshot.Shape, to *shape) {
-	to.terms, to.tolerations = from.Terms, from.Tolerations
+func addTerms(_ *Batch, from *snapshot.Shape, to *Shape) {
+	to.Terms, to.Tolerations = from.Terms, from.Tolerations
 	if from.Invalid != "" {
 		to.refuse(plan.Reason{Code: plan.ConstraintsInvalid, Have: from.Invalid})
 	}
 }
 
-func addPorts(b *batch, from *snapshot.Shape, to *shape) { to.ports = b.ports.Add(from.HostPorts) }
+func addPorts(b *Batch, from *snapshot.Shape, to *Shape) { to.ports = b.Ports.Add(from.HostPorts) }
 
-func refuseDevices(_ *batch, from *snapshot.Shape, to *shape) {
+func refuseDevices(_ *Batch, from *snapshot.Shape, to *Shape) {
 	if from.Devices {
 		to.refuse(plan.Reason{Code: plan.ConstraintUnsupported, Want: "resource claims (dynamic resource allocation)"})
 	}
 }
 
-func addVolumes(b *batch, from *snapshot.Shape, to *shape) {
+func addVolumes(b *Batch, from *snapshot.Shape, to *Shape) {
 	if len(from.VolumeClaims) == 0 {
 		return
 	}
-	demand, reason := volumes.Resolve(from.Namespace, from.VolumeClaims, &b.snap.Volumes)
+	wanted, reason := volumes.Resolve(from.Namespace, from.VolumeClaims, &b.Snap.Volumes)
 	if reason != nil {
 		to.refuse(*reason)
 		return
 	}
-	to.attach = demand.Attach
-	terms := volumes.Combine(to.terms, demand.Terms)
+	to.attach = wanted.Attach
+	terms := volumes.Combine(to.Terms, wanted.Terms)
 	if len(terms) == 0 {
 		to.refuse(plan.Reason{
 			Code:    plan.VolumeClaimUnusable,
 			Objects: []plan.ObjectRef{{Kind: "PersistentVolumeClaim", Namespace: from.Namespace, Name: from.VolumeClaims[0].Name}},
-			Have:    fmt.Sprintf("the pod's volumes need %s, the pod demands %s", alternatives(demand.Terms), alternatives(to.terms)),
+			Have:    fmt.Sprintf("the pod's volumes need %s, the pod demands %s", alternatives(wanted.Terms), alternatives(to.Terms)),
 		})
 		return
 	}
-	to.terms = terms
+	to.Terms = terms
 }
 
 // alternatives prints terms of which one has to hold.
@@ -102,21 +102,21 @@ func alternatives(terms []requirement.Set) string {
 	return strings.Join(parts, ", or ")
 }
 
-func (sh *shape) refuse(r plan.Reason) { sh.refused = append(sh.refused, r) }
+func (sh *Shape) refuse(r plan.Reason) { sh.Refused = append(sh.Refused, r) }
 
 // identify writes down everything that makes a difference.
-func (sh *shape) identify(table *ports.Table) {
+func (sh *Shape) identify(table *ports.Table) {
 	var buf []byte
 	text := func(s string) {
 		buf = binary.AppendUvarint(buf, uint64(len(s)))
 		buf = append(buf, s...)
 	}
-	buf = binary.AppendUvarint(buf, uint64(len(sh.terms)))
-	for _, t := range sh.terms {
+	buf = binary.AppendUvarint(buf, uint64(len(sh.Terms)))
+	for _, t := range sh.Terms {
 		text(t.String())
 	}
-	buf = binary.AppendUvarint(buf, uint64(len(sh.tolerations)))
-	for _, t := range sh.tolerations {
+	buf = binary.AppendUvarint(buf, uint64(len(sh.Tolerations)))
+	for _, t := range sh.Tolerations {
 		text(t.Key)
 		text(string(t.Operator))
 		text(t.Value)
@@ -126,25 +126,25 @@ func (sh *shape) identify(table *ports.Table) {
 	for _, p := range sh.ports {
 		text(fmt.Sprint(table.Port(p)))
 	}
-	for _, r := range sh.roles {
+	for _, r := range sh.Roles {
 		text(fmt.Sprint(r))
 	}
-	for _, r := range sh.refused {
+	for _, r := range sh.Refused {
 		text(fmt.Sprint(r))
 	}
-	if sh.base != nil {
-		text(sh.base.key)
+	if sh.Base != nil {
+		text(sh.Base.Key)
 	}
-	sh.key = string(buf)
+	sh.Key = string(buf)
 }
 
-// family is what packing has to know of the shape.
-func (b *batch) family(sh *shape) pack.Family {
-	f := pack.Family{Present: sh.ports, Conflicts: sh.clashes}
-	if b.company != nil && len(sh.roles) > 0 {
-		present, conflicts := b.company.tokens(sh.roles)
+// Family is what packing has to know of the shape.
+func (b *Batch) Family(sh *Shape) pack.Family {
+	f := pack.Family{Present: sh.ports, Conflicts: sh.Clashes}
+	if b.Company != nil && len(sh.Roles) > 0 {
+		present, conflicts := b.Company.Tokens(sh.Roles)
 		f.Present, f.Conflicts = slices.Concat(f.Present, present), slices.Concat(f.Conflicts, conflicts)
-		f.Caps = b.company.caps(sh.roles)
+		f.Caps = b.Company.caps(sh.Roles)
 	}
 	return f
 }

@@ -1,4 +1,4 @@
-package placement
+package supply
 
 import (
 	"cmp"
@@ -8,29 +8,30 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// pool is a NodePool with what is left of its limits.
-type pool struct {
+// Pool is a NodePool with what is left of its limits.
+type Pool struct {
 	*snapshot.Pool
 	// closed is why nothing is launched from the pool, nil if something may be.
 	closed *plan.Reason
-	// lo and hi are the range of the pool's launches.
-	lo, hi int
-	// limits are the limited resources by name; used is what the pool's machines
+	// Lo and hi are the range of the pool's launches.
+	Lo, Hi int
+	// Limits are the limited resources by name; used is what the pool's machines
 	// take of them, those of this plan included.
-	limits []limit
-	used   []int64
-	// floors are the requirements with minValues.
-	floors []requirement.Requirement
-	// zones counts the pool's machines by zone.
-	zones map[string]int
+	Limits []Limit
+	Used   []int64
+	// Floors are the requirements with minValues.
+	Floors []requirement.Requirement
+	// Zones counts the pool's machines by zone.
+	Zones map[string]int
 }
 
-type limit struct {
+type Limit struct {
 	name corev1.ResourceName
 	most int64
 }
@@ -38,21 +39,21 @@ type limit struct {
 // nodesLimit bounds the number of a pool's nodes.
 const nodesLimit corev1.ResourceName = "nodes"
 
-func (s *supply) newPool(p *snapshot.Pool) *pool {
-	out := &pool{Pool: p, closed: closed(p), zones: map[string]int{}}
+func (s *Supply) newPool(p *snapshot.Pool) *Pool {
+	out := &Pool{Pool: p, closed: closed(p), Zones: map[string]int{}}
 	for name, q := range p.Limits {
-		out.limits = append(out.limits, limit{name, amountDown(name, q)})
+		out.Limits = append(out.Limits, Limit{name, vector.AmountDown(name, q)})
 	}
-	slices.SortFunc(out.limits, func(a, b limit) int { return cmp.Compare(a.name, b.name) })
-	out.used = make([]int64, len(out.limits))
-	for _, n := range s.snap.Nodes {
+	slices.SortFunc(out.Limits, func(a, b Limit) int { return cmp.Compare(a.name, b.name) })
+	out.Used = make([]int64, len(out.Limits))
+	for _, n := range s.Snap.Nodes {
 		if n.Pool() == p.Name && !n.Deleting() {
 			out.count(n)
 		}
 	}
 	for _, r := range p.Requirements {
 		if r.MinValues() > 0 {
-			out.floors = append(out.floors, r)
+			out.Floors = append(out.Floors, r)
 		}
 	}
 	return out
@@ -72,24 +73,24 @@ func closed(p *snapshot.Pool) *plan.Reason {
 // count adds a machine to what the pool has. A machine that is being deleted does
 // not count, so that its pods can move while it goes; one that is not launched
 // counts as the largest that it may become.
-func (p *pool) count(n *snapshot.Node) {
-	p.zones[n.Labels()[corev1.LabelTopologyZone]]++
-	for i, l := range p.limits {
-		p.used[i] += p.amountOf(n, l.name)
+func (p *Pool) count(n *snapshot.Node) {
+	p.Zones[n.Labels()[corev1.LabelTopologyZone]]++
+	for i, l := range p.Limits {
+		p.Used[i] += p.amountOf(n, l.name)
 	}
 }
 
-func (p *pool) amountOf(n *snapshot.Node, name corev1.ResourceName) int64 {
+func (p *Pool) amountOf(n *snapshot.Node, name corev1.ResourceName) int64 {
 	if name == nodesLimit {
 		return 1
 	}
 	q := n.Capacity()[name]
-	amount := amountUp(name, q)
+	amount := vector.AmountUp(name, q)
 	if n.Object == nil && n.Claim.ProviderID == "" {
 		for _, t := range p.Types {
 			if _, conflict := t.Requirements.Conflict(n.Claim.Requirements, anyKey); !conflict {
 				q := t.Capacity[name]
-				amount = max(amount, amountUp(name, q))
+				amount = max(amount, vector.AmountUp(name, q))
 			}
 		}
 	}
@@ -97,14 +98,14 @@ func (p *pool) amountOf(n *snapshot.Node, name corev1.ResourceName) int64 {
 }
 
 // sizeOf is what one machine takes of the limits.
-func (p *pool) sizeOf(t *catalog.Type) []int64 {
-	if len(p.limits) == 0 {
+func (p *Pool) sizeOf(t *catalog.Type) []int64 {
+	if len(p.Limits) == 0 {
 		return nil
 	}
-	out := make([]int64, len(p.limits))
-	for i, l := range p.limits {
+	out := make([]int64, len(p.Limits))
+	for i, l := range p.Limits {
 		q := t.Capacity[l.name]
-		out[i] = amountUp(l.name, q)
+		out[i] = vector.AmountUp(l.name, q)
 		if l.name == nodesLimit {
 			out[i] = 1
 		}
@@ -112,20 +113,20 @@ func (p *pool) sizeOf(t *catalog.Type) []int64 {
 	return out
 }
 
-// left is what the limits still allow, nil if there are none.
-func (p *pool) left() []int64 {
-	if len(p.limits) == 0 {
+// Left is what the limits still allow, nil if there are none.
+func (p *Pool) Left() []int64 {
+	if len(p.Limits) == 0 {
 		return nil
 	}
-	out := make([]int64, len(p.limits))
-	for i, l := range p.limits {
-		out[i] = max(0, l.most-p.used[i])
+	out := make([]int64, len(p.Limits))
+	for i, l := range p.Limits {
+		out[i] = max(0, l.most-p.Used[i])
 	}
 	return out
 }
 
 // takes reports whether the pool's requirements allow an offering.
-func (p *pool) takes(o *catalog.Offering) bool {
+func (p *Pool) takes(o *catalog.Offering) bool {
 	for _, r := range p.Requirements {
 		if value, ok := offeringLabel(o, r.Key()); ok && !r.Has(value) {
 			return false
@@ -137,9 +138,9 @@ func (p *pool) takes(o *catalog.Offering) bool {
 // own is what a node of the pool says about the labels that the pool itself and
 // the start of a node give it. The name of a node that does not exist yet is like
 // no name that anybody could ask for.
-func (p *pool) own(key string) (requirement.Requirement, bool) {
+func (p *Pool) own(key string) (requirement.Requirement, bool) {
 	switch key {
-	case poolLabel:
+	case snapshot.PoolLabel:
 		return requirement.Must(key, requirement.In, p.Name), true
 	case snapshot.RegisteredLabel, snapshot.InitializedLabel:
 		return requirement.Must(key, requirement.In, "true"), true
@@ -152,3 +153,13 @@ func (p *pool) own(key string) (requirement.Requirement, bool) {
 }
 
 const unknownName = "\x00new"
+
+// Spares reports whether so many machines may all be so much larger than planned.
+func (p *Pool) Spares(size, planned []int64, boxes int) bool {
+	for d := range size {
+		if extra := size[d] - planned[d]; extra > 0 && extra > (p.Limits[d].most-p.Used[d])/int64(boxes) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,38 +1,38 @@
-package placement
+package supply
 
 import "github.com/millwright-dev/millwright/engine/placement/affinity"
 
-// floors counts the different values of the labels for which a pool demands
+// Floors counts the different values of the labels for which a pool demands
 // several.
-type floors struct {
+type Floors struct {
 	index *affinity.Index
-	pool  *pool
+	pool  *Pool
 	seen  []map[string]bool
 }
 
-func (m *market) newFloors(p *pool) *floors {
-	f := &floors{index: m.index, pool: p, seen: make([]map[string]bool, len(p.floors))}
+func (m *Market) NewFloors(p *Pool) *Floors {
+	f := &Floors{index: m.Index, pool: p, seen: make([]map[string]bool, len(p.Floors))}
 	for i := range f.seen {
 		f.seen[i] = map[string]bool{}
 	}
 	return f
 }
 
-// add counts a launch and reports whether every floor is met.
-func (f *floors) add(launch int) bool {
-	for i, floor := range f.pool.floors {
+// Add counts a launch and reports whether every floor is met.
+func (f *Floors) Add(launch int) bool {
+	for i, floor := range f.pool.Floors {
 		if r := f.index.Says(launch, floor.Key()); r.Finite() {
 			for _, v := range r.Values() {
 				f.seen[i][v] = true
 			}
 		}
 	}
-	return f.met()
+	return f.Met()
 }
 
-// brings reports whether a launch has a value that a floor still lacks.
-func (f *floors) brings(launch int) bool {
-	for i, floor := range f.pool.floors {
+// Brings reports whether a launch has a value that a floor still lacks.
+func (f *Floors) Brings(launch int) bool {
+	for i, floor := range f.pool.Floors {
 		if len(f.seen[i]) >= floor.MinValues() {
 			continue
 		}
@@ -47,8 +47,8 @@ func (f *floors) brings(launch int) bool {
 	return false
 }
 
-func (f *floors) met() bool {
-	for i, floor := range f.pool.floors {
+func (f *Floors) Met() bool {
+	for i, floor := range f.pool.Floors {
 		if len(f.seen[i]) < floor.MinValues() {
 			return false
 		}

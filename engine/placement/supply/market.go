@@ -1,0 +1,299 @@
+package supply
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/placement/affinity"
+	"github.com/millwright-dev/millwright/engine/placement/bitset"
+	"github.com/millwright-dev/millwright/engine/placement/demand"
+	"github.com/millwright-dev/millwright/engine/placement/pack"
+	"github.com/millwright-dev/millwright/engine/placement/taints"
+	"github.com/millwright-dev/millwright/engine/placement/vector"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Market is everything that could be launched.
+type Market struct {
+	// Pools are all pools, the heaviest first, equal weights by name.
+	Pools []*Pool
+	// Launches are the ways to launch a machine, pool by pool, the cheapest first.
+	Launches []Launch
+	Kinds    []Kind
+	// Available are the launches that the cloud sells at present.
+	Available bitset.Set
+	Index     *affinity.Index
+	// Overheads are the different sets of DaemonSets that a launch may carry.
+	Overheads []Overhead
+}
+
+// Launch is one way to get a machine: a type of a pool through an offering.
+type Launch struct {
+	Pool, Kind, Overhead int32
+	Offering             *catalog.Offering
+}
+
+// Kind is a type as a pool offers it.
+type Kind struct {
+	*catalog.Type
+	// Allocatable is what pods can request before DaemonSets take their share.
+	Allocatable []int64
+	// Size is what one machine takes of the pool's limits.
+	Size []int64
+}
+
+// Overhead is what a set of DaemonSets takes of each machine.
+type Overhead struct {
+	daemons []int
+	Need    []int64
+	// Present are the tokens of their host ports and anti-affinity.
+	Present []pack.Token
+}
+
+func (s *Supply) newMarket() *Market {
+	m := &Market{}
+	sorted := slices.Clone(s.Snap.Pools)
+	slices.SortFunc(sorted, func(a, b *snapshot.Pool) int {
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name))
+	})
+	vectors := map[*catalog.Type][]int64{}
+	for _, p := range sorted {
+		m.addPool(s, p, vectors)
+	}
+	m.Index = affinity.New(len(m.Launches), false, m.says)
+	m.Available = bitset.New(len(m.Launches))
+	for i := range m.Launches {
+		l := &m.Launches[i]
+		if l.Offering.Available && !s.Snap.Refused(l.Offering.Key(m.Kinds[l.Kind].Name)) {
+			m.Available.Add(i)
+		}
+	}
+	s.addOverheads(m)
+	return m
+}
+
+func (m *Market) addPool(s *Supply, p *snapshot.Pool, vectors map[*catalog.Type][]int64) {
+	entry := s.newPool(p)
+	entry.Lo = len(m.Launches)
+	if entry.closed == nil {
+		for _, t := range sortedTypes(p.Types) {
+			m.addType(s, entry, t, vectors)
+		}
+	}
+	entry.Hi = len(m.Launches)
+	slices.SortFunc(m.Launches[entry.Lo:], func(a, b Launch) int {
+		return cmp.Or(
+			cmp.Compare(a.Offering.Price, b.Offering.Price),
+			cmp.Compare(a.Kind, b.Kind), // by name within a pool
+			cmp.Compare(a.Offering.Zone, b.Offering.Zone),
+			cmp.Compare(a.Offering.CapacityType, b.Offering.CapacityType),
+		)
+	})
+	m.Pools = append(m.Pools, entry)
+}
+
+func sortedTypes(list []*catalog.Type) []*catalog.Type {
+	byName := func(a, b *catalog.Type) int { return cmp.Compare(a.Name, b.Name) }
+	if slices.IsSortedFunc(list, byName) {
+		return list
+	}
+	out := slices.Clone(list)
+	slices.SortStableFunc(out, byName)
+	return out
+}
+
+// addType adds what the pool's own requirements leave of a type.
+func (m *Market) addType(s *Supply, p *Pool, t *catalog.Type, vectors map[*catalog.Type][]int64) {
+	if _, conflict := t.Requirements.Conflict(p.Requirements, anyKey); conflict {
+		return
+	}
+	index := int32(len(m.Kinds))
+	for i := range t.Offerings {
+		o := &t.Offerings[i]
+		if p.takes(o) {
+			m.Launches = append(m.Launches, Launch{Pool: int32(len(m.Pools)), Kind: index, Offering: o})
+		}
+	}
+	if len(m.Launches) == 0 || m.Launches[len(m.Launches)-1].Kind != index {
+		return
+	}
+	vector, ok := vectors[t]
+	if !ok {
+		vector = s.allocatable(t)
+		vectors[t] = vector
+	}
+	m.Kinds = append(m.Kinds, Kind{Type: t, Allocatable: vector, Size: p.sizeOf(t)})
+}
+
+func anyKey(string) bool { return true }
+
+// allocatable is a type's, as a vector.
+func (s *Supply) allocatable(t *catalog.Type) []int64 {
+	out := s.Dims.Have(t.Capacity)
+	for i, n := range s.Dims.Need(t.Overhead) {
+		out[i] = max(0, out[i]-n)
+	}
+	for i, name := range s.Dims.Names {
+		if driver, ok := demand.AttachDriver(name); ok {
+			out[i] = endless
+			if limit, ok := t.AttachLimits[driver]; ok {
+				out[i] = limit
+			}
+		}
+	}
+	return out
+}
+
+// says is what a machine that was launched this way would say about a label.
+// Labels that nobody defines are missing, but for a few that a cloud may add.
+func (m *Market) says(i int, key string) requirement.Requirement {
+	l := &m.Launches[i]
+	p := m.Pools[l.Pool]
+	if r, ok := p.own(key); ok {
+		return r
+	}
+	r, defined := m.Kinds[l.Kind].Requirements.Lookup(key)
+	if value, ok := offeringLabel(l.Offering, key); ok {
+		r, defined = requirement.Must(key, requirement.In, value), true
+	}
+	if ofPool, ok := p.Requirements.Lookup(key); ok {
+		if defined {
+			return r.And(ofPool)
+		}
+		return ofPool
+	}
+	if !defined {
+		return undefined(key)
+	}
+	return r
+}
+
+func offeringLabel(o *catalog.Offering, key string) (string, bool) {
+	switch key {
+	case corev1.LabelTopologyZone:
+		return o.Zone, true
+	case catalog.CapacityTypeLabel:
+		return o.CapacityType, true
+	}
+	value, ok := o.Labels[key]
+	return value, ok
+}
+
+// undefined is what is known about a label that neither pool nor type define: a
+// cloud may add its region, its architecture and so on; it adds no others.
+func undefined(key string) requirement.Requirement {
+	switch key {
+	case corev1.LabelTopologyRegion, corev1.LabelArchStable, corev1.LabelOSStable, corev1.LabelInstanceTypeStable, corev1.LabelWindowsBuild:
+		return requirement.Must(key, requirement.NotIn)
+	}
+	return requirement.Must(key, requirement.DoesNotExist)
+}
+
+// Accepting are the launches, sold at present or not, whose labels and taints a
+// shape accepts.
+func (m *Market) Accepting(sh *demand.Shape) bitset.Set {
+	out := bitset.New(len(m.Launches))
+	for _, term := range sh.Terms {
+		out.Or(m.Index.Satisfying(term))
+	}
+	tolerated := bitset.New(len(m.Launches))
+	for _, p := range m.Pools {
+		if _, kept := taints.Untolerated(p.Taints, sh.Tolerations); !kept {
+			tolerated.AddRange(p.Lo, p.Hi)
+		}
+	}
+	out.And(tolerated)
+	return out
+}
+
+// addOverheads finds out which DaemonSets would run on each launch.
+func (s *Supply) addOverheads(m *Market) {
+	runs := make([]bitset.Set, len(s.daemons))
+	for d, daemon := range s.daemons {
+		runs[d] = daemon.places(m.Index, len(m.Launches))
+		for _, p := range m.Pools {
+			if !daemon.tolerates(p.Taints) {
+				for i := p.Lo; i < p.Hi; i++ {
+					runs[d].Remove(i)
+				}
+			}
+		}
+	}
+	ids := map[string]int32{}
+	var key strings.Builder
+	for i := range m.Launches {
+		key.Reset()
+		var set []int
+		for d := range runs {
+			if runs[d].Has(i) {
+				set = append(set, d)
+				key.WriteString(string(rune(d)))
+			}
+		}
+		id, ok := ids[key.String()]
+		if !ok {
+			id = int32(len(m.Overheads))
+			ids[key.String()] = id
+			m.Overheads = append(m.Overheads, s.overheadOf(set))
+		}
+		m.Launches[i].Overhead = id
+	}
+}
+
+func (s *Supply) overheadOf(set []int) Overhead {
+	o := Overhead{daemons: set, Need: make([]int64, len(s.Dims.Names))}
+	for _, d := range set {
+		vector.Add(o.Need, s.ClassNeed(s.daemons[d].Pod.Class), 1)
+		o.Present = append(append(o.Present, s.daemons[d].ports...), s.daemons[d].tokens...)
+	}
+	slices.Sort(o.Present)
+	o.Present = slices.Compact(o.Present)
+	return o
+}
+
+// Holds is what is left of a launch's machine for pods.
+func (m *Market) Holds(l *Launch) []int64 {
+	out := slices.Clone(m.Kinds[l.Kind].Allocatable)
+	for i, n := range m.Overheads[l.Overhead].Need {
+		out[i] = max(0, out[i]-n)
+	}
+	return out
+}
+
+// ByWeight divides the pools that are open into those of equal weight, the
+// heaviest first.
+func (m *Market) ByWeight() [][]*Pool {
+	var out [][]*Pool
+	for _, p := range m.Pools {
+		if p.closed != nil || p.Lo == p.Hi {
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1][0].Weight == p.Weight {
+			out[n-1] = append(out[n-1], p)
+			continue
+		}
+		out = append(out, []*Pool{p})
+	}
+	return out
+}
+
+// Takes reports whether a launch's machine has room for the need.
+func (m *Market) Takes(need []int64, l *Launch) bool {
+	for d, n := range need {
+		if n > 0 && n+m.Overheads[l.Overhead].Need[d] > m.Kinds[l.Kind].Allocatable[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// Empty is a launch's machine with nothing but its DaemonSets.
+func (m *Market) Empty(i int) pack.Load {
+	l := &m.Launches[i]
+	return pack.Load{Free: m.Holds(l), Present: m.Overheads[l.Overhead].Present}
+}

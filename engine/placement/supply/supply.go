@@ -1,0 +1,24 @@
+package supply
+
+import "github.com/millwright-dev/millwright/engine/placement/demand"
+
+// Supply is where the pods of a batch could go: machines that exist or are on
+// their way, and those that could be launched. It is not safe for concurrent use.
+type Supply struct {
+	*demand.Batch
+	daemons  []*Daemon
+	Machines *Machines
+	Market   *Market
+}
+
+func New(b *demand.Batch) *Supply {
+	s := &Supply{Batch: b}
+	for _, d := range b.Snap.DaemonSets {
+		s.daemons = append(s.daemons, s.newDaemon(d))
+	}
+	s.Machines = s.newMachines()
+	s.Market = s.newMarket()
+	// Only now are all ports known.
+	b.SetClashes()
+	return s
+}

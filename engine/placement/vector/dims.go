@@ -1,0 +1,122 @@
+package vector
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Dims turns amounts into vectors: one number for each resource that some pod
+// asks for, in the order of their names. CPU counts in thousandths, everything
+// else in units, as in the scheduler.
+type Dims struct {
+	Names []corev1.ResourceName
+	Index map[corev1.ResourceName]int
+}
+
+// New makes the dimensions of some resources, in the order of their names.
+func New(names []corev1.ResourceName) *Dims {
+	slices.Sort(names)
+	d := &Dims{Names: slices.Compact(names), Index: map[corev1.ResourceName]int{}}
+	for i, name := range d.Names {
+		d.Index[name] = i
+	}
+	return d
+}
+
+// Need rounds up; what nobody asks for is left out.
+func (d *Dims) Need(list corev1.ResourceList) []int64 {
+	out := make([]int64, len(d.Names))
+	for name, q := range list {
+		if i, ok := d.Index[name]; ok {
+			out[i] = AmountUp(name, q)
+		}
+	}
+	return out
+}
+
+// Have rounds down and is never negative.
+func (d *Dims) Have(list corev1.ResourceList) []int64 {
+	out := make([]int64, len(d.Names))
+	for i, name := range d.Names {
+		if q, ok := list[name]; ok {
+			out[i] = max(0, AmountDown(name, q))
+		}
+	}
+	return out
+}
+
+func AmountUp(name corev1.ResourceName, q resource.Quantity) int64 {
+	if name == corev1.ResourceCPU {
+		return q.MilliValue()
+	}
+	return q.Value()
+}
+
+func AmountDown(name corev1.ResourceName, q resource.Quantity) int64 {
+	n := AmountUp(name, q)
+	if q.Cmp(Quantity(name, n)) < 0 {
+		return n - 1
+	}
+	return n
+}
+
+// Quantity is the amount in Kubernetes' words.
+func Quantity(name corev1.ResourceName, n int64) resource.Quantity {
+	switch name {
+	case corev1.ResourceCPU:
+		return *resource.NewMilliQuantity(n, resource.DecimalSI)
+	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+		return *resource.NewQuantity(n, resource.BinarySI)
+	}
+	return *resource.NewQuantity(n, resource.DecimalSI)
+}
+
+// List is a vector in Kubernetes' words, without what is zero.
+func (d *Dims) List(vec []int64) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for i, n := range vec {
+		if n != 0 {
+			out[d.Names[i]] = Quantity(d.Names[i], n)
+		}
+	}
+	return out
+}
+
+func Add(sum, vec []int64, times int64) {
+	for i, n := range vec {
+		sum[i] += n * times
+	}
+}
+
+// fits reports whether the need is there. What is not needed does not matter,
+// even where a machine is overcommitted.
+func fits(need, free []int64) bool {
+	for i, n := range need {
+		if n > 0 && n > free[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *Dims) Amount(i int, n int64) string {
+	q := Quantity(d.Names[i], n)
+	return fmt.Sprintf("%s %s", d.Names[i], q.String())
+}
+
+func (d *Dims) Amounts(vec []int64) string {
+	s := ""
+	for i, n := range vec {
+		if n == 0 || d.Names[i] == corev1.ResourcePods {
+			continue
+		}
+		if s != "" {
+			s += ", "
+		}
+		s += d.Amount(i, n)
+	}
+	return s
+}
