@@ -2,6 +2,7 @@ package placement
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -165,21 +166,44 @@ func (t *tier) node(b *pack.Box, boxes int) plan.NewNode {
 	chosen := t.shortlist(c, t.launch[b.Model], boxes)
 	t.w.bought = append(t.w.bought, chosen[0])
 	c.pool.Zones[t.w.Market.Launches[chosen[0]].Offering.Zone]++
-	for _, i := range chosen {
-		l := &t.w.Market.Launches[i]
-		n.Alternatives = append(n.Alternatives, catalog.Choice{Type: t.w.Market.Kinds[l.Kind].Type, Offering: *l.Offering})
-	}
-	n.Choice = n.Alternatives[0]
-	n.Requirements = t.requirements(c, n.Alternatives, chosen[0])
+	list := t.listOf(chosen)
+	n.Alternatives, n.Choice = list.choices, list.choices[0]
+	n.Requirements = t.requirements(c, list.types, chosen[0])
 	n.Requests = t.requests(c, chosen)
 	return n
+}
+
+// list is a shortlist in the plan's words. Most machines of a plan share theirs.
+type list struct {
+	choices []catalog.Choice
+	types   requirement.Requirement
+}
+
+func (t *tier) listOf(chosen []int) *list {
+	key := make([]byte, 0, 3*len(chosen))
+	for _, i := range chosen {
+		key = binary.AppendUvarint(key, uint64(i))
+	}
+	if known, ok := t.lists[string(key)]; ok {
+		return known
+	}
+	out := &list{choices: make([]catalog.Choice, 0, len(chosen))}
+	var names []string
+	for _, i := range chosen {
+		l := &t.w.Market.Launches[i]
+		kind := t.w.Market.Kinds[l.Kind].Type
+		out.choices, names = append(out.choices, catalog.Choice{Type: kind, Offering: *l.Offering}), append(names, kind.Name)
+	}
+	out.types = requirement.Must(corev1.LabelInstanceTypeStable, requirement.In, names...)
+	t.lists[string(key)] = out
+	return out
 }
 
 // requirements are the pool's, narrowed by what the pods demand, and the types
 // that were checked. A pod that only minds certain values of a label which the
 // machine will not have at all is content as it is: to demand anything about the
 // label would be to ask for one.
-func (t *tier) requirements(c *content, alternatives []catalog.Choice, choice int) requirement.Set {
+func (t *tier) requirements(c *content, types requirement.Requirement, choice int) requirement.Set {
 	set := c.pool.Requirements
 	for _, term := range c.terms {
 		for _, r := range term {
@@ -190,11 +214,7 @@ func (t *tier) requirements(c *content, alternatives []catalog.Choice, choice in
 			set = set.With(r)
 		}
 	}
-	var names []string
-	for _, a := range alternatives {
-		names = append(names, a.Type.Name)
-	}
-	return set.With(requirement.Must(corev1.LabelInstanceTypeStable, requirement.In, names...)).
+	return set.With(types).
 		Without(corev1.LabelHostname, snapshot.RegisteredLabel, snapshot.InitializedLabel)
 }
 

@@ -27,12 +27,14 @@ type tier struct {
 	loose   []bitset.Set
 	cells   *affinity.Cells
 	problem pack.Problem
+	// lists memoises shortlists.
+	lists map[string]*list
 }
 
 // newTier makes the problem of putting the groups on the pools' machines. Groups
 // that none of them accepts are left out.
 func (w *world) newTier(pools []*supply.Pool, groups []*demand.Group) *tier {
-	t := &tier{w: w, pools: pools}
+	t := &tier{w: w, pools: pools, lists: map[string]*list{}}
 	t.addShapes(groups)
 	t.divideLabels()
 	t.addModels()

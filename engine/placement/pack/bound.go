@@ -34,6 +34,9 @@ func (s *solver) appraise(left []int) {
 		return
 	}
 	prices := s.priceDimensions(bundles, s.master(bundles))
+	if len(bundles) > exact {
+		s.tune(bundles, prices)
+	}
 	for i := range s.p.Items {
 		s.worth[i] = s.worthOf(int32(i), prices)
 	}
@@ -106,6 +109,8 @@ func (s *solver) master(bundles []bundle) []float64 {
 }
 
 const (
+	// exact is up to how many bundles the program is solved to the end.
+	exact        = 64
 	masterRounds = 60
 	masterPivots = 400
 	// worthwhile is the share of a model's price that a new column must save.
