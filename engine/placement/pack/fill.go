@@ -65,7 +65,11 @@ func (f *filler) fill(model int, taste taste) (parts []Part, worth float64) {
 				f.cursors = f.cursors[:last]
 				continue
 			}
-			if score := f.score(cur.lane.items[cur.pos], model, taste); score > best || score == best && at >= 0 && cur.lane.items[cur.pos] < f.cursors[at].lane.items[f.cursors[at].pos] {
+			score := f.score(cur.lane.items[cur.pos], model, taste)
+			if !cur.plain {
+				score *= math.Sqrt(float64(f.left[cur.lane.items[cur.pos]]))
+			}
+			if score > best || score == best && at >= 0 && cur.lane.items[cur.pos] < f.cursors[at].lane.items[f.cursors[at].pos] {
 				best, at = score, c
 			}
 			c++

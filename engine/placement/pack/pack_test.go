@@ -1,0 +1,218 @@
+package pack
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/engine/placement/bitset"
+)
+
+// problems are small: a few models, families and items, in two dimensions and the
+// number of things.
+func problems(items, count int) *rapid.Generator[*Problem] {
+	return rapid.Custom(func(t *rapid.T) *Problem {
+		number := func(lo, hi int, what string) int { return rapid.IntRange(lo, hi).Draw(t, what) }
+		p := &Problem{Dims: 3, Pools: []Pool{{}, {}}}
+		models := number(1, 4, "models")
+		for range models {
+			p.Models = append(p.Models, Model{
+				Pool: number(0, 1, "pool"), Price: float64(number(1, 40, "price")) / 10, Weighs: []int64{1},
+				Holds: []int64{int64(number(1, 12, "holds")), int64(number(1, 12, "holds")), int64(number(1, 8, "holds"))},
+			})
+		}
+		if rapid.Bool().Draw(t, "limited") {
+			p.Pools[0].Left = []int64{int64(number(0, 3, "left"))}
+		}
+		for f := range number(1, 3, "families") {
+			family := Family{Models: bitset.New(models)}
+			for m := range models {
+				if number(0, 3, "accepts") > 0 {
+					family.Models.Add(m)
+				}
+			}
+			switch number(0, 4, "rule") {
+			case 0: // one to a box
+				family.Present, family.Conflicts = []Token{Token(f)}, []Token{Token(f)}
+			case 1: // not with the first family
+				family.Present, family.Conflicts = []Token{10}, []Token{11}
+			case 2:
+				family.Present, family.Conflicts = []Token{11}, []Token{10}
+			case 3:
+				family.Caps = []Cap{{Group: 1, Max: 2, Minds: rapid.Bool().Draw(t, "minds")}}
+			}
+			p.Families = append(p.Families, family)
+		}
+		for range number(1, items, "items") {
+			p.Items = append(p.Items, Item{
+				Family: number(0, len(p.Families)-1, "family"), Count: number(1, count, "count"),
+				Need: []int64{int64(number(0, 6, "need")), int64(number(0, 6, "need")), 1},
+			})
+		}
+		return p
+	})
+}
+
+func TestBoxesHoldTheirContentAndAllRulesAreKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := problems(6, 20).Draw(t, "problem")
+		s := Solve(p, Options{Work: 20_000})
+		packed := make([]int, len(p.Items))
+		bought := make([]int64, len(p.Pools))
+		for i := range s.Boxes {
+			b := &s.Boxes[i]
+			bought[p.Models[b.Model].Pool]++
+			if !legal(p, b) {
+				t.Errorf("box %+v is not possible", b)
+			}
+			for _, part := range b.Parts {
+				packed[part.Item] += part.Count
+			}
+		}
+		for i := range p.Items {
+			if packed[i]+s.Left[i] != p.Items[i].Count {
+				t.Errorf("item %d: %d packed and %d left of %d", i, packed[i], s.Left[i], p.Items[i].Count)
+			}
+			if s.Left[i] > 0 && p.Pools[0].Left == nil && fitsAlone(p, i) {
+				t.Errorf("item %d is left though it fits into a box", i)
+			}
+		}
+		for i, pool := range p.Pools {
+			if pool.Left != nil && bought[i] > pool.Left[0] {
+				t.Errorf("%d boxes of pool %d, which allows %d", bought[i], i, pool.Left[0])
+			}
+		}
+		if bound := s.Bound(s.Boxes); s.Price(p) < bound*(1-1e-9) {
+			t.Errorf("price %g is below the bound %g", s.Price(p), bound)
+		}
+	})
+}
+
+// legal adds up a box on its own.
+func legal(p *Problem, b *Box) bool {
+	m := &p.Models[b.Model]
+	free := slices.Clone(m.Holds)
+	var families []int
+	for _, part := range b.Parts {
+		item := &p.Items[part.Item]
+		for range part.Count {
+			families = append(families, item.Family)
+		}
+		for d, n := range item.Need {
+			free[d] -= n * int64(part.Count)
+			if free[d] < 0 {
+				return false
+			}
+		}
+	}
+	members, minds := 0, false
+	for i, f := range families {
+		if !p.Families[f].Models.Has(b.Model) {
+			return false
+		}
+		for j, g := range families {
+			if i != j && clash(p.Families[g].Present, p.Families[f].Conflicts) {
+				return false
+			}
+		}
+		for _, c := range p.Families[f].Caps {
+			members, minds = members+1, minds || c.Minds
+		}
+	}
+	return !minds || members <= 2
+}
+
+func fitsAlone(p *Problem, item int) bool {
+	for m := range p.Models {
+		if legal(p, &Box{Model: m, Parts: []Part{{item, 1}}}) {
+			return true
+		}
+	}
+	return false
+}
+
+// cheapest tries everything: each thing into each box that is open, or into a new
+// one.
+func cheapest(p *Problem) float64 {
+	var things []int
+	for i := range p.Items {
+		if fitsAlone(p, i) {
+			for range p.Items[i].Count {
+				things = append(things, i)
+			}
+		}
+	}
+	best := math.Inf(1)
+	var boxes []Box
+	var try func(next int, price float64)
+	try = func(next int, price float64) {
+		if price >= best {
+			return
+		}
+		if next == len(things) {
+			best = price
+			return
+		}
+		for i := range boxes {
+			old := boxes[i].Parts
+			boxes[i].Parts = append(slices.Clone(old), Part{things[next], 1})
+			if legal(p, &boxes[i]) {
+				try(next+1, price)
+			}
+			boxes[i].Parts = old
+		}
+		for m := range p.Models {
+			b := Box{Model: m, Parts: []Part{{things[next], 1}}}
+			if legal(p, &b) {
+				boxes = append(boxes, b)
+				try(next+1, price+p.Models[m].Price)
+				boxes = boxes[:len(boxes)-1]
+			}
+		}
+	}
+	try(0, 0)
+	return best
+}
+
+func TestTheBoundIsBelowTheBestThatThereIsAndThePriceIsNotFarAboveIt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := problems(3, 2).Draw(t, "problem")
+		p.Pools[0].Left = nil
+		best := cheapest(p)
+		s := Solve(p, Options{Work: 100_000})
+		if bound := s.Bound(s.Boxes); bound > best*(1+1e-9) {
+			t.Errorf("the bound is %g, the best costs %g", bound, best)
+		}
+		if price := s.Price(p); price < best*(1-1e-9) || price > 1.6*best+1e-9 {
+			t.Errorf("the price is %g, the best %g", price, best)
+		}
+	})
+}
+
+func TestTheSimplexFindsTheBestMixOfTwo(t *testing.T) {
+	// Least 3x + 2y with 2x + y >= 8 and x + 3y >= 9: x = 3, y = 2.
+	s := newSimplex([]float64{8, 9}, []float64{1, 1}, []float64{100, 100}, []int{-1, -2})
+	columns := [][]entry{{{0, 2}, {1, 1}}, {{0, 1}, {1, 3}}, {{0, -1}}, {{1, -1}}}
+	costs := []float64{3, 2, 0, 0}
+	for range 20 {
+		best, at := -1e-9, -1
+		for c := range columns {
+			if r := s.reduced(columns[c], costs[c]); r < best {
+				best, at = r, c
+			}
+		}
+		if at < 0 {
+			break
+		}
+		s.enter(at, columns[at], costs[at])
+	}
+	total := 0.0
+	for r, name := range s.basis {
+		total += costs[max(name, 0)] * s.x[r]
+	}
+	if math.Abs(total-13) > 1e-6 {
+		t.Errorf("the least cost is %g, want 13", total)
+	}
+}
