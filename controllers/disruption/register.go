@@ -25,8 +25,7 @@ import (
 // together are judged together.
 const gather = time.Second
 
-// Add registers the loop of passes and the recording of pod events, and returns
-// the former for whoever wants to explain its decisions.
+// Add registers the loop of passes and the recording of pod events.
 func Add(mgr manager.Manager, d loop.Deps) error {
 	if err := addPasses(mgr, New(d, disruption.Options{})); err != nil {
 		return err

@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,6 +42,33 @@ func TestANodeThatOnlyTheCacheMissesIsNotLost(t *testing.T) {
 	w.Must(err)
 	if w.claim("c").DeletionTimestamp != nil || result.RequeueAfter == 0 {
 		t.Errorf("deleted %v, again after %v", w.claim("c").DeletionTimestamp, result.RequeueAfter)
+	}
+}
+
+func TestAMachineThatNeverJoinsIsGivenUpAndStopped(t *testing.T) {
+	w := newWorld(t)
+	w.Must(w.Rig.Client.Create(ctx, w.NewClaim("c")))
+	_, err := w.reconcileOnce()
+	w.Must(err)
+	w.Rig.Clock.Step(15*time.Minute - time.Second)
+	result, err := w.reconcileOnce()
+	w.Must(err)
+	if c := w.claim("c"); c.DeletionTimestamp != nil || result.RequeueAfter > time.Second {
+		t.Fatalf("deleted %v, again after %v", c.DeletionTimestamp, result.RequeueAfter)
+	}
+	w.Rig.Clock.Step(time.Second)
+	for range 2 {
+		_, err = w.reconcileOnce() // gives it up, then stops the machine
+		w.Must(err)
+	}
+	if got := w.Cloud.Alive(); len(got) != 0 {
+		t.Fatalf("machine %s still runs", got[0].ProviderID)
+	}
+	w.Cloud.Step()
+	_, err = w.reconcileOnce()
+	w.Must(err)
+	if len(w.Claims()) != 0 {
+		t.Error("the claim is still there")
 	}
 }
 

@@ -123,16 +123,6 @@ func (d *Decision) Verdict(name string) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// Command finds the command that a machine is part of, by claim name.
-func (d *Decision) Command(claim string) (Command, bool) {
-	for _, c := range d.Commands {
-		if c.Node.Claim.Name == claim {
-			return c, true
-		}
-	}
-	return Command{}, false
-}
-
 // Still asks once more about a machine whose removal is due, in the state in
 // which it is known now, with everything else as it was at the decision. It
 // says why the machine stays if anything has come between, a mark that is gone
