@@ -29,7 +29,9 @@ func TestEveryPodRunsOnTheClassOfMachinePlannedForIt(t *testing.T) {
 			deployment("f", "blue", 5, "15", "20Gi") + "---" +
 			deployment("g", "blue", 30, "100m", "2Gi"),
 	} {
-		t.Run(name, func(t *testing.T) { rightClass(t, class+"---"+pool("blue", "amd64")+"---"+pool("green", "arm64"), workload) })
+		t.Run(name, func(t *testing.T) {
+			rightClass(t, class+"---"+pool("blue", "amd64")+"---"+pool("green", "arm64"), workload)
+		})
 	}
 }
 
