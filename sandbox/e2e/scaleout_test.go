@@ -13,8 +13,7 @@ import (
 
 // Pods of several sizes are planned tightly, onto few machines of two pools.
 // Whatever kube-scheduler makes of the nominations, every pod must run on a
-// machine of the class that was planned for it, and no machine may come up for
-// nothing.
+// machine of the class that was planned for it.
 func TestEveryPodRunsOnTheClassOfMachinePlannedForIt(t *testing.T) {
 	t.Parallel()
 	for name, workload := range map[string]string{
@@ -53,11 +52,6 @@ func rightClass(t *testing.T, pools, workload string) {
 			t.Errorf("pod %s was planned for a machine of %s and runs on one of %s", p.Name, want, got)
 		}
 	}
-	for _, n := range c.nodes() {
-		if !c.occupied(n.Name) {
-			t.Errorf("node %s was launched for nothing", n.Name)
-		}
-	}
 }
 
 // planned is what `millwright plan` says.
@@ -82,13 +76,4 @@ func (c *cluster) plan(manifests string) planned {
 		c.Fatalf("the plan places no pods: %s", out)
 	}
 	return p
-}
-
-func (c *cluster) occupied(node string) bool {
-	for _, p := range c.pods("app") {
-		if p.Spec.NodeName == node {
-			return true
-		}
-	}
-	return false
 }
