@@ -10,13 +10,15 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 # Everything is static and needs no C compiler.
 export CGO_ENABLED := 0
 export GOTOOLCHAIN ?= local
+# go build -v names every package when it begins to compile it.
+PROGRESS := NF == 1 && !/:/ { if (++n % 100 == 0) printf "  %4d packages of about 2,500\n", n; fflush(); next } { print; fflush() }
 
 build: ## Build bin/millwright.
 	@go build -trimpath -ldflags "-X github.com/millwright-dev/millwright/cli.version=$(VERSION)" -o $(BIN)/millwright ./cmd/millwright
 
 sandbox: ## Build bin/sandbox, a Kubernetes control plane in one binary.
 	@[ -x $(BIN)/sandbox ] || echo "Building bin/sandbox. The first time compiles a whole Kubernetes control plane: 4 to 10 minutes on two cores."
-	@cd sandbox && go build -ldflags "-s -w" -o $(BIN)/sandbox ./cmd/sandbox
+	@cd sandbox && go build -v -ldflags "-s -w" -o $(BIN)/sandbox ./cmd/sandbox 2>&1 | awk '$(PROGRESS)'
 
 demo: build sandbox ## Show it at work on a real control plane; KEEP=1 leaves the cluster up.
 	@$(BIN)/sandbox demo --millwright $(BIN)/millwright $(if $(KEEP),--keep)
@@ -26,13 +28,14 @@ test: ## Run every test: this module, then the sandbox and the end-to-end suite.
 	@$(MAKE) --no-print-directory e2e
 
 e2e: build sandbox ## Run the sandbox's tests and the end-to-end suite.
-	cd sandbox && go test -vet=off -ldflags "-s -w" ./...
+	cd sandbox && go test -vet=off -ldflags "-s -w" -timeout 40m ./...
 
 bench: ## Compare with Karpenter's scheduler on the same pods and instance types.
 	cd bench && go run ./cmd/bench $(ARGS)
 
 generate: $(BIN)/controller-gen ## Rewrite generated files: CRDs, RBAC, the table of EC2 types.
 	go run ./deploy/crdgen deploy/crds
+	$(BIN)/controller-gen object paths=./api/... crd:headerFile=/dev/null paths=./api/... output:crd:dir=deploy/crds
 	go generate ./cloud/...
 	$(BIN)/controller-gen rbac:roleName=millwright paths="./cluster/...;./controllers/..." output:rbac:dir=deploy/rbac
 	$(BIN)/controller-gen rbac:roleName=millwright-kwok paths="./cloud/kwok/..." output:rbac:dir=deploy/rbac/kwok
@@ -44,7 +47,7 @@ verify: lint generate ## Check what a reviewer should not have to: format, vet, 
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; }
 	go vet ./...
 	go mod tidy -diff
-	@git diff --exit-code -- deploy cloud || { echo "generated files differ: commit what make generate wrote"; exit 1; }
+	@git diff --exit-code -- api deploy cloud || { echo "generated files differ: commit what make generate wrote"; exit 1; }
 
 fmt: ## Format all Go code.
 	@gofmt -w $$(git ls-files '*.go')

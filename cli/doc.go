@@ -4,6 +4,10 @@
 //	cli.go        New, Main: the root command, exit codes
 //	run.go        millwright run: the controller; flags and environment
 //	plan.go       millwright plan: what would be launched, without a cluster
+//	verify.go     millwright verify: wait until machines are ready for work
+//	why.go        millwright why: what a machine waits for
+//	policy.go     millwright policy test: what would be done about an interruption
+//	events.go     millwright events: what the cloud has announced, and what is done
 //	version.go    millwright version
 //	catalogue.go  --instance-types
 //	color.go      when to colour, and what

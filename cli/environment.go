@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/millwright-dev/millwright/engine/placement"
 )
 
 // environment marks flags that may be set by a variable.
@@ -86,8 +88,6 @@ var foreign = []struct {
 	{"disable-controller-warmup", "true", trueFalse, "standby replicas always keep their caches warm"},
 	{"disable-cluster-state-observability", "false", trueFalse, "metrics are always served"},
 	{"cpu-requests", "1000", nil, "the number of workers does not depend on it"},
-	{"preference-policy", "Respect", []string{"Respect", "Ignore"}, "preferences of pods are not considered yet"},
-	{"min-values-policy", "Strict", []string{"Strict", "BestEffort"}, "minValues are always strict"},
 	{"ignore-dra-requests", "true", trueFalse, "resource claims are not considered yet"},
 	{"feature-gates", "", nil, "no gated feature of Karpenter's can be switched"},
 	{"scheduler-config", "", nil, "the scheduler's configuration is not read"},
@@ -133,5 +133,44 @@ func (c console) warnForeign(flags *pflag.FlagSet) {
 		if set := flags.Lookup(f.name); set.Value.String() != f.value {
 			c.warn("--%s=%s has no effect: %s", f.name, set.Value, f.why)
 		}
+	}
+}
+
+// bestEffort is Karpenter's word for minValues that are only wished for.
+const bestEffort = "BestEffort"
+
+func addMinValues(flags *pflag.FlagSet, into *word) {
+	*into = word{"Strict", []string{"Strict", bestEffort}}
+	flags.Var(into, "min-values-policy", "what to do for pods for which a NodePool has fewer different values than its minValues: Strict launches nothing, BestEffort makes do with what there is")
+}
+
+// ignore is Karpenter's word for plans that pay no heed to what pods prefer.
+const ignore = "Ignore"
+
+// preferences are the settings about what pods prefer.
+type preferences struct {
+	policy word
+	// cost is in percent.
+	cost float64
+}
+
+func addPreferences(flags *pflag.FlagSet, into *preferences) {
+	into.policy = word{"Respect", []string{"Respect", ignore}}
+	flags.Var(&into.policy, "preference-policy", "what to do about what pods prefer: Respect follows it as long as it costs little, Ignore does not look at it")
+	flags.Float64Var(&into.cost, "preference-cost", 10, "percent by which pods that prefer something may become dearer for it")
+}
+
+func (p *preferences) check() error {
+	if p.cost < 0 || p.cost > 10_000 {
+		return fmt.Errorf("--preference-cost: must be between 0 and 10000, not %g", p.cost)
+	}
+	return nil
+}
+
+// apply sets the options of a plan, where nothing is less than zero.
+func (p *preferences) apply(o *placement.Options) {
+	o.IgnorePreferences = p.policy.value == ignore
+	if o.Preference = p.cost / 100; p.cost == 0 {
+		o.Preference = -1
 	}
 }

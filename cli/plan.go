@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -23,6 +24,10 @@ type planOptions struct {
 	types     string
 	output    string
 	timing    bool
+	minValues word
+	// preferences are as for run.
+	preferences preferences
+	placement   placement.Options
 }
 
 func newPlan(c console) *cobra.Command {
@@ -31,7 +36,9 @@ func newPlan(c console) *cobra.Command {
 		Use:   "plan -f FILE...",
 		Short: "Say what would be launched for the pending pods in manifests, without a cluster",
 		Long: `Say what would be launched for the pending pods in plain Kubernetes manifests, at
-what price, and what cannot be placed and why. No cluster is needed.
+what price, and what cannot be placed and why; and which of the machines that exist
+would be removed or replaced, what that saves, and why the others stay. No cluster
+is needed.
 
 The manifests are what you write or what "kubectl get -o yaml" prints: NodePools
 with their node classes, NodeClaims, Nodes, Pods, workloads, and what pods refer
@@ -61,8 +68,14 @@ times on standard error.
 	flags.StringSliceVarP(&o.files, "filename", "f", nil, "file, directory or - for standard input; may be repeated")
 	flags.BoolVarP(&o.recursive, "recursive", "R", false, "look into the subdirectories of directories given with -f")
 	flags.StringVarP(&o.output, "output", "o", formatTable, "output format: table, json or yaml")
+	flags.Int64Var(&o.placement.MaxCPU, "max-cpu", 0, "launch no machine with more vCPUs than this; 0 is without bound")
+	flags.IntVar(&o.placement.MinTypes, "min-types", 0, "leave every machine a choice of at least so many instance types")
 	flags.BoolVar(&o.timing, "timing", false, "print how long reading and solving took, on standard error")
 	addInstanceTypes(cmd, &o.types)
+	addMinValues(flags, &o.minValues)
+	addPreferences(flags, &o.preferences)
+	complete(cmd, "preference-policy", "Respect", ignore)
+	complete(cmd, "min-values-policy", "Strict", bestEffort)
 	complete(cmd, "output", formatTable, formatJSON, formatYAML)
 	if err := cmd.MarkFlagFilename("filename", "yaml", "yml", "json"); err != nil {
 		panic(err) // the flag was defined a few lines above
@@ -73,6 +86,12 @@ times on standard error.
 func (o planOptions) run(c console) error {
 	if err := oneOf("output", o.output, formatTable, formatJSON, formatYAML); err != nil {
 		return err
+	}
+	if err := o.preferences.check(); err != nil {
+		return err
+	}
+	if o.placement.MaxCPU < 0 || o.placement.MinTypes < 0 {
+		return errors.New("--max-cpu and --min-types cannot be negative")
 	}
 	if len(o.files) == 0 {
 		return errors.New("nothing to plan for: give manifests with -f\nSee 'millwright plan --help' for usage")
@@ -93,7 +112,11 @@ func (o planOptions) run(c console) error {
 	}
 	read := time.Now()
 	s := store.Snapshot(read, func(snapshot.ClassRef) ([]*catalog.Type, error) { return types, nil })
-	p := placement.Solve(s, placement.Options{})
+	opts := o.placement
+	opts.RelaxMinValues = o.minValues.value == bestEffort
+	o.preferences.apply(&opts)
+	p := placement.Solve(s, opts)
+	disruption.Decide(s, disruption.Options{Turn: 1, Placement: opts}).Report(p)
 	took := time.Since(read)
 	p.Stats.SolveSeconds = coarse(took)
 	if o.timing {

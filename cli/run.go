@@ -22,6 +22,7 @@ import (
 
 	"github.com/millwright-dev/millwright/controllers"
 	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/placement"
 )
 
 // runOptions are the settings of the controller. Flags and variables that
@@ -39,6 +40,8 @@ type runOptions struct {
 	batchIdle, batchMax     time.Duration
 	noElection              bool
 	leaseName, leaseSpace   string
+	minValues               word
+	preferences             preferences
 }
 
 // runController is what `millwright run` ends in; tests replace it through
@@ -109,6 +112,8 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.batchMax, "batch-max-duration", 10*time.Second, "how long a plan waits at most since the first pending pod")
 	f.DurationVar(&o.batchIdle, "batch-idle-duration", time.Second, "how long a plan waits for one more pending pod")
 	strictBool(f, &o.noElection, "disable-leader-election", false, "run at once, without a lease; for a single process only")
+	addMinValues(f, &o.minValues)
+	addPreferences(f, &o.preferences)
 	f.StringVar(&o.leaseName, "leader-election-name", "karpenter-leader-election", "name of the lease; Karpenter's own keeps the two from running at the same time")
 	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
 	addForeign(f)
@@ -138,9 +143,12 @@ func (o *runOptions) config() (controllers.Config, error) {
 	if err != nil {
 		return none, err
 	}
+	plans := placement.Options{RelaxMinValues: o.minValues.value == bestEffort}
+	o.preferences.apply(&plans)
 	return controllers.Config{
 		REST: kube, Provider: provider,
 		BatchIdle: o.batchIdle, BatchMax: o.batchMax,
+		Placement:      plans,
 		MetricsAddress: address(o.metricsPort), HealthAddress: address(o.healthPort),
 		DisableLeaderElection: o.noElection,
 		LeaderElectionName:    o.leaseName, LeaderElectionNamespace: o.leaseNamespace(),
@@ -169,7 +177,7 @@ func (o *runOptions) check() error {
 	case o.leaseName == "" && !o.noElection:
 		return errors.New("--leader-election-name: must not be empty")
 	}
-	return nil
+	return o.preferences.check()
 }
 
 func validPort(n int) bool { return n >= 0 && n <= math.MaxUint16 }

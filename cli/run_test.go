@@ -65,7 +65,7 @@ func TestFlagsWinOverTheEnvironment(t *testing.T) {
 
 func TestBadValuesInTheEnvironmentAbort(t *testing.T) {
 	for variable, value := range map[string]string{
-		"BATCH_MAX_DURATION": "soon", "DISABLE_LEADER_ELECTION": "yes", "METRICS_PORT": "http", "IGNORE_DRA_REQUESTS": "1", "MIN_VALUES_POLICY": "Sometimes",
+		"BATCH_MAX_DURATION": "soon", "DISABLE_LEADER_ELECTION": "yes", "METRICS_PORT": "http", "IGNORE_DRA_REQUESTS": "1", "MIN_VALUES_POLICY": "Sometimes", "PREFERENCE_POLICY": "Maybe", "PREFERENCE_COST": "little",
 	} {
 		t.Run(variable, func(t *testing.T) {
 			_, _, err := runWith(t, map[string]string{variable: value})
@@ -77,7 +77,7 @@ func TestBadValuesInTheEnvironmentAbort(t *testing.T) {
 }
 
 func TestSettingsOfKarpentersWithoutEffectAreNamed(t *testing.T) {
-	_, stderr, err := runWith(t, map[string]string{"FEATURE_GATES": "SpotToSpotConsolidation=true", "PREFERENCE_POLICY": "Respect"}, "--cpu-requests", "2000")
+	_, stderr, err := runWith(t, map[string]string{"FEATURE_GATES": "SpotToSpotConsolidation=true", "IGNORE_DRA_REQUESTS": "true"}, "--cpu-requests", "2000")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +101,27 @@ func TestTheLogGoesWhereItIsSent(t *testing.T) {
 	}
 	o.logPaths = filepath.Join(file, "below-a-file")
 	if _, err := o.setLogger(); err == nil || !strings.Contains(err.Error(), "--log-output-paths") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWhatPodsPreferHasItsPrice(t *testing.T) {
+	for _, tt := range []struct {
+		args   []string
+		share  float64
+		ignore bool
+	}{
+		{nil, 0.1, false},
+		{[]string{"--preference-cost", "25"}, 0.25, false},
+		{[]string{"--preference-cost", "0"}, -1, false},
+		{[]string{"--preference-policy", "Ignore"}, 0.1, true},
+	} {
+		c, _, err := runWith(t, map[string]string{}, tt.args...)
+		if err != nil || c.Placement.Preference != tt.share || c.Placement.IgnorePreferences != tt.ignore {
+			t.Errorf("%v: got %+v, %v", tt.args, c.Placement, err)
+		}
+	}
+	if _, _, err := runWith(t, map[string]string{}, "--preference-cost", "-5"); err == nil || !strings.Contains(err.Error(), "--preference-cost") {
 		t.Errorf("got %v", err)
 	}
 }

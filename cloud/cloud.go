@@ -75,6 +75,10 @@ type Instance struct {
 	Labels map[string]string
 	// Capacity and Allocatable are what the node is expected to report.
 	Capacity, Allocatable corev1.ResourceList
+	// JoinsBare says that the node will join with the unregistered taint, but without
+	// the other taints of the request, because its user data are not the provider's.
+	// They are then added when it has joined. Only the answer to a launch has it.
+	JoinsBare bool
 }
 
 // State is where a machine is in its life.

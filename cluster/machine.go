@@ -94,6 +94,9 @@ func (m *machines) keep(list []*snapshot.Node) {
 // machine builds one machine, or finds it unchanged in the last list.
 func (s *Store) machine(node *corev1.Node, c *snapshot.Claim) *snapshot.Node {
 	built := &snapshot.Node{Object: node, Claim: c}
+	if c != nil {
+		built.Learned = s.learned(c.Pool)
+	}
 	var last int
 	var known bool
 	if node == nil {
@@ -107,7 +110,7 @@ func (s *Store) machine(node *corev1.Node, c *snapshot.Claim) *snapshot.Node {
 		}
 	}
 	if known {
-		if old := s.machines.list[last]; old.Object == node && old.Claim == c && sameSlice(old.Pods, built.Pods) {
+		if old := s.machines.list[last]; old.Object == node && old.Claim == c && sameSlice(old.Pods, built.Pods) && slices.Equal(old.Learned, built.Learned) {
 			return old
 		}
 	}

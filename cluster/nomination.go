@@ -4,6 +4,8 @@ import (
 	"maps"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Nominate records which machine, by the name of its Node or claim, the latest
@@ -15,6 +17,24 @@ func (s *Store) Nominate(machines map[types.NamespacedName]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nominated = maps.Clone(machines)
+	s.planned = map[string][]types.NamespacedName{}
+	for pod, machine := range machines {
+		s.planned[machine] = append(s.planned[machine], pod)
+	}
+}
+
+// Planned are the pods that still wait and for which the latest plan counts on a
+// machine, by the name of its Node or claim; in no order.
+func (s *Store) Planned(machine string) []*snapshot.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []*snapshot.Pod
+	for _, name := range s.planned[machine] {
+		if pod, waits := s.pending.byKey[podKey(name.Namespace, name.Name)]; waits {
+			out = append(out, pod)
+		}
+	}
+	return out
 }
 
 // nominations are those of pods that are still pending: what the latest plan

@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -40,12 +41,35 @@ func Pool(np *karpv1.NodePool, options Options) *snapshot.Pool {
 		p.TerminationGracePeriod = &spec.TerminationGracePeriod.Duration
 	}
 	wanted, err := requirements(spec.Requirements)
+	p.Failures = read[snapshot.Failure](np.Annotations[FailuresAnnotation])
+	p.Undeclared = read[snapshot.LearnedTaint](np.Annotations[LearnedAnnotation])
 	p.Requirements = wanted.And(requirement.FromLabels(p.Labels))
 	p.NotReady = notReady(np, options)
 	if err != nil {
 		p.NotReady = err.Error()
 	}
 	return p
+}
+
+// What a NodePool remembers, as JSON in annotations.
+const (
+	// FailuresAnnotation holds the machines that failed in a row, as
+	// []snapshot.Failure.
+	FailuresAnnotation = "millwright.dev/failures"
+	// LearnedAnnotation holds undeclared startup taints, as []snapshot.LearnedTaint.
+	LearnedAnnotation = "millwright.dev/learned-startup-taints"
+)
+
+// read reads such an annotation; what somebody has garbled counts as nothing.
+func read[T any](text string) []T {
+	if text == "" {
+		return nil
+	}
+	var out []T
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		return nil
+	}
+	return out
 }
 
 func poolLabels(np *karpv1.NodePool) map[string]string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -14,7 +15,7 @@ import (
 func (s *Store) Snapshot(now time.Time, instanceTypes TypesFunc) *snapshot.Snapshot {
 	out := s.copy(now)
 	for i, p := range out.Pools {
-		out.Pools[i] = withTypes(p, instanceTypes)
+		out.Pools[i] = backoff.Apply(withTypes(p, instanceTypes), now)
 	}
 	return out
 }

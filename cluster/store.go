@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -41,6 +42,7 @@ type Store struct {
 	objects map[id]client.Object
 
 	pools      *table[*snapshot.Pool]
+	policies   *table[*v1alpha1.NodePolicy]
 	claims     *table[*claim]
 	nodes      *table[*corev1.Node]
 	pods       map[string]*snapshot.Pod
@@ -59,6 +61,7 @@ type Store struct {
 
 	refused   map[catalog.Key]time.Time
 	nominated map[types.NamespacedName]string
+	planned   map[string][]types.NamespacedName // nominated, by machine
 	machines  machines
 }
 
@@ -71,7 +74,7 @@ type claim struct {
 // NewStore makes an empty store.
 func NewStore(options ...Options) *Store {
 	s := &Store{
-		pools: newTable[*snapshot.Pool](), claims: newTable[*claim](), nodes: newTable[*corev1.Node](),
+		pools: newTable[*snapshot.Pool](), policies: newTable[*v1alpha1.NodePolicy](), claims: newTable[*claim](), nodes: newTable[*corev1.Node](),
 		pods: map[string]*snapshot.Pod{}, pending: newTable[*snapshot.Pod](), podsOf: map[string]*table[*snapshot.Pod]{},
 		daemonSets: newTable[*snapshot.DaemonSet](), pdbs: newTable[*policyv1.PodDisruptionBudget](),
 		attachments: map[string]*storagev1.VolumeAttachment{}, refused: map[catalog.Key]time.Time{},

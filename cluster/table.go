@@ -99,5 +99,8 @@ func key(obj client.Object) string {
 	if obj.GetNamespace() == "" {
 		return obj.GetName()
 	}
-	return obj.GetNamespace() + "\x00" + obj.GetName()
+	return podKey(obj.GetNamespace(), obj.GetName())
 }
+
+// podKey is the key of a pod, or of anything else in a namespace.
+func podKey(namespace, name string) string { return namespace + "\x00" + name }

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/api/v1alpha1"
 )
 
 // Update takes in an object that was added or changed. Kinds that the store does
@@ -27,7 +29,10 @@ func (s *Store) Update(obj client.Object) {
 	s.objects[name] = obj
 	switch o := obj.(type) {
 	case *karpv1.NodePool:
-		s.pools.put(o.Name, Pool(o, s.options))
+		s.pools.put(o.Name, s.govern(Pool(o, s.options)))
+	case *v1alpha1.NodePolicy:
+		s.policies.put(o.Name, o)
+		s.governAll()
 	case *karpv1.NodeClaim:
 		s.claims.put(o.Name, &claim{o, Claim(o)})
 		s.machines.rejoin = true
@@ -80,6 +85,9 @@ func (s *Store) Delete(obj client.Object) {
 	switch o := obj.(type) {
 	case *karpv1.NodePool:
 		s.pools.drop(o.Name)
+	case *v1alpha1.NodePolicy:
+		s.policies.drop(o.Name)
+		s.governAll()
 	case *karpv1.NodeClaim:
 		s.claims.drop(o.Name)
 		s.machines.rejoin = true
@@ -138,6 +146,8 @@ func identify(obj client.Object) (id, bool) {
 	switch obj.(type) {
 	case *karpv1.NodePool:
 		kind = "NodePool"
+	case *v1alpha1.NodePolicy:
+		kind = "NodePolicy"
 	case *karpv1.NodeClaim:
 		kind = "NodeClaim"
 	case *corev1.Node:

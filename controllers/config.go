@@ -15,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -37,6 +38,9 @@ type Config struct {
 	// Zero means 1s and 10s [BATCH_IDLE_DURATION, BATCH_MAX_DURATION]; BatchIdle
 	// must not exceed BatchMax.
 	BatchIdle, BatchMax time.Duration
+
+	// Placement are the options of every plan [MIN_VALUES_POLICY].
+	Placement placement.Options
 
 	// MetricsAddress and HealthAddress are where /metrics and /healthz, /readyz are
 	// served, as host:port. Empty means :8080 and :8081 [METRICS_PORT,
@@ -111,7 +115,7 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 func (c Config) settings() loop.Settings {
-	return loop.Settings{BatchIdle: c.BatchIdle, BatchMax: c.BatchMax, ManagedClasses: c.Provider.Classes}
+	return loop.Settings{BatchIdle: c.BatchIdle, BatchMax: c.BatchMax, Placement: c.Placement, ManagedClasses: c.Provider.Classes}
 }
 
 func defaultTo[T comparable](field *T, value T) {

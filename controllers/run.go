@@ -17,12 +17,15 @@ import (
 
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/controllers/attachments"
 	"github.com/millwright-dev/millwright/controllers/disruption"
 	"github.com/millwright-dev/millwright/controllers/gc"
+	"github.com/millwright-dev/millwright/controllers/interruption"
 	"github.com/millwright-dev/millwright/controllers/lifecycle"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/controllers/metrics/state"
+	"github.com/millwright-dev/millwright/controllers/nodepolicy"
 	"github.com/millwright-dev/millwright/controllers/nodepool"
 	"github.com/millwright-dev/millwright/controllers/provision"
 	"github.com/millwright-dev/millwright/controllers/termination"
@@ -72,8 +75,8 @@ func Run(ctx context.Context, c Config) error {
 // loops are all that run, in no particular order.
 func loops() []func(manager.Manager, loop.Deps) error {
 	return []func(manager.Manager, loop.Deps) error{
-		nodepool.Add, provision.Add, disruption.Add,
-		lifecycle.Add, termination.Add, gc.Add,
+		nodepool.Add, nodepolicy.Add, provision.Add, disruption.Add,
+		lifecycle.Add, termination.Add, gc.Add, attachments.Add, interruption.Add,
 		state.Add,
 	}
 }

@@ -1,8 +1,9 @@
 // Package deploy holds what a cluster needs before Millwright can run in it, as
 // files for kubectl apply and as data for the binary:
 //
-//	crds/   the kinds that Millwright reads and writes, from the packages that
-//	        publish them, byte for byte (crdgen writes the files)
+//	crds/   the kinds that Millwright reads and writes: others' from the packages
+//	        that publish them, byte for byte (crdgen writes the files), its own
+//	        from the types in api/ (controller-gen)
 //	rbac/   namespace, service account and the least rights that the controllers
 //	        need; role.yaml is generated from the markers beside the code that
 //	        needs the right

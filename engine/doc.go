@@ -10,7 +10,8 @@
 //	              for everything that is not done
 //	placement     pods + snapshot -> plan, at the lowest price
 //	lifecycle     launched -> registered -> initialized: what a machine waits for
-//	disruption    which machines may go, and why the others stay
+//	disruption    which machines may go or be replaced, and why the others stay
+//	static        pools that keep a fixed number of machines
 //	eviction      who may be evicted
 //	drain         for one node: which pod or volume goes next
 //	enginetest    made-up clouds, random worlds, scenarios, invariants

@@ -1,11 +1,13 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -138,6 +140,10 @@ func admit(gvk schema.GroupVersionKind, raw []byte, fail func(where, message str
 		fail("", err.Error())
 		return nil, false
 	}
+	// Validation walks through maps: its order is another one in every run.
+	slices.SortStableFunc(problems, func(a, b *field.Error) int {
+		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.ErrorBody(), b.ErrorBody()))
+	})
 	for _, p := range problems {
 		fail(p.Field, problemText(p))
 	}

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/api/v1alpha1"
 )
 
 // kind is one kind that Read returns.
@@ -64,6 +66,7 @@ var kinds = map[schema.GroupKind]kind{
 
 	{Group: karpenterGroup, Kind: "NodePool"}:           {"v1", false, custom, func() client.Object { return &karpv1.NodePool{} }},
 	{Group: karpenterGroup, Kind: "NodeClaim"}:          {"v1", false, custom, func() client.Object { return &karpv1.NodeClaim{} }},
+	{Group: v1alpha1.Group, Kind: "NodePolicy"}:         {"v1alpha1", false, custom, func() client.Object { return &v1alpha1.NodePolicy{} }},
 	{Group: "karpenter.kwok.sh", Kind: "KWOKNodeClass"}: {"v1alpha1", false, nodeClass, func() client.Object { return &unstructured.Unstructured{} }},
 	{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass"}:  {"v1", false, nodeClass, func() client.Object { return &unstructured.Unstructured{} }},
 }

@@ -30,8 +30,8 @@
 // # Faults
 //
 // The ConfigMap millwright-kwok steers delays, sold-out offerings, lost replies,
-// throttling, eventual consistency and the death of machines while the cloud
-// runs: see [Knobs].
+// throttling, eventual consistency, the death of machines and announcements of
+// interruptions while the cloud runs: see [Knobs].
 //
 // # Catalogues
 //

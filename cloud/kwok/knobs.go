@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
@@ -76,6 +77,12 @@ type Knobs struct {
 	// DeathRate is how many times an hour a machine dies by itself, on average.
 	// Knob "deathRate", a number; default 0.
 	DeathRate float64
+	// Interruptions are what the cloud announces, until they are taken off the list:
+	// machines go by the names of their claims. When the deadline of an event has come
+	// that no machine survives (a spot interruption, a stop, a retirement), the
+	// machine dies. Knob "interruptions", a list in JSON of events with the fields of
+	// interruption.Event.
+	Interruptions []cloud.Event
 }
 
 // DefaultKnobs are the knobs of a cloud without a ConfigMap.
@@ -127,6 +134,7 @@ func (k *Knobs) fields() map[string]any {
 		"invisibleFor":         &k.InvisibleFor,
 		"dead":                 &k.Dead,
 		"deathRate":            &k.DeathRate,
+		interruptionsKnob:      &k.Interruptions,
 	}
 }
 
@@ -184,6 +192,9 @@ func parse(field any, text string) (err error) {
 	case *[]string:
 		*p = words(text)
 		return checkGlobs(*p...)
+	case *[]cloud.Event:
+		*p, err = parseEvents(text)
+		return err
 	case *[]Pattern:
 		*p = nil
 		for _, word := range words(text) {
@@ -240,6 +251,8 @@ func assign(to, from any) {
 		*p = *from.(*[]string)
 	case *[]Pattern:
 		*p = *from.(*[]Pattern)
+	case *[]cloud.Event:
+		*p = *from.(*[]cloud.Event)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -162,6 +163,7 @@ func (m *machine) instance() cloud.Instance {
 		Type: m.Type, Zone: m.Zone, CapacityType: m.CapacityType,
 		State: state, Launched: m.Launched,
 		Labels: m.Labels, Capacity: m.Capacity, Allocatable: m.Allocatable,
+		JoinsBare: m.NodeAnnotations[JoinAnnotation] == bare,
 	}
 }
 
@@ -179,6 +181,39 @@ const (
 
 // unregistered is the taint that a node carries until its claim knows it.
 var unregistered = corev1.Taint{Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute}
+
+// Annotations of a launch, as a NodePool's template has them, that say how the
+// machine joins: they play user data.
+const (
+	// JoinAnnotation is "bare" for a machine that joins with the unregistered taint
+	// only, which the provider knows and says, and "untainted" for one that joins
+	// without any taint because its user data are wrong.
+	JoinAnnotation = "kwok.millwright.dev/join"
+	bare           = "bare"
+	untainted      = "untainted"
+	// JoinTaintsAnnotation lists further taints, key:effect between commas.
+	JoinTaintsAnnotation = "kwok.millwright.dev/join-taints"
+)
+
+// taints are those with which the machine joins.
+func (m *machine) taints() []corev1.Taint {
+	if m.NodeAnnotations[JoinAnnotation] == untainted {
+		return nil
+	}
+	out := slices.Clone(m.Taints)
+	if m.NodeAnnotations[JoinAnnotation] == bare {
+		out = nil
+	}
+	if !slices.ContainsFunc(out, func(t corev1.Taint) bool { return t.MatchTaint(&unregistered) }) {
+		out = append(out, unregistered)
+	}
+	for _, text := range words(m.NodeAnnotations[JoinTaintsAnnotation]) {
+		if key, effect, ok := strings.Cut(text, ":"); ok {
+			out = append(out, corev1.Taint{Key: key, Effect: corev1.TaintEffect(effect)})
+		}
+	}
+	return out
+}
 
 // node is the Node with which the machine joins the cluster.
 func (m *machine) node() *corev1.Node {
@@ -198,10 +233,7 @@ func (m *machine) node() *corev1.Node {
 		node.Annotations[attachLimitAnnotation] = strconv.FormatInt(m.AttachLimit, 10)
 	}
 	node.Spec.ProviderID = providerScheme + m.Claim
-	node.Spec.Taints = slices.Clone(m.Taints)
-	if !slices.ContainsFunc(m.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&unregistered) }) {
-		node.Spec.Taints = append(node.Spec.Taints, unregistered)
-	}
+	node.Spec.Taints = m.taints()
 	node.Status.Capacity, node.Status.Allocatable = m.Capacity, m.Allocatable
 	return node
 }

@@ -64,10 +64,12 @@ type Config struct {
 type Provider struct {
 	client client.Client
 	// cached is set if client may give old answers.
-	cached   bool
-	clock    clock.Clock
-	types    []*catalog.Type
-	byName   map[string]*catalog.Type
+	cached bool
+	clock  clock.Clock
+	types  []*catalog.Type
+	byName map[string]*catalog.Type
+	// reserves says that the catalogue has reservations.
+	reserves bool
 	records  *records
 	settings *settings
 	calls    atomic.Int64
@@ -103,6 +105,7 @@ func New(c Config) *Provider {
 	for _, t := range c.Types {
 		p.byName[t.Name] = t
 	}
+	p.reserves = anyReserved(c.Types)
 	return p
 }
 
@@ -115,12 +118,20 @@ func AddToScheme(s *runtime.Scheme) error {
 }
 
 // InstanceTypes lists the catalogue. What a knob declares sold out is still in
-// it: as with real clouds, only a launch finds out.
+// it: as with real clouds, only a launch finds out. Reservations have what machines
+// leave of them.
 func (p *Provider) InstanceTypes(ctx context.Context, class snapshot.ClassRef) ([]*catalog.Type, error) {
 	if _, err := p.class(ctx, class); err != nil {
 		return nil, err
 	}
-	return p.types, nil
+	if !p.reserves {
+		return p.types, nil
+	}
+	drawn, err := p.drawn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return withRoom(p.types, drawn), nil
 }
 
 // class reads a node class and returns its registration delay.
@@ -195,7 +206,11 @@ func (p *Provider) start(ctx context.Context, req cloud.LaunchRequest, k Knobs) 
 	if err != nil {
 		return nil, err
 	}
-	choice, err := p.choose(req.Choices, k)
+	drawn, err := p.drawn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	choice, err := p.choose(req.Choices, drawn, k)
 	if err != nil {
 		return nil, err
 	}
@@ -211,16 +226,17 @@ func (p *Provider) start(ctx context.Context, req cloud.LaunchRequest, k Knobs) 
 }
 
 // choose picks the first choice that the catalogue has and no knob declares sold
-// out, with the catalogue's own figures.
-func (p *Provider) choose(choices []catalog.Choice, k Knobs) (catalog.Choice, error) {
+// out or reservation is full, with the catalogue's own figures.
+func (p *Provider) choose(choices []catalog.Choice, drawn map[string]int, k Knobs) (catalog.Choice, error) {
 	refused := make([]catalog.Key, 0, len(choices))
 	for _, c := range choices {
 		t, ok := p.byName[c.Type.Name]
 		if !ok {
 			return catalog.Choice{}, fmt.Errorf("launching: this cloud has no instance type %s", c.Type.Name)
 		}
-		o, ok := t.Offering(c.Offering.Zone, c.Offering.CapacityType)
-		if ok && o.Available && !k.soldOut(o.Key(t.Name)) {
+		o, ok := offering(t, c.Offering)
+		full := o.Reservation != "" && drawn[o.Reservation] >= o.Left
+		if ok && o.Available && !full && !k.soldOut(o.Key(t.Name)) {
 			return catalog.Choice{Type: t, Offering: o}, nil
 		}
 		refused = append(refused, c.Key())

@@ -28,7 +28,10 @@ const maxProblems = 10
 // operatingSystems, resources and offerings. An offering is either
 // {"capacityType", "zone", "price"} or {"Price", "Available", "Requirements"}
 // with node-selector requirements, each In with one value; further requirements
-// become labels of the offering. Available defaults to true. The architecture
+// become labels of the offering. Available defaults to true. An offering with a
+// ReservationCapacity draws on the reservation that its requirement
+// karpenter.k8s.aws/capacity-reservation-id names, which holds so many machines; all
+// offerings of one reservation share them. The architecture
 // x86_64 means amd64, i386 means 386. Entries of one name that differ in
 // architecture and operating systems alone are one type that runs them all. The
 // types come back by name.
@@ -86,6 +89,8 @@ type fileOffering struct {
 	CapacityType string                           `json:"capacityType,omitempty"`
 	Zone         string                           `json:"zone,omitempty"`
 	Requirements []corev1.NodeSelectorRequirement `json:"requirements,omitempty"`
+
+	ReservationCapacity *int `json:"reservationCapacity,omitempty"`
 }
 
 // entry is a type whose fields have been checked.
@@ -216,5 +221,8 @@ func (f fileOffering) offering() (catalog.Offering, error) {
 		return o, fmt.Errorf("price: %v is not a price", *f.Price)
 	}
 	o.Price = *f.Price
+	if f.ReservationCapacity != nil {
+		return o, reserve(&o, *f.ReservationCapacity)
+	}
 	return o, nil
 }

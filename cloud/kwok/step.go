@@ -74,7 +74,7 @@ func (p *Provider) step(ctx context.Context, workers int) (time.Duration, error)
 		previous = time.Unix(0, ns)
 	}
 	problems = append(problems, inParallel(workers, machines, func(m *machine) error {
-		dies := knobs.isDead(m.Claim) || knobs.diesBetween(previous, now, m.Token)
+		dies := knobs.isDead(m.Claim) || knobs.takes(m.Claim, now) || knobs.diesBetween(previous, now, m.Token)
 		return p.play(ctx, m, dies, knobs)
 	}))
 	pause := longestPause

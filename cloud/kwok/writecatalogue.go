@@ -18,9 +18,10 @@ import (
 // makes up overhead and labels by KWOK's rules, and attachment limits are lost.
 func WriteCatalogue(w io.Writer, types []*catalog.Type) error {
 	type offering struct {
-		Price        float64
-		Available    bool
-		Requirements []corev1.NodeSelectorRequirement
+		Price               float64
+		Available           bool
+		ReservationCapacity *int `json:",omitempty"`
+		Requirements        []corev1.NodeSelectorRequirement
 	}
 	type entry struct {
 		Name             string              `json:"name"`
@@ -40,7 +41,11 @@ func WriteCatalogue(w io.Writer, types []*catalog.Type) error {
 			OperatingSystems: t.Requirements.Get(corev1.LabelOSStable).Values(),
 		}
 		for _, o := range t.Offerings {
-			list[i].Offerings = append(list[i].Offerings, offering{o.Price, o.Available, offeringSelector(o)})
+			written := offering{Price: o.Price, Available: o.Available, Requirements: offeringSelector(o)}
+			if o.Reservation != "" {
+				written.ReservationCapacity = &o.Left
+			}
+			list[i].Offerings = append(list[i].Offerings, written)
 		}
 	}
 	encoder := json.NewEncoder(w)

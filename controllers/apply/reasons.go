@@ -18,4 +18,26 @@ const (
 	InsufficientCapacity           = "InsufficientCapacityError"
 	NodeClassNotReady              = "NodeClassNotReady"
 	UnregisteredTaintMissing       = "UnregisteredTaintMissing"
+
+	SpotInterrupted                        = "SpotInterrupted"
+	SpotRebalanceRecommendation            = "SpotRebalanceRecommendation"
+	CapacityReservationInstanceInterrupted = "CapacityReservationInstanceInterrupted"
+	InstanceStopping                       = "InstanceStopping"
+	InstanceTerminating                    = "InstanceTerminating"
+	InstanceUnhealthy                      = "InstanceUnhealthy"
+	TerminatingOnInterruption              = "TerminatingOnInterruption"
+)
+
+// Event reasons of our own.
+const (
+	// MissingToleration: a DaemonSet runs an agent that nodes need until their end
+	// and that others would evict.
+	MissingToleration = "MissingToleration"
+	// AttachmentFault: a VolumeAttachment is left over, or does not become what it
+	// should.
+	AttachmentFault = "AttachmentFault"
+	// VolumesLeftBehind: a machine was ended with volumes attached to it.
+	VolumesLeftBehind = "VolumesLeftBehind"
+	// GivenUp: a machine did not get ready in time and is replaced.
+	GivenUp = "GivenUp"
 )

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cluster"
 )
 
@@ -58,6 +59,11 @@ func (w *Writer) Claim(ctx context.Context, claim *karpv1.NodeClaim, change func
 // Pool changes a pool's metadata and status, like Claim.
 func (w *Writer) Pool(ctx context.Context, pool *karpv1.NodePool, change func(*karpv1.NodePool)) (*karpv1.NodePool, error) {
 	return patch(ctx, w, pool, change)
+}
+
+// Policy changes a NodePolicy's status, like Claim.
+func (w *Writer) Policy(ctx context.Context, p *v1alpha1.NodePolicy, change func(*v1alpha1.NodePolicy)) (*v1alpha1.NodePolicy, error) {
+	return patch(ctx, w, p, change)
 }
 
 // Node changes a Node's metadata and taints, like Claim.

@@ -2,16 +2,17 @@
 // the claims what it decides by.
 //
 //	pass: Store ─► disruption.Decide ─┬► rollbacks   take marks off
-//	                                  ├► commands    mark, or remove after a last live look
-//	                                  ├► conditions  Consolidatable
-//	                                  └► events      DisruptionBlocked, DisruptionTerminating
+//	                                  ├► commands    mark, launch replacements, remove after a last live look
+//	                                  ├► conditions  Consolidatable, Drifted
+//	                                  └► events      DisruptionBlocked, DisruptionLaunching, DisruptionTerminating
 //	pods ─► pod events ─► status.lastPodEventTime
 //
 // A pass only ever does the next step of a command, never waits for one, and
 // keeps nothing in memory that the next pass needs: how far a command has come
-// is written on its node (the karpenter.sh/disrupted taint) and claim
-// (DisruptionReason). A process that is cut off at any line is continued, or
-// rolled back, by the next pass of whoever leads then.
+// is written on its nodes (the karpenter.sh/disrupted taint) and claims
+// (DisruptionReason, and the annotation millwright.dev/disruption). The names of
+// replacements follow from the command. A process that is cut off at any line is
+// continued, or rolled back, by the next pass of whoever leads then.
 //
 // Between the marking and the removal kube-scheduler has seen the taint. The
 // last look before the removal reads the node, the claim and the node's pods

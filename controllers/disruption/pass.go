@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/controllers/loop"
-	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -28,6 +27,15 @@ type Disruptor struct {
 	loop.Deps
 	options disruption.Options
 	last    atomic.Pointer[disruption.Decision]
+	// took is how long the latest decision took, in nanoseconds.
+	took atomic.Int64
+}
+
+// gather is how long a pass waits after an event, so that changes that come
+// together are judged together: a second, and ten times as long as a decision
+// takes.
+func (d *Disruptor) gather() time.Duration {
+	return max(time.Second, min(10*time.Duration(d.took.Load()), idle))
 }
 
 // New makes a Disruptor.
@@ -48,13 +56,17 @@ func (d *Disruptor) Pass(ctx context.Context) (time.Duration, error) {
 	started := d.Clock.Now()
 	decision := disruption.Decide(s, d.options)
 	d.last.Store(decision)
-	d.Metrics.Evaluated(metrics.Empty, "empty", d.Clock.Since(started), decision.Eligible[disruption.Empty])
+	d.took.Store(int64(d.Clock.Since(started)))
+	for _, c := range disruption.Causes() {
+		d.Metrics.Evaluated(reason(c), "", d.Clock.Since(started), decision.Eligible[c])
+	}
 	d.Metrics.PoolsCost(costs(s))
 	d.tell(ctx, decision)
 	err := errors.Join(
+		d.enforce(ctx, decision),
 		d.rollBackAll(ctx, decision),
 		d.carryOutAll(ctx, s, decision),
-		d.consolidatable(ctx, s),
+		d.conditions(ctx, s, decision),
 	)
 	return d.next(decision), err
 }
@@ -97,8 +109,8 @@ func (d *Disruptor) next(decision *disruption.Decision) time.Duration {
 		wait = max(min(wait, at.Sub(d.Clock.Now())), 100*time.Millisecond)
 	}
 	for _, c := range decision.Commands {
-		if c.Step == disruption.Mark {
-			wait = min(wait, retry) // to be removed as soon as it has settled
+		if c.Step != disruption.Await {
+			wait = min(wait, d.gather()) // the next step is due at once, or when the mark has settled
 		}
 	}
 	return wait
@@ -111,6 +123,8 @@ func (d *Disruptor) carryOutAll(ctx context.Context, s *snapshot.Snapshot, decis
 		switch c.Step {
 		case disruption.Mark:
 			err = d.mark(ctx, c)
+		case disruption.Launch:
+			err = d.launch(ctx, c)
 		case disruption.Remove:
 			err = d.remove(ctx, s, decision, c)
 		}
@@ -126,21 +140,20 @@ func (d *Disruptor) settle(ctx context.Context, c disruption.Command, err error)
 		return nil
 	}
 	if loop.Overtaken(err) {
-		log.FromContext(ctx).V(1).Info("machine changed meanwhile", "nodeclaim", c.Node.Claim.Name, "step", c.Step)
+		log.FromContext(ctx).V(1).Info("machine changed meanwhile", "nodeclaims", c.Claims, "step", c.Step)
 		return nil
 	}
 	d.Metrics.CommandFailed(command(c))
-	return fmt.Errorf("%s of NodeClaim %s: %w", c.Step, c.Node.Claim.Name, err)
+	return fmt.Errorf("%s of NodeClaim %s: %w", c.Step, c.Claims[0], err)
 }
 
 func (d *Disruptor) rollBackAll(ctx context.Context, decision *disruption.Decision) error {
 	var errs []error
-	for _, n := range decision.Rollbacks {
-		err := d.rollBack(ctx, n.Object, n.Claim.Name)
+	for _, r := range decision.Rollbacks {
+		err := errors.Join(d.discard(ctx, r), d.rollBack(ctx, r.Node.Object, r.Node.Claim.Name, r))
 		switch {
 		case err == nil:
-			v, _ := decision.Verdict(n.Claim.Name)
-			log.FromContext(ctx).Info("machine stays after all", "nodeclaim", n.Claim.Name, "because", v.Reason.Message())
+			log.FromContext(ctx).Info("machine stays after all", "nodeclaim", r.Node.Claim.Name, "because", r.Reason.Message())
 		case !loop.Overtaken(err):
 			errs = append(errs, err)
 		}

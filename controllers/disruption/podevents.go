@@ -3,6 +3,7 @@ package disruption
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +27,8 @@ const resolution = 10 * time.Second
 type podEvent struct {
 	Node string
 	At   int64
+	// Job is true for a pod of a Job, which by policy may not count.
+	Job bool
 }
 
 // PodEvents records on each claim when a pod last came to its node or left it.
@@ -42,6 +45,9 @@ func (p *PodEvents) Reconcile(ctx context.Context, e podEvent) (reconcile.Result
 	claim, ok := p.Store.NodeClaim(claimOf(node))
 	at := metav1.Unix(e.At, 0)
 	if !ok || claim.DeletionTimestamp != nil || at.Sub(claim.Status.LastPodEventTime.Time) < resolution {
+		return reconcile.Result{}, nil
+	}
+	if e.Job && p.Store.Policy(claim.Labels[karpv1.NodePoolLabelKey]).Disruption.IgnoreJobs {
 		return reconcile.Result{}, nil
 	}
 	_, err := p.Writer.Claim(ctx, claim, func(nc *karpv1.NodeClaim) { nc.Status.LastPodEventTime = at })
@@ -81,7 +87,11 @@ func lastEvent(p *corev1.Pod, now time.Time) (podEvent, bool) {
 	if at.IsZero() || at.After(now) {
 		at = now
 	}
-	return podEvent{p.Spec.NodeName, at.Unix()}, true
+	return podEvent{p.Spec.NodeName, at.Unix(), ofJob(p)}, true
+}
+
+func ofJob(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool { return o.APIVersion == "batch/v1" && o.Kind == "Job" })
 }
 
 // bound is when kube-scheduler gave a pod its node.

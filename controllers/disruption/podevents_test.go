@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 )
@@ -81,7 +82,7 @@ func TestOnlyEventsTenSecondsApartAreRecordedAndNoneTwice(t *testing.T) {
 		{90 * time.Second, 50 * time.Second}, // older
 		{10 * time.Second, 10 * time.Second},
 	} {
-		if _, err := events.Reconcile(ctx, podEvent{"a", looptest.Noon.Add(-step.ago).Unix()}); err != nil {
+		if _, err := events.Reconcile(ctx, podEvent{Node: "a", At: looptest.Noon.Add(-step.ago).Unix()}); err != nil {
 			t.Fatal(err)
 		}
 		r.Get(claim)
@@ -110,5 +111,28 @@ func TestARestartDoesNotBeginTheQuietTimeAnew(t *testing.T) {
 	r.Get(claim)
 	if got := looptest.Noon.Sub(claim.Status.LastPodEventTime.Time); got != time.Hour {
 		t.Errorf("the last pod event is %v ago, want 1h", got)
+	}
+}
+
+func TestThePodsOfJobsCountUnlessAPolicySaysOtherwise(t *testing.T) {
+	ignoring := &v1alpha1.NodePolicy{ObjectMeta: metav1.ObjectMeta{Name: "jobs"}}
+	ignoring.Spec.NodePools.Names = []string{"general"}
+	ignoring.Spec.Disruption = &v1alpha1.Disruption{IgnoreJobs: true}
+	for _, ignored := range []bool{false, true} {
+		claim, node := machine("a")
+		r := rig(t, pool(nil), claim, node)
+		if ignored {
+			r.Store.Update(ignoring)
+		}
+		p := podOn("a", "job")
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "j"}}
+		e, _ := lastEvent(p, looptest.Noon)
+		if _, err := (&PodEvents{r.Deps}).Reconcile(ctx, e); err != nil {
+			t.Fatal(err)
+		}
+		r.Get(claim)
+		if counted := !claim.Status.LastPodEventTime.IsZero(); counted == ignored {
+			t.Errorf("ignored by policy %t, counted %t", ignored, counted)
+		}
 	}
 }

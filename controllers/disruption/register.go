@@ -2,7 +2,6 @@ package disruption
 
 import (
 	"context"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,13 +20,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/eviction"
 )
 
-// gather is how long a pass waits after an event, so that changes that come
-// together are judged together.
-const gather = time.Second
-
 // Add registers the loop of passes and the recording of pod events.
 func Add(mgr manager.Manager, d loop.Deps) error {
-	if err := addPasses(mgr, New(d, disruption.Options{})); err != nil {
+	if err := addPasses(mgr, New(d, disruption.Options{Placement: d.Settings.Placement})); err != nil {
 		return err
 	}
 	return addPodEvents(mgr, &PodEvents{d})
@@ -39,9 +34,9 @@ func addPasses(mgr manager.Manager, d *Disruptor) error {
 	all := reconcile.Request{NamespacedName: types.NamespacedName{Name: "all"}}
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	poke := handler.Funcs{
-		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { q.AddAfter(all, gather) },
-		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { q.AddAfter(all, gather) },
-		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { q.AddAfter(all, gather) },
+		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { q.AddAfter(all, d.gather()) },
+		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { q.AddAfter(all, d.gather()) },
+		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { q.AddAfter(all, d.gather()) },
 	}
 	return builder.ControllerManagedBy(mgr).
 		Named("disruption").

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
@@ -14,9 +16,11 @@ import (
 
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -28,27 +32,54 @@ import (
 // mark writes a command onto its objects, the taint first: from then on no pod
 // comes to the node.
 func (d *Disruptor) mark(ctx context.Context, c disruption.Command) error {
-	if _, err := d.Writer.Node(ctx, c.Node.Object, eviction.Mark); err != nil {
-		return err
+	fresh := true
+	for _, n := range c.Nodes {
+		fresh = fresh && !n.Claim.Is(snapshot.DisruptionReason)
+		if _, err := d.Writer.Node(ctx, n.Object, eviction.Mark); err != nil {
+			return err
+		}
 	}
-	claim, ok := d.Store.NodeClaim(c.Node.Claim.Name)
-	if !ok {
-		return nil
-	}
-	_, err := d.Writer.Claim(ctx, claim, func(nc *karpv1.NodeClaim) {
-		nc.StatusConditions(status.WithClock(d.Clock)).SetTrueWithReason(karpv1.ConditionTypeDisruptionReason, string(c.Cause), string(c.Cause))
-	})
-	if err == nil && !c.Node.Claim.Is(snapshot.DisruptionReason) {
+	err := d.note(ctx, c.Claims, c.Progress)
+	if err == nil && fresh {
 		d.Metrics.CommandBegun(command(c))
 	}
 	return err
 }
 
-// rollBack takes the marks off. The claim's goes first: as long as the taint is
-// there, the next pass knows that something is left to do.
-func (d *Disruptor) rollBack(ctx context.Context, node *corev1.Node, claimName string) error {
-	if claim, ok := d.Store.NodeClaim(claimName); ok && claim.StatusConditions().Get(karpv1.ConditionTypeDisruptionReason) != nil {
+// note writes how far a command has come onto its claims.
+func (d *Disruptor) note(ctx context.Context, claims []string, p disruption.Progress) error {
+	for _, name := range claims {
+		claim, ok := d.Store.NodeClaim(name)
+		if !ok {
+			continue
+		}
 		_, err := d.Writer.Claim(ctx, claim, func(nc *karpv1.NodeClaim) {
+			annotate(nc, disruption.CommandAnnotation, p.String())
+			nc.StatusConditions(status.WithClock(d.Clock)).SetTrueWithReason(karpv1.ConditionTypeDisruptionReason, string(p.Cause), string(p.Cause))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func annotate(nc *karpv1.NodeClaim, key, value string) {
+	if nc.Annotations == nil {
+		nc.Annotations = map[string]string{}
+	}
+	nc.Annotations[key] = value
+}
+
+// rollBack takes the marks off. The claim's go first: as long as the taint is
+// there, the next pass knows that something is left to do.
+func (d *Disruptor) rollBack(ctx context.Context, node *corev1.Node, claimName string, r disruption.Rollback) error {
+	if claim, ok := d.Store.NodeClaim(claimName); ok {
+		_, err := d.Writer.Claim(ctx, claim, func(nc *karpv1.NodeClaim) {
+			delete(nc.Annotations, disruption.CommandAnnotation)
+			if r.Failed {
+				annotate(nc, disruption.FailureAnnotation, disruption.Failure{Failures: r.Failures, At: d.Clock.Now().UTC()}.String())
+			}
 			// The condition is no dependent of Ready, so that clearing it cannot fail.
 			_ = nc.StatusConditions(status.WithClock(d.Clock)).Clear(karpv1.ConditionTypeDisruptionReason)
 		})
@@ -63,45 +94,104 @@ func (d *Disruptor) rollBack(ctx context.Context, node *corev1.Node, claimName s
 	return err
 }
 
-// remove deletes the claim of a machine that is still what it was thought to be.
+// remove deletes the claims of machines that are still what they were thought to
+// be, all of them or none.
 func (d *Disruptor) remove(ctx context.Context, s *snapshot.Snapshot, decision *disruption.Decision, c disruption.Command) error {
-	node, claim, pods, err := d.look(ctx, c)
-	if err != nil {
-		return err
-	}
-	live := &snapshot.Node{Name: c.Node.Name, Object: node, Claim: cluster.Claim(claim), Pods: pods}
-	if reason, stays := decision.Still(live); stays {
-		log.FromContext(ctx).Info("removal is off", "nodeclaim", claim.Name, "because", reason.Message())
-		d.Metrics.CommandCalledOff(command(c))
-		d.Store.Update(claim)
-		d.Store.Update(node)
-		if live.Deleting() {
-			return nil
+	live := make([]*snapshot.Node, len(c.Nodes))
+	claims := make([]*karpv1.NodeClaim, len(c.Nodes))
+	for i, n := range c.Nodes {
+		var err error
+		if live[i], claims[i], err = d.look(ctx, n); err != nil {
+			return err
 		}
-		return d.rollBack(ctx, node, claim.Name)
+		if reason, stays := decision.Still(c, live[i]); stays {
+			d.Store.Update(claims[i])
+			d.Store.Update(live[i].Object)
+			return d.callOff(ctx, c, live[i], reason)
+		}
 	}
-	first, err := d.Writer.Delete(ctx, claim)
-	if err != nil || !first {
-		return err
+	for i := range claims {
+		first, err := d.Writer.Delete(ctx, claims[i])
+		if err != nil {
+			return err
+		}
+		if !first {
+			continue
+		}
+		d.tellTerminating(live[i].Object, claims[i], c)
+		d.Metrics.ClaimDisrupted(metrics.Disruption{
+			Reason: reason(c.Cause), Pool: live[i].Claim.Pool, CapacityType: live[i].Object.Labels[karpv1.CapacityTypeLabelKey],
+			ConsolidationPolicy: s.Pool(live[i].Claim.Pool).Disruption.Policy, GracePeriod: live[i].Claim.TerminationGracePeriod,
+		})
 	}
-	d.tellTerminating(node, claim, c)
-	d.Metrics.ClaimDisrupted(metrics.Disruption{
-		Reason: metrics.Empty, Pool: c.Pool, CapacityType: node.Labels[karpv1.CapacityTypeLabelKey],
-		ConsolidationPolicy: s.Pool(c.Pool).Disruption.Policy, GracePeriod: live.Claim.TerminationGracePeriod,
-	})
+	return nil
+}
+
+// lastGrace is how long pods of a machine that is overdue have to end, if its
+// claim does not say.
+const lastGrace = 30 * time.Second
+
+// enforce deletes the claims of machines whose last deadline has passed, and says
+// until when their pods may end.
+func (d *Disruptor) enforce(ctx context.Context, decision *disruption.Decision) error {
+	var errs []error
+	for _, n := range decision.Overdue {
+		claim, ok := d.Store.NodeClaim(n.Claim.Name)
+		if !ok {
+			continue
+		}
+		grace := lastGrace
+		if g := n.Claim.TerminationGracePeriod; g != nil {
+			grace = *g
+		}
+		claim, err := d.Writer.Claim(ctx, claim, func(nc *karpv1.NodeClaim) {
+			annotate(nc, karpv1.NodeClaimTerminationTimestampAnnotationKey, d.Clock.Now().Add(grace).UTC().Format(time.RFC3339))
+		})
+		first := false
+		if err == nil {
+			first, err = d.Writer.Delete(ctx, claim)
+		}
+		if first {
+			d.Metrics.ClaimDisrupted(metrics.Disruption{
+				Reason: metrics.Expired, Pool: n.Claim.Pool, CapacityType: n.Labels()[karpv1.CapacityTypeLabelKey], GracePeriod: n.Claim.TerminationGracePeriod,
+			})
+		}
+		if !loop.Overtaken(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// callOff rolls a command back whose last look found something.
+func (d *Disruptor) callOff(ctx context.Context, c disruption.Command, because *snapshot.Node, reason plan.Reason) error {
+	log.FromContext(ctx).Info("removal is off", "nodeclaims", c.Claims, "because", because.Name+" "+reason.Message())
+	d.Metrics.CommandCalledOff(command(c))
+	if because.Deleting() {
+		return nil
+	}
+	for _, n := range c.Nodes {
+		node := n.Object
+		if n.Name == because.Name {
+			node = because.Object
+		}
+		if err := d.rollBack(ctx, node, n.Claim.Name, disruption.Rollback{}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 // look reads a machine from the API server.
-func (d *Disruptor) look(ctx context.Context, c disruption.Command) (*corev1.Node, *karpv1.NodeClaim, []*snapshot.Pod, error) {
+func (d *Disruptor) look(ctx context.Context, n *snapshot.Node) (*snapshot.Node, *karpv1.NodeClaim, error) {
 	node, claim := &corev1.Node{}, &karpv1.NodeClaim{}
 	var list corev1.PodList
 	err := errors.Join(
-		d.Live.Get(ctx, types.NamespacedName{Name: c.Node.Object.Name}, node),
-		d.Live.Get(ctx, types.NamespacedName{Name: c.Node.Claim.Name}, claim),
-		d.Live.List(ctx, &list, client.MatchingFields{"spec.nodeName": c.Node.Object.Name}),
+		d.Live.Get(ctx, types.NamespacedName{Name: n.Object.Name}, node),
+		d.Live.Get(ctx, types.NamespacedName{Name: n.Claim.Name}, claim),
+		d.Live.List(ctx, &list, client.MatchingFields{"spec.nodeName": n.Object.Name}),
 	)
-	if err == nil && (node.UID != c.Node.Object.UID || claim.UID != c.Node.Claim.UID) {
+	if err == nil && (node.UID != n.Object.UID || claim.UID != n.Claim.UID) {
 		err = fmt.Errorf("node %s or its claim %s is another one by now", node.Name, claim.Name)
 	}
 	var classes snapshot.Classes
@@ -109,7 +199,7 @@ func (d *Disruptor) look(ctx context.Context, c disruption.Command) (*corev1.Nod
 	for i := range list.Items {
 		pods[i] = classes.Pod(&list.Items[i])
 	}
-	return node, claim, pods, err
+	return &snapshot.Node{Name: n.Name, Object: node, Claim: cluster.Claim(claim), Pods: pods}, claim, err
 }
 
 func (d *Disruptor) tellTerminating(node *corev1.Node, claim *karpv1.NodeClaim, c disruption.Command) {
@@ -121,6 +211,22 @@ func (d *Disruptor) tellTerminating(node *corev1.Node, claim *karpv1.NodeClaim, 
 	}
 }
 
+// reason is a cause in the words of metrics.
+func reason(c disruption.Cause) string { return strings.ToLower(string(c)) }
+
+// command is a command in the words of metrics.
 func command(c disruption.Command) metrics.Command {
-	return metrics.Command{Decision: "delete", Reason: metrics.Empty, ConsolidationType: "empty", Pool: c.Pool}
+	out := metrics.Command{Decision: "delete", Reason: reason(c.Cause), Pool: c.Pool}
+	if c.Replaced || len(c.Launch) > 0 {
+		out.Decision = "replace"
+	}
+	switch {
+	case c.Cause == disruption.Empty:
+		out.ConsolidationType = "empty"
+	case c.Cause == disruption.Underutilized && len(c.Nodes) > 1:
+		out.ConsolidationType = "multi"
+	case c.Cause == disruption.Underutilized:
+		out.ConsolidationType = "single"
+	}
+	return out
 }

@@ -21,31 +21,50 @@ const budgetWindow = time.Minute
 // is not news.
 func worthAnEvent(c plan.Code) bool {
 	switch c {
-	case plan.DoNotDisrupt, plan.PDBBlocks, plan.Nominated, plan.PoolMissing:
+	case plan.DoNotDisrupt, plan.PDBBlocks, plan.Nominated, plan.PoolMissing, plan.PodFitsNowhere, plan.LimitHolds, plan.ReplacementFailed:
 		return true
 	}
 	return false
 }
 
+// unconsolidatable are the reasons by which it does not pay to remove or replace a
+// machine.
+func unconsolidatable(c plan.Code) bool {
+	switch c {
+	case plan.NothingCheaper, plan.SavingTooSmall, plan.TooFewTypes, plan.NotWorthDisruption, plan.PriceUnknown:
+		return true
+	}
+	return false
+}
+
+// unconsolidatableWindow is how often that is said of one machine.
+const unconsolidatableWindow = 15 * time.Minute
+
 // tell publishes why machines stay.
 func (d *Disruptor) tell(ctx context.Context, decision *disruption.Decision) {
 	for _, v := range decision.Verdicts {
-		if worthAnEvent(v.Reason.Code) {
-			d.tellBlocked(v)
+		switch {
+		case worthAnEvent(v.Reason.Code):
+			d.tellOf(v, apply.Event{Reason: apply.DisruptionBlocked, Dedupe: []string{string(v.Reason.Code)}})
+		case unconsolidatable(v.Reason.Code):
+			d.tellOf(v, apply.Event{Reason: apply.Unconsolidatable, Window: unconsolidatableWindow})
 		}
 	}
 	d.tellBudgets(ctx, decision)
 }
 
-func (d *Disruptor) tellBlocked(v disruption.Verdict) {
-	objects := []client.Object{v.Node.Object}
+// tellOf publishes a verdict on the machine's Node and claim.
+func (d *Disruptor) tellOf(v disruption.Verdict, e apply.Event) {
+	var objects []client.Object
+	if v.Node.Object != nil {
+		objects = append(objects, v.Node.Object)
+	}
 	if claim, ok := d.Store.NodeClaim(v.Node.Claim.Name); ok {
 		objects = append(objects, claim)
 	}
-	for _, obj := range objects {
-		d.Writer.Event(apply.Event{
-			Object: obj, Reason: apply.DisruptionBlocked, Dedupe: []string{string(v.Reason.Code)}, Message: v.Reason.Message(),
-		})
+	e.Message = v.Reason.Message()
+	for _, e.Object = range objects {
+		d.Writer.Event(e)
 	}
 }
 

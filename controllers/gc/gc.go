@@ -57,20 +57,7 @@ func Add(mgr manager.Manager, d loop.Deps) error { return mgr.Add(New(d)) }
 
 // Start sweeps until the context ends.
 func (c *Collector) Start(ctx context.Context) error {
-	timer := c.deps.Clock.NewTimer(Interval)
-	defer timer.Stop()
-	ctx = metrics.WithController(ctx, name)
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C():
-			if err := c.Sweep(ctx); err != nil {
-				log.FromContext(ctx).Error(err, "sweeping")
-			}
-			timer.Reset(Interval)
-		}
-	}
+	return c.deps.Every(metrics.WithController(ctx, name), Interval, Interval, "sweeping", c.Sweep)
 }
 
 // Sweep looks once for machines without a claim, claims without a machine, and

@@ -3,20 +3,23 @@ package lifecycle
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	storagev1 "k8s.io/api/storage/v1"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
@@ -24,6 +27,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/termination"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -45,14 +49,18 @@ type Reconciler struct{ deps loop.Deps }
 // New makes a Reconciler.
 func New(d loop.Deps) *Reconciler { return &Reconciler{d} }
 
-// Add registers the loop: it runs for every claim that changes, and for the
-// claims of every Node that changes.
+// Add registers the loop: it runs for every claim that changes, for the claims of
+// every Node that changes, and for machines that are not initialized yet when
+// what they may wait for changes: storage drivers, pods of DaemonSets, policies.
 func Add(mgr manager.Manager, d loop.Deps) error {
 	r := New(d)
 	return builder.ControllerManagedBy(mgr).
 		Named(name).
 		For(&karpv1.NodeClaim{}).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.claimsOf)).
+		Watches(&storagev1.CSINode{}, handler.EnqueueRequestsFromMapFunc(r.startingOn)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.startingOn), builder.WithPredicates(daemonReadiness())).
+		Watches(&v1alpha1.NodePolicy{}, handler.EnqueueRequestsFromMapFunc(r.starting), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: loop.Backoff(time.Second, time.Minute)}).
 		Complete(r)
 }
@@ -103,7 +111,7 @@ func (r *Reconciler) advance(ctx context.Context, claim *karpv1.NodeClaim) (reco
 	if err != nil && view.Claim.Is(snapshot.Launched) {
 		return reconcile.Result{}, err
 	}
-	step := lifecycle.Next(view)
+	step := lifecycle.Decide(view)
 	switch {
 	case err != nil && step.Delete != lifecycle.LaunchTimedOut:
 		return r.unlaunched(ctx, claim, err)
@@ -117,13 +125,18 @@ func (r *Reconciler) advance(ctx context.Context, claim *karpv1.NodeClaim) (reco
 	if err := r.carryOut(ctx, claim, view, step); err != nil {
 		return reconcile.Result{}, err
 	}
-	return loop.Until(view.Now, step.Wake), nil
+	result := loop.Until(view.Now, step.Wake)
+	if !view.Claim.Is(snapshot.Initialized) && (result.RequeueAfter == 0 || result.RequeueAfter > refresh) {
+		result.RequeueAfter = refresh
+	}
+	return result, nil
 }
 
 // view reads what the engine needs to know about a claim.
 func (r *Reconciler) view(ctx context.Context, claim *karpv1.NodeClaim) (lifecycle.View, error) {
 	now := r.deps.Clock.Now()
 	v := lifecycle.View{Now: now, Claim: cluster.Claim(claim)}
+	v.Policy, v.Learned = r.deps.Store.Policy(v.Claim.Pool).Initialization, r.deps.Store.Learned(v.Claim.Pool)
 	var err error
 	if !v.Claim.Is(snapshot.Launched) {
 		refused := r.deps.Store.Refused(now)
@@ -133,6 +146,14 @@ func (r *Reconciler) view(ctx context.Context, claim *karpv1.NodeClaim) (lifecyc
 	}
 	if v.Nodes, err = r.deps.NodesOf(ctx, v.Claim.ProviderID); err != nil {
 		return v, err
+	}
+	if v.Claim.Is(snapshot.Registered) && len(v.Nodes) == 1 && v.Nodes[0].Labels[lifecycle.InitializedLabel] != "true" {
+		if err := r.addAgents(ctx, &v); err != nil {
+			return v, err
+		}
+	}
+	if !v.Claim.Is(snapshot.Registered) && len(v.Nodes) == 1 {
+		v.Unnominated = nomination.Missing(r.deps.Store.Planned(v.Claim.Name), &snapshot.Node{Name: v.Nodes[0].Name, Object: v.Nodes[0], Claim: v.Claim})
 	}
 	if v.Claim.Annotations[lifecycle.DRADriversAnnotation] != "" && !v.Claim.Is(snapshot.Initialized) && len(v.Nodes) == 1 {
 		v.Slices, err = r.slices(ctx, v.Nodes[0].Name)
@@ -156,6 +177,7 @@ func (r *Reconciler) slices(ctx context.Context, node string) ([]*resourcev1.Res
 // carryOut writes the Node first, then the claim, so that a condition is never
 // ahead of what it says.
 func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v lifecycle.View, step lifecycle.Step) error {
+	r.tellOverdue(claim, step)
 	if step.UntaintedNode {
 		r.deps.Writer.Event(apply.Event{
 			Object: claim, Warning: true, Reason: apply.UnregisteredTaintMissing,
@@ -171,6 +193,10 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 		if step.NodeName != "" {
 			c.Status.NodeName = step.NodeName
 		}
+		if c.Annotations == nil && len(step.Annotations) > 0 {
+			c.Annotations = map[string]string{}
+		}
+		maps.Copy(c.Annotations, step.Annotations)
 		r.deps.SetConditions(c, step.Conditions)
 	})
 	if err == nil && step.NodeName != "" {
@@ -180,12 +206,14 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 }
 
 // lost gives up a claim whose Node is gone, unless the cache has just not seen it.
+// A Node of its name that is another machine's does not count.
 func (r *Reconciler) lost(ctx context.Context, claim *karpv1.NodeClaim, step lifecycle.Step) (reconcile.Result, error) {
-	err := r.deps.Live.Get(ctx, client.ObjectKey{Name: claim.Status.NodeName}, &corev1.Node{})
+	var node corev1.Node
+	err := r.deps.Live.Get(ctx, client.ObjectKey{Name: claim.Status.NodeName}, &node)
 	switch {
-	case err == nil:
+	case err == nil && node.Spec.ProviderID == claim.Status.ProviderID:
 		return reconcile.Result{RequeueAfter: time.Second}, nil
-	case !apierrors.IsNotFound(err):
+	case client.IgnoreNotFound(err) != nil:
 		return reconcile.Result{}, fmt.Errorf("looking for Node %s: %w", claim.Status.NodeName, err)
 	}
 	return reconcile.Result{}, r.giveUp(ctx, claim, step.Delete, step.Blocked())

@@ -1,7 +1,7 @@
 // Package lifecycle carries every claim through its life: launched, registered,
 // initialized, and in the end removed.
 //
-//	claim, its Nodes ──► engine/lifecycle.Next ──► Launch | Node write | conditions | delete
+//	claim, its Nodes ──► engine/lifecycle.Decide ──► Launch | Node write | conditions | delete
 //
 // One queue serves a claim from its creation to its end, so its launch and its
 // removal (package termination) never run at the same time. The finalizer is on

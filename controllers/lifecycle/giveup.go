@@ -14,25 +14,40 @@ import (
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 )
 
-// event is what the owner of a claim is told when it is given up; empty where
-// Karpenter has no reason for it.
-func event(reason lifecycle.DeleteReason) string {
+// eventReason is under which reason the owner of a claim is told that it is given
+// up; empty where nobody has to know.
+func eventReason(reason lifecycle.DeleteReason) string {
 	switch reason {
 	case lifecycle.InsufficientCapacity:
 		return apply.InsufficientCapacity
 	case lifecycle.NodeClassNotReady:
 		return apply.NodeClassNotReady
+	case lifecycle.LaunchTimedOut, lifecycle.RegistrationTimedOut, lifecycle.InitializationTimedOut, lifecycle.StaleTaint:
+		return apply.GivenUp
 	}
 	return ""
 }
 
-// giveUp deletes the claim; its finalizer takes care of what was launched.
+// giveUp deletes the claim; its finalizer takes care of what was launched. A
+// failure is written on the claim first, for those who count them.
 func (r *Reconciler) giveUp(ctx context.Context, claim *karpv1.NodeClaim, reason lifecycle.DeleteReason, why string) error {
-	if event := event(reason); event != "" {
+	if event := eventReason(reason); event != "" {
 		r.deps.Writer.Event(apply.Event{
 			Object: claim, Warning: true, Reason: event,
 			Message: fmt.Sprintf("NodeClaim %s is given up: %s", claim.Name, why),
 		})
+	}
+	if reason.Failure() {
+		var err error
+		claim, err = r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
+			if c.Annotations == nil {
+				c.Annotations = map[string]string{}
+			}
+			c.Annotations[lifecycle.GivenUpAnnotation] = string(reason)
+		})
+		if err != nil {
+			return err
+		}
 	}
 	first, err := r.deps.Writer.Delete(ctx, claim)
 	if err != nil || !first {

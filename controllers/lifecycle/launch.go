@@ -70,6 +70,12 @@ func (r *Reconciler) launched(c *karpv1.NodeClaim, i cloud.Instance) {
 	maps.Copy(labels, i.Labels)
 	maps.Copy(labels, c.Labels)
 	c.Labels = labels
+	if i.JoinsBare {
+		if c.Annotations == nil {
+			c.Annotations = map[string]string{}
+		}
+		c.Annotations[lifecycle.JoinsBareAnnotation] = "true"
+	}
 	c.Status.ProviderID, c.Status.ImageID = i.ProviderID, i.ImageID
 	c.Status.Capacity, c.Status.Allocatable = i.Capacity, i.Allocatable
 	c.StatusConditions(status.WithClock(r.deps.Clock)).SetTrue(karpv1.ConditionTypeLaunched)

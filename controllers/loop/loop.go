@@ -25,6 +25,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -57,6 +58,8 @@ type Settings struct {
 	// BatchIdle and BatchMax bound the wait for further pending pods before a
 	// plan is made.
 	BatchIdle, BatchMax time.Duration
+	// Placement are the options of every plan.
+	Placement placement.Options
 	// ManagedClasses are the node-class kinds that the provider serves, as
 	// group and kind; objects that refer to others are left alone.
 	ManagedClasses []snapshot.ClassRef

@@ -25,6 +25,7 @@ type Reconciler struct {
 	loop.Deps
 	mapper meta.RESTMapper
 	health *Health
+	failed failed
 }
 
 // New makes a Reconciler, which counts launches that end from now on. The mapper
@@ -59,13 +60,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}
+	if err == nil {
+		err = r.staff(ctx, after)
+	}
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("updating NodePool %s: %w", np.Name, err)
 	}
+	again := recheckUnready
 	if r.conditions(after).Root().IsTrue() {
-		return reconcile.Result{RequeueAfter: recheckReady}, nil
+		again = recheckReady
 	}
-	return reconcile.Result{RequeueAfter: recheckUnready}, nil
+	if until := r.nextPause(after); until > 0 {
+		again = min(again, until)
+	}
+	return reconcile.Result{RequeueAfter: again}, nil
 }
 
 // update walks a pool through the steps and writes the outcome.
@@ -79,15 +87,22 @@ func (r *Reconciler) update(ctx context.Context, np *karpv1.NodePool) (*karpv1.N
 	}
 	now := r.Store.Snapshot(r.Clock.Now(), nil)
 	synced := r.Store.Synced()
-	return r.Writer.Pool(ctx, np, func(np *karpv1.NodePool) {
+	claims, counted := r.ended(now, np.Name)
+	after, err := r.Writer.Pool(ctx, np, func(np *karpv1.NodePool) {
 		stamp(np)
 		r.validation(ctx, np)
 		r.readiness(np, class)
 		r.registrationHealth(np, class)
 		if synced {
 			count(np, now)
+			r.backoff(np, claims)
+			r.learn(np, claims)
 		}
 	})
+	if err == nil && synced {
+		r.failed.drop(counted)
+	}
+	return after, err
 }
 
 // restampClaims carries a pool's claims over to the present hash version, before

@@ -24,7 +24,6 @@ import (
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/engine/catalog"
-	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -255,10 +254,10 @@ func ended(name, how string, at time.Time) *karpv1.NodeClaim {
 			set(nc, karpv1.ConditionTypeLaunched, "True", "Launched")
 			set(nc, karpv1.ConditionTypeRegistered, "True", "Registered")
 		case "never launched":
-			age, nc.DeletionTimestamp = lifecycle.LaunchTimeout, &gone
+			age, nc.DeletionTimestamp = snapshot.DefaultLaunchTimeout, &gone
 			set(nc, karpv1.ConditionTypeLaunched, "Unknown", "LaunchFailed")
 		case "never registered":
-			age, nc.DeletionTimestamp = lifecycle.RegistrationTimeout, &gone
+			age, nc.DeletionTimestamp = snapshot.DefaultRegistrationTimeout, &gone
 			set(nc, karpv1.ConditionTypeLaunched, "True", "Launched")
 		case "out of capacity":
 			nc.DeletionTimestamp = &gone

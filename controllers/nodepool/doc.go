@@ -10,6 +10,10 @@
 //	readiness   NodeClassReady, from the class's own Ready condition
 //	health      NodeRegistrationHealthy, from the last four launches
 //	count       status.resources and status.nodes
+//	staff       launches and removes machines of a static pool (spec.replicas)
+//	learn       UndeclaredStartupTaints, from what the nodes of its claims lost
+//	backoff     LaunchesPaused, from the machines that failed in a row; they are
+//	            kept in an annotation
 //
 // Names, reasons and the hash are Karpenter's. The launches behind the health
 // condition are not reported by anybody: they are read off the pool's claims,

@@ -9,6 +9,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Karpenter's measure of health: of the last ringSize launches, counted as if
@@ -104,7 +105,8 @@ func owner(nc *karpv1.NodeClaim) types.UID {
 
 // outcome says how a launch ended, if it did after since. Claims that still wait
 // at the end of the lifecycle's timeouts are given up, which is what makes a
-// launch a failure; one that is deleted earlier says nothing about its pool.
+// launch a failure, and say so; those that Karpenter gave up are known by their
+// age. One that is deleted earlier says nothing about its pool.
 func outcome(nc *karpv1.NodeClaim, since time.Time) (failed, ended bool) {
 	registered := nc.StatusConditions().Get(karpv1.ConditionTypeRegistered)
 	if registered.IsTrue() {
@@ -113,9 +115,12 @@ func outcome(nc *karpv1.NodeClaim, since time.Time) (failed, ended bool) {
 	if nc.DeletionTimestamp == nil || nc.DeletionTimestamp.Time.Before(since.Truncate(time.Second)) {
 		return false, false
 	}
+	if lifecycle.DeleteReason(nc.Annotations[lifecycle.GivenUpAnnotation]).Failure() {
+		return true, true
+	}
 	age := nc.DeletionTimestamp.Sub(nc.CreationTimestamp.Time)
 	launched := nc.StatusConditions().Get(karpv1.ConditionTypeLaunched).IsTrue()
-	return true, launched && age >= lifecycle.RegistrationTimeout || !launched && age >= lifecycle.LaunchTimeout
+	return true, launched && age >= snapshot.DefaultRegistrationTimeout || !launched && age >= snapshot.DefaultLaunchTimeout
 }
 
 // whyFailed is the claim's own reason if it could not be launched.

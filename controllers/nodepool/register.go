@@ -41,6 +41,7 @@ func (r *Reconciler) claimEvents() handler.EventHandler {
 	enqueue := func(obj client.Object, q queue) {
 		if nc, ok := obj.(*karpv1.NodeClaim); ok {
 			r.health.Observe(nc)
+			r.failed.observe(nc)
 		}
 		if pool := obj.GetLabels()[karpv1.NodePoolLabelKey]; pool != "" {
 			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: pool}}, gather)

@@ -58,7 +58,7 @@ func annotations(np *karpv1.NodePool, n *plan.NewNode) map[string]string {
 	key := n.Choice.Key()
 	out[karpv1.NodePoolHashAnnotationKey] = np.Hash()
 	out[karpv1.NodePoolHashVersionAnnotationKey] = karpv1.NodePoolHashVersion
-	out[karpv1.NodeClaimMinValuesRelaxedAnnotationKey] = "false"
+	out[karpv1.NodeClaimMinValuesRelaxedAnnotationKey] = strconv.FormatBool(n.MinValuesRelaxed)
 	out[PlannedAnnotation] = strings.Join([]string{key.Type, key.Zone, key.CapacityType}, "/")
 	return out
 }

@@ -42,10 +42,9 @@ func (p *Provisioner) createAll(ctx context.Context, claims []*karpv1.NodeClaim)
 	return errors.Join(errs...)
 }
 
-// createOne creates a claim under a name of its own choice, so that a creation
+// createOne creates a claim under a name of our own choice, so that a creation
 // whose answer was lost can be tried again without making a second machine.
 func (p *Provisioner) createOne(ctx context.Context, claim *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
-	claim.Name = claim.GenerateName + p.config.Suffix()
 	lost := false // an earlier attempt under this name may have succeeded
 	var err error
 	for range attempts {
@@ -56,7 +55,7 @@ func (p *Provisioner) createOne(ctx context.Context, claim *karpv1.NodeClaim) (*
 		case apierrors.IsAlreadyExists(err) && lost:
 			return p.created(ctx, claim.Name)
 		case apierrors.IsAlreadyExists(err):
-			claim.Name = claim.GenerateName + p.config.Suffix()
+			p.name(claim)
 		case refused(err) || ctx.Err() != nil:
 			return nil, err
 		default:
@@ -64,6 +63,11 @@ func (p *Provisioner) createOne(ctx context.Context, claim *karpv1.NodeClaim) (*
 		}
 	}
 	return nil, err
+}
+
+// name gives a claim a name that is probably free.
+func (p *Provisioner) name(claim *karpv1.NodeClaim) {
+	claim.Name = claim.GenerateName + p.config.Suffix()
 }
 
 // created is a claim that exists, as the store or else the API server has it.

@@ -84,7 +84,7 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 	answer := placement.Solve(s, p.config.Placement)
 	p.Metrics.BatchDone(Name, id, batch(s, answer, p.Clock.Since(started)))
 	claims, err := p.create(ctx, s, answer)
-	p.Store.Nominate(nominations(answer, claims))
+	p.Store.Nominate(nominations(answer, claims)) // some claims have got another name, or none
 	p.nominator.Wake()
 	p.tell(ctx, s, answer, claims)
 	return err
@@ -100,8 +100,11 @@ func (p *Provisioner) create(ctx context.Context, s *snapshot.Snapshot, answer *
 		n := &answer.NewNodes[i]
 		if np := pools[n.Pool]; np != nil && room.take(n) {
 			claims[i] = Claim(np, n)
+			p.name(claims[i])
 		}
 	}
+	// A machine may be there before the last claim is.
+	p.Store.Nominate(nominations(answer, claims))
 	return claims, errors.Join(err, p.createAll(ctx, claims))
 }
 

@@ -30,7 +30,7 @@ const pokeAgain = 10 * time.Second
 // Add registers the loop and what pokes it: pods that wait for a machine, and
 // nodes whose pods are about to.
 func Add(mgr manager.Manager, d loop.Deps) error {
-	p := New(d, Config{})
+	p := New(d, Config{Placement: d.Settings.Placement})
 	if err := errors.Join(mgr.Add(p), mgr.Add(p.nominator)); err != nil {
 		return fmt.Errorf("adding the provisioner: %w", err)
 	}

@@ -26,7 +26,35 @@ func newRoom(s *snapshot.Snapshot, pools map[string]*karpv1.NodePool) room {
 			subtract(left, size(s.Pool(n.Pool()), n))
 		}
 	}
+	for name, left := range out {
+		if p := s.Pool(name); p != nil && p.OnTrial {
+			out[name] = onTrial(left, starting(s, name))
+		}
+	}
 	return out
+}
+
+// onTrial leaves room for one machine, if none is starting.
+func onTrial(left corev1.ResourceList, starting int64) corev1.ResourceList {
+	if left == nil {
+		left = corev1.ResourceList{}
+	}
+	one := *resource.NewQuantity(max(0, 1-starting), resource.DecimalSI)
+	if have, limited := left["nodes"]; !limited || one.Cmp(have) < 0 {
+		left["nodes"] = one
+	}
+	return left
+}
+
+// starting counts a pool's machines that are not ready for work yet.
+func starting(s *snapshot.Snapshot, pool string) int64 {
+	var n int64
+	for _, m := range s.Nodes {
+		if m.Pool() == pool && !m.Deleting() && !m.Initialized() {
+			n++
+		}
+	}
+	return n
 }
 
 // take books a planned machine, if there is room for it.

@@ -24,6 +24,10 @@ const (
 	incompatibleWindow = time.Minute
 )
 
+// toldReasons is how many reasons an event tells; it has room for some 1,000
+// characters.
+const toldReasons = 4
+
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 
 // tell publishes what came of a plan, as events on pods and pools.
@@ -74,13 +78,9 @@ func (p *Provisioner) tellUnplaced(u plan.Unplaced) {
 	if !waits(u.Pod) {
 		return
 	}
-	texts := make([]string, len(u.Reasons))
-	for i, r := range u.Reasons {
-		texts[i] = r.Message()
-	}
 	p.Writer.Event(apply.Event{
 		Object: u.Pod.Pod, Warning: true, Reason: apply.FailedScheduling, Window: failedWindow,
-		Message: "Failed to schedule pod, " + strings.Join(texts, "; "),
+		Message: "Failed to schedule pod, " + strings.Join(plan.Messages(u.Reasons, toldReasons), "; "),
 	})
 }
 

@@ -2,7 +2,6 @@ package termination
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 )
 
@@ -99,10 +99,12 @@ func (r *Reconciler) remove(ctx context.Context, node *corev1.Node) (reconcile.R
 	if len(claims) > 0 {
 		run.claim = claims[0]
 	}
-	if run.deadline, err = deadline(run.claim); err != nil {
-		return reconcile.Result{}, err
+	if run.claim != nil {
+		if run.deadline, err = drain.Deadline(cluster.Claim(run.claim)); err != nil {
+			return reconcile.Result{}, err
+		}
 	}
-	if run.gone, err = run.vanished(ctx); err != nil {
+	if run.machine, err = run.ask(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
 	return run.advance(ctx)
@@ -139,21 +141,4 @@ func (r *Reconciler) manages(node *corev1.Node, claims []*karpv1.NodeClaim) bool
 		}
 	}
 	return len(claims) == 0 && r.deps.ManagesNode(node)
-}
-
-// deadline is when a claim's node must be empty, zero for never.
-func deadline(claim *karpv1.NodeClaim) (time.Time, error) {
-	if claim == nil {
-		return time.Time{}, nil
-	}
-	const key = karpv1.NodeClaimTerminationTimestampAnnotationKey
-	value, ok := claim.Annotations[key]
-	if !ok {
-		return time.Time{}, nil
-	}
-	at, err := time.Parse(time.RFC3339, value)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("reading annotation %s of NodeClaim %s: %w", key, claim.Name, err)
-	}
-	return at, nil
 }

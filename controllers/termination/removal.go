@@ -1,6 +1,7 @@
 package termination
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,17 +29,19 @@ type removal struct {
 	node     *corev1.Node
 	claim    *karpv1.NodeClaim // nil if there is none
 	deadline time.Time
-	gone     bool // the cloud does not know the machine
+	machine  drain.Machine
 }
 
 // advance carries out steps until one has to wait. The phases only move forward,
 // so it comes to an end.
 func (r *removal) advance(ctx context.Context) (reconcile.Result, error) {
 	for {
-		view := r.view()
+		view, err := r.view(ctx)
+		if err != nil {
+			return reconcile.Result{}, err
+		}
 		step := drain.Next(view)
 		if step.Phase == drain.Terminate {
-			var err error
 			if step, err = r.lookAgain(ctx, view); err != nil {
 				return reconcile.Result{}, err
 			}
@@ -68,6 +71,10 @@ func (r *removal) carryOut(ctx context.Context, step drain.Step) (waits bool, er
 		return true, nil
 	case drain.Terminate:
 		return r.terminate(ctx)
+	case drain.Release:
+		now := r.deps.Clock.Now()
+		r.node, err = r.deps.Writer.Node(ctx, r.node, func(n *corev1.Node) { drain.MarkOutOfService(n, now) })
+		return true, err
 	}
 	_, err = r.deps.Writer.Node(ctx, r.node, func(n *corev1.Node) {
 		n.Finalizers = slices.DeleteFunc(n.Finalizers, func(f string) bool { return f == lifecycle.Finalizer })
@@ -84,7 +91,7 @@ func (r *removal) terminate(ctx context.Context) (waits bool, err error) {
 	err = r.deps.Provider.Terminate(ctx, id)
 	switch {
 	case errors.Is(err, cloud.ErrNotFound):
-		r.gone = true
+		r.machine = drain.Gone
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("terminating %s: %w", id, err)
@@ -103,56 +110,80 @@ func (r *removal) providerID() string {
 	return r.node.Spec.ProviderID
 }
 
-// vanished reports whether the cloud no longer knows the machine of a Node that
-// is not Ready, or the Node never had one.
-func (r *removal) vanished(ctx context.Context) (bool, error) {
+// ask finds out what the cloud confirms about the machine of a Node that is not
+// Ready. A Node that never had a machine counts as one whose machine is gone.
+func (r *removal) ask(ctx context.Context) (drain.Machine, error) {
 	id := r.providerID()
 	if id == "" {
-		return true, nil
+		return drain.Gone, nil
 	}
 	if snapshot.Ready(r.node) {
-		return false, nil
+		return drain.Exists, nil
 	}
-	_, err := r.deps.Provider.Get(ctx, id)
-	if err == nil || errors.Is(err, cloud.ErrNotFound) {
-		return err != nil, nil
+	instance, err := r.deps.Provider.Get(ctx, id)
+	switch {
+	case errors.Is(err, cloud.ErrNotFound):
+		return drain.Gone, nil
+	case err != nil:
+		return drain.Exists, fmt.Errorf("looking up %s: %w", id, err)
+	case instance.State == cloud.Stopped:
+		return drain.Stopped, nil
 	}
-	return false, fmt.Errorf("looking up %s: %w", id, err)
+	return drain.Exists, nil
 }
 
 // view is what the cluster's state says about the Node.
-func (r *removal) view() drain.View {
+func (r *removal) view(ctx context.Context) (drain.View, error) {
 	now := r.deps.Clock.Now()
 	s := r.deps.Store.Snapshot(now, nil)
 	node := &snapshot.Node{Name: r.node.Name, Object: r.node}
 	if r.claim != nil {
 		node.Claim = cluster.Claim(r.claim)
 	}
-	if known := s.Node(r.node.Name); known != nil {
-		node.Pods = known.Pods
+	var err error
+	// The snapshot leaves out pods that have ended; a drain may wait for those.
+	if node.Pods, err = r.pods(ctx, r.deps.Client, client.UnsafeDisableDeepCopy); err != nil {
+		return drain.View{}, err
 	}
 	return drain.View{
 		Now: now, Node: node, Budgets: eviction.NewBudgets(s.PDBs), Volumes: s.Volumes,
-		Attachments: s.Volumes.Attachments[r.node.Name],
-		Deadline:    r.deadline, InstanceGone: r.gone,
+		Attachments: s.Volumes.Attachments[r.node.Name], Waiting: drain.Waiting(s, r.node.Name),
+		Deadline: r.deadline, Machine: r.machine, Policy: r.policy(), DaemonSets: s.DaemonSets,
+	}, nil
+}
+
+// policy is that of the machine's pool.
+func (r *removal) policy() snapshot.Termination {
+	return r.deps.Store.Policy(r.node.Labels[karpv1.NodePoolLabelKey]).Termination
+}
+
+// pods are those on the Node, by namespace and name.
+func (r *removal) pods(ctx context.Context, from client.Reader, options ...client.ListOption) ([]*snapshot.Pod, error) {
+	var list corev1.PodList
+	if err := from.List(ctx, &list, append(options, client.MatchingFields{loop.PodNode: r.node.Name})...); err != nil {
+		return nil, fmt.Errorf("listing the pods of %s: %w", r.node.Name, err)
 	}
+	out := make([]*snapshot.Pod, len(list.Items))
+	for i := range list.Items {
+		out[i] = &snapshot.Pod{Pod: &list.Items[i]}
+	}
+	slices.SortFunc(out, func(a, b *snapshot.Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return out, nil
 }
 
 // lookAgain decides once more, on the pods and attachments that the API server
 // has at this moment.
 func (r *removal) lookAgain(ctx context.Context, v drain.View) (drain.Step, error) {
-	var pods corev1.PodList
-	if err := r.deps.Live.List(ctx, &pods, client.MatchingFields{loop.PodNode: r.node.Name}); err != nil {
-		return drain.Step{}, fmt.Errorf("listing the pods of %s: %w", r.node.Name, err)
+	fresh := *v.Node
+	var err error
+	if fresh.Pods, err = r.pods(ctx, r.deps.Live); err != nil {
+		return drain.Step{}, err
 	}
 	var attachments storagev1.VolumeAttachmentList
 	if err := r.deps.Live.List(ctx, &attachments); err != nil {
 		return drain.Step{}, fmt.Errorf("listing VolumeAttachments: %w", err)
-	}
-	fresh := *v.Node
-	fresh.Pods = nil
-	for i := range pods.Items {
-		fresh.Pods = append(fresh.Pods, &snapshot.Pod{Pod: &pods.Items[i]})
 	}
 	v.Node, v.Attachments = &fresh, nil
 	for i := range attachments.Items {

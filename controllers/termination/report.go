@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/awslabs/operatorpkg/status"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/engine/drain"
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -69,23 +72,10 @@ func (r *removal) reason() string {
 	return "Forceful Termination"
 }
 
-// note writes the step's conditions onto the claim and tells the owner of the
-// node what is waited for.
+// note writes the step's conditions onto the claim and tells the owners of the
+// node and of its DaemonSets what is waited for and what to mend.
 func (r *removal) note(ctx context.Context, v drain.View, step drain.Step) error {
-	switch step.Phase {
-	case drain.Drain:
-		if slices.ContainsFunc(step.Pods, func(p drain.Verdict) bool { return p.Waits }) {
-			r.failedDraining(step.Waiting())
-		}
-	case drain.Detach:
-		r.noteVolumes(step)
-	}
-	if !r.deadline.IsZero() {
-		r.deps.Writer.Event(apply.Event{
-			Object: r.node, Warning: true, Reason: apply.TerminationGracePeriodExpiring,
-			Message: "All pods will be deleted by " + r.deadline.UTC().Format("2006-01-02T15:04:05Z"),
-		})
-	}
+	r.tell(v, step)
 	if r.claim == nil || len(step.Conditions) == 0 {
 		return nil
 	}
@@ -100,16 +90,82 @@ func (r *removal) note(ctx context.Context, v drain.View, step drain.Step) error
 	return nil
 }
 
-func (r *removal) noteVolumes(step drain.Step) {
-	var names []string
-	for _, a := range step.Volumes {
-		if a.Waits && len(names) < 5 {
-			names = append(names, a.Objects[0].Name)
+func (r *removal) tell(v drain.View, step drain.Step) {
+	switch step.Phase {
+	case drain.Drain:
+		if slices.ContainsFunc(step.Pods, func(p drain.Verdict) bool { return p.Waits }) {
+			r.waits(step)
+		}
+	case drain.Detach, drain.Release:
+		stuck := step.Blocked()
+		e := apply.Event{Warning: len(stuck) > 0, Reason: apply.AwaitingVolumeDetachment, Message: message(step)}
+		if len(stuck) > 0 {
+			e.Dedupe = []string{fmt.Sprint(stuck[0].Objects)}
+		}
+		r.event(e)
+	}
+	if len(step.LeftBehind) > 0 {
+		r.event(apply.Event{Warning: true, Reason: apply.VolumesLeftBehind, Message: message(step)})
+	}
+	for _, f := range step.Forgetful {
+		r.deps.Writer.Event(apply.Event{
+			Object: owner(v, f), Warning: true, Reason: apply.MissingToleration, Window: time.Hour,
+			Message: "Its pod " + f.Objects[1].String() + " is an agent of its node and is kept until the end: it " + f.Have + "; " + f.Remedy(),
+		})
+	}
+	if !r.deadline.IsZero() {
+		r.deps.Writer.Event(apply.Event{
+			Object: r.node, Warning: true, Reason: apply.TerminationGracePeriodExpiring,
+			Message: "All pods will be deleted by " + r.deadline.UTC().Format("2006-01-02T15:04:05Z"),
+		})
+	}
+}
+
+// waits tells the Node of pods that are waited for, and its claim as well of what
+// does not end by itself; another such thing than before is told at once.
+func (r *removal) waits(step drain.Step) {
+	e := apply.Event{Object: r.node, Warning: true, Reason: apply.FailedDraining, Message: step.Waiting()}
+	blocked := step.Blocked()
+	if len(blocked) == 0 {
+		r.deps.Writer.Event(e)
+		return
+	}
+	e.Dedupe = []string{string(blocked[0].Code), fmt.Sprint(blocked[0].Objects)}
+	r.event(e)
+}
+
+// event publishes an event on the Node and on its claim.
+func (r *removal) event(e apply.Event) {
+	e.Object = r.node
+	r.deps.Writer.Event(e)
+	if r.claim != nil {
+		e.Object = r.claim
+		r.deps.Writer.Event(e)
+	}
+}
+
+// message is what the step's last condition says.
+func message(step drain.Step) string {
+	if len(step.Conditions) == 0 {
+		return ""
+	}
+	return step.Conditions[len(step.Conditions)-1].Message
+}
+
+// owner is the DaemonSet that a reason names, as far as an event has to know it.
+func owner(v drain.View, r plan.Reason) *appsv1.DaemonSet {
+	out := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: r.Objects[0].Namespace, Name: r.Objects[0].Name}}
+	for _, p := range v.Node.Pods {
+		if p.Namespace != r.Objects[1].Namespace || p.Name != r.Objects[1].Name {
+			continue
+		}
+		for _, o := range p.OwnerReferences {
+			if o.Kind == "DaemonSet" {
+				out.UID = o.UID
+			}
 		}
 	}
-	r.deps.Writer.Event(apply.Event{
-		Object: r.node, Reason: apply.AwaitingVolumeDetachment, Message: "Waiting for the detachment of " + strings.Join(names, ", "),
-	})
+	return out
 }
 
 func (r *removal) failedDraining(message string) {

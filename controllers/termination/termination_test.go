@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/controllers/lifecycle"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
@@ -272,18 +273,189 @@ func TestANodeWithoutAClaimTakesItsMachineAlong(t *testing.T) {
 	}
 }
 
-func TestANodeWhoseMachineIsGoneIsNotDrained(t *testing.T) {
-	r := newRig(t, nil)
-	r.pod("web", nil)
-	r.Cloud.Ledger[0].Gone = true
+func (r *rig) silence() {
 	n := r.node()
 	n.Status.Conditions[0].Status = corev1.ConditionUnknown
 	r.Must(r.Rig.Client.Status().Update(ctx, n))
-	r.Must(r.Rig.Client.Delete(ctx, n))
-	r.step() // deletes the claim
+}
+
+func (r *rig) outOfService() bool {
+	n := r.node()
+	return n != nil && slices.ContainsFunc(n.Spec.Taints, func(x corev1.Taint) bool { return x.Key == corev1.TaintNodeOutOfService })
+}
+
+func TestANodeWhoseMachineIsGoneIsReleasedInsteadOfDrained(t *testing.T) {
+	r := newRig(t, nil)
+	r.pod("web", nil)
+	r.attach("data")
+	r.Cloud.Ledger[0].Gone = true
+	r.silence()
+	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	var verbs []string
+	r.API.Before = func(verb string, o client.Object) error {
+		if _, ok := o.(*corev1.Pod); ok {
+			verbs = append(verbs, verb)
+		}
+		return nil
+	}
+	for range 3 {
+		r.step()
+	}
+	if !r.outOfService() || len(verbs) != 0 {
+		t.Fatalf("out of service %v, pods got %v", r.outOfService(), verbs)
+	}
+	r.detach("data") // what Kubernetes does on seeing the taint
+	r.Delete(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+	r.step()
 	r.step()
 	if r.node() != nil || r.claim() != nil {
 		t.Errorf("node %v, claim %v", r.node() != nil, r.claim() != nil)
+	}
+}
+
+func TestANodeIsNotMarkedOutOfServiceWhileItsMachineMayRun(t *testing.T) {
+	for name, change := range map[string]func(*rig){
+		"the cloud knows it as running":       func(*rig) {},
+		"it is shutting down":                 func(r *rig) { r.Cloud.Ledger[0].State = cloud.ShuttingDown },
+		"the cloud does not answer":           func(r *rig) { r.Cloud.Answer = func(string) error { return errors.New("timeout") } },
+		"it is gone and the kubelet is Ready": func(r *rig) { r.Cloud.Ledger[0].Gone = true; r.wake() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.pod("web", nil)
+			r.attach("data")
+			r.silence()
+			change(r)
+			r.Must(r.Rig.Client.Delete(ctx, r.node()))
+			for range 5 {
+				_ = r.try() // it may well fail
+			}
+			if r.outOfService() {
+				t.Error("the Node is marked")
+			}
+		})
+	}
+}
+
+func (r *rig) wake() {
+	n := r.node()
+	n.Status.Conditions[0].Status = corev1.ConditionTrue
+	r.Must(r.Rig.Client.Status().Update(ctx, n))
+}
+
+func TestAStoppedMachineIsReleasedAndThenEnded(t *testing.T) {
+	r := newRig(t, nil)
+	r.attach("data")
+	r.Cloud.Ledger[0].State = cloud.Stopped
+	r.silence()
+	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	r.step()
+	r.step()
+	if !r.outOfService() || r.Cloud.Ledger[0].State != cloud.Stopped {
+		t.Fatalf("out of service %v, machine %s", r.outOfService(), r.Cloud.Ledger[0].State)
+	}
+	r.detach("data")
+	r.step()
+	if r.Cloud.Ledger[0].State != cloud.ShuttingDown {
+		t.Errorf("machine %s", r.Cloud.Ledger[0].State)
+	}
+}
+
+func TestALeakedAttachmentDoesNotKeepTheNodeOfADeadMachineForEver(t *testing.T) {
+	r := newRig(t, nil)
+	r.attach("data")
+	r.Cloud.Ledger[0].Gone = true
+	r.silence()
+	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	r.step()
+	r.step()
+	r.Rig.Clock.Step(2 * time.Minute)
+	r.step()
+	if r.node() != nil || !r.event("Node/n VolumesLeftBehind: left behind: VolumeAttachment/csi-data") {
+		t.Errorf("node %v, events %v", r.node() != nil, r.Events.List)
+	}
+}
+
+func TestTheNodePolicyOfThePoolDecidesAboutTheMark(t *testing.T) {
+	r := newRig(t, nil)
+	r.Must(r.Rig.Client.Create(ctx, &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}))
+	r.Must(r.Rig.Client.Create(ctx, &v1alpha1.NodePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1alpha1.NodePolicySpec{
+		NodePools:   v1alpha1.PoolSelector{Names: []string{"default"}},
+		Termination: &v1alpha1.Termination{OutOfService: v1alpha1.OutOfServiceNever},
+	}}))
+	n := r.node()
+	n.Labels[karpv1.NodePoolLabelKey] = "default"
+	r.Must(r.Rig.Client.Update(ctx, n))
+	r.attach("data")
+	r.Cloud.Ledger[0].Gone = true
+	r.silence()
+	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	r.step()
+	r.step()
+	if r.node() != nil {
+		t.Errorf("the Node is kept, out of service %v", r.outOfService())
+	}
+}
+
+func (r *rig) attach(pv string) {
+	a := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "csi-" + pv}, Spec: storagev1.VolumeAttachmentSpec{NodeName: "n", Attacher: "ebs.csi.aws.com"}}
+	a.Spec.Source.PersistentVolumeName = &pv
+	r.Must(r.Rig.Client.Create(ctx, a))
+	r.Sync()
+}
+
+func (r *rig) detach(pv string) {
+	r.Delete(&storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "csi-" + pv}})
+}
+
+func TestThePluginOfAVolumeDriverOutlivesItsLastVolumeAndIsReported(t *testing.T) {
+	r := newRig(t, nil)
+	r.Must(r.Rig.Client.Create(ctx, &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: storagev1.CSINodeSpec{
+		Drivers: []storagev1.CSINodeDriver{{Name: "ebs.csi.aws.com", NodeID: "n"}},
+	}}))
+	r.pod("db", nil)
+	r.pod("ebs-csi-node-x", func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "ebs-csi-node", UID: "uid-ds"}}
+		p.Spec.Volumes = []corev1.Volume{
+			{Name: "registration", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/lib/kubelet/plugins_registry"}}},
+			{Name: "plugin", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/lib/kubelet/plugins/ebs.csi.aws.com"}}},
+		}
+	})
+	r.attach("data")
+	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	for range 20 {
+		r.step()
+	}
+	if got := r.pods(); !slices.Equal(got, []string{"ebs-csi-node-x"}) || r.Cloud.Ledger[0].State != cloud.Running {
+		t.Fatalf("pods %v, machine %s", got, r.Cloud.Ledger[0].State)
+	}
+	if !r.event("DaemonSet/ebs-csi-node MissingToleration") {
+		t.Errorf("events %v", r.Events.List)
+	}
+	r.detach("data")
+	r.step()
+	if got := r.pods(); !slices.Equal(got, []string{"ebs-csi-node-x"}) || r.Cloud.Ledger[0].State != cloud.ShuttingDown {
+		t.Errorf("pods %v, machine %s", got, r.Cloud.Ledger[0].State)
+	}
+}
+
+func TestAPodThatAFinalizerKeepsIsNamedOnTheClaim(t *testing.T) {
+	r := newRig(t, nil)
+	r.pod("held", func(p *corev1.Pod) {
+		p.Finalizers = []string{"example.com/deregister"}
+		p.Status.Phase = corev1.PodSucceeded
+	})
+	r.Must(r.Rig.Client.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "held"}}))
+	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	for range 30 {
+		r.step()
+	}
+	c := r.claim().StatusConditions().Get(karpv1.ConditionTypeDrained)
+	if r.Cloud.Ledger[0].State != cloud.Running || c == nil || !strings.Contains(c.Message, "default/Pod/held") || !strings.Contains(c.Message, "example.com/deregister") {
+		t.Errorf("machine %s, condition %+v", r.Cloud.Ledger[0].State, c)
+	}
+	if !r.event("NodeClaim/c FailedDraining: 1 pod is waiting to be evicted; default/Pod/held") {
+		t.Errorf("events %v", r.Events.List)
 	}
 }
 

@@ -1,5 +1,6 @@
 // Command crdgen writes the CustomResourceDefinitions of the published API
-// packages into a directory, and removes others from it.
+// packages into a directory, and removes others from it, all but Millwright's
+// own, which controller-gen makes of the types in api/.
 //
 //	go run ./deploy/crdgen deploy/crds
 package main
@@ -8,10 +9,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	awsapis "github.com/aws/karpenter-provider-aws/pkg/apis"
 	kwokapis "sigs.k8s.io/karpenter/kwok/apis"
 	karpenterapis "sigs.k8s.io/karpenter/pkg/apis"
+
+	"github.com/millwright-dev/millwright/api/v1alpha1"
 )
 
 // definitions are by file name, which is group_plural as controller-gen has it.
@@ -37,13 +41,16 @@ func main() {
 	}
 }
 
+// own reports whether a file defines one of Millwright's own kinds.
+func own(file string) bool { return strings.HasPrefix(file, v1alpha1.Group+"_") }
+
 func write(dir string) error {
 	old, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
 		return err
 	}
 	for _, name := range old {
-		if _, keep := definitions[filepath.Base(name)]; keep {
+		if _, keep := definitions[filepath.Base(name)]; keep || own(filepath.Base(name)) {
 			continue
 		}
 		if err := os.Remove(name); err != nil {

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -41,6 +42,13 @@ type Offering struct {
 	// Labels are further labels that a node bought this way carries, such as a
 	// reservation's id. Usually empty.
 	Labels map[string]string
+	// Reservation names the capacity reservation that the machine would come from,
+	// empty for an offering that is not reserved. Types, zones and pools may draw on
+	// one reservation.
+	Reservation string
+	// Left is how many machines the reservation still has room for, those that run
+	// already taken off. Without a reservation it says nothing.
+	Left int
 }
 
 // Key names an offering across snapshots.
@@ -73,8 +81,8 @@ const (
 	Reserved = "reserved"
 )
 
-// Allocatable is what pods can request: capacity less overhead, never below
-// zero. The result is the caller's.
+// Allocatable is what pods can request: capacity less overhead, and memory less
+// huge pages, never below zero. The result is the caller's.
 func (t *Type) Allocatable() corev1.ResourceList {
 	out := make(corev1.ResourceList, len(t.Capacity))
 	for name, q := range t.Capacity {
@@ -82,12 +90,27 @@ func (t *Type) Allocatable() corev1.ResourceList {
 		if o, ok := t.Overhead[name]; ok {
 			left.Sub(o)
 		}
+		if name == corev1.ResourceMemory {
+			left.Sub(t.HugePages())
+		}
 		if left.Sign() < 0 {
 			left = resource.Quantity{Format: left.Format}
 		}
 		out[name] = left
 	}
 	return out
+}
+
+// HugePages is the memory that is set aside for huge pages of every size, and that
+// nobody can request as memory.
+func (t *Type) HugePages() resource.Quantity {
+	var sum resource.Quantity
+	for name, q := range t.Capacity {
+		if strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) {
+			sum.Add(q)
+		}
+	}
+	return sum
 }
 
 // Offering finds the offering in a zone under a capacity type.

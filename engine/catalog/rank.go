@@ -91,6 +91,9 @@ func (t *Type) holds(requests corev1.ResourceList) bool {
 		}
 		have := t.Capacity[name].DeepCopy()
 		have.Sub(t.Overhead[name])
+		if name == corev1.ResourceMemory {
+			have.Sub(t.HugePages())
+		}
 		if want.Cmp(have) > 0 {
 			return false
 		}

@@ -174,6 +174,32 @@ func nextClosing(budgets []budget, now time.Time) time.Time {
 	return slices.MinFunc(ends, time.Time.Compare)
 }
 
+// allowance is that of a pool and cause.
+func (d *decider) allowance(pool string, cause Cause) Allowance {
+	return find(d.Allowances, pool, cause)
+}
+
+// affords reports whether the budget lets further machines of a command go,
+// counting those of its pool only.
+func (d *decider) affords(a Allowance, nodes []*snapshot.Node) bool {
+	n := 0
+	for _, m := range nodes {
+		if m.Claim.Pool == a.Pool {
+			n++
+		}
+	}
+	return a.Invalid == "" && (a.Allowed == Unlimited || d.spent[a.Pool]+n <= a.Remaining())
+}
+
+// charge books machines of a command. One that is not ready counts already.
+func (d *decider) charge(nodes []*snapshot.Node) {
+	for _, n := range nodes {
+		if n.Object == nil || snapshot.Ready(n.Object) {
+			d.spent[n.Claim.Pool]++
+		}
+	}
+}
+
 // reason is why the next machine has to wait when spent others were let go.
 func (a Allowance) reason(spent int) plan.Reason {
 	pool := []plan.ObjectRef{{Kind: "NodePool", Name: a.Pool}}

@@ -1,21 +1,18 @@
 package disruption
 
 import (
-	"cmp"
 	"slices"
-	"time"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/eviction"
-	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // candidate is a machine that may go if the budget allows it.
 type candidate struct {
-	index int // in the snapshot
 	node  *snapshot.Node
 	price float64 // $/h, 0 if not known
 }
@@ -30,8 +27,8 @@ func tainted(n *snapshot.Node) bool {
 	return n.Object != nil && eviction.Marked(n.Object)
 }
 
-func (e *examiner) candidate(i int, n *snapshot.Node) candidate {
-	return candidate{index: i, node: n, price: Price(e.s.Pool(n.Claim.Pool), n)}
+func (e *examiner) candidate(n *snapshot.Node) candidate {
+	return candidate{node: n, price: Price(e.s.Pool(n.Claim.Pool), n)}
 }
 
 // Price is what a machine of a pool costs in $/h, whether or not the cloud sells
@@ -47,56 +44,47 @@ func Price(pool *snapshot.Pool, n *snapshot.Node) float64 {
 	return o.Price
 }
 
-// spend gives the budgets out: to machines that are marked already, so that a
-// command under way is finished before another begins, then to the dearest.
-func (d *Decision) spend(candidates []candidate, s *snapshot.Snapshot, opts Options) {
-	slices.SortFunc(candidates, func(a, b candidate) int {
-		return cmp.Or(
-			-cmp.Compare(progress(a.node), progress(b.node)),
-			-cmp.Compare(a.price, b.price),
-			cmp.Compare(a.node.Name, b.node.Name),
-		)
-	})
-	spent := map[string]int{}
-	for _, c := range candidates {
-		pool := c.node.Claim.Pool
-		allowance := find(d.Allowances, pool, Empty)
-		if spent[pool] >= allowance.Remaining() {
-			d.Verdicts[c.index].Reason = allowance.reason(spent[pool])
+func priceOf(s *snapshot.Snapshot, nodes []*snapshot.Node) float64 {
+	sum := 0.0
+	for _, n := range nodes {
+		if p := s.Pool(n.Pool()); p != nil {
+			sum += Price(p, n)
+		}
+	}
+	return sum
+}
+
+// Cost is what moving a machine's pods costs, in pods: 1 and, for each of them, 1
+// with what pod-deletion-cost and priority add or take, as Karpenter weighs them.
+func Cost(n *snapshot.Node) float64 {
+	sum := 1.0
+	for _, p := range n.Pods {
+		if !eviction.Reschedulable(p.Pod) {
 			continue
 		}
-		spent[pool]++
-		step, until := next(c.node, s.Now, opts.Settle)
-		d.Commands = append(d.Commands, Command{Cause: Empty, Pool: pool, Node: c.node, Step: step})
-		d.Verdicts[c.index].Disrupting = true
-		d.Verdicts[c.index].Reason = plan.Reason{
-			Code: plan.Disrupting, Objects: refs(c.node), Want: string(Empty),
-			Since: c.node.Claim.Conditions[snapshot.DisruptionReason].Since, Until: until,
+		cost := 1.0
+		if v, err := strconv.ParseFloat(p.Annotations["controller.kubernetes.io/pod-deletion-cost"], 64); err == nil {
+			cost += v / (1 << 27)
+		}
+		cost += float64(p.Class.Priority) / (1 << 25)
+		sum += max(0, min(cost, 10))
+	}
+	return sum
+}
+
+// unplanned is a pod of a machine that would have to move and that the command
+// does not know, nil if there is none.
+func unplanned(c Command, live *snapshot.Node) *snapshot.Pod {
+	known := map[string]bool{}
+	for _, n := range c.Nodes {
+		for _, p := range n.Pods {
+			known[p.Namespace+"/"+p.Name+"/"+string(p.UID)] = true
 		}
 	}
-}
-
-// next reads off the marks how far a command has come.
-func next(n *snapshot.Node, now time.Time, settle time.Duration) (Step, time.Time) {
-	marked := n.Claim.Conditions[snapshot.DisruptionReason]
-	if !tainted(n) || marked.Status != corev1.ConditionTrue || marked.Reason != string(Empty) {
-		return Mark, time.Time{}
+	for _, p := range live.Pods {
+		if eviction.Reschedulable(p.Pod) && !known[p.Namespace+"/"+p.Name+"/"+string(p.UID)] {
+			return p
+		}
 	}
-	if ripe := marked.Since.Add(settle); now.Before(ripe) {
-		return Settle, ripe
-	}
-	return Remove, time.Time{}
-}
-
-// progress ranks machines by how far a command for them has come: the condition
-// is written after the taint.
-func progress(n *snapshot.Node) int {
-	rank := 0
-	if n.Claim.Is(snapshot.DisruptionReason) {
-		rank += 2
-	}
-	if tainted(n) {
-		rank++
-	}
-	return rank
+	return nil
 }

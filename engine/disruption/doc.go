@@ -1,31 +1,46 @@
-// Package disruption decides which machines may be taken away, and says for
-// every other machine why it stays.
+// Package disruption decides which machines may be taken away or replaced, and
+// says for every other machine why it stays.
 //
 //	snapshot ──► Decide ──► Decision
-//	                        ├── Commands    machines to remove, and the next step of each
-//	                        ├── Rollbacks   machines marked for a removal that is off
+//	                        ├── Commands    machines that go, and the next step of each command
+//	                        ├── Rollbacks   machines marked for a command that is off
 //	                        ├── Verdicts    exactly one for every machine of the snapshot
 //	                        ├── Allowances  what the budgets permit, per pool and cause
 //	                        └── Recheck     when time alone may change the answer
 //
-// A command has two steps, and both are read off the objects, so that a restart
-// continues it. Mark puts the karpenter.sh/disrupted taint on the node and the
-// DisruptionReason condition on the claim. Remove deletes the claim, once the
-// mark is old enough that every pod that kube-scheduler had already decided to
-// put there has shown up. Whatever happens in between (a pod, a do-not-disrupt
-// annotation, a budget that closes) turns the next answer into a rollback.
+// There are four causes: Empty, Expired, Drifted (package drift) and Underutilized
+// (package consolidate), and one way to go for all of them:
+//
+//	Mark ─► Settle ─► Launch ─► Await ─► Remove
+//
+// Mark puts the karpenter.sh/disrupted taint on the nodes, and on their claims the
+// DisruptionReason condition and a Progress (progress.go). After a moment every
+// pod that kube-scheduler had already decided to put there has shown up, and it is
+// known what the pods that run there need: that is launched, if it is more than
+// the room that others have, and awaited. Remove deletes the claims. A command
+// without replacements goes from Settle to Remove.
+//
+// Nothing is remembered: the step is read off the objects, so that a restart
+// continues it, and at every step the command is judged anew on the snapshot as it
+// is now. Whatever has happened in between (a pod that is protected, a budget that
+// closes, a replacement that failed or turned out dearer than promised) turns the
+// answer into a rollback, and a replacement that failed into a rest for its pool
+// that doubles each time.
 //
 // Rules, one small function each (rules.go), are asked in a fixed order and the
-// first "no" is the verdict; budgets (budget.go) are asked last, over the pool.
-// The only cause so far is Empty.
+// first "no" is the verdict; budgets (budget.go) are asked last, over the pool. What
+// becomes of pods is asked of placement, about forks of the snapshot (package
+// whatif).
 //
 // Nominations are not remembered, they are derived: a machine is nominated for a
 // pending pod as long as placement, asked about this very snapshot, counts on
 // the machine for that pod. When the pod is bound, gone, or better off
 // elsewhere, the nomination is over, and also when kube-scheduler has not put
-// the pod there for the time of a lease (engine/nomination).
+// the pod there for the time of a lease (engine/nomination). It holds neither
+// drift nor expiry back.
 //
 // Invariants: the same snapshot gives the same decision; a machine is in at most
-// one command; commands never exceed a budget that is open now; a machine that
-// is being deleted is in no command and no rollback.
+// one command; commands never exceed a budget that is open now, and one whose
+// budget closes is rolled back unless a machine of it is being deleted already; a
+// machine that is being deleted is in no command and no rollback.
 package disruption

@@ -5,16 +5,27 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
+
+// planFor is where the pods without a machine of their own will go, nil if there
+// are none.
+func planFor(s *snapshot.Snapshot, opts placement.Options) *plan.Plan {
+	if len(s.Pending) == 0 && !slices.ContainsFunc(s.Nodes, (*snapshot.Node).Deleting) {
+		return nil
+	}
+	opts.Unexplained = true
+	return placement.Solve(s, opts)
+}
 
 // nominations maps the name of each machine that a pod without a machine of its
 // own counts on to the first such pod: where placement puts it, or where
 // kube-scheduler says that it will run. A pod that kube-scheduler does not put
 // there in the time of a lease holds the machine no longer.
-func nominations(s *snapshot.Snapshot, opts Options) map[string]*snapshot.Pod {
+func nominations(s *snapshot.Snapshot, planned *plan.Plan) map[string]*snapshot.Pod {
 	out := map[string]*snapshot.Pod{}
-	if len(s.Pending) == 0 && !slices.ContainsFunc(s.Nodes, (*snapshot.Node).Deleting) {
+	if planned == nil {
 		return out
 	}
 	keep := func(p *snapshot.Pod, n *snapshot.Node) {
@@ -22,7 +33,7 @@ func nominations(s *snapshot.Snapshot, opts Options) map[string]*snapshot.Pod {
 			out[n.Name] = p
 		}
 	}
-	for _, p := range placement.Solve(s, opts.Placement).Placements {
+	for _, p := range planned.Placements {
 		keep(p.Pod, p.Node)
 	}
 	for _, p := range s.Pending {

@@ -3,8 +3,11 @@ package disruption
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Table prints a decision: a line for every machine, then what is to be done.
@@ -15,12 +18,39 @@ func (d *Decision) Table(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", v.Node.Name, v.Reason.Code, clock(v.Reason.Until), v.Reason.Message())
 	}
 	for _, c := range d.Commands {
-		fmt.Fprintf(t, "%s\t%s %s\n", c.Node.Name, c.Step, c.Cause)
+		fmt.Fprintf(t, "%s\t%s %s%s\n", machines(c.Nodes), c.Step, c.Cause, launched(c))
 	}
-	for _, n := range d.Rollbacks {
-		fmt.Fprintf(t, "%s\tRollback\n", n.Name)
+	for _, n := range d.Overdue {
+		fmt.Fprintf(t, "%s\tRemove whatever holds\n", n.Name)
+	}
+	for _, r := range d.Rollbacks {
+		fmt.Fprintf(t, "%s\tRollback\n", r.Node.Name)
+		for _, n := range r.Discard {
+			fmt.Fprintf(t, "%s\tDiscard\n", n.Name)
+		}
 	}
 	return t.Flush()
+}
+
+func machines(nodes []*snapshot.Node) string {
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = n.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// launched says what comes instead, and what is saved.
+func launched(c Command) string {
+	text := ""
+	for i := range c.Launch {
+		key := c.Launch[i].Choice.Key()
+		text += fmt.Sprintf(", launching %s %s/%s/%s", c.Launch[i].Pool, key.Type, key.Zone, key.CapacityType)
+	}
+	if c.Cause == Underutilized && c.Saving != 0 {
+		text += ", saving " + dollars(c.Saving)
+	}
+	return text
 }
 
 func clock(t time.Time) string {

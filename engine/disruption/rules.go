@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/engine/disruption/drift"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -17,35 +18,175 @@ import (
 // against its removal.
 type rule func(e *examiner, n *snapshot.Node) (reason plan.Reason, found bool)
 
-// candidacy are the rules of every voluntary disruption, asked in this order.
-// Later rules may rely on the earlier ones: a machine that passes initialized
-// has a claim and a Node, one that passes pooled has a pool.
-var candidacy = []rule{
-	ours, notDeleted, initialized, pooled, dynamic,
-	nodeMayBeDisrupted, podsMayBeDisrupted, notNominated,
+// Rules are asked in order. Later ones may rely on the earlier: a machine that
+// passes initialized has a claim and a Node, one that passes pooled has a pool.
+var (
+	// common are those of every voluntary disruption.
+	common = []rule{ours, notDeleted, initialized, pooled, notFrozen, nodeMayBeDisrupted}
+	// emptiness are those of the cause Empty.
+	emptiness = []rule{
+		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
+		notNominated, notReplacing, consolidationOn, vacant, evictable, quiet,
+	}
+	// thrift are those of the cause Underutilized, for a machine that is not vacant.
+	thrift = []rule{
+		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
+		notNominated, notReplacing, consolidationOn, consolidates, oldEnough, evictable, quiet, priced,
+	}
+	// renewal are those of the causes Drifted and Expired. What protects pods gives
+	// way to a termination grace period, and a nomination to neither.
+	renewal = slices.Concat(common, []rule{unless(graced, podsMayBeDisrupted), unless(graced, evictable)})
+	// thriftRunning are those of a consolidation that is under way: its pods may come
+	// and go.
+	thriftRunning = []rule{
+		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
+		consolidationOn, consolidates, evictable,
+	}
+)
+
+// running are the rules that a command must pass at each step.
+func running(c Cause) []rule {
+	switch c {
+	case Empty:
+		return emptiness
+	case Drifted:
+		return append(slices.Clip(renewal), stillDrifted)
+	case Expired:
+		return renewal
+	}
+	return thriftRunning
 }
 
-// emptiness are the further rules of the cause Empty.
-var emptiness = []rule{consolidationOn, vacant, evictable, quiet}
-
 type examiner struct {
-	s         *snapshot.Snapshot
+	s *snapshot.Snapshot
+	// planned is where the pods without a machine of their own will go.
+	planned   *plan.Plan
 	nominated map[string]*snapshot.Pod // by machine
+	// counted are the machines that pods of commands count on, with the machine that
+	// the pods come from.
+	counted map[string]*snapshot.Node
+	// replacing are the machines that commands under way launched, with the claim
+	// that each is for.
+	replacing map[string]*snapshot.Node
 	budgets   *eviction.Budgets
 	settle    time.Duration
 }
 
 func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
-	return &examiner{s: s, nominated: nominations(s, opts), budgets: eviction.NewBudgets(s.PDBs), settle: opts.Settle}
+	planned := planFor(s, opts.Placement)
+	return &examiner{
+		s: s, planned: planned, nominated: nominations(s, planned), counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
+		budgets: eviction.NewBudgets(s.PDBs), settle: opts.Settle,
+	}
 }
 
-func (e *examiner) ask(n *snapshot.Node) (plan.Reason, bool) {
-	for _, r := range slices.Concat(candidacy, emptiness) {
+// Replacing maps the machines, by name, that were launched for a command to one that they
+// are for, as long as that is there.
+func Replacing(s *snapshot.Snapshot) map[string]*snapshot.Node {
+	leaving := map[string]*snapshot.Node{}
+	for _, n := range s.Nodes {
+		if n.Claim != nil && n.Claim.Annotations[CommandAnnotation] != "" {
+			leaving[progressOf(n).ID] = n
+		}
+	}
+	out := map[string]*snapshot.Node{}
+	for _, n := range s.Nodes {
+		if n.Claim == nil {
+			continue
+		}
+		if old := leaving[n.Claim.Annotations[ReplacesAnnotation]]; old != nil {
+			out[n.Name] = old
+		}
+	}
+	return out
+}
+
+func (e *examiner) ask(rules []rule, n *snapshot.Node) (plan.Reason, bool) {
+	for _, r := range rules {
 		if reason, found := r(e, n); found {
 			return reason, true
 		}
 	}
 	return plan.Reason{}, false
+}
+
+// qualify says for which cause a machine may go, or why it stays.
+func (e *examiner) qualify(n *snapshot.Node) (Cause, plan.Reason, bool) {
+	reason, blocked := e.ask(emptiness, n)
+	cause := Empty
+	switch renewed := e.renewed(n); {
+	case !blocked:
+	case renewed != "":
+		cause = renewed
+		reason, blocked = e.ask(renewal, n)
+	case reason.Code == plan.HasPods:
+		cause = Underutilized
+		reason, blocked = e.ask(thrift, n)
+	default:
+		cause = ""
+	}
+	if !blocked {
+		reason, blocked = inWindow(e, n)
+	}
+	return cause, reason, blocked
+}
+
+// renewed is the cause for which a machine should be replaced by one of its kind,
+// empty if there is none.
+func (e *examiner) renewed(n *snapshot.Node) Cause {
+	if n.Claim == nil || n.Deleting() || e.s.Pool(n.Claim.Pool) == nil {
+		return ""
+	}
+	if at := Expires(n.Claim); !at.IsZero() && !e.s.Now.Before(at) {
+		return Expired
+	}
+	if drift.Find(e.s.Pool(n.Claim.Pool), n.Claim, e.s.Now) != "" {
+		return Drifted
+	}
+	return ""
+}
+
+// unless leaves a rule out for the machines that a condition holds for.
+func unless(holds func(*snapshot.Node) bool, r rule) rule {
+	return func(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+		if holds(n) {
+			return plan.Reason{}, false
+		}
+		return r(e, n)
+	}
+}
+
+// graced reports whether the drain of a machine ends whatever its pods say.
+func graced(n *snapshot.Node) bool { return n.Claim.TerminationGracePeriod != nil }
+
+func stillDrifted(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	return plan.Reason{Code: plan.RolledBack, Objects: refs(n), Have: "it is what its pool asks for again"}, e.renewed(n) == ""
+}
+
+func notReplacing(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	if old := e.replacing[n.Name]; old != nil {
+		return plan.Reason{Code: plan.Replacement, Objects: refs(old)}, true
+	}
+	if from := e.counted[n.Name]; from != nil {
+		return plan.Reason{Code: plan.CountedOn, Objects: refs(from)}, true
+	}
+	return plan.Reason{}, false
+}
+
+// consolidates asks the pool's policy about machines that have pods.
+func consolidates(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	p := e.s.Pool(n.Claim.Pool).Disruption.Policy
+	if p == "WhenEmptyOrUnderutilized" || p == Balanced {
+		return plan.Reason{}, false
+	}
+	return vacant(e, n)
+}
+
+// Balanced is the consolidation policy that weighs savings against disruption.
+const Balanced = "Balanced"
+
+func priced(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	return plan.Reason{Code: plan.PriceUnknown, Objects: refs(n)}, Price(e.s.Pool(n.Claim.Pool), n) <= 0
 }
 
 func ours(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {

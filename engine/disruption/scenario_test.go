@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +19,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/disruption/drift"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -111,7 +114,7 @@ func (w *world) add(kind, name string, words []string) {
 func (w *world) pool(name string, words []string) *snapshot.Pool {
 	after := 5 * time.Minute
 	p := &snapshot.Pool{Name: name, Disruption: snapshot.Disruption{ConsolidateAfter: &after, Budgets: []snapshot.Budget{{Nodes: "100%"}}}}
-	p.Types = []*catalog.Type{priced("small", 1), priced("large", 2)}
+	p.Types = []*catalog.Type{offered("small", 1), offered("large", 2)}
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {
@@ -121,6 +124,28 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 			p.Disruption.ConsolidateAfter = nil
 		case "static":
 			p.Replicas = new(int64)
+		case "policy":
+			p.Disruption.Policy = value
+		case "freeze":
+			p.Policy.Disruption.Freeze = value
+		case "window": // schedule@duration@zone, the schedule with _ for spaces
+			part := append(strings.Split(value, "@"), "", "")
+			p.Policy.Disruption.Windows = append(p.Policy.Disruption.Windows, snapshot.Window{
+				Schedule: strings.ReplaceAll(part[0], "_", " "), Duration: w.duration(part[1]), TimeZone: part[2],
+			})
+		case "min-age":
+			p.Policy.Disruption.MinNodeAge = w.duration(value)
+		case "min-saving":
+			p.Policy.Disruption.MinSaving, _ = strconv.ParseFloat(value, 64)
+		case "deadline":
+			d := w.duration(value)
+			p.Policy.Disruption.ExpiryDeadline = &d
+		case "hash":
+			p.Hash, p.HashVersion = value, "v3"
+		case "limit":
+			p.Limits = corev1.ResourceList{"nodes": resource.MustParse(value)}
+		case "sells": // type:cpu:price[:capacityType]
+			p.Types = sold(value)
 		case "budget": // nodes@schedule@duration, the schedule with _ for spaces
 			part := append(strings.Split(value, "@"), "", "")
 			b := snapshot.Budget{Nodes: part[0], Schedule: strings.ReplaceAll(part[1], "_", " ")}
@@ -135,13 +160,34 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 	return p
 }
 
-func priced(name string, price float64) *catalog.Type {
+// sold are types with twice as many GiB as CPUs.
+func sold(text string) []*catalog.Type {
+	var out []*catalog.Type
+	for _, one := range strings.Split(text, ",") {
+		part := append(strings.Split(one, ":"), catalog.OnDemand)
+		price, _ := strconv.ParseFloat(part[2], 64)
+		cpu := resource.MustParse(part[1])
+		out = append(out, &catalog.Type{
+			Name:      part[0],
+			Capacity:  corev1.ResourceList{"cpu": cpu, "memory": *resource.NewQuantity(cpu.Value()<<31, resource.BinarySI), "pods": resource.MustParse("110")},
+			Offerings: []catalog.Offering{{Zone: "a", CapacityType: part[3], Price: price, Available: true}},
+			Requirements: requirement.NewSet(
+				requirement.Must(corev1.LabelInstanceTypeStable, requirement.In, part[0]),
+				requirement.Must(corev1.LabelTopologyZone, requirement.In, "a"),
+				requirement.Must(catalog.CapacityTypeLabel, requirement.In, part[3]),
+			),
+		})
+	}
+	return out
+}
+
+func offered(name string, price float64) *catalog.Type {
 	return &catalog.Type{Name: name, Offerings: []catalog.Offering{{Zone: "a", CapacityType: "spot", Price: price}}}
 }
 
 func (w *world) node(name string, words []string) *snapshot.Node {
 	long := snapshot.Condition{Status: corev1.ConditionTrue, Since: noon.Add(-time.Hour)}
-	c := &snapshot.Claim{Name: "claim-" + name, Conditions: map[string]snapshot.Condition{
+	c := &snapshot.Claim{Name: "claim-" + name, Created: noon.Add(-time.Hour), Conditions: map[string]snapshot.Condition{
 		snapshot.Launched: long, snapshot.Registered: long, snapshot.Initialized: long,
 	}}
 	o := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}, Labels: map[string]string{
@@ -183,7 +229,46 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 	case "protected":
 		o.Annotations[eviction.DoNotDisruptAnnotation] = "true"
 	case "claim-protected":
-		c.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "true"}
+		w.annotate(c, eviction.DoNotDisruptAnnotation, "true")
+	case "hash":
+		w.annotate(c, drift.HashAnnotation, value)
+		w.annotate(c, drift.VersionAnnotation, "v3")
+	case "expires": // after, of an hour's age
+		d := w.duration(value)
+		c.ExpireAfter = &d
+	case "grace":
+		d := w.duration(value)
+		c.TerminationGracePeriod = &d
+	case "capacity":
+		o.Labels["karpenter.sh/capacity-type"] = value
+	case "cpu": // of a type that its pool sells
+		o.Labels["karpenter.sh/capacity-type"] = catalog.OnDemand
+		cpu := resource.MustParse(value)
+		o.Status.Allocatable["cpu"] = cpu
+		o.Status.Allocatable["memory"] = *resource.NewQuantity(cpu.Value()<<31, resource.BinarySI)
+		c.Allocatable = o.Status.Allocatable
+	case "command": // cause/claims/replacements/spend; the ID is 1
+		part := append(strings.Split(value, "/"), "", "", "")
+		p := Progress{ID: "1", Cause: Cause(part[0]), Claims: strings.Split(part[1], ","), Replaced: part[2] != ""}
+		if p.Replaced && part[2] != "none" {
+			p.Replacements = strings.Split(part[2], ",")
+		}
+		p.Spend, _ = strconv.ParseFloat(part[3], 64)
+		w.annotate(c, CommandAnnotation, p.String())
+		o.Spec.Taints = append(o.Spec.Taints, eviction.DisruptedTaint)
+		c.Conditions[snapshot.DisruptionReason] = snapshot.Condition{Status: corev1.ConditionTrue, Reason: part[0], Since: noon.Add(-time.Minute)}
+	case "replaces":
+		w.annotate(c, ReplacesAnnotation, value)
+	case "failed": // times@ago
+		times, ago, _ := strings.Cut(value, "@")
+		n, _ := strconv.Atoi(times)
+		w.annotate(c, FailureAnnotation, Failure{n, w.ago(ago)}.String())
+	case "coming":
+		n.Object = nil
+		delete(c.Conditions, snapshot.Registered)
+		delete(c.Conditions, snapshot.Initialized)
+		c.ProviderID = name(n)
+		c.Labels = o.Labels
 	case "foreign":
 		n.Claim = nil
 	case "nodeless":
@@ -192,6 +277,15 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 		w.t.Fatalf("unknown word %q", word)
 	}
 }
+
+func (w *world) annotate(c *snapshot.Claim, key, value string) {
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[key] = value
+}
+
+func name(n *snapshot.Node) string { return n.Name }
 
 func (w *world) pod(name string, words []string) {
 	namespace, name, _ := strings.Cut(name, "/")
@@ -270,7 +364,7 @@ func TestALastLookFindsWhateverCameBetween(t *testing.T) {
 		"pool p after=0s\nnode a pool=p tainted":           plan.Disrupting,
 		"pool p after=0s\nnode a pool=p tainted marked=1s": plan.Disrupting,
 	} {
-		if reason, stays := d.Still(build(t, live).Nodes[0]); stays != (want != "") || stays && reason.Code != want {
+		if reason, stays := d.Still(d.Commands[0], build(t, live).Nodes[0]); stays != (want != "") || stays && reason.Code != want {
 			t.Errorf("%q: stays %t because %s, want %q", live, stays, reason.Code, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"hash/fnv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,4 +48,18 @@ func pendingSince(p *corev1.Pod) time.Time {
 		}
 	}
 	return p.CreationTimestamp.Time
+}
+
+// Expires is when a machine is to be replaced because of its age, zero for never:
+// a little before its expireAfter is over, so that a replacement can be there in
+// time, and so that machines of one age do not all go at once. How much before
+// depends on the claim's name alone: at most a tenth of expireAfter, and an hour.
+func Expires(c *snapshot.Claim) time.Time {
+	if c.ExpireAfter == nil {
+		return time.Time{}
+	}
+	h := fnv.New64a()
+	h.Write([]byte(c.Name))
+	early := min(*c.ExpireAfter/10, time.Hour)
+	return c.Created.Add(*c.ExpireAfter - time.Duration(h.Sum64()%1000)*early/1000)
 }

@@ -1,10 +1,12 @@
 package drain
 
 import (
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -45,11 +47,29 @@ type View struct {
 	Attachments []*storagev1.VolumeAttachment
 	// Volumes finds the volume behind a pod's claim.
 	Volumes snapshot.Volumes
+	// Waiting are the pods elsewhere that want a volume of this node; see the
+	// function of that name.
+	Waiting map[types.NamespacedName]*corev1.Pod
 	// Deadline is when the node must be empty at the latest, zero for never.
 	Deadline time.Time
-	// InstanceGone is true once the cloud says that the machine does not exist.
-	InstanceGone bool
+	// Machine is what the cloud has confirmed about the machine.
+	Machine Machine
+	// Policy is that of the machine's pool; DaemonSets are the cluster's.
+	Policy     snapshot.Termination
+	DaemonSets []*snapshot.DaemonSet
 }
+
+// Machine is what the cloud says of a machine.
+type Machine string
+
+const (
+	// Exists is for a machine that may be running.
+	Exists Machine = ""
+	// Stopped is for one that runs no more and could be started again.
+	Stopped Machine = "stopped"
+	// Gone is for one that does not exist any more.
+	Gone Machine = "gone"
+)
 
 // Phase is how far the removal of a node has come.
 type Phase string
@@ -59,6 +79,7 @@ const (
 	Drain     Phase = "Drain"
 	Detach    Phase = "Detach"
 	Terminate Phase = "Terminate"
+	Release   Phase = "Release"
 	Finish    Phase = "Finish"
 )
 
@@ -72,6 +93,11 @@ type Step struct {
 	// Pods and Volumes are the verdicts on everything that is still on the node,
 	// waited for or not; by namespace and name.
 	Pods, Volumes []Verdict
+	// LeftBehind are the volumes that are still attached although their wait is
+	// over, because a deadline or the policy says so.
+	LeftBehind []Verdict
+	// Forgetful are the DaemonSets of the node's agents that lack a toleration.
+	Forgetful []plan.Reason
 	// Conditions to set on the claim.
 	Conditions []plan.Condition
 	// Wake is when to look again although no pod of the node, no budget and no
@@ -101,28 +127,46 @@ type Verdict struct {
 
 // Next decides on the next step.
 func Next(v View) Step {
+	v.Policy = v.Policy.Defaulted()
 	switch {
-	case v.InstanceGone && !snapshot.Ready(v.Node.Object):
-		return Step{Phase: Finish}
+	case v.Machine != Exists && !snapshot.Ready(v.Node.Object):
+		return release(v)
 	case !Cordoned(v.Node.Object):
 		return Step{Phase: Cordon}
 	}
-	s := pods(v)
+	r := newRoster(v)
+	s := pods(v, r)
+	s.Forgetful = forgetful(r)
 	if s.Phase == Drain {
 		return s
 	}
-	detach := volumes(v)
-	s.Phase, s.Volumes, s.Wake = detach.Phase, detach.Volumes, detach.Wake
+	detach := volumes(v, r)
+	s.Phase, s.Volumes, s.LeftBehind, s.Wake = detach.Phase, detach.Volumes, detach.LeftBehind, detach.Wake
 	s.Conditions = append(s.Conditions, detach.Conditions...)
 	if s.Phase == Detach {
 		return s
 	}
-	if v.InstanceGone {
-		s.Phase, s.Wake = Finish, time.Time{}
-		return s
+	if v.Machine == Gone {
+		return release(v)
 	}
 	s.Phase, s.Wake = Terminate, v.Now.Add(terminatePoll)
 	return s
+}
+
+// DeadlineAnnotation is a claim's, in Karpenter's words: when its node must be
+// empty, as RFC 3339.
+const DeadlineAnnotation = "karpenter.sh/nodeclaim-termination-timestamp"
+
+// Deadline is when the node of a claim must be empty, zero for never.
+func Deadline(c *snapshot.Claim) (time.Time, error) {
+	if c == nil || c.Annotations[DeadlineAnnotation] == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, c.Annotations[DeadlineAnnotation])
+	if err != nil {
+		return time.Time{}, fmt.Errorf("reading annotation %s of NodeClaim %s: %w", DeadlineAnnotation, c.Name, err)
+	}
+	return at, nil
 }
 
 // Cordoned reports whether a node carries the taint and the label that come

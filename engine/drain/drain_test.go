@@ -9,10 +9,12 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/drain"
@@ -39,6 +41,9 @@ func newWorld() *world {
 		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
 	}}
 	w.view.Volumes.Claims = map[types.NamespacedName]*corev1.PersistentVolumeClaim{}
+	w.view.Volumes.Volumes = map[string]*corev1.PersistentVolume{}
+	w.view.Volumes.CSINodes = map[string]*storagev1.CSINode{}
+	w.view.Waiting = map[types.NamespacedName]*corev1.Pod{}
 	return w
 }
 
@@ -56,8 +61,20 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		w.view.Deadline = w.view.Now.Add(duration(t, c.Args[0]))
 	case "after":
 		w.view.Now = w.view.Now.Add(duration(t, c.Args[0]))
-	case "machine-gone":
-		w.view.InstanceGone = true
+	case "machine":
+		w.view.Machine = drain.Machine(c.Args[0])
+	case "csi":
+		w.csi(c)
+	case "daemonset":
+		ns, name, _ := strings.Cut(c.Args[0], "/")
+		w.view.DaemonSets = append(w.view.DaemonSets, &snapshot.DaemonSet{DaemonSet: &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{"app": c.Options["app"]}}}})
+	case "policy":
+		w.policy(t, c)
+	case "silent":
+		w.view.Node.Object.Status.Conditions = nil
+	case "waits":
+		ns, name, _ := strings.Cut(c.Args[0], "/")
+		w.view.Waiting[ref(c.Options["claim"])] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
 	case "next":
 		return w.next()
 	default:
@@ -72,6 +89,9 @@ func (w *world) next() string {
 	step := drain.Next(w.view)
 	if step.Phase == drain.Cordon {
 		drain.ApplyCordon(w.view.Node.Object)
+	}
+	if step.Phase == drain.Release {
+		drain.MarkOutOfService(w.view.Node.Object, w.view.Now)
 	}
 	if c := w.view.Node.Claim; c != nil {
 		for _, n := range step.Conditions {
@@ -98,6 +118,12 @@ func (w *world) node(c storytest.Command) {
 	if c.Has("not-ready") {
 		w.view.Node.Object.Status.Conditions = nil
 	}
+	if reason := c.Options["network"]; reason != "" {
+		w.view.Node.Object.Status.Conditions = append(w.view.Node.Object.Status.Conditions, corev1.NodeCondition{Type: corev1.NodeNetworkUnavailable, Status: corev1.ConditionFalse, Reason: reason})
+	}
+	if key := c.Options["startup-taint"]; key != "" {
+		w.view.Node.Claim.StartupTaints = []corev1.Taint{{Key: key, Effect: corev1.TaintEffectNoExecute}}
+	}
 }
 
 func (w *world) pod(t *testing.T, c storytest.Command) {
@@ -109,6 +135,7 @@ func (w *world) pod(t *testing.T, c storytest.Command) {
 	}
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{"app": c.Options["app"]}, Annotations: map[string]string{}}}
 	p.Status.Phase = corev1.PodRunning
+	p.CreationTimestamp = metav1.NewTime(w.view.Now)
 	p.Spec.PriorityClassName = c.Options["priority"]
 	for option, set := range map[string]func(string){
 		"phase":          func(v string) { p.Status.Phase = corev1.PodPhase(v) },
@@ -116,8 +143,16 @@ func (w *world) pod(t *testing.T, c storytest.Command) {
 		"do-not-disrupt": func(v string) { p.Annotations[eviction.DoNotDisruptAnnotation] = v },
 		"started":        func(v string) { p.Status.StartTime = &metav1.Time{Time: w.view.Now.Add(duration(t, v))} },
 		"ends":           func(v string) { p.DeletionTimestamp = &metav1.Time{Time: w.view.Now.Add(duration(t, v))} },
-		"daemon":         func(string) { own(p, "apps/v1", "DaemonSet") },
-		"mirror":         func(string) { own(p, "v1", "Node") },
+		"daemon":         func(v string) { own(p, "apps/v1", "DaemonSet", v) },
+		"mirror":         func(string) { own(p, "v1", "Node", "") },
+		"finalizer":      func(v string) { p.Finalizers = []string{v} },
+		"host-network":   func(string) { p.Spec.HostNetwork = true },
+		"host-path":      func(v string) { hostPath(p, v) },
+		"plugin":         func(v string) { plugin(p, v) },
+		"inline-ebs": func(v string) {
+			p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{VolumeID: v}}}}
+		},
+		"tolerates-all": func(string) { p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}} },
 		"ready": func(v string) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionStatus(v)}}
 		},
@@ -141,8 +176,56 @@ func (w *world) pod(t *testing.T, c storytest.Command) {
 	})
 }
 
-func own(p *corev1.Pod, apiVersion, kind string) {
-	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "owner"}}
+func own(p *corev1.Pod, apiVersion, kind, name string) {
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: cmp.Or(name, "owner")}}
+}
+
+func hostPath(p *corev1.Pod, path string) {
+	p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path}}})
+}
+
+// plugin makes a pod the node plugin of a driver, as drivers' charts do; without a
+// name it does not say of which.
+func plugin(p *corev1.Pod, driver string) {
+	hostPath(p, "/var/lib/kubelet/plugins_registry/")
+	if driver == "" {
+		return
+	}
+	p.Spec.Containers = []corev1.Container{{Name: "node-driver-registrar", Env: []corev1.EnvVar{
+		{Name: "DRIVER_REG_SOCK_PATH", Value: "/var/lib/kubelet/plugins/" + driver + "/csi.sock"},
+	}}}
+}
+
+// csi DRIVER... registers drivers with the kubelet, and forgets those before.
+func (w *world) csi(c storytest.Command) {
+	node := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+	for _, name := range c.Args {
+		node.Spec.Drivers = append(node.Spec.Drivers, storagev1.CSINodeDriver{Name: name})
+	}
+	w.view.Volumes.CSINodes["n"] = node
+}
+
+func (w *world) policy(t *testing.T, c storytest.Command) {
+	p := &w.view.Policy
+	p.TerminateStuck, p.NoOutOfService = c.Has("terminate-stuck"), c.Has("no-out-of-service")
+	for option, field := range map[string]*time.Duration{
+		"unmount": &p.UnmountTimeout, "detach": &p.DetachTimeout, "release": &p.ReleaseTimeout,
+	} {
+		if c.Has(option) {
+			*field = duration(t, c.Options[option])
+		}
+	}
+	if app := c.Options["agents"]; app != "" {
+		p.Agents = []snapshot.DaemonSetSelector{{Namespace: c.Options["namespace"], Labels: labels.SelectorFromSet(labels.Set{"app": app})}}
+	}
+	if c.Has("parallel") {
+		p.MaxParallelEvictions = int(number(t, c.Options["parallel"]))
+	}
+}
+
+func ref(name string) types.NamespacedName {
+	ns, n, _ := strings.Cut(name, "/")
+	return types.NamespacedName{Namespace: ns, Name: n}
 }
 
 func (w *world) pdb(t *testing.T, c storytest.Command) {
@@ -154,6 +237,10 @@ func (w *world) pdb(t *testing.T, c storytest.Command) {
 	if healthy := c.Options["healthy"]; healthy != "" {
 		have, want, _ := strings.Cut(healthy, "/")
 		pdb.Status.CurrentHealthy, pdb.Status.DesiredHealthy = number(t, have), number(t, want)
+		pdb.Status.ExpectedPods = pdb.Status.DesiredHealthy + 1
+	}
+	if pods := c.Options["pods"]; pods != "" {
+		pdb.Status.ExpectedPods = number(t, pods)
 	}
 	if c.Has("always-allow") {
 		policy := policyv1.AlwaysAllow
@@ -165,21 +252,49 @@ func (w *world) pdb(t *testing.T, c storytest.Command) {
 	w.pdbs = append(w.pdbs, pdb)
 }
 
-// volume NAME [claim=NS/NAME] attaches PV NAME; "volume NAME gone" detaches it.
+// volume NAME [claim=NS/NAME] [mounted] [detaching] [error=TEXT] [no-pv] attaches
+// PV NAME or changes how it stands; "volume NAME gone" detaches it.
 func (w *world) volume(c storytest.Command) {
 	name := c.Args[0]
-	w.view.Attachments = slices.DeleteFunc(w.view.Attachments, func(a *storagev1.VolumeAttachment) bool { return a.Name == "csi-"+name })
+	a := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "csi-" + name, CreationTimestamp: metav1.NewTime(w.view.Now)}}
+	for _, old := range w.view.Attachments {
+		if old.Name == a.Name {
+			a = old
+		}
+	}
+	w.view.Attachments = slices.DeleteFunc(w.view.Attachments, func(x *storagev1.VolumeAttachment) bool { return x.Name == a.Name })
+	status, unique := &w.view.Node.Object.Status, corev1.UniqueVolumeName("kubernetes.io/csi/ebs.csi.aws.com^vol-"+name)
+	status.VolumesInUse = slices.DeleteFunc(status.VolumesInUse, func(n corev1.UniqueVolumeName) bool { return n == unique })
 	if c.Has("gone") {
 		return
 	}
-	a := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "csi-" + name, CreationTimestamp: metav1.NewTime(w.view.Now)}}
-	a.Spec.NodeName = "n"
-	if !c.Has("inline") {
+	if c.Has("mounted") {
+		status.VolumesInUse = append(status.VolumesInUse, unique)
+	}
+	a.Spec.NodeName, a.Spec.Attacher = "n", "ebs.csi.aws.com"
+	spec := corev1.PersistentVolumeSpec{}
+	spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com", VolumeHandle: "vol-" + name}
+	if c.Has("inline") {
+		a.Spec.Source.InlineVolumeSpec = &spec
+	} else {
 		a.Spec.Source.PersistentVolumeName = &name
 	}
 	if claim := c.Options["claim"]; claim != "" {
-		ns, n, _ := strings.Cut(claim, "/")
-		w.view.Volumes.Claims[types.NamespacedName{Namespace: ns, Name: n}] = &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: name}}
+		key := ref(claim)
+		w.view.Volumes.Claims[key] = &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: name}}
+		spec.ClaimRef = &corev1.ObjectReference{Namespace: key.Namespace, Name: key.Name}
+	}
+	if w.view.Volumes.Volumes[name] == nil && !c.Has("inline") {
+		w.view.Volumes.Volumes[name] = &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
+	}
+	if c.Has("no-pv") {
+		delete(w.view.Volumes.Volumes, name)
+	}
+	if c.Has("detaching") && a.DeletionTimestamp == nil {
+		a.DeletionTimestamp = &metav1.Time{Time: w.view.Now}
+	}
+	if text := c.Options["error"]; text != "" {
+		a.Status.DetachError = &storagev1.VolumeError{Message: text}
 	}
 	w.view.Attachments = append(w.view.Attachments, a)
 	slices.SortFunc(w.view.Attachments, func(a, b *storagev1.VolumeAttachment) int { return cmp.Compare(a.Name, b.Name) })

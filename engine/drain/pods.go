@@ -1,15 +1,23 @@
 package drain
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
+
+// shown is how many objects a message names.
+const shown = 5
 
 // wave orders the pods of a node; the lowest that has any leaves first.
 type wave int
@@ -39,25 +47,29 @@ func waveOf(p *corev1.Pod) wave {
 }
 
 // pods takes the drain one step further; its phase is Drain until it is over.
-func pods(v View) Step {
+func pods(v View, r roster) Step {
 	s := Step{Phase: Drain, Wake: v.Now.Add(recheck)}
-	leaving := waves
-	for _, p := range v.Node.Pods {
-		if drainable(p.Pod, v.Now) {
-			leaving = min(leaving, waveOf(p.Pod))
+	wave := waves
+	for _, m := range r {
+		if m.role == leaving {
+			wave = min(wave, waveOf(m.pod))
 		}
 	}
 	waits := false
-	for _, p := range v.Node.Pods {
-		if eviction.Terminal(p.Pod) {
+	for _, m := range r {
+		if m.role == ended {
 			continue
 		}
-		verdict := s.decide(v, p.Pod, leaving)
+		verdict := s.decide(v, m, wave)
 		s.Pods = append(s.Pods, verdict)
 		waits = waits || verdict.Waits
 	}
+	s.pace(v, r)
 	if waits {
-		s.Conditions = []plan.Condition{draining(s.Waiting())}
+		if !v.late() {
+			s.by(v.Deadline)
+		}
+		s.Conditions = []plan.Condition{draining(s.progress(wave))}
 		return s
 	}
 	if v.Node.Claim == nil || v.Node.Claim.Is(snapshot.Drained) {
@@ -65,6 +77,30 @@ func pods(v View) Step {
 		return s
 	}
 	return settle(v, s)
+}
+
+// pace takes back evictions of which the policy would have fewer at once.
+func (s *Step) pace(v View, r roster) {
+	most := v.Policy.MaxParallelEvictions
+	if most == 0 {
+		return
+	}
+	for _, m := range r {
+		if m.role == leaving && eviction.Terminating(m.pod) {
+			most--
+		}
+	}
+	most = max(0, most)
+	if len(s.Evict) <= most {
+		return
+	}
+	later := s.Evict[most:]
+	s.Evict = s.Evict[:most]
+	for i := range s.Pods {
+		if slices.ContainsFunc(later, func(p *corev1.Pod) bool { return podRef(p) == s.Pods[i].Objects[0] }) {
+			s.Pods[i].Code, s.Pods[i].Want = plan.EvictionPaced, strconv.Itoa(v.Policy.MaxParallelEvictions)
+		}
+	}
 }
 
 // settle keeps an empty node for its minimum time.
@@ -83,51 +119,96 @@ func settle(v View, s Step) Step {
 	return s
 }
 
-// Waiting says how many pods the drain waits for, and names one that cannot leave
-// by itself if there is any.
-func (s Step) Waiting() string {
-	waiting, blocker := 0, ""
-	for _, p := range s.Pods {
-		if !p.Waits {
-			continue
-		}
-		waiting++
-		switch p.Code {
-		case plan.PDBBlocks, plan.PDBConflict, plan.DoNotDisrupt:
-			if blocker == "" {
-				blocker = "; " + p.Message()
+// Blocked are the reasons why the step waits for something that nobody knows an
+// end of, the most stubborn first.
+func (s Step) Blocked() []plan.Reason {
+	var out []plan.Reason
+	for _, list := range [][]Verdict{s.Pods, s.Volumes} {
+		for _, x := range list {
+			if x.Waits && x.Remedy() != "" {
+				out = append(out, x.Reason)
 			}
 		}
 	}
-	if waiting == 1 {
-		return "1 pod is waiting to be evicted" + blocker
+	slices.SortStableFunc(out, func(a, b plan.Reason) int { return cmp.Compare(patience(a), patience(b)) })
+	return out
+}
+
+// patience orders blockers: those last that usually go away by themselves.
+func patience(r plan.Reason) int {
+	if r.Code == plan.PDBBlocks {
+		return 1
 	}
-	return fmt.Sprintf("%d pods are waiting to be evicted%s", waiting, blocker)
+	return 0
+}
+
+// Waiting says how many pods the drain waits for, and what blocks it.
+func (s Step) Waiting() string {
+	waiting := 0
+	for _, p := range s.Pods {
+		if p.Waits {
+			waiting++
+		}
+	}
+	if waiting == 1 {
+		return "1 pod is waiting to be evicted" + s.blockers()
+	}
+	return fmt.Sprintf("%d pods are waiting to be evicted%s", waiting, s.blockers())
+}
+
+// progress says how far the drain is without counting, so that the condition that
+// it becomes is not written anew for every pod that leaves.
+func (s Step) progress(w wave) string {
+	if w == waves {
+		return "every pod has ended" + s.blockers()
+	}
+	return w.String() + " pods are leaving" + s.blockers()
+}
+
+// blockers explains the first blocker and names the next ones.
+func (s Step) blockers() string {
+	list := s.Blocked()
+	if len(list) == 0 {
+		return ""
+	}
+	out := "; " + list[0].Message() + "; " + list[0].Remedy()
+	if len(list) == 1 {
+		return out
+	}
+	var names []string
+	for _, r := range list[1:min(len(list), shown)] {
+		names = append(names, r.Objects[0].String())
+	}
+	if len(list) > shown {
+		names = append(names, "…")
+	}
+	return out + "; also " + strings.Join(names, ", ")
 }
 
 func draining(message string) plan.Condition {
 	return plan.Condition{Type: snapshot.Drained, Status: corev1.ConditionUnknown, Reason: "Draining", Message: message}
 }
 
-// drainable reports whether a pod has to leave before the machine may go.
-func drainable(p *corev1.Pod, now time.Time) bool {
-	return !eviction.Terminal(p) && !eviction.Stays(p) && !eviction.Mirror(p) && !eviction.Stuck(p, now)
-}
-
 // decide gives the verdict on one pod and notes what is to be done with it.
-func (s *Step) decide(v View, p *corev1.Pod, leaving wave) Verdict {
-	r := plan.Reason{Objects: []plan.ObjectRef{podRef(p)}}
-	switch {
-	case eviction.Mirror(p):
+func (s *Step) decide(v View, m member, leaving wave) Verdict {
+	r := plan.Reason{Objects: []plan.ObjectRef{podRef(m.pod)}}
+	switch m.role {
+	case mirror:
 		r.Code = plan.MirrorPod
-	case eviction.Stays(p):
+	case stays:
 		r.Code = plan.PodStays
-	case eviction.Stuck(p, v.Now):
-		r.Code, r.Since = plan.PodStuck, p.DeletionTimestamp.Time
+	case agent:
+		r.Code, r.Have = plan.AgentStays, m.why
+	case stuck:
+		r.Code, r.Since = plan.PodStuck, m.pod.DeletionTimestamp.Time
+	case held:
+		r.Code, r.Since, r.Have = plan.PodHeld, m.pod.DeletionTimestamp.Time, strings.Join(m.pod.Finalizers, ", ")
+	case leftBehind:
+		r.Code, r.Since = plan.PodLeftBehind, v.Deadline
 	default:
-		return Verdict{s.leave(v, p, leaving, r), true}
+		r = s.leave(v, m.pod, leaving, r)
 	}
-	return Verdict{r, false}
+	return Verdict{r, m.role.waits()}
 }
 
 // leave is for pods that have to go.
@@ -139,6 +220,9 @@ func (s *Step) leave(v View, p *corev1.Pod, leaving wave, r plan.Reason) plan.Re
 	}
 	if eviction.Terminating(p) {
 		s.by(eviction.StuckFrom(p))
+		if v.late() {
+			s.by(p.DeletionTimestamp.Time)
+		}
 		r.Code, r.Until = plan.PodTerminating, p.DeletionTimestamp.Time
 		return r
 	}
@@ -153,18 +237,28 @@ func (s *Step) leave(v View, p *corev1.Pod, leaving wave, r plan.Reason) plan.Re
 		return r
 	}
 	if blocking := v.Budgets.Blocking(p); len(blocking) > 0 {
-		r.Code = plan.PDBBlocks
-		if len(blocking) > 1 {
-			r.Code = plan.PDBConflict
-		}
-		for _, pdb := range blocking {
-			r.Objects = append(r.Objects, plan.ObjectRef{Kind: "PodDisruptionBudget", Namespace: pdb.Namespace, Name: pdb.Name})
-		}
-		return r
+		return guarded(r, blocking)
 	}
 	s.Evict = append(s.Evict, p)
 	s.by(v.Now.Add(evictAgain))
 	r.Code = plan.EvictionPending
+	if began := drainBegan(v); !began.IsZero() && p.CreationTimestamp.After(began) {
+		r.Have = "it came after the drain began"
+	}
+	return r
+}
+
+// guarded says how budgets hold a pod.
+func guarded(r plan.Reason, blocking []*policyv1.PodDisruptionBudget) plan.Reason {
+	r.Code = plan.PDBBlocks
+	if len(blocking) > 1 {
+		r.Code = plan.PDBConflict
+	} else if demands, pods, never := eviction.Never(blocking[0]); never {
+		r.Code, r.Want, r.Have = plan.PDBNeverAllows, strconv.Itoa(int(demands)), strconv.Itoa(int(pods))
+	}
+	for _, pdb := range blocking {
+		r.Objects = append(r.Objects, plan.ObjectRef{Kind: "PodDisruptionBudget", Namespace: pdb.Namespace, Name: pdb.Name})
+	}
 	return r
 }
 

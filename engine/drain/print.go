@@ -26,6 +26,12 @@ func (s Step) String() string {
 	for _, v := range append(append([]Verdict(nil), s.Pods...), s.Volumes...) {
 		b.WriteString("  " + v.String() + "\n")
 	}
+	for _, f := range s.Forgetful {
+		b.WriteString("  mend: " + f.Message() + "\n")
+	}
+	for _, l := range s.LeftBehind {
+		b.WriteString("  left behind: " + l.Objects[0].String() + "\n")
+	}
 	for _, c := range s.Conditions {
 		fmt.Fprintf(&b, "  %s=%s %s", c.Type, c.Status, c.Reason)
 		if c.Message != "" {

@@ -1,105 +1,190 @@
 package drain
 
 import (
-	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// shownAttachments is how many attachments a message names.
-const shownAttachments = 5
-
 // volumes waits for the attachments of pods that left; its phase is Detach until
 // that is over.
-func volumes(v View) Step {
+func volumes(v View, r roster) Step {
 	s := Step{Phase: Detach, Wake: v.Now.Add(recheck)}
 	s.by(v.Deadline)
-	stay := stayingVolumes(v)
-	late := !v.Deadline.IsZero() && !v.Now.Before(v.Deadline)
-	var blocking []string
-	for _, a := range v.Attachments {
-		verdict := attachment(a, stay)
-		if verdict.Waits {
-			blocking = append(blocking, a.Name)
-			verdict.Waits = !late
-		}
-		s.Volumes = append(s.Volumes, verdict)
-	}
+	x := newStorage(v, r)
+	s.Volumes = x.verdicts(&s)
+	waiting := slices.DeleteFunc(slices.Clone(s.Volumes), func(a Verdict) bool { return !a.Waits })
 	c := plan.Condition{Type: snapshot.VolumesDetached, Status: corev1.ConditionTrue, Reason: snapshot.VolumesDetached}
+	why := ""
 	switch {
-	case len(blocking) == 0:
-		s.Phase = Terminate
-	case late:
-		s.Phase = Terminate
-		c.Status, c.Reason, c.Message = corev1.ConditionFalse, "TerminationGracePeriodElapsed", list(blocking)+" left behind"
+	case len(waiting) == 0:
+	case v.late():
+		why = "TerminationGracePeriodElapsed"
+	case all(waiting, plan.VolumeUnreachable):
+		why = "KubeletSilent"
+	case v.Policy.TerminateStuck && all(waiting, plan.VolumeUnreachable, plan.VolumeStuck):
+		why = "VolumesStuck"
 	default:
-		c.Status, c.Reason, c.Message = corev1.ConditionUnknown, "AwaitingVolumeDetachment", "waiting for "+list(blocking)
+		c.Status, c.Reason, c.Message = corev1.ConditionUnknown, "AwaitingVolumeDetachment", "waiting: "+story(waiting)
+		s.Conditions = []plan.Condition{c}
+		return s
+	}
+	s.Phase = Terminate
+	if why != "" {
+		s.LeftBehind = waiting
+		c.Status, c.Reason, c.Message = corev1.ConditionFalse, why, "left behind: "+story(waiting)
+		for i := range s.Volumes {
+			s.Volumes[i].Waits = false
+		}
 	}
 	s.Conditions = []plan.Condition{c}
 	return s
 }
 
-func attachment(a *storagev1.VolumeAttachment, stay map[string]bool) Verdict {
-	r := plan.Reason{
-		Code:    plan.VolumeIgnored,
-		Objects: []plan.ObjectRef{{Kind: "VolumeAttachment", Name: a.Name}},
-		Since:   a.CreationTimestamp.Time,
-	}
-	if a.DeletionTimestamp != nil {
-		r.Since = a.DeletionTimestamp.Time
-	}
-	pv := a.Spec.Source.PersistentVolumeName
-	if pv == nil {
-		r.Have = "it is not of a PersistentVolume"
-		return Verdict{r, false}
-	}
-	r.Objects = append(r.Objects, plan.ObjectRef{Kind: "PersistentVolume", Name: *pv})
-	if stay[*pv] {
-		r.Have = "a pod that is not waited for uses it"
-		return Verdict{r, false}
-	}
-	r.Code = plan.VolumeAttached
-	return Verdict{r, true}
+// all reports whether the code of every verdict is one of a few.
+func all(list []Verdict, codes ...plan.Code) bool {
+	return !slices.ContainsFunc(list, func(x Verdict) bool { return !slices.Contains(codes, x.Code) })
 }
 
-// stayingVolumes are those of pods that are not drained.
-func stayingVolumes(v View) map[string]bool {
-	out := map[string]bool{}
-	for _, p := range v.Node.Pods {
-		if eviction.Terminal(p.Pod) || drainable(p.Pod, v.Now) {
-			continue
-		}
-		for i := range p.Spec.Volumes {
-			if pvc, ok := v.Volumes.Claims[claimOf(p.Pod, &p.Spec.Volumes[i])]; ok && pvc.Spec.VolumeName != "" {
-				out[pvc.Spec.VolumeName] = true
+// story tells of volumes and pods in words, the stuck ones first, and at its end
+// what would help the first.
+func story(list []Verdict) string {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b Verdict) int { return len(b.Remedy()) - len(a.Remedy()) })
+	var parts []string
+	for _, x := range list[:min(len(list), shown)] {
+		parts = append(parts, x.Message())
+	}
+	if len(list) > shown {
+		parts = append(parts, "…")
+	}
+	if remedy := list[0].Remedy(); remedy != "" {
+		parts = append(parts, remedy)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// storage is what is known about the volumes of a node.
+type storage struct {
+	view    View
+	drained time.Time
+	// remaining are the volumes that pods use which stay to the end, by their names
+	// on the node; leaving are the users of the others.
+	remaining map[corev1.UniqueVolumeName]bool
+	leaving   map[corev1.UniqueVolumeName]member
+	answers   bool // the kubelet does
+}
+
+func newStorage(v View, r roster) *storage {
+	x := &storage{
+		view: v, drained: drainedSince(v), answers: snapshot.Ready(v.Node.Object),
+		remaining: map[corev1.UniqueVolumeName]bool{}, leaving: map[corev1.UniqueVolumeName]member{},
+	}
+	for _, m := range r {
+		for i := range m.pod.Spec.Volumes {
+			name := x.nameOf(m.pod, &m.pod.Spec.Volumes[i])
+			switch {
+			case name == "":
+			case m.role.remains():
+				x.remaining[name] = true
+			case m.role != ended:
+				x.leaving[name] = m
 			}
 		}
+	}
+	return x
+}
+
+// verdicts are on every attachment, by name.
+func (x *storage) verdicts(s *Step) []Verdict {
+	out := make([]Verdict, 0, len(x.view.Attachments))
+	for _, a := range x.view.Attachments {
+		verdict := x.verdict(a)
+		if !verdict.Until.IsZero() { // when it will be stuck
+			s.by(verdict.Until)
+			verdict.Until = time.Time{}
+		}
+		out = append(out, verdict)
 	}
 	return out
 }
 
-// claimOf names the PersistentVolumeClaim behind a pod's volume; zero if there is
-// none.
-func claimOf(p *corev1.Pod, volume *corev1.Volume) types.NamespacedName {
-	switch {
-	case volume.PersistentVolumeClaim != nil:
-		return types.NamespacedName{Namespace: p.Namespace, Name: volume.PersistentVolumeClaim.ClaimName}
-	case volume.Ephemeral != nil:
-		return types.NamespacedName{Namespace: p.Namespace, Name: p.Name + "-" + volume.Name}
+func (x *storage) verdict(a *storagev1.VolumeAttachment) Verdict {
+	r := plan.Reason{Objects: x.objects(a), Since: a.CreationTimestamp.Time}
+	if x.remaining[x.attached(a)] {
+		r.Code, r.Have = plan.VolumeIgnored, "a pod that stays uses it"
+		return Verdict{r, false}
 	}
-	return types.NamespacedName{}
+	if x.leaving[x.attached(a)].role == stuck && !x.answers {
+		r.Code = plan.VolumeUnreachable
+		return Verdict{r, true}
+	}
+	r.Code, r.Since, r.Until = x.state(a)
+	if r.Code == plan.VolumeDetaching && a.Status.DetachError != nil {
+		r.Have = a.Status.DetachError.Message
+	}
+	if !r.Until.IsZero() && !x.view.Now.Before(r.Until) {
+		r.Want, r.Code, r.Until = string(r.Code), plan.VolumeStuck, time.Time{}
+		r.Have = x.why(a, plan.Code(r.Want))
+	}
+	return Verdict{r, true}
 }
 
-func list(names []string) string {
-	if more := len(names) - shownAttachments; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:shownAttachments], ", "), more)
+// state is where an attachment is on its way, since when, and when it will be
+// stuck there; zero times if that is not known.
+func (x *storage) state(a *storagev1.VolumeAttachment) (state plan.Code, since, until time.Time) {
+	if a.DeletionTimestamp != nil {
+		since = a.DeletionTimestamp.Time
+		return plan.VolumeDetaching, since, since.Add(x.view.Policy.DetachTimeout)
 	}
-	return strings.Join(names, ", ")
+	state = plan.VolumeUnmounted
+	name := x.attached(a)
+	switch {
+	case x.leaving[name].pod != nil:
+		state = plan.VolumeInUse
+	case slices.Contains(x.view.Node.Object.Status.VolumesInUse, name):
+		state = plan.VolumeMounted
+	}
+	if x.drained.IsZero() {
+		return state, a.CreationTimestamp.Time, time.Time{}
+	}
+	return state, x.drained, x.drained.Add(x.view.Policy.UnmountTimeout)
+}
+
+// why is the cause of a stuck volume, as far as it can be seen from here.
+func (x *storage) why(a *storagev1.VolumeAttachment, state plan.Code) string {
+	pv := a.Spec.Source.PersistentVolumeName
+	switch {
+	case state == plan.VolumeDetaching && a.Status.DetachError != nil:
+		return a.Status.DetachError.Message
+	case pv != nil && x.view.Volumes.Volumes[*pv] == nil:
+		return "its PersistentVolume does not exist any more"
+	case state == plan.VolumeDetaching || state == plan.VolumeUnmounted:
+		return ""
+	case !x.answers:
+		return "the kubelet does not answer"
+	case !slices.Contains(registered(x.view), a.Spec.Attacher):
+		return "no node plugin of " + a.Spec.Attacher + " is registered on the node"
+	case x.leaving[x.attached(a)].pod != nil:
+		return "its pod does not end"
+	}
+	return ""
+}
+
+// drainedSince is when the last pod that had to leave was gone, zero if that is
+// not known.
+func drainedSince(v View) time.Time {
+	if v.Node.Claim == nil {
+		return time.Time{}
+	}
+	if !v.Node.Claim.Is(snapshot.Drained) {
+		return v.Now
+	}
+	return v.Node.Claim.Conditions[snapshot.Drained].Since
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -32,6 +33,8 @@ func Check(s *snapshot.Snapshot, p *plan.Plan) []string {
 		c.fresh(&p.NewNodes[i])
 	}
 	c.limits()
+	c.reservations()
+	c.exclusives()
 	if price := p.PricePerHour(); price < p.LowerBound*(1-1e-9) {
 		c.fail("the price %g is below the bound %g", price, p.LowerBound)
 	}
@@ -112,7 +115,7 @@ func (c *checker) existing(n *snapshot.Node) {
 func nodeOf(n *snapshot.Node) *corev1.Node {
 	object := &corev1.Node{Spec: corev1.NodeSpec{Taints: n.Taints()}}
 	object.Name, object.Labels = n.Name, n.Labels()
-	if n.Object != nil {
+	if n.Registered() {
 		return object
 	}
 	object.Labels = map[string]string{corev1.LabelHostname: n.Name}
@@ -148,6 +151,7 @@ func (c *checker) fresh(n *plan.NewNode) {
 			}
 		}
 		c.machine(name, object, a.Type.Allocatable(), daemons, n.Pods)
+		c.volumes(name, object, a.Type.AttachLimits, nil, n.Pods)
 		for key, want := range n.Requests {
 			sum := corev1.ResourceList{}
 			for _, p := range n.Pods {
@@ -166,6 +170,8 @@ func (c *checker) fresh(n *plan.NewNode) {
 // that the claim's requirements allow.
 func (c *checker) labelsOf(n *plan.NewNode, a catalog.Choice) map[string]string {
 	labels := a.Labels()
+	class := c.s.Pool(n.Pool).Class
+	labels[class.Group+"/"+strings.ToLower(class.Kind)] = class.Name
 	for _, r := range n.Requirements {
 		if have, ok := labels[r.Key()]; ok {
 			if !r.Has(have) {
@@ -185,6 +191,21 @@ func (c *checker) labelsOf(n *plan.NewNode, a catalog.Choice) map[string]string 
 		}
 	}
 	labels["karpenter.sh/nodepool"] = n.Pool
+	return withOldNames(labels)
+}
+
+// withOldNames adds the names that labels used to have, which kubelets and cloud
+// controllers keep, and that of the EBS driver for zones.
+func withOldNames(labels map[string]string) map[string]string {
+	for old, name := range map[string]string{
+		"topology.ebs.csi.aws.com/zone":   corev1.LabelTopologyZone,
+		corev1.LabelFailureDomainBetaZone: corev1.LabelTopologyZone, corev1.LabelFailureDomainBetaRegion: corev1.LabelTopologyRegion,
+		"beta.kubernetes.io/arch": corev1.LabelArchStable, "beta.kubernetes.io/os": corev1.LabelOSStable, corev1.LabelInstanceType: corev1.LabelInstanceTypeStable,
+	} {
+		if v, ok := labels[name]; ok {
+			labels[old] = v
+		}
+	}
 	return labels
 }
 
@@ -196,7 +217,11 @@ func (c *checker) minValues(pool *snapshot.Pool, n *plan.NewNode) {
 				values[v] = true
 			}
 		}
-		if len(values) < r.MinValues() {
+		demanded := r.MinValues()
+		if n.MinValuesRelaxed {
+			demanded = n.Requirements.Get(r.Key()).MinValues()
+		}
+		if len(values) < demanded {
 			c.fail("new node in %s: %d values of %s, the pool demands %d", n.Pool, len(values), r.Key(), r.MinValues())
 		}
 	}
@@ -254,7 +279,17 @@ func covers(t corev1.Toleration, taint *corev1.Taint) bool {
 	if t.Effect != "" && t.Effect != taint.Effect || t.Key != "" && t.Key != taint.Key {
 		return false
 	}
-	return t.Operator == corev1.TolerationOpExists || t.Value == taint.Value
+	value, err := strconv.ParseInt(taint.Value, 10, 64)
+	bound, err2 := strconv.ParseInt(t.Value, 10, 64)
+	switch t.Operator {
+	case corev1.TolerationOpExists:
+		return true
+	case corev1.TolerationOpLt:
+		return err == nil && err2 == nil && value < bound
+	case corev1.TolerationOpGt:
+		return err == nil && err2 == nil && value > bound
+	}
+	return t.Value == taint.Value
 }
 
 // limits adds up the largest alternative of every new machine.

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,12 +14,31 @@ import (
 )
 
 // topology lets a scheduler that knows spread, affinity and anti-affinity bind the
-// pods where the plan has them, one at a time in any order that works: first
-// those on nodes that exist, while there are no others, then the rest. It is
-// wrong if some pod never gets its turn.
+// pods where the plan has them, one at a time: first those on nodes that exist,
+// while there are no others, or all of them once all nodes are there, by name or
+// evenly. It is wrong if each way some pod never gets its turn.
 func (c *checker) topology() {
-	x := &binder{}
-	var waiting []bound
+	early := c.binder()
+	left := append(early.bind(c.coming(early)), c.comingNew(early)...)
+	if left = early.bind(left); len(left) == 0 {
+		return
+	}
+	late := c.binder()
+	if len(late.bind(append(c.coming(late), c.comingNew(late)...))) == 0 {
+		return
+	}
+	even := c.binder()
+	if len(even.bindEvenly(append(c.coming(even), c.comingNew(even)...))) == 0 {
+		return
+	}
+	for _, b := range left {
+		c.fail("%s cannot be bound to %s beside those that are there: %s", b.pod.Name, b.node.Name, early.objection(b))
+	}
+}
+
+// binder knows the nodes that exist, with the pods that run there.
+func (c *checker) binder() *binder {
+	x := &binder{namespaces: c.s.Namespaces}
 	for _, n := range c.s.Nodes {
 		if n.Deleting() {
 			continue
@@ -30,11 +50,28 @@ func (c *checker) topology() {
 				x.pods = append(x.pods, bound{p, object})
 			}
 		}
+	}
+	return x
+}
+
+// coming are the pods that the plan puts on nodes that exist.
+func (c *checker) coming(x *binder) []bound {
+	var out []bound
+	for _, n := range c.s.Nodes {
+		i := slices.IndexFunc(x.nodes, func(object *corev1.Node) bool { return object.Name == n.Name })
+		if i < 0 {
+			continue
+		}
 		for _, p := range c.placedOn(n) {
-			waiting = append(waiting, bound{p, object})
+			out = append(out, bound{p, x.nodes[i]})
 		}
 	}
-	waiting = x.bind(waiting)
+	return out
+}
+
+// comingNew adds the new nodes, and returns the pods that the plan puts there.
+func (c *checker) comingNew(x *binder) []bound {
+	var out []bound
 	for i := range c.p.NewNodes {
 		n := &c.p.NewNodes[i]
 		object := &corev1.Node{Spec: corev1.NodeSpec{Taints: c.s.Pool(n.Pool).Taints}}
@@ -42,12 +79,10 @@ func (c *checker) topology() {
 		object.Labels[corev1.LabelHostname] = object.Name
 		x.nodes = append(x.nodes, object)
 		for _, p := range n.Pods {
-			waiting = append(waiting, bound{p, object})
+			out = append(out, bound{p, object})
 		}
 	}
-	for _, b := range x.bind(waiting) {
-		c.fail("%s cannot be bound to %s beside those that are there: %s", b.pod.Name, b.node.Name, x.objection(b))
-	}
+	return out
 }
 
 type bound struct {
@@ -56,13 +91,16 @@ type bound struct {
 }
 
 type binder struct {
-	nodes []*corev1.Node
-	pods  []bound
+	nodes      []*corev1.Node
+	pods       []bound
+	namespaces map[string]map[string]string
 }
 
-// bind binds what it can and returns the rest. Pods that mind their company come
-// first, as those that do not would have been content later too.
+// bind binds what it can, again and again in the order of names, and returns the
+// rest. Pods that mind their company come first, as those that do not would have
+// been content later too.
 func (x *binder) bind(waiting []bound) []bound {
+	slices.SortStableFunc(waiting, func(a, b bound) int { return cmp.Compare(a.pod.Name, b.pod.Name) })
 	for {
 		before := len(waiting)
 		waiting = slices.DeleteFunc(waiting, func(b bound) bool { return minds(b.pod) && x.try(b) })
@@ -74,6 +112,40 @@ func (x *binder) bind(waiting []bound) []bound {
 			return waiting
 		}
 		waiting = slices.Delete(waiting, i, i+1)
+	}
+}
+
+// bindEvenly binds next what leaves the least in the domains of its spreads, those
+// that have none last, and returns the rest.
+func (x *binder) bindEvenly(waiting []bound) []bound {
+	for {
+		best, least := -1, 0
+		for i, b := range waiting {
+			if x.objection(b) != "" {
+				continue
+			}
+			n := 0
+			if len(b.pod.Spec.TopologySpreadConstraints) == 0 {
+				n = len(x.pods) + len(waiting)
+			}
+			for k := range b.pod.Spec.TopologySpreadConstraints {
+				c := &b.pod.Spec.TopologySpreadConstraints[k]
+				sel, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
+				for _, o := range x.pods {
+					if err == nil && sameDomain(c.TopologyKey, b.node, o.node) && sel.Matches(labels.Set(o.pod.Labels)) {
+						n++
+					}
+				}
+			}
+			if best < 0 || n < least {
+				best, least = i, n
+			}
+		}
+		if best < 0 {
+			return waiting
+		}
+		x.pods = append(x.pods, waiting[best])
+		waiting = slices.Delete(waiting, best, best+1)
 	}
 }
 
@@ -102,7 +174,7 @@ func (x *binder) objection(b bound) string {
 			return "affinity"
 		}
 		if a.PodAntiAffinity != nil && slices.ContainsFunc(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, func(t corev1.PodAffinityTerm) bool {
-			return slices.ContainsFunc(x.pods, func(o bound) bool { return selects(&t, b.pod, o.pod) && sameDomain(t.TopologyKey, b.node, o.node) })
+			return slices.ContainsFunc(x.pods, func(o bound) bool { return x.selects(&t, b.pod, o.pod) && sameDomain(t.TopologyKey, b.node, o.node) })
 		}) {
 			return "anti-affinity"
 		}
@@ -113,7 +185,7 @@ func (x *binder) objection(b bound) string {
 			continue
 		}
 		for _, t := range a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-			if selects(&t, o.pod, b.pod) && sameDomain(t.TopologyKey, b.node, o.node) {
+			if x.selects(&t, o.pod, b.pod) && sameDomain(t.TopologyKey, b.node, o.node) {
 				return "anti-affinity of " + o.pod.Name
 			}
 		}
@@ -121,28 +193,28 @@ func (x *binder) objection(b bound) string {
 	return ""
 }
 
+// near reports whether every term has a pod in its domain that all terms are
+// about; or there is no such pod in any domain, and the pod would be the first.
 func (x *binder) near(b bound, terms []corev1.PodAffinityTerm) bool {
-	alone, self := true, true
+	all := func(o *snapshot.Pod) bool {
+		return !slices.ContainsFunc(terms, func(t corev1.PodAffinityTerm) bool { return !x.selects(&t, b.pod, o) })
+	}
+	alone, met := true, true
 	for i := range terms {
-		t := &terms[i]
-		met := false
-		for _, o := range x.pods {
-			if selects(t, b.pod, o.pod) {
-				if _, ok := o.node.Labels[t.TopologyKey]; ok {
-					alone = false
-				}
-				met = met || sameDomain(t.TopologyKey, b.node, o.node)
-			}
-		}
-		if met {
-			continue
-		}
-		self = self && selects(t, b.pod, b.pod)
-		if !self || !alone {
+		key := terms[i].TopologyKey
+		if _, ok := b.node.Labels[key]; !ok {
 			return false
 		}
+		here := false
+		for _, o := range x.pods {
+			if _, ok := o.node.Labels[key]; ok && all(o.pod) {
+				alone = false
+				here = here || sameDomain(key, b.node, o.node)
+			}
+		}
+		met = met && here
 	}
-	return true
+	return met || alone && all(b.pod)
 }
 
 func (x *binder) spread(b bound, k *corev1.TopologySpreadConstraint) bool {
@@ -150,7 +222,7 @@ func (x *binder) spread(b bound, k *corev1.TopologySpreadConstraint) bool {
 	if !ok {
 		return false
 	}
-	sel, err := metav1.LabelSelectorAsSelector(k.LabelSelector)
+	sel, err := metav1.LabelSelectorAsSelector(withOwn(k.LabelSelector, b.pod, k.MatchLabelKeys, nil))
 	if err != nil {
 		return false
 	}
@@ -159,7 +231,7 @@ func (x *binder) spread(b bound, k *corev1.TopologySpreadConstraint) bool {
 		if v, ok := n.Labels[k.TopologyKey]; ok && counted(b.pod, n, k) {
 			counts[v] += 0
 			for _, o := range x.pods {
-				if o.node == n && o.pod.Namespace == b.pod.Namespace && o.pod.DeletionTimestamp == nil && sel.Matches(labels.Set(o.pod.Labels)) {
+				if o.node == n && !sel.Empty() && o.pod.Namespace == b.pod.Namespace && o.pod.DeletionTimestamp == nil && sel.Matches(labels.Set(o.pod.Labels)) {
 					counts[v]++
 				}
 			}
@@ -182,6 +254,12 @@ func (x *binder) spread(b bound, k *corev1.TopologySpreadConstraint) bool {
 }
 
 func counted(p *snapshot.Pod, n *corev1.Node, k *corev1.TopologySpreadConstraint) bool {
+	for i := range p.Spec.TopologySpreadConstraints {
+		other := &p.Spec.TopologySpreadConstraints[i]
+		if _, ok := n.Labels[other.TopologyKey]; !ok && other.WhenUnsatisfiable == corev1.DoNotSchedule {
+			return false
+		}
+	}
 	if k.NodeAffinityPolicy == nil || *k.NodeAffinityPolicy == corev1.NodeInclusionPolicyHonor {
 		if ok, err := nodeaffinity.GetRequiredNodeAffinity(p.Pod).Match(n); err != nil || !ok {
 			return false
@@ -197,11 +275,33 @@ func counted(p *snapshot.Pod, n *corev1.Node, k *corev1.TopologySpreadConstraint
 	return true
 }
 
-// selects reports whether a term of one pod is about another; terms of scenarios
-// are about their own namespace.
-func selects(t *corev1.PodAffinityTerm, owner, other *snapshot.Pod) bool {
-	sel, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
-	return err == nil && owner.Namespace == other.Namespace && sel.Matches(labels.Set(other.Labels))
+// selects reports whether a term of one pod is about another.
+func (x *binder) selects(t *corev1.PodAffinityTerm, owner, other *snapshot.Pod) bool {
+	inside := slices.Contains(t.Namespaces, other.Namespace) || t.NamespaceSelector == nil && len(t.Namespaces) == 0 && owner.Namespace == other.Namespace
+	if t.NamespaceSelector != nil {
+		sel, err := metav1.LabelSelectorAsSelector(t.NamespaceSelector)
+		own := labels.Merge(labels.Set{corev1.LabelMetadataName: other.Namespace}, x.namespaces[other.Namespace])
+		inside = inside || err == nil && sel.Matches(own)
+	}
+	sel, err := metav1.LabelSelectorAsSelector(withOwn(t.LabelSelector, owner, t.MatchLabelKeys, t.MismatchLabelKeys))
+	return inside && err == nil && sel.Matches(labels.Set(other.Labels))
+}
+
+// withOwn is a selector as the API server completes it from the pod's labels.
+func withOwn(s *metav1.LabelSelector, p *snapshot.Pod, match, mismatch []string) *metav1.LabelSelector {
+	if s == nil {
+		return nil
+	}
+	out := s.DeepCopy()
+	for key, value := range p.Labels {
+		if slices.Contains(match, key) {
+			out.MatchExpressions = append(out.MatchExpressions, metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: []string{value}})
+		}
+		if slices.Contains(mismatch, key) {
+			out.MatchExpressions = append(out.MatchExpressions, metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpNotIn, Values: []string{value}})
+		}
+	}
+	return out
 }
 
 func sameDomain(key string, a, b *corev1.Node) bool {

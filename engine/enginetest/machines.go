@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,6 +37,10 @@ func (s *Scenario) node(t testing.TB, c storytest.Command) *snapshot.Node {
 	object := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	object.Spec.Taints, object.Spec.Unschedulable = taints(c.Options["taints"]), c.Has("cordoned")
 	object.Status.Capacity, object.Status.Allocatable = kind.Capacity, kind.Allocatable()
+	if c.Has("allocatable") {
+		object.Status.Allocatable = kind.Allocatable()
+		maps.Copy(object.Status.Allocatable, amounts(t, c.Options["allocatable"]))
+	}
 	labels[corev1.LabelHostname] = name
 	if c.Has("foreign") {
 		return &snapshot.Node{Name: name, Object: object}
@@ -62,11 +67,16 @@ func (s *Scenario) managed(c storytest.Command, kind *catalog.Type, object *core
 	case "unlaunched":
 		n.Object, claim.ProviderID, claim.Capacity, claim.Allocatable = nil, "", nil, nil
 		claim.Requirements = requirement.NewSet(
-			requirement.Must(corev1.LabelInstanceTypeStable, requirement.In, kind.Name),
+			requirement.Must(corev1.LabelInstanceTypeStable, requirement.In, list(option(c, "types", kind.Name))...),
 			requirement.Must(corev1.LabelTopologyZone, requirement.In, kind.Requirements.Get(corev1.LabelTopologyZone).Values()...))
+		draw(c, claim)
 		claim.Labels, claim.Requests = map[string]string{"karpenter.sh/nodepool": claim.Pool}, kind.Allocatable()
 	case "launched":
 		n.Object = nil
+	case "appeared":
+		claim.Labels = maps.Clone(object.Labels)
+		delete(claim.Labels, corev1.LabelHostname)
+		object.Spec.Taints = append(object.Spec.Taints, corev1.Taint{Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute})
 	case "registered":
 		object.Labels[snapshot.RegisteredLabel] = "true"
 	case "ready":
@@ -115,29 +125,17 @@ func pod(t testing.TB, c storytest.Command, name string) *corev1.Pod {
 			requests[name] = quantity(t, v)
 		}
 	}
-	if v, ok := c.Options["init-cpu"]; ok {
-		p.Spec.InitContainers = append(p.Spec.InitContainers, container(t, "init", v, "0"))
-	}
-	if v, ok := c.Options["sidecar-cpu"]; ok {
-		sidecar := container(t, "sidecar", v, "0")
-		sidecar.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
-		p.Spec.InitContainers = append(p.Spec.InitContainers, sidecar)
-	}
-	if v, ok := c.Options["overhead-cpu"]; ok {
-		p.Spec.Overhead = corev1.ResourceList{"cpu": quantity(t, v)}
-	}
 	if v, ok := c.Options["gate"]; ok {
 		p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: v}}
 	}
 	if v, ok := c.Options["priority"]; ok {
 		p.Spec.Priority = ptr.To(int32(number(t, v)))
 	}
-	if c.Has("device") {
-		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "device"}}
-	}
 	p.Status.Phase = corev1.PodPhase(c.Options["phase"])
 	p.Status.NominatedNodeName = c.Options["nominated"]
 	constrain(t, c, p)
+	demand(t, c, p)
+	circumstances(t, c, p)
 	own(c, p)
 	return p
 }
@@ -164,18 +162,12 @@ func constrain(t testing.TB, c storytest.Command, p *corev1.Pod) {
 	if v, ok := c.Options["affinity"]; ok {
 		required := &corev1.NodeSelector{}
 		for _, term := range strings.Split(v, "|") {
-			required.NodeSelectorTerms = append(required.NodeSelectorTerms, corev1.NodeSelectorTerm{MatchExpressions: expressions(term)})
+			required.NodeSelectorTerms = append(required.NodeSelectorTerms, selectorTerm(term))
 		}
 		affinity(p).NodeAffinity = &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}
 	}
 	for _, entry := range list(c.Options["tolerate"]) {
-		name, effect, _ := strings.Cut(entry, ":")
-		key, value, equal := strings.Cut(name, "=")
-		toleration := corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffect(effect)}
-		if equal {
-			toleration.Operator, toleration.Value = corev1.TolerationOpEqual, value
-		}
-		p.Spec.Tolerations = append(p.Spec.Tolerations, toleration)
+		p.Spec.Tolerations = append(p.Spec.Tolerations, toleration(entry))
 	}
 	for _, entry := range list(c.Options["ports"]) {
 		address, protocol, _ := strings.Cut(entry, "/")
@@ -196,44 +188,40 @@ func constrain(t testing.TB, c storytest.Command, p *corev1.Pod) {
 	gather(t, c, p)
 }
 
+// selectorTerm reads expressions, of which those about "name" are about the name
+// of the node.
+func selectorTerm(s string) corev1.NodeSelectorTerm {
+	var out corev1.NodeSelectorTerm
+	for _, e := range expressions(s) {
+		if e.Key == "name" {
+			e.Key = metav1.ObjectNameField
+			out.MatchFields = append(out.MatchFields, e)
+			continue
+		}
+		out.MatchExpressions = append(out.MatchExpressions, e)
+	}
+	return out
+}
+
+// toleration reads key, key=value, key<number and key>number, each with or without
+// an effect; "*" is any key.
+func toleration(s string) corev1.Toleration {
+	name, effect, _ := strings.Cut(s, ":")
+	out := corev1.Toleration{Key: name, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffect(effect)}
+	for sign, op := range map[string]corev1.TolerationOperator{"=": corev1.TolerationOpEqual, "<": corev1.TolerationOpLt, ">": corev1.TolerationOpGt} {
+		if key, value, ok := strings.Cut(name, sign); ok {
+			out.Key, out.Operator, out.Value = key, op, value
+		}
+	}
+	if out.Key == "*" {
+		out.Key = ""
+	}
+	return out
+}
+
 func affinity(p *corev1.Pod) *corev1.Affinity {
 	if p.Spec.Affinity == nil {
 		p.Spec.Affinity = &corev1.Affinity{}
 	}
 	return p.Spec.Affinity
-}
-
-// gather adds beside whom a pod may be: spread=KEY:SKEW:LABEL:VALUE,
-// apart=KEY:LABEL:VALUE and near=KEY:LABEL:VALUE.
-func gather(t testing.TB, c storytest.Command, p *corev1.Pod) {
-	t.Helper()
-	selector := func(words []string) *metav1.LabelSelector {
-		return &metav1.LabelSelector{MatchLabels: map[string]string{words[0]: words[1]}}
-	}
-	for _, entry := range list(c.Options["spread"]) {
-		words := strings.Split(entry, ":")
-		constraint := corev1.TopologySpreadConstraint{
-			TopologyKey: labelName(words[0]), MaxSkew: int32(number(t, words[1])), WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: selector(words[2:])}
-		if v, ok := c.Options["min-domains"]; ok {
-			constraint.MinDomains = ptr.To(int32(number(t, v)))
-		}
-		p.Spec.TopologySpreadConstraints = append(p.Spec.TopologySpreadConstraints, constraint)
-	}
-	term := func(words []string) corev1.PodAffinityTerm {
-		return corev1.PodAffinityTerm{TopologyKey: labelName(words[0]), LabelSelector: selector(words[1:])}
-	}
-	for _, entry := range list(c.Options["apart"]) {
-		a := affinity(p)
-		if a.PodAntiAffinity == nil {
-			a.PodAntiAffinity = &corev1.PodAntiAffinity{}
-		}
-		a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution = append(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, term(strings.Split(entry, ":")))
-	}
-	for _, entry := range list(c.Options["near"]) {
-		a := affinity(p)
-		if a.PodAffinity == nil {
-			a.PodAffinity = &corev1.PodAffinity{}
-		}
-		a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution = append(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution, term(strings.Split(entry, ":")))
-	}
 }

@@ -15,14 +15,31 @@ import (
 // and open labels, machines in every stage of life, and pods with constraints of
 // every kind that meet them now and then. The same seed gives the same world.
 func World(seed uint64) *snapshot.Snapshot {
-	w := &dice{Rand: rand.New(rand.NewPCG(seed, 3))}
-	s := &Scenario{}
-	for _, line := range w.lines() {
-		if !s.Do(quiet{}, storytest.Parse(line)) {
-			panic("enginetest: " + line)
+	s, err := Read(Story(seed))
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// Read is the cluster that a story tells of; it fails where a line is not one of
+// a scenario.
+func Read(story string) (s *snapshot.Snapshot, err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			err = fmt.Errorf("enginetest: %v", why)
+		}
+	}()
+	scenario := &Scenario{}
+	for line := range strings.Lines(story) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if !scenario.Do(quiet{}, storytest.Parse(line)) {
+			return nil, fmt.Errorf("enginetest: %s", line)
 		}
 	}
-	return &s.Snapshot
+	return &scenario.Snapshot, nil
 }
 
 // Story is the world of a seed in the language of scenarios.
@@ -140,7 +157,7 @@ func (d *dice) aPool(i int) string {
 }
 
 func (d *dice) aNode(i, types, pools int) string {
-	line := fmt.Sprintf("node n%d type=t%d pool=pool%d zone=%s stage=%s", i, d.IntN(types), d.IntN(pools), d.pick("a", "b", "c"), d.pick("unlaunched", "launched", "registered", "ready", "ready"))
+	line := fmt.Sprintf("node n%d type=t%d pool=pool%d zone=%s stage=%s", i, d.IntN(types), d.IntN(pools), d.pick("a", "b", "c"), d.pick("unlaunched", "launched", "appeared", "registered", "ready", "ready"))
 	if d.once(3) {
 		line += " labels=team:" + d.pick("x", "y")
 	}
@@ -156,9 +173,9 @@ func (d *dice) amounts() string {
 	case 0:
 		line += " gpu=1"
 	case 1:
-		line += " init-cpu=2"
+		line += " init=cpu:2"
 	case 2:
-		line += " sidecar-cpu=250m"
+		line += " sidecar=cpu:250m"
 	case 3:
 		line = " cpu=40"
 	}
@@ -186,21 +203,38 @@ func (d *dice) whereabouts() string {
 	return " " + strings.Join(out, " ")
 }
 
-// company constrains who else is there. Spreads are over pods of the same label:
-// where two kinds of pods are each spread by the other's numbers, the order in
-// which the scheduler takes them decides whether it comes to an end.
+// company constrains who else is there. Required spreads are over nodes: over zones
+// they are compared with kube-scheduler's own filters elsewhere. They are over pods of the same label:
+// where two kinds of pods are each spread by the other's numbers, or one kind over
+// two labels, the order in which the scheduler takes them decides whether it comes
+// to an end.
 func (d *dice) company(app string) string {
-	switch d.IntN(12) {
+	other := d.pick("a", "b", "c")
+	switch d.IntN(24) {
 	case 0:
-		return " spread=zone:" + d.pick("1", "2") + ":app:" + app
+		return " spread=host:" + d.pick("1", "2") + ":app:" + app
 	case 1:
-		return " spread=host:" + d.pick("1", "3") + ":app:" + d.pick("a", "b", "c")
+		return " spread=host:" + d.pick("1", "3") + ":app:" + other
 	case 2:
-		return " spread=zone:1:app:" + app + ",host:2:app:" + app
+		return " spread=host:2:app:" + app
 	case 3:
-		return " apart=" + d.pick("zone", "host") + ":app:" + d.pick("a", "b", "c")
+		return " apart=" + d.pick("zone", "host", "capacity") + ":app:" + other
 	case 4:
-		return " near=" + d.pick("zone", "host") + ":app:" + d.pick("a", "b", "c")
+		return " near=" + d.pick("zone", "host", "capacity") + ":app:" + other
+	case 5:
+		return " apart=host:app:" + app
+	case 6:
+		return " near=capacity:app:" + other + "/namespaces:all"
+	case 7:
+		return " apart=zone:app:" + other + "/mismatch:app,host:app:" + app
+	case 8:
+		return " spread=" + d.pick("zone", "host") + ":1:app:" + other + "/anyway"
+	case 9:
+		return " apart=" + d.pick("zone", "host") + ":app:" + other + "/weight:10"
+	case 10:
+		return " near=" + d.pick("zone", "host") + ":app:" + other + "/weight:10"
+	case 11:
+		return " prefer=10:zone:In:a|5:capacity:In:spot"
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package enginetest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,9 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
@@ -28,19 +27,36 @@ import (
 // for the labels of that meaning.
 //
 //	type m.large cpu=2 memory=8Gi price=0.10 spot=0.04 zones=a,b arch=arm64 gpu=1 pods=20
-//	     labels=k:v attach=DRIVER:25 reserved-cpu=100m sold-out=a/spot
+//	     labels=k:v attach=DRIVER:25 reserved-cpu=100m sold-out=a/spot more=RESOURCE:1
+//	     reserved=a/cr-1:2,... reserved-price=0.001 only-reserved
 //	pool main weight=10 require=zone:In:a,b;k:Exists min-values=type:2 taints=k=v:NoSchedule
 //	     startup-taints=... limits=cpu:10,nodes:2 labels=k:v types=m.large not-ready=WHY static=3
-//	node n1 type=m.large zone=a pool=main stage=unlaunched|launched|registered|ready
-//	     labels=k:v taints=... cordoned deleting foreign
-//	pod web count=3 cpu=1 memory=1Gi gpu=1 init-cpu=2 sidecar-cpu=1 overhead-cpu=100m on=n1
-//	     select=zone:a affinity=zone:In:a,b;arch:Exists|zone:In:c tolerate=k=v:NoSchedule
-//	     ports=80,10.0.0.1:81/UDP labels=app:web claims=data gate=g namespace=ns phase=Running
-//	     spread=zone:1:app:web apart=host:app:web near=zone:app:web
+//	node n1 type=m.large zone=a pool=main stage=unlaunched|launched|appeared|registered|ready
+//	     labels=k:v taints=... allocatable=cpu:3 types=m.large,... cordoned deleting foreign
+//	     reservation=cr-1               which an unlaunched machine draws on
+//	pod web count=3 cpu=1 memory=1Gi gpu=1 more=RESOURCE:1 limits=cpu:2 second=cpu:1 on=n1
+//	     init=cpu:2 sidecar=cpu:1 late-init=cpu:2 overhead=cpu:100m pod-level=cpu:4
+//	     actual=cpu:1 allocated=cpu:2 resize=Deferred|Infeasible
+//	     select=zone:a affinity=zone:In:a,b;arch:Exists|zone:In:c|name:In:n1
+//	     tolerate=k=v:NoSchedule,k,k<5,* ports=80,10.0.0.1:81/UDP host-network labels=app:web
+//	     claims=data ephemeral=tmp:CLASS inline-csi=DRIVER ebs=vol-1 gce-disk=pd:ro
+//	     devices=claim:gpu,template:gpu priority=10 namespace=ns owner=Job/x scheduler=other
+//	     gate=g phase=Pending unschedulable nominated=n1 deleting
+//	     do-not-disrupt=true started=5m not-ready
+//	     spread=zone:1:app:web/min:3 apart=host:app:web near=zone:app:web/weight:5
+//	     prefer=10:zone:In:a             see gather
 //	daemonset agent cpu=100m ...        a pod's options
-//	class gp3 zones=a,b immediate       a storage class
-//	volume v1 zones=a claim=data        a volume and the claim that is bound to it
-//	claim data class=gp3                a claim that is not bound yet
+//	namespace ns labels=k:v             the labels of a namespace
+//	pdb web select=app:web max-unavailable=0 min-available=100% always-allow
+//	class gp3 zones=a,b|c immediate driver=D default
+//	volume v1 zones=a nodes=k:In:v|k:In:w labels=k:v class=C size=10Gi driver=D handle=H
+//	     source=aws|local access=RWO,RWX mode=Block deleting
+//	     claim=data                     and the claim that is bound to it
+//	     for=data                       waits for a claim of that name
+//	claim data class=gp3 size=10Gi access=RWOP mode=Block selector=k:v volume=v1
+//	     selected-node=n1 old-class=C of-pod=web phase=Lost deleting
+//	csinode n1 attach=DRIVER:25         a driver without a number has no limit
+//	attachment n1 v1 driver=D in-flight a volume that is attached to the node
 //	refuse m.large/a/spot               the cloud has just refused this
 //	nominate web-1 n1                   an earlier plan counted on n1 for web-1
 //
@@ -66,10 +82,17 @@ func (s *Scenario) Do(t testing.TB, c storytest.Command) bool {
 		s.pods(t, c)
 	case "daemonset":
 		s.daemonSet(t, c)
-	case "class", "volume", "claim":
-		s.storage(c)
+	case "class", "volume", "claim", "csinode", "attachment":
+		s.storage(t, c)
+	case "pdb":
+		s.pdb(c)
 	case "refuse":
 		s.refuse(c)
+	case "namespace":
+		if s.Namespaces == nil {
+			s.Namespaces = map[string]map[string]string{}
+		}
+		s.Namespaces[c.Args[0]] = pairs(c.Options["labels"])
 	case "nominate":
 		s.nominate(c)
 	default:
@@ -192,8 +215,12 @@ func (s *Scenario) newType(t testing.TB, c storytest.Command) *catalog.Type {
 	if c.Has("gpu") {
 		capacity["nvidia.com/gpu"] = quantity(t, c.Options["gpu"])
 	}
+	maps.Copy(capacity, amounts(t, c.Options["more"]))
 	out := &catalog.Type{Name: name, Capacity: capacity, Overhead: corev1.ResourceList{"cpu": quantity(t, option(c, "reserved-cpu", "0"))}}
 	kinds := []string{catalog.OnDemand}
+	if c.Has("only-reserved") {
+		kinds = nil
+	}
 	prices := map[string]string{catalog.OnDemand: option(c, "price", "1")}
 	if c.Has("spot") {
 		kinds, prices[catalog.Spot] = append(kinds, catalog.Spot), c.Options["spot"]
@@ -201,7 +228,7 @@ func (s *Scenario) newType(t testing.TB, c storytest.Command) *catalog.Type {
 	labels := pairs(c.Options["labels"])
 	labels[corev1.LabelInstanceTypeStable], labels[corev1.LabelArchStable], labels[corev1.LabelOSStable] = name, option(c, "arch", "amd64"), "linux"
 	out.Requirements = requirement.FromLabels(labels).And(requirement.NewSet(
-		requirement.Must(corev1.LabelTopologyZone, requirement.In, zones...), requirement.Must(catalog.CapacityTypeLabel, requirement.In, kinds...)))
+		requirement.Must(corev1.LabelTopologyZone, requirement.In, zones...), requirement.Must(catalog.CapacityTypeLabel, requirement.In, append(kinds, reservedKind(c)...)...)))
 	for _, zone := range zones {
 		for _, kind := range kinds {
 			price, err := strconv.ParseFloat(prices[kind], 64)
@@ -212,8 +239,12 @@ func (s *Scenario) newType(t testing.TB, c storytest.Command) *catalog.Type {
 			out.Offerings = append(out.Offerings, catalog.Offering{Zone: zone, CapacityType: kind, Price: price, Available: !gone})
 		}
 	}
-	for driver, n := range pairs(c.Options["attach"]) {
-		out.AttachLimits = map[string]int64{driver: number(t, n)}
+	out.Offerings = append(out.Offerings, reserved(t, c)...)
+	for driver, n := range exact(c.Options["attach"]) {
+		if out.AttachLimits == nil {
+			out.AttachLimits = map[string]int64{}
+		}
+		out.AttachLimits[driver] = number(t, n)
 	}
 	return out
 }
@@ -246,42 +277,6 @@ func (s *Scenario) pool(t testing.TB, c storytest.Command) *snapshot.Pool {
 		}
 	}
 	return p
-}
-
-// storage makes classes, volumes and claims.
-func (s *Scenario) storage(c storytest.Command) {
-	v := &s.Volumes
-	if v.Claims == nil {
-		v.Claims, v.Volumes, v.StorageClasses = map[types.NamespacedName]*corev1.PersistentVolumeClaim{}, map[string]*corev1.PersistentVolume{}, map[string]*storagev1.StorageClass{}
-	}
-	name, zones := c.Args[0], list(c.Options["zones"])
-	switch c.Name {
-	case "class":
-		mode := storagev1.VolumeBindingWaitForFirstConsumer
-		if c.Has("immediate") {
-			mode = storagev1.VolumeBindingImmediate
-		}
-		class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: option(c, "driver", "csi.example"), VolumeBindingMode: &mode}
-		if len(zones) > 0 {
-			class.AllowedTopologies = []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: corev1.LabelTopologyZone, Values: zones}}}}
-		}
-		v.StorageClasses[name] = class
-	case "volume":
-		pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		pv.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: option(c, "driver", "csi.example")}
-		if len(zones) > 0 {
-			pv.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: expressions("zone:In:" + c.Options["zones"])}}}}
-		}
-		v.Volumes[name] = pv
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: c.Options["claim"]}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: name}}
-		v.Claims[types.NamespacedName{Namespace: "default", Name: claim.Name}] = claim
-	case "claim":
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
-		if c.Has("class") {
-			claim.Spec.StorageClassName = ptr.To(c.Options["class"])
-		}
-		v.Claims[types.NamespacedName{Namespace: "default", Name: name}] = claim
-	}
 }
 
 func (s *Scenario) refuse(c storytest.Command) {

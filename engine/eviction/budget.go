@@ -72,6 +72,15 @@ func allows(pdb *policyv1.PodDisruptionBudget, p *corev1.Pod) bool {
 	return pdb.Status.DesiredHealthy > 0 && pdb.Status.CurrentHealthy >= pdb.Status.DesiredHealthy
 }
 
+// Never reports whether a budget lets no pod go even if all of them are healthy,
+// with the number that it demands and the number that there are to be. A budget
+// that has not been looked at yet by its controller is given the benefit of the
+// doubt.
+func Never(pdb *policyv1.PodDisruptionBudget) (demands, pods int32, never bool) {
+	s := pdb.Status
+	return s.DesiredHealthy, s.ExpectedPods, s.ExpectedPods > 0 && s.DesiredHealthy >= s.ExpectedPods
+}
+
 func ready(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue

@@ -32,6 +32,12 @@ func Stuck(p *corev1.Pod, now time.Time) bool {
 // StuckFrom is when a terminating pod will be stuck.
 func StuckFrom(p *corev1.Pod) time.Time { return p.DeletionTimestamp.Add(stuckAfter) }
 
+// Held reports whether only finalizers keep a pod whose containers have ended, or
+// should have ended a minute ago.
+func Held(p *corev1.Pod, now time.Time) bool {
+	return len(p.Finalizers) > 0 && Terminating(p) && (Terminal(p) || Stuck(p, now))
+}
+
 // Daemon reports whether a DaemonSet would put a pod back onto the same node.
 func Daemon(p *corev1.Pod) bool { return owned(p, "apps/v1", "DaemonSet") }
 
@@ -55,16 +61,21 @@ func Critical(p *corev1.Pod) bool {
 
 // Stays reports whether a pod chose to remain on a node that is about to go: it
 // tolerates the disrupted taint.
-func Stays(p *corev1.Pod) bool { return slices.ContainsFunc(p.Spec.Tolerations, tolerates) }
+func Stays(p *corev1.Pod) bool { return Tolerates(p, DisruptedTaint) }
 
-func tolerates(t corev1.Toleration) bool {
-	if t.Effect != "" && t.Effect != DisruptedTaint.Effect {
+// Tolerates reports whether a pod tolerates a taint for as long as it is there.
+func Tolerates(p *corev1.Pod, taint corev1.Taint) bool {
+	return slices.ContainsFunc(p.Spec.Tolerations, func(t corev1.Toleration) bool { return t.TolerationSeconds == nil && tolerates(t, taint) })
+}
+
+func tolerates(t corev1.Toleration, taint corev1.Taint) bool {
+	if t.Effect != "" && t.Effect != taint.Effect {
 		return false
 	}
 	if t.Operator == corev1.TolerationOpExists {
-		return t.Key == "" || t.Key == DisruptedTaint.Key
+		return t.Key == "" || t.Key == taint.Key
 	}
-	return (t.Operator == "" || t.Operator == corev1.TolerationOpEqual) && t.Key == DisruptedTaint.Key && t.Value == ""
+	return (t.Operator == "" || t.Operator == corev1.TolerationOpEqual) && t.Key == taint.Key && t.Value == taint.Value
 }
 
 // Protected reports whether the do-not-disrupt annotation of a running pod holds

@@ -1,55 +1,161 @@
 package lifecycle
 
 import (
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// DRADriversAnnotation lists, separated by commas, the drivers whose devices the
-// claim's pods use.
-const DRADriversAnnotation = "karpenter.sh/requested-dra-drivers"
+// NotInitialized is the taint that keeps pods away from a machine that is kept,
+// by policy, although it was not ready for work in time.
+var NotInitialized = corev1.Taint{Key: "millwright.dev/not-initialized", Effect: corev1.TaintEffectNoSchedule}
 
-// initialize walks through the gates behind registration, in Karpenter's order.
+// initialize walks through the gates behind registration: Karpenter's, in its
+// order, then our own.
 func initialize(v View) Step {
 	s := Step{Gates: passed(v, GateLaunched, GateNode, GateRegistered)}
 	if len(v.Nodes) > 1 {
 		r := plan.Reason{Code: plan.MultipleNodesFound, Objects: nodeRefs(v.Nodes), Want: v.Claim.ProviderID}
-		s.Gates = append(s.Gates, Gate{Name: GateReady, Reason: r})
-		s.Conditions = []plan.Condition{waiting(snapshot.Initialized, corev1.ConditionUnknown, r)}
-		return s
+		s.Gates = append(s.Gates, Gate{Name: GateReady, Reason: r, Since: registeredAt(v, nil), Next: Next{Actor: Kubelet}})
+		return wait(v, s, nil)
 	}
 	node := v.Nodes[0]
-	gates := []Gate{ready(node), startupTaints(v, node), ephemeralTaints(v, node), resources(v, node), draDrivers(v)}
-	for i := range gates {
-		if !gates[i].Open {
-			gates[i].Reason.Objects = nodeRefs(v.Nodes)
+	for _, examine := range []func(View, *corev1.Node) Gate{
+		ready, startupTaints, ephemeralTaints, resources, draDrivers, csiDrivers, conditions, daemonSets,
+	} {
+		g := examine(v, node)
+		if !g.Open {
+			g.Reason.Objects = append(nodeRefs(v.Nodes), g.Reason.Objects...)
+			g.Reason.Since = g.Since
 		}
+		s.Gates = append(s.Gates, g)
 	}
-	s.Gates = append(s.Gates, gates...)
-	if i := slices.IndexFunc(gates, func(g Gate) bool { return !g.Open }); i >= 0 {
-		s.Conditions = []plan.Condition{waiting(snapshot.Initialized, corev1.ConditionUnknown, gates[i].Reason)}
-		return s
+	if s.Blocker() != nil {
+		return wait(v, s, node)
 	}
 	if node.Labels[InitializedLabel] != "true" {
 		s.Node = &NodeChange{Claim: v.Claim, Labels: map[string]string{InitializedLabel: "true"}}
+		if hasTaint(node.Spec.Taints, NotInitialized) {
+			s.Node.RemoveTaints = []corev1.Taint{NotInitialized}
+		}
 	}
 	s.Conditions = []plan.Condition{done(snapshot.Initialized)}
 	return s
 }
 
-func closed(name GateName, code plan.Code, since time.Time, want, have string) Gate {
-	return Gate{Name: name, Since: since, Reason: plan.Reason{Code: code, Want: want, Have: have, Since: since}}
+// wait says what the machine waits for, and does what the policy demands of one
+// that has waited for too long.
+func wait(v View, s Step, node *corev1.Node) Step {
+	for i := range s.Gates {
+		if g := &s.Gates[i]; !g.Open {
+			s.follow(v, node, g)
+		}
+	}
+	s.watchTaint(v, node)
+	if !v.Claim.Is(snapshot.Initialized) {
+		s.Conditions = []plan.Condition{s.waiting()}
+	}
+	return s
 }
 
-func ready(node *corev1.Node) Gate {
+// follow takes a closed gate through its deadlines: its own, and that of the
+// whole. What is due is done; the gate shows what comes next, or what came last.
+func (s *Step) follow(v View, node *corev1.Node, g *Gate) {
+	var deadlines []Next
+	if g.Next.Then != NoAction {
+		deadlines = append(deadlines, g.Next)
+	}
+	if v.Policy.Timeout != snapshot.Never && !v.Claim.Is(snapshot.Initialized) {
+		deadlines = append(deadlines, Next{Actor: g.Next.Actor, Then: consequence(v.Policy.OnTimeout), At: registeredAt(v, node).Add(v.Policy.Timeout)})
+	}
+	slices.SortStableFunc(deadlines, func(a, b Next) int { return a.At.Compare(b.At) })
+	for _, d := range deadlines {
+		g.Next = d
+		if v.Now.Before(d.At) {
+			s.Wake = earliest(s.Wake, d.At)
+			return
+		}
+		s.act(v, node, g)
+	}
+}
+
+// act is what happens when a gate has stayed closed until its deadline.
+func (s *Step) act(v View, node *corev1.Node, g *Gate) {
+	if s.Overdue == nil {
+		s.Overdue = g
+	}
+	switch {
+	case g.Next.Then == GiveUp && s.Delete == "":
+		s.Delete = InitializationTimedOut
+		if g.Reason.Code == plan.StaleUninitializedTaint {
+			s.Delete = StaleTaint
+		}
+	case node == nil:
+	case g.Next.Then == Retain && !hasTaint(node.Spec.Taints, NotInitialized):
+		s.change(v).AddTaints = []corev1.Taint{NotInitialized}
+	case g.Next.Then == RemoveTaint:
+		s.change(v).RemoveTaints = []corev1.Taint{Uninitialized}
+	}
+}
+
+func (s *Step) change(v View) *NodeChange {
+	if s.Node == nil {
+		s.Node = &NodeChange{Claim: v.Claim}
+	}
+	return s.Node
+}
+
+// waiting is the condition of the first closed gate: Unknown while it may open by
+// itself, False once it is overdue.
+func (s *Step) waiting() plan.Condition {
+	status := corev1.ConditionUnknown
+	if s.Overdue != nil {
+		status = corev1.ConditionFalse
+	}
+	g := s.Blocker()
+	c := waiting(snapshot.Initialized, status, g.Reason)
+	if then := g.Next.String(); then != "" {
+		c.Message += "; " + then
+	}
+	return c
+}
+
+func consequence(c snapshot.Consequence) Action {
+	switch c {
+	case snapshot.Replace:
+		return GiveUp
+	case snapshot.Retain:
+		return Retain
+	}
+	return Alert
+}
+
+// registeredAt is when a Node was taken over. One that was made anew starts over.
+func registeredAt(v View, node *corev1.Node) time.Time {
+	at := v.Claim.Conditions[snapshot.Registered].Since
+	if node != nil && node.CreationTimestamp.After(at) {
+		return node.CreationTimestamp.Time
+	}
+	return at
+}
+
+// earliest is the earlier of two times; zero is none.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func closed(name GateName, since time.Time, r plan.Reason, next Next) Gate {
+	return Gate{Name: name, Since: since, Reason: r, Next: next}
+}
+
+func ready(_ View, node *corev1.Node) Gate {
 	have := "no status yet"
 	since := node.CreationTimestamp.Time
 	for _, c := range node.Status.Conditions {
@@ -61,80 +167,26 @@ func ready(node *corev1.Node) Gate {
 			return Gate{Name: GateReady, Open: true, Since: since}
 		}
 	}
-	return closed(GateReady, plan.NodeNotReady, since, "", have)
+	return closed(GateReady, since, plan.Reason{Code: plan.NodeNotReady, Have: have}, Next{Actor: Kubelet})
 }
 
-func startupTaints(v View, node *corev1.Node) Gate {
-	return taints(v, node, GateStartupTaints, plan.StartupTaintsExist, func(t corev1.Taint) bool { return hasTaint(v.Claim.StartupTaints, t) })
-}
-
-func ephemeralTaints(v View, node *corev1.Node) Gate {
-	return taints(v, node, GateEphemeralTaints, plan.KnownEphemeralTaintsExist, snapshot.KnownEphemeral)
-}
-
-// taints is closed by the first taint on the Node, by key, that blocks.
-func taints(v View, node *corev1.Node, name GateName, code plan.Code, blocks func(corev1.Taint) bool) Gate {
-	var on []corev1.Taint
-	for _, t := range node.Spec.Taints {
-		if blocks(t) {
-			on = append(on, t)
+// conditions is closed by the first condition of the policy that does not hold.
+func conditions(v View, node *corev1.Node) Gate {
+	for _, want := range v.Policy.Conditions {
+		have, since := "not reported", registeredAt(v, node)
+		i := slices.IndexFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == want.Type })
+		if i >= 0 {
+			c := node.Status.Conditions[i]
+			if c.Status == want.Status {
+				continue
+			}
+			have, since = string(c.Status), c.LastTransitionTime.Time
+			if c.Reason != "" {
+				have += ", " + c.Reason
+			}
 		}
+		r := plan.Reason{Code: plan.NodeConditionNotMet, Want: string(want.Type) + "=" + string(want.Status), Have: have}
+		return closed(GateConditions, since, r, Next{Actor: ConditionOwner})
 	}
-	if len(on) == 0 {
-		return Gate{Name: name, Open: true}
-	}
-	first := slices.MinFunc(on, func(a, b corev1.Taint) int { return strings.Compare(a.Key, b.Key) })
-	since := v.Claim.Conditions[snapshot.Registered].Since
-	if first.TimeAdded != nil {
-		since = first.TimeAdded.Time
-	}
-	return closed(name, code, since, "", first.ToString())
-}
-
-// resources is closed by the first resource, by name, that the claim asks for and
-// the Node does not have.
-func resources(v View, node *corev1.Node) Gate {
-	for _, name := range slices.Sorted(maps.Keys(v.Claim.Requests)) {
-		want, have := v.Claim.Requests[name], node.Status.Allocatable[name]
-		if !want.IsZero() && have.IsZero() {
-			return closed(GateResources, plan.ResourceNotRegistered, v.Claim.Conditions[snapshot.Registered].Since, string(name), "")
-		}
-	}
-	return Gate{Name: GateResources, Open: true}
-}
-
-// draDrivers is closed while a driver that the claim lists lacks slices.
-func draDrivers(v View) Gate {
-	for _, driver := range strings.Split(v.Claim.Annotations[DRADriversAnnotation], ",") {
-		if driver = strings.TrimSpace(driver); driver != "" && !published(driver, v.Slices) {
-			return closed(GateDRA, plan.DRADriverPoolsNotPublished, v.Claim.Conditions[snapshot.Registered].Since, driver, "")
-		}
-	}
-	return Gate{Name: GateDRA, Open: true}
-}
-
-// published reports whether a driver has a pool of which all slices of the newest
-// generation are there.
-func published(driver string, slices []*resourcev1.ResourceSlice) bool {
-	type state struct{ generation, have, want int64 }
-	pools := map[string]state{}
-	for _, s := range slices {
-		if s.Spec.Driver != driver {
-			continue
-		}
-		p := pools[s.Spec.Pool.Name]
-		switch g := s.Spec.Pool.Generation; {
-		case g > p.generation || p.have == 0:
-			p = state{g, 1, s.Spec.Pool.ResourceSliceCount}
-		case g == p.generation:
-			p.have++
-		}
-		pools[s.Spec.Pool.Name] = p
-	}
-	for _, p := range pools {
-		if p.have == p.want {
-			return true
-		}
-	}
-	return false
+	return Gate{Name: GateConditions, Open: true}
 }

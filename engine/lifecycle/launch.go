@@ -30,8 +30,11 @@ func ParsePlanned(s string) (catalog.Key, error) {
 
 func launch(v View) Step {
 	c := v.Claim
-	deadline := since(c, snapshot.Launched).Add(LaunchTimeout)
-	s := Step{Gates: []Gate{{Name: GateLaunched, Since: since(c, snapshot.Launched), Reason: unlaunched(c)}}, Wake: deadline}
+	deadline := since(c, snapshot.Launched).Add(v.Policy.LaunchTimeout)
+	s := Step{Wake: deadline, Gates: []Gate{{
+		Name: GateLaunched, Since: since(c, snapshot.Launched), Reason: unlaunched(c),
+		Next: Next{Actor: Cloud, Then: GiveUp, At: deadline},
+	}}}
 	if !v.Now.Before(deadline) {
 		s.Delete = LaunchTimedOut
 		return s

@@ -1,21 +1,25 @@
 package lifecycle
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// How long a claim may take, measured from its creation.
-const (
-	LaunchTimeout       = 5 * time.Minute
-	RegistrationTimeout = 15 * time.Minute
-)
+// NominationGrace is for how long after it joined a Node is kept from taking pods
+// because those planned for it are not nominated yet. Nominations take a few
+// milliseconds each; where they take longer the plan is not worth the wait.
+const NominationGrace = 5 * time.Second
+
+// nominationPoll is how soon to look again while they are being written.
+const nominationPoll = 100 * time.Millisecond
 
 // View is what is known about a claim.
 type View struct {
@@ -23,6 +27,9 @@ type View struct {
 	Claim *snapshot.Claim
 	// Nodes are those that carry the claim's provider ID, by name.
 	Nodes []*corev1.Node
+	// Unnominated are pods planned for the machine that are still to be nominated to
+	// its Node; only read until the claim is registered.
+	Unnominated []*snapshot.Pod
 	// Types are the instance types of the claim's class, by name; only read until
 	// the claim is launched.
 	Types []*catalog.Type
@@ -32,6 +39,18 @@ type View struct {
 	// Slices are the ResourceSlices of the Node; only read if the claim lists DRA
 	// drivers.
 	Slices []*resourcev1.ResourceSlice
+	// Policy is what the pool's NodePolicy decides.
+	Policy snapshot.Initialization
+	// Learned are taints of the pool's new Nodes that somebody removes although the
+	// pool does not declare them.
+	Learned []corev1.Taint
+	// Pods are those on the Node and those that the latest plan puts there;
+	// CSINode is the Node's, nil if there is none; DaemonSets are the cluster's. All
+	// of them, and Volumes, are only read between registration and initialization.
+	Pods       []*snapshot.Pod
+	CSINode    *storagev1.CSINode
+	DaemonSets []*snapshot.DaemonSet
+	Volumes    snapshot.Volumes
 }
 
 // Step is what to do next. More than one field can be set; they are carried out
@@ -47,9 +66,14 @@ type Step struct {
 	NodeName string
 	// Conditions to set on the claim once Node is done.
 	Conditions []plan.Condition
+	// Overdue is the gate that has been closed for too long and that its owner is to
+	// be told of; nil if there is none.
+	Overdue *Gate
 	// UntaintedNode is true if the Node joined without the unregistered taint, so
 	// that pods may have started on it too early.
 	UntaintedNode bool
+	// Annotations to set on the claim.
+	Annotations map[string]string
 	// Gates are all stages in their order, up to the first one that nothing is
 	// known about.
 	Gates []Gate
@@ -60,10 +84,8 @@ type Step struct {
 // Blocked is why the machine comes no further, in words: the first closed gate's
 // reason. It is empty if all gates are open.
 func (s Step) Blocked() string {
-	for _, g := range s.Gates {
-		if !g.Open {
-			return g.Reason.Message()
-		}
+	if g := s.Blocker(); g != nil {
+		return g.Reason.Message()
 	}
 	return ""
 }
@@ -75,12 +97,31 @@ type DeleteReason string
 const (
 	LaunchTimedOut       DeleteReason = "launch_timeout"
 	RegistrationTimedOut DeleteReason = "registration_timeout"
-	InsufficientCapacity DeleteReason = "insufficient_capacity"
-	NodeClassNotReady    DeleteReason = "nodeclass_not_ready"
+	// InitializationTimedOut and StaleTaint: the policy gives up machines that are not
+	// ready for work in time, or that keep the taint which the cloud's controller
+	// should have removed.
+	InitializationTimedOut DeleteReason = "initialization_timeout"
+	StaleTaint             DeleteReason = "stale_uninitialized_taint"
+	InsufficientCapacity   DeleteReason = "insufficient_capacity"
+	NodeClassNotReady      DeleteReason = "nodeclass_not_ready"
 	// NodeLost: the Node of a registered machine was removed past its finalizer. Its
 	// kubelet does not make another, so that nothing can run there any more.
 	NodeLost DeleteReason = "garbage_collected"
 )
+
+// GivenUpAnnotation holds, on a claim that is deleted because its machine failed,
+// the reason.
+const GivenUpAnnotation = "millwright.dev/given-up"
+
+// Failure reports whether the reason says something against the machine, its image
+// or its configuration, so that another like it may fail as well.
+func (r DeleteReason) Failure() bool {
+	switch r {
+	case LaunchTimedOut, RegistrationTimedOut, InitializationTimedOut, StaleTaint:
+		return true
+	}
+	return false
+}
 
 // Gate is one thing that a machine must get past.
 type Gate struct {
@@ -90,6 +131,17 @@ type Gate struct {
 	Since time.Time
 	// Reason is why a closed gate is closed.
 	Reason plan.Reason
+	// Next is who has to open it, and what happens otherwise.
+	Next Next
+}
+
+// Blocker is the first closed gate, nil if all are open.
+func (s Step) Blocker() *Gate {
+	i := slices.IndexFunc(s.Gates, func(g Gate) bool { return !g.Open })
+	if i < 0 {
+		return nil
+	}
+	return &s.Gates[i]
 }
 
 // GateName names a gate.
@@ -105,11 +157,33 @@ const (
 	GateEphemeralTaints GateName = "EphemeralTaints"
 	GateResources       GateName = "Resources"
 	GateDRA             GateName = "DRADrivers"
+	GateCSI             GateName = "CSIDrivers"
+	GateConditions      GateName = "NodeConditions"
+	GateDaemonSets      GateName = "DaemonSets"
 )
 
-// Next decides on the next step for a claim that is not being deleted; for one
+// later are the gates behind registration, in order.
+var later = []GateName{
+	GateReady, GateStartupTaints, GateEphemeralTaints, GateResources, GateDRA,
+	GateCSI, GateConditions, GateDaemonSets,
+}
+
+// Decide finds the next step for a claim that is not being deleted; for one
 // that is, the step is empty.
-func Next(v View) Step {
+//
+// A Node that was made anew after its machine had been registered, as a kubelet
+// does that finds its Node gone when it starts, is taken through registration and
+// initialization again; the claim's conditions stay.
+func Decide(v View) Step {
+	v.Policy = v.Policy.Defaulted()
+	s := decide(v)
+	if s.Delete == "" && v.Claim.Deleted.IsZero() && v.Claim.Is(snapshot.Registered) {
+		s.observe(v)
+	}
+	return s
+}
+
+func decide(v View) Step {
 	switch c := v.Claim; {
 	case !c.Deleted.IsZero():
 		return Step{}
@@ -119,10 +193,12 @@ func Next(v View) Step {
 		return register(v)
 	case len(v.Nodes) == 0:
 		return Step{Delete: NodeLost, Gates: append(passed(v, GateLaunched), Gate{Name: GateNode, Reason: notFound(c)})}
-	case !c.Is(snapshot.Initialized):
+	case len(v.Nodes) == 1 && v.Nodes[0].Labels[RegisteredLabel] != "true":
+		return takeOver(v, Step{Gates: passed(v, GateLaunched)})
+	case !c.Is(snapshot.Initialized) || len(v.Nodes) == 1 && v.Nodes[0].Labels[InitializedLabel] != "true":
 		return initialize(v)
 	default:
-		return Step{Gates: passed(v, GateLaunched, GateNode, GateRegistered, GateReady, GateStartupTaints, GateEphemeralTaints, GateResources, GateDRA)}
+		return Step{Gates: passed(v, append([]GateName{GateLaunched, GateNode, GateRegistered}, later...)...)}
 	}
 }
 

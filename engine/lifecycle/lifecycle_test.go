@@ -3,8 +3,6 @@ package lifecycle_test
 import (
 	"fmt"
 	"maps"
-	"math/rand"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -74,10 +72,17 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		w.refused[catalog.Key{Type: c.Args[0], Zone: c.Args[1], CapacityType: c.Args[2]}] = true
 	case "node":
 		w.node(t, c)
+	case "unnominated":
+		w.view.Unnominated = nil
+		for _, name := range c.Args {
+			w.view.Unnominated = append(w.view.Unnominated, &snapshot.Pod{Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}})
+		}
 	case "untaint":
 		w.find(c.Args[0]).Spec.Taints = slices.DeleteFunc(w.find(c.Args[0]).Spec.Taints, func(x corev1.Taint) bool { return x.Key == c.Args[1] })
 	case "slice":
 		w.slice(c)
+	case "policy", "daemonset", "pod", "csinode", "volume", "learned":
+		w.agents(t, c)
 	case "after":
 		d, err := time.ParseDuration(c.Args[0])
 		if err != nil {
@@ -96,7 +101,7 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 
 // next carries out what a controller would, all but the launch.
 func (w *world) next() string {
-	step := lifecycle.Next(w.view)
+	step := lifecycle.Decide(w.view)
 	w.carryOut(step)
 	return step.String()
 }
@@ -111,6 +116,7 @@ func (w *world) carryOut(step lifecycle.Step) {
 	for _, c := range step.Conditions {
 		w.set(c)
 	}
+	maps.Copy(w.view.Claim.Annotations, step.Annotations)
 }
 
 func (w *world) set(c plan.Condition) {
@@ -135,6 +141,8 @@ func (w *world) claim(t *testing.T, c storytest.Command) {
 			claim.Taints = append(claim.Taints, taint(t, v))
 		case "startup-taint":
 			claim.StartupTaints = append(claim.StartupTaints, taint(t, v))
+		case "bare":
+			claim.Annotations[lifecycle.JoinsBareAnnotation] = "true"
 		case "deleted":
 			claim.Deleted = w.view.Now
 		case "zone":
@@ -171,6 +179,19 @@ func (w *world) node(t *testing.T, c storytest.Command) {
 			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionStatus(v), Reason: "Kubelet", LastTransitionTime: metav1.NewTime(w.view.Now)}}
 		case k == "taint":
 			n.Spec.Taints = append(n.Spec.Taints, taint(t, v))
+		case k == "joins":
+			n.Spec.Taints = append(n.Spec.Taints, lifecycle.Unregistered)
+			n.Spec.Taints = append(n.Spec.Taints, slices.Concat(w.view.Claim.Taints, w.view.Claim.StartupTaints)...)
+		case k == "provider-id":
+			n.Spec.ProviderID = v
+		case k == "address":
+			n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: v}}
+		case k == "zone":
+			n.Labels[corev1.LabelTopologyZone] = v
+		case strings.HasPrefix(k, "condition-"):
+			n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{
+				Type: corev1.NodeConditionType(strings.TrimPrefix(k, "condition-")), Status: corev1.ConditionStatus(v), LastTransitionTime: metav1.NewTime(w.view.Now),
+			})
 		case k == "unregistered":
 			n.Spec.Taints = append(n.Spec.Taints, lifecycle.Unregistered)
 		case k == "do-not-sync-taints":
@@ -222,115 +243,6 @@ func TestPlannedIsReadAsItIsWritten(t *testing.T) {
 	for _, bad := range []string{"", "a/b", "a//c", "a/b/c/d"} {
 		if _, err := lifecycle.ParsePlanned(bad); err == nil {
 			t.Errorf("%q was accepted", bad)
-		}
-	}
-}
-
-// TestNoInterleavingWedgesTheLifecycle lets a kubelet, agents and a cloud
-// controller act in random order between steps. Whatever the order: Initialized
-// is never set while a gate is closed, conditions never go back, a taint that
-// somebody removed from a registered Node does not return, repeating a step
-// changes nothing, and once everybody has done their part the claim is
-// initialized.
-func TestNoInterleavingWedgesTheLifecycle(t *testing.T) {
-	for seed := range int64(5000) {
-		r := rand.New(rand.NewSource(seed))
-		w := newWorld()
-		w.view.Claim.ProviderID = "p"
-		w.set(plan.Condition{Type: snapshot.Launched, Status: corev1.ConditionTrue})
-		w.view.Claim.Requests = corev1.ResourceList{"example.com/gpu": resource.MustParse("1")}
-		w.view.Claim.StartupTaints = []corev1.Taint{{Key: "cni", Effect: corev1.TaintEffectNoExecute}}
-		w.view.Claim.Taints = []corev1.Taint{{Key: "dedicated", Effect: corev1.TaintEffectNoSchedule}}
-		acts := actors(w)
-		r.Shuffle(len(acts), func(i, j int) { acts[i], acts[j] = acts[j], acts[i] })
-		for _, act := range acts {
-			act()
-			for range r.Intn(3) {
-				checkedStep(t, seed, w)
-			}
-		}
-		for range 3 {
-			checkedStep(t, seed, w)
-		}
-		if !w.view.Claim.Is(snapshot.Initialized) {
-			t.Fatalf("seed %d: not initialized in the end:\n%s", seed, lifecycle.Next(w.view))
-		}
-	}
-}
-
-// actors are what others do to a node, each in its own time.
-func actors(w *world) []func() {
-	uninitialized := corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule}
-	remove := func(key string) func() {
-		return func() {
-			n := w.find("n")
-			n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(x corev1.Taint) bool { return x.Key == key })
-		}
-	}
-	joined := false
-	join := func() {
-		if !joined {
-			joined = true
-			n := w.find("n")
-			n.Spec.Taints = append(n.Spec.Taints, lifecycle.Unregistered, uninitialized, w.view.Claim.StartupTaints[0])
-		}
-	}
-	after := func(f func()) func() { return func() { join(); f() } }
-	return []func(){
-		join,
-		after(func() {
-			w.find("n").Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-		}),
-		after(func() {
-			w.find("n").Status.Allocatable = corev1.ResourceList{"example.com/gpu": resource.MustParse("1")}
-		}),
-		after(func() { remove(uninitialized.Key)() }),
-		// The agent watches the taint: it removes it as long as it is there.
-		after(func() { checkedRegistration(w); remove("cni")() }),
-	}
-}
-
-// checkedRegistration lets registration happen before an agent removes its taint
-// for good, as an agent does that keeps watching.
-func checkedRegistration(w *world) {
-	for range 2 {
-		if !w.view.Claim.Is(snapshot.Registered) {
-			w.carryOut(lifecycle.Next(w.view))
-		}
-	}
-}
-
-func checkedStep(t *testing.T, seed int64, w *world) {
-	t.Helper()
-	claim := w.view.Claim
-	registered, initialized := claim.Is(snapshot.Registered), claim.Is(snapshot.Initialized)
-	var before []corev1.Taint
-	if len(w.view.Nodes) > 0 {
-		before = slices.Clone(w.view.Nodes[0].Spec.Taints)
-	}
-	step := lifecycle.Next(w.view)
-	if again := lifecycle.Next(w.view); !reflect.DeepEqual(step, again) {
-		t.Fatalf("seed %d: two answers to one view", seed)
-	}
-	w.carryOut(step)
-	if step.Node != nil {
-		once := w.view.Nodes[0].DeepCopy()
-		step.Node.Apply(w.view.Nodes[0])
-		if !reflect.DeepEqual(once, w.view.Nodes[0]) {
-			t.Fatalf("seed %d: applying a change twice differs from once", seed)
-		}
-	}
-	if registered && !claim.Is(snapshot.Registered) || initialized && !claim.Is(snapshot.Initialized) {
-		t.Fatalf("seed %d: a condition went back", seed)
-	}
-	if registered && len(w.view.Nodes) > 0 && len(w.view.Nodes[0].Spec.Taints) > len(before) {
-		t.Fatalf("seed %d: a taint was added after registration", seed)
-	}
-	if !initialized && claim.Is(snapshot.Initialized) {
-		for _, g := range step.Gates {
-			if !g.Open {
-				t.Fatalf("seed %d: initialized through a closed gate %s", seed, g.Name)
-			}
 		}
 	}
 }

@@ -21,6 +21,12 @@ func (s Step) String() string {
 	if s.UntaintedNode {
 		b.WriteString("the Node joined without the unregistered taint\n")
 	}
+	for _, k := range slices.Sorted(maps.Keys(s.Annotations)) {
+		fmt.Fprintf(&b, "NodeClaim: annotation %s=%s\n", k, s.Annotations[k])
+	}
+	if s.Overdue != nil {
+		fmt.Fprintf(&b, "tell the owner: %s\n", s.Overdue.Reason.Message())
+	}
 	if s.Node != nil {
 		b.WriteString(s.Node.String())
 	}

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,12 +20,17 @@ const (
 	Finalizer            = "karpenter.sh/termination"
 )
 
+// JoinsBareAnnotation is "true" on a claim whose machine joins with the
+// unregistered taint only, because its user data are not the provider's: the
+// claim's taints are then added at registration.
+const JoinsBareAnnotation = "millwright.dev/joins-bare"
+
 // Unregistered is the taint with which a machine joins the cluster.
 var Unregistered = corev1.Taint{Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute}
 
 func register(v View) Step {
 	c := v.Claim
-	deadline := since(c, snapshot.Registered).Add(RegistrationTimeout)
+	deadline := since(c, snapshot.Registered).Add(v.Policy.RegistrationTimeout)
 	s := Step{Gates: passed(v, GateLaunched), Wake: deadline}
 	if len(v.Nodes) == 1 {
 		return takeOver(v, s)
@@ -34,7 +40,7 @@ func register(v View) Step {
 	if len(v.Nodes) > 1 {
 		r.Code, r.Objects, status = plan.MultipleNodesFound, nodeRefs(v.Nodes), corev1.ConditionFalse
 	}
-	s.Gates = append(s.Gates, Gate{Name: GateNode, Since: r.Since, Reason: r})
+	s.Gates = append(s.Gates, Gate{Name: GateNode, Since: r.Since, Reason: r, Next: Next{Actor: Kubelet, Then: GiveUp, At: deadline}})
 	if !v.Now.Before(deadline) {
 		s.Delete = RegistrationTimedOut
 		return s
@@ -53,14 +59,31 @@ func takeOver(v View, s Step) Step {
 	joined := node.CreationTimestamp.Time
 	s.Gates = append(s.Gates, Gate{Name: GateNode, Open: true, Since: joined})
 	if node.Labels[RegisteredLabel] != "true" {
+		if gate := nominated(v, joined); !gate.Open {
+			s.Gates, s.Wake = append(s.Gates, gate), v.Now.Add(nominationPoll)
+			return s
+		}
 		s.Node = registration(v.Claim, node)
 		s.UntaintedNode = !hasTaint(node.Spec.Taints, Unregistered)
 		s.Gates = append(s.Gates, Gate{Name: GateRegistered, Since: joined, Reason: plan.Reason{
 			Code: plan.RegistrationPending, Objects: nodeRefs(v.Nodes), Since: joined,
-		}})
+		}, Next: Next{Actor: Millwright}})
 	}
 	s.NodeName, s.Conditions = node.Name, []plan.Condition{done(snapshot.Registered)}
 	return s
+}
+
+// nominated is closed for as long as pods planned for the Node are worth waiting
+// for: once it takes pods, kube-scheduler would give their room to others.
+func nominated(v View, joined time.Time) Gate {
+	if len(v.Unnominated) == 0 || !v.Now.Before(joined.Add(NominationGrace)) {
+		return Gate{Open: true}
+	}
+	objects := nodeRefs(v.Nodes)
+	for _, p := range v.Unnominated {
+		objects = append(objects, plan.ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name})
+	}
+	return Gate{Name: GateRegistered, Since: joined, Reason: plan.Reason{Code: plan.NominationPending, Objects: objects, Since: joined}, Next: Next{Actor: Millwright, At: joined.Add(NominationGrace)}}
 }
 
 // registration is the change that gives a Node what its claim demands.
@@ -76,10 +99,17 @@ func registration(c *snapshot.Claim, node *corev1.Node) *NodeChange {
 		change.Labels = map[string]string{}
 	}
 	change.Labels[RegisteredLabel] = "true"
-	if node.Labels[DoNotSyncTaintsLabel] != "true" && c.Labels[DoNotSyncTaintsLabel] != "true" {
+	if bare(c, node) && node.Labels[DoNotSyncTaintsLabel] != "true" && c.Labels[DoNotSyncTaintsLabel] != "true" {
 		change.AddTaints = slices.Concat(c.Taints, c.StartupTaints)
 	}
 	return change
+}
+
+// bare reports whether a Node joined without the claim's taints. Every launch asks
+// for them, together with the unregistered taint: where that one is, the others
+// were, and one that is missing has been removed by somebody since.
+func bare(c *snapshot.Claim, node *corev1.Node) bool {
+	return !hasTaint(node.Spec.Taints, Unregistered) || c.Annotations[JoinsBareAnnotation] == "true"
 }
 
 // NodeChange is one write to a Node.

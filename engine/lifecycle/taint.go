@@ -2,11 +2,153 @@ package lifecycle
 
 import (
 	"slices"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
+
+// Uninitialized is the taint with which a kubelet joins a cluster that has a cloud
+// controller manager, and which that one removes when it knows the machine.
+var Uninitialized = corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule}
+
+// StaleAfter is how long the taint may stay on a registered Node on which the
+// cloud controller's work is done before it counts as left behind. The controller
+// writes its labels and removes its taint in one go, so that a minute is plenty.
+const StaleAfter = time.Minute
+
+// WorkDoneAnnotation holds, on a Node that still has the taint, when the cloud
+// controller's work there was first seen to be done, in RFC 3339.
+const WorkDoneAnnotation = "millwright.dev/cloud-controller-done"
+
+// LearnedPatience is for how long after it joined a taint that the pool does not
+// declare is waited for. One that stays longer is meant to stay.
+const LearnedPatience = 10 * time.Minute
 
 // hasTaint looks for a taint by key and effect.
 func hasTaint(taints []corev1.Taint, t corev1.Taint) bool {
 	return slices.ContainsFunc(taints, func(o corev1.Taint) bool { return o.MatchTaint(&t) })
+}
+
+// startupTaints is closed by those that the claim declares, and for a while by
+// those that the pool's Nodes are known to lose.
+func startupTaints(v View, node *corev1.Node) Gate {
+	if t, ok := firstTaint(node, func(t corev1.Taint) bool { return hasTaint(v.Claim.StartupTaints, t) }); ok {
+		r := plan.Reason{Code: plan.StartupTaintsExist, Have: t.ToString()}
+		return closed(GateStartupTaints, taintedSince(v, node, t), r, Next{Actor: TaintOwner})
+	}
+	patience := node.CreationTimestamp.Add(LearnedPatience)
+	t, ok := firstTaint(node, func(t corev1.Taint) bool { return hasTaint(v.Learned, t) })
+	if !ok || !v.Now.Before(patience) {
+		return Gate{Name: GateStartupTaints, Open: true}
+	}
+	r := plan.Reason{Code: plan.UndeclaredStartupTaint, Have: t.ToString(), Want: v.Claim.Pool}
+	return closed(GateStartupTaints, taintedSince(v, node, t), r, Next{Actor: TaintOwner, Then: Ignore, At: patience})
+}
+
+// ephemeralTaints is closed by those that Kubernetes takes off by itself. One that
+// the cloud controller left behind is named first: the others will go.
+func ephemeralTaints(v View, node *corev1.Node) Gate {
+	if stale(v, node) {
+		at := workDone(v, node).Add(v.Policy.StaleGrace)
+		r := plan.Reason{Code: plan.StaleUninitializedTaint, Have: Uninitialized.ToString()}
+		next := Next{Actor: CloudController, At: at}
+		switch v.Policy.OnStale {
+		case snapshot.StaleRemove:
+			next.Then = RemoveTaint
+		case snapshot.StaleReplace:
+			next.Then = GiveUp
+		case snapshot.StaleReport:
+			next.Then = Alert
+		}
+		return closed(GateEphemeralTaints, taintedSince(v, node, Uninitialized), r, next)
+	}
+	t, ok := firstTaint(node, snapshot.KnownEphemeral)
+	if !ok {
+		return Gate{Name: GateEphemeralTaints, Open: true}
+	}
+	r := plan.Reason{Code: plan.KnownEphemeralTaintsExist, Have: t.ToString()}
+	return closed(GateEphemeralTaints, taintedSince(v, node, t), r, Next{Actor: remover(t)})
+}
+
+// remover is who takes an ephemeral taint off.
+func remover(t corev1.Taint) Actor {
+	switch t.Key {
+	case corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable:
+		return Kubelet
+	case Uninitialized.Key:
+		return CloudController
+	case Unregistered.Key:
+		return Millwright
+	}
+	return TaintOwner
+}
+
+// stale reports whether the cloud controller has left its taint behind.
+func stale(v View, node *corev1.Node) bool {
+	return uninitialized(node) && !v.Now.Before(staleAt(v, node))
+}
+
+// workDone is when the cloud controller's work was first seen to be done.
+func workDone(v View, node *corev1.Node) time.Time {
+	at, err := time.Parse(time.RFC3339, node.Annotations[WorkDoneAnnotation])
+	if err != nil {
+		return v.Now
+	}
+	return at
+}
+
+// watchTaint notes that the cloud controller's work is done, and looks again when
+// its taint will count as left behind.
+func (s *Step) watchTaint(v View, node *corev1.Node) {
+	if node == nil || !uninitialized(node) {
+		return
+	}
+	if node.Annotations[WorkDoneAnnotation] == "" {
+		s.change(v).Annotations = map[string]string{WorkDoneAnnotation: v.Now.UTC().Format(time.RFC3339)}
+	}
+	if at := staleAt(v, node); v.Now.Before(at) {
+		s.Wake = earliest(s.Wake, at)
+	}
+}
+
+// uninitialized reports whether a Node carries the cloud controller's taint
+// although that one's work is done: provider ID, addresses and zone are there.
+func uninitialized(node *corev1.Node) bool {
+	addressed := slices.ContainsFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool {
+		return a.Type == corev1.NodeInternalIP || a.Type == corev1.NodeExternalIP
+	})
+	return hasTaint(node.Spec.Taints, Uninitialized) && addressed &&
+		node.Spec.ProviderID != "" && node.Labels[corev1.LabelTopologyZone] != ""
+}
+
+// staleAt is when the taint begins to count as left behind.
+func staleAt(v View, node *corev1.Node) time.Time {
+	return workDone(v, node).Add(min(StaleAfter, v.Policy.StaleGrace))
+}
+
+// firstTaint is the first on the Node, by key and effect, of those that are meant.
+func firstTaint(node *corev1.Node, meant func(corev1.Taint) bool) (corev1.Taint, bool) {
+	var first corev1.Taint
+	found := false
+	for _, t := range node.Spec.Taints {
+		if meant(t) && (!found || strings.Compare(t.Key+string(t.Effect), first.Key+string(first.Effect)) < 0) {
+			first, found = t, true
+		}
+	}
+	return first, found
+}
+
+// taintedSince is when a taint was added, as far as it says so, else the
+// registration.
+func taintedSince(v View, node *corev1.Node, t corev1.Taint) time.Time {
+	for _, on := range node.Spec.Taints {
+		if on.MatchTaint(&t) && on.TimeAdded != nil {
+			return on.TimeAdded.Time
+		}
+	}
+	return registeredAt(v, node)
 }

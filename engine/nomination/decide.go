@@ -21,6 +21,9 @@ const (
 	Unplanned Why = "Unplanned"
 	// Leaving: the node is gone, or going.
 	Leaving Why = "Leaving"
+	// Later: other pods are nominated to the node first, as kube-scheduler would find
+	// that all of them together are too many for a spread.
+	Later Why = "Later"
 	// NotTaken: kube-scheduler has had the time of a [Lease] and has not used it.
 	NotTaken Why = "NotTaken"
 )
@@ -47,11 +50,9 @@ func Decide(s *snapshot.Snapshot) []Change {
 		return nil
 	}
 	nodes := index(s)
-	needed := !alike(pods)
 	var out []Change
-	for _, p := range pods {
-		c := wanted(s, nodes, p)
-		if c.Node != p.Status.NominatedNodeName && (c.Node == "" || needed) {
+	for _, c := range takeTurns(nodes, pods, func(p *snapshot.Pod) Change { return wanted(s, nodes, p) }) {
+		if c.Node != c.Pod.Status.NominatedNodeName {
 			out = append(out, c)
 		}
 	}
@@ -61,6 +62,31 @@ func Decide(s *snapshot.Snapshot) []Change {
 			cmp.Compare(a.Pod.Namespace, b.Pod.Namespace), cmp.Compare(a.Pod.Name, b.Pod.Name),
 		)
 	})
+	return out
+}
+
+// takeTurns decides for each pod and puts off those whose turn has not come.
+func takeTurns(nodes map[string]*snapshot.Node, pods []*snapshot.Pod, wanted func(*snapshot.Pod) Change) []Change {
+	out := make([]Change, 0, len(pods))
+	byNode := map[string][]*snapshot.Pod{}
+	for _, p := range pods {
+		c := wanted(p)
+		out = append(out, c)
+		if c.Node != "" {
+			byNode[c.Node] = append(byNode[c.Node], p)
+		}
+	}
+	turn := make(map[*snapshot.Pod]bool, len(pods))
+	for node, planned := range byNode {
+		for _, p := range inTurn(planned, nodes[node]) {
+			turn[p] = true
+		}
+	}
+	for i, c := range out {
+		if c.Node != "" && !turn[c.Pod] {
+			out[i] = none(c.Pod, Later)
+		}
+	}
 	return out
 }
 
@@ -85,7 +111,7 @@ func planned(s *snapshot.Snapshot) []*snapshot.Pod {
 	}
 	var out []*snapshot.Pod
 	for _, p := range s.Pending {
-		if _, known := s.Nominated[key(p)]; known && p.Active() && !Foreign(p.Pod) {
+		if _, known := s.Nominated[key(p)]; known && open(p) {
 			out = append(out, p)
 		}
 	}
@@ -96,29 +122,39 @@ func key(p *snapshot.Pod) types.NamespacedName {
 	return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
 }
 
-func alike(pods []*snapshot.Pod) bool {
-	return !slices.ContainsFunc(pods, func(p *snapshot.Pod) bool { return p.Class != pods[0].Class })
+// open reports whether a nomination of the pod is ours to make.
+func open(p *snapshot.Pod) bool { return p.Active() && !Foreign(p.Pod) }
+
+// Missing are those of the pods planned for a node that are still to be nominated
+// to it before it takes pods.
+func Missing(planned []*snapshot.Pod, n *snapshot.Node) []*snapshot.Pod {
+	planned = slices.DeleteFunc(slices.Clone(planned), func(p *snapshot.Pod) bool { return !open(p) })
+	return slices.DeleteFunc(slices.Clone(inTurn(planned, n)), func(p *snapshot.Pod) bool {
+		return p.Status.NominatedNodeName == n.Name
+	})
 }
 
 // wanted is the nomination that a pod should have.
 func wanted(s *snapshot.Snapshot, nodes map[string]*snapshot.Node, p *snapshot.Pod) Change {
-	none := func(why Why) Change { return Change{Pod: p, Why: why, share: 2} }
 	name := s.Nominated[key(p)]
 	n := nodes[name]
 	switch {
 	case name == "":
-		return none(Unplanned)
+		return none(p, Unplanned)
 	case n == nil || n.Deleting() || disrupted(n):
-		return none(Leaving)
+		return none(p, Leaving)
 	case n.Object == nil:
-		return none(Unplanned)
+		return none(p, Unplanned)
 	case n.Claim == nil && p.Status.NominatedNodeName != n.Object.Name:
-		return none(Unplanned) // kube-scheduler needs no help with a machine that was there before
+		return none(p, Unplanned) // kube-scheduler needs no help with a machine that was there before
 	case Refused(p, n, s.Now):
-		return none(NotTaken)
+		return none(p, NotTaken)
 	}
 	return Change{Pod: p, Node: n.Object.Name, Why: Planned, share: share(p, n)}
 }
+
+// none clears what a pod is nominated to.
+func none(p *snapshot.Pod, why Why) Change { return Change{Pod: p, Why: why, share: 2} }
 
 func disrupted(n *snapshot.Node) bool {
 	return n.Object != nil && slices.ContainsFunc(n.Object.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&eviction.DisruptedTaint) })

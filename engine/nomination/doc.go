@@ -22,6 +22,8 @@
 // touched ([Foreign]). It also takes any nomination away when it has tried the
 // pod in vain; the next decision renews ours.
 //
-// Pods that are all alike need no nominations: whichever of them takes a place,
-// the others fit into the places that are left.
+// Pods that a required spread counts are nominated to a node in turn (turn.go).
+//
+// A node that took pods before those planned for it are nominated would be filled
+// with others. So registration waits for them, for a moment ([Missing]).
 package nomination

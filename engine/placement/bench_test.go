@@ -45,3 +45,15 @@ func BenchmarkSolve(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkHopeless is a batch of which nearly nothing can be placed, so that most
+// of the time goes into saying why.
+func BenchmarkHopeless(b *testing.B) {
+	s := enginetest.Snapshot(enginetest.Hoard(enginetest.Catalogue(0)), enginetest.Hopeless(15_000, 400, 1))
+	var p *plan.Plan
+	b.ReportAllocs()
+	for b.Loop() {
+		p = placement.Solve(s, placement.Options{})
+	}
+	b.ReportMetric(float64(len(p.Unplaced)), "unplaced")
+}

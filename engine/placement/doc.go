@@ -4,23 +4,51 @@
 //	pending   which pods need a place
 //	demand    what they are: one group for each kind of pod, made by the rules of
 //	          Kubernetes, which are listed in demand/shape.go
-//	supply    where they could go: machines that exist, machines to launch; and why
-//	          none of a pool's would do
+//	supply    where they could go: machines that exist, machines to launch
 //	arrange   which domain for pods that mind who is near
 //	          then, in this package:
 //	          machines that exist, the fullest first (existing.go)
 //	          new machines, pools of the highest weight first (tier.go), packed at the
 //	          lowest price (pack), written down as what a claim must demand (nodes.go,
 //	          shortlist.go)
-//	          reasons for what is left (explain.go)
+//	          machines that exist once more, for pods that mind who is near and found no
+//	          domain while the others were not placed yet (again.go)
+//	explain   for what is left: for each pool the constraints that are in the way,
+//	          and the machine that a pod fails to get by the least
+//
+// What pods prefer (preferred node and pod affinity, ScheduleAnyway,
+// PreferNoSchedule) is priced (prefer.go). A first plan follows no preference; a
+// second one follows all, and is taken if it places as many pods and costs at most
+// [Options.Preference] of the price of the pods that prefer something more. Until
+// it does, the kinds of pods that became dearer than that give up their lightest
+// preference, one after the other; what states no weight counts as 100. Pods that
+// gave up several then try each once more, the heaviest first. Pods that
+// find no machine as they would like it take any. A plan names the preferences that
+// it does not keep, as Relaxed. The spreads that kube-scheduler has by default for
+// pods without any are softer still: no price is paid for them, but of machines at
+// one price the plan takes those in the zone with the fewest.
+//
+// Priorities matter where something is scarce: room within limits, on nodes that
+// exist, in reservations (priority.go). All pods are planned together at first. If
+// that leaves a pod while pods of a lower priority have a place, and it would have
+// one without them, then the pods from its priority on are planned for by
+// themselves, and the others fill what is left, on their machines too.
 //
 // Rules that depend on little are packages of their own: affinity (labels), taints,
 // ports, volumes, topology. Everything that is compared often is compiled to
 // numbers first: amounts to vectors (vector), labels and taints to sets of launches
 // (bitset).
 //
+// The price is what counts: of plans with as many pods placed the cheapest that is
+// found. Between machines that give as much for their price, those are preferred
+// that fail independently: none that takes more than a tenth of the batch where
+// smaller ones do as well (pack/greedy.go), and each in the zone where its pool has
+// the fewest (shortlist.go). Options.MaxCPU and Options.MinTypes bound what may be
+// launched beyond that (bounds.go).
+//
 // Invariants: a machine never gets more than it holds, nor a pod that it would
 // repel; a pool's limits hold for the plan as it is and for every combination of
-// the alternatives that it names; every pending pod is in the plan exactly once;
+// the alternatives that it names; a reservation is drawn on by the machines that
+// are counted on it, all pools together, and by no others; every pending pod is in the plan exactly once;
 // equal snapshots give equal plans.
 package placement

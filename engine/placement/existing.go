@@ -16,8 +16,8 @@ import (
 )
 
 // usePlaces puts pods on machines that exist or are on their way: first where an
-// earlier plan counted on a machine, then the largest pods first, each on the
-// fullest machine that takes it.
+// earlier plan counted on a machine, then the largest pods first, of equal ones
+// those with the least choice, each on the fullest machine that takes it.
 func (w *world) usePlaces(out *plan.Plan) {
 	if len(w.Machines.List) == 0 {
 		return
@@ -42,7 +42,7 @@ func (w *world) usePlaces(out *plan.Plan) {
 		return set
 	}
 	w.honour(index, open, out)
-	for _, g := range w.bySize() {
+	for _, g := range w.bySize(open) {
 		if set := open(g); set != nil {
 			w.spread(g, set, out)
 		}
@@ -65,38 +65,129 @@ func (w *world) refused(index map[string]int) map[*demand.Group][]int {
 	return out
 }
 
-// bySize lists the groups, those with the largest need first.
-func (w *world) bySize() []*demand.Group {
+// bySize lists the groups, those with the largest need first, then those for which
+// the fewest machines are open, and those that mind who is there.
+func (w *world) bySize(open func(*demand.Group) bitset.Set) []*demand.Group {
 	largest := make([]int64, len(w.Dims.Names))
 	for _, m := range w.Machines.List {
 		for i, n := range w.Dims.Have(m.Node.Allocatable()) {
 			largest[i] = max(largest[i], n)
 		}
 	}
-	size := make(map[*demand.Group]float64, len(w.Groups))
+	size, choice := make(map[*demand.Group]float64, len(w.Groups)), make(map[*demand.Group]int, len(w.Groups))
 	for _, g := range w.Groups {
+		choice[g] = open(g).Len()
 		for i, n := range g.Need {
 			size[g] = max(size[g], float64(n)/float64(max(largest[i], 1)))
 		}
 	}
 	out := slices.Clone(w.Groups)
-	slices.SortStableFunc(out, func(a, b *demand.Group) int { return cmp.Compare(size[b], size[a]) })
+	slices.SortStableFunc(out, func(a, b *demand.Group) int {
+		return cmp.Or(cmp.Compare(size[b], size[a]), cmp.Compare(choice[a], choice[b]), cmp.Compare(len(b.Shape.Roles), len(a.Shape.Roles)))
+	})
 	return out
 }
 
-// spread puts as many of a group as possible on machines.
+// spread puts as many of a group as possible on machines: on the fullest, but
+// where its pods prefer something on those to which they object least.
 func (w *world) spread(g *demand.Group, accepting bitset.Set, out *plan.Plan) {
 	f := w.Family(g.Shape)
+	if len(g.Shape.Preferences) > 0 {
+		w.spreadPreferring(g, &f, accepting, out)
+		return
+	}
 	for i := range accepting.All() {
 		if len(g.Pods) == 0 {
 			return
 		}
-		m := w.Machines.List[i]
-		if n := m.Load.Room(&f, g.Need, g.Units()); n > 0 {
-			m.Load.Add(&f, g.Need, n)
-			place(g.Take(n), m.Node, out)
+		w.put(g, &f, i, g.Units(), out)
+	}
+}
+
+// spreadPreferring puts pods on machines where they object to as little as
+// possible: one at a time if they mind who is on the node, as each of them changes
+// what the next would rather have.
+func (w *world) spreadPreferring(g *demand.Group, f *pack.Family, accepting bitset.Set, out *plan.Plan) {
+	machines := slices.Collect(accepting.All())
+	against := w.objections(g.Shape)
+	slices.SortStableFunc(machines, func(x, y int) int { return cmp.Compare(against[x], against[y]) })
+	company := w.companyOf(g.Shape)
+	if len(company) == 0 {
+		for _, i := range machines {
+			w.put(g, f, i, g.Units(), out)
+		}
+		return
+	}
+	for len(g.Pods) > 0 {
+		best, fewest := -1, 0
+		for _, i := range machines {
+			if n := against[i] + w.crowd(company, i); (best < 0 || n < fewest) && w.Machines.List[i].Load.Room(f, g.Need, 1) > 0 {
+				best, fewest = i, n
+			}
+		}
+		if best < 0 {
+			return
+		}
+		w.put(g, f, best, 1, out)
+	}
+}
+
+// objections are how much a shape has against each machine by itself: the weights
+// of the preferences for nodes that it does not keep.
+func (w *world) objections(sh *demand.Shape) []int {
+	out := make([]int, len(w.Machines.List))
+	for k := range sh.Preferences {
+		p := &sh.Preferences[k]
+		kept := w.Machines.Satisfying(p.Want)
+		for i, m := range w.Machines.List {
+			if p.AboutTaints() && sh.Dislikes(m.Taints) || p.Rule < 0 && !kept.Has(i) {
+				out[i] += p.Weight
+			}
 		}
 	}
+	return out
+}
+
+// companyOf are the roles in which a shape prefers who is on its node. Other
+// domains are decided, and counted, before.
+func (w *world) companyOf(sh *demand.Shape) []demand.Role {
+	var out []demand.Role
+	for _, r := range sh.Roles {
+		if r.Weight > 0 && w.Company.Ledgers[r.Rule].PerNode() {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// crowd is how much the pods on a machine are against what the roles prefer.
+func (w *world) crowd(roles []demand.Role, machine int) int {
+	sum := 0
+	for _, r := range roles {
+		l := w.Company.Ledgers[r.Rule]
+		if domain, ok := w.Machines.List[machine].Domain(l.Key); ok {
+			sum += r.Weight * l.Objections(l.At(domain), r.Selected)
+		}
+	}
+	return sum
+}
+
+// put puts up to n of a group on a machine, and notes them where somebody prefers
+// them near or not.
+func (w *world) put(g *demand.Group, f *pack.Family, machine, n int, out *plan.Plan) {
+	m := w.Machines.List[machine]
+	if n = m.Load.Room(f, g.Need, n); n == 0 {
+		return
+	}
+	m.Load.Add(f, g.Need, n)
+	for _, r := range g.Shape.Roles {
+		if l := w.Company.Ledgers[r.Rule]; l.PerNode() {
+			if domain, ok := m.Domain(l.Key); ok {
+				l.Record(l.At(domain), r.Part, n*g.Bundle)
+			}
+		}
+	}
+	place(g.Take(n), m.Node, out)
 }
 
 // honour puts pods where an earlier plan counted on a machine for them, if they

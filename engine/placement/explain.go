@@ -2,34 +2,36 @@ package placement
 
 import (
 	"github.com/millwright-dev/millwright/engine/placement/demand"
+	"github.com/millwright-dev/millwright/engine/placement/explain"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// explain says for every pod that is left why no pool has a machine for it.
-// Pods of one group have the same reasons.
-func (w *world) explain(out *plan.Plan) {
+// leave notes the pods that have no place.
+func (w *world) leave(out *plan.Plan) {
+	w.left = map[*demand.Group][]*snapshot.Pod{}
 	for _, g := range w.Groups {
-		if len(g.Pods) == 0 {
-			continue
-		}
-		reasons := w.reasons(g)
 		for _, p := range g.Pods {
-			out.Unplaced = append(out.Unplaced, plan.Unplaced{Pod: p, Reasons: reasons})
+			out.Unplaced = append(out.Unplaced, plan.Unplaced{Pod: p})
+		}
+		if len(g.Pods) > 0 {
+			w.left[g] = g.Pods
 		}
 		g.Vain, g.Pods = len(g.Pods), nil
 	}
 }
 
-func (w *world) reasons(g *demand.Group) []plan.Reason {
-	if len(g.Shape.Refused) > 0 {
-		return g.Shape.Refused
+// explain says for every pod that is left why no pool has a machine for it.
+func (s *settled) explain() {
+	x := explain.New(s.Supply)
+	reasons := make(map[*snapshot.Pod][]plan.Reason, len(s.plan.Unplaced))
+	for _, g := range s.Groups {
+		for _, p := range s.left[g] {
+			reasons[p] = x.Reasons(g, p)
+		}
 	}
-	if len(w.Market.Pools) == 0 {
-		return []plan.Reason{{Code: plan.NoPools}}
+	for i := range s.plan.Unplaced {
+		u := &s.plan.Unplaced[i]
+		u.Reasons = reasons[u.Pod]
 	}
-	out := w.Verdicts(g)
-	if len(out) == 0 {
-		out = append(out, w.RuleOf(g))
-	}
-	return out
 }

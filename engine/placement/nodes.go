@@ -31,18 +31,24 @@ type content struct {
 	clashes []pack.Token
 }
 
+// poolOf is the pool that a box is bought from.
+func (t *tier) poolOf(b *pack.Box) *supply.Pool {
+	return t.w.Market.Pools[t.w.Market.Launches[t.launch[b.Model]].Pool]
+}
+
 // contentOf works out what a box demands.
 func (t *tier) contentOf(b *pack.Box) *content {
 	m := t.w.Market
 	model := &t.problem.Models[b.Model]
-	c := &content{pool: t.pools[model.Pool], need: make([]int64, len(t.w.Dims.Names)), launches: bitset.New(len(m.Launches))}
+	c := &content{pool: t.poolOf(b), need: make([]int64, len(t.w.Dims.Names)), launches: bitset.New(len(m.Launches))}
 	c.launches.AddRange(c.pool.Lo, c.pool.Hi)
 	c.launches.And(m.Available)
+	m.Alike(c.launches, t.launch[b.Model])
 	open := model.Open.Clone()
 	done := map[int]bool{}
 	for _, part := range b.Parts {
 		item := &t.problem.Items[part.Item]
-		vector.Add(c.need, item.Need, int64(part.Count))
+		vector.Add(c.need, t.groups[part.Item].Need, int64(part.Count))
 		if !done[item.Family] {
 			done[item.Family] = true
 			t.choose(c, item.Family, b.Model, open)
@@ -86,25 +92,12 @@ func (t *tier) suits(c *content, i int) bool {
 	return !slices.ContainsFunc(daemons.Present, func(p pack.Token) bool { return slices.Contains(c.clashes, p) })
 }
 
-// modest reports whether a box leaves the different values of labels that its
-// pool demands.
-func (t *tier) modest(b *pack.Box) bool {
-	c := t.contentOf(b)
-	counts := t.w.Market.NewFloors(c.pool)
-	for i := range c.launches.Within(c.pool.Lo, c.pool.Hi) {
-		if t.suits(c, i) && counts.Add(i) {
-			return true
-		}
-	}
-	return counts.Met()
-}
-
 // admit puts boxes in the order of pool, type and content, charges them to their
 // pools, and drops those that the pools' limits do not leave enough of a choice.
 func (t *tier) admit(boxes []pack.Box) []pack.Box {
 	slices.SortFunc(boxes, func(a, b pack.Box) int {
 		return cmp.Or(
-			cmp.Compare(t.problem.Models[a.Model].Pool, t.problem.Models[b.Model].Pool),
+			cmp.Compare(t.w.Market.Launches[t.launch[a.Model]].Pool, t.w.Market.Launches[t.launch[b.Model]].Pool),
 			cmp.Compare(t.w.Market.Launches[t.launch[a.Model]].Kind, t.w.Market.Launches[t.launch[b.Model]].Kind),
 			slices.CompareFunc(a.Parts, b.Parts, func(x, y pack.Part) int {
 				return cmp.Or(cmp.Compare(x.Item, y.Item), cmp.Compare(y.Count, x.Count))
@@ -127,8 +120,8 @@ func (t *tier) nodes(boxes []pack.Box) []plan.NewNode {
 // keepFloors drops boxes, the last ones first, until the limits leave all others
 // the alternatives that minValues demand. Their pods stay where they are.
 func (t *tier) keepFloors(boxes []pack.Box) []pack.Box {
-	for i := len(boxes) - 1; i >= 0; i-- {
-		p := t.pools[t.problem.Models[boxes[i].Model].Pool]
+	for i := len(boxes) - 1; i >= 0 && !t.w.opts.RelaxMinValues; i-- {
+		p := t.poolOf(&boxes[i])
 		if len(p.Floors) == 0 || len(p.Limits) == 0 {
 			continue
 		}
@@ -148,11 +141,7 @@ func (t *tier) keepFloors(boxes []pack.Box) []pack.Box {
 // charge takes the boxes from their pools' limits, or gives them back.
 func (t *tier) charge(boxes []pack.Box, times int64) {
 	for i := range boxes {
-		model := &t.problem.Models[boxes[i].Model]
-		p := t.pools[model.Pool]
-		for d := range p.Used {
-			p.Used[d] += times * model.Weighs[d]
-		}
+		t.w.Market.Charge(t.launch[boxes[i].Model], times)
 	}
 }
 
@@ -168,7 +157,7 @@ func (t *tier) node(b *pack.Box, boxes int) plan.NewNode {
 	c.pool.Zones[t.w.Market.Launches[chosen[0]].Offering.Zone]++
 	list := t.listOf(chosen)
 	n.Alternatives, n.Choice = list.choices, list.choices[0]
-	n.Requirements = t.requirements(c, list.types, chosen[0])
+	n.Requirements, n.MinValuesRelaxed = t.relax(t.requirements(c, list.types, chosen[0]), c.pool, chosen)
 	n.Requests = t.requests(c, chosen)
 	return n
 }
@@ -214,8 +203,13 @@ func (t *tier) requirements(c *content, types requirement.Requirement, choice in
 			set = set.With(r)
 		}
 	}
+	// What is counted on a reservation has to come from it.
+	if _, reserved := t.w.Market.ReservationOf(choice); reserved {
+		set = set.With(requirement.Must(catalog.CapacityTypeLabel, requirement.In, catalog.Reserved)).
+			And(requirement.FromLabels(t.w.Market.Launches[choice].Offering.Labels))
+	}
 	return set.With(types).
-		Without(corev1.LabelHostname, snapshot.RegisteredLabel, snapshot.InitializedLabel)
+		Without(corev1.LabelHostname, snapshot.NameField, snapshot.RegisteredLabel, snapshot.InitializedLabel)
 }
 
 // requests are the pods', and the least that DaemonSets take on any of the
@@ -231,7 +225,7 @@ func (t *tier) requests(c *content, chosen []int) corev1.ResourceList {
 	vector.Add(sum, least, 1)
 	out := t.w.Dims.List(sum)
 	for name := range out {
-		if _, ok := demand.AttachDriver(name); ok {
+		if demand.OfVolumes(name) {
 			delete(out, name)
 		}
 	}

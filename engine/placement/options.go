@@ -8,24 +8,61 @@ type Options struct {
 	// larger. Zero is 60, which is what an EC2 fleet request takes without
 	// becoming slow; the least is 1.
 	MaxTypes int
+	// Preference is how much dearer a plan may become for what pods prefer: a share
+	// of the price of the pods that prefer something. More buys more of what
+	// workloads would rather have, less keeps the bill low. Zero is 0.1, a tenth;
+	// negative follows preferences only where that costs nothing.
+	Preference float64
+	// RelaxMinValues makes minValues a wish, as Karpenter's policy BestEffort does:
+	// pods for which a pool has fewer different values than it demands get a machine
+	// with as many as there are, and the claim demands no more. Otherwise they get
+	// none.
+	RelaxMinValues bool
+	// IgnorePreferences plans as if no pod preferred anything. Plans are made in less
+	// time; kube-scheduler will still do what it can.
+	IgnorePreferences bool
+	// MaxCPU is how many vCPUs a new machine has at most: less goes down with a small
+	// machine. Zero is without bound.
+	MaxCPU int64
+	// MinTypes is how many instance types the alternatives of every new node name at
+	// least, like minValues in every pool: what runs out of one type is there in
+	// another. Boxes are filled less where only few types are large enough. Zero
+	// is 1.
+	MinTypes int
 	// Work is how long the search for a lower price goes on, in steps of about a
 	// hundredth of a microsecond; a plan is found whatever the value. The same work
-	// gives the same plan on every machine. Zero is 5,000,000; negative stops at
-	// the first plan.
+	// gives the same plan on every machine. Zero is 20,000, 50 more for each kind of
+	// pod and 10 for each pod, so that the search takes no longer than the rest;
+	// negative stops at the first plan.
 	Work int
+	// Unexplained leaves out why pods have no place, for callers that only ask
+	// whether they have one, and ask often.
+	Unexplained bool
 }
 
 const (
-	defaultMaxTypes = 60
-	defaultWork     = 5_000_000
+	defaultMaxTypes   = 60
+	defaultPreference = 0.1
+	leastWork         = 20_000
+	workPerKind       = 50
+	workPerPod        = 10
 )
 
 func (o Options) withDefaults() Options {
 	if o.MaxTypes <= 0 {
 		o.MaxTypes = defaultMaxTypes
 	}
-	if o.Work == 0 {
-		o.Work = defaultWork
+	if o.Preference == 0 {
+		o.Preference = defaultPreference
 	}
+	o.Preference = max(o.Preference, 0)
 	return o
+}
+
+// work is what the search may spend on so many pods of so many kinds.
+func (o Options) work(kinds, pods int) int {
+	if o.Work == 0 {
+		return leastWork + workPerKind*kinds + workPerPod*pods
+	}
+	return o.Work
 }

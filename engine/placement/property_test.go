@@ -7,9 +7,11 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
 	"github.com/millwright-dev/millwright/engine/enginetest"
+	"github.com/millwright-dev/millwright/engine/enginetest/property"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -34,14 +36,14 @@ func document(p *plan.Plan) string {
 }
 
 func TestPlansOfRandomWorldsKeepEveryRule(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		s := enginetest.World(rapid.Uint64().Draw(t, "seed"))
 		check(t, s, placement.Solve(s, placement.Options{Work: 50_000}))
 	})
 }
 
 func TestTheOrderOfObjectsDoesNotMatter(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		s := enginetest.World(seed)
 		want := document(placement.Solve(s, placement.Options{Work: 20_000}))
@@ -66,7 +68,7 @@ func TestThePlanDoesNotDependOnTheNumberOfProcessors(t *testing.T) {
 }
 
 func TestMoreWorkNeverCostsMore(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		s := withoutLimits(enginetest.World(rapid.Uint64().Draw(t, "seed")))
 		little, much := placement.Solve(s, placement.Options{Work: -1}), placement.Solve(s, placement.Options{Work: 200_000})
 		if len(much.Unplaced) > len(little.Unplaced) {
@@ -79,19 +81,35 @@ func TestMoreWorkNeverCostsMore(t *testing.T) {
 }
 
 // withoutLimits is a world in which all pools may sell as much as they like, none
-// comes first, and nobody minds who is near: otherwise more work may also mean
-// that other pods get into a dear pool or a dear zone.
+// comes first, nobody minds who is near, and nobody prefers anything: otherwise
+// more work may also mean that other pods get into a dear pool or a dear zone, or
+// that other wishes are granted.
 func withoutLimits(s *snapshot.Snapshot) *snapshot.Snapshot {
 	f := s.Fork()
 	for i, p := range f.Pools {
 		free := *p
 		free.Limits, free.Weight = nil, 0
+		free.Taints = slices.DeleteFunc(slices.Clone(p.Taints), func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
 		f.Pools[i] = &free
 	}
 	f.Pending = slices.DeleteFunc(f.Pending, func(p *snapshot.Pod) bool {
 		a := p.Spec.Affinity
-		return len(p.Spec.TopologySpreadConstraints) > 0 || a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil)
+		return len(p.Spec.TopologySpreadConstraints) > 0 || a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil ||
+			a.NodeAffinity != nil && len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0)
 	})
 	f.Nodes = nil
 	return f
+}
+
+func TestAPlanWithoutExplanationsIsTheSamePlan(t *testing.T) {
+	property.Check(t, func(t *rapid.T) {
+		s := enginetest.World(rapid.Uint64().Draw(t, "seed"))
+		with, without := placement.Solve(s, placement.Options{Work: -1}), placement.Solve(s, placement.Options{Work: -1, Unexplained: true})
+		for i := range with.Unplaced {
+			with.Unplaced[i].Reasons = nil
+		}
+		if a, b := document(with), document(without); a != b {
+			t.Errorf("with explanations the plan is\n%s\nwithout\n%s", a, b)
+		}
+	})
 }

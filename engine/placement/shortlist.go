@@ -11,17 +11,33 @@ func (t *tier) shortlist(c *content, planned, boxes int) []int {
 	suiting := t.suiting(c, planned, boxes)
 	first := t.even(c, suiting)
 	suiting = slices.DeleteFunc(suiting, func(i int) bool { return i == first })
-	return t.cut(c, slices.Insert(suiting, 0, first))
+	suiting = slices.Insert(suiting, 0, first)
+	if len(c.pool.Floors) > 0 {
+		return t.cut(c, suiting)
+	}
+	return suiting
 }
 
-// suiting are all launches that would hold the content, the cheapest first.
+// suiting are the launches that would hold the content, the cheapest first: all of
+// them where the pool has minValues, else those of as many types as may be named.
 func (t *tier) suiting(c *content, planned, boxes int) []int {
 	m := t.w.Market
 	base := m.Kinds[m.Launches[planned].Kind].Size
 	var out []int
+	kinds := 0
+	t.turn++
 	for i := range c.launches.Within(c.pool.Lo, c.pool.Hi) {
-		if t.suits(c, i) && c.pool.Spares(m.Kinds[m.Launches[i].Kind].Size, base, boxes) {
+		kind := m.Launches[i].Kind
+		named := t.named[kind] == t.turn
+		if !named && kinds == t.w.opts.MaxTypes && len(c.pool.Floors) == 0 {
+			continue
+		}
+		if t.suits(c, i) && c.pool.Spares(m.Kinds[kind].Size, base, boxes) {
 			out = append(out, i)
+			if !named {
+				t.named[kind] = t.turn
+				kinds++
+			}
 		}
 	}
 	return out

@@ -18,20 +18,37 @@ import (
 // Every pending pod is in the plan exactly once. The same snapshot and options
 // give the same plan, whatever order the objects came in.
 func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
+	s = bounded(s, opts)
 	pods, ignored := pending.Select(s)
 	if len(pods) == 0 {
 		return &plan.Plan{Ignored: ignored}
 	}
-	lessons := arrange.NewLessons()
-	for round := 0; ; round++ {
-		w := newWorld(s, opts.withDefaults(), pods)
-		out := w.solve(lessons)
-		if !w.arranger.Learn(out, w.bought, lessons, round) {
-			out.Ignored = ignored
-			out.Stats = plan.Stats{Pods: len(pods), Classes: w.classes}
-			return out
-		}
+	r := &run{snap: s, opts: opts.withDefaults(), pods: pods}
+	out := r.ranked()
+	out.Ignored, out.Stats.Pods = ignored, len(pods)
+	return out
+}
+
+// best is the plan for all pods together, without regard to priorities.
+func (r *run) best() *settled {
+	none := r.settle(nil)
+	if r.opts.IgnorePreferences {
+		none.asked = nil
 	}
+	if len(none.asked) == 0 {
+		return none
+	}
+	return r.prefer(none)
+}
+
+// finish adds to a plan what there is to say about it.
+func (s *settled) finish() *plan.Plan {
+	if !s.opts.Unexplained {
+		s.explain()
+	}
+	s.plan.Relaxed = s.relaxed(s.asked)
+	s.plan.Stats.Classes = s.classes
+	return s.plan
 }
 
 // world is one round of Solve.
@@ -41,27 +58,44 @@ type world struct {
 	opts     Options
 	// classes is the number of groups before they are divided over domains.
 	classes int
+	// asked are the shapes that prefer something, waived what they give up; nil is
+	// all.
+	asked  []*demand.Shape
+	waived demand.Waived
 	// bought are the launches of the new machines, in their order.
 	bought []int
+	// left are the groups of which pods found no machine, with those pods.
+	left map[*demand.Group][]*snapshot.Pod
 }
 
-func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod) *world {
+func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, waived demand.Waived) *world {
 	b := demand.New(s, pods)
 	classes := len(b.Groups)
+	asked := b.Prefer(waived)
 	stock := supply.New(b)
-	return &world{Supply: stock, arranger: arrange.New(stock), opts: opts, classes: classes}
+	stock.Market.Lenient = opts.RelaxMinValues
+	return &world{Supply: stock, arranger: arrange.New(stock, opts.Preference), opts: opts, classes: classes, asked: asked, waived: waived}
 }
 
 func (w *world) solve(l arrange.Lessons) *plan.Plan {
 	out := &plan.Plan{}
 	w.arranger.Arrange(l)
 	w.usePlaces(out)
+	was := w.follow()
+	w.buyAll(out)
+	if w.unfollow(was) {
+		w.Market.Commit(out.NewNodes)
+		w.buyAll(out)
+	}
+	w.leave(out)
+	sortPlan(out)
+	return out
+}
+
+func (w *world) buyAll(out *plan.Plan) {
 	for _, pools := range w.Market.ByWeight() {
 		w.buy(pools, out)
 	}
-	w.explain(out)
-	sortPlan(out)
-	return out
 }
 
 // buy puts what it can of the remaining pods on new machines of the pools.
@@ -70,10 +104,15 @@ func (w *world) buy(pools []*supply.Pool, out *plan.Plan) {
 	if len(t.groups) == 0 || len(t.problem.Models) == 0 {
 		return
 	}
-	solution := pack.Solve(&t.problem, pack.Options{Work: w.opts.Work})
+	pods := 0
+	for _, g := range t.groups {
+		pods += len(g.Pods)
+	}
+	solution := pack.Solve(&t.problem, pack.Options{Work: w.opts.work(len(t.groups), pods)})
 	boxes := t.admit(solution.Boxes)
 	out.LowerBound += solution.Bound(boxes)
 	out.NewNodes = append(out.NewNodes, t.nodes(boxes)...)
+	w.Market.Exhaust()
 }
 
 // sortPlan puts placements and what is unplaced in the order of the pods.

@@ -1,6 +1,7 @@
 package placement_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ func TestStories(t *testing.T) {
 				*s = enginetest.Scenario{}
 			case c.Name == "solve":
 				var out strings.Builder
-				p := placement.Solve(&s.Snapshot, placement.Options{})
+				p := placement.Solve(&s.Snapshot, options(t, c))
 				check(t, &s.Snapshot, p)
 				_ = p.Table(&out)
 				return out.String()
@@ -28,4 +29,17 @@ func TestStories(t *testing.T) {
 			return ""
 		}
 	})
+}
+
+// options reads preference=0.5 and min-values=best-effort.
+func options(t *testing.T, c storytest.Command) placement.Options {
+	t.Helper()
+	o := placement.Options{RelaxMinValues: c.Options["min-values"] == "best-effort"}
+	if v, ok := c.Options["preference"]; ok {
+		var err error
+		if o.Preference, err = strconv.ParseFloat(v, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return o
 }

@@ -16,6 +16,9 @@ import (
 type tier struct {
 	w     *world
 	pools []*supply.Pool
+	// accounts are the pools of the problem, accountOf that of each of the pools.
+	accounts  []supply.Account
+	accountOf []int
 	// models are the boxes of the problem, each standing for the launches that no
 	// pod tells apart; launch is the cheapest of each.
 	launch []int
@@ -26,25 +29,34 @@ type tier struct {
 	accepts [][]bitset.Set
 	loose   []bitset.Set
 	cells   *affinity.Cells
+	// dims are the dimensions of the problem.
+	dims    []int
 	problem pack.Problem
+	// alone memoises how many values of labels one unit of an item leaves, by item and
+	// model.
+	alone map[[2]int][]int
 	// lists memoises shortlists.
 	lists map[string]*list
+	// named is for each kind the turn in which suiting took it last.
+	named []int
+	turn  int
 }
 
 // newTier makes the problem of putting the groups on the pools' machines. Groups
 // that none of them accepts are left out.
 func (w *world) newTier(pools []*supply.Pool, groups []*demand.Group) *tier {
-	t := &tier{w: w, pools: pools, lists: map[string]*list{}}
+	t := &tier{w: w, pools: pools, lists: map[string]*list{}, alone: map[[2]int][]int{}, named: make([]int, len(w.Market.Kinds))}
+	t.accounts, t.accountOf = w.Market.Accounts(pools)
 	t.addShapes(groups)
+	t.addDims()
 	t.divideLabels()
 	t.addModels()
 	t.addFamilies()
 	for _, g := range t.groups {
-		t.problem.Items = append(t.problem.Items, pack.Item{Family: t.familyOf(g), Need: g.Need, Count: g.Units()})
+		t.problem.Items = append(t.problem.Items, pack.Item{Family: t.familyOf(g), Need: t.inDims(g.Need), Count: g.Units()})
 	}
-	t.problem.Dims = len(w.Dims.Names)
-	for _, p := range pools {
-		t.problem.Pools = append(t.problem.Pools, pack.Pool{Left: p.Left(), Guarded: len(p.Floors) > 0})
+	for i := range t.accounts {
+		t.problem.Pools = append(t.problem.Pools, pack.Pool{Left: w.Market.Left(&t.accounts[i]), Guarded: t.accounts[i].Guarded()})
 	}
 	t.problem.Guard = t.modest
 	return t
@@ -55,27 +67,105 @@ func (t *tier) familyOf(g *demand.Group) int {
 	return i
 }
 
-// addShapes takes the groups whose shapes some launch of the tier accepts.
+// addShapes takes the groups that some machine of the tier would have room for, and
+// their shapes. The others must not have any influence.
 func (t *tier) addShapes(groups []*demand.Group) {
 	mine := bitset.New(len(t.w.Market.Launches))
 	for _, p := range t.pools {
 		mine.AddRange(p.Lo, p.Hi)
 	}
 	mine.And(t.w.Market.Available)
+	var last *demand.Shape
+	var accepts []bitset.Set
+	var space *room
 	for _, g := range groups {
 		if len(g.Pods) == 0 || len(g.Shape.Refused) > 0 {
 			continue
 		}
-		if n := len(t.shapes); n == 0 || t.shapes[n-1] != g.Shape {
-			accepts := t.w.acceptsOf(g.Shape)
-			if !slices.ContainsFunc(accepts, mine.Meets) {
-				continue
+		if g.Shape != last {
+			last, accepts = g.Shape, t.w.acceptsOf(g.Shape)
+			open := bitset.New(len(t.w.Market.Launches))
+			for _, accepted := range accepts {
+				open.Or(accepted)
 			}
-			t.shapes, t.accepts = append(t.shapes, g.Shape), append(t.accepts, accepts)
-			t.loose = append(t.loose, t.w.looseOf(g.Shape))
+			open.And(mine)
+			space = newRoom(t.w.Market, open, len(t.w.Dims.Names))
+		}
+		if !space.has(g.Need) {
+			continue
+		}
+		if n := len(t.shapes); n == 0 || t.shapes[n-1] != last {
+			t.shapes, t.accepts = append(t.shapes, last), append(t.accepts, accepts)
+			t.loose = append(t.loose, t.w.looseOf(last))
 		}
 		t.groups = append(t.groups, g)
 	}
+}
+
+// room tells whether some launches have room for a need.
+type room struct {
+	market   *supply.Market
+	launches bitset.Set
+	// largest is the most that any of them holds, by dimension; last is one that had
+	// room for the need before, -1 if none had.
+	largest []int64
+	last    int
+}
+
+func newRoom(m *supply.Market, launches bitset.Set, dims int) *room {
+	r := &room{market: m, launches: launches, largest: make([]int64, dims), last: -1}
+	holds := make([]int64, dims)
+	for i := range launches.All() {
+		m.Fill(holds, &m.Launches[i])
+		for d, n := range holds {
+			r.largest[d] = max(r.largest[d], n)
+		}
+	}
+	return r
+}
+
+func (r *room) has(need []int64) bool {
+	if !covers(r.largest, need) {
+		return false
+	}
+	if r.last >= 0 && r.market.Takes(need, &r.market.Launches[r.last]) {
+		return true
+	}
+	for i := range r.launches.All() {
+		if r.market.Takes(need, &r.market.Launches[i]) {
+			r.last = i
+			return true
+		}
+	}
+	return false
+}
+
+// addDims finds the dimensions that matter, by their numbers in the batch.
+func (t *tier) addDims() {
+	used := make([]bool, len(t.w.Dims.Names))
+	for _, g := range t.groups {
+		for d, n := range g.Need {
+			used[d] = used[d] || n > 0
+		}
+	}
+	for d, yes := range used {
+		if yes {
+			t.dims = append(t.dims, d)
+		}
+	}
+	t.problem.Dims = len(t.dims)
+}
+
+// inDims is a vector in the dimensions that matter.
+func (t *tier) inDims(vec []int64) []int64 {
+	if len(t.dims) == len(vec) {
+		return vec
+	}
+	out := make([]int64, len(t.dims))
+	for i, d := range t.dims {
+		out[i] = vec[d]
+	}
+	return out
 }
 
 // acceptsOf are the launches that accept a shape, by term.
@@ -127,22 +217,35 @@ func (t *tier) addModels() {
 	type identity struct {
 		kind, overhead int32
 		mark           uint64
+		reservation    int
 	}
+	seen := map[identity]bool{}
+	last := make([]identity, len(m.Kinds)) // most kinds have only one
+	all := make([]int64, len(t.w.Dims.Names))
 	for index, p := range t.pools {
-		seen := map[identity]bool{}
+		account := t.accountOf[index]
 		first := len(t.problem.Models)
 		for i := range m.Available.Within(p.Lo, p.Hi) {
 			l := &m.Launches[i]
-			id := identity{l.Kind, l.Overhead, marks[i]}
-			if seen[id] || marks[i] == 0 {
+			id := identity{kind: l.Kind, overhead: l.Overhead, mark: marks[i]}
+			if r, ok := m.ReservationOf(i); ok {
+				id.reservation = r + 1
+			}
+			if marks[i] == 0 || last[l.Kind] == id || seen[id] {
 				continue
 			}
-			seen[id] = true
+			if last[l.Kind].mark != 0 {
+				seen[last[l.Kind]] = true
+			}
+			last[l.Kind] = id
+			m.Fill(all, l)
+			holds := t.inDims(all)
 			model := pack.Model{
-				Pool: index, Price: l.Offering.Price, Holds: m.Holds(l),
-				Weighs: m.Kinds[l.Kind].Size, Present: m.Overheads[l.Overhead].Present, Open: t.open(i),
+				Pool: account, Price: l.Offering.Price, Holds: holds,
+				Weighs: m.Weighs(&t.accounts[account], i), Present: m.Overheads[l.Overhead].Present, Open: t.open(i),
 			}
 			if !t.dominated(first, i, &model, marks) {
+				model.Holds = slices.Clone(holds)
 				t.problem.Models, t.launch = append(t.problem.Models, model), append(t.launch, i)
 			}
 		}

@@ -14,6 +14,9 @@ const (
 	// NoInstanceTypes: the pool's requirements leave none of the cloud's types;
 	// Want is the requirement that removed the last, Have what the types offer.
 	NoInstanceTypes Code = "NoInstanceTypes"
+	// ExcludedByPool: the pool's own requirement Want leaves out what would do. It
+	// comes with other constraints, never alone.
+	ExcludedByPool Code = "ExcludedByPool"
 	// TaintNotTolerated: the pool's nodes carry the taint Have.
 	TaintNotTolerated Code = "TaintNotTolerated"
 	// RequirementNotMet: no type that is left satisfies the pod's Want; Have is what
@@ -22,6 +25,9 @@ const (
 	// InsufficientResources: the pod requests Want; Have is the most that a type
 	// that is left can give.
 	InsufficientResources Code = "InsufficientResources"
+	// VolumeLimitExceeded: the pod mounts more volumes of one driver, Want, than a
+	// type attaches; Have is the most.
+	VolumeLimitExceeded Code = "VolumeLimitExceeded"
 	// HostPortTaken: a DaemonSet, the second object, takes the port Want on every
 	// node of the pool that would do.
 	HostPortTaken Code = "HostPortTaken"
@@ -38,7 +44,7 @@ const (
 	// why.
 	ConstraintsInvalid Code = "ConstraintsInvalid"
 	// ConstraintUnsupported: the pod relies on Want, which placement does not
-	// cover.
+	// cover, through the first object, if there is one.
 	ConstraintUnsupported Code = "ConstraintUnsupported"
 	// VolumeClaimMissing: the pod mounts a claim, the first object, that does not
 	// exist.
@@ -51,6 +57,16 @@ const (
 	// TopologyNotSatisfiable: no domain is left that the rule Want accepts; Have
 	// says how it stands.
 	TopologyNotSatisfiable Code = "TopologyNotSatisfiable"
+)
+
+// Why pods that are placed are not where they would rather be.
+const (
+	// PreferenceTooDear: to keep the preference Want would raise the price of the
+	// pods by more than Have.
+	PreferenceTooDear Code = "PreferenceTooDear"
+	// PreferenceNotMet: where the preference Want would be kept there is no room, or
+	// only at a price, while there is room for nothing elsewhere.
+	PreferenceNotMet Code = "PreferenceNotMet"
 )
 
 // Why a pending pod is none of placement's business.

@@ -38,4 +38,39 @@ const (
 	// BudgetInvalid: a budget of the pool cannot be read, so all are shut; Have
 	// says what is wrong.
 	BudgetInvalid Code = "BudgetInvalid"
+	// PodFitsNowhere: the first object is a pod that would find no other machine.
+	PodFitsNowhere Code = "PodFitsNowhere"
+	// NothingCheaper: what the machine holds costs as much elsewhere; Have is its
+	// price, Want the least for the same.
+	NothingCheaper Code = "NothingCheaper"
+	// SavingTooSmall: Have is what a replacement would save, Want the least that is
+	// worth it.
+	SavingTooSmall Code = "SavingTooSmall"
+	// TooFewTypes: a spot machine would be replaced by one of so few types that it
+	// would be interrupted more often; Have is how many types are missing.
+	TooFewTypes Code = "TooFewTypes"
+	// NotWorthDisruption: Have is the share of the price of the pool, the first
+	// object, that would be saved, Want the least for so many pods to move.
+	NotWorthDisruption Code = "NotWorthDisruption"
+	// NotExamined: the machine costs more than what it holds is worth by Have, and
+	// its turn comes with one of the next passes.
+	NotExamined Code = "NotExamined"
+	// CountedOn: the pods of the first object, a machine that goes, will need the
+	// machine.
+	CountedOn Code = "CountedOn"
+	// Replacement: the machine was launched to replace the first object.
+	Replacement Code = "Replacement"
+	// RolledBack: a command that the machine was part of is off because of the first
+	// object; Have says why.
+	RolledBack Code = "RolledBack"
+	// ReplacementFailed: what was launched in place of the machine did not become
+	// ready; the next attempt is at Until. Have is how many failed in a row.
+	ReplacementFailed Code = "ReplacementFailed"
+	// LimitHolds: a replacement would exceed the limits of the pool, the first object.
+	LimitHolds Code = "LimitHolds"
+	// PolicyHolds: the NodePolicy of the pool, the first object, forbids it now; Want
+	// is the field.
+	PolicyHolds Code = "PolicyHolds"
+	// PriceUnknown: the cloud names no price for the machine's type.
+	PriceUnknown Code = "PriceUnknown"
 )

@@ -18,6 +18,9 @@ const (
 	// RegistrationPending: the Node, the first object, is there but has not been
 	// taken over yet.
 	RegistrationPending Code = "RegistrationPending"
+	// NominationPending: the Node, the first object, is there, and pods planned for
+	// it, the other objects, are not nominated to it yet.
+	NominationPending Code = "NominationPending"
 	// NodeNotReady: the kubelet of the Node does not report Ready; Have is its
 	// reason.
 	NodeNotReady Code = "NodeNotReady"
@@ -32,4 +35,36 @@ const (
 	// DRADriverPoolsNotPublished: a driver, Want, has not published all resource
 	// slices of the Node.
 	DRADriverPoolsNotPublished Code = "DRADriverPoolsNotPublished"
+)
+
+// Gates of our own.
+const (
+	// StaleUninitializedTaint: the cloud controller's taint, Have, is still on the
+	// Node although the controller's work there is done.
+	StaleUninitializedTaint Code = "StaleUninitializedTaint"
+	// UndeclaredStartupTaint: the taint Have is still on the Node; new Nodes of the
+	// pool Want lose it after a while, and the pool does not declare it.
+	UndeclaredStartupTaint Code = "UndeclaredStartupTaint"
+	// UndeclaredStartupTaints: nodes of the pool, the object, lose taints at their
+	// start that it does not declare; Want are the lines to add.
+	UndeclaredStartupTaints Code = "UndeclaredStartupTaints"
+	// CSIDriverNotRegistered: the driver Want, which a pod of the Node needs, is not
+	// in the Node's CSINode, or has Have there.
+	CSIDriverNotRegistered Code = "CSIDriverNotRegistered"
+	// NodeConditionNotMet: the policy asks for the condition Want, the Node has Have.
+	NodeConditionNotMet Code = "NodeConditionNotMet"
+	// DaemonSetNotReady: the DaemonSet, the second object, has no Ready pod on the
+	// Node; Have names the pod that is there.
+	DaemonSetNotReady Code = "DaemonSetNotReady"
+)
+
+// What failed machines mean for the next ones.
+const (
+	// LaunchesPaused: Total machines in a row of the pool, the first object, failed
+	// with Have, the last of them the second object; so nothing is launched from the
+	// pool, or nothing of the offering Want, until the end.
+	LaunchesPaused Code = "LaunchesPaused"
+	// LaunchesOnTrial: the same, and the pause is over: one machine at a time is
+	// launched until one gets ready.
+	LaunchesOnTrial Code = "LaunchesOnTrial"
 )

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // APIVersion and Kind identify the JSON document of a plan.
@@ -16,15 +17,18 @@ const (
 
 // document is the plan as JSON. Fields are added, never changed.
 type document struct {
-	APIVersion        string         `json:"apiVersion"`
-	Kind              string         `json:"kind"`
-	NewNodes          []nodeDoc      `json:"newNodes"`
-	Placements        []placementDoc `json:"placements"`
-	Unplaced          []unplacedDoc  `json:"unplaced"`
-	Ignored           []unplacedDoc  `json:"ignored,omitempty"`
-	TotalPricePerHour float64        `json:"totalPricePerHour"`
-	LowerBoundPerHour float64        `json:"lowerBoundPerHour"`
-	Stats             statsDoc       `json:"stats"`
+	APIVersion        string          `json:"apiVersion"`
+	Kind              string          `json:"kind"`
+	NewNodes          []nodeDoc       `json:"newNodes"`
+	Placements        []placementDoc  `json:"placements"`
+	Unplaced          []unplacedDoc   `json:"unplaced"`
+	Ignored           []unplacedDoc   `json:"ignored,omitempty"`
+	Relaxed           []relaxedDoc    `json:"relaxed,omitempty"`
+	Disruptions       []disruptionDoc `json:"disruptions,omitempty"`
+	Stays             []stayDoc       `json:"stays,omitempty"`
+	TotalPricePerHour float64         `json:"totalPricePerHour"`
+	LowerBoundPerHour float64         `json:"lowerBoundPerHour"`
+	Stats             statsDoc        `json:"stats"`
 }
 
 type choiceDoc struct {
@@ -53,10 +57,37 @@ type unplacedDoc struct {
 	Reasons []reasonDoc `json:"reasons"`
 }
 
+// relaxedDoc is a preference that is not kept, and the pods that have it.
+type relaxedDoc struct {
+	reasonDoc
+	Pods []string `json:"pods"`
+}
+
 type reasonDoc struct {
-	Code    Code        `json:"code"`
-	Message string      `json:"message"`
-	Objects []ObjectRef `json:"objects"`
+	Code    Code            `json:"code"`
+	Message string          `json:"message"`
+	Objects []ObjectRef     `json:"objects"`
+	Field   string          `json:"field,omitempty"`
+	Want    string          `json:"want,omitempty"`
+	Have    string          `json:"have,omitempty"`
+	With    []constraintDoc `json:"with,omitempty"`
+	Nearest *missDoc        `json:"nearest,omitempty"`
+	Hint    string          `json:"hint,omitempty"`
+}
+
+type constraintDoc struct {
+	Code   Code       `json:"code"`
+	Object *ObjectRef `json:"object,omitempty"`
+	Field  string     `json:"field,omitempty"`
+	Want   string     `json:"want,omitempty"`
+	Have   string     `json:"have,omitempty"`
+}
+
+type missDoc struct {
+	InstanceType string          `json:"instanceType"`
+	Zone         string          `json:"zone"`
+	CapacityType string          `json:"capacityType"`
+	Changes      []constraintDoc `json:"changes"`
 }
 
 type statsDoc struct {
@@ -92,14 +123,20 @@ func (p *Plan) document() document {
 	if len(p.Ignored) > 0 {
 		d.Ignored = unplacedDocs(p.Ignored)
 	}
+	for i := range p.Relaxed {
+		d.Relaxed = append(d.Relaxed, p.Relaxed[i].document())
+	}
+	for i := range p.Disruptions {
+		d.Disruptions = append(d.Disruptions, p.Disruptions[i].document())
+	}
+	for i := range p.Stays {
+		d.Stays = append(d.Stays, p.Stays[i].document())
+	}
 	return d
 }
 
 func (n *NewNode) document() nodeDoc {
-	out := nodeDoc{Pool: n.Pool, Pods: []string{}, Alternatives: []choiceDoc{}}
-	for _, p := range n.Pods {
-		out.Pods = append(out.Pods, p.Namespace+"/"+p.Name)
-	}
+	out := nodeDoc{Pool: n.Pool, Pods: podNames(n.Pods), Alternatives: []choiceDoc{}}
 	seen := map[catalog.Key]bool{}
 	for _, c := range n.Alternatives {
 		// Zones of one price and one size tell a reader nothing new, and are most of
@@ -117,16 +154,64 @@ func choice(c catalog.Choice) choiceDoc {
 	return choiceDoc{c.Type.Name, c.Offering.Zone, c.Offering.CapacityType, dollars(c.Offering.Price)}
 }
 
+func (r Reason) document() reasonDoc {
+	objects := r.Objects
+	if objects == nil {
+		objects = []ObjectRef{}
+	}
+	d := reasonDoc{
+		Code: r.Code, Message: r.Message(), Objects: objects, Field: r.Field, Want: r.Want, Have: r.Have,
+		With: constraintDocs(r.With), Hint: r.Hint,
+	}
+	if m := r.Nearest; m != nil {
+		d.Nearest = &missDoc{m.InstanceType, m.Zone, m.CapacityType, constraintDocs(m.Changes)}
+	}
+	return d
+}
+
+func (x *Relaxed) document() relaxedDoc {
+	return relaxedDoc{x.Reason.document(), podNames(x.Pods)}
+}
+
+func podNames(pods []*snapshot.Pod) []string {
+	out := make([]string, len(pods))
+	for i, p := range pods {
+		out[i] = p.Namespace + "/" + p.Name
+	}
+	return out
+}
+
 func unplacedDocs(list []Unplaced) []unplacedDoc {
-	out := []unplacedDoc{}
+	out := make([]unplacedDoc, 0, len(list))
+	known := map[*Reason][]reasonDoc{}
 	for _, u := range list {
-		d := unplacedDoc{Pod: u.Pod.Namespace + "/" + u.Pod.Name, Reasons: []reasonDoc{}}
-		for _, r := range u.Reasons {
-			objects := r.Objects
-			if objects == nil {
-				objects = []ObjectRef{}
-			}
-			d.Reasons = append(d.Reasons, reasonDoc{r.Code, r.Message(), objects})
+		out = append(out, unplacedDoc{Pod: u.Pod.Namespace + "/" + u.Pod.Name, Reasons: reasonDocs(u.Reasons, known)})
+	}
+	return out
+}
+
+// reasonDocs are made once for pods that share their reasons.
+func reasonDocs(list []Reason, known map[*Reason][]reasonDoc) []reasonDoc {
+	out := make([]reasonDoc, 0, len(list))
+	if len(list) == 0 {
+		return out
+	}
+	if same, ok := known[&list[0]]; ok {
+		return same
+	}
+	for _, r := range list {
+		out = append(out, r.document())
+	}
+	known[&list[0]] = out
+	return out
+}
+
+func constraintDocs(list []Constraint) []constraintDoc {
+	var out []constraintDoc
+	for _, c := range list {
+		d := constraintDoc{Code: c.Code, Field: c.Field, Want: c.Want, Have: c.Have}
+		if c.Object.Kind != "" {
+			d.Object = &c.Object
 		}
 		out = append(out, d)
 	}

@@ -27,7 +27,9 @@ func small() *Plan {
 	}
 	lacking := Reason{
 		Code: InsufficientResources, Objects: []ObjectRef{{Kind: "NodePool", Name: "main"}},
-		Want: "cpu 9", Have: "cpu 8", Removed: 2, Total: 2,
+		Field: FieldRequests, Want: "cpu 9", Have: "cpu 8", Removed: 2, Total: 2,
+		Nearest: &Miss{InstanceType: "m.xlarge", Zone: "a", CapacityType: "on-demand", Changes: []Constraint{
+			{Code: InsufficientResources, Field: FieldRequests, Want: "cpu 9", Have: "cpu 8"}}},
 	}
 	return &Plan{
 		NewNodes: []NewNode{{
@@ -88,13 +90,29 @@ func TestTheDocumentKeepsItsForm(t *testing.T) {
       "reasons": [
         {
           "code": "InsufficientResources",
-          "message": "pool main: no instance type has room for cpu 9; the most after DaemonSets is cpu 8 (2 instance types)",
+          "message": "pool main: no machine has room for cpu 9; the most left for pods is 8 on m.xlarge",
           "objects": [
             {
               "kind": "NodePool",
               "name": "main"
             }
-          ]
+          ],
+          "field": "spec.containers[].resources.requests",
+          "want": "cpu 9",
+          "have": "cpu 8",
+          "nearest": {
+            "instanceType": "m.xlarge",
+            "zone": "a",
+            "capacityType": "on-demand",
+            "changes": [
+              {
+                "code": "InsufficientResources",
+                "field": "spec.containers[].resources.requests",
+                "want": "cpu 9",
+                "have": "cpu 8"
+              }
+            ]
+          }
         }
       ]
     }
@@ -138,7 +156,7 @@ n1     default/c
 
 Cannot be placed:
   default/d1, default/d2, default/d3 and 1 more
-    pool main: no instance type has room for cpu 9; the most after DaemonSets is cpu 8 (2 instance types)
+    pool main: no machine has room for cpu 9; the most left for pods is 8 on m.xlarge
 
 1 new node for 2 pods at $0.100/h, at most 25.0% above the lowest possible price; 1 pod on nodes that exist; 4 pods cannot be placed.
 `
@@ -153,8 +171,8 @@ Cannot be placed:
 
 func TestEveryReasonOfPlacementHasWordsOfItsOwn(t *testing.T) {
 	for _, code := range []Code{
-		NoPools, PoolNotReady, PoolStatic, NoInstanceTypes, TaintNotTolerated, RequirementNotMet, InsufficientResources,
-		HostPortTaken, OfferingUnavailable, LimitExceeded, MinValuesNotMet, ConstraintsInvalid, ConstraintUnsupported,
+		NoPools, PoolNotReady, PoolStatic, NoInstanceTypes, ExcludedByPool, TaintNotTolerated, RequirementNotMet, InsufficientResources,
+		VolumeLimitExceeded, HostPortTaken, OfferingUnavailable, LimitExceeded, MinValuesNotMet, ConstraintsInvalid, ConstraintUnsupported,
 		VolumeClaimMissing, VolumeClaimUnusable, StorageClassMissing, TopologyNotSatisfiable,
 		PodEnded, PodOfDaemonSet, PodOfNode, SchedulingGated, Preempting, OptedOut, AwaitingScheduler,
 	} {

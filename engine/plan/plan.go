@@ -19,6 +19,13 @@ type Plan struct {
 	// Ignored are the pending pods that are none of placement's business, with the
 	// reason.
 	Ignored []Unplaced
+	// Relaxed are the preferences that the plan does not keep.
+	Relaxed []Relaxed
+	// Disruptions are the machines that would be taken away or replaced now, and Stays
+	// why the others of ours stay. Placement leaves both empty; package disruption
+	// fills them.
+	Disruptions []Disruption
+	Stays       []Stay
 	// LowerBound is a price in $/h below which no set of new machines can hold
 	// the pods that the plan puts on new machines, each in a pool of the weight
 	// that the plan has it in.
@@ -40,6 +47,9 @@ type NewNode struct {
 	// that any machine that satisfies them can run the pods.
 	Requirements requirement.Set
 	Requests     corev1.ResourceList
+	// MinValuesRelaxed says that the requirements demand fewer different values of
+	// some label than the pool wishes for.
+	MinValuesRelaxed bool
 }
 
 // Placement is a pod and the machine, existing or in flight, that has room.
@@ -52,6 +62,13 @@ type Placement struct {
 type Unplaced struct {
 	Pod     *snapshot.Pod
 	Reasons []Reason
+}
+
+// Relaxed is a preference that the plan does not keep, with the pods that have it:
+// they are placed, but not as they would rather be.
+type Relaxed struct {
+	Reason Reason
+	Pods   []*snapshot.Pod
 }
 
 // Stats counts the work behind a plan.

@@ -23,10 +23,17 @@ func (p *Plan) Table(w io.Writer) error {
 		b.WriteString("\nCannot be placed:\n")
 		grouped(b, p.Unplaced)
 	}
+	if len(p.Relaxed) > 0 {
+		b.WriteString("\nPlaced, but not as preferred:\n")
+		for i := range p.Relaxed {
+			fmt.Fprintf(b, "  %s\n    %s\n", few(podNames(p.Relaxed[i].Pods)), p.Relaxed[i].Reason.Message())
+		}
+	}
 	if len(p.Ignored) > 0 {
 		b.WriteString("\nNot considered:\n")
 		grouped(b, p.Ignored)
 	}
+	p.disruptions(b)
 	fmt.Fprintf(b, "\n%s\n", p.Summary())
 	_, err := io.WriteString(w, strings.TrimLeft(b.String(), "\n"))
 	return err
@@ -36,9 +43,9 @@ func (p *Plan) newNodes(b *strings.Builder) {
 	t := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "NEW NODES\tNODEPOOL\tTYPE\tZONE\tCAPACITY\t$/HOUR\tPODS")
 	type row struct {
-		text        string
-		nodes, pods int
-		names       []string
+		text  string
+		nodes int
+		names []string
 	}
 	var rows []*row
 	byText := map[string]*row{}
@@ -86,12 +93,9 @@ func (p *Plan) placements(b *strings.Builder) {
 func grouped(b *strings.Builder, list []Unplaced) {
 	var order []string
 	pods := map[string][]string{}
+	texts := map[*Reason]string{}
 	for _, u := range list {
-		var reasons strings.Builder
-		for _, r := range u.Reasons {
-			fmt.Fprintf(&reasons, "    %s\n", strings.ReplaceAll(r.Message(), u.Pod.Namespace+"/Pod/"+u.Pod.Name, "the pod"))
-		}
-		key := reasons.String()
+		key := reasonsText(u.Reasons, texts)
 		if pods[key] == nil {
 			order = append(order, key)
 		}
@@ -100,6 +104,24 @@ func grouped(b *strings.Builder, list []Unplaced) {
 	for _, key := range order {
 		fmt.Fprintf(b, "  %s\n%s", few(pods[key]), key)
 	}
+}
+
+// shownReasons is how many reasons the table tells of a pod.
+const shownReasons = 6
+
+// reasonsText is a line for each reason. Pods that share their reasons share it.
+func reasonsText(list []Reason, known map[*Reason]string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	text, ok := known[&list[0]]
+	if !ok {
+		for _, m := range Messages(list, shownReasons) {
+			text += "    " + m + "\n"
+		}
+		known[&list[0]] = text
+	}
+	return text
 }
 
 // few names the first ones and counts the rest.
@@ -126,6 +148,14 @@ func (p *Plan) Summary() string {
 	}
 	if len(p.Unplaced) > 0 {
 		parts = append(parts, plural(len(p.Unplaced), "pod")+" cannot be placed")
+	}
+	if len(p.Disruptions) > 0 {
+		nodes, saving := 0, 0.0
+		for i := range p.Disruptions {
+			nodes += len(p.Disruptions[i].Nodes)
+			saving += p.Disruptions[i].Saving
+		}
+		parts = append(parts, fmt.Sprintf("%s would go, saving $%s/hour", plural(nodes, "node"), money(saving)))
 	}
 	if len(parts) == 0 {
 		return "Nothing to do."

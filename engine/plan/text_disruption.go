@@ -10,7 +10,7 @@ import (
 func disruptionText(r Reason) string {
 	switch r.Code {
 	case Disrupting:
-		return "is being removed: " + r.Want
+		return withCause("is being removed: "+r.Want, r.Have)
 	case BeingDeleted:
 		return "is already being deleted"
 	case NotOurs:
@@ -32,7 +32,43 @@ func disruptionText(r Reason) string {
 	case BudgetExhausted:
 		return until(fmt.Sprintf("the disruption budget {%s} of %s permits no more: %s", r.Want, r.first("NodePool"), r.Have), r.Until)
 	}
+	if text := consolidationText(r); text != "" {
+		return text
+	}
 	return podText(r)
+}
+
+// consolidationText words those about replacing a machine.
+func consolidationText(r Reason) string {
+	switch r.Code {
+	case PodFitsNowhere:
+		return "there is no other machine for " + r.first("its pods")
+	case NothingCheaper:
+		return fmt.Sprintf("costs %s, and nothing cheaper than %s holds its pods", r.Have, r.Want)
+	case SavingTooSmall:
+		return fmt.Sprintf("a replacement would save %s, less than the minimum of %s", r.Have, r.Want)
+	case TooFewTypes:
+		return fmt.Sprintf("there are cheaper spot machines, of too few types to choose from: %s more are needed", r.Have)
+	case NotWorthDisruption:
+		return fmt.Sprintf("going would save %s of the price of %s, and would have to save %s to be worth moving its pods", r.Have, r.first("the pool"), r.Want)
+	case NotExamined:
+		return fmt.Sprintf("costs up to %s more than its pods need; its turn to be examined comes soon", r.Have)
+	case CountedOn:
+		return "is needed by the pods of " + r.first("a machine") + ", which is being removed"
+	case Replacement:
+		return "was launched to replace " + r.first("another machine")
+	case RolledBack:
+		return fmt.Sprintf("its removal is off because of %s: %s", r.first("another machine"), r.Have)
+	case ReplacementFailed:
+		return until(fmt.Sprintf("replacements did not become ready, %s in a row; the next attempt waits", r.Have), r.Until)
+	case LimitHolds:
+		return fmt.Sprintf("a replacement would exceed the limits of %s: %s", r.first("the pool"), r.Have)
+	case PolicyHolds:
+		return until(fmt.Sprintf("the policy of %s forbids it: %s", r.first("the pool"), r.Want), r.Until)
+	case PriceUnknown:
+		return "the price of its instance type is not known, so nothing can be called cheaper"
+	}
+	return ""
 }
 
 // podText words those that are about pods.
@@ -48,7 +84,7 @@ func podText(r Reason) string {
 		}
 		return fmt.Sprintf("%s pods run there that would have to move: %s", r.Have, list(r.Objects, r.Have))
 	case PDBBlocks:
-		return fmt.Sprintf("%s may not be evicted: %s", r.first("a pod"), list(r.Objects[min(1, len(r.Objects)):], ""))
+		return fmt.Sprintf("%s may not be evicted: %s", r.first("a pod"), list(r.rest(), ""))
 	}
 	return ""
 }

@@ -1,6 +1,9 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // lifecycleText words the reasons of codes_lifecycle.go; empty for others.
 func lifecycleText(r Reason) string {
@@ -17,6 +20,8 @@ func lifecycleText(r Reason) string {
 		return "several Nodes carry the same provider ID: " + list(r.Objects, "")
 	case RegistrationPending:
 		return r.first("the Node") + " has joined and is being taken over"
+	case NominationPending:
+		return r.first("the Node") + " has joined; pods planned for it are being nominated: " + list(r.Objects[min(1, len(r.Objects)):], "")
 	case NodeNotReady:
 		return withCause(r.first("the Node")+" is not Ready", r.Have)
 	case StartupTaintsExist:
@@ -28,32 +33,42 @@ func lifecycleText(r Reason) string {
 	case DRADriverPoolsNotPublished:
 		return "driver " + r.Want + " has not published all its ResourceSlices for " + r.first("the Node")
 	}
+	return initializationText(r)
+}
+
+// initializationText words the gates that Karpenter does not have.
+func initializationText(r Reason) string {
+	switch r.Code {
+	case StaleUninitializedTaint:
+		return "taint " + r.Have + " was left on " + r.first("the Node") + " by the cloud controller manager, which has done its work there (provider ID, addresses and zone are set)"
+	case UndeclaredStartupTaint:
+		return "taint " + r.Have + " is still on " + r.first("the Node") + "; nodes of NodePool " + r.Want + " lose it after a while, but its startupTaints do not list it"
+	case UndeclaredStartupTaints:
+		return "new nodes of " + r.first("the pool") + " lose taints that it does not declare; they are planned with as startup taints. Add to spec.template.spec:\nstartupTaints:\n" + r.Want
+	case CSIDriverNotRegistered:
+		return withCause("CSI driver "+r.Want+" is not registered in CSINode/"+strings.TrimPrefix(r.first(""), "Node/"), r.Have)
+	case NodeConditionNotMet:
+		return withCause("condition "+r.Want+" does not hold on "+r.first("the Node"), r.Have)
+	case LaunchesPaused, LaunchesOnTrial:
+		return pausedText(r)
+	case DaemonSetNotReady:
+		return withCause(list(r.Objects[min(1, len(r.Objects)):], "")+" is not Ready on "+r.first("the Node"), r.Have)
+	}
 	return ""
 }
 
-// drainText words the reasons of codes_drain.go; empty for others.
-func drainText(r Reason) string {
-	switch r.Code {
-	case EvictionPending:
-		return r.first("the pod") + " is being evicted"
-	case LaterWave:
-		return fmt.Sprintf("%s leaves later: %s pods wait for %s ones", r.first("the pod"), r.Want, r.Have)
-	case PodTerminating:
-		return until(r.first("the pod")+" is ending", r.Until)
-	case PodStuck:
-		return r.first("the pod") + " should have ended at " + at(r.Since) + " and is not waited for any more"
-	case PodStays:
-		return r.first("the pod") + " tolerates the taint karpenter.sh/disrupted and goes with the machine"
-	case MirrorPod:
-		return r.first("the pod") + " is run by the kubelet itself"
-	case PDBConflict:
-		return r.first("the pod") + " can never be evicted, because several budgets guard it: " + list(r.Objects[min(1, len(r.Objects)):], "")
-	case MinimumDrain:
-		return until("the node is empty; a pod may still be on its way", r.Until)
-	case VolumeAttached:
-		return r.first("an attachment") + " is still there: " + list(r.Objects[min(1, len(r.Objects)):], "")
-	case VolumeIgnored:
-		return r.first("the attachment") + " is not waited for: " + r.Have
+// pausedText words what failed machines mean for the next ones.
+func pausedText(r Reason) string {
+	what := ""
+	if r.Want != "" {
+		what = " of " + r.Want
 	}
-	return ""
+	failed := fmt.Sprintf("%d machines%s in a row failed (%s, last %s)", r.Total, what, r.Have, list(r.Objects[min(1, len(r.Objects)):], ""))
+	if r.Total == 1 {
+		failed = fmt.Sprintf("a machine%s failed (%s, %s)", what, r.Have, list(r.Objects[min(1, len(r.Objects)):], ""))
+	}
+	if r.Code == LaunchesOnTrial {
+		return failed + "; one at a time is launched until one gets ready"
+	}
+	return failed + "; no other is launched before " + at(r.Until)
 }

@@ -1,13 +1,19 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // placementText words the reasons of codes.go; empty for others.
 func placementText(r Reason) string {
 	if text := poolText(r); text != "" {
 		return r.pool() + ": " + text
 	}
-	if text := volumeText(r); text != "" {
+	if text := anywhereText(r); text != "" {
+		return text
+	}
+	if text := preferenceText(r); text != "" {
 		return text
 	}
 	return ignoredText(r)
@@ -21,54 +27,207 @@ func (r Reason) pool() string {
 	return "pool " + r.Objects[0].Name
 }
 
-// poolText words what a pool has against a pod.
+// poolText words what a pool has against a pod; empty for reasons that are not about
+// a pool.
 func poolText(r Reason) string {
 	switch r.Code {
 	case PoolNotReady:
-		return "cannot launch: " + r.Have
+		return "it cannot launch: " + r.Have + r.beyond()
 	case PoolStatic:
-		return "has a fixed number of nodes (spec.replicas)"
+		return "it has a fixed number of nodes (spec.replicas)" + r.beyond()
 	case NoInstanceTypes:
-		if r.Total == 0 {
+		if len(r.With) == 0 && r.Want == "" {
 			return "the cloud offers no instance type"
 		}
-		return fmt.Sprintf("its own requirements leave none of %s: it wants %s, the types have %s", types(r.Total), r.Want, orNothing(r.Have))
-	case TaintNotTolerated:
-		return fmt.Sprintf("the pod does not tolerate its taint %s", r.Have)
-	case RequirementNotMet:
-		return fmt.Sprintf("no instance type satisfies %s; they have %s%s", r.Want, orNothing(r.Have), left(r))
-	case InsufficientResources:
-		if r.Have == "" {
-			return fmt.Sprintf("no instance type has room for %s together%s", r.Want, left(r))
+		if len(r.With) == 0 {
+			return fmt.Sprintf("its requirement %s leaves no instance type; there is %s", r.Want, orNothing(r.Have))
 		}
-		return fmt.Sprintf("no instance type has room for %s; the most after DaemonSets is %s%s", r.Want, r.Have, left(r))
-	case HostPortTaken:
-		return fmt.Sprintf("host port %s is taken by %s on every node", r.Want, r.second("a DaemonSet"))
-	}
-	return marketText(r)
-}
-
-// marketText words what is there but cannot be had.
-func marketText(r Reason) string {
-	switch r.Code {
-	case OfferingUnavailable:
-		return fmt.Sprintf("the cloud has no capacity at present for any of %s that would do, in %s", types(r.Removed), r.Have)
-	case LimitExceeded:
-		return fmt.Sprintf("one more node would exceed its limit of %s; %s is in use", r.Want, r.Have)
+	case TaintNotTolerated:
+		return fmt.Sprintf("the pod does not tolerate its taint %s%s", r.Have, r.beyond())
 	case MinValuesNotMet:
-		return fmt.Sprintf("it demands at least %s (minValues); the types that could take the pod have %s", r.Want, r.Have)
+		return minValuesText(r)
+	case TopologyNotSatisfiable:
+		if len(r.Objects) == 0 {
+			return ""
+		}
+	case RequirementNotMet, InsufficientResources, VolumeLimitExceeded, HostPortTaken, OfferingUnavailable, LimitExceeded, ExcludedByPool:
+	default:
+		return ""
 	}
-	return ""
+	return conflictText(r)
 }
 
-// volumeText words what rules a pod out wherever it goes.
-func volumeText(r Reason) string {
+// conflictText words constraints that no machine satisfies.
+func conflictText(r Reason) string {
+	if len(r.With) == 0 {
+		return aloneText(r) + r.hint() + r.beyond()
+	}
+	var parts, amounts []string
+	for _, c := range append([]Constraint{r.constraint()}, r.With...) {
+		if c.Code == InsufficientResources && c.Want != onePod {
+			amounts = append(amounts, c.Want)
+			continue
+		}
+		parts = append(parts, predicate(c))
+	}
+	if len(amounts) > 0 {
+		parts = append([]string{"has room for " + and(amounts)}, parts...)
+	}
+	return "no machine " + and(parts) + r.hint() + r.unless()
+}
+
+// constraint is the one that a reason is about.
+func (r Reason) constraint() Constraint {
+	c := Constraint{Code: r.Code, Field: r.Field, Want: r.Want, Have: r.Have}
+	if r.Code == NoInstanceTypes {
+		c.Code = ExcludedByPool
+	}
+	if len(r.Objects) > 1 {
+		c.Object = r.Objects[1]
+	}
+	return c
+}
+
+// onePod is what a pod asks for by being one.
+const onePod = "pods 1"
+
+// predicate is what a machine would have to do.
+func predicate(c Constraint) string {
+	switch c.Code {
+	case RequirementNotMet:
+		switch c.Field {
+		case FieldVolumes:
+			return fmt.Sprintf("reaches volume claim %s (%s)", c.Object.Name, c.Want)
+		case FieldNodeSelector:
+			return "has " + c.Want + " (nodeSelector)"
+		case FieldNodeAffinity:
+			return "has " + c.Want + " (node affinity)"
+		}
+		return "has all at once: " + c.Want
+	case InsufficientResources:
+		if c.Want == onePod {
+			return "has room for one more pod"
+		}
+		return "has room for " + c.Want
+	case VolumeLimitExceeded:
+		return "attaches " + c.Want
+	case HostPortTaken:
+		return fmt.Sprintf("has host port %s free (%s takes it)", c.Want, c.Object)
+	case TopologyNotSatisfiable:
+		if c.Object.Kind == "DaemonSet" {
+			return fmt.Sprintf("keeps to the %s (%s runs on it)", c.Want, c.Object)
+		}
+		return fmt.Sprintf("keeps to the %s (%s)", c.Want, c.Have)
+	case OfferingUnavailable:
+		return "is for sale at present"
+	case LimitExceeded:
+		return fmt.Sprintf("is within the pool's limit of %s (%s in use)", c.Want, amountOf(c.Have))
+	}
+	if c.Field == FieldLabels {
+		return "may have the pool's label " + c.Want
+	}
+	return "is allowed by the pool's requirement " + c.Want
+}
+
+// aloneText words a constraint that no machine satisfies by itself, and what there
+// is instead.
+func aloneText(r Reason) string {
+	switch r.Code {
+	case RequirementNotMet:
+		return "no machine " + predicate(r.constraint()) + labelsText(r)
+	case InsufficientResources:
+		return roomText(r)
+	case VolumeLimitExceeded:
+		return fmt.Sprintf("no machine attaches %s; the most is %s", r.Want, r.Have)
+	case OfferingUnavailable:
+		return "the cloud has nothing for sale at present: " + r.Have
+	case LimitExceeded:
+		text := fmt.Sprintf("its limit of %s leaves no room for another node (%s in use)", r.Want, amountOf(r.Have))
+		if r.Nearest != nil && len(r.Nearest.Changes) == 1 {
+			text += fmt.Sprintf("; with %s it would be %s", r.Nearest.InstanceType, amountOf(r.Nearest.Changes[0].Have))
+		}
+		return text
+	}
+	return "no machine " + predicate(r.constraint())
+}
+
+// labelsText is what machines have instead of a label.
+func labelsText(r Reason) string {
+	switch {
+	case strings.HasPrefix(r.Want, "kubernetes.io/hostname"), strings.HasPrefix(r.Want, "metadata.name "):
+		return "; a new node gets a name of its own"
+	case strings.HasPrefix(r.Want, "karpenter.sh/nodepool"):
+		return ""
+	case r.Have == "":
+		return "; none has the label"
+	}
+	return "; they have " + r.Have
+}
+
+// roomText is how much room there is instead.
+func roomText(r Reason) string {
+	switch {
+	case r.Want == onePod:
+		return "no machine has room for one more pod beside its DaemonSets"
+	case amountOf(r.Have) == "0":
+		return fmt.Sprintf("no machine has any %s, the pod asks for %s", nameOf(r.Want), amountOf(r.Want))
+	case r.Nearest != nil && len(r.Nearest.Changes) == 1:
+		return fmt.Sprintf("no machine has room for %s; the most left for pods is %s on %s", r.Want, amountOf(r.Have), r.Nearest.InstanceType)
+	}
+	return fmt.Sprintf("no machine has room for %s; the most left for pods is %s", r.Want, amountOf(r.Have))
+}
+
+func minValuesText(r Reason) string {
+	text := fmt.Sprintf("its minValues demand %s, and there is only %s", r.Want, r.Have)
+	if len(r.With) == 0 {
+		return text
+	}
+	parts := make([]string, len(r.With))
+	for i, c := range r.With {
+		parts[i] = predicate(c)
+	}
+	return text + " that " + and(parts)
+}
+
+// beyond tells all that stands between the pod and the nearest machine, where one
+// constraint is told and that is not all.
+func (r Reason) beyond() string {
+	if r.Nearest == nil || len(r.Nearest.Changes) < 2 {
+		return ""
+	}
+	return r.unless()
+}
+
+// unless tells the nearest miss.
+func (r Reason) unless() string {
+	if r.Nearest == nil {
+		return ""
+	}
+	parts := make([]string, len(r.Nearest.Changes))
+	for i, c := range r.Nearest.Changes {
+		parts[i] = change(c)
+	}
+	return fmt.Sprintf("; would fit %s if %s", r.Nearest.InstanceType, and(parts))
+}
+
+func (r Reason) hint() string {
+	if r.Hint == "" {
+		return ""
+	}
+	return "; did you mean " + r.Hint + "?"
+}
+
+// anywhereText words what keeps a pod from every machine, whatever the pool.
+func anywhereText(r Reason) string {
 	switch r.Code {
 	case NoPools:
 		return "there is no NodePool"
 	case ConstraintsInvalid:
 		return "the pod's constraints cannot be understood: " + r.Have
 	case ConstraintUnsupported:
+		if len(r.Objects) > 0 {
+			return fmt.Sprintf("the pod asks for %s: %s is not supported", r.Objects[0], r.Want)
+		}
 		return "the pod relies on " + r.Want + ", which is not supported"
 	case VolumeClaimMissing:
 		return r.first("a volume claim") + " does not exist"
@@ -78,6 +237,17 @@ func volumeText(r Reason) string {
 		return fmt.Sprintf("%s names %s, which does not exist", r.first("a volume claim"), r.second("a storage class"))
 	case TopologyNotSatisfiable:
 		return fmt.Sprintf("no node can satisfy %s; %s", r.Want, r.Have)
+	}
+	return ""
+}
+
+// preferenceText words what pods that are placed have to do without.
+func preferenceText(r Reason) string {
+	switch r.Code {
+	case PreferenceTooDear:
+		return fmt.Sprintf("the pods prefer %s, which would make them more than %s dearer", r.Want, r.Have)
+	case PreferenceNotMet:
+		return fmt.Sprintf("the pods prefer %s, which nothing offers at their price", r.Want)
 	}
 	return ""
 }
@@ -110,24 +280,17 @@ func (r Reason) second(otherwise string) string {
 	return r.Objects[1].String()
 }
 
-// left tells how many types were looked at: those that earlier constraints left.
-func left(r Reason) string {
-	if r.Removed < r.Total {
-		return fmt.Sprintf(" (%d of %s left)", r.Removed, types(r.Total))
+// and joins parts of a sentence.
+func and(parts []string) string {
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
 	}
-	return fmt.Sprintf(" (%s)", types(r.Total))
-}
-
-func types(n int) string {
-	if n == 1 {
-		return "1 instance type"
-	}
-	return fmt.Sprintf("%d instance types", n)
+	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
 }
 
 func orNothing(s string) string {
 	if s == "" {
-		return "nothing"
+		return "nothing of the kind"
 	}
 	return s
 }

@@ -251,6 +251,18 @@ func (r Requirement) NodeSelectorRequirements() []corev1.NodeSelectorRequirement
 	return out
 }
 
+// Exact is equal for equal requirements and only for them. It is String with all
+// values, which that cuts short.
+func (r Requirement) Exact() string {
+	if len(r.values) <= shownValues {
+		return r.String()
+	}
+	return r.String() + " " + strings.Join(r.values, " ")
+}
+
+// shownValues is how many values String prints.
+const shownValues = 6
+
 // String reads like "zone In [a b]" or "cpu Gte 4 and cpu Lte 16".
 func (r Requirement) String() string {
 	var parts []string
@@ -265,12 +277,11 @@ func (r Requirement) String() string {
 }
 
 func formatValues(op corev1.NodeSelectorOperator, values []string) string {
-	const shown = 6
 	switch {
 	case op == corev1.NodeSelectorOperator(Gte) || op == corev1.NodeSelectorOperator(Lte):
 		return values[0]
-	case len(values) > shown:
-		return fmt.Sprintf("[%s and %d more]", strings.Join(values[:shown-1], " "), len(values)-shown+1)
+	case len(values) > shownValues:
+		return fmt.Sprintf("[%s and %d more]", strings.Join(values[:shownValues-1], " "), len(values)-shownValues+1)
 	}
 	return "[" + strings.Join(values, " ") + "]"
 }

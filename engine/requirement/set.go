@@ -44,9 +44,14 @@ func FromNodeSelectorTerm(exprs []corev1.NodeSelectorRequirement) (Set, error) {
 	return s, nil
 }
 
+// Index finds where the requirement on a key is.
+func (s Set) Index(key string) (int, bool) {
+	return slices.BinarySearchFunc(s, key, func(r Requirement, k string) int { return strings.Compare(r.key, k) })
+}
+
 // Lookup finds the requirement on a key.
 func (s Set) Lookup(key string) (Requirement, bool) {
-	i, ok := slices.BinarySearchFunc(s, key, func(r Requirement, k string) int { return strings.Compare(r.key, k) })
+	i, ok := s.Index(key)
 	if !ok {
 		return Requirement{}, false
 	}
@@ -116,6 +121,15 @@ func (s Set) Matches(labels map[string]string) bool {
 		}
 	}
 	return true
+}
+
+// Exact is equal for equal sets and only for them.
+func (s Set) Exact() string {
+	parts := make([]string, len(s))
+	for i, r := range s {
+		parts[i] = r.Exact()
+	}
+	return strings.Join(parts, ", ")
 }
 
 // String joins the requirements with commas.

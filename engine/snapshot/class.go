@@ -44,8 +44,11 @@ type Shape struct {
 	// VolumeClaims names the claims that the pod mounts, those of generic
 	// ephemeral volumes included, in the order of its volumes.
 	VolumeClaims []VolumeClaim
-	// Devices reports that the pod asks for devices through resource claims.
-	Devices bool
+	// Disks are the volumes that the pod mounts without a claim and that only so
+	// many pods or nodes can have.
+	Disks []Disk
+	// Devices are the resource claims through which the pod asks for devices.
+	Devices []DeviceClaim
 	// Priority is the pod's, zero if it has none.
 	Priority int32
 	// Invalid says why the pod's constraints cannot be understood; empty if they
@@ -59,6 +62,25 @@ type VolumeClaim struct {
 	// Template is the claim to be made for a generic ephemeral volume, nil for
 	// a claim that the pod only names.
 	Template *corev1.PersistentVolumeClaimSpec
+}
+
+// Disk is a volume that a pod names itself, by one of the drivers that were built
+// into Kubernetes.
+type Disk struct {
+	// Driver is the CSI driver that attaches the disk, and Name the disk; both are
+	// empty for one that is not attached.
+	Driver, Name string
+	// Clash is equal for disks of which a node can have one pod only, or several
+	// that only read; empty if it can have any.
+	Clash    string
+	ReadOnly bool
+}
+
+// DeviceClaim names a ResourceClaim in the pod's namespace, or the
+// ResourceClaimTemplate from which one is made for each pod.
+type DeviceClaim struct {
+	Name     string
+	Template bool
 }
 
 // HostPort is a port that a pod takes on its node. An empty IP is all of them.
@@ -115,7 +137,8 @@ func newShape(pod *corev1.Pod, key string) *Shape {
 		Affinity:     pod.Spec.Affinity,
 		Spread:       pod.Spec.TopologySpreadConstraints,
 		VolumeClaims: volumeClaimsOf(pod),
-		Devices:      len(pod.Spec.ResourceClaims) > 0,
+		Disks:        disksOf(pod),
+		Devices:      devicesOf(pod),
 	}
 	if pod.Spec.Priority != nil {
 		s.Priority = *pod.Spec.Priority

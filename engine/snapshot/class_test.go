@@ -170,7 +170,9 @@ func TestTermsAreSelectorAndOneAffinityTerm(t *testing.T) {
 	in := func(key string, values ...string) corev1.NodeSelectorTerm {
 		return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: "In", Values: values}}}
 	}
-	field := corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: "In", Values: []string{"n"}}}}
+	field := func(key string) corev1.NodeSelectorTerm {
+		return corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: key, Operator: "In", Values: []string{"n"}}}}
+	}
 	tests := map[string]struct {
 		affinity *corev1.Affinity
 		want     string
@@ -182,7 +184,9 @@ func TestTermsAreSelectorAndOneAffinityTerm(t *testing.T) {
 		"only empty terms is an error":    {affinity(corev1.NodeSelectorTerm{}), "[]", "required node affinity has no term that could match a node"},
 		"a contradiction is no term":      {affinity(in("a", "c"), in("z", "1")), "[a In [b], z In [1]]", ""},
 		"only contradictions is an error": {affinity(in("a", "c")), "[]", "nodeSelector and required node affinity contradict each other about a"},
-		"matchFields is refused":          {affinity(in("z", "1"), field), "[]", "node affinity term 2: matchFields is not supported"},
+		"a node can be asked for by name": {affinity(in("z", "1"), field("metadata.name")), "[a In [b], z In [1] a In [b], metadata.name In [n]]", ""},
+		"a node has no other fields":      {affinity(field("metadata.uid")), "[]", "node affinity term 1: matchFields: metadata.uid In [n]: want metadata.name, In or NotIn, and one value"},
+		"the name is not a label":         {affinity(in("metadata.name", "n")), "[]", "node affinity term 1: matchExpressions: metadata.name is not a label"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

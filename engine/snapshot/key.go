@@ -66,7 +66,7 @@ func (w *keyWriter) shape(pod *corev1.Pod) {
 	w.spread(spec.TopologySpreadConstraints)
 	w.ports(pod)
 	w.volumes(pod)
-	w.length(len(spec.ResourceClaims))
+	w.devices(pod)
 	if spec.Priority != nil {
 		w.num(int64(*spec.Priority))
 	} else {
@@ -224,9 +224,26 @@ func (w *keyWriter) volumes(pod *corev1.Pod) {
 			w.text(pod.Name + "-" + v.Name)
 			w.flag(true)
 			w.optional(v.Ephemeral.VolumeClaimTemplate.Spec.StorageClassName)
+			w.resources(v.Ephemeral.VolumeClaimTemplate.Spec.Resources.Requests, nil)
 		}
 	}
 	w.flag(false)
+	disks := disksOf(pod)
+	w.length(len(disks))
+	for _, d := range disks {
+		w.text(d.Driver)
+		w.text(d.Name)
+		w.text(d.Clash)
+		w.flag(d.ReadOnly)
+	}
+}
+
+func (w *keyWriter) devices(pod *corev1.Pod) {
+	w.length(len(pod.Spec.ResourceClaims))
+	for i := range pod.Spec.ResourceClaims {
+		w.optional(pod.Spec.ResourceClaims[i].ResourceClaimName)
+		w.optional(pod.Spec.ResourceClaims[i].ResourceClaimTemplateName)
+	}
 }
 
 func (w *keyWriter) optional(s *string) {

@@ -72,6 +72,9 @@ type Node struct {
 	Object *corev1.Node
 	// Claim is nil for a machine that is not ours.
 	Claim *Claim
+	// Learned are taints that the nodes of its pool lose at their start, besides
+	// those that the claim declares.
+	Learned []corev1.Taint
 	// Pods are those bound to the node, by namespace and name.
 	Pods []*Pod
 }

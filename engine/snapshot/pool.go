@@ -37,9 +37,19 @@ type Pool struct {
 	Replicas *int64
 	// Disruption says when the pool's nodes may be removed or replaced.
 	Disruption Disruption
+	// Policy is what NodePolicies decide about the pool's machines.
+	Policy Policy
 	// Hash and HashVersion identify the template for drift, as Karpenter
 	// computes them.
 	Hash, HashVersion string
+	// Undeclared are the taints that new nodes of the pool lost although it does not
+	// declare them; Learned those of them that the next ones are expected to lose.
+	Undeclared []LearnedTaint
+	Learned    []corev1.Taint
+	// Failures are the machines of the pool that failed in a row.
+	Failures []Failure
+	// OnTrial lets the pool start one machine at a time, after failures.
+	OnTrial bool
 	// NotReady says why the pool cannot launch at present; empty when it can.
 	NotReady string
 	// Types are the instance types that the cloud offers for the pool's class,

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podresource "k8s.io/component-helpers/resource"
 
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -74,13 +75,10 @@ func termsOf(pod *corev1.Pod) ([]requirement.Set, error) {
 	var out []requirement.Set
 	contradiction := ""
 	for i, term := range affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
-		if len(term.MatchFields) > 0 {
-			return nil, fmt.Errorf("node affinity term %d: matchFields is not supported", i+1)
-		}
-		if len(term.MatchExpressions) == 0 {
+		if len(term.MatchExpressions)+len(term.MatchFields) == 0 {
 			continue
 		}
-		set, err := requirement.FromNodeSelectorTerm(term.MatchExpressions)
+		set, err := TermOf(&term)
 		if err != nil {
 			return nil, fmt.Errorf("node affinity term %d: %w", i+1, err)
 		}
@@ -98,6 +96,30 @@ func termsOf(pod *corev1.Pod) ([]requirement.Set, error) {
 		return nil, errors.New("required node affinity has no term that could match a node")
 	}
 	return out, nil
+}
+
+// NameField is the field of a node that a node affinity term can ask for, by the
+// name that the term has for it. It is kept among the labels: no label has such a
+// key.
+const NameField = metav1.ObjectNameField
+
+// TermOf reads one term. Of a node's fields only the name can be asked for.
+func TermOf(term *corev1.NodeSelectorTerm) (requirement.Set, error) {
+	set, err := requirement.FromNodeSelectorTerm(term.MatchExpressions)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := set.Lookup(NameField); ok {
+		return nil, fmt.Errorf("matchExpressions: %s is not a label", NameField)
+	}
+	for _, f := range term.MatchFields {
+		named := f.Key == NameField && len(f.Values) == 1 && (f.Operator == corev1.NodeSelectorOpIn || f.Operator == corev1.NodeSelectorOpNotIn)
+		if !named {
+			return nil, fmt.Errorf("matchFields: %s %s %v: want %s, In or NotIn, and one value", f.Key, f.Operator, f.Values, NameField)
+		}
+		set = set.With(requirement.Must(f.Key, requirement.Operator(f.Operator), f.Values...))
+	}
+	return set, nil
 }
 
 // impossible finds a key for which no value is left.
@@ -152,8 +174,10 @@ func hostPort(pod *corev1.Pod, p *corev1.ContainerPort) int32 {
 	return p.HostPort
 }
 
+// wildcard gives the unspecified address its shortest form. The scheduler knows
+// that of IPv4 only: "::" is to it an address like others.
 func wildcard(ip string) string {
-	if ip == "0.0.0.0" || ip == "::" {
+	if ip == "0.0.0.0" {
 		return ""
 	}
 	return ip
@@ -175,6 +199,21 @@ func volumeClaimsOf(pod *corev1.Pod) []VolumeClaim {
 			out = append(out, VolumeClaim{Name: v.PersistentVolumeClaim.ClaimName})
 		case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil:
 			out = append(out, VolumeClaim{Name: pod.Name + "-" + v.Name, Template: &v.Ephemeral.VolumeClaimTemplate.Spec})
+		}
+	}
+	return out
+}
+
+func devicesOf(pod *corev1.Pod) []DeviceClaim {
+	var out []DeviceClaim
+	for i := range pod.Spec.ResourceClaims {
+		switch c := &pod.Spec.ResourceClaims[i]; {
+		case c.ResourceClaimName != nil:
+			out = append(out, DeviceClaim{Name: *c.ResourceClaimName})
+		case c.ResourceClaimTemplateName != nil:
+			out = append(out, DeviceClaim{Name: *c.ResourceClaimTemplateName, Template: true})
+		default:
+			out = append(out, DeviceClaim{Name: c.Name})
 		}
 	}
 	return out

@@ -76,11 +76,14 @@ func (n *Node) Guaranteed() requirement.Set {
 // Taints are those that a pod has to tolerate to stay on the node: without
 // those that go away before it is initialized, and with the one of a cordon.
 func (n *Node) Taints() []corev1.Taint {
-	if !n.Registered() {
+	if n.Object == nil {
 		return n.Claim.Taints
 	}
 	taints := n.Object.Spec.Taints
-	if !n.Initialized() {
+	switch {
+	case !n.Registered():
+		taints = n.Claim.Taints
+	case !n.Initialized():
 		taints = slices.DeleteFunc(slices.Clone(taints), n.passing)
 	}
 	if n.Object.Spec.Unschedulable && !slices.ContainsFunc(taints, cordon) {
@@ -93,12 +96,8 @@ func cordon(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable
 
 // passing reports whether a taint belongs to the start of a node.
 func (n *Node) passing(t corev1.Taint) bool {
-	for i := range n.Claim.StartupTaints {
-		if t.MatchTaint(&n.Claim.StartupTaints[i]) {
-			return true
-		}
-	}
-	return KnownEphemeral(t)
+	same := func(o corev1.Taint) bool { return t.MatchTaint(&o) }
+	return slices.ContainsFunc(n.Claim.StartupTaints, same) || slices.ContainsFunc(n.Learned, same) || KnownEphemeral(t)
 }
 
 // KnownEphemeral reports whether a taint is one that Kubernetes, the cloud's

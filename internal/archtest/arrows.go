@@ -30,7 +30,7 @@ var layers = []layer{
 	{dir: "doctor", sees: []string{"api", "engine", "cluster"}},
 	{dir: "cli", sees: []string{"api", "engine", "cluster", "cloud", "cloud/*", "controllers", "doctor", "deploy"}},
 	{dir: "cmd", sees: []string{"cli"}},
-	{dir: "deploy"},
+	{dir: "deploy", sees: []string{"api"}},
 	{dir: "examples", tests: []string{"cli", "deploy"}},
 	{dir: "internal"},
 }

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
@@ -71,7 +72,7 @@ func New(t testing.TB, objects ...client.Object) *Rig {
 		}
 	}
 	b := fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).WithReturnManagedFields().
-		WithStatusSubresource(&karpv1.NodePool{}, &karpv1.NodeClaim{}, &corev1.Node{}, &corev1.Pod{})
+		WithStatusSubresource(&karpv1.NodePool{}, &v1alpha1.NodePolicy{}, &karpv1.NodeClaim{}, &corev1.Node{}, &corev1.Pod{})
 	for _, i := range loop.Indexes() {
 		b = b.WithIndex(i.Object, i.Field, i.Extract)
 	}
@@ -113,8 +114,8 @@ func (r *Rig) Sync() {
 	r.t.Helper()
 	seen := map[string]client.Object{}
 	for _, list := range []client.ObjectList{
-		&karpv1.NodePoolList{}, &karpv1.NodeClaimList{}, &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
-		&storagev1.VolumeAttachmentList{}, &corev1.PersistentVolumeClaimList{},
+		&karpv1.NodePoolList{}, &v1alpha1.NodePolicyList{}, &karpv1.NodeClaimList{}, &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
+		&storagev1.VolumeAttachmentList{}, &storagev1.CSINodeList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{},
 	} {
 		if err := r.Client.List(context.Background(), list); err != nil {
 			r.t.Fatal(err)

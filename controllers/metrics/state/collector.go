@@ -17,6 +17,7 @@ type Collector struct {
 	pools   poolSeries
 	pods    podSeries
 	cluster clusterSeries
+	faults  *prometheus.Desc
 
 	mu       sync.Mutex
 	unsynced time.Time // since when the state is incomplete, zero if it is not
@@ -27,6 +28,7 @@ type Collector struct {
 func New(d loop.Deps) *Collector {
 	return &Collector{
 		Deps: d, nodes: newNodeSeries(), pools: newPoolSeries(), pods: newPodSeries(), cluster: newClusterSeries(),
+		faults:   newAttachmentFaults(),
 		unsynced: d.Clock.Now(),
 	}
 }
@@ -47,7 +49,7 @@ func desc(subsystem, name, help string, labels ...string) *prometheus.Desc {
 
 // Describe is prometheus.Collector's.
 func (c *Collector) Describe(out chan<- *prometheus.Desc) {
-	for _, group := range [][]*prometheus.Desc{c.nodes.all(), c.pools.all(), c.pods.all(), c.cluster.all()} {
+	for _, group := range [][]*prometheus.Desc{c.nodes.all(), c.pools.all(), c.pods.all(), c.cluster.all(), {c.faults}} {
 		for _, d := range group {
 			out <- d
 		}
@@ -63,6 +65,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	c.nodes.collect(out, s)
 	c.pools.collect(out, s)
 	c.collectPods(out, s)
+	c.collectAttachments(out, s)
 }
 
 type clusterSeries struct{ count, synced, unsynced, utilization *prometheus.Desc }

@@ -34,7 +34,7 @@ const other = "\x00other"
 func NewCells(wants, open []requirement.Requirement) *Cells {
 	mentioned := map[string][]requirement.Requirement{}
 	for _, r := range wants {
-		same := func(o requirement.Requirement) bool { return o.String() == r.String() }
+		same := func(o requirement.Requirement) bool { return o.Exact() == r.Exact() }
 		if !slices.ContainsFunc(mentioned[r.Key()], same) {
 			mentioned[r.Key()] = append(mentioned[r.Key()], r)
 		}

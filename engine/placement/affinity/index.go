@@ -24,6 +24,9 @@ type Index struct {
 	at      func(place int, key string) requirement.Requirement
 	columns map[string]*column
 	answers map[string]bitset.Set
+	// kind and same are as in Alike, nil without it.
+	kind func(place int) int32
+	same func(key string) bool
 }
 
 // column is what all places say about one key: the distinct statements, and
@@ -42,6 +45,11 @@ func New(size int, certain bool, at func(place int, key string) requirement.Requ
 	return &Index{size: size, certain: certain, at: at, columns: map[string]*column{}, answers: map[string]bitset.Set{}}
 }
 
+// Alike says that places of one kind say the same about some keys.
+func (x *Index) Alike(kind func(place int) int32, same func(key string) bool) {
+	x.kind, x.same = kind, same
+}
+
 // Satisfying are the places that satisfy every requirement of the set. The
 // result is the caller's.
 func (x *Index) Satisfying(want requirement.Set) bitset.Set {
@@ -57,7 +65,7 @@ func (x *Index) One(r requirement.Requirement) bitset.Set {
 	if !r.Possible() {
 		return bitset.New(x.size)
 	}
-	name := r.Key() + " " + r.String()
+	name := r.Key() + " " + r.Exact()
 	if known, ok := x.answers[name]; ok {
 		return known
 	}
@@ -105,24 +113,47 @@ func (x *Index) column(key string) *column {
 		return col
 	}
 	col := &column{of: make([]int32, x.size)}
-	values, others := map[string]int32{}, map[string]int32{}
+	known := statements{values: map[string]int32{}, others: map[string]int32{}}
+	alike := x.same != nil && x.same(key)
+	var byKind []int32 // the statement, from one
 	for place := range x.size {
-		r := x.at(place, key)
-		ids, name := values, ""
-		if Fixed(r) && !r.Absent() {
-			name = r.Values()[0]
-		} else {
-			ids, name = others, r.String()
+		if !alike {
+			col.of[place] = known.number(x.at(place, key))
+			continue
 		}
-		id, ok := ids[name]
-		if !ok {
-			id = int32(len(col.says))
-			ids[name], col.says = id, append(col.says, r)
+		kind := int(x.kind(place))
+		for kind >= len(byKind) {
+			byKind = append(byKind, 0)
 		}
-		col.of[place] = id
+		if byKind[kind] == 0 {
+			byKind[kind] = known.number(x.at(place, key)) + 1
+		}
+		col.of[place] = byKind[kind] - 1
 	}
+	col.says = known.list
 	x.columns[key] = col
 	return col
+}
+
+// statements numbers different requirements on one key.
+type statements struct {
+	list           []requirement.Requirement
+	values, others map[string]int32
+}
+
+func (s *statements) number(r requirement.Requirement) int32 {
+	ids, name := s.values, ""
+	if Fixed(r) && !r.Absent() {
+		name = r.Values()[0]
+	} else {
+		ids, name = s.others, r.Exact()
+	}
+	id, ok := ids[name]
+	if !ok {
+		id = int32(len(s.list))
+		ids[name], s.list = id, append(s.list, r)
+	}
+	return id
 }
 
 // Fixed reports whether a statement leaves nothing open: the label is missing,

@@ -1,6 +1,7 @@
 package arrange
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
@@ -16,22 +17,40 @@ import (
 // concurrent use.
 type Arranger struct {
 	*supply.Supply
-	// owners are a shape that owns each rule, nil if none does, groups the keys of
-	// the owners' groups, counted the machines that a spread compares; all by rule.
-	owners  []*demand.Shape
+	// allowance is how much dearer a preferred domain may be, as a share.
+	allowance float64
+	// groups are the keys of the groups that require each rule, counted the machines
+	// that it compares; both by rule.
 	groups  [][]string
 	counted []bitset.Set
-	// awaited are the rules that select pending pods which do not own them.
-	awaited map[int]bool
+	// awaited are the rules that select pending pods which do not own them, minded
+	// those that pending pods require or follow.
+	awaited, minded map[int]bool
 	// divided is how many pods of each group were given a domain.
 	divided map[string]int
+	// paths are the domains of each group that is bound to some, given the number of
+	// its pods.
+	paths map[*demand.Group]string
+	given map[*demand.Group]int
+	// unfinished are the divisions with pods that have found no cell yet.
+	unfinished []*division
 	// names are the machines by the names of their Nodes and claims, once asked for.
 	names map[string]int
+	// offered, selling and accepted memoise what takes shapes, by what they say about
+	// nodes; compared the launches that each rule counts.
+	offered           map[offersKey]*offers
+	selling, accepted map[string]bitset.Set
+	compared          map[int]bitset.Set
 }
 
-// New looks at who is where already.
-func New(s *supply.Supply) *Arranger {
-	a := &Arranger{Supply: s, awaited: map[int]bool{}, divided: map[string]int{}}
+// New looks at who is where already. allowance is how much dearer a domain may be
+// that is chosen for a preference, as a share.
+func New(s *supply.Supply, allowance float64) *Arranger {
+	a := &Arranger{
+		Supply: s, allowance: allowance, awaited: map[int]bool{}, minded: map[int]bool{}, divided: map[string]int{},
+		paths: map[*demand.Group]string{}, given: map[*demand.Group]int{}, offered: map[offersKey]*offers{},
+		selling: map[string]bitset.Set{}, accepted: map[string]bitset.Set{}, compared: map[int]bitset.Set{},
+	}
 	a.observe()
 	return a
 }
@@ -40,30 +59,25 @@ func New(s *supply.Supply) *Arranger {
 // goes, and binds them to it: from then on it is a label like any other. Pods for
 // which there is no domain are refused.
 //
-// First come pods that mind nobody but are minded, so that the others see where
-// they are; then those with rules of their own; and last those that follow others.
-// An affinity that the pods themselves satisfy begins where the first of them
-// goes.
+// First come pods that have no choice; then those that mind nobody but are
+// minded, so that the others see where they are; then those with rules of their
+// own; and last those that follow others. An affinity that the pods themselves
+// satisfy begins where the first of them goes.
 func (a *Arranger) Arrange(lessons Lessons) {
 	if a.Company == nil {
 		return
 	}
 	a.knowDomains(lessons)
-	var done, owners, waiting []*demand.Group
-	for _, g := range a.Batch.Groups {
+	var done, waiting []*demand.Group
+	for _, g := range a.inOrder() {
 		switch {
 		case len(g.Shape.Roles) == 0 || len(g.Shape.Refused) > 0:
 			done = append(done, g)
 		case a.follows(g):
 			waiting = append(waiting, g)
-		case slices.ContainsFunc(g.Shape.Roles, func(r demand.Role) bool { return r.Owns }):
-			owners = append(owners, g)
 		default:
 			done = append(done, a.settle(g, lessons)...)
 		}
-	}
-	for _, g := range owners {
-		done = append(done, a.settle(g, lessons)...)
 	}
 	for progress := true; progress && len(waiting) > 0; {
 		progress = false
@@ -79,14 +93,40 @@ func (a *Arranger) Arrange(lessons Lessons) {
 	for _, g := range waiting {
 		done = append(done, a.refuse(g, a.unmet(g)))
 	}
+	done = append(done, a.finish()...)
 	a.Batch.Groups = done
 	a.Batch.Order()
+}
+
+// inOrder lists the groups as they are given domains.
+func (a *Arranger) inOrder() []*demand.Group {
+	turn := make(map[*demand.Group]int, len(a.Batch.Groups))
+	for _, g := range a.Batch.Groups {
+		choices, minds := unbounded, false
+		for _, r := range g.Shape.Roles {
+			minds = minds || r.Owns || r.Weight > 0
+			if l := a.Company.Ledgers[r.Rule]; !l.PerNode() && l.Kind == topology.AntiAffinity && len(g.Shape.Refused) == 0 {
+				choices = min(choices, len(a.cellsOf(g, []string{l.Key})))
+			}
+		}
+		switch {
+		case choices == 1:
+			turn[g] = 0
+		case !minds:
+			turn[g] = 1
+		default:
+			turn[g] = choices
+		}
+	}
+	out := slices.Clone(a.Batch.Groups)
+	slices.SortStableFunc(out, func(x, y *demand.Group) int { return cmp.Compare(turn[x], turn[y]) })
+	return out
 }
 
 // follows reports whether a group owns an affinity.
 func (a *Arranger) follows(g *demand.Group) bool {
 	return slices.ContainsFunc(g.Shape.Roles, func(r demand.Role) bool {
-		return r.Owns && a.Company.Ledgers[r.Rule].Kind == topology.Affinity
+		return (r.Owns || r.Weight > 0) && a.Company.Ledgers[r.Rule].Kind == topology.Affinity
 	})
 }
 
@@ -95,14 +135,14 @@ func (a *Arranger) follows(g *demand.Group) bool {
 func (a *Arranger) ready(g *demand.Group) bool {
 	return !slices.ContainsFunc(g.Shape.Roles, func(r demand.Role) bool {
 		l := a.Company.Ledgers[r.Rule]
-		return r.Owns && l.Kind == topology.Affinity && !r.Selected && len(l.Selected) == 0
+		return r.Owns && l.Kind == topology.Affinity && !r.Selected && l.Anywhere() == 0
 	})
 }
 
 // unmet explains an affinity to nobody.
 func (a *Arranger) unmet(g *demand.Group) plan.Reason {
 	for _, r := range g.Shape.Roles {
-		if l := a.Company.Ledgers[r.Rule]; r.Owns && l.Kind == topology.Affinity && len(l.Selected) == 0 {
+		if l := a.Company.Ledgers[r.Rule]; r.Owns && l.Kind == topology.Affinity && l.Anywhere() == 0 {
 			return demand.Unsatisfiable(l)
 		}
 	}
@@ -116,8 +156,8 @@ func (a *Arranger) refuse(g *demand.Group, r plan.Reason) *demand.Group {
 	return &demand.Group{Shape: a.Intern(&sh), Need: g.Need, Pods: g.Pods, Bundle: 1}
 }
 
-// settle divides a group over domains, one kind of domain after the other. Pods
-// beyond the group's quota are left as they are, without a machine.
+// settle divides a group over domains. Pods beyond the group's quota are left as
+// they are, without a machine.
 func (a *Arranger) settle(g *demand.Group, lessons Lessons) []*demand.Group {
 	whole := *g
 	var out []*demand.Group
@@ -129,66 +169,68 @@ func (a *Arranger) settle(g *demand.Group, lessons Lessons) []*demand.Group {
 		return out
 	}
 	a.divided[g.Key()] = len(g.Pods)
-	parts := []*demand.Group{g}
-	for _, key := range a.keysOf(g.Shape) {
-		var next []*demand.Group
-		for _, part := range parts {
-			if len(part.Shape.Refused) > 0 {
-				next = append(next, part)
-				continue
-			}
-			next = append(next, a.divide(part, key, lessons)...)
-		}
-		parts = next
-	}
+	unfinished := len(a.unfinished)
+	parts := a.divide(g, lessons)
 	for _, part := range parts {
 		out = append(out, a.bundled(part)...)
 	}
 	for _, part := range out {
 		part.Origin = &whole
 	}
+	for _, v := range a.unfinished[unfinished:] {
+		v.origin = &whole
+	}
 	return out
 }
 
-// hold refuses pods that found no machine where their rules would have them, for
-// what the pools have against more machines.
+// takes reports whether some machine, or one that could be launched, would take a
+// group's pods.
+func (a *Arranger) takes(g *demand.Group) bool {
+	f := a.Family(g.Shape)
+	for i := range a.accepting(g.Shape).All() {
+		if a.Machines.List[i].Load.Room(&f, g.Need, 1) > 0 {
+			return true
+		}
+	}
+	for i := range a.sold(g.Shape).All() {
+		if a.Market.Takes(g.Need, &a.Market.Launches[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// hold refuses pods that found no machine where their rules would have them.
 func (a *Arranger) hold(g *demand.Group, pods []*snapshot.Pod) *demand.Group {
-	reasons := append(a.Verdicts(g), a.RuleOf(g))
 	sh := *g.Shape
-	sh.Refused = reasons
+	sh.Refused = []plan.Reason{a.RuleOf(g)}
 	return &demand.Group{Shape: a.Intern(&sh), Need: g.Need, Pods: pods, Bundle: 1}
 }
 
-// keysOf are the labels over which a shape's rules go, but for nodes.
-func (a *Arranger) keysOf(sh *demand.Shape) []string {
-	var out []string
-	for _, r := range sh.Roles {
-		if l := a.Company.Ledgers[r.Rule]; !l.PerNode() {
-			out = append(out, l.Key)
-		}
+// bind makes a group of some of the pods that is bound to requirements, and takes
+// no part any more in rules over their labels.
+func (a *Arranger) bind(g *demand.Group, to requirement.Set, pods []*snapshot.Pod) *demand.Group {
+	keys := make([]string, len(to))
+	for i, r := range to {
+		keys[i] = r.Key()
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// bind makes a group of some of the pods that is bound to a requirement.
-func (a *Arranger) bind(g *demand.Group, r requirement.Requirement, pods []*snapshot.Pod) *demand.Group {
-	sh := a.free(g.Shape, r.Key())
+	sh := a.free(g.Shape, keys...)
 	sh.Terms = make([]requirement.Set, 0, len(g.Shape.Terms))
 	for _, term := range g.Shape.Terms {
-		if both := term.With(r); both.Get(r.Key()).Possible() {
+		both := term.And(to)
+		if !slices.ContainsFunc(both, func(r requirement.Requirement) bool { return !r.Possible() }) {
 			sh.Terms = append(sh.Terms, both)
 		}
 	}
 	return &demand.Group{Shape: a.Intern(sh), Need: g.Need, Pods: pods, Bundle: 1}
 }
 
-// free is a copy of a shape without its parts in rules over a label.
-func (a *Arranger) free(from *demand.Shape, key string) *demand.Shape {
+// free is a copy of a shape without its parts in rules over some labels.
+func (a *Arranger) free(from *demand.Shape, keys ...string) *demand.Shape {
 	sh := *from
 	if sh.Base == nil {
 		sh.Base = from
 	}
-	sh.Roles = slices.DeleteFunc(slices.Clone(sh.Roles), func(x demand.Role) bool { return a.Company.Ledgers[x.Rule].Key == key })
+	sh.Roles = slices.DeleteFunc(slices.Clone(sh.Roles), func(x demand.Role) bool { return slices.Contains(keys, a.Company.Ledgers[x.Rule].Key) })
 	return &sh
 }

@@ -2,6 +2,7 @@ package arrange
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -12,65 +13,259 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// divide gives each pod of a group a domain.
-func (a *Arranger) divide(g *demand.Group, key string, lessons Lessons) []*demand.Group {
-	var roles []demand.Role
-	for _, r := range g.Shape.Roles {
-		if a.Company.Ledgers[r.Rule].Key == key {
-			roles = append(roles, r)
+// division is a group on its way into cells: all labels of its rules at once, so
+// that the pods, one after the other, keep all rules all the time.
+type division struct {
+	a     *Arranger
+	g     *demand.Group
+	keys  []string
+	cells []cell
+	in    [][]*snapshot.Pod
+	// rest are the pods without a cell, origin the group before it was divided.
+	rest   []*snapshot.Pod
+	origin *demand.Group
+	// most is how many pods a cell takes at most: by its room, and by what an
+	// earlier round has found out.
+	most  []int
+	parts []part
+	// spreads and prefers report whether some of the rules are required spreads,
+	// and preferences; starts whether the first pod decides for all.
+	spreads, prefers, starts bool
+	// last is where the last pod went.
+	last int
+}
+
+// part is the part of a group in one rule over a label.
+type part struct {
+	demand.Role
+	l *topology.Ledger
+	// at are the numbers of the domains by cell, -1 where a cell is in none.
+	at []int
+	// bound reports that the pods have to be in some domain.
+	bound bool
+	// fixed reports that the round before told where those are that the rule
+	// counts.
+	fixed bool
+}
+
+// divide gives each pod of a group its domains, as far as there are any by now;
+// see finish for the others.
+func (a *Arranger) divide(g *demand.Group, lessons Lessons) []*demand.Group {
+	g, keys := a.shun(g)
+	if len(keys) == 0 || len(g.Shape.Refused) > 0 {
+		return []*demand.Group{g}
+	}
+	v := a.newDivision(g, keys, lessons)
+	if len(v.cells) == 0 {
+		if a.takes(g) {
+			return []*demand.Group{a.refuse(g, v.closedRule())}
 		}
-	}
-	domains := a.domainsOf(g, key)
-	if len(domains) == 0 && a.undecided(g, key) {
-		return []*demand.Group{a.refuse(g, a.closedRule(domains, roles))}
-	}
-	if len(domains) == 0 {
 		// Something else is in the way, and will be told.
-		return []*demand.Group{{Shape: a.Intern(a.free(g.Shape, key)), Need: g.Need, Pods: g.Pods, Bundle: 1}}
+		return []*demand.Group{a.loosen(g, keys...)}
 	}
-	if a.onlyShunned(roles) {
-		return []*demand.Group{a.avoid(g, key, domains, roles)}
+	v.fill(g.Pods)
+	if len(v.rest) == 0 {
+		return v.groups()
 	}
-	in := make([][]*snapshot.Pod, len(domains))
-	give := func(p *snapshot.Pod, i int) {
-		in[i] = append(in[i], p)
-		for _, r := range roles {
-			l := a.Company.Ledgers[r.Rule]
-			if _, known := lessons.others[l.ID]; r.Owns || !known {
-				l.Record(domains[i].name, r.Part)
-			}
+	a.unfinished = append(a.unfinished, v)
+	return nil
+}
+
+// finish looks again for domains for pods that found none, now that others are
+// where they are, and refuses those that are left.
+func (a *Arranger) finish() []*demand.Group {
+	for progress := true; progress; {
+		progress = false
+		for _, v := range a.unfinished {
+			before := len(v.rest)
+			v.fill(v.rest)
+			progress = progress || len(v.rest) < before
 		}
-	}
-	var rest []*snapshot.Pod
-	for _, p := range g.Pods {
-		if i := a.nominatedTo(p, key, domains); i >= 0 && a.open(domains, in, roles, i) {
-			give(p, i)
-			continue
-		}
-		rest = append(rest, p)
-	}
-	for last := -1; len(rest) > 0; rest = rest[1:] {
-		if last = a.pick(domains, in, roles, last); last < 0 {
-			break
-		}
-		give(rest[0], last)
 	}
 	var out []*demand.Group
-	for i, pods := range in {
-		if len(pods) > 0 {
-			out = append(out, a.bind(g, requirement.Must(key, requirement.In, domains[i].name), pods))
+	for _, v := range a.unfinished {
+		for _, part := range v.groups() {
+			out = append(out, a.bundled(part)...)
 		}
-	}
-	if len(rest) > 0 {
-		left := &demand.Group{Shape: g.Shape, Need: g.Need, Pods: rest, Bundle: 1}
-		out = append(out, a.refuse(left, a.closedRule(domains, roles)))
+		if len(v.rest) > 0 {
+			left := &demand.Group{Shape: v.g.Shape, Need: v.g.Need, Pods: v.rest, Bundle: 1}
+			out = append(out, a.refuse(left, v.closedRule()))
+		}
+		for _, part := range out {
+			if part.Origin == nil {
+				part.Origin = v.origin
+			}
+		}
 	}
 	return out
 }
 
-// nominatedTo is the domain of the machine that an earlier plan counted on for a
+// shun keeps a group out of the domains of pods that run and do not want it near,
+// and returns the labels over which it has still to be divided: where that is all
+// that there is about a label, it does not matter in which other domain a pod is.
+func (a *Arranger) shun(g *demand.Group) (*demand.Group, []string) {
+	var keys []string
+	divides := map[string]bool{}
+	for _, r := range g.Shape.Roles {
+		l := a.Company.Ledgers[r.Rule]
+		if l.PerNode() {
+			continue
+		}
+		keys = append(keys, l.Key)
+		if l.Kind != topology.AntiAffinity || r.Owns || r.Weight > 0 || a.minded[r.Rule] {
+			divides[l.Key] = true
+		}
+	}
+	slices.Sort(keys)
+	var left []string
+	for _, key := range slices.Compact(keys) {
+		switch {
+		case divides[key]:
+			left = append(left, key)
+		case len(g.Shape.Refused) == 0:
+			g = a.avoid(g, key)
+		}
+	}
+	return g, left
+}
+
+// avoid keeps a group out of the domains of a label that are closed to it.
+func (a *Arranger) avoid(g *demand.Group, key string) *demand.Group {
+	var closed []string
+	var by *topology.Ledger
+	for _, r := range g.Shape.Roles {
+		l := a.Company.Ledgers[r.Rule]
+		if l.Key != key {
+			continue
+		}
+		for _, name := range l.Owned() {
+			if !l.Open(l.At(name), r.Part) {
+				closed, by = append(closed, name), l
+			}
+		}
+	}
+	if len(closed) == 0 {
+		return a.loosen(g, key)
+	}
+	out := a.bind(g, requirement.NewSet(requirement.Must(key, requirement.NotIn, closed...)), g.Pods)
+	if len(out.Shape.Terms) == 0 || !a.takes(out) && a.takes(g) {
+		return a.refuse(g, demand.Unsatisfiable(by))
+	}
+	return out
+}
+
+// loosen is a group without its parts in the rules over labels.
+func (a *Arranger) loosen(g *demand.Group, keys ...string) *demand.Group {
+	return &demand.Group{Shape: a.Intern(a.free(g.Shape, keys...)), Need: g.Need, Pods: g.Pods, Bundle: 1}
+}
+
+func (a *Arranger) newDivision(g *demand.Group, keys []string, lessons Lessons) *division {
+	v := &division{a: a, g: g, keys: keys, last: -1, origin: g}
+	for _, r := range g.Shape.Roles {
+		l := a.Company.Ledgers[r.Rule]
+		if !slices.Contains(keys, l.Key) {
+			continue
+		}
+		_, known := lessons.others[l.ID]
+		v.parts = append(v.parts, part{Role: r, l: l, bound: r.Owns && l.Kind != topology.AntiAffinity, fixed: known && !r.Owns})
+		v.spreads = v.spreads || l.Kind == topology.Spread && r.Owns
+		v.prefers = v.prefers || r.Weight > 0
+		v.starts = v.starts || l.Kind == topology.Affinity && (r.Owns || r.Weight > 0) && l.Anywhere() == 0
+	}
+	v.cells = slices.DeleteFunc(a.cellsOf(g, keys), v.lacks)
+	v.in, v.most = make([][]*snapshot.Pod, len(v.cells)), make([]int, len(v.cells))
+	for i := range v.cells {
+		v.most[i] = v.cells[i].room()
+		if most, ok := lessons.rooms[v.path(i)]; ok {
+			v.most[i] = min(v.most[i], most)
+		}
+	}
+	for k := range v.parts {
+		p := &v.parts[k]
+		for i := range v.cells {
+			d := -1
+			if value := v.value(&v.cells[i], p.l.Key); value != nowhere {
+				d = p.l.At(value)
+			}
+			p.at = append(p.at, d)
+		}
+	}
+	return v
+}
+
+// lacks reports whether a cell is outside of all domains of a rule that demands
+// one.
+func (v *division) lacks(c cell) bool {
+	return slices.ContainsFunc(v.parts, func(p part) bool { return p.bound && v.value(&c, p.l.Key) == nowhere })
+}
+
+func (v *division) value(c *cell, key string) string { return c.values[slices.Index(v.keys, key)] }
+
+func (v *division) path(i int) string { return pathOf(v.g, v.keys, v.cells[i].values) }
+
+// pathOf names a cell of a group.
+func pathOf(g *demand.Group, keys, values []string) string {
+	return g.Key() + "\x00" + strings.Join(keys, ",") + "=" + strings.Join(values, ",")
+}
+
+// fill puts pods into cells; those for which there is none are the rest.
+func (v *division) fill(pods []*snapshot.Pod) {
+	v.rest = pods
+	if len(v.a.Snap.Nominated) > 0 {
+		v.rest = nil
+		for _, p := range pods {
+			if i := v.nominatedTo(p); i >= 0 && v.open(i) {
+				v.give(p, i)
+				continue
+			}
+			v.rest = append(v.rest, p)
+		}
+	}
+	for ; len(v.rest) > 0; v.rest = v.rest[1:] {
+		i := v.pick(len(v.rest))
+		if i < 0 {
+			return
+		}
+		v.give(v.rest[0], i)
+	}
+}
+
+func (v *division) give(p *snapshot.Pod, i int) {
+	v.in[i] = append(v.in[i], p)
+	v.last = i
+	for k := range v.parts {
+		if r := &v.parts[k]; !r.fixed && r.at[i] >= 0 {
+			r.l.Record(r.at[i], r.Part, 1)
+		}
+	}
+}
+
+// groups are the parts of the group in their cells.
+func (v *division) groups() []*demand.Group {
+	var out []*demand.Group
+	for i, pods := range v.in {
+		if len(pods) == 0 {
+			continue
+		}
+		var to requirement.Set
+		for k, key := range v.keys {
+			if value := v.cells[i].values[k]; value != nowhere {
+				to = to.With(requirement.Must(key, requirement.In, value))
+			} else {
+				to = to.With(requirement.Must(key, requirement.DoesNotExist))
+			}
+		}
+		g := v.a.bind(v.g, to, pods)
+		v.a.paths[g], v.a.given[g] = v.path(i), len(pods)
+		out = append(out, g)
+	}
+	return out
+}
+
+// nominatedTo is the cell of the machine that an earlier plan counted on for a
 // pod, -1 if there is none: the pod stays there if it can.
-func (a *Arranger) nominatedTo(p *snapshot.Pod, key string, domains []domain) int {
+func (v *division) nominatedTo(p *snapshot.Pod) int {
+	a := v.a
 	name, ok := a.Snap.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]
 	if !ok {
 		return -1
@@ -78,82 +273,22 @@ func (a *Arranger) nominatedTo(p *snapshot.Pod, key string, domains []domain) in
 	if a.names == nil {
 		a.names = a.Machines.ByName()
 	}
-	m, ok := a.names[name]
+	at, ok := a.names[name]
 	if !ok {
 		return -1
 	}
-	there, _ := a.Machines.List[m].Domain(key)
-	return slices.IndexFunc(domains, func(d domain) bool { return d.name == there })
+	for values := range cellsAt(v.keys, func(key string) []string { return certainly(a.Machines.List[at], key) }) {
+		return slices.IndexFunc(v.cells, func(c cell) bool { return slices.Equal(c.values, values) })
+	}
+	return -1
 }
 
-// open reports whether a domain takes one more pod.
-func (a *Arranger) open(domains []domain, in [][]*snapshot.Pod, roles []demand.Role, i int) bool {
-	return len(in[i]) < domains[i].room && !slices.ContainsFunc(roles, func(r demand.Role) bool {
-		return !a.Company.Ledgers[r.Rule].Open(domains[i].name, r.Part)
-	})
-}
-
-// pick chooses the domain for one more pod: of those that all rules leave open
-// the one with the fewest pods of the spreads; without spreads the same as
-// before, and the cheapest to begin with.
-func (a *Arranger) pick(domains []domain, in [][]*snapshot.Pod, roles []demand.Role, last int) int {
-	best, fewest := -1, 0
-	for i := range domains {
-		if !a.open(domains, in, roles, i) {
-			continue
-		}
-		load := 0
-		for _, r := range roles {
-			if l := a.Company.Ledgers[r.Rule]; l.Kind == topology.Spread {
-				load += l.Selected[domains[i].name]
-			}
-		}
-		if best < 0 || load < fewest || load == fewest && i == last && !a.spreads(roles) {
-			best, fewest = i, load
+// closedRule names the first rule that leaves none of the cells open.
+func (v *division) closedRule() plan.Reason {
+	for _, p := range v.parts {
+		if p.Weight == 0 && !slices.ContainsFunc(p.at, func(d int) bool { return d < 0 || p.l.Open(d, p.Part) }) {
+			return demand.Unsatisfiable(p.l)
 		}
 	}
-	return best
-}
-
-func (a *Arranger) spreads(roles []demand.Role) bool {
-	return slices.ContainsFunc(roles, func(r demand.Role) bool { return a.Company.Ledgers[r.Rule].Kind == topology.Spread })
-}
-
-// onlyShunned reports whether all that happens to the pods is that running pods
-// do not want them near: then it does not matter which other domain they are in.
-func (a *Arranger) onlyShunned(roles []demand.Role) bool {
-	return !slices.ContainsFunc(roles, func(r demand.Role) bool {
-		return a.Company.Ledgers[r.Rule].Kind != topology.AntiAffinity || r.Owns || a.Company.Wanted[r.Rule]
-	})
-}
-
-// avoid keeps a group out of the domains that are closed to it.
-func (a *Arranger) avoid(g *demand.Group, key string, domains []domain, roles []demand.Role) *demand.Group {
-	var closed []string
-	for _, r := range roles {
-		l := a.Company.Ledgers[r.Rule]
-		for name := range l.Owners {
-			if !l.Open(name, r.Part) {
-				closed = append(closed, name)
-			}
-		}
-	}
-	if len(closed) == 0 {
-		return &demand.Group{Shape: a.Intern(a.free(g.Shape, key)), Need: g.Need, Pods: g.Pods, Bundle: 1}
-	}
-	if !slices.ContainsFunc(domains, func(d domain) bool { return !slices.Contains(closed, d.name) }) {
-		return a.refuse(g, a.closedRule(domains, roles))
-	}
-	return a.bind(g, requirement.Must(key, requirement.NotIn, closed...), g.Pods)
-}
-
-// closedRule names the first rule that leaves none of the domains open.
-func (a *Arranger) closedRule(domains []domain, roles []demand.Role) plan.Reason {
-	for _, r := range roles {
-		l := a.Company.Ledgers[r.Rule]
-		if !slices.ContainsFunc(domains, func(d domain) bool { return l.Open(d.name, r.Part) }) {
-			return demand.Unsatisfiable(l)
-		}
-	}
-	return demand.Unsatisfiable(a.Company.Ledgers[roles[0].Rule])
+	return demand.Unsatisfiable(v.parts[0].l)
 }

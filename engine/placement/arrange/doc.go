@@ -2,17 +2,29 @@
 // zone each pod of a spread, of an affinity or of an anti-affinity.
 //
 //	observe.go   who is where already
-//	arrange.go   the order: pods that are minded, pods that mind, pods that follow
-//	domains.go   where a group could go at all, and at what price
-//	divide.go    one domain for each pod
+//	arrange.go   the order: pods without a choice, pods that are minded, pods that
+//	             mind, pods that follow
+//	domains.go   where a group could go at all, and at what cost
+//	divide.go    cells for each pod: a domain for each label of its rules
+//	pick.go      the cell for one more pod
 //	together.go  affinity over nodes: a group that has to be one thing
-//	lessons.go   what a finished plan teaches the next round
+//	outcome.go   how the rules stand in a finished plan
+//	lessons.go   what that teaches the next round
 //
 // A pod that has its domain is bound to it by its labels, so that everything after
 // this package knows nothing of topology but for rules over single nodes, which
-// are tokens and counts in packing.
+// are tokens and counts in packing. Pods get their domains one after the other, in
+// an order in which kube-scheduler could bind them.
 //
 // Domains are given out before machines are bought. Where what is bought upsets
 // them, for a limit, or for nodes that other pods bring into a zone, the round is
 // repeated with what was learned; see [Lessons].
+//
+// A preferred rule chooses among the cells that the required ones leave open, as
+// long as the cell costs little more than the cheapest; see package placement.
+//
+// Limits: pods that must be on one node with other pods that are pending as well
+// get no new machine, they wait until those are somewhere. Where kinds of pods
+// compete for nodes that cannot grow, each by rules about the other, another
+// arrangement may place more of them.
 package arrange

@@ -4,19 +4,262 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/millwright-dev/millwright/engine/placement/affinity"
+	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
+	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 )
 
-// domain is a value of a label where pods of a group can be.
-type domain struct {
-	name string
-	// price is that of the cheapest machine for a pod; zero if one exists.
-	price float64
-	// room is how many of the pods there is space for; endless where new machines
-	// can be launched.
-	room int
+// cell is where pods of a group can be: a value for each of the labels over which
+// the group is divided.
+type cell struct {
+	// values are by label; nowhere stands for a machine without the label.
+	values []string
+	// free is how many of the pods fit on machines that exist.
+	free int
+	// cost is about what new machines for all of the pods would cost there, in $/h,
+	// beyond those that exist; infinite where none can be launched.
+	cost float64
+}
+
+// nowhere is not the value of any label.
+const nowhere = "\x00"
+
+// unbounded is a number of pods that nobody has.
+const unbounded = math.MaxInt32
+
+// room is how many of the pods there is space for.
+func (c *cell) room() int {
+	if math.IsInf(c.cost, 1) {
+		return c.free
+	}
+	return unbounded
+}
+
+// offers are the launches that accept a shape, by cell.
+type offers struct {
+	cells    [][]string
+	launches [][]int32
+	// alike reports that all cells sell the same at the same prices.
+	alike bool
+}
+
+type offersKey struct{ wants, keys string }
+
+// offersOf finds the launches for a shape in each cell, the cheapest first within
+// a pool.
+func (a *Arranger) offersOf(sh *demand.Shape, keys []string) *offers {
+	at := offersKey{wants(sh), strings.Join(keys, ",")}
+	if known, ok := a.offered[at]; ok {
+		return known
+	}
+	out := &offers{alike: true}
+	index := map[string]int{}
+	var sums []uint64
+	m := a.Market
+	for i := range a.sold(sh).All() {
+		print := fingerprint(&m.Launches[i])
+		for values := range cellsAt(keys, func(key string) []string { return a.domainsOn(i, key) }) {
+			name := strings.Join(values, ",")
+			c, ok := index[name]
+			if !ok {
+				c = len(out.cells)
+				index[name] = c
+				out.cells, out.launches, sums = append(out.cells, slices.Clone(values)), append(out.launches, nil), append(sums, 0)
+			}
+			out.launches[c] = append(out.launches[c], int32(i))
+			sums[c] += print
+		}
+	}
+	for _, sum := range sums {
+		out.alike = out.alike && sum == sums[0]
+	}
+	a.offered[at] = out
+	return out
+}
+
+// Domains are those of a label in which nodes for a shape can come to be.
+func (a *Arranger) Domains(sh *demand.Shape, key string) []string {
+	var out []string
+	for _, values := range a.offersOf(sh, []string{key}).cells {
+		if values[0] != nowhere {
+			out = append(out, values[0])
+		}
+	}
+	return out
+}
+
+// domainsOn are the domains in which a launch's machine may be.
+func (a *Arranger) domainsOn(launch int, key string) []string {
+	r := a.Market.Index.Says(launch, key)
+	switch {
+	case r.Finite() && len(r.Values()) > 0:
+		return r.Values()
+	case r.Absent():
+		return []string{nowhere}
+	}
+	return nil
+}
+
+// cellsAt are all combinations of the values that labels may have. What it yields
+// is reused.
+func cellsAt(keys []string, of func(key string) []string) func(yield func([]string) bool) {
+	values := make([]string, len(keys))
+	return func(yield func([]string) bool) {
+		var choose func(i int) bool
+		choose = func(i int) bool {
+			if i == len(keys) {
+				return yield(values)
+			}
+			for _, v := range of(keys[i]) {
+				values[i] = v
+				if !choose(i + 1) {
+					return false
+				}
+			}
+			return true
+		}
+		choose(0)
+	}
+}
+
+// fingerprint is a number that launches of one kind at one price share.
+func fingerprint(l *supply.Launch) uint64 {
+	x := uint64(l.Kind)<<32 ^ uint64(l.Overhead)<<16 ^ uint64(l.Pool) ^ math.Float64bits(l.Offering.Price)*0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// wants is all that a shape says about nodes.
+func wants(sh *demand.Shape) string {
+	var b strings.Builder
+	for _, t := range sh.Terms {
+		b.WriteString(t.String())
+		b.WriteByte(0)
+	}
+	for i := range sh.Tolerations {
+		b.WriteString(sh.Tolerations[i].String())
+	}
+	return b.String()
+}
+
+// sold are the launches that accept a shape and can be had at present.
+func (a *Arranger) sold(sh *demand.Shape) bitset.Set {
+	at := wants(sh)
+	if known, ok := a.selling[at]; ok {
+		return known
+	}
+	out := a.Market.Accepting(sh)
+	out.And(a.Market.Available)
+	a.selling[at] = out
+	return out
+}
+
+// accepting are the machines that accept a shape.
+func (a *Arranger) accepting(sh *demand.Shape) bitset.Set {
+	at := wants(sh)
+	if known, ok := a.accepted[at]; ok {
+		return known
+	}
+	out := a.Machines.Accepting(sh)
+	a.accepted[at] = out
+	return out
+}
+
+// cellsOf lists the cells for a group: those with machines that exist first, then
+// the cheapest, then by name.
+func (a *Arranger) cellsOf(g *demand.Group, keys []string) []cell {
+	index := map[string]int{}
+	var out []cell
+	add := func(values []string) *cell {
+		name := strings.Join(values, ",")
+		i, ok := index[name]
+		if !ok {
+			i = len(out)
+			index[name], out = i, append(out, cell{values: slices.Clone(values), cost: math.Inf(1)})
+		}
+		return &out[i]
+	}
+	a.addExisting(g, keys, add)
+	offers := a.offersOf(g.Shape, keys)
+	for i, values := range offers.cells {
+		if a.fitsAny(g, offers.launches[i]) {
+			c := add(values)
+			c.cost = 0
+			if !offers.alike {
+				c.cost = a.costOf(g, offers.launches[i], c.free)
+			}
+		}
+	}
+	slices.SortFunc(out, func(x, y cell) int {
+		return cmp.Or(cmp.Compare(min(y.free, 1), min(x.free, 1)), cmp.Compare(x.cost, y.cost), slices.Compare(x.values, y.values))
+	})
+	return out
+}
+
+// addExisting adds the cells of machines that have room for a group's pods and
+// that are certain to be there.
+func (a *Arranger) addExisting(g *demand.Group, keys []string, add func([]string) *cell) {
+	if len(a.Machines.List) == 0 {
+		return
+	}
+	f := a.Family(g.Shape)
+	for i := range a.accepting(g.Shape).All() {
+		m := a.Machines.List[i]
+		for values := range cellsAt(keys, func(key string) []string { return certainly(m, key) }) {
+			if room := m.Load.Room(&f, g.Need, g.Units()); room > 0 {
+				c := add(values)
+				c.free = min(c.free+room, unbounded)
+			}
+		}
+	}
+}
+
+// certainly is the domain of a machine, empty if it is not certain.
+func certainly(m *supply.Machine, key string) []string {
+	if domain, ok := m.Domain(key); ok {
+		return []string{domain}
+	}
+	if r := m.Says(key); r.Absent() && affinity.Fixed(r) {
+		return []string{nowhere}
+	}
+	return nil
+}
+
+// fitsAny reports whether one of the launches' machines has room for a pod. The
+// large ones are looked at first.
+func (a *Arranger) fitsAny(g *demand.Group, launches []int32) bool {
+	for _, i := range slices.Backward(launches) {
+		if a.Market.Takes(g.Need, &a.Market.Launches[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// costOf is about what the pods beyond free cost on the best of the launches: at
+// least a machine, and beyond that the part of machines that they fill.
+func (a *Arranger) costOf(g *demand.Group, launches []int32, free int) float64 {
+	pods := float64(max(1, len(g.Pods)-free))
+	best := math.Inf(1)
+	for _, i := range launches {
+		l := &a.Market.Launches[i]
+		if !a.Market.Takes(g.Need, l) {
+			continue
+		}
+		share := 0.0
+		for d, n := range g.Need {
+			if n > 0 {
+				share = max(share, float64(n)/float64(a.Market.Kinds[l.Kind].Allocatable[d]-a.Market.Overheads[l.Overhead].Need[d]))
+			}
+		}
+		best = min(best, l.Offering.Price*max(1, pods*share))
+	}
+	return best
 }
 
 // knowDomains tells every spread the domains in which new nodes may come to be,
@@ -24,69 +267,22 @@ type domain struct {
 func (a *Arranger) knowDomains(lessons Lessons) {
 	for _, l := range a.Company.Ledgers {
 		for name := range lessons.domains[l.ID] {
-			l.Known[name] = true
+			l.Know(l.At(name))
 		}
 		for name, n := range lessons.others[l.ID] {
-			l.Selected[name] += n
+			l.Record(l.At(name), topology.Part{Selected: true}, n)
 		}
 	}
 	for _, g := range a.Batch.Groups {
 		for _, r := range g.Shape.Roles {
-			if l := a.Company.Ledgers[r.Rule]; r.Owns && l.Kind == topology.Spread && !l.PerNode() && len(g.Shape.Refused) == 0 {
-				for _, d := range a.domainsOf(g, l.Key) {
-					l.Known[d.name] = true
+			if l := a.Company.Ledgers[r.Rule]; (r.Owns || r.Weight > 0) && l.Kind == topology.Spread && !l.PerNode() && len(g.Shape.Refused) == 0 {
+				for _, c := range a.cellsOf(g, []string{l.Key}) {
+					// Where an earlier round could buy nothing, no node will come to be.
+					if most, ok := lessons.rooms[pathOf(g, []string{l.Key}, c.values)]; c.values[0] != nowhere && (!ok || most > 0 || c.free > 0) {
+						l.Know(l.At(c.values[0]))
+					}
 				}
 			}
 		}
 	}
-}
-
-// domainsOf lists the domains for a group, the cheapest first, then by name.
-func (a *Arranger) domainsOf(g *demand.Group, key string) []domain {
-	index := map[string]int{}
-	var out []domain
-	add := func(name string, price float64, room int) {
-		i, ok := index[name]
-		if !ok {
-			i = len(out)
-			index[name], out = i, append(out, domain{name: name, price: math.Inf(1)})
-		}
-		out[i].price, out[i].room = min(out[i].price, price), min(out[i].room+room, math.MaxInt32)
-	}
-	f := a.Family(g.Shape)
-	for i := range a.Machines.Accepting(g.Shape).All() {
-		m := a.Machines.List[i]
-		if name, ok := m.Domain(key); ok {
-			if room := m.Load.Room(&f, g.Need, g.Units()); room > 0 {
-				add(name, 0, room)
-			}
-		}
-	}
-	m := a.Market
-	launches := m.Accepting(g.Shape)
-	launches.And(m.Available)
-	for i := range launches.All() {
-		l := &m.Launches[i]
-		r := m.Index.Says(i, key)
-		if r.Finite() && len(r.Values()) == 1 && m.Takes(g.Need, l) {
-			add(r.Values()[0], l.Offering.Price, math.MaxInt32)
-		}
-	}
-	slices.SortFunc(out, func(x, y domain) int {
-		return cmp.Or(cmp.Compare(x.price, y.price), cmp.Compare(x.name, y.name))
-	})
-	return out
-}
-
-// undecided reports whether some machine would take a group's pods, but it is not
-// known in which domain it is or will be.
-func (a *Arranger) undecided(g *demand.Group, key string) bool {
-	f := a.Family(g.Shape)
-	for i := range a.Machines.Accepting(g.Shape).All() {
-		m := a.Machines.List[i]
-		if _, ok := m.Domain(key); !ok && m.Load.Room(&f, g.Need, 1) > 0 {
-			return true
-		}
-	}
-	return false
 }

@@ -17,32 +17,27 @@ func (a *Arranger) observe() {
 		return
 	}
 	a.findOwners()
+	a.counted = make([]bitset.Set, len(a.Company.Ledgers))
 	for i, l := range a.Company.Ledgers {
-		if l.Kind == topology.Spread {
-			a.observeSpread(i, l)
-			continue
-		}
 		a.counted[i] = bitset.Full(len(a.Machines.List))
-		for _, m := range a.Machines.List {
-			if domain, ok := m.Domain(l.Key); ok {
-				a.record(m, i, l, domain, true)
-			}
+		if l.Kind == topology.Spread {
+			a.compare(i, l)
 		}
+	}
+	for at, m := range a.Machines.List {
+		a.record(at, m)
 	}
 	a.levelCaps()
 }
 
-// observeSpread counts on the nodes that a spread compares.
-func (a *Arranger) observeSpread(i int, l *topology.Ledger) {
-	owner := a.owners[i]
-	if owner == nil {
-		return
-	}
-	counted := bitset.Full(len(a.Machines.List))
+// compare finds the nodes that a spread counts, and their domains.
+func (a *Arranger) compare(rule int, l *topology.Ledger) {
+	owner := a.Company.Owners[rule]
+	counted := a.counted[rule]
 	if !l.IgnoreAffinity {
 		counted = a.Machines.Labelled(owner)
+		a.counted[rule] = counted
 	}
-	a.counted[i] = counted
 	for at := range counted.All() {
 		m := a.Machines.List[at]
 		if l.HonorTaints {
@@ -51,33 +46,44 @@ func (a *Arranger) observeSpread(i int, l *topology.Ledger) {
 				continue
 			}
 		}
-		if domain, ok := m.Domain(l.Key); ok {
-			l.Known[domain] = true
-			a.record(m, i, l, domain, false)
+		if slices.ContainsFunc(l.Beside, func(key string) bool { return lacks(m, key) }) {
+			counted.Remove(at)
 			continue
 		}
-		// A machine that is not launched yet will be in one of several.
-		if r := m.Says(l.Key); r.Finite() {
-			for _, domain := range r.Values() {
-				l.Known[domain] = true
-			}
+		for _, domain := range domainsAt(m, l.Key) {
+			l.Know(l.At(domain))
 		}
 	}
 }
 
-// findOwners notes a shape that owns each rule; all owners of a spread agree on
-// what it depends on.
+// lacks reports whether a machine has no value of a label.
+func lacks(m *supply.Machine, key string) bool { return len(domainsAt(m, key)) == 0 }
+
+// domainsAt are the domains in which a machine is or may be: one that is not
+// launched yet will be in one of several.
+func domainsAt(m *supply.Machine, key string) []string {
+	if domain, ok := m.Domain(key); ok {
+		return []string{domain}
+	}
+	if r := m.Says(key); r.Finite() {
+		return r.Values()
+	}
+	return nil
+}
+
+// findOwners notes the groups that require each rule, and the rules that select
+// pending pods which do not own them.
 func (a *Arranger) findOwners() {
-	a.owners = make([]*demand.Shape, len(a.Company.Ledgers))
 	a.groups = make([][]string, len(a.Company.Ledgers))
-	a.counted = make([]bitset.Set, len(a.Company.Ledgers))
 	for _, g := range a.Batch.Groups {
 		for _, r := range g.Shape.Roles {
-			if r.Selected && !r.Owns {
+			if r.Selected && !r.Owns && r.Weight == 0 {
 				a.awaited[r.Rule] = true
 			}
+			if r.Owns || r.Weight > 0 {
+				a.minded[r.Rule] = true
+			}
 			if r.Owns {
-				a.owners[r.Rule] = g.Shape
 				a.groups[r.Rule] = append(a.groups[r.Rule], g.Key())
 			}
 		}
@@ -86,18 +92,23 @@ func (a *Arranger) findOwners() {
 
 // record enters the pods of one machine. A spread does not count pods that are on
 // their way out.
-func (a *Arranger) record(m *supply.Machine, i int, l *topology.Ledger, domain string, ending bool) {
+func (a *Arranger) record(at int, m *supply.Machine) {
 	for _, p := range m.Node.Pods {
-		if p.Terminal() || !ending && p.DeletionTimestamp != nil {
+		if p.Terminal() {
 			continue
 		}
 		for _, r := range a.Company.RolesOf(p.Class.Shape) {
-			if r.Rule != i {
+			l := a.Company.Ledgers[r.Rule]
+			if l.Kind == topology.Spread && (p.DeletionTimestamp != nil || !a.counted[r.Rule].Has(at)) {
 				continue
 			}
-			l.Record(domain, r.Part)
+			domain, ok := m.Domain(l.Key)
+			if !ok {
+				continue
+			}
+			l.Record(l.At(domain), r.Part, 1)
 			if l.PerNode() && l.Kind == topology.Spread && r.Selected {
-				m.Load.Count(int32(i), 1)
+				m.Load.Count(int32(r.Rule), 1)
 			}
 		}
 	}
@@ -109,15 +120,11 @@ func (a *Arranger) record(m *supply.Machine, i int, l *topology.Ledger, domain s
 // late.
 func (a *Arranger) levelCaps() {
 	for i, l := range a.Company.Ledgers {
-		if l.Kind != topology.Spread || !l.PerNode() || len(l.Known) < max(1, l.MinDomains) || a.ownMore(i) {
+		if l.Kind != topology.Spread || !l.PerNode() || a.ownMore(i) {
 			continue
 		}
-		least := 1 << 30
-		for domain := range l.Known {
-			least = min(least, l.Selected[domain])
-		}
-		for _, m := range a.Machines.List {
-			if least > 0 {
+		if least := l.Least(unbounded); least > 0 {
+			for _, m := range a.Machines.List {
 				m.Load.Count(int32(i), -int32(least))
 			}
 		}

@@ -1,7 +1,6 @@
 package arrange
 
 import (
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,7 +29,7 @@ func (a *Arranger) bundled(g *demand.Group) []*demand.Group {
 	}
 	var there []string
 	for i, r := range own {
-		names := slices.Sorted(maps.Keys(a.Company.Ledgers[r.Rule].Selected))
+		names := a.Company.Ledgers[r.Rule].Where()
 		if i == 0 {
 			there = names
 		}
@@ -55,7 +54,7 @@ func (a *Arranger) bundled(g *demand.Group) []*demand.Group {
 
 func (a *Arranger) bindNodes(g *demand.Group, names []string) *demand.Group {
 	roles := g.Shape.Roles
-	out := a.bind(g, requirement.Must(corev1.LabelHostname, requirement.In, names...), g.Pods)
+	out := a.bind(g, requirement.NewSet(requirement.Must(corev1.LabelHostname, requirement.In, names...)), g.Pods)
 	sh := *out.Shape
 	sh.Roles = slices.DeleteFunc(slices.Clone(roles), func(r demand.Role) bool { return a.Company.Ledgers[r.Rule].Kind == topology.Affinity })
 	out.Shape = a.Intern(&sh)
@@ -83,7 +82,8 @@ func (a *Arranger) together(g *demand.Group, own []demand.Role) []*demand.Group 
 	vector.Add(need, g.Need, int64(most))
 	out := []*demand.Group{{Shape: g.Shape, Need: need, Pods: g.Pods[:most:most], Bundle: most}}
 	for _, r := range own {
-		a.Company.Ledgers[r.Rule].Record(planned, r.Part)
+		l := a.Company.Ledgers[r.Rule]
+		l.Record(l.At(planned), r.Part, most)
 	}
 	if rest := g.Pods[most:]; len(rest) > 0 {
 		out = append(out, a.refuse(&demand.Group{Shape: g.Shape, Need: g.Need, Pods: rest, Bundle: 1}, demand.Unsatisfiable(l)))

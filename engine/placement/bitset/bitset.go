@@ -5,7 +5,10 @@
 // safe for concurrent writes.
 package bitset
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // Set holds numbers from 0 up to the size it was made for.
 type Set []uint64
@@ -44,6 +47,15 @@ func (s Set) AddRange(lo, hi int) {
 
 // Clone is a copy that can be changed.
 func (s Set) Clone() Set { return append(Set(nil), s...) }
+
+// Bytes are equal for equal sets of the same size, and only for them.
+func (s Set) Bytes() []byte {
+	out := make([]byte, 0, 8*len(s))
+	for _, w := range s {
+		out = binary.LittleEndian.AppendUint64(out, w)
+	}
+	return out
+}
 
 // And keeps what is also in o.
 func (s Set) And(o Set) {

@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/engine/enginetest/property"
 )
 
 func TestASetBehavesLikeAMapOfNumbers(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 200).Draw(t, "size")
 		number := rapid.IntRange(0, n-1)
 		a, b := New(n), New(n)

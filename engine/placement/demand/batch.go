@@ -3,14 +3,15 @@ package demand
 import (
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/ports"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
+	"github.com/millwright-dev/millwright/engine/placement/volumes"
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -24,6 +25,12 @@ type Batch struct {
 	// what they are called.
 	Shapes []*Shape
 	Groups []*Group
+	// Volumes is nil where no pod has any.
+	Volumes *volumes.Book
+	// storage is what the volumes of each shape ask for.
+	storage map[*snapshot.Shape]volumes.Demand
+	// disks are the writers' tokens of disks, by what tells disks apart.
+	disks map[string]pack.Token
 	// Company is nil where nobody minds who is near.
 	Company *Company
 	// made memoises what the rules made of each shape, same the shapes by key.
@@ -31,6 +38,9 @@ type Batch struct {
 	same map[string]*Shape
 	// needs memoises what is asked by pods that run already.
 	needs map[*snapshot.Class][]int64
+	// soft are the lists of taints with a PreferNoSchedule among them, nil before
+	// anybody asks.
+	soft [][]corev1.Taint
 }
 
 // New makes groups of the pods, which are by namespace and name.
@@ -55,7 +65,14 @@ type Group struct {
 }
 
 // Key is equal for groups that are alike.
-func (g *Group) Key() string { return fmt.Sprint(g.Shape.Key, g.Need) }
+func (g *Group) Key() string {
+	key := make([]byte, 0, len(g.Shape.Key)+8*len(g.Need))
+	key = append(key, g.Shape.Key...)
+	for _, n := range g.Need {
+		key = binary.AppendVarint(key, n)
+	}
+	return string(key)
+}
 
 // Units is how many needs there are left to satisfy.
 func (g *Group) Units() int { return len(g.Pods) / g.Bundle }
@@ -71,31 +88,62 @@ func (g *Group) Take(n int) []*snapshot.Pod {
 // gather makes groups of the pods. pods are by namespace and name.
 func (b *Batch) gather(pods []*snapshot.Pod) {
 	classes, byClass := classesOf(pods)
+	b.readVolumes(classes, byClass)
+	waiting := b.contenders(classes, byClass)
 	b.Company = b.newCompany(classes)
 	b.Dims = vector.New(b.resourceNames(classes))
-	byKey := map[string]*Group{}
-	var key []byte
+	groups := gatherer{batch: b, byKey: map[string]*Group{}}
 	for _, c := range classes {
 		sh := b.shapeOf(c.Shape)
-		need := b.need(c, sh)
-		key = append(key[:0], sh.Key...)
-		for _, n := range need {
-			key = binary.AppendVarint(key, n)
-		}
-		g, ok := byKey[string(key)]
-		if !ok {
-			g = &Group{Shape: sh, Need: need, Bundle: 1}
-			byKey[string(key)] = g
-			b.Groups = append(b.Groups, g)
-		}
-		g.Pods = append(g.Pods, byClass[c]...)
+		groups.add(sh, b.need(c), byClass[c], waiting)
 	}
 	if len(classes) > len(b.Groups) {
 		for _, g := range b.Groups {
-			slices.SortFunc(g.Pods, ComparePods)
+			slices.SortFunc(g.Pods, byRank)
 		}
 	}
 	b.Order()
+}
+
+// gatherer finds the group of pods by what they are.
+type gatherer struct {
+	batch *Batch
+	byKey map[string]*Group
+	key   []byte
+}
+
+// add puts pods of one class into their group; those that have to wait for another
+// pod's volume into one of their own.
+func (x *gatherer) add(sh *Shape, need []int64, pods []*snapshot.Pod, waiting map[*snapshot.Pod]plan.Reason) {
+	if len(waiting) > 0 {
+		free := make([]*snapshot.Pod, 0, len(pods))
+		for _, p := range pods {
+			if why, waits := waiting[p]; waits {
+				x.add(x.batch.refused(sh, why), need, []*snapshot.Pod{p}, nil)
+			} else {
+				free = append(free, p)
+			}
+		}
+		if pods = free; len(pods) == 0 {
+			return
+		}
+	}
+	x.key = append(x.key[:0], sh.Key...)
+	for _, n := range need {
+		x.key = binary.AppendVarint(x.key, n)
+	}
+	g, ok := x.byKey[string(x.key)]
+	if !ok {
+		g = &Group{Shape: sh, Need: need, Bundle: 1}
+		x.byKey[string(x.key)] = g
+		x.batch.Groups = append(x.batch.Groups, g)
+	}
+	g.Pods = append(g.Pods, pods...)
+}
+
+// byRank puts pods of a higher priority first, and then the first by name.
+func byRank(a, b *snapshot.Pod) int {
+	return cmp.Or(cmp.Compare(b.Class.Priority, a.Class.Priority), ComparePods(a, b))
 }
 
 // Order puts groups and shapes in an order that depends on what they are.
@@ -125,20 +173,16 @@ func classesOf(pods []*snapshot.Pod) ([]*snapshot.Class, map[*snapshot.Class][]*
 	return list, of
 }
 
-// attachPrefix marks the dimensions that count volumes.
-const attachPrefix = "volumes of "
-
 func (b *Batch) resourceNames(classes []*snapshot.Class) []corev1.ResourceName {
-	seen := map[corev1.ResourceName]bool{corev1.ResourcePods: true}
+	seen := map[corev1.ResourceName]bool{corev1.ResourcePods: true, corev1.ResourceCPU: true, corev1.ResourceMemory: true}
 	for _, c := range classes {
 		for name, q := range c.Requests {
 			if !seen[name] && !q.IsZero() {
 				seen[name] = true
 			}
 		}
-		for driver := range b.shapeOf(c.Shape).attach {
-			seen[corev1.ResourceName(attachPrefix+driver)] = true
-		}
+		b.shapeOf(c.Shape)
+		b.ofVolumes(c.Shape, func(name corev1.ResourceName, _ int64) { seen[name] = true })
 	}
 	out := make([]corev1.ResourceName, 0, len(seen))
 	for name := range seen {
@@ -147,11 +191,9 @@ func (b *Batch) resourceNames(classes []*snapshot.Class) []corev1.ResourceName {
 	return out
 }
 
-func (b *Batch) need(c *snapshot.Class, sh *Shape) []int64 {
+func (b *Batch) need(c *snapshot.Class) []int64 {
 	need := b.Dims.Need(c.Requests)
-	for driver, n := range sh.attach {
-		need[b.Dims.Index[corev1.ResourceName(attachPrefix+driver)]] = n
-	}
+	b.ofVolumes(c.Shape, func(name corev1.ResourceName, n int64) { need[b.Dims.Index[name]] = n })
 	return need
 }
 
@@ -163,10 +205,6 @@ func (b *Batch) ClassNeed(c *snapshot.Class) []int64 {
 		b.needs[c] = need
 	}
 	return need
-}
-
-func AttachDriver(name corev1.ResourceName) (string, bool) {
-	return strings.CutPrefix(string(name), attachPrefix)
 }
 
 // shapeOf runs the rules over a shape, once.
@@ -194,6 +232,7 @@ func (b *Batch) SetClashes() {
 	}
 }
 
+// ComparePods orders pods by namespace and name.
 func ComparePods(a, b *snapshot.Pod) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }
@@ -207,3 +246,6 @@ func (b *Batch) Intern(sh *Shape) *Shape {
 	b.same[sh.Key] = sh
 	return sh
 }
+
+// NeedOf is what a pod of the batch asks, its volumes included.
+func (b *Batch) NeedOf(p *snapshot.Pod) []int64 { return b.need(p.Class) }

@@ -1,7 +1,10 @@
 package demand
 
 import (
+	"maps"
 	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
@@ -13,69 +16,152 @@ import (
 // ledger for each. It is nil where no pod has any.
 type Company struct {
 	Ledgers []*topology.Ledger
-	byID    map[string]int
-	// owned are the rules of each shape, roles memoises in what else it takes part.
-	owned map[*snapshot.Shape][]int
-	roles map[*snapshot.Shape][]Role
-	// Wanted are the rules that pending pods own.
-	Wanted map[int]bool
+	// Owners are a shape that states each rule: all that state a spread agree on
+	// which nodes it counts.
+	Owners []*Shape
+	byID   map[string]int
+	// owned are the rules of each shape, roles memoises in what else it takes part,
+	// invalid is why a shape's rules cannot be read.
+	owned   map[*snapshot.Shape][]ownership
+	roles   map[*snapshot.Shape][]Role
+	invalid map[*snapshot.Shape]error
+	// anchored are the rules that select one value of one label, by that; loose are
+	// the others.
+	anchored map[[2]string][]int
+	loose    []int
+	// Wanted are the rules that pending pods require, guarded those that pods which
+	// run have against others.
+	Wanted, guarded map[int]bool
 }
+
+// ownership is a rule of a shape, required or with the weight of a preference.
+type ownership struct{ rule, weight int }
 
 // Role is a shape's part in a rule.
 type Role struct {
 	Rule int
 	topology.Part
+	// Weight is how much the shape prefers the rule; zero if it requires it, or
+	// does not own it.
+	Weight int
 }
 
-// newCompany collects the rules that the pods own, and the anti-affinity of the
-// pods that run. Rules that cannot be read make no entry; see addCompany.
+// newCompany collects the rules that the pods own, and the anti-affinity of pods
+// that run and of DaemonSets.
 func (b *Batch) newCompany(classes []*snapshot.Class) *Company {
 	c := &Company{
-		byID: map[string]int{}, owned: map[*snapshot.Shape][]int{}, roles: map[*snapshot.Shape][]Role{},
-		Wanted: map[int]bool{},
+		byID: map[string]int{}, owned: map[*snapshot.Shape][]ownership{}, roles: map[*snapshot.Shape][]Role{},
+		invalid: map[*snapshot.Shape]error{}, anchored: map[[2]string][]int{}, Wanted: map[int]bool{}, guarded: map[int]bool{},
 	}
+	namespaces := b.namespaces(classes)
 	for _, class := range classes {
-		_ = c.own(class.Shape, b.Snap.Namespaces, false)
-		for _, id := range c.owned[class.Shape] {
-			c.Wanted[id] = true
+		c.own(class.Shape, namespaces, false)
+		for _, o := range c.owned[class.Shape] {
+			if o.weight == 0 {
+				c.Wanted[o.rule] = true
+			}
+		}
+	}
+	guard := func(s *snapshot.Shape) {
+		if s.Affinity == nil || s.Affinity.PodAntiAffinity == nil {
+			return
+		}
+		c.own(s, namespaces, true)
+		for _, o := range c.owned[s] {
+			if o.weight == 0 && c.Ledgers[o.rule].Kind == topology.AntiAffinity {
+				c.guarded[o.rule] = true
+			}
 		}
 	}
 	for _, n := range b.Snap.Nodes {
 		for _, p := range n.Pods {
-			if a := p.Class.Affinity; a != nil && a.PodAntiAffinity != nil && !p.Terminal() {
-				_ = c.own(p.Class.Shape, b.Snap.Namespaces, true)
+			if !p.Terminal() {
+				guard(p.Class.Shape)
 			}
 		}
 	}
-	if len(c.Ledgers) == 0 {
+	for _, d := range b.Snap.DaemonSets {
+		guard(d.Pod.Class.Shape)
+	}
+	if len(c.Ledgers) == 0 && len(c.invalid) == 0 {
 		return nil
 	}
 	return c
 }
 
+// namespaces are the cluster's, with the label that an API server gives to each,
+// and those of pods in manifests that do not mention them.
+func (b *Batch) namespaces(classes []*snapshot.Class) map[string]map[string]string {
+	out := make(map[string]map[string]string, len(b.Snap.Namespaces))
+	add := func(name string, labels map[string]string) {
+		if _, ok := labels[corev1.LabelMetadataName]; !ok {
+			labels = maps.Clone(labels)
+			if labels == nil {
+				labels = map[string]string{}
+			}
+			labels[corev1.LabelMetadataName] = name
+		}
+		out[name] = labels
+	}
+	for name, labels := range b.Snap.Namespaces {
+		add(name, labels)
+	}
+	seen := func(s *snapshot.Shape) {
+		if _, ok := out[s.Namespace]; !ok {
+			add(s.Namespace, nil)
+		}
+	}
+	for _, class := range classes {
+		seen(class.Shape)
+	}
+	for _, n := range b.Snap.Nodes {
+		for _, p := range n.Pods {
+			seen(p.Class.Shape)
+		}
+	}
+	return out
+}
+
 // own adds the rules of a shape; of pods that run, only those that keep others
 // away.
-func (c *Company) own(s *snapshot.Shape, namespaces map[string]map[string]string, running bool) error {
+func (c *Company) own(s *snapshot.Shape, namespaces map[string]map[string]string, running bool) {
 	if _, ok := c.owned[s]; ok || len(s.Spread) == 0 && s.Affinity == nil {
-		return nil
+		return
 	}
-	rules, err := topology.RulesOf(s, namespaces)
-	if err != nil {
-		return err
+	demands, err := topology.DemandsOf(s, namespaces)
+	if err != nil && !running {
+		c.invalid[s] = err
 	}
-	for i := range rules {
-		if running && rules[i].Kind != topology.AntiAffinity {
+	c.owned[s] = nil
+	for i := range demands {
+		d := &demands[i]
+		if running && (d.Kind != topology.AntiAffinity || d.Weight > 0) {
 			continue
 		}
-		id, ok := c.byID[rules[i].ID]
-		if !ok {
-			id = len(c.Ledgers)
-			c.byID[rules[i].ID] = id
-			c.Ledgers = append(c.Ledgers, topology.NewLedger(&rules[i]))
+		id := c.ruleOf(d, s)
+		if !slices.ContainsFunc(c.owned[s], func(o ownership) bool { return o.rule == id }) {
+			c.owned[s] = append(c.owned[s], ownership{id, d.Weight})
 		}
-		c.owned[s] = append(c.owned[s], id)
 	}
-	return nil
+}
+
+// ruleOf is the number of a rule, which is new if nobody stated it before.
+func (c *Company) ruleOf(d *topology.Demand, s *snapshot.Shape) int {
+	id, ok := c.byID[d.ID]
+	if ok {
+		return id
+	}
+	id = len(c.Ledgers)
+	c.byID[d.ID] = id
+	c.Ledgers = append(c.Ledgers, topology.NewLedger(&d.Rule))
+	c.Owners = append(c.Owners, &Shape{Terms: s.Terms, Tolerations: s.Tolerations})
+	if key, value, ok := d.Anchor(); ok {
+		at := [2]string{key, value}
+		c.anchored[at] = append(c.anchored[at], id)
+	} else {
+		c.loose = append(c.loose, id)
+	}
+	return id
 }
 
 // RolesOf are all the rules in which a shape takes part, in order.
@@ -86,11 +172,24 @@ func (c *Company) RolesOf(s *snapshot.Shape) []Role {
 	if known, ok := c.roles[s]; ok {
 		return known
 	}
+	candidates := slices.Clone(c.loose)
+	for key, value := range s.Labels {
+		candidates = append(candidates, c.anchored[[2]string{key, value}]...)
+	}
+	for _, o := range c.owned[s] {
+		candidates = append(candidates, o.rule)
+	}
+	slices.Sort(candidates)
 	var out []Role
-	for i, l := range c.Ledgers {
-		part := topology.Part{Owns: slices.Contains(c.owned[s], i), Selected: l.Selects(s)}
-		if part.Owns || part.Selected {
-			out = append(out, Role{i, part})
+	for _, i := range slices.Compact(candidates) {
+		r := Role{Rule: i, Part: topology.Part{Selected: c.Ledgers[i].Selects(s)}}
+		for _, o := range c.owned[s] {
+			if o.rule == i {
+				r.Owns, r.Weight = o.weight == 0, o.weight
+			}
+		}
+		if r.Owns || r.Selected || r.Weight > 0 {
+			out = append(out, r)
 		}
 	}
 	c.roles[s] = out
@@ -100,11 +199,12 @@ func (c *Company) RolesOf(s *snapshot.Shape) []Role {
 // addCompany is the rule of topology: what it demands is looked at for all pods
 // together, once it is known who there is.
 func addCompany(b *Batch, from *snapshot.Shape, to *Shape) {
-	if len(from.Spread) > 0 || from.Affinity != nil {
-		if _, err := topology.RulesOf(from, b.Snap.Namespaces); err != nil {
-			to.refuse(plan.Reason{Code: plan.ConstraintsInvalid, Have: err.Error()})
-			return
-		}
+	if b.Company == nil {
+		return
+	}
+	if err := b.Company.invalid[from]; err != nil {
+		to.refuse(plan.Reason{Code: plan.ConstraintsInvalid, Have: err.Error()})
+		return
 	}
 	to.Roles = b.Company.RolesOf(from)
 }
@@ -145,15 +245,17 @@ func (c *Company) caps(roles []Role) []pack.Cap {
 	return out
 }
 
+// Unsatisfiable is the reason of a pod that a rule leaves no domain.
 func Unsatisfiable(l *topology.Ledger) plan.Reason {
 	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: l.String(), Have: l.Standing()}
 }
 
+// PartOf is the part of a pod in a rule.
 func (c *Company) PartOf(p *snapshot.Pod, rule int) topology.Part {
-	for _, r := range c.RolesOf(p.Class.Shape) {
-		if r.Rule == rule {
-			return r.Part
-		}
+	roles := c.RolesOf(p.Class.Shape)
+	i, ok := slices.BinarySearchFunc(roles, rule, func(r Role, id int) int { return r.Rule - id })
+	if !ok {
+		return topology.Part{}
 	}
-	return topology.Part{}
+	return roles[i].Part
 }

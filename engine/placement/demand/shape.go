@@ -28,10 +28,13 @@ type Shape struct {
 	Tolerations []corev1.Toleration
 	// ports are taken on the node, clashes are the ports that cannot be there.
 	ports, Clashes []ports.Token
-	// attach is the number of volumes by CSI driver.
-	attach map[string]int64
+	// disks are the tokens of disks that the pod brings onto its node, diskClashes
+	// those that it cannot be with there.
+	disks, diskClashes []pack.Token
 	// Roles are the shape's parts in rules about who is near.
 	Roles []Role
+	// Preferences are what the pods would rather have, the heaviest first.
+	Preferences []Preference
 	// Base is the shape before it was bound to a domain, nil if it was not.
 	Base *Shape
 	// Refused says why no node at all will do, nil if one may.
@@ -52,8 +55,10 @@ var rules = []rule{
 	{"constraints", addTerms},
 	{"volumes", addVolumes},
 	{"host ports", addPorts},
+	{"disks", addDisks},
 	{"devices", refuseDevices},
 	{"topology", addCompany},
+	{"preferences", addPreferences},
 }
 
 func addTerms(_ *Batch, from *snapshot.Shape, to *Shape) {
@@ -66,21 +71,28 @@ func addTerms(_ *Batch, from *snapshot.Shape, to *Shape) {
 func addPorts(b *Batch, from *snapshot.Shape, to *Shape) { to.ports = b.Ports.Add(from.HostPorts) }
 
 func refuseDevices(_ *Batch, from *snapshot.Shape, to *Shape) {
-	if from.Devices {
-		to.refuse(plan.Reason{Code: plan.ConstraintUnsupported, Want: "resource claims (dynamic resource allocation)"})
+	for _, d := range from.Devices {
+		kind := "ResourceClaim"
+		if d.Template {
+			kind = "ResourceClaimTemplate"
+		}
+		to.refuse(plan.Reason{
+			Code: plan.ConstraintUnsupported, Want: "dynamic resource allocation",
+			Objects: []plan.ObjectRef{{Kind: kind, Namespace: from.Namespace, Name: d.Name}},
+		})
 	}
 }
 
 func addVolumes(b *Batch, from *snapshot.Shape, to *Shape) {
-	if len(from.VolumeClaims) == 0 {
+	if b.Volumes == nil {
 		return
 	}
-	wanted, reason := volumes.Resolve(from.Namespace, from.VolumeClaims, &b.Snap.Volumes)
+	wanted, reason := b.Volumes.Resolve(from)
 	if reason != nil {
 		to.refuse(*reason)
 		return
 	}
-	to.attach = wanted.Attach
+	b.storage[from] = wanted
 	terms := volumes.Combine(to.Terms, wanted.Terms)
 	if len(terms) == 0 {
 		to.refuse(plan.Reason{
@@ -113,7 +125,7 @@ func (sh *Shape) identify(table *ports.Table) {
 	}
 	buf = binary.AppendUvarint(buf, uint64(len(sh.Terms)))
 	for _, t := range sh.Terms {
-		text(t.String())
+		text(t.Exact())
 	}
 	buf = binary.AppendUvarint(buf, uint64(len(sh.Tolerations)))
 	for _, t := range sh.Tolerations {
@@ -126,8 +138,15 @@ func (sh *Shape) identify(table *ports.Table) {
 	for _, p := range sh.ports {
 		text(fmt.Sprint(table.Port(p)))
 	}
+	for _, d := range slices.Concat(sh.disks, sh.diskClashes) {
+		text(fmt.Sprint(d))
+	}
 	for _, r := range sh.Roles {
 		text(fmt.Sprint(r))
+	}
+	for _, p := range sh.Preferences {
+		text(fmt.Sprint(p.Weight, p.Rule))
+		text(p.Want.Exact())
 	}
 	for _, r := range sh.Refused {
 		text(fmt.Sprint(r))
@@ -138,9 +157,18 @@ func (sh *Shape) identify(table *ports.Table) {
 	sh.Key = string(buf)
 }
 
+// Alone is what packing has to know of the shape apart from its company.
+func (sh *Shape) Alone() pack.Family {
+	f := pack.Family{Present: sh.ports, Conflicts: sh.Clashes}
+	if len(sh.disks) > 0 {
+		f.Present, f.Conflicts = slices.Concat(f.Present, sh.disks), slices.Concat(f.Conflicts, sh.diskClashes)
+	}
+	return f
+}
+
 // Family is what packing has to know of the shape.
 func (b *Batch) Family(sh *Shape) pack.Family {
-	f := pack.Family{Present: sh.ports, Conflicts: sh.Clashes}
+	f := sh.Alone()
 	if b.Company != nil && len(sh.Roles) > 0 {
 		present, conflicts := b.Company.Tokens(sh.Roles)
 		f.Present, f.Conflicts = slices.Concat(f.Present, present), slices.Concat(f.Conflicts, conflicts)

@@ -10,6 +10,10 @@ type cursor struct {
 	taken int // of the item at pos
 	part  int // of the content, if some of the item are taken
 	plain bool
+	// score is that of item, which was at pos when it was seen last.
+	score float64
+	item  int32
+	seen  int
 }
 
 // filler fills boxes, one at a time, out of what is left.
@@ -25,60 +29,67 @@ type filler struct {
 	average             []float64
 	averageWorth, price float64
 	parts               []Part
-	chosen              map[int32]int
-	laneOf              map[int]int
+	// now counts what is taken, mark is how much has to be free until all lanes are
+	// looked at again.
+	now  int
+	mark []int64
+	// ascending are the items, the smallest first; early is for each item where in
+	// parts it is, from one, if it was put in before the others. large is how many
+	// others went into the box that was filled last, for its price.
+	ascending []int32
+	early     []int32
+	large     float64
+	// laneOf finds the filler's lane by the layout's.
+	laneOf []int32
 }
 
 // newFiller prepares to fill boxes with what is left of some items.
 func (s *solver) newFiller(items []int32, left []int) *filler {
 	f := &filler{
-		s: s, lanes: s.lanesOf(items, left, forLanes), left: left,
-		inverse: make([]float64, s.p.Dims), average: make([]float64, s.p.Dims),
+		s: s, lanes: s.lanesOf(items, left), left: left, laneOf: make([]int32, len(s.layout.lanes)), early: s.early,
+		inverse: make([]float64, s.p.Dims), average: make([]float64, s.p.Dims), mark: make([]int64, s.p.Dims),
 	}
 	for i := range f.lanes {
-		l := &f.lanes[i]
-		l.sum = make([]float64, s.p.Dims)
-		for _, item := range l.items {
-			s.laneOf[item] = int32(i)
-			for d, n := range s.need(item) {
-				l.sum[d] += float64(n) * float64(left[item])
-			}
-		}
+		f.laneOf[s.layout.laneOf[f.lanes[i].items[0]]] = int32(i)
 	}
 	return f
 }
 
 // fill packs one box of a model as well as it can, without taking anything from
 // what is left, and returns its content and what that is worth.
+//
+// The scores of all lanes are found anew when the box has become noticeably
+// fuller; in between only that of the one in front, until it stays there.
 func (f *filler) fill(model int, taste taste) (parts []Part, worth float64) {
 	f.start(model)
 	f.weigh(model)
 	f.parts = f.parts[:0]
+	small := f.sprinkle(model, taste)
 	for {
-		best, at := -1.0, -1
-		f.s.work += len(f.cursors)
-		for c := 0; c < len(f.cursors); {
-			cur := &f.cursors[c]
-			if !f.settle(cur, model) {
-				last := len(f.cursors) - 1
-				f.cursors[c] = f.cursors[last]
-				f.cursors = f.cursors[:last]
-				continue
-			}
-			score := f.score(cur.lane.items[cur.pos], model, taste)
-			if !cur.plain {
-				score *= math.Sqrt(float64(f.left[cur.lane.items[cur.pos]]))
-			}
-			if score > best || score == best && at >= 0 && cur.lane.items[cur.pos] < f.cursors[at].lane.items[f.cursors[at].pos] {
-				best, at = score, c
-			}
-			c++
+		if f.fuller() {
+			f.rescore(model, taste)
 		}
+		at := f.front()
 		if at < 0 {
 			break
 		}
-		f.take(&f.cursors[at], model)
+		c := &f.cursors[at]
+		switch {
+		case c.seen == f.now:
+			f.take(c, model)
+			f.now++
+		case !f.settle(c, model):
+			f.drop(at)
+		default:
+			f.rate(c, model, taste)
+		}
 	}
+	things := 0
+	for _, part := range f.parts {
+		things += part.Count
+		f.early[part.Item] = 0
+	}
+	f.large = float64(things-small) / max(f.s.p.Models[model].Price, tiny)
 	if f.s.p.Pools[f.s.p.Models[model].Pool].Guarded {
 		f.shrink(model)
 	}
@@ -86,6 +97,67 @@ func (f *filler) fill(model int, taste taste) (parts []Part, worth float64) {
 		worth += f.s.worth[part.Item] * float64(part.Count)
 	}
 	return f.parts, worth
+}
+
+// noticeable is the share of what was free at the last look at all lanes.
+const noticeable = 0.8
+
+// fuller reports whether it is time to look at all lanes.
+func (f *filler) fuller() bool {
+	for d, n := range f.load.Free {
+		if n < f.mark[d] {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *filler) rescore(model int, taste taste) {
+	for c := 0; c < len(f.cursors); {
+		if !f.settle(&f.cursors[c], model) {
+			f.drop(c)
+			continue
+		}
+		f.rate(&f.cursors[c], model, taste)
+		c++
+	}
+	for d, n := range f.load.Free {
+		f.mark[d] = int64(noticeable * float64(n))
+	}
+}
+
+// drop removes a cursor that has nothing more that fits.
+func (f *filler) drop(c int) {
+	last := len(f.cursors) - 1
+	f.cursors[c] = f.cursors[last]
+	f.cursors = f.cursors[:last]
+}
+
+// rate scores what a cursor is at.
+func (f *filler) rate(c *cursor, model int, taste taste) {
+	f.s.work++
+	item := c.lane.items[c.pos]
+	if !c.plain {
+		// The average says little about things of which a box takes only some.
+		taste.care = 1
+	}
+	c.seen, c.item, c.score = f.now, item, f.score(item, model, taste)
+	if !c.plain {
+		c.score *= math.Sqrt(float64(f.left[item]))
+	}
+}
+
+// front is the cursor with the best score, -1 if none is left.
+func (f *filler) front() int {
+	best, at := -1.0, -1
+	f.s.work += len(f.cursors) / 8
+	for c := range f.cursors {
+		cur := &f.cursors[c]
+		if cur.score > best || cur.score == best && cur.item < f.cursors[at].item {
+			best, at = cur.score, c
+		}
+	}
+	return at
 }
 
 func (f *filler) start(model int) {
@@ -98,6 +170,10 @@ func (f *filler) start(model int) {
 		}
 	}
 	f.cursors = f.cursors[:0]
+	f.now++
+	for d, n := range f.load.Free {
+		f.mark[d] = n + 1
+	}
 	clear(f.average)
 	for i := range f.lanes {
 		l := &f.lanes[i]
@@ -124,7 +200,8 @@ func (f *filler) weigh(model int) {
 func (f *filler) commit(parts []Part, n int) {
 	for _, part := range parts {
 		f.left[part.Item] -= part.Count * n
-		l := &f.lanes[f.s.laneOf[part.Item]]
+		l := &f.lanes[f.laneOf[f.s.layout.laneOf[part.Item]]]
+		l.count -= part.Count * n
 		for d, need := range f.s.need(int32(part.Item)) {
 			l.sum[d] -= float64(need) * float64(part.Count*n)
 		}
@@ -153,7 +230,7 @@ func (f *filler) seek(c *cursor) bool {
 	end := int32(len(c.lane.items))
 	for n := 0; c.pos < end; n++ {
 		item := c.lane.items[c.pos]
-		if f.left[item] > c.taken && f.fits(item) {
+		if f.left[item] > c.taken+f.before(item) && fits(f.s.need(item), f.load.Free) {
 			return true
 		}
 		f.s.work++
@@ -163,10 +240,10 @@ func (f *filler) seek(c *cursor) bool {
 		}
 		switch n {
 		case 0:
-			c.pos = c.lane.from(c.pos, f.load.Free, c.lane.flattest)
+			c.pos = c.lane.from(c.pos, f.load.Free, c.lane.flattest, f.s.size)
 			c.pos = c.lane.alive(c.pos, f.left)
 		case tries:
-			c.pos = c.lane.from(c.pos, f.load.Free, c.lane.steepest)
+			c.pos = c.lane.from(c.pos, f.load.Free, c.lane.steepest, f.s.size)
 			c.pos = c.lane.alive(c.pos, f.left)
 		}
 	}
@@ -174,18 +251,10 @@ func (f *filler) seek(c *cursor) bool {
 	return false
 }
 
-func (f *filler) fits(item int32) bool {
-	free := f.load.Free
-	for d, n := range f.s.need(item) {
-		if n > free[d] {
-			return false
-		}
-	}
-	return true
-}
-
 // taste is how a filler chooses what goes into a box next.
 type taste struct {
+	// mixed gives each box its share of small things at the start.
+	mixed bool
 	// care is how much it minds leaving space that will be hard to use.
 	care int
 }
@@ -224,6 +293,11 @@ func (f *filler) take(c *cursor, model int) {
 	}
 	f.load.Add(c.lane.family, f.s.need(item), 1)
 	if c.taken++; c.taken > 1 {
+		f.parts[c.part].Count++
+		return
+	}
+	if early := f.early[item]; early > 0 {
+		c.part = int(early) - 1
 		f.parts[c.part].Count++
 		return
 	}

@@ -1,6 +1,9 @@
 package pack
 
-import "math"
+import (
+	"cmp"
+	"slices"
+)
 
 // floor bounds from below what any set of boxes for some of the items costs. It
 // is the greatest of what the linear program says and of what follows from boxes
@@ -16,15 +19,18 @@ type floor struct {
 
 func newFloor(s *solver) *floor {
 	f := &floor{s: s, single: make([]float64, len(s.p.Items)), part: s.parts()}
+	byPrice := make([]int, len(s.p.Models))
+	for m := range byPrice {
+		byPrice[m] = m
+	}
+	slices.SortStableFunc(byPrice, func(a, b int) int { return cmp.Compare(s.p.Models[a].Price, s.p.Models[b].Price) })
 	for i := range s.p.Items {
-		best := math.Inf(1)
-		for m := range s.p.Families[s.p.Items[i].Family].bounding().All() {
-			if price := s.p.Models[m].Price; price < best && s.holds(m, int32(i)) {
-				best = price
+		models := s.p.Families[s.p.Items[i].Family].bounding()
+		for _, m := range byPrice {
+			if models.Has(m) && s.holds(m, int32(i)) {
+				f.single[i] = s.p.Models[m].Price
+				break
 			}
-		}
-		if !math.IsInf(best, 1) {
-			f.single[i] = best
 		}
 	}
 	return f

@@ -26,7 +26,7 @@ func (a *answer) better(o *answer) bool {
 }
 
 // tastes are tried in turn.
-var tastes = []taste{{care: 1}, {care: 3}, {care: 2}, {care: 5}}
+var tastes = []taste{{care: 8, mixed: true}, {care: 3, mixed: true}, {care: 5, mixed: true}, {care: 3}}
 
 // goodEnough is the share above the bound at which the search ends.
 const goodEnough = 0.0005
@@ -78,9 +78,15 @@ func (a *answer) settle(s *solver) {
 
 // downsize finds the cheapest model for a box's content.
 func (s *solver) downsize(b *Box, pools []Pool) {
+	need := make([]int64, s.p.Dims)
+	for _, part := range b.Parts {
+		for d, n := range s.need(int32(part.Item)) {
+			need[d] += n * int64(part.Count)
+		}
+	}
 	for m := range s.p.Models {
 		model, now := &s.p.Models[m], &s.p.Models[b.Model]
-		if model.Price < now.Price && s.contains(b, m) && affords(pools, model, 1) > 0 {
+		if model.Price < now.Price && fits(need, model.Holds) && s.contains(b, m) && affords(pools, model, 1) > 0 {
 			buy(pools, now, -1)
 			buy(pools, model, 1)
 			b.Model = m

@@ -6,69 +6,124 @@ import (
 	"slices"
 )
 
-// lane is a list of items of one family whose needs point in about the same
-// direction, the largest first: whoever fills a box takes the first that fits.
-type lane struct {
+// layout sorts all items of a problem into lanes, once: whoever packs some of
+// them has what is his of each lane.
+type layout struct {
+	lanes []template
+	// laneOf is the lane of each item, rank its place among all, lane by lane.
+	laneOf, rank []int32
+}
+
+// template is what does not change of a lane.
+type template struct {
 	family *Family
-	number int // of the family
-	items  []int32
-	// sizes are the items' sizes, descending, in shares of the reference.
-	sizes []float64
 	// flattest and steepest are for each dimension the least and the greatest need
 	// per size of any of the items.
 	flattest, steepest []float64
-	// sum is what the items that are left need together.
-	sum []float64
+}
+
+// lane is a list of items of one family whose needs point in about the same
+// direction, the largest first: whoever fills a box takes the first that fits.
+type lane struct {
+	*template
+	items []int32
+	// sum is what the items that are left need together, count their number.
+	sum   []float64
+	count int
 	// skip leads from a position to one at or after it that may still have items
 	// left; it is shortened on the way.
 	skip []int32
 }
 
-// grain is how finely items are told apart: a family has at most so many groups.
-// The ratios of needs count in steps of a factor, which is doubled until that is
-// so; flat dimensions have a step of their own.
-type grain struct {
-	groups int
-	flat   float64 // in powers of two
-}
-
-var (
-	// forLanes leaves flat dimensions out: a lane is in order of size.
-	forLanes = grain{groups: 40, flat: math.Inf(1)}
-	// forBundles includes them: where they are scarce, as on large machines with a
-	// limit of pods, small items are worth more of them than large ones.
-	forBundles = grain{groups: 240, flat: 0.5}
+// A family has at most mostLanes, fewer where there are many families, but not less
+// than leastLanes.
+const (
+	mostLanes  = 40
+	leastLanes = 3
+	allLanes   = 320
 )
 
 const firstStep = 0.25 // in powers of two
 
-// lanesOf sorts those of the items of which something is left into lanes.
-func (s *solver) lanesOf(items []int32, left []int, g grain) []lane {
-	byFamily := map[int][]int32{}
-	var families []int
-	for _, i := range items {
-		if left[i] == 0 {
-			continue
+// newLayout sorts all items of which there are some.
+func (s *solver) newLayout() *layout {
+	l := &layout{laneOf: make([]int32, len(s.all)), rank: make([]int32, len(s.all))}
+	byFamily := make([][]int32, len(s.p.Families))
+	for _, i := range s.all {
+		if s.counts[i] > 0 {
+			f := s.p.Items[i].Family
+			byFamily[f] = append(byFamily[f], i)
 		}
-		f := s.p.Items[i].Family
-		if byFamily[f] == nil {
-			families = append(families, f)
-		}
-		byFamily[f] = append(byFamily[f], i)
 	}
-	slices.Sort(families)
-	var out []lane
-	for _, f := range families {
-		for _, group := range s.split(byFamily[f], g) {
-			out = append(out, s.newLane(f, group))
+	most := min(mostLanes, max(leastLanes, allLanes/len(s.p.Families)))
+	next := int32(0)
+	for f, items := range byFamily {
+		for _, group := range s.split(items, most) {
+			slices.SortFunc(group, func(a, b int32) int {
+				return cmp.Or(cmp.Compare(s.size[b], s.size[a]), cmp.Compare(a, b))
+			})
+			for _, i := range group {
+				l.laneOf[i], l.rank[i] = int32(len(l.lanes)), next
+				next++
+			}
+			l.lanes = append(l.lanes, s.newTemplate(f, group))
 		}
+	}
+	return l
+}
+
+func (s *solver) newTemplate(family int, items []int32) template {
+	t := template{family: &s.p.Families[family], flattest: make([]float64, s.p.Dims), steepest: make([]float64, s.p.Dims)}
+	for d := range t.flattest {
+		t.flattest[d] = math.Inf(1)
+	}
+	for _, i := range items {
+		for d, n := range s.need(i) {
+			slope := float64(n) / s.size[i]
+			t.flattest[d], t.steepest[d] = min(t.flattest[d], slope), max(t.steepest[d], slope)
+		}
+	}
+	return t
+}
+
+// lanesOf sorts those of the items of which something is left into lanes.
+func (s *solver) lanesOf(items []int32, left []int) []lane {
+	mine := make([]int32, 0, len(items))
+	for _, i := range items {
+		if left[i] > 0 {
+			mine = append(mine, i)
+		}
+	}
+	slices.SortFunc(mine, func(a, b int32) int { return int(s.layout.rank[a]) - int(s.layout.rank[b]) })
+	skip := make([]int32, len(mine)+len(s.layout.lanes))
+	var out []lane
+	for lo := 0; lo < len(mine); {
+		number := s.layout.laneOf[mine[lo]]
+		hi := lo + 1
+		for hi < len(mine) && s.layout.laneOf[mine[hi]] == number {
+			hi++
+		}
+		l := lane{template: &s.layout.lanes[number], items: mine[lo:hi:hi], sum: make([]float64, s.p.Dims)}
+		l.skip, skip = skip[:hi-lo+1], skip[hi-lo+1:]
+		for pos := range l.skip {
+			l.skip[pos] = int32(pos)
+		}
+		for _, i := range l.items {
+			l.count += left[i]
+			for d, n := range s.need(i) {
+				l.sum[d] += float64(n) * float64(left[i])
+			}
+		}
+		out = append(out, l)
+		lo = hi
 	}
 	return out
 }
 
-// split groups items of one family.
-func (s *solver) split(items []int32, g grain) [][]int32 {
-	if len(items) <= g.groups/2 {
+// split groups items of one family by direction. The ratios of needs count in
+// steps of a factor, which is doubled until there are few enough groups.
+func (s *solver) split(items []int32, most int) [][]int32 {
+	if len(items) <= most/2 {
 		out := make([][]int32, len(items))
 		for i := range items {
 			out[i] = items[i : i+1 : i+1]
@@ -76,19 +131,18 @@ func (s *solver) split(items []int32, g grain) [][]int32 {
 		return out
 	}
 	for step := firstStep; ; step *= 2 {
-		if groups := s.directions(items, step, g.flat); len(groups) <= g.groups || step > 64 {
+		if groups := s.directions(items, step); len(groups) <= most || step > 64 {
 			return groups
 		}
 	}
 }
 
-// directions groups items by the ratio of their needs, in steps; flat dimensions
-// have a step of their own.
-func (s *solver) directions(items []int32, step, flat float64) [][]int32 {
+// directions groups items by the ratio of their needs, in steps.
+func (s *solver) directions(items []int32, step float64) [][]int32 {
 	index := map[uint64]int{}
 	var groups [][]int32
 	for _, i := range items {
-		key := s.direction(i, step, flat)
+		key := s.direction(i, step)
 		g, ok := index[key]
 		if !ok {
 			g = len(groups)
@@ -101,9 +155,8 @@ func (s *solver) directions(items []int32, step, flat float64) [][]int32 {
 
 // direction numbers the steps in which the needs' ratios to the first of them
 // fall. A dimension that all need alike, one per thing such as the number of
-// pods, tells sizes apart rather than directions; with an infinite step it is
-// left out.
-func (s *solver) direction(i int32, step, flat float64) uint64 {
+// pods, tells sizes apart rather than directions and is left out.
+func (s *solver) direction(i int32, step float64) uint64 {
 	need := s.need(i)
 	first := 0.0
 	for d, n := range need {
@@ -114,42 +167,16 @@ func (s *solver) direction(i int32, step, flat float64) uint64 {
 	}
 	key := uint64(14695981039346656037)
 	for d, n := range need {
-		wide := step
 		if s.flat[d] {
-			wide = flat
-		}
-		if math.IsInf(wide, 1) {
 			continue
 		}
 		bucket := int64(math.MinInt32)
 		if n > 0 {
-			bucket = int64(math.Round((math.Log2(float64(n)*s.scale[d]) - first) / wide))
+			bucket = int64(math.Round((math.Log2(float64(n)*s.scale[d]) - first) / step))
 		}
 		key = (key ^ uint64(bucket)) * 1099511628211
 	}
 	return key
-}
-
-func (s *solver) newLane(f int, items []int32) lane {
-	l := lane{family: &s.p.Families[f], number: f, items: items, flattest: make([]float64, s.p.Dims), steepest: make([]float64, s.p.Dims)}
-	slices.SortFunc(l.items, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(s.size[b], s.size[a]), cmp.Compare(a, b))
-	})
-	l.sizes, l.skip = make([]float64, len(items)), make([]int32, len(items)+1)
-	for d := range l.flattest {
-		l.flattest[d] = math.Inf(1)
-	}
-	for pos, i := range l.items {
-		l.sizes[pos] = s.size[i]
-		for d, n := range s.need(i) {
-			slope := float64(n) / s.size[i]
-			l.flattest[d], l.steepest[d] = min(l.flattest[d], slope), max(l.steepest[d], slope)
-		}
-	}
-	for pos := range l.skip {
-		l.skip[pos] = int32(pos)
-	}
-	return l
 }
 
 // alive is the first position from pos on whose item is not used up; the length
@@ -178,7 +205,7 @@ func (l *lane) alive(pos int32, left []int) int32 {
 // from is the first position from pos on that would fit if its item had the given
 // slopes: with the flattest, what comes before is too large for sure; with the
 // steepest, what comes from there on fits for sure.
-func (l *lane) from(pos int32, free []int64, slopes []float64) int32 {
+func (l *lane) from(pos int32, free []int64, slopes, size []float64) int32 {
 	most := math.Inf(1)
 	for d, slope := range slopes {
 		if slope > 0 {
@@ -187,13 +214,13 @@ func (l *lane) from(pos int32, free []int64, slopes []float64) int32 {
 	}
 	// A rounding error must not skip what just fits.
 	most *= 1 + 1e-9
-	lo, hi := int(pos), len(l.sizes)
-	if lo >= hi || l.sizes[lo] <= most {
+	lo, hi := int(pos), len(l.items)
+	if lo >= hi || size[l.items[lo]] <= most {
 		return pos
 	}
 	for lo < hi {
 		mid := (lo + hi) / 2
-		if l.sizes[mid] <= most {
+		if size[l.items[mid]] <= most {
 			hi = mid
 		} else {
 			lo = mid + 1

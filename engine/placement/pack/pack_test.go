@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/millwright-dev/millwright/engine/enginetest/property"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 )
 
@@ -56,7 +57,7 @@ func problems(items, count int) *rapid.Generator[*Problem] {
 }
 
 func TestBoxesHoldTheirContentAndAllRulesAreKept(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		p := problems(6, 20).Draw(t, "problem")
 		s := Solve(p, Options{Work: 20_000})
 		packed := make([]int, len(p.Items))
@@ -177,7 +178,7 @@ func cheapest(p *Problem) float64 {
 }
 
 func TestTheBoundIsBelowTheBestThatThereIsAndThePriceIsNot(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		p := problems(3, 2).Draw(t, "problem")
 		p.Pools[0].Left = nil
 		best := cheapest(p)

@@ -115,6 +115,8 @@ type Solution struct {
 	// Left is what was not packed, by item.
 	Left  []int
 	floor *floor
+	// unit is a price of one to the floor.
+	unit float64
 }
 
 // Bound is a price that no set of boxes with the content of these goes below.
@@ -125,7 +127,7 @@ func (s *Solution) Bound(boxes []Box) float64 {
 			counts[part.Item] += part.Count
 		}
 	}
-	return s.floor.of(counts)
+	return s.floor.of(counts) * s.unit * (1 - rounding)
 }
 
 // Price is the sum over the boxes.

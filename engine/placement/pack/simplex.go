@@ -8,6 +8,7 @@ type simplex struct {
 	inverse []float64 // rows x rows
 	x       []float64 // values of the basic variables
 	basis   []int     // their names, as given to enter
+	costs   []float64 // their costs
 	dual    []float64
 	step    []float64
 }
@@ -18,16 +19,41 @@ const tiny = 1e-9
 // coefficient diagonal[r] in row r.
 func newSimplex(b, diagonal, cost []float64, names []int) *simplex {
 	n := len(b)
-	s := &simplex{
-		rows: n, inverse: make([]float64, n*n), x: make([]float64, n),
-		basis: names, dual: make([]float64, n), step: make([]float64, n),
-	}
+	s := emptySimplex(n)
 	for r := range n {
 		s.inverse[r*n+r] = 1 / diagonal[r]
 		s.x[r] = b[r] / diagonal[r]
-		s.dual[r] = cost[r] / diagonal[r]
+		s.basis[r], s.costs[r], s.dual[r] = names[r], cost[r], cost[r]/diagonal[r]
 	}
 	return s
+}
+
+func emptySimplex(n int) *simplex {
+	return &simplex{
+		rows: n, inverse: make([]float64, n*n), x: make([]float64, n),
+		basis: make([]int, n), costs: make([]float64, n), dual: make([]float64, n), step: make([]float64, n),
+	}
+}
+
+// reset starts over from slack variables, which cost nothing and are named from -1
+// down.
+func (s *simplex) reset(b []float64) {
+	clear(s.inverse)
+	clear(s.dual)
+	clear(s.costs)
+	for r := range b {
+		s.inverse[r*s.rows+r] = 1
+		s.x[r], s.basis[r] = b[r], -1-r
+	}
+}
+
+// cost is the sum of what the basic variables cost.
+func (s *simplex) cost() float64 {
+	sum := 0.0
+	for r, c := range s.costs {
+		sum += c * s.x[r]
+	}
+	return sum
 }
 
 // entry is a coefficient of a sparse column.
@@ -61,6 +87,7 @@ func (s *simplex) enter(name int, column []entry, cost float64) bool {
 		return false
 	}
 	s.pivot(leave, name, s.reduced(column, cost))
+	s.costs[leave] = cost
 	return true
 }
 

@@ -29,8 +29,8 @@ type solver struct {
 	worth, priced []float64
 	// potential is about the most that a model's content is worth of its price.
 	potential []float64
-	// laneOf is the lane of each item in the filler that was made last.
-	laneOf []int32
+	layout    *layout
+	early     []int32 // see filler
 	// counts are the items that there are, floor bounds the price of any number of
 	// them.
 	counts []int
@@ -41,20 +41,41 @@ type solver struct {
 // Solve packs the items into boxes. What fits into no box, or into none that the
 // pools may still buy, is left.
 func Solve(p *Problem, opts Options) *Solution {
-	s := newSolver(p)
+	relative, unit := relativePrices(p)
+	s := newSolver(relative)
 	s.appraise(s.counts)
-	s.floor = newFloor(s)
+	s.floor, s.layout = newFloor(s), s.newLayout()
 	best := s.construct(s.counts, opts.Work)
 	s.improve(best, opts.Work)
 	best.finish(s)
-	return &Solution{Boxes: best.boxes, Left: best.left, floor: s.floor}
+	return &Solution{Boxes: best.boxes, Left: best.left, floor: s.floor, unit: unit}
 }
+
+// relativePrices is the problem with prices in shares of the highest, which is
+// returned as well. They are rounded, so that no currency makes a difference.
+func relativePrices(p *Problem) (relative *Problem, unit float64) {
+	for m := range p.Models {
+		unit = max(unit, p.Models[m].Price)
+	}
+	if unit == 0 {
+		return p, 1
+	}
+	out := *p
+	out.Models = slices.Clone(p.Models)
+	for m := range out.Models {
+		out.Models[m].Price = float64(float32(out.Models[m].Price / unit))
+	}
+	return &out, unit
+}
+
+// rounding is the share by which a price may be above what it was before.
+const rounding = 1e-7
 
 func newSolver(p *Problem) *solver {
 	s := &solver{
 		p: p, all: make([]int32, len(p.Items)), needs: make([]int64, 0, len(p.Items)*p.Dims),
 		scale: make([]float64, p.Dims), size: make([]float64, len(p.Items)), flat: make([]bool, p.Dims),
-		laneOf: make([]int32, len(p.Items)), counts: make([]int, len(p.Items)),
+		counts: make([]int, len(p.Items)), early: make([]int32, len(p.Items)),
 	}
 	for d := range s.scale {
 		largest := int64(1)
@@ -121,8 +142,12 @@ func (s *solver) holdsOf(model int) []int64 {
 
 // holds reports whether one item fits into an empty box of a model.
 func (s *solver) holds(model int, item int32) bool {
-	for d, n := range s.need(item) {
-		if n > s.p.Models[model].Holds[d] {
+	return fits(s.need(item), s.p.Models[model].Holds)
+}
+
+func fits(need, free []int64) bool {
+	for d, n := range need {
+		if n > free[d] {
 			return false
 		}
 	}

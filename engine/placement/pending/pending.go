@@ -3,21 +3,18 @@ package pending
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
-
-// doNotDisrupt keeps a pod where it is: "true", or a duration from its start.
-const doNotDisrupt = "karpenter.sh/do-not-disrupt"
 
 // Select sorts the pods: those to place, in the order of namespace and name,
 // and those that are none of placement's business, with the reason. Pods of
@@ -36,7 +33,8 @@ func Select(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplaced
 			continue
 		}
 		for _, p := range n.Pods {
-			if reschedulable(p) && !protected(p, s.Now) && !guards.block(p) {
+			_, protected := eviction.Protected(p.Pod, s.Now)
+			if eviction.Reschedulable(p.Pod) && !protected && !guards.block(p) {
 				pods = append(pods, p)
 			}
 		}
@@ -93,28 +91,6 @@ func optedOut(p *snapshot.Pod) bool {
 		}
 	}
 	return true
-}
-
-// reschedulable reports whether a pod will need another machine when its own
-// goes away: it is active, or it ends and its StatefulSet makes it again.
-func reschedulable(p *snapshot.Pod) bool {
-	comesBack := p.Active() || !p.Terminal() && p.OfStatefulSet()
-	return comesBack && !p.OfDaemonSet() && !p.Mirror()
-}
-
-func protected(p *snapshot.Pod, now time.Time) bool {
-	value := p.Annotations[doNotDisrupt]
-	if !p.Active() || value == "" {
-		return false
-	}
-	if value == "true" {
-		return true
-	}
-	d, err := time.ParseDuration(value)
-	if err != nil || d <= 0 {
-		return false
-	}
-	return p.Status.StartTime == nil || now.Before(p.Status.StartTime.Add(d))
 }
 
 // guards are the PDBs by namespace, with what they select.

@@ -11,6 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/ports"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
+	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -19,16 +20,17 @@ import (
 type Daemon struct {
 	*snapshot.DaemonSet
 	tolerations []corev1.Toleration
-	ports       []ports.Token
-	// tokens are its pods' parts in anti-affinity over nodes.
-	tokens []pack.Token
+	// Ports are those that it takes on its node.
+	Ports []ports.Token
+	// Tokens are its pods' parts in anti-affinity over nodes.
+	Tokens []pack.Token
 }
 
 func (s *Supply) newDaemon(d *snapshot.DaemonSet) *Daemon {
-	out := &Daemon{DaemonSet: d, tolerations: withOwnTolerations(d.Pod.Class.Tolerations), ports: s.Ports.Add(d.Pod.Class.HostPorts)}
+	out := &Daemon{DaemonSet: d, tolerations: withOwnTolerations(d.Pod.Class.Tolerations), Ports: s.Ports.Add(d.Pod.Class.HostPorts)}
 	if s.Company != nil {
 		present, _ := s.Company.Tokens(s.Company.RolesOf(d.Pod.Class.Shape))
-		out.tokens = present
+		out.Tokens = present
 	}
 	return out
 }
@@ -48,8 +50,8 @@ func withOwnTolerations(list []corev1.Toleration) []corev1.Toleration {
 	)
 }
 
-// tolerates reports whether the DaemonSet's pods stay on a node with the taints.
-func (d *Daemon) tolerates(list []corev1.Taint) bool {
+// Tolerates reports whether the DaemonSet's pods stay on a node with the taints.
+func (d *Daemon) Tolerates(list []corev1.Taint) bool {
 	_, kept := taints.Untolerated(list, d.tolerations)
 	return !kept
 }
@@ -57,13 +59,18 @@ func (d *Daemon) tolerates(list []corev1.Taint) bool {
 // places are those whose labels the DaemonSet's pods accept.
 func (d *Daemon) places(x *affinity.Index, size int) bitset.Set {
 	out := bitset.New(size)
-	if d.Pod.Class.Invalid != "" {
-		return out
-	}
-	for _, term := range d.Pod.Class.Terms {
+	for _, term := range d.terms() {
 		out.Or(x.Satisfying(term))
 	}
 	return out
+}
+
+// terms are the alternatives for the node; none if they cannot be understood.
+func (d *Daemon) terms() []requirement.Set {
+	if d.Pod.Class.Invalid != "" {
+		return nil
+	}
+	return d.Pod.Class.Terms
 }
 
 // runsOn reports whether one of the DaemonSet's pods is on the node already.

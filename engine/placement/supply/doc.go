@@ -2,6 +2,4 @@
 // their way, with what they have left, and the [Market] of machines that could be
 // launched, each way to launch one being a [Launch]: a type of a pool bought
 // through an offering. What DaemonSets will take is taken off everywhere.
-//
-// It also tells why none of a pool's launches will do ([Supply.Verdicts]).
 package supply

@@ -10,6 +10,7 @@ type Floors struct {
 	seen  []map[string]bool
 }
 
+// NewFloors counts for a pool's minValues, from nothing.
 func (m *Market) NewFloors(p *Pool) *Floors {
 	f := &Floors{index: m.Index, pool: p, seen: make([]map[string]bool, len(p.Floors))}
 	for i := range f.seen {
@@ -47,9 +48,30 @@ func (f *Floors) Brings(launch int) bool {
 	return false
 }
 
+// Met reports whether there are enough values for every one of the minValues.
 func (f *Floors) Met() bool {
 	for i, floor := range f.pool.Floors {
 		if len(f.seen[i]) < floor.MinValues() {
+			return false
+		}
+	}
+	return true
+}
+
+// Counts are the numbers of different values so far, in the order of the pool's
+// floors.
+func (f *Floors) Counts() []int {
+	out := make([]int, len(f.seen))
+	for i := range f.seen {
+		out[i] = len(f.seen[i])
+	}
+	return out
+}
+
+// AtLeast reports whether each floor is met as far as so many values go.
+func (f *Floors) AtLeast(want []int) bool {
+	for i, floor := range f.pool.Floors {
+		if len(f.seen[i]) < min(floor.MinValues(), want[i]) {
 			return false
 		}
 	}

@@ -2,10 +2,13 @@ package supply
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
@@ -30,9 +33,13 @@ type Machine struct {
 	Load pack.Load
 	// labels are what is certain about a machine that is not launched yet.
 	labels requirement.Set
+	// open are the labels that such a machine may have beyond what is certain.
+	open   map[string]bool
 	Taints []corev1.Taint
 	// full is the share of the node's scarcest resource that is taken.
 	full float64
+	// trait memoises traits.
+	trait string
 }
 
 func (s *Supply) newMachines() *Machines {
@@ -47,15 +54,67 @@ func (s *Supply) newMachines() *Machines {
 	// The fullest first, so that pods close gaps before they open new ones; those
 	// that are ready before those that are not.
 	byTightness := func(a, b *Machine) int {
-		return cmp.Or(
-			-compareBool(a.Node.Initialized(), b.Node.Initialized()),
-			cmp.Compare(b.full, a.full),
-			cmp.Compare(a.Node.Name, b.Node.Name),
-		)
+		switch {
+		case a.Node.Initialized() != b.Node.Initialized():
+			return -compareBool(a.Node.Initialized(), b.Node.Initialized())
+		case a.full != b.full:
+			return cmp.Compare(b.full, a.full)
+		}
+		if c := compareTraits(a, b); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Node.Name, b.Node.Name)
 	}
 	slices.SortFunc(ms.List, byTightness)
 	ms.index = affinity.New(len(ms.List), true, func(i int, key string) requirement.Requirement { return ms.List[i].Says(key) })
 	return ms
+}
+
+// compareTraits orders machines by what they are rather than by their names.
+func compareTraits(a, b *Machine) int {
+	if c := slices.Compare(a.Load.Free, b.Load.Free); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.traits(), b.traits())
+}
+
+// traits are the labels that are no names.
+func (m *Machine) traits() string {
+	if m.trait != "" {
+		return m.trait
+	}
+	labels := m.Node.Labels()
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if key != corev1.LabelHostname && key != corev1.LabelInstanceTypeStable {
+			b.WriteString(key + "=" + labels[key] + ",")
+		}
+	}
+	m.trait = b.String()
+	return m.trait
+}
+
+// openLabels are those that the types and offerings of a pool define: what a
+// machine says about them is not known before it is launched.
+func (s *Supply) openLabels(pool string) map[string]bool {
+	if known, ok := s.opened[pool]; ok {
+		return known
+	}
+	out := map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}
+	if p := s.Snap.Pool(pool); p != nil {
+		for _, t := range p.Types {
+			for _, r := range t.Requirements {
+				out[r.Key()] = true
+			}
+			for i := range t.Offerings {
+				for key := range t.Offerings[i].Labels {
+					out[key] = true
+				}
+			}
+		}
+	}
+	s.opened[pool] = out
+	return out
 }
 
 func compareBool(a, b bool) int {
@@ -72,6 +131,9 @@ func (s *Supply) newMachine(n *snapshot.Node) *Machine {
 	m := &Machine{Node: n, Taints: n.Taints()}
 	if n.Object == nil {
 		m.labels = n.Guaranteed()
+		if n.Claim.ProviderID == "" {
+			m.open = s.openLabels(n.Pool())
+		}
 	}
 	m.Load.Free = s.Dims.Have(n.Allocatable())
 	s.limitVolumes(m)
@@ -90,6 +152,10 @@ func (m *Machine) occupy(s *Supply, p *snapshot.Pod) {
 		m.Load.Free[i] = max(0, m.Load.Free[i]-n)
 	}
 	m.Load.Present = append(m.Load.Present, s.Ports.Add(p.Class.HostPorts)...)
+	if len(p.Class.Disks) > 0 {
+		disks, _ := s.DiskTokens(p.Class.Disks)
+		m.Load.Present = append(m.Load.Present, disks...)
+	}
 	if s.Company != nil {
 		present, _ := s.Company.Tokens(s.Company.RolesOf(p.Class.Shape))
 		m.Load.Present = append(m.Load.Present, present...)
@@ -99,50 +165,71 @@ func (m *Machine) occupy(s *Supply, p *snapshot.Pod) {
 // limitVolumes sets what is left of a node's attachments, by driver. A driver
 // without a known limit has no end.
 func (s *Supply) limitVolumes(m *Machine) {
-	var limits, attached map[string]int64
 	for i, name := range s.Dims.Names {
-		driver, ok := demand.AttachDriver(name)
-		if !ok {
-			continue
-		}
-		if attached == nil {
-			attached = volumes.Attached(m.Node.Pods, &s.Snap.Volumes)
-			limits = s.attachLimits(m.Node)
-		}
-		m.Load.Free[i] = endless
-		if limit, ok := limits[driver]; ok {
-			m.Load.Free[i] = max(0, limit-attached[driver])
+		if driver, own, ok := volumesOf(name); ok {
+			limit, limited := s.attachLimit(m.Node, driver)
+			m.Load.Free[i] = s.volumeRoom(m.Node, driver, own, limit, limited)
 		}
 	}
+}
+
+// volumesOf takes the name of a dimension that is about volumes apart: those that
+// are a pod's own, or those that pods share.
+func volumesOf(name corev1.ResourceName) (driver string, own, ok bool) {
+	if driver, ok := demand.AttachDriver(name); ok {
+		return driver, true, true
+	}
+	driver, ok = demand.ShareDriver(name)
+	return driver, false, ok
+}
+
+// volumeRoom is what a node has of a dimension that is about volumes; a nil node
+// does not exist yet.
+func (s *Supply) volumeRoom(n *snapshot.Node, driver string, own bool, limit int64, limited bool) int64 {
+	if !limited {
+		return endless
+	}
+	left, shares := s.Volumes.Room(n, driver, limit)
+	switch {
+	case own:
+		return left
+	case shares:
+		return endless
+	}
+	return 0
 }
 
 // endless stands for no limit and leaves room for sums.
 const endless = int64(1) << 50
 
-// attachLimits are a node's own, or those of its type until the node tells.
-func (s *Supply) attachLimits(n *snapshot.Node) map[string]int64 {
-	if limits := volumes.Limits(n.Name, &s.Snap.Volumes); limits != nil {
-		return limits
+// attachLimit is a node's own, or that of its type until the driver has told; the
+// lowest that it may have while its type is open.
+func (s *Supply) attachLimit(n *snapshot.Node, driver string) (limit int64, limited bool) {
+	if n.Object != nil {
+		if limit, limited, known := volumes.Limit(n.Name, driver, &s.Snap.Volumes); known {
+			return limit, limited
+		}
 	}
 	pool := s.Snap.Pool(n.Pool())
 	if pool == nil {
-		return nil
+		return 0, false
 	}
-	name := n.Labels()[corev1.LabelInstanceTypeStable]
+	is := n.Guaranteed().Get(corev1.LabelInstanceTypeStable)
 	for _, t := range pool.Types {
-		if t.Name == name {
-			return t.AttachLimits
+		if ofType, ok := t.AttachLimits[driver]; ok && is.Has(t.Name) && (!limited || ofType < limit) {
+			limit, limited = ofType, true
 		}
 	}
-	return nil
+	return limit, limited
 }
 
 // reserve takes the share of DaemonSets that have not started yet, and of pods
 // for which the scheduler is making room.
 func (s *Supply) reserve(ms *Machines) {
-	for _, d := range s.daemons {
-		for i := range d.places(ms.index, len(ms.List)).All() {
-			if m := ms.List[i]; d.tolerates(m.Taints) && !d.runsOn(m.Node) {
+	for _, d := range s.Daemons {
+		// A machine that is not launched yet may turn out to carry it.
+		for i := range ms.Labelled(&demand.Shape{Terms: d.terms()}).All() {
+			if m := ms.List[i]; d.Tolerates(m.Taints) && !d.runsOn(m.Node) {
 				m.occupy(s, d.Pod)
 			}
 		}
@@ -161,11 +248,12 @@ func (s *Supply) reserve(ms *Machines) {
 	}
 }
 
+// fullness goes by what every pod needs, so that it does not depend on who waits.
 func (m *Machine) fullness(s *Supply) float64 {
 	most := 0.0
 	all := s.Dims.Have(m.Node.Allocatable())
 	for i, total := range all {
-		if total > 0 && total < endless {
+		if name := s.Dims.Names[i]; total > 0 && (name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourcePods) {
 			most = max(most, 1-float64(m.Load.Free[i])/float64(total))
 		}
 	}
@@ -174,15 +262,35 @@ func (m *Machine) fullness(s *Supply) float64 {
 
 // Says is what a machine says about a label.
 func (m *Machine) Says(key string) requirement.Requirement {
+	if key == snapshot.NameField {
+		return requirement.Must(key, requirement.In, m.nodeName())
+	}
 	if m.Node.Object == nil {
 		if r, ok := m.labels.Lookup(key); ok {
 			return r
 		}
+		if m.open[key] {
+			return requirement.Must(key, requirement.NotIn)
+		}
 	} else if v, ok := m.Node.Labels()[key]; ok {
 		return requirement.Must(key, requirement.In, v)
+	} else if key == corev1.LabelHostname && !m.Node.Registered() {
+		return requirement.Must(key, requirement.In, m.Node.Object.Name)
 	}
 	return requirement.Must(key, requirement.DoesNotExist)
 }
+
+// nodeName is the name of the Node, or one that nobody could ask for until it has
+// one.
+func (m *Machine) nodeName() string {
+	if m.Node.Object == nil {
+		return unknownName
+	}
+	return m.Node.Object.Name
+}
+
+// Satisfying are the machines whose labels satisfy a set of requirements.
+func (ms *Machines) Satisfying(want requirement.Set) bitset.Set { return ms.index.Satisfying(want) }
 
 // Accepting are the machines whose labels and taints a shape accepts.
 func (ms *Machines) Accepting(sh *demand.Shape) bitset.Set {

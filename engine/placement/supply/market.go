@@ -28,6 +28,12 @@ type Market struct {
 	// Available are the launches that the cloud sells at present.
 	Available bitset.Set
 	Index     *affinity.Index
+	// Reservations are those that launches draw on.
+	Reservations []Reservation
+	// special are the labels that launches of one kind may differ in.
+	special map[string]bool
+	// Lenient says that minValues are only wished for.
+	Lenient bool
 	// Overheads are the different sets of DaemonSets that a launch may carry.
 	Overheads []Overhead
 }
@@ -36,6 +42,8 @@ type Market struct {
 type Launch struct {
 	Pool, Kind, Overhead int32
 	Offering             *catalog.Offering
+	// reservation is the index of the reservation and one, zero for none.
+	reservation int32
 }
 
 // Kind is a type as a pool offers it.
@@ -56,7 +64,7 @@ type Overhead struct {
 }
 
 func (s *Supply) newMarket() *Market {
-	m := &Market{}
+	m := &Market{special: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
 	sorted := slices.Clone(s.Snap.Pools)
 	slices.SortFunc(sorted, func(a, b *snapshot.Pool) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name))
@@ -66,13 +74,15 @@ func (s *Supply) newMarket() *Market {
 		m.addPool(s, p, vectors)
 	}
 	m.Index = affinity.New(len(m.Launches), false, m.says)
+	m.Index.Alike(func(i int) int32 { return m.Launches[i].Kind }, func(key string) bool { return !m.special[key] })
 	m.Available = bitset.New(len(m.Launches))
 	for i := range m.Launches {
 		l := &m.Launches[i]
-		if l.Offering.Available && !s.Snap.Refused(l.Offering.Key(m.Kinds[l.Kind].Name)) {
+		if l.Offering.Available && (len(s.Snap.Unavailable) == 0 || !s.Snap.Refused(l.Offering.Key(m.Kinds[l.Kind].Name))) {
 			m.Available.Add(i)
 		}
 	}
+	m.addReservations(s)
 	s.addOverheads(m)
 	return m
 }
@@ -80,21 +90,54 @@ func (s *Supply) newMarket() *Market {
 func (m *Market) addPool(s *Supply, p *snapshot.Pool, vectors map[*catalog.Type][]int64) {
 	entry := s.newPool(p)
 	entry.Lo = len(m.Launches)
-	if entry.closed == nil {
+	if entry.Closed == nil {
 		for _, t := range sortedTypes(p.Types) {
 			m.addType(s, entry, t, vectors)
 		}
 	}
 	entry.Hi = len(m.Launches)
-	slices.SortFunc(m.Launches[entry.Lo:], func(a, b Launch) int {
-		return cmp.Or(
-			cmp.Compare(a.Offering.Price, b.Offering.Price),
-			cmp.Compare(a.Kind, b.Kind), // by name within a pool
-			cmp.Compare(a.Offering.Zone, b.Offering.Zone),
-			cmp.Compare(a.Offering.CapacityType, b.Offering.CapacityType),
-		)
-	})
+	sortByPrice(m.Launches[entry.Lo:])
 	m.Pools = append(m.Pools, entry)
+}
+
+// sortByPrice puts the launches of a pool in order, the cheapest first, equal ones
+// by type, zone, capacity type and reservation. They come by type.
+func sortByPrice(list []Launch) {
+	type entry struct {
+		price float64
+		at    int32
+	}
+	for lo := 0; lo < len(list); {
+		hi := lo + 1
+		for hi < len(list) && list[hi].Kind == list[lo].Kind {
+			hi++
+		}
+		slices.SortFunc(list[lo:hi], func(a, b Launch) int {
+			return cmp.Or(
+				cmp.Compare(a.Offering.Zone, b.Offering.Zone),
+				cmp.Compare(a.Offering.CapacityType, b.Offering.CapacityType),
+				cmp.Compare(a.Offering.Reservation, b.Offering.Reservation),
+			)
+		})
+		lo = hi
+	}
+	order := make([]entry, len(list))
+	for i := range list {
+		order[i] = entry{list[i].Offering.Price, int32(i)}
+	}
+	slices.SortFunc(order, func(a, b entry) int {
+		switch {
+		case a.price < b.price:
+			return -1
+		case a.price > b.price:
+			return 1
+		}
+		return int(a.at) - int(b.at)
+	})
+	from := slices.Clone(list)
+	for i, e := range order {
+		list[i] = from[e.at]
+	}
 }
 
 func sortedTypes(list []*catalog.Type) []*catalog.Type {
@@ -109,12 +152,15 @@ func sortedTypes(list []*catalog.Type) []*catalog.Type {
 
 // addType adds what the pool's own requirements leave of a type.
 func (m *Market) addType(s *Supply, p *Pool, t *catalog.Type, vectors map[*catalog.Type][]int64) {
-	if _, conflict := t.Requirements.Conflict(p.Requirements, anyKey); conflict {
+	if p.conflicts(t.Requirements) {
 		return
 	}
 	index := int32(len(m.Kinds))
 	for i := range t.Offerings {
 		o := &t.Offerings[i]
+		for key := range o.Labels {
+			m.special[key] = true
+		}
 		if p.takes(o) {
 			m.Launches = append(m.Launches, Launch{Pool: int32(len(m.Pools)), Kind: index, Offering: o})
 		}
@@ -124,26 +170,28 @@ func (m *Market) addType(s *Supply, p *Pool, t *catalog.Type, vectors map[*catal
 	}
 	vector, ok := vectors[t]
 	if !ok {
-		vector = s.allocatable(t)
+		vector = s.Allocatable(t)
 		vectors[t] = vector
 	}
-	m.Kinds = append(m.Kinds, Kind{Type: t, Allocatable: vector, Size: p.sizeOf(t)})
+	m.Kinds = append(m.Kinds, Kind{Type: t, Allocatable: vector, Size: p.SizeOf(t)})
 }
 
 func anyKey(string) bool { return true }
 
-// allocatable is a type's, as a vector.
-func (s *Supply) allocatable(t *catalog.Type) []int64 {
+// Allocatable is a type's, as a vector.
+func (s *Supply) Allocatable(t *catalog.Type) []int64 {
 	out := s.Dims.Have(t.Capacity)
 	for i, n := range s.Dims.Need(t.Overhead) {
 		out[i] = max(0, out[i]-n)
 	}
+	if i, ok := s.Dims.Index[corev1.ResourceMemory]; ok {
+		pages := t.HugePages()
+		out[i] = max(0, out[i]-pages.Value())
+	}
 	for i, name := range s.Dims.Names {
-		if driver, ok := demand.AttachDriver(name); ok {
-			out[i] = endless
-			if limit, ok := t.AttachLimits[driver]; ok {
-				out[i] = limit
-			}
+		if driver, own, ok := volumesOf(name); ok {
+			limit, limited := t.AttachLimits[driver]
+			out[i] = s.volumeRoom(nil, driver, own, limit, limited)
 		}
 	}
 	return out
@@ -154,11 +202,11 @@ func (s *Supply) allocatable(t *catalog.Type) []int64 {
 func (m *Market) says(i int, key string) requirement.Requirement {
 	l := &m.Launches[i]
 	p := m.Pools[l.Pool]
-	if r, ok := p.own(key); ok {
+	if r, ok := p.Own(key); ok {
 		return r
 	}
 	r, defined := m.Kinds[l.Kind].Requirements.Lookup(key)
-	if value, ok := offeringLabel(l.Offering, key); ok {
+	if value, ok := OfferingLabel(l.Offering, key); ok {
 		r, defined = requirement.Must(key, requirement.In, value), true
 	}
 	if ofPool, ok := p.Requirements.Lookup(key); ok {
@@ -168,12 +216,13 @@ func (m *Market) says(i int, key string) requirement.Requirement {
 		return ofPool
 	}
 	if !defined {
-		return undefined(key)
+		return Undefined(key)
 	}
 	return r
 }
 
-func offeringLabel(o *catalog.Offering, key string) (string, bool) {
+// OfferingLabel is the label that a machine has for having been bought this way.
+func OfferingLabel(o *catalog.Offering, key string) (string, bool) {
 	switch key {
 	case corev1.LabelTopologyZone:
 		return o.Zone, true
@@ -184,9 +233,9 @@ func offeringLabel(o *catalog.Offering, key string) (string, bool) {
 	return value, ok
 }
 
-// undefined is what is known about a label that neither pool nor type define: a
+// Undefined is what is known about a label that neither pool nor type define: a
 // cloud may add its region, its architecture and so on; it adds no others.
-func undefined(key string) requirement.Requirement {
+func Undefined(key string) requirement.Requirement {
 	switch key {
 	case corev1.LabelTopologyRegion, corev1.LabelArchStable, corev1.LabelOSStable, corev1.LabelInstanceTypeStable, corev1.LabelWindowsBuild:
 		return requirement.Must(key, requirement.NotIn)
@@ -213,11 +262,11 @@ func (m *Market) Accepting(sh *demand.Shape) bitset.Set {
 
 // addOverheads finds out which DaemonSets would run on each launch.
 func (s *Supply) addOverheads(m *Market) {
-	runs := make([]bitset.Set, len(s.daemons))
-	for d, daemon := range s.daemons {
+	runs := make([]bitset.Set, len(s.Daemons))
+	for d, daemon := range s.Daemons {
 		runs[d] = daemon.places(m.Index, len(m.Launches))
 		for _, p := range m.Pools {
-			if !daemon.tolerates(p.Taints) {
+			if !daemon.Tolerates(p.Taints) {
 				for i := p.Lo; i < p.Hi; i++ {
 					runs[d].Remove(i)
 				}
@@ -248,8 +297,8 @@ func (s *Supply) addOverheads(m *Market) {
 func (s *Supply) overheadOf(set []int) Overhead {
 	o := Overhead{daemons: set, Need: make([]int64, len(s.Dims.Names))}
 	for _, d := range set {
-		vector.Add(o.Need, s.ClassNeed(s.daemons[d].Pod.Class), 1)
-		o.Present = append(append(o.Present, s.daemons[d].ports...), s.daemons[d].tokens...)
+		vector.Add(o.Need, s.ClassNeed(s.Daemons[d].Pod.Class), 1)
+		o.Present = append(append(o.Present, s.Daemons[d].Ports...), s.Daemons[d].Tokens...)
 	}
 	slices.Sort(o.Present)
 	o.Present = slices.Compact(o.Present)
@@ -258,11 +307,17 @@ func (s *Supply) overheadOf(set []int) Overhead {
 
 // Holds is what is left of a launch's machine for pods.
 func (m *Market) Holds(l *Launch) []int64 {
-	out := slices.Clone(m.Kinds[l.Kind].Allocatable)
-	for i, n := range m.Overheads[l.Overhead].Need {
-		out[i] = max(0, out[i]-n)
-	}
+	out := make([]int64, len(m.Kinds[l.Kind].Allocatable))
+	m.Fill(out, l)
 	return out
+}
+
+// Fill is Holds into a vector that is there.
+func (m *Market) Fill(holds []int64, l *Launch) {
+	need := m.Overheads[l.Overhead].Need
+	for i, n := range m.Kinds[l.Kind].Allocatable {
+		holds[i] = max(0, n-need[i])
+	}
 }
 
 // ByWeight divides the pools that are open into those of equal weight, the
@@ -270,7 +325,7 @@ func (m *Market) Holds(l *Launch) []int64 {
 func (m *Market) ByWeight() [][]*Pool {
 	var out [][]*Pool
 	for _, p := range m.Pools {
-		if p.closed != nil || p.Lo == p.Hi {
+		if p.Closed != nil || p.Lo == p.Hi {
 			continue
 		}
 		if n := len(out); n > 0 && out[n-1][0].Weight == p.Weight {

@@ -17,8 +17,8 @@ import (
 // Pool is a NodePool with what is left of its limits.
 type Pool struct {
 	*snapshot.Pool
-	// closed is why nothing is launched from the pool, nil if something may be.
-	closed *plan.Reason
+	// Closed is why nothing is launched from the pool, nil if something may be.
+	Closed *plan.Reason
 	// Lo and hi are the range of the pool's launches.
 	Lo, Hi int
 	// Limits are the limited resources by name; used is what the pool's machines
@@ -27,25 +27,35 @@ type Pool struct {
 	Used   []int64
 	// Floors are the requirements with minValues.
 	Floors []requirement.Requirement
+	// places are where the requirements were in the type that was looked at last:
+	// types have about the same labels.
+	places []int
+	// zones and capacityTypes are what the pool requires of these.
+	zones, capacityTypes requirement.Requirement
+	// Reservations are those that the pool's launches draw on, by their ids.
+	Reservations []int
 	// Zones counts the pool's machines by zone.
 	Zones map[string]int
 }
 
+// Limit bounds what all machines of a pool have of a resource.
 type Limit struct {
-	name corev1.ResourceName
-	most int64
+	Name corev1.ResourceName
+	Most int64
 }
 
 // nodesLimit bounds the number of a pool's nodes.
 const nodesLimit corev1.ResourceName = "nodes"
 
 func (s *Supply) newPool(p *snapshot.Pool) *Pool {
-	out := &Pool{Pool: p, closed: closed(p), Zones: map[string]int{}}
+	out := &Pool{Pool: p, Closed: closed(p), Zones: map[string]int{}}
 	for name, q := range p.Limits {
 		out.Limits = append(out.Limits, Limit{name, vector.AmountDown(name, q)})
 	}
-	slices.SortFunc(out.Limits, func(a, b Limit) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(out.Limits, func(a, b Limit) int { return cmp.Compare(a.Name, b.Name) })
 	out.Used = make([]int64, len(out.Limits))
+	out.places = make([]int, len(p.Requirements))
+	out.zones, out.capacityTypes = p.Requirements.Get(corev1.LabelTopologyZone), p.Requirements.Get(catalog.CapacityTypeLabel)
 	for _, n := range s.Snap.Nodes {
 		if n.Pool() == p.Name && !n.Deleting() {
 			out.count(n)
@@ -76,7 +86,7 @@ func closed(p *snapshot.Pool) *plan.Reason {
 func (p *Pool) count(n *snapshot.Node) {
 	p.Zones[n.Labels()[corev1.LabelTopologyZone]]++
 	for i, l := range p.Limits {
-		p.Used[i] += p.amountOf(n, l.name)
+		p.Used[i] += p.amountOf(n, l.Name)
 	}
 }
 
@@ -97,16 +107,16 @@ func (p *Pool) amountOf(n *snapshot.Node, name corev1.ResourceName) int64 {
 	return amount
 }
 
-// sizeOf is what one machine takes of the limits.
-func (p *Pool) sizeOf(t *catalog.Type) []int64 {
+// SizeOf is what one machine takes of the limits.
+func (p *Pool) SizeOf(t *catalog.Type) []int64 {
 	if len(p.Limits) == 0 {
 		return nil
 	}
 	out := make([]int64, len(p.Limits))
 	for i, l := range p.Limits {
-		q := t.Capacity[l.name]
-		out[i] = vector.AmountUp(l.name, q)
-		if l.name == nodesLimit {
+		q := t.Capacity[l.Name]
+		out[i] = vector.AmountUp(l.Name, q)
+		if l.Name == nodesLimit {
 			out[i] = 1
 		}
 	}
@@ -120,31 +130,52 @@ func (p *Pool) Left() []int64 {
 	}
 	out := make([]int64, len(p.Limits))
 	for i, l := range p.Limits {
-		out[i] = max(0, l.most-p.Used[i])
+		out[i] = max(0, l.Most-p.Used[i])
 	}
 	return out
 }
 
+// conflicts reports whether a type has a label that the pool does not take.
+func (p *Pool) conflicts(labels requirement.Set) bool {
+	for i, want := range p.Requirements {
+		at := p.places[i]
+		if at >= len(labels) || labels[at].Key() != want.Key() {
+			found, ok := labels.Index(want.Key())
+			if !ok {
+				continue
+			}
+			at, p.places[i] = found, found
+		}
+		if !labels[at].Overlaps(want) {
+			return true
+		}
+	}
+	return false
+}
+
 // takes reports whether the pool's requirements allow an offering.
 func (p *Pool) takes(o *catalog.Offering) bool {
+	if len(o.Labels) == 0 {
+		return p.zones.Has(o.Zone) && p.capacityTypes.Has(o.CapacityType)
+	}
 	for _, r := range p.Requirements {
-		if value, ok := offeringLabel(o, r.Key()); ok && !r.Has(value) {
+		if value, ok := OfferingLabel(o, r.Key()); ok && !r.Has(value) {
 			return false
 		}
 	}
 	return true
 }
 
-// own is what a node of the pool says about the labels that the pool itself and
+// Own is what a node of the pool says about the labels that the pool itself and
 // the start of a node give it. The name of a node that does not exist yet is like
 // no name that anybody could ask for.
-func (p *Pool) own(key string) (requirement.Requirement, bool) {
+func (p *Pool) Own(key string) (requirement.Requirement, bool) {
 	switch key {
 	case snapshot.PoolLabel:
 		return requirement.Must(key, requirement.In, p.Name), true
 	case snapshot.RegisteredLabel, snapshot.InitializedLabel:
 		return requirement.Must(key, requirement.In, "true"), true
-	case corev1.LabelHostname:
+	case corev1.LabelHostname, snapshot.NameField:
 		return requirement.Must(key, requirement.In, unknownName), true
 	case p.Class.Group + "/" + strings.ToLower(p.Class.Kind):
 		return requirement.Must(key, requirement.In, p.Class.Name), true
@@ -157,7 +188,7 @@ const unknownName = "\x00new"
 // Spares reports whether so many machines may all be so much larger than planned.
 func (p *Pool) Spares(size, planned []int64, boxes int) bool {
 	for d := range size {
-		if extra := size[d] - planned[d]; extra > 0 && extra > (p.Limits[d].most-p.Used[d])/int64(boxes) {
+		if extra := size[d] - planned[d]; extra > 0 && extra > (p.Limits[d].Most-p.Used[d])/int64(boxes) {
 			return false
 		}
 	}

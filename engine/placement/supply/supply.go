@@ -6,15 +6,18 @@ import "github.com/millwright-dev/millwright/engine/placement/demand"
 // their way, and those that could be launched. It is not safe for concurrent use.
 type Supply struct {
 	*demand.Batch
-	daemons  []*Daemon
+	Daemons  []*Daemon
 	Machines *Machines
 	Market   *Market
+	// opened memoises the labels that are open before a launch, by pool.
+	opened map[string]map[string]bool
 }
 
+// New compiles where the pods of a batch could go.
 func New(b *demand.Batch) *Supply {
-	s := &Supply{Batch: b}
+	s := &Supply{Batch: b, opened: map[string]map[string]bool{}}
 	for _, d := range b.Snap.DaemonSets {
-		s.daemons = append(s.daemons, s.newDaemon(d))
+		s.Daemons = append(s.Daemons, s.newDaemon(d))
 	}
 	s.Machines = s.newMachines()
 	s.Market = s.newMarket()

@@ -4,6 +4,7 @@
 package taints
 
 import (
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,14 @@ func Untolerated(taints []corev1.Taint, tolerations []corev1.Toleration) (corev1
 		}
 	}
 	return corev1.Taint{}, false
+}
+
+// Disliked reports whether there is a PreferNoSchedule taint that the pod does not
+// tolerate.
+func Disliked(taints []corev1.Taint, tolerations []corev1.Toleration) bool {
+	return slices.ContainsFunc(taints, func(t corev1.Taint) bool {
+		return t.Effect == corev1.TaintEffectPreferNoSchedule && !tolerated(&t, tolerations)
+	})
 }
 
 func hard(t *corev1.Taint) bool {

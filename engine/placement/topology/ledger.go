@@ -2,99 +2,208 @@ package topology
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
 
-// Ledger counts for one rule, by domain. It is not safe for concurrent use.
+// Ledger counts for one rule, by domain. Domains are numbered as they are met;
+// what a question costs does not depend on how many pods there are. It is not
+// safe for concurrent use.
 type Ledger struct {
 	*Rule
-	// Selected are the pods that the rule selects, Owners those that own it.
-	Selected, Owners map[string]int
-	// Known are the domains that a spread compares: those of nodes that it counts,
-	// and those where nodes may come to be.
-	Known map[string]bool
+	index   map[string]int
+	domains []tally
+	// known is how many domains a spread compares, least the lowest number of
+	// selected pods in any of them and ties how many have it.
+	known, least, ties int
+	// anywhere is the number of selected pods in all domains.
+	anywhere int
+}
+
+// tally is what is in one domain: pods that the rule selects, and those that own
+// it.
+type tally struct {
+	name             string
+	selected, owners int
+	known            bool
 }
 
 // NewLedger is a ledger without entries.
-func NewLedger(r *Rule) *Ledger {
-	return &Ledger{Rule: r, Selected: map[string]int{}, Owners: map[string]int{}, Known: map[string]bool{}}
-}
+func NewLedger(r *Rule) *Ledger { return &Ledger{Rule: r, index: map[string]int{}} }
 
 // Part is how a pod takes part in a rule.
 type Part struct {
-	// Owns: the rule is the pod's own. Selected: the rule is about the pod.
+	// Owns: the rule is required by the pod. Selected: the rule is about the pod.
 	Owns, Selected bool
 }
 
-// Record puts a pod into a domain.
-func (l *Ledger) Record(domain string, p Part) {
-	if p.Selected {
-		l.Selected[domain]++
+// At is the number of a domain.
+func (l *Ledger) At(domain string) int {
+	d, ok := l.index[domain]
+	if !ok {
+		d = len(l.domains)
+		l.index[domain], l.domains = d, append(l.domains, tally{name: domain})
 	}
-	if p.Owns {
-		l.Owners[domain]++
+	return d
+}
+
+// Know makes a domain one of those that a spread compares: those of nodes that it
+// counts, and those where nodes may come to be.
+func (l *Ledger) Know(d int) {
+	t := &l.domains[d]
+	if t.known {
+		return
+	}
+	t.known = true
+	l.known++
+	switch {
+	case l.known == 1 || t.selected < l.least:
+		l.least, l.ties = t.selected, 1
+	case t.selected == l.least:
+		l.ties++
 	}
 }
+
+// Record puts n pods into a domain.
+func (l *Ledger) Record(d int, p Part, n int) {
+	t := &l.domains[d]
+	if p.Owns {
+		t.owners += n
+	}
+	if !p.Selected || n == 0 {
+		return
+	}
+	lowest := t.known && t.selected == l.least
+	t.selected += n
+	l.anywhere += n
+	if !lowest {
+		return
+	}
+	if l.ties--; l.ties == 0 {
+		l.level()
+	}
+}
+
+// level finds the lowest number among the known domains.
+func (l *Ledger) level() {
+	l.ties = 0
+	for i := range l.domains {
+		t := &l.domains[i]
+		switch {
+		case !t.known || l.ties > 0 && t.selected > l.least:
+		case l.ties > 0 && t.selected == l.least:
+			l.ties++
+		default:
+			l.least, l.ties = t.selected, 1
+		}
+	}
+}
+
+// Selected is the number of selected pods in a domain.
+func (l *Ledger) Selected(d int) int { return l.domains[d].selected }
+
+// Anywhere is the number of selected pods in all domains.
+func (l *Ledger) Anywhere() int { return l.anywhere }
 
 // Open reports whether a domain takes one more pod. Pods that a spread selects
 // without owning it may go anywhere.
-func (l *Ledger) Open(domain string, p Part) bool {
+func (l *Ledger) Open(d int, p Part) bool {
+	t := &l.domains[d]
 	switch l.Kind {
 	case Spread:
-		if !p.Owns {
-			return true
-		}
-		after := l.Selected[domain]
-		if p.Selected {
-			after++
-		}
-		return after-l.least(domain) <= l.MaxSkew
+		return !p.Owns || l.skew(t, p.Selected) <= l.MaxSkew
 	case Affinity:
-		return !p.Owns || l.Selected[domain] > 0 || p.Selected && l.nobody()
+		return !p.Owns || t.selected > 0 || p.Selected && l.anywhere == 0
 	}
-	return !(p.Owns && l.Selected[domain] > 0) && !(p.Selected && l.Owners[domain] > 0)
+	return !(p.Owns && t.selected > 0) && !(p.Selected && t.owners > 0)
 }
 
-// least is the lowest number in any domain before the pod is put into one, as
-// the scheduler sees it; zero while there are too few domains. A domain that
-// comes to be by this very pod counts as well.
-func (l *Ledger) least(domain string) int {
-	if len(l.Known) < l.MinDomains {
+// Objections is how many pods stand against one more in a domain that would own
+// the rule if it were required: zero if the rule would be kept.
+func (l *Ledger) Objections(d int, selected bool) int {
+	t := &l.domains[d]
+	switch l.Kind {
+	case Spread:
+		return max(0, l.skew(t, selected)-l.MaxSkew)
+	case Affinity:
+		if t.selected > 0 || selected && l.anywhere == 0 {
+			return 0
+		}
+		return 1
+	}
+	return t.selected
+}
+
+// Kept reports whether a pod that is in a domain, and counted there if it is
+// selected, has the rule kept.
+func (l *Ledger) Kept(d int, selected bool) bool {
+	t := &l.domains[d]
+	self := 0
+	if selected {
+		self = 1
+	}
+	switch l.Kind {
+	case Spread:
+		return t.selected-l.Least(t.selected) <= l.MaxSkew
+	case Affinity:
+		return t.selected > self || selected && l.anywhere == self
+	}
+	return t.selected <= self
+}
+
+// skew is that of a domain after one more pod.
+func (l *Ledger) skew(t *tally, selected bool) int {
+	after := t.selected
+	if selected {
+		after++
+	}
+	return after - l.Least(t.selected)
+}
+
+// Least is the lowest number in any domain before a pod is put into one with so
+// many, as the scheduler sees it; zero while there are too few domains. A domain
+// that comes to be by this very pod counts as well.
+func (l *Ledger) Least(here int) int {
+	if l.known < max(1, l.MinDomains) {
 		return 0
 	}
-	least := l.Selected[domain]
-	for d := range l.Known {
-		least = min(least, l.Selected[d])
-	}
-	return least
+	return min(l.least, here)
 }
 
-// nobody reports whether the rule selects no pod anywhere, so that the first one
-// may begin.
-func (l *Ledger) nobody() bool {
-	for _, n := range l.Selected {
-		if n > 0 {
-			return false
+// Where are the domains with selected pods, by name.
+func (l *Ledger) Where() []string { return l.names(func(t *tally) bool { return t.selected > 0 }) }
+
+// Known are the domains that a spread compares, by name.
+func (l *Ledger) Known() []string { return l.names(func(t *tally) bool { return t.known }) }
+
+// Owned are the domains with pods that own the rule, by name.
+func (l *Ledger) Owned() []string { return l.names(func(t *tally) bool { return t.owners > 0 }) }
+
+func (l *Ledger) names(which func(*tally) bool) []string {
+	var out []string
+	for i := range l.domains {
+		if which(&l.domains[i]) {
+			out = append(out, l.domains[i].name)
 		}
 	}
-	return true
+	slices.Sort(out)
+	return out
 }
 
 // Standing prints how many selected pods are in each domain.
 func (l *Ledger) Standing() string {
-	domains := map[string]bool{}
-	maps.Copy(domains, l.Known)
-	for d := range l.Selected {
-		domains[d] = true
-	}
-	if len(domains) == 0 {
+	names := l.names(func(t *tally) bool { return t.known || t.selected > 0 })
+	switch {
+	case l.Kind == AntiAffinity && l.anywhere == 0 && len(l.Owned()) > 0:
+		return "pods that demand it are in " + strings.Join(l.Owned(), ", ")
+	case len(names) == 0 && l.Kind == Spread:
+		return "no node has the label"
+	case len(names) == 0:
 		return "there is no such pod anywhere"
 	}
 	var parts []string
-	for _, d := range slices.Sorted(maps.Keys(domains)) {
-		parts = append(parts, fmt.Sprintf("%s has %d", d, l.Selected[d]))
+	for _, name := range names {
+		parts = append(parts, fmt.Sprintf("%s has %d", name, l.domains[l.index[name]].selected))
 	}
 	const shown = 5
 	if len(parts) > shown {

@@ -1,11 +1,3 @@
-// Package topology is the rules about who else is near: topology spread, pod
-// affinity and pod anti-affinity, as far as they are required.
-//
-// A [Rule] says whom it is about (namespaces and a selector) and over which
-// domains (the values of a node label). A [Ledger] keeps count of who is where,
-// and answers which domains are open for one more pod.
-//
-// What is only preferred (ScheduleAnyway, preferred terms) makes no rule.
 package topology
 
 import (
@@ -14,10 +6,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
-	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -33,6 +24,10 @@ const (
 	AntiAffinity
 )
 
+func (k Kind) String() string {
+	return [...]string{Spread: "spread", Affinity: "affinity", AntiAffinity: "anti-affinity"}[k]
+}
+
 // Rule is one constraint of one kind of pod. It is immutable.
 type Rule struct {
 	Kind Kind
@@ -46,19 +41,59 @@ type Rule struct {
 	// HonorTaints and IgnoreAffinity say which nodes a spread counts: by default
 	// all that the pod's node affinity accepts, whatever their taints.
 	HonorTaints, IgnoreAffinity bool
+	// Beside are the labels, sorted, that a node needs besides Key for a spread to
+	// count it: those of the pod's other spreads.
+	Beside []string
 
+	// about says whom the rule selects: those that every aim matches. The
+	// affinities of a pod select together, as all of them have to be about the pod
+	// that is there.
+	about []aim
+}
+
+// aim is a selector and where it looks.
+type aim struct {
 	namespaces []string // sorted; nil is every namespace
 	selector   labels.Selector
 }
 
-// Selects reports whether the rule is about a pod.
-func (r *Rule) Selects(s *snapshot.Shape) bool {
-	if r.namespaces != nil {
-		if _, ok := slices.BinarySearch(r.namespaces, s.Namespace); !ok {
+func (a *aim) matches(s *snapshot.Shape) bool {
+	if a.namespaces != nil {
+		if _, ok := slices.BinarySearch(a.namespaces, s.Namespace); !ok {
 			return false
 		}
 	}
-	return r.selector.Matches(labels.Set(s.Labels))
+	return a.selector.Matches(labels.Set(s.Labels))
+}
+
+func (a *aim) String() string {
+	switch about := a.selector.String(); {
+	case a.selector.Empty():
+		return "all pods"
+	case about == "":
+		return "no pods"
+	default:
+		return about
+	}
+}
+
+// id tells aims apart, which String need not.
+func (a *aim) id() string {
+	if a.namespaces == nil {
+		return "*/" + a.selector.String()
+	}
+	return strings.Join(a.namespaces, ",") + "/" + a.selector.String()
+}
+
+// Selects reports whether the rule is about a pod. A spread whose selector is
+// empty is about nobody: that is how the scheduler counts.
+func (r *Rule) Selects(s *snapshot.Shape) bool {
+	for i := range r.about {
+		if !r.about[i].matches(s) || r.Kind == Spread && r.about[i].selector.Empty() {
+			return false
+		}
+	}
+	return true
 }
 
 // PerNode reports whether every node is a domain of its own.
@@ -67,151 +102,30 @@ func (r *Rule) PerNode() bool { return r.Key == corev1.LabelHostname }
 // String reads like "spread of app=web over topology.kubernetes.io/zone, maxSkew
 // 1".
 func (r *Rule) String() string {
-	about := r.selector.String()
-	if about == "" {
-		about = "all pods"
+	names := make([]string, len(r.about))
+	for i := range r.about {
+		names[i] = r.about[i].String()
 	}
-	switch r.Kind {
-	case Spread:
+	about := strings.Join(slices.Compact(names), " and ")
+	if r.Kind == Spread {
 		return fmt.Sprintf("spread of %s over %s, maxSkew %d", about, r.Key, r.MaxSkew)
-	case Affinity:
-		return fmt.Sprintf("affinity to %s in one %s", about, r.Key)
 	}
-	return fmt.Sprintf("anti-affinity to %s in one %s", about, r.Key)
+	return fmt.Sprintf("%s to %s in one %s", r.Kind, about, r.Key)
 }
 
-// RulesOf are the rules that pods of a shape own. namespaces are the labels of
-// the cluster's namespaces.
-func RulesOf(s *snapshot.Shape, namespaces map[string]map[string]string) ([]Rule, error) {
-	var out []Rule
-	for i := range s.Spread {
-		c := &s.Spread[i]
-		if c.WhenUnsatisfiable != corev1.DoNotSchedule {
-			continue
-		}
-		r, err := spreadRule(s, c)
-		if err != nil {
-			return nil, fmt.Errorf("topology spread constraint %d: %w", i+1, err)
-		}
-		out = append(out, r)
-	}
-	if s.Affinity == nil {
-		return out, nil
-	}
-	if a := s.Affinity.PodAffinity; a != nil {
-		for i := range a.RequiredDuringSchedulingIgnoredDuringExecution {
-			r, err := termRule(Affinity, s, &a.RequiredDuringSchedulingIgnoredDuringExecution[i], namespaces)
-			if err != nil {
-				return nil, fmt.Errorf("pod affinity term %d: %w", i+1, err)
+// Anchor is a label and its value without which the rule selects nobody; ok is
+// false if there is none.
+func (r *Rule) Anchor() (key, value string, ok bool) {
+	for i := range r.about {
+		requirements, _ := r.about[i].selector.Requirements()
+		for _, want := range requirements {
+			if op := want.Operator(); op != selection.In && op != selection.Equals && op != selection.DoubleEquals {
+				continue
 			}
-			out = append(out, r)
-		}
-	}
-	if a := s.Affinity.PodAntiAffinity; a != nil {
-		for i := range a.RequiredDuringSchedulingIgnoredDuringExecution {
-			r, err := termRule(AntiAffinity, s, &a.RequiredDuringSchedulingIgnoredDuringExecution[i], namespaces)
-			if err != nil {
-				return nil, fmt.Errorf("pod anti-affinity term %d: %w", i+1, err)
-			}
-			out = append(out, r)
-		}
-	}
-	return out, nil
-}
-
-func spreadRule(s *snapshot.Shape, c *corev1.TopologySpreadConstraint) (Rule, error) {
-	r := Rule{
-		Kind: Spread, Key: requirement.NormalizeKey(c.TopologyKey), MaxSkew: int(c.MaxSkew), namespaces: []string{s.Namespace},
-		HonorTaints:    c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor,
-		IgnoreAffinity: c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore,
-	}
-	if c.MinDomains != nil {
-		r.MinDomains = int(*c.MinDomains)
-	}
-	var err error
-	if r.selector, err = selector(c.LabelSelector, s.Labels, c.MatchLabelKeys, nil); err != nil {
-		return r, err
-	}
-	r.ID = fmt.Sprintf("spread/%s/%s/%s/%d/%d", r.Key, s.Namespace, r.selector, r.MaxSkew, r.MinDomains)
-	// Which nodes count depends on the owner, unless it says otherwise.
-	if !r.IgnoreAffinity {
-		r.ID += "/" + fmt.Sprint(s.Terms)
-	}
-	if r.HonorTaints {
-		r.ID += "/" + fmt.Sprint(s.Tolerations)
-	}
-	return r, nil
-}
-
-func termRule(kind Kind, s *snapshot.Shape, t *corev1.PodAffinityTerm, namespaces map[string]map[string]string) (Rule, error) {
-	r := Rule{Kind: kind, Key: requirement.NormalizeKey(t.TopologyKey)}
-	var err error
-	if r.selector, err = selector(t.LabelSelector, s.Labels, t.MatchLabelKeys, t.MismatchLabelKeys); err != nil {
-		return r, err
-	}
-	if r.namespaces, err = namespacesOf(s, t, namespaces); err != nil {
-		return r, err
-	}
-	about := "*"
-	if r.namespaces != nil {
-		about = strings.Join(r.namespaces, ",")
-	}
-	r.ID = fmt.Sprintf("%d/%s/%s/%s", kind, r.Key, about, r.selector)
-	return r, nil
-}
-
-// namespacesOf are those that a term names and those that its selector selects;
-// the pod's own if it has neither. Nil is all of them.
-func namespacesOf(s *snapshot.Shape, t *corev1.PodAffinityTerm, namespaces map[string]map[string]string) ([]string, error) {
-	if t.NamespaceSelector == nil && len(t.Namespaces) == 0 {
-		return []string{s.Namespace}, nil
-	}
-	out := slices.Clone(t.Namespaces)
-	if t.NamespaceSelector != nil {
-		sel, err := metav1.LabelSelectorAsSelector(t.NamespaceSelector)
-		if err != nil {
-			return nil, err
-		}
-		if sel.Empty() {
-			return nil, nil
-		}
-		for name, set := range namespaces {
-			if sel.Matches(labels.Set(set)) {
-				out = append(out, name)
+			if values := want.ValuesUnsorted(); len(values) == 1 {
+				return want.Key(), values[0], true
 			}
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(append([]string{}, out...)), nil
-}
-
-// selector adds what the pod's own labels contribute to a label selector.
-func selector(written *metav1.LabelSelector, own map[string]string, match, mismatch []string) (labels.Selector, error) {
-	sel, err := metav1.LabelSelectorAsSelector(written)
-	if err != nil {
-		return nil, err
-	}
-	if written == nil {
-		return sel, nil
-	}
-	add := func(keys []string, op metav1.LabelSelectorOperator) error {
-		for _, key := range keys {
-			if v, ok := own[key]; ok {
-				more, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: op, Values: []string{v}}}})
-				if err != nil {
-					return err
-				}
-				rs, _ := more.Requirements()
-				sel = sel.Add(rs...)
-			}
-		}
-		return nil
-	}
-	if err := add(match, metav1.LabelSelectorOpIn); err != nil {
-		return nil, err
-	}
-	if err := add(mismatch, metav1.LabelSelectorOpNotIn); err != nil {
-		return nil, err
-	}
-	return sel, nil
+	return "", "", false
 }

@@ -3,6 +3,7 @@ package vector
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -48,6 +49,8 @@ func (d *Dims) Have(list corev1.ResourceList) []int64 {
 	return out
 }
 
+// AmountUp is a quantity as a number, CPU in thousandths, rounded up: what is asked
+// for.
 func AmountUp(name corev1.ResourceName, q resource.Quantity) int64 {
 	if name == corev1.ResourceCPU {
 		return q.MilliValue()
@@ -55,7 +58,12 @@ func AmountUp(name corev1.ResourceName, q resource.Quantity) int64 {
 	return q.Value()
 }
 
+// AmountDown is a quantity as a number, CPU in thousandths, rounded down: what
+// there is.
 func AmountDown(name corev1.ResourceName, q resource.Quantity) int64 {
+	if _, whole := q.AsInt64(); whole {
+		return AmountUp(name, q)
+	}
 	n := AmountUp(name, q)
 	if q.Cmp(Quantity(name, n)) < 0 {
 		return n - 1
@@ -69,6 +77,9 @@ func Quantity(name corev1.ResourceName, n int64) resource.Quantity {
 	case corev1.ResourceCPU:
 		return *resource.NewMilliQuantity(n, resource.DecimalSI)
 	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+		return *resource.NewQuantity(n, resource.BinarySI)
+	}
+	if strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) {
 		return *resource.NewQuantity(n, resource.BinarySI)
 	}
 	return *resource.NewQuantity(n, resource.DecimalSI)
@@ -85,28 +96,20 @@ func (d *Dims) List(vec []int64) corev1.ResourceList {
 	return out
 }
 
+// Add adds a vector to a sum so many times.
 func Add(sum, vec []int64, times int64) {
 	for i, n := range vec {
 		sum[i] += n * times
 	}
 }
 
-// fits reports whether the need is there. What is not needed does not matter,
-// even where a machine is overcommitted.
-func fits(need, free []int64) bool {
-	for i, n := range need {
-		if n > 0 && n > free[i] {
-			return false
-		}
-	}
-	return true
-}
-
+// Amount is one amount with the name of its resource.
 func (d *Dims) Amount(i int, n int64) string {
 	q := Quantity(d.Names[i], n)
 	return fmt.Sprintf("%s %s", d.Names[i], q.String())
 }
 
+// Amounts lists what is not zero, but for the number of pods.
 func (d *Dims) Amounts(vec []int64) string {
 	s := ""
 	for i, n := range vec {

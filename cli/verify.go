@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+)
+
+// What can be verified.
+const (
+	kindNode  = "node"
+	kindClaim = "claim"
+	kindPool  = "pool"
+)
+
+var kindName = map[string]string{kindNode: "node", kindClaim: "nodeclaim", kindPool: "nodepool"}
+
+// verification is one call of `millwright verify`.
+type verification struct {
+	kube    *genericclioptions.ConfigFlags
+	timeout time.Duration
+	atLeast int
+
+	connect func(*genericclioptions.ConfigFlags) (client.Reader, error)
+	clock   clock.Clock
+}
+
+// pollEvery is how often the cluster is read while something is missing.
+const pollEvery = time.Second
+
+func newVerify(c console) *cobra.Command {
+	return newVerifyWith(c, verification{connect: connect, clock: clock.RealClock{}})
+}
+
+func newVerifyWith(c console, v verification) *cobra.Command {
+	v.kube = genericclioptions.NewConfigFlags(true)
+	cmd := &cobra.Command{
+		Use:   "verify node|claim|pool NAME...",
+		Short: "Wait until machines are ready for work, and prove it",
+		Long: `Wait until the nodes are initialized, and print what they have passed as a
+checklist with times. It is made for pipelines: after a new image or NodePool,
+let a machine be launched and verify it before going on.
+
+A pool is verified when all its machines are initialized, and at least --at-least.
+When the time is up, the gate that holds a machine is printed with the object to
+look at and since when.
+
+It reads NodeClaims and Nodes, and other objects as far as it may; it needs no
+access to the controller.
+
+Exit status:
+  0  all are initialized
+  1  the time is up and something is not
+  2  wrong usage, or an error`,
+		Example: `  millwright verify pool general --timeout 10m
+  millwright verify node ip-10-0-0-1.ec2.internal ip-10-0-0-2.ec2.internal
+  millwright verify claim general-x7k2p`,
+		Args:      cobra.MinimumNArgs(2),
+		ValidArgs: []string{kindNode, kindClaim, kindPool},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind, err := kindOf(args[0], kindNode, kindClaim, kindPool)
+			if err != nil {
+				return err
+			}
+			reader, err := v.connect(v.kube)
+			if err != nil {
+				return err
+			}
+			return v.run(cmd.Context(), c, reader, kind, args[1:])
+		},
+	}
+	cmd.Flags().DurationVar(&v.timeout, "timeout", 10*time.Minute, "how long to wait")
+	cmd.Flags().IntVar(&v.atLeast, "at-least", 1, "how many machines a pool must have")
+	v.kube.AddFlags(cmd.Flags())
+	return cmd
+}
+
+// kindOf understands singular, plural and Karpenter's names of kinds.
+func kindOf(word string, allowed ...string) (string, error) {
+	short := strings.TrimSuffix(strings.ToLower(word), "s")
+	if short != kindNode {
+		short = strings.TrimPrefix(short, "node")
+	}
+	if slices.Contains(allowed, short) {
+		return short, nil
+	}
+	return "", fmt.Errorf("%q is not one of %s", word, strings.Join(allowed, ", "))
+}
+
+// run waits and prints.
+func (v verification) run(ctx context.Context, c console, reader client.Reader, kind string, names []string) error {
+	deadline := v.clock.Now().Add(v.timeout)
+	for {
+		in, err := take(ctx, reader, v.clock.Now(), false)
+		if err != nil {
+			return err
+		}
+		if _, problems := v.look(in, kind, names); len(problems) == 0 || !v.clock.Now().Before(deadline) {
+			return v.conclude(ctx, c, reader, kind, names)
+		}
+		timer := v.clock.NewTimer(min(pollEvery, deadline.Sub(v.clock.Now())))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		case <-timer.C():
+		}
+	}
+}
+
+// conclude reads everything once more and prints what came of it.
+func (v verification) conclude(ctx context.Context, c console, reader client.Reader, kind string, names []string) error {
+	in, err := take(ctx, reader, v.clock.Now(), true)
+	if err != nil {
+		return err
+	}
+	all, problems := v.look(in, kind, names)
+	return report(c.Out, all, problems, v.timeout)
+}
+
+// look finds the machines and what is wrong with them.
+func (v verification) look(in *inventory, kind string, names []string) (all []*machine, problems []string) {
+	for _, name := range names {
+		found, missing := in.find(kind, name)
+		if missing != "" && (kind != kindPool || v.atLeast > 0) {
+			problems = append(problems, missing)
+		}
+		if kind == kindPool && missing == "" && len(found) < v.atLeast {
+			problems = append(problems, fmt.Sprintf("nodepool/%s has %d of at least %d machines", name, len(found), v.atLeast))
+		}
+		for _, m := range found {
+			if _, ok := m.initialized(); !ok {
+				text, since := m.verdict()
+				problems = append(problems, fmt.Sprintf("%s is not initialized: %s (since %s)", m.title(), text, stamp(since)))
+			}
+		}
+		all = append(all, found...)
+	}
+	return all, problems
+}
+
+// title names the machine by its node, if there is one.
+func (m *machine) title() string {
+	if m.node == "" {
+		return "nodeclaim/" + m.claim.Name
+	}
+	return "node/" + m.node
+}
+
+func report(w io.Writer, all []*machine, problems []string, waited time.Duration) error {
+	var b strings.Builder
+	for _, m := range all {
+		m.print(&b)
+	}
+	for _, p := range problems {
+		fmt.Fprintln(&b, p)
+	}
+	if len(problems) == 0 {
+		fmt.Fprintf(&b, "%s initialized\n", count(len(all), "machine is", "machines are"))
+	} else {
+		fmt.Fprintf(&b, "not verified within %v\n", waited)
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return errFindings
+	}
+	return nil
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// print writes the machine's checklist.
+func (m *machine) print(b *strings.Builder) {
+	fmt.Fprintf(b, "%s (nodeclaim/%s", m.title(), m.claim.Name)
+	if m.claim.Pool != "" {
+		fmt.Fprintf(b, ", nodepool/%s", m.claim.Pool)
+	}
+	b.WriteString(")")
+	if at, ok := m.initialized(); ok {
+		fmt.Fprintf(b, " initialized %v after its creation", at.Sub(m.claim.Created).Round(time.Second))
+	}
+	b.WriteString("\n")
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, g := range m.step.Gates {
+		cells := []string{"  " + mark(g), stamp(g.Since)}
+		if text := detail(g); text != "" {
+			cells = append(cells, text)
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
+	}
+	_ = t.Flush() // a strings.Builder takes everything
+}
+
+func mark(g lifecycle.Gate) string {
+	if g.Open {
+		return "[x] " + string(g.Name)
+	}
+	return "[ ] " + string(g.Name)
+}
+
+func detail(g lifecycle.Gate) string {
+	if g.Open {
+		return ""
+	}
+	text := g.Reason.Message()
+	if then := g.Next.String(); then != "" {
+		text += "; " + then
+	}
+	return text
+}
+
+// stamp is a time as objects show it; a dash if it is not known.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/api/v1alpha1"
+	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// connect makes a client for the cluster of the flags.
+func connect(kube *genericclioptions.ConfigFlags) (client.Reader, error) {
+	cfg, err := kube.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("finding the cluster: %w", err)
+	}
+	kinds := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, cluster.AddToScheme} {
+		if err := add(kinds); err != nil {
+			return nil, fmt.Errorf("registering kinds: %w", err)
+		}
+	}
+	c, err := client.New(cfg, client.Options{Scheme: kinds})
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	return c, nil
+}
+
+// machine is a claim as it stands: what its conditions say, and what follows from
+// the objects themselves.
+type machine struct {
+	claim *snapshot.Claim
+	node  string
+	step  lifecycle.Step
+}
+
+// initialized reports whether the claim says that the machine is ready for work,
+// and since when.
+func (m *machine) initialized() (time.Time, bool) {
+	c := m.claim.Conditions[snapshot.Initialized]
+	return c.Since, c.Status == corev1.ConditionTrue && m.claim.Deleted.IsZero()
+}
+
+// verdict is what the claim's own conditions say that it waits for: the first of
+// Launched, Registered and Initialized that is not True.
+func (m *machine) verdict() (text string, since time.Time) {
+	if !m.claim.Deleted.IsZero() {
+		return "it is being deleted" + because(m.claim.Annotations[lifecycle.GivenUpAnnotation]), m.claim.Deleted
+	}
+	for _, name := range []string{snapshot.Launched, snapshot.Registered, snapshot.Initialized} {
+		c := m.claim.Conditions[name]
+		if c.Status == corev1.ConditionTrue {
+			continue
+		}
+		if b := m.step.Blocker(); b != nil {
+			since = b.Since
+		}
+		if since.IsZero() {
+			since = firstSet(c.Since, m.claim.Created)
+		}
+		return cmp.Or(c.Message, c.Reason, "nobody has looked at it yet"), since
+	}
+	return "", time.Time{}
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": it was given up (" + reason + ")"
+}
+
+func firstSet(a, b time.Time) time.Time {
+	if a.IsZero() {
+		return b
+	}
+	return a
+}
+
+// inventory is what was read of a cluster.
+type inventory struct {
+	store  *cluster.Store
+	nodes  []corev1.Node
+	claims []*snapshot.Claim
+	now    time.Time
+	// unread are the kinds that could not be read, so that what depends on them is
+	// only known from conditions.
+	unread []string
+}
+
+// take reads what the lifecycle depends on: NodeClaims and Nodes, and if all is
+// asked for the rest, which only adds detail to what their conditions say.
+func take(ctx context.Context, c client.Reader, now time.Time, all bool) (*inventory, error) {
+	in := &inventory{store: cluster.NewStore(), now: now}
+	var claims karpv1.NodeClaimList
+	if err := c.List(ctx, &claims); err != nil {
+		return nil, fmt.Errorf("listing NodeClaims: %w", err)
+	}
+	var nodes corev1.NodeList
+	if err := c.List(ctx, &nodes); err != nil {
+		return nil, fmt.Errorf("listing Nodes: %w", err)
+	}
+	in.nodes = nodes.Items
+	for i := range claims.Items {
+		in.store.Update(&claims.Items[i])
+		in.claims = append(in.claims, cluster.Claim(&claims.Items[i]))
+	}
+	for i := range nodes.Items {
+		in.store.Update(&nodes.Items[i])
+	}
+	for _, list := range details(all) {
+		if err := in.add(ctx, c, list); err != nil {
+			return nil, err
+		}
+	}
+	in.store.MarkSynced()
+	return in, nil
+}
+
+func details(all bool) []client.ObjectList {
+	if !all {
+		return nil
+	}
+	return []client.ObjectList{
+		&v1alpha1.NodePolicyList{}, &karpv1.NodePoolList{}, &appsv1.DaemonSetList{}, &corev1.PodList{}, &storagev1.CSINodeList{},
+		&storagev1.StorageClassList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{},
+	}
+}
+
+func (in *inventory) add(ctx context.Context, c client.Reader, list client.ObjectList) error {
+	err := c.List(ctx, list)
+	if apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
+		in.unread = append(in.unread, fmt.Sprintf("%T", list))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("listing: %w", err)
+	}
+	return meta.EachListItem(list, func(o runtime.Object) error {
+		if obj, ok := o.(client.Object); ok {
+			in.store.Update(obj)
+		}
+		return nil
+	})
+}
+
+// machine looks at one claim as the controller would.
+func (in *inventory) machine(c *snapshot.Claim) *machine {
+	v := lifecycle.View{Now: in.now, Claim: c, Policy: in.store.Policy(c.Pool).Initialization, Learned: in.store.Learned(c.Pool)}
+	for i := range in.nodes {
+		if n := &in.nodes[i]; c.ProviderID != "" && n.Spec.ProviderID == c.ProviderID {
+			v.Nodes = append(v.Nodes, n)
+		}
+	}
+	s := in.store.Snapshot(in.now, nil)
+	v.Volumes, v.DaemonSets = s.Volumes, s.DaemonSets
+	name := c.NodeName
+	if len(v.Nodes) == 1 {
+		name = v.Nodes[0].Name
+		if n := s.Node(name); n != nil {
+			v.Pods = n.Pods
+		}
+		v.CSINode = s.Volumes.CSINodes[name]
+	}
+	return &machine{claim: c, node: name, step: checklist(v)}
+}
+
+// checklist is the step of the state machine; a claim that waits for the cloud is
+// not asked what it would launch.
+func checklist(v lifecycle.View) lifecycle.Step {
+	if !v.Claim.Is(snapshot.Launched) && v.Claim.Deleted.IsZero() {
+		c := v.Claim.Conditions[snapshot.Launched]
+		r := plan.Reason{Code: plan.LaunchPending, Objects: []plan.ObjectRef{{Kind: "NodeClaim", Name: v.Claim.Name}}}
+		if c.Reason == string(plan.LaunchFailed) {
+			r.Code, r.Have = plan.LaunchFailed, c.Message
+		}
+		at := firstSet(c.Since, v.Claim.Created)
+		return lifecycle.Step{Gates: []lifecycle.Gate{{
+			Name: lifecycle.GateLaunched, Since: at, Reason: r,
+			Next: lifecycle.Next{Actor: lifecycle.Cloud, Then: lifecycle.GiveUp, At: at.Add(v.Policy.Defaulted().LaunchTimeout)},
+		}}}
+	}
+	return lifecycle.Decide(v)
+}
+
+// find lists the machines that a name stands for: of a claim, a node or a pool.
+// An empty answer comes with what is wrong.
+func (in *inventory) find(kind, name string) ([]*machine, string) {
+	var out []*machine
+	for _, c := range in.claims {
+		ofPool := kind == kindPool && c.Pool == name && c.Deleted.IsZero()
+		if ofPool || kind == kindClaim && c.Name == name || kind == kindNode && in.isNode(c, name) {
+			out = append(out, in.machine(c))
+		}
+	}
+	slices.SortFunc(out, func(a, b *machine) int { return cmp.Compare(a.claim.Name, b.claim.Name) })
+	if len(out) > 0 {
+		return out, ""
+	}
+	switch exists := slices.ContainsFunc(in.nodes, func(n corev1.Node) bool { return n.Name == name }); {
+	case kind == kindPool:
+		return nil, fmt.Sprintf("nodepool/%s has no machines", name)
+	case kind == kindNode && exists:
+		return nil, fmt.Sprintf("node/%s belongs to no NodeClaim: Millwright has nothing to do with it", name)
+	}
+	return nil, fmt.Sprintf("%s/%s does not exist", kindName[kind], name)
+}
+
+func (in *inventory) isNode(c *snapshot.Claim, name string) bool {
+	return slices.ContainsFunc(in.nodes, func(n corev1.Node) bool {
+		return n.Name == name && (n.Spec.ProviderID == c.ProviderID && c.ProviderID != "" || n.Spec.ProviderID == "" && c.NodeName == name)
+	})
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/kubernetes/scheme"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/engine/drain"
+)
+
+// leaving is a machine that has been going away for five minutes: a budget holds
+// its web server, a finalizer a pod that has ended, and the plugin of its volume
+// driver does not tolerate the taint. A second Node has a volume left of it.
+func leaving() []client.Object {
+	at := func(d time.Duration) *metav1.Time { return &metav1.Time{Time: noon.Add(d)} }
+	claim := &karpv1.NodeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: "web-1", DeletionTimestamp: at(-5 * time.Minute), Finalizers: []string{"karpenter.sh/termination"}},
+		Status: karpv1.NodeClaimStatus{ProviderID: "kwok://web-1", NodeName: "ip-1", Conditions: []status.Condition{
+			{Type: "Drained", Status: metav1.ConditionUnknown, Reason: "Draining", LastTransitionTime: *at(-5 * time.Minute)},
+		}},
+	}
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "ip-1", DeletionTimestamp: at(-5 * time.Minute), Finalizers: []string{"karpenter.sh/termination"}},
+		Spec:       corev1.NodeSpec{ProviderID: "kwok://web-1"},
+		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
+	}
+	drain.ApplyCordon(node)
+	pod := func(name string, change func(*corev1.Pod)) *corev1.Pod {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": name}}, Spec: corev1.PodSpec{NodeName: "ip-1"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+		change(p)
+		return p
+	}
+	pv := "pv-1"
+	left := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "csi-left", CreationTimestamp: *at(-time.Hour)}, Spec: storagev1.VolumeAttachmentSpec{NodeName: "ip-gone", Attacher: "ebs.csi.aws.com"}}
+	left.Spec.Source.PersistentVolumeName = &pv
+	return []client.Object{
+		claim, node, left,
+		&storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "ip-1"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "ebs.csi.aws.com", NodeID: "ip-1"}}}},
+		&policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
+			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+			Status:     policyv1.PodDisruptionBudgetStatus{DesiredHealthy: 1, ExpectedPods: 1, CurrentHealthy: 1},
+		},
+		pod("web", func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		}),
+		pod("held", func(p *corev1.Pod) {
+			p.Status.Phase, p.DeletionTimestamp, p.Finalizers = corev1.PodSucceeded, at(-4*time.Minute), []string{"example.com/x"}
+		}),
+		pod("ebs-node", func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "ebs-csi-node", UID: "1"}}
+			p.Spec.Volumes = []corev1.Volume{{Name: "r", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/lib/kubelet/plugins_registry"}}}}
+		}),
+	}
+}
+
+func reader(t *testing.T, objects ...client.Object) func(*genericclioptions.ConfigFlags) (client.Reader, error) {
+	t.Helper()
+	kinds := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, cluster.AddToScheme} {
+		if err := add(kinds); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).Build()
+	return func(*genericclioptions.ConfigFlags) (client.Reader, error) { return c, nil }
+}
+
+func TestWhyOfADrainingNodeIsAChecklistWithBlockersAndRemedies(t *testing.T) {
+	const want = `node/ip-1 is being taken away since 2026-03-11T11:55:00Z: its pods leave.
+It has no deadline: what it waits for is waited for however long that takes.
+
+Pods:
+  [ ] default/Pod/held has ended and is kept by its finalizers: example.com/x
+  [ ] default/Pod/web can never be evicted, because default/PodDisruptionBudget/web demands that 1 of 1 pods are healthy
+  [x] default/Pod/ebs-node stays until the machine goes: it serves the volumes of ebs.csi.aws.com
+
+What would have to change:
+  default/Pod/held: whoever put the finalizers there has to remove them: example.com/x
+  default/Pod/web: let default/PodDisruptionBudget/web allow a disruption: a lower minAvailable, or one more replica
+
+To mend, so that others keep these agents as well:
+  default/DaemonSet/ebs-csi-node serves the volumes of ebs.csi.aws.com and does not tolerate the taint karpenter.sh/disrupted
+  Add to each:
+    spec:
+      template:
+        spec:
+          tolerations:
+          - key: karpenter.sh/disrupted
+            operator: Exists
+            effect: NoSchedule
+`
+	for _, args := range [][]string{{"node", "ip-1"}, {"claim", "web-1"}} {
+		var out bytes.Buffer
+		color := never
+		cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &color}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, leaving()...)})
+		cmd.SetArgs(args)
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("%v:\n%s", args, out.String())
+		}
+	}
+}
+
+func TestAttachmentsListsWhatIsWrongAndWhatToDo(t *testing.T) {
+	ask := func(objects []client.Object, args ...string) (string, int) {
+		var out bytes.Buffer
+		color := never
+		cmd := newAttachmentsWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &color}, attachmentsQuery{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, objects...)})
+		cmd.SetArgs(args)
+		cmd.SilenceUsage, cmd.SilenceErrors = true, true
+		err := cmd.ExecuteContext(t.Context())
+		return out.String(), ExitCode(err)
+	}
+	out, code := ask(leaving())
+	const want = `ATTACHMENT   NODE      VOLUME                  REASON               SINCE
+csi-left     ip-gone   PersistentVolume/pv-1   AttachmentNodeGone   2026-03-11T11:00:00Z
+
+What to do:
+  csi-left: kubectl delete volumeattachment csi-left, or a NodePolicy with termination.orphanedAttachments: Delete
+`
+	if out != want || code != ExitFindings {
+		t.Errorf("exit status %d:\n%s", code, out)
+	}
+	if out, code := ask(leaving(), "-o", "json"); !strings.Contains(out, `"reason": "AttachmentNodeGone"`) || code != ExitFindings {
+		t.Errorf("exit status %d:\n%s", code, out)
+	}
+	if out, code := ask(nil); out != "Nothing is wrong with any attachment.\n" || code != ExitOK {
+		t.Errorf("exit status %d:\n%s", code, out)
+	}
+	if _, code := ask(nil, "-o", "xml"); code != ExitError {
+		t.Errorf("exit status %d", code)
+	}
+}

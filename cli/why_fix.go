@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/plan"
+)
+
+// fix says for each closed gate who has to open it, and the command to look
+// further.
+func (m *machine) fix() string {
+	var b strings.Builder
+	for _, g := range m.step.Gates {
+		if g.Open {
+			continue
+		}
+		if g.Next.Actor != "" {
+			fmt.Fprintf(&b, "  %s: %s has to act", g.Name, g.Next.Actor)
+			if then := g.Next.String(); then != "" {
+				fmt.Fprintf(&b, "; otherwise %s", then)
+			}
+			b.WriteString("\n")
+		}
+		for _, command := range m.commands(g) {
+			fmt.Fprintf(&b, "    %s\n", command)
+		}
+	}
+	return b.String()
+}
+
+// commands help with a closed gate.
+func (m *machine) commands(g lifecycle.Gate) []string {
+	node := m.node
+	switch g.Reason.Code {
+	case plan.LaunchPending, plan.LaunchFailed, plan.NothingToLaunch:
+		return []string{"kubectl describe nodeclaim " + m.claim.Name}
+	case plan.NodeNotFound:
+		return []string{"kubectl get nodes -o custom-columns=NAME:.metadata.name,ID:.spec.providerID   # is " + m.claim.ProviderID + " among them?", "look at the machine's console: the kubelet has not joined"}
+	case plan.NodeNotReady, plan.NodeConditionNotMet, plan.ResourceNotRegistered:
+		return []string{"kubectl describe node " + node}
+	case plan.StartupTaintsExist, plan.UndeclaredStartupTaint, plan.KnownEphemeralTaintsExist:
+		return []string{
+			"kubectl get pods -A --field-selector spec.nodeName=" + node + "   # is the taint's owner running?",
+			"kubectl taint node " + node + " " + unvalued(g.Reason.Have) + "-   # if you know that its work is done",
+		}
+	case plan.StaleUninitializedTaint:
+		return []string{
+			"kubectl taint node " + node + " " + unvalued(g.Reason.Have) + "-",
+			"NodePolicy: spec.initialization.staleUninitialized.action: Remove   # for all nodes to come",
+		}
+	case plan.CSIDriverNotRegistered:
+		return []string{"kubectl get csinode " + node + " -o yaml", "kubectl get pods -A --field-selector spec.nodeName=" + node}
+	case plan.DaemonSetNotReady:
+		return []string{"kubectl get pods -A --field-selector spec.nodeName=" + node}
+	case plan.DRADriverPoolsNotPublished:
+		return []string{"kubectl get resourceslices --field-selector spec.nodeName=" + node}
+	}
+	return nil
+}
+
+// unvalued is a taint as kubectl wants it for removal: key:effect.
+func unvalued(taint string) string {
+	key, effect, _ := strings.Cut(taint, ":")
+	key, _, _ = strings.Cut(key, "=")
+	return key + ":" + effect
+}

@@ -1,0 +1,90 @@
+package events
+
+import (
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/engine/interruption"
+)
+
+type healthDetail struct {
+	Detail struct {
+		ARN         string `json:"eventArn"`
+		Service     string `json:"service"`
+		Code        string `json:"eventTypeCode"`
+		Category    string `json:"eventTypeCategory"`
+		Status      string `json:"statusCode"`
+		Start       string `json:"startTime"`
+		End         string `json:"endTime"`
+		Description []struct {
+			Latest string `json:"latestDescription"`
+		} `json:"eventDescription"`
+		Entities []struct {
+			Value string `json:"entityValue"`
+		} `json:"affectedEntities"`
+	} `json:"detail"`
+}
+
+// health reads scheduled changes of EC2. Their start is when the machine is
+// affected at the latest: AWS names no later deadline in these messages.
+func health(_ *envelope, body []byte) ([]interruption.Event, Refusal) {
+	var d healthDetail
+	if !decode(body, &d) || d.Detail.ARN == "" || d.Detail.Code == "" {
+		return nil, Malformed
+	}
+	if d.Detail.Service != "EC2" || d.Detail.Category != "scheduledChange" {
+		return nil, Unknown
+	}
+	start, startOK := moment(d.Detail.Start)
+	_, endOK := moment(d.Detail.End)
+	if !startOK || !endOK || len(d.Detail.Entities) == 0 {
+		return nil, Malformed
+	}
+	event := interruption.Event{Kind: interruption.Maintenance, Code: code(d.Detail.Code), NotBefore: start, State: interruption.Announced}
+	if len(d.Detail.Description) > 0 {
+		event.Text = d.Detail.Description[0].Latest
+	}
+	event.State = state(d.Detail.Code, d.Detail.Status, event.Text)
+	var out []interruption.Event
+	for _, entity := range d.Detail.Entities {
+		if !instance(entity.Value) {
+			return nil, Malformed
+		}
+		event.ID, event.Machine = d.Detail.ARN, entity.Value
+		out = append(out, event)
+	}
+	return out, ""
+}
+
+// moment reads a time in the form that Health uses; empty is none.
+func moment(s string) (time.Time, bool) {
+	if s == "" {
+		return time.Time{}, true
+	}
+	t, err := time.Parse(time.RFC1123, s)
+	return t.UTC(), err == nil && strings.HasSuffix(s, " GMT")
+}
+
+// code reads what the maintenance does from the name of its type; empty if the
+// name says nothing that is known.
+func code(name string) interruption.Code {
+	for _, c := range []interruption.Code{interruption.Retirement, interruption.Reboot, interruption.Network, interruption.Power, interruption.Stop} {
+		if strings.Contains(name, "_"+strings.ToUpper(string(c))+"_") {
+			return c
+		}
+	}
+	return ""
+}
+
+// state reads how the event stands. AWS goes on sending events that are over,
+// with a word in front of their text.
+func state(code, status, text string) interruption.State {
+	lower := strings.ToLower(strings.TrimSpace(text))
+	switch {
+	case strings.HasPrefix(lower, "[cancel"), strings.HasSuffix(code, "_CANCELLED"), strings.HasSuffix(code, "_CANCELED"):
+		return interruption.Cancelled
+	case strings.HasPrefix(lower, "[completed]"), status == "closed":
+		return interruption.Completed
+	}
+	return interruption.Announced
+}

@@ -1,0 +1,89 @@
+package events
+
+import (
+	"slices"
+	"time"
+
+	kjson "sigs.k8s.io/json"
+
+	"github.com/millwright-dev/millwright/engine/interruption"
+)
+
+// Refusal is why a body does not count.
+type Refusal string
+
+// The refusals.
+const (
+	// Malformed: not a whole envelope with the details of its kind.
+	Malformed Refusal = "Malformed"
+	// Unknown: an envelope of a version, source or kind that is not acted upon.
+	Unknown Refusal = "Unknown"
+	// Foreign: from another account or region.
+	Foreign Refusal = "Foreign"
+	// Stale: too old, or from the future.
+	Stale Refusal = "Stale"
+)
+
+// maxBody is how long a message of SQS can be, in bytes.
+const maxBody = 1 << 20
+
+// ahead is how far the sender's clock may be in front of ours.
+const ahead = time.Minute
+
+// Reader says which bodies count. The zero value takes any account, region and age.
+type Reader struct {
+	// Account and Region are those that events must be from; empty is any.
+	Account, Region string
+	// MaxAge is how old an event may be; zero is any age.
+	MaxAge time.Duration
+}
+
+// envelope is what EventBridge puts around every event.
+type envelope struct {
+	Version    string    `json:"version"`
+	ID         string    `json:"id"`
+	DetailType string    `json:"detail-type"`
+	Source     string    `json:"source"`
+	Account    string    `json:"account"`
+	Time       time.Time `json:"time"`
+	Region     string    `json:"region"`
+}
+
+// Read makes events of a body: one for every machine that it is about. With a
+// refusal there are none.
+func (r Reader) Read(body []byte, now time.Time) ([]interruption.Event, Refusal) {
+	var e envelope
+	if len(body) > maxBody || !decode(body, &e) || e.ID == "" || e.Time.IsZero() {
+		return nil, Malformed
+	}
+	parse, known := parsers[kind{e.Version, e.Source, e.DetailType}]
+	switch {
+	case !known:
+		return nil, Unknown
+	case r.Account != "" && e.Account != r.Account, r.Region != "" && e.Region != r.Region:
+		return nil, Foreign
+	case r.MaxAge > 0 && (now.Sub(e.Time) > r.MaxAge || e.Time.Sub(now) > ahead):
+		return nil, Stale
+	}
+	list, refusal := parse(&e, body)
+	if refusal != "" {
+		return nil, refusal
+	}
+	for i := range list {
+		list[i].Source, list[i].Issued = e.Source, e.Time
+	}
+	return list, ""
+}
+
+// decode reads JSON with exact names and each name once, so that nobody else
+// reads it differently. Further fields are fine: AWS adds some over time.
+func decode(body []byte, into any) bool {
+	problems, err := kjson.UnmarshalStrict(body, into, kjson.DisallowDuplicateFields)
+	return err == nil && len(problems) == 0
+}
+
+// instance reports whether a text is the ID of an EC2 instance.
+func instance(id string) bool {
+	hex := func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
+	return (len(id) == 19 || len(id) == 10) && id[:2] == "i-" && !slices.ContainsFunc([]byte(id[2:]), func(c byte) bool { return !hex(c) })
+}

@@ -1,0 +1,86 @@
+package disruption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/controllers/provision"
+	"github.com/millwright-dev/millwright/engine/disruption"
+)
+
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=create
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools,verbs=get
+
+// launch asks for the replacements of a command and notes them on its claims. The
+// names follow from the command, so that whoever repeats this asks for the same
+// machines.
+func (d *Disruptor) launch(ctx context.Context, c disruption.Command) error {
+	p := c.Progress
+	p.Replaced = true
+	p.Replacements = slices.Clone(p.Replacements)
+	for i := range c.Launch {
+		np := &karpv1.NodePool{}
+		if err := d.Live.Get(ctx, types.NamespacedName{Name: c.Launch[i].Pool}, np); err != nil {
+			return fmt.Errorf("reading NodePool %s: %w", c.Launch[i].Pool, err)
+		}
+		if np.DeletionTimestamp != nil {
+			return fmt.Errorf("NodePool %s is being deleted", np.Name)
+		}
+		claim := provision.Claim(np, &c.Launch[i])
+		claim.Name, claim.GenerateName = c.ReplacementName(np.Name, i), ""
+		annotate(claim, disruption.ReplacesAnnotation, c.ID)
+		if err := d.create(ctx, claim, c); err != nil {
+			return err
+		}
+		p.Replacements = append(p.Replacements, claim.Name)
+	}
+	return d.note(ctx, c.Claims, p)
+}
+
+// create creates one replacement, or finds that an earlier attempt has.
+func (d *Disruptor) create(ctx context.Context, claim *karpv1.NodeClaim, c disruption.Command) error {
+	err := d.Writer.CreateClaim(ctx, claim)
+	if !apierrors.IsAlreadyExists(err) {
+		if err == nil {
+			d.Metrics.ClaimCreated(reason(c.Cause), claim.Labels[karpv1.NodePoolLabelKey], false)
+			d.Writer.Event(apply.Event{
+				Object: claim, Reason: apply.DisruptionLaunching,
+				Message: fmt.Sprintf("Launching NodeClaim to replace %s: %s", c.Nodes[0].Name, c.Cause),
+			})
+		}
+		return err
+	}
+	there := &karpv1.NodeClaim{}
+	if err := d.Live.Get(ctx, types.NamespacedName{Name: claim.Name}, there); err != nil {
+		return err
+	}
+	if there.Annotations[disruption.ReplacesAnnotation] != c.ID || there.DeletionTimestamp != nil {
+		return fmt.Errorf("NodeClaim %s exists and is not the replacement", claim.Name)
+	}
+	d.Store.Update(there)
+	return nil
+}
+
+// discard deletes the replacements of a command that is off, as long as they have
+// no Node: a pod may count on one that has.
+func (d *Disruptor) discard(ctx context.Context, r disruption.Rollback) error {
+	var errs []error
+	for _, n := range r.Discard {
+		claim := &karpv1.NodeClaim{}
+		err := d.Live.Get(ctx, types.NamespacedName{Name: n.Claim.Name}, claim)
+		if err == nil && claim.Status.NodeName == "" {
+			_, err = d.Writer.Delete(ctx, claim)
+		}
+		if !apierrors.IsNotFound(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,56 @@
+package disruption
+
+import (
+	"testing"
+	"time"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/eviction"
+)
+
+func TestTheVerdictIsOnTheClaim(t *testing.T) {
+	claim, node := machine("a")
+	guarded := podOn("a", "guarded")
+	guarded.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "true"}
+	r := rig(t, pool(nil), claim, node, guarded)
+	d := New(r.Deps, disruption.Options{})
+	verdict := func() string {
+		r.Get(claim)
+		c := claim.StatusConditions().Get(disruption.Disruptable)
+		if c == nil {
+			return ""
+		}
+		return string(c.Status) + " " + c.Reason
+	}
+	pass(t, r, d)
+	if got := verdict(); got != "False DoNotDisrupt" {
+		t.Errorf("with a protected pod: %q", got)
+	}
+	writes := r.API.Writes
+	pass(t, r, d)
+	if r.API.Writes != writes {
+		t.Errorf("%d writes although nothing has changed", r.API.Writes-writes)
+	}
+	r.Delete(guarded)
+	pass(t, r, d)
+	if got := verdict(); got != "True Empty" {
+		t.Errorf("without it: %q", got)
+	}
+}
+
+func TestThatAMachineDoesNotPayToReplaceIsAnEventOnceAQuarterOfAnHour(t *testing.T) {
+	claim, node := machine("a")
+	r := rig(t, pool(func(np *karpv1.NodePool) {
+		np.Spec.Disruption.ConsolidationPolicy = karpv1.ConsolidationPolicyWhenEmptyOrUnderutilized
+	}), claim, node, podOn("a", "web"))
+	d := New(r.Deps, disruption.Options{})
+	for range 3 {
+		pass(t, r, d)
+		r.Clock.Step(5 * time.Minute)
+	}
+	if n := len(r.Events.List); n != 2 || !published(r, "Node/a Unconsolidatable: the price of its instance type is not known") {
+		t.Errorf("%d events: %q", n, r.Events.List)
+	}
+}

@@ -1,0 +1,108 @@
+package interruption
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/interruption"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=patch
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=patch;delete
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+
+// answer does what is due for one machine.
+func (w *Watcher) answer(ctx context.Context, r interruption.Response) error {
+	claim, ok := w.Store.NodeClaim(r.Node.Claim.Name)
+	if !ok {
+		return nil
+	}
+	claim, err := w.tell(ctx, r, claim)
+	if err != nil {
+		return err
+	}
+	switch r.Action {
+	case snapshot.InterruptionCordon:
+		return w.cordon(ctx, r)
+	case snapshot.InterruptionDrain:
+		return w.drain(ctx, r, claim, r.Deadline)
+	case snapshot.InterruptionTerminate:
+		return w.drain(ctx, r, claim, w.Clock.Now())
+	}
+	if r.Uncordon {
+		return w.uncordon(ctx, r)
+	}
+	return nil
+}
+
+func (w *Watcher) cordon(ctx context.Context, r interruption.Response) error {
+	if interruption.Cordoned(r.Node) {
+		return nil
+	}
+	taint := corev1.Taint{Key: interruption.CordonTaint, Value: string(r.Verdicts[0].Event.Kind), Effect: corev1.TaintEffectNoSchedule}
+	_, err := w.Writer.Node(ctx, r.Node.Object, func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, taint) })
+	return err
+}
+
+func (w *Watcher) uncordon(ctx context.Context, r interruption.Response) error {
+	_, err := w.Writer.Node(ctx, r.Node.Object, func(n *corev1.Node) {
+		n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == interruption.CordonTaint })
+	})
+	return err
+}
+
+// drain deletes a claim. The deadline, zero for none, is on it before that.
+func (w *Watcher) drain(ctx context.Context, r interruption.Response, claim *karpv1.NodeClaim, deadline time.Time) error {
+	const key = karpv1.NodeClaimTerminationTimestampAnnotationKey
+	var err error
+	if !deadline.IsZero() && w.sooner(claim, deadline) {
+		claim, err = w.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
+			if c.Annotations == nil {
+				c.Annotations = map[string]string{}
+			}
+			c.Annotations[key] = deadline.UTC().Format(time.RFC3339)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if claim.DeletionTimestamp != nil {
+		return nil
+	}
+	if offering, risky := r.Reclaimed(); risky {
+		w.Store.Refuse(offering, w.Clock.Now().Add(interruption.Risky))
+	}
+	first, err := w.Writer.Delete(ctx, claim)
+	if err != nil || !first {
+		return err
+	}
+	e := r.Verdicts[0].Event
+	log.FromContext(ctx).Info("machine goes because of an interruption", "nodeclaim", claim.Name, "event", e.ID, "kind", e.Kind, "action", r.Action)
+	for _, o := range w.objects(r, claim) {
+		w.Writer.Event(apply.Event{Object: o, Warning: true, Reason: apply.TerminatingOnInterruption, Message: "Interruption triggered termination: " + r.Verdicts[0].Reason.Message()})
+	}
+	w.Metrics.ClaimDisrupted(metrics.Disruption{
+		Reason: reasons[e.Kind].metric, Pool: r.Node.Claim.Pool, CapacityType: r.Node.Labels()[karpv1.CapacityTypeLabelKey],
+		GracePeriod: r.Node.Claim.TerminationGracePeriod,
+	})
+	return nil
+}
+
+// sooner reports whether a deadline is before the one that the claim has or will
+// get from its terminationGracePeriod.
+func (w *Watcher) sooner(claim *karpv1.NodeClaim, deadline time.Time) bool {
+	if at, err := time.Parse(time.RFC3339, claim.Annotations[karpv1.NodeClaimTerminationTimestampAnnotationKey]); err == nil {
+		return deadline.Truncate(time.Second).Before(at)
+	}
+	grace := claim.Spec.TerminationGracePeriod
+	return grace == nil || deadline.Before(w.Clock.Now().Add(grace.Duration))
+}

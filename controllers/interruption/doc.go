@@ -1,0 +1,16 @@
+// Package interruption carries out what engine/interruption decides about what
+// the cloud announces.
+//
+//	cloud.EventSource, Store ─► interruption.Decide ─┬► Cordon     the taint millwright.dev/interruption
+//	                                                 ├► Uncordon   takes it off
+//	                                                 ├► Drain      deletes the claim; termination does the rest
+//	                                                 ├► Terminate  the same, with a deadline that is now
+//	                                                 └► events on Node and claim, the condition Interrupted
+//
+// A look does what is due and remembers nothing: what has been done is seen on the
+// objects, so that a look that is cut off is made good by the next. The deadline
+// is written before the claim is deleted, and only ever moved forward. A machine
+// whose policy says Ignore is not written to at all.
+//
+// Providers that are no cloud.EventSource have no such loop.
+package interruption

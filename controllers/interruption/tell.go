@@ -1,0 +1,91 @@
+package interruption
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/interruption"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Interrupted is the condition of a NodeClaim that is True while the cloud has
+// announced something about its machine that the policy does not ignore. Its
+// message says what will be done and when.
+const Interrupted = "Interrupted"
+
+// toldAgain is how often an event that stands is told of again.
+const toldAgain = 6 * time.Hour
+
+// reasons are Karpenter's words for each kind: of events, and in metrics.
+var reasons = map[interruption.Kind]struct{ event, metric string }{
+	interruption.Spot:             {apply.SpotInterrupted, metrics.SpotInterrupted},
+	interruption.Rebalance:        {apply.SpotRebalanceRecommendation, metrics.RebalanceRecommendation},
+	interruption.Maintenance:      {apply.InstanceUnhealthy, metrics.ScheduledChange},
+	interruption.Reservation:      {apply.CapacityReservationInstanceInterrupted, metrics.CapacityReservationInterrupted},
+	interruption.Stopped:          {apply.InstanceStopping, metrics.InstanceStopped},
+	interruption.Terminated:       {apply.InstanceTerminating, metrics.InstanceTerminated},
+	interruption.InstanceImpaired: {apply.InstanceUnhealthy, metrics.InstanceStatus},
+	interruption.SystemImpaired:   {apply.InstanceUnhealthy, metrics.SystemStatus},
+	interruption.VolumeImpaired:   {apply.InstanceUnhealthy, metrics.VolumeStatus},
+	interruption.ZoneImpaired:     {apply.InstanceUnhealthy, metrics.ZoneImpaired},
+}
+
+// tell says on the Node and the claim what stands, and what will be done about it
+// when. What the policy ignores is not told of.
+func (w *Watcher) tell(ctx context.Context, r interruption.Response, claim *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
+	if r.Node.Deleting() {
+		return claim, nil // it was told why, if it goes for this
+	}
+	var loudest *interruption.Verdict
+	for i := range r.Verdicts {
+		v := &r.Verdicts[i]
+		if v.Action == snapshot.InterruptionIgnore || v.Event.Over() {
+			continue
+		}
+		if loudest == nil {
+			loudest = v
+		}
+		for _, o := range w.objects(r, claim) {
+			w.Writer.Event(apply.Event{
+				Object: o, Warning: v.Event.Kind != interruption.Rebalance, Reason: reasons[v.Event.Kind].event, Window: toldAgain,
+				Dedupe: []string{v.Event.ID, string(v.Reason.Code)}, Message: v.String(),
+			})
+		}
+	}
+	return w.note(ctx, claim, loudest)
+}
+
+// note keeps the condition. A claim that was never interrupted has none.
+func (w *Watcher) note(ctx context.Context, claim *karpv1.NodeClaim, v *interruption.Verdict) (*karpv1.NodeClaim, error) {
+	had := claim.StatusConditions().Get(Interrupted)
+	condition := plan.Condition{Type: Interrupted, Status: corev1.ConditionFalse, Reason: "Over", Message: "the cloud announces nothing any more"}
+	switch {
+	case v != nil:
+		condition = plan.Condition{Type: Interrupted, Status: corev1.ConditionTrue, Reason: string(v.Reason.Code), Message: v.String()}
+	case had == nil || had.IsFalse():
+		return claim, nil
+	}
+	if had != nil && string(had.Status) == string(condition.Status) && had.Reason == condition.Reason && had.Message == condition.Message {
+		return claim, nil
+	}
+	updated, err := w.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) { w.SetConditions(c, []plan.Condition{condition}) })
+	if err != nil {
+		return claim, fmt.Errorf("noting an interruption: %w", err)
+	}
+	return updated, nil
+}
+
+func (w *Watcher) objects(r interruption.Response, claim *karpv1.NodeClaim) []client.Object {
+	if r.Node.Object == nil {
+		return []client.Object{claim}
+	}
+	return []client.Object{r.Node.Object, claim}
+}

@@ -1,0 +1,90 @@
+package nodepolicy_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/api/v1alpha1"
+	"github.com/millwright-dev/millwright/controllers/loop/looptest"
+	"github.com/millwright-dev/millwright/controllers/nodepolicy"
+)
+
+func policy(name string, priority int32, pools v1alpha1.PoolSelector, timeout string) *v1alpha1.NodePolicy {
+	p := &v1alpha1.NodePolicy{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 1}}
+	p.Spec = v1alpha1.NodePolicySpec{NodePools: pools, Priority: priority}
+	if timeout != "" {
+		p.Spec.Initialization = &v1alpha1.Initialization{Timeout: timeout}
+	}
+	return p
+}
+
+func pool(name string, labels map[string]string) *karpv1.NodePool {
+	return &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+}
+
+func TestTheStatusShowsWhoRulesAndTheStoreFollowsTheSameRule(t *testing.T) {
+	everything := v1alpha1.PoolSelector{Selector: &metav1.LabelSelector{}}
+	gpu := v1alpha1.PoolSelector{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"gpu": "true"}}}
+	r := looptest.New(t,
+		pool("web", nil), pool("train", map[string]string{"gpu": "true"}),
+		policy("base", 0, everything, "10m"), policy("gpu", 5, gpu, "20m"),
+		policy("empty", 0, everything, ""), policy("nobody", 0, v1alpha1.PoolSelector{Names: []string{"later"}}, "1m"),
+		policy("lower", -1, gpu, "30m"),
+	)
+	_, err := nodepolicy.New(r.Deps).Reconcile(context.Background(), reconcile.Request{})
+	r.Must(err)
+	for name, want := range map[string]string{
+		"base":   "Ready=True InForce, Overridden=True Overridden; train: overridden by gpu; web: initialization",
+		"gpu":    "Ready=True InForce, Overridden=False NotOverridden; train: initialization",
+		"empty":  "Ready=False NoSections, Overridden=False NotOverridden; train: ; web: ",
+		"nobody": "Ready=False NoNodePool, Overridden=False NotOverridden",
+		"lower":  "Ready=False Overridden, Overridden=True Overridden; train: overridden by gpu",
+	} {
+		p := policy(name, 0, everything, "")
+		r.Get(p)
+		if got := describe(p); got != want {
+			t.Errorf("%s: %s\nwant %s", name, got, want)
+		}
+	}
+	for name, want := range map[string]time.Duration{"web": 10 * time.Minute, "train": 20 * time.Minute, "other": 0} {
+		if got := r.Store.Policy(name).Initialization.Timeout; got != want {
+			t.Errorf("pool %s: timeout %v, want %v", name, got, want)
+		}
+	}
+	writes := r.API.Writes
+	_, err = nodepolicy.New(r.Deps).Reconcile(context.Background(), reconcile.Request{})
+	r.Must(err)
+	if r.API.Writes != writes {
+		t.Error("the same status was written again")
+	}
+	r.Delete(policy("gpu", 0, everything, ""))
+	if got := r.Store.Policy("train").Initialization.Timeout; got != 10*time.Minute {
+		t.Errorf("without its policy the pool has the timeout %v", got)
+	}
+}
+
+func describe(p *v1alpha1.NodePolicy) string {
+	var parts []string
+	for _, c := range p.Status.Conditions {
+		parts = append(parts, fmt.Sprintf("%s=%s %s", c.Type, c.Status, c.Reason))
+	}
+	out := []string{strings.Join(parts, ", ")}
+	for _, s := range p.Status.NodePools {
+		text := s.Name + ": "
+		for _, section := range s.InForce {
+			text += string(section)
+		}
+		for _, o := range s.Overridden {
+			text += "overridden by " + o.By
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "; ")
+}

@@ -1,0 +1,143 @@
+package nodepool
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/awslabs/operatorpkg/status"
+
+	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/engine/backoff"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// conditionPaused is True while launches of the pool, or of one of its offerings,
+// pause or are on trial. A pool without failures does not have it.
+const conditionPaused = "LaunchesPaused"
+
+// failed are claims that were given up because their machines failed, until they
+// have been counted: one may be gone before its pool is looked at. Safe for
+// concurrent use.
+type failed struct {
+	mu     sync.Mutex
+	claims map[types.UID]*snapshot.Claim
+}
+
+func (f *failed) observe(nc *karpv1.NodeClaim) {
+	reason := lifecycle.DeleteReason(nc.Annotations[lifecycle.GivenUpAnnotation])
+	if nc.DeletionTimestamp == nil || !reason.Failure() {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.claims == nil {
+		f.claims = map[types.UID]*snapshot.Claim{}
+	}
+	f.claims[nc.UID] = cluster.Claim(nc)
+}
+
+// of lists those of a pool.
+func (f *failed) of(pool string) []*snapshot.Claim {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []*snapshot.Claim
+	for _, c := range f.claims {
+		if c.Pool == pool {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// drop forgets claims that have been counted.
+func (f *failed) drop(claims []*snapshot.Claim) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range claims {
+		delete(f.claims, c.UID)
+	}
+}
+
+// ended are the claims of a pool, together with those that failed and may be gone;
+// the second result is the latter.
+func (r *Reconciler) ended(s *snapshot.Snapshot, pool string) (all, gone []*snapshot.Claim) {
+	gone = r.failed.of(pool)
+	all = slices.Clone(gone)
+	for _, n := range s.Nodes {
+		if n.Pool() == pool && !slices.ContainsFunc(gone, func(c *snapshot.Claim) bool { return c.UID == n.Claim.UID }) {
+			all = append(all, n.Claim)
+		}
+	}
+	return all, gone
+}
+
+// backoff counts failures, and says what they mean for the next launches.
+func (r *Reconciler) backoff(np *karpv1.NodePool, claims []*snapshot.Claim) {
+	pool := cluster.Pool(np, cluster.Options{})
+	failures := backoff.Count(pool.Failures, claims, pool.Hash)
+	writeFailures(np, failures)
+	pauses := backoff.Pauses(failures, r.Store.Policy(np.Name).Initialization.Backoff)
+	reason, found := worst(np.Name, pauses, r.Clock.Now())
+	if !found {
+		_ = r.conditions(np).Clear(conditionPaused) // it refuses only conditions that Ready depends on
+		return
+	}
+	r.conditions(np).Set(status.Condition{Type: conditionPaused, Status: metav1.ConditionTrue, Reason: string(reason.Code), Message: reason.Message()})
+	r.Writer.Event(apply.Event{Object: np, Warning: true, Reason: string(reason.Code), Message: reason.Message(), Dedupe: []string{reason.Message()}, Window: time.Hour})
+}
+
+func writeFailures(np *karpv1.NodePool, failures []snapshot.Failure) {
+	if len(failures) == 0 {
+		delete(np.Annotations, cluster.FailuresAnnotation)
+		return
+	}
+	text, err := json.Marshal(failures)
+	if err != nil {
+		return // plain data
+	}
+	np.Annotations[cluster.FailuresAnnotation] = string(text)
+}
+
+// worst is what a pool is to say: a pause of the template before a trial, and that
+// before the pause of an offering.
+func worst(pool string, pauses []backoff.Pause, now time.Time) (plan.Reason, bool) {
+	var found []plan.Reason
+	for _, p := range pauses {
+		r := backoff.Reason(pool, p)
+		active := now.Before(p.Until)
+		switch {
+		case p.Template != "" && active:
+			return r, true
+		case p.Template != "":
+			r.Code = plan.LaunchesOnTrial
+			found = slices.Insert(found, 0, r)
+		case active:
+			found = append(found, r)
+		}
+	}
+	if len(found) == 0 {
+		return plan.Reason{}, false
+	}
+	return found[0], true
+}
+
+// nextPause is the time until the next pause of a pool ends, zero if none does.
+func (r *Reconciler) nextPause(np *karpv1.NodePool) time.Duration {
+	var next time.Duration
+	pool := cluster.Pool(np, cluster.Options{})
+	for _, p := range backoff.Pauses(pool.Failures, r.Store.Policy(np.Name).Initialization.Backoff) {
+		if d := p.Until.Sub(r.Clock.Now()); d > 0 && (next == 0 || d < next) {
+			next = d
+		}
+	}
+	return next
+}

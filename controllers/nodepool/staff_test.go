@@ -1,0 +1,39 @@
+package nodepool
+
+import (
+	"testing"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/controllers/loop/looptest"
+	"github.com/millwright-dev/millwright/engine/catalog"
+)
+
+func TestAStaticPoolIsFilledAndCutBack(t *testing.T) {
+	replicas := int64(3)
+	np := pool(func(np *karpv1.NodePool) {
+		np.Spec.Replicas = &replicas
+		np.Status.Conditions = []status.Condition{{Type: status.ConditionReady, Status: metav1.ConditionTrue}}
+	})
+	r := looptest.New(t, np, class("True", "Ready", ""))
+	r.Offered = []*catalog.Type{{
+		Name: "small", Capacity: corev1.ResourceList{"cpu": resource.MustParse("4")},
+		Offerings: []catalog.Offering{{Zone: "a", CapacityType: catalog.Spot, Price: 1, Available: true}},
+	}}
+	c := reconciler(r)
+	for _, n := range []int64{3, 3, 5, 1, 0} {
+		r.Get(np)
+		np.Spec.Replicas = &n
+		r.Must(r.Client.Update(ctx, np))
+		for range 3 {
+			run(t, r, c)
+		}
+		if got := int64(len(r.Claims())); got != n {
+			t.Errorf("%d machines, want %d", got, n)
+		}
+	}
+}

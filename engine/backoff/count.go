@@ -1,0 +1,112 @@
+package backoff
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// TemplateAnnotation is the hash of the template that a claim was made from, in
+// Karpenter's words.
+const TemplateAnnotation = "karpenter.sh/nodepool-hash"
+
+// kept bounds how many failures are remembered for a pool, and how many claims for
+// a failure.
+const kept = 20
+
+// Count brings the failures of a pool up to date with its claims, those that are
+// being deleted included. Counting the same claims twice is the same as once. The
+// result is new, in a fixed order; template is the pool's present one.
+func Count(failures []snapshot.Failure, claims []*snapshot.Claim, template string) []snapshot.Failure {
+	out := make([]snapshot.Failure, 0, len(failures)+2)
+	for _, f := range failures {
+		f.Counted = slices.Clone(f.Counted)
+		out = append(out, f)
+	}
+	ordered := slices.Clone(claims)
+	slices.SortFunc(ordered, func(a, b *snapshot.Claim) int {
+		return cmp.Or(ended(a).Compare(ended(b)), cmp.Compare(a.Name, b.Name))
+	})
+	for _, c := range ordered {
+		out = count(out, c)
+	}
+	return tidy(out, template)
+}
+
+// count adds one claim to what it has in common with others.
+func count(failures []snapshot.Failure, c *snapshot.Claim) []snapshot.Failure {
+	reason := lifecycle.DeleteReason(c.Annotations[lifecycle.GivenUpAnnotation])
+	failed := !c.Deleted.IsZero() && reason.Failure()
+	for _, key := range keys(c) {
+		i := slices.IndexFunc(failures, func(f snapshot.Failure) bool { return f.Template == key.Template && f.Offering == key.Offering })
+		switch {
+		case failed && i < 0:
+			failures, i = append(failures, key), len(failures)
+		case failed && slices.Contains(failures[i].Counted, c.UID):
+			continue
+		case !failed && i >= 0 && ready(c).After(failures[i].Last):
+			failures = slices.Delete(failures, i, i+1)
+			continue
+		case !failed:
+			continue
+		}
+		f := &failures[i]
+		f.Count, f.Last, f.Reason, f.Claim = f.Count+1, c.Deleted, string(reason), c.Name
+		f.Counted = append(f.Counted[max(0, len(f.Counted)+1-kept):], c.UID)
+	}
+	return failures
+}
+
+// keys are what a claim may have in common with others.
+func keys(c *snapshot.Claim) []snapshot.Failure {
+	var out []snapshot.Failure
+	if t := c.Annotations[TemplateAnnotation]; t != "" {
+		out = append(out, snapshot.Failure{Template: t})
+	}
+	if o := offering(c); o != (catalog.Key{}) {
+		out = append(out, snapshot.Failure{Offering: lifecycle.FormatPlanned(o)})
+	}
+	return out
+}
+
+// offering is what the claim became, or was to become if it never did.
+func offering(c *snapshot.Claim) catalog.Key {
+	if c.ProviderID != "" {
+		return catalog.Key{Type: c.Labels[corev1.LabelInstanceTypeStable], Zone: c.Labels[corev1.LabelTopologyZone], CapacityType: c.Labels[catalog.CapacityTypeLabel]}
+	}
+	planned, err := lifecycle.ParsePlanned(c.Annotations[lifecycle.PlannedAnnotation])
+	if err != nil {
+		return catalog.Key{}
+	}
+	return planned
+}
+
+// ready is when a machine got ready for work, zero if it has not.
+func ready(c *snapshot.Claim) time.Time {
+	if !c.Is(snapshot.Initialized) {
+		return time.Time{}
+	}
+	return c.Conditions[snapshot.Initialized].Since
+}
+
+func ended(c *snapshot.Claim) time.Time {
+	if !c.Deleted.IsZero() {
+		return c.Deleted
+	}
+	return ready(c)
+}
+
+// tidy forgets other templates and old offerings, and puts the rest in order.
+func tidy(failures []snapshot.Failure, template string) []snapshot.Failure {
+	out := slices.DeleteFunc(failures, func(f snapshot.Failure) bool { return f.Template != "" && f.Template != template })
+	slices.SortFunc(out, func(a, b snapshot.Failure) int {
+		return cmp.Or(cmp.Compare(b.Template, a.Template), b.Last.Compare(a.Last), cmp.Compare(a.Offering, b.Offering))
+	})
+	return out[:min(len(out), kept)]
+}

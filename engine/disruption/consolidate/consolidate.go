@@ -1,0 +1,191 @@
+// Package consolidate looks for machines that the cluster can do without, and for
+// machines that can be replaced by cheaper ones.
+//
+//	Input (a world, candidates, budgets) ──► Find ──► Moves, and a reason for every other candidate
+//
+// It has two halves. A sieve (sieve.go) puts the pods of one candidate after the
+// other onto the room that is left, by amounts, labels and taints alone; that is
+// fast enough to try every candidate in every pass. What passes is put to
+// placement in one question (remove.go), which knows all the rules. Candidates
+// that hold less than they cost (value.go) are then put to placement in small
+// groups, with new machines to choose from (replace.go): many to none, to one, or
+// to several, of whatever pool and capacity type.
+//
+// Work is counted, not timed, so that the same input gives the same moves; where
+// it does not suffice for every group, the next pass begins further down the list.
+//
+// Invariants: moves together exceed no budget; a machine that takes pods of a move
+// is in no other; a replacement saves at least the minimum.
+package consolidate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/millwright-dev/millwright/engine/disruption/whatif"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Candidate is a machine that may go.
+type Candidate struct {
+	Node *snapshot.Node
+	// Price is in $/h.
+	Price float64
+	// Cost is what moving its pods costs, in pods: 1 and each pod's share.
+	Cost float64
+}
+
+// Input is the question.
+type Input struct {
+	// World is changed by every move that is found.
+	World      *whatif.World
+	Candidates []Candidate
+	// Remaining is how many machines of each pool may go. It is used up.
+	Remaining map[string]int
+	// Totals are those of all pools.
+	Totals map[string]Total
+	// Minimum is the least share of its price that a replacement must save, by
+	// pool.
+	Minimum map[string]Minimum
+	// Work bounds the questions to placement, in machines looked at.
+	Work int
+	// Turn differs from pass to pass; groups are tried from another one on each
+	// time.
+	Turn int64
+}
+
+// Total is the price of all machines of a pool in $/h, and the cost of moving all
+// its pods. Balanced is true if the pool's policy is.
+type Total struct {
+	Price, Cost float64
+	Balanced    bool
+}
+
+// Minimum says when a replacement is worth it, in shares of the price that goes.
+type Minimum struct {
+	Saving float64
+	// SpotSaving and SpotTypes are asked of a spot machine for a spot machine: the
+	// saving, and from how many types the cloud can choose.
+	SpotSaving float64
+	SpotTypes  int
+}
+
+// Move is machines that go, and what is launched instead.
+type Move struct {
+	Nodes  []*snapshot.Node
+	Launch []plan.NewNode
+	// Saving is in $/h.
+	Saving float64
+}
+
+// Result is the answer.
+type Result struct {
+	// Moves are in the order in which they were found.
+	Moves []Move
+	// Stays says why the other candidates stay, by the machine's name.
+	Stays map[string]Stay
+}
+
+// Stay is why a candidate stays.
+type Stay struct {
+	Reason plan.Reason
+	// Saving is what would be saved in $/h without it, as far as that is known.
+	Saving float64
+}
+
+type search struct {
+	Input
+	Result
+	sieve *sieve
+	// used are the machines that take pods of a move.
+	used map[string]bool
+	left int
+}
+
+// Find looks for moves.
+func Find(in Input) Result {
+	s := &search{Input: in, Result: Result{Stays: map[string]Stay{}}, used: map[string]bool{}, left: in.World.Asked + in.Work}
+	slices.SortFunc(s.Candidates, func(a, b Candidate) int {
+		return cmp.Or(-cmp.Compare(a.Price/a.Cost, b.Price/b.Cost), cmp.Compare(a.Node.Name, b.Node.Name))
+	})
+	s.sieve = newSieve(in.World)
+	s.remove()
+	s.replace()
+	return s.Result
+}
+
+// afford reports whether the budgets let all of them go.
+func (s *search) afford(nodes []Candidate) (pool string, ok bool) {
+	needs := map[string]int{}
+	for _, c := range nodes {
+		p := c.Node.Pool()
+		if needs[p]++; needs[p] > s.Remaining[p] {
+			return p, false
+		}
+	}
+	return "", true
+}
+
+// take carries a move out.
+func (s *search) take(list []Candidate, launch []plan.NewNode, saving float64, answer whatif.Answer) {
+	m := Move{Nodes: nodes(list), Launch: launch, Saving: saving}
+	gone := map[string]bool{}
+	for _, c := range list {
+		s.Remaining[c.Node.Pool()]--
+		delete(s.Stays, c.Node.Name)
+		gone[c.Node.Name] = true
+	}
+	slices.SortFunc(m.Nodes, func(a, b *snapshot.Node) int { return cmp.Compare(a.Name, b.Name) })
+	s.World.Go(m.Nodes, answer)
+	for _, at := range answer.Placements {
+		if gone[answer.From(at.Pod)] {
+			s.used[at.Node.Name] = true
+		}
+	}
+	s.Moves = append(s.Moves, m)
+}
+
+// worthwhile says why a move is not worth its disruption to a pool: the share of
+// the pool's price that it saves must not be too small beside the share of the
+// pool's pods that it moves. Unless the pool is Balanced that is asked of
+// replacements only.
+func (s *search) worthwhile(nodes []Candidate, launches int, saving float64) (plan.Reason, bool) {
+	price := 0.0
+	byPool := map[string]Total{}
+	for _, c := range nodes {
+		price += c.Price
+		t := byPool[c.Node.Pool()]
+		byPool[c.Node.Pool()] = Total{Price: t.Price + c.Price, Cost: t.Cost + c.Cost}
+	}
+	for _, c := range nodes {
+		pool := c.Node.Pool()
+		total := s.Totals[pool]
+		least := leastScore
+		if total.Balanced {
+			least = leastBalancedScore
+		} else if launches == 0 {
+			continue
+		}
+		if total.Price <= 0 || price <= 0 {
+			continue
+		}
+		saved := saving * byPool[pool].Price / price / total.Price
+		moved := byPool[pool].Cost / total.Cost
+		if saved < least*moved {
+			return plan.Reason{
+				Code: plan.NotWorthDisruption, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: pool}},
+				Want: percent(least * moved), Have: percent(saved),
+			}, false
+		}
+	}
+	return plan.Reason{}, true
+}
+
+// The least share of the price that must be saved for a share of the pods to move:
+// Karpenter's 1/k with k = 2 for Balanced pools, and for others a tenth, below which
+// many pods would move for little.
+const (
+	leastBalancedScore = 0.5
+	leastScore         = 0.1
+)

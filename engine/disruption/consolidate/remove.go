@@ -1,0 +1,98 @@
+package consolidate
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/millwright-dev/millwright/engine/disruption/whatif"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// surplus is how many more machines than the budgets allow are put to placement,
+// so that some may be refused.
+const surplus = 3
+
+// rounds bounds how often placement is asked about machines that are to go.
+const rounds = 3
+
+// remove finds machines whose pods fit on others.
+func (s *search) remove() {
+	chosen := s.sift()
+	for range rounds {
+		if len(chosen) == 0 || s.World.Asked >= s.left {
+			return
+		}
+		answer := s.World.Ask(nodes(chosen))
+		homeless := answer.Homeless()
+		kept := slices.DeleteFunc(slices.Clone(chosen), func(c Candidate) bool {
+			pod, lacks := homeless[c.Node.Name]
+			if lacks {
+				s.Stays[c.Node.Name] = Stay{fitsNowhere(c, pod), c.Price}
+			}
+			return lacks
+		})
+		if len(kept) == len(chosen) {
+			s.removeAll(kept, answer)
+			return
+		}
+		chosen = kept
+	}
+}
+
+// removeAll takes as many as the budgets allow, each as a move of its own. The
+// pods of those that go have a place even if the others stay.
+func (s *search) removeAll(chosen []Candidate, answer whatif.Answer) {
+	for _, c := range chosen {
+		one := []Candidate{c}
+		if reason, worth := s.worthwhile(one, 0, c.Price); !worth {
+			s.Stays[c.Node.Name] = Stay{reason, c.Price}
+			continue
+		}
+		if pool, ok := s.afford(one); !ok {
+			s.Stays[c.Node.Name] = Stay{plan.Reason{Code: plan.BudgetExhausted, Objects: poolRef(pool)}, c.Price}
+			continue
+		}
+		s.take(one, nil, c.Price, answer)
+	}
+}
+
+// sift lets the sieve choose, some more than the budgets allow.
+func (s *search) sift() []Candidate {
+	var out []Candidate
+	more := map[string]int{}
+	for pool, n := range s.Remaining {
+		more[pool] = min(n, math.MaxInt32/surplus) * surplus
+	}
+	for _, c := range s.Candidates {
+		pool := c.Node.Pool()
+		if more[pool] > 0 && s.sieve.tryRemove(c.Node) {
+			more[pool]--
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func nodes(list []Candidate) []*snapshot.Node {
+	out := make([]*snapshot.Node, len(list))
+	for i, c := range list {
+		out[i] = c.Node
+	}
+	return out
+}
+
+func fitsNowhere(c Candidate, pod *snapshot.Pod) plan.Reason {
+	return plan.Reason{Code: plan.PodFitsNowhere, Objects: []plan.ObjectRef{podRef(pod), {Kind: "Node", Name: c.Node.Name}}}
+}
+
+func podRef(p *snapshot.Pod) plan.ObjectRef {
+	return plan.ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
+}
+
+func poolRef(pool string) []plan.ObjectRef { return []plan.ObjectRef{{Kind: "NodePool", Name: pool}} }
+
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + "%" }
+
+func dollars(price float64) string { return "$" + strconv.FormatFloat(price, 'f', 4, 64) + "/h" }

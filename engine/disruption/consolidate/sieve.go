@@ -1,0 +1,223 @@
+package consolidate
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/disruption/whatif"
+	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/placement/taints"
+	"github.com/millwright-dev/millwright/engine/placement/vector"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// sieve answers fast whether the pods of a machine would find room on others, as
+// far as amounts, labels and taints are concerned. What it lets through is not
+// certain; what it holds back would not fit.
+type sieve struct {
+	dims   *vector.Dims
+	places []*place // the fullest first
+	at     map[string]*place
+	needs  map[*snapshot.Class][]int64
+	// hopeless are classes that found no room; room only shrinks.
+	hopeless map[*snapshot.Class]bool
+	accepts  map[*snapshot.Shape]map[*place]bool
+}
+
+type place struct {
+	node *snapshot.Node
+	free []int64
+	full float64
+	// gone machines take nothing; busy ones have taken pods of another.
+	gone, busy, closed bool
+}
+
+func newSieve(w *whatif.World) *sieve {
+	s := &sieve{
+		dims: vector.New(names(w.Machines())), at: map[string]*place{},
+		needs: map[*snapshot.Class][]int64{}, hopeless: map[*snapshot.Class]bool{}, accepts: map[*snapshot.Shape]map[*place]bool{},
+	}
+	for _, n := range w.Machines() {
+		p := s.newPlace(n)
+		s.places, s.at[n.Name] = append(s.places, p), p
+	}
+	slices.SortFunc(s.places, func(a, b *place) int {
+		return cmp.Or(-cmp.Compare(a.full, b.full), cmp.Compare(a.node.Name, b.node.Name))
+	})
+	return s
+}
+
+// names are the resources that some pod asks for.
+func names(nodes []*snapshot.Node) []corev1.ResourceName {
+	seen := map[*snapshot.Class]bool{}
+	found := map[corev1.ResourceName]bool{}
+	var out []corev1.ResourceName
+	for _, n := range nodes {
+		for _, p := range n.Pods {
+			if seen[p.Class] {
+				continue
+			}
+			seen[p.Class] = true
+			for name := range p.Class.Requests {
+				if !found[name] {
+					found[name], out = true, append(out, name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (s *sieve) newPlace(n *snapshot.Node) *place {
+	total := s.dims.Have(n.Allocatable())
+	p := &place{node: n, free: slices.Clone(total), closed: whatif.Closed(n)}
+	for _, pod := range n.Pods {
+		if !pod.Terminal() {
+			vector.Add(p.free, s.need(pod.Class), -1)
+		}
+	}
+	for i, t := range total {
+		if t > 0 {
+			p.full = max(p.full, 1-float64(p.free[i])/float64(t))
+		}
+	}
+	return p
+}
+
+func (s *sieve) need(c *snapshot.Class) []int64 {
+	need, ok := s.needs[c]
+	if !ok {
+		need = s.dims.Need(c.Requests)
+		s.needs[c] = need
+	}
+	return need
+}
+
+// bundle is pods of one class.
+type bundle struct {
+	class *snapshot.Class
+	count int
+}
+
+// bundles are the pods of a machine that would move, the largest first.
+func (s *sieve) bundles(n *snapshot.Node) []bundle {
+	var out []bundle
+	for _, p := range n.Pods {
+		if !eviction.Reschedulable(p.Pod) {
+			continue
+		}
+		i := slices.IndexFunc(out, func(b bundle) bool { return b.class == p.Class })
+		if i < 0 {
+			out = append(out, bundle{class: p.Class})
+			i = len(out) - 1
+		}
+		out[i].count++
+	}
+	slices.SortStableFunc(out, func(a, b bundle) int { return slices.Compare(s.need(b.class), s.need(a.class)) })
+	return out
+}
+
+// tryRemove takes a machine away if its pods find room; they then count on the
+// machines that take them, which stay.
+func (s *sieve) tryRemove(n *snapshot.Node) bool {
+	p := s.at[n.Name]
+	if p == nil || p.gone || p.busy {
+		return false
+	}
+	p.gone = true
+	type step struct {
+		place *place
+		need  []int64
+		count int64
+		was   bool
+	}
+	var done []step
+	fits := true
+	for _, b := range s.bundles(n) {
+		left := b.count
+		if !s.hopeless[b.class] {
+			left = s.pour(b, func(to *place, need []int64, count int64) {
+				done = append(done, step{to, need, count, to.busy})
+				vector.Add(to.free, need, -count)
+				to.busy = true
+			})
+		}
+		if left > 0 {
+			fits = false
+			break
+		}
+	}
+	if fits {
+		return true
+	}
+	for i := len(done) - 1; i >= 0; i-- {
+		vector.Add(done[i].place.free, done[i].need, done[i].count)
+		done[i].place.busy = done[i].was
+	}
+	p.gone = false
+	return false
+}
+
+// pour puts pods of one class where there is room and says how many are left.
+func (s *sieve) pour(b bundle, put func(*place, []int64, int64)) (left int) {
+	need, any := s.need(b.class), false
+	for _, to := range s.places {
+		if to.gone || to.closed || !s.accepted(b.class.Shape, to) {
+			continue
+		}
+		n := room(need, to.free, b.count)
+		if n == 0 {
+			continue
+		}
+		any = true
+		put(to, need, int64(n))
+		if b.count -= n; b.count == 0 {
+			return 0
+		}
+	}
+	if !any {
+		s.hopeless[b.class] = true
+	}
+	return b.count
+}
+
+// room is how many pods of a need fit, at most so many.
+func room(need, free []int64, most int) int {
+	n := int64(most)
+	for i, want := range need {
+		if want > 0 {
+			n = min(n, free[i]/want)
+		}
+	}
+	return int(max(n, 0))
+}
+
+func (s *sieve) accepted(sh *snapshot.Shape, p *place) bool {
+	known := s.accepts[sh]
+	if known == nil {
+		known = map[*place]bool{}
+		s.accepts[sh] = known
+	}
+	ok, asked := known[p]
+	if !asked {
+		ok = takes(sh, p.node)
+		known[p] = ok
+	}
+	return ok
+}
+
+// takes reports whether a machine's labels and taints suit a shape.
+func takes(sh *snapshot.Shape, n *snapshot.Node) bool {
+	if _, kept := taints.Untolerated(n.Taints(), sh.Tolerations); kept {
+		return false
+	}
+	labels := n.Labels()
+	for _, term := range sh.Terms {
+		if term.Without(snapshot.NameField).Matches(labels) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,100 @@
+// Package drift says whether a machine is still what its pool asks for.
+//
+// Three things can be seen in a snapshot: the template's hash, the pool's
+// requirements, and whether the cloud still sells the machine's type. What only
+// the cloud knows (an image, a security group) comes in as the claim's Drifted
+// condition, with a reason that is none of ours.
+package drift
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Reasons, in Karpenter's words.
+const (
+	NodePoolDrifted      = "NodePoolDrifted"
+	RequirementsDrifted  = "RequirementsDrifted"
+	InstanceTypeNotFound = "InstanceTypeNotFound"
+)
+
+// Annotations by which a claim says what it was made from.
+const (
+	HashAnnotation    = "karpenter.sh/nodepool-hash"
+	VersionAnnotation = "karpenter.sh/nodepool-hash-version"
+)
+
+// settled is how old a claim must be before a type that is not sold counts
+// against it: a cloud may list it late.
+const settled = time.Hour
+
+// Find says why a machine has drifted from its pool, the first reason that holds;
+// empty if it has not.
+func Find(pool *snapshot.Pool, c *snapshot.Claim, now time.Time) string {
+	return cmp.Or(Seen(pool, c, now), Reported(c))
+}
+
+// Seen is what a snapshot shows of it, without what the cloud reports.
+func Seen(pool *snapshot.Pool, c *snapshot.Claim, now time.Time) string {
+	switch {
+	case !c.Is(snapshot.Launched):
+		return ""
+	case rehashed(pool, c):
+		return NodePoolDrifted
+	case !required(pool).Matches(c.Labels):
+		return RequirementsDrifted
+	case pool.Replicas == nil && now.Sub(c.Created) >= settled && unsold(pool, c):
+		return InstanceTypeNotFound
+	}
+	return ""
+}
+
+// required are the pool's requirements without its labels: those are part of the
+// template's hash, and a claim of an older version may lack one that says nothing
+// about the machine.
+func required(pool *snapshot.Pool) requirement.Set {
+	return pool.Requirements.Without(slices.Collect(maps.Keys(pool.Labels))...)
+}
+
+// Reported is the cloud's own reason, empty if it has none.
+func Reported(c *snapshot.Claim) string {
+	reason := c.Conditions[snapshot.Drifted].Reason
+	ours := []string{NodePoolDrifted, RequirementsDrifted, InstanceTypeNotFound}
+	if !c.Is(snapshot.Drifted) || slices.Contains(ours, reason) {
+		return ""
+	}
+	return reason
+}
+
+// rehashed compares hashes that were computed in the same way; others mean
+// nothing.
+func rehashed(pool *snapshot.Pool, c *snapshot.Claim) bool {
+	hash, version := c.Annotations[HashAnnotation], c.Annotations[VersionAnnotation]
+	return hash != "" && pool.Hash != "" && version == pool.HashVersion && hash != pool.Hash
+}
+
+// unsold reports whether the cloud has no such machine any more. A pool whose
+// types are not known says nothing.
+func unsold(pool *snapshot.Pool, c *snapshot.Claim) bool {
+	name := c.Labels[corev1.LabelInstanceTypeStable]
+	if len(pool.Types) == 0 || name == "" {
+		return false
+	}
+	i := slices.IndexFunc(pool.Types, func(t *catalog.Type) bool { return t.Name == name })
+	if i < 0 {
+		return true
+	}
+	zone, sold := c.Labels[corev1.LabelTopologyZone], c.Labels[catalog.CapacityTypeLabel]
+	return !slices.ContainsFunc(pool.Types[i].Offerings, func(o catalog.Offering) bool {
+		same := o.CapacityType == sold || sold == catalog.Reserved && o.CapacityType == catalog.OnDemand
+		return same && (zone == "" || o.Zone == zone)
+	})
+}

@@ -1,0 +1,209 @@
+// Package whatif asks placement what would become of pods if machines went.
+//
+// A [World] is a fork of the snapshot in which everything that is decided already
+// has been carried out: pods that wait have been put where they will run, and
+// machines that go are gone. Nothing is pending in it, so that a question costs no
+// more than the pods that it is about.
+package whatif
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// World is a cluster as it will be. It is not safe for concurrent use.
+type World struct {
+	snap    *snapshot.Snapshot
+	options placement.Options
+	// Asked counts the machines that questions have looked at: the measure of
+	// work.
+	Asked int
+}
+
+// overhead is what a question costs besides the machines that it looks at, in
+// machines.
+const overhead = 200
+
+// New is the world in which the pods of a plan for the snapshot are where the
+// plan puts them and machines that are being deleted are gone. The plan may be
+// nil.
+func New(s *snapshot.Snapshot, p *plan.Plan, options placement.Options) *World {
+	w := &World{snap: s.Fork(), options: options}
+	w.snap.Pending, w.snap.Nominated = nil, nil
+	if p != nil {
+		w.put(p.Placements, func(*snapshot.Pod) bool { return true })
+	}
+	w.snap.Nodes = slices.DeleteFunc(w.snap.Nodes, (*snapshot.Node).Deleting)
+	return w
+}
+
+// Remove takes machines out.
+func (w *World) Remove(gone []*snapshot.Node) {
+	names := map[string]bool{}
+	for _, n := range gone {
+		names[n.Name] = true
+	}
+	w.snap.Nodes = slices.DeleteFunc(slices.Clone(w.snap.Nodes), func(n *snapshot.Node) bool { return names[n.Name] })
+}
+
+// Close makes machines take no further pods.
+func (w *World) Close(closed func(*snapshot.Node) bool) {
+	nodes := slices.Clone(w.snap.Nodes)
+	for i, n := range nodes {
+		if closed(n) {
+			nodes[i] = shut(n)
+		}
+	}
+	w.snap.Nodes = nodes
+}
+
+// closedTaint keeps pods off a machine in a what-if.
+var closedTaint = corev1.Taint{Key: "millwright.dev/closed", Effect: corev1.TaintEffectNoSchedule}
+
+// Closed reports whether Close closed a machine.
+func Closed(n *snapshot.Node) bool {
+	return slices.ContainsFunc(n.Taints(), func(t corev1.Taint) bool { return t.Key == closedTaint.Key })
+}
+
+func shut(n *snapshot.Node) *snapshot.Node {
+	out := *n
+	if n.Object != nil {
+		object := *n.Object
+		object.Spec.Taints = append(slices.Clip(object.Spec.Taints), closedTaint)
+		out.Object = &object
+	}
+	if n.Claim != nil {
+		claim := *n.Claim
+		claim.Taints = append(slices.Clip(claim.Taints), closedTaint)
+		out.Claim = &claim
+	}
+	return &out
+}
+
+// Machines are those of the world.
+func (w *World) Machines() []*snapshot.Node { return w.snap.Nodes }
+
+// Pools are those of the world.
+func (w *World) Pools() []*snapshot.Pool { return w.snap.Pools }
+
+// Machine finds a machine of the world, nil if it is gone.
+func (w *World) Machine(name string) *snapshot.Node { return w.snap.Node(name) }
+
+// Answer is a plan for pods of machines that are thought gone.
+type Answer struct {
+	*plan.Plan
+	from map[*snapshot.Pod]string
+}
+
+// From is the machine that a pod of the plan comes from.
+func (a Answer) From(p *snapshot.Pod) string { return a.from[p] }
+
+// Homeless maps the machines that pods come from to the first pod for which the
+// plan has no room on a machine that exists and is open.
+func (a Answer) Homeless() map[string]*snapshot.Pod {
+	out := a.Refused()
+	for i := range a.NewNodes {
+		for _, p := range a.NewNodes[i].Pods {
+			if out[a.from[p]] == nil {
+				out[a.from[p]] = p
+			}
+		}
+	}
+	return out
+}
+
+// Refused is like Homeless, and new machines count as room.
+func (a Answer) Refused() map[string]*snapshot.Pod {
+	out := map[string]*snapshot.Pod{}
+	lacks := func(p *snapshot.Pod) {
+		if out[a.from[p]] == nil {
+			out[a.from[p]] = p
+		}
+	}
+	for _, u := range a.Unplaced {
+		lacks(u.Pod)
+	}
+	for _, u := range a.Ignored {
+		lacks(u.Pod)
+	}
+	for _, at := range a.Placements {
+		if Closed(at.Node) {
+			lacks(at.Pod)
+		}
+	}
+	return out
+}
+
+// Ask plans for the pods of machines as if those were gone. The world stays as it
+// is.
+func (w *World) Ask(gone []*snapshot.Node) Answer {
+	f := *w
+	f.Remove(gone)
+	s := f.snap.Fork()
+	out := Answer{from: map[*snapshot.Pod]string{}}
+	for _, n := range gone {
+		for _, p := range Movers(n) {
+			out.from[p] = n.Name
+			s.Pending = append(s.Pending, p)
+		}
+	}
+	w.Asked += overhead + len(s.Nodes)
+	opts := w.options
+	opts.Unexplained = true
+	out.Plan = placement.Solve(s, opts)
+	return out
+}
+
+// Go carries out what was asked about some of the machines: they are gone, and of
+// their pods those that found a place on a machine are there. New machines are
+// not part of the world.
+func (w *World) Go(gone []*snapshot.Node, a Answer) {
+	w.Remove(gone)
+	w.put(a.Placements, func(p *snapshot.Pod) bool {
+		return slices.ContainsFunc(gone, func(n *snapshot.Node) bool { return n.Name == a.from[p] })
+	})
+}
+
+// Movers are a machine's pods as they would be made again elsewhere.
+func Movers(n *snapshot.Node) []*snapshot.Pod {
+	var out []*snapshot.Pod
+	for _, p := range n.Pods {
+		if !eviction.Reschedulable(p.Pod) {
+			continue
+		}
+		again := *p.Pod
+		again.Spec.NodeName, again.Status, again.DeletionTimestamp = "", corev1.PodStatus{}, nil
+		out = append(out, &snapshot.Pod{Pod: &again, Class: p.Class})
+	}
+	return out
+}
+
+// put binds pods to machines.
+func (w *World) put(placements []plan.Placement, wanted func(*snapshot.Pod) bool) {
+	at := make(map[string]int, len(w.snap.Nodes))
+	for i, n := range w.snap.Nodes {
+		at[n.Name] = i
+	}
+	changed := map[int]bool{}
+	w.snap.Nodes = slices.Clone(w.snap.Nodes)
+	for _, p := range placements {
+		i, found := at[p.Node.Name]
+		if !found || !wanted(p.Pod) {
+			continue
+		}
+		if !changed[i] {
+			n := *w.snap.Nodes[i]
+			n.Pods = slices.Clip(n.Pods)
+			w.snap.Nodes[i], changed[i] = &n, true
+		}
+		pod := *p.Pod.Pod
+		pod.Spec.NodeName = p.Node.Name
+		w.snap.Nodes[i].Pods = append(w.snap.Nodes[i].Pods, &snapshot.Pod{Pod: &pod, Class: p.Pod.Class})
+	}
+}

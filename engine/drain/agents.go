@@ -1,0 +1,186 @@
+package drain
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// byPolicy is why a pod stays that is no agent by itself; its DaemonSet lacks
+// nothing.
+const byPolicy = "the policy says so"
+
+// agents says of the pods that the node needs until its end what for. They are
+// told by what they are, not by what they tolerate:
+//
+//   - the node plugin of a CSI driver puts a socket into the kubelet's registry
+//     of plugins, and names the driver in its arguments, environment or paths;
+//   - the agent of a network installs itself into the host's CNI folders, or
+//     belongs to the owner of the node's NetworkUnavailable condition or of one
+//     of its agent-not-ready taints;
+//   - the policy names others.
+func agents(v View) map[*corev1.Pod]string {
+	out := map[*corev1.Pod]string{}
+	for pod, drivers := range plugins(v) {
+		out[pod] = "it serves the volumes of " + strings.Join(drivers, ", ")
+	}
+	networks := networkOwners(v)
+	for _, p := range v.Node.Pods {
+		switch {
+		case out[p.Pod] != "":
+		case network(p.Pod, networks):
+			out[p.Pod] = "it connects the node's pods"
+		case kept(v, p.Pod):
+			out[p.Pod] = byPolicy
+		}
+	}
+	return out
+}
+
+// plugins are the node plugins with the drivers that they serve. A plugin that
+// names none of the node's drivers may serve any that no other one names.
+func plugins(v View) map[*corev1.Pod][]string {
+	drivers := driversOf(v)
+	out := map[*corev1.Pod][]string{}
+	claimed := map[string]bool{}
+	var silent []*corev1.Pod
+	for _, p := range v.Node.Pods {
+		if !mounts(p.Pod, "/plugins_registry") {
+			continue
+		}
+		for _, d := range drivers {
+			if mentions(p.Pod, d) {
+				out[p.Pod] = append(out[p.Pod], d)
+				claimed[d] = true
+			}
+		}
+		if out[p.Pod] == nil {
+			silent = append(silent, p.Pod)
+		}
+	}
+	rest := slices.DeleteFunc(drivers, func(d string) bool { return claimed[d] })
+	for _, p := range silent {
+		if len(rest) > 0 {
+			out[p] = rest
+		}
+	}
+	return out
+}
+
+// driversOf are the CSI drivers that are registered on the node or have a volume
+// attached to it, by name.
+func driversOf(v View) []string {
+	var out []string
+	if csi := v.Volumes.CSINodes[v.Node.Name]; csi != nil {
+		for _, d := range csi.Spec.Drivers {
+			out = append(out, d.Name)
+		}
+	}
+	for _, a := range v.Attachments {
+		out = append(out, a.Spec.Attacher)
+	}
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(d string) bool { return d == "" })
+}
+
+// mounts reports whether a pod has a folder of its host whose path ends so.
+func mounts(p *corev1.Pod, ends ...string) bool {
+	return slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.HostPath != nil && slices.ContainsFunc(ends, func(end string) bool {
+			return strings.HasSuffix(path.Clean("/"+v.HostPath.Path), end)
+		})
+	})
+}
+
+// mentions reports whether a folder named like the driver is in a pod's host
+// paths, arguments or environment, as in
+// /var/lib/kubelet/plugins/ebs.csi.aws.com/csi.sock.
+func mentions(p *corev1.Pod, driver string) bool {
+	names := func(text string) bool { return strings.Contains(text+"/", "/"+driver+"/") }
+	for _, v := range p.Spec.Volumes {
+		if v.HostPath != nil && names(v.HostPath.Path) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.Args, names) || slices.ContainsFunc(c.Command, names) ||
+			slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return names(e.Value) })
+	})
+}
+
+// network reports whether a pod is an agent of the node's network.
+func network(p *corev1.Pod, owners []string) bool {
+	if !eviction.Daemon(p) {
+		return false
+	}
+	if p.Spec.HostNetwork && mounts(p, "/cni/net.d", "/cni/bin") {
+		return true
+	}
+	return slices.ContainsFunc(owners, func(owner string) bool {
+		return strings.Contains(strings.ToLower(daemonSet(p).Name), owner)
+	})
+}
+
+// networkOwners are the names of those who say whether the node's network is
+// ready: "cilium" for the condition's reason CiliumIsUp and for the taint
+// node.cilium.io/agent-not-ready.
+func networkOwners(v View) []string {
+	var out []string
+	for _, c := range v.Node.Object.Status.Conditions {
+		if name, ok := strings.CutSuffix(c.Reason, "IsUp"); ok && c.Type == corev1.NodeNetworkUnavailable && name != "" {
+			out = append(out, strings.ToLower(name))
+		}
+	}
+	if v.Node.Claim == nil {
+		return out
+	}
+	drivers := driversOf(v)
+	for _, t := range v.Node.Claim.StartupTaints {
+		domain, ok := strings.CutSuffix(t.Key, "/agent-not-ready")
+		parts := strings.Split(domain, ".")
+		if ok && len(parts) > 1 && !slices.Contains(drivers, domain) {
+			out = append(out, parts[len(parts)-2])
+		}
+	}
+	return out
+}
+
+// kept reports whether a pod's DaemonSet is one that the policy names.
+func kept(v View, p *corev1.Pod) bool {
+	if !eviction.Daemon(p) || len(v.Policy.Agents) == 0 {
+		return false
+	}
+	name := daemonSet(p)
+	i := slices.IndexFunc(v.DaemonSets, func(d *snapshot.DaemonSet) bool { return d.Namespace == name.Namespace && d.Name == name.Name })
+	return i >= 0 && slices.ContainsFunc(v.Policy.Agents, func(s snapshot.DaemonSetSelector) bool { return s.Selects(v.DaemonSets[i]) })
+}
+
+// daemonSet names the DaemonSet of a pod, or the pod itself if it has none.
+func daemonSet(p *corev1.Pod) plan.ObjectRef {
+	for _, o := range p.OwnerReferences {
+		if o.Kind == "DaemonSet" {
+			return plan.ObjectRef{Kind: "DaemonSet", Namespace: p.Namespace, Name: o.Name}
+		}
+	}
+	return podRef(p)
+}
+
+// forgetful reports the DaemonSets of agents that would be evicted by anybody
+// who goes by tolerations, by namespace and name.
+func forgetful(r roster) []plan.Reason {
+	var out []plan.Reason
+	for _, m := range r {
+		if m.role == agent && m.why != byPolicy && eviction.Daemon(m.pod) && !eviction.Stays(m.pod) {
+			out = append(out, plan.Reason{Code: plan.AgentLacksToleration, Objects: []plan.ObjectRef{daemonSet(m.pod), podRef(m.pod)}, Have: strings.TrimPrefix(m.why, "it ")})
+		}
+	}
+	slices.SortFunc(out, func(a, b plan.Reason) int { return cmp.Compare(a.Objects[0].String(), b.Objects[0].String()) })
+	return out
+}

@@ -1,0 +1,72 @@
+package drain
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// role is what a pod is to the drain of its node.
+type role int
+
+const (
+	ended      role = iota // its containers have ended and nothing keeps it
+	mirror                 // the kubelet's own
+	stays                  // tolerates the taint
+	agent                  // the node needs it
+	leaving                // has to go
+	held                   // has ended; finalizers keep it
+	stuck                  // should have ended and is given up
+	leftBehind             // was still there at the deadline
+)
+
+// waits reports whether the machine has to wait for pods of that role.
+func (r role) waits() bool { return r == leaving || r == held }
+
+// remains reports whether pods of that role use their volumes until the machine
+// goes.
+func (r role) remains() bool { return r == mirror || r == stays || r == agent }
+
+type member struct {
+	pod  *corev1.Pod
+	role role
+	// why the node needs it, for agents.
+	why string
+}
+
+// roster are the pods of a node, by namespace and name.
+type roster []member
+
+func newRoster(v View) roster {
+	needed := agents(v)
+	out := make(roster, len(v.Node.Pods))
+	for i, p := range v.Node.Pods {
+		out[i] = member{pod: p.Pod, role: v.roleOf(p.Pod, needed[p.Pod] != ""), why: needed[p.Pod]}
+	}
+	return out
+}
+
+func (v View) roleOf(p *corev1.Pod, needed bool) role {
+	answers := snapshot.Ready(v.Node.Object)
+	switch {
+	case eviction.Terminal(p) && !eviction.Held(p, v.Now):
+		return ended
+	case eviction.Mirror(p):
+		return mirror
+	case eviction.Stays(p):
+		return stays
+	case needed:
+		return agent
+	case v.late() && eviction.Terminating(p) && !v.Now.Before(p.DeletionTimestamp.Time):
+		return leftBehind
+	case eviction.Held(p, v.Now) && answers:
+		return held
+	case eviction.Stuck(p, v.Now) || eviction.Held(p, v.Now):
+		return stuck
+	}
+	return leaving
+}
+
+// late reports whether the deadline has passed.
+func (v View) late() bool { return !v.Deadline.IsZero() && !v.Now.Before(v.Deadline) }

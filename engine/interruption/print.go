@@ -1,0 +1,83 @@
+package interruption
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// String shows a decision as people and stories read it: what is done now, and
+// for every event what happens when and why.
+func (d *Decision) String() string {
+	var b strings.Builder
+	for _, r := range d.Responses {
+		b.WriteString(r.String())
+	}
+	for _, e := range d.Strays {
+		fmt.Fprintf(&b, "%s: about no machine of this cluster: %s%s\n", e.title(), e.Machine, e.Zone)
+	}
+	return b.String()
+}
+
+// String is one machine's part.
+func (r Response) String() string {
+	var b strings.Builder
+	now := string(r.Action)
+	if r.Uncordon {
+		now = "Uncordon"
+	}
+	fmt.Fprintf(&b, "%s: %s", r.Node.Name, now)
+	if !r.Deadline.IsZero() {
+		fmt.Fprintf(&b, ", forced at %s", stamp(r.Deadline))
+	}
+	b.WriteString("\n")
+	for _, v := range r.Verdicts {
+		fmt.Fprintf(&b, "  %s: %s\n", v.Event.title(), v.when())
+		fmt.Fprintf(&b, "    %s: %s\n", v.Reason.Code, v.Reason.Message())
+		if last := v.last(); last != "" {
+			fmt.Fprintf(&b, "    at %s %s\n", stamp(v.End), last)
+		}
+	}
+	return b.String()
+}
+
+func (e *Event) title() string {
+	text := string(e.Kind)
+	if e.Code != "" {
+		text += "/" + string(e.Code)
+	}
+	return strings.TrimSpace(text + " " + e.ID)
+}
+
+// String is what is done about an event, when and why, on one line.
+func (v Verdict) String() string {
+	return fmt.Sprintf("%s: %s: %s", v.Event.title(), v.when(), v.Reason.Message())
+}
+
+// when says what is done when, and which rule says so.
+func (v Verdict) when() string {
+	by := "by default"
+	if v.Rule > 0 {
+		by = fmt.Sprintf("by rule %d", v.Rule)
+	}
+	switch {
+	case v.Due:
+		return fmt.Sprintf("%s now, %s", v.Action, by)
+	case !v.Begins.IsZero():
+		return fmt.Sprintf("%s at %s, %s", v.Action, stamp(v.Begins), by)
+	}
+	return fmt.Sprintf("not %s, %s", v.Action, by)
+}
+
+// last says what happens at the deadline; empty if there is none.
+func (v Verdict) last() string {
+	switch {
+	case v.End.IsZero() || v.Event.Over():
+		return ""
+	case v.Forced:
+		return "pods that are left have been made to go, in time for their grace"
+	}
+	return "the cloud acts, on whatever is left there"
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

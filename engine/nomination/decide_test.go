@@ -1,0 +1,162 @@
+package nomination_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/engine/enginetest"
+	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
+	"github.com/millwright-dev/millwright/engine/nomination"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// cluster has n1, which is registered, n2, which is on its way, n3, which is
+// leaving, and foreign, which is nobody's; and pending pods web-1 to web-3.
+func cluster(t *testing.T, lines ...string) *snapshot.Snapshot {
+	s := &enginetest.Scenario{}
+	for _, line := range append([]string{
+		"type m cpu=8 memory=16Gi price=0.10",
+		"pool main",
+		"node n1 type=m pool=main stage=registered",
+		"node n2 type=m pool=main stage=launched",
+		"node n3 type=m pool=main deleting",
+		"node foreign type=m foreign",
+		"pod web count=3 cpu=1 memory=1Gi",
+		"pod big cpu=6 memory=1Gi",
+	}, lines...) {
+		if !s.Do(t, storytest.Parse(line)) {
+			t.Fatalf("unknown command: %s", line)
+		}
+	}
+	return &s.Snapshot
+}
+
+// nominate writes a nomination on a pod, by us or by kube-scheduler.
+func nominate(s *snapshot.Snapshot, pod, node string, ours bool) *snapshot.Pod {
+	i := slices.IndexFunc(s.Pending, func(p *snapshot.Pod) bool { return p.Name == pod })
+	s.Pending[i] = &snapshot.Pod{Pod: s.Pending[i].DeepCopy(), Class: s.Pending[i].Class}
+	p := s.Pending[i]
+	p.Status.NominatedNodeName = node
+	if ours {
+		p.ManagedFields = []metav1.ManagedFieldsEntry{{
+			Manager: nomination.Manager, Subresource: "status",
+			FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:nominatedNodeName":{}}}`),
+		}}
+	}
+	return p
+}
+
+func decided(s *snapshot.Snapshot) string {
+	out := ""
+	for _, c := range nomination.Decide(s) {
+		out += fmt.Sprintf("%s -> %q %s; ", c.Pod.Name, c.Node, c.Why)
+	}
+	return out
+}
+
+func TestDecide(t *testing.T) {
+	for name, row := range map[string]struct {
+		lines []string
+		with  func(*snapshot.Snapshot)
+		want  string
+	}{
+		"without a plan nothing is touched": {
+			with: func(s *snapshot.Snapshot) { nominate(s, "web-1", "n1", true) },
+		},
+		"the large pod comes first": {
+			lines: []string{"nominate web-1 n1", "nominate big n1"},
+			want:  `big -> "n1" Planned; web-1 -> "n1" Planned; `,
+		},
+		"a machine without a Node has to wait": {lines: []string{"nominate web-1 n2"}},
+		"what is right already stays": {
+			lines: []string{"nominate web-1 n1"},
+			with:  func(s *snapshot.Snapshot) { nominate(s, "web-1", "n1", true) },
+		},
+		"a better plan moves a pod": {
+			lines: []string{"nominate web-1 n1"},
+			with:  func(s *snapshot.Snapshot) { nominate(s, "web-1", "n2", true) },
+			want:  `web-1 -> "n1" Planned; `,
+		},
+		"kube-scheduler's own nominations are its own": {
+			lines: []string{"nominate web-1 n1"},
+			with:  func(s *snapshot.Snapshot) { nominate(s, "web-1", "foreign", false) },
+		},
+		"a node that leaves keeps nobody, and clearing comes first": {
+			lines: []string{"nominate web-1 n3", "nominate web-2 n1"},
+			with:  func(s *snapshot.Snapshot) { nominate(s, "web-1", "n3", true) },
+			want:  `web-1 -> "" Leaving; web-2 -> "n1" Planned; `,
+		},
+		"a pod that the plan has no place for is let go": {
+			with: func(s *snapshot.Snapshot) {
+				p := nominate(s, "web-1", "n1", true)
+				s.Nominated = map[types.NamespacedName]string{{Namespace: p.Namespace, Name: p.Name}: ""}
+			},
+			want: `web-1 -> "" Unplanned; `,
+		},
+		"what a spread over zones counts goes in turn": {
+			lines: []string{
+				"pod even count=3 cpu=2 memory=1Gi labels=app:even spread=zone:1:app:even",
+				"nominate even-1 n1", "nominate even-2 n1", "nominate even-3 n1", "nominate web-1 n1",
+			},
+			with: func(s *snapshot.Snapshot) { nominate(s, "even-2", "n1", true); nominate(s, "even-3", "n1", true) },
+			want: `even-3 -> "" Later; web-1 -> "n1" Planned; `,
+		},
+		"over hosts, as many as the spread allows": {
+			lines: []string{
+				"pod even count=3 cpu=2 memory=1Gi labels=app:even spread=host:2:app:even",
+				"nominate even-1 n1", "nominate even-2 n1", "nominate even-3 n1",
+			},
+			want: `even-1 -> "n1" Planned; even-2 -> "n1" Planned; `,
+		},
+		"nodes of others need no help": {lines: []string{"nominate web-1 foreign"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := cluster(t, row.lines...)
+			if row.with != nil {
+				row.with(s)
+			}
+			if got := decided(s); got != row.want {
+				t.Errorf("got  %s\nwant %s", got, row.want)
+			}
+		})
+	}
+}
+
+// A pod that kube-scheduler does not take to a complete node within a lease is no
+// longer nominated to it.
+func TestALeaseEnds(t *testing.T) {
+	for age, want := range map[time.Duration]string{
+		nomination.Lease - time.Second: "",
+		nomination.Lease:               `web-1 -> "" NotTaken; `,
+	} {
+		s := cluster(t, "node n4 type=m pool=main", "nominate web-1 n4")
+		p := nominate(s, "web-1", "n4", true)
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(s.Now.Add(-time.Hour)),
+		}}
+		for _, n := range s.Nodes {
+			if n.Claim != nil {
+				n.Claim.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-age)}
+			}
+		}
+		if got := decided(s); got != want {
+			t.Errorf("after %s: got %q, want %q", age, got, want)
+		}
+	}
+}
+
+func TestMissing(t *testing.T) {
+	s := cluster(t)
+	here, elsewhere, preempting := nominate(s, "web-1", "n1", true), nominate(s, "web-2", "n2", true), nominate(s, "web-3", "foreign", false)
+	big := s.Pending[slices.IndexFunc(s.Pending, func(p *snapshot.Pod) bool { return p.Name == "big" })]
+	got := nomination.Missing([]*snapshot.Pod{here, elsewhere, preempting, big}, s.Node("n1"))
+	if !slices.Equal(got, []*snapshot.Pod{elsewhere, big}) {
+		t.Errorf("got %d pods: %v", len(got), got)
+	}
+}

@@ -1,0 +1,103 @@
+package arrange
+
+import "github.com/millwright-dev/millwright/engine/placement/topology"
+
+// open reports whether a cell takes one more pod.
+func (v *division) open(i int) bool {
+	if len(v.in[i]) >= v.most[i] {
+		return false
+	}
+	for k := range v.parts {
+		if p := &v.parts[k]; p.at[i] >= 0 && !p.l.Open(p.at[i], p.Part) {
+			return false
+		}
+	}
+	return true
+}
+
+// pick chooses the cell for one more pod, with so many left: of those that all
+// required rules leave open the one with the fewest objections of preferred ones,
+// as long as it costs little more than the cheapest; then one with room on machines
+// that exist, and the one with the fewest pods of the spreads; without spreads the same as before, and the cheapest to
+// begin with. Where the first pod decides for all, they should all have room.
+func (v *division) pick(left int) int {
+	best := -1
+	var lowest rank
+	limit := v.limit()
+	for i := range v.cells {
+		if !v.open(i) || v.prefers && v.price(i) > limit {
+			continue
+		}
+		r := v.rank(i, left)
+		if best < 0 || r.less(&lowest) || r == lowest && i == v.last && !v.spreads {
+			best, lowest = i, r
+		}
+	}
+	v.starts = false
+	return best
+}
+
+// rank orders cells: the lowest is the best.
+type rank struct {
+	// short is how many pods would find no room, objections what preferred rules
+	// have against the cell, bought whether a machine has to be bought for the pod,
+	// load how many pods of required spreads are there.
+	short, objections, bought, load int
+}
+
+func (r *rank) less(o *rank) bool {
+	if r.short != o.short {
+		return r.short < o.short
+	}
+	if r.objections != o.objections {
+		return r.objections < o.objections
+	}
+	if r.bought != o.bought {
+		return r.bought < o.bought
+	}
+	return r.load < o.load
+}
+
+func (v *division) rank(i, left int) rank {
+	var r rank
+	if v.starts {
+		r.short = max(0, left-v.most[i])
+	}
+	if len(v.in[i]) >= v.cells[i].free {
+		r.bought = 1
+	}
+	for k := range v.parts {
+		switch p := &v.parts[k]; {
+		case p.at[i] < 0:
+			r.objections += p.Weight
+		case p.Weight > 0:
+			r.objections += p.Weight * p.l.Objections(p.at[i], p.Selected)
+		case p.l.Kind == topology.Spread:
+			r.load += p.l.Selected(p.at[i])
+		}
+	}
+	return r
+}
+
+// price is what one more pod costs in a cell; nothing while there is room on a
+// machine that exists.
+func (v *division) price(i int) float64 {
+	if len(v.in[i]) < v.cells[i].free {
+		return 0
+	}
+	return v.cells[i].cost
+}
+
+// limit is the most that a cell may cost which is chosen for a preference.
+func (v *division) limit() float64 {
+	if !v.prefers {
+		return 0
+	}
+	least := -1.0
+	for i := range v.cells {
+		if p := v.price(i); v.open(i) && (least < 0 || p < least) {
+			least = p
+		}
+	}
+	return least * (1 + v.a.allowance)
+}

@@ -1,0 +1,228 @@
+package demand
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/placement/taints"
+	"github.com/millwright-dev/millwright/engine/placement/topology"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Waived tells the preferences that are not followed, by the key of the shape that
+// has them and in its order. Shapes that it does not know follow all of theirs.
+type Waived map[string][]bool
+
+// of reports whether a shape gives up its i-th preference.
+func (w Waived) of(sh *Shape, i int) bool {
+	list := w[sh.Key]
+	return i < len(list) && list[i]
+}
+
+// Follows reports whether a shape follows some of its preferences.
+func (sh *Shape) Follows(w Waived) bool {
+	for i := range sh.Preferences {
+		if !w.of(sh, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// Gives reports whether a shape gives up its i-th preference.
+func (sh *Shape) Gives(w Waived, i int) bool { return w.of(sh, i) }
+
+// GiveUp waives the lightest preference that a shape still follows, or all.
+func (sh *Shape) GiveUp(w Waived, all bool) {
+	if w[sh.Key] == nil {
+		w[sh.Key] = make([]bool, len(sh.Preferences))
+	}
+	for i := range slices.Backward(sh.Preferences) {
+		if !w[sh.Key][i] {
+			w[sh.Key][i] = true
+			if !all {
+				return
+			}
+		}
+	}
+}
+
+// Without is w with the k-th preference taken up again by shapes that gave up
+// several; nil if there are none. more is false if no shape has so many.
+func (w Waived) Without(shapes []*Shape, k int) (out Waived, more bool) {
+	for _, sh := range shapes {
+		if k >= len(sh.Preferences) {
+			continue
+		}
+		more = true
+		given := 0
+		for i := range sh.Preferences {
+			if w.of(sh, i) {
+				given++
+			}
+		}
+		if given < 2 || !w.of(sh, k) {
+			continue
+		}
+		if out == nil {
+			out = maps.Clone(w)
+		}
+		out[sh.Key] = slices.Clone(w[sh.Key])
+		out[sh.Key][k] = false
+	}
+	return out, more
+}
+
+// Prefer leaves the shapes with the preferences that are followed, none if waived
+// is nil, and with their parts in the rules that are then left. It returns the
+// shapes that prefer something, as they were. It has to come before anything looks
+// at the shapes.
+func (b *Batch) Prefer(w Waived) []*Shape {
+	var asked []*Shape
+	for _, sh := range b.Shapes {
+		if len(sh.Preferences) > 0 && len(sh.Refused) == 0 {
+			asked = append(asked, sh)
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	if w == nil {
+		w = Waived{}
+		for _, sh := range asked {
+			sh.GiveUp(w, true)
+		}
+	}
+	live := b.live(w)
+	narrowed := map[*Shape]*Shape{}
+	for _, g := range b.Groups {
+		sh, ok := narrowed[g.Shape]
+		if !ok {
+			sh = b.narrow(g.Shape, w, live)
+			narrowed[g.Shape] = sh
+		}
+		g.Shape = sh
+	}
+	b.merge()
+	b.Order()
+	return asked
+}
+
+// live are the rules that matter: somebody requires them, or follows them.
+func (b *Batch) live(w Waived) map[int]bool {
+	live := map[int]bool{}
+	if b.Company != nil {
+		for rule := range b.Company.Ledgers {
+			live[rule] = b.Company.Wanted[rule] || b.Company.guarded[rule]
+		}
+	}
+	for _, sh := range b.Shapes {
+		for i := range sh.Preferences {
+			if p := &sh.Preferences[i]; p.Rule != aboutNode && !w.of(sh, i) {
+				live[p.Rule] = true
+			}
+		}
+	}
+	return live
+}
+
+func (b *Batch) narrow(sh *Shape, w Waived, live map[int]bool) *Shape {
+	out := *sh
+	out.Preferences, out.Roles = nil, nil
+	followed := map[int]bool{}
+	for i, p := range sh.Preferences {
+		if !w.of(sh, i) {
+			out.Preferences = append(out.Preferences, p)
+			followed[p.Rule] = true
+		}
+	}
+	for _, r := range sh.Roles {
+		if !followed[r.Rule] {
+			r.Weight = 0
+		}
+		if live[r.Rule] && (r.Owns || r.Selected || r.Weight > 0) {
+			out.Roles = append(out.Roles, r)
+		}
+	}
+	return b.Intern(&out)
+}
+
+// merge makes one of groups that have become alike.
+func (b *Batch) merge() {
+	same := map[string]*Group{}
+	b.Groups = slices.DeleteFunc(b.Groups, func(g *Group) bool {
+		key := g.Key()
+		first, ok := same[key]
+		if !ok {
+			same[key] = g
+			return false
+		}
+		first.Pods = append(slices.Clip(first.Pods), g.Pods...)
+		slices.SortFunc(first.Pods, ComparePods)
+		return true
+	})
+}
+
+// Requiring is a shape that requires what it prefers; nil if that is nothing that
+// a machine can be chosen for. Preferences about domains other than nodes have
+// found their domain before, and for company on one node there is no telling what
+// it will be.
+func (sh *Shape) Requiring(p *Preference, c *Company) *Shape {
+	if p.Rule == aboutNode {
+		return sh.with(p.Want)
+	}
+	if l := c.Ledgers[p.Rule]; !l.PerNode() || l.Kind == topology.Affinity {
+		return nil
+	}
+	out := sh.copied()
+	out.Roles = slices.Clone(sh.Roles)
+	for i := range out.Roles {
+		if r := &out.Roles[i]; r.Rule == p.Rule {
+			r.Owns, r.Weight = true, 0
+		}
+	}
+	return out
+}
+
+// Avoiding is a shape that stays out of some pools.
+func (sh *Shape) Avoiding(pools []string) *Shape {
+	if len(pools) == 0 {
+		return nil
+	}
+	return sh.with(requirement.NewSet(requirement.Must(snapshot.PoolLabel, requirement.NotIn, pools...)))
+}
+
+// with is a shape that requires more of the node's labels; nil if nothing could
+// satisfy both.
+func (sh *Shape) with(want requirement.Set) *Shape {
+	if len(want) == 0 {
+		return nil
+	}
+	out := sh.copied()
+	out.Terms = nil
+	for _, term := range sh.Terms {
+		both := term.And(want)
+		if !slices.ContainsFunc(both, func(r requirement.Requirement) bool { return !r.Possible() }) {
+			out.Terms = append(out.Terms, both)
+		}
+	}
+	if len(out.Terms) == 0 {
+		return nil
+	}
+	return out
+}
+
+// copied is a copy of a shape that remembers what it was before it was bound.
+func (sh *Shape) copied() *Shape {
+	out := *sh
+	if out.Base == nil {
+		out.Base = sh
+	}
+	return &out
+}
+
+// Dislikes reports whether there is a soft taint that the shape does not tolerate.
+func (sh *Shape) Dislikes(list []corev1.Taint) bool { return taints.Disliked(list, sh.Tolerations) }

@@ -1,0 +1,117 @@
+package demand
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/placement/pack"
+	"github.com/millwright-dev/millwright/engine/placement/volumes"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// attachPrefix marks the dimensions that count volumes, sharePrefix those that say
+// whether a node has room for the volumes that pods share.
+const (
+	attachPrefix = "volumes of "
+	sharePrefix  = "shared volumes of "
+)
+
+// AttachDriver is the driver of a dimension that counts volumes.
+func AttachDriver(name corev1.ResourceName) (string, bool) {
+	return strings.CutPrefix(string(name), attachPrefix)
+}
+
+// ShareDriver is the driver of a dimension of shared volumes.
+func ShareDriver(name corev1.ResourceName) (string, bool) {
+	return strings.CutPrefix(string(name), sharePrefix)
+}
+
+// OfVolumes reports whether a dimension is about volumes.
+func OfVolumes(name corev1.ResourceName) bool {
+	_, own := AttachDriver(name)
+	_, shared := ShareDriver(name)
+	return own || shared
+}
+
+// readVolumes looks at the volumes of the pods, if there are any.
+func (b *Batch) readVolumes(classes []*snapshot.Class, byClass map[*snapshot.Class][]*snapshot.Pod) {
+	var uses []volumes.Use
+	for _, c := range classes {
+		if len(c.VolumeClaims)+len(c.Disks) > 0 {
+			uses = append(uses, volumes.Use{Shape: c.Shape, Pods: len(byClass[c])})
+		}
+	}
+	if len(uses) > 0 {
+		b.Volumes, b.storage = volumes.NewBook(b.Snap, uses), map[*snapshot.Shape]volumes.Demand{}
+	}
+}
+
+// ofVolumes lists what a shape's volumes need, by dimension.
+func (b *Batch) ofVolumes(from *snapshot.Shape, add func(corev1.ResourceName, int64)) {
+	wanted := b.storage[from]
+	for driver, n := range wanted.Attach {
+		add(corev1.ResourceName(attachPrefix+driver), n)
+	}
+	for _, driver := range wanted.Shares {
+		add(corev1.ResourceName(sharePrefix+driver), 1)
+	}
+}
+
+// contenders sorts out the pods that have to wait for another one's volume.
+func (b *Batch) contenders(classes []*snapshot.Class, byClass map[*snapshot.Class][]*snapshot.Pod) map[*snapshot.Pod]plan.Reason {
+	if b.Volumes == nil {
+		return nil
+	}
+	var pods []*snapshot.Pod
+	for _, c := range classes {
+		if b.Volumes.Exclusive(c.Shape) {
+			pods = append(pods, byClass[c]...)
+		}
+	}
+	slices.SortFunc(pods, byRank)
+	return b.Volumes.Contenders(pods)
+}
+
+// refused is a shape that no node will do for, for a reason of its own.
+func (b *Batch) refused(sh *Shape, why plan.Reason) *Shape {
+	out := *sh
+	out.Refused = append(slices.Clip(out.Refused), why)
+	return b.Intern(&out)
+}
+
+// diskTokens is where the tokens of disks begin: above those of ports, below those
+// of anti-affinity.
+const diskTokens = 1 << 19
+
+// DiskTokens are what disks bring onto a node, and what they cannot be with there.
+// Of each there is a token for those who write and one for those who only read.
+func (b *Batch) DiskTokens(disks []snapshot.Disk) (present, clashes []pack.Token) {
+	for _, d := range disks {
+		if d.Clash == "" {
+			continue
+		}
+		if b.disks == nil {
+			b.disks = map[string]pack.Token{}
+		}
+		writer, ok := b.disks[d.Clash]
+		if !ok {
+			writer = pack.Token(diskTokens + 2*len(b.disks))
+			b.disks[d.Clash] = writer
+		}
+		if d.ReadOnly {
+			present, clashes = append(present, writer+1), append(clashes, writer)
+		} else {
+			present, clashes = append(present, writer), append(clashes, writer, writer+1)
+		}
+	}
+	slices.Sort(present)
+	slices.Sort(clashes)
+	return slices.Compact(present), slices.Compact(clashes)
+}
+
+func addDisks(b *Batch, from *snapshot.Shape, to *Shape) {
+	to.disks, to.diskClashes = b.DiskTokens(from.Disks)
+}

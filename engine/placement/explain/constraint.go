@@ -1,0 +1,344 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/placement/bitset"
+	"github.com/millwright-dev/millwright/engine/placement/demand"
+	"github.com/millwright-dev/millwright/engine/placement/taints"
+	"github.com/millwright-dev/millwright/engine/placement/topology"
+	"github.com/millwright-dev/millwright/engine/placement/vector"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/requirement"
+)
+
+// constraint is something that some rows fail.
+type constraint struct {
+	plan.Constraint
+	kind kind
+	// out are the rows that fail it. It is shared and never written to.
+	out bitset.Set
+	// wish is what the pod asks of labels, nil if it is about something else.
+	wish *wish
+	// have is what some rows offer, at what one row offers or would take; at is nil
+	// where have says it.
+	have func(rows bitset.Set) string
+	at   func(row int) string
+	// lack is how much one row lacks; nil where that cannot be measured.
+	lack func(row int) int64
+}
+
+// kind sorts constraints.
+type kind int
+
+const (
+	closed   kind = iota // the pool launches nothing
+	required             // the pool's requirements and labels
+	tainted              // the pool's taints
+	label                // the pod's nodeSelector and node affinity
+	claim                // the pod's volumes
+	port                 // host ports that DaemonSets take
+	resource             // the pod's requests
+	company              // who else is near
+	unsold               // what the cloud does not sell at present
+	limited              // the pool's limits
+)
+
+// preference says which of several sets of one size is told: the one of which all
+// is the pool's, then the one of which nothing is, then the one with the lowest
+// sum.
+func preference(list []constraint, set uint64) int {
+	pools, pods, sum := 0, 0, 0
+	for i := range list {
+		if set>>i&1 == 0 {
+			continue
+		}
+		sum += int(list[i].kind)
+		switch list[i].kind {
+		case closed, required, unsold, limited:
+			pools++
+		default:
+			pods++
+		}
+	}
+	if pools > 0 && pods > 0 {
+		sum += 1000
+	}
+	return sum
+}
+
+// cost is how hard constraints are to change, for choosing a nearest miss: a pool's
+// own settings are easier than a pod's wishes, and those easier than what it needs
+// or what the cloud sells.
+func (k kind) cost() int {
+	switch k {
+	case required, limited:
+		return 1
+	case label, tainted:
+		return 2
+	case closed, port:
+		return 3
+	case company, unsold:
+		return 4
+	}
+	return 5
+}
+
+// ownConstraints are those that the pool brings by itself.
+func (sh *shelf) ownConstraints() []constraint {
+	out := append([]constraint{{
+		Constraint: plan.Constraint{Code: plan.OfferingUnavailable, Object: sh.ref},
+		kind:       unsold, out: sh.unsold,
+		have: func(rows bitset.Set) string { return strings.Join(sh.onSale(rows), "; ") },
+	}}, sh.limitConstraints()...)
+	for _, r := range sh.Requirements {
+		field := plan.FieldRequirements
+		if _, ok := sh.Labels[r.Key()]; ok {
+			field = plan.FieldLabels
+		}
+		out = append(out, constraint{
+			Constraint: plan.Constraint{Code: plan.ExcludedByPool, Object: sh.ref, Field: field, Want: r.String()},
+			kind:       required, out: sh.refusing(r),
+			have: func(rows bitset.Set) string { return sh.offered(rows, r.Key()) },
+		})
+	}
+	return out
+}
+
+func (sh *shelf) limitConstraints() []constraint {
+	sizes := make([][]int64, len(sh.types))
+	for k, t := range sh.types {
+		sizes[k] = sh.SizeOf(t)
+	}
+	var out []constraint
+	for i, l := range sh.Limits {
+		over := bitset.New(len(sh.rows))
+		for at, r := range sh.rows {
+			if sh.Used[i]+sizes[r.kind][i] > l.Most {
+				over.Add(at)
+			}
+		}
+		print := func(n int64) string {
+			q := vector.Quantity(l.Name, n)
+			return fmt.Sprintf("%s %s", l.Name, q.String())
+		}
+		out = append(out, constraint{
+			Constraint: plan.Constraint{Code: plan.LimitExceeded, Object: sh.ref, Field: plan.FieldLimits, Want: print(l.Most)},
+			kind:       limited, out: over,
+			have: func(bitset.Set) string { return print(sh.Used[i]) },
+			at:   func(row int) string { return print(sh.Used[i] + sizes[sh.rows[row].kind][i]) },
+			lack: func(row int) int64 { return sh.Used[i] + sizes[sh.rows[row].kind][i] - l.Most },
+		})
+	}
+	return out
+}
+
+// constraints are all that rows of a pool may fail for a pod of a group, in the
+// order in which they are told. Those that no row fails are left out.
+func (sh *shelf) constraints(g *demand.Group, wishes []wish) []constraint {
+	var out []constraint
+	if r := sh.Closed; r != nil {
+		out = append(out, constraint{
+			Constraint: plan.Constraint{Code: r.Code, Object: sh.ref, Field: r.Field, Have: r.Have}, kind: closed, out: sh.all,
+			have: func(bitset.Set) string { return r.Have },
+		})
+	}
+	for i := range wishes {
+		out = append(out, sh.wished(&wishes[i]))
+	}
+	out = append(out, sh.amounts(g.Need)...)
+	out = append(out, sh.portsTaken(g.Shape)...)
+	out = append(out, sh.companions(g.Shape)...)
+	for i := range sh.Taints {
+		if taint, kept := taints.Untolerated(sh.Taints[i:i+1], g.Shape.Tolerations); kept {
+			out = append(out, constraint{
+				Constraint: plan.Constraint{Code: plan.TaintNotTolerated, Object: sh.ref, Field: plan.FieldTolerations, Have: taint.ToString()},
+				kind:       tainted, out: sh.all, have: func(bitset.Set) string { return taint.ToString() },
+			})
+		}
+	}
+	return slices.DeleteFunc(append(out, sh.own...), func(c constraint) bool { return c.out.Empty() })
+}
+
+// wished is what the rows make of something that the pod asks of labels.
+func (sh *shelf) wished(w *wish) constraint {
+	out := sh.all.Clone()
+	out.AndNot(sh.accepting(w.terms))
+	code := plan.RequirementNotMet
+	return constraint{
+		Constraint: plan.Constraint{Code: code, Object: w.object, Field: w.field, Want: w.text},
+		kind:       w.kind, out: out, wish: w,
+		have: func(rows bitset.Set) string {
+			if r, ok := w.one(); ok {
+				return sh.offered(rows, r.Key())
+			}
+			return sh.sample(rows, w.terms)
+		},
+	}
+}
+
+// sample lists what rows offer for each label that alternatives mention.
+func (sh *shelf) sample(rows bitset.Set, terms []requirement.Set) string {
+	var keys, parts []string
+	for _, t := range terms {
+		for _, r := range t {
+			keys = append(keys, r.Key())
+		}
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	for _, key := range keys {
+		have := sh.offered(rows, key)
+		switch {
+		case len(keys) == 1:
+			return have
+		case have == "":
+			parts = append(parts, "no "+key)
+		default:
+			parts = append(parts, key+" "+have)
+		}
+	}
+	return listed(parts)
+}
+
+// amounts are the pod's requests, one by one.
+func (sh *shelf) amounts(need []int64) []constraint {
+	var out []constraint
+	for d, n := range need {
+		if n == 0 {
+			continue
+		}
+		c := plan.Constraint{Code: plan.InsufficientResources, Field: plan.FieldRequests}
+		print := func(n int64) string { return sh.Dims.Amount(d, n) }
+		if demand.OfVolumes(sh.Dims.Names[d]) {
+			c.Code, c.Field = plan.VolumeLimitExceeded, plan.FieldVolumes
+			print = func(n int64) string { return volumeCount(sh.Dims.Names[d], n) }
+		}
+		if sh.Dims.Names[d] == corev1.ResourcePods {
+			c.Field = ""
+		}
+		c.Want = print(n)
+		out = append(out, constraint{
+			Constraint: c, kind: resource, out: sh.shortOf(d, n),
+			have: func(rows bitset.Set) string { return print(sh.most(d, rows)) },
+			lack: func(row int) int64 { return n - sh.freeOf(d)[row] },
+		})
+	}
+	return out
+}
+
+// volumeCount prints a dimension that counts volumes, or says whether there is room
+// for those that pods share.
+func volumeCount(name corev1.ResourceName, n int64) string {
+	if driver, ok := demand.AttachDriver(name); ok && n == 1 {
+		return "1 volume of " + driver
+	} else if ok {
+		return fmt.Sprintf("%d volumes of %s", n, driver)
+	}
+	driver, _ := demand.ShareDriver(name)
+	if n == 0 {
+		return fmt.Sprintf("none of the shared volumes of %s", driver)
+	}
+	return fmt.Sprintf("all shared volumes of %s", driver)
+}
+
+// carrying are the rows on which a DaemonSet would run.
+func (sh *shelf) carrying(daemon int) bitset.Set {
+	out := bitset.New(len(sh.rows))
+	for i, l := range sh.load {
+		if slices.Contains(sh.loads[l].daemons, daemon) {
+			out.Add(i)
+		}
+	}
+	return out
+}
+
+func (sh *shelf) daemonRef(daemon int) plan.ObjectRef {
+	d := sh.Daemons[daemon]
+	return plan.ObjectRef{Kind: "DaemonSet", Namespace: d.Namespace, Name: d.Name}
+}
+
+// portsTaken are the ports that DaemonSets take on some rows.
+func (sh *shelf) portsTaken(s *demand.Shape) []constraint {
+	var out []constraint
+	for d, daemon := range sh.Daemons {
+		for _, token := range daemon.Ports {
+			if !slices.Contains(s.Clashes, token) {
+				continue
+			}
+			p := sh.Ports.Port(token)
+			out = append(out, constraint{
+				Constraint: plan.Constraint{
+					Code: plan.HostPortTaken, Object: sh.daemonRef(d), Field: plan.FieldPorts, Want: fmt.Sprintf("%s/%d", p.Protocol, p.Port)},
+				kind: port, out: sh.carrying(d), have: func(bitset.Set) string { return "" },
+			})
+		}
+	}
+	return out
+}
+
+// companions are the rules about who else is near: those that leave some domains
+// closed, as the plan has it, and those about DaemonSets.
+func (sh *shelf) companions(s *demand.Shape) []constraint {
+	var out []constraint
+	for _, role := range s.Roles {
+		l := sh.Company.Ledgers[role.Rule]
+		c := constraint{
+			Constraint: companyOf(l, role),
+			kind:       company, out: sh.closedBy(l, role),
+			have: func(bitset.Set) string { return l.Standing() },
+		}
+		out = append(out, c)
+		_, conflicts := sh.Company.Tokens([]demand.Role{role})
+		for d, daemon := range sh.Daemons {
+			if slices.ContainsFunc(daemon.Tokens, func(t int32) bool { return slices.Contains(conflicts, t) }) {
+				c.Object, c.out = sh.daemonRef(d), sh.carrying(d)
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// companyOf is a rule as a constraint.
+func companyOf(l *topology.Ledger, r demand.Role) plan.Constraint {
+	return plan.Constraint{Code: plan.TopologyNotSatisfiable, Field: fieldOf(l, r), Want: l.String(), Have: l.Standing()}
+}
+
+func fieldOf(l *topology.Ledger, r demand.Role) string {
+	switch {
+	case !r.Owns:
+		return ""
+	case l.Kind == topology.Spread:
+		return plan.FieldSpread
+	case l.Kind == topology.Affinity:
+		return plan.FieldPodAffinity
+	}
+	return plan.FieldPodAntiAffinity
+}
+
+// closedBy are the rows in whose domain a rule wants no more of the pods, or of
+// which the domain is not known. A new machine is a domain of its own for rules
+// over nodes, with nobody there yet.
+func (sh *shelf) closedBy(l *topology.Ledger, r demand.Role) bitset.Set {
+	if l.PerNode() {
+		if l.Open(l.At(""), r.Part) {
+			return bitset.New(len(sh.rows))
+		}
+		return sh.all
+	}
+	out := sh.all.Clone()
+	for _, domain := range values(sh.says(sh.all, l.Key)) {
+		if l.Open(l.At(domain), r.Part) {
+			refusing := sh.refusingAs(requirement.Must(l.Key, requirement.In, domain))
+			open := sh.all.Clone()
+			open.AndNot(refusing)
+			out.AndNot(open)
+		}
+	}
+	return out
+}

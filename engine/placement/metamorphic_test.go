@@ -1,0 +1,184 @@
+package placement_test
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/engine/enginetest"
+	"github.com/millwright-dev/millwright/engine/enginetest/property"
+	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/plan"
+)
+
+// company is what pods of a random world want of each other, and what they would
+// rather have.
+var company = regexp.MustCompile(` (apart|spread|near|prefer|min-values)=\S+| taints=soft:PreferNoSchedule`)
+
+// plain is a random world, with limits, machines and all, where nobody minds who is
+// near, nobody prefers anything, and no pool demands a choice of types: otherwise
+// one pod or type more can mean that others have to go elsewhere, that another wish
+// is granted, or that a choice is large enough.
+func plain(t *rapid.T) string {
+	return company.ReplaceAllString(enginetest.Story(rapid.Uint64().Draw(t, "seed")), "")
+}
+
+// result is what a plan comes to.
+type result struct {
+	unplaced int
+	price    float64
+}
+
+func (r result) String() string { return fmt.Sprintf("%d without a place, $%.4f", r.unplaced, r.price) }
+
+func resultOf(p *plan.Plan) result { return result{len(p.Unplaced), p.PricePerHour()} }
+
+// better reports whether r is at least as good as o.
+func (r result) better(o result) bool {
+	return r.unplaced < o.unplaced || r.unplaced == o.unplaced && r.price <= o.price+1e-9
+}
+
+func planOf(t *rapid.T, story string) *plan.Plan {
+	s, err := enginetest.Read(story)
+	if err != nil {
+		t.Fatalf("%s\n%v", story, err)
+	}
+	return placement.Solve(s, placement.Options{Work: 20_000})
+}
+
+// numbered are the names of pods, nodes, DaemonSets and types in a random world.
+// Pools keep theirs: pods select by them, and what pods select is no mere name.
+var numbered = regexp.MustCompile(`\b(p|r|n|d|t)(\d+)\b`)
+
+// renamed gives the objects other names, such that the last comes first.
+func renamed(story string) string {
+	return numbered.ReplaceAllStringFunc(story, func(name string) string {
+		parts := numbered.FindStringSubmatch(name)
+		n, _ := strconv.Atoi(parts[2])
+		return fmt.Sprintf("%s%d", parts[1], 90-n)
+	})
+}
+
+func TestNamesDoNotMatter(t *testing.T) {
+	property.Check(t, func(t *rapid.T) {
+		story := plain(t)
+		before, after := resultOf(planOf(t, story)), resultOf(planOf(t, renamed(story)))
+		if before.unplaced != after.unplaced || math.Abs(before.price-after.price) > 1e-9 {
+			t.Errorf("%s; with other names %s\n%s", before, after, story)
+		}
+	})
+}
+
+func TestPodsThatFitNowhereDoNotMatterToOthers(t *testing.T) {
+	property.Check(t, func(t *rapid.T) {
+		story := plain(t)
+		extra := rapid.SampledFrom([]string{
+			"pod %s count=3 cpu=1000", "pod %s cpu=1 select=unknown:y", "pod %s cpu=1 gpu=90", "pod %s memory=9000Gi",
+		}).Draw(t, "pod")
+		name := rapid.SampledFrom([]string{"aa", "zz"}).Draw(t, "name")
+		before, after := planOf(t, story), planOf(t, story+fmt.Sprintf(extra, name)+"\n")
+		was, is := without(before, name), without(after, name)
+		if was != is {
+			t.Errorf("the plan has\n%s\nno longer, but\n%s\n%s", minus(was, is), minus(is, was), story)
+		}
+	})
+}
+
+// without is a plan but for the pods whose names begin so.
+func without(p *plan.Plan, name string) string {
+	var b strings.Builder
+	for i := range p.NewNodes {
+		n := &p.NewNodes[i]
+		fmt.Fprintf(&b, "%s %v %s:", n.Pool, n.Choice.Key(), n.Requirements)
+		for _, pod := range n.Pods {
+			fmt.Fprintf(&b, " %s", pod.Name)
+		}
+		b.WriteString("\n")
+	}
+	for _, x := range p.Placements {
+		fmt.Fprintf(&b, "%s on %s\n", x.Pod.Name, x.Node.Name)
+	}
+	for _, u := range p.Unplaced {
+		if !strings.HasPrefix(u.Pod.Name, name) {
+			fmt.Fprintf(&b, "%s unplaced\n", u.Pod.Name)
+		}
+	}
+	return b.String()
+}
+
+// minus are the lines of one text that are not in another.
+func minus(a, b string) string {
+	var out strings.Builder
+	for line := range strings.Lines(a) {
+		if !strings.Contains(b, line) {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// prices are those of a random world's types.
+var prices = regexp.MustCompile(`\b(price|spot)=([0-9.]+)`)
+
+func priced(line string, factor float64) string {
+	return prices.ReplaceAllStringFunc(line, func(field string) string {
+		parts := prices.FindStringSubmatch(field)
+		x, _ := strconv.ParseFloat(parts[2], 64)
+		return fmt.Sprintf("%s=%.4f", parts[1], x*factor)
+	})
+}
+
+func TestTheCurrencyDoesNotMatter(t *testing.T) {
+	property.Check(t, func(t *rapid.T) {
+		story := plain(t)
+		factor := rapid.SampledFrom([]float64{2, 3, 8, 10, 1000}).Draw(t, "factor")
+		before, after := planOf(t, story), planOf(t, priced(story, factor))
+		if was, is := without(before, " "), without(after, " "); was != is {
+			t.Errorf("the plan has\n%s\nno longer, but\n%s\n%s", minus(was, is), minus(is, was), story)
+		}
+	})
+}
+
+// types are the lines of a random world that tell of one.
+var types = regexp.MustCompile(`(?m)^type t(\d+) .*$`)
+
+func TestADearerTypeIsNoLoss(t *testing.T) {
+	property.Check(t, func(t *rapid.T) {
+		story := plain(t)
+		line := rapid.SampledFrom(types.FindAllString(story, -1)).Draw(t, "type")
+		dearer := priced(strings.Replace(line, "type t", "type "+rapid.SampledFrom([]string{"a", "z"}).Draw(t, "name"), 1), 1.5)
+		before, after := resultOf(planOf(t, story)), resultOf(planOf(t, dearer+"\n"+story))
+		if !after.better(before) {
+			t.Errorf("%s; with %s it is %s\n%s", before, dearer, after, story)
+		}
+	})
+}
+
+// limits are those of pools. Where they are scarce, nothing is promised: what is a
+// better buy with another type may leave less of them for others.
+var limits = regexp.MustCompile(` limits=\S+`)
+
+func TestMoreCapacityLeavesNoMorePods(t *testing.T) {
+	property.Check(t, func(t *rapid.T) {
+		story := limits.ReplaceAllString(plain(t), "")
+		line := rapid.SampledFrom([]string{
+			"type x cpu=64 memory=256Gi price=9 pods=50 arch=amd64 zones=a,b,c",
+			"node x type=t0 pool=none zone=a stage=ready foreign",
+			"pool x weight=0",
+		}).Draw(t, "more")
+		if strings.HasPrefix(line, "type") {
+			story = line + "\n" + story
+		} else {
+			story += line + "\n"
+		}
+		before, after := resultOf(planOf(t, strings.Replace(story, line+"\n", "", 1))), resultOf(planOf(t, story))
+		if after.unplaced > before.unplaced {
+			t.Errorf("%s; with %s it is %s\n%s", before, line, after, story)
+		}
+	})
+}

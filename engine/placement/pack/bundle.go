@@ -1,0 +1,129 @@
+package pack
+
+import (
+	"math"
+	"slices"
+)
+
+// bundle is an amount of items, as the linear program sees them, that can go into
+// the same models and have one direction: the same ratio of everything.
+//
+// Few items are a bundle each. Many are divided over the corners of a grid of
+// directions, such that what they need comes out right. Since an item's worth is a
+// concave function of its need, what is proven for the corners holds for what is
+// between them.
+type bundle struct {
+	need []float64 // the sum
+	// models are those that can hold some of the items at all.
+	models []int
+	// size is that of the smallest item, which is smallest.
+	size     float64
+	smallest int32
+}
+
+// bundles sorts the items into bundles: first by where they can go, then by
+// direction.
+func (s *solver) bundles(left []int) []bundle {
+	var out []bundle
+	kinds := s.kinds(left)
+	for _, items := range kinds {
+		most := max(leastBundles, min(len(items)/bundleSize, mostBundles/len(kinds)))
+		if len(items) <= max(most, exactBundles/len(kinds)) {
+			out = append(out, s.singles(items, left)...)
+			continue
+		}
+		out = append(out, s.fewest(items, left, most)...)
+	}
+	for i := range out {
+		b := &out[i]
+		for m := range s.p.Families[s.p.Items[b.smallest].Family].bounding().All() {
+			if s.holds(m, b.smallest) {
+				b.models = append(b.models, m)
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(b bundle) bool { return len(b.models) == 0 })
+}
+
+// The more items there are, the finer is the grid; the kinds share what there is.
+const (
+	exactBundles = 96
+	leastBundles = 24
+	mostBundles  = 96
+	bundleSize   = 40
+)
+
+// kinds divides the items by the models that they can go into.
+func (s *solver) kinds(left []int) [][]int32 {
+	index := map[string]int{}
+	of := make([]int, len(s.p.Families))
+	for f := range s.p.Families {
+		key := string(s.p.Families[f].bounding().Bytes())
+		k, ok := index[key]
+		if !ok {
+			k = len(index)
+			index[key] = k
+		}
+		of[f] = k
+	}
+	kinds := make([][]int32, len(index))
+	for _, i := range s.all {
+		if left[i] > 0 {
+			k := of[s.p.Items[i].Family]
+			kinds[k] = append(kinds[k], i)
+		}
+	}
+	return kinds
+}
+
+func (s *solver) singles(items []int32, left []int) []bundle {
+	out := make([]bundle, len(items))
+	for n, i := range items {
+		out[n] = bundle{need: make([]float64, s.p.Dims), size: s.size[i], smallest: i}
+		for d, a := range s.need(i) {
+			out[n].need[d] = float64(a) * float64(left[i])
+		}
+	}
+	return out
+}
+
+// fewest divides items over the finest grid with few enough corners. Steps that are
+// too fine for some of the items are too fine for all.
+func (s *solver) fewest(items []int32, left []int, most int) []bundle {
+	step := firstStep
+	for some := items[:min(len(items), 4*most)]; len(s.grid(some, left, step)) > most && step < 64; {
+		step *= 2
+	}
+	for {
+		if grid := s.grid(items, left, step); len(grid) <= most || step > 64 {
+			return grid
+		}
+		step *= 2
+	}
+}
+
+// grid divides items over the corners of a grid whose directions differ by a step
+// in powers of two.
+func (s *solver) grid(items []int32, left []int, step float64) []bundle {
+	index := map[string]int{}
+	var out []bundle
+	var c corners
+	for _, i := range items {
+		for _, x := range c.surround(s.need(i), s.scale, step) {
+			at, ok := index[string(x.key)]
+			if !ok {
+				at = len(out)
+				index[string(x.key)] = at
+				out = append(out, bundle{need: make([]float64, s.p.Dims), size: math.Inf(1)})
+			}
+			b := &out[at]
+			for d, a := range x.need {
+				b.need[d] += x.weight * a * float64(left[i])
+			}
+			if s.size[i] < b.size {
+				b.size, b.smallest = s.size[i], i
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,85 @@
+package pack
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// corners are the directions of a grid around that of an item.
+type corners struct {
+	list [1 << mostSides]corner
+	used int
+}
+
+// corner is a direction with the part of an item that goes there.
+type corner struct {
+	weight float64
+	// need is what all of the item would need if it had this direction.
+	need []float64
+	// key is equal for equal directions.
+	key []byte
+}
+
+// mostSides is over how many ratios an item is divided; by the others it is only
+// told apart.
+const mostSides = 3
+
+// missing stands for a dimension that is not needed, beyond the ratios.
+const missing = math.MaxInt16
+
+// surround finds the corners around a need. The ratios of the dimensions to the
+// first that is needed, in shares of the largest box, count in steps of powers of
+// two.
+func (c *corners) surround(need []int64, scale []float64, step float64) []corner {
+	c.used = 1
+	c.list[0] = corner{1, c.list[0].need[:0], c.list[0].key[:0]}
+	first, base := -1, 0.0
+	for d, n := range need {
+		switch {
+		case n == 0:
+			c.extend(0, missing)
+		case first < 0:
+			first, base = d, float64(n)*scale[d]
+			c.extend(float64(n), missing-1)
+		default:
+			c.divide(float64(n)*scale[d]/base, base/scale[d], step)
+		}
+	}
+	return c.list[:c.used]
+}
+
+// divide puts what has a ratio on both sides of it, unit being what a ratio of one
+// comes to.
+func (c *corners) divide(ratio, unit, step float64) {
+	place := math.Log2(ratio) / step
+	low := math.Floor(place)
+	from, to := math.Exp2(low*step), math.Exp2((low+1)*step)
+	part := (ratio - from) / (to - from)
+	if c.used == len(c.list) || part < tiny {
+		c.extend(ratio*unit, int(math.Round(place)))
+		return
+	}
+	n := c.used
+	for i := range n {
+		o, twin := &c.list[i], &c.list[n+i]
+		*twin = corner{o.weight * part, append(twin.need[:0], o.need...), append(twin.key[:0], o.key...)}
+		o.weight *= 1 - part
+	}
+	c.used = n
+	c.extend(from*unit, int(low))
+	for i := n; i < 2*n; i++ {
+		c.list[i].extend(to*unit, int(low)+1)
+	}
+	c.used = 2 * n
+}
+
+func (c *corners) extend(need float64, key int) {
+	for i := range c.used {
+		c.list[i].extend(need, key)
+	}
+}
+
+func (c *corner) extend(need float64, key int) {
+	c.need = append(c.need, need)
+	c.key = binary.LittleEndian.AppendUint16(c.key, uint16(int16(key)))
+}

@@ -1,0 +1,89 @@
+package pack
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Boxes that take the largest things first leave the smallest for the end, of which
+// a box can hold only so many, whatever space they leave. So a box may be given its
+// share of small things to begin with.
+
+// sprinkle puts the smallest things into an empty box, so many that together with
+// the large things that go in afterwards it has as many as the boxes have on
+// average, and returns their number.
+func (f *filler) sprinkle(model int, t taste) int {
+	if !t.mixed || f.large == 0 {
+		return 0
+	}
+	boxes, count := 0.0, 0
+	for d, n := range f.average {
+		if !f.s.flat[d] {
+			boxes = max(boxes, n)
+		}
+	}
+	for i := range f.cursors {
+		count += f.cursors[i].lane.count
+	}
+	if boxes <= 1 {
+		return 0
+	}
+	want := int(float64(count)/boxes - f.large*f.s.p.Models[model].Price)
+	return f.takeSmall(model, want)
+}
+
+// takeSmall puts up to n of the smallest things into the box that can go there
+// without further rules.
+func (f *filler) takeSmall(model, n int) int {
+	if f.ascending == nil {
+		f.sortAscending()
+	}
+	taken := 0
+	for i, item := range f.ascending {
+		if taken >= n {
+			break
+		}
+		f.s.work++
+		if f.left[item] == 0 {
+			if i == 0 {
+				f.ascending = f.ascending[1:]
+			}
+			continue
+		}
+		family := &f.s.p.Families[f.s.p.Items[item].Family]
+		if !family.Models.Has(model) || !family.Plain() {
+			continue
+		}
+		count := min(n-taken, f.left[item])
+		for d, need := range f.s.need(item) {
+			if need > 0 {
+				count = min(count, int(f.load.Free[d]/need))
+			}
+		}
+		if count == 0 {
+			break
+		}
+		f.load.Add(family, f.s.need(item), count)
+		f.parts = append(f.parts, Part{Item: int(item), Count: count})
+		f.early[item] = int32(len(f.parts))
+		taken += count
+	}
+	return taken
+}
+
+func (f *filler) sortAscending() {
+	for i := range f.lanes {
+		f.ascending = append(f.ascending, f.lanes[i].items...)
+	}
+	slices.SortFunc(f.ascending, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(f.s.size[a], f.s.size[b]), cmp.Compare(a, b))
+	})
+}
+
+// before is how many of an item were put in early.
+func (f *filler) before(item int32) int {
+	if early := f.early[item]; early > 0 {
+		return f.parts[early-1].Count
+	}
+	return 0
+}

@@ -1,0 +1,147 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/millwright-dev/millwright/engine/placement/demand"
+	"github.com/millwright-dev/millwright/engine/placement/vector"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// ranked plans so that nobody goes without for the sake of pods of a lower
+// priority. All pods are planned together at first, which is cheapest. Only where
+// that leaves a pod while lower ones have a place, and it would have one without
+// them, they come after: into what is left once the others are placed.
+func (r *run) ranked() *plan.Plan {
+	best := r.best()
+	for _, priority := range best.wronged() {
+		above := &run{snap: r.snap, opts: r.opts, pods: withPriority(r.pods, func(p int32) bool { return p >= priority })}
+		first := above.ranked()
+		if len(first.Unplaced) < best.leftFrom(priority) {
+			below := &run{snap: carriedOut(r.snap, first), opts: r.opts, pods: withPriority(r.pods, func(p int32) bool { return p < priority })}
+			return join(first, below.ranked(), r.snap)
+		}
+	}
+	return best.finish()
+}
+
+func withPriority(pods []*snapshot.Pod, keep func(int32) bool) []*snapshot.Pod {
+	var out []*snapshot.Pod
+	for _, p := range pods {
+		if keep(p.Class.Priority) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// leftFrom counts the pods of at least a priority that have no place.
+func (s *settled) leftFrom(priority int32) int {
+	n := 0
+	for _, u := range s.plan.Unplaced {
+		if u.Pod.Class.Priority >= priority {
+			n++
+		}
+	}
+	return n
+}
+
+// wronged are the priorities, the highest first, of pods that have no place though
+// pods of a lower priority have one, and for which there are machines.
+func (s *settled) wronged() []int32 {
+	if len(s.plan.Unplaced) == 0 {
+		return nil
+	}
+	lowest, any := s.lowestPlaced()
+	var out []int32
+	for g, pods := range s.left {
+		for _, p := range pods {
+			if any && p.Class.Priority > lowest && !slices.Contains(out, p.Class.Priority) && s.wanting(g) {
+				out = append(out, p.Class.Priority)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b int32) int { return cmp.Compare(b, a) })
+	return out
+}
+
+func (s *settled) lowestPlaced() (lowest int32, any bool) {
+	see := func(p *snapshot.Pod) {
+		if !any || p.Class.Priority < lowest {
+			lowest, any = p.Class.Priority, true
+		}
+	}
+	for _, x := range s.plan.Placements {
+		see(x.Pod)
+	}
+	for i := range s.plan.NewNodes {
+		for _, p := range s.plan.NewNodes[i].Pods {
+			see(p)
+		}
+	}
+	return lowest, any
+}
+
+// wanting reports whether some machine, empty and without regard to limits, would
+// take a pod of the group.
+func (s *settled) wanting(g *demand.Group) bool {
+	sh := g.Shape
+	if len(sh.Refused) > 0 {
+		return false
+	}
+	for i := range s.Market.Accepting(sh).All() {
+		if s.Market.Takes(g.Need, &s.Market.Launches[i]) {
+			return true
+		}
+	}
+	for i := range s.Machines.Accepting(sh).All() {
+		if s.large(s.Machines.List[i].Node, g.Need) {
+			return true
+		}
+	}
+	return false
+}
+
+// large reports whether a node would take a need if it were empty.
+func (s *settled) large(n *snapshot.Node, need []int64) bool {
+	for d, have := range s.Dims.Have(n.Allocatable()) {
+		if need[d] > have && !demand.OfVolumes(s.Dims.Names[d]) {
+			return false
+		}
+	}
+	return true
+}
+
+// join puts the plan for the lower priorities behind that for the higher ones.
+// Pods that it puts on machines of the first become theirs. s is the cluster that
+// the first was made for.
+func join(first, second *plan.Plan, s *snapshot.Snapshot) *plan.Plan {
+	out := *first
+	out.NewNodes = slices.Concat(first.NewNodes, second.NewNodes)
+	out.Unplaced = slices.Concat(first.Unplaced, second.Unplaced)
+	out.Relaxed = slices.Concat(first.Relaxed, second.Relaxed)
+	out.Placements = slices.Clone(first.Placements)
+	before := plannedIn(s)
+	for _, x := range second.Placements {
+		if i, planned := plannedIndex(x.Node); planned && i >= before {
+			board(&out.NewNodes[i-before], x.Pod)
+			continue
+		}
+		// The copy of a machine stands for the machine itself.
+		out.Placements = append(out.Placements, plan.Placement{Pod: x.Pod, Node: s.Node(x.Node.Name)})
+	}
+	// Either is a bound by itself: pods of the second may be on machines of the first.
+	out.LowerBound = max(first.LowerBound, second.LowerBound)
+	out.Stats.Classes += second.Stats.Classes
+	sortPlan(&out)
+	return &out
+}
+
+// board adds a pod to a new machine that has room for it whatever it becomes.
+func board(n *plan.NewNode, p *snapshot.Pod) {
+	n.Pods = append(n.Pods, p)
+	slices.SortFunc(n.Pods, demand.ComparePods)
+	n.Requests = vector.Sum(n.Requests, p.Class.Requests)
+}

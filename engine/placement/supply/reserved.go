@@ -1,0 +1,210 @@
+package supply
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/placement/bitset"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Reservation is capacity that was reserved in advance: so many machines, whichever
+// pool launches them.
+type Reservation struct {
+	ID string
+	// Left is for how many machines there is room, those off that are on their way
+	// and those of this plan.
+	Left int64
+	// launches are those that draw on it.
+	launches bitset.Set
+}
+
+// addReservations finds the reservations that launches draw on.
+func (m *Market) addReservations(s *Supply) {
+	ids := map[string]int{}
+	for i := range m.Launches {
+		o := m.Launches[i].Offering
+		if o.Reservation == "" {
+			continue
+		}
+		at, ok := ids[o.Reservation]
+		if !ok {
+			at = len(m.Reservations)
+			ids[o.Reservation] = at
+			m.Reservations = append(m.Reservations, Reservation{ID: o.Reservation, Left: int64(o.Left), launches: bitset.New(len(m.Launches))})
+		}
+		r := &m.Reservations[at]
+		r.Left = min(r.Left, int64(o.Left))
+		r.launches.Add(i)
+		m.Launches[i].reservation = int32(at + 1)
+		if p := m.Pools[m.Launches[i].Pool]; !slices.Contains(p.Reservations, at) {
+			p.Reservations = append(p.Reservations, at)
+		}
+	}
+	if len(m.Reservations) == 0 {
+		return
+	}
+	for _, p := range m.Pools {
+		slices.SortFunc(p.Reservations, func(a, b int) int { return cmp.Compare(m.Reservations[a].ID, m.Reservations[b].ID) })
+	}
+	for _, n := range s.Snap.Nodes {
+		if !n.Deleting() && n.Claim != nil && n.Claim.ProviderID == "" {
+			m.keepFor(n)
+		}
+	}
+	m.Exhaust()
+}
+
+// keepFor takes a machine off that is not launched yet from every reservation that
+// it may draw on.
+func (m *Market) keepFor(n *snapshot.Node) {
+	want := n.Claim.Requirements
+	if !want.Get(catalog.CapacityTypeLabel).Has(catalog.Reserved) {
+		return
+	}
+	for r := range m.Reservations {
+		for i := range m.Reservations[r].launches.All() {
+			l := &m.Launches[i]
+			if m.Pools[l.Pool].Name != n.Claim.Pool {
+				continue
+			}
+			_, ofType := m.Kinds[l.Kind].Requirements.Conflict(want, anyKey)
+			_, ofOffer := l.Offering.Requirements().Conflict(want, anyKey)
+			if !ofType && !ofOffer {
+				m.Reservations[r].Left--
+				break
+			}
+		}
+	}
+}
+
+// ReservationOf is the index of the reservation that a launch draws on.
+func (m *Market) ReservationOf(launch int) (int, bool) {
+	r := m.Launches[launch].reservation
+	return int(r - 1), r > 0
+}
+
+// Alike keeps of a set the launches that may stand in for a launch: those of the
+// same reservation, or those without any. A machine that is counted on a reservation
+// draws on it, and no other machine does.
+func (m *Market) Alike(launches bitset.Set, launch int) {
+	if len(m.Reservations) == 0 {
+		return
+	}
+	of, reserved := m.ReservationOf(launch)
+	for r := range m.Reservations {
+		switch {
+		case !reserved:
+			launches.AndNot(m.Reservations[r].launches)
+		case r == of:
+			launches.And(m.Reservations[r].launches)
+		}
+	}
+}
+
+// Exhaust takes the launches of reservations without room off the market.
+func (m *Market) Exhaust() {
+	for r := range m.Reservations {
+		if m.Reservations[r].Left <= 0 {
+			m.Available.AndNot(m.Reservations[r].launches)
+		}
+	}
+}
+
+// UsedUp reports whether an offering draws on a reservation that has no room left.
+func (m *Market) UsedUp(o *catalog.Offering) bool {
+	return o.Reservation != "" && slices.ContainsFunc(m.Reservations, func(r Reservation) bool { return r.ID == o.Reservation && r.Left <= 0 })
+}
+
+// Account is a number of pools that draw on the same limits: one pool, or all pools
+// of a tier that draw on reservations.
+type Account struct {
+	pools []*Pool
+	// reservations are those that the pools draw on, counted after their limits.
+	reservations []int
+}
+
+// Accounts divides pools into accounts, and tells the account of each.
+func (m *Market) Accounts(pools []*Pool) (accounts []Account, of []int) {
+	of = make([]int, len(pools))
+	shared := -1
+	for i, p := range pools {
+		if len(p.Reservations) == 0 {
+			of[i], accounts = len(accounts), append(accounts, Account{pools: []*Pool{p}})
+			continue
+		}
+		if shared < 0 {
+			shared, accounts = len(accounts), append(accounts, Account{})
+		}
+		a := &accounts[shared]
+		of[i], a.pools = shared, append(a.pools, p)
+		for _, r := range p.Reservations {
+			if !slices.Contains(a.reservations, r) {
+				a.reservations = append(a.reservations, r)
+			}
+		}
+	}
+	return accounts, of
+}
+
+// Left is what the pools' limits and the reservations still allow, nil if there are
+// none.
+func (m *Market) Left(a *Account) []int64 {
+	if len(a.reservations) == 0 {
+		return a.pools[0].Left()
+	}
+	var out []int64
+	for _, p := range a.pools {
+		out = append(out, p.Left()...)
+	}
+	for _, r := range a.reservations {
+		out = append(out, max(0, m.Reservations[r].Left))
+	}
+	return out
+}
+
+// Weighs is what one machine of a launch takes of its account, in the order of Left.
+func (m *Market) Weighs(a *Account, launch int) []int64 {
+	l := &m.Launches[launch]
+	size := m.Kinds[l.Kind].Size
+	if len(a.reservations) == 0 {
+		return size
+	}
+	var out []int64
+	for _, p := range a.pools {
+		if p == m.Pools[l.Pool] {
+			out = append(out, size...)
+		} else {
+			out = append(out, make([]int64, len(p.Limits))...)
+		}
+	}
+	of, reserved := m.ReservationOf(launch)
+	for _, r := range a.reservations {
+		n := int64(0)
+		if reserved && r == of {
+			n = 1
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// Guarded reports whether some pool of the account demands different values of a
+// label.
+func (a *Account) Guarded() bool {
+	return slices.ContainsFunc(a.pools, func(p *Pool) bool { return len(p.Floors) > 0 })
+}
+
+// Charge takes machines of a launch from their pool's limits and reservation, or
+// gives them back where times is negative.
+func (m *Market) Charge(launch int, times int64) {
+	l := &m.Launches[launch]
+	p := m.Pools[l.Pool]
+	for d, n := range m.Kinds[l.Kind].Size {
+		p.Used[d] += times * n
+	}
+	if r, ok := m.ReservationOf(launch); ok {
+		m.Reservations[r].Left -= times
+	}
+}

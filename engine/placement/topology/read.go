@@ -1,0 +1,213 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Demand is a rule as a pod states it.
+type Demand struct {
+	Rule
+	// Weight is zero for a rule that is required, and otherwise how much the pod
+	// prefers it, 1 to 100.
+	Weight int
+}
+
+// FullWeight is that of a preference that states none.
+const FullWeight = 100
+
+// reader reads the rules of one shape.
+type reader struct {
+	shape      *snapshot.Shape
+	namespaces map[string]map[string]string
+	out        []Demand
+}
+
+// DemandsOf are the rules that pods of a shape own: spreads, affinity,
+// anti-affinity, and of each what is required first. namespaces are the labels
+// of the cluster's namespaces.
+func DemandsOf(s *snapshot.Shape, namespaces map[string]map[string]string) ([]Demand, error) {
+	r := &reader{shape: s, namespaces: namespaces}
+	if err := r.spreads(); err != nil {
+		return nil, err
+	}
+	if s.Affinity == nil {
+		return r.out, nil
+	}
+	if a := s.Affinity.PodAffinity; a != nil {
+		if err := r.together(a.RequiredDuringSchedulingIgnoredDuringExecution); err != nil {
+			return nil, err
+		}
+		if err := r.preferred(Affinity, a.PreferredDuringSchedulingIgnoredDuringExecution); err != nil {
+			return nil, err
+		}
+	}
+	if a := s.Affinity.PodAntiAffinity; a != nil {
+		for i := range a.RequiredDuringSchedulingIgnoredDuringExecution {
+			if err := r.term(AntiAffinity, &a.RequiredDuringSchedulingIgnoredDuringExecution[i], 0); err != nil {
+				return nil, fmt.Errorf("pod anti-affinity term %d: %w", i+1, err)
+			}
+		}
+		if err := r.preferred(AntiAffinity, a.PreferredDuringSchedulingIgnoredDuringExecution); err != nil {
+			return nil, err
+		}
+	}
+	return r.out, nil
+}
+
+// spreads reads the spread constraints.
+func (r *reader) spreads() error {
+	var keys []string
+	for i := range r.shape.Spread {
+		if c := &r.shape.Spread[i]; c.WhenUnsatisfiable != corev1.ScheduleAnyway {
+			keys = append(keys, requirement.NormalizeKey(c.TopologyKey))
+		}
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	for _, action := range []corev1.UnsatisfiableConstraintAction{corev1.DoNotSchedule, corev1.ScheduleAnyway} {
+		for i := range r.shape.Spread {
+			c := &r.shape.Spread[i]
+			if c.WhenUnsatisfiable != action {
+				continue
+			}
+			d := Demand{}
+			if action == corev1.ScheduleAnyway {
+				d.Weight = FullWeight
+			} else {
+				d.Beside = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == requirement.NormalizeKey(c.TopologyKey) })
+			}
+			if err := r.spread(&d.Rule, c); err != nil {
+				return fmt.Errorf("topology spread constraint %d: %w", i+1, err)
+			}
+			r.out = append(r.out, d)
+		}
+	}
+	return nil
+}
+
+func (r *reader) spread(to *Rule, c *corev1.TopologySpreadConstraint) error {
+	to.Kind, to.Key, to.MaxSkew = Spread, requirement.NormalizeKey(c.TopologyKey), int(c.MaxSkew)
+	to.HonorTaints = c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
+	to.IgnoreAffinity = c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore
+	if c.MinDomains != nil {
+		to.MinDomains = int(*c.MinDomains)
+	}
+	sel, err := selector(c.LabelSelector, r.shape.Labels, c.MatchLabelKeys, nil)
+	if err != nil {
+		return err
+	}
+	to.about = []aim{{[]string{r.shape.Namespace}, sel}}
+	to.ID = fmt.Sprintf("spread/%s/%s/%d/%d/%s", to.Key, to.about[0].id(), to.MaxSkew, to.MinDomains, strings.Join(to.Beside, ","))
+	// Which nodes count depends on the owner, unless it says otherwise.
+	if !to.IgnoreAffinity {
+		to.ID += "/" + fmt.Sprint(r.shape.Terms)
+	}
+	if to.HonorTaints {
+		to.ID += "/" + fmt.Sprint(r.shape.Tolerations)
+	}
+	return nil
+}
+
+// together reads required affinity, whose terms select together.
+func (r *reader) together(terms []corev1.PodAffinityTerm) error {
+	first := len(r.out)
+	var about []aim
+	for i := range terms {
+		if err := r.term(Affinity, &terms[i], 0); err != nil {
+			return fmt.Errorf("pod affinity term %d: %w", i+1, err)
+		}
+		about = append(about, r.out[len(r.out)-1].about...)
+	}
+	slices.SortFunc(about, func(a, b aim) int { return strings.Compare(a.id(), b.id()) })
+	about = slices.CompactFunc(about, func(a, b aim) bool { return a.id() == b.id() })
+	for i := first; i < len(r.out); i++ {
+		r.out[i].about = about
+		r.out[i].identify()
+	}
+	return nil
+}
+
+func (r *reader) preferred(kind Kind, terms []corev1.WeightedPodAffinityTerm) error {
+	for i := range terms {
+		if err := r.term(kind, &terms[i].PodAffinityTerm, int(terms[i].Weight)); err != nil {
+			return fmt.Errorf("preferred pod %s term %d: %w", kind, i+1, err)
+		}
+	}
+	return nil
+}
+
+// term reads a term of affinity or anti-affinity.
+func (r *reader) term(kind Kind, t *corev1.PodAffinityTerm, weight int) error {
+	sel, err := selector(t.LabelSelector, r.shape.Labels, t.MatchLabelKeys, t.MismatchLabelKeys)
+	if err != nil {
+		return err
+	}
+	namespaces, err := r.namespacesOf(t)
+	if err != nil {
+		return err
+	}
+	d := Demand{Rule{Kind: kind, Key: requirement.NormalizeKey(t.TopologyKey), about: []aim{{namespaces, sel}}}, weight}
+	d.identify()
+	r.out = append(r.out, d)
+	return nil
+}
+
+// identify makes the ID of a rule that depends on nothing but its aims.
+func (r *Rule) identify() {
+	r.ID = fmt.Sprintf("%s/%s", r.Kind, r.Key)
+	for i := range r.about {
+		r.ID += "/" + r.about[i].id()
+	}
+}
+
+// namespacesOf are those that a term names and those that its selector selects;
+// the pod's own if it has neither. Nil is all of them.
+func (r *reader) namespacesOf(t *corev1.PodAffinityTerm) ([]string, error) {
+	if t.NamespaceSelector == nil && len(t.Namespaces) == 0 {
+		return []string{r.shape.Namespace}, nil
+	}
+	out := slices.Clone(t.Namespaces)
+	if t.NamespaceSelector != nil {
+		sel, err := metav1.LabelSelectorAsSelector(t.NamespaceSelector)
+		if err != nil {
+			return nil, err
+		}
+		if sel.Empty() {
+			return nil, nil
+		}
+		for name, set := range r.namespaces {
+			if sel.Matches(labels.Set(set)) {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(append([]string{}, out...)), nil
+}
+
+// selector adds what the pod's own labels contribute to a label selector.
+func selector(written *metav1.LabelSelector, own map[string]string, match, mismatch []string) (labels.Selector, error) {
+	if written == nil || len(match) == 0 && len(mismatch) == 0 {
+		return metav1.LabelSelectorAsSelector(written)
+	}
+	all := written.DeepCopy()
+	add := func(keys []string, op metav1.LabelSelectorOperator) {
+		for _, key := range keys {
+			if v, ok := own[key]; ok {
+				all.MatchExpressions = append(all.MatchExpressions, metav1.LabelSelectorRequirement{Key: key, Operator: op, Values: []string{v}})
+			}
+		}
+	}
+	add(match, metav1.LabelSelectorOpIn)
+	add(mismatch, metav1.LabelSelectorOpNotIn)
+	return metav1.LabelSelectorAsSelector(all)
+}

@@ -1,0 +1,28 @@
+package plan
+
+// What is done about a machine that the cloud announces something about: the
+// verdicts of package interruption. Of most, Want is the kind of the event.
+const (
+	// Interrupted: the action Want is due because of the event Have; Until is when
+	// the cloud acts at the latest.
+	Interrupted Code = "Interrupted"
+	// DeadlineComes: no window opens until the deadline, so that the action is due, or
+	// will be at Until.
+	DeadlineComes Code = "DeadlineComes"
+	// NoWindowInTime: no window opens until the deadline, and the policy rather leaves
+	// the machine alone.
+	NoWindowInTime Code = "NoWindowInTime"
+	// BeforeLeadTime: the action may begin Want before the event, at Until.
+	BeforeLeadTime Code = "BeforeLeadTime"
+	// OutsideWindow: the window Want opens at Until; Have says why it cannot be read.
+	OutsideWindow Code = "OutsideWindow"
+	// InterruptionOver: the event is Have, cancelled or completed.
+	InterruptionOver Code = "InterruptionOver"
+	// InterruptionIgnored: nothing is done about such an event.
+	InterruptionIgnored Code = "InterruptionIgnored"
+	// InterruptionNoted: such an event is told of, and nothing else is done.
+	InterruptionNoted Code = "InterruptionNoted"
+	// Unconfirmed: the event rests on a message of Have alone, and the policy waits
+	// until the cloud's API says the same.
+	Unconfirmed Code = "Unconfirmed"
+)

@@ -1,0 +1,34 @@
+package plan
+
+import "strings"
+
+// attachmentText words the reasons of codes_attachment.go; empty for others.
+func attachmentText(r Reason) string {
+	switch r.Code {
+	case AttachmentNodeGone:
+		return r.volume() + " is left of a node that is gone"
+	case AttachmentDriverGone:
+		return r.volume() + " is of driver " + r.Want + ", which runs on no node"
+	case AttachmentVolumeGone:
+		return r.volume() + " is of a volume that does not exist"
+	case AttachmentSlow:
+		return withCause(r.volume()+" has not been "+r.Want+" in time", r.Have)
+	}
+	return ""
+}
+
+// attachmentRemedy is what would end the fault.
+func attachmentRemedy(r Reason) string {
+	name := strings.TrimPrefix(r.first(""), "VolumeAttachment/")
+	switch r.Code {
+	case AttachmentNodeGone:
+		return "kubectl delete volumeattachment " + name + ", or a NodePolicy with termination.orphanedAttachments: Delete"
+	case AttachmentDriverGone:
+		return "install the driver again so that it detaches the volume; if the volume is known to be detached, remove the attachment's finalizers"
+	case AttachmentVolumeGone:
+		return "detach the volume in the cloud, then remove the finalizers of VolumeAttachment " + name
+	case AttachmentSlow:
+		return "the log of the driver's controller says why"
+	}
+	return ""
+}

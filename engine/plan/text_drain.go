@@ -1,0 +1,131 @@
+package plan
+
+import "fmt"
+
+// drainText words the reasons of codes_drain.go; empty for others.
+func drainText(r Reason) string {
+	switch r.Code {
+	case EvictionPending:
+		return withCause(r.first("the pod")+" is being evicted", r.Have)
+	case EvictionPaced:
+		return r.first("the pod") + " is evicted later: the policy has no more than " + r.Want + " of a node end at once"
+	case LaterWave:
+		return fmt.Sprintf("%s leaves later: %s pods wait for %s ones", r.first("the pod"), r.Want, r.Have)
+	case PodTerminating:
+		return until(r.first("the pod")+" is ending", r.Until)
+	case PodStuck:
+		return r.first("the pod") + " should have ended at " + at(r.Since) + " and is not waited for any more"
+	case PodHeld:
+		return r.first("the pod") + " has ended and is kept by its finalizers: " + r.Have
+	case PodLeftBehind:
+		return r.first("the pod") + " is left behind: it was still there at the deadline"
+	case PodStays:
+		return r.first("the pod") + " tolerates the taint karpenter.sh/disrupted and goes with the machine"
+	case AgentStays:
+		return r.first("the pod") + " stays until the machine goes: " + r.Have
+	case AgentLacksToleration:
+		return fmt.Sprintf("%s %s and does not tolerate the taint karpenter.sh/disrupted", r.first("a DaemonSet"), r.Have)
+	case MirrorPod:
+		return r.first("the pod") + " is run by the kubelet itself"
+	case PDBConflict:
+		return r.first("the pod") + " can never be evicted, because several budgets guard it: " + list(r.rest(), "")
+	case PDBNeverAllows:
+		return fmt.Sprintf("%s can never be evicted, because %s demands that %s of %s pods are healthy", r.first("the pod"), list(r.rest(), ""), r.Want, r.Have)
+	case PodLost:
+		return r.first("the pod") + " was on a machine that is gone"
+	case MinimumDrain:
+		return until("the node is empty; a pod may still be on its way", r.Until)
+	}
+	return detachText(r)
+}
+
+// detachText words the states of volumes.
+func detachText(r Reason) string {
+	switch r.Code {
+	case VolumeInUse:
+		return r.volume() + " is in use"
+	case VolumeMounted:
+		return r.volume() + " is still mounted"
+	case VolumeUnmounted:
+		return withCause(r.volume()+" is unmounted and waits to be detached", r.Have)
+	case VolumeDetaching:
+		return withCause(r.volume()+" is being detached", r.Have)
+	case VolumeStuck:
+		return withCause(fmt.Sprintf("%s has been %s for too long", r.volume(), stuckIn(r.Want)), r.Have)
+	case VolumeUnreachable:
+		return r.volume() + " is in use by a pod whose kubelet does not answer"
+	case VolumeReleasing:
+		return r.volume() + " is still attached to a machine that is gone"
+	case VolumeIgnored:
+		return r.first("the attachment") + " is not waited for: " + r.Have
+	}
+	return ""
+}
+
+// stuckIn words the state of a stuck volume.
+func stuckIn(state string) string {
+	switch Code(state) {
+	case VolumeInUse:
+		return "in use"
+	case VolumeMounted:
+		return "mounted"
+	case VolumeUnmounted:
+		return "unmounted without being detached"
+	}
+	return "detaching"
+}
+
+// volume names an attachment and in parentheses what belongs to it.
+func (r Reason) volume() string { return withCause(r.first("an attachment"), list(r.rest(), "")) }
+
+// rest are the objects after the first.
+func (r Reason) rest() []ObjectRef { return r.Objects[min(1, len(r.Objects)):] }
+
+// Toleration is what a DaemonSet needs whose pods are to stay until the end of a
+// machine, as YAML to be merged into it. Its list of tolerations has to be kept:
+// merging replaces a list.
+const Toleration = `spec:
+  template:
+    spec:
+      tolerations:
+      - key: karpenter.sh/disrupted
+        operator: Exists
+        effect: NoSchedule
+`
+
+// Remedy is what would end a wait that does not end by itself: something to do,
+// in words. Empty for other reasons.
+func (r Reason) Remedy() string {
+	budgets := list(r.rest(), "")
+	switch r.Code {
+	case PDBBlocks:
+		return "it goes once " + budgets + " allows a disruption: when more of its pods are healthy"
+	case PDBNeverAllows:
+		return "let " + budgets + " allow a disruption: a lower minAvailable, or one more replica"
+	case PDBConflict:
+		return "leave one of the budgets over the pod"
+	case DoNotDisrupt:
+		if r.Until.IsZero() {
+			return "it goes once the pod ends or the annotation is removed"
+		}
+	case PodHeld:
+		return "whoever put the finalizers there has to remove them: " + r.Have
+	case AgentLacksToleration:
+		return "add to its spec.template.spec.tolerations: {key: karpenter.sh/disrupted, operator: Exists, effect: NoSchedule}"
+	case VolumeStuck:
+		return r.volumeRemedy()
+	}
+	return attachmentRemedy(r)
+}
+
+func (r Reason) volumeRemedy() string {
+	switch Code(r.Want) {
+	case VolumeInUse:
+		return "its pod has to end: " + r.Objects[len(r.Objects)-1].String()
+	case VolumeMounted:
+		return "the kubelet and the driver's node plugin have to unmount it"
+	case VolumeUnmounted:
+		return "kube-controller-manager has to ask for its detachment; no pod may use it on this node"
+	}
+	return "the driver's controller has to detach it; if its finalizer is all that is left of it, remove that from " + r.first("the attachment")
+}

@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+)
+
+// interruptionText words the reasons of codes_interruption.go; empty for others.
+func interruptionText(r Reason) string {
+	switch r.Code {
+	case Interrupted:
+		return due(fmt.Sprintf("%s because of %s", r.Want, r.Have), r.Until)
+	case DeadlineComes:
+		return "the window does not open before the deadline, so the last moment holds"
+	case NoWindowInTime:
+		return "no window opens before the deadline, and the policy rather leaves the machine alone"
+	case BeforeLeadTime:
+		return until(fmt.Sprintf("the policy begins %s before the event: waits", r.Want), r.Until)
+	case OutsideWindow:
+		return until(withCause("waits for the window "+r.Want, r.Have), r.Until)
+	case InterruptionOver:
+		return fmt.Sprintf("the event is %s", r.Have)
+	case InterruptionIgnored:
+		return fmt.Sprintf("nothing is done about %s", r.Want)
+	case InterruptionNoted:
+		return fmt.Sprintf("%s is only told of", r.Want)
+	case Unconfirmed:
+		return withCause("the cloud's API has not confirmed the event", r.Have)
+	}
+	return ""
+}
+
+// due adds when the cloud acts.
+func due(text string, deadline time.Time) string {
+	if deadline.IsZero() {
+		return text
+	}
+	return text + ", which the cloud has set for " + at(deadline)
+}
