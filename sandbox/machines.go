@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
+	"github.com/millwright-dev/millwright/sandbox/agents"
 	"github.com/millwright-dev/millwright/sandbox/controlplane"
 	"github.com/millwright-dev/millwright/sandbox/csi"
 	"github.com/millwright-dev/millwright/sandbox/knobs"
@@ -82,6 +83,10 @@ func (m *machines) start(ctx, running context.Context, client kubernetes.Interfa
 	if err != nil {
 		return fmt.Errorf("preparing kubelets: %w", err)
 	}
+	others, err := agents.New(agents.Config{Client: client, Informers: m.factory, Knobs: m.live, Clock: clock.RealClock{}})
+	if err != nil {
+		return fmt.Errorf("preparing agents: %w", err)
+	}
 	podGC := controlplane.NewPodGC(running, client, m.factory)
 
 	m.factory.Start(running.Done())
@@ -89,7 +94,7 @@ func (m *machines) start(ctx, running context.Context, client kubernetes.Interfa
 	if err := m.live.Start(running); err != nil {
 		return fmt.Errorf("following settings: %w", err)
 	}
-	for _, run := range []func(context.Context){driver.Run, kubelets.Run, podGC} {
+	for _, run := range []func(context.Context){driver.Run, kubelets.Run, others.Run, podGC} {
 		m.work.Go(func() { run(running) })
 	}
 	return context.Cause(ctx)

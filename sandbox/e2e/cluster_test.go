@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -40,6 +41,8 @@ type cluster struct {
 	apply      *harness.Applier
 	dir        string
 	kubeconfig string
+	// adminKubeconfig is an administrator's.
+	adminKubeconfig string
 }
 
 // newCluster starts a sandbox and installs the CRDs and the RBAC.
@@ -52,7 +55,7 @@ func newCluster(t *testing.T, sandboxArgs ...string) *cluster {
 		t.Fatalf("%v (run `make e2e`, which builds the binaries)", err)
 	}
 	t.Cleanup(func() { _ = sandbox.Stop() })
-	c := &cluster{T: t, dir: t.TempDir()}
+	c := &cluster{T: t, dir: t.TempDir(), adminKubeconfig: sandbox.Kubeconfig()}
 	c.rest, err = sandbox.RESTConfig()
 	c.must(err)
 	c.rest.QPS, c.rest.Burst = 500, 1000
@@ -110,6 +113,18 @@ func (c *cluster) must(err error) {
 	if err != nil {
 		c.Fatal(err)
 	}
+}
+
+// command runs the command line as an administrator, and returns what it printed
+// and its exit status.
+func (c *cluster) command(args ...string) (string, int) {
+	c.Helper()
+	cmd := exec.CommandContext(c.Context(), binary("MILLWRIGHT_BIN", "millwright"), append(args, "--kubeconfig", c.adminKubeconfig)...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		c.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
 }
 
 // manifests applies manifests from text.
@@ -180,6 +195,19 @@ func (c *cluster) machines() []corev1.ConfigMap {
 	list, err := c.client.CoreV1().ConfigMaps("kube-system").List(c.Context(), metav1.ListOptions{LabelSelector: "millwright.dev/kwok-machine=true"})
 	c.must(err)
 	return list.Items
+}
+
+// pinned makes a pod on a node, past the scheduler.
+func (c *cluster) pinned(name, node string, labels map[string]string) error {
+	grace := int64(1)
+	_, err := c.client.CoreV1().Pods("default").Create(c.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+		Spec: corev1.PodSpec{
+			NodeName: node, TerminationGracePeriodSeconds: &grace,
+			Containers: []corev1.Container{{Name: "main", Image: "example.com/main"}},
+		},
+	}, metav1.CreateOptions{})
+	return err
 }
 
 // running finds fault unless exactly n pods match and all are ready.

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // The controller is killed again and again while it launches twenty machines
@@ -72,11 +73,8 @@ func spread(name string, replicas int) string {
 
 func (c *cluster) scale(name string, replicas int32) {
 	c.Helper()
-	deployments := c.client.AppsV1().Deployments("default")
-	scale, err := deployments.GetScale(c.Context(), name, metav1.GetOptions{})
-	c.must(err)
-	scale.Spec.Replicas = replicas
-	_, err = deployments.UpdateScale(c.Context(), name, scale, metav1.UpdateOptions{})
+	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+	_, err := c.client.AppsV1().Deployments("default").Patch(c.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
 	c.must(err)
 }
 

@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 const budgetOfNone = `
@@ -47,6 +50,148 @@ func TestAPodDisruptionBudgetHoldsAnEvictionBack(t *testing.T) {
 		return c.running("app=web", 3)()
 	})
 	c.eventually(20*time.Second, c.accountedFor)
+}
+
+// What can hold a node for ever is named on its claim and in an event within two
+// minutes. A node with a deadline goes then; one without stays, and goes on being
+// explained.
+func TestWhatHoldsANodeIsNamedAndADeadlineOverridesIt(t *testing.T) {
+	t.Parallel()
+	const grace = 45 * time.Second
+	c := newCluster(t)
+	c.millwright()
+	c.manifests(class + "---" + pool("patient", "amd64") + "---" + strictPool("strict", grace))
+	for _, team := range []string{"patient", "strict"} {
+		c.manifests(stubborn(team))
+	}
+	c.eventually(2*time.Minute, c.running("stubborn", 6))
+	c.hangDetaching()
+
+	claims := map[string]string{} // by the name of what holds it
+	for _, p := range c.pods("stubborn") {
+		claims[p.Labels["app"]] = p.Spec.NodeName
+	}
+	began := time.Now()
+	for _, name := range claims {
+		c.must(c.dynamic.Resource(nodeClaims).Delete(t.Context(), name, metav1.DeleteOptions{}))
+	}
+	for app, holder := range map[string]string{
+		"guarded-patient": "default/PodDisruptionBudget/guarded-patient",
+		"held-patient":    "example.com/nobody",
+		"leaky-patient":   "default/PersistentVolumeClaim/data-leaky-patient-0",
+	} {
+		c.eventually(2*time.Minute-time.Since(began), func() error { return c.explained(claims[app], holder) })
+	}
+	c.eventually(grace+30*time.Second-time.Since(began), func() error {
+		return c.without(claims["guarded-strict"], claims["held-strict"], claims["leaky-strict"])
+	})
+	c.throughout(15*time.Second, func() error {
+		nodes := c.nodes()
+		for app, node := range claims {
+			if _, ok := nodes[node]; !ok && strings.HasSuffix(app, "-patient") {
+				return fmt.Errorf("the node of %s has gone", app)
+			}
+		}
+		return nil
+	})
+	for app, holder := range map[string]string{
+		"guarded-patient": "default/PodDisruptionBudget/guarded-patient", "held-patient": "example.com/nobody", "leaky-patient": "default/PersistentVolumeClaim/data-leaky-patient-0",
+	} {
+		if out := c.why(claims[app]); !strings.Contains(out, holder) {
+			t.Errorf("why does not name %s:\n%s", holder, out)
+		}
+	}
+	// The volume that was left behind at the deadline is not forgotten.
+	c.eventually(2*time.Minute, func() error {
+		out := c.ask("attachments")
+		if !strings.Contains(out, "AttachmentNodeGone") || !strings.Contains(out, "data-leaky-strict-0") {
+			return fmt.Errorf("millwright attachments says:\n%s", out)
+		}
+		return c.eventSays("AttachmentFault", "data-leaky-strict-0")
+	})
+}
+
+// why asks the command line about a node.
+func (c *cluster) why(node string) string {
+	c.Helper()
+	return c.ask("why", "node", node)
+}
+
+// ask runs a command that may have something to object to.
+func (c *cluster) ask(args ...string) string {
+	c.Helper()
+	out, err := exec.CommandContext(c.Context(), binary("MILLWRIGHT_BIN", "millwright"), append(args, "--kubeconfig", c.kubeconfig)...).CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+		c.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
+}
+
+// explained finds fault unless a claim's conditions and an event on it name what
+// holds it.
+func (c *cluster) explained(claim, holder string) error {
+	obj, err := c.dynamic.Resource(nodeClaims).Get(c.Context(), claim, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	conditions, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(fmt.Sprint(conditions), holder) {
+		return fmt.Errorf("claim %s does not name %s: %v", claim, holder, conditions)
+	}
+	events, err := c.client.CoreV1().Events("").List(c.Context(), metav1.ListOptions{FieldSelector: "involvedObject.kind=NodeClaim,involvedObject.name=" + claim})
+	if err != nil {
+		return err
+	}
+	for _, e := range events.Items {
+		if strings.Contains(e.Message, holder) {
+			return nil
+		}
+	}
+	return fmt.Errorf("no event on claim %s names %s", claim, holder)
+}
+
+// hangDetaching makes every volume one that is never detached.
+func (c *cluster) hangDetaching() {
+	c.Helper()
+	volumes, err := c.client.CoreV1().PersistentVolumes().List(c.Context(), metav1.ListOptions{})
+	c.must(err)
+	for i := range volumes.Items {
+		v := &volumes.Items[i]
+		v.Annotations["sandbox.millwright.dev/detach-hang"] = "true"
+		_, err := c.client.CoreV1().PersistentVolumes().Update(c.Context(), v, metav1.UpdateOptions{})
+		c.must(err)
+	}
+}
+
+func strictPool(name string, grace time.Duration) string {
+	return strings.Replace(pool(name, "amd64"), "    spec:\n", fmt.Sprintf("    spec:\n      terminationGracePeriod: %s\n", grace), 1)
+}
+
+// stubborn are three pods of a team, each on a machine of its own, each holding it
+// in its own way: by a budget, by a finalizer, by a volume.
+func stubborn(team string) string {
+	const template = `
+  selector: {matchLabels: {app: %[1]s-%[2]s}}
+  template:
+    metadata: {labels: {app: %[1]s-%[2]s, stubborn: ""}%[3]s}
+    spec:
+      terminationGracePeriodSeconds: 1
+      nodeSelector: {team: %[2]s}
+      containers:
+      - {name: main, image: example.com/x, resources: {requests: {cpu: "100", memory: 100Gi}}}
+`
+	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %[1]s-%[2]s, namespace: default}\nspec:"
+	const set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: %[1]s-%[2]s, namespace: default}\nspec:"
+	guarded := fmt.Sprintf(deployment+template, "guarded", team, "")
+	held := fmt.Sprintf(deployment+template, "held", team, ", finalizers: [example.com/nobody]")
+	leaky := fmt.Sprintf(set+template, "leaky", team, "") +
+		"  volumeClaimTemplates:\n  - metadata: {name: data}\n    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
+	budget := fmt.Sprintf("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: guarded-%[1]s, namespace: default}\nspec: {minAvailable: 1, selector: {matchLabels: {app: guarded-%[1]s}}}\n", team)
+	return strings.Join([]string{guarded, held, leaky, budget}, "---\n")
 }
 
 // uids are the pods' identities in one comparable value.

@@ -2,11 +2,15 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
 )
 
 // podLog is what has happened to pods.
@@ -17,23 +21,35 @@ type podLog struct {
 	// nominee is the last node that a pod was nominated to, now the one that it is
 	// nominated to, bound the one that it got.
 	nominee, now, bound map[string]string
-	set, cleared        int
-	elsewhere           []string
+	// why is what kube-scheduler says about a pod that it has no node for.
+	why          map[string]string
+	set, cleared int
+	elsewhere    []string
 }
 
 func (c *cluster) watchPods() *podLog {
 	c.Helper()
-	w, err := c.client.CoreV1().Pods("default").Watch(c.Context(), metav1.ListOptions{})
-	c.must(err)
-	l := &podLog{unfit: map[string]bool{}, nominee: map[string]string{}, bound: map[string]string{}, now: map[string]string{}}
-	go func() {
-		for e := range w.ResultChan() {
-			if p, ok := e.Object.(*corev1.Pod); ok {
-				l.see(p)
-			}
+	l := &podLog{unfit: map[string]bool{}, nominee: map[string]string{}, bound: map[string]string{}, now: map[string]string{}, why: map[string]string{}}
+	factory := informers.NewSharedInformerFactoryWithOptions(c.client, 0, informers.WithNamespace("default"),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = "app" }))
+	c.follow(factory.Core().V1().Pods().Informer(), func(o any) {
+		if p, ok := o.(*corev1.Pod); ok {
+			l.see(p)
 		}
-	}()
+	})
 	return l
+}
+
+// follow shows every state of the objects of a kind that comes by until the test
+// ends; the API server may end a single watch whenever it is busy.
+func (c *cluster) follow(i cache.SharedIndexInformer, see func(any)) {
+	c.Helper()
+	_, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, o any) { see(o) }})
+	c.must(err)
+	go i.RunWithContext(c.Context())
+	if !cache.WaitForCacheSync(c.Context().Done(), i.HasSynced) {
+		c.Fatal("the list of objects did not come")
+	}
 }
 
 func (l *podLog) see(p *corev1.Pod) {
@@ -57,7 +73,7 @@ func (l *podLog) see(p *corev1.Pod) {
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable {
-			l.unfit[p.Name] = true
+			l.unfit[p.Name], l.why[p.Name] = true, c.Message
 		}
 	}
 }
@@ -71,8 +87,33 @@ func (l *podLog) waiting(n int) error {
 	return nil
 }
 
-func (l *podLog) summary() string {
+// settled finds fault until n pods are bound.
+func (l *podLog) settled(n int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return fmt.Sprintf("%d nominations, %d cleared, %d pods bound, %d elsewhere than nominated\n%s", l.set, l.cleared, len(l.bound), len(l.elsewhere), strings.Join(l.elsewhere, "\n"))
+	if len(l.bound) < n {
+		return fmt.Errorf("%d of %d pods are bound", len(l.bound), n)
+	}
+	return nil
+}
+
+// counts says how the nominations went.
+func (l *podLog) counts() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return fmt.Sprintf("%d nominations, %d cleared, %d pods bound, %d elsewhere than nominated", l.set, l.cleared, len(l.bound), len(l.elsewhere))
+}
+
+// summary is the counts, and what became of pods that went elsewhere or nowhere.
+func (l *podLog) summary() string {
+	out := []string{l.counts()}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out = append(out, l.elsewhere...)
+	for _, name := range slices.Sorted(maps.Keys(l.unfit)) {
+		if l.bound[name] == "" {
+			out = append(out, fmt.Sprintf("%s: nominated %q: %s", name, l.now[name], l.why[name]))
+		}
+	}
+	return strings.Join(out, "\n")
 }

@@ -1,10 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,8 +8,9 @@ import (
 )
 
 // Pods of several sizes are planned tightly, onto few machines of two pools.
-// Whatever kube-scheduler makes of the nominations, every pod must run on a
-// machine of the class that was planned for it.
+// Every pod must run on a machine of the class that was planned for it, and most get
+// the very one. Where kube-scheduler tries pods between two Nodes of the plan it
+// forgets their nominations, and a second launch may follow, which is logged.
 func TestEveryPodRunsOnTheClassOfMachinePlannedForIt(t *testing.T) {
 	t.Parallel()
 	for name, workload := range map[string]string{
@@ -43,7 +40,8 @@ func rightClass(t *testing.T, pools, workload string) {
 	c.eventually(time.Minute, func() error { return w.waiting(planned.pods) })
 	c.millwright()
 	c.eventually(90*time.Second, c.running("app", planned.pods))
-	t.Logf("%s; %d claims, %d were planned", w.summary(), len(c.claims()), planned.machines)
+	t.Log(w.summary())
+	t.Logf("%d claims, %d were planned", len(c.claims()), planned.machines)
 	nodes := c.nodes()
 	for _, p := range c.pods("app") {
 		labels := nodes[p.Spec.NodeName].Labels
@@ -52,28 +50,4 @@ func rightClass(t *testing.T, pools, workload string) {
 			t.Errorf("pod %s was planned for a machine of %s and runs on one of %s", p.Name, want, got)
 		}
 	}
-}
-
-// planned is what `millwright plan` says.
-type planned struct{ machines, pods int }
-
-// plan asks the command line about manifests.
-func (c *cluster) plan(manifests string) planned {
-	c.Helper()
-	file := filepath.Join(c.dir, "manifests.yaml")
-	c.must(os.WriteFile(file, []byte(manifests), 0o600))
-	out, err := exec.CommandContext(c.Context(), binary("MILLWRIGHT_BIN", "millwright"), "plan", "--instance-types", "ec2", "-o", "json", "-f", file).Output()
-	c.must(err)
-	var answer struct {
-		NewNodes []struct{ Pods []json.RawMessage } `json:"newNodes"`
-	}
-	c.must(json.Unmarshal(out, &answer))
-	p := planned{machines: len(answer.NewNodes)}
-	for _, n := range answer.NewNodes {
-		p.pods += len(n.Pods)
-	}
-	if p.pods == 0 {
-		c.Fatalf("the plan places no pods: %s", out)
-	}
-	return p
 }

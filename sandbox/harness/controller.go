@@ -27,6 +27,9 @@ const (
 
 // Controller is a running `millwright run`.
 type Controller struct {
+	// Metrics is the address of its metrics.
+	Metrics string
+
 	cmd    *exec.Cmd
 	done   chan struct{}
 	err    error // set before done is closed
@@ -65,7 +68,7 @@ func StartController(ctx context.Context, cfg ControllerConfig) (*Controller, er
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the controller: %w", err)
 	}
-	c := &Controller{cmd: cmd, done: make(chan struct{}), health: "http://127.0.0.1:" + ports[1] + "/readyz"}
+	c := &Controller{cmd: cmd, done: make(chan struct{}), health: "http://127.0.0.1:" + ports[1] + "/readyz", Metrics: "http://127.0.0.1:" + ports[0] + "/metrics"}
 	go func() {
 		c.err = cmd.Wait()
 		log.Close()

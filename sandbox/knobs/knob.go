@@ -13,11 +13,14 @@ import (
 type Kind string
 
 // A Switch is "true" or "false", a Duration is in Go's notation ("20s"), a
-// Count is a whole number from zero up.
+// Count is a whole number from zero up, a Taint is key:effect, a Condition is
+// type=status.
 const (
-	Switch   Kind = "switch"
-	Duration Kind = "duration"
-	Count    Kind = "count"
+	Switch    Kind = "switch"
+	Duration  Kind = "duration"
+	Count     Kind = "count"
+	Taint     Kind = "taint"
+	Condition Kind = "condition"
 )
 
 // Scope is a kind of object a knob can be turned for.
@@ -76,9 +79,22 @@ func (k Knob) Validate(value string) error {
 		}
 	case Count:
 		_, err = strconv.ParseUint(value, 10, 31)
+	case Taint:
+		err = words(value, ":", "NoSchedule", "NoExecute", "PreferNoSchedule")
+	case Condition:
+		err = words(value, "=", "True", "False", "Unknown")
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %q is no %s: %w", k.Name, value, k.Kind, err)
+	}
+	return nil
+}
+
+// words checks that a value is a name, a separator and one of some words.
+func words(value, separator string, last ...string) error {
+	name, word, _ := strings.Cut(value, separator)
+	if name == "" || !slices.Contains(last, word) {
+		return fmt.Errorf("want a name, %q and one of %s", separator, strings.Join(last, ", "))
 	}
 	return nil
 }

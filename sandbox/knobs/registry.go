@@ -15,6 +15,80 @@ var (
 		Scopes: []Scope{ScopeNode},
 		Help:   "the machine is dead to the cluster: no heartbeat, no status of node or pods, nothing mounted or unmounted",
 	}
+	NodeRebootAfter = Knob{
+		Name: "node-reboot-after", Annotation: "reboot-after", Kind: Duration,
+		Scopes: []Scope{ScopeNode},
+		Help:   "the machine reboots once, that long after its Node's appearance",
+	}
+	NodeCondition = Knob{
+		Name: "node-condition", Kind: Condition,
+		Scopes: []Scope{ScopeNode},
+		Help:   "a further condition that the node reports, such as NetworkingReady=True",
+	}
+	NodeConditionDelay = Knob{
+		Name: "node-condition-delay", Kind: Duration,
+		Scopes: []Scope{ScopeNode},
+		Help:   "time from a boot until the node reports it",
+	}
+	DevicePluginDelay = Knob{
+		Name: "device-plugin-delay", Kind: Duration,
+		Scopes: []Scope{ScopeNode},
+		Help:   "time from a boot until extended resources are there",
+	}
+	DevicePluginHang = Knob{
+		Name: "device-plugin-hang", Kind: Switch,
+		Scopes: []Scope{ScopeNode},
+		Help:   "extended resources never appear",
+	}
+)
+
+// Those who take taints off nodes that start.
+var (
+	CloudInitDelay = Knob{
+		Name: "cloud-init-delay", Kind: Duration, Default: "300ms",
+		Scopes: []Scope{ScopeNode},
+		Help:   "time until the cloud controller removes the taint node.cloudprovider.kubernetes.io/uninitialized",
+	}
+	CloudInitHang = Knob{
+		Name: "cloud-init-hang", Kind: Switch,
+		Scopes: []Scope{ScopeNode},
+		Help:   "the cloud controller leaves its taint behind",
+	}
+	AgentTaint = Knob{
+		Name: "agent-taint", Kind: Taint,
+		Scopes: []Scope{ScopeNode},
+		Help:   "the taint that the node's agent owns: it removes it when it works",
+	}
+	AgentAddsTaint = Knob{
+		Name: "agent-adds-taint", Kind: Switch,
+		Scopes: []Scope{ScopeNode},
+		Help:   "nodes do not join with the agent's taint, an operator adds it as soon as they appear",
+	}
+	AgentDelay = Knob{
+		Name: "agent-delay", Kind: Duration, Default: "1s",
+		Scopes: []Scope{ScopeNode},
+		Help:   "time from a Node's appearance until the agent removes its taint",
+	}
+	AgentHang = Knob{
+		Name: "agent-hang", Kind: Switch,
+		Scopes: []Scope{ScopeNode},
+		Help:   "the agent never removes its taint",
+	}
+	AgentWatches = Knob{
+		Name: "agent-watches", Kind: Switch,
+		Scopes: []Scope{ScopeNode},
+		Help:   "the agent removes its taint whenever it is there, not just once",
+	}
+	RetaintAfter = Knob{
+		Name: "retaint-after", Kind: Duration,
+		Scopes: []Scope{ScopeNode},
+		Help:   "a third party puts the agent's taint back once, that long after it was removed",
+	}
+	RetaintFor = Knob{
+		Name: "retaint-for", Kind: Duration, Default: "1s",
+		Scopes: []Scope{ScopeNode},
+		Help:   "how long the taint then stays",
+	}
 )
 
 // Pods.
@@ -117,7 +191,8 @@ var (
 // All lists every knob in the order in which users read about them.
 func All() []Knob {
 	return []Knob{
-		NodeReadyDelay, KubeletSilent,
+		NodeReadyDelay, KubeletSilent, NodeRebootAfter, NodeCondition, NodeConditionDelay, DevicePluginDelay, DevicePluginHang,
+		CloudInitDelay, CloudInitHang, AgentTaint, AgentAddsTaint, AgentDelay, AgentHang, AgentWatches, RetaintAfter, RetaintFor,
 		PodStartDelay, PodInitDuration, PodStopDelay, PreStopExecDuration, PodRunFor, PodExit,
 		CSIAttachLimit, CSIRegisterDelay, ProvisionDelay, ProvisionFail,
 		AttachDelay, AttachFail, AttachHang, DetachDelay, DetachFail, DetachHang,

@@ -10,6 +10,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -22,6 +23,10 @@ type machine struct {
 	uid    types.UID // of the Node
 	booted time.Time
 	ip     string // where the Node has none yet
+	// appeared is when the Node did; booted is later if the machine has rebooted.
+	appeared time.Time
+	// extended are the resources of device plugins that the machine has.
+	extended corev1.ResourceList
 
 	// Only the worker that holds the node's key touches these.
 	lease    *coordinationv1.Lease
@@ -58,6 +63,16 @@ func (m *machines) get(node *corev1.Node) *machine {
 	return nil
 }
 
+// reboot replaces a machine by one that boots now: its containers are gone.
+func (m *machines) reboot(name string, now time.Time) *machine {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next := *m.all[name]
+	next.booted = now
+	m.all[name] = &next
+	return &next
+}
+
 func (m *machines) remove(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,13 +93,20 @@ func (k *Kubelets) syncNode(ctx context.Context, name string) (time.Duration, er
 	now := k.Clock.Now()
 	m := k.machines.boot(node, func() *machine {
 		k.inUse.forget(name)
-		return &machine{uid: node.UID, booted: now, ip: k.ips.node()}
+		return &machine{uid: node.UID, booted: now, appeared: now, ip: k.ips.node(), extended: extended(node.Status.Capacity)}
 	})
 	settings := k.Knobs.Settings()
 	if settings.On(knobs.KubeletSilent, knobs.OfNode(node)) {
 		return 0, nil
 	}
+	reboots, again := m.reboots(settings, node)
+	if again && !reboots.After(now) {
+		m = k.machines.reboot(name, now)
+		k.wakePods(name)
+	}
 	readyAt := m.readyAt(settings, node)
+	plugins := m.pluginsAt(settings, node)
+	condition, reported := m.condition(settings, node)
 	want := report(node, facts{
 		ready:   !readyAt.After(now),
 		now:     now,
@@ -92,6 +114,7 @@ func (k *Kubelets) syncNode(ctx context.Context, name string) (time.Duration, er
 		boot:    fmt.Sprintf("%s-%d", m.uid, m.booted.Unix()),
 		version: k.Version,
 		inUse:   k.inUse.names(name),
+		devices: m.devices(settings, node, now), condition: condition, reported: !reported.After(now),
 	})
 	if err := k.patchNode(ctx, node, want); err != nil {
 		return 0, err
@@ -101,11 +124,44 @@ func (k *Kubelets) syncNode(ctx context.Context, name string) (time.Duration, er
 			return 0, err
 		}
 	}
-	return untilNext(now, readyAt, m.leaseDue), nil
+	return untilNext(now, readyAt, m.leaseDue, reboots, plugins, reported), nil
 }
 
 func (m *machine) readyAt(s knobs.Settings, node *corev1.Node) time.Time {
 	return m.booted.Add(s.Duration(knobs.NodeReadyDelay, knobs.OfNode(node)))
+}
+
+// reboots is when the machine reboots, and whether it still has to.
+func (m *machine) reboots(s knobs.Settings, node *corev1.Node) (time.Time, bool) {
+	after := s.Duration(knobs.NodeRebootAfter, knobs.OfNode(node))
+	return m.appeared.Add(after), after > 0 && m.booted.Equal(m.appeared)
+}
+
+func (m *machine) pluginsAt(s knobs.Settings, node *corev1.Node) time.Time {
+	return m.booted.Add(s.Duration(knobs.DevicePluginDelay, knobs.OfNode(node)))
+}
+
+// devices are the extended resources to report: what the machine has, or nothing
+// of it while their plugins do not work.
+func (m *machine) devices(s knobs.Settings, node *corev1.Node, now time.Time) corev1.ResourceList {
+	if !s.On(knobs.DevicePluginHang, knobs.OfNode(node)) && !m.pluginsAt(s, node).After(now) {
+		return m.extended
+	}
+	none := corev1.ResourceList{}
+	for name := range m.extended {
+		none[name] = resource.MustParse("0")
+	}
+	return none
+}
+
+// condition is a further condition to report, and from when on; empty if there is
+// none.
+func (m *machine) condition(s knobs.Settings, node *corev1.Node) (string, time.Time) {
+	text, ok := s.Lookup(knobs.NodeCondition, knobs.OfNode(node))
+	if !ok {
+		return "", time.Time{}
+	}
+	return text, m.booted.Add(s.Duration(knobs.NodeConditionDelay, knobs.OfNode(node)))
 }
 
 // untilNext is the time until the earlier of the moments that are to come.

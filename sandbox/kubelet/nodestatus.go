@@ -3,6 +3,7 @@ package kubelet
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,11 @@ type facts struct {
 	boot    string
 	version string
 	inUse   []corev1.UniqueVolumeName
+	// devices are the extended resources to report.
+	devices corev1.ResourceList
+	// condition is a further one, type=status, once it is reported.
+	condition string
+	reported  bool
 }
 
 // report is the node as its kubelet wants it. Everything the creator of the
@@ -39,6 +45,9 @@ func report(have *corev1.Node, f facts) *corev1.Node {
 	if len(n.Status.Allocatable) == 0 {
 		n.Status.Allocatable = n.Status.Capacity.DeepCopy()
 	}
+	for name, q := range f.devices {
+		n.Status.Capacity[name], n.Status.Allocatable[name] = q, q
+	}
 	addAddress(&n.Status, corev1.NodeInternalIP, f.ip)
 	addAddress(&n.Status, corev1.NodeHostName, n.Name)
 	fillInfo(&n.Status.NodeInfo, f, arch)
@@ -47,6 +56,17 @@ func report(have *corev1.Node, f facts) *corev1.Node {
 		setNodeCondition(&n.Status, c)
 	}
 	return n
+}
+
+// extended are the resources that a device plugin brings.
+func extended(all corev1.ResourceList) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for name, q := range all {
+		if strings.Contains(string(name), "/") {
+			out[name] = q
+		}
+	}
+	return out
 }
 
 // defaultMachine is the machine behind a Node that does not say what it has.
@@ -84,6 +104,9 @@ func conditions(f facts) []corev1.NodeCondition {
 		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure"},
 		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID"},
 		ready,
+	}
+	if name, status, ok := strings.Cut(f.condition, "="); ok && f.reported {
+		all = append(all, corev1.NodeCondition{Type: corev1.NodeConditionType(name), Status: corev1.ConditionStatus(status), Reason: "Sandbox"})
 	}
 	for i := range all {
 		all[i].LastTransitionTime, all[i].LastHeartbeatTime = now, now

@@ -1,0 +1,163 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/millwright-dev/millwright/engine/interruption"
+)
+
+// Where the simulated cloud reads what it announces.
+const (
+	cloudNamespace = metav1.NamespaceSystem
+	cloudConfigMap = "millwright-kwok"
+	cloudKnob      = "interruptions"
+)
+
+// announcement is one call of "sandbox inject interruption".
+type announcement struct {
+	injection
+	event        interruption.Event
+	code, state  string
+	in, deadline time.Duration
+}
+
+func newInjectInterruption() *cobra.Command {
+	var a announcement
+	cmd := &cobra.Command{
+		Use:   "interruption [KIND]",
+		Short: "Let the simulated cloud announce something about a machine",
+		Long: fmt.Sprintf(`Let the simulated cloud announce something about a machine, change what it has
+announced (the same --id), or take it back (--clear: with --id one, else all).
+
+The kinds are %v, the codes of Maintenance %v.`, interruption.Kinds(), interruption.Codes()),
+		Example: `  sandbox inject interruption SpotInterruption --node general-x7k2p --deadline 2m
+  sandbox inject interruption Maintenance --code Stop --node general-x7k2p --in 336h --id m1
+  sandbox inject interruption Maintenance --code Stop --node general-x7k2p --id m1 --state Cancelled
+  sandbox inject interruption --clear`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			change, err := a.change(args, time.Now())
+			if err != nil {
+				return err
+			}
+			client, err := a.client()
+			if err != nil {
+				return err
+			}
+			return announce(cmd.Context(), client, cmd.OutOrStdout(), change)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&a.kubeconfig, "kubeconfig", "", "kubeconfig of the sandbox (default: $KUBECONFIG)")
+	flags.StringVar(&a.event.Machine, "node", "", "the machine, by the name of its Node")
+	flags.StringVar(&a.event.Zone, "zone", "", "the zone of ZoneImpaired")
+	flags.StringVar(&a.event.ID, "id", "", "the event's ID (default: kind and machine)")
+	flags.StringVar(&a.code, "code", "", "what Maintenance does to the machine")
+	flags.StringVar(&a.state, "state", "", "Announced, Changed, Cancelled or Completed")
+	flags.DurationVar(&a.in, "in", 0, "from now until the event begins")
+	flags.DurationVar(&a.deadline, "deadline", 0, "from now until its deadline")
+	flags.BoolVar(&a.event.Confirmed, "confirmed", false, "the cloud's own API says the same")
+	flags.BoolVar(&a.clear, "clear", false, "take back instead of announcing")
+	return cmd
+}
+
+// change is what the arguments make of the list of events.
+func (a announcement) change(args []string, now time.Time) (func([]interruption.Event) []interruption.Event, error) {
+	e := a.event
+	if a.clear {
+		return func(list []interruption.Event) []interruption.Event {
+			return slices.DeleteFunc(list, func(old interruption.Event) bool { return e.ID == "" || old.ID == e.ID })
+		}, nil
+	}
+	if len(args) == 0 {
+		return func(list []interruption.Event) []interruption.Event { return list }, nil
+	}
+	e.Kind, e.Code, e.State = interruption.Kind(args[0]), interruption.Code(a.code), interruption.State(a.state)
+	if e.ID == "" {
+		e.ID = fmt.Sprintf("%s-%s%s", e.Kind, e.Machine, e.Zone)
+	}
+	e.NotBefore, e.Deadline = later(now, a.in), later(now, a.deadline)
+	if err := e.Check(); err != nil {
+		return nil, err
+	}
+	return func(list []interruption.Event) []interruption.Event {
+		list = slices.DeleteFunc(list, func(old interruption.Event) bool { return old.ID == e.ID })
+		return append(list, e)
+	}, nil
+}
+
+// later is so long after now, zero for no time.
+func later(now time.Time, d time.Duration) time.Time {
+	if d == 0 {
+		return time.Time{}
+	}
+	return now.Add(d).UTC().Truncate(time.Second)
+}
+
+// announce edits the simulated cloud's list and prints what stands then.
+func announce(ctx context.Context, client kubernetes.Interface, out io.Writer, change func([]interruption.Event) []interruption.Event) error {
+	var stands []interruption.Event
+	attempt := func() (err error) {
+		stands, err = editEvents(ctx, client, change)
+		return err
+	}
+	retriable := func(err error) bool { return errors.IsConflict(err) || errors.IsAlreadyExists(err) }
+	if err := retry.OnError(retry.DefaultBackoff, retriable, attempt); err != nil {
+		return fmt.Errorf("editing %s/%s: %w", cloudNamespace, cloudConfigMap, err)
+	}
+	for _, e := range stands {
+		text, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(out, string(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func editEvents(ctx context.Context, client kubernetes.Interface, change func([]interruption.Event) []interruption.Event) ([]interruption.Event, error) {
+	maps := client.CoreV1().ConfigMaps(cloudNamespace)
+	cm, err := maps.Get(ctx, cloudConfigMap, metav1.GetOptions{})
+	missing := errors.IsNotFound(err)
+	if err != nil && !missing {
+		return nil, err
+	}
+	if missing {
+		cm = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: cloudConfigMap}}
+	}
+	var list []interruption.Event
+	if text := cm.Data[cloudKnob]; text != "" {
+		if err := json.Unmarshal([]byte(text), &list); err != nil {
+			return nil, fmt.Errorf("%s: %w", cloudKnob, err)
+		}
+	}
+	list = change(list)
+	text, err := json.Marshal(list)
+	if err != nil {
+		return nil, err
+	}
+	if cm.Data == nil {
+		cm.Data = map[string]string{}
+	}
+	cm.Data[cloudKnob] = string(text)
+	if missing {
+		_, err = maps.Create(ctx, cm, metav1.CreateOptions{})
+	} else {
+		_, err = maps.Update(ctx, cm, metav1.UpdateOptions{})
+	}
+	return list, err
+}

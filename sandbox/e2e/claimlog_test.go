@@ -1,0 +1,134 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// claimLog remembers every state that NodeClaims went through. Safe for concurrent
+// use.
+type claimLog struct {
+	mu     sync.Mutex
+	claims map[string]*claimStory
+	order  []string
+}
+
+// claimStory is what one claim said of itself, in order.
+type claimStory struct {
+	name, pool string
+	// waits are the reasons of conditions that were not True, as Type/Reason, with
+	// "!" in front where the condition was False.
+	waits   []string
+	givenUp string
+	ready   bool
+	gone    bool
+}
+
+// watchClaims follows all claims until the test ends.
+func (c *cluster) watchClaims() *claimLog {
+	c.Helper()
+	w, err := c.dynamic.Resource(nodeClaims).Watch(c.Context(), metav1.ListOptions{})
+	c.must(err)
+	c.Cleanup(w.Stop)
+	l := &claimLog{claims: map[string]*claimStory{}}
+	go func() {
+		for event := range w.ResultChan() {
+			if claim, ok := event.Object.(*unstructured.Unstructured); ok {
+				l.add(claim, event.Type == watch.Deleted)
+			}
+		}
+	}()
+	return l
+}
+
+func (l *claimLog) add(claim *unstructured.Unstructured, gone bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.claims[claim.GetName()]
+	if s == nil {
+		s = &claimStory{name: claim.GetName(), pool: claim.GetLabels()["karpenter.sh/nodepool"]}
+		l.claims[s.name] = s
+		l.order = append(l.order, s.name)
+	}
+	s.gone = s.gone || gone
+	if reason := claim.GetAnnotations()["millwright.dev/given-up"]; reason != "" {
+		s.givenUp = reason
+	}
+	for _, c := range conditionsOf(claim) {
+		if !slices.Contains([]string{"Launched", "Registered", "Initialized"}, c.kind) {
+			continue
+		}
+		if c.status == "True" {
+			s.ready = s.ready || c.kind == "Initialized"
+			continue
+		}
+		text := c.kind + "/" + c.reason
+		if c.status == "False" {
+			text = "!" + text
+		}
+		if c.reason != "AwaitingReconciliation" && !slices.Contains(s.waits, text) {
+			s.waits = append(s.waits, text)
+		}
+	}
+}
+
+// of are the stories of a pool's claims, in the order of their creation.
+func (l *claimLog) of(pool string) []claimStory {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []claimStory
+	for _, name := range l.order {
+		if s := l.claims[name]; s.pool == pool {
+			copied := *s
+			copied.waits = slices.Clone(s.waits)
+			out = append(out, copied)
+		}
+	}
+	return out
+}
+
+// said reports whether a claim of the pool has ever waited for a reason, with "!"
+// in front if the condition has to have been False.
+func (l *claimLog) said(pool, reason string) bool {
+	overdue := strings.HasPrefix(reason, "!")
+	reason = strings.TrimPrefix(reason, "!")
+	for _, s := range l.of(pool) {
+		for _, w := range s.waits {
+			if strings.HasSuffix(w, "/"+reason) && (!overdue || strings.HasPrefix(w, "!")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tell is a pool's story for the report of a failure.
+func (l *claimLog) tell(pool string) string {
+	var out []string
+	for _, s := range l.of(pool) {
+		out = append(out, fmt.Sprintf("%s: waited for %v, ready %v, given up %q, gone %v", s.name, s.waits, s.ready, s.givenUp, s.gone))
+	}
+	return strings.Join(out, "\n")
+}
+
+type claimCondition struct{ kind, status, reason, message string }
+
+func conditionsOf(obj *unstructured.Unstructured) []claimCondition {
+	list, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	var out []claimCondition
+	for _, item := range list {
+		c, ok := item.(map[string]any)
+		if !ok {
+			continue
+		}
+		text := func(key string) string { s, _ := c[key].(string); return s }
+		out = append(out, claimCondition{text("type"), text("status"), text("reason"), text("message")})
+	}
+	return out
+}

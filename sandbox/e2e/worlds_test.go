@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Random clusters of hundreds of pods under rules of every kind: every machine of the
+// first plan is launched and kube-scheduler binds every pod. It follows a plan only
+// in part where pods have a required spread, because of those it can be told of a
+// few at a time; for what does not fit any more there is a second launch, which is
+// logged.
+func TestKubeSchedulerBindsEveryPodOfRandomClusters(t *testing.T) {
+	t.Parallel()
+	const worlds = 3
+	random := random(t)
+	for i := range worlds {
+		w := newWorld(random)
+		t.Run(fmt.Sprintf("%02d of %d pods", i+1, w.pods), func(t *testing.T) { newCluster(t).live(w) })
+	}
+}
+
+// live plans a world, lets it come about and compares.
+func (c *cluster) live(w *world) {
+	want := c.plan(w.manifests())
+	pods, claims := c.watchPods(), c.watchClaims()
+	defer func() {
+		if c.Failed() {
+			c.Logf("%s\nnodes by their taints: %v", pods.summary(), c.taints())
+		}
+	}()
+	c.manifests(w.manifests())
+	c.eventually(2*time.Minute, func() error { return pods.waiting(want.pods) })
+	start := time.Now()
+	controller := c.millwright()
+	c.eventually(5*time.Minute, func() error { return pods.settled(want.pods) })
+	c.Logf("%d machines for %d pods, all bound after %v; %s", want.machines, want.pods, time.Since(start).Round(time.Second), pods.counts())
+	if more := claims.count() - want.machines; more > 0 {
+		c.Logf("%d machines more than planned", more)
+	}
+	c.must(controller.Stop())
+	got := c.launched()
+	for kind, n := range want.kinds {
+		if got[kind] < n {
+			c.Errorf("%d machines of %s, planned %d", got[kind], kind, n)
+		}
+	}
+}
+
+// planned is what `millwright plan` says: how many machines of which pool, type
+// and zone.
+type planned struct {
+	machines, pods int
+	kinds          map[string]int
+}
+
+// plan asks the command line about manifests.
+func (c *cluster) plan(manifests string) planned {
+	c.Helper()
+	file := filepath.Join(c.dir, "manifests.yaml")
+	c.must(os.WriteFile(file, []byte(manifests), 0o600))
+	document, err := exec.CommandContext(c.Context(), binary("MILLWRIGHT_BIN", "millwright"), "plan", "--instance-types", "ec2", "-o", "json", "-f", file).Output()
+	if err != nil {
+		c.Fatalf("planning: %v\n%s", err, document)
+	}
+	var answer struct {
+		NewNodes []struct {
+			Pool, InstanceType, Zone string
+			Pods                     []string
+		}
+	}
+	c.must(json.Unmarshal(document, &answer))
+	out := planned{machines: len(answer.NewNodes), kinds: map[string]int{}}
+	for _, n := range answer.NewNodes {
+		out.pods += len(n.Pods)
+		out.kinds[n.Pool+"/"+n.InstanceType+"/"+n.Zone]++
+	}
+	if out.pods == 0 {
+		c.Fatalf("the plan places no pods: %s", document)
+	}
+	return out
+}
+
+// launched are the machines that there are, by kind.
+func (c *cluster) launched() map[string]int {
+	c.Helper()
+	out := map[string]int{}
+	for _, n := range c.nodes() {
+		out[n.Labels["karpenter.sh/nodepool"]+"/"+n.Labels[corev1.LabelInstanceTypeStable]+"/"+n.Labels[corev1.LabelTopologyZone]]++
+	}
+	return out
+}
+
+// count is how many claims there ever were.
+func (l *claimLog) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.claims)
+}
+
+// taints counts the nodes by the keys of their taints.
+func (c *cluster) taints() map[string]int {
+	c.Helper()
+	out := map[string]int{}
+	for _, n := range c.nodes() {
+		keys := []string{}
+		for _, t := range n.Spec.Taints {
+			keys = append(keys, t.Key)
+		}
+		out[strings.Join(keys, "+")]++
+	}
+	return out
+}
