@@ -64,7 +64,7 @@ func ratio(ours, theirs suite.Row) []string {
 func figures(b *strings.Builder, rows []suite.Row) {
 	header := []string{
 		"workload", "engine", "runs", "wall s", "CPU s", "pods/s", "pods/CPU s", "allocations", "allocated MiB", "peak heap MiB",
-		"$/h", "bound $/h", "price ÷ bound", "nodes", "unplaced",
+		"$/h", "bound $/h", "price ÷ bound", "gap", "nodes", "unplaced",
 	}
 	var lines [][]string
 	for _, r := range rows {
@@ -73,7 +73,7 @@ func figures(b *strings.Builder, rows []suite.Row) {
 			fmt.Sprintf("%.3f", seconds(r.Wall)), fmt.Sprintf("%.3f", seconds(r.CPU)),
 			count(perSecond(r, r.Wall)), count(perCPU(r)),
 			count(float64(r.Allocs)), mebibytes(r.Bytes), mebibytes(r.PeakHeap),
-			fmt.Sprintf("%.2f", r.PricePerHour), boundText(r), overBound(r),
+			fmt.Sprintf("%.2f", r.PricePerHour), boundText(r), overBound(r), gap(r),
 			fmt.Sprint(r.Nodes), unplaced(r),
 		})
 	}
@@ -127,6 +127,14 @@ func overBound(r suite.Row) string {
 		return "–"
 	}
 	return fmt.Sprintf("%.3f", r.PricePerHour/r.PlacedBound.PerHour)
+}
+
+// gap is how much of the price there is at most to save.
+func gap(r suite.Row) string {
+	if r.Wrong != nil || r.PlacedBound.PerHour == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", 100*(1-r.PlacedBound.PerHour/r.PricePerHour))
 }
 
 func boundText(r suite.Row) string {

@@ -92,3 +92,28 @@ func forTeam(pod *corev1.Pod, team string) {
 		Key: teamLabel, Operator: corev1.TolerationOpEqual, Value: team, Effect: corev1.TaintEffectNoSchedule,
 	}}
 }
+
+// hopeless makes n pods of many sizes of which nine in ten fit nowhere: they are
+// larger than any machine, select a team that has no pool, or a zone that the cloud
+// does not have.
+func hopeless(n int) generate {
+	return func(r *rand.Rand) []*corev1.Pod {
+		pods := make([]*corev1.Pod, n)
+		for i := range pods {
+			cpu, memory := lognormalSize(r)
+			kind := i % 10
+			if kind >= 1 && kind < 4 {
+				cpu, memory = cpu+1_000_000, memory+100<<20
+			}
+			pod := newPod(fmt.Sprintf("hopeless-%06d", i), cpu, memory)
+			switch {
+			case kind >= 4 && kind < 7:
+				pod.Spec.NodeSelector = map[string]string{teamLabel: fmt.Sprintf("team-%d", r.IntN(teams))}
+			case kind >= 7:
+				pod.Spec.NodeSelector = map[string]string{corev1.LabelTopologyZone: "nowhere-1a"}
+			}
+			pods[i] = pod
+		}
+		return pods
+	}
+}

@@ -20,7 +20,7 @@ import (
 type Workload struct {
 	// Name is short and unique; flags select by it.
 	Name string
-	// Group is "core" for what always runs; others run on demand.
+	// Group lets flags select by what a workload is about.
 	Group Group
 	// MaxVCPU leaves out larger types; zero keeps all.
 	MaxVCPU int
@@ -36,7 +36,7 @@ type Workload struct {
 type Group string
 
 const (
-	// Core runs by default.
+	// Core is without rules of topology and takes seconds.
 	Core Group = "core"
 	// Large takes minutes.
 	Large Group = "large"

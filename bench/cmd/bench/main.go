@@ -1,7 +1,7 @@
 // Command bench runs placement and Karpenter's scheduler side by side and
 // writes a markdown report.
 //
-//	go run ./cmd/bench                      every core workload, to RESULTS.md
+//	go run ./cmd/bench                      every workload, to RESULTS.md
 //	go run ./cmd/bench -run lognormal       those whose name matches
 //	go run ./cmd/bench -group topology,core
 //	go run ./cmd/bench -list
@@ -66,7 +66,7 @@ func parse(args []string) (options, error) {
 	fs.DurationVar(&o.Enough, "enough", 30*time.Second, "no further iteration of a workload once an engine has taken this long")
 	fs.BoolVar(&o.list, "list", false, "list the workloads and exit")
 	name := fs.String("run", "", "regular expression of workload names, of any group")
-	groups := fs.String("group", string(workload.Core), "comma-separated groups: core, large, topology")
+	groups := fs.String("group", "core,large,topology", "comma-separated groups: core, large, topology")
 	engines := fs.String("engine", "", "comma-separated engines: millwright, karpenter (default both)")
 	if err := fs.Parse(args); err != nil {
 		return o, err
