@@ -3,6 +3,7 @@ package e2e
 import (
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -31,6 +32,22 @@ var (
 	nodeClaims = schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"}
 	nodePools  = schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodepools"}
 )
+
+// patience is how long anything may take that nobody has promised to be quick, on a
+// machine that has much else to do.
+const patience = 5 * time.Minute
+
+// long also makes promises of time count as they read.
+var long = flag.Bool("long", false, "run the tests that take many minutes or nodes as well, and hold promises of time to the second")
+
+// promised is how long something may take that has been promised within a time. The
+// ordinary run has several clusters on a few cores, which says little of time.
+func promised(within time.Duration) time.Duration {
+	if *long {
+		return within
+	}
+	return 3 * within
+}
 
 // cluster is a sandbox with Millwright's manifests in it.
 type cluster struct {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -17,14 +16,14 @@ func TestKubectlShowsKarpentersColumnsFilledIn(t *testing.T) {
 	c := newCluster(t)
 	c.millwright()
 	c.manifests(class + "---" + pool("blue", "amd64") + "---" + deployment("web", "blue", 5, "1", "1Gi"))
-	c.eventually(time.Minute, c.running("app=web", 5))
+	c.eventually(patience, c.running("app=web", 5))
 
 	for path, columns := range map[string][]string{
 		"/apis/karpenter.sh/v1/nodepools":  {"NodeClass", "Nodes", "Ready", "CPU", "Memory"},
 		"/apis/karpenter.sh/v1/nodeclaims": {"Type", "Capacity", "Zone", "Node", "Ready", "ID", "NodePool", "NodeClass"},
 		"/api/v1/nodes":                    {"Status", "Version"},
 	} {
-		c.eventually(20*time.Second, func() error { return c.filledIn(path, columns) })
+		c.eventually(patience, func() error { return c.filledIn(path, columns) })
 	}
 }
 

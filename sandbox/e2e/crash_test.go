@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +23,7 @@ func TestKillingTheControllerLosesNothingAndLeaksNoMachine(t *testing.T) {
 	c.manifests(spread("web", size))
 	for _, count := range c.stages() {
 		least := 1 + random.IntN(size-1)
-		c.eventually(30*time.Second, func() error {
+		c.eventually(patience, func() error {
 			if n := count(); n < least {
 				return fmt.Errorf("%d of %d", n, least)
 			}
@@ -33,13 +32,13 @@ func TestKillingTheControllerLosesNothingAndLeaksNoMachine(t *testing.T) {
 		controller.Kill()
 		controller = c.millwright()
 	}
-	c.eventually(90*time.Second, c.running("app=web", size))
-	c.eventually(30*time.Second, c.accountedFor)
+	c.eventually(patience, c.running("app=web", size))
+	c.eventually(patience, c.accountedFor)
 
 	c.scale("web", 0)
 	for _, count := range c.stages() {
 		most := random.IntN(size)
-		c.eventually(90*time.Second, func() error {
+		c.eventually(patience, func() error {
 			if n := count(); n > most {
 				return fmt.Errorf("still %d, waiting for %d", n, most)
 			}
@@ -48,7 +47,7 @@ func TestKillingTheControllerLosesNothingAndLeaksNoMachine(t *testing.T) {
 		controller.Kill()
 		controller = c.millwright()
 	}
-	c.eventually(90*time.Second, func() error {
+	c.eventually(patience, func() error {
 		if n := len(c.claims()) + len(c.nodes()) + len(c.machines()); n != 0 {
 			return fmt.Errorf("%d claims, %d nodes and %d machines are left", len(c.claims()), len(c.nodes()), len(c.machines()))
 		}

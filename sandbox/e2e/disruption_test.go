@@ -90,13 +90,13 @@ func TestTenMachinesThatDriftAreReplacedAlthoughTheControllerIsKilled(t *testing
 	controller := c.millwright()
 	c.manifests(class + "---" + disruptedPool("blue", `consolidateAfter: Never, budgets: [{nodes: "100%"}]`, ""))
 	c.manifests(spread("web", size))
-	c.eventually(2*time.Minute, c.running("app=web", size))
+	c.eventually(patience, c.running("app=web", size))
 	old := names(c.claims())
 
 	c.drift("blue", "2")
 	for range 2 {
 		more := size + 1 + random.IntN(size-1)
-		c.eventually(time.Minute, func() error {
+		c.eventually(patience, func() error {
 			fresh, going := c.turnover(old)
 			if size+fresh < more && going == 0 {
 				return fmt.Errorf("%d replacements, waiting for %d", fresh, more-size)
@@ -107,7 +107,7 @@ func TestTenMachinesThatDriftAreReplacedAlthoughTheControllerIsKilled(t *testing
 		controller = c.millwright()
 	}
 	seen := map[string]bool{}
-	c.eventually(4*time.Minute, func() error {
+	c.eventually(patience, func() error {
 		for _, claim := range c.claims() {
 			seen[claim.GetName()] = true
 		}
@@ -119,7 +119,7 @@ func TestTenMachinesThatDriftAreReplacedAlthoughTheControllerIsKilled(t *testing
 	if fresh := len(seen) - size; fresh > size {
 		t.Errorf("%d machines were launched for %d", fresh, size)
 	}
-	c.eventually(30*time.Second, c.accountedFor)
+	c.eventually(patience, c.accountedFor)
 }
 
 // turnover counts the claims that are not among the old ones, and those of the old
@@ -155,19 +155,19 @@ func TestWhatIsLeftOfAWorkloadMovesToCheaperMachines(t *testing.T) {
 	c.millwright()
 	c.manifests(class + "---" + disruptedPool("blue", `consolidateAfter: 3s, consolidationPolicy: WhenEmptyOrUnderutilized, budgets: [{nodes: "100%"}]`, ""))
 	c.manifests(deployment("large", "blue", 6, "6", "8Gi") + "---" + deployment("small", "blue", 4, "1", "2Gi"))
-	c.eventually(2*time.Minute, c.running("app=large", 6))
-	c.eventually(time.Minute, c.running("app=small", 4))
+	c.eventually(patience, c.running("app=large", 6))
+	c.eventually(patience, c.running("app=small", 4))
 	before := c.cores()
 
 	c.scale("large", 1)
-	c.eventually(3*time.Minute, func() error {
+	c.eventually(patience, func() error {
 		if now := c.cores(); 2*now > before {
 			return fmt.Errorf("machines with %d cores for 10 that are asked for, were %d", now, before)
 		}
 		return c.running("app=small", 4)()
 	})
-	c.eventually(time.Minute, c.running("app=large", 1))
-	c.eventually(time.Minute, c.accountedFor)
+	c.eventually(patience, c.running("app=large", 1))
+	c.eventually(patience, c.accountedFor)
 	steady := names(c.claims())
 	c.throughout(15*time.Second, func() error {
 		if now := names(c.claims()); !slices.Equal(now, steady) {
@@ -195,7 +195,7 @@ func TestMachinesOfOneAgeExpireWithinTheBudget(t *testing.T) {
 	c.millwright()
 	c.manifests(class + "---" + disruptedPool("blue", fmt.Sprintf(`consolidateAfter: Never, budgets: [{nodes: "%d"}]`, budget), "expireAfter: 120s"))
 	c.manifests(spread("web", size))
-	c.eventually(2*time.Minute, c.running("app=web", size))
+	c.eventually(patience, c.running("app=web", size))
 	old := names(c.claims())
 	// Those that come after them do not expire during the test.
 	c.must(c.lasting("blue"))
@@ -205,8 +205,8 @@ func TestMachinesOfOneAgeExpireWithinTheBudget(t *testing.T) {
 		}
 		return c.replaced(old, size)
 	})
-	c.eventually(time.Minute, c.running("app=web", size))
-	c.eventually(30*time.Second, c.accountedFor)
+	c.eventually(patience, c.running("app=web", size))
+	c.eventually(patience, c.accountedFor)
 }
 
 // lasting makes the machines of a pool that are launched from now on last.
@@ -257,19 +257,19 @@ func TestAReplacementThatNeverRegistersLeavesTheOldMachineAlone(t *testing.T) {
 	c.millwright()
 	c.manifests(class + "---" + disruptedPool("blue", `consolidateAfter: Never, budgets: [{nodes: "100%"}]`, "") + "---" + impatient)
 	c.manifests(spread("web", 1))
-	c.eventually(2*time.Minute, c.running("app=web", 1))
+	c.eventually(patience, c.running("app=web", 1))
 	old := names(c.claims())
 	pods := c.uids("app=web")
 
 	c.knob("registrationDelay", "10m")
 	c.drift("blue", "2")
-	c.eventually(time.Minute, func() error {
+	c.eventually(patience, func() error {
 		if n := len(c.claims()); n != 2 {
 			return fmt.Errorf("%d claims, want the old one and its replacement", n)
 		}
 		return nil
 	})
-	c.eventually(time.Minute, func() error {
+	c.eventually(patience, func() error {
 		node := c.nodes()[old[0]]
 		if len(node.Spec.Taints) > 0 || len(c.claims()) > 1 {
 			return fmt.Errorf("%d claims, and the old node has the taints %v", len(c.claims()), node.Spec.Taints)
@@ -286,7 +286,7 @@ func TestAReplacementThatNeverRegistersLeavesTheOldMachineAlone(t *testing.T) {
 		return nil
 	})
 	c.knob("registrationDelay", "2s")
-	c.eventually(3*time.Minute, func() error { return c.replaced(old, 1) })
-	c.eventually(time.Minute, c.running("app=web", 1))
-	c.eventually(30*time.Second, c.accountedFor)
+	c.eventually(patience, func() error { return c.replaced(old, 1) })
+	c.eventually(patience, c.running("app=web", 1))
+	c.eventually(patience, c.accountedFor)
 }

@@ -26,12 +26,12 @@ func TestAPodDisruptionBudgetHoldsAnEvictionBack(t *testing.T) {
 	c := newCluster(t)
 	c.millwright()
 	c.manifests(class + "---" + pool("blue", "amd64") + "---" + deployment("web", "blue", 3, "1", "1Gi") + "---" + budgetOfNone)
-	c.eventually(time.Minute, c.running("app=web", 3))
+	c.eventually(patience, c.running("app=web", 3))
 
 	claim := c.claims()[0].GetName()
 	before := c.uids("app=web")
 	c.must(c.dynamic.Resource(nodeClaims).Delete(t.Context(), claim, metav1.DeleteOptions{}))
-	c.eventually(20*time.Second, func() error { return c.eventSays("FailedDraining", "web") })
+	c.eventually(patience, func() error { return c.eventSays("FailedDraining", "web") })
 	c.throughout(8*time.Second, func() error {
 		if now := c.uids("app=web"); now != before {
 			return fmt.Errorf("the pods changed under a budget that allows nothing: %s, were %s", now, before)
@@ -43,13 +43,13 @@ func TestAPodDisruptionBudgetHoldsAnEvictionBack(t *testing.T) {
 	})
 
 	c.must(c.client.PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "web", metav1.DeleteOptions{}))
-	c.eventually(time.Minute, func() error {
+	c.eventually(patience, func() error {
 		if _, ok := c.nodes()[claim]; ok {
 			return fmt.Errorf("node %s is still there although nothing holds it", claim)
 		}
 		return c.running("app=web", 3)()
 	})
-	c.eventually(20*time.Second, c.accountedFor)
+	c.eventually(patience, c.accountedFor)
 }
 
 // What can hold a node for ever is named on its claim and in an event within two
@@ -64,7 +64,7 @@ func TestWhatHoldsANodeIsNamedAndADeadlineOverridesIt(t *testing.T) {
 	for _, team := range []string{"patient", "strict"} {
 		c.manifests(stubborn(team))
 	}
-	c.eventually(2*time.Minute, c.running("stubborn", 6))
+	c.eventually(patience, c.running("stubborn", 6))
 	c.hangDetaching()
 
 	claims := map[string]string{} // by the name of what holds it
@@ -80,9 +80,9 @@ func TestWhatHoldsANodeIsNamedAndADeadlineOverridesIt(t *testing.T) {
 		"held-patient":    "example.com/nobody",
 		"leaky-patient":   "default/PersistentVolumeClaim/data-leaky-patient-0",
 	} {
-		c.eventually(2*time.Minute-time.Since(began), func() error { return c.explained(claims[app], holder) })
+		c.eventually(promised(2*time.Minute)-time.Since(began), func() error { return c.explained(claims[app], holder) })
 	}
-	c.eventually(grace+30*time.Second-time.Since(began), func() error {
+	c.eventually(promised(grace+30*time.Second)-time.Since(began), func() error {
 		return c.without(claims["guarded-strict"], claims["held-strict"], claims["leaky-strict"])
 	})
 	c.throughout(15*time.Second, func() error {
@@ -102,7 +102,7 @@ func TestWhatHoldsANodeIsNamedAndADeadlineOverridesIt(t *testing.T) {
 		}
 	}
 	// The volume that was left behind at the deadline is not forgotten.
-	c.eventually(2*time.Minute, func() error {
+	c.eventually(patience, func() error {
 		out := c.ask("attachments")
 		if !strings.Contains(out, "AttachmentNodeGone") || !strings.Contains(out, "data-leaky-strict-0") {
 			return fmt.Errorf("millwright attachments says:\n%s", out)

@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,7 +22,7 @@ func TestKillingTheControllerInTheMiddleOfADrainLosesNothing(t *testing.T) {
 	controller := c.millwright()
 	books := c.audit()
 	c.manifests(class + "---" + nodePlugin("- {key: example.com/other, operator: Exists}") + "---" + databasePool("first", "") + "---" + databases("1500m"))
-	c.eventually(2*time.Minute, c.running("app=db", replicas))
+	c.eventually(patience, c.running("app=db", replicas))
 	node := c.nodesOf("app=db")[0]
 	stages := []func() error{
 		func() error {
@@ -38,14 +37,14 @@ func TestKillingTheControllerInTheMiddleOfADrainLosesNothing(t *testing.T) {
 	}
 	c.must(c.dynamic.Resource(nodeClaims).Delete(t.Context(), node, metav1.DeleteOptions{}))
 	for _, reached := range stages {
-		c.eventually(time.Minute, reached)
+		c.eventually(patience, reached)
 		controller.Kill()
 		controller = c.millwright() // it waits for the lease of the one before
 	}
-	c.eventually(2*time.Minute, func() error { return c.without(node) })
-	c.eventually(time.Minute, c.running("app=db", replicas))
-	c.eventually(30*time.Second, c.accountedFor)
-	c.eventually(time.Minute, c.pluginsAreWhereNodesAre)
+	c.eventually(patience, func() error { return c.without(node) })
+	c.eventually(patience, c.running("app=db", replicas))
+	c.eventually(patience, c.accountedFor)
+	c.eventually(patience, c.pluginsAreWhereNodesAre)
 	books.close()
 }
 

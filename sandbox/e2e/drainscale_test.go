@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bufio"
-	"flag"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -15,8 +14,6 @@ import (
 
 	"github.com/millwright-dev/millwright/sandbox/harness"
 )
-
-var long = flag.Bool("long", false, "run the tests that take many minutes or nodes as well")
 
 // A hundred nodes with thirty pods each are taken away at once. One of them has a
 // pod that may never be evicted: it waits alone. Seconds and requests are printed.
@@ -31,14 +28,14 @@ func TestAHundredNodesDrainSideBySide(t *testing.T) {
 	for i := range nodes {
 		c.manifests(loneClaim(fmt.Sprintf("lone-%d", i)))
 	}
-	c.eventually(3*time.Minute, func() error { return c.initialized(nodes) })
+	c.eventually(patience, func() error { return c.initialized(nodes) })
 	c.manifests(budgetOfOne)
 	var wg sync.WaitGroup
 	for i := range nodes {
 		wg.Go(func() { c.occupy(fmt.Sprintf("lone-%d", i), podsEach) })
 	}
 	wg.Wait()
-	c.eventually(3*time.Minute, c.running("filler", nodes*podsEach))
+	c.eventually(patience, c.running("filler", nodes*podsEach))
 
 	const sent, cpu = "rest_client_requests_total", "process_cpu_seconds_total"
 	requests, seconds := c.metric(controller, sent), c.metric(controller, cpu)

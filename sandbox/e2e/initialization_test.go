@@ -133,7 +133,7 @@ func TestEveryMachineGetsReadyOrIsReplacedForTheRightReason(t *testing.T) {
 	}
 	// The controller is killed while it launches, before any machine is up. The next
 	// one goes on when the lease has run out.
-	c.eventually(time.Minute, func() error {
+	c.eventually(patience, func() error {
 		if n := len(c.machines()); n < len(starts)/2 {
 			return fmt.Errorf("%d machines of %d", n, len(starts))
 		}
@@ -274,9 +274,6 @@ func (s start) play(x *starting) {
 	})
 	x.scale(x.pool, 0)
 }
-
-// patience is how long anything may take, on a machine that has much else to do.
-const patience = 2 * time.Minute
 
 // set applies what lets the pool's nodes go on, to those that are there.
 func (x *starting) set() {

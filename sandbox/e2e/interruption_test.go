@@ -93,7 +93,7 @@ func TestEveryKindOfEventIsAnsweredAsThePolicySays(t *testing.T) {
 			c.manifests(fmt.Sprintf("apiVersion: millwright.dev/v1alpha1\nkind: NodePolicy\nmetadata: {name: %[1]s}\nspec:\n  nodePools: {names: [%[1]s]}\n  interruption: {rules: %[2]s}\n", r.name, r.rules))
 		}
 	}
-	c.eventually(3*time.Minute, c.running("dweller", len(table)))
+	c.eventually(patience, c.running("dweller", len(table)))
 	machines := map[string]*unstructured.Unstructured{} // by pool
 	for _, claim := range c.claims() {
 		machines[claim.GetLabels()["karpenter.sh/nodepool"]] = &claim
@@ -105,13 +105,13 @@ func TestEveryKindOfEventIsAnsweredAsThePolicySays(t *testing.T) {
 	}
 
 	c.knob("interruptions", c.announcement(table, machines, ""))
-	c.eventually(2*time.Minute, func() error { return c.answered(table, machines) })
+	c.eventually(patience, func() error { return c.answered(table, machines) })
 	c.throughout(5*time.Second, func() error { return c.answered(table, machines) })
 
 	c.undisturbed(table, machines, before)
 
 	c.knob("interruptions", c.announcement(table, machines, "Cancelled"))
-	c.eventually(30*time.Second, func() error {
+	c.eventually(patience, func() error {
 		for name, n := range c.nodes() {
 			if ourTaint(&n) {
 				return fmt.Errorf("node %s is still cordoned", name)

@@ -44,8 +44,8 @@ func TestVolumesFollowTheirPodsWhicheverWayANodeGoes(t *testing.T) {
 				books := c.audit()
 				c.manifests(class + "---" + nodePlugin(toleration))
 				way(c, books)
-				c.eventually(30*time.Second, c.accountedFor)
-				c.eventually(time.Minute, c.pluginsAreWhereNodesAre)
+				c.eventually(patience, c.accountedFor)
+				c.eventually(patience, c.pluginsAreWhereNodesAre)
 				books.close()
 				if !tolerates {
 					c.must(c.eventSays("MissingToleration", "karpenter.sh/disrupted"))
@@ -59,7 +59,7 @@ func TestVolumesFollowTheirPodsWhicheverWayANodeGoes(t *testing.T) {
 // machines drift, then takes their pool.
 func byHand(c *cluster, books *audit) {
 	c.manifests(databasePool("first", "") + "---" + databases("1500m"))
-	c.eventually(2*time.Minute, c.running("app=db", replicas))
+	c.eventually(patience, c.running("app=db", replicas))
 	nodes := c.nodesOf("app=db")
 	if len(nodes) < 4 {
 		c.Fatalf("only %d nodes, which shows little", len(nodes))
@@ -91,14 +91,14 @@ func byPrice(c *cluster, books *audit) {
 	c.manifests(strings.Replace(databasePool("first", ""), "consolidateAfter: Never", "consolidateAfter: 1s, consolidationPolicy: WhenEmptyOrUnderutilized", 1))
 	c.manifests(databases("300m"))
 	c.manifests(strings.Replace(deployment("filler", "x", replicas, "1200m", "1Gi"), "{team: x}", "{tier: db}", 1))
-	c.eventually(2*time.Minute, c.running("app=db", replicas))
-	c.eventually(time.Minute, c.running("app=filler", replicas))
+	c.eventually(patience, c.running("app=db", replicas))
+	c.eventually(patience, c.running("app=filler", replicas))
 	before := c.nodesOf("app=db")
 	if len(before) < 3 {
 		c.Fatalf("only %d nodes, which shows little", len(before))
 	}
 	c.scale("filler", 0)
-	c.eventually(4*time.Minute, func() error {
+	c.eventually(patience, func() error {
 		if n := len(c.nodes()); n >= len(before) {
 			return fmt.Errorf("still %d nodes", n)
 		}
@@ -154,8 +154,8 @@ func (c *cluster) pluginsAreWhereNodesAre() error {
 func (a *audit) comeBack(what string, nodes []string, removal func()) {
 	a.c.Helper()
 	removal()
-	a.c.eventually(4*time.Minute, func() error { return a.c.without(nodes...) })
-	a.c.eventually(time.Minute, a.c.running("app=db", replicas))
+	a.c.eventually(patience, func() error { return a.c.without(nodes...) })
+	a.c.eventually(patience, a.c.running("app=db", replicas))
 	a.inTime(what)
 }
 
@@ -163,13 +163,13 @@ func (a *audit) inTime(what string) {
 	a.c.Helper()
 	var count int
 	var longest time.Duration
-	a.c.eventually(10*time.Second, func() (err error) {
+	a.c.eventually(patience, func() (err error) {
 		count, longest, err = a.back()
 		return err
 	})
 	a.c.Logf("%s: %d databases were away, the longest for %v", what, count, longest.Round(time.Second/10))
-	if count == 0 || longest > recovery {
-		a.c.Errorf("%s: %d databases were away, the longest for %v; each may be for %v", what, count, longest, recovery)
+	if count == 0 || longest > promised(recovery) {
+		a.c.Errorf("%s: %d databases were away, the longest for %v; each may be for %v", what, count, longest, promised(recovery))
 	}
 }
 
