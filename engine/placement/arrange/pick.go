@@ -18,8 +18,9 @@ func (v *division) open(i int) bool {
 // pick chooses the cell for one more pod, with so many left: of those that all
 // required rules leave open the one with the fewest objections of preferred ones,
 // as long as it costs little more than the cheapest; then one with room on machines
-// that exist, and the one with the fewest pods of the spreads; without spreads the same as before, and the cheapest to
-// begin with. Where the first pod decides for all, they should all have room.
+// that exist, and the one with the fewest pods of the spreads that count the pod;
+// without spreads the same as before, and the cheapest to begin with. Where the
+// first pod decides for all, they should all have room.
 func (v *division) pick(left int) int {
 	best := -1
 	var lowest rank
@@ -41,8 +42,10 @@ func (v *division) pick(left int) int {
 type rank struct {
 	// short is how many pods would find no room, objections what preferred rules
 	// have against the cell, bought whether a machine has to be bought for the pod,
-	// load how many pods of required spreads are there.
-	short, objections, bought, load int
+	// load how many pods are there of spreads that count this one: where each pod
+	// keeps those level, spreads hold that are about others. around is how many there
+	// are of spreads that do not.
+	short, objections, bought, load, around int
 }
 
 func (r *rank) less(o *rank) bool {
@@ -55,7 +58,10 @@ func (r *rank) less(o *rank) bool {
 	if r.bought != o.bought {
 		return r.bought < o.bought
 	}
-	return r.load < o.load
+	if r.load != o.load {
+		return r.load < o.load
+	}
+	return r.around < o.around
 }
 
 func (v *division) rank(i, left int) rank {
@@ -72,8 +78,10 @@ func (v *division) rank(i, left int) rank {
 			r.objections += p.Weight
 		case p.Weight > 0:
 			r.objections += p.Weight * p.l.Objections(p.at[i], p.Selected)
-		case p.l.Kind == topology.Spread:
+		case p.l.Kind == topology.Spread && p.Selected:
 			r.load += p.l.Selected(p.at[i])
+		case p.l.Kind == topology.Spread:
+			r.around += p.l.Selected(p.at[i])
 		}
 	}
 	return r
