@@ -121,9 +121,8 @@ var starts = map[string]start{
 // Every machine of the table gets ready for work or is replaced, for the right
 // reason, whatever its kubelet, its agents, the cloud controller and others do, and
 // although the controller is killed in between. While a machine is not ready its
-// claim says why.
+// claim says why. Some dozens of clocks tick here at once, so it runs alone.
 func TestEveryMachineGetsReadyOrIsReplacedForTheRightReason(t *testing.T) {
-	t.Parallel()
 	c := newCluster(t)
 	c.manifests(slowBoot + "---" + class + "---" + lateClass("late", "8s") + "---" + lateClass("never", "1h"))
 	controller := c.millwright()
