@@ -44,10 +44,14 @@ func (d *decider) begin(p Progress, nodes []*snapshot.Node, launch []plan.NewNod
 	d.list(Command{Progress: p, Nodes: nodes, Step: Mark, Launch: launch}, time.Time{})
 }
 
-// beginReplacing replaces machines that have expired or drifted: vacant ones
-// first, then those that have waited for longest.
+// beginReplacing replaces machines that somebody has asked it for, and those that
+// have expired or drifted: vacant ones first, then those that have waited for
+// longest.
 func (d *decider) beginReplacing() {
-	list := slices.Concat(d.candidates[Expired], d.candidates[Drifted])
+	var list []candidate
+	for _, cause := range append(UrgentCauses(), Expired, Drifted) {
+		list = append(list, d.candidates[cause]...)
+	}
 	if len(list) == 0 {
 		return
 	}
@@ -58,6 +62,7 @@ func (d *decider) beginReplacing() {
 	d.world.Close(func(n *snapshot.Node) bool { return old[n.Name] || !n.Initialized() })
 	slices.SortFunc(list, func(a, b candidate) int {
 		return cmp.Or(
+			cmp.Compare(requested(b.node), requested(a.node)), // what is not asked for comes last
 			cmp.Compare(Cost(a.node), 1)-cmp.Compare(Cost(b.node), 1),
 			d.due(a.node).Compare(d.due(b.node)),
 			cmp.Compare(a.node.Name, b.node.Name),
@@ -70,6 +75,9 @@ func (d *decider) beginReplacing() {
 
 // due is since when a machine should be replaced, as far as that is known.
 func (d *decider) due(n *snapshot.Node) time.Time {
+	if r, ok := Requested(n.Claim); ok {
+		return r.At
+	}
 	if d.verdict(n).Cause == Expired {
 		return Expires(n.Claim)
 	}

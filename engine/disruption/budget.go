@@ -174,8 +174,11 @@ func nextClosing(budgets []budget, now time.Time) time.Time {
 	return slices.MinFunc(ends, time.Time.Compare)
 }
 
-// allowance is that of a pool and cause.
+// allowance is that of a pool and cause. Budgets do not hold urgent causes back.
 func (d *decider) allowance(pool string, cause Cause) Allowance {
+	if cause.Urgent() {
+		return Allowance{Pool: pool, Cause: cause, Allowed: Unlimited}
+	}
 	return find(d.Allowances, pool, cause)
 }
 

@@ -73,7 +73,7 @@ const (
 	Underutilized Cause = "Underutilized"
 )
 
-// Causes lists every cause, in order.
+// Causes lists every voluntary cause, in order; urgent ones are in UrgentCauses.
 func Causes() []Cause { return []Cause{Drifted, Empty, Expired, Underutilized} }
 
 // Disruptable is the condition of a claim that shows its machine's verdict: True,

@@ -9,7 +9,9 @@
 //	                        └── Recheck     when time alone may change the answer
 //
 // There are four causes: Empty, Expired, Drifted (package drift) and Underutilized
-// (package consolidate), and one way to go for all of them:
+// (package consolidate). Others can ask for a replacement as well, by a Request on
+// a claim, for an urgent cause that neither budgets nor pods hold back (urgent.go).
+// There is one way to go for all of them:
 //
 //	Mark ─► Settle ─► Launch ─► Await ─► Remove
 //

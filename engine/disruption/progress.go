@@ -75,7 +75,7 @@ func progressOf(n *snapshot.Node) Progress {
 	err := json.Unmarshal([]byte(n.Claim.Annotations[CommandAnnotation]), &p)
 	if err != nil || p.ID == "" || !slices.Contains(p.Claims, n.Claim.Name) {
 		cause := Cause(n.Claim.Conditions[snapshot.DisruptionReason].Reason)
-		if !slices.Contains(Causes(), cause) {
+		if !slices.Contains(append(Causes(), UrgentCauses()...), cause) {
 			cause = Empty
 		}
 		return Progress{ID: n.Claim.Name, Cause: cause, Claims: []string{n.Claim.Name}}

@@ -53,8 +53,10 @@ func running(c Cause) []rule {
 		return append(slices.Clip(renewal), stillDrifted)
 	case Expired:
 		return renewal
+	case Underutilized:
+		return thriftRunning
 	}
-	return thriftRunning
+	return append(slices.Clip(urgency), stillRequested)
 }
 
 type examiner struct {
@@ -112,6 +114,10 @@ func (e *examiner) ask(rules []rule, n *snapshot.Node) (plan.Reason, bool) {
 
 // qualify says for which cause a machine may go, or why it stays.
 func (e *examiner) qualify(n *snapshot.Node) (Cause, plan.Reason, bool) {
+	if cause := requested(n); cause != "" {
+		reason, blocked := e.ask(urgency, n)
+		return cause, reason, blocked
+	}
 	reason, blocked := e.ask(emptiness, n)
 	cause := Empty
 	switch renewed := e.renewed(n); {

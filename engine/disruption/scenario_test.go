@@ -239,6 +239,9 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 	case "grace":
 		d := w.duration(value)
 		c.TerminationGracePeriod = &d
+	case "asked": // cause@ago
+		cause, ago, _ := strings.Cut(value, "@")
+		w.annotate(c, RequestAnnotation, Request{Cause(cause), w.ago(ago)}.String())
 	case "capacity":
 		o.Labels["karpenter.sh/capacity-type"] = value
 	case "cpu": // of a type that its pool sells
