@@ -184,7 +184,7 @@ func TestAMachineWhoseLastDeadlineHasPassedGoesWhateverHolds(t *testing.T) {
 	pass(t, r, New(r.Deps, disruption.Options{}))
 	r.Get(claim)
 	at, err := time.Parse(time.RFC3339, claim.Annotations[karpv1.NodeClaimTerminationTimestampAnnotationKey])
-	if claim.DeletionTimestamp == nil || err != nil || !at.Equal(looptest.Noon.Add(lastGrace)) {
+	if claim.DeletionTimestamp == nil || err != nil || !at.Equal(looptest.Noon.Add(30*time.Second)) {
 		t.Errorf("deleted %v, pods may end until %v (%v)", claim.DeletionTimestamp, at, err)
 	}
 }

@@ -127,25 +127,18 @@ func (d *Disruptor) remove(ctx context.Context, s *snapshot.Snapshot, decision *
 	return nil
 }
 
-// lastGrace is how long pods of a machine that is overdue have to end, if its
-// claim does not say.
-const lastGrace = 30 * time.Second
-
 // enforce deletes the claims of machines whose last deadline has passed, and says
 // until when their pods may end.
 func (d *Disruptor) enforce(ctx context.Context, decision *disruption.Decision) error {
 	var errs []error
-	for _, n := range decision.Overdue {
+	for _, o := range decision.Overdue {
+		n := o.Node
 		claim, ok := d.Store.NodeClaim(n.Claim.Name)
 		if !ok {
 			continue
 		}
-		grace := lastGrace
-		if g := n.Claim.TerminationGracePeriod; g != nil {
-			grace = *g
-		}
 		claim, err := d.Writer.Claim(ctx, claim, func(nc *karpv1.NodeClaim) {
-			annotate(nc, karpv1.NodeClaimTerminationTimestampAnnotationKey, d.Clock.Now().Add(grace).UTC().Format(time.RFC3339))
+			annotate(nc, karpv1.NodeClaimTerminationTimestampAnnotationKey, o.Ends.UTC().Format(time.RFC3339))
 		})
 		first := false
 		if err == nil {
@@ -153,7 +146,7 @@ func (d *Disruptor) enforce(ctx context.Context, decision *disruption.Decision) 
 		}
 		if first {
 			d.Metrics.ClaimDisrupted(metrics.Disruption{
-				Reason: metrics.Expired, Pool: n.Claim.Pool, CapacityType: n.Labels()[karpv1.CapacityTypeLabelKey], GracePeriod: n.Claim.TerminationGracePeriod,
+				Reason: reason(o.Cause), Pool: n.Claim.Pool, CapacityType: n.Labels()[karpv1.CapacityTypeLabelKey], GracePeriod: n.Claim.TerminationGracePeriod,
 			})
 		}
 		if !loop.Overtaken(err) {

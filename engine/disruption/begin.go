@@ -62,7 +62,7 @@ func (d *decider) beginReplacing() {
 	d.world.Close(func(n *snapshot.Node) bool { return old[n.Name] || !n.Initialized() })
 	slices.SortFunc(list, func(a, b candidate) int {
 		return cmp.Or(
-			cmp.Compare(requested(b.node), requested(a.node)), // what is not asked for comes last
+			hasty(a.node, b.node),
 			cmp.Compare(Cost(a.node), 1)-cmp.Compare(Cost(b.node), 1),
 			d.due(a.node).Compare(d.due(b.node)),
 			cmp.Compare(a.node.Name, b.node.Name),
@@ -91,7 +91,7 @@ func (d *decider) due(n *snapshot.Node) time.Time {
 func (d *decider) beginOne(n *snapshot.Node) {
 	v := d.verdict(n)
 	one := []*snapshot.Node{n}
-	a := d.allowance(n.Claim.Pool, v.Cause)
+	a := d.allowanceFor(n, v.Cause)
 	rest, resting := d.resting(n.Claim.Pool)
 	switch {
 	case !d.affords(a, one):

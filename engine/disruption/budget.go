@@ -174,12 +174,21 @@ func nextClosing(budgets []budget, now time.Time) time.Time {
 	return slices.MinFunc(ends, time.Time.Compare)
 }
 
-// allowance is that of a pool and cause. Budgets do not hold urgent causes back.
+// allowance is that of a pool and cause.
 func (d *decider) allowance(pool string, cause Cause) Allowance {
-	if cause.Urgent() {
-		return Allowance{Pool: pool, Cause: cause, Allowed: Unlimited}
-	}
 	return find(d.Allowances, pool, cause)
+}
+
+// allowanceFor is that for a machine and cause. Budgets do not hold urgent causes back
+// unless the request says so.
+func (d *decider) allowanceFor(n *snapshot.Node, cause Cause) Allowance {
+	switch {
+	case !cause.Urgent():
+		return d.allowance(n.Claim.Pool, cause)
+	case requested(n).Budgeted:
+		return d.allowance(n.Claim.Pool, Expired)
+	}
+	return Allowance{Pool: n.Claim.Pool, Cause: cause, Allowed: Unlimited}
 }
 
 // affords reports whether the budget lets further machines of a command go,

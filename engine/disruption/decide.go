@@ -1,7 +1,6 @@
 package disruption
 
 import (
-	"slices"
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
@@ -60,8 +59,8 @@ func (o Options) turnAt(now time.Time) int64 {
 // of a budget and of the DisruptionReason condition.
 type Cause string
 
-// The causes. A budget cannot name Expired, which is covered by those that name
-// nothing.
+// The voluntary causes. A budget cannot name Expired, which is covered by those that
+// name nothing.
 const (
 	// Drifted: the machine is no longer what its pool asks for.
 	Drifted Cause = "Drifted"
@@ -146,7 +145,7 @@ type Decision struct {
 	Commands []Command
 	// Overdue are machines whose last deadline has passed: they are removed whatever
 	// budgets and pods say.
-	Overdue []*snapshot.Node
+	Overdue []Overdue
 	// Rollbacks are marked machines that are in no command, by name.
 	Rollbacks []Rollback
 	// Verdicts are one for every machine of the snapshot, in its order.
@@ -171,7 +170,7 @@ func Decide(s *snapshot.Snapshot, opts Options) *Decision {
 	d.beginReplacing()
 	d.beginConsolidating()
 	d.rollBack()
-	d.Recheck = earliest(s.Now, d.Verdicts)
+	d.Recheck = d.earliest()
 	return d.Decision
 }
 
@@ -207,30 +206,6 @@ func newDecider(s *snapshot.Snapshot, opts Options) *decider {
 	}
 	d.groups = groups(s)
 	return d
-}
-
-// enforce lists the machines that are overdue. They are in no command.
-func (d *decider) enforce() {
-	for i, n := range d.s.Nodes {
-		if n.Claim == nil || n.Deleting() || d.s.Pool(n.Claim.Pool) == nil {
-			continue
-		}
-		at := overdue(d.s.Pool(n.Claim.Pool), n.Claim)
-		if at.IsZero() || d.s.Now.Before(at) {
-			continue
-		}
-		d.overdue[n.Name] = true
-		d.Overdue = append(d.Overdue, n)
-		d.Verdicts[i] = Verdict{Node: n, Disrupting: true, Cause: Expired, Reason: plan.Reason{
-			Code: plan.Disrupting, Objects: refs(n), Want: string(Expired), Have: "its last deadline has passed", Since: at,
-		}}
-	}
-	d.groups = slices.DeleteFunc(d.groups, func(g *group) bool {
-		g.nodes = slices.DeleteFunc(g.nodes, func(n *snapshot.Node) bool { return d.overdue[n.Name] })
-		return len(g.nodes) == 0
-	})
-	d.world.Remove(d.Overdue)
-	d.charge(d.Overdue)
 }
 
 // judge asks the rules about every machine that is not in a command.
@@ -297,11 +272,14 @@ func (d *decider) rollBack() {
 	}
 }
 
-func earliest(now time.Time, verdicts []Verdict) time.Time {
+// earliest is when time alone may change a verdict, or a request's deadline passes.
+func (d *decider) earliest() time.Time {
 	var first time.Time
-	for _, v := range verdicts {
-		if u := v.Reason.Until; u.After(now) && (first.IsZero() || u.Before(first)) {
-			first = u
+	for _, v := range d.Verdicts {
+		for _, at := range []time.Time{v.Reason.Until, requested(v.Node).Deadline} {
+			if at.After(d.s.Now) && (first.IsZero() || at.Before(first)) {
+				first = at
+			}
 		}
 	}
 	return first

@@ -9,9 +9,8 @@
 //	                        └── Recheck     when time alone may change the answer
 //
 // There are four causes: Empty, Expired, Drifted (package drift) and Underutilized
-// (package consolidate). Others can ask for a replacement as well, by a Request on
-// a claim, for an urgent cause that neither budgets nor pods hold back (urgent.go).
-// There is one way to go for all of them:
+// (package consolidate). Others can ask for a replacement as well, by a Request on a
+// claim, for an urgent cause (urgent.go). There is one way to go for all of them:
 //
 //	Mark ─► Settle ─► Launch ─► Await ─► Remove
 //
@@ -21,6 +20,18 @@
 // known what the pods that run there need: that is launched, if it is more than
 // the room that others have, and awaited. Remove deletes the claims. A command
 // without replacements goes from Settle to Remove.
+//
+// A Request is written on the claim, as RequestAnnotation, and holds for as long as it
+// is there; taking it off calls the replacement off:
+//
+//	disruption.Request{
+//		Cause: disruption.Interrupted, At: now, Why: "spot reclaim",
+//		Deadline: reclaimed.Add(-30 * time.Second), // then the machine goes without a replacement
+//		Ends:     reclaimed,                        // its pods' last moment in that case
+//		Budgeted: false,                            // true: freeze, windows and budgets hold it back
+//	}.String()
+//
+// Pods do not hold it back; the drain respects what protects them as ever.
 //
 // Nothing is remembered: the step is read off the objects, so that a restart
 // continues it, and at every step the command is judged anew on the snapshot as it

@@ -59,8 +59,9 @@ func zone(w snapshot.Window) string {
 	return w.TimeZone
 }
 
-// overdue is when a machine is removed whatever else holds; zero for never.
-func overdue(p *snapshot.Pool, c *snapshot.Claim) time.Time {
+// lastDeadline is when a machine is removed for its age whatever else holds; zero
+// for never.
+func lastDeadline(p *snapshot.Pool, c *snapshot.Claim) time.Time {
 	d := p.Policy.Disruption.ExpiryDeadline
 	if d == nil || c.ExpireAfter == nil {
 		return time.Time{}

@@ -20,8 +20,8 @@ func (d *Decision) Table(w io.Writer) error {
 	for _, c := range d.Commands {
 		fmt.Fprintf(t, "%s\t%s %s%s\n", machines(c.Nodes), c.Step, c.Cause, launched(c))
 	}
-	for _, n := range d.Overdue {
-		fmt.Fprintf(t, "%s\tRemove whatever holds\n", n.Name)
+	for _, o := range d.Overdue {
+		fmt.Fprintf(t, "%s\tRemove whatever holds\n", o.Node.Name)
 	}
 	for _, r := range d.Rollbacks {
 		fmt.Fprintf(t, "%s\tRollback\n", r.Node.Name)

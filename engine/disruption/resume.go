@@ -122,7 +122,7 @@ func (d *decider) holds(g *group) bool {
 			d.callOff(g, n, reason)
 			return false
 		}
-		if a := d.allowance(n.Claim.Pool, g.Cause); !d.affords(a, g.nodes) && !g.committed {
+		if a := d.allowanceFor(n, g.Cause); !d.affords(a, g.nodes) && !g.committed {
 			d.callOff(g, n, a.reason(d.spent[n.Claim.Pool]))
 			return false
 		}
@@ -324,15 +324,15 @@ func (d *decider) list(c Command, until time.Time) {
 		*d.verdict(n) = Verdict{
 			Node: n, Disrupting: true, Cause: c.Cause, Saving: c.Saving / float64(len(c.Nodes)),
 			Reason: plan.Reason{
-				Code: plan.Disrupting, Objects: objects, Want: string(c.Cause), Have: d.doing(c),
+				Code: plan.Disrupting, Objects: objects, Want: string(c.Cause), Have: because(requested(n), doing(c)),
 				Since: n.Claim.Conditions[snapshot.DisruptionReason].Since, Until: until,
 			},
 		}
 	}
 }
 
-// doing words what a command waits for; empty for one without replacements.
-func (d *decider) doing(c Command) string {
+// doing words what a command waits for; empty for nothing.
+func doing(c Command) string {
 	switch {
 	case c.Step == Launch:
 		return fmt.Sprintf("%d machines are launched first", len(c.Launch))

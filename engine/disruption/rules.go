@@ -114,9 +114,8 @@ func (e *examiner) ask(rules []rule, n *snapshot.Node) (plan.Reason, bool) {
 
 // qualify says for which cause a machine may go, or why it stays.
 func (e *examiner) qualify(n *snapshot.Node) (Cause, plan.Reason, bool) {
-	if cause := requested(n); cause != "" {
-		reason, blocked := e.ask(urgency, n)
-		return cause, reason, blocked
+	if r := requested(n); r.Cause != "" {
+		return e.urgent(r, n)
 	}
 	reason, blocked := e.ask(emptiness, n)
 	cause := Empty

@@ -239,9 +239,14 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 	case "grace":
 		d := w.duration(value)
 		c.TerminationGracePeriod = &d
-	case "asked": // cause@ago
-		cause, ago, _ := strings.Cut(value, "@")
-		w.annotate(c, RequestAnnotation, Request{Cause(cause), w.ago(ago)}.String())
+	case "asked": // cause@ago[/why[/deadline, or budgeted]]
+		part := append(strings.Split(value, "/"), "", "")
+		cause, ago, _ := strings.Cut(part[0], "@")
+		r := Request{Cause: Cause(cause), At: w.ago(ago), Why: strings.ReplaceAll(part[1], "_", " "), Budgeted: part[2] == "budgeted"}
+		if part[2] != "" && !r.Budgeted {
+			r.Deadline = noon.Add(w.duration(part[2]))
+		}
+		w.annotate(c, RequestAnnotation, r.String())
 	case "capacity":
 		o.Labels["karpenter.sh/capacity-type"] = value
 	case "cpu": // of a type that its pool sells
