@@ -22,7 +22,7 @@ func Claim(nc *karpv1.NodeClaim) *snapshot.Claim {
 		Labels:  nc.Labels, Annotations: nc.Annotations,
 		Taints: nc.Spec.Taints, StartupTaints: nc.Spec.StartupTaints,
 		Requests:   nc.Spec.Resources.Requests,
-		ProviderID: nc.Status.ProviderID, NodeName: nc.Status.NodeName,
+		ProviderID: nc.Status.ProviderID, NodeName: nc.Status.NodeName, Image: nc.Status.ImageID,
 		Capacity: nc.Status.Capacity, Allocatable: nc.Status.Allocatable,
 		Conditions:   conditions(nc.Status.Conditions),
 		LastPodEvent: nc.Status.LastPodEventTime.Time,

@@ -94,6 +94,8 @@ func (s *Store) govern(p *snapshot.Pool) *snapshot.Pool {
 			out.Policy.Disruption = disruptionPolicy(spec.Disruption)
 		case v1alpha1.SectionInterruption:
 			out.Policy.Interruption = interruption(spec.Interruption)
+		case v1alpha1.SectionRepair:
+			out.Policy.Repair = repair(spec.Repair)
 		}
 	}
 	out.Learned = nil

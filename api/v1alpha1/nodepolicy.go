@@ -68,6 +68,10 @@ type NodePolicySpec struct {
 	// matches, Karpenter's table holds.
 	// +optional
 	Interruption *Interruption `json:"interruption,omitempty"`
+	// repair decides what is done about machines that are broken. Without it they are
+	// left alone, unless the controller runs with the feature gate NodeRepair.
+	// +optional
+	Repair *Repair `json:"repair,omitempty"`
 }
 
 // PoolSelector selects NodePools by name or by label.
@@ -96,6 +100,7 @@ const (
 	SectionTermination    Section = "termination"
 	SectionDisruption     Section = "disruption"
 	SectionInterruption   Section = "interruption"
+	SectionRepair         Section = "repair"
 )
 
 // Sections are those that the policy has, in the order of its fields.
@@ -112,6 +117,9 @@ func (s *NodePolicySpec) Sections() []Section {
 	}
 	if s.Interruption != nil {
 		out = append(out, SectionInterruption)
+	}
+	if s.Repair != nil {
+		out = append(out, SectionRepair)
 	}
 	return out
 }

@@ -6,7 +6,7 @@ import "strings"
 // about: "pool default: no instance type has cpu 200 (of 812); the most is cpu
 // 191". It is the only place where text is made of a reason.
 func (r Reason) Message() string {
-	for _, words := range []func(Reason) string{placementText, disruptionText, lifecycleText, drainText, attachmentText, interruptionText} {
+	for _, words := range []func(Reason) string{placementText, disruptionText, lifecycleText, drainText, attachmentText, interruptionText, repairText} {
 		if text := words(r); text != "" {
 			return text
 		}

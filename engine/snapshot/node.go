@@ -24,6 +24,8 @@ type Claim struct {
 	Requests     corev1.ResourceList
 	// ProviderID and NodeName are empty until launch and registration.
 	ProviderID, NodeName string
+	// Image is what the machine was started from, empty if the cloud does not tell.
+	Image string
 	// Capacity and Allocatable are the cloud's estimate until the node is there.
 	Capacity, Allocatable corev1.ResourceList
 	// Conditions by type.

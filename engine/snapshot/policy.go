@@ -7,4 +7,5 @@ type Policy struct {
 	Termination    Termination
 	Disruption     DisruptionPolicy
 	Interruption   Interruption
+	Repair         Repair
 }

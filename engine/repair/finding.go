@@ -1,0 +1,93 @@
+package repair
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Finding is what is wrong with a machine.
+type Finding struct {
+	// Name is the condition's type, or DaemonSet/namespace/name. It is the same for
+	// all machines that have the same.
+	Name string
+	// What is the condition with its status, or the agent's pod and its restarts.
+	What string
+	// Object is the agent's DaemonSet; empty for a condition.
+	Object plan.ObjectRef
+	// Since is when it began, Due when it is tolerated no longer.
+	Since, Due time.Time
+	Action     snapshot.RepairAction
+}
+
+// harmful reports whether the machine counts as unhealthy: somebody wants it to
+// go.
+func (f *Finding) harmful() bool {
+	return f.Action == snapshot.RepairReplace || f.Action == snapshot.RepairTerminate
+}
+
+// strength orders actions from the mildest.
+func strength(a snapshot.RepairAction) int {
+	return slices.Index([]snapshot.RepairAction{snapshot.RepairIgnore, snapshot.RepairAlert, snapshot.RepairReplace, snapshot.RepairTerminate}, a)
+}
+
+// findings are what is wrong with a machine, the one that decides first: of those
+// that are due the one with the strongest action, else the one that will be due
+// next.
+func (d *decider) findings(n *snapshot.Node) []Finding {
+	policy := d.policy(n)
+	out := append(d.conditions(n, policy), d.agents(n, policy)...)
+	slices.SortFunc(out, func(a, b Finding) int {
+		return cmp.Or(
+			cmp.Compare(d.rank(b), d.rank(a)),
+			a.Due.Compare(b.Due),
+			cmp.Compare(a.Name, b.Name),
+		)
+	})
+	return out
+}
+
+// rank is the strength of a finding that is due, and less than any of one that is
+// not; what is ignored is least.
+func (d *decider) rank(f Finding) int {
+	switch {
+	case f.Action == snapshot.RepairIgnore:
+		return -2
+	case d.s.Now.Before(f.Due):
+		return -1
+	}
+	return strength(f.Action)
+}
+
+// conditions are those of the Node that mean harm.
+func (d *decider) conditions(n *snapshot.Node, policy snapshot.Repair) []Finding {
+	var out []Finding
+	for _, c := range n.Object.Status.Conditions {
+		rule, found := match(policy.Conditions, c)
+		if !found {
+			rule, found = match(d.opts.Provider, c)
+		}
+		if !found {
+			continue
+		}
+		since := c.LastTransitionTime.Time
+		out = append(out, Finding{
+			Name: string(c.Type), What: string(c.Type) + "=" + string(c.Status), Since: since, Due: since.Add(rule.Toleration),
+			Action: cmp.Or(rule.Action, policy.Action),
+		})
+	}
+	return out
+}
+
+func match(rules []snapshot.RepairCondition, c corev1.NodeCondition) (snapshot.RepairCondition, bool) {
+	i := slices.IndexFunc(rules, func(r snapshot.RepairCondition) bool { return r.Type == c.Type && r.Status == c.Status })
+	if i < 0 {
+		return snapshot.RepairCondition{}, false
+	}
+	return rules[i], true
+}

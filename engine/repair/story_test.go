@@ -1,0 +1,237 @@
+package repair_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/enginetest"
+	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
+	"github.com/millwright-dev/millwright/engine/repair"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+func TestStories(t *testing.T) {
+	storytest.Run(t, "testdata", func() storytest.World { return (&world{now: noon}).do })
+}
+
+var noon = time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC)
+
+// world is a cluster whose machines break, and the time. Besides the commands of
+// enginetest.Scenario:
+//
+//	gate                                   Karpenter's feature gate is on
+//	provider Ready/Unknown 30m             the provider's conditions, an action may follow
+//	repair main action=A budget=B min=N breaker=20% nodes=3 percent=50 replace=15m drain=5m
+//	rule main NetworkingReady/False 10m [ACTION]
+//	agent main cilium restarts=3 toleration=15m action=A
+//	nodes a count=4 ...                    several nodes: a1, a2, ...
+//	has n1,n2 NetworkingReady/False        a condition, from now on
+//	image n1,n2 ami-1
+//	crash n1 cilium 4 [running=3m]         its container has restarted so often
+//	calm n1 cilium 4                       it has, and runs well since
+//	delete n1                              somebody deletes its claim
+//	after 2h                               so much later
+//	decide                                 the decision
+//	obey                                   the decision is carried out, as far as objects show it
+type world struct {
+	enginetest.Scenario
+	now  time.Time
+	opts repair.Options
+}
+
+func (w *world) do(t *testing.T, c storytest.Command) string {
+	switch c.Name {
+	case "gate":
+		w.opts.Gate = true
+	case "provider":
+		w.opts.Provider = append(w.opts.Provider, rule(t, c.Args))
+	case "repair":
+		w.policy(t, c)
+	case "rule":
+		p := &w.Pool(c.Args[0]).Policy.Repair
+		p.On, p.Conditions = true, append(p.Conditions, rule(t, c.Args[1:]))
+	case "agent":
+		p := &w.Pool(c.Args[0]).Policy.Repair
+		p.On, p.Agents = true, append(p.Agents, snapshot.RepairAgent{
+			DaemonSetSelector: snapshot.DaemonSetSelector{Namespace: "default", Name: c.Args[1]},
+			Restarts:          whole(t, c.Options["restarts"]), Toleration: span(t, c.Options["toleration"]), Action: snapshot.RepairAction(c.Options["action"]),
+		})
+	case "has":
+		w.has(c)
+	case "image":
+		for _, name := range strings.Split(c.Args[0], ",") {
+			w.Node(name).Claim.Image = c.Args[1]
+		}
+	case "crash", "calm":
+		w.crash(t, c)
+	case "delete":
+		w.Node(c.Args[0]).Claim.Deleted = w.now
+	case "after":
+		w.now = w.now.Add(span(t, c.Args[0]))
+	case "decide":
+		return w.decide().String()
+	case "obey":
+		w.obey()
+	case "nodes":
+		prefix := c.Args[0]
+		for i := range whole(t, c.Options["count"]) {
+			c.Args[0] = prefix + strconv.Itoa(i+1)
+			w.node(t, c)
+		}
+	case "node":
+		w.node(t, c)
+	default:
+		if !w.Do(t, c) {
+			t.Fatalf("unknown command %q", c.Name)
+		}
+	}
+	return ""
+}
+
+// node adds one that is Ready and, unless the stage says otherwise, initialized.
+func (w *world) node(t *testing.T, c storytest.Command) {
+	c.Name = "node"
+	w.Do(t, c)
+	n := w.Node(c.Args[0])
+	if n.Claim == nil {
+		return
+	}
+	n.Claim.Annotations = map[string]string{}
+	if n.Object.Labels[snapshot.InitializedLabel] == "true" {
+		n.Claim.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue}
+	}
+	setCondition(n.Object, corev1.NodeReady, corev1.ConditionTrue, w.now.Add(-time.Hour))
+}
+
+func setCondition(n *corev1.Node, kind corev1.NodeConditionType, status corev1.ConditionStatus, since time.Time) {
+	fresh := corev1.NodeCondition{Type: kind, Status: status, LastTransitionTime: metav1.NewTime(since)}
+	for i := range n.Status.Conditions {
+		if n.Status.Conditions[i].Type == kind {
+			n.Status.Conditions[i] = fresh
+			return
+		}
+	}
+	n.Status.Conditions = append(n.Status.Conditions, fresh)
+}
+
+func (w *world) has(c storytest.Command) {
+	kind, status, _ := strings.Cut(c.Args[1], "/")
+	for _, name := range strings.Split(c.Args[0], ",") {
+		setCondition(w.Node(name).Object, corev1.NodeConditionType(kind), corev1.ConditionStatus(status), w.now)
+	}
+}
+
+func (w *world) policy(t *testing.T, c storytest.Command) {
+	p := &w.Pool(c.Args[0]).Policy.Repair
+	p.On = true
+	for k, v := range c.Options {
+		switch k {
+		case "action":
+			p.Action = snapshot.RepairAction(v)
+		case "budget":
+			p.Budget = v
+		case "min":
+			p.MinHealthy = whole(t, v)
+		case "breaker":
+			p.MaxUnhealthy = v
+		case "nodes":
+			p.CorrelatedNodes = whole(t, v)
+		case "percent":
+			p.CorrelatedPercent = whole(t, v)
+		case "replace":
+			p.ReplaceTimeout = span(t, v)
+		case "drain":
+			p.DrainTimeout = span(t, v)
+		}
+	}
+}
+
+// crash puts an agent's pod on a node, with a container that crashes or runs.
+func (w *world) crash(t *testing.T, c storytest.Command) {
+	n := w.Node(c.Args[0])
+	yes := true
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: c.Args[1] + "-" + n.Name,
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: c.Args[1], Controller: &yes}},
+	}}
+	status := corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
+	if c.Name == "calm" || c.Has("running") {
+		since := w.now.Add(-repair.Recovered)
+		if c.Has("running") {
+			since = w.now.Add(-span(t, c.Options["running"]))
+		}
+		status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}}
+		status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1}
+	}
+	status.RestartCount = int32(whole(t, c.Args[2]))
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{status}
+	n.Pods = []*snapshot.Pod{new(snapshot.Classes).Pod(p)}
+}
+
+func (w *world) decide() *repair.Decision {
+	w.Now = w.now
+	return repair.Decide(&w.Snapshot, w.opts)
+}
+
+func (w *world) obey() {
+	d := w.decide()
+	for _, c := range d.Commands {
+		notes := c.Node.Claim.Annotations
+		switch c.Do {
+		case repair.Ask:
+			notes[disruption.RequestAnnotation] = disruption.Request{Cause: disruption.Unhealthy, At: w.now}.String()
+		case repair.Withdraw:
+			delete(notes, disruption.RequestAnnotation)
+		case repair.Bound:
+			notes[repair.TerminationAnnotation] = c.Deadline.Format(time.RFC3339)
+		case repair.Terminate:
+			notes[repair.TerminationAnnotation] = c.Deadline.Format(time.RFC3339)
+			c.Node.Claim.Deleted = w.now
+		}
+	}
+	for n, since := range d.Crashing {
+		n.Claim.Annotations[repair.CrashingAnnotation] = since.Format(time.RFC3339)
+	}
+	for _, n := range d.Calm {
+		delete(n.Claim.Annotations, repair.CrashingAnnotation)
+	}
+}
+
+// rule reads TYPE=STATUS TOLERATION [ACTION].
+func rule(t *testing.T, args []string) snapshot.RepairCondition {
+	t.Helper()
+	kind, status, ok := strings.Cut(args[0], "/")
+	if !ok {
+		t.Fatalf("%q is not TYPE/STATUS", args[0])
+	}
+	out := snapshot.RepairCondition{Type: corev1.NodeConditionType(kind), Status: corev1.ConditionStatus(status), Toleration: span(t, args[1])}
+	if len(args) > 2 {
+		out.Action = snapshot.RepairAction(args[2])
+	}
+	return out
+}
+
+func span(t *testing.T, s string) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func whole(t *testing.T, s string) int {
+	t.Helper()
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(fmt.Errorf("%q: %w", s, err))
+	}
+	return n
+}
