@@ -30,6 +30,8 @@ const (
 
 // Event reasons of our own.
 const (
+	// SchedulerDisagrees: kube-scheduler does not put a pod where there is room for it.
+	SchedulerDisagrees = "SchedulerDisagrees"
 	// MissingToleration: a DaemonSet runs an agent that nodes need until their end
 	// and that others would evict.
 	MissingToleration = "MissingToleration"

@@ -78,6 +78,12 @@ func (w *Writer) Nominate(ctx context.Context, pod *corev1.Pod, node string) err
 	return err
 }
 
+// Pod changes a pod's status, like Claim.
+func (w *Writer) Pod(ctx context.Context, pod *corev1.Pod, change func(*corev1.Pod)) error {
+	_, err := patch(ctx, w, pod, change)
+	return err
+}
+
 // Delete asks for the deletion of exactly this object: one of the same name but
 // another UID is left alone. It reports whether this call was the first to ask;
 // an object that is gone or going already is fine. Unlike other writes it teaches

@@ -67,6 +67,7 @@ func (d *Disruptor) Pass(ctx context.Context) (time.Duration, error) {
 		d.rollBackAll(ctx, decision),
 		d.carryOutAll(ctx, s, decision),
 		d.conditions(ctx, s, decision),
+		d.disagree(ctx, decision),
 	)
 	return d.next(decision), err
 }

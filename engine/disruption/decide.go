@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -150,6 +151,10 @@ type Decision struct {
 	Rollbacks []Rollback
 	// Verdicts are one for every machine of the snapshot, in its order.
 	Verdicts []Verdict
+	// Refusals are pods that kube-scheduler does not put where they are planned, to be
+	// noted on them; Agreed have such a note and have a node by now.
+	Refusals []nomination.Refusal
+	Agreed   []*snapshot.Pod
 	// Allowances are by pool and cause.
 	Allowances []Allowance
 	// Eligible counts the machines that qualify for each cause, budgets aside.
@@ -170,6 +175,7 @@ func Decide(s *snapshot.Snapshot, opts Options) *Decision {
 	d.beginReplacing()
 	d.beginConsolidating()
 	d.rollBack()
+	d.Refusals, d.Agreed = d.refused, agreed(s)
 	d.Recheck = d.earliest()
 	return d.Decision
 }

@@ -22,14 +22,18 @@ func planFor(s *snapshot.Snapshot, opts placement.Options) *plan.Plan {
 // nominations maps the name of each machine that a pod without a machine of its
 // own counts on to the first such pod: where placement puts it, or where
 // kube-scheduler says that it will run. A pod that kube-scheduler does not put
-// there in the time of a lease holds the machine no longer.
-func nominations(s *snapshot.Snapshot, planned *plan.Plan) map[string]*snapshot.Pod {
-	out := map[string]*snapshot.Pod{}
+// there although it had the time holds the machine no longer: it is among the refused.
+func nominations(s *snapshot.Snapshot, planned *plan.Plan) (out map[string]*snapshot.Pod, refused []nomination.Refusal) {
+	out = map[string]*snapshot.Pod{}
 	if planned == nil {
-		return out
+		return out, nil
 	}
 	keep := func(p *snapshot.Pod, n *snapshot.Node) {
-		if _, taken := out[n.Name]; !taken && !nomination.Refused(p, n, s.Now) {
+		_, taken := out[n.Name]
+		switch {
+		case nomination.Refused(p, n, s.Now):
+			refused = append(refused, nomination.Refusal{Pod: p, Node: n, At: s.Now})
+		case !taken:
 			out[n.Name] = p
 		}
 	}
@@ -40,6 +44,19 @@ func nominations(s *snapshot.Snapshot, planned *plan.Plan) map[string]*snapshot.
 		if nomination.Foreign(p.Pod) {
 			if n := s.Node(p.Status.NominatedNodeName); n != nil {
 				keep(p, n)
+			}
+		}
+	}
+	return out, refused
+}
+
+// agreed are the pods with a node on which a disagreement is still noted.
+func agreed(s *snapshot.Snapshot) []*snapshot.Pod {
+	var out []*snapshot.Pod
+	for _, n := range s.Nodes {
+		for _, p := range n.Pods {
+			if _, noted := nomination.DisagreementOf(p); noted && p.Active() {
+				out = append(out, p)
 			}
 		}
 	}

@@ -29,6 +29,12 @@ func (d *Decision) Table(w io.Writer) error {
 			fmt.Fprintf(t, "%s\tDiscard\n", n.Name)
 		}
 	}
+	for _, r := range d.Refusals {
+		fmt.Fprintf(t, "%s/%s\tRefused\t%s\t%s\n", r.Pod.Namespace, r.Pod.Name, clock(r.Reason().Until), r.Reason().Message())
+	}
+	for _, p := range d.Agreed {
+		fmt.Fprintf(t, "%s/%s\tAgreed\n", p.Namespace, p.Name)
+	}
 	return t.Flush()
 }
 

@@ -64,6 +64,7 @@ type examiner struct {
 	// planned is where the pods without a machine of their own will go.
 	planned   *plan.Plan
 	nominated map[string]*snapshot.Pod // by machine
+	refused   []nomination.Refusal
 	// counted are the machines that pods of commands count on, with the machine that
 	// the pods come from.
 	counted map[string]*snapshot.Node
@@ -76,8 +77,9 @@ type examiner struct {
 
 func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
 	planned := planFor(s, opts.Placement)
+	nominated, refused := nominations(s, planned)
 	return &examiner{
-		s: s, planned: planned, nominated: nominations(s, planned), counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
+		s: s, planned: planned, nominated: nominated, refused: refused, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
 		budgets: eviction.NewBudgets(s.PDBs), settle: opts.Settle,
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption/drift"
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -315,6 +316,22 @@ func (w *world) pod(name string, words []string) {
 			p.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{"cpu": resource.MustParse(value)},
 			}}}
+		case "waits": // since, and since when kube-scheduler has said the same
+			waits, said, _ := strings.Cut(value, "/")
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/2 nodes are available",
+				LastTransitionTime: metav1.NewTime(w.ago(waits)),
+			})
+			if said != "" {
+				at := metav1.NewTime(w.ago(said))
+				p.ManagedFields = []metav1.ManagedFieldsEntry{{Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:conditions":{"k:{\"type\":\"PodScheduled\"}":{}}}`)}}
+			}
+		case "refused": // first/last
+			first, last, _ := strings.Cut(value, "/")
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+				Type: nomination.SchedulerDisagrees, Status: corev1.ConditionTrue,
+				LastTransitionTime: metav1.NewTime(w.ago(first)), LastProbeTime: metav1.NewTime(w.ago(last)),
+			})
 		case "phase":
 			p.Status.Phase = corev1.PodPhase(value)
 		case "ending":

@@ -24,7 +24,7 @@ const (
 	// Later: other pods are nominated to the node first, as kube-scheduler would find
 	// that all of them together are too many for a spread.
 	Later Why = "Later"
-	// NotTaken: kube-scheduler has had the time of a [Lease] and has not used it.
+	// NotTaken: kube-scheduler has had the time to put the pod there, and has not.
 	NotTaken Why = "NotTaken"
 )
 

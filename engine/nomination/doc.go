@@ -15,7 +15,8 @@
 // counts on is there. It ends when the pod is bound or gone; when the node is
 // leaving, or gone; when the plan counts on another machine; and when
 // kube-scheduler has had ample time to put the pod on a node that is complete,
-// and has not ([Until]). Then the pod is an ordinary pending pod again.
+// and has not ([Until]). That is a disagreement, which is noted on the pod with
+// kube-scheduler's words (disagreement.go): from then on it is planned elsewhere.
 //
 // kube-scheduler nominates as well: to a node on which it makes room by
 // preemption, and to the node to which it is about to bind. Those are never

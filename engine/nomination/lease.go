@@ -8,33 +8,61 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Lease is for how long a complete node is kept for a pod. kube-scheduler tries
-// every pod that it gave up on again after five minutes at the latest
-// (podMaxInUnschedulablePodsDuration, looked at every thirty seconds); a pod that
-// has not been bound by then is refused for a reason that the plan does not see.
-const Lease = 6 * time.Minute
+// For how long a complete node is kept for a pod.
+const (
+	// Patience is the time if kube-scheduler has found no node for the pod since the
+	// node was complete: a pod is tried again at most ten seconds after something
+	// changes that may help it (podMaxBackoffSeconds).
+	Patience = 100 * time.Second
+	// Lease is the time if kube-scheduler has not spoken. It tries every pod that it
+	// gave up on again after five minutes at the latest
+	// (podMaxInUnschedulablePodsDuration, looked at every thirty seconds).
+	Lease = 6 * time.Minute
+)
 
-// Until is when a machine stops being kept for a pod that does not get bound
-// there: a lease after the pod began to wait, the node was complete, and
-// anything else last changed on it, whichever was last. The zero time is never:
-// the machine is still on its way, or not ours, or the pod still runs elsewhere.
+// slack is how much earlier than the node was found complete kube-scheduler may
+// have seen it so.
+const slack = 10 * time.Second
+
+// Until is when a machine stops being kept for a pod that does not get bound there:
+// some time after the pod began to wait, the node was complete, and anything else
+// last changed on it, whichever was last. The zero time is never: the machine is
+// still on its way, or not ours, or the pod still runs elsewhere.
 func Until(p *snapshot.Pod, n *snapshot.Node) time.Time {
 	since := waitingSince(p)
-	if since.IsZero() || n.Claim == nil || !n.Initialized() || !n.Claim.Is(snapshot.Initialized) {
+	if since.IsZero() || !complete(n) {
 		return time.Time{}
 	}
-	for _, at := range []time.Time{n.Claim.Conditions[snapshot.Initialized].Since, n.Claim.LastPodEvent} {
-		if at.After(since) {
-			since = at
-		}
+	if at := changed(n); at.After(since) {
+		since = at
 	}
-	return since.Add(Lease)
+	if spoken(p).Before(n.Claim.Conditions[snapshot.Initialized].Since.Add(-slack)) {
+		return since.Add(Lease)
+	}
+	return since.Add(Patience)
 }
 
-// Refused reports whether the time is over in which a machine is kept for a pod.
+// Refused reports whether kube-scheduler has had the time to put a pod on a machine
+// that is complete, and has not.
 func Refused(p *snapshot.Pod, n *snapshot.Node, now time.Time) bool {
+	if d, ok := DisagreementOf(p); ok && complete(n) && !changed(n).After(d.Last) {
+		return true
+	}
 	until := Until(p, n)
 	return !until.IsZero() && !now.Before(until)
+}
+
+func complete(n *snapshot.Node) bool {
+	return n.Claim != nil && n.Initialized() && n.Claim.Is(snapshot.Initialized)
+}
+
+// changed is when a complete machine last became a different one for pods.
+func changed(n *snapshot.Node) time.Time {
+	at := n.Claim.Conditions[snapshot.Initialized].Since
+	if n.Claim.LastPodEvent.After(at) {
+		return n.Claim.LastPodEvent
+	}
+	return at
 }
 
 // waitingSince is when kube-scheduler first found no node for a pod, zero if it
@@ -43,10 +71,17 @@ func waitingSince(p *snapshot.Pod) time.Time {
 	if p.Spec.NodeName != "" {
 		return time.Time{}
 	}
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && !c.LastTransitionTime.IsZero() {
-			return c.LastTransitionTime.Time
-		}
+	if c := condition(p.Pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
+		return c.LastTransitionTime.Time
 	}
 	return time.Time{}
+}
+
+func condition(p *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == kind {
+			return c
+		}
+	}
+	return nil
 }

@@ -56,10 +56,24 @@ func (w *world) refused(index map[string]int) map[*demand.Group][]int {
 	out := map[*demand.Group][]int{}
 	for _, g := range w.Groups {
 		for _, p := range g.Pods {
+			if _, disagreed := nomination.DisagreementOf(p); disagreed {
+				out[g] = append(out[g], w.refusing(p)...)
+			}
 			i, ok := index[p.Status.NominatedNodeName]
 			if ok && p.Spec.NodeName == "" && nomination.Refused(p, w.Machines.List[i].Node, w.Snap.Now) {
 				out[g] = append(out[g], i)
 			}
+		}
+	}
+	return out
+}
+
+// refusing are the machines on which kube-scheduler has been found not to put a pod.
+func (w *world) refusing(p *snapshot.Pod) []int {
+	var out []int
+	for i, m := range w.Machines.List {
+		if nomination.Refused(p, m.Node, w.Snap.Now) {
+			out = append(out, i)
 		}
 	}
 	return out

@@ -85,4 +85,8 @@ const (
 	OptedOut Code = "OptedOut"
 	// AwaitingScheduler: the scheduler has not found yet that the pod does not fit.
 	AwaitingScheduler Code = "AwaitingScheduler"
+	// SchedulerDisagrees: the scheduler does not put the pod where there is room for it
+	// as far as is known here, on the first object if that is a Node. Have is what it
+	// says; Until is when the pod is planned again.
+	SchedulerDisagrees Code = "SchedulerDisagrees"
 )

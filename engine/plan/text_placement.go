@@ -269,6 +269,8 @@ func ignoredText(r Reason) string {
 		return "the pod accepts only nodes that belong to no pool (karpenter.sh/nodepool DoesNotExist)"
 	case AwaitingScheduler:
 		return "the scheduler has not found the pod unschedulable yet"
+	case SchedulerDisagrees:
+		return disagreementText(r)
 	}
 	return ""
 }
@@ -293,4 +295,17 @@ func orNothing(s string) string {
 		return "nothing of the kind"
 	}
 	return s
+}
+
+// disagreementText words what the scheduler says against a plan.
+func disagreementText(r Reason) string {
+	where := "the machines planned for it"
+	if len(r.Objects) > 0 && r.Objects[0].Kind == "Node" {
+		where = r.Objects[0].String()
+	}
+	text := fmt.Sprintf("there is room for the pod on %s, but the scheduler does not put it there: %q", where, r.Have)
+	if r.Until.After(r.Since) {
+		text += "; it is planned again at " + at(r.Until)
+	}
+	return text
 }

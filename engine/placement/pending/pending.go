@@ -21,7 +21,11 @@ import (
 // machines that are being deleted are to be placed as well.
 func Select(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplaced) {
 	for _, p := range s.Pending {
-		if reason, ok := provisionable(p); !ok {
+		reason, ok := provisionable(p)
+		if wait, refused := nomination.Waits(p, s.Now); ok && refused {
+			reason, ok = wait, false
+		}
+		if !ok {
 			ignored = append(ignored, plan.Unplaced{Pod: p, Reasons: []plan.Reason{reason}})
 			continue
 		}

@@ -1,0 +1,120 @@
+package nomination
+
+import (
+	"bytes"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// SchedulerDisagrees is the condition of a pod that kube-scheduler does not put on
+// a complete machine although there is room for it as far as is known here. Such a
+// pod is planned on other machines.
+const SchedulerDisagrees corev1.PodConditionType = "millwright.dev/SchedulerDisagrees"
+
+// longest bounds for how long a pod that was refused is not planned.
+const longest = time.Hour
+
+// Disagreement is what the condition records: when kube-scheduler first and last
+// refused to put the pod where it was planned.
+type Disagreement struct {
+	First, Last time.Time
+}
+
+// DisagreementOf reads a pod's disagreement; ok is false if it has none.
+func DisagreementOf(p *snapshot.Pod) (d Disagreement, ok bool) {
+	c := condition(p.Pod, SchedulerDisagrees)
+	if c == nil || c.Status != corev1.ConditionTrue {
+		return Disagreement{}, false
+	}
+	return Disagreement{First: c.LastTransitionTime.Time, Last: c.LastProbeTime.Time}, true
+}
+
+// Again is when a pod is planned again. After the first refusal that is at once, on
+// another machine; then it waits for as long as it has been going on, an hour at most.
+// Otherwise a pod that is refused for ever would have one machine after the other.
+func (d Disagreement) Again() time.Time { return d.Last.Add(min(d.Last.Sub(d.First), longest)) }
+
+// Refusal is a pod that kube-scheduler has just been found not to put on a machine.
+type Refusal struct {
+	Pod  *snapshot.Pod
+	Node *snapshot.Node
+	At   time.Time
+}
+
+// Reason is why the pod is not on the machine: kube-scheduler's words.
+func (r Refusal) Reason() plan.Reason {
+	var d Disagreement
+	d.First, d.Last = r.At, r.At
+	if before, ok := DisagreementOf(r.Pod); ok {
+		d.First = before.First
+	}
+	return plan.Reason{
+		Code: plan.SchedulerDisagrees, Objects: []plan.ObjectRef{{Kind: "Node", Name: r.Node.Name}, podRef(r.Pod)},
+		Have: words(r.Pod.Pod), Since: d.First, Until: d.Again(),
+	}
+}
+
+// Note writes a refusal into a pod's conditions.
+func (r Refusal) Note(p *corev1.Pod) {
+	at := metav1.NewTime(r.At)
+	c := condition(p, SchedulerDisagrees)
+	if c == nil {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: SchedulerDisagrees})
+		c = &p.Status.Conditions[len(p.Status.Conditions)-1]
+	}
+	if c.Status != corev1.ConditionTrue {
+		c.Status, c.LastTransitionTime = corev1.ConditionTrue, at
+	}
+	c.LastProbeTime, c.Reason, c.Message = at, string(plan.SchedulerDisagrees), r.Reason().Message()
+}
+
+// Agree takes the disagreement off a pod that has a node.
+func Agree(p *corev1.Pod) {
+	kept := p.Status.Conditions[:0:0]
+	for _, c := range p.Status.Conditions {
+		if c.Type != SchedulerDisagrees {
+			kept = append(kept, c)
+		}
+	}
+	p.Status.Conditions = kept
+}
+
+// Waits is why a pod that was refused is not planned now.
+func Waits(p *snapshot.Pod, now time.Time) (plan.Reason, bool) {
+	d, ok := DisagreementOf(p)
+	if !ok || !now.Before(d.Again()) {
+		return plan.Reason{}, false
+	}
+	return plan.Reason{
+		Code: plan.SchedulerDisagrees, Objects: []plan.ObjectRef{podRef(p)}, Have: words(p.Pod), Since: d.First, Until: d.Again(),
+	}, true
+}
+
+// words are kube-scheduler's about a pod for which it has no node.
+func words(p *corev1.Pod) string {
+	if c := condition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
+		return c.Message
+	}
+	return ""
+}
+
+// spoken is when kube-scheduler last changed what it says about a pod. The API
+// server keeps the time of every field's last change with the field's manager.
+func spoken(p *snapshot.Pod) time.Time {
+	at := waitingSince(p)
+	for _, f := range p.ManagedFields {
+		if f.Time != nil && f.FieldsV1 != nil && f.Time.After(at) && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`PodScheduled`)) {
+			at = f.Time.Time
+		}
+	}
+	return at
+}
+
+func podRef(p *snapshot.Pod) plan.ObjectRef {
+	return plan.ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
+}
