@@ -24,6 +24,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/lifecycle"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/controllers/metrics/conditions"
 	"github.com/millwright-dev/millwright/controllers/metrics/state"
 	"github.com/millwright-dev/millwright/controllers/nodepolicy"
 	"github.com/millwright-dev/millwright/controllers/nodepool"
@@ -59,6 +60,9 @@ func Run(ctx context.Context, c Config) error {
 	}
 	if err := registry.Register(state.New(d)); err != nil {
 		return fmt.Errorf("registering the state's metrics: %w", err)
+	}
+	if err := conditions.Add(mgr, d, registry); err != nil {
+		return err
 	}
 	if err := addHealth(mgr, d.Store, c.HealthAddress); err != nil {
 		return err
