@@ -29,6 +29,10 @@ type Config struct {
 	// Provider is the cloud; required.
 	Provider Provider
 
+	// Announcements are where the cloud's announcements come from, if not from the
+	// provider; may be empty.
+	Announcements cloud.Announcements
+
 	// Clock is the time of all loops; nil is the real one. The lease and the
 	// windows of client-go always use the real one.
 	Clock clock.Clock
@@ -92,6 +96,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("no REST config")
 	case c.Provider.New == nil || len(c.Provider.Classes) == 0:
 		return c, errors.New("no cloud provider")
+	case c.Announcements.Inspector != nil && c.Announcements.Every <= 0:
+		return c, errors.New("no interval for asking the cloud what it has announced")
 	case c.BatchIdle < 0 || c.BatchMax < 0:
 		return c, errors.New("a batch window must not be negative")
 	}

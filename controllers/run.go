@@ -19,6 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/attachments"
 	"github.com/millwright-dev/millwright/controllers/disruption"
+	"github.com/millwright-dev/millwright/controllers/feed"
 	"github.com/millwright-dev/millwright/controllers/gc"
 	"github.com/millwright-dev/millwright/controllers/interruption"
 	"github.com/millwright-dev/millwright/controllers/lifecycle"
@@ -80,7 +81,7 @@ func Run(ctx context.Context, c Config) error {
 func loops() []func(manager.Manager, loop.Deps) error {
 	return []func(manager.Manager, loop.Deps) error{
 		nodepool.Add, nodepolicy.Add, provision.Add, disruption.Add,
-		lifecycle.Add, termination.Add, gc.Add, attachments.Add, interruption.Add,
+		lifecycle.Add, termination.Add, gc.Add, attachments.Add, interruption.Add, feed.Add,
 		state.Add,
 	}
 }
@@ -135,7 +136,7 @@ func newDeps(ctx context.Context, mgr manager.Manager, c Config, registry *prome
 	}
 	provider := metrics.Wrap(made, series, c.Provider.Name, c.Clock)
 	return loop.Deps{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Store: store, Provider: provider,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Store: store, Provider: provider, Announcements: c.Announcements,
 		Writer: apply.New(apply.Config{
 			API: apply.ForClient(mgr.GetClient()), Store: store, Clock: c.Clock,
 			Recorder: mgr.GetEventRecorderFor(eventSource), //nolint:staticcheck // users' tools read core/v1 events of this source

@@ -12,5 +12,6 @@
 // is written before the claim is deleted, and only ever moved forward. A machine
 // whose policy says Ignore is not written to at all.
 //
-// Providers that are no cloud.EventSource have no such loop.
+// Announcements come from a provider that is a cloud.EventSource, and from the
+// records that controllers/feed keeps on the claims.
 package interruption

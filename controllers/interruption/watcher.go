@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -12,6 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/interruption"
+	"github.com/millwright-dev/millwright/engine/interruption/ledger"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Interval is the longest time between two looks. Of a spot machine's two minutes
@@ -26,15 +29,12 @@ type Watcher struct {
 	source cloud.EventSource
 }
 
-// New makes a Watcher of a source.
+// New makes a Watcher of what is on record, and of a source, which may be nil.
 func New(d loop.Deps, source cloud.EventSource) *Watcher { return &Watcher{Deps: d, source: source} }
 
-// Add registers the loop, on the leader, if the provider is a source of events.
+// Add registers the loop, on the leader.
 func Add(mgr manager.Manager, d loop.Deps) error {
-	source, ok := cloud.As[cloud.EventSource](d.Provider)
-	if !ok {
-		return nil
-	}
+	source, _ := cloud.As[cloud.EventSource](d.Provider)
 	return mgr.Add(New(d, source))
 }
 
@@ -48,11 +48,12 @@ func (w *Watcher) Look(ctx context.Context) error {
 	if !w.Store.Synced() {
 		return nil
 	}
-	events, err := w.source.Events(ctx)
+	s := w.Store.Snapshot(w.Clock.Now(), nil)
+	events, err := w.events(ctx, s)
 	if err != nil {
-		return fmt.Errorf("asking the cloud what it announces: %w", err)
+		return err
 	}
-	d := interruption.Decide(w.Store.Snapshot(w.Clock.Now(), nil), events)
+	d := interruption.Decide(s, events)
 	var errs []error
 	for _, r := range d.Responses {
 		if r.Node.Claim == nil || !w.Manages(r.Node.Claim.Class) {
@@ -63,4 +64,17 @@ func (w *Watcher) Look(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// events are what the provider announces and what is on record from other sources.
+func (w *Watcher) events(ctx context.Context, s *snapshot.Snapshot) ([]cloud.Event, error) {
+	recorded := ledger.Events(s)
+	if w.source == nil {
+		return recorded, nil
+	}
+	events, err := w.source.Events(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("asking the cloud what it announces: %w", err)
+	}
+	return append(slices.Clone(events), recorded...), nil
 }

@@ -45,6 +45,8 @@ type Deps struct {
 	Writer *apply.Writer
 	// Clock is the only clock.
 	Clock clock.Clock
+	// Announcements are where the cloud's announcements come from, besides Provider.
+	Announcements cloud.Announcements
 	// Types lists the instance types of a node class.
 	Types cluster.TypesFunc
 	// Settings are the tunables.

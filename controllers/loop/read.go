@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -19,8 +20,10 @@ import (
 const (
 	NodeProviderID  = "spec.providerID"
 	ClaimProviderID = "status.providerID"
-	PodNode         = "spec.nodeName"
-	AttachmentNode  = "spec.nodeName"
+	// ClaimMachine is the cloud's own name of a claim's machine, see MachineName.
+	ClaimMachine   = "machine"
+	PodNode        = "spec.nodeName"
+	AttachmentNode = "spec.nodeName"
 	// NodeGoing is "true" for the Nodes that are being deleted and have our
 	// finalizer.
 	NodeGoing = "going"
@@ -39,9 +42,17 @@ func Indexes() []Index {
 		{&corev1.Node{}, NodeProviderID, func(o client.Object) []string { return present(o.(*corev1.Node).Spec.ProviderID) }},
 		{&corev1.Node{}, NodeGoing, func(o client.Object) []string { return present(going(o)) }},
 		{&karpv1.NodeClaim{}, ClaimProviderID, func(o client.Object) []string { return present(o.(*karpv1.NodeClaim).Status.ProviderID) }},
+		{&karpv1.NodeClaim{}, ClaimMachine, func(o client.Object) []string {
+			return present(MachineName(o.(*karpv1.NodeClaim).Status.ProviderID))
+		}},
 		{&corev1.Pod{}, PodNode, func(o client.Object) []string { return present(o.(*corev1.Pod).Spec.NodeName) }},
 		{&storagev1.VolumeAttachment{}, AttachmentNode, func(o client.Object) []string { return present(o.(*storagev1.VolumeAttachment).Spec.NodeName) }},
 	}
+}
+
+// MachineName is what a provider ID ends in: the cloud's own name of the machine.
+func MachineName(providerID string) string {
+	return providerID[strings.LastIndexByte(providerID, '/')+1:]
 }
 
 func going(node client.Object) string {

@@ -13,6 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/engine/interruption"
 )
 
 // exported lists the series of a registry as name{labels}, and their values.
@@ -36,6 +37,8 @@ func exported(t *testing.T, r *prometheus.Registry) map[string]float64 {
 	}
 	return out
 }
+
+var noon = time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC)
 
 func fill(m *Metrics) {
 	grace := time.Minute
@@ -61,6 +64,12 @@ func fill(m *Metrics) {
 	m.CommandFailed(c)
 	m.PoolsCost(map[string]float64{"gone": 1})
 	m.PoolsCost(map[string]float64{"p": 0.5})
+	spot := cloud.Message{Events: []cloud.Event{{Kind: interruption.Spot}}, Sent: noon.Add(-time.Second), Outcome: cloud.Recorded}
+	refused := cloud.Message{Refusal: "Stale", Sent: noon.Add(-time.Minute), Outcome: cloud.Refused}
+	m.QueueRead(noon, []cloud.Message{spot, refused})
+	m.MessageTaken(&spot, noon)
+	m.MessageTaken(&refused, noon)
+	m.FeedFailed("receive")
 }
 
 func TestSeriesHaveKarpentersNamesAndLabels(t *testing.T) {
@@ -102,6 +111,15 @@ func TestSeriesHaveKarpentersNamesAndLabels(t *testing.T) {
 		"karpenter_voluntary_disruption_decisions_by_nodepool_total{consolidation_type=empty,decision=delete,nodepool=p,reason=empty}": 1,
 		"karpenter_voluntary_disruption_failed_validations_total{consolidation_type=empty}":                                            1,
 		"karpenter_voluntary_disruption_queue_failures_total{consolidation_type=empty,decision=delete,reason=empty}":                   1,
+
+		"karpenter_interruption_received_messages_total{message_type=spot_interrupted}": 1,
+		"karpenter_interruption_received_messages_total{message_type=no_op}":            1,
+		"karpenter_interruption_deleted_messages_total{}":                               1,
+		"karpenter_interruption_message_queue_duration_seconds{}":                       1,
+		"millwright_interruption_messages_total{outcome=Recorded,reason=}":              1,
+		"millwright_interruption_messages_total{outcome=Refused,reason=Stale}":          1,
+		"millwright_interruption_queue_age_seconds{}":                                   60,
+		"millwright_interruption_feed_errors_total{operation=receive}":                  1,
 	}
 	for name, v := range want {
 		if got[name] != v {

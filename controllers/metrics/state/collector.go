@@ -13,11 +13,12 @@ import (
 // Collector exports the state. It is safe for concurrent use.
 type Collector struct {
 	loop.Deps
-	nodes   nodeSeries
-	pools   poolSeries
-	pods    podSeries
-	cluster clusterSeries
-	faults  *prometheus.Desc
+	nodes         nodeSeries
+	pools         poolSeries
+	pods          podSeries
+	cluster       clusterSeries
+	faults        *prometheus.Desc
+	announcements *prometheus.Desc
 
 	mu       sync.Mutex
 	unsynced time.Time // since when the state is incomplete, zero if it is not
@@ -28,7 +29,7 @@ type Collector struct {
 func New(d loop.Deps) *Collector {
 	return &Collector{
 		Deps: d, nodes: newNodeSeries(), pools: newPoolSeries(), pods: newPodSeries(), cluster: newClusterSeries(),
-		faults:   newAttachmentFaults(),
+		faults: newAttachmentFaults(), announcements: newAnnouncements(),
 		unsynced: d.Clock.Now(),
 	}
 }
@@ -49,7 +50,7 @@ func desc(subsystem, name, help string, labels ...string) *prometheus.Desc {
 
 // Describe is prometheus.Collector's.
 func (c *Collector) Describe(out chan<- *prometheus.Desc) {
-	for _, group := range [][]*prometheus.Desc{c.nodes.all(), c.pools.all(), c.pods.all(), c.cluster.all(), {c.faults}} {
+	for _, group := range [][]*prometheus.Desc{c.nodes.all(), c.pools.all(), c.pods.all(), c.cluster.all(), {c.faults, c.announcements}} {
 		for _, d := range group {
 			out <- d
 		}
@@ -66,6 +67,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	c.pools.collect(out, s)
 	c.collectPods(out, s)
 	c.collectAttachments(out, s)
+	c.collectAnnouncements(out, s)
 }
 
 type clusterSeries struct{ count, synced, unsynced, utilization *prometheus.Desc }

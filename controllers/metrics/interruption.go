@@ -1,0 +1,97 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/engine/interruption"
+)
+
+// messageTypes are Karpenter's words for the kinds.
+var messageTypes = map[interruption.Kind]string{
+	interruption.Spot:             SpotInterrupted,
+	interruption.Rebalance:        RebalanceRecommendation,
+	interruption.Maintenance:      ScheduledChange,
+	interruption.Reservation:      CapacityReservationInterrupted,
+	interruption.Stopped:          InstanceStopped,
+	interruption.Terminated:       InstanceTerminated,
+	interruption.InstanceImpaired: InstanceStatus,
+	interruption.SystemImpaired:   SystemStatus,
+	interruption.VolumeImpaired:   VolumeStatus,
+	interruption.ZoneImpaired:     ZoneImpaired,
+}
+
+// noOp is Karpenter's word for messages from which nothing follows.
+const noOp = "no_op"
+
+// feeds are the series of what brings announcements.
+type feeds struct {
+	received *prometheus.CounterVec
+	deleted  *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	taken    *prometheus.CounterVec
+	age      *prometheus.GaugeVec
+	errors   *prometheus.CounterVec
+}
+
+func newFeeds() feeds {
+	const s = "interruption"
+	own := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "millwright", Subsystem: s, Name: name, Help: help}, labels)
+	}
+	return feeds{
+		received: counter(s, "received_messages_total", "Messages received from the queue of interruptions.", "message_type"),
+		deleted:  counter(s, "deleted_messages_total", "Messages that the queue of interruptions need not deliver again."),
+		duration: histogram(s, "message_queue_duration_seconds", "Time from sending a message to its being on record.", DurationBuckets()),
+		taken:    own("messages_total", "Messages of the queue by what became of them and, of those that are refused, why.", "outcome", "reason"),
+		age: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "millwright", Subsystem: s, Name: "queue_age_seconds",
+			Help: "Age of the oldest message in the latest batch from the queue, 0 if there was none."}, nil),
+		errors: own("feed_errors_total", "Failures to receive, settle or record messages, and to list or confirm announcements.", "operation"),
+	}
+}
+
+func (f feeds) all() []prometheus.Collector {
+	return []prometheus.Collector{f.received, f.deleted, f.duration, f.taken, f.age, f.errors}
+}
+
+// QueueRead notes a batch of messages, which may be empty.
+func (m *Metrics) QueueRead(now time.Time, batch []cloud.Message) {
+	if m == nil {
+		return
+	}
+	oldest := time.Duration(0)
+	for _, message := range batch {
+		if !message.Sent.IsZero() {
+			oldest = max(oldest, now.Sub(message.Sent))
+		}
+	}
+	m.feeds.age.WithLabelValues().Set(oldest.Seconds())
+}
+
+// MessageTaken counts a message that has its outcome.
+func (m *Metrics) MessageTaken(message *cloud.Message, now time.Time) {
+	if m == nil {
+		return
+	}
+	word := noOp
+	if len(message.Events) > 0 {
+		word = messageTypes[message.Events[0].Kind]
+	}
+	m.feeds.received.WithLabelValues(word).Inc()
+	m.feeds.taken.WithLabelValues(string(message.Outcome), message.Refusal).Inc()
+	if message.Outcome != cloud.Later && message.Outcome != cloud.Refused {
+		m.feeds.deleted.WithLabelValues().Inc()
+	}
+	if message.Outcome == cloud.Recorded && !message.Sent.IsZero() {
+		m.feeds.duration.WithLabelValues().Observe(max(0, now.Sub(message.Sent).Seconds()))
+	}
+}
+
+// FeedFailed counts a failure of receive, settle, record, list or confirm.
+func (m *Metrics) FeedFailed(operation string) {
+	if m != nil {
+		m.feeds.errors.WithLabelValues(operation).Inc()
+	}
+}
