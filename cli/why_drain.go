@@ -60,7 +60,7 @@ func (in *inventory) claimOf(n *corev1.Node) *snapshot.Claim {
 // drainView is what the controller would see, but for the cloud: that a machine is
 // gone is known here from the mark that follows.
 func (in *inventory) drainView(ctx context.Context, reader client.Reader, node *corev1.Node) (drain.View, error) {
-	for _, list := range []client.ObjectList{&policyv1.PodDisruptionBudgetList{}, &storagev1.VolumeAttachmentList{}} {
+	for _, list := range []client.ObjectList{&policyv1.PodDisruptionBudgetList{}, &storagev1.VolumeAttachmentList{}, &storagev1.CSIDriverList{}} {
 		if err := in.add(ctx, reader, list); err != nil {
 			return drain.View{}, err
 		}
@@ -111,6 +111,7 @@ func writeDrain(b *strings.Builder, v drain.View, step drain.Step) {
 	}
 	checks(b, "Pods", step.Pods)
 	checks(b, "Volumes", step.Volumes)
+	cloudSays(b, v, step)
 	if blocked := step.Blocked(); len(blocked) > 0 {
 		b.WriteString("\nWhat would have to change:\n")
 		for _, r := range blocked {
@@ -123,6 +124,17 @@ func writeDrain(b *strings.Builder, v drain.View, step drain.Step) {
 			fmt.Fprintf(b, "  %s\n", r.Message())
 		}
 		b.WriteString("  Add to each:\n    " + strings.ReplaceAll(strings.TrimSpace(plan.Toleration), "\n", "\n    ") + "\n")
+	}
+}
+
+// cloudSays tells of volumes that only the cloud still has attached, as the
+// controller found them: the cloud is not asked from here.
+func cloudSays(b *strings.Builder, v drain.View, step drain.Step) {
+	if v.Node.Claim == nil || step.Phase != drain.Terminate {
+		return
+	}
+	if c := v.Node.Claim.Conditions[snapshot.VolumesDetached]; c.Status == corev1.ConditionUnknown && c.Message != "" {
+		fmt.Fprintf(b, "\nThe controller says: %s\n", c.Message)
 	}
 }
 

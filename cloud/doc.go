@@ -2,7 +2,7 @@
 // out machines, in value types of its own.
 //
 // A [Provider] is five calls. What only some clouds can do (drift, repair
-// policies, volume state, announcements of interruptions) is an interface of its
+// policies, attached volumes, announcements of interruptions) is an interface of its
 // own that a provider may implement; callers find it by assertion. Errors that
 // callers act upon are typed (errors.go); anything else is retried.
 //

@@ -36,6 +36,7 @@ func (s *Store) copy(now time.Time) *snapshot.Snapshot {
 			Claims:         s.pvcs.share(),
 			Volumes:        s.pvs.share(),
 			StorageClasses: s.storageClasses.share(),
+			Drivers:        s.csiDrivers.share(),
 			CSINodes:       s.csiNodes.share(),
 			Attachments:    s.attachmentsOf.share(),
 		},

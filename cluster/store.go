@@ -55,6 +55,7 @@ type Store struct {
 	pvcs           dictionary[types.NamespacedName, *corev1.PersistentVolumeClaim]
 	pvs            dictionary[string, *corev1.PersistentVolume]
 	storageClasses dictionary[string, *storagev1.StorageClass]
+	csiDrivers     dictionary[string, *storagev1.CSIDriver]
 	csiNodes       dictionary[string, *storagev1.CSINode]
 	attachments    map[string]*storagev1.VolumeAttachment // by name
 	attachmentsOf  dictionary[string, []*storagev1.VolumeAttachment]

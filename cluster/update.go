@@ -59,6 +59,8 @@ func (s *Store) updateStorage(obj client.Object) {
 		s.pvs.put(o.Name, o)
 	case *storagev1.StorageClass:
 		s.storageClasses.put(o.Name, o)
+	case *storagev1.CSIDriver:
+		s.csiDrivers.put(o.Name, o)
 	case *storagev1.CSINode:
 		s.csiNodes.put(o.Name, o)
 	case *storagev1.VolumeAttachment:
@@ -115,6 +117,8 @@ func (s *Store) deleteStorage(obj client.Object) {
 		s.pvs.drop(o.Name)
 	case *storagev1.StorageClass:
 		s.storageClasses.drop(o.Name)
+	case *storagev1.CSIDriver:
+		s.csiDrivers.drop(o.Name)
 	case *storagev1.CSINode:
 		s.csiNodes.drop(o.Name)
 	case *storagev1.VolumeAttachment:
@@ -166,6 +170,8 @@ func identify(obj client.Object) (id, bool) {
 		kind = "PersistentVolume"
 	case *storagev1.StorageClass:
 		kind = "StorageClass"
+	case *storagev1.CSIDriver:
+		kind = "CSIDriver"
 	case *storagev1.CSINode:
 		kind = "CSINode"
 	case *storagev1.VolumeAttachment:

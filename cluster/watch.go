@@ -22,7 +22,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=nodes;pods;namespaces;persistentvolumes;persistentvolumeclaims,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps,resources=daemonsets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch
-// +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses;csinodes;volumeattachments,verbs=get;list;watch
+// +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses;csidrivers;csinodes;volumeattachments,verbs=get;list;watch
 
 // Watch feeds the store from the manager's informers once the manager starts,
 // on every replica whether it leads or not. The store is [Store.Synced] when all
@@ -44,7 +44,7 @@ func watched() []client.Object {
 		&karpv1.NodePool{}, &karpv1.NodeClaim{}, &v1alpha1.NodePolicy{},
 		&corev1.Node{}, &corev1.Pod{}, &corev1.Namespace{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeClaim{},
 		&appsv1.DaemonSet{}, &policyv1.PodDisruptionBudget{},
-		&storagev1.StorageClass{}, &storagev1.CSINode{}, &storagev1.VolumeAttachment{},
+		&storagev1.StorageClass{}, &storagev1.CSIDriver{}, &storagev1.CSINode{}, &storagev1.VolumeAttachment{},
 	}
 }
 

@@ -63,6 +63,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Cloud) {
 		{"a machine that never was is not found", unknownMachine},
 		{"terminating shows, ends, and can be repeated", terminates},
 		{"terminating leaves the other machines alone", terminatesOne},
+		{"what is attached can be told of a machine until it is gone", attachments},
 	} {
 		t.Run(rule.name, func(t *testing.T) { rule.test(t, fresh(t)) })
 	}

@@ -27,6 +27,12 @@
 //
 // Node classes are KWOKNodeClass objects; their nodeRegistrationDelay counts.
 //
+// # Volumes
+//
+// The sandbox's storage driver writes down what it has attached to a machine, in
+// the ConfigMap kwok-machine-<token>-volumes, apart from what Kubernetes knows:
+// [Provider.Attachments] reads it. Kubernetes deletes it together with the record.
+//
 // # Faults
 //
 // The ConfigMap millwright-kwok steers delays, sold-out offerings, lost replies,

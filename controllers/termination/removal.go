@@ -40,11 +40,9 @@ func (r *removal) advance(ctx context.Context) (reconcile.Result, error) {
 		if err != nil {
 			return reconcile.Result{}, err
 		}
-		step := drain.Next(view)
-		if step.Phase == drain.Terminate {
-			if step, err = r.lookAgain(ctx, view); err != nil {
-				return reconcile.Result{}, err
-			}
+		step, err := r.decide(ctx, view)
+		if err != nil {
+			return reconcile.Result{}, err
 		}
 		if err := r.note(ctx, view, step); err != nil {
 			return reconcile.Result{}, err
@@ -57,6 +55,20 @@ func (r *removal) advance(ctx context.Context) (reconcile.Result, error) {
 			return reconcile.Result{}, nil
 		}
 	}
+}
+
+// decide looks closer where it matters: before the machine is ended, and where a
+// volume is stuck that the cloud may know more about.
+func (r *removal) decide(ctx context.Context, v drain.View) (drain.Step, error) {
+	step := drain.Next(v)
+	switch {
+	case step.Phase == drain.Terminate:
+		return r.lookAgain(ctx, v)
+	case step.Stuck():
+		v.Cloud = r.cloudVolumes(ctx)
+		return drain.Next(v), nil
+	}
+	return step, nil
 }
 
 // carryOut does what the phase asks for and reports whether to wait afterwards.
@@ -173,8 +185,8 @@ func (r *removal) pods(ctx context.Context, from client.Reader, options ...clien
 	return out, nil
 }
 
-// lookAgain decides once more, on the pods and attachments that the API server
-// has at this moment.
+// lookAgain decides once more, on the pods and attachments that the API server and
+// the cloud have at this moment.
 func (r *removal) lookAgain(ctx context.Context, v drain.View) (drain.Step, error) {
 	fresh := *v.Node
 	var err error
@@ -191,5 +203,6 @@ func (r *removal) lookAgain(ctx context.Context, v drain.View) (drain.Step, erro
 			v.Attachments = append(v.Attachments, &attachments.Items[i])
 		}
 	}
+	v.Cloud = r.cloudVolumes(ctx)
 	return drain.Next(v), nil
 }

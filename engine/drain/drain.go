@@ -2,6 +2,7 @@ package drain
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,7 +46,10 @@ type View struct {
 	Budgets *eviction.Budgets
 	// Attachments are those that name the node, by name.
 	Attachments []*storagev1.VolumeAttachment
-	// Volumes finds the volume behind a pod's claim.
+	// Cloud is the cloud's view of the machine's volumes; nil if it was not asked or
+	// cannot tell.
+	Cloud *CloudVolumes
+	// Volumes finds the volume behind a pod's claim, and what its driver needs.
 	Volumes snapshot.Volumes
 	// Waiting are the pods elsewhere that want a volume of this node; see the
 	// function of that name.
@@ -91,7 +95,8 @@ type Step struct {
 	Evict  []*corev1.Pod
 	Delete []Deletion
 	// Pods and Volumes are the verdicts on everything that is still on the node,
-	// waited for or not; by namespace and name.
+	// waited for or not; by namespace and name. Volumes that only the cloud still has
+	// attached come last.
 	Pods, Volumes []Verdict
 	// LeftBehind are the volumes that are still attached although their wait is
 	// over, because a deadline or the policy says so.
@@ -103,6 +108,12 @@ type Step struct {
 	// Wake is when to look again although no pod of the node, no budget and no
 	// attachment changed; zero for at once, after what the phase asks for is done.
 	Wake time.Time
+}
+
+// Stuck reports whether the step waits for a volume that has been in one state for
+// too long.
+func (s Step) Stuck() bool {
+	return s.Phase == Detach && slices.ContainsFunc(s.Volumes, func(x Verdict) bool { return x.Waits && x.Code == plan.VolumeStuck })
 }
 
 // by brings Wake forward to a time, unless that is not known.

@@ -65,6 +65,11 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		w.view.Machine = drain.Machine(c.Args[0])
 	case "csi":
 		w.csi(c)
+	case "driver":
+		attach := !c.Has("no-attach")
+		w.view.Volumes.Drivers = map[string]*storagev1.CSIDriver{c.Args[0]: {Spec: storagev1.CSIDriverSpec{AttachRequired: &attach}}}
+	case "cloud":
+		w.cloud(c)
 	case "daemonset":
 		ns, name, _ := strings.Cut(c.Args[0], "/")
 		w.view.DaemonSets = append(w.view.DaemonSets, &snapshot.DaemonSet{DaemonSet: &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{"app": c.Options["app"]}}}})
@@ -114,6 +119,9 @@ func (w *world) node(c storytest.Command) {
 	}
 	if c.Has("tainted") {
 		w.view.Node.Object.Spec.Taints = []corev1.Taint{{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoExecute}}
+	}
+	if c.Has("deleted") {
+		w.view.Node.Object.DeletionTimestamp = &metav1.Time{Time: w.view.Now}
 	}
 	if c.Has("not-ready") {
 		w.view.Node.Object.Status.Conditions = nil
@@ -221,6 +229,24 @@ func (w *world) policy(t *testing.T, c storytest.Command) {
 	if c.Has("parallel") {
 		p.MaxParallelEvictions = int(number(t, c.Options["parallel"]))
 	}
+}
+
+// cloud VOLUME STATE is what the cloud says of a volume of the EBS driver; "cloud
+// VOLUME gone" takes it back, "cloud silent=TEXT" says why it says nothing, and
+// "cloud answers" that it does.
+func (w *world) cloud(c storytest.Command) {
+	if w.view.Cloud == nil {
+		w.view.Cloud = &drain.CloudVolumes{}
+	}
+	if w.view.Cloud.Silent = c.Options["silent"]; len(c.Args) == 0 || c.Has("answers") {
+		return
+	}
+	handle := "vol-" + c.Args[0]
+	list := slices.DeleteFunc(w.view.Cloud.Attached, func(a drain.CloudAttachment) bool { return a.Handle == handle })
+	if !c.Has("gone") {
+		list = append(list, drain.CloudAttachment{Driver: "ebs.csi.aws.com", Handle: handle, State: c.Args[1]})
+	}
+	w.view.Cloud.Attached = list
 }
 
 func ref(name string) types.NamespacedName {

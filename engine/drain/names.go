@@ -82,11 +82,19 @@ func claimOf(p *corev1.Pod, volume *corev1.Volume) types.NamespacedName {
 // objects are an attachment and, as far as they are known, its volume, the
 // volume's claim, and the pod that uses it here or waits for it elsewhere.
 func (x *storage) objects(a *storagev1.VolumeAttachment) []plan.ObjectRef {
-	out := []plan.ObjectRef{{Kind: "VolumeAttachment", Name: a.Name}}
-	user := x.leaving[x.attached(a)].pod
+	volume := ""
 	if pv := a.Spec.Source.PersistentVolumeName; pv != nil {
-		out = append(out, plan.ObjectRef{Kind: "PersistentVolume", Name: *pv})
-		if claim := x.claimOf(*pv); claim.Name != "" {
+		volume = *pv
+	}
+	return x.withClaim([]plan.ObjectRef{{Kind: "VolumeAttachment", Name: a.Name}}, volume, x.attached(a))
+}
+
+// withClaim adds a volume, its claim and its pod to objects.
+func (x *storage) withClaim(out []plan.ObjectRef, volume string, name corev1.UniqueVolumeName) []plan.ObjectRef {
+	user := x.leaving[name].pod
+	if volume != "" {
+		out = append(out, plan.ObjectRef{Kind: "PersistentVolume", Name: volume})
+		if claim := x.claimOf(volume); claim.Name != "" {
 			out = append(out, plan.ObjectRef{Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name})
 			if user == nil {
 				user = x.view.Waiting[claim]

@@ -55,6 +55,12 @@ func anyView(t *rapid.T) drain.View {
 	v.Machine = rapid.SampledFrom([]drain.Machine{drain.Exists, drain.Exists, drain.Exists, drain.Stopped, drain.Gone}).Draw(t, "machine")
 	v.Policy.TerminateStuck, v.Policy.MaxParallelEvictions = chance(t, "terminate stuck", 3), rapid.IntRange(0, 2).Draw(t, "parallel")
 	v.Volumes.CSINodes["n"] = &storagev1.CSINode{Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "ebs.csi.aws.com"}}}}
+	if chance(t, "cloud", 2) {
+		v.Cloud = &drain.CloudVolumes{Silent: rapid.SampledFrom([]string{"", "", "Throttling"}).Draw(t, "cloud silent")}
+	}
+	if chance(t, "deleted", 2) {
+		v.Node.Object.DeletionTimestamp = &metav1.Time{Time: near(t, "deleted at")}
+	}
 	for i := range rapid.IntRange(0, 6).Draw(t, "pods") {
 		addPod(t, &v, strconv.Itoa(i))
 	}
@@ -103,6 +109,12 @@ func addVolume(t *rapid.T, v *drain.View, p *corev1.Pod) {
 	spec := corev1.PersistentVolumeSpec{}
 	spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com", VolumeHandle: pv}
 	v.Volumes.Volumes[pv] = &corev1.PersistentVolume{Spec: spec}
+	if v.Cloud != nil && chance(t, "in cloud", 2) {
+		v.Cloud.Attached = append(v.Cloud.Attached, drain.CloudAttachment{Driver: "ebs.csi.aws.com", Handle: pv, State: "busy"})
+	}
+	if chance(t, "no attachment", 3) {
+		return
+	}
 	a := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "csi-" + p.Name, CreationTimestamp: metav1.NewTime(noon.Add(-time.Hour))}}
 	a.Spec.Attacher, a.Spec.Source.PersistentVolumeName = "ebs.csi.aws.com", &pv
 	if chance(t, "detaching", 3) {
@@ -125,7 +137,7 @@ func anyBudgets(t *rapid.T) []*policyv1.PodDisruptionBudget {
 // endsByItself are the waits that need nobody to do anything.
 var endsByItself = []plan.Code{
 	plan.EvictionPending, plan.EvictionPaced, plan.LaterWave, plan.PodTerminating, plan.PodLost,
-	plan.VolumeInUse, plan.VolumeMounted, plan.VolumeUnmounted, plan.VolumeDetaching, plan.VolumeReleasing, plan.VolumeUnreachable,
+	plan.CloudSilent, plan.VolumeInUse, plan.VolumeMounted, plan.VolumeUnmounted, plan.VolumeDetaching, plan.VolumeReleasing, plan.VolumeUnreachable,
 }
 
 func TestWhateverTheNodeLooksLikeAStepKeepsItsPromises(t *testing.T) {
@@ -190,8 +202,19 @@ func ends(v drain.View, s drain.Step) []string {
 	}
 	late := !v.Deadline.IsZero() && !v.Now.Before(v.Deadline)
 	silent := !snapshot.Ready(v.Node.Object)
-	if len(s.LeftBehind) > 0 && running && !late && !silent && !v.Policy.TerminateStuck {
+	byCloud := func(x drain.Verdict) bool { return x.Want == string(plan.VolumeHeldByCloud) }
+	if running && !late && !silent && !v.Policy.TerminateStuck && slices.ContainsFunc(s.LeftBehind, func(x drain.Verdict) bool { return !byCloud(x) }) {
 		out = append(out, "leaves volumes behind without a reason")
+	}
+	if running && !late && v.Cloud != nil {
+		for _, a := range v.Cloud.Attached {
+			named := func(x drain.Verdict) bool {
+				return slices.ContainsFunc(x.Objects, func(o plan.ObjectRef) bool { return o.Name == a.Handle })
+			}
+			if v.Cloud.Silent == "" && !slices.ContainsFunc(s.Volumes, named) {
+				out = append(out, "is silent about "+a.Handle+", which the cloud has attached")
+			}
+		}
 	}
 	for _, a := range v.Attachments {
 		ignored := slices.ContainsFunc(s.Volumes, func(x drain.Verdict) bool {

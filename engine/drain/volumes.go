@@ -1,6 +1,7 @@
 package drain
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ func volumes(v View, r roster) Step {
 	s := Step{Phase: Detach, Wake: v.Now.Add(recheck)}
 	s.by(v.Deadline)
 	x := newStorage(v, r)
-	s.Volumes = x.verdicts(&s)
+	s.Volumes = append(x.verdicts(&s), x.cloudVerdicts(&s)...)
 	waiting := slices.DeleteFunc(slices.Clone(s.Volumes), func(a Verdict) bool { return !a.Waits })
 	c := plan.Condition{Type: snapshot.VolumesDetached, Status: corev1.ConditionTrue, Reason: snapshot.VolumesDetached}
 	why := ""
@@ -28,6 +29,8 @@ func volumes(v View, r roster) Step {
 		why = "TerminationGracePeriodElapsed"
 	case all(waiting, plan.VolumeUnreachable):
 		why = "KubeletSilent"
+	case !slices.ContainsFunc(waiting, func(x Verdict) bool { return !releasedByEnd(x) }):
+		why = "HeldByCloud"
 	case v.Policy.TerminateStuck && all(waiting, plan.VolumeUnreachable, plan.VolumeStuck):
 		why = "VolumesStuck"
 	default:
@@ -47,6 +50,11 @@ func volumes(v View, r roster) Step {
 	return s
 }
 
+// releasedByEnd reports whether only the end of the machine can release a volume.
+func releasedByEnd(x Verdict) bool {
+	return x.Code == plan.VolumeUnreachable || x.Code == plan.VolumeStuck && x.Want == string(plan.VolumeHeldByCloud)
+}
+
 // all reports whether the code of every verdict is one of a few.
 func all(list []Verdict, codes ...plan.Code) bool {
 	return !slices.ContainsFunc(list, func(x Verdict) bool { return !slices.Contains(codes, x.Code) })
@@ -56,7 +64,7 @@ func all(list []Verdict, codes ...plan.Code) bool {
 // what would help the first.
 func story(list []Verdict) string {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b Verdict) int { return len(b.Remedy()) - len(a.Remedy()) })
+	slices.SortStableFunc(list, func(a, b Verdict) int { return cmp.Compare(helpless(a), helpless(b)) })
 	var parts []string
 	for _, x := range list[:min(len(list), shown)] {
 		parts = append(parts, x.Message())
@@ -68,6 +76,18 @@ func story(list []Verdict) string {
 		parts = append(parts, remedy)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// helpless orders what is waited for: first what somebody has to do something
+// about, then what the end of the machine mends, then what goes on by itself.
+func helpless(x Verdict) int {
+	switch {
+	case x.Remedy() == "":
+		return 2
+	case x.Code == plan.VolumeHeldByCloud || releasedByEnd(x):
+		return 1
+	}
+	return 0
 }
 
 // storage is what is known about the volumes of a node.
@@ -117,8 +137,8 @@ func (x *storage) verdicts(s *Step) []Verdict {
 
 func (x *storage) verdict(a *storagev1.VolumeAttachment) Verdict {
 	r := plan.Reason{Objects: x.objects(a), Since: a.CreationTimestamp.Time}
-	if x.remaining[x.attached(a)] {
-		r.Code, r.Have = plan.VolumeIgnored, "a pod that stays uses it"
+	if why := x.ignored(a); why != "" {
+		r.Code, r.Have = plan.VolumeIgnored, why
 		return Verdict{r, false}
 	}
 	if x.leaving[x.attached(a)].role == stuck && !x.answers {
@@ -134,6 +154,20 @@ func (x *storage) verdict(a *storagev1.VolumeAttachment) Verdict {
 		r.Have = x.why(a, plan.Code(r.Want))
 	}
 	return Verdict{r, true}
+}
+
+const usedByStaying = "a pod that stays uses it"
+
+// ignored is why an attachment is not waited for, empty if it is.
+func (x *storage) ignored(a *storagev1.VolumeAttachment) string {
+	driver := x.view.Volumes.Drivers[a.Spec.Attacher]
+	switch {
+	case x.remaining[x.attached(a)]:
+		return usedByStaying
+	case driver != nil && driver.Spec.AttachRequired != nil && !*driver.Spec.AttachRequired:
+		return "volumes of its driver need not be attached"
+	}
+	return ""
 }
 
 // state is where an attachment is on its way, since when, and when it will be
@@ -165,7 +199,12 @@ func (x *storage) why(a *storagev1.VolumeAttachment, state plan.Code) string {
 		return a.Status.DetachError.Message
 	case pv != nil && x.view.Volumes.Volumes[*pv] == nil:
 		return "its PersistentVolume does not exist any more"
+	case state == plan.VolumeDetaching && x.stateInCloud(x.attached(a)) == detached:
+		return "the cloud has detached it"
 	case state == plan.VolumeDetaching || state == plan.VolumeUnmounted:
+		if at := x.stateInCloud(x.attached(a)); at != "" {
+			return "in the cloud it is " + at
+		}
 		return ""
 	case !x.answers:
 		return "the kubelet does not answer"

@@ -44,7 +44,7 @@ const (
 )
 
 // The states of a volume on its way off a machine. The first object is the
-// attachment; then come, as far as they are known, the volume, its claim, and the
+// attachment, unless there is none any more; then come, as far as they are known, the volume, its claim, and the
 // pod that uses or wants it. Have is what the driver reported last, if it failed.
 const (
 	// VolumeInUse: a pod of the machine that is to leave still uses the volume.
@@ -55,6 +55,12 @@ const (
 	VolumeUnmounted Code = "VolumeUnmounted"
 	// VolumeDetaching: the driver has been told to detach it, at Since.
 	VolumeDetaching Code = "VolumeDetaching"
+	// VolumeHeldByCloud: Kubernetes has let go of the volume, the first object, and
+	// the cloud still has it attached to the machine, in the state Have.
+	VolumeHeldByCloud Code = "VolumeHeldByCloud"
+	// CloudSilent: the cloud does not say which volumes are attached to the machine
+	// of the Node, the first object; Have is its error.
+	CloudSilent Code = "CloudSilent"
 	// VolumeStuck: it has been in the state Want, a code, for too long; Have says
 	// why if that is known.
 	VolumeStuck Code = "VolumeStuck"

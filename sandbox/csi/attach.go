@@ -39,7 +39,12 @@ func (d *Driver) ended(name string) {
 	for _, phase := range []action{attaching, detaching} {
 		d.since.forget(phase.key(name))
 	}
-	for _, volume := range d.held.release(name) {
+	d.freed(name)
+}
+
+// freed lets those go on that wait for what a holder held.
+func (d *Driver) freed(holder string) {
+	for _, volume := range d.held.release(holder) {
 		d.volumes.Add(volume)
 		d.wakeAttachments(func(a *storagev1.VolumeAttachment) bool { return volumeOf(a) == volume })
 	}
@@ -116,6 +121,9 @@ func (d *Driver) attach(ctx context.Context, va *storagev1.VolumeAttachment) (ti
 	if !p.done {
 		return p.wait, nil
 	}
+	if err := d.enter(ctx, va); err != nil {
+		return 0, err
+	}
 	update := va.DeepCopy()
 	update.Status.Attached, update.Status.AttachError = true, nil
 	_, err := client.UpdateStatus(ctx, update, metav1.UpdateOptions{})
@@ -132,6 +140,9 @@ func (d *Driver) detach(ctx context.Context, va *storagev1.VolumeAttachment) (ti
 	}
 	if !p.done {
 		return p.wait, nil
+	}
+	if err := d.leave(ctx, va); err != nil {
+		return 0, err
 	}
 	update := va.DeepCopy()
 	update.Finalizers = slices.DeleteFunc(update.Finalizers, func(f string) bool { return f == d.finalizer() })

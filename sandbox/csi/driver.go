@@ -44,7 +44,9 @@ type Driver struct {
 	claims      *loop.Loop[types.NamespacedName]
 	volumes     *loop.Loop[string]
 	attachments *loop.Loop[string]
+	kept        *loop.Loop[string]
 	held        ledger
+	cloud       cloudBooks
 	since       moments
 
 	nodeLister       corelisters.NodeLister
@@ -71,6 +73,7 @@ func New(cfg Config) (*Driver, error) {
 	d.claims = loop.New("csi-provision", workers, d.provision)
 	d.volumes = loop.New("csi-reclaim", workers, d.reclaim)
 	d.attachments = loop.New("csi-attach", workers, d.attachment)
+	d.kept = loop.New("csi-cloud", 1, d.letGo)
 	if err := d.watch(); err != nil {
 		return nil, err
 	}
@@ -86,6 +89,7 @@ func (d *Driver) Run(ctx context.Context) {
 	wg.Go(func() { d.claims.Run(ctx) })
 	wg.Go(func() { d.volumes.Run(ctx) })
 	wg.Go(func() { d.attachments.Run(ctx) })
+	wg.Go(func() { d.kept.Run(ctx) })
 	wg.Wait()
 }
 
@@ -117,7 +121,7 @@ func (d *Driver) watch() error {
 		_, err := s.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    s.add,
 			UpdateFunc: func(before, after any) { s.add(after); d.turned(before, after) },
-			DeleteFunc: s.add,
+			DeleteFunc: func(obj any) { s.add(obj); d.wakeKept() },
 		})
 		if err != nil {
 			return err
@@ -134,6 +138,7 @@ func (d *Driver) turned(before, after any) {
 	if !ok || !ok2 || !knobs.AnnotationsChanged(old.GetAnnotations(), now.GetAnnotations()) {
 		return
 	}
+	d.wakeKept()
 	switch o := after.(type) {
 	case *corev1.Node:
 		d.wakeAttachments(func(a *storagev1.VolumeAttachment) bool { return a.Spec.NodeName == o.Name })
@@ -158,6 +163,7 @@ func (d *Driver) wakeAll() {
 		d.claims.Add(types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
 	})
 	d.wakeAttachments(func(*storagev1.VolumeAttachment) bool { return true })
+	d.wakeKept()
 }
 
 // wakeAttachments makes those attachments due that satisfy which.

@@ -3,7 +3,8 @@ package csi
 import "sync"
 
 // ledger is the cloud's view of exclusive volumes: each is held by at most one
-// attachment, from the beginning of the attach to the end of the detach. The
+// attachment, from the beginning of the attach to the end of the detach, and beyond
+// it where a knob says so. The
 // zero value is ready and safe for concurrent use.
 type ledger struct {
 	mu     sync.Mutex
@@ -23,6 +24,15 @@ func (l *ledger) take(volume, attachment string) (holder string) {
 	}
 	l.holder[volume] = attachment
 	return attachment
+}
+
+// hand passes the volume on, if that attachment has it.
+func (l *ledger) hand(volume, from, to string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.holder[volume] == from {
+		l.holder[volume] = to
+	}
 }
 
 // release takes from the attachment what it has, and returns those volumes.

@@ -23,7 +23,7 @@ func (d *Driver) reclaim(ctx context.Context, name string) (time.Duration, error
 	}
 	ours := pv.Annotations[annProvisionedBy] == d.Name &&
 		pv.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete
-	if !ours || pv.Status.Phase != corev1.VolumeReleased || pv.DeletionTimestamp != nil || d.isAttached(name) {
+	if !ours || pv.Status.Phase != corev1.VolumeReleased || pv.DeletionTimestamp != nil || d.isAttached(name) || d.keptInCloud(name) {
 		return 0, nil
 	}
 	err = d.Client.CoreV1().PersistentVolumes().Delete(ctx, name, metav1.DeleteOptions{

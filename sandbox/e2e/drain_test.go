@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 const budgetOfNone = `
@@ -65,7 +66,7 @@ func TestWhatHoldsANodeIsNamedAndADeadlineOverridesIt(t *testing.T) {
 		c.manifests(stubborn(team))
 	}
 	c.eventually(patience, c.running("stubborn", 6))
-	c.hangDetaching()
+	c.onVolumes("detach-hang", "true")
 
 	claims := map[string]string{} // by the name of what holds it
 	for _, p := range c.pods("stubborn") {
@@ -111,6 +112,40 @@ func TestWhatHoldsANodeIsNamedAndADeadlineOverridesIt(t *testing.T) {
 	})
 }
 
+// A volume that Kubernetes has detached and the cloud has not keeps its machine for
+// as long as the policy lets a volume take: one machine goes when the cloud lets go,
+// another when that time is over.
+func TestAVolumeThatOnlyTheCloudStillHasIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.millwright()
+	c.manifests(class)
+	for team, timeout := range map[string]string{"patient": "1h", "hasty": "5s"} {
+		c.manifests(pool(team, "amd64") + "---\n" + leaky(team) + "---\n" + fmt.Sprintf("apiVersion: millwright.dev/v1alpha1\nkind: NodePolicy\nmetadata: {name: %[1]s}\nspec:\n  nodePools: {names: [%[1]s]}\n  termination: {unmountTimeout: %[2]s, detachTimeout: %[2]s}\n", team, timeout))
+	}
+	c.eventually(patience, c.running("stubborn", 2))
+	c.onVolumes("cloud-detach-hang", "true")
+	machines := map[string]string{}
+	for _, p := range c.pods("stubborn") {
+		machines[p.Labels["app"]] = p.Spec.NodeName
+		c.must(c.dynamic.Resource(nodeClaims).Delete(t.Context(), p.Spec.NodeName, metav1.DeleteOptions{}))
+	}
+	patient := machines["leaky-patient"]
+	c.eventually(patience, func() error { return c.explained(patient, "the cloud still has it attached (busy)") })
+	c.eventually(patience, func() error { return c.explained(patient, "default/PersistentVolumeClaim/data-leaky-patient-0") })
+	if out := c.why(patient); !strings.Contains(out, "data-leaky-patient-0") {
+		t.Errorf("why does not name the claim:\n%s", out)
+	}
+	c.eventually(patience, func() error { return c.without(machines["leaky-hasty"]) })
+	c.eventually(patience, func() error { return c.eventSays("VolumesLeftBehind", "data-leaky-hasty-0") })
+	if err := c.without(patient); err == nil {
+		t.Error("the patient machine has gone")
+	}
+	c.onVolumes("cloud-detach-hang", "false")
+	c.eventually(patience, func() error { return c.without(patient) })
+	c.eventually(patience, c.running("stubborn", 2))
+}
+
 // why asks the command line about a node.
 func (c *cluster) why(node string) string {
 	c.Helper()
@@ -154,15 +189,14 @@ func (c *cluster) explained(claim, holder string) error {
 	return fmt.Errorf("no event on claim %s names %s", claim, holder)
 }
 
-// hangDetaching makes every volume one that is never detached.
-func (c *cluster) hangDetaching() {
+// onVolumes turns a knob of the sandbox for every volume that there is.
+func (c *cluster) onVolumes(knob, value string) {
 	c.Helper()
 	volumes, err := c.client.CoreV1().PersistentVolumes().List(c.Context(), metav1.ListOptions{})
 	c.must(err)
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"sandbox.millwright.dev/%s":%q}}}`, knob, value)
 	for i := range volumes.Items {
-		v := &volumes.Items[i]
-		v.Annotations["sandbox.millwright.dev/detach-hang"] = "true"
-		_, err := c.client.CoreV1().PersistentVolumes().Update(c.Context(), v, metav1.UpdateOptions{})
+		_, err := c.client.CoreV1().PersistentVolumes().Patch(c.Context(), volumes.Items[i].Name, types.MergePatchType, patch, metav1.PatchOptions{})
 		c.must(err)
 	}
 }
@@ -174,7 +208,22 @@ func strictPool(name string, grace time.Duration) string {
 // stubborn are three pods of a team, each on a machine of its own, each holding it
 // in its own way: by a budget, by a finalizer, by a volume.
 func stubborn(team string) string {
-	const template = `
+	guarded := fmt.Sprintf(deploymentOf+stubbornTemplate, "guarded", team, "")
+	held := fmt.Sprintf(deploymentOf+stubbornTemplate, "held", team, ", finalizers: [example.com/nobody]")
+	budget := fmt.Sprintf("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: guarded-%[1]s, namespace: default}\nspec: {minAvailable: 1, selector: {matchLabels: {app: guarded-%[1]s}}}\n", team)
+	return strings.Join([]string{guarded, held, leaky(team), budget}, "---\n")
+}
+
+// leaky is a pod of a team with a machine and a volume of its own.
+func leaky(team string) string {
+	return fmt.Sprintf(setOf+stubbornTemplate, "leaky", team, "") +
+		"  volumeClaimTemplates:\n  - metadata: {name: data}\n    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
+}
+
+const (
+	deploymentOf     = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %[1]s-%[2]s, namespace: default}\nspec:"
+	setOf            = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: %[1]s-%[2]s, namespace: default}\nspec:"
+	stubbornTemplate = `
   selector: {matchLabels: {app: %[1]s-%[2]s}}
   template:
     metadata: {labels: {app: %[1]s-%[2]s, stubborn: ""}%[3]s}
@@ -184,15 +233,7 @@ func stubborn(team string) string {
       containers:
       - {name: main, image: example.com/x, resources: {requests: {cpu: "100", memory: 100Gi}}}
 `
-	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %[1]s-%[2]s, namespace: default}\nspec:"
-	const set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: %[1]s-%[2]s, namespace: default}\nspec:"
-	guarded := fmt.Sprintf(deployment+template, "guarded", team, "")
-	held := fmt.Sprintf(deployment+template, "held", team, ", finalizers: [example.com/nobody]")
-	leaky := fmt.Sprintf(set+template, "leaky", team, "") +
-		"  volumeClaimTemplates:\n  - metadata: {name: data}\n    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
-	budget := fmt.Sprintf("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: guarded-%[1]s, namespace: default}\nspec: {minAvailable: 1, selector: {matchLabels: {app: guarded-%[1]s}}}\n", team)
-	return strings.Join([]string{guarded, held, leaky, budget}, "---\n")
-}
+)
 
 // uids are the pods' identities in one comparable value.
 func (c *cluster) uids(selector string) string {

@@ -26,7 +26,7 @@ const (
 // go with -long.
 func TestVolumesFollowTheirPodsWhicheverWayANodeGoes(t *testing.T) {
 	ways := map[string]func(*cluster, *audit){
-		"deletion, death, drift": byHand, "expiry": byAge, "consolidation": byPrice,
+		"deletion, death, interruption, drift": byHand, "expiry": byAge, "consolidation": byPrice,
 	}
 	for name, way := range ways {
 		for plugin, toleration := range map[string]string{
@@ -55,8 +55,9 @@ func TestVolumesFollowTheirPodsWhicheverWayANodeGoes(t *testing.T) {
 	}
 }
 
-// byHand takes away a claim, a Node and a machine's life at once, then makes all
-// machines drift, then takes their pool.
+// byHand takes away a claim, a Node and a machine's life at once, while the cloud
+// announces that it takes a fourth machine; then makes all machines drift, then takes
+// their pool.
 func byHand(c *cluster, books *audit) {
 	c.manifests(databasePool("first", "") + "---" + databases("1500m"))
 	c.eventually(patience, c.running("app=db", replicas))
@@ -64,11 +65,11 @@ func byHand(c *cluster, books *audit) {
 	if len(nodes) < 4 {
 		c.Fatalf("only %d nodes, which shows little", len(nodes))
 	}
-	books.comeBack("deletion of a claim and of a Node, and death of a machine", nodes[:3], func() {
+	books.comeBack("deletion of a claim and of a Node, death and interruption of a machine", nodes[:4], func() {
 		c.must(c.dynamic.Resource(nodeClaims).Delete(c.Context(), nodes[0], metav1.DeleteOptions{}))
 		c.must(c.client.CoreV1().Nodes().Delete(c.Context(), nodes[1], metav1.DeleteOptions{}))
 		books.dies(nodes[2])
-		c.kill(nodes[2])
+		c.takeAway(nodes[2], nodes[3])
 	})
 	books.comeBack("drift", c.nodesOf("app=db"), func() {
 		c.manifests(strings.Replace(databasePool("first", ""), "{tier: db}", "{tier: db, generation: second}", 1))
@@ -107,9 +108,12 @@ func byPrice(c *cluster, books *audit) {
 	books.inTime("consolidation")
 }
 
-// kill ends a machine behind everybody's back.
-func (c *cluster) kill(machine string) {
-	c.manifests(fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: millwright-kwok, namespace: kube-system}\ndata: {dead: %q}\n", machine))
+// takeAway ends one machine behind everybody's back and announces that another one
+// is interrupted in an hour.
+func (c *cluster) takeAway(dead, interrupted string) {
+	c.Helper()
+	event := fmt.Sprintf(`[{"id": "spot", "kind": "SpotInterruption", "machine": %q, "notBefore": %q}]`, interrupted, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	c.manifests(fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: millwright-kwok, namespace: kube-system}\ndata: {dead: %q, interruptions: %q}\n", dead, event))
 }
 
 // nodesOf are the names of the nodes of pods, in order.

@@ -176,6 +176,11 @@ var (
 		Scopes: []Scope{ScopeVolume, ScopeNode},
 		Help:   "detaching neither succeeds nor fails",
 	}
+	CloudDetachHang = Knob{
+		Name: "cloud-detach-hang", Kind: Switch,
+		Scopes: []Scope{ScopeVolume, ScopeNode},
+		Help:   "the driver says that the volume is detached, and the cloud still has it attached, until its machine is gone",
+	}
 	MountHang = Knob{
 		Name: "mount-hang", Kind: Switch,
 		Scopes: []Scope{ScopeVolume, ScopeNode},
@@ -195,7 +200,7 @@ func All() []Knob {
 		CloudInitDelay, CloudInitHang, AgentTaint, AgentAddsTaint, AgentDelay, AgentHang, AgentWatches, RetaintAfter, RetaintFor,
 		PodStartDelay, PodInitDuration, PodStopDelay, PreStopExecDuration, PodRunFor, PodExit,
 		CSIAttachLimit, CSIRegisterDelay, ProvisionDelay, ProvisionFail,
-		AttachDelay, AttachFail, AttachHang, DetachDelay, DetachFail, DetachHang,
+		AttachDelay, AttachFail, AttachHang, DetachDelay, DetachFail, DetachHang, CloudDetachHang,
 		MountHang, UnmountHang,
 	}
 }

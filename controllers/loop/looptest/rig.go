@@ -115,7 +115,7 @@ func (r *Rig) Sync() {
 	seen := map[string]client.Object{}
 	for _, list := range []client.ObjectList{
 		&karpv1.NodePoolList{}, &v1alpha1.NodePolicyList{}, &karpv1.NodeClaimList{}, &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
-		&storagev1.VolumeAttachmentList{}, &storagev1.CSINodeList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{},
+		&storagev1.VolumeAttachmentList{}, &storagev1.CSIDriverList{}, &storagev1.CSINodeList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{},
 	} {
 		if err := r.Client.List(context.Background(), list); err != nil {
 			r.t.Fatal(err)
