@@ -2,12 +2,15 @@ package termination
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -16,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
@@ -82,6 +86,11 @@ func (r *Reconciler) remove(ctx context.Context, node *corev1.Node) (reconcile.R
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	if len(claims) == 0 && !r.deps.ManagesNode(node) {
+		if node, err = r.adopt(ctx, node); err != nil || node == nil {
+			return reconcile.Result{}, err
+		}
+	}
 	if !r.manages(node, claims) {
 		return reconcile.Result{}, nil
 	}
@@ -141,4 +150,31 @@ func (r *Reconciler) manages(node *corev1.Node, claims []*karpv1.NodeClaim) bool
 		}
 	}
 	return len(claims) == 0 && r.deps.ManagesNode(node)
+}
+
+// adopt is for a Node that has lost its claim and the label of its class: if the
+// provider has launched its machine, the Node gets the label back, so that it is
+// known also when the machine is gone. Nobody knows the name of its class any more.
+// The result is nil for a Node that is not ours.
+func (r *Reconciler) adopt(ctx context.Context, node *corev1.Node) (*corev1.Node, error) {
+	if node.Spec.ProviderID == "" || len(r.deps.Settings.ManagedClasses) == 0 {
+		return nil, nil
+	}
+	instance, err := r.deps.Provider.Get(ctx, node.Spec.ProviderID)
+	switch {
+	case errors.Is(err, cloud.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("looking up %s: %w", node.Spec.ProviderID, err)
+	case instance.Token == "":
+		return nil, nil
+	}
+	class := r.deps.Settings.ManagedClasses[0]
+	key := karpv1.NodeClassLabelKey(schema.GroupKind{Group: class.Group, Kind: class.Kind})
+	return r.deps.Writer.Node(ctx, node, func(n *corev1.Node) {
+		if n.Labels == nil {
+			n.Labels = map[string]string{}
+		}
+		n.Labels[key] = ""
+	})
 }

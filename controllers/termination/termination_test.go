@@ -253,7 +253,19 @@ func TestNothingIsStoppedWhileTheAPIServerKnowsMoreThanTheStore(t *testing.T) {
 }
 
 func TestANodeWithoutAClaimTakesItsMachineAlong(t *testing.T) {
+	for name, change := range map[string]func(*corev1.Node){
+		"of our class":    func(*corev1.Node) {},
+		"without a class": func(n *corev1.Node) { delete(n.Labels, "karpenter.kwok.sh/kwoknodeclass") },
+	} {
+		t.Run(name, func(t *testing.T) { takesItsMachineAlong(t, change) })
+	}
+}
+
+func takesItsMachineAlong(t *testing.T, change func(*corev1.Node)) {
 	r := newRig(t, nil)
+	n := r.node()
+	change(n)
+	r.Must(r.Rig.Client.Update(ctx, n))
 	c := r.claim()
 	c.Finalizers = nil
 	r.Must(r.Rig.Client.Update(ctx, c))
@@ -485,6 +497,29 @@ func TestANodeOfAnotherProviderIsLeftAlone(t *testing.T) {
 	r.step()
 	if r.API.Writes != 0 {
 		t.Errorf("%d writes", r.API.Writes)
+	}
+}
+
+func TestANodeThatNothingTiesToTheProviderIsLeftAlone(t *testing.T) {
+	r := newRig(t, nil)
+	c := r.claim()
+	c.Finalizers = nil
+	r.Must(r.Rig.Client.Update(ctx, c))
+	r.Delete(c)
+	n := r.node()
+	delete(n.Labels, "karpenter.kwok.sh/kwoknodeclass")
+	r.Must(r.Rig.Client.Update(ctx, n))
+	r.Must(r.Rig.Client.Delete(ctx, n))
+	for name, change := range map[string]func(){
+		"a machine of somebody else": func() { r.Cloud.Ledger[0].Token = "" },
+		"no machine":                 func() { r.Cloud.Ledger[0].Gone = true },
+	} {
+		change()
+		r.API.Writes = 0
+		r.step()
+		if r.API.Writes != 0 || r.node() == nil {
+			t.Errorf("%s: %d writes, node %v", name, r.API.Writes, r.node() != nil)
+		}
 	}
 }
 

@@ -268,6 +268,9 @@ func (w *world) pdb(t *testing.T, c storytest.Command) {
 	if pods := c.Options["pods"]; pods != "" {
 		pdb.Status.ExpectedPods = number(t, pods)
 	}
+	if c.Has("changed") {
+		pdb.Generation = 1
+	}
 	if c.Has("always-allow") {
 		policy := policyv1.AlwaysAllow
 		pdb.Spec.UnhealthyPodEvictionPolicy = &policy

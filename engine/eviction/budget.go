@@ -59,7 +59,8 @@ func exempt(p *corev1.Pod) bool {
 }
 
 func allows(pdb *policyv1.PodDisruptionBudget, p *corev1.Pod) bool {
-	if pdb.Status.DisruptionsAllowed > 0 {
+	// The API waits for the controller to look at a budget that has changed.
+	if pdb.Status.DisruptionsAllowed > 0 && pdb.Status.ObservedGeneration >= pdb.Generation {
 		return true
 	}
 	if ready(p) {
