@@ -74,7 +74,7 @@ func TestAVolumeThatTheCloudNeverLetsGoOfIsOnRecord(t *testing.T) {
 	r.Rig.Clock.Step(3 * time.Minute)
 	r.step()
 	c := r.claim().StatusConditions().Get(karpv1.ConditionTypeVolumesDetached)
-	if r.Cloud.Ledger[0].State != cloud.ShuttingDown || !c.IsFalse() || c.Reason != "HeldByCloud" {
+	if r.Cloud.Ledger[0].State != cloud.ShuttingDown || !c.IsFalse() || c.Reason != "VolumesHeld" {
 		t.Errorf("machine %s, condition %+v", r.Cloud.Ledger[0].State, c)
 	}
 	if !r.event("Node/n VolumesLeftBehind: left behind: PersistentVolume/data") {

@@ -95,8 +95,8 @@ type Step struct {
 	Evict  []*corev1.Pod
 	Delete []Deletion
 	// Pods and Volumes are the verdicts on everything that is still on the node,
-	// waited for or not; by namespace and name. Volumes that only the cloud still has
-	// attached come last.
+	// waited for or not; by namespace and name. Volumes without an attachment
+	// come last.
 	Pods, Volumes []Verdict
 	// LeftBehind are the volumes that are still attached although their wait is
 	// over, because a deadline or the policy says so.

@@ -294,6 +294,13 @@ func (w *world) volume(c storytest.Command) {
 	w.view.Attachments = slices.DeleteFunc(w.view.Attachments, func(x *storagev1.VolumeAttachment) bool { return x.Name == a.Name })
 	status, unique := &w.view.Node.Object.Status, corev1.UniqueVolumeName("kubernetes.io/csi/ebs.csi.aws.com^vol-"+name)
 	status.VolumesInUse = slices.DeleteFunc(status.VolumesInUse, func(n corev1.UniqueVolumeName) bool { return n == unique })
+	status.VolumesAttached = slices.DeleteFunc(status.VolumesAttached, func(v corev1.AttachedVolume) bool { return v.Name == unique })
+	if c.Has("still-mounted") {
+		status.VolumesInUse = append(status.VolumesInUse, unique)
+	}
+	if c.Has("still-attached") {
+		status.VolumesAttached = append(status.VolumesAttached, corev1.AttachedVolume{Name: unique})
+	}
 	if c.Has("gone") {
 		return
 	}

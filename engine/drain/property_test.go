@@ -202,8 +202,8 @@ func ends(v drain.View, s drain.Step) []string {
 	}
 	late := !v.Deadline.IsZero() && !v.Now.Before(v.Deadline)
 	silent := !snapshot.Ready(v.Node.Object)
-	byCloud := func(x drain.Verdict) bool { return x.Want == string(plan.VolumeHeldByCloud) }
-	if running && !late && !silent && !v.Policy.TerminateStuck && slices.ContainsFunc(s.LeftBehind, func(x drain.Verdict) bool { return !byCloud(x) }) {
+	held := func(x drain.Verdict) bool { return x.Want == string(plan.VolumeHeld) }
+	if running && !late && !silent && !v.Policy.TerminateStuck && slices.ContainsFunc(s.LeftBehind, func(x drain.Verdict) bool { return !held(x) }) {
 		out = append(out, "leaves volumes behind without a reason")
 	}
 	if running && !late && v.Cloud != nil {

@@ -19,7 +19,7 @@ func volumes(v View, r roster) Step {
 	s := Step{Phase: Detach, Wake: v.Now.Add(recheck)}
 	s.by(v.Deadline)
 	x := newStorage(v, r)
-	s.Volumes = append(x.verdicts(&s), x.cloudVerdicts(&s)...)
+	s.Volumes = append(x.verdicts(&s), x.held(&s)...)
 	waiting := slices.DeleteFunc(slices.Clone(s.Volumes), func(a Verdict) bool { return !a.Waits })
 	c := plan.Condition{Type: snapshot.VolumesDetached, Status: corev1.ConditionTrue, Reason: snapshot.VolumesDetached}
 	why := ""
@@ -30,7 +30,7 @@ func volumes(v View, r roster) Step {
 	case all(waiting, plan.VolumeUnreachable):
 		why = "KubeletSilent"
 	case !slices.ContainsFunc(waiting, func(x Verdict) bool { return !releasedByEnd(x) }):
-		why = "HeldByCloud"
+		why = "VolumesHeld"
 	case v.Policy.TerminateStuck && all(waiting, plan.VolumeUnreachable, plan.VolumeStuck):
 		why = "VolumesStuck"
 	default:
@@ -52,7 +52,7 @@ func volumes(v View, r roster) Step {
 
 // releasedByEnd reports whether only the end of the machine can release a volume.
 func releasedByEnd(x Verdict) bool {
-	return x.Code == plan.VolumeUnreachable || x.Code == plan.VolumeStuck && x.Want == string(plan.VolumeHeldByCloud)
+	return x.Code == plan.VolumeUnreachable || x.Code == plan.VolumeStuck && x.Want == string(plan.VolumeHeld)
 }
 
 // all reports whether the code of every verdict is one of a few.
@@ -84,7 +84,7 @@ func helpless(x Verdict) int {
 	switch {
 	case x.Remedy() == "":
 		return 2
-	case x.Code == plan.VolumeHeldByCloud || releasedByEnd(x):
+	case x.Code == plan.VolumeHeld || releasedByEnd(x):
 		return 1
 	}
 	return 0

@@ -55,9 +55,9 @@ const (
 	VolumeUnmounted Code = "VolumeUnmounted"
 	// VolumeDetaching: the driver has been told to detach it, at Since.
 	VolumeDetaching Code = "VolumeDetaching"
-	// VolumeHeldByCloud: Kubernetes has let go of the volume, the first object, and
-	// the cloud still has it attached to the machine, in the state Have.
-	VolumeHeldByCloud Code = "VolumeHeldByCloud"
+	// VolumeHeld: the volume, the first object, has no attachment any more, and
+	// somebody still holds it on the machine; Have says who.
+	VolumeHeld Code = "VolumeHeld"
 	// CloudSilent: the cloud does not say which volumes are attached to the machine
 	// of the Node, the first object; Have is its error.
 	CloudSilent Code = "CloudSilent"

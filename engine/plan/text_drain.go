@@ -50,8 +50,8 @@ func detachText(r Reason) string {
 		return withCause(r.volume()+" is unmounted and waits to be detached", r.Have)
 	case VolumeDetaching:
 		return withCause(r.volume()+" is being detached", r.Have)
-	case VolumeHeldByCloud:
-		return withCause(r.volume()+" is detached for Kubernetes, and the cloud still has it attached", r.Have)
+	case VolumeHeld:
+		return r.volume() + " has no attachment any more, but " + r.Have
 	case CloudSilent:
 		return withCause("the cloud does not say which volumes are attached to the machine of "+r.first("the Node"), r.Have)
 	case VolumeStuck:
@@ -75,8 +75,8 @@ func stuckIn(state string) string {
 		return "mounted"
 	case VolumeUnmounted:
 		return "unmounted without being detached"
-	case VolumeHeldByCloud:
-		return "attached in the cloud alone"
+	case VolumeHeld:
+		return "held without an attachment"
 	}
 	return "detaching"
 }
@@ -118,8 +118,8 @@ func (r Reason) Remedy() string {
 		return "whoever put the finalizers there has to remove them: " + r.Have
 	case AgentLacksToleration:
 		return "add to its spec.template.spec.tolerations: {key: karpenter.sh/disrupted, operator: Exists, effect: NoSchedule}"
-	case VolumeHeldByCloud:
-		return "it is released by who detaches it in the cloud, and when its time is over by the end of the machine"
+	case VolumeHeld:
+		return "it is released by whoever holds it, and when its time is over by the end of the machine"
 	case VolumeStuck:
 		return r.volumeRemedy()
 	}
@@ -134,8 +134,8 @@ func (r Reason) volumeRemedy() string {
 		return "the kubelet and the driver's node plugin have to unmount it"
 	case VolumeUnmounted:
 		return "kube-controller-manager has to ask for its detachment; no pod may use it on this node"
-	case VolumeHeldByCloud:
-		return "the end of the machine releases it, or who detaches it in the cloud"
+	case VolumeHeld:
+		return "the end of the machine releases it, or whoever holds it"
 	}
 	return "the driver's controller has to detach it; if its finalizer is all that is left of it, remove that from " + r.first("the attachment")
 }

@@ -108,11 +108,11 @@ func byPrice(c *cluster, books *audit) {
 	books.inTime("consolidation")
 }
 
-// takeAway ends one machine behind everybody's back and announces that another one
-// is interrupted in an hour.
+// takeAway ends one machine behind everybody's back and announces that the cloud is
+// going to stop another one.
 func (c *cluster) takeAway(dead, interrupted string) {
 	c.Helper()
-	event := fmt.Sprintf(`[{"id": "spot", "kind": "SpotInterruption", "machine": %q, "notBefore": %q}]`, interrupted, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	event := fmt.Sprintf(`[{"id": "stop", "kind": "Maintenance", "code": "Stop", "machine": %q, "notBefore": %q}]`, interrupted, time.Now().Add(fortnight).UTC().Format(time.RFC3339))
 	c.manifests(fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: millwright-kwok, namespace: kube-system}\ndata: {dead: %q, interruptions: %q}\n", dead, event))
 }
 
