@@ -89,7 +89,6 @@ var foreign = []struct {
 	{"disable-cluster-state-observability", "false", trueFalse, "metrics are always served"},
 	{"cpu-requests", "1000", nil, "the number of workers does not depend on it"},
 	{"ignore-dra-requests", "true", trueFalse, "resource claims are not considered yet"},
-	{"feature-gates", "", nil, "no gated feature of Karpenter's can be switched"},
 	{"scheduler-config", "", nil, "the scheduler's configuration is not read"},
 }
 

@@ -42,6 +42,7 @@ type runOptions struct {
 	leaseName, leaseSpace   string
 	minValues               word
 	preferences             preferences
+	gates                   gates
 }
 
 // runController is what `millwright run` ends in; tests replace it through
@@ -75,6 +76,7 @@ understood, and a warning says so if they are set to more than their default.
 				return err
 			}
 			c.warnForeign(cmd.Flags())
+			o.gates.warn(c)
 			cfg, err := o.config()
 			if err != nil {
 				return err
@@ -114,6 +116,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	strictBool(f, &o.noElection, "disable-leader-election", false, "run at once, without a lease; for a single process only")
 	addMinValues(f, &o.minValues)
 	addPreferences(f, &o.preferences)
+	addGates(f, &o.gates)
 	f.StringVar(&o.leaseName, "leader-election-name", "karpenter-leader-election", "name of the lease; Karpenter's own keeps the two from running at the same time")
 	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
 	addForeign(f)
@@ -149,6 +152,7 @@ func (o *runOptions) config() (controllers.Config, error) {
 		REST: kube, Provider: provider,
 		BatchIdle: o.batchIdle, BatchMax: o.batchMax,
 		Placement:      plans,
+		NodeRepair:     o.gates.on(nodeRepair),
 		MetricsAddress: address(o.metricsPort), HealthAddress: address(o.healthPort),
 		DisableLeaderElection: o.noElection,
 		LeaderElectionName:    o.leaseName, LeaderElectionNamespace: o.leaseNamespace(),

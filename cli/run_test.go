@@ -65,7 +65,7 @@ func TestFlagsWinOverTheEnvironment(t *testing.T) {
 
 func TestBadValuesInTheEnvironmentAbort(t *testing.T) {
 	for variable, value := range map[string]string{
-		"BATCH_MAX_DURATION": "soon", "DISABLE_LEADER_ELECTION": "yes", "METRICS_PORT": "http", "IGNORE_DRA_REQUESTS": "1", "MIN_VALUES_POLICY": "Sometimes", "PREFERENCE_POLICY": "Maybe", "PREFERENCE_COST": "little",
+		"BATCH_MAX_DURATION": "soon", "DISABLE_LEADER_ELECTION": "yes", "METRICS_PORT": "http", "IGNORE_DRA_REQUESTS": "1", "FEATURE_GATES": "NodeRepair=maybe", "MIN_VALUES_POLICY": "Sometimes", "PREFERENCE_POLICY": "Maybe", "PREFERENCE_COST": "little",
 	} {
 		t.Run(variable, func(t *testing.T) {
 			_, _, err := runWith(t, map[string]string{variable: value})
@@ -76,13 +76,22 @@ func TestBadValuesInTheEnvironmentAbort(t *testing.T) {
 	}
 }
 
+func TestKarpentersGateSwitchesRepairOn(t *testing.T) {
+	for value, want := range map[string]bool{"NodeRepair=true": true, "ReservedCapacity=true, NodeRepair=false,": false, "": false} {
+		c, stderr, err := runWith(t, map[string]string{"FEATURE_GATES": value})
+		if err != nil || stderr != "" || c.NodeRepair != want {
+			t.Errorf("%q: repair %t, %q, %v", value, c.NodeRepair, stderr, err)
+		}
+	}
+}
+
 func TestSettingsOfKarpentersWithoutEffectAreNamed(t *testing.T) {
 	_, stderr, err := runWith(t, map[string]string{"FEATURE_GATES": "SpotToSpotConsolidation=true", "IGNORE_DRA_REQUESTS": "true"}, "--cpu-requests", "2000")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := "warning: --cpu-requests=2000 has no effect: the number of workers does not depend on it\n" +
-		"warning: --feature-gates=SpotToSpotConsolidation=true has no effect: no gated feature of Karpenter's can be switched\n"
+		"warning: --feature-gates SpotToSpotConsolidation=true has no effect: that gate cannot be switched here\n"
 	if stderr != want {
 		t.Errorf("got\n%swant\n%s", stderr, want)
 	}

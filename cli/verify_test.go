@@ -181,6 +181,23 @@ func TestWhyBeginsWithTheVerdictAndEndsWithWhatWouldHaveToChange(t *testing.T) {
 		t.Errorf("%d lines", lines)
 	}
 	free(t, c)
+	claim := &karpv1.NodeClaim{}
+	if err := c.Get(t.Context(), client.ObjectKey{Name: "web-1"}, claim); err != nil {
+		t.Fatal(err)
+	}
+	claim.Status.Conditions = append(claim.Status.Conditions, status.Condition{
+		Type: "Unhealthy", Status: metav1.ConditionTrue, Reason: "RepairBudget", Message: "the budget is used up", LastTransitionTime: metav1.NewTime(noon),
+	})
+	if err := c.Status().Update(t.Context(), claim); err != nil {
+		t.Fatal(err)
+	}
+	if got := why(); !strings.HasPrefix(got, "node/ip-1 is unhealthy since 2026-03-11T12:00:00Z: the budget is used up.\n  wait for the others") {
+		t.Errorf("%s", got)
+	}
+	claim.Status.Conditions[3].Status = metav1.ConditionFalse
+	if err := c.Status().Update(t.Context(), claim); err != nil {
+		t.Fatal(err)
+	}
 	if got := why(); !strings.HasPrefix(got, "node/ip-1 is ready for work since 2026-03-11T12:00:30Z, 1m30s after its claim was created.\n") {
 		t.Errorf("%s", got)
 	}

@@ -32,7 +32,8 @@ func newWhyWith(c console, q question) *cobra.Command {
 		Long: `Say what a machine waits for on its way from launch to work: first the verdict,
 then every gate with the time since when it is open or closed, then what would
 have to change. Of a machine that is being taken away it says what that waits for:
-pods and volumes, the deadline, and what would unblock it.
+pods and volumes, the deadline, and what would unblock it. Of one that is broken it
+says what is wrong and what is done about it.
 
 The verdict is what the conditions of the NodeClaim say; the gates are worked out
 from the same objects in the same way. No access to the controller is needed.
@@ -85,6 +86,7 @@ func (q question) run(ctx context.Context, w io.Writer, reader client.Reader, ki
 
 // explain writes the verdict, the gates and what would have to change.
 func (m *machine) explain(b *strings.Builder, now time.Time) {
+	m.explainHealth(b)
 	if at, ok := m.initialized(); ok {
 		fmt.Fprintf(b, "%s is ready for work since %s, %v after its claim was created.\n\n", m.title(), stamp(at), at.Sub(m.claim.Created).Round(time.Second))
 		m.print(b)

@@ -46,6 +46,10 @@ type Config struct {
 	// Placement are the options of every plan [MIN_VALUES_POLICY].
 	Placement placement.Options
 
+	// NodeRepair repairs the machines of pools for which no NodePolicy says how, as
+	// Karpenter does behind its gate [FEATURE_GATES, NodeRepair].
+	NodeRepair bool
+
 	// MetricsAddress and HealthAddress are where /metrics and /healthz, /readyz are
 	// served, as host:port. Empty means :8080 and :8081 [METRICS_PORT,
 	// HEALTH_PROBE_PORT]; "0" serves nothing.
@@ -121,7 +125,7 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 func (c Config) settings() loop.Settings {
-	return loop.Settings{BatchIdle: c.BatchIdle, BatchMax: c.BatchMax, Placement: c.Placement, ManagedClasses: c.Provider.Classes}
+	return loop.Settings{BatchIdle: c.BatchIdle, BatchMax: c.BatchMax, Placement: c.Placement, NodeRepair: c.NodeRepair, ManagedClasses: c.Provider.Classes}
 }
 
 func defaultTo[T comparable](field *T, value T) {

@@ -30,6 +30,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/nodepolicy"
 	"github.com/millwright-dev/millwright/controllers/nodepool"
 	"github.com/millwright-dev/millwright/controllers/provision"
+	"github.com/millwright-dev/millwright/controllers/repair"
 	"github.com/millwright-dev/millwright/controllers/termination"
 )
 
@@ -81,7 +82,7 @@ func Run(ctx context.Context, c Config) error {
 func loops() []func(manager.Manager, loop.Deps) error {
 	return []func(manager.Manager, loop.Deps) error{
 		nodepool.Add, nodepolicy.Add, provision.Add, disruption.Add,
-		lifecycle.Add, termination.Add, gc.Add, attachments.Add, interruption.Add, feed.Add,
+		lifecycle.Add, termination.Add, gc.Add, attachments.Add, interruption.Add, feed.Add, repair.Add,
 		state.Add,
 	}
 }

@@ -18,6 +18,7 @@ const (
 	InsufficientCapacity           = "InsufficientCapacityError"
 	NodeClassNotReady              = "NodeClassNotReady"
 	UnregisteredTaintMissing       = "UnregisteredTaintMissing"
+	NodeRepairBlocked              = "NodeRepairBlocked"
 
 	SpotInterrupted                        = "SpotInterrupted"
 	SpotRebalanceRecommendation            = "SpotRebalanceRecommendation"
@@ -40,6 +41,9 @@ const (
 	AttachmentFault = "AttachmentFault"
 	// VolumesLeftBehind: a machine was ended with volumes attached to it.
 	VolumesLeftBehind = "VolumesLeftBehind"
+	// NodeUnhealthy: something is wrong with a machine; the message says what becomes of
+	// that.
+	NodeUnhealthy = "NodeUnhealthy"
 	// GivenUp: a machine did not get ready in time and is replaced.
 	GivenUp = "GivenUp"
 )

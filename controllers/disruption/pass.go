@@ -52,7 +52,7 @@ func (d *Disruptor) Pass(ctx context.Context) (time.Duration, error) {
 	if !d.Store.Synced() {
 		return retry, nil
 	}
-	s := d.managed(d.Snapshot())
+	s := d.Managed(d.Snapshot())
 	started := d.Clock.Now()
 	decision := disruption.Decide(s, d.options)
 	d.last.Store(decision)
@@ -70,24 +70,6 @@ func (d *Disruptor) Pass(ctx context.Context) (time.Duration, error) {
 		d.disagree(ctx, decision),
 	)
 	return d.next(decision), err
-}
-
-// managed is the snapshot without the pools whose node class belongs to another
-// provider: nothing of theirs may be touched.
-func (d *Disruptor) managed(s *snapshot.Snapshot) *snapshot.Snapshot {
-	f := s.Fork()
-	f.Pools, f.Nodes = f.Pools[:0], f.Nodes[:0]
-	for _, p := range s.Pools {
-		if d.Manages(p.Class) {
-			f.Pools = append(f.Pools, p)
-		}
-	}
-	for _, n := range s.Nodes {
-		if n.Claim == nil || d.Manages(n.Claim.Class) {
-			f.Nodes = append(f.Nodes, n)
-		}
-	}
-	return f
 }
 
 // costs is the price of the machines of every pool that are not leaving, in $/h.

@@ -10,6 +10,7 @@ package loop
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
@@ -62,6 +63,9 @@ type Settings struct {
 	BatchIdle, BatchMax time.Duration
 	// Placement are the options of every plan.
 	Placement placement.Options
+	// NodeRepair repairs machines for which no policy says how, as behind Karpenter's
+	// feature gate of that name.
+	NodeRepair bool
 	// ManagedClasses are the node-class kinds that the provider serves, as
 	// group and kind; objects that refer to others are left alone.
 	ManagedClasses []snapshot.ClassRef
@@ -86,6 +90,15 @@ func (d Deps) ManagesNode(n *corev1.Node) bool {
 		}
 	}
 	return false
+}
+
+// Managed is a snapshot without the pools and claims whose node class belongs to
+// another provider: nothing of theirs may be touched.
+func (d Deps) Managed(s *snapshot.Snapshot) *snapshot.Snapshot {
+	f := s.Fork()
+	f.Pools = slices.DeleteFunc(f.Pools, func(p *snapshot.Pool) bool { return !d.Manages(p.Class) })
+	f.Nodes = slices.DeleteFunc(f.Nodes, func(n *snapshot.Node) bool { return n.Claim != nil && !d.Manages(n.Claim.Class) })
+	return f
 }
 
 // Snapshot is the cluster now, with instance types.

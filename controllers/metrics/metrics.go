@@ -22,6 +22,7 @@ type Metrics struct {
 	pods       pods
 	scheduler  scheduler
 	disruption disruption
+	repair     repair
 	cloud      cloudCalls
 	feeds      feeds
 }
@@ -30,13 +31,13 @@ type Metrics struct {
 func New(registry prometheus.Registerer, build Build) (*Metrics, error) {
 	m := &Metrics{
 		claims: newClaims(), nodes: newNodes(), pods: newPods(),
-		scheduler: newScheduler(), disruption: newDisruption(), cloud: newCloudCalls(), feeds: newFeeds(),
+		scheduler: newScheduler(), disruption: newDisruption(), repair: newRepair(), cloud: newCloudCalls(), feeds: newFeeds(),
 	}
 	info := gauge("", "build_info", "The binary that runs: always 1.", "version", "goversion", "goarch", "commit")
 	info.WithLabelValues(build.Version, runtime.Version(), runtime.GOARCH, build.Commit).Set(1)
 	all := []prometheus.Collector{info}
 	for _, group := range [][]prometheus.Collector{
-		m.claims.all(), m.nodes.all(), m.pods.all(), m.scheduler.all(), m.disruption.all(), m.cloud.all(), m.feeds.all(),
+		m.claims.all(), m.nodes.all(), m.pods.all(), m.scheduler.all(), m.disruption.all(), m.repair.all(), m.cloud.all(), m.feeds.all(),
 	} {
 		all = append(all, group...)
 	}

@@ -47,6 +47,9 @@ func fill(m *Metrics) {
 	m.ClaimDisrupted(Disruption{Reason: Empty, Pool: "p", CapacityType: "spot", ConsolidationPolicy: "WhenEmpty", GracePeriod: &grace, Pods: 3})
 	m.InstanceTerminated("p", time.Second)
 	m.NodeCreated("p")
+	u := Unwell{Pool: "p", Condition: "Ready", Reason: "RepairDue"}
+	m.Unhealthy(map[Unwell]int{u: 2})
+	m.UnhealthyDisrupted(u, "spot", "ami-1")
 	m.NodeDrained("p")
 	m.NodeTerminated("p", "a", time.Second, time.Hour)
 	m.EvictionAnswered("200")
@@ -89,6 +92,8 @@ func TestSeriesHaveKarpentersNamesAndLabels(t *testing.T) {
 		"karpenter_nodeclaims_instance_termination_duration_seconds{nodepool=p}":                                                       1,
 		"karpenter_nodeclaims_disrupted_total" + disrupted:                                                                             1,
 		"karpenter_pods_disruption_initiated_total" + disrupted:                                                                        3,
+		"karpenter_nodeclaims_unhealthy_disrupted_total{capacity_type=spot,condition=Ready,image_id=ami-1,nodepool=p}":                 1,
+		"millwright_unhealthy_nodes{condition=Ready,nodepool=p,reason=RepairDue}":                                                      2,
 		"karpenter_nodes_created_total{nodepool=p}":                                                                                    1,
 		"karpenter_nodes_drained_total{nodepool=p}":                                                                                    1,
 		"karpenter_nodes_terminated_total{nodepool=p,zone=a}":                                                                          1,

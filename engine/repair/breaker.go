@@ -38,7 +38,7 @@ func (d *decider) count(n *snapshot.Node, findings []Finding) {
 	case n.Initialized() && snapshot.Ready(n.Object) && !n.Deleting():
 		c.healthy++
 	}
-	if d.underRepair(n) {
+	if underRepair(n, findings) {
 		c.repairing++
 	}
 }
@@ -48,8 +48,8 @@ func harmful(findings []Finding) []Finding {
 }
 
 // underRepair reports whether a machine takes up a place of the budget.
-func (d *decider) underRepair(n *snapshot.Node) bool {
-	return wanted(n) || n.Deleting() && len(harmful(d.sick[n])) > 0
+func underRepair(n *snapshot.Node, findings []Finding) bool {
+	return wanted(n) || n.Deleting() && len(harmful(findings)) > 0
 }
 
 // held says why a machine whose repair is due is not repaired.
@@ -69,7 +69,7 @@ func (d *decider) held(n *snapshot.Node, f *Finding, action snapshot.RepairActio
 			Code: plan.CorrelatedFailure, Have: fmt.Sprintf("%d of %d", c.unhealthy, c.nodes), Want: c.key.String(),
 		})
 	}
-	if limit := scale(policy.Budget, pool.nodes); !d.underRepair(n) && pool.repairing >= limit {
+	if limit := scale(policy.Budget, pool.nodes); !underRepair(n, d.sick[n]) && pool.repairing >= limit {
 		return plan.Reason{Code: plan.RepairBudget, Have: fmt.Sprint(pool.repairing), Want: policy.Budget, Since: f.Since, Objects: poolRef(n)}, true
 	}
 	if action == snapshot.RepairTerminate && pool.healthy < policy.MinHealthy {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -45,6 +47,20 @@ type Command struct {
 	Finding *Finding
 }
 
+// Unhealthy is the condition of a claim that shows its machine's verdict: True while
+// something is wrong that the policy does not ignore.
+const Unhealthy = "Unhealthy"
+
+// Told reports whether anybody wants to know.
+func (v *Verdict) Told() bool {
+	return v.Reason.Code != plan.FindingIgnored && v.Reason.Code != plan.BeingDeleted
+}
+
+// Condition is how the claim shows a verdict that is told.
+func (v *Verdict) Condition() plan.Condition {
+	return plan.Condition{Type: Unhealthy, Status: corev1.ConditionTrue, Reason: string(v.Reason.Code), Message: v.Reason.Message()}
+}
+
 // Verdict is what holds for a machine that something is wrong with.
 type Verdict struct {
 	Node *snapshot.Node
@@ -70,6 +86,8 @@ type Decision struct {
 	Verdicts []Verdict
 	// Commands are in the order in which machines have their turn.
 	Commands []Command
+	// Well are the machines whose claims say that they are unhealthy, and that are not.
+	Well []*snapshot.Node
 	// Crashing are the machines on which an agent of the policy crashes, with the time
 	// to note; Calm those that have such a note and where none does.
 	Crashing map[*snapshot.Node]time.Time
@@ -125,20 +143,25 @@ func (d *decider) watched(n *snapshot.Node) bool {
 // examine finds out what is wrong with whom, and counts.
 func (d *decider) examine() {
 	for _, n := range d.s.Nodes {
-		if !d.watched(n) {
-			if n.Claim != nil && wanted(n) && !n.Deleting() {
-				d.Commands = append(d.Commands, Command{Node: n, Do: Withdraw})
-			}
+		if n.Claim == nil {
 			continue
 		}
-		findings := d.findings(n)
+		var findings []Finding
+		if d.watched(n) {
+			findings = d.findings(n)
+			d.note(n, findings)
+			d.count(n, findings)
+		}
 		if len(findings) > 0 {
 			d.sick[n] = findings
-		} else if wanted(n) && !n.Deleting() {
+			continue
+		}
+		if wanted(n) && !n.Deleting() {
 			d.Commands = append(d.Commands, Command{Node: n, Do: Withdraw})
 		}
-		d.note(n, findings)
-		d.count(n, findings)
+		if n.Claim.Is(Unhealthy) {
+			d.Well = append(d.Well, n)
+		}
 	}
 }
 
@@ -192,6 +215,9 @@ func (d *decider) judge(n *snapshot.Node) {
 		d.bound(n, f)
 	case f.Action == snapshot.RepairIgnore:
 		v.Reason.Code = plan.FindingIgnored
+		if n.Claim.Is(Unhealthy) {
+			d.Well = append(d.Well, n)
+		}
 	case d.s.Now.Before(f.Due):
 		v.Reason.Code, v.Reason.Want, v.Reason.Until = plan.FindingTolerated, string(f.Action), f.Due
 		d.recheck(f.Due)
@@ -224,15 +250,15 @@ func (d *decider) repair(n *snapshot.Node, f *Finding) (snapshot.RepairAction, p
 	if reason, held := d.held(n, f, action); held {
 		return snapshot.RepairIgnore, reason
 	}
-	if !d.underRepair(n) {
+	if !underRepair(n, d.sick[n]) {
 		d.censusOf(n).repairing++
 	}
 	switch {
 	case action == snapshot.RepairTerminate:
 		d.Commands = append(d.Commands, Command{Node: n, Do: Terminate, Deadline: d.s.Now, Finding: f})
-	case !wanted(n):
+	case n.Claim.Annotations[disruption.RequestAnnotation] == "":
 		d.Commands = append(d.Commands, Command{Node: n, Do: Ask, Finding: f})
-	default:
+	default: // asked for, maybe by somebody else
 		d.recheck(until)
 	}
 	return action, plan.Reason{Code: plan.RepairDue, Want: string(action), Have: f.What, Since: f.Since, Until: until}
@@ -246,7 +272,7 @@ func (d *decider) action(n *snapshot.Node, f *Finding) (snapshot.RepairAction, t
 		return snapshot.RepairTerminate, time.Time{}
 	}
 	r, ok := disruption.Requested(n.Claim)
-	if !ok {
+	if !ok || r.Cause != disruption.Unhealthy {
 		return snapshot.RepairReplace, time.Time{}
 	}
 	until := r.At.Add(d.policy(n).ReplaceTimeout)

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/repair"
+)
+
+// repairHelp says what to do about a repair that does not happen.
+var repairHelp = map[plan.Code]string{
+	plan.RepairBlocked:     "find out what is wrong with so many; or raise NodePolicy spec.repair.breaker.maxUnhealthy",
+	plan.CorrelatedFailure: "mend what they share; or raise NodePolicy spec.repair.breaker.correlatedPercent",
+	plan.RepairBudget:      "wait for the others; or raise NodePolicy spec.repair.budget",
+	plan.TooFewHealthy:     "use NodePolicy spec.repair.action: Replace; or lower spec.repair.minHealthy",
+	plan.FindingNoted:      "mend the machine or delete its NodeClaim: kubectl delete nodeclaim ",
+}
+
+// explainHealth writes what is wrong with a machine, as its claim says.
+func (m *machine) explainHealth(b *strings.Builder) {
+	c := m.claim.Conditions[repair.Unhealthy]
+	if !m.claim.Is(repair.Unhealthy) {
+		return
+	}
+	fmt.Fprintf(b, "%s is unhealthy since %s: %s.\n", m.title(), stamp(c.Since), c.Message)
+	if help := repairHelp[plan.Code(c.Reason)]; help != "" {
+		if strings.HasSuffix(help, " ") {
+			help += m.claim.Name
+		}
+		fmt.Fprintf(b, "  %s\n", help)
+	}
+	b.WriteString("\n")
+}
