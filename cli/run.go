@@ -20,6 +20,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/millwright-dev/millwright/cloud/aws"
 	"github.com/millwright-dev/millwright/controllers"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/placement"
@@ -43,6 +44,7 @@ type runOptions struct {
 	minValues               word
 	preferences             preferences
 	gates                   gates
+	aws                     aws.Config
 }
 
 // runController is what `millwright run` ends in; tests replace it through
@@ -77,7 +79,7 @@ understood, and a warning says so if they are set to more than their default.
 			}
 			c.warnForeign(cmd.Flags())
 			o.gates.warn(c)
-			cfg, err := o.config()
+			cfg, err := o.config(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -119,6 +121,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	addGates(f, &o.gates)
 	f.StringVar(&o.leaseName, "leader-election-name", "karpenter-leader-election", "name of the lease; Karpenter's own keeps the two from running at the same time")
 	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
+	addAnnouncements(f, &o.aws)
 	addForeign(f)
 	readsEnvironment(f)
 	connection := pflag.NewFlagSet("connection", pflag.ContinueOnError)
@@ -127,12 +130,16 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 }
 
 // config checks the settings as a whole.
-func (o *runOptions) config() (controllers.Config, error) {
+func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 	none := controllers.Config{}
 	if err := o.check(); err != nil {
 		return none, err
 	}
 	provider, err := newProvider(o.provider, o.types)
+	if err != nil {
+		return none, err
+	}
+	announcements, err := o.announcements(ctx)
 	if err != nil {
 		return none, err
 	}
@@ -149,7 +156,7 @@ func (o *runOptions) config() (controllers.Config, error) {
 	plans := placement.Options{RelaxMinValues: o.minValues.value == bestEffort}
 	o.preferences.apply(&plans)
 	return controllers.Config{
-		REST: kube, Provider: provider,
+		REST: kube, Provider: provider, Announcements: announcements,
 		BatchIdle: o.batchIdle, BatchMax: o.batchMax,
 		Placement:      plans,
 		NodeRepair:     o.gates.on(nodeRepair),

@@ -134,3 +134,30 @@ func TestWhatPodsPreferHasItsPrice(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestSourcesOfAnnouncementsAreCheckedAtTheStart(t *testing.T) {
+	const url = "https://sqs.eu-west-1.amazonaws.com/111122223333/interruptions"
+	c, _, err := runWith(t, map[string]string{"INTERRUPTION_QUEUE": url, "AWS_REGION": ""}, "--instance-status-interval", "1m")
+	if err != nil || c.Announcements.Queue == nil || c.Announcements.Inspector == nil || c.Announcements.Every != time.Minute {
+		t.Errorf("got %+v, %v", c.Announcements, err)
+	}
+	if c, _, err := runWith(t, map[string]string{"INTERRUPTION_QUEUE": ""}); err != nil || c.Announcements.Queue != nil || c.Announcements.Inspector != nil {
+		t.Errorf("without a queue: %+v, %v", c.Announcements, err)
+	}
+	for _, tt := range []struct{ args, want string }{
+		{"--interruption-queue=a,b --aws-region=eu-west-1", "--interruption-queue: \"a,b\" is neither the name nor the URL of a queue"},
+		{"--interruption-queue=q", "--aws-region: required"},
+		{"--interruption-queue=q --aws-region=EU", "--aws-region: \"EU\" is not a region"},
+		{"--interruption-queue=q --aws-account-id=12", "--aws-account-id: \"12\" is not 12 digits"},
+		{"--interruption-queue=q --interruption-max-age=0s", "--interruption-max-age: must be positive"},
+		{"--interruption-queue=q --interruption-dead-letter-queue=q", "--interruption-dead-letter-queue: q is the queue itself"},
+		{"--interruption-dead-letter-queue=q", "--interruption-dead-letter-queue: set without --interruption-queue"},
+		{"--instance-status-interval=1s", "--instance-status-interval: must be 0, for never, or at least 10s"},
+		{"--interruption-queue=q --aws-endpoint-url=here", "--aws-endpoint-url: \"here\" is not an http or https URL"},
+	} {
+		env := map[string]string{"INTERRUPTION_QUEUE": "", "AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_CONFIG_FILE": filepath.Join(t.TempDir(), "none"), "AWS_EC2_METADATA_DISABLED": "true"}
+		if _, _, err := runWith(t, env, strings.Fields(tt.args)...); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %s", tt.args, err, tt.want)
+		}
+	}
+}

@@ -33,7 +33,7 @@ func health(_ *envelope, body []byte) ([]interruption.Event, Refusal) {
 		return nil, Malformed
 	}
 	if d.Detail.Service != "EC2" || d.Detail.Category != "scheduledChange" {
-		return nil, Unknown
+		return nil, Irrelevant
 	}
 	start, startOK := moment(d.Detail.Start)
 	_, endOK := moment(d.Detail.End)
@@ -47,9 +47,6 @@ func health(_ *envelope, body []byte) ([]interruption.Event, Refusal) {
 	event.State = state(d.Detail.Code, d.Detail.Status, event.Text)
 	var out []interruption.Event
 	for _, entity := range d.Detail.Entities {
-		if !instance(entity.Value) {
-			return nil, Malformed
-		}
 		event.ID, event.Machine = d.Detail.ARN, entity.Value
 		out = append(out, event)
 	}

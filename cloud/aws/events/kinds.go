@@ -37,7 +37,7 @@ type instanceDetail struct {
 // one reads the details of a message about one instance.
 func one(e *envelope, body []byte, k interruption.Kind) (interruption.Event, instanceDetail, bool) {
 	var d instanceDetail
-	ok := decode(body, &d) && instance(d.Detail.Instance)
+	ok := decode(body, &d) && d.Detail.Instance != ""
 	return interruption.Event{ID: e.ID, Kind: k, Machine: d.Detail.Instance, Text: strings.TrimSpace(d.Detail.Action + d.Detail.State)}, d, ok
 }
 
@@ -76,7 +76,7 @@ func stateChange(e *envelope, body []byte) ([]interruption.Event, Refusal) {
 	case "shutting-down", "terminated":
 		event.Kind = interruption.Terminated
 	default:
-		return nil, Unknown // pending, running: a machine begins
+		return nil, Irrelevant // pending, running: a machine begins
 	}
 	return []interruption.Event{event}, ""
 }

@@ -16,8 +16,11 @@ type Refusal string
 const (
 	// Malformed: not a whole envelope with the details of its kind.
 	Malformed Refusal = "Malformed"
-	// Unknown: an envelope of a version, source or kind that is not acted upon.
+	// Unknown: an envelope of a version, source or kind that nobody here knows.
 	Unknown Refusal = "Unknown"
+	// Irrelevant: whole and known, but nothing follows from it, such as that a machine
+	// begins to run.
+	Irrelevant Refusal = "Irrelevant"
 	// Foreign: from another account or region.
 	Foreign Refusal = "Foreign"
 	// Stale: too old, or from the future.
@@ -36,7 +39,13 @@ type Reader struct {
 	Account, Region string
 	// MaxAge is how old an event may be; zero is any age.
 	MaxAge time.Duration
+	// Machine reports whether a text can be the name of a machine; nil knows the IDs of
+	// EC2 instances.
+	Machine func(string) bool
 }
+
+// maxID is how long the ID of an event can be, in bytes.
+const maxID = 256
 
 // envelope is what EventBridge puts around every event.
 type envelope struct {
@@ -69,7 +78,14 @@ func (r Reader) Read(body []byte, now time.Time) ([]interruption.Event, Refusal)
 	if refusal != "" {
 		return nil, refusal
 	}
+	machine := r.Machine
+	if machine == nil {
+		machine = instance
+	}
 	for i := range list {
+		if !machine(list[i].Machine) || len(list[i].ID) > maxID {
+			return nil, Malformed
+		}
 		list[i].Source, list[i].Issued = e.Source, e.Time
 	}
 	return list, ""

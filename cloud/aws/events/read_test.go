@@ -116,9 +116,9 @@ func TestWhatDoesNotCountIsRefusedWithTheReason(t *testing.T) {
 		{"an action that is none", replaced("terminate", "dance"), events.Malformed},
 		{"another version", replaced(`"version":"0"`, `"version":"1"`), events.Unknown},
 		{"another source", replaced("aws.ec2", "com.example"), events.Unknown},
-		{"a machine that begins", strings.Replace(genuine(ours)[2], "stopping", "running", 1), events.Unknown},
-		{"another service", strings.Replace(genuine(ours)[5], `"EC2"`, `"RDS"`, 1), events.Unknown},
-		{"another category", strings.Replace(genuine(ours)[5], "scheduledChange", "issue", 1), events.Unknown},
+		{"a machine that begins", strings.Replace(genuine(ours)[2], "stopping", "running", 1), events.Irrelevant},
+		{"another service", strings.Replace(genuine(ours)[5], `"EC2"`, `"RDS"`, 1), events.Irrelevant},
+		{"another category", strings.Replace(genuine(ours)[5], "scheduledChange", "issue", 1), events.Irrelevant},
 		{"a start in another form", strings.Replace(genuine(ours)[5], "Mon, 19 Oct 2026 07:00:00 GMT", "2026-10-19", 1), events.Malformed},
 		{"another account", replaced("111122223333", "999988887777"), events.Foreign},
 		{"another region", replaced("eu-west-1", "us-east-1"), events.Foreign},
@@ -156,7 +156,7 @@ func TestForgeriesAndNoiseCauseNoAction(t *testing.T) {
 		strays += len(d.Strays)
 	}
 	total := 0
-	for _, refusal := range []events.Refusal{"", events.Malformed, events.Unknown, events.Foreign, events.Stale} {
+	for _, refusal := range []events.Refusal{"", events.Malformed, events.Unknown, events.Irrelevant, events.Foreign, events.Stale} {
 		if counts[refusal] == 0 {
 			t.Errorf("no body is refused as %q: the corpus does not try it", refusal)
 		}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws"
+)
+
+// addAnnouncements defines where announcements of AWS come from.
+func addAnnouncements(f *pflag.FlagSet, into *aws.Config) {
+	f.StringVar(&into.Queue, "interruption-queue", "", "name or URL of the SQS queue that EventBridge fills with what AWS announces about machines; if empty none is read")
+	f.StringVar(&into.DeadLetterQueue, "interruption-dead-letter-queue", "", "name or URL of the SQS queue for messages that do not count; if empty they stay in their queue until its redrive policy or retention takes them")
+	f.DurationVar(&into.MaxAge, "interruption-max-age", 15*time.Minute, "how old a message may be to count")
+	f.DurationVar(&into.StatusEvery, "instance-status-interval", 0, "how often EC2 is asked for scheduled events and failed status checks; also lets it confirm messages where a policy wants that; 0 is never")
+	f.StringVar(&into.Region, "aws-region", "", "region of the machines; if empty that of the queue's URL, then that of AWS's configuration")
+	f.StringVar(&into.Account, "aws-account-id", "", "account of the machines; if empty that of the queue's URL")
+	f.StringVar(&into.Endpoint, "aws-endpoint-url", "", "URL at which AWS is found instead of its own, for an emulator")
+}
+
+// announcements makes the sources. Machines of the simulated cloud have other names
+// than EC2's.
+func (o *runOptions) announcements(ctx context.Context) (cloud.Announcements, error) {
+	c := o.aws
+	if o.provider == "kwok" {
+		c.Machine = func(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
+	}
+	return aws.Announcements(ctx, c)
+}

@@ -1,0 +1,9 @@
+// Package aws makes the sources of what AWS announces about machines.
+//
+//	queue   an SQS queue that EventBridge fills
+//	status  EC2's own API: scheduled events, status checks, confirmation
+//	events  the bodies of the messages, read strictly
+//
+// Credentials come from where the SDK finds them: the environment, a web identity,
+// EKS Pod Identity, the machine.
+package aws
