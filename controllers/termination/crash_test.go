@@ -31,6 +31,10 @@ type drainWorld struct {
 	log []string
 	// stopped is set for a machine that was stopped behind our back.
 	stopped bool
+	// books are the cloud's, if it can tell what is attached: it lets go of the volume
+	// some rounds after Kubernetes.
+	books *lister
+	late  int
 }
 
 const (
@@ -81,8 +85,18 @@ func (w *drainWorld) guardWeb() {
 	}))
 }
 
+// tells makes the cloud one that can tell what is attached.
+func (w *drainWorld) tells() {
+	w.books = &lister{Cloud: w.Cloud, attached: []cloud.Attachment{{Driver: "ebs.csi.aws.com", Handle: "vol-1", State: "attached"}}}
+	w.late = 3
+	w.Deps.Provider = w.books
+}
+
 // watch checks what the process is about to write.
 func (w *drainWorld) watch() {
+	if w.books != nil {
+		w.Deps.Provider = w.books
+	}
 	w.API.Before = func(verb string, o client.Object) error {
 		pod, ofPod := o.(*corev1.Pod)
 		switch {
@@ -100,7 +114,7 @@ func (w *drainWorld) watch() {
 		if left := slices.DeleteFunc(w.pods(), func(name string) bool { return name == "plugin" }); len(left) > 0 && !late {
 			w.t.Errorf("the machine is ended while %v are on it", left)
 		}
-		if w.attached() != nil && !late {
+		if (w.attached() != nil || w.books != nil && len(w.books.attached) > 0) && !late {
 			w.t.Error("the machine is ended while a volume is attached")
 		}
 	}
@@ -163,7 +177,12 @@ func (w *drainWorld) kubernetes() {
 		for _, name := range w.pods() {
 			w.Delete(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}})
 		}
-	case a == nil || slices.Contains(w.pods(), "db"):
+	case a == nil:
+		if w.late--; w.late == 0 {
+			w.books.attached = nil
+		}
+		return
+	case slices.Contains(w.pods(), "db"):
 		return
 	case !slices.Contains(w.pods(), "plugin"):
 		w.t.Fatal("the plugin has gone before the volume")
@@ -240,7 +259,11 @@ func TestADrainThatIsKilledAtAnyWriteEndsTheSame(t *testing.T) {
 		begin    func(*drainWorld)
 	}{
 		"the claim is deleted": {false, func(w *drainWorld) { w.Must(w.Rig.Client.Delete(ctx, w.claim())) }},
-		"the Node is deleted":  {false, func(w *drainWorld) { w.Must(w.Rig.Client.Delete(ctx, w.node())) }},
+		"the claim is deleted, and the cloud lets go late": {false, func(w *drainWorld) {
+			w.tells()
+			w.Must(w.Rig.Client.Delete(ctx, w.claim()))
+		}},
+		"the Node is deleted": {false, func(w *drainWorld) { w.Must(w.Rig.Client.Delete(ctx, w.node())) }},
 		"the Node is deleted and has no claim": {false, func(w *drainWorld) {
 			c := w.claim()
 			c.Finalizers = nil

@@ -11,7 +11,8 @@
 // is left, and removes the finalizer.
 //
 // A machine is stopped only after a last look at the API server itself, because a
-// cache may not have seen the pod or volume that arrived a moment ago. A Node
-// that carries our finalizer but has no claim is treated like any other: its
-// provider ID is enough to stop the machine.
+// cache may not have seen the pod or volume that arrived a moment ago, and at what
+// the cloud has attached to the machine, where it can tell. A Node that carries our
+// finalizer but has no claim is treated like any other: its provider ID is enough to
+// stop the machine.
 package termination
