@@ -24,6 +24,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/placement/supply"
 )
 
 // runOptions are the settings of the controller. Flags and variables that
@@ -153,7 +154,7 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 	if err != nil {
 		return none, err
 	}
-	plans := placement.Options{RelaxMinValues: o.minValues.value == bestEffort}
+	plans := placement.Options{RelaxMinValues: o.minValues.value == bestEffort, Cache: &supply.Cache{}}
 	o.preferences.apply(&plans)
 	return controllers.Config{
 		REST: kube, Provider: provider, Announcements: announcements,

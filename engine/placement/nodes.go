@@ -177,11 +177,18 @@ func (t *tier) listOf(chosen []int) *list {
 		return known
 	}
 	out := &list{choices: make([]catalog.Choice, 0, len(chosen))}
-	var names []string
+	kinds := make([]int32, 0, len(chosen))
 	for _, i := range chosen {
 		l := &t.w.Market.Launches[i]
-		kind := t.w.Market.Kinds[l.Kind].Type
-		out.choices, names = append(out.choices, catalog.Choice{Type: kind, Offering: *l.Offering}), append(names, kind.Name)
+		out.choices = append(out.choices, catalog.Choice{Type: t.w.Market.Kinds[l.Kind].Type, Offering: *l.Offering})
+		kinds = append(kinds, l.Kind)
+	}
+	// The kinds of a pool are by name.
+	slices.Sort(kinds)
+	kinds = slices.Compact(kinds)
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = t.w.Market.Kinds[k].Name
 	}
 	out.types = requirement.Must(corev1.LabelInstanceTypeStable, requirement.In, names...)
 	t.lists[string(key)] = out

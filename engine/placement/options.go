@@ -1,5 +1,7 @@
 package placement
 
+import "github.com/millwright-dev/millwright/engine/placement/supply"
+
 // Options bound what Solve does. The zero value is the default.
 type Options struct {
 	// MaxTypes is how many instance types the alternatives of a new node name at
@@ -31,10 +33,13 @@ type Options struct {
 	MinTypes int
 	// Work is how long the search for a lower price goes on, in steps of about a
 	// hundredth of a microsecond; a plan is found whatever the value. The same work
-	// gives the same plan on every machine. Zero is 20,000, 50 more for each kind of
-	// pod and 10 for each pod, so that the search takes no longer than the rest;
+	// gives the same plan on every machine. Zero is 20,000, 10 more for each kind of
+	// pod and 5 for each pod, so that the search takes no longer than the rest;
 	// negative stops at the first plan.
 	Work int
+	// Cache keeps what can be kept from one plan to the next, and may be shared. Nil
+	// keeps nothing; plans are the same.
+	Cache *supply.Cache
 	// Unexplained leaves out why pods have no place, for callers that only ask
 	// whether they have one, and ask often.
 	Unexplained bool
@@ -44,8 +49,8 @@ const (
 	defaultMaxTypes   = 60
 	defaultPreference = 0.1
 	leastWork         = 20_000
-	workPerKind       = 50
-	workPerPod        = 10
+	workPerKind       = 10
+	workPerPod        = 5
 )
 
 func (o Options) withDefaults() Options {

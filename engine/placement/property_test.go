@@ -13,6 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/enginetest"
 	"github.com/millwright-dev/millwright/engine/enginetest/property"
 	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -58,13 +59,43 @@ func TestTheOrderOfObjectsDoesNotMatter(t *testing.T) {
 	})
 }
 
+// Random worlds, among them crowded ones with every rule, and a batch that is large
+// enough to be searched for long.
 func TestThePlanDoesNotDependOnTheNumberOfProcessors(t *testing.T) {
-	s := enginetest.World(7)
-	want := document(placement.Solve(s, placement.Options{}))
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	if got := document(placement.Solve(s, placement.Options{})); got != want {
-		t.Error("with one processor the plan is another")
+	worlds := []*snapshot.Snapshot{manyPods()}
+	for seed := range uint64(12) {
+		crowd, err := enginetest.Read(enginetest.Crowd(seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		worlds = append(worlds, enginetest.World(seed), crowd)
 	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var alone []string
+	for _, s := range worlds {
+		alone = append(alone, document(placement.Solve(s, placement.Options{})))
+	}
+	for _, n := range []int{2, 7} {
+		runtime.GOMAXPROCS(n)
+		for i, s := range worlds {
+			if got := document(placement.Solve(s, placement.Options{})); got != alone[i] {
+				t.Errorf("world %d: with %d processors the plan is\n%s\nwith one\n%s", i, n, got, alone[i])
+			}
+		}
+	}
+}
+
+func TestACacheDoesNotChangeThePlan(t *testing.T) {
+	cache := &supply.Cache{}
+	property.Check(t, func(t *rapid.T) {
+		s := enginetest.World(rapid.Uint64().Draw(t, "seed"))
+		without := document(placement.Solve(s, placement.Options{Work: -1}))
+		for range 2 {
+			if with := document(placement.Solve(s, placement.Options{Work: -1, Cache: cache})); with != without {
+				t.Errorf("with a cache the plan is\n%s\nwithout\n%s", with, without)
+			}
+		}
+	})
 }
 
 func TestMoreWorkNeverCostsMore(t *testing.T) {

@@ -72,7 +72,7 @@ func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, waived d
 	b := demand.New(s, pods)
 	classes := len(b.Groups)
 	asked := b.Prefer(waived)
-	stock := supply.New(b)
+	stock := supply.New(b, opts.Cache)
 	stock.Market.Lenient = opts.RelaxMinValues
 	return &world{Supply: stock, arranger: arrange.New(stock, opts.Preference), opts: opts, classes: classes, asked: asked, waived: waived}
 }

@@ -137,6 +137,7 @@ func TestRequestsCountWhatTheSchedulerCounts(t *testing.T) {
 		status corev1.PodStatus
 		want   string
 	}{
+		"one container asks alone":     {spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: cpu("300m")}}}, want: "300m"},
 		"containers add up":            {spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: cpu("1")}, {Resources: cpu("2")}}}, want: "3"},
 		"a big init container decides": {spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: cpu("1")}}, InitContainers: []corev1.Container{{Resources: cpu("4")}}}, want: "4"},
 		"a sidecar adds to both": {spec: corev1.PodSpec{

@@ -15,12 +15,25 @@ import (
 
 // requestsOf adds up what the scheduler counts, through Kubernetes' own rule.
 func requestsOf(pod *corev1.Pod) corev1.ResourceList {
+	if simple(pod) {
+		list := make(corev1.ResourceList, len(pod.Spec.Containers[0].Resources.Requests)+1)
+		maps.Copy(list, pod.Spec.Containers[0].Resources.Requests)
+		list[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
+		return list
+	}
 	list := podresource.PodRequests(withDefaultedRequests(pod), podresource.PodResourcesOptions{
 		UseStatusResources: true,
 		InPlacePodLevelResourcesVerticalScalingEnabled: true,
 	})
 	list[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
 	return list
+}
+
+// simple reports whether a pod asks for what its only container asks for, and there
+// is nothing else to add up.
+func simple(pod *corev1.Pod) bool {
+	return len(pod.Spec.Containers) == 1 && len(pod.Spec.InitContainers) == 0 && pod.Spec.Resources == nil && pod.Spec.Overhead == nil &&
+		len(pod.Status.ContainerStatuses) == 0 && pod.Status.Resources == nil && !lacksRequest(&pod.Spec.Containers[0].Resources)
 }
 
 // withDefaultedRequests lets limits stand in for missing requests. The API

@@ -165,7 +165,7 @@ func (o options) about() []string {
 			o.Seed, o.Iterations, o.Enough, o.CutOff),
 		fmt.Sprintf("Catalogue: %d types (m, c and r families of EC2, on demand, three zones), %d of at most 32 vCPUs. One pool as in Karpenter's getting-started guide (linux, on demand, c, m and r, generation above 2) for both architectures, no DaemonSets and no nodes, unless the name says otherwise.",
 			len(o.Types), len(fleet.UpTo(o.Types, 32))),
-		"Timed: everything from plain pods to the finished plan, for Karpenter a new cluster state, topology and scheduler, for Millwright the classing of the pods. Not timed: translating the catalogue and the pools.",
+		"Timed: everything from plain pods to the finished plan, for Karpenter a new cluster state, topology and scheduler, for Millwright the classing of the pods. Not timed: translating the catalogue and the pools; what a pool's requirements leave of the catalogue Millwright keeps from one plan to the next, in its controller as here.",
 		"CPU seconds are the process's, garbage collection included. Pods per second are those placed, and those that fit no machine at all. Peak heap is above the heap at the start. A price is that of each machine's cheapest offering that the plan allows.",
 		"The bound is a linear relaxation (integral where it says so) computed apart from both engines; it ignores topology rules. Price ÷ bound is over the pods that the engine placed.",
 		"Every plan of every iteration was checked with Kubernetes' own libraries: offering and price, taints, selectors, room, each pod once, and required topology rules where a finished plan shows them.",

@@ -234,7 +234,13 @@ func (b *Batch) SetClashes() {
 
 // ComparePods orders pods by namespace and name.
 func ComparePods(a, b *snapshot.Pod) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	if c := cmp.Compare(a.Namespace, b.Namespace); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.Name, b.Name); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.UID, b.UID)
 }
 
 // Intern finds the shape that is treated like this one.

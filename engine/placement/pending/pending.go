@@ -43,12 +43,20 @@ func Select(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplaced
 			}
 		}
 	}
-	byName := func(a, b *snapshot.Pod) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
-	}
 	slices.SortFunc(pods, byName)
 	slices.SortFunc(ignored, func(a, b plan.Unplaced) int { return byName(a.Pod, b.Pod) })
 	return pods, ignored
+}
+
+// byName orders pods by namespace and name.
+func byName(a, b *snapshot.Pod) int {
+	if c := cmp.Compare(a.Namespace, b.Namespace); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.Name, b.Name); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.UID, b.UID)
 }
 
 // provisionable reports whether a pod waits for a machine. The scheduler says so

@@ -44,6 +44,9 @@ type Launch struct {
 	Offering             *catalog.Offering
 	// reservation is the index of the reservation and one, zero for none.
 	reservation int32
+	// sold reports that the cloud has the offering, reserved that it is from a
+	// reservation.
+	sold, reserved bool
 }
 
 // Kind is a type as a pool offers it.
@@ -63,22 +66,21 @@ type Overhead struct {
 	Present []pack.Token
 }
 
-func (s *Supply) newMarket() *Market {
+func (s *Supply) newMarket(c *Cache) *Market {
 	m := &Market{special: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
 	sorted := slices.Clone(s.Snap.Pools)
 	slices.SortFunc(sorted, func(a, b *snapshot.Pool) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name))
 	})
-	vectors := map[*catalog.Type][]int64{}
 	for _, p := range sorted {
-		m.addPool(s, p, vectors)
+		m.addPool(s, p, c)
 	}
 	m.Index = affinity.New(len(m.Launches), false, m.says)
 	m.Index.Alike(func(i int) int32 { return m.Launches[i].Kind }, func(key string) bool { return !m.special[key] })
 	m.Available = bitset.New(len(m.Launches))
 	for i := range m.Launches {
 		l := &m.Launches[i]
-		if l.Offering.Available && (len(s.Snap.Unavailable) == 0 || !s.Snap.Refused(l.Offering.Key(m.Kinds[l.Kind].Name))) {
+		if l.sold && (len(s.Snap.Unavailable) == 0 || !s.Snap.Refused(l.Offering.Key(m.Kinds[l.Kind].Name))) {
 			m.Available.Add(i)
 		}
 	}
@@ -87,16 +89,26 @@ func (s *Supply) newMarket() *Market {
 	return m
 }
 
-func (m *Market) addPool(s *Supply, p *snapshot.Pool, vectors map[*catalog.Type][]int64) {
+// addPool adds what a pool leaves of its types.
+func (m *Market) addPool(s *Supply, p *snapshot.Pool, c *Cache) {
 	entry := s.newPool(p)
-	entry.Lo = len(m.Launches)
+	entry.Lo, entry.Hi = len(m.Launches), len(m.Launches)
 	if entry.Closed == nil {
-		for _, t := range sortedTypes(p.Types) {
-			m.addType(s, entry, t, vectors)
+		a := c.assortment(s, entry)
+		first := int32(len(m.Kinds))
+		m.Kinds, m.Launches = append(m.Kinds, a.kinds...), append(m.Launches, a.launches...)
+		entry.Hi = len(m.Launches)
+		for i := range a.kinds {
+			m.Kinds[int(first)+i].Size = entry.SizeOf(a.kinds[i].Type)
+		}
+		for i := entry.Lo; i < entry.Hi; i++ {
+			m.Launches[i].Pool = int32(len(m.Pools))
+			m.Launches[i].Kind += first
+		}
+		for _, key := range a.special {
+			m.special[key] = true
 		}
 	}
-	entry.Hi = len(m.Launches)
-	sortByPrice(m.Launches[entry.Lo:])
 	m.Pools = append(m.Pools, entry)
 }
 
@@ -148,32 +160,6 @@ func sortedTypes(list []*catalog.Type) []*catalog.Type {
 	out := slices.Clone(list)
 	slices.SortStableFunc(out, byName)
 	return out
-}
-
-// addType adds what the pool's own requirements leave of a type.
-func (m *Market) addType(s *Supply, p *Pool, t *catalog.Type, vectors map[*catalog.Type][]int64) {
-	if p.conflicts(t.Requirements) {
-		return
-	}
-	index := int32(len(m.Kinds))
-	for i := range t.Offerings {
-		o := &t.Offerings[i]
-		for key := range o.Labels {
-			m.special[key] = true
-		}
-		if p.takes(o) {
-			m.Launches = append(m.Launches, Launch{Pool: int32(len(m.Pools)), Kind: index, Offering: o})
-		}
-	}
-	if len(m.Launches) == 0 || m.Launches[len(m.Launches)-1].Kind != index {
-		return
-	}
-	vector, ok := vectors[t]
-	if !ok {
-		vector = s.Allocatable(t)
-		vectors[t] = vector
-	}
-	m.Kinds = append(m.Kinds, Kind{Type: t, Allocatable: vector, Size: p.SizeOf(t)})
 }
 
 func anyKey(string) bool { return true }

@@ -27,11 +27,6 @@ type Pool struct {
 	Used   []int64
 	// Floors are the requirements with minValues.
 	Floors []requirement.Requirement
-	// places are where the requirements were in the type that was looked at last:
-	// types have about the same labels.
-	places []int
-	// zones and capacityTypes are what the pool requires of these.
-	zones, capacityTypes requirement.Requirement
 	// Reservations are those that the pool's launches draw on, by their ids.
 	Reservations []int
 	// Zones counts the pool's machines by zone.
@@ -54,8 +49,6 @@ func (s *Supply) newPool(p *snapshot.Pool) *Pool {
 	}
 	slices.SortFunc(out.Limits, func(a, b Limit) int { return cmp.Compare(a.Name, b.Name) })
 	out.Used = make([]int64, len(out.Limits))
-	out.places = make([]int, len(p.Requirements))
-	out.zones, out.capacityTypes = p.Requirements.Get(corev1.LabelTopologyZone), p.Requirements.Get(catalog.CapacityTypeLabel)
 	for _, n := range s.Snap.Nodes {
 		if n.Pool() == p.Name && !n.Deleting() {
 			out.count(n)
@@ -133,37 +126,6 @@ func (p *Pool) Left() []int64 {
 		out[i] = max(0, l.Most-p.Used[i])
 	}
 	return out
-}
-
-// conflicts reports whether a type has a label that the pool does not take.
-func (p *Pool) conflicts(labels requirement.Set) bool {
-	for i, want := range p.Requirements {
-		at := p.places[i]
-		if at >= len(labels) || labels[at].Key() != want.Key() {
-			found, ok := labels.Index(want.Key())
-			if !ok {
-				continue
-			}
-			at, p.places[i] = found, found
-		}
-		if !labels[at].Overlaps(want) {
-			return true
-		}
-	}
-	return false
-}
-
-// takes reports whether the pool's requirements allow an offering.
-func (p *Pool) takes(o *catalog.Offering) bool {
-	if len(o.Labels) == 0 {
-		return p.zones.Has(o.Zone) && p.capacityTypes.Has(o.CapacityType)
-	}
-	for _, r := range p.Requirements {
-		if value, ok := OfferingLabel(o, r.Key()); ok && !r.Has(value) {
-			return false
-		}
-	}
-	return true
 }
 
 // Own is what a node of the pool says about the labels that the pool itself and

@@ -24,10 +24,10 @@ type Reservation struct {
 func (m *Market) addReservations(s *Supply) {
 	ids := map[string]int{}
 	for i := range m.Launches {
-		o := m.Launches[i].Offering
-		if o.Reservation == "" {
+		if !m.Launches[i].reserved {
 			continue
 		}
+		o := m.Launches[i].Offering
 		at, ok := ids[o.Reservation]
 		if !ok {
 			at = len(m.Reservations)

@@ -13,14 +13,15 @@ type Supply struct {
 	opened map[string]map[string]bool
 }
 
-// New compiles where the pods of a batch could go.
-func New(b *demand.Batch) *Supply {
+// New compiles where the pods of a batch could go. What of that does not depend on
+// the pods is looked up in a cache, which may be nil.
+func New(b *demand.Batch, c *Cache) *Supply {
 	s := &Supply{Batch: b, opened: map[string]map[string]bool{}}
 	for _, d := range b.Snap.DaemonSets {
 		s.Daemons = append(s.Daemons, s.newDaemon(d))
 	}
 	s.Machines = s.newMachines()
-	s.Market = s.newMarket()
+	s.Market = s.newMarket(c)
 	// Only now are all ports known.
 	b.SetClashes()
 	return s

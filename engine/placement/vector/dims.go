@@ -30,8 +30,8 @@ func New(names []corev1.ResourceName) *Dims {
 // Need rounds up; what nobody asks for is left out.
 func (d *Dims) Need(list corev1.ResourceList) []int64 {
 	out := make([]int64, len(d.Names))
-	for name, q := range list {
-		if i, ok := d.Index[name]; ok {
+	for i, name := range d.Names {
+		if q, ok := list[name]; ok {
 			out[i] = AmountUp(name, q)
 		}
 	}
