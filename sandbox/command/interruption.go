@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/errors"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
@@ -31,6 +32,7 @@ type announcement struct {
 	event        interruption.Event
 	code, state  string
 	in, deadline time.Duration
+	delivery     delivery
 }
 
 func newInjectInterruption() *cobra.Command {
@@ -45,12 +47,17 @@ The kinds are %v, the codes of Maintenance %v.`, interruption.Kinds(), interrupt
 		Example: `  sandbox inject interruption SpotInterruption --node general-x7k2p --deadline 2m
   sandbox inject interruption Maintenance --code Stop --node general-x7k2p --in 336h --id m1
   sandbox inject interruption Maintenance --code Stop --node general-x7k2p --id m1 --state Cancelled
-  sandbox inject interruption --clear`,
+  sandbox inject interruption --clear
+  sandbox inject interruption SpotInterruption --node general-x7k2p --sqs "$INTERRUPTION_QUEUE" --copies 3
+  sandbox inject interruption SpotInterruption --node general-x7k2p --sqs "$INTERRUPTION_QUEUE" --forged 10000`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change, err := a.change(args, time.Now())
 			if err != nil {
 				return err
+			}
+			if a.delivery.queue != "" {
+				return a.tell(cmd.Context(), cmd.OutOrStdout(), change)
 			}
 			client, err := a.client()
 			if err != nil {
@@ -69,8 +76,21 @@ The kinds are %v, the codes of Maintenance %v.`, interruption.Kinds(), interrupt
 	flags.DurationVar(&a.in, "in", 0, "from now until the event begins")
 	flags.DurationVar(&a.deadline, "deadline", 0, "from now until its deadline")
 	flags.BoolVar(&a.event.Confirmed, "confirmed", false, "the cloud's own API says the same")
+	flags.StringVar(&a.delivery.queue, "sqs", "", "send a message to this queue instead, the URL that sandbox sqs prints")
+	flags.IntVar(&a.delivery.copies, "copies", 1, "with --sqs: how often the message is sent")
+	flags.IntVar(&a.delivery.forged, "forged", 0, "with --sqs: so many forged and damaged messages about the machine instead")
+	flags.DurationVar(&a.delivery.delay, "delay", 0, "with --sqs: how long the messages are held back, whole seconds")
 	flags.BoolVar(&a.clear, "clear", false, "take back instead of announcing")
 	return cmd
+}
+
+// tell sends messages about what the arguments announce.
+func (a announcement) tell(ctx context.Context, out io.Writer, change func([]interruption.Event) []interruption.Event) error {
+	list := change(nil)
+	if len(list) != 1 {
+		return errors.New("--sqs: which kind of event?")
+	}
+	return a.delivery.send(ctx, out, list[0], time.Now())
 }
 
 // change is what the arguments make of the list of events.
@@ -113,7 +133,7 @@ func announce(ctx context.Context, client kubernetes.Interface, out io.Writer, c
 		stands, err = editEvents(ctx, client, change)
 		return err
 	}
-	retriable := func(err error) bool { return errors.IsConflict(err) || errors.IsAlreadyExists(err) }
+	retriable := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 	if err := retry.OnError(retry.DefaultBackoff, retriable, attempt); err != nil {
 		return fmt.Errorf("editing %s/%s: %w", cloudNamespace, cloudConfigMap, err)
 	}
@@ -132,7 +152,7 @@ func announce(ctx context.Context, client kubernetes.Interface, out io.Writer, c
 func editEvents(ctx context.Context, client kubernetes.Interface, change func([]interruption.Event) []interruption.Event) ([]interruption.Event, error) {
 	maps := client.CoreV1().ConfigMaps(cloudNamespace)
 	cm, err := maps.Get(ctx, cloudConfigMap, metav1.GetOptions{})
-	missing := errors.IsNotFound(err)
+	missing := apierrors.IsNotFound(err)
 	if err != nil && !missing {
 		return nil, err
 	}

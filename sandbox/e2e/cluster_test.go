@@ -96,10 +96,17 @@ func binary(variable, name string) string {
 // runs then, and shows its log if the test failed.
 func (c *cluster) millwright() *harness.Controller {
 	c.Helper()
+	return c.millwrightWith(nil)
+}
+
+// millwrightWith has variables (NAME=value) and arguments besides those of every
+// test.
+func (c *cluster) millwrightWith(env []string, args ...string) *harness.Controller {
+	c.Helper()
 	log := filepath.Join(c.dir, "millwright.log")
 	controller, err := harness.StartController(c.Context(), harness.ControllerConfig{
 		Binary: binary("MILLWRIGHT_BIN", "millwright"), Kubeconfig: c.kubeconfig,
-		Args:    []string{"--provider", "kwok", "--instance-types", "ec2"},
+		Args: append([]string{"--provider", "kwok", "--instance-types", "ec2"}, args...), Env: env,
 		LogFile: log,
 	})
 	if err != nil {

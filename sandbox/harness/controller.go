@@ -45,6 +45,8 @@ type ControllerConfig struct {
 	Kubeconfig string
 	// Args are appended to `run`.
 	Args []string
+	// Env is added to the environment, as NAME=value.
+	Env []string
 	// LogFile receives both output streams; it is appended to, so that one file
 	// tells the story of several lives.
 	LogFile string
@@ -64,7 +66,7 @@ func StartController(ctx context.Context, cfg ControllerConfig) (*Controller, er
 		"--metrics-port", ports[0], "--health-probe-port", ports[1]}, cfg.Args...)
 	cmd := exec.Command(cfg.Binary, args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(os.Environ(), "POD_NAMESPACE="+Namespace)
+	cmd.Env = append(append(os.Environ(), "POD_NAMESPACE="+Namespace), cfg.Env...)
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the controller: %w", err)
 	}

@@ -5,12 +5,9 @@
 //	web := httptest.NewServer(s)
 //	s.Send("interruptions", body)
 //
-// It speaks the AWS JSON 1.0 protocol: GetQueueUrl, SendMessage(Batch), ReceiveMessage with
-// long polls, DeleteMessage, DeleteMessageBatch, ChangeMessageVisibility and
+// It speaks the AWS JSON 1.0 protocol: GetQueueUrl, SendMessage(Batch),
+// ReceiveMessage with long polls, DeleteMessage(Batch), ChangeMessageVisibility and
 // GetQueueAttributes. Messages become visible again when their time-out ends, have a
 // new receipt each time, and come in no particular order, as in a standard queue.
 // Signatures are not checked.
-//
-// Where a standard queue delivers a message twice now and then, this one can put
-// Copies of every message into its queue.
 package sqstest

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Config says what queues there are and how they misbehave.
+// Config says what queues there are.
 type Config struct {
 	// Queues are the names of those that exist.
 	Queues []string
@@ -17,8 +17,6 @@ type Config struct {
 	Account string
 	// Seed chooses the order of deliveries.
 	Seed uint64
-	// Copies is how often every message is put into its queue; zero is once.
-	Copies int
 }
 
 // Server is an http.Handler. It is safe for concurrent use.
@@ -82,9 +80,7 @@ func (s *Server) put(name, body string, attributes map[string]attribute, delay t
 	now := time.Now()
 	s.serial++
 	id := fmt.Sprintf("00000000-0000-4000-8000-%012d", s.serial)
-	for range max(1, s.config.Copies) {
-		q.messages = append(q.messages, &message{id: id, body: body, attributes: attributes, sent: now, visible: now.Add(delay)})
-	}
+	q.messages = append(q.messages, &message{id: id, body: body, attributes: attributes, sent: now, visible: now.Add(delay)})
 	s.wake()
 	return id, nil
 }
