@@ -31,6 +31,7 @@ type verification struct {
 	kube    *genericclioptions.ConfigFlags
 	timeout time.Duration
 	atLeast int
+	output  string
 
 	connect func(*genericclioptions.ConfigFlags) (client.Reader, error)
 	clock   clock.Clock
@@ -69,6 +70,9 @@ Exit status:
 		Args:      cobra.MinimumNArgs(2),
 		ValidArgs: []string{kindNode, kindClaim, kindPool},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneOf("output", v.output, formatTable, formatJSON, formatYAML); err != nil {
+				return err
+			}
 			kind, err := kindOf(args[0], kindNode, kindClaim, kindPool)
 			if err != nil {
 				return err
@@ -82,6 +86,8 @@ Exit status:
 	}
 	cmd.Flags().DurationVar(&v.timeout, "timeout", 10*time.Minute, "how long to wait")
 	cmd.Flags().IntVar(&v.atLeast, "at-least", 1, "how many machines a pool must have")
+	cmd.Flags().StringVarP(&v.output, "output", "o", formatTable, "table, json or yaml")
+	complete(cmd, "output", formatTable, formatJSON, formatYAML)
 	v.kube.AddFlags(cmd.Flags())
 	return cmd
 }
@@ -126,6 +132,9 @@ func (v verification) conclude(ctx context.Context, c console, reader client.Rea
 		return err
 	}
 	all, problems := v.look(in, kind, names)
+	if v.output != formatTable {
+		return reportDocument(c.Out, v.output, all, problems)
+	}
 	return report(c.Out, all, problems, v.timeout)
 }
 

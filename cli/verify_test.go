@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +126,33 @@ not verified within 20s
 	out, code = verify(t, c, "nodepool", "web")
 	if code != ExitOK || !strings.Contains(out, "node/ip-1 (nodeclaim/web-1, nodepool/web) initialized 1m30s after its creation") || !strings.HasSuffix(out, "1 machine is initialized\n") {
 		t.Errorf("exit status %d:\n%s", code, out)
+	}
+}
+
+func TestVerifyPrintsADocumentForPrograms(t *testing.T) {
+	c := stuck(t)
+	read := func(want int) (doc verifiedDoc) {
+		out, code := verify(t, c, "pool", "web", "--timeout", "5s", "-o", "json")
+		if err := json.Unmarshal([]byte(out), &doc); err != nil || code != want {
+			t.Fatalf("exit status %d, %v:\n%s", code, err, out)
+		}
+		return doc
+	}
+	doc := read(1)
+	if doc.Verified || len(doc.Problems) != 1 || len(doc.Machines) != 1 {
+		t.Fatalf("got %+v", doc)
+	}
+	m := doc.Machines[0]
+	i := slices.IndexFunc(m.Gates, func(g gateDoc) bool { return !g.Open })
+	if m.Node != "ip-1" || m.Initialized || i < 0 || m.Gates[i].Reason != "StartupTaintsExist" || !m.Gates[i].Since.Equal(noon) {
+		t.Errorf("got %+v", m)
+	}
+	free(t, c)
+	if doc := read(0); !doc.Verified || len(doc.Problems) != 0 || !doc.Machines[0].Initialized {
+		t.Errorf("got %+v", doc)
+	}
+	if out, code := verify(t, c, "pool", "web", "-o", "xml"); code != 2 {
+		t.Errorf("exit status %d\n%s", code, out)
 	}
 }
 

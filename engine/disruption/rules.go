@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/disruption/drift"
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -26,12 +27,12 @@ var (
 	// emptiness are those of the cause Empty.
 	emptiness = []rule{
 		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
-		notNominated, notReplacing, consolidationOn, vacant, evictable, quiet,
+		notNominated, notReplacing, startedUp, consolidationOn, vacant, evictable, quiet,
 	}
 	// thrift are those of the cause Underutilized, for a machine that is not vacant.
 	thrift = []rule{
 		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
-		notNominated, notReplacing, consolidationOn, consolidates, oldEnough, evictable, quiet, priced,
+		notNominated, notReplacing, startedUp, consolidationOn, consolidates, oldEnough, evictable, quiet, priced,
 	}
 	// renewal are those of the causes Drifted and Expired. What protects pods gives
 	// way to a termination grace period, and a nomination to neither.
@@ -178,6 +179,16 @@ func notReplacing(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		return plan.Reason{Code: plan.CountedOn, Objects: refs(from)}, true
 	}
 	return plan.Reason{}, false
+}
+
+// startedUp keeps a young machine that carries a taint of which nobody knows yet
+// whether it belongs to its start: without it, no pod could have come.
+func startedUp(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	taint, until := lifecycle.Unsettled(n.Claim, n.Object, e.s.Now)
+	return plan.Reason{
+		Code: plan.NotInitialized, Objects: refs(n), Want: "the end of taint " + taint, Have: "NodePool " + n.Claim.Pool + " does not declare it",
+		Since: n.Object.CreationTimestamp.Time, Until: until,
+	}, taint != ""
 }
 
 // consolidates asks the pool's policy about machines that have pods.

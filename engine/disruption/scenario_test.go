@@ -21,6 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption/drift"
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -248,6 +249,10 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 			r.Deadline = noon.Add(w.duration(part[2]))
 		}
 		w.annotate(c, RequestAnnotation, r.String())
+	case "unsettled": // the Node's age; it carries a taint that nobody has declared
+		o.CreationTimestamp = metav1.NewTime(w.ago(value))
+		o.Spec.Taints = append(o.Spec.Taints, corev1.Taint{Key: "example.com/agent", Effect: corev1.TaintEffectNoSchedule})
+		w.annotate(c, lifecycle.UndeclaredAnnotation, "example.com/agent:NoSchedule")
 	case "capacity":
 		o.Labels["karpenter.sh/capacity-type"] = value
 	case "cpu": // of a type that its pool sells

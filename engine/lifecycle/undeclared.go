@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -71,6 +72,22 @@ func (s *Step) observe(v View) {
 	if now := strings.Join(out, ","); now != was {
 		s.Annotations = map[string]string{UndeclaredAnnotation: now}
 	}
+}
+
+// Unsettled is an undeclared taint that a young Node carries and of which it is not
+// known yet whether somebody removes it, and until when that is waited for; empty if
+// there is none.
+func Unsettled(c *snapshot.Claim, node *corev1.Node, now time.Time) (taint string, until time.Time) {
+	until = node.CreationTimestamp.Add(LearnedPatience)
+	if !now.Before(until) {
+		return "", time.Time{}
+	}
+	for _, entry := range entries(c.Annotations[UndeclaredAnnotation]) {
+		if on := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return name(t) == entry }); on {
+			return entry, until
+		}
+	}
+	return "", time.Time{}
 }
 
 // name is a taint without its value, which does not matter.
