@@ -208,19 +208,10 @@ func pathOf(g *demand.Group, keys, values []string) string {
 	return g.Key() + "\x00" + strings.Join(keys, ",") + "=" + strings.Join(values, ",")
 }
 
-// fill puts pods into cells; those for which there is none are the rest.
+// fill puts pods into cells, first those that an earlier plan has put there; those
+// for which there is none are the rest.
 func (v *division) fill(pods []*snapshot.Pod) {
-	v.rest = pods
-	if len(v.a.Snap.Nominated) > 0 {
-		v.rest = nil
-		for _, p := range pods {
-			if i := v.nominatedTo(p); i >= 0 && v.open(i) {
-				v.give(p, i)
-				continue
-			}
-			v.rest = append(v.rest, p)
-		}
-	}
+	v.rest = v.keep(pods)
 	for ; len(v.rest) > 0; v.rest = v.rest[1:] {
 		i := v.pick(len(v.rest))
 		if i < 0 {
@@ -228,6 +219,32 @@ func (v *division) fill(pods []*snapshot.Pod) {
 		}
 		v.give(v.rest[0], i)
 	}
+}
+
+// keep leaves pods in the cells of an earlier plan, as far as the rules allow, and
+// returns the others. A cell that a spread closes opens again when others have caught
+// up with it.
+func (v *division) keep(pods []*snapshot.Pod) []*snapshot.Pod {
+	if len(v.a.Snap.Nominated) == 0 {
+		return pods
+	}
+	at := make([][]*snapshot.Pod, len(v.cells))
+	for _, p := range pods {
+		if i := v.nominatedTo(p); i >= 0 {
+			at[i] = append(at[i], p)
+		}
+	}
+	kept := map[*snapshot.Pod]bool{}
+	for progress := true; progress; {
+		progress = false
+		for i := range at {
+			for len(at[i]) > 0 && v.open(i) {
+				v.give(at[i][0], i)
+				kept[at[i][0]], at[i], progress = true, at[i][1:], true
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(pods), func(p *snapshot.Pod) bool { return kept[p] })
 }
 
 func (v *division) give(p *snapshot.Pod, i int) {
