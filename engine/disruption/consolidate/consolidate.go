@@ -5,11 +5,14 @@
 //
 // It has two halves. A sieve (sieve.go) puts the pods of one candidate after the
 // other onto the room that is left, by amounts, labels and taints alone; that is
-// fast enough to try every candidate in every pass. What passes is put to
-// placement in one question (remove.go), which knows all the rules. Candidates
-// that hold less than they cost (value.go) are then put to placement in small
-// groups, with new machines to choose from (replace.go): many to none, to one, or
-// to several, of whatever pool and capacity type.
+// fast enough to try every candidate in every pass, and to see further than the
+// budgets: pods go to machines that will still be there when all that can go has
+// gone. What passes is put to placement in one question (remove.go), which knows
+// all the rules. Candidates that hold less than they cost (value.go) are then put
+// to placement in groups and one by one, with new machines to choose from
+// (replace.go): many to none, to one, or to several, of whatever pool and capacity
+// type. What saves the most for each pod that moves is done first, and what saves
+// much less waits for the next pass.
 //
 // Work is counted, not timed, so that the same input gives the same moves; where
 // it does not suffice for every group, the next pass begins further down the list.
@@ -98,21 +101,34 @@ type search struct {
 	Input
 	Result
 	sieve *sieve
+	wares []ware
+	rates rates
 	// used are the machines that take pods of a move.
 	used map[string]bool
 	left int
+	// proposals are in the order in which they were found.
+	proposals []*proposal
 }
 
 // Find looks for moves.
 func Find(in Input) Result {
 	s := &search{Input: in, Result: Result{Stays: map[string]Stay{}}, used: map[string]bool{}, left: in.World.Asked + in.Work}
-	slices.SortFunc(s.Candidates, func(a, b Candidate) int {
-		return cmp.Or(-cmp.Compare(a.Price/a.Cost, b.Price/b.Cost), cmp.Compare(a.Node.Name, b.Node.Name))
-	})
 	s.sieve = newSieve(in.World)
+	s.wares = newWares(s.sieve.dims, in.World)
+	s.rates = newRates(s.sieve.dims, s.wares)
+	s.rank()
 	s.remove()
 	s.replace()
 	return s.Result
+}
+
+// rank puts the candidates in the order in which they should go: those first that
+// cost the most for each pod that would move.
+func (s *search) rank() {
+	slices.SortFunc(s.Candidates, func(a, b Candidate) int {
+		return cmp.Or(-cmp.Compare(a.Price/a.Cost, b.Price/b.Cost), cmp.Compare(a.Node.Name, b.Node.Name))
+	})
+	s.sieve.order(s.Candidates)
 }
 
 // afford reports whether the budgets let all of them go.
@@ -183,9 +199,9 @@ func (s *search) worthwhile(nodes []Candidate, launches int, saving float64) (pl
 }
 
 // The least share of the price that must be saved for a share of the pods to move:
-// Karpenter's 1/k with k = 2 for Balanced pools, and for others a tenth, below which
+// Karpenter's 1/k with k = 2 for Balanced pools, and for others a quarter, below which
 // many pods would move for little.
 const (
 	leastBalancedScore = 0.5
-	leastScore         = 0.1
+	leastScore         = 0.25
 )

@@ -17,14 +17,16 @@ const surplus = 3
 // rounds bounds how often placement is asked about machines that are to go.
 const rounds = 3
 
-// remove finds machines whose pods fit on others.
+// remove finds machines whose pods fit on others. Pods go to machines that the
+// sieve would keep even if there were no budgets, so that they need not move
+// again in the next pass.
 func (s *search) remove() {
-	chosen := s.sift()
+	chosen, later := s.sift()
 	for range rounds {
 		if len(chosen) == 0 || s.World.Asked >= s.left {
 			return
 		}
-		answer := s.World.Ask(nodes(chosen))
+		answer := s.World.Put(whatif.Question{Gone: nodes(chosen), Shut: nodes(later), RoomOnly: true})
 		homeless := answer.Homeless()
 		kept := slices.DeleteFunc(slices.Clone(chosen), func(c Candidate) bool {
 			pod, lacks := homeless[c.Node.Name]
@@ -35,9 +37,12 @@ func (s *search) remove() {
 		})
 		if len(kept) == len(chosen) {
 			s.removeAll(kept, answer)
-			return
+			break
 		}
 		chosen = kept
+	}
+	for _, c := range later {
+		s.stay(c, plan.Reason{Code: plan.BudgetExhausted, Objects: poolRef(c.Node.Pool())}, c.Price)
 	}
 }
 
@@ -58,21 +63,25 @@ func (s *search) removeAll(chosen []Candidate, answer whatif.Answer) {
 	}
 }
 
-// sift lets the sieve choose, some more than the budgets allow.
-func (s *search) sift() []Candidate {
-	var out []Candidate
+// sift lets the sieve choose: first some more than the budgets allow, then all
+// that could go later.
+func (s *search) sift() (chosen, later []Candidate) {
 	more := map[string]int{}
 	for pool, n := range s.Remaining {
 		more[pool] = min(n, math.MaxInt32/surplus) * surplus
 	}
 	for _, c := range s.Candidates {
 		pool := c.Node.Pool()
-		if more[pool] > 0 && s.sieve.tryRemove(c.Node) {
+		switch {
+		case !s.sieve.tryRemove(c.Node):
+		case more[pool] > 0:
 			more[pool]--
-			out = append(out, c)
+			chosen = append(chosen, c)
+		default:
+			later = append(later, c)
 		}
 	}
-	return out
+	return chosen, later
 }
 
 func nodes(list []Candidate) []*snapshot.Node {

@@ -13,32 +13,48 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// most is how many machines a group has at most. Larger groups pack better and
-// cost more when one of their replacements fails.
-const most = 8
+// sizes are how many machines the groups have that are asked about. Larger groups
+// pack better; they cost more pods their place when one of their replacements
+// fails.
+var sizes = []int{32, 8, 1}
 
-// wasteful is a candidate that costs more than what it holds is worth.
+// patience is the share of the best score of a pass below which a move waits for
+// the next one: moves that are better may turn up when the best have been made.
+const patience = 0.5
+
+// wasteful is a candidate that costs more than what its pods need besides the room
+// that others have.
 type wasteful struct {
 	Candidate
 	waste float64 // share of its price
 }
 
 // replace finds groups of machines that new ones could stand in for at a lower
-// price: first as groups, then one by one.
+// price: groups and single machines are asked about, then what saves the most for
+// each pod that moves is done first.
 func (s *search) replace() {
 	list := s.wasteful()
 	if len(list) == 0 {
 		return
 	}
-	for size := most; size >= 1; size /= 2 {
-		s.replaceGroups(list, size)
+	for _, size := range sizes {
+		s.proposeGroups(list, size)
+	}
+	slices.SortStableFunc(s.proposals, func(a, b *proposal) int { return -cmp.Compare(a.score(), b.score()) })
+	for _, p := range s.proposals {
+		if p.score() < patience*s.proposals[0].score() {
+			break
+		}
+		s.adopt(p)
 	}
 }
 
 // wasteful are the candidates that are left, those that waste the most first,
 // pool by pool. The others are told why they are not looked at.
 func (s *search) wasteful() []wasteful {
-	r := newRates(s.sieve.dims, s.World.Pools())
+	r := s.rates
+	s.sieve = newSieve(s.World)
+	s.sieve.order(s.Candidates)
 	var out []wasteful
 	for _, c := range s.Candidates {
 		p := s.sieve.at[c.Node.Name]
@@ -46,12 +62,16 @@ func (s *search) wasteful() []wasteful {
 			continue
 		}
 		need := make([]int64, len(s.sieve.dims.Names))
-		for _, b := range s.sieve.bundles(c.Node) {
+		for _, b := range s.sieve.homeless(c.Node) {
 			vector.Add(need, s.sieve.need(b.class), int64(b.count))
 		}
 		w := wasteful{c, 1 - r.value(need)/c.Price}
 		if w.waste <= s.Minimum[c.Node.Pool()].Saving {
 			s.stay(c, plan.Reason{Code: plan.NothingCheaper, Objects: []plan.ObjectRef{{Kind: "Node", Name: c.Node.Name}}, Have: dollars(c.Price), Want: dollars(r.value(need))}, 0)
+			continue
+		}
+		if reason, worth := s.worthwhile([]Candidate{c}, 1, w.waste*c.Price); !worth {
+			s.stay(c, reason, w.waste*c.Price)
 			continue
 		}
 		s.stay(c, plan.Reason{Code: plan.NotExamined, Objects: []plan.ObjectRef{{Kind: "Node", Name: c.Node.Name}}, Have: dollars(c.Price * w.waste)}, c.Price*w.waste)
@@ -60,7 +80,7 @@ func (s *search) wasteful() []wasteful {
 	slices.SortStableFunc(out, func(a, b wasteful) int {
 		return cmp.Or(
 			cmp.Compare(a.Node.Pool(), b.Node.Pool()),
-			-cmp.Compare(a.waste/a.Cost, b.waste/b.Cost),
+			-cmp.Compare(a.waste*a.Price/a.Cost, b.waste*b.Price/b.Cost),
 			cmp.Compare(a.Node.Name, b.Node.Name),
 		)
 	})
@@ -75,40 +95,103 @@ func (s *search) stay(c Candidate, reason plan.Reason, saving float64) {
 	}
 }
 
-// replaceGroups asks about one group after the other, beginning with another one
+// proposeGroups asks about one group after the other, beginning with another one
 // each turn.
-func (s *search) replaceGroups(list []wasteful, size int) {
+func (s *search) proposeGroups(list []wasteful, size int) {
 	groups := slices.Collect(slices.Chunk(list, size))
 	first := int(s.Turn % int64(len(groups)))
 	for i := range groups {
 		if s.World.Asked >= s.left {
 			return
 		}
-		s.replaceGroup(groups[(first+i)%len(groups)])
+		s.propose(s.affordable(groups[(first+i)%len(groups)]))
 	}
 }
 
-// replaceGroup asks about those of a group that are still there, as many as the
-// budgets allow.
-func (s *search) replaceGroup(list []wasteful) {
+// affordable are those of a group that the budgets allow.
+func (s *search) affordable(list []wasteful) []Candidate {
 	var group []Candidate
 	for _, w := range list {
-		if s.World.Machine(w.Node.Name) == nil || s.used[w.Node.Name] {
-			continue
-		}
 		if pool, ok := s.afford(append(slices.Clip(group), w.Candidate)); !ok {
 			s.stay(w.Candidate, plan.Reason{Code: plan.BudgetExhausted, Objects: poolRef(pool)}, w.Price*w.waste)
 			continue
 		}
 		group = append(group, w.Candidate)
 	}
+	return group
+}
+
+// propose asks what could stand in for a group and notes what would be worth it.
+func (s *search) propose(group []Candidate) {
 	if len(group) == 0 {
 		return
 	}
-	answer := s.World.Ask(nodes(group))
+	answer := s.ask(group)
 	for _, part := range components(group, answer) {
-		s.judge(part, answer)
+		if saving, worth := s.judge(part); worth {
+			s.proposals = append(s.proposals, &proposal{part, answer, saving, costOf(part.nodes), len(s.Moves)})
+		}
 	}
+}
+
+// ask looks for room and for new machines that cost less than the group.
+func (s *search) ask(group []Candidate) whatif.Answer {
+	return s.World.Put(whatif.Question{Gone: nodes(group), Ceiling: priceOf(group)})
+}
+
+// proposal is a move that would be worth it.
+type proposal struct {
+	*component
+	answer       whatif.Answer
+	saving, cost float64
+	// moves is how many moves had been made when it was found.
+	moves int
+}
+
+// score is the saving in $/h for each pod that moves.
+func (p *proposal) score() float64 { return p.saving / p.cost }
+
+// adopt makes a move of a proposal if that is still possible after those that
+// were adopted before.
+func (s *search) adopt(p *proposal) {
+	for _, c := range p.nodes {
+		if s.World.Machine(c.Node.Name) == nil || s.used[c.Node.Name] {
+			return
+		}
+	}
+	if pool, ok := s.afford(p.nodes); !ok {
+		s.stayAll(p.component, plan.Reason{Code: plan.BudgetExhausted, Objects: poolRef(pool)}, p.saving)
+		return
+	}
+	if p.moves == len(s.Moves) {
+		s.take(p.nodes, p.launch, p.saving, p.answer)
+		return
+	}
+	if s.World.Asked >= s.left {
+		return
+	}
+	answer := s.ask(p.nodes)
+	for _, part := range components(p.nodes, answer) {
+		if saving, worth := s.judge(part); worth {
+			s.take(part.nodes, part.launch, saving, answer)
+		}
+	}
+}
+
+func costOf(list []Candidate) float64 {
+	sum := 0.0
+	for _, c := range list {
+		sum += c.Cost
+	}
+	return sum
+}
+
+func priceOf(list []Candidate) float64 {
+	sum := 0.0
+	for _, c := range list {
+		sum += c.Price
+	}
+	return sum
 }
 
 // component is machines whose pods share new machines.
@@ -155,20 +238,19 @@ func components(group []Candidate, answer whatif.Answer) []*component {
 	return all
 }
 
-// judge takes a move that is worth it.
-func (s *search) judge(c *component, answer whatif.Answer) {
+// judge says what a move saves, and whether it is worth it.
+func (s *search) judge(c *component) (saving float64, worth bool) {
+	before, after := priceOf(c.nodes), 0.0
 	if c.homeless != nil {
-		s.stayAll(c, fitsNowhere(c.nodes[0], c.homeless), 0)
-		return
-	}
-	before, after := 0.0, 0.0
-	for _, n := range c.nodes {
-		before += n.Price
+		if len(c.nodes) == 1 {
+			s.stay(c.nodes[0], s.homeless(c.nodes[0], c.homeless), 0)
+		}
+		return 0, false
 	}
 	for _, n := range c.launch {
 		after += n.Choice.Offering.Price
 	}
-	saving := before - after
+	saving = before - after
 	asked, types := s.least(c)
 	reason := plan.Reason{
 		Code: plan.SavingTooSmall, Objects: []plan.ObjectRef{{Kind: "Node", Name: c.nodes[0].Node.Name}},
@@ -178,21 +260,35 @@ func (s *search) judge(c *component, answer whatif.Answer) {
 	case len(c.launch) > 0 && saving <= 0:
 		reason.Code, reason.Want, reason.Have = plan.NothingCheaper, dollars(after), dollars(before)
 		s.stayAll(c, reason, 0)
-		return
+		return saving, false
 	case len(c.launch) > 0 && saving < asked*before:
 		s.stayAll(c, reason, saving)
-		return
+		return saving, false
 	case types < 0:
 		reason.Code, reason.Want, reason.Have = plan.TooFewTypes, "", strconv.Itoa(-types)
 		s.stayAll(c, reason, saving)
-		return
+		return saving, false
 	}
 	if reason, worth := s.worthwhile(c.nodes, len(c.launch), saving); !worth {
 		s.stayAll(c, reason, saving)
-		return
+		return saving, false
 	}
 	limit(c.launch, saving-asked*before)
-	s.take(c.nodes, c.launch, saving, answer)
+	return saving, true
+}
+
+// homeless says why a pod has no place for less than its machine costs: there is
+// none at any price, or it costs as much.
+func (s *search) homeless(c Candidate, pod *snapshot.Pod) plan.Reason {
+	need := s.sieve.need(pod.Class)
+	held := slices.ContainsFunc(s.wares, func(w ware) bool { return w.price < c.Price && room(need, w.have, 1) > 0 })
+	if !held || s.World.Ask([]*snapshot.Node{c.Node}).Refused()[c.Node.Name] == nil {
+		return plan.Reason{
+			Code: plan.NothingCheaper, Objects: []plan.ObjectRef{{Kind: "Node", Name: c.Node.Name}},
+			Want: dollars(c.Price), Have: dollars(c.Price),
+		}
+	}
+	return fitsNowhere(c, pod)
 }
 
 func (s *search) stayAll(c *component, reason plan.Reason, saving float64) {

@@ -49,6 +49,17 @@ func newSieve(w *whatif.World) *sieve {
 	return s
 }
 
+// order has pods go first to the machines that are no candidates, the fullest of
+// them first, and then to the candidates that would be the last to go: pods that
+// went to others would soon move again.
+func (s *sieve) order(candidates []Candidate) {
+	turn := make(map[string]int, len(candidates))
+	for i, c := range candidates {
+		turn[c.Node.Name] = len(candidates) - i
+	}
+	slices.SortStableFunc(s.places, func(a, b *place) int { return cmp.Compare(turn[a.node.Name], turn[b.node.Name]) })
+}
+
 // names are the resources that some pod asks for.
 func names(nodes []*snapshot.Node) []corev1.ResourceName {
 	seen := map[*snapshot.Class]bool{}
@@ -127,37 +138,59 @@ func (s *sieve) tryRemove(n *snapshot.Node) bool {
 		return false
 	}
 	p.gone = true
-	type step struct {
-		place *place
-		need  []int64
-		count int64
-		was   bool
+	if left, done := s.scatter(n, true); len(left) > 0 {
+		s.gather(done)
+		p.gone = false
+		return false
 	}
-	var done []step
-	fits := true
+	return true
+}
+
+// homeless are the pods of a machine that find no room on others.
+func (s *sieve) homeless(n *snapshot.Node) []bundle {
+	p := s.at[n.Name]
+	p.gone = true
+	left, done := s.scatter(n, false)
+	s.gather(done)
+	p.gone = false
+	return left
+}
+
+// step is pods put somewhere, and whether others had been put there before.
+type step struct {
+	place *place
+	need  []int64
+	count int64
+	was   bool
+}
+
+// scatter puts the pods of a machine where there is room, and says which are left:
+// all, or those of the first class for which there is not enough.
+func (s *sieve) scatter(n *snapshot.Node, wholly bool) (left []bundle, done []step) {
 	for _, b := range s.bundles(n) {
-		left := b.count
 		if !s.hopeless[b.class] {
-			left = s.pour(b, func(to *place, need []int64, count int64) {
+			b.count = s.pour(b, func(to *place, need []int64, count int64) {
 				done = append(done, step{to, need, count, to.busy})
 				vector.Add(to.free, need, -count)
 				to.busy = true
 			})
 		}
-		if left > 0 {
-			fits = false
-			break
+		if b.count > 0 {
+			left = append(left, b)
+			if wholly {
+				break
+			}
 		}
 	}
-	if fits {
-		return true
+	return left, done
+}
+
+// gather takes back what was scattered.
+func (s *sieve) gather(done []step) {
+	for _, d := range slices.Backward(done) {
+		vector.Add(d.place.free, d.need, d.count)
+		d.place.busy = d.was
 	}
-	for i := len(done) - 1; i >= 0; i-- {
-		vector.Add(done[i].place.free, done[i].need, done[i].count)
-		done[i].place.busy = done[i].was
-	}
-	p.gone = false
-	return false
 }
 
 // pour puts pods of one class where there is room and says how many are left.

@@ -3,48 +3,106 @@ package consolidate
 import (
 	"math"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
-	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// rates are the least that the market takes for one unit of each resource, in
-// $/h. No machine that can be launched holds a need for less.
-type rates []float64
+// rates are ways to price resources, each in $/h for one unit of each of them, in
+// which no machine that is sold holds more than it costs. So in none of them are
+// pods worth more than the machines that hold them.
+type rates [][]float64
 
-// newRates looks at everything that is sold at present.
-func newRates(dims *vector.Dims, s []*snapshot.Pool) rates {
-	out := make(rates, len(dims.Names))
-	for i := range out {
-		out[i] = math.Inf(1)
+// mixes is how many ways there are to divide a price between CPU and memory.
+const mixes = 8
+
+// ware is a type that is sold.
+type ware struct {
+	price float64
+	have  []int64
+}
+
+// newRates finds ways to price resources: one way for each resource
+// by itself, and some for CPU and memory together.
+func newRates(dims *vector.Dims, list []ware) rates {
+	alone := make([]float64, len(dims.Names))
+	var out rates
+	for i := range alone {
+		one := make([]float64, len(alone))
+		one[i] = 1
+		one = scaled(one, list)
+		alone[i] = one[i]
+		out = append(out, one)
 	}
-	for _, p := range s {
+	cpu, hasCPU := dims.Index[corev1.ResourceCPU]
+	memory, hasMemory := dims.Index[corev1.ResourceMemory]
+	if !hasCPU || !hasMemory || math.IsInf(alone[cpu]+alone[memory], 0) {
+		return out
+	}
+	for k := 1; k < mixes; k++ {
+		mix := make([]float64, len(alone))
+		part := float64(k) / mixes
+		mix[cpu], mix[memory] = part*alone[cpu], (1-part)*alone[memory]
+		out = append(out, scaled(mix, list))
+	}
+	return out
+}
+
+// newWares lists the types that are sold to pools that launch.
+func newWares(dims *vector.Dims, w *whatif.World) []ware {
+	var out []ware
+	at := map[*catalog.Type]int{}
+	for _, p := range w.Pools() {
 		if p.NotReady != "" || p.Replicas != nil {
 			continue
 		}
 		for _, t := range p.Types {
-			have := dims.Have(t.Allocatable())
-			for _, o := range t.Offerings {
-				if !o.Available {
-					continue
-				}
-				for i, n := range have {
-					if n > 0 {
-						out[i] = min(out[i], o.Price/float64(n))
-					}
-				}
+			price := w.Least(p, t)
+			if i, known := at[t]; known {
+				out[i].price = min(out[i].price, price)
+			} else if !math.IsInf(price, 0) {
+				at[t] = len(out)
+				out = append(out, ware{price, dims.Have(t.Allocatable())})
 			}
 		}
 	}
 	return out
 }
 
+// scaled makes rates as high as no ware forbids; infinite if none has anything of
+// what they price.
+func scaled(r []float64, list []ware) []float64 {
+	scale := math.Inf(1)
+	for _, w := range list {
+		if worth := value(r, w.have); worth > 0 {
+			scale = min(scale, w.price/worth)
+		}
+	}
+	for i := range r {
+		if r[i] > 0 {
+			r[i] *= scale
+		}
+	}
+	return r
+}
+
+func value(r []float64, amounts []int64) float64 {
+	sum := 0.0
+	for i, n := range amounts {
+		if n > 0 && r[i] > 0 {
+			sum += float64(n) * r[i]
+		}
+	}
+	return sum
+}
+
 // value is a price below which no new machines hold a need.
 func (r rates) value(need []int64) float64 {
 	most := 0.0
-	for i, n := range need {
-		if n > 0 {
-			most = max(most, float64(n)*r[i])
-		}
+	for _, one := range r {
+		most = max(most, value(one, need))
 	}
 	return most
 }

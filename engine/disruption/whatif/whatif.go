@@ -24,6 +24,8 @@ type World struct {
 	// Asked counts the machines that questions have looked at: the measure of
 	// work.
 	Asked int
+	// least memoises Least.
+	least map[ware]float64
 }
 
 // overhead is what a question costs besides the machines that it looks at, in
@@ -34,7 +36,7 @@ const overhead = 200
 // plan puts them and machines that are being deleted are gone. The plan may be
 // nil.
 func New(s *snapshot.Snapshot, p *plan.Plan, options placement.Options) *World {
-	w := &World{snap: s.Fork(), options: options}
+	w := &World{snap: s.Fork(), options: options, least: map[ware]float64{}}
 	w.snap.Pending, w.snap.Nominated = nil, nil
 	if p != nil {
 		w.put(p.Placements, func(*snapshot.Pod) bool { return true })
@@ -142,17 +144,41 @@ func (a Answer) Refused() map[string]*snapshot.Pod {
 
 // Ask plans for the pods of machines as if those were gone. The world stays as it
 // is.
-func (w *World) Ask(gone []*snapshot.Node) Answer {
+func (w *World) Ask(gone []*snapshot.Node) Answer { return w.Put(Question{Gone: gone}) }
+
+// Question is about machines that are thought gone.
+type Question struct {
+	Gone []*snapshot.Node
+	// Shut are machines that must take no pods.
+	Shut []*snapshot.Node
+	// RoomOnly leaves new machines out.
+	RoomOnly bool
+	// Ceiling, unless zero, leaves out new machines that cost as much, in $/h, except
+	// where the pool demands a choice of types.
+	Ceiling float64
+}
+
+// Put asks a question. The world stays as it is.
+func (w *World) Put(q Question) Answer {
 	f := *w
-	f.Remove(gone)
-	s := f.snap.Fork()
+	f.snap = w.snap.Fork()
+	f.Remove(q.Gone)
+	if len(q.Shut) > 0 {
+		closed := make(map[string]bool, len(q.Shut))
+		for _, n := range q.Shut {
+			closed[n.Name] = true
+		}
+		f.Close(func(n *snapshot.Node) bool { return closed[n.Name] })
+	}
+	s := f.snap
 	out := Answer{from: map[*snapshot.Pod]string{}}
-	for _, n := range gone {
+	for _, n := range q.Gone {
 		for _, p := range Movers(n) {
 			out.from[p] = n.Name
 			s.Pending = append(s.Pending, p)
 		}
 	}
+	s.Pools = w.market(q, s.Pending)
 	w.Asked += overhead + len(s.Nodes)
 	opts := w.options
 	opts.Unexplained = true

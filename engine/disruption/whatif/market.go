@@ -1,0 +1,87 @@
+package whatif
+
+import (
+	"math"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/placement/taints"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// market is what may be launched for a question: less to look through than
+// everything.
+func (w *World) market(q Question, pods []*snapshot.Pod) []*snapshot.Pool {
+	if !q.RoomOnly && q.Ceiling == 0 {
+		return w.snap.Pools
+	}
+	shapes := map[*snapshot.Shape]bool{}
+	for _, p := range pods {
+		shapes[p.Class.Shape] = true
+	}
+	out := make([]*snapshot.Pool, len(w.snap.Pools))
+	for i, p := range w.snap.Pools {
+		trimmed := *p
+		switch {
+		case q.RoomOnly || !tolerated(p, shapes):
+			trimmed.Types = nil
+		case !choosy(p) && w.options.MinTypes <= 1:
+			trimmed.Types = w.cheaper(p, q.Ceiling)
+		}
+		out[i] = &trimmed
+	}
+	return out
+}
+
+// tolerated reports whether some pod could run on a pool's machines as far as
+// their taints go.
+func tolerated(p *snapshot.Pool, shapes map[*snapshot.Shape]bool) bool {
+	for sh := range shapes {
+		if _, kept := taints.Untolerated(p.Taints, sh.Tolerations); !kept {
+			return true
+		}
+	}
+	return false
+}
+
+// choosy reports whether a pool demands a choice of types.
+func choosy(p *snapshot.Pool) bool {
+	return slices.ContainsFunc(p.Requirements, func(r requirement.Requirement) bool { return r.MinValues() > 0 })
+}
+
+func (w *World) cheaper(p *snapshot.Pool, ceiling float64) []*catalog.Type {
+	out := make([]*catalog.Type, 0, len(p.Types))
+	for _, t := range p.Types {
+		if w.Least(p, t) < ceiling {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// ware is a type as a pool buys it.
+type ware struct {
+	pool string
+	kind *catalog.Type
+}
+
+// Least is the lowest price at which a pool gets a type now, in $/h; infinite if it
+// does not.
+func (w *World) Least(p *snapshot.Pool, t *catalog.Type) float64 {
+	price, known := w.least[ware{p.Name, t}]
+	if known {
+		return price
+	}
+	price = math.Inf(1)
+	zones, capacities := p.Requirements.Get(corev1.LabelTopologyZone), p.Requirements.Get(catalog.CapacityTypeLabel)
+	for _, o := range t.Offerings {
+		if o.Available && zones.Has(o.Zone) && capacities.Has(o.CapacityType) {
+			price = min(price, o.Price)
+		}
+	}
+	w.least[ware{p.Name, t}] = price
+	return price
+}

@@ -1,0 +1,65 @@
+package whatif
+
+import (
+	"math"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/engine/enginetest"
+	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// full is a world of two machines of 4 CPUs with a pod of 3 each, and a pool that
+// sells more.
+func full() *World {
+	types := enginetest.Catalogue(32)
+	var classes snapshot.Classes
+	s := &snapshot.Snapshot{Pools: []*snapshot.Pool{enginetest.Pool("general", types, enginetest.OnDemand())}}
+	for _, name := range []string{"a", "b"} {
+		n := &snapshot.Node{Name: name, Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}}
+		n.Object.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("16Gi"), corev1.ResourcePods: resource.MustParse("10")}
+		p := enginetest.Pod("on-"+name, 3000, 256)
+		p.Spec.NodeName, p.Status.Phase = name, corev1.PodRunning
+		n.Pods = append(n.Pods, classes.Pod(p))
+		s.Nodes = append(s.Nodes, n)
+	}
+	return New(s, nil, placement.Options{})
+}
+
+func TestAQuestionLeavesTheWorldAsItIs(t *testing.T) {
+	w := full()
+	a := w.Machine("a")
+	w.Put(Question{Gone: []*snapshot.Node{a}, Shut: []*snapshot.Node{w.Machine("b")}})
+	if len(w.Machines()) != 2 || w.Machine("a") != a || Closed(w.Machine("b")) {
+		t.Errorf("the machines are %v", w.Machines())
+	}
+}
+
+func TestRoomOnlyLaunchesNothing(t *testing.T) {
+	w := full()
+	gone := []*snapshot.Node{w.Machine("a")}
+	if answer := w.Ask(gone); len(answer.NewNodes) != 1 {
+		t.Fatalf("%d new machines, want one", len(answer.NewNodes))
+	}
+	answer := w.Put(Question{Gone: gone, RoomOnly: true})
+	if len(answer.NewNodes) != 0 || answer.Homeless()["a"] == nil {
+		t.Errorf("new machines %v, homeless %v", answer.NewNodes, answer.Homeless())
+	}
+}
+
+func TestACeilingLeavesOutWhatCostsAsMuch(t *testing.T) {
+	w := full()
+	gone := []*snapshot.Node{w.Machine("a")}
+	price := w.Ask(gone).NewNodes[0].Choice.Offering.Price
+	if answer := w.Put(Question{Gone: gone, Ceiling: price}); len(answer.NewNodes) != 0 {
+		t.Errorf("launched %v for less than %v", answer.NewNodes[0].Choice, price)
+	}
+	above := math.Nextafter(price, math.Inf(1))
+	if answer := w.Put(Question{Gone: gone, Ceiling: above}); len(answer.NewNodes) != 1 || answer.NewNodes[0].Choice.Offering.Price != price {
+		t.Errorf("launched %v, want one machine for %v", answer.NewNodes, price)
+	}
+}
