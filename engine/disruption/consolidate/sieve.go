@@ -197,11 +197,11 @@ func (s *sieve) gather(done []step) {
 func (s *sieve) pour(b bundle, put func(*place, []int64, int64)) (left int) {
 	need, any := s.need(b.class), false
 	for _, to := range s.places {
-		if to.gone || to.closed || !s.accepted(b.class.Shape, to) {
+		if to.gone || to.closed {
 			continue
 		}
 		n := room(need, to.free, b.count)
-		if n == 0 {
+		if n == 0 || !s.accepted(b.class.Shape, to) {
 			continue
 		}
 		any = true
