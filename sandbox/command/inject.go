@@ -20,9 +20,9 @@ import (
 
 // injection is one call of "sandbox inject".
 type injection struct {
-	kubeconfig    string
-	node, pv, pod string
-	clear         bool
+	kubeconfig          string
+	node, pv, pod, zone string
+	clear               bool
 }
 
 func newInject() *cobra.Command {
@@ -34,6 +34,7 @@ func newInject() *cobra.Command {
 		Example: `  sandbox inject detach-delay 20s
   sandbox inject detach-hang --node ip-10-0-0-1
   sandbox inject detach-hang --node ip-10-0-0-1 --clear
+  sandbox inject kubelet-silent --zone us-east-1a
   sandbox inject detach-hang --clear      # for everything and every object
   sandbox inject --clear                  # all knobs`,
 		Args: cobra.MaximumNArgs(2),
@@ -51,8 +52,9 @@ func newInject() *cobra.Command {
 	flags.StringVar(&in.node, "node", "", "for this node only")
 	flags.StringVar(&in.pv, "pv", "", "for this PersistentVolume only")
 	flags.StringVar(&in.pod, "pod", "", "for this pod only, <namespace>/<name>")
+	flags.StringVar(&in.zone, "zone", "", "for the nodes of this zone only")
 	flags.BoolVar(&in.clear, "clear", false, "clear instead of set")
-	cmd.MarkFlagsMutuallyExclusive("node", "pv", "pod")
+	cmd.MarkFlagsMutuallyExclusive("node", "pv", "pod", "zone")
 	return cmd
 }
 
@@ -137,6 +139,8 @@ func (in injection) target() (knobs.Scope, string) {
 		return knobs.ScopeVolume, in.pv
 	case in.pod != "":
 		return knobs.ScopePod, in.pod
+	case in.zone != "":
+		return knobs.ScopeZone, in.zone
 	default:
 		return "", ""
 	}

@@ -31,6 +31,8 @@ const (
 	ScopeNode   Scope = "node"
 	ScopeVolume Scope = "pv"
 	ScopePod    Scope = "pod"
+	// ScopeZone is for the nodes of a zone: it goes with ScopeNode.
+	ScopeZone Scope = "zone"
 )
 
 // Knob is one thing that can be scripted. Knobs are constants in spirit: they
@@ -54,6 +56,11 @@ type Knob struct {
 	ObjectOnly bool
 	// Help is one sentence for the user.
 	Help string
+}
+
+// goesFor reports whether the knob can be set for an object of that kind.
+func (k Knob) goesFor(s Scope) bool {
+	return slices.Contains(k.Scopes, s) || s == ScopeZone && slices.Contains(k.Scopes, ScopeNode)
 }
 
 // Find returns the knob of that name.

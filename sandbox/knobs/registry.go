@@ -79,6 +79,11 @@ var (
 		Scopes: []Scope{ScopeNode},
 		Help:   "the agent removes its taint whenever it is there, not just once",
 	}
+	AgentCrash = Knob{
+		Name: "agent-crash", Kind: Count,
+		Scopes: []Scope{ScopeNode},
+		Help:   "the pods of DaemonSets on the node crash again and again: their containers have restarted that often",
+	}
 	RetaintAfter = Knob{
 		Name: "retaint-after", Kind: Duration,
 		Scopes: []Scope{ScopeNode},
@@ -197,7 +202,7 @@ var (
 func All() []Knob {
 	return []Knob{
 		NodeReadyDelay, KubeletSilent, NodeRebootAfter, NodeCondition, NodeConditionDelay, DevicePluginDelay, DevicePluginHang,
-		CloudInitDelay, CloudInitHang, AgentTaint, AgentAddsTaint, AgentDelay, AgentHang, AgentWatches, RetaintAfter, RetaintFor,
+		CloudInitDelay, CloudInitHang, AgentTaint, AgentAddsTaint, AgentDelay, AgentHang, AgentWatches, AgentCrash, RetaintAfter, RetaintFor,
 		PodStartDelay, PodInitDuration, PodStopDelay, PreStopExecDuration, PodRunFor, PodExit,
 		CSIAttachLimit, CSIRegisterDelay, ProvisionDelay, ProvisionFail,
 		AttachDelay, AttachFail, AttachHang, DetachDelay, DetachFail, DetachHang, CloudDetachHang,

@@ -18,25 +18,29 @@ type Subject struct {
 	scope       Scope
 	name        string
 	annotations map[string]string
+	// zone is that of a node, empty if it has none.
+	zone string
 }
 
 // OfNode makes a node the subject.
-func OfNode(n *corev1.Node) Subject { return Subject{ScopeNode, n.Name, n.Annotations} }
+func OfNode(n *corev1.Node) Subject {
+	return Subject{ScopeNode, n.Name, n.Annotations, n.Labels[corev1.LabelTopologyZone]}
+}
 
 // OfNodeName is OfNode for a node that may be gone: it has no annotations.
-func OfNodeName(name string) Subject { return Subject{ScopeNode, name, nil} }
+func OfNodeName(name string) Subject { return Subject{scope: ScopeNode, name: name} }
 
 // OfVolume makes a volume the subject.
 func OfVolume(pv *corev1.PersistentVolume) Subject {
-	return Subject{ScopeVolume, pv.Name, pv.Annotations}
+	return Subject{scope: ScopeVolume, name: pv.Name, annotations: pv.Annotations}
 }
 
 // OfVolumeName is OfVolume for a volume that may be gone.
-func OfVolumeName(name string) Subject { return Subject{ScopeVolume, name, nil} }
+func OfVolumeName(name string) Subject { return Subject{scope: ScopeVolume, name: name} }
 
 // OfPod makes a pod the subject.
 func OfPod(p *corev1.Pod) Subject {
-	return Subject{ScopePod, p.Namespace + "." + p.Name, p.Annotations}
+	return Subject{scope: ScopePod, name: p.Namespace + "." + p.Name, annotations: p.Annotations}
 }
 
 // Settings is one valid state of the ConfigMap. The zero value is the
@@ -70,7 +74,7 @@ func Key(k Knob, scope Scope, name string) (string, error) {
 		}
 		return k.Name, nil
 	}
-	if !slices.Contains(k.Scopes, scope) {
+	if !k.goesFor(scope) {
 		return "", fmt.Errorf("%s cannot be set for a %s, only for %v", k.Name, scope, k.Scopes)
 	}
 	if scope == ScopePod {
@@ -99,7 +103,7 @@ func parseKey(key string) (Knob, error) {
 		return knob, err
 	}
 	scope, object, ok := strings.Cut(rest, ".")
-	if !ok || object == "" || !slices.Contains(knob.Scopes, Scope(scope)) {
+	if !ok || object == "" || !knob.goesFor(Scope(scope)) {
 		return Knob{}, fmt.Errorf("%s: want %s.<scope>.<object> with a scope of %v", key, name, knob.Scopes)
 	}
 	return knob, nil
@@ -121,6 +125,9 @@ func (s Settings) Lookup(k Knob, subjects ...Subject) (string, bool) {
 				return v, true
 			}
 			klog.InfoS("Ignoring invalid annotation", "annotation", k.annotation(), "value", v, sub.scope, sub.name)
+		}
+		if v, ok := s.entries[entry(k, ScopeZone, sub.zone)]; ok {
+			return v, true
 		}
 	}
 	if v, ok := s.entries[k.Name]; ok {

@@ -15,6 +15,9 @@ import (
 // this node. Without it there are no VolumeAttachments.
 const attachDetach = "volumes.kubernetes.io/controller-managed-attach-detach"
 
+// furtherReason marks the condition that a knob makes the node report.
+const furtherReason = "Sandbox"
+
 // facts is what a node's report depends on besides the node.
 type facts struct {
 	ready   bool
@@ -52,9 +55,13 @@ func report(have *corev1.Node, f facts) *corev1.Node {
 	addAddress(&n.Status, corev1.NodeHostName, n.Name)
 	fillInfo(&n.Status.NodeInfo, f, arch)
 	n.Status.VolumesInUse = f.inUse
-	for _, c := range conditions(f) {
+	now := conditions(f)
+	for _, c := range now {
 		setNodeCondition(&n.Status, c)
 	}
+	n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Reason == furtherReason && !slices.ContainsFunc(now, func(o corev1.NodeCondition) bool { return o.Type == c.Type })
+	})
 	return n
 }
 
@@ -106,7 +113,7 @@ func conditions(f facts) []corev1.NodeCondition {
 		ready,
 	}
 	if name, status, ok := strings.Cut(f.condition, "="); ok && f.reported {
-		all = append(all, corev1.NodeCondition{Type: corev1.NodeConditionType(name), Status: corev1.ConditionStatus(status), Reason: "Sandbox"})
+		all = append(all, corev1.NodeCondition{Type: corev1.NodeConditionType(name), Status: corev1.ConditionStatus(status), Reason: furtherReason})
 	}
 	for i := range all {
 		all[i].LastTransitionTime, all[i].LastHeartbeatTime = now, now

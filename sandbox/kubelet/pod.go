@@ -174,6 +174,9 @@ func (k *Kubelets) timing(pod *corev1.Pod, node *corev1.Node) life.Timing {
 		Exec:     s.Duration(knobs.PreStopExecDuration, p, n),
 		ExitCode: s.Count(knobs.PodExit, p),
 	}
+	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "DaemonSet" {
+		t.Crashes = s.Count(knobs.AgentCrash, n)
+	}
 	_, runs := s.Lookup(knobs.PodRunFor, p)
 	_, exits := s.Lookup(knobs.PodExit, p)
 	if runs || exits {

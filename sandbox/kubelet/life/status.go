@@ -14,6 +14,7 @@ const (
 	reasonInitializing = "PodInitializing"
 	reasonCompleted    = "Completed"
 	reasonError        = "Error"
+	reasonBackOff      = "CrashLoopBackOff"
 	reasonNotInit      = "ContainersNotInitialized"
 	reasonNotReady     = "ContainersNotReady"
 	reasonPodCompleted = "PodCompleted"
@@ -78,6 +79,8 @@ func (b builder) containers() []corev1.ContainerStatus {
 		switch {
 		case !b.l.Ended.IsZero():
 			s.State.Terminated = b.terminated(b.l.Started, b.l.Ended, b.l.ExitCode)
+		case b.crashes():
+			b.crashed(&s)
 		case !b.l.Started.IsZero():
 			b.running(&s, b.l.Started)
 		default:
@@ -130,6 +133,18 @@ func (b builder) container(c corev1.Container) corev1.ContainerStatus {
 	}
 }
 
+// crashes reports whether the main containers would run but crash.
+func (b builder) crashes() bool {
+	return !b.l.Started.IsZero() && b.l.Ended.IsZero() && b.in.Timing.Crashes > 0
+}
+
+// crashed is a container that waits to be started again.
+func (b builder) crashed(s *corev1.ContainerStatus) {
+	s.RestartCount += b.in.Timing.Crashes
+	s.State.Waiting = &corev1.ContainerStateWaiting{Reason: reasonBackOff}
+	s.LastTerminationState.Terminated = b.terminated(b.l.Started, b.l.Started, exitCrashed)
+}
+
 func (b builder) running(s *corev1.ContainerStatus, since time.Time) {
 	*s.Started = true
 	s.Ready = true
@@ -152,7 +167,7 @@ func (b builder) terminated(from, to time.Time, code int32) *corev1.ContainerSta
 
 // conditions are those a kubelet owns.
 func (b builder) conditions() []corev1.PodCondition {
-	running := !b.l.Started.IsZero() && b.l.Ended.IsZero()
+	running := !b.l.Started.IsZero() && b.l.Ended.IsZero() && !b.crashes()
 	sandbox := !b.l.Mounted.IsZero() && b.l.Ended.IsZero()
 	initialized := !b.l.Started.IsZero() || len(b.in.Pod.Spec.InitContainers) == 0
 	why := reasonNotReady

@@ -8,7 +8,8 @@ import (
 
 // Exit codes of containers that did not choose one themselves.
 const (
-	exitKilled = 137 // SIGKILL: the grace period was over, or the machine was lost
+	exitKilled  = 137 // SIGKILL: the grace period was over, or the machine was lost
+	exitCrashed = 1
 )
 
 // Life is what a kubelet remembers of a pod. The zero value is a pod it never
@@ -39,6 +40,9 @@ type Timing struct {
 	// RunFor, if set, ends the pod that long after it started, with ExitCode.
 	RunFor   *time.Duration
 	ExitCode int32
+	// Crashes is how often the containers have crashed, and wait to be started again;
+	// zero for containers that run.
+	Crashes int32
 }
 
 // Input is everything a step depends on.
