@@ -78,7 +78,7 @@ Karpenter's NodePools and NodeClaims.
 	cmd.PersistentFlags().Var(&color, colorFlag, "when to colour messages: auto, always or never")
 	complete(cmd, colorFlag, colorModes...)
 	c := console{streams, &color}
-	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newEvents(c), newVersion(c))
+	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newEvents(c), newApprove(c), newDeny(c), newVersion(c))
 	return cmd
 }
 

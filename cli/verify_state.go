@@ -26,7 +26,10 @@ import (
 )
 
 // connect makes a client for the cluster of the flags.
-func connect(kube *genericclioptions.ConfigFlags) (client.Reader, error) {
+func connect(kube *genericclioptions.ConfigFlags) (client.Reader, error) { return connectClient(kube) }
+
+// connectClient is connect for commands that write.
+func connectClient(kube *genericclioptions.ConfigFlags) (client.Client, error) {
 	cfg, err := kube.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("finding the cluster: %w", err)

@@ -16,8 +16,14 @@ func disruptionPolicy(in *v1alpha1.Disruption) snapshot.DisruptionPolicy {
 	if d := in.ExpiryDeadline; d != nil {
 		out.ExpiryDeadline = &d.Duration
 	}
-	for _, w := range in.Windows {
-		out.Windows = append(out.Windows, snapshot.Window{Schedule: w.Schedule, TimeZone: w.TimeZone, Duration: w.Duration.Duration})
+	out.Windows = windows(in.Windows)
+	return out
+}
+
+func windows(in []v1alpha1.Window) []snapshot.Window {
+	var out []snapshot.Window
+	for _, w := range in {
+		out = append(out, snapshot.Window{Schedule: w.Schedule, TimeZone: w.TimeZone, Duration: w.Duration.Duration})
 	}
 	return out
 }

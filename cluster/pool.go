@@ -42,6 +42,7 @@ func Pool(np *karpv1.NodePool, options Options) *snapshot.Pool {
 	}
 	wanted, err := requirements(spec.Requirements)
 	p.Failures = read[snapshot.Failure](np.Annotations[FailuresAnnotation])
+	p.Buckets = buckets(np.Annotations[BucketsAnnotation])
 	p.Undeclared = read[snapshot.LearnedTaint](np.Annotations[LearnedAnnotation])
 	p.Requirements = wanted.And(requirement.FromLabels(p.Labels))
 	p.NotReady = notReady(np, options)
@@ -58,7 +59,22 @@ const (
 	FailuresAnnotation = "millwright.dev/failures"
 	// LearnedAnnotation holds undeclared startup taints, as []snapshot.LearnedTaint.
 	LearnedAnnotation = "millwright.dev/learned-startup-taints"
+	// BucketsAnnotation holds how full the buckets of interruption rates are, as
+	// snapshot.Buckets.
+	BucketsAnnotation = "millwright.dev/interruption-rates"
 )
+
+// buckets reads such an annotation; what somebody has garbled counts as full.
+func buckets(text string) snapshot.Buckets {
+	if text == "" {
+		return nil
+	}
+	var out snapshot.Buckets
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		return nil
+	}
+	return out
+}
 
 // read reads such an annotation; what somebody has garbled counts as nothing.
 func read[T any](text string) []T {

@@ -32,6 +32,7 @@ func (s *Store) copy(now time.Time) *snapshot.Snapshot {
 		Pending:    s.pending.list(),
 		DaemonSets: s.daemonSets.list(),
 		PDBs:       s.pdbs.list(),
+		Requests:   s.requests.list(),
 		Volumes: snapshot.Volumes{
 			Claims:         s.pvcs.share(),
 			Volumes:        s.pvs.share(),

@@ -43,6 +43,7 @@ type Store struct {
 
 	pools      *table[*snapshot.Pool]
 	policies   *table[*v1alpha1.NodePolicy]
+	requests   *table[*snapshot.Request]
 	claims     *table[*claim]
 	nodes      *table[*corev1.Node]
 	pods       map[string]*snapshot.Pod
@@ -75,7 +76,7 @@ type claim struct {
 // NewStore makes an empty store.
 func NewStore(options ...Options) *Store {
 	s := &Store{
-		pools: newTable[*snapshot.Pool](), policies: newTable[*v1alpha1.NodePolicy](), claims: newTable[*claim](), nodes: newTable[*corev1.Node](),
+		pools: newTable[*snapshot.Pool](), policies: newTable[*v1alpha1.NodePolicy](), requests: newTable[*snapshot.Request](), claims: newTable[*claim](), nodes: newTable[*corev1.Node](),
 		pods: map[string]*snapshot.Pod{}, pending: newTable[*snapshot.Pod](), podsOf: map[string]*table[*snapshot.Pod]{},
 		daemonSets: newTable[*snapshot.DaemonSet](), pdbs: newTable[*policyv1.PodDisruptionBudget](),
 		attachments: map[string]*storagev1.VolumeAttachment{}, refused: map[catalog.Key]time.Time{},

@@ -33,6 +33,8 @@ func (s *Store) Update(obj client.Object) {
 	case *v1alpha1.NodePolicy:
 		s.policies.put(o.Name, o)
 		s.governAll()
+	case *v1alpha1.DisruptionRequest:
+		s.requests.put(o.Name, request(o))
 	case *karpv1.NodeClaim:
 		s.claims.put(o.Name, &claim{o, Claim(o)})
 		s.machines.rejoin = true
@@ -90,6 +92,8 @@ func (s *Store) Delete(obj client.Object) {
 	case *v1alpha1.NodePolicy:
 		s.policies.drop(o.Name)
 		s.governAll()
+	case *v1alpha1.DisruptionRequest:
+		s.requests.drop(o.Name)
 	case *karpv1.NodeClaim:
 		s.claims.drop(o.Name)
 		s.machines.rejoin = true
@@ -152,6 +156,8 @@ func identify(obj client.Object) (id, bool) {
 		kind = "NodePool"
 	case *v1alpha1.NodePolicy:
 		kind = "NodePolicy"
+	case *v1alpha1.DisruptionRequest:
+		kind = "DisruptionRequest"
 	case *karpv1.NodeClaim:
 		kind = "NodeClaim"
 	case *corev1.Node:

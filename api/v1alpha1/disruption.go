@@ -51,13 +51,18 @@ type Disruption struct {
 	ExpiryDeadline *metav1.Duration `json:"expiryDeadline,omitempty"`
 }
 
-// Window is a time that comes again.
+// Window is a time that comes again, by the wall clock of a place: when summer time
+// begins or ends within it, it is shorter or longer than it looks.
+//
+// +kubebuilder:validation:XValidation:rule="duration(self.duration) > duration('0s')",message="a window needs a duration"
 type Window struct {
 	// schedule is when the window opens: five cron fields, or a macro such as @daily.
+	// +kubebuilder:validation:Pattern=`^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\S+(\s+\S+){4})$`
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
 	Schedule string `json:"schedule"`
 	// duration is for how long it stays open.
+	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
 	Duration metav1.Duration `json:"duration"`

@@ -10,17 +10,26 @@ type Interruption struct {
 	// SpotInterruption, ReservationInterruption, Maintenance, InstanceStopped and
 	// InstanceTerminated; Terminate for InstanceImpaired and SystemImpaired; Notify
 	// for RebalanceRecommendation and ZoneImpaired; Ignore for VolumeImpaired.
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=atomic
-	Rules []InterruptionRule `json:"rules"`
+	// +optional
+	Rules []InterruptionRule `json:"rules,omitempty"`
+	// rates bound how fast machines are taken away because of interruptions, those
+	// first whose deadline is first. A machine that has come to its last moment,
+	// reserve before its deadline, goes all the same. Default: no bound.
+	// +kubebuilder:validation:MaxItems=2
+	// +listType=map
+	// +listMapKey=scope
+	// +optional
+	Rates []InterruptionRate `json:"rates,omitempty"`
 }
 
 // InterruptionRule says what is done about some events on some machines, and when.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.codes) || 'Maintenance' in self.events",message="codes are those of Maintenance, which events does not name"
-// +kubebuilder:validation:XValidation:rule="self.action in ['Cordon', 'Drain', 'Terminate'] || !(has(self.window) || has(self.leadTime))",message="window and leadTime need an action: Cordon, Drain or Terminate"
-// +kubebuilder:validation:XValidation:rule="self.action == 'Drain' || !has(self.atDeadline) || self.atDeadline == 'Leave'",message="atDeadline: Force needs the action Drain"
+// +kubebuilder:validation:XValidation:rule="self.action in ['Cordon', 'Replace', 'Drain', 'Terminate'] || !(has(self.windows) || has(self.leadTime) || has(self.waiting))",message="windows, leadTime and waiting need an action: Cordon, Replace, Drain or Terminate"
+// +kubebuilder:validation:XValidation:rule="self.action in ['Replace', 'Drain'] || !has(self.atDeadline) || self.atDeadline == 'Leave'",message="atDeadline: Force needs the action Replace or Drain"
+// +kubebuilder:validation:XValidation:rule="!has(self.approval) || self.approval == 'None' || !(self.action in ['Ignore', 'Notify'])",message="approval needs an action that does something to a machine"
 type InterruptionRule struct {
 	// events are the kinds that the rule is for.
 	// +kubebuilder:validation:MinItems=1
@@ -38,8 +47,9 @@ type InterruptionRule struct {
 	// +optional
 	Pods *metav1.LabelSelector `json:"pods,omitempty"`
 	// action is what is done: "Ignore" nothing at all; "Notify" an Event; "Cordon"
-	// also keeps new pods away, until the event is over; "Drain" deletes the
-	// NodeClaim, so that the machine is drained and ended as any other; "Terminate"
+	// also keeps new pods away, until the event is over; "Replace" launches what its
+	// pods need first, and then does as Drain, at the last moment (reserve before the
+	// deadline) whether or not that is ready; "Drain" deletes the NodeClaim, so that the machine is drained and ended as any other; "Terminate"
 	// does so without waiting for anything.
 	Action InterruptionAction `json:"action"`
 	// leadTime is how long before the start of the event the action may begin, for
@@ -48,11 +58,20 @@ type InterruptionRule struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
 	// +optional
 	LeadTime *metav1.Duration `json:"leadTime,omitempty"`
-	// window is when the action may begin. Default always.
+	// windows are the only times at which the action may begin. Default always.
+	// +kubebuilder:validation:MaxItems=20
+	// +listType=atomic
 	// +optional
-	Window *WeeklyWindow `json:"window,omitempty"`
+	Windows []Window `json:"windows,omitempty"`
+	// waiting selects the pods for whose sake leadTime, windows and approval are kept:
+	// the others are evicted as soon as the event is known, and the machine takes no
+	// new ones; one on which no such pod runs does not wait. For pods of StatefulSets
+	// the label apps.kubernetes.io/pod-index exists. Default all pods.
+	// +optional
+	Waiting *metav1.LabelSelector `json:"waiting,omitempty"`
 	// reserve is how long before the deadline of the event the action begins at the
-	// latest, in a window or not; it should cover a drain. Default 30m.
+	// latest, in a window or not; it should cover a drain. Default 30m, and 1m for
+	// SpotInterruption, which is told two minutes ahead.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
 	// +optional
@@ -76,33 +95,34 @@ type InterruptionRule struct {
 	// "Act", or "Wait" until the cloud's own API says the same. Default Act.
 	// +optional
 	Unconfirmed Unconfirmed `json:"unconfirmed,omitempty"`
+	// approval says whether people are asked, with a DisruptionRequest that is written
+	// as soon as the event is known: "None" asks nobody; "Required" does nothing
+	// without an approval, and leaves the machine to the cloud if nobody answers;
+	// "UntilDeadline" waits for one until the last moment, reserve before the deadline,
+	// and then begins if nobody has denied it. Default None.
+	// +optional
+	Approval Approval `json:"approval,omitempty"`
 }
 
-// WeeklyWindow is a time of the week, by the wall clock of a place.
-//
-// +kubebuilder:validation:XValidation:rule="self.from != self.to",message="a window needs a beginning and an end that differ"
-type WeeklyWindow struct {
-	// timeZone is the name of an IANA time zone, such as Europe/Berlin. Default UTC.
-	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_+\-]+(/[A-Za-z0-9_+\-]+)*$`
-	// +optional
-	TimeZone string `json:"timeZone,omitempty"`
-	// days are those on which the window opens. Default every day.
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=7
-	// +listType=set
-	// +optional
-	Days []Weekday `json:"days,omitempty"`
-	// from and to are times of the day, as in "02:00". A to that is before from is on
-	// the next day. When summer time begins or ends within the window, it is shorter
-	// or longer than it looks.
-	// +kubebuilder:validation:MaxLength=5
-	// +kubebuilder:validation:Pattern=`^([01][0-9]|2[0-3]):[0-5][0-9]$`
-	From string `json:"from"`
-	// +kubebuilder:validation:MaxLength=5
-	// +kubebuilder:validation:Pattern=`^([01][0-9]|2[0-3]):[0-5][0-9]$`
-	To string `json:"to"`
+// InterruptionRate bounds how fast machines are taken away: a bucket that holds
+// burst tokens and gets another every so often; each machine takes one.
+type InterruptionRate struct {
+	// scope is what shares a bucket: the machines of a NodePool, or those of a NodePool
+	// in one zone.
+	Scope RateScope `json:"scope"`
+	// burst is how many machines may begin at once.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Burst int32 `json:"burst"`
+	// every is how long it takes until another one may.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	Every metav1.Duration `json:"every"`
 }
+
+// RateScope is what shares a bucket.
+// +kubebuilder:validation:Enum=Pool;Zone
+type RateScope string
 
 // EventKind is what a cloud announces.
 // +kubebuilder:validation:Enum=SpotInterruption;RebalanceRecommendation;Maintenance;ReservationInterruption;InstanceStopped;InstanceTerminated;InstanceImpaired;SystemImpaired;VolumeImpaired;ZoneImpaired
@@ -113,12 +133,8 @@ type EventKind string
 type MaintenanceCode string
 
 // InterruptionAction is what is done about an event.
-// +kubebuilder:validation:Enum=Ignore;Notify;Cordon;Drain;Terminate
+// +kubebuilder:validation:Enum=Ignore;Notify;Cordon;Replace;Drain;Terminate
 type InterruptionAction string
-
-// Weekday is a day of the week.
-// +kubebuilder:validation:Enum=Monday;Tuesday;Wednesday;Thursday;Friday;Saturday;Sunday
-type Weekday string
 
 // WhenTooLate is what happens when no window opens in time.
 // +kubebuilder:validation:Enum=Act;Leave
@@ -159,4 +175,15 @@ type Unconfirmed string
 const (
 	UnconfirmedAct  Unconfirmed = "Act"
 	UnconfirmedWait Unconfirmed = "Wait"
+)
+
+// Approval says whether people are asked.
+// +kubebuilder:validation:Enum=None;Required;UntilDeadline
+type Approval string
+
+// Whether people are asked.
+const (
+	ApprovalNone          Approval = "None"
+	ApprovalRequired      Approval = "Required"
+	ApprovalUntilDeadline Approval = "UntilDeadline"
 )

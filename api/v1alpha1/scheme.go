@@ -15,6 +15,6 @@ var GroupVersion = schema.GroupVersion{Group: Group, Version: "v1alpha1"}
 // AddToScheme registers the kinds.
 func AddToScheme(s *runtime.Scheme) error {
 	metav1.AddToGroupVersion(s, GroupVersion)
-	s.AddKnownTypes(GroupVersion, &NodePolicy{}, &NodePolicyList{})
+	s.AddKnownTypes(GroupVersion, &NodePolicy{}, &NodePolicyList{}, &DisruptionRequest{}, &DisruptionRequestList{})
 	return nil
 }

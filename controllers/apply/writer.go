@@ -66,6 +66,21 @@ func (w *Writer) Policy(ctx context.Context, p *v1alpha1.NodePolicy, change func
 	return patch(ctx, w, p, change)
 }
 
+// CreateRequest creates a DisruptionRequest; afterwards every snapshot shows it. It
+// must not be changed any more.
+func (w *Writer) CreateRequest(ctx context.Context, r *v1alpha1.DisruptionRequest) error {
+	if err := w.api.Create(ctx, r); err != nil {
+		return fmt.Errorf("creating DisruptionRequest %s: %w", r.Name, err)
+	}
+	w.store.Update(r.DeepCopy())
+	return nil
+}
+
+// Request changes a DisruptionRequest's status, like Claim.
+func (w *Writer) Request(ctx context.Context, r *v1alpha1.DisruptionRequest, change func(*v1alpha1.DisruptionRequest)) (*v1alpha1.DisruptionRequest, error) {
+	return patch(ctx, w, r, change)
+}
+
 // Node changes a Node's metadata and taints, like Claim.
 func (w *Writer) Node(ctx context.Context, node *corev1.Node, change func(*corev1.Node)) (*corev1.Node, error) {
 	return patch(ctx, w, node, change)

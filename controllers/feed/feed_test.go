@@ -126,6 +126,13 @@ func (w *world) receive(batch ...cloud.Message) error {
 	return New(w.Deps).Receive(ctx)
 }
 
+// answer does what is due about what is on record.
+func (w *world) answer() {
+	w.Helper()
+	_, err := interruption.New(w.Deps, nil).Look(ctx)
+	w.Must(err)
+}
+
 // record is what stands about a machine, as a process that begins now reads it.
 func (w *world) record(name string) ledger.Record {
 	w.Helper()
@@ -268,13 +275,13 @@ func TestAProcessThatEndsAtAnyWriteActsOnce(t *testing.T) {
 			w.API.CutAt, w.API.Late = (cut+1)/2, cut%2 == 0
 			w.queue.refuses = errors.New("the process is gone")
 			_ = w.receive(message(spot("m0")))
-			_ = interruption.New(w.Deps, nil).Look(ctx)
+			_, _ = interruption.New(w.Deps, nil).Look(ctx)
 			w.queue.refuses = nil
 		}
 		for range 3 { // restarted, and the message delivered again
 			w.start()
 			w.Must(w.receive(message(spot("m0"))))
-			w.Must(interruption.New(w.Deps, nil).Look(ctx))
+			w.answer()
 		}
 		if w.going() != 1 || len(w.record("m0")) != 1 || len(w.record("m1")) != 0 {
 			t.Errorf("cut %d: %d claims go, on record %v and %v", cut, w.going(), w.record("m0"), w.record("m1"))
@@ -311,8 +318,8 @@ func TestAFloodWithDuplicatesIsActedUponOncePerMachine(t *testing.T) {
 	if n := strings.Count(w.queue.outcomes(), "Recorded"); n != machines {
 		t.Errorf("%d messages change the record of %d machines: %s", n, machines, w.queue.outcomes())
 	}
-	w.Must(interruption.New(w.Deps, nil).Look(ctx))
-	w.Must(interruption.New(w.Deps, nil).Look(ctx))
+	w.answer()
+	w.answer()
 	acted := w.counted("karpenter_nodeclaims_disrupted_total", "spot_interrupted")
 	if w.going() != machines || acted != machines {
 		t.Errorf("%d of %d claims go, %v actions", w.going(), machines, acted)
@@ -351,7 +358,7 @@ func TestAPolicyThatWantsConfirmationGetsIt(t *testing.T) {
 	look := func() {
 		t.Helper()
 		w.Must(New(w.Deps).Confirm(ctx))
-		w.Must(interruption.New(w.Deps, nil).Look(ctx))
+		w.answer()
 	}
 	look()
 	if len(w.inspector.asked) != 2 || w.going() != 1 { // m1, for the reboot

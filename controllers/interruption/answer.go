@@ -2,6 +2,7 @@ package interruption
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -10,7 +11,9 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/interruption"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -30,18 +33,53 @@ func (w *Watcher) answer(ctx context.Context, r interruption.Response) error {
 	if err != nil {
 		return err
 	}
+	if r.Replace != nil || r.Keep {
+		if claim, err = w.replace(ctx, r, claim); err != nil {
+			return err
+		}
+	}
 	switch r.Action {
 	case snapshot.InterruptionCordon:
-		return w.cordon(ctx, r)
-	case snapshot.InterruptionDrain:
-		return w.drain(ctx, r, claim, r.Deadline)
-	case snapshot.InterruptionTerminate:
-		return w.drain(ctx, r, claim, w.Clock.Now())
+		return errors.Join(w.cordon(ctx, r), w.evict(ctx, r))
+	case snapshot.InterruptionDrain, snapshot.InterruptionTerminate:
+		return w.drain(ctx, r, claim)
 	}
 	if r.Uncordon {
 		return w.uncordon(ctx, r)
 	}
 	return nil
+}
+
+// replace asks for a replacement on the claim, or takes that back; package
+// disruption carries it out.
+func (w *Watcher) replace(ctx context.Context, r interruption.Response, claim *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
+	return w.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
+		if r.Keep {
+			delete(c.Annotations, disruption.RequestAnnotation)
+			return
+		}
+		annotate(c, disruption.RequestAnnotation, r.Replace.String())
+	})
+}
+
+func annotate(c *karpv1.NodeClaim, key, value string) {
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[key] = value
+}
+
+// evict moves pods away that need not wait for the machine's time. What a budget
+// refuses is tried again.
+func (w *Watcher) evict(ctx context.Context, r interruption.Response) error {
+	var errs []error
+	for _, p := range r.Evict {
+		_, err := w.Writer.Evict(ctx, p.Pod)
+		if blocked := (*apply.BlockedError)(nil); err != nil && !loop.Overtaken(err) && !errors.As(err, &blocked) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (w *Watcher) cordon(ctx context.Context, r interruption.Response) error {
@@ -61,15 +99,12 @@ func (w *Watcher) uncordon(ctx context.Context, r interruption.Response) error {
 }
 
 // drain deletes a claim. The deadline, zero for none, is on it before that.
-func (w *Watcher) drain(ctx context.Context, r interruption.Response, claim *karpv1.NodeClaim, deadline time.Time) error {
+func (w *Watcher) drain(ctx context.Context, r interruption.Response, claim *karpv1.NodeClaim) error {
 	const key = karpv1.NodeClaimTerminationTimestampAnnotationKey
 	var err error
-	if !deadline.IsZero() && w.sooner(claim, deadline) {
+	if r.WriteDeadline {
 		claim, err = w.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
-			if c.Annotations == nil {
-				c.Annotations = map[string]string{}
-			}
-			c.Annotations[key] = deadline.UTC().Format(time.RFC3339)
+			annotate(c, key, r.Deadline.UTC().Format(time.RFC3339))
 		})
 		if err != nil {
 			return err
@@ -77,9 +112,6 @@ func (w *Watcher) drain(ctx context.Context, r interruption.Response, claim *kar
 	}
 	if claim.DeletionTimestamp != nil {
 		return nil
-	}
-	if offering, risky := r.Reclaimed(); risky {
-		w.Store.Refuse(offering, w.Clock.Now().Add(interruption.Risky))
 	}
 	first, err := w.Writer.Delete(ctx, claim)
 	if err != nil || !first {
@@ -95,14 +127,4 @@ func (w *Watcher) drain(ctx context.Context, r interruption.Response, claim *kar
 		GracePeriod: r.Node.Claim.TerminationGracePeriod,
 	})
 	return nil
-}
-
-// sooner reports whether a deadline is before the one that the claim has or will
-// get from its terminationGracePeriod.
-func (w *Watcher) sooner(claim *karpv1.NodeClaim, deadline time.Time) bool {
-	if at, err := time.Parse(time.RFC3339, claim.Annotations[karpv1.NodeClaimTerminationTimestampAnnotationKey]); err == nil {
-		return deadline.Truncate(time.Second).Before(at)
-	}
-	grace := claim.Spec.TerminationGracePeriod
-	return grace == nil || deadline.Before(w.Clock.Now().Add(grace.Duration))
 }

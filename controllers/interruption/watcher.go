@@ -5,65 +5,80 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
-
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/controllers/loop"
-	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/interruption"
 	"github.com/millwright-dev/millwright/engine/interruption/ledger"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Interval is the longest time between two looks. Of a spot machine's two minutes
-// a look may cost that much.
-const Interval = 2 * time.Second
+// Periods between looks to which nothing has called. A decision can also name the
+// time at which it changes by itself.
+const (
+	idle = time.Minute
+	// retry is for pods whose eviction a budget has refused.
+	retry = 5 * time.Second
+)
 
-const name = "interruption"
+// writers bounds how many machines are answered at the same time.
+const writers = 16
 
-// Watcher answers the cloud's announcements. It is not safe for concurrent use.
+// Watcher answers the cloud's announcements. Looks come one at a time.
 type Watcher struct {
 	loop.Deps
 	source cloud.EventSource
+	risks  interruption.Risks
+	// standing is whether the last look found anything that changes of machines, pods
+	// or policies could change.
+	standing atomic.Bool
 }
 
 // New makes a Watcher of what is on record, and of a source, which may be nil.
-func New(d loop.Deps, source cloud.EventSource) *Watcher { return &Watcher{Deps: d, source: source} }
-
-// Add registers the loop, on the leader.
-func Add(mgr manager.Manager, d loop.Deps) error {
-	source, _ := cloud.As[cloud.EventSource](d.Provider)
-	return mgr.Add(New(d, source))
+func New(d loop.Deps, source cloud.EventSource) *Watcher {
+	w := &Watcher{Deps: d, source: source, risks: interruption.Risks{}}
+	w.standing.Store(true)
+	return w
 }
 
-// Start looks until the context ends.
-func (w *Watcher) Start(ctx context.Context) error {
-	return w.Every(metrics.WithController(ctx, name), 0, Interval, "answering interruptions", w.Look)
-}
-
-// Look does once what is due. With an error it has still done what it could.
-func (w *Watcher) Look(ctx context.Context) error {
+// Look does once what is due, and returns how long to wait for the next look if
+// nothing happens. With an error it has still done what it could.
+func (w *Watcher) Look(ctx context.Context) (time.Duration, error) {
 	if !w.Store.Synced() {
-		return nil
+		return time.Second, nil
 	}
-	s := w.Store.Snapshot(w.Clock.Now(), nil)
+	s := w.managed(w.Store.Snapshot(w.Clock.Now(), nil))
 	events, err := w.events(ctx, s)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	d := interruption.Decide(s, events)
-	var errs []error
-	for _, r := range d.Responses {
-		if r.Node.Claim == nil || !w.Manages(r.Node.Claim.Class) {
-			continue
-		}
-		if err := w.answer(ctx, r); err != nil && !loop.Overtaken(err) {
-			errs = append(errs, fmt.Errorf("%s of NodeClaim %s: %w", r.Action, r.Node.Claim.Name, err))
-		}
+	w.standing.Store(len(d.Responses)+len(d.Requests) > 0)
+	for _, k := range d.Reclaimed(w.Clock.Now()) {
+		w.Store.Refuse(k, w.risks.Note(k, w.Clock.Now()))
 	}
-	return errors.Join(errs...)
+	errs := []error{w.writeRequests(ctx, d.Requests)}
+	held := w.draw(ctx, d.Buckets)
+	for pool, err := range held {
+		errs = append(errs, fmt.Errorf("noting the rate limits of NodePool %s: %w", pool, err))
+	}
+	errs = append(errs, w.answerAll(ctx, d.Responses, held))
+	return w.next(d), errors.Join(errs...)
+}
+
+// next is how long to wait for the next look.
+func (w *Watcher) next(d *interruption.Decision) time.Duration {
+	wait := idle
+	if at := d.Recheck; !at.IsZero() {
+		wait = max(min(wait, at.Sub(w.Clock.Now())), time.Millisecond)
+	}
+	if slices.ContainsFunc(d.Responses, func(r interruption.Response) bool { return len(r.Evict) > 0 }) {
+		wait = min(wait, retry)
+	}
+	return wait
 }
 
 // events are what the provider announces and what is on record from other sources.
@@ -77,4 +92,42 @@ func (w *Watcher) events(ctx context.Context, s *snapshot.Snapshot) ([]cloud.Eve
 		return nil, fmt.Errorf("asking the cloud what it announces: %w", err)
 	}
 	return append(slices.Clone(events), recorded...), nil
+}
+
+// managed is the snapshot without the machines of other providers, and the requests
+// about them.
+func (w *Watcher) managed(s *snapshot.Snapshot) *snapshot.Snapshot {
+	f := s.Fork()
+	others := map[string]bool{}
+	f.Nodes = slices.DeleteFunc(f.Nodes, func(n *snapshot.Node) bool {
+		other := n.Claim != nil && !w.Manages(n.Claim.Class)
+		if other {
+			others[n.Claim.Name] = true
+		}
+		return other
+	})
+	f.Requests = slices.DeleteFunc(slices.Clone(f.Requests), func(r *snapshot.Request) bool { return others[r.Claim] })
+	return f
+}
+
+// answerAll does what is due for every machine, but for those of pools whose rate
+// limits could not be noted.
+func (w *Watcher) answerAll(ctx context.Context, list []interruption.Response, held map[string]error) error {
+	errs := make([]error, len(list))
+	slots := make(chan struct{}, writers)
+	var running sync.WaitGroup
+	for i, r := range list {
+		if r.Node.Claim == nil || held[r.Node.Claim.Pool] != nil {
+			continue
+		}
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			if err := w.answer(ctx, r); err != nil && !loop.Overtaken(err) {
+				errs[i] = fmt.Errorf("%s of NodeClaim %s: %w", r.Action, r.Node.Claim.Name, err)
+			}
+		})
+	}
+	running.Wait()
+	return errors.Join(errs...)
 }

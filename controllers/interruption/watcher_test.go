@@ -66,9 +66,17 @@ func (w *world) announce(list ...cloud.Event) { w.said = list }
 func (w *world) look() {
 	w.Helper()
 	w.Restart()
-	w.Must(New(w.Deps, &w.said).Look(ctx))
+	w.lookAs(New(w.Deps, &w.said))
 	w.Get(w.claim)
 	w.Get(w.node)
+}
+
+// lookAs makes a look that must go well.
+func (w *world) lookAs(watcher *Watcher) time.Duration {
+	w.Helper()
+	wait, err := watcher.Look(ctx)
+	w.Must(err)
+	return wait
 }
 
 func (w *world) cordoned() bool { return interruption.HasCordon(w.node) }
@@ -81,7 +89,7 @@ func rule(action v1alpha1.InterruptionAction, events ...v1alpha1.EventKind) v1al
 	return v1alpha1.InterruptionRule{Events: events, Action: action}
 }
 
-func event(kind interruption.Kind, in time.Duration) cloud.Event {
+func about(kind interruption.Kind, in time.Duration) cloud.Event {
 	return cloud.Event{ID: "e1", Kind: kind, Machine: "n", NotBefore: looptest.Noon.Add(in)}
 }
 
@@ -93,7 +101,7 @@ func TestWithoutAPolicyItIsKarpentersTable(t *testing.T) {
 		interruption.Rebalance: "tell", interruption.VolumeImpaired: "nothing",
 	} {
 		w := newWorld(t, rule("Drain", "ZoneImpaired"))
-		w.announce(event(kind, 24*time.Hour))
+		w.announce(about(kind, 24*time.Hour))
 		w.look()
 		got := "nothing"
 		switch {
@@ -115,7 +123,7 @@ func TestAMachineThatIsIgnoredIsNotWrittenTo(t *testing.T) {
 	w.Get(w.claim)
 	w.Get(w.node)
 	before := w.claim.ResourceVersion + w.node.ResourceVersion
-	w.announce(event(interruption.Maintenance, time.Minute), event(interruption.Spot, time.Minute))
+	w.announce(about(interruption.Maintenance, time.Minute), about(interruption.Spot, time.Minute))
 	w.look()
 	w.Clock.Step(2 * time.Minute)
 	w.look()
@@ -127,12 +135,12 @@ func TestAMachineThatIsIgnoredIsNotWrittenTo(t *testing.T) {
 func TestACordonIsTakenBackWhenTheEventIsOver(t *testing.T) {
 	for _, over := range []string{"cancelled", "completed", "gone"} {
 		w := newWorld(t, rule("Cordon", "Maintenance"))
-		w.announce(event(interruption.Maintenance, time.Hour))
+		w.announce(about(interruption.Maintenance, time.Hour))
 		w.look()
 		if !w.cordoned() || !w.claim.StatusConditions().Get(Interrupted).IsTrue() {
 			t.Fatalf("cordoned %v, conditions %v", w.cordoned(), w.claim.Status.Conditions)
 		}
-		e := event(interruption.Maintenance, time.Hour)
+		e := about(interruption.Maintenance, time.Hour)
 		switch over {
 		case "cancelled":
 			e.State = interruption.Cancelled
@@ -152,9 +160,9 @@ func TestACordonIsTakenBackWhenTheEventIsOver(t *testing.T) {
 
 func TestADrainWaitsForItsWindowAndTellsSo(t *testing.T) {
 	r := rule("Drain", "Maintenance")
-	r.Window = &v1alpha1.WeeklyWindow{TimeZone: "Europe/Berlin", Days: []v1alpha1.Weekday{"Sunday"}, From: "02:00", To: "04:00"}
+	r.Windows = []v1alpha1.Window{{TimeZone: "Europe/Berlin", Schedule: "0 2 * * SUN", Duration: metav1.Duration{Duration: 2 * time.Hour}}}
 	w := newWorld(t, r)
-	w.announce(event(interruption.Maintenance, 14*24*time.Hour))
+	w.announce(about(interruption.Maintenance, 14*24*time.Hour))
 	w.look()
 	c := w.claim.StatusConditions().Get(Interrupted)
 	if w.going() || !c.IsTrue() || c.Reason != "OutsideWindow" || !strings.Contains(c.Message, "Drain at 2026-03-15T01:00:00Z") {
@@ -190,7 +198,7 @@ func TestAForcedDrainHasTheDeadlineOfTheEventUnlessAnotherIsSooner(t *testing.T)
 			w.claim.Annotations = map[string]string{karpv1.NodeClaimTerminationTimestampAnnotationKey: tt.had}
 		}
 		w.Must(w.Client.Update(ctx, w.claim))
-		w.announce(event(interruption.Spot, 2*time.Minute))
+		w.announce(about(interruption.Spot, 2*time.Minute))
 		w.look()
 		if !w.going() || w.deadline() != tt.got {
 			t.Errorf("grace %v, had %q: going %v, deadline %q, want %q", tt.grace, tt.had, w.going(), w.deadline(), tt.got)
@@ -200,7 +208,7 @@ func TestAForcedDrainHasTheDeadlineOfTheEventUnlessAnotherIsSooner(t *testing.T)
 
 func TestASpotOfferingIsAvoidedForAWhile(t *testing.T) {
 	w := newWorld(t, rule("Drain", "SpotInterruption"))
-	w.announce(event(interruption.Spot, 2*time.Minute))
+	w.announce(about(interruption.Spot, 2*time.Minute))
 	w.look()
 	key := catalog.Key{Type: "m", Zone: "a", CapacityType: "spot"}
 	if until := w.Store.Refused(w.Clock.Now())[key]; !until.Equal(looptest.Noon.Add(3 * time.Minute)) {
@@ -215,9 +223,9 @@ func TestMachinesOfOthersAreLeftAlone(t *testing.T) {
 	w.Must(w.Client.Update(ctx, w.claim))
 	stranger := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "s", UID: types.UID("s")}, Spec: corev1.NodeSpec{ProviderID: "kwok://s"}}
 	w.Must(w.Client.Create(ctx, stranger))
-	e := event(interruption.Maintenance, time.Hour)
+	e := about(interruption.Maintenance, time.Hour)
 	e.ID, e.Machine = "e2", "s"
-	w.announce(event(interruption.Maintenance, time.Hour), e)
+	w.announce(about(interruption.Maintenance, time.Hour), e)
 	w.look()
 	if w.going() || len(w.Events.List) > 0 {
 		t.Errorf("going %v, events %v", w.going(), w.Events.List)
@@ -233,10 +241,10 @@ func TestALookThatIsCutOffIsMadeGoodByTheNext(t *testing.T) {
 		want := ""
 		for k := range 8 {
 			w := newWorld(t, forced, rule("Cordon", "Maintenance"))
-			w.announce(event(kind, 2*time.Minute))
+			w.announce(about(kind, 2*time.Minute))
 			if k > 0 {
 				w.API.CutAt, w.API.Late = (k+1)/2, k%2 == 0
-				_ = New(w.Deps, &w.said).Look(ctx)
+				_, _ = New(w.Deps, &w.said).Look(ctx)
 			}
 			w.look()
 			w.look()
@@ -253,10 +261,10 @@ func TestALookThatIsCutOffIsMadeGoodByTheNext(t *testing.T) {
 
 func TestEventsAreToldOnceOnNodeAndClaim(t *testing.T) {
 	w := newWorld(t, rule("Notify", "Maintenance"))
-	w.announce(event(interruption.Maintenance, time.Hour))
+	w.announce(about(interruption.Maintenance, time.Hour))
 	watcher := New(w.Deps, &w.said)
 	for range 3 {
-		w.Must(watcher.Look(ctx))
+		w.lookAs(watcher)
 		w.Clock.Step(time.Minute)
 	}
 	told := slices.DeleteFunc(slices.Clone(w.Events.List), func(e string) bool { return !strings.Contains(e, "InstanceUnhealthy") })

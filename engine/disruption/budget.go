@@ -95,7 +95,7 @@ func allowance(p *snapshot.Pool, cause Cause, c census, now time.Time) Allowance
 // budget is one that covers the cause, with its text read.
 type budget struct {
 	*snapshot.Budget
-	window
+	opening
 	limit int
 }
 
@@ -105,7 +105,7 @@ type budget struct {
 func read(all []snapshot.Budget, cause Cause, nodes int) ([]budget, error) {
 	var out []budget
 	for i := range all {
-		w, err := newWindow(all[i])
+		w, err := newOpening(all[i])
 		if err != nil {
 			return nil, err
 		}

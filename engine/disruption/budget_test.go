@@ -105,7 +105,7 @@ func TestASummerTimeChangeMovesNoBudget(t *testing.T) {
 	if err != nil {
 		t.Skip("no time zone database here")
 	}
-	w, err := newWindow(snapshot.Budget{Nodes: "0", Schedule: "0 1 * * *", Duration: time.Hour})
+	w, err := newOpening(snapshot.Budget{Nodes: "0", Schedule: "0 1 * * *", Duration: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

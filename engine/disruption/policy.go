@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
+	"github.com/millwright-dev/millwright/engine/window"
 )
 
 func notFrozen(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
@@ -34,29 +33,16 @@ func inWindow(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		return plan.Reason{}, false
 	}
 	r := plan.Reason{Code: plan.PolicyHolds, Objects: poolRef(p), Want: "outside its windows"}
-	for _, w := range windows {
-		schedule, err := cron.ParseStandard("TZ=" + zone(w) + " " + w.Schedule)
-		if err != nil {
-			r.Want = fmt.Sprintf("a window cannot be read: %v", err)
-			continue
-		}
-		// The window is open if its last opening was less than its duration ago.
-		opened := schedule.Next(e.s.Now.Add(-w.Duration))
-		if !opened.IsZero() && !opened.After(e.s.Now) {
-			return plan.Reason{}, false
-		}
-		if !opened.IsZero() && (r.Until.IsZero() || opened.Before(r.Until)) {
-			r.Until = opened
-		}
+	opens, err := window.Opens(windows, e.s.Now)
+	switch {
+	case err != nil:
+		r.Want = fmt.Sprintf("a window cannot be read: %v", err)
+	case opens.After(e.s.Now):
+		r.Until = opens
+	default:
+		return plan.Reason{}, false
 	}
 	return r, true
-}
-
-func zone(w snapshot.Window) string {
-	if w.TimeZone == "" {
-		return "UTC"
-	}
-	return w.TimeZone
 }
 
 // lastDeadline is when a machine is removed for its age whatever else holds; zero

@@ -32,10 +32,6 @@
 // detached, unless a deadline or the policy says otherwise, or no kubelet answers
 // that could unmount it. Then the step lists what is left behind.
 //
-// A volume whose attachment is gone may still be held: by the kubelet, by
-// kube-controller-manager, or by the cloud, where it can tell (held.go). It is waited
-// for only as long as a volume may take; then the end of the machine releases it.
-//
 // A deadline (the claim's terminationGracePeriod) overrides budgets, waves and
 // do-not-disrupt: a pod is deleted as much ahead of it as its own grace period
 // asks for. Nothing is waited for after it.

@@ -112,9 +112,6 @@ func addVolume(t *rapid.T, v *drain.View, p *corev1.Pod) {
 	if v.Cloud != nil && chance(t, "in cloud", 2) {
 		v.Cloud.Attached = append(v.Cloud.Attached, drain.CloudAttachment{Driver: "ebs.csi.aws.com", Handle: pv, State: "busy"})
 	}
-	if chance(t, "in use", 3) {
-		v.Node.Object.Status.VolumesInUse = append(v.Node.Object.Status.VolumesInUse, corev1.UniqueVolumeName("kubernetes.io/csi/ebs.csi.aws.com^"+pv))
-	}
 	if chance(t, "no attachment", 3) {
 		return
 	}

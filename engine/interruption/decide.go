@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -16,8 +18,17 @@ type Response struct {
 	// the machine carries our cordon and nothing asks for it any more.
 	Action   snapshot.InterruptionAction
 	Uncordon bool
+	// Evict are pods that leave before the action is due, because its timetable is
+	// kept for others; by namespace and name.
+	Evict []*snapshot.Pod
 	// Deadline ends the drain that is due, whatever holds pods back; zero for none.
-	Deadline time.Time
+	// WriteDeadline is true if the claim neither has nor gets one that is as soon.
+	Deadline      time.Time
+	WriteDeadline bool
+	// Replace is the request for a replacement that the claim is to carry, nil for
+	// none; Keep takes back one that it carries because of an interruption.
+	Replace *disruption.Request
+	Keep    bool
 	// Verdicts are one for every event, the deciding one first.
 	Verdicts []Verdict
 }
@@ -38,12 +49,23 @@ type Verdict struct {
 	Forced bool
 	// Reason is why the action is due, or why it is not.
 	Reason plan.Reason
+
+	// latest is when the action begins at the latest, zero for no such time.
+	latest time.Time
+	// evict are pods that need not wait for the action; cordon says that the machine
+	// takes no new ones meanwhile.
+	evict  []*snapshot.Pod
+	cordon bool
 }
 
 // Decision is the answer about all events.
 type Decision struct {
 	// Responses are by machine.
 	Responses []Response
+	// Requests are the DisruptionRequests that are to be written, by name.
+	Requests []Request
+	// Buckets are the rate limits of the pools of which something begins now.
+	Buckets map[string]snapshot.Buckets
 	// Strays are the events about no machine of the snapshot, by ID.
 	Strays []Event
 	// Recheck is when time alone changes the answer; zero for never.
@@ -57,47 +79,98 @@ func Decide(s *snapshot.Snapshot, events []Event) *Decision {
 	slices.SortFunc(events, func(a, b Event) int {
 		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Machine, b.Machine), a.Issued.Compare(b.Issued))
 	})
-	d := &Decision{}
-	found := make([]bool, len(events))
+	d := &Decision{Buckets: map[string]snapshot.Buckets{}}
+	index := newIndex(events)
+	asked := newRequests(s)
+	budgets := eviction.NewBudgets(s.PDBs)
 	for _, n := range s.Nodes {
-		r := Response{Node: n, Action: snapshot.InterruptionIgnore}
-		for i := range events {
-			if events[i].About(n) {
-				found[i] = true
-				r.Verdicts = append(r.Verdicts, judge(s, n, events[i]))
-			}
+		r := Response{Node: n}
+		for _, i := range index.about(n) {
+			m := newMatter(s, n, &events[i])
+			v := m.judge()
+			asked.about(m, v, budgets)
+			r.Verdicts = append(r.Verdicts, v)
 		}
-		if len(r.Verdicts) > 0 || Cordoned(n) {
-			d.add(r)
-		}
-	}
-	for i, e := range events {
-		if !found[i] {
-			d.Strays = append(d.Strays, e)
+		if len(r.Verdicts) > 0 || Cordoned(n) || replaced(n) {
+			d.Responses = append(d.Responses, r)
 		}
 	}
+	d.pace(s)
+	for i := range d.Responses {
+		d.Responses[i].combine(s.Now)
+	}
+	d.Requests = asked.list()
+	d.Strays = index.strays()
+	d.Recheck = d.recheck(s.Now, asked)
 	return d
 }
 
-// add combines the verdicts about a machine.
-func (d *Decision) add(r Response) {
+// combine makes one response of the verdicts about a machine.
+func (r *Response) combine(now time.Time) {
 	slices.SortStableFunc(r.Verdicts, func(a, b Verdict) int { return cmp.Compare(rank(b), rank(a)) })
+	r.Action = snapshot.InterruptionIgnore
 	for _, v := range r.Verdicts {
-		if v.Begins.After(time.Time{}) && !v.Due && (d.Recheck.IsZero() || v.Begins.Before(d.Recheck)) {
-			d.Recheck = v.Begins
+		if v.cordon {
+			r.take(snapshot.InterruptionCordon)
+			r.Evict = v.evict
 		}
 		if !v.Due {
 			continue
 		}
-		if strength(v.Action) > strength(r.Action) {
-			r.Action = v.Action
-		}
+		r.take(v.does(now))
 		if v.Forced && (r.Deadline.IsZero() || v.End.Before(r.Deadline)) {
 			r.Deadline = v.End
 		}
 	}
+	if strength(r.Action) > strength(snapshot.InterruptionCordon) {
+		r.Evict = nil
+	}
+	if r.Action == snapshot.InterruptionTerminate {
+		r.Deadline = now
+	}
+	r.WriteDeadline = !r.Deadline.IsZero() && sooner(r.Node.Claim, r.Deadline, now)
+	r.replace(now)
 	r.Uncordon = Cordoned(r.Node) && strength(r.Action) < strength(snapshot.InterruptionCordon) && !r.Node.Deleting()
-	d.Responses = append(d.Responses, r)
+}
+
+// replaced reports whether a machine's claim asks for a replacement because of an
+// interruption.
+func replaced(n *snapshot.Node) bool {
+	if n.Claim == nil {
+		return false
+	}
+	r, is := disruption.Requested(n.Claim)
+	return is && r.Cause == disruption.Interrupted
+}
+
+func (r *Response) take(a snapshot.InterruptionAction) {
+	if strength(a) > strength(r.Action) {
+		r.Action = a
+	}
+}
+
+// does is the action that is done when the verdict's is due: a replacement that has
+// not come by the last moment is not waited for.
+func (v Verdict) does(now time.Time) snapshot.InterruptionAction {
+	if v.Action == snapshot.InterruptionReplace && !v.latest.IsZero() && !now.Before(v.latest) {
+		return snapshot.InterruptionDrain
+	}
+	return v.Action
+}
+
+// replace says whether the machine's claim asks for a replacement.
+func (r *Response) replace(now time.Time) {
+	if r.Node.Claim == nil || r.Node.Deleting() {
+		return
+	}
+	asked, is := disruption.Requested(r.Node.Claim)
+	mine := is && asked.Cause == disruption.Interrupted
+	switch {
+	case r.Action == snapshot.InterruptionReplace && !is:
+		r.Replace = &disruption.Request{Cause: disruption.Interrupted, At: now.UTC().Truncate(time.Second), Why: r.Verdicts[0].Event.title()}
+	case mine && strength(r.Action) < strength(snapshot.InterruptionReplace):
+		r.Keep = true
+	}
 }
 
 func rank(v Verdict) int {
@@ -107,51 +180,19 @@ func rank(v Verdict) int {
 	return strength(v.Action)
 }
 
-// judge says what one event means for one machine.
-func judge(s *snapshot.Snapshot, n *snapshot.Node, e Event) Verdict {
-	v := Verdict{Event: e, End: e.End()}
-	object := objects(n)
-	if n.Claim == nil {
-		v.Action, v.Reason = snapshot.InterruptionIgnore, plan.Reason{Code: plan.NotOurs, Objects: object}
-		return v
+// recheck is the next time at which a verdict or a request changes.
+func (d *Decision) recheck(now time.Time, asked *requests) time.Time {
+	next := asked.recheck
+	for _, r := range d.Responses {
+		for _, v := range r.Verdicts {
+			at := v.Begins
+			if v.Due && v.Action == snapshot.InterruptionReplace {
+				at = v.latest
+			}
+			if at.After(now) && (next.IsZero() || at.Before(next)) {
+				next = at
+			}
+		}
 	}
-	var r snapshot.InterruptionRule
-	r, v.Rule = ruleFor(s.Pool(n.Claim.Pool), n, &e)
-	v.Action, v.Forced = r.Action, r.ForceAtDeadline && !v.End.IsZero()
-	if n.Deleting() && !v.Forced && v.Action != snapshot.InterruptionTerminate {
-		v.Reason = plan.Reason{Code: plan.BeingDeleted, Objects: object, Since: n.Claim.Deleted}
-		return v // only its deadline could still change
-	}
-	v.Due, v.Begins, v.Reason = due(s, n, &e, &r)
-	v.Reason.Objects = append(v.Reason.Objects, object...)
-	return v
-}
-
-// due decides whether an action is due, when it begins if it is not, and why.
-func due(s *snapshot.Snapshot, n *snapshot.Node, e *Event, r *snapshot.InterruptionRule) (bool, time.Time, plan.Reason) {
-	never := time.Time{}
-	switch {
-	case e.Over():
-		return false, never, plan.Reason{Code: plan.InterruptionOver, Want: string(e.Kind), Have: string(e.State)}
-	case r.Action == snapshot.InterruptionIgnore:
-		return false, never, plan.Reason{Code: plan.InterruptionIgnored, Want: string(e.Kind)}
-	case r.Action == snapshot.InterruptionNotify:
-		return true, never, plan.Reason{Code: plan.InterruptionNoted, Want: string(e.Kind)}
-	case r.OnlyConfirmed && !e.Confirmed:
-		return false, never, plan.Reason{Code: plan.Unconfirmed, Want: string(e.Kind), Have: e.Source}
-	case r.Action == snapshot.InterruptionCordon && !n.Initialized():
-		return false, never, plan.Reason{Code: plan.NotInitialized, Want: snapshot.Initialized}
-	}
-	begins, reason, ok := timetable(s.Now, e, r)
-	if !ok || s.Now.Before(begins) {
-		return false, begins, reason
-	}
-	if held, until := heldBy(s, n, e, r); held.Code != "" {
-		return false, until, held
-	}
-	if reason.Code != plan.DeadlineComes {
-		reason = plan.Reason{Code: plan.Interrupted}
-	}
-	reason.Want, reason.Have, reason.Until = string(r.Action), string(e.Kind), e.End()
-	return true, never, reason
+	return next
 }

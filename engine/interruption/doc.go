@@ -3,6 +3,8 @@
 //
 //	snapshot, events ──► Decide ──► Decision
 //	                                ├── Responses  one per machine that an event is about
+//	                                ├── Requests   DisruptionRequests as they should be
+//	                                ├── Buckets    rate limits, after what begins now
 //	                                ├── Strays     events about no machine of ours
 //	                                └── Recheck    when time alone changes the answer
 //
@@ -15,8 +17,17 @@
 //
 //	earliest = start of the event − leadTime      (at once without a leadTime)
 //	latest   = deadline of the event − reserve    (never without a deadline)
-//	begins   = the first moment from earliest on at which the window is open
+//	begins   = the first moment from earliest on at which a window is open
 //	         = latest, if no window opens until then
+//
+// An action that needs an approval waits for the answer to its [Request] first. The
+// request is found by claim, event and action, so that an answer may be there
+// before the question; it is withdrawn with the event. Rate limits hold machines
+// back that would begin, until latest. Pods for whom the rule does not keep its
+// timetable leave at once, and a machine without any other begins at once.
+//
+// Replace asks for a replacement on the claim (package disruption does the rest)
+// and turns into Drain at latest.
 //
 // Several events about one machine combine to the stricter: each has its own
 // timetable, and of the actions that are due the strongest is done. A cordon is

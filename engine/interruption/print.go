@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // String shows a decision as people and stories read it: what is done now, and
@@ -12,6 +14,9 @@ func (d *Decision) String() string {
 	var b strings.Builder
 	for _, r := range d.Responses {
 		b.WriteString(r.String())
+	}
+	for _, q := range d.Requests {
+		b.WriteString(q.String())
 	}
 	for _, e := range d.Strays {
 		fmt.Fprintf(&b, "%s: about no machine of this cluster: %s%s\n", e.title(), e.Machine, e.Zone)
@@ -30,13 +35,45 @@ func (r Response) String() string {
 	if !r.Deadline.IsZero() {
 		fmt.Fprintf(&b, ", forced at %s", stamp(r.Deadline))
 	}
+	switch {
+	case r.Replace != nil:
+		b.WriteString(", asks for a replacement")
+	case r.Keep:
+		b.WriteString(", asks for no replacement any more")
+	}
 	b.WriteString("\n")
+	for _, p := range r.Evict {
+		fmt.Fprintf(&b, "  evicts %s/%s\n", p.Namespace, p.Name)
+	}
 	for _, v := range r.Verdicts {
 		fmt.Fprintf(&b, "  %s: %s\n", v.Event.title(), v.when())
 		fmt.Fprintf(&b, "    %s: %s\n", v.Reason.Code, v.Reason.Message())
 		if last := v.last(); last != "" {
 			fmt.Fprintf(&b, "    at %s %s\n", stamp(v.End), last)
 		}
+	}
+	return b.String()
+}
+
+// String is what a request shows.
+func (q Request) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "request %s: %s", q.Name, q.Phase)
+	switch {
+	case q.Missing:
+		b.WriteString(", new")
+	case q.Drop:
+		b.WriteString(", deleted")
+	}
+	b.WriteString("\n")
+	if q.Message != "" {
+		fmt.Fprintf(&b, "  %s\n", q.Message)
+	}
+	if q.Phase == snapshot.RequestProposed {
+		fmt.Fprintf(&b, "  unanswered: %s\n", q.Unanswered)
+	}
+	for _, p := range q.Pods {
+		fmt.Fprintf(&b, "  %s/%s: %s\n", p.Namespace, p.Name, p.Fate)
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package interruption_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -11,12 +12,14 @@ import (
 	"github.com/millwright-dev/millwright/engine/enginetest/property"
 	"github.com/millwright-dev/millwright/engine/interruption"
 	"github.com/millwright-dev/millwright/engine/snapshot"
+	"github.com/millwright-dev/millwright/engine/window"
 )
 
 var (
 	actions = []snapshot.InterruptionAction{
-		snapshot.InterruptionIgnore, snapshot.InterruptionNotify, snapshot.InterruptionCordon, snapshot.InterruptionDrain, snapshot.InterruptionTerminate,
+		snapshot.InterruptionIgnore, snapshot.InterruptionNotify, snapshot.InterruptionCordon, snapshot.InterruptionReplace, snapshot.InterruptionDrain, snapshot.InterruptionTerminate,
 	}
+	days  = []string{"*", "SUN", "MON,THU", "6"}
 	zones = []string{"", "UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "No/Where"}
 )
 
@@ -38,12 +41,10 @@ func anyRule(t *rapid.T) snapshot.InterruptionRule {
 		r.LeadTime = &lead
 	}
 	if rapid.Bool().Draw(t, "windowed") {
-		r.Window = &snapshot.WeeklyWindow{TimeZone: rapid.SampledFrom(zones).Draw(t, "zone"), From: hours(t, "from", 23), To: hours(t, "to", 23)}
-		for d := time.Sunday; d <= time.Saturday; d++ {
-			if rapid.IntRange(0, 3).Draw(t, "day") == 0 {
-				r.Window.Days = append(r.Window.Days, d)
-			}
-		}
+		r.Windows = []snapshot.Window{{
+			Schedule: fmt.Sprintf("%d %d * * %s", rapid.IntRange(0, 59).Draw(t, "minute"), rapid.IntRange(0, 23).Draw(t, "hour"), rapid.SampledFrom(days).Draw(t, "days")),
+			Duration: hours(t, "open for", 24), TimeZone: rapid.SampledFrom(zones).Draw(t, "zone"),
+		}}
 	}
 	return r
 }
@@ -85,7 +86,7 @@ func TestWhatIsDueKeepsToTheRule(t *testing.T) {
 func keeps(t *rapid.T, now time.Time, r *snapshot.InterruptionRule, v interruption.Verdict) {
 	e := &v.Event
 	acts := v.Due && r.Action != snapshot.InterruptionNotify
-	last := e.End().Add(-r.Latest())
+	last := e.End().Add(-r.Latest(string(e.Kind)))
 	if r.LeadTime != nil && last.Before(e.NotBefore.Add(-*r.LeadTime)) {
 		last = e.NotBefore.Add(-*r.LeadTime)
 	}
@@ -102,8 +103,8 @@ func keeps(t *rapid.T, now time.Time, r *snapshot.InterruptionRule, v interrupti
 	case !v.Due && !v.Begins.IsZero() && !v.Begins.After(now):
 		t.Fatalf("not due, and it began: %s", v)
 	}
-	if acts && r.Window != nil && (e.End().IsZero() || now.Before(last)) {
-		if opens, err := interruption.Opens(r.Window, now); err != nil || !opens.Equal(now) {
+	if acts && len(r.Windows) > 0 && (e.End().IsZero() || now.Before(last)) {
+		if opens, err := window.Opens(r.Windows, now); err != nil || !opens.Equal(now) {
 			t.Fatalf("due outside of the window: %s", v)
 		}
 	}

@@ -25,7 +25,7 @@ func Default(k Kind) snapshot.InterruptionAction {
 func strength(a snapshot.InterruptionAction) int {
 	return slices.Index([]snapshot.InterruptionAction{
 		snapshot.InterruptionIgnore, snapshot.InterruptionNotify, snapshot.InterruptionCordon,
-		snapshot.InterruptionDrain, snapshot.InterruptionTerminate,
+		snapshot.InterruptionReplace, snapshot.InterruptionDrain, snapshot.InterruptionTerminate,
 	}, a)
 }
 

@@ -1,6 +1,9 @@
 package interruption_test
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/enginetest"
 	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
 	"github.com/millwright-dev/millwright/engine/interruption"
@@ -24,6 +28,9 @@ var start = time.Date(2026, 10, 12, 12, 0, 0, 0, time.UTC)
 //
 //	rule main Maintenance,... action=Drain codes=Stop,... pods=app=db lead=48h
 //	     window=Sunday/02:00-04:00/Europe/Berlin reserve=30m leave force respect confirmed
+//	     approval=Required waiting=app=db
+//	rates main Pool/2/1m,Zone/1/30s
+//	answer n1 Approve                   somebody answers the request about a machine
 //	event e1 Maintenance/Stop node=n1 machine=M zone=Z not-before=2026-10-26T06:00:00Z
 //	     deadline=... in=336h (not-before, from now) until=2m (deadline, from now)
 //	     state=Changed confirmed
@@ -43,6 +50,10 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		w.rule(t, c)
 	case "event":
 		w.event(t, c)
+	case "rates":
+		w.rates(t, c)
+	case "answer":
+		w.answer(t, c)
 	case "at":
 		w.now = moment(t, c.Args[0])
 	case "after":
@@ -50,9 +61,7 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 	case "respond":
 		return w.decide().String()
 	case "obey":
-		for _, r := range w.decide().Responses {
-			obey(r)
-		}
+		w.obey(w.decide())
 	default:
 		if !w.Do(t, c) {
 			t.Fatalf("unknown command %q", c.Name)
@@ -72,6 +81,44 @@ func (w *world) decide() *interruption.Decision {
 	return interruption.Decide(&w.Snapshot, w.events)
 }
 
+// obey carries a decision out as the controllers would, as far as it shows here.
+func (w *world) obey(d *interruption.Decision) {
+	for _, r := range d.Responses {
+		obey(r)
+	}
+	for name, b := range d.Buckets {
+		w.Pool(name).Buckets = b
+	}
+	for _, q := range d.Requests {
+		w.Requests = slices.DeleteFunc(w.Requests, func(r *snapshot.Request) bool { return r.Name == q.Name })
+		if !q.Drop {
+			w.Requests = append(w.Requests, &q.Request)
+		}
+	}
+}
+
+func (w *world) answer(t *testing.T, c storytest.Command) {
+	for _, q := range w.Requests {
+		if q.Claim == w.Node(c.Args[0]).Claim.Name {
+			q.Decision = snapshot.Decision(c.Args[1])
+			return
+		}
+	}
+	t.Fatalf("nobody asks about %s", c.Args[0])
+}
+
+func (w *world) rates(t *testing.T, c storytest.Command) {
+	p := &w.Pool(c.Args[0]).Policy.Interruption
+	for _, text := range strings.Split(c.Args[1], ",") {
+		parts := strings.Split(text, "/")
+		burst, err := strconv.Atoi(parts[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Rates = append(p.Rates, snapshot.Rate{Scope: snapshot.RateScope(parts[0]), Burst: burst, Every: span(t, parts[2])})
+	}
+}
+
 func obey(r interruption.Response) {
 	object := r.Node.Object
 	switch {
@@ -79,6 +126,10 @@ func obey(r interruption.Response) {
 		object.Spec.Taints = nil
 	case r.Action == snapshot.InterruptionCordon:
 		object.Spec.Taints = []corev1.Taint{{Key: interruption.CordonTaint, Effect: corev1.TaintEffectNoSchedule}}
+	case r.Keep:
+		delete(r.Node.Claim.Annotations, disruption.RequestAnnotation)
+	case r.Replace != nil:
+		r.Node.Claim.Annotations = map[string]string{disruption.RequestAnnotation: r.Replace.String()}
 	case r.Action == snapshot.InterruptionDrain:
 		r.Node.Claim.Deleted = start
 	}
@@ -95,6 +146,10 @@ func (w *world) rule(t *testing.T, c storytest.Command) {
 	if c.Has("pods") {
 		r.Pods = labels.SelectorFromSet(labels.Set{"app": c.Options["pods"]})
 	}
+	r.Approval = snapshot.Approval(c.Options["approval"])
+	if c.Has("waiting") {
+		r.Waiting = labels.SelectorFromSet(labels.Set{"app": c.Options["waiting"]})
+	}
 	if c.Has("lead") {
 		lead := span(t, c.Options["lead"])
 		r.LeadTime = &lead
@@ -103,25 +158,33 @@ func (w *world) rule(t *testing.T, c storytest.Command) {
 		r.Reserve = span(t, c.Options["reserve"])
 	}
 	if c.Has("window") {
-		r.Window = window(t, c.Options["window"])
+		r.Windows = []snapshot.Window{weekly(t, c.Options["window"])}
 	}
 	p := &w.Pool(c.Args[0]).Policy.Interruption
 	p.Rules = append(p.Rules, r)
 }
 
-// window reads DAYS/FROM-TO/ZONE; the days may be left out.
-func window(t *testing.T, text string) *snapshot.WeeklyWindow {
+// weekly reads DAYS/FROM-TO/ZONE; the days may be left out.
+func weekly(t *testing.T, text string) snapshot.Window {
 	t.Helper()
 	parts := strings.SplitN(text, "/", 3)
-	out := &snapshot.WeeklyWindow{TimeZone: parts[2]}
-	for d := time.Sunday; d <= time.Saturday; d++ {
-		if strings.Contains(parts[0], d.String()) {
-			out.Days = append(out.Days, d)
+	days := "*"
+	if parts[0] != "" {
+		var list []string
+		for _, d := range strings.Split(parts[0], ",") {
+			list = append(list, strings.ToUpper(d[:3]))
 		}
+		days = strings.Join(list, ",")
 	}
 	from, to, _ := strings.Cut(parts[1], "-")
-	out.From, out.To = clock(t, from), clock(t, to)
-	return out
+	opens, closes := clock(t, from), clock(t, to)
+	if closes <= opens {
+		closes += 24 * time.Hour
+	}
+	return snapshot.Window{
+		Schedule: fmt.Sprintf("%d %d * * %s", int(opens.Minutes())%60, int(opens.Hours()), days),
+		Duration: closes - opens, TimeZone: parts[2],
+	}
 }
 
 func clock(t *testing.T, s string) time.Duration {

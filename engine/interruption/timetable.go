@@ -5,40 +5,36 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
+	"github.com/millwright-dev/millwright/engine/window"
 )
 
 // timetable is when an action begins, which may be in the past, and what it waits
 // for until then. It is never if ok is false.
-func timetable(now time.Time, e *Event, r *snapshot.InterruptionRule) (begins time.Time, reason plan.Reason, ok bool) {
-	if r.LeadTime != nil && !e.NotBefore.IsZero() {
-		begins = e.NotBefore.Add(-*r.LeadTime)
-		reason = plan.Reason{Code: plan.BeforeLeadTime, Want: r.LeadTime.String(), Until: begins}
+func (m *matter) timetable() (begins time.Time, reason plan.Reason, ok bool) {
+	if begins = m.earliest(); !begins.IsZero() {
+		reason = plan.Reason{Code: plan.BeforeLeadTime, Want: m.rule.LeadTime.String(), Until: begins}
 	}
-	last := latest(e, r)
-	if !last.IsZero() && last.Before(begins) {
-		last = begins // a short lead time is meant as it is
-	}
-	if r.Window == nil {
+	if len(m.rule.Windows) == 0 {
 		return begins, reason, true
 	}
-	from := now
+	from := m.s.Now
 	if begins.After(from) {
 		from = begins
 	}
-	opens, err := Opens(r.Window, from)
-	missed := !last.IsZero() && (err != nil || opens.After(last))
+	opens, err := window.Opens(m.rule.Windows, from)
+	missed := !m.last.IsZero() && (err != nil || opens.After(m.last))
 	switch {
-	case missed && r.LeaveIfTooLate:
-		return time.Time{}, plan.Reason{Code: plan.NoWindowInTime, Want: describe(r.Window), Until: e.End()}, false
+	case missed && m.rule.LeaveIfTooLate:
+		return time.Time{}, plan.Reason{Code: plan.NoWindowInTime, Want: window.Describe(m.rule.Windows), Until: m.event.End()}, false
 	case missed:
-		return last, plan.Reason{Code: plan.DeadlineComes, Want: describe(r.Window), Have: text(err), Until: last}, true
+		return m.last, plan.Reason{Code: plan.DeadlineComes, Want: window.Describe(m.rule.Windows), Have: text(err), Until: m.last}, true
 	case err != nil:
-		return time.Time{}, plan.Reason{Code: plan.OutsideWindow, Want: describe(r.Window), Have: text(err)}, false
+		return time.Time{}, plan.Reason{Code: plan.OutsideWindow, Want: window.Describe(m.rule.Windows), Have: text(err)}, false
 	case opens.After(from):
-		return opens, plan.Reason{Code: plan.OutsideWindow, Want: describe(r.Window), Until: opens}, true
+		return opens, plan.Reason{Code: plan.OutsideWindow, Want: window.Describe(m.rule.Windows), Until: opens}, true
 	}
 	return begins, reason, true
 }
@@ -50,34 +46,13 @@ func text(err error) string {
 	return err.Error()
 }
 
-// latest is when an action begins at the latest, zero without a deadline.
-func latest(e *Event, r *snapshot.InterruptionRule) time.Time {
-	if e.End().IsZero() {
-		return time.Time{}
+// sooner reports whether a deadline is before the one that a claim has, or will
+// get from its grace period once it is deleted.
+func sooner(c *snapshot.Claim, deadline, now time.Time) bool {
+	if at, err := drain.Deadline(c); err == nil && !at.IsZero() {
+		return deadline.Truncate(time.Second).Before(at) // as the annotation will have it
 	}
-	return e.End().Add(-r.Latest())
-}
-
-// heldBy finds a pod that the rule waits for, and until when at the latest.
-func heldBy(s *snapshot.Snapshot, n *snapshot.Node, e *Event, r *snapshot.InterruptionRule) (plan.Reason, time.Time) {
-	last := latest(e, r)
-	if !r.RespectDoNotDisrupt || !last.IsZero() && !s.Now.Before(last) {
-		return plan.Reason{}, time.Time{}
-	}
-	for _, p := range n.Pods {
-		until, protected := eviction.Protected(p.Pod, s.Now)
-		if !protected {
-			continue
-		}
-		if until.IsZero() || !last.IsZero() && last.Before(until) {
-			until = last
-		}
-		return plan.Reason{
-			Code: plan.DoNotDisrupt, Objects: []plan.ObjectRef{{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}},
-			Have: p.Annotations[eviction.DoNotDisruptAnnotation], Until: until,
-		}, until
-	}
-	return plan.Reason{}, time.Time{}
+	return c.TerminationGracePeriod == nil || deadline.Before(now.Add(*c.TerminationGracePeriod))
 }
 
 // CordonTaint keeps new pods away from a machine that the cloud has announced
@@ -98,16 +73,4 @@ func HasCordon(n *corev1.Node) bool {
 		}
 	}
 	return false
-}
-
-// objects names a machine: its Node, then its claim.
-func objects(n *snapshot.Node) []plan.ObjectRef {
-	var out []plan.ObjectRef
-	if n.Object != nil {
-		out = append(out, plan.ObjectRef{Kind: "Node", Name: n.Object.Name})
-	}
-	if n.Claim != nil {
-		out = append(out, plan.ObjectRef{Kind: "NodeClaim", Name: n.Claim.Name})
-	}
-	return out
 }

@@ -25,4 +25,15 @@ const (
 	// Unconfirmed: the event rests on a message of Have alone, and the policy waits
 	// until the cloud's API says the same.
 	Unconfirmed Code = "Unconfirmed"
+	// AwaitsApproval: nobody has answered the DisruptionRequest, the first object; Until
+	// is when it goes ahead without, or ends.
+	AwaitsApproval Code = "AwaitsApproval"
+	// ApprovalDenied: somebody has denied the DisruptionRequest, the first object.
+	ApprovalDenied Code = "ApprovalDenied"
+	// ApprovalExpired: nobody has answered the DisruptionRequest, the first object, until
+	// the cloud acted.
+	ApprovalExpired Code = "ApprovalExpired"
+	// RateLimited: as many machines as the policy allows have just gone; Want is the
+	// limit, Have what shares it, Until when the next may.
+	RateLimited Code = "RateLimited"
 )

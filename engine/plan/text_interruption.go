@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -26,6 +27,14 @@ func interruptionText(r Reason) string {
 		return fmt.Sprintf("%s is only told of", r.Want)
 	case Unconfirmed:
 		return withCause("the cloud's API has not confirmed the event", r.Have)
+	case AwaitsApproval:
+		return until("waits for an answer to DisruptionRequest "+r.Objects[0].Name, r.Until)
+	case RateLimited:
+		return until(fmt.Sprintf("the policy lets fewer machines of a %s go: %s", strings.ToLower(r.Have), r.Want), r.Until)
+	case ApprovalDenied:
+		return fmt.Sprintf("DisruptionRequest %s is denied", r.Objects[0].Name)
+	case ApprovalExpired:
+		return fmt.Sprintf("nobody has answered DisruptionRequest %s in time", r.Objects[0].Name)
 	}
 	return ""
 }

@@ -34,7 +34,7 @@ type DisruptionPolicy struct {
 }
 
 // Window opens at the times of a schedule (cron, in a time zone by its IANA name,
-// empty for UTC) for a duration.
+// empty for UTC) for a duration, both by the wall clock there.
 type Window struct {
 	Schedule, TimeZone string
 	Duration           time.Duration

@@ -7,9 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// DefaultReserve is how long before an interruption's deadline its handling must
-// begin, if no policy says otherwise.
-const DefaultReserve = 30 * time.Minute
+// How long before an interruption's deadline its handling must begin, if no policy
+// says otherwise: DefaultSpotReserve for spot machines, which are told two minutes
+// ahead.
+const (
+	DefaultReserve     = 30 * time.Minute
+	DefaultSpotReserve = time.Minute
+)
 
 // Interruption says what is done about what the cloud announces. The zero value
 // is Karpenter's table.
@@ -17,6 +21,8 @@ type Interruption struct {
 	// Rules are asked in order; the first that matches decides. Where none does, the
 	// table holds.
 	Rules []InterruptionRule
+	// Rates bound how fast machines are taken away; all of them hold.
+	Rates []Rate
 }
 
 // InterruptionAction is what is done to a machine, in the words of the policy.
@@ -30,6 +36,8 @@ const (
 	InterruptionNotify InterruptionAction = "Notify"
 	// InterruptionCordon: no new pods.
 	InterruptionCordon InterruptionAction = "Cordon"
+	// InterruptionReplace: another machine is launched first, then it is drained.
+	InterruptionReplace InterruptionAction = "Replace"
 	// InterruptionDrain: the claim is deleted, so that the machine is drained and ended.
 	InterruptionDrain InterruptionAction = "Drain"
 	// InterruptionTerminate: as Drain, with a deadline that is now.
@@ -51,8 +59,8 @@ type InterruptionRule struct {
 	LeadTime *time.Duration
 	// Reserve is how long before the deadline it begins at the latest.
 	Reserve time.Duration
-	// Window is when it may begin; nil is always.
-	Window *WeeklyWindow
+	// Windows are when it may begin; none is always.
+	Windows []Window
 	// LeaveIfTooLate leaves the machine alone when no window opens in time, instead of
 	// beginning at the last moment.
 	LeaveIfTooLate bool
@@ -63,18 +71,29 @@ type InterruptionRule struct {
 	RespectDoNotDisrupt bool
 	// OnlyConfirmed waits until the cloud's own API has confirmed the event.
 	OnlyConfirmed bool
+	// Waiting selects the pods that lead time, window and approval are kept for: the
+	// others leave at once, and so does a machine without any. Nil is all.
+	Waiting labels.Selector
+	// Approval says whether people are asked before.
+	Approval Approval
 }
 
-// Latest is how long before the deadline the action begins at the latest.
-func (r *InterruptionRule) Latest() time.Duration { return cmp.Or(r.Reserve, DefaultReserve) }
+// Approval says whether people are asked.
+type Approval string
 
-// WeeklyWindow is a time of the week, by the wall clock of a place.
-type WeeklyWindow struct {
-	// TimeZone is the name of an IANA zone; empty is UTC.
-	TimeZone string
-	// Days are those on which the window opens; empty is every day.
-	Days []time.Weekday
-	// From and To are since midnight, each less than a day. A To that is not after
-	// From is on the next day.
-	From, To time.Duration
+// Whether people are asked; empty is not.
+const (
+	// ApprovalRequired: nothing happens without an approval.
+	ApprovalRequired Approval = "Required"
+	// ApprovalUntilDeadline: without an answer it happens at the last moment.
+	ApprovalUntilDeadline Approval = "UntilDeadline"
+)
+
+// Latest is how long before the deadline of a kind of event the action begins at
+// the latest.
+func (r *InterruptionRule) Latest(kind string) time.Duration {
+	if kind == "SpotInterruption" {
+		return cmp.Or(r.Reserve, DefaultSpotReserve)
+	}
+	return cmp.Or(r.Reserve, DefaultReserve)
 }

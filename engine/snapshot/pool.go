@@ -48,6 +48,8 @@ type Pool struct {
 	Learned    []corev1.Taint
 	// Failures are the machines of the pool that failed in a row.
 	Failures []Failure
+	// Buckets are how full the buckets of its interruption policy's rates are.
+	Buckets Buckets
 	// OnTrial lets the pool start one machine at a time, after failures.
 	OnTrial bool
 	// NotReady says why the pool cannot launch at present; empty when it can.

@@ -26,6 +26,8 @@ type Snapshot struct {
 	DaemonSets []*DaemonSet
 	// PDBs are the cluster's disruption budgets, by namespace and name.
 	PDBs []*policyv1.PodDisruptionBudget
+	// Requests ask people for leave to disrupt a machine, by name.
+	Requests []*Request
 	// Volumes is the storage side.
 	Volumes Volumes
 	// Namespaces maps a namespace to its labels.

@@ -72,7 +72,7 @@ func New(t testing.TB, objects ...client.Object) *Rig {
 		}
 	}
 	b := fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).WithReturnManagedFields().
-		WithStatusSubresource(&karpv1.NodePool{}, &v1alpha1.NodePolicy{}, &karpv1.NodeClaim{}, &corev1.Node{}, &corev1.Pod{})
+		WithStatusSubresource(&karpv1.NodePool{}, &v1alpha1.NodePolicy{}, &v1alpha1.DisruptionRequest{}, &karpv1.NodeClaim{}, &corev1.Node{}, &corev1.Pod{})
 	for _, i := range loop.Indexes() {
 		b = b.WithIndex(i.Object, i.Field, i.Extract)
 	}
@@ -114,7 +114,7 @@ func (r *Rig) Sync() {
 	r.t.Helper()
 	seen := map[string]client.Object{}
 	for _, list := range []client.ObjectList{
-		&karpv1.NodePoolList{}, &v1alpha1.NodePolicyList{}, &karpv1.NodeClaimList{}, &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
+		&karpv1.NodePoolList{}, &v1alpha1.NodePolicyList{}, &v1alpha1.DisruptionRequestList{}, &karpv1.NodeClaimList{}, &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
 		&storagev1.VolumeAttachmentList{}, &storagev1.CSIDriverList{}, &storagev1.CSINodeList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{},
 	} {
 		if err := r.Client.List(context.Background(), list); err != nil {

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/v1alpha1"
+)
+
+// decision is one call of `millwright approve` or `millwright deny`.
+type decision struct {
+	kube     *genericclioptions.ConfigFlags
+	connect  func(*genericclioptions.ConfigFlags) (client.Client, error)
+	decision v1alpha1.Decision
+	verb     string
+	comment  string
+}
+
+func newApprove(c console) *cobra.Command {
+	return newDecision(c, decision{connect: connectClient, decision: v1alpha1.Approve, verb: "approve"})
+}
+
+func newDeny(c console) *cobra.Command {
+	return newDecision(c, decision{connect: connectClient, decision: v1alpha1.Deny, verb: "deny"})
+}
+
+func newDecision(c console, d decision) *cobra.Command {
+	d.kube = genericclioptions.NewConfigFlags(true)
+	cmd := &cobra.Command{
+		Use:   d.verb + " NAME...",
+		Short: strings.ToUpper(d.verb[:1]) + d.verb[1:] + " DisruptionRequests",
+		Long: fmt.Sprintf(`Set spec.decision of DisruptionRequests to %[2]s, and say what follows. A decision
+can be changed until the action begins.
+
+What waits for an answer, and what happens without one, is shown by
+  kubectl get disruptionrequests
+  kubectl describe disruptionrequest NAME
+
+The same can be done with kubectl, or from Git:
+  kubectl patch disruptionrequest NAME --type merge -p '{"spec":{"decision":"%[2]s"}}'
+
+`, d.verb, d.decision) + exitCodes,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			api, err := d.connect(d.kube)
+			if err != nil {
+				return err
+			}
+			for _, name := range names {
+				text, err := d.set(cmd.Context(), api, name)
+				if err != nil {
+					return err
+				}
+				if _, err := fmt.Fprintln(c.Out, text); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&d.comment, "comment", "", "why, for those who look at the request later")
+	d.kube.AddFlags(cmd.Flags())
+	return cmd
+}
+
+// set writes the decision and says what follows.
+func (d decision) set(ctx context.Context, api client.Client, name string) (string, error) {
+	r := &v1alpha1.DisruptionRequest{}
+	if err := api.Get(ctx, client.ObjectKey{Name: name}, r); err != nil {
+		if apierrors.IsNotFound(err) {
+			return "", fmt.Errorf("there is no DisruptionRequest %s: see kubectl get disruptionrequests", name)
+		}
+		return "", fmt.Errorf("reading DisruptionRequest %s: %w", name, err)
+	}
+	switch r.Status.Phase {
+	case v1alpha1.RequestExpired, v1alpha1.RequestWithdrawn, v1alpha1.RequestDone:
+		return "", fmt.Errorf("DisruptionRequest %s is %s: %s", name, r.Status.Phase, r.Status.Message)
+	}
+	before := r.DeepCopy()
+	r.Spec.Decision = d.decision
+	if d.comment != "" {
+		r.Spec.Comment = d.comment
+	}
+	if err := api.Patch(ctx, r, client.MergeFrom(before)); err != nil {
+		return "", fmt.Errorf("answering DisruptionRequest %s: %w", name, err)
+	}
+	return fmt.Sprintf("%s: %s", name, d.follows(r)), nil
+}
+
+// follows says what a decision leads to.
+func (d decision) follows(r *v1alpha1.DisruptionRequest) string {
+	what := fmt.Sprintf("%s of NodeClaim %s", r.Spec.Action, r.Spec.NodeClaim)
+	switch {
+	case d.decision == v1alpha1.Deny && !r.Status.Deadline.IsZero():
+		return fmt.Sprintf("denied; %s will not happen, and the cloud acts at %s", what, stamp(r.Status.Deadline.Time))
+	case d.decision == v1alpha1.Deny:
+		return fmt.Sprintf("denied; %s will not happen", what)
+	case r.Status.Begins.IsZero():
+		return fmt.Sprintf("approved; %s begins at once", what)
+	}
+	return fmt.Sprintf("approved; %s begins at %s, or at once if that has passed", what, stamp(r.Status.Begins.Time))
+}

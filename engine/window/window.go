@@ -1,0 +1,114 @@
+// Package window says when times that come again are open.
+//
+//	windows, a moment ──► Opens ──► the first moment from then on at which one is open
+//
+// A [snapshot.Window] opens at the times of a cron schedule and stays open for a
+// duration, both by the wall clock of its zone. In the night in which summer time
+// ends, a window from 02:00 for two hours is three hours long; when it begins, the
+// hour that does not exist is missing, and a window that lies in it altogether
+// does not open that day.
+package window
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	_ "time/tzdata" // a window must mean the same in an image without zone files
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// day is a day of the calendar by the clock of a zone without summer time.
+const day = 24 * time.Hour
+
+// shift is more than summer time moves clocks by.
+const shift = 3 * time.Hour
+
+// Opens is the first moment from a time on at which one of the windows is open:
+// the time itself if one is open then, zero if there are none. Windows that cannot
+// be read, or that never come, do not open; if all are so, the error says why.
+func Opens(list []snapshot.Window, from time.Time) (time.Time, error) {
+	var soonest time.Time
+	var errs []error
+	for _, w := range list {
+		at, err := opens(w, from)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case soonest.IsZero() || at.Before(soonest):
+			soonest = at
+		}
+	}
+	if len(errs) < len(list) {
+		return soonest, nil
+	}
+	return time.Time{}, errors.Join(errs...)
+}
+
+func opens(w snapshot.Window, from time.Time) (time.Time, error) {
+	loc, err := time.LoadLocation(w.TimeZone)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("time zone %q is not known", w.TimeZone)
+	}
+	// The schedule runs on the wall clock, as if that were UTC.
+	schedule, err := cron.ParseStandard("TZ=UTC " + w.Schedule)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("schedule %q: %w", w.Schedule, err)
+	}
+	if w.Duration <= 0 {
+		return time.Time{}, fmt.Errorf("a window of %s does not open", w.Duration)
+	}
+	_, offset := from.In(loc).Zone()
+	shown := from.UTC().Add(time.Duration(offset) * time.Second)
+	for at := schedule.Next(shown.Add(-w.Duration - shift)); !at.IsZero(); at = schedule.Next(at) {
+		opens, closes := first(wall(at, loc)), last(wall(at.Add(w.Duration), loc))
+		switch {
+		case !from.Before(closes) || !opens.Before(closes):
+			// over, or swallowed by the hour that summer time skips
+		case opens.Before(from):
+			return from, nil
+		default:
+			return opens, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("schedule %q never comes", w.Schedule)
+}
+
+func first(list []time.Time) time.Time { return slices.MinFunc(list, time.Time.Compare) }
+func last(list []time.Time) time.Time  { return slices.MaxFunc(list, time.Time.Compare) }
+
+// wall lists the moments at which a clock in a zone shows a time: one as a rule,
+// two in the hour that comes twice, and in the hour that is skipped the moment of
+// the change. The time is given as if it were UTC.
+func wall(shown time.Time, loc *time.Location) []time.Time {
+	var out []time.Time
+	for _, near := range []time.Time{shown.Add(-day), shown.Add(day)} {
+		_, offset := near.In(loc).Zone()
+		at := shown.Add(-time.Duration(offset) * time.Second)
+		if _, actual := at.In(loc).Zone(); actual == offset {
+			out = append(out, at)
+		}
+	}
+	if out == nil {
+		_, change := shown.Add(-day).In(loc).ZoneBounds()
+		out = append(out, change)
+	}
+	return out
+}
+
+// Describe words windows: "0 2 * * SUN for 2h0m0s Europe/Berlin".
+func Describe(list []snapshot.Window) string {
+	out := make([]string, len(list))
+	for i, w := range list {
+		zone := w.TimeZone
+		if zone == "" {
+			zone = "UTC"
+		}
+		out[i] = fmt.Sprintf("%s for %s %s", w.Schedule, w.Duration, zone)
+	}
+	return strings.Join(out, ", or ")
+}

@@ -1,0 +1,47 @@
+package window_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/engine/snapshot"
+	"github.com/millwright-dev/millwright/engine/window"
+)
+
+func TestAWindowGoesByTheWallClockOfItsZone(t *testing.T) {
+	night := snapshot.Window{Schedule: "0 2 * * SUN", Duration: 2 * time.Hour, TimeZone: "Europe/Berlin"}
+	sliver := snapshot.Window{Schedule: "15 2 * * SUN", Duration: 30 * time.Minute, TimeZone: "Europe/Berlin"}
+	daily := snapshot.Window{Schedule: "@daily", Duration: time.Hour}
+	for _, tt := range []struct {
+		name, from, want string
+		list             []snapshot.Window
+	}{
+		{"none is always shut", "2026-10-12T12:00:00Z", "0001-01-01T00:00:00Z", nil},
+		{"it opens", "2026-10-12T12:00:00Z", "2026-10-18T00:00:00Z", []snapshot.Window{night}},
+		{"it is open", "2026-10-18T01:59:59Z", "2026-10-18T01:59:59Z", []snapshot.Window{night}},
+		{"it has closed", "2026-10-18T02:00:00Z", "2026-10-25T00:00:00Z", []snapshot.Window{night}},
+		{"it is an hour longer when summer time ends", "2026-10-25T02:59:59Z", "2026-10-25T02:59:59Z", []snapshot.Window{night}},
+		{"and not more", "2026-10-25T03:00:00Z", "2026-11-01T01:00:00Z", []snapshot.Window{night}},
+		{"it is an hour shorter when summer time begins", "2027-03-28T00:59:59Z", "2027-03-28T01:00:00Z", []snapshot.Window{night}},
+		{"and not less", "2027-03-28T02:00:00Z", "2027-04-04T00:00:00Z", []snapshot.Window{night}},
+		{"one in the hour that is skipped does not open", "2027-03-28T00:00:00Z", "2027-04-04T00:15:00Z", []snapshot.Window{sliver}},
+		{"the first of several counts", "2026-10-12T12:00:00Z", "2026-10-13T00:00:00Z", []snapshot.Window{night, daily}},
+		{"one that cannot be read does not open", "2026-10-12T12:00:00Z", "2026-10-18T00:00:00Z", []snapshot.Window{{Schedule: "never", Duration: 1}, night}},
+	} {
+		from, _ := time.Parse(time.RFC3339, tt.from)
+		if at, err := window.Opens(tt.list, from); err != nil || at.UTC().Format(time.RFC3339) != tt.want {
+			t.Errorf("%s: %s, %v, want %s", tt.name, at.UTC().Format(time.RFC3339), err, tt.want)
+		}
+	}
+}
+
+func TestAWindowThatCannotOpenSaysWhy(t *testing.T) {
+	for _, w := range []snapshot.Window{
+		{Schedule: "never", Duration: time.Hour}, {Schedule: "0 0 30 2 *", Duration: time.Hour}, {Schedule: "@daily"},
+		{Schedule: "@daily", Duration: time.Hour, TimeZone: "Europe/Atlantis"},
+	} {
+		if at, err := window.Opens([]snapshot.Window{w}, time.Date(2026, 10, 12, 12, 0, 0, 0, time.UTC)); err == nil {
+			t.Errorf("%v opens at %v", w, at)
+		}
+	}
+}
