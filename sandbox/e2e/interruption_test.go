@@ -35,7 +35,7 @@ type row struct {
 // shut is a window that is not open now, on whatever day the test runs.
 func shut() string {
 	day := time.Now().UTC().AddDate(0, 0, 3).Weekday()
-	return fmt.Sprintf(`window: {days: [%s], from: "02:00", to: "04:00"}`, day)
+	return fmt.Sprintf(`windows: [{schedule: "0 2 * * %d", duration: 2h}]`, day)
 }
 
 const (
