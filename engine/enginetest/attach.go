@@ -55,6 +55,7 @@ func (c *checker) inReach(name string, object *corev1.Node, p *snapshot.Pod, pv 
 
 // exclusives checks that a claim for one pod at a time has one, over all nodes.
 func (c *checker) exclusives() {
+	c.oneZone()
 	users := map[types.NamespacedName]map[*snapshot.Pod]bool{}
 	see := func(p *snapshot.Pod) {
 		for _, claim := range p.Class.VolumeClaims {
@@ -78,6 +79,36 @@ func (c *checker) exclusives() {
 	for at, pods := range users {
 		if len(pods) > 1 {
 			c.fail("%d pods get claim %s, which is for one at a time", len(pods), at)
+		}
+	}
+}
+
+// oneZone checks that pods which wait for the volume of one claim are planned in one
+// zone.
+func (c *checker) oneZone() {
+	zones := map[types.NamespacedName]map[string]bool{}
+	see := func(p *snapshot.Pod, zone string) {
+		for _, claim := range p.Class.VolumeClaims {
+			at := types.NamespacedName{Namespace: p.Namespace, Name: claim.Name}
+			if pvc := c.s.Volumes.Claims[at]; pvc != nil && pvc.Spec.VolumeName == "" {
+				if zones[at] == nil {
+					zones[at] = map[string]bool{}
+				}
+				zones[at][zone] = true
+			}
+		}
+	}
+	for _, x := range c.p.Placements {
+		see(x.Pod, nodeOf(x.Node).Labels[corev1.LabelTopologyZone])
+	}
+	for i := range c.p.NewNodes {
+		for _, p := range c.p.NewNodes[i].Pods {
+			see(p, c.p.NewNodes[i].Choice.Offering.Zone)
+		}
+	}
+	for at, in := range zones {
+		if len(in) > 1 {
+			c.fail("pods that wait for claim %s are in %d zones", at, len(in))
 		}
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
+	"github.com/millwright-dev/millwright/engine/placement/volumes"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -56,6 +58,7 @@ func (b *Batch) newCompany(classes []*snapshot.Class) *Company {
 	namespaces := b.namespaces(classes)
 	for _, class := range classes {
 		c.own(class.Shape, namespaces, false)
+		c.share(class.Shape, b.Volumes)
 		for _, o := range c.owned[class.Shape] {
 			if o.weight == 0 {
 				c.Wanted[o.rule] = true
@@ -141,6 +144,17 @@ func (c *Company) own(s *snapshot.Shape, namespaces map[string]map[string]string
 		id := c.ruleOf(d, s)
 		if !slices.ContainsFunc(c.owned[s], func(o ownership) bool { return o.rule == id }) {
 			c.owned[s] = append(c.owned[s], ownership{id, d.Weight})
+		}
+	}
+}
+
+// share adds the rule of pods that wait for the volume of one claim.
+func (c *Company) share(s *snapshot.Shape, book *volumes.Book) {
+	for _, name := range book.Together(s) {
+		d := topology.OneZone(types.NamespacedName{Namespace: s.Namespace, Name: name})
+		id := c.ruleOf(&d, s)
+		if o := (ownership{id, 0}); !slices.Contains(c.owned[s], o) {
+			c.owned[s] = append(c.owned[s], o)
 		}
 	}
 }

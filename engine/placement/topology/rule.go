@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -49,6 +50,15 @@ type Rule struct {
 	// affinities of a pod select together, as all of them have to be about the pod
 	// that is there.
 	about []aim
+	// claim is what the rule selects by instead, if it has a name: the pods that
+	// mount it.
+	claim types.NamespacedName
+}
+
+// OneZone is the rule that pods which mount a claim are in one zone: its volume is
+// still to be made, and will be reached from one zone only.
+func OneZone(claim types.NamespacedName) Demand {
+	return Demand{Rule: Rule{Kind: Affinity, Key: corev1.LabelTopologyZone, ID: "claim/" + claim.String(), claim: claim}}
 }
 
 // aim is a selector and where it looks.
@@ -88,6 +98,9 @@ func (a *aim) id() string {
 // Selects reports whether the rule is about a pod. A spread whose selector is
 // empty is about nobody: that is how the scheduler counts.
 func (r *Rule) Selects(s *snapshot.Shape) bool {
+	if r.claim.Name != "" {
+		return s.Namespace == r.claim.Namespace && slices.ContainsFunc(s.VolumeClaims, func(c snapshot.VolumeClaim) bool { return c.Name == r.claim.Name })
+	}
 	for i := range r.about {
 		if !r.about[i].matches(s) || r.Kind == Spread && r.about[i].selector.Empty() {
 			return false
@@ -102,6 +115,9 @@ func (r *Rule) PerNode() bool { return r.Key == corev1.LabelHostname }
 // String reads like "spread of app=web over topology.kubernetes.io/zone, maxSkew
 // 1".
 func (r *Rule) String() string {
+	if r.claim.Name != "" {
+		return fmt.Sprintf("shared claim %s in one %s", r.claim, r.Key)
+	}
 	names := make([]string, len(r.about))
 	for i := range r.about {
 		names[i] = r.about[i].String()

@@ -22,6 +22,8 @@ type Book struct {
 	// shared are those that several pods use and that are counted once for a node,
 	// by driver.
 	shared map[string]map[id]bool
+	// together are the claims without a volume that several pods wait for.
+	together map[types.NamespacedName]bool
 }
 
 // Demand is what a pod's volumes ask of its node.
@@ -46,6 +48,7 @@ func NewBook(s *snapshot.Snapshot, uses []Use) *Book {
 	b := &Book{s: s}
 	b.give(uses)
 	b.share(uses)
+	b.bringTogether(uses)
 	return b
 }
 

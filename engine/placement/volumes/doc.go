@@ -12,8 +12,8 @@
 //
 // A [Book] is made for one batch of pods. It knows what the pods do to each other:
 // a volume that is there for the taking is given to one claim only, a claim for
-// one pod (ReadWriteOncePod) to one pod only, and what several pods share is
-// attached to a node once.
+// one pod (ReadWriteOncePod) to one pod only, what several pods share is attached
+// to a node once, and pods that wait for one claim's volume stay in one zone.
 //
 // Not looked at: how much space a driver has left (CSIStorageCapacity).
 package volumes
