@@ -50,11 +50,10 @@ func kwokProvider(types []*catalog.Type) controllers.Provider {
 			&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{kwok.DefaultNamespace: {}}},
 		},
 		New: func(m manager.Manager) (cloud.Provider, error) {
-			p := kwok.New(kwok.Config{
+			return kwok.New(kwok.Config{
 				Client: m.GetClient(), Reader: m.GetAPIReader(), Types: types,
 				Recorder: m.GetEventRecorderFor("millwright"), //nolint:staticcheck // as the controllers' own
-			})
-			return p, m.Add(p)
+			}), nil
 		},
 	}
 }

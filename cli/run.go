@@ -42,11 +42,21 @@ type runOptions struct {
 	batchIdle, batchMax     time.Duration
 	noElection              bool
 	leaseName, leaseSpace   string
+	mode                    word
 	minValues               word
 	preferences             preferences
 	gates                   gates
 	aws                     aws.Config
 }
+
+// Modes of a run.
+const (
+	act     = "act"
+	observe = "observe"
+)
+
+// actorsLease is the lease of processes that act: Karpenter's.
+const actorsLease = "karpenter-leader-election"
 
 // runController is what `millwright run` ends in; tests replace it through
 // newRunWith.
@@ -70,6 +80,9 @@ understood, and a warning says so if they are set to more than their default.
 ` + exitCodes,
 		Example: `  # Simulated machines on the cluster of the current context
   millwright run --provider kwok
+
+  # What would it do? Safe beside a running Karpenter
+  millwright run --provider kwok --mode observe
 
   # In a cluster, with settings from the environment of a Deployment
   BATCH_MAX_DURATION=20s LOG_LEVEL=debug millwright run --provider kwok`,
@@ -117,10 +130,13 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.batchMax, "batch-max-duration", 10*time.Second, "how long a plan waits at most since the first pending pod")
 	f.DurationVar(&o.batchIdle, "batch-idle-duration", time.Second, "how long a plan waits for one more pending pod")
 	strictBool(f, &o.noElection, "disable-leader-election", false, "run at once, without a lease; for a single process only")
+	o.mode = word{act, []string{act, observe}}
+	f.Var(&o.mode, "mode", "act does what is decided; observe only tells it, by events, metrics and the log, and writes nothing else")
+	complete(cmd, "mode", o.mode.allowed...)
 	addMinValues(f, &o.minValues)
 	addPreferences(f, &o.preferences)
 	addGates(f, &o.gates)
-	f.StringVar(&o.leaseName, "leader-election-name", "karpenter-leader-election", "name of the lease; Karpenter's own keeps the two from running at the same time")
+	f.StringVar(&o.leaseName, "leader-election-name", actorsLease, "name of the lease; Karpenter's own keeps the two from running at the same time, and a process that observes has "+controllers.ObserverName+" instead")
 	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
 	addAnnouncements(f, &o.aws)
 	addForeign(f)
@@ -156,14 +172,19 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 	}
 	plans := placement.Options{RelaxMinValues: o.minValues.value == bestEffort, Cache: &supply.Cache{}}
 	o.preferences.apply(&plans)
+	lease := o.leaseName
+	if o.mode.value == observe && lease == actorsLease {
+		lease = controllers.ObserverName
+	}
 	return controllers.Config{
 		REST: kube, Provider: provider, Announcements: announcements,
 		BatchIdle: o.batchIdle, BatchMax: o.batchMax,
 		Placement:      plans,
 		NodeRepair:     o.gates.on(nodeRepair),
+		Observe:        o.mode.value == observe,
 		MetricsAddress: address(o.metricsPort), HealthAddress: address(o.healthPort),
 		DisableLeaderElection: o.noElection,
-		LeaderElectionName:    o.leaseName, LeaderElectionNamespace: o.leaseNamespace(),
+		LeaderElectionName:    lease, LeaderElectionNamespace: o.leaseNamespace(),
 		Build: metrics.Build{Version: v.Client},
 	}, nil
 }
@@ -184,10 +205,10 @@ func (o *runOptions) check() error {
 		return fmt.Errorf("--kube-client-burst: must be positive, not %d", o.burst)
 	case o.batchIdle <= 0:
 		return fmt.Errorf("--batch-idle-duration: must be positive, not %v", o.batchIdle)
-	case o.batchMax < o.batchIdle:
-		return fmt.Errorf("--batch-max-duration: %v is shorter than --batch-idle-duration %v", o.batchMax, o.batchIdle)
 	case o.leaseName == "" && !o.noElection:
 		return errors.New("--leader-election-name: must not be empty")
+	case o.batchMax < o.batchIdle:
+		return fmt.Errorf("--batch-max-duration: %v is shorter than --batch-idle-duration %v", o.batchMax, o.batchIdle)
 	}
 	return o.preferences.check()
 }

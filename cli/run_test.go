@@ -161,3 +161,16 @@ func TestSourcesOfAnnouncementsAreCheckedAtTheStart(t *testing.T) {
 		}
 	}
 }
+
+func TestAnObserverHasALeaseOfItsOwn(t *testing.T) {
+	c, _, err := runWith(t, map[string]string{"MODE": "observe"})
+	if err != nil || !c.Observe || c.LeaderElectionName != controllers.ObserverName {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	if c, _, err = runWith(t, map[string]string{}, "--mode", "observe", "--leader-election-name", "mine"); err != nil || c.LeaderElectionName != "mine" {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	if _, _, err = runWith(t, map[string]string{}, "--mode", "watch"); err == nil {
+		t.Error("an unknown mode is accepted")
+	}
+}

@@ -17,9 +17,10 @@ func Trim() toolscache.TransformFunc {
 			return in, nil // a tombstone, or nothing to take
 		}
 		var kept []metav1.ManagedFieldsEntry
-		if pod, ok := in.(*corev1.Pod); ok && nomination.Ours(pod) {
+		if pod, ok := in.(*corev1.Pod); ok {
+			ours := nomination.Ours(pod)
 			for _, f := range pod.ManagedFields {
-				if f.Manager == nomination.Manager {
+				if ours && f.Manager == nomination.Manager || pod.Spec.NodeName == "" && nomination.Speaks(f) {
 					kept = append(kept, f)
 				}
 			}

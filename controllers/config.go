@@ -43,6 +43,11 @@ type Config struct {
 	// must not exceed BatchMax.
 	BatchIdle, BatchMax time.Duration
 
+	// Observe decides and tells, by events, metrics and the log, and writes nothing
+	// else. Such a process has a lease and an event source of its own, and is safe
+	// beside a Karpenter or a Millwright that acts.
+	Observe bool
+
 	// Placement are the options of every plan [MIN_VALUES_POLICY].
 	Placement placement.Options
 
@@ -61,7 +66,7 @@ type Config struct {
 
 	// LeaderElectionName is the name of the lease; empty means
 	// karpenter-leader-election, so that Karpenter and Millwright never lead at the
-	// same time [LEADER_ELECTION_NAME].
+	// same time [LEADER_ELECTION_NAME], or if Observe is set ObserverName.
 	LeaderElectionName string
 
 	// LeaderElectionNamespace is where the lease is; empty is the pod's own, which
@@ -88,8 +93,8 @@ type Provider struct {
 	// Cache narrows what the manager's cache holds of the kinds that only the
 	// provider reads, so that its rights can be as narrow; may be nil.
 	Cache map[client.Object]cache.ByObject
-	// New makes the provider on the manager's clients. It may add runnables to the
-	// manager. Required.
+	// New makes the provider on the manager's clients. One that is a manager.Runnable
+	// is run, unless the process only observes. Required.
 	New func(manager.Manager) (cloud.Provider, error)
 }
 
@@ -110,6 +115,9 @@ func (c Config) withDefaults() (Config, error) {
 	defaultTo(&c.BatchMax, 10*time.Second)
 	defaultTo(&c.MetricsAddress, ":8080")
 	defaultTo(&c.HealthAddress, ":8081")
+	if c.Observe {
+		defaultTo(&c.LeaderElectionName, ObserverName)
+	}
 	defaultTo(&c.LeaderElectionName, "karpenter-leader-election")
 	defaultTo(&c.ShutdownTimeout, 10*time.Second)
 	if c.BatchIdle > c.BatchMax {
@@ -121,11 +129,14 @@ func (c Config) withDefaults() (Config, error) {
 	if c.REST.UserAgent == "" {
 		c.REST.UserAgent = "millwright/" + c.Build.Version
 	}
+	if c.Observe {
+		readOnly(c.REST)
+	}
 	return c, nil
 }
 
 func (c Config) settings() loop.Settings {
-	return loop.Settings{BatchIdle: c.BatchIdle, BatchMax: c.BatchMax, Placement: c.Placement, NodeRepair: c.NodeRepair, ManagedClasses: c.Provider.Classes}
+	return loop.Settings{BatchIdle: c.BatchIdle, BatchMax: c.BatchMax, Placement: c.Placement, NodeRepair: c.NodeRepair, Observe: c.Observe, ManagedClasses: c.Provider.Classes}
 }
 
 func defaultTo[T comparable](field *T, value T) {

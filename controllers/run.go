@@ -55,7 +55,7 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	for _, add := range loops() {
+	for _, add := range loops(c.Observe) {
 		if err := add(mgr, d); err != nil {
 			return fmt.Errorf("adding a loop: %w", err)
 		}
@@ -79,7 +79,10 @@ func Run(ctx context.Context, c Config) error {
 }
 
 // loops are all that run, in no particular order.
-func loops() []func(manager.Manager, loop.Deps) error {
+func loops(observe bool) []func(manager.Manager, loop.Deps) error {
+	if observe {
+		return observers()
+	}
 	return []func(manager.Manager, loop.Deps) error{
 		nodepool.Add, nodepolicy.Add, provision.Add, disruption.Add,
 		lifecycle.Add, termination.Add, gc.Add, attachments.Add, interruption.Add, feed.Add, repair.Add,
@@ -135,12 +138,21 @@ func newDeps(ctx context.Context, mgr manager.Manager, c Config, registry *prome
 	if err != nil {
 		return loop.Deps{}, fmt.Errorf("making the cloud provider: %w", err)
 	}
+	if r, runs := made.(manager.Runnable); runs && !c.Observe {
+		if err := mgr.Add(r); err != nil {
+			return loop.Deps{}, fmt.Errorf("adding the cloud provider: %w", err)
+		}
+	}
+	source := eventSource
+	if c.Observe {
+		source = ObserverName
+	}
 	provider := metrics.Wrap(made, series, c.Provider.Name, c.Clock)
 	return loop.Deps{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Store: store, Provider: provider, Announcements: c.Announcements,
 		Writer: apply.New(apply.Config{
 			API: apply.ForClient(mgr.GetClient()), Store: store, Clock: c.Clock,
-			Recorder: mgr.GetEventRecorderFor(eventSource), //nolint:staticcheck // users' tools read core/v1 events of this source
+			Recorder: mgr.GetEventRecorderFor(source), //nolint:staticcheck // users' tools read core/v1 events of this source
 		}),
 		Clock: c.Clock, Types: loop.Types(ctx, provider), Settings: c.settings(), Metrics: series,
 	}, nil

@@ -33,6 +33,8 @@ const (
 const (
 	// SchedulerDisagrees: kube-scheduler does not put a pod where there is room for it.
 	SchedulerDisagrees = "SchedulerDisagrees"
+	// WouldDisrupt: an observer would begin to take a machine away.
+	WouldDisrupt = "WouldDisrupt"
 	// MissingToleration: a DaemonSet runs an agent that nodes need until their end
 	// and that others would evict.
 	MissingToleration = "MissingToleration"

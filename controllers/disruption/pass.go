@@ -62,6 +62,10 @@ func (d *Disruptor) Pass(ctx context.Context) (time.Duration, error) {
 	}
 	d.Metrics.PoolsCost(costs(s))
 	d.tell(ctx, decision)
+	if d.Settings.Observe {
+		d.tellImagined(ctx, decision)
+		return idle, nil
+	}
 	err := errors.Join(
 		d.enforce(ctx, decision),
 		d.rollBackAll(ctx, decision),

@@ -20,10 +20,14 @@ import (
 	"github.com/millwright-dev/millwright/engine/eviction"
 )
 
-// Add registers the loop of passes and the recording of pod events.
+// Add registers the loop of passes and, unless this is an observer, the recording of
+// pod events.
 func Add(mgr manager.Manager, d loop.Deps) error {
 	if err := addPasses(mgr, New(d, disruption.Options{Placement: d.Settings.Placement})); err != nil {
 		return err
+	}
+	if d.Settings.Observe {
+		return nil
 	}
 	return addPodEvents(mgr, &PodEvents{d})
 }

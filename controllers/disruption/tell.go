@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/controllers/apply"
@@ -65,6 +66,20 @@ func (d *Disruptor) tellOf(v disruption.Verdict, e apply.Event) {
 	e.Message = v.Reason.Message()
 	for _, e.Object = range objects {
 		d.Writer.Event(e)
+	}
+}
+
+// tellImagined tells what would be done, by an observer.
+func (d *Disruptor) tellImagined(ctx context.Context, decision *disruption.Decision) {
+	for _, c := range decision.Commands {
+		if c.Step != disruption.Mark {
+			continue
+		}
+		for _, n := range c.Nodes {
+			v, _ := decision.Verdict(n.Name)
+			d.tellOf(v, apply.Event{Reason: apply.WouldDisrupt, Dedupe: []string{string(c.Cause)}, Window: unconsolidatableWindow})
+		}
+		log.FromContext(ctx).Info("would disrupt", "nodeclaims", c.Claims, "cause", c.Cause, "launching", len(c.Launch), "savingPerHour", c.Saving)
 	}
 }
 

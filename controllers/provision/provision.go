@@ -83,6 +83,10 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 	started := p.Clock.Now()
 	answer := placement.Solve(s, p.config.Placement)
 	p.Metrics.BatchDone(Name, id, batch(s, answer, p.Clock.Since(started)))
+	if p.Settings.Observe {
+		p.tell(ctx, s, answer, nil)
+		return nil
+	}
 	claims, err := p.create(ctx, s, answer)
 	p.Store.Nominate(nominations(answer, claims)) // some claims have got another name, or none
 	p.nominator.Wake()

@@ -31,11 +31,13 @@ const pokeAgain = 10 * time.Second
 // nodes whose pods are about to.
 func Add(mgr manager.Manager, d loop.Deps) error {
 	p := New(d, Config{Placement: d.Settings.Placement})
-	if err := errors.Join(mgr.Add(p), mgr.Add(p.nominator)); err != nil {
+	if err := mgr.Add(p); err != nil {
 		return fmt.Errorf("adding the provisioner: %w", err)
 	}
-	if err := p.nominator.watch(mgr); err != nil {
-		return err
+	if !d.Settings.Observe {
+		if err := errors.Join(mgr.Add(p.nominator), p.nominator.watch(mgr)); err != nil {
+			return fmt.Errorf("adding the nominator: %w", err)
+		}
 	}
 	if err := poker(mgr, p, "provisioner.trigger.pod", &corev1.Pod{}, pendingPod); err != nil {
 		return err

@@ -42,6 +42,9 @@ func (p *Provisioner) tell(ctx context.Context, s *snapshot.Snapshot, answer *pl
 			p.tellNominated(s, pod, "nodeclaim/"+claim.Name)
 		}
 	}
+	if p.Settings.Observe {
+		p.tellImagined(s, answer)
+	}
 	for _, at := range answer.Placements {
 		p.tellNominated(s, at.Pod, where(at.Node))
 	}
@@ -49,8 +52,19 @@ func (p *Provisioner) tell(ctx context.Context, s *snapshot.Snapshot, answer *pl
 		p.tellUnplaced(u)
 	}
 	p.tellIncompatible(ctx, s)
-	log.FromContext(ctx).Info("planned pending pods", "pods", len(s.Pending), "claims", made,
+	log.FromContext(ctx).Info("planned pending pods", "pods", len(s.Pending), "claims", made, "machines", len(answer.NewNodes),
 		"onExisting", len(answer.Placements), "unplaced", len(answer.Unplaced), "pricePerHour", answer.PricePerHour())
+}
+
+// tellImagined tells pods which machines they would get.
+func (p *Provisioner) tellImagined(s *snapshot.Snapshot, answer *plan.Plan) {
+	for i := range answer.NewNodes {
+		n := &answer.NewNodes[i]
+		key := n.Choice.Key()
+		for _, pod := range n.Pods {
+			p.tellNominated(s, pod, fmt.Sprintf("a new machine of pool %s, %s/%s/%s, if this were no mere observer", n.Pool, key.Type, key.Zone, key.CapacityType))
+		}
+	}
 }
 
 func where(n *snapshot.Node) string {
@@ -68,7 +82,9 @@ func (p *Provisioner) tellNominated(s *snapshot.Snapshot, pod *snapshot.Pod, mac
 	if s.Nominated[key(pod)] != "" || !waits(pod) {
 		return
 	}
-	p.Metrics.PodDecided(p.Clock.Since(pod.CreationTimestamp.Time))
+	if !p.Settings.Observe { // every plan decides anew, as nothing comes of it
+		p.Metrics.PodDecided(p.Clock.Since(pod.CreationTimestamp.Time))
+	}
 	if p.events.TryAccept() {
 		p.Writer.Event(apply.Event{Object: pod.Pod, Reason: apply.Nominated, Message: "Pod should schedule on: " + machine})
 	}

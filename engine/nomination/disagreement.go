@@ -108,11 +108,16 @@ func words(p *corev1.Pod) string {
 func spoken(p *snapshot.Pod) time.Time {
 	at := waitingSince(p)
 	for _, f := range p.ManagedFields {
-		if f.Time != nil && f.FieldsV1 != nil && f.Time.After(at) && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`PodScheduled`)) {
+		if Speaks(f) && f.Time != nil && f.Time.After(at) {
 			at = f.Time.Time
 		}
 	}
 	return at
+}
+
+// Speaks reports whether an entry of a pod's managed fields is of the scheduler.
+func Speaks(f metav1.ManagedFieldsEntry) bool {
+	return f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`PodScheduled`))
 }
 
 func podRef(p *snapshot.Pod) plan.ObjectRef {

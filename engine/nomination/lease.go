@@ -71,10 +71,14 @@ func waitingSince(p *snapshot.Pod) time.Time {
 	if p.Spec.NodeName != "" {
 		return time.Time{}
 	}
-	if c := condition(p.Pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
-		return c.LastTransitionTime.Time
+	c := condition(p.Pod, corev1.PodScheduled)
+	switch {
+	case c == nil || c.Status != corev1.ConditionFalse:
+		return time.Time{}
+	case c.LastTransitionTime.IsZero():
+		return p.CreationTimestamp.Time // a scheduler that does not say
 	}
-	return time.Time{}
+	return c.LastTransitionTime.Time
 }
 
 func condition(p *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
