@@ -22,6 +22,7 @@ const (
 	kindNode  = "node"
 	kindClaim = "claim"
 	kindPool  = "pool"
+	kindPod   = "pod"
 )
 
 var kindName = map[string]string{kindNode: "node", kindClaim: "nodeclaim", kindPool: "nodepool"}

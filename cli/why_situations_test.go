@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/cli/manifest"
+)
+
+var update = flag.Bool("update", false, "rewrite the answers in testdata/why")
+
+// Each file of testdata/why is a situation: what is asked, which object and which
+// remedy the answer must name, and the objects that are there besides base.yaml or
+// in place of its own. The answer is in the .txt file beside it.
+func TestWhyNamesTheObjectAndTheRemedyInAFewLines(t *testing.T) {
+	files, err := filepath.Glob("testdata/why/*.yaml")
+	if err != nil || len(files) < 13 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		if name == "base" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer := ask(t, strings.Fields(comment(t, string(text), "ask")), "testdata/why/base.yaml", file)
+			if n := strings.Count(answer, "\n"); n > 25 {
+				t.Errorf("%d lines", n)
+			}
+			for _, what := range []string{"names", "fix"} {
+				if want := comment(t, string(text), what); !strings.Contains(answer, want) {
+					t.Errorf("does not say %q", want)
+				}
+			}
+			golden := strings.TrimSuffix(file, ".yaml") + ".txt"
+			if *update {
+				if err := os.WriteFile(golden, []byte(answer), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want, err := os.ReadFile(golden); err != nil || string(want) != answer {
+				t.Errorf("%v\n%s", err, answer)
+			}
+		})
+	}
+}
+
+// comment is what a situation says after "# <what>: ".
+func comment(t *testing.T, text, what string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(text, "# "+what+": ")
+	if !ok {
+		t.Fatalf("no comment %q", what)
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	return line
+}
+
+// ask answers about the objects of files; later ones replace earlier ones.
+func ask(t *testing.T, args []string, files ...string) string {
+	t.Helper()
+	read, err := manifest.Read(files, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := map[string]int{}
+	var objects []client.Object
+	for _, o := range read.Objects {
+		if i, again := index[o.String()]; again {
+			objects[i] = o.Object
+			continue
+		}
+		index[o.String()] = len(objects)
+		objects = append(objects, o.Object)
+	}
+	var out bytes.Buffer
+	color := never
+	cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &color}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, objects...)})
+	cmd.SetArgs(append(args, "--instance-types", "testdata/why/types.json"))
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}

@@ -1,0 +1,96 @@
+package plan
+
+import "fmt"
+
+// Fix is what would have to change for the reason to end, as a sentence for whoever
+// asks why a pod waits or a machine stays; empty if nothing is wrong.
+func (r Reason) Fix() string {
+	if text := disruptionFix(r); text != "" {
+		return text
+	}
+	if text := savingFix(r); text != "" {
+		return text
+	}
+	return placementFix(r)
+}
+
+// disruptionFix is about who or what keeps a machine.
+func disruptionFix(r Reason) string {
+	switch r.Code {
+	case DoNotDisrupt:
+		return fmt.Sprintf("%s: remove the annotation karpenter.sh/do-not-disrupt, or let the pod end; with a terminationGracePeriod on the pool drift and expiry do not wait for it", r.first("the object"))
+	case PDBBlocks:
+		return fmt.Sprintf("%s: raise maxUnavailable or add a replica, so that it allows one disruption", list(r.rest(), ""))
+	case HasPods:
+		return "consolidationPolicy: WhenEmptyOrUnderutilized lets machines go whose pods fit elsewhere"
+	case ConsolidationOff:
+		return r.first("the pool") + ": set spec.disruption.consolidateAfter to a duration"
+	case ConsolidateAfter:
+		return "wait until no pod has come or gone for consolidateAfter, or shorten it; NodePolicy disruption.ignoreJobs leaves short jobs out"
+	case BudgetExhausted:
+		return r.first("the pool") + ": wait until the budget opens, or raise nodes in spec.disruption.budgets; nodes that are not ready use it up"
+	case BudgetInvalid:
+		return r.first("the pool") + ": mend spec.disruption.budgets"
+	case PolicyHolds:
+		return "NodePolicy of " + r.first("the pool") + ": wait, or change the field of spec.disruption that is named"
+	case Nominated:
+		return "nothing: it ends when the pod is bound or gone, and at the latest when its scheduler has had its time"
+	case PoolMissing:
+		return "create " + r.first("the pool") + " again, or delete the NodeClaim"
+	case NotInitialized:
+		return "the condition that is named has to become True; the gates say what it waits for"
+	}
+	return ""
+}
+
+// savingFix is about machines that could go if it paid.
+func savingFix(r Reason) string {
+	switch r.Code {
+	case PodFitsNowhere:
+		return r.first("the pod") + ": loosen its node selector, affinity or volume's zone, or allow the pool machines that hold it"
+	case LimitHolds:
+		return r.first("the pool") + ": raise spec.limits by one machine, so that the replacement can come first"
+	case ReplacementFailed:
+		return "see why new machines do not get ready: kubectl get nodeclaims, millwright why claim NAME"
+	case NothingCheaper:
+		return "nothing: it is the cheapest for what runs there; more instance types or zones in the pool may help"
+	case SavingTooSmall:
+		return "nothing, or lower minSavingPercent in NodePolicy spec.disruption"
+	case TooFewTypes:
+		return "allow the pool more instance types, or lower spotToSpot.minTypes in NodePolicy spec.disruption"
+	case NotWorthDisruption:
+		return "nothing: what could be saved does not pay for moving the pods that are there"
+	}
+	return ""
+}
+
+// placementFix is about pods without a machine.
+func placementFix(r Reason) string {
+	switch r.Code {
+	case NoPools:
+		return "create a NodePool"
+	case PoolNotReady:
+		return r.first("the pool") + ": mend its node class until its condition Ready is True"
+	case TaintNotTolerated:
+		return "add the toleration to the pod, or use a pool without the taint"
+	case RequirementNotMet, ExcludedByPool, NoInstanceTypes:
+		return "let the pool allow what is named, or ask for less in the pod"
+	case InsufficientResources, VolumeLimitExceeded:
+		return "request less, or allow the pool larger machines"
+	case OfferingUnavailable:
+		return "allow more zones, instance types or capacity types; it is tried again by itself"
+	case LimitExceeded:
+		return r.first("the pool") + ": raise spec.limits"
+	case MinValuesNotMet:
+		return r.first("the pool") + ": lower minValues or allow more values; --min-values-policy BestEffort makes do with less"
+	case TopologyNotSatisfiable:
+		return "loosen the pod's spread, affinity or anti-affinity, or allow the pool more zones"
+	case SchedulerDisagrees:
+		return "look for what only the scheduler knows: its configuration, plugins, storage capacity"
+	case VolumeClaimMissing, VolumeClaimUnusable, StorageClassMissing:
+		return r.first("the claim") + " has to be there and usable"
+	case SchedulingGated:
+		return "whoever set the gate has to remove it: " + r.Have
+	}
+	return ""
+}
