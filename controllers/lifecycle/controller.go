@@ -147,7 +147,9 @@ func (r *Reconciler) view(ctx context.Context, claim *karpv1.NodeClaim) (lifecyc
 	if v.Nodes, err = r.deps.NodesOf(ctx, v.Claim.ProviderID); err != nil {
 		return v, err
 	}
-	if v.Claim.Is(snapshot.Registered) && len(v.Nodes) == 1 && v.Nodes[0].Labels[lifecycle.InitializedLabel] != "true" {
+	// The Node is labelled before its claim says so: both have to be done.
+	done := v.Claim.Is(snapshot.Initialized) && len(v.Nodes) == 1 && v.Nodes[0].Labels[lifecycle.InitializedLabel] == "true"
+	if v.Claim.Is(snapshot.Registered) && len(v.Nodes) == 1 && !done {
 		if err := r.addAgents(ctx, &v); err != nil {
 			return v, err
 		}

@@ -8,11 +8,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/controllers/lifecycle"
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -153,6 +156,45 @@ func TestATaintThatIsRemovedAtTheLastMomentDoesNotComeBack(t *testing.T) {
 	w.Get(node)
 	if !raced || len(node.Spec.Taints) != 0 || !w.initialized("c")() {
 		t.Errorf("taints %v, initialized %v", node.Spec.Taints, w.initialized("c")())
+	}
+}
+
+// The Node is labelled first. What its agents have to say still counts when the write
+// to the claim fails then.
+func TestAClaimWhoseLastWriteFailsIsInitializedTheNextTime(t *testing.T) {
+	w := newWorld(t)
+	w.Must(w.Rig.Client.Create(ctx, &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}))
+	w.Must(w.Rig.Client.Create(ctx, &v1alpha1.NodePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1alpha1.NodePolicySpec{
+		NodePools:      v1alpha1.PoolSelector{Names: []string{"default"}},
+		Initialization: &v1alpha1.Initialization{CSIDrivers: []string{"ebs.csi.aws.com"}},
+	}}))
+	w.Must(w.Rig.Client.Create(ctx, w.NewClaim("c")))
+	limit := int32(10)
+	w.Must(w.Rig.Client.Create(ctx, &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: storagev1.CSINodeSpec{
+		Drivers: []storagev1.CSINodeDriver{{Name: "ebs.csi.aws.com", NodeID: "n", Allocatable: &storagev1.VolumeNodeResources{Count: &limit}}},
+	}}))
+	w.Sync()
+	if _, err := w.reconcileOnce(); err != nil {
+		t.Fatal(err)
+	}
+	node := w.Join(w.Cloud.Ledger[0], "n")
+	failed := false
+	w.API.Before = func(_ string, o client.Object) error {
+		w.Get(node)
+		if _, ok := o.(*karpv1.NodeClaim); ok && !failed && node.Labels["karpenter.sh/initialized"] == "true" {
+			failed = true
+			return errors.New("somebody else was faster")
+		}
+		return nil
+	}
+	for range 6 {
+		w.Sync()
+		if _, err := w.reconcileOnce(); err != nil && !failed {
+			t.Fatal(err)
+		}
+	}
+	if !failed || !w.initialized("c")() {
+		t.Errorf("the write failed: %v, initialized: %v, conditions %+v", failed, w.initialized("c")(), w.claim("c").Status.Conditions)
 	}
 }
 
