@@ -147,9 +147,7 @@ func (r *Reconciler) view(ctx context.Context, claim *karpv1.NodeClaim) (lifecyc
 	if v.Nodes, err = r.deps.NodesOf(ctx, v.Claim.ProviderID); err != nil {
 		return v, err
 	}
-	// The Node is labelled before its claim says so: both have to be done.
-	done := v.Claim.Is(snapshot.Initialized) && len(v.Nodes) == 1 && v.Nodes[0].Labels[lifecycle.InitializedLabel] == "true"
-	if v.Claim.Is(snapshot.Registered) && len(v.Nodes) == 1 && !done {
+	if len(v.Nodes) == 1 && v.Starting() {
 		if err := r.addAgents(ctx, &v); err != nil {
 			return v, err
 		}

@@ -183,6 +183,14 @@ func Decide(v View) Step {
 	return s
 }
 
+// Starting reports whether the machine is registered and not initialized yet, so that
+// what its agents say matters. It is initialized when claim and Node both say so; they
+// are written one after the other.
+func (v View) Starting() bool {
+	return v.Claim.Is(snapshot.Registered) &&
+		(!v.Claim.Is(snapshot.Initialized) || len(v.Nodes) == 1 && v.Nodes[0].Labels[InitializedLabel] != "true")
+}
+
 func decide(v View) Step {
 	switch c := v.Claim; {
 	case !c.Deleted.IsZero():
@@ -195,7 +203,7 @@ func decide(v View) Step {
 		return Step{Delete: NodeLost, Gates: append(passed(v, GateLaunched), Gate{Name: GateNode, Reason: notFound(c)})}
 	case len(v.Nodes) == 1 && v.Nodes[0].Labels[RegisteredLabel] != "true":
 		return takeOver(v, Step{Gates: passed(v, GateLaunched)})
-	case !c.Is(snapshot.Initialized) || len(v.Nodes) == 1 && v.Nodes[0].Labels[InitializedLabel] != "true":
+	case v.Starting():
 		return initialize(v)
 	default:
 		return Step{Gates: passed(v, append([]GateName{GateLaunched, GateNode, GateRegistered}, later...)...)}
