@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -35,7 +36,7 @@ func (d *Disruptor) launch(ctx context.Context, c disruption.Command) error {
 		}
 		claim := provision.Claim(np, &c.Launch[i])
 		claim.Name, claim.GenerateName = c.ReplacementName(np.Name, i), ""
-		annotate(claim, disruption.ReplacesAnnotation, c.ID)
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, disruption.ReplacesAnnotation, c.ID)
 		if err := d.create(ctx, claim, c); err != nil {
 			return err
 		}

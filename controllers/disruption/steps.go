@@ -9,6 +9,7 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -54,7 +55,7 @@ func (d *Disruptor) note(ctx context.Context, claims []string, p disruption.Prog
 			continue
 		}
 		_, err := d.Writer.Claim(ctx, claim, func(nc *karpv1.NodeClaim) {
-			annotate(nc, disruption.CommandAnnotation, p.String())
+			metav1.SetMetaDataAnnotation(&nc.ObjectMeta, disruption.CommandAnnotation, p.String())
 			nc.StatusConditions(status.WithClock(d.Clock)).SetTrueWithReason(karpv1.ConditionTypeDisruptionReason, string(p.Cause), string(p.Cause))
 		})
 		if err != nil {
@@ -64,13 +65,6 @@ func (d *Disruptor) note(ctx context.Context, claims []string, p disruption.Prog
 	return nil
 }
 
-func annotate(nc *karpv1.NodeClaim, key, value string) {
-	if nc.Annotations == nil {
-		nc.Annotations = map[string]string{}
-	}
-	nc.Annotations[key] = value
-}
-
 // rollBack takes the marks off. The claim's go first: as long as the taint is
 // there, the next pass knows that something is left to do.
 func (d *Disruptor) rollBack(ctx context.Context, node *corev1.Node, claimName string, r disruption.Rollback) error {
@@ -78,7 +72,7 @@ func (d *Disruptor) rollBack(ctx context.Context, node *corev1.Node, claimName s
 		_, err := d.Writer.Claim(ctx, claim, func(nc *karpv1.NodeClaim) {
 			delete(nc.Annotations, disruption.CommandAnnotation)
 			if r.Failed {
-				annotate(nc, disruption.FailureAnnotation, disruption.Failure{Failures: r.Failures, At: d.Clock.Now().UTC()}.String())
+				metav1.SetMetaDataAnnotation(&nc.ObjectMeta, disruption.FailureAnnotation, disruption.Failure{Failures: r.Failures, At: d.Clock.Now().UTC()}.String())
 			}
 			// The condition is no dependent of Ready, so that clearing it cannot fail.
 			_ = nc.StatusConditions(status.WithClock(d.Clock)).Clear(karpv1.ConditionTypeDisruptionReason)
@@ -138,7 +132,7 @@ func (d *Disruptor) enforce(ctx context.Context, decision *disruption.Decision) 
 			continue
 		}
 		claim, err := d.Writer.Claim(ctx, claim, func(nc *karpv1.NodeClaim) {
-			annotate(nc, karpv1.NodeClaimTerminationTimestampAnnotationKey, o.Ends.UTC().Format(time.RFC3339))
+			metav1.SetMetaDataAnnotation(&nc.ObjectMeta, karpv1.NodeClaimTerminationTimestampAnnotationKey, o.Ends.UTC().Format(time.RFC3339))
 		})
 		first := false
 		if err == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -82,10 +83,7 @@ func (f *Feed) changeOnce(ctx context.Context, machine string, change func(ledge
 		return cloud.Duplicate, nil
 	}
 	_, err = f.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
-		if c.Annotations == nil {
-			c.Annotations = map[string]string{}
-		}
-		c.Annotations[ledger.Annotation] = record.Text()
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, ledger.Annotation, record.Text())
 	})
 	switch {
 	case apierrors.IsNotFound(err):

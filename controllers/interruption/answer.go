@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -58,15 +59,8 @@ func (w *Watcher) replace(ctx context.Context, r interruption.Response, claim *k
 			delete(c.Annotations, disruption.RequestAnnotation)
 			return
 		}
-		annotate(c, disruption.RequestAnnotation, r.Replace.String())
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, disruption.RequestAnnotation, r.Replace.String())
 	})
-}
-
-func annotate(c *karpv1.NodeClaim, key, value string) {
-	if c.Annotations == nil {
-		c.Annotations = map[string]string{}
-	}
-	c.Annotations[key] = value
 }
 
 // evict moves pods away that need not wait for the machine's time. What a budget
@@ -104,7 +98,7 @@ func (w *Watcher) drain(ctx context.Context, r interruption.Response, claim *kar
 	var err error
 	if r.WriteDeadline {
 		claim, err = w.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
-			annotate(c, key, r.Deadline.UTC().Format(time.RFC3339))
+			metav1.SetMetaDataAnnotation(&c.ObjectMeta, key, r.Deadline.UTC().Format(time.RFC3339))
 		})
 		if err != nil {
 			return err
@@ -123,7 +117,7 @@ func (w *Watcher) drain(ctx context.Context, r interruption.Response, claim *kar
 		w.Writer.Event(apply.Event{Object: o, Warning: true, Reason: apply.TerminatingOnInterruption, Message: "Interruption triggered termination: " + r.Verdicts[0].Reason.Message()})
 	}
 	w.Metrics.ClaimDisrupted(metrics.Disruption{
-		Reason: reasons[e.Kind].metric, Pool: r.Node.Claim.Pool, CapacityType: r.Node.Labels()[karpv1.CapacityTypeLabelKey],
+		Reason: metrics.Announced(e.Kind), Pool: r.Node.Claim.Pool, CapacityType: r.Node.Labels()[karpv1.CapacityTypeLabelKey],
 		GracePeriod: r.Node.Claim.TerminationGracePeriod,
 	})
 	return nil

@@ -88,10 +88,7 @@ func (w *Watcher) draw(ctx context.Context, drawn map[string]snapshot.Buckets) m
 		}
 		if err == nil {
 			_, err = w.Writer.Pool(ctx, pool, func(np *karpv1.NodePool) {
-				if np.Annotations == nil {
-					np.Annotations = map[string]string{}
-				}
-				np.Annotations[cluster.BucketsAnnotation] = string(text)
+				metav1.SetMetaDataAnnotation(&np.ObjectMeta, cluster.BucketsAnnotation, string(text))
 			})
 		}
 		if err != nil {

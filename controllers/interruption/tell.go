@@ -10,7 +10,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/controllers/apply"
-	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/interruption"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -24,18 +23,18 @@ const Interrupted = "Interrupted"
 // toldAgain is how often an event that stands is told of again.
 const toldAgain = 6 * time.Hour
 
-// reasons are Karpenter's words for each kind: of events, and in metrics.
-var reasons = map[interruption.Kind]struct{ event, metric string }{
-	interruption.Spot:             {apply.SpotInterrupted, metrics.SpotInterrupted},
-	interruption.Rebalance:        {apply.SpotRebalanceRecommendation, metrics.RebalanceRecommendation},
-	interruption.Maintenance:      {apply.InstanceUnhealthy, metrics.ScheduledChange},
-	interruption.Reservation:      {apply.CapacityReservationInstanceInterrupted, metrics.CapacityReservationInterrupted},
-	interruption.Stopped:          {apply.InstanceStopping, metrics.InstanceStopped},
-	interruption.Terminated:       {apply.InstanceTerminating, metrics.InstanceTerminated},
-	interruption.InstanceImpaired: {apply.InstanceUnhealthy, metrics.InstanceStatus},
-	interruption.SystemImpaired:   {apply.InstanceUnhealthy, metrics.SystemStatus},
-	interruption.VolumeImpaired:   {apply.InstanceUnhealthy, metrics.VolumeStatus},
-	interruption.ZoneImpaired:     {apply.InstanceUnhealthy, metrics.ZoneImpaired},
+// reasons are Karpenter's reasons of events for each kind.
+var reasons = map[interruption.Kind]string{
+	interruption.Spot:             apply.SpotInterrupted,
+	interruption.Rebalance:        apply.SpotRebalanceRecommendation,
+	interruption.Maintenance:      apply.InstanceUnhealthy,
+	interruption.Reservation:      apply.CapacityReservationInstanceInterrupted,
+	interruption.Stopped:          apply.InstanceStopping,
+	interruption.Terminated:       apply.InstanceTerminating,
+	interruption.InstanceImpaired: apply.InstanceUnhealthy,
+	interruption.SystemImpaired:   apply.InstanceUnhealthy,
+	interruption.VolumeImpaired:   apply.InstanceUnhealthy,
+	interruption.ZoneImpaired:     apply.InstanceUnhealthy,
 }
 
 // tell says on the Node and the claim what stands, and what will be done about it
@@ -55,7 +54,7 @@ func (w *Watcher) tell(ctx context.Context, r interruption.Response, claim *karp
 		}
 		for _, o := range w.objects(r, claim) {
 			w.Writer.Event(apply.Event{
-				Object: o, Warning: v.Event.Kind != interruption.Rebalance, Reason: reasons[v.Event.Kind].event, Window: toldAgain,
+				Object: o, Warning: v.Event.Kind != interruption.Rebalance, Reason: reasons[v.Event.Kind], Window: toldAgain,
 				Dedupe: []string{v.Event.ID, string(v.Reason.Code)}, Message: v.String(),
 			})
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -40,10 +41,7 @@ func (r *Reconciler) giveUp(ctx context.Context, claim *karpv1.NodeClaim, reason
 	if reason.Failure() {
 		var err error
 		claim, err = r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
-			if c.Annotations == nil {
-				c.Annotations = map[string]string{}
-			}
-			c.Annotations[lifecycle.GivenUpAnnotation] = string(reason)
+			metav1.SetMetaDataAnnotation(&c.ObjectMeta, lifecycle.GivenUpAnnotation, string(reason))
 		})
 		if err != nil {
 			return err

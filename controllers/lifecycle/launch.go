@@ -11,6 +11,7 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -71,10 +72,7 @@ func (r *Reconciler) launched(c *karpv1.NodeClaim, i cloud.Instance) {
 	maps.Copy(labels, c.Labels)
 	c.Labels = labels
 	if i.JoinsBare {
-		if c.Annotations == nil {
-			c.Annotations = map[string]string{}
-		}
-		c.Annotations[lifecycle.JoinsBareAnnotation] = "true"
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, lifecycle.JoinsBareAnnotation, "true")
 	}
 	c.Status.ProviderID, c.Status.ImageID = i.ProviderID, i.ImageID
 	c.Status.Capacity, c.Status.Allocatable = i.Capacity, i.Allocatable

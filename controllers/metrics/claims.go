@@ -20,23 +20,12 @@ const (
 	NodeClassNotReady    = "nodeclass_not_ready"
 	LaunchTimeout        = "launch_timeout"
 	RegistrationTimeout  = "registration_timeout"
-
-	SpotInterrupted                = "spot_interrupted"
-	RebalanceRecommendation        = "rebalance_recommendation"
-	ScheduledChange                = "scheduled_change"
-	InstanceStopped                = "instance_stopped"
-	InstanceTerminated             = "instance_terminated"
-	CapacityReservationInterrupted = "capacity_reservation_interrupted"
-	InstanceStatus                 = "instance_status"
-	SystemStatus                   = "system_status"
-	VolumeStatus                   = "volume_status"
-	ZoneImpaired                   = "zone_impaired"
 )
 
 // Disruption says which claim was disrupted and why. The labels are those of
 // nodeclaims_disrupted_total.
 type Disruption struct {
-	// Reason is one of the constants of this package.
+	// Reason is one of the constants of this package, or a word of Announced.
 	Reason string
 	// Pool, CapacityType and ConsolidationPolicy are the claim's and its pool's.
 	Pool, CapacityType, ConsolidationPolicy string

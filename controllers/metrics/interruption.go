@@ -9,19 +9,23 @@ import (
 	"github.com/millwright-dev/millwright/engine/interruption"
 )
 
-// messageTypes are Karpenter's words for the kinds.
-var messageTypes = map[interruption.Kind]string{
-	interruption.Spot:             SpotInterrupted,
-	interruption.Rebalance:        RebalanceRecommendation,
-	interruption.Maintenance:      ScheduledChange,
-	interruption.Reservation:      CapacityReservationInterrupted,
-	interruption.Stopped:          InstanceStopped,
-	interruption.Terminated:       InstanceTerminated,
-	interruption.InstanceImpaired: InstanceStatus,
-	interruption.SystemImpaired:   SystemStatus,
-	interruption.VolumeImpaired:   VolumeStatus,
-	interruption.ZoneImpaired:     ZoneImpaired,
+// announced are Karpenter's words for what a cloud announces.
+var announced = map[interruption.Kind]string{
+	interruption.Spot:             "spot_interrupted",
+	interruption.Rebalance:        "rebalance_recommendation",
+	interruption.Maintenance:      "scheduled_change",
+	interruption.Reservation:      "capacity_reservation_interrupted",
+	interruption.Stopped:          "instance_stopped",
+	interruption.Terminated:       "instance_terminated",
+	interruption.InstanceImpaired: "instance_status",
+	interruption.SystemImpaired:   "system_status",
+	interruption.VolumeImpaired:   "volume_status",
+	interruption.ZoneImpaired:     "zone_impaired",
 }
+
+// Announced is the word for a kind of announcement: a message_type, and the
+// Reason of a Disruption that answers it.
+func Announced(kind interruption.Kind) string { return announced[kind] }
 
 // noOp is Karpenter's word for messages from which nothing follows.
 const noOp = "no_op"
@@ -77,7 +81,7 @@ func (m *Metrics) MessageTaken(message *cloud.Message, now time.Time) {
 	}
 	word := noOp
 	if len(message.Events) > 0 {
-		word = messageTypes[message.Events[0].Kind]
+		word = Announced(message.Events[0].Kind)
 	}
 	m.feeds.received.WithLabelValues(word).Inc()
 	m.feeds.taken.WithLabelValues(string(message.Outcome), message.Refusal).Inc()

@@ -1,16 +1,14 @@
 package nodepool
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
 // stamp records the hash of a pool's template in its annotations.
 func stamp(np *karpv1.NodePool) {
-	if np.Annotations == nil {
-		np.Annotations = map[string]string{}
-	}
-	np.Annotations[karpv1.NodePoolHashAnnotationKey] = np.Hash()
-	np.Annotations[karpv1.NodePoolHashVersionAnnotationKey] = karpv1.NodePoolHashVersion
+	metav1.SetMetaDataAnnotation(&np.ObjectMeta, karpv1.NodePoolHashAnnotationKey, np.Hash())
+	metav1.SetMetaDataAnnotation(&np.ObjectMeta, karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion)
 }
 
 // outdated reports whether the pool was last stamped by somebody who computes

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -56,10 +57,7 @@ func set(nc *karpv1.NodeClaim, key, value string) {
 		delete(nc.Annotations, key)
 		return
 	}
-	if nc.Annotations == nil {
-		nc.Annotations = map[string]string{}
-	}
-	nc.Annotations[key] = value
+	metav1.SetMetaDataAnnotation(&nc.ObjectMeta, key, value)
 }
 
 // terminate deletes the claim of a machine that is still broken when its Node is

@@ -9,6 +9,7 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -58,10 +59,7 @@ func setDeadline(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (*ka
 	}
 	at := claim.DeletionTimestamp.Add(grace.Duration).Format(time.RFC3339)
 	claim, err := d.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
-		if c.Annotations == nil {
-			c.Annotations = map[string]string{}
-		}
-		c.Annotations[key] = at
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, key, at)
 	})
 	if err == nil {
 		d.Writer.Event(apply.Event{
