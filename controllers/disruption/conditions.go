@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/awslabs/operatorpkg/status"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -18,9 +17,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
-
-// writers bounds how many claims are written at the same time.
-const writers = 16
 
 // due is a condition that a claim should have, or should not have.
 type due struct {
@@ -41,16 +37,7 @@ func (d *Disruptor) conditions(ctx context.Context, s *snapshot.Snapshot, decisi
 	}
 	changed := slices.Sorted(maps.Keys(byClaim))
 	errs := make([]error, len(changed))
-	slots := make(chan struct{}, writers)
-	var running sync.WaitGroup
-	for i, name := range changed {
-		slots <- struct{}{}
-		running.Go(func() {
-			defer func() { <-slots }()
-			errs[i] = d.set(ctx, name, byClaim[name])
-		})
-	}
-	running.Wait()
+	loop.SideBySide(len(changed), func(i int) { errs[i] = d.set(ctx, changed[i], byClaim[changed[i]]) })
 	return errors.Join(errs...)
 }
 

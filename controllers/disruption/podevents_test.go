@@ -10,65 +10,12 @@ import (
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
+	"github.com/millwright-dev/millwright/engine/disruption/quiet"
 )
 
 func emptyStore() *cluster.Store { return cluster.NewStore() }
 
 func before(d time.Duration) metav1.Time { return metav1.NewTime(looptest.Noon.Add(-d)) }
-
-func TestAPodEventHasTheTimeOfThePod(t *testing.T) {
-	scheduled := func(p *corev1.Pod) {
-		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: before(time.Hour)}}
-	}
-	for name, tc := range map[string]struct {
-		change func(*corev1.Pod)
-		ago    time.Duration
-		counts bool
-	}{
-		"bound": {scheduled, time.Hour, true},
-		"bound by whoever sets no condition": {func(p *corev1.Pod) {
-			start := before(50 * time.Minute)
-			p.Status.StartTime = &start
-		}, 50 * time.Minute, true},
-		"bound and changed in some other way since": {func(p *corev1.Pod) {
-			scheduled(p)
-			p.Annotations = map[string]string{"a": "b"}
-		}, time.Hour, true},
-		"ended": {func(p *corev1.Pod) {
-			scheduled(p)
-			p.Status.Phase = corev1.PodSucceeded
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{
-				{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: before(20 * time.Minute)}}},
-				{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: before(30 * time.Minute)}}},
-			}
-		}, 20 * time.Minute, true},
-		"told to end, with a grace period": {func(p *corev1.Pod) {
-			scheduled(p)
-			at, grace := before(time.Minute), int64(120)
-			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &at, &grace
-		}, 3 * time.Minute, true},
-		"told to end, in the future": {func(p *corev1.Pod) {
-			at := before(-time.Minute)
-			p.DeletionTimestamp = &at
-		}, 0, true},
-		"without a node": {func(p *corev1.Pod) { p.Spec.NodeName = "" }, 0, false},
-		"of a DaemonSet": {func(p *corev1.Pod) {
-			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet"}}
-		}, 0, false},
-		"of the kubelet": {func(p *corev1.Pod) {
-			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node"}}
-		}, 0, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := podOn("a", "web")
-			tc.change(p)
-			e, counts := lastEvent(p, looptest.Noon)
-			if counts != tc.counts || counts && e.At != looptest.Noon.Add(-tc.ago).Unix() {
-				t.Errorf("counts %t, %v ago; want %t, %v", counts, looptest.Noon.Sub(time.Unix(e.At, 0)), tc.counts, tc.ago)
-			}
-		})
-	}
-}
 
 func TestOnlyEventsTenSecondsApartAreRecordedAndNoneTwice(t *testing.T) {
 	claim, node := machine("a")
@@ -82,7 +29,7 @@ func TestOnlyEventsTenSecondsApartAreRecordedAndNoneTwice(t *testing.T) {
 		{90 * time.Second, 50 * time.Second}, // older
 		{10 * time.Second, 10 * time.Second},
 	} {
-		if _, err := events.Reconcile(ctx, podEvent{Node: "a", At: looptest.Noon.Add(-step.ago).Unix()}); err != nil {
+		if _, err := events.Reconcile(ctx, quiet.Event{Node: "a", At: looptest.Noon.Add(-step.ago).Unix()}); err != nil {
 			t.Fatal(err)
 		}
 		r.Get(claim)
@@ -102,7 +49,7 @@ func TestARestartDoesNotBeginTheQuietTimeAnew(t *testing.T) {
 	r := rig(t, pool(nil), claim, node, p)
 	for range 3 {
 		r.Restart()
-		e, _ := lastEvent(p, r.Clock.Now())
+		e, _ := quiet.Last(p, r.Clock.Now())
 		if _, err := (&PodEvents{r.Deps}).Reconcile(ctx, e); err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +73,7 @@ func TestThePodsOfJobsCountUnlessAPolicySaysOtherwise(t *testing.T) {
 		}
 		p := podOn("a", "job")
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "j"}}
-		e, _ := lastEvent(p, looptest.Noon)
+		e, _ := quiet.Last(p, looptest.Noon)
 		if _, err := (&PodEvents{r.Deps}).Reconcile(ctx, e); err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,7 +18,7 @@ import (
 
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/disruption"
-	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/disruption/quiet"
 )
 
 // Add registers the loop of passes and, unless this is an observer, the recording of
@@ -58,33 +59,22 @@ func addPasses(mgr manager.Manager, d *Disruptor) error {
 
 // addPodEvents turns what happens to pods into events of their nodes.
 func addPodEvents(mgr manager.Manager, p *PodEvents) error {
-	type queue = workqueue.TypedRateLimitingInterface[podEvent]
-	seen := func(pod *corev1.Pod, q queue) {
-		if e, counts := lastEvent(pod, p.Clock.Now()); counts {
+	type queue = workqueue.TypedRateLimitingInterface[quiet.Event]
+	note := func(pod *corev1.Pod, q queue, when func(*corev1.Pod, time.Time) (quiet.Event, bool)) {
+		if e, counts := when(pod, p.Clock.Now()); counts {
 			q.Add(e)
 		}
 	}
-	events := handler.TypedFuncs[*corev1.Pod, podEvent]{
-		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*corev1.Pod], q queue) { seen(e.Object, q) },
-		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*corev1.Pod], q queue) { seen(e.ObjectNew, q) },
-		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*corev1.Pod], q queue) { p.gone(e.Object, q) },
+	events := handler.TypedFuncs[*corev1.Pod, quiet.Event]{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*corev1.Pod], q queue) { note(e.Object, q, quiet.Last) },
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*corev1.Pod], q queue) {
+			note(e.ObjectNew, q, quiet.Last)
+		},
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*corev1.Pod], q queue) { note(e.Object, q, quiet.Gone) },
 	}
-	return builder.TypedControllerManagedBy[podEvent](mgr).
+	return builder.TypedControllerManagedBy[quiet.Event](mgr).
 		Named("nodeclaim.podevents").
-		WatchesRawSource(source.TypedKind(mgr.GetCache(), &corev1.Pod{}, handler.TypedEventHandler[*corev1.Pod, podEvent](events))).
-		WithOptions(controller.TypedOptions[podEvent]{MaxConcurrentReconciles: 10}).
+		WatchesRawSource(source.TypedKind(mgr.GetCache(), &corev1.Pod{}, handler.TypedEventHandler[*corev1.Pod, quiet.Event](events))).
+		WithOptions(controller.TypedOptions[quiet.Event]{MaxConcurrentReconciles: 10}).
 		Complete(p)
-}
-
-// gone records a pod that was deleted outright. One that had ended or had been
-// told to was recorded then.
-func (p *PodEvents) gone(pod *corev1.Pod, q workqueue.TypedRateLimitingInterface[podEvent]) {
-	e, counts := lastEvent(pod, p.Clock.Now())
-	if !counts {
-		return
-	}
-	if !eviction.Terminal(pod) && pod.DeletionTimestamp == nil {
-		e.At = p.Clock.Now().Unix()
-	}
-	q.Add(e)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,9 +22,6 @@ const (
 	// retry is for pods whose eviction a budget has refused.
 	retry = 5 * time.Second
 )
-
-// writers bounds how many machines are answered at the same time.
-const writers = 16
 
 // Watcher answers the cloud's announcements. Looks come one at a time.
 type Watcher struct {
@@ -50,7 +46,7 @@ func (w *Watcher) Look(ctx context.Context) (time.Duration, error) {
 	if !w.Store.Synced() {
 		return time.Second, nil
 	}
-	s := w.managed(w.Store.Snapshot(w.Clock.Now(), nil))
+	s := w.Managed(w.Store.Snapshot(w.Clock.Now(), nil))
 	events, err := w.events(ctx, s)
 	if err != nil {
 		return 0, err
@@ -94,40 +90,18 @@ func (w *Watcher) events(ctx context.Context, s *snapshot.Snapshot) ([]cloud.Eve
 	return append(slices.Clone(events), recorded...), nil
 }
 
-// managed is the snapshot without the machines of other providers, and the requests
-// about them.
-func (w *Watcher) managed(s *snapshot.Snapshot) *snapshot.Snapshot {
-	f := s.Fork()
-	others := map[string]bool{}
-	f.Nodes = slices.DeleteFunc(f.Nodes, func(n *snapshot.Node) bool {
-		other := n.Claim != nil && !w.Manages(n.Claim.Class)
-		if other {
-			others[n.Claim.Name] = true
-		}
-		return other
-	})
-	f.Requests = slices.DeleteFunc(slices.Clone(f.Requests), func(r *snapshot.Request) bool { return others[r.Claim] })
-	return f
-}
-
 // answerAll does what is due for every machine, but for those of pools whose rate
 // limits could not be noted.
 func (w *Watcher) answerAll(ctx context.Context, list []interruption.Response, held map[string]error) error {
 	errs := make([]error, len(list))
-	slots := make(chan struct{}, writers)
-	var running sync.WaitGroup
-	for i, r := range list {
+	loop.SideBySide(len(list), func(i int) {
+		r := list[i]
 		if r.Node.Claim == nil || held[r.Node.Claim.Pool] != nil {
-			continue
+			return
 		}
-		slots <- struct{}{}
-		running.Go(func() {
-			defer func() { <-slots }()
-			if err := w.answer(ctx, r); err != nil && !loop.Overtaken(err) {
-				errs[i] = fmt.Errorf("%s of NodeClaim %s: %w", r.Action, r.Node.Claim.Name, err)
-			}
-		})
-	}
-	running.Wait()
+		if err := w.answer(ctx, r); err != nil && !loop.Overtaken(err) {
+			errs[i] = fmt.Errorf("%s of NodeClaim %s: %w", r.Action, r.Node.Claim.Name, err)
+		}
+	})
 	return errors.Join(errs...)
 }

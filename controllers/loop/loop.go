@@ -95,11 +95,18 @@ func (d Deps) ManagesNode(n *corev1.Node) bool {
 }
 
 // Managed is a snapshot without the pools and claims whose node class belongs to
-// another provider: nothing of theirs may be touched.
+// another provider, and the requests about them: nothing of theirs may be touched.
 func (d Deps) Managed(s *snapshot.Snapshot) *snapshot.Snapshot {
 	f := s.Fork()
+	others := map[string]bool{}
+	for _, n := range s.Nodes {
+		if n.Claim != nil && !d.Manages(n.Claim.Class) {
+			others[n.Claim.Name] = true
+		}
+	}
 	f.Pools = slices.DeleteFunc(f.Pools, func(p *snapshot.Pool) bool { return !d.Manages(p.Class) })
-	f.Nodes = slices.DeleteFunc(f.Nodes, func(n *snapshot.Node) bool { return n.Claim != nil && !d.Manages(n.Claim.Class) })
+	f.Nodes = slices.DeleteFunc(f.Nodes, func(n *snapshot.Node) bool { return n.Claim != nil && others[n.Claim.Name] })
+	f.Requests = slices.DeleteFunc(slices.Clone(f.Requests), func(r *snapshot.Request) bool { return others[r.Claim] })
 	return f
 }
 

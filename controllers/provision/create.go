@@ -4,41 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 )
 
-const (
-	// writers bounds how many claims are created at the same time.
-	writers = 16
-	// attempts bounds how often one creation is tried.
-	attempts = 4
-)
+// attempts bounds how often one creation is tried.
+const attempts = 4
 
 // createAll creates claims side by side. A claim that could not be created
 // becomes nil.
 func (p *Provisioner) createAll(ctx context.Context, claims []*karpv1.NodeClaim) error {
 	errs := make([]error, len(claims))
-	slots := make(chan struct{}, writers)
-	var running sync.WaitGroup
-	for i, claim := range claims {
+	loop.SideBySide(len(claims), func(i int) {
+		claim := claims[i]
 		if claim == nil {
-			continue
+			return
 		}
-		slots <- struct{}{}
-		running.Go(func() {
-			defer func() { <-slots }()
-			if claims[i], errs[i] = p.createOne(ctx, claim); errs[i] == nil {
-				p.Metrics.ClaimCreated(metrics.Provisioned, claim.Labels[karpv1.NodePoolLabelKey], false)
-			}
-		})
-	}
-	running.Wait()
+		if claims[i], errs[i] = p.createOne(ctx, claim); errs[i] == nil {
+			p.Metrics.ClaimCreated(metrics.Provisioned, claim.Labels[karpv1.NodePoolLabelKey], false)
+		}
+	})
 	return errors.Join(errs...)
 }
 

@@ -3,7 +3,6 @@ package provision
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -73,16 +72,9 @@ func (n *Nominator) Pass(ctx context.Context) {
 	ctx = metrics.WithController(ctx, Name)
 	changes := nomination.Decide(n.Store.Snapshot(n.Clock.Now(), nil))
 	errs := make([]error, len(changes))
-	slots := make(chan struct{}, writers)
-	var running sync.WaitGroup
-	for i, c := range changes {
-		slots <- struct{}{}
-		running.Go(func() {
-			defer func() { <-slots }()
-			errs[i] = n.Writer.Nominate(ctx, c.Pod.Pod, c.Node)
-		})
-	}
-	running.Wait()
+	loop.SideBySide(len(changes), func(i int) {
+		errs[i] = n.Writer.Nominate(ctx, changes[i].Pod.Pod, changes[i].Node)
+	})
 	n.report(ctx, errs)
 }
 

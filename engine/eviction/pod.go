@@ -44,6 +44,9 @@ func Daemon(p *corev1.Pod) bool { return owned(p, "apps/v1", "DaemonSet") }
 // OfStatefulSet reports whether a pod is made again under its own name.
 func OfStatefulSet(p *corev1.Pod) bool { return owned(p, "apps/v1", "StatefulSet") }
 
+// OfJob reports whether a Job made a pod.
+func OfJob(p *corev1.Pod) bool { return owned(p, "batch/v1", "Job") }
+
 // Mirror reports whether a pod is the image of one that a kubelet runs by itself.
 func Mirror(p *corev1.Pod) bool { return owned(p, "v1", "Node") }
 

@@ -1,0 +1,112 @@
+// Package quiet knows what ends a machine's quiet time, after which
+// consolidateAfter lets it be consolidated: pods that come to its node or leave it.
+//
+// The time of an event is that of the pod, not of the moment at which it is seen:
+// after a restart, or a gap in a watch, the same events give the same times, and no
+// machine's consolidateAfter begins anew.
+package quiet
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Resolution is how much later than the recorded event another one must be to
+// count: hundreds of pods that start together are one write.
+const Resolution = 10 * time.Second
+
+// Event says that a pod came to a node or left it.
+type Event struct {
+	Node string
+	// At is when, in seconds since 1970.
+	At int64
+	// Job is true for a pod of a Job, which by policy may not count.
+	Job bool
+}
+
+// Last is when a pod last came to its node or left it, as far as the pod itself
+// tells and not after now; false for pods that never count: those without a node,
+// and those that a node brings along.
+func Last(p *corev1.Pod, now time.Time) (Event, bool) {
+	if p.Spec.NodeName == "" || eviction.Daemon(p) || eviction.Mirror(p) {
+		return Event{}, false
+	}
+	at := bound(p)
+	if eviction.Terminal(p) {
+		at = later(at, ended(p))
+	}
+	if p.DeletionTimestamp != nil {
+		at = later(at, told(p))
+	}
+	if at.IsZero() || at.After(now) {
+		at = now
+	}
+	return Event{p.Spec.NodeName, at.Unix(), eviction.OfJob(p)}, true
+}
+
+// Gone is the last event of a pod that is found deleted now. One that had ended, or
+// had been told to, left then.
+func Gone(p *corev1.Pod, now time.Time) (Event, bool) {
+	e, counts := Last(p, now)
+	if counts && !eviction.Terminal(p) && p.DeletionTimestamp == nil {
+		e.At = now.Unix()
+	}
+	return e, counts
+}
+
+// Counts reports whether an event ends the quiet time of a machine on which the
+// last recorded one was at that time, zero if there was none.
+func (e Event) Counts(last time.Time, policy snapshot.DisruptionPolicy) bool {
+	return time.Unix(e.At, 0).Sub(last) >= Resolution && !(e.Job && policy.IgnoreJobs)
+}
+
+// bound is when kube-scheduler gave a pod its node.
+func bound(p *corev1.Pod) time.Time {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	if p.Status.StartTime != nil {
+		return p.Status.StartTime.Time
+	}
+	return p.CreationTimestamp.Time
+}
+
+// ended is when the last container of a pod did, or, where the containers do not
+// say, when one of its conditions last changed.
+func ended(p *corev1.Pod) time.Time {
+	var at time.Time
+	for _, c := range p.Status.ContainerStatuses {
+		if t := c.State.Terminated; t != nil {
+			at = later(at, t.FinishedAt.Time)
+		}
+	}
+	if !at.IsZero() {
+		return at
+	}
+	for _, c := range p.Status.Conditions {
+		at = later(at, c.LastTransitionTime.Time)
+	}
+	return at
+}
+
+// told is when the deletion of a pod was asked for.
+func told(p *corev1.Pod) time.Time {
+	grace := int64(0)
+	if p.DeletionGracePeriodSeconds != nil {
+		grace = *p.DeletionGracePeriodSeconds
+	}
+	return p.DeletionTimestamp.Add(-time.Duration(grace) * time.Second)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
