@@ -15,7 +15,7 @@ import (
 func (s *Store) Snapshot(now time.Time, instanceTypes TypesFunc) *snapshot.Snapshot {
 	out := s.copy(now)
 	for i, p := range out.Pools {
-		out.Pools[i] = backoff.Apply(withTypes(p, instanceTypes), now)
+		out.Pools[i] = backoff.Apply(withTypes(p, instanceTypes), out.Nodes, now)
 	}
 	return out
 }

@@ -25,6 +25,9 @@ func launchIsComplete(t *testing.T, c Cloud) {
 	if got.State != cloud.Pending && got.State != cloud.Running {
 		t.Errorf("state is %s", got.State)
 	}
+	if image := choice.Type.Image; image != "" && got.ImageID != image {
+		t.Errorf("the image is %q, but the type says %q", got.ImageID, image)
+	}
 	if got.Launched.IsZero() {
 		t.Error("no time of launch")
 	}

@@ -132,6 +132,7 @@ func (t ec2Type) catalogType() *catalog.Type {
 	memory := out.Capacity[corev1.ResourceMemory]
 	maps.Copy(values, kwokLabels(t.name, strconv.FormatInt(t.vcpus, 10), memory.String()))
 	out.Requirements = labelSet(values)
+	out.Image = imageOf(out.Requirements)
 	return out
 }
 

@@ -71,6 +71,14 @@ type Knobs struct {
 	// InvisibleFor is how long Get and List do not see a new machine. Knob
 	// "invisibleFor", a duration; default 0s.
 	InvisibleFor time.Duration
+	// NeverJoin lists machines whose kubelet never comes: they run, and have no Node.
+	// Knob "neverJoin", names of claims or images, or globs.
+	NeverJoin []string
+	// JoinAs lists machines that join under the Node name of another one, as happens
+	// where names are made from addresses that are used again. Such a machine joins
+	// once no Node has the name. Knob "joinAs", pairs glob=name, the glob for the name
+	// of the claim; it counts at the launch.
+	JoinAs []Alias
 	// Dead lists machines that die at once, by the name of their claim. Knob
 	// "dead", names or globs between spaces, commas or newlines.
 	Dead []string
@@ -132,6 +140,8 @@ func (k *Knobs) fields() map[string]any {
 		throttlesKnob:          &k.Throttles,
 		"retryAfter":           &k.RetryAfter,
 		"invisibleFor":         &k.InvisibleFor,
+		"neverJoin":            &k.NeverJoin,
+		"joinAs":               &k.JoinAs,
 		"dead":                 &k.Dead,
 		"deathRate":            &k.DeathRate,
 		interruptionsKnob:      &k.Interruptions,
@@ -195,6 +205,9 @@ func parse(field any, text string) (err error) {
 	case *[]cloud.Event:
 		*p, err = parseEvents(text)
 		return err
+	case *[]Alias:
+		*p, err = parseAliases(text)
+		return err
 	case *[]Pattern:
 		*p = nil
 		for _, word := range words(text) {
@@ -253,6 +266,8 @@ func assign(to, from any) {
 		*p = *from.(*[]Pattern)
 	case *[]cloud.Event:
 		*p = *from.(*[]cloud.Event)
+	case *[]Alias:
+		*p = *from.(*[]Alias)
 	}
 }
 

@@ -20,14 +20,14 @@ func TestEveryKnobIsRead(t *testing.T) {
 	got, err := ParseKnobs(map[string]string{
 		"seed": "7", "bootDelay": "1m", "registrationDelay": "2s", "shutdownDelay": "0s", "nodeDeletionDelay": "5s",
 		"delayJitter": "0.5", "insufficientCapacity": "m5.*/a/spot, */b\nt3.nano", "lostReplyRate": "0.1", "lostReplies": "2",
-		"throttleRate": "1", "throttles": "3", "retryAfter": "4s", "invisibleFor": "30s", "dead": "a b-*", "deathRate": "2.5",
+		"throttleRate": "1", "throttles": "3", "retryAfter": "4s", "invisibleFor": "30s", "dead": "a b-*", "deathRate": "2.5", "neverJoin": "c kwok-linux-*", "joinAs": "web-*=ip-1",
 		"interruptions": `[{"id": "e1", "kind": "SpotInterruption", "machine": "m", "deadline": "2026-10-12T12:00:00Z"}]`,
 	}, Knobs{})
 	want := Knobs{
 		Seed: 7, BootDelay: time.Minute, RegistrationDelay: 2 * time.Second, NodeDeletionDelay: 5 * time.Second,
 		DelayJitter: 0.5, InsufficientCapacity: []Pattern{{"m5.*", "a", "spot"}, {"*", "b", "*"}, {"t3.nano", "*", "*"}},
 		LostReplyRate: 0.1, LostReplies: 2, ThrottleRate: 1, Throttles: 3, RetryAfter: 4 * time.Second,
-		InvisibleFor: 30 * time.Second, Dead: []string{"a", "b-*"}, DeathRate: 2.5,
+		InvisibleFor: 30 * time.Second, Dead: []string{"a", "b-*"}, DeathRate: 2.5, NeverJoin: []string{"c", "kwok-linux-*"}, JoinAs: []Alias{{"web-*", "ip-1"}},
 		Interruptions: []cloud.Event{{ID: "e1", Kind: "SpotInterruption", Machine: "m", Deadline: time.Date(2026, 10, 12, 12, 0, 0, 0, time.UTC), Source: KnobsName}},
 	}
 	if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
@@ -40,7 +40,7 @@ func TestBadKnobsAreNamedAndKeepTheirLastGoodValue(t *testing.T) {
 	last.BootDelay, last.Dead, last.InsufficientCapacity = time.Hour, []string{"x"}, []Pattern{{"y", "*", "*"}}
 	bad := map[string]string{
 		"seed": "-1", "bootDelay": "soon", "shutdownDelay": "-3s", "delayJitter": "1.1", "insufficientCapacity": "a/b/c/d",
-		"lostReplyRate": "NaN", "lostReplies": "some", "throttles": "-1", "deathRate": "Inf", "dead": "[", "bootdelay": "1s",
+		"lostReplyRate": "NaN", "lostReplies": "some", "throttles": "-1", "deathRate": "Inf", "dead": "[", "bootdelay": "1s", "neverJoin": "[", "joinAs": "web-*=IP",
 		"interruptions": `[{"id": "e1", "kind": "SpotInterruption"}]`,
 	}
 	got, err := ParseKnobs(bad, last)

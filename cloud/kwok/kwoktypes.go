@@ -59,9 +59,11 @@ func kwokType(name string, arches, oses []string, capacity corev1.ResourceList, 
 	}
 	maps.Copy(values, kwokLabels(name, cpu.String(), memory.String()))
 	maps.Copy(values, offeringValues(offerings))
+	labels := labelSet(values)
 	return &catalog.Type{
 		Name:         name,
-		Requirements: labelSet(values),
+		Image:        imageOf(labels),
+		Requirements: labels,
 		Capacity:     capacity,
 		Overhead: corev1.ResourceList{
 			corev1.ResourceCPU:    *resource.NewMilliQuantity(100, resource.DecimalSI),

@@ -25,6 +25,10 @@ type machine struct {
 	Pool  string `json:"pool,omitempty"`
 	Class string `json:"class"`
 
+	// Node is the name of the machine's Node, Image what it was started from.
+	Node  string `json:"node,omitempty"`
+	Image string `json:"image,omitempty"`
+
 	Type         string  `json:"type"`
 	Zone         string  `json:"zone"`
 	CapacityType string  `json:"capacityType"`
@@ -59,11 +63,14 @@ type machine struct {
 // newMachine is the machine that a choice makes of a request.
 func newMachine(req cloud.LaunchRequest, choice catalog.Choice, k Knobs, classDelay time.Duration, now time.Time) *machine {
 	runs := now.Add(k.jitter(k.BootDelay, "boot", req.Token))
+	labels := decidedLabels(choice, req.Labels)
 	return &machine{
 		Token: req.Token, Claim: req.Claim, Pool: req.Pool, Class: req.Class.Name,
 		Type: choice.Type.Name, Zone: choice.Offering.Zone, CapacityType: choice.Offering.CapacityType,
+		Node:            k.nodeName(req.Claim),
+		Image:           image(labels[corev1.LabelOSStable], labels[corev1.LabelArchStable]),
 		Price:           choice.Offering.Price,
-		Labels:          decidedLabels(choice, req.Labels),
+		Labels:          labels,
 		NodeLabels:      req.Labels,
 		NodeAnnotations: req.Annotations,
 		Taints:          req.Taints,
@@ -127,8 +134,8 @@ func (m *machine) terminate(now time.Time, k Knobs) bool {
 }
 
 // shouldRegister reports whether the machine's Node is due.
-func (m *machine) shouldRegister(now time.Time) bool {
-	return m.State == cloud.Running && m.Registered.IsZero() && !now.Before(m.RegistersAt)
+func (m *machine) shouldRegister(now time.Time, k Knobs) bool {
+	return m.State == cloud.Running && m.Registered.IsZero() && !now.Before(m.RegistersAt) && k.joins(m)
 }
 
 // due is the next time at which the machine does something by itself, zero for
@@ -160,7 +167,7 @@ func (m *machine) instance() cloud.Instance {
 	return cloud.Instance{
 		ProviderID: providerScheme + m.Claim,
 		Token:      m.Token, Claim: m.Claim, Pool: m.Pool,
-		Type: m.Type, Zone: m.Zone, CapacityType: m.CapacityType,
+		Type: m.Type, Zone: m.Zone, CapacityType: m.CapacityType, ImageID: m.Image,
 		State: state, Launched: m.Launched,
 		Labels: m.Labels, Capacity: m.Capacity, Allocatable: m.Allocatable,
 		JoinsBare: m.NodeAnnotations[JoinAnnotation] == bare,
@@ -218,9 +225,9 @@ func (m *machine) taints() []corev1.Taint {
 // node is the Node with which the machine joins the cluster.
 func (m *machine) node() *corev1.Node {
 	node := &corev1.Node{}
-	node.Name = m.Claim
+	node.Name = m.nodeName()
 	node.Labels = merge(m.NodeLabels, m.Labels, map[string]string{
-		corev1.LabelHostname: m.Claim,
+		corev1.LabelHostname: node.Name,
 		kwokLabel:            kwokFake,
 		labelInstancePrice:   strconv.FormatFloat(m.Price, 'f', 6, 64),
 	})

@@ -116,12 +116,12 @@ func (p *Provider) play(ctx context.Context, m *machine, dies bool, k Knobs) err
 		}
 	}
 	switch {
-	case m.shouldRegister(now):
-		return p.register(ctx, m)
+	case m.shouldRegister(now, k):
+		return p.register(ctx, m, k)
 	case m.State == gone:
 		return p.forget(ctx, m)
 	case !m.Registered.IsZero() && m.State == cloud.ShuttingDown:
-		return p.silence(ctx, m.Claim, recordName(m.Token))
+		return p.silence(ctx, m.nodeName(), recordName(m.Token))
 	}
 	return nil
 }
@@ -137,10 +137,10 @@ func ignoreStale(err error) error {
 
 // register creates the machine's Node, once. It looks at the record itself
 // first, since a cached one may not know of a Node that has come and gone.
-func (p *Provider) register(ctx context.Context, listed *machine) error {
+func (p *Provider) register(ctx context.Context, listed *machine, k Knobs) error {
 	now := p.clock.Now()
 	m, err := p.records.get(ctx, listed.Token)
-	if err != nil || m == nil || !m.shouldRegister(now) {
+	if err != nil || m == nil || !m.shouldRegister(now, k) {
 		return err
 	}
 	node := m.node()
@@ -149,7 +149,7 @@ func (p *Provider) register(ctx context.Context, listed *machine) error {
 		err = p.ownNode(ctx, m)
 	}
 	if err != nil {
-		return fmt.Errorf("creating Node %s: %w", m.Claim, err)
+		return fmt.Errorf("creating Node %s: %w", node.Name, err)
 	}
 	m.Registered = now
 	return ignoreStale(p.records.update(ctx, m))
@@ -159,11 +159,11 @@ func (p *Provider) register(ctx context.Context, listed *machine) error {
 // a step that was cut off.
 func (p *Provider) ownNode(ctx context.Context, m *machine) error {
 	var node corev1.Node
-	if err := p.records.live.Get(ctx, client.ObjectKey{Name: m.Claim}, &node); err != nil {
+	if err := p.records.live.Get(ctx, client.ObjectKey{Name: m.nodeName()}, &node); err != nil {
 		return err
 	}
 	if node.Annotations[MachineAnnotation] != recordName(m.Token) {
-		return errors.New("a Node of that name is there that is not this machine's")
+		return errNameTaken
 	}
 	return nil
 }
@@ -194,12 +194,12 @@ func (p *Provider) silenceNode(ctx context.Context, node *corev1.Node, record st
 func (p *Provider) forget(ctx context.Context, m *machine) error {
 	record := recordName(m.Token)
 	var node corev1.Node
-	err := p.client.Get(ctx, client.ObjectKey{Name: m.Claim}, &node)
+	err := p.client.Get(ctx, client.ObjectKey{Name: m.nodeName()}, &node)
 	switch {
 	case apierrors.IsNotFound(err):
 		return p.records.delete(ctx, m)
 	case err != nil:
-		return fmt.Errorf("reading Node %s: %w", m.Claim, err)
+		return fmt.Errorf("reading Node %s: %w", m.nodeName(), err)
 	case node.Annotations[MachineAnnotation] != record:
 		return p.records.delete(ctx, m)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
-	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -82,17 +81,27 @@ func (r *Reconciler) ended(s *snapshot.Snapshot, pool string) (all, gone []*snap
 
 // backoff counts failures, and says what they mean for the next launches.
 func (r *Reconciler) backoff(np *karpv1.NodePool, claims []*snapshot.Claim) {
-	pool := cluster.Pool(np, cluster.Options{})
-	failures := backoff.Count(pool.Failures, claims, pool.Hash)
-	writeFailures(np, failures)
-	pauses := backoff.Pauses(failures, r.Store.Policy(np.Name).Initialization.Backoff)
-	reason, found := worst(np.Name, pauses, r.Clock.Now())
+	pool := r.pool(np)
+	pool.Failures = backoff.Count(pool.Failures, claims, pool.Hash)
+	writeFailures(np, pool.Failures)
+	reason, found := backoff.Worst(pool, r.Clock.Now())
 	if !found {
 		_ = r.conditions(np).Clear(conditionPaused) // it refuses only conditions that Ready depends on
 		return
 	}
 	r.conditions(np).Set(status.Condition{Type: conditionPaused, Status: metav1.ConditionTrue, Reason: string(reason.Code), Message: reason.Message()})
 	r.Writer.Event(apply.Event{Object: np, Warning: true, Reason: string(reason.Code), Message: reason.Message(), Dedupe: []string{reason.Message()}, Window: time.Hour})
+}
+
+// pool is the pool with its policy and with what its class offers; nothing if the
+// cloud does not know the class.
+func (r *Reconciler) pool(np *karpv1.NodePool) *snapshot.Pool {
+	pool := cluster.Pool(np, cluster.Options{})
+	pool.Policy = r.Store.Policy(np.Name)
+	if types, err := r.Types(pool.Class); err == nil {
+		pool.Types = types
+	}
+	return pool
 }
 
 func writeFailures(np *karpv1.NodePool, failures []snapshot.Failure) {
@@ -107,37 +116,11 @@ func writeFailures(np *karpv1.NodePool, failures []snapshot.Failure) {
 	np.Annotations[cluster.FailuresAnnotation] = string(text)
 }
 
-// worst is what a pool is to say: a pause of the template before a trial, and that
-// before the pause of an offering.
-func worst(pool string, pauses []backoff.Pause, now time.Time) (plan.Reason, bool) {
-	var found []plan.Reason
-	for _, p := range pauses {
-		r := backoff.Reason(pool, p)
-		active := now.Before(p.Until)
-		switch {
-		case p.Template != "" && active:
-			return r, true
-		case p.Template != "":
-			r.Code = plan.LaunchesOnTrial
-			found = slices.Insert(found, 0, r)
-		case active:
-			found = append(found, r)
-		}
-	}
-	if len(found) == 0 {
-		return plan.Reason{}, false
-	}
-	return found[0], true
-}
-
 // nextPause is the time until the next pause of a pool ends, zero if none does.
 func (r *Reconciler) nextPause(np *karpv1.NodePool) time.Duration {
-	var next time.Duration
-	pool := cluster.Pool(np, cluster.Options{})
-	for _, p := range backoff.Pauses(pool.Failures, r.Store.Policy(np.Name).Initialization.Backoff) {
-		if d := p.Until.Sub(r.Clock.Now()); d > 0 && (next == 0 || d < next) {
-			next = d
-		}
+	now := r.Clock.Now()
+	if next := backoff.Next(r.pool(np), now); !next.IsZero() {
+		return next.Sub(now)
 	}
-	return next
+	return 0
 }

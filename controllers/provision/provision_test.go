@@ -346,3 +346,14 @@ func TestAPoolOnTrialGetsOneMachineAtATime(t *testing.T) {
 		t.Error("another machine while the first one starts")
 	}
 }
+
+func TestAnImageOnTrialGetsOneMachineAndOthersAnyNumber(t *testing.T) {
+	s := &snapshot.Snapshot{Pools: []*snapshot.Pool{{Name: "web", TrialImages: []string{"x86"}}}}
+	r := newRoom(s, map[string]*karpv1.NodePool{"web": {}})
+	node := func(image string) *plan.NewNode {
+		return &plan.NewNode{Pool: "web", Choice: catalog.Choice{Type: &catalog.Type{Name: "m", Image: image}}}
+	}
+	if !r.take(node("x86")) || r.take(node("x86")) || !r.take(node("arm")) || !r.take(node("arm")) {
+		t.Error("want one machine of x86 and any number of arm")
+	}
+}

@@ -27,17 +27,24 @@ func newRoom(s *snapshot.Snapshot, pools map[string]*karpv1.NodePool) room {
 		}
 	}
 	for name, left := range out {
-		if p := s.Pool(name); p != nil && p.OnTrial {
-			out[name] = onTrial(left, starting(s, name))
+		if p := s.Pool(name); p != nil && (p.OnTrial || len(p.TrialImages) > 0) {
+			out[name] = onTrial(left, p, starting(s, name))
 		}
 	}
 	return out
 }
 
-// onTrial leaves room for one machine, if none is starting.
-func onTrial(left corev1.ResourceList, starting int64) corev1.ResourceList {
+// onTrial leaves room for one machine, if none is starting, or for one of each image
+// that is on trial.
+func onTrial(left corev1.ResourceList, p *snapshot.Pool, starting int64) corev1.ResourceList {
 	if left == nil {
 		left = corev1.ResourceList{}
+	}
+	for _, image := range p.TrialImages {
+		left[imageName(image)] = resource.MustParse("1")
+	}
+	if !p.OnTrial {
+		return left
 	}
 	one := *resource.NewQuantity(max(0, 1-starting), resource.DecimalSI)
 	if have, limited := left["nodes"]; !limited || one.Cmp(have) < 0 {
@@ -45,6 +52,9 @@ func onTrial(left corev1.ResourceList, starting int64) corev1.ResourceList {
 	}
 	return left
 }
+
+// imageName is the name under which machines of an image are counted.
+func imageName(image string) corev1.ResourceName { return corev1.ResourceName("image/" + image) }
 
 // starting counts a pool's machines that are not ready for work yet.
 func starting(s *snapshot.Snapshot, pool string) int64 {
@@ -61,6 +71,7 @@ func starting(s *snapshot.Snapshot, pool string) int64 {
 func (r room) take(n *plan.NewNode) bool {
 	left := r[n.Pool]
 	wanted := counted(n.Choice.Type.Capacity)
+	wanted[imageName(n.Choice.Type.Image)] = resource.MustParse("1")
 	for name, q := range wanted {
 		if have, limited := left[name]; limited && q.Cmp(have) > 0 {
 			return false

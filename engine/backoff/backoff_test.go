@@ -87,7 +87,7 @@ func TestFailuresAreCountedInARowByTemplateAndByOffering(t *testing.T) {
 
 func TestAPauseBeginsWithTheThirdFailureAndDoublesUpToAnHour(t *testing.T) {
 	for count, want := range map[int]time.Duration{2: 0, 3: 2 * time.Minute, 4: 4 * time.Minute, 7: 32 * time.Minute, 8: time.Hour, 1000: time.Hour} {
-		pauses := backoff.Pauses([]snapshot.Failure{{Template: "t", Count: count, Last: noon}}, snapshot.Backoff{})
+		pauses := backoff.Pauses(&snapshot.Pool{Failures: []snapshot.Failure{{Template: "t", Count: count, Last: noon}}}, noon)
 		got := time.Duration(0)
 		if len(pauses) == 1 {
 			got = pauses[0].Until.Sub(noon)
@@ -112,7 +112,7 @@ func TestAPoolPausesThenIsOnTrialAndAnOfferingPausesAlone(t *testing.T) {
 		5 * time.Minute: "on trial; a true b true",
 	} {
 		got := ""
-		now := backoff.Apply(p, noon.Add(after))
+		now := backoff.Apply(p, nil, noon.Add(after))
 		if now.NotReady != "" {
 			got = "not ready: " + now.NotReady
 		} else if now.OnTrial {

@@ -44,7 +44,9 @@ func count(failures []snapshot.Failure, c *snapshot.Claim) []snapshot.Failure {
 	reason := lifecycle.DeleteReason(c.Annotations[lifecycle.GivenUpAnnotation])
 	failed := !c.Deleted.IsZero() && reason.Failure()
 	for _, key := range keys(c) {
-		i := slices.IndexFunc(failures, func(f snapshot.Failure) bool { return f.Template == key.Template && f.Offering == key.Offering })
+		i := slices.IndexFunc(failures, func(f snapshot.Failure) bool {
+			return f.Template == key.Template && f.Offering == key.Offering && f.Image == key.Image
+		})
 		switch {
 		case failed && i < 0:
 			failures, i = append(failures, key), len(failures)
@@ -57,6 +59,9 @@ func count(failures []snapshot.Failure, c *snapshot.Claim) []snapshot.Failure {
 			continue
 		}
 		f := &failures[i]
+		if f.Count > 0 && f.OnlyImage != key.OnlyImage {
+			f.OnlyImage = ""
+		}
 		f.Count, f.Last, f.Reason, f.Claim = f.Count+1, c.Deleted, string(reason), c.Name
 		f.Counted = append(f.Counted[max(0, len(f.Counted)+1-kept):], c.UID)
 	}
@@ -67,7 +72,10 @@ func count(failures []snapshot.Failure, c *snapshot.Claim) []snapshot.Failure {
 func keys(c *snapshot.Claim) []snapshot.Failure {
 	var out []snapshot.Failure
 	if t := c.Annotations[TemplateAnnotation]; t != "" {
-		out = append(out, snapshot.Failure{Template: t})
+		out = append(out, snapshot.Failure{Template: t, OnlyImage: c.Image})
+		if c.Image != "" {
+			out = append(out, snapshot.Failure{Template: t, Image: c.Image})
+		}
 	}
 	if o := offering(c); o != (catalog.Key{}) {
 		out = append(out, snapshot.Failure{Offering: lifecycle.FormatPlanned(o)})
@@ -106,7 +114,7 @@ func ended(c *snapshot.Claim) time.Time {
 func tidy(failures []snapshot.Failure, template string) []snapshot.Failure {
 	out := slices.DeleteFunc(failures, func(f snapshot.Failure) bool { return f.Template != "" && f.Template != template })
 	slices.SortFunc(out, func(a, b snapshot.Failure) int {
-		return cmp.Or(cmp.Compare(b.Template, a.Template), b.Last.Compare(a.Last), cmp.Compare(a.Offering, b.Offering))
+		return cmp.Or(cmp.Compare(b.Template, a.Template), cmp.Compare(a.Image, b.Image), b.Last.Compare(a.Last), cmp.Compare(a.Offering, b.Offering))
 	})
 	return out[:min(len(out), kept)]
 }

@@ -2,12 +2,19 @@
 // before.
 //
 //	claims that failed or got ready ──► Count ──► []snapshot.Failure (on the NodePool)
-//	failures, policy, now ──► Pauses ──► what is not launched until when
+//	pool with failures, now ──► Pauses ──► what is not launched until when
 //
 // Failures are machines that were given up because they did not launch, register
-// or initialize in time. They are counted in a row: per template of the pool, and
-// per offering of the pool. What failed as often as the policy allows is paused,
-// for twice as long with each further failure. When a pause of a template is
-// over, the pool is on trial: one machine at a time, until one gets ready. A new
-// template starts with a clean slate, and other pools are never concerned.
+// or initialize in time. They are counted in a row: per template of the pool, per
+// image of that template, and per offering of the pool. What failed as often as the
+// policy allows is paused, for twice as long with each further failure.
+//
+// Who is to blame? A template, when its machines failed whatever image they had,
+// or when it has only one. When all of them had one image and the pool can be had
+// with another, only that image pauses and machines with another one take its
+// place.
+//
+// When a pause is over, what failed is on trial: one machine at a time, until one
+// gets ready. A new template starts with a clean slate, a new image does as well,
+// and other pools are never concerned.
 package backoff

@@ -1,10 +1,10 @@
 package backoff
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
-	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -12,19 +12,45 @@ import (
 // Pause is what came of failures.
 type Pause struct {
 	snapshot.Failure
-	// Until is when launches may go on. Afterwards a template is on trial.
+	// Until is when launches may go on. Afterwards what failed is on trial.
 	Until time.Time
+	// Pool is true if nothing of the pool is launched meanwhile, and false if only
+	// what failed, an image or an offering, is not.
+	Pool bool
 }
 
-// Pauses are the failures that have reached the policy's number, with the end of
-// their pauses, whether past or to come.
-func Pauses(failures []snapshot.Failure, policy snapshot.Backoff) []Pause {
-	policy = snapshot.Initialization{Backoff: policy}.Defaulted().Backoff
-	var out []Pause
-	for _, f := range failures {
+// Pauses are the failures of a pool that have reached the policy's number, with the
+// end of their pauses, whether past or to come. A template whose machines that
+// failed were all of one image is not to blame while there is another image.
+func Pauses(p *snapshot.Pool, now time.Time) []Pause {
+	policy := snapshot.Initialization{Backoff: p.Policy.Initialization.Backoff}.Defaulted().Backoff
+	var reached []Pause
+	for _, f := range p.Failures {
 		if f.Count >= policy.Failures {
-			out = append(out, Pause{Failure: f, Until: f.Last.Add(length(f.Count-policy.Failures, policy))})
+			reached = append(reached, Pause{Failure: f, Until: f.Last.Add(length(f.Count-policy.Failures, policy))})
 		}
+	}
+	if len(reached) == 0 {
+		return nil
+	}
+	images := usable(p)
+	images = slices.DeleteFunc(images, func(image string) bool {
+		return slices.ContainsFunc(reached, func(r Pause) bool { return r.Image == image && now.Before(r.Until) })
+	})
+	others := func(image string) bool {
+		return slices.ContainsFunc(images, func(o string) bool { return o != image })
+	}
+	var out []Pause
+	for _, r := range reached {
+		switch {
+		case r.Image != "":
+			r.Pool = !others(r.Image)
+		case r.Template != "" && r.OnlyImage != "" && others(r.OnlyImage):
+			continue
+		default:
+			r.Pool = r.Template != ""
+		}
+		out = append(out, r)
 	}
 	return out
 }
@@ -40,63 +66,55 @@ func length(further int, policy snapshot.Backoff) time.Duration {
 	return d
 }
 
-// Apply is the pool as it may launch now: not at all while its template pauses,
-// one machine at a time while it is on trial, and nothing of the offerings that
-// pause. The pool that is passed in stays as it is.
-func Apply(p *snapshot.Pool, now time.Time) *snapshot.Pool {
-	pauses := Pauses(p.Failures, p.Policy.Initialization.Backoff)
-	if len(pauses) == 0 {
-		return p
+// Worst is what a pool is to say of its pauses: that of the pool itself before its
+// trial, and that before what an image or an offering is in for. It is false if
+// there is nothing to say.
+func Worst(p *snapshot.Pool, now time.Time) (plan.Reason, bool) {
+	type said struct {
+		plan.Reason
+		rank int
 	}
-	out := *p
-	paused := map[string]bool{}
-	for _, pause := range pauses {
-		active := now.Before(pause.Until)
-		switch {
-		case pause.Template != "" && active && out.NotReady == "":
-			out.NotReady = Reason(p.Name, pause).Message()
-		case pause.Template != "" && !active:
-			out.OnTrial = true
-		case pause.Offering != "" && active:
-			paused[pause.Offering] = true
-		}
-	}
-	out.Types = without(p.Types, paused)
-	return &out
-}
-
-// without marks offerings as not available.
-func without(types []*catalog.Type, paused map[string]bool) []*catalog.Type {
-	if len(paused) == 0 {
-		return types
-	}
-	out := slices.Clone(types)
-	for i, t := range types {
-		if !slices.ContainsFunc(t.Offerings, func(o catalog.Offering) bool { return paused[name(t, o)] }) {
-			continue
-		}
-		changed := *t
-		changed.Offerings = slices.Clone(t.Offerings)
-		for j, o := range changed.Offerings {
-			if paused[name(t, o)] {
-				changed.Offerings[j].Available = false
+	var all []said
+	for _, pause := range Pauses(p, now) {
+		r := Reason(p.Name, pause)
+		rank := 0
+		if !now.Before(pause.Until) {
+			if pause.Offering != "" {
+				continue
 			}
+			r.Code, rank = plan.LaunchesOnTrial, 1
 		}
-		out[i] = &changed
+		if !pause.Pool {
+			rank += 2
+		}
+		all = append(all, said{r, rank})
 	}
-	return out
+	if len(all) == 0 {
+		return plan.Reason{}, false
+	}
+	return slices.MinFunc(all, func(a, b said) int { return cmp.Compare(a.rank, b.rank) }).Reason, true
 }
 
-func name(t *catalog.Type, o catalog.Offering) string {
-	return t.Name + "/" + o.Zone + "/" + o.CapacityType
+// Next is when the next pause of a pool ends, zero if none does.
+func Next(p *snapshot.Pool, now time.Time) time.Time {
+	var next time.Time
+	for _, pause := range Pauses(p, now) {
+		if pause.Until.After(now) && (next.IsZero() || pause.Until.Before(next)) {
+			next = pause.Until
+		}
+	}
+	return next
 }
 
 // Reason is why something of a pool pauses.
 func Reason(pool string, p Pause) plan.Reason {
-	r := plan.Reason{
-		Code: plan.LaunchesPaused, Want: p.Offering, Have: p.Failure.Reason, Total: p.Count,
+	want := p.Offering
+	if p.Image != "" {
+		want = "image " + p.Image
+	}
+	return plan.Reason{
+		Code: plan.LaunchesPaused, Want: want, Have: p.Failure.Reason, Total: p.Count,
 		Objects: []plan.ObjectRef{{Kind: "NodePool", Name: pool}, {Kind: "NodeClaim", Name: p.Claim}},
 		Since:   p.Last, Until: p.Until,
 	}
-	return r
 }

@@ -28,6 +28,9 @@ type Type struct {
 	// AttachLimits is the number of volumes per CSI driver that a node of this
 	// type takes; a driver that is missing has no known limit.
 	AttachLimits map[string]int64
+	// Image is what a machine of this type would be started from now, as the claim's
+	// status names it afterwards; empty if the cloud does not tell beforehand.
+	Image string
 }
 
 // Offering is one way to buy a type: in a zone, under a capacity type.

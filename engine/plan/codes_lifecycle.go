@@ -62,7 +62,7 @@ const (
 const (
 	// LaunchesPaused: Total machines in a row of the pool, the first object, failed
 	// with Have, the last of them the second object; so nothing is launched from the
-	// pool, or nothing of the offering Want, until the end.
+	// pool, or nothing of Want, an offering or an image, until the end.
 	LaunchesPaused Code = "LaunchesPaused"
 	// LaunchesOnTrial: the same, and the pause is over: one machine at a time is
 	// launched until one gets ready.

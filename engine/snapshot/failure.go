@@ -9,10 +9,15 @@ import (
 // Failure counts the machines of a pool that failed in a row and had something in
 // common.
 type Failure struct {
-	// Template or Offering is what they had in common; the other one is empty. A
-	// template is named by its hash, an offering as type/zone/capacityType.
+	// Template, Offering, or Template and Image are what they had in common; the rest
+	// is empty. A template is named by its hash, an offering as type/zone/capacityType,
+	// an image as the claim's status does.
 	Template string `json:"template,omitempty"`
 	Offering string `json:"offering,omitempty"`
+	Image    string `json:"image,omitempty"`
+	// OnlyImage is, for a Template alone, the image that all of them were started
+	// from; empty if there were several, or one is not known.
+	OnlyImage string `json:"onlyImage,omitempty"`
 	// Count is how many failed, Last when the last of them was given up.
 	Count int       `json:"count"`
 	Last  time.Time `json:"last"`

@@ -50,8 +50,11 @@ type Pool struct {
 	Failures []Failure
 	// Buckets are how full the buckets of its interruption policy's rates are.
 	Buckets Buckets
-	// OnTrial lets the pool start one machine at a time, after failures.
-	OnTrial bool
+	// OnTrial lets the pool start one machine at a time, after failures. TrialImages
+	// are the images of which it starts one machine at a time, and of which none is
+	// starting.
+	OnTrial     bool
+	TrialImages []string
 	// NotReady says why the pool cannot launch at present; empty when it can.
 	NotReady string
 	// Types are the instance types that the cloud offers for the pool's class,

@@ -64,6 +64,12 @@ func Staff(s *snapshot.Snapshot, p *snapshot.Pool, standIn map[string]*snapshot.
 	if !ok {
 		return nil, nil
 	}
+	switch {
+	case p.OnTrial && slices.ContainsFunc(mine, func(n *snapshot.Node) bool { return !n.Initialized() }):
+		return nil, nil
+	case p.OnTrial || slices.Contains(p.TrialImages, fresh.Choice.Type.Image):
+		lacking = min(lacking, 1)
+	}
 	for range lacking {
 		launch = append(launch, fresh)
 	}

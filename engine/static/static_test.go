@@ -40,6 +40,7 @@ func TestAStaticPoolIsKeptAtItsNumber(t *testing.T) {
 		nodes           []*snapshot.Node
 		standIn         map[string]*snapshot.Node
 		notReady        string
+		onTrial         bool
 		launch          int
 		remove          []string
 	}{
@@ -48,6 +49,8 @@ func TestAStaticPoolIsKeptAtItsNumber(t *testing.T) {
 		"one that is going does not count":            {replicas: 2, nodes: []*snapshot.Node{busy, gone}, launch: 1},
 		"the limit of nodes holds":                    {replicas: 5, limit: 3, nodes: []*snapshot.Node{busy, idle}, launch: 1},
 		"the pool cannot launch":                      {replicas: 2, notReady: "no class"},
+		"the pool is on trial":                        {replicas: 5, onTrial: true, nodes: []*snapshot.Node{busy}, launch: 1},
+		"one is on trial already":                     {replicas: 5, onTrial: true, nodes: []*snapshot.Node{busy, starting}},
 		"too many: first what is starting":            {replicas: 3, nodes: []*snapshot.Node{busy, idle, starting, young}, remove: []string{"starting"}},
 		"too many: then the youngest that is empty":   {replicas: 2, nodes: []*snapshot.Node{busy, idle, young}, remove: []string{"young"}},
 		"too many: at last those with pods":           {replicas: 0, nodes: []*snapshot.Node{busy, idle}, remove: []string{"idle", "busy"}},
@@ -56,7 +59,7 @@ func TestAStaticPoolIsKeptAtItsNumber(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := enginetest.Pool("p", enginetest.Catalogue(4), enginetest.OnDemand())
-			p.Replicas, p.NotReady = &tc.replicas, tc.notReady
+			p.Replicas, p.NotReady, p.OnTrial = &tc.replicas, tc.notReady, tc.onTrial
 			if tc.limit > 0 {
 				p.Limits = corev1.ResourceList{"nodes": *resource.NewQuantity(tc.limit, resource.DecimalSI)}
 			}

@@ -1,0 +1,125 @@
+package backoff
+
+import (
+	"slices"
+	"time"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Apply is the pool as it may launch now: not at all while it pauses, one machine
+// at a time while it is on trial, and nothing of the images and offerings that
+// pause. Of an image that is on trial one machine may start at a time, and nothing
+// is planned with it meanwhile; a pool on trial tries the images first that failed
+// least. Nodes are the cluster's. The pool that is passed in stays as it is.
+func Apply(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) *snapshot.Pool {
+	pauses := Pauses(p, now)
+	if len(pauses) == 0 {
+		return p
+	}
+	out := *p
+	var images, offerings []string
+	for _, pause := range pauses {
+		active := now.Before(pause.Until)
+		switch {
+		case pause.Pool && active && out.NotReady == "":
+			out.NotReady = Reason(p.Name, pause).Message()
+		case pause.Pool:
+			out.OnTrial = out.OnTrial || !active
+		case pause.Image != "" && (active || starting(p, nodes, pause.Image)):
+			images = append(images, pause.Image)
+		case pause.Image != "":
+			out.TrialImages = append(out.TrialImages, pause.Image)
+		case active:
+			offerings = append(offerings, pause.Offering)
+		}
+	}
+	if out.OnTrial {
+		images = append(images, suspects(p)...)
+	}
+	out.Types = without(p.Types, images, offerings)
+	return &out
+}
+
+// usable are the images that machines of a pool may be started from now.
+func usable(p *snapshot.Pool) []string {
+	var out []string
+	for _, t := range p.Types {
+		if t.Image == "" || slices.Contains(out, t.Image) {
+			continue
+		}
+		_, conflict := t.Requirements.Conflict(p.Requirements, func(string) bool { return true })
+		if !conflict && slices.ContainsFunc(t.Offerings, func(o catalog.Offering) bool { return o.Available }) {
+			out = append(out, t.Image)
+		}
+	}
+	return out
+}
+
+// suspects are the images of a pool that failed more often than another one.
+func suspects(p *snapshot.Pool) []string {
+	failed := func(image string) int {
+		for _, f := range p.Failures {
+			if f.Image == image && f.Template == p.Hash {
+				return f.Count
+			}
+		}
+		return 0
+	}
+	images := usable(p)
+	least := 0
+	for i, image := range images {
+		if n := failed(image); i == 0 || n < least {
+			least = n
+		}
+	}
+	return slices.DeleteFunc(images, func(image string) bool { return failed(image) == least })
+}
+
+// starting reports whether a machine of the pool with an image is on its way.
+func starting(p *snapshot.Pool, nodes []*snapshot.Node, image string) bool {
+	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
+		return n.Pool() == p.Name && n.Claim != nil && !n.Deleting() && !n.Initialized() && imageOf(p, n.Claim) == image
+	})
+}
+
+// imageOf is what a claim's machine was started from, or will be.
+func imageOf(p *snapshot.Pool, c *snapshot.Claim) string {
+	if c.ProviderID != "" {
+		return c.Image
+	}
+	planned, err := lifecycle.ParsePlanned(c.Annotations[lifecycle.PlannedAnnotation])
+	if err != nil {
+		return ""
+	}
+	i := slices.IndexFunc(p.Types, func(t *catalog.Type) bool { return t.Name == planned.Type })
+	if i < 0 {
+		return ""
+	}
+	return p.Types[i].Image
+}
+
+// without marks what is of the images and offerings as not available.
+func without(types []*catalog.Type, images, offerings []string) []*catalog.Type {
+	if len(images)+len(offerings) == 0 {
+		return types
+	}
+	hidden := func(t *catalog.Type, o catalog.Offering) bool {
+		return slices.Contains(images, t.Image) || slices.Contains(offerings, lifecycle.FormatPlanned(o.Key(t.Name)))
+	}
+	out := slices.Clone(types)
+	for i, t := range types {
+		if !slices.ContainsFunc(t.Offerings, func(o catalog.Offering) bool { return hidden(t, o) }) {
+			continue
+		}
+		changed := *t
+		changed.Offerings = slices.Clone(t.Offerings)
+		for j, o := range changed.Offerings {
+			changed.Offerings[j].Available = o.Available && !hidden(t, o)
+		}
+		out[i] = &changed
+	}
+	return out
+}
