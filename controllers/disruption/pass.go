@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/controllers/loop"
+	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -61,6 +62,7 @@ func (d *Disruptor) Pass(ctx context.Context) (time.Duration, error) {
 		d.Metrics.Evaluated(reason(c), "", d.Clock.Since(started), decision.Eligible[c])
 	}
 	d.Metrics.PoolsCost(costs(s))
+	d.Metrics.Verdicts(tally(decision))
 	d.tell(ctx, decision)
 	if d.Settings.Observe {
 		d.tellImagined(ctx, decision)
@@ -74,6 +76,15 @@ func (d *Disruptor) Pass(ctx context.Context) (time.Duration, error) {
 		d.disagree(ctx, decision),
 	)
 	return d.next(decision), err
+}
+
+// tally counts the machines with each verdict.
+func tally(decision *disruption.Decision) map[metrics.Verdict]int {
+	out := map[metrics.Verdict]int{}
+	for _, v := range decision.Verdicts {
+		out[metrics.Verdict{Pool: v.Node.Pool(), Reason: string(v.Reason.Code)}]++
+	}
+	return out
 }
 
 // costs is the price of the machines of every pool that are not leaving, in $/h.

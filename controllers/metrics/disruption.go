@@ -9,7 +9,7 @@ import (
 type disruption struct {
 	evaluation                                  *prometheus.HistogramVec
 	decisions, byPool, failedValidations, queue *prometheus.CounterVec
-	eligible, cost                              *prometheus.GaugeVec
+	eligible, cost, verdicts                    *prometheus.GaugeVec
 }
 
 func newDisruption() disruption {
@@ -24,11 +24,13 @@ func newDisruption() disruption {
 		queue:    counter(s, "queue_failures_total", "Commands that could not be carried out.", "decision", "reason", "consolidation_type"),
 		eligible: gauge(s, "eligible_nodes", "Machines that qualify for a disruption, budgets aside.", "reason"),
 		cost:     gauge("nodepools", "cost_total", "Price of a pool's machines in $/h, as far as it is known.", "nodepool"),
+		verdicts: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "millwright", Subsystem: "disruption", Name: "verdicts",
+			Help: "Machines by the one reason for which each stays, or goes."}, []string{"nodepool", "reason"}),
 	}
 }
 
 func (d disruption) all() []prometheus.Collector {
-	return []prometheus.Collector{d.evaluation, d.decisions, d.byPool, d.failedValidations, d.queue, d.eligible, d.cost}
+	return []prometheus.Collector{d.evaluation, d.decisions, d.byPool, d.failedValidations, d.queue, d.eligible, d.cost, d.verdicts}
 }
 
 // Command labels a voluntary disruption.
@@ -77,5 +79,19 @@ func (m *Metrics) PoolsCost(byPool map[string]float64) {
 	m.disruption.cost.Reset()
 	for pool, cost := range byPool {
 		m.disruption.cost.WithLabelValues(pool).Set(cost)
+	}
+}
+
+// Verdict is a reason for which machines of a pool stay, or go.
+type Verdict struct{ Pool, Reason string }
+
+// Verdicts sets how many machines there are with each verdict.
+func (m *Metrics) Verdicts(machines map[Verdict]int) {
+	if m == nil {
+		return
+	}
+	m.disruption.verdicts.Reset()
+	for v, n := range machines {
+		m.disruption.verdicts.WithLabelValues(v.Pool, v.Reason).Set(float64(n))
 	}
 }

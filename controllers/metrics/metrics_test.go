@@ -67,6 +67,8 @@ func fill(m *Metrics) {
 	m.CommandFailed(c)
 	m.PoolsCost(map[string]float64{"gone": 1})
 	m.PoolsCost(map[string]float64{"p": 0.5})
+	m.Verdicts(map[Verdict]int{{Pool: "gone", Reason: "HasPods"}: 1})
+	m.Verdicts(map[Verdict]int{{Pool: "p", Reason: "BudgetExhausted"}: 3})
 	spot := cloud.Message{Events: []cloud.Event{{Kind: interruption.Spot}}, Sent: noon.Add(-time.Second), Outcome: cloud.Recorded}
 	refused := cloud.Message{Refusal: "Stale", Sent: noon.Add(-time.Minute), Outcome: cloud.Refused}
 	m.QueueRead(noon, []cloud.Message{spot, refused})
@@ -123,6 +125,7 @@ func TestSeriesHaveKarpentersNamesAndLabels(t *testing.T) {
 		"karpenter_interruption_message_queue_duration_seconds{}":                       1,
 		"millwright_interruption_messages_total{outcome=Recorded,reason=}":              1,
 		"millwright_interruption_messages_total{outcome=Refused,reason=Stale}":          1,
+		"millwright_disruption_verdicts{nodepool=p,reason=BudgetExhausted}":             3,
 		"millwright_interruption_queue_age_seconds{}":                                   60,
 		"millwright_interruption_feed_errors_total{operation=receive}":                  1,
 	}
