@@ -11,10 +11,10 @@ import (
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
-// instanceTypes writes the catalogue in Karpenter's terms: a requirement for
+// InstanceTypes writes the catalogue in Karpenter's terms: a requirement for
 // every label that any type knows, DoesNotExist where this type lacks it, as
 // its cloud providers do.
-func instanceTypes(types []*catalog.Type) []*cloudprovider.InstanceType {
+func InstanceTypes(types []*catalog.Type) []*cloudprovider.InstanceType {
 	known := labelKeys(types)
 	out := make([]*cloudprovider.InstanceType, len(types))
 	for i, t := range types {
@@ -67,9 +67,9 @@ func labelKeys(types []*catalog.Type) sets.Set[string] {
 	return keys
 }
 
-// registerLabels makes the catalogue's labels well-known, as a cloud provider
+// RegisterLabels makes the catalogue's labels well-known, as a cloud provider
 // does when it starts: a template may leave them open until a type is chosen.
 // The set is Karpenter's and process-wide.
-func registerLabels(types []*catalog.Type) {
+func RegisterLabels(types []*catalog.Type) {
 	karpv1.WellKnownLabels = karpv1.WellKnownLabels.Union(labelKeys(types))
 }

@@ -49,10 +49,10 @@ func (e *Engine) Name() string { return "Karpenter" }
 
 // Prepare converts the catalogue.
 func (e *Engine) Prepare(p *bench.Problem) (bench.Solve, error) {
-	registerLabels(p.Types)
+	RegisterLabels(p.Types)
 	b := &batch{
 		problem: p,
-		types:   instanceTypes(p.Types),
+		types:   InstanceTypes(p.Types),
 		client:  fake.NewClientBuilder().Build(),
 		options: e.options,
 	}

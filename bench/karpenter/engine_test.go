@@ -13,7 +13,7 @@ import (
 
 func TestConversionKeepsRoomPricesAndLabels(t *testing.T) {
 	types := fleet.Small()
-	for i, it := range instanceTypes(types) {
+	for i, it := range InstanceTypes(types) {
 		want := types[i].Allocatable()
 		for name, got := range it.Allocatable() {
 			if w := want[name]; got.Cmp(w) != 0 {

@@ -12,7 +12,7 @@ import (
 func outcome(r scheduling.Results, cutOff bool) *bench.Outcome {
 	out := &bench.Outcome{CutOff: cutOff}
 	for _, claim := range r.NewNodeClaims {
-		m, ok := cheapest(claim)
+		m, ok := Cheapest(claim)
 		if !ok {
 			continue // its pods show as unplaced
 		}
@@ -24,9 +24,9 @@ func outcome(r scheduling.Results, cutOff bool) *bench.Outcome {
 	return out
 }
 
-// cheapest is the claim as the cheapest available offering that it allows, the
+// Cheapest is the claim as the cheapest available offering that it allows, the
 // smaller name and zone first among equals.
-func cheapest(claim *scheduling.NodeClaim) (bench.Machine, bool) {
+func Cheapest(claim *scheduling.NodeClaim) (bench.Machine, bool) {
 	best, found := bench.Machine{Pool: claim.NodePoolName}, false
 	for _, it := range claim.InstanceTypeOptions {
 		for _, o := range it.Offerings {

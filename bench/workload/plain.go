@@ -22,14 +22,22 @@ func Identical(n int, cpuMilli, memoryMiB int64) generate {
 	}
 }
 
+// Lognormal makes pods of one size after the other as the workloads of that name have
+// them.
+func Lognormal(r *rand.Rand) func(name string) *corev1.Pod {
+	return func(name string) *corev1.Pod {
+		cpu, memory := lognormalSize(r)
+		return newPod(name, cpu, memory)
+	}
+}
+
 // lognormal makes n pods of nearly as many sizes: 0.05 to 8 cores with a median
 // of 0.15, and 1 to 8 GiB a core, evenly on a logarithmic scale.
 func lognormal(n int) generate {
 	return func(r *rand.Rand) []*corev1.Pod {
-		pods := make([]*corev1.Pod, n)
+		pods, next := make([]*corev1.Pod, n), Lognormal(r)
 		for i := range pods {
-			cpu, memory := lognormalSize(r)
-			pods[i] = newPod(fmt.Sprintf("lognormal-%06d", i), cpu, memory)
+			pods[i] = next(fmt.Sprintf("lognormal-%06d", i))
 		}
 		return pods
 	}
@@ -74,7 +82,7 @@ func tenPoolsPods(n int) generate {
 			pod := newPod(fmt.Sprintf("mixed-%06d", i), cpu, memory)
 			switch kind := r.IntN(10); {
 			case kind < 3:
-				forTeam(pod, fmt.Sprintf("team-%d", r.IntN(teams)))
+				ForTeam(pod, fmt.Sprintf("team-%d", r.IntN(teams)))
 			case kind < 4:
 				pod.Spec.NodeSelector = map[string]string{corev1.LabelArchStable: karpv1.ArchitectureArm64}
 			case kind < 5:
@@ -86,7 +94,8 @@ func tenPoolsPods(n int) generate {
 	}
 }
 
-func forTeam(pod *corev1.Pod, team string) {
+// ForTeam has a pod run on a team's machines only.
+func ForTeam(pod *corev1.Pod, team string) {
 	pod.Spec.NodeSelector = map[string]string{teamLabel: team}
 	pod.Spec.Tolerations = []corev1.Toleration{{
 		Key: teamLabel, Operator: corev1.TolerationOpEqual, Value: team, Effect: corev1.TaintEffectNoSchedule,

@@ -82,9 +82,14 @@ func tenPools() []*karpv1.NodePool {
 
 func teamPool(team string) *karpv1.NodePool {
 	p := newPool(team)
+	OwnedBy(p, team)
+	return p
+}
+
+// OwnedBy keeps a pool for a team.
+func OwnedBy(p *karpv1.NodePool, team string) {
 	p.Spec.Template.Labels = map[string]string{teamLabel: team}
 	p.Spec.Template.Spec.Taints = []corev1.Taint{{Key: teamLabel, Value: team, Effect: corev1.TaintEffectNoSchedule}}
-	return p
 }
 
 func require(p *karpv1.NodePool, key string, values ...string) {

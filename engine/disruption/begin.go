@@ -172,7 +172,7 @@ func (d *decider) beginConsolidating() {
 	d.world.Close(d.restless)
 	in := consolidate.Input{
 		World: d.world, Remaining: map[string]int{}, Totals: map[string]consolidate.Total{}, Minimum: map[string]consolidate.Minimum{},
-		Work: max(d.opts.Work-d.world.Asked, 1), Turn: d.opts.turnAt(d.s.Now),
+		Launches: map[string]bool{}, Work: max(d.opts.Work-d.world.Asked, 1), Turn: d.opts.turnAt(d.s.Now),
 	}
 	for _, p := range d.s.Pools {
 		a := d.allowance(p.Name, Underutilized)
@@ -180,6 +180,7 @@ func (d *decider) beginConsolidating() {
 		policy := p.Policy.Disruption.Defaulted()
 		in.Minimum[p.Name] = consolidate.Minimum{Saving: policy.MinSaving, SpotSaving: policy.MinSpotSaving, SpotTypes: policy.MinSpotTypes}
 		in.Totals[p.Name] = d.total(p)
+		in.Launches[p.Name] = d.launches(p)
 	}
 	for _, c := range list {
 		if m := d.world.Machine(c.node.Name); m != nil {
@@ -191,6 +192,27 @@ func (d *decider) beginConsolidating() {
 		}
 	}
 	d.carry(consolidate.Find(in), in)
+}
+
+// launches reports whether a pool can launch machines now: its replacements have not
+// just failed, and its limits leave room for machines as large as it has.
+func (d *decider) launches(p *snapshot.Pool) bool {
+	if _, resting := d.resting(p.Name); resting || p.NotReady != "" || p.Replicas != nil {
+		return false
+	}
+	for name, limit := range p.Limits {
+		used, most := d.used(p.Name, name), resource.Quantity{}
+		for _, n := range d.s.Nodes {
+			if one := amount(n.Capacity(), name); n.Pool() == p.Name && one.Cmp(most) > 0 {
+				most = one
+			}
+		}
+		used.Add(most)
+		if used.Cmp(limit) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // turn is how long the search begins at the same place, in seconds.
@@ -217,6 +239,7 @@ func (d *decider) carry(found consolidate.Result, in consolidate.Input) {
 			p.Spend = before * (1 - in.Minimum[nodes[0].Claim.Pool].Saving)
 		}
 		d.begin(p, nodes, m.Launch)
+		d.Commands[len(d.Commands)-1].Placements = m.Placements
 	}
 	for name, stay := range found.Stays {
 		v := &d.Verdicts[d.at[name]]

@@ -19,9 +19,9 @@ type Options struct {
 	// where it would be evicted at once.
 	Settle time.Duration
 	// Work bounds what is asked of placement in one decision, in machines looked
-	// at; the least is one question. More finds savings in fewer passes, less makes
-	// a pass shorter: a machine is looked at in about 20 microseconds. Zero is
-	// DefaultWork.
+	// at, of whose pods eight count as one more; the least is one question. More finds
+	// savings in fewer passes, less makes a pass shorter: a machine is looked at in
+	// about 20 microseconds. Zero is DefaultWork.
 	Work int
 	// Turn says where the search for savings begins among candidates for whom the work
 	// does not suffice. Zero follows the time, so that everybody's turn comes; another
@@ -107,6 +107,9 @@ type Command struct {
 	// Launch are the machines to ask for if the step is Launch, or that are
 	// expected to be asked for if it is Mark.
 	Launch []plan.NewNode
+	// Placements are where pods are expected to go that need none of those, for a
+	// consolidation that begins.
+	Placements []plan.Placement
 }
 
 // Rollback takes the marks off a machine.

@@ -5,6 +5,7 @@
 //	go run ./cmd/bench -run lognormal       those whose name matches
 //	go run ./cmd/bench -group topology,core
 //	go run ./cmd/bench -list
+//	go run ./cmd/bench consolidation        disruption beside Karpenter's consolidation, to CONSOLIDATION.md
 package main
 
 import (
@@ -33,17 +34,33 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	o, err := parse(os.Args[1:])
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return
-	case err == nil:
-		err = run(ctx, o)
-	}
-	if err != nil {
+	if err := command(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
+}
+
+// command runs a sub-command, or placement if there is none. Asking for help is no
+// error.
+func command(ctx context.Context, args []string) error {
+	var err error
+	if len(args) > 0 && args[0] == "consolidation" {
+		err = consolidate(ctx, args[1:])
+	} else {
+		err = place(ctx, args)
+	}
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	return err
+}
+
+func place(ctx context.Context, args []string) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	return run(ctx, o)
 }
 
 // options are the flags.

@@ -3,16 +3,19 @@
 //
 //	Input (a world, candidates, budgets) ──► Find ──► Moves, and a reason for every other candidate
 //
+// Candidates that would be too dear even if they were full take no pods of others:
+// they will be replaced themselves, and pods should move once (value.go).
+//
 // It has two halves. A sieve (sieve.go) puts the pods of one candidate after the
 // other onto the room that is left, by amounts, labels and taints alone; that is
 // fast enough to try every candidate in every pass, and to see further than the
 // budgets: pods go to machines that will still be there when all that can go has
 // gone. What passes is put to placement in one question (remove.go), which knows
 // all the rules. Candidates that hold less than they cost (value.go) are then put
-// to placement in groups and one by one, with new machines to choose from
-// (replace.go): many to none, to one, or to several, of whatever pool and capacity
-// type. What saves the most for each pod that moves is done first, and what saves
-// much less waits for the next pass.
+// to placement with new machines to choose from (replace.go): many to none, to one, or
+// to several, of whatever pool and capacity type. Those that waste the most for each
+// pod that would move come first, in groups as large as may be; whoever is left is
+// asked about in small groups and alone.
 //
 // Work is counted, not timed, so that the same input gives the same moves; where
 // it does not suffice for every group, the next pass begins further down the list.
@@ -51,6 +54,8 @@ type Input struct {
 	// Minimum is the least share of its price that a replacement must save, by
 	// pool.
 	Minimum map[string]Minimum
+	// Launches are the pools that can launch machines now.
+	Launches map[string]bool
 	// Work bounds the questions to placement, in machines looked at.
 	Work int
 	// Turn differs from pass to pass; groups are tried from another one on each
@@ -78,6 +83,8 @@ type Minimum struct {
 type Move struct {
 	Nodes  []*snapshot.Node
 	Launch []plan.NewNode
+	// Placements are the pods that go to machines that exist.
+	Placements []plan.Placement
 	// Saving is in $/h.
 	Saving float64
 }
@@ -106,17 +113,16 @@ type search struct {
 	// used are the machines that take pods of a move.
 	used map[string]bool
 	left int
-	// proposals are in the order in which they were found.
-	proposals []*proposal
 }
 
 // Find looks for moves.
 func Find(in Input) Result {
 	s := &search{Input: in, Result: Result{Stays: map[string]Stay{}}, used: map[string]bool{}, left: in.World.Asked + in.Work}
 	s.sieve = newSieve(in.World)
-	s.wares = newWares(s.sieve.dims, in.World)
+	s.wares = newWares(s.sieve.dims, in.World, in.World.Pools())
 	s.rates = newRates(s.sieve.dims, s.wares)
 	s.rank()
+	s.shun()
 	s.remove()
 	s.replace()
 	return s.Result
@@ -157,6 +163,7 @@ func (s *search) take(list []Candidate, launch []plan.NewNode, saving float64, a
 	for _, at := range answer.Placements {
 		if gone[answer.From(at.Pod)] {
 			s.used[at.Node.Name] = true
+			m.Placements = append(m.Placements, at)
 		}
 	}
 	s.Moves = append(s.Moves, m)
@@ -199,9 +206,9 @@ func (s *search) worthwhile(nodes []Candidate, launches int, saving float64) (pl
 }
 
 // The least share of the price that must be saved for a share of the pods to move:
-// Karpenter's 1/k with k = 2 for Balanced pools, and for others a quarter, below which
+// Karpenter's 1/k with k = 2 for Balanced pools, and for others a tenth, below which
 // many pods would move for little.
 const (
 	leastBalancedScore = 0.5
-	leastScore         = 0.25
+	leastScore         = 0.1
 )

@@ -41,9 +41,12 @@ func (s *search) remove() {
 		}
 		chosen = kept
 	}
+	off := map[string]bool{}
 	for _, c := range later {
 		s.stay(c, plan.Reason{Code: plan.BudgetExhausted, Objects: poolRef(c.Node.Pool())}, c.Price)
+		off[c.Node.Name] = true
 	}
+	s.close(off)
 }
 
 // removeAll takes as many as the budgets allow, each as a move of its own. The

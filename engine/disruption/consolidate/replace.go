@@ -13,14 +13,12 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// sizes are how many machines the groups have that are asked about. Larger groups
-// pack better; they cost more pods their place when one of their replacements
-// fails.
-var sizes = []int{32, 8, 1}
+// largest is how many machines are asked about together at first. Larger groups pack
+// better; they cost more pods their place when one of their replacements fails.
+const largest = 32
 
-// patience is the share of the best score of a pass below which a move waits for
-// the next one: moves that are better may turn up when the best have been made.
-const patience = 0.5
+// sizes are those of the groups in which what is left is asked about then.
+var sizes = []int{8, 1}
 
 // wasteful is a candidate that costs more than what its pods need besides the room
 // that others have.
@@ -30,23 +28,25 @@ type wasteful struct {
 }
 
 // replace finds groups of machines that new ones could stand in for at a lower
-// price: groups and single machines are asked about, then what saves the most for
-// each pod that moves is done first.
+// price: first those that waste the most for each pod that would move, in groups as
+// large as may be, then whoever is left in small groups and one by one, from another
+// place on each turn.
 func (s *search) replace() {
 	list := s.wasteful()
-	if len(list) == 0 {
-		return
-	}
+	s.adoptGroups(slices.Collect(slices.Chunk(list, largest)), 0)
 	for _, size := range sizes {
-		s.proposeGroups(list, size)
-	}
-	slices.SortStableFunc(s.proposals, func(a, b *proposal) int { return -cmp.Compare(a.score(), b.score()) })
-	for _, p := range s.proposals {
-		if p.score() < patience*s.proposals[0].score() {
-			break
+		list = slices.DeleteFunc(list, func(w wasteful) bool { return !s.available(w.Candidate) })
+		groups := slices.Collect(slices.Chunk(list, size))
+		if len(groups) > 0 {
+			s.adoptGroups(groups, int(s.Turn%int64(len(groups))))
 		}
-		s.adopt(p)
 	}
+}
+
+// available reports whether a candidate is in no move yet, neither as one that goes
+// nor as one that takes pods.
+func (s *search) available(c Candidate) bool {
+	return s.World.Machine(c.Node.Name) != nil && !s.used[c.Node.Name]
 }
 
 // wasteful are the candidates that are left, those that waste the most first,
@@ -58,7 +58,7 @@ func (s *search) wasteful() []wasteful {
 	var out []wasteful
 	for _, c := range s.Candidates {
 		p := s.sieve.at[c.Node.Name]
-		if s.World.Machine(c.Node.Name) == nil || s.used[c.Node.Name] || p == nil {
+		if p == nil || !s.available(c) {
 			continue
 		}
 		need := make([]int64, len(s.sieve.dims.Names))
@@ -95,16 +95,14 @@ func (s *search) stay(c Candidate, reason plan.Reason, saving float64) {
 	}
 }
 
-// proposeGroups asks about one group after the other, beginning with another one
-// each turn.
-func (s *search) proposeGroups(list []wasteful, size int) {
-	groups := slices.Collect(slices.Chunk(list, size))
-	first := int(s.Turn % int64(len(groups)))
+// adoptGroups asks about one group after the other, beginning with the given one, and
+// makes moves of what is worth it.
+func (s *search) adoptGroups(groups [][]wasteful, first int) {
 	for i := range groups {
 		if s.World.Asked >= s.left {
 			return
 		}
-		s.propose(s.affordable(groups[(first+i)%len(groups)]))
+		s.adopt(s.affordable(groups[(first+i)%len(groups)]))
 	}
 }
 
@@ -112,6 +110,9 @@ func (s *search) proposeGroups(list []wasteful, size int) {
 func (s *search) affordable(list []wasteful) []Candidate {
 	var group []Candidate
 	for _, w := range list {
+		if !s.available(w.Candidate) {
+			continue
+		}
 		if pool, ok := s.afford(append(slices.Clip(group), w.Candidate)); !ok {
 			s.stay(w.Candidate, plan.Reason{Code: plan.BudgetExhausted, Objects: poolRef(pool)}, w.Price*w.waste)
 			continue
@@ -121,69 +122,20 @@ func (s *search) affordable(list []wasteful) []Candidate {
 	return group
 }
 
-// propose asks what could stand in for a group and notes what would be worth it.
-func (s *search) propose(group []Candidate) {
+// adopt asks what could stand in for a group, and makes moves of what is worth it.
+func (s *search) adopt(group []Candidate) {
 	if len(group) == 0 {
 		return
 	}
-	answer := s.ask(group)
+	answer := s.World.Put(whatif.Question{Gone: nodes(group), Ceiling: priceOf(group)})
 	for _, part := range components(group, answer) {
-		if saving, worth := s.judge(part); worth {
-			s.proposals = append(s.proposals, &proposal{part, answer, saving, costOf(part.nodes), len(s.Moves)})
+		if slices.ContainsFunc(part.nodes, func(c Candidate) bool { return !s.available(c) }) {
+			continue // pods of another part go there
 		}
-	}
-}
-
-// ask looks for room and for new machines that cost less than the group.
-func (s *search) ask(group []Candidate) whatif.Answer {
-	return s.World.Put(whatif.Question{Gone: nodes(group), Ceiling: priceOf(group)})
-}
-
-// proposal is a move that would be worth it.
-type proposal struct {
-	*component
-	answer       whatif.Answer
-	saving, cost float64
-	// moves is how many moves had been made when it was found.
-	moves int
-}
-
-// score is the saving in $/h for each pod that moves.
-func (p *proposal) score() float64 { return p.saving / p.cost }
-
-// adopt makes a move of a proposal if that is still possible after those that
-// were adopted before.
-func (s *search) adopt(p *proposal) {
-	for _, c := range p.nodes {
-		if s.World.Machine(c.Node.Name) == nil || s.used[c.Node.Name] {
-			return
-		}
-	}
-	if pool, ok := s.afford(p.nodes); !ok {
-		s.stayAll(p.component, plan.Reason{Code: plan.BudgetExhausted, Objects: poolRef(pool)}, p.saving)
-		return
-	}
-	if p.moves == len(s.Moves) {
-		s.take(p.nodes, p.launch, p.saving, p.answer)
-		return
-	}
-	if s.World.Asked >= s.left {
-		return
-	}
-	answer := s.ask(p.nodes)
-	for _, part := range components(p.nodes, answer) {
 		if saving, worth := s.judge(part); worth {
 			s.take(part.nodes, part.launch, saving, answer)
 		}
 	}
-}
-
-func costOf(list []Candidate) float64 {
-	sum := 0.0
-	for _, c := range list {
-		sum += c.Cost
-	}
-	return sum
 }
 
 func priceOf(list []Candidate) float64 {

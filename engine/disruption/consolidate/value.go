@@ -8,6 +8,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // rates are ways to price resources, each in $/h for one unit of each of them, in
@@ -50,11 +51,11 @@ func newRates(dims *vector.Dims, list []ware) rates {
 	return out
 }
 
-// newWares lists the types that are sold to pools that launch.
-func newWares(dims *vector.Dims, w *whatif.World) []ware {
+// newWares lists the types that are sold to those of the pools that launch.
+func newWares(dims *vector.Dims, w *whatif.World, pools []*snapshot.Pool) []ware {
 	var out []ware
 	at := map[*catalog.Type]int{}
-	for _, p := range w.Pools() {
+	for _, p := range pools {
 		if p.NotReady != "" || p.Replicas != nil {
 			continue
 		}
@@ -105,4 +106,43 @@ func (r rates) value(need []int64) float64 {
 		most = max(most, value(one, need))
 	}
 	return most
+}
+
+// shunned is how much more than the least that a replacement must save a machine has
+// to be too dear by, in shares of its price, for others' pods to keep off it.
+const shunned = 0.05
+
+// shun closes the candidates that would cost too much even if they were full, as
+// their pool buys machines now: they will be replaced, and pods that went there would
+// soon move again.
+func (s *search) shun() {
+	byPool := map[string]rates{}
+	for _, p := range s.World.Pools() {
+		if s.Launches[p.Name] {
+			byPool[p.Name] = newRates(s.sieve.dims, newWares(s.sieve.dims, s.World, []*snapshot.Pool{p}))
+		}
+	}
+	dear := map[string]bool{}
+	for _, c := range s.Candidates {
+		pool := c.Node.Pool()
+		m := s.Minimum[pool]
+		least := max(m.Saving, leastScore)
+		if c.Node.Labels()[catalog.CapacityTypeLabel] == catalog.Spot {
+			least = max(least, m.SpotSaving)
+		}
+		if r := byPool[pool]; r != nil {
+			dear[c.Node.Name] = 1-r.value(s.sieve.dims.Have(c.Node.Allocatable()))/c.Price > least+shunned
+		}
+	}
+	s.close(dear)
+}
+
+// close keeps pods off machines from now on.
+func (s *search) close(names map[string]bool) {
+	s.World.Close(func(n *snapshot.Node) bool { return names[n.Name] })
+	for name, closed := range names {
+		if p := s.sieve.at[name]; p != nil {
+			p.closed = p.closed || closed
+		}
+	}
 }

@@ -21,16 +21,19 @@ import (
 type World struct {
 	snap    *snapshot.Snapshot
 	options placement.Options
-	// Asked counts the machines that questions have looked at: the measure of
-	// work.
+	// Asked counts the machines that questions have looked at, and their pods, so many
+	// of which count as a machine: the measure of work.
 	Asked int
 	// least memoises Least.
 	least map[ware]float64
 }
 
-// overhead is what a question costs besides the machines that it looks at, in
-// machines.
-const overhead = 200
+// What a question costs besides the machines that it looks at, in machines, and how
+// many pods cost as much as one.
+const (
+	overhead       = 200
+	podsPerMachine = 8
+)
 
 // New is the world in which the pods of a plan for the snapshot are where the
 // plan puts them and machines that are being deleted are gone. The plan may be
@@ -179,11 +182,20 @@ func (w *World) Put(q Question) Answer {
 		}
 	}
 	s.Pools = w.market(q, s.Pending)
-	w.Asked += overhead + len(s.Nodes)
+	w.Asked += overhead + len(s.Nodes) + w.pods()/podsPerMachine
 	opts := w.options
 	opts.Unexplained = true
 	out.Plan = placement.Solve(s, opts)
 	return out
+}
+
+// pods counts those of all machines.
+func (w *World) pods() int {
+	sum := 0
+	for _, n := range w.snap.Nodes {
+		sum += len(n.Pods)
+	}
+	return sum
 }
 
 // Go carries out what was asked about some of the machines: they are gone, and of

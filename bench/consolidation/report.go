@@ -1,0 +1,85 @@
+package consolidation
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Write writes results as markdown. About says how they came about, a line each.
+func Write(w io.Writer, results []Result, about []string) error {
+	var b strings.Builder
+	b.WriteString("# Consolidation beside Karpenter's\n\n")
+	b.WriteString("Both begin with the same cluster at 40 to 60 % use and decide until neither finds anything more.\n\n")
+	ratios(&b, results)
+	figures(&b, results)
+	for _, r := range results {
+		if r.Wrong != "" {
+			fmt.Fprintf(&b, "\n%s, %s: a move could not be carried out: %s\n", r.Case, r.Engine, r.Wrong)
+		}
+	}
+	b.WriteString("\n## How\n\n")
+	for _, line := range about {
+		fmt.Fprintf(&b, "- %s\n", line)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// ratios compares the two engines of each case.
+func ratios(b *strings.Builder, results []Result) {
+	row(b, "case", "CPU", "ending $/h", "evictions", "decisions")
+	row(b, "---", "---", "---", "---", "---")
+	for i := 0; i+1 < len(results); i++ {
+		ours, theirs := results[i], results[i+1]
+		if ours.Case != theirs.Case || ours.Wrong+theirs.Wrong != "" {
+			continue
+		}
+		row(b, ours.Case,
+			fmt.Sprintf("%.1f %%", 100*ours.CPU().Seconds()/theirs.CPU().Seconds()),
+			fmt.Sprintf("%+.2f %%", 100*(ours.After/theirs.After-1)),
+			fmt.Sprintf("%.2f×", float64(ours.Moved)/float64(theirs.Moved)),
+			fmt.Sprintf("%d against %d", len(ours.Decisions), len(theirs.Decisions)))
+	}
+	b.WriteString("\nOurs as a share of Karpenter's.\n\n")
+}
+
+func figures(b *strings.Builder, results []Result) {
+	row(b, "case", "engine", "pods", "nodes", "$/h", "bound", "ending nodes", "ending $/h", "÷ bound", "decisions", "evictions", "evictions per $/h saved", "CPU s", "first, s", "median, s", "longest, s", "longest, CPU s")
+	row(b, slicesOf("---", 17)...)
+	for _, r := range results {
+		if len(r.Decisions) == 0 {
+			continue
+		}
+		decisions := fmt.Sprint(len(r.Decisions))
+		if r.Unfinished {
+			decisions += ", unfinished"
+		}
+		row(b, r.Case, r.Engine, fmt.Sprint(r.Pods), fmt.Sprint(r.Nodes), dollars(r.Before), dollars(r.Bound),
+			fmt.Sprint(r.Left), dollars(r.After), fmt.Sprintf("%.3f", r.After/r.Bound), decisions, fmt.Sprint(r.Moved),
+			fmt.Sprintf("%.1f", float64(r.Moved)/(r.Before-r.After)),
+			seconds(r.CPU()), seconds(r.Decisions[0].Wall), seconds(r.Median(wall)), seconds(r.Longest(wall)), seconds(r.Longest(cpu)))
+	}
+}
+
+func row(b *strings.Builder, cells ...string) {
+	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
+
+func slicesOf(s string, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = s
+	}
+	return out
+}
+
+func dollars(v float64) string       { return fmt.Sprintf("%.2f", v) }
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f", d.Seconds()) }
+
+// Line is a result for somebody who waits.
+func (r Result) Line() string {
+	return fmt.Sprintf("%-18s %-11s %4d decisions, %6d evictions, CPU %s s, longest %s s, $%s/h to $%s/h, bound $%s/h, unfinished %t, wrong %q",
+		r.Case, r.Engine, len(r.Decisions), r.Moved, seconds(r.CPU()), seconds(r.Longest(wall)), dollars(r.Before), dollars(r.After), dollars(r.Bound), r.Unfinished, r.Wrong)
+}
