@@ -14,9 +14,18 @@
 //	cmd/bench  runs it all
 //
 // A [Problem] is what both engines get and an [Outcome] what both are judged
-// by. Four rules keep the comparison fair: an engine's preparation holds only
-// what a running controller has ready before a batch arrives; everything else,
-// from plain pods to a finished plan, is timed; a plan is priced by the
-// catalogue, each machine as the cheapest offering that the plan allows; and a
-// plan that check refuses is shown as wrong, whatever its price.
+// by. Five rules keep the comparison fair:
+//
+//   - An engine's preparation holds only what a running controller has ready before
+//     a batch arrives, and what both keep is the same: the pools, and the instance
+//     types in the engine's own form (Karpenter's providers cache theirs, with
+//     requirement sets, prices and allocatable amounts worked out once; ours are
+//     sorted by price, with columns by label and allocatable amounts).
+//   - Nothing that depends on a pool and a type, or on a pod, outlives a solve:
+//     Karpenter makes a new scheduler each time, which asks for every pool which
+//     types it leaves, and so does placement.
+//   - Everything else, from plain pods to a finished plan, is timed.
+//   - A plan is priced by the catalogue, each machine as the cheapest offering that
+//     the plan allows.
+//   - A plan that check refuses is shown as wrong, whatever its price.
 package bench

@@ -1,11 +1,10 @@
 // Package millwright drives our own placement: the pure function that the
 // controller calls.
 //
-// Timed for every solve: the equivalence classes of the pods, the snapshot and
-// the plan. Not timed: the translation of the pools and the catalogue, which
-// the cluster's store and the cloud provider keep ready, and from the second solve
-// on what a pool's requirements leave of the catalogue, which the controller keeps
-// from one plan to the next as well.
+// Timed for every solve: the equivalence classes of the pods, the snapshot, what the
+// pools leave of the catalogue, and the plan. Not timed: the translation of the
+// pools, and, from the second solve on, the catalogue in the form in which placement
+// reads it. The controller keeps both until they change.
 package millwright
 
 import (

@@ -37,8 +37,8 @@ type Options struct {
 	// pod and 5 for each pod, so that the search takes no longer than the rest;
 	// negative stops at the first plan.
 	Work int
-	// Cache keeps what can be kept from one plan to the next, and may be shared. Nil
-	// keeps nothing; plans are the same.
+	// Cache keeps the instance types in the form in which placement reads them from
+	// one plan to the next, and may be shared. Nil keeps nothing; plans are the same.
 	Cache *supply.Cache
 	// Unexplained leaves out why pods have no place, for callers that only ask
 	// whether they have one, and ask often.
@@ -61,6 +61,9 @@ func (o Options) withDefaults() Options {
 		o.Preference = defaultPreference
 	}
 	o.Preference = max(o.Preference, 0)
+	if o.Cache == nil {
+		o.Cache = &supply.Cache{}
+	}
 	return o
 }
 

@@ -22,12 +22,18 @@ type program struct {
 	leads  []int
 	stands []int
 	master *simplex
-	// inner is the small program of one model, relative what the bundles need by
-	// worth.
-	inner    simplex
-	relative []float64
-	room     []float64
-	column   []entry
+	// columns are those that the master may choose from, candidates those that are
+	// worth a look after a pivot.
+	columns    []fraction
+	candidates []int
+	// inner are the small programs of the leads, in their order. They look at bundles
+	// in pieces of about one size: piece is what those of each bundle need, gain what
+	// they are worth.
+	inner       []simplex
+	piece, gain []float64
+	// pieces are how many there are of each bundle.
+	pieces []float64
+	column []entry
 	// proven are the best prices yet, by model and dimension, worth what the
 	// bundles come to with them, total their sum.
 	proven, worth []float64
@@ -57,11 +63,37 @@ func (s *solver) newProgram(bundles []bundle) *program {
 	for b := range bundles {
 		bundles[b].models = slices.DeleteFunc(bundles[b].models, func(m int) bool { return g.stands[m] != m })
 	}
-	g.inner, g.room = *emptySimplex(s.p.Dims), make([]float64, s.p.Dims)
-	g.relative = make([]float64, len(bundles)*s.p.Dims)
+	g.cut()
 	g.worth = make([]float64, len(bundles))
 	g.proven = make([]float64, len(s.p.Models)*s.p.Dims)
 	return g
+}
+
+// cut divides the bundles into pieces and makes a small program for each lead.
+func (g *program) cut() {
+	dims := g.s.p.Dims
+	g.piece, g.gain = make([]float64, len(g.bundles)*dims), make([]float64, len(g.bundles))
+	g.pieces = make([]float64, len(g.bundles))
+	for b := range g.bundles {
+		piece := g.piece[b*dims : (b+1)*dims]
+		for d, n := range g.bundles[b].need {
+			piece[d] = n * g.s.scale[d]
+			g.pieces[b] += piece[d]
+		}
+		g.pieces[b] = max(g.pieces[b], tiny)
+		for d := range piece {
+			piece[d] /= g.pieces[b]
+		}
+	}
+	g.inner = make([]simplex, len(g.leads))
+	room := make([]float64, dims)
+	for i, m := range g.leads {
+		for d, n := range g.s.holdsOf(m) {
+			room[d] = float64(n) * g.s.scale[d]
+		}
+		g.inner[i] = *emptySimplex(dims)
+		g.inner[i].reset(room)
+	}
 }
 
 // chooseLeads finds out which models cannot be beaten by another one with the
@@ -129,14 +161,13 @@ func contains(a, b []int) bool {
 
 // fraction is a divided content of a model: shares of bundles.
 type fraction struct {
-	model   int
 	entries []entry
+	price   float64
 }
 
 // relax solves the program.
 func (g *program) relax() {
 	g.start()
-	var columns []fraction
 	worth := make([]float64, len(g.bundles))
 	for range programRounds {
 		total := 0.0
@@ -148,20 +179,20 @@ func (g *program) relax() {
 		for b := range worth {
 			worth[b] = (worth[b] + g.worth[b]) / 2
 		}
-		fresh := g.price(worth)
+		known := len(g.columns)
+		g.price(worth)
 		if total-g.total <= near*total {
 			return
 		}
-		if len(fresh) == 0 {
+		if known == len(g.columns) {
 			for b, v := range g.master.dual {
 				worth[b] = max(0, v)
 			}
-			if fresh = g.price(worth); len(fresh) == 0 {
+			if g.price(worth); known == len(g.columns) {
 				return
 			}
 		}
-		columns = append(columns, fresh...)
-		g.pivot(columns)
+		g.pivot(known)
 	}
 }
 
@@ -193,42 +224,37 @@ func (s *solver) most(model int, need []float64) float64 {
 	return out
 }
 
-// price finds for each model its most valuable content, and returns those that
-// are worth more than the model is by what the master promises. The prices that
-// come out are kept if they prove more than before.
-func (g *program) price(worth []float64) []fraction {
+// price finds for each model its most valuable content, and adds those that are
+// worth more than the model is by what the master promises to the columns. The
+// prices that come out are kept if they prove more than before.
+func (g *program) price(worth []float64) {
 	dims := g.s.p.Dims
-	g.relate(worth)
+	g.value(worth)
 	prices := make([]float64, len(g.proven))
-	var out []fraction
-	for _, m := range g.leads {
-		g.richest(m, worth)
+	for i, m := range g.leads {
+		lp, price := &g.inner[i], g.s.p.Models[m].Price
+		g.richest(i)
 		mine := prices[m*dims : (m+1)*dims]
 		for d := range mine {
-			mine[d] = max(0, -g.inner.dual[d]) * g.s.scale[d]
+			mine[d] = max(0, -lp.dual[d]) * g.s.scale[d]
 		}
 		g.s.stretch(m, mine)
-		column, promise := g.content(m, worth)
-		if promise > g.s.p.Models[m].Price*(1+worthwhile) {
-			out = append(out, column)
+		if column := g.content(lp, price); -g.master.reduced(column.entries, price) > worthwhile*price {
+			g.columns = append(g.columns, column)
 		}
 	}
 	g.prove(prices)
-	return out
 }
 
-// content reads the content that richest found, and what the master promises for
-// it.
-func (g *program) content(model int, worth []float64) (fraction, float64) {
-	out, promise := fraction{model: model}, 0.0
-	for r, name := range g.inner.basis {
-		if name >= 0 && g.inner.x[r] > 0 {
-			value := g.inner.x[r] / worth[name]
-			out.entries = append(out.entries, entry{row: name, value: value})
-			promise += value * g.master.dual[name]
+// content reads the content that richest found.
+func (g *program) content(lp *simplex, price float64) fraction {
+	out := fraction{price: price, entries: make([]entry, 0, lp.rows)}
+	for r, name := range lp.basis {
+		if name >= 0 && lp.x[r] > 0 {
+			out.entries = append(out.entries, entry{row: name, value: lp.x[r] / g.pieces[name]})
 		}
 	}
-	return out, promise
+	return out
 }
 
 // prove finds out what prices say about the bundles, and keeps them if that is
@@ -253,35 +279,34 @@ func (g *program) prove(prices []float64) {
 	}
 }
 
-// relate divides what the bundles need by what they are worth, so that bundles of
-// all sizes count alike.
-func (g *program) relate(worth []float64) {
-	dims := g.s.p.Dims
-	for b := range g.bundles {
-		for d, n := range g.bundles[b].need {
-			g.relative[b*dims+d] = n * g.s.scale[d] / max(worth[b], tiny)
-		}
+// value finds out what a piece of each bundle is worth.
+func (g *program) value(worth []float64) {
+	for b, w := range worth {
+		g.gain[b] = w / g.pieces[b]
 	}
 }
 
-// richest solves: most x with relative·x <= holds, x being what of each bundle
-// goes into the model, in units of worth, and returns its sum. The negated dual of
-// the result are the least prices of the dimensions at which no bundle is worth
-// more than what it needs.
-func (g *program) richest(model int, worth []float64) float64 {
-	lp, dims := &g.inner, g.s.p.Dims
-	for d, n := range g.s.holdsOf(model) {
-		g.room[d] = float64(n) * g.s.scale[d]
+// richest solves: most gain·x with piece·x <= holds, x being the number of pieces of
+// each bundle that go into the model, and returns their worth. The negated dual of
+// the result are the least prices of the dimensions at which no bundle is worth more
+// than what it needs. It goes on from the content that was best the last time.
+func (g *program) richest(lead int) float64 {
+	lp, dims := &g.inner[lead], g.s.p.Dims
+	for r, name := range lp.basis {
+		lp.costs[r] = 0
+		if name >= 0 {
+			lp.costs[r] = -g.gain[name]
+		}
 	}
-	lp.reset(g.room)
+	lp.reprice()
 	for range 50 * dims {
 		best, at := tiny, -1
-		for _, b := range g.by[model] {
-			gain := 1.0
-			for d, n := range g.relative[b*dims : (b+1)*dims] {
+		for _, b := range g.by[g.leads[lead]] {
+			gain := g.gain[b]
+			for d, n := range g.piece[b*dims : (b+1)*dims] {
 				gain += lp.dual[d] * n
 			}
-			if gain > best && worth[b] > 0 {
+			if gain > best {
 				best, at = gain, b
 			}
 		}
@@ -295,10 +320,10 @@ func (g *program) richest(model int, worth []float64) float64 {
 			return -lp.cost()
 		}
 		g.column = g.column[:0]
-		for d, n := range g.relative[at*dims : (at+1)*dims] {
+		for d, n := range g.piece[at*dims : (at+1)*dims] {
 			g.column = append(g.column, entry{d, n})
 		}
-		if !lp.enter(at, g.column, -1) {
+		if !lp.enter(at, g.column, -g.gain[at]) {
 			break
 		}
 	}
@@ -316,34 +341,51 @@ func wrongSign(lp *simplex) int {
 	return -1
 }
 
-// pivot improves the master among the known columns until none lowers the price.
-func (g *program) pivot(columns []fraction) {
+// pivot improves the master until no column lowers the price. Before, none but the
+// fresh ones did.
+func (g *program) pivot(fresh int) {
 	lp := g.master
+	g.candidates = g.candidates[:0]
+	for c := fresh; c < len(g.columns); c++ {
+		g.candidates = append(g.candidates, c)
+	}
 	for range masterPivots {
-		best, at := -worthwhile/10, -1
-		for c := range columns {
-			price := g.s.p.Models[columns[c].model].Price
-			if r := lp.reduced(columns[c].entries, price) / max(price, tiny); r < best {
-				best, at = r, c
-			}
-		}
 		// A bundle may also be covered more than once.
-		spare := -1
-		for b, v := range lp.dual {
-			if v < -tiny {
-				spare = b
-				break
+		if spare := slices.IndexFunc(lp.dual, func(v float64) bool { return v < -tiny }); spare >= 0 {
+			lp.enter(-1-2*lp.rows-spare, []entry{{spare, -1}}, 0)
+			continue
+		}
+		at := g.cheapest()
+		if at < 0 {
+			g.candidates = g.candidates[:0]
+			for c := range g.columns {
+				g.candidates = append(g.candidates, c)
+			}
+			if at = g.cheapest(); at < 0 {
+				return
 			}
 		}
-		switch {
-		case spare >= 0:
-			lp.enter(-1-2*lp.rows-spare, []entry{{spare, -1}}, 0)
-		case at < 0:
-			return
-		default:
-			lp.enter(at, columns[at].entries, g.s.p.Models[columns[at].model].Price)
+		lp.enter(at, g.columns[at].entries, g.columns[at].price)
+	}
+}
+
+// cheapest finds the candidate that lowers the price most, for its own price, -1 if
+// none does. Those that do not are candidates no longer.
+func (g *program) cheapest() int {
+	least, at, kept := 0.0, -1, g.candidates[:0]
+	for _, c := range g.candidates {
+		column := &g.columns[c]
+		r := g.master.reduced(column.entries, column.price) / max(column.price, tiny)
+		if r >= -worthwhile/10 {
+			continue
+		}
+		kept = append(kept, c)
+		if r < least {
+			least, at = r, c
 		}
 	}
+	g.candidates = kept
+	return at
 }
 
 // finish returns the best prices that were found, by model and dimension, and
@@ -351,14 +393,14 @@ func (g *program) pivot(columns []fraction) {
 // their price.
 func (g *program) finish() []float64 {
 	dims := g.s.p.Dims
-	g.relate(g.worth)
+	g.value(g.worth)
+	for i, m := range g.leads {
+		g.s.potential[m] = min(1, g.richest(i)/max(g.s.p.Models[m].Price, tiny)) + slackOfPotential
+	}
 	for m := range g.s.p.Models {
 		lead := g.stands[m]
 		prices := g.proven[m*dims : (m+1)*dims]
 		if lead == m {
-			if len(g.by[m]) > 0 {
-				g.s.potential[m] = min(1, g.richest(m, g.worth)/max(g.s.p.Models[m].Price, tiny)) + slackOfPotential
-			}
 			g.s.stretch(m, prices)
 			continue
 		}

@@ -56,6 +56,18 @@ func (s *simplex) cost() float64 {
 	return sum
 }
 
+// reprice finds the dual anew after costs have changed.
+func (s *simplex) reprice() {
+	clear(s.dual)
+	for r, c := range s.costs {
+		if c != 0 {
+			for i, v := range s.inverse[r*s.rows : (r+1)*s.rows] {
+				s.dual[i] += c * v
+			}
+		}
+	}
+}
+
 // entry is a coefficient of a sparse column.
 type entry struct {
 	row   int

@@ -234,6 +234,9 @@ func (s *Supply) reserve(ms *Machines) {
 			}
 		}
 	}
+	if len(ms.List) == 0 {
+		return
+	}
 	byName := map[string]*Machine{}
 	for _, m := range ms.List {
 		byName[m.Node.Name] = m

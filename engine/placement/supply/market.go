@@ -94,18 +94,19 @@ func (m *Market) addPool(s *Supply, p *snapshot.Pool, c *Cache) {
 	entry := s.newPool(p)
 	entry.Lo, entry.Hi = len(m.Launches), len(m.Launches)
 	if entry.Closed == nil {
-		a := c.assortment(s, entry)
-		first := int32(len(m.Kinds))
-		m.Kinds, m.Launches = append(m.Kinds, a.kinds...), append(m.Launches, a.launches...)
+		v := c.inventory(p.Types)
+		types, launches := v.choose(p.Requirements)
+		allocatable, first := v.requestable(s), int32(len(m.Kinds))
+		m.Kinds = slices.Grow(m.Kinds, len(types))
+		for _, i := range types {
+			m.Kinds = append(m.Kinds, Kind{Type: v.types[i], Allocatable: allocatable[i], Size: entry.SizeOf(v.types[i])})
+		}
+		for i := range launches {
+			launches[i].Pool, launches[i].Kind = int32(len(m.Pools)), launches[i].Kind+first
+		}
+		m.Launches = append(m.Launches, launches...)
 		entry.Hi = len(m.Launches)
-		for i := range a.kinds {
-			m.Kinds[int(first)+i].Size = entry.SizeOf(a.kinds[i].Type)
-		}
-		for i := entry.Lo; i < entry.Hi; i++ {
-			m.Launches[i].Pool = int32(len(m.Pools))
-			m.Launches[i].Kind += first
-		}
-		for _, key := range a.special {
+		for _, key := range v.special {
 			m.special[key] = true
 		}
 	}
@@ -248,6 +249,10 @@ func (m *Market) Accepting(sh *demand.Shape) bitset.Set {
 
 // addOverheads finds out which DaemonSets would run on each launch.
 func (s *Supply) addOverheads(m *Market) {
+	if len(s.Daemons) == 0 {
+		m.Overheads = []Overhead{s.overheadOf(nil)}
+		return
+	}
 	runs := make([]bitset.Set, len(s.Daemons))
 	for d, daemon := range s.Daemons {
 		runs[d] = daemon.places(m.Index, len(m.Launches))

@@ -13,8 +13,8 @@ type Supply struct {
 	opened map[string]map[string]bool
 }
 
-// New compiles where the pods of a batch could go. What of that does not depend on
-// the pods is looked up in a cache, which may be nil.
+// New compiles where the pods of a batch could go. What of that depends on nothing
+// but the instance types is looked up in a cache.
 func New(b *demand.Batch, c *Cache) *Supply {
 	s := &Supply{Batch: b, opened: map[string]map[string]bool{}}
 	for _, d := range b.Snap.DaemonSets {

@@ -1,0 +1,216 @@
+package supply
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/placement/demand"
+	"github.com/millwright-dev/millwright/engine/requirement"
+)
+
+// inventory is a list of types in the form in which pools choose from it: nothing
+// in it depends on a pool or a pod. What it gives out is shared and must not be
+// changed. It is safe for concurrent use.
+type inventory struct {
+	// types are by name; launches are all ways to buy them, the cheapest first, each
+	// with the index of its type as its kind.
+	types    []*catalog.Type
+	launches []Launch
+	// ways are offerings that differ in more than the price, wayOf for each launch the
+	// one that is like its own.
+	ways  []*catalog.Offering
+	wayOf []int32
+	// special are the labels that offerings give.
+	special []string
+
+	mu sync.Mutex
+	// columns memoises what the types say about a label, allocatable what can be
+	// requested of them by the names of the dimensions.
+	columns     map[string]*column
+	allocatable map[string][][]int64
+}
+
+// column is what types say about a label: the different statements, and which of
+// them each type makes, -1 for none.
+type column struct {
+	says []requirement.Requirement
+	of   []int32
+}
+
+func newInventory(types []*catalog.Type) *inventory {
+	v := &inventory{types: sortedTypes(types), columns: map[string]*column{}, allocatable: map[string][][]int64{}}
+	for kind, t := range v.types {
+		for i := range t.Offerings {
+			o := &t.Offerings[i]
+			v.launches = append(v.launches, Launch{Kind: int32(kind), Offering: o, sold: o.Available, reserved: o.Reservation != ""})
+			for key := range o.Labels {
+				if !slices.Contains(v.special, key) {
+					v.special = append(v.special, key)
+				}
+			}
+		}
+	}
+	sortByPrice(v.launches)
+	v.addWays()
+	return v
+}
+
+// addWays numbers the ways to buy.
+func (v *inventory) addWays() {
+	known := map[string]int32{}
+	var key strings.Builder
+	v.wayOf = make([]int32, len(v.launches))
+	for i := range v.launches {
+		o := v.launches[i].Offering
+		key.Reset()
+		for _, text := range []string{o.Zone, o.CapacityType} {
+			key.WriteString(text + "\x00")
+		}
+		for _, label := range slices.Sorted(maps.Keys(o.Labels)) {
+			key.WriteString(label + "\x00" + o.Labels[label] + "\x00")
+		}
+		at, ok := known[key.String()]
+		if !ok {
+			at = int32(len(v.ways))
+			known[key.String()], v.ways = at, append(v.ways, o)
+		}
+		v.wayOf[i] = at
+	}
+}
+
+// choose finds the launches that a pool's requirements allow, in order, with the
+// types that they are of, by name. The kinds of the launches are indices of these.
+func (v *inventory) choose(want requirement.Set) (types []int32, launches []Launch) {
+	refused := v.conflicting(want)
+	allowed := make([]bool, len(v.ways))
+	for i, o := range v.ways {
+		allowed[i] = allows(want, o)
+	}
+	const chosen = -1
+	number := make([]int32, len(v.types))
+	launches = make([]Launch, 0, len(v.launches))
+	for i := range v.launches {
+		if l := &v.launches[i]; allowed[v.wayOf[i]] && !refused[l.Kind] {
+			launches, number[l.Kind] = append(launches, *l), chosen
+		}
+	}
+	for kind := range number {
+		if number[kind] == chosen {
+			number[kind], types = int32(len(types)), append(types, int32(kind))
+		}
+	}
+	for i := range launches {
+		launches[i].Kind = number[launches[i].Kind]
+	}
+	return types, launches
+}
+
+// conflicting tells of each type whether it has a label that is not wanted.
+func (v *inventory) conflicting(want requirement.Set) []bool {
+	out := make([]bool, len(v.types))
+	for _, r := range want {
+		col := v.column(r.Key())
+		conflicts := make([]bool, len(col.says))
+		for i, says := range col.says {
+			conflicts[i] = !says.Overlaps(r)
+		}
+		for kind, statement := range col.of {
+			out[kind] = out[kind] || statement >= 0 && conflicts[statement]
+		}
+	}
+	return out
+}
+
+// allows reports whether requirements allow a way to buy.
+func allows(want requirement.Set, o *catalog.Offering) bool {
+	if !want.Get(corev1.LabelTopologyZone).Has(o.Zone) || !want.Get(catalog.CapacityTypeLabel).Has(o.CapacityType) {
+		return false
+	}
+	for key, value := range o.Labels {
+		if key != corev1.LabelTopologyZone && key != catalog.CapacityTypeLabel && !want.Get(key).Has(value) {
+			return false
+		}
+	}
+	return true
+}
+
+func (v *inventory) column(key string) *column {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if known, ok := v.columns[key]; ok {
+		return known
+	}
+	col := &column{of: make([]int32, len(v.types))}
+	known := map[string]int32{}
+	at := 0 // types have about the same labels
+	for kind, t := range v.types {
+		var ok bool
+		if at, ok = indexNear(t.Requirements, key, at); !ok {
+			col.of[kind] = -1
+			continue
+		}
+		says := t.Requirements[at]
+		name := strings.Join(says.Values(), " ")
+		if !says.Finite() || says.Absent() {
+			name = says.Exact()
+		}
+		id, ok := known[name]
+		if !ok {
+			id = int32(len(col.says))
+			known[name], col.says = id, append(col.says, says)
+		}
+		col.of[kind] = id
+	}
+	v.columns[key] = col
+	return col
+}
+
+// indexNear finds the requirement on a key, or where it would be. It looks at one
+// place first.
+func indexNear(labels requirement.Set, key string, at int) (int, bool) {
+	if at < len(labels) && labels[at].Key() == key {
+		return at, true
+	}
+	return labels.Index(key)
+}
+
+// mostKept is of how many lists of types, and of how many sets of dimensions for
+// each, something is kept before all of it is forgotten: old ones go away at some
+// time.
+const mostKept = 64
+
+// requestable is what can be requested of each type.
+func (v *inventory) requestable(s *Supply) [][]int64 {
+	if slices.ContainsFunc(s.Dims.Names, demand.OfVolumes) {
+		return v.requestableOf(s) // depends on the cluster's volumes
+	}
+	var key strings.Builder
+	for _, name := range s.Dims.Names {
+		key.WriteString(string(name))
+		key.WriteByte(0)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	known, ok := v.allocatable[key.String()]
+	if !ok {
+		if len(v.allocatable) >= mostKept {
+			clear(v.allocatable)
+		}
+		known = v.requestableOf(s)
+		v.allocatable[key.String()] = known
+	}
+	return known
+}
+
+func (v *inventory) requestableOf(s *Supply) [][]int64 {
+	out := make([][]int64, len(v.types))
+	for i, t := range v.types {
+		out[i] = s.Allocatable(t)
+	}
+	return out
+}
