@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/attachment"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -120,7 +121,7 @@ func (q attachmentsQuery) print(w io.Writer, faults []attachment.Fault) error {
 		if len(faults[i].Objects) > 2 {
 			volume = faults[i].Objects[len(faults[i].Objects)-1].String()
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", d.Attachment, d.Node, volume, d.Reason, stamp(d.Since))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", d.Attachment, d.Node, volume, d.Reason, explain.Stamp(d.Since))
 	}
 	if err := t.Flush(); err != nil {
 		return err

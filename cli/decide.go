@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
+	"github.com/millwright-dev/millwright/cli/explain"
 )
 
 // decision is one call of `millwright approve` or `millwright deny`.
@@ -98,11 +99,11 @@ func (d decision) follows(r *v1alpha1.DisruptionRequest) string {
 	what := fmt.Sprintf("%s of NodeClaim %s", r.Spec.Action, r.Spec.NodeClaim)
 	switch {
 	case d.decision == v1alpha1.Deny && !r.Status.Deadline.IsZero():
-		return fmt.Sprintf("denied; %s will not happen, and the cloud acts at %s", what, stamp(r.Status.Deadline.Time))
+		return fmt.Sprintf("denied; %s will not happen, and the cloud acts at %s", what, explain.Stamp(r.Status.Deadline.Time))
 	case d.decision == v1alpha1.Deny:
 		return fmt.Sprintf("denied; %s will not happen", what)
 	case r.Status.Begins.IsZero():
 		return fmt.Sprintf("approved; %s begins at once", what)
 	}
-	return fmt.Sprintf("approved; %s begins at %s, or at once if that has passed", what, stamp(r.Status.Begins.Time))
+	return fmt.Sprintf("approved; %s begins at %s, or at once if that has passed", what, explain.Stamp(r.Status.Begins.Time))
 }

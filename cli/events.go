@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/controllers/interruption"
 )
 
@@ -120,7 +121,7 @@ func (q eventsQuery) print(w io.Writer, docs []eventDocument) error {
 		case d.Standing:
 			state = "standing"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", d.NodeClaim, cmp.Or(d.Node, "-"), cmp.Or(d.NodePool, "-"), state, stamp(d.Since), d.Message)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", d.NodeClaim, cmp.Or(d.Node, "-"), cmp.Or(d.NodePool, "-"), state, explain.Stamp(d.Since), d.Message)
 	}
 	return t.Flush()
 }

@@ -14,6 +14,7 @@ import (
 // Output formats.
 const (
 	formatTable = "table"
+	formatText  = "text"
 	formatJSON  = "json"
 	formatYAML  = "yaml"
 )

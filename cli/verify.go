@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/cli/explain"
 )
 
 // What can be verified.
@@ -140,7 +139,7 @@ func (v verification) conclude(ctx context.Context, c console, reader client.Rea
 }
 
 // look finds the machines and what is wrong with them.
-func (v verification) look(in *inventory, kind string, names []string) (all []*machine, problems []string) {
+func (v verification) look(in *inventory, kind string, names []string) (all []*explain.Machine, problems []string) {
 	for _, name := range names {
 		found, missing := in.find(kind, name)
 		if missing != "" && (kind != kindPool || v.atLeast > 0) {
@@ -150,9 +149,9 @@ func (v verification) look(in *inventory, kind string, names []string) (all []*m
 			problems = append(problems, fmt.Sprintf("nodepool/%s has %d of at least %d machines", name, len(found), v.atLeast))
 		}
 		for _, m := range found {
-			if _, ok := m.initialized(); !ok {
-				text, since := m.verdict()
-				problems = append(problems, fmt.Sprintf("%s is not initialized: %s (since %s)", m.title(), text, stamp(since)))
+			if _, ok := m.Initialized(); !ok {
+				text, since := m.WaitsFor()
+				problems = append(problems, fmt.Sprintf("%s is not initialized: %s (since %s)", m.Title(), text, explain.Stamp(since)))
 			}
 		}
 		all = append(all, found...)
@@ -160,18 +159,10 @@ func (v verification) look(in *inventory, kind string, names []string) (all []*m
 	return all, problems
 }
 
-// title names the machine by its node, if there is one.
-func (m *machine) title() string {
-	if m.node == "" {
-		return "nodeclaim/" + m.claim.Name
-	}
-	return "node/" + m.node
-}
-
-func report(w io.Writer, all []*machine, problems []string, waited time.Duration) error {
+func report(w io.Writer, all []*explain.Machine, problems []string, waited time.Duration) error {
 	var b strings.Builder
 	for _, m := range all {
-		m.print(&b)
+		b.WriteString(m.Checklist())
 	}
 	for _, p := range problems {
 		fmt.Fprintln(&b, p)
@@ -195,52 +186,4 @@ func count(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-// print writes the machine's checklist.
-func (m *machine) print(b *strings.Builder) {
-	fmt.Fprintf(b, "%s (nodeclaim/%s", m.title(), m.claim.Name)
-	if m.claim.Pool != "" {
-		fmt.Fprintf(b, ", nodepool/%s", m.claim.Pool)
-	}
-	b.WriteString(")")
-	if at, ok := m.initialized(); ok {
-		fmt.Fprintf(b, " initialized %v after its creation", at.Sub(m.claim.Created).Round(time.Second))
-	}
-	b.WriteString("\n")
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	for _, g := range m.step.Gates {
-		cells := []string{"  " + mark(g), stamp(g.Since)}
-		if text := detail(g); text != "" {
-			cells = append(cells, text)
-		}
-		fmt.Fprintln(t, strings.Join(cells, "\t"))
-	}
-	_ = t.Flush() // a strings.Builder takes everything
-}
-
-func mark(g lifecycle.Gate) string {
-	if g.Open {
-		return "[x] " + string(g.Name)
-	}
-	return "[ ] " + string(g.Name)
-}
-
-func detail(g lifecycle.Gate) string {
-	if g.Open {
-		return ""
-	}
-	text := g.Reason.Message()
-	if then := g.Next.String(); then != "" {
-		text += "; " + then
-	}
-	return text
-}
-
-// stamp is a time as objects show it; a dash if it is not known.
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format(time.RFC3339)
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"io"
 	"time"
+
+	"github.com/millwright-dev/millwright/cli/explain"
 )
 
 // verifiedDoc is what verify prints for programs. The format is a contract: fields
@@ -14,29 +16,19 @@ type verifiedDoc struct {
 }
 
 type machineDoc struct {
-	Claim       string    `json:"nodeClaim"`
-	Node        string    `json:"node,omitempty"`
-	Pool        string    `json:"nodePool,omitempty"`
-	Initialized bool      `json:"initialized"`
-	Since       time.Time `json:"initializedSince,omitzero"`
-	Gates       []gateDoc `json:"gates"`
-}
-
-type gateDoc struct {
-	Name  string    `json:"name"`
-	Open  bool      `json:"open"`
-	Since time.Time `json:"since,omitzero"`
-	// Reason, Message and Next are those of a closed gate.
-	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
-	Next    string `json:"next,omitempty"`
+	Claim       string         `json:"nodeClaim"`
+	Node        string         `json:"node,omitempty"`
+	Pool        string         `json:"nodePool,omitempty"`
+	Initialized bool           `json:"initialized"`
+	Since       time.Time      `json:"initializedSince,omitzero"`
+	Gates       []explain.Gate `json:"gates"`
 }
 
 // reportDocument prints what came of a verification for programs.
-func reportDocument(w io.Writer, format string, all []*machine, problems []string) error {
+func reportDocument(w io.Writer, format string, all []*explain.Machine, problems []string) error {
 	doc := verifiedDoc{Verified: len(problems) == 0, Problems: append([]string{}, problems...), Machines: []machineDoc{}}
 	for _, m := range all {
-		doc.Machines = append(doc.Machines, m.document())
+		doc.Machines = append(doc.Machines, document(m))
 	}
 	if err := printDocument(w, format, doc); err != nil {
 		return err
@@ -47,21 +39,11 @@ func reportDocument(w io.Writer, format string, all []*machine, problems []strin
 	return nil
 }
 
-func (m *machine) document() machineDoc {
-	at, ok := m.initialized()
-	out := machineDoc{Claim: m.claim.Name, Node: m.node, Pool: m.claim.Pool, Initialized: ok, Gates: []gateDoc{}}
+func document(m *explain.Machine) machineDoc {
+	at, ok := m.Initialized()
+	out := machineDoc{Claim: m.Claim.Name, Node: m.Node, Pool: m.Claim.Pool, Initialized: ok, Gates: m.Gates()}
 	if ok {
 		out.Since = at.UTC()
-	}
-	for _, g := range m.step.Gates {
-		gate := gateDoc{Name: string(g.Name), Open: g.Open}
-		if !g.Since.IsZero() {
-			gate.Since = g.Since.UTC()
-		}
-		if !g.Open {
-			gate.Reason, gate.Message, gate.Next = string(g.Reason.Code), g.Reason.Message(), g.Next.String()
-		}
-		out.Gates = append(out.Gates, gate)
 	}
 	return out
 }

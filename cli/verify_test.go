@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cluster"
 )
 
@@ -143,7 +144,7 @@ func TestVerifyPrintsADocumentForPrograms(t *testing.T) {
 		t.Fatalf("got %+v", doc)
 	}
 	m := doc.Machines[0]
-	i := slices.IndexFunc(m.Gates, func(g gateDoc) bool { return !g.Open })
+	i := slices.IndexFunc(m.Gates, func(g explain.Gate) bool { return !g.Open })
 	if m.Node != "ip-1" || m.Initialized || i < 0 || m.Gates[i].Reason != "StartupTaintsExist" || !m.Gates[i].Since.Equal(noon) {
 		t.Errorf("got %+v", m)
 	}
@@ -220,7 +221,7 @@ func TestWhyBeginsWithTheVerdictAndEndsWithWhatWouldHaveToChange(t *testing.T) {
 	if err := c.Status().Update(t.Context(), claim); err != nil {
 		t.Fatal(err)
 	}
-	if got := why(); !strings.HasPrefix(got, "node/ip-1 is unhealthy since 2026-03-11T12:00:00Z: the budget is used up.\n  wait for the others") {
+	if got := why(); !strings.HasPrefix(got, "node/ip-1 is unhealthy since 2026-03-11T12:00:00Z: the budget is used up.\n") || !strings.Contains(got, "\n  wait for the others") {
 		t.Errorf("%s", got)
 	}
 	claim.Status.Conditions[3].Status = metav1.ConditionFalse

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -26,7 +26,8 @@ type question struct {
 	connect func(*genericclioptions.ConfigFlags) (client.Reader, error)
 	clock   clock.PassiveClock
 	// types names the instance types; see addInstanceTypes.
-	types string
+	types  string
+	output string
 }
 
 func newWhy(c console) *cobra.Command {
@@ -58,6 +59,9 @@ instance types of --instance-types. No access to the controller is needed.
 		Args:      cobra.ExactArgs(2),
 		ValidArgs: []string{kindNode, kindClaim, kindPod, kindPool},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneOf("output", q.output, formatText, formatJSON, formatYAML); err != nil {
+				return err
+			}
 			kind, err := kindOf(args[0], kindNode, kindClaim, kindPod, kindPool)
 			if err != nil {
 				return err
@@ -70,64 +74,89 @@ instance types of --instance-types. No access to the controller is needed.
 		},
 	}
 	addInstanceTypes(cmd, &q.types)
+	cmd.Flags().StringVarP(&q.output, "output", "o", formatText, "text, json or yaml")
+	complete(cmd, "output", formatText, formatJSON, formatYAML)
 	q.kube.AddFlags(cmd.Flags())
 	return cmd
 }
 
 func (q question) run(ctx context.Context, w io.Writer, reader client.Reader, kind, name string) error {
-	now := q.clock.Now()
-	in, err := take(ctx, reader, now, true)
+	in, err := take(ctx, reader, q.clock.Now(), true)
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	if kind == kindPod || kind == kindPool {
-		err = q.explainDecided(ctx, &b, reader, in, kind, name)
-	} else {
-		err = q.explainMachines(ctx, &b, reader, in, kind, name)
-	}
+	answers, err := q.answer(ctx, reader, in, kind, name)
 	if err != nil {
 		return err
 	}
-	if len(in.unread) > 0 {
-		fmt.Fprintf(&b, "Not readable for you, so that the gates may be incomplete: %s\n", strings.Join(in.unread, ", "))
+	if q.output != formatText {
+		return printDocument(w, q.output, whyDoc{Answers: answers, Unreadable: append([]string{}, in.unread...)})
 	}
-	_, err = io.WriteString(w, b.String())
-	return err
-}
-
-// explainDecided answers about pods and pools.
-func (q question) explainDecided(ctx context.Context, b *strings.Builder, reader client.Reader, in *inventory, kind, name string) error {
-	cluster, err := q.decided(ctx, reader, in)
-	if err != nil {
-		return err
-	}
-	if kind == kindPool {
-		return cluster.Pool(b, name)
-	}
-	namespace, _, err := q.kube.ToRawKubeConfigLoader().Namespace()
-	if err != nil {
-		return fmt.Errorf("reading the namespace from the kubeconfig: %w", err)
-	}
-	return cluster.Pod(b, namespace, name)
-}
-
-// explainMachines answers about Nodes and NodeClaims.
-func (q question) explainMachines(ctx context.Context, b *strings.Builder, reader client.Reader, in *inventory, kind, name string) error {
-	going, err := in.explainDrain(ctx, reader, b, kind, name)
-	if err != nil || going {
-		return err
-	}
-	found, missing := in.find(kind, name)
-	if missing != "" {
-		return errors.New(missing)
-	}
-	for _, m := range found {
-		if err := q.explain(ctx, b, reader, in, m); err != nil {
+	for _, a := range answers {
+		if _, err := io.WriteString(w, a.Text()); err != nil {
 			return err
 		}
 	}
-	return nil
+	if len(in.unread) > 0 {
+		_, err = fmt.Fprintf(w, "Not readable for you, so that the gates may be incomplete: %s\n", strings.Join(in.unread, ", "))
+	}
+	return err
+}
+
+// whyDoc is what why prints for programs. Two claims for one Node give two answers.
+type whyDoc struct {
+	Answers []*explain.Answer `json:"answers"`
+	// Unreadable are the kinds that the user may not list, so that gates may be
+	// missing.
+	Unreadable []string `json:"unreadable"`
+}
+
+func (q question) answer(ctx context.Context, reader client.Reader, in *inventory, kind, name string) ([]*explain.Answer, error) {
+	switch kind {
+	case kindPod, kindPool:
+		a, err := q.aboutDecided(ctx, reader, in, kind, name)
+		return []*explain.Answer{a}, err
+	}
+	if node := in.going(kind, name); node != nil {
+		v, err := in.drainView(ctx, reader, node)
+		if err != nil {
+			return nil, err
+		}
+		return []*explain.Answer{explain.Drain(v, drain.Next(v))}, nil
+	}
+	found, missing := in.find(kind, name)
+	if missing != "" {
+		return nil, errors.New(missing)
+	}
+	var out []*explain.Answer
+	for _, m := range found {
+		a := m.Answer(in.now)
+		if _, works := m.Initialized(); works {
+			cluster, err := q.decided(ctx, reader, in)
+			if err != nil {
+				return nil, err
+			}
+			cluster.Machine(a)
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// aboutDecided answers about pods and pools.
+func (q question) aboutDecided(ctx context.Context, reader client.Reader, in *inventory, kind, name string) (*explain.Answer, error) {
+	cluster, err := q.decided(ctx, reader, in)
+	if err != nil {
+		return nil, err
+	}
+	if kind == kindPool {
+		return cluster.Pool(name)
+	}
+	namespace, _, err := q.kube.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("reading the namespace from the kubeconfig: %w", err)
+	}
+	return cluster.Pod(namespace, name)
 }
 
 // decided is the cluster with what the controller would decide about it now.
@@ -142,33 +171,4 @@ func (q question) decided(ctx context.Context, reader client.Reader, in *invento
 		}
 	}
 	return explain.Of(in.store.Snapshot(in.now, func(snapshot.ClassRef) ([]*catalog.Type, error) { return types, nil })), nil
-}
-
-// explain answers about one machine; of one that works it says why it stays.
-func (q question) explain(ctx context.Context, b *strings.Builder, reader client.Reader, in *inventory, m *machine) error {
-	m.explain(b, in.now)
-	if _, works := m.initialized(); !works {
-		return nil
-	}
-	cluster, err := q.decided(ctx, reader, in)
-	if err == nil {
-		cluster.Machine(b, m.claim.Name)
-	}
-	return err
-}
-
-// explain writes the verdict, the gates and what would have to change.
-func (m *machine) explain(b *strings.Builder, now time.Time) {
-	m.explainHealth(b)
-	if at, ok := m.initialized(); ok {
-		fmt.Fprintf(b, "%s is ready for work since %s, %v after its claim was created.\n", m.title(), stamp(at), at.Sub(m.claim.Created).Round(time.Second))
-		return
-	}
-	text, since := m.verdict()
-	fmt.Fprintf(b, "%s is not ready for work: %s.\n", m.title(), text)
-	fmt.Fprintf(b, "It has been so since %s (%v).\n\n", stamp(since), now.Sub(since).Round(time.Second))
-	m.print(b)
-	if fix := m.fix(); fix != "" {
-		fmt.Fprintf(b, "\nWhat would have to change:\n%s", fix)
-	}
 }

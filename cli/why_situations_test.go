@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -44,6 +45,7 @@ func TestWhyNamesTheObjectAndTheRemedyInAFewLines(t *testing.T) {
 					t.Errorf("does not say %q", want)
 				}
 			}
+			sameForPrograms(t, answer, ask(t, append(strings.Fields(comment(t, string(text), "ask")), "-o", "json"), "testdata/why/base.yaml", file))
 			golden := strings.TrimSuffix(file, ".yaml") + ".txt"
 			if *update {
 				if err := os.WriteFile(golden, []byte(answer), 0o600); err != nil {
@@ -54,6 +56,29 @@ func TestWhyNamesTheObjectAndTheRemedyInAFewLines(t *testing.T) {
 				t.Errorf("%v\n%s", err, answer)
 			}
 		})
+	}
+}
+
+// sameForPrograms finds fault unless a document says what the text says.
+func sameForPrograms(t *testing.T, text, document string) {
+	t.Helper()
+	var doc whyDoc
+	if err := json.Unmarshal([]byte(document), &doc); err != nil || len(doc.Answers) != 1 {
+		t.Fatalf("%v:\n%s", err, document)
+	}
+	a := doc.Answers[0]
+	if a.Verdict == "" || a.Object.Name == "" || len(a.Reasons) == 0 || len(a.Fixes) == 0 {
+		t.Errorf("something is missing:\n%s", document)
+	}
+	for _, line := range a.Summary {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("the text does not say %q", line)
+		}
+	}
+	for _, f := range a.Fixes {
+		if !strings.Contains(text, "  "+f.What+"\n") {
+			t.Errorf("the text does not say %q", f.What)
+		}
 	}
 }
 

@@ -1,5 +1,3 @@
-// Package explain says in a few lines why a pod waits, why a machine stays or goes, and
-// what holds for the machines of a pool, each with what would have to change.
 package explain
 
 import (
@@ -7,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/placement"
@@ -27,56 +24,54 @@ func Of(s *snapshot.Snapshot) *Cluster {
 	return &Cluster{s, placement.Solve(s, placement.Options{}), disruption.Decide(s, disruption.Options{})}
 }
 
-// shownMessages is how many lines of reasons a pod gets.
-const shownMessages = 8
+// shown is how many reasons are told in full, and how many fixes.
+const shown = 8
 
 // Pod says what becomes of a pod; an error says that there is none of that name.
-func (c *Cluster) Pod(b *strings.Builder, namespace, name string) error {
+func (c *Cluster) Pod(namespace, name string) (*Answer, error) {
 	is := func(p *snapshot.Pod) bool { return p.Namespace == namespace && p.Name == name }
 	title := fmt.Sprintf("pod/%s in namespace %s", name, namespace)
+	answer := func(v Verdict, format string, args ...any) *Answer {
+		return &Answer{
+			Object: plan.ObjectRef{Kind: "Pod", Namespace: namespace, Name: name}, Verdict: v,
+			Summary: []string{title + " " + fmt.Sprintf(format, args...)}, Reasons: []plan.Reason{}, Fixes: []Fix{},
+		}
+	}
 	for _, u := range slices.Concat(c.plan.Unplaced, c.plan.Ignored) {
 		if is(u.Pod) {
-			unplaced(b, title, u)
-			return nil
+			a := answer(Unplaced, "gets no machine.")
+			a.detail = "  " + strings.Join(plan.Messages(u.Reasons, shown), "\n  ") + "\n"
+			a.blame(u.Reasons)
+			return a, nil
 		}
 	}
 	for _, at := range c.plan.Placements {
 		if is(at.Pod) {
-			fmt.Fprintf(b, "%s has room on %s; its scheduler has to put it there.\n", title, at.Node.Name)
-			return nil
+			return answer(ExistingNode, "has room on %s; its scheduler has to put it there.", at.Node.Name), nil
 		}
 	}
 	for i := range c.plan.NewNodes {
 		n := &c.plan.NewNodes[i]
 		if slices.ContainsFunc(n.Pods, is) {
 			key := n.Choice.Key()
-			fmt.Fprintf(b, "%s gets a new machine of nodepool/%s: %s in %s, %s.\n", title, n.Pool, key.Type, key.Zone, key.CapacityType)
-			return nil
+			return answer(NewNode, "gets a new machine of nodepool/%s: %s in %s, %s.", n.Pool, key.Type, key.Zone, key.CapacityType), nil
 		}
 	}
 	for _, n := range c.s.Nodes {
 		if slices.ContainsFunc(n.Pods, is) {
-			fmt.Fprintf(b, "%s has a machine: node/%s.\n", title, n.Name)
-			return nil
+			return answer(Bound, "has a machine: node/%s.", n.Name), nil
 		}
 	}
-	return fmt.Errorf("%s does not exist, or has ended", title)
+	return nil, fmt.Errorf("%s does not exist, or has ended", title)
 }
 
-func unplaced(b *strings.Builder, title string, u plan.Unplaced) {
-	fmt.Fprintf(b, "%s gets no machine.\n\n", title)
-	for _, text := range plan.Messages(u.Reasons, shownMessages) {
-		fmt.Fprintf(b, "  %s\n", text)
-	}
-	fixes(b, u.Reasons)
-}
-
-// fixes lists what would have to change, each once.
-func fixes(b *strings.Builder, reasons []plan.Reason) {
-	var lines []string
+// blame takes the reasons and lists what would have to change, each once.
+func (a *Answer) blame(reasons []plan.Reason) {
+	a.Reasons = reasons
 	add := func(text string) {
-		if text != "" && !slices.Contains(lines, text) && len(lines) < shownMessages {
-			lines = append(lines, text)
+		known := slices.ContainsFunc(a.Fixes, func(f Fix) bool { return f.What == text })
+		if text != "" && !known && len(a.Fixes) < shown {
+			a.Fixes = append(a.Fixes, Fix{What: text})
 		}
 	}
 	for _, r := range reasons {
@@ -85,40 +80,39 @@ func fixes(b *strings.Builder, reasons []plan.Reason) {
 			add(plan.Reason{Code: with.Code, Objects: r.Objects, Want: with.Want, Have: with.Have}.Fix())
 		}
 	}
-	if len(lines) > 0 {
-		b.WriteString("\nWhat would have to change:\n  " + strings.Join(lines, "\n  ") + "\n")
-	}
 }
 
-// Machine says of the machine of a claim, if it works, why it goes or stays.
-func (c *Cluster) Machine(b *strings.Builder, claim string) {
-	v, ok := c.decided.Verdict(claim)
+// Machine adds to the answer about a machine that works why it goes or stays.
+func (c *Cluster) Machine(a *Answer) {
+	v, ok := c.decided.Verdict(a.NodeClaim)
 	if !ok {
 		return
 	}
+	a.Since, a.NextCheck, a.SavingPerHour = v.Reason.Since.UTC(), v.Reason.Until.UTC(), v.Saving
 	if v.Disrupting {
-		fmt.Fprintf(b, "It is on its way out (%s): %s.\n", v.Cause, v.Reason.Message())
+		a.Verdict, a.Reasons = Disrupting, []plan.Reason{v.Reason}
+		a.say(fmt.Sprintf("It is on its way out (%s): %s.", v.Cause, v.Reason.Message()))
 		return
 	}
-	fmt.Fprintf(b, "It stays (%s): %s.\n", v.Reason.Code, v.Reason.Message())
-	if !v.Reason.Since.IsZero() {
-		fmt.Fprintf(b, "That has been so since %s.\n", v.Reason.Since.UTC().Format(time.RFC3339))
+	a.say(fmt.Sprintf("It stays (%s): %s.", v.Reason.Code, v.Reason.Message()))
+	if !a.Since.IsZero() {
+		a.say(fmt.Sprintf("That has been so since %s.", Stamp(a.Since)))
 	}
-	if !v.Reason.Until.IsZero() {
-		fmt.Fprintf(b, "It is looked at again at %s.\n", v.Reason.Until.UTC().Format(time.RFC3339))
+	if !a.NextCheck.IsZero() {
+		a.say(fmt.Sprintf("It is looked at again at %s.", Stamp(a.NextCheck)))
 	}
 	if v.Saving > 0 {
-		fmt.Fprintf(b, "Otherwise $%.4f/h could be saved.\n", v.Saving)
+		a.say(fmt.Sprintf("Otherwise $%.4f/h could be saved.", v.Saving))
 	}
-	fixes(b, []plan.Reason{v.Reason})
+	a.blame([]plan.Reason{v.Reason})
 }
 
 // Pool counts the verdicts of a pool's machines and says what its budgets allow; an
 // error says that there is none of that name.
-func (c *Cluster) Pool(b *strings.Builder, name string) error {
+func (c *Cluster) Pool(name string) (*Answer, error) {
 	p := c.s.Pool(name)
 	if p == nil {
-		return fmt.Errorf("nodepool/%s does not exist", name)
+		return nil, fmt.Errorf("nodepool/%s does not exist", name)
 	}
 	byCode, price, count := map[plan.Code][]disruption.Verdict{}, 0.0, 0
 	for _, v := range c.decided.Verdicts {
@@ -128,26 +122,31 @@ func (c *Cluster) Pool(b *strings.Builder, name string) error {
 			count++
 		}
 	}
-	fmt.Fprintf(b, "nodepool/%s has %d machines for $%.4f/h.\n", name, count, price)
-	if p.NotReady != "" {
-		fmt.Fprintf(b, "It launches nothing: %s.\n", p.NotReady)
+	a := &Answer{
+		Object: plan.ObjectRef{Kind: "NodePool", Name: name}, Verdict: Launching, Machines: map[plan.Code]int{}, Reasons: []plan.Reason{}, Fixes: []Fix{},
+		Summary: []string{fmt.Sprintf("nodepool/%s has %d machines for $%.4f/h.", name, count, price)},
 	}
-	for _, a := range c.decided.Allowances {
-		if a.Pool == name && a.Allowed != disruption.Unlimited {
-			fmt.Fprintf(b, "Its budgets let %d more of %d go because they are %s.\n", a.Remaining(), a.Nodes, a.Cause)
+	if p.NotReady != "" {
+		a.Verdict = NotReady
+		a.say(fmt.Sprintf("It launches nothing: %s.", p.NotReady))
+	}
+	for _, allowed := range c.decided.Allowances {
+		if allowed.Pool == name && allowed.Allowed != disruption.Unlimited {
+			a.say(fmt.Sprintf("Its budgets let %d more of %d go because they are %s.", allowed.Remaining(), allowed.Nodes, allowed.Cause))
 		}
 	}
 	var reasons []plan.Reason
 	for i, code := range slices.Sorted(maps.Keys(byCode)) {
 		if i == 0 {
-			b.WriteString("\nVerdicts:\n")
+			a.detail = "Verdicts:\n"
 		}
-		if i < shownMessages {
+		a.Machines[code] = len(byCode[code])
+		if i < shown {
 			first := byCode[code][0]
-			fmt.Fprintf(b, "  %3d %s, such as %s: %s\n", len(byCode[code]), code, first.Node.Name, first.Reason.Message())
+			a.detail += fmt.Sprintf("  %3d %s, such as %s: %s\n", len(byCode[code]), code, first.Node.Name, first.Reason.Message())
 			reasons = append(reasons, first.Reason)
 		}
 	}
-	fixes(b, reasons)
-	return nil
+	a.blame(reasons)
+	return a, nil
 }

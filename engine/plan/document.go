@@ -154,6 +154,9 @@ func choice(c catalog.Choice) choiceDoc {
 	return choiceDoc{c.Type.Name, c.Offering.Zone, c.Offering.CapacityType, dollars(c.Offering.Price)}
 }
 
+// MarshalJSON writes a reason as it stands in a plan's document, with its message.
+func (r Reason) MarshalJSON() ([]byte, error) { return json.Marshal(r.document()) }
+
 func (r Reason) document() reasonDoc {
 	objects := r.Objects
 	if objects == nil {

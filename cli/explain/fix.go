@@ -1,4 +1,4 @@
-package cli
+package explain
 
 import (
 	"fmt"
@@ -8,36 +8,36 @@ import (
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
-// fix says for each closed gate who has to open it, and the command to look
+// fixes says for each closed gate who has to open it, and the commands to look
 // further.
-func (m *machine) fix() string {
-	var b strings.Builder
-	for _, g := range m.step.Gates {
+func (m *Machine) fixes() []Fix {
+	var out []Fix
+	for _, g := range m.Step.Gates {
 		if g.Open {
 			continue
 		}
+		f := Fix{What: string(g.Name) + ": look further", Commands: m.commands(g)}
 		if g.Next.Actor != "" {
-			fmt.Fprintf(&b, "  %s: %s has to act", g.Name, g.Next.Actor)
+			f.What = fmt.Sprintf("%s: %s has to act", g.Name, g.Next.Actor)
 			if then := g.Next.String(); then != "" {
-				fmt.Fprintf(&b, "; otherwise %s", then)
+				f.What += "; otherwise " + then
 			}
-			b.WriteString("\n")
 		}
-		for _, command := range m.commands(g) {
-			fmt.Fprintf(&b, "    %s\n", command)
+		if g.Next.Actor != "" || len(f.Commands) > 0 {
+			out = append(out, f)
 		}
 	}
-	return b.String()
+	return out
 }
 
 // commands help with a closed gate.
-func (m *machine) commands(g lifecycle.Gate) []string {
-	node := m.node
+func (m *Machine) commands(g lifecycle.Gate) []string {
+	node := m.Node
 	switch g.Reason.Code {
 	case plan.LaunchPending, plan.LaunchFailed, plan.NothingToLaunch:
-		return []string{"kubectl describe nodeclaim " + m.claim.Name}
+		return []string{"kubectl describe nodeclaim " + m.Claim.Name}
 	case plan.NodeNotFound:
-		return []string{"kubectl get nodes -o custom-columns=NAME:.metadata.name,ID:.spec.providerID   # is " + m.claim.ProviderID + " among them?", "look at the machine's console: the kubelet has not joined"}
+		return []string{"kubectl get nodes -o custom-columns=NAME:.metadata.name,ID:.spec.providerID   # is " + m.Claim.ProviderID + " among them?", "look at the machine's console: the kubelet has not joined"}
 	case plan.NodeNotReady, plan.NodeConditionNotMet, plan.ResourceNotRegistered:
 		return []string{"kubectl describe node " + node}
 	case plan.StartupTaintsExist, plan.UndeclaredStartupTaint, plan.KnownEphemeralTaintsExist:

@@ -19,6 +19,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
+	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -45,57 +46,6 @@ func connectClient(kube *genericclioptions.ConfigFlags) (client.Client, error) {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
 	return c, nil
-}
-
-// machine is a claim as it stands: what its conditions say, and what follows from
-// the objects themselves.
-type machine struct {
-	claim *snapshot.Claim
-	node  string
-	step  lifecycle.Step
-}
-
-// initialized reports whether the claim says that the machine is ready for work,
-// and since when.
-func (m *machine) initialized() (time.Time, bool) {
-	c := m.claim.Conditions[snapshot.Initialized]
-	return c.Since, c.Status == corev1.ConditionTrue && m.claim.Deleted.IsZero()
-}
-
-// verdict is what the claim's own conditions say that it waits for: the first of
-// Launched, Registered and Initialized that is not True.
-func (m *machine) verdict() (text string, since time.Time) {
-	if !m.claim.Deleted.IsZero() {
-		return "it is being deleted" + because(m.claim.Annotations[lifecycle.GivenUpAnnotation]), m.claim.Deleted
-	}
-	for _, name := range []string{snapshot.Launched, snapshot.Registered, snapshot.Initialized} {
-		c := m.claim.Conditions[name]
-		if c.Status == corev1.ConditionTrue {
-			continue
-		}
-		if b := m.step.Blocker(); b != nil {
-			since = b.Since
-		}
-		if since.IsZero() {
-			since = firstSet(c.Since, m.claim.Created)
-		}
-		return cmp.Or(c.Message, c.Reason, "nobody has looked at it yet"), since
-	}
-	return "", time.Time{}
-}
-
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": it was given up (" + reason + ")"
-}
-
-func firstSet(a, b time.Time) time.Time {
-	if a.IsZero() {
-		return b
-	}
-	return a
 }
 
 // inventory is what was read of a cluster.
@@ -166,7 +116,7 @@ func (in *inventory) add(ctx context.Context, c client.Reader, list client.Objec
 }
 
 // machine looks at one claim as the controller would.
-func (in *inventory) machine(c *snapshot.Claim) *machine {
+func (in *inventory) machine(c *snapshot.Claim) *explain.Machine {
 	v := lifecycle.View{Now: in.now, Claim: c, Policy: in.store.Policy(c.Pool).Initialization, Learned: in.store.Learned(c.Pool)}
 	for i := range in.nodes {
 		if n := &in.nodes[i]; c.ProviderID != "" && n.Spec.ProviderID == c.ProviderID {
@@ -183,7 +133,7 @@ func (in *inventory) machine(c *snapshot.Claim) *machine {
 		}
 		v.CSINode = s.Volumes.CSINodes[name]
 	}
-	return &machine{claim: c, node: name, step: checklist(v)}
+	return &explain.Machine{Claim: c, Node: name, Step: checklist(v)}
 }
 
 // checklist is the step of the state machine; a claim that waits for the cloud is
@@ -195,7 +145,10 @@ func checklist(v lifecycle.View) lifecycle.Step {
 		if c.Reason == string(plan.LaunchFailed) {
 			r.Code, r.Have = plan.LaunchFailed, c.Message
 		}
-		at := firstSet(c.Since, v.Claim.Created)
+		at := c.Since
+		if at.IsZero() {
+			at = v.Claim.Created
+		}
 		return lifecycle.Step{Gates: []lifecycle.Gate{{
 			Name: lifecycle.GateLaunched, Since: at, Reason: r,
 			Next: lifecycle.Next{Actor: lifecycle.Cloud, Then: lifecycle.GiveUp, At: at.Add(v.Policy.Defaulted().LaunchTimeout)},
@@ -206,15 +159,15 @@ func checklist(v lifecycle.View) lifecycle.Step {
 
 // find lists the machines that a name stands for: of a claim, a node or a pool.
 // An empty answer comes with what is wrong.
-func (in *inventory) find(kind, name string) ([]*machine, string) {
-	var out []*machine
+func (in *inventory) find(kind, name string) ([]*explain.Machine, string) {
+	var out []*explain.Machine
 	for _, c := range in.claims {
 		ofPool := kind == kindPool && c.Pool == name && c.Deleted.IsZero()
 		if ofPool || kind == kindClaim && c.Name == name || kind == kindNode && in.isNode(c, name) {
 			out = append(out, in.machine(c))
 		}
 	}
-	slices.SortFunc(out, func(a, b *machine) int { return cmp.Compare(a.claim.Name, b.claim.Name) })
+	slices.SortFunc(out, func(a, b *explain.Machine) int { return cmp.Compare(a.Claim.Name, b.Claim.Name) })
 	if len(out) > 0 {
 		return out, ""
 	}

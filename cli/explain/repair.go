@@ -1,4 +1,4 @@
-package cli
+package explain
 
 import (
 	"fmt"
@@ -17,18 +17,17 @@ var repairHelp = map[plan.Code]string{
 	plan.FindingNoted:      "mend the machine or delete its NodeClaim: kubectl delete nodeclaim ",
 }
 
-// explainHealth writes what is wrong with a machine, as its claim says.
-func (m *machine) explainHealth(b *strings.Builder) {
-	c := m.claim.Conditions[repair.Unhealthy]
-	if !m.claim.Is(repair.Unhealthy) {
+// health says what is wrong with a machine, as its claim says.
+func (m *Machine) health(a *Answer) {
+	c := m.Claim.Conditions[repair.Unhealthy]
+	if !m.Claim.Is(repair.Unhealthy) {
 		return
 	}
-	fmt.Fprintf(b, "%s is unhealthy since %s: %s.\n", m.title(), stamp(c.Since), c.Message)
+	a.say(fmt.Sprintf("%s is unhealthy since %s: %s.", m.Title(), Stamp(c.Since), c.Message))
 	if help := repairHelp[plan.Code(c.Reason)]; help != "" {
 		if strings.HasSuffix(help, " ") {
-			help += m.claim.Name
+			help += m.Claim.Name
 		}
-		fmt.Fprintf(b, "  %s\n", help)
+		a.Fixes = append(a.Fixes, Fix{What: help})
 	}
-	b.WriteString("\n")
 }

@@ -1,0 +1,122 @@
+package explain
+
+import (
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/engine/plan"
+)
+
+// Verdict is an answer in one word.
+type Verdict string
+
+// Verdicts about machines, pods and pools.
+const (
+	// Starting: the machine is not ready for work yet.
+	Starting Verdict = "Starting"
+	// Stays: the machine works, and nothing is to be done with it.
+	Stays Verdict = "Stays"
+	// Disrupting: the machine works, and a command to take it away is under way.
+	Disrupting Verdict = "Disrupting"
+	// Leaving: the machine is being taken away.
+	Leaving Verdict = "Leaving"
+
+	// Unplaced: no machine, existing or new, would take the pod.
+	Unplaced Verdict = "Unplaced"
+	// ExistingNode: the pod has room on a machine that is there.
+	ExistingNode Verdict = "ExistingNode"
+	// NewNode: a machine is launched for the pod.
+	NewNode Verdict = "NewNode"
+	// Bound: the pod has its machine.
+	Bound Verdict = "Bound"
+
+	// Launching: the pool can launch machines.
+	Launching Verdict = "Launching"
+	// NotReady: the pool launches nothing.
+	NotReady Verdict = "NotReady"
+)
+
+// Answer says why. The format of its JSON is a contract: fields are added, never
+// changed.
+type Answer struct {
+	// Object is the one that the answer is about.
+	Object plan.ObjectRef `json:"object"`
+	// NodeClaim and NodePool are those of a machine.
+	NodeClaim string  `json:"nodeClaim,omitempty"`
+	NodePool  string  `json:"nodePool,omitempty"`
+	Verdict   Verdict `json:"verdict"`
+	// Summary is the verdict in sentences.
+	Summary []string `json:"summary"`
+	// Since is when that began, and NextCheck when it is looked at again without
+	// anything happening.
+	Since     time.Time `json:"since,omitzero"`
+	NextCheck time.Time `json:"nextCheck,omitzero"`
+	// Deadline is when a machine that is leaving waits for nothing any more.
+	Deadline time.Time `json:"deadline,omitzero"`
+	// SavingPerHour is what could be saved if it were not so, in dollars.
+	SavingPerHour float64       `json:"savingPerHour,omitempty"`
+	Reasons       []plan.Reason `json:"reasons"`
+	// Gates are what a machine passes until it is ready for work.
+	Gates []Gate `json:"gates,omitempty"`
+	// Waits are what a machine that is leaving has to wait for, and what it need not.
+	Waits []Wait `json:"waits,omitempty"`
+	// Machines counts the machines of a pool by their verdict's code.
+	Machines map[plan.Code]int `json:"machines,omitempty"`
+	// Fixes are what would have to change.
+	Fixes []Fix `json:"fixes"`
+	// ToMend is what does not hold this machine up and would hurt all the same.
+	ToMend []Fix `json:"toMend,omitempty"`
+
+	// detail is what the text has between the summary and the fixes.
+	detail string
+}
+
+// Wait is one thing that the removal of a machine looks at.
+type Wait struct {
+	// Of is what kind of thing that is, such as Pods or Volumes.
+	Of      string `json:"of"`
+	Waits   bool   `json:"waits"`
+	Message string `json:"message"`
+}
+
+// Fix is something that somebody can do, and commands that help.
+type Fix struct {
+	What     string   `json:"what"`
+	Commands []string `json:"commands,omitempty"`
+}
+
+// Text is the answer for people, one line after the other, the verdict first.
+func (a *Answer) Text() string {
+	var b strings.Builder
+	b.WriteString(strings.Join(a.Summary, "\n") + "\n")
+	if a.detail != "" {
+		b.WriteString("\n" + a.detail)
+	}
+	section(&b, "What would have to change", a.Fixes)
+	section(&b, "To mend, so that others keep these agents as well", a.ToMend)
+	return b.String()
+}
+
+func section(b *strings.Builder, title string, list []Fix) {
+	if len(list) == 0 {
+		return
+	}
+	b.WriteString("\n" + title + ":\n")
+	for _, f := range list {
+		b.WriteString("  " + f.What + "\n")
+		for _, c := range f.Commands {
+			b.WriteString("    " + c + "\n")
+		}
+	}
+}
+
+// say adds a sentence to the summary.
+func (a *Answer) say(sentence string) { a.Summary = append(a.Summary, sentence) }
+
+// Stamp is a time as objects show it; a dash if it is not known.
+func Stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,99 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/drain"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// phaseText says what a phase does.
+var phaseText = map[drain.Phase]string{
+	drain.Cordon: "it is about to be tainted", drain.Drain: "its pods leave", drain.Detach: "its volumes are detached",
+	drain.Terminate: "the cloud ends the machine", drain.Release: "the machine is gone, and Kubernetes lets go of what was on it",
+	drain.Finish: "the machine is gone, and the Node goes",
+}
+
+// Drain says what a machine that is being taken away waits for.
+func Drain(v drain.View, step drain.Step) *Answer {
+	a := &Answer{
+		Object: plan.ObjectRef{Kind: "Node", Name: v.Node.Name}, NodePool: v.Node.Pool(), Verdict: Leaving, Since: leavingSince(v.Node).UTC(),
+		Deadline: v.Deadline.UTC(), Reasons: []plan.Reason{}, Fixes: []Fix{},
+	}
+	if v.Node.Claim != nil {
+		a.NodeClaim = v.Node.Claim.Name
+	}
+	a.say(fmt.Sprintf("node/%s is being taken away since %s: %s.", v.Node.Name, Stamp(a.Since), phaseText[step.Phase]))
+	if v.Deadline.IsZero() {
+		a.say("It has no deadline: what it waits for is waited for however long that takes.")
+	} else {
+		a.say(fmt.Sprintf("Its deadline is %s: nothing is waited for after it.", Stamp(v.Deadline)))
+	}
+	a.check("Pods", step.Pods)
+	a.check("Volumes", step.Volumes)
+	a.cloudSays(v, step)
+	for _, r := range step.Blocked() {
+		a.Reasons = append(a.Reasons, r)
+		a.Fixes = append(a.Fixes, Fix{What: fmt.Sprintf("%s: %s", r.Objects[0], r.Remedy())})
+	}
+	for _, r := range step.Forgetful {
+		a.ToMend = append(a.ToMend, Fix{What: r.Message()})
+	}
+	if len(step.Forgetful) > 0 {
+		a.ToMend = append(a.ToMend, Fix{What: "Add to each:", Commands: strings.Split(strings.TrimSpace(plan.Toleration), "\n")})
+	}
+	return a
+}
+
+// cloudSays tells of volumes that only the cloud still has attached, as the
+// controller found them: the cloud is not asked from here.
+func (a *Answer) cloudSays(v drain.View, step drain.Step) {
+	if v.Node.Claim == nil || step.Phase != drain.Terminate {
+		return
+	}
+	if c := v.Node.Claim.Conditions[snapshot.VolumesDetached]; c.Status == corev1.ConditionUnknown && c.Message != "" {
+		a.paragraph("The controller says: " + c.Message + "\n")
+	}
+}
+
+// check lists what is waited for first.
+func (a *Answer) check(title string, list []drain.Verdict) {
+	if len(list) == 0 {
+		return
+	}
+	text := title + ":\n"
+	for _, waits := range []bool{true, false} {
+		for _, x := range list {
+			if x.Waits == waits {
+				text += fmt.Sprintf("  %s %s\n", mark(waits), x.Message())
+				a.Waits = append(a.Waits, Wait{Of: title, Waits: waits, Message: x.Message()})
+			}
+		}
+	}
+	a.paragraph(text)
+}
+
+// paragraph adds to the detail.
+func (a *Answer) paragraph(text string) {
+	if a.detail != "" {
+		a.detail += "\n"
+	}
+	a.detail += text
+}
+
+// leavingSince is when somebody asked for the machine's removal first.
+func leavingSince(n *snapshot.Node) time.Time {
+	var out time.Time
+	if n.Object.DeletionTimestamp != nil {
+		out = n.Object.DeletionTimestamp.Time
+	}
+	if n.Claim != nil && !n.Claim.Deleted.IsZero() && (out.IsZero() || n.Claim.Deleted.Before(out)) {
+		out = n.Claim.Deleted
+	}
+	return out
+}

@@ -1,0 +1,172 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Machine is a claim as it stands: what its conditions say, and what follows from
+// the objects themselves.
+type Machine struct {
+	Claim *snapshot.Claim
+	// Node is the Node's name, empty if there is none.
+	Node string
+	// Step is what the state machine of its initialization says.
+	Step lifecycle.Step
+}
+
+// Title names the machine by its node, if there is one.
+func (m *Machine) Title() string {
+	if m.Node == "" {
+		return "nodeclaim/" + m.Claim.Name
+	}
+	return "node/" + m.Node
+}
+
+// Initialized reports whether the claim says that the machine is ready for work,
+// and since when.
+func (m *Machine) Initialized() (time.Time, bool) {
+	c := m.Claim.Conditions[snapshot.Initialized]
+	return c.Since, c.Status == corev1.ConditionTrue && m.Claim.Deleted.IsZero()
+}
+
+// WaitsFor is what the claim's own conditions say that it waits for, and since
+// when: the first of Launched, Registered and Initialized that is not True.
+func (m *Machine) WaitsFor() (text string, since time.Time) {
+	if !m.Claim.Deleted.IsZero() {
+		return "it is being deleted" + because(m.Claim.Annotations[lifecycle.GivenUpAnnotation]), m.Claim.Deleted
+	}
+	for _, name := range []string{snapshot.Launched, snapshot.Registered, snapshot.Initialized} {
+		c := m.Claim.Conditions[name]
+		if c.Status == corev1.ConditionTrue {
+			continue
+		}
+		if b := m.Step.Blocker(); b != nil {
+			since = b.Since
+		}
+		if since.IsZero() {
+			since = c.Since
+		}
+		if since.IsZero() {
+			since = m.Claim.Created
+		}
+		return cmp.Or(c.Message, c.Reason, "nobody has looked at it yet"), since
+	}
+	return "", time.Time{}
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": it was given up (" + reason + ")"
+}
+
+// Answer says whether the machine is ready for work, and if not what it waits for;
+// and first, if it is broken, what is wrong. Of one that is ready, [Cluster.Machine]
+// knows more.
+func (m *Machine) Answer(now time.Time) *Answer {
+	a := &Answer{Object: m.object(), NodeClaim: m.Claim.Name, NodePool: m.Claim.Pool, Verdict: Stays, Gates: m.Gates(), Reasons: []plan.Reason{}, Fixes: []Fix{}}
+	m.health(a)
+	if at, ok := m.Initialized(); ok {
+		a.say(fmt.Sprintf("%s is ready for work since %s, %v after its claim was created.", m.Title(), Stamp(at), at.Sub(m.Claim.Created).Round(time.Second)))
+		return a
+	}
+	text, since := m.WaitsFor()
+	a.Verdict, a.Since = Starting, since.UTC()
+	a.say(fmt.Sprintf("%s is not ready for work: %s.", m.Title(), text))
+	a.say(fmt.Sprintf("It has been so since %s (%v).", Stamp(since), now.Sub(since).Round(time.Second)))
+	a.detail = m.Checklist()
+	for _, g := range m.Step.Gates {
+		if !g.Open {
+			a.Reasons = append(a.Reasons, g.Reason)
+		}
+	}
+	a.Fixes = append(a.Fixes, m.fixes()...)
+	return a
+}
+
+func (m *Machine) object() plan.ObjectRef {
+	if m.Node == "" {
+		return plan.ObjectRef{Kind: "NodeClaim", Name: m.Claim.Name}
+	}
+	return plan.ObjectRef{Kind: "Node", Name: m.Node}
+}
+
+// Checklist is what the machine has passed and what not, with times.
+func (m *Machine) Checklist() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (nodeclaim/%s", m.Title(), m.Claim.Name)
+	if m.Claim.Pool != "" {
+		fmt.Fprintf(&b, ", nodepool/%s", m.Claim.Pool)
+	}
+	b.WriteString(")")
+	if at, ok := m.Initialized(); ok {
+		fmt.Fprintf(&b, " initialized %v after its creation", at.Sub(m.Claim.Created).Round(time.Second))
+	}
+	b.WriteString("\n")
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, g := range m.Step.Gates {
+		cells := []string{"  " + mark(!g.Open) + " " + string(g.Name), Stamp(g.Since)}
+		if text := detail(g); text != "" {
+			cells = append(cells, text)
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
+	}
+	_ = t.Flush() // a strings.Builder takes everything
+	return b.String()
+}
+
+func mark(waits bool) string {
+	if waits {
+		return "[ ]"
+	}
+	return "[x]"
+}
+
+func detail(g lifecycle.Gate) string {
+	if g.Open {
+		return ""
+	}
+	text := g.Reason.Message()
+	if then := g.Next.String(); then != "" {
+		text += "; " + then
+	}
+	return text
+}
+
+// Gate is one of the things that a machine passes until it is ready for work.
+type Gate struct {
+	Name  string    `json:"name"`
+	Open  bool      `json:"open"`
+	Since time.Time `json:"since,omitzero"`
+	// Reason, Message and Next are those of a closed gate.
+	Reason  plan.Code `json:"reason,omitempty"`
+	Message string    `json:"message,omitempty"`
+	Next    string    `json:"next,omitempty"`
+}
+
+// Gates are the checklist for programs.
+func (m *Machine) Gates() []Gate {
+	out := []Gate{}
+	for _, g := range m.Step.Gates {
+		gate := Gate{Name: string(g.Name), Open: g.Open}
+		if !g.Since.IsZero() {
+			gate.Since = g.Since.UTC()
+		}
+		if !g.Open {
+			gate.Reason, gate.Message, gate.Next = g.Reason.Code, g.Reason.Message(), g.Next.String()
+		}
+		out = append(out, gate)
+	}
+	return out
+}

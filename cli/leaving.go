@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/engine/drain"
+	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// going finds the Node of a name that is being taken away, nil if it is not.
+func (in *inventory) going(kind, name string) *corev1.Node {
+	for i := range in.nodes {
+		n := &in.nodes[i]
+		claim := in.claimOf(n)
+		asked := kind == kindNode && n.Name == name || kind == kindClaim && claim != nil && claim.Name == name
+		leaving := n.DeletionTimestamp != nil || claim != nil && !claim.Deleted.IsZero()
+		if asked && leaving && slices.Contains(n.Finalizers, lifecycle.Finalizer) {
+			return n
+		}
+	}
+	return nil
+}
+
+func (in *inventory) claimOf(n *corev1.Node) *snapshot.Claim {
+	i := slices.IndexFunc(in.claims, func(c *snapshot.Claim) bool { return in.isNode(c, n.Name) })
+	if i < 0 {
+		return nil
+	}
+	return in.claims[i]
+}
+
+// drainView is what the controller would see, but for the cloud: that a machine is
+// gone is known here from the mark that follows.
+func (in *inventory) drainView(ctx context.Context, reader client.Reader, node *corev1.Node) (drain.View, error) {
+	for _, list := range []client.ObjectList{&policyv1.PodDisruptionBudgetList{}, &storagev1.VolumeAttachmentList{}, &storagev1.CSIDriverList{}} {
+		if err := in.add(ctx, reader, list); err != nil {
+			return drain.View{}, err
+		}
+	}
+	s := in.store.Snapshot(in.now, nil)
+	v := drain.View{
+		Now: in.now, Node: &snapshot.Node{Name: node.Name, Object: node, Claim: in.claimOf(node)},
+		Budgets: eviction.NewBudgets(s.PDBs), Volumes: s.Volumes, Attachments: s.Volumes.Attachments[node.Name],
+		Waiting: drain.Waiting(s, node.Name), DaemonSets: s.DaemonSets,
+		Policy: in.store.Policy(node.Labels[snapshot.PoolLabel]).Termination,
+	}
+	if slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == drain.OutOfService.Key }) {
+		v.Machine = drain.Gone
+	}
+	var err error
+	if v.Deadline, err = drain.Deadline(v.Node.Claim); err != nil {
+		return drain.View{}, err
+	}
+	// The store leaves out pods that have ended; a drain may wait for those.
+	var pods corev1.PodList
+	if err := reader.List(ctx, &pods); err != nil {
+		return drain.View{}, fmt.Errorf("listing pods: %w", err)
+	}
+	for i := range pods.Items {
+		if pods.Items[i].Spec.NodeName == node.Name {
+			v.Node.Pods = append(v.Node.Pods, &snapshot.Pod{Pod: &pods.Items[i]})
+		}
+	}
+	slices.SortFunc(v.Node.Pods, func(a, b *snapshot.Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return v, nil
+}
