@@ -193,11 +193,13 @@ var unregistered = corev1.Taint{Key: "karpenter.sh/unregistered", Effect: corev1
 // machine joins: they play user data.
 const (
 	// JoinAnnotation is "bare" for a machine that joins with the unregistered taint
-	// only, which the provider knows and says, and "untainted" for one that joins
-	// without any taint because its user data are wrong.
+	// only, which the provider knows and says, "untainted" for one that joins without
+	// any taint because its user data are wrong, and "unlabelled" for one that joins
+	// without the labels that its launch asked for.
 	JoinAnnotation = "kwok.millwright.dev/join"
 	bare           = "bare"
 	untainted      = "untainted"
+	unlabelled     = "unlabelled"
 	// JoinTaintsAnnotation lists further taints, key:effect between commas.
 	JoinTaintsAnnotation = "kwok.millwright.dev/join-taints"
 )
@@ -231,6 +233,9 @@ func (m *machine) node() *corev1.Node {
 		kwokLabel:            kwokFake,
 		labelInstancePrice:   strconv.FormatFloat(m.Price, 'f', 6, 64),
 	})
+	if m.NodeAnnotations[JoinAnnotation] == unlabelled {
+		node.Labels = map[string]string{kwokLabel: kwokFake}
+	}
 	node.Annotations = merge(m.NodeAnnotations, map[string]string{
 		kwokLabel:         kwokFake,
 		attachDetach:      "true",

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -49,14 +50,14 @@ func TestNoInterleavingWedgesTheLifecycle(t *testing.T) {
 		reached.count(m)
 	}
 	t.Logf("%+v", reached)
-	if *interleavings >= 1000 && (reached.Initialized == 0 || reached.GivenUp == 0 || reached.Conflicts == 0 || reached.Crashes == 0 || reached.Rejoined == 0) {
+	if *interleavings >= 1000 && (reached.Initialized == 0 || reached.GivenUp == 0 || reached.Conflicts == 0 || reached.Crashes == 0 || reached.Rejoined == 0 || reached.Early == 0) {
 		t.Errorf("the interleavings do not cover what they should: %+v", reached)
 	}
 }
 
 // reach counts what the interleavings came to, so that a model that has become
 // tame is noticed.
-type reach struct{ Initialized, GivenUp, Conflicts, Crashes, Rejoined int }
+type reach struct{ Initialized, GivenUp, Conflicts, Crashes, Rejoined, Early int }
 
 func (r *reach) count(m *model) {
 	if m.claim.Is(snapshot.Initialized) {
@@ -64,7 +65,7 @@ func (r *reach) count(m *model) {
 	} else {
 		r.GivenUp++
 	}
-	r.Conflicts, r.Crashes, r.Rejoined = r.Conflicts+m.conflicts, r.Crashes+m.crashes, r.Rejoined+m.rejoined
+	r.Conflicts, r.Crashes, r.Rejoined, r.Early = r.Conflicts+m.conflicts, r.Crashes+m.crashes, r.Rejoined+m.rejoined, r.Early+m.early
 }
 
 // model is one machine, everybody who works on it, and a controller.
@@ -74,18 +75,18 @@ type model struct {
 	claim  *snapshot.Claim
 	policy snapshot.Initialization
 	// node is replaced, never changed, so that what was read stays as it was.
-	node                         *corev1.Node
-	twin                         *corev1.Node // a second Node of the same machine
-	version                      int
-	csi                          bool
-	daemon                       *snapshot.DaemonSet
-	ready                        bool // the DaemonSet's pod
-	removed                      map[string]bool
-	deleted                      lifecycle.DeleteReason
-	read                         *reading
-	story                        []string
-	todo                         []act
-	conflicts, crashes, rejoined int
+	node                                *corev1.Node
+	twin                                *corev1.Node // a second Node of the same machine
+	version                             int
+	csi                                 bool
+	daemon                              *snapshot.DaemonSet
+	ready                               bool // the DaemonSet's pod
+	removed                             map[string]bool
+	deleted                             lifecycle.DeleteReason
+	read                                *reading
+	story                               []string
+	todo                                []act
+	conflicts, crashes, rejoined, early int
 }
 
 // reading is what the controller has read and means to do about it.
@@ -99,7 +100,8 @@ type act struct {
 	name string
 	// after says what must have happened; empty is nothing.
 	after string
-	do    func(m *model)
+	// do is nil for what the controller does.
+	do func(m *model)
 }
 
 var (
@@ -115,14 +117,15 @@ var (
 	}
 	agentClass = new(snapshot.Classes).Pod(&corev1.Pod{}).Class
 	one        = corev1.ResourceList{gpu: resource.MustParse("1")}
+	machine    = &catalog.Type{Name: "m", Capacity: one, Offerings: []catalog.Offering{{Zone: "a", CapacityType: "spot", Available: true}}}
 )
 
 func newModel(seed uint64) *model {
 	m := &model{Rand: rand.New(rand.NewPCG(seed, 0)), now: start, removed: map[string]bool{}, daemon: agent}
 	m.claim = &snapshot.Claim{
-		Name: "c", UID: "uid-c", Created: start, ProviderID: "p", Requests: one,
+		Name: "c", UID: "uid-c", Created: start, Requests: one,
 		StartupTaints: []corev1.Taint{cni}, Taints: []corev1.Taint{ours},
-		Conditions: map[string]snapshot.Condition{snapshot.Launched: {Status: corev1.ConditionTrue, Since: start}},
+		Conditions: map[string]snapshot.Condition{},
 	}
 	m.policy = snapshot.Initialization{
 		CSIDrivers: []string{driver},
@@ -143,7 +146,8 @@ func newModel(seed uint64) *model {
 // acts are what happens to the machine besides the controller.
 func (m *model) acts() []act {
 	list := []act{
-		{"join", "", (*model).join},
+		{"launch", "", nil},
+		{"join", "launch", (*model).join},
 		{"ready", "join", func(m *model) { m.kubelet(corev1.ConditionTrue) }},
 		{"gpu", "join", func(m *model) { m.change(func(n *corev1.Node) { n.Status.Allocatable = one }) }},
 		{"untaint", "join", func(m *model) { m.untaint(cni) }},
@@ -244,6 +248,10 @@ func (m *model) untaint(t corev1.Taint) {
 
 func (m *model) view() lifecycle.View {
 	v := lifecycle.View{Now: m.now, Claim: m.claim, Policy: m.policy, DaemonSets: []*snapshot.DaemonSet{m.daemon}}
+	if m.claim.ProviderID == "" { // whatever has joined, nobody knows that it is this claim's
+		v.Types = []*catalog.Type{machine}
+		return v
+	}
 	if m.node != nil {
 		v.Nodes = append(v.Nodes, m.node)
 	}
@@ -293,9 +301,12 @@ func (m *model) run() string {
 func (m *model) others() {
 	var can []int
 	for i, a := range m.todo {
-		if a.after == "" || !slices.ContainsFunc(m.todo, func(b act) bool { return b.name == a.after }) {
+		if a.do != nil && (a.after == "" || !slices.ContainsFunc(m.todo, func(b act) bool { return b.name == a.after })) {
 			can = append(can, i)
 		}
+	}
+	if len(can) == 0 {
+		return
 	}
 	i := can[m.IntN(len(can))]
 	a := m.todo[i]
@@ -322,6 +333,10 @@ func (m *model) controller() string {
 		m.story = append(m.story, "given up: "+string(m.deleted))
 		return ""
 	}
+	if r.step.Launch != nil {
+		m.launch()
+		return ""
+	}
 	if r.step.Node != nil {
 		if r.version != m.version {
 			m.conflicts++
@@ -338,6 +353,25 @@ func (m *model) controller() string {
 		}
 	}
 	return m.conditions(r.step)
+}
+
+// launch starts the machine, once however often it is asked for. The answer may get
+// lost, so that the machine joins before its claim knows of it.
+func (m *model) launch() {
+	m.story = append(m.story, "launch")
+	m.todo = slices.DeleteFunc(m.todo, func(a act) bool { return a.name == "launch" })
+	if m.IntN(3) == 0 {
+		m.crashes++
+		m.story = append(m.story, "crash")
+		return
+	}
+	claim := *m.claim
+	claim.ProviderID, claim.Conditions = "p", maps.Clone(claim.Conditions)
+	claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: m.now}
+	m.claim = &claim
+	if m.node != nil {
+		m.early++
+	}
 }
 
 // write changes the Node, as one request does.

@@ -10,21 +10,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/millwright-dev/millwright/engine/interruption"
 )
 
-// Where the simulated cloud reads what it announces.
-const (
-	cloudNamespace = metav1.NamespaceSystem
-	cloudConfigMap = "millwright-kwok"
-	cloudKnob      = "interruptions"
-)
+// cloudKnob is where the simulated cloud reads what it announces.
+const cloudKnob = "interruptions"
 
 // announcement is one call of "sandbox inject interruption".
 type announcement struct {
@@ -129,13 +121,20 @@ func later(now time.Time, d time.Duration) time.Time {
 // announce edits the simulated cloud's list and prints what stands then.
 func announce(ctx context.Context, client kubernetes.Interface, out io.Writer, change func([]interruption.Event) []interruption.Event) error {
 	var stands []interruption.Event
-	attempt := func() (err error) {
-		stands, err = editEvents(ctx, client, change)
+	err := editCloud(ctx, client, func(data map[string]string) error {
+		stands = nil
+		if text := data[cloudKnob]; text != "" {
+			if err := json.Unmarshal([]byte(text), &stands); err != nil {
+				return fmt.Errorf("%s: %w", cloudKnob, err)
+			}
+		}
+		stands = change(stands)
+		text, err := json.Marshal(stands)
+		data[cloudKnob] = string(text)
 		return err
-	}
-	retriable := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
-	if err := retry.OnError(retry.DefaultBackoff, retriable, attempt); err != nil {
-		return fmt.Errorf("editing %s/%s: %w", cloudNamespace, cloudConfigMap, err)
+	})
+	if err != nil {
+		return err
 	}
 	for _, e := range stands {
 		text, err := json.Marshal(e)
@@ -147,37 +146,4 @@ func announce(ctx context.Context, client kubernetes.Interface, out io.Writer, c
 		}
 	}
 	return nil
-}
-
-func editEvents(ctx context.Context, client kubernetes.Interface, change func([]interruption.Event) []interruption.Event) ([]interruption.Event, error) {
-	maps := client.CoreV1().ConfigMaps(cloudNamespace)
-	cm, err := maps.Get(ctx, cloudConfigMap, metav1.GetOptions{})
-	missing := apierrors.IsNotFound(err)
-	if err != nil && !missing {
-		return nil, err
-	}
-	if missing {
-		cm = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: cloudConfigMap}}
-	}
-	var list []interruption.Event
-	if text := cm.Data[cloudKnob]; text != "" {
-		if err := json.Unmarshal([]byte(text), &list); err != nil {
-			return nil, fmt.Errorf("%s: %w", cloudKnob, err)
-		}
-	}
-	list = change(list)
-	text, err := json.Marshal(list)
-	if err != nil {
-		return nil, err
-	}
-	if cm.Data == nil {
-		cm.Data = map[string]string{}
-	}
-	cm.Data[cloudKnob] = string(text)
-	if missing {
-		_, err = maps.Create(ctx, cm, metav1.CreateOptions{})
-	} else {
-		_, err = maps.Update(ctx, cm, metav1.UpdateOptions{})
-	}
-	return list, err
 }

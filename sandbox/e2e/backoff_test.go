@@ -37,17 +37,7 @@ func TestAnImageThatNeverRegistersPausesItsPoolAndNoOther(t *testing.T) {
 	}
 
 	c.eventually(patience, func() error {
-		np, err := c.dynamic.Resource(nodePools).Get(c.Context(), "broken", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		for _, cond := range conditionsOf(np) {
-			if cond.kind == "LaunchesPaused" && cond.status == "True" && strings.Contains(cond.message, "machines in a row failed (registration_timeout") {
-				t.Log(cond.message)
-				return nil
-			}
-		}
-		return fmt.Errorf("the NodePool does not say that it pauses: %v", conditionsOf(np))
+		return c.poolSays("broken", "LaunchesPaused", "in a row failed (registration_timeout")
 	})
 	launched := len(log.of("broken"))
 	c.throughout(15*time.Second, func() error {
@@ -56,6 +46,58 @@ func TestAnImageThatNeverRegistersPausesItsPoolAndNoOther(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// Machines of one architecture's image never join. Its failures do not stop the pool:
+// pods get machines of the other architecture.
+func TestAnImageThatNeverRegistersIsLeftForAnotherOfTheClass(t *testing.T) {
+	if !*long {
+		t.Skip("takes minutes; run with -long")
+	}
+	t.Parallel()
+	const broken = "kwok-linux-arm64"
+	c := newCluster(t)
+	c.inject("cloud", "neverJoin", broken)
+	c.manifests(class)
+	c.millwright()
+	log := c.watchClaims()
+	c.manifests(pool("mixed", "amd64, arm64") + "---" +
+		nodePolicy("mixed", "launchTimeout: 20s, registrationTimeout: 30s, backoff: {failures: 2, initial: 10m}"))
+	c.manifests(deployment("web", "mixed", 4, "100", "100Gi"))
+	c.eventually(patience, c.running("app=web", 4))
+	failed := 0
+	for _, s := range log.of("mixed") {
+		if s.givenUp == "registration_timeout" {
+			failed++
+		}
+	}
+	if failed < 2 || failed > 4 {
+		t.Errorf("%d machines failed before planning went elsewhere:\n%s", failed, log.tell("mixed"))
+	}
+	c.eventually(patience, func() error {
+		return c.poolSays("mixed", "LaunchesPaused", "machines of image "+broken+" in a row failed")
+	})
+	c.manifests(deployment("more", "mixed", 3, "100", "100Gi"))
+	before := len(log.of("mixed"))
+	c.eventually(patience, c.running("app=more", 3))
+	if n := len(log.of("mixed")) - before; n != 3 {
+		t.Errorf("%d launches for 3 pods while the image pauses", n)
+	}
+}
+
+// poolSays finds fault unless a condition of a NodePool is True and its message
+// contains a text.
+func (c *cluster) poolSays(name, condition, text string) error {
+	np, err := c.dynamic.Resource(nodePools).Get(c.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	for _, cond := range conditionsOf(np) {
+		if cond.kind == condition && cond.status == "True" && strings.Contains(cond.message, text) {
+			return nil
+		}
+	}
+	return fmt.Errorf("NodePool %s does not say %s with %q: %v", name, condition, text, conditionsOf(np))
 }
 
 // timeOf is how long a new pod of the pool good takes to run, on a machine of its

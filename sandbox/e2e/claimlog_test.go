@@ -8,7 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
 )
 
 // claimLog remembers every state that NodeClaims went through. Safe for concurrent
@@ -30,20 +31,33 @@ type claimStory struct {
 	gone    bool
 }
 
-// watchClaims follows all claims until the test ends.
+// watchClaims follows all claims until the test ends, also where the API server ends
+// a watch.
 func (c *cluster) watchClaims() *claimLog {
 	c.Helper()
-	w, err := c.dynamic.Resource(nodeClaims).Watch(c.Context(), metav1.ListOptions{})
-	c.must(err)
-	c.Cleanup(w.Stop)
 	l := &claimLog{claims: map[string]*claimStory{}}
-	go func() {
-		for event := range w.ResultChan() {
-			if claim, ok := event.Object.(*unstructured.Unstructured); ok {
-				l.add(claim, event.Type == watch.Deleted)
-			}
+	informer := dynamicinformer.NewFilteredDynamicInformer(c.dynamic, nodeClaims, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
+	add := func(obj any, gone bool) {
+		if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			obj = last.Obj
 		}
-	}()
+		if claim, ok := obj.(*unstructured.Unstructured); ok {
+			l.add(claim, gone)
+		}
+	}
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { add(obj, false) },
+		UpdateFunc: func(_, obj any) { add(obj, false) },
+		DeleteFunc: func(obj any) { add(obj, true) },
+	})
+	c.must(err)
+	go informer.Run(c.Context().Done())
+	c.eventually(patience, func() error {
+		if !informer.HasSynced() {
+			return fmt.Errorf("claims are not followed yet")
+		}
+		return nil
+	})
 	return l
 }
 

@@ -151,6 +151,15 @@ func (c *cluster) command(args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
+// inject scripts a fault, as `sandbox inject` does.
+func (c *cluster) inject(args ...string) {
+	c.Helper()
+	cmd := exec.CommandContext(c.Context(), binary("SANDBOX_BIN", "sandbox"), append(append([]string{"inject"}, args...), "--kubeconfig", c.adminKubeconfig)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		c.Fatalf("sandbox inject %v: %v\n%s", args, err, out)
+	}
+}
+
 // manifests applies manifests from text.
 func (c *cluster) manifests(text string) {
 	c.Helper()

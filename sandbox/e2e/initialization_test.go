@@ -80,6 +80,7 @@ var starts = map[string]start{
 	"taint-stays-alert":     {taint: cni, policy: "timeout: 10s, onTimeout: Alert", says: []string{"!StartupTaintsExist"}, do: (*starting).untaintWhenOverdue},
 	"joins-bare":            {taint: cni, annotations: sandboxed("join", "bare", "agent-taint", cni, "agent-hang", "true", "agent-watches", "true"), says: []string{"StartupTaintsExist, agent-hang=false"}},
 	"joins-untainted":       {taint: cni, annotations: sandboxed("join", "untainted", "agent-taint", cni, "agent-hang", "true", "agent-watches", "true"), says: []string{"StartupTaintsExist, agent-hang=false"}, do: (*starting).expectUntainted},
+	"joins-unlabelled":      {annotations: sandboxed("join", "unlabelled")},
 	"readiness-taint":       {annotations: sandboxed("join-taints", "readiness.k8s.io/net:NoSchedule", "agent-taint", "readiness.k8s.io/net:NoSchedule", "agent-hang", "true"), says: []string{"KnownEphemeralTaintsExist, agent-hang=false"}},
 	"two-agents-in-turn":    {taint: cni, annotations: sandboxed("join-taints", uninitialized, "cloud-init-hang", "true", "agent-taint", cni, "agent-hang", "true"), says: []string{"StartupTaintsExist, agent-hang=false", "KnownEphemeralTaintsExist, cloud-init-hang=false"}},
 	"cloud-before-the-rest": {taint: cni, annotations: sandboxed("join-taints", uninitialized, "cloud-init-delay", "0s", "agent-taint", cni, "agent-hang", "true"), says: []string{"StartupTaintsExist, agent-hang=false"}},
@@ -101,8 +102,15 @@ var starts = map[string]start{
 	"ready-late":    {annotations: sandboxed("ready-delay", "1h"), says: []string{"NodeNotReady, ready-delay=0s"}},
 	"reboots":       {taint: cni, annotations: sandboxed("agent-taint", cni, "agent-hang", "true", "ready-delay", "8s"), says: []string{"StartupTaintsExist, reboot-after=1s", "NodeNotReady, agent-hang=false"}},
 	"name-is-taken": {do: (*starting).takeName},
-	"twin":          {taint: cni, annotations: sandboxed("agent-taint", cni, "agent-hang", "true"), do: (*starting).makeTwin, says: []string{"MultipleNodesFound, agent-hang=false"}},
-	"node-removed":  {taint: cni, annotations: sandboxed("agent-taint", cni, "agent-hang", "true"), do: (*starting).removeNode, says: []string{"StartupTaintsExist, agent-hang=false"}},
+	// Names and addresses that somebody else has or had.
+	"twin-at-once": {annotations: sandboxed("twin-after", "1ms", "twin-for", "1h"), says: []string{"MultipleNodesFound, twin-for=0s"}},
+	"twin-later":   {taint: cni, annotations: sandboxed("agent-taint", cni, "agent-hang", "true", "twin-after", "5s", "twin-for", "1h"), says: []string{"MultipleNodesFound, twin-for=0s", "StartupTaintsExist, agent-hang=false"}},
+	"twin-stays": {taint: cni, annotations: sandboxed("agent-taint", cni, "agent-hang", "true", "twin-after", "5s", "twin-for", "1h"), policy: "timeout: 40s, onTimeout: Replace",
+		says: []string{"MultipleNodesFound"}, replaced: "initialization_timeout"},
+	"name-is-reused":      {annotations: sandboxed("node-ip", "10.1.200.1"), do: (*starting).reuseName},
+	"ip-is-shared":        {annotations: sandboxed("node-ip", "10.1.200.1")},
+	"kubelet-never-comes": {policy: "launchTimeout: 20s, registrationTimeout: 40s", says: []string{"NodeNotFound"}, replaced: "registration_timeout"},
+	"node-removed":        {taint: cni, annotations: sandboxed("agent-taint", cni, "agent-hang", "true"), do: (*starting).removeNode, says: []string{"StartupTaintsExist, agent-hang=false"}},
 
 	// Devices, storage, agents, conditions.
 	"gpu-late":     {gpu: true, annotations: sandboxed("device-plugin-hang", "true"), says: []string{"ResourceNotRegistered, device-plugin-hang=false"}},
@@ -211,12 +219,16 @@ spec:
 `, pool, section)
 }
 
-// slowBoot makes machines take longer than the controller's lease.
+// reusedName is the name under which every machine of one pool joins.
+const reusedName = "ip-10-1-200-1"
+
+// slowBoot makes machines take longer than the controller's lease, and plays what no
+// annotation does.
 const slowBoot = `
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: millwright-kwok, namespace: kube-system}
-data: {bootDelay: 20s}
+data: {bootDelay: 20s, neverJoin: kubelet-never-comes-*, joinAs: name-is-reused-*=` + reusedName + `}
 `
 
 func lateClass(name, delay string) string {
@@ -405,19 +417,29 @@ func (x *starting) takeName() {
 	x.must(x.client.CoreV1().Nodes().Delete(x.Context(), name, metav1.DeleteOptions{}))
 }
 
-// makeTwin lets the machine join under a second name for a while.
-func (x *starting) makeTwin() {
-	node := x.node()
-	twin := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node.Name + "-twin"}, Spec: corev1.NodeSpec{ProviderID: node.Spec.ProviderID}}
-	_, err := x.client.CoreV1().Nodes().Create(x.Context(), twin, metav1.CreateOptions{})
-	x.must(err)
-	x.eventually(patience, func() error {
-		if !x.log.said(x.pool, "MultipleNodesFound") {
-			return fmt.Errorf("nobody has noticed the twin of %s", node.Name)
+// reuseName deletes the machine when it works: the next one joins under its name and
+// address.
+func (x *starting) reuseName() {
+	ready := func() (corev1.Node, error) {
+		n := x.nodes()[reusedName]
+		if n.Labels["karpenter.sh/initialized"] != "true" {
+			return n, fmt.Errorf("node %s is not ready for work: %v", reusedName, n.Labels)
 		}
-		return nil
+		return n, nil
+	}
+	var first corev1.Node
+	x.eventually(patience, func() (err error) { first, err = ready(); return err })
+	x.must(x.dynamic.Resource(nodeClaims).Delete(x.Context(), x.log.of(x.pool)[0].name, metav1.DeleteOptions{}))
+	x.eventually(patience, func() error {
+		second, err := ready()
+		if err == nil && second.Spec.ProviderID == first.Spec.ProviderID {
+			err = fmt.Errorf("node %s is still that of the first machine", reusedName)
+		}
+		return err
 	})
-	x.must(x.client.CoreV1().Nodes().Delete(x.Context(), twin.Name, metav1.DeleteOptions{}))
+	if stories := x.log.of(x.pool); !stories[0].gone || stories[0].givenUp != "" || len(stories) != 2 {
+		x.Errorf("the claims are %v", stories)
+	}
 }
 
 // removeNode takes a registered Node away past its finalizer: its machine is given
@@ -432,63 +454,4 @@ func (x *starting) removeNode() {
 		}
 		return nil
 	})
-}
-
-// honest looks every second whether each machine that is paid for and not ready
-// says why, and says something that is true, or was within the last minute.
-func (c *cluster) honest(stop <-chan struct{}) error {
-	wrong := map[string]time.Time{}
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-stop:
-			return nil
-		case <-tick.C:
-		}
-		list, err := c.dynamic.Resource(nodeClaims).List(c.Context(), metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
-		nodes := c.nodes()
-		for i := range list.Items {
-			claim := &list.Items[i]
-			fault := dishonest(conditionsOf(claim), nodes[claim.GetName()])
-			if fault == "" || claim.GetDeletionTimestamp() != nil {
-				delete(wrong, claim.GetName())
-				continue
-			}
-			if wrong[claim.GetName()].IsZero() {
-				wrong[claim.GetName()] = time.Now()
-			}
-			if time.Since(wrong[claim.GetName()]) > time.Minute {
-				return fmt.Errorf("for a minute, claim %s %s", claim.GetName(), fault)
-			}
-		}
-	}
-}
-
-// dishonest says what is wrong with what a claim says; empty if nothing is.
-func dishonest(conditions []claimCondition, node corev1.Node) string {
-	for _, kind := range []string{"Launched", "Registered", "Initialized"} {
-		i := slices.IndexFunc(conditions, func(c claimCondition) bool { return c.kind == kind })
-		if i < 0 || conditions[i].status == "True" {
-			continue
-		}
-		c := conditions[i]
-		switch c.reason {
-		case "", "AwaitingReconciliation":
-			return "does not say why it is not " + c.kind
-		case "StartupTaintsExist", "KnownEphemeralTaintsExist", "StaleUninitializedTaint", "UndeclaredStartupTaint":
-			if !slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return strings.Contains(c.message, t.ToString()) }) {
-				return "names a taint that its node does not have: " + c.message
-			}
-		case "NodeNotFound":
-			if c.kind == "Registered" && node.Labels["karpenter.sh/registered"] == "true" {
-				return "says that its node is not there"
-			}
-		}
-		return ""
-	}
-	return ""
 }

@@ -3,48 +3,73 @@ package e2e
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // An operator taints new nodes until its agent works, and the pool does not declare
 // that taint. After the third node the pool knows, says so, and launches no machine
-// twice.
+// twice, whether machines that are too many stay for a while or go at once.
 func TestAnUndeclaredStartupTaintCausesNoFurtherLaunchesOnceItIsKnown(t *testing.T) {
 	t.Parallel()
-	const taint = "node.cilium.io/agent-not-ready:NoSchedule"
-	const pods = 20
 	c := newCluster(t)
 	c.manifests(class)
 	c.millwright()
 	log := c.watchClaims()
-	green := start{annotations: sandboxed("join-taints", taint, "agent-taint", taint, "agent-delay", "4s")}.pool("green")
-	// Nodes that nobody can use yet must live long enough to lose the taint.
-	c.manifests(strings.Replace(green, "consolidateAfter: 1s", "consolidateAfter: 5m", 1))
-	for i := range 3 { // one node after the other
-		name := fmt.Sprint("first-", i)
-		c.manifests(deployment(name, "green", 1, "100", "100Gi"))
-		c.eventually(patience, c.running("app="+name, 1))
+	var all sync.WaitGroup
+	for name, consolidateAfter := range map[string]string{"green": "5m", "teal": "1s"} {
+		all.Go(func() {
+			t.Run(name, func(t *testing.T) {
+				one := *c
+				one.T = t
+				one.learns(log, name, consolidateAfter)
+			})
+		})
+	}
+	all.Wait()
+}
+
+// learns starts three nodes of a pool, one after the other, then twenty.
+func (c *cluster) learns(log *claimLog, name, consolidateAfter string) {
+	const taint = "node.cilium.io/agent-not-ready:NoSchedule"
+	const pods = 20
+	text := start{annotations: sandboxed("join-taints", taint, "agent-taint", taint, "agent-delay", "4s")}.pool(name)
+	c.manifests(strings.Replace(text, "consolidateAfter: 1s", "consolidateAfter: "+consolidateAfter, 1))
+	for i := range 3 {
+		app := fmt.Sprint(name, "-", i)
+		c.manifests(deployment(app, name, 1, "100", "100Gi"))
+		c.eventually(patience, c.running("app="+app, 1))
 	}
 	c.eventually(patience, func() error {
-		np, err := c.dynamic.Resource(nodePools).Get(c.Context(), "green", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		for _, cond := range conditionsOf(np) {
-			if cond.kind == "UndeclaredStartupTaints" && strings.Contains(cond.message, "- {key: node.cilium.io/agent-not-ready, effect: NoSchedule}") {
-				return nil
-			}
-		}
-		return fmt.Errorf("the NodePool does not say what to declare: %v", conditionsOf(np))
+		return c.poolSays(name, "UndeclaredStartupTaints", "- {key: node.cilium.io/agent-not-ready, effect: NoSchedule}")
 	})
-	before := len(log.of("green"))
-	c.manifests(deployment("more", "green", pods, "100", "100Gi"))
-	c.eventually(patience, c.running("app=more", pods))
-	launched := len(log.of("green")) - before
-	t.Logf("%d launches for the first 3 nodes; then %d for %d", before, launched, pods)
-	if float64(launched) > 1.05*pods {
-		t.Errorf("%d machines were launched for %d pods that need one each", launched, pods)
+	before := log.of(name)
+	if consolidateAfter == "1s" {
+		// What was launched twice goes away again, and so cannot help out now.
+		c.eventually(patience, func() error {
+			before = log.of(name)
+			if n := remaining(before); n != 3 {
+				return fmt.Errorf("%d machines for 3 pods", n)
+			}
+			return nil
+		})
 	}
+	c.manifests(deployment(name+"-more", name, pods, "100", "100Gi"))
+	c.eventually(patience, c.running("app="+name+"-more", pods))
+	launched := len(log.of(name)) - len(before)
+	c.Logf("%d launches for the first 3 nodes, %d of them there; then %d for %d", len(before), remaining(before), launched, pods)
+	if float64(launched) > 1.05*pods {
+		c.Errorf("%d machines were launched for %d pods that need one each", launched, pods)
+	}
+}
+
+// remaining counts the claims that are there.
+func remaining(stories []claimStory) int {
+	n := 0
+	for _, s := range stories {
+		if !s.gone {
+			n++
+		}
+	}
+	return n
 }

@@ -3,6 +3,7 @@ package knobs
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,13 +15,14 @@ type Kind string
 
 // A Switch is "true" or "false", a Duration is in Go's notation ("20s"), a
 // Count is a whole number from zero up, a Taint is key:effect, a Condition is
-// type=status.
+// type=status, an Address is an IP address.
 const (
 	Switch    Kind = "switch"
 	Duration  Kind = "duration"
 	Count     Kind = "count"
 	Taint     Kind = "taint"
 	Condition Kind = "condition"
+	Address   Kind = "address"
 )
 
 // Scope is a kind of object a knob can be turned for.
@@ -90,6 +92,8 @@ func (k Knob) Validate(value string) error {
 		err = words(value, ":", "NoSchedule", "NoExecute", "PreferNoSchedule")
 	case Condition:
 		err = words(value, "=", "True", "False", "Unknown")
+	case Address:
+		_, err = netip.ParseAddr(value)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %q is no %s: %w", k.Name, value, k.Kind, err)

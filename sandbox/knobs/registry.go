@@ -20,6 +20,21 @@ var (
 		Scopes: []Scope{ScopeNode},
 		Help:   "the machine reboots once, that long after its Node's appearance",
 	}
+	NodeIP = Knob{
+		Name: "node-ip", Kind: Address,
+		Scopes: []Scope{ScopeNode},
+		Help:   "the address of the machine, whoever else has it, instead of one that nobody had",
+	}
+	NodeTwinAfter = Knob{
+		Name: "node-twin-after", Annotation: "twin-after", Kind: Duration,
+		Scopes: []Scope{ScopeNode},
+		Help:   "the machine joins once more, as <node>-twin, that long after its Node's appearance",
+	}
+	NodeTwinFor = Knob{
+		Name: "node-twin-for", Annotation: "twin-for", Kind: Duration, Default: "5s",
+		Scopes: []Scope{ScopeNode},
+		Help:   "how long that second Node then stays",
+	}
 	NodeCondition = Knob{
 		Name: "node-condition", Kind: Condition,
 		Scopes: []Scope{ScopeNode},
@@ -201,7 +216,7 @@ var (
 // All lists every knob in the order in which users read about them.
 func All() []Knob {
 	return []Knob{
-		NodeReadyDelay, KubeletSilent, NodeRebootAfter, NodeCondition, NodeConditionDelay, DevicePluginDelay, DevicePluginHang,
+		NodeReadyDelay, KubeletSilent, NodeRebootAfter, NodeIP, NodeTwinAfter, NodeTwinFor, NodeCondition, NodeConditionDelay, DevicePluginDelay, DevicePluginHang,
 		CloudInitDelay, CloudInitHang, AgentTaint, AgentAddsTaint, AgentDelay, AgentHang, AgentWatches, AgentCrash, RetaintAfter, RetaintFor,
 		PodStartDelay, PodInitDuration, PodStopDelay, PreStopExecDuration, PodRunFor, PodExit,
 		CSIAttachLimit, CSIRegisterDelay, ProvisionDelay, ProvisionFail,

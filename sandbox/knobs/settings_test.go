@@ -28,6 +28,7 @@ func TestParseRefusesWhatMakesNoSense(t *testing.T) {
 		"detach-hang.pod.default.web": "true",
 		"detach-hang.node":            "true",
 		"detach-hang.node.":           "true",
+		"node-ip":                     "10.0.0",
 		"pod-run-for":                 "1s",
 	} {
 		if _, err := Parse(map[string]string{key: value}); err == nil {

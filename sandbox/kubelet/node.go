@@ -93,7 +93,7 @@ func (k *Kubelets) syncNode(ctx context.Context, name string) (time.Duration, er
 	now := k.Clock.Now()
 	m := k.machines.boot(node, func() *machine {
 		k.inUse.forget(name)
-		return &machine{uid: node.UID, booted: now, appeared: now, ip: k.ips.node(), extended: extended(node.Status.Capacity)}
+		return &machine{uid: node.UID, booted: now, appeared: now, ip: k.address(node), extended: extended(node.Status.Capacity)}
 	})
 	settings := k.Knobs.Settings()
 	if settings.On(knobs.KubeletSilent, knobs.OfNode(node)) {
@@ -119,12 +119,24 @@ func (k *Kubelets) syncNode(ctx context.Context, name string) (time.Duration, er
 	if err := k.patchNode(ctx, node, want); err != nil {
 		return 0, err
 	}
+	twin, err := k.playTwin(ctx, node, m.appeared, now)
+	if err != nil {
+		return 0, err
+	}
 	if !m.leaseDue.After(now) {
 		if err := k.renewLease(ctx, node, m, now); err != nil {
 			return 0, err
 		}
 	}
-	return untilNext(now, readyAt, m.leaseDue, reboots, plugins, reported), nil
+	return untilNext(now, readyAt, m.leaseDue, reboots, plugins, reported, twin), nil
+}
+
+// address is what the machine gets: the one it is told to have, or a new one.
+func (k *Kubelets) address(node *corev1.Node) string {
+	if ip, ok := k.Knobs.Settings().Lookup(knobs.NodeIP, knobs.OfNode(node)); ok {
+		return ip
+	}
+	return k.ips.node()
 }
 
 func (m *machine) readyAt(s knobs.Settings, node *corev1.Node) time.Time {
