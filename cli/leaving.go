@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/engine/drain"
@@ -61,6 +63,12 @@ func (in *inventory) drainView(ctx context.Context, reader client.Reader, node *
 	if v.Deadline, err = drain.Deadline(v.Node.Claim); err != nil {
 		return drain.View{}, err
 	}
+	if v.Ends, err = drain.Ends(v.Node.Claim); err != nil {
+		return drain.View{}, err
+	}
+	if v.Jobs, err = in.hookJobs(ctx, reader, v); err != nil {
+		return drain.View{}, err
+	}
 	// The store leaves out pods that have ended; a drain may wait for those.
 	var pods corev1.PodList
 	if err := reader.List(ctx, &pods); err != nil {
@@ -75,4 +83,21 @@ func (in *inventory) drainView(ctx context.Context, reader client.Reader, node *
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return v, nil
+}
+
+// hookJobs are the Jobs that the policy's hooks may wait for.
+func (in *inventory) hookJobs(ctx context.Context, reader client.Reader, v drain.View) ([]*batchv1.Job, error) {
+	if !slices.ContainsFunc(v.Policy.Hooks, func(h snapshot.Hook) bool { return h.JobNamespace != "" }) {
+		return nil, nil
+	}
+	var list batchv1.JobList
+	err := reader.List(ctx, &list, client.MatchingLabels{snapshot.HookNodeLabel: v.Node.Name})
+	if apierrors.IsForbidden(err) {
+		in.unread = append(in.unread, fmt.Sprintf("%T", &list))
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing the Jobs of hooks: %w", err)
+	}
+	return drain.HookJobs(list.Items), nil
 }

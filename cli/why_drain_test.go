@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/drain"
 )
@@ -117,6 +119,43 @@ To mend, so that others keep these agents as well:
 		if out.String() != want {
 			t.Errorf("%v:\n%s", args, out.String())
 		}
+	}
+}
+
+func TestWhyOfANodeThatWaitsForHooksSaysWhichAndUntilWhen(t *testing.T) {
+	objects := leaving()
+	claim, node := objects[0].(*karpv1.NodeClaim), objects[1].(*corev1.Node)
+	since := metav1.NewTime(noon.Add(-5 * time.Minute))
+	claim.Status.Conditions = []status.Condition{{Type: "DrainHooksPassed", Status: metav1.ConditionUnknown, Reason: "AwaitingHooks", LastTransitionTime: since}}
+	claim.Annotations = map[string]string{drain.EndsAnnotation: noon.Add(time.Hour).Format(time.RFC3339)}
+	node.Labels["karpenter.sh/nodepool"] = "kafka"
+	policy := &v1alpha1.NodePolicy{ObjectMeta: metav1.ObjectMeta{Name: "hooks"}}
+	policy.Spec.NodePools.Names = []string{"kafka"}
+	policy.Spec.Termination = &v1alpha1.Termination{Hooks: []v1alpha1.TerminationHook{
+		{Name: "leaders", Before: "Drain", Condition: &v1alpha1.HookCondition{Type: "LeadersMoved"}, Timeout: &metav1.Duration{Duration: 3 * time.Minute}, OnTimeout: v1alpha1.HookWait},
+		{Name: "backup", Before: "Drain", Job: &v1alpha1.HookJob{Namespace: "ops"}},
+	}}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: "backup-1", Labels: map[string]string{"millwright.dev/node": "ip-1", "millwright.dev/hook": "backup"}}}
+	var out bytes.Buffer
+	color := never
+	cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &color}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, append(objects, policy, job)...)})
+	cmd.SetArgs([]string{"node", "ip-1"})
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const want = `node/ip-1 is being taken away since 2026-03-11T11:55:00Z: its policy's hooks are waited for before its pods leave.
+It has no deadline: what it waits for is waited for however long that takes.
+The cloud takes the machine at 2026-03-11T13:00:00Z, with whatever is left there.
+
+Hooks:
+  [ ] Node/ip-1 has waited for too long for the hook leaders (condition LeadersMoved=True), and the policy waits on, until 2026-03-11T12:59:00Z
+  [ ] Node/ip-1 waits for the hook backup (Job in namespace ops with label millwright.dev/hook: backup), ops/Job/backup-1 is Running, until 2026-03-11T12:05:00Z
+
+What would have to change:
+  Node/ip-1: whoever serves the hook has to fulfil it; or let the policy go on without it, onTimeout: Continue
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
 }
 

@@ -21,14 +21,16 @@ func (s *Store) Rules() []policy.Rule {
 	return policy.Resolve(s.policyValues(), s.poolValues())
 }
 
-// Policy is what NodePolicies decide for a pool, zero if there are none for it.
+// Policy is what NodePolicies decide for a pool, zero if there are none for it. The
+// machines of a pool that is gone still have that of the policies which name it or
+// select every pool.
 func (s *Store) Policy(pool string) snapshot.Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p, ok := s.pools.byKey[pool]; ok {
 		return p.Policy
 	}
-	return snapshot.Policy{}
+	return s.policyOf(pool)
 }
 
 // PolicyOf translates a NodePolicy as far as it matters who rules. A selector
@@ -82,23 +84,7 @@ func (s *Store) poolLabels(name string) map[string]string {
 // govern gives a pool the policy that holds for it.
 func (s *Store) govern(p *snapshot.Pool) *snapshot.Pool {
 	out := *p
-	out.Policy = snapshot.Policy{}
-	for _, r := range policy.Resolve(s.policyValues(), []policy.Pool{{Name: p.Name, Labels: s.poolLabels(p.Name)}}) {
-		spec := &s.policies.byKey[r.Policy].Spec
-		switch v1alpha1.Section(r.Section) {
-		case v1alpha1.SectionInitialization:
-			out.Policy.Initialization = initialization(spec.Initialization)
-		case v1alpha1.SectionTermination:
-			out.Policy.Termination = termination(spec.Termination)
-		case v1alpha1.SectionDisruption:
-			out.Policy.Disruption = disruptionPolicy(spec.Disruption)
-		case v1alpha1.SectionInterruption:
-			out.Policy.Interruption = interruption(spec.Interruption)
-		case v1alpha1.SectionRepair:
-			out.Policy.Repair = repair(spec.Repair)
-		}
-	}
-	out.Learned = nil
+	out.Policy, out.Learned = s.policyOf(p.Name), nil
 	if !out.Policy.Initialization.IgnoreTaints {
 		out.Learned = lifecycle.Learned(out.Undeclared)
 	}
@@ -106,6 +92,27 @@ func (s *Store) govern(p *snapshot.Pool) *snapshot.Pool {
 		s.machines.rejoin = true
 	}
 	return &out
+}
+
+// policyOf puts a pool's policy together from the sections in force.
+func (s *Store) policyOf(pool string) snapshot.Policy {
+	var out snapshot.Policy
+	for _, r := range policy.Resolve(s.policyValues(), []policy.Pool{{Name: pool, Labels: s.poolLabels(pool)}}) {
+		spec := &s.policies.byKey[r.Policy].Spec
+		switch v1alpha1.Section(r.Section) {
+		case v1alpha1.SectionInitialization:
+			out.Initialization = initialization(spec.Initialization)
+		case v1alpha1.SectionTermination:
+			out.Termination = termination(spec.Termination)
+		case v1alpha1.SectionDisruption:
+			out.Disruption = disruptionPolicy(spec.Disruption)
+		case v1alpha1.SectionInterruption:
+			out.Interruption = interruption(spec.Interruption)
+		case v1alpha1.SectionRepair:
+			out.Repair = repair(spec.Repair)
+		}
+	}
+	return out
 }
 
 // Learned are the startup taints that a pool does not declare and that its nodes

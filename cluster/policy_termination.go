@@ -1,6 +1,10 @@
 package cluster
 
 import (
+	"cmp"
+
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -18,6 +22,26 @@ func termination(in *v1alpha1.Termination) snapshot.Termination {
 	}
 	for _, d := range in.Agents {
 		out.Agents = append(out.Agents, snapshot.DaemonSetSelector{Namespace: d.Namespace, Name: d.Name, Labels: selector(d.Selector)})
+	}
+	for i := range in.Hooks {
+		out.Hooks = append(out.Hooks, hook(&in.Hooks[i]))
+	}
+	return out
+}
+
+func hook(in *v1alpha1.TerminationHook) snapshot.Hook {
+	out := snapshot.Hook{
+		Name: in.Name, Before: snapshot.HookPoint(in.Before),
+		Timeout: cmp.Or(duration(in.Timeout), snapshot.DefaultHookTimeout), FailClosed: in.OnTimeout == v1alpha1.HookWait,
+	}
+	switch {
+	case in.Annotation != nil:
+		out.Annotation, out.Value = in.Annotation.Key, in.Annotation.Value
+	case in.Condition != nil:
+		out.Condition = corev1.NodeConditionType(in.Condition.Type)
+		out.Status = cmp.Or(corev1.ConditionStatus(in.Condition.Status), corev1.ConditionTrue)
+	case in.Job != nil:
+		out.JobNamespace = in.Job.Namespace
 	}
 	return out
 }

@@ -3,12 +3,16 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -32,6 +36,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/provision"
 	"github.com/millwright-dev/millwright/controllers/repair"
 	"github.com/millwright-dev/millwright/controllers/termination"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=millwright-system
@@ -90,6 +95,17 @@ func loops(observe bool) []func(manager.Manager, loop.Deps) error {
 	}
 }
 
+// cached narrows the kinds of which not every object is of interest.
+func (c Config) cached() (map[client.Object]cache.ByObject, error) {
+	hooked, err := labels.Parse(snapshot.HookNodeLabel)
+	if err != nil {
+		return nil, fmt.Errorf("selecting the Jobs of hooks: %w", err)
+	}
+	out := map[client.Object]cache.ByObject{&batchv1.Job{}: {Label: hooked}}
+	maps.Copy(out, c.Provider.Cache)
+	return out, nil
+}
+
 func newManager(ctx context.Context, c Config) (manager.Manager, error) {
 	kinds := runtime.NewScheme()
 	for _, add := range append([]func(*runtime.Scheme) error{scheme.AddToScheme, cluster.AddToScheme}, c.Provider.Schemes...) {
@@ -97,13 +113,17 @@ func newManager(ctx context.Context, c Config) (manager.Manager, error) {
 			return nil, fmt.Errorf("registering kinds: %w", err)
 		}
 	}
+	cached, err := c.cached()
+	if err != nil {
+		return nil, err
+	}
 	lease := rest.CopyConfig(c.REST) // a budget of its own: the lease is renewed whatever the loops do
 	lease.QPS, lease.Burst = 0, 0
 	again := true
 	mgr, err := manager.New(c.REST, manager.Options{
 		Scheme:                        kinds,
 		Logger:                        quietAtTheEnd(ctx, log.Log),
-		Cache:                         cache.Options{DefaultTransform: cluster.Trim(), ByObject: c.Provider.Cache},
+		Cache:                         cache.Options{DefaultTransform: cluster.Trim(), ByObject: cached},
 		Metrics:                       metricsserver.Options{BindAddress: c.MetricsAddress},
 		LeaderElection:                !c.DisableLeaderElection,
 		LeaderElectionID:              c.LeaderElectionName,

@@ -59,6 +59,13 @@ type Termination struct {
 	// +kubebuilder:default=Report
 	// +optional
 	OrphanedAttachments OrphanedAttachments `json:"orphanedAttachments,omitempty"`
+	// hooks are what a machine waits for before its pods are evicted, or before it is
+	// ended. Default none.
+	// +kubebuilder:validation:MaxItems=10
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Hooks []TerminationHook `json:"hooks,omitempty"`
 }
 
 // StuckVolumes is what happens when only stuck volumes are left on a machine.

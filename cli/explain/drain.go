@@ -14,8 +14,10 @@ import (
 
 // phaseText says what a phase does.
 var phaseText = map[drain.Phase]string{
-	drain.Cordon: "it is about to be tainted", drain.Drain: "its pods leave", drain.Detach: "its volumes are detached",
-	drain.Terminate: "the cloud ends the machine", drain.Release: "the machine is gone, and Kubernetes lets go of what was on it",
+	drain.Cordon: "it is about to be tainted", drain.PreDrain: "its policy's hooks are waited for before its pods leave",
+	drain.Drain: "its pods leave", drain.Detach: "its volumes are detached",
+	drain.PreTerminate: "its policy's hooks are waited for before the cloud ends the machine",
+	drain.Terminate:    "the cloud ends the machine", drain.Release: "the machine is gone, and Kubernetes lets go of what was on it",
 	drain.Finish: "the machine is gone, and the Node goes",
 }
 
@@ -34,6 +36,10 @@ func Drain(v drain.View, step drain.Step) *Answer {
 	} else {
 		a.say(fmt.Sprintf("Its deadline is %s: nothing is waited for after it.", Stamp(v.Deadline)))
 	}
+	if !v.Ends.IsZero() {
+		a.say(fmt.Sprintf("The cloud takes the machine at %s, with whatever is left there.", Stamp(v.Ends)))
+	}
+	a.check("Hooks", step.Hooks)
 	a.check("Pods", step.Pods)
 	a.check("Volumes", step.Volumes)
 	a.cloudSays(v, step)

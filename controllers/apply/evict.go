@@ -28,10 +28,20 @@ func (e *BlockedError) Error() string { return "eviction is blocked: " + e.Messa
 //
 // Errors: *BlockedError.
 func (w *Writer) Evict(ctx context.Context, pod *corev1.Pod) (bool, error) {
+	return w.EvictWithin(ctx, pod, 0)
+}
+
+// EvictWithin is Evict with another grace period than the pod's own; zero is its own.
+func (w *Writer) EvictWithin(ctx context.Context, pod *corev1.Pod, grace time.Duration) (bool, error) {
 	uid := pod.UID
+	options := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+	if grace > 0 {
+		seconds := max(1, int64(grace/time.Second))
+		options.GracePeriodSeconds = &seconds
+	}
 	err := w.api.Evict(ctx, pod, &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
-		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}},
+		DeleteOptions: options,
 	})
 	switch {
 	case err == nil:

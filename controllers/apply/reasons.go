@@ -43,6 +43,8 @@ const (
 	AttachmentFault = "AttachmentFault"
 	// VolumesLeftBehind: a machine was ended with volumes attached to it.
 	VolumesLeftBehind = "VolumesLeftBehind"
+	// AwaitingHooks: a machine that goes waits for hooks of its policy.
+	AwaitingHooks = "AwaitingHooks"
 	// NodeUnhealthy: something is wrong with a machine; the message says what becomes of
 	// that.
 	NodeUnhealthy = "NodeUnhealthy"

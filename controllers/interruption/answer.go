@@ -15,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/interruption"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -36,6 +37,11 @@ func (w *Watcher) answer(ctx context.Context, r interruption.Response) error {
 	}
 	if r.Replace != nil || r.Keep {
 		if claim, err = w.replace(ctx, r, claim); err != nil {
+			return err
+		}
+	}
+	if r.WriteDeadline || r.WriteEnds {
+		if claim, err = w.timetable(ctx, r, claim); err != nil {
 			return err
 		}
 	}
@@ -92,18 +98,25 @@ func (w *Watcher) uncordon(ctx context.Context, r interruption.Response) error {
 	return err
 }
 
-// drain deletes a claim. The deadline, zero for none, is on it before that.
-func (w *Watcher) drain(ctx context.Context, r interruption.Response, claim *karpv1.NodeClaim) error {
-	const key = karpv1.NodeClaimTerminationTimestampAnnotationKey
-	var err error
-	if r.WriteDeadline {
-		claim, err = w.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
-			metav1.SetMetaDataAnnotation(&c.ObjectMeta, key, r.Deadline.UTC().Format(time.RFC3339))
-		})
-		if err != nil {
-			return err
+// timetable notes on a claim by when its node must be empty, and when the cloud takes
+// the machine.
+func (w *Watcher) timetable(ctx context.Context, r interruption.Response, claim *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
+	return w.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
+		if r.WriteDeadline {
+			metav1.SetMetaDataAnnotation(&c.ObjectMeta, drain.DeadlineAnnotation, r.Deadline.UTC().Format(time.RFC3339))
 		}
-	}
+		switch {
+		case !r.WriteEnds:
+		case r.Ends.IsZero():
+			delete(c.Annotations, drain.EndsAnnotation)
+		default:
+			metav1.SetMetaDataAnnotation(&c.ObjectMeta, drain.EndsAnnotation, r.Ends.UTC().Format(time.RFC3339))
+		}
+	})
+}
+
+// drain deletes a claim, on which its timetable is.
+func (w *Watcher) drain(ctx context.Context, r interruption.Response, claim *karpv1.NodeClaim) error {
 	if claim.DeletionTimestamp != nil {
 		return nil
 	}

@@ -53,7 +53,7 @@ func TestTheStatusShowsWhoRulesAndTheStoreFollowsTheSameRule(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", name, got, want)
 		}
 	}
-	for name, want := range map[string]time.Duration{"web": 10 * time.Minute, "train": 20 * time.Minute, "other": 0} {
+	for name, want := range map[string]time.Duration{"web": 10 * time.Minute, "train": 20 * time.Minute, "gone": 10 * time.Minute} {
 		if got := r.Store.Policy(name).Initialization.Timeout; got != want {
 			t.Errorf("pool %s: timeout %v, want %v", name, got, want)
 		}

@@ -35,6 +35,8 @@ type drainWorld struct {
 	// some rounds after Kubernetes.
 	books *lister
 	late  int
+	// hooked is set if the policy has hooks: what a pod and the machine wait for.
+	hooked bool
 }
 
 const (
@@ -104,6 +106,8 @@ func (w *drainWorld) watch() {
 			w.t.Errorf("pod %s is deleted without asking its budgets before its time", pod.Name)
 		case ofPod && pod.Name == "plugin":
 			w.t.Errorf("%s of the volume driver's plugin", verb)
+		case ofPod && verb == "evict" && !w.handedOver():
+			w.t.Errorf("pod %s is evicted before the hook has passed", pod.Name)
 		case ofPod && verb != "patch status":
 			w.note(verb + " " + pod.Name)
 		}
@@ -111,6 +115,9 @@ func (w *drainWorld) watch() {
 	}
 	w.Cloud.Terminated = func(*looptest.Machine) {
 		late := !w.deadline().IsZero() && !w.Rig.Clock.Now().Before(w.deadline())
+		if !w.backedUp() {
+			w.t.Error("the machine is ended before the hook has passed")
+		}
 		if left := slices.DeleteFunc(w.pods(), func(name string) bool { return name == "plugin" }); len(left) > 0 && !late {
 			w.t.Errorf("the machine is ended while %v are on it", left)
 		}
@@ -167,6 +174,7 @@ func (w *drainWorld) round() {
 // and for a Node that is out of service they do so without the kubelet.
 func (w *drainWorld) kubernetes() {
 	n := w.node()
+	w.serveHooks()
 	if n != nil && w.Cloud.Find(n.Spec.ProviderID) == nil && n.Status.Conditions[0].Status == corev1.ConditionTrue {
 		w.silence()
 	}
@@ -270,6 +278,10 @@ func TestADrainThatIsKilledAtAnyWriteEndsTheSame(t *testing.T) {
 			w.Must(w.Rig.Client.Update(ctx, c))
 			w.Delete(c)
 			w.Must(w.Rig.Client.Delete(ctx, w.node()))
+		}},
+		"the claim is deleted, and hooks are waited for": {false, func(w *drainWorld) {
+			w.hook()
+			w.Must(w.Rig.Client.Delete(ctx, w.claim()))
 		}},
 		"a budget that allows nothing, and a deadline": {true, func(w *drainWorld) {
 			w.guardWeb()

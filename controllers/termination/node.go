@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -32,6 +33,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=storage.k8s.io,resources=volumeattachments,verbs=get;list;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
@@ -62,6 +64,7 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 		Watches(&corev1.Pod{}, wake).
 		Watches(&policyv1.PodDisruptionBudget{}, wake).
 		Watches(&storagev1.VolumeAttachment{}, wake).
+		Watches(&batchv1.Job{}, wake).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: loop.Backoff(100*time.Millisecond, 10*time.Second)}).
 		Complete(r)
 }
@@ -107,9 +110,11 @@ func (r *Reconciler) remove(ctx context.Context, node *corev1.Node) (reconcile.R
 	run := &removal{deps: r.deps, node: node}
 	if len(claims) > 0 {
 		run.claim = claims[0]
-	}
-	if run.claim != nil {
-		if run.deadline, err = drain.Deadline(cluster.Claim(run.claim)); err != nil {
+		value := cluster.Claim(run.claim)
+		if run.deadline, err = drain.Deadline(value); err != nil {
+			return reconcile.Result{}, err
+		}
+		if run.ends, err = drain.Ends(value); err != nil {
 			return reconcile.Result{}, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +30,7 @@ type removal struct {
 	node     *corev1.Node
 	claim    *karpv1.NodeClaim // nil if there is none
 	deadline time.Time
+	ends     time.Time
 	machine  drain.Machine
 }
 
@@ -79,7 +81,7 @@ func (r *removal) carryOut(ctx context.Context, step drain.Step) (waits bool, er
 		return false, err
 	case drain.Drain:
 		return true, r.evict(ctx, step)
-	case drain.Detach:
+	case drain.PreDrain, drain.Detach, drain.PreTerminate:
 		return true, nil
 	case drain.Terminate:
 		return r.terminate(ctx)
@@ -157,11 +159,28 @@ func (r *removal) view(ctx context.Context) (drain.View, error) {
 	if node.Pods, err = r.pods(ctx, r.deps.Client, client.UnsafeDisableDeepCopy); err != nil {
 		return drain.View{}, err
 	}
+	policy := r.policy()
+	jobs, err := r.jobs(ctx, policy.Hooks)
+	if err != nil {
+		return drain.View{}, err
+	}
 	return drain.View{
 		Now: now, Node: node, Budgets: eviction.NewBudgets(s.PDBs), Volumes: s.Volumes,
 		Attachments: s.Volumes.Attachments[r.node.Name], Waiting: drain.Waiting(s, r.node.Name),
-		Deadline: r.deadline, Machine: r.machine, Policy: r.policy(), DaemonSets: s.DaemonSets,
+		Deadline: r.deadline, Ends: r.ends, Machine: r.machine, Policy: policy, DaemonSets: s.DaemonSets, Jobs: jobs,
 	}, nil
+}
+
+// jobs are those that hooks may wait for, by namespace and name.
+func (r *removal) jobs(ctx context.Context, hooks []snapshot.Hook) ([]*batchv1.Job, error) {
+	if !slices.ContainsFunc(hooks, func(h snapshot.Hook) bool { return h.JobNamespace != "" }) {
+		return nil, nil
+	}
+	var list batchv1.JobList
+	if err := r.deps.Client.List(ctx, &list, client.MatchingLabels{snapshot.HookNodeLabel: r.node.Name}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Jobs that %s waits for: %w", r.node.Name, err)
+	}
+	return drain.HookJobs(list.Items), nil
 }
 
 // policy is that of the machine's pool.

@@ -26,7 +26,7 @@ func (r *removal) evict(ctx context.Context, step drain.Step) error {
 	var failed []error
 	reason := r.reason()
 	for _, p := range step.Evict {
-		evicted, err := r.deps.Writer.Evict(ctx, p)
+		evicted, err := r.deps.Writer.EvictWithin(ctx, p, step.Fitted(p))
 		var blocked *apply.BlockedError
 		switch {
 		case errors.As(err, &blocked):
@@ -92,6 +92,9 @@ func (r *removal) note(ctx context.Context, v drain.View, step drain.Step) error
 
 func (r *removal) tell(v drain.View, step drain.Step) {
 	switch step.Phase {
+	case drain.PreDrain, drain.PreTerminate:
+		overdue := step.Blocked()
+		r.event(apply.Event{Warning: len(overdue) > 0, Reason: apply.AwaitingHooks, Message: message(step)})
 	case drain.Drain:
 		if slices.ContainsFunc(step.Pods, func(p drain.Verdict) bool { return p.Waits }) {
 			r.waits(step)

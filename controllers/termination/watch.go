@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/controllers/loop"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // gather is how long a drain waits after an event: an informer may tell of an
@@ -36,7 +38,7 @@ func (r *Reconciler) wake() handler.EventHandler {
 	}
 }
 
-// waiting are the Nodes whose drain may wait for an object: for a pod or an
+// waiting are the Nodes whose drain may wait for an object: for a pod, a Job or an
 // attachment its own Node, for a budget all that are going.
 func (r *Reconciler) waiting(ctx context.Context, obj client.Object) []reconcile.Request {
 	var nodes corev1.NodeList
@@ -59,6 +61,8 @@ func concerns(obj client.Object, node string) bool {
 		return o.Spec.NodeName == node
 	case *storagev1.VolumeAttachment:
 		return o.Spec.NodeName == node
+	case *batchv1.Job:
+		return o.Labels[snapshot.HookNodeLabel] == node
 	case *policyv1.PodDisruptionBudget:
 		return true
 	}

@@ -7,9 +7,11 @@
 // The phases, each one over before the next begins:
 //
 //	Cordon     taint karpenter.sh/disrupted:NoSchedule, no load-balancer traffic
+//	PreDrain   hooks of the policy: an annotation or condition of the node, or a Job
 //	Drain      pods leave in waves: ordinary, ordinary daemons, critical, critical
 //	           daemons; only one wave at a time
 //	Detach     every volume of a pod that left is detached
+//	PreTerminate  hooks of the policy once more
 //	Terminate  the cloud stops the machine, until it says that it is gone
 //	Release    a machine that is gone, or stopped, still holds volumes or pods: its
 //	           Node is marked out of service, and Kubernetes lets go of them

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,11 +57,15 @@ type View struct {
 	Waiting map[types.NamespacedName]*corev1.Pod
 	// Deadline is when the node must be empty at the latest, zero for never.
 	Deadline time.Time
+	// Ends is when the cloud takes the machine at the latest, zero if it does not.
+	Ends time.Time
 	// Machine is what the cloud has confirmed about the machine.
 	Machine Machine
 	// Policy is that of the machine's pool; DaemonSets are the cluster's.
 	Policy     snapshot.Termination
 	DaemonSets []*snapshot.DaemonSet
+	// Jobs are those that the policy's hooks may wait for, by namespace and name.
+	Jobs []*batchv1.Job
 }
 
 // Machine is what the cloud says of a machine.
@@ -79,25 +84,33 @@ const (
 type Phase string
 
 const (
-	Cordon    Phase = "Cordon"
-	Drain     Phase = "Drain"
-	Detach    Phase = "Detach"
-	Terminate Phase = "Terminate"
-	Release   Phase = "Release"
-	Finish    Phase = "Finish"
+	Cordon       Phase = "Cordon"
+	PreDrain     Phase = "PreDrain"
+	Drain        Phase = "Drain"
+	Detach       Phase = "Detach"
+	PreTerminate Phase = "PreTerminate"
+	Terminate    Phase = "Terminate"
+	Release      Phase = "Release"
+	Finish       Phase = "Finish"
 )
 
 // Step is what to do now.
 type Step struct {
 	Phase Phase
-	// Evict are pods to evict, and Delete pods to delete without asking budgets;
-	// by namespace and name.
+	// Evict are pods to evict, those first that lose most if their turn does not come;
+	// Delete are pods to delete without asking budgets, by namespace and name.
 	Evict  []*corev1.Pod
 	Delete []Deletion
+	// Left is what an evicted pod may have of its grace period before the cloud takes
+	// the machine; zero if it does not.
+	Left time.Duration
 	// Pods and Volumes are the verdicts on everything that is still on the node,
 	// waited for or not; by namespace and name. Volumes without an attachment
 	// come last.
 	Pods, Volumes []Verdict
+	// Hooks are the verdicts on those of the phase, in the policy's order; also on
+	// those that have just passed.
+	Hooks []Verdict
 	// LeftBehind are the volumes that are still attached although their wait is
 	// over, because a deadline or the policy says so.
 	LeftBehind []Verdict
@@ -114,6 +127,15 @@ type Step struct {
 // too long.
 func (s Step) Stuck() bool {
 	return s.Phase == Detach && slices.ContainsFunc(s.Volumes, func(x Verdict) bool { return x.Waits && x.Code == plan.VolumeStuck })
+}
+
+// Fitted is the grace period that an evicted pod gets so that it ends before its
+// machine; zero for its own.
+func (s Step) Fitted(p *corev1.Pod) time.Duration {
+	if s.Left > 0 && graceOf(p) > s.Left {
+		return s.Left
+	}
+	return 0
 }
 
 // by brings Wake forward to a time, unless that is not known.
@@ -145,9 +167,14 @@ func Next(v View) Step {
 	case !Cordoned(v.Node.Object):
 		return Step{Phase: Cordon}
 	}
+	hooked := hooks(v, snapshot.BeforeDrain)
+	if hooked.Phase != "" {
+		return hooked
+	}
 	r := newRoster(v)
 	s := pods(v, r)
-	s.Forgetful = forgetful(r)
+	s.Forgetful, s.Hooks = forgetful(r), hooked.Hooks
+	s.Conditions = append(hooked.Conditions, s.Conditions...)
 	if s.Phase == Drain {
 		return s
 	}
@@ -160,6 +187,13 @@ func Next(v View) Step {
 	if v.Machine == Gone {
 		return release(v)
 	}
+	hooked = hooks(v, snapshot.BeforeTermination)
+	s.Hooks = append(s.Hooks, hooked.Hooks...)
+	s.Conditions = append(s.Conditions, hooked.Conditions...)
+	if hooked.Phase != "" {
+		s.Phase, s.Wake = hooked.Phase, hooked.Wake
+		return s
+	}
 	s.Phase, s.Wake = Terminate, v.Now.Add(terminatePoll)
 	return s
 }
@@ -168,14 +202,24 @@ func Next(v View) Step {
 // empty, as RFC 3339.
 const DeadlineAnnotation = "karpenter.sh/nodeclaim-termination-timestamp"
 
+// EndsAnnotation is a claim's: when the cloud takes its machine at the latest, as RFC
+// 3339. Nothing is forced because of it.
+const EndsAnnotation = "millwright.dev/ends"
+
 // Deadline is when the node of a claim must be empty, zero for never.
-func Deadline(c *snapshot.Claim) (time.Time, error) {
-	if c == nil || c.Annotations[DeadlineAnnotation] == "" {
+func Deadline(c *snapshot.Claim) (time.Time, error) { return timeOf(c, DeadlineAnnotation) }
+
+// Ends is when the cloud takes the machine of a claim at the latest, zero if that is
+// not known or it does not.
+func Ends(c *snapshot.Claim) (time.Time, error) { return timeOf(c, EndsAnnotation) }
+
+func timeOf(c *snapshot.Claim, annotation string) (time.Time, error) {
+	if c == nil || c.Annotations[annotation] == "" {
 		return time.Time{}, nil
 	}
-	at, err := time.Parse(time.RFC3339, c.Annotations[DeadlineAnnotation])
+	at, err := time.Parse(time.RFC3339, c.Annotations[annotation])
 	if err != nil {
-		return time.Time{}, fmt.Errorf("reading annotation %s of NodeClaim %s: %w", DeadlineAnnotation, c.Name, err)
+		return time.Time{}, fmt.Errorf("reading annotation %s of NodeClaim %s: %w", annotation, c.Name, err)
 	}
 	return at, nil
 }

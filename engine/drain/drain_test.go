@@ -59,6 +59,16 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		w.volume(c)
 	case "deadline":
 		w.view.Deadline = w.view.Now.Add(duration(t, c.Args[0]))
+	case "ends":
+		w.view.Ends = w.view.Now.Add(duration(t, c.Args[0]))
+	case "hook":
+		w.hook(t, c)
+	case "job":
+		w.job(c)
+	case "annotate":
+		metav1.SetMetaDataAnnotation(&w.view.Node.Object.ObjectMeta, c.Args[0], c.Args[1])
+	case "condition":
+		w.condition(c)
 	case "after":
 		w.view.Now = w.view.Now.Add(duration(t, c.Args[0]))
 	case "machine":
@@ -151,6 +161,8 @@ func (w *world) pod(t *testing.T, c storytest.Command) {
 		"do-not-disrupt": func(v string) { p.Annotations[eviction.DoNotDisruptAnnotation] = v },
 		"started":        func(v string) { p.Status.StartTime = &metav1.Time{Time: w.view.Now.Add(duration(t, v))} },
 		"ends":           func(v string) { p.DeletionTimestamp = &metav1.Time{Time: w.view.Now.Add(duration(t, v))} },
+		"value":          func(v string) { n := number(t, v); p.Spec.Priority = &n },
+		"cost":           func(v string) { p.Annotations["controller.kubernetes.io/pod-deletion-cost"] = v },
 		"daemon":         func(v string) { own(p, "apps/v1", "DaemonSet", v) },
 		"mirror":         func(string) { own(p, "v1", "Node", "") },
 		"finalizer":      func(v string) { p.Finalizers = []string{v} },

@@ -49,6 +49,9 @@ func waveOf(p *corev1.Pod) wave {
 // pods takes the drain one step further; its phase is Drain until it is over.
 func pods(v View, r roster) Step {
 	s := Step{Phase: Drain, Wake: v.Now.Add(recheck)}
+	if left := v.Ends.Sub(v.Now); left > 0 { // one that should be gone and is not has time again
+		s.Left = max(left.Truncate(time.Second), time.Second)
+	}
 	wave := waves
 	for _, m := range r {
 		if m.role == leaving {
@@ -64,6 +67,7 @@ func pods(v View, r roster) Step {
 		s.Pods = append(s.Pods, verdict)
 		waits = waits || verdict.Waits
 	}
+	slices.SortFunc(s.Evict, byValue)
 	s.pace(v, r)
 	if waits {
 		if !v.late() {
@@ -123,7 +127,7 @@ func settle(v View, s Step) Step {
 // end of, the most stubborn first.
 func (s Step) Blocked() []plan.Reason {
 	var out []plan.Reason
-	for _, list := range [][]Verdict{s.Pods, s.Volumes} {
+	for _, list := range [][]Verdict{s.Hooks, s.Pods, s.Volumes} {
 		for _, x := range list {
 			if x.Waits && x.Remedy() != "" {
 				out = append(out, x.Reason)
@@ -281,11 +285,16 @@ func overdueFrom(v View, p *corev1.Pod) time.Time {
 	if v.Deadline.IsZero() {
 		return time.Time{}
 	}
+	return v.Deadline.Add(-graceOf(p))
+}
+
+// graceOf is how long a pod asks to have for its end.
+func graceOf(p *corev1.Pod) time.Duration {
 	grace := int64(corev1.DefaultTerminationGracePeriodSeconds)
 	if p.Spec.TerminationGracePeriodSeconds != nil {
 		grace = *p.Spec.TerminationGracePeriodSeconds
 	}
-	return v.Deadline.Add(-time.Duration(grace) * time.Second)
+	return time.Duration(grace) * time.Second
 }
 
 func podRef(p *corev1.Pod) plan.ObjectRef {

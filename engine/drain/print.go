@@ -2,6 +2,7 @@ package drain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -18,12 +19,16 @@ func (s Step) String() string {
 	}
 	b.WriteString("\n")
 	for _, p := range s.Evict {
-		fmt.Fprintf(&b, "  evict %s/%s\n", p.Namespace, p.Name)
+		fmt.Fprintf(&b, "  evict %s/%s", p.Namespace, p.Name)
+		if grace := s.Fitted(p); grace > 0 {
+			fmt.Fprintf(&b, ", %s left", grace)
+		}
+		b.WriteString("\n")
 	}
 	for _, d := range s.Delete {
 		fmt.Fprintf(&b, "  delete %s/%s, %s left\n", d.Pod.Namespace, d.Pod.Name, d.Grace)
 	}
-	for _, v := range append(append([]Verdict(nil), s.Pods...), s.Volumes...) {
+	for _, v := range slices.Concat(s.Hooks, s.Pods, s.Volumes) {
 		b.WriteString("  " + v.String() + "\n")
 	}
 	for _, f := range s.Forgetful {

@@ -52,6 +52,10 @@ func anyView(t *rapid.T) drain.View {
 	if chance(t, "deadline", 2) {
 		v.Deadline = near(t, "deadline at")
 	}
+	if chance(t, "ends", 3) {
+		v.Ends = near(t, "ends at")
+	}
+	addHooks(t, &v)
 	v.Machine = rapid.SampledFrom([]drain.Machine{drain.Exists, drain.Exists, drain.Exists, drain.Stopped, drain.Gone}).Draw(t, "machine")
 	v.Policy.TerminateStuck, v.Policy.MaxParallelEvictions = chance(t, "terminate stuck", 3), rapid.IntRange(0, 2).Draw(t, "parallel")
 	v.Volumes.CSINodes["n"] = &storagev1.CSINode{Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "ebs.csi.aws.com"}}}}
@@ -66,6 +70,26 @@ func anyView(t *rapid.T) drain.View {
 	}
 	v.Budgets = eviction.NewBudgets(anyBudgets(t))
 	return v
+}
+
+// addHooks gives the policy up to three hooks, each fulfilled or not, and the claim
+// what it may say of them.
+func addHooks(t *rapid.T, v *drain.View) {
+	for i := range rapid.IntRange(0, 3).Draw(t, "hooks") {
+		h := snapshot.Hook{
+			Name: strconv.Itoa(i), Before: rapid.SampledFrom([]snapshot.HookPoint{snapshot.BeforeDrain, snapshot.BeforeTermination}).Draw(t, "before"),
+			Annotation: "hook-" + strconv.Itoa(i), Timeout: time.Duration(rapid.IntRange(1, 600).Draw(t, "timeout")) * time.Second, FailClosed: chance(t, "closed", 2),
+		}
+		if chance(t, "fulfilled", 2) {
+			metav1.SetMetaDataAnnotation(&v.Node.Object.ObjectMeta, h.Annotation, "")
+		}
+		v.Policy.Hooks = append(v.Policy.Hooks, h)
+	}
+	for _, c := range []string{snapshot.DrainHooksPassed, snapshot.TerminationHooksPassed} {
+		if v.Node.Claim != nil && chance(t, c, 3) {
+			v.Node.Claim.Conditions[c] = snapshot.Condition{Status: rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionUnknown, corev1.ConditionTrue}).Draw(t, c), Since: near(t, "since")}
+		}
+	}
 }
 
 func addPod(t *rapid.T, v *drain.View, name string) {
@@ -150,15 +174,33 @@ func TestWhateverTheNodeLooksLikeAStepKeepsItsPromises(t *testing.T) {
 		if !s.Wake.IsZero() && s.Wake.Before(v.Now) {
 			t.Errorf("wakes in the past:\n%s", s)
 		}
-		for _, problem := range slices.Concat(leaves(v, s), ends(v, s)) {
+		for _, problem := range slices.Concat(leaves(v, s), ends(v, s), hooked(v, s)) {
 			t.Errorf("%s:\n%s", problem, s)
 		}
-		for _, x := range slices.Concat(s.Pods, s.Volumes) {
+		for _, x := range slices.Concat(s.Hooks, s.Pods, s.Volumes) {
 			if x.Waits && x.Remedy() == "" && !slices.Contains(endsByItself, x.Code) && x.Until.IsZero() {
 				t.Errorf("nothing is said about the end of %s:\n%s", x, s)
 			}
 		}
 	})
+}
+
+// hooked finds fault with a step that waits for hooks, or does not.
+func hooked(v drain.View, s drain.Step) []string {
+	var out []string
+	waits := s.Phase == drain.PreDrain || s.Phase == drain.PreTerminate
+	if waits && len(s.Evict)+len(s.Delete) > 0 {
+		out = append(out, "sends pods away while it waits for hooks")
+	}
+	for _, end := range []time.Time{v.Deadline, v.Ends} {
+		if s.Phase == drain.PreDrain && !end.IsZero() && !v.Now.Before(end.Add(-time.Minute)) || waits && !end.IsZero() && !v.Now.Before(end) {
+			out = append(out, "waits for hooks although the machine has no time")
+		}
+	}
+	if waits != slices.ContainsFunc(s.Hooks, func(x drain.Verdict) bool { return x.Waits }) {
+		out = append(out, "does not go by its hooks")
+	}
+	return out
 }
 
 // leaves finds fault with the pods that a step sends away.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -25,6 +26,10 @@ type Response struct {
 	// WriteDeadline is true if the claim neither has nor gets one that is as soon.
 	Deadline      time.Time
 	WriteDeadline bool
+	// Ends is when the cloud takes the machine, which goes, at the latest; zero if that
+	// is not known. WriteEnds is true if the claim does not say so yet.
+	Ends      time.Time
+	WriteEnds bool
 	// Replace is the request for a replacement that the claim is to carry, nil for
 	// none; Keep takes back one that it carries because of an interruption.
 	Replace *disruption.Request
@@ -128,9 +133,25 @@ func (r *Response) combine(now time.Time) {
 	if r.Action == snapshot.InterruptionTerminate {
 		r.Deadline = now
 	}
-	r.WriteDeadline = !r.Deadline.IsZero() && sooner(r.Node.Claim, r.Deadline, now)
+	if r.Node.Claim != nil && (r.Node.Deleting() || strength(r.Action) >= strength(snapshot.InterruptionDrain)) {
+		r.WriteDeadline = !r.Deadline.IsZero() && sooner(r.Node.Claim, r.Deadline, now)
+		r.end()
+	}
 	r.replace(now)
 	r.Uncordon = Cordoned(r.Node) && strength(r.Action) < strength(snapshot.InterruptionCordon) && !r.Node.Deleting()
+}
+
+// end notes when the cloud takes a machine that goes: what is done on its way out has
+// to be done by then. A policy that does no more than notify is not to be noticed there.
+func (r *Response) end() {
+	for _, v := range r.Verdicts {
+		counts := !v.Event.Over() && v.Reason.Code != plan.Unconfirmed && strength(v.Action) > strength(snapshot.InterruptionNotify)
+		if counts && !v.End.IsZero() && (r.Ends.IsZero() || v.End.Before(r.Ends)) {
+			r.Ends = v.End
+		}
+	}
+	noted, err := drain.Ends(r.Node.Claim)
+	r.WriteEnds = err != nil || !r.Ends.Truncate(time.Second).Equal(noted)
 }
 
 // replaced reports whether a machine's claim asks for a replacement because of an

@@ -43,6 +43,21 @@ const (
 	MinimumDrain Code = "MinimumDrain"
 )
 
+// What a policy's hooks come to, before a drain or before the end of a machine. The
+// first object is the Node, the second the Job if there is one; Want is the hook's name
+// and what it waits for, Have how that stands, Since when the wait began.
+const (
+	// HookPending: it is waited for, until Until.
+	HookPending Code = "HookPending"
+	// HookOverdue: its time is over, and the policy waits on; Until is when the machine
+	// has no more time for it.
+	HookOverdue Code = "HookOverdue"
+	// HookSkipped: it is not waited for any more; Have says why.
+	HookSkipped Code = "HookSkipped"
+	// HookPassed: what it waits for is there.
+	HookPassed Code = "HookPassed"
+)
+
 // The states of a volume on its way off a machine. The first object is the
 // attachment, unless there is none any more; then come, as far as they are known, the volume, its claim, and the
 // pod that uses or wants it. Have is what the driver reported last, if it failed.

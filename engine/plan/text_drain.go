@@ -36,7 +36,32 @@ func drainText(r Reason) string {
 	case MinimumDrain:
 		return until("the node is empty; a pod may still be on its way", r.Until)
 	}
+	if text := hookText(r); text != "" {
+		return text
+	}
 	return detachText(r)
+}
+
+// hookText words what hooks come to.
+func hookText(r Reason) string {
+	now := ""
+	if r.Have != "" {
+		now = ", which is " + r.Have
+	}
+	if jobs := r.rest(); len(jobs) > 0 {
+		now = ", " + list(jobs, "") + " is " + r.Have
+	}
+	switch r.Code {
+	case HookPending:
+		return until(r.first("the Node")+" waits for the hook "+r.Want+now, r.Until)
+	case HookOverdue:
+		return until(r.first("the Node")+" has waited for too long for the hook "+r.Want+now+", and the policy waits on", r.Until)
+	case HookSkipped:
+		return withCause(r.first("the Node")+" goes on without the hook "+r.Want, r.Have)
+	case HookPassed:
+		return "the hook " + r.Want + " has passed"
+	}
+	return ""
 }
 
 // detachText words the states of volumes.
@@ -114,6 +139,8 @@ func (r Reason) Remedy() string {
 		if r.Until.IsZero() {
 			return "it goes once the pod ends or the annotation is removed"
 		}
+	case HookOverdue:
+		return "whoever serves the hook has to fulfil it; or let the policy go on without it, onTimeout: Continue"
 	case PodHeld:
 		return "whoever put the finalizers there has to remove them: " + r.Have
 	case AgentLacksToleration:

@@ -59,6 +59,13 @@ const (
 	InstanceTerminating = "InstanceTerminating"
 )
 
+// Condition types of a claim that are ours: True once the hooks before a drain, or
+// before a termination, are not waited for any more.
+const (
+	DrainHooksPassed       = "DrainHooksPassed"
+	TerminationHooksPassed = "TerminationHooksPassed"
+)
+
 // Is reports whether a condition is True.
 func (c *Claim) Is(conditionType string) bool {
 	return c.Conditions[conditionType].Status == corev1.ConditionTrue

@@ -3,6 +3,8 @@ package snapshot
 import (
 	"cmp"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Defaults of a [Termination].
@@ -10,6 +12,7 @@ const (
 	DefaultUnmountTimeout = time.Minute
 	DefaultDetachTimeout  = 90 * time.Second
 	DefaultReleaseTimeout = 2 * time.Minute
+	DefaultHookTimeout    = 10 * time.Minute
 )
 
 // Termination says how machines are taken away. The zero value of a field is its
@@ -31,6 +34,41 @@ type Termination struct {
 	ReleaseTimeout time.Duration
 	// DeleteOrphans deletes attachments to nodes that are gone.
 	DeleteOrphans bool
+	// Hooks are what a machine waits for on its way out.
+	Hooks []Hook
+}
+
+// Labels of a Job that a hook waits for: the Node's name and the hook's.
+const (
+	HookNodeLabel = "millwright.dev/node"
+	HookNameLabel = "millwright.dev/hook"
+)
+
+// HookPoint is what waits for a hook.
+type HookPoint string
+
+// What waits for hooks.
+const (
+	BeforeDrain       HookPoint = "Drain"
+	BeforeTermination HookPoint = "Termination"
+)
+
+// Hook is something that a machine waits for on its way out: of Annotation,
+// Condition and JobNamespace exactly one is set.
+type Hook struct {
+	Name   string
+	Before HookPoint
+	// Annotation is the key of one of the Node's; Value is what it must be, empty for
+	// anything.
+	Annotation, Value string
+	// Condition is the type of one of the Node's; Status is what it must be.
+	Condition corev1.NodeConditionType
+	Status    corev1.ConditionStatus
+	// JobNamespace is that of a Job with the labels of the hook and the Node.
+	JobNamespace string
+	// Timeout is how long it is waited for; FailClosed waits on after that.
+	Timeout    time.Duration
+	FailClosed bool
 }
 
 // Defaulted has every time set.
