@@ -70,6 +70,10 @@ func TestMessagesOfAQueueDrainTheRightMachineOnceAndForgeriesNone(t *testing.T) 
 		}
 	}
 
+	if n := c.metric(controller, "millwright_interruption_messages_total"); n < float64(forgeries()) {
+		t.Errorf("%v of %d forged messages were counted", n, forgeries())
+	}
+
 	origin.Time = time.Now()
 	for _, state := range []interruption.Event{{ID: "genuine", Kind: interruption.Spot}, {ID: "again", Kind: interruption.Spot}} {
 		state.Machine = victim

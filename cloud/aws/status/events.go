@@ -20,6 +20,7 @@ var codes = map[types.EventCode]interruption.Code{
 	types.EventCodeInstanceRetirement: interruption.Retirement,
 	types.EventCodeInstanceReboot:     interruption.Reboot,
 	types.EventCodeSystemReboot:       interruption.Reboot,
+	types.EventCodeSystemMaintenance:  "", // its text says what
 }
 
 // eventsOf are what stands about one machine.
@@ -28,6 +29,9 @@ func eventsOf(s types.InstanceStatus, now time.Time) []cloud.Event {
 	machine := aws.ToString(s.InstanceId)
 	for _, e := range s.Events {
 		text := aws.ToString(e.Description)
+		if _, known := codes[e.Code]; !known {
+			continue // nobody knows what it does to the machine
+		}
 		if strings.HasPrefix(text, "[") { // [Completed], [Canceled]: EC2 lists them for another week
 			continue
 		}
@@ -68,8 +72,8 @@ func impaired(kind interruption.Kind, machine string, status types.StatusType, s
 
 // code reads what an event does; of the maintenance of a host its text says what.
 func code(c types.EventCode, text string) interruption.Code {
-	if c != types.EventCodeSystemMaintenance {
-		return codes[c]
+	if does := codes[c]; does != "" {
+		return does
 	}
 	lower := strings.ToLower(text)
 	switch {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/status"
@@ -23,6 +24,10 @@ type ec2 struct {
 	answers map[string]string
 	denied  string
 	asked   []string
+	// throttles is how many of the next calls are refused as too frequent; of pages by
+	// their token.
+	throttles     int
+	throttledPage string
 }
 
 func (e *ec2) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -33,8 +38,15 @@ func (e *ec2) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `<Response><Errors><Error><Code>UnauthorizedOperation</Code><Message>no</Message></Error></Errors><RequestID>r</RequestID></Response>`)
 		return
 	}
+	token := r.FormValue("NextToken")
+	if e.throttles > 0 || token != "" && token == e.throttledPage {
+		e.throttles--
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprint(w, `<Response><Errors><Error><Code>RequestLimitExceeded</Code><Message>slower</Message></Error></Errors><RequestID>r</RequestID></Response>`)
+		return
+	}
 	answer := e.answers[action+" "+r.FormValue("Filter.1.Name")]
-	if token := r.FormValue("NextToken"); token != "" {
+	if token != "" {
 		answer = e.answers[token]
 	}
 	fmt.Fprintf(w, `<%[1]sResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>r</requestId>%[2]s</%[1]sResponse>`, action, answer)
@@ -44,11 +56,16 @@ func (e *ec2) inspector(t *testing.T) *status.Inspector {
 	web := httptest.NewServer(e)
 	t.Cleanup(web.Close)
 	return status.New(aws.Config{Region: "eu-west-1", BaseEndpoint: &web.URL,
+		Retryer: func() aws.Retryer {
+			return retry.NewStandard(func(o *retry.StandardOptions) { o.Backoff = retry.BackoffDelayerFunc(atOnce) })
+		},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "key", SecretAccessKey: "secret"}, nil
 		}),
 	})
 }
+
+func atOnce(int, error) (time.Duration, error) { return 0, nil }
 
 func show(list []cloud.Event) string {
 	var out []string
@@ -132,6 +149,36 @@ func TestOnlyWhatEC2SaysIsConfirmed(t *testing.T) {
 	e.asked = nil
 	if _, err := e.inspector(t).Confirm(t.Context(), asked[7:]); err != nil || len(e.asked) > 0 {
 		t.Errorf("about what no API knows: asked %v, %v", e.asked, err)
+	}
+}
+
+func TestACodeThatNobodyKnowsIsNoEvent(t *testing.T) {
+	e := &ec2{answers: map[string]string{
+		"DescribeInstanceStatus event.code": statuses(scheduled("i-new", "instance-quantum-leap", "Something new"), scheduled("i-host", "system-maintenance", "Something about the host")),
+		"DescribeInstanceStatus instance-status.status": statuses(
+			`<item><instanceId>i-starting</instanceId><instanceStatus><status>initializing</status></instanceStatus></item>`,
+			`<item><instanceId>i-unknown</instanceId><instanceStatus><status>impaired</status><details><item><status>insufficient-data</status></item></details></instanceStatus></item>`),
+	}}
+	list, err := e.inspector(t).List(t.Context())
+	if got := show(list); err != nil || got != "i-host Maintenance true" {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+func TestAThrottledCallIsRepeatedAndHalfAListIsNone(t *testing.T) {
+	e := &ec2{throttles: 2, answers: map[string]string{
+		"DescribeInstanceStatus event.code": statuses(scheduled("i-stop", "instance-stop", "x")) + "<nextToken>more</nextToken>",
+		"more":                              statuses(scheduled("i-boot", "system-reboot", "x")),
+	}}
+	list, err := e.inspector(t).List(t.Context())
+	if err != nil || len(list) != 2 {
+		t.Errorf("throttled twice: %s, %v", show(list), err)
+	}
+	e.throttledPage = "more"
+	list, err = e.inspector(t).List(t.Context())
+	var throttled *cloud.ThrottledError
+	if !errors.As(err, &throttled) || list != nil {
+		t.Errorf("half of a list: %s, %v", show(list), err)
 	}
 }
 
