@@ -284,12 +284,12 @@ func scramble(x uint64) uint64 {
 }
 
 // dominated reports whether a model of the same pool is as good in every way: it
-// comes earlier, so it costs no more.
+// comes earlier, so it costs no more. Most often it comes shortly before.
 func (t *tier) dominated(first, at int, model *pack.Model, marks []uint64) bool {
-	for j := first; j < len(t.problem.Models); j++ {
+	for j := len(t.problem.Models) - 1; j >= first; j-- {
 		other := &t.problem.Models[j]
-		if marks[t.launch[j]] == marks[at] && slices.Equal(other.Present, model.Present) && slices.Equal(other.Open, model.Open) &&
-			covers(other.Holds, model.Holds) && covers(model.Weighs, other.Weighs) {
+		if covers(other.Holds, model.Holds) && marks[t.launch[j]] == marks[at] && covers(model.Weighs, other.Weighs) &&
+			slices.Equal(other.Present, model.Present) && slices.Equal(other.Open, model.Open) {
 			return true
 		}
 	}

@@ -87,15 +87,14 @@ func (g *Group) Take(n int) []*snapshot.Pod {
 
 // gather makes groups of the pods. pods are by namespace and name.
 func (b *Batch) gather(pods []*snapshot.Pod) {
-	classes, byClass := classesOf(pods)
-	b.readVolumes(classes, byClass)
-	waiting := b.contenders(classes, byClass)
+	classes, members := classesOf(pods)
+	b.readVolumes(classes, members)
+	waiting := b.contenders(classes, members)
 	b.Company = b.newCompany(classes)
 	b.Dims = vector.New(b.resourceNames(classes))
-	groups := gatherer{batch: b, byKey: map[string]*Group{}}
-	for _, c := range classes {
-		sh := b.shapeOf(c.Shape)
-		groups.add(sh, b.need(c), byClass[c], waiting)
+	groups := gatherer{batch: b, byKey: make(map[groupKey]*Group, len(classes))}
+	for i, c := range classes {
+		groups.add(b.shapeOf(c.Shape), b.need(c), members[i], waiting)
 	}
 	if len(classes) > len(b.Groups) {
 		for _, g := range b.Groups {
@@ -108,8 +107,14 @@ func (b *Batch) gather(pods []*snapshot.Pod) {
 // gatherer finds the group of pods by what they are.
 type gatherer struct {
 	batch *Batch
-	byKey map[string]*Group
-	key   []byte
+	byKey map[groupKey]*Group
+	need  []byte
+}
+
+// groupKey is equal for pods that are alike.
+type groupKey struct {
+	shape *Shape
+	need  string
 }
 
 // add puts pods of one class into their group; those that have to wait for another
@@ -128,17 +133,17 @@ func (x *gatherer) add(sh *Shape, need []int64, pods []*snapshot.Pod, waiting ma
 			return
 		}
 	}
-	x.key = append(x.key[:0], sh.Key...)
+	x.need = x.need[:0]
 	for _, n := range need {
-		x.key = binary.AppendVarint(x.key, n)
+		x.need = binary.AppendVarint(x.need, n)
 	}
-	g, ok := x.byKey[string(x.key)]
-	if !ok {
-		g = &Group{Shape: sh, Need: need, Bundle: 1}
-		x.byKey[string(x.key)] = g
-		x.batch.Groups = append(x.batch.Groups, g)
+	if g, ok := x.byKey[groupKey{sh, string(x.need)}]; ok {
+		g.Pods = append(g.Pods, pods...)
+		return
 	}
-	g.Pods = append(g.Pods, pods...)
+	g := &Group{Shape: sh, Need: need, Bundle: 1, Pods: pods}
+	x.byKey[groupKey{sh, string(x.need)}] = g
+	x.batch.Groups = append(x.batch.Groups, g)
 }
 
 // byRank puts pods of a higher priority first, and then the first by name.
@@ -149,7 +154,15 @@ func byRank(a, b *snapshot.Pod) int {
 // Order puts groups and shapes in an order that depends on what they are.
 func (b *Batch) Order() {
 	slices.SortFunc(b.Groups, func(x, y *Group) int {
-		return cmp.Or(cmp.Compare(x.Shape.Key, y.Shape.Key), slices.Compare(y.Need, x.Need), cmp.Compare(y.Bundle, x.Bundle))
+		if x.Shape != y.Shape {
+			if c := cmp.Compare(x.Shape.Key, y.Shape.Key); c != 0 {
+				return c
+			}
+		}
+		if c := slices.Compare(y.Need, x.Need); c != 0 {
+			return c
+		}
+		return cmp.Compare(y.Bundle, x.Bundle)
 	})
 	b.Shapes = nil
 	for _, g := range b.Groups {
@@ -159,18 +172,32 @@ func (b *Batch) Order() {
 	}
 }
 
-// classesOf lists the classes in the order of their first pods.
-func classesOf(pods []*snapshot.Pod) ([]*snapshot.Class, map[*snapshot.Class][]*snapshot.Pod) {
-	var list []*snapshot.Class
-	of := make(map[*snapshot.Class][]*snapshot.Pod, 64)
-	for _, p := range pods {
-		same, ok := of[p.Class]
-		if !ok {
-			list = append(list, p.Class)
+// classesOf lists the classes in the order of their first pods, and the pods of each.
+func classesOf(pods []*snapshot.Pod) (list []*snapshot.Class, members [][]*snapshot.Pod) {
+	index := map[*snapshot.Class]int32{}
+	of := make([]int32, len(pods))
+	var count []int
+	for i, p := range pods {
+		if i > 0 && p.Class == pods[i-1].Class {
+			of[i] = of[i-1]
+		} else if at, ok := index[p.Class]; ok {
+			of[i] = at
+		} else {
+			of[i] = int32(len(list))
+			index[p.Class] = of[i]
+			list, count = append(list, p.Class), append(count, 0)
 		}
-		of[p.Class] = append(same, p)
+		count[of[i]]++
 	}
-	return list, of
+	members = make([][]*snapshot.Pod, len(list))
+	room := make([]*snapshot.Pod, len(pods))
+	for c, n := range count {
+		members[c], room = room[:0:n], room[n:]
+	}
+	for i, p := range pods {
+		members[of[i]] = append(members[of[i]], p)
+	}
+	return list, members
 }
 
 func (b *Batch) resourceNames(classes []*snapshot.Class) []corev1.ResourceName {

@@ -37,11 +37,11 @@ func OfVolumes(name corev1.ResourceName) bool {
 }
 
 // readVolumes looks at the volumes of the pods, if there are any.
-func (b *Batch) readVolumes(classes []*snapshot.Class, byClass map[*snapshot.Class][]*snapshot.Pod) {
+func (b *Batch) readVolumes(classes []*snapshot.Class, members [][]*snapshot.Pod) {
 	var uses []volumes.Use
-	for _, c := range classes {
+	for i, c := range classes {
 		if len(c.VolumeClaims)+len(c.Disks) > 0 {
-			uses = append(uses, volumes.Use{Shape: c.Shape, Pods: len(byClass[c])})
+			uses = append(uses, volumes.Use{Shape: c.Shape, Pods: len(members[i])})
 		}
 	}
 	if len(uses) > 0 {
@@ -61,14 +61,14 @@ func (b *Batch) ofVolumes(from *snapshot.Shape, add func(corev1.ResourceName, in
 }
 
 // contenders sorts out the pods that have to wait for another one's volume.
-func (b *Batch) contenders(classes []*snapshot.Class, byClass map[*snapshot.Class][]*snapshot.Pod) map[*snapshot.Pod]plan.Reason {
+func (b *Batch) contenders(classes []*snapshot.Class, members [][]*snapshot.Pod) map[*snapshot.Pod]plan.Reason {
 	if b.Volumes == nil {
 		return nil
 	}
 	var pods []*snapshot.Pod
-	for _, c := range classes {
+	for i, c := range classes {
 		if b.Volumes.Exclusive(c.Shape) {
-			pods = append(pods, byClass[c]...)
+			pods = append(pods, members[i]...)
 		}
 	}
 	slices.SortFunc(pods, byRank)

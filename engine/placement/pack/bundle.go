@@ -36,6 +36,7 @@ func (s *solver) bundles(left []int) []bundle {
 	}
 	for i := range out {
 		b := &out[i]
+		b.models = make([]int, 0, len(s.p.Models))
 		for m := range s.p.Families[s.p.Items[b.smallest].Family].bounding().All() {
 			if s.holds(m, b.smallest) {
 				b.models = append(b.models, m)
@@ -90,29 +91,37 @@ func (s *solver) singles(items []int32, left []int) []bundle {
 // fewest divides items over the finest grid with few enough corners. Steps that are
 // too fine for some of the items are too fine for all.
 func (s *solver) fewest(items []int32, left []int, most int) []bundle {
-	step := firstStep
-	for some := items[:min(len(items), 4*most)]; len(s.grid(some, left, step)) > most && step < 64; {
-		step *= 2
+	headings := make([]float64, len(items)*s.p.Dims)
+	for n, i := range items {
+		s.heading(i, headings[n*s.p.Dims:(n+1)*s.p.Dims])
 	}
-	for {
-		if grid := s.grid(items, left, step); len(grid) <= most || step > 64 {
+	step := firstStep
+	for some := items[:min(len(items), 4*most)]; step < 64; step *= 2 {
+		if s.grid(some, headings, left, step, most) != nil {
+			break
+		}
+	}
+	for ; step <= 64; step *= 2 {
+		if grid := s.grid(items, headings, left, step, most); grid != nil {
 			return grid
 		}
-		step *= 2
 	}
+	return s.grid(items, headings, left, step, len(items)<<mostSides)
 }
 
 // grid divides items over the corners of a grid whose directions differ by a step
-// in powers of two.
-func (s *solver) grid(items []int32, left []int, step float64) []bundle {
+// in powers of two; nil if there are more than so many.
+func (s *solver) grid(items []int32, headings []float64, left []int, step float64, most int) []bundle {
 	index := map[string]int{}
 	var out []bundle
 	var c corners
-	for _, i := range items {
-		for _, x := range c.surround(s.need(i), s.scale, step) {
+	for n, i := range items {
+		for _, x := range c.surround(s.need(i), headings[n*s.p.Dims:(n+1)*s.p.Dims], s.scale, step) {
 			at, ok := index[string(x.key)]
 			if !ok {
-				at = len(out)
+				if at = len(out); at == most {
+					return nil
+				}
 				index[string(x.key)] = at
 				out = append(out, bundle{need: make([]float64, s.p.Dims), size: math.Inf(1)})
 			}

@@ -20,6 +20,23 @@ type corner struct {
 	key []byte
 }
 
+// heading is the direction of an item: for each dimension the logarithm of what is
+// needed of it for what is needed of the first, in shares of the largest box. NaN
+// stands for what is not needed, and for the first.
+func (s *solver) heading(item int32, out []float64) {
+	base := 0.0
+	for d, n := range s.need(item) {
+		out[d] = math.NaN()
+		switch {
+		case n == 0:
+		case base == 0:
+			base = float64(n) * s.scale[d]
+		default:
+			out[d] = math.Log2(float64(n) * s.scale[d] / base)
+		}
+	}
+}
+
 // mostSides is over how many ratios an item is divided; by the others it is only
 // told apart.
 const mostSides = 3
@@ -27,10 +44,9 @@ const mostSides = 3
 // missing stands for a dimension that is not needed, beyond the ratios.
 const missing = math.MaxInt16
 
-// surround finds the corners around a need. The ratios of the dimensions to the
-// first that is needed, in shares of the largest box, count in steps of powers of
-// two.
-func (c *corners) surround(need []int64, scale []float64, step float64) []corner {
+// surround finds the corners around a need with a heading. The ratios of the
+// dimensions to the first that is needed count in steps of powers of two.
+func (c *corners) surround(need []int64, heading, scale []float64, step float64) []corner {
 	c.used = 1
 	c.list[0] = corner{1, c.list[0].need[:0], c.list[0].key[:0]}
 	first, base := -1, 0.0
@@ -42,16 +58,15 @@ func (c *corners) surround(need []int64, scale []float64, step float64) []corner
 			first, base = d, float64(n)*scale[d]
 			c.extend(float64(n), missing-1)
 		default:
-			c.divide(float64(n)*scale[d]/base, base/scale[d], step)
+			c.divide(float64(n)*scale[d]/base, heading[d]/step, base/scale[d], step)
 		}
 	}
 	return c.list[:c.used]
 }
 
-// divide puts what has a ratio on both sides of it, unit being what a ratio of one
-// comes to.
-func (c *corners) divide(ratio, unit, step float64) {
-	place := math.Log2(ratio) / step
+// divide puts what has a ratio on both sides of it, place being how many steps it is
+// from one, and unit what a ratio of one comes to.
+func (c *corners) divide(ratio, place, unit, step float64) {
 	low := math.Floor(place)
 	from, to := math.Exp2(low*step), math.Exp2((low+1)*step)
 	part := (ratio - from) / (to - from)

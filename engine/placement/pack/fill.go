@@ -196,6 +196,16 @@ func (f *filler) weigh(model int) {
 	}
 }
 
+// done reports whether nothing is left.
+func (f *filler) done() bool {
+	for i := range f.lanes {
+		if f.lanes[i].count > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // commit takes a content out of what is left, n times.
 func (f *filler) commit(parts []Part, n int) {
 	for _, part := range parts {

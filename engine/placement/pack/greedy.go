@@ -34,10 +34,10 @@ func (s *solver) greedy(items []int32, left []int, pools []Pool, t taste) []Box 
 	f := s.newFiller(items, left)
 	offers := s.offers(f)
 	var out []Box
-	for round := 0; ; round++ {
+	for round := 0; !f.done(); round++ {
 		best := s.best(f, &offers, pools, round, t)
 		if best == nil {
-			return out
+			break
 		}
 		model := &s.p.Models[best.model]
 		n := min(affords(pools, model, unlimited), repeats(left, best.parts))
@@ -47,6 +47,7 @@ func (s *solver) greedy(items []int32, left []int, pools []Pool, t taste) []Box 
 		f.commit(best.parts, n)
 		buy(pools, model, n)
 	}
+	return out
 }
 
 // tenth is the part of all that one machine should take at most, if it costs no

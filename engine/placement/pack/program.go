@@ -22,9 +22,10 @@ type program struct {
 	leads  []int
 	stands []int
 	master *simplex
-	// columns are those that the master may choose from, candidates those that are
-	// worth a look after a pivot.
+	// columns are those that the master may choose from, one after the other in
+	// entries; candidates are those that are worth a look after a pivot.
 	columns    []fraction
+	entries    []entry
 	candidates []int
 	// inner are the small programs of the leads, in their order. They look at bundles
 	// in pieces of about one size: piece is what those of each bundle need, gain what
@@ -34,10 +35,11 @@ type program struct {
 	// pieces are how many there are of each bundle.
 	pieces []float64
 	column []entry
-	// proven are the best prices yet, by model and dimension, worth what the
-	// bundles come to with them, total their sum.
+	// proven are the best prices yet, by lead and dimension, worth what the bundles
+	// come to with them, total their sum. tried and comes are room for others.
 	proven, worth []float64
 	total         float64
+	tried, comes  []float64
 }
 
 const (
@@ -54,115 +56,26 @@ const (
 
 func (s *solver) newProgram(bundles []bundle) *program {
 	g := &program{s: s, bundles: bundles, by: make([][]int, len(s.p.Models)), stands: make([]int, len(s.p.Models))}
-	for b := range bundles {
-		for _, m := range bundles[b].models {
-			g.by[m] = append(g.by[m], b)
-		}
-	}
+	g.assign()
 	g.chooseLeads()
 	for b := range bundles {
 		bundles[b].models = slices.DeleteFunc(bundles[b].models, func(m int) bool { return g.stands[m] != m })
 	}
 	g.cut()
-	g.worth = make([]float64, len(bundles))
-	g.proven = make([]float64, len(s.p.Models)*s.p.Dims)
+	g.worth, g.comes = make([]float64, len(bundles)), make([]float64, len(bundles))
+	g.proven, g.tried = make([]float64, len(g.leads)*s.p.Dims), make([]float64, len(g.leads)*s.p.Dims)
 	return g
 }
 
-// cut divides the bundles into pieces and makes a small program for each lead.
-func (g *program) cut() {
-	dims := g.s.p.Dims
-	g.piece, g.gain = make([]float64, len(g.bundles)*dims), make([]float64, len(g.bundles))
-	g.pieces = make([]float64, len(g.bundles))
-	for b := range g.bundles {
-		piece := g.piece[b*dims : (b+1)*dims]
-		for d, n := range g.bundles[b].need {
-			piece[d] = n * g.s.scale[d]
-			g.pieces[b] += piece[d]
-		}
-		g.pieces[b] = max(g.pieces[b], tiny)
-		for d := range piece {
-			piece[d] /= g.pieces[b]
-		}
-	}
-	g.inner = make([]simplex, len(g.leads))
-	room := make([]float64, dims)
-	for i, m := range g.leads {
-		for d, n := range g.s.holdsOf(m) {
-			room[d] = float64(n) * g.s.scale[d]
-		}
-		g.inner[i] = *emptySimplex(dims)
-		g.inner[i].reset(room)
-	}
-}
-
-// chooseLeads finds out which models cannot be beaten by another one with the
-// same bundles.
-func (g *program) chooseLeads() {
-	order := make([]int, 0, len(g.by))
-	density := make([]float64, len(g.by)*g.s.p.Dims)
-	sum := make([]float64, len(g.by))
-	for m := range g.by {
-		g.stands[m] = m
-		if len(g.by[m]) == 0 {
-			continue
-		}
-		order = append(order, m)
-		price := max(g.s.p.Models[m].Price, tiny)
-		for d, n := range g.s.holdsOf(m) {
-			density[m*g.s.p.Dims+d] = float64(n) / price
-			sum[m] += float64(n) / price * g.s.scale[d]
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case sum[a] > sum[b]:
-			return -1
-		case sum[a] < sum[b]:
-			return 1
-		}
-		return len(g.by[b]) - len(g.by[a])
-	})
-	for _, m := range order {
-		mine := density[m*g.s.p.Dims : (m+1)*g.s.p.Dims]
-		beaten := slices.IndexFunc(g.leads, func(l int) bool {
-			for d, n := range mine {
-				if density[l*g.s.p.Dims+d] < n {
-					return false
-				}
-			}
-			return contains(g.by[l], g.by[m])
-		})
-		if beaten >= 0 {
-			g.stands[m] = g.leads[beaten]
-			continue
-		}
-		g.leads = append(g.leads, m)
-	}
-	slices.Sort(g.leads)
-}
-
-// contains reports whether all of b, ascending, is in a, ascending.
-func contains(a, b []int) bool {
-	if len(a) < len(b) {
-		return false
-	}
-	i := 0
-	for _, x := range b {
-		for i < len(a) && a[i] < x {
-			i++
-		}
-		if i == len(a) || a[i] != x {
-			return false
-		}
-	}
-	return true
-}
-
-// fraction is a divided content of a model: shares of bundles.
+// fraction is a divided content of a model: shares of bundles, from one place among
+// the entries to another.
 type fraction struct {
-	entries []entry
-	price   float64
+	from, to int
+	price    float64
+}
+
+func (g *program) entriesOf(column int) []entry {
+	return g.entries[g.columns[column].from:g.columns[column].to]
 }
 
 // relax solves the program.
@@ -230,115 +143,58 @@ func (s *solver) most(model int, need []float64) float64 {
 func (g *program) price(worth []float64) {
 	dims := g.s.p.Dims
 	g.value(worth)
-	prices := make([]float64, len(g.proven))
 	for i, m := range g.leads {
-		lp, price := &g.inner[i], g.s.p.Models[m].Price
 		g.richest(i)
-		mine := prices[m*dims : (m+1)*dims]
+		lp, mine := &g.inner[i], g.tried[i*dims:(i+1)*dims]
 		for d := range mine {
 			mine[d] = max(0, -lp.dual[d]) * g.s.scale[d]
 		}
 		g.s.stretch(m, mine)
-		if column := g.content(lp, price); -g.master.reduced(column.entries, price) > worthwhile*price {
-			g.columns = append(g.columns, column)
-		}
+		g.offer(lp, g.s.p.Models[m].Price)
 	}
-	g.prove(prices)
+	g.prove()
 }
 
-// content reads the content that richest found.
-func (g *program) content(lp *simplex, price float64) fraction {
-	out := fraction{price: price, entries: make([]entry, 0, lp.rows)}
+// offer makes a column of the content that richest found, if it lowers the price.
+func (g *program) offer(lp *simplex, price float64) {
+	from := len(g.entries)
 	for r, name := range lp.basis {
 		if name >= 0 && lp.x[r] > 0 {
-			out.entries = append(out.entries, entry{row: name, value: lp.x[r] / g.pieces[name]})
+			g.entries = append(g.entries, entry{row: name, value: lp.x[r] / g.pieces[name]})
 		}
 	}
-	return out
+	if -g.master.reduced(g.entries[from:], price) <= worthwhile*price {
+		g.entries = g.entries[:from]
+		return
+	}
+	g.columns = append(g.columns, fraction{from, len(g.entries), price})
 }
 
-// prove finds out what prices say about the bundles, and keeps them if that is
-// more than what is known.
-func (g *program) prove(prices []float64) {
-	dims := g.s.p.Dims
-	worth, total := make([]float64, len(g.bundles)), 0.0
-	for b := range g.bundles {
-		least := math.Inf(1)
-		for _, m := range g.bundles[b].models {
+// prove finds out what the prices that were tried say about the bundles, and keeps
+// them if that is more than what is known.
+func (g *program) prove() {
+	dims, total := g.s.p.Dims, 0.0
+	for b := range g.comes {
+		g.comes[b] = math.Inf(1)
+	}
+	for i, m := range g.leads {
+		prices := g.tried[i*dims : (i+1)*dims]
+		for _, b := range g.by[m] {
 			sum := 0.0
 			for d, n := range g.bundles[b].need {
-				sum += n * prices[m*dims+d]
+				sum += n * prices[d]
 			}
-			least = min(least, sum)
+			g.comes[b] = min(g.comes[b], sum)
 		}
-		worth[b] = least
-		total += least
+	}
+	for _, w := range g.comes {
+		total += w
 	}
 	if total > g.total {
-		g.proven, g.worth, g.total = prices, worth, total
+		g.total = total
+		g.proven, g.tried = g.tried, g.proven
+		g.worth, g.comes = g.comes, g.worth
 	}
-}
-
-// value finds out what a piece of each bundle is worth.
-func (g *program) value(worth []float64) {
-	for b, w := range worth {
-		g.gain[b] = w / g.pieces[b]
-	}
-}
-
-// richest solves: most gain·x with piece·x <= holds, x being the number of pieces of
-// each bundle that go into the model, and returns their worth. The negated dual of
-// the result are the least prices of the dimensions at which no bundle is worth more
-// than what it needs. It goes on from the content that was best the last time.
-func (g *program) richest(lead int) float64 {
-	lp, dims := &g.inner[lead], g.s.p.Dims
-	for r, name := range lp.basis {
-		lp.costs[r] = 0
-		if name >= 0 {
-			lp.costs[r] = -g.gain[name]
-		}
-	}
-	lp.reprice()
-	for range 50 * dims {
-		best, at := tiny, -1
-		for _, b := range g.by[g.leads[lead]] {
-			gain := g.gain[b]
-			for d, n := range g.piece[b*dims : (b+1)*dims] {
-				gain += lp.dual[d] * n
-			}
-			if gain > best {
-				best, at = gain, b
-			}
-		}
-		slack := wrongSign(lp)
-		switch {
-		case slack >= 0:
-			g.column = append(g.column[:0], entry{slack, 1})
-			lp.enter(-1-slack, g.column, 0)
-			continue
-		case at < 0:
-			return -lp.cost()
-		}
-		g.column = g.column[:0]
-		for d, n := range g.piece[at*dims : (at+1)*dims] {
-			g.column = append(g.column, entry{d, n})
-		}
-		if !lp.enter(at, g.column, -g.gain[at]) {
-			break
-		}
-	}
-	return -lp.cost()
-}
-
-// wrongSign finds a dimension whose price has the wrong sign, so that some of it
-// should rather stay unused; -1 if there is none.
-func wrongSign(lp *simplex) int {
-	for d := range lp.dual {
-		if lp.dual[d] > tiny {
-			return d
-		}
-	}
-	return -1
 }
 
 // pivot improves the master until no column lowers the price. Before, none but the
@@ -365,7 +221,7 @@ func (g *program) pivot(fresh int) {
 				return
 			}
 		}
-		lp.enter(at, g.columns[at].entries, g.columns[at].price)
+		lp.enter(at, g.entriesOf(at), g.columns[at].price)
 	}
 }
 
@@ -374,8 +230,8 @@ func (g *program) pivot(fresh int) {
 func (g *program) cheapest() int {
 	least, at, kept := 0.0, -1, g.candidates[:0]
 	for _, c := range g.candidates {
-		column := &g.columns[c]
-		r := g.master.reduced(column.entries, column.price) / max(column.price, tiny)
+		price := g.columns[c].price
+		r := g.master.reduced(g.entriesOf(c), price) / max(price, tiny)
 		if r >= -worthwhile/10 {
 			continue
 		}
@@ -393,21 +249,20 @@ func (g *program) cheapest() int {
 // their price.
 func (g *program) finish() []float64 {
 	dims := g.s.p.Dims
+	out := make([]float64, len(g.s.p.Models)*dims)
 	g.value(g.worth)
 	for i, m := range g.leads {
+		copy(out[m*dims:], g.proven[i*dims:(i+1)*dims])
 		g.s.potential[m] = min(1, g.richest(i)/max(g.s.p.Models[m].Price, tiny)) + slackOfPotential
 	}
-	for m := range g.s.p.Models {
-		lead := g.stands[m]
-		prices := g.proven[m*dims : (m+1)*dims]
-		if lead == m {
-			g.s.stretch(m, prices)
-			continue
+	for m, lead := range g.stands {
+		prices := out[m*dims : (m+1)*dims]
+		if lead != m {
+			copy(prices, out[lead*dims:(lead+1)*dims])
+			full := cost(g.s.holdsOf(m), prices) / max(g.s.p.Models[m].Price, tiny)
+			g.s.potential[m] = min(1, full) + slackOfPotential
 		}
-		copy(prices, g.proven[lead*dims:(lead+1)*dims])
-		full := cost(g.s.holdsOf(m), prices) / max(g.s.p.Models[m].Price, tiny)
-		g.s.potential[m] = min(1, full) + slackOfPotential
 		g.s.stretch(m, prices)
 	}
-	return g.proven
+	return out
 }

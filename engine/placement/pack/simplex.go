@@ -29,10 +29,13 @@ func newSimplex(b, diagonal, cost []float64, names []int) *simplex {
 }
 
 func emptySimplex(n int) *simplex {
-	return &simplex{
-		rows: n, inverse: make([]float64, n*n), x: make([]float64, n),
-		basis: make([]int, n), costs: make([]float64, n), dual: make([]float64, n), step: make([]float64, n),
+	room := make([]float64, n*(n+4))
+	cut := func(n int) []float64 {
+		out := room[:n:n]
+		room = room[n:]
+		return out
 	}
+	return &simplex{rows: n, basis: make([]int, n), inverse: cut(n * n), x: cut(n), costs: cut(n), dual: cut(n), step: cut(n)}
 }
 
 // reset starts over from slack variables, which cost nothing and are named from -1

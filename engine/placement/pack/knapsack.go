@@ -1,0 +1,93 @@
+package pack
+
+// A model's most valuable content is a knapsack problem over divided bundles, solved
+// by a small program of its own for each lead.
+
+// cut divides the bundles into pieces and makes a small program for each lead.
+func (g *program) cut() {
+	dims := g.s.p.Dims
+	g.piece, g.gain = make([]float64, len(g.bundles)*dims), make([]float64, len(g.bundles))
+	g.pieces = make([]float64, len(g.bundles))
+	for b := range g.bundles {
+		piece := g.piece[b*dims : (b+1)*dims]
+		for d, n := range g.bundles[b].need {
+			piece[d] = n * g.s.scale[d]
+			g.pieces[b] += piece[d]
+		}
+		g.pieces[b] = max(g.pieces[b], tiny)
+		for d := range piece {
+			piece[d] /= g.pieces[b]
+		}
+	}
+	g.inner = make([]simplex, len(g.leads))
+	room := make([]float64, dims)
+	for i, m := range g.leads {
+		for d, n := range g.s.holdsOf(m) {
+			room[d] = float64(n) * g.s.scale[d]
+		}
+		g.inner[i] = *emptySimplex(dims)
+		g.inner[i].reset(room)
+	}
+}
+
+// value finds out what a piece of each bundle is worth.
+func (g *program) value(worth []float64) {
+	for b, w := range worth {
+		g.gain[b] = w / g.pieces[b]
+	}
+}
+
+// richest solves: most gain·x with piece·x <= holds, x being the number of pieces of
+// each bundle that go into the model, and returns their worth. The negated dual of
+// the result are the least prices of the dimensions at which no bundle is worth more
+// than what it needs. It goes on from the content that was best the last time.
+func (g *program) richest(lead int) float64 {
+	lp, dims := &g.inner[lead], g.s.p.Dims
+	for r, name := range lp.basis {
+		lp.costs[r] = 0
+		if name >= 0 {
+			lp.costs[r] = -g.gain[name]
+		}
+	}
+	lp.reprice()
+	for range 50 * dims {
+		best, at := tiny, -1
+		for _, b := range g.by[g.leads[lead]] {
+			gain := g.gain[b]
+			for d, n := range g.piece[b*dims : (b+1)*dims] {
+				gain += lp.dual[d] * n
+			}
+			if gain > best {
+				best, at = gain, b
+			}
+		}
+		slack := wrongSign(lp)
+		switch {
+		case slack >= 0:
+			g.column = append(g.column[:0], entry{slack, 1})
+			lp.enter(-1-slack, g.column, 0)
+			continue
+		case at < 0:
+			return -lp.cost()
+		}
+		g.column = g.column[:0]
+		for d, n := range g.piece[at*dims : (at+1)*dims] {
+			g.column = append(g.column, entry{d, n})
+		}
+		if !lp.enter(at, g.column, -g.gain[at]) {
+			break
+		}
+	}
+	return -lp.cost()
+}
+
+// wrongSign finds a dimension whose price has the wrong sign, so that some of it
+// should rather stay unused; -1 if there is none.
+func wrongSign(lp *simplex) int {
+	for d := range lp.dual {
+		if lp.dual[d] > tiny {
+			return d
+		}
+	}
+	return -1
+}

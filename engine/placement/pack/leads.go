@@ -1,0 +1,86 @@
+package pack
+
+import "slices"
+
+// assign fills in by.
+func (g *program) assign() {
+	count, total := make([]int, len(g.by)), 0
+	for b := range g.bundles {
+		for _, m := range g.bundles[b].models {
+			count[m]++
+			total++
+		}
+	}
+	room := make([]int, total)
+	for m, n := range count {
+		g.by[m], room = room[:0:n], room[n:]
+	}
+	for b := range g.bundles {
+		for _, m := range g.bundles[b].models {
+			g.by[m] = append(g.by[m], b)
+		}
+	}
+}
+
+// chooseLeads finds out which models cannot be beaten by another one with the
+// same bundles.
+func (g *program) chooseLeads() {
+	order := make([]int, 0, len(g.by))
+	density := make([]float64, len(g.by)*g.s.p.Dims)
+	sum := make([]float64, len(g.by))
+	for m := range g.by {
+		g.stands[m] = m
+		if len(g.by[m]) == 0 {
+			continue
+		}
+		order = append(order, m)
+		price := max(g.s.p.Models[m].Price, tiny)
+		for d, n := range g.s.holdsOf(m) {
+			density[m*g.s.p.Dims+d] = float64(n) / price
+			sum[m] += float64(n) / price * g.s.scale[d]
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case sum[a] > sum[b]:
+			return -1
+		case sum[a] < sum[b]:
+			return 1
+		}
+		return len(g.by[b]) - len(g.by[a])
+	})
+	for _, m := range order {
+		mine := density[m*g.s.p.Dims : (m+1)*g.s.p.Dims]
+		beaten := slices.IndexFunc(g.leads, func(l int) bool {
+			for d, n := range mine {
+				if density[l*g.s.p.Dims+d] < n {
+					return false
+				}
+			}
+			return contains(g.by[l], g.by[m])
+		})
+		if beaten >= 0 {
+			g.stands[m] = g.leads[beaten]
+			continue
+		}
+		g.leads = append(g.leads, m)
+	}
+	slices.Sort(g.leads)
+}
+
+// contains reports whether all of b, ascending, is in a, ascending.
+func contains(a, b []int) bool {
+	if len(a) < len(b) {
+		return false
+	}
+	i := 0
+	for _, x := range b {
+		for i < len(a) && a[i] < x {
+			i++
+		}
+		if i == len(a) || a[i] != x {
+			return false
+		}
+	}
+	return true
+}
