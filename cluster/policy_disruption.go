@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"strconv"
+
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -9,6 +11,12 @@ import (
 func disruptionPolicy(in *v1alpha1.Disruption) snapshot.DisruptionPolicy {
 	out := snapshot.DisruptionPolicy{
 		Freeze: in.Freeze, MinNodeAge: duration(in.MinNodeAge), MinSaving: float64(in.MinSavingPercent) / 100, IgnoreJobs: in.IgnoreJobs,
+	}
+	out.DefaultDeny, out.EvictionsPerHour = in.DefaultDeny, int(in.EvictionsPerHour)
+	out.WorkloadCooldown, out.PaybackTime, out.LoopFreeze = duration(in.WorkloadCooldown), duration(in.PaybackTime), duration(in.LoopFreeze)
+	out.PodMoveCost, _ = strconv.ParseFloat(in.PodMoveCost, 64) // empty is zero; the API server refuses what is no number
+	for _, b := range in.Budgets {
+		out.Budgets = append(out.Budgets, snapshot.WideBudget{Zone: b.Across == "Zone", Nodes: b.Nodes, Reasons: b.Reasons})
 	}
 	if s := in.SpotToSpot; s != nil {
 		out.MinSpotSaving, out.MinSpotTypes = float64(s.MinSavingPercent)/100, int(s.MinTypes)

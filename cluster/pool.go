@@ -44,6 +44,7 @@ func Pool(np *karpv1.NodePool, options Options) *snapshot.Pool {
 	p.Failures = read[snapshot.Failure](np.Annotations[FailuresAnnotation])
 	p.Buckets = buckets(np.Annotations[BucketsAnnotation])
 	p.Undeclared = read[snapshot.LearnedTaint](np.Annotations[LearnedAnnotation])
+	p.Moves = read[snapshot.PoolMove](np.Annotations[MovesAnnotation])
 	p.Requirements = wanted.And(requirement.FromLabels(p.Labels))
 	p.NotReady = notReady(np, options)
 	if err != nil {
@@ -62,6 +63,9 @@ const (
 	// BucketsAnnotation holds how full the buckets of interruption rates are, as
 	// snapshot.Buckets.
 	BucketsAnnotation = "millwright.dev/interruption-rates"
+	// MovesAnnotation holds what voluntary disruption did to the pool lately, as
+	// []snapshot.PoolMove.
+	MovesAnnotation = "millwright.dev/moves"
 )
 
 // buckets reads such an annotation; what somebody has garbled counts as full.

@@ -4,8 +4,12 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Disruption decides about voluntary disruption what a NodePool has no field for:
 // when it may begin, what a replacement must save, and how long a machine that
-// nothing else may end can outlive its age. Budgets, consolidateAfter and
-// expireAfter stay the NodePool's.
+// nothing else may end can outlive its age. The pool's own budgets, consolidateAfter
+// and expireAfter stay the NodePool's. What is left out holds nothing back that the
+// NodePool allows, except as the defaults of minSavingPercent, spotToSpot and
+// loopFreeze say.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.podMoveCost) || has(self.paybackTime)",message="podMoveCost is weighed against paybackTime, which is missing"
 type Disruption struct {
 	// freeze stops all voluntary disruption of the pools' machines while it is not
 	// empty: commands that have not removed a machine yet are rolled back. It says
@@ -19,6 +23,55 @@ type Disruption struct {
 	// +listType=atomic
 	// +optional
 	Windows []Window `json:"windows,omitempty"`
+	// defaultDeny keeps machines with pods that do not agree to move: all pods that
+	// would have to, or the Node, must have the annotation karpenter.sh/do-not-disrupt:
+	// "false". Like do-not-disrupt it does not hold drift and expiry back where the
+	// claim has a terminationGracePeriod. Empty machines go as ever. Default false.
+	// +optional
+	DefaultDeny bool `json:"defaultDeny,omitempty"`
+	// budgets bound how many machines are on their way out or not ready at once, over
+	// all NodePools together, whichever policy they have. They come on top of the
+	// NodePool's own.
+	// +kubebuilder:validation:MaxItems=20
+	// +listType=atomic
+	// +optional
+	Budgets []WideBudget `json:"budgets,omitempty"`
+	// evictionsPerHour bounds how many pods of a pool voluntary disruption evicts
+	// within an hour. A machine with more pods goes when there were no others.
+	// Default: no bound.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	// +optional
+	EvictionsPerHour int32 `json:"evictionsPerHour,omitempty"`
+	// workloadCooldown is how long no machine is consolidated that holds a pod of a
+	// workload of which another pod has just started, here or elsewhere: a workload
+	// that was moved, rolled out or scaled is left in peace first. It does not hold
+	// drift and expiry back. Default 0s.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +optional
+	WorkloadCooldown *metav1.Duration `json:"workloadCooldown,omitempty"`
+	// paybackTime is within what time a consolidation must save what it costs: the
+	// new machines while the old ones still run, for as long as machines of the pool
+	// take to start, and podMoveCost for each pod. Default: no bound.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +optional
+	PaybackTime *metav1.Duration `json:"paybackTime,omitempty"`
+	// podMoveCost is what moving a pod costs, in dollars, such as "0.002". Default 0.
+	// +kubebuilder:validation:Pattern=`^[0-9]{1,6}(\.[0-9]{1,9})?$`
+	// +kubebuilder:validation:MaxLength=16
+	// +optional
+	PodMoveCost string `json:"podMoveCost,omitempty"`
+	// loopFreeze is for how long a pool is not consolidated after machines that it was
+	// rid of by consolidation have come back twice within an hour, each within ten
+	// minutes, and for how long a replacement is not undone. At most a day. Default 1h.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('24h')",message="at most 24h"
+	// +kubebuilder:validation:MaxLength=20
+	// +optional
+	LoopFreeze *metav1.Duration `json:"loopFreeze,omitempty"`
 	// minNodeAge is how old a machine must be, since it was initialized, before it is
 	// consolidated. It does not hold emptiness, drift or expiry back. Default 0s.
 	// +kubebuilder:validation:Type=string
@@ -70,6 +123,24 @@ type Window struct {
 	// +kubebuilder:validation:MaxLength=60
 	// +optional
 	TimeZone string `json:"timeZone,omitempty"`
+}
+
+// WideBudget bounds how many machines of several NodePools go at once.
+type WideBudget struct {
+	// across is what the budget is counted over: all machines of the cluster that
+	// belong to a NodePool, or those of each zone.
+	// +kubebuilder:validation:Enum=Cluster;Zone
+	Across string `json:"across"`
+	// nodes is a count, or a percentage of those machines, rounded up.
+	// +kubebuilder:validation:Pattern=`^((100|[0-9]{1,2})%|[0-9]{1,6})$`
+	Nodes string `json:"nodes"`
+	// reasons restricts the budget to causes of disruption. Expiry is covered by
+	// budgets without. Default: all.
+	// +kubebuilder:validation:MaxItems=3
+	// +kubebuilder:validation:items:Enum=Empty;Drifted;Underutilized
+	// +listType=set
+	// +optional
+	Reasons []string `json:"reasons,omitempty"`
 }
 
 // SpotToSpot bounds the replacement of spot machines by spot machines.

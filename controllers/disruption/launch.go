@@ -14,6 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/provision"
 	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=create
@@ -36,7 +37,7 @@ func (d *Disruptor) launch(ctx context.Context, c disruption.Command) error {
 		}
 		claim := provision.Claim(np, &c.Launch[i])
 		claim.Name, claim.GenerateName = c.ReplacementName(np.Name, i), ""
-		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, disruption.ReplacesAnnotation, c.ID)
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, snapshot.ReplacesAnnotation, c.ID)
 		if err := d.create(ctx, claim, c); err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func (d *Disruptor) create(ctx context.Context, claim *karpv1.NodeClaim, c disru
 	if err := d.Live.Get(ctx, types.NamespacedName{Name: claim.Name}, there); err != nil {
 		return err
 	}
-	if there.Annotations[disruption.ReplacesAnnotation] != c.ID || there.DeletionTimestamp != nil {
+	if there.Annotations[snapshot.ReplacesAnnotation] != c.ID || there.DeletionTimestamp != nil {
 		return fmt.Errorf("NodeClaim %s exists and is not the replacement", claim.Name)
 	}
 	d.Store.Update(there)

@@ -115,6 +115,11 @@ func (d *Disruptor) next(decision *disruption.Decision) time.Duration {
 }
 
 func (d *Disruptor) carryOutAll(ctx context.Context, s *snapshot.Snapshot, decision *disruption.Decision) error {
+	if err := d.remember(ctx, s, decision); loop.Overtaken(err) {
+		return nil // the pool has changed, and the next pass knows how
+	} else if err != nil {
+		return err
+	}
 	var errs []error
 	for _, c := range decision.Commands {
 		var err error

@@ -3,6 +3,7 @@ package disruption
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
+	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption"
@@ -94,6 +96,10 @@ func TestADriftedMachineGoesOnlyWhenItsReplacementIsInitialized(t *testing.T) {
 	claim, _ := machine("a")
 	if r.Get(claim); !claim.StatusConditions().IsTrue(karpv1.ConditionTypeDrifted) {
 		t.Error("the claim is not called Drifted")
+	}
+	np := pool(func(*karpv1.NodePool) {})
+	if r.Get(np); !strings.Contains(np.Annotations[cluster.MovesAnnotation], `"pods":1`) {
+		t.Errorf("the pool does not remember that a pod was evicted: %q", np.Annotations)
 	}
 }
 

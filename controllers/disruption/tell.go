@@ -32,7 +32,8 @@ func worthAnEvent(c plan.Code) bool {
 // machine.
 func unconsolidatable(c plan.Code) bool {
 	switch c {
-	case plan.NothingCheaper, plan.SavingTooSmall, plan.TooFewTypes, plan.NotWorthDisruption, plan.PriceUnknown:
+	case plan.NothingCheaper, plan.SavingTooSmall, plan.TooFewTypes, plan.NotWorthDisruption, plan.PriceUnknown,
+		plan.PaysBackTooSlowly, plan.WouldUndo, plan.LoopDetected:
 		return true
 	}
 	return false

@@ -31,6 +31,10 @@ func (d *decider) beginEmpty() {
 			v.Reason = a.reason(d.spent[c.node.Claim.Pool])
 			continue
 		}
+		if reason, no := d.bounded(Empty, one); no {
+			v.Reason = reason
+			continue
+		}
 		p := newProgress(Empty, one, d.s.Now)
 		p.Saving = c.price
 		d.begin(p, one, nil)
@@ -93,9 +97,13 @@ func (d *decider) beginOne(n *snapshot.Node) {
 	one := []*snapshot.Node{n}
 	a := d.allowanceFor(n, v.Cause)
 	rest, resting := d.resting(n.Claim.Pool)
+	bound, bounded := d.bounded(v.Cause, one)
 	switch {
 	case !d.affords(a, one):
 		v.Reason = a.reason(d.spent[n.Claim.Pool])
+		return
+	case bounded:
+		v.Reason = bound
 		return
 	case resting:
 		v.Reason = rest
@@ -176,9 +184,8 @@ func (d *decider) beginConsolidating() {
 	}
 	for _, p := range d.s.Pools {
 		a := d.allowance(p.Name, Underutilized)
-		in.Remaining[p.Name] = max(0, a.Remaining()-d.spent[p.Name])
-		policy := p.Policy.Disruption.Defaulted()
-		in.Minimum[p.Name] = consolidate.Minimum{Saving: policy.MinSaving, SpotSaving: policy.MinSpotSaving, SpotTypes: policy.MinSpotTypes}
+		in.Remaining[consolidate.PoolScope(p.Name)] = max(0, a.Remaining()-d.spent[p.Name])
+		in.Minimum[p.Name] = d.minimum(p)
 		in.Totals[p.Name] = d.total(p)
 		in.Launches[p.Name] = d.launches(p)
 	}
@@ -188,7 +195,11 @@ func (d *decider) beginConsolidating() {
 				d.verdict(c.node).Reason = plan.Reason{Code: plan.CountedOn, Objects: refs(from)}
 				continue
 			}
-			in.Candidates = append(in.Candidates, consolidate.Candidate{Node: m, Price: c.price, Cost: Cost(m)})
+			uses := append(d.uses(Underutilized, c.node), consolidate.Use{Scope: consolidate.PoolScope(m.Pool()), Amount: 1})
+			for _, u := range uses[:len(uses)-1] {
+				in.Remaining[u.Scope] = d.bounds[u.Scope].left(d)
+			}
+			in.Candidates = append(in.Candidates, consolidate.Candidate{Node: m, Price: c.price, Cost: Cost(m), Uses: uses})
 		}
 	}
 	d.carry(consolidate.Find(in), in)
@@ -245,7 +256,7 @@ func (d *decider) carry(found consolidate.Result, in consolidate.Input) {
 		v := &d.Verdicts[d.at[name]]
 		v.Saving, v.Reason = stay.Saving, stay.Reason
 		if stay.Reason.Code == plan.BudgetExhausted {
-			v.Reason = d.allowance(v.Node.Claim.Pool, Underutilized).reason(d.spent[v.Node.Claim.Pool])
+			v.Reason = d.exhausted(v.Node.Claim.Pool, stay.Scope)
 		}
 	}
 	for _, c := range d.candidates[Underutilized] {
@@ -262,6 +273,9 @@ func (d *decider) unready(m consolidate.Move) (plan.Reason, bool) {
 	}
 	for _, n := range m.Nodes {
 		if reason, resting := d.resting(n.Claim.Pool); resting {
+			return reason, true
+		}
+		if reason, undone := d.undone(n, m); undone {
 			return reason, true
 		}
 	}

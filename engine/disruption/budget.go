@@ -65,17 +65,26 @@ type census struct{ nodes, disrupting int }
 func count(s *snapshot.Snapshot) map[string]census {
 	out := map[string]census{}
 	for _, n := range s.Nodes {
-		if n.Claim == nil || n.Object == nil || !n.Claim.Is(snapshot.Initialized) || n.Claim.Is(snapshot.InstanceTerminating) {
+		counted, disrupting := counts(n)
+		if !counted {
 			continue
 		}
 		c := out[n.Claim.Pool]
 		c.nodes++
-		if n.Deleting() || !snapshot.Ready(n.Object) {
+		if disrupting {
 			c.disrupting++
 		}
 		out[n.Claim.Pool] = c
 	}
 	return out
+}
+
+// counts reports whether a machine counts for budgets, and whether it uses them up.
+func counts(n *snapshot.Node) (counted, disrupting bool) {
+	if n.Claim == nil || n.Object == nil || !n.Claim.Is(snapshot.Initialized) || n.Claim.Is(snapshot.InstanceTerminating) {
+		return false, false
+	}
+	return true, n.Deleting() || !snapshot.Ready(n.Object)
 }
 
 func allowance(p *snapshot.Pool, cause Cause, c census, now time.Time) Allowance {
@@ -206,8 +215,11 @@ func (d *decider) affords(a Allowance, nodes []*snapshot.Node) bool {
 // charge books machines of a command. One that is not ready counts already.
 func (d *decider) charge(nodes []*snapshot.Node) {
 	for _, n := range nodes {
+		d.evicting[n.Claim.Pool] += movers(n)
 		if n.Object == nil || snapshot.Ready(n.Object) {
 			d.spent[n.Claim.Pool]++
+			d.away[""]++
+			d.away[zoneOf(n)]++
 		}
 	}
 }

@@ -191,8 +191,11 @@ type decider struct {
 	world *whatif.World
 	// at is where a machine's verdict is, by name.
 	at map[string]int
-	// spent counts the machines of commands, by pool.
-	spent      map[string]int
+	// spent counts the machines of commands, by pool; away does by zone, and all of
+	// them under "". evicting counts their pods, by pool.
+	spent, away, evicting map[string]int
+	// bounds are those that machines have been asked about, by scope.
+	bounds     map[string]*bound
 	candidates map[Cause][]candidate
 	groups     []*group
 	discard    map[string][]*snapshot.Node // by machine whose command is off
@@ -207,7 +210,8 @@ func newDecider(s *snapshot.Snapshot, opts Options) *decider {
 	d := &decider{
 		Decision: &Decision{Verdicts: make([]Verdict, len(s.Nodes)), Eligible: map[Cause]int{}, Allowances: Allowances(s), examiner: e},
 		examiner: e, opts: opts, world: whatif.New(s, e.planned, opts.Placement),
-		at: make(map[string]int, len(s.Nodes)), spent: map[string]int{}, candidates: map[Cause][]candidate{},
+		at: make(map[string]int, len(s.Nodes)), spent: map[string]int{}, away: map[string]int{}, evicting: map[string]int{},
+		bounds: map[string]*bound{}, candidates: map[Cause][]candidate{},
 		discard: map[string][]*snapshot.Node{}, failed: map[string]bool{}, overdue: map[string]bool{}, paused: pauses(s),
 	}
 	for i, n := range s.Nodes {

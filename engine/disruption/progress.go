@@ -17,8 +17,6 @@ import (
 const (
 	// CommandAnnotation is on the claims of machines that go: a Progress in JSON.
 	CommandAnnotation = "millwright.dev/disruption"
-	// ReplacesAnnotation is on the claims that come in their place: the command's ID.
-	ReplacesAnnotation = "millwright.dev/replaces"
 	// FailureAnnotation is on a claim whose replacement did not become ready: a
 	// Failure in JSON.
 	FailureAnnotation = "millwright.dev/replacement-failed"

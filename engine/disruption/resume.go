@@ -56,7 +56,7 @@ func groups(s *snapshot.Snapshot) []*group {
 		if n.Claim == nil {
 			continue
 		}
-		if g := byID[n.Claim.Annotations[ReplacesAnnotation]]; g != nil {
+		if g := byID[n.Claim.Annotations[snapshot.ReplacesAnnotation]]; g != nil {
 			g.comers[n.Claim.Name] = n
 		}
 	}
@@ -126,6 +126,10 @@ func (d *decider) holds(g *group) bool {
 			d.callOff(g, n, a.reason(d.spent[n.Claim.Pool]))
 			return false
 		}
+	}
+	if reason, no := d.crowded(g.Cause, g.nodes); no && !g.committed {
+		d.callOff(g, g.nodes[0], reason)
+		return false
 	}
 	if len(g.nodes) < len(g.Claims) && !g.committed && !g.Replaced {
 		// The marking was cut off, or somebody took a machine out: what was planned for

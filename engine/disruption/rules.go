@@ -32,16 +32,17 @@ var (
 	// thrift are those of the cause Underutilized, for a machine that is not vacant.
 	thrift = []rule{
 		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
-		notNominated, notReplacing, startedUp, consolidationOn, consolidates, oldEnough, evictable, quiet, priced,
+		consenting, notNominated, notReplacing, startedUp, consolidationOn, consolidates, oldEnough, notLooping, cooledDown,
+		evictable, quiet, priced,
 	}
 	// renewal are those of the causes Drifted and Expired. What protects pods gives
 	// way to a termination grace period, and a nomination to neither.
-	renewal = slices.Concat(common, []rule{unless(graced, podsMayBeDisrupted), unless(graced, evictable)})
+	renewal = slices.Concat(common, []rule{unless(graced, podsMayBeDisrupted), unless(graced, consenting), unless(graced, evictable)})
 	// thriftRunning are those of a consolidation that is under way: its pods may come
 	// and go.
 	thriftRunning = []rule{
 		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
-		consolidationOn, consolidates, evictable,
+		consenting, consolidationOn, consolidates, evictable,
 	}
 )
 
@@ -74,6 +75,10 @@ type examiner struct {
 	replacing map[string]*snapshot.Node
 	budgets   *eviction.Budgets
 	settle    time.Duration
+	// started is when the youngest pod of each workload did, nil until it is asked for;
+	// loops are those of the pools that were asked about.
+	started map[string]time.Time
+	loops   map[string]loop
 }
 
 func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
@@ -81,7 +86,7 @@ func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
 	nominated, refused := nominations(s, planned)
 	return &examiner{
 		s: s, planned: planned, nominated: nominated, refused: refused, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
-		budgets: eviction.NewBudgets(s.PDBs), settle: opts.Settle,
+		budgets: eviction.NewBudgets(s.PDBs), settle: opts.Settle, loops: map[string]loop{},
 	}
 }
 
@@ -99,7 +104,7 @@ func Replacing(s *snapshot.Snapshot) map[string]*snapshot.Node {
 		if n.Claim == nil {
 			continue
 		}
-		if old := leaving[n.Claim.Annotations[ReplacesAnnotation]]; old != nil {
+		if old := leaving[n.Claim.Annotations[snapshot.ReplacesAnnotation]]; old != nil {
 			out[n.Name] = old
 		}
 	}

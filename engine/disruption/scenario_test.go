@@ -139,6 +139,25 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 			p.Policy.Disruption.MinNodeAge = w.duration(value)
 		case "min-saving":
 			p.Policy.Disruption.MinSaving, _ = strconv.ParseFloat(value, 64)
+		case "default-deny":
+			p.Policy.Disruption.DefaultDeny = true
+		case "wide": // Cluster or Zone/nodes[/reason], several times
+			part := strings.Split(value, "/")
+			p.Policy.Disruption.Budgets = append(p.Policy.Disruption.Budgets, snapshot.WideBudget{Zone: part[0] == "Zone", Nodes: part[1], Reasons: part[2:]})
+		case "evictions":
+			p.Policy.Disruption.EvictionsPerHour, _ = strconv.Atoi(value)
+		case "cooldown":
+			p.Policy.Disruption.WorkloadCooldown = w.duration(value)
+		case "payback":
+			p.Policy.Disruption.PaybackTime = w.duration(value)
+		case "pod-cost":
+			p.Policy.Disruption.PodMoveCost, _ = strconv.ParseFloat(value, 64)
+		case "moved": // ago/pods[/kind gone[/kind come]], several times, the earliest first
+			part := append(strings.Split(value, "/"), "", "")
+			m := snapshot.PoolMove{At: w.ago(part[0])}
+			m.Pods, _ = strconv.Atoi(part[1])
+			m.Gone, m.Came = kinds(part[2]), kinds(part[3])
+			p.Moves = append(p.Moves, m)
 		case "deadline":
 			d := w.duration(value)
 			p.Policy.Disruption.ExpiryDeadline = &d
@@ -160,6 +179,14 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 		}
 	}
 	return p
+}
+
+// kinds is one machine of a type, on demand in zone a.
+func kinds(name string) map[string]int {
+	if name == "" {
+		return nil
+	}
+	return map[string]int{name + "/a/" + catalog.OnDemand: 1}
 }
 
 // sold are types with twice as many GiB as CPUs.
@@ -216,6 +243,11 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 		c.LastPodEvent = w.ago(value)
 	case "initialized":
 		c.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue, Since: w.ago(value)}
+	case "created": // and initialized a minute later
+		c.Created = w.ago(value)
+		c.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue, Since: c.Created.Add(time.Minute)}
+	case "zone":
+		o.Labels["topology.kubernetes.io/zone"] = value
 	case "waits":
 		c.Conditions[value] = snapshot.Condition{Status: corev1.ConditionUnknown, Reason: "NodeNotReady"}
 	case "deleted":
@@ -272,7 +304,7 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 		o.Spec.Taints = append(o.Spec.Taints, eviction.DisruptedTaint)
 		c.Conditions[snapshot.DisruptionReason] = snapshot.Condition{Status: corev1.ConditionTrue, Reason: part[0], Since: noon.Add(-time.Minute)}
 	case "replaces":
-		w.annotate(c, ReplacesAnnotation, value)
+		w.annotate(c, snapshot.ReplacesAnnotation, value)
 	case "failed": // times@ago
 		times, ago, _ := strings.Cut(value, "@")
 		n, _ := strconv.Atoi(times)
@@ -315,6 +347,11 @@ func (w *world) pod(name string, words []string) {
 		case "of":
 			version := map[string]string{"Node": "v1", "DaemonSet": "apps/v1", "StatefulSet": "apps/v1", "ReplicaSet": "apps/v1"}[value]
 			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: version, Kind: value}}
+		case "started":
+			at := metav1.NewTime(w.ago(value))
+			p.Status.StartTime = &at
+		case "by": // a ReplicaSet
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: value, Controller: new(true)}}
 		case "do-not-disrupt":
 			p.Annotations[eviction.DoNotDisruptAnnotation] = value
 		case "cpu":

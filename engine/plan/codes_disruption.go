@@ -71,6 +71,24 @@ const (
 	// PolicyHolds: the NodePolicy of the pool, the first object, forbids it now; Want
 	// is the field.
 	PolicyHolds Code = "PolicyHolds"
+	// NotAgreed: the policy of the pool, the second object, demands that pods agree to
+	// move, and the first object does not.
+	NotAgreed Code = "NotAgreed"
+	// WorkloadCoolsDown: a pod of the workload of the first object, a pod, started
+	// only at Since; Want is the cool-down.
+	WorkloadCoolsDown Code = "WorkloadCoolsDown"
+	// EvictionRateReached: Want is how many pods of the pool, the first object, may be
+	// evicted in an hour, Have how many were or are about to be.
+	EvictionRateReached Code = "EvictionRateReached"
+	// PaysBackTooSlowly: Have is how long it takes until the move has saved what it
+	// costs, Want how long it may take.
+	PaysBackTooSlowly Code = "PaysBackTooSlowly"
+	// WouldUndo: the move would launch what another one removed, and remove what that
+	// launched; Have is the kind of machine that would come back.
+	WouldUndo Code = "WouldUndo"
+	// LoopDetected: machines of a kind, Have, that consolidation removed from the pool,
+	// the first object, came back soon, again and again.
+	LoopDetected Code = "LoopDetected"
 	// PriceUnknown: the cloud names no price for the machine's type.
 	PriceUnknown Code = "PriceUnknown"
 )

@@ -32,10 +32,31 @@ func disruptionText(r Reason) string {
 	case BudgetExhausted:
 		return until(fmt.Sprintf("the disruption budget {%s} of %s permits no more: %s", r.Want, r.first("NodePool"), r.Have), r.Until)
 	}
-	if text := consolidationText(r); text != "" {
-		return text
+	for _, words := range []func(Reason) string{consolidationText, calmText} {
+		if text := words(r); text != "" {
+			return text
+		}
 	}
 	return podText(r)
+}
+
+// calmText words those that keep machines from going again and again.
+func calmText(r Reason) string {
+	switch r.Code {
+	case NotAgreed:
+		return fmt.Sprintf("%s does not have the annotation karpenter.sh/do-not-disrupt: \"false\", which defaultDeny demands", r.first("a pod"))
+	case WorkloadCoolsDown:
+		return until(fmt.Sprintf("a pod of the workload of %s started at %s, and workloadCooldown is %s", r.first("a pod"), at(r.Since), r.Want), r.Until)
+	case EvictionRateReached:
+		return until(fmt.Sprintf("evictionsPerHour of %s is %s, and %s are evicted already", r.first("the pool"), r.Want, r.Have), r.Until)
+	case PaysBackTooSlowly:
+		return fmt.Sprintf("going would pay for itself after %s, and paybackTime is %s", r.Have, r.Want)
+	case WouldUndo:
+		return until(fmt.Sprintf("a machine of the kind %s would come back that was removed to save money", r.Have), r.Until)
+	case LoopDetected:
+		return until(fmt.Sprintf("machines of the kind %s are removed from %s and come back, again and again", r.Have, r.first("the pool")), r.Until)
+	}
+	return ""
 }
 
 // consolidationText words those about replacing a machine.

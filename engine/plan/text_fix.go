@@ -58,6 +58,18 @@ func savingFix(r Reason) string {
 		return "nothing, or lower minSavingPercent in NodePolicy spec.disruption"
 	case TooFewTypes:
 		return "allow the pool more instance types, or lower spotToSpot.minTypes in NodePolicy spec.disruption"
+	case NotAgreed:
+		return r.first("the pod") + ": set the annotation karpenter.sh/do-not-disrupt: \"false\", or defaultDeny to false in NodePolicy spec.disruption"
+	case WorkloadCoolsDown:
+		return "wait, or shorten workloadCooldown in NodePolicy spec.disruption; a workload that scales all the time is left alone all the time"
+	case EvictionRateReached:
+		return "wait, or raise evictionsPerHour in NodePolicy spec.disruption"
+	case PaysBackTooSlowly:
+		return "nothing, or raise paybackTime or lower podMoveCost in NodePolicy spec.disruption"
+	case WouldUndo:
+		return "nothing: prices or pods change back and forth; it is looked at again when loopFreeze is over"
+	case LoopDetected:
+		return "see why pods need the machine again: kubectl get events, millwright why pool NAME; often a scheduler that spreads pods more than Millwright expects, or a workload that scales up and down"
 	case NotWorthDisruption:
 		return "nothing: what could be saved does not pay for moving the pods that are there"
 	}

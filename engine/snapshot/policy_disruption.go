@@ -10,6 +10,7 @@ const (
 	DefaultMinSaving     = 0.02
 	DefaultMinSpotSaving = 0.2
 	DefaultMinSpotTypes  = 5
+	DefaultLoopFreeze    = time.Hour
 )
 
 // DisruptionPolicy says about voluntary disruption what a pool has no field for.
@@ -19,6 +20,22 @@ type DisruptionPolicy struct {
 	Freeze string
 	// Windows are the times at which disruption may begin; none is always.
 	Windows []Window
+	// DefaultDeny keeps machines with pods that do not agree to move.
+	DefaultDeny bool
+	// Budgets come on top of the pool's own.
+	Budgets []WideBudget
+	// EvictionsPerHour bounds the pool's evictions; zero is no bound.
+	EvictionsPerHour int
+	// WorkloadCooldown is how long a workload is left in peace after a pod of it has
+	// started.
+	WorkloadCooldown time.Duration
+	// PaybackTime is within what time a consolidation must save what it costs, zero
+	// for no bound; PodMoveCost is what moving a pod costs, in dollars.
+	PaybackTime time.Duration
+	PodMoveCost float64
+	// LoopFreeze is for how long a pool with a loop rests, and a replacement is not
+	// undone.
+	LoopFreeze time.Duration
 	// MinNodeAge is since when a machine must be initialized to be consolidated.
 	MinNodeAge time.Duration
 	// MinSaving is the least share of its price that a replacement must save;
@@ -33,6 +50,34 @@ type DisruptionPolicy struct {
 	ExpiryDeadline *time.Duration
 }
 
+// WideBudget bounds how many machines of all pools go at once: of the whole cluster,
+// or of each zone.
+type WideBudget struct {
+	// Zone is whether zones are counted apart.
+	Zone bool
+	// Nodes and Reasons are those of a [Budget].
+	Nodes   string
+	Reasons []string
+}
+
+// ReplacesAnnotation is on the claims that were launched for a command: its ID.
+const ReplacesAnnotation = "millwright.dev/replaces"
+
+// PoolMove is what consolidation did to a pool within a minute. A machine's kind is
+// its type, zone and capacity type.
+type PoolMove struct {
+	// At is the minute's beginning.
+	At time.Time `json:"at"`
+	// Pods were evicted, for whatever voluntary cause.
+	Pods int `json:"pods,omitempty"`
+	// Gone are the machines that were removed, by kind; Came those that were launched
+	// in their place.
+	Gone map[string]int `json:"gone,omitempty"`
+	Came map[string]int `json:"came,omitempty"`
+	// Back counts those of Gone that had come back after an earlier move, by kind.
+	Back map[string]int `json:"back,omitempty"`
+}
+
 // Window opens at the times of a schedule (cron, in a time zone by its IANA name,
 // empty for UTC) for a duration, both by the wall clock there.
 type Window struct {
@@ -45,5 +90,6 @@ func (d DisruptionPolicy) Defaulted() DisruptionPolicy {
 	d.MinSaving = cmp.Or(d.MinSaving, DefaultMinSaving)
 	d.MinSpotSaving = cmp.Or(d.MinSpotSaving, DefaultMinSpotSaving)
 	d.MinSpotTypes = cmp.Or(d.MinSpotTypes, DefaultMinSpotTypes)
+	d.LoopFreeze = cmp.Or(d.LoopFreeze, DefaultLoopFreeze)
 	return d
 }

@@ -50,6 +50,8 @@ type Pool struct {
 	Failures []Failure
 	// Buckets are how full the buckets of its interruption policy's rates are.
 	Buckets Buckets
+	// Moves are what voluntary disruption did to the pool lately, by time.
+	Moves []PoolMove
 	// OnTrial lets the pool start one machine at a time, after failures. TrialImages
 	// are the images of which it starts one machine at a time, and of which none is
 	// starting.

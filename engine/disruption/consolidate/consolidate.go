@@ -27,6 +27,7 @@ package consolidate
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -40,14 +41,26 @@ type Candidate struct {
 	Price float64
 	// Cost is what moving its pods costs, in pods: 1 and each pod's share.
 	Cost float64
+	// Uses are what it takes of what may go.
+	Uses []Use
 }
+
+// Use is an amount of a scope of Input.Remaining.
+type Use struct {
+	Scope  string
+	Amount int
+}
+
+// PoolScope is that of a pool's own budgets, which count machines.
+func PoolScope(pool string) string { return "pool/" + pool }
 
 // Input is the question.
 type Input struct {
 	// World is changed by every move that is found.
 	World      *whatif.World
 	Candidates []Candidate
-	// Remaining is how many machines of each pool may go. It is used up.
+	// Remaining is how much may go in each scope: those of the pools, and whatever else
+	// candidates use. It is used up.
 	Remaining map[string]int
 	// Totals are those of all pools.
 	Totals map[string]Total
@@ -77,6 +90,10 @@ type Minimum struct {
 	// saving, and from how many types the cloud can choose.
 	SpotSaving float64
 	SpotTypes  int
+	// Payback is within what time a move must save what it costs, zero for no bound:
+	// new machines for StartUp beside the old ones, and PodCost dollars for each pod.
+	Payback, StartUp time.Duration
+	PodCost          float64
 }
 
 // Move is machines that go, and what is launched instead.
@@ -100,6 +117,8 @@ type Result struct {
 // Stay is why a candidate stays.
 type Stay struct {
 	Reason plan.Reason
+	// Scope is what is used up if the Reason is BudgetExhausted.
+	Scope string
 	// Saving is what would be saved in $/h without it, as far as that is known.
 	Saving float64
 }
@@ -138,15 +157,21 @@ func (s *search) rank() {
 }
 
 // afford reports whether the budgets let all of them go.
-func (s *search) afford(nodes []Candidate) (pool string, ok bool) {
+func (s *search) afford(nodes []Candidate) (scope string, ok bool) {
 	needs := map[string]int{}
 	for _, c := range nodes {
-		p := c.Node.Pool()
-		if needs[p]++; needs[p] > s.Remaining[p] {
-			return p, false
+		for _, u := range c.Uses {
+			if needs[u.Scope] += u.Amount; needs[u.Scope] > s.Remaining[u.Scope] {
+				return u.Scope, false
+			}
 		}
 	}
 	return "", true
+}
+
+// wait notes that something is used up that a candidate would need to go.
+func (s *search) wait(c Candidate, scope string, saving float64) {
+	s.Stays[c.Node.Name] = Stay{Reason: plan.Reason{Code: plan.BudgetExhausted}, Scope: scope, Saving: saving}
 }
 
 // take carries a move out.
@@ -154,7 +179,9 @@ func (s *search) take(list []Candidate, launch []plan.NewNode, saving float64, a
 	m := Move{Nodes: nodes(list), Launch: launch, Saving: saving}
 	gone := map[string]bool{}
 	for _, c := range list {
-		s.Remaining[c.Node.Pool()]--
+		for _, u := range c.Uses {
+			s.Remaining[u.Scope] -= u.Amount
+		}
 		delete(s.Stays, c.Node.Name)
 		gone[c.Node.Name] = true
 	}

@@ -31,7 +31,7 @@ func (s *search) remove() {
 		kept := slices.DeleteFunc(slices.Clone(chosen), func(c Candidate) bool {
 			pod, lacks := homeless[c.Node.Name]
 			if lacks {
-				s.Stays[c.Node.Name] = Stay{fitsNowhere(c, pod), c.Price}
+				s.Stays[c.Node.Name] = Stay{Reason: fitsNowhere(c, pod), Saving: c.Price}
 			}
 			return lacks
 		})
@@ -43,7 +43,7 @@ func (s *search) remove() {
 	}
 	off := map[string]bool{}
 	for _, c := range later {
-		s.stay(c, plan.Reason{Code: plan.BudgetExhausted, Objects: poolRef(c.Node.Pool())}, c.Price)
+		s.wait(c, PoolScope(c.Node.Pool()), c.Price)
 		off[c.Node.Name] = true
 	}
 	s.close(off)
@@ -54,12 +54,16 @@ func (s *search) remove() {
 func (s *search) removeAll(chosen []Candidate, answer whatif.Answer) {
 	for _, c := range chosen {
 		one := []Candidate{c}
-		if reason, worth := s.worthwhile(one, 0, c.Price); !worth {
-			s.Stays[c.Node.Name] = Stay{reason, c.Price}
+		reason, worth := s.worthwhile(one, 0, c.Price)
+		if worth {
+			reason, worth = s.paysBack(&component{nodes: one}, c.Price)
+		}
+		if !worth {
+			s.Stays[c.Node.Name] = Stay{Reason: reason, Saving: c.Price}
 			continue
 		}
-		if pool, ok := s.afford(one); !ok {
-			s.Stays[c.Node.Name] = Stay{plan.Reason{Code: plan.BudgetExhausted, Objects: poolRef(pool)}, c.Price}
+		if scope, ok := s.afford(one); !ok {
+			s.wait(c, scope, c.Price)
 			continue
 		}
 		s.take(one, nil, c.Price, answer)
@@ -70,8 +74,8 @@ func (s *search) removeAll(chosen []Candidate, answer whatif.Answer) {
 // that could go later.
 func (s *search) sift() (chosen, later []Candidate) {
 	more := map[string]int{}
-	for pool, n := range s.Remaining {
-		more[pool] = min(n, math.MaxInt32/surplus) * surplus
+	for _, p := range s.World.Pools() {
+		more[p.Name] = min(s.Remaining[PoolScope(p.Name)], math.MaxInt32/surplus) * surplus
 	}
 	for _, c := range s.Candidates {
 		pool := c.Node.Pool()
@@ -102,8 +106,6 @@ func fitsNowhere(c Candidate, pod *snapshot.Pod) plan.Reason {
 func podRef(p *snapshot.Pod) plan.ObjectRef {
 	return plan.ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
 }
-
-func poolRef(pool string) []plan.ObjectRef { return []plan.ObjectRef{{Kind: "NodePool", Name: pool}} }
 
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + "%" }
 

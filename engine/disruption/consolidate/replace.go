@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
@@ -89,10 +90,15 @@ func (s *search) wasteful() []wasteful {
 
 // stay notes why a candidate stays, unless something better is known.
 func (s *search) stay(c Candidate, reason plan.Reason, saving float64) {
-	was, known := s.Stays[c.Node.Name]
-	if !known || was.Reason.Code != plan.BudgetExhausted && was.Reason.Code != plan.NotWorthDisruption {
-		s.Stays[c.Node.Name] = Stay{reason, saving}
+	if s.open(c) {
+		s.Stays[c.Node.Name] = Stay{Reason: reason, Saving: saving}
 	}
+}
+
+// open reports whether it is still to be found out why a candidate stays.
+func (s *search) open(c Candidate) bool {
+	was, known := s.Stays[c.Node.Name]
+	return !known || was.Reason.Code != plan.BudgetExhausted && was.Reason.Code != plan.NotWorthDisruption
 }
 
 // adoptGroups asks about one group after the other, beginning with the given one, and
@@ -113,8 +119,10 @@ func (s *search) affordable(list []wasteful) []Candidate {
 		if !s.available(w.Candidate) {
 			continue
 		}
-		if pool, ok := s.afford(append(slices.Clip(group), w.Candidate)); !ok {
-			s.stay(w.Candidate, plan.Reason{Code: plan.BudgetExhausted, Objects: poolRef(pool)}, w.Price*w.waste)
+		if scope, ok := s.afford(append(slices.Clip(group), w.Candidate)); !ok {
+			if s.open(w.Candidate) {
+				s.wait(w.Candidate, scope, w.Price*w.waste)
+			}
 			continue
 		}
 		group = append(group, w.Candidate)
@@ -221,12 +229,47 @@ func (s *search) judge(c *component) (saving float64, worth bool) {
 		s.stayAll(c, reason, saving)
 		return saving, false
 	}
+	if reason, worth := s.paysBack(c, saving); !worth {
+		s.stayAll(c, reason, saving)
+		return saving, false
+	}
 	if reason, worth := s.worthwhile(c.nodes, len(c.launch), saving); !worth {
 		s.stayAll(c, reason, saving)
 		return saving, false
 	}
 	limit(c.launch, saving-asked*before)
 	return saving, true
+}
+
+// paysBack says whether a move saves soon enough what it costs, for every pool.
+func (s *search) paysBack(c *component, saving float64) (plan.Reason, bool) {
+	beside := 0.0 // $/h
+	for _, n := range c.launch {
+		beside += n.Choice.Offering.Price
+	}
+	for _, n := range c.nodes {
+		m := s.Minimum[n.Node.Pool()]
+		if m.Payback == 0 {
+			continue
+		}
+		dollars := beside*m.StartUp.Hours() + m.PodCost*(costOf(c.nodes)-float64(len(c.nodes)))
+		after := time.Duration(dollars / saving * float64(time.Hour))
+		if after > m.Payback {
+			return plan.Reason{
+				Code: plan.PaysBackTooSlowly, Objects: []plan.ObjectRef{{Kind: "Node", Name: n.Node.Name}},
+				Want: m.Payback.String(), Have: after.Round(time.Second).String(),
+			}, false
+		}
+	}
+	return plan.Reason{}, true
+}
+
+func costOf(list []Candidate) float64 {
+	sum := 0.0
+	for _, c := range list {
+		sum += c.Cost
+	}
+	return sum
 }
 
 // homeless says why a pod has no place for less than its machine costs: there is
