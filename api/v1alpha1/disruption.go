@@ -143,16 +143,22 @@ type WideBudget struct {
 	Reasons []string `json:"reasons,omitempty"`
 }
 
-// SpotToSpot bounds the replacement of spot machines by spot machines.
+// SpotToSpot weighs the replacement of spot machines by spot machines: the saving
+// against the risk that the cloud interrupts them sooner, which is the higher the fewer
+// types it can choose from. Of the price, this must be saved:
+//
+//	minSaving + (spotToSpot.minSaving - minSaving) * minTypes / types
 type SpotToSpot struct {
-	// minSavingPercent is the least share of the price to save, in percent. Default 20.
+	// minSavingPercent is the share of the price to save if there are as many types as
+	// minTypes, in percent. Default 20.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	// +kubebuilder:default=20
 	// +optional
 	MinSavingPercent int32 `json:"minSavingPercent,omitempty"`
-	// minTypes is from how many instance types the cloud must be able to choose, so
-	// that it does not have to take one that is interrupted often. Default 5.
+	// minTypes is from how many instance types that save something the cloud can choose
+	// if minSavingPercent is enough. With twice as many about half of it is asked, with
+	// half as many twice as much. Default 5.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=60
 	// +kubebuilder:default=5

@@ -1,12 +1,8 @@
 package disruption
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"time"
 
-	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -14,77 +10,6 @@ import (
 // launches bounds how many commands get their replacements in one decision; the
 // others wait for the next.
 const launches = 16
-
-// group is a command under way.
-type group struct {
-	Progress
-	nodes []*snapshot.Node
-	// comers are the replacements that exist, by claim name.
-	comers map[string]*snapshot.Node
-	// committed is true once one of its machines is being deleted.
-	committed bool
-	step      Step
-	until     time.Time
-}
-
-// groups reads the commands off the machines, those that have come furthest
-// first, then the dearest.
-func groups(s *snapshot.Snapshot) []*group {
-	byID := map[string]*group{}
-	var out []*group
-	leaving := map[string]bool{}
-	for _, n := range s.Nodes {
-		if !Marked(n) {
-			continue
-		}
-		p := progressOf(n)
-		if n.Deleting() {
-			leaving[p.ID] = true
-			continue
-		}
-		g := byID[p.ID]
-		if g == nil {
-			g = &group{Progress: p, comers: map[string]*snapshot.Node{}}
-			byID[p.ID], out = g, append(out, g)
-		}
-		if p.Replaced {
-			g.Progress = p
-		}
-		g.nodes = append(g.nodes, n)
-	}
-	for _, n := range s.Nodes {
-		if n.Claim == nil {
-			continue
-		}
-		if g := byID[n.Claim.Annotations[snapshot.ReplacesAnnotation]]; g != nil {
-			g.comers[n.Claim.Name] = n
-		}
-	}
-	for _, g := range out {
-		g.committed = leaving[g.ID]
-	}
-	slices.SortStableFunc(out, func(a, b *group) int {
-		return cmp.Or(
-			-cmp.Compare(progress(a.nodes[0]), progress(b.nodes[0])),
-			-cmp.Compare(priceOf(s, a.nodes), priceOf(s, b.nodes)),
-			cmp.Compare(a.nodes[0].Name, b.nodes[0].Name),
-		)
-	})
-	return out
-}
-
-// progress ranks machines by how far a command for them has come: the condition
-// is written after the taint.
-func progress(n *snapshot.Node) int {
-	rank := 0
-	if n.Claim.Is(snapshot.DisruptionReason) {
-		rank += 2
-	}
-	if tainted(n) {
-		rank++
-	}
-	return rank
-}
 
 // resume takes every command under way one step further, or calls it off.
 func (d *decider) resume() {
@@ -208,60 +133,6 @@ func (d *decider) await(g *group) {
 	}
 }
 
-// house finds a place for the pods of all commands but those whose replacements
-// are to be launched now, and calls off those for which there is none.
-func (d *decider) house(standing []*group, gone []*snapshot.Node) {
-	var movers []*snapshot.Node
-	for _, g := range standing {
-		if g.step != Launch && g.step != "" && g.Cause != Empty {
-			movers = append(movers, g.nodes...)
-		}
-	}
-	d.world.Remove(gone)
-	if len(movers) == 0 {
-		return
-	}
-	answer := d.world.Ask(movers)
-	d.world.Go(movers, answer)
-	homeless := answer.Homeless()
-	unready := unready(answer)
-	for _, g := range standing {
-		for _, n := range g.nodes {
-			d.countOn(n, answer)
-			pod := homeless[n.Name]
-			switch {
-			case g.step != Remove || g.Cause == Empty || d.static(n):
-			case pod != nil && g.Cause == Underutilized:
-				d.callOff(g, n, plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{podRef(pod.Pod)}, refs(n)...)})
-			case pod != nil:
-				g.step = Launch
-			case unready[n.Name]:
-				g.step = Await
-			}
-		}
-	}
-}
-
-// unready are the machines some of whose pods count on one that is not initialized.
-func unready(a whatif.Answer) map[string]bool {
-	out := map[string]bool{}
-	for _, p := range a.Placements {
-		if !p.Node.Initialized() {
-			out[a.From(p.Pod)] = true
-		}
-	}
-	return out
-}
-
-// countOn notes the machines that will take a machine's pods.
-func (d *decider) countOn(from *snapshot.Node, a whatif.Answer) {
-	for _, p := range a.Placements {
-		if a.From(p.Pod) == from.Name && d.counted[p.Node.Name] == nil {
-			d.counted[p.Node.Name] = from
-		}
-	}
-}
-
 // replace decides what a command's replacements are, now that its machines take
 // no more pods.
 func (d *decider) replace(g *group, budget *int) {
@@ -309,41 +180,4 @@ func (d *decider) replace(g *group, budget *int) {
 		d.command(g, answer.NewNodes)
 		g.step = "" // listed
 	}
-}
-
-// command lists a group's command and gives its machines their verdicts.
-func (d *decider) command(g *group, launch []plan.NewNode) {
-	d.list(Command{Progress: g.Progress, Nodes: g.nodes, Step: g.step, Launch: launch}, g.until)
-}
-
-// list adds a command.
-func (d *decider) list(c Command, until time.Time) {
-	c.Pool = c.Nodes[0].Claim.Pool
-	d.Commands = append(d.Commands, c)
-	for _, n := range c.Nodes {
-		objects := refs(n)
-		for _, name := range c.Replacements {
-			objects = append(objects, plan.ObjectRef{Kind: "NodeClaim", Name: name})
-		}
-		*d.verdict(n) = Verdict{
-			Node: n, Disrupting: true, Cause: c.Cause, Saving: c.Saving / float64(len(c.Nodes)),
-			Reason: plan.Reason{
-				Code: plan.Disrupting, Objects: objects, Want: string(c.Cause), Have: because(requested(n), doing(c)),
-				Since: n.Claim.Conditions[snapshot.DisruptionReason].Since, Until: until,
-			},
-		}
-	}
-}
-
-// doing words what a command waits for; empty for nothing.
-func doing(c Command) string {
-	switch {
-	case c.Step == Launch:
-		return fmt.Sprintf("%d machines are launched first", len(c.Launch))
-	case c.Step == Await && len(c.Replacements) > 0:
-		return "waits until " + c.Replacements[0] + " is initialized"
-	case c.Step == Await:
-		return "waits for a machine on its way"
-	}
-	return ""
 }

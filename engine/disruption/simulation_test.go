@@ -126,9 +126,7 @@ func (s *simulation) tick() {
 	s.events()
 	world := s.snapshot()
 	d := Decide(world, Options{})
-	if len(d.Verdicts) != len(world.Nodes) || slices.ContainsFunc(d.Verdicts, func(v Verdict) bool { return v.Reason.Code == "" }) {
-		s.t.Errorf("not every machine has a verdict: %+v", d.Verdicts)
-	}
+	s.judged(world, d)
 	for _, r := range d.Rollbacks {
 		s.rollBack(r)
 	}
@@ -139,6 +137,35 @@ func (s *simulation) tick() {
 		}
 		s.carryOut(d, c)
 		s.within()
+	}
+}
+
+// judged checks that every machine has one verdict that says something, those that are
+// older than five minutes as well as the young ones, and that it does not contradict the
+// commands.
+func (s *simulation) judged(world *snapshot.Snapshot, d *Decision) {
+	commands := map[string]int{}
+	for _, c := range d.Commands {
+		for _, n := range c.Nodes {
+			commands[n.Name]++
+		}
+	}
+	verdicts := map[string][]Verdict{}
+	for _, v := range d.Verdicts {
+		verdicts[v.Node.Name] = append(verdicts[v.Node.Name], v)
+	}
+	for _, n := range world.Nodes {
+		of := verdicts[n.Name]
+		if len(of) != 1 || of[0].Reason.Code == "" || of[0].Reason.Message() == "" {
+			s.t.Errorf("%s, %s old, has the verdicts %+v", n.Name, s.now.Sub(n.Claim.Created), of)
+			continue
+		}
+		if commands[n.Name] > 1 || commands[n.Name] == 1 && !of[0].Disrupting {
+			s.t.Errorf("%s is in %d commands and its verdict is %s", n.Name, commands[n.Name], of[0].Reason.Code)
+		}
+	}
+	if len(verdicts) != len(world.Nodes) {
+		s.t.Errorf("%d machines have verdicts, there are %d", len(verdicts), len(world.Nodes))
 	}
 }
 

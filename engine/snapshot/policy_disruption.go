@@ -39,8 +39,8 @@ type DisruptionPolicy struct {
 	// MinNodeAge is since when a machine must be initialized to be consolidated.
 	MinNodeAge time.Duration
 	// MinSaving is the least share of its price that a replacement must save;
-	// MinSpotSaving the same of a spot machine for a spot machine, of which there must
-	// be MinSpotTypes types.
+	// MinSpotSaving the same of a spot machine for a spot machine, if there are
+	// MinSpotTypes types to choose from.
 	MinSaving, MinSpotSaving float64
 	MinSpotTypes             int
 	// IgnoreJobs leaves pods of Jobs out of what makes a machine restless.

@@ -86,8 +86,8 @@ type Total struct {
 // Minimum says when a replacement is worth it, in shares of the price that goes.
 type Minimum struct {
 	Saving float64
-	// SpotSaving and SpotTypes are asked of a spot machine for a spot machine: the
-	// saving, and from how many types the cloud can choose.
+	// SpotSaving is asked of a spot machine for a spot machine if there are SpotTypes
+	// types to choose from.
 	SpotSaving float64
 	SpotTypes  int
 	// Payback is within what time a move must save what it costs, zero for no bound:
@@ -195,47 +195,3 @@ func (s *search) take(list []Candidate, launch []plan.NewNode, saving float64, a
 	}
 	s.Moves = append(s.Moves, m)
 }
-
-// worthwhile says why a move is not worth its disruption to a pool: the share of
-// the pool's price that it saves must not be too small beside the share of the
-// pool's pods that it moves. Unless the pool is Balanced that is asked of
-// replacements only.
-func (s *search) worthwhile(nodes []Candidate, launches int, saving float64) (plan.Reason, bool) {
-	price := 0.0
-	byPool := map[string]Total{}
-	for _, c := range nodes {
-		price += c.Price
-		t := byPool[c.Node.Pool()]
-		byPool[c.Node.Pool()] = Total{Price: t.Price + c.Price, Cost: t.Cost + c.Cost}
-	}
-	for _, c := range nodes {
-		pool := c.Node.Pool()
-		total := s.Totals[pool]
-		least := leastScore
-		if total.Balanced {
-			least = leastBalancedScore
-		} else if launches == 0 {
-			continue
-		}
-		if total.Price <= 0 || price <= 0 {
-			continue
-		}
-		saved := saving * byPool[pool].Price / price / total.Price
-		moved := byPool[pool].Cost / total.Cost
-		if saved < least*moved {
-			return plan.Reason{
-				Code: plan.NotWorthDisruption, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: pool}},
-				Want: percent(least * moved), Have: percent(saved),
-			}, false
-		}
-	}
-	return plan.Reason{}, true
-}
-
-// The least share of the price that must be saved for a share of the pods to move:
-// Karpenter's 1/k with k = 2 for Balanced pools, and for others a tenth, below which
-// many pods would move for little.
-const (
-	leastBalancedScore = 0.5
-	leastScore         = 0.1
-)

@@ -3,14 +3,10 @@ package consolidate
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"time"
 
-	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/plan"
-	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -196,144 +192,4 @@ func components(group []Candidate, answer whatif.Answer) []*component {
 		}
 	}
 	return all
-}
-
-// judge says what a move saves, and whether it is worth it.
-func (s *search) judge(c *component) (saving float64, worth bool) {
-	before, after := priceOf(c.nodes), 0.0
-	if c.homeless != nil {
-		if len(c.nodes) == 1 {
-			s.stay(c.nodes[0], s.homeless(c.nodes[0], c.homeless), 0)
-		}
-		return 0, false
-	}
-	for _, n := range c.launch {
-		after += n.Choice.Offering.Price
-	}
-	saving = before - after
-	asked, types := s.least(c)
-	reason := plan.Reason{
-		Code: plan.SavingTooSmall, Objects: []plan.ObjectRef{{Kind: "Node", Name: c.nodes[0].Node.Name}},
-		Want: dollars(asked * before), Have: dollars(saving),
-	}
-	switch {
-	case len(c.launch) > 0 && saving <= 0:
-		reason.Code, reason.Want, reason.Have = plan.NothingCheaper, dollars(after), dollars(before)
-		s.stayAll(c, reason, 0)
-		return saving, false
-	case len(c.launch) > 0 && saving < asked*before:
-		s.stayAll(c, reason, saving)
-		return saving, false
-	case types < 0:
-		reason.Code, reason.Want, reason.Have = plan.TooFewTypes, "", strconv.Itoa(-types)
-		s.stayAll(c, reason, saving)
-		return saving, false
-	}
-	if reason, worth := s.paysBack(c, saving); !worth {
-		s.stayAll(c, reason, saving)
-		return saving, false
-	}
-	if reason, worth := s.worthwhile(c.nodes, len(c.launch), saving); !worth {
-		s.stayAll(c, reason, saving)
-		return saving, false
-	}
-	limit(c.launch, saving-asked*before)
-	return saving, true
-}
-
-// paysBack says whether a move saves soon enough what it costs, for every pool.
-func (s *search) paysBack(c *component, saving float64) (plan.Reason, bool) {
-	beside := 0.0 // $/h
-	for _, n := range c.launch {
-		beside += n.Choice.Offering.Price
-	}
-	for _, n := range c.nodes {
-		m := s.Minimum[n.Node.Pool()]
-		if m.Payback == 0 {
-			continue
-		}
-		dollars := beside*m.StartUp.Hours() + m.PodCost*(costOf(c.nodes)-float64(len(c.nodes)))
-		after := time.Duration(dollars / saving * float64(time.Hour))
-		if after > m.Payback {
-			return plan.Reason{
-				Code: plan.PaysBackTooSlowly, Objects: []plan.ObjectRef{{Kind: "Node", Name: n.Node.Name}},
-				Want: m.Payback.String(), Have: after.Round(time.Second).String(),
-			}, false
-		}
-	}
-	return plan.Reason{}, true
-}
-
-func costOf(list []Candidate) float64 {
-	sum := 0.0
-	for _, c := range list {
-		sum += c.Cost
-	}
-	return sum
-}
-
-// homeless says why a pod has no place for less than its machine costs: there is
-// none at any price, or it costs as much.
-func (s *search) homeless(c Candidate, pod *snapshot.Pod) plan.Reason {
-	need := s.sieve.need(pod.Class)
-	held := slices.ContainsFunc(s.wares, func(w ware) bool { return w.price < c.Price && room(need, w.have, 1) > 0 })
-	if !held || s.World.Ask([]*snapshot.Node{c.Node}).Refused()[c.Node.Name] == nil {
-		return plan.Reason{
-			Code: plan.NothingCheaper, Objects: []plan.ObjectRef{{Kind: "Node", Name: c.Node.Name}},
-			Want: dollars(c.Price), Have: dollars(c.Price),
-		}
-	}
-	return fitsNowhere(c, pod)
-}
-
-func (s *search) stayAll(c *component, reason plan.Reason, saving float64) {
-	for _, n := range c.nodes {
-		s.stay(n, reason, saving/float64(len(c.nodes)))
-	}
-}
-
-// least is the share that must be saved, and how many more types than asked for
-// the cloud can choose from; negative if that is too few.
-func (s *search) least(c *component) (share float64, types int) {
-	spot := !slices.ContainsFunc(c.nodes, func(n Candidate) bool { return n.Node.Labels()[catalog.CapacityTypeLabel] != catalog.Spot })
-	for _, n := range c.nodes {
-		m := s.Minimum[n.Node.Pool()]
-		share = max(share, m.Saving)
-		for _, fresh := range c.launch {
-			if spot && fresh.Choice.Offering.CapacityType == catalog.Spot {
-				share = max(share, m.SpotSaving)
-				types = min(types, distinct(fresh)-m.SpotTypes)
-			}
-		}
-	}
-	return share, types
-}
-
-func distinct(n plan.NewNode) int {
-	seen := map[string]bool{}
-	for _, a := range n.Alternatives {
-		if a.Offering.CapacityType == catalog.Spot {
-			seen[a.Type.Name] = true
-		}
-	}
-	return len(seen)
-}
-
-// limit leaves the new machines only alternatives that are bought in the same way
-// as the choice and that together stay within what may be spent on top.
-func limit(list []plan.NewNode, spare float64) {
-	for i := range list {
-		n := &list[i]
-		if slices.ContainsFunc(n.Requirements, func(r requirement.Requirement) bool { return r.MinValues() > 0 }) {
-			continue // the pool wants a choice; what comes of it is checked at the launch
-		}
-		ceiling := n.Choice.Offering.Price + spare/float64(len(list))
-		var kept []catalog.Choice
-		for _, a := range n.Alternatives {
-			if a.Offering.CapacityType == n.Choice.Offering.CapacityType && a.Offering.Price <= ceiling {
-				kept = append(kept, a)
-			}
-		}
-		n.Alternatives = kept
-	}
 }
