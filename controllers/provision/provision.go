@@ -14,6 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -81,7 +82,7 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 	id := rand.String(8)
 	p.Metrics.BatchStarted(Name, id, len(s.Pending))
 	started := p.Clock.Now()
-	answer := placement.Solve(s, p.config.Placement)
+	answer := p.solve(s)
 	p.Metrics.BatchDone(Name, id, batch(s, answer, p.Clock.Since(started)))
 	if p.Settings.Observe {
 		p.tell(ctx, s, answer, nil)
@@ -92,6 +93,19 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 	p.nominator.Wake()
 	p.tell(ctx, s, answer, claims)
 	return err
+}
+
+// solve plans pods, but leaves those aside for which new machines would be early.
+func (p *Provisioner) solve(s *snapshot.Snapshot) *plan.Plan {
+	answer := placement.Solve(s, p.config.Placement)
+	early := nomination.Early(s, answer)
+	if len(early) == 0 {
+		return answer
+	}
+	p.Poke(again)
+	without := *s
+	without.Pending = slices.DeleteFunc(slices.Clone(s.Pending), func(pod *snapshot.Pod) bool { return early[pod] })
+	return placement.Solve(&without, p.config.Placement)
 }
 
 // create writes the claims of a plan. The result has one entry for every new
@@ -107,9 +121,20 @@ func (p *Provisioner) create(ctx context.Context, s *snapshot.Snapshot, answer *
 			p.name(claims[i])
 		}
 	}
+	together(claims)
 	// A machine may be there before the last claim is.
 	p.Store.Nominate(nominations(answer, claims))
 	return claims, errors.Join(err, p.createAll(ctx, claims))
+}
+
+// together marks the claims of a plan that has several.
+func together(claims []*karpv1.NodeClaim) {
+	made := slices.DeleteFunc(slices.Clone(claims), func(c *karpv1.NodeClaim) bool { return c == nil })
+	for i := range made {
+		if len(made) > 1 {
+			made[i].Annotations[nomination.PlanAnnotation] = made[0].Name
+		}
+	}
 }
 
 // pools reads the pools of a plan once more: what is written must not exceed

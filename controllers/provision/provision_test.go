@@ -357,3 +357,38 @@ func TestAnImageOnTrialGetsOneMachineAndOthersAnyNumber(t *testing.T) {
 		t.Error("want one machine of x86 and any number of arm")
 	}
 }
+
+// A pod that has lost its place on a new machine to another is given one of its own when
+// kube-scheduler has come to rest.
+func TestAPodThatLostItsPlaceWaitsForKubeScheduler(t *testing.T) {
+	r := rig(t, pool("general", nil), pending("web-1", "1500m"))
+	p := provisioner(r)
+	pass(t, r, p)
+	claim := r.Claims()[0]
+	claim.CreationTimestamp = metav1.NewTime(r.Clock.Now())
+	r.Must(r.Client.Update(ctx, &claim))
+	claim.Status.ProviderID = "kwok://web"
+	for _, c := range []string{karpv1.ConditionTypeLaunched, karpv1.ConditionTypeRegistered} {
+		claim.Status.Conditions = append(claim.Status.Conditions, status.Condition{Type: c, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(r.Clock.Now())})
+	}
+	r.Must(r.Client.Status().Update(ctx, &claim))
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "web", Labels: map[string]string{
+		karpv1.NodePoolLabelKey: "general", karpv1.NodeRegisteredLabelKey: "true",
+	}}}
+	node.Spec.ProviderID = claim.Status.ProviderID
+	node.Status.Allocatable = corev1.ResourceList{"cpu": resource.MustParse("2"), "pods": resource.MustParse("10")}
+	r.Must(r.Client.Create(ctx, node))
+	other := pending("other", "1")
+	other.Spec.NodeName, other.Status = "web", corev1.PodStatus{Phase: corev1.PodRunning}
+	r.Must(r.Client.Create(ctx, other))
+	for _, step := range []struct {
+		after  time.Duration
+		claims int
+	}{{0, 1}, {2 * time.Second, 1}, {time.Second, 2}} {
+		r.Clock.Step(step.after)
+		pass(t, r, p)
+		if n := len(r.Claims()); n != step.claims {
+			t.Errorf("%d claims, want %d", n, step.claims)
+		}
+	}
+}

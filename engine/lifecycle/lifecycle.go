@@ -9,17 +9,14 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// NominationGrace is for how long after it joined a Node is kept from taking pods
-// because those planned for it are not nominated yet. Nominations take a few
-// milliseconds each; where they take longer the plan is not worth the wait.
-const NominationGrace = 5 * time.Second
-
-// nominationPoll is how soon to look again while they are being written.
-const nominationPoll = 100 * time.Millisecond
+// holdPoll is how soon to look again whether a Node still has to be kept from taking
+// pods.
+const holdPoll = 100 * time.Millisecond
 
 // View is what is known about a claim.
 type View struct {
@@ -27,9 +24,8 @@ type View struct {
 	Claim *snapshot.Claim
 	// Nodes are those that carry the claim's provider ID, by name.
 	Nodes []*corev1.Node
-	// Unnominated are pods planned for the machine that are still to be nominated to
-	// its Node; only read until the claim is registered.
-	Unnominated []*snapshot.Pod
+	// Hold is what keeps the Node from taking pods; only read until it is registered.
+	Hold nomination.Hold
 	// Types are the instance types of the claim's class, by name; only read until
 	// the claim is launched.
 	Types []*catalog.Type
@@ -62,6 +58,9 @@ type Step struct {
 	Delete DeleteReason
 	// Node is a change to the one Node, nil if there is none to make.
 	Node *NodeChange
+	// Together are the registrations of other machines' Nodes that are to be made at
+	// the same time, as far as they succeed: each machine sees to its own as well.
+	Together []Registration
 	// NodeName is what the claim's status shall name once Node is done.
 	NodeName string
 	// Conditions to set on the claim once Node is done.

@@ -16,6 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -72,11 +73,13 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		w.refused[catalog.Key{Type: c.Args[0], Zone: c.Args[1], CapacityType: c.Args[2]}] = true
 	case "node":
 		w.node(t, c)
-	case "unnominated":
-		w.view.Unnominated = nil
+	case "held":
+		w.view.Hold = nomination.Hold{Until: w.view.Now.Add(nomination.Grace), Leads: true}
 		for _, name := range c.Args {
-			w.view.Unnominated = append(w.view.Unnominated, &snapshot.Pod{Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}})
+			w.view.Hold.For = append(w.view.Hold.For, plan.ObjectRef{Kind: "Pod", Namespace: "default", Name: name})
 		}
+	case "released":
+		w.view.Hold = nomination.Hold{}
 	case "untaint":
 		w.find(c.Args[0]).Spec.Taints = slices.DeleteFunc(w.find(c.Args[0]).Spec.Taints, func(x corev1.Taint) bool { return x.Key == c.Args[1] })
 	case "slice":

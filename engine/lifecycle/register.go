@@ -26,7 +26,7 @@ const (
 const JoinsBareAnnotation = "millwright.dev/joins-bare"
 
 // Unregistered is the taint with which a machine joins the cluster.
-var Unregistered = corev1.Taint{Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute}
+var Unregistered = corev1.Taint{Key: snapshot.UnregisteredTaint, Effect: corev1.TaintEffectNoExecute}
 
 func register(v View) Step {
 	c := v.Claim
@@ -59,11 +59,17 @@ func takeOver(v View, s Step) Step {
 	joined := node.CreationTimestamp.Time
 	s.Gates = append(s.Gates, Gate{Name: GateNode, Open: true, Since: joined})
 	if node.Labels[RegisteredLabel] != "true" {
-		if gate := nominated(v, joined); !gate.Open {
-			s.Gates, s.Wake = append(s.Gates, gate), v.Now.Add(nominationPoll)
+		if !v.Hold.Until.IsZero() {
+			s.Gates, s.Wake = append(s.Gates, held(v, joined)), v.Now.Add(holdPoll)
+			if !v.Hold.Leads {
+				s.Wake = v.Hold.Until
+			}
 			return s
 		}
 		s.Node = registration(v.Claim, node)
+		for _, n := range v.Hold.With {
+			s.Together = append(s.Together, Registration{Node: n.Object, Change: registration(n.Claim, n.Object)})
+		}
 		s.UntaintedNode = !hasTaint(node.Spec.Taints, Unregistered)
 		s.Gates = append(s.Gates, Gate{Name: GateRegistered, Since: joined, Reason: plan.Reason{
 			Code: plan.RegistrationPending, Objects: nodeRefs(v.Nodes), Since: joined,
@@ -73,17 +79,13 @@ func takeOver(v View, s Step) Step {
 	return s
 }
 
-// nominated is closed for as long as pods planned for the Node are worth waiting
-// for: once it takes pods, kube-scheduler would give their room to others.
-func nominated(v View, joined time.Time) Gate {
-	if len(v.Unnominated) == 0 || !v.Now.Before(joined.Add(NominationGrace)) {
-		return Gate{Open: true}
-	}
-	objects := nodeRefs(v.Nodes)
-	for _, p := range v.Unnominated {
-		objects = append(objects, plan.ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name})
-	}
-	return Gate{Name: GateRegistered, Since: joined, Reason: plan.Reason{Code: plan.NominationPending, Objects: objects, Since: joined}, Next: Next{Actor: Millwright, At: joined.Add(NominationGrace)}}
+// held is closed for as long as it is worth waiting for pods planned for the Node and
+// for other Nodes of its plan: once it takes pods, kube-scheduler would give their room
+// to others.
+func held(v View, joined time.Time) Gate {
+	return Gate{Name: GateRegistered, Since: joined, Reason: plan.Reason{
+		Code: plan.NominationPending, Objects: append(nodeRefs(v.Nodes), v.Hold.For...), Since: joined,
+	}, Next: Next{Actor: Millwright, At: v.Hold.Until}}
 }
 
 // registration is the change that gives a Node what its claim demands.
@@ -110,6 +112,12 @@ func registration(c *snapshot.Claim, node *corev1.Node) *NodeChange {
 // were, and one that is missing has been removed by somebody since.
 func bare(c *snapshot.Claim, node *corev1.Node) bool {
 	return !hasTaint(node.Spec.Taints, Unregistered) || c.Annotations[JoinsBareAnnotation] == "true"
+}
+
+// Registration is the change that makes a Node ours.
+type Registration struct {
+	Node   *corev1.Node
+	Change *NodeChange
 }
 
 // NodeChange is one write to a Node.

@@ -26,5 +26,8 @@
 // Pods that a required spread counts are nominated to a node in turn (turn.go).
 //
 // A node that took pods before those planned for it are nominated would be filled
-// with others. So registration waits for them, for a moment ([Missing]).
+// with others, and so would one that began to take pods after others of its plan, as
+// kube-scheduler has then forgotten its nominations. So registration waits for both,
+// for a moment ([HoldOf]). A pod that loses its place all the same gets a machine of
+// its own only when kube-scheduler has come to rest ([Early]).
 package nomination

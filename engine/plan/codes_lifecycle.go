@@ -18,8 +18,9 @@ const (
 	// RegistrationPending: the Node, the first object, is there but has not been
 	// taken over yet.
 	RegistrationPending Code = "RegistrationPending"
-	// NominationPending: the Node, the first object, is there, and pods planned for
-	// it, the other objects, are not nominated to it yet.
+	// NominationPending: the Node, the first object, is there, and waits for the other
+	// objects: pods planned for it that are not nominated to it yet, and machines of
+	// the same plan, which begin to take pods at the same time.
 	NominationPending Code = "NominationPending"
 	// NodeNotReady: the kubelet of the Node does not report Ready; Have is its
 	// reason.

@@ -21,7 +21,7 @@ func lifecycleText(r Reason) string {
 	case RegistrationPending:
 		return r.first("the Node") + " has joined and is being taken over"
 	case NominationPending:
-		return r.first("the Node") + " has joined; pods planned for it are being nominated: " + list(r.Objects[min(1, len(r.Objects)):], "")
+		return r.first("the Node") + " has joined; it takes pods as soon as those planned for it are nominated and the other machines of its plan are ready: " + list(r.Objects[min(1, len(r.Objects)):], "")
 	case NodeNotReady:
 		return withCause(r.first("the Node")+" is not Ready", r.Have)
 	case StartupTaintsExist:

@@ -100,6 +100,9 @@ func (n *Node) passing(t corev1.Taint) bool {
 	return slices.ContainsFunc(n.Claim.StartupTaints, same) || slices.ContainsFunc(n.Learned, same) || KnownEphemeral(t)
 }
 
+// UnregisteredTaint is the key of the taint with which a machine joins the cluster.
+const UnregisteredTaint = "karpenter.sh/unregistered"
+
 // KnownEphemeral reports whether a taint is one that Kubernetes, the cloud's
 // controllers or Karpenter's handshake take off a node while it starts. Values
 // do not matter.
@@ -109,7 +112,7 @@ func KnownEphemeral(t corev1.Taint) bool {
 		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
 	case corev1.TaintNodeUnreachable, "node.cloudprovider.kubernetes.io/uninitialized":
 		return t.Effect == corev1.TaintEffectNoSchedule
-	case "karpenter.sh/unregistered":
+	case UnregisteredTaint:
 		return t.Effect == corev1.TaintEffectNoExecute
 	}
 	return strings.HasPrefix(t.Key, "readiness.k8s.io/")

@@ -13,8 +13,8 @@ type world struct {
 	pods      int
 }
 
-// newWorld has 200 to 600 pods, or a few more.
-func newWorld(r *rand.Rand) *world {
+// newWorld has 200 pods at least, and about as many as are asked for at most.
+func newWorld(r *rand.Rand, most int) *world {
 	w := &world{Rand: r, documents: []string{class,
 		teamPool("blue", "amd64", ""),
 		teamPool("green", "arm64", ""),
@@ -23,7 +23,7 @@ func newWorld(r *rand.Rand) *world {
 	if w.IntN(2) == 0 {
 		w.documents = append(w.documents, agent)
 	}
-	for total := 200 + w.IntN(400); w.pods < total; {
+	for total := 200 + w.IntN(most-200); w.pods < total; {
 		w.workload(min(total-w.pods, 10+w.IntN(120)))
 	}
 	return w

@@ -17,13 +17,16 @@ import (
 // first plan is launched and kube-scheduler binds every pod. It follows a plan only
 // in part where pods have a required spread, because of those it can be told of a
 // few at a time; for what does not fit any more there is a second launch, which is
-// logged.
+// logged. With -long there are twenty clusters, of up to a thousand pods.
 func TestKubeSchedulerBindsEveryPodOfRandomClusters(t *testing.T) {
 	t.Parallel()
-	const worlds = 3
+	worlds, most := 3, 600
+	if *long {
+		worlds, most = 20, 1000
+	}
 	random := random(t)
 	for i := range worlds {
-		w := newWorld(random)
+		w := newWorld(random, most)
 		t.Run(fmt.Sprintf("%02d of %d pods", i+1, w.pods), func(t *testing.T) { newCluster(t).live(w) })
 	}
 }
@@ -42,10 +45,10 @@ func (c *cluster) live(w *world) {
 	start := time.Now()
 	controller := c.millwright()
 	c.eventually(5*time.Minute, func() error { return pods.settled(want.pods) })
-	c.Logf("%d machines for %d pods, all bound after %v; %s", want.machines, want.pods, time.Since(start).Round(time.Second), pods.counts())
-	if more := claims.count() - want.machines; more > 0 {
-		c.Logf("%d machines more than planned", more)
-	}
+	load, err := os.ReadFile("/proc/loadavg")
+	c.must(err)
+	c.Logf("%d machines planned and %d launched for %d pods, all bound after %v; %s; load %s",
+		want.machines, claims.count(), want.pods, time.Since(start).Round(time.Second), pods.counts(), strings.TrimSpace(string(load)))
 	c.must(controller.Stop())
 	got := c.launched()
 	for kind, n := range want.kinds {

@@ -1,0 +1,62 @@
+package nomination_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/engine/nomination"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// A plan of two machines was made at noon; one of them takes pods since openedAt, and
+// got one at boundAt. A pod that fits nowhere gets a machine of its own only when that
+// has come to rest.
+func TestAPodThatLostItsPlaceGetsAMachineWhenKubeSchedulerHasComeToRest(t *testing.T) {
+	const s = time.Second
+	for name, row := range map[string]struct {
+		openedAt, boundAt time.Duration // zero for never
+		boundCreated      time.Duration // of the pod that is bound
+		created           time.Duration // of the pod that has no place
+		at                time.Duration
+		early             bool
+	}{
+		"no machine takes pods":             {at: 20 * s},
+		"one has just begun to":             {openedAt: 20 * s, at: 22 * s, early: true},
+		"and nothing happens":               {openedAt: 20 * s, at: 23 * s},
+		"a pod was bound":                   {openedAt: 20 * s, boundAt: 25 * s, at: 27 * s, early: true},
+		"and no other":                      {openedAt: 20 * s, boundAt: 25 * s, at: 28 * s},
+		"binding goes on for half a minute": {openedAt: 20 * s, boundAt: 49 * s, at: 50 * s},
+		"pods of later count for nothing":   {openedAt: 20 * s, boundAt: 25 * s, boundCreated: 22 * s, at: 26 * s},
+		"nor do they wait":                  {openedAt: 20 * s, created: 10 * s, at: 21 * s},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var classes snapshot.Classes
+			opened := &snapshot.Node{Name: "n1", Object: &corev1.Node{}, Claim: &snapshot.Claim{
+				Name: "n1", Created: noon, Conditions: map[string]snapshot.Condition{}, Annotations: map[string]string{nomination.PlanAnnotation: "p"},
+			}}
+			if row.openedAt > 0 {
+				opened.Object.Labels = map[string]string{snapshot.RegisteredLabel: "true"}
+				opened.Claim.Conditions[snapshot.Registered] = snapshot.Condition{Status: corev1.ConditionTrue, Since: noon.Add(row.openedAt)}
+			}
+			if row.boundAt > 0 {
+				opened.Pods = append(opened.Pods, classes.Pod(podOf("bound", row.boundCreated, corev1.ConditionTrue, row.boundAt)))
+			}
+			pod := classes.Pod(podOf("web", row.created, corev1.ConditionFalse, row.created))
+			s := &snapshot.Snapshot{Now: noon.Add(row.at), Nodes: []*snapshot.Node{opened}, Pending: []*snapshot.Pod{pod}}
+			answer := &plan.Plan{NewNodes: []plan.NewNode{{Pods: []*snapshot.Pod{pod}}}}
+			if got := nomination.Early(s, answer)[pod]; got != row.early {
+				t.Errorf("early is %t", got)
+			}
+		})
+	}
+}
+
+func podOf(name string, created time.Duration, scheduled corev1.ConditionStatus, since time.Duration) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(noon.Add(created))}}
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: scheduled, LastTransitionTime: metav1.NewTime(noon.Add(since))}}
+	return p
+}
