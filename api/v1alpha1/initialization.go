@@ -156,8 +156,9 @@ const (
 
 // Backoff bounds how often a pool launches what has failed before. Failures are
 // machines that were given up because they did not launch, register or initialize
-// in time. They are counted per pool's template and per offering (instance type,
-// zone and capacity type) of the pool; other pools are not concerned.
+// in time. They are counted per template of the pool, and per image and per offering
+// (instance type, zone and capacity type) of the template; other pools are not
+// concerned.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.initial) || !has(self.max) || duration(self.max) >= duration(self.initial)",message="max must not be shorter than initial"
 type Backoff struct {

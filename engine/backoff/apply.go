@@ -62,7 +62,7 @@ func usable(p *snapshot.Pool) []string {
 func suspects(p *snapshot.Pool) []string {
 	failed := func(image string) int {
 		for _, f := range p.Failures {
-			if f.Image == image && f.Template == p.Hash {
+			if f.Image == image {
 				return f.Count
 			}
 		}

@@ -70,15 +70,16 @@ func count(failures []snapshot.Failure, c *snapshot.Claim) []snapshot.Failure {
 
 // keys are what a claim may have in common with others.
 func keys(c *snapshot.Claim) []snapshot.Failure {
-	var out []snapshot.Failure
-	if t := c.Annotations[TemplateAnnotation]; t != "" {
-		out = append(out, snapshot.Failure{Template: t, OnlyImage: c.Image})
-		if c.Image != "" {
-			out = append(out, snapshot.Failure{Template: t, Image: c.Image})
-		}
+	t := c.Annotations[TemplateAnnotation]
+	if t == "" {
+		return nil
+	}
+	out := []snapshot.Failure{{Template: t, OnlyImage: c.Image}}
+	if c.Image != "" {
+		out = append(out, snapshot.Failure{Template: t, Image: c.Image})
 	}
 	if o := offering(c); o != (catalog.Key{}) {
-		out = append(out, snapshot.Failure{Offering: lifecycle.FormatPlanned(o)})
+		out = append(out, snapshot.Failure{Template: t, Offering: lifecycle.FormatPlanned(o)})
 	}
 	return out
 }
@@ -110,11 +111,21 @@ func ended(c *snapshot.Claim) time.Time {
 	return ready(c)
 }
 
-// tidy forgets other templates and old offerings, and puts the rest in order.
+// tidy forgets other templates and old offerings, and puts the rest in order: the
+// template, its images, its offerings.
 func tidy(failures []snapshot.Failure, template string) []snapshot.Failure {
-	out := slices.DeleteFunc(failures, func(f snapshot.Failure) bool { return f.Template != "" && f.Template != template })
+	out := slices.DeleteFunc(failures, func(f snapshot.Failure) bool { return f.Template != template })
+	kind := func(f snapshot.Failure) int {
+		switch {
+		case f.Offering != "":
+			return 2
+		case f.Image != "":
+			return 1
+		}
+		return 0
+	}
 	slices.SortFunc(out, func(a, b snapshot.Failure) int {
-		return cmp.Or(cmp.Compare(b.Template, a.Template), cmp.Compare(a.Image, b.Image), b.Last.Compare(a.Last), cmp.Compare(a.Offering, b.Offering))
+		return cmp.Or(cmp.Compare(kind(a), kind(b)), b.Last.Compare(a.Last), cmp.Compare(a.Image, b.Image), cmp.Compare(a.Offering, b.Offering))
 	})
 	return out[:min(len(out), kept)]
 }

@@ -6,7 +6,7 @@
 //
 // Failures are machines that were given up because they did not launch, register
 // or initialize in time. They are counted in a row: per template of the pool, per
-// image of that template, and per offering of the pool. What failed as often as the
+// image and per offering of that template. What failed as often as the
 // policy allows is paused, for twice as long with each further failure.
 //
 // Who is to blame? A template, when its machines failed whatever image they had,

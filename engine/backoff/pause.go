@@ -45,10 +45,10 @@ func Pauses(p *snapshot.Pool, now time.Time) []Pause {
 		switch {
 		case r.Image != "":
 			r.Pool = !others(r.Image)
-		case r.Template != "" && r.OnlyImage != "" && others(r.OnlyImage):
+		case r.OnlyImage != "" && others(r.OnlyImage):
 			continue
 		default:
-			r.Pool = r.Template != ""
+			r.Pool = r.Offering == ""
 		}
 		out = append(out, r)
 	}

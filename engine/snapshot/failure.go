@@ -9,9 +9,9 @@ import (
 // Failure counts the machines of a pool that failed in a row and had something in
 // common.
 type Failure struct {
-	// Template, Offering, or Template and Image are what they had in common; the rest
-	// is empty. A template is named by its hash, an offering as type/zone/capacityType,
-	// an image as the claim's status does.
+	// Template is what they had in common, alone or with one of Offering and Image. A
+	// template is named by its hash, an offering as type/zone/capacityType, an image as
+	// the claim's status does.
 	Template string `json:"template,omitempty"`
 	Offering string `json:"offering,omitempty"`
 	Image    string `json:"image,omitempty"`

@@ -353,6 +353,7 @@ func (x *starting) untaintWhenOverdue() {
 	if code != 1 || !strings.Contains(out, taint) || !strings.Contains(out, "node/"+node.Name+" is not initialized") || !strings.Contains(out, "since 2") {
 		x.Errorf("verify: exit status %d\n%s", code, out)
 	}
+	x.Logf("verify: exit status %d\n%s", code, out)
 	out, code = x.command("why", "node", node.Name)
 	if code != 0 || !strings.HasPrefix(out, "node/"+node.Name+" is not ready for work: ") || !strings.Contains(out, "kubectl taint node "+node.Name) {
 		x.Errorf("why: exit status %d\n%s", code, out)
