@@ -24,40 +24,65 @@ func Write(w io.Writer, rows []suite.Row, about []string) error {
 	return err
 }
 
-// ratios compares the first two engines of each workload.
-func ratios(b *strings.Builder, rows []suite.Row) {
-	header := []string{"workload", "pods / CPU s", "wall time", "allocations", "peak heap", "$/h", "price ÷ bound"}
-	var lines [][]string
-	var names [2]string
+// pairs are the rows of the first two engines of each workload: ours and theirs.
+func pairs(rows []suite.Row) [][2]suite.Row {
+	var out [][2]suite.Row
 	for i := 0; i+1 < len(rows); i++ {
-		ours, theirs := rows[i], rows[i+1]
-		if ours.Workload != theirs.Workload {
-			continue
+		if rows[i].Workload == rows[i+1].Workload && (i == 0 || rows[i-1].Workload != rows[i].Workload) {
+			out = append(out, [2]suite.Row{rows[i], rows[i+1]})
 		}
-		names = [2]string{ours.Engine, theirs.Engine}
-		lines = append(lines, ratio(ours, theirs))
 	}
-	if len(lines) == 0 {
+	return out
+}
+
+// ratios compares the engines, and says which targets are met.
+func ratios(b *strings.Builder, rows []suite.Row) {
+	list := pairs(rows)
+	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "%s against %s: how many times as many pods per CPU second, how many times less time, allocations and heap, and the price as a share.\n\n", names[0], names[1])
+	header := []string{
+		"workload", "targets", "pods / CPU s", "wall time", "allocations", "peak heap",
+		"$/h", "against", "share", "bound", "gap", "price ÷ bound", "unplaced",
+	}
+	var lines [][]string
+	var failures []string
+	failed := 0
+	for _, p := range list {
+		verdict := "met"
+		if reasons := missed(p[0], p[1]); len(reasons) > 0 {
+			verdict = "**MISSED**"
+			failed++
+			failures = append(failures, fmt.Sprintf("- **%s:** %s", p[0].Workload, strings.Join(reasons, "; ")))
+		}
+		lines = append(lines, ratio(p[0], p[1], verdict))
+	}
+	if failed == 0 {
+		fmt.Fprintf(b, "**All targets are met on all %d workloads.**", len(list))
+	} else {
+		fmt.Fprintf(b, "**Targets are missed on %d of %d workloads:**\n\n%s", failed, len(list), strings.Join(failures, "\n"))
+	}
+	fmt.Fprintf(b, "\n\n%s\n\n%s against %s: how many times as many pods per CPU second, how many times less time, allocations and heap; then both prices and ours as a share of theirs; the lower bound, and our gap to it.\n\n",
+		targets, list[0][0].Engine, list[0][1].Engine)
 	table(b, header, lines)
 	b.WriteString("\n")
 }
 
-func ratio(ours, theirs suite.Row) []string {
+func ratio(ours, theirs suite.Row, verdict string) []string {
 	price := fmt.Sprintf("%.3f", ours.PricePerHour/theirs.PricePerHour)
 	if ours.Wrong != nil || ours.Unplaced != theirs.Unplaced {
 		price = "–" // prices of different pods do not compare
 	}
 	return []string{
-		ours.Workload,
+		ours.Workload, verdict,
 		times(perCPU(ours) / perCPU(theirs)),
 		times(seconds(theirs.Wall) / seconds(ours.Wall)),
 		times(float64(theirs.Allocs) / float64(ours.Allocs)),
 		times(float64(theirs.PeakHeap) / float64(ours.PeakHeap)),
-		price,
+		fmt.Sprintf("%.2f", ours.PricePerHour), fmt.Sprintf("%.2f", theirs.PricePerHour), price,
+		boundText(ours), gap(ours),
 		fmt.Sprintf("%s against %s", overBound(ours), overBound(theirs)),
+		unplaced(ours),
 	}
 }
 

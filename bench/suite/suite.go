@@ -44,6 +44,10 @@ type Row struct {
 	// that the last iteration placed.
 	Bound, PlacedBound bound.Bound
 	Nodes, Unplaced    int
+	// Company says that pods mind which others are near, and Most is what a solve of
+	// the workload may take.
+	Company bool
+	Most    workload.Limits
 	// CutOff says that an iteration ran out of time.
 	CutOff bool
 	// Wrong is why check refused a plan, nil if it refused none.
@@ -63,7 +67,7 @@ func Run(ctx context.Context, c Config, w workload.Workload, engines []bench.Eng
 		if err != nil {
 			return fmt.Errorf("workload %s: %s: %w", w.Name, e.Name(), err)
 		}
-		row.Workload = w.Name
+		row.Workload, row.Most, row.Company = w.Name, w.Most, workload.MindsCompany(p.Pods)
 		done(row)
 	}
 	return nil

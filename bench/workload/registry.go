@@ -1,5 +1,7 @@
 package workload
 
+import "time"
+
 // All lists the suite in the order of the table.
 func All() []Workload {
 	return []Workload{
@@ -13,11 +15,11 @@ func All() []Workload {
 		{Name: "deployments-10k", Group: Core, Pods: deployments(200, 50)},
 		{Name: "daemonsets-10k", Group: Core, Pods: lognormal(10_000), DaemonSets: Agents},
 		{Name: "ten-pools-10k", Group: Core, Pods: tenPoolsPods(10_000), Pools: tenPools},
-		{Name: "hopeless-15k", Group: Core, Pods: hopeless(15_000)},
-		{Name: "lognormal-50k", Group: Large, Pods: lognormal(50_000)},
+		{Name: "hopeless-15k", Group: Core, Pods: hopeless(15_000), Most: Limits{Wall: time.Second, Heap: 300 << 20}},
+		{Name: "lognormal-50k", Group: Large, Pods: lognormal(50_000), Most: Limits{Wall: time.Second}},
 		{Name: "karpenter-mix-20k", Group: Large, Pods: karpenterMix(20_000)},
 		{Name: "karpenter-mix-5k", Group: Topology, Pods: karpenterMix(5_000)},
-		{Name: "spread-100x50", Group: Topology, Pods: spread(100, 50)},
+		{Name: "spread-100x50", Group: Topology, Pods: spread(100, 50), Most: Limits{Wall: 200 * time.Millisecond}},
 		{Name: "anti-affinity-100x30", Group: Topology, Pods: antiAffinity(100, 30)},
 		{Name: "preferences-4k", Group: Topology, Pods: preferences(4_000)},
 	}

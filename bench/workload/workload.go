@@ -3,6 +3,8 @@ package workload
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +32,24 @@ type Workload struct {
 	Pools func() []*karpv1.NodePool
 	// DaemonSets run on every node; nil is none.
 	DaemonSets func() []*appsv1.DaemonSet
+	// Most is what a solve may take at most.
+	Most Limits
+}
+
+// Limits bound the cost of a solve; zero is without bound.
+type Limits struct {
+	Wall time.Duration
+	// Heap is in bytes, the highest above the start.
+	Heap uint64
+}
+
+// MindsCompany reports whether some pod has a rule, required or preferred, about
+// which other pods are near.
+func MindsCompany(pods []*corev1.Pod) bool {
+	return slices.ContainsFunc(pods, func(p *corev1.Pod) bool {
+		a := p.Spec.Affinity
+		return len(p.Spec.TopologySpreadConstraints) > 0 || a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil)
+	})
 }
 
 // Group says when a workload runs.

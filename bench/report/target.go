@@ -1,0 +1,45 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/millwright-dev/millwright/bench/suite"
+)
+
+// What is promised of every workload, by how many times as many pods per CPU second
+// and by price.
+const (
+	timesPlain   = 30
+	timesCompany = 100
+	mostOver     = 1.02
+)
+
+// targets says what is promised.
+const targets = "Targets: 100 times as many pods per CPU second where pods mind which others are near, 30 times elsewhere; " +
+	"a price at most 2 % above the bound where they do not, and never above the other's; every pod placed that some machine can take, by a plan that is right; " +
+	"lognormal-50k within 1 s, spread-100x50 within 0.2 s, hopeless-15k within 1 s and 300 MiB."
+
+// missed lists the targets that our row does not meet.
+func missed(ours, theirs suite.Row) []string {
+	var out []string
+	miss := func(yes bool, format string, args ...any) {
+		if yes {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	least := float64(timesPlain)
+	if ours.Company {
+		least = timesCompany
+	}
+	faster := perCPU(ours) / perCPU(theirs)
+	over := ours.PricePerHour / ours.PlacedBound.PerHour
+	const rounding = 1e-9
+	miss(ours.Wrong != nil, "the plan is wrong")
+	miss(ours.Unplaced > ours.Bound.Impossible, "%d pods have no place that could have one", ours.Unplaced-ours.Bound.Impossible)
+	miss(faster < least, "%.1f times the pods per CPU second, promised are %.0f", faster, least)
+	miss(!ours.Company && over > mostOver, "%.1f %% above the bound, promised are 2", 100*(over-1))
+	miss(ours.Unplaced == theirs.Unplaced && ours.PricePerHour > theirs.PricePerHour*(1+rounding), "dearer than %s", theirs.Engine)
+	miss(ours.Most.Wall > 0 && ours.Wall > ours.Most.Wall, "%.3f s, promised are %g", seconds(ours.Wall), seconds(ours.Most.Wall))
+	miss(ours.Most.Heap > 0 && ours.PeakHeap > ours.Most.Heap, "%s MiB, promised are %s", mebibytes(ours.PeakHeap), mebibytes(ours.Most.Heap))
+	return out
+}
