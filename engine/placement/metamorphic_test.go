@@ -74,6 +74,30 @@ func TestNamesDoNotMatter(t *testing.T) {
 	})
 }
 
+// In crowded worlds, where every rule meets every other, a pod that fits nowhere and
+// that nobody selects must not move any other.
+func TestInCrowdedWorldsAnIrrelevantPodMovesNobody(t *testing.T) {
+	property.Check(t, func(t *rapid.T) {
+		story := enginetest.Crowd(rapid.Uint64().Draw(t, "seed"))
+		name := rapid.SampledFrom([]string{"aa", "zz"}).Draw(t, "name")
+		before, after := planOf(t, story), planOf(t, story+fmt.Sprintf("pod %s namespace=elsewhere cpu=1000\n", name))
+		was, is := without(before, name), without(after, name)
+		if was != is {
+			t.Errorf("the plan has\n%s\nno longer, but\n%s\n%s", minus(was, is), minus(is, was), story)
+		}
+	})
+}
+
+func TestInCrowdedWorldsTheCurrencyDoesNotMatter(t *testing.T) {
+	property.Check(t, func(t *rapid.T) {
+		story := enginetest.Crowd(rapid.Uint64().Draw(t, "seed"))
+		before, after := planOf(t, story), planOf(t, priced(story, rapid.SampledFrom([]float64{2, 8, 1000}).Draw(t, "factor")))
+		if was, is := without(before, " "), without(after, " "); was != is {
+			t.Errorf("the plan has\n%s\nno longer, but\n%s\n%s", minus(was, is), minus(is, was), story)
+		}
+	})
+}
+
 func TestPodsThatFitNowhereDoNotMatterToOthers(t *testing.T) {
 	property.Check(t, func(t *rapid.T) {
 		story := plain(t)
