@@ -64,8 +64,9 @@ type Disruption struct {
 	// +optional
 	PodMoveCost string `json:"podMoveCost,omitempty"`
 	// loopFreeze is for how long a pool is not consolidated after machines that it was
-	// rid of by consolidation have come back twice within an hour, each within ten
-	// minutes, and for how long a replacement is not undone. At most a day. Default 1h.
+	// rid of by consolidation have come back twice within a day, each within ten minutes
+	// (a twentieth of the machines of a large pool), and for how long a replacement is not undone. For each further machine that comes
+	// back the pool rests twice as long, a day at most. Default 1h.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('24h')",message="at most 24h"

@@ -42,10 +42,29 @@ type Result struct {
 	Moves, Moved int
 	After        float64
 	Left         int
+	// Course is how it went, after each decision.
+	Course []Point
 	// Unfinished says that time ran out before nothing more was found.
 	Unfinished bool
 	// Wrong is why a move could not be carried out, empty if all could.
 	Wrong string
+}
+
+// Point is how many pods have moved and what the cluster costs by then.
+type Point struct {
+	Moved int
+	Price float64
+}
+
+// MovedUntil is how many pods had moved when a price was reached; ok is false if it was
+// not.
+func (r Result) MovedUntil(price float64) (moved int, ok bool) {
+	for _, p := range r.Course {
+		if p.Price <= price {
+			return p.Moved, true
+		}
+	}
+	return 0, false
 }
 
 // quiet is after how many decisions without a move nothing more is to be expected.
@@ -94,6 +113,7 @@ func Play(ctx context.Context, name string, start *Cluster, e Engine, limit time
 				return r, fmt.Errorf("%s follows: %w", e.Name(), err)
 			}
 		}
+		r.Course = append(r.Course, Point{r.Moved, c.PricePerHour()})
 		now = now.Add(pause)
 	}
 	r.After, r.Left = c.PricePerHour(), len(c.Machines)

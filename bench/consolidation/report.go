@@ -29,8 +29,8 @@ func Write(w io.Writer, results []Result, about []string) error {
 
 // ratios compares the two engines of each case.
 func ratios(b *strings.Builder, results []Result) {
-	row(b, "case", "CPU", "ending $/h", "evictions", "decisions")
-	row(b, "---", "---", "---", "---", "---")
+	row(b, "case", "CPU", "ending $/h", "evictions", "evictions until Karpenter's ending $/h", "decisions")
+	row(b, slicesOf("---", 6)...)
 	for i := 0; i+1 < len(results); i++ {
 		ours, theirs := results[i], results[i+1]
 		if ours.Case != theirs.Case || ours.Wrong+theirs.Wrong != "" {
@@ -40,9 +40,10 @@ func ratios(b *strings.Builder, results []Result) {
 			fmt.Sprintf("%.1f %%", 100*ours.CPU().Seconds()/theirs.CPU().Seconds()),
 			fmt.Sprintf("%+.2f %%", 100*(ours.After/theirs.After-1)),
 			fmt.Sprintf("%.2f×", float64(ours.Moved)/float64(theirs.Moved)),
-			fmt.Sprintf("%d against %d", len(ours.Decisions), len(theirs.Decisions)))
+			until(ours, theirs),
+			fmt.Sprintf("%d against %d", len(ours.Decisions), len(theirs.Decisions))+unfinished(theirs))
 	}
-	b.WriteString("\nOurs as a share of Karpenter's.\n\n")
+	b.WriteString("\nOurs beside Karpenter's. Where it is unfinished, Karpenter was stopped by the time limit: it had found savings until then, and its CPU time and evictions are what it had used so far.\n\n")
 }
 
 func figures(b *strings.Builder, results []Result) {
@@ -53,9 +54,7 @@ func figures(b *strings.Builder, results []Result) {
 			continue
 		}
 		decisions := fmt.Sprint(len(r.Decisions))
-		if r.Unfinished {
-			decisions += ", unfinished"
-		}
+		decisions += unfinished(r)
 		row(b, r.Case, r.Engine, fmt.Sprint(r.Pods), fmt.Sprint(r.Nodes), dollars(r.Before), dollars(r.Bound),
 			fmt.Sprint(r.Left), dollars(r.After), fmt.Sprintf("%.3f", r.After/r.Bound), decisions, fmt.Sprint(r.Moved),
 			fmt.Sprintf("%.1f", float64(r.Moved)/(r.Before-r.After)),
@@ -65,6 +64,22 @@ func figures(b *strings.Builder, results []Result) {
 
 func row(b *strings.Builder, cells ...string) {
 	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
+
+func unfinished(r Result) string {
+	if r.Unfinished {
+		return ", unfinished"
+	}
+	return ""
+}
+
+// until compares what it took to make the cluster as cheap as the other engine left it.
+func until(ours, theirs Result) string {
+	moved, ok := ours.MovedUntil(theirs.After)
+	if !ok {
+		return "not reached"
+	}
+	return fmt.Sprintf("%.2f×", float64(moved)/float64(theirs.Moved))
 }
 
 func slicesOf(s string, n int) []string {

@@ -80,14 +80,21 @@ func consolidate(ctx context.Context, args []string) error {
 		"Timed: deciding. Not timed: what watches keep up to date for both. CPU seconds are the process's, garbage collection included.",
 		"Every move was checked: taints, selectors, room, each pod once. The bound is the linear relaxation of RESULTS.md for all pods on new machines.",
 	}
+	days, err := consolidation.Days(types, *seed)
+	if err != nil {
+		return err
+	}
+	write := func(f *os.File) error {
+		return errors.Join(consolidation.Write(f, results, about), consolidation.WriteDays(f, days, *seed))
+	}
 	if *out == "-" {
-		return consolidation.Write(os.Stdout, results, about)
+		return write(os.Stdout)
 	}
 	f, err := os.Create(*out)
 	if err != nil {
-		return errors.Join(err, consolidation.Write(os.Stdout, results, about))
+		return errors.Join(err, write(os.Stdout))
 	}
-	return errors.Join(consolidation.Write(f, results, about), f.Close())
+	return errors.Join(write(f), f.Close())
 }
 
 func read(file string) ([]consolidation.Result, error) {

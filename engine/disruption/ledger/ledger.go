@@ -7,8 +7,8 @@
 //	Undone    a replacement that an earlier one would be undone by
 //
 // The moves are kept on the NodePool, because the machines that they are about are
-// gone. What is done within a minute is one move, so that there are at most sixty for
-// each hour that is remembered.
+// gone. What is done within a minute is one move. Evictions are remembered for an hour,
+// machines for a day, in no more moves than most.
 package ledger
 
 import (
@@ -30,11 +30,15 @@ const Hour = time.Hour
 // count as one that has come back.
 const Soon = 10 * time.Minute
 
-// often is how many machines of a kind have to come back within an hour for a loop.
-const often = 2
+// often is how many machines have to come back within a day for a loop: two, and in a
+// large pool, where more come and go, a twentieth of the machines.
+func often(machines int) int { return max(2, (machines+19)/20) }
 
-// longest bounds how long moves are remembered, whatever a policy says.
-const longest = 24 * time.Hour
+// day is for how long machines are remembered, and the longest that a pool rests.
+const day = 24 * time.Hour
+
+// most bounds how many moves are remembered besides those of the last hour.
+const most = 240
 
 // Kind is a machine's type, zone and capacity type.
 func Kind(n *snapshot.Node) string {
@@ -59,8 +63,12 @@ type Entry struct {
 // Note adds what is done now.
 func Note(p *snapshot.Pool, e Entry, now time.Time) []snapshot.PoolMove {
 	minute := now.UTC().Truncate(time.Minute)
-	keep := max(Hour, min(p.Policy.Disruption.Defaulted().LoopFreeze, longest))
-	out := slices.DeleteFunc(slices.Clone(p.Moves), func(m snapshot.PoolMove) bool { return now.Sub(m.At) > keep+time.Minute })
+	left := len(p.Moves)
+	out := slices.DeleteFunc(slices.Clone(p.Moves), func(m snapshot.PoolMove) bool {
+		left--
+		age := now.Sub(m.At)
+		return age > day || age > Hour+time.Minute && (len(m.Gone) == 0 || left >= most)
+	})
 	last := snapshot.PoolMove{At: minute}
 	if i := len(out) - 1; i >= 0 && out[i].At.Equal(minute) {
 		last, out = out[i], out[:i]
@@ -120,32 +128,43 @@ func returned(p *snapshot.Pool, nodes []*snapshot.Node) []*snapshot.Node {
 	return out
 }
 
-// Looping finds the kind of machine of which the most were removed from a pool and came
-// back within an hour, if that is a loop, and until when the pool rests.
+// Looping reports whether machines that were removed from a pool came back within a day,
+// often enough for a loop: the kind of the latest, and until when the pool rests. That is
+// twice as long for each further one, in a large pool for each further few. The nodes are
+// all of the pool's.
 func Looping(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) (kind string, until time.Time, loops bool) {
 	if len(p.Moves) == 0 {
 		return "", time.Time{}, false
 	}
-	freeze := p.Policy.Disruption.Defaulted().LoopFreeze
-	backs := map[string][]time.Time{}
+	var latest time.Time
+	count := 0
+	came := func(k string, n int, at time.Time) {
+		if n == 0 || now.Sub(at) > day {
+			return
+		}
+		count += n
+		if at.After(latest) {
+			kind, latest = k, at
+		}
+	}
 	for _, n := range returned(p, nodes) {
-		backs[Kind(n)] = append(backs[Kind(n)], n.Claim.Created)
+		came(Kind(n), 1, n.Claim.Created)
 	}
 	for _, m := range p.Moves {
-		for k, n := range m.Back {
-			backs[k] = append(backs[k], slices.Repeat([]time.Time{m.At}, n)...)
+		for _, k := range slices.Sorted(maps.Keys(m.Back)) {
+			came(k, m.Back[k], m.At)
 		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(backs)) {
-		slices.SortFunc(backs[k], time.Time.Compare)
-		for i := often - 1; i < len(backs[k]); i++ {
-			over := backs[k][i].Add(freeze)
-			if backs[k][i].Sub(backs[k][i-often+1]) <= Hour && now.Before(over) && over.After(until) {
-				kind, until, loops = k, over, true
-			}
-		}
+	least := often(len(nodes))
+	if count < least {
+		return "", time.Time{}, false
 	}
-	return kind, until, loops
+	rest := p.Policy.Disruption.Defaulted().LoopFreeze
+	for range min((count-least)/(least-1), 16) {
+		rest = min(2*rest, day)
+	}
+	until = latest.Add(rest)
+	return kind, until, now.Before(until)
 }
 
 // Undone reports whether a move would bring back what an earlier one removed, in place of

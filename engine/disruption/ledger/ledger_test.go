@@ -22,13 +22,15 @@ func machine(name string, created time.Duration) *snapshot.Node {
 func TestMovesOfAMinuteAreOneAndOldOnesAreForgotten(t *testing.T) {
 	p := &snapshot.Pool{}
 	for i, at := range []time.Duration{0, 10 * time.Second, 50 * time.Second, time.Minute, 59 * time.Minute, 62 * time.Minute} {
-		p.Moves = Note(p, Entry{Pods: i + 1, Gone: []*snapshot.Node{machine("m", -time.Hour)}}, noon.Add(at))
+		p.Moves = Note(p, Entry{Pods: i + 1}, noon.Add(at))
 	}
+	p.Moves[1].Gone = map[string]int{"small/a/spot": 1}
+	p.Moves = Note(p, Entry{Pods: 0, Gone: []*snapshot.Node{machine("m", -time.Hour), machine("n", -time.Hour)}}, noon.Add(62*time.Minute))
 	got := ""
 	for _, m := range p.Moves {
 		got += fmt.Sprintf("%s %d %d; ", m.At.Format("15:04"), m.Pods, m.Gone["small/a/spot"])
 	}
-	if want := "12:01 4 1; 12:59 5 1; 13:02 6 1; "; got != want {
+	if want := "12:01 4 0; 12:59 5 1; 13:02 6 2; "; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if n, until := Evictions(p, noon.Add(62*time.Minute)); n != 11 || !until.Equal(noon.Add(119*time.Minute)) {
@@ -52,6 +54,11 @@ func TestALoopIsSeenAlsoWhenTheMachineThatCameBackIsGoneAgain(t *testing.T) {
 	if !loops || kind != "small/a/spot" || !until.Equal(noon.Add(75*time.Minute)) {
 		t.Errorf("loops %t, %s until %s", loops, kind, until)
 	}
+	remove(15*time.Minute, 80*time.Minute)
+	if _, until, loops := Looping(p, []*snapshot.Node{machine("again", 85*time.Minute)}, noon.Add(90*time.Minute)); !loops || !until.Equal(noon.Add(205*time.Minute)) {
+		t.Errorf("the third time the pool rests for two hours: loops %t until %s", loops, until)
+	}
+	p.Moves = p.Moves[:2]
 	back.Claim.Annotations = map[string]string{snapshot.ReplacesAnnotation: "1"}
 	if _, _, loops := Looping(p, []*snapshot.Node{back}, now); loops {
 		t.Error("a replacement has not come back by itself")
