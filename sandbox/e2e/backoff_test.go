@@ -24,7 +24,7 @@ func TestAnImageThatNeverRegistersPausesItsPoolAndNoOther(t *testing.T) {
 		if !*long {
 			return min(c.timeOf(what), c.timeOf(what+"-again")) // one may be unlucky with what else runs here
 		}
-		return c.quartileTimeOf(what, 7)
+		return c.medianTimeOf(what, 7)
 	}
 	before := measure("before")
 
@@ -121,9 +121,8 @@ func (c *cluster) poolSays(name, condition, text string) error {
 	return fmt.Errorf("NodePool %s does not say %s with %q: %v", name, condition, text, conditionsOf(np))
 }
 
-// quartileTimeOf is the lower quartile of so many measurements, one after the other:
-// what else runs on the machine only ever adds to them.
-func (c *cluster) quartileTimeOf(name string, n int) time.Duration {
+// medianTimeOf is the median of so many measurements, one after the other.
+func (c *cluster) medianTimeOf(name string, n int) time.Duration {
 	c.Helper()
 	all := make([]time.Duration, n)
 	for i := range all {
@@ -131,7 +130,7 @@ func (c *cluster) quartileTimeOf(name string, n int) time.Duration {
 	}
 	slices.Sort(all)
 	c.Logf("%s: %v", name, all)
-	return all[n/4]
+	return all[n/2]
 }
 
 // timeOf is how long a new pod of the pool good takes to run, on a machine of its
