@@ -1,6 +1,8 @@
 package lifecycle_test
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +53,8 @@ func (w *world) policy(t *testing.T, c storytest.Command) {
 		}
 		return d
 	}
-	for k, v := range c.Options {
+	for _, k := range slices.Sorted(maps.Keys(c.Options)) {
+		v := c.Options[k]
 		switch k {
 		case "launch":
 			p.LaunchTimeout = duration(v)

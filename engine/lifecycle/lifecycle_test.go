@@ -134,7 +134,8 @@ func (w *world) set(c plan.Condition) {
 
 func (w *world) claim(t *testing.T, c storytest.Command) {
 	claim := w.view.Claim
-	for k, v := range c.Options {
+	for _, k := range slices.Sorted(maps.Keys(c.Options)) {
+		v := c.Options[k]
 		switch k {
 		case "planned":
 			claim.Annotations[lifecycle.PlannedAnnotation] = v
@@ -176,7 +177,8 @@ func (w *world) node(t *testing.T, c storytest.Command) {
 		return
 	}
 	n := w.find(c.Args[0])
-	for k, v := range c.Options {
+	for _, k := range slices.Sorted(maps.Keys(c.Options)) {
+		v := c.Options[k]
 		switch {
 		case k == "ready":
 			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionStatus(v), Reason: "Kubelet", LastTransitionTime: metav1.NewTime(w.view.Now)}}

@@ -186,10 +186,13 @@ func ambiguous(s *snapshot.Snapshot, n *snapshot.Node) bool {
 	})
 }
 
-// joining reports whether a machine's Node has joined and takes no pods yet.
+// joining reports whether a machine's Node has joined and takes no pods yet. One that
+// joined without the taint takes pods already.
 func joining(n *snapshot.Node) bool {
-	return n.Object != nil && n.Claim.Is(snapshot.Launched) && !n.Registered() && !n.Deleting()
+	return n.Object != nil && n.Claim.Is(snapshot.Launched) && !n.Registered() && !n.Deleting() && slices.ContainsFunc(n.Object.Spec.Taints, unregistered)
 }
+
+func unregistered(t corev1.Taint) bool { return t.Key == snapshot.UnregisteredTaint }
 
 // readySince is since when a machine could take pods if it was not kept from it.
 func readySince(n *snapshot.Node) (at time.Time, ok bool) {
@@ -197,7 +200,7 @@ func readySince(n *snapshot.Node) (at time.Time, ok bool) {
 		return time.Time{}, false
 	}
 	for _, t := range n.Object.Spec.Taints {
-		if t.Key != snapshot.UnregisteredTaint && snapshot.KnownEphemeral(t) {
+		if !unregistered(t) && snapshot.KnownEphemeral(t) {
 			return time.Time{}, false
 		}
 	}

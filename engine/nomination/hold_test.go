@@ -27,6 +27,8 @@ var noon = time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC)
 type machine struct {
 	joins, ready, nominated, gone time.Duration
 	alone                         bool
+	// untainted is for a Node that joins without the taint and so takes pods at once.
+	untainted bool
 }
 
 // fleet plays the hold on machines ten times a second.
@@ -111,6 +113,8 @@ func node(name string, m machine, at time.Duration, open bool) *corev1.Node {
 	n.Status.Conditions = []corev1.NodeCondition{ready}
 	if open {
 		n.Labels[snapshot.RegisteredLabel] = "true"
+	} else if !m.untainted {
+		n.Spec.Taints = []corev1.Taint{{Key: snapshot.UnregisteredTaint, Effect: corev1.TaintEffectNoExecute}}
 	}
 	return n
 }
@@ -129,6 +133,7 @@ func TestNodesOfAPlanBeginToTakePodsTogether(t *testing.T) {
 		"a late one is waited for five seconds": {[]machine{{ready: 2 * s}, {ready: 3 * s}, {ready: 20 * s}}, "7s 7s 20s"},
 		"one that fails is not waited for":      {[]machine{{ready: 2 * s}, {joins: never, gone: 4 * s}}, "4s never"},
 		"one that is never ready is let go":     {[]machine{{ready: 2 * s}, {joins: s, ready: never}}, "7s 31s"},
+		"one that joins open is not kept":       {[]machine{{joins: s, ready: 9 * s, untainted: true}, {joins: s, ready: 2 * s}}, "1s 2s"},
 		"a late one still waits for its pods":   {[]machine{{ready: 2 * s}, {ready: 20 * s, nominated: 22 * s}}, "7s 22s"},
 	} {
 		t.Run(name, func(t *testing.T) {
