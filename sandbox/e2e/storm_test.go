@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -203,8 +204,11 @@ func (c *cluster) plainDrain(node string) {
 		}
 		left = len(list.Items) > 0
 		for _, p := range list.Items {
-			// A refusal is a budget's: the next round asks again.
-			_ = c.client.PolicyV1().Evictions("default").Evict(c.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: p.Name}})
+			err := c.client.PolicyV1().Evictions(p.Namespace).Evict(c.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}})
+			// A budget that refuses is asked again in the next round.
+			if err != nil && !apierrors.IsTooManyRequests(err) && !apierrors.IsNotFound(err) && c.Context().Err() == nil {
+				c.Errorf("evicting %s: %v", p.Name, err)
+			}
 		}
 	}
 }
@@ -315,7 +319,7 @@ func (l *stormLog) all(died map[string]time.Time) bool {
 func (l *stormLog) result(died map[string]time.Time) (float64, string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	hit, saved := 0, 0
+	hit, left, saved := 0, 0, 0
 	for pod, home := range l.home {
 		at, dies := died[home]
 		if !dies {
@@ -327,10 +331,13 @@ func (l *stormLog) result(died map[string]time.Time) (float64, string) {
 		} else if since := l.lost[pod]; !l.healthy[pod] && !since.IsZero() {
 			l.missing += time.Since(since)
 		}
+		if !l.lost[pod].IsZero() {
+			left++
+		}
 	}
 	share := float64(saved) / float64(hit)
-	return share, fmt.Sprintf("%d of %d pods (%.1f %%) ran again before their machine died; each was missing for %.1f s on average",
-		saved, hit, 100*share, l.missing.Seconds()/float64(hit))
+	return share, fmt.Sprintf("%d of %d pods left, %d (%.1f %%) ran again before their machine died; each was missing for %.1f s on average",
+		left, hit, saved, 100*share, l.missing.Seconds()/float64(hit))
 }
 
 // leastBefore is the lowest number of healthy pods before a time.
