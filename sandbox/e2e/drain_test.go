@@ -257,3 +257,15 @@ func (c *cluster) eventSays(reason, text string) error {
 	}
 	return fmt.Errorf("no event %s that says %q among %d", reason, text, len(events.Items))
 }
+
+// eventAbout finds fault unless there is an event of a reason about an object.
+func (c *cluster) eventAbout(reason, object string) error {
+	events, err := c.client.CoreV1().Events("").List(c.Context(), metav1.ListOptions{FieldSelector: "reason=" + reason + ",involvedObject.name=" + object})
+	if err != nil {
+		return err
+	}
+	if len(events.Items) == 0 {
+		return fmt.Errorf("no event %s about %s", reason, object)
+	}
+	return nil
+}

@@ -57,7 +57,7 @@ func TestBrokenMachinesAreReplacedUnlessTheyBreakTogether(t *testing.T) {
 		}
 		return c.poolSays("web", "RepairBlocked", "not the machine's own")
 	})
-	c.eventually(patience, func() error { return c.eventSays("NodeRepairBlocked", c.claimsOf("web")[0]) })
+	c.eventually(patience, func() error { return c.eventAbout("NodeRepairBlocked", c.claimsOf("web")[0]) })
 	c.inject("node-condition", "--clear")
 	c.eventually(patience, func() error {
 		if err := c.poolSays("web", "RepairBlocked", ""); err == nil {
