@@ -48,6 +48,7 @@ func TestBrokenMachinesAreReplacedUnlessTheyBreakTogether(t *testing.T) {
 		t.Errorf("node %s of a pool without a policy was repaired", left)
 	}
 
+	c.eventually(patience, func() error { return c.working("web", 3) })
 	before := fmt.Sprint(c.claimsOf("web"))
 	c.inject("node-condition", "NetworkingReady=False")
 	c.eventually(patience, func() error { return c.poolSays("web", "RepairBlocked", "") })
@@ -133,7 +134,7 @@ func initialized(claim *unstructured.Unstructured) bool {
 	return false
 }
 
-// replacedFirst waits until a broken machine is gone, and checks that it does not go
+// replacedFirst waits until a broken machine is going, and checks that it does not go
 // before n others of its pool work.
 func (c *cluster) replacedFirst(pool, broken string, n int) {
 	c.Helper()
