@@ -41,8 +41,8 @@ func TestBrokenMachinesAreReplacedUnlessTheyBreakTogether(t *testing.T) {
 	c.annotate(unready, "ready-delay", "1h")
 	c.annotate(left, "agent-crash", "7")
 	c.annotate(left, "ready-delay", "1h")
-	c.annotate(crashing, "agent-crash", "7")
 	c.replacedFirst("web", unready, 3)
+	c.annotate(crashing, "agent-crash", "7")
 	c.replacedFirst("batch", crashing, 1)
 	if _, ok := c.nodes()[left]; !ok {
 		t.Errorf("node %s of a pool without a policy was repaired", left)
