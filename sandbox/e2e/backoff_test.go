@@ -30,7 +30,7 @@ func TestAnImageThatNeverRegistersPausesItsPoolAndNoOther(t *testing.T) {
 
 	// Pauses are short at first, so that machines fail again and again meanwhile.
 	policy := func(backoff string) string {
-		return nodePolicy("broken", "launchTimeout: 5s, registrationTimeout: 6s, backoff: {failures: 2, "+backoff+"}")
+		return nodePolicy("broken", "initialization", "launchTimeout: 5s, registrationTimeout: 6s, backoff: {failures: 2, "+backoff+"}")
 	}
 	c.manifests(strings.Replace(pool("broken", "amd64"), "name: default", "name: never", 1) + "---" + policy("initial: 10s, max: 10s"))
 	c.manifests(deployment("broken", "broken", 4, "100", "100Gi"))
@@ -83,7 +83,7 @@ func TestAnImageThatNeverRegistersIsLeftForAnotherOfTheClass(t *testing.T) {
 	c.millwright()
 	log := c.watchClaims()
 	c.manifests(pool("mixed", "amd64, arm64") + "---" +
-		nodePolicy("mixed", "launchTimeout: 20s, registrationTimeout: 30s, backoff: {failures: 2, initial: 10m}"))
+		nodePolicy("mixed", "initialization", "launchTimeout: 20s, registrationTimeout: 30s, backoff: {failures: 2, initial: 10m}"))
 	c.manifests(deployment("web", "mixed", 4, "100", "100Gi"))
 	c.eventually(patience, c.running("app=web", 4))
 	failed := 0

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/millwright-dev/millwright/engine/eviction"
 )
 
 // departures remembers every change of Nodes and NodeClaims by which a machine comes
@@ -48,7 +50,7 @@ func (c *cluster) watchDepartures() *departures {
 		return c.client.CoreV1().Nodes().Watch(c.Context(), o)
 	}, func(kind watch.EventType, obj runtime.Object) departure {
 		n := obj.(*corev1.Node)
-		return departure{revision: revision(n), machine: n.Name, ofNode: true, marked: kind != watch.Deleted && disrupted(n)}
+		return departure{revision: revision(n), machine: n.Name, ofNode: true, marked: kind != watch.Deleted && eviction.Marked(n)}
 	})
 	d.follow(claims.GetResourceVersion(), func(o metav1.ListOptions) (watch.Interface, error) {
 		return c.dynamic.Resource(nodeClaims).Watch(c.Context(), o)
@@ -60,10 +62,6 @@ func (c *cluster) watchDepartures() *departures {
 		}
 	})
 	return d
-}
-
-func disrupted(n *corev1.Node) bool {
-	return slices.ContainsFunc(n.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == "karpenter.sh/disrupted" })
 }
 
 func (d *departures) follow(revision string, from func(metav1.ListOptions) (watch.Interface, error), read func(watch.EventType, runtime.Object) departure) {

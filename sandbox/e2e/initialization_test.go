@@ -193,7 +193,7 @@ func (s start) pool(name string) string {
 func (s start) manifests(name string) string {
 	text := s.pool(name)
 	if s.policy != "" {
-		text += "---" + nodePolicy(name, s.policy)
+		text += "---" + nodePolicy(name, "initialization", s.policy)
 	}
 	if s.more != "" {
 		text += "---" + s.more
@@ -208,15 +208,16 @@ func (s start) manifests(name string) string {
 	return text + "---" + web
 }
 
-func nodePolicy(pool, section string) string {
+// nodePolicy is a pool's policy with one section, given in YAML's flow style.
+func nodePolicy(pool, section, text string) string {
 	return fmt.Sprintf(`
 apiVersion: millwright.dev/v1alpha1
 kind: NodePolicy
 metadata: {name: %[1]s}
 spec:
   nodePools: {names: [%[1]s]}
-  initialization: {%[2]s}
-`, pool, section)
+  %[2]s: {%[3]s}
+`, pool, section, text)
 }
 
 // reusedName is the name under which every machine of one pool joins.

@@ -28,7 +28,6 @@ func TestAnObserverSaysWhatItWouldDoAndWritesNothingElse(t *testing.T) {
 
 	c.drift("blue", "2")
 	c.scale("web", 3)
-	time.Sleep(time.Second) // times of writes are in whole seconds
 	began := time.Now()
 	c.millwrightWith(nil, "--mode", "observe")
 	for _, claim := range old {

@@ -6,9 +6,7 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -29,7 +27,7 @@ func TestBrokenMachinesAreReplacedUnlessTheyBreakTogether(t *testing.T) {
 	for team, policy := range policies {
 		c.manifests(teamPool(team, "amd64", "") + "---" + deployment(team, team, pods[team], "100", "100Gi"))
 		if policy != "" {
-			c.manifests(repairPolicy(team, policy))
+			c.manifests(nodePolicy(team, "repair", policy))
 		}
 	}
 	for team, n := range pods {
@@ -71,17 +69,6 @@ func TestBrokenMachinesAreReplacedUnlessTheyBreakTogether(t *testing.T) {
 	}
 }
 
-func repairPolicy(pool, section string) string {
-	return fmt.Sprintf(`
-apiVersion: millwright.dev/v1alpha1
-kind: NodePolicy
-metadata: {name: %[1]s}
-spec:
-  nodePools: {names: [%[1]s]}
-  repair: {%[2]s}
-`, pool, section)
-}
-
 // annotate scripts a node.
 func (c *cluster) annotate(node, knob, value string) {
 	c.Helper()
@@ -114,7 +101,7 @@ func (c *cluster) working(pool string, n int) error {
 	for _, claim := range c.claims() {
 		if claim.GetLabels()["karpenter.sh/nodepool"] == pool {
 			all++
-			if initialized(&claim) && claim.GetDeletionTimestamp() == nil {
+			if condition(&claim, "Initialized") && claim.GetDeletionTimestamp() == nil {
 				ready++
 			}
 		}
@@ -123,15 +110,6 @@ func (c *cluster) working(pool string, n int) error {
 		return fmt.Errorf("%d of %d machines of %s work, want %d", ready, all, pool, n)
 	}
 	return nil
-}
-
-func initialized(claim *unstructured.Unstructured) bool {
-	for _, cond := range conditionsOf(claim) {
-		if cond.kind == "Initialized" {
-			return cond.status == string(corev1.ConditionTrue)
-		}
-	}
-	return false
 }
 
 // replacedFirst waits until a broken machine is going, and checks that it does not go
@@ -145,7 +123,7 @@ func (c *cluster) replacedFirst(pool, broken string, n int) {
 			switch {
 			case claim.GetLabels()["karpenter.sh/nodepool"] != pool:
 			case claim.GetName() != broken:
-				if initialized(&claim) {
+				if condition(&claim, "Initialized") {
 					ready++
 				}
 			default:

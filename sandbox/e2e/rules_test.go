@@ -8,6 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/engine/eviction"
 )
 
 // Budgets for each reason, and one that forbids a reason for two minutes: machines
@@ -85,7 +87,7 @@ func TestPodsThatComeAndGoDoNotKeepAMachineThatNobodyNeeds(t *testing.T) {
 			return nil
 		}
 		// kube-scheduler gives a marked node no pods.
-		if time.Since(last) >= every && !disrupted(&n) {
+		if time.Since(last) >= every && !eviction.Marked(&n) {
 			last = time.Now()
 			runs++
 			c.manifests(job(fmt.Sprint("run-", runs), node))
