@@ -2,16 +2,12 @@ package interruption
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cluster"
@@ -81,18 +77,8 @@ func show(r interruption.Request, s *v1alpha1.DisruptionRequestStatus) {
 func (w *Watcher) draw(ctx context.Context, drawn map[string]snapshot.Buckets) map[string]error {
 	held := map[string]error{}
 	for _, name := range slices.Sorted(maps.Keys(drawn)) {
-		text, err := json.Marshal(drawn[name])
-		pool := &karpv1.NodePool{}
-		if err == nil {
-			err = w.Live.Get(ctx, types.NamespacedName{Name: name}, pool)
-		}
-		if err == nil {
-			_, err = w.Writer.Pool(ctx, pool, func(np *karpv1.NodePool) {
-				metav1.SetMetaDataAnnotation(&np.ObjectMeta, cluster.BucketsAnnotation, string(text))
-			})
-		}
-		if err != nil {
-			held[name] = fmt.Errorf("writing annotation %s: %w", cluster.BucketsAnnotation, err)
+		if err := w.NotePool(ctx, name, cluster.BucketsAnnotation, drawn[name]); err != nil {
+			held[name] = err
 		}
 	}
 	return held
