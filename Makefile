@@ -40,8 +40,8 @@ generate: $(BIN)/controller-gen ## Rewrite generated files: CRDs, RBAC, the tabl
 	$(BIN)/controller-gen rbac:roleName=millwright paths="./cluster/...;./controllers/..." output:rbac:dir=deploy/rbac
 	$(BIN)/controller-gen rbac:roleName=millwright-kwok paths="./cloud/kwok/..." output:rbac:dir=deploy/rbac/kwok
 
-lint: $(BIN)/golangci-lint ## Run the linters; the first time builds golangci-lint.
-	$(BIN)/golangci-lint run ./...
+lint: $(BIN)/golangci-lint ## Run the linters over every module; the first time builds golangci-lint.
+	for m in . bench sandbox; do (cd $$m && $(BIN)/golangci-lint run ./...); done
 
 verify: lint generate ## Check what a reviewer should not have to: format, vet, lint, generated files, go.mod.
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; }

@@ -1,7 +1,6 @@
 package karpenter
 
 import (
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 	labels "sigs.k8s.io/karpenter/pkg/scheduling"
@@ -17,7 +16,7 @@ func outcome(r scheduling.Results, cutOff bool) *bench.Outcome {
 			continue // its pods show as unplaced
 		}
 		for _, p := range claim.Pods {
-			m.Pods = append(m.Pods, types.UID(p.UID))
+			m.Pods = append(m.Pods, p.UID)
 		}
 		out.Machines = append(out.Machines, m)
 	}

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/bench"
 	"github.com/millwright-dev/millwright/cluster"
@@ -70,7 +69,7 @@ func outcome(p *plan.Plan) *bench.Outcome {
 			Price: n.Choice.Offering.Price,
 		}
 		for _, pod := range n.Pods {
-			m.Pods = append(m.Pods, types.UID(pod.UID))
+			m.Pods = append(m.Pods, pod.UID)
 		}
 		out.Machines = append(out.Machines, m)
 	}

@@ -9,10 +9,11 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-type generate = func(*rand.Rand) []*corev1.Pod
+// Generate makes the pods of a workload; the same source gives the same pods.
+type Generate = func(*rand.Rand) []*corev1.Pod
 
 // Identical makes n equal pods.
-func Identical(n int, cpuMilli, memoryMiB int64) generate {
+func Identical(n int, cpuMilli, memoryMiB int64) Generate {
 	return func(*rand.Rand) []*corev1.Pod {
 		pods := make([]*corev1.Pod, n)
 		for i := range pods {
@@ -33,7 +34,7 @@ func Lognormal(r *rand.Rand) func(name string) *corev1.Pod {
 
 // lognormal makes n pods of nearly as many sizes: 0.05 to 8 cores with a median
 // of 0.15, and 1 to 8 GiB a core, evenly on a logarithmic scale.
-func lognormal(n int) generate {
+func lognormal(n int) Generate {
 	return func(r *rand.Rand) []*corev1.Pod {
 		pods, next := make([]*corev1.Pod, n), Lognormal(r)
 		for i := range pods {
@@ -51,7 +52,7 @@ func lognormalSize(r *rand.Rand) (cpuMilli, memoryMiB int64) {
 }
 
 // deployments makes sizes that people write: round numbers, many replicas.
-func deployments(count, replicas int) generate {
+func deployments(count, replicas int) Generate {
 	cpus := []int64{50, 100, 200, 250, 500, 500, 1000, 1000, 2000}
 	perCore := []int64{1, 2, 2, 4, 4, 8} // GiB
 	return func(r *rand.Rand) []*corev1.Pod {
@@ -74,7 +75,7 @@ const teams = 6
 
 // tenPoolsPods asks for the pools of tenPools: half of the pods take any
 // machine, the others belong to a team or insist on an architecture.
-func tenPoolsPods(n int) generate {
+func tenPoolsPods(n int) Generate {
 	return func(r *rand.Rand) []*corev1.Pod {
 		pods := make([]*corev1.Pod, n)
 		for i := range pods {
@@ -105,7 +106,7 @@ func ForTeam(pod *corev1.Pod, team string) {
 // hopeless makes n pods of many sizes of which nine in ten fit nowhere: they are
 // larger than any machine, select a team that has no pool, or a zone that the cloud
 // does not have.
-func hopeless(n int) generate {
+func hopeless(n int) Generate {
 	return func(r *rand.Rand) []*corev1.Pod {
 		pods := make([]*corev1.Pod, n)
 		for i := range pods {

@@ -12,7 +12,7 @@ import (
 // pods, zone spread, hostname spread, zone self-affinity and hostname
 // self-anti-affinity, of small random sizes. As there, the labels that a spread
 // constraint selects are drawn apart from the pod's own.
-func karpenterMix(n int) generate {
+func karpenterMix(n int) Generate {
 	return func(r *rand.Rand) []*corev1.Pod {
 		pods := make([]*corev1.Pod, n)
 		for i := range pods {
@@ -45,7 +45,7 @@ func mixPod(r *rand.Rand, i int) *corev1.Pod {
 }
 
 // spread makes deployments that spread over zones and over hosts.
-func spread(count, replicas int) generate {
+func spread(count, replicas int) Generate {
 	return func(r *rand.Rand) []*corev1.Pod {
 		pods := deployments(count, replicas)(r)
 		for _, pod := range pods {
@@ -57,7 +57,7 @@ func spread(count, replicas int) generate {
 }
 
 // antiAffinity makes deployments whose pods never share a host.
-func antiAffinity(count, replicas int) generate {
+func antiAffinity(count, replicas int) Generate {
 	return func(r *rand.Rand) []*corev1.Pod {
 		pods := deployments(count, replicas)(r)
 		for _, pod := range pods {
@@ -70,7 +70,7 @@ func antiAffinity(count, replicas int) generate {
 // preferences is the second of Karpenter's own benchmarks: identical pods that
 // prefer never to share a zone (which cannot be had) and prefer never to share
 // a host (which can, at the price of a node for every pod).
-func preferences(n int) generate {
+func preferences(n int) Generate {
 	return func(r *rand.Rand) []*corev1.Pod {
 		pods := make([]*corev1.Pod, n)
 		for i := range pods {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"sync"
@@ -11,8 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
-	watchtools "k8s.io/client-go/tools/watch"
 )
 
 // audit keeps the books of a cluster's databases: every change of an attachment and
@@ -20,8 +19,7 @@ import (
 // API server made it, and how long each database was away.
 type audit struct {
 	c    *cluster
-	stop []watch.Interface
-	done sync.WaitGroup
+	stop []func()
 
 	mu       sync.Mutex
 	attached map[string]map[string]string // volume -> attachment -> node
@@ -43,20 +41,18 @@ func (c *cluster) audit() *audit {
 	if len(attachments.Items) > 0 {
 		c.Fatal("the books begin too late")
 	}
-	a.follow(attachments.ResourceVersion, func(o metav1.ListOptions) (watch.Interface, error) {
-		return c.client.StorageV1().VolumeAttachments().Watch(c.Context(), o)
-	}, a.attachment)
+	a.follow(attachments.ResourceVersion, c.client.StorageV1().VolumeAttachments().Watch, a.attachment)
 	pods, err := c.client.CoreV1().Pods("kube-system").List(c.Context(), metav1.ListOptions{})
 	c.must(err)
-	a.follow(pods.ResourceVersion, func(o metav1.ListOptions) (watch.Interface, error) {
+	a.follow(pods.ResourceVersion, func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 		o.LabelSelector = "app=ebs-csi-node"
-		return c.client.CoreV1().Pods("kube-system").Watch(c.Context(), o)
+		return c.client.CoreV1().Pods("kube-system").Watch(ctx, o)
 	}, a.plugin)
 	databases, err := c.client.CoreV1().Pods("default").List(c.Context(), metav1.ListOptions{})
 	c.must(err)
-	a.follow(databases.ResourceVersion, func(o metav1.ListOptions) (watch.Interface, error) {
+	a.follow(databases.ResourceVersion, func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 		o.LabelSelector = "app=db"
-		return c.client.CoreV1().Pods("default").Watch(c.Context(), o)
+		return c.client.CoreV1().Pods("default").Watch(ctx, o)
 	}, a.database)
 	return a
 }
@@ -106,22 +102,13 @@ func (a *audit) back() (count int, longest time.Duration, err error) {
 	return count, longest, nil
 }
 
-func (a *audit) follow(revision string, from func(metav1.ListOptions) (watch.Interface, error), take func(watch.EventType, runtime.Object)) {
+func (a *audit) follow(revision string, from watches, take func(watch.EventType, runtime.Object)) {
 	a.c.Helper()
-	w, err := watchtools.NewRetryWatcherWithContext(a.c.Context(), revision, &cache.ListWatch{WatchFunc: from})
-	a.c.must(err)
-	a.stop = append(a.stop, w)
-	a.done.Go(func() {
-		for e := range w.ResultChan() {
-			a.mu.Lock()
-			if e.Type == watch.Error {
-				a.faults = append(a.faults, fmt.Sprintf("the books have a gap: %v", e.Object))
-			} else {
-				take(e.Type, e.Object)
-			}
-			a.mu.Unlock()
-		}
-	})
+	a.stop = append(a.stop, a.c.changes(revision, from, func(kind watch.EventType, obj runtime.Object) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		take(kind, obj)
+	}))
 }
 
 func (a *audit) attachment(kind watch.EventType, obj runtime.Object) {
@@ -160,10 +147,9 @@ func revision(obj metav1.Object) int64 {
 // close ends the books and finds fault with what is in them.
 func (a *audit) close() {
 	a.c.Helper()
-	for _, w := range a.stop {
-		w.Stop()
+	for _, stop := range a.stop {
+		stop()
 	}
-	a.done.Wait()
 	nodes := a.c.nodes()
 	for volume, held := range a.attached {
 		for name, node := range held {

@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
-	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/millwright-dev/millwright/engine/eviction"
 )
@@ -46,15 +44,11 @@ func (c *cluster) watchDepartures() *departures {
 	c.must(err)
 	claims, err := c.dynamic.Resource(nodeClaims).List(c.Context(), metav1.ListOptions{})
 	c.must(err)
-	d.follow(nodes.ResourceVersion, func(o metav1.ListOptions) (watch.Interface, error) {
-		return c.client.CoreV1().Nodes().Watch(c.Context(), o)
-	}, func(kind watch.EventType, obj runtime.Object) departure {
+	d.follow(nodes.ResourceVersion, c.client.CoreV1().Nodes().Watch, func(kind watch.EventType, obj runtime.Object) departure {
 		n := obj.(*corev1.Node)
 		return departure{revision: revision(n), machine: n.Name, ofNode: true, marked: kind != watch.Deleted && eviction.Marked(n)}
 	})
-	d.follow(claims.GetResourceVersion(), func(o metav1.ListOptions) (watch.Interface, error) {
-		return c.dynamic.Resource(nodeClaims).Watch(c.Context(), o)
-	}, func(kind watch.EventType, obj runtime.Object) departure {
+	d.follow(claims.GetResourceVersion(), c.dynamic.Resource(nodeClaims).Watch, func(kind watch.EventType, obj runtime.Object) departure {
 		claim := obj.(*unstructured.Unstructured)
 		return departure{
 			revision: revision(claim), machine: claim.GetName(), deleting: claim.GetDeletionTimestamp() != nil,
@@ -64,28 +58,15 @@ func (c *cluster) watchDepartures() *departures {
 	return d
 }
 
-func (d *departures) follow(revision string, from func(metav1.ListOptions) (watch.Interface, error), read func(watch.EventType, runtime.Object) departure) {
+func (d *departures) follow(revision string, from watches, read func(watch.EventType, runtime.Object) departure) {
 	d.c.Helper()
-	w, err := watchtools.NewRetryWatcherWithContext(d.c.Context(), revision, &cache.ListWatch{WatchFunc: from})
-	d.c.must(err)
-	var done sync.WaitGroup
-	done.Go(func() {
-		for e := range w.ResultChan() {
-			if e.Type == watch.Error {
-				d.c.Errorf("departures have a gap: %v", e.Object)
-				continue
-			}
-			change := read(e.Type, e.Object)
-			change.seen = time.Now()
-			d.mu.Lock()
-			d.changes = append(d.changes, change)
-			d.mu.Unlock()
-		}
-	})
-	d.c.Cleanup(func() {
-		w.Stop()
-		done.Wait()
-	})
+	d.c.Cleanup(d.c.changes(revision, from, func(kind watch.EventType, obj runtime.Object) {
+		change := read(kind, obj)
+		change.seen = time.Now()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.changes = append(d.changes, change)
+	}))
 }
 
 // most is how many of some machines were on their way out at the same time before

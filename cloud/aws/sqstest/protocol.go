@@ -15,7 +15,7 @@ import (
 // request has the fields of all operations.
 type request struct {
 	QueueName         string
-	QueueUrl          string //nolint:staticcheck,revive // the wire's name
+	QueueUrl          string
 	MessageBody       string
 	DelaySeconds      int
 	MessageAttributes map[string]attribute
@@ -29,7 +29,7 @@ type request struct {
 
 // entry is one of a batch.
 type entry struct {
-	Id                string //nolint:staticcheck,revive // the wire's name
+	Id                string
 	ReceiptHandle     string
 	MessageBody       string
 	DelaySeconds      int
@@ -112,7 +112,7 @@ func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // received is a message on the wire.
 type received struct {
-	MessageId         string //nolint:staticcheck,revive // the wire's name
+	MessageId         string
 	ReceiptHandle     string
 	Body              string
 	MD5OfBody         string
