@@ -48,14 +48,16 @@ type Disruption struct {
 	// that was moved, rolled out or scaled is left in peace first. It does not hold
 	// drift and expiry back. Default 0s.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	WorkloadCooldown *metav1.Duration `json:"workloadCooldown,omitempty"`
 	// paybackTime is within what time a consolidation must save what it costs: the
 	// new machines while the old ones still run, for as long as machines of the pool
 	// take to start, and podMoveCost for each pod. Default: no bound.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	PaybackTime *metav1.Duration `json:"paybackTime,omitempty"`
 	// podMoveCost is what moving a pod costs, in dollars, such as "0.002". Default 0.
@@ -68,7 +70,7 @@ type Disruption struct {
 	// (a twentieth of the machines of a large pool), and for how long a replacement is not undone. For each further machine that comes
 	// back the pool rests twice as long, a day at most. Default 1h.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('24h')",message="at most 24h"
 	// +kubebuilder:validation:MaxLength=20
 	// +optional
@@ -76,7 +78,8 @@ type Disruption struct {
 	// minNodeAge is how old a machine must be, since it was initialized, before it is
 	// consolidated. It does not hold emptiness, drift or expiry back. Default 0s.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	MinNodeAge *metav1.Duration `json:"minNodeAge,omitempty"`
 	// minSavingPercent is the least share of its price that a replacement must save,
@@ -100,7 +103,8 @@ type Disruption struct {
 	// a replacement. Pods then have the claim's terminationGracePeriod, or 30 seconds.
 	// Default: never.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	ExpiryDeadline *metav1.Duration `json:"expiryDeadline,omitempty"`
 }
@@ -118,7 +122,7 @@ type Window struct {
 	// duration is for how long it stays open.
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
 	Duration metav1.Duration `json:"duration"`
 	// timeZone is the schedule's, by its name in the IANA database. Default UTC.
 	// +kubebuilder:validation:MaxLength=60

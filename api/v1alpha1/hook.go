@@ -30,7 +30,8 @@ type TerminationHook struct {
 	Job *HookJob `json:"job,omitempty"`
 	// timeout is how long the hook is waited for. Default 10m.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:default="10m"
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`

@@ -12,7 +12,8 @@ type Initialization struct {
 	// launchTimeout is how long the cloud may take to deliver a machine, from the
 	// creation of its NodeClaim. A claim that takes longer is given up. Default 5m.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:default="5m"
 	// +optional
 	LaunchTimeout *metav1.Duration `json:"launchTimeout,omitempty"`
@@ -20,14 +21,16 @@ type Initialization struct {
 	// from the creation of its NodeClaim. A machine that takes longer is terminated.
 	// Default 15m.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:default="15m"
 	// +optional
 	RegistrationTimeout *metav1.Duration `json:"registrationTimeout,omitempty"`
 	// timeout is how long it may take from the registration of a Node until all that
 	// it waits for is there; onTimeout says what happens then. "Never" waits for
 	// ever. Default 15m.
-	// +kubebuilder:validation:Pattern=`^(([0-9]+(s|m|h))+|Never)$`
+	// +kubebuilder:validation:Pattern=`^(([0-9]{1,6}(s|m|h))+|Never)$`
+	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:default="15m"
 	// +optional
 	Timeout string `json:"timeout,omitempty"`
@@ -92,7 +95,8 @@ type StaleUninitialized struct {
 	// grace is how long the taint may stay, from the registration of the Node,
 	// before something is done about it. Default 5m.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:default="5m"
 	// +optional
 	Grace *metav1.Duration `json:"grace,omitempty"`
@@ -171,13 +175,15 @@ type Backoff struct {
 	Failures int32 `json:"failures,omitempty"`
 	// initial is the first pause; each further failure doubles it. Default 2m.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:default="2m"
 	// +optional
 	Initial *metav1.Duration `json:"initial,omitempty"`
 	// max is the longest pause. Default 1h.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:default="1h"
 	// +optional
 	Max *metav1.Duration `json:"max,omitempty"`

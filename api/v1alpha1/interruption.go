@@ -55,7 +55,8 @@ type InterruptionRule struct {
 	// leadTime is how long before the start of the event the action may begin, for
 	// example 48h. Default: as soon as the event is known.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	LeadTime *metav1.Duration `json:"leadTime,omitempty"`
 	// windows are the only times at which the action may begin. Default always.
@@ -73,7 +74,8 @@ type InterruptionRule struct {
 	// latest, in a window or not; it should cover a drain. Default 30m, and 1m for
 	// SpotInterruption, which is told two minutes ahead.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	Reserve *metav1.Duration `json:"reserve,omitempty"`
 	// whenTooLate is what happens when no window opens until then: "Act" begins at
@@ -116,7 +118,8 @@ type InterruptionRate struct {
 	Burst int32 `json:"burst"`
 	// every is how long it takes until another one may.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	Every metav1.Duration `json:"every"`
 }
 

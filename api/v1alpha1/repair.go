@@ -43,7 +43,8 @@ type Repair struct {
 	// replaceTimeout is how long Replace waits for a replacement; then the machine is
 	// terminated without one. Default 15m.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:default="15m"
 	// +optional
 	ReplaceTimeout *metav1.Duration `json:"replaceTimeout,omitempty"`
@@ -51,7 +52,8 @@ type Repair struct {
 	// whatever PodDisruptionBudgets say: on a broken machine it may never end. Default
 	// 5m.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:default="5m"
 	// +optional
 	DrainTimeout *metav1.Duration `json:"drainTimeout,omitempty"`
@@ -71,7 +73,8 @@ type RepairCondition struct {
 	Status metav1.ConditionStatus `json:"status"`
 	// toleration is how long the condition may be so. Default 30m.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:default="30m"
 	// +optional
 	Toleration *metav1.Duration `json:"toleration,omitempty"`
@@ -93,7 +96,8 @@ type RepairAgent struct {
 	Restarts int32 `json:"restarts,omitempty"`
 	// toleration is how long it may go on. Default 15m.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:default="15m"
 	// +optional
 	Toleration *metav1.Duration `json:"toleration,omitempty"`

@@ -21,14 +21,16 @@ type Termination struct {
 	// unmountTimeout is how long the kubelet may take to unmount a volume after the
 	// last pod has left the Node; then the volume counts as stuck. Default 1m.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:default="1m"
 	// +optional
 	UnmountTimeout *metav1.Duration `json:"unmountTimeout,omitempty"`
 	// detachTimeout is how long the driver may take to detach a volume after it was
 	// told to; then the volume counts as stuck. Default 90s; EBS takes about 20s.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:default="90s"
 	// +optional
 	DetachTimeout *metav1.Duration `json:"detachTimeout,omitempty"`
@@ -48,7 +50,8 @@ type Termination struct {
 	OutOfService OutOfService `json:"outOfService,omitempty"`
 	// releaseTimeout is how long such a Node is kept for that. Default 2m.
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:default="2m"
 	// +optional
 	ReleaseTimeout *metav1.Duration `json:"releaseTimeout,omitempty"`
