@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -27,8 +28,31 @@ func Of(s *snapshot.Snapshot) *Cluster {
 // shown is how many reasons are told in full, and how many fixes.
 const shown = 8
 
-// Pod says what becomes of a pod; an error says that there is none of that name.
+// Pod says what becomes of a pod, and if its scheduler has refused it before, that; an
+// error says that there is none of that name.
 func (c *Cluster) Pod(namespace, name string) (*Answer, error) {
+	a, err := c.becomes(namespace, name)
+	for _, p := range c.s.Pending {
+		if err == nil && p.Namespace == namespace && p.Name == name {
+			a.disagreement(p)
+		}
+	}
+	return a, err
+}
+
+// disagreement adds to the answer about a pod that it was refused before, unless that is
+// the answer.
+func (a *Answer) disagreement(p *snapshot.Pod) {
+	r, noted := nomination.Noted(p)
+	if !noted || slices.ContainsFunc(a.Reasons, func(r plan.Reason) bool { return r.Code == plan.SchedulerDisagrees }) {
+		return
+	}
+	a.say(fmt.Sprintf("Its scheduler has refused machines with room for it since %s (SchedulerDisagrees): %q.", Stamp(r.Since), r.Have))
+	a.blame(append(a.Reasons, r))
+}
+
+// becomes says what the plan has for a pod.
+func (c *Cluster) becomes(namespace, name string) (*Answer, error) {
 	is := func(p *snapshot.Pod) bool { return p.Namespace == namespace && p.Name == name }
 	title := fmt.Sprintf("pod/%s in namespace %s", name, namespace)
 	answer := func(v Verdict, format string, args ...any) *Answer {

@@ -69,11 +69,11 @@ func (d *Disruptor) Pass(ctx context.Context) (time.Duration, error) {
 		return idle, nil
 	}
 	err := errors.Join(
+		d.disagree(ctx, decision), // while kube-scheduler's words are about machines without a taint
 		d.enforce(ctx, decision),
 		d.rollBackAll(ctx, decision),
 		d.carryOutAll(ctx, s, decision),
 		d.conditions(ctx, s, decision),
-		d.disagree(ctx, decision),
 	)
 	return d.next(decision), err
 }

@@ -22,18 +22,15 @@ func planFor(s *snapshot.Snapshot, opts placement.Options) *plan.Plan {
 // nominations maps the name of each machine that a pod without a machine of its
 // own counts on to the first such pod: where placement puts it, or where
 // kube-scheduler says that it will run. A pod that kube-scheduler does not put
-// there although it had the time holds the machine no longer: it is among the refused.
+// there although it had the time holds the machine no longer, and is among the refused
+// until that is noted.
 func nominations(s *snapshot.Snapshot, planned *plan.Plan) (out map[string]*snapshot.Pod, refused []nomination.Refusal) {
 	out = map[string]*snapshot.Pod{}
 	if planned == nil {
 		return out, nil
 	}
 	keep := func(p *snapshot.Pod, n *snapshot.Node) {
-		_, taken := out[n.Name]
-		switch {
-		case nomination.Refused(p, n, s.Now):
-			refused = append(refused, nomination.Refusal{Pod: p, Node: n, At: s.Now})
-		case !taken:
+		if _, taken := out[n.Name]; !taken && !nomination.Refused(p, n, s.Now) {
 			out[n.Name] = p
 		}
 	}
@@ -47,7 +44,7 @@ func nominations(s *snapshot.Snapshot, planned *plan.Plan) (out map[string]*snap
 			}
 		}
 	}
-	return out, refused
+	return out, nomination.Refusals(s, planned.Placements)
 }
 
 // agreed are the pods with a node on which a disagreement is still noted.

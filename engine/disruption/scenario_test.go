@@ -241,8 +241,10 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 		o.Labels["node.kubernetes.io/instance-type"] = value
 	case "event":
 		c.LastPodEvent = w.ago(value)
-	case "initialized":
-		c.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue, Since: w.ago(value)}
+	case "initialized": // and since when registered, if not for as long
+		initialized, registered, _ := strings.Cut(value, "/")
+		c.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue, Since: w.ago(initialized)}
+		c.Conditions[snapshot.Registered] = snapshot.Condition{Status: corev1.ConditionTrue, Since: w.ago(cmp.Or(registered, initialized))}
 	case "created": // and initialized a minute later
 		c.Created = w.ago(value)
 		c.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue, Since: c.Created.Add(time.Minute)}

@@ -24,7 +24,8 @@ const (
 	// Later: other pods are nominated to the node first, as kube-scheduler would find
 	// that all of them together are too many for a spread.
 	Later Why = "Later"
-	// NotTaken: kube-scheduler has had the time to put the pod there, and has not.
+	// NotTaken: kube-scheduler has had the time to put the pod there, and has not, which
+	// is noted on the pod.
 	NotTaken Why = "NotTaken"
 )
 
@@ -104,14 +105,16 @@ func index(s *snapshot.Snapshot) map[string]*snapshot.Node {
 	return out
 }
 
-// planned are the pending pods that the latest plan knows.
+// planned are the pending pods that the latest plan knows, and those that no plan knows
+// because they have been refused.
 func planned(s *snapshot.Snapshot) []*snapshot.Pod {
 	if len(s.Nominated) == 0 {
 		return nil
 	}
 	var out []*snapshot.Pod
 	for _, p := range s.Pending {
-		if _, known := s.Nominated[key(p)]; known && open(p) {
+		_, known := s.Nominated[key(p)]
+		if _, waits := Waits(p, s.Now); (known || waits) && open(p) {
 			out = append(out, p)
 		}
 	}
@@ -137,8 +140,10 @@ func Missing(planned []*snapshot.Pod, n *snapshot.Node) []*snapshot.Pod {
 // wanted is the nomination that a pod should have.
 func wanted(s *snapshot.Snapshot, nodes map[string]*snapshot.Node, p *snapshot.Pod) Change {
 	name := s.Nominated[key(p)]
-	n := nodes[name]
+	n, at := nodes[name], nodes[p.Status.NominatedNodeName]
 	switch {
+	case at != nil && unnoted(p, at, s.Now):
+		return Change{Pod: p, Node: at.Name, Why: NotTaken} // until that is noted, so that nobody forgets it
 	case name == "":
 		return none(p, Unplanned)
 	case n == nil || n.Deleting() || disrupted(n):

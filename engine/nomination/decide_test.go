@@ -129,25 +129,87 @@ func TestDecide(t *testing.T) {
 }
 
 // A pod that kube-scheduler does not take to a complete node within a lease is no
-// longer nominated to it.
+// longer nominated to it once that is noted, whatever is planned for it by then.
 func TestALeaseEnds(t *testing.T) {
-	for age, want := range map[time.Duration]string{
-		nomination.Lease - time.Second: "",
-		nomination.Lease:               `web-1 -> "" NotTaken; `,
-	} {
-		s := cluster(t, "node n4 type=m pool=main", "nominate web-1 n4")
-		p := nominate(s, "web-1", "n4", true)
-		p.Status.Conditions = []corev1.PodCondition{{
-			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(s.Now.Add(-time.Hour)),
-		}}
-		for _, n := range s.Nodes {
-			if n.Claim != nil {
-				n.Claim.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-age)}
+	for age, refused := range map[time.Duration]bool{nomination.Lease - time.Second: false, nomination.Lease: true} {
+		for _, plan := range []string{"nominate web-1 n4", "nominate web-1 n2", "nominate web-2 n2"} {
+			s := waiting(t, age, plan)
+			found := nomination.Refusals(s, nil)
+			if (len(found) == 1) != refused {
+				t.Fatalf("after %s, %q: %d refusals", age, plan, len(found))
+			}
+			if !refused {
+				continue
+			}
+			if got := decided(s); got != "" {
+				t.Errorf("%q: %q before the refusal is noted", plan, got)
+			}
+			found[0].Note(found[0].Pod.Pod)
+			if again := nomination.Refusals(s, nil); len(again) > 0 {
+				t.Errorf("%q: noted, and found again", plan)
+			}
+			if got, want := decided(s), map[string]string{
+				"nominate web-1 n4": `web-1 -> "" NotTaken; `,
+				"nominate web-1 n2": `web-1 -> "" Unplanned; `,
+			}[plan]; got != want {
+				t.Errorf("%q: got %q, want %q", plan, got, want)
 			}
 		}
-		if got := decided(s); got != want {
-			t.Errorf("after %s: got %q, want %q", age, got, want)
+	}
+}
+
+// waiting is a cluster in which web-1 is nominated to n4, complete for some time, and
+// kube-scheduler has not spoken of it for an hour.
+func waiting(t *testing.T, complete time.Duration, lines ...string) *snapshot.Snapshot {
+	s := cluster(t, append([]string{"node n4 type=m pool=main"}, lines...)...)
+	p := nominate(s, "web-1", "n4", true)
+	p.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "no storage left", LastTransitionTime: metav1.NewTime(s.Now.Add(-time.Hour)),
+	}}
+	at := snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-complete)}
+	n4 := s.Node("n4")
+	n4.Claim.Conditions[snapshot.Registered], n4.Claim.Conditions[snapshot.Initialized] = at, at
+	return s
+}
+
+// A pod that is refused for ever gets a second machine at once, and each further one
+// after as long as it has been going on; the condition counts from the first refusal.
+// While it waits, it is nominated to nothing.
+func TestEachRefusalMakesAPodWaitForLonger(t *testing.T) {
+	s := waiting(t, nomination.Lease, "nominate web-1 n4")
+	began := s.Now
+	var waits []time.Duration
+	for range 9 {
+		found := nomination.Refusals(s, nil)
+		if len(found) != 1 {
+			t.Fatalf("%v after the first refusal: %d are found", s.Now.Sub(began), len(found))
 		}
+		p := found[0].Pod
+		found[0].Note(p.Pod)
+		d, ok := nomination.DisagreementOf(p)
+		if !ok || !d.First.Equal(began) || !d.Last.Equal(s.Now) {
+			t.Fatalf("noted %+v at %v", d, s.Now)
+		}
+		c := p.Status.Conditions[len(p.Status.Conditions)-1]
+		if c.Message != "no storage left" || c.Type != nomination.SchedulerDisagrees {
+			t.Errorf("noted %+v", c)
+		}
+		wait := d.Again().Sub(s.Now)
+		waits = append(waits, wait)
+		if _, waiting := nomination.Waits(p, s.Now); waiting != (wait > 0) {
+			t.Errorf("waits %t, for %v", waiting, wait)
+		}
+		if got := decided(s); wait > 0 && got != `web-1 -> "" NotTaken; ` {
+			t.Errorf("while it waits for %v: %q", wait, got)
+		}
+		// The next machine is complete at once, and refused as well.
+		s.Now = d.Again().Add(nomination.Patience + time.Second)
+		p.Status.NominatedNodeName = "n4"
+		s.Node("n4").Claim.Conditions[snapshot.Registered] = snapshot.Condition{Status: corev1.ConditionTrue, Since: began.Add(-2 * time.Hour)}
+		s.Node("n4").Claim.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue, Since: d.Again().Add(time.Second)}
+	}
+	if got, want := fmt.Sprint(waits), "[0s 1m41s 5m3s 11m47s 25m15s 52m11s 1h0m0s 1h0m0s 1h0m0s]"; got != want {
+		t.Errorf("waits %s, want %s", got, want)
 	}
 }
 

@@ -20,9 +20,11 @@ const SchedulerDisagrees corev1.PodConditionType = "millwright.dev/SchedulerDisa
 const longest = time.Hour
 
 // Disagreement is what the condition records: when kube-scheduler first and last
-// refused to put the pod where it was planned.
+// refused to put the pod where it was planned, and what it said then. What it says
+// later is about other machines, often none.
 type Disagreement struct {
 	First, Last time.Time
+	Words       string
 }
 
 // DisagreementOf reads a pod's disagreement; ok is false if it has none.
@@ -31,7 +33,7 @@ func DisagreementOf(p *snapshot.Pod) (d Disagreement, ok bool) {
 	if c == nil || c.Status != corev1.ConditionTrue {
 		return Disagreement{}, false
 	}
-	return Disagreement{First: c.LastTransitionTime.Time, Last: c.LastProbeTime.Time}, true
+	return Disagreement{First: c.LastTransitionTime.Time, Last: c.LastProbeTime.Time, Words: c.Message}, true
 }
 
 // Again is when a pod is planned again. After the first refusal that is at once, on
@@ -44,6 +46,40 @@ type Refusal struct {
 	Pod  *snapshot.Pod
 	Node *snapshot.Node
 	At   time.Time
+}
+
+// Refusals finds the pods that kube-scheduler does not put where they are expected
+// although it had the time, one machine for each, in the order of the pods. A pod is
+// expected on the machine that it is nominated to, on that of the latest plan, and on
+// that of the placements, which are what would be planned now. A refusal that is noted
+// on its pod is not found again.
+func Refusals(s *snapshot.Snapshot, placements []plan.Placement) []Refusal {
+	expected := map[*snapshot.Pod]*snapshot.Node{}
+	for _, at := range placements {
+		expected[at.Pod] = at.Node
+	}
+	nodes := index(s)
+	var out []Refusal
+	for _, p := range s.Pending {
+		for _, n := range []*snapshot.Node{nodes[p.Status.NominatedNodeName], nodes[s.Nominated[key(p)]], expected[p]} {
+			if n != nil && unnoted(p, n, s.Now) {
+				out = append(out, Refusal{Pod: p, Node: n, At: s.Now})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// noted reports whether a pod's disagreement covers a machine: it has not changed since.
+func noted(p *snapshot.Pod, n *snapshot.Node) bool {
+	d, ok := DisagreementOf(p)
+	return ok && complete(n) && !changed(n).After(d.Last)
+}
+
+// unnoted reports whether a machine has just been found to be refused.
+func unnoted(p *snapshot.Pod, n *snapshot.Node, now time.Time) bool {
+	return over(p, n, now) && !noted(p, n)
 }
 
 // Reason is why the pod is not on the machine: kube-scheduler's words.
@@ -70,7 +106,7 @@ func (r Refusal) Note(p *corev1.Pod) {
 	if c.Status != corev1.ConditionTrue {
 		c.Status, c.LastTransitionTime = corev1.ConditionTrue, at
 	}
-	c.LastProbeTime, c.Reason, c.Message = at, string(plan.SchedulerDisagrees), r.Reason().Message()
+	c.LastProbeTime, c.Reason, c.Message = at, string(plan.SchedulerDisagrees), words(r.Pod.Pod)
 }
 
 // Agree takes the disagreement off a pod that has a node.
@@ -84,15 +120,18 @@ func Agree(p *corev1.Pod) {
 	p.Status.Conditions = kept
 }
 
+// Noted is the disagreement of a pod as a reason, if it has one.
+func Noted(p *snapshot.Pod) (plan.Reason, bool) {
+	d, ok := DisagreementOf(p)
+	return plan.Reason{
+		Code: plan.SchedulerDisagrees, Objects: []plan.ObjectRef{podRef(p)}, Have: d.Words, Since: d.First, Until: d.Again(),
+	}, ok
+}
+
 // Waits is why a pod that was refused is not planned now.
 func Waits(p *snapshot.Pod, now time.Time) (plan.Reason, bool) {
-	d, ok := DisagreementOf(p)
-	if !ok || !now.Before(d.Again()) {
-		return plan.Reason{}, false
-	}
-	return plan.Reason{
-		Code: plan.SchedulerDisagrees, Objects: []plan.ObjectRef{podRef(p)}, Have: words(p.Pod), Since: d.First, Until: d.Again(),
-	}, true
+	r, ok := Noted(p)
+	return r, ok && now.Before(r.Until)
 }
 
 // words are kube-scheduler's about a pod for which it has no node.

@@ -11,8 +11,9 @@ import (
 // For how long a complete node is kept for a pod.
 const (
 	// Patience is the time if kube-scheduler has found no node for the pod since the
-	// node was complete: a pod is tried again at most ten seconds after something
-	// changes that may help it (podMaxBackoffSeconds).
+	// node began to take pods: a pod is tried again at most ten seconds after something
+	// changes that may help it (podMaxBackoffSeconds), such as a startup taint, and what
+	// it says of the pod then differs unless its reason is the same.
 	Patience = 100 * time.Second
 	// Lease is the time if kube-scheduler has not spoken. It tries every pod that it
 	// gave up on again after five minutes at the latest
@@ -20,7 +21,7 @@ const (
 	Lease = 6 * time.Minute
 )
 
-// slack is how much earlier than the node was found complete kube-scheduler may
+// slack is how much earlier than the node was found registered kube-scheduler may
 // have seen it so.
 const slack = 10 * time.Second
 
@@ -36,7 +37,7 @@ func Until(p *snapshot.Pod, n *snapshot.Node) time.Time {
 	if at := changed(n); at.After(since) {
 		since = at
 	}
-	if spoken(p).Before(n.Claim.Conditions[snapshot.Initialized].Since.Add(-slack)) {
+	if spoken(p).Before(n.Claim.Conditions[snapshot.Registered].Since.Add(-slack)) {
 		return since.Add(Lease)
 	}
 	return since.Add(Patience)
@@ -45,9 +46,11 @@ func Until(p *snapshot.Pod, n *snapshot.Node) time.Time {
 // Refused reports whether kube-scheduler has had the time to put a pod on a machine
 // that is complete, and has not.
 func Refused(p *snapshot.Pod, n *snapshot.Node, now time.Time) bool {
-	if d, ok := DisagreementOf(p); ok && complete(n) && !changed(n).After(d.Last) {
-		return true
-	}
+	return noted(p, n) || over(p, n, now)
+}
+
+// over reports whether a machine is kept for a pod no longer.
+func over(p *snapshot.Pod, n *snapshot.Node, now time.Time) bool {
 	until := Until(p, n)
 	return !until.IsZero() && !now.Before(until)
 }
