@@ -14,7 +14,7 @@ import (
 
 const (
 	// receivers is how many batches of messages are in work at once.
-	receivers = 4
+	receivers = 8
 	// confirmEvery is how often the cloud's API is asked about events that a policy
 	// wants confirmed. A spot machine has two minutes.
 	confirmEvery = 5 * time.Second
@@ -114,13 +114,12 @@ func (f *Feed) Receive(ctx context.Context) error {
 	}
 	now := f.Clock.Now()
 	f.Metrics.QueueRead(now, messages)
-	for i := range messages {
-		m := &messages[i]
-		m.Outcome = f.take(ctx, m)
-		f.Metrics.MessageTaken(m, now)
-	}
 	if len(messages) == 0 {
 		return nil
+	}
+	f.take(ctx, messages)
+	for i := range messages {
+		f.Metrics.MessageTaken(&messages[i], now)
 	}
 	if err := queue.Settle(ctx, messages); err != nil {
 		f.Metrics.FeedFailed("settle")

@@ -189,13 +189,11 @@ func (w *world) counted(name string, labels ...string) float64 {
 func TestAMessageIsForgottenOnlyWhenItIsOnRecord(t *testing.T) {
 	w := newWorld(t, 2)
 	refused := cloud.Message{Refusal: "Malformed"}
-	young := message(spot("new"))
-	young.Sent = looptest.Noon.Add(-time.Second)
 	w.Must(w.receive(
-		message(spot("m0")), message(spot("m0")), message(spot("stranger")), young,
+		message(spot("m0")), message(spot("m0")), message(spot("stranger")), early("stranger"),
 		cloud.Message{}, refused, message(spot("stranger"), spot("m1")),
 	))
-	if got, want := w.queue.outcomes(), "Recorded Duplicate Stranger Later Irrelevant Refused Recorded"; got != want {
+	if got, want := w.queue.outcomes(), "Recorded Duplicate Stranger Stranger Irrelevant Refused Recorded"; got != want {
 		t.Errorf("outcomes %s, want %s", got, want)
 	}
 	if len(w.record("m0")) != 1 || len(w.record("m1")) != 1 {
@@ -210,12 +208,43 @@ func TestAMessageIsForgottenOnlyWhenItIsOnRecord(t *testing.T) {
 		{"millwright_interruption_messages_total", []string{"Refused", "Malformed"}, 1},
 		{"karpenter_interruption_received_messages_total", []string{"spot_interrupted"}, 5},
 		{"karpenter_interruption_received_messages_total", []string{"no_op"}, 2},
-		{"karpenter_interruption_deleted_messages_total", nil, 5},
+		{"karpenter_interruption_deleted_messages_total", nil, 6},
 		{"millwright_interruption_queue_age_seconds", nil, 60},
 	} {
 		if got := w.counted(tt.name, tt.labels...); got != tt.want {
 			t.Errorf("%s %v is %v, want %v", tt.name, tt.labels, got, tt.want)
 		}
+	}
+}
+
+// early is a message of this moment.
+func early(machine string) cloud.Message {
+	m := message(spot(machine))
+	m.Sent = looptest.Noon.Add(-time.Second)
+	return m
+}
+
+func TestAMessageAboutAStrangerIsNotForgottenWhileItMayBeAboutAMachineThatIsBeingLaunched(t *testing.T) {
+	w := newWorld(t, 1)
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "new", UID: "new"}}
+	w.Must(w.Client.Create(ctx, claim))
+	w.start()
+	w.Must(w.receive(early("i-new"), message(spot("i-old"))))
+	w.Get(claim)
+	claim.Status.ProviderID = "aws:///a/i-new"
+	w.Must(w.Client.Status().Update(ctx, claim))
+	w.start()
+	w.Must(w.receive(early("i-new"), early("i-old")))
+	if got, want := w.queue.outcomes(), "Later Stranger Recorded Stranger"; got != want {
+		t.Errorf("outcomes %s, want %s", got, want)
+	}
+}
+
+func TestABatchAboutOneMachineIsOneWrite(t *testing.T) {
+	w := newWorld(t, 2)
+	w.Must(w.receive(message(spot("m0")), message(spot("m0"), spot("m1")), message(cloud.Event{ID: "r", Kind: event.Rebalance, Machine: "m0", Issued: looptest.Noon})))
+	if got, want := w.queue.outcomes(), "Recorded Recorded Recorded"; got != want || w.API.Writes != 2 || len(w.record("m0")) != 2 {
+		t.Errorf("outcomes %s, want %s; %d writes; on record %v", got, want, w.API.Writes, w.record("m0"))
 	}
 }
 

@@ -28,7 +28,7 @@ func (f *Feed) Inspect(ctx context.Context) error {
 	for _, e := range events {
 		machine := loop.MachineName(e.Machine)
 		listed[machine] = append(listed[machine], e)
-		_, err := f.record(ctx, e)
+		_, err := f.record(ctx, e.Machine, e)
 		errs = append(errs, err)
 	}
 	for _, n := range f.Store.Snapshot(f.Clock.Now(), nil).Nodes {
@@ -58,7 +58,7 @@ func (f *Feed) Confirm(ctx context.Context) error {
 	var errs []error
 	for _, e := range confirmed {
 		e.Confirmed = true
-		_, err := f.record(ctx, e)
+		_, err := f.record(ctx, e.Machine, e)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

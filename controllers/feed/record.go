@@ -3,6 +3,8 @@ package feed
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,97 +21,146 @@ import (
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;list;watch;patch
 
 const (
-	// young is how old a message about a stranger must be before it is forgotten:
-	// the machine may have just been launched and not be written down yet.
+	// young is how old a message about a stranger must be before it is forgotten
+	// while machines are being launched: it may be about one that is not written down
+	// yet.
 	young = 30 * time.Second
 	// attempts is how often a record is written anew when somebody else has changed
 	// the claim in between.
 	attempts = 5
 )
 
-// take puts on record what a message says.
-func (f *Feed) take(ctx context.Context, m *cloud.Message) cloud.Outcome {
-	switch {
-	case m.Refusal != "":
-		return cloud.Refused
-	case len(m.Events) == 0:
-		return cloud.Irrelevant
-	}
-	out := cloud.Stranger
-	for _, e := range m.Events {
-		outcome, err := f.record(ctx, e)
-		if err != nil {
-			f.Metrics.FeedFailed("record")
-			log.FromContext(ctx).Error(err, "the message is left in the queue", "event", e.ID, "machine", e.Machine)
-			return cloud.Later
-		}
-		if outcome == cloud.Recorded || out == cloud.Stranger {
-			out = outcome
-		}
-	}
-	if out == cloud.Stranger && !m.Sent.IsZero() && f.Clock.Since(m.Sent) < young {
-		return cloud.Later
-	}
-	return out
+// heard is what one message of a batch says about a machine.
+type heard struct {
+	message int
+	event   cloud.Event
 }
 
-// record puts one event on record.
-func (f *Feed) record(ctx context.Context, e cloud.Event) (cloud.Outcome, error) {
-	return f.change(ctx, e.Machine, func(r ledger.Record, now time.Time) (ledger.Record, bool) { return r.Add(e, now) })
+// take puts on record what a batch of messages says, and gives each its outcome.
+// A machine is looked up once and its record written once at most, however many of
+// the messages are about it.
+func (f *Feed) take(ctx context.Context, messages []cloud.Message) {
+	about := map[string][]heard{}
+	for i := range messages {
+		m := &messages[i]
+		switch {
+		case m.Refusal != "":
+			m.Outcome = cloud.Refused
+		case len(m.Events) == 0:
+			m.Outcome = cloud.Irrelevant
+		}
+		for _, e := range m.Events {
+			machine := loop.MachineName(e.Machine)
+			about[machine] = append(about[machine], heard{i, e})
+		}
+	}
+	// Before the look-ups: a machine whose name is written down in between is found.
+	launching, err := f.launching(ctx)
+	machines := slices.Sorted(maps.Keys(about))
+	outcomes := make([][]cloud.Outcome, len(machines))
+	loop.SideBySide(len(machines), func(i int) { outcomes[i] = f.takeMachine(ctx, machines[i], about[machines[i]]) })
+	for i, machine := range machines {
+		for j, h := range about[machine] {
+			m := &messages[h.message]
+			m.Outcome = weightier(m.Outcome, outcomes[i][j])
+		}
+	}
+	for i := range messages {
+		m := &messages[i]
+		early := !m.Sent.IsZero() && f.Clock.Since(m.Sent) < young
+		if m.Outcome == cloud.Stranger && early && (launching || err != nil) {
+			m.Outcome = cloud.Later
+		}
+	}
 }
 
-// change changes the record of a machine.
-func (f *Feed) change(ctx context.Context, machine string, change func(ledger.Record, time.Time) (ledger.Record, bool)) (cloud.Outcome, error) {
+// takeMachine puts on record what messages say about one machine.
+func (f *Feed) takeMachine(ctx context.Context, machine string, list []heard) []cloud.Outcome {
+	events := make([]cloud.Event, len(list))
+	for i, h := range list {
+		events[i] = h.event
+	}
+	outcomes, err := f.record(ctx, machine, events...)
+	if err != nil {
+		f.Metrics.FeedFailed("record")
+		log.FromContext(ctx).Error(err, "messages are left in the queue", "messages", len(list), "machine", machine)
+		return slices.Repeat([]cloud.Outcome{cloud.Later}, len(list))
+	}
+	return outcomes
+}
+
+// weightier is what becomes of a message about several machines: it is forgotten
+// only when nothing of it is left to do.
+func weightier(a, b cloud.Outcome) cloud.Outcome {
+	order := []cloud.Outcome{cloud.Stranger, cloud.Duplicate, cloud.Recorded, cloud.Later}
+	if slices.Index(order, a) > slices.Index(order, b) {
+		return a
+	}
+	return b
+}
+
+// launching reports whether there is a machine of ours whose name is not written
+// down yet.
+func (f *Feed) launching(ctx context.Context) (bool, error) {
+	var list karpv1.NodeClaimList
+	err := f.Client.List(ctx, &list, client.MatchingFields{loop.ClaimLaunching: "true"}, client.Limit(1))
+	return len(list.Items) > 0, err
+}
+
+// record puts events about one machine on record, and says what became of each.
+func (f *Feed) record(ctx context.Context, machine string, events ...cloud.Event) ([]cloud.Outcome, error) {
+	outcomes := make([]cloud.Outcome, len(events))
+	ours, err := f.change(ctx, machine, func(r ledger.Record, now time.Time) (ledger.Record, bool) {
+		changes := false
+		for i, e := range events {
+			var news bool
+			if r, news = r.Add(e, now); news {
+				outcomes[i], changes = cloud.Recorded, true
+			} else {
+				outcomes[i] = cloud.Duplicate
+			}
+		}
+		return r, changes
+	})
+	if !ours {
+		outcomes = slices.Repeat([]cloud.Outcome{cloud.Stranger}, len(events))
+	}
+	return outcomes, err
+}
+
+// change changes the record of a machine, if it is one of ours.
+func (f *Feed) change(ctx context.Context, machine string, change func(ledger.Record, time.Time) (ledger.Record, bool)) (ours bool, err error) {
 	for attempt := 1; ; attempt++ {
-		outcome, err := f.changeOnce(ctx, machine, change)
+		ours, err := f.changeOnce(ctx, machine, change)
 		if !apierrors.IsConflict(err) || attempt == attempts {
-			return outcome, err
+			return ours, err
 		}
 		select {
 		case <-ctx.Done():
-			return "", ctx.Err()
+			return false, ctx.Err()
 		case <-f.Clock.After(loop.Soon): // the watch delivers what the other wrote
 		}
 	}
 }
 
-func (f *Feed) changeOnce(ctx context.Context, machine string, change func(ledger.Record, time.Time) (ledger.Record, bool)) (cloud.Outcome, error) {
-	claim, err := f.claimOf(ctx, machine)
-	if claim == nil {
-		return cloud.Stranger, err
+func (f *Feed) changeOnce(ctx context.Context, machine string, change func(ledger.Record, time.Time) (ledger.Record, bool)) (ours bool, err error) {
+	claims, err := f.ClaimsOfMachine(ctx, loop.MachineName(machine))
+	if err != nil || len(claims) != 1 {
+		return false, err
 	}
+	claim := claims[0]
 	record, changed := change(ledger.Read(claim.Annotations, f.Clock.Now()), f.Clock.Now())
 	if !changed {
-		return cloud.Duplicate, nil
+		return true, nil
 	}
 	_, err = f.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, ledger.Annotation, record.Text())
 	})
 	switch {
 	case apierrors.IsNotFound(err):
-		return cloud.Stranger, nil
+		return false, nil
 	case err != nil:
-		return "", fmt.Errorf("writing the record of NodeClaim %s: %w", claim.Name, err)
+		return true, fmt.Errorf("writing the record of NodeClaim %s: %w", claim.Name, err)
 	}
-	return cloud.Recorded, nil
-}
-
-// claimOf is the claim of a machine of ours, nil if it is none.
-func (f *Feed) claimOf(ctx context.Context, machine string) (*karpv1.NodeClaim, error) {
-	machine = loop.MachineName(machine)
-	if machine == "" {
-		return nil, nil
-	}
-	var list karpv1.NodeClaimList
-	if err := f.Client.List(ctx, &list, client.MatchingFields{loop.ClaimMachine: machine}); err != nil {
-		return nil, fmt.Errorf("looking for the NodeClaim of machine %s: %w", machine, err)
-	}
-	if len(list.Items) != 1 {
-		return nil, nil
-	}
-	claim, ok := f.Store.NodeClaim(list.Items[0].Name)
-	if !ok || loop.MachineName(claim.Status.ProviderID) != machine {
-		return nil, nil
-	}
-	return claim, nil
+	return true, nil
 }

@@ -21,7 +21,9 @@ const (
 	NodeProviderID  = "spec.providerID"
 	ClaimProviderID = "status.providerID"
 	// ClaimMachine is the cloud's own name of a claim's machine, see MachineName.
-	ClaimMachine   = "machine"
+	ClaimMachine = "machine"
+	// ClaimLaunching is "true" for the claims of which no machine is known yet.
+	ClaimLaunching = "launching"
 	PodNode        = "spec.nodeName"
 	AttachmentNode = "spec.nodeName"
 	// NodeGoing is "true" for the Nodes that are being deleted and have our
@@ -45,6 +47,7 @@ func Indexes() []Index {
 		{&karpv1.NodeClaim{}, ClaimMachine, func(o client.Object) []string {
 			return present(MachineName(o.(*karpv1.NodeClaim).Status.ProviderID))
 		}},
+		{&karpv1.NodeClaim{}, ClaimLaunching, func(o client.Object) []string { return present(launching(o)) }},
 		{&corev1.Pod{}, PodNode, func(o client.Object) []string { return present(o.(*corev1.Pod).Spec.NodeName) }},
 		{&storagev1.VolumeAttachment{}, AttachmentNode, func(o client.Object) []string { return present(o.(*storagev1.VolumeAttachment).Spec.NodeName) }},
 	}
@@ -53,6 +56,13 @@ func Indexes() []Index {
 // MachineName is what a provider ID ends in: the cloud's own name of the machine.
 func MachineName(providerID string) string {
 	return providerID[strings.LastIndexByte(providerID, '/')+1:]
+}
+
+func launching(claim client.Object) string {
+	if claim.(*karpv1.NodeClaim).Status.ProviderID != "" {
+		return ""
+	}
+	return "true"
 }
 
 func going(node client.Object) string {
@@ -105,12 +115,22 @@ func (d Deps) NodesOf(ctx context.Context, providerID string) ([]*corev1.Node, e
 
 // ClaimsOf lists the claims that carry a provider ID, by name.
 func (d Deps) ClaimsOf(ctx context.Context, providerID string) ([]*karpv1.NodeClaim, error) {
-	if providerID == "" {
+	return d.claimsBy(ctx, ClaimProviderID, providerID)
+}
+
+// ClaimsOfMachine lists the claims of a machine by the cloud's own name of it, by
+// name.
+func (d Deps) ClaimsOfMachine(ctx context.Context, machine string) ([]*karpv1.NodeClaim, error) {
+	return d.claimsBy(ctx, ClaimMachine, machine)
+}
+
+func (d Deps) claimsBy(ctx context.Context, field, value string) ([]*karpv1.NodeClaim, error) {
+	if value == "" {
 		return nil, nil
 	}
 	var list karpv1.NodeClaimList
-	if err := d.Client.List(ctx, &list, client.MatchingFields{ClaimProviderID: providerID}); err != nil {
-		return nil, fmt.Errorf("listing NodeClaims with provider ID %s: %w", providerID, err)
+	if err := d.Client.List(ctx, &list, client.MatchingFields{field: value}); err != nil {
+		return nil, fmt.Errorf("listing NodeClaims whose %s is %s: %w", field, value, err)
 	}
 	out := byName(list.Items, func(c *karpv1.NodeClaim) string { return c.Name })
 	for i, c := range out {

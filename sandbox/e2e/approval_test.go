@@ -41,14 +41,16 @@ func (c *cluster) annotated(name, annotation string) error {
 
 // A machine is to be replaced once somebody has approved: with the controller
 // killed at every step, from the question to the end of the old machine, there is
-// one replacement and the pod runs there.
+// one replacement and the pod runs there. With -long every life waits for the lease
+// of the one before, as in production.
 func TestKillingTheControllerInTheMiddleOfAnApprovedReplacementLaunchesOne(t *testing.T) {
-	if !*long {
-		t.Skip("takes minutes; go test ./e2e -run ApprovedReplacement -long")
-	}
 	t.Parallel()
 	c := newCluster(t)
-	controller := c.millwright()
+	election := "--disable-leader-election"
+	if *long {
+		election += "=false"
+	}
+	controller := c.millwrightWith(nil, election)
 	log := c.watchClaims()
 	c.manifests(class + "---" + disruptedPool("asked", "consolidateAfter: Never", "") + "---" + dweller("asked"))
 	c.manifests(`
@@ -63,7 +65,7 @@ spec:
 	old := c.claims()[0].GetName()
 	kill := func() {
 		controller.Kill()
-		controller = c.millwright() // it waits for the lease of the one before
+		controller = c.millwrightWith(nil, election)
 	}
 
 	c.knob("interruptions", fmt.Sprintf(`[{"id": "e1", "kind": "Maintenance", "code": "Stop", "machine": %q, "notBefore": %q}]`,

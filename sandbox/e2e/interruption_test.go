@@ -22,14 +22,17 @@ const (
 	gone      outcome = "gone"
 )
 
-// row is one case: a pool of one machine, its policy, an event, and what comes
-// of it. Times are relative to the announcement.
+// row is one case: a pool of one machine, its policy, an event, what people answer,
+// and what comes of it. Times are relative to the announcement.
 type row struct {
 	name, rules string // rules as in the policy; empty is no policy
 	kind, code  string
 	in          time.Duration
 	state       string
+	answer      string // approve or deny, once somebody is asked
 	want        outcome
+	// asked is the phase of the DisruptionRequest about the machine, empty for none.
+	asked string
 }
 
 // shut is a window that is not open now, on whatever day the test runs.
@@ -38,49 +41,86 @@ func shut() string {
 	return fmt.Sprintf(`windows: [{schedule: "0 2 * * %d", duration: 2h}]`, day)
 }
 
-const (
-	fortnight = 14 * 24 * time.Hour
-	all       = "SpotInterruption, Maintenance, InstanceStopped, SystemImpaired, RebalanceRecommendation"
-)
+// impairedZone is the zone of machines that events about a zone concern.
+const impairedZone = "us-east-1c"
 
+const fortnight = 14 * 24 * time.Hour
+
+// kinds are all that the cloud announces, with when that is to happen and what comes
+// of it where there is no policy.
+var kinds = []row{
+	{kind: "SpotInterruption", in: time.Hour, want: gone},
+	{kind: "RebalanceRecommendation", want: told},
+	{kind: "Maintenance", code: "Stop", in: fortnight, want: gone},
+	{kind: "ReservationInterruption", in: time.Hour, want: gone},
+	{kind: "InstanceStopped", in: time.Hour, want: gone},
+	{kind: "InstanceTerminated", in: time.Hour, want: gone},
+	{kind: "InstanceImpaired", want: gone},
+	{kind: "SystemImpaired", want: gone},
+	{kind: "VolumeImpaired", want: untouched},
+	{kind: "ZoneImpaired", want: told},
+}
+
+// rows are every kind under every policy, and what is particular.
 func rows() []row {
-	ignore, notify, cordon := "[{events: ["+all+"], action: Ignore}]", "[{events: ["+all+"], action: Notify}]", "[{events: ["+all+"], action: Cordon}]"
-	window := "[{events: [Maintenance], action: Drain, " + shut() + "}]"
-	return []row{
-		{"plain-spot", "", "SpotInterruption", "", 2 * time.Minute, "", gone},
-		{"plain-stop", "", "Maintenance", "Stop", fortnight, "", gone},
-		{"plain-reservation", "", "ReservationInterruption", "", time.Hour, "", gone},
-		{"plain-stopped", "", "InstanceStopped", "", time.Hour, "", gone},
-		{"plain-terminated", "", "InstanceTerminated", "", time.Hour, "", gone},
-		{"plain-system", "", "SystemImpaired", "", 0, "", gone},
-		{"plain-instance", "", "InstanceImpaired", "", 0, "", gone},
-		{"plain-rebalance", "", "RebalanceRecommendation", "", 0, "", told},
-		{"plain-volume", "", "VolumeImpaired", "", 0, "", untouched},
-		{"plain-completed", "", "Maintenance", "Stop", fortnight, "Completed", untouched},
-		{"plain-cancelled", "", "Maintenance", "Reboot", fortnight, "Cancelled", untouched},
+	var names []string
+	for _, r := range kinds {
+		names = append(names, r.kind)
+	}
+	all := func(what string) string { return "[{events: [" + strings.Join(names, ", ") + "], " + what + "}]" }
+	var out []row
+	for _, policy := range []row{
+		{name: "plain"},
+		{name: "ignore", rules: all("action: Ignore"), want: untouched},
+		{name: "notify", rules: all("action: Notify"), want: told},
+		{name: "approval", rules: all("action: Drain, approval: Required"), want: told, asked: "Proposed"},
+		{name: "window", rules: all("action: Drain, " + shut()), want: told},
+	} {
+		for _, r := range kinds {
+			r.name, r.rules, r.asked = policy.name+"-"+strings.ToLower(r.kind), policy.rules, policy.asked
+			if policy.want != "" {
+				r.want = policy.want
+			}
+			out = append(out, r)
+		}
+	}
+	return append(out, particular()...)
+}
 
-		{"ignore-spot", ignore, "SpotInterruption", "", time.Hour, "", untouched},
-		{"ignore-stop", ignore, "Maintenance", "Stop", time.Hour, "", untouched},
-		{"ignore-stopped", ignore, "InstanceStopped", "", time.Hour, "", untouched},
-		{"ignore-system", ignore, "SystemImpaired", "", 0, "", untouched},
-		{"notify-stop", notify, "Maintenance", "Retirement", time.Hour, "", told},
-		{"notify-system", notify, "SystemImpaired", "", 0, "", told},
-		{"cordon-reboot", cordon, "Maintenance", "Reboot", time.Hour, "", cordoned},
-		{"cordon-rebalance", cordon, "RebalanceRecommendation", "", 0, "", cordoned},
-		{"window-stop", window, "Maintenance", "Stop", fortnight, "", told},
-		{"window-late", window, "Maintenance", "Stop", 20 * time.Minute, "", gone},
-		{"window-leave", "[{events: [Maintenance], action: Drain, whenTooLate: Leave, " + shut() + "}]", "Maintenance", "Reboot", time.Hour, "", told},
-		{"lead-stop", "[{events: [Maintenance], action: Drain, leadTime: 48h}]", "Maintenance", "Stop", fortnight, "", told},
-		{"lead-soon", "[{events: [Maintenance], action: Drain, leadTime: 48h}]", "Maintenance", "Stop", 24 * time.Hour, "", gone},
-		{"codes-other", "[{events: [Maintenance], codes: [Network], action: Ignore}]", "Maintenance", "Stop", fortnight, "", gone},
-		{"confirmed", "[{events: [SystemImpaired], action: Terminate, unconfirmed: Wait}]", "SystemImpaired", "", 0, "", told},
+func particular() []row {
+	maintenance := func(what string) string { return "[{events: [Maintenance], " + what + "}]" }
+	ask, cordon := maintenance("action: Drain, approval: Required"), "[{events: [Maintenance, RebalanceRecommendation], action: Cordon}]"
+	stop := func(r row, in time.Duration) row {
+		r.kind, r.code, r.in = "Maintenance", "Stop", in
+		return r
+	}
+	return []row{
+		{name: "plain-soon", kind: "SpotInterruption", in: 2 * time.Minute, want: gone},
+		{name: "plain-retirement", kind: "Maintenance", code: "Retirement", in: fortnight, want: gone},
+		{name: "plain-network", kind: "Maintenance", code: "Network", in: fortnight, want: gone},
+		stop(row{name: "plain-completed", state: "Completed", want: untouched}, fortnight),
+		{name: "plain-cancelled", kind: "Maintenance", code: "Reboot", in: fortnight, state: "Cancelled", want: untouched},
+
+		{name: "cordon-reboot", rules: cordon, kind: "Maintenance", code: "Reboot", in: time.Hour, want: cordoned},
+		{name: "cordon-rebalance", rules: cordon, kind: "RebalanceRecommendation", want: cordoned},
+		stop(row{name: "window-late", rules: maintenance("action: Drain, " + shut()), want: gone}, 20*time.Minute),
+		{name: "window-leave", rules: maintenance("action: Drain, whenTooLate: Leave, " + shut()), kind: "Maintenance", code: "Reboot", in: time.Hour, want: told},
+		stop(row{name: "lead-stop", rules: maintenance("action: Drain, leadTime: 48h"), want: told}, fortnight),
+		stop(row{name: "lead-soon", rules: maintenance("action: Drain, leadTime: 48h"), want: gone}, 24*time.Hour),
+		stop(row{name: "codes-other", rules: maintenance("codes: [Network], action: Ignore"), want: gone}, fortnight),
+		{name: "confirmed", rules: "[{events: [SystemImpaired], action: Terminate, unconfirmed: Wait}]", kind: "SystemImpaired", want: told},
+
+		stop(row{name: "approval-given", rules: ask, answer: "approve", want: gone, asked: "Done"}, fortnight),
+		stop(row{name: "approval-denied", rules: ask, answer: "deny", want: told, asked: "Denied"}, 20*time.Minute),
+		stop(row{name: "approval-late", rules: maintenance("action: Drain, approval: UntilDeadline"), want: gone, asked: "Expired"}, 20*time.Minute),
+		stop(row{name: "approval-window", rules: maintenance("action: Drain, approval: Required, " + shut()), answer: "approve", want: told, asked: "Approved"}, fortnight),
 	}
 }
 
 // Every kind of event meets policies, one machine each. What must not happen is
 // looked for until some seconds after all that must has happened; machines that are
-// to be left alone are watched all the time. Then every event is cancelled, and the
-// cordons go.
+// to be left alone are watched all the time. Then every event is cancelled: the
+// cordons go, and questions that nobody has answered are withdrawn.
 func TestEveryKindOfEventIsAnsweredAsThePolicySays(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -88,8 +128,7 @@ func TestEveryKindOfEventIsAnsweredAsThePolicySays(t *testing.T) {
 	table := rows()
 	c.manifests(class)
 	for _, r := range table {
-		c.manifests(disruptedPool(r.name, "consolidateAfter: Never", ""))
-		c.manifests(dweller(r.name))
+		c.manifests(disruptedPool(r.name, "consolidateAfter: Never", r.zones()) + "---" + dweller(r.name))
 		if r.rules != "" {
 			c.manifests(fmt.Sprintf("apiVersion: millwright.dev/v1alpha1\nkind: NodePolicy\nmetadata: {name: %[1]s}\nspec:\n  nodePools: {names: [%[1]s]}\n  interruption: {rules: %[2]s}\n", r.name, r.rules))
 		}
@@ -113,6 +152,7 @@ func TestEveryKindOfEventIsAnsweredAsThePolicySays(t *testing.T) {
 	}
 	watched := c.watchQuiet(ignored)
 	c.knob("interruptions", c.announcement(table, machines, ""))
+	c.answer(table, machines)
 	c.eventually(patience, func() error { return c.answered(table, machines) })
 	c.throughout(5*time.Second, func() error { return c.answered(table, machines) })
 
@@ -123,6 +163,11 @@ func TestEveryKindOfEventIsAnsweredAsThePolicySays(t *testing.T) {
 		for name, n := range c.nodes() {
 			if ourTaint(&n) {
 				return fmt.Errorf("node %s is still cordoned", name)
+			}
+		}
+		for claim, phase := range c.phases() {
+			if phase == "Proposed" || phase == "Approved" {
+				return fmt.Errorf("the request about %s is still %s", claim, phase)
 			}
 		}
 		return nil
@@ -147,12 +192,62 @@ spec:
 `, pool)
 }
 
+// zones are where the machine of a row may be.
+func (r row) zones() string {
+	if r.kind == "ZoneImpaired" {
+		return "- {key: topology.kubernetes.io/zone, operator: In, values: [" + impairedZone + "]}"
+	}
+	return "- {key: topology.kubernetes.io/zone, operator: NotIn, values: [" + impairedZone + "]}"
+}
+
+// answer answers the requests about the machines of rows that say so, when they are
+// there.
+func (c *cluster) answer(table []row, machines map[string]*unstructured.Unstructured) {
+	c.Helper()
+	for _, r := range table {
+		if r.answer == "" {
+			continue
+		}
+		c.eventually(patience, func() error {
+			list, err := c.dynamic.Resource(disruptionRequests).List(c.Context(), metav1.ListOptions{})
+			c.must(err)
+			for _, q := range list.Items {
+				if claim, _, _ := unstructured.NestedString(q.Object, "spec", "nodeClaim"); claim == machines[r.name].GetName() {
+					if out, code := c.command(r.answer, q.GetName()); code != 0 {
+						c.Fatalf("%s %s: exit status %d: %s", r.answer, q.GetName(), code, out)
+					}
+					return nil
+				}
+			}
+			return fmt.Errorf("nobody is asked about %s", r.name)
+		})
+	}
+}
+
+// phases are those of the DisruptionRequests, by claim.
+func (c *cluster) phases() map[string]string {
+	c.Helper()
+	list, err := c.dynamic.Resource(disruptionRequests).List(c.Context(), metav1.ListOptions{})
+	c.must(err)
+	out := map[string]string{}
+	for _, q := range list.Items {
+		claim, _, _ := unstructured.NestedString(q.Object, "spec", "nodeClaim")
+		out[claim], _, _ = unstructured.NestedString(q.Object, "status", "phase")
+	}
+	return out
+}
+
 // announcement is the knob's value; a state overrides those of the rows.
 func (c *cluster) announcement(table []row, machines map[string]*unstructured.Unstructured, state string) string {
 	c.Helper()
 	var list []map[string]any
 	for _, r := range table {
-		e := map[string]any{"id": r.name, "kind": r.kind, "machine": machines[r.name].GetName(), "state": r.state}
+		e := map[string]any{"id": r.name, "kind": r.kind, "state": r.state}
+		if r.kind == "ZoneImpaired" {
+			e["zone"] = impairedZone
+		} else {
+			e["machine"] = machines[r.name].GetName()
+		}
 		if r.code != "" {
 			e["code"] = r.code
 		}
@@ -176,13 +271,14 @@ func (c *cluster) answered(table []row, machines map[string]*unstructured.Unstru
 	for _, claim := range c.claims() {
 		now[claim.GetName()] = claim
 	}
-	nodes := c.nodes()
+	nodes, phases := c.nodes(), c.phases()
 	var faults []string
 	for _, r := range table {
-		claim := now[machines[r.name].GetName()]
-		got := became(&claim, nodes)
-		if got != r.want {
-			faults = append(faults, fmt.Sprintf("%s is %s, want %s", r.name, got, r.want))
+		name := machines[r.name].GetName()
+		claim := now[name]
+		got, asked := became(&claim, nodes), phases[name]
+		if got != r.want || asked != r.asked {
+			faults = append(faults, fmt.Sprintf("%s is %s (request %q), want %s (%q)", r.name, got, asked, r.want, r.asked))
 		}
 		if got == gone && r.want != gone {
 			c.Fatalf("%s has gone", r.name)

@@ -5,7 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/millwright-dev/millwright/cloud/aws/events/eventstest"
-	"github.com/millwright-dev/millwright/cloud/aws/sqstest"
 	"github.com/millwright-dev/millwright/engine/interruption"
 	"github.com/millwright-dev/millwright/sandbox/harness"
 )
@@ -31,16 +30,11 @@ func forgeries() int {
 
 // The controller reads an SQS queue with AWS's own client. First it is flooded with
 // forged and damaged messages about a machine; then a genuine spot warning about
-// another one comes, several times over.
+// another one comes, several times over; and last a flood of genuine ones.
 func TestMessagesOfAQueueDrainTheRightMachineOnceAndForgeriesNone(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	server := sqstest.New(sqstest.Config{Queues: []string{"interruptions", "dead"}})
-	web := httptest.NewServer(server)
-	t.Cleanup(web.Close)
-	controller := c.millwrightWith([]string{"AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret"},
-		"--interruption-queue", "interruptions", "--interruption-dead-letter-queue", "dead",
-		"--aws-region", "eu-west-1", "--aws-endpoint-url", web.URL)
+	server, controller := c.queue()
 	c.manifests(class)
 	for _, pool := range []string{"victim", "bystander"} {
 		c.manifests(disruptedPool(pool, "consolidateAfter: Never", ""))
@@ -99,6 +93,7 @@ func TestMessagesOfAQueueDrainTheRightMachineOnceAndForgeriesNone(t *testing.T) 
 		t.Errorf("%s machines were disrupted for spot interruptions", n)
 	}
 	c.Logf("%d forged messages: %v in the dead-letter queue", forgeries(), server.Refusals("dead", "Refusal"))
+	flood{machines: 8, rate: 500, seconds: 4}.run(c, server, controller)
 }
 
 // byPool are the claims by the pool that they are of.
@@ -109,6 +104,30 @@ func (c *cluster) byPool() map[string]*unstructured.Unstructured {
 		out[claim.GetLabels()["karpenter.sh/nodepool"]] = &claim
 	}
 	return out
+}
+
+// lone are the claims of no pool.
+func (c *cluster) lone() []*unstructured.Unstructured {
+	c.Helper()
+	var out []*unstructured.Unstructured
+	for _, claim := range c.claims() {
+		if strings.HasPrefix(claim.GetName(), "lone-") {
+			out = append(out, &claim)
+		}
+	}
+	return out
+}
+
+// count is the value of a counter that may not have begun yet.
+func (c *cluster) count(controller *harness.Controller, texts ...string) int {
+	c.Helper()
+	text := c.counted(controller, texts...)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(text)
+	c.must(err)
+	return n
 }
 
 // counted is the value of the one series that has all of some texts.

@@ -1,10 +1,12 @@
 package sqstest
 
 import (
+	"container/heap"
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -30,11 +32,16 @@ type Server struct {
 	serial  int
 }
 
-// queue is one queue, in order of arrival.
+// queue is one queue. Every message is in one of the two lists; one that has been
+// deleted stays there until its turn comes.
 type queue struct {
-	messages []*message
-	// received counts deliveries, deleted messages that were.
-	received, deleted int
+	// visible are in no order, hidden by when they become visible.
+	visible []*message
+	hidden  hidden
+	// receipts are the latest of the messages that have been delivered.
+	receipts map[string]*message
+	// waiting counts messages, received deliveries, deleted messages that were.
+	waiting, received, deleted int
 }
 
 type message struct {
@@ -44,6 +51,7 @@ type message struct {
 	visible    time.Time
 	receipt    string
 	receives   int
+	deleted    bool
 }
 
 type attribute struct {
@@ -58,7 +66,7 @@ func New(c Config) *Server {
 	}
 	s := &Server{config: c, random: rand.New(rand.NewPCG(c.Seed, c.Seed)), queues: map[string]*queue{}, changed: make(chan struct{})}
 	for _, name := range c.Queues {
-		s.queues[name] = &queue{}
+		s.queues[name] = &queue{receipts: map[string]*message{}}
 	}
 	return s
 }
@@ -80,7 +88,8 @@ func (s *Server) put(name, body string, attributes map[string]attribute, delay t
 	now := time.Now()
 	s.serial++
 	id := fmt.Sprintf("00000000-0000-4000-8000-%012d", s.serial)
-	q.messages = append(q.messages, &message{id: id, body: body, attributes: attributes, sent: now, visible: now.Add(delay)})
+	q.hide(&message{id: id, body: body, attributes: attributes, sent: now, visible: now.Add(delay)})
+	q.waiting++
 	s.wake()
 	return id, nil
 }
@@ -97,7 +106,7 @@ func (s *Server) Counts(name string) Counts {
 	if q == nil {
 		return Counts{}
 	}
-	return Counts{Waiting: len(q.messages), Received: q.received, Deleted: q.deleted}
+	return Counts{Waiting: q.waiting, Received: q.received, Deleted: q.deleted}
 }
 
 // Refusals counts the messages of a queue by the value of an attribute.
@@ -105,8 +114,11 @@ func (s *Server) Refusals(name, attribute string) map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := map[string]int{}
-	for _, m := range s.queues[name].messages {
-		out[m.attributes[attribute].StringValue]++
+	q := s.queues[name]
+	for _, m := range slices.Concat(q.visible, q.hidden) {
+		if !m.deleted {
+			out[m.attributes[attribute].StringValue]++
+		}
 	}
 	return out
 }
@@ -117,46 +129,59 @@ func (s *Server) take(name string, n int, hide time.Duration) ([]message, <-chan
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q, now := s.queues[name], time.Now()
+	next := q.reveal(now)
 	var out []message
-	var next time.Time
-	for _, i := range s.random.Perm(len(q.messages)) {
-		m := q.messages[i]
-		if m.visible.After(now) {
-			if next.IsZero() || m.visible.Before(next) {
-				next = m.visible
-			}
+	for len(out) < n && len(q.visible) > 0 {
+		m := q.draw(s.random)
+		if m.deleted {
 			continue
 		}
-		if len(out) == n {
-			break
-		}
+		delete(q.receipts, m.receipt)
 		m.receives++
 		s.serial++
 		m.receipt, m.visible = fmt.Sprintf("receipt-%d", s.serial), now.Add(hide)
+		q.receipts[m.receipt] = m
+		q.hide(m)
 		q.received++
 		out = append(out, *m)
 	}
 	return out, s.changed, next
 }
 
-// find is the message of a receipt that is still valid, -1 if there is none.
-func (q *queue) find(receipt string) int {
-	for i, m := range q.messages {
-		if receipt != "" && m.receipt == receipt {
-			return i
+// hide puts a message among those that become visible later.
+func (q *queue) hide(m *message) { heap.Push(&q.hidden, m) }
+
+// reveal makes visible what is due, and says when the next message is.
+func (q *queue) reveal(now time.Time) time.Time {
+	for len(q.hidden) > 0 {
+		first := q.hidden[0]
+		if first.visible.After(now) && !first.deleted {
+			return first.visible
 		}
+		heap.Pop(&q.hidden)
+		q.visible = append(q.visible, first)
 	}
-	return -1
+	return time.Time{}
 }
 
+// draw takes any of the visible messages away.
+func (q *queue) draw(random *rand.Rand) *message {
+	i, last := random.IntN(len(q.visible)), len(q.visible)-1
+	m := q.visible[i]
+	q.visible[i], q.visible[last] = q.visible[last], nil
+	q.visible = q.visible[:last]
+	return m
+}
+
+// remove deletes the message of a receipt that is still valid.
 func (s *Server) remove(name, receipt string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.queues[name]
-	if i := q.find(receipt); i >= 0 {
-		last := len(q.messages) - 1
-		q.messages[i] = q.messages[last]
-		q.messages = q.messages[:last]
+	if m := q.receipts[receipt]; m != nil {
+		delete(q.receipts, receipt)
+		m.deleted, m.body = true, ""
+		q.waiting--
 		q.deleted++
 	}
 }
@@ -165,11 +190,12 @@ func (s *Server) hide(name, receipt string, d time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.queues[name]
-	i := q.find(receipt)
-	if i < 0 {
+	m, now := q.receipts[receipt], time.Now()
+	if m == nil || !m.visible.After(now) {
 		return false
 	}
-	q.messages[i].visible = time.Now().Add(d)
+	m.visible = now.Add(d)
+	heap.Init(&q.hidden)
 	s.wake()
 	return true
 }
@@ -183,4 +209,20 @@ func (s *Server) wake() {
 func digest(text string) string {
 	sum := md5.Sum([]byte(text))
 	return hex.EncodeToString(sum[:])
+}
+
+// hidden is a heap.Interface, the first to become visible on top.
+type hidden []*message
+
+func (h hidden) Len() int           { return len(h) }
+func (h hidden) Less(i, j int) bool { return h[i].visible.Before(h[j].visible) }
+func (h hidden) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *hidden) Push(m any)        { *h = append(*h, m.(*message)) }
+
+func (h *hidden) Pop() any {
+	last := len(*h) - 1
+	m := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return m
 }
