@@ -114,6 +114,9 @@ func (c *cluster) millwrightWith(env []string, args ...string) *harness.Controll
 		c.Fatal(err)
 	}
 	c.Cleanup(func() {
+		if err := controller.Ended(); err != nil {
+			c.Error(err)
+		}
 		controller.Kill()
 		if c.Failed() {
 			c.showLog(log)

@@ -1,12 +1,16 @@
 package harness
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"time"
 
@@ -25,15 +29,22 @@ const (
 	ServiceAccount = "millwright"
 )
 
-// Controller is a running `millwright run`.
+// Controller is a running `millwright run`. Like the container of a Deployment it is
+// started again when it lost its lease, which a busy machine may make it do; any
+// other end is its last.
 type Controller struct {
 	// Metrics is the address of its metrics.
 	Metrics string
 
-	cmd    *exec.Cmd
+	cfg    ControllerConfig
+	args   []string
+	health string
 	done   chan struct{}
 	err    error // set before done is closed
-	health string
+
+	mu      sync.Mutex
+	cmd     *exec.Cmd
+	stopped bool // by Kill or Stop
 }
 
 // ControllerConfig says what to run.
@@ -58,29 +69,78 @@ func StartController(ctx context.Context, cfg ControllerConfig) (*Controller, er
 	if err != nil {
 		return nil, err
 	}
-	log, err := os.OpenFile(cfg.LogFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	c := &Controller{
+		Metrics: "http://127.0.0.1:" + ports[0] + "/metrics",
+		cfg:     cfg,
+		args: append([]string{"run", "--kubeconfig", cfg.Kubeconfig,
+			"--metrics-port", ports[0], "--health-probe-port", ports[1]}, cfg.Args...),
+		health: "http://127.0.0.1:" + ports[1] + "/readyz",
+		done:   make(chan struct{}),
+	}
+	life, err := c.start()
 	if err != nil {
-		return nil, fmt.Errorf("opening the controller's log: %w", err)
+		return nil, err
 	}
-	args := append([]string{"run", "--kubeconfig", cfg.Kubeconfig,
-		"--metrics-port", ports[0], "--health-probe-port", ports[1]}, cfg.Args...)
-	cmd := exec.Command(cfg.Binary, args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(append(os.Environ(), "POD_NAMESPACE="+Namespace), cfg.Env...)
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting the controller: %w", err)
-	}
-	c := &Controller{cmd: cmd, done: make(chan struct{}), health: "http://127.0.0.1:" + ports[1] + "/readyz", Metrics: "http://127.0.0.1:" + ports[0] + "/metrics"}
-	go func() {
-		c.err = cmd.Wait()
-		log.Close()
-		close(c.done)
-	}()
+	go c.live(life)
 	if err := c.ready(ctx); err != nil {
 		c.Kill()
 		return nil, fmt.Errorf("%w; see %s", err, cfg.LogFile)
 	}
 	return c, nil
+}
+
+// start begins a life of the process; the returned function waits for its end and
+// says whether it ended because the lease was lost.
+func (c *Controller) start() (life func() (lostLease bool, err error), err error) {
+	log, err := os.OpenFile(c.cfg.LogFile, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("opening the controller's log: %w", err)
+	}
+	begin, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, fmt.Errorf("reading the controller's log: %w", err)
+	}
+	c.cmd = exec.Command(c.cfg.Binary, c.args...)
+	c.cmd.Stdout, c.cmd.Stderr = log, log
+	c.cmd.Env = append(append(os.Environ(), "POD_NAMESPACE="+Namespace), c.cfg.Env...)
+	if err := c.cmd.Start(); err != nil {
+		log.Close()
+		return nil, fmt.Errorf("starting the controller: %w", err)
+	}
+	cmd := c.cmd
+	return func() (bool, error) {
+		defer log.Close()
+		ended := cmd.Wait()
+		end, err := log.Seek(0, io.SeekEnd)
+		if err != nil {
+			return false, errors.Join(ended, err)
+		}
+		last := make([]byte, min(end-begin, 4096))
+		if _, err := log.ReadAt(last, end-int64(len(last))); err != nil {
+			return false, errors.Join(ended, err)
+		}
+		// The words are controller-runtime's.
+		return ended != nil && bytes.Contains(last, []byte("leader election lost")), ended
+	}, nil
+}
+
+// live follows one life after the other.
+func (c *Controller) live(life func() (bool, error)) {
+	defer close(c.done)
+	for {
+		lostLease, err := life()
+		c.mu.Lock()
+		if c.err = err; !lostLease || c.stopped {
+			c.mu.Unlock()
+			return
+		}
+		life, err = c.start()
+		c.mu.Unlock()
+		if err != nil {
+			c.err = err
+			return
+		}
+	}
 }
 
 func (c *Controller) ready(ctx context.Context) error {
@@ -106,17 +166,41 @@ func (c *Controller) ready(ctx context.Context) error {
 // Done is closed when the process has ended, for whatever reason.
 func (c *Controller) Done() <-chan struct{} { return c.done }
 
-// Kill ends the process as a crash would (SIGKILL) and waits for its end.
-func (c *Controller) Kill() {
-	_ = c.cmd.Process.Kill() // it may have ended by itself
-	<-c.done
+// Ended is the error of a process that ended without being told to; nil while it
+// runs and once it was killed or stopped.
+func (c *Controller) Ended() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.done:
+	default:
+		return nil
+	}
+	if c.stopped {
+		return nil
+	}
+	return fmt.Errorf("the controller ended by itself: %v", c.err)
 }
+
+// Kill ends the process as a crash would (SIGKILL) and waits for its end.
+func (c *Controller) Kill() { c.signal(syscall.SIGKILL) }
 
 // Stop asks the process to end and waits; the error is its own.
 func (c *Controller) Stop() error {
-	_ = c.cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself
-	<-c.done
+	c.signal(syscall.SIGTERM)
 	return c.err
+}
+
+func (c *Controller) signal(s syscall.Signal) {
+	c.mu.Lock()
+	select {
+	case <-c.done:
+	default:
+		c.stopped = true
+		_ = c.cmd.Process.Signal(s) // it may be ending
+	}
+	c.mu.Unlock()
+	<-c.done
 }
 
 // WriteKubeconfig writes a kubeconfig that authenticates as the controller's
