@@ -6,17 +6,22 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/cli/explain"
+	"github.com/millwright-dev/millwright/controllers"
+	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/drain"
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -156,7 +161,38 @@ func (q question) aboutDecided(ctx context.Context, reader client.Reader, in *in
 	if err != nil {
 		return nil, fmt.Errorf("reading the namespace from the kubeconfig: %w", err)
 	}
-	return cluster.Pod(namespace, name)
+	a, err := cluster.Pod(namespace, name)
+	if err != nil || a.Verdict != explain.NewNode {
+		return a, err
+	}
+	said, at, err := q.said(ctx, reader, in, a.Object)
+	if said != "" {
+		a.Contradict(said, at)
+	}
+	return a, err
+}
+
+// current is how old an event may be that still holds: the controller repeats the one
+// about a pod without a machine after five minutes.
+const current = 6 * time.Minute
+
+// said is what the controller said last of a pod for which it has no machine, empty if
+// that is nothing or old: it knows what the cloud refused a moment ago, which no object
+// says.
+func (q question) said(ctx context.Context, reader client.Reader, in *inventory, pod plan.ObjectRef) (text string, at time.Time, err error) {
+	var events corev1.EventList
+	err = reader.List(ctx, &events, client.InNamespace(pod.Namespace), client.MatchingFields{"involvedObject.name": pod.Name})
+	if apierrors.IsForbidden(err) {
+		in.unread = append(in.unread, fmt.Sprintf("%T", &events))
+		return "", at, nil
+	}
+	for _, e := range events.Items {
+		ours := e.Source.Component == controllers.EventSource && e.Reason == apply.FailedScheduling
+		if ours && in.now.Sub(e.LastTimestamp.Time) < current && !e.LastTimestamp.Time.Before(at) {
+			text, at = e.Message, e.LastTimestamp.Time
+		}
+	}
+	return text, at, err
 }
 
 // decided is the cluster with what the controller would decide about it now.

@@ -80,7 +80,10 @@ func reader(t *testing.T, objects ...client.Object) func(*genericclioptions.Conf
 			t.Fatal(err)
 		}
 	}
-	c := fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).Build()
+	c := fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).WithIndex(&corev1.Event{}, "involvedObject.name", func(o client.Object) []string {
+		e, _ := o.(*corev1.Event)
+		return []string{e.InvolvedObject.Name}
+	}).Build()
 	return func(*genericclioptions.ConfigFlags) (client.Reader, error) { return c, nil }
 }
 

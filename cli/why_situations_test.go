@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -93,8 +97,38 @@ func comment(t *testing.T, text, what string) string {
 	return line
 }
 
+// What the cloud refused a moment ago is on no object, but the controller has said it.
+func TestWhyRepeatsWhatOnlyTheControllerKnows(t *testing.T) {
+	event := func(component string, at time.Time) *corev1.Event {
+		return &corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint(component, at.Unix())}, Source: corev1.EventSource{Component: component},
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "new-0"}, Reason: "FailedScheduling", LastTimestamp: metav1.NewTime(at), Message: "no machine is for sale",
+		}
+	}
+	const said, fix = "But at 2026-03-11T11:57:00Z the controller said: no machine is for sale.\n", "allow more zones, instance types or capacity types"
+	for name, row := range map[string]struct {
+		event *corev1.Event
+		says  bool
+	}{
+		"by the controller":           {event("karpenter", noon.Add(-3*time.Minute)), true},
+		"by the controller, long ago": {event("karpenter", noon.Add(-10*time.Minute)), false},
+		"by kube-scheduler":           {event("default-scheduler", noon.Add(-3*time.Minute)), false},
+	} {
+		objects := append(objectsOf(t, "testdata/why/base.yaml", "testdata/why/refused_and_planned_again.yaml"), row.event)
+		answer := askAbout(t, []string{"pod", "new-0", "--namespace", "default"}, objects...)
+		if strings.Contains(answer, said) != row.says || strings.Contains(answer, fix) != row.says {
+			t.Errorf("%s:\n%s", name, answer)
+		}
+	}
+}
+
 // ask answers about the objects of files; later ones replace earlier ones.
 func ask(t *testing.T, args []string, files ...string) string {
+	t.Helper()
+	return askAbout(t, args, objectsOf(t, files...)...)
+}
+
+func objectsOf(t *testing.T, files ...string) []client.Object {
 	t.Helper()
 	read, err := manifest.Read(files, nil)
 	if err != nil {
@@ -110,6 +144,11 @@ func ask(t *testing.T, args []string, files ...string) string {
 		index[o.String()] = len(objects)
 		objects = append(objects, o.Object)
 	}
+	return objects
+}
+
+func askAbout(t *testing.T, args []string, objects ...client.Object) string {
+	t.Helper()
 	var out bytes.Buffer
 	color := never
 	cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &color}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, objects...)})

@@ -41,8 +41,8 @@ import (
 
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=millwright-system
 
-// eventSource is the component that events name; dashboards know it.
-const eventSource = "karpenter"
+// EventSource is the component that events name; dashboards know it.
+const EventSource = "karpenter"
 
 // Run runs Millwright until the context ends or something breaks that cannot be
 // mended. It may be called more than once in a process.
@@ -163,7 +163,7 @@ func newDeps(ctx context.Context, mgr manager.Manager, c Config, registry *prome
 			return loop.Deps{}, fmt.Errorf("adding the cloud provider: %w", err)
 		}
 	}
-	source := eventSource
+	source := EventSource
 	if c.Observe {
 		source = ObserverName
 	}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -108,6 +109,13 @@ func section(b *strings.Builder, title string, list []Fix) {
 			b.WriteString("    " + c + "\n")
 		}
 	}
+}
+
+// Contradict adds that the controller said otherwise, of a pod for which there would be a
+// machine as far as the objects tell.
+func (a *Answer) Contradict(said string, at time.Time) {
+	a.say(fmt.Sprintf("But at %s the controller said: %s.", Stamp(at), strings.TrimSuffix(said, ".")))
+	a.Fixes = append(a.Fixes, Fix{What: "if the cloud has none at present: " + plan.Reason{Code: plan.OfferingUnavailable}.Fix()})
 }
 
 // say adds a sentence to the summary.

@@ -33,6 +33,47 @@ func TestTheAPIServerRefusesWhatTheCRDsForbid(t *testing.T) {
 	}
 }
 
+// What NodePolicy.spec.disruption cannot mean is refused by the API server itself, and
+// the refusal names the field.
+func TestTheAPIServerRefusesDisruptionPoliciesThatMeanNothing(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	policy := func(disruption string) string {
+		return "apiVersion: millwright.dev/v1alpha1\nkind: NodePolicy\nmetadata: {name: a}\nspec: {nodePools: {selector: {}}, disruption: " + disruption + "}\n"
+	}
+	c.manifests(policy(`{freeze: until Monday, defaultDeny: true, budgets: [{across: Cluster, nodes: "10%"}, {across: Zone, nodes: "0", reasons: [Empty, Drifted, Underutilized]}],
+		evictionsPerHour: 1, workloadCooldown: 5m, paybackTime: 1h30m, podMoveCost: "0.002", loopFreeze: 24h, minNodeAge: 10m, minSavingPercent: 99,
+		spotToSpot: {minSavingPercent: 100, minTypes: 60}, ignoreJobs: true, expiryDeadline: 8760h, windows: [{schedule: "0 22 * * mon-fri", duration: 6h, timeZone: Europe/Berlin}]}`))
+	for disruption, want := range map[string]string{
+		`{freeze: "` + strings.Repeat("x", 201) + `"}`:                "spec.disruption.freeze: too long",
+		`{defaultDeny: "yes"}`:                                        "spec.disruption.defaultDeny",
+		`{defaultDenny: true}`:                                        "spec.disruption.defaultDenny",
+		`{budgets: [{nodes: "1"}]}`:                                   "spec.disruption.budgets[0].across: required",
+		`{budgets: [{across: Region, nodes: "1"}]}`:                   `spec.disruption.budgets[0].across: unsupported value: "Region"`,
+		`{budgets: [{across: Zone, nodes: "101%"}]}`:                  "spec.disruption.budgets[0].nodes",
+		`{budgets: [{across: Zone, nodes: "1", reasons: [Expired]}]}`: `spec.disruption.budgets[0].reasons[0]: unsupported value: "Expired"`,
+		`{evictionsPerHour: 0}`:                                       "spec.disruption.evictionsPerHour",
+		`{workloadCooldown: 5 minutes}`:                               "spec.disruption.workloadCooldown",
+		`{paybackTime: 1d}`:                                           "spec.disruption.paybackTime",
+		`{podMoveCost: "0.01"}`:                                       "podMoveCost is weighed against paybackTime, which is missing",
+		`{paybackTime: 1h, podMoveCost: "0,01"}`:                      "spec.disruption.podMoveCost",
+		`{loopFreeze: 25h}`:                                           `spec.disruption.loopFreeze: invalid value: "25h": at most 24h`,
+		`{minNodeAge: 99999999h}`:                                     "spec.disruption.minNodeAge",
+		`{minSavingPercent: 100}`:                                     "spec.disruption.minSavingPercent",
+		`{spotToSpot: {minTypes: 61}}`:                                "spec.disruption.spotToSpot.minTypes",
+		`{expiryDeadline: forever}`:                                   "spec.disruption.expiryDeadline",
+		`{windows: [{schedule: "@daily", duration: 0s}]}`:             "a window needs a duration",
+		`{windows: [{schedule: at night, duration: 1h}]}`:             "spec.disruption.windows[0].schedule",
+		`{windows: [{schedule: "TZ=UTC 0 1 * * *", duration: 1h}]}`:   "spec.disruption.windows[0].schedule",
+		`{windows: [{schedule: "@daily"}]}`:                           "spec.disruption.windows[0].duration: required",
+	} {
+		err := c.apply.Text(t.Context(), policy(disruption))
+		if err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(want)) {
+			t.Errorf("%s: got %v, want a refusal with %q", disruption, err, want)
+		}
+	}
+}
+
 func TestTheSpecOfAClaimCannotBeChanged(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
