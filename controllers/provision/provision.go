@@ -96,16 +96,19 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 }
 
 // solve plans pods, but leaves those aside for which new machines would be early.
+// Without them the plan for others is a different one, as they count in spreads.
 func (p *Provisioner) solve(s *snapshot.Snapshot) *plan.Plan {
-	answer := placement.Solve(s, p.config.Placement)
-	early := nomination.Early(s, answer)
-	if len(early) == 0 {
-		return answer
+	for {
+		answer := placement.Solve(s, p.config.Placement)
+		early := nomination.Early(s, answer)
+		if len(early) == 0 {
+			return answer
+		}
+		p.Poke(again)
+		without := *s
+		without.Pending = slices.DeleteFunc(slices.Clone(s.Pending), func(pod *snapshot.Pod) bool { return early[pod] })
+		s = &without
 	}
-	p.Poke(again)
-	without := *s
-	without.Pending = slices.DeleteFunc(slices.Clone(s.Pending), func(pod *snapshot.Pod) bool { return early[pod] })
-	return placement.Solve(&without, p.config.Placement)
 }
 
 // create writes the claims of a plan. The result has one entry for every new

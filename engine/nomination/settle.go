@@ -11,14 +11,16 @@ import (
 )
 
 // A pod that has lost its place to another may well get that one's. So it is given a
-// machine more only when kube-scheduler has come to rest.
+// machine more only when kube-scheduler has come to rest: it has tried every pod that
+// waited for the plan, and has bound none of them for a moment.
 const (
 	// Quiet is how long kube-scheduler must have bound none of a plan's pods, and no
 	// machine of the plan begun to take any.
 	Quiet = 3 * time.Second
 	// Unrest is when it is not waited for any longer, counted from when the last machine
-	// of the plan began to take pods.
-	Unrest = 30 * time.Second
+	// of the plan began to take pods. Where the API server has much to do, kube-scheduler
+	// tries a few pods a second.
+	Unrest = 2 * time.Minute
 )
 
 // Early are the pods for which a plan has new machines although they waited already
@@ -68,11 +70,21 @@ func unsettled(s *snapshot.Snapshot) time.Time {
 	}
 	var made time.Time
 	for _, f := range plans {
-		if s.Now.Before(latest(f.opened, f.bound).Add(Quiet)) && s.Now.Before(f.opened.Add(Unrest)) {
+		if s.Now.Before(f.opened.Add(Unrest)) && (s.Now.Before(latest(f.opened, f.bound).Add(Quiet)) || untried(s, f.made, f.opened)) {
 			made = latest(made, f.made)
 		}
 	}
 	return made
+}
+
+// untried reports whether kube-scheduler has not spoken of one of the pods that a plan
+// counted on since its last machine began to take pods. What it says of a pod changes
+// when machines do, so it has not come to that pod yet.
+func untried(s *snapshot.Snapshot, made, opened time.Time) bool {
+	return slices.ContainsFunc(planned(s), func(p *snapshot.Pod) bool {
+		_, refused := DisagreementOf(p)
+		return !refused && s.Nominated[key(p)] != "" && p.Spec.NodeName == "" && !p.CreationTimestamp.After(made) && spoken(p).Before(opened)
+	})
 }
 
 // lastBound is when the last of the pods that waited when a machine was planned was

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -13,7 +14,8 @@ import (
 )
 
 // A plan of two machines was made at noon; one of them takes pods since openedAt, and
-// got one at boundAt. A pod that fits nowhere gets a machine of its own only when that
+// got one at boundAt; kube-scheduler spoke last of another pod of the plan at heard. A
+// pod that fits nowhere gets a machine of its own only when that
 // has come to rest.
 func TestAPodThatLostItsPlaceGetsAMachineWhenKubeSchedulerHasComeToRest(t *testing.T) {
 	const s = time.Second
@@ -21,17 +23,21 @@ func TestAPodThatLostItsPlaceGetsAMachineWhenKubeSchedulerHasComeToRest(t *testi
 		openedAt, boundAt time.Duration // zero for never
 		boundCreated      time.Duration // of the pod that is bound
 		created           time.Duration // of the pod that has no place
+		heard             time.Duration // zero for no other pod
 		at                time.Duration
 		early             bool
 	}{
-		"no machine takes pods":             {at: 20 * s},
-		"one has just begun to":             {openedAt: 20 * s, at: 22 * s, early: true},
-		"and nothing happens":               {openedAt: 20 * s, at: 23 * s},
-		"a pod was bound":                   {openedAt: 20 * s, boundAt: 25 * s, at: 27 * s, early: true},
-		"and no other":                      {openedAt: 20 * s, boundAt: 25 * s, at: 28 * s},
-		"binding goes on for half a minute": {openedAt: 20 * s, boundAt: 49 * s, at: 50 * s},
-		"pods of later count for nothing":   {openedAt: 20 * s, boundAt: 25 * s, boundCreated: 22 * s, at: 26 * s},
-		"nor do they wait":                  {openedAt: 20 * s, created: 10 * s, at: 21 * s},
+		"no machine takes pods":            {at: 20 * s},
+		"one has just begun to":            {openedAt: 20 * s, at: 22 * s, early: true},
+		"and nothing happens":              {openedAt: 20 * s, at: 23 * s},
+		"a pod was bound":                  {openedAt: 20 * s, boundAt: 25 * s, at: 27 * s, early: true},
+		"and no other":                     {openedAt: 20 * s, boundAt: 25 * s, at: 28 * s},
+		"binding goes on for two minutes":  {openedAt: 20 * s, boundAt: 139 * s, at: 140 * s},
+		"one was not tried yet":            {openedAt: 20 * s, heard: 5 * s, at: 23 * s, early: true},
+		"every one was":                    {openedAt: 20 * s, heard: 21 * s, at: 24 * s},
+		"one is not tried for two minutes": {openedAt: 20 * s, heard: 5 * s, at: 140 * s},
+		"pods of later count for nothing":  {openedAt: 20 * s, boundAt: 25 * s, boundCreated: 22 * s, at: 26 * s},
+		"nor do they wait":                 {openedAt: 20 * s, created: 10 * s, at: 21 * s},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var classes snapshot.Classes
@@ -47,6 +53,10 @@ func TestAPodThatLostItsPlaceGetsAMachineWhenKubeSchedulerHasComeToRest(t *testi
 			}
 			pod := classes.Pod(podOf("web", row.created, corev1.ConditionFalse, row.created))
 			s := &snapshot.Snapshot{Now: noon.Add(row.at), Nodes: []*snapshot.Node{opened}, Pending: []*snapshot.Pod{pod}}
+			if row.heard > 0 {
+				s.Pending = append(s.Pending, classes.Pod(podOf("other", 0, corev1.ConditionFalse, row.heard)))
+				s.Nominated = map[types.NamespacedName]string{{Name: "other"}: "n1"}
+			}
 			answer := &plan.Plan{NewNodes: []plan.NewNode{{Pods: []*snapshot.Pod{pod}}}}
 			if got := nomination.Early(s, answer)[pod]; got != row.early {
 				t.Errorf("early is %t", got)
