@@ -24,6 +24,9 @@ func interruptionRule(in *v1alpha1.InterruptionRule) snapshot.InterruptionRule {
 		LeaveIfTooLate:      in.WhenTooLate == v1alpha1.TooLateLeave,
 		ForceAtDeadline:     in.AtDeadline == v1alpha1.DeadlineForce,
 		RespectDoNotDisrupt: in.DoNotDisrupt == v1alpha1.DoNotDisruptRespect,
+		EvictDoNotDisrupt:   in.DoNotDisrupt == v1alpha1.DoNotDisruptEvict,
+		IgnoreBudgets:       in.PodDisruptionBudgets == v1alpha1.RegardIgnore,
+		IgnoreGracePeriod:   in.TerminationGracePeriod == v1alpha1.RegardIgnore,
 		OnlyConfirmed:       in.Unconfirmed == v1alpha1.UnconfirmedWait,
 	}
 	if in.Approval != v1alpha1.ApprovalNone {

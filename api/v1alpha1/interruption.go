@@ -90,9 +90,20 @@ type InterruptionRule struct {
 	AtDeadline AtDeadline `json:"atDeadline,omitempty"`
 	// doNotDisrupt says what pods with the annotation karpenter.sh/do-not-disrupt
 	// count for: "Respect" waits for them, until the last moment; "Ignore" begins,
-	// and waits for them during the drain. Default Ignore.
+	// and waits for them during the drain; "Evict" begins, and evicts them as any other
+	// pod. Default Ignore.
 	// +optional
 	DoNotDisrupt DoNotDisrupt `json:"doNotDisrupt,omitempty"`
+	// podDisruptionBudgets says what they count for in a drain: "Respect" evicts pods
+	// as they allow; "Ignore" deletes pods that they would hold back, with their grace
+	// period. Default Respect.
+	// +optional
+	PodDisruptionBudgets Regard `json:"podDisruptionBudgets,omitempty"`
+	// terminationGracePeriod says what that of the NodeClaim counts for: "Respect" ends
+	// the drain when it is over, even if the event leaves more time; "Ignore" leaves it
+	// to atDeadline how the drain ends. Default Respect.
+	// +optional
+	TerminationGracePeriod Regard `json:"terminationGracePeriod,omitempty"`
 	// unconfirmed says what is done about an event that rests on a message alone:
 	// "Act", or "Wait" until the cloud's own API says the same. Default Act.
 	// +optional
@@ -160,13 +171,24 @@ const (
 )
 
 // DoNotDisrupt is what the annotation of that name counts for.
-// +kubebuilder:validation:Enum=Ignore;Respect
+// +kubebuilder:validation:Enum=Ignore;Respect;Evict
 type DoNotDisrupt string
 
 // What the annotation counts for.
 const (
 	DoNotDisruptIgnore  DoNotDisrupt = "Ignore"
 	DoNotDisruptRespect DoNotDisrupt = "Respect"
+	DoNotDisruptEvict   DoNotDisrupt = "Evict"
+)
+
+// Regard says whether something counts.
+// +kubebuilder:validation:Enum=Respect;Ignore
+type Regard string
+
+// Whether it counts.
+const (
+	RegardRespect Regard = "Respect"
+	RegardIgnore  Regard = "Ignore"
 )
 
 // Unconfirmed is what is done about an event that the cloud's API has not

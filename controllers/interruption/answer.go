@@ -40,7 +40,7 @@ func (w *Watcher) answer(ctx context.Context, r interruption.Response) error {
 			return err
 		}
 	}
-	if r.WriteDeadline || r.WriteEnds {
+	if r.WriteDeadline || r.WriteEnds || r.WriteIgnores {
 		if claim, err = w.timetable(ctx, r, claim); err != nil {
 			return err
 		}
@@ -98,12 +98,15 @@ func (w *Watcher) uncordon(ctx context.Context, r interruption.Response) error {
 	return err
 }
 
-// timetable notes on a claim by when its node must be empty, and when the cloud takes
-// the machine.
+// timetable notes on a claim by when its node must be empty, when the cloud takes the
+// machine, and what does not count meanwhile.
 func (w *Watcher) timetable(ctx context.Context, r interruption.Response, claim *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
 	return w.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
 		if r.WriteDeadline {
 			metav1.SetMetaDataAnnotation(&c.ObjectMeta, drain.DeadlineAnnotation, r.Deadline.UTC().Format(time.RFC3339))
+		}
+		if r.WriteIgnores {
+			metav1.SetMetaDataAnnotation(&c.ObjectMeta, drain.IgnoresAnnotation, r.Ignores)
 		}
 		switch {
 		case !r.WriteEnds:

@@ -156,7 +156,7 @@ func (s *story) state() []string {
 	return out
 }
 
-// until lets time pass, with a step every hour until the machine begins to go or the
+// until lets time pass, with a step every three hours until the machine begins to go or the
 // time has come, a second before it, and every minute from then on.
 func (s *story) until(end, begins time.Time) {
 	s.Helper()
@@ -164,14 +164,14 @@ func (s *story) until(end, begins time.Time) {
 		switch {
 		case !s.began.IsZero():
 			at = at.Add(time.Minute)
-		case at.Before(begins.Add(-time.Hour)):
-			at = at.Add(time.Hour)
+		case at.Before(begins.Add(-3 * time.Hour)):
+			at = at.Add(3 * time.Hour)
 		case at.Before(begins.Add(-time.Second)):
 			at = begins.Add(-time.Second)
 		case at.Before(begins):
 			at = begins
 		default:
-			at = at.Add(time.Hour)
+			at = at.Add(3 * time.Hour)
 		}
 		s.Clock.SetTime(at)
 		s.step()

@@ -2,6 +2,7 @@ package interruption
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,12 +13,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/interruption"
 )
 
@@ -203,6 +206,35 @@ func TestAForcedDrainHasTheDeadlineOfTheEventUnlessAnotherIsSooner(t *testing.T)
 		if !w.going() || w.deadline() != tt.got {
 			t.Errorf("grace %v, had %q: going %v, deadline %q, want %q", tt.grace, tt.had, w.going(), w.deadline(), tt.got)
 		}
+	}
+}
+
+func TestWhatDoesNotCountInADrainIsOnTheClaimBeforeItGoes(t *testing.T) {
+	r := rule("Drain", "Maintenance")
+	r.DoNotDisrupt, r.PodDisruptionBudgets, r.TerminationGracePeriod = v1alpha1.DoNotDisruptEvict, v1alpha1.RegardIgnore, v1alpha1.RegardIgnore
+	w := newWorld(t, r)
+	w.Get(w.claim)
+	w.claim.Spec.TerminationGracePeriod = &metav1.Duration{Duration: time.Hour}
+	w.Must(w.Client.Update(ctx, w.claim))
+	w.announce(about(interruption.Maintenance, 24*time.Hour))
+	w.Restart()
+	w.API.Before = func(verb string, _ client.Object) error {
+		if verb == "delete" {
+			return errors.New("cut off")
+		}
+		return nil
+	}
+	if _, err := New(w.Deps, &w.said).Look(ctx); err == nil {
+		t.Error("the deletion did not fail")
+	}
+	w.Get(w.claim)
+	if got := w.claim.Annotations[drain.IgnoresAnnotation]; got != "do-not-disrupt,pod-disruption-budgets" || w.deadline() != drain.Never.Format(time.RFC3339) {
+		t.Errorf("ignores %q, deadline %q", got, w.deadline())
+	}
+	w.look()
+	w.look()
+	if !w.going() || w.deadline() != drain.Never.Format(time.RFC3339) {
+		t.Errorf("going %v, deadline %q", w.going(), w.deadline())
 	}
 }
 

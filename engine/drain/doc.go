@@ -36,7 +36,9 @@
 //
 // A deadline (the claim's terminationGracePeriod) overrides budgets, waves and
 // do-not-disrupt: a pod is deleted as much ahead of it as its own grace period
-// asks for. Nothing is waited for after it.
+// asks for. Nothing is waited for after it. A claim may also say that do-not-disrupt
+// or budgets do not count from the beginning (see [Ignores]), as the policy for an
+// interruption may want.
 //
 // A wait that nobody knows the end of is never silent: its reason names the
 // objects, and has a remedy (plan.Reason.Remedy).

@@ -3,6 +3,7 @@ package drain
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -212,6 +213,27 @@ func Deadline(c *snapshot.Claim) (time.Time, error) { return timeOf(c, DeadlineA
 // Ends is when the cloud takes the machine of a claim at the latest, zero if that is
 // not known or it does not.
 func Ends(c *snapshot.Claim) (time.Time, error) { return timeOf(c, EndsAnnotation) }
+
+// Never is a deadline that does not come; a claim that has it gets none from its
+// terminationGracePeriod.
+var Never = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
+
+// IgnoresAnnotation is a claim's: a list, with commas, of the pods whose protection
+// does not count when its node is drained.
+const IgnoresAnnotation = "millwright.dev/drain-ignores"
+
+// The protections that may not count.
+const (
+	// ProtectedPods have the annotation karpenter.sh/do-not-disrupt.
+	ProtectedPods = "do-not-disrupt"
+	// GuardedPods are held back by PodDisruptionBudgets.
+	GuardedPods = "pod-disruption-budgets"
+)
+
+// Ignores reports whether a protection does not count when a claim's node is drained.
+func Ignores(c *snapshot.Claim, protection string) bool {
+	return c != nil && slices.Contains(strings.Split(c.Annotations[IgnoresAnnotation], ","), protection)
+}
 
 func timeOf(c *snapshot.Claim, annotation string) (time.Time, error) {
 	if c == nil || c.Annotations[annotation] == "" {

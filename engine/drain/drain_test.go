@@ -67,6 +67,8 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		w.job(c)
 	case "annotate":
 		metav1.SetMetaDataAnnotation(&w.view.Node.Object.ObjectMeta, c.Args[0], c.Args[1])
+	case "ignores":
+		w.view.Node.Claim.Annotations = map[string]string{drain.IgnoresAnnotation: c.Args[0]}
 	case "condition":
 		w.condition(c)
 	case "after":

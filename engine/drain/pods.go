@@ -231,7 +231,7 @@ func (s *Step) leave(v View, p *corev1.Pod, leaving wave, r plan.Reason) plan.Re
 		return r
 	}
 	s.by(overdueFrom(v, p))
-	if until, protected := eviction.Protected(p, v.Now); protected {
+	if until, protected := eviction.Protected(p, v.Now); protected && !Ignores(v.Node.Claim, ProtectedPods) {
 		s.by(until)
 		r.Code, r.Until, r.Have = plan.DoNotDisrupt, until, p.Annotations[eviction.DoNotDisruptAnnotation]
 		return r
@@ -241,7 +241,12 @@ func (s *Step) leave(v View, p *corev1.Pod, leaving wave, r plan.Reason) plan.Re
 		return r
 	}
 	if blocking := v.Budgets.Blocking(p); len(blocking) > 0 {
-		return guarded(r, blocking)
+		if !Ignores(v.Node.Claim, GuardedPods) {
+			return guarded(r, blocking)
+		}
+		s.Delete = append(s.Delete, Deletion{p, cmp.Or(s.Fitted(p), graceOf(p))})
+		r.Code = plan.EvictionPending
+		return r
 	}
 	s.Evict = append(s.Evict, p)
 	s.by(v.Now.Add(evictAgain))

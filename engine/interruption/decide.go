@@ -3,6 +3,7 @@ package interruption
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/disruption"
@@ -26,6 +27,11 @@ type Response struct {
 	// WriteDeadline is true if the claim neither has nor gets one that is as soon.
 	Deadline      time.Time
 	WriteDeadline bool
+	// Ignores are the protections of pods that do not count in the drain that is due, as
+	// drain.IgnoresAnnotation has them; WriteIgnores is true if the claim does not say so
+	// yet.
+	Ignores      string
+	WriteIgnores bool
 	// Ends is when the cloud takes the machine, which goes, at the latest; zero if that
 	// is not known. WriteEnds is true if the claim does not say so yet.
 	Ends      time.Time
@@ -55,6 +61,7 @@ type Verdict struct {
 	// Reason is why the action is due, or why it is not.
 	Reason plan.Reason
 
+	rule snapshot.InterruptionRule
 	// latest is when the action begins at the latest, zero for no such time.
 	latest time.Time
 	// evict are pods that need not wait for the action; cordon says that the machine
@@ -134,11 +141,42 @@ func (r *Response) combine(now time.Time) {
 		r.Deadline = now
 	}
 	if r.Node.Claim != nil && (r.Node.Deleting() || strength(r.Action) >= strength(snapshot.InterruptionDrain)) {
-		r.WriteDeadline = !r.Deadline.IsZero() && sooner(r.Node.Claim, r.Deadline, now)
+		r.deadline(now)
 		r.end()
 	}
 	r.replace(now)
 	r.Uncordon = Cordoned(r.Node) && strength(r.Action) < strength(snapshot.InterruptionCordon) && !r.Node.Deleting()
+}
+
+// deadline says which deadline the claim of a machine that goes gets, and which
+// protections of its pods count.
+func (r *Response) deadline(now time.Time) {
+	rule := r.rule()
+	claim := r.Node.Claim
+	if rule.IgnoreGracePeriod && claim.TerminationGracePeriod != nil && r.Deadline.IsZero() {
+		r.Deadline = drain.Never
+	}
+	r.WriteDeadline = !r.Deadline.IsZero() && sooner(claim, r.Deadline, now, rule.IgnoreGracePeriod)
+	var ignores []string
+	if rule.EvictDoNotDisrupt {
+		ignores = append(ignores, drain.ProtectedPods)
+	}
+	if rule.IgnoreBudgets {
+		ignores = append(ignores, drain.GuardedPods)
+	}
+	r.Ignores = strings.Join(ignores, ",")
+	r.WriteIgnores = r.Ignores != "" && claim.Annotations[drain.IgnoresAnnotation] != r.Ignores
+}
+
+// rule is the one by which the machine goes; a claim that somebody else is deleting
+// goes by none.
+func (r *Response) rule() snapshot.InterruptionRule {
+	for _, v := range r.Verdicts {
+		if v.Due && limited(v.Action) || r.Node.Deleting() && replaced(r.Node) && v.Action == snapshot.InterruptionReplace && !v.Event.Over() {
+			return v.rule
+		}
+	}
+	return snapshot.InterruptionRule{}
 }
 
 // end notes when the cloud takes a machine that goes: what is done on its way out has

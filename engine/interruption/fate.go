@@ -48,9 +48,9 @@ func fates(m *matter, budgets *eviction.Budgets) (movers int, out []PodFate) {
 		switch {
 		case p.OfDaemonSet() || eviction.Mirror(p.Pod) || eviction.Stays(p.Pod):
 			f.Fate = Ends
-		case protected && waits:
+		case protected && waits && !m.rule.EvictDoNotDisrupt:
 			f.Fate = Protected
-		case waits && len(budgets.Blocking(p.Pod)) > 0:
+		case waits && !m.rule.IgnoreBudgets && len(budgets.Blocking(p.Pod)) > 0:
 			f.Fate = Guarded
 		}
 		out = append(out, f)

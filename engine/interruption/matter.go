@@ -51,7 +51,7 @@ func (m *matter) late() bool { return !m.last.IsZero() && !m.s.Now.Before(m.last
 
 // judge says what the event means for the machine.
 func (m *matter) judge() Verdict {
-	v := Verdict{Event: *m.event, Rule: m.place, Action: m.rule.Action, End: m.event.End(), latest: m.last}
+	v := Verdict{Event: *m.event, Rule: m.place, Action: m.rule.Action, End: m.event.End(), rule: m.rule, latest: m.last}
 	v.Forced = m.rule.ForceAtDeadline && !v.End.IsZero()
 	switch {
 	case m.n.Claim == nil:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -32,8 +33,14 @@ func (r Response) String() string {
 		now = "Uncordon"
 	}
 	fmt.Fprintf(&b, "%s: %s", r.Node.Name, now)
-	if !r.Deadline.IsZero() {
+	switch {
+	case r.Deadline.Equal(drain.Never):
+		b.WriteString(", whatever its terminationGracePeriod")
+	case !r.Deadline.IsZero():
 		fmt.Fprintf(&b, ", forced at %s", stamp(r.Deadline))
+	}
+	if r.Ignores != "" {
+		fmt.Fprintf(&b, ", ignores %s", strings.ReplaceAll(r.Ignores, ",", " and "))
 	}
 	switch {
 	case r.Replace != nil:

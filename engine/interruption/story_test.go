@@ -28,8 +28,9 @@ var start = time.Date(2026, 10, 12, 12, 0, 0, 0, time.UTC)
 //
 //	rule main Maintenance,... action=Drain codes=Stop,... pods=app=db lead=48h
 //	     window=Sunday/02:00-04:00/Europe/Berlin reserve=30m leave force respect confirmed
-//	     approval=Required waiting=app=db
+//	     approval=Required waiting=app=db evict ignore-budgets ignore-grace
 //	rates main Pool/2/1m,Zone/1/30s
+//	grace n1 1h                         the terminationGracePeriod of a claim
 //	answer n1 Approve                   somebody answers the request about a machine
 //	event e1 Maintenance/Stop node=n1 machine=M zone=Z not-before=2026-10-26T06:00:00Z
 //	     deadline=... in=336h (not-before, from now) until=2m (deadline, from now)
@@ -54,6 +55,9 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		w.rates(t, c)
 	case "answer":
 		w.answer(t, c)
+	case "grace":
+		grace := span(t, c.Args[1])
+		w.Node(c.Args[0]).Claim.TerminationGracePeriod = &grace
 	case "at":
 		w.now = moment(t, c.Args[0])
 	case "after":
@@ -138,6 +142,7 @@ func obey(r interruption.Response) {
 func (w *world) rule(t *testing.T, c storytest.Command) {
 	r := snapshot.InterruptionRule{
 		Events: strings.Split(c.Args[1], ","), Action: snapshot.InterruptionAction(c.Options["action"]),
+		EvictDoNotDisrupt: c.Has("evict"), IgnoreBudgets: c.Has("ignore-budgets"), IgnoreGracePeriod: c.Has("ignore-grace"),
 		LeaveIfTooLate: c.Has("leave"), ForceAtDeadline: c.Has("force"), RespectDoNotDisrupt: c.Has("respect"), OnlyConfirmed: c.Has("confirmed"),
 	}
 	if c.Has("codes") {

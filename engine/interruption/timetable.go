@@ -47,12 +47,15 @@ func text(err error) string {
 }
 
 // sooner reports whether a deadline is before the one that a claim has, or will
-// get from its grace period once it is deleted.
-func sooner(c *snapshot.Claim, deadline, now time.Time) bool {
-	if at, err := drain.Deadline(c); err == nil && !at.IsZero() {
+// get from its grace period once it is deleted, unless that does not count.
+func sooner(c *snapshot.Claim, deadline, now time.Time, always bool) bool {
+	at, err := drain.Deadline(c)
+	noted := err == nil && !at.IsZero()
+	grace := c.TerminationGracePeriod
+	if noted && !(always && grace != nil && at.Equal(c.Deleted.Add(*grace))) {
 		return deadline.Truncate(time.Second).Before(at) // as the annotation will have it
 	}
-	return c.TerminationGracePeriod == nil || deadline.Before(now.Add(*c.TerminationGracePeriod))
+	return always || grace == nil || deadline.Before(now.Add(*grace))
 }
 
 // CordonTaint keeps new pods away from a machine that the cloud has announced

@@ -69,6 +69,10 @@ type InterruptionRule struct {
 	// RespectDoNotDisrupt waits for pods with the annotation karpenter.sh/do-not-disrupt
 	// until the last moment.
 	RespectDoNotDisrupt bool
+	// EvictDoNotDisrupt has the drain evict such pods as any other, IgnoreBudgets delete
+	// pods that PodDisruptionBudgets hold back. IgnoreGracePeriod has it not end when the
+	// claim's terminationGracePeriod does.
+	EvictDoNotDisrupt, IgnoreBudgets, IgnoreGracePeriod bool
 	// OnlyConfirmed waits until the cloud's own API has confirmed the event.
 	OnlyConfirmed bool
 	// Waiting selects the pods that lead time, window and approval are kept for: the
