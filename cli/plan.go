@@ -116,7 +116,7 @@ func (o planOptions) run(c console) error {
 	opts.RelaxMinValues = o.minValues.value == bestEffort
 	o.preferences.apply(&opts)
 	p := placement.Solve(s, opts)
-	disruption.Decide(s, disruption.Options{Turn: 1, Placement: opts}).Report(p)
+	disruption.Decide(s, disruption.Options{Turn: 1, Placement: opts}).Report(s, p)
 	took := time.Since(read)
 	p.Stats.SolveSeconds = coarse(took)
 	if o.timing {

@@ -14,45 +14,24 @@ import (
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
-// budgetWindow is how often a pool is told that its budgets hold machines back.
-const budgetWindow = time.Minute
+// poolWindow is how often a pool is told what holds its machines back.
+const poolWindow = time.Minute
 
-// worthAnEvent are the reasons by which somebody keeps a machine that would
-// otherwise qualify. That pods run on it, or that it has only just become quiet,
-// is not news.
-func worthAnEvent(c plan.Code) bool {
-	switch c {
-	case plan.DoNotDisrupt, plan.PDBBlocks, plan.Nominated, plan.PoolMissing, plan.PodFitsNowhere, plan.LimitHolds, plan.ReplacementFailed:
-		return true
-	}
-	return false
-}
-
-// unconsolidatable are the reasons by which it does not pay to remove or replace a
-// machine.
-func unconsolidatable(c plan.Code) bool {
-	switch c {
-	case plan.NothingCheaper, plan.SavingTooSmall, plan.TooFewTypes, plan.NotWorthDisruption, plan.PriceUnknown,
-		plan.PaysBackTooSlowly, plan.WouldUndo, plan.LoopDetected:
-		return true
-	}
-	return false
-}
-
-// unconsolidatableWindow is how often that is said of one machine.
+// unconsolidatableWindow is how often one machine is told that it does not pay.
 const unconsolidatableWindow = 15 * time.Minute
 
 // tell publishes why machines stay.
 func (d *Disruptor) tell(ctx context.Context, decision *disruption.Decision) {
 	for _, v := range decision.Verdicts {
-		switch {
-		case worthAnEvent(v.Reason.Code):
+		switch v.Reason.Code.Told() {
+		case plan.ToldOfMachine:
 			d.tellOf(v, apply.Event{Reason: apply.DisruptionBlocked, Dedupe: []string{string(v.Reason.Code)}})
-		case unconsolidatable(v.Reason.Code):
+		case plan.ToldSeldom:
 			d.tellOf(v, apply.Event{Reason: apply.Unconsolidatable, Window: unconsolidatableWindow})
+		case plan.ToldOfPool:
+			d.tellPool(ctx, v)
 		}
 	}
-	d.tellBudgets(ctx, decision)
 }
 
 // tellOf publishes a verdict on the machine's Node and claim.
@@ -84,22 +63,13 @@ func (d *Disruptor) tellImagined(ctx context.Context, decision *disruption.Decis
 	}
 }
 
-// tellBudgets tells each pool once whose budgets hold machines back.
-func (d *Disruptor) tellBudgets(ctx context.Context, decision *disruption.Decision) {
-	told := map[string]bool{}
-	for _, v := range decision.Verdicts {
-		held := v.Reason.Code == plan.BudgetExhausted || v.Reason.Code == plan.BudgetInvalid
-		if !held || told[v.Node.Claim.Pool] {
-			continue
-		}
-		told[v.Node.Claim.Pool] = true
-		np := &karpv1.NodePool{}
-		if err := d.Client.Get(ctx, types.NamespacedName{Name: v.Node.Claim.Pool}, np); err != nil {
-			continue // gone, or not seen yet; the next pass says it again
-		}
-		d.Writer.Event(apply.Event{
-			Object: np, Reason: apply.DisruptionBlocked, Dedupe: []string{string(disruption.Empty)}, Window: budgetWindow,
-			Message: v.Reason.Message(),
-		})
+// tellPool tells a pool, for each cause, what holds its machines back.
+func (d *Disruptor) tellPool(ctx context.Context, v disruption.Verdict) {
+	np := &karpv1.NodePool{}
+	if err := d.Client.Get(ctx, types.NamespacedName{Name: v.Node.Claim.Pool}, np); err != nil {
+		return // gone, or not seen yet; the next pass says it again
 	}
+	d.Writer.Event(apply.Event{
+		Object: np, Reason: apply.DisruptionBlocked, Dedupe: []string{string(v.Cause)}, Window: poolWindow, Message: v.Reason.Message(),
+	})
 }

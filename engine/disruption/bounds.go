@@ -91,7 +91,7 @@ func (d *decider) wide(b snapshot.WideBudget, zone string) *bound {
 		limit: limit, taken: c.disrupting, counts: func(d *decider) int { return d.away[zone] },
 		reason: func(taken int) plan.Reason {
 			r := plan.Reason{
-				Code: plan.BudgetExhausted, Want: fmt.Sprintf("%s, nodes: %q", where, b.Nodes),
+				Code: plan.BudgetExhausted, Field: "spec.disruption.budgets of the NodePolicy", Want: fmt.Sprintf("%s, nodes: %q", where, b.Nodes),
 				Have: fmt.Sprintf("%d of %d nodes not ready or leaving, %d allowed", taken, c.nodes, limit),
 			}
 			if err != nil {

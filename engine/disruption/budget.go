@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -219,7 +220,7 @@ func (d *decider) charge(nodes []*snapshot.Node) {
 		if n.Object == nil || snapshot.Ready(n.Object) {
 			d.spent[n.Claim.Pool]++
 			d.away[""]++
-			d.away[zoneOf(n)]++
+			d.away[cmp.Or(zoneOf(n), "-")]++
 		}
 	}
 }

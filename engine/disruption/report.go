@@ -2,15 +2,19 @@ package disruption
 
 import (
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Report adds to a plan what the decision is about machines of ours that exist:
-// which would be disrupted now, and why the others stay.
-func (d *Decision) Report(p *plan.Plan) {
+// Report adds to a plan what the decision is about machines of ours that exist in a
+// snapshot: which would be disrupted now, and why the others stay.
+func (d *Decision) Report(s *snapshot.Snapshot, p *plan.Plan) {
 	for _, c := range d.Commands {
-		out := plan.Disruption{Cause: string(c.Cause), Launch: c.Launch}
-		if c.Cause == Empty || c.Cause == Underutilized {
-			out.Saving = c.Saving
+		out := plan.Disruption{Cause: string(c.Cause), Launch: c.Launch, Saving: c.Saving}
+		if c.Saving == 0 && !c.Replaced {
+			out.Saving = priceOf(s, c.Nodes)
+			for i := range c.Launch {
+				out.Saving -= c.Launch[i].Choice.Offering.Price
+			}
 		}
 		for _, n := range c.Nodes {
 			out.Nodes = append(out.Nodes, n.Name)

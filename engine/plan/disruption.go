@@ -14,7 +14,7 @@ type Disruption struct {
 	// Nodes are the machines, by name.
 	Nodes  []string
 	Launch []NewNode
-	// Saving is in $/h, zero where saving is not the point.
+	// Saving is in $/h, negative if what is launched costs more.
 	Saving float64
 }
 
@@ -66,7 +66,7 @@ func (p *Plan) disruptions(b *strings.Builder) {
 			launched = append(launched, d.Launch[j].Choice.Type.Name)
 		}
 		saves := "-"
-		if d.Saving > 0 {
+		if dollars(d.Saving) != 0 {
 			saves = money(d.Saving)
 		}
 		if len(launched) == 0 {

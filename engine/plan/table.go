@@ -155,12 +155,23 @@ func (p *Plan) Summary() string {
 			nodes += len(p.Disruptions[i].Nodes)
 			saving += p.Disruptions[i].Saving
 		}
-		parts = append(parts, fmt.Sprintf("%s would go, saving $%s/hour", plural(nodes, "node"), money(saving)))
+		parts = append(parts, plural(nodes, "node")+" would go"+effect(saving))
 	}
 	if len(parts) == 0 {
 		return "Nothing to do."
 	}
 	return strings.Join(parts, "; ") + "."
+}
+
+// effect words a saving in $/h.
+func effect(saving float64) string {
+	switch saving = dollars(saving); {
+	case saving > 0:
+		return fmt.Sprintf(", saving $%s/hour", money(saving))
+	case saving < 0:
+		return fmt.Sprintf(", for $%s/hour more", money(-saving))
+	}
+	return ""
 }
 
 // gap says how far the price is from the best.

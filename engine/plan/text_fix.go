@@ -1,6 +1,9 @@
 package plan
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Fix is what would have to change for the reason to end, as a sentence for whoever
 // asks why a pod waits or a machine stays; empty if nothing is wrong.
@@ -28,9 +31,9 @@ func disruptionFix(r Reason) string {
 	case ConsolidateAfter:
 		return "wait until no pod has come or gone for consolidateAfter, or shorten it; NodePolicy disruption.ignoreJobs leaves short jobs out"
 	case BudgetExhausted:
-		return r.first("the pool") + ": wait until the budget opens, or raise nodes in spec.disruption.budgets; nodes that are not ready use it up"
+		return fmt.Sprintf("%s: wait until the budget opens, or raise nodes in %s; nodes that are not ready use it up", r.first("the pool"), r.budgets())
 	case BudgetInvalid:
-		return r.first("the pool") + ": mend spec.disruption.budgets"
+		return r.first("the pool") + ": mend " + r.budgets()
 	case PolicyHolds:
 		return "NodePolicy of " + r.first("the pool") + ": wait, or change the field of spec.disruption that is named"
 	case Nominated:
@@ -42,6 +45,9 @@ func disruptionFix(r Reason) string {
 	}
 	return ""
 }
+
+// budgets is where the budget of a reason is written.
+func (r Reason) budgets() string { return cmp.Or(r.Field, "spec.disruption.budgets") }
 
 // savingFix is about machines that could go if it paid.
 func savingFix(r Reason) string {
