@@ -68,6 +68,7 @@ func (d *Disruptor) Pass(ctx context.Context) (time.Duration, error) {
 		d.tellImagined(ctx, decision)
 		return idle, nil
 	}
+	d.announce(ctx, s, decision)
 	err := errors.Join(
 		d.disagree(ctx, decision), // while kube-scheduler's words are about machines without a taint
 		d.enforce(ctx, decision),

@@ -154,6 +154,7 @@ func (d *Disruptor) enforce(ctx context.Context, decision *disruption.Decision) 
 func (d *Disruptor) callOff(ctx context.Context, c disruption.Command, because *snapshot.Node, reason plan.Reason) error {
 	log.FromContext(ctx).Info("removal is off", "nodeclaims", c.Claims, "because", because.Name+" "+reason.Message())
 	d.Metrics.CommandCalledOff(command(c))
+	d.announceOff(c.Cause, because, reason)
 	if because.Deleting() {
 		return nil
 	}

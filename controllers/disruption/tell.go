@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -34,7 +35,7 @@ func (d *Disruptor) tell(ctx context.Context, decision *disruption.Decision) {
 	}
 }
 
-// tellOf publishes a verdict on the machine's Node and claim.
+// tellOf publishes a verdict, or the event's own message, on the machine's Node and claim.
 func (d *Disruptor) tellOf(v disruption.Verdict, e apply.Event) {
 	var objects []client.Object
 	if v.Node.Object != nil {
@@ -43,7 +44,7 @@ func (d *Disruptor) tellOf(v disruption.Verdict, e apply.Event) {
 	if claim, ok := d.Store.NodeClaim(v.Node.Claim.Name); ok {
 		objects = append(objects, claim)
 	}
-	e.Message = v.Reason.Message()
+	e.Message = cmp.Or(e.Message, v.Reason.Message())
 	for _, e.Object = range objects {
 		d.Writer.Event(e)
 	}

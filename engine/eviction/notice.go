@@ -1,0 +1,43 @@
+package eviction
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Notice is what people should know of a do-not-disrupt that is for a time, in
+// Karpenter's words.
+type Notice string
+
+const (
+	// Invalid: the value is neither true nor false nor a positive duration, and protects
+	// nothing.
+	Invalid Notice = "InvalidDoNotDisruptAnnotation"
+	// Lasts: the pod is protected until a time.
+	Lasts Notice = "DoNotDisruptUntil"
+	// Elapsed: that time has just passed.
+	Elapsed Notice = "DoNotDisruptGracePeriodElapsed"
+)
+
+// recently is for how long it is news that a protection has ended.
+const recently = 10 * time.Minute
+
+// NoticeOf is the notice about a pod that runs, empty if there is none, and the time that
+// it is about.
+func NoticeOf(p *corev1.Pod, now time.Time) (Notice, time.Time) {
+	value := p.Annotations[DoNotDisruptAnnotation]
+	if value == "" || value == "true" || value == "false" || Terminal(p) || Terminating(p) {
+		return "", time.Time{}
+	}
+	until, protected := Protected(p, now)
+	switch d, err := time.ParseDuration(value); {
+	case err != nil || d <= 0:
+		return Invalid, time.Time{}
+	case protected && !until.IsZero():
+		return Lasts, until
+	case !protected && now.Before(until.Add(recently)):
+		return Elapsed, until
+	}
+	return "", time.Time{}
+}
