@@ -43,6 +43,31 @@ func disruptionFix(r Reason) string {
 	case NotInitialized:
 		return "the condition that is named has to become True; the gates say what it waits for"
 	}
+	return comingFix(r)
+}
+
+// comingFix is about machines that come, go or are somebody else's.
+func comingFix(r Reason) string {
+	switch r.Code {
+	case Disrupting:
+		return "nothing; to keep the machine, set the annotation karpenter.sh/do-not-disrupt: \"true\" on its Node before its claim is deleted"
+	case BeingDeleted:
+		return "see what its drain waits for: millwright why node NAME"
+	case NotOurs:
+		return "nothing: whoever made the Node has to take it away"
+	case Standalone:
+		return "delete the NodeClaim when it is not needed any more: kubectl delete nodeclaim NAME"
+	case StaticPool:
+		return r.first("the pool") + ": lower spec.replicas"
+	case CountedOn, Replacement:
+		return "nothing: it is looked at again when the other machine has gone"
+	case RolledBack:
+		return "what is said of " + r.first("the other machine") + " has to end: millwright why node NAME"
+	case NotExamined:
+		return "nothing: its turn comes by itself"
+	case PriceUnknown:
+		return "have the cloud's catalogue name a price for its instance type, zone and capacity type"
+	}
 	return ""
 }
 
@@ -105,10 +130,41 @@ func placementFix(r Reason) string {
 		return "loosen the pod's spread, affinity or anti-affinity, or allow the pool more zones"
 	case SchedulerDisagrees:
 		return "look for what only the scheduler knows: its configuration, plugins, storage capacity"
-	case VolumeClaimMissing, VolumeClaimUnusable, StorageClassMissing:
+	case VolumeClaimMissing, VolumeClaimUnusable:
 		return r.first("the claim") + " has to be there and usable"
+	case StorageClassMissing:
+		return r.second("the storage class") + " has to be there; or let " + r.first("the claim") + " name another"
+	case PoolStatic:
+		return "raise spec.replicas, or use a pool without"
+	case HostPortTaken:
+		return "use another host port, or keep the DaemonSet off the pool"
+	case ConstraintsInvalid:
+		return "mend what the pod asks for, as is said"
+	case ConstraintUnsupported:
+		return "do without it, or run the pod on a node that Millwright does not launch"
+	case PreferenceTooDear:
+		return "nothing, or raise --preference-cost, or make the preference a requirement"
+	case PreferenceNotMet:
+		return "nothing, or make the preference a requirement"
+	}
+	return ignoredFix(r)
+}
+
+// ignoredFix is about pods that are not placement's business.
+func ignoredFix(r Reason) string {
+	switch r.Code {
 	case SchedulingGated:
 		return "whoever set the gate has to remove it: " + r.Have
+	case PodEnded, PodOfNode:
+		return "nothing: it needs no machine"
+	case PodOfDaemonSet:
+		return "make room for it on its node, or give the DaemonSet a higher priority"
+	case Preempting:
+		return "nothing: kube-scheduler binds it when the pods that it evicts have gone"
+	case OptedOut:
+		return "let the pod accept nodes with the label karpenter.sh/nodepool"
+	case AwaitingScheduler:
+		return "nothing: kube-scheduler looks at it in a moment; if it does not, see whether it runs, and spec.schedulerName"
 	}
 	return ""
 }
