@@ -43,6 +43,7 @@ func Pool(np *karpv1.NodePool, options Options) *snapshot.Pool {
 	wanted, err := requirements(spec.Requirements)
 	p.Failures = read[snapshot.Failure](np.Annotations[FailuresAnnotation])
 	p.Buckets = buckets(np.Annotations[BucketsAnnotation])
+	p.Risks = read[snapshot.Risk](np.Annotations[RisksAnnotation])
 	p.Undeclared = read[snapshot.LearnedTaint](np.Annotations[LearnedAnnotation])
 	p.Moves = read[snapshot.PoolMove](np.Annotations[MovesAnnotation])
 	p.Requirements = wanted.And(requirement.FromLabels(p.Labels))
@@ -63,6 +64,9 @@ const (
 	// BucketsAnnotation holds how full the buckets of interruption rates are, as
 	// snapshot.Buckets.
 	BucketsAnnotation = "millwright.dev/interruption-rates"
+	// RisksAnnotation holds the offerings that machines were taken back from, as
+	// []snapshot.Risk.
+	RisksAnnotation = "millwright.dev/reclaimed-offerings"
 	// MovesAnnotation holds what voluntary disruption did to the pool lately, as
 	// []snapshot.PoolMove.
 	MovesAnnotation = "millwright.dev/moves"

@@ -13,8 +13,8 @@
 // A look does what is due and remembers nothing: what has been done is seen on the
 // objects, so that a look that is cut off is made good by the next. The deadline
 // is written before the claim is deleted, and only ever moved forward; so is what a
-// rate limit is drawn by. A machine whose policy says Ignore is not written to at
-// all.
+// rate limit is drawn by. Offerings that are being reclaimed are noted on NodePools.
+// A machine whose policy says Ignore is not written to at all.
 //
 // Looks come when the list of what stands changes, when Nodes, claims, pods,
 // policies or requests change while something stands, and at the time at which a

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/interruption"
 	"github.com/millwright-dev/millwright/engine/interruption/ledger"
@@ -27,7 +29,6 @@ const (
 type Watcher struct {
 	loop.Deps
 	source cloud.EventSource
-	risks  interruption.Risks
 	// standing is whether the last look found anything that changes of machines, pods
 	// or policies could change.
 	standing atomic.Bool
@@ -35,7 +36,7 @@ type Watcher struct {
 
 // New makes a Watcher of what is on record, and of a source, which may be nil.
 func New(d loop.Deps, source cloud.EventSource) *Watcher {
-	w := &Watcher{Deps: d, source: source, risks: interruption.Risks{}}
+	w := &Watcher{Deps: d, source: source}
 	w.standing.Store(true)
 	return w
 }
@@ -53,16 +54,28 @@ func (w *Watcher) Look(ctx context.Context) (time.Duration, error) {
 	}
 	d := interruption.Decide(s, events)
 	w.standing.Store(len(d.Responses)+len(d.Requests) > 0)
-	for _, k := range d.Reclaimed(w.Clock.Now()) {
-		w.Store.Refuse(k, w.risks.Note(k, w.Clock.Now()))
-	}
-	errs := []error{w.writeRequests(ctx, d.Requests)}
+	errs := []error{w.avoid(ctx, d.Risks(s)), w.writeRequests(ctx, d.Requests)}
 	held := w.draw(ctx, d.Buckets)
 	for pool, err := range held {
 		errs = append(errs, fmt.Errorf("noting the rate limits of NodePool %s: %w", pool, err))
 	}
 	errs = append(errs, w.answerAll(ctx, d.Responses, held))
 	return w.next(d), errors.Join(errs...)
+}
+
+// avoid keeps new machines away from offerings that the cloud takes machines back
+// from, and has the NodePools remember them.
+func (w *Watcher) avoid(ctx context.Context, risks interruption.Risks) error {
+	for k, until := range risks.Until {
+		w.Store.Refuse(k, until)
+	}
+	var errs []error
+	for _, pool := range slices.Sorted(maps.Keys(risks.Changed)) {
+		if err := w.NotePool(ctx, pool, cluster.RisksAnnotation, risks.Changed[pool]); err != nil {
+			errs = append(errs, fmt.Errorf("noting the risks of NodePool %s: %w", pool, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // next is how long to wait for the next look.

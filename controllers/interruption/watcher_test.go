@@ -243,8 +243,25 @@ func TestASpotOfferingIsAvoidedForAWhile(t *testing.T) {
 	w.announce(about(interruption.Spot, 2*time.Minute))
 	w.look()
 	key := catalog.Key{Type: "m", Zone: "a", CapacityType: "spot"}
-	if until := w.Store.Refused(w.Clock.Now())[key]; !until.Equal(looptest.Noon.Add(3 * time.Minute)) {
-		t.Errorf("refused until %v", until)
+	refused := func() time.Duration { return w.Store.Refused(w.Clock.Now())[key].Sub(looptest.Noon) }
+	if refused() != 3*time.Minute {
+		t.Errorf("refused until %v", refused())
+	}
+
+	// The machine is gone, the process another one.
+	w.announce()
+	w.Clock.Step(2*time.Minute + 59*time.Second)
+	w.look()
+	if refused() != 3*time.Minute {
+		t.Errorf("after a restart: refused until %v", refused())
+	}
+	w.Clock.Step(time.Minute)
+	again := about(interruption.Spot, 6*time.Minute)
+	again.ID = "e2"
+	w.announce(again)
+	w.look()
+	if refused() != 9*time.Minute+59*time.Second {
+		t.Errorf("reclaimed again: refused until %v", refused())
 	}
 }
 

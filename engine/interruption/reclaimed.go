@@ -1,12 +1,15 @@
 package interruption
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // How long a spot offering is not asked for again after the cloud has begun to take
@@ -18,54 +21,89 @@ const (
 	riskForgiven = time.Hour
 )
 
-// Reclaimed are the offerings that the cloud is taking machines back from: every
-// replacement of a machine had better be another one. What a policy only believes
-// when it is confirmed does not count before.
-func (d *Decision) Reclaimed(now time.Time) []catalog.Key {
-	seen := map[catalog.Key]bool{}
-	var out []catalog.Key
-	for _, r := range d.Responses {
-		for _, v := range r.Verdicts {
-			e := &v.Event
-			stands := e.Kind == Spot && !e.Over() && (e.End().IsZero() || now.Before(e.End()))
-			if !stands || r.Node.Claim == nil || v.Reason.Code == plan.Unconfirmed {
-				continue
+// Risks are the offerings that had better not be asked for, because the cloud takes
+// machines of them back.
+type Risks struct {
+	// Until is until when each of them rests.
+	Until map[catalog.Key]time.Time
+	// Changed is what pools have to remember from now on, for those that remember
+	// something else: a process that begins in the middle of a storm knows as much.
+	Changed map[string][]snapshot.Risk
+}
+
+// Risks says which offerings rest: those that the pools remember, and those that the
+// cloud is taking machines back from. What a policy only believes when it is confirmed
+// does not count before.
+func (d *Decision) Risks(s *snapshot.Snapshot) Risks {
+	known := map[catalog.Key]snapshot.Risk{}
+	for _, p := range s.Pools {
+		for _, r := range p.Risks {
+			if r.Until.After(known[r.Key()].Until) {
+				known[r.Key()] = r
 			}
-			labels := r.Node.Labels()
-			k := catalog.Key{
-				Type: labels[corev1.LabelInstanceTypeStable], Zone: labels[corev1.LabelTopologyZone], CapacityType: labels[catalog.CapacityTypeLabel],
-			}
-			if !seen[k] {
-				seen[k], out = true, append(out, k)
-			}
+		}
+	}
+	out := Risks{Until: map[catalog.Key]time.Time{}, Changed: map[string][]snapshot.Risk{}}
+	for _, response := range d.Responses {
+		k := offering(response.Node)
+		if !response.reclaimed(s.Now) || known[k].Until.After(s.Now) {
+			continue
+		}
+		known[k] = again(known[k], k, s.Now)
+		p := s.Pool(response.Node.Claim.Pool)
+		if p == nil {
+			continue // nobody can remember it; it rests as long as it is being reclaimed
+		}
+		list, changed := out.Changed[p.Name]
+		if !changed {
+			list = p.Risks
+		}
+		out.Changed[p.Name] = remember(list, known[k], s.Now)
+	}
+	for k, r := range known {
+		if r.Until.After(s.Now) {
+			out.Until[k] = r.Until
 		}
 	}
 	return out
 }
 
-// Risks remember offerings that were reclaimed. Losing them costs an attempt.
-type Risks map[catalog.Key]Risk
-
-// Risk is how often in a row an offering was reclaimed, and until when it rests.
-type Risk struct {
-	Times int
-	Until time.Time
+// reclaimed reports whether the cloud is taking a spot machine of ours back.
+func (r *Response) reclaimed(now time.Time) bool {
+	return r.Node.Claim != nil && slices.ContainsFunc(r.Verdicts, func(v Verdict) bool {
+		e := &v.Event
+		return e.Kind == Spot && !e.Over() && (e.End().IsZero() || now.Before(e.End())) && v.Reason.Code != plan.Unconfirmed
+	})
 }
 
-// Note notes that an offering is being reclaimed, and returns until when it rests.
-// While it rests anyway, nothing is added.
-func (r Risks) Note(k catalog.Key, now time.Time) time.Time {
-	risk := r[k]
-	switch {
-	case now.Before(risk.Until):
-		return risk.Until
-	case now.Sub(risk.Until) > riskForgiven:
-		risk.Times = 0
+func offering(n *snapshot.Node) catalog.Key {
+	labels := n.Labels()
+	return catalog.Key{
+		Type: labels[corev1.LabelInstanceTypeStable], Zone: labels[corev1.LabelTopologyZone], CapacityType: labels[catalog.CapacityTypeLabel],
+	}
+}
+
+// again is the risk of an offering that is reclaimed once more after its rest.
+func again(r snapshot.Risk, k catalog.Key, now time.Time) snapshot.Risk {
+	if now.Sub(r.Until) > riskForgiven {
+		r.Times = 0
 	}
 	rest := longestRisk
-	if risk.Times < 5 {
-		rest = min(Risky<<risk.Times, longestRisk)
+	if r.Times < 5 {
+		rest = min(Risky<<r.Times, longestRisk)
 	}
-	r[k] = Risk{Times: risk.Times + 1, Until: now.Add(rest)}
-	return r[k].Until
+	return snapshot.Risk{Type: k.Type, Zone: k.Zone, CapacityType: k.CapacityType, Times: r.Times + 1, Until: now.Add(rest).UTC().Truncate(time.Second)}
+}
+
+// remember puts a risk among those that a pool remembers, by offering, without those
+// that are forgiven.
+func remember(list []snapshot.Risk, news snapshot.Risk, now time.Time) []snapshot.Risk {
+	out := slices.DeleteFunc(slices.Clone(list), func(r snapshot.Risk) bool {
+		return r.Key() == news.Key() || now.Sub(r.Until) > riskForgiven
+	})
+	out = append(out, news)
+	slices.SortFunc(out, func(a, b snapshot.Risk) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.CapacityType, b.CapacityType))
+	})
+	return out
 }

@@ -50,6 +50,9 @@ type Pool struct {
 	Failures []Failure
 	// Buckets are how full the buckets of its interruption policy's rates are.
 	Buckets Buckets
+	// Risks are the offerings that the cloud has taken machines of the pool back from
+	// lately.
+	Risks []Risk
 	// Moves are what voluntary disruption did to the pool lately, by time.
 	Moves []PoolMove
 	// OnTrial lets the pool start one machine at a time, after failures. TrialImages

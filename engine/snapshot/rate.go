@@ -1,6 +1,10 @@
 package snapshot
 
-import "time"
+import (
+	"time"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+)
 
 // Rate bounds how fast interruptions take machines of a pool away: a token bucket
 // that holds Burst tokens and gets another every so often.
@@ -24,6 +28,21 @@ const (
 // Buckets is how full a pool's buckets are: for each, when it is full again if
 // nothing is taken. One that is not there is full.
 type Buckets map[string]time.Time
+
+// Risk is an offering that the cloud has taken machines back from: how often in a row,
+// and until when it rests.
+type Risk struct {
+	Type         string    `json:"type"`
+	Zone         string    `json:"zone"`
+	CapacityType string    `json:"capacityType"`
+	Times        int       `json:"times"`
+	Until        time.Time `json:"until"`
+}
+
+// Key names the offering.
+func (r Risk) Key() catalog.Key {
+	return catalog.Key{Type: r.Type, Zone: r.Zone, CapacityType: r.CapacityType}
+}
 
 // Free is when a token can be had of a bucket that is full at a time.
 func (r Rate) Free(full time.Time) time.Time {

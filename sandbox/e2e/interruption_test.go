@@ -31,6 +31,9 @@ type row struct {
 	state       string
 	answer      string // approve or deny, once somebody is asked
 	want        outcome
+	// guarded is for a machine whose pod must not be disrupted and has a budget that
+	// allows nothing; moved is whether it moves all the same.
+	guarded, moved bool
 	// asked is the phase of the DisruptionRequest about the machine, empty for none.
 	asked string
 }
@@ -108,6 +111,9 @@ func particular() []row {
 		stop(row{name: "lead-stop", rules: maintenance("action: Drain, leadTime: 48h"), want: told}, fortnight),
 		stop(row{name: "lead-soon", rules: maintenance("action: Drain, leadTime: 48h"), want: gone}, 24*time.Hour),
 		stop(row{name: "codes-other", rules: maintenance("codes: [Network], action: Ignore"), want: gone}, fortnight),
+		stop(row{name: "guarded-default", guarded: true, want: gone}, fortnight),
+		stop(row{name: "guarded-moved", rules: maintenance("action: Drain, doNotDisrupt: Evict, podDisruptionBudgets: Ignore"), guarded: true, moved: true, want: gone}, fortnight),
+		stop(row{name: "guarded-waits", rules: maintenance("action: Drain, doNotDisrupt: Respect"), guarded: true, want: told}, fortnight),
 		{name: "confirmed", rules: "[{events: [SystemImpaired], action: Terminate, unconfirmed: Wait}]", kind: "SystemImpaired", want: told},
 
 		stop(row{name: "approval-given", rules: ask, answer: "approve", want: gone, asked: "Done"}, fortnight),
@@ -128,7 +134,7 @@ func TestEveryKindOfEventIsAnsweredAsThePolicySays(t *testing.T) {
 	table := rows()
 	c.manifests(class)
 	for _, r := range table {
-		c.manifests(disruptedPool(r.name, "consolidateAfter: Never", r.zones()) + "---" + dweller(r.name))
+		c.manifests(disruptedPool(r.name, "consolidateAfter: Never", r.zones()) + "---" + r.dweller())
 		if r.rules != "" {
 			c.manifests(fmt.Sprintf("apiVersion: millwright.dev/v1alpha1\nkind: NodePolicy\nmetadata: {name: %[1]s}\nspec:\n  nodePools: {names: [%[1]s]}\n  interruption: {rules: %[2]s}\n", r.name, r.rules))
 		}
@@ -173,6 +179,20 @@ func TestEveryKindOfEventIsAnsweredAsThePolicySays(t *testing.T) {
 		return nil
 	})
 	watched.check(c)
+}
+
+// dweller is the row's pod.
+func (r row) dweller() string {
+	if !r.guarded {
+		return dweller(r.name)
+	}
+	return strings.Replace(dweller(r.name), "template:\n    metadata: {", `template:
+    metadata: {annotations: {karpenter.sh/do-not-disrupt: "true"}, `, 1) + fmt.Sprintf(`---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: %[1]s}
+spec: {maxUnavailable: 0, selector: {matchLabels: {app: %[1]s}}}
+`, r.name)
 }
 
 // dweller is a pod that needs a machine of a pool for itself.
@@ -271,6 +291,10 @@ func (c *cluster) answered(table []row, machines map[string]*unstructured.Unstru
 	for _, claim := range c.claims() {
 		now[claim.GetName()] = claim
 	}
+	there := map[string]bool{}
+	for _, p := range c.pods("dweller") {
+		there[p.Labels["app"]+" on "+p.Spec.NodeName] = true
+	}
 	nodes, phases := c.nodes(), c.phases()
 	var faults []string
 	for _, r := range table {
@@ -279,6 +303,9 @@ func (c *cluster) answered(table []row, machines map[string]*unstructured.Unstru
 		got, asked := became(&claim, nodes), phases[name]
 		if got != r.want || asked != r.asked {
 			faults = append(faults, fmt.Sprintf("%s is %s (request %q), want %s (%q)", r.name, got, asked, r.want, r.asked))
+		}
+		if r.guarded && there[r.name+" on "+name] == r.moved {
+			faults = append(faults, fmt.Sprintf("%s: the pod has moved: %v, want %v", r.name, !r.moved, r.moved))
 		}
 		if got == gone && r.want != gone {
 			c.Fatalf("%s has gone", r.name)
