@@ -96,19 +96,23 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 }
 
 // solve plans pods, but leaves those aside for which new machines would be early.
-// Without them the plan for others is a different one, as they count in spreads.
+// Without them the plan for the others is a different one, as they count in spreads:
+// what it launches only for pods for which that is early as well is left out.
 func (p *Provisioner) solve(s *snapshot.Snapshot) *plan.Plan {
-	for {
-		answer := placement.Solve(s, p.config.Placement)
-		early := nomination.Early(s, answer)
-		if len(early) == 0 {
-			return answer
-		}
-		p.Poke(again)
-		without := *s
-		without.Pending = slices.DeleteFunc(slices.Clone(s.Pending), func(pod *snapshot.Pod) bool { return early[pod] })
-		s = &without
+	answer := placement.Solve(s, p.config.Placement)
+	early := nomination.Early(s, answer)
+	if len(early) == 0 {
+		return answer
 	}
+	p.Poke(again)
+	without := *s
+	without.Pending = slices.DeleteFunc(slices.Clone(s.Pending), func(pod *snapshot.Pod) bool { return early[pod] })
+	answer = placement.Solve(&without, p.config.Placement)
+	early = nomination.Early(&without, answer)
+	answer.NewNodes = slices.DeleteFunc(answer.NewNodes, func(n plan.NewNode) bool {
+		return !slices.ContainsFunc(n.Pods, func(pod *snapshot.Pod) bool { return !early[pod] })
+	})
+	return answer
 }
 
 // create writes the claims of a plan. The result has one entry for every new

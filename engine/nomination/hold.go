@@ -86,10 +86,13 @@ type group struct {
 	first time.Time
 	// grace is for how long a Node that is ready may be kept.
 	grace time.Duration
+	// settlers are the machines with pods that want to be with others in one domain:
+	// the first of those decides for all.
+	settlers map[*snapshot.Node]bool
 }
 
 func newGroup(s *snapshot.Snapshot, n *snapshot.Node) *group {
-	g := &group{now: s.Now, members: []*snapshot.Node{n}, missing: map[*snapshot.Node][]*snapshot.Pod{}}
+	g := &group{now: s.Now, members: []*snapshot.Node{n}, missing: map[*snapshot.Node][]*snapshot.Pod{}, settlers: map[*snapshot.Node]bool{}}
 	if id := n.Claim.Annotations[PlanAnnotation]; id != "" {
 		g.members = nil
 		for _, m := range s.Nodes {
@@ -110,6 +113,7 @@ func newGroup(s *snapshot.Snapshot, n *snapshot.Node) *group {
 		waiting += len(pods[m])
 		if joining(m) {
 			g.missing[m] = Missing(pods[m], m)
+			g.settlers[m] = slices.ContainsFunc(pods[m], wantsCompany)
 		}
 		if at, ok := readySince(m); ok && (g.first.IsZero() || at.Before(g.first)) {
 			g.first = at
@@ -137,24 +141,41 @@ func (g *group) until(n *snapshot.Node) time.Time {
 	if len(g.missing[n]) > 0 {
 		until = at.Add(g.grace)
 	}
-	// Once a Node of the plan takes pods it is too late to wait for the others.
-	if !slices.ContainsFunc(g.members, (*snapshot.Node).Registered) {
-		if len(g.ready()) < len(g.members) {
-			until = latest(until, g.first.Add(Grace))
-		}
-		if slices.ContainsFunc(g.ready(), func(m *snapshot.Node) bool { return len(g.missing[m]) > 0 }) {
-			until = latest(until, g.first.Add(g.grace))
-		}
+	// Once a Node of the plan takes pods it is too late to wait for machines.
+	if len(g.ready()) < len(g.members) && !slices.ContainsFunc(g.members, (*snapshot.Node).Registered) {
+		until = latest(until, g.first.Add(Grace))
+	}
+	if slices.ContainsFunc(g.ready(), func(m *snapshot.Node) bool { return len(g.missing[m]) > 0 }) {
+		until = latest(until, g.first.Add(g.grace))
 	}
 	return until
 }
 
-// ready are the Nodes that could take pods if they were not kept.
+// wantsCompany reports whether a pod has to be in a domain larger than a host with
+// others.
+func wantsCompany(p *snapshot.Pod) bool {
+	a := p.Spec.Affinity
+	return a != nil && a.PodAffinity != nil && slices.ContainsFunc(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution, func(t corev1.PodAffinityTerm) bool {
+		return t.TopologyKey != corev1.LabelHostname
+	})
+}
+
+// ready are the Nodes that could take pods if they were not kept, in the order in
+// which they begin.
 func (g *group) ready() []*snapshot.Node {
-	return slices.DeleteFunc(slices.Clone(g.members), func(n *snapshot.Node) bool {
+	out := slices.DeleteFunc(slices.Clone(g.members), func(n *snapshot.Node) bool {
 		_, ready := readySince(n)
 		return !ready || !joining(n)
 	})
+	slices.SortStableFunc(out, func(a, b *snapshot.Node) int { return rank(g.settlers[a]) - rank(g.settlers[b]) })
+	return out
+}
+
+func rank(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
 }
 
 // leader is the first of them, nil if there are none.

@@ -176,3 +176,32 @@ func TestNoNodeIsKeptForLongerThanPromised(t *testing.T) {
 		}
 	})
 }
+
+// The first of the pods that want to be in one zone decides for all of them, so the
+// machines that are planned for them begin to take pods before the others.
+func TestMachinesOfPodsThatWantEachOtherComeFirst(t *testing.T) {
+	s := cluster(t,
+		"node m1 type=m pool=main stage=appeared", "node m2 type=m pool=main stage=appeared", "node m3 type=m pool=main stage=appeared",
+		"pod pack count=2 cpu=1 memory=1Gi labels=app:pack near=zone:app:pack", "nominate pack-1 m3", "nominate pack-2 m3", "nominate web-1 m2")
+	for _, name := range []string{"m1", "m2", "m3"} {
+		n := s.Node(name)
+		n.Claim.Annotations = map[string]string{nomination.PlanAnnotation: "p"}
+		n.Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue}
+		n.Object.CreationTimestamp = metav1.NewTime(s.Now)
+		n.Object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(s.Now)}}
+	}
+	held := func(name string) nomination.Hold { return nomination.HoldOf(s, name, s.Node(name).Object) }
+	if !held("m3").Leads || held("m1").Leads {
+		t.Error("the machine of the pods that want each other does not lead")
+	}
+	nominate(s, "pack-1", "m3", true)
+	nominate(s, "pack-2", "m3", true)
+	nominate(s, "web-1", "m2", true)
+	var order []string
+	for _, n := range held("m1").With {
+		order = append(order, n.Name)
+	}
+	if !slices.Equal(order, []string{"m3", "m2"}) {
+		t.Errorf("let go in the order %v", order)
+	}
+}
