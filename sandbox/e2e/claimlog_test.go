@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,6 +30,8 @@ type claimStory struct {
 	givenUp string
 	ready   bool
 	gone    bool
+	// readyAt and goneAt are when that was seen.
+	readyAt, goneAt time.Time
 }
 
 // watchClaims follows all claims until the test ends, also where the API server ends
@@ -70,7 +73,9 @@ func (l *claimLog) add(claim *unstructured.Unstructured, gone bool) {
 		l.claims[s.name] = s
 		l.order = append(l.order, s.name)
 	}
-	s.gone = s.gone || gone
+	if gone && !s.gone {
+		s.gone, s.goneAt = true, time.Now()
+	}
 	if reason := claim.GetAnnotations()["millwright.dev/given-up"]; reason != "" {
 		s.givenUp = reason
 	}
@@ -79,7 +84,9 @@ func (l *claimLog) add(claim *unstructured.Unstructured, gone bool) {
 			continue
 		}
 		if c.status == "True" {
-			s.ready = s.ready || c.kind == "Initialized"
+			if c.kind == "Initialized" && !s.ready {
+				s.ready, s.readyAt = true, time.Now()
+			}
 			continue
 		}
 		text := c.kind + "/" + c.reason

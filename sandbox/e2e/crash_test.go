@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,8 +78,9 @@ func (c *cluster) scale(name string, replicas int32) {
 	c.must(err)
 }
 
-// accountedFor finds fault unless claims, nodes and machines match one to one
-// and no node carries a taint of a step that is over.
+// accountedFor finds fault unless claims, nodes and machines match one to one, no node
+// carries a taint of a step that is over, and it is said of every machine that works why
+// it stays or goes.
 func (c *cluster) accountedFor() error {
 	claims, nodes, machines := c.claims(), c.nodes(), c.machines()
 	if len(claims) != len(nodes) || len(claims) != len(machines) {
@@ -87,6 +89,10 @@ func (c *cluster) accountedFor() error {
 	for _, claim := range claims {
 		if _, ok := nodes[claim.GetName()]; !ok {
 			return fmt.Errorf("claim %s has no node", claim.GetName())
+		}
+		judged := slices.ContainsFunc(conditionsOf(&claim), func(c claimCondition) bool { return c.kind == "Disruptable" && c.reason != "" })
+		if condition(&claim, "Initialized") && claim.GetDeletionTimestamp() == nil && !judged {
+			return fmt.Errorf("claim %s has no verdict", claim.GetName())
 		}
 	}
 	for _, n := range nodes {

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -223,6 +224,44 @@ func TestMachinesOfOneAgeExpireWithinTheBudget(t *testing.T) {
 	if n == 0 {
 		t.Error("no machine was seen on its way out, which shows nothing")
 	}
+}
+
+// A machine outlives its age for as long as a budget of zero, a PodDisruptionBudget and a
+// pod that must not be disrupted say, and not a minute longer than the policy does.
+func TestTheLastDeadlineOfAMachineHoldsAgainstEverything(t *testing.T) {
+	if !*long {
+		t.Skip("takes minutes; run with -long")
+	}
+	t.Parallel()
+	const age, deadline, grace = 30 * time.Second, 60 * time.Second, 10 * time.Second
+	c := newCluster(t)
+	c.millwright()
+	c.manifests(class + "---" + disruptedPool("blue", `consolidateAfter: Never, budgets: [{nodes: "0"}]`, "expireAfter: 30s\n      terminationGracePeriod: 10s") +
+		"---" + nodePolicy("blue", "disruption", "expiryDeadline: 60s"))
+	c.manifests(strings.Replace(spread("web", 1), "metadata: {labels: {app: web}}", `metadata: {labels: {app: web}, annotations: {karpenter.sh/do-not-disrupt: "true"}}`, 1) + `---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web, namespace: default}
+spec: {maxUnavailable: 0, selector: {matchLabels: {app: web}}}
+`)
+	c.eventually(patience, c.running("app=web", 1))
+	old := names(c.claims())
+	ends := c.claims()[0].GetCreationTimestamp().Add(age + deadline)
+	c.must(c.lasting("blue"))
+	c.throughout(time.Until(ends)-2*time.Second, func() error {
+		if n := c.nodes()[old[0]]; len(n.Spec.Taints) > 0 || n.Name == "" {
+			return fmt.Errorf("node %s has the taints %v %v before its last deadline", old[0], n.Spec.Taints, time.Until(ends))
+		}
+		return nil
+	})
+	c.eventually(patience, func() error { return c.without(old...) })
+	late := time.Since(ends)
+	t.Logf("the machine was gone %v after its last deadline, its pods have %v", late.Round(time.Second), grace)
+	if late > grace+promised(30*time.Second) {
+		t.Errorf("the machine was gone %v after its last deadline", late)
+	}
+	c.eventually(patience, c.running("app=web", 1))
+	c.eventually(patience, c.accountedFor)
 }
 
 // lasting makes the machines of a pool that are launched from now on last.

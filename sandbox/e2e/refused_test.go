@@ -34,74 +34,79 @@ apiVersion: v1
 kind: Pod
 metadata: {name: refused, namespace: default, labels: {app: refused}}
 spec:
-  nodeSelector: {team: blue}
+  nodeSelector: {team: storage}
   containers: [{name: main, image: example.com/main, resources: {requests: {cpu: "1", memory: 1Gi}}, volumeMounts: [{name: data, mountPath: /data}]}]
   volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
 `
 
-// Millwright does not know how much storage is left, so it launches a machine, on which
-// kube-scheduler refuses the pod for ever. The machine is idle and goes within two
-// minutes, the pod says what kube-scheduler says, and so do an event and the command
-// line. With -long the pod is seen to get another machine at once, and a third only
-// after as long as it has been going on.
-func TestAPodThatKubeSchedulerRefusesForEverKeepsNoMachine(t *testing.T) {
-	t.Parallel()
+// refusal is a pod that kube-scheduler refuses for ever on the machines of the pool
+// storage, as Millwright does not know how much storage is left.
+type refusal struct {
+	*cluster
+	launched *claimLog
+}
+
+func (c *cluster) refusedForEver() refusal {
+	c.Helper()
+	r := refusal{c, c.watchClaims()}
+	c.manifests(pool("storage", "amd64") + "---" + full)
+	return r
+}
+
+// told waits until the machine that was launched after n others has gone. It was idle for
+// two minutes at most; the pod's condition says what kube-scheduler says, and so do an
+// event and the command line.
+func (r refusal) told(n int) {
+	r.Helper()
 	const words = "did not have enough free storage"
-	c := newCluster(t)
-	launched := c.watchClaims()
-	c.millwright()
-	c.manifests(class + "---" + pool("blue", "amd64") + "---" + full)
-	for n := range 2 {
-		idle := c.refusedMachine(launched, n)
-		t.Logf("machine %d was idle for %v", n+1, idle.Round(time.Second))
-		if idle > promised(2*time.Minute) {
-			t.Errorf("machine %d was idle for %v", n+1, idle)
+	r.eventually(2*patience, func() error {
+		if stories := r.launched.of("storage"); len(stories) <= n || !stories[n].gone {
+			return fmt.Errorf("machine %d has not gone:\n%s", n, r.launched.tell("storage"))
 		}
-		c.eventually(patience, func() error { return c.podSays("app=refused", nomination.SchedulerDisagrees, words) })
-		c.must(c.eventSays("SchedulerDisagrees", words))
-		if answer := c.ask("why", "pod", "refused", "--namespace", "default"); !strings.Contains(answer, words) {
-			t.Errorf("millwright why pod says:\n%s", answer)
-		} else {
-			t.Logf("millwright why pod says:\n%s", answer)
-		}
-		if !*long {
-			return
-		}
+		return nil
+	})
+	story := r.launched.of("storage")[n]
+	idle := story.goneAt.Sub(story.readyAt)
+	r.Logf("kube-scheduler refused a pod: machine %s was idle for %v", story.name, idle.Round(time.Second))
+	if !story.ready || idle > promised(2*time.Minute) {
+		r.Errorf("machine %s was initialized %t, and idle for %v", story.name, story.ready, idle)
 	}
+	r.eventually(patience, func() error { return r.podSays("app=refused", nomination.SchedulerDisagrees, words) })
+	r.must(r.eventSays("SchedulerDisagrees", words))
+	if answer := r.ask("why", "pod", "refused", "--namespace", "default"); !strings.Contains(answer, words) {
+		r.Errorf("millwright why pod says:\n%s", answer)
+	} else {
+		r.Logf("millwright why pod says:\n%s", answer)
+	}
+}
+
+// A pod that is refused for ever gets another machine at once, and a third only after as
+// long as it has been going on. The first is part of
+// TestBudgetsByReasonAndScheduleHoldAtEveryInstant, which takes as long anyway.
+func TestAPodThatIsRefusedForEverIsNotGivenOneMachineAfterTheOther(t *testing.T) {
+	if !*long {
+		t.Skip("takes minutes; run with -long")
+	}
+	t.Parallel()
+	c := newCluster(t)
+	c.millwright()
+	c.manifests(class)
+	refused := c.refusedForEver()
+	refused.told(0)
+	refused.told(1)
+	machines := func() int { return len(refused.launched.of("storage")) }
 	c.throughout(90*time.Second, func() error {
-		if n := len(launched.of("blue")); n > 2 {
+		if n := machines(); n > 2 {
 			return fmt.Errorf("%d machines, while the pod should wait", n)
 		}
 		return nil
 	})
 	c.eventually(patience, func() error {
-		if n := len(launched.of("blue")); n < 3 {
+		if n := machines(); n < 3 {
 			return fmt.Errorf("only %d machines", n)
 		}
 		return nil
 	})
-}
-
-// refusedMachine waits until the machine that was launched after n others has come and
-// gone, and returns for how long it was initialized.
-func (c *cluster) refusedMachine(launched *claimLog, n int) time.Duration {
-	c.Helper()
-	var since time.Time
-	c.eventually(2*patience, func() error {
-		stories := launched.of("blue")
-		if len(stories) <= n {
-			return fmt.Errorf("%d machines were launched", len(stories))
-		}
-		story := stories[n]
-		if story.ready && since.IsZero() {
-			since = time.Now()
-		}
-		if !story.gone {
-			return fmt.Errorf("machine %s (initialized %t) is still there", story.name, story.ready)
-		}
-		return nil
-	})
-	return time.Since(since)
 }
 
 // podSays finds fault unless a pod has a condition whose message says something.

@@ -14,7 +14,8 @@ import (
 
 // Budgets for each reason, and one that forbids a reason for two minutes: machines
 // that are empty go two at a time all along, those that have drifted not at all in
-// the first two minutes, and then one at a time.
+// the first two minutes, and then one at a time. Beside them a pod that kube-scheduler
+// refuses for ever keeps no machine idle.
 func TestBudgetsByReasonAndScheduleHoldAtEveryInstant(t *testing.T) {
 	t.Parallel()
 	const used, unused = 3, 5
@@ -22,6 +23,7 @@ func TestBudgetsByReasonAndScheduleHoldAtEveryInstant(t *testing.T) {
 	c.millwright()
 	departures := c.watchDepartures()
 	c.manifests(class + "---" + disruptedPool("blue", `consolidateAfter: Never`, ""))
+	refused := c.refusedForEver()
 	c.manifests(spread("used", used) + "---" + spread("unused", unused))
 	c.eventually(patience, c.running("app=used", used))
 	c.eventually(patience, c.running("app=unused", unused))
@@ -42,8 +44,11 @@ func TestBudgetsByReasonAndScheduleHoldAtEveryInstant(t *testing.T) {
 	_, err := c.dynamic.Resource(nodePools).Patch(t.Context(), "blue", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	c.must(err)
 
-	c.eventually(2*patience, func() error { return c.replaced(append(slices.Clone(drifted), empty...), used) })
+	c.eventually(2*patience, func() error { return c.without(append(slices.Clone(drifted), empty...)...) })
 	c.eventually(patience, c.running("app=used", used))
+	refused.told(0)
+	c.must(c.client.CoreV1().Pods("default").Delete(c.Context(), "refused", metav1.DeleteOptions{}))
+	c.eventually(patience, func() error { return c.replaced(append(slices.Clone(drifted), empty...), used) })
 	c.eventually(patience, c.accountedFor)
 	for _, rule := range []struct {
 		what     string
