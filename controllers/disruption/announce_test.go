@@ -89,3 +89,15 @@ func TestAPodIsToldOfItsProtection(t *testing.T) {
 		}
 	}
 }
+
+// What holds the machines of a pool back is said of the pool, once for all of them.
+func TestWhatHoldsAPoolBackIsToldOfThePool(t *testing.T) {
+	a, nodeA := machine("a")
+	b, nodeB := machine("b")
+	r := rig(t, pool(func(np *karpv1.NodePool) { np.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} }), a, nodeA, b, nodeB)
+	d := New(r.Deps, disruption.Options{})
+	pass(t, r, d)
+	if len(r.Events.List) != 1 || !published(r, `NodePool/general DisruptionBlocked: the disruption budget {nodes: "0"}`) {
+		t.Errorf("events %q", r.Events.List)
+	}
+}

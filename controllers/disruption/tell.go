@@ -23,6 +23,11 @@ const unconsolidatableWindow = 15 * time.Minute
 
 // tell publishes why machines stay.
 func (d *Disruptor) tell(ctx context.Context, decision *disruption.Decision) {
+	type why struct {
+		pool  string
+		cause disruption.Cause
+	}
+	pools := map[why]bool{}
 	for _, v := range decision.Verdicts {
 		switch v.Reason.Code.Told() {
 		case plan.ToldOfMachine:
@@ -30,7 +35,10 @@ func (d *Disruptor) tell(ctx context.Context, decision *disruption.Decision) {
 		case plan.ToldSeldom:
 			d.tellOf(v, apply.Event{Reason: apply.Unconsolidatable, Window: unconsolidatableWindow})
 		case plan.ToldOfPool:
-			d.tellPool(ctx, v)
+			if w := (why{v.Node.Claim.Pool, v.Cause}); !pools[w] {
+				pools[w] = true
+				d.tellPool(ctx, v)
+			}
 		}
 	}
 }

@@ -16,7 +16,8 @@
 // leaving, or gone; when the plan counts on another machine; and when
 // kube-scheduler has had ample time to put the pod on a node that is complete,
 // and has not ([Until]). That is a disagreement, which is noted on the pod with
-// kube-scheduler's words (disagreement.go): from then on it is planned elsewhere.
+// kube-scheduler's words (disagreement.go): from then on it is planned elsewhere. A
+// nomination that has ended so stays until that is noted, as the note is made from it.
 //
 // kube-scheduler nominates as well: to a node on which it makes room by
 // preemption, and to the node to which it is about to bind. Those are never

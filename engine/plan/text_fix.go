@@ -23,6 +23,9 @@ func disruptionFix(r Reason) string {
 	case DoNotDisrupt:
 		return fmt.Sprintf("%s: remove the annotation karpenter.sh/do-not-disrupt, or let the pod end; with a terminationGracePeriod on the pool drift and expiry do not wait for it", r.first("the object"))
 	case PDBBlocks:
+		if len(r.rest()) > 1 {
+			return fmt.Sprintf("let only one of %s select %s: the API evicts no pod that several guard", list(r.rest(), ""), r.first("the pod"))
+		}
 		return fmt.Sprintf("%s: raise maxUnavailable or add a replica, so that it allows one disruption", list(r.rest(), ""))
 	case HasPods:
 		return "consolidationPolicy: WhenEmptyOrUnderutilized lets machines go whose pods fit elsewhere"
