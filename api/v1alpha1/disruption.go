@@ -65,10 +65,10 @@ type Disruption struct {
 	// +kubebuilder:validation:MaxLength=16
 	// +optional
 	PodMoveCost string `json:"podMoveCost,omitempty"`
-	// loopFreeze is for how long a pool is not consolidated after machines that it was
-	// rid of by consolidation have come back twice within a day, each within ten minutes
-	// (a twentieth of the machines of a large pool), and for how long a replacement is not undone. For each further machine that comes
-	// back the pool rests twice as long, a day at most. Default 1h.
+	// loopFreeze is the longest that machines of a pool must be quiet on top of
+	// consolidateAfter because others that consolidation had removed came back within ten
+	// minutes, and for how long a replacement is not undone. The first two times within a
+	// day machines rest for 15 minutes, each further time for twice as long. Default 1h.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('24h')",message="at most 24h"

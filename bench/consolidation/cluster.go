@@ -15,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/bench"
 	"github.com/millwright-dev/millwright/bench/offer"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Cluster is machines with their pods, in plain Kubernetes objects. Engines must not
@@ -186,6 +187,7 @@ func (c *Cluster) Apply(m Move, now time.Time) (Change, error) {
 		if err != nil {
 			return out, err
 		}
+		fresh.Claim.Annotations = map[string]string{snapshot.ReplacesAnnotation: "a move"}
 		out.Came = append(out.Came, fresh)
 		for _, uid := range l.Pods {
 			if err := bind(uid, fresh); err != nil {

@@ -51,9 +51,13 @@ type Day struct {
 	// Evictions are of pods that consolidation moved; Dollars is what all machines cost.
 	Evictions int
 	Dollars   float64
-	// Launched are machines that pending pods needed. Loops are those of them that were
-	// of a kind of which consolidation had removed one within ten minutes before.
-	Launched, Loops int
+	// Launched are machines that pending pods needed. First, Grown and Loops are those of
+	// them that were of a kind of which consolidation had removed one within ten minutes
+	// before, for whatever reason; each removed machine comes back once at most. First are
+	// those of the first minute in which any did, when there was nothing to learn from;
+	// Grown are those of minutes in which pods asked for more than ever before, which no
+	// memory foresees; Loops are all others.
+	Launched, First, Grown, Loops int
 }
 
 // step is the time between two looks at the cluster.
@@ -76,11 +80,12 @@ func Live(g Regime, list []*catalog.Type, seed uint64) (Day, error) {
 	if err != nil {
 		return Day{}, err
 	}
-	l := &living{Cluster: c, engine: session.(*ours), dice: rand.New(rand.NewPCG(seed, 24)), day: Day{Regime: g.Name}, ends: map[types.UID]time.Time{}, removed: map[offer.Key][]time.Time{}}
+	l := &living{Cluster: c, engine: session.(*ours), dice: rand.New(rand.NewPCG(seed, 24)), day: Day{Regime: g.Name}, ends: map[types.UID]time.Time{}, removed: map[offer.Key][]time.Time{}, most: offer.Amounts{}}
 	l.engine.pools[0].Policy.Disruption = g.Policy
 	for at := bench.Now; at.Before(bench.Now.Add(24 * time.Hour)); at = at.Add(step) {
 		l.now = at
 		l.load()
+		l.watch()
 		if err := l.provision(); err != nil {
 			return l.day, err
 		}
@@ -105,6 +110,11 @@ type living struct {
 	web     [12][]*corev1.Pod
 	ends    map[types.UID]time.Time
 	removed map[offer.Key][]time.Time
+	// first is when the first machine came back; most is the most that pods have asked
+	// for, and more is true if they do now.
+	first time.Time
+	most  offer.Amounts
+	more  bool
 }
 
 // load lets pods come and go: Deployments follow the sun with some noise, every ten
@@ -201,12 +211,41 @@ func (l *living) provision() error {
 		l.touch(m)
 		l.day.Launched++
 		if i := slices.IndexFunc(l.removed[k], func(at time.Time) bool { return l.now.Sub(at) <= again }); i >= 0 {
-			l.day.Loops++
+			l.cameBack()
 			l.removed[k] = slices.Delete(l.removed[k], i, i+1)
 		}
 	}
 	l.pending = nil
 	return nil
+}
+
+// cameBack counts a machine that came back.
+func (l *living) cameBack() {
+	if l.first.IsZero() {
+		l.first = l.now
+	}
+	switch {
+	case l.first.Equal(l.now):
+		l.day.First++
+	case l.more:
+		l.day.Grown++
+	default:
+		l.day.Loops++
+	}
+}
+
+// watch sees whether pods ask for more CPU or memory than ever before.
+func (l *living) watch() {
+	sum := offer.Amounts{}
+	for _, p := range append(l.Pods(), l.pending...) {
+		sum.Add(offer.Requests(p))
+	}
+	l.more = false
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if sum[name] > l.most[name] {
+			l.more, l.most[name] = true, sum[name]
+		}
+	}
 }
 
 func (l *living) bind(m *Machine, p *corev1.Pod) {
@@ -221,10 +260,8 @@ func (l *living) consolidate() error {
 	for i, m := range moves(d) {
 		c := d.Commands[i]
 		for _, name := range m.Gone {
-			if c.Cause == disruption.Underutilized {
-				key := l.Machines[name].Offer.Key
-				l.removed[key] = append(l.removed[key], l.now)
-			}
+			key := l.Machines[name].Offer.Key
+			l.removed[key] = append(l.removed[key], l.now)
 		}
 		change, err := l.Apply(m, l.now)
 		if err != nil {
@@ -253,21 +290,26 @@ func (l *living) consolidate() error {
 	return nil
 }
 
-// WriteDays writes days as markdown, beside the first.
-func WriteDays(w io.Writer, days []Day, seed uint64) error {
+// WriteDays writes the days of several seeds as markdown, each beside its first.
+func WriteDays(w io.Writer, bySeed [][]Day) error {
 	var b strings.Builder
 	b.WriteString("\n## A day of web, cron and batch load\n\n")
-	row(&b, "policy", "$ for the day", "saved", "evictions", "evictions per $ saved", "machines launched for pods", "loops")
-	row(&b, slicesOf("---", 7)...)
-	for i, d := range days {
-		saved, per := "–", "–"
-		if i > 0 {
-			saved = dollars(days[0].Dollars - d.Dollars)
-			per = fmt.Sprintf("%.1f", float64(d.Evictions)/max(days[0].Dollars-d.Dollars, 0.01))
+	row(&b, "seed", "policy", "$ for the day", "saved", "evictions", "evictions per $ saved", "launched for pods", "came back: first", "with new highs", "loops")
+	row(&b, slicesOf("---", 10)...)
+	for i, days := range bySeed {
+		for j, d := range days {
+			saved, per := "–", "–"
+			if less := days[0].Dollars - d.Dollars; j > 0 {
+				saved, per = dollars(less), fmt.Sprintf("%.1f", float64(d.Evictions)/max(less, 0.01))
+			}
+			row(&b, fmt.Sprint(i+1), d.Regime, dollars(d.Dollars), saved, fmt.Sprint(d.Evictions), per, fmt.Sprint(d.Launched), fmt.Sprint(d.First), fmt.Sprint(d.Grown), fmt.Sprint(d.Loops))
 		}
-		row(&b, d.Regime, dollars(d.Dollars), saved, fmt.Sprint(d.Evictions), per, fmt.Sprint(d.Launched), fmt.Sprint(d.Loops))
 	}
-	fmt.Fprintf(&b, "\nMillwright under four policies, in virtual time, a decision a minute, seed %d: twelve Deployments that follow the sun, a CronJob of a dozen pods every ten minutes, a batch of sixty twice a day; consolidateAfter is 2m. Saved is beside WhenEmpty. A loop is a machine that pods needed within ten minutes after consolidation had removed one of its kind. Calm is minNodeAge 30m, workloadCooldown 10m, paybackTime 2h with podMoveCost 0.002, minSavingPercent 5. Karpenter itself was not run through the day.\n", seed)
+	b.WriteString(`
+Millwright under four policies, in virtual time, a decision a minute: twelve Deployments that follow the sun, a CronJob of a dozen pods every ten minutes, a batch of sixty twice a day; consolidateAfter is 2m. Saved is beside WhenEmpty. Calm is minNodeAge 30m, workloadCooldown 10m, paybackTime 2h with podMoveCost 0.002, minSavingPercent 5. Karpenter itself was not run through the day.
+
+A machine has come back if it was launched for pods within ten minutes after consolidation had removed one of its kind (type, zone, capacity type), be it empty or for a saving; each removed machine comes back once at most. First are those of the first minute in which any did: a new pool has nothing to learn from. With new highs are those of minutes in which pods asked for more CPU or memory than ever before in the run. All others are loops.
+`)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -6,19 +6,15 @@ import (
 	"github.com/millwright-dev/millwright/bench/fleet"
 )
 
-// fewLoops is how many machines may come back in a day whose load comes back every ten
-// minutes: they are what tells that it is one.
-const fewLoops = 8
-
-func TestADayHasFewLoopsAndCalmPoliciesEvictLess(t *testing.T) {
+func TestADayHasNoLoopsAndCalmPoliciesEvictLess(t *testing.T) {
 	days, err := Days(fleet.Small(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range days {
 		t.Logf("%+v", d)
-		if d.Loops > fewLoops {
-			t.Errorf("%s: %d machines came back", d.Regime, d.Loops)
+		if d.Loops > 0 || d.First+d.Grown > 3 {
+			t.Errorf("%s: %d machines came back at first, %d with new highs, %d in loops", d.Regime, d.First, d.Grown, d.Loops)
 		}
 	}
 	eager, calm := days[1], days[3]

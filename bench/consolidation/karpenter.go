@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
@@ -26,7 +25,9 @@ import (
 
 // Karpenter is its emptiness, multi-node and single-node consolidation, in the order
 // in which its controller asks them, without the 15 seconds for which it waits to
-// validate each command. Sessions share Karpenter's process-wide state and must not
+// validate each command. Its search is bounded by time: a minute for the multi-node
+// method, three for the single-node one. Here that is the time of an idle machine
+// (clock.go), so that what it finds does not depend on what else runs. Sessions share Karpenter's process-wide state and must not
 // run at the same time.
 type Karpenter struct{}
 
@@ -45,7 +46,7 @@ func (Karpenter) Begin(ctx context.Context, c *Cluster) (Session, error) {
 	karpenter.RegisterLabels(c.Types)
 	s := &theirs{
 		cache: newCache(c.Pools), cloud: &provider{types: karpenter.InstanceTypes(c.Types)},
-		recorder: events.NewRecorder(&record.FakeRecorder{}), clock: clock.RealClock{}, options: o,
+		recorder: events.NewRecorder(&record.FakeRecorder{}), clock: newWorkClock(), options: o,
 	}
 	s.cluster = state.NewCluster(s.clock, s.cache, s.cloud)
 	p := provisioning.NewProvisioner(s.cache, s.recorder, s.cloud, s.cluster, s.clock, nil, nil)
@@ -74,7 +75,7 @@ type theirs struct {
 	cluster  *state.Cluster
 	queue    *disruption.Queue
 	recorder events.Recorder
-	clock    clock.Clock
+	clock    *workClock
 	options  *options.Options
 	methods  []disruption.Method
 }
@@ -102,6 +103,11 @@ func (s *theirs) ask(ctx context.Context, m disruption.Method) ([]disruption.Com
 	budgets, err := disruption.BuildDisruptionBudgetMapping(ctx, s.cluster, s.clock, s.cache, s.cloud, s.recorder, m.Reason())
 	if err != nil {
 		return nil, err
+	}
+	if _, multi := m.(*disruption.MultiNodeConsolidation); multi {
+		limited, stop := s.clock.limit(ctx, disruption.MultiNodeConsolidationTimeoutDuration)
+		defer stop()
+		ctx = limited
 	}
 	commands, err := m.ComputeCommands(ctx, budgets, candidates...)
 	if err != nil || len(commands) == 0 || commands[0].Decision() == disruption.NoOpDecision {

@@ -74,7 +74,7 @@ const quiet = 3
 // pause is the time between two decisions.
 const pause = time.Minute
 
-// Play lets an engine decide until it finds nothing more or the limit is over.
+// Play lets an engine decide until it finds nothing more or has used up its CPU time.
 func Play(ctx context.Context, name string, start *Cluster, e Engine, limit time.Duration) (Result, error) {
 	c := start.Clone()
 	r := Result{Case: name, Engine: e.Name(), Nodes: len(c.Machines), Pods: len(c.Pods()), Before: c.PricePerHour()}
@@ -82,9 +82,9 @@ func Play(ctx context.Context, name string, start *Cluster, e Engine, limit time
 	if err != nil {
 		return r, fmt.Errorf("%s takes the cluster up: %w", e.Name(), err)
 	}
-	now, begun := bench.Now, time.Now()
+	now := bench.Now
 	for still := 0; still < quiet; still++ {
-		if time.Since(begun) > limit {
+		if r.CPU() > limit {
 			r.Unfinished = true
 			break
 		}

@@ -29,11 +29,11 @@ func Call(f func() error) (Cost, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	peak := watchHeap()
-	cpu, start := processCPU(), time.Now()
+	cpu, start := CPU(), time.Now()
 
 	err := f()
 
-	cost := Cost{Wall: time.Since(start), CPU: processCPU() - cpu}
+	cost := Cost{Wall: time.Since(start), CPU: CPU() - cpu}
 	highest := peak()
 	runtime.ReadMemStats(&after)
 	cost.Allocs = after.Mallocs - before.Mallocs
@@ -74,7 +74,8 @@ func heapObjects() uint64 {
 	return s[0].Value.Uint64()
 }
 
-func processCPU() time.Duration {
+// CPU is what the process has used so far, of all its threads.
+func CPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		panic(err) // only for a wrong argument

@@ -295,8 +295,11 @@ func (d *decider) restless(n *snapshot.Node) bool {
 	if p == nil || p.Disruption.ConsolidateAfter == nil || p.Replicas != nil {
 		return false
 	}
-	ok, _ := Consolidatable(d.s, n)
-	return !ok
+	if ok, _ := Consolidatable(d.s, n); !ok {
+		return true
+	}
+	_, resting := rested(d.examiner, n)
+	return resting
 }
 
 // total is what a pool's machines cost, and what moving all their pods would.

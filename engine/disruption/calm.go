@@ -73,23 +73,53 @@ func workload(p *snapshot.Pod) string {
 	return p.Namespace + "/" + owner.Kind + "/" + owner.Name
 }
 
-// notLooping keeps the machines of a pool in which what is removed comes back.
-func notLooping(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+// rested keeps machines that have been quiet for consolidateAfter, but not for as much
+// longer as their pool has learned that what it removes comes back in.
+func rested(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	p := e.s.Pool(n.Claim.Pool)
-	l, known := e.loops[p.Name]
-	if !known {
-		own := slices.DeleteFunc(slices.Clone(e.s.Nodes), func(m *snapshot.Node) bool { return m.Claim == nil || m.Claim.Pool != p.Name })
-		kind, until, found := ledger.Looping(p, own, e.s.Now)
-		l = loop{plan.Reason{Code: plan.LoopDetected, Objects: poolRef(p), Have: kind, Until: until}, found}
-		e.loops[p.Name] = l
-	}
-	return l.reason, l.found
+	l := e.learned(p)
+	return resting(p, l, quietSince(n.Claim), *p.Disruption.ConsolidateAfter+l.Rest, e.s.Now)
 }
 
-// loop is whether a pool has one.
-type loop struct {
-	reason plan.Reason
-	found  bool
+// grown keeps the machines of a pool that has learned its lesson and has had to launch
+// another one lately.
+func grown(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	p := e.s.Pool(n.Claim.Pool)
+	l := e.learned(p)
+	return resting(p, l, l.launched, l.Grown, e.s.Now)
+}
+
+func resting(p *snapshot.Pool, l lesson, since time.Time, rest time.Duration, now time.Time) (plan.Reason, bool) {
+	until := since.Add(rest)
+	return plan.Reason{
+		Code: plan.LoopDetected, Objects: poolRef(p), Have: l.Kind, Since: since, Until: until,
+	}, l.Rest > 0 && now.Before(until)
+}
+
+// lesson is what a pool has learned, and when it last launched a machine for pods.
+type lesson struct {
+	ledger.Lesson
+	launched time.Time
+}
+
+func (e *examiner) learned(p *snapshot.Pool) lesson {
+	l, known := e.lessons[p.Name]
+	if known {
+		return l
+	}
+	machines := machinesOf(e.s, p)
+	l.Lesson = ledger.Learn(p, machines, e.s.Now)
+	for _, n := range machines {
+		if n.Claim.Annotations[snapshot.ReplacesAnnotation] == "" && n.Claim.Created.After(l.launched) {
+			l.launched = n.Claim.Created
+		}
+	}
+	e.lessons[p.Name] = l
+	return l
+}
+
+func machinesOf(s *snapshot.Snapshot, p *snapshot.Pool) []*snapshot.Node {
+	return slices.DeleteFunc(slices.Clone(s.Nodes), func(n *snapshot.Node) bool { return n.Claim == nil || n.Claim.Pool != p.Name })
 }
 
 // undone says that a move would take an earlier one back.
@@ -141,8 +171,13 @@ func Note(s *snapshot.Snapshot, commands []Command, p *snapshot.Pool) []snapshot
 				continue
 			}
 			e.Pods += movers(n)
-			if c.Cause == Underutilized {
+			switch c.Cause {
+			case Underutilized:
 				e.Gone = append(e.Gone, n)
+			case Empty:
+				if !n.Claim.LastPodEvent.IsZero() { // else no pod has ever needed it
+					e.Empty = append(e.Empty, n)
+				}
 			}
 		}
 		for _, name := range c.Replacements {
@@ -151,8 +186,9 @@ func Note(s *snapshot.Snapshot, commands []Command, p *snapshot.Pool) []snapshot
 			}
 		}
 	}
-	if e.Pods == 0 {
+	if e.Pods == 0 && len(e.Empty) == 0 {
 		return nil
 	}
+	e.Live = machinesOf(s, p)
 	return ledger.Note(p, e, s.Now)
 }

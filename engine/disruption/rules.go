@@ -27,13 +27,13 @@ var (
 	// emptiness are those of the cause Empty.
 	emptiness = []rule{
 		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
-		notNominated, notReplacing, startedUp, consolidationOn, vacant, evictable, quiet,
+		notNominated, notReplacing, startedUp, consolidationOn, vacant, evictable, quiet, rested, grown,
 	}
 	// thrift are those of the cause Underutilized, for a machine that is not vacant.
 	thrift = []rule{
 		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
-		consenting, notNominated, notReplacing, startedUp, consolidationOn, consolidates, oldEnough, notLooping, cooledDown,
-		evictable, quiet, priced,
+		consenting, notNominated, notReplacing, startedUp, consolidationOn, consolidates, oldEnough, cooledDown,
+		evictable, quiet, rested, grown, priced,
 	}
 	// renewal are those of the causes Drifted and Expired. What protects pods gives
 	// way to a termination grace period, and a nomination to neither.
@@ -76,9 +76,9 @@ type examiner struct {
 	budgets   *eviction.Budgets
 	settle    time.Duration
 	// started is when the youngest pod of each workload did, nil until it is asked for;
-	// loops are those of the pools that were asked about.
+	// lessons are those of the pools that were asked about.
 	started map[string]time.Time
-	loops   map[string]loop
+	lessons map[string]lesson
 }
 
 func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
@@ -86,7 +86,7 @@ func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
 	nominated, refused := nominations(s, planned)
 	return &examiner{
 		s: s, planned: planned, nominated: nominated, refused: refused, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
-		budgets: eviction.NewBudgets(s.PDBs), settle: opts.Settle, loops: map[string]loop{},
+		budgets: eviction.NewBudgets(s.PDBs), settle: opts.Settle, lessons: map[string]lesson{},
 	}
 }
 

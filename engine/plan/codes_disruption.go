@@ -86,8 +86,9 @@ const (
 	// WouldUndo: the move would launch what another one removed, and remove what that
 	// launched; Have is the kind of machine that would come back.
 	WouldUndo Code = "WouldUndo"
-	// LoopDetected: machines of a kind, Have, that consolidation removed from the pool,
-	// the first object, came back soon, again and again.
+	// LoopDetected: a machine of a kind, Have, that consolidation removed from the pool,
+	// the first object, came back soon; so the pool's machines rest for longer, from Since
+	// on: since their last pod event, or since the pool last launched one for pods.
 	LoopDetected Code = "LoopDetected"
 	// PriceUnknown: the cloud names no price for the machine's type.
 	PriceUnknown Code = "PriceUnknown"

@@ -54,7 +54,7 @@ func calmText(r Reason) string {
 	case WouldUndo:
 		return until(fmt.Sprintf("a machine of the kind %s would come back that was removed to save money", r.Have), r.Until)
 	case LoopDetected:
-		return until(fmt.Sprintf("machines of the kind %s are removed from %s and come back, again and again", r.Have, r.first("the pool")), r.Until)
+		return until(fmt.Sprintf("a machine of the kind %s was removed from %s and had to come back, so others rest", r.Have, r.first("the pool")), r.Until)
 	}
 	return ""
 }

@@ -33,8 +33,8 @@ type DisruptionPolicy struct {
 	// for no bound; PodMoveCost is what moving a pod costs, in dollars.
 	PaybackTime time.Duration
 	PodMoveCost float64
-	// LoopFreeze is for how long a pool with a loop rests, and a replacement is not
-	// undone.
+	// LoopFreeze is the longest that machines rest because others have come back, and for
+	// how long a replacement is not undone.
 	LoopFreeze time.Duration
 	// MinNodeAge is since when a machine must be initialized to be consolidated.
 	MinNodeAge time.Duration
@@ -74,7 +74,9 @@ type PoolMove struct {
 	// in their place.
 	Gone map[string]int `json:"gone,omitempty"`
 	Came map[string]int `json:"came,omitempty"`
-	// Back counts those of Gone that had come back after an earlier move, by kind.
+	// Empty are the machines that were removed because they were, by kind.
+	Empty map[string]int `json:"empty,omitempty"`
+	// Back counts those of Gone and Empty that came back soon, by kind.
 	Back map[string]int `json:"back,omitempty"`
 }
 

@@ -21,7 +21,8 @@ func consolidate(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("bench consolidation", flag.ContinueOnError)
 	out := fs.String("o", "CONSOLIDATION.md", "file for the report; - is standard output")
 	seed := fs.Uint64("seed", 1, "seed of the clusters")
-	limit := fs.Duration("limit", 15*time.Minute, "for how long an engine may go on with one cluster")
+	daySeeds := fs.Uint64("days", 3, "how many seeds of the day of changing load")
+	limit := fs.Duration("limit", 15*time.Minute, "CPU time after which an engine is stopped on one cluster")
 	name := fs.String("run", "", "regular expression of case names")
 	only := fs.String("engine", "", "one engine: millwright or karpenter (default both)")
 	save := fs.String("save", "", "file for the results, to be taken up with -with")
@@ -72,7 +73,7 @@ func consolidate(ctx context.Context, args []string) error {
 		}
 	}
 	about := []string{
-		fmt.Sprintf("%s, %d CPUs, GOMAXPROCS %d; Karpenter %s as a library; both in one process, one after the other. Seed %d. An engine is stopped after %v.",
+		fmt.Sprintf("%s, %d CPUs, GOMAXPROCS %d; Karpenter %s as a library; both in one process, one after the other. Seed %d. An engine is stopped after %v of CPU time.",
 			runtime.Version(), runtime.NumCPU(), runtime.GOMAXPROCS(0), version("sigs.k8s.io/karpenter"), *seed, *limit),
 		fmt.Sprintf("Catalogue: %d types (m, c and r families of EC2 of at most 32 vCPUs, on demand, three zones). Machines of 4 to 16 vCPUs, of the third of each family's types that costs the least for a vCPU, pods of lognormal size (median 0.15 cores). With five pools, four are tainted and have pods of their own. consolidateAfter is 0s, budgets are 10 %%, the policy is WhenEmptyOrUnderutilized, everything else is as both have it by default.",
 			len(types)),
@@ -80,12 +81,16 @@ func consolidate(ctx context.Context, args []string) error {
 		"Timed: deciding. Not timed: what watches keep up to date for both. CPU seconds are the process's, garbage collection included.",
 		"Every move was checked: taints, selectors, room, each pod once. The bound is the linear relaxation of RESULTS.md for all pods on new machines.",
 	}
-	days, err := consolidation.Days(types, *seed)
-	if err != nil {
-		return err
+	var days [][]consolidation.Day
+	for s := range *daySeeds {
+		day, err := consolidation.Days(types, s+1)
+		if err != nil {
+			return err
+		}
+		days = append(days, day)
 	}
 	write := func(f *os.File) error {
-		return errors.Join(consolidation.Write(f, results, about), consolidation.WriteDays(f, days, *seed))
+		return errors.Join(consolidation.Write(f, results, about), consolidation.WriteDays(f, days))
 	}
 	if *out == "-" {
 		return write(os.Stdout)

@@ -3,12 +3,13 @@
 //
 //	Note      what is done ──► the pool's moves, with those that are too old left out
 //	Evictions how many pods were evicted in the last hour
-//	Looping   machines that were removed and came back, again and again
+//	Learn     how long machines must rest because others have come back
 //	Undone    a replacement that an earlier one would be undone by
 //
 // The moves are kept on the NodePool, because the machines that they are about are
 // gone. What is done within a minute is one move. Evictions are remembered for an hour,
-// machines for a day, in no more moves than most.
+// machines for a day, in no more moves than most, and that one has come back for a week:
+// whoever needed it may go on needing it, and nothing shows that while it stays.
 package ledger
 
 import (
@@ -30,12 +31,8 @@ const Hour = time.Hour
 // count as one that has come back.
 const Soon = 10 * time.Minute
 
-// often is how many machines have to come back within a day for a loop: two, and in a
-// large pool, where more come and go, a twentieth of the machines.
-func often(machines int) int { return max(2, (machines+19)/20) }
-
-// day is for how long machines are remembered, and the longest that a pool rests.
-const day = 24 * time.Hour
+// day and week are for how long machines are remembered, and that one came back.
+const day, week = 24 * time.Hour, 7 * 24 * time.Hour
 
 // most bounds how many moves are remembered besides those of the last hour.
 const most = 240
@@ -53,29 +50,33 @@ func KindOf(c catalog.Choice) string {
 
 func kind(name, zone, capacity string) string { return name + "/" + zone + "/" + capacity }
 
-// Entry is something to be noted about a pool: so many pods are evicted, and if it is
-// for a saving, which machines go and which have come in their place.
+// Entry is something to be noted about a pool: so many pods are evicted; which machines
+// go to save money, and which have come in their place; which go because they are empty.
+// Live are all of the pool's.
 type Entry struct {
-	Pods       int
-	Gone, Came []*snapshot.Node
+	Pods                    int
+	Gone, Came, Empty, Live []*snapshot.Node
 }
 
-// Note adds what is done now.
+// Note adds what is done now, and what has come back of what was removed before.
 func Note(p *snapshot.Pool, e Entry, now time.Time) []snapshot.PoolMove {
 	minute := now.UTC().Truncate(time.Minute)
 	left := len(p.Moves)
-	out := slices.DeleteFunc(slices.Clone(p.Moves), func(m snapshot.PoolMove) bool {
+	var out []snapshot.PoolMove
+	for _, m := range withReturns(p, e.Live) {
 		left--
 		age := now.Sub(m.At)
-		return age > day || age > Hour+time.Minute && (len(m.Gone) == 0 || left >= most)
-	})
+		named := age <= day && len(m.Gone)+len(m.Empty) > 0 && left < most
+		if age <= Hour+time.Minute || named || age <= week && len(m.Back) > 0 {
+			out = append(out, m)
+		}
+	}
 	last := snapshot.PoolMove{At: minute}
 	if i := len(out) - 1; i >= 0 && out[i].At.Equal(minute) {
 		last, out = out[i], out[:i]
 	}
 	last.Pods += e.Pods
-	last.Gone, last.Back = count(last.Gone, e.Gone), count(last.Back, returned(p, e.Gone))
-	last.Came = count(last.Came, e.Came)
+	last.Gone, last.Came, last.Empty = count(last.Gone, e.Gone), count(last.Came, e.Came), count(last.Empty, e.Empty)
 	return append(out, last)
 }
 
@@ -106,65 +107,80 @@ func Evictions(p *snapshot.Pool, now time.Time) (pods int, until time.Time) {
 	return pods, until
 }
 
-// returned are the machines that were launched, not as replacements, soon after others
-// of their kind had been removed from the pool; no more of a kind than were removed.
-func returned(p *snapshot.Pool, nodes []*snapshot.Node) []*snapshot.Node {
-	var out []*snapshot.Node
-	taken := map[int]map[string]int{} // by move and kind
+// withReturns are the moves of a pool with what has come back as far as its machines
+// show: those that were launched, not as replacements, soon after a move had removed
+// others of their kind; no more of a kind than were removed.
+func withReturns(p *snapshot.Pool, nodes []*snapshot.Node) []snapshot.PoolMove {
+	seen := map[int]map[string]int{} // by move and kind
 	for _, n := range nodes {
 		k := Kind(n)
-		at := slices.IndexFunc(p.Moves, func(m snapshot.PoolMove) bool {
-			return m.Gone[k] > 0 && n.Claim.Created.After(m.At) && n.Claim.Created.Sub(m.At) <= Soon
+		i := slices.IndexFunc(p.Moves, func(m snapshot.PoolMove) bool {
+			return m.Gone[k]+m.Empty[k] > 0 && n.Claim.Created.After(m.At) && n.Claim.Created.Sub(m.At) <= Soon
 		})
-		if at < 0 || n.Claim.Annotations[snapshot.ReplacesAnnotation] != "" || taken[at][k] >= p.Moves[at].Gone[k] {
+		if i < 0 || n.Claim.Annotations[snapshot.ReplacesAnnotation] != "" {
 			continue
 		}
-		if taken[at] == nil {
-			taken[at] = map[string]int{}
+		if seen[i] == nil {
+			seen[i] = map[string]int{}
 		}
-		taken[at][k]++
-		out = append(out, n)
+		seen[i][k]++
+	}
+	out := slices.Clone(p.Moves)
+	for i, kinds := range seen {
+		back := maps.Clone(out[i].Back)
+		if back == nil {
+			back = map[string]int{}
+		}
+		for k, n := range kinds {
+			back[k] = max(back[k], min(n, out[i].Gone[k]+out[i].Empty[k]))
+		}
+		out[i].Back = back
 	}
 	return out
 }
 
-// Looping reports whether machines that were removed from a pool came back within a day,
-// often enough for a loop: the kind of the latest, and until when the pool rests. That is
-// twice as long for each further one, in a large pool for each further few. The nodes are
-// all of the pool's.
-func Looping(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) (kind string, until time.Time, loops bool) {
+// Lesson is what a pool has learned from machines that came back; the zero value if none
+// did.
+type Lesson struct {
+	// Rest is how much longer than consolidateAfter machines must be quiet. What they are
+	// needed for comes again within that time.
+	Rest time.Duration
+	// Grown is for how long no machine goes to save money after the pool has had to launch
+	// one for pods: it may have to launch another.
+	Grown time.Duration
+	// Kind is that of the machine that came back last.
+	Kind string
+}
+
+// Learn reads a lesson off the moves of a pool; the nodes are all of the pool's. That
+// machines came back makes Rest Soon and half as long again. Each time after the second
+// within a day doubles it, until it is loopFreeze; moves within Soon of each other are one
+// time. Grown is twice Rest. In a large pool machines of a kind come and go anyway: there
+// at least one of forty must have come back.
+func Learn(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) Lesson {
 	if len(p.Moves) == 0 {
-		return "", time.Time{}, false
+		return Lesson{}
 	}
-	var latest time.Time
-	count := 0
-	came := func(k string, n int, at time.Time) {
-		if n == 0 || now.Sub(at) > day {
-			return
+	var l Lesson
+	machines, times, last := 0, 0, time.Time{}
+	for _, m := range withReturns(p, nodes) {
+		if len(m.Back) == 0 || now.Sub(m.At) > week {
+			continue
 		}
-		count += n
-		if at.After(latest) {
-			kind, latest = k, at
+		if now.Sub(m.At) <= day && m.At.Sub(last) > Soon {
+			times, last = times+1, m.At
 		}
-	}
-	for _, n := range returned(p, nodes) {
-		came(Kind(n), 1, n.Claim.Created)
-	}
-	for _, m := range p.Moves {
 		for _, k := range slices.Sorted(maps.Keys(m.Back)) {
-			came(k, m.Back[k], m.At)
+			machines += m.Back[k]
+			l.Kind = k
 		}
 	}
-	least := often(len(nodes))
-	if count < least {
-		return "", time.Time{}, false
+	if machines < max(1, len(nodes)/40) {
+		return Lesson{}
 	}
-	rest := p.Policy.Disruption.Defaulted().LoopFreeze
-	for range min((count-least)/(least-1), 16) {
-		rest = min(2*rest, day)
-	}
-	until = latest.Add(rest)
-	return kind, until, now.Before(until)
+	l.Rest = min(Soon*3/2<<min(max(times-2, 0), 8), max(Soon*3/2, p.Policy.Disruption.Defaulted().LoopFreeze))
+	l.Grown = 2 * l.Rest
+	return l
 }
 
 // Undone reports whether a move would bring back what an earlier one removed, in place of

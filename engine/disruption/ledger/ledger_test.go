@@ -38,29 +38,69 @@ func TestMovesOfAMinuteAreOneAndOldOnesAreForgotten(t *testing.T) {
 	}
 }
 
-func TestALoopIsSeenAlsoWhenTheMachineThatCameBackIsGoneAgain(t *testing.T) {
+func TestAPoolLearnsFromMachinesThatComeBackAndRemembersForAWeek(t *testing.T) {
 	p := &snapshot.Pool{}
-	remove := func(created, at time.Duration) {
-		p.Moves = Note(p, Entry{Pods: 1, Gone: []*snapshot.Node{machine("m", created)}}, noon.Add(at))
+	var live []*snapshot.Node
+	note := func(e Entry, at time.Duration) {
+		e.Live = live
+		p.Moves = Note(p, e, noon.Add(at))
 	}
-	remove(-time.Hour, 0)
-	remove(5*time.Minute, 10*time.Minute) // it came back, and went again
-	back := machine("back", 15*time.Minute)
-	now := noon.Add(16 * time.Minute)
-	if _, _, loops := Looping(p, nil, now); loops {
-		t.Error("once is no loop")
+	want := func(at, rest time.Duration) {
+		t.Helper()
+		if l := Learn(p, live, noon.Add(at)); l.Rest != rest || l.Grown != 2*rest || rest > 0 && l.Kind != "small/a/spot" {
+			t.Errorf("after %s: %+v, want a rest of %s", at, l, rest)
+		}
 	}
-	kind, until, loops := Looping(p, []*snapshot.Node{back}, now)
-	if !loops || kind != "small/a/spot" || !until.Equal(noon.Add(75*time.Minute)) {
-		t.Errorf("loops %t, %s until %s", loops, kind, until)
-	}
-	remove(15*time.Minute, 80*time.Minute)
-	if _, until, loops := Looping(p, []*snapshot.Node{machine("again", 85*time.Minute)}, noon.Add(90*time.Minute)); !loops || !until.Equal(noon.Add(205*time.Minute)) {
-		t.Errorf("the third time the pool rests for two hours: loops %t until %s", loops, until)
-	}
-	p.Moves = p.Moves[:2]
+	note(Entry{Pods: 1, Gone: []*snapshot.Node{machine("m", -time.Hour)}}, 0)
+	want(5*time.Minute, 0)
+	back := machine("back", 5*time.Minute)
+	live = []*snapshot.Node{back}
+	want(5*time.Minute, 15*time.Minute)
+
 	back.Claim.Annotations = map[string]string{snapshot.ReplacesAnnotation: "1"}
-	if _, _, loops := Looping(p, []*snapshot.Node{back}, now); loops {
-		t.Error("a replacement has not come back by itself")
+	want(5*time.Minute, 0) // it was launched by a command, not for pods that wait
+	back.Claim.Annotations = nil
+	live = []*snapshot.Node{machine("late", 11*time.Minute)}
+	want(15*time.Minute, 0)
+
+	live = []*snapshot.Node{back}
+	note(Entry{Empty: []*snapshot.Node{back}}, 20*time.Minute)
+	live = nil
+	want(21*time.Minute, 15*time.Minute) // also when it is gone again
+	live = []*snapshot.Node{machine("again", 25*time.Minute)}
+	want(30*time.Minute, 15*time.Minute) // an empty machine that comes back teaches as much
+	note(Entry{Pods: 1, Gone: live}, time.Hour)
+	live = []*snapshot.Node{machine("third", 65*time.Minute)}
+	want(70*time.Minute, 30*time.Minute)
+	note(Entry{Pods: 1, Gone: []*snapshot.Node{machine("old", -time.Hour)}}, 100*time.Minute)
+	live = append(live, machine("fourth", 105*time.Minute))
+	want(2*time.Hour, time.Hour)
+	note(Entry{Pods: 1, Gone: []*snapshot.Node{machine("old", -time.Hour)}}, 130*time.Minute)
+	live = append(live, machine("fifth", 135*time.Minute))
+	want(3*time.Hour, time.Hour) // loopFreeze is the most
+
+	note(Entry{Pods: 1}, 30*time.Hour)
+	live = nil
+	want(30*time.Hour, 15*time.Minute)
+	note(Entry{Pods: 1}, 9*24*time.Hour)
+	want(9*24*time.Hour, 0)
+	if len(p.Moves) != 1 {
+		t.Errorf("what is older than a week is still there: %v", p.Moves)
+	}
+}
+
+func TestInALargePoolAFewMachinesComeBackByChance(t *testing.T) {
+	p := &snapshot.Pool{}
+	p.Moves = Note(p, Entry{Gone: []*snapshot.Node{machine("a", -time.Hour), machine("b", -time.Hour)}}, noon)
+	live := []*snapshot.Node{machine("one", time.Minute)}
+	for range 99 {
+		live = append(live, machine("old", -time.Hour))
+	}
+	if l := Learn(p, live, noon.Add(time.Hour)); l.Rest != 0 {
+		t.Errorf("one of a hundred: %+v", l)
+	}
+	live[1] = machine("two", time.Minute)
+	if l := Learn(p, live, noon.Add(time.Hour)); l.Rest == 0 {
+		t.Error("two of a hundred came back, and nothing was learned")
 	}
 }

@@ -1,0 +1,26 @@
+package consolidation
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestALimitEndsByWorkAndNotByTheWall(t *testing.T) {
+	c := newWorkClock()
+	outer, stop := c.limit(context.Background(), 50*time.Millisecond)
+	defer stop()
+	ctx, cancel := context.WithTimeout(outer, time.Nanosecond)
+	defer cancel()
+	time.Sleep(time.Millisecond)
+	if ctx.Err() != nil {
+		t.Fatal("the wall's time ended it")
+	}
+	for begun := c.Now(); c.Since(begun) < 50*time.Millisecond; {
+	}
+	<-ctx.Done()
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		t.Errorf("it ended with %v", ctx.Err())
+	}
+}
