@@ -45,10 +45,13 @@ const name = "node.termination"
 const workers = 100
 
 // Reconciler serves Nodes that are being deleted; it is safe for concurrent use.
-type Reconciler struct{ deps loop.Deps }
+type Reconciler struct {
+	deps  loop.Deps
+	turns *turns
+}
 
 // New makes a Reconciler.
-func New(d loop.Deps) *Reconciler { return &Reconciler{d} }
+func New(d loop.Deps) *Reconciler { return &Reconciler{d, newTurns()} }
 
 // Add registers the loop: it runs for Nodes with our finalizer that are being
 // deleted, and for what their drain may wait for.
@@ -107,7 +110,7 @@ func (r *Reconciler) remove(ctx context.Context, node *corev1.Node) (reconcile.R
 	if old { // what was read of the claims cannot be written to any more
 		return reconcile.Result{RequeueAfter: loop.Soon}, nil
 	}
-	run := &removal{deps: r.deps, node: node}
+	run := &removal{deps: r.deps, turns: r.turns, node: node}
 	if len(claims) > 0 {
 		run.claim = claims[0]
 		value := cluster.Claim(run.claim)

@@ -27,6 +27,8 @@ import (
 // removal is one pass over one Node.
 type removal struct {
 	deps     loop.Deps
+	turns    *turns
+	budgets  *eviction.Budgets // of the latest view
 	node     *corev1.Node
 	claim    *karpv1.NodeClaim // nil if there is none
 	deadline time.Time
@@ -164,8 +166,9 @@ func (r *removal) view(ctx context.Context) (drain.View, error) {
 	if err != nil {
 		return drain.View{}, err
 	}
+	r.budgets = eviction.NewBudgets(s.PDBs)
 	return drain.View{
-		Now: now, Node: node, Budgets: eviction.NewBudgets(s.PDBs), Volumes: s.Volumes,
+		Now: now, Node: node, Budgets: r.budgets, Volumes: s.Volumes,
 		Attachments: s.Volumes.Attachments[r.node.Name], Waiting: drain.Waiting(s, r.node.Name),
 		Deadline: r.deadline, Ends: r.ends, Machine: r.machine, Policy: policy, DaemonSets: s.DaemonSets, Jobs: jobs,
 	}, nil

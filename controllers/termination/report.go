@@ -26,7 +26,7 @@ func (r *removal) evict(ctx context.Context, step drain.Step) error {
 	var failed []error
 	reason := r.reason()
 	for _, p := range step.Evict {
-		evicted, err := r.deps.Writer.EvictWithin(ctx, p, step.Fitted(p))
+		evicted, err := r.evictOne(ctx, p, step.Fitted(p))
 		var blocked *apply.BlockedError
 		switch {
 		case errors.As(err, &blocked):
@@ -53,6 +53,18 @@ func (r *removal) evict(ctx context.Context, step drain.Step) error {
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// evictOne evicts a pod when it is the turn of its budget.
+func (r *removal) evictOne(ctx context.Context, p *corev1.Pod, grace time.Duration) (bool, error) {
+	if over := r.budgets.Over(p); len(over) > 0 {
+		done, err := r.turns.take(ctx, over[0].UID)
+		if err != nil {
+			return false, err
+		}
+		defer done()
+	}
+	return r.deps.Writer.EvictWithin(ctx, p, grace)
 }
 
 func code(b *apply.BlockedError) string {

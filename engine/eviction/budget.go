@@ -38,6 +38,15 @@ func NewBudgets(pdbs []*policyv1.PodDisruptionBudget) *Budgets {
 // go. More than one budget over a pod forbids its eviction for ever: the API
 // refuses to choose.
 func (b *Budgets) Blocking(p *corev1.Pod) []*policyv1.PodDisruptionBudget {
+	over := b.Over(p)
+	if len(over) == 1 && allows(over[0], p) {
+		return nil
+	}
+	return over
+}
+
+// Over are the budgets that are asked before a pod is evicted.
+func (b *Budgets) Over(p *corev1.Pod) []*policyv1.PodDisruptionBudget {
 	if exempt(p) {
 		return nil
 	}
@@ -46,9 +55,6 @@ func (b *Budgets) Blocking(p *corev1.Pod) []*policyv1.PodDisruptionBudget {
 		if pdb.selector.Matches(labels.Set(p.Labels)) {
 			over = append(over, pdb.PodDisruptionBudget)
 		}
-	}
-	if len(over) == 1 && allows(over[0], p) {
-		return nil
 	}
 	return over
 }

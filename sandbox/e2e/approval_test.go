@@ -74,6 +74,9 @@ spec:
 	kill()
 	r, err := c.request("Proposed")
 	c.must(err)
+	if out, code := c.command("events"); code != 0 || !strings.Contains(out, old) || !strings.Contains(out, r.GetName()) || !strings.Contains(out, "Proposed") {
+		c.Errorf("exit status %d: the machine and the request are not among the events:\n%s", code, out)
+	}
 	if out, code := c.command("approve", r.GetName()); code != 0 || !strings.Contains(out, "approved") {
 		c.Fatalf("exit status %d: %s", code, out)
 	}
@@ -95,6 +98,9 @@ spec:
 	c.eventually(patience, c.running("dweller", 1))
 	c.eventually(patience, c.accountedFor)
 	c.eventually(patience, func() error { _, err := c.request("Done"); return err })
+	if out, code := c.command("events"); code != 0 || !strings.Contains(out, old) || !strings.Contains(out, "Done") {
+		c.Errorf("exit status %d: what came of it is not among the events:\n%s", code, out)
+	}
 	if n := log.count(); n != 2 {
 		c.Errorf("there were %d claims, want the old one and its replacement", n)
 	}
