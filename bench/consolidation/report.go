@@ -43,7 +43,7 @@ func ratios(b *strings.Builder, results []Result) {
 			until(ours, theirs),
 			fmt.Sprintf("%d against %d", len(ours.Decisions), len(theirs.Decisions))+unfinished(theirs))
 	}
-	b.WriteString("\nOurs beside Karpenter's. Where it is unfinished, Karpenter was stopped by the time limit: it had found savings until then, and its CPU time and evictions are what it had used so far.\n\n")
+	b.WriteString("\nOurs beside Karpenter's. Where it is unfinished, Karpenter was stopped by the limit: it had found savings until then, and its CPU time and evictions are what it had used so far. A case that is not here was run with Millwright alone.\n\n")
 }
 
 func figures(b *strings.Builder, results []Result) {
