@@ -71,7 +71,7 @@ func HoldOf(s *snapshot.Snapshot, claim string, node *corev1.Node) Hold {
 	if until := g.until(n); s.Now.Before(until) {
 		return Hold{Until: until, For: g.awaited(n), Leads: g.leader() == n}
 	}
-	return Hold{With: slices.DeleteFunc(g.ready(), func(m *snapshot.Node) bool {
+	return Hold{With: slices.DeleteFunc(slices.Clone(g.ready), func(m *snapshot.Node) bool {
 		return m == n || s.Now.Before(g.until(m)) || ambiguous(s, m)
 	})}
 }
@@ -89,6 +89,10 @@ type group struct {
 	// settlers are the machines with pods that want to be with others in one domain:
 	// the first of those decides for all.
 	settlers map[*snapshot.Node]bool
+	// ready are the Nodes that could take pods if they were not kept, in the order in
+	// which they begin; lacking is true if pods are still to be nominated to one of them.
+	ready   []*snapshot.Node
+	lacking bool
 }
 
 func newGroup(s *snapshot.Snapshot, n *snapshot.Node) *group {
@@ -119,6 +123,8 @@ func newGroup(s *snapshot.Snapshot, n *snapshot.Node) *group {
 			g.first = at
 		}
 	}
+	g.ready = g.inOrder()
+	g.lacking = slices.ContainsFunc(g.ready, func(m *snapshot.Node) bool { return len(g.missing[m]) > 0 })
 	g.grace = Grace + min(time.Duration(waiting)*PodGrace, MostPodGrace)
 	return g
 }
@@ -142,10 +148,10 @@ func (g *group) until(n *snapshot.Node) time.Time {
 		until = at.Add(g.grace)
 	}
 	// Once a Node of the plan takes pods it is too late to wait for machines.
-	if len(g.ready()) < len(g.members) && !slices.ContainsFunc(g.members, (*snapshot.Node).Registered) {
+	if len(g.ready) < len(g.members) && !slices.ContainsFunc(g.members, (*snapshot.Node).Registered) {
 		until = latest(until, g.first.Add(Grace))
 	}
-	if slices.ContainsFunc(g.ready(), func(m *snapshot.Node) bool { return len(g.missing[m]) > 0 }) {
+	if g.lacking {
 		until = latest(until, g.first.Add(g.grace))
 	}
 	return until
@@ -160,9 +166,9 @@ func wantsCompany(p *snapshot.Pod) bool {
 	})
 }
 
-// ready are the Nodes that could take pods if they were not kept, in the order in
+// inOrder are the Nodes that could take pods if they were not kept, in the order in
 // which they begin.
-func (g *group) ready() []*snapshot.Node {
+func (g *group) inOrder() []*snapshot.Node {
 	out := slices.DeleteFunc(slices.Clone(g.members), func(n *snapshot.Node) bool {
 		_, ready := readySince(n)
 		return !ready || !joining(n)
@@ -180,8 +186,8 @@ func rank(first bool) int {
 
 // leader is the first of them, nil if there are none.
 func (g *group) leader() *snapshot.Node {
-	if ready := g.ready(); len(ready) > 0 {
-		return ready[0]
+	if len(g.ready) > 0 {
+		return g.ready[0]
 	}
 	return nil
 }

@@ -11,11 +11,13 @@ type world struct {
 	*rand.Rand
 	documents []string
 	pods      int
+	// zoned counts the Deployments of a team that are spread over zones.
+	zoned map[string]int
 }
 
 // newWorld has 200 pods at least, and about as many as are asked for at most.
 func newWorld(r *rand.Rand, most int) *world {
-	w := &world{Rand: r, documents: []string{class,
+	w := &world{Rand: r, zoned: map[string]int{}, documents: []string{class,
 		teamPool("blue", "amd64", ""),
 		teamPool("green", "arm64", ""),
 		teamPool("red", "amd64", "taints: [{key: dedicated, value: red, effect: NoSchedule}]"),
@@ -39,6 +41,9 @@ func (w *world) workload(replicas int) {
 	cpu, memory := w.pick("100m", "250m", "500m", "900m", "1500m", "3", "7"), w.pick("128Mi", "512Mi", "1Gi", "3Gi", "7Gi")
 	team := w.pick("blue", "green", "red")
 	more := w.company(name, replicas)
+	if strings.Contains(more, "{maxSkew") && strings.Contains(more, "topologyKey: topology.kubernetes.io/zone") {
+		w.zoned[team]++
+	}
 	switch {
 	case strings.Contains(more, "podAntiAffinity") && strings.Contains(more, "hostname"):
 		replicas = min(replicas, 6)

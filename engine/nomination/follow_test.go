@@ -1,0 +1,287 @@
+package nomination_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/engine/enginetest"
+	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
+	"github.com/millwright-dev/millwright/engine/nomination"
+	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Clusters of 200 to 1,000 pods under rules of all kinds, in virtual time: every pod is
+// bound, and to machines of the first plan, wherever kube-scheduler can be told of the
+// plan. It cannot where several workloads that are spread over zones share machines:
+// it counts the pods that are nominated to a node, so of each of them few can be, and
+// whoever is tried first has the room that was meant for another.
+func TestKubeSchedulerNeedsNoSecondLaunch(t *testing.T) {
+	contested, more := 0, 0
+	for _, seed := range []uint64{1, 4, 7, 10, 17, 24} {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			f := newFollow(t, seed)
+			f.run()
+			for pool, n := range f.launched {
+				if f.zoned[pool] > 1 {
+					contested, more = contested+f.planned[pool], more+n-f.planned[pool]
+				} else if n != f.planned[pool] {
+					t.Errorf("pool %s: %d machines planned, %d launched", pool, f.planned[pool], n)
+				}
+			}
+		})
+	}
+	if more*4 > contested {
+		t.Errorf("%d machines more than %d that were planned where workloads contest each other's room", more, contested)
+	}
+	t.Logf("%d machines more than %d where workloads contest each other's room", more, contested)
+}
+
+// How quick the parts of a cluster are.
+const (
+	perPod  = time.Millisecond       // kube-scheduler tries a pod
+	perNode = time.Millisecond / 2   // from one Node that begins to take pods to the next
+	latency = 30 * time.Millisecond  // a nomination is renewed
+	poll    = 100 * time.Millisecond // it is looked whether Nodes are still held
+	boot    = 20 * time.Second       // from a launch to a Node that is ready
+)
+
+// follow is a random cluster: pods are planned, machines come, a scheduler binds, and
+// pods without a place are planned again.
+type follow struct {
+	*rand.Rand
+	t         *testing.T
+	world     enginetest.Scenario
+	scheduler scheduler
+	now       time.Time
+	arrivals  []arrival
+	// zoned counts, by pool, the workloads with a required spread over zones, planned the
+	// machines of the first plan and launched all.
+	zoned, planned, launched map[string]int
+	machines                 int
+}
+
+// arrival is a machine that takes no pods yet.
+type arrival struct {
+	at   time.Time // when it is ready; when it takes pods if it is free
+	node *snapshot.Node
+	free bool // it is not held any more
+}
+
+func newFollow(t *testing.T, seed uint64) *follow {
+	f := &follow{Rand: rand.New(rand.NewPCG(seed, 5)), t: t, now: noon, zoned: map[string]int{}, launched: map[string]int{}}
+	for _, family := range []struct {
+		name  string
+		gib   int
+		price float64
+	}{{"c", 2, 0.0425}, {"m", 4, 0.048}, {"r", 8, 0.063}} {
+		for i, cpus := range []int{1, 2, 4, 8, 16, 32, 48, 64} {
+			for _, arch := range []string{"amd64", "arm64"} {
+				f.say("type %s-%s-%d cpu=%d memory=%dGi reserved-cpu=%dm price=%.4f pods=%d arch=%s zones=a,b,c",
+					family.name, arch, cpus, cpus, cpus*family.gib, 60+10*i, float64(cpus)*family.price, 8+30*i, arch)
+			}
+		}
+	}
+	f.say("pool blue require=arch:In:amd64 labels=team:blue")
+	f.say("pool green require=arch:In:arm64 labels=team:green")
+	f.say("pool red require=arch:In:amd64 labels=team:red taints=dedicated=red:NoSchedule")
+	total := 200 + f.IntN(800)
+	for i := 0; len(f.world.Pending) < total; i++ {
+		f.workload(fmt.Sprintf("app%02d", i), min(total-len(f.world.Pending), 10+f.IntN(120)))
+	}
+	return f
+}
+
+func (f *follow) say(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if !f.world.Do(f.t, storytest.Parse(line)) {
+		f.t.Fatal(line)
+	}
+}
+
+func (f *follow) pick(list ...string) string { return list[f.IntN(len(list))] }
+
+func (f *follow) workload(name string, replicas int) {
+	cpu, memory := f.pick("100m", "250m", "500m", "900m", "1500m", "3", "7"), f.pick("128Mi", "512Mi", "1Gi", "3Gi", "7Gi")
+	team, more, few := f.pick("blue", "green", "red"), "", 1+replicas/6
+	switch f.IntN(9) {
+	case 0:
+		more = fmt.Sprintf(" spread=zone:%d:app:%s", 1+f.IntN(2), name)
+	case 1:
+		more = fmt.Sprintf(" spread=host:%d:app:%s", few+f.IntN(4), name)
+	case 2:
+		more = fmt.Sprintf(" spread=zone:1:app:%s,host:%d:app:%s", name, few, name)
+	case 3:
+		more, replicas = " apart=host:app:"+name, min(replicas, 6)
+		if f.IntN(3) == 0 {
+			more, replicas = " apart=zone:app:"+name, 2
+		}
+	case 4:
+		more = " near=zone:app:" + name
+	}
+	if strings.Contains(more, "spread=zone") {
+		f.zoned[team]++
+	}
+	if f.IntN(8) == 0 {
+		more += " affinity=zone:In:a,b"
+	}
+	if team == "red" {
+		more += " tolerate=dedicated"
+	}
+	f.say("pod %s count=%d cpu=%s memory=%s select=team:%s labels=app:%s%s", name, replicas, cpu, memory, team, name, more)
+}
+
+// picture is the cluster now.
+func (f *follow) picture() *snapshot.Snapshot {
+	s := f.world.Snapshot
+	s.Now, s.Nodes = f.now, slices.Clone(f.world.Nodes)
+	s.Pending = slices.DeleteFunc(slices.Clone(f.world.Pending), func(p *snapshot.Pod) bool { return p.Spec.NodeName != "" })
+	return &s
+}
+
+// plan launches what is missing, unless that is early.
+func (f *follow) plan() {
+	s := f.picture()
+	answer := placement.Solve(s, placement.Options{Unexplained: true})
+	if early := nomination.Early(s, answer); len(early) > 0 {
+		s.Pending = slices.DeleteFunc(s.Pending, func(p *snapshot.Pod) bool { return early[p] })
+		answer = placement.Solve(s, placement.Options{Unexplained: true})
+		early = nomination.Early(s, answer)
+		answer.NewNodes = slices.DeleteFunc(answer.NewNodes, func(n plan.NewNode) bool {
+			return !slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return !early[p] })
+		})
+	}
+	f.world.Nominated = map[types.NamespacedName]string{}
+	counts := func(p *snapshot.Pod, node string) {
+		f.world.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = node
+	}
+	for _, x := range answer.Placements {
+		counts(x.Pod, x.Node.Name)
+	}
+	id := fmt.Sprintf("n%03d", f.machines)
+	for i := range answer.NewNodes {
+		node := f.launch(&answer.NewNodes[i], id)
+		for _, p := range answer.NewNodes[i].Pods {
+			counts(p, node.Name)
+		}
+	}
+	f.scheduler.nodes = f.world.Nodes
+}
+
+func (f *follow) launch(n *plan.NewNode, id string) *snapshot.Node {
+	name := fmt.Sprintf("n%03d", f.machines)
+	f.machines++
+	f.launched[n.Pool]++
+	f.say("node %s type=%s zone=%s pool=%s stage=appeared labels=team:%s", name, n.Choice.Type.Name, n.Choice.Offering.Zone, n.Pool, n.Pool)
+	node, ready := f.world.Node(name), metav1.NewTime(f.now.Add(boot))
+	node.Object.Spec.Taints = append(node.Object.Spec.Taints, f.world.Pool(n.Pool).Taints...)
+	node.Object.CreationTimestamp = ready
+	node.Object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: ready}}
+	node.Claim.Annotations, node.Claim.Created = map[string]string{nomination.PlanAnnotation: id}, f.now
+	node.Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue}
+	f.arrivals = append(f.arrivals, arrival{at: ready.Time, node: node})
+	return node
+}
+
+// nominate writes nominations.
+func (f *follow) nominate() {
+	for _, c := range nomination.Decide(f.picture()) {
+		moved := c.Pod.Status.NominatedNodeName != ""
+		mark(c.Pod, c.Node)
+		if moved {
+			f.scheduler.wake(func(*snapshot.Pod) bool { return true })
+		}
+	}
+}
+
+// open has the Nodes take pods that have been let go.
+func (f *follow) open() {
+	f.arrivals = slices.DeleteFunc(f.arrivals, func(a arrival) bool {
+		if !a.free || f.now.Before(a.at) {
+			return false
+		}
+		o := a.node.Object
+		o.Spec.Taints = slices.DeleteFunc(o.Spec.Taints, func(t corev1.Taint) bool { return t.Key == snapshot.UnregisteredTaint })
+		o.Labels[snapshot.RegisteredLabel] = "true"
+		a.node.Claim.Conditions[snapshot.Registered] = snapshot.Condition{Status: corev1.ConditionTrue, Since: f.now}
+		f.scheduler.wake(func(*snapshot.Pod) bool { return true })
+		return true
+	})
+}
+
+// release lets Nodes go that need not be held.
+func (f *follow) release() {
+	s := f.picture()
+	for _, a := range f.arrivals {
+		if a.free || f.now.Before(a.at) {
+			continue
+		}
+		if h := nomination.HoldOf(s, a.node.Claim.Name, a.node.Object); h.Until.IsZero() {
+			for i, n := range append([]*snapshot.Node{a.node}, h.With...) {
+				b := &f.arrivals[slices.IndexFunc(f.arrivals, func(b arrival) bool { return b.node == n })]
+				b.free, b.at = true, f.now.Add(time.Duration(i)*perNode)
+			}
+			return
+		}
+	}
+}
+
+// run goes on until all pods are bound.
+func (f *follow) run() {
+	for _, p := range f.world.Pending {
+		p.CreationTimestamp = metav1.NewTime(noon)
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, LastTransitionTime: metav1.NewTime(noon)}}
+		f.scheduler.resting = append(f.scheduler.resting, &queued{Pod: p, tries: 1})
+	}
+	f.plan()
+	f.planned = map[string]int{}
+	for pool, n := range f.launched {
+		f.planned[pool] = n
+	}
+	f.now = noon.Add(boot - time.Second)
+	f.nominate()
+	replan, look, renew := f.now.Add(2*time.Second), f.now, f.now
+	for f.now.Before(noon.Add(20 * time.Minute)) {
+		f.open()
+		if !f.now.Before(look) {
+			look = f.now.Add(poll)
+			f.release()
+		}
+		if !f.now.Before(replan) {
+			replan = f.now.Add(time.Second)
+			if f.plan(); len(f.picture().Pending) == 0 {
+				return
+			}
+		}
+		if !f.now.Before(renew) {
+			renew = f.now.Add(latency)
+			f.nominate()
+		}
+		f.step()
+	}
+	f.t.Errorf("%d pods are not bound", len(f.picture().Pending))
+}
+
+// step has one pod tried, or time go by.
+func (f *follow) step() {
+	w := f.scheduler.next(f.now)
+	if w == nil {
+		f.now = f.now.Add(10 * time.Millisecond)
+		return
+	}
+	f.now = f.now.Add(perPod)
+	if f.scheduler.try(w, f.now) {
+		f.scheduler.wake(func(p *snapshot.Pod) bool {
+			return p.Labels["app"] == w.Labels["app"] && (p.Spec.TopologySpreadConstraints != nil || p.Spec.Affinity != nil)
+		})
+	}
+}

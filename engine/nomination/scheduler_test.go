@@ -1,0 +1,259 @@
+package nomination_test
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/millwright-dev/millwright/engine/nomination"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// scheduler does what kube-scheduler does with the rules that random clusters have
+// here: it tries pods one after the other, each on the node that it is nominated to
+// and then on all, counts those that are nominated to a node as if they ran there,
+// takes the emptiest that is left, and forgets the nomination of a pod that fits
+// nowhere.
+type scheduler struct {
+	nodes []*snapshot.Node
+	// queue are the pods to be tried, in order; resting those that were tried in vain.
+	queue, resting []*queued
+}
+
+// queued is a pod in the scheduler's queues.
+type queued struct {
+	*snapshot.Pod
+	tries int
+	until time.Time // when it is tried again at the earliest, if it has reason to
+	woken bool
+}
+
+// wake has those of the resting pods tried again that an event may help.
+func (s *scheduler) wake(helps func(*snapshot.Pod) bool) {
+	for _, w := range s.resting {
+		w.woken = w.woken || helps(w.Pod)
+	}
+}
+
+// next takes a pod out of the queue, nil if there is none to be tried.
+func (s *scheduler) next(now time.Time) *queued {
+	s.resting = slices.DeleteFunc(s.resting, func(w *queued) bool {
+		if !w.woken || now.Before(w.until) {
+			return false
+		}
+		w.woken = false
+		s.queue = append(s.queue, w)
+		return true
+	})
+	if len(s.queue) == 0 {
+		return s.bored()
+	}
+	w := s.queue[0]
+	s.queue = s.queue[1:]
+	return w
+}
+
+// bored takes the pod whose rest ends first: kube-scheduler does not let a pod rest
+// that it has reason to try, if it has nothing else to do.
+func (s *scheduler) bored() *queued {
+	first := -1
+	for i, w := range s.resting {
+		if w.woken && (first < 0 || w.until.Before(s.resting[first].until)) {
+			first = i
+		}
+	}
+	if first < 0 {
+		return nil
+	}
+	w := s.resting[first]
+	s.resting, w.woken = slices.Delete(s.resting, first, first+1), false
+	return w
+}
+
+// try reports whether it has bound a pod.
+func (s *scheduler) try(w *queued, now time.Time) bool {
+	best := s.choose(w.Pod)
+	if best == nil {
+		w.tries++
+		w.until = now.Add(min(time.Second<<min(w.tries-1, 4), 10*time.Second))
+		s.resting = append(s.resting, w)
+		w.Status.NominatedNodeName, w.ManagedFields = "", []metav1.ManagedFieldsEntry{{
+			Manager: "kube-scheduler", Time: &metav1.Time{Time: now}, FieldsV1: metav1.NewFieldsV1(`{"f:PodScheduled":{}}`),
+		}}
+		return false
+	}
+	w.Spec.NodeName, w.Status.NominatedNodeName = best.Name, ""
+	w.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}}
+	best.Pods = append(slices.Clip(best.Pods), w.Pod)
+	return true
+}
+
+func (s *scheduler) choose(p *snapshot.Pod) *snapshot.Node {
+	var best *snapshot.Node
+	most := 0.0
+	for _, n := range s.nodes {
+		switch score := score(p, n); {
+		case !s.fits(p, n):
+		case n.Name == p.Status.NominatedNodeName:
+			return n
+		case best == nil || score > most:
+			best, most = n, score
+		}
+	}
+	return best
+}
+
+// nominated are the other pods that are nominated to a node.
+func (s *scheduler) nominated(p *snapshot.Pod, n *snapshot.Node) []*snapshot.Pod {
+	var out []*snapshot.Pod
+	for _, list := range [][]*queued{s.queue, s.resting} {
+		for _, w := range list {
+			if w.Status.NominatedNodeName == n.Name && w.Pod != p {
+				out = append(out, w.Pod)
+			}
+		}
+	}
+	return out
+}
+
+func (s *scheduler) fits(p *snapshot.Pod, n *snapshot.Node) bool {
+	if slices.ContainsFunc(n.Object.Spec.Taints, func(t corev1.Taint) bool { return !tolerated(p, t) }) || !selected(p, n) {
+		return false
+	}
+	more := s.nominated(p, n)
+	return s.filter(p, n, more) && (len(more) == 0 || s.filter(p, n, nil))
+}
+
+func tolerated(p *snapshot.Pod, t corev1.Taint) bool {
+	return slices.ContainsFunc(p.Spec.Tolerations, func(o corev1.Toleration) bool { return o.Key == t.Key })
+}
+
+func selected(p *snapshot.Pod, n *snapshot.Node) bool {
+	for k, v := range p.Spec.NodeSelector {
+		if n.Object.Labels[k] != v {
+			return false
+		}
+	}
+	if a := p.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+			return !slices.ContainsFunc(term.MatchExpressions, func(e corev1.NodeSelectorRequirement) bool {
+				return !slices.Contains(e.Values, n.Object.Labels[e.Key])
+			})
+		}
+	}
+	return true
+}
+
+// filter reports whether a pod fits on a node if more pods ran there.
+func (s *scheduler) filter(p *snapshot.Pod, n *snapshot.Node, more []*snapshot.Pod) bool {
+	return room(p, n, more) && s.even(p, n, more) && s.near(p, n, more) && s.apart(p, n, more)
+}
+
+var measured = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
+
+func used(name corev1.ResourceName, lists ...[]*snapshot.Pod) int64 {
+	sum := int64(0)
+	for _, list := range lists {
+		for _, p := range list {
+			q := p.Class.Requests[name]
+			sum += q.MilliValue()
+		}
+	}
+	return sum
+}
+
+func room(p *snapshot.Pod, n *snapshot.Node, more []*snapshot.Pod) bool {
+	if len(n.Pods)+len(more) >= int(n.Object.Status.Allocatable.Pods().Value()) {
+		return false
+	}
+	return !slices.ContainsFunc(measured, func(name corev1.ResourceName) bool {
+		have := n.Object.Status.Allocatable[name]
+		return used(name, n.Pods, more, []*snapshot.Pod{p}) > have.MilliValue()
+	})
+}
+
+// score is that of the plugins for the least and the most balanced allocation.
+func score(p *snapshot.Pod, n *snapshot.Node) float64 {
+	var taken [2]float64
+	for i, name := range measured {
+		have := n.Object.Status.Allocatable[name]
+		taken[i] = float64(used(name, n.Pods, []*snapshot.Pod{p})) / float64(have.MilliValue())
+	}
+	return 1 - (taken[0]+taken[1])/2 + 1 - max(taken[0]-taken[1], taken[1]-taken[0])/2
+}
+
+func (s *scheduler) even(p *snapshot.Pod, n *snapshot.Node, more []*snapshot.Pod) bool {
+	return !slices.ContainsFunc(p.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
+		count := map[string]int{}
+		for _, o := range s.nodes {
+			if selected(p, o) {
+				count[o.Object.Labels[c.TopologyKey]] += matching(c.LabelSelector, o.Pods)
+			}
+		}
+		here := n.Object.Labels[c.TopologyKey]
+		count[here] += matching(c.LabelSelector, more)
+		least := count[here]
+		for _, k := range count {
+			least = min(least, k)
+		}
+		return count[here]+1-least > int(c.MaxSkew)
+	})
+}
+
+func matching(s *metav1.LabelSelector, pods []*snapshot.Pod) int {
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		panic(err)
+	}
+	n := 0
+	for _, p := range pods {
+		if selector.Matches(labels.Set(p.Labels)) {
+			n++
+		}
+	}
+	return n
+}
+
+// around are the pods in a node's domain that a term is about, and elsewhere.
+func (s *scheduler) around(t corev1.PodAffinityTerm, n *snapshot.Node, more []*snapshot.Pod) (near, far int) {
+	near = matching(t.LabelSelector, more)
+	for _, o := range s.nodes {
+		if o.Object.Labels[t.TopologyKey] == n.Object.Labels[t.TopologyKey] {
+			near += matching(t.LabelSelector, o.Pods)
+		} else {
+			far += matching(t.LabelSelector, o.Pods)
+		}
+	}
+	return near, far
+}
+
+// near holds for the first of a set of pods that want each other.
+func (s *scheduler) near(p *snapshot.Pod, n *snapshot.Node, more []*snapshot.Pod) bool {
+	a := p.Spec.Affinity
+	return a == nil || a.PodAffinity == nil || !slices.ContainsFunc(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution, func(t corev1.PodAffinityTerm) bool {
+		near, far := s.around(t, n, more)
+		return near == 0 && far > 0
+	})
+}
+
+func (s *scheduler) apart(p *snapshot.Pod, n *snapshot.Node, more []*snapshot.Pod) bool {
+	a := p.Spec.Affinity
+	return a == nil || a.PodAntiAffinity == nil || !slices.ContainsFunc(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, func(t corev1.PodAffinityTerm) bool {
+		near, _ := s.around(t, n, more)
+		return near > 0
+	})
+}
+
+// mark notes a nomination as one of Millwright's.
+func mark(p *snapshot.Pod, node string) {
+	p.Status.NominatedNodeName = node
+	p.ManagedFields = slices.DeleteFunc(p.ManagedFields, func(f metav1.ManagedFieldsEntry) bool { return f.Manager == nomination.Manager })
+	if node != "" {
+		p.ManagedFields = append(p.ManagedFields, metav1.ManagedFieldsEntry{
+			Manager: nomination.Manager, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:nominatedNodeName":{}}}`),
+		})
+	}
+}
