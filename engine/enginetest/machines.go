@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -61,6 +62,9 @@ func (s *Scenario) managed(c storytest.Command, kind *catalog.Type, object *core
 	}
 	if c.Has("deleting") {
 		claim.Deleted = now
+	}
+	if c.Has("ignores") {
+		claim.Annotations = map[string]string{drain.IgnoresAnnotation: c.Options["ignores"]}
 	}
 	n := &snapshot.Node{Name: object.Name, Object: object, Claim: claim}
 	switch option(c, "stage", "ready") {

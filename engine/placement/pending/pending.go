@@ -3,12 +3,14 @@ package pending
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -37,8 +39,7 @@ func Select(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplaced
 			continue
 		}
 		for _, p := range n.Pods {
-			_, protected := eviction.Protected(p.Pod, s.Now)
-			if eviction.Reschedulable(p.Pod) && !protected && !guards.block(p) {
+			if eviction.Reschedulable(p.Pod) && !stays(n.Claim, p, guards, s.Now) {
 				pods = append(pods, p)
 			}
 		}
@@ -46,6 +47,14 @@ func Select(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplaced
 	slices.SortFunc(pods, byName)
 	slices.SortFunc(ignored, func(a, b plan.Unplaced) int { return byName(a.Pod, b.Pod) })
 	return pods, ignored
+}
+
+// stays reports whether something keeps a pod from being evicted that counts when its
+// machine is drained.
+func stays(c *snapshot.Claim, p *snapshot.Pod, guards guards, now time.Time) bool {
+	_, protected := eviction.Protected(p.Pod, now)
+	return protected && !drain.Ignores(c, drain.ProtectedPods) ||
+		guards.block(p) && !drain.Ignores(c, drain.GuardedPods)
 }
 
 // byName orders pods by namespace and name.
