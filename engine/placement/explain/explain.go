@@ -80,9 +80,13 @@ func (x *Explainer) answer(g *demand.Group, wishes []wish, refused []plan.Reason
 	return united(out)
 }
 
-// distance orders reasons by how much would have to change.
+// distance orders reasons by how much would have to change: nothing, where the cloud
+// only has to sell again.
 func distance(r plan.Reason) int {
-	if r.Nearest == nil {
+	switch {
+	case r.Code == plan.OfferingUnavailable && len(r.With) == 0:
+		return 0
+	case r.Nearest == nil:
 		return mostConstraints + 1
 	}
 	return len(r.Nearest.Changes)
