@@ -66,7 +66,7 @@ const ReplacesAnnotation = "millwright.dev/replaces"
 // PoolMove is what consolidation did to a pool within a minute. A machine's kind is
 // its type, zone and capacity type.
 type PoolMove struct {
-	// At is the minute's beginning.
+	// At is when the last of it was done, to the second.
 	At time.Time `json:"at"`
 	// Pods were evicted, for whatever voluntary cause.
 	Pods int `json:"pods,omitempty"`

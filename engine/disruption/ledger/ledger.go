@@ -60,7 +60,6 @@ type Entry struct {
 
 // Note adds what is done now, and what has come back of what was removed before.
 func Note(p *snapshot.Pool, e Entry, now time.Time) []snapshot.PoolMove {
-	minute := now.UTC().Truncate(time.Minute)
 	left := len(p.Moves)
 	var out []snapshot.PoolMove
 	for _, m := range withReturns(p, e.Live) {
@@ -71,10 +70,11 @@ func Note(p *snapshot.Pool, e Entry, now time.Time) []snapshot.PoolMove {
 			out = append(out, m)
 		}
 	}
-	last := snapshot.PoolMove{At: minute}
-	if i := len(out) - 1; i >= 0 && out[i].At.Equal(minute) {
+	var last snapshot.PoolMove
+	if i := len(out) - 1; i >= 0 && out[i].At.Truncate(time.Minute).Equal(now.Truncate(time.Minute)) {
 		last, out = out[i], out[:i]
 	}
+	last.At = now.UTC().Truncate(time.Second)
 	last.Pods += e.Pods
 	last.Gone, last.Came, last.Empty = count(last.Gone, e.Gone), count(last.Came, e.Came), count(last.Empty, e.Empty)
 	return append(out, last)

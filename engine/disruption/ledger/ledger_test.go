@@ -89,6 +89,23 @@ func TestAPoolLearnsFromMachinesThatComeBackAndRemembersForAWeek(t *testing.T) {
 	}
 }
 
+// A pool scales out, and within the same minute some of its machines are not needed any
+// more.
+func TestMachinesLaunchedBeforeARemovalHaveNotComeBack(t *testing.T) {
+	p := &snapshot.Pool{}
+	live := []*snapshot.Node{machine("one", 4*time.Second), machine("two", 4*time.Second), machine("three", 4*time.Second)}
+	p.Moves = Note(p, Entry{Empty: live[:1], Live: live}, noon.Add(45*time.Second))
+	live = live[1:]
+	if l := Learn(p, live, noon.Add(46*time.Second)); l.Rest != 0 {
+		t.Errorf("the others were there before: %+v", l)
+	}
+	live = append(live, machine("four", 50*time.Second))
+	p.Moves = Note(p, Entry{Empty: live[:1], Live: live}, noon.Add(55*time.Second))
+	if l := Learn(p, live[1:], noon.Add(56*time.Second)); l.Rest == 0 {
+		t.Error("one came back between two removals of a minute, and nothing was learned")
+	}
+}
+
 func TestInALargePoolAFewMachinesComeBackByChance(t *testing.T) {
 	p := &snapshot.Pool{}
 	p.Moves = Note(p, Entry{Gone: []*snapshot.Node{machine("a", -time.Hour), machine("b", -time.Hour)}}, noon)
