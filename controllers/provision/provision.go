@@ -95,23 +95,12 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 	return err
 }
 
-// solve plans pods, but leaves those aside for which new machines would be early.
-// Without them the plan for the others is a different one, as they count in spreads:
-// what it launches only for pods for which that is early as well is left out.
+// solve plans the pods that are not left aside for a moment.
 func (p *Provisioner) solve(s *snapshot.Snapshot) *plan.Plan {
-	answer := placement.Solve(s, p.config.Placement)
-	early := nomination.Early(s, answer)
-	if len(early) == 0 {
-		return answer
+	answer, waits := nomination.Plan(s, func(s *snapshot.Snapshot) *plan.Plan { return placement.Solve(s, p.config.Placement) })
+	if waits {
+		p.Poke(again)
 	}
-	p.Poke(again)
-	without := *s
-	without.Pending = slices.DeleteFunc(slices.Clone(s.Pending), func(pod *snapshot.Pod) bool { return early[pod] })
-	answer = placement.Solve(&without, p.config.Placement)
-	early = nomination.Early(&without, answer)
-	answer.NewNodes = slices.DeleteFunc(answer.NewNodes, func(n plan.NewNode) bool {
-		return !slices.ContainsFunc(n.Pods, func(pod *snapshot.Pod) bool { return !early[pod] })
-	})
 	return answer
 }
 

@@ -30,5 +30,5 @@
 // with others, and so would one that began to take pods after others of its plan, as
 // kube-scheduler has then forgotten its nominations. So registration waits for both,
 // for a moment ([HoldOf]). A pod that loses its place all the same gets a machine of
-// its own only when kube-scheduler has come to rest ([Early]).
+// its own only when kube-scheduler has come to rest ([Plan]).
 package nomination

@@ -151,15 +151,9 @@ func (f *follow) picture() *snapshot.Snapshot {
 // plan launches what is missing, unless that is early.
 func (f *follow) plan() {
 	s := f.picture()
-	answer := placement.Solve(s, placement.Options{Unexplained: true})
-	if early := nomination.Early(s, answer); len(early) > 0 {
-		s.Pending = slices.DeleteFunc(s.Pending, func(p *snapshot.Pod) bool { return early[p] })
-		answer = placement.Solve(s, placement.Options{Unexplained: true})
-		early = nomination.Early(s, answer)
-		answer.NewNodes = slices.DeleteFunc(answer.NewNodes, func(n plan.NewNode) bool {
-			return !slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return !early[p] })
-		})
-	}
+	answer, _ := nomination.Plan(s, func(s *snapshot.Snapshot) *plan.Plan {
+		return placement.Solve(s, placement.Options{Unexplained: true})
+	})
 	f.world.Nominated = map[types.NamespacedName]string{}
 	counts := func(p *snapshot.Pod, node string) {
 		f.world.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = node

@@ -23,9 +23,29 @@ const (
 	Unrest = 2 * time.Minute
 )
 
-// Early are the pods for which a plan has new machines although they waited already
+// Plan plans pods, but leaves those aside for which new machines would be early; waits
+// says that there are some, which are to be planned again in a moment. Without them the
+// plan for the others is a different one, as they count in spreads: what it launches only
+// for pods for which that is early as well is left out.
+func Plan(s *snapshot.Snapshot, solve func(*snapshot.Snapshot) *plan.Plan) (answer *plan.Plan, waits bool) {
+	answer = solve(s)
+	aside := early(s, answer)
+	if len(aside) == 0 {
+		return answer, false
+	}
+	without := *s
+	without.Pending = slices.DeleteFunc(slices.Clone(s.Pending), func(p *snapshot.Pod) bool { return aside[p] })
+	answer = solve(&without)
+	aside = early(&without, answer)
+	answer.NewNodes = slices.DeleteFunc(answer.NewNodes, func(n plan.NewNode) bool {
+		return !slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return !aside[p] })
+	})
+	return answer, true
+}
+
+// early are the pods for which a plan has new machines although they waited already
 // when another plan was made whose machines kube-scheduler is still filling.
-func Early(s *snapshot.Snapshot, p *plan.Plan) map[*snapshot.Pod]bool {
+func early(s *snapshot.Snapshot, p *plan.Plan) map[*snapshot.Pod]bool {
 	made := unsettled(s)
 	if made.IsZero() {
 		return nil

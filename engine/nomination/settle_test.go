@@ -1,6 +1,7 @@
 package nomination_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -57,9 +58,14 @@ func TestAPodThatLostItsPlaceGetsAMachineWhenKubeSchedulerHasComeToRest(t *testi
 				s.Pending = append(s.Pending, classes.Pod(podOf("other", 0, corev1.ConditionFalse, row.heard)))
 				s.Nominated = map[types.NamespacedName]string{{Name: "other"}: "n1"}
 			}
-			answer := &plan.Plan{NewNodes: []plan.NewNode{{Pods: []*snapshot.Pod{pod}}}}
-			if got := nomination.Early(s, answer)[pod]; got != row.early {
-				t.Errorf("early is %t", got)
+			answer, waits := nomination.Plan(s, func(s *snapshot.Snapshot) *plan.Plan {
+				if !slices.Contains(s.Pending, pod) {
+					return &plan.Plan{}
+				}
+				return &plan.Plan{NewNodes: []plan.NewNode{{Pods: []*snapshot.Pod{pod}}}}
+			})
+			if left := len(answer.NewNodes) == 0; waits != row.early || left != row.early {
+				t.Errorf("early is %t, the machine is left out: %t", waits, left)
 			}
 		})
 	}
