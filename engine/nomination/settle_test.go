@@ -71,6 +71,30 @@ func TestAPodThatLostItsPlaceGetsAMachineWhenKubeSchedulerHasComeToRest(t *testi
 	}
 }
 
+// Without the pods that are left aside, the plan for the others may launch machines for
+// pods that had a place before: those are left out, unless one of their pods is new.
+func TestMachinesThatAreOnlyForEarlyPodsAreLeftOut(t *testing.T) {
+	var classes snapshot.Classes
+	opened := &snapshot.Node{Name: "n1", Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{snapshot.RegisteredLabel: "true"}}}, Claim: &snapshot.Claim{
+		Name: "n1", Created: noon, Conditions: map[string]snapshot.Condition{snapshot.Registered: {Status: corev1.ConditionTrue, Since: noon.Add(20 * time.Second)}},
+	}}
+	lost, other, third := classes.Pod(podOf("lost", 0, corev1.ConditionFalse, 0)), classes.Pod(podOf("other", 0, corev1.ConditionFalse, 0)), classes.Pod(podOf("third", 0, corev1.ConditionFalse, 0))
+	young := classes.Pod(podOf("young", 10*time.Second, corev1.ConditionFalse, 10*time.Second))
+	s := &snapshot.Snapshot{Now: noon.Add(21 * time.Second), Nodes: []*snapshot.Node{opened}, Pending: []*snapshot.Pod{lost, other, third, young}}
+	answer, waits := nomination.Plan(s, func(s *snapshot.Snapshot) *plan.Plan {
+		if slices.Contains(s.Pending, lost) {
+			return &plan.Plan{NewNodes: []plan.NewNode{{Pods: []*snapshot.Pod{lost}}}}
+		}
+		return &plan.Plan{NewNodes: []plan.NewNode{{Pods: []*snapshot.Pod{other}}, {Pods: []*snapshot.Pod{third, young}}}}
+	})
+	if !waits || len(answer.NewNodes) != 1 || !slices.Contains(answer.NewNodes[0].Pods, young) {
+		t.Errorf("waits is %t, and there are machines for %v", waits, answer.NewNodes)
+	}
+	if len(s.Pending) != 4 {
+		t.Error("the snapshot has changed")
+	}
+}
+
 func podOf(name string, created time.Duration, scheduled corev1.ConditionStatus, since time.Duration) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(noon.Add(created))}}
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: scheduled, LastTransitionTime: metav1.NewTime(noon.Add(since))}}
