@@ -12,9 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// disruptedPool is a pool whose disruption section and template are given in
-// YAML's flow style.
-func disruptedPool(name, disruption, template string) string {
+// disruptedPool is a pool of common machines whose disruption section and template are
+// given in YAML's flow style, with more requirements if need be.
+func disruptedPool(name, disruption, template string, requirements ...string) string {
+	return machinePool(name, disruption, template, append(requirements,
+		"{key: kubernetes.io/arch, operator: In, values: [amd64]}",
+		"{key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}")...)
+}
+
+// machinePool is one of on-demand machines that meet requirements.
+func machinePool(name, disruption, template string, requirements ...string) string {
 	return fmt.Sprintf(`
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -25,12 +32,11 @@ spec:
     metadata: {labels: {team: %[1]s}}
     spec:
       nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}
-      requirements:
-      - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-      - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
-      - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
       %[3]s
-`, name, disruption, template)
+      requirements:
+      - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+      - %[4]s
+`, name, disruption, template, strings.Join(requirements, "\n      - "))
 }
 
 // drift gives a pool's template an annotation, which makes its machines drift.

@@ -134,7 +134,7 @@ func TestEveryKindOfEventIsAnsweredAsThePolicySays(t *testing.T) {
 	table := rows()
 	c.manifests(class)
 	for _, r := range table {
-		c.manifests(disruptedPool(r.name, "consolidateAfter: Never", r.zones()) + "---" + r.dweller())
+		c.manifests(disruptedPool(r.name, "consolidateAfter: Never", "", r.zones()) + "---" + r.dweller())
 		if r.rules != "" {
 			c.manifests(fmt.Sprintf("apiVersion: millwright.dev/v1alpha1\nkind: NodePolicy\nmetadata: {name: %[1]s}\nspec:\n  nodePools: {names: [%[1]s]}\n  interruption: {rules: %[2]s}\n", r.name, r.rules))
 		}
@@ -215,9 +215,9 @@ spec:
 // zones are where the machine of a row may be.
 func (r row) zones() string {
 	if r.kind == "ZoneImpaired" {
-		return "- {key: topology.kubernetes.io/zone, operator: In, values: [" + impairedZone + "]}"
+		return "{key: topology.kubernetes.io/zone, operator: In, values: [" + impairedZone + "]}"
 	}
-	return "- {key: topology.kubernetes.io/zone, operator: NotIn, values: [" + impairedZone + "]}"
+	return "{key: topology.kubernetes.io/zone, operator: NotIn, values: [" + impairedZone + "]}"
 }
 
 // answer answers the requests about the machines of rows that say so, when they are

@@ -75,8 +75,8 @@ func (s storm) run(t *testing.T, how string) float64 {
 	c := newCluster(t)
 	c.millwright()
 	c.settings(map[string]string{"bootDelay": "1s", "registrationDelay": "1s"})
-	c.manifests(class + "---" + strings.Replace(disruptedPool("storm", "consolidateAfter: Never",
-		`- {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["2"]}`), "values: [on-demand]", "values: [spot]", 1))
+	c.manifests(class + "---" + strings.Replace(disruptedPool("storm", "consolidateAfter: Never", "",
+		`{key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["2"]}`), "values: [on-demand]", "values: [spot]", 1))
 	switch how {
 	case "plain drain":
 		c.manifests(fmt.Sprintf(stormPolicy, "action: Ignore"))

@@ -68,25 +68,6 @@ func (s situation) args(c *cluster) []string {
 	return append(args, "--instance-types", "ec2", "--namespace", "default")
 }
 
-// machinePool is a pool of one type of machine.
-func machinePool(name, disruption, template, requirement string) string {
-	return fmt.Sprintf(`
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: %[1]s}
-spec:
-  disruption: {%[2]s}
-  template:
-    metadata: {labels: {team: %[1]s}}
-    spec:
-      nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}
-      %[3]s
-      requirements:
-      - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
-      - %[4]s
-`, name, disruption, template, requirement)
-}
-
 func situations(now time.Time) map[string]situation {
 	const (
 		keeps = `consolidateAfter: 1s, consolidationPolicy: WhenEmptyOrUnderutilized`
