@@ -169,7 +169,7 @@ func daemonSet(p *corev1.Pod) plan.ObjectRef {
 			return plan.ObjectRef{Kind: "DaemonSet", Namespace: p.Namespace, Name: o.Name}
 		}
 	}
-	return podRef(p)
+	return plan.PodRef(p)
 }
 
 // forgetful reports the DaemonSets of agents that would be evicted by anybody
@@ -178,7 +178,7 @@ func forgetful(r roster) []plan.Reason {
 	var out []plan.Reason
 	for _, m := range r {
 		if m.role == agent && m.why != byPolicy && eviction.Daemon(m.pod) && !eviction.Stays(m.pod) {
-			out = append(out, plan.Reason{Code: plan.AgentLacksToleration, Objects: []plan.ObjectRef{daemonSet(m.pod), podRef(m.pod)}, Have: strings.TrimPrefix(m.why, "it ")})
+			out = append(out, plan.Reason{Code: plan.AgentLacksToleration, Objects: []plan.ObjectRef{daemonSet(m.pod), plan.PodRef(m.pod)}, Have: strings.TrimPrefix(m.why, "it ")})
 		}
 	}
 	slices.SortFunc(out, func(a, b plan.Reason) int { return cmp.Compare(a.Objects[0].String(), b.Objects[0].String()) })

@@ -102,7 +102,7 @@ func (x *storage) withClaim(out []plan.ObjectRef, volume string, name corev1.Uni
 		}
 	}
 	if user != nil {
-		out = append(out, podRef(user))
+		out = append(out, plan.PodRef(user))
 	}
 	return out
 }

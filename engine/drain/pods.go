@@ -101,7 +101,7 @@ func (s *Step) pace(v View, r roster) {
 	later := s.Evict[most:]
 	s.Evict = s.Evict[:most]
 	for i := range s.Pods {
-		if slices.ContainsFunc(later, func(p *corev1.Pod) bool { return podRef(p) == s.Pods[i].Objects[0] }) {
+		if slices.ContainsFunc(later, func(p *corev1.Pod) bool { return plan.PodRef(p) == s.Pods[i].Objects[0] }) {
 			s.Pods[i].Code, s.Pods[i].Want = plan.EvictionPaced, strconv.Itoa(v.Policy.MaxParallelEvictions)
 		}
 	}
@@ -195,7 +195,7 @@ func draining(message string) plan.Condition {
 
 // decide gives the verdict on one pod and notes what is to be done with it.
 func (s *Step) decide(v View, m member, leaving wave) Verdict {
-	r := plan.Reason{Objects: []plan.ObjectRef{podRef(m.pod)}}
+	r := plan.Reason{Objects: []plan.ObjectRef{plan.PodRef(m.pod)}}
 	switch m.role {
 	case mirror:
 		r.Code = plan.MirrorPod
@@ -300,8 +300,4 @@ func graceOf(p *corev1.Pod) time.Duration {
 		grace = *p.Spec.TerminationGracePeriodSeconds
 	}
 	return time.Duration(grace) * time.Second
-}
-
-func podRef(p *corev1.Pod) plan.ObjectRef {
-	return plan.ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
 }

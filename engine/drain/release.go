@@ -76,7 +76,7 @@ func tied(v View) (pods, volumes []Verdict) {
 				gone = append(gone, x.nameOf(p.Pod, &p.Spec.Volumes[i]))
 			}
 		case !eviction.Daemon(p.Pod):
-			pods = append(pods, Verdict{plan.Reason{Code: plan.PodLost, Objects: []plan.ObjectRef{podRef(p.Pod)}}, true})
+			pods = append(pods, Verdict{plan.Reason{Code: plan.PodLost, Objects: []plan.ObjectRef{plan.PodRef(p.Pod)}}, true})
 		}
 	}
 	for _, a := range v.Attachments {

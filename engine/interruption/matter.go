@@ -65,7 +65,7 @@ func (m *matter) judge() Verdict {
 	if !v.Due && m.rule.Waiting != nil && mayLeave(v.Reason.Code) {
 		v.cordon, v.evict = true, m.others()
 	}
-	v.Reason.Objects = append(v.Reason.Objects, objects(m.n)...)
+	v.Reason.Objects = append(v.Reason.Objects, plan.MachineRefs(m.n)...)
 	return v
 }
 
@@ -170,21 +170,9 @@ func (m *matter) heldBy() (plan.Reason, time.Time) {
 			until = m.last
 		}
 		return plan.Reason{
-			Code: plan.DoNotDisrupt, Objects: []plan.ObjectRef{{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}},
+			Code: plan.DoNotDisrupt, Objects: []plan.ObjectRef{plan.PodRef(p.Pod)},
 			Have: p.Annotations[eviction.DoNotDisruptAnnotation], Until: until,
 		}, until
 	}
 	return plan.Reason{}, time.Time{}
-}
-
-// objects names a machine: its Node, then its claim.
-func objects(n *snapshot.Node) []plan.ObjectRef {
-	var out []plan.ObjectRef
-	if n.Object != nil {
-		out = append(out, plan.ObjectRef{Kind: "Node", Name: n.Object.Name})
-	}
-	if n.Claim != nil {
-		out = append(out, plan.ObjectRef{Kind: "NodeClaim", Name: n.Claim.Name})
-	}
-	return out
 }

@@ -107,7 +107,7 @@ func (r *Response) hold(reason plan.Reason) {
 				v.Begins = v.latest
 			}
 			v.Reason = reason
-			v.Reason.Objects = objects(r.Node)
+			v.Reason.Objects = plan.MachineRefs(r.Node)
 		}
 	}
 }

@@ -160,7 +160,7 @@ func daemonSets(v View, node *corev1.Node) Gate {
 				continue
 			}
 			since = at
-			r.Have = plan.ObjectRef{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name}.String()
+			r.Have = plan.PodRef(pod.Pod).String()
 		}
 		return closed(GateDaemonSets, since, r, Next{Actor: DaemonSet})
 	}

@@ -73,20 +73,3 @@ type Miss struct {
 	// made, and nothing else, the pod fits it.
 	Changes []Constraint
 }
-
-// ObjectRef names a Kubernetes object. Namespace is empty for cluster-scoped
-// ones.
-type ObjectRef struct {
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
-}
-
-// String is kubectl's "kind/name", with the namespace in front where there is
-// one.
-func (o ObjectRef) String() string {
-	if o.Namespace == "" {
-		return o.Kind + "/" + o.Name
-	}
-	return o.Namespace + "/" + o.Kind + "/" + o.Name
-}

@@ -19,7 +19,7 @@ func sooner(c *snapshot.Claim, deadline time.Time) bool {
 
 // objects name a machine: its Node, its claim, and the agent that crashes there.
 func objects(n *snapshot.Node, f *Finding) []plan.ObjectRef {
-	out := []plan.ObjectRef{{Kind: "Node", Name: n.Object.Name}, {Kind: "NodeClaim", Name: n.Claim.Name}}
+	out := plan.MachineRefs(n)
 	if f.Object.Kind != "" {
 		out = append(out, f.Object)
 	}

@@ -74,7 +74,7 @@ func byName(a, b *snapshot.Pod) int {
 // has nominated it: it makes room there, or is about to bind the pod.
 func provisionable(p *snapshot.Pod) (plan.Reason, bool) {
 	no := func(code plan.Code, have string) (plan.Reason, bool) {
-		return plan.Reason{Code: code, Objects: []plan.ObjectRef{podRef(p)}, Have: have}, false
+		return plan.Reason{Code: code, Objects: []plan.ObjectRef{plan.PodRef(p.Pod)}, Have: have}, false
 	}
 	switch {
 	case !p.Active():
@@ -161,8 +161,4 @@ func notReady(p *snapshot.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionFalse
 	})
-}
-
-func podRef(p *snapshot.Pod) plan.ObjectRef {
-	return plan.ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
 }

@@ -64,6 +64,6 @@ func (b *Book) exclusives(p *snapshot.Pod) []types.NamespacedName {
 
 func held(name types.NamespacedName, by *snapshot.Pod) plan.Reason {
 	r := unusable(name, fmt.Sprintf("it is for one pod at a time (ReadWriteOncePod), and %s/%s has it", by.Namespace, by.Name))
-	r.Objects = append(r.Objects, plan.ObjectRef{Kind: "Pod", Namespace: by.Namespace, Name: by.Name})
+	r.Objects = append(r.Objects, plan.PodRef(by.Pod))
 	return *r
 }

@@ -1,0 +1,41 @@
+package plan
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// ObjectRef names a Kubernetes object. Namespace is empty for cluster-scoped
+// ones.
+type ObjectRef struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// PodRef names a pod.
+func PodRef(p *corev1.Pod) ObjectRef {
+	return ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
+}
+
+// MachineRefs name a machine: its Node, then its claim, as far as there are both.
+func MachineRefs(n *snapshot.Node) []ObjectRef {
+	var out []ObjectRef
+	if n.Object != nil {
+		out = append(out, ObjectRef{Kind: "Node", Name: n.Object.Name})
+	}
+	if n.Claim != nil {
+		out = append(out, ObjectRef{Kind: "NodeClaim", Name: n.Claim.Name})
+	}
+	return out
+}
+
+// String is kubectl's "kind/name", with the namespace in front where there is
+// one.
+func (o ObjectRef) String() string {
+	if o.Namespace == "" {
+		return o.Kind + "/" + o.Name
+	}
+	return o.Namespace + "/" + o.Kind + "/" + o.Name
+}
