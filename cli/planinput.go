@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cli/admission"
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/cli/workload"
@@ -35,6 +36,9 @@ func (o planOptions) read(c console) (*cluster.Store, error) {
 	objects := c.unique(input.Objects)
 	if err := checkClasses(objects); err != nil {
 		return nil, err
+	}
+	for _, fault := range faults(objects) {
+		c.warn("%v", fault)
 	}
 	store := cluster.NewStore(cluster.Options{Offline: true})
 	for _, obj := range completed(objects) {
@@ -111,6 +115,24 @@ func checkClasses(objects []manifest.Object) error {
 		return errs
 	}
 	return nil
+}
+
+// faults are fields that the API server admits and that mean nothing.
+func faults(objects []manifest.Object) manifest.Errors {
+	var out manifest.Errors
+	for _, o := range objects {
+		var found cluster.Faults
+		switch obj := o.Object.(type) {
+		case *v1alpha1.NodePolicy:
+			found = cluster.CheckPolicy(obj)
+		case *karpv1.NodePool:
+			found = cluster.CheckPool(obj)
+		}
+		for _, f := range found {
+			out = append(out, o.Errorf(f.Field, "%s", f.Message))
+		}
+	}
+	return out
 }
 
 // completed adds what controllers and the API server would add: the pods and

@@ -78,6 +78,9 @@ func (o policyTest) cluster(c console, events []interruption.Event, now time.Tim
 	}
 	c.noteIgnored(input.Ignored)
 	objects := c.unique(input.Objects)
+	if wrong := faults(objects); len(wrong) > 0 {
+		return nil, false, wrong
+	}
 	store := cluster.NewStore(cluster.Options{Offline: true})
 	for _, obj := range append(completed(objects), pools(objects)...) {
 		store.Update(obj)

@@ -115,7 +115,14 @@ type Disruption struct {
 // +kubebuilder:validation:XValidation:rule="duration(self.duration) > duration('0s')",message="a window needs a duration"
 type Window struct {
 	// schedule is when the window opens: five cron fields, or a macro such as @daily.
+	// What the rules below let through and is no schedule, such as the range 30-10, is
+	// named in the condition ValidationSucceeded.
 	// +kubebuilder:validation:Pattern=`^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\S+(\s+\S+){4})$`
+	// +kubebuilder:validation:XValidation:rule=`self.startsWith('@') || self.matches(r'^(?i)([0-5]?[0-9]|[*?])(/[0-9]+)?([,-]([0-5]?[0-9]|[*?])(/[0-9]+)?)*\s')`,message="the first field, minute, is 0 to 59; *, ranges a-b, lists a,b and steps */n will do"
+	// +kubebuilder:validation:XValidation:rule=`self.startsWith('@') || self.matches(r'^(?i)\S+\s+([01]?[0-9]|2[0-3]|[*?])(/[0-9]+)?([,-]([01]?[0-9]|2[0-3]|[*?])(/[0-9]+)?)*\s')`,message="the second field, hour, is 0 to 23; *, ranges a-b, lists a,b and steps */n will do"
+	// +kubebuilder:validation:XValidation:rule=`self.startsWith('@') || self.matches(r'^(?i)(\S+\s+){2}(0?[1-9]|[12][0-9]|3[01]|[*?])(/[0-9]+)?([,-](0?[1-9]|[12][0-9]|3[01]|[*?])(/[0-9]+)?)*\s')`,message="the third field, day of the month, is 1 to 31; *, ranges a-b, lists a,b and steps */n will do"
+	// +kubebuilder:validation:XValidation:rule=`self.startsWith('@') || self.matches(r'^(?i)(\S+\s+){3}(0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|[*?])(/[0-9]+)?([,-](0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|[*?])(/[0-9]+)?)*\s')`,message="the fourth field, month, is 1 to 12 or jan to dec; *, ranges a-b, lists a,b and steps */n will do"
+	// +kubebuilder:validation:XValidation:rule=`self.startsWith('@') || self.matches(r'^(?i)(\S+\s+){4}(0?[0-6]|sun|mon|tue|wed|thu|fri|sat|[*?])(/[0-9]+)?([,-](0?[0-6]|sun|mon|tue|wed|thu|fri|sat|[*?])(/[0-9]+)?)*$')`,message="the fifth field, day of the week, is 0 (Sunday) to 6 or sun to sat; *, ranges a-b, lists a,b and steps */n will do"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
 	Schedule string `json:"schedule"`
@@ -124,8 +131,11 @@ type Window struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
 	Duration metav1.Duration `json:"duration"`
-	// timeZone is the schedule's, by its name in the IANA database. Default UTC.
+	// timeZone is the schedule's, by its name in the IANA database, such as Europe/Berlin.
+	// Whether there is one of the name is in the condition ValidationSucceeded. Default UTC.
 	// +kubebuilder:validation:MaxLength=60
+	// +kubebuilder:validation:Pattern=`^([A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*)?$`
+	// +kubebuilder:validation:XValidation:rule="self != 'Local'",message="Local is a different zone on every machine: name one, such as Europe/Berlin"
 	// +optional
 	TimeZone string `json:"timeZone,omitempty"`
 }

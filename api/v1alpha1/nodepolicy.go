@@ -18,6 +18,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="NodePools",type=integer,JSONPath=`.status.selected`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Overridden",type=string,JSONPath=`.status.conditions[?(@.type=="Overridden")].status`
+// +kubebuilder:printcolumn:name="Valid",type=string,JSONPath=`.status.conditions[?(@.type=="ValidationSucceeded")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Init Timeout",type=string,priority=1,JSONPath=`.spec.initialization.timeout`
 // +kubebuilder:printcolumn:name="On Timeout",type=string,priority=1,JSONPath=`.spec.initialization.onTimeout`
@@ -132,6 +133,10 @@ const (
 	// ConditionOverridden is True while a section is overridden for a pool by
 	// another policy.
 	ConditionOverridden = "Overridden"
+	// ConditionValidationSucceeded is False while a field is admitted and yet means
+	// nothing, such as a window in a time zone that does not exist. The rest of the
+	// policy holds.
+	ConditionValidationSucceeded = "ValidationSucceeded"
 )
 
 // NodePolicyStatus is what came of a policy.
@@ -144,7 +149,7 @@ type NodePolicyStatus struct {
 	// +listMapKey=name
 	// +optional
 	NodePools []PoolStatus `json:"nodePools,omitempty"`
-	// conditions are Ready and Overridden.
+	// conditions are Ready, Overridden and ValidationSucceeded.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

@@ -18,7 +18,8 @@ func TestADisruptionPolicyThatMeansNothingIsRefused(t *testing.T) {
 	for disruption, want := range map[string]string{
 		// Everything that is good.
 		`{freeze: "until Monday", defaultDeny: true, budgets: [{across: Cluster, nodes: "10%"}, {across: Zone, nodes: "0", reasons: [Empty, Drifted, Underutilized]}], evictionsPerHour: 1, workloadCooldown: 5m, paybackTime: 1h30m, podMoveCost: "0.002", loopFreeze: 24h, minNodeAge: 10m, minSavingPercent: 99, spotToSpot: {minSavingPercent: 100, minTypes: 60}, ignoreJobs: true, expiryDeadline: 8760h}`: "",
-		`{windows: [{schedule: "0 22 * * mon-fri", duration: 6h, timeZone: Europe/Berlin}, {schedule: "@daily", duration: 1h}]}`: "",
+		`{windows: [{schedule: "0 22 * * mon-fri", duration: 6h, timeZone: Europe/Berlin}, {schedule: "@daily", duration: 1h}]}`:                                                     "",
+		`{windows: [{schedule: "*/15,7 0-23/2 1,15 JAN,jul-dec ?", duration: 1h, timeZone: America/Port-au-Prince}, {schedule: "05  04 * * 0", duration: 1h, timeZone: Etc/GMT+5}]}`: "",
 		`{}`: "",
 
 		`{freeze: true}`: "spec.disruption.freeze",
@@ -57,6 +58,13 @@ func TestADisruptionPolicyThatMeansNothingIsRefused(t *testing.T) {
 		`{windows: [{schedule: "@daily", duration: 0s}]}`:                     ": a window needs a duration",
 		`{windows: [{schedule: "at night", duration: 1h}]}`:                   "spec.disruption.windows[0].schedule",
 		`{windows: [{schedule: "TZ=Europe/Berlin 0 1 * * *", duration: 1h}]}`: "spec.disruption.windows[0].schedule",
+		`{windows: [{schedule: "60 * * * *", duration: 1h}]}`:                 "spec.disruption.windows[0].schedule: Invalid value: \"60 * * * *\": the first field, minute, is 0 to 59",
+		`{windows: [{schedule: "0 24 * * *", duration: 1h}]}`:                 "spec.disruption.windows[0].schedule: Invalid value: \"0 24 * * *\": the second field, hour, is 0 to 23",
+		`{windows: [{schedule: "0 0 32 * *", duration: 1h}]}`:                 "the third field, day of the month",
+		`{windows: [{schedule: "0 0 * mai *", duration: 1h}]}`:                "the fourth field, month",
+		`{windows: [{schedule: "0 0 * * 1-7", duration: 1h}]}`:                "the fifth field, day of the week",
+		`{windows: [{schedule: "@daily", duration: 1h, timeZone: Local}]}`:    "spec.disruption.windows[0].timeZone: Invalid value: \"Local\": Local is a different zone on every machine",
+		`{windows: [{schedule: "@daily", duration: 1h, timeZone: "+02:00"}]}`: "spec.disruption.windows[0].timeZone",
 		`{defaultDenny: true}`:                                                "defaultDenny",
 		`{workloadCooldown: 99999999h}`:                                       "spec.disruption.workloadCooldown",
 		`{paybackTime: 99999999h}`:                                            "spec.disruption.paybackTime",

@@ -51,6 +51,9 @@ const (
 	// NodeUnhealthy: something is wrong with a machine; the message says what becomes of
 	// that.
 	NodeUnhealthy = "NodeUnhealthy"
+	// ValidationFailed: the API server has admitted an object of which a part means
+	// nothing.
+	ValidationFailed = "ValidationFailed"
 	// GivenUp: a machine did not get ready in time and is replaced.
 	GivenUp = "GivenUp"
 )

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/policy"
 )
@@ -34,6 +36,8 @@ const (
 	reasonOverridden = "Overridden"
 	reasonAlone      = "NotOverridden"
 	reasonEmpty      = "NoSections"
+	reasonValid      = "ValidationSucceeded"
+	reasonInvalid    = "NodePolicyValidationFailed"
 )
 
 // all is the one request of the queue.
@@ -99,6 +103,18 @@ func (r *Reconciler) update(p *v1alpha1.NodePolicy, value policy.Policy, pools [
 	p.Status.Selected = int32(len(p.Status.NodePools)) //nolint:gosec // a cluster has no two billion pools
 	r.condition(p, ready(p, inForce))
 	r.condition(p, overriddenBy(p, overridden))
+	r.validation(p)
+}
+
+// validation says which fields mean nothing although the API server has admitted them.
+func (r *Reconciler) validation(p *v1alpha1.NodePolicy) {
+	faults := cluster.CheckPolicy(p)
+	if len(faults) == 0 {
+		r.condition(p, metav1.Condition{Type: v1alpha1.ConditionValidationSucceeded, Status: metav1.ConditionTrue, Reason: reasonValid})
+		return
+	}
+	r.condition(p, metav1.Condition{Type: v1alpha1.ConditionValidationSucceeded, Status: metav1.ConditionFalse, Reason: reasonInvalid, Message: faults.String()})
+	r.Writer.Event(apply.Event{Object: p, Warning: true, Reason: apply.ValidationFailed, Message: faults.String(), Dedupe: []string{faults.String()}, Window: time.Hour})
 }
 
 func poolStatus(policyName, pool string, rules []policy.Rule) v1alpha1.PoolStatus {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -41,11 +42,11 @@ func TestTheStatusShowsWhoRulesAndTheStoreFollowsTheSameRule(t *testing.T) {
 	_, err := nodepolicy.New(r.Deps).Reconcile(context.Background(), reconcile.Request{})
 	r.Must(err)
 	for name, want := range map[string]string{
-		"base":   "Ready=True InForce, Overridden=True Overridden; train: overridden by gpu; web: initialization",
-		"gpu":    "Ready=True InForce, Overridden=False NotOverridden; train: initialization",
-		"empty":  "Ready=False NoSections, Overridden=False NotOverridden; train: ; web: ",
-		"nobody": "Ready=False NoNodePool, Overridden=False NotOverridden",
-		"lower":  "Ready=False Overridden, Overridden=True Overridden; train: overridden by gpu",
+		"base":   "Ready=True InForce, Overridden=True Overridden, ValidationSucceeded=True ValidationSucceeded; train: overridden by gpu; web: initialization",
+		"gpu":    "Ready=True InForce, Overridden=False NotOverridden, ValidationSucceeded=True ValidationSucceeded; train: initialization",
+		"empty":  "Ready=False NoSections, Overridden=False NotOverridden, ValidationSucceeded=True ValidationSucceeded; train: ; web: ",
+		"nobody": "Ready=False NoNodePool, Overridden=False NotOverridden, ValidationSucceeded=True ValidationSucceeded",
+		"lower":  "Ready=False Overridden, Overridden=True Overridden, ValidationSucceeded=True ValidationSucceeded; train: overridden by gpu",
 	} {
 		p := policy(name, 0, everything, "")
 		r.Get(p)
@@ -67,6 +68,38 @@ func TestTheStatusShowsWhoRulesAndTheStoreFollowsTheSameRule(t *testing.T) {
 	r.Delete(policy("gpu", 0, everything, ""))
 	if got := r.Store.Policy("train").Initialization.Timeout; got != 10*time.Minute {
 		t.Errorf("without its policy the pool has the timeout %v", got)
+	}
+}
+
+// A window that the API server admits may still never open; the policy says so, and is in
+// force all the same.
+func TestAPolicySaysWhichOfItsWindowsNeverOpen(t *testing.T) {
+	hour := metav1.Duration{Duration: time.Hour}
+	p := policy("night", 0, v1alpha1.PoolSelector{Names: []string{"web"}}, "")
+	p.Spec.Disruption = &v1alpha1.Disruption{Windows: []v1alpha1.Window{{Schedule: "@daily", Duration: hour}, {Schedule: "0 0 30 2 *", Duration: hour}}}
+	p.Spec.Interruption = &v1alpha1.Interruption{Rules: []v1alpha1.InterruptionRule{{}, {Windows: []v1alpha1.Window{{Schedule: "@daily", Duration: hour, TimeZone: "Europe/Atlantis"}}}}}
+	r := looptest.New(t, pool("web", nil), p)
+	c := nodepolicy.New(r.Deps)
+	look := func() (text string, ready bool) {
+		_, err := c.Reconcile(context.Background(), reconcile.Request{})
+		r.Must(err)
+		r.Get(p)
+		valid := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionValidationSucceeded)
+		return fmt.Sprintf("%s %s: %s", valid.Status, valid.Reason, valid.Message), meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionReady)
+	}
+	const want = `False NodePolicyValidationFailed: ` +
+		`spec.disruption.windows[1].schedule: schedule "0 0 30 2 *" never comes, so the window never opens; ` +
+		`spec.interruption.rules[1].windows[0].timeZone: time zone "Europe/Atlantis" is not known, so the window never opens`
+	if text, ready := look(); text != want || !ready {
+		t.Errorf("%s, ready %v\nwant %s", text, ready, want)
+	}
+	if told := r.Events.List; len(told) != 1 || !strings.HasPrefix(told[0], "NodePolicy/night ValidationFailed: spec.disruption.windows[1]") {
+		t.Errorf("events %q", told)
+	}
+	p.Spec.Disruption.Windows[1].Schedule, p.Spec.Interruption.Rules[1].Windows[0].TimeZone = "0 0 28 2 *", "Europe/Lisbon"
+	r.Must(r.Client.Update(context.Background(), p))
+	if text, _ := look(); text != "True ValidationSucceeded: " {
+		t.Errorf("when it is mended: %s", text)
 	}
 }
 

@@ -11,12 +11,15 @@ import (
 	"go.uber.org/multierr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
+	"github.com/millwright-dev/millwright/engine/plan"
 )
 
 // Reconciler keeps the annotations and the status of NodePools up to date. It is
@@ -91,6 +94,7 @@ func (r *Reconciler) update(ctx context.Context, np *karpv1.NodePool) (*karpv1.N
 	after, err := r.Writer.Pool(ctx, np, func(np *karpv1.NodePool) {
 		stamp(np)
 		r.validation(ctx, np)
+		r.budgets(np)
 		r.readiness(np, class)
 		r.registrationHealth(np, class)
 		if synced {
@@ -144,6 +148,22 @@ func (r *Reconciler) validation(ctx context.Context, np *karpv1.NodePool) {
 	}
 	slices.Sort(texts) // the rules walk over maps
 	r.conditions(np).SetFalse(karpv1.ConditionTypeValidationSucceeded, "NodePoolValidationFailed", strings.Join(texts, "; "))
+}
+
+// conditionBudgetInvalid is True while a disruption budget cannot be read. The pool
+// launches machines all the same, so it is not for ValidationSucceeded. A pool that is in
+// order does not have it.
+const conditionBudgetInvalid = string(plan.BudgetInvalid)
+
+// budgets says which disruption budgets cannot be read.
+func (r *Reconciler) budgets(np *karpv1.NodePool) {
+	faults := cluster.CheckPool(np)
+	if len(faults) == 0 {
+		_ = r.conditions(np).Clear(conditionBudgetInvalid) // it refuses only conditions that Ready depends on
+		return
+	}
+	r.conditions(np).Set(status.Condition{Type: conditionBudgetInvalid, Status: metav1.ConditionTrue, Reason: apply.ValidationFailed, Message: faults.String()})
+	r.Writer.Event(apply.Event{Object: np, Warning: true, Reason: apply.ValidationFailed, Message: faults.String(), Dedupe: []string{faults.String()}, Window: time.Hour})
 }
 
 func (r *Reconciler) conditions(np *karpv1.NodePool) status.ConditionSet {

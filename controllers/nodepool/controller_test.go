@@ -118,6 +118,31 @@ func TestAPoolIsAsReadyAsItsClass(t *testing.T) {
 	}
 }
 
+// Karpenter's schema admits schedules that are none.
+func TestAPoolSaysWhichOfItsBudgetsCannotBeReadAndLaunchesAllTheSame(t *testing.T) {
+	schedule := "0 25 * * *"
+	r := looptest.New(t, class("True", "", ""), pool(func(np *karpv1.NodePool) {
+		np.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "10%"}, {Nodes: "0", Schedule: &schedule, Duration: &metav1.Duration{Duration: time.Hour}}}
+	}))
+	c := reconciler(r)
+	np := run(t, r, c)
+	const want = `spec.disruption.budgets[1]: schedule "0 25 * * *": end of range (25) above maximum (23): 25, so no machine of the pool is disrupted`
+	if got := condition(np, "BudgetInvalid"); got != "True ValidationFailed: "+want {
+		t.Errorf("the pool says %q", got)
+	}
+	if got := condition(np, status.ConditionReady); !strings.HasPrefix(got, "True") {
+		t.Errorf("Ready is %q", got)
+	}
+	if !slices.Contains(r.Events.List, "NodePool/general ValidationFailed: "+want) {
+		t.Errorf("events %q", r.Events.List)
+	}
+	np.Spec.Disruption.Budgets = np.Spec.Disruption.Budgets[:1]
+	r.Must(r.Client.Update(ctx, np))
+	if got := condition(run(t, r, c), "BudgetInvalid"); got != "" {
+		t.Errorf("when it is mended the pool says %q", got)
+	}
+}
+
 func TestAPoolThatKarpenterWouldRefuseIsNotReady(t *testing.T) {
 	r := looptest.New(t, class("True", "", ""), pool(func(np *karpv1.NodePool) {
 		np.Spec.Template.Labels = map[string]string{"karpenter.sh/custom": "x"}

@@ -130,6 +130,12 @@ func read(all []snapshot.Budget, cause Cause, nodes int) ([]budget, error) {
 	return out, nil
 }
 
+// CheckBudget says why a pool's budget cannot be read, nil if it can.
+func CheckBudget(b snapshot.Budget) error {
+	_, err := read([]snapshot.Budget{b}, "", 0)
+	return err
+}
+
 // scale is a count, or a percentage of nodes rounded up.
 func scale(text string, nodes int) (int, error) {
 	digits, percent := strings.CutSuffix(text, "%")

@@ -49,18 +49,45 @@ func Opens(list []snapshot.Window, from time.Time) (time.Time, error) {
 	return time.Time{}, errors.Join(errs...)
 }
 
-func opens(w snapshot.Window, from time.Time) (time.Time, error) {
+// Error is why a window never opens.
+type Error struct {
+	// Field is the one that is wrong, by its name in a NodePolicy: schedule, duration or
+	// timeZone.
+	Field string
+	Why   string
+}
+
+func (e *Error) Error() string { return e.Why }
+
+// Check says why a window never opens, as an [*Error]; nil if it does.
+func Check(w snapshot.Window) error {
+	_, _, err := read(w)
+	return err
+}
+
+// read makes a schedule that runs on the wall clock, as if that were UTC, and finds the
+// zone.
+func read(w snapshot.Window) (cron.Schedule, *time.Location, error) {
 	loc, err := time.LoadLocation(w.TimeZone)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("time zone %q is not known", w.TimeZone)
+	if err != nil || loc == time.Local {
+		return nil, nil, &Error{"timeZone", fmt.Sprintf("time zone %q is not known", w.TimeZone)}
 	}
-	// The schedule runs on the wall clock, as if that were UTC.
 	schedule, err := cron.ParseStandard("TZ=UTC " + w.Schedule)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("schedule %q: %w", w.Schedule, err)
+	switch {
+	case err != nil:
+		return nil, nil, &Error{"schedule", fmt.Sprintf("schedule %q: %v", w.Schedule, err)}
+	case schedule.Next(time.Unix(0, 0).UTC()).IsZero():
+		return nil, nil, &Error{"schedule", fmt.Sprintf("schedule %q never comes", w.Schedule)}
+	case w.Duration <= 0:
+		return nil, nil, &Error{"duration", fmt.Sprintf("a window of %s does not open", w.Duration)}
 	}
-	if w.Duration <= 0 {
-		return time.Time{}, fmt.Errorf("a window of %s does not open", w.Duration)
+	return schedule, loc, nil
+}
+
+func opens(w snapshot.Window, from time.Time) (time.Time, error) {
+	schedule, loc, err := read(w)
+	if err != nil {
+		return time.Time{}, err
 	}
 	_, offset := from.In(loc).Zone()
 	shown := from.UTC().Add(time.Duration(offset) * time.Second)
@@ -75,7 +102,7 @@ func opens(w snapshot.Window, from time.Time) (time.Time, error) {
 			return opens, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("schedule %q never comes", w.Schedule)
+	return time.Time{}, &Error{"schedule", fmt.Sprintf("schedule %q does not come again", w.Schedule)}
 }
 
 func first(list []time.Time) time.Time { return slices.MinFunc(list, time.Time.Compare) }

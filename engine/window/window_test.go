@@ -1,6 +1,7 @@
 package window_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -36,12 +37,23 @@ func TestAWindowGoesByTheWallClockOfItsZone(t *testing.T) {
 }
 
 func TestAWindowThatCannotOpenSaysWhy(t *testing.T) {
-	for _, w := range []snapshot.Window{
-		{Schedule: "never", Duration: time.Hour}, {Schedule: "0 0 30 2 *", Duration: time.Hour}, {Schedule: "@daily"},
-		{Schedule: "@daily", Duration: time.Hour, TimeZone: "Europe/Atlantis"},
+	for want, w := range map[string]snapshot.Window{
+		`schedule: schedule "never": expected exactly 5 fields, found 1: [never]`:                     {Schedule: "never", Duration: time.Hour},
+		`schedule: schedule "0 30-10 * * *": beginning of range (30) beyond end of range (10): 30-10`: {Schedule: "0 30-10 * * *", Duration: time.Hour},
+		`schedule: schedule "0 0 30 2 *" never comes`:                                                 {Schedule: "0 0 30 2 *", Duration: time.Hour},
+		`duration: a window of 0s does not open`:                                                      {Schedule: "@daily"},
+		`timeZone: time zone "Europe/Atlantis" is not known`:                                          {Schedule: "@daily", Duration: time.Hour, TimeZone: "Europe/Atlantis"},
+		`timeZone: time zone "Local" is not known`:                                                    {Schedule: "@daily", Duration: time.Hour, TimeZone: "Local"},
 	} {
+		var fault *window.Error
+		if err := window.Check(w); !errors.As(err, &fault) || fault.Field+": "+fault.Why != want {
+			t.Errorf("%v: %v, want %s", w, err, want)
+		}
 		if at, err := window.Opens([]snapshot.Window{w}, time.Date(2026, 10, 12, 12, 0, 0, 0, time.UTC)); err == nil {
 			t.Errorf("%v opens at %v", w, at)
 		}
+	}
+	if err := window.Check(snapshot.Window{Schedule: "0 0 29 2 *", Duration: time.Hour, TimeZone: "CET"}); err != nil {
+		t.Errorf("a leap day: %v", err)
 	}
 }

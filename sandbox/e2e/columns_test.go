@@ -10,21 +10,32 @@ import (
 )
 
 // What `kubectl get` prints comes from the API server's tables: Karpenter's
-// columns must be there and filled in, and everything Ready.
+// columns must be there and filled in, and everything Ready; of a NodePolicy also
+// whether all of it means something.
 func TestKubectlShowsKarpentersColumnsFilledIn(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.millwright()
 	c.manifests(class + "---" + pool("blue", "amd64") + "---" + deployment("web", "blue", 5, "1", "1Gi"))
+	c.manifests(`
+apiVersion: millwright.dev/v1alpha1
+kind: NodePolicy
+metadata: {name: night}
+spec: {priority: 1, nodePools: {names: [blue]}, disruption: {windows: [{schedule: "@daily", duration: 1h, timeZone: Europe/Atlantis}]}}
+`)
 	c.eventually(patience, c.running("app=web", 5))
 
 	for path, columns := range map[string][]string{
-		"/apis/karpenter.sh/v1/nodepools":  {"NodeClass", "Nodes", "Ready", "CPU", "Memory"},
-		"/apis/karpenter.sh/v1/nodeclaims": {"Type", "Capacity", "Zone", "Node", "Ready", "ID", "NodePool", "NodeClass"},
-		"/api/v1/nodes":                    {"Status", "Version"},
+		"/apis/karpenter.sh/v1/nodepools":            {"NodeClass", "Nodes", "Ready", "CPU", "Memory"},
+		"/apis/karpenter.sh/v1/nodeclaims":           {"Type", "Capacity", "Zone", "Node", "Ready", "ID", "NodePool", "NodeClass"},
+		"/apis/millwright.dev/v1alpha1/nodepolicies": {"Priority", "NodePools", "Ready", "Overridden", "Valid"},
+		"/api/v1/nodes":                              {"Status", "Version"},
 	} {
 		c.eventually(patience, func() error { return c.filledIn(path, columns) })
 	}
+	c.eventually(patience, func() error {
+		return c.eventSays("ValidationFailed", `spec.disruption.windows[0].timeZone: time zone "Europe/Atlantis" is not known`)
+	})
 }
 
 func (c *cluster) filledIn(path string, columns []string) error {
@@ -49,7 +60,7 @@ func (c *cluster) filledIn(path string, columns []string) error {
 			switch cell := fmt.Sprint(row.Cells[i]); {
 			case cell == "" || cell == "<nil>" || cell == "0":
 				return fmt.Errorf("%s: column %s is empty", path, column)
-			case column == "Ready" && cell != "True", column == "Status" && cell != "Ready":
+			case column == "Ready" && cell != "True", column == "Valid" && cell != "False", column == "Status" && cell != "Ready":
 				return fmt.Errorf("%s: column %s says %q", path, column, cell)
 			}
 		}
