@@ -123,9 +123,12 @@ func Agree(p *corev1.Pod) {
 // Noted is the disagreement of a pod as a reason, if it has one.
 func Noted(p *snapshot.Pod) (plan.Reason, bool) {
 	d, ok := DisagreementOf(p)
+	if !ok {
+		return plan.Reason{}, false
+	}
 	return plan.Reason{
 		Code: plan.SchedulerDisagrees, Objects: []plan.ObjectRef{podRef(p)}, Have: d.Words, Since: d.First, Until: d.Again(),
-	}, ok
+	}, true
 }
 
 // Waits is why a pod that was refused is not planned now.

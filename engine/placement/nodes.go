@@ -177,18 +177,16 @@ func (t *tier) listOf(chosen []int) *list {
 		return known
 	}
 	out := &list{choices: make([]catalog.Choice, 0, len(chosen))}
-	kinds := make([]int32, 0, len(chosen))
+	kinds := bitset.New(len(t.w.Market.Kinds))
 	for _, i := range chosen {
 		l := &t.w.Market.Launches[i]
 		out.choices = append(out.choices, catalog.Choice{Type: t.w.Market.Kinds[l.Kind].Type, Offering: *l.Offering})
-		kinds = append(kinds, l.Kind)
+		kinds.Add(int(l.Kind))
 	}
 	// The kinds of a pool are by name.
-	slices.Sort(kinds)
-	kinds = slices.Compact(kinds)
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = t.w.Market.Kinds[k].Name
+	names := make([]string, 0, kinds.Len())
+	for k := range kinds.All() {
+		names = append(names, t.w.Market.Kinds[k].Name)
 	}
 	out.types = requirement.Must(corev1.LabelInstanceTypeStable, requirement.In, names...)
 	t.lists[string(key)] = out
@@ -223,10 +221,14 @@ func (t *tier) requirements(c *content, types requirement.Requirement, choice in
 // alternatives.
 func (t *tier) requests(c *content, chosen []int) corev1.ResourceList {
 	sum := slices.Clone(c.need)
-	least := slices.Clone(t.w.Market.Overheads[t.w.Market.Launches[chosen[0]].Overhead].Need)
+	last := t.w.Market.Launches[chosen[0]].Overhead
+	least := slices.Clone(t.w.Market.Overheads[last].Need)
 	for _, i := range chosen {
-		for d, n := range t.w.Market.Overheads[t.w.Market.Launches[i].Overhead].Need {
-			least[d] = min(least[d], n)
+		if o := t.w.Market.Launches[i].Overhead; o != last {
+			last = o
+			for d, n := range t.w.Market.Overheads[o].Need {
+				least[d] = min(least[d], n)
+			}
 		}
 	}
 	vector.Add(sum, least, 1)

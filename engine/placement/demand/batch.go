@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -201,11 +202,23 @@ func classesOf(pods []*snapshot.Pod) (list []*snapshot.Class, members [][]*snaps
 }
 
 func (b *Batch) resourceNames(classes []*snapshot.Class) []corev1.ResourceName {
-	seen := map[corev1.ResourceName]bool{corev1.ResourcePods: true, corev1.ResourceCPU: true, corev1.ResourceMemory: true}
+	usual := []corev1.ResourceName{corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory}
+	seen := map[corev1.ResourceName]bool{}
+	for _, name := range usual {
+		seen[name] = true
+	}
 	for _, c := range classes {
-		for name, q := range c.Requests {
-			if !seen[name] && !q.IsZero() {
-				seen[name] = true
+		others := len(c.Requests)
+		for _, name := range usual {
+			if _, ok := c.Requests[name]; ok {
+				others--
+			}
+		}
+		if others > 0 {
+			for name, q := range c.Requests {
+				if !seen[name] && !q.IsZero() {
+					seen[name] = true
+				}
 			}
 		}
 		b.shapeOf(c.Shape)
@@ -261,10 +274,10 @@ func (b *Batch) SetClashes() {
 
 // ComparePods orders pods by namespace and name.
 func ComparePods(a, b *snapshot.Pod) int {
-	if c := cmp.Compare(a.Namespace, b.Namespace); c != 0 {
-		return c
+	if a.Namespace != b.Namespace {
+		return strings.Compare(a.Namespace, b.Namespace)
 	}
-	if c := cmp.Compare(a.Name, b.Name); c != 0 {
+	if c := strings.Compare(a.Name, b.Name); c != 0 {
 		return c
 	}
 	return cmp.Compare(a.UID, b.UID)

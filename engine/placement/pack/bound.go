@@ -26,6 +26,7 @@ func (s *solver) appraise(left []int) {
 	g := s.newProgram(bundles)
 	g.relax()
 	prices := g.finish()
+	g.reach = make([]reach, len(s.p.Families))
 	for i := range s.p.Items {
 		s.worth[i] = g.worthOf(int32(i), prices)
 	}
@@ -57,23 +58,49 @@ func (s *solver) stretch(m int, prices []float64) {
 	}
 }
 
+// reach is where the items of a family can go: to these of the leads, everywhere with
+// a need of at most so much.
+type reach struct {
+	leads      []int
+	everywhere []int64
+}
+
+func (g *program) reachOf(family int) *reach {
+	r := &g.reach[family]
+	if r.everywhere != nil {
+		return r
+	}
+	r.everywhere = make([]int64, g.s.p.Dims)
+	for d := range r.everywhere {
+		r.everywhere[d] = math.MaxInt64
+	}
+	models := g.s.p.Families[family].bounding()
+	for _, m := range g.leads {
+		if !models.Has(m) {
+			continue
+		}
+		r.leads = append(r.leads, m)
+		for d, n := range g.s.p.Models[m].Holds {
+			r.everywhere[d] = min(r.everywhere[d], n)
+		}
+	}
+	return r
+}
+
 // worthOf is what an item adds at least to the price of any boxes.
 func (g *program) worthOf(item int32, prices []float64) float64 {
 	s := g.s
-	models := s.p.Families[s.p.Items[item].Family].bounding()
-	best, everywhere := math.Inf(1), true
-	for _, m := range g.leads {
-		switch {
-		case !models.Has(m):
-		case s.holds(m, item):
-			best = min(best, cost(s.need(item), prices[m*s.p.Dims:]))
-		default:
-			everywhere = false
+	family := s.p.Items[item].Family
+	reach, need := g.reachOf(family), s.need(item)
+	best, everywhere := math.Inf(1), fits(need, reach.everywhere)
+	for _, m := range reach.leads {
+		if everywhere || s.holds(m, item) {
+			best = min(best, cost(need, prices[m*s.p.Dims:]))
 		}
 	}
 	// What another model stands for is never cheaper than that, if it is there.
 	if !everywhere || math.IsInf(best, 1) {
-		for m := range models.All() {
+		for m := range s.p.Families[family].bounding().All() {
 			if g.stands[m] != m && s.holds(m, item) {
 				best = min(best, cost(s.need(item), prices[m*s.p.Dims:]))
 			}
@@ -86,6 +113,7 @@ func (g *program) worthOf(item int32, prices []float64) float64 {
 }
 
 func cost(need []int64, prices []float64) float64 {
+	prices = prices[:len(need)]
 	sum := 0.0
 	for d, n := range need {
 		sum += float64(n) * prices[d]

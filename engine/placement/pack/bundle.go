@@ -114,9 +114,9 @@ func (s *solver) fewest(items []int32, left []int, most int) []bundle {
 func (s *solver) grid(items []int32, headings []float64, left []int, step float64, most int) []bundle {
 	index := map[string]int{}
 	var out []bundle
-	var c corners
+	c := corners{step: step}
 	for n, i := range items {
-		for _, x := range c.surround(s.need(i), headings[n*s.p.Dims:(n+1)*s.p.Dims], s.scale, step) {
+		for _, x := range c.surround(s.need(i), headings[n*s.p.Dims:(n+1)*s.p.Dims], s.scale) {
 			at, ok := index[string(x.key)]
 			if !ok {
 				if at = len(out); at == most {

@@ -9,6 +9,22 @@ import (
 type corners struct {
 	list [1 << mostSides]corner
 	used int
+	// step is that of the grid, powers what its lines come to as far as that was
+	// asked, from the line -len/2 on; zero is unknown.
+	step   float64
+	powers [128]float64
+}
+
+// line is the ratio at a line of the grid.
+func (c *corners) line(number float64) float64 {
+	at := int(number) + len(c.powers)/2
+	if at < 0 || at >= len(c.powers) {
+		return math.Exp2(number * c.step)
+	}
+	if c.powers[at] == 0 {
+		c.powers[at] = math.Exp2(number * c.step)
+	}
+	return c.powers[at]
 }
 
 // corner is a direction with the part of an item that goes there.
@@ -46,7 +62,7 @@ const missing = math.MaxInt16
 
 // surround finds the corners around a need with a heading. The ratios of the
 // dimensions to the first that is needed count in steps of powers of two.
-func (c *corners) surround(need []int64, heading, scale []float64, step float64) []corner {
+func (c *corners) surround(need []int64, heading, scale []float64) []corner {
 	c.used = 1
 	c.list[0] = corner{1, c.list[0].need[:0], c.list[0].key[:0]}
 	first, base := -1, 0.0
@@ -58,7 +74,7 @@ func (c *corners) surround(need []int64, heading, scale []float64, step float64)
 			first, base = d, float64(n)*scale[d]
 			c.extend(float64(n), missing-1)
 		default:
-			c.divide(float64(n)*scale[d]/base, heading[d]/step, base/scale[d], step)
+			c.divide(float64(n)*scale[d]/base, heading[d]/c.step, base/scale[d])
 		}
 	}
 	return c.list[:c.used]
@@ -66,9 +82,9 @@ func (c *corners) surround(need []int64, heading, scale []float64, step float64)
 
 // divide puts what has a ratio on both sides of it, place being how many steps it is
 // from one, and unit what a ratio of one comes to.
-func (c *corners) divide(ratio, place, unit, step float64) {
+func (c *corners) divide(ratio, place, unit float64) {
 	low := math.Floor(place)
-	from, to := math.Exp2(low*step), math.Exp2((low+1)*step)
+	from, to := c.line(low), c.line(low+1)
 	part := (ratio - from) / (to - from)
 	if c.used == len(c.list) || part < tiny {
 		c.extend(ratio*unit, int(math.Round(place)))

@@ -18,9 +18,11 @@ type cursor struct {
 
 // filler fills boxes, one at a time, out of what is left.
 type filler struct {
-	s       *solver
-	lanes   []lane
-	left    []int
+	s     *solver
+	lanes []lane
+	left  []int
+	// worth is that of what is left.
+	worth   float64
 	cursors []cursor
 	load    Load
 	inverse []float64
@@ -51,6 +53,9 @@ func (s *solver) newFiller(items []int32, left []int) *filler {
 	}
 	for i := range f.lanes {
 		f.laneOf[s.layout.laneOf[f.lanes[i].items[0]]] = int32(i)
+		for _, item := range f.lanes[i].items {
+			f.worth += s.worth[item] * float64(left[item])
+		}
 	}
 	return f
 }
@@ -210,6 +215,7 @@ func (f *filler) done() bool {
 func (f *filler) commit(parts []Part, n int) {
 	for _, part := range parts {
 		f.left[part.Item] -= part.Count * n
+		f.worth -= f.s.worth[part.Item] * float64(part.Count*n)
 		l := &f.lanes[f.laneOf[f.s.layout.laneOf[part.Item]]]
 		l.count -= part.Count * n
 		for d, need := range f.s.need(int32(part.Item)) {
@@ -276,15 +282,17 @@ const spare = 0.01
 // long as what they leave can be filled with the average of what there is. Space
 // counts by its share in the model's price.
 func (f *filler) score(item int32, model int, t taste) float64 {
-	weights := f.s.priced[model*f.s.p.Dims:]
+	need := f.s.need(item)
+	weights, inverses := f.s.priced[model*f.s.p.Dims:][:len(need)], f.inverse[:len(need)]
+	free, average := f.load.Free[:len(need)], f.average[:len(need)]
 	size, rest, times := 0.0, 0.0, math.Inf(1)
-	for d, n := range f.s.need(item) {
-		w, inverse := weights[d], f.inverse[d]
-		left := float64(f.load.Free[d]-n) * inverse
+	for d, n := range need {
+		w, inverse := weights[d], inverses[d]
+		left := float64(free[d]-n) * inverse
 		size += w * float64(n) * inverse
 		rest += w * left
-		if f.average[d] > 0 {
-			times = min(times, left/f.average[d])
+		if average[d] > 0 {
+			times = min(times, left/average[d])
 		}
 	}
 	usable := (times*f.averageWorth + spare*f.price) / (rest + spare*f.price)

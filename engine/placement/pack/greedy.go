@@ -12,8 +12,9 @@ type offer struct {
 	// out; -1 is never.
 	share float64
 	round int
-	// potential is the most that the share can be.
-	potential float64
+	// potential is the most that the share can be, perWorth what a content adds to it
+	// for what it is worth.
+	potential, perWorth float64
 	parts     []Part
 }
 
@@ -21,11 +22,13 @@ type offer struct {
 // at: what is left only gets less, but may fit better.
 const hope = 0.01
 
-func (o *offer) promise(round int) float64 {
+// promise is the most to expect in a round, where all that is left is worth so much.
+func (o *offer) promise(round int, left float64) float64 {
+	most := min(o.potential, left*o.perWorth)
 	if o.round < 0 {
-		return o.potential
+		return most
 	}
-	return min(o.potential, o.share+hope*float64(round-o.round))
+	return min(most, o.share+hope*float64(round-o.round))
 }
 
 // greedy buys boxes, always the one whose content is worth most for its price,
@@ -58,16 +61,11 @@ const tenth = 0.1
 // preferred: the largest first of those that take no more than a tenth of all,
 // then the others, the smallest first.
 func (s *solver) offers(f *filler) []offer {
-	total := 0.0
-	for i := range f.lanes {
-		for _, item := range f.lanes[i].items {
-			total += s.worth[item] * float64(f.left[item])
-		}
-	}
-	var out []offer
+	total := f.worth
+	out := make([]offer, 0, len(s.p.Models))
 	for m := range s.p.Models {
 		if slices.ContainsFunc(f.lanes, func(l lane) bool { return l.family.Models.Has(m) }) {
-			out = append(out, offer{model: m, round: -1, potential: s.potential[m]})
+			out = append(out, offer{model: m, round: -1, potential: s.potential[m], perWorth: 1 / max(s.p.Models[m].Price, tiny)})
 		}
 	}
 	slices.SortFunc(out, func(a, b offer) int {
@@ -92,11 +90,12 @@ const same = 1e-6
 // best finds the offer with the best share, looking again at those that promise
 // more than they have shown lately. Offers that came to nothing are dropped.
 func (s *solver) best(f *filler, offers *[]offer, pools []Pool, round int, t taste) *offer {
+	left := f.worth + tiny // it has been summed up and taken from
 	for {
 		top, promise := -1, 0.0
 		s.work += (len(*offers) + 1) / 2 // a promise takes half of a step
 		for i := range *offers {
-			if p := (*offers)[i].promise(round); top < 0 || p > promise*(1+same) {
+			if p := (*offers)[i].promise(round, left); top < 0 || p > promise*(1+same) {
 				top, promise = i, p
 			}
 		}

@@ -40,8 +40,9 @@ func (g *program) value(worth []float64) {
 // richest solves: most gain·x with piece·x <= holds, x being the number of pieces of
 // each bundle that go into the model, and returns their worth. The negated dual of
 // the result are the least prices of the dimensions at which no bundle is worth more
-// than what it needs. It goes on from the content that was best the last time.
-func (g *program) richest(lead int) float64 {
+// than what it needs. It goes on from the content that was best the last time, and has
+// visit see each content on the way.
+func (g *program) richest(lead int, visit func(*simplex)) float64 {
 	lp, dims := &g.inner[lead], g.s.p.Dims
 	for r, name := range lp.basis {
 		lp.costs[r] = 0
@@ -51,23 +52,24 @@ func (g *program) richest(lead int) float64 {
 	}
 	lp.reprice()
 	for range 50 * dims {
+		if slack := wrongSign(lp); slack >= 0 {
+			g.column = append(g.column[:0], entry{slack, 1})
+			lp.enter(-1-slack, g.column, 0)
+			continue
+		}
 		best, at := tiny, -1
 		for _, b := range g.by[g.leads[lead]] {
 			gain := g.gain[b]
-			for d, n := range g.piece[b*dims : (b+1)*dims] {
-				gain += lp.dual[d] * n
+			piece := g.piece[b*dims:][:len(lp.dual)]
+			for d, price := range lp.dual {
+				gain += price * piece[d]
 			}
 			if gain > best {
 				best, at = gain, b
 			}
 		}
-		slack := wrongSign(lp)
-		switch {
-		case slack >= 0:
-			g.column = append(g.column[:0], entry{slack, 1})
-			lp.enter(-1-slack, g.column, 0)
-			continue
-		case at < 0:
+		visit(lp)
+		if at < 0 {
 			return -lp.cost()
 		}
 		g.column = g.column[:0]

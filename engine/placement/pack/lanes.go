@@ -10,8 +10,9 @@ import (
 // them has what is his of each lane.
 type layout struct {
 	lanes []template
-	// laneOf is the lane of each item, rank its place among all, lane by lane.
-	laneOf, rank []int32
+	// laneOf is the lane of each item, rank its place among all, lane by lane; ranked
+	// are the items in that order.
+	laneOf, rank, ranked []int32
 }
 
 // template is what does not change of a lane.
@@ -56,15 +57,15 @@ func (s *solver) newLayout() *layout {
 		}
 	}
 	most := min(mostLanes, max(leastLanes, allLanes/len(s.p.Families)))
-	next := int32(0)
+	l.ranked = make([]int32, 0, len(s.all))
 	for f, items := range byFamily {
 		for _, group := range s.split(items, most) {
 			slices.SortFunc(group, func(a, b int32) int {
 				return cmp.Or(cmp.Compare(s.size[b], s.size[a]), cmp.Compare(a, b))
 			})
 			for _, i := range group {
-				l.laneOf[i], l.rank[i] = int32(len(l.lanes)), next
-				next++
+				l.laneOf[i], l.rank[i] = int32(len(l.lanes)), int32(len(l.ranked))
+				l.ranked = append(l.ranked, i)
 			}
 			l.lanes = append(l.lanes, s.newTemplate(f, group))
 		}
@@ -88,13 +89,19 @@ func (s *solver) newTemplate(family int, items []int32) template {
 
 // lanesOf sorts those of the items of which something is left into lanes.
 func (s *solver) lanesOf(items []int32, left []int) []lane {
+	all := len(items) == len(s.all)
+	if all {
+		items = s.layout.ranked
+	}
 	mine := make([]int32, 0, len(items))
 	for _, i := range items {
 		if left[i] > 0 {
 			mine = append(mine, i)
 		}
 	}
-	slices.SortFunc(mine, func(a, b int32) int { return int(s.layout.rank[a]) - int(s.layout.rank[b]) })
+	if !all {
+		slices.SortFunc(mine, func(a, b int32) int { return int(s.layout.rank[a]) - int(s.layout.rank[b]) })
+	}
 	skip := make([]int32, len(mine)+len(s.layout.lanes))
 	var out []lane
 	for lo := 0; lo < len(mine); {

@@ -40,6 +40,8 @@ type program struct {
 	proven, worth []float64
 	total         float64
 	tried, comes  []float64
+	// reach is that of each family, as far as it was asked.
+	reach []reach
 }
 
 const (
@@ -137,25 +139,26 @@ func (s *solver) most(model int, need []float64) float64 {
 	return out
 }
 
-// price finds for each model its most valuable content, and adds those that are
-// worth more than the model is by what the master promises to the columns. The
-// prices that come out are kept if they prove more than before.
+// price finds for each model its most valuable content, and adds it, and what it comes
+// by on the way there, to the columns where it is worth more than the model is by what
+// the master promises: one content of each model would do, but with its neighbours the
+// master needs half as many rounds. The prices that come out are kept if they prove
+// more than before.
 func (g *program) price(worth []float64) {
 	dims := g.s.p.Dims
 	g.value(worth)
 	for i, m := range g.leads {
-		g.richest(i)
-		lp, mine := &g.inner[i], g.tried[i*dims:(i+1)*dims]
+		g.richest(i, func(lp *simplex) { g.offer(lp, g.s.p.Models[m].Price) })
+		mine := g.tried[i*dims : (i+1)*dims]
 		for d := range mine {
-			mine[d] = max(0, -lp.dual[d]) * g.s.scale[d]
+			mine[d] = max(0, -g.inner[i].dual[d]) * g.s.scale[d]
 		}
 		g.s.stretch(m, mine)
-		g.offer(lp, g.s.p.Models[m].Price)
 	}
 	g.prove()
 }
 
-// offer makes a column of the content that richest found, if it lowers the price.
+// offer makes a column of the content that richest is at, if it lowers the price.
 func (g *program) offer(lp *simplex, price float64) {
 	from := len(g.entries)
 	for r, name := range lp.basis {
@@ -253,7 +256,7 @@ func (g *program) finish() []float64 {
 	g.value(g.worth)
 	for i, m := range g.leads {
 		copy(out[m*dims:], g.proven[i*dims:(i+1)*dims])
-		g.s.potential[m] = min(1, g.richest(i)/max(g.s.p.Models[m].Price, tiny)) + slackOfPotential
+		g.s.potential[m] = min(1, g.richest(i, func(*simplex) {})/max(g.s.p.Models[m].Price, tiny)) + slackOfPotential
 	}
 	for m, lead := range g.stands {
 		prices := out[m*dims : (m+1)*dims]

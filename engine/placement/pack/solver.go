@@ -146,6 +146,7 @@ func (s *solver) holds(model int, item int32) bool {
 }
 
 func fits(need, free []int64) bool {
+	free = free[:len(need)]
 	for d, n := range need {
 		if n > free[d] {
 			return false

@@ -3,6 +3,7 @@ package pending
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,10 +60,10 @@ func stays(c *snapshot.Claim, p *snapshot.Pod, guards guards, now time.Time) boo
 
 // byName orders pods by namespace and name.
 func byName(a, b *snapshot.Pod) int {
-	if c := cmp.Compare(a.Namespace, b.Namespace); c != 0 {
-		return c
+	if a.Namespace != b.Namespace {
+		return strings.Compare(a.Namespace, b.Namespace)
 	}
-	if c := cmp.Compare(a.Name, b.Name); c != 0 {
+	if c := strings.Compare(a.Name, b.Name); c != 0 {
 		return c
 	}
 	return cmp.Compare(a.UID, b.UID)
