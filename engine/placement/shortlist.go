@@ -26,15 +26,15 @@ func (t *tier) suiting(c *content, planned, boxes int) []int {
 	var out []int
 	kinds := 0
 	t.turn++
-	last, good := int32(-1), false // a type's offerings often follow each other
+	last, good := -1, false // a type's offerings often follow each other
 	for i := range c.launches.Within(c.pool.Lo, c.pool.Hi) {
 		kind := m.Launches[i].Kind
 		named := t.named[kind] == t.turn
 		if !named && kinds == t.w.opts.MaxTypes && len(c.pool.Floors) == 0 {
 			continue
 		}
-		if kind != last {
-			last, good = kind, t.suits(c, i) && c.pool.Spares(m.Kinds[kind].Size, base, boxes)
+		if last < 0 || m.Launches[last].Kind != kind || m.Launches[last].Overhead != m.Launches[i].Overhead {
+			last, good = i, t.suits(c, i) && c.pool.Spares(m.Kinds[kind].Size, base, boxes)
 		}
 		if good {
 			out = append(out, i)
