@@ -48,7 +48,8 @@ func (a *Answer) disagreement(p *snapshot.Pod) {
 		return
 	}
 	a.say(fmt.Sprintf("Its scheduler has refused machines with room for it since %s (SchedulerDisagrees): %q.", Stamp(r.Since), r.Have))
-	a.blame(append(a.Reasons, r))
+	a.Reasons = append(a.Reasons, r)
+	a.Fixes = append(a.Fixes, Fix{What: r.Fix()})
 }
 
 // becomes says what the plan has for a pod.
@@ -66,6 +67,7 @@ func (c *Cluster) becomes(namespace, name string) (*Answer, error) {
 			a := answer(Unplaced, "gets no machine.")
 			a.detail = "  " + strings.Join(plan.Messages(u.Reasons, shown), "\n  ") + "\n"
 			a.blame(u.Reasons)
+			a.trim()
 			return a, nil
 		}
 	}
@@ -103,6 +105,33 @@ func (a *Answer) blame(reasons []plan.Reason) {
 		for _, with := range r.With {
 			add(plan.Reason{Code: with.Code, Objects: r.Objects, Want: with.Want, Have: with.Have}.Fix())
 		}
+	}
+}
+
+// enough is how many fixes are worth reading for a pod when there are many pools.
+const enough = 4
+
+// trim keeps, of more fixes than are worth reading, those of the pools that are as near
+// to taking the pod as the first, and sums up the rest.
+func (a *Answer) trim() {
+	if len(a.Fixes) <= enough {
+		return
+	}
+	reasons := a.Reasons
+	changes, foreign := reasons[0].Distance()
+	near := slices.IndexFunc(reasons, func(r plan.Reason) bool {
+		more, stranger := r.Distance()
+		return more != changes || stranger != foreign
+	})
+	if near < 0 {
+		near = len(reasons)
+	}
+	near = min(near, enough)
+	a.Fixes = []Fix{}
+	a.blame(reasons[:near])
+	a.Reasons = reasons
+	if rest := len(reasons) - near; rest > 0 {
+		a.Fixes = append(a.Fixes, Fix{What: fmt.Sprintf("or what is in the way of %d other pools, none of which is nearer to taking the pod", rest)})
 	}
 }
 

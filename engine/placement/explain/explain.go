@@ -76,20 +76,12 @@ func (x *Explainer) answer(g *demand.Group, wishes []wish, refused []plan.Reason
 		}
 		out = append(out, refused...)
 	}
-	slices.SortStableFunc(out, func(a, b plan.Reason) int { return cmp.Compare(distance(a), distance(b)) })
+	slices.SortStableFunc(out, func(a, b plan.Reason) int {
+		changes, foreign := a.Distance()
+		more, stranger := b.Distance()
+		return cmp.Or(cmp.Compare(changes, more), cmp.Compare(foreign, stranger))
+	})
 	return united(out)
-}
-
-// distance orders reasons by how much would have to change: nothing, where the cloud
-// only has to sell again.
-func distance(r plan.Reason) int {
-	switch {
-	case r.Code == plan.OfferingUnavailable && len(r.With) == 0:
-		return 0
-	case r.Nearest == nil:
-		return mostConstraints + 1
-	}
-	return len(r.Nearest.Changes)
 }
 
 // united makes one reason of a rule of company that is all that is wrong, whatever

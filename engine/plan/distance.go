@@ -1,0 +1,27 @@
+package plan
+
+import "math"
+
+// Distance is how far the pool of a reason is from taking the pod, for comparison with
+// other pools: how many things would have to change, none where the cloud only has to
+// sell again, and how much these say that the pool is meant for other pods. A pool that
+// is not ready, or has reached its limit, is nearer than one with a taint or a fixed number of machines.
+func (r Reason) Distance() (changes, foreign int) {
+	switch {
+	case r.Code == OfferingUnavailable && len(r.With) == 0:
+		return 0, 0
+	case r.Code == PoolNotReady:
+		return 1, 1 // what it would launch is not known
+	case r.Nearest == nil:
+		return math.MaxInt, 0
+	}
+	for _, c := range r.Nearest.Changes {
+		switch c.Code {
+		case TaintNotTolerated, RequirementNotMet, PoolStatic:
+			foreign += 2
+		case ExcludedByPool, NoInstanceTypes:
+			foreign++
+		}
+	}
+	return len(r.Nearest.Changes), foreign
+}
