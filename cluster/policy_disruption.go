@@ -13,13 +13,16 @@ func disruptionPolicy(in *v1alpha1.Disruption) snapshot.DisruptionPolicy {
 		Freeze: in.Freeze, MinNodeAge: duration(in.MinNodeAge), MinSaving: float64(in.MinSavingPercent) / 100, IgnoreJobs: in.IgnoreJobs,
 	}
 	out.DefaultDeny, out.EvictionsPerHour = in.DefaultDeny, int(in.EvictionsPerHour)
-	out.WorkloadCooldown, out.PaybackTime, out.LoopFreeze = duration(in.WorkloadCooldown), duration(in.PaybackTime), duration(in.LoopFreeze)
+	out.WorkloadCooldown, out.PaybackTime = duration(in.WorkloadCooldown), duration(in.PaybackTime)
 	out.PodMoveCost, _ = strconv.ParseFloat(in.PodMoveCost, 64) // empty is zero; the API server refuses what is no number
 	for _, b := range in.Budgets {
 		out.Budgets = append(out.Budgets, snapshot.WideBudget{Zone: b.Across == "Zone", Nodes: b.Nodes, Reasons: b.Reasons})
 	}
 	if s := in.SpotToSpot; s != nil {
 		out.MinSpotSaving, out.MinSpotTypes = float64(s.MinSavingPercent)/100, int(s.MinTypes)
+	}
+	if d := in.LoopFreeze; d != nil {
+		out.LoopFreeze = &d.Duration
 	}
 	if d := in.ExpiryDeadline; d != nil {
 		out.ExpiryDeadline = &d.Duration

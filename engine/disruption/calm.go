@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption/consolidate"
+	"github.com/millwright-dev/millwright/engine/disruption/headroom"
 	"github.com/millwright-dev/millwright/engine/disruption/ledger"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -78,48 +80,57 @@ func workload(p *snapshot.Pod) string {
 func rested(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	p := e.s.Pool(n.Claim.Pool)
 	l := e.learned(p)
-	return resting(p, l, quietSince(n.Claim), *p.Disruption.ConsolidateAfter+l.Rest, e.s.Now)
-}
-
-// grown keeps the machines of a pool that has learned its lesson and has had to launch
-// another one lately.
-func grown(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	p := e.s.Pool(n.Claim.Pool)
-	l := e.learned(p)
-	return resting(p, l, l.launched, l.Grown, e.s.Now)
-}
-
-func resting(p *snapshot.Pool, l lesson, since time.Time, rest time.Duration, now time.Time) (plan.Reason, bool) {
-	until := since.Add(rest)
+	since := quietSince(n.Claim)
+	until := since.Add(*p.Disruption.ConsolidateAfter + l.Rest)
 	return plan.Reason{
 		Code: plan.LoopDetected, Objects: poolRef(p), Have: l.Kind, Since: since, Until: until,
-	}, l.Rest > 0 && now.Before(until)
+	}, l.Rest > 0 && e.s.Now.Before(until)
 }
 
-// lesson is what a pool has learned, and when it last launched a machine for pods.
-type lesson struct {
-	ledger.Lesson
-	launched time.Time
-}
-
-func (e *examiner) learned(p *snapshot.Pool) lesson {
+func (e *examiner) learned(p *snapshot.Pool) ledger.Lesson {
 	l, known := e.lessons[p.Name]
-	if known {
-		return l
+	if !known {
+		l = ledger.Learn(p, machinesOf(e.s.Nodes, p), e.s.Now)
+		e.lessons[p.Name] = l
 	}
-	machines := machinesOf(e.s, p)
-	l.Lesson = ledger.Learn(p, machines, e.s.Now)
-	for _, n := range machines {
-		if n.Claim.Annotations[snapshot.ReplacesAnnotation] == "" && n.Claim.Created.After(l.launched) {
-			l.launched = n.Claim.Created
-		}
-	}
-	e.lessons[p.Name] = l
 	return l
 }
 
-func machinesOf(s *snapshot.Snapshot, p *snapshot.Pool) []*snapshot.Node {
-	return slices.DeleteFunc(slices.Clone(s.Nodes), func(n *snapshot.Node) bool { return n.Claim == nil || n.Claim.Pool != p.Name })
+// keepRoom looks at the room that pools have which must keep some.
+func (d *decider) keepRoom() {
+	d.rooms = map[string]*headroom.Room{}
+	for _, p := range d.s.Pools {
+		if l := d.learned(p); l.Again > 0 {
+			d.rooms[p.Name] = headroom.New(machinesOf(d.world.Machines(), p), d.s.Now.Add(-l.Again), d.s.Now)
+		}
+	}
+}
+
+// needed keeps machines of pools that have learned that what they remove comes back,
+// while there would be no room without them if as many pods started again as have. If
+// there would be, they are gone as far as the next question is concerned.
+func (d *decider) needed(nodes []*snapshot.Node, placements []plan.Placement, launch []plan.NewNode) (plan.Reason, bool) {
+	left := maps.Clone(d.rooms)
+	for _, p := range d.s.Pools {
+		if d.rooms[p.Name] == nil || len(machinesOf(nodes, p)) == 0 {
+			continue
+		}
+		others := func(n plan.NewNode) bool { return n.Pool != p.Name }
+		room, suffices := d.rooms[p.Name].Without(nodes, placements, slices.DeleteFunc(slices.Clone(launch), others))
+		if !suffices {
+			l := d.learned(p)
+			return plan.Reason{
+				Code: plan.LoopDetected, Objects: poolRef(p), Have: l.Kind, Want: l.Again.String(), Since: room.First, Until: room.First.Add(l.Again),
+			}, true
+		}
+		left[p.Name] = room
+	}
+	d.rooms = left
+	return plan.Reason{}, false
+}
+
+func machinesOf(nodes []*snapshot.Node, p *snapshot.Pool) []*snapshot.Node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n *snapshot.Node) bool { return n.Claim == nil || n.Claim.Pool != p.Name })
 }
 
 // undone says that a move would take an earlier one back.
@@ -189,6 +200,6 @@ func Note(s *snapshot.Snapshot, commands []Command, p *snapshot.Pool) []snapshot
 	if e.Pods == 0 && len(e.Empty) == 0 {
 		return nil
 	}
-	e.Live = machinesOf(s, p)
+	e.Live = machinesOf(s.Nodes, p)
 	return ledger.Note(p, e, s.Now)
 }

@@ -3,6 +3,7 @@ package disruption
 import (
 	"time"
 
+	"github.com/millwright-dev/millwright/engine/disruption/headroom"
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement"
@@ -203,6 +204,8 @@ type decider struct {
 	overdue    map[string]bool             // machines whose last deadline has passed
 	// paused are the pools that launch no replacements for now.
 	paused map[string]pause
+	// rooms are those of the pools that must keep room for what may come again.
+	rooms map[string]*headroom.Room
 }
 
 func newDecider(s *snapshot.Snapshot, opts Options) *decider {

@@ -43,7 +43,8 @@
 // Rules, one small function each (rules.go), are asked in a fixed order and the
 // first "no" is the verdict; budgets (budget.go) are asked last, over the pool. What
 // becomes of pods is asked of placement, about forks of the snapshot (package
-// whatif).
+// whatif). A pool to which machines came back that had been removed (package ledger)
+// keeps room for what may come again (package headroom).
 //
 // Nominations are not remembered, they are derived: a machine is nominated for a
 // pending pod as long as placement, asked about this very snapshot, counts on

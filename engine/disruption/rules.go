@@ -2,14 +2,11 @@ package disruption
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/millwright-dev/millwright/engine/disruption/drift"
+	"github.com/millwright-dev/millwright/engine/disruption/ledger"
 	"github.com/millwright-dev/millwright/engine/eviction"
-	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -27,13 +24,13 @@ var (
 	// emptiness are those of the cause Empty.
 	emptiness = []rule{
 		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
-		notNominated, notReplacing, startedUp, consolidationOn, vacant, evictable, quiet, rested, grown,
+		notNominated, notReplacing, startedUp, consolidationOn, vacant, evictable, quiet, rested,
 	}
 	// thrift are those of the cause Underutilized, for a machine that is not vacant.
 	thrift = []rule{
 		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
 		consenting, notNominated, notReplacing, startedUp, consolidationOn, consolidates, oldEnough, cooledDown,
-		evictable, quiet, rested, grown, priced,
+		evictable, quiet, rested, priced,
 	}
 	// renewal are those of the causes Drifted and Expired. What protects pods gives
 	// way to a termination grace period, and a nomination to neither.
@@ -78,7 +75,7 @@ type examiner struct {
 	// started is when the youngest pod of each workload did, nil until it is asked for;
 	// lessons are those of the pools that were asked about.
 	started map[string]time.Time
-	lessons map[string]lesson
+	lessons map[string]ledger.Lesson
 }
 
 func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
@@ -86,7 +83,7 @@ func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
 	nominated, refused := nominations(s, planned)
 	return &examiner{
 		s: s, planned: planned, nominated: nominated, refused: refused, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
-		budgets: eviction.NewBudgets(s.PDBs), settle: opts.Settle, lessons: map[string]lesson{},
+		budgets: eviction.NewBudgets(s.PDBs), settle: opts.Settle, lessons: map[string]ledger.Lesson{},
 	}
 }
 
@@ -174,164 +171,4 @@ func graced(n *snapshot.Node) bool { return n.Claim.TerminationGracePeriod != ni
 
 func stillDrifted(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	return plan.Reason{Code: plan.RolledBack, Objects: refs(n), Have: "it is what its pool asks for again"}, e.renewed(n) == ""
-}
-
-func notReplacing(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	if old := e.replacing[n.Name]; old != nil {
-		return plan.Reason{Code: plan.Replacement, Objects: refs(old)}, true
-	}
-	if from := e.counted[n.Name]; from != nil {
-		return plan.Reason{Code: plan.CountedOn, Objects: refs(from)}, true
-	}
-	return plan.Reason{}, false
-}
-
-// startedUp keeps a young machine that carries a taint of which nobody knows yet
-// whether it belongs to its start: without it, no pod could have come.
-func startedUp(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	taint, until := lifecycle.Unsettled(n.Claim, n.Object, e.s.Now)
-	return plan.Reason{
-		Code: plan.NotInitialized, Objects: refs(n), Want: "the end of taint " + taint, Have: "NodePool " + n.Claim.Pool + " does not declare it",
-		Since: n.Object.CreationTimestamp.Time, Until: until,
-	}, taint != ""
-}
-
-// consolidates asks the pool's policy about machines that have pods.
-func consolidates(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	p := e.s.Pool(n.Claim.Pool).Disruption.Policy
-	if p == "WhenEmptyOrUnderutilized" || p == Balanced {
-		return plan.Reason{}, false
-	}
-	return vacant(e, n)
-}
-
-// Balanced is the consolidation policy that weighs savings against disruption.
-const Balanced = "Balanced"
-
-func priced(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	return plan.Reason{Code: plan.PriceUnknown, Objects: refs(n)}, Price(e.s.Pool(n.Claim.Pool), n) <= 0
-}
-
-func ours(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	return plan.Reason{Code: plan.NotOurs, Objects: refs(n)}, n.Claim == nil
-}
-
-func notDeleted(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	if !n.Deleting() {
-		return plan.Reason{}, false
-	}
-	since := n.Claim.Deleted
-	if since.IsZero() && n.Object != nil && n.Object.DeletionTimestamp != nil {
-		since = n.Object.DeletionTimestamp.Time
-	}
-	if since.IsZero() {
-		since = n.Claim.Conditions[snapshot.InstanceTerminating].Since
-	}
-	return plan.Reason{Code: plan.BeingDeleted, Objects: refs(n), Since: since}, true
-}
-
-func initialized(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	for _, t := range []string{snapshot.Launched, snapshot.Registered, snapshot.Initialized} {
-		if c := n.Claim.Conditions[t]; c.Status != corev1.ConditionTrue {
-			return plan.Reason{Code: plan.NotInitialized, Objects: refs(n), Want: t, Have: c.Reason, Since: c.Since}, true
-		}
-	}
-	// The claim came this far, but its Node is not in the picture.
-	return plan.Reason{Code: plan.NotInitialized, Objects: refs(n), Want: "Node", Have: "NodeNotFound"}, n.Object == nil
-}
-
-func pooled(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	if n.Claim.Pool == "" {
-		return plan.Reason{Code: plan.Standalone, Objects: refs(n)}, true
-	}
-	ref := plan.ObjectRef{Kind: "NodePool", Name: n.Claim.Pool}
-	return plan.Reason{Code: plan.PoolMissing, Objects: append([]plan.ObjectRef{ref}, refs(n)...)}, e.s.Pool(n.Claim.Pool) == nil
-}
-
-func dynamic(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	p := e.s.Pool(n.Claim.Pool)
-	return plan.Reason{Code: plan.StaticPool, Objects: poolRef(p)}, p.Replicas != nil
-}
-
-func nodeMayBeDisrupted(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	if n.Object.Annotations[eviction.DoNotDisruptAnnotation] == "true" {
-		return plan.Reason{Code: plan.DoNotDisrupt, Objects: []plan.ObjectRef{{Kind: "Node", Name: n.Object.Name}}, Have: "true"}, true
-	}
-	claim := plan.ObjectRef{Kind: "NodeClaim", Name: n.Claim.Name}
-	return plan.Reason{Code: plan.DoNotDisrupt, Objects: []plan.ObjectRef{claim}, Have: "true"}, n.Claim.Annotations[eviction.DoNotDisruptAnnotation] == "true"
-}
-
-func podsMayBeDisrupted(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	for _, p := range n.Pods {
-		if until, protected := eviction.Protected(p.Pod, e.s.Now); protected {
-			return plan.Reason{
-				Code: plan.DoNotDisrupt, Objects: []plan.ObjectRef{podRef(p.Pod)},
-				Have: p.Annotations[eviction.DoNotDisruptAnnotation], Until: until,
-			}, true
-		}
-	}
-	return plan.Reason{}, false
-}
-
-func notNominated(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	p, found := e.nominated[n.Name]
-	if !found {
-		return plan.Reason{}, false
-	}
-	return plan.Reason{
-		Code: plan.Nominated, Objects: []plan.ObjectRef{podRef(p.Pod)},
-		Since: pendingSince(p.Pod), Until: nomination.Until(p, n),
-	}, true
-}
-
-func consolidationOn(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	p := e.s.Pool(n.Claim.Pool)
-	return plan.Reason{Code: plan.ConsolidationOff, Objects: poolRef(p)}, p.Disruption.ConsolidateAfter == nil
-}
-
-// shownPods is how many pods a reason lists; the count says how many there are.
-const shownPods = 5
-
-func vacant(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	r := plan.Reason{Code: plan.HasPods}
-	count := 0
-	for _, p := range n.Pods {
-		if !eviction.Reschedulable(p.Pod) {
-			continue
-		}
-		if count++; count <= shownPods {
-			r.Objects = append(r.Objects, podRef(p.Pod))
-		}
-	}
-	r.Have = strconv.Itoa(count)
-	return r, count > 0
-}
-
-// evictable asks the PDBs about the pods that would be evicted from a machine
-// that is otherwise empty: those of DaemonSets.
-func evictable(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	for _, p := range n.Pods {
-		if !eviction.Evictable(p.Pod, e.s.Now) {
-			continue
-		}
-		if by := e.budgets.Blocking(p.Pod); len(by) > 0 {
-			r := plan.Reason{Code: plan.PDBBlocks, Objects: []plan.ObjectRef{podRef(p.Pod)}}
-			for _, pdb := range by {
-				r.Objects = append(r.Objects, plan.ObjectRef{Kind: "PodDisruptionBudget", Namespace: pdb.Namespace, Name: pdb.Name})
-			}
-			return r, true
-		}
-	}
-	return plan.Reason{}, false
-}
-
-func quiet(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	ok, at := Consolidatable(e.s, n)
-	if ok {
-		return plan.Reason{}, false
-	}
-	return plan.Reason{
-		Code: plan.ConsolidateAfter, Objects: refs(n),
-		Want: e.s.Pool(n.Claim.Pool).Disruption.ConsolidateAfter.String(), Since: quietSince(n.Claim), Until: at,
-	}, true
 }

@@ -148,6 +148,9 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 			p.Policy.Disruption.EvictionsPerHour, _ = strconv.Atoi(value)
 		case "cooldown":
 			p.Policy.Disruption.WorkloadCooldown = w.duration(value)
+		case "loop-freeze":
+			d := w.duration(value)
+			p.Policy.Disruption.LoopFreeze = &d
 		case "payback":
 			p.Policy.Disruption.PaybackTime = w.duration(value)
 		case "pod-cost":

@@ -88,7 +88,8 @@ const (
 	WouldUndo Code = "WouldUndo"
 	// LoopDetected: a machine of a kind, Have, that consolidation removed from the pool,
 	// the first object, came back soon; so the pool's machines rest for longer, from Since
-	// on: since their last pod event, or since the pool last launched one for pods.
+	// on, their last pod event. If Want is not empty, the machine has rested and is needed
+	// for as much room as what started in the pool for so long, from Since on, would take.
 	LoopDetected Code = "LoopDetected"
 	// PriceUnknown: the cloud names no price for the machine's type.
 	PriceUnknown Code = "PriceUnknown"

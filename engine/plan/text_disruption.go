@@ -54,7 +54,11 @@ func calmText(r Reason) string {
 	case WouldUndo:
 		return until(fmt.Sprintf("a machine of the kind %s would come back that was removed to save money", r.Have), r.Until)
 	case LoopDetected:
-		return until(fmt.Sprintf("a machine of the kind %s was removed from %s and had to come back, so others rest", r.Have, r.first("the pool")), r.Until)
+		lesson := "so others rest"
+		if r.Want != "" {
+			lesson = "so room is kept for what started there in the last " + r.Want + " and may again"
+		}
+		return until(fmt.Sprintf("a machine of the kind %s was removed from %s and had to come back, %s", r.Have, r.first("the pool"), lesson), r.Until)
 	}
 	return ""
 }

@@ -103,7 +103,7 @@ func savingFix(r Reason) string {
 	case WouldUndo:
 		return "nothing: prices or pods change back and forth; it is looked at again when loopFreeze is over"
 	case LoopDetected:
-		return "nothing if load comes and goes: the machine stays for when it comes again; else see why pods needed one: kubectl get events, millwright why pool NAME; often a scheduler that spreads pods more than Millwright expects"
+		return "nothing if load comes and goes: the machine stays for when it comes again; else see why pods needed one: kubectl get events, millwright why pool NAME; often a scheduler that spreads pods more than Millwright expects; loopFreeze in NodePolicy spec.disruption bounds it"
 	case NotWorthDisruption:
 		return "nothing: what could be saved does not pay for moving the pods that are there"
 	}

@@ -34,8 +34,8 @@ type DisruptionPolicy struct {
 	PaybackTime time.Duration
 	PodMoveCost float64
 	// LoopFreeze is the longest that machines rest because others have come back, and for
-	// how long a replacement is not undone.
-	LoopFreeze time.Duration
+	// how long a replacement is not undone; nil is the default, zero is neither.
+	LoopFreeze *time.Duration
 	// MinNodeAge is since when a machine must be initialized to be consolidated.
 	MinNodeAge time.Duration
 	// MinSaving is the least share of its price that a replacement must save;
@@ -87,11 +87,18 @@ type Window struct {
 	Duration           time.Duration
 }
 
-// Defaulted has every field set that has a default.
+// Defaulted has every field set that has a default, LoopFreeze excepted (Freezes).
 func (d DisruptionPolicy) Defaulted() DisruptionPolicy {
 	d.MinSaving = cmp.Or(d.MinSaving, DefaultMinSaving)
 	d.MinSpotSaving = cmp.Or(d.MinSpotSaving, DefaultMinSpotSaving)
 	d.MinSpotTypes = cmp.Or(d.MinSpotTypes, DefaultMinSpotTypes)
-	d.LoopFreeze = cmp.Or(d.LoopFreeze, DefaultLoopFreeze)
 	return d
+}
+
+// Freezes is LoopFreeze or its default.
+func (d DisruptionPolicy) Freezes() time.Duration {
+	if d.LoopFreeze == nil {
+		return DefaultLoopFreeze
+	}
+	return *d.LoopFreeze
 }

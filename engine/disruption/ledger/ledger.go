@@ -3,7 +3,7 @@
 //
 //	Note      what is done ──► the pool's moves, with those that are too old left out
 //	Evictions how many pods were evicted in the last hour
-//	Learn     how long machines must rest because others have come back
+//	Learn     how long machines must rest and room is kept because others have come back
 //	Undone    a replacement that an earlier one would be undone by
 //
 // The moves are kept on the NodePool, because the machines that they are about are
@@ -145,20 +145,21 @@ type Lesson struct {
 	// Rest is how much longer than consolidateAfter machines must be quiet. What they are
 	// needed for comes again within that time.
 	Rest time.Duration
-	// Grown is for how long no machine goes to save money after the pool has had to launch
-	// one for pods: it may have to launch another.
-	Grown time.Duration
+	// Again is for how long what has come to the pool may come again: without the machines
+	// that go there must be room for it.
+	Again time.Duration
 	// Kind is that of the machine that came back last.
 	Kind string
 }
 
 // Learn reads a lesson off the moves of a pool; the nodes are all of the pool's. That
 // machines came back makes Rest Soon and half as long again. Each time after the second
-// within a day doubles it, until it is loopFreeze; moves within Soon of each other are one
-// time. Grown is twice Rest. In a large pool machines of a kind come and go anyway: there
-// at least one of forty must have come back.
+// within a day doubles it; moves within Soon of each other are one time. It is never more
+// than loopFreeze. Again is four times Rest. In a large pool machines of a kind come and go
+// anyway: there at least one of forty must have come back.
 func Learn(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) Lesson {
-	if len(p.Moves) == 0 {
+	freeze := p.Policy.Disruption.Freezes()
+	if len(p.Moves) == 0 || freeze == 0 {
 		return Lesson{}
 	}
 	var l Lesson
@@ -178,15 +179,15 @@ func Learn(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) Lesson {
 	if machines < max(1, len(nodes)/40) {
 		return Lesson{}
 	}
-	l.Rest = min(Soon*3/2<<min(max(times-2, 0), 8), max(Soon*3/2, p.Policy.Disruption.Defaulted().LoopFreeze))
-	l.Grown = 2 * l.Rest
+	l.Rest = min(Soon*3/2<<min(max(times-2, 0), 8), freeze)
+	l.Again = 4 * l.Rest
 	return l
 }
 
 // Undone reports whether a move would bring back what an earlier one removed, in place of
 // what that launched: the kind that would come back, and until when that is too soon.
 func Undone(p *snapshot.Pool, gone []*snapshot.Node, launch []catalog.Choice, now time.Time) (kind string, until time.Time, undone bool) {
-	freeze := p.Policy.Disruption.Defaulted().LoopFreeze
+	freeze := p.Policy.Disruption.Freezes()
 	for _, m := range p.Moves {
 		over := m.At.Add(freeze)
 		if !now.Before(over) || !slices.ContainsFunc(gone, func(n *snapshot.Node) bool { return m.Came[Kind(n)] > 0 }) {

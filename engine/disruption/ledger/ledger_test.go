@@ -47,7 +47,7 @@ func TestAPoolLearnsFromMachinesThatComeBackAndRemembersForAWeek(t *testing.T) {
 	}
 	want := func(at, rest time.Duration) {
 		t.Helper()
-		if l := Learn(p, live, noon.Add(at)); l.Rest != rest || l.Grown != 2*rest || rest > 0 && l.Kind != "small/a/spot" {
+		if l := Learn(p, live, noon.Add(at)); l.Rest != rest || l.Again != 4*rest || rest > 0 && l.Kind != "small/a/spot" {
 			t.Errorf("after %s: %+v, want a rest of %s", at, l, rest)
 		}
 	}
@@ -86,6 +86,18 @@ func TestAPoolLearnsFromMachinesThatComeBackAndRemembersForAWeek(t *testing.T) {
 	want(9*24*time.Hour, 0)
 	if len(p.Moves) != 1 {
 		t.Errorf("what is older than a week is still there: %v", p.Moves)
+	}
+}
+
+func TestLoopFreezeIsTheLongestRest(t *testing.T) {
+	p := &snapshot.Pool{}
+	p.Moves = Note(p, Entry{Pods: 1, Gone: []*snapshot.Node{machine("m", -time.Hour)}}, noon)
+	live := []*snapshot.Node{machine("back", 5*time.Minute)}
+	for _, freeze := range []time.Duration{0, time.Minute, 15 * time.Minute} {
+		p.Policy.Disruption.LoopFreeze = &freeze
+		if l := Learn(p, live, noon.Add(6*time.Minute)); l.Rest != freeze || l.Again != 4*freeze {
+			t.Errorf("with a loopFreeze of %s: %+v", freeze, l)
+		}
 	}
 }
 

@@ -1,0 +1,113 @@
+package disruption
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// The rules about a machine itself and about its pool.
+
+func notReplacing(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	if old := e.replacing[n.Name]; old != nil {
+		return plan.Reason{Code: plan.Replacement, Objects: refs(old)}, true
+	}
+	if from := e.counted[n.Name]; from != nil {
+		return plan.Reason{Code: plan.CountedOn, Objects: refs(from)}, true
+	}
+	return plan.Reason{}, false
+}
+
+// startedUp keeps a young machine that carries a taint of which nobody knows yet
+// whether it belongs to its start: without it, no pod could have come.
+func startedUp(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	taint, until := lifecycle.Unsettled(n.Claim, n.Object, e.s.Now)
+	return plan.Reason{
+		Code: plan.NotInitialized, Objects: refs(n), Want: "the end of taint " + taint, Have: "NodePool " + n.Claim.Pool + " does not declare it",
+		Since: n.Object.CreationTimestamp.Time, Until: until,
+	}, taint != ""
+}
+
+// consolidates asks the pool's policy about machines that have pods.
+func consolidates(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	p := e.s.Pool(n.Claim.Pool).Disruption.Policy
+	if p == "WhenEmptyOrUnderutilized" || p == Balanced {
+		return plan.Reason{}, false
+	}
+	return vacant(e, n)
+}
+
+// Balanced is the consolidation policy that weighs savings against disruption.
+const Balanced = "Balanced"
+
+func priced(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	return plan.Reason{Code: plan.PriceUnknown, Objects: refs(n)}, Price(e.s.Pool(n.Claim.Pool), n) <= 0
+}
+
+func ours(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	return plan.Reason{Code: plan.NotOurs, Objects: refs(n)}, n.Claim == nil
+}
+
+func notDeleted(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	if !n.Deleting() {
+		return plan.Reason{}, false
+	}
+	since := n.Claim.Deleted
+	if since.IsZero() && n.Object != nil && n.Object.DeletionTimestamp != nil {
+		since = n.Object.DeletionTimestamp.Time
+	}
+	if since.IsZero() {
+		since = n.Claim.Conditions[snapshot.InstanceTerminating].Since
+	}
+	return plan.Reason{Code: plan.BeingDeleted, Objects: refs(n), Since: since}, true
+}
+
+func initialized(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	for _, t := range []string{snapshot.Launched, snapshot.Registered, snapshot.Initialized} {
+		if c := n.Claim.Conditions[t]; c.Status != corev1.ConditionTrue {
+			return plan.Reason{Code: plan.NotInitialized, Objects: refs(n), Want: t, Have: c.Reason, Since: c.Since}, true
+		}
+	}
+	// The claim came this far, but its Node is not in the picture.
+	return plan.Reason{Code: plan.NotInitialized, Objects: refs(n), Want: "Node", Have: "NodeNotFound"}, n.Object == nil
+}
+
+func pooled(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	if n.Claim.Pool == "" {
+		return plan.Reason{Code: plan.Standalone, Objects: refs(n)}, true
+	}
+	ref := plan.ObjectRef{Kind: "NodePool", Name: n.Claim.Pool}
+	return plan.Reason{Code: plan.PoolMissing, Objects: append([]plan.ObjectRef{ref}, refs(n)...)}, e.s.Pool(n.Claim.Pool) == nil
+}
+
+func dynamic(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	p := e.s.Pool(n.Claim.Pool)
+	return plan.Reason{Code: plan.StaticPool, Objects: poolRef(p)}, p.Replicas != nil
+}
+
+func nodeMayBeDisrupted(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	if n.Object.Annotations[eviction.DoNotDisruptAnnotation] == "true" {
+		return plan.Reason{Code: plan.DoNotDisrupt, Objects: []plan.ObjectRef{{Kind: "Node", Name: n.Object.Name}}, Have: "true"}, true
+	}
+	claim := plan.ObjectRef{Kind: "NodeClaim", Name: n.Claim.Name}
+	return plan.Reason{Code: plan.DoNotDisrupt, Objects: []plan.ObjectRef{claim}, Have: "true"}, n.Claim.Annotations[eviction.DoNotDisruptAnnotation] == "true"
+}
+
+func consolidationOn(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	p := e.s.Pool(n.Claim.Pool)
+	return plan.Reason{Code: plan.ConsolidationOff, Objects: poolRef(p)}, p.Disruption.ConsolidateAfter == nil
+}
+
+func quiet(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	ok, at := Consolidatable(e.s, n)
+	if ok {
+		return plan.Reason{}, false
+	}
+	return plan.Reason{
+		Code: plan.ConsolidateAfter, Objects: refs(n),
+		Want: e.s.Pool(n.Claim.Pool).Disruption.ConsolidateAfter.String(), Since: quietSince(n.Claim), Until: at,
+	}, true
+}
