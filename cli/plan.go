@@ -57,7 +57,8 @@ times on standard error.
   millwright plan -R -f pools/ -f workloads/
 
   # And for the pods that are pending in a cluster right now?
-  kubectl get nodepools,ec2nodeclasses,nodeclaims,nodes,pods,ds,pvc,pv,sc -A -o yaml | millwright plan -f -
+  kubectl get nodepools,nodepolicies,ec2nodeclasses,nodeclaims,nodes,pods,ds,pvc,pv,sc,pdb,priorityclasses,namespaces -A -o yaml |
+    millwright plan -f -
 
   # The price per hour, for a script
   millwright plan -f app.yaml -o json | jq .totalPricePerHour`,

@@ -32,9 +32,15 @@ func (o planOptions) read(c console) (*cluster.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(input.Objects)+len(input.Ignored) == 0 {
+		return nil, fmt.Errorf("there is no object in %s", strings.Join(o.files, ", "))
+	}
 	c.noteIgnored(input.Ignored)
 	objects := c.unique(input.Objects)
 	if err := checkClasses(objects); err != nil {
+		return nil, err
+	}
+	if err := checkRequests(objects); err != nil {
 		return nil, err
 	}
 	for _, fault := range faults(objects) {
