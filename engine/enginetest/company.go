@@ -1,7 +1,6 @@
 package enginetest
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,34 +12,60 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
+// turns is how often the order in which pods are bound is changed.
+const turns = 20
+
 // topology lets a scheduler that knows spread, affinity and anti-affinity bind the
-// pods where the plan has them, one at a time: first those on nodes that exist,
-// while there are no others, or all of them once all nodes are there, by name or
-// evenly. It is wrong if each way some pod never gets its turn.
+// pods where the plan has them, one at a time: first those on nodes that are there,
+// while there are no others, then those on machines that are on their way, and those
+// on new ones; or all of them once all nodes are there, by name or evenly. Pods that
+// never get their turn come first the next time: where pods are spread over what
+// others add to it matters who comes first. It is wrong if no order is found in which
+// all are bound.
 func (c *checker) topology() {
-	early := c.binder()
-	left := append(early.bind(c.coming(early)), c.comingNew(early)...)
-	if left = early.bind(left); len(left) == 0 {
-		return
+	var left [3]urgency
+	for i := range left {
+		left[i] = urgency{}
 	}
-	late := c.binder()
-	if len(late.bind(append(c.coming(late), c.comingNew(late)...))) == 0 {
-		return
+	var early *binder
+	var stuck []bound
+	for range turns {
+		early = c.binder()
+		stuck = early.bind(c.coming(early, true), left[0])
+		stuck = early.bind(append(stuck, c.coming(early, false)...), left[0])
+		stuck = early.bind(append(stuck, c.comingNew(early)...), left[0])
+		if len(stuck) == 0 {
+			return
+		}
+		late, even := c.binder(), c.binder()
+		rest := late.bind(c.all(late), left[1])
+		last := even.bindEvenly(c.all(even), left[2])
+		if len(rest) == 0 || len(last) == 0 {
+			return
+		}
+		left[0].add(stuck)
+		left[1].add(rest)
+		left[2].add(last)
 	}
-	even := c.binder()
-	if len(even.bindEvenly(append(c.coming(even), c.comingNew(even)...))) == 0 {
-		return
-	}
-	for _, b := range left {
+	for _, b := range stuck {
 		c.fail("%s cannot be bound to %s beside those that are there: %s", b.pod.Name, b.node.Name, early.objection(b))
 	}
 }
 
-// binder knows the nodes that exist, with the pods that run there.
-func (c *checker) binder() *binder {
-	x := &binder{namespaces: c.s.Namespaces}
+// binder knows no node yet.
+func (c *checker) binder() *binder { return &binder{namespaces: c.s.Namespaces} }
+
+// all are all pods with all nodes.
+func (c *checker) all(x *binder) []bound {
+	return append(append(c.coming(x, true), c.coming(x, false)...), c.comingNew(x)...)
+}
+
+// coming adds the nodes that are there, or those on their way, with the pods that run
+// there, and returns the pods that the plan puts there.
+func (c *checker) coming(x *binder, there bool) []bound {
+	var out []bound
 	for _, n := range c.s.Nodes {
-		if n.Deleting() {
+		if n.Deleting() || there != (n.Object != nil) {
 			continue
 		}
 		object := nodeOf(n)
@@ -50,20 +75,8 @@ func (c *checker) binder() *binder {
 				x.pods = append(x.pods, bound{p, object})
 			}
 		}
-	}
-	return x
-}
-
-// coming are the pods that the plan puts on nodes that exist.
-func (c *checker) coming(x *binder) []bound {
-	var out []bound
-	for _, n := range c.s.Nodes {
-		i := slices.IndexFunc(x.nodes, func(object *corev1.Node) bool { return object.Name == n.Name })
-		if i < 0 {
-			continue
-		}
 		for _, p := range c.placedOn(n) {
-			out = append(out, bound{p, x.nodes[i]})
+			out = append(out, bound{p, object})
 		}
 	}
 	return out
@@ -94,59 +107,6 @@ type binder struct {
 	nodes      []*corev1.Node
 	pods       []bound
 	namespaces map[string]map[string]string
-}
-
-// bind binds what it can, again and again in the order of names, and returns the
-// rest. Pods that mind their company come first, as those that do not would have
-// been content later too.
-func (x *binder) bind(waiting []bound) []bound {
-	slices.SortStableFunc(waiting, func(a, b bound) int { return cmp.Compare(a.pod.Name, b.pod.Name) })
-	for {
-		before := len(waiting)
-		waiting = slices.DeleteFunc(waiting, func(b bound) bool { return minds(b.pod) && x.try(b) })
-		if len(waiting) < before {
-			continue
-		}
-		i := slices.IndexFunc(waiting, func(b bound) bool { return !minds(b.pod) && x.try(b) })
-		if i < 0 {
-			return waiting
-		}
-		waiting = slices.Delete(waiting, i, i+1)
-	}
-}
-
-// bindEvenly binds next what leaves the least in the domains of its spreads, those
-// that have none last, and returns the rest.
-func (x *binder) bindEvenly(waiting []bound) []bound {
-	for {
-		best, least := -1, 0
-		for i, b := range waiting {
-			if x.objection(b) != "" {
-				continue
-			}
-			n := 0
-			if len(b.pod.Spec.TopologySpreadConstraints) == 0 {
-				n = len(x.pods) + len(waiting)
-			}
-			for k := range b.pod.Spec.TopologySpreadConstraints {
-				c := &b.pod.Spec.TopologySpreadConstraints[k]
-				sel, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
-				for _, o := range x.pods {
-					if err == nil && sameDomain(c.TopologyKey, b.node, o.node) && sel.Matches(labels.Set(o.pod.Labels)) {
-						n++
-					}
-				}
-			}
-			if best < 0 || n < least {
-				best, least = i, n
-			}
-		}
-		if best < 0 {
-			return waiting
-		}
-		x.pods = append(x.pods, waiting[best])
-		waiting = slices.Delete(waiting, best, best+1)
-	}
 }
 
 func minds(p *snapshot.Pod) bool {

@@ -103,10 +103,17 @@ func (d *dice) lines() []string {
 		if strings.Contains(line, "team:") || strings.Contains(line, "level:") {
 			company = ""
 		}
+		// Nor over which zones, where a machine is ordered of which nobody knows the zone:
+		// it makes one more domain, or none, when it is there.
+		if strings.Contains(company, "spread=zone") && !strings.Contains(company, "/anyway") && slices.ContainsFunc(out, unlaunched) {
+			company = ""
+		}
 		out = append(out, line+company)
 	}
 	return out
 }
+
+func unlaunched(line string) bool { return strings.Contains(line, "stage=unlaunched") }
 
 func (d *dice) aType(i int) string {
 	cpu := 1 << d.IntN(5)
@@ -203,14 +210,12 @@ func (d *dice) whereabouts() string {
 	return " " + strings.Join(out, " ")
 }
 
-// company constrains who else is there. Required spreads are over nodes: over zones
-// they are compared with kube-scheduler's own filters elsewhere. They are over pods of the same label:
-// where two kinds of pods are each spread by the other's numbers, or one kind over
-// two labels, the order in which the scheduler takes them decides whether it comes
-// to an end.
+// company constrains who else is there. Where two kinds of pods are each spread by the
+// other's numbers, the order in which the scheduler takes them decides whether it comes
+// to an end: such a plan is right if there is one.
 func (d *dice) company(app string) string {
 	other := d.pick("a", "b", "c")
-	switch d.IntN(24) {
+	switch d.IntN(28) {
 	case 0:
 		return " spread=host:" + d.pick("1", "2") + ":app:" + app
 	case 1:
@@ -235,8 +240,25 @@ func (d *dice) company(app string) string {
 		return " near=" + d.pick("zone", "host") + ":app:" + other + "/weight:10"
 	case 11:
 		return " prefer=10:zone:In:a|5:capacity:In:spot"
+	case 12, 13:
+		return " spread=zone:" + d.pick("1", "2") + ":app:" + app + d.fields()
+	case 14:
+		return " spread=zone:" + d.pick("1", "2", "3") + ":app:" + other + d.fields()
+	case 15:
+		return " spread=zone:" + d.pick("1", "2") + ":app:" + app + d.fields() + ",host:" + d.pick("1", "2") + ":app:" + app + d.fields()
 	}
 	return ""
+}
+
+// fields are some that a spread may have.
+func (d *dice) fields() string {
+	out := ""
+	for _, f := range []string{"min:" + d.pick("2", "3", "4"), "match:rev", "affinity:Ignore", "taints:Honor"} {
+		if d.once(5) {
+			out += "/" + f
+		}
+	}
+	return out
 }
 
 // quiet stands in for a test where the lines are known to be right.

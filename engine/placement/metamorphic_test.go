@@ -74,6 +74,21 @@ func TestNamesDoNotMatter(t *testing.T) {
 	})
 }
 
+// fellows are what pods want of each other, and what they would rather have, but for
+// spreads: which machine or domain the first pod gets decides for the others, and of
+// those that are alike it gets the first by name.
+var fellows = regexp.MustCompile(` (apart|near|prefer|min-values)=\S+| taints=soft:PreferNoSchedule`)
+
+func TestNamesDoNotMatterToSpreads(t *testing.T) {
+	property.Check(t, func(t *rapid.T) {
+		story := fellows.ReplaceAllString(enginetest.Story(rapid.Uint64().Draw(t, "seed")), "")
+		before, after := resultOf(planOf(t, story)), resultOf(planOf(t, renamed(story)))
+		if before.unplaced != after.unplaced || math.Abs(before.price-after.price) > 1e-9 {
+			t.Errorf("%s; with other names %s\n%s", before, after, story)
+		}
+	})
+}
+
 // In crowded worlds, where every rule meets every other, a pod that fits nowhere and
 // that nobody selects must not move any other.
 func TestInCrowdedWorldsAnIrrelevantPodMovesNobody(t *testing.T) {

@@ -15,7 +15,7 @@ type offer struct {
 	// potential is the most that the share can be, perWorth what a content adds to it
 	// for what it is worth.
 	potential, perWorth float64
-	parts     []Part
+	parts               []Part
 }
 
 // hope is how much a share may have grown with each round since it was looked
