@@ -21,6 +21,8 @@ type scheduler struct {
 	nodes []*snapshot.Node
 	// queue are the pods to be tried, in order; resting those that were tried in vain.
 	queue, resting []*queued
+	// tried counts what was tried, and cleared the nominations that were forgotten.
+	tried, cleared int
 }
 
 // queued is a pod in the scheduler's queues.
@@ -29,13 +31,34 @@ type queued struct {
 	tries int
 	until time.Time // when it is tried again at the earliest, if it has reason to
 	woken bool
+	full  bool // a node had no room for it when it was tried last
 }
 
-// wake has those of the resting pods tried again that an event may help.
-func (s *scheduler) wake(helps func(*snapshot.Pod) bool) {
+// wake has all resting pods tried again.
+func (s *scheduler) wake() {
 	for _, w := range s.resting {
-		w.woken = w.woken || helps(w.Pod)
+		w.woken = true
 	}
+}
+
+// left has those of the resting pods tried again that it may help if a pod that was
+// nominated to a node is no longer: those that lacked room, and those that it counted for.
+func (s *scheduler) left(p *snapshot.Pod) {
+	for _, w := range s.resting {
+		w.woken = w.woken || w.full || w.Labels["app"] == p.Labels["app"] && ruled(w.Pod)
+	}
+}
+
+// came has those of the resting pods tried again that it may help if a pod is bound:
+// those whose rules are about it.
+func (s *scheduler) came(p *snapshot.Pod) {
+	for _, w := range s.resting {
+		w.woken = w.woken || w.Labels["app"] == p.Labels["app"] && ruled(w.Pod)
+	}
+}
+
+func ruled(p *snapshot.Pod) bool {
+	return p.Spec.TopologySpreadConstraints != nil || p.Spec.Affinity != nil
 }
 
 // next takes a pod out of the queue, nil if there is none to be tried.
@@ -75,56 +98,61 @@ func (s *scheduler) bored() *queued {
 
 // try reports whether it has bound a pod.
 func (s *scheduler) try(w *queued, now time.Time) bool {
-	best := s.choose(w.Pod)
+	s.tried++
+	best := s.choose(w)
 	if best == nil {
 		w.tries++
 		w.until = now.Add(min(time.Second<<min(w.tries-1, 4), 10*time.Second))
 		s.resting = append(s.resting, w)
+		forgotten := w.Status.NominatedNodeName != ""
 		w.Status.NominatedNodeName, w.ManagedFields = "", []metav1.ManagedFieldsEntry{{
 			Manager: "kube-scheduler", Time: &metav1.Time{Time: now}, FieldsV1: metav1.NewFieldsV1(`{"f:PodScheduled":{}}`),
 		}}
+		if forgotten {
+			s.cleared++
+			s.left(w.Pod)
+		}
 		return false
 	}
 	w.Spec.NodeName, w.Status.NominatedNodeName = best.Name, ""
 	w.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}}
 	best.Pods = append(slices.Clip(best.Pods), w.Pod)
+	s.came(w.Pod)
 	return true
 }
 
-func (s *scheduler) choose(p *snapshot.Pod) *snapshot.Node {
+func (s *scheduler) choose(w *queued) *snapshot.Node {
+	p := w.Pod
+	nominated := map[string][]*snapshot.Pod{}
+	for _, list := range [][]*queued{s.queue, s.resting} {
+		for _, o := range list {
+			if at := o.Status.NominatedNodeName; at != "" {
+				nominated[at] = append(nominated[at], o.Pod)
+			}
+		}
+	}
+	running := s.count(p)
 	var best *snapshot.Node
 	most := 0.0
+	w.full = false
 	for _, n := range s.nodes {
-		switch score := score(p, n); {
-		case !s.fits(p, n):
+		more := nominated[n.Name]
+		switch {
+		case slices.ContainsFunc(n.Object.Spec.Taints, func(t corev1.Taint) bool { return !tolerated(p, t) }) || !selected(p, n):
+			continue
+		case !room(p, n, more):
+			w.full = true
+			continue
+		case !s.filter(p, n, running, more) || len(more) > 0 && !s.filter(p, n, running, nil):
+			continue
 		case n.Name == p.Status.NominatedNodeName:
 			return n
-		case best == nil || score > most:
+		}
+		if score := score(p, n); best == nil || score > most {
 			best, most = n, score
 		}
 	}
 	return best
-}
-
-// nominated are the other pods that are nominated to a node.
-func (s *scheduler) nominated(p *snapshot.Pod, n *snapshot.Node) []*snapshot.Pod {
-	var out []*snapshot.Pod
-	for _, list := range [][]*queued{s.queue, s.resting} {
-		for _, w := range list {
-			if w.Status.NominatedNodeName == n.Name && w.Pod != p {
-				out = append(out, w.Pod)
-			}
-		}
-	}
-	return out
-}
-
-func (s *scheduler) fits(p *snapshot.Pod, n *snapshot.Node) bool {
-	if slices.ContainsFunc(n.Object.Spec.Taints, func(t corev1.Taint) bool { return !tolerated(p, t) }) || !selected(p, n) {
-		return false
-	}
-	more := s.nominated(p, n)
-	return s.filter(p, n, more) && (len(more) == 0 || s.filter(p, n, nil))
 }
 
 func tolerated(p *snapshot.Pod, t corev1.Taint) bool {
@@ -147,9 +175,9 @@ func selected(p *snapshot.Pod, n *snapshot.Node) bool {
 	return true
 }
 
-// filter reports whether a pod fits on a node if more pods ran there.
-func (s *scheduler) filter(p *snapshot.Pod, n *snapshot.Node, more []*snapshot.Pod) bool {
-	return room(p, n, more) && s.even(p, n, more) && s.near(p, n, more) && s.apart(p, n, more)
+// filter reports whether the rules of a pod let it run on a node if more pods ran there.
+func (s *scheduler) filter(p *snapshot.Pod, n *snapshot.Node, running []map[string]int, more []*snapshot.Pod) bool {
+	return even(p, n, running, more) && s.near(p, n, more) && s.apart(p, n, more)
 }
 
 var measured = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
@@ -185,32 +213,43 @@ func score(p *snapshot.Pod, n *snapshot.Node) float64 {
 	return 1 - (taken[0]+taken[1])/2 + 1 - max(taken[0]-taken[1], taken[1]-taken[0])/2
 }
 
-func (s *scheduler) even(p *snapshot.Pod, n *snapshot.Node, more []*snapshot.Pod) bool {
-	return !slices.ContainsFunc(p.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
+// count counts for every spread of a pod the pods that run, by domain.
+func (s *scheduler) count(p *snapshot.Pod) []map[string]int {
+	var out []map[string]int
+	for _, c := range p.Spec.TopologySpreadConstraints {
 		count := map[string]int{}
 		for _, o := range s.nodes {
 			if selected(p, o) {
 				count[o.Object.Labels[c.TopologyKey]] += matching(c.LabelSelector, o.Pods)
 			}
 		}
-		here := n.Object.Labels[c.TopologyKey]
-		count[here] += matching(c.LabelSelector, more)
-		least := count[here]
-		for _, k := range count {
-			least = min(least, k)
-		}
-		return count[here]+1-least > int(c.MaxSkew)
-	})
+		out = append(out, count)
+	}
+	return out
 }
 
-func matching(s *metav1.LabelSelector, pods []*snapshot.Pod) int {
-	selector, err := metav1.LabelSelectorAsSelector(s)
-	if err != nil {
-		panic(err)
+func even(p *snapshot.Pod, n *snapshot.Node, running []map[string]int, more []*snapshot.Pod) bool {
+	for i, c := range p.Spec.TopologySpreadConstraints {
+		here := n.Object.Labels[c.TopologyKey]
+		with := running[i][here] + matching(c.LabelSelector, more)
+		least := with
+		for domain, k := range running[i] {
+			if domain != here {
+				least = min(least, k)
+			}
+		}
+		if with+1-least > int(c.MaxSkew) {
+			return false
+		}
 	}
+	return true
+}
+
+// matching counts the pods of a selector of labels.
+func matching(s *metav1.LabelSelector, pods []*snapshot.Pod) int {
 	n := 0
 	for _, p := range pods {
-		if selector.Matches(labels.Set(p.Labels)) {
+		if labels.SelectorFromSet(s.MatchLabels).Matches(labels.Set(p.Labels)) {
 			n++
 		}
 	}
