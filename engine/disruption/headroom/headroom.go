@@ -73,7 +73,9 @@ func New(machines []*snapshot.Node, since, now time.Time) *Room {
 	}
 	r.dims = vector.New(slices.Collect(maps.Keys(asked)))
 	for end := now; end.After(since); end = end.Add(-Span / 2) {
-		r.came = append(r.came, r.within(starts, end.Add(-Span), end))
+		if came := r.within(starts, end.Add(-Span), end); len(came) > 0 {
+			r.came = append(r.came, came)
+		}
 	}
 	for _, n := range machines {
 		free := r.dims.Have(n.Allocatable())
@@ -102,6 +104,29 @@ func (r *Room) within(starts map[*snapshot.Class][]time.Time, from, to time.Time
 		}
 	}
 	slices.SortFunc(out, func(a, b bundle) int { return slices.Compare(b.need, a.need) })
+	return coarse(out)
+}
+
+// most bounds how many sizes are told apart.
+const most = 64
+
+// coarse takes sizes that follow each other together, as their mean, if there are many.
+func coarse(list []bundle) []bundle {
+	if len(list) <= most {
+		return list
+	}
+	var out []bundle
+	for group := range slices.Chunk(list, (len(list)+most-1)/most) {
+		sum := bundle{need: make([]int64, len(group[0].need))}
+		for _, b := range group {
+			vector.Add(sum.need, b.need, b.count)
+			sum.count += b.count
+		}
+		for i := range sum.need {
+			sum.need[i] = (sum.need[i] + sum.count - 1) / sum.count
+		}
+		out = append(out, sum)
+	}
 	return out
 }
 
@@ -147,6 +172,9 @@ func (r *Room) fit(came []bundle) bool {
 	for _, b := range came {
 		left := b.count
 		for _, f := range free {
+			if left == 0 {
+				break
+			}
 			n := times(f, b.need, left)
 			vector.Add(f, b.need, -n)
 			left -= n

@@ -87,3 +87,21 @@ func TestWhatIsPlacedTakesRoomAndWhatIsLaunchedBringsSome(t *testing.T) {
 		}
 	}
 }
+
+func TestManySizesAreTakenTogetherWithoutLosingAnyPod(t *testing.T) {
+	var list []bundle
+	for i := range int64(1000) {
+		list = append(list, bundle{need: []int64{1000 - i, i}, count: 1 + i%3})
+	}
+	pods, cpu, coarsePods, coarseCPU := int64(0), int64(0), int64(0), int64(0)
+	for _, b := range list {
+		pods, cpu = pods+b.count, cpu+b.count*b.need[0]
+	}
+	out := coarse(list)
+	for _, b := range out {
+		coarsePods, coarseCPU = coarsePods+b.count, coarseCPU+b.count*b.need[0]
+	}
+	if len(out) > most || coarsePods != pods || coarseCPU < cpu || coarseCPU > cpu+pods {
+		t.Errorf("%d sizes, %d of %d pods, %d of %d CPU", len(out), coarsePods, pods, coarseCPU, cpu)
+	}
+}
