@@ -23,9 +23,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Span is over how long a time pods are taken together: twice as long as it must not
+// Span is over how long a time pods are taken together: three times as long as it must not
 // happen that a machine comes back, since load is never the same twice.
-const Span = 2 * ledger.Soon
+const Span = 3 * ledger.Soon
 
 // Room is what machines have left, and the pods for which it is kept. It never changes.
 type Room struct {

@@ -46,8 +46,8 @@ func TestThereMustBeRoomForWhatStartedWithinASpan(t *testing.T) {
 		{"as much again fits", []*snapshot.Node{machine("a"), machine("b", time.Minute, time.Minute)}, true},
 		{"as much again does not fit", []*snapshot.Node{machine("a"), machine("b", time.Minute, time.Minute, long)}, false},
 		{"it fits on a third", []*snapshot.Node{machine("a"), machine("b", time.Minute, time.Minute, long), machine("c", long)}, true},
-		{"within twenty minutes", []*snapshot.Node{machine("a"), machine("b", 31*time.Minute, 48*time.Minute, long)}, false},
-		{"not within twenty minutes", []*snapshot.Node{machine("a"), machine("b", 5*time.Minute, 45*time.Minute, long)}, true},
+		{"within thirty minutes", []*snapshot.Node{machine("a"), machine("b", 31*time.Minute, 48*time.Minute, long)}, false},
+		{"not within thirty minutes", []*snapshot.Node{machine("a"), machine("b", 5*time.Minute, 45*time.Minute, long)}, true},
 		{"before the hour", []*snapshot.Node{machine("a"), machine("b", 61*time.Minute, 62*time.Minute, 63*time.Minute)}, true},
 		{"on the machine that goes", []*snapshot.Node{machine("a", time.Minute, time.Minute), machine("b", long, long, long)}, false},
 	} {
