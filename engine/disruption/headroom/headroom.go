@@ -10,6 +10,7 @@
 package headroom
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -103,7 +104,9 @@ func (r *Room) within(starts map[*snapshot.Class][]time.Time, from, to time.Time
 			out = append(out, b)
 		}
 	}
-	slices.SortFunc(out, func(a, b bundle) int { return slices.Compare(b.need, a.need) })
+	slices.SortFunc(out, func(a, b bundle) int {
+		return cmp.Or(slices.Compare(b.need, a.need), cmp.Compare(b.count, a.count))
+	})
 	return coarse(out)
 }
 

@@ -2,6 +2,7 @@ package headroom
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -103,5 +104,26 @@ func TestManySizesAreTakenTogetherWithoutLosingAnyPod(t *testing.T) {
 	}
 	if len(out) > most || coarsePods != pods || coarseCPU < cpu || coarseCPU > cpu+pods {
 		t.Errorf("%d sizes, %d of %d pods, %d of %d CPU", len(out), coarsePods, pods, coarseCPU, cpu)
+	}
+}
+
+// Workloads that ask for the same are different classes, which have no order.
+func TestTheSamePodsGiveTheSameRoom(t *testing.T) {
+	n := machine("a")
+	var classes snapshot.Classes
+	at := metav1.NewTime(noon.Add(-time.Minute))
+	for size := range most + most/4 { // three at a time, so that one of two is cut off
+		for i, workload := range []string{"x", "y", "y"} {
+			p := enginetest.Pod(fmt.Sprint("p", size, "-", i), int64(100+size), 256)
+			p.Labels = map[string]string{"app": workload}
+			p.Spec.NodeName, p.Status.StartTime = n.Name, &at
+			n.Pods = append(n.Pods, classes.Pod(p))
+		}
+	}
+	want := New([]*snapshot.Node{n}, all, noon)
+	for range 20 {
+		if got := New([]*snapshot.Node{n}, all, noon); !reflect.DeepEqual(got, want) {
+			t.Fatal("the sizes of pods are taken together in another way")
+		}
 	}
 }
