@@ -119,7 +119,10 @@ func newManager(ctx context.Context, c Config) (manager.Manager, error) {
 	}
 	lease := rest.CopyConfig(c.REST) // a budget of its own: the lease is renewed whatever the loops do
 	lease.QPS, lease.Burst = 0, 0
-	again := true
+	again := true // Run may be called again
+	// controller-runtime's priority queue (0.24.1) can hang when it is shut down: it hands
+	// an item, its locks held, to a worker that has left, and other workers wait for them.
+	priorities := false
 	mgr, err := manager.New(c.REST, manager.Options{
 		Scheme:                        kinds,
 		Logger:                        quietAtTheEnd(ctx, log.Log),
@@ -131,7 +134,7 @@ func newManager(ctx context.Context, c Config) (manager.Manager, error) {
 		LeaderElectionConfig:          lease,
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       &c.ShutdownTimeout,
-		Controller:                    config.Controller{SkipNameValidation: &again}, // Run may be called again
+		Controller:                    config.Controller{SkipNameValidation: &again, UsePriorityQueue: &priorities},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
