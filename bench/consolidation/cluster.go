@@ -216,8 +216,12 @@ func (m *Machine) check() error {
 	sum := offer.Amounts{}
 	for _, p := range m.Pods {
 		sum.Add(offer.Requests(p))
-		if runs, err := offer.Runs(p, m.Node); err != nil || !runs {
-			return fmt.Errorf("pod %s must not run on %s (%v)", p.Name, m.Name, err)
+		runs, err := offer.Runs(p, m.Node)
+		switch {
+		case err != nil:
+			return fmt.Errorf("whether pod %s may run on %s: %w", p.Name, m.Name, err)
+		case !runs:
+			return fmt.Errorf("pod %s must not run on %s", p.Name, m.Name)
 		}
 	}
 	if name, over := sum.Exceeds(m.Offer.Free); over {

@@ -14,75 +14,51 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/bench/consolidation"
+	"github.com/millwright-dev/millwright/engine/catalog"
 )
+
+// comparison is what the sub-command consolidation was asked for.
+type comparison struct {
+	seed    uint64
+	limit   time.Duration
+	chosen  *regexp.Regexp
+	only    string // one engine, empty for both
+	save    string
+	earlier []consolidation.Result
+}
 
 // consolidate runs the sub-command consolidation.
 func consolidate(ctx context.Context, args []string) error {
+	var c comparison
 	fs := flag.NewFlagSet("bench consolidation", flag.ContinueOnError)
 	out := fs.String("o", "CONSOLIDATION.md", "file for the report; - is standard output")
-	seed := fs.Uint64("seed", 1, "seed of the clusters")
+	fs.Uint64Var(&c.seed, "seed", 1, "seed of the clusters")
 	daySeeds := fs.Uint64("days", 3, "how many seeds of the day of changing load")
 	note := fs.String("note", "", "a line for the report, such as what else ran on the machine")
-	limit := fs.Duration("limit", 15*time.Minute, "CPU time after which an engine is stopped on one cluster")
+	fs.DurationVar(&c.limit, "limit", 15*time.Minute, "CPU time after which an engine is stopped on one cluster")
 	name := fs.String("run", "", "regular expression of case names")
-	only := fs.String("engine", "", "one engine: millwright, karpenter, or none to write a report of earlier runs (default both)")
-	save := fs.String("save", "", "file for the results, to be taken up with -with")
+	fs.StringVar(&c.only, "engine", "", "one engine: millwright, karpenter, or none to write a report of earlier runs (default both)")
+	fs.StringVar(&c.save, "save", "", "file for the results, to be taken up with -with")
 	with := fs.String("with", "", "file of an earlier run for the engines that -engine leaves out")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	chosen, err := regexp.Compile(*name)
-	if err != nil {
+	var err error
+	if c.chosen, err = regexp.Compile(*name); err != nil {
 		return fmt.Errorf("reading -run: %w", err)
+	}
+	if c.earlier, err = read(*with); err != nil {
+		return err
 	}
 	types, err := consolidation.Types()
 	if err != nil {
 		return err
 	}
-	earlier, err := read(*with)
+	results, err := c.results(ctx, types)
 	if err != nil {
 		return err
 	}
-	var results []consolidation.Result
-	for _, c := range consolidation.Cases() {
-		if !chosen.MatchString(c.Name) {
-			continue
-		}
-		start, err := c.Cluster(types, *seed)
-		if err != nil {
-			return err
-		}
-		bound, err := consolidation.LowerBound(start)
-		if err != nil {
-			return err
-		}
-		for _, e := range []consolidation.Engine{consolidation.Millwright{}, consolidation.Karpenter{}} {
-			if *only != "" && !strings.EqualFold(*only, e.Name()) {
-				results = append(results, of(earlier, c.Name, e.Name())...)
-				continue
-			}
-			r, err := consolidation.Play(ctx, c.Name, start, e, *limit)
-			if err != nil {
-				return err
-			}
-			r.Bound = bound
-			fmt.Fprintln(os.Stderr, r.Line())
-			results = append(results, r)
-			if err := keep(*save, results); err != nil {
-				return err
-			}
-		}
-	}
-	about := []string{
-		fmt.Sprintf("%s, %d CPUs, GOMAXPROCS %d; Karpenter %s as a library. Seed %d. An engine is stopped after %v of CPU time.",
-			runtime.Version(), runtime.NumCPU(), runtime.GOMAXPROCS(0), version("sigs.k8s.io/karpenter"), *seed, *limit),
-		fmt.Sprintf("Catalogue: %d types (m, c and r families of EC2 of at most 32 vCPUs, on demand, three zones). Machines of 4 to 16 vCPUs, of the third of each family's types that costs the least for a vCPU, pods of lognormal size (median 0.15 cores). With five pools, four are tainted and have pods of their own. consolidateAfter is 0s, budgets are 10 %%, the policy is WhenEmptyOrUnderutilized, everything else is as both have it by default.",
-			len(types)),
-		"A decision is one pass: for Karpenter emptiness, multi-node and single-node consolidation until one has a command, without the 15 s for which it waits to validate each; for Millwright the whole of disruption.Decide and taking the snapshot. Commands are carried out at once. Three decisions without a command end a run; they count.",
-		"Karpenter's search is bounded by time, a minute for the multi-node method and three for the single-node one. Here that is CPU time over GOMAXPROCS, the least that could pass on an idle machine: what it finds does not depend on what else runs.",
-		"Timed: deciding. Not timed: what watches keep up to date for both. CPU seconds are the process's, garbage collection included.",
-		"Every move was checked: taints, selectors, room, each pod once. The bound is the linear relaxation of RESULTS.md for all pods on new machines.",
-	}
+	about := c.about(len(types))
 	if *note != "" {
 		about = append(about, *note)
 	}
@@ -105,6 +81,55 @@ func consolidate(ctx context.Context, args []string) error {
 		return errors.Join(err, write(os.Stdout))
 	}
 	return errors.Join(write(f), f.Close())
+}
+
+// results plays the chosen cases, and takes up those of engines that are left out.
+func (c *comparison) results(ctx context.Context, types []*catalog.Type) ([]consolidation.Result, error) {
+	var out []consolidation.Result
+	for _, k := range consolidation.Cases() {
+		if !c.chosen.MatchString(k.Name) {
+			continue
+		}
+		start, err := k.Cluster(types, c.seed)
+		if err != nil {
+			return nil, err
+		}
+		bound, err := consolidation.LowerBound(start)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range []consolidation.Engine{consolidation.Millwright{}, consolidation.Karpenter{}} {
+			if c.only != "" && !strings.EqualFold(c.only, e.Name()) {
+				out = append(out, of(c.earlier, k.Name, e.Name())...)
+				continue
+			}
+			r, err := consolidation.Play(ctx, k.Name, start, e, c.limit)
+			if err != nil {
+				return nil, err
+			}
+			r.Bound = bound
+			fmt.Fprintln(os.Stderr, r.Line())
+			out = append(out, r)
+			if err := keep(c.save, out); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// about says how a comparison was made.
+func (c *comparison) about(types int) []string {
+	return []string{
+		fmt.Sprintf("%s, %d CPUs, GOMAXPROCS %d; Karpenter %s as a library. Seed %d. An engine is stopped after %v of CPU time.",
+			runtime.Version(), runtime.NumCPU(), runtime.GOMAXPROCS(0), version("sigs.k8s.io/karpenter"), c.seed, c.limit),
+		fmt.Sprintf("Catalogue: %d types (m, c and r families of EC2 of at most 32 vCPUs, on demand, three zones). Machines of 4 to 16 vCPUs, of the third of each family's types that costs the least for a vCPU, pods of lognormal size (median 0.15 cores). With five pools, four are tainted and have pods of their own. consolidateAfter is 0s, budgets are 10 %%, the policy is WhenEmptyOrUnderutilized, everything else is as both have it by default.",
+			types),
+		"A decision is one pass: for Karpenter emptiness, multi-node and single-node consolidation until one has a command, without the 15 s for which it waits to validate each; for Millwright the whole of disruption.Decide and taking the snapshot. Commands are carried out at once. Three decisions without a command end a run; they count.",
+		"Karpenter's search is bounded by time, a minute for the multi-node method and three for the single-node one. Here that is CPU time over GOMAXPROCS, the least that could pass on an idle machine: what it finds does not depend on what else runs.",
+		"Timed: deciding. Not timed: what watches keep up to date for both. CPU seconds are the process's, garbage collection included.",
+		"Every move was checked: taints, selectors, room, each pod once. The bound is the linear relaxation of RESULTS.md for all pods on new machines.",
+	}
 }
 
 func read(file string) ([]consolidation.Result, error) {
