@@ -216,7 +216,7 @@ func (b *Batch) resourceNames(classes []*snapshot.Class) []corev1.ResourceName {
 		}
 		if others > 0 {
 			for name, q := range c.Requests {
-				if !seen[name] && !q.IsZero() {
+				if !q.IsZero() {
 					seen[name] = true
 				}
 			}
