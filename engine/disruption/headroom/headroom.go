@@ -51,7 +51,7 @@ type bundle struct {
 }
 
 // New is the room of the machines of a pool for as many pods as have started on them
-// within any span of time since then. Those of Jobs are left out: they end, and what they
+// within a span of time since then; spans begin half of one apart. Those of Jobs are left out: they end, and what they
 // leave is there for the next as long as its machine rests.
 func New(machines []*snapshot.Node, since, now time.Time) *Room {
 	r := &Room{}
