@@ -21,10 +21,7 @@ import (
 // ten minutes the others rest, but not for ever.
 func TestSomebodyWhoScalesByHandGetsTheFirstScaleInAtOnce(t *testing.T) {
 	h := byHand(t, "after=30s")
-	h.scale(6)
-	h.after(time.Minute)
-	h.scale(1)
-	h.goneWithin(34 * time.Second)
+	h.outAndIn()
 	if l := h.learned(); l.Rest != 0 {
 		t.Errorf("a scale-out and a scale-in taught %+v", l)
 	}
@@ -46,10 +43,7 @@ func TestSomebodyWhoScalesByHandGetsTheFirstScaleInAtOnce(t *testing.T) {
 func TestSomebodyWhoScalesOutAgainLaterHasNoLoop(t *testing.T) {
 	h := byHand(t, "after=30s")
 	for range 3 {
-		h.scale(6)
-		h.after(time.Minute)
-		h.scale(1)
-		h.goneWithin(34 * time.Second)
+		h.outAndIn()
 		h.after(11 * time.Minute)
 	}
 }
@@ -57,10 +51,7 @@ func TestSomebodyWhoScalesOutAgainLaterHasNoLoop(t *testing.T) {
 func TestLoopFreezeOfZeroIsForThoseWhoScaleByHand(t *testing.T) {
 	h := byHand(t, "after=30s loop-freeze=0s")
 	for range 3 {
-		h.scale(6)
-		h.after(time.Minute)
-		h.scale(1)
-		h.goneWithin(34 * time.Second)
+		h.outAndIn()
 	}
 }
 
@@ -91,6 +82,15 @@ func (h *hand) scale(pods int) {
 	for _, n := range h.s.Nodes[pods:] {
 		n.Pods, n.Claim.LastPodEvent = nil, h.s.Now
 	}
+}
+
+// outAndIn scales out and in, and what is surplus goes at once.
+func (h *hand) outAndIn() {
+	h.t.Helper()
+	h.scale(6)
+	h.after(time.Minute)
+	h.scale(1)
+	h.goneWithin(34 * time.Second)
 }
 
 func (h *hand) launch() *snapshot.Node {
