@@ -22,7 +22,7 @@ func (d *decider) beginEmpty() {
 		v := d.verdict(c.node)
 		v.Saving = c.price
 		if from := d.counted[c.node.Name]; from != nil {
-			v.Reason = plan.Reason{Code: plan.CountedOn, Objects: refs(from)}
+			v.Reason = plan.Reason{Code: plan.CountedOn, Objects: plan.MachineRefs(from)}
 			continue
 		}
 		one := []*snapshot.Node{c.node}
@@ -115,12 +115,12 @@ func (d *decider) beginOne(n *snapshot.Node) {
 		d.beginStatic(n)
 		return
 	case d.world.Asked > d.opts.Work:
-		v.Reason = plan.Reason{Code: plan.NotExamined, Objects: refs(n), Have: dollars(0)}
+		v.Reason = plan.Reason{Code: plan.NotExamined, Objects: plan.MachineRefs(n), Have: dollars(0)}
 		return
 	}
 	answer := d.world.Ask(one)
 	if pod := answer.Refused()[n.Name]; pod != nil {
-		v.Reason = plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{podRef(pod.Pod)}, refs(n)...)}
+		v.Reason = plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.PodRef(pod.Pod)}, plan.MachineRefs(n)...)}
 		return
 	}
 	if reason, over := d.exceeded(answer.NewNodes); over {

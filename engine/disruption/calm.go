@@ -25,7 +25,7 @@ func consenting(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	}
 	for _, p := range n.Pods {
 		if eviction.Reschedulable(p.Pod) && p.Annotations[eviction.DoNotDisruptAnnotation] != agrees {
-			return plan.Reason{Code: plan.NotAgreed, Objects: append([]plan.ObjectRef{podRef(p.Pod)}, poolRef(e.s.Pool(n.Claim.Pool))...)}, true
+			return plan.Reason{Code: plan.NotAgreed, Objects: append([]plan.ObjectRef{plan.PodRef(p.Pod)}, poolRef(e.s.Pool(n.Claim.Pool))...)}, true
 		}
 	}
 	return plan.Reason{}, false
@@ -44,7 +44,7 @@ func cooledDown(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		}
 		since := e.latestStarts()[workload(p)]
 		if until := since.Add(rest); !since.IsZero() && e.s.Now.Before(until) && until.After(r.Until) {
-			r.Objects, r.Since, r.Until = []plan.ObjectRef{podRef(p.Pod)}, since, until
+			r.Objects, r.Since, r.Until = []plan.ObjectRef{plan.PodRef(p.Pod)}, since, until
 		}
 	}
 	return r, len(r.Objects) > 0
@@ -140,7 +140,7 @@ func (d *decider) undone(n *snapshot.Node, m consolidate.Move) (plan.Reason, boo
 		launch = append(launch, m.Launch[i].Choice)
 	}
 	kind, until, undone := ledger.Undone(d.s.Pool(n.Claim.Pool), m.Nodes, launch, d.s.Now)
-	return plan.Reason{Code: plan.WouldUndo, Objects: refs(n), Have: kind, Until: until}, undone
+	return plan.Reason{Code: plan.WouldUndo, Objects: plan.MachineRefs(n), Have: kind, Until: until}, undone
 }
 
 // minimum is what a consolidation of a pool's machines must save.

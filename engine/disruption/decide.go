@@ -268,10 +268,10 @@ func (d *Decision) Still(c Command, live *snapshot.Node) (reason plan.Reason, st
 		return reason, true
 	}
 	if p := unplanned(c, live); p != nil {
-		return plan.Reason{Code: plan.HasPods, Objects: []plan.ObjectRef{podRef(p.Pod)}, Have: "1"}, true
+		return plan.Reason{Code: plan.HasPods, Objects: []plan.ObjectRef{plan.PodRef(p.Pod)}, Have: "1"}, true
 	}
 	step, until := marked(c.Progress, live, d.examiner.s.Now, d.examiner.settle)
-	return plan.Reason{Code: plan.Disrupting, Objects: refs(live), Want: string(c.Cause), Until: until}, step != Remove
+	return plan.Reason{Code: plan.Disrupting, Objects: plan.MachineRefs(live), Want: string(c.Cause), Until: until}, step != Remove
 }
 
 // rollBack lists the marked machines that are in no command.

@@ -30,7 +30,7 @@ func (d *decider) house(standing []*group, gone []*snapshot.Node) {
 			switch {
 			case g.step != Remove || g.Cause == Empty || d.static(n):
 			case pod != nil && g.Cause == Underutilized:
-				d.callOff(g, n, plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{podRef(pod.Pod)}, refs(n)...)})
+				d.callOff(g, n, plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.PodRef(pod.Pod)}, plan.MachineRefs(n)...)})
 			case pod != nil:
 				g.step = Launch
 			case unready[n.Name]:

@@ -18,7 +18,7 @@ func (d *decider) list(c Command, until time.Time) {
 	c.Pool = c.Nodes[0].Claim.Pool
 	d.Commands = append(d.Commands, c)
 	for _, n := range c.Nodes {
-		objects := refs(n)
+		objects := plan.MachineRefs(n)
 		for _, name := range c.Replacements {
 			objects = append(objects, plan.ObjectRef{Kind: "NodeClaim", Name: name})
 		}

@@ -58,7 +58,7 @@ func (d *decider) enforce() {
 		d.Overdue = append(d.Overdue, o)
 		going = append(going, n)
 		d.Verdicts[i] = Verdict{Node: n, Disrupting: true, Cause: o.Cause, Reason: plan.Reason{
-			Code: plan.Disrupting, Objects: refs(n), Want: string(o.Cause), Have: o.why, Since: o.since,
+			Code: plan.Disrupting, Objects: plan.MachineRefs(n), Want: string(o.Cause), Have: o.why, Since: o.since,
 		}}
 	}
 	d.groups = slices.DeleteFunc(d.groups, func(g *group) bool {

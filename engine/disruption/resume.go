@@ -59,7 +59,7 @@ func (d *decider) holds(g *group) bool {
 	if len(g.nodes) < len(g.Claims) && !g.committed && !g.Replaced {
 		// The marking was cut off, or somebody took a machine out: what was planned for
 		// all of them does not hold for the rest.
-		d.callOff(g, g.nodes[0], plan.Reason{Code: plan.RolledBack, Objects: refs(g.nodes[0]), Have: "not all of its machines are marked"})
+		d.callOff(g, g.nodes[0], plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(g.nodes[0]), Have: "not all of its machines are marked"})
 		return false
 	}
 	return true
@@ -73,7 +73,7 @@ func (d *decider) callOff(g *group, because *snapshot.Node, reason plan.Reason) 
 		v := d.verdict(n)
 		v.Cause, v.Saving, v.Reason = g.Cause, g.Saving/float64(len(g.nodes)), reason
 		if n != because && len(g.nodes) > 1 {
-			v.Reason = plan.Reason{Code: plan.RolledBack, Objects: refs(because), Have: reason.Message()}
+			v.Reason = plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(because), Have: reason.Message()}
 		}
 		for _, name := range sortedKeys(g.comers) {
 			if c := g.comers[name]; c.Object == nil && !c.Deleting() {
@@ -128,7 +128,7 @@ func (d *decider) await(g *group) {
 	}
 	if g.Spend > 0 && cost > g.Spend+1e-9 {
 		d.callOff(g, g.nodes[0], plan.Reason{
-			Code: plan.SavingTooSmall, Objects: refs(g.nodes[0]), Want: dollars(g.Saving), Have: dollars(g.Spend + g.Saving - cost),
+			Code: plan.SavingTooSmall, Objects: plan.MachineRefs(g.nodes[0]), Want: dollars(g.Saving), Have: dollars(g.Spend + g.Saving - cost),
 		})
 	}
 }
@@ -148,7 +148,7 @@ func (d *decider) replace(g *group, budget *int) {
 	answer := d.world.Ask(g.nodes)
 	for _, n := range g.nodes {
 		if pod := answer.Refused()[n.Name]; pod != nil {
-			d.callOff(g, n, plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{podRef(pod.Pod)}, refs(n)...)})
+			d.callOff(g, n, plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.PodRef(pod.Pod)}, plan.MachineRefs(n)...)})
 			return
 		}
 		d.countOn(n, answer)
@@ -167,11 +167,11 @@ func (d *decider) replace(g *group, budget *int) {
 		return
 	case g.Cause == Underutilized && g.Spend == 0:
 		pod := answer.NewNodes[0].Pods[0]
-		d.callOff(g, g.nodes[0], plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{podRef(pod.Pod)}, refs(g.nodes[0])...)})
+		d.callOff(g, g.nodes[0], plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.PodRef(pod.Pod)}, plan.MachineRefs(g.nodes[0])...)})
 		return
 	case g.Cause == Underutilized && cost > g.Spend+1e-9:
 		d.callOff(g, g.nodes[0], plan.Reason{
-			Code: plan.SavingTooSmall, Objects: refs(g.nodes[0]), Want: dollars(g.Saving), Have: dollars(g.Spend + g.Saving - cost),
+			Code: plan.SavingTooSmall, Objects: plan.MachineRefs(g.nodes[0]), Want: dollars(g.Saving), Have: dollars(g.Spend + g.Saving - cost),
 		})
 		return
 	}

@@ -13,10 +13,10 @@ import (
 
 func notReplacing(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	if old := e.replacing[n.Name]; old != nil {
-		return plan.Reason{Code: plan.Replacement, Objects: refs(old)}, true
+		return plan.Reason{Code: plan.Replacement, Objects: plan.MachineRefs(old)}, true
 	}
 	if from := e.counted[n.Name]; from != nil {
-		return plan.Reason{Code: plan.CountedOn, Objects: refs(from)}, true
+		return plan.Reason{Code: plan.CountedOn, Objects: plan.MachineRefs(from)}, true
 	}
 	return plan.Reason{}, false
 }
@@ -26,7 +26,7 @@ func notReplacing(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 func startedUp(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	taint, until := lifecycle.Unsettled(n.Claim, n.Object, e.s.Now)
 	return plan.Reason{
-		Code: plan.NotInitialized, Objects: refs(n), Want: "the end of taint " + taint, Have: "NodePool " + n.Claim.Pool + " does not declare it",
+		Code: plan.NotInitialized, Objects: plan.MachineRefs(n), Want: "the end of taint " + taint, Have: "NodePool " + n.Claim.Pool + " does not declare it",
 		Since: n.Object.CreationTimestamp.Time, Until: until,
 	}, taint != ""
 }
@@ -44,11 +44,11 @@ func consolidates(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 const Balanced = "Balanced"
 
 func priced(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	return plan.Reason{Code: plan.PriceUnknown, Objects: refs(n)}, Price(e.s.Pool(n.Claim.Pool), n) <= 0
+	return plan.Reason{Code: plan.PriceUnknown, Objects: plan.MachineRefs(n)}, Price(e.s.Pool(n.Claim.Pool), n) <= 0
 }
 
 func ours(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	return plan.Reason{Code: plan.NotOurs, Objects: refs(n)}, n.Claim == nil
+	return plan.Reason{Code: plan.NotOurs, Objects: plan.MachineRefs(n)}, n.Claim == nil
 }
 
 func notDeleted(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
@@ -62,25 +62,25 @@ func notDeleted(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	if since.IsZero() {
 		since = n.Claim.Conditions[snapshot.InstanceTerminating].Since
 	}
-	return plan.Reason{Code: plan.BeingDeleted, Objects: refs(n), Since: since}, true
+	return plan.Reason{Code: plan.BeingDeleted, Objects: plan.MachineRefs(n), Since: since}, true
 }
 
 func initialized(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	for _, t := range []string{snapshot.Launched, snapshot.Registered, snapshot.Initialized} {
 		if c := n.Claim.Conditions[t]; c.Status != corev1.ConditionTrue {
-			return plan.Reason{Code: plan.NotInitialized, Objects: refs(n), Want: t, Have: c.Reason, Since: c.Since}, true
+			return plan.Reason{Code: plan.NotInitialized, Objects: plan.MachineRefs(n), Want: t, Have: c.Reason, Since: c.Since}, true
 		}
 	}
 	// The claim came this far, but its Node is not in the picture.
-	return plan.Reason{Code: plan.NotInitialized, Objects: refs(n), Want: "Node", Have: "NodeNotFound"}, n.Object == nil
+	return plan.Reason{Code: plan.NotInitialized, Objects: plan.MachineRefs(n), Want: "Node", Have: "NodeNotFound"}, n.Object == nil
 }
 
 func pooled(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	if n.Claim.Pool == "" {
-		return plan.Reason{Code: plan.Standalone, Objects: refs(n)}, true
+		return plan.Reason{Code: plan.Standalone, Objects: plan.MachineRefs(n)}, true
 	}
 	ref := plan.ObjectRef{Kind: "NodePool", Name: n.Claim.Pool}
-	return plan.Reason{Code: plan.PoolMissing, Objects: append([]plan.ObjectRef{ref}, refs(n)...)}, e.s.Pool(n.Claim.Pool) == nil
+	return plan.Reason{Code: plan.PoolMissing, Objects: append([]plan.ObjectRef{ref}, plan.MachineRefs(n)...)}, e.s.Pool(n.Claim.Pool) == nil
 }
 
 func dynamic(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
@@ -107,7 +107,7 @@ func quiet(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		return plan.Reason{}, false
 	}
 	return plan.Reason{
-		Code: plan.ConsolidateAfter, Objects: refs(n),
+		Code: plan.ConsolidateAfter, Objects: plan.MachineRefs(n),
 		Want: e.s.Pool(n.Claim.Pool).Disruption.ConsolidateAfter.String(), Since: quietSince(n.Claim), Until: at,
 	}, true
 }

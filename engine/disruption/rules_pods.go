@@ -15,7 +15,7 @@ func podsMayBeDisrupted(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	for _, p := range n.Pods {
 		if until, protected := eviction.Protected(p.Pod, e.s.Now); protected {
 			return plan.Reason{
-				Code: plan.DoNotDisrupt, Objects: []plan.ObjectRef{podRef(p.Pod)},
+				Code: plan.DoNotDisrupt, Objects: []plan.ObjectRef{plan.PodRef(p.Pod)},
 				Have: p.Annotations[eviction.DoNotDisruptAnnotation], Until: until,
 			}, true
 		}
@@ -29,7 +29,7 @@ func notNominated(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		return plan.Reason{}, false
 	}
 	return plan.Reason{
-		Code: plan.Nominated, Objects: []plan.ObjectRef{podRef(p.Pod)},
+		Code: plan.Nominated, Objects: []plan.ObjectRef{plan.PodRef(p.Pod)},
 		Since: pendingSince(p.Pod), Until: nomination.Until(p, n),
 	}, true
 }
@@ -45,7 +45,7 @@ func vacant(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
 			continue
 		}
 		if count++; count <= shownPods {
-			r.Objects = append(r.Objects, podRef(p.Pod))
+			r.Objects = append(r.Objects, plan.PodRef(p.Pod))
 		}
 	}
 	r.Have = strconv.Itoa(count)
@@ -60,7 +60,7 @@ func evictable(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 			continue
 		}
 		if by := e.budgets.Blocking(p.Pod); len(by) > 0 {
-			r := plan.Reason{Code: plan.PDBBlocks, Objects: []plan.ObjectRef{podRef(p.Pod)}}
+			r := plan.Reason{Code: plan.PDBBlocks, Objects: []plan.ObjectRef{plan.PodRef(p.Pod)}}
 			for _, pdb := range by {
 				r.Objects = append(r.Objects, plan.ObjectRef{Kind: "PodDisruptionBudget", Namespace: pdb.Namespace, Name: pdb.Name})
 			}

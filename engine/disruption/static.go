@@ -15,7 +15,7 @@ func (d *decider) beginStatic(n *snapshot.Node) {
 	v := d.verdict(n)
 	fresh, ok := static.Template(d.s, p)
 	if !ok {
-		v.Reason = plan.Reason{Code: plan.NothingCheaper, Objects: refs(n)}
+		v.Reason = plan.Reason{Code: plan.NothingCheaper, Objects: plan.MachineRefs(n)}
 		return
 	}
 	launch := []plan.NewNode{fresh}

@@ -27,7 +27,7 @@ func (d *decider) beginConsolidating() {
 	for _, c := range list {
 		if m := d.world.Machine(c.node.Name); m != nil {
 			if from := d.counted[c.node.Name]; from != nil {
-				d.verdict(c.node).Reason = plan.Reason{Code: plan.CountedOn, Objects: refs(from)}
+				d.verdict(c.node).Reason = plan.Reason{Code: plan.CountedOn, Objects: plan.MachineRefs(from)}
 				continue
 			}
 			uses := append(d.uses(Underutilized, c.node), consolidate.Use{Scope: consolidate.PoolScope(m.Pool()), Amount: 1})
@@ -80,7 +80,7 @@ func (d *decider) carry(found consolidate.Result, in consolidate.Input) {
 	}
 	for _, c := range d.candidates[Underutilized] {
 		if v := d.verdict(c.node); v.Reason.Code == "" {
-			v.Reason = plan.Reason{Code: plan.NothingCheaper, Objects: refs(c.node), Have: dollars(c.price), Want: dollars(c.price)}
+			v.Reason = plan.Reason{Code: plan.NothingCheaper, Objects: plan.MachineRefs(c.node), Have: dollars(c.price), Want: dollars(c.price)}
 		}
 	}
 }

@@ -83,7 +83,7 @@ func heeded(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 }
 
 func stillRequested(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	return plan.Reason{Code: plan.RolledBack, Objects: refs(n), Have: "nobody asks for its replacement any more"}, requested(n).Cause == ""
+	return plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(n), Have: "nobody asks for its replacement any more"}, requested(n).Cause == ""
 }
 
 // urgent says whether a machine with a request may go.

@@ -90,7 +90,7 @@ func (r Refusal) Reason() plan.Reason {
 		d.First = before.First
 	}
 	return plan.Reason{
-		Code: plan.SchedulerDisagrees, Objects: []plan.ObjectRef{{Kind: "Node", Name: r.Node.Name}, podRef(r.Pod)},
+		Code: plan.SchedulerDisagrees, Objects: []plan.ObjectRef{{Kind: "Node", Name: r.Node.Name}, plan.PodRef(r.Pod.Pod)},
 		Have: words(r.Pod.Pod), Since: d.First, Until: d.Again(),
 	}
 }
@@ -127,7 +127,7 @@ func Noted(p *snapshot.Pod) (plan.Reason, bool) {
 		return plan.Reason{}, false
 	}
 	return plan.Reason{
-		Code: plan.SchedulerDisagrees, Objects: []plan.ObjectRef{podRef(p)}, Have: d.Words, Since: d.First, Until: d.Again(),
+		Code: plan.SchedulerDisagrees, Objects: []plan.ObjectRef{plan.PodRef(p.Pod)}, Have: d.Words, Since: d.First, Until: d.Again(),
 	}, true
 }
 
@@ -160,8 +160,4 @@ func spoken(p *snapshot.Pod) time.Time {
 // Speaks reports whether an entry of a pod's managed fields is of the scheduler.
 func Speaks(f metav1.ManagedFieldsEntry) bool {
 	return f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`PodScheduled`))
-}
-
-func podRef(p *snapshot.Pod) plan.ObjectRef {
-	return plan.ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
 }

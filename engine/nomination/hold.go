@@ -201,7 +201,7 @@ func (g *group) awaited(n *snapshot.Node) []plan.ObjectRef {
 		}
 	}
 	for _, p := range g.missing[n] {
-		out = append(out, podRef(p))
+		out = append(out, plan.PodRef(p.Pod))
 	}
 	return out
 }

@@ -100,11 +100,7 @@ func nodes(list []Candidate) []*snapshot.Node {
 }
 
 func fitsNowhere(c Candidate, pod *snapshot.Pod) plan.Reason {
-	return plan.Reason{Code: plan.PodFitsNowhere, Objects: []plan.ObjectRef{podRef(pod), {Kind: "Node", Name: c.Node.Name}}}
-}
-
-func podRef(p *snapshot.Pod) plan.ObjectRef {
-	return plan.ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
+	return plan.Reason{Code: plan.PodFitsNowhere, Objects: []plan.ObjectRef{plan.PodRef(pod.Pod), {Kind: "Node", Name: c.Node.Name}}}
 }
 
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + "%" }
