@@ -105,8 +105,8 @@ var starts = map[string]start{
 	// Names and addresses that somebody else has or had.
 	"twin-at-once": {annotations: sandboxed("twin-after", "1ms", "twin-for", "1h"), says: []string{"MultipleNodesFound, twin-for=0s"}},
 	"twin-later":   {taint: cni, annotations: sandboxed("agent-taint", cni, "agent-hang", "true", "twin-after", "5s", "twin-for", "1h"), says: []string{"MultipleNodesFound, twin-for=0s", "StartupTaintsExist, agent-hang=false"}},
-	"twin-stays": {taint: cni, annotations: sandboxed("agent-taint", cni, "agent-hang", "true", "twin-after", "5s", "twin-for", "1h"), policy: "timeout: 40s, onTimeout: Replace",
-		says: []string{"MultipleNodesFound"}, replaced: "initialization_timeout"},
+	"twin-stays": {taint: cni, annotations: sandboxed("agent-taint", cni, "agent-hang", "true", "twin-for", "1h"), policy: "timeout: 40s, onTimeout: Replace",
+		says: []string{"StartupTaintsExist, twin-after=1ms", "MultipleNodesFound"}, replaced: "initialization_timeout"},
 	"name-is-reused":      {annotations: sandboxed("node-ip", "10.1.200.1"), do: (*starting).reuseName},
 	"ip-is-shared":        {annotations: sandboxed("node-ip", "10.1.200.1")},
 	"kubelet-never-comes": {policy: "launchTimeout: 20s, registrationTimeout: 40s", says: []string{"NodeNotFound"}, replaced: "registration_timeout"},
@@ -132,7 +132,7 @@ var starts = map[string]start{
 // claim says why. Some dozens of clocks tick here at once, so it runs alone.
 func TestEveryMachineGetsReadyOrIsReplacedForTheRightReason(t *testing.T) {
 	c := newCluster(t)
-	c.manifests(slowBoot + "---" + class + "---" + lateClass("late", "8s") + "---" + lateClass("never", "1h"))
+	c.manifests(slowBoot + "---" + class + "---" + lateClass("late", "20s") + "---" + lateClass("never", "1h"))
 	controller := c.millwright()
 	log := c.watchClaims()
 	for name, s := range starts {
