@@ -40,10 +40,10 @@ func (o planOptions) read(c console) (*cluster.Store, error) {
 	if err := checkClasses(objects); err != nil {
 		return nil, err
 	}
-	if err := checkRequests(objects); err != nil {
+	if err := checkPods(objects); err != nil {
 		return nil, err
 	}
-	for _, fault := range faults(objects) {
+	for _, fault := range slices.Concat(faults(objects), classless(objects)) {
 		c.warn("%v", fault)
 	}
 	store := cluster.NewStore(cluster.Options{Offline: true})

@@ -1,34 +1,23 @@
 package cli
 
 import (
-	"fmt"
-	"maps"
-	"slices"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-
+	"github.com/millwright-dev/millwright/cli/admission"
 	"github.com/millwright-dev/millwright/cli/manifest"
+	"github.com/millwright-dev/millwright/cli/workload"
 )
 
-// checkRequests refuses requests below zero, as an API server does: they would make room
-// for others.
-func checkRequests(objects []manifest.Object) error {
+// checkPods refuses what an API server would in pods and in the templates of workloads.
+func checkPods(objects []manifest.Object) error {
 	var errs manifest.Errors
 	for _, o := range objects {
-		at, spec := podOf(o)
-		for _, list := range []struct {
-			name       string
-			containers []corev1.Container
-		}{{"initContainers", spec.InitContainers}, {"containers", spec.Containers}} {
-			for i, c := range list.containers {
-				for _, resource := range slices.Sorted(maps.Keys(c.Resources.Requests)) {
-					if q := c.Resources.Requests[resource]; q.Sign() < 0 {
-						errs = append(errs, o.Errorf(fmt.Sprintf("%s.%s[%d].resources.requests.%s", at, list.name, i, resource), "%s is less than nothing", q.String()))
-					}
-				}
-			}
+		spec, at := workload.PodSpec(o.Object)
+		if spec == nil {
+			continue
+		}
+		for _, err := range admission.ValidatePod(spec, at) {
+			errs = append(errs, o.Errorf(err.Field, "%s", err.ErrorBody()))
 		}
 	}
 	if len(errs) > 0 {
@@ -37,22 +26,22 @@ func checkRequests(objects []manifest.Object) error {
 	return nil
 }
 
-// podOf is what an object says of its pods, and where.
-func podOf(o manifest.Object) (path string, spec corev1.PodSpec) {
-	const template = "spec.template.spec"
-	switch obj := o.Object.(type) {
-	case *corev1.Pod:
-		return "spec", obj.Spec
-	case *appsv1.DaemonSet:
-		return template, obj.Spec.Template.Spec
-	case *appsv1.Deployment:
-		return template, obj.Spec.Template.Spec
-	case *appsv1.ReplicaSet:
-		return template, obj.Spec.Template.Spec
-	case *appsv1.StatefulSet:
-		return template, obj.Spec.Template.Spec
-	case *batchv1.Job:
-		return template, obj.Spec.Template.Spec
+// classless are the pods and templates whose PriorityClass is not among the objects. A
+// cluster would not admit them; a dump need not be complete.
+func classless(objects []manifest.Object) manifest.Errors {
+	classes := map[string]bool{}
+	for _, o := range objects {
+		if class, ok := o.Object.(*schedulingv1.PriorityClass); ok {
+			classes[class.Name] = true
+		}
 	}
-	return "", spec
+	var out manifest.Errors
+	for _, o := range objects {
+		spec, at := workload.PodSpec(o.Object)
+		if spec == nil || spec.Priority != nil || spec.PriorityClassName == "" || classes[spec.PriorityClassName] || admission.SystemPriority(spec.PriorityClassName) {
+			continue
+		}
+		out = append(out, o.Errorf(at.Child("priorityClassName").String(), "there is no PriorityClass %q among the manifests, so the priority counts as 0", spec.PriorityClassName))
+	}
+	return out
 }

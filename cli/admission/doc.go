@@ -6,6 +6,7 @@
 //	                 words, for which a cluster refuses it
 //	Pod              defaults of pods: requests from limits, host ports, the
 //	                 priority and the overhead of their classes
+//	ValidatePod      what is refused in the fields that decide where a pod runs
 //
 // Schemas are compiled when the first object of their kind comes along, because
 // that takes longer than reading a few hundred pods.

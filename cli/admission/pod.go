@@ -70,6 +70,12 @@ var systemPriorities = map[string]int32{
 	"system-node-critical":    2_000_001_000,
 }
 
+// SystemPriority reports whether every cluster has a PriorityClass of that name.
+func SystemPriority(name string) bool {
+	_, ok := systemPriorities[name]
+	return ok
+}
+
 func (c Classes) priority(spec *corev1.PodSpec) {
 	if spec.Priority != nil {
 		return

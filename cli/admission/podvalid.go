@@ -1,0 +1,144 @@
+package admission
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+)
+
+// ValidatePod finds what an API server refuses in the fields of a pod that decide where
+// it runs: requests, node selection, affinity, spreads and tolerations. A value that is
+// not known there would otherwise mean something else, or nothing, to a plan.
+func ValidatePod(spec *corev1.PodSpec, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range spec.InitContainers {
+		errs = append(errs, validateRequests(spec.InitContainers[i].Resources.Requests, at.Child("initContainers").Index(i))...)
+	}
+	for i := range spec.Containers {
+		errs = append(errs, validateRequests(spec.Containers[i].Resources.Requests, at.Child("containers").Index(i))...)
+	}
+	for i, c := range spec.TopologySpreadConstraints {
+		errs = append(errs, validateSpread(c, at.Child("topologySpreadConstraints").Index(i))...)
+	}
+	for i, t := range spec.Tolerations {
+		errs = append(errs, validateToleration(t, at.Child("tolerations").Index(i))...)
+	}
+	if a := spec.Affinity; a != nil {
+		errs = append(errs, validateAffinity(a, at.Child("affinity"))...)
+	}
+	return errs
+}
+
+func validateRequests(requests corev1.ResourceList, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		if q := requests[name]; q.Sign() < 0 {
+			errs = append(errs, field.Invalid(at.Child("resources", "requests").Key(string(name)), q.String(), "must not be below zero"))
+		}
+	}
+	return errs
+}
+
+func validateSpread(c corev1.TopologySpreadConstraint, at *field.Path) field.ErrorList {
+	errs := oneOf(c.WhenUnsatisfiable, at.Child("whenUnsatisfiable"), corev1.DoNotSchedule, corev1.ScheduleAnyway)
+	errs = append(errs, validateSelector(c.LabelSelector, at.Child("labelSelector"))...)
+	for _, policy := range []struct {
+		name  string
+		value *corev1.NodeInclusionPolicy
+	}{{"nodeAffinityPolicy", c.NodeAffinityPolicy}, {"nodeTaintsPolicy", c.NodeTaintsPolicy}} {
+		if policy.value != nil {
+			errs = append(errs, oneOf(*policy.value, at.Child(policy.name), corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)...)
+		}
+	}
+	if c.TopologyKey == "" {
+		errs = append(errs, field.Required(at.Child("topologyKey"), ""))
+	}
+	if c.MaxSkew < 1 {
+		errs = append(errs, field.Invalid(at.Child("maxSkew"), c.MaxSkew, "must be above zero"))
+	}
+	if c.MinDomains != nil && (*c.MinDomains < 1 || c.WhenUnsatisfiable != corev1.DoNotSchedule) {
+		errs = append(errs, field.Invalid(at.Child("minDomains"), *c.MinDomains, "must be above zero, and goes with whenUnsatisfiable: DoNotSchedule only"))
+	}
+	return errs
+}
+
+func validateToleration(t corev1.Toleration, at *field.Path) field.ErrorList {
+	errs := oneOf(t.Operator, at.Child("operator"), "", corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt)
+	errs = append(errs, oneOf(t.Effect, at.Child("effect"), "", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)...)
+	if t.Key == "" && t.Operator != corev1.TolerationOpExists {
+		errs = append(errs, field.Invalid(at.Child("operator"), t.Operator, "must be Exists where there is no key"))
+	}
+	return errs
+}
+
+func validateAffinity(a *corev1.Affinity, at *field.Path) field.ErrorList {
+	const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+	var errs field.ErrorList
+	if n := a.NodeAffinity; n != nil {
+		at := at.Child("nodeAffinity")
+		if n.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+			errs = append(errs, validateNodeSelector(n.RequiredDuringSchedulingIgnoredDuringExecution, at.Child(required))...)
+		}
+		for i, term := range n.PreferredDuringSchedulingIgnoredDuringExecution {
+			at := at.Child(preferred).Index(i)
+			errs = append(errs, validateWeight(term.Weight, at)...)
+			errs = append(errs, validateNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term.Preference}}, at.Child("preference"))...)
+		}
+	}
+	terms := func(at *field.Path, hard []corev1.PodAffinityTerm, soft []corev1.WeightedPodAffinityTerm) {
+		for i := range hard {
+			errs = append(errs, validateCompany(&hard[i], at.Child(required).Index(i))...)
+		}
+		for i := range soft {
+			at := at.Child(preferred).Index(i)
+			errs = append(errs, validateWeight(soft[i].Weight, at)...)
+			errs = append(errs, validateCompany(&soft[i].PodAffinityTerm, at.Child("podAffinityTerm"))...)
+		}
+	}
+	if p := a.PodAffinity; p != nil {
+		terms(at.Child("podAffinity"), p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if p := a.PodAntiAffinity; p != nil {
+		terms(at.Child("podAntiAffinity"), p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	return errs
+}
+
+func validateCompany(t *corev1.PodAffinityTerm, at *field.Path) field.ErrorList {
+	errs := validateSelector(t.LabelSelector, at.Child("labelSelector"))
+	errs = append(errs, validateSelector(t.NamespaceSelector, at.Child("namespaceSelector"))...)
+	if t.TopologyKey == "" {
+		errs = append(errs, field.Required(at.Child("topologyKey"), ""))
+	}
+	return errs
+}
+
+func validateNodeSelector(s *corev1.NodeSelector, at *field.Path) field.ErrorList {
+	if _, err := nodeaffinity.NewNodeSelector(s); err != nil {
+		return field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())}
+	}
+	return nil
+}
+
+func validateSelector(s *metav1.LabelSelector, at *field.Path) field.ErrorList {
+	return metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{}, at)
+}
+
+func validateWeight(weight int32, at *field.Path) field.ErrorList {
+	if weight < 1 || weight > 100 {
+		return field.ErrorList{field.Invalid(at.Child("weight"), weight, "must be from 1 to 100")}
+	}
+	return nil
+}
+
+func oneOf[T ~string](value T, at *field.Path, known ...T) field.ErrorList {
+	if slices.Contains(known, value) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(at, value, slices.DeleteFunc(known, func(v T) bool { return v == "" }))}
+}

@@ -1,0 +1,29 @@
+package workload
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// PodSpec is what an object says of its pods, and in which field; nil if it has none.
+func PodSpec(o client.Object) (*corev1.PodSpec, *field.Path) {
+	template := field.NewPath("spec", "template", "spec")
+	switch o := o.(type) {
+	case *corev1.Pod:
+		return &o.Spec, field.NewPath("spec")
+	case *appsv1.DaemonSet:
+		return &o.Spec.Template.Spec, template
+	case *appsv1.Deployment:
+		return &o.Spec.Template.Spec, template
+	case *appsv1.ReplicaSet:
+		return &o.Spec.Template.Spec, template
+	case *appsv1.StatefulSet:
+		return &o.Spec.Template.Spec, template
+	case *batchv1.Job:
+		return &o.Spec.Template.Spec, template
+	}
+	return nil, nil
+}
