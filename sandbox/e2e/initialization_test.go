@@ -101,7 +101,7 @@ var starts = map[string]start{
 	"never-ready":   {annotations: sandboxed("kubelet", "silent"), policy: "timeout: 12s, onTimeout: Replace", says: []string{"NodeNotReady"}, replaced: "initialization_timeout"},
 	"ready-late":    {annotations: sandboxed("ready-delay", "1h"), says: []string{"NodeNotReady, ready-delay=0s"}},
 	"reboots":       {taint: cni, annotations: sandboxed("agent-taint", cni, "agent-hang", "true", "ready-delay", "8s"), says: []string{"StartupTaintsExist, reboot-after=1s", "NodeNotReady, agent-hang=false"}},
-	"name-is-taken": {do: (*starting).takeName},
+	"name-is-taken": {class: "late", do: (*starting).takeName},
 	// Names and addresses that somebody else has or had.
 	"twin-at-once": {annotations: sandboxed("twin-after", "1ms", "twin-for", "1h"), says: []string{"MultipleNodesFound, twin-for=0s"}},
 	"twin-later":   {taint: cni, annotations: sandboxed("agent-taint", cni, "agent-hang", "true", "twin-after", "5s", "twin-for", "1h"), says: []string{"MultipleNodesFound, twin-for=0s", "StartupTaintsExist, agent-hang=false"}},
