@@ -148,10 +148,15 @@ func (t *tier) charge(boxes []pack.Box, times int64) {
 func (t *tier) node(b *pack.Box, boxes int) plan.NewNode {
 	c := t.contentOf(b)
 	n := plan.NewNode{Pool: c.pool.Name}
+	pods := 0
+	for _, part := range b.Parts {
+		pods += part.Count * t.groups[part.Item].Bundle
+	}
+	n.Pods = make([]*snapshot.Pod, 0, pods)
 	for _, part := range b.Parts {
 		n.Pods = append(n.Pods, t.groups[part.Item].Take(part.Count)...)
 	}
-	slices.SortFunc(n.Pods, demand.ComparePods)
+	demand.SortPods(n.Pods)
 	chosen := t.shortlist(c, t.launch[b.Model], boxes)
 	t.w.bought = append(t.w.bought, chosen[0])
 	c.pool.Zones[t.w.Market.Launches[chosen[0]].Offering.Zone]++

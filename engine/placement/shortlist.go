@@ -27,10 +27,14 @@ func (t *tier) suiting(c *content, planned, boxes int) []int {
 	kinds := 0
 	t.turn++
 	last, good := -1, false // a type's offerings often follow each other
+	end := 0                // after the last offering of all types that are named
 	for i := range c.launches.Within(c.pool.Lo, c.pool.Hi) {
 		kind := m.Launches[i].Kind
 		named := t.named[kind] == t.turn
 		if !named && kinds == t.w.opts.MaxTypes && len(c.pool.Floors) == 0 {
+			if i >= end {
+				break
+			}
 			continue
 		}
 		if last < 0 || m.Launches[last].Kind != kind || m.Launches[last].Overhead != m.Launches[i].Overhead {
@@ -41,6 +45,7 @@ func (t *tier) suiting(c *content, planned, boxes int) []int {
 			if !named {
 				t.named[kind] = t.turn
 				kinds++
+				end = max(end, m.Kinds[kind].End)
 			}
 		}
 	}

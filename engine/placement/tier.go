@@ -115,7 +115,12 @@ type room struct {
 func newRoom(m *supply.Market, launches bitset.Set, dims int) *room {
 	r := &room{market: m, launches: launches, largest: make([]int64, dims), last: -1}
 	holds := make([]int64, dims)
+	last := -1 // a type's offerings often follow each other
 	for i := range launches.All() {
+		if l := &m.Launches[i]; last >= 0 && m.Launches[last].Kind == l.Kind && m.Launches[last].Overhead == l.Overhead {
+			continue
+		}
+		last = i
 		m.Fill(holds, &m.Launches[i])
 		for d, n := range holds {
 			r.largest[d] = max(r.largest[d], n)

@@ -302,6 +302,38 @@ func (w *keyWriter) resize(pod *corev1.Pod) {
 
 // resources writes a list, and from the fallback what the list lacks.
 func (w *keyWriter) resources(list, fallback corev1.ResourceList) {
+	w.name(list, fallback)
+	w.length(len(w.names))
+	for _, name := range w.names {
+		q, ok := list[corev1.ResourceName(name)]
+		if !ok {
+			q = fallback[corev1.ResourceName(name)]
+		}
+		w.text(name)
+		w.quantity(&q)
+	}
+}
+
+// name lists the resources of either list in order.
+func (w *keyWriter) name(list, fallback corev1.ResourceList) {
+	w.names = w.names[:0]
+	others := len(list) + len(fallback)
+	for _, name := range usualResources() {
+		_, listed := list[name]
+		_, fallsBack := fallback[name]
+		if listed {
+			others--
+		}
+		if fallsBack {
+			others--
+		}
+		if listed || fallsBack {
+			w.names = append(w.names, string(name))
+		}
+	}
+	if others == 0 {
+		return
+	}
 	w.names = w.names[:0]
 	for name := range list {
 		w.names = append(w.names, string(name))
@@ -312,15 +344,6 @@ func (w *keyWriter) resources(list, fallback corev1.ResourceList) {
 		}
 	}
 	slices.Sort(w.names)
-	w.length(len(w.names))
-	for _, name := range w.names {
-		q, ok := list[corev1.ResourceName(name)]
-		if !ok {
-			q = fallback[corev1.ResourceName(name)]
-		}
-		w.text(name)
-		w.quantity(&q)
-	}
 }
 
 // quantity writes whole numbers as they are, and others in the thousandths that

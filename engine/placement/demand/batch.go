@@ -3,6 +3,7 @@ package demand
 import (
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"slices"
 	"strings"
 
@@ -92,59 +93,55 @@ func (b *Batch) gather(pods []*snapshot.Pod) {
 	b.readVolumes(classes, members)
 	waiting := b.contenders(classes, members)
 	b.Company = b.newCompany(classes)
-	b.Dims = vector.New(b.resourceNames(classes))
-	groups := gatherer{batch: b, byKey: make(map[groupKey]*Group, len(classes))}
+	shapes := make([]*Shape, len(classes))
 	for i, c := range classes {
-		groups.add(b.shapeOf(c.Shape), b.need(c), members[i], waiting)
+		shapes[i] = b.shapeOf(c.Shape)
 	}
-	if len(classes) > len(b.Groups) {
-		for _, g := range b.Groups {
-			slices.SortFunc(g.Pods, byRank)
-		}
+	needs := b.measure(classes)
+	b.Groups = make([]*Group, 0, len(classes))
+	for i := range classes {
+		b.addGroup(shapes[i], needs[i], members[i], waiting)
 	}
 	b.Order()
+	b.join()
 }
 
-// gatherer finds the group of pods by what they are.
-type gatherer struct {
-	batch *Batch
-	byKey map[groupKey]*Group
-	need  []byte
-}
-
-// groupKey is equal for pods that are alike.
-type groupKey struct {
-	shape *Shape
-	need  string
-}
-
-// add puts pods of one class into their group; those that have to wait for another
-// pod's volume into one of their own.
-func (x *gatherer) add(sh *Shape, need []int64, pods []*snapshot.Pod, waiting map[*snapshot.Pod]plan.Reason) {
+// addGroup makes a group of pods of one class; those that have to wait for another
+// pod's volume get one of their own each.
+func (b *Batch) addGroup(sh *Shape, need []int64, pods []*snapshot.Pod, waiting map[*snapshot.Pod]plan.Reason) {
+	free := pods
 	if len(waiting) > 0 {
-		free := make([]*snapshot.Pod, 0, len(pods))
+		free = make([]*snapshot.Pod, 0, len(pods))
 		for _, p := range pods {
 			if why, waits := waiting[p]; waits {
-				x.add(x.batch.refused(sh, why), need, []*snapshot.Pod{p}, nil)
+				b.Groups = append(b.Groups, &Group{Shape: b.refused(sh, why), Need: need, Bundle: 1, Pods: []*snapshot.Pod{p}})
 			} else {
 				free = append(free, p)
 			}
 		}
-		if pods = free; len(pods) == 0 {
-			return
+	}
+	if len(free) > 0 {
+		b.Groups = append(b.Groups, &Group{Shape: sh, Need: need, Bundle: 1, Pods: free})
+	}
+}
+
+// join makes one group of groups that are alike, which follow each other.
+func (b *Batch) join() {
+	out := b.Groups[:0]
+	for _, g := range b.Groups {
+		if n := len(out); n > 0 && out[n-1].Shape == g.Shape && slices.Equal(out[n-1].Need, g.Need) {
+			out[n-1].Pods = append(out[n-1].Pods, g.Pods...)
+			continue
+		}
+		out = append(out, g)
+	}
+	if len(out) < len(b.Groups) {
+		for _, g := range out {
+			slices.SortFunc(g.Pods, byRank)
 		}
 	}
-	x.need = x.need[:0]
-	for _, n := range need {
-		x.need = binary.AppendVarint(x.need, n)
-	}
-	if g, ok := x.byKey[groupKey{sh, string(x.need)}]; ok {
-		g.Pods = append(g.Pods, pods...)
-		return
-	}
-	g := &Group{Shape: sh, Need: need, Bundle: 1, Pods: pods}
-	x.byKey[groupKey{sh, string(x.need)}] = g
-	x.batch.Groups = append(x.batch.Groups, g)
+	clear(b.Groups[len(out):])
+	b.Groups = out
 }
 
 // byRank puts pods of a higher priority first, and then the first by name.
@@ -175,7 +172,7 @@ func (b *Batch) Order() {
 
 // classesOf lists the classes in the order of their first pods, and the pods of each.
 func classesOf(pods []*snapshot.Pod) (list []*snapshot.Class, members [][]*snapshot.Pod) {
-	index := map[*snapshot.Class]int32{}
+	index := make(map[*snapshot.Class]int32, min(len(pods), 1<<10))
 	of := make([]int32, len(pods))
 	var count []int
 	for i, p := range pods {
@@ -201,34 +198,38 @@ func classesOf(pods []*snapshot.Pod) (list []*snapshot.Class, members [][]*snaps
 	return list, members
 }
 
-func (b *Batch) resourceNames(classes []*snapshot.Class) []corev1.ResourceName {
+// measure finds the dimensions, and what the pods of each class need. Most often
+// nobody asks for more than usual, and one look at each class does for both.
+func (b *Batch) measure(classes []*snapshot.Class) [][]int64 {
 	usual := []corev1.ResourceName{corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory}
-	seen := map[corev1.ResourceName]bool{}
-	for _, name := range usual {
-		seen[name] = true
+	needs := make([][]int64, len(classes))
+	b.Dims = vector.New(slices.Clone(usual))
+	complete := len(b.storage) == 0
+	for i := 0; i < len(classes) && complete; i++ {
+		needs[i], complete = b.Dims.Complete(classes[i].Requests)
 	}
+	if complete {
+		return needs
+	}
+	b.Dims = vector.New(append(usual, b.others(classes)...))
+	for i, c := range classes {
+		needs[i] = b.need(c)
+	}
+	return needs
+}
+
+// others are the resources that pods and their volumes ask for.
+func (b *Batch) others(classes []*snapshot.Class) []corev1.ResourceName {
+	seen := map[corev1.ResourceName]bool{}
 	for _, c := range classes {
-		others := len(c.Requests)
-		for _, name := range usual {
-			if _, ok := c.Requests[name]; ok {
-				others--
+		for name, q := range c.Requests {
+			if !q.IsZero() {
+				seen[name] = true
 			}
 		}
-		if others > 0 {
-			for name, q := range c.Requests {
-				if !q.IsZero() {
-					seen[name] = true
-				}
-			}
-		}
-		b.shapeOf(c.Shape)
 		b.ofVolumes(c.Shape, func(name corev1.ResourceName, _ int64) { seen[name] = true })
 	}
-	out := make([]corev1.ResourceName, 0, len(seen))
-	for name := range seen {
-		out = append(out, name)
-	}
-	return out
+	return slices.Collect(maps.Keys(seen))
 }
 
 func (b *Batch) need(c *snapshot.Class) []int64 {
@@ -281,6 +282,28 @@ func ComparePods(a, b *snapshot.Pod) int {
 		return c
 	}
 	return cmp.Compare(a.UID, b.UID)
+}
+
+// SortPods puts pods in the order of namespace and name. The names are fetched once,
+// as they are far apart in memory.
+func SortPods(pods []*snapshot.Pod) {
+	type entry struct {
+		namespace, name string
+		pod             *snapshot.Pod
+	}
+	list := make([]entry, len(pods))
+	for i, p := range pods {
+		list[i] = entry{p.Namespace, p.Name, p}
+	}
+	slices.SortFunc(list, func(a, b entry) int {
+		if a.namespace == b.namespace && a.name != b.name {
+			return strings.Compare(a.name, b.name)
+		}
+		return ComparePods(a.pod, b.pod)
+	})
+	for i := range list {
+		pods[i] = list[i].pod
+	}
 }
 
 // Intern finds the shape that is treated like this one.

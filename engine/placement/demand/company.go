@@ -56,7 +56,10 @@ func (b *Batch) newCompany(classes []*snapshot.Class) *Company {
 		invalid: map[*snapshot.Shape]error{}, anchored: map[[2]string][]int{}, Wanted: map[int]bool{}, guarded: map[int]bool{},
 	}
 	namespaces := b.namespaces(classes)
-	for _, class := range classes {
+	for i, class := range classes {
+		if i > 0 && class.Shape == classes[i-1].Shape {
+			continue
+		}
 		c.own(class.Shape, namespaces, false)
 		c.share(class.Shape, b.Volumes)
 		for _, o := range c.owned[class.Shape] {

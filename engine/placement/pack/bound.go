@@ -63,9 +63,11 @@ func (s *solver) stretch(m int, prices []float64) {
 type reach struct {
 	leads      []int
 	everywhere []int64
+	// prices are those of the leads, one after the other.
+	prices []float64
 }
 
-func (g *program) reachOf(family int) *reach {
+func (g *program) reachOf(family int, prices []float64) *reach {
 	r := &g.reach[family]
 	if r.everywhere != nil {
 		return r
@@ -80,6 +82,7 @@ func (g *program) reachOf(family int) *reach {
 			continue
 		}
 		r.leads = append(r.leads, m)
+		r.prices = append(r.prices, prices[m*g.s.p.Dims:(m+1)*g.s.p.Dims]...)
 		for d, n := range g.s.p.Models[m].Holds {
 			r.everywhere[d] = min(r.everywhere[d], n)
 		}
@@ -91,11 +94,11 @@ func (g *program) reachOf(family int) *reach {
 func (g *program) worthOf(item int32, prices []float64) float64 {
 	s := g.s
 	family := s.p.Items[item].Family
-	reach, need := g.reachOf(family), s.need(item)
+	reach, need := g.reachOf(family, prices), s.need(item)
 	best, everywhere := math.Inf(1), fits(need, reach.everywhere)
-	for _, m := range reach.leads {
+	for i, m := range reach.leads {
 		if everywhere || s.holds(m, item) {
-			best = min(best, cost(need, prices[m*s.p.Dims:]))
+			best = min(best, cost(need, reach.prices[i*len(need):]))
 		}
 	}
 	// What another model stands for is never cheaper than that, if it is there.

@@ -112,17 +112,17 @@ func (s *solver) fewest(items []int32, left []int, most int) []bundle {
 // grid divides items over the corners of a grid whose directions differ by a step
 // in powers of two; nil if there are more than so many.
 func (s *solver) grid(items []int32, headings []float64, left []int, step float64, most int) []bundle {
-	index := map[string]int{}
+	index := make(map[uint64]int, min(most, len(items)))
 	var out []bundle
 	c := corners{step: step}
 	for n, i := range items {
 		for _, x := range c.surround(s.need(i), headings[n*s.p.Dims:(n+1)*s.p.Dims], s.scale) {
-			at, ok := index[string(x.key)]
+			at, ok := index[x.key]
 			if !ok {
 				if at = len(out); at == most {
 					return nil
 				}
-				index[string(x.key)] = at
+				index[x.key] = at
 				out = append(out, bundle{need: make([]float64, s.p.Dims), size: math.Inf(1)})
 			}
 			b := &out[at]

@@ -1,9 +1,6 @@
 package pack
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "math"
 
 // corners are the directions of a grid around that of an item.
 type corners struct {
@@ -32,8 +29,9 @@ type corner struct {
 	weight float64
 	// need is what all of the item would need if it had this direction.
 	need []float64
-	// key is equal for equal directions.
-	key []byte
+	// key is equal for equal directions. Two others have the same about once in 2^64
+	// cases; then the bound is a little lower.
+	key uint64
 }
 
 // heading is the direction of an item: for each dimension the logarithm of what is
@@ -64,7 +62,7 @@ const missing = math.MaxInt16
 // dimensions to the first that is needed count in steps of powers of two.
 func (c *corners) surround(need []int64, heading, scale []float64) []corner {
 	c.used = 1
-	c.list[0] = corner{1, c.list[0].need[:0], c.list[0].key[:0]}
+	c.list[0] = corner{1, c.list[0].need[:0], 0}
 	first, base := -1, 0.0
 	for d, n := range need {
 		switch {
@@ -93,7 +91,7 @@ func (c *corners) divide(ratio, place, unit float64) {
 	n := c.used
 	for i := range n {
 		o, twin := &c.list[i], &c.list[n+i]
-		*twin = corner{o.weight * part, append(twin.need[:0], o.need...), append(twin.key[:0], o.key...)}
+		*twin = corner{o.weight * part, append(twin.need[:0], o.need...), o.key}
 		o.weight *= 1 - part
 	}
 	c.used = n
@@ -112,5 +110,5 @@ func (c *corners) extend(need float64, key int) {
 
 func (c *corner) extend(need float64, key int) {
 	c.need = append(c.need, need)
-	c.key = binary.LittleEndian.AppendUint16(c.key, uint16(int16(key)))
+	c.key = c.key*0x9e3779b97f4a7c15 + uint64(uint16(int16(key)))
 }

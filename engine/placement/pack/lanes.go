@@ -137,49 +137,72 @@ func (s *solver) split(items []int32, most int) [][]int32 {
 		}
 		return out
 	}
+	logs := s.logarithms(items)
 	for step := firstStep; ; step *= 2 {
-		if groups := s.directions(items, step); len(groups) <= most || step > 64 {
+		if groups := s.directions(items, logs, step); len(groups) <= most || step > 64 {
 			return groups
 		}
 	}
 }
 
-// directions groups items by the ratio of their needs, in steps.
-func (s *solver) directions(items []int32, step float64) [][]int32 {
-	index := map[uint64]int{}
-	var groups [][]int32
+// logarithms are those of the ratios of what each item needs to the first of it, base
+// two, by item and dimension; NaN for what is not needed. A dimension that all need
+// alike, one per thing such as the number of pods, tells sizes apart rather than
+// directions and is left out.
+func (s *solver) logarithms(items []int32) []float64 {
+	out := make([]float64, 0, len(items)*s.p.Dims)
 	for _, i := range items {
-		key := s.direction(i, step)
+		first := math.NaN()
+		for d, n := range s.need(i) {
+			switch {
+			case s.flat[d]:
+			case n == 0:
+				out = append(out, math.NaN())
+			default:
+				log := math.Log2(float64(n) * s.scale[d])
+				if math.IsNaN(first) {
+					first = log
+				}
+				out = append(out, log-first)
+			}
+		}
+	}
+	return out
+}
+
+// directions groups items by the logarithms of the ratios of their needs, in steps.
+func (s *solver) directions(items []int32, logs []float64, step float64) [][]int32 {
+	index := map[uint64]int32{}
+	of := make([]int32, len(items))
+	var count []int
+	for n := range items {
+		width := len(logs) / len(items)
+		key := direction(logs[n*width:(n+1)*width], step)
 		g, ok := index[key]
 		if !ok {
-			g = len(groups)
-			index[key], groups = g, append(groups, nil)
+			g = int32(len(index))
+			index[key], count = g, append(count, 0)
 		}
-		groups[g] = append(groups[g], i)
+		of[n] = g
+		count[g]++
+	}
+	groups, room := make([][]int32, len(count)), make([]int32, len(items))
+	for g, n := range count {
+		groups[g], room = room[:0:n], room[n:]
+	}
+	for n, i := range items {
+		groups[of[n]] = append(groups[of[n]], i)
 	}
 	return groups
 }
 
-// direction numbers the steps in which the needs' ratios to the first of them
-// fall. A dimension that all need alike, one per thing such as the number of
-// pods, tells sizes apart rather than directions and is left out.
-func (s *solver) direction(i int32, step float64) uint64 {
-	need := s.need(i)
-	first := 0.0
-	for d, n := range need {
-		if !s.flat[d] && n > 0 {
-			first = math.Log2(float64(n) * s.scale[d])
-			break
-		}
-	}
+// direction numbers the steps in which logarithms fall.
+func direction(logs []float64, step float64) uint64 {
 	key := uint64(14695981039346656037)
-	for d, n := range need {
-		if s.flat[d] {
-			continue
-		}
+	for _, log := range logs {
 		bucket := int64(math.MinInt32)
-		if n > 0 {
-			bucket = int64(math.Round((math.Log2(float64(n)*s.scale[d]) - first) / step))
+		if !math.IsNaN(log) {
+			bucket = int64(math.Round(log / step))
 		}
 		key = (key ^ uint64(bucket)) * 1099511628211
 	}

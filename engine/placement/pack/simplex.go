@@ -126,9 +126,12 @@ func (s *simplex) pivot(leave, name int, reduced float64) {
 	n := s.rows
 	d := s.step[leave]
 	row := s.inverse[leave*n : (leave+1)*n]
-	for i := range row {
-		row[i] /= d
-		s.dual[i] += reduced * row[i]
+	dual := s.dual[:len(row)]
+	for i, v := range row {
+		if v != 0 {
+			row[i] = v / d
+			dual[i] += reduced * row[i]
+		}
 	}
 	s.x[leave] = max(0, s.x[leave]/d)
 	s.basis[leave] = name
@@ -136,7 +139,7 @@ func (s *simplex) pivot(leave, name int, reduced float64) {
 		if r == leave || f == 0 {
 			continue
 		}
-		other := s.inverse[r*n : (r+1)*n]
+		other := s.inverse[r*n : (r+1)*n][:len(row)]
 		for i, v := range row {
 			other[i] -= f * v
 		}

@@ -56,6 +56,12 @@ func newInventory(types []*catalog.Type) *inventory {
 		}
 	}
 	sortByPrice(v.launches)
+	// Lists of alternatives are copied from them in this order.
+	offerings := make([]catalog.Offering, len(v.launches))
+	for i := range v.launches {
+		offerings[i] = *v.launches[i].Offering
+		v.launches[i].Offering = &offerings[i]
+	}
 	v.addWays()
 	return v
 }

@@ -56,6 +56,8 @@ type Kind struct {
 	Allocatable []int64
 	// Size is what one machine takes of the pool's limits.
 	Size []int64
+	// End is after the last launch of the kind.
+	End int
 }
 
 // Overhead is what a set of DaemonSets takes of each machine.
@@ -103,6 +105,7 @@ func (m *Market) addPool(s *Supply, p *snapshot.Pool, c *Cache) {
 		}
 		for i := range launches {
 			launches[i].Pool, launches[i].Kind = int32(len(m.Pools)), launches[i].Kind+first
+			m.Kinds[launches[i].Kind].End = entry.Lo + i + 1
 		}
 		m.Launches = append(m.Launches, launches...)
 		entry.Hi = len(m.Launches)

@@ -27,15 +27,23 @@ func New(names []corev1.ResourceName) *Dims {
 	return d
 }
 
-// Need rounds up; what nobody asks for is left out.
+// Need rounds up; what is no dimension is left out.
 func (d *Dims) Need(list corev1.ResourceList) []int64 {
-	out := make([]int64, len(d.Names))
+	need, _ := d.Complete(list)
+	return need
+}
+
+// Complete is Need, and whether nothing was left out.
+func (d *Dims) Complete(list corev1.ResourceList) (need []int64, complete bool) {
+	need = make([]int64, len(d.Names))
+	found := 0
 	for i, name := range d.Names {
 		if q, ok := list[name]; ok {
-			out[i] = AmountUp(name, q)
+			need[i] = AmountUp(name, q)
+			found++
 		}
 	}
-	return out
+	return need, found == len(list)
 }
 
 // Have rounds down and is never negative.
