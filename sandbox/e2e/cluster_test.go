@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,14 +127,20 @@ func (c *cluster) millwrightWith(env []string, args ...string) *harness.Controll
 	return controller
 }
 
+// showLog shows what went wrong in a controller's log and how it ended: little enough that
+// the failure itself is not lost among it.
 func (c *cluster) showLog(path string) {
-	const most = 8000
+	const wrongs, ends = 15, 10
 	text, err := os.ReadFile(path)
 	if err != nil {
 		c.Log(err)
 		return
 	}
-	c.Logf("end of the controller's log:\n%s", text[max(0, len(text)-most):])
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	end := lines[max(0, len(lines)-ends):]
+	wrong := slices.DeleteFunc(lines[:len(lines)-len(end)], func(line string) bool { return strings.Contains(line, `"level":"info"`) })
+	c.Logf("what went wrong in the controller's log, and its end:\n%s\n...\n%s",
+		strings.Join(wrong[max(0, len(wrong)-wrongs):], "\n"), strings.Join(end, "\n"))
 }
 
 func (c *cluster) must(err error) {

@@ -61,7 +61,7 @@ func (c *cluster) learns(log *claimLog, name, consolidateAfter string) {
 	launched := len(log.of(name)) - len(before)
 	c.Logf("%d launches for the first 3 nodes, %d of them there; then %d for %d", len(before), remaining(before), launched, pods)
 	if float64(launched) > 1.05*pods {
-		c.Errorf("%d machines were launched for %d pods that need one each", launched, pods)
+		c.Errorf("%d machines were launched for %d pods that need one each:\n%s", launched, pods, log.tell(name))
 	}
 }
 
