@@ -60,7 +60,11 @@ func (c *cluster) learns(log *claimLog, name, consolidateAfter string) {
 	c.eventually(patience, c.running("app="+name+"-more", pods))
 	launched := len(log.of(name)) - len(before)
 	c.Logf("%d launches for the first 3 nodes, %d of them there; then %d for %d", len(before), remaining(before), launched, pods)
-	if float64(launched) > 1.05*pods {
+	most := pods + pods/4 // where clusters share a few cores, kube-scheduler may hear of taints late
+	if *long {
+		most = pods + pods/20
+	}
+	if launched > most {
 		c.Errorf("%d machines were launched for %d pods that need one each:\n%s", launched, pods, log.tell(name))
 	}
 }
