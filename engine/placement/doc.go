@@ -41,10 +41,10 @@
 //
 // The price is what counts: of plans with as many pods placed the cheapest that is
 // found. Between machines that give as much for their price, those are preferred
-// that fail independently: none that takes more than a tenth of the batch where
-// smaller ones do as well (pack/greedy.go), and each in the zone where its pool has
-// the fewest (shortlist.go). Options.MaxCPU and Options.MinTypes bound what may be
-// launched beyond that (bounds.go).
+// that fail independently: none that takes more than a tenth of the batch and of what
+// its pools have already where smaller ones do as well (standing.go, pack/greedy.go),
+// and each in the zone where its pool has the fewest (shortlist.go). Options.MaxCPU and
+// Options.MinTypes bound what may be launched beyond that (bounds.go).
 //
 // Invariants: a machine never gets more than it holds, nor a pod that it would
 // repel; a pool's limits hold for the plan as it is and for every combination of

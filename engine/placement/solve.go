@@ -104,6 +104,7 @@ func (w *world) buy(pools []*supply.Pool, out *plan.Plan) {
 	if len(t.groups) == 0 || len(t.problem.Models) == 0 {
 		return
 	}
+	t.problem.Standing = standing(w.Snap, pools)
 	pods := 0
 	for _, g := range t.groups {
 		pods += len(g.Pods)

@@ -53,15 +53,16 @@ func (s *solver) greedy(items []int32, left []int, pools []Pool, t taste) []Box 
 	return out
 }
 
-// tenth is the part of all that one machine should take at most, if it costs no
-// more: a few giants would be fewer to fail, but each would take too much along.
+// tenth is the part of all, of what there is already and of the batch, that one machine
+// should take at most, if it costs no more: a few giants would be fewer to fail, but each
+// would take too much along.
 const tenth = 0.1
 
 // offers lists the models that may do, in the order in which equal shares are
 // preferred: the largest first of those that take no more than a tenth of all,
 // then the others, the smallest first.
 func (s *solver) offers(f *filler) []offer {
-	total := f.worth
+	total := f.worth + s.p.Standing
 	out := make([]offer, 0, len(s.p.Models))
 	for m := range s.p.Models {
 		if slices.ContainsFunc(f.lanes, func(l lane) bool { return l.family.Models.Has(m) }) {

@@ -65,6 +65,7 @@ func relativePrices(p *Problem) (relative *Problem, unit float64) {
 	for m := range out.Models {
 		out.Models[m].Price = float64(float32(out.Models[m].Price / unit))
 	}
+	out.Standing = float64(float32(p.Standing / unit))
 	return &out, unit
 }
 
