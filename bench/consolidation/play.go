@@ -42,7 +42,7 @@ type Result struct {
 	Moves, Moved int
 	After        float64
 	Left         int
-	// Course is how it went, after each decision.
+	// Course is how it went, after each move.
 	Course []Point
 	// Unfinished says that time ran out before nothing more was found.
 	Unfinished bool
@@ -109,11 +109,11 @@ func Play(ctx context.Context, name string, start *Cluster, e Engine, limit time
 				return r, nil
 			}
 			r.Moves, r.Moved = r.Moves+1, r.Moved+len(change.Moved)
+			r.Course = append(r.Course, Point{r.Moved, c.PricePerHour()})
 			if err := s.Follow(ctx, change); err != nil {
 				return r, fmt.Errorf("%s follows: %w", e.Name(), err)
 			}
 		}
-		r.Course = append(r.Course, Point{r.Moved, c.PricePerHour()})
 		now = now.Add(pause)
 	}
 	r.After, r.Left = c.PricePerHour(), len(c.Machines)

@@ -3,8 +3,8 @@
 //
 //	Input (a world, candidates, budgets) ──► Find ──► Moves, and a reason for every other candidate
 //
-// Candidates that would be too dear even if they were full take no pods of others:
-// they will be replaced themselves, and pods should move once (value.go).
+// Candidates that would be well worth replacing even if they were full of pods like
+// their own take no pods of others: pods should move once (value.go).
 //
 // It has two halves. A sieve (sieve.go) puts the pods of one candidate after the
 // other onto the room that is left, by amounts, labels and taints alone; that is

@@ -97,6 +97,16 @@ func (s *sieve) newPlace(n *snapshot.Node) *place {
 	return p
 }
 
+// filled is what the pods of a machine would need if there were so many of them that it
+// was full.
+func (s *sieve) filled(p *place) []int64 {
+	out := s.dims.Have(p.node.Allocatable())
+	for i := range out {
+		out[i] = int64(float64(out[i]-p.free[i]) / p.full)
+	}
+	return out
+}
+
 func (s *sieve) need(c *snapshot.Class) []int64 {
 	need, ok := s.needs[c]
 	if !ok {

@@ -108,13 +108,14 @@ func (r rates) value(need []int64) float64 {
 	return most
 }
 
-// shunned is how much more than the least that a replacement must save a machine has
-// to be too dear by, in shares of its price, for others' pods to keep off it.
-const shunned = 0.05
+// shunned is by how much the replacement of a full machine must be better than the least
+// that is worth it for others' pods to keep off the machine. Less leaves pods where they
+// are for longer and has more of them move only once; more saves sooner.
+const shunned = 1.5
 
-// shun closes the candidates that would cost too much even if they were full, as
-// their pool buys machines now: they will be replaced, and pods that went there would
-// soon move again.
+// shun closes the candidates that would be well worth replacing even if they were full of
+// pods like their own, as their pool buys machines now: pods that went there would soon
+// move again.
 func (s *search) shun() {
 	byPool := map[string]rates{}
 	for _, p := range s.World.Pools() {
@@ -124,15 +125,19 @@ func (s *search) shun() {
 	}
 	dear := map[string]bool{}
 	for _, c := range s.Candidates {
-		pool := c.Node.Pool()
-		m := s.Minimum[pool]
-		least := max(m.Saving, leastScore)
+		p, r := s.sieve.at[c.Node.Name], byPool[c.Node.Pool()]
+		if r == nil || p.full <= 0 {
+			continue
+		}
+		full := Candidate{Node: c.Node, Price: c.Price, Cost: 1 + (c.Cost-1)/p.full}
+		saving := c.Price - r.value(s.sieve.filled(p))
+		m := s.Minimum[c.Node.Pool()]
+		least := m.Saving
 		if c.Node.Labels()[catalog.CapacityTypeLabel] == catalog.Spot {
 			least = max(least, m.SpotSaving)
 		}
-		if r := byPool[pool]; r != nil {
-			dear[c.Node.Name] = 1-r.value(s.sieve.dims.Have(c.Node.Allocatable()))/c.Price > least+shunned
-		}
+		_, worth := s.worthwhile([]Candidate{full}, 1, saving/shunned)
+		dear[c.Node.Name] = worth && saving > shunned*least*c.Price
 	}
 	s.close(dear)
 }
