@@ -24,7 +24,10 @@ import (
 // bound, and to machines of the first plan, wherever kube-scheduler can be told of the
 // plan. It cannot where several workloads that are spread over zones share machines:
 // it counts the pods that are nominated to a node, so of each of them few can be, and
-// whoever is tried first has the room that was meant for another.
+// whoever is tried first has the room that was meant for another: kube-scheduler takes the
+// emptiest node, so that something small is soon on every node that was meant for large
+// pods. By the time of a launch all that fits is bound, and no other arrangement of what is
+// left would do without a machine more.
 func TestKubeSchedulerNeedsNoSecondLaunch(t *testing.T) {
 	contested, more := 0, 0
 	for _, seed := range []uint64{1, 4, 7, 9, 10, 17, 22, 36} {
