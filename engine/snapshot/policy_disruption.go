@@ -87,18 +87,11 @@ type Window struct {
 	Duration           time.Duration
 }
 
-// Defaulted has every field set that has a default, LoopFreeze excepted (Freezes).
+// Defaulted has every field set that has a default.
 func (d DisruptionPolicy) Defaulted() DisruptionPolicy {
 	d.MinSaving = cmp.Or(d.MinSaving, DefaultMinSaving)
 	d.MinSpotSaving = cmp.Or(d.MinSpotSaving, DefaultMinSpotSaving)
 	d.MinSpotTypes = cmp.Or(d.MinSpotTypes, DefaultMinSpotTypes)
+	d.LoopFreeze = cmp.Or(d.LoopFreeze, new(DefaultLoopFreeze))
 	return d
-}
-
-// Freezes is LoopFreeze or its default.
-func (d DisruptionPolicy) Freezes() time.Duration {
-	if d.LoopFreeze == nil {
-		return DefaultLoopFreeze
-	}
-	return *d.LoopFreeze
 }

@@ -158,7 +158,7 @@ type Lesson struct {
 // than loopFreeze. Again is four times Rest. In a large pool machines of a kind come and go
 // anyway: there at least one of forty must have come back.
 func Learn(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) Lesson {
-	freeze := p.Policy.Disruption.Freezes()
+	freeze := *p.Policy.Disruption.Defaulted().LoopFreeze
 	if len(p.Moves) == 0 || freeze == 0 {
 		return Lesson{}
 	}
@@ -187,7 +187,7 @@ func Learn(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) Lesson {
 // Undone reports whether a move would bring back what an earlier one removed, in place of
 // what that launched: the kind that would come back, and until when that is too soon.
 func Undone(p *snapshot.Pool, gone []*snapshot.Node, launch []catalog.Choice, now time.Time) (kind string, until time.Time, undone bool) {
-	freeze := p.Policy.Disruption.Freezes()
+	freeze := *p.Policy.Disruption.Defaulted().LoopFreeze
 	for _, m := range p.Moves {
 		over := m.At.Add(freeze)
 		if !now.Before(over) || !slices.ContainsFunc(gone, func(n *snapshot.Node) bool { return m.Came[Kind(n)] > 0 }) {
