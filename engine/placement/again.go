@@ -19,7 +19,10 @@ func (s *settled) again() {
 		return
 	}
 	var groups []*demand.Group
-	for g := range s.left {
+	for _, g := range s.Groups {
+		if len(s.left[g]) == 0 {
+			continue
+		}
 		other := slices.ContainsFunc(g.Shape.Refused, func(r plan.Reason) bool { return r.Code != plan.TopologyNotSatisfiable })
 		if len(s.ShapeOf(s.left[g][0]).Roles) > 0 && !other {
 			groups = append(groups, g)
@@ -28,7 +31,6 @@ func (s *settled) again() {
 	if len(groups) == 0 {
 		return
 	}
-	slices.SortFunc(groups, func(a, b *demand.Group) int { return demand.ComparePods(s.left[a][0], s.left[b][0]) })
 	ledgers := map[int]*topology.Ledger{}
 	for i, l := range s.Company.Ledgers {
 		ledgers[i] = topology.NewLedger(l.Rule)

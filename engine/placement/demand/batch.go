@@ -92,15 +92,16 @@ func (b *Batch) gather(pods []*snapshot.Pod) {
 	classes, members := classesOf(pods)
 	b.readVolumes(classes, members)
 	waiting := b.contenders(classes, members)
-	b.Company = b.newCompany(classes)
-	shapes := make([]*Shape, len(classes))
-	for i, c := range classes {
-		shapes[i] = b.shapeOf(c.Shape)
+	// Rules and tokens are numbered in this order, and groups sorted by the numbers.
+	shapes := shapesOf(classes)
+	b.Company = b.newCompany(classes, shapes)
+	for _, s := range shapes {
+		b.shapeOf(s)
 	}
 	needs := b.measure(classes)
 	b.Groups = make([]*Group, 0, len(classes))
-	for i := range classes {
-		b.addGroup(shapes[i], needs[i], members[i], waiting)
+	for i, c := range classes {
+		b.addGroup(b.shapeOf(c.Shape), needs[i], members[i], waiting)
 	}
 	b.Order()
 	b.join()
@@ -196,6 +197,25 @@ func classesOf(pods []*snapshot.Pod) (list []*snapshot.Class, members [][]*snaps
 		members[of[i]] = append(members[of[i]], p)
 	}
 	return list, members
+}
+
+// shapesOf lists the shapes of the classes by what they are.
+func shapesOf(classes []*snapshot.Class) []*snapshot.Shape {
+	var out []*snapshot.Shape
+	seen := map[*snapshot.Shape]bool{}
+	for i, c := range classes {
+		if i > 0 && c.Shape == classes[i-1].Shape || seen[c.Shape] {
+			continue
+		}
+		seen[c.Shape], out = true, append(out, c.Shape)
+	}
+	slices.SortFunc(out, byShape)
+	return out
+}
+
+// byShape puts shapes that say most first.
+func byShape(a, b *snapshot.Shape) int {
+	return cmp.Or(cmp.Compare(len(b.ShapeKey), len(a.ShapeKey)), strings.Compare(b.ShapeKey, a.ShapeKey))
 }
 
 // measure finds the dimensions, and what the pods of each class need. Most often

@@ -50,28 +50,22 @@ type Role struct {
 
 // newCompany collects the rules that the pods own, and the anti-affinity of pods
 // that run and of DaemonSets.
-func (b *Batch) newCompany(classes []*snapshot.Class) *Company {
+func (b *Batch) newCompany(classes []*snapshot.Class, shapes []*snapshot.Shape) *Company {
 	c := &Company{
 		byID: map[string]int{}, owned: map[*snapshot.Shape][]ownership{}, roles: map[*snapshot.Shape][]Role{},
 		invalid: map[*snapshot.Shape]error{}, anchored: map[[2]string][]int{}, Wanted: map[int]bool{}, guarded: map[int]bool{},
 	}
 	namespaces := b.namespaces(classes)
-	for i, class := range classes {
-		if i > 0 && class.Shape == classes[i-1].Shape {
-			continue
-		}
-		c.own(class.Shape, namespaces, false)
-		c.share(class.Shape, b.Volumes)
-		for _, o := range c.owned[class.Shape] {
+	for _, s := range shapes {
+		c.own(s, namespaces, false)
+		c.share(s, b.Volumes)
+		for _, o := range c.owned[s] {
 			if o.weight == 0 {
 				c.Wanted[o.rule] = true
 			}
 		}
 	}
-	guard := func(s *snapshot.Shape) {
-		if s.Affinity == nil || s.Affinity.PodAntiAffinity == nil {
-			return
-		}
+	for _, s := range guards(b.Snap) {
 		c.own(s, namespaces, true)
 		for _, o := range c.owned[s] {
 			if o.weight == 0 && c.Ledgers[o.rule].Kind == topology.AntiAffinity {
@@ -79,20 +73,34 @@ func (b *Batch) newCompany(classes []*snapshot.Class) *Company {
 			}
 		}
 	}
-	for _, n := range b.Snap.Nodes {
-		for _, p := range n.Pods {
-			if !p.Terminal() {
-				guard(p.Class.Shape)
-			}
-		}
-	}
-	for _, d := range b.Snap.DaemonSets {
-		guard(d.Pod.Class.Shape)
-	}
 	if len(c.Ledgers) == 0 && len(c.invalid) == 0 {
 		return nil
 	}
 	return c
+}
+
+// guards are the shapes of pods that run, or will with each node, and may keep others
+// away, by what they are.
+func guards(s *snapshot.Snapshot) []*snapshot.Shape {
+	var out []*snapshot.Shape
+	seen := map[*snapshot.Shape]bool{}
+	add := func(sh *snapshot.Shape) {
+		if sh.Affinity != nil && sh.Affinity.PodAntiAffinity != nil && !seen[sh] {
+			seen[sh], out = true, append(out, sh)
+		}
+	}
+	for _, n := range s.Nodes {
+		for _, p := range n.Pods {
+			if !p.Terminal() {
+				add(p.Class.Shape)
+			}
+		}
+	}
+	for _, d := range s.DaemonSets {
+		add(d.Pod.Class.Shape)
+	}
+	slices.SortFunc(out, byShape)
+	return out
 }
 
 // namespaces are the cluster's, with the label that an API server gives to each,

@@ -4,9 +4,9 @@ import "slices"
 
 // Options bound the search.
 type Options struct {
-	// Work is how many steps the search may take after it has found a first
-	// answer, a step being one look at one item, some ten nanoseconds. Negative
-	// is none.
+	// Work is how many steps the search may take, a step being one look at one item,
+	// some ten nanoseconds. There is always a first answer, and a little is spent on
+	// improving it, however much it took; with zero or less nothing is.
 	Work int
 }
 
@@ -46,10 +46,16 @@ func Solve(p *Problem, opts Options) *Solution {
 	s.appraise(s.counts)
 	s.floor, s.layout = newFloor(s), s.newLayout()
 	best := s.construct(s.counts, opts.Work)
-	s.improve(best, opts.Work)
+	if opts.Work > 0 {
+		s.improve(best, max(opts.Work, s.work+s.work/leastImproving))
+	}
 	best.finish(s)
 	return &Solution{Boxes: best.boxes, Left: best.left, floor: s.floor, unit: unit}
 }
+
+// leastImproving: a 64th of what the first answers took may always be spent on
+// improving them.
+const leastImproving = 64
 
 // relativePrices is the problem with prices in shares of the highest, which is
 // returned as well. They are rounded, so that no currency makes a difference.

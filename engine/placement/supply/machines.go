@@ -78,7 +78,7 @@ func compareTraits(a, b *Machine) int {
 	return cmp.Compare(a.traits(), b.traits())
 }
 
-// traits are the labels that are no names.
+// traits are the labels that are no names, the taints, and the pods that run.
 func (m *Machine) traits() string {
 	if m.trait != "" {
 		return m.trait
@@ -90,7 +90,22 @@ func (m *Machine) traits() string {
 			b.WriteString(key + "=" + labels[key] + ",")
 		}
 	}
-	m.trait = b.String()
+	for _, r := range m.labels {
+		if r.Key() != corev1.LabelInstanceTypeStable {
+			b.WriteString(r.Exact() + ",")
+		}
+	}
+	for _, t := range m.Taints {
+		b.WriteString(t.Key + "=" + t.Value + ":" + string(t.Effect) + ",")
+	}
+	keys := make([]string, 0, len(m.Node.Pods))
+	for _, p := range m.Node.Pods {
+		if !p.Terminal() {
+			keys = append(keys, p.Class.Key)
+		}
+	}
+	slices.Sort(keys)
+	m.trait = b.String() + strings.Join(keys, ",")
 	return m.trait
 }
 
