@@ -1,11 +1,9 @@
 package demand
 
 import (
-	"cmp"
 	"encoding/binary"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -145,32 +143,6 @@ func (b *Batch) join() {
 	b.Groups = out
 }
 
-// byRank puts pods of a higher priority first, and then the first by name.
-func byRank(a, b *snapshot.Pod) int {
-	return cmp.Or(cmp.Compare(b.Class.Priority, a.Class.Priority), ComparePods(a, b))
-}
-
-// Order puts groups and shapes in an order that depends on what they are.
-func (b *Batch) Order() {
-	slices.SortFunc(b.Groups, func(x, y *Group) int {
-		if x.Shape != y.Shape {
-			if c := cmp.Compare(x.Shape.Key, y.Shape.Key); c != 0 {
-				return c
-			}
-		}
-		if c := slices.Compare(y.Need, x.Need); c != 0 {
-			return c
-		}
-		return cmp.Compare(y.Bundle, x.Bundle)
-	})
-	b.Shapes = nil
-	for _, g := range b.Groups {
-		if len(b.Shapes) == 0 || b.Shapes[len(b.Shapes)-1] != g.Shape {
-			b.Shapes = append(b.Shapes, g.Shape)
-		}
-	}
-}
-
 // classesOf lists the classes in the order of their first pods, and the pods of each.
 func classesOf(pods []*snapshot.Pod) (list []*snapshot.Class, members [][]*snapshot.Pod) {
 	index := make(map[*snapshot.Class]int32, min(len(pods), 1<<10))
@@ -211,11 +183,6 @@ func shapesOf(classes []*snapshot.Class) []*snapshot.Shape {
 	}
 	slices.SortFunc(out, byShape)
 	return out
-}
-
-// byShape puts shapes that say most first.
-func byShape(a, b *snapshot.Shape) int {
-	return cmp.Or(cmp.Compare(len(b.ShapeKey), len(a.ShapeKey)), strings.Compare(b.ShapeKey, a.ShapeKey))
 }
 
 // measure finds the dimensions, and what the pods of each class need. Most often
@@ -290,39 +257,6 @@ func (b *Batch) shapeOf(from *snapshot.Shape) *Shape {
 func (b *Batch) SetClashes() {
 	for _, sh := range b.Shapes {
 		sh.Clashes = b.Ports.Clashes(sh.ports)
-	}
-}
-
-// ComparePods orders pods by namespace and name.
-func ComparePods(a, b *snapshot.Pod) int {
-	if a.Namespace != b.Namespace {
-		return strings.Compare(a.Namespace, b.Namespace)
-	}
-	if c := strings.Compare(a.Name, b.Name); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.UID, b.UID)
-}
-
-// SortPods puts pods in the order of namespace and name. The names are fetched once,
-// as they are far apart in memory.
-func SortPods(pods []*snapshot.Pod) {
-	type entry struct {
-		namespace, name string
-		pod             *snapshot.Pod
-	}
-	list := make([]entry, len(pods))
-	for i, p := range pods {
-		list[i] = entry{p.Namespace, p.Name, p}
-	}
-	slices.SortFunc(list, func(a, b entry) int {
-		if a.namespace == b.namespace && a.name != b.name {
-			return strings.Compare(a.name, b.name)
-		}
-		return ComparePods(a.pod, b.pod)
-	})
-	for i := range list {
-		pods[i] = list[i].pod
 	}
 }
 
