@@ -179,7 +179,7 @@ func (c *Controller) Ended() error {
 	if c.stopped {
 		return nil
 	}
-	return fmt.Errorf("the controller ended by itself: %v", c.err)
+	return errors.Join(errors.New("the controller ended by itself"), c.err)
 }
 
 // Kill ends the process as a crash would (SIGKILL) and waits for its end.
