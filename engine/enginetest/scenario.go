@@ -106,10 +106,7 @@ func (s *Scenario) Do(t testing.TB, c storytest.Command) bool {
 func (s *Scenario) sort() {
 	slices.SortFunc(s.Pools, func(a, b *snapshot.Pool) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(s.Nodes, func(a, b *snapshot.Node) int { return cmp.Compare(a.Name, b.Name) })
-	byName := func(a, b *snapshot.Pod) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	}
-	slices.SortFunc(s.Pending, byName)
+	slices.SortFunc(s.Pending, snapshot.ComparePods)
 }
 
 var labelNames = map[string]string{

@@ -35,7 +35,8 @@ type Options struct {
 	// hundredth of a microsecond; a plan is found whatever the value. The same work
 	// gives the same plan on every machine. Zero is 20,000, 10 more for each kind of
 	// pod and 5 for each pod, so that the search takes no longer than the rest, but
-	// never less than a 64th of what the first plan took; negative stops at that.
+	// never less than a 64th of what the first plan took; negative stops at the first
+	// plan.
 	Work int
 	// Cache keeps the instance types in the form in which placement reads them from
 	// one plan to the next, and may be shared. Nil keeps nothing; plans are the same.

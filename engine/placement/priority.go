@@ -142,6 +142,6 @@ func join(first, second *plan.Plan, s *snapshot.Snapshot) *plan.Plan {
 // board adds a pod to a new machine that has room for it whatever it becomes.
 func board(n *plan.NewNode, p *snapshot.Pod) {
 	n.Pods = append(n.Pods, p)
-	slices.SortFunc(n.Pods, demand.ComparePods)
+	slices.SortFunc(n.Pods, snapshot.ComparePods)
 	n.Requests = vector.Sum(n.Requests, p.Class.Requests)
 }

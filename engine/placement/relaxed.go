@@ -49,12 +49,12 @@ func (s *settled) relaxed(asked []*demand.Shape) []plan.Relaxed {
 	for _, sh := range asked {
 		for k := range sh.Preferences {
 			if list := pods[entry{sh, k}]; len(list) > 0 {
-				slices.SortFunc(list, demand.ComparePods)
+				slices.SortFunc(list, snapshot.ComparePods)
 				out = append(out, plan.Relaxed{Reason: s.whyRelaxed(sh, k), Pods: list})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b plan.Relaxed) int { return demand.ComparePods(a.Pods[0], b.Pods[0]) })
+	slices.SortStableFunc(out, func(a, b plan.Relaxed) int { return snapshot.ComparePods(a.Pods[0], b.Pods[0]) })
 	return out
 }
 

@@ -118,6 +118,6 @@ func (w *world) buy(pools []*supply.Pool, out *plan.Plan) {
 
 // sortPlan puts placements and what is unplaced in the order of the pods.
 func sortPlan(out *plan.Plan) {
-	slices.SortFunc(out.Placements, func(a, b plan.Placement) int { return demand.ComparePods(a.Pod, b.Pod) })
-	slices.SortFunc(out.Unplaced, func(a, b plan.Unplaced) int { return demand.ComparePods(a.Pod, b.Pod) })
+	slices.SortFunc(out.Placements, func(a, b plan.Placement) int { return snapshot.ComparePods(a.Pod, b.Pod) })
+	slices.SortFunc(out.Unplaced, func(a, b plan.Unplaced) int { return snapshot.ComparePods(a.Pod, b.Pod) })
 }

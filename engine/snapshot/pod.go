@@ -1,6 +1,9 @@
 package snapshot
 
 import (
+	"cmp"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/eviction"
@@ -27,3 +30,14 @@ func (p *Pod) OfStatefulSet() bool { return eviction.OfStatefulSet(p.Pod) }
 // Mirror reports whether the pod is the image of one that a kubelet runs by
 // itself.
 func (p *Pod) Mirror() bool { return eviction.Mirror(p.Pod) }
+
+// ComparePods orders pods by namespace, name and UID.
+func ComparePods(a, b *Pod) int {
+	if a.Namespace != b.Namespace {
+		return strings.Compare(a.Namespace, b.Namespace)
+	}
+	if c := strings.Compare(a.Name, b.Name); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.UID, b.UID)
+}

@@ -161,7 +161,7 @@ func (b *Batch) merge() {
 			return false
 		}
 		first.Pods = append(slices.Clip(first.Pods), g.Pods...)
-		slices.SortFunc(first.Pods, ComparePods)
+		slices.SortFunc(first.Pods, snapshot.ComparePods)
 		return true
 	})
 }

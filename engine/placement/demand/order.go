@@ -10,7 +10,7 @@ import (
 
 // byRank puts pods of a higher priority first, and then the first by name.
 func byRank(a, b *snapshot.Pod) int {
-	return cmp.Or(cmp.Compare(b.Class.Priority, a.Class.Priority), ComparePods(a, b))
+	return cmp.Or(cmp.Compare(b.Class.Priority, a.Class.Priority), snapshot.ComparePods(a, b))
 }
 
 // Order puts groups and shapes in an order that depends on what they are.
@@ -34,17 +34,6 @@ func (b *Batch) Order() {
 	}
 }
 
-// ComparePods orders pods by namespace and name.
-func ComparePods(a, b *snapshot.Pod) int {
-	if a.Namespace != b.Namespace {
-		return strings.Compare(a.Namespace, b.Namespace)
-	}
-	if c := strings.Compare(a.Name, b.Name); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.UID, b.UID)
-}
-
 // SortPods puts pods in the order of namespace and name. The names are fetched once,
 // as they are far apart in memory.
 func SortPods(pods []*snapshot.Pod) {
@@ -60,7 +49,7 @@ func SortPods(pods []*snapshot.Pod) {
 		if a.namespace == b.namespace && a.name != b.name {
 			return strings.Compare(a.name, b.name)
 		}
-		return ComparePods(a.pod, b.pod)
+		return snapshot.ComparePods(a.pod, b.pod)
 	})
 	for i := range list {
 		pods[i] = list[i].pod

@@ -1,9 +1,7 @@
 package pending
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,8 +43,8 @@ func Select(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplaced
 			}
 		}
 	}
-	slices.SortFunc(pods, byName)
-	slices.SortFunc(ignored, func(a, b plan.Unplaced) int { return byName(a.Pod, b.Pod) })
+	slices.SortFunc(pods, snapshot.ComparePods)
+	slices.SortFunc(ignored, func(a, b plan.Unplaced) int { return snapshot.ComparePods(a.Pod, b.Pod) })
 	return pods, ignored
 }
 
@@ -56,17 +54,6 @@ func stays(c *snapshot.Claim, p *snapshot.Pod, guards guards, now time.Time) boo
 	_, protected := eviction.Protected(p.Pod, now)
 	return protected && !drain.Ignores(c, drain.ProtectedPods) ||
 		guards.block(p) && !drain.Ignores(c, drain.GuardedPods)
-}
-
-// byName orders pods by namespace and name.
-func byName(a, b *snapshot.Pod) int {
-	if a.Namespace != b.Namespace {
-		return strings.Compare(a.Namespace, b.Namespace)
-	}
-	if c := strings.Compare(a.Name, b.Name); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.UID, b.UID)
 }
 
 // provisionable reports whether a pod waits for a machine. The scheduler says so
