@@ -74,7 +74,8 @@ const quiet = 3
 // pause is the time between two decisions.
 const pause = time.Minute
 
-// Play lets an engine decide until it finds nothing more or has used up its CPU time.
+// Play lets an engine decide until it finds nothing more, has used up its CPU time or is
+// interrupted. What it has found until then is kept.
 func Play(ctx context.Context, name string, start *Cluster, e Engine, limit time.Duration) (Result, error) {
 	c := start.Clone()
 	r := Result{Case: name, Engine: e.Name(), Nodes: len(c.Machines), Pods: len(c.Pods()), Before: c.PricePerHour()}
@@ -84,7 +85,7 @@ func Play(ctx context.Context, name string, start *Cluster, e Engine, limit time
 	}
 	now := bench.Now
 	for still := 0; still < quiet; still++ {
-		if r.CPU() > limit {
+		if r.CPU() > limit || ctx.Err() != nil {
 			r.Unfinished = true
 			break
 		}
@@ -93,6 +94,10 @@ func Play(ctx context.Context, name string, start *Cluster, e Engine, limit time
 			read, err = s.Decide(ctx, now)
 			return err
 		})
+		if ctx.Err() != nil {
+			r.Unfinished = true
+			break
+		}
 		if err != nil {
 			return r, fmt.Errorf("%s decides: %w", e.Name(), err)
 		}
