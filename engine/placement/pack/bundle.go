@@ -113,25 +113,34 @@ func (s *solver) fewest(items []int32, left []int, most int) []bundle {
 // in powers of two; nil if there are more than so many.
 func (s *solver) grid(items []int32, headings []float64, left []int, step float64, most int) []bundle {
 	index := make(map[uint64]int, min(most, len(items)))
+	cells := map[uint64][1 << mostSides]int{}
 	var out []bundle
-	c := corners{step: step}
+	c := corners{step: step, sides: make([]sides, s.p.Dims)}
 	for n, i := range items {
-		for _, x := range c.surround(s.need(i), headings[n*s.p.Dims:(n+1)*s.p.Dims], s.scale) {
-			at, ok := index[x.key]
-			if !ok {
-				if at = len(out); at == most {
-					return nil
+		c.surround(s.need(i), headings[n*s.p.Dims:(n+1)*s.p.Dims], s.scale)
+		cell := c.cell()
+		at, known := cells[cell]
+		for corner := range 1 << c.used {
+			if !known {
+				key := c.key(corner)
+				b, ok := index[key]
+				if !ok {
+					if b = len(out); b == most {
+						return nil
+					}
+					index[key] = b
+					out = append(out, bundle{need: make([]float64, s.p.Dims), size: math.Inf(1)})
 				}
-				index[x.key] = at
-				out = append(out, bundle{need: make([]float64, s.p.Dims), size: math.Inf(1)})
+				at[corner] = b
 			}
-			b := &out[at]
-			for d, a := range x.need {
-				b.need[d] += x.weight * a * float64(left[i])
-			}
+			b := &out[at[corner]]
+			c.give(b.need, corner, left[i])
 			if s.size[i] < b.size {
 				b.size, b.smallest = s.size[i], i
 			}
+		}
+		if !known {
+			cells[cell] = at
 		}
 	}
 	return out

@@ -2,14 +2,27 @@ package pack
 
 import "math"
 
-// corners are the directions of a grid around that of an item.
+// corners are the directions of a grid around that of an item: those that have each
+// of its ratios on one side or the other.
 type corners struct {
-	list [1 << mostSides]corner
-	used int
+	// sides are what there is of each dimension, used how many are divided.
+	sides []sides
+	used  int
 	// step is that of the grid, powers what its lines come to as far as that was
 	// asked, from the line -len/2 on; zero is unknown.
 	step   float64
 	powers [128]float64
+}
+
+// sides are the lines of the grid between which the need for a dimension is.
+type sides struct {
+	divided bool
+	// part is how much of the item goes to the second, if it is divided.
+	part float64
+	// need is what all of the item would need on either side, key tells the sides
+	// from others.
+	need [2]float64
+	key  [2]uint64
 }
 
 // line is the ratio at a line of the grid.
@@ -22,16 +35,6 @@ func (c *corners) line(number float64) float64 {
 		c.powers[at] = math.Exp2(number * c.step)
 	}
 	return c.powers[at]
-}
-
-// corner is a direction with the part of an item that goes there.
-type corner struct {
-	weight float64
-	// need is what all of the item would need if it had this direction.
-	need []float64
-	// key is equal for equal directions. Two others have the same about once in 2^64
-	// cases; then the bound is a little lower.
-	key uint64
 }
 
 // heading is the direction of an item: for each dimension the logarithm of what is
@@ -60,55 +63,91 @@ const missing = math.MaxInt16
 
 // surround finds the corners around a need with a heading. The ratios of the
 // dimensions to the first that is needed count in steps of powers of two.
-func (c *corners) surround(need []int64, heading, scale []float64) []corner {
-	c.used = 1
-	c.list[0] = corner{1, c.list[0].need[:0], 0}
+func (c *corners) surround(need []int64, heading, scale []float64) {
+	c.used = 0
 	first, base := -1, 0.0
 	for d, n := range need {
-		switch {
+		switch side := &c.sides[d]; {
 		case n == 0:
-			c.extend(0, missing)
+			side.be(0, missing)
 		case first < 0:
 			first, base = d, float64(n)*scale[d]
-			c.extend(float64(n), missing-1)
+			side.be(float64(n), missing-1)
 		default:
-			c.divide(float64(n)*scale[d]/base, heading[d]/c.step, base/scale[d])
+			c.divide(side, float64(n)*scale[d]/base, heading[d]/c.step, base/scale[d])
 		}
 	}
-	return c.list[:c.used]
 }
 
 // divide puts what has a ratio on both sides of it, place being how many steps it is
 // from one, and unit what a ratio of one comes to.
-func (c *corners) divide(ratio, place, unit float64) {
+func (c *corners) divide(side *sides, ratio, place, unit float64) {
 	low := math.Floor(place)
 	from, to := c.line(low), c.line(low+1)
 	part := (ratio - from) / (to - from)
-	if c.used == len(c.list) || part < tiny {
-		c.extend(ratio*unit, int(math.Round(place)))
+	if c.used == mostSides || part < tiny {
+		side.be(ratio*unit, int(math.Round(place)))
 		return
 	}
-	n := c.used
-	for i := range n {
-		o, twin := &c.list[i], &c.list[n+i]
-		*twin = corner{o.weight * part, append(twin.need[:0], o.need...), o.key}
-		o.weight *= 1 - part
-	}
-	c.used = n
-	c.extend(from*unit, int(low))
-	for i := n; i < 2*n; i++ {
-		c.list[i].extend(to*unit, int(low)+1)
-	}
-	c.used = 2 * n
+	c.used++
+	*side = sides{true, part, [2]float64{from * unit, to * unit}, [2]uint64{number(int(low)), number(int(low) + 1)}}
 }
 
-func (c *corners) extend(need float64, key int) {
-	for i := range c.used {
-		c.list[i].extend(need, key)
-	}
+// be has all of the item on one side.
+func (side *sides) be(need float64, line int) {
+	side.divided, side.need[0], side.key[0] = false, need, number(line)
 }
 
-func (c *corner) extend(need float64, key int) {
-	c.need = append(c.need, need)
-	c.key = c.key*0x9e3779b97f4a7c15 + uint64(uint16(int16(key)))
+func number(line int) uint64 { return uint64(uint16(int16(line))) }
+
+// cell is equal for items between the same lines. Two others have the same about once
+// in 2^64 cases, as have two corners the same key; then the bound is a little lower.
+func (c *corners) cell() uint64 {
+	key := uint64(0)
+	for d := range c.sides {
+		key = key*spreading + c.sides[d].key[0]
+		if c.sides[d].divided {
+			key = ^key
+		}
+	}
+	return key
+}
+
+const spreading = 0x9e3779b97f4a7c15
+
+// key is equal for equal directions, whatever cell they are corners of. The bits of
+// the number of a corner are the sides on which it has the dimensions that are
+// divided.
+func (c *corners) key(corner int) uint64 {
+	key := uint64(0)
+	for d := range c.sides {
+		at := 0
+		if c.sides[d].divided {
+			at, corner = corner&1, corner>>1
+		}
+		key = key*spreading + c.sides[d].key[at]
+	}
+	return key
+}
+
+// give adds to a sum what a corner has of so many of the item.
+func (c *corners) give(sum []float64, corner, times int) {
+	weight, bits := 1.0, corner
+	for d := range c.sides {
+		if side := &c.sides[d]; side.divided {
+			if bits&1 > 0 {
+				weight *= side.part
+			} else {
+				weight *= 1 - side.part
+			}
+			bits >>= 1
+		}
+	}
+	for d := range c.sides {
+		at := 0
+		if c.sides[d].divided {
+			at, corner = corner&1, corner>>1
+		}
+		sum[d] += weight * c.sides[d].need[at] * float64(times)
+	}
 }

@@ -1,7 +1,5 @@
 package pack
 
-import "math"
-
 // cursor is a lane while one box is filled. It only moves forward: what does not
 // fit now will not fit later.
 type cursor struct {
@@ -30,7 +28,10 @@ type filler struct {
 	// shares of it, averageWorth their price there.
 	average             []float64
 	averageWorth, price float64
-	parts               []Part
+	// value is the price of one of what the box holds, averages how many of the
+	// average go into it, by dimension; zero where the average needs none.
+	value, averages []float64
+	parts           []Part
 	// now counts what is taken, mark is how much has to be free until all lanes are
 	// looked at again.
 	now  int
@@ -50,6 +51,7 @@ func (s *solver) newFiller(items []int32, left []int) *filler {
 	f := &filler{
 		s: s, lanes: s.lanesOf(items, left), left: left, laneOf: make([]int32, len(s.layout.lanes)), early: s.early,
 		inverse: make([]float64, s.p.Dims), average: make([]float64, s.p.Dims), mark: make([]int64, s.p.Dims),
+		value: make([]float64, s.p.Dims), averages: make([]float64, s.p.Dims),
 	}
 	for i := range f.lanes {
 		f.laneOf[s.layout.laneOf[f.lanes[i].items[0]]] = int32(i)
@@ -86,7 +88,7 @@ func (f *filler) fill(model int, taste taste) (parts []Part, worth float64) {
 		case !f.settle(c, model):
 			f.drop(at)
 		default:
-			f.rate(c, model, taste)
+			f.rate(c, taste)
 		}
 	}
 	things := 0
@@ -123,7 +125,7 @@ func (f *filler) rescore(model int, taste taste) {
 			f.drop(c)
 			continue
 		}
-		f.rate(&f.cursors[c], model, taste)
+		f.rate(&f.cursors[c], taste)
 		c++
 	}
 	for d, n := range f.load.Free {
@@ -136,20 +138,6 @@ func (f *filler) drop(c int) {
 	last := len(f.cursors) - 1
 	f.cursors[c] = f.cursors[last]
 	f.cursors = f.cursors[:last]
-}
-
-// rate scores what a cursor is at.
-func (f *filler) rate(c *cursor, model int, taste taste) {
-	f.s.work++
-	item := c.lane.items[c.pos]
-	if !c.plain {
-		// The average says little about things of which a box takes only some.
-		taste.care = 1
-	}
-	c.seen, c.item, c.score = f.now, item, f.score(item, model, taste)
-	if !c.plain {
-		c.score *= math.Sqrt(float64(f.left[item]))
-	}
 }
 
 // front is the cursor with the best score, -1 if none is left.
@@ -188,16 +176,6 @@ func (f *filler) start(model int) {
 			}
 			f.cursors = append(f.cursors, cursor{lane: l, pos: l.alive(0, f.left), plain: l.family.Plain()})
 		}
-	}
-}
-
-// weigh prices the average.
-func (f *filler) weigh(model int) {
-	f.averageWorth, f.price = 0, 0
-	for d, n := range f.average {
-		w := f.s.priced[model*f.s.p.Dims+d]
-		f.averageWorth += w * n
-		f.price += w
 	}
 }
 
@@ -265,42 +243,6 @@ func (f *filler) seek(c *cursor) bool {
 	}
 	c.pos = end
 	return false
-}
-
-// taste is how a filler chooses what goes into a box next.
-type taste struct {
-	// mixed gives each box its share of small things at the start.
-	mixed bool
-	// care is how much it minds leaving space that will be hard to use.
-	care int
-}
-
-// spare is the share of a box's price that may be left in any shape.
-const spare = 0.01
-
-// score is how well an item goes into the box as it is: large items first, as
-// long as what they leave can be filled with the average of what there is. Space
-// counts by its share in the model's price.
-func (f *filler) score(item int32, model int, t taste) float64 {
-	need := f.s.need(item)
-	weights, inverses := f.s.priced[model*f.s.p.Dims:][:len(need)], f.inverse[:len(need)]
-	free, average := f.load.Free[:len(need)], f.average[:len(need)]
-	size, rest, times := 0.0, 0.0, math.Inf(1)
-	for d, n := range need {
-		w, inverse := weights[d], inverses[d]
-		left := float64(free[d]-n) * inverse
-		size += w * float64(n) * inverse
-		rest += w * left
-		if average[d] > 0 {
-			times = min(times, left/average[d])
-		}
-	}
-	usable := (times*f.averageWorth + spare*f.price) / (rest + spare*f.price)
-	usable = min(usable, 1)
-	for range t.care {
-		size *= usable
-	}
-	return size
 }
 
 func (f *filler) take(c *cursor, model int) {

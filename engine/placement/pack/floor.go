@@ -74,8 +74,7 @@ type group struct {
 
 // of is the bound for so many of each item.
 func (f *floor) of(counts []int) float64 {
-	divided := map[int]float64{}
-	whole := map[int]float64{}
+	divided, whole := make([]float64, len(f.part)), make([]float64, len(f.part))
 	exclusive := map[group]float64{}
 	for i, n := range counts {
 		if n == 0 {

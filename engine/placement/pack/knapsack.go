@@ -58,11 +58,11 @@ func (g *program) richest(lead int, visit func(*simplex)) float64 {
 			continue
 		}
 		best, at := tiny, -1
+		dual := lp.dual
 		for _, b := range g.by[g.leads[lead]] {
 			gain := g.gain[b]
-			piece := g.piece[b*dims:][:len(lp.dual)]
-			for d, price := range lp.dual {
-				gain += price * piece[d]
+			for d, n := range g.piece[b*dims:][:len(dual)] {
+				gain += dual[d] * n
 			}
 			if gain > best {
 				best, at = gain, b

@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -11,8 +10,9 @@ import (
 type layout struct {
 	lanes []template
 	// laneOf is the lane of each item, rank its place among all, lane by lane; ranked
-	// are the items in that order.
-	laneOf, rank, ranked []int32
+	// are the items in that order. ascending are all items, the smallest first, nil
+	// before anybody asks.
+	laneOf, rank, ranked, ascending []int32
 }
 
 // template is what does not change of a lane.
@@ -60,9 +60,7 @@ func (s *solver) newLayout() *layout {
 	l.ranked = make([]int32, 0, len(s.all))
 	for f, items := range byFamily {
 		for _, group := range s.split(items, most) {
-			slices.SortFunc(group, func(a, b int32) int {
-				return cmp.Or(cmp.Compare(s.size[b], s.size[a]), cmp.Compare(a, b))
-			})
+			s.descending(group)
 			for _, i := range group {
 				l.laneOf[i], l.rank[i] = int32(len(l.lanes)), int32(len(l.ranked))
 				l.ranked = append(l.ranked, i)
@@ -71,6 +69,19 @@ func (s *solver) newLayout() *layout {
 		}
 	}
 	return l
+}
+
+// descending sorts items, the largest first, equal ones by their numbers.
+func (s *solver) descending(items []int32) {
+	slices.SortFunc(items, func(a, b int32) int {
+		switch x, y := s.size[a], s.size[b]; {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return int(a) - int(b)
+	})
 }
 
 func (s *solver) newTemplate(family int, items []int32) template {

@@ -22,11 +22,13 @@ type program struct {
 	leads  []int
 	stands []int
 	master *simplex
-	// columns are those that the master may choose from, one after the other in
-	// entries; candidates are those that are worth a look after a pivot.
-	columns    []fraction
-	entries    []entry
-	candidates []int
+	// columns are those that the master may choose from, by their prices: divided
+	// contents of models. Each has as many entries as there are dimensions, the last
+	// ones zero where that is too many. Every are the numbers of all, candidates of
+	// those that are worth a look after a pivot.
+	columns           []float64
+	entries           []entry
+	every, candidates []int32
 	// inner are the small programs of the leads, in their order. They look at bundles
 	// in pieces of about one size: piece is what those of each bundle need, gain what
 	// they are worth.
@@ -69,15 +71,9 @@ func (s *solver) newProgram(bundles []bundle) *program {
 	return g
 }
 
-// fraction is a divided content of a model: shares of bundles, from one place among
-// the entries to another.
-type fraction struct {
-	from, to int
-	price    float64
-}
-
+// entriesOf are the shares of bundles that a column has.
 func (g *program) entriesOf(column int) []entry {
-	return g.entries[g.columns[column].from:g.columns[column].to]
+	return g.entries[column*g.s.p.Dims:][:g.s.p.Dims]
 }
 
 // relax solves the program.
@@ -170,7 +166,10 @@ func (g *program) offer(lp *simplex, price float64) {
 		g.entries = g.entries[:from]
 		return
 	}
-	g.columns = append(g.columns, fraction{from, len(g.entries), price})
+	g.columns = append(g.columns, price)
+	for len(g.entries) < len(g.columns)*g.s.p.Dims {
+		g.entries = append(g.entries, entry{})
+	}
 }
 
 // prove finds out what the prices that were tried say about the bundles, and keeps
@@ -204,43 +203,47 @@ func (g *program) prove() {
 // fresh ones did.
 func (g *program) pivot(fresh int) {
 	lp := g.master
-	g.candidates = g.candidates[:0]
 	for c := fresh; c < len(g.columns); c++ {
-		g.candidates = append(g.candidates, c)
+		g.every = append(g.every, int32(c))
 	}
+	among := g.every[fresh:]
 	for range masterPivots {
 		// A bundle may also be covered more than once.
 		if spare := slices.IndexFunc(lp.dual, func(v float64) bool { return v < -tiny }); spare >= 0 {
 			lp.enter(-1-2*lp.rows-spare, []entry{{spare, -1}}, 0)
 			continue
 		}
-		at := g.cheapest()
+		at := g.cheapest(among)
 		if at < 0 {
-			g.candidates = g.candidates[:0]
-			for c := range g.columns {
-				g.candidates = append(g.candidates, c)
-			}
-			if at = g.cheapest(); at < 0 {
+			if at = g.cheapest(g.every); at < 0 {
 				return
 			}
 		}
-		lp.enter(at, g.entriesOf(at), g.columns[at].price)
+		among = g.candidates
+		lp.enter(at, g.entriesOf(at), g.columns[at])
 	}
 }
 
-// cheapest finds the candidate that lowers the price most, for its own price, -1 if
-// none does. Those that do not are candidates no longer.
-func (g *program) cheapest() int {
+// cheapest finds the column among some that lowers the price most, for its own price,
+// -1 if none does. Those that lower it at all become the candidates.
+func (g *program) cheapest(among []int32) int {
 	least, at, kept := 0.0, -1, g.candidates[:0]
-	for _, c := range g.candidates {
-		price := g.columns[c].price
-		r := g.master.reduced(g.entriesOf(c), price) / max(price, tiny)
-		if r >= -worthwhile/10 {
+	dual := g.master.dual
+	for _, c := range among {
+		price := g.columns[c]
+		r := price
+		for _, e := range g.entriesOf(int(c)) {
+			r -= dual[e.row] * e.value
+		}
+		if r >= 0 {
+			continue
+		}
+		if r /= max(price, tiny); r >= -worthwhile/10 {
 			continue
 		}
 		kept = append(kept, c)
 		if r < least {
-			least, at = r, c
+			least, at = r, int(c)
 		}
 	}
 	g.candidates = kept

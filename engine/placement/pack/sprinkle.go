@@ -1,9 +1,6 @@
 package pack
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // Boxes that take the largest things first leave the smallest for the end, of which
 // a box can hold only so many, whatever space they leave. So a box may be given its
@@ -72,12 +69,37 @@ func (f *filler) takeSmall(model, n int) int {
 }
 
 func (f *filler) sortAscending() {
+	whole := f.s.layout.ranked
+	total := 0
 	for i := range f.lanes {
-		f.ascending = append(f.ascending, f.lanes[i].items...)
+		total += len(f.lanes[i].items)
 	}
-	slices.SortFunc(f.ascending, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(f.s.size[a], f.s.size[b]), cmp.Compare(a, b))
+	if total == len(whole) {
+		if f.s.layout.ascending == nil {
+			f.s.layout.ascending = f.s.ascending(slices.Clone(whole))
+		}
+		f.ascending = f.s.layout.ascending
+		return
+	}
+	own := make([]int32, 0, total)
+	for i := range f.lanes {
+		own = append(own, f.lanes[i].items...)
+	}
+	f.ascending = f.s.ascending(own)
+}
+
+// ascending sorts items, the smallest first.
+func (s *solver) ascending(items []int32) []int32 {
+	slices.SortFunc(items, func(a, b int32) int {
+		switch x, y := s.size[a], s.size[b]; {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return int(a) - int(b)
 	})
+	return items
 }
 
 // before is how many of an item were put in early.

@@ -1,0 +1,76 @@
+package pack
+
+import "math"
+
+// taste is how a filler chooses what goes into a box next.
+type taste struct {
+	// mixed gives each box its share of small things at the start.
+	mixed bool
+	// care is how much it minds leaving space that will be hard to use.
+	care int
+}
+
+// weigh prices the average.
+func (f *filler) weigh(model int) {
+	f.averageWorth, f.price = 0, 0
+	for d, n := range f.average {
+		w := f.s.priced[model*f.s.p.Dims+d]
+		f.averageWorth += w * n
+		f.price += w
+		f.value[d], f.averages[d] = w*f.inverse[d], 0
+		if n > 0 {
+			f.averages[d] = f.inverse[d] / n
+		}
+	}
+}
+
+// rate scores what a cursor is at.
+func (f *filler) rate(c *cursor, taste taste) {
+	f.s.work++
+	item := c.lane.items[c.pos]
+	if !c.plain {
+		// The average says little about things of which a box takes only some.
+		taste.care = 1
+	}
+	c.seen, c.item, c.score = f.now, item, f.score(item, taste)
+	if !c.plain {
+		c.score *= math.Sqrt(float64(f.left[item]))
+	}
+}
+
+// spare is the share of a box's price that may be left in any shape.
+const spare = 0.01
+
+// score is how well an item goes into the box as it is: large items first, as
+// long as what they leave can be filled with the average of what there is. Space
+// counts by its share in the model's price.
+func (f *filler) score(item int32, t taste) float64 {
+	need := f.s.need(item)
+	free, values, averages := f.load.Free[:len(need)], f.value[:len(need)], f.averages[:len(need)]
+	size, rest, times := 0.0, 0.0, math.MaxFloat64
+	for d, n := range need {
+		value, left := values[d], float64(free[d]-n)
+		size += value * float64(n)
+		rest += value * left
+		if most := left * averages[d]; averages[d] > 0 && most < times {
+			times = most
+		}
+	}
+	usable := (times*f.averageWorth + spare*f.price) / (rest + spare*f.price)
+	if usable >= 1 {
+		return size
+	}
+	return size * power(usable, t.care)
+}
+
+// power is x to the n.
+func power(x float64, n int) float64 {
+	out := 1.0
+	for ; n > 0; n >>= 1 {
+		if n&1 > 0 {
+			out *= x
+		}
+		x *= x
+	}
+	return out
+}
