@@ -6,12 +6,13 @@ import "slices"
 // front, then the cheapest first. It names at most MaxTypes types, more where
 // the pool's minValues need them, and each of them fits the pool's limits
 // whichever of the boxes becomes what: what the limits leave beyond the boxes as
-// planned is divided between them.
+// planned is divided between them. It is valid until the next call.
 func (t *tier) shortlist(c *content, planned, boxes int) []int {
 	suiting := t.suiting(c, planned, boxes)
-	first := t.even(c, suiting)
-	suiting = slices.DeleteFunc(suiting, func(i int) bool { return i == first })
-	suiting = slices.Insert(suiting, 0, first)
+	at := t.even(c, suiting)
+	first := suiting[at]
+	copy(suiting[1:], suiting[:at])
+	suiting[0] = first
 	if len(c.pool.Floors) > 0 {
 		return t.cut(c, suiting)
 	}
@@ -19,16 +20,16 @@ func (t *tier) shortlist(c *content, planned, boxes int) []int {
 }
 
 // suiting are the launches that would hold the content, the cheapest first: all of
-// them where the pool has minValues, else those of as many types as may be named.
+// them where the pool has minValues, else those of as many types as may be named. It
+// is valid until the next call.
 func (t *tier) suiting(c *content, planned, boxes int) []int {
 	m := t.w.Market
 	base := m.Kinds[m.Launches[planned].Kind].Size
-	var out []int
-	kinds := 0
+	out, kinds := t.suited[:0], 0
 	t.turn++
 	last, good := -1, false // a type's offerings often follow each other
 	end := 0                // after the last offering of all types that are named
-	for i := range c.launches.Within(c.pool.Lo, c.pool.Hi) {
+	for i := range c.launches.Within(m.From(c.pool, c.need), c.pool.Hi) {
 		kind := m.Launches[i].Kind
 		named := t.named[kind] == t.turn
 		if !named && kinds == t.w.opts.MaxTypes && len(c.pool.Floors) == 0 {
@@ -49,21 +50,23 @@ func (t *tier) suiting(c *content, planned, boxes int) []int {
 			}
 		}
 	}
+	t.suited = out
 	return out
 }
 
 // even picks the launch to count on: of those at the lowest price the one in the
-// zone where the pool has the fewest machines, then the first by name.
+// zone where the pool has the fewest machines, then the first by name. It returns its
+// place.
 func (t *tier) even(c *content, suiting []int) int {
 	m := t.w.Market
 	price := m.Launches[suiting[0]].Offering.Price
-	best := suiting[0]
-	for _, i := range suiting {
+	best := 0
+	for at, i := range suiting {
 		if m.Launches[i].Offering.Price > price {
 			break
 		}
-		if c.pool.Zones[m.Launches[i].Offering.Zone] < c.pool.Zones[m.Launches[best].Offering.Zone] {
-			best = i
+		if c.pool.Zones[m.Launches[i].Offering.Zone] < c.pool.Zones[m.Launches[suiting[best]].Offering.Zone] {
+			best = at
 		}
 	}
 	return best

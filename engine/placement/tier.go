@@ -37,6 +37,8 @@ type tier struct {
 	alone map[[2]int][]int
 	// lists memoises shortlists.
 	lists map[string]*list
+	// suited is room for one.
+	suited []int
 	// named is for each kind the turn in which suiting took it last.
 	named []int
 	turn  int
@@ -52,6 +54,7 @@ func (w *world) newTier(pools []*supply.Pool, groups []*demand.Group) *tier {
 	t.divideLabels()
 	t.addModels()
 	t.addFamilies()
+	t.problem.Items = make([]pack.Item, 0, len(t.groups))
 	for _, g := range t.groups {
 		t.problem.Items = append(t.problem.Items, pack.Item{Family: t.familyOf(g), Need: t.inDims(g.Need), Count: g.Units()})
 	}

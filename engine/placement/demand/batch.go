@@ -98,16 +98,17 @@ func (b *Batch) gather(pods []*snapshot.Pod) {
 	}
 	needs := b.measure(classes)
 	b.Groups = make([]*Group, 0, len(classes))
+	room := make([]Group, len(classes))
 	for i, c := range classes {
-		b.addGroup(b.shapeOf(c.Shape), needs[i], members[i], waiting)
+		b.addGroup(&room[i], b.shapeOf(c.Shape), needs[i], members[i], waiting)
 	}
 	b.Order()
 	b.join()
 }
 
-// addGroup makes a group of pods of one class; those that have to wait for another
-// pod's volume get one of their own each.
-func (b *Batch) addGroup(sh *Shape, need []int64, pods []*snapshot.Pod, waiting map[*snapshot.Pod]plan.Reason) {
+// addGroup makes g the group of the pods of one class; those that have to wait for
+// another pod's volume get one of their own each.
+func (b *Batch) addGroup(g *Group, sh *Shape, need []int64, pods []*snapshot.Pod, waiting map[*snapshot.Pod]plan.Reason) {
 	free := pods
 	if len(waiting) > 0 {
 		free = make([]*snapshot.Pod, 0, len(pods))
@@ -120,7 +121,8 @@ func (b *Batch) addGroup(sh *Shape, need []int64, pods []*snapshot.Pod, waiting 
 		}
 	}
 	if len(free) > 0 {
-		b.Groups = append(b.Groups, &Group{Shape: sh, Need: need, Bundle: 1, Pods: free})
+		*g = Group{Shape: sh, Need: need, Bundle: 1, Pods: free}
+		b.Groups = append(b.Groups, g)
 	}
 }
 
@@ -192,8 +194,10 @@ func (b *Batch) measure(classes []*snapshot.Class) [][]int64 {
 	needs := make([][]int64, len(classes))
 	b.Dims = vector.New(slices.Clone(usual))
 	complete := len(b.storage) == 0
+	room := make([]int64, len(classes)*len(usual))
 	for i := 0; i < len(classes) && complete; i++ {
-		needs[i], complete = b.Dims.Complete(classes[i].Requests)
+		needs[i], room = room[:len(usual):len(usual)], room[len(usual):]
+		complete = b.Dims.Fill(needs[i], classes[i].Requests)
 	}
 	if complete {
 		return needs

@@ -89,9 +89,10 @@ func (v *inventory) addWays() {
 	}
 }
 
-// choose finds the launches that a pool's requirements allow, in order, with the
-// types that they are of, by name. The kinds of the launches are indices of these.
-func (v *inventory) choose(want requirement.Set) (types []int32, launches []Launch) {
+// choose adds to a list the launches that a pool's requirements allow, in order, and
+// returns it with the types that they are of, by name. The kinds of the launches are
+// indices of these.
+func (v *inventory) choose(list []Launch, want requirement.Set) (types []int32, launches []Launch) {
 	refused := v.conflicting(want)
 	allowed := make([]bool, len(v.ways))
 	for i, o := range v.ways {
@@ -99,21 +100,27 @@ func (v *inventory) choose(want requirement.Set) (types []int32, launches []Laun
 	}
 	const chosen = -1
 	number := make([]int32, len(v.types))
-	launches = make([]Launch, 0, len(v.launches))
+	count := 0
 	for i := range v.launches {
-		if l := &v.launches[i]; allowed[v.wayOf[i]] && !refused[l.Kind] {
-			launches, number[l.Kind] = append(launches, *l), chosen
+		if kind := v.launches[i].Kind; allowed[v.wayOf[i]] && !refused[kind] {
+			number[kind] = chosen
+			count++
 		}
 	}
+	types = make([]int32, 0, len(number))
 	for kind := range number {
 		if number[kind] == chosen {
 			number[kind], types = int32(len(types)), append(types, int32(kind))
 		}
 	}
-	for i := range launches {
-		launches[i].Kind = number[launches[i].Kind]
+	list = slices.Grow(list, count)
+	for i := range v.launches {
+		if l := v.launches[i]; allowed[v.wayOf[i]] && !refused[l.Kind] {
+			l.Kind = number[l.Kind]
+			list = append(list, l)
+		}
 	}
-	return types, launches
+	return types, list
 }
 
 // conflicting tells of each type whether it has a label that is not wanted.

@@ -97,18 +97,19 @@ func (m *Market) addPool(s *Supply, p *snapshot.Pool, c *Cache) {
 	entry.Lo, entry.Hi = len(m.Launches), len(m.Launches)
 	if entry.Closed == nil {
 		v := c.inventory(p.Types)
-		types, launches := v.choose(p.Requirements)
+		var types []int32
+		types, m.Launches = v.choose(m.Launches, p.Requirements)
+		entry.Hi = len(m.Launches)
 		allocatable, first := v.requestable(s), int32(len(m.Kinds))
 		m.Kinds = slices.Grow(m.Kinds, len(types))
 		for _, i := range types {
 			m.Kinds = append(m.Kinds, Kind{Type: v.types[i], Allocatable: allocatable[i], Size: entry.SizeOf(v.types[i])})
 		}
-		for i := range launches {
-			launches[i].Pool, launches[i].Kind = int32(len(m.Pools)), launches[i].Kind+first
-			m.Kinds[launches[i].Kind].End = entry.Lo + i + 1
+		for i := entry.Lo; i < entry.Hi; i++ {
+			l := &m.Launches[i]
+			l.Pool, l.Kind = int32(len(m.Pools)), l.Kind+first
+			m.Kinds[l.Kind].End = i + 1
 		}
-		m.Launches = append(m.Launches, launches...)
-		entry.Hi = len(m.Launches)
 		for _, key := range v.special {
 			m.special[key] = true
 		}

@@ -31,6 +31,9 @@ type Pool struct {
 	Reservations []int
 	// Zones counts the pool's machines by zone.
 	Zones map[string]int
+	// summits are, after every stride of the pool's launches, the most that any of
+	// them up to there has, by dimension, one after the other: as far as anybody asked.
+	summits []int64
 }
 
 // Limit bounds what all machines of a pool have of a resource.

@@ -29,13 +29,14 @@ func New(names []corev1.ResourceName) *Dims {
 
 // Need rounds up; what is no dimension is left out.
 func (d *Dims) Need(list corev1.ResourceList) []int64 {
-	need, _ := d.Complete(list)
+	need := make([]int64, len(d.Names))
+	d.Fill(need, list)
 	return need
 }
 
-// Complete is Need, and whether nothing was left out.
-func (d *Dims) Complete(list corev1.ResourceList) (need []int64, complete bool) {
-	need = make([]int64, len(d.Names))
+// Fill is Need into a vector that is there, all zero, and whether nothing was left
+// out.
+func (d *Dims) Fill(need []int64, list corev1.ResourceList) (complete bool) {
 	found := 0
 	for i, name := range d.Names {
 		if q, ok := list[name]; ok {
@@ -43,7 +44,7 @@ func (d *Dims) Complete(list corev1.ResourceList) (need []int64, complete bool) 
 			found++
 		}
 	}
-	return need, found == len(list)
+	return found == len(list)
 }
 
 // Have rounds down and is never negative.
