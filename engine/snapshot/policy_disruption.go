@@ -78,6 +78,8 @@ type PoolMove struct {
 	Empty map[string]int `json:"empty,omitempty"`
 	// Back counts those of Gone and Empty that came back soon, by kind.
 	Back map[string]int `json:"back,omitempty"`
+	// Of is how many machines the pool had before; 0 if that was not noted.
+	Of int `json:"of,omitempty"`
 }
 
 // Window opens at the times of a schedule (cron, in a time zone by its IANA name,

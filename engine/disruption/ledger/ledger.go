@@ -76,6 +76,7 @@ func Note(p *snapshot.Pool, e Entry, now time.Time) []snapshot.PoolMove {
 	}
 	last.At = now.UTC().Truncate(time.Second)
 	last.Pods += e.Pods
+	last.Of = max(last.Of, len(e.Live))
 	last.Gone, last.Came, last.Empty = count(last.Gone, e.Gone), count(last.Came, e.Came), count(last.Empty, e.Empty)
 	return append(out, last)
 }
@@ -156,14 +157,15 @@ type Lesson struct {
 // machines came back makes Rest Soon and half as long again. Each time after the second
 // within a day doubles it; moves within Soon of each other are one time. It is never more
 // than loopFreeze. Again is four times Rest. In a large pool machines of a kind come and go
-// anyway: there at least one of forty must have come back.
+// anyway: one of forty must have come back, of those that there were then: a pool does not
+// forget by growing.
 func Learn(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) Lesson {
 	freeze := *p.Policy.Disruption.Defaulted().LoopFreeze
 	if len(p.Moves) == 0 || freeze == 0 {
 		return Lesson{}
 	}
 	var l Lesson
-	machines, times, last := 0, 0, time.Time{}
+	machines, of, times, last := 0, len(nodes), 0, time.Time{}
 	for _, m := range withReturns(p, nodes) {
 		if len(m.Back) == 0 || now.Sub(m.At) > week {
 			continue
@@ -175,8 +177,9 @@ func Learn(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) Lesson {
 			machines += m.Back[k]
 			l.Kind = k
 		}
+		of = min(of, cmp.Or(m.Of, of))
 	}
-	if machines < max(1, len(nodes)/40) {
+	if machines < max(1, of/40) {
 		return Lesson{}
 	}
 	l.Rest = min(Soon*3/2<<min(max(times-2, 0), 8), freeze)

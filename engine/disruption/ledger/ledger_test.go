@@ -133,3 +133,18 @@ func TestInALargePoolAFewMachinesComeBackByChance(t *testing.T) {
 		t.Error("two of a hundred came back, and nothing was learned")
 	}
 }
+
+func TestAPoolDoesNotForgetByGrowing(t *testing.T) {
+	p, live := &snapshot.Pool{}, []*snapshot.Node{}
+	for range 40 {
+		live = append(live, machine("old", -time.Hour))
+	}
+	p.Moves = Note(p, Entry{Empty: live[:1], Live: live}, noon)
+	live[0] = machine("back", time.Minute)
+	for range 60 {
+		live = append(live, machine("more", 2*time.Hour))
+	}
+	if l := Learn(p, live, noon.Add(3*time.Hour)); l.Rest == 0 {
+		t.Error("one of forty came back, and now that there are a hundred it is forgotten")
+	}
+}
