@@ -107,21 +107,25 @@ func (d *decider) keepRoom() {
 }
 
 // needed keeps machines of pools that have learned that what they remove comes back,
-// while there would be no room without them if as many pods started again as have. If
-// there would be, they are gone as far as the next question is concerned.
+// while there would be no room without them if as many pods started again as have, or a
+// full hour is about to strike. If neither is so, they are gone as far as the next question
+// is concerned.
 func (d *decider) needed(nodes []*snapshot.Node, placements []plan.Placement, launch []plan.NewNode) (plan.Reason, bool) {
 	left := maps.Clone(d.rooms)
 	for _, p := range d.s.Pools {
 		if d.rooms[p.Name] == nil || len(machinesOf(nodes, p)) == 0 {
 			continue
 		}
+		l := d.learned(p)
 		others := func(n plan.NewNode) bool { return n.Pool != p.Name }
 		room, suffices := d.rooms[p.Name].Without(nodes, placements, slices.DeleteFunc(slices.Clone(launch), others))
 		if !suffices {
-			l := d.learned(p)
 			return plan.Reason{
 				Code: plan.LoopDetected, Objects: poolRef(p), Have: l.Kind, Want: l.Again.String(), Since: room.First, Until: room.First.Add(l.Again),
 			}, true
+		}
+		if until := l.Struck(d.s.Now); !until.IsZero() {
+			return plan.Reason{Code: plan.LoopDetected, Objects: poolRef(p), Have: l.Kind, Until: until}, true
 		}
 		left[p.Name] = room
 	}

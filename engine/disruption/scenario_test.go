@@ -32,7 +32,7 @@ var update = flag.Bool("update", false, "rewrite the results in testdata")
 
 // Each file in testdata is prose, a cluster, a line of dashes and the decision.
 // A cluster is one object a line, with the words that worlds.add understands;
-// times are how long ago something was, at noon.
+// times are how long ago something was, at noon, and clock is how much later it is now.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -103,6 +103,8 @@ func (w *world) add(kind, name string, words []string) {
 		w.s.Nodes = append(w.s.Nodes, w.node(name, words))
 	case "pod":
 		w.pod(name, words)
+	case "clock":
+		w.s.Now = noon.Add(w.duration(name))
 	case "pdb":
 		namespace, name, _ := strings.Cut(name, "/")
 		pdb := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}

@@ -88,8 +88,9 @@ const (
 	WouldUndo Code = "WouldUndo"
 	// LoopDetected: a machine of a kind, Have, that consolidation removed from the pool,
 	// the first object, came back soon; so the pool's machines rest for longer, from Since
-	// on, their last pod event. If Want is not empty, the machine has rested and is needed
-	// for as much room as what started in the pool for so long, from Since on, would take.
+	// on, their last pod event; or, if that is zero, until a full hour has struck. If Want
+	// is not empty, the machine has rested and is needed for as much room as what started
+	// in the pool for so long, from Since on, would take.
 	LoopDetected Code = "LoopDetected"
 	// PriceUnknown: the cloud names no price for the machine's type.
 	PriceUnknown Code = "PriceUnknown"

@@ -187,6 +187,19 @@ func Learn(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) Lesson {
 	return l
 }
 
+// arrival is within what time of a full hour what is scheduled for it has come.
+const arrival = 2 * time.Minute
+
+// Struck is when the full hour will have struck for which a pool that has learned waits;
+// zero if it waits for none. What people and CronJobs schedule begins at full hours and
+// takes room: what went within Soon before would be brought back for those whose room it was.
+func (l Lesson) Struck(now time.Time) time.Time {
+	if until := now.Add(min(l.Rest, Soon)).Truncate(time.Hour).Add(arrival); l.Rest > 0 && now.Before(until) {
+		return until
+	}
+	return time.Time{}
+}
+
 // Undone reports whether a move would bring back what an earlier one removed, in place of
 // what that launched: the kind that would come back, and until when that is too soon.
 func Undone(p *snapshot.Pool, gone []*snapshot.Node, launch []catalog.Choice, now time.Time) (kind string, until time.Time, undone bool) {

@@ -148,3 +148,25 @@ func TestAPoolDoesNotForgetByGrowing(t *testing.T) {
 		t.Error("one of forty came back, and now that there are a hundred it is forgotten")
 	}
 }
+
+func TestAPoolThatHasLearnedWaitsForTheFullHour(t *testing.T) {
+	for _, c := range []struct {
+		rest, at, until time.Duration
+	}{
+		{0, 59 * time.Minute, 0},
+		{15 * time.Minute, 49*time.Minute + 59*time.Second, 0},
+		{15 * time.Minute, 50 * time.Minute, 62 * time.Minute},
+		{time.Hour, 61 * time.Minute, 62 * time.Minute},
+		{time.Hour, 62 * time.Minute, 0},
+		{time.Minute, 58 * time.Minute, 0},
+		{time.Minute, 59 * time.Minute, 62 * time.Minute},
+	} {
+		want := time.Time{}
+		if c.until > 0 {
+			want = noon.Add(c.until)
+		}
+		if got := (Lesson{Rest: c.rest}).Struck(noon.Add(c.at)); !got.Equal(want) {
+			t.Errorf("with a rest of %s, %s after noon: until %s, want %s", c.rest, c.at, got, want)
+		}
+	}
+}
