@@ -44,7 +44,7 @@
 // first "no" is the verdict; budgets (budget.go) are asked last, over the pool. What
 // becomes of pods is asked of placement, about forks of the snapshot (package
 // whatif). A pool to which machines came back that had been removed (package ledger)
-// keeps room for what may come again (package headroom).
+// keeps room for what may come again (package headroom; both are used in loops.go).
 //
 // Nominations are not remembered, they are derived: a machine is nominated for a
 // pending pod as long as placement, asked about this very snapshot, counts on

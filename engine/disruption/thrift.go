@@ -1,6 +1,9 @@
 package disruption
 
 import (
+	"slices"
+	"time"
+
 	"github.com/millwright-dev/millwright/engine/disruption/consolidate"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -40,9 +43,6 @@ func (d *decider) beginConsolidating() {
 	d.keepRoom()
 	d.carry(consolidate.Find(in), in)
 }
-
-// turn is how long the search begins at the same place, in seconds.
-const turn = 10
 
 // carry makes commands of moves and verdicts of the rest.
 func (d *decider) carry(found consolidate.Result, in consolidate.Input) {
@@ -131,4 +131,29 @@ func (d *decider) total(p *snapshot.Pool) consolidate.Total {
 		}
 	}
 	return t
+}
+
+// minimum is what a consolidation of a pool's machines must save.
+func (d *decider) minimum(p *snapshot.Pool) consolidate.Minimum {
+	policy := p.Policy.Disruption.Defaulted()
+	return consolidate.Minimum{
+		Saving: policy.MinSaving, SpotSaving: policy.MinSpotSaving, SpotTypes: policy.MinSpotTypes,
+		Payback: policy.PaybackTime, PodCost: policy.PodMoveCost, StartUp: d.startUp(p),
+	}
+}
+
+// startUp is how long the machines of a pool took from their claims to Initialized, the
+// median of those that are there.
+func (d *decider) startUp(p *snapshot.Pool) time.Duration {
+	var took []time.Duration
+	for _, n := range d.s.Nodes {
+		if n.Pool() == p.Name && n.Claim != nil && n.Claim.Is(snapshot.Initialized) {
+			took = append(took, n.Claim.Conditions[snapshot.Initialized].Since.Sub(n.Claim.Created))
+		}
+	}
+	if len(took) == 0 {
+		return 0
+	}
+	slices.Sort(took)
+	return took[len(took)/2]
 }

@@ -1,0 +1,56 @@
+package disruption
+
+import (
+	"time"
+
+	"github.com/millwright-dev/millwright/engine/placement"
+)
+
+// Options tune a decision. The zero value is the default.
+type Options struct {
+	// Settle is how long a machine stays marked before it is removed. It must
+	// cover kube-scheduler's view of the node being out of date plus one binding;
+	// 1 s to 1 min is sensible, zero is DefaultSettle. Longer keeps empty machines
+	// for longer; shorter lets a pod bind to a machine that is being deleted,
+	// where it would be evicted at once.
+	Settle time.Duration
+	// Work bounds what is asked of placement in one decision, in machines looked
+	// at, of whose pods eight count as one more; the least is one question. More finds
+	// savings in fewer passes, less makes a pass shorter: a machine is looked at in
+	// about 20 microseconds. Zero is DefaultWork.
+	Work int
+	// Turn says where the search for savings begins among candidates for whom the work
+	// does not suffice. Zero follows the time, so that everybody's turn comes; another
+	// number makes the decision independent of the seconds at which it is asked.
+	Turn int64
+	// Placement are the options that the provisioning pass uses, so that both
+	// count on the same machines for the same pods.
+	Placement placement.Options
+}
+
+// Defaults of Options.
+const (
+	DefaultSettle = 2 * time.Second
+	DefaultWork   = 40_000
+)
+
+func (o Options) withDefaults() Options {
+	if o.Settle == 0 {
+		o.Settle = DefaultSettle
+	}
+	if o.Work == 0 {
+		o.Work = DefaultWork
+	}
+	return o
+}
+
+// turnAt is the turn at a time.
+func (o Options) turnAt(now time.Time) int64 {
+	if o.Turn != 0 {
+		return o.Turn
+	}
+	return now.Unix() / turn
+}
+
+// turn is how long the search begins at the same place, in seconds.
+const turn = 10
