@@ -3,11 +3,8 @@ package consolidation
 import (
 	"context"
 	"fmt"
-	"io"
-	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -115,62 +112,6 @@ type living struct {
 	first time.Time
 	most  offer.Amounts
 	more  bool
-}
-
-// load lets pods come and go: Deployments follow the sun with some noise, every ten
-// minutes a CronJob runs a dozen pods for a few minutes, and twice a day there is a batch.
-func (l *living) load() {
-	minute := int(l.now.Sub(bench.Now) / time.Minute)
-	for uid, end := range l.ends {
-		if !l.now.Before(end) {
-			delete(l.ends, uid)
-			l.drop(uid)
-		}
-	}
-	for i := range l.web {
-		sun := 0.6 - 0.4*math.Cos(2*math.Pi*float64(minute+20*i)/(24*60))
-		want := int(30 * sun * (0.97 + 0.06*l.dice.Float64()))
-		for len(l.web[i]) < want {
-			l.web[i] = append(l.web[i], l.start(fmt.Sprintf("web-%02d", i), int64(100+50*i), int64(200*(1+i%4)), 0))
-		}
-		for len(l.web[i]) > want && minute%5 == 0 {
-			l.drop(l.web[i][0].UID)
-			l.web[i] = l.web[i][1:]
-		}
-	}
-	if minute%10 == 0 {
-		for range 12 {
-			l.start("cron", 250, 256, time.Duration(2+l.dice.IntN(4))*time.Minute)
-		}
-	}
-	if minute == 2*60 || minute == 14*60 {
-		for range 60 {
-			l.start("batch", 1000, 2048, time.Duration(30+l.dice.IntN(30))*time.Minute)
-		}
-	}
-}
-
-// start makes a pod; life is zero for one that stays.
-func (l *living) start(owner string, cpuMilli, memoryMiB int64, life time.Duration) *corev1.Pod {
-	l.serial++
-	p := workload.Identical(1, cpuMilli, memoryMiB)(nil)[0]
-	p.Name, p.UID = fmt.Sprintf("%s-%06d", owner, l.serial), types.UID(fmt.Sprintf("%09d", l.serial))
-	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, Controller: new(true)}}
-	if life > 0 {
-		p.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: p.Name, Controller: new(true)}
-		l.ends[p.UID] = l.now.Add(life)
-	}
-	l.pending = append(l.pending, p)
-	return p
-}
-
-func (l *living) drop(uid types.UID) {
-	for _, m := range l.Sorted() {
-		if m.Pods[uid] != nil {
-			delete(m.Pods, uid)
-			l.touch(m)
-		}
-	}
 }
 
 // touch notes a pod event on a machine.
@@ -288,30 +229,6 @@ func (l *living) consolidate() error {
 		}
 	}
 	return nil
-}
-
-// WriteDays writes the days of several seeds as markdown, each beside its first.
-func WriteDays(w io.Writer, bySeed [][]Day) error {
-	var b strings.Builder
-	b.WriteString("\n## A day of web, cron and batch load\n\n")
-	row(&b, "seed", "policy", "$ for the day", "saved", "evictions", "evictions per $ saved", "launched for pods", "came back: first", "with new highs", "loops")
-	row(&b, slicesOf("---", 10)...)
-	for i, days := range bySeed {
-		for j, d := range days {
-			saved, per := "–", "–"
-			if less := days[0].Dollars - d.Dollars; j > 0 {
-				saved, per = dollars(less), fmt.Sprintf("%.1f", float64(d.Evictions)/max(less, 0.01))
-			}
-			row(&b, fmt.Sprint(i+1), d.Regime, dollars(d.Dollars), saved, fmt.Sprint(d.Evictions), per, fmt.Sprint(d.Launched), fmt.Sprint(d.First), fmt.Sprint(d.Grown), fmt.Sprint(d.Loops))
-		}
-	}
-	b.WriteString(`
-Millwright under four policies, in virtual time, a decision a minute: twelve Deployments that follow the sun, a CronJob of a dozen pods every ten minutes, a batch of sixty twice a day; consolidateAfter is 2m. Saved is beside WhenEmpty. Calm is minNodeAge 30m, workloadCooldown 10m, paybackTime 2h with podMoveCost 0.002, minSavingPercent 5. Karpenter itself was not run through the day.
-
-A machine has come back if it was launched for pods within ten minutes after consolidation had removed one of its kind (type, zone, capacity type), be it empty or for a saving; each removed machine comes back once at most. First are those of the first minute in which any did: a new pool has nothing to learn from. With new highs are those of minutes in which pods asked for more CPU or memory than ever before in the run. All others are loops.
-`)
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // Days lives through a day under each regime.

@@ -98,3 +98,27 @@ func (r Result) Line() string {
 	return fmt.Sprintf("%-18s %-11s %4d decisions, %6d evictions, CPU %s s, longest %s s, $%s/h to $%s/h, bound $%s/h, unfinished %t, wrong %q",
 		r.Case, r.Engine, len(r.Decisions), r.Moved, seconds(r.CPU()), seconds(r.Longest(wall)), dollars(r.Before), dollars(r.After), dollars(r.Bound), r.Unfinished, r.Wrong)
 }
+
+// WriteDays writes the days of several seeds as markdown, each beside its first.
+func WriteDays(w io.Writer, bySeed [][]Day) error {
+	var b strings.Builder
+	b.WriteString("\n## A day of web, cron and batch load\n\n")
+	row(&b, "seed", "policy", "$ for the day", "saved", "evictions", "evictions per $ saved", "launched for pods", "came back: first", "with new highs", "loops")
+	row(&b, slicesOf("---", 10)...)
+	for i, days := range bySeed {
+		for j, d := range days {
+			saved, per := "–", "–"
+			if less := days[0].Dollars - d.Dollars; j > 0 {
+				saved, per = dollars(less), fmt.Sprintf("%.1f", float64(d.Evictions)/max(less, 0.01))
+			}
+			row(&b, fmt.Sprint(i+1), d.Regime, dollars(d.Dollars), saved, fmt.Sprint(d.Evictions), per, fmt.Sprint(d.Launched), fmt.Sprint(d.First), fmt.Sprint(d.Grown), fmt.Sprint(d.Loops))
+		}
+	}
+	b.WriteString(`
+Millwright under four policies, in virtual time, a decision a minute: twelve Deployments that follow the sun, a CronJob of a dozen pods every ten minutes, a batch of sixty twice a day; consolidateAfter is 2m. Saved is beside WhenEmpty. Calm is minNodeAge 30m, workloadCooldown 10m, paybackTime 2h with podMoveCost 0.002, minSavingPercent 5. Karpenter itself was not run through the day.
+
+A machine has come back if it was launched for pods within ten minutes after consolidation had removed one of its kind (type, zone, capacity type), be it empty or for a saving; each removed machine comes back once at most. First are those of the first minute in which any did: a new pool has nothing to learn from. With new highs are those of minutes in which pods asked for more CPU or memory than ever before in the run. All others are loops.
+`)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
