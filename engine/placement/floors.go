@@ -1,6 +1,9 @@
 package placement
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -66,4 +69,62 @@ func (t *tier) relax(set requirement.Set, p *supply.Pool, chosen []int) (require
 		}
 	}
 	return set, relaxed
+}
+
+// keepFloors drops boxes until the limits leave all others the alternatives that
+// minValues demand: of those that lack some, first those with the fewest pods, then the
+// dearest. Their pods stay where they are. What a box could become only grows as others
+// go, so one look at each does.
+func (t *tier) keepFloors(boxes []pack.Box) []pack.Box {
+	if t.w.opts.RelaxMinValues || !slices.ContainsFunc(t.pools, func(p *supply.Pool) bool { return len(p.Floors) > 0 && len(p.Limits) > 0 }) {
+		return boxes
+	}
+	order := make([]int, len(boxes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := &boxes[a], &boxes[b]
+		return cmp.Or(cmp.Compare(t.podsOf(x), t.podsOf(y)), t.compareBoxes(y, x))
+	})
+	gone := make([]bool, len(boxes))
+	left := len(boxes)
+	for _, i := range order {
+		if !t.keepsFloors(&boxes[i], left) {
+			t.charge(boxes[i:i+1], -1)
+			gone[i] = true
+			left--
+		}
+	}
+	kept := boxes[:0]
+	for i := range boxes {
+		if !gone[i] {
+			kept = append(kept, boxes[i])
+		}
+	}
+	return kept
+}
+
+func (t *tier) podsOf(b *pack.Box) int {
+	pods := 0
+	for _, part := range b.Parts {
+		pods += part.Count * t.groups[part.Item].Bundle
+	}
+	return pods
+}
+
+// keepsFloors reports whether a box, one of so many, has alternatives with the
+// different values that its pool demands.
+func (t *tier) keepsFloors(b *pack.Box, boxes int) bool {
+	p := t.poolOf(b)
+	if len(p.Floors) == 0 || len(p.Limits) == 0 {
+		return true
+	}
+	counts := t.w.Market.NewFloors(p)
+	for _, l := range t.suiting(t.contentOf(b), t.launch[b.Model], boxes) {
+		if counts.Add(l) {
+			return true
+		}
+	}
+	return counts.Met()
 }

@@ -99,43 +99,47 @@ func (t *tier) admit(boxes []pack.Box) []pack.Box {
 		return cmp.Or(
 			cmp.Compare(t.w.Market.Launches[t.launch[a.Model]].Pool, t.w.Market.Launches[t.launch[b.Model]].Pool),
 			cmp.Compare(t.w.Market.Launches[t.launch[a.Model]].Kind, t.w.Market.Launches[t.launch[b.Model]].Kind),
-			slices.CompareFunc(a.Parts, b.Parts, func(x, y pack.Part) int {
-				return cmp.Or(cmp.Compare(x.Item, y.Item), cmp.Compare(y.Count, x.Count))
-			}),
+			compareParts(a.Parts, b.Parts),
 		)
 	})
 	t.charge(boxes, 1)
 	return t.keepFloors(boxes)
 }
 
-// nodes turns boxes into machines to launch and takes their pods from the groups.
+// nodes turns boxes into machines to launch and takes their pods from the groups. Which
+// zones the boxes get depends on those that came before, so they come by what they
+// are rather than by what their types are called.
 func (t *tier) nodes(boxes []pack.Box) []plan.NewNode {
-	out := make([]plan.NewNode, 0, len(boxes))
-	for i := range boxes {
-		out = append(out, t.node(&boxes[i], len(boxes)))
+	order := make([]int, len(boxes))
+	for i := range order {
+		order[i] = i
 	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := t.launch[boxes[a].Model], t.launch[boxes[b].Model]
+		return cmp.Or(cmp.Compare(t.w.Market.Launches[x].Pool, t.w.Market.Launches[y].Pool), t.compareBoxes(&boxes[a], &boxes[b]))
+	})
+	out := make([]plan.NewNode, len(boxes))
+	bought := make([]int, len(boxes))
+	for _, i := range order {
+		out[i], bought[i] = t.node(&boxes[i], len(boxes))
+	}
+	t.w.bought = append(t.w.bought, bought...)
 	return out
 }
 
-// keepFloors drops boxes, the last ones first, until the limits leave all others
-// the alternatives that minValues demand. Their pods stay where they are.
-func (t *tier) keepFloors(boxes []pack.Box) []pack.Box {
-	for i := len(boxes) - 1; i >= 0 && !t.w.opts.RelaxMinValues; i-- {
-		p := t.poolOf(&boxes[i])
-		if len(p.Floors) == 0 || len(p.Limits) == 0 {
-			continue
-		}
-		counts := t.w.Market.NewFloors(p)
-		for _, l := range t.suiting(t.contentOf(&boxes[i]), t.launch[boxes[i].Model], len(boxes)) {
-			counts.Add(l)
-		}
-		if !counts.Met() {
-			t.charge(boxes[i:i+1], -1)
-			boxes = slices.Delete(boxes, i, i+1)
-			i = len(boxes)
-		}
+// compareBoxes orders boxes by what they are, the cheapest first.
+func (t *tier) compareBoxes(a, b *pack.Box) int {
+	x, y := &t.problem.Models[a.Model], &t.problem.Models[b.Model]
+	if c := cmp.Compare(x.Price, y.Price); c != 0 {
+		return c
 	}
-	return boxes
+	return cmp.Or(compareParts(a.Parts, b.Parts), slices.Compare(x.Weighs, y.Weighs), slices.Compare(x.Holds, y.Holds))
+}
+
+func compareParts(a, b []pack.Part) int {
+	return slices.CompareFunc(a, b, func(x, y pack.Part) int {
+		return cmp.Or(cmp.Compare(x.Item, y.Item), cmp.Compare(y.Count, x.Count))
+	})
 }
 
 // charge takes the boxes from their pools' limits, or gives them back.
@@ -145,26 +149,23 @@ func (t *tier) charge(boxes []pack.Box, times int64) {
 	}
 }
 
-func (t *tier) node(b *pack.Box, boxes int) plan.NewNode {
+// node turns one of so many boxes into a machine, and tells the launch that is counted
+// on.
+func (t *tier) node(b *pack.Box, boxes int) (plan.NewNode, int) {
 	c := t.contentOf(b)
 	n := plan.NewNode{Pool: c.pool.Name}
-	pods := 0
-	for _, part := range b.Parts {
-		pods += part.Count * t.groups[part.Item].Bundle
-	}
-	n.Pods = make([]*snapshot.Pod, 0, pods)
+	n.Pods = make([]*snapshot.Pod, 0, t.podsOf(b))
 	for _, part := range b.Parts {
 		n.Pods = append(n.Pods, t.groups[part.Item].Take(part.Count)...)
 	}
 	demand.SortPods(n.Pods)
 	chosen := t.shortlist(c, t.launch[b.Model], boxes)
-	t.w.bought = append(t.w.bought, chosen[0])
 	c.pool.Zones[t.w.Market.Launches[chosen[0]].Offering.Zone]++
 	list := t.listOf(chosen)
 	n.Alternatives, n.Choice = list.choices, list.choices[0]
 	n.Requirements, n.MinValuesRelaxed = t.relax(t.requirements(c, list.types, chosen[0]), c.pool, chosen)
 	n.Requests = t.requests(c, chosen)
-	return n
+	return n, chosen[0]
 }
 
 // list is a shortlist in the plan's words. Most machines of a plan share theirs.
