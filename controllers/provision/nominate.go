@@ -98,8 +98,9 @@ func (n *Nominator) report(ctx context.Context, errs []error) {
 	}
 }
 
-// watch wakes the loop when a Node appears, changes or goes, and when
-// kube-scheduler has tried a pod in vain and has taken its nomination away.
+// watch wakes the loop when a Node appears, changes or goes, when kube-scheduler has
+// tried a pod in vain and has taken its nomination away, and when one of those pods that
+// are nominated in turn waits no longer.
 func (n *Nominator) watch(mgr manager.Manager) error {
 	awake := reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 		n.Wake()
@@ -109,19 +110,28 @@ func (n *Nominator) watch(mgr manager.Manager) error {
 		builder.ControllerManagedBy(mgr).Named("provisioner.nominate.node").
 			For(&corev1.Node{}).Complete(awake),
 		builder.ControllerManagedBy(mgr).Named("provisioner.nominate.pod").
-			For(&corev1.Pod{}, builder.WithPredicates(unnominated())).Complete(awake),
+			For(&corev1.Pod{}, builder.WithPredicates(renominated())).Complete(awake),
 	)
 }
 
-// unnominated lets through what changes the nomination of a pod that waits.
-func unnominated() predicate.Predicate {
+// renominated lets through what changes the nomination of a pod that waits, and the end of
+// the waiting of a nominated pod that is spread, which is another one's turn.
+func renominated() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return false },
-		DeleteFunc: func(e event.DeleteEvent) bool { return false },
+		DeleteFunc: func(e event.DeleteEvent) bool { return nominee(e.Object) != "" && spread(e.Object) },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return waiting(e.ObjectNew) && nominee(e.ObjectOld) != nominee(e.ObjectNew)
+			return nominee(e.ObjectOld) != nominee(e.ObjectNew) && (waiting(e.ObjectNew) || spread(e.ObjectNew))
 		},
 	}
+}
+
+// nominee is the node that a pod is nominated to while it waits, empty otherwise.
+func nominee(obj client.Object) string {
+	if !waiting(obj) {
+		return ""
+	}
+	return obj.(*corev1.Pod).Status.NominatedNodeName
 }
 
 func waiting(obj client.Object) bool {
@@ -129,9 +139,7 @@ func waiting(obj client.Object) bool {
 	return ok && cluster.Pending(pod)
 }
 
-func nominee(obj client.Object) string {
-	if pod, ok := obj.(*corev1.Pod); ok {
-		return pod.Status.NominatedNodeName
-	}
-	return ""
+func spread(obj client.Object) bool {
+	pod, ok := obj.(*corev1.Pod)
+	return ok && len(pod.Spec.TopologySpreadConstraints) > 0
 }

@@ -50,9 +50,9 @@ func Decide(s *snapshot.Snapshot) []Change {
 	if len(pods) == 0 {
 		return nil
 	}
-	nodes := index(s)
+	nodes, m := index(s), newMemo()
 	var out []Change
-	for _, c := range takeTurns(nodes, pods, func(p *snapshot.Pod) Change { return wanted(s, nodes, p) }) {
+	for _, c := range takeTurns(nodes, pods, m, func(p *snapshot.Pod) Change { return wanted(s, nodes, m, p) }) {
 		if c.Node != c.Pod.Status.NominatedNodeName {
 			out = append(out, c)
 		}
@@ -67,7 +67,7 @@ func Decide(s *snapshot.Snapshot) []Change {
 }
 
 // takeTurns decides for each pod and puts off those whose turn has not come.
-func takeTurns(nodes map[string]*snapshot.Node, pods []*snapshot.Pod, wanted func(*snapshot.Pod) Change) []Change {
+func takeTurns(nodes map[string]*snapshot.Node, pods []*snapshot.Pod, m *memo, wanted func(*snapshot.Pod) Change) []Change {
 	out := make([]Change, 0, len(pods))
 	byNode := map[string][]*snapshot.Pod{}
 	for _, p := range pods {
@@ -79,7 +79,7 @@ func takeTurns(nodes map[string]*snapshot.Node, pods []*snapshot.Pod, wanted fun
 	}
 	turn := make(map[*snapshot.Pod]bool, len(pods))
 	for node, planned := range byNode {
-		for _, p := range inTurn(planned, nodes[node]) {
+		for _, p := range inTurn(planned, nodes[node], m) {
 			turn[p] = true
 		}
 	}
@@ -132,13 +132,13 @@ func open(p *snapshot.Pod) bool { return p.Active() && !Foreign(p.Pod) }
 // to it before it takes pods.
 func Missing(planned []*snapshot.Pod, n *snapshot.Node) []*snapshot.Pod {
 	planned = slices.DeleteFunc(slices.Clone(planned), func(p *snapshot.Pod) bool { return !open(p) })
-	return slices.DeleteFunc(slices.Clone(inTurn(planned, n)), func(p *snapshot.Pod) bool {
+	return slices.DeleteFunc(slices.Clone(inTurn(planned, n, newMemo())), func(p *snapshot.Pod) bool {
 		return p.Status.NominatedNodeName == n.Name
 	})
 }
 
 // wanted is the nomination that a pod should have.
-func wanted(s *snapshot.Snapshot, nodes map[string]*snapshot.Node, p *snapshot.Pod) Change {
+func wanted(s *snapshot.Snapshot, nodes map[string]*snapshot.Node, m *memo, p *snapshot.Pod) Change {
 	name := s.Nominated[key(p)]
 	n, at := nodes[name], nodes[p.Status.NominatedNodeName]
 	switch {
@@ -155,7 +155,7 @@ func wanted(s *snapshot.Snapshot, nodes map[string]*snapshot.Node, p *snapshot.P
 	case Refused(p, n, s.Now):
 		return none(p, NotTaken)
 	}
-	return Change{Pod: p, Node: n.Object.Name, Why: Planned, share: share(p, n)}
+	return Change{Pod: p, Node: n.Object.Name, Why: Planned, share: m.share(p, n)}
 }
 
 // none clears what a pod is nominated to.
@@ -163,17 +163,4 @@ func none(p *snapshot.Pod, why Why) Change { return Change{Pod: p, Why: why, sha
 
 func disrupted(n *snapshot.Node) bool {
 	return n.Object != nil && slices.ContainsFunc(n.Object.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&eviction.DisruptedTaint) })
-}
-
-// share is the part of its machine that a pod takes, of the resource of which it
-// takes the most.
-func share(p *snapshot.Pod, n *snapshot.Node) float64 {
-	most := 0.0
-	allocatable := n.Allocatable()
-	for name, q := range p.Class.Requests {
-		if all, ok := allocatable[name]; ok && !all.IsZero() {
-			most = max(most, q.AsApproximateFloat64()/all.AsApproximateFloat64())
-		}
-	}
-	return min(most, 1)
 }

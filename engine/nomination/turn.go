@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -17,29 +15,37 @@ import (
 // over hosts as many as the spread allows there, over other domains, in which
 // other nodes have pods too, one.
 
-// spread is a required spread over the pods of a node.
-type spread struct {
-	namespace string
-	selector  labels.Selector
-	room      int
+// rule is a required spread.
+type rule struct {
+	id, namespace string
+	selector      labels.Selector
+	host          bool
+	skew          int
 }
 
-// counts reports whether a pod is one of those that a spread compares.
-func (s *spread) counts(p *snapshot.Pod) bool {
-	return p.Namespace == s.namespace && s.selector.Matches(labels.Set(p.Labels))
+// spread is a rule on a node: how many more of the pods that it compares may be
+// nominated there.
+type spread struct {
+	*rule
+	room int
+}
+
+// counts reports whether a pod is one of those that a rule compares.
+func (r *rule) counts(p *snapshot.Pod) bool {
+	return p.Namespace == r.namespace && r.selector.Matches(labels.Set(p.Labels))
 }
 
 // inTurn are those of the pods planned for a node that may be nominated to it at the
 // same time: first the ones that are, then by the share that they take of it.
-func inTurn(pods []*snapshot.Pod, n *snapshot.Node) []*snapshot.Pod {
-	spreads := spreadsOf(pods, n)
+func inTurn(pods []*snapshot.Pod, n *snapshot.Node, m *memo) []*snapshot.Pod {
+	spreads := spreadsOf(pods, n, m)
 	if len(spreads) == 0 {
 		return pods
 	}
 	pods = slices.Clone(pods)
 	slices.SortFunc(pods, func(a, b *snapshot.Pod) int {
 		return cmp.Or(
-			cmp.Compare(there(b, n), there(a, n)), cmp.Compare(share(b, n), share(a, n)),
+			cmp.Compare(there(b, n), there(a, n)), cmp.Compare(m.share(b, n), m.share(a, n)),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name),
 		)
 	})
@@ -73,40 +79,34 @@ func take(spreads []*spread, p *snapshot.Pod) bool {
 
 // spreadsOf are the required spreads of pods planned for a node, each once, with the
 // room that they leave.
-func spreadsOf(pods []*snapshot.Pod, n *snapshot.Node) []*spread {
+func spreadsOf(pods []*snapshot.Pod, n *snapshot.Node, m *memo) []*spread {
 	var out []*spread
-	seen := map[string]bool{}
+	seen, looked := map[string]bool{}, map[*snapshot.Class]bool{}
 	for _, p := range pods {
-		for i := range p.Spec.TopologySpreadConstraints {
-			c := &p.Spec.TopologySpreadConstraints[i]
-			id := p.Namespace + "/" + c.TopologyKey + "/" + metav1.FormatLabelSelector(c.LabelSelector)
-			if c.WhenUnsatisfiable != corev1.DoNotSchedule || seen[id] {
-				continue
-			}
-			seen[id] = true
-			if s := newSpread(p.Namespace, c, n); s != nil {
-				out = append(out, s)
+		if looked[p.Class] {
+			continue
+		}
+		looked[p.Class] = true
+		for _, r := range m.spreads(p) {
+			if !seen[r.id] {
+				seen[r.id] = true
+				out = append(out, &spread{r, r.room(n)})
 			}
 		}
 	}
 	return out
 }
 
-// newSpread is nil for a selector that cannot be read; such pods are never planned.
-func newSpread(namespace string, c *corev1.TopologySpreadConstraint, n *snapshot.Node) *spread {
-	selector, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
-	if err != nil {
-		return nil
+// room is for how many pods a rule leaves room on a node.
+func (r *rule) room(n *snapshot.Node) int {
+	if !r.host {
+		return 1
 	}
-	s := &spread{namespace: namespace, selector: selector, room: 1}
-	if c.TopologyKey == corev1.LabelHostname {
-		s.room = int(c.MaxSkew)
-		for _, p := range n.Pods {
-			if s.counts(p) {
-				s.room--
-			}
+	room := r.skew
+	for _, p := range n.Pods {
+		if r.counts(p) {
+			room--
 		}
-		s.room = max(s.room, 1)
 	}
-	return s
+	return max(room, 1)
 }

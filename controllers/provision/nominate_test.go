@@ -1,0 +1,48 @@
+package provision
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+)
+
+func TestWhatBeginsAPassOfNominations(t *testing.T) {
+	for name, row := range map[string]struct {
+		from, to pod
+		want     bool
+	}{
+		"kube-scheduler has tried a pod in vain":  {from: pod{nominated: true}, to: pod{}, want: true},
+		"a pod is nominated":                      {from: pod{}, to: pod{nominated: true}, want: true},
+		"a nominated pod changes otherwise":       {from: pod{nominated: true}, to: pod{nominated: true}},
+		"a pod without rules about others has it": {from: pod{nominated: true}, to: pod{bound: true}},
+		"the next one's turn has come":            {from: pod{nominated: true, spread: true}, to: pod{bound: true, spread: true}, want: true},
+		"it had none":                             {from: pod{spread: true}, to: pod{bound: true, spread: true}},
+	} {
+		if got := renominated().Update(event.UpdateEvent{ObjectOld: row.from.object(), ObjectNew: row.to.object()}); got != row.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	for p, want := range map[pod]bool{{nominated: true}: false, {spread: true}: false, {nominated: true, spread: true}: true} {
+		if got := renominated().Delete(event.DeleteEvent{Object: p.object()}); got != want {
+			t.Errorf("%+v is gone: %t", p, got)
+		}
+	}
+}
+
+type pod struct{ nominated, bound, spread bool }
+
+func (p pod) object() *corev1.Pod {
+	out := pending("web", "1")
+	if p.nominated {
+		out.Status.NominatedNodeName = "n1"
+	}
+	if p.bound {
+		out.Spec.NodeName = "n1"
+		out.Status.Conditions = nil
+	}
+	if p.spread {
+		out.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{TopologyKey: corev1.LabelTopologyZone}}
+	}
+	return out
+}

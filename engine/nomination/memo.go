@@ -1,0 +1,68 @@
+package nomination
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// memo keeps what is asked of every pod of a class while nominations are decided.
+type memo struct {
+	allocatable map[*snapshot.Node]corev1.ResourceList
+	shares      map[pair]float64
+	rules       map[*snapshot.Class][]*rule
+}
+
+type pair struct {
+	class *snapshot.Class
+	node  *snapshot.Node
+}
+
+func newMemo() *memo {
+	return &memo{map[*snapshot.Node]corev1.ResourceList{}, map[pair]float64{}, map[*snapshot.Class][]*rule{}}
+}
+
+// share is the part of its machine that a pod takes, of the resource of which it
+// takes the most.
+func (m *memo) share(p *snapshot.Pod, n *snapshot.Node) float64 {
+	of := pair{p.Class, n}
+	most, known := m.shares[of]
+	if known {
+		return most
+	}
+	allocatable, known := m.allocatable[n]
+	if !known {
+		allocatable = n.Allocatable()
+		m.allocatable[n] = allocatable
+	}
+	for name, q := range p.Class.Requests {
+		if all, ok := allocatable[name]; ok && !all.IsZero() {
+			most = max(most, q.AsApproximateFloat64()/all.AsApproximateFloat64())
+		}
+	}
+	most = min(most, 1)
+	m.shares[of] = most
+	return most
+}
+
+// spreads are the required spreads of a pod. One whose selector cannot be read is left
+// out; such pods are never planned.
+func (m *memo) spreads(p *snapshot.Pod) []*rule {
+	rules, known := m.rules[p.Class]
+	if known {
+		return rules
+	}
+	for i := range p.Class.Spread {
+		c := &p.Class.Spread[i]
+		if c.WhenUnsatisfiable != corev1.DoNotSchedule {
+			continue
+		}
+		if selector, err := metav1.LabelSelectorAsSelector(c.LabelSelector); err == nil {
+			id := p.Namespace + "/" + c.TopologyKey + "/" + metav1.FormatLabelSelector(c.LabelSelector)
+			rules = append(rules, &rule{id: id, namespace: p.Namespace, selector: selector, host: c.TopologyKey == corev1.LabelHostname, skew: int(c.MaxSkew)})
+		}
+	}
+	m.rules[p.Class] = rules
+	return rules
+}
