@@ -16,9 +16,12 @@ import (
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
-// company is what pods of a random world want of each other, and what they would
-// rather have.
-var company = regexp.MustCompile(` (apart|spread|near|prefer|min-values)=\S+| taints=soft:PreferNoSchedule`)
+// wishes are what pods of a random world would rather have, and the demands of pools
+// for a choice of types; company is that and what pods want of each other.
+var (
+	wishes  = regexp.MustCompile(` (prefer|min-values)=\S+| taints=soft:PreferNoSchedule`)
+	company = regexp.MustCompile(` (apart|spread|near|prefer|min-values)=\S+| taints=soft:PreferNoSchedule`)
+)
 
 // plain is a random world, with limits, machines and all, where nobody minds who is
 // near, nobody prefers anything, and no pool demands a choice of types: otherwise
@@ -190,7 +193,7 @@ var types = regexp.MustCompile(`(?m)^type t(\d+) .*$`)
 
 func TestADearerTypeIsNoLoss(t *testing.T) {
 	property.Check(t, func(t *rapid.T) {
-		story := plain(t)
+		story := wishes.ReplaceAllString(enginetest.Story(rapid.Uint64().Draw(t, "seed")), "")
 		line := rapid.SampledFrom(types.FindAllString(story, -1)).Draw(t, "type")
 		dearer := priced(strings.Replace(line, "type t", "type "+rapid.SampledFrom([]string{"a", "z"}).Draw(t, "name"), 1), 1.5)
 		before, after := resultOf(planOf(t, story)), resultOf(planOf(t, dearer+"\n"+story))
