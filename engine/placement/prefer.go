@@ -25,7 +25,17 @@ type settled struct {
 // settle makes a plan that gives up some preferences, all of them if waived is
 // nil.
 func (r *run) settle(waived demand.Waived) *settled {
-	lessons := arrange.NewLessons()
+	s := r.learn(waived, arrange.NewLessons())
+	if denied := s.arranger.Denied(); len(denied) > 0 {
+		if other := r.learn(waived, arrange.NewLessons(denied...)); len(other.plan.Unplaced) < len(s.plan.Unplaced) {
+			return other
+		}
+	}
+	return s
+}
+
+// learn makes plans until nothing more is learned from them.
+func (r *run) learn(waived demand.Waived, lessons arrange.Lessons) *settled {
 	for round := 0; ; round++ {
 		w := newWorld(r.snap, r.opts, r.pods, waived)
 		out := w.solve(lessons)

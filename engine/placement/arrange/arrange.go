@@ -62,14 +62,15 @@ func New(s *supply.Supply, allowance float64) *Arranger {
 // First come pods that have no choice; then those that mind nobody but are
 // minded, so that the others see where they are; then those with rules of their
 // own; and last those that follow others. An affinity that the pods themselves
-// satisfy begins where the first of them goes.
+// satisfy begins where the first of them goes. Those that found every domain taken when
+// they came in this order may come next to the first once more ([Arranger.Denied]).
 func (a *Arranger) Arrange(lessons Lessons) {
 	if a.Company == nil {
 		return
 	}
 	a.knowDomains(lessons)
 	var done, waiting []*demand.Group
-	for _, g := range a.inOrder() {
+	for _, g := range a.inOrder(lessons) {
 		switch {
 		case len(g.Shape.Roles) == 0 || len(g.Shape.Refused) > 0:
 			done = append(done, g)
@@ -99,7 +100,7 @@ func (a *Arranger) Arrange(lessons Lessons) {
 }
 
 // inOrder lists the groups as they are given domains.
-func (a *Arranger) inOrder() []*demand.Group {
+func (a *Arranger) inOrder(lessons Lessons) []*demand.Group {
 	turn := make(map[*demand.Group]int, len(a.Batch.Groups))
 	for _, g := range a.Batch.Groups {
 		choices, minds := unbounded, false
@@ -112,10 +113,12 @@ func (a *Arranger) inOrder() []*demand.Group {
 		switch {
 		case choices == 1:
 			turn[g] = 0
-		case !minds:
+		case lessons.first[g.Key()]:
 			turn[g] = 1
+		case !minds:
+			turn[g] = 2
 		default:
-			turn[g] = choices
+			turn[g] = 1 + choices
 		}
 	}
 	out := slices.Clone(a.Batch.Groups)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
@@ -25,11 +26,35 @@ type Lessons struct {
 	// others are the pods, by domain, that a spread selects and counts without
 	// being theirs, by its ID.
 	others map[string]map[string]int
+	// first are the groups that are given domains before all others that have a choice, by
+	// their keys.
+	first map[string]bool
 }
 
-// NewLessons are those of nobody yet.
-func NewLessons() Lessons {
-	return Lessons{rooms: map[string]int{}, quotas: map[string]int{}, domains: map[string]map[string]bool{}, others: map[string]map[string]int{}}
+// NewLessons are those of nobody yet, but that some groups, by their keys, come first.
+func NewLessons(first ...string) Lessons {
+	l := Lessons{rooms: map[string]int{}, quotas: map[string]int{}, domains: map[string]map[string]bool{}, others: map[string]map[string]int{}, first: map[string]bool{}}
+	for _, key := range first {
+		l.first[key] = true
+	}
+	return l
+}
+
+// Denied are the groups, by their keys, of which pods were refused every domain and that
+// keep away from others: before those were there, they might have had one.
+func (a *Arranger) Denied() []string {
+	var out []string
+	for _, g := range a.Batch.Groups {
+		if g.Origin != nil && len(g.Shape.Refused) > 0 && slices.ContainsFunc(g.Origin.Shape.Roles, a.keepsAway) {
+			out = append(out, g.Origin.Key())
+		}
+	}
+	return out
+}
+
+func (a *Arranger) keepsAway(r demand.Role) bool {
+	l := a.Company.Ledgers[r.Rule]
+	return r.Owns && l.Kind == topology.AntiAffinity && !l.PerNode()
 }
 
 // patience is how many rounds look for other domains for pods that found no
