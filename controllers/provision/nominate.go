@@ -115,13 +115,13 @@ func (n *Nominator) watch(mgr manager.Manager) error {
 }
 
 // renominated lets through what changes the nomination of a pod that waits, and the end of
-// the waiting of a nominated pod that is spread, which is another one's turn.
+// the waiting of a nominated pod if that is another one's turn.
 func renominated() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return false },
-		DeleteFunc: func(e event.DeleteEvent) bool { return nominee(e.Object) != "" && spread(e.Object) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return nominee(e.Object) != "" && takesTurns(e.Object) },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return nominee(e.ObjectOld) != nominee(e.ObjectNew) && (waiting(e.ObjectNew) || spread(e.ObjectNew))
+			return nominee(e.ObjectOld) != nominee(e.ObjectNew) && (waiting(e.ObjectNew) || takesTurns(e.ObjectNew))
 		},
 	}
 }
@@ -139,7 +139,7 @@ func waiting(obj client.Object) bool {
 	return ok && cluster.Pending(pod)
 }
 
-func spread(obj client.Object) bool {
+func takesTurns(obj client.Object) bool {
 	pod, ok := obj.(*corev1.Pod)
-	return ok && len(pod.Spec.TopologySpreadConstraints) > 0
+	return ok && nomination.TakesTurns(pod)
 }

@@ -12,12 +12,12 @@ func TestWhatBeginsAPassOfNominations(t *testing.T) {
 		from, to pod
 		want     bool
 	}{
-		"kube-scheduler has tried a pod in vain":  {from: pod{nominated: true}, to: pod{}, want: true},
-		"a pod is nominated":                      {from: pod{}, to: pod{nominated: true}, want: true},
-		"a nominated pod changes otherwise":       {from: pod{nominated: true}, to: pod{nominated: true}},
-		"a pod without rules about others has it": {from: pod{nominated: true}, to: pod{bound: true}},
-		"the next one's turn has come":            {from: pod{nominated: true, spread: true}, to: pod{bound: true, spread: true}, want: true},
-		"it had none":                             {from: pod{spread: true}, to: pod{bound: true, spread: true}},
+		"kube-scheduler has tried a pod in vain": {from: pod{nominated: true}, to: pod{}, want: true},
+		"a pod is nominated":                     {from: pod{}, to: pod{nominated: true}, want: true},
+		"a nominated pod changes otherwise":      {from: pod{nominated: true}, to: pod{nominated: true}},
+		"a pod that takes no turns is bound":     {from: pod{nominated: true}, to: pod{bound: true}},
+		"a pod that takes turns is bound":        {from: pod{nominated: true, spread: true}, to: pod{bound: true, spread: true}, want: true},
+		"a pod that was not nominated is bound":  {from: pod{spread: true}, to: pod{bound: true, spread: true}},
 	} {
 		if got := renominated().Update(event.UpdateEvent{ObjectOld: row.from.object(), ObjectNew: row.to.object()}); got != row.want {
 			t.Errorf("%s: %t", name, got)
@@ -42,7 +42,7 @@ func (p pod) object() *corev1.Pod {
 		out.Status.Conditions = nil
 	}
 	if p.spread {
-		out.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{TopologyKey: corev1.LabelTopologyZone}}
+		out.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule}}
 	}
 	return out
 }

@@ -128,11 +128,11 @@ func key(p *snapshot.Pod) types.NamespacedName {
 // open reports whether a nomination of the pod is ours to make.
 func open(p *snapshot.Pod) bool { return p.Active() && !Foreign(p.Pod) }
 
-// Missing are those of the pods planned for a node that are still to be nominated
+// missing are those of the pods planned for a node that are still to be nominated
 // to it before it takes pods.
-func Missing(planned []*snapshot.Pod, n *snapshot.Node) []*snapshot.Pod {
+func missing(planned []*snapshot.Pod, n *snapshot.Node, m *memo) []*snapshot.Pod {
 	planned = slices.DeleteFunc(slices.Clone(planned), func(p *snapshot.Pod) bool { return !open(p) })
-	return slices.DeleteFunc(slices.Clone(inTurn(planned, n, newMemo())), func(p *snapshot.Pod) bool {
+	return slices.DeleteFunc(slices.Clone(inTurn(planned, n, m)), func(p *snapshot.Pod) bool {
 		return p.Status.NominatedNodeName == n.Name
 	})
 }

@@ -112,11 +112,11 @@ func newGroup(s *snapshot.Snapshot, n *snapshot.Node) *group {
 			pods[m] = append(pods[m], p)
 		}
 	}
-	waiting := 0
+	waiting, asked := 0, newMemo()
 	for _, m := range g.members {
 		waiting += len(pods[m])
 		if joining(m) {
-			g.missing[m] = Missing(pods[m], m)
+			g.missing[m] = missing(pods[m], m, asked)
 			g.settlers[m] = slices.ContainsFunc(pods[m], wantsCompany)
 		}
 		if at, ok := readySince(m); ok && (g.first.IsZero() || at.Before(g.first)) {

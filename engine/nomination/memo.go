@@ -55,7 +55,7 @@ func (m *memo) spreads(p *snapshot.Pod) []*rule {
 	}
 	for i := range p.Class.Spread {
 		c := &p.Class.Spread[i]
-		if c.WhenUnsatisfiable != corev1.DoNotSchedule {
+		if !required(*c) {
 			continue
 		}
 		if selector, err := metav1.LabelSelectorAsSelector(c.LabelSelector); err == nil {

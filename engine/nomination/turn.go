@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -14,6 +15,16 @@ import (
 // many, and kube-scheduler would refuse every one. They are nominated in turn:
 // over hosts as many as the spread allows there, over other domains, in which
 // other nodes have pods too, one.
+
+// TakesTurns reports whether a pod is nominated in turn with others like it: when it waits
+// no longer, another one's turn has come.
+func TakesTurns(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Spec.TopologySpreadConstraints, required)
+}
+
+func required(c corev1.TopologySpreadConstraint) bool {
+	return c.WhenUnsatisfiable == corev1.DoNotSchedule
+}
 
 // rule is a required spread.
 type rule struct {
