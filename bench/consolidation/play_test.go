@@ -43,6 +43,42 @@ func TestBothEnginesMakeTheSameClusterCheaperAndLoseNoPod(t *testing.T) {
 	}
 }
 
+// interrupted is an engine that is interrupted in its second decision.
+type interrupted struct {
+	Millwright
+	stop context.CancelFunc
+}
+
+func (e interrupted) Begin(ctx context.Context, c *Cluster) (Session, error) {
+	s, err := e.Millwright.Begin(ctx, c)
+	return &stopping{s, e.stop, 0}, err
+}
+
+type stopping struct {
+	Session
+	stop  context.CancelFunc
+	times int
+}
+
+func (s *stopping) Decide(ctx context.Context, now time.Time) (func() ([]Move, error), error) {
+	if s.times++; s.times == 2 {
+		s.stop()
+		return nil, ctx.Err()
+	}
+	return s.Session.Decide(ctx, now)
+}
+
+func TestAnInterruptedRunKeepsWhatItHasFound(t *testing.T) {
+	ctx, stop := context.WithCancel(context.Background())
+	r, err := Play(ctx, "small", small(t), interrupted{stop: stop}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Unfinished || len(r.Decisions) != 1 || r.Moved == 0 || r.After >= r.Before {
+		t.Errorf("not what was to be expected: %s", r.Line())
+	}
+}
+
 func TestMovesThatCannotBeCarriedOutAreRefused(t *testing.T) {
 	c := small(t)
 	list := c.Sorted()

@@ -12,12 +12,13 @@ func TestWhatBeginsAPassOfNominations(t *testing.T) {
 		from, to pod
 		want     bool
 	}{
-		"kube-scheduler has tried a pod in vain": {from: pod{nominated: true}, to: pod{}, want: true},
-		"a pod is nominated":                     {from: pod{}, to: pod{nominated: true}, want: true},
-		"a nominated pod changes otherwise":      {from: pod{nominated: true}, to: pod{nominated: true}},
-		"a pod that takes no turns is bound":     {from: pod{nominated: true}, to: pod{bound: true}},
-		"a pod that takes turns is bound":        {from: pod{nominated: true, spread: true}, to: pod{bound: true, spread: true}, want: true},
-		"a pod that was not nominated is bound":  {from: pod{spread: true}, to: pod{bound: true, spread: true}},
+		"kube-scheduler has tried a pod in vain":     {from: pod{nominated: true}, to: pod{}, want: true},
+		"a pod is nominated":                         {from: pod{}, to: pod{nominated: true}, want: true},
+		"a nominated pod changes otherwise":          {from: pod{nominated: true}, to: pod{nominated: true}},
+		"a pod that takes no turns is bound":         {from: pod{nominated: true}, to: pod{bound: true}},
+		"a pod that takes turns is bound":            {from: pod{nominated: true, spread: true}, to: pod{bound: true, spread: true}, want: true},
+		"a pod that would rather be spread is bound": {from: pod{nominated: true, spread: true, wish: true}, to: pod{bound: true, spread: true, wish: true}},
+		"a pod that was not nominated is bound":      {from: pod{spread: true}, to: pod{bound: true, spread: true}},
 	} {
 		if got := renominated().Update(event.UpdateEvent{ObjectOld: row.from.object(), ObjectNew: row.to.object()}); got != row.want {
 			t.Errorf("%s: %t", name, got)
@@ -30,7 +31,7 @@ func TestWhatBeginsAPassOfNominations(t *testing.T) {
 	}
 }
 
-type pod struct{ nominated, bound, spread bool }
+type pod struct{ nominated, bound, spread, wish bool }
 
 func (p pod) object() *corev1.Pod {
 	out := pending("web", "1")
@@ -43,6 +44,9 @@ func (p pod) object() *corev1.Pod {
 	}
 	if p.spread {
 		out.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule}}
+	}
+	if p.wish {
+		out.Spec.TopologySpreadConstraints[0].WhenUnsatisfiable = corev1.ScheduleAnyway
 	}
 	return out
 }

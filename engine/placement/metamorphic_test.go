@@ -17,18 +17,23 @@ import (
 )
 
 // wishes are what pods of a random world would rather have, and the demands of pools
-// for a choice of types; company is that and what pods want of each other.
+// for a choice of types; company is what pods want of each other.
 var (
 	wishes  = regexp.MustCompile(` (prefer|min-values)=\S+| taints=soft:PreferNoSchedule`)
-	company = regexp.MustCompile(` (apart|spread|near|prefer|min-values)=\S+| taints=soft:PreferNoSchedule`)
+	company = regexp.MustCompile(` (apart|spread|near)=\S+`)
 )
+
+// unwishing is a random world without wishes.
+func unwishing(t *rapid.T) string {
+	return wishes.ReplaceAllString(enginetest.Story(rapid.Uint64().Draw(t, "seed")), "")
+}
 
 // plain is a random world, with limits, machines and all, where nobody minds who is
 // near, nobody prefers anything, and no pool demands a choice of types: otherwise
 // one pod or type more can mean that others have to go elsewhere, that another wish
 // is granted, or that a choice is large enough.
 func plain(t *rapid.T) string {
-	return company.ReplaceAllString(enginetest.Story(rapid.Uint64().Draw(t, "seed")), "")
+	return company.ReplaceAllString(unwishing(t), "")
 }
 
 // result is what a plan comes to.
@@ -193,7 +198,7 @@ var types = regexp.MustCompile(`(?m)^type t(\d+) .*$`)
 
 func TestADearerTypeIsNoLoss(t *testing.T) {
 	property.Check(t, func(t *rapid.T) {
-		story := wishes.ReplaceAllString(enginetest.Story(rapid.Uint64().Draw(t, "seed")), "")
+		story := unwishing(t)
 		line := rapid.SampledFrom(types.FindAllString(story, -1)).Draw(t, "type")
 		dearer := priced(strings.Replace(line, "type t", "type "+rapid.SampledFrom([]string{"a", "z"}).Draw(t, "name"), 1), 1.5)
 		before, after := resultOf(planOf(t, story)), resultOf(planOf(t, dearer+"\n"+story))

@@ -64,6 +64,9 @@ func consolidate(ctx context.Context, args []string) error {
 	}
 	var days [][]consolidation.Day
 	for s := range *daySeeds {
+		if ctx.Err() != nil {
+			break
+		}
 		day, err := consolidation.Days(types, s+1)
 		if err != nil {
 			return err
@@ -83,7 +86,8 @@ func consolidate(ctx context.Context, args []string) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// results plays the chosen cases, and takes up those of engines that are left out.
+// results plays the chosen cases, until it is interrupted, and takes up those of engines
+// that are left out.
 func (c *comparison) results(ctx context.Context, types []*catalog.Type) ([]consolidation.Result, error) {
 	var out []consolidation.Result
 	for _, k := range consolidation.Cases() {
@@ -112,6 +116,9 @@ func (c *comparison) results(ctx context.Context, types []*catalog.Type) ([]cons
 			out = append(out, r)
 			if err := keep(c.save, out); err != nil {
 				return nil, err
+			}
+			if ctx.Err() != nil {
+				return out, nil
 			}
 		}
 	}

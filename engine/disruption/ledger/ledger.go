@@ -190,7 +190,7 @@ func Learn(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) Lesson {
 // arrival is within what time of a full hour what is scheduled for it has come.
 const arrival = 2 * time.Minute
 
-// Struck is when the full hour will have struck for which a pool that has learned waits;
+// Struck is when the full hour, in UTC, will have struck for which a pool that has learned waits;
 // zero if it waits for none. What people and CronJobs schedule begins at full hours and
 // takes room: what went within Soon before would be brought back for those whose room it was.
 func (l Lesson) Struck(now time.Time) time.Time {

@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// Nor is the place later or earlier than a stride in which what is needed is first reached.
 func TestNoLaunchBeforeThePlaceHasRoom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 50 {
@@ -24,6 +25,15 @@ func TestNoLaunchBeforeThePlaceHasRoom(t *testing.T) {
 				if m.Takes(need, &m.Launches[i]) {
 					t.Errorf("%v fits launch %d, the place is %d", need, i, from)
 				}
+			}
+			most := make([]int64, 2)
+			for i := p.Lo; i < min(from+stride, p.Hi); i++ {
+				for d, n := range m.Kinds[m.Launches[i].Kind].Allocatable {
+					most[d] = max(most[d], n)
+				}
+			}
+			if from < p.Hi && !reaches(most, need) {
+				t.Errorf("%v is not reached by what begins at %d", need, from)
 			}
 		}
 	}
