@@ -28,7 +28,7 @@ test: ## Run every test: this module, then the sandbox and the end-to-end suite.
 	@$(MAKE) --no-print-directory e2e
 
 e2e: build sandbox ## Run the sandbox's tests and the end-to-end suite.
-	cd sandbox && go test -vet=off -ldflags "-s -w" -timeout 60m ./...
+	cd sandbox && go test -count=1 -vet=off -ldflags "-s -w" -timeout 60m ./...
 
 bench: ## Compare with Karpenter's scheduler on the same pods and instance types.
 	cd bench && go run ./cmd/bench $(ARGS)
