@@ -139,7 +139,8 @@ func TestTheLimitsOfADaemonSetStandInForMissingRequests(t *testing.T) {
 	}}}
 	s.Update(ds)
 	got := s.Snapshot(noon, nil).DaemonSets[0].Pod.Class.Requests
-	if got.Cpu().String() != "1" || got.Memory().String() != "1Gi" {
+	cpu, memory := got.Get(corev1.ResourceCPU), got.Get(corev1.ResourceMemory)
+	if cpu.String() != "1" || memory.String() != "1Gi" {
 		t.Errorf("requests %v", got)
 	}
 	if ds.Spec.Template.Spec.Containers[0].Resources.Requests.Memory().Sign() != 0 {

@@ -155,7 +155,7 @@ func (c *checker) fresh(n *plan.NewNode) {
 		for key, want := range n.Requests {
 			sum := corev1.ResourceList{}
 			for _, p := range n.Pods {
-				addTo(sum, p.Class.Requests)
+				p.Class.Requests.AddTo(sum)
 			}
 			have := sum[key]
 			if want.Cmp(have) < 0 {
@@ -231,7 +231,7 @@ func (c *checker) minValues(pool *snapshot.Pool, n *plan.NewNode) {
 func (c *checker) machine(name string, object *corev1.Node, allocatable corev1.ResourceList, there, coming []*snapshot.Pod) {
 	sum := corev1.ResourceList{}
 	for _, p := range there {
-		addTo(sum, p.Class.Requests)
+		p.Class.Requests.AddTo(sum)
 	}
 	ports := map[snapshot.HostPort]bool{}
 	for _, p := range slices.Concat(there, coming) {
@@ -248,11 +248,11 @@ func (c *checker) machine(name string, object *corev1.Node, allocatable corev1.R
 		if why := c.repelled(p, object); why != "" {
 			c.fail("%s: %s %s", name, p.Name, why)
 		}
-		addTo(sum, p.Class.Requests)
-		for key, want := range p.Class.Requests {
-			have, total := allocatable[key], sum[key]
-			if !want.IsZero() && total.Cmp(have) > 0 {
-				c.fail("%s: %s of %s where %s is", name, total.String(), key, have.String())
+		p.Class.Requests.AddTo(sum)
+		for _, want := range p.Class.Requests {
+			have, total := allocatable[want.Name], sum[want.Name]
+			if !want.Quantity.IsZero() && total.Cmp(have) > 0 {
+				c.fail("%s: %s of %s where %s is", name, total.String(), want.Name, have.String())
 			}
 		}
 	}

@@ -36,9 +36,9 @@ func (m *memo) share(p *snapshot.Pod, n *snapshot.Node) float64 {
 		allocatable = n.Allocatable()
 		m.allocatable[n] = allocatable
 	}
-	for name, q := range p.Class.Requests {
-		if all, ok := allocatable[name]; ok && !all.IsZero() {
-			most = max(most, q.AsApproximateFloat64()/all.AsApproximateFloat64())
+	for _, a := range p.Class.Requests {
+		if all, ok := allocatable[a.Name]; ok && !all.IsZero() {
+			most = max(most, a.Quantity.AsApproximateFloat64()/all.AsApproximateFloat64())
 		}
 	}
 	most = min(most, 1)

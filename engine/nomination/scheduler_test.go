@@ -186,7 +186,7 @@ func used(name corev1.ResourceName, lists ...[]*snapshot.Pod) int64 {
 	sum := int64(0)
 	for _, list := range lists {
 		for _, p := range list {
-			q := p.Class.Requests[name]
+			q := p.Class.Requests.Get(name)
 			sum += q.MilliValue()
 		}
 	}

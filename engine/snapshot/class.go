@@ -20,7 +20,7 @@ type Class struct {
 	// containers, pod-level resources, a resize that is under way and overhead,
 	// and one unit of "pods". A limit stands in for a request that is missing, as
 	// the API server has it.
-	Requests corev1.ResourceList
+	Requests Amounts
 	*Shape
 }
 

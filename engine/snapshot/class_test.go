@@ -153,11 +153,12 @@ func TestRequestsCountWhatTheSchedulerCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var c Classes
 			got := c.Pod(&corev1.Pod{Spec: tt.spec, Status: tt.status}).Class.Requests
-			if got.Cpu().Cmp(resource.MustParse(tt.want)) != 0 {
-				t.Errorf("cpu is %s, want %s", got.Cpu(), tt.want)
+			cpu, pods := got.Get(corev1.ResourceCPU), got.Get(corev1.ResourcePods)
+			if cpu.Cmp(resource.MustParse(tt.want)) != 0 {
+				t.Errorf("cpu is %s, want %s", cpu.String(), tt.want)
 			}
-			if got.Pods().Value() != 1 {
-				t.Errorf("pods is %s, want 1", got.Pods())
+			if pods.Value() != 1 {
+				t.Errorf("pods is %s, want 1", pods.String())
 			}
 		})
 	}

@@ -14,38 +14,17 @@ import (
 )
 
 // requestsOf adds up what the scheduler counts, through Kubernetes' own rule.
-func requestsOf(pod *corev1.Pod) corev1.ResourceList {
+func requestsOf(pod *corev1.Pod) Amounts {
+	var list corev1.ResourceList
 	if simple(pod) {
-		list := copied(pod.Spec.Containers[0].Resources.Requests)
-		list[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
-		return list
+		list = pod.Spec.Containers[0].Resources.Requests
+	} else {
+		list = podresource.PodRequests(withDefaultedRequests(pod), podresource.PodResourcesOptions{
+			UseStatusResources: true,
+			InPlacePodLevelResourcesVerticalScalingEnabled: true,
+		})
 	}
-	list := podresource.PodRequests(withDefaultedRequests(pod), podresource.PodResourcesOptions{
-		UseStatusResources: true,
-		InPlacePodLevelResourcesVerticalScalingEnabled: true,
-	})
-	list[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
-	return list
-}
-
-// usualResources are those that nearly all pods ask for, and most ask for no others,
-// in order: to look them up is cheaper than to go through a map.
-func usualResources() [3]corev1.ResourceName {
-	return [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceEphemeralStorage, corev1.ResourceMemory}
-}
-
-// copied is a copy with room for one more.
-func copied(list corev1.ResourceList) corev1.ResourceList {
-	out := make(corev1.ResourceList, len(list)+1)
-	for _, name := range usualResources() {
-		if q, ok := list[name]; ok {
-			out[name] = q
-		}
-	}
-	if len(out) < len(list) {
-		maps.Copy(out, list)
-	}
-	return out
+	return amountsOf(list, 1).with(corev1.ResourcePods, *resource.NewQuantity(1, resource.DecimalSI))
 }
 
 // simple reports whether a pod asks for what its only container asks for, and there

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // amounts are resources in their base units: cores, bytes, pieces.
@@ -14,6 +16,12 @@ type amounts map[corev1.ResourceName]float64
 func (a amounts) add(list corev1.ResourceList) {
 	for name, q := range list {
 		a[name] += q.AsApproximateFloat64()
+	}
+}
+
+func (a amounts) ask(what snapshot.Amounts) {
+	for i := range what {
+		a[what[i].Name] += what[i].Quantity.AsApproximateFloat64()
 	}
 }
 

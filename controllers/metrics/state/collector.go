@@ -97,7 +97,7 @@ func (c *Collector) collectCluster(out chan<- prometheus.Metric, s *snapshot.Sna
 		}
 		allocatable.add(n.Allocatable())
 		for _, p := range n.Pods {
-			requested.add(p.Class.Requests)
+			requested.ask(p.Class.Requests)
 		}
 	}
 	for _, name := range allocatable.names() {

@@ -105,10 +105,10 @@ func (s nodeSeries) measure(n *snapshot.Node) []measured {
 	requests, limits, daemonRequests, daemonLimits := amounts{}, amounts{}, amounts{}, amounts{}
 	for _, p := range n.Pods {
 		limit := podLimits(p.Pod)
-		requests.add(p.Class.Requests)
+		requests.ask(p.Class.Requests)
 		limits.add(limit)
 		if p.OfDaemonSet() {
-			daemonRequests.add(p.Class.Requests)
+			daemonRequests.ask(p.Class.Requests)
 			daemonLimits.add(limit)
 		}
 	}

@@ -71,9 +71,9 @@ func names(nodes []*snapshot.Node) []corev1.ResourceName {
 				continue
 			}
 			seen[p.Class] = true
-			for name := range p.Class.Requests {
-				if !found[name] {
-					found[name], out = true, append(out, name)
+			for _, a := range p.Class.Requests {
+				if !found[a.Name] {
+					found[a.Name], out = true, append(out, a.Name)
 				}
 			}
 		}

@@ -64,8 +64,8 @@ func New(machines []*snapshot.Node, since, now time.Time) *Room {
 				continue
 			}
 			starts[p.Class] = append(starts[p.Class], start.Time)
-			for name := range p.Class.Requests {
-				asked[name] = true
+			for _, a := range p.Class.Requests {
+				asked[a.Name] = true
 			}
 			if r.First.IsZero() || start.Time.Before(r.First) {
 				r.First = start.Time
@@ -153,7 +153,7 @@ func (r *Room) Without(gone []*snapshot.Node, placements []plan.Placement, launc
 	}
 	for i := range launch {
 		free := r.dims.Have(launch[i].Choice.Type.Allocatable())
-		vector.Add(free, r.dims.Need(launch[i].Requests), -1)
+		vector.Add(free, r.dims.Need(snapshot.AmountsOf(launch[i].Requests)), -1)
 		after = append(after, place{free: free})
 	}
 	out := *r

@@ -213,9 +213,9 @@ func (b *Batch) measure(classes []*snapshot.Class) [][]int64 {
 func (b *Batch) others(classes []*snapshot.Class) []corev1.ResourceName {
 	seen := map[corev1.ResourceName]bool{}
 	for _, c := range classes {
-		for name, q := range c.Requests {
-			if !q.IsZero() {
-				seen[name] = true
+		for _, a := range c.Requests {
+			if !a.Quantity.IsZero() {
+				seen[a.Name] = true
 			}
 		}
 		b.ofVolumes(c.Shape, func(name corev1.ResourceName, _ int64) { seen[name] = true })

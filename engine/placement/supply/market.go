@@ -172,7 +172,7 @@ func anyKey(string) bool { return true }
 // Allocatable is a type's, as a vector.
 func (s *Supply) Allocatable(t *catalog.Type) []int64 {
 	out := s.Dims.Have(t.Capacity)
-	for i, n := range s.Dims.Need(t.Overhead) {
+	for i, n := range s.Dims.Need(snapshot.AmountsOf(t.Overhead)) {
 		out[i] = max(0, out[i]-n)
 	}
 	if i, ok := s.Dims.Index[corev1.ResourceMemory]; ok {

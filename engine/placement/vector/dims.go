@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Dims turns amounts into vectors: one number for each resource that some pod
@@ -28,23 +30,27 @@ func New(names []corev1.ResourceName) *Dims {
 }
 
 // Need rounds up; what is no dimension is left out.
-func (d *Dims) Need(list corev1.ResourceList) []int64 {
+func (d *Dims) Need(asked snapshot.Amounts) []int64 {
 	need := make([]int64, len(d.Names))
-	d.Fill(need, list)
+	d.Fill(need, asked)
 	return need
 }
 
 // Fill is Need into a vector that is there, all zero, and whether nothing was left
 // out.
-func (d *Dims) Fill(need []int64, list corev1.ResourceList) (complete bool) {
-	found := 0
-	for i, name := range d.Names {
-		if q, ok := list[name]; ok {
-			need[i] = AmountUp(name, q)
+func (d *Dims) Fill(need []int64, asked snapshot.Amounts) (complete bool) {
+	i, found := 0, 0
+	for at := range asked {
+		a := &asked[at]
+		for i < len(d.Names) && d.Names[i] < a.Name {
+			i++
+		}
+		if i < len(d.Names) && d.Names[i] == a.Name {
+			need[i] = AmountUp(a.Name, a.Quantity)
 			found++
 		}
 	}
-	return found == len(list)
+	return found == len(asked)
 }
 
 // Have rounds down and is never negative.

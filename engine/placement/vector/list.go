@@ -4,33 +4,31 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Sum adds two lists up, as a new one.
-func Sum(a, b corev1.ResourceList) corev1.ResourceList {
-	out := maps.Clone(a)
-	for name, q := range b {
-		total := out[name]
-		total.Add(q)
-		out[name] = total
-	}
+// Sum adds more to a list, as a new one.
+func Sum(list corev1.ResourceList, more snapshot.Amounts) corev1.ResourceList {
+	out := maps.Clone(list)
+	more.AddTo(out)
 	return out
 }
 
-// Less takes one list from another, as a new one that is nowhere below zero. What
-// the first lacks it has none of.
-func Less(from, what corev1.ResourceList) corev1.ResourceList {
-	out := maps.Clone(from)
-	for name, q := range what {
-		left, ok := out[name]
+// Less takes something from a list, as a new one that is nowhere below zero. What
+// the list lacks it has none of.
+func Less(list corev1.ResourceList, what snapshot.Amounts) corev1.ResourceList {
+	out := maps.Clone(list)
+	for _, a := range what {
+		left, ok := out[a.Name]
 		if !ok {
 			continue
 		}
-		left.Sub(q)
+		left.Sub(a.Quantity)
 		if left.Sign() < 0 {
 			left.Set(0)
 		}
-		out[name] = left
+		out[a.Name] = left
 	}
 	return out
 }
