@@ -75,7 +75,7 @@ func TestEC2TypesCarryTheirAccelerators(t *testing.T) {
 }
 
 func TestEC2LabelsAreThoseOfTheAWSProvider(t *testing.T) {
-	got := catalog.Choice{Type: find(t, ec2(t), "m6idn.8xlarge"), Offering: find(t, ec2(t), "m6idn.8xlarge").Offerings[0]}.Labels()
+	got := catalog.Choice{Type: find(t, ec2(t), "m6idn.8xlarge"), Offering: &find(t, ec2(t), "m6idn.8xlarge").Offerings[0]}.Labels()
 	for key, want := range map[string]string{
 		"node.kubernetes.io/instance-type":                           "m6idn.8xlarge",
 		"kubernetes.io/arch":                                         "amd64",
@@ -185,7 +185,7 @@ func TestKWOKCatalogueIsKWOKs(t *testing.T) {
 	if got != "255900m 2097142Mi 1024 20Gi" {
 		t.Errorf("m-256x offers %s", got)
 	}
-	labels := catalog.Choice{Type: m, Offering: m.Offerings[0]}.Labels()
+	labels := catalog.Choice{Type: m, Offering: &m.Offerings[0]}.Labels()
 	if labels["karpenter.kwok.sh/instance-family"] != "m" || labels["karpenter.kwok.sh/instance-size"] != "256" ||
 		labels["karpenter.kwok.sh/instance-memory"] != "2Ti" || labels["kubernetes.io/os"] != "windows" {
 		t.Errorf("m-256x has labels %v", labels)

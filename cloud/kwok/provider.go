@@ -234,9 +234,9 @@ func (p *Provider) choose(choices []catalog.Choice, drawn map[string]int, k Knob
 		if !ok {
 			return catalog.Choice{}, fmt.Errorf("launching: this cloud has no instance type %s", c.Type.Name)
 		}
-		o, ok := offering(t, c.Offering)
-		full := o.Reservation != "" && drawn[o.Reservation] >= o.Left
-		if ok && o.Available && !full && !k.soldOut(o.Key(t.Name)) {
+		o := offering(t, c.Offering)
+		full := o != nil && o.Reservation != "" && drawn[o.Reservation] >= o.Left
+		if o != nil && o.Available && !full && !k.soldOut(o.Key(t.Name)) {
 			return catalog.Choice{Type: t, Offering: o}, nil
 		}
 		refused = append(refused, c.Key())

@@ -75,12 +75,14 @@ func withRoom(types []*catalog.Type, drawn map[string]int) []*catalog.Type {
 	return out
 }
 
-// offering finds the catalogue's own figures for one way to buy a type.
-func offering(t *catalog.Type, want catalog.Offering) (catalog.Offering, bool) {
-	for _, o := range t.Offerings {
+// offering finds the catalogue's own figures for one way to buy a type, nil if it has
+// none.
+func offering(t *catalog.Type, want *catalog.Offering) *catalog.Offering {
+	for i := range t.Offerings {
+		o := &t.Offerings[i]
 		if o.Zone == want.Zone && o.CapacityType == want.CapacityType && o.Reservation == want.Reservation {
-			return o, true
+			return o
 		}
 	}
-	return catalog.Offering{}, false
+	return nil
 }

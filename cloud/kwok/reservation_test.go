@@ -35,7 +35,7 @@ func TestAReservationHoldsSoManyMachines(t *testing.T) {
 	launch := func(token string) (cloud.Instance, error) {
 		kind := read(t, reservedForm)[0]
 		o, _ := kind.Offering("a", catalog.Reserved)
-		return w.Launch(t.Context(), cloud.LaunchRequest{Token: token, Claim: token, Class: class, Choices: []catalog.Choice{{Type: kind, Offering: o}}})
+		return w.Launch(t.Context(), cloud.LaunchRequest{Token: token, Claim: token, Class: class, Choices: []catalog.Choice{{Type: kind, Offering: &o}}})
 	}
 	room := func() int {
 		types, err := w.InstanceTypes(t.Context(), class)

@@ -80,8 +80,8 @@ func machine() *plan.NewNode {
 	pod := classes.Pod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-1", UID: "web-1"}})
 	return &plan.NewNode{
 		Pool: "general", Pods: []*snapshot.Pod{pod},
-		Choice:       catalog.Choice{Type: small, Offering: small.Offerings[0]},
-		Alternatives: []catalog.Choice{{Type: small, Offering: small.Offerings[0]}, {Type: large, Offering: large.Offerings[0]}, {Type: small, Offering: small.Offerings[1]}},
+		Choice:       catalog.Choice{Type: small, Offering: &small.Offerings[0]},
+		Alternatives: []catalog.Choice{{Type: small, Offering: &small.Offerings[0]}, {Type: large, Offering: &large.Offerings[0]}, {Type: small, Offering: &small.Offerings[1]}},
 		Requirements: requirement.NewSet(
 			requirement.Must(corev1.LabelArchStable, requirement.In, "amd64"),
 			requirement.Must(corev1.LabelTopologyZone, requirement.In, "zone-a", "zone-b"),
@@ -150,7 +150,7 @@ func TestAClaimListsTheCheapestSixHundredTypes(t *testing.T) {
 	n.Alternatives = nil
 	for i := range 1000 {
 		k := kind(fmt.Sprintf("type-%03d", i), "2", offering("zone-a", "spot", float64(i)))
-		n.Alternatives = append(n.Alternatives, catalog.Choice{Type: k, Offering: k.Offerings[0]})
+		n.Alternatives = append(n.Alternatives, catalog.Choice{Type: k, Offering: &k.Offerings[0]})
 	}
 	for _, r := range Claim(parsePool(t, poolYAML), n).Spec.Requirements {
 		if r.Key == corev1.LabelInstanceTypeStable && (len(r.Values) != 600 || r.Values[599] != "type-599") {

@@ -9,10 +9,11 @@ import (
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
-// Choice is a type bought through one of its offerings.
+// Choice is a type bought through one of its offerings. Both are the catalogue's own,
+// to be read only: a plan lists hundreds of choices for every machine.
 type Choice struct {
 	Type     *Type
-	Offering Offering
+	Offering *Offering
 }
 
 // Key names the choice.
@@ -43,7 +44,7 @@ func Rank(types []*Type, want requirement.Set, requests corev1.ResourceList, una
 		for i := range t.Offerings {
 			o := &t.Offerings[i]
 			if o.Available && o.satisfies(want) && (unavailable == nil || !unavailable(o.Key(t.Name))) {
-				out = append(out, Choice{t, *o})
+				out = append(out, Choice{t, o})
 			}
 		}
 	}

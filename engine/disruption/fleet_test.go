@@ -36,10 +36,10 @@ func cluster(nodes int, seed uint64) *snapshot.Snapshot {
 	}
 	for i := range nodes {
 		t := fits[random.IntN(len(fits))]
-		o := t.Offerings[0]
-		for _, x := range t.Offerings {
-			if x.CapacityType == catalog.OnDemand {
-				o = x
+		o := &t.Offerings[0]
+		for i := range t.Offerings {
+			if t.Offerings[i].CapacityType == catalog.OnDemand {
+				o = &t.Offerings[i]
 			}
 		}
 		n := machineOf(fmt.Sprintf("node-%05d", i), "general", catalog.Choice{Type: t, Offering: o})

@@ -186,7 +186,7 @@ func (t *tier) listOf(chosen []int) *list {
 	kinds := bitset.New(len(t.w.Market.Kinds))
 	for _, i := range chosen {
 		l := &t.w.Market.Launches[i]
-		out.choices = append(out.choices, catalog.Choice{Type: t.w.Market.Kinds[l.Kind].Type, Offering: *l.Offering})
+		out.choices = append(out.choices, catalog.Choice{Type: t.w.Market.Kinds[l.Kind].Type, Offering: l.Offering})
 		kinds.Add(int(l.Kind))
 	}
 	// The kinds of a pool are by name.

@@ -16,8 +16,8 @@ func small() *Plan {
 	pod := func(name string) *snapshot.Pod {
 		return &snapshot.Pod{Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}}
 	}
-	offering := func(zone, capacityType string, price float64) catalog.Offering {
-		return catalog.Offering{Zone: zone, CapacityType: capacityType, Price: price}
+	offering := func(zone, capacityType string, price float64) *catalog.Offering {
+		return &catalog.Offering{Zone: zone, CapacityType: capacityType, Price: price}
 	}
 	kind, other := &catalog.Type{Name: "m.large"}, &catalog.Type{Name: "m.xlarge"}
 	choices := []catalog.Choice{
