@@ -158,7 +158,7 @@ func (t *tier) node(b *pack.Box, boxes int) (plan.NewNode, int) {
 	for _, part := range b.Parts {
 		n.Pods = append(n.Pods, t.groups[part.Item].Take(part.Count)...)
 	}
-	demand.SortPods(n.Pods)
+	t.w.SortPods(n.Pods)
 	chosen := t.shortlist(c, t.launch[b.Model], boxes)
 	c.pool.Zones[t.w.Market.Launches[chosen[0]].Offering.Zone]++
 	list := t.listOf(chosen)

@@ -2,7 +2,6 @@ package demand
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -55,63 +54,22 @@ func compareGroups(a, b ordered) int {
 	return cmp.Or(slices.Compare(b.group.Need, a.group.Need), cmp.Compare(b.group.Bundle, a.group.Bundle))
 }
 
-// SortPods puts pods in the order of namespace and name.
-func SortPods(pods []*snapshot.Pod) {
-	slices.SortFunc(pods, byNamespace)
-	list := make([]named, len(pods))
-	for lo := 0; lo < len(pods); {
-		hi := lo + 1
-		for hi < len(pods) && pods[hi].Namespace == pods[lo].Namespace {
-			hi++
+// SortPods puts pods of the batch in the order of namespace and name. Where each comes
+// is found out once: names are long, alike, and far apart in memory.
+func (b *Batch) SortPods(pods []*snapshot.Pod) {
+	if b.places == nil {
+		b.places = make(map[*snapshot.Pod]int32, len(b.pods))
+		for i, p := range b.pods {
+			b.places[p] = int32(i)
 		}
-		sortByName(pods[lo:hi], list[:hi-lo])
-		lo = hi
 	}
-}
-
-func byNamespace(a, b *snapshot.Pod) int {
-	if a.Namespace == b.Namespace {
-		return 0
-	}
-	return strings.Compare(a.Namespace, b.Namespace)
-}
-
-// named is a pod with the part of its name that most often tells it from others,
-// as a number in the same order: the first bytes after what all names begin with.
-type named struct {
-	part uint64
-	name string
-	pod  *snapshot.Pod
-}
-
-// sortByName puts pods of one namespace in order, list being room for as many. Names
-// are fetched once, as they are far apart in memory.
-func sortByName(pods []*snapshot.Pod, list []named) {
-	shared := pods[0].Name
+	order := make([]int32, len(pods))
 	for i, p := range pods {
-		list[i] = named{name: p.Name, pod: p}
-		n := 0
-		for n < len(shared) && n < len(p.Name) && shared[n] == p.Name[n] {
-			n++
-		}
-		shared = shared[:n]
+		order[i] = b.places[p]
 	}
-	for i := range list {
-		var part [8]byte
-		copy(part[:], list[i].name[len(shared):])
-		list[i].part = binary.BigEndian.Uint64(part[:])
-	}
-	slices.SortFunc(list, func(a, b named) int {
-		switch {
-		case a.part < b.part:
-			return -1
-		case a.part > b.part:
-			return 1
-		}
-		return snapshot.ComparePods(a.pod, b.pod)
-	})
-	for i := range list {
-		pods[i] = list[i].pod
+	slices.Sort(order)
+	for i, at := range order {
+		pods[i] = b.pods[at]
 	}
 }
 

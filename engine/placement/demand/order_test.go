@@ -12,11 +12,10 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Names that begin alike for longer than eight bytes, end early, hold zero bytes, or
-// are equal must come out as a plain comparison has them.
 func TestPodsAreSortedByNamespaceAndName(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	heads := []string{"", "a", "web-", "web-7d9c5f8b4-", "\x00"}
+	class := new(snapshot.Classes).Pod(&corev1.Pod{}).Class
 	for range 200 {
 		pods := make([]*snapshot.Pod, rng.IntN(40))
 		for i := range pods {
@@ -25,13 +24,17 @@ func TestPodsAreSortedByNamespaceAndName(t *testing.T) {
 			pod.Name = heads[rng.IntN(len(heads))] + fmt.Sprint(rng.IntN(1000))[:rng.IntN(2)]
 			pod.Name += fmt.Sprint(rng.Uint64N(1 << 40))[:1+rng.IntN(2)]
 			pod.UID = types.UID(fmt.Sprint(i))
-			pods[i] = &snapshot.Pod{Pod: pod}
+			pods[i] = &snapshot.Pod{Pod: pod, Class: class}
 		}
-		want := slices.Clone(pods)
-		slices.SortFunc(want, snapshot.ComparePods)
-		SortPods(pods)
-		if !slices.Equal(pods, want) {
-			t.Fatal("pods are in another order")
+		slices.SortFunc(pods, snapshot.ComparePods)
+		b := New(&snapshot.Snapshot{}, pods)
+		for range 3 {
+			some := slices.DeleteFunc(slices.Clone(pods), func(*snapshot.Pod) bool { return rng.IntN(3) == 0 })
+			want := slices.Clone(some)
+			rng.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+			if b.SortPods(some); !slices.Equal(some, want) {
+				t.Fatal("pods are in another order")
+			}
 		}
 	}
 }

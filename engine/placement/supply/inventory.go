@@ -56,7 +56,7 @@ func newInventory(types []*catalog.Type) *inventory {
 		}
 	}
 	sortByPrice(v.launches)
-	// Lists of alternatives are copied from them in this order.
+	// They are read in this order.
 	offerings := make([]catalog.Offering, len(v.launches))
 	for i := range v.launches {
 		offerings[i] = *v.launches[i].Offering
