@@ -55,6 +55,9 @@ func (s *settled) again() {
 func (s *settled) findRoom(g *demand.Group, ledgers map[int]*topology.Ledger) bool {
 	pod := s.left[g][0]
 	sh, alone, need := s.ShapeOf(pod), g.Shape.Alone(), s.NeedOf(pod)
+	// DaemonSets' pods that are still to come are in no ledger.
+	present, conflicts := s.Company.Tokens(sh.Roles)
+	alone.Present, alone.Conflicts = slices.Concat(alone.Present, present), slices.Concat(alone.Conflicts, conflicts)
 	best, fewest := -1, 0
 	for i := range s.Machines.Accepting(sh).All() {
 		if s.Machines.List[i].Load.Room(&alone, need, 1) == 0 || !s.welcome(sh, i, ledgers) {

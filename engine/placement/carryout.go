@@ -12,6 +12,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
+	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -20,7 +21,7 @@ import (
 
 // plannedPrefix begins the names of machines that are only planned. No claim is
 // called so.
-const plannedPrefix = "planned/"
+const plannedPrefix = topology.Planned
 
 // plannedIndex is the number of the planned machine that a node stands for.
 func plannedIndex(n *snapshot.Node) (int, bool) {

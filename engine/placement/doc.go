@@ -13,6 +13,8 @@
 //	          shortlist.go)
 //	          machines that exist once more, for pods that mind who is near and found no
 //	          domain while the others were not placed yet (again.go)
+//	          all once more for pods that others keep out: after the plan, and otherwise
+//	          than in it, as long as fewer are left (further.go)
 //	explain   for what is left: for each pool the constraints that are in the way,
 //	          and the machine that a pod fails to get by the least
 //

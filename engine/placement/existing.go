@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/nomination"
+	"github.com/millwright-dev/millwright/engine/placement/arrange"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
@@ -17,8 +18,9 @@ import (
 
 // usePlaces puts pods on machines that exist or are on their way: first where an
 // earlier plan counted on a machine, then the largest pods first, of equal ones
-// those with the least choice, each on the fullest machine that takes it.
-func (w *world) usePlaces(out *plan.Plan) {
+// those with the least choice, each on the fullest machine that takes it. Groups that
+// others kept out in an earlier round may come before them.
+func (w *world) usePlaces(l arrange.Lessons, out *plan.Plan) {
 	if len(w.Machines.List) == 0 {
 		return
 	}
@@ -42,7 +44,17 @@ func (w *world) usePlaces(out *plan.Plan) {
 		return set
 	}
 	w.honour(index, open, out)
-	for _, g := range w.bySize(open) {
+	order := w.bySize(open)
+	slices.SortStableFunc(order, func(a, b *demand.Group) int {
+		switch ahead := l.Ahead(a); {
+		case ahead == l.Ahead(b):
+			return 0
+		case ahead:
+			return -1
+		}
+		return 1
+	})
+	for _, g := range order {
 		if set := open(g); set != nil {
 			w.spread(g, set, out)
 		}

@@ -212,22 +212,89 @@ func TestADearerTypeIsNoLoss(t *testing.T) {
 // better buy with another type may leave less of them for others.
 var limits = regexp.MustCompile(` limits=\S+`)
 
+// growth is what a cluster may have more: a type, a machine, a pool.
+var growth = []string{
+	"type x cpu=64 memory=256Gi price=9 pods=50 arch=amd64 zones=a,b,c",
+	"node x type=t0 pool=none zone=a stage=ready foreign",
+	"pool x weight=0",
+}
+
+// leavesNoMore asks whether a world with one line more leaves no more pods.
+func leavesNoMore(t rapid.TB, story, line string) {
+	t.Helper()
+	with := story + line + "\n"
+	if strings.HasPrefix(line, "type") {
+		with = line + "\n" + story
+	}
+	before, after := resultOf(planOf(t, story)), resultOf(planOf(t, with))
+	if after.unplaced > before.unplaced {
+		t.Errorf("%s; with %s it is %s\n%s", before, line, after, story)
+	}
+}
+
 func TestMoreCapacityLeavesNoMorePods(t *testing.T) {
 	property.Check(t, func(t *rapid.T) {
-		story := limits.ReplaceAllString(plain(t), "")
-		line := rapid.SampledFrom([]string{
-			"type x cpu=64 memory=256Gi price=9 pods=50 arch=amd64 zones=a,b,c",
-			"node x type=t0 pool=none zone=a stage=ready foreign",
-			"pool x weight=0",
-		}).Draw(t, "more")
-		if strings.HasPrefix(line, "type") {
-			story = line + "\n" + story
-		} else {
-			story += line + "\n"
+		leavesNoMore(t, limits.ReplaceAllString(plain(t), ""), rapid.SampledFrom(growth).Draw(t, "more"))
+	})
+}
+
+// others are the rules about company other than anti-affinity.
+var others = regexp.MustCompile(` (spread|near)=\S+`)
+
+// apart is the world of a seed where all that pods mind is who is not near.
+func apart(seed uint64) string {
+	return limits.ReplaceAllString(others.ReplaceAllString(wishes.ReplaceAllString(enginetest.Story(seed), ""), ""), "")
+}
+
+// In the first worlds more capacity once left more pods.
+func TestMoreCapacityLeavesNoMorePodsThatKeepAway(t *testing.T) {
+	for _, seed := range []uint64{791, 898, 930, 1524, 1671, 1949} {
+		for _, line := range growth {
+			leavesNoMore(t, apart(seed), line)
 		}
-		before, after := resultOf(planOf(t, strings.Replace(story, line+"\n", "", 1))), resultOf(planOf(t, story))
-		if after.unplaced > before.unplaced {
-			t.Errorf("%s; with %s it is %s\n%s", before, line, after, story)
+	}
+	property.Check(t, func(t *rapid.T) {
+		leavesNoMore(t, apart(rapid.Uint64().Draw(t, "seed")), rapid.SampledFrom(growth).Draw(t, "more"))
+	})
+}
+
+var (
+	affinities = regexp.MustCompile(` (apart|near)=\S+`)
+	hosts      = regexp.MustCompile(` spread=\S*host:\S+`)
+	machine    = regexp.MustCompile(`(?m)^node n\d+ (.*)$`)
+)
+
+// spread is the world of a seed where all that pods mind is a spread over zones.
+//
+// Spreads over nodes are left out: a further node is one more domain, and as long as it
+// has few of the pods kube-scheduler lets no other have many.
+func spread(seed uint64) string {
+	story := affinities.ReplaceAllString(wishes.ReplaceAllString(enginetest.Story(seed), ""), "")
+	return limits.ReplaceAllString(hosts.ReplaceAllString(story, ""), "")
+}
+
+// twin is one machine more like the first that is there to stay; empty if there is
+// none. A machine in a zone in which there is none yet would make that a domain of
+// spreads, and where few pods can go there kube-scheduler lets no other zone have many.
+func twin(story string) string {
+	for _, m := range machine.FindAllStringSubmatch(story, -1) {
+		if !strings.Contains(m[1], "unlaunched") && !strings.Contains(m[1], "deleting") {
+			return "node x " + m[1]
 		}
+	}
+	return ""
+}
+
+// In the first worlds more capacity once left more pods.
+func TestMoreCapacityLeavesNoMorePodsThatAreSpread(t *testing.T) {
+	for _, seed := range []uint64{138, 781, 822, 1193, 1383, 1426, 1718, 1914} {
+		story := spread(seed)
+		for _, line := range []string{growth[0], twin(story), growth[2]} {
+			leavesNoMore(t, story, line)
+		}
+	}
+	property.Check(t, func(t *rapid.T) {
+		story := spread(rapid.Uint64().Draw(t, "seed"))
+		leavesNoMore(t, story, rapid.SampledFrom([]string{growth[0], twin(story), growth[2]}).Draw(t, "more"))
 	})
 }

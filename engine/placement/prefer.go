@@ -3,7 +3,6 @@ package placement
 import (
 	"slices"
 
-	"github.com/millwright-dev/millwright/engine/placement/arrange"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -14,37 +13,16 @@ type run struct {
 	snap *snapshot.Snapshot
 	opts Options
 	pods []*snapshot.Pod
+	// pass is how many plans for others this one comes after.
+	pass int
 }
 
 // settled is a plan, and the world that it was made in.
 type settled struct {
 	*world
 	plan *plan.Plan
-}
-
-// settle makes a plan that gives up some preferences, all of them if waived is
-// nil.
-func (r *run) settle(waived demand.Waived) *settled {
-	s := r.learn(waived, arrange.NewLessons())
-	if denied := s.arranger.Denied(); len(denied) > 0 {
-		if other := r.learn(waived, arrange.NewLessons(denied...)); len(other.plan.Unplaced) < len(s.plan.Unplaced) {
-			return other
-		}
-	}
-	return s
-}
-
-// learn makes plans until nothing more is learned from them.
-func (r *run) learn(waived demand.Waived, lessons arrange.Lessons) *settled {
-	for round := 0; ; round++ {
-		w := newWorld(r.snap, r.opts, r.pods, waived)
-		out := w.solve(lessons)
-		if !w.arranger.Learn(out, w.bought, lessons, round) {
-			s := &settled{w, out}
-			s.again()
-			return s
-		}
-	}
+	// rest is the plan for pods that this one leaves, nil if it does not place any.
+	rest *settled
 }
 
 // prefer looks for a plan that follows preferences and costs little more than the

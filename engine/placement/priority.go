@@ -96,12 +96,7 @@ func (s *settled) wanting(g *demand.Group) bool {
 			return true
 		}
 	}
-	for i := range s.Machines.Accepting(sh).All() {
-		if s.large(s.Machines.List[i].Node, g.Need) {
-			return true
-		}
-	}
-	return false
+	return s.fitsSome(sh, g.Need)
 }
 
 // large reports whether a node would take a need if it were empty.

@@ -80,7 +80,7 @@ func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, waived d
 func (w *world) solve(l arrange.Lessons) *plan.Plan {
 	out := &plan.Plan{}
 	w.arranger.Arrange(l)
-	w.usePlaces(out)
+	w.usePlaces(l, out)
 	was := w.follow()
 	w.buyAll(out)
 	if w.unfollow(was) {

@@ -63,7 +63,7 @@ func New(s *supply.Supply, allowance float64) *Arranger {
 // minded, so that the others see where they are; then those with rules of their
 // own; and last those that follow others. An affinity that the pods themselves
 // satisfy begins where the first of them goes. Those that found every domain taken when
-// they came in this order may come next to the first once more ([Arranger.Denied]).
+// they came in this order may come next to the first once more ([Arranger.Changes]).
 func (a *Arranger) Arrange(lessons Lessons) {
 	if a.Company == nil {
 		return
@@ -74,7 +74,7 @@ func (a *Arranger) Arrange(lessons Lessons) {
 		switch {
 		case len(g.Shape.Roles) == 0 || len(g.Shape.Refused) > 0:
 			done = append(done, g)
-		case a.follows(g):
+		case a.follows(g) && !(turned(g, lessons) && a.ready(g)):
 			waiting = append(waiting, g)
 		default:
 			done = append(done, a.settle(g, lessons)...)
@@ -92,12 +92,17 @@ func (a *Arranger) Arrange(lessons Lessons) {
 		}
 	}
 	for _, g := range waiting {
-		done = append(done, a.refuse(g, a.unmet(g)))
+		out := a.refuse(g, a.unmet(g))
+		out.Origin = g
+		done = append(done, out)
 	}
 	done = append(done, a.finish()...)
 	a.Batch.Groups = done
 	a.Batch.Order()
 }
+
+// turned reports whether a group comes before it would.
+func turned(g *demand.Group, l Lessons) bool { return l.first[g.Key()] || l.ahead[g.Key()] }
 
 // inOrder lists the groups as they are given domains.
 func (a *Arranger) inOrder(lessons Lessons) []*demand.Group {
@@ -111,6 +116,8 @@ func (a *Arranger) inOrder(lessons Lessons) []*demand.Group {
 			}
 		}
 		switch {
+		case lessons.ahead[g.Key()]:
+			turn[g] = -1
 		case choices == 1:
 			turn[g] = 0
 		case lessons.first[g.Key()]:

@@ -29,33 +29,48 @@ type Lessons struct {
 	// first are the groups that are given domains before all others that have a choice, by
 	// their keys.
 	first map[string]bool
+	// ahead are those that come even before groups without a choice.
+	ahead map[string]bool
 }
 
-// NewLessons are those of nobody yet, but that some groups, by their keys, come first.
-func NewLessons(first ...string) Lessons {
-	l := Lessons{rooms: map[string]int{}, quotas: map[string]int{}, domains: map[string]map[string]bool{}, others: map[string]map[string]int{}, first: map[string]bool{}}
-	for _, key := range first {
-		l.first[key] = true
+// Change is what may be done otherwise than at first, for pods that were left without
+// a place. Groups are told by their keys.
+type Change struct {
+	// First are groups that are given domains before all others that have a choice.
+	First []string
+	// Ahead are groups that come before all others, in domains and on machines.
+	Ahead []string
+	// Last is a group that is given none: it goes into what the others leave.
+	Last string
+	// Without are the paths to domains that groups stay out of.
+	Without []string
+}
+
+// NewLessons are those of nobody yet, but for what is done otherwise.
+func NewLessons(changes ...Change) Lessons {
+	l := Lessons{
+		rooms: map[string]int{}, quotas: map[string]int{}, domains: map[string]map[string]bool{}, others: map[string]map[string]int{},
+		first: map[string]bool{}, ahead: map[string]bool{},
+	}
+	for _, c := range changes {
+		for _, key := range c.First {
+			l.first[key] = true
+		}
+		for _, key := range c.Ahead {
+			l.ahead[key] = true
+		}
+		for _, path := range c.Without {
+			l.rooms[path] = 0
+		}
+		if c.Last != "" {
+			l.quotas[c.Last] = 0
+		}
 	}
 	return l
 }
 
-// Denied are the groups, by their keys, of which pods were refused every domain and that
-// keep away from others: before those were there, they might have had one.
-func (a *Arranger) Denied() []string {
-	var out []string
-	for _, g := range a.Batch.Groups {
-		if g.Origin != nil && len(g.Shape.Refused) > 0 && slices.ContainsFunc(g.Origin.Shape.Roles, a.keepsAway) {
-			out = append(out, g.Origin.Key())
-		}
-	}
-	return out
-}
-
-func (a *Arranger) keepsAway(r demand.Role) bool {
-	l := a.Company.Ledgers[r.Rule]
-	return r.Owns && l.Kind == topology.AntiAffinity && !l.PerNode()
-}
+// Ahead reports whether a group comes before all others.
+func (l Lessons) Ahead(g *demand.Group) bool { return g.Origin != nil && l.ahead[g.Origin.Key()] }
 
 // patience is how many rounds look for other domains for pods that found no
 // machine in theirs, and then again for a balance without those; after that, groups

@@ -190,6 +190,9 @@ func (l *Ledger) names(which func(*tally) bool) []string {
 	return out
 }
 
+// Planned begins the names of nodes that are only planned.
+const Planned = "planned/"
+
 // Standing prints how many selected pods are in each domain.
 func (l *Ledger) Standing() string {
 	names := l.names(func(t *tally) bool { return t.known || t.selected > 0 })
@@ -203,7 +206,11 @@ func (l *Ledger) Standing() string {
 	}
 	var parts []string
 	for _, name := range names {
-		parts = append(parts, fmt.Sprintf("%s has %d", name, l.domains[l.index[name]].selected))
+		n := l.domains[l.index[name]].selected
+		if strings.HasPrefix(name, Planned) {
+			name = "a new node"
+		}
+		parts = append(parts, fmt.Sprintf("%s has %d", name, n))
 	}
 	const shown = 5
 	if len(parts) > shown {
