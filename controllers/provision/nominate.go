@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +33,9 @@ import (
 type Nominator struct {
 	loop.Deps
 	wake chan struct{}
+	// until is when there may be more to write although nothing has happened, zero for
+	// never.
+	until time.Time
 	// silent is set once it has been said that nominations are not permitted.
 	silent atomic.Bool
 }
@@ -50,14 +54,27 @@ func (n *Nominator) Wake() {
 
 // Start runs passes until the context ends.
 func (n *Nominator) Start(ctx context.Context) error {
-	for {
+	for ctx.Err() == nil {
+		due, stop := n.due()
 		select {
 		case <-ctx.Done():
-			return nil
 		case <-n.wake:
 			n.Pass(ctx)
+		case <-due:
+			n.Pass(ctx)
 		}
+		stop()
 	}
+	return nil
+}
+
+// due fires when a pass is due although nothing has happened.
+func (n *Nominator) due() (<-chan time.Time, func()) {
+	if n.until.IsZero() {
+		return nil, func() {}
+	}
+	timer := n.Clock.NewTimer(n.until.Sub(n.Clock.Now()))
+	return timer.C(), func() { timer.Stop() }
 }
 
 // NeedLeaderElection makes the loop run on the leader only.
@@ -70,7 +87,8 @@ func (n *Nominator) Pass(ctx context.Context) {
 		return
 	}
 	ctx = metrics.WithController(ctx, Name)
-	changes := nomination.Decide(n.Store.Snapshot(n.Clock.Now(), nil))
+	changes, until := nomination.Decide(n.Store.Snapshot(n.Clock.Now(), nil))
+	n.until = until
 	errs := make([]error, len(changes))
 	loop.SideBySide(len(changes), func(i int) {
 		errs[i] = n.Writer.Nominate(ctx, changes[i].Pod.Pod, changes[i].Node)

@@ -358,13 +358,8 @@ func TestAnImageOnTrialGetsOneMachineAndOthersAnyNumber(t *testing.T) {
 	}
 }
 
-// A pod that has lost its place on a new machine to another is given one of its own when
-// kube-scheduler has come to rest.
-func TestAPodThatLostItsPlaceWaitsForKubeScheduler(t *testing.T) {
-	r := rig(t, pool("general", nil), pending("web-1", "1500m"))
-	p := provisioner(r)
-	pass(t, r, p)
-	claim := r.Claims()[0]
+// joins has the Node of a claim take pods, as "web".
+func joins(r *looptest.Rig, claim karpv1.NodeClaim) {
 	claim.CreationTimestamp = metav1.NewTime(r.Clock.Now())
 	r.Must(r.Client.Update(ctx, &claim))
 	claim.Status.ProviderID = "kwok://web"
@@ -378,6 +373,15 @@ func TestAPodThatLostItsPlaceWaitsForKubeScheduler(t *testing.T) {
 	node.Spec.ProviderID = claim.Status.ProviderID
 	node.Status.Allocatable = corev1.ResourceList{"cpu": resource.MustParse("2"), "pods": resource.MustParse("10")}
 	r.Must(r.Client.Create(ctx, node))
+}
+
+// A pod that has lost its place on a new machine to another is given one of its own when
+// kube-scheduler has come to rest.
+func TestAPodThatLostItsPlaceWaitsForKubeScheduler(t *testing.T) {
+	r := rig(t, pool("general", nil), pending("web-1", "1500m"))
+	p := provisioner(r)
+	pass(t, r, p)
+	joins(r, r.Claims()[0])
 	other := pending("other", "1")
 	other.Spec.NodeName, other.Status = "web", corev1.PodStatus{Phase: corev1.PodRunning}
 	r.Must(r.Client.Create(ctx, other))

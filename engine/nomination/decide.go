@@ -3,6 +3,7 @@ package nomination
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -45,38 +46,38 @@ type Change struct {
 //
 // A pod that the plan does not know yet keeps what it has, and so does one that
 // kube-scheduler has nominated.
-func Decide(s *snapshot.Snapshot) []Change {
+//
+// Until is when there may be something else to decide although nothing has happened,
+// zero for never.
+func Decide(s *snapshot.Snapshot) (changes []Change, until time.Time) {
 	pods := planned(s)
 	if len(pods) == 0 {
-		return nil
+		return nil, time.Time{}
 	}
-	nodes, m := index(s), newMemo()
-	var out []Change
-	for _, c := range takeTurns(nodes, pods, m, func(p *snapshot.Pod) Change { return wanted(s, nodes, m, p) }) {
-		if c.Node != c.Pod.Status.NominatedNodeName {
-			out = append(out, c)
-		}
-	}
-	slices.SortFunc(out, func(a, b Change) int {
+	all, until := takeTurns(s, pods)
+	changes = slices.DeleteFunc(all, func(c Change) bool { return c.Node == c.Pod.Status.NominatedNodeName })
+	slices.SortFunc(changes, func(a, b Change) int {
 		return cmp.Or(
 			cmp.Compare(b.share, a.share),
 			cmp.Compare(a.Pod.Namespace, b.Pod.Namespace), cmp.Compare(a.Pod.Name, b.Pod.Name),
 		)
 	})
-	return out
+	return changes, until
 }
 
 // takeTurns decides for each pod and puts off those whose turn has not come.
-func takeTurns(nodes map[string]*snapshot.Node, pods []*snapshot.Pod, m *memo, wanted func(*snapshot.Pod) Change) []Change {
-	out := make([]Change, 0, len(pods))
+func takeTurns(s *snapshot.Snapshot, pods []*snapshot.Pod) (out []Change, until time.Time) {
+	nodes, m := index(s), newMemo()
+	out = make([]Change, 0, len(pods))
 	byNode := map[string][]*snapshot.Pod{}
 	for _, p := range pods {
-		c := wanted(p)
+		c := wanted(s, nodes, m, p)
 		out = append(out, c)
 		if c.Node != "" {
 			byNode[c.Node] = append(byNode[c.Node], p)
 		}
 	}
+	until = m.holdBack(s.Now, nodes, byNode)
 	turn := make(map[*snapshot.Pod]bool, len(pods))
 	for node, planned := range byNode {
 		for _, p := range inTurn(planned, nodes[node], m) {
@@ -88,7 +89,7 @@ func takeTurns(nodes map[string]*snapshot.Node, pods []*snapshot.Pod, m *memo, w
 			out[i] = none(c.Pod, Later)
 		}
 	}
-	return out
+	return out, until
 }
 
 // index finds machines by the names of their Nodes and claims.

@@ -54,7 +54,8 @@ func nominate(s *snapshot.Snapshot, pod, node string, ours bool) *snapshot.Pod {
 
 func decided(s *snapshot.Snapshot) string {
 	out := ""
-	for _, c := range nomination.Decide(s) {
+	changes, _ := nomination.Decide(s)
+	for _, c := range changes {
 		out += fmt.Sprintf("%s -> %q %s; ", c.Pod.Name, c.Node, c.Why)
 	}
 	return out
@@ -114,6 +115,21 @@ func TestDecide(t *testing.T) {
 			},
 			want: `even-1 -> "n1" Planned; even-2 -> "n1" Planned; `,
 		},
+		"of workloads over zones that share a machine, that with the smallest pods goes first": {
+			lines: shared,
+			with:  opened(time.Second),
+			want:  `wide-1 -> "n1" Planned; wide-2 -> "n1" Planned; slim-1 -> "n1" Planned; `,
+		},
+		"then the next": {
+			lines: slices.Concat(shared[:1], shared[2:4]),
+			with:  opened(time.Second),
+			want:  `wide-1 -> "n1" Planned; `,
+		},
+		"but each at once where the machine has long taken pods": {
+			lines: shared,
+			with:  opened(time.Minute),
+			want:  `wide-1 -> "n1" Planned; slim-1 -> "n1" Planned; `,
+		},
 		"nodes of others need no help": {lines: []string{"nominate web-1 foreign"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,6 +141,20 @@ func TestDecide(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, row.want)
 			}
 		})
+	}
+}
+
+// shared are two workloads on one machine.
+var shared = []string{
+	"pod wide count=2 cpu=2 memory=1Gi labels=app:wide spread=zone:1:app:wide",
+	"pod slim count=2 cpu=1 memory=1Gi labels=app:slim spread=zone:1:app:slim",
+	"nominate wide-1 n1", "nominate wide-2 n1", "nominate slim-1 n1", "nominate slim-2 n1",
+}
+
+// opened has n1 have taken pods for some time.
+func opened(ago time.Duration) func(*snapshot.Snapshot) {
+	return func(s *snapshot.Snapshot) {
+		s.Node("n1").Claim.Conditions[snapshot.Registered] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-ago)}
 	}
 }
 

@@ -24,7 +24,8 @@
 // touched ([Foreign]). It also takes any nomination away when it has tried the
 // pod in vain; the next decision renews ours.
 //
-// Pods that a required spread counts are nominated to a node in turn (turn.go).
+// Pods that a required spread counts are nominated to a node in turn (turn.go), and where
+// several workloads with such spreads share machines, so are they (workload.go).
 //
 // A node that took pods before those planned for it are nominated would be filled
 // with others, and so would one that began to take pods after others of its plan, as

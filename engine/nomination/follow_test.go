@@ -22,12 +22,9 @@ import (
 
 // Clusters of 200 to 1,000 pods under rules of all kinds, in virtual time: every pod is
 // bound, and to machines of the first plan, wherever kube-scheduler can be told of the
-// plan. It cannot where several workloads that are spread over zones share machines:
-// it counts the pods that are nominated to a node, so of each of them few can be, and
-// whoever is tried first has the room that was meant for another: kube-scheduler takes the
-// emptiest node, so that something small is soon on every node that was meant for large
-// pods. By the time of a launch all that fits is bound, and no other arrangement of what is
-// left would do without a machine more.
+// plan. It can only in part where several workloads that are spread over zones share
+// machines: it counts the pods that are nominated to a node, so of the one whose turn it is
+// few can be, and others take its room on nodes where they have none to be kept.
 func TestKubeSchedulerNeedsNoSecondLaunch(t *testing.T) {
 	contested, more := 0, 0
 	for _, seed := range []uint64{1, 4, 7, 9, 10, 17, 22, 36} {
@@ -44,7 +41,7 @@ func TestKubeSchedulerNeedsNoSecondLaunch(t *testing.T) {
 			t.Logf("after %v: %d pods tried, %d nominations forgotten, %d written", f.now.Sub(noon)-boot, f.scheduler.tried, f.scheduler.cleared, f.wrote)
 		})
 	}
-	if more*10 > contested {
+	if more*15 > contested {
 		t.Errorf("%d machines more than %d that were planned where workloads contest each other's room", more, contested)
 	}
 	t.Logf("%d machines more than %d where workloads contest each other's room", more, contested)
@@ -197,7 +194,7 @@ func (f *follow) launch(n *plan.NewNode, id string) *snapshot.Node {
 
 // nominate writes nominations, one after the other.
 func (f *follow) nominate() {
-	f.writing = nomination.Decide(f.picture())
+	f.writing, _ = nomination.Decide(f.picture())
 }
 
 // write has the next nomination written. It is left out if the pod has changed since.

@@ -125,9 +125,12 @@ func newGroup(s *snapshot.Snapshot, n *snapshot.Node) *group {
 	}
 	g.ready = g.inOrder()
 	g.lacking = slices.ContainsFunc(g.ready, func(m *snapshot.Node) bool { return len(g.missing[m]) > 0 })
-	g.grace = Grace + min(time.Duration(waiting)*PodGrace, MostPodGrace)
+	g.grace = graceFor(waiting)
 	return g
 }
+
+// graceFor is how long nominations may take to be written for so many pods.
+func graceFor(pods int) time.Duration { return Grace + min(time.Duration(pods)*PodGrace, MostPodGrace) }
 
 // until is when a joining Node may take pods at the latest, at present or before if it
 // may now.

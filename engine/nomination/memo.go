@@ -12,6 +12,8 @@ type memo struct {
 	allocatable map[*snapshot.Node]corev1.ResourceList
 	shares      map[pair]float64
 	rules       map[*snapshot.Class][]*rule
+	// heldBack are the pods whose workload's turn has not come, by class and node.
+	heldBack map[pair]bool
 }
 
 type pair struct {
@@ -20,7 +22,11 @@ type pair struct {
 }
 
 func newMemo() *memo {
-	return &memo{map[*snapshot.Node]corev1.ResourceList{}, map[pair]float64{}, map[*snapshot.Class][]*rule{}}
+	return &memo{
+		allocatable: map[*snapshot.Node]corev1.ResourceList{},
+		shares:      map[pair]float64{},
+		rules:       map[*snapshot.Class][]*rule{},
+	}
 }
 
 // share is the part of its machine that a pod takes, of the resource of which it

@@ -2,6 +2,7 @@ package nomination
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -101,16 +102,19 @@ func spreadsOf(pods []*snapshot.Pod, n *snapshot.Node, m *memo) []*spread {
 		for _, r := range m.spreads(p) {
 			if !seen[r.id] {
 				seen[r.id] = true
-				out = append(out, &spread{r, r.room(n)})
+				out = append(out, &spread{r, m.room(r, p.Class, n)})
 			}
 		}
 	}
 	return out
 }
 
-// room is for how many pods a rule leaves room on a node.
-func (r *rule) room(n *snapshot.Node) int {
-	if !r.host {
+// room is for how many nominations of pods a rule leaves room on a node.
+func (m *memo) room(r *rule, of *snapshot.Class, n *snapshot.Node) int {
+	switch {
+	case m.heldBack[pair{of, n}]:
+		return math.MaxInt
+	case !r.host:
 		return 1
 	}
 	room := r.skew
