@@ -246,7 +246,9 @@ func apart(seed uint64) string {
 	return limits.ReplaceAllString(others.ReplaceAllString(wishes.ReplaceAllString(enginetest.Story(seed), ""), ""), "")
 }
 
-// In the first worlds more capacity once left more pods.
+// In the first worlds more capacity once left more pods. Of the worlds 0 to 2999 with
+// each kind of growth it still does in 1139 with a machine: no order that is
+// tried places as many.
 func TestMoreCapacityLeavesNoMorePodsThatKeepAway(t *testing.T) {
 	for _, seed := range []uint64{791, 898, 930, 1524, 1671, 1949} {
 		for _, line := range growth {
@@ -285,7 +287,9 @@ func twin(story string) string {
 	return ""
 }
 
-// In the first worlds more capacity once left more pods.
+// In the first worlds more capacity once left more pods. Of the worlds 0 to 2999 with
+// each kind of growth it still does in 982 with a machine, in 629, 1540, 2308 and 2959
+// with a type, and in 2625 with a pool: no balance is found that keeps as many.
 func TestMoreCapacityLeavesNoMorePodsThatAreSpread(t *testing.T) {
 	for _, seed := range []uint64{138, 781, 822, 1193, 1383, 1426, 1718, 1914} {
 		story := spread(seed)
