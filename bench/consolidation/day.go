@@ -51,7 +51,7 @@ type Day struct {
 	// Launched are machines that pending pods needed. First, Grown and Loops are those of
 	// them that were of a kind of which consolidation had removed one within ten minutes
 	// before, for whatever reason; each removed machine comes back once at most. First are
-	// those of the first minute in which any did, when there was nothing to learn from;
+	// those that had gone before any ever came back, when there was nothing to learn from;
 	// Grown are those of minutes in which pods asked for more than ever before, which no
 	// memory foresees; Loops are all others.
 	Launched, First, Grown, Loops int
@@ -152,7 +152,7 @@ func (l *living) provision() error {
 		l.touch(m)
 		l.day.Launched++
 		if i := slices.IndexFunc(l.removed[k], func(at time.Time) bool { return l.now.Sub(at) <= again }); i >= 0 {
-			l.cameBack()
+			l.cameBack(l.removed[k][i])
 			l.removed[k] = slices.Delete(l.removed[k], i, i+1)
 		}
 	}
@@ -160,13 +160,13 @@ func (l *living) provision() error {
 	return nil
 }
 
-// cameBack counts a machine that came back.
-func (l *living) cameBack() {
+// cameBack counts a machine that came back, having gone at a time.
+func (l *living) cameBack(gone time.Time) {
 	if l.first.IsZero() {
 		l.first = l.now
 	}
 	switch {
-	case l.first.Equal(l.now):
+	case gone.Before(l.first):
 		l.day.First++
 	case l.more:
 		l.day.Grown++

@@ -117,7 +117,7 @@ func WriteDays(w io.Writer, bySeed [][]Day) error {
 	b.WriteString(`
 Millwright under four policies, in virtual time, a decision a minute: twelve Deployments that follow the sun, a CronJob of a dozen pods every ten minutes, a batch of sixty twice a day; consolidateAfter is 2m. Saved is beside WhenEmpty. Calm is minNodeAge 30m, workloadCooldown 10m, paybackTime 2h with podMoveCost 0.002, minSavingPercent 5. Karpenter itself was not run through the day.
 
-A machine has come back if it was launched for pods within ten minutes after consolidation had removed one of its kind (type, zone, capacity type), be it empty or for a saving; each removed machine comes back once at most. First are those of the first minute in which any did: a new pool has nothing to learn from. With new highs are those of minutes in which pods asked for more CPU or memory than ever before in the run. All others are loops.
+A machine has come back if it was launched for pods within ten minutes after consolidation had removed one of its kind (type, zone, capacity type), be it empty or for a saving; each removed machine comes back once at most. First are those that had gone before any ever came back: until then a pool has nothing to learn from. With new highs are those of minutes in which pods asked for more CPU or memory than ever before in the run. All others are loops.
 `)
 	_, err := io.WriteString(w, b.String())
 	return err
