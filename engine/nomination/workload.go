@@ -32,53 +32,69 @@ func (w *workload) before(o *workload) bool {
 	return o == nil || w.share < o.share || w.share == o.share && w.rule < o.rule
 }
 
+// crowd is what waits for the machines of a pool.
+type crowd struct {
+	// workloads are by rule; waiting counts all pods that are planned for its machines.
+	workloads map[string]*workload
+	waiting   int
+	// opened is when the last of the machines began to take pods.
+	opened time.Time
+}
+
 // holdBack notes the pods whose workload's turn has not come, of those planned for Nodes,
 // and when the first of them are let go if it has not come by then, zero if there are none.
 func (m *memo) holdBack(now time.Time, nodes map[string]*snapshot.Node, planned map[string][]*snapshot.Pod) (until time.Time) {
-	type pool struct {
-		workloads map[string]*workload
-		waiting   int
-		opened    time.Time
-	}
-	pools := map[string]*pool{}
-	for name, pods := range planned {
-		n := nodes[name]
-		since, opens := opening(n, now)
-		if !opens {
-			continue
-		}
-		of := pools[n.Pool()]
-		if of == nil {
-			of = &pool{workloads: map[string]*workload{}}
-			pools[n.Pool()] = of
-		}
-		of.opened, of.waiting = latest(of.opened, since), of.waiting+len(pods)
-		for _, p := range pods {
-			m.count(of.workloads, p, n)
-		}
-	}
 	m.heldBack = map[pair]bool{}
-	for _, of := range pools {
-		end := of.opened.Add(graceFor(of.waiting))
-		if len(of.workloads) < 2 || !now.Before(end) {
+	for _, c := range m.crowds(now, nodes, planned) {
+		end := c.opened.Add(graceFor(c.waiting))
+		if len(c.workloads) < 2 || !now.Before(end) {
 			continue
 		}
 		if until.IsZero() || end.Before(until) {
 			until = end
 		}
-		var first *workload
-		for _, w := range of.workloads {
-			if w.before(first) {
-				first = w
-			}
-		}
-		for _, w := range of.workloads {
+		first := c.first()
+		for _, w := range c.workloads {
 			for at := range w.pods {
 				m.heldBack[at] = w != first
 			}
 		}
 	}
 	return until
+}
+
+// crowds are those who wait for machines that take pods or may begin to at any moment, by
+// pool.
+func (m *memo) crowds(now time.Time, nodes map[string]*snapshot.Node, planned map[string][]*snapshot.Pod) map[string]*crowd {
+	out := map[string]*crowd{}
+	for name, pods := range planned {
+		n := nodes[name]
+		since, ok := opening(n, now)
+		if !ok {
+			continue
+		}
+		c := out[n.Pool()]
+		if c == nil {
+			c = &crowd{workloads: map[string]*workload{}}
+			out[n.Pool()] = c
+		}
+		c.opened, c.waiting = latest(c.opened, since), c.waiting+len(pods)
+		for _, p := range pods {
+			m.count(c.workloads, p, n)
+		}
+	}
+	return out
+}
+
+// first is the workload whose turn it is.
+func (c *crowd) first() *workload {
+	var first *workload
+	for _, w := range c.workloads {
+		if w.before(first) {
+			first = w
+		}
+	}
+	return first
 }
 
 // count adds a pod to its workload, if a spread over anything but hosts compares it.
