@@ -19,13 +19,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// plannedPrefix begins the names of machines that are only planned. No claim is
-// called so.
-const plannedPrefix = topology.Planned
-
 // plannedIndex is the number of the planned machine that a node stands for.
 func plannedIndex(n *snapshot.Node) (int, bool) {
-	name, ok := strings.CutPrefix(n.Name, plannedPrefix)
+	name, ok := strings.CutPrefix(n.Name, topology.Planned)
 	if !ok {
 		return 0, false
 	}
@@ -73,7 +69,7 @@ func carriedOut(s *snapshot.Snapshot, p *plan.Plan) *snapshot.Snapshot {
 func planned(s *snapshot.Snapshot, n *plan.NewNode, i int) *snapshot.Node {
 	pool := s.Pool(n.Pool)
 	claim := &snapshot.Claim{
-		Name: fmt.Sprintf("%s%06d", plannedPrefix, i), Pool: n.Pool, Class: pool.Class,
+		Name: fmt.Sprintf("%s%06d", topology.Planned, i), Pool: n.Pool, Class: pool.Class,
 		Labels: maps.Clone(pool.Labels), Taints: pool.Taints, StartupTaints: pool.StartupTaints,
 		Requirements: n.Requirements.And(common(n.Alternatives)), Requests: n.Requests,
 		Allocatable: least(n.Alternatives),

@@ -190,7 +190,7 @@ func (l *Ledger) names(which func(*tally) bool) []string {
 	return out
 }
 
-// Planned begins the names of nodes that are only planned.
+// Planned begins the names of nodes that are only planned. No claim is called so.
 const Planned = "planned/"
 
 // Standing prints how many selected pods are in each domain.
