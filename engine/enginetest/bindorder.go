@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,30 +12,48 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// urgency is how often each pod was left.
-type urgency map[*snapshot.Pod]int
+// urgency is how often each pod was left, in so many turns.
+type urgency struct {
+	left  map[*snapshot.Pod]int
+	turns uint64
+}
 
-func (u urgency) add(left []bound) {
+func (u *urgency) add(left []bound) {
+	u.turns++
 	for _, b := range left {
-		u[b.pod]++
+		u.left[b.pod]++
 	}
 }
 
-// sort puts the most urgent first, and then the first by name.
-func (u urgency) sort(waiting []bound) {
-	slices.SortStableFunc(waiting, func(a, b bound) int {
-		return cmp.Or(cmp.Compare(u[b.pod], u[a.pod]), cmp.Compare(a.pod.Name, b.pod.Name))
-	})
+// sort puts the most urgent first, and then the first by name; after the first turn any
+// of them, another in each turn.
+func (u *urgency) sort(waiting []bound) {
+	slices.SortStableFunc(waiting, func(a, b bound) int { return cmp.Compare(a.pod.Name, b.pod.Name) })
+	if u.turns > 0 {
+		rand.New(rand.NewPCG(u.turns, 0)).Shuffle(len(waiting), func(i, j int) { waiting[i], waiting[j] = waiting[j], waiting[i] })
+	}
+	slices.SortStableFunc(waiting, func(a, b bound) int { return cmp.Compare(u.left[b.pod], u.left[a.pod]) })
 }
 
 // bind binds what it can, again and again, the most urgent first, and returns the
 // rest. Pods that mind their company come first, as those that do not would have been
-// content later too.
-func (x *binder) bind(waiting []bound, urgent urgency) []bound {
+// content later too. After each that is less urgent than one that waits, the urgent are
+// asked again: it may be the one pod that they waited for, and the next one too many.
+func (x *binder) bind(waiting []bound, urgent *urgency) []bound {
 	urgent.sort(waiting)
 	for {
-		before := len(waiting)
-		waiting = slices.DeleteFunc(waiting, func(b bound) bool { return minds(b.pod) && x.try(b) })
+		before, again := len(waiting), false
+		most := 0
+		if before > 0 {
+			most = urgent.left[waiting[0].pod]
+		}
+		waiting = slices.DeleteFunc(waiting, func(b bound) bool {
+			if again || !minds(b.pod) || !x.try(b) {
+				return false
+			}
+			again = urgent.left[b.pod] < most
+			return true
+		})
 		if len(waiting) < before {
 			continue
 		}
@@ -48,7 +67,7 @@ func (x *binder) bind(waiting []bound, urgent urgency) []bound {
 
 // bindEvenly binds next what adds to the emptiest domain of the spreads that count it,
 // the most urgent first, and returns the rest.
-func (x *binder) bindEvenly(waiting []bound, urgent urgency) []bound {
+func (x *binder) bindEvenly(waiting []bound, urgent *urgency) []bound {
 	urgent.sort(waiting)
 	spreads := x.spreadsOf(waiting)
 	for {

@@ -23,9 +23,9 @@ const turns = 20
 // others add to it matters who comes first. It is wrong if no order is found in which
 // all are bound.
 func (c *checker) topology() {
-	var left [3]urgency
+	var left [3]*urgency
 	for i := range left {
-		left[i] = urgency{}
+		left[i] = &urgency{left: map[*snapshot.Pod]int{}}
 	}
 	var early *binder
 	var stuck []bound

@@ -43,6 +43,19 @@ func TestPlansOfRandomWorldsKeepEveryRule(t *testing.T) {
 	})
 }
 
+// In the first world the order in which the pods can be bound is hard to find.
+func TestPlansOfCrowdedWorldsKeepEveryRule(t *testing.T) {
+	keepsRules := func(t rapid.TB, seed uint64) {
+		s, err := enginetest.Read(enginetest.Crowd(seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, s, placement.Solve(s, placement.Options{Work: 50_000}))
+	}
+	keepsRules(t, 152)
+	property.Check(t, func(t *rapid.T) { keepsRules(t, rapid.Uint64().Draw(t, "seed")) })
+}
+
 func TestTheOrderOfObjectsDoesNotMatter(t *testing.T) {
 	property.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
