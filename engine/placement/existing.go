@@ -91,8 +91,9 @@ func (w *world) refusing(p *snapshot.Pod) []int {
 	return out
 }
 
-// bySize lists the groups, those with the largest need first, then those for which
-// the fewest machines are open, and those that mind who is there.
+// bySize lists the groups, those for which no machine can be bought before all others:
+// of either the largest need first, then those for which the fewest machines are open,
+// and those that mind who is there.
 func (w *world) bySize(open func(*demand.Group) bitset.Set) []*demand.Group {
 	largest := make([]int64, len(w.Dims.Names))
 	for _, m := range w.Machines.List {
@@ -101,15 +102,20 @@ func (w *world) bySize(open func(*demand.Group) bitset.Set) []*demand.Group {
 		}
 	}
 	size, choice := make(map[*demand.Group]float64, len(w.Groups)), make(map[*demand.Group]int, len(w.Groups))
+	sold := make(map[*demand.Group]int, len(w.Groups))
 	for _, g := range w.Groups {
 		choice[g] = open(g).Len()
+		if choice[g] > 0 && w.sells(g.Shape, g.Need) {
+			sold[g] = 1
+		}
 		for i, n := range g.Need {
 			size[g] = max(size[g], float64(n)/float64(max(largest[i], 1)))
 		}
 	}
 	out := slices.Clone(w.Groups)
 	slices.SortStableFunc(out, func(a, b *demand.Group) int {
-		return cmp.Or(cmp.Compare(size[b], size[a]), cmp.Compare(choice[a], choice[b]), cmp.Compare(len(b.Shape.Roles), len(a.Shape.Roles)))
+		return cmp.Or(cmp.Compare(sold[a], sold[b]), cmp.Compare(size[b], size[a]),
+			cmp.Compare(choice[a], choice[b]), cmp.Compare(len(b.Shape.Roles), len(a.Shape.Roles)))
 	})
 	return out
 }
