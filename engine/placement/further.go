@@ -49,7 +49,7 @@ func (r *run) tries() int { return min(max(1, 4000/len(r.pods)), 24) }
 func (r *run) attempt(waived demand.Waived, changes []arrange.Change) *settled {
 	s := r.learn(waived, arrange.NewLessons(changes...))
 	waiting := s.waiting()
-	if len(waiting) == 0 || r.pass >= passes {
+	if len(waiting) == 0 || len(s.plan.Unplaced) == len(r.pods) || r.pass >= passes {
 		return s
 	}
 	rest := &run{snap: carriedOut(r.snap, s.plan), opts: r.opts, pods: waiting, pass: r.pass + 1}

@@ -28,10 +28,8 @@ type Arranger struct {
 	awaited, minded map[int]bool
 	// divided is how many pods of each group were given a domain.
 	divided map[string]int
-	// paths are the domains of each group that is bound to some, given the number of
-	// its pods.
-	paths map[*demand.Group]string
-	given map[*demand.Group]int
+	// seats are what the groups are bound to that are bound to domains.
+	seats map[*demand.Group]seat
 	// unfinished are the divisions with pods that have found no cell yet.
 	unfinished []*division
 	// names are the machines by the names of their Nodes and claims, once asked for.
@@ -43,12 +41,19 @@ type Arranger struct {
 	compared          map[int]bitset.Set
 }
 
+// seat is a cell of a group: the path to it, its domains, and how many pods were given it.
+type seat struct {
+	path    string
+	domains []Domain
+	pods    int
+}
+
 // New looks at who is where already. allowance is how much dearer a domain may be
 // that is chosen for a preference, as a share.
 func New(s *supply.Supply, allowance float64) *Arranger {
 	a := &Arranger{
 		Supply: s, allowance: allowance, awaited: map[int]bool{}, minded: map[int]bool{}, divided: map[string]int{},
-		paths: map[*demand.Group]string{}, given: map[*demand.Group]int{}, offered: map[offersKey]*offers{},
+		seats: map[*demand.Group]seat{}, offered: map[offersKey]*offers{},
 		selling: map[string]bitset.Set{}, accepted: map[string]bitset.Set{}, compared: map[int]bitset.Set{},
 	}
 	a.observe()
@@ -68,6 +73,7 @@ func (a *Arranger) Arrange(lessons Lessons) {
 	if a.Company == nil {
 		return
 	}
+	a.shut(lessons)
 	a.knowDomains(lessons)
 	var done, waiting []*demand.Group
 	for _, g := range a.inOrder(lessons) {
@@ -175,20 +181,25 @@ func (a *Arranger) settle(g *demand.Group, lessons Lessons) []*demand.Group {
 		out = append(out, a.hold(g, g.Pods[quota:]))
 		g.Pods = g.Pods[:quota:quota]
 	}
-	if len(g.Pods) == 0 {
-		return out
-	}
-	a.divided[g.Key()] = len(g.Pods)
-	unfinished := len(a.unfinished)
-	parts := a.divide(g, lessons)
-	for _, part := range parts {
-		out = append(out, a.bundled(part)...)
+	if len(g.Pods) > 0 {
+		out = append(out, a.share(g, &whole, lessons)...)
 	}
 	for _, part := range out {
 		part.Origin = &whole
 	}
+	return out
+}
+
+// share gives the pods of a group, which were once the whole, their domains.
+func (a *Arranger) share(g, whole *demand.Group, lessons Lessons) []*demand.Group {
+	a.divided[g.Key()] = len(g.Pods)
+	unfinished := len(a.unfinished)
+	var out []*demand.Group
+	for _, part := range a.divide(g, lessons) {
+		out = append(out, a.bundled(part)...)
+	}
 	for _, v := range a.unfinished[unfinished:] {
-		v.origin = &whole
+		v.origin = whole
 	}
 	return out
 }

@@ -10,6 +10,7 @@
 //	together.go  affinity over nodes: a group that has to be one thing
 //	outcome.go   how the rules stand in a finished plan
 //	lessons.go   what that teaches the next round
+//	change.go    what may be done otherwise for those that are left
 //
 // A pod that has its domain is bound to it by its labels, so that everything after
 // this package knows nothing of topology but for rules over single nodes, which

@@ -31,7 +31,14 @@ type Lessons struct {
 	first map[string]bool
 	// ahead are those that come even before groups without a choice.
 	ahead map[string]bool
+	// out and in are the domains that groups stay out of, or in, by their keys; shut those
+	// where no machine is bought.
+	out, in map[string][]Domain
+	shut    []Domain
 }
+
+// Domain is one value of a node label.
+type Domain struct{ Label, Name string }
 
 // Change is what may be done otherwise than at first, for pods that were left without
 // a place. Groups are told by their keys.
@@ -42,15 +49,19 @@ type Change struct {
 	Ahead []string
 	// Last is a group that is given none: it goes into what the others leave.
 	Last string
-	// Without are the paths to domains that groups stay out of.
-	Without []string
+	// Domain is what the groups of Out stay out of, as level as they can be elsewhere
+	// even if that costs more, what those of In stay in, and where no machine is bought
+	// if Shut.
+	Domain  Domain
+	Out, In []string
+	Shut    bool
 }
 
 // NewLessons are those of nobody yet, but for what is done otherwise.
 func NewLessons(changes ...Change) Lessons {
 	l := Lessons{
 		rooms: map[string]int{}, quotas: map[string]int{}, domains: map[string]map[string]bool{}, others: map[string]map[string]int{},
-		first: map[string]bool{}, ahead: map[string]bool{},
+		first: map[string]bool{}, ahead: map[string]bool{}, out: map[string][]Domain{}, in: map[string][]Domain{},
 	}
 	for _, c := range changes {
 		for _, key := range c.First {
@@ -59,8 +70,14 @@ func NewLessons(changes ...Change) Lessons {
 		for _, key := range c.Ahead {
 			l.ahead[key] = true
 		}
-		for _, path := range c.Without {
-			l.rooms[path] = 0
+		for _, key := range c.Out {
+			l.out[key] = append(l.out[key], c.Domain)
+		}
+		for _, key := range c.In {
+			l.in[key] = append(l.in[key], c.Domain)
+		}
+		if c.Shut {
+			l.shut = append(l.shut, c.Domain)
 		}
 		if c.Last != "" {
 			l.quotas[c.Last] = 0
@@ -71,6 +88,17 @@ func NewLessons(changes ...Change) Lessons {
 
 // Ahead reports whether a group comes before all others.
 func (l Lessons) Ahead(g *demand.Group) bool { return g.Origin != nil && l.ahead[g.Origin.Key()] }
+
+// room is how many of a group's pods a cell takes, as far as that was learned.
+func (l Lessons) room(g *demand.Group, keys, values []string) (most int, learned bool) {
+	is := func(d Domain) bool { i := slices.Index(keys, d.Label); return i >= 0 && values[i] == d.Name }
+	isnt := func(d Domain) bool { return slices.Contains(keys, d.Label) && !is(d) }
+	if slices.ContainsFunc(l.out[g.Key()], is) || slices.ContainsFunc(l.in[g.Key()], isnt) {
+		return 0, true
+	}
+	most, learned = l.rooms[pathOf(g, keys, values)]
+	return most, learned
+}
 
 // patience is how many rounds look for other domains for pods that found no
 // machine in theirs, and then again for a balance without those; after that, groups
@@ -83,9 +111,20 @@ func (a *Arranger) Learn(out *plan.Plan, bought []int, l Lessons, round int) boo
 	if a.Company == nil {
 		return false
 	}
+	outcomes := a.outcomes(out, bought)
+	for ; ; round += patience {
+		before := l.clone()
+		// Where nothing is new another round would come to the same: patience is in vain.
+		if learned := a.learn(outcomes, l, round); !learned || round >= 2*patience || !l.equal(before) {
+			return learned
+		}
+	}
+}
+
+// learn is what Learn does in one round.
+func (a *Arranger) learn(outcomes []*outcome, l Lessons, round int) bool {
 	learned := a.lower(l, round)
 	missed := learned
-	outcomes := a.outcomes(out, bought)
 	for i, ledger := range a.Company.Ledgers {
 		if outcomes[i] == nil || outcomes[i].holds(ledger, l) {
 			continue
@@ -101,6 +140,17 @@ func (a *Arranger) Learn(out *plan.Plan, bought []int, l Lessons, round int) boo
 	return learned
 }
 
+// clone is a copy of what rounds add to.
+func (l Lessons) clone() Lessons {
+	return Lessons{rooms: maps.Clone(l.rooms), quotas: maps.Clone(l.quotas), domains: maps.Clone(l.domains), others: maps.Clone(l.others)}
+}
+
+// equal reports whether rounds have added nothing.
+func (l Lessons) equal(o Lessons) bool {
+	return maps.Equal(l.rooms, o.rooms) && maps.Equal(l.quotas, o.quotas) &&
+		maps.EqualFunc(l.domains, o.domains, maps.Equal) && maps.EqualFunc(l.others, o.others, maps.Equal)
+}
+
 // lower notes where pods were given a domain in vain, and reports whether there
 // are any.
 func (a *Arranger) lower(l Lessons, round int) bool {
@@ -110,8 +160,8 @@ func (a *Arranger) lower(l Lessons, round int) bool {
 			continue
 		}
 		missing[g.Origin.Key()] += g.Vain
-		if path, ok := a.paths[g]; ok {
-			l.rooms[path] = a.given[g] - g.Vain
+		if s, ok := a.seats[g]; ok {
+			l.rooms[s.path] = s.pods - g.Vain
 		}
 	}
 	if round < patience {

@@ -69,7 +69,7 @@ func (v *division) rank(i, left int) rank {
 	if v.starts {
 		r.short = max(0, left-v.most[i])
 	}
-	if len(v.in[i]) >= v.cells[i].free {
+	if !v.level && len(v.in[i]) >= v.cells[i].free {
 		r.bought = 1
 	}
 	for k := range v.parts {
@@ -78,6 +78,9 @@ func (v *division) rank(i, left int) rank {
 			r.objections += p.Weight
 		case p.Weight > 0:
 			r.objections += p.Weight * p.l.Objections(p.at[i], p.Selected)
+		case p.fixed && p.Selected:
+			// The ledger has them where they came to be: they go as evenly as before.
+			r.load += len(v.in[i])
 		case p.l.Kind == topology.Spread && p.Selected:
 			r.load += p.l.Selected(p.at[i])
 		case p.l.Kind == topology.Spread:
