@@ -3,7 +3,6 @@ package provision
 import (
 	"context"
 	"errors"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -27,27 +26,17 @@ func (p *Provisioner) Poke(uid types.UID) {
 // the next window.
 func (p *Provisioner) Start(ctx context.Context) error {
 	for ctx.Err() == nil {
-		closing, stop := p.closing()
+		closes, stop := p.At(p.window.closes())
 		select {
 		case <-ctx.Done():
 		case <-p.wake:
-		case <-closing:
+		case <-closes:
 			p.window.close()
 			p.run(ctx)
 		}
 		stop()
 	}
 	return nil
-}
-
-// closing fires when the window closes, never if it is not open.
-func (p *Provisioner) closing() (<-chan time.Time, func()) {
-	at, open := p.window.closes()
-	if !open {
-		return nil, func() {}
-	}
-	timer := p.Clock.NewTimer(at.Sub(p.Clock.Now()))
-	return timer.C(), func() { timer.Stop() }
 }
 
 // run makes a pass. One that could not be finished is tried again with the next

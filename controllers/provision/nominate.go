@@ -55,7 +55,7 @@ func (n *Nominator) Wake() {
 // Start runs passes until the context ends.
 func (n *Nominator) Start(ctx context.Context) error {
 	for ctx.Err() == nil {
-		due, stop := n.due()
+		due, stop := n.At(n.until)
 		select {
 		case <-ctx.Done():
 		case <-n.wake:
@@ -66,15 +66,6 @@ func (n *Nominator) Start(ctx context.Context) error {
 		stop()
 	}
 	return nil
-}
-
-// due fires when a pass is due although nothing has happened.
-func (n *Nominator) due() (<-chan time.Time, func()) {
-	if n.until.IsZero() {
-		return nil, func() {}
-	}
-	timer := n.Clock.NewTimer(n.until.Sub(n.Clock.Now()))
-	return timer.C(), func() { timer.Stop() }
 }
 
 // NeedLeaderElection makes the loop run on the leader only.

@@ -39,18 +39,18 @@ func (w *window) poke(uid types.UID, now time.Time) bool {
 	return true
 }
 
-// closes is when the window closes; open is false if nobody has poked.
-func (w *window) closes() (at time.Time, open bool) {
+// closes is when the window closes, zero if nobody has poked.
+func (w *window) closes() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.seen) == 0 {
-		return time.Time{}, false
+		return time.Time{}
 	}
-	at = w.last.Add(w.idle)
+	at := w.last.Add(w.idle)
 	if limit := w.opened.Add(w.max); limit.Before(at) {
 		at = limit
 	}
-	return at, true
+	return at
 }
 
 // close empties the window. Pokes from now on open the next one.
