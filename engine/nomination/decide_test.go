@@ -130,6 +130,19 @@ func TestDecide(t *testing.T) {
 			with:  opened(time.Minute),
 			want:  `wide-1 -> "n1" Planned; slim-1 -> "n1" Planned; `,
 		},
+		"of workloads with pods as large, that whose rule is first by name": {
+			lines: alike,
+			with:  opened(time.Second),
+			want:  `also-1 -> "n1" Planned; wide-1 -> "n1" Planned; wide-2 -> "n1" Planned; `,
+		},
+		"pools do not hold each other back": {
+			lines: []string{
+				"pool other", "node n4 type=m pool=other stage=registered", shared[0], shared[1],
+				"nominate wide-1 n1", "nominate wide-2 n1", "nominate slim-1 n4", "nominate slim-2 n4",
+			},
+			with: opened(time.Second),
+			want: `wide-1 -> "n1" Planned; slim-1 -> "n4" Planned; `,
+		},
 		"nodes of others need no help": {lines: []string{"nominate web-1 foreign"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,6 +162,13 @@ var shared = []string{
 	"pod wide count=2 cpu=2 memory=1Gi labels=app:wide spread=zone:1:app:wide",
 	"pod slim count=2 cpu=1 memory=1Gi labels=app:slim spread=zone:1:app:slim",
 	"nominate wide-1 n1", "nominate wide-2 n1", "nominate slim-1 n1", "nominate slim-2 n1",
+}
+
+// alike are two workloads on one machine, whose pods are as large.
+var alike = []string{
+	"pod wide count=2 cpu=2 memory=1Gi labels=app:wide spread=zone:1:app:wide",
+	"pod also count=2 cpu=2 memory=1Gi labels=app:also spread=zone:1:app:also",
+	"nominate wide-1 n1", "nominate wide-2 n1", "nominate also-1 n1", "nominate also-2 n1",
 }
 
 // opened has n1 have taken pods for some time.
