@@ -18,12 +18,13 @@ func (t *tier) modest(b *pack.Box) bool {
 	return counts.Met() || t.w.opts.RelaxMinValues && counts.AtLeast(t.reachable(b))
 }
 
-// values counts the different values that a box leaves, until they are enough.
+// values counts the different values that a box leaves, until they are enough. What is
+// too large for what is left of the limits is no choice.
 func (t *tier) values(b *pack.Box) *supply.Floors {
 	c := t.contentOf(b)
 	counts := t.w.Market.NewFloors(c.pool)
 	for i := range c.launches.Within(c.pool.Lo, c.pool.Hi) {
-		if t.suits(c, i) && counts.Add(i) {
+		if t.suits(c, i) && c.pool.Affords(t.w.Market.Kinds[t.w.Market.Launches[i].Kind].Size) && counts.Add(i) {
 			break
 		}
 	}

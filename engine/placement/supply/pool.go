@@ -150,6 +150,16 @@ func (p *Pool) Own(key string) (requirement.Requirement, bool) {
 
 const unknownName = "\x00new"
 
+// Affords reports whether one more machine of a size keeps to the limits.
+func (p *Pool) Affords(size []int64) bool {
+	for d, n := range size {
+		if n > p.Limits[d].Most-p.Used[d] {
+			return false
+		}
+	}
+	return true
+}
+
 // Spares reports whether so many machines may all be so much larger than planned.
 func (p *Pool) Spares(size, planned []int64, boxes int) bool {
 	for d := range size {
