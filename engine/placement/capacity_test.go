@@ -107,7 +107,7 @@ func TestMoreCapacityLeavesNoMorePodsThatAreSpread(t *testing.T) {
 // pods that follow others onto their node find it smaller than the one where those would
 // be without it.
 func TestMoreCapacityLeavesNoMorePodsThatFollow(t *testing.T) {
-	moreLeavesNoMore(t, []uint64{680, 833, 1139, 1227, 2631, 5287},
+	moreLeavesNoMore(t, []uint64{2631, 5287},
 		func(seed uint64) string { return roomy(seed, spreads, aparts) }, anyGrowth)
 }
 
@@ -115,6 +115,6 @@ func TestMoreCapacityLeavesNoMorePodsThatFollow(t *testing.T) {
 // where nothing can be bought for most pods and others fill what there is, and in 1855
 // with a type, which takes in three pods that upset the spread of four.
 func TestMoreCapacityLeavesNoMorePodsThatMindWhoIsNear(t *testing.T) {
-	moreLeavesNoMore(t, []uint64{629, 982, 1227, 1484, 1540, 5401},
+	moreLeavesNoMore(t, []uint64{629, 982, 1227, 1484, 1540},
 		func(seed uint64) string { return roomy(seed) }, evenGrowth)
 }
