@@ -74,10 +74,28 @@ type Initialization struct {
 	// +kubebuilder:default=Learn
 	// +optional
 	UndeclaredTaints UndeclaredTaints `json:"undeclaredTaints,omitempty"`
+	// firstPods says which pods a new Node takes first: "Any", or "Planned", only those
+	// that it was launched for until they are bound, for five minutes at most. For that
+	// the Node has the taint millwright.dev/planned-pods, and Millwright adds a toleration
+	// for it to those pods, for which it needs the ClusterRole millwright-planned-pods.
+	// Default Any.
+	// +kubebuilder:default=Any
+	// +optional
+	FirstPods FirstPods `json:"firstPods,omitempty"`
 	// backoff bounds how often a pool launches what has failed before.
 	// +optional
 	Backoff *Backoff `json:"backoff,omitempty"`
 }
+
+// FirstPods says which pods a new Node takes first.
+// +kubebuilder:validation:Enum=Any;Planned
+type FirstPods string
+
+// The pods that a new Node may take first.
+const (
+	AnyPods     FirstPods = "Any"
+	PlannedPods FirstPods = "Planned"
+)
 
 // Consequence is what happens to a machine that is not initialized in time.
 // +kubebuilder:validation:Enum=Alert;Retain;Replace

@@ -86,14 +86,7 @@ func (w *Writer) Node(ctx context.Context, node *corev1.Node, change func(*corev
 	return patch(ctx, w, node, change)
 }
 
-// Nominate writes the node on which a pod is expected into its status, or takes
-// it out if the node is empty, like Claim.
-func (w *Writer) Nominate(ctx context.Context, pod *corev1.Pod, node string) error {
-	_, err := patch(ctx, w, pod, func(p *corev1.Pod) { p.Status.NominatedNodeName = node })
-	return err
-}
-
-// Pod changes a pod's status, like Claim.
+// Pod changes a pod's tolerations and status, like Claim.
 func (w *Writer) Pod(ctx context.Context, pod *corev1.Pod, change func(*corev1.Pod)) error {
 	_, err := patch(ctx, w, pod, change)
 	return err

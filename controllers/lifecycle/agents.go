@@ -18,6 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -59,6 +60,7 @@ func (r *Reconciler) addAgents(ctx context.Context, v *lifecycle.View) error {
 	}
 	s := r.deps.Store.Snapshot(v.Now, nil)
 	v.Volumes, v.DaemonSets = s.Volumes, s.DaemonSets
+	v.Awaited = nomination.Awaited(s, v.Claim)
 	return nil
 }
 

@@ -153,7 +153,8 @@ func (r *Reconciler) view(ctx context.Context, claim *karpv1.NodeClaim) (lifecyc
 		}
 	}
 	if len(v.Nodes) == 1 && v.Nodes[0].Labels[lifecycle.RegisteredLabel] != "true" {
-		v.Hold = nomination.HoldOf(r.deps.Store.Snapshot(now, nil), v.Claim.Name, v.Nodes[0])
+		s := r.deps.Store.Snapshot(now, nil)
+		v.Hold, v.Awaited = nomination.HoldOf(s, v.Claim.Name, v.Nodes[0]), nomination.Awaited(s, v.Claim)
 	}
 	if v.Claim.Annotations[lifecycle.DRADriversAnnotation] != "" && !v.Claim.Is(snapshot.Initialized) && len(v.Nodes) == 1 {
 		v.Slices, err = r.slices(ctx, v.Nodes[0].Name)

@@ -82,7 +82,7 @@ func (n *Nominator) Pass(ctx context.Context) {
 	n.until = until
 	errs := make([]error, len(changes))
 	loop.SideBySide(len(changes), func(i int) {
-		errs[i] = n.Writer.Nominate(ctx, changes[i].Pod.Pod, changes[i].Node)
+		errs[i] = n.Writer.Pod(ctx, changes[i].Pod.Pod, changes[i].Apply)
 	})
 	n.report(ctx, errs)
 }
@@ -96,7 +96,7 @@ func (n *Nominator) report(ctx context.Context, errs []error) {
 		case err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err):
 		case apierrors.IsForbidden(err) || apierrors.IsInvalid(err):
 			if n.silent.CompareAndSwap(false, true) {
-				log.FromContext(ctx).Info("nominating pods is not permitted, so kube-scheduler may spread them differently from the plan", "error", err.Error())
+				log.FromContext(ctx).Info("nominating pods, or admitting them to Nodes that take planned pods first, is not permitted, so kube-scheduler may spread them differently from the plan", "error", err.Error())
 			}
 		default:
 			rest = append(rest, err)

@@ -171,7 +171,7 @@ func daemonSets(v View, node *corev1.Node) Gate {
 // the taints of its start are gone. Those of its conditions it tolerates.
 func runsOn(v View, d *snapshot.DaemonSet, node *corev1.Node) bool {
 	stay := slices.DeleteFunc(slices.Clone(node.Spec.Taints), func(t corev1.Taint) bool {
-		return strings.HasPrefix(t.Key, "node.kubernetes.io/") || snapshot.KnownEphemeral(t) ||
+		return strings.HasPrefix(t.Key, "node.kubernetes.io/") || snapshot.KnownEphemeral(t) || t.Key == snapshot.PlannedTaint ||
 			hasTaint(v.Claim.StartupTaints, t) || hasTaint(v.Learned, t) || t.MatchTaint(&NotInitialized)
 	})
 	if _, kept := taints.Untolerated(stay, d.Pod.Class.Tolerations); kept || d.Pod.Class.Invalid != "" {

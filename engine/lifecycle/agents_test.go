@@ -72,6 +72,8 @@ func (w *world) policy(t *testing.T, c storytest.Command) {
 			p.DaemonSets = append(p.DaemonSets, snapshot.DaemonSetSelector{Labels: labels.SelectorFromSet(labels.Set{"app": v})})
 		case "condition":
 			p.Conditions = append(p.Conditions, snapshot.NodeCondition{Type: corev1.NodeConditionType(v), Status: corev1.ConditionTrue})
+		case "planned-first":
+			p.PlannedFirst = true
 		case "driver":
 			p.CSIDrivers = append(p.CSIDrivers, v)
 		default:

@@ -21,7 +21,9 @@
 // The handshake with the kubelet: a machine joins with the taint
 // karpenter.sh/unregistered, so that nothing runs on it before it carries the
 // claim's taints. Registration adds labels, annotations, the finalizer and the
-// owner, removes that taint and sets karpenter.sh/registered, all in one write.
+// owner, removes that taint and sets karpenter.sh/registered, all in one write. By
+// policy a taint takes its place that leaves the Node to the pods that it was launched
+// for until they are bound.
 //
 // Taints belong to those who put them there. The machine joins with the taints of
 // its claim, because its launch asked for them; one that is missing when the Node

@@ -56,6 +56,7 @@ func wait(v View, s Step, node *corev1.Node) Step {
 		}
 	}
 	s.watchTaint(v, node)
+	s.open(v, node)
 	if !v.Claim.Is(snapshot.Initialized) {
 		s.Conditions = []plan.Condition{s.waiting()}
 	}

@@ -47,6 +47,9 @@ type View struct {
 	CSINode    *storagev1.CSINode
 	DaemonSets []*snapshot.DaemonSet
 	Volumes    snapshot.Volumes
+	// Awaited are the pods that still wait of those that the Node was launched for, as
+	// [nomination.Awaited] has them; only read until it is initialized.
+	Awaited []*snapshot.Pod
 }
 
 // Step is what to do next. More than one field can be set; they are carried out

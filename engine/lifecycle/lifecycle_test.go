@@ -80,6 +80,15 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		}
 	case "released":
 		w.view.Hold = nomination.Hold{}
+	case "awaits":
+		w.view.Awaited = nil
+		for _, name := range c.Args {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+			if !c.Has("refused") {
+				pod.Spec.Tolerations = []corev1.Toleration{{Key: snapshot.PlannedTaint, Operator: corev1.TolerationOpEqual, Value: string(w.view.Claim.UID), Effect: corev1.TaintEffectNoSchedule}}
+			}
+			w.view.Awaited = append(w.view.Awaited, &snapshot.Pod{Pod: pod})
+		}
 	case "untaint":
 		w.find(c.Args[0]).Spec.Taints = slices.DeleteFunc(w.find(c.Args[0]).Spec.Taints, func(x corev1.Taint) bool { return x.Key == c.Args[1] })
 	case "slice":

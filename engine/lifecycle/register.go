@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -67,6 +68,9 @@ func takeOver(v View, s Step) Step {
 			return s
 		}
 		s.Node = registration(v.Claim, node)
+		if v.Policy.PlannedFirst && len(v.Awaited) > 0 {
+			s.Node.AddTaints = append(s.Node.AddTaints, nomination.PlannedTaint(v.Claim))
+		}
 		for _, n := range v.Hold.With {
 			s.Together = append(s.Together, Registration{Node: n.Object, Change: registration(n.Claim, n.Object)})
 		}

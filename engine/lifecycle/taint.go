@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -23,6 +24,9 @@ const StaleAfter = time.Minute
 // WorkDoneAnnotation holds, on a Node that still has the taint, when the cloud
 // controller's work there was first seen to be done, in RFC 3339.
 const WorkDoneAnnotation = "millwright.dev/cloud-controller-done"
+
+// plannedPoll is how soon to look again whether the pods planned for a Node are there.
+const plannedPoll = time.Second
 
 // LearnedPatience is for how long after it joined a taint that the pool does not
 // declare is waited for. One that stays longer is meant to stay.
@@ -49,8 +53,9 @@ func startupTaints(v View, node *corev1.Node) Gate {
 	return closed(GateStartupTaints, taintedSince(v, node, t), r, Next{Actor: TaintOwner, Then: Ignore, At: patience})
 }
 
-// ephemeralTaints is closed by those that Kubernetes takes off by itself. One that
-// the cloud controller left behind is named first: the others will go.
+// ephemeralTaints is closed by those that Kubernetes takes off by itself, and by the one
+// that leaves the Node to pods planned for it. One that the cloud controller left behind is
+// named first: the others will go.
 func ephemeralTaints(v View, node *corev1.Node) Gate {
 	if stale(v, node) {
 		at := workDone(v, node).Add(v.Policy.StaleGrace)
@@ -67,6 +72,13 @@ func ephemeralTaints(v View, node *corev1.Node) Gate {
 		return closed(GateEphemeralTaints, taintedSince(v, node, Uninitialized), r, next)
 	}
 	t, ok := firstTaint(node, snapshot.KnownEphemeral)
+	if planned := nomination.PlannedTaint(v.Claim); !ok && hasTaint(node.Spec.Taints, planned) {
+		r := plan.Reason{Code: plan.PlannedPodsFirst}
+		for _, p := range v.Awaited {
+			r.Objects = append(r.Objects, plan.PodRef(p.Pod))
+		}
+		return closed(GateEphemeralTaints, taintedSince(v, node, planned), r, Next{Actor: Millwright})
+	}
 	if !ok {
 		return Gate{Name: GateEphemeralTaints, Open: true}
 	}
@@ -113,6 +125,21 @@ func (s *Step) watchTaint(v View, node *corev1.Node) {
 	if at := staleAt(v, node); v.Now.Before(at) {
 		s.Wake = earliest(s.Wake, at)
 	}
+}
+
+// open lets all pods onto the Node when those that it was launched for are there, or have
+// had their time.
+func (s *Step) open(v View, node *corev1.Node) {
+	taint := nomination.PlannedTaint(v.Claim)
+	if node == nil || !hasTaint(node.Spec.Taints, taint) {
+		return
+	}
+	if until := nomination.AwaitedUntil(v.Awaited, v.Claim, registeredAt(v, node)); v.Now.Before(until) {
+		s.Wake = earliest(s.Wake, earliest(until, v.Now.Add(plannedPoll)))
+		return
+	}
+	change := s.change(v)
+	change.RemoveTaints = append(change.RemoveTaints, taint)
 }
 
 // uninitialized reports whether a Node carries the cloud controller's taint

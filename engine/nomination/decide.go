@@ -36,6 +36,10 @@ type Change struct {
 	// Node is the name to be written; empty to clear what is there.
 	Node string
 	Why  Why
+	// Admit is a toleration to be added to the pod, so that the node that it is planned for
+	// takes it, which takes no others first; nil if there is none to add. Such a pod is not
+	// nominated, as it has nowhere else to go.
+	Admit *corev1.Toleration
 
 	share float64 // of the machine's scarcest resource
 }
@@ -55,7 +59,7 @@ func Decide(s *snapshot.Snapshot) (changes []Change, until time.Time) {
 		return nil, time.Time{}
 	}
 	all, until := takeTurns(s, pods)
-	changes = slices.DeleteFunc(all, func(c Change) bool { return c.Node == c.Pod.Status.NominatedNodeName })
+	changes = slices.DeleteFunc(all, func(c Change) bool { return c.Node == c.Pod.Status.NominatedNodeName && c.Admit == nil })
 	slices.SortFunc(changes, func(a, b Change) int {
 		return cmp.Or(
 			cmp.Compare(b.share, a.share),
@@ -65,9 +69,17 @@ func Decide(s *snapshot.Snapshot) (changes []Change, until time.Time) {
 	return changes, until
 }
 
+// Apply writes the change to the pod.
+func (c Change) Apply(p *corev1.Pod) {
+	p.Status.NominatedNodeName = c.Node
+	if c.Admit != nil {
+		p.Spec.Tolerations = append(slices.Clip(p.Spec.Tolerations), *c.Admit)
+	}
+}
+
 // takeTurns decides for each pod and puts off those whose turn has not come.
 func takeTurns(s *snapshot.Snapshot, pods []*snapshot.Pod) (out []Change, until time.Time) {
-	nodes, m := index(s), newMemo()
+	nodes, m := index(s), newMemo(s)
 	out = make([]Change, 0, len(pods))
 	byNode := map[string][]*snapshot.Pod{}
 	for _, p := range pods {
@@ -155,6 +167,8 @@ func wanted(s *snapshot.Snapshot, nodes map[string]*snapshot.Node, m *memo, p *s
 		return none(p, Unplanned) // kube-scheduler needs no help with a machine that was there before
 	case Refused(p, n, s.Now):
 		return none(p, NotTaken)
+	case m.plannedFirst(n):
+		return admission(p, n, m)
 	}
 	return Change{Pod: p, Node: n.Object.Name, Why: Planned, share: m.share(p, n)}
 }

@@ -27,6 +27,10 @@
 // Pods that a required spread counts are nominated to a node in turn (turn.go), and where
 // several workloads with such spreads share machines, so are they (workload.go).
 //
+// A nomination cannot promise a place. Where the policy of a pool demands it, its Nodes take
+// first, by a taint that only those tolerate, the pods that they were launched for (first.go).
+// Those are not nominated: they have nowhere else to go.
+//
 // A node that took pods before those planned for it are nominated would be filled
 // with others, and so would one that began to take pods after others of its plan, as
 // kube-scheduler has then forgotten its nominations. So registration waits for both,

@@ -2,6 +2,7 @@ package nomination_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -47,6 +48,27 @@ func TestKubeSchedulerNeedsNoSecondLaunch(t *testing.T) {
 	t.Logf("%d machines more than %d where workloads contest each other's room", more, contested)
 }
 
+// Where Nodes take first the pods that they were launched for, kube-scheduler has no choice:
+// in no pool of any of these clusters is a machine launched besides those of the plan.
+func TestNodesThatTakePlannedPodsFirstNeedNoSecondLaunch(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			f := newFollow(t, seed)
+			for _, p := range f.world.Pools {
+				p.Policy.Initialization.PlannedFirst = true
+			}
+			f.run()
+			if !maps.Equal(f.launched, f.planned) {
+				t.Errorf("%v machines planned, %v launched", f.planned, f.launched)
+			}
+			t.Logf("after %v: %d pods tried, %d nominations forgotten, %d written", f.now.Sub(noon)-boot, f.scheduler.tried, f.scheduler.cleared, f.wrote)
+			if f.opened != f.machines {
+				t.Errorf("%d of %d Nodes have been opened for other pods", f.opened, f.machines)
+			}
+		})
+	}
+}
+
 // How quick the parts of a cluster are.
 const (
 	perPod   = time.Millisecond       // kube-scheduler tries a pod
@@ -71,6 +93,8 @@ type follow struct {
 	// machines of the first plan and launched all.
 	zoned, planned, launched map[string]int
 	machines                 int
+	// opened counts the Nodes that take all pods after those planned for them.
+	opened int
 	// writing are nominations to be written, wrote counts those that were.
 	writing []nomination.Change
 	wrote   int
@@ -186,6 +210,7 @@ func (f *follow) launch(n *plan.NewNode, id string) *snapshot.Node {
 	node.Object.Spec.Taints = append(node.Object.Spec.Taints, f.world.Pool(n.Pool).Taints...)
 	node.Object.CreationTimestamp = ready
 	node.Object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: ready}}
+	node.Claim.UID = types.UID(name)
 	node.Claim.Annotations, node.Claim.Created = map[string]string{nomination.PlanAnnotation: id}, f.now
 	node.Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue}
 	f.arrivals = append(f.arrivals, arrival{at: ready.Time, node: node})
@@ -206,9 +231,13 @@ func (f *follow) write() {
 	}
 	f.wrote++
 	moved := c.Pod.Status.NominatedNodeName != ""
-	mark(c.Pod, c.Node)
+	c.Apply(c.Pod.Pod)
+	mark(c.Pod)
 	if moved {
 		f.scheduler.left(c.Pod)
+	}
+	if c.Admit != nil {
+		f.scheduler.changed(c.Pod)
 	}
 }
 
@@ -220,6 +249,9 @@ func (f *follow) open() {
 		}
 		o := a.node.Object
 		o.Spec.Taints = slices.DeleteFunc(o.Spec.Taints, func(t corev1.Taint) bool { return t.Key == snapshot.UnregisteredTaint })
+		if s := f.picture(); f.world.Pool(a.node.Claim.Pool).Policy.Initialization.PlannedFirst && len(nomination.Awaited(s, a.node.Claim)) > 0 {
+			o.Spec.Taints = append(o.Spec.Taints, nomination.PlannedTaint(a.node.Claim))
+		}
 		o.Labels[snapshot.RegisteredLabel] = "true"
 		a.node.Claim.Conditions[snapshot.Registered] = snapshot.Condition{Status: corev1.ConditionTrue, Since: f.now}
 		f.scheduler.wake()
@@ -240,6 +272,19 @@ func (f *follow) release() {
 				b.free, b.at = true, f.now.Add(time.Duration(i)*perNode)
 			}
 			return
+		}
+	}
+}
+
+// admit opens the Nodes for all pods on which those are that were planned for them.
+func (f *follow) admit() {
+	s := f.picture()
+	for _, n := range s.Nodes {
+		planned := func(t corev1.Taint) bool { return t.Key == snapshot.PlannedTaint }
+		if taints := n.Object.Spec.Taints; slices.ContainsFunc(taints, planned) && len(nomination.Awaited(s, n.Claim)) == 0 {
+			n.Object.Spec.Taints = slices.DeleteFunc(taints, planned)
+			f.opened++
+			f.scheduler.wake()
 		}
 	}
 }
@@ -270,6 +315,7 @@ func (f *follow) run() {
 		}
 		if !f.now.Before(replan) {
 			replan = f.now.Add(time.Second)
+			f.admit()
 			if f.plan(); len(f.picture().Pending) == 0 {
 				return
 			}

@@ -50,7 +50,8 @@ type Hold struct {
 }
 
 // HoldOf says whether the Node of a claim is kept from taking pods. It is the zero
-// Hold for one that takes pods already. The snapshot may not know the Node yet.
+// Hold for one that takes pods already, and for one that takes first the pods that it was
+// launched for. The snapshot may not know the Node yet.
 func HoldOf(s *snapshot.Snapshot, claim string, node *corev1.Node) Hold {
 	i := slices.IndexFunc(s.Nodes, func(n *snapshot.Node) bool { return n.Claim != nil && n.Claim.Name == claim })
 	if i < 0 {
@@ -64,10 +65,11 @@ func HoldOf(s *snapshot.Snapshot, claim string, node *corev1.Node) Hold {
 		known.Nodes[i] = n
 		s = &known
 	}
-	if !joining(n) {
+	first := policies(s)
+	if !joining(n) || first[n.Claim.Pool] {
 		return Hold{}
 	}
-	g := newGroup(s, n)
+	g := newGroup(s, n, first)
 	if until := g.until(n); s.Now.Before(until) {
 		return Hold{Until: until, For: g.awaited(n), Leads: g.leader() == n}
 	}
@@ -95,12 +97,14 @@ type group struct {
 	lacking bool
 }
 
-func newGroup(s *snapshot.Snapshot, n *snapshot.Node) *group {
+// newGroup leaves out the machines of pools in which they take first the pods that they
+// were launched for: those begin when they can.
+func newGroup(s *snapshot.Snapshot, n *snapshot.Node, first map[string]bool) *group {
 	g := &group{now: s.Now, members: []*snapshot.Node{n}, missing: map[*snapshot.Node][]*snapshot.Pod{}, settlers: map[*snapshot.Node]bool{}}
 	if id := n.Claim.Annotations[PlanAnnotation]; id != "" {
 		g.members = nil
 		for _, m := range s.Nodes {
-			if m.Claim != nil && m.Claim.Annotations[PlanAnnotation] == id && !m.Deleting() {
+			if m.Claim != nil && m.Claim.Annotations[PlanAnnotation] == id && !m.Deleting() && !first[m.Claim.Pool] {
 				g.members = append(g.members, m)
 			}
 		}
@@ -112,7 +116,7 @@ func newGroup(s *snapshot.Snapshot, n *snapshot.Node) *group {
 			pods[m] = append(pods[m], p)
 		}
 	}
-	waiting, asked := 0, newMemo()
+	waiting, asked := 0, newMemo(s)
 	for _, m := range g.members {
 		waiting += len(pods[m])
 		if joining(m) {

@@ -12,6 +12,9 @@ type memo struct {
 	allocatable map[*snapshot.Node]corev1.ResourceList
 	shares      map[pair]float64
 	rules       map[*snapshot.Class][]*rule
+	// policies are the pools whose new Nodes take the pods first that they were launched
+	// for.
+	policies map[string]bool
 	// heldBack are the pods whose workload's turn has not come, by class and node.
 	heldBack map[pair]bool
 }
@@ -21,8 +24,9 @@ type pair struct {
 	node  *snapshot.Node
 }
 
-func newMemo() *memo {
+func newMemo(s *snapshot.Snapshot) *memo {
 	return &memo{
+		policies:    policies(s),
 		allocatable: map[*snapshot.Node]corev1.ResourceList{},
 		shares:      map[pair]float64{},
 		rules:       map[*snapshot.Class][]*rule{},

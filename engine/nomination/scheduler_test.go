@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/millwright-dev/millwright/engine/nomination"
+	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -54,6 +55,13 @@ func (s *scheduler) left(p *snapshot.Pod) {
 func (s *scheduler) came(p *snapshot.Pod) {
 	for _, w := range s.resting {
 		w.woken = w.woken || w.Labels["app"] == p.Labels["app"] && ruled(w.Pod)
+	}
+}
+
+// changed has a resting pod tried again that tolerates more.
+func (s *scheduler) changed(p *snapshot.Pod) {
+	for _, w := range s.resting {
+		w.woken = w.woken || w.Pod == p
 	}
 }
 
@@ -138,7 +146,7 @@ func (s *scheduler) choose(w *queued) *snapshot.Node {
 	for _, n := range s.nodes {
 		more := nominated[n.Name]
 		switch {
-		case slices.ContainsFunc(n.Object.Spec.Taints, func(t corev1.Taint) bool { return !tolerated(p, t) }) || !selected(p, n):
+		case !tolerates(p, n) || !selected(p, n):
 			continue
 		case !room(p, n, more):
 			w.full = true
@@ -155,8 +163,9 @@ func (s *scheduler) choose(w *queued) *snapshot.Node {
 	return best
 }
 
-func tolerated(p *snapshot.Pod, t corev1.Taint) bool {
-	return slices.ContainsFunc(p.Spec.Tolerations, func(o corev1.Toleration) bool { return o.Key == t.Key })
+func tolerates(p *snapshot.Pod, n *snapshot.Node) bool {
+	_, kept := taints.Untolerated(n.Object.Spec.Taints, p.Spec.Tolerations)
+	return !kept
 }
 
 func selected(p *snapshot.Pod, n *snapshot.Node) bool {
@@ -286,11 +295,10 @@ func (s *scheduler) apart(p *snapshot.Pod, n *snapshot.Node, more []*snapshot.Po
 	})
 }
 
-// mark notes a nomination as one of Millwright's.
-func mark(p *snapshot.Pod, node string) {
-	p.Status.NominatedNodeName = node
+// mark notes a pod's nomination as one of Millwright's.
+func mark(p *snapshot.Pod) {
 	p.ManagedFields = slices.DeleteFunc(p.ManagedFields, func(f metav1.ManagedFieldsEntry) bool { return f.Manager == nomination.Manager })
-	if node != "" {
+	if p.Status.NominatedNodeName != "" {
 		p.ManagedFields = append(p.ManagedFields, metav1.ManagedFieldsEntry{
 			Manager: nomination.Manager, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:nominatedNodeName":{}}}`),
 		})

@@ -40,6 +40,9 @@ const (
 
 // Gates of our own.
 const (
+	// PlannedPodsFirst: the Node, the first object, takes only the pods that it was
+	// launched for, the other objects, until they are bound.
+	PlannedPodsFirst Code = "PlannedPodsFirst"
 	// StaleUninitializedTaint: the cloud controller's taint, Have, is still on the
 	// Node although the controller's work there is done.
 	StaleUninitializedTaint Code = "StaleUninitializedTaint"

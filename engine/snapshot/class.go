@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -32,7 +34,7 @@ type Shape struct {
 	// node must satisfy one of them. Never empty; a pod without constraints has
 	// one empty term.
 	Terms []requirement.Set
-	// Tolerations, and HostPorts, as in the pod's spec.
+	// Tolerations, but for those of [PlannedTaint], and HostPorts, as in the pod's spec.
 	Tolerations []corev1.Toleration
 	HostPorts   []HostPort
 	// Namespace and Labels are what the selectors of other pods see.
@@ -127,10 +129,20 @@ func (c *Classes) class(pod *corev1.Pod) *Class {
 	return class
 }
 
+// tolerations are those of a pod that say where it may run. That a node was launched for
+// it is no difference between pods.
+func tolerations(pod *corev1.Pod) []corev1.Toleration {
+	planned := func(t corev1.Toleration) bool { return t.Key == PlannedTaint }
+	if !slices.ContainsFunc(pod.Spec.Tolerations, planned) {
+		return pod.Spec.Tolerations
+	}
+	return slices.DeleteFunc(slices.Clone(pod.Spec.Tolerations), planned)
+}
+
 func newShape(pod *corev1.Pod, key string) *Shape {
 	s := &Shape{
 		ShapeKey:     key,
-		Tolerations:  pod.Spec.Tolerations,
+		Tolerations:  tolerations(pod),
 		HostPorts:    hostPortsOf(pod),
 		Namespace:    pod.Namespace,
 		Labels:       pod.Labels,

@@ -38,6 +38,16 @@ func TestPodsThatDifferInNameOnlyShareAClass(t *testing.T) {
 	}
 }
 
+// That a node takes a pod before others is no difference for where it is planned.
+func TestATolerationOfThePlannedTaintMakesNoClass(t *testing.T) {
+	var c Classes
+	admitted := webPod(2)
+	admitted.Spec.Tolerations = append(admitted.Spec.Tolerations, corev1.Toleration{Key: PlannedTaint, Value: "uid", Effect: "NoSchedule"})
+	if one, other := c.Pod(webPod(1)).Class, c.Pod(admitted).Class; one != other {
+		t.Errorf("tolerating %v and %v", one.Tolerations, other.Tolerations)
+	}
+}
+
 func TestEveryFieldThatPlacementSeesMakesAClassOfItsOwn(t *testing.T) {
 	term := corev1.PodAffinityTerm{TopologyKey: "kubernetes.io/hostname", LabelSelector: &metav1.LabelSelector{}}
 	required := func(expr ...corev1.NodeSelectorRequirement) *corev1.Affinity {

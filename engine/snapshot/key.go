@@ -61,7 +61,7 @@ func (w *keyWriter) shape(pod *corev1.Pod) {
 	w.text(pod.Namespace)
 	w.labels(pod.Labels)
 	w.labels(spec.NodeSelector)
-	w.tolerations(spec.Tolerations)
+	w.tolerations(tolerations(pod))
 	w.affinity(spec.Affinity)
 	w.spread(spec.TopologySpreadConstraints)
 	w.ports(pod)

@@ -43,6 +43,9 @@ type Initialization struct {
 	CSIDrivers []string
 	// IgnoreTaints leaves undeclared startup taints alone.
 	IgnoreTaints bool
+	// PlannedFirst has a new node take only the pods that it was launched for until they
+	// are bound.
+	PlannedFirst bool
 	// Backoff bounds how often the pool launches what has failed before.
 	Backoff Backoff
 }

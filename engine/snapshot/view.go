@@ -97,11 +97,15 @@ func cordon(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable
 // passing reports whether a taint belongs to the start of a node.
 func (n *Node) passing(t corev1.Taint) bool {
 	same := func(o corev1.Taint) bool { return t.MatchTaint(&o) }
-	return slices.ContainsFunc(n.Claim.StartupTaints, same) || slices.ContainsFunc(n.Learned, same) || KnownEphemeral(t)
+	return slices.ContainsFunc(n.Claim.StartupTaints, same) || slices.ContainsFunc(n.Learned, same) || KnownEphemeral(t) || t.Key == PlannedTaint
 }
 
 // UnregisteredTaint is the key of the taint with which a machine joins the cluster.
 const UnregisteredTaint = "karpenter.sh/unregistered"
+
+// PlannedTaint is the key of the taint, and of the tolerations for it, by which a new node
+// takes first the pods that it was launched for. Its value is the UID of the claim.
+const PlannedTaint = "millwright.dev/planned-pods"
 
 // KnownEphemeral reports whether a taint is one that Kubernetes, the cloud's
 // controllers or Karpenter's handshake take off a node while it starts. Values

@@ -99,6 +99,20 @@ func teamPool(name, arch, more string) string {
 	return text
 }
 
+// plannedFirst has the Nodes of every pool take first the pods that they were launched for.
+const plannedFirst = `
+apiVersion: millwright.dev/v1alpha1
+kind: NodePolicy
+metadata: {name: planned-first}
+spec: {nodePools: {selector: {}}, initialization: {firstPods: Planned}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: millwright-planned-pods}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: millwright-planned-pods}
+subjects: [{kind: ServiceAccount, name: millwright, namespace: millwright-system}]
+`
+
 // agent is a DaemonSet for every node.
 const agent = `
 apiVersion: apps/v1

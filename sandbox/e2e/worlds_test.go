@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,8 +36,30 @@ func TestKubeSchedulerBindsEveryPodOfRandomClusters(t *testing.T) {
 	}
 }
 
+// Where new Nodes take first the pods that they were launched for, exactly the machines of
+// the plan are launched, and every Node is open to all pods in the end.
+func TestNodesThatTakePlannedPodsFirstNeedNoSecondLaunch(t *testing.T) {
+	t.Parallel()
+	worlds, most := 2, 600
+	if *long {
+		worlds, most = 20, 1000
+	}
+	random := random(t)
+	for i := range worlds {
+		w := newWorld(random, most)
+		w.documents = append(w.documents, plannedFirst)
+		t.Run(fmt.Sprintf("%02d of %d pods", i+1, w.pods), func(t *testing.T) {
+			c := newCluster(t)
+			want := c.live(w)
+			if got := c.launched(); !maps.Equal(got, want.kinds) {
+				c.Errorf("machines launched: %v, planned: %v", got, want.kinds)
+			}
+		})
+	}
+}
+
 // live plans a world, lets it come about and compares.
-func (c *cluster) live(w *world) {
+func (c *cluster) live(w *world) planned {
 	want := c.plan(w.manifests())
 	pods, claims := c.watchPods(), c.watchClaims()
 	defer func() {
@@ -53,6 +76,12 @@ func (c *cluster) live(w *world) {
 	c.must(err)
 	c.Logf("%d machines planned and %d launched for %d pods, all bound after %v; %s; load %s",
 		want.machines, claims.count(), want.pods, time.Since(start).Round(time.Second), pods.counts(), strings.TrimSpace(string(load)))
+	c.eventually(time.Minute, func() error {
+		if kept := c.taints()["millwright.dev/planned-pods"]; kept > 0 {
+			return fmt.Errorf("%d Nodes take only the pods that they were launched for", kept)
+		}
+		return nil
+	})
 	c.must(controller.Stop())
 	for _, pool := range []string{"blue", "green", "red"} {
 		n, planned := len(claims.of(pool)), want.pools[pool]
@@ -70,6 +99,7 @@ func (c *cluster) live(w *world) {
 			c.Errorf("%d machines of %s, planned %d", got[kind], kind, n)
 		}
 	}
+	return want
 }
 
 // planned is what `millwright plan` says: how many machines, of what, for how many
@@ -130,11 +160,9 @@ func (c *cluster) taints() map[string]int {
 	c.Helper()
 	out := map[string]int{}
 	for _, n := range c.nodes() {
-		keys := []string{}
 		for _, t := range n.Spec.Taints {
-			keys = append(keys, t.Key)
+			out[t.Key]++
 		}
-		out[strings.Join(keys, "+")]++
 	}
 	return out
 }
