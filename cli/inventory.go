@@ -22,6 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -124,7 +125,7 @@ func (in *inventory) machine(c *snapshot.Claim) *explain.Machine {
 		}
 	}
 	s := in.store.Snapshot(in.now, nil)
-	v.Volumes, v.DaemonSets = s.Volumes, s.DaemonSets
+	v.Volumes, v.DaemonSets, v.Awaited = s.Volumes, s.DaemonSets, nomination.Awaited(s, c)
 	name := c.NodeName
 	if len(v.Nodes) == 1 {
 		name = v.Nodes[0].Name

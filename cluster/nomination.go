@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -46,11 +48,27 @@ func (s *Store) nominations() map[types.NamespacedName]string {
 		name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 		machine, known := s.nominated[name]
 		if !known {
-			machine = pod.Status.NominatedNodeName
+			machine = cmp.Or(pod.Status.NominatedNodeName, s.admittedTo(pod))
 		}
 		if known || machine != "" {
 			out[name] = machine
 		}
 	}
 	return out
+}
+
+// admittedTo is the claim whose Node takes a pod first, the last that it was admitted to;
+// empty if there is none.
+func (s *Store) admittedTo(pod *snapshot.Pod) string {
+	for _, t := range slices.Backward(pod.Spec.Tolerations) {
+		if t.Key != snapshot.PlannedTaint {
+			continue
+		}
+		for name, c := range s.claims.byKey {
+			if string(c.value.UID) == t.Value {
+				return name
+			}
+		}
+	}
+	return ""
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -170,5 +172,29 @@ func TestOnlyPodsThatASchedulerGaveUpOnArePending(t *testing.T) {
 		if got := picture(s.Snapshot(noon, nil)); got != test.want {
 			t.Errorf("offline %v: got\n%s", test.options.Offline, got)
 		}
+	}
+}
+
+// A process that has made no plan yet knows from the pods which machines others planned
+// them for: by their nomination, or by the taint of the last of those that take them first.
+func TestPlansOfOthersAreReadFromPods(t *testing.T) {
+	s := NewStore()
+	for name, uid := range map[string]types.UID{"c1": "uid-1", "c2": "uid-2"} {
+		s.Update(&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid}})
+	}
+	nominated, admitted := testPod("nominated", 1, ""), testPod("admitted", 1, "")
+	nominated.Status.NominatedNodeName = "n"
+	for _, uid := range []string{"uid-1", "uid-2", "uid-gone"} {
+		admitted.Spec.Tolerations = append(admitted.Spec.Tolerations, corev1.Toleration{Key: snapshot.PlannedTaint, Value: uid})
+	}
+	for _, p := range []*corev1.Pod{nominated, admitted, testPod("waits", 1, "")} {
+		s.Update(p)
+	}
+	got := map[string]string{}
+	for pod, machine := range s.Snapshot(noon, nil).Nominated {
+		got[pod.Name] = machine
+	}
+	if want := map[string]string{"nominated": "n", "admitted": "c2"}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -68,7 +68,7 @@ func takeOver(v View, s Step) Step {
 			return s
 		}
 		s.Node = registration(v.Claim, node)
-		if v.Policy.PlannedFirst && len(v.Awaited) > 0 {
+		if v.Policy.PlannedFirst && nomination.PlannedFirst(v.Awaited) {
 			s.Node.AddTaints = append(s.Node.AddTaints, nomination.PlannedTaint(v.Claim))
 		}
 		for _, n := range v.Hold.With {

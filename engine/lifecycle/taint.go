@@ -2,12 +2,14 @@ package lifecycle
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/nomination"
+	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -27,6 +29,9 @@ const WorkDoneAnnotation = "millwright.dev/cloud-controller-done"
 
 // plannedPoll is how soon to look again whether the pods planned for a Node are there.
 const plannedPoll = time.Second
+
+// shownPods is how many of the pods that are waited for are named.
+const shownPods = 5
 
 // LearnedPatience is for how long after it joined a taint that the pool does not
 // declare is waited for. One that stays longer is meant to stay.
@@ -73,8 +78,8 @@ func ephemeralTaints(v View, node *corev1.Node) Gate {
 	}
 	t, ok := firstTaint(node, snapshot.KnownEphemeral)
 	if planned := nomination.PlannedTaint(v.Claim); !ok && hasTaint(node.Spec.Taints, planned) {
-		r := plan.Reason{Code: plan.PlannedPodsFirst}
-		for _, p := range v.Awaited {
+		r := plan.Reason{Code: plan.PlannedPodsFirst, Have: strconv.Itoa(len(v.Awaited))}
+		for _, p := range v.Awaited[:min(len(v.Awaited), shownPods)] {
 			r.Objects = append(r.Objects, plan.PodRef(p.Pod))
 		}
 		return closed(GateEphemeralTaints, taintedSince(v, node, planned), r, Next{Actor: Millwright})
@@ -128,18 +133,36 @@ func (s *Step) watchTaint(v View, node *corev1.Node) {
 }
 
 // open lets all pods onto the Node when those that it was launched for are there, or have
-// had their time.
+// had their time. That is half of what the Node has to be ready in: agents that do not
+// tolerate the taint start only then.
 func (s *Step) open(v View, node *corev1.Node) {
 	taint := nomination.PlannedTaint(v.Claim)
 	if node == nil || !hasTaint(node.Spec.Taints, taint) {
 		return
 	}
-	if until := nomination.AwaitedUntil(v.Awaited, v.Claim, registeredAt(v, node)); v.Now.Before(until) {
+	registered := registeredAt(v, node)
+	until := nomination.AwaitedUntil(v.Awaited, v.Claim, registered)
+	if half := registered.Add(v.Policy.Timeout / 2); v.Policy.Timeout != snapshot.Never && half.Before(until) {
+		until = half
+	}
+	if v.Now.Before(until) && !s.starves(v, node, taint) {
 		s.Wake = earliest(s.Wake, earliest(until, v.Now.Add(plannedPoll)))
 		return
 	}
 	change := s.change(v)
 	change.RemoveTaints = append(change.RemoveTaints, taint)
+}
+
+// starves reports whether a taint keeps an agent off the Node without which pods may never
+// get there.
+func (s *Step) starves(v View, node *corev1.Node, taint corev1.Taint) bool {
+	lacks := slices.ContainsFunc(s.Gates, func(g Gate) bool {
+		return !g.Open && (g.Name == GateStartupTaints || g.Name == GateResources || g.Name == GateDRA || g.Name == GateCSI)
+	})
+	return lacks && slices.ContainsFunc(v.DaemonSets, func(d *snapshot.DaemonSet) bool {
+		_, kept := taints.Untolerated([]corev1.Taint{taint}, d.Pod.Spec.Tolerations)
+		return kept && runsOn(v, d, node)
+	})
 }
 
 // uninitialized reports whether a Node carries the cloud controller's taint

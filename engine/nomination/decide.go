@@ -30,7 +30,7 @@ const (
 	NotTaken Why = "NotTaken"
 )
 
-// Change is one nomination to be written.
+// Change is what is to be written on one pod.
 type Change struct {
 	Pod *snapshot.Pod
 	// Node is the name to be written; empty to clear what is there.

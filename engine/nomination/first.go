@@ -55,13 +55,23 @@ func Awaited(s *snapshot.Snapshot, c *snapshot.Claim) []*snapshot.Pod {
 	var out []*snapshot.Pod
 	for _, p := range s.Pending {
 		node, known := s.Nominated[key(p)]
-		here := known && (node == c.Name || node == c.NodeName) || !known && admitted(p, c)
-		if here && p.Active() {
+		here := known && node != "" && (node == c.Name || node == c.NodeName) || !known && admitted(p, c)
+		if here && open(p) {
 			out = append(out, p)
 		}
 	}
 	slices.SortFunc(out, snapshot.ComparePods)
 	return out
+}
+
+// PlannedFirst reports whether a new Node is to begin with the taint if pods are awaited.
+// A spread that counts only nodes whose taints its pods tolerate would miss the others.
+func PlannedFirst(awaited []*snapshot.Pod) bool {
+	return len(awaited) > 0 && !slices.ContainsFunc(awaited, func(p *snapshot.Pod) bool {
+		return slices.ContainsFunc(p.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
+			return c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
+		})
+	})
 }
 
 // AwaitedUntil is until when the Node of a claim, registered at a time, is kept for pods at
@@ -85,11 +95,11 @@ func (m *memo) plannedFirst(n *snapshot.Node) bool {
 		return false
 	}
 	tainted := func(t corev1.Taint) bool { return t.Key == snapshot.PlannedTaint }
-	return slices.ContainsFunc(n.Object.Spec.Taints, tainted) || joining(n) && m.policies[n.Claim.Pool]
+	return slices.ContainsFunc(n.Object.Spec.Taints, tainted) || joining(n) && m.first[n.Claim.Pool]
 }
 
-// policies are the pools whose new Nodes take the pods first that they were launched for.
-func policies(s *snapshot.Snapshot) map[string]bool {
+// firstPools are the pools whose new Nodes take first the pods that they were launched for.
+func firstPools(s *snapshot.Snapshot) map[string]bool {
 	out := map[string]bool{}
 	for _, p := range s.Pools {
 		if p.Policy.Initialization.PlannedFirst {

@@ -85,7 +85,8 @@ func TestAwaited(t *testing.T) {
 	if got := awaited(); !slices.Equal(got, []string{"even-1", "even-2"}) {
 		t.Errorf("waits for %v", got)
 	}
-	s.Nominated = map[types.NamespacedName]string{{Namespace: "default", Name: "even-1"}: "n1"}
+	n.Claim.NodeName = ""
+	s.Nominated = map[types.NamespacedName]string{{Namespace: "default", Name: "even-1"}: "n1", {Namespace: "default", Name: "web-1"}: ""}
 	if got := awaited(); !slices.Equal(got, []string{"even-2"}) {
 		t.Errorf("waits for %v, of which the plan has one elsewhere and does not know the other", got)
 	}
@@ -93,6 +94,21 @@ func TestAwaited(t *testing.T) {
 	s.Pending[gone].DeletionTimestamp = &metav1.Time{Time: s.Now.Add(-time.Second)}
 	if got := awaited(); len(got) > 0 {
 		t.Errorf("waits for %v", got)
+	}
+}
+
+// A Node whose pods are spread over the nodes that they tolerate is not tainted: they would
+// not count those of the others.
+func TestPodsThatHonourTaintsHaveNoNodeForThemselves(t *testing.T) {
+	s := plannedFirst(t)
+	pods := nomination.Awaited(s, s.Node("n4").Claim)
+	if !nomination.PlannedFirst(pods) || nomination.PlannedFirst(nil) {
+		t.Error("a Node is for pods that are awaited, and for none else")
+	}
+	honour := corev1.NodeInclusionPolicyHonor
+	pods[1].Spec.TopologySpreadConstraints[0].NodeTaintsPolicy = &honour
+	if nomination.PlannedFirst(pods) {
+		t.Error("a Node is for pods that honour taints")
 	}
 }
 

@@ -65,7 +65,7 @@ func HoldOf(s *snapshot.Snapshot, claim string, node *corev1.Node) Hold {
 		known.Nodes[i] = n
 		s = &known
 	}
-	first := policies(s)
+	first := firstPools(s)
 	if !joining(n) || first[n.Claim.Pool] {
 		return Hold{}
 	}

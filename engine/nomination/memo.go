@@ -12,9 +12,8 @@ type memo struct {
 	allocatable map[*snapshot.Node]corev1.ResourceList
 	shares      map[pair]float64
 	rules       map[*snapshot.Class][]*rule
-	// policies are the pools whose new Nodes take the pods first that they were launched
-	// for.
-	policies map[string]bool
+	// first are the pools whose new Nodes take first the pods that they were launched for.
+	first map[string]bool
 	// heldBack are the pods whose workload's turn has not come, by class and node.
 	heldBack map[pair]bool
 }
@@ -26,7 +25,7 @@ type pair struct {
 
 func newMemo(s *snapshot.Snapshot) *memo {
 	return &memo{
-		policies:    policies(s),
+		first:       firstPools(s),
 		allocatable: map[*snapshot.Node]corev1.ResourceList{},
 		shares:      map[pair]float64{},
 		rules:       map[*snapshot.Class][]*rule{},

@@ -41,7 +41,8 @@ const (
 // Gates of our own.
 const (
 	// PlannedPodsFirst: the Node, the first object, takes only the pods that it was
-	// launched for, the other objects, until they are bound.
+	// launched for until they are bound. Have is how many still wait, the other objects
+	// are the first of them.
 	PlannedPodsFirst Code = "PlannedPodsFirst"
 	// StaleUninitializedTaint: the cloud controller's taint, Have, is still on the
 	// Node although the controller's work there is done.

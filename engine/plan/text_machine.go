@@ -40,7 +40,7 @@ func lifecycleText(r Reason) string {
 func initializationText(r Reason) string {
 	switch r.Code {
 	case PlannedPodsFirst:
-		return withCause(r.first("the Node")+" takes only the pods that it was launched for until they are bound", list(r.Objects[min(1, len(r.Objects)):], ""))
+		return withCause(r.first("the Node")+" takes only the pods that it was launched for until they are bound", list(r.Objects[min(1, len(r.Objects)):], r.Have))
 	case StaleUninitializedTaint:
 		return "taint " + r.Have + " was left on " + r.first("the Node") + " by the cloud controller manager, which has done its work there (provider ID, addresses and zone are set)"
 	case UndeclaredStartupTaint:

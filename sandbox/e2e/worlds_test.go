@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Random clusters of hundreds of pods under rules of every kind: every machine of the
@@ -51,6 +53,9 @@ func TestNodesThatTakePlannedPodsFirstNeedNoSecondLaunch(t *testing.T) {
 		t.Run(fmt.Sprintf("%02d of %d pods", i+1, w.pods), func(t *testing.T) {
 			c := newCluster(t)
 			want := c.live(w)
+			if n := c.admitted(); n != want.pods {
+				c.Errorf("%d of %d pods tolerate the taint of a Node that was launched for them", n, want.pods)
+			}
 			if got := c.launched(); !maps.Equal(got, want.kinds) {
 				c.Errorf("machines launched: %v, planned: %v", got, want.kinds)
 			}
@@ -100,6 +105,19 @@ func (c *cluster) live(w *world) planned {
 		}
 	}
 	return want
+}
+
+// admitted counts the pods that were admitted to a Node that took them first.
+func (c *cluster) admitted() (n int) {
+	c.Helper()
+	pods, err := c.client.CoreV1().Pods("default").List(c.Context(), metav1.ListOptions{LabelSelector: "app"})
+	c.must(err)
+	for _, p := range pods.Items {
+		if slices.ContainsFunc(p.Spec.Tolerations, func(t corev1.Toleration) bool { return t.Key == "millwright.dev/planned-pods" }) {
+			n++
+		}
+	}
+	return n
 }
 
 // planned is what `millwright plan` says: how many machines, of what, for how many
