@@ -6,7 +6,7 @@
 //	        from the types in api/ (controller-gen)
 //	rbac/   namespace, service account and the least rights that the controllers
 //	        need; role.yaml is generated from the markers beside the code that
-//	        needs the right
+//	        needs the right; roles that only some clusters want are not bound
 //
 // `make generate` rewrites the generated files, `make verify` fails if that
 // changes anything.
