@@ -149,7 +149,7 @@ func completed(objects []manifest.Object) []client.Object {
 		out[i] = o.Object
 	}
 	out = append(out, workload.Expand(out)...)
-	classes := admission.Classes{Priority: map[string]*schedulingv1.PriorityClass{}, Runtime: map[string]*nodev1.RuntimeClass{}}
+	classes := admission.Classes{Priority: map[string]*schedulingv1.PriorityClass{}, Runtime: map[string]*nodev1.RuntimeClass{}, Ranges: map[string][]*corev1.LimitRange{}}
 	var storage []*storagev1.StorageClass
 	for _, o := range out {
 		switch o := o.(type) {
@@ -157,6 +157,8 @@ func completed(objects []manifest.Object) []client.Object {
 			classes.Priority[o.Name] = o
 		case *nodev1.RuntimeClass:
 			classes.Runtime[o.Name] = o
+		case *corev1.LimitRange:
+			classes.Ranges[o.Namespace] = append(classes.Ranges[o.Namespace], o)
 		case *storagev1.StorageClass:
 			storage = append(storage, o)
 		}
@@ -166,7 +168,7 @@ func completed(objects []manifest.Object) []client.Object {
 		case *corev1.Pod:
 			classes.Pod(o)
 		case *appsv1.DaemonSet:
-			classes.Template(&o.Spec.Template)
+			classes.Template(o.Namespace, &o.Spec.Template)
 		case *corev1.PersistentVolumeClaim:
 			admission.Claim(o, storage)
 		}

@@ -3,9 +3,7 @@ package cluster
 import (
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -19,6 +17,7 @@ func (s *Store) putPod(pod *corev1.Pod) {
 	}
 	wrapped := s.classes.Pod(pod)
 	s.pods[k] = wrapped
+	s.daemonSets.putPod(wrapped)
 	switch {
 	case pod.Spec.NodeName != "":
 		on := s.podsOf[pod.Spec.NodeName]
@@ -39,6 +38,7 @@ func (s *Store) dropPod(k string) {
 		return
 	}
 	delete(s.pods, k)
+	s.daemonSets.dropPod(old)
 	s.pending.drop(k)
 	if on := s.podsOf[old.Spec.NodeName]; on != nil {
 		on.drop(k)
@@ -70,33 +70,4 @@ func unschedulable(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
 	})
-}
-
-// daemonSet makes the pod that a DaemonSet would run on a new node. Limits stand
-// in for missing requests, as the API server does it for real pods.
-func (s *Store) daemonSet(ds *appsv1.DaemonSet) *snapshot.DaemonSet {
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: ds.Namespace, Labels: ds.Spec.Template.Labels, Annotations: ds.Spec.Template.Annotations,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(ds, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))},
-		},
-		Spec: *ds.Spec.Template.Spec.DeepCopy(),
-	}
-	defaultRequests(pod.Spec.InitContainers)
-	defaultRequests(pod.Spec.Containers)
-	return &snapshot.DaemonSet{DaemonSet: ds, Pod: s.classes.Pod(pod)}
-}
-
-func defaultRequests(containers []corev1.Container) {
-	for i := range containers {
-		r := &containers[i].Resources
-		for name, limit := range r.Limits {
-			if r.Requests == nil {
-				r.Requests = corev1.ResourceList{}
-			}
-			if _, ok := r.Requests[name]; !ok {
-				r.Requests[name] = limit
-			}
-		}
-	}
 }

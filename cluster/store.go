@@ -49,7 +49,7 @@ type Store struct {
 	pods       map[string]*snapshot.Pod
 	pending    *table[*snapshot.Pod]
 	podsOf     map[string]*table[*snapshot.Pod] // by node name
-	daemonSets *table[*snapshot.DaemonSet]
+	daemonSets daemonSets
 	pdbs       *table[*policyv1.PodDisruptionBudget]
 	namespaces dictionary[string, map[string]string]
 
@@ -78,7 +78,7 @@ func NewStore(options ...Options) *Store {
 	s := &Store{
 		pools: newTable[*snapshot.Pool](), policies: newTable[*v1alpha1.NodePolicy](), requests: newTable[*snapshot.Request](), claims: newTable[*claim](), nodes: newTable[*corev1.Node](),
 		pods: map[string]*snapshot.Pod{}, pending: newTable[*snapshot.Pod](), podsOf: map[string]*table[*snapshot.Pod]{},
-		daemonSets: newTable[*snapshot.DaemonSet](), pdbs: newTable[*policyv1.PodDisruptionBudget](),
+		daemonSets: newDaemonSets(), pdbs: newTable[*policyv1.PodDisruptionBudget](),
 		attachments: map[string]*storagev1.VolumeAttachment{}, refused: map[catalog.Key]time.Time{},
 		gone: newTombstones(), objects: map[id]client.Object{},
 	}

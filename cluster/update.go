@@ -43,7 +43,9 @@ func (s *Store) Update(obj client.Object) {
 	case *corev1.Pod:
 		s.putPod(o)
 	case *appsv1.DaemonSet:
-		s.daemonSets.put(key(o), s.daemonSet(o))
+		s.daemonSets.put(o)
+	case *corev1.LimitRange:
+		s.daemonSets.putRange(o)
 	case *policyv1.PodDisruptionBudget:
 		s.pdbs.put(key(o), o)
 	case *corev1.Namespace:
@@ -104,6 +106,8 @@ func (s *Store) Delete(obj client.Object) {
 		s.dropPod(key(o))
 	case *appsv1.DaemonSet:
 		s.daemonSets.drop(key(o))
+	case *corev1.LimitRange:
+		s.daemonSets.dropRange(o)
 	case *policyv1.PodDisruptionBudget:
 		s.pdbs.drop(key(o))
 	case *corev1.Namespace:
@@ -168,6 +172,8 @@ func identify(obj client.Object) (id, bool) {
 		kind = "Namespace"
 	case *appsv1.DaemonSet:
 		kind = "DaemonSet"
+	case *corev1.LimitRange:
+		kind = "LimitRange"
 	case *policyv1.PodDisruptionBudget:
 		kind = "PodDisruptionBudget"
 	case *corev1.PersistentVolumeClaim:

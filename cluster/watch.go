@@ -19,7 +19,7 @@ import (
 
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools;nodeclaims,verbs=get;list;watch
 // +kubebuilder:rbac:groups=millwright.dev,resources=nodepolicies;disruptionrequests,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=nodes;pods;namespaces;persistentvolumes;persistentvolumeclaims,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=nodes;pods;namespaces;limitranges;persistentvolumes;persistentvolumeclaims,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps,resources=daemonsets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses;csidrivers;csinodes;volumeattachments,verbs=get;list;watch
@@ -42,7 +42,7 @@ func (*watcher) NeedLeaderElection() bool { return false }
 func watched() []client.Object {
 	return []client.Object{
 		&karpv1.NodePool{}, &karpv1.NodeClaim{}, &v1alpha1.NodePolicy{}, &v1alpha1.DisruptionRequest{},
-		&corev1.Node{}, &corev1.Pod{}, &corev1.Namespace{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeClaim{},
+		&corev1.Node{}, &corev1.Pod{}, &corev1.Namespace{}, &corev1.LimitRange{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeClaim{},
 		&appsv1.DaemonSet{}, &policyv1.PodDisruptionBudget{},
 		&storagev1.StorageClass{}, &storagev1.CSIDriver{}, &storagev1.CSINode{}, &storagev1.VolumeAttachment{},
 	}

@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+
+	"github.com/millwright-dev/millwright/cluster"
 )
 
 // Classes are the objects that pods refer to by name and from which the API
@@ -14,43 +16,38 @@ import (
 type Classes struct {
 	Priority map[string]*schedulingv1.PriorityClass
 	Runtime  map[string]*nodev1.RuntimeClass
+	// Ranges are the LimitRanges of each namespace.
+	Ranges map[string][]*corev1.LimitRange
 }
 
 // Pod fills in what the API server would, as far as it matters for where the
-// pod fits: requests from limits, host ports of pods on the host's network,
-// protocols, priority, overhead and the node selection of the runtime class. It
-// changes nothing that is set; a pod that has been through an API server stays
+// pod fits: requests from limits and LimitRanges, host ports of pods on the host's
+// network, protocols, priority, overhead and the node selection of the runtime class.
+// It changes nothing that is set; a pod that has been through an API server stays
 // as it is. The status is left alone: its absence says that the pod was never
 // applied.
-func (c Classes) Pod(pod *corev1.Pod) { c.spec(&pod.Spec) }
+func (c Classes) Pod(pod *corev1.Pod) {
+	ranges := c.Ranges[pod.Namespace]
+	if pod.UID != "" {
+		ranges = nil
+	}
+	c.spec(&pod.Spec, ranges)
+}
 
 // Template does to a template what Pod does to the pods that are made from it.
-func (c Classes) Template(template *corev1.PodTemplateSpec) { c.spec(&template.Spec) }
+func (c Classes) Template(namespace string, template *corev1.PodTemplateSpec) {
+	c.spec(&template.Spec, c.Ranges[namespace])
+}
 
-func (c Classes) spec(spec *corev1.PodSpec) {
-	if spec.Resources != nil {
-		defaultRequests(spec.Resources)
-	}
+func (c Classes) spec(spec *corev1.PodSpec, ranges []*corev1.LimitRange) {
+	cluster.DefaultRequests(spec, ranges)
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
-			defaultRequests(&containers[i].Resources)
 			defaultPorts(containers[i].Ports, spec.HostNetwork)
 		}
 	}
 	c.priority(spec)
 	c.runtime(spec)
-}
-
-func defaultRequests(r *corev1.ResourceRequirements) {
-	for name, limit := range r.Limits {
-		if _, set := r.Requests[name]; set {
-			continue
-		}
-		if r.Requests == nil {
-			r.Requests = corev1.ResourceList{}
-		}
-		r.Requests[name] = limit.DeepCopy()
-	}
 }
 
 func defaultPorts(ports []corev1.ContainerPort, hostNetwork bool) {

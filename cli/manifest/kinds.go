@@ -58,6 +58,7 @@ var kinds = map[schema.GroupKind]kind{
 	{Group: batchv1.GroupName, Kind: "Job"}:        {"v1", true, builtIn, func() client.Object { return &batchv1.Job{} }},
 
 	{Group: policyv1.GroupName, Kind: "PodDisruptionBudget"}: {"v1", true, builtIn, func() client.Object { return &policyv1.PodDisruptionBudget{} }},
+	{Group: corev1.GroupName, Kind: "LimitRange"}:            {"v1", true, builtIn, func() client.Object { return &corev1.LimitRange{} }},
 	{Group: schedulingv1.GroupName, Kind: "PriorityClass"}:   {"v1", false, builtIn, func() client.Object { return &schedulingv1.PriorityClass{} }},
 	{Group: nodev1.GroupName, Kind: "RuntimeClass"}:          {"v1", false, builtIn, func() client.Object { return &nodev1.RuntimeClass{} }},
 	{Group: storagev1.GroupName, Kind: "StorageClass"}:       {"v1", false, builtIn, func() client.Object { return &storagev1.StorageClass{} }},

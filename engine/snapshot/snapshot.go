@@ -46,8 +46,19 @@ type Snapshot struct {
 // DaemonSet is a DaemonSet with the pod that it would run on a new node.
 type DaemonSet struct {
 	*appsv1.DaemonSet
-	// Pod is made from the template; it carries no name and no node.
+	// Pod has the constraints of the template and the requests that admission gives its
+	// pods; it carries no name and no node.
 	Pod *Pod
+	// Waiting are, by the name of their Node, pods that exist and are not bound yet.
+	Waiting map[string]*Pod
+}
+
+// On is the pod that the DaemonSet has, or would have, on a Node.
+func (d *DaemonSet) On(node string) *Pod {
+	if p := d.Waiting[node]; p != nil {
+		return p
+	}
+	return d.Pod
 }
 
 // Refused reports whether the cloud refused an offering lately.

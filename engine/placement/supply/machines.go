@@ -245,7 +245,7 @@ func (s *Supply) reserve(ms *Machines) {
 		// A machine that is not launched yet may turn out to carry it.
 		for i := range ms.Labelled(&demand.Shape{Terms: d.terms()}).All() {
 			if m := ms.List[i]; d.Tolerates(m.Taints) && !d.runsOn(m.Node) {
-				m.occupy(s, d.Pod)
+				m.occupy(s, d.On(m.nodeName()))
 			}
 		}
 	}
