@@ -17,6 +17,7 @@ func (s *Store) Snapshot(now time.Time, instanceTypes TypesFunc) *snapshot.Snaps
 	for i, p := range out.Pools {
 		out.Pools[i] = backoff.Apply(withTypes(p, instanceTypes), out.Nodes, now)
 	}
+	backoff.PauseWorkloads(out)
 	return out
 }
 

@@ -3,6 +3,7 @@ package nodepool
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,12 +17,20 @@ import (
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // conditionPaused is True while launches of the pool, or of one of its offerings,
 // pause or are on trial. A pool without failures does not have it.
 const conditionPaused = "LaunchesPaused"
+
+// conditionUnused is True while machines are launched for workloads one at a time, or not
+// at all, because earlier ones were not used.
+const conditionUnused = string(plan.MachinesUnused)
+
+// toldPauses bounds the workloads that the condition names.
+const toldPauses = 10
 
 // failed are claims that were given up because their machines failed, until they
 // have been counted: one may be gone before its pool is looked at. Safe for
@@ -80,10 +89,12 @@ func (r *Reconciler) ended(s *snapshot.Snapshot, pool string) (all, gone []*snap
 }
 
 // backoff counts failures, and says what they mean for the next launches.
-func (r *Reconciler) backoff(np *karpv1.NodePool, claims []*snapshot.Claim) {
+func (r *Reconciler) backoff(np *karpv1.NodePool, s *snapshot.Snapshot, claims []*snapshot.Claim) {
 	pool := r.pool(np)
 	pool.Failures = backoff.Count(pool.Failures, claims, pool.Hash)
+	pool.Failures = backoff.Recover(pool, s.Nodes, s.Now)
 	writeFailures(np, pool.Failures)
+	r.unused(np, pool, s)
 	reason, found := backoff.Worst(pool, r.Clock.Now())
 	if !found {
 		_ = r.conditions(np).Clear(conditionPaused) // it refuses only conditions that Ready depends on
@@ -91,6 +102,22 @@ func (r *Reconciler) backoff(np *karpv1.NodePool, claims []*snapshot.Claim) {
 	}
 	r.conditions(np).Set(status.Condition{Type: conditionPaused, Status: metav1.ConditionTrue, Reason: string(reason.Code), Message: reason.Message()})
 	r.Writer.Event(apply.Event{Object: np, Warning: true, Reason: string(reason.Code), Message: reason.Message(), Dedupe: []string{reason.Message()}, Window: time.Hour})
+}
+
+// unused says of which workloads the machines were not used.
+func (r *Reconciler) unused(np *karpv1.NodePool, pool *snapshot.Pool, s *snapshot.Snapshot) {
+	pauses := backoff.WorkloadPauses(pool, s.Nodes, s.Now)
+	if len(pauses) == 0 {
+		_ = r.conditions(np).Clear(conditionUnused) // it refuses only conditions that Ready depends on
+		return
+	}
+	texts := make([]string, 0, len(pauses))
+	for _, pause := range pauses {
+		reason := backoff.UnusedReason(np.Name, pause)
+		texts = append(texts, reason.Message())
+		r.Writer.Event(apply.Event{Object: np, Warning: true, Reason: string(reason.Code), Message: reason.Message(), Dedupe: []string{reason.Message()}, Window: time.Hour})
+	}
+	r.conditions(np).Set(status.Condition{Type: conditionUnused, Status: metav1.ConditionTrue, Reason: string(plan.MachinesUnused), Message: strings.Join(texts[:min(len(texts), toldPauses)], "\n")})
 }
 
 // pool is the pool with its policy and with what its class offers; nothing if the

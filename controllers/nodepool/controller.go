@@ -99,7 +99,7 @@ func (r *Reconciler) update(ctx context.Context, np *karpv1.NodePool) (*karpv1.N
 		r.registrationHealth(np, class)
 		if synced {
 			count(np, now)
-			r.backoff(np, claims)
+			r.backoff(np, now, claims)
 			r.learn(np, claims)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -59,6 +60,9 @@ func annotations(np *karpv1.NodePool, n *plan.NewNode) map[string]string {
 	out[karpv1.NodePoolHashAnnotationKey] = np.Hash()
 	out[karpv1.NodePoolHashVersionAnnotationKey] = karpv1.NodePoolHashVersion
 	out[karpv1.NodeClaimMinValuesRelaxedAnnotationKey] = strconv.FormatBool(n.MinValuesRelaxed)
+	if workloads := backoff.LaunchedFor(n.Pods); workloads != "" {
+		out[backoff.LaunchedForAnnotation] = workloads
+	}
 	out[PlannedAnnotation] = strings.Join([]string{key.Type, key.Zone, key.CapacityType}, "/")
 	return out
 }

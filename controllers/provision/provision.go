@@ -83,6 +83,10 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 	p.Metrics.BatchStarted(Name, id, len(s.Pending))
 	started := p.Clock.Now()
 	answer := p.solve(s)
+	if p.recordUnused(ctx, s, answer) {
+		s = p.Snapshot()
+		answer = p.solve(s)
+	}
 	p.Metrics.BatchDone(Name, id, batch(s, answer, p.Clock.Since(started)))
 	if p.Settings.Observe {
 		p.tell(ctx, s, answer, nil)

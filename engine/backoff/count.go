@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -20,15 +21,14 @@ const TemplateAnnotation = "karpenter.sh/nodepool-hash"
 // a failure.
 const kept = 20
 
+// keptWorkloads bounds how many workloads are remembered for a pool.
+const keptWorkloads = 100
+
 // Count brings the failures of a pool up to date with its claims, those that are
 // being deleted included. Counting the same claims twice is the same as once. The
 // result is new, in a fixed order; template is the pool's present one.
 func Count(failures []snapshot.Failure, claims []*snapshot.Claim, template string) []snapshot.Failure {
-	out := make([]snapshot.Failure, 0, len(failures)+2)
-	for _, f := range failures {
-		f.Counted = slices.Clone(f.Counted)
-		out = append(out, f)
-	}
+	out := cloned(failures)
 	ordered := slices.Clone(claims)
 	slices.SortFunc(ordered, func(a, b *snapshot.Claim) int {
 		return cmp.Or(ended(a).Compare(ended(b)), cmp.Compare(a.Name, b.Name))
@@ -36,6 +36,7 @@ func Count(failures []snapshot.Failure, claims []*snapshot.Claim, template strin
 	for _, c := range ordered {
 		out = count(out, c)
 	}
+	out = countUnused(out, claims)
 	return tidy(out, template)
 }
 
@@ -45,7 +46,7 @@ func count(failures []snapshot.Failure, c *snapshot.Claim) []snapshot.Failure {
 	failed := !c.Deleted.IsZero() && reason.Failure()
 	for _, key := range keys(c) {
 		i := slices.IndexFunc(failures, func(f snapshot.Failure) bool {
-			return f.Template == key.Template && f.Offering == key.Offering && f.Image == key.Image
+			return f.Workload == "" && f.Template == key.Template && f.Offering == key.Offering && f.Image == key.Image
 		})
 		switch {
 		case failed && i < 0:
@@ -64,6 +65,51 @@ func count(failures []snapshot.Failure, c *snapshot.Claim) []snapshot.Failure {
 		}
 		f.Count, f.Last, f.Reason, f.Claim = f.Count+1, c.Deleted, string(reason), c.Name
 		f.Counted = append(f.Counted[max(0, len(f.Counted)+1-kept):], c.UID)
+	}
+	return failures
+}
+
+func cloned(failures []snapshot.Failure) []snapshot.Failure {
+	out := make([]snapshot.Failure, 0, len(failures)+2)
+	for _, f := range failures {
+		f.Counted, f.Machines = slices.Clone(f.Counted), slices.Clone(f.Machines)
+		out = append(out, f)
+	}
+	return out
+}
+
+// listed bounds the machines that a failure tells of.
+const listed = 5
+
+// countUnused counts machines that workloads did not use, each round of launches once:
+// machines that were found unused at the same time were launched in one.
+func countUnused(failures []snapshot.Failure, claims []*snapshot.Claim) []snapshot.Failure {
+	type found struct {
+		Unused
+		*snapshot.Claim
+	}
+	var all []found
+	for _, c := range claims {
+		for _, u := range UnusedOf(c) {
+			all = append(all, found{u, c})
+		}
+	}
+	slices.SortFunc(all, func(a, b found) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Name, b.Name)) })
+	for _, u := range all {
+		i := slices.IndexFunc(failures, func(f snapshot.Failure) bool { return f.Workload == u.Workload })
+		if i < 0 {
+			failures, i = append(failures, snapshot.Failure{Workload: u.Workload, Template: u.Annotations[TemplateAnnotation]}), len(failures)
+		}
+		f := &failures[i]
+		if u.At.Before(f.Last) {
+			continue
+		}
+		if u.At.After(f.Last) {
+			f.Count, f.Last, f.Reason, f.Claim = f.Count+1, u.At, string(plan.MachinesUnused), u.Name
+		}
+		if became := u.Name + ": " + u.Why; !slices.Contains(f.Machines, became) {
+			f.Machines = append(f.Machines[max(0, len(f.Machines)+1-listed):], became)
+		}
 	}
 	return failures
 }
@@ -112,11 +158,13 @@ func ended(c *snapshot.Claim) time.Time {
 }
 
 // tidy forgets other templates and old offerings, and puts the rest in order: the
-// template, its images, its offerings.
+// template, its images, its offerings, workloads.
 func tidy(failures []snapshot.Failure, template string) []snapshot.Failure {
 	out := slices.DeleteFunc(failures, func(f snapshot.Failure) bool { return f.Template != template })
 	kind := func(f snapshot.Failure) int {
 		switch {
+		case f.Workload != "":
+			return 3
 		case f.Offering != "":
 			return 2
 		case f.Image != "":
@@ -125,7 +173,12 @@ func tidy(failures []snapshot.Failure, template string) []snapshot.Failure {
 		return 0
 	}
 	slices.SortFunc(out, func(a, b snapshot.Failure) int {
-		return cmp.Or(cmp.Compare(kind(a), kind(b)), b.Last.Compare(a.Last), cmp.Compare(a.Image, b.Image), cmp.Compare(a.Offering, b.Offering))
+		return cmp.Or(cmp.Compare(kind(a), kind(b)), b.Last.Compare(a.Last), cmp.Compare(a.Image, b.Image),
+			cmp.Compare(a.Offering, b.Offering), cmp.Compare(a.Workload, b.Workload))
 	})
-	return out[:min(len(out), kept)]
+	workloads := slices.IndexFunc(out, func(f snapshot.Failure) bool { return f.Workload != "" })
+	if workloads < 0 {
+		workloads = len(out)
+	}
+	return slices.Concat(out[:min(workloads, kept)], out[workloads:min(len(out), workloads+keptWorkloads)])
 }

@@ -14,6 +14,18 @@
 // with another, only that image pauses and machines with another one take its
 // place.
 //
+// Machines that get ready and are not used by the workload that they were launched for
+// (its pods are refused, preempted, displaced, kept off by a taint) count as well, for that
+// workload, each round of launches once (unused.go):
+//
+//	snapshot, plan ──► FindUnused ──► on the claims ──► Count ──► []snapshot.Failure
+//	pools with failures ──► PauseWorkloads ──► pods with a class that names the pools
+//
+// From the first such round on, one machine at a time is launched for the workload; after
+// as many as the policy allows there is a pause, which doubles. With the default policy
+// that is at most five machines in ten minutes. It ends when a pod of the workload has
+// been on a machine launched since for thirty seconds.
+//
 // When a pause is over, what failed is on trial: one machine at a time, until one
 // gets ready. A new template starts with a clean slate, a new image does as well,
 // and other pools are never concerned.

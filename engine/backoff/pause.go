@@ -26,7 +26,7 @@ func Pauses(p *snapshot.Pool, now time.Time) []Pause {
 	policy := snapshot.Initialization{Backoff: p.Policy.Initialization.Backoff}.Defaulted().Backoff
 	var reached []Pause
 	for _, f := range p.Failures {
-		if f.Count >= policy.Failures {
+		if f.Workload == "" && f.Count >= policy.Failures {
 			reached = append(reached, Pause{Failure: f, Until: f.Last.Add(length(f.Count-policy.Failures, policy))})
 		}
 	}

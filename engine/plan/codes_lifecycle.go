@@ -72,4 +72,8 @@ const (
 	// LaunchesOnTrial: the same, and the pause is over: one machine at a time is
 	// launched until one gets ready.
 	LaunchesOnTrial Code = "LaunchesOnTrial"
+	// MachinesUnused: the machines that the pool, the first object, launched for the
+	// workload Want in Total rounds were not used by it; Have says what became of them.
+	// Until is when the next one is launched for it; zero if one at a time is.
+	MachinesUnused Code = "MachinesUnused"
 )

@@ -117,6 +117,8 @@ func placementFix(r Reason) string {
 		return "create a NodePool"
 	case PoolNotReady:
 		return r.first("the pool") + ": mend its node class until its condition Ready is True"
+	case MachinesUnused:
+		return "remove what keeps the pods off those machines: a taint from outside, a DaemonSet larger than its template, a rule of kube-scheduler"
 	case TaintNotTolerated:
 		return "add the toleration to the pod, or use a pool without the taint"
 	case RequirementNotMet, ExcludedByPool, NoInstanceTypes:

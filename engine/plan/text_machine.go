@@ -53,10 +53,25 @@ func initializationText(r Reason) string {
 		return withCause("condition "+r.Want+" does not hold on "+r.first("the Node"), r.Have)
 	case LaunchesPaused, LaunchesOnTrial:
 		return pausedText(r)
+	case MachinesUnused:
+		return unusedText(r)
 	case DaemonSetNotReady:
 		return withCause(list(r.Objects[min(1, len(r.Objects)):], "")+" is not Ready on "+r.first("the Node"), r.Have)
 	}
 	return ""
+}
+
+// unusedText words what machines that a workload did not use mean for the next ones.
+func unusedText(r Reason) string {
+	times := ""
+	if r.Total > 1 {
+		times = fmt.Sprintf(", %d times in a row", r.Total)
+	}
+	text := fmt.Sprintf("machines launched for %s were not used by it%s (%s)", r.Want, times, r.Have)
+	if r.Until.IsZero() {
+		return text + "; one at a time is launched until one is used"
+	}
+	return text + "; the next one is launched after " + at(r.Until)
 }
 
 // pausedText words what failed machines mean for the next ones.

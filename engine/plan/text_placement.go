@@ -33,6 +33,11 @@ func poolText(r Reason) string {
 	switch r.Code {
 	case PoolNotReady:
 		return "it cannot launch: " + r.Have + r.beyond()
+	case MachinesUnused:
+		if r.Want != "" {
+			return ""
+		}
+		return "it launches nothing for the pod: " + r.Have + r.beyond()
 	case PoolStatic:
 		return "it has a fixed number of nodes (spec.replicas)" + r.beyond()
 	case NoInstanceTypes:

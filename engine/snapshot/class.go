@@ -1,7 +1,9 @@
 package snapshot
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -56,6 +58,23 @@ type Shape struct {
 	// Invalid says why the pod's constraints cannot be understood; empty if they
 	// can.
 	Invalid string
+	// Paused are the pools of which no machine is launched for the pod at present, by
+	// name, each with the reason. Machines that exist are not concerned.
+	Paused []PausedPool
+}
+
+// PausedPool is a pool of which nothing is launched for a pod, and why.
+type PausedPool struct{ Pool, Why string }
+
+// WithPaused is the class of the same pods while some pools launch nothing for them.
+func (c *Class) WithPaused(pools []PausedPool) *Class {
+	mark := &strings.Builder{}
+	for _, p := range pools {
+		fmt.Fprintf(mark, "\x00paused %s %s", p.Pool, p.Why)
+	}
+	shape := *c.Shape
+	shape.ShapeKey, shape.Paused = shape.ShapeKey+mark.String(), pools
+	return &Class{Key: c.Key + mark.String(), Requests: c.Requests, Shape: &shape}
 }
 
 // VolumeClaim is a PersistentVolumeClaim in the pod's namespace.

@@ -15,6 +15,9 @@ type Failure struct {
 	Template string `json:"template,omitempty"`
 	Offering string `json:"offering,omitempty"`
 	Image    string `json:"image,omitempty"`
+	// Workload is that the machines were launched for it and it did not use them, as
+	// Kind/namespace/name. Such a failure is counted once a round of launches.
+	Workload string `json:"workload,omitempty"`
 	// OnlyImage is, for a Template alone, the image that all of them were started
 	// from; empty if there were several, or one is not known.
 	OnlyImage string `json:"onlyImage,omitempty"`
@@ -24,6 +27,8 @@ type Failure struct {
 	// Reason is why, and Claim the name of the last one's claim.
 	Reason string `json:"reason"`
 	Claim  string `json:"claim"`
+	// Machines are, for a Workload, the latest machines, each with what became of it.
+	Machines []string `json:"machines,omitempty"`
 	// Counted are the latest claims that have been counted.
 	Counted []types.UID `json:"counted,omitempty"`
 }

@@ -26,6 +26,8 @@ type Shape struct {
 	Terms []requirement.Set
 	// Tolerations are the pod's.
 	Tolerations []corev1.Toleration
+	// Paused are the pools of which no machine is launched for the pods.
+	Paused []snapshot.PausedPool
 	// ports are taken on the node, clashes are the ports that cannot be there.
 	ports, Clashes []ports.Token
 	// disks are the tokens of disks that the pod brings onto its node, diskClashes
@@ -62,10 +64,20 @@ var rules = []rule{
 }
 
 func addTerms(_ *Batch, from *snapshot.Shape, to *Shape) {
-	to.Terms, to.Tolerations = from.Terms, from.Tolerations
+	to.Terms, to.Tolerations, to.Paused = from.Terms, from.Tolerations, from.Paused
 	if from.Invalid != "" {
 		to.refuse(plan.Reason{Code: plan.ConstraintsInvalid, Have: from.Invalid})
 	}
+}
+
+// PausedIn is why a pool launches nothing for the pods, if it does not.
+func (sh *Shape) PausedIn(pool string) (why string, paused bool) {
+	for _, p := range sh.Paused {
+		if p.Pool == pool {
+			return p.Why, true
+		}
+	}
+	return "", false
 }
 
 func addPorts(b *Batch, from *snapshot.Shape, to *Shape) { to.ports = b.Ports.Add(from.HostPorts) }
@@ -133,6 +145,10 @@ func (sh *Shape) identify(table *ports.Table) {
 		text(string(t.Operator))
 		text(t.Value)
 		text(string(t.Effect))
+	}
+	for _, p := range sh.Paused {
+		text(p.Pool)
+		text(p.Why)
 	}
 	buf = binary.AppendUvarint(buf, uint64(len(sh.ports)))
 	for _, p := range sh.ports {

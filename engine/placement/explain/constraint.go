@@ -147,6 +147,12 @@ func (sh *shelf) constraints(g *demand.Group, wishes []wish) []constraint {
 			have: func(bitset.Set) string { return r.Have },
 		})
 	}
+	if why, paused := g.Shape.PausedIn(sh.Name); paused {
+		out = append(out, constraint{
+			Constraint: plan.Constraint{Code: plan.MachinesUnused, Object: sh.ref, Have: why}, kind: closed, out: sh.all,
+			have: func(bitset.Set) string { return why },
+		})
+	}
 	for i := range wishes {
 		out = append(out, sh.wished(&wishes[i]))
 	}

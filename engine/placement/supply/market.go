@@ -243,7 +243,8 @@ func (m *Market) Accepting(sh *demand.Shape) bitset.Set {
 	}
 	tolerated := bitset.New(len(m.Launches))
 	for _, p := range m.Pools {
-		if _, kept := taints.Untolerated(p.Taints, sh.Tolerations); !kept {
+		_, paused := sh.PausedIn(p.Name)
+		if _, kept := taints.Untolerated(p.Taints, sh.Tolerations); !kept && !paused {
 			tolerated.AddRange(p.Lo, p.Hi)
 		}
 	}

@@ -1,0 +1,223 @@
+package backoff
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/engine/nomination"
+	"github.com/millwright-dev/millwright/engine/placement/taints"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+const (
+	// LaunchedForAnnotation names, on a claim, the workloads whose pods its machine was
+	// launched for, as Kind/namespace/name, separated by commas.
+	LaunchedForAnnotation = "millwright.dev/launched-for"
+	// UnusedAnnotation records, on a claim, which of them did not use it: a list of
+	// [Unused] as JSON.
+	UnusedAnnotation = "millwright.dev/unused"
+)
+
+const (
+	// judgedFor is how long after a machine began to take pods it may turn out that a
+	// workload does not use it.
+	judgedFor = 10 * time.Minute
+	// usedAfter is how long a pod must have been on a machine for its workload to count
+	// as using it: preemption and eviction by a taint come sooner.
+	usedAfter = 30 * time.Second
+)
+
+// Unused says that a workload has not used a machine that was launched for it.
+type Unused struct {
+	Workload string `json:"workload"`
+	// At is to the second, as the times of objects are.
+	At time.Time `json:"at"`
+	// Why is what became of the machine, as a phrase.
+	Why string `json:"why"`
+}
+
+// Workload names what a pod belongs to: its controller, or itself.
+func Workload(p *snapshot.Pod) string {
+	if c := metav1.GetControllerOf(p.Pod); c != nil {
+		return c.Kind + "/" + p.Namespace + "/" + c.Name
+	}
+	return "Pod/" + p.Namespace + "/" + p.Name
+}
+
+// LaunchedFor is the annotation of a claim that is launched for pods.
+func LaunchedFor(pods []*snapshot.Pod) string {
+	var names []string
+	for _, p := range pods {
+		names = append(names, Workload(p))
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ",")
+}
+
+// FindUnused finds the machines that were launched for workloads which do not use them
+// and want further machines: none of the workload's pods is on the machine, or planned to
+// be, while the plan has some on a new machine of the pool or nowhere. If a workload uses
+// at least as many machines of a round of launches as it does not, it has merely shared
+// them with others, and none is found. The result is by the name of the claim.
+func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
+	wanting := wantingMore(answer)
+	if len(wanting) == 0 {
+		return nil
+	}
+	planned := map[*snapshot.Node]map[string]bool{}
+	for _, at := range answer.Placements {
+		if planned[at.Node] == nil {
+			planned[at.Node] = map[string]bool{}
+		}
+		planned[at.Node][Workload(at.Pod)] = true
+	}
+	type round struct {
+		used   int
+		unused []*snapshot.Node
+	}
+	rounds := map[poolWorkload]*round{}
+	for _, n := range s.Nodes {
+		if !judged(n, s.Now) {
+			continue
+		}
+		for _, w := range launchedFor(n.Claim) {
+			key := poolWorkload{n.Claim.Pool, w}
+			if wanting[w] == nil || recorded(n.Claim, w) || n.Claim.Created.Before(lastFailure(s.Pool(key.pool), w)) {
+				continue
+			}
+			if rounds[key] == nil {
+				rounds[key] = &round{}
+			}
+			if planned[n][w] || slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return p.Active() && Workload(p) == w }) {
+				rounds[key].used++
+			} else {
+				rounds[key].unused = append(rounds[key].unused, n)
+			}
+		}
+	}
+	out := map[string][]Unused{}
+	for key, r := range rounds {
+		if len(r.unused) <= r.used {
+			continue
+		}
+		for _, n := range r.unused {
+			out[n.Claim.Name] = append(out[n.Claim.Name], Unused{Workload: key.workload, At: s.Now.Truncate(time.Second), Why: whyUnused(n, wanting[key.workload])})
+		}
+	}
+	for _, list := range out {
+		slices.SortFunc(list, func(a, b Unused) int { return strings.Compare(a.Workload, b.Workload) })
+	}
+	return out
+}
+
+type poolWorkload struct{ pool, workload string }
+
+// wantingMore are the workloads with pods for which a plan has a new machine or none, each
+// with one of those pods. Pods that still run on a machine that is going do not count.
+func wantingMore(answer *plan.Plan) map[string]*snapshot.Pod {
+	out := map[string]*snapshot.Pod{}
+	add := func(p *snapshot.Pod) {
+		if w := Workload(p); p.Spec.NodeName == "" && (out[w] == nil || snapshot.ComparePods(p, out[w]) < 0) {
+			out[w] = p
+		}
+	}
+	for i := range answer.NewNodes {
+		for _, p := range answer.NewNodes[i].Pods {
+			add(p)
+		}
+	}
+	for _, u := range answer.Unplaced {
+		add(u.Pod)
+	}
+	return out
+}
+
+// judged reports whether it can turn out now that a machine is not used.
+func judged(n *snapshot.Node, now time.Time) bool {
+	return n.Claim != nil && !n.Deleting() && n.Registered() && n.Claim.Is(snapshot.Registered) &&
+		now.Sub(n.Claim.Conditions[snapshot.Registered].Since) < judgedFor
+}
+
+func launchedFor(c *snapshot.Claim) []string {
+	text := c.Annotations[LaunchedForAnnotation]
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+// UnusedOf reads what is recorded on a claim.
+func UnusedOf(c *snapshot.Claim) []Unused {
+	var out []Unused
+	if text := c.Annotations[UnusedAnnotation]; text != "" {
+		_ = json.Unmarshal([]byte(text), &out) // what cannot be read says nothing
+	}
+	return out
+}
+
+func recorded(c *snapshot.Claim, workload string) bool {
+	return slices.ContainsFunc(UnusedOf(c), func(u Unused) bool { return u.Workload == workload })
+}
+
+func lastFailure(p *snapshot.Pool, workload string) time.Time {
+	if p == nil {
+		return time.Time{}
+	}
+	for _, f := range p.Failures {
+		if f.Workload == workload {
+			return f.Last
+		}
+	}
+	return time.Time{}
+}
+
+// whyUnused is what keeps a pod off the machine, as far as can be seen.
+func whyUnused(n *snapshot.Node, p *snapshot.Pod) string {
+	if t, kept := taints.Untolerated(n.Taints(), p.Class.Tolerations); kept {
+		return "taint " + t.ToString() + " that the pod does not tolerate"
+	}
+	if d, ok := nomination.DisagreementOf(p); ok && nomination.Refused(p, n, d.Last) {
+		return "kube-scheduler refused it: " + d.Words
+	}
+	for _, want := range p.Class.Requests {
+		left, daemons := n.Allocatable()[want.Name], resource.Quantity{}
+		for _, on := range n.Pods {
+			if on.Terminal() {
+				continue
+			}
+			q := on.Class.Requests.Get(want.Name)
+			left.Sub(q)
+			if on.OfDaemonSet() {
+				daemons.Add(q)
+			}
+		}
+		if left.Cmp(want.Quantity) < 0 {
+			return fmt.Sprintf("%s %s left for a pod that requests %s; DaemonSets take %s", left.String(), want.Name, want.Quantity.String(), daemons.String())
+		}
+	}
+	return "its labels, topology or volumes do not suit the pod"
+}
+
+// uses reports whether a workload has made use of a machine that was launched for it.
+func uses(n *snapshot.Node, workload string, now time.Time) bool {
+	return slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool {
+		return p.Active() && Workload(p) == workload && !boundAt(p).IsZero() && now.Sub(boundAt(p)) >= usedAfter
+	})
+}
+
+func boundAt(p *snapshot.Pod) time.Time {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}

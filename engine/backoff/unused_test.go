@@ -1,0 +1,264 @@
+package backoff_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/engine/backoff"
+	"github.com/millwright-dev/millwright/engine/enginetest"
+	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// rig is a cluster in virtual time: machines boot in ten seconds, a plan is made every
+// five, a machine without pods goes after a minute, and a ReplicaSet replaces pods.
+type rig struct {
+	t        *testing.T
+	now      time.Time
+	pool     *snapshot.Pool
+	classes  snapshot.Classes
+	nodes    []*snapshot.Node
+	replicas int
+	made     int
+	pending  []*snapshot.Pod
+	launches []time.Time
+	// fate is what befalls a machine that has booted, and whether it takes pods.
+	fate func(n *snapshot.Node) bool
+}
+
+func newRig(t *testing.T, replicas int) *rig {
+	return &rig{
+		t: t, now: noon, replicas: replicas,
+		pool: &snapshot.Pool{Name: "general", Hash: "t", Types: enginetest.Catalogue(8)},
+		fate: func(*snapshot.Node) bool { return true },
+	}
+}
+
+const template = "t"
+
+func (r *rig) pod() *snapshot.Pod {
+	r.made++
+	yes := true
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: fmt.Sprintf("web-%04d", r.made), UID: types.UID(fmt.Sprint(r.made)), CreationTimestamp: metav1.NewTime(r.now),
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &yes}},
+	}}
+	p.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("5"), corev1.ResourceMemory: resource.MustParse("1Gi"),
+	}}}}
+	p.Status.Phase = corev1.PodPending
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, LastTransitionTime: metav1.NewTime(r.now)}}
+	return r.classes.Pod(p)
+}
+
+// snapshot is the cluster as the controllers would see it.
+func (r *rig) snapshot() *snapshot.Snapshot {
+	pool := *r.pool
+	s := &snapshot.Snapshot{Now: r.now, Pools: []*snapshot.Pool{&pool}, Nodes: slices.Clone(r.nodes), Pending: slices.Clone(r.pending)}
+	backoff.PauseWorkloads(s)
+	return s
+}
+
+func (r *rig) step() {
+	r.now = r.now.Add(5 * time.Second)
+	for i, n := range r.nodes {
+		r.nodes[i] = r.boot(n)
+	}
+	r.nodes = slices.DeleteFunc(r.nodes, func(n *snapshot.Node) bool {
+		return n.Registered() && len(n.Pods) == 0 && r.now.Sub(n.Claim.Created) > 70*time.Second
+	})
+	for running := r.running(); running+len(r.pending) < r.replicas; {
+		r.pending = append(r.pending, r.pod())
+	}
+	s := r.snapshot()
+	answer := placement.Solve(s, placement.Options{})
+	if unused := backoff.FindUnused(s, answer); len(unused) > 0 {
+		r.record(unused)
+		s = r.snapshot()
+		answer = placement.Solve(s, placement.Options{})
+	}
+	r.bind(answer)
+	r.launch(answer)
+	r.recount()
+}
+
+// recount is what the controller of NodePools does.
+func (r *rig) recount() {
+	var claims []*snapshot.Claim
+	for _, n := range r.nodes {
+		claims = append(claims, n.Claim)
+	}
+	r.pool.Failures = backoff.Count(r.pool.Failures, claims, template)
+	r.pool.Failures = backoff.Recover(r.pool, r.nodes, r.now)
+}
+
+func (r *rig) running() int {
+	n := 0
+	for _, node := range r.nodes {
+		n += len(node.Pods)
+	}
+	return n
+}
+
+func (r *rig) boot(n *snapshot.Node) *snapshot.Node {
+	if n.Object != nil || r.now.Sub(n.Claim.Created) < 10*time.Second {
+		if n.Object != nil && !r.fate(n) {
+			n.Pods = nil
+		}
+		return n
+	}
+	claim := *n.Claim
+	claim.NodeName, claim.ProviderID = claim.Name, claim.Name
+	claim.Conditions = map[string]snapshot.Condition{}
+	for _, c := range []string{snapshot.Launched, snapshot.Registered, snapshot.Initialized} {
+		claim.Conditions[c] = snapshot.Condition{Status: corev1.ConditionTrue, Since: r.now}
+	}
+	out := &snapshot.Node{Name: claim.Name, Claim: &claim, Object: &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: claim.Name, CreationTimestamp: metav1.NewTime(r.now), Labels: map[string]string{
+			snapshot.RegisteredLabel: "true", snapshot.InitializedLabel: "true", snapshot.PoolLabel: "general", corev1.LabelHostname: claim.Name,
+		}},
+		Spec:   corev1.NodeSpec{ProviderID: claim.Name},
+		Status: corev1.NodeStatus{Allocatable: claim.Allocatable, Capacity: claim.Capacity},
+	}}
+	r.fate(out)
+	return out
+}
+
+func (r *rig) record(found map[string][]backoff.Unused) {
+	for i, n := range r.nodes {
+		if len(found[n.Claim.Name]) == 0 {
+			continue
+		}
+		text, err := json.Marshal(append(backoff.UnusedOf(n.Claim), found[n.Claim.Name]...))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		claim, node := *n.Claim, *n
+		claim.Annotations = map[string]string{
+			backoff.TemplateAnnotation: template, backoff.LaunchedForAnnotation: n.Claim.Annotations[backoff.LaunchedForAnnotation], backoff.UnusedAnnotation: string(text),
+		}
+		node.Claim = &claim
+		r.nodes[i] = &node
+	}
+}
+
+// bind puts pods onto the machines that are planned for them.
+func (r *rig) bind(answer *plan.Plan) {
+	for _, at := range answer.Placements {
+		if at.Node.Object == nil {
+			continue
+		}
+		i := slices.IndexFunc(r.nodes, func(n *snapshot.Node) bool { return n.Name == at.Node.Name })
+		p := at.Pod.DeepCopy()
+		p.Spec.NodeName = at.Node.Name
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(r.now)}}
+		node := *r.nodes[i]
+		node.Pods = append(slices.Clone(node.Pods), r.classes.Pod(p))
+		r.nodes[i] = &node
+		r.pending = slices.DeleteFunc(r.pending, func(o *snapshot.Pod) bool { return o.UID == p.UID })
+	}
+}
+
+func (r *rig) launch(answer *plan.Plan) {
+	for i := range answer.NewNodes {
+		n := &answer.NewNodes[i]
+		r.launches = append(r.launches, r.now)
+		name := fmt.Sprintf("general-%03d", len(r.launches))
+		r.nodes = append(r.nodes, &snapshot.Node{Name: name, Claim: &snapshot.Claim{
+			Name: name, UID: types.UID(name), Pool: "general", Created: r.now, Requirements: n.Requirements,
+			Annotations: map[string]string{backoff.TemplateAnnotation: template, backoff.LaunchedForAnnotation: backoff.LaunchedFor(n.Pods)},
+			Capacity:    n.Choice.Type.Capacity, Allocatable: n.Choice.Type.Allocatable(), Conditions: map[string]snapshot.Condition{},
+		}})
+	}
+}
+
+// surplus is the largest number of machines that were launched within ten minutes, besides
+// one for each replica.
+func (r *rig) surplus() int {
+	most := 0
+	for i, from := range r.launches {
+		n := 0
+		for _, at := range r.launches[i:] {
+			if at.Sub(from) < 10*time.Minute {
+				n++
+			}
+		}
+		if i < r.replicas {
+			n -= r.replicas - i
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+func (r *rig) play(until time.Duration) *rig {
+	for r.now.Sub(noon) < until {
+		r.step()
+	}
+	return r
+}
+
+func tainted(n *snapshot.Node) bool {
+	n.Object.Spec.Taints = []corev1.Taint{{Key: "example.com/quarantine", Effect: corev1.TaintEffectNoExecute}}
+	return false
+}
+
+func TestMachinesThatTheirWorkloadCannotUseAreNotLaunchedWithoutEnd(t *testing.T) {
+	for name, test := range map[string]struct {
+		replicas int
+		fate     func(r *rig) func(n *snapshot.Node) bool
+	}{
+		"every node is tainted from outside": {1, func(*rig) func(*snapshot.Node) bool { return tainted }},
+		"so are those of three replicas":     {3, func(*rig) func(*snapshot.Node) bool { return tainted }},
+		"a DaemonSet's pod preempts the pod a moment later": {1, func(r *rig) func(*snapshot.Node) bool {
+			return func(n *snapshot.Node) bool {
+				if len(n.Pods) == 0 {
+					return true
+				}
+				n.Object.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("10")}
+				return false
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, test.replicas)
+			r.fate = test.fate(r)
+			r.play(30 * time.Minute)
+			if got := r.surplus(); got > 5 {
+				t.Errorf("%d surplus machines within ten minutes; launched at %v", got, r.launches)
+			}
+			if len(r.launches) < test.replicas+4 {
+				t.Errorf("only %d launches in half an hour: it is never tried again", len(r.launches))
+			}
+		})
+	}
+}
+
+func TestAWorkloadThatCanUseItsMachinesAgainIsServedAtOnce(t *testing.T) {
+	r := newRig(t, 3)
+	r.fate = tainted
+	r.play(9 * time.Minute)
+	r.fate = func(n *snapshot.Node) bool {
+		n.Object.Spec.Taints = nil
+		return true
+	}
+	r.play(25 * time.Minute)
+	if len(r.pending) > 0 || len(r.pool.Failures) > 0 {
+		t.Errorf("%d pods wait, failures %+v", len(r.pending), r.pool.Failures)
+	}
+	r.replicas = 8
+	r.play(27 * time.Minute)
+	if len(r.pending) > 0 {
+		t.Errorf("after it has recovered, %d pods of a scale-out wait", len(r.pending))
+	}
+}

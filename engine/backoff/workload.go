@@ -1,0 +1,140 @@
+package backoff
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// WorkloadPause is that a pool launches nothing, or one machine at a time, for a workload.
+type WorkloadPause struct {
+	snapshot.Failure
+	// Until is when the next machine may be launched for it, as a trial; zero if one may
+	// now.
+	Until time.Time
+}
+
+// WorkloadPauses are those of a pool, by workload. A workload that uses a machine which
+// was launched after its last failure is not among them.
+func WorkloadPauses(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) []WorkloadPause {
+	policy := snapshot.Initialization{Backoff: p.Policy.Initialization.Backoff}.Defaulted().Backoff
+	var out []WorkloadPause
+	for _, f := range p.Failures {
+		if f.Workload == "" || recovered(f, p, nodes, now) {
+			continue
+		}
+		pause := WorkloadPause{Failure: f}
+		if f.Count >= policy.Failures {
+			if until := f.Last.Add(length(f.Count-policy.Failures, policy)); now.Before(until) {
+				pause.Until = until
+			}
+		}
+		out = append(out, pause)
+	}
+	slices.SortFunc(out, func(a, b WorkloadPause) int { return strings.Compare(a.Workload, b.Workload) })
+	return out
+}
+
+// recovered reports whether a workload uses a machine that was launched for it since.
+func recovered(f snapshot.Failure, p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) bool {
+	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
+		return launchedSince(n, p, f) && uses(n, f.Workload, now)
+	})
+}
+
+// trying reports whether a machine that was launched for the workload as a trial may still
+// turn out to be of use to it.
+func trying(f snapshot.Failure, p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) bool {
+	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
+		return launchedSince(n, p, f) && !n.Deleting() && !recorded(n.Claim, f.Workload) && (!n.Registered() || judged(n, now))
+	})
+}
+
+func launchedSince(n *snapshot.Node, p *snapshot.Pool, f snapshot.Failure) bool {
+	return n.Claim != nil && n.Claim.Pool == p.Name && !n.Claim.Created.Before(f.Last) && slices.Contains(launchedFor(n.Claim), f.Workload)
+}
+
+// forgotten is how long after the last failure of a workload nothing is known of it: twice
+// the longest pause, and so when it has wanted no machine for that long.
+const forgotten = 2 * time.Hour
+
+// Recover drops the failures of workloads that use their machines by now, and old ones.
+func Recover(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) []snapshot.Failure {
+	return slices.DeleteFunc(slices.Clone(p.Failures), func(f snapshot.Failure) bool {
+		return f.Workload != "" && (now.Sub(f.Last) > forgotten || recovered(f, p, nodes, now))
+	})
+}
+
+// PauseWorkloads gives the pending pods for which pools launch nothing at present a class
+// that says so: all of a workload during its pause and while a trial is under way, all but
+// one otherwise. The snapshot's list is replaced, not changed.
+func PauseWorkloads(s *snapshot.Snapshot) {
+	paused := map[string][]snapshot.PausedPool{}
+	spared := map[string][]snapshot.PausedPool{}
+	countRecorded(s)
+	for _, p := range s.Pools {
+		for _, w := range WorkloadPauses(p, s.Nodes, s.Now) {
+			why := snapshot.PausedPool{Pool: p.Name, Why: UnusedReason(p.Name, w).Message()}
+			paused[w.Workload] = append(paused[w.Workload], why)
+			if !w.Until.IsZero() || trying(w.Failure, p, s.Nodes, s.Now) {
+				spared[w.Workload] = append(spared[w.Workload], why)
+			}
+		}
+	}
+	if len(paused) == 0 {
+		return
+	}
+	pods := slices.Clone(s.Pending)
+	classes := map[*snapshot.Class]map[string]*snapshot.Class{}
+	first := map[string]bool{}
+	for i, p := range pods {
+		w := Workload(p)
+		pools := paused[w]
+		if !first[w] {
+			pools, first[w] = spared[w], true
+		}
+		if len(pools) == 0 {
+			continue
+		}
+		key := fmt.Sprint(w, len(pools))
+		if classes[p.Class] == nil {
+			classes[p.Class] = map[string]*snapshot.Class{}
+		}
+		if classes[p.Class][key] == nil {
+			classes[p.Class][key] = p.Class.WithPaused(pools)
+		}
+		pods[i] = &snapshot.Pod{Pod: p.Pod, Class: classes[p.Class][key]}
+	}
+	s.Pending = pods
+}
+
+// countRecorded counts what is recorded on claims and may not be on their pools yet.
+func countRecorded(s *snapshot.Snapshot) {
+	claims := map[string][]*snapshot.Claim{}
+	for _, n := range s.Nodes {
+		if n.Claim != nil && n.Claim.Annotations[UnusedAnnotation] != "" {
+			claims[n.Claim.Pool] = append(claims[n.Claim.Pool], n.Claim)
+		}
+	}
+	for i, p := range s.Pools {
+		if len(claims[p.Name]) == 0 {
+			continue
+		}
+		counted := *p
+		counted.Failures = tidy(countUnused(cloned(p.Failures), claims[p.Name]), p.Hash)
+		s.Pools[i] = &counted
+	}
+}
+
+// UnusedReason is why a pool launches less for a workload.
+func UnusedReason(pool string, w WorkloadPause) plan.Reason {
+	return plan.Reason{
+		Code: plan.MachinesUnused, Want: w.Workload, Have: strings.Join(w.Machines, "; "), Total: w.Count,
+		Objects: []plan.ObjectRef{{Kind: "NodePool", Name: pool}, {Kind: "NodeClaim", Name: w.Claim}},
+		Since:   w.Last, Until: w.Until,
+	}
+}
