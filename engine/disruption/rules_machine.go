@@ -1,8 +1,12 @@
 package disruption
 
 import (
+	"cmp"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -21,14 +25,27 @@ func notReplacing(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	return plan.Reason{}, false
 }
 
-// startedUp keeps a young machine that carries a taint of which nobody knows yet
-// whether it belongs to its start: without it, no pod could have come.
+// startedUp keeps a young machine that carries a taint that may belong to its start:
+// without it, no pod could have come. Of those that were launched one after the other
+// because of it the oldest is enough to find out.
 func startedUp(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	taint, until := lifecycle.Unsettled(n.Claim, n.Object, e.s.Now)
+	if taint != "" && len(backoff.UnusedOf(n.Claim)) > 0 && slices.ContainsFunc(e.s.Nodes, func(o *snapshot.Node) bool { return triedBefore(e, o, n) }) {
+		return plan.Reason{}, false
+	}
 	return plan.Reason{
 		Code: plan.NotInitialized, Objects: plan.MachineRefs(n), Want: "the end of taint " + taint, Have: "NodePool " + n.Claim.Pool + " does not declare it",
 		Since: n.Object.CreationTimestamp.Time, Until: until,
 	}, taint != ""
+}
+
+// triedBefore reports whether an older machine of the pool waits for the end of a taint.
+func triedBefore(e *examiner, older, n *snapshot.Node) bool {
+	if older.Claim == nil || older.Object == nil || older.Deleting() || older.Pool() != n.Pool() {
+		return false
+	}
+	taint, _ := lifecycle.Unsettled(older.Claim, older.Object, e.s.Now)
+	return taint != "" && cmp.Or(older.Claim.Created.Compare(n.Claim.Created), cmp.Compare(older.Name, n.Name)) < 0
 }
 
 // consolidates asks the pool's policy about machines that have pods.
