@@ -65,11 +65,9 @@ type Disruption struct {
 	// +kubebuilder:validation:MaxLength=16
 	// +optional
 	PodMoveCost string `json:"podMoveCost,omitempty"`
-	// loopFreeze is the longest that machines of a pool must be quiet on top of
-	// consolidateAfter because others that consolidation had removed came back within ten
-	// minutes, and for how long a replacement is not undone. The first two times within a
-	// day machines rest for 15 minutes, each further time for twice as long. 0s switches
-	// both off, for a pool that is scaled by hand for example. Default 1h.
+	// loopFreeze is for how long the evictions of a pool raise what further moves of pods
+	// must save, where machines had to be launched within ten minutes after earlier moves.
+	// It does not hold empty machines back. 0s switches it off. Default 1h.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('24h')",message="at most 24h"

@@ -17,6 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/bench/workload"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/disruption/quiet"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -48,19 +49,16 @@ type Day struct {
 	// Evictions are of pods that consolidation moved; Dollars is what all machines cost.
 	Evictions int
 	Dollars   float64
-	// Launched are machines that pending pods needed. First, Grown and Loops are those of
-	// them that were of a kind of which consolidation had removed one within ten minutes
-	// before, for whatever reason; each removed machine comes back once at most. First are
-	// those that had gone before any ever came back, when there was nothing to learn from;
-	// Grown are those of minutes in which pods asked for more than ever before, which no
-	// memory foresees; Loops are all others.
-	Launched, First, Grown, Loops int
+	// Launched are machines that pending pods needed. Empty and Moved are those of them that
+	// were of a kind of which consolidation had removed one within ten minutes before, because
+	// it was empty or by moving its pods; each removed machine comes back once at most.
+	Launched, Empty, Moved int
 }
 
 // step is the time between two looks at the cluster.
 const step = time.Minute
 
-// again is how soon a machine must come back for a loop.
+// again is how soon a machine must be launched to have come back.
 const again = 10 * time.Minute
 
 // Live lives through a day of web, cron and batch load in virtual time. Machines and
@@ -77,12 +75,11 @@ func Live(g Regime, list []*catalog.Type, seed uint64) (Day, error) {
 	if err != nil {
 		return Day{}, err
 	}
-	l := &living{Cluster: c, engine: session.(*ours), dice: rand.New(rand.NewPCG(seed, 24)), day: Day{Regime: g.Name}, ends: map[types.UID]time.Time{}, removed: map[offer.Key][]time.Time{}, most: offer.Amounts{}}
+	l := &living{Cluster: c, engine: session.(*ours), dice: rand.New(rand.NewPCG(seed, 24)), day: Day{Regime: g.Name}, ends: map[types.UID]time.Time{}, removed: map[offer.Key][]removal{}}
 	l.engine.pools[0].Policy.Disruption = g.Policy
 	for at := bench.Now; at.Before(bench.Now.Add(24 * time.Hour)); at = at.Add(step) {
 		l.now = at
 		l.load()
-		l.watch()
 		if err := l.provision(); err != nil {
 			return l.day, err
 		}
@@ -106,16 +103,19 @@ type living struct {
 	// web are the pods of each Deployment, the oldest first; ends is when pods of Jobs do.
 	web     [12][]*corev1.Pod
 	ends    map[types.UID]time.Time
-	removed map[offer.Key][]time.Time
-	// first is when the first machine came back; most is the most that pods have asked
-	// for, and more is true if they do now.
-	first time.Time
-	most  offer.Amounts
-	more  bool
+	removed map[offer.Key][]removal
+}
+
+// removal is of a machine, with pods or without.
+type removal struct {
+	at    time.Time
+	empty bool
 }
 
 // touch notes a pod event on a machine.
 func (l *living) touch(m *Machine) {
+	streak := quiet.StreakOf(m.Claim.Annotations).Next(m.Claim.Status.LastPodEventTime.Time, l.now, l.engine.pools[0].Disruption.ConsolidateAfter)
+	metav1.SetMetaDataAnnotation(&m.Claim.ObjectMeta, quiet.StreakAnnotation, streak.String())
 	m.Claim.Status.LastPodEventTime = metav1.NewTime(l.now)
 	l.engine.add(m)
 }
@@ -151,42 +151,17 @@ func (l *living) provision() error {
 		}
 		l.touch(m)
 		l.day.Launched++
-		if i := slices.IndexFunc(l.removed[k], func(at time.Time) bool { return l.now.Sub(at) <= again }); i >= 0 {
-			l.cameBack(l.removed[k][i])
+		if i := slices.IndexFunc(l.removed[k], func(r removal) bool { return l.now.Sub(r.at) <= again }); i >= 0 {
+			if l.removed[k][i].empty {
+				l.day.Empty++
+			} else {
+				l.day.Moved++
+			}
 			l.removed[k] = slices.Delete(l.removed[k], i, i+1)
 		}
 	}
 	l.pending = nil
 	return nil
-}
-
-// cameBack counts a machine that came back, having gone at a time.
-func (l *living) cameBack(gone time.Time) {
-	if l.first.IsZero() {
-		l.first = l.now
-	}
-	switch {
-	case gone.Before(l.first):
-		l.day.First++
-	case l.more:
-		l.day.Grown++
-	default:
-		l.day.Loops++
-	}
-}
-
-// watch sees whether pods ask for more CPU or memory than ever before.
-func (l *living) watch() {
-	sum := offer.Amounts{}
-	for _, p := range append(l.Pods(), l.pending...) {
-		sum.Add(offer.Requests(p))
-	}
-	l.more = false
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		if sum[name] > l.most[name] {
-			l.more, l.most[name] = true, sum[name]
-		}
-	}
 }
 
 func (l *living) bind(m *Machine, p *corev1.Pod) {
@@ -198,11 +173,12 @@ func (l *living) bind(m *Machine, p *corev1.Pod) {
 func (l *living) consolidate() error {
 	s := l.engine.snapshot(l.now)
 	d := disruption.Decide(s, disruption.Options{Placement: l.engine.options})
+	l.engine.note(s, d.Commands)
 	for i, m := range moves(d) {
 		c := d.Commands[i]
 		for _, name := range m.Gone {
 			key := l.Machines[name].Offer.Key
-			l.removed[key] = append(l.removed[key], l.now)
+			l.removed[key] = append(l.removed[key], removal{l.now, c.Cause == disruption.Empty})
 		}
 		change, err := l.Apply(m, l.now)
 		if err != nil {
@@ -222,10 +198,6 @@ func (l *living) consolidate() error {
 			if touched[m.Name] {
 				l.touch(m)
 			}
-		}
-		c.Step = disruption.Remove
-		if noted := disruption.Note(s, []disruption.Command{c}, l.engine.pools[0]); noted != nil {
-			l.engine.pools[0].Moves = noted
 		}
 	}
 	return nil

@@ -6,15 +6,15 @@ import (
 	"github.com/millwright-dev/millwright/bench/fleet"
 )
 
-func TestADayHasNoLoopsAndCalmPoliciesEvictLess(t *testing.T) {
+func TestADayOfConsolidationSavesWithFewEvictions(t *testing.T) {
 	days, err := Days(fleet.Small(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range days {
 		t.Logf("%+v", d)
-		if d.Loops > 0 || d.First+d.Grown > 3 {
-			t.Errorf("%s: %d machines came back at first, %d with new highs, %d in loops", d.Regime, d.First, d.Grown, d.Loops)
+		if saved := days[0].Dollars - d.Dollars; float64(d.Evictions) > 30*saved {
+			t.Errorf("%s: %d evictions saved $%.2f", d.Regime, d.Evictions, saved)
 		}
 	}
 	eager, calm := days[1], days[3]

@@ -74,7 +74,23 @@ func (s *ours) snapshot(now time.Time) *snapshot.Snapshot {
 func (s *ours) Decide(_ context.Context, now time.Time) (func() ([]Move, error), error) {
 	world := s.snapshot(now)
 	d := disruption.Decide(world, disruption.Options{Placement: s.options})
-	return func() ([]Move, error) { return moves(d), nil }, nil
+	return func() ([]Move, error) {
+		s.note(world, d.Commands)
+		return moves(d), nil
+	}, nil
+}
+
+// note keeps on the pools what is done, as the controller does.
+func (s *ours) note(world *snapshot.Snapshot, commands []disruption.Command) {
+	done := slices.Clone(commands)
+	for i := range done {
+		done[i].Step = disruption.Remove
+	}
+	for _, p := range s.pools {
+		if noted := disruption.Note(world, done, p); noted != nil {
+			p.Moves = noted
+		}
+	}
 }
 
 // moves translates commands. Empty machines have no pods that move.

@@ -67,9 +67,9 @@ func (r Result) MovedUntil(price float64) (moved int, ok bool) {
 	return 0, false
 }
 
-// quiet is after how many decisions without a move nothing more is to be expected.
+// lulls is after how many decisions without a move nothing more is to be expected.
 // Millwright begins its search elsewhere from one decision to the next.
-const quiet = 3
+const lulls = 3
 
 // pause is the time between two decisions.
 const pause = time.Minute
@@ -84,7 +84,7 @@ func Play(ctx context.Context, name string, start *Cluster, e Engine, limit time
 		return r, fmt.Errorf("%s takes the cluster up: %w", e.Name(), err)
 	}
 	now := bench.Now
-	for still := 0; still < quiet; still++ {
+	for still := 0; still < lulls; still++ {
 		if r.CPU() > limit {
 			r.Unfinished = true
 			break

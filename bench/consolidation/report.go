@@ -103,21 +103,21 @@ func (r Result) Line() string {
 func WriteDays(w io.Writer, bySeed [][]Day) error {
 	var b strings.Builder
 	b.WriteString("\n## A day of web, cron and batch load\n\n")
-	row(&b, "seed", "policy", "$ for the day", "saved", "evictions", "evictions per $ saved", "launched for pods", "came back: first", "with new highs", "loops")
-	row(&b, slicesOf("---", 10)...)
+	row(&b, "seed", "policy", "$ for the day", "saved", "evictions", "evictions per $ saved", "launched for pods", "came back: empty ones", "with pods")
+	row(&b, slicesOf("---", 9)...)
 	for i, days := range bySeed {
 		for j, d := range days {
 			saved, per := "–", "–"
 			if less := days[0].Dollars - d.Dollars; j > 0 {
 				saved, per = dollars(less), fmt.Sprintf("%.1f", float64(d.Evictions)/max(less, 0.01))
 			}
-			row(&b, fmt.Sprint(i+1), d.Regime, dollars(d.Dollars), saved, fmt.Sprint(d.Evictions), per, fmt.Sprint(d.Launched), fmt.Sprint(d.First), fmt.Sprint(d.Grown), fmt.Sprint(d.Loops))
+			row(&b, fmt.Sprint(i+1), d.Regime, dollars(d.Dollars), saved, fmt.Sprint(d.Evictions), per, fmt.Sprint(d.Launched), fmt.Sprint(d.Empty), fmt.Sprint(d.Moved))
 		}
 	}
 	b.WriteString(`
 Millwright under four policies, in virtual time, a decision a minute: twelve Deployments that follow the sun, a CronJob of a dozen pods every ten minutes, a batch of sixty twice a day; consolidateAfter is 2m. Saved is beside WhenEmpty. Calm is minNodeAge 30m, workloadCooldown 10m, paybackTime 2h with podMoveCost 0.002, minSavingPercent 5. Karpenter itself was not run through the day.
 
-A machine has come back if it was launched for pods within ten minutes after consolidation had removed one of its kind (type, zone, capacity type), be it empty or for a saving; each removed machine comes back once at most. First are those that had gone before any ever came back: until then a pool has nothing to learn from. With new highs are those of minutes in which pods asked for more CPU or memory than ever before in the run. All others are loops.
+A machine has come back if it was launched for pods within ten minutes after consolidation had removed one of its kind (type, zone, capacity type); each removed machine comes back once at most. Empty ones go in their ordinary time whatever comes back, and no pod moves for them. Those with pods count towards what the next move must save.
 `)
 	_, err := io.WriteString(w, b.String())
 	return err

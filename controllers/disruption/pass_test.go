@@ -165,10 +165,11 @@ func TestABudgetHoldsOverPassesAndRestarts(t *testing.T) {
 	}
 }
 
-func TestConsolidatableFollowsTheQuietTime(t *testing.T) {
+func TestConsolidatableFollowsThePodsThatWouldHaveToMove(t *testing.T) {
 	claim, node := machine("a")
-	claim.Status.LastPodEventTime = metav1.NewTime(looptest.Noon)
-	r := rig(t, pool(nil), claim, node, podOn("a", "web"))
+	web := podOn("a", "web")
+	web.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(looptest.Noon)}}
+	r := rig(t, pool(nil), claim, node, web)
 	d := New(r.Deps, disruption.Options{})
 	consolidatable := func() bool {
 		r.Get(claim)
@@ -184,6 +185,9 @@ func TestConsolidatableFollowsTheQuietTime(t *testing.T) {
 			r.Get(claim)
 			claim.Status.LastPodEventTime = metav1.NewTime(r.Clock.Now())
 			r.Must(r.Client.Status().Update(ctx, claim))
+			other := podOn("a", "api")
+			other.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(r.Clock.Now())}}
+			r.Must(r.Client.Create(ctx, other))
 		}
 		pass(t, r, d)
 		if got := consolidatable(); got != at.want {

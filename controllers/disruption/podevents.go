@@ -3,6 +3,7 @@ package disruption
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,7 +30,16 @@ func (p *PodEvents) Reconcile(ctx context.Context, e quiet.Event) (reconcile.Res
 	if !ok || claim.DeletionTimestamp != nil || !e.Counts(claim.Status.LastPodEventTime.Time, p.Store.Policy(claim.Labels[karpv1.NodePoolLabelKey]).Disruption) {
 		return reconcile.Result{}, nil
 	}
-	_, err := p.Writer.Claim(ctx, claim, func(nc *karpv1.NodeClaim) { nc.Status.LastPodEventTime = metav1.Unix(e.At, 0) })
+	at := time.Unix(e.At, 0)
+	streak := quiet.StreakOf(claim.Annotations).Next(claim.Status.LastPodEventTime.Time, at, p.consolidateAfter(ctx, claim))
+	_, err := p.Writer.Claim(ctx, claim, func(nc *karpv1.NodeClaim) {
+		nc.Status.LastPodEventTime = metav1.NewTime(at)
+		if text := streak.String(); text != "" {
+			metav1.SetMetaDataAnnotation(&nc.ObjectMeta, quiet.StreakAnnotation, text)
+		} else {
+			delete(nc.Annotations, quiet.StreakAnnotation)
+		}
+	})
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: retry}, nil
 	}
@@ -37,6 +47,15 @@ func (p *PodEvents) Reconcile(ctx context.Context, e quiet.Event) (reconcile.Res
 		return reconcile.Result{}, fmt.Errorf("recording a pod event on NodeClaim %s: %w", claim.Name, err)
 	}
 	return reconcile.Result{}, nil
+}
+
+// consolidateAfter is that of a claim's pool, nil if it never consolidates.
+func (p *PodEvents) consolidateAfter(ctx context.Context, claim *karpv1.NodeClaim) *time.Duration {
+	np := &karpv1.NodePool{}
+	if err := p.Client.Get(ctx, types.NamespacedName{Name: claim.Labels[karpv1.NodePoolLabelKey]}, np); err != nil {
+		return nil // gone, or not seen yet; the next event is noted
+	}
+	return np.Spec.Disruption.ConsolidateAfter.Duration
 }
 
 // claimOf is the name of the claim that owns a Node; registration writes it.

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cluster"
@@ -37,7 +38,7 @@ func TestOnlyEventsTenSecondsApartAreRecordedAndNoneTwice(t *testing.T) {
 			t.Errorf("after an event %v ago the last is %v ago, want %v", step.ago, got, step.want)
 		}
 	}
-	if want := 3; r.API.Writes != want {
+	if want := 5; r.API.Writes != want { // the second and third are also noted as a streak
 		t.Errorf("%d writes, want %d", r.API.Writes, want)
 	}
 }
@@ -58,6 +59,35 @@ func TestARestartDoesNotBeginTheQuietTimeAnew(t *testing.T) {
 	r.Get(claim)
 	if got := looptest.Noon.Sub(claim.Status.LastPodEventTime.Time); got != time.Hour {
 		t.Errorf("the last pod event is %v ago, want 1h", got)
+	}
+}
+
+func TestThatPodsComeAgainAndAgainIsRecorded(t *testing.T) {
+	claim, node := machine("a")
+	r := rig(t, pool(func(np *karpv1.NodePool) {
+		np.Spec.Disruption.ConsolidateAfter = karpv1.MustParseNillableDuration("2m")
+	}), claim, node)
+	events := &PodEvents{r.Deps}
+	for _, step := range []struct {
+		ago      time.Duration
+		events   int
+		interval time.Duration
+	}{
+		{20 * time.Minute, 0, 0},
+		{19 * time.Minute, 2, time.Minute},
+		{18 * time.Minute, 3, time.Minute},
+		{16 * time.Minute, 4, 80 * time.Second},
+		{10 * time.Minute, 0, 0}, // it was quiet in between
+		{9 * time.Minute, 2, time.Minute},
+	} {
+		if _, err := events.Reconcile(ctx, quiet.Event{Node: "a", At: looptest.Noon.Add(-step.ago).Unix()}); err != nil {
+			t.Fatal(err)
+		}
+		r.Get(claim)
+		s := quiet.StreakOf(claim.Annotations)
+		if s.Events != step.events || s.Events > 0 && s.Interval(claim.Status.LastPodEventTime.Time) != step.interval {
+			t.Errorf("after an event %v ago: %+v", step.ago, s)
+		}
 	}
 }
 

@@ -17,7 +17,6 @@ func (d *decider) beginEmpty() {
 	slices.SortFunc(list, func(a, b candidate) int {
 		return cmp.Or(-cmp.Compare(a.price, b.price), cmp.Compare(a.node.Name, b.node.Name))
 	})
-	d.keepRoom()
 	for _, c := range list {
 		v := d.verdict(c.node)
 		v.Saving = c.price
@@ -31,10 +30,6 @@ func (d *decider) beginEmpty() {
 			continue
 		}
 		if reason, no := d.bounded(Empty, one); no {
-			v.Reason = reason
-			continue
-		}
-		if reason, no := d.needed(one, nil, nil); no {
 			v.Reason = reason
 			continue
 		}

@@ -46,7 +46,7 @@ func (d *decider) uses(cause Cause, n *snapshot.Node) []consolidate.Use {
 	if limit := pool.Policy.Disruption.EvictionsPerHour; limit > 0 && movers(n) > 0 {
 		scope := "evictions/" + pool.Name
 		if d.bounds[scope] == nil {
-			taken, until := ledger.Evictions(pool, d.s.Now)
+			taken, until := ledger.Evictions(pool, d.s.Now, ledger.Hour)
 			d.bounds[scope] = &bound{
 				limit: limit, taken: taken, counts: func(d *decider) int { return d.evicting[pool.Name] },
 				reason: func(taken int) plan.Reason {

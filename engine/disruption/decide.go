@@ -3,7 +3,6 @@ package disruption
 import (
 	"time"
 
-	"github.com/millwright-dev/millwright/engine/disruption/headroom"
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -44,8 +43,6 @@ type decider struct {
 	overdue    map[string]bool             // machines whose last deadline has passed
 	// paused are the pools that launch no replacements for now.
 	paused map[string]pause
-	// rooms are those of the pools that must keep room for what may come again.
-	rooms map[string]*headroom.Room
 }
 
 func newDecider(s *snapshot.Snapshot, opts Options) *decider {

@@ -10,48 +10,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/millwright-dev/millwright/engine/disruption/ledger"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// A user scales a workload out and in by hand, as in the demo. The first time what is
-// surplus is gone as soon as consolidateAfter is over; when machines have come back within
-// ten minutes the others rest, but not for ever.
-func TestSomebodyWhoScalesByHandGetsTheFirstScaleInAtOnce(t *testing.T) {
-	h := byHand(t, "after=30s")
-	h.outAndIn()
-	if l := h.learned(); l.Rest != 0 {
-		t.Errorf("a scale-out and a scale-in taught %+v", l)
-	}
-
-	h.scale(6) // what was removed comes back
-	h.after(time.Minute)
-	h.scale(1)
-	h.after(45 * time.Second)
-	if left, why := h.left(); left != 6 || why != plan.LoopDetected {
-		t.Errorf("after the second scale-in %d machines are there: %s", left, why)
-	}
-	h.after(15 * time.Minute)
-	if left, why := h.left(); left != 2 || why != plan.LoopDetected {
-		t.Errorf("a quarter of an hour later there should be room for one more pod, there are %d machines: %s", left, why)
-	}
-	h.goneWithin(45 * time.Minute) // an hour after the last pod that is there has started
-}
-
-func TestSomebodyWhoScalesOutAgainLaterHasNoLoop(t *testing.T) {
-	h := byHand(t, "after=30s")
-	for range 3 {
-		h.outAndIn()
-		h.after(11 * time.Minute)
-	}
-}
-
-func TestLoopFreezeOfZeroIsForThoseWhoScaleByHand(t *testing.T) {
-	h := byHand(t, "after=30s loop-freeze=0s")
-	for range 3 {
-		h.outAndIn()
+// A user scales a workload out and in by hand, as in the demo, again and again: what is
+// empty goes each time as soon as consolidateAfter is over.
+func TestEmptyMachinesGoInTheirOrdinaryTimeHoweverOftenOthersCameBack(t *testing.T) {
+	for words, most := range map[string]time.Duration{
+		"after=30s policy=WhenEmptyOrUnderutilized": 34 * time.Second,
+		"after=30s policy=WhenEmpty":                34 * time.Second,
+		"after=5s policy=Balanced":                  9 * time.Second,
+	} {
+		h := byHand(t, words)
+		for range 6 {
+			h.scale(6)
+			h.after(time.Minute)
+			h.scale(1)
+			h.goneWithin(most)
+		}
 	}
 }
 
@@ -65,7 +43,7 @@ type hand struct {
 
 func byHand(t *testing.T, words string) *hand {
 	h := &hand{world: &world{t: t, s: &snapshot.Snapshot{Now: noon}}}
-	h.pool = h.world.pool("p", append(strings.Fields(words), "policy=WhenEmptyOrUnderutilized", "sells=small:4:1"))
+	h.pool = h.world.pool("p", append(strings.Fields(words), "sells=small:4:1"))
 	h.s.Pools = []*snapshot.Pool{h.pool}
 	return h
 }
@@ -82,15 +60,6 @@ func (h *hand) scale(pods int) {
 	for _, n := range h.s.Nodes[pods:] {
 		n.Pods, n.Claim.LastPodEvent = nil, h.s.Now
 	}
-}
-
-// outAndIn scales out and in, and what is surplus goes at once.
-func (h *hand) outAndIn() {
-	h.t.Helper()
-	h.scale(6)
-	h.after(time.Minute)
-	h.scale(1)
-	h.goneWithin(34 * time.Second)
 }
 
 func (h *hand) launch() *snapshot.Node {
@@ -152,5 +121,3 @@ func (h *hand) left() (machines int, why plan.Code) {
 	d := Decide(h.s, Options{})
 	return len(h.s.Nodes), d.Verdicts[len(h.s.Nodes)-1].Reason.Code
 }
-
-func (h *hand) learned() ledger.Lesson { return newExaminer(h.s, Options{}).learned(h.pool) }

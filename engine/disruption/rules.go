@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/disruption/drift"
-	"github.com/millwright-dev/millwright/engine/disruption/ledger"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -24,13 +23,13 @@ var (
 	// emptiness are those of the cause Empty.
 	emptiness = []rule{
 		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
-		notNominated, notReplacing, startedUp, consolidationOn, vacant, evictable, quiet, rested,
+		notNominated, notReplacing, startedUp, consolidationOn, vacant, evictable, calm,
 	}
 	// thrift are those of the cause Underutilized, for a machine that is not vacant.
 	thrift = []rule{
 		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
 		consenting, notNominated, notReplacing, startedUp, consolidationOn, consolidates, oldEnough, cooledDown,
-		evictable, quiet, rested, priced,
+		evictable, calm, priced,
 	}
 	// renewal are those of the causes Drifted and Expired. What protects pods gives
 	// way to a termination grace period, and a nomination to neither.
@@ -72,10 +71,8 @@ type examiner struct {
 	replacing map[string]*snapshot.Node
 	budgets   *eviction.Budgets
 	settle    time.Duration
-	// started is when the youngest pod of each workload did, nil until it is asked for;
-	// lessons are those of the pools that were asked about.
+	// started is when the youngest pod of each workload did, nil until it is asked for.
 	started map[string]time.Time
-	lessons map[string]ledger.Lesson
 }
 
 func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
@@ -83,7 +80,7 @@ func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
 	nominated, refused := nominations(s, planned)
 	return &examiner{
 		s: s, planned: planned, nominated: nominated, refused: refused, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
-		budgets: eviction.NewBudgets(s.PDBs), settle: opts.Settle, lessons: map[string]ledger.Lesson{},
+		budgets: eviction.NewBudgets(s.PDBs), settle: opts.Settle,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/backoff"
+	"github.com/millwright-dev/millwright/engine/disruption/quiet"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -118,13 +119,25 @@ func consolidationOn(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	return plan.Reason{Code: plan.ConsolidationOff, Objects: poolRef(p)}, p.Disruption.ConsolidateAfter == nil
 }
 
-func quiet(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+func calm(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	ok, at := Consolidatable(e.s, n)
 	if ok {
 		return plan.Reason{}, false
 	}
-	return plan.Reason{
+	p := e.s.Pool(n.Claim.Pool)
+	r := plan.Reason{
 		Code: plan.ConsolidateAfter, Objects: plan.MachineRefs(n),
-		Want: e.s.Pool(n.Claim.Pool).Disruption.ConsolidateAfter.String(), Since: quietSince(n.Claim), Until: at,
-	}, true
+		Want: p.Disruption.ConsolidateAfter.String(), Since: restOf(n, p, e.s.Now).since, Until: at,
+	}
+	// Two rests in a row that were cut short are no accident.
+	streak, last := quiet.StreakOf(n.Claim.Annotations), n.Claim.LastPodEvent
+	if streak.Events == 0 || last.Sub(streak.Since) < 2**p.Disruption.ConsolidateAfter && !at.Before(restOf(n, p, e.s.Now).calm) {
+		return r, true
+	}
+	r.Code, r.Since, r.Total, r.Have = plan.Starved, streak.Since, streak.Events, streak.Interval(last).String()
+	if _, holds := vacant(e, n); !holds {
+		r.Field = "empty"
+	}
+	r.Objects = append(poolRef(p), r.Objects...)
+	return r, true
 }

@@ -6,13 +6,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/engine/disruption/quiet"
+	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Consolidatable reports whether a machine has been quiet for its pool's
-// consolidateAfter, and if not, when it will have been if nothing happens. The
-// time is zero when only another event than the passing of time can change the
-// answer: the machine is not initialized, or its pool does not consolidate.
+// consolidateAfter, and if not, when it will have been if nothing happens, or when it has
+// waited for long enough. The time is zero when only another event than the passing of time
+// can change the answer: the machine is not initialized, or its pool does not consolidate.
 func Consolidatable(s *snapshot.Snapshot, n *snapshot.Node) (ok bool, at time.Time) {
 	if n.Claim == nil || !n.Claim.Is(snapshot.Initialized) {
 		return false, time.Time{}
@@ -21,22 +23,72 @@ func Consolidatable(s *snapshot.Snapshot, n *snapshot.Node) (ok bool, at time.Ti
 	if pool == nil || pool.Replicas != nil || pool.Disruption.ConsolidateAfter == nil {
 		return false, time.Time{}
 	}
-	at = quietSince(n.Claim).Add(*pool.Disruption.ConsolidateAfter)
+	at = restOf(n, pool, s.Now).until()
 	if s.Now.Before(at) {
 		return false, at
 	}
 	return true, time.Time{}
 }
 
-// quietSince is when the consolidateAfter of a machine began to run: at its last
-// pod event, and not before it was initialized. A pod that was bound while the
-// machine still started up must not count as quiet time.
-func quietSince(c *snapshot.Claim) time.Time {
-	since := c.Conditions[snapshot.Initialized].Since
-	if c.LastPodEvent.After(since) {
-		return c.LastPodEvent
+// rest is what a machine waits for before it is consolidated.
+type rest struct {
+	// since is when the youngest of the pods that would have to move came, or if there are
+	// none when the last pod came or left; and not before the machine was initialized. calm
+	// is when it has been so for consolidateAfter.
+	since, calm time.Time
+	// enough is when the machine has waited for long enough although pods keep coming, zero
+	// for never.
+	enough time.Time
+}
+
+func (r rest) until() time.Time {
+	if !r.enough.IsZero() && r.enough.Before(r.calm) {
+		return r.enough
 	}
-	return since
+	return r.calm
+}
+
+// patience bounds for how long a machine waits for young pods, in consolidateAfter: until
+// what it costs in the meantime is so many times what they cost while they become old.
+//
+//	price * waited >= patience * consolidateAfter * price * young / (pods + 1)
+const patience = 10
+
+// restOf judges a machine by the pods that would have to move. Others may come and go.
+func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
+	after := *pool.Disruption.ConsolidateAfter
+	r := rest{since: n.Claim.Conditions[snapshot.Initialized].Since}
+	pods, young := 0, 0
+	for _, p := range n.Pods {
+		if !eviction.Reschedulable(p.Pod) {
+			continue
+		}
+		pods++
+		if pool.Policy.Disruption.IgnoreJobs && eviction.OfJob(p.Pod) {
+			continue
+		}
+		at := quiet.Bound(p.Pod)
+		if now.Before(at.Add(after)) {
+			young++
+		}
+		r.since = later(r.since, at)
+	}
+	if pods == 0 {
+		r.since = later(r.since, n.Claim.LastPodEvent)
+	}
+	r.calm = r.since.Add(after)
+	if s := quiet.StreakOf(n.Claim.Annotations); s.Events > 0 && pods > 0 {
+		began := later(s.Since, n.Claim.Conditions[snapshot.Initialized].Since)
+		r.enough = began.Add(after + patience*after*time.Duration(young)/time.Duration(pods+1))
+	}
+	return r
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // pendingSince is when kube-scheduler first said that there is no room for a

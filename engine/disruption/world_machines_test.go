@@ -12,6 +12,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption/drift"
+	"github.com/millwright-dev/millwright/engine/disruption/quiet"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
@@ -45,6 +46,10 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 		o.Labels["node.kubernetes.io/instance-type"] = value
 	case "event":
 		c.LastPodEvent = w.ago(value)
+	case "streak": // since/events
+		since, events, _ := strings.Cut(value, "/")
+		n, _ := strconv.Atoi(events)
+		w.annotate(c, quiet.StreakAnnotation, quiet.Streak{Since: w.ago(since), Events: n}.String())
 	case "initialized": // and since when registered, if not for as long
 		initialized, registered, _ := strings.Cut(value, "/")
 		c.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue, Since: w.ago(initialized)}

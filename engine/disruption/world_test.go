@@ -98,11 +98,12 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 			p.Policy.Disruption.PaybackTime = w.duration(value)
 		case "pod-cost":
 			p.Policy.Disruption.PodMoveCost, _ = strconv.ParseFloat(value, 64)
-		case "moved": // ago/pods[/kind gone[/kind come]], several times, the earliest first
+		case "moved": // ago/pods[/saved/spent again], several times, the earliest first
 			part := append(strings.Split(value, "/"), "", "")
 			m := snapshot.PoolMove{At: w.ago(part[0])}
 			m.Pods, _ = strconv.Atoi(part[1])
-			m.Gone, m.Came = kinds(part[2]), kinds(part[3])
+			m.Saved, _ = strconv.ParseFloat(part[2], 64)
+			m.Spent, _ = strconv.ParseFloat(part[3], 64)
 			p.Moves = append(p.Moves, m)
 		case "deadline":
 			d := w.duration(value)
@@ -125,14 +126,6 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 		}
 	}
 	return p
-}
-
-// kinds is one machine of a type, on demand in zone a.
-func kinds(name string) map[string]int {
-	if name == "" {
-		return nil
-	}
-	return map[string]int{name + "/a/" + catalog.OnDemand: 1}
 }
 
 // sold are types with twice as many GiB as CPUs.

@@ -32,6 +32,11 @@ const (
 	// ConsolidateAfter: the machine has not been quiet for long enough; Want is the
 	// pool's consolidateAfter, Since when it began to count.
 	ConsolidateAfter Code = "ConsolidateAfter"
+	// Starved: pods come and go so often that the machine is not quiet for the pool's
+	// consolidateAfter, Want: every Have on average, Total of them since Since. It waits
+	// until Until at the latest; if Field is "empty", it is, and goes then if no pod comes
+	// before. The first object is the pool.
+	Starved Code = "Starved"
 	// BudgetExhausted: the pool's budgets permit no further disruption; Want is the
 	// budget that decided, Have the count, Until when it opens.
 	BudgetExhausted Code = "BudgetExhausted"
@@ -43,15 +48,14 @@ const (
 	// NothingCheaper: what the machine holds costs as much elsewhere; Have is its
 	// price, Want the least for the same.
 	NothingCheaper Code = "NothingCheaper"
-	// SavingTooSmall: Have is what a replacement would save, Want the least that is
-	// worth it.
+	// SavingTooSmall: Have is what going would save, Want the least that is worth it. Field
+	// is the setting that Want comes from, and the first object the pool if that is
+	// consolidationPolicy or loopFreeze, else the Node; if it is spotToSpot, Total is how many instance
+	// types there are to choose from; if it is loopFreeze, Removed of the pool's Total pods
+	// were evicted lately, which is remembered until Until, and Hint is the share of
+	// savings that was spent again. It is empty for a replacement that
+	// turned out to cost more than promised.
 	SavingTooSmall Code = "SavingTooSmall"
-	// TooFewTypes: a spot machine would be replaced by one of so few types that it
-	// would be interrupted more often; Have is how many types are missing.
-	TooFewTypes Code = "TooFewTypes"
-	// NotWorthDisruption: Have is the share of the price of the pool, the first
-	// object, that would be saved, Want the least for so many pods to move.
-	NotWorthDisruption Code = "NotWorthDisruption"
 	// NotExamined: the machine costs more than what it holds is worth by Have, and
 	// its turn comes with one of the next passes.
 	NotExamined Code = "NotExamined"
@@ -80,18 +84,6 @@ const (
 	// EvictionRateReached: Want is how many pods of the pool, the first object, may be
 	// evicted in an hour, Have how many were or are about to be.
 	EvictionRateReached Code = "EvictionRateReached"
-	// PaysBackTooSlowly: Have is how long it takes until the move has saved what it
-	// costs, Want how long it may take.
-	PaysBackTooSlowly Code = "PaysBackTooSlowly"
-	// WouldUndo: the move would launch what another one removed, and remove what that
-	// launched; Have is the kind of machine that would come back.
-	WouldUndo Code = "WouldUndo"
-	// LoopDetected: a machine of a kind, Have, that consolidation removed from the pool,
-	// the first object, came back soon; so the pool's machines rest for longer, from Since
-	// on, their last pod event; or, if that is zero, until a full hour has struck. If Want
-	// is not empty, the machine has rested and is needed for as much room as what started
-	// in the pool for so long, from Since on, would take.
-	LoopDetected Code = "LoopDetected"
 	// PriceUnknown: the cloud names no price for the machine's type.
 	PriceUnknown Code = "PriceUnknown"
 )

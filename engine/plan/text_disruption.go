@@ -27,6 +27,12 @@ func disruptionText(r Reason) string {
 		return r.first("NodePool") + " has consolidateAfter: Never"
 	case ConsolidateAfter:
 		return fmt.Sprintf("has been quiet since %s, and consolidateAfter is %s: until %s", at(r.Since), r.Want, at(r.Until))
+	case Starved:
+		text := fmt.Sprintf("pods come and go every %s on average (%d times since %s), and consolidateAfter is %s: ", r.Have, r.Total, at(r.Since), r.Want)
+		if r.Field == "empty" {
+			return text + "goes at " + at(r.Until) + " if none comes before"
+		}
+		return text + "waits until " + at(r.Until) + " at the latest"
 	case BudgetInvalid:
 		return fmt.Sprintf("a disruption budget of %s cannot be read, so all are shut: %s", r.first("NodePool"), r.Have)
 	case BudgetExhausted:
@@ -49,16 +55,6 @@ func calmText(r Reason) string {
 		return until(fmt.Sprintf("a pod of the workload of %s started at %s, and workloadCooldown is %s", r.first("a pod"), at(r.Since), r.Want), r.Until)
 	case EvictionRateReached:
 		return until(fmt.Sprintf("evictionsPerHour of %s is %s, and %s are evicted already", r.first("the pool"), r.Want, r.Have), r.Until)
-	case PaysBackTooSlowly:
-		return fmt.Sprintf("going would pay for itself after %s, and paybackTime is %s", r.Have, r.Want)
-	case WouldUndo:
-		return until(fmt.Sprintf("a machine of the kind %s would come back that was removed to save money", r.Have), r.Until)
-	case LoopDetected:
-		lesson := "so others rest"
-		if r.Want != "" {
-			lesson = "so room is kept for what started there in the last " + r.Want + " and may again"
-		}
-		return until(fmt.Sprintf("a machine of the kind %s was removed from %s and had to come back, %s", r.Have, r.first("the pool"), lesson), r.Until)
 	}
 	return ""
 }
@@ -71,11 +67,7 @@ func consolidationText(r Reason) string {
 	case NothingCheaper:
 		return fmt.Sprintf("costs %s, and nothing cheaper than %s holds its pods", r.Have, r.Want)
 	case SavingTooSmall:
-		return fmt.Sprintf("a replacement would save %s, less than the minimum of %s", r.Have, r.Want)
-	case TooFewTypes:
-		return fmt.Sprintf("there are cheaper spot machines, of too few types to choose from: %s more are needed", r.Have)
-	case NotWorthDisruption:
-		return fmt.Sprintf("going would save %s of the price of %s, and would have to save %s to be worth moving its pods", r.Have, r.first("the pool"), r.Want)
+		return until(fmt.Sprintf("going would save %s, and must save %s%s", r.Have, r.Want, hurdleText(r)), r.Until)
 	case NotExamined:
 		return fmt.Sprintf("costs up to %s more than its pods need; its turn to be examined comes soon", r.Have)
 	case CountedOn:
@@ -92,6 +84,23 @@ func consolidationText(r Reason) string {
 		return until(fmt.Sprintf("the policy of %s forbids it: %s", r.first("the pool"), r.Want), r.Until)
 	case PriceUnknown:
 		return "the price of its instance type is not known, so nothing can be called cheaper"
+	}
+	return ""
+}
+
+// hurdleText says what a move must save so much for.
+func hurdleText(r Reason) string {
+	switch r.Field {
+	case "minSavingPercent":
+		return " (minSavingPercent)"
+	case "spotToSpot":
+		return fmt.Sprintf(" (spotToSpot: a spot machine for a spot machine, with %d instance types to choose from)", r.Total)
+	case "paybackTime":
+		return " to pay for the move within paybackTime"
+	case "consolidationPolicy":
+		return " to be worth moving so many of the pods of " + r.first("its NodePool")
+	case "loopFreeze":
+		return fmt.Sprintf(" as %d of %d pods of %s were evicted lately and %s of such savings was spent again (loopFreeze)", r.Removed, r.Total, r.first("its NodePool"), r.Hint)
 	}
 	return ""
 }

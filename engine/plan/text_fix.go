@@ -88,26 +88,33 @@ func savingFix(r Reason) string {
 		return "see why new machines do not get ready: kubectl get nodeclaims, millwright why claim NAME"
 	case NothingCheaper:
 		return "nothing: it is the cheapest for what runs there; more instance types or zones in the pool may help"
+	case Starved:
+		return fmt.Sprintf("set consolidateAfter of %s below %s, or ignoreJobs in NodePolicy spec.disruption if the pods are of Jobs", r.first("the pool"), r.Have)
 	case SavingTooSmall:
-		return "nothing, or lower minSavingPercent in NodePolicy spec.disruption"
-	case TooFewTypes:
-		return "allow the pool more instance types, or lower spotToSpot.minTypes in NodePolicy spec.disruption"
+		return hurdleFix(r)
 	case NotAgreed:
 		return r.first("the pod") + ": set the annotation karpenter.sh/do-not-disrupt: \"false\", or defaultDeny to false in NodePolicy spec.disruption"
 	case WorkloadCoolsDown:
 		return "wait, or shorten workloadCooldown in NodePolicy spec.disruption; a workload that scales all the time is left alone all the time"
 	case EvictionRateReached:
 		return "wait, or raise evictionsPerHour in NodePolicy spec.disruption"
-	case PaysBackTooSlowly:
-		return "nothing, or raise paybackTime or lower podMoveCost in NodePolicy spec.disruption"
-	case WouldUndo:
-		return "nothing: prices or pods change back and forth; it is looked at again when loopFreeze is over"
-	case LoopDetected:
-		return "nothing if load comes and goes: the machine stays for when it comes again; else see why pods needed one: kubectl get events, millwright why pool NAME; often a scheduler that spreads pods more than Millwright expects; loopFreeze in NodePolicy spec.disruption bounds it"
-	case NotWorthDisruption:
-		return "nothing: what could be saved does not pay for moving the pods that are there"
 	}
 	return ""
+}
+
+// hurdleFix is about a saving that is too small.
+func hurdleFix(r Reason) string {
+	switch r.Field {
+	case "minSavingPercent":
+		return "nothing, or lower minSavingPercent in NodePolicy spec.disruption"
+	case "spotToSpot":
+		return "allow the pool more instance types, or lower spotToSpot.minTypes in NodePolicy spec.disruption"
+	case "paybackTime":
+		return "nothing, or raise paybackTime or lower podMoveCost in NodePolicy spec.disruption"
+	case "loopFreeze":
+		return "nothing: less is asked when fewer pods were evicted lately; loopFreeze in NodePolicy spec.disruption says for how long they count, 0s not at all"
+	}
+	return "nothing: what could be saved does not pay for moving the pods that are there"
 }
 
 // placementFix is about pods without a machine.

@@ -22,7 +22,7 @@ func (c Code) Told() Told {
 		return ToldOfMachine
 	case BudgetExhausted, BudgetInvalid, PolicyHolds, EvictionRateReached:
 		return ToldOfPool
-	case NothingCheaper, SavingTooSmall, TooFewTypes, NotWorthDisruption, PriceUnknown, PaysBackTooSlowly, WouldUndo, LoopDetected:
+	case NothingCheaper, Starved, SavingTooSmall, PriceUnknown:
 		return ToldSeldom
 	}
 	return Untold

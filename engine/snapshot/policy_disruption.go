@@ -33,8 +33,8 @@ type DisruptionPolicy struct {
 	// for no bound; PodMoveCost is what moving a pod costs, in dollars.
 	PaybackTime time.Duration
 	PodMoveCost float64
-	// LoopFreeze is the longest that machines rest because others have come back, and for
-	// how long a replacement is not undone; nil is the default, zero is neither.
+	// LoopFreeze is for how long evictions make further moves weigh more; nil is the
+	// default, zero is not at all.
 	LoopFreeze *time.Duration
 	// MinNodeAge is since when a machine must be initialized to be consolidated.
 	MinNodeAge time.Duration
@@ -63,23 +63,16 @@ type WideBudget struct {
 // ReplacesAnnotation is on the claims that were launched for a command: its ID.
 const ReplacesAnnotation = "millwright.dev/replaces"
 
-// PoolMove is what consolidation did to a pool within a minute. A machine's kind is
-// its type, zone and capacity type.
+// PoolMove is what voluntary disruption did to a pool within a minute.
 type PoolMove struct {
 	// At is when the last of it was done, to the second.
 	At time.Time `json:"at"`
-	// Pods were evicted, for whatever voluntary cause.
+	// Pods were evicted.
 	Pods int `json:"pods,omitempty"`
-	// Gone are the machines that were removed, by kind; Came those that were launched
-	// in their place.
-	Gone map[string]int `json:"gone,omitempty"`
-	Came map[string]int `json:"came,omitempty"`
-	// Empty are the machines that were removed because they were, by kind.
-	Empty map[string]int `json:"empty,omitempty"`
-	// Back counts those of Gone and Empty that came back soon, by kind.
-	Back map[string]int `json:"back,omitempty"`
-	// Of is how many machines the pool had before; 0 if that was not noted.
-	Of int `json:"of,omitempty"`
+	// Saved is what the moves among it saved, and Spent how much of that was soon spent
+	// again on machines for pods, both in $/h.
+	Saved float64 `json:"saved,omitempty"`
+	Spent float64 `json:"spent,omitempty"`
 }
 
 // Window opens at the times of a schedule (cron, in a time zone by its IANA name,

@@ -15,19 +15,18 @@
 // to placement with new machines to choose from (replace.go): many to none, to one, or
 // to several, of whatever pool and capacity type. Those that waste the most for each
 // pod that would move come first, in groups as large as may be; whoever is left is
-// asked about in small groups and alone.
+// asked about in small groups and alone. Every move has one hurdle, in $/h (hurdle.go).
 //
 // Work is counted, not timed, so that the same input gives the same moves; where
 // it does not suffice for every group, the next pass begins further down the list.
 //
 // Invariants: moves together exceed no budget; a machine that takes pods of a move
-// is in no other; a replacement saves at least the minimum.
+// is in no other; every move saves at least its hurdle.
 package consolidate
 
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -62,11 +61,8 @@ type Input struct {
 	// Remaining is how much may go in each scope: those of the pools, and whatever else
 	// candidates use. It is used up.
 	Remaining map[string]int
-	// Totals are those of all pools.
-	Totals map[string]Total
-	// Minimum is the least share of its price that a replacement must save, by
-	// pool.
-	Minimum map[string]Minimum
+	// Terms are those of all pools.
+	Terms map[string]Terms
 	// Launches are the pools that can launch machines now.
 	Launches map[string]bool
 	// Work bounds the questions to placement, in machines looked at.
@@ -76,34 +72,14 @@ type Input struct {
 	Turn int64
 }
 
-// Total is the price of all machines of a pool in $/h, and the cost of moving all
-// its pods. Balanced is true if the pool's policy is.
-type Total struct {
-	Price, Cost float64
-	Balanced    bool
-}
-
-// Minimum says when a replacement is worth it, in shares of the price that goes.
-type Minimum struct {
-	Saving float64
-	// SpotSaving is asked of a spot machine for a spot machine if there are SpotTypes
-	// types to choose from.
-	SpotSaving float64
-	SpotTypes  int
-	// Payback is within what time a move must save what it costs, zero for no bound:
-	// new machines for StartUp beside the old ones, and PodCost dollars for each pod.
-	Payback, StartUp time.Duration
-	PodCost          float64
-}
-
 // Move is machines that go, and what is launched instead.
 type Move struct {
 	Nodes  []*snapshot.Node
 	Launch []plan.NewNode
 	// Placements are the pods that go to machines that exist.
 	Placements []plan.Placement
-	// Saving is in $/h.
-	Saving float64
+	// Saving is in $/h, and Spare by how much more than it must be.
+	Saving, Spare float64
 }
 
 // Result is the answer.
@@ -121,6 +97,8 @@ type Stay struct {
 	Scope string
 	// Saving is what would be saved in $/h without it, as far as that is known.
 	Saving float64
+	// settled is true if no further question can change it.
+	settled bool
 }
 
 type search struct {
@@ -171,12 +149,12 @@ func (s *search) afford(nodes []Candidate) (scope string, ok bool) {
 
 // wait notes that something is used up that a candidate would need to go.
 func (s *search) wait(c Candidate, scope string, saving float64) {
-	s.Stays[c.Node.Name] = Stay{Reason: plan.Reason{Code: plan.BudgetExhausted}, Scope: scope, Saving: saving}
+	s.Stays[c.Node.Name] = Stay{Reason: plan.Reason{Code: plan.BudgetExhausted}, Scope: scope, Saving: saving, settled: true}
 }
 
 // take carries a move out.
-func (s *search) take(list []Candidate, launch []plan.NewNode, saving float64, answer whatif.Answer) {
-	m := Move{Nodes: nodes(list), Launch: launch, Saving: saving}
+func (s *search) take(list []Candidate, m Move, answer whatif.Answer) {
+	m.Nodes = nodes(list)
 	gone := map[string]bool{}
 	for _, c := range list {
 		for _, u := range c.Uses {

@@ -54,19 +54,16 @@ func (s *search) remove() {
 func (s *search) removeAll(chosen []Candidate, answer whatif.Answer) {
 	for _, c := range chosen {
 		one := []Candidate{c}
-		reason, worth := s.worthwhile(one, 0, c.Price)
-		if worth {
-			reason, worth = s.paysBack(&component{nodes: one}, c.Price)
-		}
-		if !worth {
-			s.Stays[c.Node.Name] = Stay{Reason: reason, Saving: c.Price}
+		h := s.hurdle(&component{nodes: one})
+		if c.Price < h.dollars {
+			s.Stays[c.Node.Name] = Stay{Reason: h.reason(c, c.Price), Saving: c.Price, settled: h.field != fieldPayback}
 			continue
 		}
 		if scope, ok := s.afford(one); !ok {
 			s.wait(c, scope, c.Price)
 			continue
 		}
-		s.take(one, nil, c.Price, answer)
+		s.take(one, Move{Saving: c.Price, Spare: c.Price - h.dollars}, answer)
 	}
 }
 
@@ -102,7 +99,5 @@ func nodes(list []Candidate) []*snapshot.Node {
 func fitsNowhere(c Candidate, pod *snapshot.Pod) plan.Reason {
 	return plan.Reason{Code: plan.PodFitsNowhere, Objects: []plan.ObjectRef{plan.PodRef(pod.Pod), {Kind: "Node", Name: c.Node.Name}}}
 }
-
-func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + "%" }
 
 func dollars(price float64) string { return "$" + strconv.FormatFloat(price, 'f', 4, 64) + "/h" }

@@ -17,6 +17,9 @@ const largest = 32
 // sizes are those of the groups in which what is left is asked about then.
 var sizes = []int{8, 1}
 
+// anyLaunch stands for machines that are not known yet, in the hurdle of a replacement.
+var anyLaunch = make([]plan.NewNode, 1)
+
 // wasteful is a candidate that costs more than what its pods need besides the room
 // that others have.
 type wasteful struct {
@@ -63,12 +66,12 @@ func (s *search) wasteful() []wasteful {
 			vector.Add(need, s.sieve.need(b.class), int64(b.count))
 		}
 		w := wasteful{c, 1 - r.value(need)/c.Price}
-		if w.waste <= s.Minimum[c.Node.Pool()].Saving {
+		if w.waste <= s.Terms[c.Node.Pool()].Saving {
 			s.stay(c, plan.Reason{Code: plan.NothingCheaper, Objects: []plan.ObjectRef{{Kind: "Node", Name: c.Node.Name}}, Have: dollars(c.Price), Want: dollars(r.value(need))}, 0)
 			continue
 		}
-		if reason, worth := s.worthwhile([]Candidate{c}, 1, w.waste*c.Price); !worth {
-			s.stay(c, reason, w.waste*c.Price)
+		if h := s.disruption([]Candidate{c}, anyLaunch); w.waste*c.Price < h.dollars {
+			s.stay(c, h.reason(c, w.waste*c.Price), w.waste*c.Price)
 			continue
 		}
 		s.stay(c, plan.Reason{Code: plan.NotExamined, Objects: []plan.ObjectRef{{Kind: "Node", Name: c.Node.Name}}, Have: dollars(c.Price * w.waste)}, c.Price*w.waste)
@@ -93,8 +96,7 @@ func (s *search) stay(c Candidate, reason plan.Reason, saving float64) {
 
 // open reports whether it is still to be found out why a candidate stays.
 func (s *search) open(c Candidate) bool {
-	was, known := s.Stays[c.Node.Name]
-	return !known || was.Reason.Code != plan.BudgetExhausted && was.Reason.Code != plan.NotWorthDisruption
+	return !s.Stays[c.Node.Name].settled
 }
 
 // adoptGroups asks about one group after the other, beginning with the given one, and
@@ -136,8 +138,8 @@ func (s *search) adopt(group []Candidate) {
 		if slices.ContainsFunc(part.nodes, func(c Candidate) bool { return !s.available(c) }) {
 			continue // pods of another part go there
 		}
-		if saving, worth := s.judge(part); worth {
-			s.take(part.nodes, part.launch, saving, answer)
+		if saving, spare, worth := s.judge(part); worth {
+			s.take(part.nodes, Move{Launch: part.launch, Saving: saving, Spare: spare}, answer)
 		}
 	}
 }

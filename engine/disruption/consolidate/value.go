@@ -131,13 +131,13 @@ func (s *search) shun() {
 		}
 		full := Candidate{Node: c.Node, Price: c.Price, Cost: 1 + (c.Cost-1)/p.full}
 		saving := c.Price - r.value(s.sieve.filled(p))
-		m := s.Minimum[c.Node.Pool()]
-		least := m.Saving
+		t := s.Terms[c.Node.Pool()]
+		least := t.Saving
 		if c.Node.Labels()[catalog.CapacityTypeLabel] == catalog.Spot {
-			least = max(least, m.SpotSaving)
+			least = max(least, t.SpotSaving)
 		}
-		_, worth := s.worthwhile([]Candidate{full}, 1, saving/shunned)
-		dear[c.Node.Name] = worth && saving > shunned*least*c.Price
+		h := s.disruption([]Candidate{full}, anyLaunch)
+		dear[c.Node.Name] = saving >= shunned*h.dollars && saving > shunned*least*c.Price
 	}
 	s.close(dear)
 }

@@ -7,6 +7,7 @@
 package quiet
 
 import (
+	"encoding/json"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,7 +36,7 @@ func Last(p *corev1.Pod, now time.Time) (Event, bool) {
 	if p.Spec.NodeName == "" || eviction.Daemon(p) || eviction.Mirror(p) {
 		return Event{}, false
 	}
-	at := bound(p)
+	at := Bound(p)
 	if eviction.Terminal(p) {
 		at = later(at, ended(p))
 	}
@@ -64,8 +65,56 @@ func (e Event) Counts(last time.Time, policy snapshot.DisruptionPolicy) bool {
 	return time.Unix(e.At, 0).Sub(last) >= Resolution && !(e.Job && policy.IgnoreJobs)
 }
 
-// bound is when kube-scheduler gave a pod its node.
-func bound(p *corev1.Pod) time.Time {
+// StreakAnnotation is on a claim to whose node pods come or from which they go again and
+// again: a Streak in JSON.
+const StreakAnnotation = "millwright.dev/pod-events"
+
+// Streak is events of a node none of which came later than consolidateAfter after the one
+// before: so many since the first.
+type Streak struct {
+	Since  time.Time `json:"since"`
+	Events int       `json:"events"`
+}
+
+// StreakOf reads a claim's streak, the zero value if it has none.
+func StreakOf(annotations map[string]string) Streak {
+	var s Streak
+	if json.Unmarshal([]byte(annotations[StreakAnnotation]), &s) != nil {
+		return Streak{}
+	}
+	return s
+}
+
+// Next is the streak with one more event, the one before having been at last. A pool that
+// never consolidates has none.
+func (s Streak) Next(last, at time.Time, after *time.Duration) Streak {
+	switch {
+	case after == nil || *after == 0:
+		return Streak{}
+	case last.IsZero() || at.Sub(last) > *after:
+		return Streak{}
+	case s.Events == 0:
+		return Streak{Since: last.UTC(), Events: 2}
+	}
+	return Streak{Since: s.Since, Events: s.Events + 1}
+}
+
+// String is the streak as an annotation has it; empty if it is none.
+func (s Streak) String() string {
+	if s.Events == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(s) // a time and a number cannot fail
+	return string(text)
+}
+
+// Interval is how much time there is between two events, on average; last is the latest.
+func (s Streak) Interval(last time.Time) time.Duration {
+	return (last.Sub(s.Since) / time.Duration(max(s.Events-1, 1))).Round(time.Second)
+}
+
+// Bound is when kube-scheduler gave a pod its node.
+func Bound(p *corev1.Pod) time.Time {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
 			return c.LastTransitionTime.Time

@@ -17,14 +17,13 @@ func (d *decider) beginConsolidating() {
 	}
 	d.world.Close(d.restless)
 	in := consolidate.Input{
-		World: d.world, Remaining: map[string]int{}, Totals: map[string]consolidate.Total{}, Minimum: map[string]consolidate.Minimum{},
+		World: d.world, Remaining: map[string]int{}, Terms: map[string]consolidate.Terms{},
 		Launches: map[string]bool{}, Work: max(d.opts.Work-d.world.Asked, 1), Turn: d.opts.turnAt(d.s.Now),
 	}
 	for _, p := range d.s.Pools {
 		a := d.allowance(p.Name, Underutilized)
 		in.Remaining[consolidate.PoolScope(p.Name)] = max(0, a.Remaining()-d.spent[p.Name])
-		in.Minimum[p.Name] = d.minimum(p)
-		in.Totals[p.Name] = d.total(p)
+		in.Terms[p.Name] = d.terms(p)
 		in.Launches[p.Name] = d.launches(p)
 	}
 	for _, c := range list {
@@ -40,22 +39,17 @@ func (d *decider) beginConsolidating() {
 			in.Candidates = append(in.Candidates, consolidate.Candidate{Node: m, Price: c.price, Cost: Cost(m), Uses: uses})
 		}
 	}
-	d.keepRoom()
-	d.carry(consolidate.Find(in), in)
+	d.carry(consolidate.Find(in))
 }
 
 // carry makes commands of moves and verdicts of the rest.
-func (d *decider) carry(found consolidate.Result, in consolidate.Input) {
+func (d *decider) carry(found consolidate.Result) {
 	for _, m := range found.Moves {
 		nodes := make([]*snapshot.Node, len(m.Nodes))
 		for i, n := range m.Nodes {
 			nodes[i] = d.s.Nodes[d.at[n.Name]]
 		}
-		reason, no := d.unready(m)
-		if !no {
-			reason, no = d.needed(nodes, m.Placements, m.Launch)
-		}
-		if no {
+		if reason, no := d.unready(m); no {
 			for _, n := range nodes {
 				v := d.verdict(n)
 				v.Reason, v.Saving = reason, m.Saving/float64(len(nodes))
@@ -65,8 +59,7 @@ func (d *decider) carry(found consolidate.Result, in consolidate.Input) {
 		p := newProgress(Underutilized, nodes, d.s.Now)
 		p.Saving = m.Saving
 		if len(m.Launch) > 0 {
-			before := priceOf(d.s, nodes)
-			p.Spend = before * (1 - in.Minimum[nodes[0].Claim.Pool].Saving)
+			p.Spend = priceOf(d.s, nodes) - m.Saving + m.Spare
 		}
 		d.begin(p, nodes, m.Launch)
 		d.Commands[len(d.Commands)-1].Placements = m.Placements
@@ -94,9 +87,6 @@ func (d *decider) unready(m consolidate.Move) (plan.Reason, bool) {
 		if reason, resting := d.resting(n.Claim.Pool); resting {
 			return reason, true
 		}
-		if reason, undone := d.undone(n, m); undone {
-			return reason, true
-		}
 	}
 	return d.exceeded(m.Launch)
 }
@@ -114,16 +104,18 @@ func (d *decider) restless(n *snapshot.Node) bool {
 	if p == nil || p.Disruption.ConsolidateAfter == nil || p.Replicas != nil {
 		return false
 	}
-	if ok, _ := Consolidatable(d.s, n); !ok {
-		return true
-	}
-	_, resting := rested(d.examiner, n)
-	return resting
+	ok, _ := Consolidatable(d.s, n)
+	return !ok
 }
 
-// total is what a pool's machines cost, and what moving all their pods would.
-func (d *decider) total(p *snapshot.Pool) consolidate.Total {
-	t := consolidate.Total{Balanced: p.Disruption.Policy == Balanced}
+// terms are what the consolidation of a pool's machines must be worth.
+func (d *decider) terms(p *snapshot.Pool) consolidate.Terms {
+	policy := p.Policy.Disruption.Defaulted()
+	t := consolidate.Terms{
+		Saving: policy.MinSaving, SpotSaving: policy.MinSpotSaving, SpotTypes: policy.MinSpotTypes,
+		Payback: policy.PaybackTime, PodCost: policy.PodMoveCost, StartUp: d.startUp(p),
+		Balanced: p.Disruption.Policy == Balanced, Churn: d.churn(p),
+	}
 	for _, n := range d.s.Nodes {
 		if n.Pool() == p.Name && !n.Deleting() {
 			t.Price += Price(p, n)
@@ -131,15 +123,6 @@ func (d *decider) total(p *snapshot.Pool) consolidate.Total {
 		}
 	}
 	return t
-}
-
-// minimum is what a consolidation of a pool's machines must save.
-func (d *decider) minimum(p *snapshot.Pool) consolidate.Minimum {
-	policy := p.Policy.Disruption.Defaulted()
-	return consolidate.Minimum{
-		Saving: policy.MinSaving, SpotSaving: policy.MinSpotSaving, SpotTypes: policy.MinSpotTypes,
-		Payback: policy.PaybackTime, PodCost: policy.PodMoveCost, StartUp: d.startUp(p),
-	}
 }
 
 // startUp is how long the machines of a pool took from their claims to Initialized, the
