@@ -1,0 +1,205 @@
+// Package limit keeps account of what NodePools may have: spec.limits, and the machines that
+// a pool or an image on trial may have.
+//
+//	snapshot ──► New ──► Ledger ──► Take, machine by machine, for launches of whatever origin
+//
+// Everything that exists counts until it is gone, also while it is being deleted. What is
+// not launched yet counts as the largest that it may become: so the limits hold whatever
+// the cloud makes of the claims.
+package limit
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Nodes is the name under which limits count machines.
+const Nodes corev1.ResourceName = "nodes"
+
+// Ledger is what pools have and may have. It is not safe for concurrent use.
+type Ledger struct{ pools map[string]*account }
+
+type account struct {
+	limits, used corev1.ResourceList
+	// trial is true if only one machine may be starting; images are those of which one may
+	// be launched, by name, true once it is.
+	trial    bool
+	starting int
+	images   map[string]bool
+}
+
+// New opens a ledger for the pools of a snapshot.
+func New(s *snapshot.Snapshot) *Ledger {
+	l := &Ledger{pools: make(map[string]*account, len(s.Pools))}
+	for _, p := range s.Pools {
+		l.pools[p.Name] = &account{limits: p.Limits, used: corev1.ResourceList{}, trial: p.OnTrial, images: map[string]bool{}}
+		for _, image := range p.TrialImages {
+			l.pools[p.Name].images[image] = false
+		}
+	}
+	for _, n := range s.Nodes {
+		a := l.pools[n.Pool()]
+		if a == nil {
+			continue
+		}
+		if !n.Initialized() && !n.Deleting() {
+			a.starting++
+		}
+		if len(a.limits) > 0 {
+			add(a.used, Size(s.Pool(n.Pool()), n))
+		}
+	}
+	return l
+}
+
+// Bound sets the limits of a pool, which may have changed since the snapshot.
+func (l *Ledger) Bound(s *snapshot.Snapshot, pool string, limits corev1.ResourceList) {
+	a := l.pools[pool]
+	if a == nil {
+		return
+	}
+	if len(a.limits) == 0 && len(limits) > 0 {
+		for _, n := range s.Nodes {
+			if n.Pool() == pool {
+				add(a.used, Size(s.Pool(pool), n))
+			}
+		}
+	}
+	a.limits = limits
+}
+
+// Size is what a machine of a pool counts, itself among it.
+func Size(p *snapshot.Pool, n *snapshot.Node) corev1.ResourceList {
+	out := withItself(n.Capacity())
+	if n.Object != nil || n.Claim.ProviderID != "" {
+		return out
+	}
+	for _, t := range p.Types {
+		if _, conflict := t.Requirements.Conflict(n.Claim.Requirements, func(string) bool { return true }); !conflict {
+			raise(out, t.Capacity)
+		}
+	}
+	return out
+}
+
+// Largest is what a planned machine counts: the most of each resource that any of its
+// alternatives has.
+func Largest(n *plan.NewNode) corev1.ResourceList {
+	out := withItself(n.Choice.Type.Capacity)
+	for _, a := range n.Alternatives {
+		raise(out, a.Type.Capacity)
+	}
+	return out
+}
+
+// Take books a planned machine, or says which limit of its pool, the first object, it would
+// exceed.
+func (l *Ledger) Take(n *plan.NewNode) (plan.Reason, bool) {
+	a := l.pools[n.Pool]
+	if a == nil {
+		return plan.Reason{}, false
+	}
+	wants := Largest(n)
+	if reason, over := a.exceeded(n, wants); over {
+		return reason, true
+	}
+	a.starting++
+	if _, onTrial := a.images[n.Choice.Type.Image]; onTrial {
+		a.images[n.Choice.Type.Image] = true
+	}
+	add(a.used, wants)
+	return plan.Reason{}, false
+}
+
+// TakeAll books machines that are launched together, all or none.
+func (l *Ledger) TakeAll(list []plan.NewNode) (plan.Reason, bool) {
+	before := l.clone(list)
+	for i := range list {
+		if reason, over := l.Take(&list[i]); over {
+			maps.Copy(l.pools, before)
+			return reason, true
+		}
+	}
+	return plan.Reason{}, false
+}
+
+func (l *Ledger) clone(list []plan.NewNode) map[string]*account {
+	out := map[string]*account{}
+	for i := range list {
+		if a := l.pools[list[i].Pool]; a != nil && out[list[i].Pool] == nil {
+			kept := *a
+			kept.used, kept.images = a.used.DeepCopy(), maps.Clone(a.images)
+			out[list[i].Pool] = &kept
+		}
+	}
+	return out
+}
+
+// Reserve books amounts for what will be launched for a pool.
+func (l *Ledger) Reserve(pool string, amounts corev1.ResourceList) {
+	if a := l.pools[pool]; a != nil {
+		add(a.used, amounts)
+	}
+}
+
+// Within keeps the choices for one more machine of a pool that its limits have room for.
+func (l *Ledger) Within(pool string, choices []catalog.Choice) []catalog.Choice {
+	return slices.DeleteFunc(slices.Clone(choices), func(c catalog.Choice) bool {
+		n := plan.NewNode{Pool: pool, Choice: c}
+		_, over := l.pools[pool].exceeded(&n, Largest(&n))
+		return over
+	})
+}
+
+// exceeded says which limit a machine would exceed.
+func (a *account) exceeded(n *plan.NewNode, wants corev1.ResourceList) (plan.Reason, bool) {
+	out := plan.Reason{Code: plan.LimitHolds, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: n.Pool}}}
+	if taken := a.images[n.Choice.Type.Image]; taken || a.trial && a.starting > 0 {
+		out.Have = "its launches fail, so one machine at a time is tried"
+		return out, true
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.limits)) {
+		most, sum := a.limits[name], a.used[name]
+		sum = sum.DeepCopy()
+		sum.Add(wants[name])
+		if want := wants[name]; !want.IsZero() && sum.Cmp(most) > 0 {
+			out.Want, out.Have = most.String(), string(name)+" would be "+sum.String()+" of "+most.String()
+			return out, true
+		}
+	}
+	return out, false
+}
+
+// withItself is a capacity that also counts its machine.
+func withItself(capacity corev1.ResourceList) corev1.ResourceList {
+	out := capacity.DeepCopy()
+	if out == nil {
+		out = corev1.ResourceList{}
+	}
+	out[Nodes] = *resource.NewQuantity(1, resource.DecimalSI)
+	return out
+}
+
+func add(sum, more corev1.ResourceList) {
+	for name, q := range more {
+		have := sum[name]
+		have.Add(q)
+		sum[name] = have
+	}
+}
+
+// raise makes amounts at least as large as others.
+func raise(amounts, others corev1.ResourceList) {
+	for name, q := range others {
+		if have := amounts[name]; q.Cmp(have) > 0 {
+			amounts[name] = q
+		}
+	}
+}
