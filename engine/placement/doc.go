@@ -11,10 +11,7 @@
 //	          new machines, pools of the highest weight first (tier.go), packed at the
 //	          lowest price (pack), written down as what a claim must demand (nodes.go,
 //	          shortlist.go)
-//	          machines that exist once more, for pods that mind who is near and found no
-//	          domain while the others were not placed yet (again.go)
-//	          all once more for pods that others keep out: after the plan, and otherwise
-//	          than in it, as long as fewer are left (further.go)
+//	          again with those first that others kept out (refine.go)
 //	explain   for what is left: for each pool the constraints that are in the way,
 //	          and the machine that a pod fails to get by the least
 //

@@ -30,12 +30,6 @@ func (s *settled) explain() {
 			reasons[p] = x.Reasons(g, p)
 		}
 	}
-	if s.rest != nil {
-		s.rest.explain()
-		for _, u := range s.rest.plan.Unplaced {
-			reasons[u.Pod] = u.Reasons
-		}
-	}
 	for i := range s.plan.Unplaced {
 		u := &s.plan.Unplaced[i]
 		u.Reasons = reasons[u.Pod]

@@ -56,7 +56,7 @@ func planOf(t rapid.TB, story string) *plan.Plan {
 	if err != nil {
 		t.Fatalf("%s\n%v", story, err)
 	}
-	return placement.Solve(s, placement.Options{Work: 20_000})
+	return placement.Solve(s, placement.Options{})
 }
 
 // numbered are the names of pods, nodes, DaemonSets and types in a random world.

@@ -31,13 +31,6 @@ type Options struct {
 	// another. Boxes are filled less where only few types are large enough. Zero
 	// is 1.
 	MinTypes int
-	// Work is how long the search for a lower price goes on, in steps of about a
-	// hundredth of a microsecond; a plan is found whatever the value. The same work
-	// gives the same plan on every machine. Zero is 20,000, 10 more for each kind of
-	// pod and 5 for each pod, so that the search takes no longer than the rest, but
-	// never less than a 64th of what the first plan took; negative stops at the first
-	// plan.
-	Work int
 	// Cache keeps the instance types in the form in which placement reads them from
 	// one plan to the next, and may be shared. Nil keeps nothing; plans are the same.
 	Cache *supply.Cache
@@ -49,9 +42,6 @@ type Options struct {
 const (
 	defaultMaxTypes   = 60
 	defaultPreference = 0.1
-	leastWork         = 20_000
-	workPerKind       = 10
-	workPerPod        = 5
 )
 
 func (o Options) withDefaults() Options {
@@ -66,12 +56,4 @@ func (o Options) withDefaults() Options {
 		o.Cache = &supply.Cache{}
 	}
 	return o
-}
-
-// work is what the search may spend on so many pods of so many kinds.
-func (o Options) work(kinds, pods int) int {
-	if o.Work == 0 {
-		return leastWork + workPerKind*kinds + workPerPod*pods
-	}
-	return o.Work
 }

@@ -13,43 +13,39 @@ type run struct {
 	snap *snapshot.Snapshot
 	opts Options
 	pods []*snapshot.Pod
-	// pass is how many plans for others this one comes after.
-	pass int
 }
 
 // settled is a plan, and the world that it was made in.
 type settled struct {
 	*world
 	plan *plan.Plan
-	// rest is the plan for pods that this one leaves, nil if it does not place any.
-	rest *settled
 }
 
 // prefer looks for a plan that follows preferences and costs little more than the
 // one that follows none. Where following all of them is too dear, those pods that
 // became too dear themselves give up their lightest, until the plan is cheap
-// enough. At last those that gave up several try each of them once more.
+// enough.
 func (r *run) prefer(none *settled) *settled {
 	before := none.prices(none.plan)
 	waived := demand.Waived{}
 	for round := 0; ; round++ {
-		with := r.settle(waived)
+		with := r.refine(waived)
 		if r.affordable(none, with, before, waived) {
-			return r.regain(none, with, before)
+			return r.restore(none, with, before)
 		}
 		after := none.prices(with.plan)
 		giving := none.tooDear(before, after, waived, r.opts.Preference)
-		if !none.giveUp(giving, waived, round >= stubborn) {
+		if !none.giveUp(giving, waived, round >= relaxAllAfter) {
 			with = none
 			with.waived = waived
-			return r.regain(none, with, before)
+			return r.restore(none, with, before)
 		}
 	}
 }
 
-// regain takes preferences up again, the heaviest first, of pods that gave up
+// restore takes preferences up again, the heaviest first, of pods that gave up
 // several: it may have been only one of them that was dear.
-func (r *run) regain(none, with *settled, before map[string]float64) *settled {
+func (r *run) restore(none, with *settled, before map[string]float64) *settled {
 	for k := 0; ; k++ {
 		trial, more := with.waived.Without(none.asked, k)
 		if !more {
@@ -58,14 +54,14 @@ func (r *run) regain(none, with *settled, before map[string]float64) *settled {
 		if trial == nil {
 			continue
 		}
-		if next := r.settle(trial); r.affordable(none, next, before, trial) {
+		if next := r.refine(trial); r.affordable(none, next, before, trial) {
 			with = next
 		}
 	}
 }
 
-// stubborn is after how many plans pods give up all that they prefer at once.
-const stubborn = 3
+// relaxAllAfter is after how many plans pods give up all that they prefer at once.
+const relaxAllAfter = 3
 
 // affordable reports whether a plan that follows preferences places no fewer pods
 // and costs at most so much more, in proportion to what the pods cost that have

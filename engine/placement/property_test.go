@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
 	"github.com/millwright-dev/millwright/engine/enginetest"
@@ -39,7 +37,7 @@ func document(p *plan.Plan) string {
 func TestPlansOfRandomWorldsKeepEveryRule(t *testing.T) {
 	property.Check(t, func(t *rapid.T) {
 		s := enginetest.World(rapid.Uint64().Draw(t, "seed"))
-		check(t, s, placement.Solve(s, placement.Options{Work: 50_000}))
+		check(t, s, placement.Solve(s, placement.Options{}))
 	})
 }
 
@@ -50,7 +48,7 @@ func TestPlansOfCrowdedWorldsKeepEveryRule(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check(t, s, placement.Solve(s, placement.Options{Work: 50_000}))
+		check(t, s, placement.Solve(s, placement.Options{}))
 	}
 	keepsRules(t, 152)
 	property.Check(t, func(t *rapid.T) { keepsRules(t, rapid.Uint64().Draw(t, "seed")) })
@@ -60,13 +58,13 @@ func TestTheOrderOfObjectsDoesNotMatter(t *testing.T) {
 	property.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		s := enginetest.World(seed)
-		want := document(placement.Solve(s, placement.Options{Work: 20_000}))
+		want := document(placement.Solve(s, placement.Options{}))
 		rng := rand.New(rand.NewPCG(seed, 99))
 		f := s.Fork()
 		rng.Shuffle(len(f.Pools), func(i, j int) { f.Pools[i], f.Pools[j] = f.Pools[j], f.Pools[i] })
 		rng.Shuffle(len(f.Nodes), func(i, j int) { f.Nodes[i], f.Nodes[j] = f.Nodes[j], f.Nodes[i] })
 		rng.Shuffle(len(f.Pending), func(i, j int) { f.Pending[i], f.Pending[j] = f.Pending[j], f.Pending[i] })
-		if got := document(placement.Solve(f, placement.Options{Work: 20_000})); got != want {
+		if got := document(placement.Solve(f, placement.Options{})); got != want {
 			t.Errorf("in another order the plan is\n%s\nwant\n%s", got, want)
 		}
 	})
@@ -102,53 +100,19 @@ func TestACacheDoesNotChangeThePlan(t *testing.T) {
 	cache := &supply.Cache{}
 	property.Check(t, func(t *rapid.T) {
 		s := enginetest.World(rapid.Uint64().Draw(t, "seed"))
-		without := document(placement.Solve(s, placement.Options{Work: -1}))
+		without := document(placement.Solve(s, placement.Options{}))
 		for range 2 {
-			if with := document(placement.Solve(s, placement.Options{Work: -1, Cache: cache})); with != without {
+			if with := document(placement.Solve(s, placement.Options{Cache: cache})); with != without {
 				t.Errorf("with a cache the plan is\n%s\nwithout\n%s", with, without)
 			}
 		}
 	})
 }
 
-func TestMoreWorkNeverCostsMore(t *testing.T) {
-	property.Check(t, func(t *rapid.T) {
-		s := withoutLimits(enginetest.World(rapid.Uint64().Draw(t, "seed")))
-		little, much := placement.Solve(s, placement.Options{Work: -1}), placement.Solve(s, placement.Options{Work: 200_000})
-		if len(much.Unplaced) > len(little.Unplaced) {
-			t.Errorf("%d pods without a place, %d with less work", len(much.Unplaced), len(little.Unplaced))
-		}
-		if len(much.Unplaced) == len(little.Unplaced) && much.PricePerHour() > little.PricePerHour()+1e-9 {
-			t.Errorf("costs %g, %g with less work", much.PricePerHour(), little.PricePerHour())
-		}
-	})
-}
-
-// withoutLimits is a world in which all pools may sell as much as they like, none
-// comes first, nobody minds who is near, and nobody prefers anything: otherwise
-// more work may also mean that other pods get into a dear pool or a dear zone, or
-// that other wishes are granted.
-func withoutLimits(s *snapshot.Snapshot) *snapshot.Snapshot {
-	f := s.Fork()
-	for i, p := range f.Pools {
-		free := *p
-		free.Limits, free.Weight = nil, 0
-		free.Taints = slices.DeleteFunc(slices.Clone(p.Taints), func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
-		f.Pools[i] = &free
-	}
-	f.Pending = slices.DeleteFunc(f.Pending, func(p *snapshot.Pod) bool {
-		a := p.Spec.Affinity
-		return len(p.Spec.TopologySpreadConstraints) > 0 || a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil ||
-			a.NodeAffinity != nil && len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0)
-	})
-	f.Nodes = nil
-	return f
-}
-
 func TestAPlanWithoutExplanationsIsTheSamePlan(t *testing.T) {
 	property.Check(t, func(t *rapid.T) {
 		s := enginetest.World(rapid.Uint64().Draw(t, "seed"))
-		with, without := placement.Solve(s, placement.Options{Work: -1}), placement.Solve(s, placement.Options{Work: -1, Unexplained: true})
+		with, without := placement.Solve(s, placement.Options{}), placement.Solve(s, placement.Options{Unexplained: true})
 		for i := range with.Unplaced {
 			with.Unplaced[i].Reasons = nil
 		}

@@ -21,7 +21,7 @@ func TestPlansOfRandomWorldsDrawNoMoreOnReservationsThanTheyHave(t *testing.T) {
 	property.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		s := withReservations(enginetest.World(seed), seed)
-		check(t, s, placement.Solve(s, placement.Options{Work: 20_000}))
+		check(t, s, placement.Solve(s, placement.Options{}))
 	})
 }
 
@@ -29,7 +29,7 @@ func TestPlansOfRandomWorldsWithPrioritiesKeepEveryRule(t *testing.T) {
 	property.Check(t, func(r *rapid.T) {
 		seed := rapid.Uint64().Draw(r, "seed")
 		s := told(t, enginetest.Story(seed), rand.New(rand.NewPCG(seed, 8)))
-		check(r, s, placement.Solve(s, placement.Options{Work: 20_000}))
+		check(r, s, placement.Solve(s, placement.Options{}))
 	})
 }
 

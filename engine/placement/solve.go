@@ -31,7 +31,7 @@ func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
 
 // best is the plan for all pods together, without regard to priorities.
 func (r *run) best() *settled {
-	none := r.settle(nil)
+	none := r.refine(nil)
 	if r.opts.IgnorePreferences {
 		none.asked = nil
 	}
@@ -105,11 +105,7 @@ func (w *world) buy(pools []*supply.Pool, out *plan.Plan) {
 		return
 	}
 	t.problem.Standing = standing(w.Snap, pools)
-	pods := 0
-	for _, g := range t.groups {
-		pods += len(g.Pods)
-	}
-	solution := pack.Solve(&t.problem, pack.Options{Work: w.opts.work(len(t.groups), pods)})
+	solution := pack.Solve(&t.problem)
 	boxes := t.admit(solution.Boxes)
 	out.LowerBound += solution.Bound(boxes)
 	out.NewNodes = append(out.NewNodes, t.nodes(boxes)...)

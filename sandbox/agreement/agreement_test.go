@@ -94,7 +94,7 @@ func (c *court) judge(story string, choose Choose) (o *Outcome, p *plan.Plan, re
 	if err != nil {
 		return nil, nil, nil
 	}
-	p = placement.Solve(snap, placement.Options{Work: 20_000})
+	p = placement.Solve(snap, placement.Options{})
 	if o, err = NewOutcome(c.Context(), snap, p, choose); err != nil {
 		c.Fatal(err)
 	}

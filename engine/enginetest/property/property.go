@@ -1,9 +1,11 @@
 // Package property checks properties on random inputs that are the same in every
 // run. -rapid.seed=N or RAPID_SEED=N chooses others; a failure prints its seed.
+// PROPERTY_FULL=1 plays four times as many worlds where a test counts them.
 package property
 
 import (
 	"flag"
+	"os"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -21,4 +23,13 @@ func Check(t *testing.T, holds func(*rapid.T)) {
 		}
 	}
 	rapid.Check(t, holds)
+}
+
+// Worlds is how many worlds a test should count: all of them with PROPERTY_FULL=1,
+// otherwise a quarter.
+func Worlds(all int) int {
+	if os.Getenv("PROPERTY_FULL") != "" {
+		return all
+	}
+	return max(1, all/4)
 }

@@ -41,11 +41,10 @@ type Arranger struct {
 	compared          map[int]bitset.Set
 }
 
-// seat is a cell of a group: the path to it, its domains, and how many pods were given it.
+// seat is a cell of a group: the path to it, and how many pods were given it.
 type seat struct {
-	path    string
-	domains []Domain
-	pods    int
+	path string
+	pods int
 }
 
 // New looks at who is where already. allowance is how much dearer a domain may be
@@ -68,12 +67,11 @@ func New(s *supply.Supply, allowance float64) *Arranger {
 // minded, so that the others see where they are; then those with rules of their
 // own; and last those that follow others. An affinity that the pods themselves
 // satisfy begins where the first of them goes. Those that found every domain taken when
-// they came in this order may come next to the first once more ([Arranger.Changes]).
+// they came in this order may come next to the first once more.
 func (a *Arranger) Arrange(lessons Lessons) {
 	if a.Company == nil {
 		return
 	}
-	a.shut(lessons)
 	a.knowDomains(lessons)
 	var done, waiting []*demand.Group
 	for _, g := range a.inOrder(lessons) {

@@ -31,8 +31,6 @@ type division struct {
 	// spreads and prefers report whether some of the rules are required spreads,
 	// and preferences; starts whether the first pod decides for all.
 	spreads, prefers, starts bool
-	// level reports whether spreads are kept level whatever that costs.
-	level bool
 	// last is where the last pod went.
 	last int
 }
@@ -162,7 +160,7 @@ func (a *Arranger) loosen(g *demand.Group, keys ...string) *demand.Group {
 }
 
 func (a *Arranger) newDivision(g *demand.Group, keys []string, lessons Lessons) *division {
-	v := &division{a: a, g: g, keys: keys, last: -1, origin: g, level: len(lessons.out[g.Key()]) > 0}
+	v := &division{a: a, g: g, keys: keys, last: -1, origin: g}
 	for _, r := range g.Shape.Roles {
 		l := a.Company.Ledgers[r.Rule]
 		if !slices.Contains(keys, l.Key) {
@@ -178,7 +176,7 @@ func (a *Arranger) newDivision(g *demand.Group, keys []string, lessons Lessons) 
 	v.in, v.most = make([][]*snapshot.Pod, len(v.cells)), make([]int, len(v.cells))
 	for i := range v.cells {
 		v.most[i] = v.cells[i].room()
-		if most, ok := lessons.room(g, keys, v.cells[i].values); ok {
+		if most, ok := lessons.rooms[v.path(i)]; ok {
 			v.most[i] = min(v.most[i], most)
 		}
 	}
@@ -269,7 +267,6 @@ func (v *division) groups() []*demand.Group {
 		var to requirement.Set
 		s := seat{path: v.path(i), pods: len(pods)}
 		for k, key := range v.keys {
-			s.domains = append(s.domains, Domain{key, v.cells[i].values[k]})
 			if value := v.cells[i].values[k]; value != nowhere {
 				to = to.With(requirement.Must(key, requirement.In, value))
 			} else {

@@ -262,17 +262,6 @@ func (a *Arranger) costOf(g *demand.Group, launches []int32, free int) float64 {
 	return best
 }
 
-// shut keeps machines from being bought where none is to be.
-func (a *Arranger) shut(lessons Lessons) {
-	for _, d := range lessons.shut {
-		for i := range a.Market.Available.Clone().All() {
-			if slices.Equal(a.domainsOn(i, d.Label), []string{d.Name}) {
-				a.Market.Available.Remove(i)
-			}
-		}
-	}
-}
-
 // knowDomains tells every spread the domains in which new nodes may come to be,
 // and those where the last round had some.
 func (a *Arranger) knowDomains(lessons Lessons) {
@@ -289,7 +278,7 @@ func (a *Arranger) knowDomains(lessons Lessons) {
 			if l := a.Company.Ledgers[r.Rule]; (r.Owns || r.Weight > 0) && l.Kind == topology.Spread && !l.PerNode() && len(g.Shape.Refused) == 0 {
 				for _, c := range a.cellsOf(g, []string{l.Key}) {
 					// Where an earlier round could buy nothing, no node will come to be.
-					if most, ok := lessons.room(g, []string{l.Key}, c.values); c.values[0] != nowhere && (!ok || most > 0 || c.free > 0) {
+					if most, ok := lessons.rooms[pathOf(g, []string{l.Key}, c.values)]; c.values[0] != nowhere && (!ok || most > 0 || c.free > 0) {
 						l.Know(l.At(c.values[0]))
 					}
 				}

@@ -31,56 +31,28 @@ type Lessons struct {
 	first map[string]bool
 	// ahead are those that come even before groups without a choice.
 	ahead map[string]bool
-	// out and in are the domains that groups stay out of, or in, by their keys; shut those
-	// where no machine is bought.
-	out, in map[string][]Domain
-	shut    []Domain
 }
 
-// Domain is one value of a node label.
-type Domain struct{ Label, Name string }
-
-// Change is what may be done otherwise than at first, for pods that were left without
-// a place. Groups are told by their keys.
-type Change struct {
-	// First are groups that are given domains before all others that have a choice.
+// Order moves groups, which are told by their keys, before others.
+type Order struct {
+	// First are given domains before all others that have a choice.
 	First []string
-	// Ahead are groups that come before all others, in domains and on machines.
+	// Ahead come before all others, in domains and on machines.
 	Ahead []string
-	// Last is a group that is given none: it goes into what the others leave.
-	Last string
-	// Domain is what the groups of Out stay out of, as level as they can be elsewhere
-	// even if that costs more, what those of In stay in, and where no machine is bought
-	// if Shut.
-	Domain  Domain
-	Out, In []string
-	Shut    bool
 }
 
-// NewLessons are those of nobody yet, but for what is done otherwise.
-func NewLessons(changes ...Change) Lessons {
+// NewLessons are those of the first round, with groups in some order.
+func NewLessons(orders ...Order) Lessons {
 	l := Lessons{
 		rooms: map[string]int{}, quotas: map[string]int{}, domains: map[string]map[string]bool{}, others: map[string]map[string]int{},
-		first: map[string]bool{}, ahead: map[string]bool{}, out: map[string][]Domain{}, in: map[string][]Domain{},
+		first: map[string]bool{}, ahead: map[string]bool{},
 	}
-	for _, c := range changes {
-		for _, key := range c.First {
+	for _, o := range orders {
+		for _, key := range o.First {
 			l.first[key] = true
 		}
-		for _, key := range c.Ahead {
+		for _, key := range o.Ahead {
 			l.ahead[key] = true
-		}
-		for _, key := range c.Out {
-			l.out[key] = append(l.out[key], c.Domain)
-		}
-		for _, key := range c.In {
-			l.in[key] = append(l.in[key], c.Domain)
-		}
-		if c.Shut {
-			l.shut = append(l.shut, c.Domain)
-		}
-		if c.Last != "" {
-			l.quotas[c.Last] = 0
 		}
 	}
 	return l
@@ -88,17 +60,6 @@ func NewLessons(changes ...Change) Lessons {
 
 // Ahead reports whether a group comes before all others.
 func (l Lessons) Ahead(g *demand.Group) bool { return g.Origin != nil && l.ahead[g.Origin.Key()] }
-
-// room is how many of a group's pods a cell takes, as far as that was learned.
-func (l Lessons) room(g *demand.Group, keys, values []string) (most int, learned bool) {
-	is := func(d Domain) bool { i := slices.Index(keys, d.Label); return i >= 0 && values[i] == d.Name }
-	isnt := func(d Domain) bool { return slices.Contains(keys, d.Label) && !is(d) }
-	if slices.ContainsFunc(l.out[g.Key()], is) || slices.ContainsFunc(l.in[g.Key()], isnt) {
-		return 0, true
-	}
-	most, learned = l.rooms[pathOf(g, keys, values)]
-	return most, learned
-}
 
 // patience is how many rounds look for other domains for pods that found no
 // machine in theirs, and then again for a balance without those; after that, groups

@@ -8,7 +8,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
-	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // observe records the pods that run, and prepares the machines' loads for rules
@@ -141,30 +140,5 @@ func (a *Arranger) ownMore(rule int) bool {
 			more = more || r.Owns && r.Rule != rule
 		}
 		return owned && more
-	})
-}
-
-// Balanced reports whether the spreads over domains hold for the pods that run, also
-// for those whose domain is not known yet.
-func (a *Arranger) Balanced() bool {
-	if a.Company == nil {
-		return true
-	}
-	for _, l := range a.Company.Ledgers {
-		if l.Kind == topology.Spread && !l.PerNode() && slices.ContainsFunc(l.Owned(), func(name string) bool { return !l.Kept(l.At(name), true) }) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(a.Machines.List, a.upsets)
-}
-
-// upsets reports whether a machine may bring pods into whatever domain of a spread.
-func (a *Arranger) upsets(m *supply.Machine) bool {
-	return slices.ContainsFunc(m.Node.Pods, func(p *snapshot.Pod) bool {
-		return !p.Terminal() && slices.ContainsFunc(a.Company.RolesOf(p.Class.Shape), func(r demand.Role) bool {
-			l := a.Company.Ledgers[r.Rule]
-			_, known := m.Domain(l.Key)
-			return !known && (r.Selected || r.Owns) && l.Kind == topology.Spread && len(l.Owned()) > 0 && len(domainsAt(m, l.Key)) > 0
-		})
 	})
 }

@@ -69,7 +69,7 @@ func (v *division) rank(i, left int) rank {
 	if v.starts {
 		r.short = max(0, left-v.most[i])
 	}
-	if !v.level && len(v.in[i]) >= v.cells[i].free {
+	if len(v.in[i]) >= v.cells[i].free {
 		r.bought = 1
 	}
 	for k := range v.parts {

@@ -43,7 +43,7 @@ func (x *trial) placed() bool {
 	var classes snapshot.Classes
 	s := x.base.Fork()
 	s.Pools, s.Nodes, s.Pending = []*snapshot.Pool{x.pool}, nil, []*snapshot.Pod{classes.Pod(x.pod)}
-	return len(placement.Solve(s, placement.Options{Work: -1}).NewNodes) == 1
+	return len(placement.Solve(s, placement.Options{}).NewNodes) == 1
 }
 
 // knob takes one constraint away.
@@ -227,7 +227,7 @@ func TestWhatIsToldIsEnoughAndNecessaryAndTheNearestMissWouldDo(t *testing.T) {
 		s.Nodes = nil
 		pod := s.Pending[rapid.IntRange(0, len(s.Pending)-1).Draw(t, "pod")]
 		s.Pending = []*snapshot.Pod{pod}
-		for _, u := range placement.Solve(s, placement.Options{Work: -1}).Unplaced {
+		for _, u := range placement.Solve(s, placement.Options{}).Unplaced {
 			for _, r := range u.Reasons {
 				if len(r.Objects) > 0 && r.Objects[0].Kind == "NodePool" {
 					examine(t, s, pod, r)

@@ -12,9 +12,8 @@
 // also a price that nobody can beat. Boxes are then filled so that what is in them is
 // worth as much of their price as possible, always the model with the best share first
 // (greedy.go, fill.go), each with its part of the small things that would otherwise
-// be left for the end (sprinkle.go); and at last boxes with a poor share are emptied
-// and packed again for as long as that pays (improve.go).
+// be left for the end (sprinkle.go), and exchanged for the cheapest model that holds
+// their content (downsize.go).
 //
-// Everything is deterministic: ties end in indices, the budget counts work and
-// not time, and there is one goroutine.
+// Everything is deterministic: ties end in indices, and there is one goroutine.
 package pack

@@ -46,10 +46,10 @@ type filler struct {
 	laneOf []int32
 }
 
-// newFiller prepares to fill boxes with what is left of some items.
-func (s *solver) newFiller(items []int32, left []int) *filler {
+// newFiller prepares to fill boxes with what is left of the items.
+func (s *solver) newFiller(left []int) *filler {
 	f := &filler{
-		s: s, lanes: s.lanesOf(items, left), left: left, laneOf: make([]int32, len(s.layout.lanes)), early: s.early,
+		s: s, lanes: s.lanesOf(left), left: left, laneOf: make([]int32, len(s.layout.lanes)), early: s.early,
 		inverse: make([]float64, s.p.Dims), average: make([]float64, s.p.Dims), mark: make([]int64, s.p.Dims),
 		value: make([]float64, s.p.Dims), averages: make([]float64, s.p.Dims),
 	}
@@ -67,14 +67,14 @@ func (s *solver) newFiller(items []int32, left []int) *filler {
 //
 // The scores of all lanes are found anew when the box has become noticeably
 // fuller; in between only that of the one in front, until it stays there.
-func (f *filler) fill(model int, taste taste) (parts []Part, worth float64) {
+func (f *filler) fill(model int) (parts []Part, worth float64) {
 	f.start(model)
 	f.weigh(model)
 	f.parts = f.parts[:0]
-	small := f.sprinkle(model, taste)
+	small := f.sprinkle(model)
 	for {
 		if f.fuller() {
-			f.rescore(model, taste)
+			f.rescore(model)
 		}
 		at := f.front()
 		if at < 0 {
@@ -88,7 +88,7 @@ func (f *filler) fill(model int, taste taste) (parts []Part, worth float64) {
 		case !f.settle(c, model):
 			f.drop(at)
 		default:
-			f.rate(c, taste)
+			f.rate(c)
 		}
 	}
 	things := 0
@@ -119,13 +119,13 @@ func (f *filler) fuller() bool {
 	return false
 }
 
-func (f *filler) rescore(model int, taste taste) {
+func (f *filler) rescore(model int) {
 	for c := 0; c < len(f.cursors); {
 		if !f.settle(&f.cursors[c], model) {
 			f.drop(c)
 			continue
 		}
-		f.rate(&f.cursors[c], taste)
+		f.rate(&f.cursors[c])
 		c++
 	}
 	for d, n := range f.load.Free {
@@ -143,7 +143,6 @@ func (f *filler) drop(c int) {
 // front is the cursor with the best score, -1 if none is left.
 func (f *filler) front() int {
 	best, at := -1.0, -1
-	f.s.work += len(f.cursors) / 8
 	for c := range f.cursors {
 		cur := &f.cursors[c]
 		if cur.score > best || cur.score == best && cur.item < f.cursors[at].item {
@@ -227,7 +226,6 @@ func (f *filler) seek(c *cursor) bool {
 		if f.left[item] > c.taken+f.before(item) && fits(f.s.need(item), f.load.Free) {
 			return true
 		}
-		f.s.work++
 		c.taken = 0
 		if c.pos = c.lane.alive(c.pos+1, f.left); c.pos >= end {
 			break

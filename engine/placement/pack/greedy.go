@@ -33,12 +33,12 @@ func (o *offer) promise(round int, left float64) float64 {
 
 // greedy buys boxes, always the one whose content is worth most for its price,
 // and takes the content from what is left of the items.
-func (s *solver) greedy(items []int32, left []int, pools []Pool, t taste) []Box {
-	f := s.newFiller(items, left)
+func (s *solver) greedy(left []int, pools []Pool) []Box {
+	f := s.newFiller(left)
 	offers := s.offers(f)
 	var out []Box
 	for round := 0; !f.done(); round++ {
-		best := s.best(f, &offers, pools, round, t)
+		best := s.best(f, &offers, pools, round)
 		if best == nil {
 			break
 		}
@@ -90,11 +90,10 @@ const same = 1e-6
 
 // best finds the offer with the best share, looking again at those that promise
 // more than they have shown lately. Offers that came to nothing are dropped.
-func (s *solver) best(f *filler, offers *[]offer, pools []Pool, round int, t taste) *offer {
+func (s *solver) best(f *filler, offers *[]offer, pools []Pool, round int) *offer {
 	left := f.worth + tiny // it has been summed up and taken from
 	for {
 		top, promise := -1, 0.0
-		s.work += (len(*offers) + 1) / 2 // a promise takes half of a step
 		for i := range *offers {
 			if p := (*offers)[i].promise(round, left); top < 0 || p > promise*(1+same) {
 				top, promise = i, p
@@ -112,7 +111,7 @@ func (s *solver) best(f *filler, offers *[]offer, pools []Pool, round int, t tas
 		if o.round == round {
 			return o
 		}
-		parts, worth := f.fill(o.model, t)
+		parts, worth := f.fill(o.model)
 		o.parts = append(o.parts[:0], parts...)
 		o.share, o.round = worth/max(model.Price, tiny), round
 	}

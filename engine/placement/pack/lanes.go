@@ -5,14 +5,12 @@ import (
 	"slices"
 )
 
-// layout sorts all items of a problem into lanes, once: whoever packs some of
-// them has what is his of each lane.
+// layout sorts all items of a problem into lanes, once.
 type layout struct {
 	lanes []template
-	// laneOf is the lane of each item, rank its place among all, lane by lane; ranked
-	// are the items in that order. ascending are all items, the smallest first, nil
-	// before anybody asks.
-	laneOf, rank, ranked, ascending []int32
+	// laneOf is the lane of each item; lane by lane, the largest first, ranked
+	// are the items in that order.
+	laneOf, ranked []int32
 }
 
 // template is what does not change of a lane.
@@ -48,7 +46,7 @@ const firstStep = 0.25 // in powers of two
 
 // newLayout sorts all items of which there are some.
 func (s *solver) newLayout() *layout {
-	l := &layout{laneOf: make([]int32, len(s.all)), rank: make([]int32, len(s.all))}
+	l := &layout{laneOf: make([]int32, len(s.all))}
 	byFamily := make([][]int32, len(s.p.Families))
 	for _, i := range s.all {
 		if s.counts[i] > 0 {
@@ -62,7 +60,7 @@ func (s *solver) newLayout() *layout {
 		for _, group := range s.split(items, most) {
 			s.descending(group)
 			for _, i := range group {
-				l.laneOf[i], l.rank[i] = int32(len(l.lanes)), int32(len(l.ranked))
+				l.laneOf[i] = int32(len(l.lanes))
 				l.ranked = append(l.ranked, i)
 			}
 			l.lanes = append(l.lanes, s.newTemplate(f, group))
@@ -99,19 +97,12 @@ func (s *solver) newTemplate(family int, items []int32) template {
 }
 
 // lanesOf sorts those of the items of which something is left into lanes.
-func (s *solver) lanesOf(items []int32, left []int) []lane {
-	all := len(items) == len(s.all)
-	if all {
-		items = s.layout.ranked
-	}
-	mine := make([]int32, 0, len(items))
-	for _, i := range items {
+func (s *solver) lanesOf(left []int) []lane {
+	mine := make([]int32, 0, len(s.layout.ranked))
+	for _, i := range s.layout.ranked {
 		if left[i] > 0 {
 			mine = append(mine, i)
 		}
-	}
-	if !all {
-		slices.SortFunc(mine, func(a, b int32) int { return int(s.layout.rank[a]) - int(s.layout.rank[b]) })
 	}
 	skip := make([]int32, len(mine)+len(s.layout.lanes))
 	var out []lane

@@ -59,7 +59,7 @@ func problems(items, count int) *rapid.Generator[*Problem] {
 func TestBoxesHoldTheirContentAndAllRulesAreKept(t *testing.T) {
 	property.Check(t, func(t *rapid.T) {
 		p := problems(6, 20).Draw(t, "problem")
-		s := Solve(p, Options{Work: 20_000})
+		s := Solve(p)
 		packed := make([]int, len(p.Items))
 		bought := make([]int64, len(p.Pools))
 		for i := range s.Boxes {
@@ -182,7 +182,7 @@ func TestTheBoundIsBelowTheBestThatThereIsAndThePriceIsNot(t *testing.T) {
 		p := problems(3, 2).Draw(t, "problem")
 		p.Pools[0].Left = nil
 		best := cheapest(p)
-		s := Solve(p, Options{Work: 100_000})
+		s := Solve(p)
 		if bound := s.Bound(s.Boxes); bound > best*(1+1e-9) {
 			t.Errorf("the bound is %g, the best costs %g", bound, best)
 		}

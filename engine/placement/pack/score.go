@@ -2,13 +2,9 @@ package pack
 
 import "math"
 
-// taste is how a filler chooses what goes into a box next.
-type taste struct {
-	// mixed gives each box its share of small things at the start.
-	mixed bool
-	// care is how much it minds leaving space that will be hard to use.
-	care int
-}
+// care is the power by which an item loses of its score for leaving space that the
+// average of what there is cannot use: 1 hardly counts it, 8 avoids it where it can.
+const care = 8
 
 // weigh prices the average.
 func (f *filler) weigh(model int) {
@@ -25,14 +21,13 @@ func (f *filler) weigh(model int) {
 }
 
 // rate scores what a cursor is at.
-func (f *filler) rate(c *cursor, taste taste) {
-	f.s.work++
-	item := c.lane.items[c.pos]
+func (f *filler) rate(c *cursor) {
+	item, mind := c.lane.items[c.pos], care
 	if !c.plain {
 		// The average says little about things of which a box takes only some.
-		taste.care = 1
+		mind = 1
 	}
-	c.seen, c.item, c.score = f.now, item, f.score(item, taste)
+	c.seen, c.item, c.score = f.now, item, f.score(item, mind)
 	if !c.plain {
 		c.score *= math.Sqrt(float64(f.left[item]))
 	}
@@ -44,7 +39,7 @@ const spare = 0.01
 // score is how well an item goes into the box as it is: large items first, as
 // long as what they leave can be filled with the average of what there is. Space
 // counts by its share in the model's price.
-func (f *filler) score(item int32, t taste) float64 {
+func (f *filler) score(item int32, care int) float64 {
 	need := f.s.need(item)
 	free, values, averages := f.load.Free[:len(need)], f.value[:len(need)], f.averages[:len(need)]
 	size, rest, times := 0.0, 0.0, math.MaxFloat64
@@ -60,7 +55,7 @@ func (f *filler) score(item int32, t taste) float64 {
 	if usable >= 1 {
 		return size
 	}
-	return size * power(usable, t.care)
+	return size * power(usable, care)
 }
 
 // power is x to the n.

@@ -2,14 +2,6 @@ package pack
 
 import "slices"
 
-// Options bound the search.
-type Options struct {
-	// Work is how many steps the search may take, a step being one look at one item,
-	// some ten nanoseconds. There is always a first answer, and a little is spent on
-	// improving it, however much it took; with zero or less nothing is.
-	Work int
-}
-
 // solver holds what is computed once for a problem. It is not safe for
 // concurrent use.
 type solver struct {
@@ -35,27 +27,24 @@ type solver struct {
 	// them.
 	counts []int
 	floor  *floor
-	work   int
 }
 
 // Solve packs the items into boxes. What fits into no box, or into none that the
 // pools may still buy, is left.
-func Solve(p *Problem, opts Options) *Solution {
+func Solve(p *Problem) *Solution {
 	relative, unit := relativePrices(p)
 	s := newSolver(relative)
 	s.appraise(s.counts)
 	s.floor, s.layout = newFloor(s), s.newLayout()
-	best := s.construct(s.counts, opts.Work)
-	if opts.Work > 0 {
-		s.improve(best, max(opts.Work, s.work+s.work/leastImproving))
+	left, pools := slices.Clone(s.counts), clonePools(s.p.Pools)
+	boxes := s.greedy(left, pools)
+	for i := range boxes {
+		s.downsize(&boxes[i], pools)
 	}
-	best.finish(s)
-	return &Solution{Boxes: best.boxes, Left: best.left, floor: s.floor, unit: unit}
+	// Smaller boxes may have left room in the limits.
+	boxes = append(boxes, s.greedy(left, pools)...)
+	return &Solution{Boxes: boxes, Left: left, floor: s.floor, unit: unit}
 }
-
-// leastImproving: a 64th of what the first answers took may always be spent on
-// improving them.
-const leastImproving = 64
 
 // relativePrices is the problem with prices in shares of the highest, which is
 // returned as well. They are rounded, so that no currency makes a difference.

@@ -9,8 +9,8 @@ import "slices"
 // sprinkle puts the smallest things into an empty box, so many that together with
 // the large things that go in afterwards it has as many as the boxes have on
 // average, and returns their number.
-func (f *filler) sprinkle(model int, t taste) int {
-	if !t.mixed || f.large == 0 {
+func (f *filler) sprinkle(model int) int {
+	if f.large == 0 {
 		return 0
 	}
 	boxes, count := 0.0, 0
@@ -33,14 +33,13 @@ func (f *filler) sprinkle(model int, t taste) int {
 // without further rules.
 func (f *filler) takeSmall(model, n int) int {
 	if f.ascending == nil {
-		f.sortAscending()
+		f.ascending = f.s.ascending(slices.Clone(f.s.layout.ranked))
 	}
 	taken := 0
 	for i, item := range f.ascending {
 		if taken >= n {
 			break
 		}
-		f.s.work++
 		if f.left[item] == 0 {
 			if i == 0 {
 				f.ascending = f.ascending[1:]
@@ -66,26 +65,6 @@ func (f *filler) takeSmall(model, n int) int {
 		taken += count
 	}
 	return taken
-}
-
-func (f *filler) sortAscending() {
-	whole := f.s.layout.ranked
-	total := 0
-	for i := range f.lanes {
-		total += len(f.lanes[i].items)
-	}
-	if total == len(whole) {
-		if f.s.layout.ascending == nil {
-			f.s.layout.ascending = f.s.ascending(slices.Clone(whole))
-		}
-		f.ascending = f.s.layout.ascending
-		return
-	}
-	own := make([]int32, 0, total)
-	for i := range f.lanes {
-		own = append(own, f.lanes[i].items...)
-	}
-	f.ascending = f.s.ascending(own)
 }
 
 // ascending sorts items, the smallest first.

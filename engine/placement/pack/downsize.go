@@ -1,0 +1,43 @@
+package pack
+
+// downsize finds the cheapest model for a box's content.
+func (s *solver) downsize(b *Box, pools []Pool) {
+	need := make([]int64, s.p.Dims)
+	for _, part := range b.Parts {
+		for d, n := range s.need(int32(part.Item)) {
+			need[d] += n * int64(part.Count)
+		}
+	}
+	for m := range s.p.Models {
+		model, now := &s.p.Models[m], &s.p.Models[b.Model]
+		if model.Price < now.Price && fits(need, model.Holds) && s.contains(b, m) && affords(pools, model, 1) > 0 {
+			buy(pools, now, -1)
+			buy(pools, model, 1)
+			b.Model = m
+		}
+	}
+}
+
+// contains reports whether a model can take the content of a box.
+func (s *solver) contains(b *Box, model int) bool {
+	var l Load
+	l.Reset(&s.p.Models[model])
+	for _, part := range b.Parts {
+		f := &s.p.Families[s.p.Items[part.Item].Family]
+		if !f.Models.Has(model) || l.Room(f, s.need(int32(part.Item)), part.Count) < part.Count {
+			return false
+		}
+		if f.Variants != nil && l.Open != nil {
+			v, ok := l.Variant(f, model, s.p.Cells)
+			if !ok {
+				return false
+			}
+			s.p.Cells.Narrow(l.Open, f.Variants[v].State)
+		}
+		l.Add(f, s.need(int32(part.Item)), part.Count)
+	}
+	if s.p.Pools[s.p.Models[model].Pool].Guarded {
+		return s.p.Guard(&Box{Model: model, Parts: b.Parts})
+	}
+	return true
+}
