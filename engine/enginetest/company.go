@@ -75,11 +75,24 @@ func (c *checker) coming(x *binder, there bool) []bound {
 				x.pods = append(x.pods, bound{p, object})
 			}
 		}
+		c.start(x, object, n.Pods)
 		for _, p := range c.placedOn(n) {
 			out = append(out, bound{p, object})
 		}
 	}
 	return out
+}
+
+// start adds the DaemonSets' pods that come with a node, beside those that run there.
+func (c *checker) start(x *binder, node *corev1.Node, there []*snapshot.Pod) {
+	for _, d := range c.s.DaemonSets {
+		runs := slices.ContainsFunc(there, func(p *snapshot.Pod) bool {
+			return slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "DaemonSet" && o.Name == d.Name })
+		})
+		if !runs && c.repelled(d.Pod, node) == "" {
+			x.pods = append(x.pods, bound{d.Pod, node})
+		}
+	}
 }
 
 // comingNew adds the new nodes, and returns the pods that the plan puts there.
@@ -91,6 +104,7 @@ func (c *checker) comingNew(x *binder) []bound {
 		object.Name, object.Labels = fmt.Sprintf("new-%d", i), c.labelsOf(n, n.Choice)
 		object.Labels[corev1.LabelHostname] = object.Name
 		x.nodes = append(x.nodes, object)
+		c.start(x, object, nil)
 		for _, p := range n.Pods {
 			out = append(out, bound{p, object})
 		}

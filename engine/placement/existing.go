@@ -215,7 +215,7 @@ func (w *world) put(g *demand.Group, f *pack.Family, machine, n int, out *plan.P
 	for _, r := range g.Shape.Roles {
 		if l := w.Company.Ledgers[r.Rule]; l.PerNode() {
 			if domain, ok := m.Domain(l.Key); ok {
-				l.Record(l.At(domain), r.Part, n*g.Bundle)
+				g.Shape.Record(l, l.At(domain), r, n)
 			}
 		}
 	}
@@ -230,24 +230,28 @@ func (w *world) honour(index map[string]int, open func(*demand.Group) bitset.Set
 	}
 	for _, g := range w.Groups {
 		set := open(g)
-		if set == nil || g.Bundle > 1 {
+		if set == nil {
 			continue
 		}
 		f := w.Family(g.Shape)
-		g.Pods = slices.DeleteFunc(g.Pods, func(p *snapshot.Pod) bool {
-			i, ok := index[w.Snap.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]]
-			return ok && set.Has(i) && try(w.Machines.List[i], &f, g.Need, p, out)
-		})
+		var left []*snapshot.Pod
+		for unit := range slices.Chunk(g.Pods, g.Bundle) {
+			i, ok := index[w.Snap.Nominated[types.NamespacedName{Namespace: unit[0].Namespace, Name: unit[0].Name}]]
+			if !ok || !set.Has(i) || !try(w.Machines.List[i], &f, g.Need, unit, out) {
+				left = append(left, unit...)
+			}
+		}
+		g.Pods = left
 	}
 }
 
-// try puts one pod on a machine if it fits.
-func try(m *supply.Machine, f *pack.Family, need []int64, p *snapshot.Pod, out *plan.Plan) bool {
+// try puts one unit on a machine if it fits.
+func try(m *supply.Machine, f *pack.Family, need []int64, unit []*snapshot.Pod, out *plan.Plan) bool {
 	if m.Load.Room(f, need, 1) == 0 {
 		return false
 	}
 	m.Load.Add(f, need, 1)
-	place([]*snapshot.Pod{p}, m.Node, out)
+	place(unit, m.Node, out)
 	return true
 }
 

@@ -23,9 +23,8 @@ type Arranger struct {
 	// that it compares; both by rule.
 	groups  [][]string
 	counted []bitset.Set
-	// awaited are the rules that select pending pods which do not own them, minded
-	// those that pending pods require or follow.
-	awaited, minded map[int]bool
+	// minded are the rules that pending pods require or follow.
+	minded map[int]bool
 	// divided is how many pods of each group were given a domain.
 	divided map[string]int
 	// seats are what the groups are bound to that are bound to domains.
@@ -51,7 +50,7 @@ type seat struct {
 // that is chosen for a preference, as a share.
 func New(s *supply.Supply, allowance float64) *Arranger {
 	a := &Arranger{
-		Supply: s, allowance: allowance, awaited: map[int]bool{}, minded: map[int]bool{}, divided: map[string]int{},
+		Supply: s, allowance: allowance, minded: map[int]bool{}, divided: map[string]int{},
 		seats: map[*demand.Group]seat{}, offered: map[offersKey]*offers{},
 		selling: map[string]bitset.Set{}, accepted: map[string]bitset.Set{}, compared: map[int]bitset.Set{},
 	}
@@ -176,6 +175,7 @@ func (a *Arranger) settle(g *demand.Group, lessons Lessons) []*demand.Group {
 	whole := *g
 	var out []*demand.Group
 	if quota, ok := lessons.quotas[g.Key()]; ok && quota < len(g.Pods) {
+		quota -= quota % g.Bundle
 		out = append(out, a.hold(g, g.Pods[quota:]))
 		g.Pods = g.Pods[:quota:quota]
 	}
@@ -194,7 +194,7 @@ func (a *Arranger) share(g, whole *demand.Group, lessons Lessons) []*demand.Grou
 	unfinished := len(a.unfinished)
 	var out []*demand.Group
 	for _, part := range a.divide(g, lessons) {
-		out = append(out, a.bundled(part)...)
+		out = append(out, a.bindToNodes(part))
 	}
 	for _, v := range a.unfinished[unfinished:] {
 		v.origin = whole
@@ -241,7 +241,7 @@ func (a *Arranger) bind(g *demand.Group, to requirement.Set, pods []*snapshot.Po
 			sh.Terms = append(sh.Terms, both)
 		}
 	}
-	return &demand.Group{Shape: a.Intern(sh), Need: g.Need, Pods: pods, Bundle: 1}
+	return &demand.Group{Shape: a.Intern(sh), Need: g.Need, Pods: pods, Bundle: g.Bundle}
 }
 
 // free is a copy of a shape without its parts in rules over some labels.

@@ -85,10 +85,10 @@ func (a *Arranger) finish() []*demand.Group {
 	var out []*demand.Group
 	for _, v := range a.unfinished {
 		for _, part := range v.groups() {
-			out = append(out, a.bundled(part)...)
+			out = append(out, a.bindToNodes(part))
 		}
 		if len(v.rest) > 0 {
-			left := &demand.Group{Shape: v.g.Shape, Need: v.g.Need, Pods: v.rest, Bundle: 1}
+			left := &demand.Group{Shape: v.g.Shape, Need: v.g.Need, Pods: v.rest, Bundle: v.g.Bundle}
 			out = append(out, a.refuse(left, v.closedRule()))
 		}
 		for _, part := range out {
@@ -156,7 +156,7 @@ func (a *Arranger) avoid(g *demand.Group, key string) *demand.Group {
 
 // loosen is a group without its parts in the rules over labels.
 func (a *Arranger) loosen(g *demand.Group, keys ...string) *demand.Group {
-	return &demand.Group{Shape: a.Intern(a.free(g.Shape, keys...)), Need: g.Need, Pods: g.Pods, Bundle: 1}
+	return &demand.Group{Shape: a.Intern(a.free(g.Shape, keys...)), Need: g.Need, Pods: g.Pods, Bundle: g.Bundle}
 }
 
 func (a *Arranger) newDivision(g *demand.Group, keys []string, lessons Lessons) *division {
@@ -177,7 +177,7 @@ func (a *Arranger) newDivision(g *demand.Group, keys []string, lessons Lessons) 
 	for i := range v.cells {
 		v.most[i] = v.cells[i].room()
 		if most, ok := lessons.rooms[v.path(i)]; ok {
-			v.most[i] = min(v.most[i], most)
+			v.most[i] = min(v.most[i], most/g.Bundle)
 		}
 	}
 	for k := range v.parts {
@@ -212,12 +212,12 @@ func pathOf(g *demand.Group, keys, values []string) string {
 // for which there is none are the rest.
 func (v *division) fill(pods []*snapshot.Pod) {
 	v.rest = v.keep(pods)
-	for ; len(v.rest) > 0; v.rest = v.rest[1:] {
-		i := v.pick(len(v.rest))
+	for ; len(v.rest) > 0; v.rest = v.rest[v.g.Bundle:] {
+		i := v.pick(len(v.rest) / v.g.Bundle)
 		if i < 0 {
 			return
 		}
-		v.give(v.rest[0], i)
+		v.give(v.rest[:v.g.Bundle], i)
 	}
 }
 
@@ -229,9 +229,9 @@ func (v *division) keep(pods []*snapshot.Pod) []*snapshot.Pod {
 		return pods
 	}
 	at := make([][]*snapshot.Pod, len(v.cells))
-	for _, p := range pods {
-		if i := v.nominatedTo(p); i >= 0 {
-			at[i] = append(at[i], p)
+	for unit := range slices.Chunk(pods, v.g.Bundle) {
+		if i := v.nominatedTo(unit[0]); i >= 0 {
+			at[i] = append(at[i], unit...)
 		}
 	}
 	kept := map[*snapshot.Pod]bool{}
@@ -239,20 +239,24 @@ func (v *division) keep(pods []*snapshot.Pod) []*snapshot.Pod {
 		progress = false
 		for i := range at {
 			for len(at[i]) > 0 && v.open(i) {
-				v.give(at[i][0], i)
-				kept[at[i][0]], at[i], progress = true, at[i][1:], true
+				unit := at[i][:v.g.Bundle]
+				v.give(unit, i)
+				for _, p := range unit {
+					kept[p] = true
+				}
+				at[i], progress = at[i][len(unit):], true
 			}
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(pods), func(p *snapshot.Pod) bool { return kept[p] })
 }
 
-func (v *division) give(p *snapshot.Pod, i int) {
-	v.in[i] = append(v.in[i], p)
+func (v *division) give(unit []*snapshot.Pod, i int) {
+	v.in[i] = append(v.in[i], unit...)
 	v.last = i
 	for k := range v.parts {
 		if r := &v.parts[k]; !r.fixed && r.at[i] >= 0 {
-			r.l.Record(r.at[i], r.Part, 1)
+			v.g.Shape.Record(r.l, r.at[i], r.Role, 1)
 		}
 	}
 }

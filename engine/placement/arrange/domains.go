@@ -141,9 +141,7 @@ func wants(sh *demand.Shape) string {
 		b.WriteString(t.String())
 		b.WriteByte(0)
 	}
-	for i := range sh.Tolerations {
-		b.WriteString(sh.Tolerations[i].String())
-	}
+	sh.WriteAccepted(&b)
 	return b.String()
 }
 

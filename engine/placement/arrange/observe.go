@@ -16,7 +16,6 @@ func (a *Arranger) observe() {
 	if a.Company == nil {
 		return
 	}
-	a.findOwners()
 	a.counted = make([]bitset.Set, len(a.Company.Ledgers))
 	for i, l := range a.Company.Ledgers {
 		a.counted[i] = bitset.Full(len(a.Machines.List))
@@ -27,6 +26,9 @@ func (a *Arranger) observe() {
 	for at, m := range a.Machines.List {
 		a.record(at, m)
 	}
+	a.besideDaemons()
+	a.unite()
+	a.findOwners()
 	a.levelCaps()
 }
 
@@ -71,15 +73,12 @@ func domainsAt(m *supply.Machine, key string) []string {
 	return nil
 }
 
-// findOwners notes the groups that require each rule, and the rules that select
-// pending pods which do not own them.
+// findOwners notes the groups that require each rule, and the rules that some require
+// or follow.
 func (a *Arranger) findOwners() {
 	a.groups = make([][]string, len(a.Company.Ledgers))
 	for _, g := range a.Batch.Groups {
 		for _, r := range g.Shape.Roles {
-			if r.Selected && !r.Owns && r.Weight == 0 {
-				a.awaited[r.Rule] = true
-			}
 			if r.Owns || r.Weight > 0 {
 				a.minded[r.Rule] = true
 			}

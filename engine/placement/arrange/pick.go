@@ -2,9 +2,12 @@ package arrange
 
 import "github.com/millwright-dev/millwright/engine/placement/topology"
 
+// count is how many units are in a cell.
+func (v *division) count(i int) int { return len(v.in[i]) / v.g.Bundle }
+
 // open reports whether a cell takes one more pod.
 func (v *division) open(i int) bool {
-	if len(v.in[i]) >= v.most[i] {
+	if v.count(i) >= v.most[i] {
 		return false
 	}
 	for k := range v.parts {
@@ -69,7 +72,7 @@ func (v *division) rank(i, left int) rank {
 	if v.starts {
 		r.short = max(0, left-v.most[i])
 	}
-	if len(v.in[i]) >= v.cells[i].free {
+	if v.count(i) >= v.cells[i].free {
 		r.bought = 1
 	}
 	for k := range v.parts {
@@ -80,7 +83,7 @@ func (v *division) rank(i, left int) rank {
 			r.objections += p.Weight * p.l.Objections(p.at[i], p.Selected)
 		case p.fixed && p.Selected:
 			// The ledger has them where they came to be: they go as evenly as before.
-			r.load += len(v.in[i])
+			r.load += v.count(i)
 		case p.l.Kind == topology.Spread && p.Selected:
 			r.load += p.l.Selected(p.at[i])
 		case p.l.Kind == topology.Spread:
@@ -93,7 +96,7 @@ func (v *division) rank(i, left int) rank {
 // price is what one more pod costs in a cell; nothing while there is room on a
 // machine that exists.
 func (v *division) price(i int) float64 {
-	if len(v.in[i]) < v.cells[i].free {
+	if v.count(i) < v.cells[i].free {
 		return 0
 	}
 	return v.cells[i].cost

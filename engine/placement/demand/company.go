@@ -257,14 +257,14 @@ func (c *Company) Tokens(roles []Role) (present, conflicts []pack.Token) {
 	return present, conflicts
 }
 
-// caps are the spreads over nodes in which the roles take part. A node that does
+// caps are the spreads over nodes in which a shape takes part. A node that does
 // not exist yet has none of the pods, so no node where one of the owners is may
 // have more than maxSkew.
-func (c *Company) caps(roles []Role) []pack.Cap {
+func (c *Company) caps(sh *Shape) []pack.Cap {
 	var out []pack.Cap
-	for _, r := range roles {
+	for _, r := range sh.Roles {
 		if l := c.Ledgers[r.Rule]; l.PerNode() && l.Kind == topology.Spread {
-			out = append(out, pack.Cap{Group: int32(r.Rule), Max: int32(l.MaxSkew), Minds: r.Owns})
+			out = append(out, pack.Cap{Group: int32(r.Rule), Each: int32(sh.playing(r.Rule)), Max: int32(l.MaxSkew), Minds: r.Owns})
 		}
 	}
 	return out

@@ -24,8 +24,12 @@ type Shape struct {
 	Key string
 	// Terms are the alternatives for the node, those of volumes included.
 	Terms []requirement.Set
-	// Tolerations are the pod's.
+	// Tolerations are the pod's; others are those of pods that it shares its node with,
+	// which have to tolerate the node's taints as well.
 	Tolerations []corev1.Toleration
+	others      [][]corev1.Toleration
+	// members are the pods of a unit, nil for a shape of single pods.
+	members []Member
 	// Paused are the pools of which no machine is launched for the pods.
 	Paused []snapshot.PausedPool
 	// ports are taken on the node, clashes are the ports that cannot be there.
@@ -139,12 +143,18 @@ func (sh *Shape) identify(table *ports.Table) {
 	for _, t := range sh.Terms {
 		text(t.Exact())
 	}
-	buf = binary.AppendUvarint(buf, uint64(len(sh.Tolerations)))
-	for _, t := range sh.Tolerations {
-		text(t.Key)
-		text(string(t.Operator))
-		text(t.Value)
-		text(string(t.Effect))
+	for _, list := range append([][]corev1.Toleration{sh.Tolerations}, sh.others...) {
+		buf = binary.AppendUvarint(buf, uint64(len(list)))
+		for _, t := range list {
+			text(t.Key)
+			text(string(t.Operator))
+			text(t.Value)
+			text(string(t.Effect))
+		}
+	}
+	for _, m := range sh.members {
+		text(m.Shape.Key)
+		buf = binary.AppendUvarint(buf, uint64(m.Count))
 	}
 	for _, p := range sh.Paused {
 		text(p.Pool)
@@ -188,7 +198,7 @@ func (b *Batch) Family(sh *Shape) pack.Family {
 	if b.Company != nil && len(sh.Roles) > 0 {
 		present, conflicts := b.Company.Tokens(sh.Roles)
 		f.Present, f.Conflicts = slices.Concat(f.Present, present), slices.Concat(f.Conflicts, conflicts)
-		f.Caps = b.Company.caps(sh.Roles)
+		f.Caps = b.Company.caps(sh)
 	}
 	return f
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
-	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -160,7 +159,7 @@ func (sh *shelf) constraints(g *demand.Group, wishes []wish) []constraint {
 	out = append(out, sh.portsTaken(g.Shape)...)
 	out = append(out, sh.companions(g.Shape)...)
 	for i := range sh.Taints {
-		if taint, kept := taints.Untolerated(sh.Taints[i:i+1], g.Shape.Tolerations); kept {
+		if taint, kept := g.Shape.Untolerated(sh.Taints[i : i+1]); kept {
 			out = append(out, constraint{
 				Constraint: plan.Constraint{Code: plan.TaintNotTolerated, Object: sh.ref, Field: plan.FieldTolerations, Have: taint.ToString()},
 				kind:       tainted, out: sh.all, have: func(bitset.Set) string { return taint.ToString() },

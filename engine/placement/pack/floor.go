@@ -90,7 +90,7 @@ func (f *floor) of(counts []int) float64 {
 			if !c.Minds {
 				continue
 			}
-			exclusive[group{part, c.Group, false}] += f.single[i] * float64(n) / float64(max(c.Max, 1))
+			exclusive[group{part, c.Group, false}] += f.single[i] * float64(n) / float64(max(c.Max/c.Each, 1))
 		}
 		for _, t := range family.Present {
 			if clash([]Token{t}, family.Conflicts) {

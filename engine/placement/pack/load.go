@@ -69,7 +69,7 @@ func (l *Load) Admits(f *Family) int {
 	}
 	for _, c := range f.Caps {
 		if g := l.group(c.Group); c.Minds || g.minds {
-			most = min(most, int(c.Max-g.Count))
+			most = min(most, int((c.Max-g.Count)/c.Each))
 		}
 	}
 	return max(most, 0)
@@ -101,7 +101,7 @@ func (l *Load) Add(f *Family, need []int64, n int) {
 	}
 	for _, c := range f.Caps {
 		g := l.group(c.Group)
-		g.Count += int32(n)
+		g.Count += int32(n) * c.Each
 		g.minds = g.minds || c.Minds
 	}
 }

@@ -42,7 +42,7 @@ func problems(items, count int) *rapid.Generator[*Problem] {
 			case 2:
 				family.Present, family.Conflicts = []Token{11}, []Token{10}
 			case 3:
-				family.Caps = []Cap{{Group: 1, Max: 2, Minds: rapid.Bool().Draw(t, "minds")}}
+				family.Caps = []Cap{{Group: 1, Each: 1, Max: 2, Minds: rapid.Bool().Draw(t, "minds")}}
 			}
 			p.Families = append(p.Families, family)
 		}

@@ -86,12 +86,12 @@ type Variant struct {
 	State  bitset.Set
 }
 
-// Cap makes an item one of a group, of which a box can hold at most Max as soon
-// as one of them minds.
+// Cap makes an item some of a group, Each of them, of which a box can hold at most Max
+// as soon as one of them minds.
 type Cap struct {
-	Group int32
-	Max   int32
-	Minds bool
+	Group, Each int32
+	Max         int32
+	Minds       bool
 }
 
 // Item is a number of equal things.

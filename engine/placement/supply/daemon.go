@@ -59,14 +59,17 @@ func (d *Daemon) Tolerates(list []corev1.Taint) bool {
 // places are those whose labels the DaemonSet's pods accept.
 func (d *Daemon) places(x *affinity.Index, size int) bitset.Set {
 	out := bitset.New(size)
-	for _, term := range d.terms() {
+	for _, term := range d.Terms() {
 		out.Or(x.Satisfying(term))
 	}
 	return out
 }
 
-// terms are the alternatives for the node; none if they cannot be understood.
-func (d *Daemon) terms() []requirement.Set {
+// Tolerations are those of its pods, the DaemonSet controller's included.
+func (d *Daemon) Tolerations() []corev1.Toleration { return d.tolerations }
+
+// Terms are the alternatives for the node; none if they cannot be understood.
+func (d *Daemon) Terms() []requirement.Set {
 	if d.Pod.Class.Invalid != "" {
 		return nil
 	}

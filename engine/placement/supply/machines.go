@@ -14,7 +14,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
-	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/placement/volumes"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -243,7 +242,7 @@ func (s *Supply) attachLimit(n *snapshot.Node, driver string) (limit int64, limi
 func (s *Supply) reserve(ms *Machines) {
 	for _, d := range s.Daemons {
 		// A machine that is not launched yet may turn out to carry it.
-		for i := range ms.Labelled(&demand.Shape{Terms: d.terms()}).All() {
+		for i := range ms.Labelled(&demand.Shape{Terms: d.Terms()}).All() {
 			if m := ms.List[i]; d.Tolerates(m.Taints) && !d.runsOn(m.Node) {
 				m.occupy(s, d.On(m.nodeName()))
 			}
@@ -317,7 +316,7 @@ func (ms *Machines) Accepting(sh *demand.Shape) bitset.Set {
 		out.Or(ms.index.Satisfying(term))
 	}
 	for i := range out.All() {
-		if _, kept := taints.Untolerated(ms.List[i].Taints, sh.Tolerations); kept {
+		if _, kept := sh.Untolerated(ms.List[i].Taints); kept {
 			out.Remove(i)
 		}
 	}

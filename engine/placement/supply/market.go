@@ -12,7 +12,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
-	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -244,7 +243,7 @@ func (m *Market) Accepting(sh *demand.Shape) bitset.Set {
 	tolerated := bitset.New(len(m.Launches))
 	for _, p := range m.Pools {
 		_, paused := sh.PausedIn(p.Name)
-		if _, kept := taints.Untolerated(p.Taints, sh.Tolerations); !kept && !paused {
+		if _, kept := sh.Untolerated(p.Taints); !kept && !paused {
 			tolerated.AddRange(p.Lo, p.Hi)
 		}
 	}
