@@ -1,11 +1,10 @@
 // Package property checks properties on random inputs that are the same in every
 // run. -rapid.seed=N or RAPID_SEED=N chooses others; a failure prints its seed.
-// PROPERTY_FULL=1 plays four times as many worlds where a test counts them.
+// -full plays four times as many worlds where a test counts them.
 package property
 
 import (
 	"flag"
-	"os"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -25,10 +24,12 @@ func Check(t *testing.T, holds func(*rapid.T)) {
 	rapid.Check(t, holds)
 }
 
-// Worlds is how many worlds a test should count: all of them with PROPERTY_FULL=1,
-// otherwise a quarter.
+var full = flag.Bool("full", false, "count all worlds in tests that count, not a quarter of them")
+
+// Worlds is how many worlds a test should count: all of them with -full, otherwise a
+// quarter.
 func Worlds(all int) int {
-	if os.Getenv("PROPERTY_FULL") != "" {
+	if *full {
 		return all
 	}
 	return max(1, all/4)

@@ -244,11 +244,18 @@ func (a *Arranger) bind(g *demand.Group, to requirement.Set, pods []*snapshot.Po
 	return &demand.Group{Shape: a.Intern(sh), Need: g.Need, Pods: pods, Bundle: g.Bundle}
 }
 
+// mostShapes is up to how many shapes those that are bound to one domain are kept apart
+// by workload: packing chooses a little better among many, but takes longer for each.
+const mostShapes = 512
+
 // free is a copy of a shape without its parts in rules over some labels.
 func (a *Arranger) free(from *demand.Shape, keys ...string) *demand.Shape {
 	sh := *from
 	if sh.Base == nil {
 		sh.Base = from
+		if len(a.Batch.Shapes) > mostShapes {
+			sh.Base = from.Bare()
+		}
 	}
 	sh.Roles = slices.DeleteFunc(slices.Clone(sh.Roles), func(x demand.Role) bool { return slices.Contains(keys, a.Company.Ledgers[x.Rule].Key) })
 	return &sh

@@ -224,5 +224,15 @@ func (sh *Shape) copied() *Shape {
 	return &out
 }
 
+// Bare is what a shape demands of nodes, as it was before it was bound to a domain.
+// Shapes that are bound alike are one, whatever workloads they were bound for.
+func (sh *Shape) Bare() *Shape {
+	if sh.bare == nil {
+		sh.bare = &Shape{Terms: sh.Terms, Tolerations: sh.Tolerations, others: sh.others, Paused: sh.Paused}
+		sh.bare.identify(nil)
+	}
+	return sh.bare
+}
+
 // Dislikes reports whether there is a soft taint that the shape does not tolerate.
 func (sh *Shape) Dislikes(list []corev1.Taint) bool { return taints.Disliked(list, sh.Tolerations) }

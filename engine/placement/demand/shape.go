@@ -41,8 +41,9 @@ type Shape struct {
 	Roles []Role
 	// Preferences are what the pods would rather have, the heaviest first.
 	Preferences []Preference
-	// Base is the shape before it was bound to a domain, nil if it was not.
-	Base *Shape
+	// Base is what the shape demanded of nodes before it was bound to a domain, nil if it
+	// was not; bare memoises the base of shapes that are bound from this one.
+	Base, bare *Shape
 	// Refused says why no node at all will do, nil if one may.
 	Refused []plan.Reason
 }

@@ -27,7 +27,8 @@ func (s *solver) bundles(left []int) []bundle {
 	var out []bundle
 	kinds := s.kinds(left)
 	for _, items := range kinds {
-		most := max(leastBundles, min(len(items)/bundleSize, mostBundles/len(kinds)))
+		least := max(fewestBundles, min(leastBundles, allBundles/len(kinds)))
+		most := max(least, min(len(items)/bundleSize, mostBundles/len(kinds)))
 		if len(items) <= max(most, exactBundles/len(kinds)) {
 			out = append(out, s.singles(items, left)...)
 			continue
@@ -46,12 +47,15 @@ func (s *solver) bundles(left []int) []bundle {
 	return slices.DeleteFunc(out, func(b bundle) bool { return len(b.models) == 0 })
 }
 
-// The more items there are, the finer is the grid; the kinds share what there is.
+// The more items there are, the finer is the grid; the kinds share what there is, as
+// the time that the program takes grows with the square of their number at least.
 const (
-	exactBundles = 96
-	leastBundles = 24
-	mostBundles  = 96
-	bundleSize   = 40
+	allBundles    = 192
+	fewestBundles = 4
+	exactBundles  = 96
+	leastBundles  = 24
+	mostBundles   = 96
+	bundleSize    = 40
 )
 
 // kinds divides the items by the models that they can go into.

@@ -11,8 +11,8 @@ import (
 // owns, or owned before it was bound to a domain, else one of others'.
 func (s *Supply) RuleOf(g *demand.Group) plan.Reason {
 	roles := slices.Clone(g.Shape.Roles)
-	if g.Shape.Base != nil {
-		roles = append(roles, g.Shape.Base.Roles...)
+	if g.Origin != nil {
+		roles = append(roles, g.Origin.Shape.Roles...)
 	}
 	slices.SortStableFunc(roles, func(x, y demand.Role) int { return -compareBool(x.Owns, y.Owns) })
 	if len(roles) > 0 {
