@@ -3,7 +3,7 @@
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: build demo test e2e verify bench generate lint sandbox fmt clean help
+.PHONY: build demo test e2e verify bench bench-cluster generate lint sandbox fmt clean help
 
 BIN := $(CURDIR)/bin
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -33,6 +33,10 @@ e2e: build sandbox ## Run the sandbox's tests and the end-to-end suite.
 bench: ## Compare with Karpenter's scheduler on the same pods and instance types.
 	cd bench && go run ./cmd/bench $(ARGS)
 
+bench-cluster: build sandbox ## Let Karpenter's controller and ours take turns in a sandbox.
+	@cd bench && go build -o $(BIN)/karpenter-kwok sigs.k8s.io/karpenter/kwok
+	cd bench && go run ./cmd/bench cluster $(ARGS)
+
 generate: $(BIN)/controller-gen ## Rewrite generated files: CRDs, RBAC, the table of EC2 types.
 	go run ./deploy/crdgen deploy/crds
 	$(BIN)/controller-gen object paths=./api/... crd:headerFile=/dev/null paths=./api/... output:crd:dir=deploy/crds
@@ -56,7 +60,7 @@ clean: ## Remove what was built.
 	@rm -rf $(BIN)
 
 help: ## List the tasks.
-	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /\1\t/' | expand -t 12
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 16
 
 # Tools are pinned in tools/go.mod.
 $(BIN)/controller-gen: tools/go.mod

@@ -10,6 +10,7 @@
 //	bound      no plan can cost less than this
 //	measure    seconds, CPU seconds, allocations and peak heap of one call
 //	report     the table
+//	cluster    whole controllers, in turns, in a sandbox
 //	consolidation  disruption beside Karpenter's consolidation, from the same clusters
 //	cmd/bench  runs it all
 //

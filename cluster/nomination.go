@@ -32,7 +32,7 @@ func (s *Store) Planned(machine string) []*snapshot.Pod {
 	defer s.mu.Unlock()
 	var out []*snapshot.Pod
 	for _, name := range s.planned[machine] {
-		if pod, waits := s.pending.byKey[podKey(name.Namespace, name.Name)]; waits {
+		if pod, waits := s.waiting.find(podKey(name.Namespace, name.Name)); waits {
 			out = append(out, pod)
 		}
 	}
@@ -43,8 +43,9 @@ func (s *Store) Planned(machine string) []*snapshot.Pod {
 // says, and for pods that it does not know, as after a restart, what is written
 // on the pods themselves.
 func (s *Store) nominations() map[types.NamespacedName]string {
-	out := make(map[types.NamespacedName]string, len(s.pending.byKey))
-	for _, pod := range s.pending.byKey {
+	pending := s.waiting.list()
+	out := make(map[types.NamespacedName]string, len(pending))
+	for _, pod := range pending {
 		name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 		machine, known := s.nominated[name]
 		if !known {

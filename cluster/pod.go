@@ -27,8 +27,8 @@ func (s *Store) putPod(pod *corev1.Pod) {
 		}
 		on.put(k, wrapped)
 		s.machines.touch(pod.Spec.NodeName)
-	case s.isPending(pod):
-		s.pending.put(k, wrapped)
+	case mayWait(pod):
+		s.waiting.put(k, wrapped, s.options.Offline || unschedulable(pod))
 	}
 }
 
@@ -39,7 +39,7 @@ func (s *Store) dropPod(k string) {
 	}
 	delete(s.pods, k)
 	s.daemonSets.dropPod(old)
-	s.pending.drop(k)
+	s.waiting.drop(k, old)
 	if on := s.podsOf[old.Spec.NodeName]; on != nil {
 		on.drop(k)
 		s.machines.touch(old.Spec.NodeName)
@@ -49,14 +49,9 @@ func (s *Store) dropPod(k string) {
 	}
 }
 
-// isPending reports whether a pod without a node waits for a machine.
-func (s *Store) isPending(pod *corev1.Pod) bool {
-	return mayWait(pod) && (s.options.Offline || unschedulable(pod))
-}
-
-// Pending reports whether a pod of a live cluster waits for a machine: the
-// snapshot will have it among its pending pods.
-func Pending(pod *corev1.Pod) bool { return mayWait(pod) && unschedulable(pod) }
+// Waits reports whether a pod of a live cluster has no node and may need a machine:
+// kube-scheduler has found none for it, or has not tried it yet.
+func Waits(pod *corev1.Pod) bool { return mayWait(pod) }
 
 // mayWait holds for nominated pods as well: whoever nominated a pod has only
 // said where it is expected.

@@ -150,11 +150,13 @@ func TestTheLimitsOfADaemonSetStandInForMissingRequests(t *testing.T) {
 	}
 }
 
-func TestOnlyPodsThatASchedulerGaveUpOnArePending(t *testing.T) {
+// What a scheduler says of a pod goes for all of its class, but for none besides.
+func TestOnlyPodsOfAClassThatASchedulerGaveUpOnArePending(t *testing.T) {
 	gated := testPod("gated", 1, "")
 	gated.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}}
-	unseen := testPod("unseen", 1, "")
-	unseen.Status.Conditions = nil
+	unseen, sibling := testPod("unseen", 1, ""), testPod("sibling", 1, "")
+	unseen.Status.Conditions, sibling.Status.Conditions = nil, nil
+	unseen.Labels = map[string]string{"of": "another class"}
 	nominated := testPod("nominated", 1, "")
 	nominated.Status.NominatedNodeName = "n"
 	daemon := testPod("daemon", 1, "")
@@ -164,9 +166,9 @@ func TestOnlyPodsThatASchedulerGaveUpOnArePending(t *testing.T) {
 	for _, test := range []struct {
 		options Options
 		want    string
-	}{{Options{}, "pending nominated\npending waits\n"}, {Options{Offline: true}, "pending nominated\npending unseen\npending waits\n"}} {
+	}{{Options{}, "pending nominated\npending sibling\npending waits\n"}, {Options{Offline: true}, "pending nominated\npending sibling\npending unseen\npending waits\n"}} {
 		s := NewStore(test.options)
-		for _, p := range []*corev1.Pod{gated, unseen, nominated, daemon, done, testPod("waits", 1, "")} {
+		for _, p := range []*corev1.Pod{gated, unseen, sibling, nominated, daemon, done, testPod("waits", 1, "")} {
 			s.Update(p)
 		}
 		if got := picture(s.Snapshot(noon, nil)); got != test.want {

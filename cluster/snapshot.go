@@ -30,7 +30,7 @@ func (s *Store) copy(now time.Time) *snapshot.Snapshot {
 		Now:        now,
 		Pools:      slices.Clone(s.pools.list()),
 		Nodes:      s.nodeList(),
-		Pending:    s.pending.list(),
+		Pending:    s.waiting.list(),
 		DaemonSets: s.daemonSets.list(&s.classes),
 		PDBs:       s.pdbs.list(),
 		Requests:   s.requests.list(),

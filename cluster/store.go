@@ -47,7 +47,7 @@ type Store struct {
 	claims     *table[*claim]
 	nodes      *table[*corev1.Node]
 	pods       map[string]*snapshot.Pod
-	pending    *table[*snapshot.Pod]
+	waiting    waiting
 	podsOf     map[string]*table[*snapshot.Pod] // by node name
 	daemonSets daemonSets
 	pdbs       *table[*policyv1.PodDisruptionBudget]
@@ -77,7 +77,7 @@ type claim struct {
 func NewStore(options ...Options) *Store {
 	s := &Store{
 		pools: newTable[*snapshot.Pool](), policies: newTable[*v1alpha1.NodePolicy](), requests: newTable[*snapshot.Request](), claims: newTable[*claim](), nodes: newTable[*corev1.Node](),
-		pods: map[string]*snapshot.Pod{}, pending: newTable[*snapshot.Pod](), podsOf: map[string]*table[*snapshot.Pod]{},
+		pods: map[string]*snapshot.Pod{}, waiting: newWaiting(), podsOf: map[string]*table[*snapshot.Pod]{},
 		daemonSets: newDaemonSets(), pdbs: newTable[*policyv1.PodDisruptionBudget](),
 		attachments: map[string]*storagev1.VolumeAttachment{}, refused: map[catalog.Key]time.Time{},
 		gone: newTombstones(), objects: map[id]client.Object{},

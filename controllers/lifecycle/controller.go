@@ -185,8 +185,10 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 			Message: fmt.Sprintf("Node %s joined without the taint %s; pods may run on it before it is ready", v.Nodes[0].Name, lifecycle.Unregistered.ToString()),
 		})
 	}
-	if err := r.writeNodes(ctx, v, step); err != nil {
-		return err
+	if step.Node != nil {
+		if _, err := r.deps.Writer.Node(ctx, v.Nodes[0], step.Node.Apply); err != nil {
+			return err
+		}
 	}
 	_, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
 		if step.NodeName != "" {
@@ -201,24 +203,6 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 	if err == nil && step.NodeName != "" {
 		r.deps.Metrics.NodeCreated(v.Claim.Pool)
 	}
-	return err
-}
-
-// writeNodes changes the Node, and registers others at the same time. What becomes of
-// those is for their own claims to see.
-func (r *Reconciler) writeNodes(ctx context.Context, v lifecycle.View, step lifecycle.Step) error {
-	if step.Node == nil {
-		return nil
-	}
-	var err error
-	loop.SideBySide(1+len(step.Together), func(i int) {
-		if i == 0 {
-			_, err = r.deps.Writer.Node(ctx, v.Nodes[0], step.Node.Apply)
-			return
-		}
-		other := step.Together[i-1]
-		_, _ = r.deps.Writer.Node(ctx, other.Node, other.Change.Apply)
-	})
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,9 +32,6 @@ import (
 type Nominator struct {
 	loop.Deps
 	wake chan struct{}
-	// until is when there may be more to write although nothing has happened, zero for
-	// never.
-	until time.Time
 	// silent is set once it has been said that nominations are not permitted.
 	silent atomic.Bool
 }
@@ -55,15 +51,11 @@ func (n *Nominator) Wake() {
 // Start runs passes until the context ends.
 func (n *Nominator) Start(ctx context.Context) error {
 	for ctx.Err() == nil {
-		due, stop := n.At(n.until)
 		select {
 		case <-ctx.Done():
 		case <-n.wake:
 			n.Pass(ctx)
-		case <-due:
-			n.Pass(ctx)
 		}
-		stop()
 	}
 	return nil
 }
@@ -78,8 +70,7 @@ func (n *Nominator) Pass(ctx context.Context) {
 		return
 	}
 	ctx = metrics.WithController(ctx, Name)
-	changes, until := nomination.Decide(n.Store.Snapshot(n.Clock.Now(), nil))
-	n.until = until
+	changes := nomination.Decide(n.Store.Snapshot(n.Clock.Now(), nil))
 	errs := make([]error, len(changes))
 	loop.SideBySide(len(changes), func(i int) {
 		errs[i] = n.Writer.Pod(ctx, changes[i].Pod.Pod, changes[i].Apply)
@@ -145,7 +136,7 @@ func nominee(obj client.Object) string {
 
 func waiting(obj client.Object) bool {
 	pod, ok := obj.(*corev1.Pod)
-	return ok && cluster.Pending(pod)
+	return ok && cluster.Waits(pod)
 }
 
 func takesTurns(obj client.Object) bool {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
-	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -82,10 +81,10 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 	id := rand.String(8)
 	p.Metrics.BatchStarted(Name, id, len(s.Pending))
 	started := p.Clock.Now()
-	answer := p.solve(s)
+	answer := placement.Solve(s, p.config.Placement)
 	if p.recordUnused(ctx, s, answer) {
 		s = p.Snapshot()
-		answer = p.solve(s)
+		answer = placement.Solve(s, p.config.Placement)
 	}
 	p.Metrics.BatchDone(Name, id, batch(s, answer, p.Clock.Since(started)))
 	if p.Settings.Observe {
@@ -97,15 +96,6 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 	p.nominator.Wake()
 	p.tell(ctx, s, answer, claims)
 	return err
-}
-
-// solve plans the pods that are not left aside for a moment.
-func (p *Provisioner) solve(s *snapshot.Snapshot) *plan.Plan {
-	answer, waits := nomination.Plan(s, func(s *snapshot.Snapshot) *plan.Plan { return placement.Solve(s, p.config.Placement) })
-	if waits {
-		p.Poke(again)
-	}
-	return answer
 }
 
 // create writes the claims of a plan. The result has one entry for every new
@@ -121,20 +111,9 @@ func (p *Provisioner) create(ctx context.Context, s *snapshot.Snapshot, answer *
 			p.name(claims[i])
 		}
 	}
-	together(claims)
 	// A machine may be there before the last claim is.
 	p.Store.Nominate(nominations(answer, claims))
 	return claims, errors.Join(err, p.createAll(ctx, claims))
-}
-
-// together marks the claims of a plan that has several.
-func together(claims []*karpv1.NodeClaim) {
-	made := slices.DeleteFunc(slices.Clone(claims), func(c *karpv1.NodeClaim) bool { return c == nil })
-	for i := range made {
-		if len(made) > 1 {
-			made[i].Annotations[nomination.PlanAnnotation] = made[0].Name
-		}
-	}
 }
 
 // pools reads the pools of a plan once more: what is written must not exceed

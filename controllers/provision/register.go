@@ -39,7 +39,7 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 			return fmt.Errorf("adding the nominator: %w", err)
 		}
 	}
-	if err := poker(mgr, p, "provisioner.trigger.pod", &corev1.Pod{}, pendingPod); err != nil {
+	if err := poker(mgr, p, "provisioner.trigger.pod", &corev1.Pod{}, waitingPod); err != nil {
 		return err
 	}
 	return poker(mgr, p, "provisioner.trigger.node", &corev1.Node{}, leavingNode)
@@ -65,9 +65,11 @@ func poker(mgr manager.Manager, p *Provisioner, name string, kind client.Object,
 		}))
 }
 
-func pendingPod(obj client.Object) bool {
+// waitingPod lets through pods that kube-scheduler has not tried yet as well: how fast they
+// come says whether a burst goes on.
+func waitingPod(obj client.Object) bool {
 	pod, ok := obj.(*corev1.Pod)
-	return ok && cluster.Pending(pod)
+	return ok && cluster.Waits(pod)
 }
 
 func leavingNode(obj client.Object) bool {

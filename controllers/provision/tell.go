@@ -3,6 +3,7 @@ package provision
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -32,12 +33,10 @@ const toldReasons = 4
 
 // tell publishes what came of a plan, as events on pods and pools.
 func (p *Provisioner) tell(ctx context.Context, s *snapshot.Snapshot, answer *plan.Plan, claims []*karpv1.NodeClaim) {
-	made := 0
 	for i, claim := range claims {
 		if claim == nil {
 			continue
 		}
-		made++
 		for _, pod := range answer.NewNodes[i].Pods {
 			p.tellNominated(s, pod, "nodeclaim/"+claim.Name)
 		}
@@ -52,8 +51,65 @@ func (p *Provisioner) tell(ctx context.Context, s *snapshot.Snapshot, answer *pl
 		p.tellUnplaced(u)
 	}
 	p.tellIncompatible(ctx, s)
-	log.FromContext(ctx).Info("planned pending pods", "pods", len(s.Pending), "claims", made, "machines", len(answer.NewNodes),
-		"onExisting", len(answer.Placements), "unplaced", len(answer.Unplaced), "pricePerHour", answer.PricePerHour())
+	if t := count(answer, claims); t.pods > 0 {
+		log.FromContext(ctx).Info("planned pods", t.fields()...)
+	}
+}
+
+// tally is what came of the pods of a plan:
+//
+//	pods = existing + inFlight + launching + refused + unplaced + ignored
+type tally struct {
+	// existing are placed on Nodes that take pods, inFlight on machines that are launched
+	// or about to be, launching on machines whose NodeClaims have just been created, and
+	// refused on such as could not be.
+	pods, existing, inFlight, launching, refused, unplaced, ignored int
+	// nodeClaims were created, at a price per hour.
+	nodeClaims int
+	price      float64
+}
+
+func count(answer *plan.Plan, claims []*karpv1.NodeClaim) tally {
+	t := tally{unplaced: len(answer.Unplaced), ignored: len(answer.Ignored)}
+	for _, at := range answer.Placements {
+		if at.Node.Object != nil && (at.Node.Claim == nil || at.Node.Registered()) {
+			t.existing++
+		} else {
+			t.inFlight++
+		}
+	}
+	for i := range answer.NewNodes {
+		n := &answer.NewNodes[i]
+		if i >= len(claims) || claims[i] == nil {
+			t.refused += len(n.Pods)
+			continue
+		}
+		t.launching += len(n.Pods)
+		t.nodeClaims++
+		t.price += n.Choice.Offering.Price
+	}
+	t.pods = t.existing + t.inFlight + t.launching + t.refused + t.unplaced + t.ignored
+	return t
+}
+
+// fields are a log line's; what there is none of is left out.
+func (t tally) fields() []any {
+	out := []any{"pods", t.pods}
+	for _, f := range []struct {
+		name string
+		n    int
+	}{
+		{"onExistingNodes", t.existing}, {"onNodesInFlight", t.inFlight}, {"onNewNodes", t.launching}, {"onNewNodesNotLaunched", t.refused},
+		{"unplaced", t.unplaced}, {"ignored", t.ignored}, {"newNodeClaims", t.nodeClaims},
+	} {
+		if f.n > 0 {
+			out = append(out, f.name, f.n)
+		}
+	}
+	if t.nodeClaims > 0 {
+		out = append(out, "pricePerHour", math.Round(t.price*1e4)/1e4)
+	}
+	return out
 }
 
 // tellImagined tells pods which machines they would get.

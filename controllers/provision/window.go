@@ -7,8 +7,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// window gathers pokes. It opens at the first, and closes when nobody new has
-// poked for idle, or max after it opened, whichever is first. It is safe for
+// gaps is how many times the mean gap between arrivals none must have come for a burst to be
+// over; shortest is the least part of the idle time for which none must have come.
+const (
+	gaps     = 20
+	shortest = 5
+)
+
+// window gathers pods. It opens with the first. If n have come in the time t between the
+// first and the last, it closes when none has come for
+//
+//	min(idle, max(idle/5, 20·t/n))
+//
+// or max after it opened, whichever is first: a burst of hundreds a second is over when
+// arrivals pause for the fifth of idle, two pods may be half of idle apart. It is safe for
 // concurrent use and knows no clock of its own.
 type window struct {
 	idle, max time.Duration
@@ -46,11 +58,21 @@ func (w *window) closes() time.Time {
 	if len(w.seen) == 0 {
 		return time.Time{}
 	}
-	at := w.last.Add(w.idle)
+	at := w.last.Add(w.pause())
 	if limit := w.opened.Add(w.max); limit.Before(at) {
 		at = limit
 	}
 	return at
+}
+
+// pause is for how long none must come for the window to close. A single pod says nothing of
+// a rate.
+func (w *window) pause() time.Duration {
+	if len(w.seen) < 2 {
+		return w.idle
+	}
+	gap := w.last.Sub(w.opened) / time.Duration(len(w.seen)-1)
+	return min(w.idle, max(w.idle/shortest, gaps*gap))
 }
 
 // close empties the window. Pokes from now on open the next one.

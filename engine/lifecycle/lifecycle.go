@@ -61,9 +61,6 @@ type Step struct {
 	Delete DeleteReason
 	// Node is a change to the one Node, nil if there is none to make.
 	Node *NodeChange
-	// Together are the registrations of other machines' Nodes that are to be made at
-	// the same time, as far as they succeed: each machine sees to its own as well.
-	Together []Registration
 	// NodeName is what the claim's status shall name once Node is done.
 	NodeName string
 	// Conditions to set on the claim once Node is done.

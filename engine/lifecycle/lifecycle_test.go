@@ -74,7 +74,7 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 	case "node":
 		w.node(t, c)
 	case "held":
-		w.view.Hold = nomination.Hold{Until: w.view.Now.Add(nomination.Grace), Leads: true}
+		w.view.Hold = nomination.Hold{Until: w.view.Now.Add(nomination.Grace)}
 		for _, name := range c.Args {
 			w.view.Hold.For = append(w.view.Hold.For, plan.ObjectRef{Kind: "Pod", Namespace: "default", Name: name})
 		}

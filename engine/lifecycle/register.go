@@ -62,17 +62,11 @@ func takeOver(v View, s Step) Step {
 	if node.Labels[RegisteredLabel] != "true" {
 		if !v.Hold.Until.IsZero() {
 			s.Gates, s.Wake = append(s.Gates, held(v, joined)), v.Now.Add(holdPoll)
-			if !v.Hold.Leads {
-				s.Wake = v.Hold.Until
-			}
 			return s
 		}
 		s.Node = registration(v.Claim, node)
 		if v.Policy.PlannedFirst && nomination.PlannedFirst(v.Awaited) {
 			s.Node.AddTaints = append(s.Node.AddTaints, nomination.PlannedTaint(v.Claim))
-		}
-		for _, n := range v.Hold.With {
-			s.Together = append(s.Together, Registration{Node: n.Object, Change: registration(n.Claim, n.Object)})
 		}
 		s.UntaintedNode = !hasTaint(node.Spec.Taints, Unregistered)
 		s.Gates = append(s.Gates, Gate{Name: GateRegistered, Since: joined, Reason: plan.Reason{
@@ -83,9 +77,8 @@ func takeOver(v View, s Step) Step {
 	return s
 }
 
-// held is closed for as long as it is worth waiting for pods planned for the Node and
-// for other Nodes of its plan: once it takes pods, kube-scheduler would give their room
-// to others.
+// held is closed for as long as it is worth waiting for nominations of pods planned for the
+// Node: once it takes pods, kube-scheduler would give their room to others.
 func held(v View, joined time.Time) Gate {
 	return Gate{Name: GateRegistered, Since: joined, Reason: plan.Reason{
 		Code: plan.NominationPending, Objects: append(nodeRefs(v.Nodes), v.Hold.For...), Since: joined,
@@ -116,12 +109,6 @@ func registration(c *snapshot.Claim, node *corev1.Node) *NodeChange {
 // were, and one that is missing has been removed by somebody since.
 func bare(c *snapshot.Claim, node *corev1.Node) bool {
 	return !hasTaint(node.Spec.Taints, Unregistered) || c.Annotations[JoinsBareAnnotation] == "true"
-}
-
-// Registration is the change that makes a Node ours.
-type Registration struct {
-	Node   *corev1.Node
-	Change *NodeChange
 }
 
 // NodeChange is one write to a Node.

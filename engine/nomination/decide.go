@@ -3,7 +3,6 @@ package nomination
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +24,9 @@ const (
 	// Later: other pods are nominated to the node first, as kube-scheduler would find
 	// that all of them together are too many for a spread.
 	Later Why = "Later"
+	// Interchangeable: all pods that contend for the same machines are nominated but those of
+	// the pod's class, so any place will do for it.
+	Interchangeable Why = "Interchangeable"
 	// NotTaken: kube-scheduler has had the time to put the pod there, and has not, which
 	// is noted on the pod.
 	NotTaken Why = "NotTaken"
@@ -50,23 +52,19 @@ type Change struct {
 //
 // A pod that the plan does not know yet keeps what it has, and so does one that
 // kube-scheduler has nominated.
-//
-// Until is when there may be something else to decide although nothing has happened,
-// zero for never.
-func Decide(s *snapshot.Snapshot) (changes []Change, until time.Time) {
+func Decide(s *snapshot.Snapshot) []Change {
 	pods := planned(s)
 	if len(pods) == 0 {
-		return nil, time.Time{}
+		return nil
 	}
-	all, until := takeTurns(s, pods)
-	changes = slices.DeleteFunc(all, func(c Change) bool { return c.Node == c.Pod.Status.NominatedNodeName && c.Admit == nil })
+	changes := slices.DeleteFunc(takeTurns(s, pods), func(c Change) bool { return c.Node == c.Pod.Status.NominatedNodeName && c.Admit == nil })
 	slices.SortFunc(changes, func(a, b Change) int {
 		return cmp.Or(
-			cmp.Compare(b.share, a.share),
+			cmp.Compare(a.Node, b.Node), cmp.Compare(b.share, a.share),
 			cmp.Compare(a.Pod.Namespace, b.Pod.Namespace), cmp.Compare(a.Pod.Name, b.Pod.Name),
 		)
 	})
-	return changes, until
+	return changes
 }
 
 // Apply writes the change to the pod.
@@ -78,9 +76,9 @@ func (c Change) Apply(p *corev1.Pod) {
 }
 
 // takeTurns decides for each pod and puts off those whose turn has not come.
-func takeTurns(s *snapshot.Snapshot, pods []*snapshot.Pod) (out []Change, until time.Time) {
-	nodes, m := index(s), newMemo(s)
-	out = make([]Change, 0, len(pods))
+func takeTurns(s *snapshot.Snapshot, pods []*snapshot.Pod) []Change {
+	nodes, m := index(s), newMemo(s, pods)
+	out := make([]Change, 0, len(pods))
 	byNode := map[string][]*snapshot.Pod{}
 	for _, p := range pods {
 		c := wanted(s, nodes, m, p)
@@ -89,7 +87,6 @@ func takeTurns(s *snapshot.Snapshot, pods []*snapshot.Pod) (out []Change, until 
 			byNode[c.Node] = append(byNode[c.Node], p)
 		}
 	}
-	until = m.holdBack(s.Now, nodes, byNode)
 	turn := make(map[*snapshot.Pod]bool, len(pods))
 	for node, planned := range byNode {
 		for _, p := range inTurn(planned, nodes[node], m) {
@@ -101,7 +98,7 @@ func takeTurns(s *snapshot.Snapshot, pods []*snapshot.Pod) (out []Change, until 
 			out[i] = none(c.Pod, Later)
 		}
 	}
-	return out, until
+	return out
 }
 
 // index finds machines by the names of their Nodes and claims.
@@ -141,11 +138,14 @@ func key(p *snapshot.Pod) types.NamespacedName {
 // open reports whether a nomination of the pod is ours to make.
 func open(p *snapshot.Pod) bool { return p.Active() && !Foreign(p.Pod) }
 
-// missing are those of the pods planned for a node that are still to be nominated
-// to it before it takes pods.
-func missing(planned []*snapshot.Pod, n *snapshot.Node, m *memo) []*snapshot.Pod {
-	planned = slices.DeleteFunc(slices.Clone(planned), func(p *snapshot.Pod) bool { return !open(p) })
-	return slices.DeleteFunc(slices.Clone(inTurn(planned, n, m)), func(p *snapshot.Pod) bool {
+// missing are the pods that are still to be nominated to a Node before it takes pods.
+func missing(s *snapshot.Snapshot, n *snapshot.Node) []*snapshot.Pod {
+	nodes, pods := index(s), planned(s)
+	m := newMemo(s, pods)
+	here := slices.DeleteFunc(pods, func(p *snapshot.Pod) bool {
+		return nodes[s.Nominated[key(p)]] != n || m.free[p.Class]
+	})
+	return slices.DeleteFunc(slices.Clone(inTurn(here, n, m)), func(p *snapshot.Pod) bool {
 		return p.Status.NominatedNodeName == n.Name
 	})
 }
@@ -169,6 +169,8 @@ func wanted(s *snapshot.Snapshot, nodes map[string]*snapshot.Node, m *memo, p *s
 		return none(p, NotTaken)
 	case m.plannedFirst(n):
 		return admission(p, n, m)
+	case m.free[p.Class] && p.Status.NominatedNodeName != n.Object.Name:
+		return none(p, Interchangeable)
 	}
 	return Change{Pod: p, Node: n.Object.Name, Why: Planned, share: m.share(p, n)}
 }

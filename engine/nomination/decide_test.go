@@ -54,7 +54,7 @@ func nominate(s *snapshot.Snapshot, pod, node string, ours bool) *snapshot.Pod {
 
 func decided(s *snapshot.Snapshot) string {
 	out := ""
-	changes, _ := nomination.Decide(s)
+	changes := nomination.Decide(s)
 	for _, c := range changes {
 		out += fmt.Sprintf("%s -> %q %s; ", c.Pod.Name, c.Node, c.Why)
 	}
@@ -71,10 +71,11 @@ func TestDecide(t *testing.T) {
 			with: func(s *snapshot.Snapshot) { nominate(s, "web-1", "n1", true) },
 		},
 		"the large pod comes first": {
-			lines: []string{"nominate web-1 n1", "nominate big n1"},
+			lines: []string{"pod small count=9 cpu=100m memory=1Gi", "nominate web-1 n1", "nominate big n1", "nominate small-1 n1", "nominate small-2 n1"},
 			want:  `big -> "n1" Planned; web-1 -> "n1" Planned; `,
 		},
-		"a machine without a Node has to wait": {lines: []string{"nominate web-1 n2"}},
+		"pods of one class need no nominations": {lines: []string{"nominate web-1 n1", "nominate web-2 n1", "nominate web-3 n1"}},
+		"a machine without a Node has to wait":  {lines: []string{"nominate web-1 n2"}},
 		"what is right already stays": {
 			lines: []string{"nominate web-1 n1"},
 			with:  func(s *snapshot.Snapshot) { nominate(s, "web-1", "n1", true) },
@@ -82,16 +83,16 @@ func TestDecide(t *testing.T) {
 		"a better plan moves a pod": {
 			lines: []string{"nominate web-1 n1"},
 			with:  func(s *snapshot.Snapshot) { nominate(s, "web-1", "n2", true) },
-			want:  `web-1 -> "n1" Planned; `,
+			want:  `web-1 -> "" Interchangeable; `,
 		},
 		"kube-scheduler's own nominations are its own": {
 			lines: []string{"nominate web-1 n1"},
 			with:  func(s *snapshot.Snapshot) { nominate(s, "web-1", "foreign", false) },
 		},
 		"a node that leaves keeps nobody, and clearing comes first": {
-			lines: []string{"nominate web-1 n3", "nominate web-2 n1"},
+			lines: []string{"nominate web-1 n3", "nominate web-2 n1", "nominate big n1"},
 			with:  func(s *snapshot.Snapshot) { nominate(s, "web-1", "n3", true) },
-			want:  `web-1 -> "" Leaving; web-2 -> "n1" Planned; `,
+			want:  `web-1 -> "" Leaving; big -> "n1" Planned; `,
 		},
 		"a pod that the plan has no place for is let go": {
 			with: func(s *snapshot.Snapshot) {
@@ -114,34 +115,6 @@ func TestDecide(t *testing.T) {
 				"nominate even-1 n1", "nominate even-2 n1", "nominate even-3 n1",
 			},
 			want: `even-1 -> "n1" Planned; even-2 -> "n1" Planned; `,
-		},
-		"of workloads over zones that share a machine, that with the smallest pods goes first": {
-			lines: shared,
-			with:  opened(time.Second),
-			want:  `wide-1 -> "n1" Planned; wide-2 -> "n1" Planned; slim-1 -> "n1" Planned; `,
-		},
-		"then the next": {
-			lines: slices.Concat(shared[:1], shared[2:4]),
-			with:  opened(time.Second),
-			want:  `wide-1 -> "n1" Planned; `,
-		},
-		"but each at once where the machine has long taken pods": {
-			lines: shared,
-			with:  opened(time.Minute),
-			want:  `wide-1 -> "n1" Planned; slim-1 -> "n1" Planned; `,
-		},
-		"of workloads with pods as large, that whose rule is first by name": {
-			lines: alike,
-			with:  opened(time.Second),
-			want:  `also-1 -> "n1" Planned; wide-1 -> "n1" Planned; wide-2 -> "n1" Planned; `,
-		},
-		"pools do not hold each other back": {
-			lines: []string{
-				"pool other", "node n4 type=m pool=other stage=registered", shared[0], shared[1],
-				"nominate wide-1 n1", "nominate wide-2 n1", "nominate slim-1 n4", "nominate slim-2 n4",
-			},
-			with: opened(time.Second),
-			want: `wide-1 -> "n1" Planned; slim-1 -> "n4" Planned; `,
 		},
 		"nodes of others need no help": {lines: []string{"nominate web-1 foreign"}},
 	} {
@@ -263,12 +236,6 @@ func TestEachRefusalMakesAPodWaitForLonger(t *testing.T) {
 	}
 }
 
-func TestMissing(t *testing.T) {
-	s := cluster(t)
-	here, elsewhere, preempting := nominate(s, "web-1", "n1", true), nominate(s, "web-2", "n2", true), nominate(s, "web-3", "foreign", false)
-	big := s.Pending[slices.IndexFunc(s.Pending, func(p *snapshot.Pod) bool { return p.Name == "big" })]
-	got := nomination.Missing([]*snapshot.Pod{here, elsewhere, preempting, big}, s.Node("n1"))
-	if !slices.Equal(got, []*snapshot.Pod{elsewhere, big}) {
-		t.Errorf("got %d pods: %v", len(got), got)
-	}
+func key(pod string) types.NamespacedName {
+	return types.NamespacedName{Namespace: "default", Name: pod}
 }

@@ -108,3 +108,5 @@ func firstPools(s *snapshot.Snapshot) map[string]bool {
 	}
 	return out
 }
+
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

@@ -29,7 +29,7 @@ func plannedFirst(t *testing.T) *snapshot.Snapshot {
 
 // admit has the changes that are due written.
 func admit(s *snapshot.Snapshot) (admitted int) {
-	changes, _ := nomination.Decide(s)
+	changes := nomination.Decide(s)
 	for _, c := range changes {
 		if c.Apply(c.Pod.Pod); c.Admit != nil {
 			admitted++
@@ -53,22 +53,8 @@ func TestPodsAreAdmittedToANodeThatTakesThemFirst(t *testing.T) {
 			t.Errorf("%s is nominated to %q and tolerates %v", p.Name, p.Status.NominatedNodeName, p.Spec.Tolerations)
 		}
 	}
-	if again, _ := nomination.Decide(s); len(again) > 0 {
+	if again := nomination.Decide(s); len(again) > 0 {
 		t.Errorf("there is still to be written %+v", again)
-	}
-}
-
-// The Nodes of one plan begin together, but not with those that take planned pods first.
-func TestNodesThatTakePlannedPodsFirstKeepNobody(t *testing.T) {
-	s := cluster(t, "pool first", "node n4 type=m pool=main stage=appeared", "node n5 type=m pool=first stage=launched")
-	s.Pools[1].Policy.Initialization.PlannedFirst = true
-	for _, name := range []string{"n4", "n5"} {
-		claim := s.Node(name).Claim
-		claim.Annotations = map[string]string{nomination.PlanAnnotation: "p"}
-		claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue}
-	}
-	if h := nomination.HoldOf(s, "n4", s.Node("n4").Object); !h.Until.IsZero() {
-		t.Errorf("the Node is kept for %v", h.For)
 	}
 }
 

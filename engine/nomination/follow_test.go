@@ -31,6 +31,7 @@ func TestKubeSchedulerNeedsNoSecondLaunch(t *testing.T) {
 	for _, seed := range []uint64{1, 4, 7, 9, 10, 17, 22, 36} {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			f := newFollow(t, seed)
+
 			f.run()
 			for pool, n := range f.launched {
 				if f.zoned[pool] > 1 {
@@ -39,10 +40,10 @@ func TestKubeSchedulerNeedsNoSecondLaunch(t *testing.T) {
 					t.Errorf("pool %s: %d machines planned, %d launched", pool, f.planned[pool], n)
 				}
 			}
-			t.Logf("after %v: %d pods tried, %d nominations forgotten, %d written", f.now.Sub(noon)-boot, f.scheduler.tried, f.scheduler.cleared, f.wrote)
+			t.Logf("after %v: %d pods tried, %d nominations forgotten, %d written", f.now.Sub(noon.Add(boot)), f.scheduler.tried, f.scheduler.cleared, f.wrote)
 		})
 	}
-	if more*15 > contested {
+	if more*100 > 7*contested {
 		t.Errorf("%d machines more than %d that were planned where workloads contest each other's room", more, contested)
 	}
 	t.Logf("%d machines more than %d where workloads contest each other's room", more, contested)
@@ -61,7 +62,7 @@ func TestNodesThatTakePlannedPodsFirstNeedNoSecondLaunch(t *testing.T) {
 			if !maps.Equal(f.launched, f.planned) {
 				t.Errorf("%v machines planned, %v launched", f.planned, f.launched)
 			}
-			t.Logf("after %v: %d pods tried, %d nominations forgotten, %d written", f.now.Sub(noon)-boot, f.scheduler.tried, f.scheduler.cleared, f.wrote)
+			t.Logf("after %v: %d pods tried, %d nominations forgotten, %d written", f.now.Sub(noon.Add(boot)), f.scheduler.tried, f.scheduler.cleared, f.wrote)
 			if f.opened != f.machines {
 				t.Errorf("%d of %d Nodes have been opened for other pods", f.opened, f.machines)
 			}
@@ -74,10 +75,10 @@ const (
 	perPod   = time.Millisecond       // kube-scheduler tries a pod
 	perNode  = time.Millisecond / 2   // from one Node that begins to take pods to the next
 	latency  = 30 * time.Millisecond  // from a change until nominations begin to be written
-	perWrite = 3 * time.Millisecond   // a write
-	abreast  = 8                      // so many nominations are written in the time of one
+	perWrite = 5 * time.Millisecond   // a write: 200 a second, as --kube-client-qps has it
 	poll     = 100 * time.Millisecond // it is looked whether Nodes are still held
 	boot     = 20 * time.Second       // from a launch to a Node that is ready
+	lead     = 5 * time.Second        // before which it has joined
 )
 
 // follow is a random cluster: pods are planned, machines come, a scheduler binds, and
@@ -95,6 +96,8 @@ type follow struct {
 	machines                 int
 	// opened counts the Nodes that take all pods after those planned for them.
 	opened int
+	// jitter is by how much longer than boot a machine may take.
+	jitter time.Duration
 	// writing are nominations to be written, wrote counts those that were.
 	writing []nomination.Change
 	wrote   int
@@ -102,9 +105,10 @@ type follow struct {
 
 // arrival is a machine that takes no pods yet.
 type arrival struct {
-	at   time.Time // when it is ready; when it takes pods if it is free
-	node *snapshot.Node
-	free bool // it is not held any more
+	at     time.Time // when it is ready; when it takes pods if it is free
+	node   *snapshot.Node
+	object *corev1.Node // its Node
+	free   bool         // it is not held any more
 }
 
 func newFollow(t *testing.T, seed uint64) *follow {
@@ -181,9 +185,7 @@ func (f *follow) picture() *snapshot.Snapshot {
 // plan launches what is missing, unless that is early.
 func (f *follow) plan() {
 	s := f.picture()
-	answer, _ := nomination.Plan(s, func(s *snapshot.Snapshot) *plan.Plan {
-		return placement.Solve(s, placement.Options{Unexplained: true})
-	})
+	answer := placement.Solve(s, placement.Options{Unexplained: true})
 	f.world.Nominated = map[types.NamespacedName]string{}
 	counts := func(p *snapshot.Pod, node string) {
 		f.world.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = node
@@ -191,35 +193,34 @@ func (f *follow) plan() {
 	for _, x := range answer.Placements {
 		counts(x.Pod, x.Node.Name)
 	}
-	id := fmt.Sprintf("n%03d", f.machines)
 	for i := range answer.NewNodes {
-		node := f.launch(&answer.NewNodes[i], id)
+		node := f.launch(&answer.NewNodes[i])
 		for _, p := range answer.NewNodes[i].Pods {
 			counts(p, node.Name)
 		}
 	}
-	f.scheduler.nodes = f.world.Nodes
 }
 
-func (f *follow) launch(n *plan.NewNode, id string) *snapshot.Node {
+func (f *follow) launch(n *plan.NewNode) *snapshot.Node {
 	name := fmt.Sprintf("n%03d", f.machines)
 	f.machines++
 	f.launched[n.Pool]++
 	f.say("node %s type=%s zone=%s pool=%s stage=appeared labels=team:%s", name, n.Choice.Type.Name, n.Choice.Offering.Zone, n.Pool, n.Pool)
-	node, ready := f.world.Node(name), metav1.NewTime(f.now.Add(boot))
+	node, ready := f.world.Node(name), metav1.NewTime(f.now.Add(boot+time.Duration(f.IntN(int(f.jitter)+1))))
 	node.Object.Spec.Taints = append(node.Object.Spec.Taints, f.world.Pool(n.Pool).Taints...)
 	node.Object.CreationTimestamp = ready
 	node.Object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: ready}}
 	node.Claim.UID = types.UID(name)
-	node.Claim.Annotations, node.Claim.Created = map[string]string{nomination.PlanAnnotation: id}, f.now
+	node.Claim.Created = f.now
 	node.Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue}
-	f.arrivals = append(f.arrivals, arrival{at: ready.Time, node: node})
+	f.arrivals = append(f.arrivals, arrival{at: ready.Time, node: node, object: node.Object})
+	node.Object = nil
 	return node
 }
 
 // nominate writes nominations, one after the other.
 func (f *follow) nominate() {
-	f.writing, _ = nomination.Decide(f.picture())
+	f.writing = nomination.Decide(f.picture())
 }
 
 // write has the next nomination written. It is left out if the pod has changed since.
@@ -238,6 +239,16 @@ func (f *follow) write() {
 	}
 	if c.Admit != nil {
 		f.scheduler.changed(c.Pod)
+	}
+}
+
+// join has the Nodes appear whose time has come.
+func (f *follow) join() {
+	for i := range f.arrivals {
+		if a := &f.arrivals[i]; !f.now.Before(a.at.Add(-lead)) && a.node.Object == nil {
+			a.node.Object = a.object
+			f.scheduler.nodes = append(f.scheduler.nodes, a.node)
+		}
 	}
 }
 
@@ -261,17 +272,15 @@ func (f *follow) open() {
 
 // release lets Nodes go that need not be held.
 func (f *follow) release() {
-	s := f.picture()
-	for _, a := range f.arrivals {
+	s, at := f.picture(), f.now
+	for i := range f.arrivals {
+		a := &f.arrivals[i]
 		if a.free || f.now.Before(a.at) {
 			continue
 		}
 		if h := nomination.HoldOf(s, a.node.Claim.Name, a.node.Object); h.Until.IsZero() {
-			for i, n := range append([]*snapshot.Node{a.node}, h.With...) {
-				b := &f.arrivals[slices.IndexFunc(f.arrivals, func(b arrival) bool { return b.node == n })]
-				b.free, b.at = true, f.now.Add(time.Duration(i)*perNode)
-			}
-			return
+			a.free, a.at = true, at
+			at = at.Add(perNode)
 		}
 	}
 }
@@ -281,6 +290,9 @@ func (f *follow) admit() {
 	s := f.picture()
 	for _, n := range s.Nodes {
 		planned := func(t corev1.Taint) bool { return t.Key == snapshot.PlannedTaint }
+		if n.Object == nil {
+			continue
+		}
 		if taints := n.Object.Spec.Taints; slices.ContainsFunc(taints, planned) && len(nomination.Awaited(s, n.Claim)) == 0 {
 			n.Object.Spec.Taints = slices.DeleteFunc(taints, planned)
 			f.opened++
@@ -302,12 +314,10 @@ func (f *follow) run() {
 	for pool, n := range f.launched {
 		f.planned[pool] = n
 	}
-	f.now = noon.Add(boot - time.Second)
-	for f.nominate(); len(f.writing) > 0; {
-		f.write()
-	}
+	f.now = noon.Add(boot - lead)
 	replan, look, renew := f.now.Add(2*time.Second), f.now, f.now
 	for f.now.Before(noon.Add(20 * time.Minute)) {
+		f.join()
 		f.open()
 		if !f.now.Before(look) {
 			look = f.now.Add(poll)
@@ -322,7 +332,7 @@ func (f *follow) run() {
 		}
 		for len(f.writing) > 0 && !f.now.Before(renew) {
 			f.write()
-			renew = renew.Add(perWrite / abreast)
+			renew = renew.Add(perWrite)
 		}
 		if len(f.writing) == 0 && !f.now.Before(renew) {
 			renew = f.now.Add(latency)

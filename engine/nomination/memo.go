@@ -14,8 +14,8 @@ type memo struct {
 	rules       map[*snapshot.Class][]*rule
 	// first are the pools whose new Nodes take first the pods that they were launched for.
 	first map[string]bool
-	// heldBack are the pods whose workload's turn has not come, by class and node.
-	heldBack map[pair]bool
+	// free are the classes whose pods need no nomination.
+	free map[*snapshot.Class]bool
 }
 
 type pair struct {
@@ -23,8 +23,9 @@ type pair struct {
 	node  *snapshot.Node
 }
 
-func newMemo(s *snapshot.Snapshot) *memo {
+func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 	return &memo{
+		free:        interchangeable(s, planned),
 		first:       firstPools(s),
 		allocatable: map[*snapshot.Node]corev1.ResourceList{},
 		shares:      map[pair]float64{},

@@ -2,7 +2,6 @@ package nomination
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -102,7 +101,7 @@ func spreadsOf(pods []*snapshot.Pod, n *snapshot.Node, m *memo) []*spread {
 		for _, r := range m.spreads(p) {
 			if !seen[r.id] {
 				seen[r.id] = true
-				out = append(out, &spread{r, m.room(r, p.Class, n)})
+				out = append(out, &spread{r, r.room(n)})
 			}
 		}
 	}
@@ -110,11 +109,8 @@ func spreadsOf(pods []*snapshot.Pod, n *snapshot.Node, m *memo) []*spread {
 }
 
 // room is for how many nominations of pods a rule leaves room on a node.
-func (m *memo) room(r *rule, of *snapshot.Class, n *snapshot.Node) int {
-	switch {
-	case m.heldBack[pair{of, n}]:
-		return math.MaxInt
-	case !r.host:
+func (r *rule) room(n *snapshot.Node) int {
+	if !r.host {
 		return 1
 	}
 	room := r.skew

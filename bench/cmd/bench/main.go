@@ -6,6 +6,7 @@
 //	go run ./cmd/bench -group topology,core
 //	go run ./cmd/bench -list
 //	go run ./cmd/bench consolidation        disruption beside Karpenter's consolidation, to CONSOLIDATION.md
+//	go run ./cmd/bench cluster              whole controllers in a sandbox, to CLUSTER.md
 package main
 
 import (
@@ -44,9 +45,12 @@ func main() {
 // error.
 func command(ctx context.Context, args []string) error {
 	var err error
-	if len(args) > 0 && args[0] == "consolidation" {
+	switch {
+	case len(args) > 0 && args[0] == "consolidation":
 		err = consolidate(ctx, args[1:])
-	} else {
+	case len(args) > 0 && args[0] == "cluster":
+		err = compareClusters(ctx, args[1:])
+	default:
 		err = place(ctx, args)
 	}
 	if errors.Is(err, flag.ErrHelp) {

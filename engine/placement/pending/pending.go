@@ -21,9 +21,10 @@ import (
 // and those that are none of placement's business, with the reason. Pods of
 // machines that are being deleted are to be placed as well.
 func Select(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplaced) {
+	refused := refusedClasses(s)
 	for _, p := range s.Pending {
-		reason, ok := provisionable(p)
-		if wait, refused := nomination.Waits(p, s.Now); ok && refused {
+		reason, ok := provisionable(p, refused)
+		if wait, waits := nomination.Waits(p, s.Now); ok && waits {
 			reason, ok = wait, false
 		}
 		if !ok {
@@ -57,10 +58,10 @@ func stays(c *snapshot.Claim, p *snapshot.Pod, guards guards, now time.Time) boo
 }
 
 // provisionable reports whether a pod waits for a machine. The scheduler says so
-// by a condition; a pod without any status is a manifest that was never applied
-// and counts too. So does one that is nominated to a node, unless the scheduler
+// by a condition, and what it says of a pod goes for all of its class; a pod without any
+// status is a manifest that was never applied and counts too. So does one that is nominated to a node, unless the scheduler
 // has nominated it: it makes room there, or is about to bind the pod.
-func provisionable(p *snapshot.Pod) (plan.Reason, bool) {
+func provisionable(p *snapshot.Pod, refused map[*snapshot.Class]bool) (plan.Reason, bool) {
 	no := func(code plan.Code, have string) (plan.Reason, bool) {
 		return plan.Reason{Code: code, Objects: []plan.ObjectRef{plan.PodRef(p.Pod)}, Have: have}, false
 	}
@@ -77,10 +78,21 @@ func provisionable(p *snapshot.Pod) (plan.Reason, bool) {
 		return no(plan.Preempting, p.Status.NominatedNodeName)
 	case optedOut(p):
 		return no(plan.OptedOut, "")
-	case p.Status.Phase != "" && !unschedulable(p):
+	case p.Status.Phase != "" && !refused[p.Class]:
 		return no(plan.AwaitingScheduler, "")
 	}
 	return plan.Reason{}, true
+}
+
+// refusedClasses are those of which kube-scheduler has found no node for some pod.
+func refusedClasses(s *snapshot.Snapshot) map[*snapshot.Class]bool {
+	out := map[*snapshot.Class]bool{}
+	for _, p := range s.Pending {
+		if !out[p.Class] && unschedulable(p) {
+			out[p.Class] = true
+		}
+	}
+	return out
 }
 
 func unschedulable(p *snapshot.Pod) bool {

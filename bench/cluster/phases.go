@@ -1,0 +1,155 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// phase is something that is done to the cluster, and what must come of it.
+type phase struct {
+	name string
+	do   func(w *world, ctx context.Context) error
+	// pods are how many there are at its end.
+	pods func(pods int) int
+	// trickle says that pods come one at a time: what counts is how long each waits; moves
+	// that none come but those that are moved.
+	trickle, moves bool
+}
+
+var phases = map[string]phase{
+	"burst":   {"burst", (*world).burst, total, false, false},
+	"70%":     {"scale-in to 70 %", func(w *world, ctx context.Context) error { return w.scale(ctx, w.cfg.Pods*7/10) }, seventy, false, true},
+	"rollout": {"rolling update", (*world).rollOut, seventy, false, false},
+	"trickle": {"pods in trickles", (*world).trickle, func(pods int) int { return seventy(pods) + trickled }, true, false},
+	"nothing": {"scale-in to nothing", (*world).nothing, func(int) int { return 0 }, false, true},
+}
+
+func seventy(pods int) int { return total(pods * 7 / 10) }
+
+// Measure is what was seen of one phase.
+type Measure struct {
+	Phase string
+	// Half and Last are the seconds from the beginning of the phase to half and the last of
+	// the pods that came in it Running; with pods in trickles they are the median and the
+	// longest time from a pod's creation. Zero if no pods came.
+	Half, Last float64
+	// Settled is when the last Node came or went, in seconds from the beginning.
+	Settled float64
+	// Machines, CPUs and Price ($/h) are those of the fleet at the end.
+	Machines  int
+	CPUs      int64
+	Price     float64
+	Evictions int
+	// Pods came in the phase; Requests and CPU are the controller's in it.
+	Pods, Requests int
+	CPU            time.Duration
+	// Err is why the phase was not finished.
+	Err error
+}
+
+// play begins a phase and follows it to its end.
+func (w *world) play(ctx context.Context, ph phase, p *process) (Measure, error) {
+	m := Measure{Phase: ph.name}
+	before, err := p.usage()
+	if m.Err = err; err != nil {
+		return m, err
+	}
+	w.mu.Lock()
+	began, evictions := time.Now(), len(w.evictions)
+	w.mu.Unlock()
+	ctx, cancel := context.WithTimeoutCause(ctx, w.cfg.Limit, fmt.Errorf("not finished within %s", w.cfg.Limit))
+	defer cancel()
+	err = ph.do(w, ctx)
+	if err == nil {
+		err = w.until(ctx, func() bool {
+			w.clock(&m, ph, began)
+			return p.alive() != nil || w.rests(ph.pods(w.cfg.Pods), began)
+		})
+	}
+	if err == nil {
+		err = p.alive()
+	}
+	m.Err = err
+	w.measure(&m, began, evictions)
+	if after, usageErr := p.usage(); usageErr == nil {
+		m.Requests, m.CPU = after.requests-before.requests, after.cpu-before.cpu
+	}
+	return m, err
+}
+
+// rests reports whether exactly so many pods are there, all Running, without pods no Node
+// either, and no Node has come or gone for a while.
+func (w *world) rests(pods int, began time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.pods) != pods || pods == 0 && len(w.nodes) > 0 {
+		return false
+	}
+	last := began
+	for _, p := range w.pods {
+		if p.running.IsZero() || p.leaving {
+			return false
+		}
+		if p.running.After(last) {
+			last = p.running
+		}
+	}
+	if w.changed.After(last) {
+		last = w.changed
+	}
+	return pods == 0 || time.Since(last) >= w.cfg.Quiet
+}
+
+// clock notes when half and all of the pods that are to come in a phase run for the first
+// time; what moves afterwards does not count.
+func (w *world) clock(m *Measure, ph phase, began time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if m.Last > 0 {
+		return
+	}
+	var waits []float64
+	came, want := 0, ph.pods(w.cfg.Pods)
+	for _, p := range w.pods {
+		if p.created.Before(began) || p.leaving {
+			continue
+		}
+		if came++; !p.running.IsZero() {
+			waits = append(waits, p.running.Sub(p.created).Seconds())
+		}
+	}
+	now := time.Since(began).Seconds()
+	switch slices.Sort(waits); {
+	case ph.trickle && len(waits) == trickled:
+		m.Pods, m.Half, m.Last = came, waits[(len(waits)-1)/2], waits[len(waits)-1]
+	case ph.trickle || ph.moves:
+	case len(waits) == want && want > 0:
+		m.Pods, m.Last = came, now
+	case len(waits) >= (want+1)/2 && m.Half == 0 && want > 0:
+		m.Half = now
+	}
+}
+
+func (w *world) measure(m *Measure, began time.Time, evictions int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.changed.After(began) {
+		m.Settled = w.changed.Sub(began).Seconds()
+	}
+	for _, n := range w.nodes {
+		m.Machines, m.CPUs, m.Price = m.Machines+1, m.CPUs+n.cpus, m.Price+n.price
+	}
+	m.Evictions = len(w.evictions) - evictions
+}
+
+// String is one line for the progress.
+func (m Measure) String() string {
+	line := fmt.Sprintf("%-20s %5d pods, half %.1f s, last %.1f s, settled %.1f s; %d machines, %d CPUs, $%.3f/h; %d evictions, %d requests, %.1f CPU-s",
+		m.Phase, m.Pods, m.Half, m.Last, m.Settled, m.Machines, m.CPUs, m.Price, m.Evictions, m.Requests, m.CPU.Seconds())
+	if m.Err != nil {
+		line += "; " + m.Err.Error()
+	}
+	return line
+}

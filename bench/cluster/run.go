@@ -1,0 +1,108 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/millwright-dev/millwright/sandbox/child"
+)
+
+// Config is what a comparison is made of.
+type Config struct {
+	// Root is the checkout; Sandbox, Millwright and Karpenter are the paths of the binaries.
+	Root, Sandbox, Millwright, Karpenter string
+	// Pods are the pods of the burst, at least 30.
+	Pods int
+	// Turns are the names of the contestants, in order; one may come several times.
+	Turns []string
+	// Phases are the names of those to play, in order; the first must be the burst.
+	Phases []string
+	// LaunchDelay is the time from a launch to the appearance of the Node.
+	LaunchDelay time.Duration
+	// Quiet is how long no Node may come or go and every pod must run for a phase to be over;
+	// Limit is how long a phase may take in all.
+	Quiet, Limit time.Duration
+	// Dir keeps the logs of the controllers.
+	Dir string
+	// Progress gets a line for every step.
+	Progress io.Writer
+}
+
+// Result is one turn of one contestant.
+type Result struct {
+	Contestant string
+	Phases     []Measure
+	// PeakRSS is the largest resident set of the process, in bytes.
+	PeakRSS int64
+	// Err is why the turn ended before its last phase; nil otherwise.
+	Err error
+}
+
+// Run plays all turns in one sandbox. The results are those of the turns that were begun.
+func Run(ctx context.Context, cfg Config) ([]Result, error) {
+	startCtx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	sandbox, err := child.Start(startCtx, child.Config{Binary: cfg.Sandbox, Stderr: cfg.Progress})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = sandbox.Stop() }() // what it leaves behind is a temporary directory
+	w, err := newWorld(ctx, cfg, sandbox)
+	if err != nil {
+		return nil, err
+	}
+	var results []Result
+	for i, name := range cfg.Turns {
+		c, ok := contestants[name]
+		if !ok {
+			return results, fmt.Errorf("no contestant %q", name)
+		}
+		log := filepath.Join(cfg.Dir, fmt.Sprintf("%d-%s.log", i+1, name))
+		result, err := w.turn(ctx, c, log)
+		if err != nil {
+			return results, err
+		}
+		results = append(results, result)
+		if ctx.Err() != nil {
+			return results, ctx.Err()
+		}
+	}
+	return results, nil
+}
+
+// turn lets one contestant play every phase, and clears the cluster after it.
+func (w *world) turn(ctx context.Context, c contestant, log string) (Result, error) {
+	result := Result{Contestant: c.title}
+	if err := w.pools(ctx); err != nil {
+		return result, err
+	}
+	p, err := c.start(ctx, w, log)
+	if err != nil {
+		return result, fmt.Errorf("starting %s: %w", c.title, err)
+	}
+	defer p.kill()
+	for _, name := range w.cfg.Phases {
+		ph, ok := phases[name]
+		if !ok {
+			return result, fmt.Errorf("no phase %q", name)
+		}
+		m, err := w.play(ctx, ph, p)
+		fmt.Fprintf(w.cfg.Progress, "%s\n", m)
+		result.Phases = append(result.Phases, m)
+		if err != nil {
+			result.Err = fmt.Errorf("%s: %w", name, err)
+			break
+		}
+	}
+	result.PeakRSS, err = p.peakRSS()
+	if err != nil {
+		return result, err
+	}
+	clearCtx, cancel := context.WithTimeout(ctx, w.cfg.Limit)
+	defer cancel()
+	return result, errors.Join(w.clear(clearCtx), ctx.Err())
+}

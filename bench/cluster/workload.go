@@ -1,0 +1,157 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// shape is one Deployment of the workload; of the whole, it has share in 3,000 pods.
+type shape struct {
+	name, cpu, memory string
+	share             int
+}
+
+var shapes = []shape{
+	{"small", "250m", "500Mi", 2000},
+	{"medium", "900m", "3100Mi", 700},
+	{"large", "3500m", "14Gi", 300},
+}
+
+// replicas of a shape where all shapes together have pods.
+func (s shape) replicas(pods int) int { return pods * s.share / 3000 }
+
+func total(pods int) int {
+	sum := 0
+	for _, s := range shapes {
+		sum += s.replicas(pods)
+	}
+	return sum
+}
+
+const poolManifests = `
+apiVersion: karpenter.kwok.sh/v1alpha1
+kind: KWOKNodeClass
+metadata: {name: default}
+spec: {nodeRegistrationDelay: %[1]s}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: general}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}
+      requirements:
+      - {key: kubernetes.io/os, operator: In, values: [linux]}
+      - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+      - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+`
+
+// simulatedCloud takes every delay but the class's off Millwright's simulated machines, as
+// those of Karpenter's provider have no others.
+const simulatedCloud = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: millwright-kwok, namespace: kube-system}
+data: {bootDelay: 0s, registrationDelay: 0s, shutdownDelay: 0s}
+`
+
+const deploymentManifest = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %[1]s, namespace: default}
+spec:
+  replicas: %[4]d
+  selector: {matchLabels: {app: %[1]s}}
+  template:
+    metadata: {labels: {app: %[1]s}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers:
+      - {name: main, image: example.com/main, resources: {requests: {cpu: %[2]q, memory: %[3]q}}}
+`
+
+// pools applies the class and the pool.
+func (w *world) pools(ctx context.Context) error {
+	return w.apply.Text(ctx, fmt.Sprintf(poolManifests, w.cfg.LaunchDelay)+"---"+simulatedCloud)
+}
+
+// burst creates the Deployments.
+func (w *world) burst(ctx context.Context) error {
+	for _, s := range shapes {
+		if err := w.apply.Text(ctx, fmt.Sprintf(deploymentManifest, s.name, s.cpu, s.memory, s.replicas(w.cfg.Pods))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scale sets the replicas of all Deployments.
+func (w *world) scale(ctx context.Context, pods int) error {
+	for _, s := range shapes {
+		if err := w.patch(ctx, s.name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, s.replicas(pods))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rollOut gives all Deployments new pods.
+func (w *world) rollOut(ctx context.Context) error {
+	for _, s := range shapes {
+		if err := w.patch(ctx, s.name, `{"spec":{"template":{"metadata":{"labels":{"version":"2"}}}}}`); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) patch(ctx context.Context, name, patch string) error {
+	_, err := w.client.AppsV1().Deployments(metav1.NamespaceDefault).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	return err
+}
+
+// Pods that come one at a time.
+const (
+	trickled     = 30
+	tricklePause = 2 * time.Second
+)
+
+// trickle creates pods of the largest shape in turn with the others, one at a time.
+func (w *world) trickle(ctx context.Context) error {
+	tick := time.NewTicker(tricklePause)
+	defer tick.Stop()
+	for i := range trickled {
+		s := shapes[i%len(shapes)]
+		if err := w.apply.Text(ctx, fmt.Sprintf(deploymentManifest, fmt.Sprintf("trickle-%d", i), s.cpu, s.memory, 1)); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// nothing deletes all Deployments.
+func (w *world) nothing(ctx context.Context) error {
+	background := metav1.DeletePropagationBackground
+	return w.client.AppsV1().Deployments(metav1.NamespaceDefault).DeleteCollection(ctx,
+		metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
+}
+
+func evicted(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "EvictionByEvictionAPI" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/bench/cluster"
+)
+
+// compareClusters runs whole controllers in turns and writes the report.
+func compareClusters(ctx context.Context, args []string) error {
+	cfg := cluster.Config{Progress: os.Stderr}
+	fs := flag.NewFlagSet("bench cluster", flag.ContinueOnError)
+	out := fs.String("o", "CLUSTER.md", "file for the report; - is standard output")
+	fs.StringVar(&cfg.Root, "root", "..", "the checkout")
+	fs.StringVar(&cfg.Sandbox, "sandbox", "../bin/sandbox", "the sandbox's binary")
+	fs.StringVar(&cfg.Millwright, "millwright", "../bin/millwright", "Millwright's binary")
+	fs.StringVar(&cfg.Karpenter, "karpenter", "../bin/karpenter-kwok", "the binary of Karpenter's KWOK controller")
+	sizes := fs.String("pods", "300,1000,3000", "comma-separated sizes of the burst, in pods")
+	turns := fs.String("turns", "karpenter,millwright", "comma-separated contestants, in order")
+	phases := fs.String("phases", "burst,70%,rollout,trickle,nothing", "comma-separated phases, in order")
+	fs.DurationVar(&cfg.LaunchDelay, "launch-delay", 3*time.Second, "time from a launch to the appearance of the Node")
+	fs.DurationVar(&cfg.Quiet, "quiet", 30*time.Second, "how long no Node may come or go for a phase to be over")
+	fs.DurationVar(&cfg.Limit, "limit", 8*time.Minute, "how long a phase may take")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	cfg.Turns, cfg.Phases = strings.Split(*turns, ","), strings.Split(*phases, ",")
+	var err error
+	if cfg.Dir, err = os.MkdirTemp("", "bench-cluster-"); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, "the controllers' logs are in", cfg.Dir)
+	var rounds []cluster.Round
+	for _, size := range strings.Split(*sizes, ",") {
+		if _, err := fmt.Sscan(size, &cfg.Pods); err != nil || cfg.Pods < 30 {
+			return fmt.Errorf("-pods: %q is not a number from 30", size)
+		}
+		results, runErr := cluster.Run(ctx, cfg)
+		rounds = append(rounds, cluster.Round{Pods: cfg.Pods, Results: results})
+		if err = errors.Join(err, runErr); runErr != nil {
+			break
+		}
+	}
+	text := cluster.Report(cfg, rounds)
+	if *out == "-" {
+		_, writeErr := os.Stdout.WriteString(text)
+		return errors.Join(err, writeErr)
+	}
+	return errors.Join(err, os.WriteFile(*out, []byte(text), 0o644))
+}

@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// waiting are the pods that have no node. Those that kube-scheduler found no node for are
+// pending, and so are those that it has not tried yet if one of their class is: it would say
+// the same of them, and in a burst it takes it many seconds to say so.
+type waiting struct {
+	refused, untried *table[*snapshot.Pod]
+	// classes counts the refused pods by class.
+	classes map[*snapshot.Class]int
+}
+
+func newWaiting() waiting {
+	return waiting{refused: newTable[*snapshot.Pod](), untried: newTable[*snapshot.Pod](), classes: map[*snapshot.Class]int{}}
+}
+
+func (w *waiting) put(key string, p *snapshot.Pod, refused bool) {
+	if !refused {
+		w.untried.put(key, p)
+		return
+	}
+	w.refused.put(key, p)
+	w.classes[p.Class]++
+}
+
+func (w *waiting) drop(key string, p *snapshot.Pod) {
+	w.untried.drop(key)
+	if _, ok := w.refused.byKey[key]; !ok {
+		return
+	}
+	w.refused.drop(key)
+	if w.classes[p.Class]--; w.classes[p.Class] == 0 {
+		delete(w.classes, p.Class)
+	}
+}
+
+// find is a pending pod.
+func (w *waiting) find(key string) (*snapshot.Pod, bool) {
+	if p, ok := w.refused.byKey[key]; ok {
+		return p, true
+	}
+	p, ok := w.untried.byKey[key]
+	return p, ok && w.classes[p.Class] > 0
+}
+
+// list are the pending pods, by namespace and name; it must not be changed.
+func (w *waiting) list() []*snapshot.Pod {
+	refused, untried := w.refused.list(), w.untried.list()
+	if len(refused) == 0 || len(untried) == 0 {
+		return refused
+	}
+	out := slices.Clone(refused)
+	for _, p := range untried {
+		if w.classes[p.Class] > 0 {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, snapshot.ComparePods)
+	return out
+}

@@ -1,0 +1,184 @@
+package nomination
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/millwright-dev/millwright/engine/placement/taints"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Pods of one class are interchangeable, so one class needs no nominations. Let contending
+// classes be those that may use machines of the same pools, and c one of them. If all pods
+// but those of c are bound or nominated, the plan leaves on each machine n room for slots(n)
+// pods of c, and
+//
+//	Σ slots(n) ≥ pods(c)
+//
+// as the plan has a slot for each. Whichever slots kube-scheduler takes, as many are left as
+// there are pods that wait. This holds if
+//
+//   - no spread, affinity or anti-affinity is declared by c or selects it: otherwise the
+//     slots depend on which of them are taken;
+//   - no contending class declares a required spread: its pods are nominated in turn, so not
+//     all that wait have a nomination;
+//   - priority(c) ≤ priority(d) for every contending class d: kube-scheduler keeps the room
+//     of nominated pods against their equals and inferiors only;
+//   - c mounts no volume claims and no devices, which tell its pods apart.
+//
+// Of the classes that qualify, the one with the most pods to be nominated is left to
+// kube-scheduler.
+
+// interchangeable are the classes whose pods need no nomination.
+func interchangeable(s *snapshot.Snapshot, pods []*snapshot.Pod) map[*snapshot.Class]bool {
+	classes := count(pods)
+	rules := selectorsOf(classes)
+	out := map[*snapshot.Class]bool{}
+	for _, set := range contending(s, classes) {
+		var best *tally
+		for _, c := range set {
+			if c.qualifies(set, rules) && (best == nil || c.before(best)) {
+				best = c
+			}
+		}
+		if best != nil {
+			out[best.class] = true
+		}
+	}
+	return out
+}
+
+// tally is a class with the number of its planned pods that have no nomination.
+type tally struct {
+	class *snapshot.Class
+	open  int
+}
+
+// count tallies classes, by their keys.
+func count(pods []*snapshot.Pod) []*tally {
+	byClass := map[*snapshot.Class]*tally{}
+	var out []*tally
+	for _, p := range pods {
+		t := byClass[p.Class]
+		if t == nil {
+			t = &tally{class: p.Class}
+			byClass[p.Class] = t
+			out = append(out, t)
+		}
+		if p.Status.NominatedNodeName == "" {
+			t.open++
+		}
+	}
+	slices.SortFunc(out, func(a, b *tally) int { return cmp.Compare(a.class.Key, b.class.Key) })
+	return out
+}
+
+// before orders the classes of a set: the one that saves the most nominations first.
+func (t *tally) before(o *tally) bool { return t.open > o.open }
+
+func (t *tally) qualifies(contending []*tally, rules []labels.Selector) bool {
+	c := t.class
+	if len(c.VolumeClaims) > 0 || len(c.Devices) > 0 || constrained(c) {
+		return false
+	}
+	return !slices.ContainsFunc(rules, func(r labels.Selector) bool { return r.Matches(labels.Set(c.Labels)) }) &&
+		!slices.ContainsFunc(contending, func(o *tally) bool {
+			return o.class.Priority < c.Priority || slices.ContainsFunc(o.class.Spread, required)
+		})
+}
+
+// constrained reports whether a class declares a required constraint between pods.
+func constrained(c *snapshot.Class) bool {
+	return slices.ContainsFunc(c.Spread, required) || len(terms(c.Affinity)) > 0
+}
+
+// selectorsOf are the selectors of all required constraints between pods. Namespaces are
+// left out of account: a selector that matches more than it should costs a nomination.
+func selectorsOf(classes []*tally) []labels.Selector {
+	var out []labels.Selector
+	add := func(s *metav1.LabelSelector) {
+		selector, err := metav1.LabelSelectorAsSelector(s)
+		if err != nil {
+			selector = labels.Everything()
+		}
+		out = append(out, selector)
+	}
+	for _, t := range classes {
+		for _, c := range t.class.Spread {
+			if required(c) {
+				add(c.LabelSelector)
+			}
+		}
+		for _, term := range terms(t.class.Affinity) {
+			add(term.LabelSelector)
+		}
+	}
+	return out
+}
+
+// terms are the required terms of affinity and anti-affinity to pods.
+func terms(a *corev1.Affinity) []corev1.PodAffinityTerm {
+	var out []corev1.PodAffinityTerm
+	if a != nil && a.PodAffinity != nil {
+		out = append(out, a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
+	}
+	if a != nil && a.PodAntiAffinity != nil {
+		out = append(out, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
+	}
+	return out
+}
+
+// contending divides classes into sets that have no pool in common. A class whose pods may
+// use no pool is alone.
+func contending(s *snapshot.Snapshot, classes []*tally) [][]*tally {
+	set := make([]int, len(classes)) // by class, the number of its set
+	for i := range set {
+		set[i] = i
+	}
+	for _, pool := range s.Pools {
+		first := -1
+		for i, t := range classes {
+			switch {
+			case !mayUse(t.class, pool):
+			case first < 0:
+				first = set[i]
+			default:
+				merge(set, set[i], first)
+			}
+		}
+	}
+	byID := make([][]*tally, len(classes))
+	for i, t := range classes {
+		byID[set[i]] = append(byID[set[i]], t)
+	}
+	return slices.DeleteFunc(byID, func(s []*tally) bool { return len(s) == 0 })
+}
+
+func merge(set []int, from, to int) {
+	for i := range set {
+		if set[i] == from {
+			set[i] = to
+		}
+	}
+}
+
+// mayUse reports whether pods of a class may run on machines of a pool, as far as the pool
+// says; what it leaves open may be as they want it.
+func mayUse(c *snapshot.Class, pool *snapshot.Pool) bool {
+	if _, kept := taints.Untolerated(pool.Taints, c.Tolerations); kept {
+		return false
+	}
+	machines := pool.Requirements.With(requirement.Must(snapshot.PoolLabel, requirement.In, pool.Name))
+	open := func(string) bool { return true }
+	for _, term := range c.Terms {
+		if _, conflict := machines.Conflict(term, open); !conflict {
+			return true
+		}
+	}
+	return false
+}
