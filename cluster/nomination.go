@@ -25,6 +25,21 @@ func (s *Store) Nominate(machines map[types.NamespacedName]string) {
 	}
 }
 
+// Waiting reports whether there are pending pods.
+func (s *Store) Waiting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.waiting.refused.byKey) > 0
+}
+
+// Knows reports whether the latest plan has decided about a pod.
+func (s *Store) Knows(pod types.NamespacedName) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, known := s.nominated[pod]
+	return known
+}
+
 // Planned are the pods that still wait and for which the latest plan counts on a
 // machine, by the name of its Node or claim; in no order.
 func (s *Store) Planned(machine string) []*snapshot.Pod {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -11,6 +12,9 @@ import (
 
 func (s *Store) putPod(pod *corev1.Pod) {
 	k := key(pod)
+	if old, ok := s.pods[k]; !mayWait(pod) || ok && old.UID != pod.UID {
+		s.forgetPlanned(pod)
+	}
 	s.dropPod(k)
 	if eviction.Terminal(pod) {
 		return
@@ -30,6 +34,11 @@ func (s *Store) putPod(pod *corev1.Pod) {
 	case mayWait(pod):
 		s.waiting.put(k, wrapped, s.options.Offline || unschedulable(pod))
 	}
+}
+
+// forgetPlanned forgets what the latest plan says of a pod: another of its name may come.
+func (s *Store) forgetPlanned(pod *corev1.Pod) {
+	delete(s.nominated, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
 }
 
 func (s *Store) dropPod(k string) {

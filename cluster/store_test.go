@@ -328,3 +328,35 @@ func TestSnapshotsAreConsistentWhileTheStoreChanges(t *testing.T) {
 		}
 	}
 }
+
+// The latest plan knows the pods that it has decided about as long as they wait; one of the
+// same name that comes later is another.
+func TestAPlanKnowsPodsUntilTheyWaitNoLonger(t *testing.T) {
+	name := types.NamespacedName{Namespace: "default", Name: "web"}
+	for what, change := range map[string]func(*Store, *corev1.Pod){
+		"it is bound": func(s *Store, p *corev1.Pod) { p.Spec.NodeName = "n"; s.Update(p) },
+		"it is gone":  func(s *Store, p *corev1.Pod) { s.Delete(p) },
+		"another has its name": func(s *Store, p *corev1.Pod) {
+			p.UID = "another"
+			s.Update(p)
+		},
+	} {
+		s := NewStore()
+		pod := testPod("web", 1, "")
+		s.Update(pod)
+		if s.Knows(name) {
+			t.Error("known before there is a plan")
+		}
+		s.Nominate(map[types.NamespacedName]string{name: ""})
+		s.Update(pod.DeepCopy())
+		if !s.Knows(name) || !s.Waiting() {
+			t.Error("it waits, and is not known")
+		}
+		later := pod.DeepCopy()
+		later.ResourceVersion = "2"
+		change(s, later)
+		if s.Knows(name) {
+			t.Errorf("%s, and it is known", what)
+		}
+	}
+}

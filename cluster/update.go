@@ -103,6 +103,7 @@ func (s *Store) Delete(obj client.Object) {
 		s.nodes.drop(o.Name)
 		s.machines.rejoin = true
 	case *corev1.Pod:
+		s.forgetPlanned(o)
 		s.dropPod(key(o))
 	case *appsv1.DaemonSet:
 		s.daemonSets.drop(key(o))

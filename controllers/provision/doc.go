@@ -5,8 +5,8 @@
 // Pods poke a [window], which opens at the first poke and closes when no new pod
 // has come for a while, so that pods that belong together are planned together.
 // A pass plans all pending pods, and those of machines that are going, on one
-// snapshot, and writes one NodeClaim for every machine of the plan. A pod that
-// stays pending pokes again every ten seconds, so that nothing is ever
+// snapshot, and writes one NodeClaim for every machine of the plan. As long as pods
+// are pending another pass follows after ten seconds, so that nothing is ever
 // forgotten.
 //
 // A claim is in the store before its creation returns, and a snapshot shows it

@@ -3,6 +3,7 @@ package provision
 import (
 	"context"
 	"errors"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -22,34 +23,50 @@ func (p *Provisioner) Poke(uid types.UID) {
 	}
 }
 
+// pause is how long after a pass the next one comes although nothing pokes, as long as pods
+// wait: one may have lost its place to another.
+const pause = 10 * time.Second
+
 // Start runs passes until the context ends. Pokes that arrive during a pass open
 // the next window.
 func (p *Provisioner) Start(ctx context.Context) error {
+	var next time.Time
 	for ctx.Err() == nil {
-		closes, stop := p.At(p.window.closes())
+		closes, stop := p.At(earlier(p.window.closes(), next))
 		select {
 		case <-ctx.Done():
 		case <-p.wake:
 		case <-closes:
 			p.window.close()
-			p.run(ctx)
+			next = p.run(ctx)
 		}
 		stop()
 	}
 	return nil
 }
 
-// run makes a pass. One that could not be finished is tried again with the next
-// window.
-func (p *Provisioner) run(ctx context.Context) {
+// earlier is the earlier of two times; zero is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// run makes a pass, and returns when the next one is due at the latest, zero for never. One
+// that could not be finished is tried again with the next window.
+func (p *Provisioner) run(ctx context.Context) time.Time {
 	err := p.Pass(ctx)
-	if err == nil || ctx.Err() != nil {
-		return
+	if err != nil && ctx.Err() == nil {
+		if !errors.Is(err, errNotSynced) {
+			log.FromContext(ctx).Error(err, "planning pending pods")
+		}
+		p.Poke(again)
 	}
-	if !errors.Is(err, errNotSynced) {
-		log.FromContext(ctx).Error(err, "planning pending pods")
+	if !p.Store.Waiting() {
+		return time.Time{}
 	}
-	p.Poke(again)
+	return p.Clock.Now().Add(pause)
 }
 
 // NeedLeaderElection makes the loop run on the leader only.

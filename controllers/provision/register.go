@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -14,21 +13,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/eviction"
 )
 
-// pokeAgain is how often a pod that stays pending asks for another pass.
-const pokeAgain = 10 * time.Second
-
 // +kubebuilder:rbac:groups="",resources=pods;nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools,verbs=get
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;create
 
 // Add registers the loop and what pokes it: pods that wait for a machine, and
-// nodes whose pods are about to.
+// nodes and claims whose pods are about to.
 func Add(mgr manager.Manager, d loop.Deps) error {
 	p := New(d, Config{Placement: d.Settings.Placement})
 	if err := mgr.Add(p); err != nil {
@@ -39,10 +36,11 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 			return fmt.Errorf("adding the nominator: %w", err)
 		}
 	}
-	if err := poker(mgr, p, "provisioner.trigger.pod", &corev1.Pod{}, waitingPod); err != nil {
-		return err
-	}
-	return poker(mgr, p, "provisioner.trigger.node", &corev1.Node{}, leavingNode)
+	return errors.Join(
+		poker(mgr, p, "provisioner.trigger.pod", &corev1.Pod{}, p.unplanned),
+		poker(mgr, p, "provisioner.trigger.node", &corev1.Node{}, leavingNode),
+		poker(mgr, p, "provisioner.trigger.nodeclaim", &karpv1.NodeClaim{}, leavingClaim),
+	)
 }
 
 func poker(mgr manager.Manager, p *Provisioner, name string, kind client.Object, wants func(client.Object) bool) error {
@@ -53,23 +51,26 @@ func poker(mgr manager.Manager, p *Provisioner, name string, kind client.Object,
 		Complete(reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 			obj := kind.DeepCopyObject().(client.Object)
 			err := p.Client.Get(ctx, req.NamespacedName, obj)
-			if client.IgnoreNotFound(err) != nil {
-				return reconcile.Result{}, err
+			if err == nil && wants(obj) {
+				p.Poke(obj.GetUID())
 			}
-			if err != nil || !wants(obj) {
-				p.Poke(again) // one less is a change, too
-				return reconcile.Result{}, nil
-			}
-			p.Poke(obj.GetUID())
-			return reconcile.Result{RequeueAfter: pokeAgain}, nil
+			return reconcile.Result{}, client.IgnoreNotFound(err)
 		}))
 }
 
-// waitingPod lets through pods that kube-scheduler has not tried yet as well: how fast they
-// come says whether a burst goes on.
-func waitingPod(obj client.Object) bool {
+// unplanned lets through pods that wait and that the latest plan does not know. Those that
+// kube-scheduler has not tried yet are among them: how fast they come says whether a burst
+// goes on.
+func (p *Provisioner) unplanned(obj client.Object) bool {
 	pod, ok := obj.(*corev1.Pod)
-	return ok && cluster.Waits(pod)
+	return ok && cluster.Waits(pod) && !p.Store.Knows(client.ObjectKeyFromObject(pod))
+}
+
+// leavingClaim lets through machines whose pods need another one, such as those that could
+// not be launched.
+func leavingClaim(obj client.Object) bool {
+	claim, ok := obj.(*karpv1.NodeClaim)
+	return ok && claim.DeletionTimestamp != nil
 }
 
 func leavingNode(obj client.Object) bool {

@@ -8,19 +8,19 @@ import (
 )
 
 // gaps is how many times the mean gap between arrivals none must have come for a burst to be
-// over; shortest is the least part of the idle time for which none must have come.
+// over; shortest is the part of the idle time for which none must have come.
 const (
 	gaps     = 20
-	shortest = 5
+	shortest = 3
 )
 
 // window gathers pods. It opens with the first. If n have come in the time t between the
 // first and the last, it closes when none has come for
 //
-//	min(idle, max(idle/5, 20·t/n))
+//	min(idle, max(idle/3, 20·t/n))
 //
 // or max after it opened, whichever is first: a burst of hundreds a second is over when
-// arrivals pause for the fifth of idle, two pods may be half of idle apart. It is safe for
+// arrivals pause for a third of idle, two pods may be half of idle apart. It is safe for
 // concurrent use and knows no clock of its own.
 type window struct {
 	idle, max time.Duration

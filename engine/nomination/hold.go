@@ -12,7 +12,7 @@ import (
 
 // Grace is for how long after it could take pods a Node that has joined is kept from it,
 // at most, until the pods that need it are nominated to it. No Node waits for another.
-const Grace = 5 * time.Second
+const Grace = 10 * time.Second
 
 // Hold is what keeps a Node that has joined from taking pods.
 type Hold struct {
