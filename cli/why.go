@@ -162,7 +162,7 @@ func (q question) aboutDecided(ctx context.Context, reader client.Reader, in *in
 		return nil, fmt.Errorf("reading the namespace from the kubeconfig: %w", err)
 	}
 	a, err := cluster.Pod(namespace, name)
-	if err != nil || a.Verdict != explain.NewNode {
+	if err != nil || a.Verdict != explain.NeedsNode {
 		return a, err
 	}
 	said, at, err := q.said(ctx, reader, in, a.Object)

@@ -26,8 +26,10 @@ const (
 	Unplaced Verdict = "Unplaced"
 	// ExistingNode: the pod has room on a machine that is there.
 	ExistingNode Verdict = "ExistingNode"
-	// NewNode: a machine is launched for the pod.
-	NewNode Verdict = "NewNode"
+	// NewNode: a machine is being launched for the pod; NeedsNode: the next plan would launch
+	// one.
+	NewNode   Verdict = "NewNode"
+	NeedsNode Verdict = "NeedsNode"
 	// Bound: the pod has its machine.
 	Bound Verdict = "Bound"
 

@@ -73,6 +73,9 @@ func (c *Cluster) becomes(namespace, name string) (*Answer, error) {
 	}
 	for _, at := range c.plan.Placements {
 		if is(at.Pod) {
+			if at.Node.Object == nil {
+				return answer(NewNode, "gets a new machine: nodeclaim/%s is being launched.", at.Node.Claim.Name), nil
+			}
 			return answer(ExistingNode, "has room on %s; its scheduler has to put it there.", at.Node.Name), nil
 		}
 	}
@@ -80,7 +83,7 @@ func (c *Cluster) becomes(namespace, name string) (*Answer, error) {
 		n := &c.plan.NewNodes[i]
 		if slices.ContainsFunc(n.Pods, is) {
 			key := n.Choice.Key()
-			return answer(NewNode, "gets a new machine of nodepool/%s: %s in %s, %s.", n.Pool, key.Type, key.Zone, key.CapacityType), nil
+			return answer(NeedsNode, "needs a new machine of nodepool/%s, which is not being launched yet: %s in %s, %s.", n.Pool, key.Type, key.Zone, key.CapacityType), nil
 		}
 	}
 	for _, n := range c.s.Nodes {

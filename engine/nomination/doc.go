@@ -24,16 +24,21 @@
 // touched ([Foreign]). It also takes any nomination away when it has tried the
 // pod in vain; the next decision renews ours.
 //
-// Pods that a required spread counts are nominated to a node in turn (turn.go), and where
-// several workloads with such spreads share machines, so are they (workload.go).
+// A nomination is written only where kube-scheduler's own choice could break the plan. Let
+// contending classes be those that may use machines of the same pools. One of them, c, needs
+// none if the pods of all others are bound or nominated: the machines then have room for
 //
+//	Σ slots(n) ≥ pods(c)
+//
+// and identical pods take slots in any order (needs.go has the conditions).
+//
+// Pods that a required spread counts are nominated to a node in turn (turn.go).
 // A nomination cannot promise a place. Where the policy of a pool demands it, its Nodes take
 // first, by a taint that only those tolerate, the pods that they were launched for (first.go).
 // Those are not nominated: they have nowhere else to go.
 //
 // A node that took pods before those planned for it are nominated would be filled
-// with others, and so would one that began to take pods after others of its plan, as
-// kube-scheduler has then forgotten its nominations. So registration waits for both,
-// for a moment ([HoldOf]). A pod that loses its place all the same gets a machine of
-// its own only when kube-scheduler has come to rest ([Plan]).
+// with others. So registration waits for them, for a moment ([HoldOf]); no node waits for
+// another. A pod that loses its place is planned again with all others. What that costs is
+// bounded by a test in a model of kube-scheduler (follow_test.go).
 package nomination
