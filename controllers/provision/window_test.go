@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -20,6 +21,12 @@ func TestAWindowClosesWhenNobodyNewHasComeOrItIsFull(t *testing.T) {
 		}
 		return out
 	}
+	every := func(n int, gap float64) (out []poke) {
+		for i := range n {
+			out = append(out, poke{float64(i) * gap, types.UID(strconv.Itoa(i))})
+		}
+		return out
+	}
 	for name, tc := range map[string]struct {
 		pokes  []poke
 		closes float64
@@ -29,6 +36,10 @@ func TestAWindowClosesWhenNobodyNewHasComeOrItIsFull(t *testing.T) {
 		"the same one does not":          {[]poke{{0, "a"}, {0.9, "a"}}, 1},
 		"the same one after another too": {[]poke{{0, "a"}, {0.5, "b"}, {0.9, "a"}}, 1.5},
 		"new pods without end":           {everyHalf(25, func(i int) types.UID { return types.UID(rune('a' + i)) }), 10},
+		"a burst that pauses":            {every(200, 0.005), 199*0.005 + 1./3},
+		"one that slows down":            {append(every(200, 0.005), poke{1.3, "late"}), 1.3 + 1./3},
+		"a slow burst":                   {every(30, 0.04), 29*0.04 + 0.8},
+		"a burst without end":            {every(2100, 0.005), 10},
 		"the same pod without end":       {everyHalf(25, func(int) types.UID { return "a" }), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +47,7 @@ func TestAWindowClosesWhenNobodyNewHasComeOrItIsFull(t *testing.T) {
 			for _, p := range tc.pokes {
 				w.poke(p.uid, second(p.at))
 			}
-			if at := w.closes(); !at.Equal(second(tc.closes)) {
+			if at := w.closes(); at.Sub(second(tc.closes)).Abs() > time.Millisecond {
 				t.Errorf("closes at %v, want %v s", at.Sub(start), tc.closes)
 			}
 		})
