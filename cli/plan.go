@@ -48,9 +48,8 @@ not there counts with the pods that it would have. Other kinds are left out, and
 named on standard error.
 
 Custom objects get the defaults of their CRDs and are checked as an API server
-would check them. The same input gives the same bytes; stats.solveSeconds is
-therefore rounded down to full tens of seconds, and --timing prints the exact
-times on standard error.
+would check them. The same input gives the same bytes; --timing prints times on
+standard error.
 
 ` + exitCodes,
 		Example: `  # What would these pools launch for these workloads?
@@ -63,7 +62,16 @@ times on standard error.
   # The price per hour, for a script
   millwright plan -f app.yaml -o json | jq .totalPricePerHour`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return o.run(c) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			done := make(chan error, 1)
+			go func() { done <- o.run(c) }()
+			select {
+			case err := <-done:
+				return err
+			case <-cmd.Context().Done():
+				return errors.New("interrupted")
+			}
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&o.files, "filename", "f", nil, "file, directory or - for standard input; may be repeated")
@@ -117,9 +125,10 @@ func (o planOptions) run(c console) error {
 	opts.RelaxMinValues = o.minValues.value == bestEffort
 	o.preferences.apply(&opts)
 	p := placement.Solve(s, opts)
-	disruption.Decide(s, disruption.Options{Turn: 1, Placement: opts}).Report(s, p)
+	if len(s.Nodes) > 0 {
+		disruption.Decide(s, disruption.Options{Turn: 1, Placement: opts}).Report(s, p)
+	}
 	took := time.Since(read)
-	p.Stats.SolveSeconds = coarse(took)
 	if o.timing {
 		c.note("read in %.3fs, solved in %.3fs", read.Sub(began).Seconds(), took.Seconds())
 	}
@@ -130,12 +139,6 @@ func (o planOptions) run(c console) error {
 		return errFindings
 	}
 	return nil
-}
-
-// coarse rounds a duration down to full tens of seconds. The document must not
-// differ from one run to the next, and runs of a busy machine differ by seconds.
-func coarse(took time.Duration) float64 {
-	return took.Truncate(10 * time.Second).Seconds()
 }
 
 func (o planOptions) print(w io.Writer, p *plan.Plan) error {

@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/bench/fleet"
 )
@@ -111,17 +109,4 @@ func zonal(count, replicas int) Generate {
 		}
 		return pods
 	}
-}
-
-// weightedPools are ten pools of falling weight that each may have so many vCPUs.
-func weightedPools() []*karpv1.NodePool {
-	var pools []*karpv1.NodePool
-	for i := range 10 {
-		p := newPool(fmt.Sprintf("weight-%02d", 100-i))
-		p.Spec.Weight = ptr.To(int32(100 - i))
-		require(p, corev1.LabelArchStable, []string{karpv1.ArchitectureArm64, karpv1.ArchitectureAmd64}[i%2])
-		requireRecent(p)
-		pools = append(pools, p)
-	}
-	return pools
 }

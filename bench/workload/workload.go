@@ -62,6 +62,8 @@ const (
 	Large Group = "large"
 	// Topology needs spread constraints and pod (anti-)affinity.
 	Topology Group = "topology"
+	// Open is what does not meet its targets yet.
+	Open Group = "open"
 )
 
 // Problem makes the workload from a catalogue and a seed.

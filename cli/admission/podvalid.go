@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -34,11 +35,17 @@ func ValidatePod(spec *corev1.PodSpec, at *field.Path) field.ErrorList {
 	return errs
 }
 
+// mostRequested is what a scheduler can count in thousandths; beyond, sums of requests
+// overflow.
+var mostRequested = resource.MustParse("1P")
+
 func validateRequests(requests corev1.ResourceList, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		if q := requests[name]; q.Sign() < 0 {
 			errs = append(errs, field.Invalid(at.Child("resources", "requests").Key(string(name)), q.String(), "must not be below zero"))
+		} else if q.Cmp(mostRequested) > 0 {
+			errs = append(errs, field.Invalid(at.Child("resources", "requests").Key(string(name)), q.String(), "is more than can be counted; the most is "+mostRequested.String()))
 		}
 	}
 	return errs

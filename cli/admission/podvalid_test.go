@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
@@ -51,5 +52,15 @@ func TestValidatePod(t *testing.T) {
 				t.Errorf("refused: %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+func TestRequestsThatCannotBeCountedAreRefusedWithTheirField(t *testing.T) {
+	spec := &corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("1e19"), corev1.ResourceMemory: resource.MustParse("1Gi"),
+	}}}}}
+	errs := ValidatePod(spec, field.NewPath("spec"))
+	if len(errs) != 1 || errs[0].Field != "spec.containers[0].resources.requests[cpu]" {
+		t.Errorf("got %v", errs)
 	}
 }

@@ -16,7 +16,8 @@ import (
 
 // Expand returns the pods and claims that the workloads among the objects lack.
 // The objects are not changed; the result depends on their set, not on their
-// order.
+// order. Pods of one workload share everything but their names and must not be changed
+// one by one.
 func Expand(objects []client.Object) []client.Object {
 	w := index(objects)
 	for _, kind := range []func(client.Object){w.statefulSet, w.deployment, w.replicaSet, w.job} {
@@ -154,12 +155,16 @@ func (w *world) replicate(o client.Object, kind schema.GroupVersionKind, want in
 	}
 	at := client.ObjectKeyFromObject(o)
 	missing := want - w.owned[owner{kind.Kind, at}]
+	first := newPod(at, o, kind, template)
 	for i := 0; missing > 0; i++ {
 		name := types.NamespacedName{Namespace: at.Namespace, Name: o.GetName() + "-" + strconv.Itoa(i)}
 		if w.pods[name] != nil {
 			continue
 		}
-		w.add(newPod(name, o, kind, template))
+		// Pods that differ in nothing but the name share everything else.
+		pod := *first
+		pod.Name = name.Name
+		w.add(&pod)
 		missing--
 	}
 }

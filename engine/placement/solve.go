@@ -73,7 +73,7 @@ func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, waived d
 	classes := len(b.Groups)
 	asked := b.Prefer(waived)
 	stock := supply.New(b, opts.Cache)
-	stock.Market.Lenient = opts.RelaxMinValues
+	stock.Market.Lenient, stock.Market.MinTypes = opts.RelaxMinValues, opts.MinTypes
 	return &world{Supply: stock, arranger: arrange.New(stock, opts.Preference), opts: opts, classes: classes, asked: asked, waived: waived}
 }
 

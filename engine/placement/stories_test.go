@@ -31,13 +31,19 @@ func TestStories(t *testing.T) {
 	})
 }
 
-// options reads preference=0.5 and min-values=best-effort.
+// options reads preference=0.5, min-values=best-effort and min-types=5.
 func options(t *testing.T, c storytest.Command) placement.Options {
 	t.Helper()
 	o := placement.Options{RelaxMinValues: c.Options["min-values"] == "best-effort"}
 	if v, ok := c.Options["preference"]; ok {
 		var err error
 		if o.Preference, err = strconv.ParseFloat(v, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v, ok := c.Options["min-types"]; ok {
+		var err error
+		if o.MinTypes, err = strconv.Atoi(v); err != nil {
 			t.Fatal(err)
 		}
 	}

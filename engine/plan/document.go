@@ -91,15 +91,13 @@ type missDoc struct {
 }
 
 type statsDoc struct {
-	Pods         int     `json:"pods"`
-	Classes      int     `json:"classes"`
-	SolveSeconds float64 `json:"solveSeconds"`
+	Pods    int `json:"pods"`
+	Classes int `json:"classes"`
 }
 
 // JSON writes the plan as one document, indented by two spaces and ended by a
-// newline. Equal plans give equal bytes: prices are rounded to a millionth of a
-// dollar, and the time that the plan took is written only if the caller measured
-// it and set Stats.SolveSeconds, as the engine has no clock.
+// newline. Equal plans give equal bytes; prices are rounded to a millionth of a
+// dollar.
 func (p *Plan) JSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

@@ -121,8 +121,7 @@ func TestTheDocumentKeepsItsForm(t *testing.T) {
   "lowerBoundPerHour": 0.08,
   "stats": {
     "pods": 7,
-    "classes": 4,
-    "solveSeconds": 0
+    "classes": 4
   }
 }
 `

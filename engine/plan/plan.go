@@ -75,9 +75,6 @@ type Relaxed struct {
 type Stats struct {
 	// Pods is the number of pending pods, Classes of distinct ones.
 	Pods, Classes int
-	// SolveSeconds is for callers that measured how long the plan took; the
-	// engine has no clock and leaves it zero.
-	SolveSeconds float64
 }
 
 // PricePerHour is the sum over the new machines, in $/h.

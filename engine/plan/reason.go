@@ -64,6 +64,9 @@ const (
 	FieldLabels       = "spec.template.metadata.labels"
 	FieldLimits       = "spec.limits"
 	FieldReplicas     = "spec.replicas"
+
+	// FieldMinTypes is a setting of the caller, in no object.
+	FieldMinTypes = "--min-types"
 )
 
 // Miss is the machine that a pod fails to get by the least.

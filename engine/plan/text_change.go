@@ -32,6 +32,9 @@ func change(c Constraint) string {
 	case LimitExceeded:
 		return fmt.Sprintf("the limit of %s were %s instead of %s", nameOf(c.Want), amountOf(c.Have), amountOf(c.Want))
 	case MinValuesNotMet:
+		if c.Field == FieldMinTypes {
+			return fmt.Sprintf("%s were %s", FieldMinTypes, c.Have)
+		}
 		return fmt.Sprintf("minValues were %s instead of %s", c.Have, c.Want)
 	case PoolNotReady:
 		return "the pool were ready"

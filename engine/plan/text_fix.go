@@ -137,6 +137,9 @@ func placementFix(r Reason) string {
 	case LimitExceeded:
 		return r.first("the pool") + ": raise spec.limits"
 	case MinValuesNotMet:
+		if r.Field == FieldMinTypes {
+			return "lower " + FieldMinTypes + ", or allow the pool more instance types"
+		}
 		return r.first("the pool") + ": lower minValues or allow more values; --min-values-policy BestEffort makes do with less"
 	case TopologyNotSatisfiable:
 		return "loosen the pod's spread, affinity or anti-affinity, or allow the pool more zones"

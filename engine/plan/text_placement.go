@@ -176,14 +176,17 @@ func roomText(r Reason) string {
 		return "no machine has room for one more pod beside its DaemonSets"
 	case amountOf(r.Have) == "0":
 		return fmt.Sprintf("no machine has any %s, the pod asks for %s", nameOf(r.Want), amountOf(r.Want))
-	case r.Nearest != nil && len(r.Nearest.Changes) == 1:
-		return fmt.Sprintf("no machine has room for %s; the most left for pods is %s on %s", r.Want, amountOf(r.Have), r.Nearest.InstanceType)
+	case r.Nearest != nil && len(r.Nearest.Changes) == 1 && r.Nearest.Changes[0].Code == r.Code:
+		return fmt.Sprintf("no machine has room for %s; the most left for pods is %s on %s", r.Want, amountOf(r.Nearest.Changes[0].Have), r.Nearest.InstanceType)
 	}
 	return fmt.Sprintf("no machine has room for %s; the most left for pods is %s", r.Want, amountOf(r.Have))
 }
 
 func minValuesText(r Reason) string {
 	text := fmt.Sprintf("its minValues demand %s, and there is only %s", r.Want, r.Have)
+	if r.Field == FieldMinTypes {
+		text = fmt.Sprintf("%s demands %s, and there is only %s", FieldMinTypes, r.Want, r.Have)
+	}
 	if len(r.With) == 0 {
 		return text
 	}

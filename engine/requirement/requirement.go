@@ -265,6 +265,9 @@ const shownValues = 6
 
 // String reads like "zone In [a b]" or "cpu Gte 4 and cpu Lte 16".
 func (r Requirement) String() string {
+	if !r.Possible() {
+		return r.key + " In [] (contradictory: no value is left)"
+	}
 	var parts []string
 	for _, e := range r.NodeSelectorRequirements() {
 		part := e.Key + " " + string(e.Operator)

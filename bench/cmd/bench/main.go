@@ -87,7 +87,7 @@ func parse(args []string) (options, error) {
 	fs.DurationVar(&o.Enough, "enough", 30*time.Second, "no further iteration of a workload once an engine has taken this long")
 	fs.BoolVar(&o.list, "list", false, "list the workloads and exit")
 	name := fs.String("run", "", "regular expression of workload names, of any group")
-	groups := fs.String("group", "core,large,topology", "comma-separated groups: core, large, topology")
+	groups := fs.String("group", "core,large,topology", "comma-separated groups: core, large, topology; open are those that miss a target")
 	engines := fs.String("engine", "", "comma-separated engines: millwright, karpenter (default both)")
 	if err := fs.Parse(args); err != nil {
 		return o, err

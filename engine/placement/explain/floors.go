@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -55,8 +57,12 @@ func (q *inquiry) tooFew(c plan.Constraint) plan.Reason {
 }
 
 func (q *inquiry) tooFewOf(floor requirement.Requirement, n int) plan.Constraint {
+	field := plan.FieldRequirements
+	if floor.Key() == corev1.LabelInstanceTypeStable && floor.MinValues() == q.Market.MinTypes {
+		field = plan.FieldMinTypes
+	}
 	return plan.Constraint{
-		Code: plan.MinValuesNotMet, Object: q.ref, Field: plan.FieldRequirements,
+		Code: plan.MinValuesNotMet, Object: q.ref, Field: field,
 		Want: fmt.Sprintf("%d of %s", floor.MinValues(), floor.Key()), Have: fmt.Sprint(n),
 	}
 }

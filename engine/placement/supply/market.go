@@ -33,6 +33,9 @@ type Market struct {
 	special map[string]bool
 	// Lenient says that minValues are only wished for.
 	Lenient bool
+	// MinTypes is how many instance types the caller demands of every machine, whatever
+	// the pools do; zero is none.
+	MinTypes int
 	// Overheads are the different sets of DaemonSets that a launch may carry.
 	Overheads []Overhead
 }

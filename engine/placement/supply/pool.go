@@ -73,6 +73,11 @@ func closed(p *snapshot.Pool) *plan.Reason {
 	case p.NotReady != "":
 		return &plan.Reason{Code: plan.PoolNotReady, Objects: refs, Have: p.NotReady}
 	}
+	for _, r := range p.Requirements {
+		if !r.Possible() {
+			return &plan.Reason{Code: plan.PoolNotReady, Objects: refs, Have: "no label satisfies its requirements: " + r.String()}
+		}
+	}
 	return nil
 }
 

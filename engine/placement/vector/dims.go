@@ -58,19 +58,30 @@ func (d *Dims) Have(list corev1.ResourceList) []int64 {
 	out := make([]int64, len(d.Names))
 	for i, name := range d.Names {
 		if q, ok := list[name]; ok {
-			out[i] = max(0, AmountDown(name, q))
+			out[i] = min(max(0, AmountDown(name, q)), mostHeld)
 		}
 	}
 	return out
 }
 
+// Amounts are at most so much: sums of a million of them do not overflow. What is
+// beyond is asked of no machine that there is, and no machine has as much.
+const (
+	mostAsked = int64(1) << 42 * 1024
+	mostHeld  = mostAsked - 1
+)
+
 // AmountUp is a quantity as a number, CPU in thousandths, rounded up: what is asked
-// for.
+// for. Amounts that are too large to count are all alike.
 func AmountUp(name corev1.ResourceName, q resource.Quantity) int64 {
+	scale := resource.Scale(0)
 	if name == corev1.ResourceCPU {
-		return q.MilliValue()
+		scale = resource.Milli
 	}
-	return q.Value()
+	if q.Sign() > 0 && q.Cmp(*resource.NewScaledQuantity(mostAsked, scale)) >= 0 {
+		return mostAsked
+	}
+	return q.ScaledValue(scale)
 }
 
 // AmountDown is a quantity as a number, CPU in thousandths, rounded down: what
@@ -111,15 +122,22 @@ func (d *Dims) List(vec []int64) corev1.ResourceList {
 	return out
 }
 
-// Add adds a vector to a sum so many times.
+// Add adds a vector to a sum so many times; what becomes too large to count stays so.
 func Add(sum, vec []int64, times int64) {
 	for i, n := range vec {
+		if n > 0 && times > (mostAsked-sum[i])/n {
+			sum[i] = mostAsked
+			continue
+		}
 		sum[i] += n * times
 	}
 }
 
 // Amount is one amount with the name of its resource.
 func (d *Dims) Amount(i int, n int64) string {
+	if n >= mostAsked {
+		return fmt.Sprintf("%s more than any machine has", d.Names[i])
+	}
 	q := Quantity(d.Names[i], n)
 	return fmt.Sprintf("%s %s", d.Names[i], q.String())
 }
