@@ -96,8 +96,6 @@ type follow struct {
 	machines                 int
 	// opened counts the Nodes that take all pods after those planned for them.
 	opened int
-	// jitter is by how much longer than boot a machine may take.
-	jitter time.Duration
 	// writing are nominations to be written, wrote counts those that were.
 	writing []nomination.Change
 	wrote   int
@@ -206,7 +204,7 @@ func (f *follow) launch(n *plan.NewNode) *snapshot.Node {
 	f.machines++
 	f.launched[n.Pool]++
 	f.say("node %s type=%s zone=%s pool=%s stage=appeared labels=team:%s", name, n.Choice.Type.Name, n.Choice.Offering.Zone, n.Pool, n.Pool)
-	node, ready := f.world.Node(name), metav1.NewTime(f.now.Add(boot+time.Duration(f.IntN(int(f.jitter)+1))))
+	node, ready := f.world.Node(name), metav1.NewTime(f.now.Add(boot))
 	node.Object.Spec.Taints = append(node.Object.Spec.Taints, f.world.Pool(n.Pool).Taints...)
 	node.Object.CreationTimestamp = ready
 	node.Object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: ready}}
