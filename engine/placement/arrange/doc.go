@@ -7,10 +7,10 @@
 //	domains.go   where a group could go at all, and at what cost
 //	divide.go    cells for each pod: a domain for each label of its rules
 //	pick.go      the cell for one more pod
-//	together.go  affinity over nodes: a group that has to be one thing
+//	units.go     affinity over nodes: groups that share nodes, planned as one
 //	outcome.go   how the rules stand in a finished plan
 //	lessons.go   what that teaches the next round
-//	change.go    what may be done otherwise for those that are left
+//	hindered.go  those that are left because of others
 //
 // A pod that has its domain is bound to it by its labels, so that everything after
 // this package knows nothing of topology but for rules over single nodes, which
@@ -24,8 +24,8 @@
 // A preferred rule chooses among the cells that the required ones leave open, as
 // long as the cell costs little more than the cheapest; see package placement.
 //
-// Limits: pods that must be on one node with other pods that are pending as well
-// get no new machine, they wait until those are somewhere. Where kinds of pods
+// Limits: pods that lead others on a node take one unit each; pods that no machine
+// holds beside their leader are refused, though another leader may have room. Where kinds of pods
 // compete for nodes that cannot grow, each by rules about the other, another
 // arrangement may place more of them.
 package arrange

@@ -69,10 +69,14 @@ func (b *Batch) Beside(from *Shape, rule int, terms []requirement.Set, toleratio
 	return b.Intern(&sh), len(sh.Terms) > 0
 }
 
-// clash reports whether a pod of one shape keeps one of the other off its node.
+// clash reports whether a pod of one shape keeps one of the other off its node, or out
+// of a domain that the node is in.
 func (b *Batch) clash(one, other *Shape) bool {
 	f, g := b.Family(one), b.Family(other)
-	return slices.ContainsFunc(f.Present, func(t pack.Token) bool { return slices.Contains(g.Conflicts, t) })
+	return slices.ContainsFunc(f.Present, func(t pack.Token) bool { return slices.Contains(g.Conflicts, t) }) ||
+		slices.ContainsFunc(one.Roles, func(r Role) bool {
+			return r.Owns && b.Company.Ledgers[r.Rule].Kind == topology.AntiAffinity && other.Selected(r.Rule)
+		})
 }
 
 // play adds a member's part in a rule.
