@@ -94,7 +94,7 @@ func details(all bool) []client.ObjectList {
 		return nil
 	}
 	return []client.ObjectList{
-		&v1alpha1.NodePolicyList{}, &karpv1.NodePoolList{}, &appsv1.DaemonSetList{}, &corev1.PodList{}, &storagev1.CSINodeList{},
+		&v1alpha1.NodePolicyList{}, &karpv1.NodePoolList{}, &appsv1.DaemonSetList{}, &corev1.LimitRangeList{}, &corev1.PodList{}, &storagev1.CSINodeList{},
 		&storagev1.StorageClassList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{},
 	}
 }
@@ -111,6 +111,11 @@ func (in *inventory) add(ctx context.Context, c client.Reader, list client.Objec
 	return meta.EachListItem(list, func(o runtime.Object) error {
 		if obj, ok := o.(client.Object); ok {
 			in.store.Update(obj)
+		}
+		if np, ok := o.(*karpv1.NodePool); ok {
+			if c := np.StatusConditions().Get(cluster.LaunchesRefused); c != nil && c.IsTrue() {
+				in.store.RefuseLaunches(np.Name, c.Message, in.now)
+			}
 		}
 		return nil
 	})

@@ -96,6 +96,11 @@ func read[T any](text string) []T {
 	return out
 }
 
+// LaunchesRefused is the type of a NodePool's condition that is True while the API server
+// refuses to create its claims; the message is the API server's. A pool without refusals
+// does not have it.
+const LaunchesRefused = "LaunchesRefused"
+
 func poolLabels(np *karpv1.NodePool) map[string]string {
 	labels := maps.Clone(np.Spec.Template.Labels)
 	if labels == nil {

@@ -15,6 +15,11 @@ import (
 func (s *Store) Snapshot(now time.Time, instanceTypes TypesFunc) *snapshot.Snapshot {
 	out := s.copy(now)
 	for i, p := range out.Pools {
+		if r := s.RefusedLaunches(p.Name); r != nil {
+			refused := *p
+			refused.Refused = r
+			p = &refused
+		}
 		out.Pools[i] = backoff.Apply(withTypes(p, instanceTypes), out.Nodes, now)
 	}
 	backoff.PauseWorkloads(out)

@@ -13,6 +13,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
+	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -62,6 +63,7 @@ type Store struct {
 	attachmentsOf  dictionary[string, []*storagev1.VolumeAttachment]
 
 	refused   map[catalog.Key]time.Time
+	launches  map[string]snapshot.LaunchRefusal // by pool
 	nominated map[types.NamespacedName]string
 	planned   map[string][]types.NamespacedName // nominated, by machine
 	machines  machines
@@ -79,7 +81,7 @@ func NewStore(options ...Options) *Store {
 		pools: newTable[*snapshot.Pool](), policies: newTable[*v1alpha1.NodePolicy](), requests: newTable[*snapshot.Request](), claims: newTable[*claim](), nodes: newTable[*corev1.Node](),
 		pods: map[string]*snapshot.Pod{}, waiting: newWaiting(), podsOf: map[string]*table[*snapshot.Pod]{},
 		daemonSets: newDaemonSets(), pdbs: newTable[*policyv1.PodDisruptionBudget](),
-		attachments: map[string]*storagev1.VolumeAttachment{}, refused: map[catalog.Key]time.Time{},
+		attachments: map[string]*storagev1.VolumeAttachment{}, refused: map[catalog.Key]time.Time{}, launches: map[string]snapshot.LaunchRefusal{},
 		gone: newTombstones(), objects: map[id]client.Object{},
 	}
 	for _, o := range options {
@@ -96,6 +98,41 @@ func (s *Store) Refuse(k catalog.Key, until time.Time) {
 	if until.After(s.refused[k]) {
 		s.refused[k] = until
 	}
+}
+
+// RefuseLaunches records that the API server refused to create a claim of a pool, and
+// reports whether that is news. Claims that were refused side by side count once.
+func (s *Store) RefuseLaunches(pool, words string, at time.Time) (news bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, before := s.launches[pool]
+	if !before || !at.Before(backoff.RefusedUntil(&r)) {
+		r.Count, r.Last = r.Count+1, at
+	}
+	news = r.Words != words
+	r.Words = words
+	s.launches[pool] = r
+	return news
+}
+
+// AllowLaunches records that the API server created a claim of a pool, and reports whether
+// it had refused before.
+func (s *Store) AllowLaunches(pool string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, refused := s.launches[pool]
+	delete(s.launches, pool)
+	return refused
+}
+
+// RefusedLaunches is what the API server last refused of a pool, nil if it does not.
+func (s *Store) RefusedLaunches(pool string) *snapshot.LaunchRefusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r, refused := s.launches[pool]; refused {
+		return &r
+	}
+	return nil
 }
 
 // NodeClaim returns the latest state of a claim that the process has seen or

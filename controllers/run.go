@@ -174,7 +174,7 @@ func newDeps(ctx context.Context, mgr manager.Manager, c Config, registry *prome
 	return loop.Deps{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Store: store, Provider: provider, Announcements: c.Announcements,
 		Writer: apply.New(apply.Config{
-			API: apply.ForClient(mgr.GetClient()), Store: store, Clock: c.Clock,
+			API: apply.ForClient(mgr.GetClient()), Store: store, Clock: c.Clock, Refused: series.WriteRefused,
 			Recorder: mgr.GetEventRecorderFor(source), //nolint:staticcheck // users' tools read core/v1 events of this source
 		}),
 		Clock: c.Clock, Types: loop.Types(ctx, provider), Settings: c.settings(), Metrics: series,

@@ -54,6 +54,8 @@ const (
 	// ValidationFailed: the API server has admitted an object of which a part means
 	// nothing.
 	ValidationFailed = "ValidationFailed"
+	// WriteRefused: the API server does not let the object be changed.
+	WriteRefused = "WriteRefused"
 	// GivenUp: a machine did not get ready in time and is replaced.
 	GivenUp = "GivenUp"
 )

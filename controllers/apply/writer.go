@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/cluster"
 )
 
-// Config is what a Writer is made of; every field is required.
+// Config is what a Writer is made of; every field without a word on nil is required.
 type Config struct {
 	// API takes the writes.
 	API API
@@ -25,6 +25,8 @@ type Config struct {
 	Recorder record.EventRecorder
 	// Clock times the windows within which an event is not repeated.
 	Clock clock.PassiveClock
+	// Refused counts writes that the API server refuses; nil to do without.
+	Refused func(verb, kind, reason string)
 }
 
 // Writer makes changes in Kubernetes. It is safe for concurrent use.
@@ -33,17 +35,25 @@ type Writer struct {
 	store    *cluster.Store
 	recorder record.EventRecorder
 	recent   *recent
+	count    func(verb, kind, reason string)
 }
 
 // New makes a Writer.
 func New(c Config) *Writer {
-	return &Writer{api: c.API, store: c.Store, recorder: c.Recorder, recent: newRecent(c.Clock)}
+	w := &Writer{store: c.Store, recorder: c.Recorder, recent: newRecent(c.Clock), count: c.Refused}
+	if w.count == nil {
+		w.count = func(string, string, string) {}
+	}
+	w.api = reporting{c.API, w}
+	return w
 }
 
 // CreateClaim creates a claim; afterwards it holds its name and UID, and every
 // snapshot shows it. The claim must not be changed any more.
 func (w *Writer) CreateClaim(ctx context.Context, claim *karpv1.NodeClaim) error {
-	if err := w.api.Create(ctx, claim); err != nil {
+	err := w.api.Create(ctx, claim)
+	w.launch(ctx, claim, err)
+	if err != nil {
 		return fmt.Errorf("creating a NodeClaim: %w", err)
 	}
 	w.store.Update(claim)

@@ -25,6 +25,7 @@ type Metrics struct {
 	repair     repair
 	cloud      cloudCalls
 	feeds      feeds
+	refused    *prometheus.CounterVec
 }
 
 // New makes the series and registers them.
@@ -32,10 +33,14 @@ func New(registry prometheus.Registerer, build Build) (*Metrics, error) {
 	m := &Metrics{
 		claims: newClaims(), nodes: newNodes(), pods: newPods(),
 		scheduler: newScheduler(), disruption: newDisruption(), repair: newRepair(), cloud: newCloudCalls(), feeds: newFeeds(),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: "millwright", Name: "writes_refused_total",
+			Help: "Writes that the API server refused, by what was to be done, the kind of the object and the reason.",
+		}, []string{"verb", "kind", "reason"}),
 	}
 	info := gauge("", "build_info", "The binary that runs: always 1.", "version", "goversion", "goarch", "commit")
 	info.WithLabelValues(build.Version, runtime.Version(), runtime.GOARCH, build.Commit).Set(1)
-	all := []prometheus.Collector{info}
+	all := []prometheus.Collector{info, m.refused}
 	for _, group := range [][]prometheus.Collector{
 		m.claims.all(), m.nodes.all(), m.pods.all(), m.scheduler.all(), m.disruption.all(), m.repair.all(), m.cloud.all(), m.feeds.all(),
 	} {
@@ -47,6 +52,13 @@ func New(registry prometheus.Registerer, build Build) (*Metrics, error) {
 		}
 	}
 	return m, nil
+}
+
+// WriteRefused counts a write that the API server refused.
+func (m *Metrics) WriteRefused(verb, kind, reason string) {
+	if m != nil {
+		m.refused.WithLabelValues(verb, kind, reason).Inc()
+	}
 }
 
 // DurationBuckets are the bounds, in seconds, of Karpenter's duration

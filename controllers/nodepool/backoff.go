@@ -95,6 +95,7 @@ func (r *Reconciler) backoff(np *karpv1.NodePool, s *snapshot.Snapshot, claims [
 	pool.Failures = backoff.Recover(pool, s.Nodes, s.Now)
 	writeFailures(np, pool.Failures)
 	r.unused(np, pool, s)
+	r.refused(np)
 	reason, found := backoff.Worst(pool, r.Clock.Now())
 	if !found {
 		_ = r.conditions(np).Clear(conditionPaused) // it refuses only conditions that Ready depends on
@@ -102,6 +103,17 @@ func (r *Reconciler) backoff(np *karpv1.NodePool, s *snapshot.Snapshot, claims [
 	}
 	r.conditions(np).Set(status.Condition{Type: conditionPaused, Status: metav1.ConditionTrue, Reason: string(reason.Code), Message: reason.Message()})
 	r.Writer.Event(apply.Event{Object: np, Warning: true, Reason: string(reason.Code), Message: reason.Message(), Dedupe: []string{reason.Message()}, Window: time.Hour})
+}
+
+// refused says that the API server refuses the pool's claims.
+func (r *Reconciler) refused(np *karpv1.NodePool) {
+	refusal := r.Store.RefusedLaunches(np.Name)
+	if refusal == nil {
+		_ = r.conditions(np).Clear(cluster.LaunchesRefused) // it refuses only conditions that Ready depends on
+		return
+	}
+	reason := backoff.RefusedReason(np.Name, refusal)
+	r.conditions(np).Set(status.Condition{Type: cluster.LaunchesRefused, Status: metav1.ConditionTrue, Reason: string(reason.Code), Message: refusal.Words})
 }
 
 // unused says of which workloads the machines were not used.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 )
@@ -19,16 +20,26 @@ const attempts = 4
 // createAll creates claims side by side. A claim that could not be created
 // becomes nil.
 func (p *Provisioner) createAll(ctx context.Context, claims []*karpv1.NodeClaim) error {
-	errs := make([]error, len(claims))
+	errs, refused := make([]error, len(claims)), make([]bool, len(claims))
 	loop.SideBySide(len(claims), func(i int) {
 		claim := claims[i]
 		if claim == nil {
 			return
 		}
+		pool := claim.Labels[karpv1.NodePoolLabelKey]
+		refused[i] = p.Store.RefusedLaunches(pool) != nil
 		if claims[i], errs[i] = p.createOne(ctx, claim); errs[i] == nil {
-			p.Metrics.ClaimCreated(metrics.Provisioned, claim.Labels[karpv1.NodePoolLabelKey], false)
+			p.Metrics.ClaimCreated(metrics.Provisioned, pool, false)
 		}
 	})
+	for i := range claims {
+		switch {
+		case refused[i] && errs[i] == nil && claims[i] != nil:
+			p.Poke(again) // this was a trial, and others wait
+		case apply.Refused(errs[i]):
+			errs[i] = nil // told by the Writer, which also says when to try again
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -46,7 +57,7 @@ func (p *Provisioner) createOne(ctx context.Context, claim *karpv1.NodeClaim) (*
 			return p.created(ctx, claim.Name)
 		case apierrors.IsAlreadyExists(err):
 			p.name(claim)
-		case refused(err) || ctx.Err() != nil:
+		case apply.Refused(err) || ctx.Err() != nil:
 			return nil, err
 		default:
 			lost = true
@@ -71,15 +82,4 @@ func (p *Provisioner) created(ctx context.Context, name string) (*karpv1.NodeCla
 	}
 	p.Store.Update(claim)
 	return claim, nil
-}
-
-// refused reports whether the API server has certainly not carried out a
-// request. After a timeout, a lost connection or an internal error it may have.
-func refused(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return false
-	}
-	code := status.Status().Code
-	return code >= 400 && code < 500 && !apierrors.IsTimeout(err)
 }

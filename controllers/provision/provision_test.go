@@ -208,7 +208,7 @@ func TestANameThatIsTakenIsNotOurMachine(t *testing.T) {
 	}
 }
 
-func TestARefusedClaimIsAnErrorAndHoldsNobodyElseUp(t *testing.T) {
+func TestARefusedClaimIsToldOnceTriedLaterAndHoldsNoOtherPoolUp(t *testing.T) {
 	r := rig(t, pool("a", func(np *karpv1.NodePool) { np.Spec.Template.Labels = map[string]string{"team": "a"} }),
 		pool("b", func(np *karpv1.NodePool) { np.Spec.Template.Labels = map[string]string{"team": "b"} }))
 	for _, team := range []string{"a", "b"} {
@@ -217,18 +217,35 @@ func TestARefusedClaimIsAnErrorAndHoldsNobodyElseUp(t *testing.T) {
 		r.Must(r.Client.Create(ctx, p))
 	}
 	r.Sync()
+	asked, refuses := 0, true
 	r.API.Before = func(verb string, o client.Object) error {
-		if verb == "create" && o.GetLabels()[karpv1.NodePoolLabelKey] == "a" {
+		if verb == "create" && refuses && o.GetLabels()[karpv1.NodePoolLabelKey] == "a" {
+			asked++
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "nodeclaims"}, o.GetName(), errors.New("by a policy"))
 		}
 		return nil
 	}
-	if err := provisioner(r).Pass(ctx); !apierrors.IsForbidden(err) && !strings.Contains(fmt.Sprint(err), "by a policy") {
-		t.Errorf("error %v", err)
+	p := provisioner(r)
+	for range 60 {
+		pass(t, r, p)
+		r.Clock.Step(time.Second)
 	}
 	claims := r.Claims()
 	if len(claims) != 1 || claims[0].Labels[karpv1.NodePoolLabelKey] != "b" {
 		t.Errorf("claims: %v", claims)
+	}
+	if asked != 5 { // after 0, 2, 6, 14 and 30 seconds
+		t.Errorf("the API server was asked %d times in a minute", asked)
+	}
+	told := slices.DeleteFunc(slices.Clone(r.Events.List), func(e string) bool { return !strings.Contains(e, "LaunchesRefused") })
+	if len(told) != 1 || !strings.Contains(told[0], "by a policy") {
+		t.Errorf("events %q", told)
+	}
+	refuses = false
+	r.Clock.Step(time.Minute)
+	pass(t, r, p)
+	if n := len(r.Claims()); n != 2 || r.Store.RefusedLaunches("a") != nil {
+		t.Errorf("%d claims when it is permitted again, refusal %v", n, r.Store.RefusedLaunches("a"))
 	}
 }
 
@@ -301,7 +318,7 @@ func TestNothingIsPlannedBeforeTheStateIsComplete(t *testing.T) {
 	}
 }
 
-func TestTheLoopPlansABatchWhenItsWindowClosesAndTriesAgainAfterAnError(t *testing.T) {
+func TestTheLoopPlansABatchWhenItsWindowClosesAndTriesAgainAfterARefusal(t *testing.T) {
 	r := rig(t, pool("general", nil), pending("web-1", "1500m"))
 	refusals := 1
 	r.API.Before = func(verb string, _ client.Object) error {
@@ -318,6 +335,7 @@ func TestTheLoopPlansABatchWhenItsWindowClosesAndTriesAgainAfterAnError(t *testi
 	p.Poke("web-1")
 	deadline := time.Now().Add(10 * time.Second)
 	for len(r.Claims()) == 0 && time.Now().Before(deadline) {
+		p.Poke("web-1") // as its watch does
 		if r.Clock.HasWaiters() {
 			r.Clock.Step(time.Second)
 		}

@@ -15,6 +15,7 @@ import (
 // is planned with it meanwhile; a pool on trial tries the images first that failed
 // least. Nodes are the cluster's. The pool that is passed in stays as it is.
 func Apply(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) *snapshot.Pool {
+	p = refuse(p, now)
 	pauses := Pauses(p, now)
 	if len(pauses) == 0 {
 		return p

@@ -72,6 +72,9 @@ const (
 	// LaunchesOnTrial: the same, and the pause is over: one machine at a time is
 	// launched until one gets ready.
 	LaunchesOnTrial Code = "LaunchesOnTrial"
+	// LaunchesRefused: the API server refuses to create claims of the pool, the first
+	// object, in the words Have; it is asked again at the end.
+	LaunchesRefused Code = "LaunchesRefused"
 	// MachinesUnused: the machines that the pool, the first object, launched for the
 	// workload Want in Total rounds were not used by it; Have says what became of them.
 	// Until is when the next one is launched for it; zero if one at a time is.

@@ -53,6 +53,8 @@ func initializationText(r Reason) string {
 		return withCause("condition "+r.Want+" does not hold on "+r.first("the Node"), r.Have)
 	case LaunchesPaused, LaunchesOnTrial:
 		return pausedText(r)
+	case LaunchesRefused:
+		return "the API server refuses to create NodeClaims: " + r.Have + "; tried again after " + at(r.Until)
 	case MachinesUnused:
 		return unusedText(r)
 	case DaemonSetNotReady:

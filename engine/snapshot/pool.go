@@ -60,11 +60,23 @@ type Pool struct {
 	// starting.
 	OnTrial     bool
 	TrialImages []string
+	// Refused is that the API server refuses the pool's claims, nil if it does not.
+	Refused *LaunchRefusal
 	// NotReady says why the pool cannot launch at present; empty when it can.
 	NotReady string
 	// Types are the instance types that the cloud offers for the pool's class,
 	// by name.
 	Types []*catalog.Type
+}
+
+// LaunchRefusal is that the API server refuses to create claims of a pool: missing rights,
+// a quota, an admission webhook.
+type LaunchRefusal struct {
+	// Words are the API server's.
+	Words string
+	// Count is how often in a row, Last when it did the last time.
+	Count int
+	Last  time.Time
 }
 
 // ClassRef names a node class, the cloud's own settings for machines.
