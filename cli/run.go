@@ -105,6 +105,7 @@ understood, and a warning says so if they are set to more than their default.
 			if o.memoryLimit > 0 {
 				debug.SetMemoryLimit(o.memoryLimit / 10 * 9)
 			}
+			o.logStart(cfg)
 			return start(cmd.Context(), cfg)
 		},
 	}
@@ -238,7 +239,8 @@ func (o *runOptions) setLogger() (flush func(), err error) {
 	cfg.DisableStacktrace = true
 	cfg.OutputPaths = splitPaths(o.logPaths)
 	cfg.ErrorOutputPaths = splitPaths(o.logErrorPaths)
-	logger, err := cfg.Build()
+	cfg.EncoderConfig.MessageKey = "message" // as Karpenter has it
+	logger, err := cfg.Build(zap.WrapCore(func(c zapcore.Core) zapcore.Core { return ownWords{c} }))
 	if err != nil {
 		return nil, fmt.Errorf("--log-output-paths: %w", err)
 	}
@@ -254,4 +256,36 @@ func splitPaths(list string) []string {
 		paths[i] = strings.TrimSpace(paths[i])
 	}
 	return slices.DeleteFunc(paths, func(p string) bool { return p == "" })
+}
+
+// logStart is the one line by which a log begins.
+func (o *runOptions) logStart(cfg controllers.Config) {
+	ctrl.Log.Info("starting millwright", "version", cfg.Build.Version, "provider", o.provider, "mode", o.mode.value,
+		"batch-idle-duration", o.batchIdle, "batch-max-duration", o.batchMax, "preference-policy", o.preferences.policy.value,
+		"min-values-policy", o.minValues.value, "feature-gates", o.gates.String(), "leader-election", !o.noElection,
+		"interruption-queue", o.aws.Queue)
+}
+
+// ownWords leaves the progress of libraries to debugging: the tens of info lines by which
+// controller-runtime starts and stops say nothing to those who run Millwright.
+type ownWords struct{ zapcore.Core }
+
+func (o ownWords) With(fields []zapcore.Field) zapcore.Core { return ownWords{o.Core.With(fields)} }
+
+func (o ownWords) Check(e zapcore.Entry, c *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if o.Enabled(e.Level) {
+		return c.AddCore(e, o)
+	}
+	return c
+}
+
+func (o ownWords) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	if e.Level == zapcore.InfoLevel && !o.Enabled(zapcore.DebugLevel) && ofLibrary(e.Caller.File) {
+		return nil
+	}
+	return o.Core.Write(e, fields)
+}
+
+func ofLibrary(file string) bool {
+	return strings.Contains(file, "/controller-runtime@") || strings.Contains(file, "/client-go@") || strings.Contains(file, "/controller-runtime/pkg/")
 }

@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/provision"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -52,6 +56,7 @@ func (d *Disruptor) create(ctx context.Context, claim *karpv1.NodeClaim, c disru
 	if !apierrors.IsAlreadyExists(err) {
 		if err == nil {
 			d.Metrics.ClaimCreated(reason(c.Cause), claim.Labels[karpv1.NodePoolLabelKey], false)
+			log.FromContext(ctx).Info(loop.LoggedCreated, append(d.MachineKeys(claim), "NodeClaim", klog.KObj(claim), "planned", claim.Annotations[provision.PlannedAnnotation], "replaces", strings.Join(c.Claims, ","), "reason", string(c.Cause))...)
 			d.Writer.Event(apply.Event{
 				Object: claim, Reason: apply.DisruptionLaunching,
 				Message: fmt.Sprintf("Launching NodeClaim to replace %s: %s", c.Nodes[0].Name, c.Cause),

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -113,12 +114,24 @@ func (d *Disruptor) remove(ctx context.Context, s *snapshot.Snapshot, decision *
 			continue
 		}
 		d.tellTerminating(live[i].Object, claims[i], c)
+		log.FromContext(ctx).Info(loop.LoggedDisrupting, append(d.MachineKeys(claims[i]), "NodeClaim", klog.KObj(claims[i]), "reason", string(c.Cause), "pods", moving(live[i]))...)
 		d.Metrics.ClaimDisrupted(metrics.Disruption{
 			Reason: reason(c.Cause), Pool: live[i].Claim.Pool, CapacityType: live[i].Object.Labels[karpv1.CapacityTypeLabelKey],
 			ConsolidationPolicy: s.Pool(live[i].Claim.Pool).Disruption.Policy, GracePeriod: live[i].Claim.TerminationGracePeriod,
 		})
 	}
 	return nil
+}
+
+// moving counts the pods that a machine's end makes look for another one.
+func moving(n *snapshot.Node) int {
+	count := 0
+	for _, p := range n.Pods {
+		if eviction.Reschedulable(p.Pod) {
+			count++
+		}
+	}
+	return count
 }
 
 // enforce deletes the claims of machines whose last deadline has passed, and says
@@ -139,6 +152,7 @@ func (d *Disruptor) enforce(ctx context.Context, decision *disruption.Decision) 
 			first, err = d.Writer.Delete(ctx, claim)
 		}
 		if first {
+			log.FromContext(ctx).Info(loop.LoggedDisrupting, append(d.MachineKeys(claim), "NodeClaim", klog.KObj(claim), "reason", string(o.Cause), "pods", moving(n), "deadline", o.Ends.UTC().Format(time.RFC3339))...)
 			d.Metrics.ClaimDisrupted(metrics.Disruption{
 				Reason: reason(o.Cause), Pool: n.Claim.Pool, CapacityType: n.Labels()[karpv1.CapacityTypeLabelKey], GracePeriod: n.Claim.TerminationGracePeriod,
 			})

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -94,7 +96,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if claim.DeletionTimestamp != nil {
 		return loop.Outcome(termination.Claim(ctx, r.deps, claim))
 	}
-	return loop.Outcome(r.advance(ctx, claim))
+	result, err := r.advance(ctx, claim)
+	if errors.Is(err, errNotSynced) { // a normal start
+		return reconcile.Result{RequeueAfter: time.Second}, nil
+	}
+	return loop.Outcome(result, err)
 }
 
 // advance takes a claim that is not being deleted one step further.
@@ -190,7 +196,7 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 			return err
 		}
 	}
-	_, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
+	after, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
 		if step.NodeName != "" {
 			c.Status.NodeName = step.NodeName
 		}
@@ -200,10 +206,25 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 		maps.Copy(c.Annotations, step.Annotations)
 		r.deps.SetConditions(c, step.Conditions)
 	})
-	if err == nil && step.NodeName != "" {
+	if err != nil {
+		return err
+	}
+	if step.NodeName != "" {
 		r.deps.Metrics.NodeCreated(v.Claim.Pool)
 	}
-	return err
+	r.logProgress(ctx, v, after)
+	return nil
+}
+
+// logProgress logs what a claim has just reached.
+func (r *Reconciler) logProgress(ctx context.Context, before lifecycle.View, after *karpv1.NodeClaim) {
+	for _, reached := range []struct{ condition, message string }{
+		{snapshot.Registered, loop.LoggedRegistered}, {snapshot.Initialized, loop.LoggedInitialized},
+	} {
+		if !before.Claim.Is(reached.condition) && after.StatusConditions().IsTrue(reached.condition) {
+			log.FromContext(ctx).Info(reached.message, append(r.deps.MachineKeys(after), "age", before.Now.Sub(before.Claim.Created).Round(time.Second))...)
+		}
+	}
 }
 
 // lost gives up a claim whose Node is gone, unless the cache has just not seen it.

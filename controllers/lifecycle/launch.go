@@ -12,11 +12,13 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -35,7 +37,10 @@ func (r *Reconciler) launch(ctx context.Context, claim *karpv1.NodeClaim, choice
 	if err != nil {
 		return r.unlaunched(ctx, claim, err)
 	}
-	_, err = r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) { r.launched(c, instance) })
+	after, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) { r.launched(c, instance) })
+	if err == nil {
+		log.FromContext(ctx).Info(loop.LoggedLaunched, append(r.deps.MachineKeys(after), "pods", len(r.deps.Store.Planned(claim.Name)))...)
+	}
 	return reconcile.Result{}, err
 }
 

@@ -7,6 +7,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/controllers/apply"
@@ -30,6 +32,7 @@ func (p *Provisioner) createAll(ctx context.Context, claims []*karpv1.NodeClaim)
 		refused[i] = p.Store.RefusedLaunches(pool) != nil
 		if claims[i], errs[i] = p.createOne(ctx, claim); errs[i] == nil {
 			p.Metrics.ClaimCreated(metrics.Provisioned, pool, false)
+			log.FromContext(ctx).Info(loop.LoggedCreated, append(p.MachineKeys(claim), "NodeClaim", klog.KObj(claim), "planned", claim.Annotations[PlannedAnnotation])...)
 		}
 	})
 	for i := range claims {

@@ -10,6 +10,7 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -45,6 +46,8 @@ func Claim(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (reconcile
 	})
 	if err == nil {
 		count(d, claim)
+		log.FromContext(ctx).Info(loop.LoggedDeleted, append(d.MachineKeys(claim),
+			"age", d.Clock.Since(claim.CreationTimestamp.Time).Round(time.Second), "after", d.Clock.Since(claim.DeletionTimestamp.Time).Round(time.Second))...)
 	}
 	return reconcile.Result{}, err
 }

@@ -12,7 +12,7 @@ import (
 // should not have to wait long to see that it helped.
 const (
 	refusedFirst = 2 * time.Second
-	refusedMost  = 2 * time.Minute
+	refusedMost  = time.Minute
 )
 
 // RefusedUntil is when a claim is tried again.

@@ -10,7 +10,7 @@ func (r Reason) Distance() (changes, foreign int) {
 	switch {
 	case r.Code == OfferingUnavailable && len(r.With) == 0:
 		return 0, 0
-	case r.Code == PoolNotReady || r.Code == MachinesUnused:
+	case r.Code == PoolNotReady || r.Code == MachinesUnused || r.Code == LaunchesRefused:
 		return 1, 1 // what it would launch is not known
 	case r.Nearest == nil:
 		return math.MaxInt, 0

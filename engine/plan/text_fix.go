@@ -124,6 +124,8 @@ func placementFix(r Reason) string {
 		return "create a NodePool"
 	case PoolNotReady:
 		return r.first("the pool") + ": mend its node class until its condition Ready is True"
+	case LaunchesRefused:
+		return "permit what the API server refuses: grant the right, raise the quota, or change the admission policy or webhook that it names"
 	case MachinesUnused:
 		return "remove what keeps the pods off those machines: a taint from outside, a DaemonSet larger than its template, a rule of kube-scheduler"
 	case TaintNotTolerated:

@@ -31,6 +31,11 @@ func (r Reason) pool() string {
 // a pool.
 func poolText(r Reason) string {
 	switch r.Code {
+	case LaunchesRefused:
+		if !r.Until.IsZero() {
+			return ""
+		}
+		return "it cannot launch: " + r.Have + r.beyond()
 	case PoolNotReady:
 		return "it cannot launch: " + r.Have + r.beyond()
 	case MachinesUnused:

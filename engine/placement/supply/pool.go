@@ -70,6 +70,8 @@ func closed(p *snapshot.Pool) *plan.Reason {
 	switch {
 	case p.Replicas != nil:
 		return &plan.Reason{Code: plan.PoolStatic, Objects: refs}
+	case p.NotReady != "" && p.Refused != nil:
+		return &plan.Reason{Code: plan.LaunchesRefused, Objects: refs, Have: p.NotReady}
 	case p.NotReady != "":
 		return &plan.Reason{Code: plan.PoolNotReady, Objects: refs, Have: p.NotReady}
 	}
