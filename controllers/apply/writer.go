@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,6 +37,8 @@ type Writer struct {
 	recorder record.EventRecorder
 	recent   *recent
 	count    func(verb, kind, reason string)
+	// launching is held from the look at what exists until what is launched does.
+	launching sync.Mutex
 }
 
 // New makes a Writer.
@@ -46,6 +49,13 @@ func New(c Config) *Writer {
 	}
 	w.api = reporting{c.API, w}
 	return w
+}
+
+// Launching has other loops launch nothing until it is done: between the snapshot that says
+// what limits leave and the claims that use it up.
+func (w *Writer) Launching() (done func()) {
+	w.launching.Lock()
+	return w.launching.Unlock
 }
 
 // CreateClaim creates a claim; afterwards it holds its name and UID, and every

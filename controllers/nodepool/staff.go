@@ -11,6 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/controllers/provision"
 	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/static"
 )
 
@@ -21,12 +22,13 @@ func (r *Reconciler) staff(ctx context.Context, np *karpv1.NodePool) error {
 	if np.Spec.Replicas == nil || !r.Store.Synced() {
 		return nil
 	}
+	defer r.Writer.Launching()()
 	s := r.Snapshot()
 	pool := s.Pool(np.Name)
 	if pool == nil {
 		return nil
 	}
-	launch, remove := static.Staff(s, pool, disruption.Replacing(s))
+	launch, remove := static.Staff(s, pool, disruption.Replacing(s), limit.New(s))
 	var errs []error
 	for i := range launch {
 		claim := provision.Claim(np, &launch[i])

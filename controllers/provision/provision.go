@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/util/flowcontrol"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -91,7 +93,7 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 		p.tell(ctx, s, answer, nil)
 		return nil
 	}
-	claims, err := p.create(ctx, s, answer)
+	claims, err := p.create(ctx, answer)
 	p.Store.Nominate(nominations(answer, claims)) // some claims have got another name, or none
 	p.nominator.Wake()
 	p.tell(ctx, s, answer, claims)
@@ -100,13 +102,24 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 
 // create writes the claims of a plan. The result has one entry for every new
 // machine of the plan, nil where there is no claim.
-func (p *Provisioner) create(ctx context.Context, s *snapshot.Snapshot, answer *plan.Plan) ([]*karpv1.NodeClaim, error) {
+func (p *Provisioner) create(ctx context.Context, answer *plan.Plan) ([]*karpv1.NodeClaim, error) {
 	claims := make([]*karpv1.NodeClaim, len(answer.NewNodes))
 	pools, err := p.pools(ctx, answer)
-	room := newRoom(s, pools)
+	defer p.Writer.Launching()()
+	now := p.Snapshot()
+	room := limit.New(now)
+	for name, np := range pools {
+		if np != nil {
+			room.Bound(now, name, corev1.ResourceList(np.Spec.Limits))
+		}
+	}
 	for i := range answer.NewNodes {
 		n := &answer.NewNodes[i]
-		if np := pools[n.Pool]; np != nil && room.take(n) {
+		np := pools[n.Pool]
+		if np == nil {
+			continue
+		}
+		if _, over := room.Take(n); !over {
 			claims[i] = Claim(np, n)
 			p.name(claims[i])
 		}

@@ -23,8 +23,6 @@ import (
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/engine/catalog"
-	"github.com/millwright-dev/millwright/engine/plan"
-	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 var ctx = context.Background()
@@ -346,33 +344,6 @@ func TestTheLoopPlansABatchWhenItsWindowClosesAndTriesAgainAfterARefusal(t *test
 	}
 	if n := len(r.Claims()); n != 1 || refusals != 0 {
 		t.Errorf("%d claims, %d refusals left", n, refusals)
-	}
-}
-
-func TestAPoolOnTrialGetsOneMachineAtATime(t *testing.T) {
-	s := &snapshot.Snapshot{Pools: []*snapshot.Pool{{Name: "web", OnTrial: true}, {Name: "db"}}}
-	pools := map[string]*karpv1.NodePool{"web": {}, "db": {}}
-	node := func(pool string) *plan.NewNode {
-		return &plan.NewNode{Pool: pool, Choice: catalog.Choice{Type: &catalog.Type{Name: "m"}}}
-	}
-	r := newRoom(s, pools)
-	if !r.take(node("web")) || r.take(node("web")) || !r.take(node("db")) || !r.take(node("db")) {
-		t.Error("want one machine of web and any number of db")
-	}
-	s.Nodes = []*snapshot.Node{{Name: "web-1", Claim: &snapshot.Claim{Name: "web-1", Pool: "web"}}}
-	if newRoom(s, pools).take(node("web")) {
-		t.Error("another machine while the first one starts")
-	}
-}
-
-func TestAnImageOnTrialGetsOneMachineAndOthersAnyNumber(t *testing.T) {
-	s := &snapshot.Snapshot{Pools: []*snapshot.Pool{{Name: "web", TrialImages: []string{"x86"}}}}
-	r := newRoom(s, map[string]*karpv1.NodePool{"web": {}})
-	node := func(image string) *plan.NewNode {
-		return &plan.NewNode{Pool: "web", Choice: catalog.Choice{Type: &catalog.Type{Name: "m", Image: image}}}
-	}
-	if !r.take(node("x86")) || r.take(node("x86")) || !r.take(node("arm")) || !r.take(node("arm")) {
-		t.Error("want one machine of x86 and any number of arm")
 	}
 }
 

@@ -199,14 +199,3 @@ func zone(c *snapshot.Class) string {
 	}
 	return "flexible"
 }
-
-// planned is the type that a claim was planned as, nil if it does not say or the
-// type is unknown.
-func planned(pool *snapshot.Pool, c *snapshot.Claim) *catalog.Type {
-	name, _, _ := strings.Cut(c.Annotations[PlannedAnnotation], "/")
-	i := slices.IndexFunc(pool.Types, func(t *catalog.Type) bool { return t.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return pool.Types[i]
-}

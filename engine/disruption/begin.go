@@ -42,6 +42,7 @@ func (d *decider) beginEmpty() {
 
 // begin adds a command that has not begun yet.
 func (d *decider) begin(p Progress, nodes []*snapshot.Node, launch []plan.NewNode) {
+	p.Needs = needs(launch)
 	d.charge(nodes)
 	d.list(Command{Progress: p, Nodes: nodes, Step: Mark, Launch: launch}, time.Time{})
 }
@@ -65,7 +66,7 @@ func (d *decider) beginReplacing() {
 	slices.SortFunc(list, func(a, b candidate) int {
 		return cmp.Or(
 			hasty(a.node, b.node),
-			cmp.Compare(Cost(a.node), 1)-cmp.Compare(Cost(b.node), 1),
+			cmp.Compare(a.node.MoveCost(), 1)-cmp.Compare(b.node.MoveCost(), 1),
 			d.due(a.node).Compare(d.due(b.node)),
 			cmp.Compare(a.node.Name, b.node.Name),
 		)
@@ -96,7 +97,11 @@ func (d *decider) beginOne(n *snapshot.Node) {
 	a := d.allowanceFor(n, v.Cause)
 	rest, resting := d.resting(n.Claim.Pool)
 	bound, bounded := d.bounded(v.Cause, one)
+	expected, holds := d.expecting(n)
 	switch {
+	case holds:
+		v.Reason = expected
+		return
 	case !d.affords(a, one):
 		v.Reason = a.reason(d.spent[n.Claim.Pool])
 		return
@@ -118,11 +123,28 @@ func (d *decider) beginOne(n *snapshot.Node) {
 		v.Reason = plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.PodRef(pod.Pod)}, plan.MachineRefs(n)...)}
 		return
 	}
-	if reason, over := d.exceeded(answer.NewNodes); over {
+	if reason, over := d.room.TakeAll(answer.NewNodes); over {
 		v.Reason = reason
 		return
 	}
 	d.world.Go(one, answer)
 	d.countOn(n, answer)
 	d.begin(newProgress(v.Cause, one, d.s.Now), one, answer.NewNodes)
+}
+
+// expectingFor bounds for how long pods that are expected on a machine hold its replacement
+// back: where some are expected all the time, it goes after that.
+const expectingFor = 10 * time.Minute
+
+// expecting keeps a machine that pods are about to be bound to from being replaced for a
+// voluntary cause, until they are, or kube-scheduler has had the time.
+func (d *decider) expecting(n *snapshot.Node) (plan.Reason, bool) {
+	since := later(d.due(n), n.Claim.Conditions[snapshot.Initialized].Since)
+	if d.verdict(n).Cause.Urgent() || !d.s.Now.Before(since.Add(expectingFor)) {
+		return plan.Reason{}, false
+	}
+	if reason, found := notNominated(d.examiner, n); found {
+		return reason, true
+	}
+	return notReplacing(d.examiner, n)
 }

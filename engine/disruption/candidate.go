@@ -2,7 +2,6 @@ package disruption
 
 import (
 	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -50,24 +49,6 @@ func priceOf(s *snapshot.Snapshot, nodes []*snapshot.Node) float64 {
 		if p := s.Pool(n.Pool()); p != nil {
 			sum += Price(p, n)
 		}
-	}
-	return sum
-}
-
-// Cost is what moving a machine's pods costs, in pods: 1 and, for each of them, 1
-// with what pod-deletion-cost and priority add or take, as Karpenter weighs them.
-func Cost(n *snapshot.Node) float64 {
-	sum := 1.0
-	for _, p := range n.Pods {
-		if !eviction.Reschedulable(p.Pod) {
-			continue
-		}
-		cost := 1.0
-		if v, err := strconv.ParseFloat(p.Annotations["controller.kubernetes.io/pod-deletion-cost"], 64); err == nil {
-			cost += v / (1 << 27)
-		}
-		cost += float64(p.Class.Priority) / (1 << 25)
-		sum += max(0, min(cost, 10))
 	}
 	return sum
 }

@@ -36,7 +36,7 @@ func (d *decider) beginConsolidating() {
 			for _, u := range uses[:len(uses)-1] {
 				in.Remaining[u.Scope] = d.bounds[u.Scope].left(d)
 			}
-			in.Candidates = append(in.Candidates, consolidate.Candidate{Node: m, Price: c.price, Cost: Cost(m), Uses: uses})
+			in.Candidates = append(in.Candidates, consolidate.Candidate{Node: m, Price: c.price, Cost: m.MoveCost(), Uses: uses})
 		}
 	}
 	d.carry(consolidate.Find(in))
@@ -88,7 +88,7 @@ func (d *decider) unready(m consolidate.Move) (plan.Reason, bool) {
 			return reason, true
 		}
 	}
-	return d.exceeded(m.Launch)
+	return d.room.TakeAll(m.Launch)
 }
 
 // restless reports whether a machine is no target of a consolidation: pods have
@@ -119,7 +119,7 @@ func (d *decider) terms(p *snapshot.Pool) consolidate.Terms {
 	for _, n := range d.s.Nodes {
 		if n.Pool() == p.Name && !n.Deleting() {
 			t.Price += Price(p, n)
-			t.Cost += Cost(n)
+			t.Cost += n.MoveCost()
 		}
 	}
 	return t

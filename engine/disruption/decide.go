@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
+	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -41,6 +42,7 @@ type decider struct {
 	discard    map[string][]*snapshot.Node // by machine whose command is off
 	failed     map[string]bool             // machines whose replacement did not come up
 	overdue    map[string]bool             // machines whose last deadline has passed
+	room       *limit.Ledger
 	// paused are the pools that launch no replacements for now.
 	paused map[string]pause
 }
@@ -52,7 +54,7 @@ func newDecider(s *snapshot.Snapshot, opts Options) *decider {
 		examiner: e, opts: opts, world: whatif.New(s, e.planned, opts.Placement),
 		at: make(map[string]int, len(s.Nodes)), spent: map[string]int{}, away: map[string]int{}, evicting: map[string]int{},
 		bounds: map[string]*bound{}, candidates: map[Cause][]candidate{},
-		discard: map[string][]*snapshot.Node{}, failed: map[string]bool{}, overdue: map[string]bool{}, paused: pauses(s),
+		discard: map[string][]*snapshot.Node{}, failed: map[string]bool{}, overdue: map[string]bool{}, paused: pauses(s), room: limit.New(s),
 	}
 	for i, n := range s.Nodes {
 		d.at[n.Name] = i

@@ -73,8 +73,8 @@ type Rollback struct {
 	// Failures counts those of the machine's pool, this one included.
 	Failed   bool
 	Failures int
-	// Discard are replacements of the command that have no Node yet: they are not
-	// wanted any more.
+	// Discard are replacements of the command that are not initialized and have no pods
+	// that would have to move: they are not wanted any more.
 	Discard []*snapshot.Node
 }
 

@@ -43,15 +43,16 @@
 // Rules, one small function each (rules.go), are asked in a fixed order and the
 // first "no" is the verdict; budgets (budget.go) are asked last, over the pool. What
 // becomes of pods is asked of placement, about forks of the snapshot (package
-// whatif). A pool to which machines came back that had been removed (package ledger)
-// keeps room for what may come again (package headroom; both are used in loops.go).
+// whatif). What a move of pods has to save is one amount
+// of dollars (package consolidate), which is higher where pods are moved in vain (package
+// ledger).
 //
 // Nominations are not remembered, they are derived: a machine is nominated for a
 // pending pod as long as placement, asked about this very snapshot, counts on
 // the machine for that pod. When the pod is bound, gone, or better off
 // elsewhere, the nomination is over, and also when kube-scheduler has not put
-// the pod there for the time of a lease (engine/nomination). It holds neither
-// drift nor expiry back.
+// the pod there for the time of a lease (engine/nomination). It holds drift and expiry
+// back from beginning, for ten minutes at most.
 //
 // Invariants: the same snapshot gives the same decision; a machine is in at most
 // one command; commands never exceed a budget that is open now, and one whose

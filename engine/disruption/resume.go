@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -26,6 +27,7 @@ func (d *decider) resume() {
 		gone = append(gone, g.nodes...)
 	}
 	d.house(standing, gone)
+	d.reserve(standing)
 	budget := launches
 	for _, g := range standing {
 		if g.step == Launch {
@@ -33,10 +35,38 @@ func (d *decider) resume() {
 		}
 	}
 	for _, g := range standing {
+		if g.step == Await {
+			d.giveUp(g)
+		}
 		if g.step != "" {
 			d.command(g, nil)
 		}
 	}
+}
+
+// replacementTimeout is how long after its marking a command waits for machines that are not
+// ready, or twice as long as machines of its pool usually take if that is more.
+const replacementTimeout = 10 * time.Minute
+
+// giveUp calls a command off that has waited for long enough. Urgent ones wait on: their
+// machines have to go.
+func (d *decider) giveUp(g *group) {
+	since := g.nodes[0].Claim.Conditions[snapshot.DisruptionReason].Since
+	pool := d.s.Pool(g.nodes[0].Claim.Pool)
+	most := max(replacementTimeout, 2*d.startUp(pool))
+	if g.committed || g.Cause.Urgent() || d.s.Now.Before(since.Add(most)) {
+		return
+	}
+	r := plan.Reason{Code: plan.ReplacementFailed, Have: fmt.Sprint(d.paused[pool.Name].failures + 1), Want: most.String()}
+	for _, name := range g.Replacements {
+		if c := g.comers[name]; c != nil && !c.Claim.Is(snapshot.Initialized) {
+			r.Objects = append(r.Objects, plan.ObjectRef{Kind: "NodeClaim", Name: name})
+		}
+	}
+	for _, n := range g.nodes {
+		d.failed[n.Name] = true
+	}
+	d.callOff(g, g.nodes[0], r)
 }
 
 // holds reports whether nothing has come between a command and its end, and calls
@@ -76,7 +106,7 @@ func (d *decider) callOff(g *group, because *snapshot.Node, reason plan.Reason) 
 			v.Reason = plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(because), Have: reason.Message()}
 		}
 		for _, name := range sortedKeys(g.comers) {
-			if c := g.comers[name]; c.Object == nil && !c.Deleting() {
+			if c := g.comers[name]; unused(c) && !c.Deleting() {
 				d.discard[n.Name] = append(d.discard[n.Name], c)
 			}
 		}
@@ -157,14 +187,11 @@ func (d *decider) replace(g *group, budget *int) {
 	for i := range answer.NewNodes {
 		cost += answer.NewNodes[i].Choice.Offering.Price
 	}
-	switch reason, over := d.exceeded(answer.NewNodes); {
+	switch {
 	case len(answer.NewNodes) == 0 && unready(answer)[g.nodes[0].Name]:
 		g.step = Await
 	case len(answer.NewNodes) == 0:
 		g.step = Remove
-	case over:
-		d.callOff(g, g.nodes[0], reason)
-		return
 	case g.Cause == Underutilized && g.Spend == 0:
 		pod := answer.NewNodes[0].Pods[0]
 		d.callOff(g, g.nodes[0], plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.PodRef(pod.Pod)}, plan.MachineRefs(g.nodes[0])...)})
@@ -175,9 +202,18 @@ func (d *decider) replace(g *group, budget *int) {
 		})
 		return
 	}
+	if reason, over := d.room.TakeAll(answer.NewNodes); over {
+		d.callOff(g, g.nodes[0], reason)
+		return
+	}
 	d.world.Go(g.nodes, answer)
 	if len(answer.NewNodes) > 0 {
 		d.command(g, answer.NewNodes)
 		g.step = "" // listed
 	}
+}
+
+// unused reports whether a replacement is of no use to any pod yet.
+func unused(n *snapshot.Node) bool {
+	return n.Object == nil || !n.Claim.Is(snapshot.Initialized) && movers(n) == 0
 }

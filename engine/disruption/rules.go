@@ -32,7 +32,7 @@ var (
 		evictable, calm, priced,
 	}
 	// renewal are those of the causes Drifted and Expired. What protects pods gives
-	// way to a termination grace period, and a nomination to neither.
+	// way to a termination grace period.
 	renewal = slices.Concat(common, []rule{unless(graced, podsMayBeDisrupted), unless(graced, consenting), unless(graced, evictable)})
 	// thriftRunning are those of a consolidation that is under way: its pods may come
 	// and go.

@@ -9,18 +9,25 @@ import (
 // static reports whether a machine's pool keeps a fixed number of machines.
 func (d *decider) static(n *snapshot.Node) bool { return d.s.Pool(n.Claim.Pool).Replicas != nil }
 
-// beginStatic replaces a machine of a static pool by another one of the pool.
-func (d *decider) beginStatic(n *snapshot.Node) {
-	p := d.s.Pool(n.Claim.Pool)
-	v := d.verdict(n)
-	fresh, ok := static.Template(d.s, p)
-	if !ok {
-		v.Reason = plan.Reason{Code: plan.NothingCheaper, Objects: plan.MachineRefs(n)}
-		return
+// another is one more machine of a static pool, or why there can be none.
+func (d *decider) another(pool string) ([]plan.NewNode, *plan.Reason) {
+	fresh, none := static.Template(d.s, d.s.Pool(pool), d.room)
+	if none != nil {
+		return nil, none
 	}
 	launch := []plan.NewNode{fresh}
-	if reason, over := d.exceeded(launch); over {
-		v.Reason = reason
+	if reason, over := d.room.TakeAll(launch); over {
+		return nil, &reason
+	}
+	return launch, nil
+}
+
+// beginStatic replaces a machine of a static pool by another one of the pool.
+func (d *decider) beginStatic(n *snapshot.Node) {
+	v := d.verdict(n)
+	launch, none := d.another(n.Claim.Pool)
+	if none != nil {
+		v.Reason = *none
 		return
 	}
 	one := []*snapshot.Node{n}
@@ -30,14 +37,9 @@ func (d *decider) beginStatic(n *snapshot.Node) {
 
 // replaceStatic launches a static pool's replacement.
 func (d *decider) replaceStatic(g *group) {
-	fresh, ok := static.Template(d.s, d.s.Pool(g.nodes[0].Claim.Pool))
-	if !ok {
-		d.callOff(g, g.nodes[0], plan.Reason{Code: plan.LimitHolds, Objects: poolRef(d.s.Pool(g.nodes[0].Claim.Pool)), Have: "no machine can be had"})
-		return
-	}
-	launch := []plan.NewNode{fresh}
-	if reason, over := d.exceeded(launch); over {
-		d.callOff(g, g.nodes[0], reason)
+	launch, none := d.another(g.nodes[0].Claim.Pool)
+	if none != nil {
+		d.callOff(g, g.nodes[0], *none)
 		return
 	}
 	d.command(g, launch)

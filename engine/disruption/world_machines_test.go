@@ -50,6 +50,8 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 		since, events, _ := strings.Cut(value, "/")
 		n, _ := strconv.Atoi(events)
 		w.annotate(c, quiet.StreakAnnotation, quiet.Streak{Since: w.ago(since), Events: n}.String())
+	case "drifted":
+		c.Conditions[snapshot.Drifted] = snapshot.Condition{Status: corev1.ConditionTrue, Reason: "NodePoolDrifted", Since: w.ago(value)}
 	case "initialized": // and since when registered, if not for as long
 		initialized, registered, _ := strings.Cut(value, "/")
 		c.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue, Since: w.ago(initialized)}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -102,32 +103,82 @@ func Largest(n *plan.NewNode) corev1.ResourceList {
 // Take books a planned machine, or says which limit of its pool, the first object, it would
 // exceed.
 func (l *Ledger) Take(n *plan.NewNode) (plan.Reason, bool) {
-	a := l.pools[n.Pool]
-	if a == nil {
-		return plan.Reason{}, false
-	}
-	wants := Largest(n)
-	if reason, over := a.exceeded(n, wants); over {
-		return reason, true
-	}
-	a.starting++
-	if _, onTrial := a.images[n.Choice.Type.Image]; onTrial {
-		a.images[n.Choice.Type.Image] = true
-	}
-	add(a.used, wants)
-	return plan.Reason{}, false
+	one := []plan.NewNode{*n}
+	reason, over := l.TakeAll(one)
+	*n = one[0]
+	return reason, over
 }
 
-// TakeAll books machines that are launched together, all or none.
+// TakeAll books machines that are launched together, all or none. It leaves them only
+// alternatives that the limits have room for, whichever the others become; those of a pool
+// that demands a choice of types keep all.
 func (l *Ledger) TakeAll(list []plan.NewNode) (plan.Reason, bool) {
 	before := l.clone(list)
 	for i := range list {
-		if reason, over := l.Take(&list[i]); over {
+		a, size := l.pools[list[i].Pool], planned(&list[i])
+		if a == nil {
+			continue
+		}
+		if reason, over := a.exceeded(&list[i], size); over {
 			maps.Copy(l.pools, before)
 			return reason, true
 		}
+		a.starting++
+		if image := list[i].Choice.Type.Image; a.onTrial(image) {
+			a.images[image] = true
+		}
+		add(a.used, size)
+	}
+	for i := range list {
+		if a := l.pools[list[i].Pool]; a != nil && len(a.limits) > 0 {
+			a.trim(&list[i])
+		}
 	}
 	return plan.Reason{}, false
+}
+
+// planned is what a machine counts for certain: as its choice, or, where its pool demands a
+// choice of types, as the largest that it may become.
+func planned(n *plan.NewNode) corev1.ResourceList {
+	if choosy(n) {
+		return Largest(n)
+	}
+	return withItself(n.Choice.Type.Capacity)
+}
+
+func choosy(n *plan.NewNode) bool {
+	return slices.ContainsFunc(n.Requirements, func(r requirement.Requirement) bool { return r.MinValues() > 0 })
+}
+
+// trim leaves a machine that is booked the alternatives that there is room for, and books
+// what they have more than its choice.
+func (a *account) trim(n *plan.NewNode) {
+	if choosy(n) {
+		return
+	}
+	booked, most := planned(n), planned(n)
+	var kept []catalog.Choice
+	for _, c := range n.Alternatives {
+		if _, over := a.over(n.Pool, beyond(c.Type.Capacity, booked)); !over {
+			kept = append(kept, c)
+			raise(most, c.Type.Capacity)
+		}
+	}
+	n.Alternatives = kept
+	add(a.used, beyond(most, booked))
+}
+
+// beyond is by how much amounts are larger than others.
+func beyond(amounts, others corev1.ResourceList) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for name, q := range amounts {
+		more := q.DeepCopy()
+		more.Sub(others[name])
+		if more.Sign() > 0 {
+			out[name] = more
+		}
+	}
+	return out
 }
 
 func (l *Ledger) clone(list []plan.NewNode) map[string]*account {
@@ -149,6 +200,16 @@ func (l *Ledger) Reserve(pool string, amounts corev1.ResourceList) {
 	}
 }
 
+// Fits reports whether a pool's limits have room for amounts.
+func (l *Ledger) Fits(pool string, amounts corev1.ResourceList) bool {
+	a := l.pools[pool]
+	if a == nil {
+		return true
+	}
+	_, over := a.over(pool, amounts)
+	return !over
+}
+
 // Within keeps the choices for one more machine of a pool that its limits have room for.
 func (l *Ledger) Within(pool string, choices []catalog.Choice) []catalog.Choice {
 	return slices.DeleteFunc(slices.Clone(choices), func(c catalog.Choice) bool {
@@ -158,23 +219,33 @@ func (l *Ledger) Within(pool string, choices []catalog.Choice) []catalog.Choice 
 	})
 }
 
+func (a *account) onTrial(image string) bool {
+	_, is := a.images[image]
+	return is
+}
+
 // exceeded says which limit a machine would exceed.
 func (a *account) exceeded(n *plan.NewNode, wants corev1.ResourceList) (plan.Reason, bool) {
-	out := plan.Reason{Code: plan.LimitHolds, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: n.Pool}}}
 	if taken := a.images[n.Choice.Type.Image]; taken || a.trial && a.starting > 0 {
-		out.Have = "its launches fail, so one machine at a time is tried"
-		return out, true
+		return plan.Reason{
+			Code: plan.LimitHolds, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: n.Pool}}, Have: "its launches fail, so one machine at a time is tried",
+		}, true
 	}
+	return a.over(n.Pool, wants)
+}
+
+func (a *account) over(pool string, wants corev1.ResourceList) (plan.Reason, bool) {
 	for _, name := range slices.Sorted(maps.Keys(a.limits)) {
-		most, sum := a.limits[name], a.used[name]
-		sum = sum.DeepCopy()
-		sum.Add(wants[name])
-		if want := wants[name]; !want.IsZero() && sum.Cmp(most) > 0 {
-			out.Want, out.Have = most.String(), string(name)+" would be "+sum.String()+" of "+most.String()
-			return out, true
+		most, want, sum := a.limits[name], wants[name], a.used[name].DeepCopy()
+		sum.Add(want)
+		if !want.IsZero() && sum.Cmp(most) > 0 {
+			return plan.Reason{
+				Code: plan.LimitHolds, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: pool}}, Want: most.String(),
+				Have: string(name) + " would be " + sum.String() + " of " + most.String(),
+			}, true
 		}
 	}
-	return out, false
+	return plan.Reason{}, false
 }
 
 // withItself is a capacity that also counts its machine.

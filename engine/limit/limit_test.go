@@ -81,6 +81,10 @@ func TestMachinesThatAreLaunchedTogetherAreBookedAllOrNone(t *testing.T) {
 	if _, over := l.TakeAll(two[:1]); over {
 		t.Error("what was refused is booked")
 	}
+	flexible := []plan.NewNode{{Pool: "p", Choice: catalog.Choice{Type: small}, Alternatives: []catalog.Choice{{Type: small}, {Type: large}}}}
+	if _, over := limit.New(&snapshot.Snapshot{Pools: []*snapshot.Pool{{Name: "p", Limits: cpu("3")}}}).TakeAll(flexible); over || len(flexible[0].Alternatives) != 1 {
+		t.Errorf("over %t, alternatives %v: want those that there is room for", over, flexible[0].Alternatives)
+	}
 	if got := l.Within("p", []catalog.Choice{{Type: large}, {Type: small}}); len(got) != 1 || got[0].Type != small {
 		t.Errorf("room for %v", got)
 	}

@@ -77,6 +77,9 @@ func consolidationText(r Reason) string {
 	case RolledBack:
 		return fmt.Sprintf("its removal is off because of %s: %s", r.first("another machine"), r.Have)
 	case ReplacementFailed:
+		if r.Want != "" {
+			return fmt.Sprintf("%s did not become ready within %s, so this machine stays for now; %s in a row", r.first("a machine that its pods need"), r.Want, r.Have)
+		}
 		return until(fmt.Sprintf("replacements did not become ready, %s in a row; the next attempt waits", r.Have), r.Until)
 	case LimitHolds:
 		return fmt.Sprintf("a replacement would exceed the limits of %s: %s", r.first("the pool"), r.Have)

@@ -4,85 +4,89 @@
 //
 //	snapshot, pool ──► Staff ──► machines to launch, machines to remove
 //
-// What is launched is the template itself, at the lowest price that it leaves
-// ([Template]). Too many are removed those that carry the least: machines that are
-// not initialized yet, then empty ones, then by the number of pods that would
-// move, the youngest first.
+// What is launched is the template itself, at the lowest price that it leaves and as far as
+// the pool's limits have room ([Template]). If there are too many, machines that are not
+// initialized yet go first, then empty ones, then those whose pods cost the least to move
+// (snapshot.Node.MoveCost), the youngest first; at last those whose drain would wait: with a pod or
+// a Node that must not be disrupted, or a pod that its PodDisruptionBudgets keep.
 package static
 
 import (
 	"cmp"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Template is a machine of a pool as its template asks for it; false if none can
-// be had now.
-func Template(s *snapshot.Snapshot, p *snapshot.Pool) (plan.NewNode, bool) {
+// Template is a machine of a pool as its template asks for it, and as a ledger has room for
+// it; the reason says why there is none.
+func Template(s *snapshot.Snapshot, p *snapshot.Pool, room *limit.Ledger) (plan.NewNode, *plan.Reason) {
 	if p.NotReady != "" {
-		return plan.NewNode{}, false
+		return plan.NewNode{}, &plan.Reason{Code: plan.PoolNotReady, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: p.Name}}, Have: p.NotReady}
 	}
-	choices := catalog.Rank(p.Types, p.Requirements, nil, s.Refused)
+	all := catalog.Rank(p.Types, p.Requirements, nil, s.Refused)
+	if len(all) == 0 {
+		return plan.NewNode{}, &plan.Reason{Code: plan.LimitHolds, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: p.Name}}, Have: "no machine can be had"}
+	}
+	choices := room.Within(p.Name, all)
 	if len(choices) == 0 {
-		return plan.NewNode{}, false
+		reason, _ := room.Take(&plan.NewNode{Pool: p.Name, Choice: all[0]})
+		return plan.NewNode{}, &reason
 	}
-	return plan.NewNode{Pool: p.Name, Choice: choices[0], Alternatives: choices, Requirements: p.Requirements}, true
+	return plan.NewNode{Pool: p.Name, Choice: choices[0], Alternatives: choices, Requirements: p.Requirements}, nil
 }
 
 // Staff compares a static pool's machines with its replicas. A machine that stands
 // in for another one, by name, counts once that one is going. Never both: either
-// some are launched, within the pool's limit of nodes, or some removed.
-func Staff(s *snapshot.Snapshot, p *snapshot.Pool, standIn map[string]*snapshot.Node) (launch []plan.NewNode, remove []*snapshot.Node) {
+// some are launched, as far as the ledger has room, which is charged, or some removed.
+func Staff(s *snapshot.Snapshot, p *snapshot.Pool, standIn map[string]*snapshot.Node, room *limit.Ledger) (launch []plan.NewNode, remove []*snapshot.Node) {
 	if p.Replicas == nil {
 		return nil, nil
 	}
 	var mine []*snapshot.Node
-	all := int64(0)
 	for _, n := range s.Nodes {
 		if n.Pool() != p.Name || n.Deleting() {
 			continue
 		}
-		all++
 		if old := standIn[n.Name]; old == nil || old.Deleting() {
 			mine = append(mine, n)
 		}
 	}
 	lacking := *p.Replicas - int64(len(mine))
 	if lacking < 0 {
-		return nil, idlest(mine)[:-lacking]
-	}
-	if limit, limited := p.Limits["nodes"]; limited {
-		lacking = min(lacking, left(limit, all))
-	}
-	fresh, ok := Template(s, p)
-	if !ok {
-		return nil, nil
-	}
-	switch {
-	case p.OnTrial && slices.ContainsFunc(mine, func(n *snapshot.Node) bool { return !n.Initialized() }):
-		return nil, nil
-	case p.OnTrial || slices.Contains(p.TrialImages, fresh.Choice.Type.Image):
-		lacking = min(lacking, 1)
+		return nil, cheapest(s, mine)[:-lacking]
 	}
 	for range lacking {
+		fresh, none := Template(s, p, room)
+		if none != nil {
+			break
+		}
+		if _, over := room.Take(&fresh); over {
+			break
+		}
 		launch = append(launch, fresh)
 	}
 	return launch, nil
 }
 
-func left(limit resource.Quantity, used int64) int64 { return max(0, limit.Value()-used) }
-
-// idlest orders machines, those that carry the least first.
-func idlest(list []*snapshot.Node) []*snapshot.Node {
+// cheapest orders machines, those first that cost the least to move.
+func cheapest(s *snapshot.Snapshot, list []*snapshot.Node) []*snapshot.Node {
+	budgets := eviction.NewBudgets(s.PDBs)
+	protected, cost := map[*snapshot.Node]bool{}, map[*snapshot.Node]float64{}
+	for _, n := range list {
+		protected[n] = waits(s, n, budgets)
+		if n.Initialized() {
+			cost[n] = n.MoveCost()
+		}
+	}
 	slices.SortFunc(list, func(a, b *snapshot.Node) int {
 		return cmp.Or(
-			cmp.Compare(weight(a), weight(b)),
+			rank(protected[a])-rank(protected[b]),
+			cmp.Compare(cost[a], cost[b]),
 			b.Claim.Created.Compare(a.Claim.Created),
 			cmp.Compare(a.Name, b.Name),
 		)
@@ -90,16 +94,20 @@ func idlest(list []*snapshot.Node) []*snapshot.Node {
 	return list
 }
 
-// weight is how many pods would move, and -1 for a machine that has none yet.
-func weight(n *snapshot.Node) int {
-	if !n.Initialized() {
-		return -1
+func rank(last bool) int {
+	if last {
+		return 1
 	}
-	count := 0
-	for _, p := range n.Pods {
-		if eviction.Reschedulable(p.Pod) {
-			count++
-		}
+	return 0
+}
+
+// waits reports whether the drain of a machine would wait for something that may never end.
+func waits(s *snapshot.Snapshot, n *snapshot.Node, budgets *eviction.Budgets) bool {
+	if n.Object != nil && n.Object.Annotations[eviction.DoNotDisruptAnnotation] == "true" || n.Claim.Annotations[eviction.DoNotDisruptAnnotation] == "true" {
+		return true
 	}
-	return count
+	return slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool {
+		_, protected := eviction.Protected(p.Pod, s.Now)
+		return protected || eviction.Evictable(p.Pod, s.Now) && len(budgets.Blocking(p.Pod)) > 0
+	})
 }

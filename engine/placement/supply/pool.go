@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -53,7 +54,7 @@ func (s *Supply) newPool(p *snapshot.Pool) *Pool {
 	slices.SortFunc(out.Limits, func(a, b Limit) int { return cmp.Compare(a.Name, b.Name) })
 	out.Used = make([]int64, len(out.Limits))
 	for _, n := range s.Snap.Nodes {
-		if n.Pool() == p.Name && !n.Deleting() {
+		if n.Pool() == p.Name {
 			out.count(n)
 		}
 	}
@@ -83,31 +84,20 @@ func closed(p *snapshot.Pool) *plan.Reason {
 	return nil
 }
 
-// count adds a machine to what the pool has. A machine that is being deleted does
-// not count, so that its pods can move while it goes; one that is not launched
-// counts as the largest that it may become.
+// count adds a machine to what the pool has. One that is being deleted counts for the
+// limits until it is gone.
 func (p *Pool) count(n *snapshot.Node) {
-	p.Zones[n.Labels()[corev1.LabelTopologyZone]]++
+	if !n.Deleting() {
+		p.Zones[n.Labels()[corev1.LabelTopologyZone]]++
+	}
+	if len(p.Limits) == 0 {
+		return
+	}
+	size := limit.Size(p.Pool, n)
 	for i, l := range p.Limits {
-		p.Used[i] += p.amountOf(n, l.Name)
+		q := size[l.Name]
+		p.Used[i] += vector.AmountUp(l.Name, q)
 	}
-}
-
-func (p *Pool) amountOf(n *snapshot.Node, name corev1.ResourceName) int64 {
-	if name == nodesLimit {
-		return 1
-	}
-	q := n.Capacity()[name]
-	amount := vector.AmountUp(name, q)
-	if n.Object == nil && n.Claim.ProviderID == "" {
-		for _, t := range p.Types {
-			if _, conflict := t.Requirements.Conflict(n.Claim.Requirements, anyKey); !conflict {
-				q := t.Capacity[name]
-				amount = max(amount, vector.AmountUp(name, q))
-			}
-		}
-	}
-	return amount
 }
 
 // SizeOf is what one machine takes of the limits.
