@@ -32,7 +32,7 @@ type due struct {
 // otherwise; Disruptable is the verdict.
 func (d *Disruptor) conditions(ctx context.Context, s *snapshot.Snapshot, decision *disruption.Decision) error {
 	byClaim := map[string][]due{}
-	for _, c := range append(d.due(ctx, s), verdicts(decision)...) {
+	for _, c := range append(d.due(ctx, s), d.verdicts(s, decision)...) {
 		byClaim[c.claim] = append(byClaim[c.claim], c)
 	}
 	changed := slices.Sorted(maps.Keys(byClaim))
@@ -66,12 +66,13 @@ func (d *Disruptor) due(ctx context.Context, s *snapshot.Snapshot) []due {
 	return out
 }
 
-// verdicts are the Disruptable conditions whose reason has changed. The message is
-// that of the moment at which it did. A machine whose turn to be examined has not
+// verdicts are the Disruptable conditions whose reason has changed, or whose message names
+// a pod that has gone or a time that has passed. A machine whose turn to be examined has not
 // come keeps what was found out before, and one that is coming or going has other
 // conditions that tell.
-func verdicts(decision *disruption.Decision) []due {
+func (d *Disruptor) verdicts(s *snapshot.Snapshot, decision *disruption.Decision) []due {
 	var out []due
+	said := map[string]plan.Reason{}
 	for _, v := range decision.Verdicts {
 		switch v.Reason.Code {
 		case plan.NotOurs, plan.NotInitialized, plan.NotExamined, plan.BeingDeleted:
@@ -81,11 +82,32 @@ func verdicts(decision *disruption.Decision) []due {
 		if v.Disrupting {
 			want.reason, want.message = string(v.Cause), ""
 		}
-		if v.Node.Claim.Conditions[disruption.Disruptable].Reason != want.reason {
+		was, known := d.said[want.claim]
+		switch {
+		case v.Node.Claim.Conditions[disruption.Disruptable].Reason == want.reason && known && (v.Disrupting || !stale(s, was, v)):
+			said[want.claim] = was
+		default:
+			said[want.claim] = v.Reason
 			out = append(out, want)
 		}
 	}
+	d.said = said
 	return out
+}
+
+// stale reports whether what was said of a machine is not so any more: its time has passed,
+// or a pod that it names is gone or elsewhere.
+func stale(s *snapshot.Snapshot, was plan.Reason, v disruption.Verdict) bool {
+	if was.Message() == v.Reason.Message() {
+		return false
+	}
+	if !was.Until.IsZero() && !s.Now.Before(was.Until) {
+		return true
+	}
+	return slices.ContainsFunc(was.Objects, func(o plan.ObjectRef) bool {
+		named := func(p *snapshot.Pod) bool { return p.Namespace == o.Namespace && p.Name == o.Name }
+		return o.Kind == "Pod" && !slices.ContainsFunc(v.Node.Pods, named) && !slices.ContainsFunc(s.Pending, named)
+	})
 }
 
 // set writes what has changed about one claim.

@@ -12,6 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -28,6 +29,9 @@ type Disruptor struct {
 	loop.Deps
 	options disruption.Options
 	last    atomic.Pointer[disruption.Decision]
+	// said is what the Disruptable condition of each claim says, as far as this process wrote
+	// or confirmed it; after a restart all are confirmed once.
+	said map[string]plan.Reason
 	// took is how long the latest decision took, in nanoseconds.
 	took atomic.Int64
 }

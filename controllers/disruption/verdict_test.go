@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,26 @@ func TestTheVerdictIsOnTheClaim(t *testing.T) {
 	pass(t, r, d)
 	if got := verdict(); got != "True Empty" {
 		t.Errorf("without it: %q", got)
+	}
+}
+
+func TestTheVerdictNamesNoPodThatHasGone(t *testing.T) {
+	claim, node := machine("a")
+	first, second := podOn("a", "first"), podOn("a", "second")
+	r := rig(t, pool(func(np *karpv1.NodePool) { np.Spec.Disruption.ConsolidationPolicy = karpv1.ConsolidationPolicyWhenEmpty }), claim, node, first, second)
+	d := New(r.Deps, disruption.Options{})
+	pass(t, r, d)
+	r.Delete(first)
+	pass(t, r, d)
+	r.Get(claim)
+	if c := claim.StatusConditions().Get(disruption.Disruptable); c.Reason != "HasPods" || strings.Contains(c.Message, "first") || !strings.Contains(c.Message, "second") {
+		t.Errorf("%s: %s", c.Reason, c.Message)
+	}
+	writes := r.API.Writes
+	r.Must(r.Client.Create(ctx, podOn("a", "third")))
+	pass(t, r, d)
+	if r.API.Writes != writes {
+		t.Error("one that has come is worth a write")
 	}
 }
 
