@@ -158,3 +158,9 @@ func askAbout(t *testing.T, args []string, objects ...client.Object) string {
 	}
 	return out.String()
 }
+
+func TestAPoolThatCanLaunchIsReady(t *testing.T) {
+	if answer := ask(t, []string{"pool", "general", "-o", "yaml"}, "testdata/why/base.yaml"); !strings.Contains(answer, "verdict: Ready") {
+		t.Errorf("the answer is\n%s", answer)
+	}
+}

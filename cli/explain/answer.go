@@ -33,8 +33,8 @@ const (
 	// Bound: the pod has its machine.
 	Bound Verdict = "Bound"
 
-	// Launching: the pool can launch machines.
-	Launching Verdict = "Launching"
+	// Ready: the pool can launch machines.
+	Ready Verdict = "Ready"
 	// NotReady: the pool launches nothing.
 	NotReady Verdict = "NotReady"
 )

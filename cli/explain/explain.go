@@ -179,7 +179,7 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 		}
 	}
 	a := &Answer{
-		Object: plan.ObjectRef{Kind: "NodePool", Name: name}, Verdict: Launching, Machines: map[plan.Code]int{}, Reasons: []plan.Reason{}, Fixes: []Fix{},
+		Object: plan.ObjectRef{Kind: "NodePool", Name: name}, Verdict: Ready, Machines: map[plan.Code]int{}, Reasons: []plan.Reason{}, Fixes: []Fix{},
 		Summary: []string{fmt.Sprintf("nodepool/%s has %d machines for $%.4f/h.", name, count, price)},
 	}
 	if p.NotReady != "" {
