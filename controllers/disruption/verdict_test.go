@@ -44,7 +44,9 @@ func TestTheVerdictIsOnTheClaim(t *testing.T) {
 func TestTheVerdictNamesNoPodThatHasGone(t *testing.T) {
 	claim, node := machine("a")
 	first, second := podOn("a", "first"), podOn("a", "second")
-	r := rig(t, pool(func(np *karpv1.NodePool) { np.Spec.Disruption.ConsolidationPolicy = karpv1.ConsolidationPolicyWhenEmpty }), claim, node, first, second)
+	r := rig(t, pool(func(np *karpv1.NodePool) {
+		np.Spec.Disruption.ConsolidationPolicy = karpv1.ConsolidationPolicyWhenEmpty
+	}), claim, node, first, second)
 	d := New(r.Deps, disruption.Options{})
 	pass(t, r, d)
 	r.Delete(first)
