@@ -119,8 +119,8 @@ type StaleUninitialized struct {
 	// +optional
 	Grace *metav1.Duration `json:"grace,omitempty"`
 	// action is what is done: "Report" only says so, "Remove" takes the taint off the
-	// Node, "Replace" gives the machine up. Default Report.
-	// +kubebuilder:default=Report
+	// Node, "Replace" gives the machine up. Default Remove.
+	// +kubebuilder:default=Remove
 	// +optional
 	Action StaleAction `json:"action,omitempty"`
 }

@@ -54,6 +54,8 @@ const (
 	// ValidationFailed: the API server has admitted an object of which a part means
 	// nothing.
 	ValidationFailed = "ValidationFailed"
+	// StaleTaintRemoved: the taint of a cloud controller that had forgotten it is off a Node.
+	StaleTaintRemoved = "StaleTaintRemoved"
 	// WriteRefused: the API server does not let the object be changed.
 	WriteRefused = "WriteRefused"
 	// GivenUp: a machine did not get ready in time and is replaced.

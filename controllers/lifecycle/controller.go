@@ -196,6 +196,7 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 			return err
 		}
 	}
+	r.tellRemoved(v, step)
 	after, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
 		if step.NodeName != "" {
 			c.Status.NodeName = step.NodeName
@@ -214,6 +215,17 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 	}
 	r.logProgress(ctx, v, after)
 	return nil
+}
+
+// tellRemoved says that a taint which the cloud controller left behind was removed.
+func (r *Reconciler) tellRemoved(v lifecycle.View, step lifecycle.Step) {
+	if step.Node == nil || !slices.Contains(step.Node.RemoveTaints, lifecycle.Uninitialized) {
+		return
+	}
+	r.deps.Writer.Event(apply.Event{
+		Object: v.Nodes[0], Reason: apply.StaleTaintRemoved,
+		Message: fmt.Sprintf("removed taint %s: the cloud controller manager has done its work here (provider ID, addresses and zone are set) and left it behind for %s", lifecycle.Uninitialized.ToString(), v.Policy.Defaulted().StaleGrace),
+	})
 }
 
 // logProgress logs what a claim has just reached.

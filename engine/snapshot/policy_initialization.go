@@ -63,7 +63,7 @@ const (
 // StaleAction is what is done about a taint that the cloud controller left.
 type StaleAction string
 
-// The actions; empty is StaleReport.
+// The actions; empty is StaleRemove.
 const (
 	StaleReport  StaleAction = "Report"
 	StaleRemove  StaleAction = "Remove"
@@ -109,7 +109,7 @@ func (i Initialization) Defaulted() Initialization {
 	i.Timeout = cmp.Or(i.Timeout, DefaultInitializationTimeout)
 	i.OnTimeout = cmp.Or(i.OnTimeout, Alert)
 	i.StaleGrace = cmp.Or(i.StaleGrace, DefaultStaleGrace)
-	i.OnStale = cmp.Or(i.OnStale, StaleReport)
+	i.OnStale = cmp.Or(i.OnStale, StaleRemove)
 	i.Backoff.Failures = cmp.Or(i.Backoff.Failures, DefaultBackoffFailures)
 	i.Backoff.Initial = cmp.Or(i.Backoff.Initial, DefaultBackoffInitial)
 	i.Backoff.Max = max(cmp.Or(i.Backoff.Max, DefaultBackoffMax), i.Backoff.Initial)
