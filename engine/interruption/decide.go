@@ -97,8 +97,12 @@ func Decide(s *snapshot.Snapshot, events []Event) *Decision {
 	budgets := eviction.NewBudgets(s.PDBs)
 	for _, n := range s.Nodes {
 		r := Response{Node: n}
+		var all []*Event
 		for _, i := range index.about(n) {
-			m := newMatter(s, n, &events[i])
+			all = append(all, &events[i])
+		}
+		for _, e := range all {
+			m := newMatter(s, n, e, all)
 			v := m.judge()
 			asked.about(m, v, budgets)
 			r.Verdicts = append(r.Verdicts, v)

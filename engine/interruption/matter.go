@@ -23,12 +23,12 @@ type matter struct {
 	last time.Time
 }
 
-func newMatter(s *snapshot.Snapshot, n *snapshot.Node, e *Event) *matter {
+func newMatter(s *snapshot.Snapshot, n *snapshot.Node, e *Event, all []*Event) *matter {
 	m := &matter{s: s, n: n, event: e, rule: snapshot.InterruptionRule{Action: snapshot.InterruptionIgnore}}
 	if n.Claim == nil {
 		return m
 	}
-	m.rule, m.place = ruleFor(s.Pool(n.Claim.Pool), n, e)
+	m.rule, m.place = ruleFor(s.Pool(n.Claim.Pool), n, e, all)
 	if end := e.End(); !end.IsZero() {
 		m.last = end.Add(-m.rule.Latest(string(e.Kind)))
 		if earliest := m.earliest(); m.last.Before(earliest) {

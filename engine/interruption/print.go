@@ -105,6 +105,8 @@ func (v Verdict) when() string {
 		by = fmt.Sprintf("by rule %d", v.Rule)
 	}
 	switch {
+	case v.Action == snapshot.InterruptionIgnore:
+		return fmt.Sprintf("%s, %s", v.Action, by)
 	case v.Due:
 		return fmt.Sprintf("%s now, %s", v.Action, by)
 	case !v.Begins.IsZero():

@@ -30,16 +30,48 @@ func strength(a snapshot.InterruptionAction) int {
 }
 
 // ruleFor finds the rule that decides about an event on a machine, and its place
-// among the policy's from one; zero is the table.
-func ruleFor(p *snapshot.Pool, n *snapshot.Node, e *Event) (snapshot.InterruptionRule, int) {
-	if p != nil {
-		for i := range p.Policy.Interruption.Rules {
-			if r := &p.Policy.Interruption.Rules[i]; matches(r, n, e) {
-				return *r, i + 1
+// among the policy's from one; zero is the table. All are the events about the machine: a
+// rule that leaves it to announced maintenance also leaves it to the stop that follows,
+// unless another rule is for stops. EC2 starts such a machine again, with its volumes.
+func ruleFor(p *snapshot.Pool, n *snapshot.Node, e *Event, all []*Event) (snapshot.InterruptionRule, int) {
+	if r, place := explicit(p, n, e); place > 0 {
+		return r, place
+	}
+	if e.Kind == Stopped {
+		for _, cause := range all {
+			if r, place := explicit(p, n, cause); place > 0 && announcesStop(cause) && leaves(&r) {
+				if strength(r.Action) > strength(snapshot.InterruptionCordon) {
+					r.Action = snapshot.InterruptionIgnore
+				}
+				return r, place
 			}
 		}
 	}
 	return snapshot.InterruptionRule{Action: Default(e.Kind)}, 0
+}
+
+// explicit is the policy's rule about an event; its place is zero if there is none.
+func explicit(p *snapshot.Pool, n *snapshot.Node, e *Event) (snapshot.InterruptionRule, int) {
+	if p == nil {
+		return snapshot.InterruptionRule{}, 0
+	}
+	for i := range p.Policy.Interruption.Rules {
+		if r := &p.Policy.Interruption.Rules[i]; matches(r, n, e) {
+			return *r, i + 1
+		}
+	}
+	return snapshot.InterruptionRule{}, 0
+}
+
+// leaves reports whether a rule leaves the machine to the cloud: in any case, or when its
+// windows come too late.
+func leaves(r *snapshot.InterruptionRule) bool {
+	return strength(r.Action) <= strength(snapshot.InterruptionCordon) || r.LeaveIfTooLate
+}
+
+// announcesStop reports whether the machine stops when the event comes about.
+func announcesStop(e *Event) bool {
+	return e.Kind == Maintenance && e.State != Cancelled && slices.Contains([]Code{Stop, Retirement, Power}, e.Code)
 }
 
 func matches(r *snapshot.InterruptionRule, n *snapshot.Node, e *Event) bool {
