@@ -65,6 +65,9 @@ func Run(ctx context.Context, c Config) error {
 			return fmt.Errorf("adding a loop: %w", err)
 		}
 	}
+	if err := addReach(mgr, d); err != nil {
+		return fmt.Errorf("adding what tells of NodePools: %w", err)
+	}
 	if err := registry.Register(state.New(d)); err != nil {
 		return fmt.Errorf("registering the state's metrics: %w", err)
 	}

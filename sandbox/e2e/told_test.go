@@ -87,7 +87,8 @@ func (c *cluster) logged(text string) []string {
 func TestTheLogTellsTheLifeOfAMachineInALineAStep(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	c.manifests(class + "---" + pool("life", "amd64") + "---" + deployment("life", "life", 3, "1", "1Gi"))
+	elsewhere := strings.NewReplacer("karpenter.kwok.sh", "karpenter.k8s.aws", "KWOKNodeClass, name: default", "EC2NodeClass, name: elsewhere").Replace(pool("elsewhere", "amd64"))
+	c.manifests(class + "---" + pool("life", "amd64") + "---" + elsewhere + "---" + deployment("life", "life", 3, "1", "1Gi"))
 	c.millwright()
 	log := c.watchClaims()
 	c.eventually(patience, c.running("app=life", 3))
@@ -113,6 +114,12 @@ func TestTheLogTellsTheLifeOfAMachineInALineAStep(t *testing.T) {
 	})
 	if lines := c.logged(`"message":"starting millwright"`); len(lines) != 1 || !strings.Contains(lines[0], `"provider":"kwok"`) {
 		c.Errorf("the start: %q", lines)
+	}
+	if lines := c.logged(`"message":"NodePools in reach"`); len(lines) != 1 || !strings.Contains(lines[0], `["life"]`) {
+		c.Errorf("the pools in reach: %q", lines)
+	}
+	if lines := c.logged("NodePool is out of reach"); len(lines) != 1 || !strings.Contains(lines[0], "EC2NodeClass.karpenter.k8s.aws/elsewhere") {
+		c.Errorf("the pools out of reach: %q", lines)
 	}
 	for _, unwanted := range []string{`"level":"error"`, "Starting EventSource", "Starting workers", `"pods":0,`} {
 		if lines := c.logged(unwanted); len(lines) > 0 {
