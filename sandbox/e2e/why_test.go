@@ -124,7 +124,7 @@ spec:
 		},
 		"no capacity": {
 			machinePool("sold", keeps, "", "{key: node.kubernetes.io/instance-type, operator: In, values: [m5.large]}") + "---" + barePod("sold", "sold", "100m", ""),
-			"pod sold", []string{"nodepool/sold: m5.large", "the controller said", "pool sold: no machine is for sale at present", "allow more zones, instance types or capacity types"},
+			"pod sold", []string{"nodepool/sold, which is not being launched yet: m5.large", "the controller said", "pool sold: no machine is for sale at present", "allow more zones, instance types or capacity types"},
 		},
 		"a limit": {
 			strings.Replace(machinePool("limit", keeps, "", small), "spec:\n", "spec:\n  limits: {cpu: \"1\"}\n", 1) + "---" + barePod("limit", "limit", "100m", ""),
