@@ -56,7 +56,7 @@ func (p *Provisioner) tell(ctx context.Context, s *snapshot.Snapshot, answer *pl
 	}
 }
 
-// tally is what came of the pods of a plan:
+// tally is what came of the pods of a plan, counted apart from how many there were:
 //
 //	pods = existing + inFlight + launching + refused + unplaced + ignored
 type tally struct {
@@ -70,7 +70,7 @@ type tally struct {
 }
 
 func count(answer *plan.Plan, claims []*karpv1.NodeClaim) tally {
-	t := tally{unplaced: len(answer.Unplaced), ignored: len(answer.Ignored)}
+	t := tally{pods: answer.Stats.Pods + len(answer.Ignored), unplaced: len(answer.Unplaced), ignored: len(answer.Ignored)}
 	for _, at := range answer.Placements {
 		if at.Node.Object != nil && (at.Node.Claim == nil || at.Node.Registered()) {
 			t.existing++
@@ -88,7 +88,6 @@ func count(answer *plan.Plan, claims []*karpv1.NodeClaim) tally {
 		t.nodeClaims++
 		t.price += n.Choice.Offering.Price
 	}
-	t.pods = t.existing + t.inFlight + t.launching + t.refused + t.unplaced + t.ignored
 	return t
 }
 

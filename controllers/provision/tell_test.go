@@ -27,7 +27,7 @@ func TestSumsInTheLogAddUp(t *testing.T) {
 	choice := catalog.Choice{Type: &catalog.Type{}, Offering: &catalog.Offering{Price: 0.25}}
 	answer := &plan.Plan{
 		NewNodes: []plan.NewNode{{Pods: pods(7), Choice: choice}, {Pods: pods(5), Choice: choice}},
-		Unplaced: make([]plan.Unplaced, 3), Ignored: make([]plan.Unplaced, 2),
+		Unplaced: make([]plan.Unplaced, 3), Ignored: make([]plan.Unplaced, 2), Stats: plan.Stats{Pods: 75},
 	}
 	answer.Placements = append(answer.Placements, at(11, &snapshot.Node{Claim: claim, Object: taking})...)
 	answer.Placements = append(answer.Placements, at(13, &snapshot.Node{Claim: claim, Object: &corev1.Node{}})...)
