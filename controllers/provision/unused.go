@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -15,17 +16,16 @@ import (
 // recordUnused records on claims which workloads turn out not to use them, and reports
 // whether there are any: what is launched for those is to be planned anew.
 func (p *Provisioner) recordUnused(ctx context.Context, s *snapshot.Snapshot, answer *plan.Plan) bool {
-	found := backoff.FindUnused(s, answer)
 	if p.Settings.Observe {
 		return false
 	}
 	recorded := false
-	for name, unused := range found {
+	for name, unused := range backoff.FindUnused(s, answer) {
 		claim, ok := p.Store.NodeClaim(name)
 		if !ok {
 			continue
 		}
-		all, err := json.Marshal(append(backoff.UnusedOf(claimOf(s, name)), unused...))
+		all, err := json.Marshal(append(backoff.UnusedOf(cluster.Claim(claim)), unused...))
 		if err != nil {
 			continue // plain data
 		}
@@ -37,14 +37,4 @@ func (p *Provisioner) recordUnused(ctx context.Context, s *snapshot.Snapshot, an
 		recorded = true
 	}
 	return recorded
-}
-
-// claimOf is a claim of the snapshot that exists there.
-func claimOf(s *snapshot.Snapshot, name string) *snapshot.Claim {
-	for _, n := range s.Nodes {
-		if n.Claim != nil && n.Claim.Name == name {
-			return n.Claim
-		}
-	}
-	return &snapshot.Claim{}
 }
