@@ -43,7 +43,7 @@ is needed.
 The manifests are what you write or what "kubectl get -o yaml" prints: NodePools
 with their node classes, NodeClaims, Nodes, Pods, workloads, and what pods refer
 to (PersistentVolumeClaims, PersistentVolumes, StorageClasses, PriorityClasses,
-RuntimeClasses …). A Deployment, ReplicaSet, StatefulSet or Job whose pods are
+RuntimeClasses, LimitRanges …). A Deployment, ReplicaSet, StatefulSet or Job whose pods are
 not there counts with the pods that it would have. Other kinds are left out, and
 named on standard error.
 

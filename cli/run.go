@@ -237,6 +237,7 @@ func (o *runOptions) setLogger() (flush func(), err error) {
 	cfg.EncoderConfig.EncodeTime = zapcore.ISO8601TimeEncoder
 	cfg.EncoderConfig.EncodeDuration = zapcore.StringDurationEncoder
 	cfg.DisableStacktrace = true
+	cfg.Sampling = nil // of a thousand machines, each has its lines
 	cfg.OutputPaths = splitPaths(o.logPaths)
 	cfg.ErrorOutputPaths = splitPaths(o.logErrorPaths)
 	cfg.EncoderConfig.MessageKey = "message" // as Karpenter has it
