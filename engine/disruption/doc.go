@@ -44,7 +44,7 @@
 // first "no" is the verdict; budgets (budget.go) are asked last, over the pool. What
 // becomes of pods is asked of placement, about forks of the snapshot (package
 // whatif). What a move of pods has to save is one amount
-// of dollars (package consolidate), which is higher where pods are moved in vain (package
+// of dollars (package consolidate), which is higher where moves were undone lately (package
 // ledger).
 //
 // Nominations are not remembered, they are derived: a machine is nominated for a

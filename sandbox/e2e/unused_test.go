@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // larger is a DaemonSet whose pods are larger than its template, by defaults of the
@@ -87,17 +89,15 @@ func TestADaemonSetThatIsLargerThanItsTemplateCostsAtMostOneMachineMore(t *testi
 // quarantine taints every new node of a pool as an operator from outside might.
 func (c *cluster) quarantine(team string) {
 	const taint = `{"spec":{"taints":[{"key":"example.com/quarantine","effect":"NoExecute"}]}}`
-	go func() {
-		for c.Context().Err() == nil {
-			nodes, err := c.client.CoreV1().Nodes().List(c.Context(), metav1.ListOptions{LabelSelector: "team=" + team})
-			if err == nil {
-				for i := range nodes.Items {
-					c.taintOnce(&nodes.Items[i], taint)
-				}
-			}
-			time.Sleep(200 * time.Millisecond)
+	go wait.UntilWithContext(c.Context(), func(ctx context.Context) {
+		nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "team=" + team})
+		if err != nil {
+			return // the cluster is about to go
 		}
-	}()
+		for i := range nodes.Items {
+			c.taintOnce(&nodes.Items[i], taint)
+		}
+	}, 200*time.Millisecond)
 }
 
 func (c *cluster) taintOnce(n *corev1.Node, taint string) {
