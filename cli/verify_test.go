@@ -37,7 +37,7 @@ func stuck(t *testing.T) client.WithWatch {
 		Status: karpv1.NodeClaimStatus{ProviderID: "kwok://web-1", NodeName: "ip-1", Conditions: []status.Condition{
 			{Type: "Launched", Status: metav1.ConditionTrue, Reason: "Launched", LastTransitionTime: at(-50 * time.Second)},
 			{Type: "Registered", Status: metav1.ConditionTrue, Reason: "Registered", LastTransitionTime: at(0)},
-			{Type: "Initialized", Status: metav1.ConditionUnknown, Reason: "StartupTaintsExist", Message: "startup taint cni:NoExecute is still on Node/ip-1", LastTransitionTime: at(-time.Minute)},
+			{Type: "Initialized", Status: metav1.ConditionUnknown, Reason: "StartupTaintsExist", Message: "startup taint cni:NoExecute is still on node/ip-1", LastTransitionTime: at(-time.Minute)},
 		}},
 	}
 	node := &corev1.Node{
@@ -110,14 +110,14 @@ func TestVerifyNamesTheGateTheObjectAndSinceWhen(t *testing.T) {
   [x] NodeJoined       2026-03-11T12:00:00Z
   [x] Registered       2026-03-11T12:00:00Z
   [x] NodeReady        2026-03-11T12:00:01Z
-  [ ] StartupTaints    2026-03-11T12:00:00Z  startup taint cni:NoExecute is still on Node/ip-1; overdue from 2026-03-11T12:15:00Z on
+  [ ] StartupTaints    2026-03-11T12:00:00Z  startup taint cni:NoExecute is still on node/ip-1; overdue from 2026-03-11T12:15:00Z on
   [x] EphemeralTaints  -
   [x] Resources        -
   [x] DRADrivers       -
   [x] CSIDrivers       -
   [x] NodeConditions   -
   [x] DaemonSets       -
-node/ip-1 is not initialized: startup taint cni:NoExecute is still on Node/ip-1 (since 2026-03-11T12:00:00Z)
+node/ip-1 is not initialized: startup taint cni:NoExecute is still on node/ip-1 (since 2026-03-11T12:00:00Z)
 not verified within 20s
 `
 	if out != want || code != ExitFindings {
@@ -198,9 +198,9 @@ func TestWhyBeginsWithTheVerdictAndEndsWithWhatWouldHaveToChange(t *testing.T) {
 	}
 	got := why()
 	for _, want := range []string{
-		"node/ip-1 is not ready for work: startup taint cni:NoExecute is still on Node/ip-1.\nIt has been so since 2026-03-11T12:00:00Z (1m0s).\n",
+		"node/ip-1 is not ready: startup taint cni:NoExecute is still on node/ip-1.\nThat has been so since 2026-03-11T12:00:00Z (1m0s).\n",
 		"\n  [ ] StartupTaints    2026-03-11T12:00:00Z  startup taint",
-		"\nWhat would have to change:\n  StartupTaints: whoever owns the taint has to act; otherwise overdue from 2026-03-11T12:15:00Z on\n",
+		"\nWhat would have to change:\n  StartupTaints: the owner of the taint has to act; otherwise overdue from 2026-03-11T12:15:00Z on\n",
 		"kubectl taint node ip-1 cni:NoExecute-",
 	} {
 		if !strings.Contains(got, want) {
@@ -228,7 +228,7 @@ func TestWhyBeginsWithTheVerdictAndEndsWithWhatWouldHaveToChange(t *testing.T) {
 	if err := c.Status().Update(t.Context(), claim); err != nil {
 		t.Fatal(err)
 	}
-	if got := why(); !strings.HasPrefix(got, "node/ip-1 is ready for work since 2026-03-11T12:00:30Z, 1m30s after its claim was created.\n") {
+	if got := why(); !strings.HasPrefix(got, "node/ip-1 has been ready since 2026-03-11T12:00:30Z, 1m30s after its NodeClaim was created.\n") {
 		t.Errorf("%s", got)
 	}
 }

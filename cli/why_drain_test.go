@@ -88,20 +88,20 @@ func reader(t *testing.T, objects ...client.Object) func(*genericclioptions.Conf
 }
 
 func TestWhyOfADrainingNodeIsAChecklistWithBlockersAndRemedies(t *testing.T) {
-	const want = `node/ip-1 is being taken away since 2026-03-11T11:55:00Z: its pods leave.
-It has no deadline: what it waits for is waited for however long that takes.
+	const want = `node/ip-1 has been terminating since 2026-03-11T11:55:00Z: its pods are being evicted.
+It has no deadline.
 
 Pods:
-  [ ] default/Pod/held has ended and is kept by its finalizers: example.com/x
-  [ ] default/Pod/web can never be evicted, because default/PodDisruptionBudget/web demands that 1 of 1 pods are healthy
-  [x] default/Pod/ebs-node stays until the machine goes: it serves the volumes of ebs.csi.aws.com
+  [ ] pod/held -n default has terminated but its finalizers keep it: example.com/x
+  [ ] pod/web -n default can never be evicted, because poddisruptionbudget/web -n default requires 1 of 1 pods to be healthy
+  [x] pod/ebs-node -n default stays until the instance terminates: it serves the volumes of ebs.csi.aws.com
 
 What would have to change:
-  default/Pod/held: whoever put the finalizers there has to remove them: example.com/x
-  default/Pod/web: let default/PodDisruptionBudget/web allow a disruption: a lower minAvailable, or one more replica
+  pod/held -n default: the owner of the finalizers has to remove them: example.com/x
+  pod/web -n default: poddisruptionbudget/web -n default: lower minAvailable or add a replica, so that it can allow a disruption
 
-To mend, so that others keep these agents as well:
-  default/DaemonSet/ebs-csi-node serves the volumes of ebs.csi.aws.com and does not tolerate the taint karpenter.sh/disrupted
+To fix before the next drain:
+  daemonset/ebs-csi-node -n default serves the volumes of ebs.csi.aws.com and does not tolerate the taint karpenter.sh/disrupted
   Add to each:
     spec:
       template:
@@ -146,16 +146,16 @@ func TestWhyOfANodeThatWaitsForHooksSaysWhichAndUntilWhen(t *testing.T) {
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	const want = `node/ip-1 is being taken away since 2026-03-11T11:55:00Z: its policy's hooks are waited for before its pods leave.
-It has no deadline: what it waits for is waited for however long that takes.
-The cloud takes the machine at 2026-03-11T13:00:00Z, with whatever is left there.
+	const want = `node/ip-1 has been terminating since 2026-03-11T11:55:00Z: waiting for the policy's hooks before the drain.
+It has no deadline.
+The cloud stops the instance at 2026-03-11T13:00:00Z, whatever is left on it.
 
 Hooks:
-  [ ] Node/ip-1 has waited for too long for the hook leaders (condition LeadersMoved=True), and the policy waits on, until 2026-03-11T12:59:00Z
-  [ ] Node/ip-1 waits for the hook backup (Job in namespace ops with label millwright.dev/hook: backup), ops/Job/backup-1 is Running, until 2026-03-11T12:05:00Z
+  [ ] node/ip-1 has waited too long for the hook leaders (condition LeadersMoved=True), and the policy keeps waiting, until 2026-03-11T12:59:00Z
+  [ ] node/ip-1 waits for the hook backup (Job in namespace ops with label millwright.dev/hook: backup), job/backup-1 -n ops is Running, until 2026-03-11T12:05:00Z
 
 What would have to change:
-  Node/ip-1: whoever serves the hook has to fulfil it; or let the policy go on without it, onTimeout: Continue
+  node/ip-1: the hook's owner has to fulfil it; or set onTimeout: Continue in the policy
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
@@ -174,7 +174,7 @@ func TestAttachmentsListsWhatIsWrongAndWhatToDo(t *testing.T) {
 	}
 	out, code := ask(leaving())
 	const want = `ATTACHMENT   NODE      VOLUME                  REASON               SINCE
-csi-left     ip-gone   PersistentVolume/pv-1   AttachmentNodeGone   2026-03-11T11:00:00Z
+csi-left     ip-gone   persistentvolume/pv-1   AttachmentNodeGone   2026-03-11T11:00:00Z
 
 What to do:
   csi-left: kubectl delete volumeattachment csi-left, or a NodePolicy with termination.orphanedAttachments: Delete

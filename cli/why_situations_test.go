@@ -105,7 +105,7 @@ func TestWhyRepeatsWhatOnlyTheControllerKnows(t *testing.T) {
 			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "new-0"}, Reason: "FailedScheduling", LastTimestamp: metav1.NewTime(at), Message: "no machine is for sale",
 		}
 	}
-	const said, fix = "But at 2026-03-11T11:57:00Z the controller said: no machine is for sale.\n", "allow more zones, instance types or capacity types"
+	const said, fix = "But at 2026-03-11T11:57:00Z the controller reported: no machine is for sale.\n", "allow more zones, instance types or capacity types"
 	for name, row := range map[string]struct {
 		event *corev1.Event
 		says  bool

@@ -82,7 +82,7 @@ type Wait struct {
 	Message string `json:"message"`
 }
 
-// Fix is something that somebody can do, and commands that help.
+// Fix is something to do, and commands that help.
 type Fix struct {
 	What     string   `json:"what"`
 	Commands []string `json:"commands,omitempty"`
@@ -96,7 +96,7 @@ func (a *Answer) Text() string {
 		b.WriteString("\n" + a.detail)
 	}
 	section(&b, "What would have to change", a.Fixes)
-	section(&b, "To mend, so that others keep these agents as well", a.ToMend)
+	section(&b, "To fix before the next drain", a.ToMend)
 	return b.String()
 }
 
@@ -116,8 +116,8 @@ func section(b *strings.Builder, title string, list []Fix) {
 // Contradict adds that the controller said otherwise, of a pod for which there would be a
 // machine as far as the objects tell.
 func (a *Answer) Contradict(said string, at time.Time) {
-	a.say(fmt.Sprintf("But at %s the controller said: %s.", Stamp(at), strings.TrimSuffix(said, ".")))
-	a.Fixes = append(a.Fixes, Fix{What: "if the cloud has none at present: " + plan.Reason{Code: plan.OfferingUnavailable}.Fix()})
+	a.say(fmt.Sprintf("But at %s the controller reported: %s.", Stamp(at), strings.TrimSuffix(said, ".")))
+	a.Fixes = append(a.Fixes, Fix{What: "if none is available at present: " + plan.Reason{Code: plan.OfferingUnavailable}.Fix()})
 }
 
 // say adds a sentence to the summary.

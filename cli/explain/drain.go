@@ -14,11 +14,11 @@ import (
 
 // phaseText says what a phase does.
 var phaseText = map[drain.Phase]string{
-	drain.Cordon: "it is about to be tainted", drain.PreDrain: "its policy's hooks are waited for before its pods leave",
-	drain.Drain: "its pods leave", drain.Detach: "its volumes are detached",
-	drain.PreTerminate: "its policy's hooks are waited for before the cloud ends the machine",
-	drain.Terminate:    "the cloud ends the machine", drain.Release: "the machine is gone, and Kubernetes lets go of what was on it",
-	drain.Finish: "the machine is gone, and the Node goes",
+	drain.Cordon: "it is about to be cordoned", drain.PreDrain: "waiting for the policy's hooks before the drain",
+	drain.Drain: "its pods are being evicted", drain.Detach: "its volumes are being detached",
+	drain.PreTerminate: "waiting for the policy's hooks before the instance is terminated",
+	drain.Terminate:    "the instance is being terminated", drain.Release: "the instance is gone, and what was on it is being released",
+	drain.Finish: "the instance is gone, and the Node is being deleted",
 }
 
 // Drain says what a machine that is being taken away waits for.
@@ -30,14 +30,14 @@ func Drain(v drain.View, step drain.Step) *Answer {
 	if v.Node.Claim != nil {
 		a.NodeClaim = v.Node.Claim.Name
 	}
-	a.say(fmt.Sprintf("node/%s is being taken away since %s: %s.", v.Node.Name, Stamp(a.Since), phaseText[step.Phase]))
+	a.say(fmt.Sprintf("node/%s has been terminating since %s: %s.", v.Node.Name, Stamp(a.Since), phaseText[step.Phase]))
 	if v.Deadline.IsZero() {
-		a.say("It has no deadline: what it waits for is waited for however long that takes.")
+		a.say("It has no deadline.")
 	} else {
-		a.say(fmt.Sprintf("Its deadline is %s: nothing is waited for after it.", Stamp(v.Deadline)))
+		a.say(fmt.Sprintf("Its deadline is %s: after that it waits for nothing.", Stamp(v.Deadline)))
 	}
 	if !v.Ends.IsZero() {
-		a.say(fmt.Sprintf("The cloud takes the machine at %s, with whatever is left there.", Stamp(v.Ends)))
+		a.say(fmt.Sprintf("The cloud stops the instance at %s, whatever is left on it.", Stamp(v.Ends)))
 	}
 	a.check("Hooks", step.Hooks)
 	a.check("Pods", step.Pods)
@@ -56,14 +56,14 @@ func Drain(v drain.View, step drain.Step) *Answer {
 	return a
 }
 
-// cloudSays tells of volumes that only the cloud still has attached, as the
+// cloudSays reports volumes that only the cloud still has attached, as the
 // controller found them: the cloud is not asked from here.
 func (a *Answer) cloudSays(v drain.View, step drain.Step) {
 	if v.Node.Claim == nil || step.Phase != drain.Terminate {
 		return
 	}
 	if c := v.Node.Claim.Conditions[snapshot.VolumesDetached]; c.Status == corev1.ConditionUnknown && c.Message != "" {
-		a.paragraph("The controller says: " + c.Message + "\n")
+		a.paragraph("The controller reports: " + c.Message + "\n")
 	}
 }
 
@@ -92,7 +92,7 @@ func (a *Answer) paragraph(text string) {
 	a.detail += text
 }
 
-// leavingSince is when somebody asked for the machine's removal first.
+// leavingSince is when the machine's removal was first requested.
 func leavingSince(n *snapshot.Node) time.Time {
 	var out time.Time
 	if n.Object.DeletionTimestamp != nil {

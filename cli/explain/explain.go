@@ -47,7 +47,7 @@ func (a *Answer) disagreement(p *snapshot.Pod) {
 	if !noted || slices.ContainsFunc(a.Reasons, func(r plan.Reason) bool { return r.Code == plan.SchedulerDisagrees }) {
 		return
 	}
-	a.say(fmt.Sprintf("Its scheduler has refused machines with room for it since %s (SchedulerDisagrees): %q.", Stamp(r.Since), r.Have))
+	a.say(fmt.Sprintf("Its scheduler has refused nodes with room for it since %s (SchedulerDisagrees): %q.", Stamp(r.Since), r.Have))
 	a.Reasons = append(a.Reasons, r)
 	a.Fixes = append(a.Fixes, Fix{What: r.Fix()})
 }
@@ -55,7 +55,7 @@ func (a *Answer) disagreement(p *snapshot.Pod) {
 // becomes says what the plan has for a pod.
 func (c *Cluster) becomes(namespace, name string) (*Answer, error) {
 	is := func(p *snapshot.Pod) bool { return p.Namespace == namespace && p.Name == name }
-	title := fmt.Sprintf("pod/%s in namespace %s", name, namespace)
+	title := plan.ObjectRef{Kind: "Pod", Namespace: namespace, Name: name}.String()
 	answer := func(v Verdict, format string, args ...any) *Answer {
 		return &Answer{
 			Object: plan.ObjectRef{Kind: "Pod", Namespace: namespace, Name: name}, Verdict: v,
@@ -64,7 +64,7 @@ func (c *Cluster) becomes(namespace, name string) (*Answer, error) {
 	}
 	for _, u := range slices.Concat(c.plan.Unplaced, c.plan.Ignored) {
 		if is(u.Pod) {
-			a := answer(Unplaced, "gets no machine.")
+			a := answer(Unplaced, "cannot be placed.")
 			a.detail = "  " + strings.Join(plan.Messages(u.Reasons, shown), "\n  ") + "\n"
 			a.blame(u.Reasons)
 			a.trim()
@@ -74,21 +74,21 @@ func (c *Cluster) becomes(namespace, name string) (*Answer, error) {
 	for _, at := range c.plan.Placements {
 		if is(at.Pod) {
 			if at.Node.Object == nil {
-				return answer(NewNode, "gets a new machine: nodeclaim/%s is being launched.", at.Node.Claim.Name), nil
+				return answer(NewNode, "gets a new node: nodeclaim/%s is being launched.", at.Node.Claim.Name), nil
 			}
-			return answer(ExistingNode, "has room on %s; its scheduler has to put it there.", at.Node.Name), nil
+			return answer(ExistingNode, "has room on node/%s; its scheduler has to bind it.", at.Node.Name), nil
 		}
 	}
 	for i := range c.plan.NewNodes {
 		n := &c.plan.NewNodes[i]
 		if slices.ContainsFunc(n.Pods, is) {
 			key := n.Choice.Key()
-			return answer(NeedsNode, "needs a new machine of nodepool/%s, which is not being launched yet: %s in %s, %s.", n.Pool, key.Type, key.Zone, key.CapacityType), nil
+			return answer(NeedsNode, "needs a new node of nodepool/%s, which is not being launched yet: %s in %s, %s.", n.Pool, key.Type, key.Zone, key.CapacityType), nil
 		}
 	}
 	for _, n := range c.s.Nodes {
 		if slices.ContainsFunc(n.Pods, is) {
-			return answer(Bound, "has a machine: node/%s.", n.Name), nil
+			return answer(Bound, "is bound to node/%s.", n.Name), nil
 		}
 	}
 	return nil, fmt.Errorf("%s does not exist, or has ended", title)
@@ -134,7 +134,7 @@ func (a *Answer) trim() {
 	a.blame(reasons[:near])
 	a.Reasons = reasons
 	if rest := len(reasons) - near; rest > 0 {
-		a.Fixes = append(a.Fixes, Fix{What: fmt.Sprintf("or what is in the way of %d other pools, none of which is nearer to taking the pod", rest)})
+		a.Fixes = append(a.Fixes, Fix{What: fmt.Sprintf("or what stands in the way in %d other pools, none of which is closer to taking the pod", rest)})
 	}
 }
 
@@ -147,7 +147,7 @@ func (c *Cluster) Machine(a *Answer) {
 	a.Since, a.NextCheck, a.SavingPerHour = v.Reason.Since.UTC(), v.Reason.Until.UTC(), v.Saving
 	if v.Disrupting {
 		a.Verdict, a.Reasons = Disrupting, []plan.Reason{v.Reason}
-		a.say(fmt.Sprintf("It is on its way out (%s): %s.", v.Cause, v.Reason.Message()))
+		a.say(fmt.Sprintf("It is being disrupted (%s): %s.", v.Cause, v.Reason.Message()))
 		return
 	}
 	a.say(fmt.Sprintf("It stays (%s): %s.", v.Reason.Code, v.Reason.Message()))
@@ -155,10 +155,10 @@ func (c *Cluster) Machine(a *Answer) {
 		a.say(fmt.Sprintf("That has been so since %s.", Stamp(a.Since)))
 	}
 	if !a.NextCheck.IsZero() {
-		a.say(fmt.Sprintf("It is looked at again at %s.", Stamp(a.NextCheck)))
+		a.say(fmt.Sprintf("It is considered again at %s.", Stamp(a.NextCheck)))
 	}
 	if v.Saving > 0 {
-		a.say(fmt.Sprintf("Otherwise $%.4f/h could be saved.", v.Saving))
+		a.say(fmt.Sprintf("Without that, %s/h could be saved.", plan.Dollars(v.Saving)))
 	}
 	a.blame([]plan.Reason{v.Reason})
 }
@@ -180,7 +180,7 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 	}
 	a := &Answer{
 		Object: plan.ObjectRef{Kind: "NodePool", Name: name}, Verdict: Ready, Machines: map[plan.Code]int{}, Reasons: []plan.Reason{}, Fixes: []Fix{},
-		Summary: []string{fmt.Sprintf("nodepool/%s has %d machines for $%.4f/h.", name, count, price)},
+		Summary: []string{fmt.Sprintf("nodepool/%s has %s for %s/h.", name, plan.Count(count, "node"), plan.Dollars(price))},
 	}
 	if p.NotReady != "" {
 		a.Verdict = NotReady
@@ -188,7 +188,7 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 	}
 	for _, allowed := range c.decided.Allowances {
 		if allowed.Pool == name && allowed.Allowed != disruption.Unlimited {
-			a.say(fmt.Sprintf("Its budgets let %d more of %d go because they are %s.", allowed.Remaining(), allowed.Nodes, allowed.Cause))
+			a.say(fmt.Sprintf("Disruption budgets: %d of %s may be disrupted now as %s.", allowed.Remaining(), plan.Count(allowed.Nodes, "node"), allowed.Cause))
 		}
 	}
 	var reasons []plan.Reason

@@ -59,7 +59,7 @@ func (m *Machine) WaitsFor() (text string, since time.Time) {
 		if since.IsZero() {
 			since = m.Claim.Created
 		}
-		return cmp.Or(c.Message, c.Reason, "nobody has looked at it yet"), since
+		return cmp.Or(c.Message, c.Reason, "the controller has not looked at it yet"), since
 	}
 	return "", time.Time{}
 }
@@ -78,13 +78,13 @@ func (m *Machine) Answer(now time.Time) *Answer {
 	a := &Answer{Object: m.object(), NodeClaim: m.Claim.Name, NodePool: m.Claim.Pool, Verdict: Stays, Gates: m.Gates(), Reasons: []plan.Reason{}, Fixes: []Fix{}}
 	m.health(a)
 	if at, ok := m.Initialized(); ok {
-		a.say(fmt.Sprintf("%s is ready for work since %s, %v after its claim was created.", m.Title(), Stamp(at), at.Sub(m.Claim.Created).Round(time.Second)))
+		a.say(fmt.Sprintf("%s has been ready since %s, %v after its NodeClaim was created.", m.Title(), Stamp(at), at.Sub(m.Claim.Created).Round(time.Second)))
 		return a
 	}
 	text, since := m.WaitsFor()
 	a.Verdict, a.Since = Starting, since.UTC()
-	a.say(fmt.Sprintf("%s is not ready for work: %s.", m.Title(), text))
-	a.say(fmt.Sprintf("It has been so since %s (%v).", Stamp(since), now.Sub(since).Round(time.Second)))
+	a.say(fmt.Sprintf("%s is not ready: %s.", m.Title(), text))
+	a.say(fmt.Sprintf("That has been so since %s (%v).", Stamp(since), now.Sub(since).Round(time.Second)))
 	a.detail = m.Checklist()
 	for _, g := range m.Step.Gates {
 		if !g.Open {

@@ -46,7 +46,7 @@ func TestAConsolidationIsToldFromItsBeginningToItsEnd(t *testing.T) {
 	}
 
 	pass(t, r, d)
-	says("Node/a ConsolidationCandidate: saves $2.0000/h with small in its place")
+	says("Node/a ConsolidationCandidate: saves $2.00/h with small in its place")
 	says("NodeClaim/claim-a ConsolidationCandidate")
 	says("Node/a ConsolidationApproved")
 	for range 2 {
@@ -63,7 +63,7 @@ func TestAConsolidationIsToldFromItsBeginningToItsEnd(t *testing.T) {
 	web.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "true"}
 	r.Must(r.Client.Update(ctx, web))
 	pass(t, r, d)
-	says("Node/a ConsolidationRejected: default/Pod/web has the annotation")
+	says("Node/a ConsolidationRejected: pod/web -n default has the annotation")
 }
 
 func TestAPodIsToldOfItsProtection(t *testing.T) {

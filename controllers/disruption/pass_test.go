@@ -209,8 +209,8 @@ func TestWhoeverKeepsAMachineIsNamedInAnEvent(t *testing.T) {
 	pass(t, r, d)
 	pass(t, r, d)
 	for _, want := range []string{
-		`Node/a DisruptionBlocked: default/Pod/guarded has the annotation`,
-		`NodeClaim/claim-a DisruptionBlocked: default/Pod/guarded has the annotation`,
+		`Node/a DisruptionBlocked: pod/guarded -n default has the annotation`,
+		`NodeClaim/claim-a DisruptionBlocked: pod/guarded -n default has the annotation`,
 		`NodePool/general DisruptionBlocked: the disruption budget {nodes: "0"}`,
 	} {
 		if !published(r, want) {

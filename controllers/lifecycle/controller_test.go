@@ -84,7 +84,7 @@ func TestAClaimThatNothingOnOfferSatisfiesIsGivenUpAloud(t *testing.T) {
 	w.Offered = nil
 	_, err := w.reconcileOnce()
 	w.Must(err)
-	if got := strings.Join(w.Events.List, " "); w.claim("c").DeletionTimestamp == nil || !strings.Contains(got, "InsufficientCapacityError: NodeClaim c is given up: no instance type") {
+	if got := strings.Join(w.Events.List, " "); w.claim("c").DeletionTimestamp == nil || !strings.Contains(got, "InsufficientCapacityError: NodeClaim c is given up: no available instance type") {
 		t.Errorf("deleted %v, events %s", w.claim("c").DeletionTimestamp, got)
 	}
 }

@@ -1,14 +1,12 @@
 package loop
 
 import (
-	"fmt"
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/plan"
 )
 
 // What happens to machines is logged in Karpenter's words and under its keys, one info line
@@ -54,7 +52,7 @@ func (d Deps) price(claim *karpv1.NodeClaim, k catalog.Key) string {
 		}
 		for _, o := range t.Offerings {
 			if o.Zone == k.Zone && o.CapacityType == k.CapacityType {
-				return "$" + strings.TrimSuffix(fmt.Sprintf("%.4f", o.Price), "00")
+				return plan.Dollars(o.Price)
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func TestMachinesThatFailInARowPauseThePoolWhichSaysSo(t *testing.T) {
 		c.failed.observe(nc)
 	}
 	np = run(t, r, c)
-	want := "True LaunchesPaused: 3 machines in a row failed (registration_timeout, last NodeClaim/failed-2); no other is launched before 2026-03-11T12:02:02Z"
+	want := "True LaunchesPaused: 3 machines in a row failed (registration_timeout, last nodeclaim/failed-2); no other is launched before 2026-03-11T12:02:02Z"
 	if got := condition(np, "LaunchesPaused"); got != want {
 		t.Errorf("the pool says %q\nwant %q", got, want)
 	}

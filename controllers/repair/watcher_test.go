@@ -182,7 +182,7 @@ func TestTheBreakerSaysSoOnThePoolUntilItCloses(t *testing.T) {
 	np := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "general"}}
 	w.Get(np)
 	c := np.StatusConditions().Get("RepairBlocked")
-	if c == nil || !c.IsTrue() || c.Message != "no machine of NodePool/general is repaired while more than 20% are unhealthy: 2 of 5 are" {
+	if c == nil || !c.IsTrue() || c.Message != "no node of nodepool/general is repaired while more than 20% are unhealthy: 2 of 5 are" {
 		t.Errorf("got %v", c)
 	}
 	if w.claim("n1").DeletionTimestamp != nil || w.claim("n2").DeletionTimestamp != nil || !w.said("NodeRepairBlocked") {

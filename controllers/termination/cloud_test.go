@@ -48,7 +48,7 @@ func TestAVolumeThatOnlyTheCloudStillHasKeepsTheMachine(t *testing.T) {
 		r.step()
 	}
 	c := r.claim().StatusConditions().Get(karpv1.ConditionTypeVolumesDetached)
-	if r.Cloud.Ledger[0].State != cloud.Running || c == nil || !strings.Contains(c.Message, "default/PersistentVolumeClaim/data-db") || !strings.Contains(c.Message, "busy") {
+	if r.Cloud.Ledger[0].State != cloud.Running || c == nil || !strings.Contains(c.Message, "persistentvolumeclaim/data-db -n default") || !strings.Contains(c.Message, "busy") {
 		t.Fatalf("machine %s, condition %+v", r.Cloud.Ledger[0].State, c)
 	}
 	if !r.event("NodeClaim/c AwaitingVolumeDetachment") {
@@ -77,7 +77,7 @@ func TestAVolumeThatTheCloudNeverLetsGoOfIsOnRecord(t *testing.T) {
 	if r.Cloud.Ledger[0].State != cloud.ShuttingDown || !c.IsFalse() || c.Reason != "VolumesHeld" {
 		t.Errorf("machine %s, condition %+v", r.Cloud.Ledger[0].State, c)
 	}
-	if !r.event("Node/n VolumesLeftBehind: left behind: PersistentVolume/data") {
+	if !r.event("Node/n VolumesLeftBehind: left behind: persistentvolume/data") {
 		t.Errorf("events %v", r.Events.List)
 	}
 }

@@ -88,10 +88,10 @@ func TestTheHooksOfThePolicyAreWaitedForAndShown(t *testing.T) {
 	for range 70 {
 		r.step()
 	}
-	if got := message("DrainHooksPassed"); !strings.HasPrefix(got, "Unknown AwaitingHooks: Node/n has waited for too long for the hook handover") || len(r.pods()) != 1 {
+	if got := message("DrainHooksPassed"); !strings.HasPrefix(got, "Unknown AwaitingHooks: node/n has waited too long for the hook handover") || len(r.pods()) != 1 {
 		t.Errorf("before the drain: %s, pods %v", got, r.pods())
 	}
-	if !r.event("Node/n AwaitingHooks: Node/n waits for the hook handover (annotation " + handover + ")") {
+	if !r.event("Node/n AwaitingHooks: node/n waits for the hook handover (annotation " + handover + ")") {
 		t.Errorf("events %v", r.Events.List)
 	}
 	r.handOver()
@@ -102,7 +102,7 @@ func TestTheHooksOfThePolicyAreWaitedForAndShown(t *testing.T) {
 	for range 10 {
 		r.step()
 	}
-	if got := message("TerminationHooksPassed"); !strings.HasPrefix(got, "Unknown AwaitingHooks: Node/n waits for the hook backup") || len(r.Cloud.Alive()) != 1 {
+	if got := message("TerminationHooksPassed"); !strings.HasPrefix(got, "Unknown AwaitingHooks: node/n waits for the hook backup") || len(r.Cloud.Alive()) != 1 {
 		t.Errorf("before the end: %s, %d machines", got, len(r.Cloud.Alive()))
 	}
 	r.backUp()

@@ -383,7 +383,7 @@ func TestALeakedAttachmentDoesNotKeepTheNodeOfADeadMachineForEver(t *testing.T) 
 	r.step()
 	r.Rig.Clock.Step(2 * time.Minute)
 	r.step()
-	if r.node() != nil || !r.event("Node/n VolumesLeftBehind: left behind: VolumeAttachment/csi-data") {
+	if r.node() != nil || !r.event("Node/n VolumesLeftBehind: left behind: volumeattachment/csi-data") {
 		t.Errorf("node %v, events %v", r.node() != nil, r.Events.List)
 	}
 }
@@ -463,10 +463,10 @@ func TestAPodThatAFinalizerKeepsIsNamedOnTheClaim(t *testing.T) {
 		r.step()
 	}
 	c := r.claim().StatusConditions().Get(karpv1.ConditionTypeDrained)
-	if r.Cloud.Ledger[0].State != cloud.Running || c == nil || !strings.Contains(c.Message, "default/Pod/held") || !strings.Contains(c.Message, "example.com/deregister") {
+	if r.Cloud.Ledger[0].State != cloud.Running || c == nil || !strings.Contains(c.Message, "pod/held -n default") || !strings.Contains(c.Message, "example.com/deregister") {
 		t.Errorf("machine %s, condition %+v", r.Cloud.Ledger[0].State, c)
 	}
-	if !r.event("NodeClaim/c FailedDraining: 1 pod is waiting to be evicted; default/Pod/held") {
+	if !r.event("NodeClaim/c FailedDraining: 1 pod is waiting to be evicted; pod/held -n default") {
 		t.Errorf("events %v", r.Events.List)
 	}
 }

@@ -40,7 +40,7 @@ func one(change func(*storagev1.VolumeAttachment, *snapshot.Snapshot)) *snapshot
 func deleted(ago time.Duration) *metav1.Time { return &metav1.Time{Time: noon.Add(-ago)} }
 
 func TestFaultsOfAnAttachment(t *testing.T) {
-	const full = "VolumeAttachment/csi-1 (Node/n, PersistentVolume/pv, default/PersistentVolumeClaim/data)"
+	const full = "volumeattachment/csi-1 (node/n, persistentvolume/pv, persistentvolumeclaim/data -n default)"
 	for name, test := range map[string]struct {
 		change func(*storagev1.VolumeAttachment, *snapshot.Snapshot)
 		want   string
@@ -58,14 +58,14 @@ func TestFaultsOfAnAttachment(t *testing.T) {
 		},
 			full + " has not been detached in time"},
 		"node gone": {func(_ *storagev1.VolumeAttachment, s *snapshot.Snapshot) { s.Nodes = nil },
-			full + " is left of a node that is gone"},
+			full + " is left over from a node that is gone"},
 		"node gone, just being detached": {func(a *storagev1.VolumeAttachment, s *snapshot.Snapshot) {
 			s.Nodes, a.DeletionTimestamp = nil, deleted(time.Minute)
 		}, ""},
 		"volume gone": {func(_ *storagev1.VolumeAttachment, s *snapshot.Snapshot) { s.Volumes.Volumes = nil },
-			"VolumeAttachment/csi-1 (Node/n, PersistentVolume/pv) is of a volume that does not exist"},
+			"volumeattachment/csi-1 (node/n, persistentvolume/pv) belongs to a volume that does not exist"},
 		"driver gone": {func(_ *storagev1.VolumeAttachment, s *snapshot.Snapshot) { s.Volumes.CSINodes = nil },
-			full + " is of driver ebs.csi.aws.com, which runs on no node"},
+			full + " belongs to driver ebs.csi.aws.com, which runs on no node"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

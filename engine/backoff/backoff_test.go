@@ -111,7 +111,7 @@ func TestAPoolPausesThenIsOnTrialAndAnOfferingPausesAlone(t *testing.T) {
 		{Offering: "small/a/spot", Count: 4, Last: noon, Reason: "registration_timeout", Claim: "web-1"},
 	}}
 	for after, want := range map[time.Duration]string{
-		time.Minute:     "not ready: 3 machines in a row failed (registration_timeout, last NodeClaim/web-1); no other is launched before 2026-01-02T12:02:00Z; a false b true",
+		time.Minute:     "not ready: 3 machines in a row failed (registration_timeout, last nodeclaim/web-1); no other is launched before 2026-01-02T12:02:00Z; a false b true",
 		3 * time.Minute: "on trial; a false b true",
 		5 * time.Minute: "on trial; a true b true",
 	} {

@@ -83,8 +83,8 @@ func TestAnImagePausesAloneAslongAsThePoolCanBeHadWithAnother(t *testing.T) {
 		says  string
 	}{
 		{"x86 x86", 0, "m5 m6g", ""},
-		{"x86 x86 x86", 0, "m6g", "LaunchesPaused: 3 machines of image x86 in a row failed (registration_timeout, last NodeClaim/c2); no other is launched before 2026-01-02T12:04:00Z"},
-		{"x86 x86 x86", 2 * time.Minute, "m5 m6g, one at a time of [x86]", "LaunchesOnTrial: 3 machines of image x86 in a row failed (registration_timeout, last NodeClaim/c2); one at a time is launched until one gets ready"},
+		{"x86 x86 x86", 0, "m6g", "LaunchesPaused: 3 machines of image x86 in a row failed (registration_timeout, last nodeclaim/c2); no other is launched before 2026-01-02T12:04:00Z"},
+		{"x86 x86 x86", 2 * time.Minute, "m5 m6g, one at a time of [x86]", "LaunchesOnTrial: 3 machines of image x86 in a row failed (registration_timeout, last nodeclaim/c2); one at a time is launched until one becomes ready"},
 		{"x86 x86 x86 ARM", 0, "m6g", "LaunchesPaused: 3 machines of image x86"},
 		{"x86 x86 x86 X86", 0, "m5 m6g", ""},
 		// Another one that fails as well puts the template under suspicion.

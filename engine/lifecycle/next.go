@@ -23,11 +23,11 @@ const (
 	Cloud           Actor = "the cloud"
 	Kubelet         Actor = "the kubelet"
 	CloudController Actor = "the cloud controller manager"
-	TaintOwner      Actor = "whoever owns the taint"
+	TaintOwner      Actor = "the owner of the taint"
 	DevicePlugin    Actor = "the resource's device plugin"
 	DRADriver       Actor = "the DRA driver"
 	CSIDriver       Actor = "the node plugin of the CSI driver"
-	ConditionOwner  Actor = "whoever reports the condition"
+	ConditionOwner  Actor = "the reporter of the condition"
 	DaemonSet       Actor = "the DaemonSet's pod"
 )
 

@@ -57,7 +57,7 @@ const shownStays = 20
 func (p *Plan) disruptions(b *strings.Builder) {
 	t := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)
 	if len(p.Disruptions) > 0 {
-		fmt.Fprintln(t, "\nDISRUPTED NODES\tCAUSE\tLAUNCHED FIRST\tSAVES $/HOUR")
+		fmt.Fprintln(t, "\nDISRUPTED NODES\tCAUSE\tLAUNCHED FIRST\tSAVES/HOUR")
 	}
 	for i := range p.Disruptions {
 		d := &p.Disruptions[i]
@@ -67,7 +67,7 @@ func (p *Plan) disruptions(b *strings.Builder) {
 		}
 		saves := "-"
 		if dollars(d.Saving) != 0 {
-			saves = money(d.Saving)
+			saves = Dollars(d.Saving)
 		}
 		if len(launched) == 0 {
 			launched = []string{"-"}

@@ -147,8 +147,8 @@ func TestAnEmptyPlanHasEmptyLists(t *testing.T) {
 }
 
 func TestTheTableGroupsWhatIsAlike(t *testing.T) {
-	const want = `NEW NODES   NODEPOOL   TYPE      ZONE   CAPACITY   $/HOUR   PODS
-1           main       m.large   b      spot       0.100    default/a, default/b
+	const want = `NEW NODES   NODEPOOL   TYPE      ZONE   CAPACITY   PRICE/HOUR   PODS
+1           main       m.large   b      spot       $0.10        default/a, default/b
 
 NODE   PODS
 n1     default/c
@@ -157,7 +157,7 @@ Cannot be placed:
   default/d1, default/d2, default/d3 and 1 more
     pool main: no machine has room for cpu 9; the most left for pods is 8 on m.xlarge
 
-1 new node for 2 pods at $0.100/h, at most 25.0% above the lowest possible price; 1 pod on nodes that exist; 4 pods cannot be placed.
+1 new node for 2 pods at $0.10/h, at most 25.0% above the lowest possible price; 1 pod on nodes that exist; 4 pods cannot be placed.
 `
 	var out strings.Builder
 	if err := small().Table(&out); err != nil {

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -31,11 +33,12 @@ func MachineRefs(n *snapshot.Node) []ObjectRef {
 	return out
 }
 
-// String is kubectl's "kind/name", with the namespace in front where there is
-// one.
+// String is what kubectl takes: "kind/name", and "kind/name -n namespace" where there
+// is one.
 func (o ObjectRef) String() string {
-	if o.Namespace == "" {
-		return o.Kind + "/" + o.Name
+	text := strings.ToLower(o.Kind) + "/" + o.Name
+	if o.Namespace != "" {
+		text += " -n " + o.Namespace
 	}
-	return o.Namespace + "/" + o.Kind + "/" + o.Name
+	return text
 }

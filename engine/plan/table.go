@@ -41,7 +41,7 @@ func (p *Plan) Table(w io.Writer) error {
 
 func (p *Plan) newNodes(b *strings.Builder) {
 	t := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "NEW NODES\tNODEPOOL\tTYPE\tZONE\tCAPACITY\t$/HOUR\tPODS")
+	fmt.Fprintln(t, "NEW NODES\tNODEPOOL\tTYPE\tZONE\tCAPACITY\tPRICE/HOUR\tPODS")
 	type row struct {
 		text  string
 		nodes int
@@ -51,7 +51,7 @@ func (p *Plan) newNodes(b *strings.Builder) {
 	byText := map[string]*row{}
 	for i := range p.NewNodes {
 		n := &p.NewNodes[i]
-		text := fmt.Sprintf("%s\t%s\t%s\t%s\t%s", n.Pool, n.Choice.Type.Name, n.Choice.Offering.Zone, n.Choice.Offering.CapacityType, money(n.Choice.Offering.Price))
+		text := fmt.Sprintf("%s\t%s\t%s\t%s\t%s", n.Pool, n.Choice.Type.Name, n.Choice.Offering.Zone, n.Choice.Offering.CapacityType, Dollars(n.Choice.Offering.Price))
 		r := byText[text]
 		if r == nil {
 			r = &row{text: text}
@@ -141,13 +141,13 @@ func (p *Plan) Summary() string {
 	}
 	var parts []string
 	if len(p.NewNodes) > 0 {
-		parts = append(parts, fmt.Sprintf("%s for %s at $%s/h, %s", plural(len(p.NewNodes), "new node"), plural(placed, "pod"), money(p.PricePerHour()), p.gap()))
+		parts = append(parts, fmt.Sprintf("%s for %s at %s/h, %s", Count(len(p.NewNodes), "new node"), Count(placed, "pod"), Dollars(p.PricePerHour()), p.gap()))
 	}
 	if len(p.Placements) > 0 {
-		parts = append(parts, plural(len(p.Placements), "pod")+" on nodes that exist")
+		parts = append(parts, Count(len(p.Placements), "pod")+" on nodes that exist")
 	}
 	if len(p.Unplaced) > 0 {
-		parts = append(parts, plural(len(p.Unplaced), "pod")+" cannot be placed")
+		parts = append(parts, Count(len(p.Unplaced), "pod")+" cannot be placed")
 	}
 	if len(p.Disruptions) > 0 {
 		nodes, saving := 0, 0.0
@@ -155,7 +155,7 @@ func (p *Plan) Summary() string {
 			nodes += len(p.Disruptions[i].Nodes)
 			saving += p.Disruptions[i].Saving
 		}
-		parts = append(parts, plural(nodes, "node")+" would go"+effect(saving))
+		parts = append(parts, Count(nodes, "node")+" would be removed"+effect(saving))
 	}
 	if len(parts) == 0 {
 		return "Nothing to do."
@@ -167,9 +167,9 @@ func (p *Plan) Summary() string {
 func effect(saving float64) string {
 	switch saving = dollars(saving); {
 	case saving > 0:
-		return fmt.Sprintf(", saving $%s/hour", money(saving))
+		return fmt.Sprintf(", saving %s/h", Dollars(saving))
 	case saving < 0:
-		return fmt.Sprintf(", for $%s/hour more", money(-saving))
+		return fmt.Sprintf(", for %s/h more", Dollars(-saving))
 	}
 	return ""
 }
@@ -184,18 +184,4 @@ func (p *Plan) gap() string {
 		return "the lowest possible price"
 	}
 	return fmt.Sprintf("at most %.1f%% above the lowest possible price", gap)
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-func money(x float64) string {
-	if x < 0.1 {
-		return fmt.Sprintf("%.4f", x)
-	}
-	return fmt.Sprintf("%.3f", x)
 }

@@ -28,7 +28,7 @@ func change(c Constraint) string {
 	case TaintNotTolerated:
 		return "the pod tolerated " + c.Have
 	case OfferingUnavailable:
-		return fmt.Sprintf("the cloud sold it (%s)", c.Have)
+		return fmt.Sprintf("it were available (%s)", c.Have)
 	case LimitExceeded:
 		return fmt.Sprintf("the limit of %s were %s instead of %s", nameOf(c.Want), amountOf(c.Have), amountOf(c.Want))
 	case MinValuesNotMet:

@@ -8,33 +8,33 @@ func drainText(r Reason) string {
 	case EvictionPending:
 		return withCause(r.first("the pod")+" is being evicted", r.Have)
 	case EvictionPaced:
-		return r.first("the pod") + " is evicted later: the policy has no more than " + r.Want + " of a node end at once"
+		return r.first("the pod") + " is evicted later: the policy lets " + r.Want + " pods of a node terminate at once"
 	case LaterWave:
 		return fmt.Sprintf("%s leaves later: %s pods wait for %s ones", r.first("the pod"), r.Want, r.Have)
 	case PodTerminating:
-		return until(r.first("the pod")+" is ending", r.Until)
+		return until(r.first("the pod")+" is terminating", r.Until)
 	case PodStuck:
-		return r.first("the pod") + " should have ended at " + at(r.Since) + " and is not waited for any more"
+		return r.first("the pod") + " should have terminated by " + at(r.Since) + " and is no longer waited for"
 	case PodHeld:
-		return r.first("the pod") + " has ended and is kept by its finalizers: " + r.Have
+		return r.first("the pod") + " has terminated but its finalizers keep it: " + r.Have
 	case PodLeftBehind:
 		return r.first("the pod") + " is left behind: it was still there at the deadline"
 	case PodStays:
-		return r.first("the pod") + " tolerates the taint karpenter.sh/disrupted and goes with the machine"
+		return r.first("the pod") + " tolerates the taint karpenter.sh/disrupted and stays until the instance terminates"
 	case AgentStays:
-		return r.first("the pod") + " stays until the machine goes: " + r.Have
+		return r.first("the pod") + " stays until the instance terminates: " + r.Have
 	case AgentLacksToleration:
 		return fmt.Sprintf("%s %s and does not tolerate the taint karpenter.sh/disrupted", r.first("a DaemonSet"), r.Have)
 	case MirrorPod:
 		return r.first("the pod") + " is run by the kubelet itself"
 	case PDBConflict:
-		return r.first("the pod") + " can never be evicted, because several budgets guard it: " + list(r.rest(), "")
+		return r.first("the pod") + " can never be evicted, because several PodDisruptionBudgets select it: " + list(r.rest(), "")
 	case PDBNeverAllows:
-		return fmt.Sprintf("%s can never be evicted, because %s demands that %s of %s pods are healthy", r.first("the pod"), list(r.rest(), ""), r.Want, r.Have)
+		return fmt.Sprintf("%s can never be evicted, because %s requires %s of %s pods to be healthy", r.first("the pod"), list(r.rest(), ""), r.Want, r.Have)
 	case PodLost:
-		return r.first("the pod") + " was on a machine that is gone"
+		return r.first("the pod") + " was on an instance that is gone"
 	case MinimumDrain:
-		return until("the node is empty; a pod may still be on its way", r.Until)
+		return until("the node is empty; a pod may still be being bound to it", r.Until)
 	}
 	if text := hookText(r); text != "" {
 		return text
@@ -55,7 +55,7 @@ func hookText(r Reason) string {
 	case HookPending:
 		return until(r.first("the Node")+" waits for the hook "+r.Want+now, r.Until)
 	case HookOverdue:
-		return until(r.first("the Node")+" has waited for too long for the hook "+r.Want+now+", and the policy waits on", r.Until)
+		return until(r.first("the Node")+" has waited too long for the hook "+r.Want+now+", and the policy keeps waiting", r.Until)
 	case HookSkipped:
 		return withCause(r.first("the Node")+" goes on without the hook "+r.Want, r.Have)
 	case HookPassed:
@@ -78,13 +78,13 @@ func detachText(r Reason) string {
 	case VolumeHeld:
 		return r.volume() + " has no attachment any more, but " + r.Have
 	case CloudSilent:
-		return withCause("the cloud does not say which volumes are attached to the machine of "+r.first("the Node"), r.Have)
+		return withCause("the cloud does not report which volumes are attached to the instance of "+r.first("the Node"), r.Have)
 	case VolumeStuck:
 		return withCause(fmt.Sprintf("%s has been %s for too long", r.volume(), stuckIn(r.Want)), r.Have)
 	case VolumeUnreachable:
-		return r.volume() + " is in use by a pod whose kubelet does not answer"
+		return r.volume() + " is in use by a pod on a kubelet that does not respond"
 	case VolumeReleasing:
-		return r.volume() + " is still attached to a machine that is gone"
+		return r.volume() + " is still attached to an instance that is gone"
 	case VolumeIgnored:
 		return r.first("the attachment") + " is not waited for: " + r.Have
 	}
@@ -130,23 +130,23 @@ func (r Reason) Remedy() string {
 	budgets := list(r.rest(), "")
 	switch r.Code {
 	case PDBBlocks:
-		return "it goes once " + budgets + " allows a disruption: when more of its pods are healthy"
+		return budgets + " has to allow a disruption: more of its pods have to be healthy"
 	case PDBNeverAllows:
-		return "let " + budgets + " allow a disruption: a lower minAvailable, or one more replica"
+		return budgets + ": lower minAvailable or add a replica, so that it can allow a disruption"
 	case PDBConflict:
-		return "leave one of the budgets over the pod"
+		return "let only one of the budgets select the pod"
 	case DoNotDisrupt:
 		if r.Until.IsZero() {
-			return "it goes once the pod ends or the annotation is removed"
+			return "remove the annotation, or wait until the pod terminates"
 		}
 	case HookOverdue:
-		return "whoever serves the hook has to fulfil it; or let the policy go on without it, onTimeout: Continue"
+		return "the hook's owner has to fulfil it; or set onTimeout: Continue in the policy"
 	case PodHeld:
-		return "whoever put the finalizers there has to remove them: " + r.Have
+		return "the owner of the finalizers has to remove them: " + r.Have
 	case AgentLacksToleration:
 		return "add to its spec.template.spec.tolerations: {key: karpenter.sh/disrupted, operator: Exists, effect: NoSchedule}"
 	case VolumeHeld:
-		return "it is released by whoever holds it, and when its time is over by the end of the machine"
+		return "its holder releases it, or the end of the instance"
 	case VolumeStuck:
 		return r.volumeRemedy()
 	}
@@ -156,13 +156,13 @@ func (r Reason) Remedy() string {
 func (r Reason) volumeRemedy() string {
 	switch Code(r.Want) {
 	case VolumeInUse:
-		return "its pod has to end: " + r.Objects[len(r.Objects)-1].String()
+		return "its pod has to terminate: " + r.Objects[len(r.Objects)-1].String()
 	case VolumeMounted:
 		return "the kubelet and the driver's node plugin have to unmount it"
 	case VolumeUnmounted:
-		return "kube-controller-manager has to ask for its detachment; no pod may use it on this node"
+		return "kube-controller-manager has to detach it; no pod may use it on this node"
 	case VolumeHeld:
-		return "the end of the machine releases it, or whoever holds it"
+		return "its holder releases it, or the end of the instance"
 	}
 	return "the driver's controller has to detach it; if its finalizer is all that is left of it, remove that from " + r.first("the attachment")
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Fix is what would have to change for the reason to end, as a sentence for whoever
-// asks why a pod waits or a machine stays; empty if nothing is wrong.
+// Fix is what would have to change for the reason to end, as a sentence for those
+// who ask why a pod waits or a machine stays; empty if nothing is wrong.
 func (r Reason) Fix() string {
 	if text := disruptionFix(r); text != "" {
 		return text
@@ -36,15 +36,15 @@ func disruptionFix(r Reason) string {
 	case BudgetExhausted:
 		return fmt.Sprintf("%s: wait until the budget opens, or raise nodes in %s; nodes that are not ready use it up", r.first("the pool"), r.budgets())
 	case BudgetInvalid:
-		return r.first("the pool") + ": mend " + r.budgets()
+		return r.first("the pool") + ": correct " + r.budgets()
 	case PolicyHolds:
 		return "NodePolicy of " + r.first("the pool") + ": wait, or change the field of spec.disruption that is named"
 	case Nominated:
-		return "nothing: it ends when the pod is bound or gone, and at the latest when its scheduler has had its time"
+		return "nothing: the nomination ends when the pod is bound or gone, and expires otherwise"
 	case PoolMissing:
 		return "create " + r.first("the pool") + " again, or delete the NodeClaim"
 	case NotInitialized:
-		return "the condition that is named has to become True; the gates say what it waits for"
+		return "the named condition has to become True; the gates say what it waits for"
 	}
 	return comingFix(r)
 }
@@ -55,21 +55,21 @@ func comingFix(r Reason) string {
 	case Disrupting:
 		return "nothing; to keep the machine, set the annotation karpenter.sh/do-not-disrupt: \"true\" on its Node before its claim is deleted"
 	case BeingDeleted:
-		return "see what its drain waits for: millwright why node NAME"
+		return "see what its drain waits for: millwright why node/NAME"
 	case NotOurs:
-		return "nothing: whoever made the Node has to take it away"
+		return "nothing: the Node's owner has to remove it"
 	case Standalone:
 		return "delete the NodeClaim when it is not needed any more: kubectl delete nodeclaim NAME"
 	case StaticPool:
 		return r.first("the pool") + ": lower spec.replicas"
 	case CountedOn, Replacement:
-		return "nothing: it is looked at again when the other machine has gone"
+		return "nothing: it is considered again when the other node is gone"
 	case RolledBack:
-		return "what is said of " + r.first("the other machine") + " has to end: millwright why node NAME"
+		return "resolve what holds " + r.first("the other machine") + " first: millwright why node/NAME"
 	case NotExamined:
-		return "nothing: its turn comes by itself"
+		return "nothing: it is examined soon"
 	case PriceUnknown:
-		return "have the cloud's catalogue name a price for its instance type, zone and capacity type"
+		return "give its instance type, zone and capacity type a price in the catalogue"
 	}
 	return ""
 }
@@ -85,7 +85,7 @@ func savingFix(r Reason) string {
 	case LimitHolds:
 		return r.first("the pool") + ": raise spec.limits by one machine, so that the replacement can come first"
 	case ReplacementFailed:
-		return "see why new machines do not get ready: kubectl get nodeclaims, millwright why claim NAME"
+		return "see why new machines do not become ready: kubectl get nodeclaims, millwright why nodeclaim/NAME"
 	case NothingCheaper:
 		return "nothing: it is the cheapest for what runs there; more instance types or zones in the pool may help"
 	case Starved:
@@ -95,7 +95,7 @@ func savingFix(r Reason) string {
 	case NotAgreed:
 		return r.first("the pod") + ": set the annotation karpenter.sh/do-not-disrupt: \"false\", or defaultDeny to false in NodePolicy spec.disruption"
 	case WorkloadCoolsDown:
-		return "wait, or shorten workloadCooldown in NodePolicy spec.disruption; a workload that scales all the time is left alone all the time"
+		return "wait, or shorten workloadCooldown in NodePolicy spec.disruption; a workload that scales all the time is never disrupted"
 	case EvictionRateReached:
 		return "wait, or raise evictionsPerHour in NodePolicy spec.disruption"
 	}
@@ -123,7 +123,7 @@ func placementFix(r Reason) string {
 	case NoPools:
 		return "create a NodePool"
 	case PoolNotReady:
-		return r.first("the pool") + ": mend its node class until its condition Ready is True"
+		return r.first("the pool") + ": fix its node class until its condition Ready is True"
 	case LaunchesRefused:
 		return "permit what the API server refuses: grant the right, raise the quota, or change the admission policy or webhook that it names"
 	case MachinesUnused:
@@ -142,21 +142,21 @@ func placementFix(r Reason) string {
 		if r.Field == FieldMinTypes {
 			return "lower " + FieldMinTypes + ", or allow the pool more instance types"
 		}
-		return r.first("the pool") + ": lower minValues or allow more values; --min-values-policy BestEffort makes do with less"
+		return r.first("the pool") + ": lower minValues or allow more values; or run with --min-values-policy BestEffort"
 	case TopologyNotSatisfiable:
 		return "loosen the pod's spread, affinity or anti-affinity, or allow the pool more zones"
 	case SchedulerDisagrees:
-		return "look for what only the scheduler knows: its configuration, plugins, storage capacity"
+		return "look at what only the scheduler knows: its configuration, plugins, storage capacity"
 	case VolumeClaimMissing, VolumeClaimUnusable:
 		return r.first("the claim") + " has to be there and usable"
 	case StorageClassMissing:
 		return r.second("the storage class") + " has to be there; or let " + r.first("the claim") + " name another"
 	case PoolStatic:
-		return "raise spec.replicas, or use a pool without"
+		return "raise spec.replicas, or use a pool without it"
 	case HostPortTaken:
 		return "use another host port, or keep the DaemonSet off the pool"
 	case ConstraintsInvalid:
-		return "mend what the pod asks for, as is said"
+		return "correct the named field of the pod"
 	case ConstraintUnsupported:
 		return "do without it, or run the pod on a node that Millwright does not launch"
 	case PreferenceTooDear:
@@ -171,7 +171,7 @@ func placementFix(r Reason) string {
 func ignoredFix(r Reason) string {
 	switch r.Code {
 	case SchedulingGated:
-		return "whoever set the gate has to remove it: " + r.Have
+		return "the gate's owner has to remove it: " + r.Have
 	case PodEnded, PodOfNode:
 		return "nothing: it needs no machine"
 	case PodOfDaemonSet:
@@ -181,7 +181,7 @@ func ignoredFix(r Reason) string {
 	case OptedOut:
 		return "let the pod accept nodes with the label karpenter.sh/nodepool"
 	case AwaitingScheduler:
-		return "nothing: kube-scheduler looks at it in a moment; if it does not, see whether it runs, and spec.schedulerName"
+		return "nothing: kube-scheduler tries it in a moment; if it does not, check that it runs, and spec.schedulerName"
 	}
 	return ""
 }

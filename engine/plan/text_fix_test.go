@@ -11,18 +11,18 @@ func TestAFixNamesWhatHasToChange(t *testing.T) {
 		reason Reason
 		want   string
 	}{
-		{Reason{Code: PDBBlocks, Objects: []ObjectRef{pod, pdb}}, "shop/PodDisruptionBudget/web: raise maxUnavailable or add a replica, so that it allows one disruption"},
+		{Reason{Code: PDBBlocks, Objects: []ObjectRef{pod, pdb}}, "poddisruptionbudget/web -n shop: raise maxUnavailable or add a replica, so that it allows one disruption"},
 		{
 			Reason{Code: PDBBlocks, Objects: []ObjectRef{pod, pdb, second}},
-			"let only one of shop/PodDisruptionBudget/web, shop/PodDisruptionBudget/all select shop/Pod/web-0: the API evicts no pod that several guard",
+			"let only one of poddisruptionbudget/web -n shop, poddisruptionbudget/all -n shop select pod/web-0 -n shop: the API evicts no pod that several guard",
 		},
 		{
 			Reason{Code: BudgetExhausted, Objects: pool},
-			"NodePool/general: wait until the budget opens, or raise nodes in spec.disruption.budgets; nodes that are not ready use it up",
+			"nodepool/general: wait until the budget opens, or raise nodes in spec.disruption.budgets; nodes that are not ready use it up",
 		},
 		{
 			Reason{Code: BudgetExhausted, Objects: pool, Field: "spec.disruption.budgets of the NodePolicy"},
-			"NodePool/general: wait until the budget opens, or raise nodes in spec.disruption.budgets of the NodePolicy; nodes that are not ready use it up",
+			"nodepool/general: wait until the budget opens, or raise nodes in spec.disruption.budgets of the NodePolicy; nodes that are not ready use it up",
 		},
 	} {
 		if got := row.reason.Fix(); got != row.want {

@@ -9,17 +9,17 @@ import (
 func lifecycleText(r Reason) string {
 	switch r.Code {
 	case LaunchPending:
-		return "the cloud has not been asked for the machine yet"
+		return "the instance has not been requested yet"
 	case LaunchFailed:
-		return "the cloud refused the machine: " + r.Have
+		return "the launch failed: " + r.Have
 	case NothingToLaunch:
-		return "no instance type that can be had at present satisfies the claim"
+		return "no available instance type satisfies the claim"
 	case NodeNotFound:
 		return "no Node with provider ID " + r.Want + " is in the cluster"
 	case MultipleNodesFound:
 		return "several Nodes carry the same provider ID: " + list(r.Objects, "")
 	case RegistrationPending:
-		return r.first("the Node") + " has joined and is being taken over"
+		return r.first("the Node") + " has joined and is being registered"
 	case NominationPending:
 		return r.first("the Node") + " has joined; it takes pods as soon as those planned for it are nominated and the other machines of its plan are ready: " + list(r.Objects[min(1, len(r.Objects)):], "")
 	case NodeNotReady:
@@ -29,7 +29,7 @@ func lifecycleText(r Reason) string {
 	case KnownEphemeralTaintsExist:
 		return "taint " + r.Have + " is still on " + r.first("the Node")
 	case ResourceNotRegistered:
-		return r.first("the Node") + " has no " + r.Want + " yet, which the claim asks for"
+		return r.first("the Node") + " has no " + r.Want + " yet, which the claim requests"
 	case DRADriverPoolsNotPublished:
 		return "driver " + r.Want + " has not published all its ResourceSlices for " + r.first("the Node")
 	}
@@ -44,11 +44,11 @@ func initializationText(r Reason) string {
 	case StaleUninitializedTaint:
 		return "taint " + r.Have + " was left on " + r.first("the Node") + " by the cloud controller manager, which has done its work there (provider ID, addresses and zone are set)"
 	case UndeclaredStartupTaint:
-		return "taint " + r.Have + " is still on " + r.first("the Node") + "; nodes of NodePool " + r.Want + " lose it after a while, but its startupTaints do not list it"
+		return "taint " + r.Have + " is still on " + r.first("the Node") + "; nodes of NodePool " + r.Want + " usually lose it, but its startupTaints do not list it"
 	case UndeclaredStartupTaints:
-		return "new nodes of " + r.first("the pool") + " lose taints that it does not declare; they are planned with as startup taints. Add to spec.template.spec:\nstartupTaints:\n" + r.Want
+		return "new nodes of " + r.first("the pool") + " lose taints that it does not declare; plans treat them as startup taints. Add to spec.template.spec:\nstartupTaints:\n" + r.Want
 	case CSIDriverNotRegistered:
-		return withCause("CSI driver "+r.Want+" is not registered in CSINode/"+strings.TrimPrefix(r.first(""), "Node/"), r.Have)
+		return withCause("CSI driver "+r.Want+" is not registered in csinode/"+strings.TrimPrefix(r.first(""), "node/"), r.Have)
 	case NodeConditionNotMet:
 		return withCause("condition "+r.Want+" does not hold on "+r.first("the Node"), r.Have)
 	case LaunchesPaused, LaunchesOnTrial:
@@ -87,7 +87,7 @@ func pausedText(r Reason) string {
 		failed = fmt.Sprintf("a machine%s failed (%s, %s)", what, r.Have, list(r.Objects[min(1, len(r.Objects)):], ""))
 	}
 	if r.Code == LaunchesOnTrial {
-		return failed + "; one at a time is launched until one gets ready"
+		return failed + "; one at a time is launched until one becomes ready"
 	}
 	return failed + "; no other is launched before " + at(r.Until)
 }

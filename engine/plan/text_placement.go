@@ -50,7 +50,7 @@ func poolText(r Reason) string {
 			return "the cloud offers no instance type"
 		}
 		if len(r.With) == 0 {
-			return fmt.Sprintf("its requirement %s leaves no instance type; there is %s", r.Want, orNothing(r.Have))
+			return fmt.Sprintf("its requirement %s leaves no instance type; the cloud offers %s", r.Want, orNothing(r.Have))
 		}
 	case TaintNotTolerated:
 		return fmt.Sprintf("the pod does not tolerate its taint %s%s", r.Have, r.beyond())
@@ -113,7 +113,7 @@ func predicate(c Constraint) string {
 		case FieldNodeAffinity:
 			return "has " + c.Want + " (node affinity)"
 		}
-		return "has all at once: " + c.Want
+		return "has all of: " + c.Want
 	case InsufficientResources:
 		if c.Want == onePod {
 			return "has room for one more pod"
@@ -125,11 +125,11 @@ func predicate(c Constraint) string {
 		return fmt.Sprintf("has host port %s free (%s takes it)", c.Want, c.Object)
 	case TopologyNotSatisfiable:
 		if c.Object.Kind == "DaemonSet" {
-			return fmt.Sprintf("keeps to the %s (%s runs on it)", c.Want, c.Object)
+			return fmt.Sprintf("satisfies the %s (%s runs on it)", c.Want, c.Object)
 		}
-		return fmt.Sprintf("keeps to the %s (%s)", c.Want, c.Have)
+		return fmt.Sprintf("satisfies the %s (%s)", c.Want, c.Have)
 	case OfferingUnavailable:
-		return "is for sale at present"
+		return "is available at present"
 	case LimitExceeded:
 		return fmt.Sprintf("is within the pool's limit of %s (%s in use)", c.Want, amountOf(c.Have))
 	}
@@ -150,7 +150,7 @@ func aloneText(r Reason) string {
 	case VolumeLimitExceeded:
 		return fmt.Sprintf("no machine attaches %s; the most is %s", r.Want, r.Have)
 	case OfferingUnavailable:
-		return "the cloud has nothing for sale at present: " + r.Have
+		return "no offering is available at present: " + r.Have
 	case LimitExceeded:
 		text := fmt.Sprintf("its limit of %s leaves no room for another node (%s in use)", r.Want, amountOf(r.Have))
 		if r.Nearest != nil && len(r.Nearest.Changes) == 1 {
@@ -236,7 +236,7 @@ func anywhereText(r Reason) string {
 	case NoPools:
 		return "there is no NodePool"
 	case ConstraintsInvalid:
-		return "the pod's constraints cannot be understood: " + r.Have
+		return "the pod's constraints are invalid: " + r.Have
 	case ConstraintUnsupported:
 		if len(r.Objects) > 0 {
 			return fmt.Sprintf("the pod asks for %s: %s is not supported", r.Objects[0], r.Want)
@@ -258,14 +258,14 @@ func anywhereText(r Reason) string {
 func preferenceText(r Reason) string {
 	switch r.Code {
 	case PreferenceTooDear:
-		return fmt.Sprintf("the pods prefer %s, which would make them more than %s dearer", r.Want, r.Have)
+		return fmt.Sprintf("the pods prefer %s, which would cost more than %s extra", r.Want, r.Have)
 	case PreferenceNotMet:
-		return fmt.Sprintf("the pods prefer %s, which nothing offers at their price", r.Want)
+		return fmt.Sprintf("the pods prefer %s, which is not available at their price", r.Want)
 	}
 	return ""
 }
 
-// ignoredText words why a pod is not placed by anybody's plan.
+// ignoredText words why no plan places a pod.
 func ignoredText(r Reason) string {
 	switch r.Code {
 	case PodEnded:
@@ -277,11 +277,11 @@ func ignoredText(r Reason) string {
 	case SchedulingGated:
 		return fmt.Sprintf("the scheduling gate %s holds the pod back", r.Have)
 	case Preempting:
-		return "the scheduler makes room for the pod on node " + r.Have
+		return "kube-scheduler preempts pods to make room for it on node " + r.Have
 	case OptedOut:
 		return "the pod accepts only nodes that belong to no pool (karpenter.sh/nodepool DoesNotExist)"
 	case AwaitingScheduler:
-		return "the scheduler has not found the pod unschedulable yet"
+		return "kube-scheduler has not tried the pod yet"
 	case SchedulerDisagrees:
 		return disagreementText(r)
 	}

@@ -14,17 +14,17 @@ func repairText(r Reason) string {
 	case FindingTolerated:
 		return fmt.Sprintf("%s since %s; %s at %s unless it ends", r.Have, at(r.Since), r.Want, at(r.Until))
 	case FindingNoted:
-		return fmt.Sprintf("%s since %s, which the policy only tells of", r.Have, at(r.Since))
+		return fmt.Sprintf("%s since %s, which the policy only reports", r.Have, at(r.Since))
 	case FindingIgnored:
 		return fmt.Sprintf("%s since %s, which the policy ignores", r.Have, at(r.Since))
 	case RepairBlocked:
-		return fmt.Sprintf("no machine of %s is repaired while more than %s are unhealthy: %s are", pooled(r), r.Want, r.Have)
+		return fmt.Sprintf("no node of %s is repaired while more than %s are unhealthy: %s are", pooled(r), r.Want, r.Have)
 	case CorrelatedFailure:
-		return fmt.Sprintf("not repaired, because the failure is not the machine's own: %s, %s nodes unhealthy", r.Want, r.Have)
+		return fmt.Sprintf("not repaired, because the failure is not the node's own: %s, %s nodes unhealthy", r.Want, r.Have)
 	case RepairBudget:
 		return fmt.Sprintf("the repair budget %s of %s is used up: %s under repair", r.Want, pooled(r), r.Have)
 	case TooFewHealthy:
-		return fmt.Sprintf("not terminated, because %s has only %s healthy nodes of the least of %s", pooled(r), r.Have, r.Want)
+		return fmt.Sprintf("not terminated, because %s has only %s healthy nodes, and the policy requires %s", pooled(r), r.Have, r.Want)
 	}
 	return ""
 }

@@ -77,9 +77,9 @@ func TestWhatHoldsANodeIsNamedAndADeadlineOverridesIt(t *testing.T) {
 		c.must(c.dynamic.Resource(nodeClaims).Delete(t.Context(), name, metav1.DeleteOptions{}))
 	}
 	for app, holder := range map[string]string{
-		"guarded-patient": "default/PodDisruptionBudget/guarded-patient",
+		"guarded-patient": "poddisruptionbudget/guarded-patient -n default",
 		"held-patient":    "example.com/nobody",
-		"leaky-patient":   "default/PersistentVolumeClaim/data-leaky-patient-0",
+		"leaky-patient":   "persistentvolumeclaim/data-leaky-patient-0 -n default",
 	} {
 		c.eventually(promised(2*time.Minute)-time.Since(began), func() error { return c.explained(claims[app], holder) })
 	}
@@ -96,7 +96,7 @@ func TestWhatHoldsANodeIsNamedAndADeadlineOverridesIt(t *testing.T) {
 		return nil
 	})
 	for app, holder := range map[string]string{
-		"guarded-patient": "default/PodDisruptionBudget/guarded-patient", "held-patient": "example.com/nobody", "leaky-patient": "default/PersistentVolumeClaim/data-leaky-patient-0",
+		"guarded-patient": "poddisruptionbudget/guarded-patient -n default", "held-patient": "example.com/nobody", "leaky-patient": "persistentvolumeclaim/data-leaky-patient-0 -n default",
 	} {
 		if out := c.why(claims[app]); !strings.Contains(out, holder) {
 			t.Errorf("why does not name %s:\n%s", holder, out)
@@ -132,7 +132,7 @@ func TestAVolumeThatOnlyTheCloudStillHasIsWaitedFor(t *testing.T) {
 	}
 	patient := machines["leaky-patient"]
 	c.eventually(patience, func() error { return c.explained(patient, "the cloud still has it attached (busy)") })
-	c.eventually(patience, func() error { return c.explained(patient, "default/PersistentVolumeClaim/data-leaky-patient-0") })
+	c.eventually(patience, func() error { return c.explained(patient, "persistentvolumeclaim/data-leaky-patient-0 -n default") })
 	if out := c.why(patient); !strings.Contains(out, "data-leaky-patient-0") {
 		t.Errorf("why does not name the claim:\n%s", out)
 	}

@@ -356,7 +356,7 @@ func (x *starting) untaintWhenOverdue() {
 	}
 	x.Logf("verify: exit status %d\n%s", code, out)
 	out, code = x.command("why", "node", node.Name)
-	if code != 0 || !strings.HasPrefix(out, "node/"+node.Name+" is not ready for work: ") || !strings.Contains(out, "kubectl taint node "+node.Name) {
+	if code != 0 || !strings.HasPrefix(out, "node/"+node.Name+" is not ready: ") || !strings.Contains(out, "kubectl taint node "+node.Name) {
 		x.Errorf("why: exit status %d\n%s", code, out)
 	}
 	x.patchNode(node.Name, `{"spec":{"taints":null}}`)
@@ -425,7 +425,7 @@ func (x *starting) reuseName() {
 	ready := func() (corev1.Node, error) {
 		n := x.nodes()[reusedName]
 		if n.Labels["karpenter.sh/initialized"] != "true" {
-			return n, fmt.Errorf("node %s is not ready for work: %v", reusedName, n.Labels)
+			return n, fmt.Errorf("node %s is not ready: %v", reusedName, n.Labels)
 		}
 		return n, nil
 	}

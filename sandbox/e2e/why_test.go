@@ -84,7 +84,7 @@ apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {name: pdb, namespace: default}
 spec: {maxUnavailable: 0, selector: {matchLabels: {app: pdb}}}
-`, "node of pdb", []string{"PDBBlocks", "default/PodDisruptionBudget/pdb: raise maxUnavailable"},
+`, "node of pdb", []string{"PDBBlocks", "poddisruptionbudget/pdb -n default: raise maxUnavailable"},
 		},
 		"a volume in another zone": {
 			machinePool("volume", keeps, "", small) + `---
@@ -120,15 +120,15 @@ spec:
 		"a budget that is shut": {
 			machinePool("shut", fmt.Sprintf(`%s, budgets: [{nodes: "0", schedule: "%d %d * * *", duration: 5h}]`, "consolidateAfter: 1s", yesterday.Minute(), yesterday.Hour()),
 				`expireAfter: 1s`, small) + "---" + web("shut", ""),
-			"node of shut", []string{"BudgetExhausted", "NodePool/shut: wait until the budget opens"},
+			"node of shut", []string{"BudgetExhausted", "nodepool/shut: wait until the budget opens"},
 		},
 		"no capacity": {
 			machinePool("sold", keeps, "", "{key: node.kubernetes.io/instance-type, operator: In, values: [m5.large]}") + "---" + barePod("sold", "sold", "100m", ""),
-			"pod sold", []string{"nodepool/sold, which is not being launched yet: m5.large", "the controller said", "pool sold: no machine is for sale at present", "allow more zones, instance types or capacity types"},
+			"pod sold", []string{"nodepool/sold, which is not being launched yet: m5.large", "the controller reported", "pool sold: no machine is available at present", "allow more zones, instance types or capacity types"},
 		},
 		"a limit": {
 			strings.Replace(machinePool("limit", keeps, "", small), "spec:\n", "spec:\n  limits: {cpu: \"1\"}\n", 1) + "---" + barePod("limit", "limit", "100m", ""),
-			"pod limit", []string{"NodePool/limit: raise spec.limits"},
+			"pod limit", []string{"nodepool/limit: raise spec.limits"},
 		},
 		"a taint": {
 			machinePool("tainted", keeps, "taints: [{key: dedicated, value: batch, effect: NoSchedule}]", small) + "---" + barePod("tainted", "tainted", "100m", ""),
@@ -140,7 +140,7 @@ spec:
 		},
 		"minValues": {
 			machinePool("values", keeps, "", "{key: node.kubernetes.io/instance-type, operator: In, values: [c5.large, c5.xlarge], minValues: 2}") + "---" + barePod("values", "values", "2500m", ""),
-			"pod values", []string{"NodePool/values: lower minValues or allow more values"},
+			"pod values", []string{"nodepool/values: lower minValues or allow more values"},
 		},
 		"anti-affinity": {
 			machinePool("lonely", keeps, "", "{key: topology.kubernetes.io/zone, operator: In, values: [us-east-1a]}") + "---" + web("lonely", "") + "---" +

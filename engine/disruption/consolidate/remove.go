@@ -3,7 +3,6 @@ package consolidate
 import (
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -100,4 +99,4 @@ func fitsNowhere(c Candidate, pod *snapshot.Pod) plan.Reason {
 	return plan.Reason{Code: plan.PodFitsNowhere, Objects: []plan.ObjectRef{plan.PodRef(pod.Pod), {Kind: "Node", Name: c.Node.Name}}}
 }
 
-func dollars(price float64) string { return "$" + strconv.FormatFloat(price, 'f', 4, 64) + "/h" }
+func dollars(price float64) string { return plan.Dollars(price) + "/h" }
