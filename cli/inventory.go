@@ -183,7 +183,7 @@ func (in *inventory) find(kind, name string) ([]*explain.Machine, string) {
 	case kind == kindNode && exists:
 		return nil, fmt.Sprintf("node/%s belongs to no NodeClaim: Millwright has nothing to do with it", name)
 	}
-	return nil, fmt.Sprintf("%s/%s does not exist", kindName[kind], name)
+	return nil, fmt.Sprintf("%s/%s does not exist", kind, name)
 }
 
 func (in *inventory) isNode(c *snapshot.Claim, name string) bool {

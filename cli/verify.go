@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,22 +15,13 @@ import (
 	"github.com/millwright-dev/millwright/cli/explain"
 )
 
-// What can be verified.
-const (
-	kindNode  = "node"
-	kindClaim = "claim"
-	kindPool  = "pool"
-	kindPod   = "pod"
-)
-
-var kindName = map[string]string{kindNode: "node", kindClaim: "nodeclaim", kindPool: "nodepool"}
-
 // verification is one call of `millwright verify`.
 type verification struct {
 	kube    *genericclioptions.ConfigFlags
 	timeout time.Duration
 	atLeast int
 	output  string
+	about   targets
 
 	connect func(*genericclioptions.ConfigFlags) (client.Reader, error)
 	clock   clock.Clock
@@ -46,8 +36,9 @@ func newVerify(c console) *cobra.Command {
 
 func newVerifyWith(c console, v verification) *cobra.Command {
 	v.kube = genericclioptions.NewConfigFlags(true)
+	v.about.kinds = []string{kindNode, kindClaim, kindPool}
 	cmd := &cobra.Command{
-		Use:   "verify node|claim|pool NAME...",
+		Use:   "verify node|nodeclaim|nodepool NAME... | TYPE/NAME... | TYPE -l SELECTOR",
 		Short: "Wait until machines are ready for work, and prove it",
 		Long: `Wait until the nodes are initialized, and print what they have passed as a
 checklist with times. It is made for pipelines: after a new image or NodePool,
@@ -64,26 +55,27 @@ Exit status:
   0  all are initialized
   1  the time is up and something is not
   2  wrong usage, or an error`,
-		Example: `  millwright verify pool general --timeout 10m
+		Example: `  millwright verify nodepool/general --timeout 10m
   millwright verify node ip-10-0-0-1.ec2.internal ip-10-0-0-2.ec2.internal
-  millwright verify claim general-x7k2p`,
-		Args:      cobra.MinimumNArgs(2),
-		ValidArgs: []string{kindNode, kindClaim, kindPool},
+  millwright verify nodes -l node.kubernetes.io/instance-type=m7g.large`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: v.about.complete(v.connect, v.kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneOf("output", v.output, formatTable, formatJSON, formatYAML); err != nil {
-				return err
-			}
-			kind, err := kindOf(args[0], kindNode, kindClaim, kindPool)
-			if err != nil {
 				return err
 			}
 			reader, err := v.connect(v.kube)
 			if err != nil {
 				return err
 			}
-			return v.run(cmd.Context(), c, reader, kind, args[1:])
+			about, err := v.about.parse(cmd.Context(), reader, "", args)
+			if err != nil {
+				return err
+			}
+			return v.run(cmd.Context(), c, reader, about)
 		},
 	}
+	cmd.Flags().StringVarP(&v.about.selector, "selector", "l", "", "label selector, instead of names")
 	cmd.Flags().DurationVar(&v.timeout, "timeout", 10*time.Minute, "how long to wait")
 	cmd.Flags().IntVar(&v.atLeast, "at-least", 1, "how many machines a pool must have")
 	cmd.Flags().StringVarP(&v.output, "output", "o", formatTable, "table, json or yaml")
@@ -92,28 +84,16 @@ Exit status:
 	return cmd
 }
 
-// kindOf understands singular, plural and Karpenter's names of kinds.
-func kindOf(word string, allowed ...string) (string, error) {
-	short := strings.TrimSuffix(strings.ToLower(word), "s")
-	if short != kindNode {
-		short = strings.TrimPrefix(short, "node")
-	}
-	if slices.Contains(allowed, short) {
-		return short, nil
-	}
-	return "", fmt.Errorf("%q is not one of %s", word, strings.Join(allowed, ", "))
-}
-
 // run waits and prints.
-func (v verification) run(ctx context.Context, c console, reader client.Reader, kind string, names []string) error {
+func (v verification) run(ctx context.Context, c console, reader client.Reader, about []target) error {
 	deadline := v.clock.Now().Add(v.timeout)
 	for {
 		in, err := take(ctx, reader, v.clock.Now(), false)
 		if err != nil {
 			return err
 		}
-		if _, problems := v.look(in, kind, names); len(problems) == 0 || !v.clock.Now().Before(deadline) {
-			return v.conclude(ctx, c, reader, kind, names)
+		if _, problems := v.look(in, about); len(problems) == 0 || !v.clock.Now().Before(deadline) {
+			return v.conclude(ctx, c, reader, about)
 		}
 		timer := v.clock.NewTimer(min(pollEvery, deadline.Sub(v.clock.Now())))
 		select {
@@ -126,12 +106,12 @@ func (v verification) run(ctx context.Context, c console, reader client.Reader, 
 }
 
 // conclude reads everything once more and prints what came of it.
-func (v verification) conclude(ctx context.Context, c console, reader client.Reader, kind string, names []string) error {
+func (v verification) conclude(ctx context.Context, c console, reader client.Reader, about []target) error {
 	in, err := take(ctx, reader, v.clock.Now(), true)
 	if err != nil {
 		return err
 	}
-	all, problems := v.look(in, kind, names)
+	all, problems := v.look(in, about)
 	if v.output != formatTable {
 		return reportDocument(c.Out, v.output, all, problems)
 	}
@@ -139,8 +119,9 @@ func (v verification) conclude(ctx context.Context, c console, reader client.Rea
 }
 
 // look finds the machines and what is wrong with them.
-func (v verification) look(in *inventory, kind string, names []string) (all []*explain.Machine, problems []string) {
-	for _, name := range names {
+func (v verification) look(in *inventory, about []target) (all []*explain.Machine, problems []string) {
+	for _, t := range about {
+		kind, name := t.kind, t.name
 		found, missing := in.find(kind, name)
 		if missing != "" && (kind != kindPool || v.atLeast > 0) {
 			problems = append(problems, missing)

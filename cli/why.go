@@ -33,6 +33,10 @@ type question struct {
 	// types names the instance types; see addInstanceTypes.
 	types  string
 	output string
+	about  targets
+
+	// known is what the controller would decide, once it is worked out.
+	known *explain.Cluster
 }
 
 func newWhy(c console) *cobra.Command {
@@ -42,7 +46,7 @@ func newWhy(c console) *cobra.Command {
 func newWhyWith(c console, q question) *cobra.Command {
 	q.kube = genericclioptions.NewConfigFlags(true)
 	cmd := &cobra.Command{
-		Use:   "why node|claim|pod|pool NAME",
+		Use:   "why TYPE NAME... | TYPE/NAME... | TYPE -l SELECTOR",
 		Short: "Say why a pod waits, or a machine is not ready, stays or goes, and what would have to change",
 		Long: `Say why, and what would have to change.
 
@@ -50,34 +54,34 @@ Of a machine that does not work yet: what it waits for, and every gate with the
 time since when it is open or closed. Of one that works: why it stays, or why it is
 on its way out. Of one that is broken: what is wrong and what is done about it. Of
 one that is being taken away: what that waits for, the deadline, and what would
-unblock it. Of a pod (--namespace): the machine that it gets, or for
-every NodePool what is in the way. Of a NodePool: its machines by what holds for them.
+unblock it. Of a pod (--namespace): the node that it gets, or for every NodePool what
+is in the way. Of a NodePool: its machines by what holds for them. A Deployment,
+ReplicaSet, StatefulSet, DaemonSet or Job stands for its pods.
 
 It is worked out from the cluster's objects as the controller works it out, for the
 instance types of --instance-types. No access to the controller is needed.
 
 ` + exitCodes,
-		Example: `  millwright why node ip-10-0-0-1.ec2.internal
-  millwright why claim general-x7k2p
-  millwright why pod web-0 --namespace shop
-  millwright why pool general`,
-		Args:      cobra.ExactArgs(2),
-		ValidArgs: []string{kindNode, kindClaim, kindPod, kindPool},
+		Example: `  millwright why node/ip-10-0-0-1.ec2.internal
+  millwright why nodeclaim general-x7k2p
+  millwright why pod web-0 web-1 --namespace shop
+  millwright why deployment/web -n shop
+  millwright why nodes -l karpenter.sh/nodepool=general
+  millwright why nodepool general -o json`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: q.about.complete(q.connect, q.kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneOf("output", q.output, formatText, formatJSON, formatYAML); err != nil {
-				return err
-			}
-			kind, err := kindOf(args[0], kindNode, kindClaim, kindPod, kindPool)
-			if err != nil {
 				return err
 			}
 			reader, err := q.connect(q.kube)
 			if err != nil {
 				return err
 			}
-			return q.run(cmd.Context(), c.Out, reader, kind, args[1])
+			return q.run(cmd.Context(), c.Out, reader, args)
 		},
 	}
+	cmd.Flags().StringVarP(&q.about.selector, "selector", "l", "", "label selector, instead of names")
 	addInstanceTypes(cmd, &q.types)
 	cmd.Flags().StringVarP(&q.output, "output", "o", formatText, "text, json or yaml")
 	complete(cmd, "output", formatText, formatJSON, formatYAML)
@@ -85,26 +89,39 @@ instance types of --instance-types. No access to the controller is needed.
 	return cmd
 }
 
-func (q question) run(ctx context.Context, w io.Writer, reader client.Reader, kind, name string) error {
+func (q *question) run(ctx context.Context, w io.Writer, reader client.Reader, args []string) error {
+	namespace, _, err := q.kube.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return fmt.Errorf("reading the namespace from the kubeconfig: %w", err)
+	}
+	about, err := q.about.parse(ctx, reader, namespace, args)
+	if err != nil {
+		return err
+	}
 	in, err := take(ctx, reader, q.clock.Now(), true)
 	if err != nil {
 		return err
 	}
-	answers, err := q.answer(ctx, reader, in, kind, name)
-	if err != nil {
+	var answers []*explain.Answer
+	var failed error
+	for _, t := range about {
+		found, err := q.answer(ctx, reader, in, t, namespace)
+		answers, failed = append(answers, found...), errors.Join(failed, err)
+	}
+	if len(answers) == 0 {
+		return failed
+	}
+	return errors.Join(q.print(w, answers, in.unread), failed)
+}
+
+func (q *question) print(w io.Writer, answers []*explain.Answer, unread []string) error {
+	if q.output != formatText {
+		return printDocument(w, q.output, whyDoc{Answers: answers, Unreadable: append([]string{}, unread...)})
+	}
+	if _, err := io.WriteString(w, explain.Texts(answers)); err != nil || len(unread) == 0 {
 		return err
 	}
-	if q.output != formatText {
-		return printDocument(w, q.output, whyDoc{Answers: answers, Unreadable: append([]string{}, in.unread...)})
-	}
-	for _, a := range answers {
-		if _, err := io.WriteString(w, a.Text()); err != nil {
-			return err
-		}
-	}
-	if len(in.unread) > 0 {
-		_, err = fmt.Fprintf(w, "Not readable for you, so that the gates may be incomplete: %s\n", strings.Join(in.unread, ", "))
-	}
+	_, err := fmt.Fprintf(w, "Not readable for you, so that the answer may be incomplete: %s\n", strings.Join(unread, ", "))
 	return err
 }
 
@@ -116,20 +133,51 @@ type whyDoc struct {
 	Unreadable []string `json:"unreadable"`
 }
 
-func (q question) answer(ctx context.Context, reader client.Reader, in *inventory, kind, name string) ([]*explain.Answer, error) {
-	switch kind {
-	case kindPod, kindPool:
-		a, err := q.aboutDecided(ctx, reader, in, kind, name)
-		return []*explain.Answer{a}, err
+// answer answers about a target: of a workload, about each of its pods.
+func (q *question) answer(ctx context.Context, reader client.Reader, in *inventory, t target, namespace string) ([]*explain.Answer, error) {
+	switch {
+	case t.workload != nil:
+		pods, err := t.pods(ctx, reader, namespace)
+		var out []*explain.Answer
+		for _, name := range pods {
+			a, of := q.pod(ctx, reader, in, namespace, name)
+			if of != nil {
+				err = errors.Join(err, of)
+				continue
+			}
+			out = append(out, a)
+		}
+		return out, err
+	case t.kind == kindPod:
+		a, err := q.pod(ctx, reader, in, namespace, t.name)
+		if err != nil {
+			return nil, err
+		}
+		return []*explain.Answer{a}, nil
+	case t.kind == kindPool:
+		cluster, err := q.decided(ctx, reader, in)
+		if err != nil {
+			return nil, err
+		}
+		a, err := cluster.Pool(t.name)
+		if err != nil {
+			return nil, err
+		}
+		return []*explain.Answer{a}, nil
 	}
-	if node := in.going(kind, name); node != nil {
+	return q.machine(ctx, reader, in, t)
+}
+
+// machine answers about a Node or a NodeClaim.
+func (q *question) machine(ctx context.Context, reader client.Reader, in *inventory, t target) ([]*explain.Answer, error) {
+	if node := in.going(t.kind, t.name); node != nil {
 		v, err := in.drainView(ctx, reader, node)
 		if err != nil {
 			return nil, err
 		}
 		return []*explain.Answer{explain.Drain(v, drain.Next(v))}, nil
 	}
-	found, missing := in.find(kind, name)
+	found, missing := in.find(t.kind, t.name)
 	if missing != "" {
 		return nil, errors.New(missing)
 	}
@@ -148,18 +196,11 @@ func (q question) answer(ctx context.Context, reader client.Reader, in *inventor
 	return out, nil
 }
 
-// aboutDecided answers about pods and pools.
-func (q question) aboutDecided(ctx context.Context, reader client.Reader, in *inventory, kind, name string) (*explain.Answer, error) {
+// pod answers about a pod.
+func (q *question) pod(ctx context.Context, reader client.Reader, in *inventory, namespace, name string) (*explain.Answer, error) {
 	cluster, err := q.decided(ctx, reader, in)
 	if err != nil {
 		return nil, err
-	}
-	if kind == kindPool {
-		return cluster.Pool(name)
-	}
-	namespace, _, err := q.kube.ToRawKubeConfigLoader().Namespace()
-	if err != nil {
-		return nil, fmt.Errorf("reading the namespace from the kubeconfig: %w", err)
 	}
 	a, err := cluster.Pod(namespace, name)
 	if err != nil || a.Verdict != explain.NeedsNode {
@@ -179,7 +220,7 @@ const current = 6 * time.Minute
 // said is what the controller said last of a pod for which it has no machine, empty if
 // that is nothing or old: it knows what the cloud refused a moment ago, which no object
 // says.
-func (q question) said(ctx context.Context, reader client.Reader, in *inventory, pod plan.ObjectRef) (text string, at time.Time, err error) {
+func (q *question) said(ctx context.Context, reader client.Reader, in *inventory, pod plan.ObjectRef) (text string, at time.Time, err error) {
 	var events corev1.EventList
 	err = reader.List(ctx, &events, client.InNamespace(pod.Namespace), client.MatchingFields{"involvedObject.name": pod.Name})
 	if apierrors.IsForbidden(err) {
@@ -196,7 +237,10 @@ func (q question) said(ctx context.Context, reader client.Reader, in *inventory,
 }
 
 // decided is the cluster with what the controller would decide about it now.
-func (q question) decided(ctx context.Context, reader client.Reader, in *inventory) (*explain.Cluster, error) {
+func (q *question) decided(ctx context.Context, reader client.Reader, in *inventory) (*explain.Cluster, error) {
+	if q.known != nil {
+		return q.known, nil
+	}
 	types, err := instanceTypes(q.types)
 	if err != nil {
 		return nil, err
@@ -206,5 +250,6 @@ func (q question) decided(ctx context.Context, reader client.Reader, in *invento
 			return nil, err
 		}
 	}
-	return explain.Of(in.store.Snapshot(in.now, func(snapshot.ClassRef) ([]*catalog.Type, error) { return types, nil })), nil
+	q.known = explain.Of(in.store.Snapshot(in.now, func(snapshot.ClassRef) ([]*catalog.Type, error) { return types, nil }))
+	return q.known, nil
 }

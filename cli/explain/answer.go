@@ -100,6 +100,47 @@ func (a *Answer) Text() string {
 	return b.String()
 }
 
+// Texts are answers one after the other. Of objects of a namespace that are told the same,
+// as the pods of a workload mostly are, the first is told and the others are named.
+func Texts(answers []*Answer) string {
+	type group struct {
+		text   string
+		others []string
+	}
+	var groups []*group
+	byText := map[string]*group{}
+	for _, a := range answers {
+		text := a.Text()
+		key := strings.ReplaceAll(text, a.Object.String(), "")
+		g := byText[key]
+		if g == nil {
+			g = &group{text: text}
+			byText[key], groups = g, append(groups, g)
+			continue
+		}
+		g.others = append(g.others, a.Object.String())
+	}
+	var b strings.Builder
+	for i, g := range groups {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(g.text)
+		if len(g.others) > 0 {
+			fmt.Fprintf(&b, "\nThe same holds for %s.\n", few(g.others))
+		}
+	}
+	return b.String()
+}
+
+// few lists some names and counts the rest.
+func few(names []string) string {
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}
+
 func section(b *strings.Builder, title string, list []Fix) {
 	if len(list) == 0 {
 		return

@@ -1,7 +1,9 @@
 package disruption
 
 import (
+	"math"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -30,17 +32,26 @@ func (e *examiner) candidate(n *snapshot.Node) candidate {
 	return candidate{node: n, price: Price(e.s.Pool(n.Claim.Pool), n)}
 }
 
-// Price is what a machine of a pool costs in $/h, whether or not the cloud sells
-// its type at present; 0 if that is not known.
+// priceLabel is the price in $/h that a provider puts on a Node, by the name that
+// eks-node-viewer reads.
+const priceLabel = "eks-node-viewer/instance-price"
+
+// Price is what a machine of a pool costs in $/h, whether or not the cloud sells its type
+// at present: by the catalogue, and if that lacks it by the Node's label; 0 if neither
+// knows.
 func Price(pool *snapshot.Pool, n *snapshot.Node) float64 {
 	labels := n.Labels()
 	name := labels[corev1.LabelInstanceTypeStable]
-	i := slices.IndexFunc(pool.Types, func(t *catalog.Type) bool { return t.Name == name })
-	if i < 0 {
+	if i := slices.IndexFunc(pool.Types, func(t *catalog.Type) bool { return t.Name == name }); i >= 0 {
+		if o, ok := pool.Types[i].Offering(labels[corev1.LabelTopologyZone], labels[catalog.CapacityTypeLabel]); ok {
+			return o.Price
+		}
+	}
+	price, err := strconv.ParseFloat(labels[priceLabel], 64)
+	if err != nil || !(price > 0) || math.IsInf(price, 1) {
 		return 0
 	}
-	o, _ := pool.Types[i].Offering(labels[corev1.LabelTopologyZone], labels[catalog.CapacityTypeLabel])
-	return o.Price
+	return price
 }
 
 func priceOf(s *snapshot.Snapshot, nodes []*snapshot.Node) float64 {

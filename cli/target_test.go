@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	k8sresource "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// aWorkload is a Deployment that is too large for any machine, with two pods, beside the
+// machine of base.yaml.
+func aWorkload(t *testing.T) []client.Object {
+	t.Helper()
+	selector := map[string]string{"app": "huge"}
+	objects := append(objectsOf(t, "testdata/why/base.yaml"), &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "huge"},
+		Spec:       appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: selector}},
+	})
+	for _, name := range []string{"huge-a", "huge-b"} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: selector}}
+		p.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": k8sresource.MustParse("900")}}}}
+		p.Status.Phase = corev1.PodPending
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+		objects = append(objects, p)
+	}
+	return objects
+}
+
+func TestWhyTakesKubectlsForms(t *testing.T) {
+	const huge, node, pool = "pod/huge-a -n default cannot be placed.", "node/node-a has been ready since", "nodepool/general has 1 node"
+	for args, want := range map[string][]string{
+		"pod huge-a":                     {huge},
+		"po/huge-a no/node-a":            {huge, node},
+		"pods huge-a huge-b":             {huge, "The same holds for pod/huge-b -n default.\n"},
+		"deployment/huge":                {huge, "The same holds for pod/huge-b -n default.\n"},
+		"deploy huge":                    {huge},
+		"pods -l app=huge":               {huge, "The same holds for pod/huge-b"},
+		"nodes -l karpenter.sh/nodepool": {node},
+		"node/node-a":                    {node},
+		"nodepools.karpenter.sh general": {pool},
+		"NodePool/general":               {pool},
+		"pod/huge-a pod/gone":            {huge, "error: pod/gone -n default does not exist, or has ended"},
+		"pod/gone node/gone":             {"error: pod/gone -n default does not exist, or has ended\nnode/gone does not exist"},
+		"pods -l app=none":               {"error: there is no pod with app=none"},
+		"pods -l ==":                     {"error: --selector: "},
+		"pods huge-a -l app=huge":        {"error: --selector: cannot be given together with names"},
+		"pod":                            {"error: say which pod, as in pod/NAME, or select with -l"},
+		"pod/huge-a node-a":              {"error: node-a: either TYPE NAME... or TYPE/NAME..., not both"},
+		"pod huge-a node/node-a":         {"error: node/node-a: either TYPE NAME... or TYPE/NAME..., not both"},
+		"pod/":                           {"error: pod/: not of the form TYPE/NAME"},
+		"service/web":                    {`error: "service" is not one of node, pod, nodeclaim, nodepool, deployment`},
+		"statefulset/gone":               {"error: reading statefulset/gone -n default: "},
+	} {
+		var out bytes.Buffer
+		color := never
+		cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &color}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, aWorkload(t)...)})
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		cmd.SetArgs(append(strings.Fields(args), "--instance-types", "testdata/why/types.json", "--namespace", "default"))
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			out.WriteString("error: " + err.Error())
+		}
+		for _, text := range want {
+			if !strings.Contains(out.String(), text) {
+				t.Errorf("why %s: does not say %q:\n%s", args, text, out.String())
+			}
+		}
+	}
+}
+
+func TestNamesAreCompletedFromTheCluster(t *testing.T) {
+	for begun, want := range map[string]string{
+		"":               "node pod nodeclaim nodepool deployment replicaset statefulset daemonset job",
+		"pod ":           "huge-a huge-b web-0",
+		"pod huge-a ":    "huge-b web-0",
+		"deploy/":        "deploy/huge",
+		"pod/huge-a no/": "no/node-a",
+		"service ":       "",
+	} {
+		var out bytes.Buffer
+		color := never
+		cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &color}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, aWorkload(t)...)})
+		cmd.SetOut(&out)
+		cmd.SetArgs(append([]string{"__complete", "--namespace", "default"}, strings.Split(begun, " ")...))
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got, _, _ := strings.Cut(out.String(), ":4\n")
+		if got := strings.Join(strings.Fields(got), " "); got != want {
+			t.Errorf("%q: completed with %q, want %q", begun, got, want)
+		}
+	}
+}
