@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
 )
 
 // Exit statuses.
@@ -37,7 +38,7 @@ func Main(ctx context.Context, streams genericiooptions.IOStreams, args []string
 		if f := executed.Flag(colorFlag); f != nil {
 			mode = colorMode(f.Value.String())
 		}
-		fmt.Fprintf(streams.ErrOut, "%s %v\n", painterFor(streams.ErrOut, mode).red("error:"), err)
+		fmt.Fprintf(streams.ErrOut, "%s %s\n", painterFor(streams.ErrOut, mode).red("error:"), printers.EscapeTerminal(err.Error()))
 	}
 	return code
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
 )
 
 const colorFlag = "color"
@@ -86,5 +87,5 @@ func (c console) note(format string, args ...any) { c.say(painter.faint, "note:"
 
 func (c console) say(paint func(painter, string) string, word, format string, args []any) {
 	p := painterFor(c.ErrOut, *c.color)
-	fmt.Fprintf(c.ErrOut, "%s %s\n", paint(p, word), fmt.Sprintf(format, args...))
+	fmt.Fprintf(c.ErrOut, "%s %s\n", paint(p, word), printers.EscapeTerminal(fmt.Sprintf(format, args...)))
 }

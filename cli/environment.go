@@ -160,7 +160,7 @@ func addPreferences(flags *pflag.FlagSet, into *preferences) {
 }
 
 func (p *preferences) check() error {
-	if p.cost < 0 || p.cost > 10_000 {
+	if !(p.cost >= 0 && p.cost <= 10_000) {
 		return fmt.Errorf("--preference-cost: must be between 0 and 10000, not %g", p.cost)
 	}
 	return nil

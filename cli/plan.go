@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption"
@@ -61,7 +63,12 @@ standard error.
 
   # The price per hour, for a script
   millwright plan -f app.yaml -o json | jq .totalPricePerHour`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unexpected argument %q: each file needs its own -f, as in -f %s", args[0], strings.Join(args, " -f "))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			done := make(chan error, 1)
 			go func() { done <- o.run(c) }()
@@ -115,19 +122,24 @@ func (o planOptions) run(c console) error {
 	if err != nil {
 		return err
 	}
-	store, err := o.read(c)
+	store, objects, err := o.read(c)
 	if err != nil {
 		return err
 	}
 	read := time.Now()
-	s := store.Snapshot(read, func(snapshot.ClassRef) ([]*catalog.Type, error) { return types, nil })
+	look := func() *snapshot.Snapshot {
+		return store.Snapshot(read, func(snapshot.ClassRef) ([]*catalog.Type, error) { return types, nil })
+	}
+	s := look()
+	fixed := staff(store, s, objects)
 	opts := o.placement
 	opts.RelaxMinValues = o.minValues.value == bestEffort
 	o.preferences.apply(&opts)
-	p := placement.Solve(s, opts)
+	p := placement.Solve(look(), opts)
 	if len(s.Nodes) > 0 {
 		disruption.Decide(s, disruption.Options{Turn: 1, Placement: opts}).Report(s, p)
 	}
+	fixed.report(p)
 	took := time.Since(read)
 	if o.timing {
 		c.note("read in %.3fs, solved in %.3fs", read.Sub(began).Seconds(), took.Seconds())
@@ -143,7 +155,11 @@ func (o planOptions) run(c console) error {
 
 func (o planOptions) print(w io.Writer, p *plan.Plan) error {
 	if o.output == formatTable {
-		return p.Table(w)
+		var table strings.Builder
+		if err := p.Table(&table); err != nil {
+			return err
+		}
+		return printers.WriteEscaped(w, table.String())
 	}
 	var document bytes.Buffer
 	if err := p.JSON(&document); err != nil {

@@ -22,40 +22,45 @@ import (
 	"github.com/millwright-dev/millwright/cluster"
 )
 
-// read turns the files into the state of a cluster.
-func (o planOptions) read(c console) (*cluster.Store, error) {
+// read turns the files into the state of a cluster, and returns the objects that are in it as well.
+func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) {
 	files, err := manifest.Find(o.files, o.recursive)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	input, err := manifest.Read(files, c.In)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(input.Objects)+len(input.Ignored) == 0 {
-		return nil, fmt.Errorf("there is no object in %s", strings.Join(o.files, ", "))
+		return nil, nil, fmt.Errorf("there is no object in %s", strings.Join(o.files, ", "))
+	}
+	for _, file := range input.Empty {
+		c.warn("%s: the file holds no object", file)
 	}
 	c.noteIgnored(input.Ignored)
 	objects := c.unique(input.Objects)
-	if err := checkClasses(objects); err != nil {
-		return nil, err
-	}
 	if err := checkPods(objects); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, fault := range slices.Concat(faults(objects), classless(objects)) {
 		c.warn("%v", fault)
 	}
+	pools := slices.ContainsFunc(objects, isPool)
+	objects = c.classed(objects)
+	c.noteUnread(objects)
 	store := cluster.NewStore(cluster.Options{Offline: true})
 	for _, obj := range completed(objects) {
 		store.Update(obj)
 	}
 	store.MarkSynced()
-	if !slices.ContainsFunc(objects, func(o manifest.Object) bool { return o.Kind == "NodePool" }) {
+	if !pools {
 		c.warn("there is no NodePool among the manifests, so nothing can be launched")
 	}
-	return store, nil
+	return store, objects, nil
 }
+
+func isPool(o manifest.Object) bool { return o.Kind == "NodePool" }
 
 // noteIgnored names the kinds that were left out.
 func (c console) noteIgnored(ignored map[string]int) {
@@ -88,9 +93,9 @@ func (c console) unique(objects []manifest.Object) []manifest.Object {
 	return out
 }
 
-// checkClasses refuses pools whose node class is not there: such a pool can
-// launch nothing, and in a file that is a mistake.
-func checkClasses(objects []manifest.Object) error {
+// classed drops the pools of node classes that are not read here, and warns about them and
+// about pools whose class is not among the manifests.
+func (c console) classed(objects []manifest.Object) []manifest.Object {
 	classes := map[schema.GroupKind]map[string]bool{}
 	for _, o := range objects {
 		if o.NodeClass {
@@ -101,26 +106,41 @@ func checkClasses(objects []manifest.Object) error {
 			classes[kind][o.GetName()] = true
 		}
 	}
-	var errs manifest.Errors
-	for _, o := range objects {
+	return slices.DeleteFunc(objects, func(o manifest.Object) bool {
 		pool, ok := o.Object.(*karpv1.NodePool)
 		if !ok {
-			continue
+			return false
 		}
 		const at = "spec.template.spec.nodeClassRef"
 		ref := pool.Spec.Template.Spec.NodeClassRef
-		kind := ref.GroupKind()
-		switch {
+		switch kind := ref.GroupKind(); {
+		case kind == autoMode:
+			c.warn("%v", o.Errorf(at+".kind", "EKS Auto Mode runs this pool itself (%s); it is left out", kind))
+			return true
 		case !manifest.IsNodeClass(kind):
-			errs = append(errs, o.Errorf(at+".kind", "%s of group %q is not a kind of node class that Millwright knows; it knows %s", ref.Kind, ref.Group, strings.Join(manifest.NodeClasses(), ", ")))
+			c.warn("%v", o.Errorf(at+".kind", "%s is not a node class that Millwright knows (%s); the pool is left out", kind, strings.Join(manifest.NodeClasses(), ", ")))
+			return true
 		case !classes[kind][ref.Name]:
-			errs = append(errs, o.Errorf(at+".name", "there is no %s %q among the manifests", ref.Kind, ref.Name))
+			c.warn("%v", o.Errorf(at+".name", "there is no %s %q among the manifests; the pool is planned as if it were there and ready", ref.Kind, ref.Name))
+		}
+		return false
+	})
+}
+
+// autoMode is the node class of EKS Auto Mode.
+var autoMode = schema.GroupKind{Group: "eks.amazonaws.com", Kind: "NodeClass"}
+
+// noteUnread says which fields of EC2NodeClasses would change a plan and are not read.
+func (c console) noteUnread(objects []manifest.Object) {
+	var names []string
+	for _, o := range objects {
+		if o.Kind == "EC2NodeClass" {
+			names = append(names, o.GetName())
 		}
 	}
-	if len(errs) > 0 {
-		return errs
+	if len(names) > 0 {
+		c.note("plan does not read EC2NodeClasses (%s) yet: zones of subnets, architectures of images, spec.kubelet and block devices are EC2's defaults, and prices those of us-east-1", strings.Join(names, ", "))
 	}
-	return nil
 }
 
 // faults are fields that the API server admits and that mean nothing.

@@ -16,7 +16,7 @@ func checkPods(objects []manifest.Object) error {
 		if spec == nil {
 			continue
 		}
-		for _, err := range admission.ValidatePod(spec, at) {
+		for _, err := range append(workload.ValidateCounts(o.Object), admission.ValidatePod(spec, at)...) {
 			errs = append(errs, o.Errorf(err.Field, "%s", err.ErrorBody()))
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -122,6 +124,34 @@ func (d *definition) admit(object map[string]any) field.ErrorList {
 	return errs
 }
 
+// belongs says where a field belongs that is not known at its path, if the schema has one
+// of that name in exactly one other place; else nothing.
+func belongs(s *structuralschema.Structural, path string) string {
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	var found []string
+	var walk func(s *structuralschema.Structural, at string)
+	walk = func(s *structuralschema.Structural, at string) {
+		for _, key := range slices.Sorted(maps.Keys(s.Properties)) {
+			if key == "status" && at == "" {
+				continue
+			}
+			if key == name {
+				found = append(found, at+key)
+			}
+			property := s.Properties[key]
+			walk(&property, at+key+".")
+		}
+		if s.Items != nil {
+			walk(s.Items, strings.TrimSuffix(at, ".")+"[].")
+		}
+	}
+	walk(s, "")
+	if len(found) != 1 {
+		return ""
+	}
+	return "; it belongs in " + found[0]
+}
+
 // unknownFields are refused, as by a server that is asked to be strict, which
 // is what kubectl does.
 func (d *definition) unknownFields(object map[string]any) field.ErrorList {
@@ -131,7 +161,7 @@ func (d *definition) unknownFields(object map[string]any) field.ErrorList {
 	slices.Sort(unknown)
 	errs := make(field.ErrorList, len(unknown))
 	for i, path := range unknown {
-		errs[i] = field.Forbidden(field.NewPath(path), "unknown field")
+		errs[i] = field.Forbidden(field.NewPath(path), "unknown field"+belongs(d.structural, path))
 	}
 	return errs
 }

@@ -29,6 +29,7 @@ func ValidatePod(spec *corev1.PodSpec, at *field.Path) field.ErrorList {
 	for i, t := range spec.Tolerations {
 		errs = append(errs, validateToleration(t, at.Child("tolerations").Index(i))...)
 	}
+	errs = append(errs, metavalidation.ValidateLabels(spec.NodeSelector, at.Child("nodeSelector"))...)
 	if a := spec.Affinity; a != nil {
 		errs = append(errs, validateAffinity(a, at.Child("affinity"))...)
 	}

@@ -86,6 +86,10 @@ func (d document) decodeObject(raw []byte, kind schema.GroupVersionKind, path st
 func (d document) decodeOne(raw []byte, gvk schema.GroupVersionKind, h head, path string, out *decoded) {
 	k, known := kinds[gvk.GroupKind()]
 	if !known {
+		if meant := meantBy(gvk); meant != "" {
+			out.errs = append(out.errs, d.fieldError(gvk.Kind+" "+h.Metadata.Name, path, "kind", fmt.Sprintf("%s has no kind %q; did you mean %s?", gvk.GroupVersion(), gvk.Kind, meant)))
+			return
+		}
 		out.ignored = append(out.ignored, gvk.GroupKind().String())
 		return
 	}

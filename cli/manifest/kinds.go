@@ -1,7 +1,9 @@
 package manifest
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -70,6 +72,20 @@ var kinds = map[schema.GroupKind]kind{
 	{Group: v1alpha1.Group, Kind: "NodePolicy"}:         {"v1alpha1", false, custom, func() client.Object { return &v1alpha1.NodePolicy{} }},
 	{Group: "karpenter.kwok.sh", Kind: "KWOKNodeClass"}: {"v1alpha1", false, nodeClass, func() client.Object { return &unstructured.Unstructured{} }},
 	{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass"}:  {"v1", false, nodeClass, func() client.Object { return &unstructured.Unstructured{} }},
+}
+
+// meantBy is the kind that is meant by one in the wrong case, or in a group of Kubernetes' own
+// that has no such kind, as "Kind (apiVersion: group/version)"; empty if that is not clear.
+func meantBy(gvk schema.GroupVersionKind) string {
+	for group, k := range kinds {
+		right := schema.GroupVersion{Group: group.Group, Version: k.version}
+		misspelt := group.Group == gvk.Group && group.Kind != gvk.Kind && strings.EqualFold(group.Kind, gvk.Kind)
+		misplaced := group.Kind == gvk.Kind && (gvk.Group == "" || gvk.Group == "extensions")
+		if misspelt || misplaced {
+			return fmt.Sprintf("%s (apiVersion: %s)", group.Kind, right)
+		}
+	}
+	return ""
 }
 
 // IsNodeClass reports whether a kind is a node class that Read knows.

@@ -46,22 +46,34 @@ type Result struct {
 	Objects []Object
 	// Ignored counts the objects of kinds that are left out, by Kind.group.
 	Ignored map[string]int
+	// Empty are the files without any object, in the order of the input.
+	Empty []string
 }
 
 // Read decodes files, as Find lists them; "-" is read from stdin. The error is
 // [Errors] if the manifests are to blame.
 func Read(files []string, stdin io.Reader) (*Result, error) {
 	var docs []document
+	var empty []string
 	for _, file := range files {
 		data, name, err := contents(file, stdin)
 		if err != nil {
 			return nil, fmt.Errorf("reading manifests: %w", err)
 		}
-		docs = append(docs, cutLists(split(name, data))...)
+		found := cutLists(split(name, data))
+		if len(found) == 0 {
+			empty = append(empty, name)
+		}
+		docs = append(docs, found...)
 	}
 	results := make([]decoded, len(docs))
 	each(len(docs), func(i int) { results[i] = docs[i].decode() })
-	return collect(docs, results)
+	out, err := collect(docs, results)
+	if err != nil {
+		return nil, err
+	}
+	out.Empty = empty
+	return out, nil
 }
 
 func contents(file string, stdin io.Reader) (data []byte, name string, err error) {

@@ -8,6 +8,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// ValidateCounts finds numbers of pods below zero, which an API server refuses.
+func ValidateCounts(o client.Object) field.ErrorList {
+	var errs field.ErrorList
+	check := func(name string, n *int32) {
+		if n != nil && *n < 0 {
+			errs = append(errs, field.Invalid(field.NewPath("spec", name), *n, "must be greater than or equal to 0"))
+		}
+	}
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		check("replicas", o.Spec.Replicas)
+	case *appsv1.ReplicaSet:
+		check("replicas", o.Spec.Replicas)
+	case *appsv1.StatefulSet:
+		check("replicas", o.Spec.Replicas)
+	case *batchv1.Job:
+		check("parallelism", o.Spec.Parallelism)
+		check("completions", o.Spec.Completions)
+	}
+	return errs
+}
+
 // PodSpec is what an object says of its pods, and in which field; nil if it has none.
 func PodSpec(o client.Object) (*corev1.PodSpec, *field.Path) {
 	template := field.NewPath("spec", "template", "spec")
