@@ -20,6 +20,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cli/explain"
+	"github.com/millwright-dev/millwright/cli/target"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
@@ -168,8 +169,8 @@ func checklist(v lifecycle.View) lifecycle.Step {
 func (in *inventory) find(kind, name string) ([]*explain.Machine, string) {
 	var out []*explain.Machine
 	for _, c := range in.claims {
-		ofPool := kind == kindPool && c.Pool == name && c.Deleted.IsZero()
-		if ofPool || kind == kindClaim && c.Name == name || kind == kindNode && in.isNode(c, name) {
+		ofPool := kind == target.Pool && c.Pool == name && c.Deleted.IsZero()
+		if ofPool || kind == target.Claim && c.Name == name || kind == target.Node && in.isNode(c, name) {
 			out = append(out, in.machine(c))
 		}
 	}
@@ -178,9 +179,9 @@ func (in *inventory) find(kind, name string) ([]*explain.Machine, string) {
 		return out, ""
 	}
 	switch exists := slices.ContainsFunc(in.nodes, func(n corev1.Node) bool { return n.Name == name }); {
-	case kind == kindPool:
+	case kind == target.Pool:
 		return nil, fmt.Sprintf("nodepool/%s has no machines", name)
-	case kind == kindNode && exists:
+	case kind == target.Node && exists:
 		return nil, fmt.Sprintf("node/%s belongs to no NodeClaim: Millwright has nothing to do with it", name)
 	}
 	return nil, fmt.Sprintf("%s/%s does not exist", kind, name)

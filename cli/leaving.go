@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/cli/target"
 	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
@@ -24,7 +25,7 @@ func (in *inventory) going(kind, name string) *corev1.Node {
 	for i := range in.nodes {
 		n := &in.nodes[i]
 		claim := in.claimOf(n)
-		asked := kind == kindNode && n.Name == name || kind == kindClaim && claim != nil && claim.Name == name
+		asked := kind == target.Node && n.Name == name || kind == target.Claim && claim != nil && claim.Name == name
 		leaving := n.DeletionTimestamp != nil || claim != nil && !claim.Deleted.IsZero()
 		if asked && leaving && slices.Contains(n.Finalizers, lifecycle.Finalizer) {
 			return n

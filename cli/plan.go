@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/millwright-dev/millwright/cli/offline"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/placement"
@@ -131,7 +132,7 @@ func (o planOptions) run(c console) error {
 		return store.Snapshot(read, func(snapshot.ClassRef) ([]*catalog.Type, error) { return types, nil })
 	}
 	s := look()
-	fixed := staff(store, s, objects)
+	fixed := offline.Staff(store, s, objects)
 	opts := o.placement
 	opts.RelaxMinValues = o.minValues.value == bestEffort
 	o.preferences.apply(&opts)
@@ -139,7 +140,7 @@ func (o planOptions) run(c console) error {
 	if len(s.Nodes) > 0 {
 		disruption.Decide(s, disruption.Options{Turn: 1, Placement: opts}).Report(s, p)
 	}
-	fixed.report(p)
+	fixed.Report(p)
 	took := time.Since(read)
 	if o.timing {
 		c.note("read in %.3fs, solved in %.3fs", read.Sub(began).Seconds(), took.Seconds())

@@ -6,19 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	nodev1 "k8s.io/api/node/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/millwright-dev/millwright/api/v1alpha1"
-	"github.com/millwright-dev/millwright/cli/admission"
 	"github.com/millwright-dev/millwright/cli/manifest"
-	"github.com/millwright-dev/millwright/cli/workload"
+	"github.com/millwright-dev/millwright/cli/offline"
 	"github.com/millwright-dev/millwright/cluster"
 )
 
@@ -40,17 +32,17 @@ func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) 
 	}
 	c.noteIgnored(input.Ignored)
 	objects := c.unique(input.Objects)
-	if err := checkPods(objects); err != nil {
+	if err := offline.CheckPods(objects); err != nil {
 		return nil, nil, err
 	}
-	for _, fault := range slices.Concat(faults(objects), classless(objects)) {
+	for _, fault := range slices.Concat(offline.Faults(objects), offline.Classless(objects)) {
 		c.warn("%v", fault)
 	}
 	pools := slices.ContainsFunc(objects, isPool)
 	objects = c.classed(objects)
 	c.noteUnread(objects)
 	store := cluster.NewStore(cluster.Options{Offline: true})
-	for _, obj := range completed(objects) {
+	for _, obj := range offline.Complete(objects) {
 		store.Update(obj)
 	}
 	store.MarkSynced()
@@ -141,57 +133,4 @@ func (c console) noteUnread(objects []manifest.Object) {
 	if len(names) > 0 {
 		c.note("plan does not read EC2NodeClasses (%s) yet: zones of subnets, architectures of images, spec.kubelet and block devices are EC2's defaults, and prices those of us-east-1", strings.Join(names, ", "))
 	}
-}
-
-// faults are fields that the API server admits and that mean nothing.
-func faults(objects []manifest.Object) manifest.Errors {
-	var out manifest.Errors
-	for _, o := range objects {
-		var found cluster.Faults
-		switch obj := o.Object.(type) {
-		case *v1alpha1.NodePolicy:
-			found = cluster.CheckPolicy(obj)
-		case *karpv1.NodePool:
-			found = cluster.CheckPool(obj)
-		}
-		for _, f := range found {
-			out = append(out, o.Errorf(f.Field, "%s", f.Message))
-		}
-	}
-	return out
-}
-
-// completed adds what controllers and the API server would add: the pods and
-// claims of workloads, and the defaults of pods and claims.
-func completed(objects []manifest.Object) []client.Object {
-	out := make([]client.Object, len(objects))
-	for i, o := range objects {
-		out[i] = o.Object
-	}
-	out = append(out, workload.Expand(out)...)
-	classes := admission.Classes{Priority: map[string]*schedulingv1.PriorityClass{}, Runtime: map[string]*nodev1.RuntimeClass{}, Ranges: map[string][]*corev1.LimitRange{}}
-	var storage []*storagev1.StorageClass
-	for _, o := range out {
-		switch o := o.(type) {
-		case *schedulingv1.PriorityClass:
-			classes.Priority[o.Name] = o
-		case *nodev1.RuntimeClass:
-			classes.Runtime[o.Name] = o
-		case *corev1.LimitRange:
-			classes.Ranges[o.Namespace] = append(classes.Ranges[o.Namespace], o)
-		case *storagev1.StorageClass:
-			storage = append(storage, o)
-		}
-	}
-	for _, o := range out {
-		switch o := o.(type) {
-		case *corev1.Pod:
-			classes.Pod(o)
-		case *appsv1.DaemonSet:
-			classes.Template(o.Namespace, &o.Spec.Template)
-		case *corev1.PersistentVolumeClaim:
-			admission.Claim(o, storage)
-		}
-	}
-	return out
 }

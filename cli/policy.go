@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,6 +90,33 @@ func (o policyTest) run(c console) error {
 	return printTimetable(c.Out, s, events)
 }
 
+// printSequel prints what is done about what the cloud announces next, of machines that
+// the last decision leaves where they are.
+func printSequel(w io.Writer, s *snapshot.Snapshot, events []interruption.Event, last *interruption.Decision) error {
+	stays := map[string]bool{}
+	for _, r := range last.Responses {
+		stays[r.Node.Name] = r.Stays()
+	}
+	for i := range events {
+		next, ok := events[i].Sequel()
+		if !ok || next.Issued.Before(s.Now) {
+			continue
+		}
+		later := s.Fork()
+		later.Now = next.Issued
+		d := interruption.Decide(later, append(slices.Clone(events), next))
+		d.Responses = slices.DeleteFunc(d.Responses, func(r interruption.Response) bool { return !stays[r.Node.Name] })
+		if len(d.Responses) == 0 {
+			continue
+		}
+		text := strings.ReplaceAll(strings.TrimRight((&interruption.Decision{Responses: d.Responses}).String(), "\n"), "\n", "\n  ")
+		if _, err := fmt.Fprintf(w, "%s, if the machine is still there\n  %s\n", later.Now.UTC().Format(time.RFC3339), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // begin is the time at which the timetable begins.
 func (o policyTest) begin(events []interruption.Event) (time.Time, error) {
 	if o.now == "" {
@@ -109,7 +137,8 @@ func (o policyTest) begin(events []interruption.Event) (time.Time, error) {
 const changes = 20
 
 // printTimetable prints the decision and jumps to the next time at which it may
-// change, until it does not any more. What it says is not carried out meanwhile.
+// change, until it does not any more; then, of machines that are left where they are, what
+// is done when the event comes about. What it says is not carried out meanwhile.
 func printTimetable(w io.Writer, s *snapshot.Snapshot, events []interruption.Event) error {
 	for range changes {
 		d := interruption.Decide(s, events)
@@ -118,7 +147,7 @@ func printTimetable(w io.Writer, s *snapshot.Snapshot, events []interruption.Eve
 			return err
 		}
 		if !d.Recheck.After(s.Now) {
-			return nil
+			return printSequel(w, s, events, d)
 		}
 		s = s.Fork()
 		s.Now = d.Recheck

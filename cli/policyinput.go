@@ -16,6 +16,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cli/manifest"
+	"github.com/millwright-dev/millwright/cli/offline"
 	"github.com/millwright-dev/millwright/cloud/aws/events"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/interruption"
@@ -78,11 +79,11 @@ func (o policyTest) cluster(c console, events []interruption.Event, now time.Tim
 	}
 	c.noteIgnored(input.Ignored)
 	objects := c.unique(input.Objects)
-	if wrong := faults(objects); len(wrong) > 0 {
+	if wrong := offline.Faults(objects); len(wrong) > 0 {
 		return nil, false, wrong
 	}
 	store := cluster.NewStore(cluster.Options{Offline: true})
-	for _, obj := range append(completed(objects), pools(objects)...) {
+	for _, obj := range append(offline.Complete(objects), pools(objects)...) {
 		store.Update(obj)
 	}
 	store.MarkSynced()

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/cli/explain"
+	"github.com/millwright-dev/millwright/cli/target"
 )
 
 // verification is one call of `millwright verify`.
@@ -21,7 +22,7 @@ type verification struct {
 	timeout time.Duration
 	atLeast int
 	output  string
-	about   targets
+	about   target.Query
 
 	connect func(*genericclioptions.ConfigFlags) (client.Reader, error)
 	clock   clock.Clock
@@ -36,7 +37,7 @@ func newVerify(c console) *cobra.Command {
 
 func newVerifyWith(c console, v verification) *cobra.Command {
 	v.kube = genericclioptions.NewConfigFlags(true)
-	v.about.kinds = []string{kindNode, kindClaim, kindPool}
+	v.about.Kinds = []string{target.Node, target.Claim, target.Pool}
 	cmd := &cobra.Command{
 		Use:   "verify node|nodeclaim|nodepool NAME... | TYPE/NAME... | TYPE -l SELECTOR",
 		Short: "Wait until machines are ready for work, and prove it",
@@ -59,7 +60,7 @@ Exit status:
   millwright verify node ip-10-0-0-1.ec2.internal ip-10-0-0-2.ec2.internal
   millwright verify nodes -l node.kubernetes.io/instance-type=m7g.large`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: v.about.complete(v.connect, v.kube),
+		ValidArgsFunction: v.about.Complete(v.connect, v.kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneOf("output", v.output, formatTable, formatJSON, formatYAML); err != nil {
 				return err
@@ -68,14 +69,14 @@ Exit status:
 			if err != nil {
 				return err
 			}
-			about, err := v.about.parse(cmd.Context(), reader, "", args)
+			about, err := v.about.Parse(cmd.Context(), reader, "", args)
 			if err != nil {
 				return err
 			}
 			return v.run(cmd.Context(), c, reader, about)
 		},
 	}
-	cmd.Flags().StringVarP(&v.about.selector, "selector", "l", "", "label selector, instead of names")
+	cmd.Flags().StringVarP(&v.about.Selector, "selector", "l", "", "label selector, instead of names")
 	cmd.Flags().DurationVar(&v.timeout, "timeout", 10*time.Minute, "how long to wait")
 	cmd.Flags().IntVar(&v.atLeast, "at-least", 1, "how many machines a pool must have")
 	cmd.Flags().StringVarP(&v.output, "output", "o", formatTable, "table, json or yaml")
@@ -85,7 +86,7 @@ Exit status:
 }
 
 // run waits and prints.
-func (v verification) run(ctx context.Context, c console, reader client.Reader, about []target) error {
+func (v verification) run(ctx context.Context, c console, reader client.Reader, about []target.Target) error {
 	deadline := v.clock.Now().Add(v.timeout)
 	for {
 		in, err := take(ctx, reader, v.clock.Now(), false)
@@ -106,7 +107,7 @@ func (v verification) run(ctx context.Context, c console, reader client.Reader, 
 }
 
 // conclude reads everything once more and prints what came of it.
-func (v verification) conclude(ctx context.Context, c console, reader client.Reader, about []target) error {
+func (v verification) conclude(ctx context.Context, c console, reader client.Reader, about []target.Target) error {
 	in, err := take(ctx, reader, v.clock.Now(), true)
 	if err != nil {
 		return err
@@ -119,14 +120,14 @@ func (v verification) conclude(ctx context.Context, c console, reader client.Rea
 }
 
 // look finds the machines and what is wrong with them.
-func (v verification) look(in *inventory, about []target) (all []*explain.Machine, problems []string) {
+func (v verification) look(in *inventory, about []target.Target) (all []*explain.Machine, problems []string) {
 	for _, t := range about {
-		kind, name := t.kind, t.name
+		kind, name := t.Kind(), t.Name
 		found, missing := in.find(kind, name)
-		if missing != "" && (kind != kindPool || v.atLeast > 0) {
+		if missing != "" && (kind != target.Pool || v.atLeast > 0) {
 			problems = append(problems, missing)
 		}
-		if kind == kindPool && missing == "" && len(found) < v.atLeast {
+		if kind == target.Pool && missing == "" && len(found) < v.atLeast {
 			problems = append(problems, fmt.Sprintf("nodepool/%s has %d of at least %d machines", name, len(found), v.atLeast))
 		}
 		for _, m := range found {

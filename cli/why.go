@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/cli/explain"
+	"github.com/millwright-dev/millwright/cli/target"
 	"github.com/millwright-dev/millwright/controllers"
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -34,7 +35,7 @@ type question struct {
 	// types names the instance types; see addInstanceTypes.
 	types  string
 	output string
-	about  targets
+	about  target.Query
 
 	// known is what the controller would decide, once it is worked out.
 	known *explain.Cluster
@@ -70,7 +71,7 @@ instance types of --instance-types. No access to the controller is needed.
   millwright why nodes -l karpenter.sh/nodepool=general
   millwright why nodepool general -o json`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: q.about.complete(q.connect, q.kube),
+		ValidArgsFunction: q.about.Complete(q.connect, q.kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneOf("output", q.output, formatText, formatJSON, formatYAML); err != nil {
 				return err
@@ -82,7 +83,7 @@ instance types of --instance-types. No access to the controller is needed.
 			return q.run(cmd.Context(), c.Out, reader, args)
 		},
 	}
-	cmd.Flags().StringVarP(&q.about.selector, "selector", "l", "", "label selector, instead of names")
+	cmd.Flags().StringVarP(&q.about.Selector, "selector", "l", "", "label selector, instead of names")
 	addInstanceTypes(cmd, &q.types)
 	cmd.Flags().StringVarP(&q.output, "output", "o", formatText, "text, json or yaml")
 	complete(cmd, "output", formatText, formatJSON, formatYAML)
@@ -95,7 +96,7 @@ func (q *question) run(ctx context.Context, w io.Writer, reader client.Reader, a
 	if err != nil {
 		return fmt.Errorf("reading the namespace from the kubeconfig: %w", err)
 	}
-	about, err := q.about.parse(ctx, reader, namespace, args)
+	about, err := q.about.Parse(ctx, reader, namespace, args)
 	if err != nil {
 		return err
 	}
@@ -135,10 +136,10 @@ type whyDoc struct {
 }
 
 // answer answers about a target: of a workload, about each of its pods.
-func (q *question) answer(ctx context.Context, reader client.Reader, in *inventory, t target, namespace string) ([]*explain.Answer, error) {
+func (q *question) answer(ctx context.Context, reader client.Reader, in *inventory, t target.Target, namespace string) ([]*explain.Answer, error) {
 	switch {
-	case t.workload != nil:
-		pods, err := t.pods(ctx, reader, namespace)
+	case t.Workload():
+		pods, err := t.Pods(ctx, reader, namespace)
 		var out []*explain.Answer
 		for _, name := range pods {
 			a, of := q.pod(ctx, reader, in, namespace, name)
@@ -149,18 +150,18 @@ func (q *question) answer(ctx context.Context, reader client.Reader, in *invento
 			out = append(out, a)
 		}
 		return out, err
-	case t.kind == kindPod:
-		a, err := q.pod(ctx, reader, in, namespace, t.name)
+	case t.Kind() == target.Pod:
+		a, err := q.pod(ctx, reader, in, namespace, t.Name)
 		if err != nil {
 			return nil, err
 		}
 		return []*explain.Answer{a}, nil
-	case t.kind == kindPool:
+	case t.Kind() == target.Pool:
 		cluster, err := q.decided(ctx, reader, in)
 		if err != nil {
 			return nil, err
 		}
-		a, err := cluster.Pool(t.name)
+		a, err := cluster.Pool(t.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -170,15 +171,15 @@ func (q *question) answer(ctx context.Context, reader client.Reader, in *invento
 }
 
 // machine answers about a Node or a NodeClaim.
-func (q *question) machine(ctx context.Context, reader client.Reader, in *inventory, t target) ([]*explain.Answer, error) {
-	if node := in.going(t.kind, t.name); node != nil {
+func (q *question) machine(ctx context.Context, reader client.Reader, in *inventory, t target.Target) ([]*explain.Answer, error) {
+	if node := in.going(t.Kind(), t.Name); node != nil {
 		v, err := in.drainView(ctx, reader, node)
 		if err != nil {
 			return nil, err
 		}
 		return []*explain.Answer{explain.Drain(v, drain.Next(v))}, nil
 	}
-	found, missing := in.find(t.kind, t.name)
+	found, missing := in.find(t.Kind(), t.Name)
 	if missing != "" {
 		return nil, errors.New(missing)
 	}

@@ -74,6 +74,29 @@ func announcesStop(e *Event) bool {
 	return e.Kind == Maintenance && e.State != Cancelled && slices.Contains([]Code{Stop, Retirement, Power}, e.Code)
 }
 
+// Sequel is what the cloud announces when an event comes about with the machine still
+// there, as of then: the stop after maintenance, the end after a spot interruption. False
+// if there is nothing more, or no time is known.
+func (e *Event) Sequel() (Event, bool) {
+	next := Event{ID: e.ID + "/comes-about", Machine: e.Machine, NotBefore: e.End(), Deadline: e.End(), Issued: e.End(), Confirmed: true, Source: e.Source}
+	switch {
+	case next.Deadline.IsZero() || e.Over():
+		return Event{}, false
+	case announcesStop(e):
+		next.Kind = Stopped
+	case e.Kind == Spot:
+		next.Kind = Terminated
+	default:
+		return Event{}, false
+	}
+	return next, true
+}
+
+// Stays reports whether what is due leaves the machine where it is.
+func (r Response) Stays() bool {
+	return strength(r.Action) <= strength(snapshot.InterruptionCordon)
+}
+
 func matches(r *snapshot.InterruptionRule, n *snapshot.Node, e *Event) bool {
 	if !slices.Contains(r.Events, string(e.Kind)) {
 		return false

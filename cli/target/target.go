@@ -1,4 +1,12 @@
-package cli
+// Package target reads which objects a command is about, in kubectl's forms: TYPE NAME...,
+// TYPE/NAME... or TYPE -l SELECTOR, and completes them for shells.
+//
+//	args ──► Query.Parse ──► []Target
+//
+// A workload (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job) stands for its pods. The
+// cluster is asked for the names that a selector selects, for a workload's pods, and for
+// what a shell completes; nothing else.
+package target
 
 import (
 	"context"
@@ -23,12 +31,12 @@ import (
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
-// Kinds that commands ask about. Workloads stand for their pods.
+// Kinds of objects that are asked about themselves; all others are workloads.
 const (
-	kindNode  = "node"
-	kindClaim = "nodeclaim"
-	kindPool  = "nodepool"
-	kindPod   = "pod"
+	Node  = "node"
+	Claim = "nodeclaim"
+	Pool  = "nodepool"
+	Pod   = "pod"
 )
 
 // resource is a kind as it is named on a command line.
@@ -42,14 +50,14 @@ type resource struct {
 	workload func() client.Object
 }
 
-var podResource = resource{kind: kindPod, names: []string{"pods", "po"}, namespaced: true, list: func() client.ObjectList { return &corev1.PodList{} }}
+var podResource = resource{kind: Pod, names: []string{"pods", "po"}, namespaced: true, list: func() client.ObjectList { return &corev1.PodList{} }}
 
 // resources are the kinds in the order in which they are offered.
 var resources = []resource{
-	{kind: kindNode, names: []string{"nodes", "no"}, list: func() client.ObjectList { return &corev1.NodeList{} }},
+	{kind: Node, names: []string{"nodes", "no"}, list: func() client.ObjectList { return &corev1.NodeList{} }},
 	podResource,
-	{kind: kindClaim, names: []string{"nodeclaims", "nodeclaims.karpenter.sh", "claim", "claims"}, list: func() client.ObjectList { return &karpv1.NodeClaimList{} }},
-	{kind: kindPool, names: []string{"nodepools", "nodepools.karpenter.sh", "pool", "pools"}, list: func() client.ObjectList { return &karpv1.NodePoolList{} }},
+	{kind: Claim, names: []string{"nodeclaims", "nodeclaims.karpenter.sh", "claim", "claims"}, list: func() client.ObjectList { return &karpv1.NodeClaimList{} }},
+	{kind: Pool, names: []string{"nodepools", "nodepools.karpenter.sh", "pool", "pools"}, list: func() client.ObjectList { return &karpv1.NodePoolList{} }},
 	{
 		kind: "deployment", names: []string{"deployments", "deploy", "deployments.apps"}, namespaced: true,
 		list: func() client.ObjectList { return &appsv1.DeploymentList{} }, workload: func() client.Object { return &appsv1.Deployment{} },
@@ -72,96 +80,103 @@ var resources = []resource{
 	},
 }
 
-// targets says which objects a command is about, in kubectl's forms: TYPE NAME..., TYPE/NAME...
-// or TYPE -l SELECTOR.
-type targets struct {
-	// kinds are those that the command can say something about; empty is all.
-	kinds    []string
-	selector string
+// Query is what a command may be asked, and the selector that it was given.
+type Query struct {
+	// Kinds are those that the command can say something about; empty is all.
+	Kinds []string
+	// Selector is a label selector in kubectl's syntax; empty is none.
+	Selector string
 }
 
-// target is one object.
-type target struct {
+// Target is one object.
+type Target struct {
 	resource
-	name string
+	Name string
 }
 
-func (t targets) resource(word string) (resource, error) {
+// Kind is the object's kind in lower case, such as node or statefulset.
+func (t Target) Kind() string { return t.kind }
+
+// Workload reports whether the object stands for its pods.
+func (t Target) Workload() bool { return t.workload != nil }
+
+func (q Query) resource(word string) (resource, error) {
 	word = strings.ToLower(word)
-	for _, r := range t.known() {
+	for _, r := range q.known() {
 		if word == r.kind || slices.Contains(r.names, word) {
 			return r, nil
 		}
 	}
 	var known []string
-	for _, r := range t.known() {
+	for _, r := range q.known() {
 		known = append(known, r.kind)
 	}
 	return resource{}, fmt.Errorf("%q is not one of %s", word, strings.Join(known, ", "))
 }
 
-func (t targets) known() []resource {
+func (q Query) known() []resource {
 	var out []resource
 	for _, r := range resources {
-		if len(t.kinds) == 0 || slices.Contains(t.kinds, r.kind) {
+		if len(q.Kinds) == 0 || slices.Contains(q.Kinds, r.kind) {
 			out = append(out, r)
 		}
 	}
 	return out
 }
 
-// parse reads the arguments. With a selector the targets are looked up in the cluster.
-func (t targets) parse(ctx context.Context, reader client.Reader, namespace string, args []string) ([]target, error) {
+// Parse reads the arguments, of which there is at least one. With a selector the targets
+// are looked up in the cluster; there is at least one.
+func (q Query) Parse(ctx context.Context, reader client.Reader, namespace string, args []string) ([]Target, error) {
 	if strings.Contains(args[0], "/") {
-		return t.pairs(args)
+		return q.pairs(args)
 	}
-	r, err := t.resource(args[0])
+	r, err := q.resource(args[0])
 	switch names := args[1:]; {
 	case err != nil:
 		return nil, err
-	case t.selector != "" && len(names) > 0:
+	case q.Selector != "" && len(names) > 0:
 		return nil, errors.New("--selector: cannot be given together with names")
-	case t.selector != "":
-		return t.selected(ctx, reader, namespace, r)
+	case q.Selector != "":
+		return q.selected(ctx, reader, namespace, r)
 	case len(names) == 0:
 		return nil, fmt.Errorf("say which %s, as in %s/NAME, or select with -l", r.kind, r.kind)
 	default:
-		var out []target
+		var out []Target
 		for _, name := range names {
 			if strings.Contains(name, "/") {
 				return nil, fmt.Errorf("%s: either TYPE NAME... or TYPE/NAME..., not both", name)
 			}
-			out = append(out, target{r, name})
+			out = append(out, Target{r, name})
 		}
 		return out, nil
 	}
 }
 
 // pairs reads TYPE/NAME...
-func (t targets) pairs(args []string) ([]target, error) {
-	if t.selector != "" {
+func (q Query) pairs(args []string) ([]Target, error) {
+	if q.Selector != "" {
 		return nil, errors.New("--selector: cannot be given together with names")
 	}
-	var out []target
+	var out []Target
 	for _, arg := range args {
 		word, name, ok := strings.Cut(arg, "/")
 		if !ok {
 			return nil, fmt.Errorf("%s: either TYPE NAME... or TYPE/NAME..., not both", arg)
 		}
-		r, err := t.resource(word)
+		r, err := q.resource(word)
 		if err != nil {
 			return nil, err
 		}
 		if name == "" || strings.Contains(name, "/") {
 			return nil, fmt.Errorf("%s: not of the form TYPE/NAME", arg)
 		}
-		out = append(out, target{r, name})
+		out = append(out, Target{r, name})
 	}
 	return out, nil
 }
 
-func (t targets) selected(ctx context.Context, reader client.Reader, namespace string, r resource) ([]target, error) {
-	selector, err := labels.Parse(t.selector)
+func (q Query) selected(ctx context.Context, reader client.Reader, namespace string, r resource) ([]Target, error) {
+	selector, err := labels.Parse(q.Selector)
 	if err != nil {
 		return nil, fmt.Errorf("--selector: %w", err)
 	}
@@ -172,9 +187,9 @@ func (t targets) selected(ctx context.Context, reader client.Reader, namespace s
 	if len(names) == 0 {
 		return nil, fmt.Errorf("there is no %s with %s", r.kind, selector)
 	}
-	out := make([]target, len(names))
+	out := make([]Target, len(names))
 	for i, name := range names {
-		out[i] = target{r, name}
+		out[i] = Target{r, name}
 	}
 	return out, nil
 }
@@ -201,29 +216,30 @@ func (r resource) namesOf(ctx context.Context, reader client.Reader, namespace s
 	return names, err
 }
 
-// pods are those of a workload, by name: those that its selector selects.
-func (t target) pods(ctx context.Context, reader client.Reader, namespace string) ([]string, error) {
+// Pods are those of a workload, by name: those that its selector selects. An error says if
+// there are none.
+func (t Target) Pods(ctx context.Context, reader client.Reader, namespace string) ([]string, error) {
 	o := t.workload()
-	if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: t.name}, o); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", t.ref(namespace), err)
+	if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: t.Name}, o); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", t.Ref(namespace), err)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(selectorOf(o))
 	if err != nil {
-		return nil, fmt.Errorf("%s: spec.selector: %w", t.ref(namespace), err)
+		return nil, fmt.Errorf("%s: spec.selector: %w", t.Ref(namespace), err)
 	}
 	pods, err := podResource.namesOf(ctx, reader, namespace, selector)
 	if err == nil && len(pods) == 0 {
-		err = fmt.Errorf("%s has no pods", t.ref(namespace))
+		err = fmt.Errorf("%s has no pods", t.Ref(namespace))
 	}
 	return pods, err
 }
 
-// ref names the target as messages do.
-func (t target) ref(namespace string) plan.ObjectRef {
+// Ref names the target as messages do.
+func (t Target) Ref(namespace string) plan.ObjectRef {
 	if !t.namespaced {
 		namespace = ""
 	}
-	return plan.ObjectRef{Kind: t.kind, Namespace: namespace, Name: t.name}
+	return plan.ObjectRef{Kind: t.kind, Namespace: namespace, Name: t.Name}
 }
 
 func selectorOf(o client.Object) *metav1.LabelSelector {
@@ -245,8 +261,8 @@ func selectorOf(o client.Object) *metav1.LabelSelector {
 // completionTime bounds how long a shell waits for names.
 const completionTime = 2 * time.Second
 
-// complete offers kinds and then the names that the cluster has.
-func (t targets) complete(connect func(*genericclioptions.ConfigFlags) (client.Reader, error), kube *genericclioptions.ConfigFlags) cobra.CompletionFunc {
+// Complete offers kinds and then the names that the cluster has.
+func (q Query) Complete(connect func(*genericclioptions.ConfigFlags) (client.Reader, error), kube *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		word, prefix := begun, ""
 		if kind, _, ok := strings.Cut(begun, "/"); ok {
@@ -255,12 +271,12 @@ func (t targets) complete(connect func(*genericclioptions.ConfigFlags) (client.R
 			word = args[0]
 		} else {
 			var kinds []cobra.Completion
-			for _, r := range t.known() {
+			for _, r := range q.known() {
 				kinds = append(kinds, r.kind)
 			}
 			return kinds, cobra.ShellCompDirectiveNoFileComp
 		}
-		r, err := t.resource(word)
+		r, err := q.resource(word)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -1,4 +1,4 @@
-package cli
+package offline
 
 import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -8,8 +8,8 @@ import (
 	"github.com/millwright-dev/millwright/cli/workload"
 )
 
-// checkPods refuses what an API server would in pods and in the templates of workloads.
-func checkPods(objects []manifest.Object) error {
+// CheckPods refuses what an API server would in pods and in the templates of workloads.
+func CheckPods(objects []manifest.Object) error {
 	var errs manifest.Errors
 	for _, o := range objects {
 		spec, at := workload.PodSpec(o.Object)
@@ -26,9 +26,9 @@ func checkPods(objects []manifest.Object) error {
 	return nil
 }
 
-// classless are the pods and templates whose PriorityClass is not among the objects. A
+// Classless are the pods and templates whose PriorityClass is not among the objects. A
 // cluster would not admit them; a dump need not be complete.
-func classless(objects []manifest.Object) manifest.Errors {
+func Classless(objects []manifest.Object) manifest.Errors {
 	classes := map[string]bool{}
 	for _, o := range objects {
 		if class, ok := o.Object.(*schedulingv1.PriorityClass); ok {

@@ -1,4 +1,4 @@
-package cli
+package offline
 
 import (
 	"fmt"
@@ -20,18 +20,18 @@ import (
 // scaledDown is the cause of removals from a pool that has more machines than replicas.
 const scaledDown = "ScaledDown"
 
-// staffing is what static pools lack and what they have too many of.
-type staffing struct {
+// Staffing is what static pools lack and what they have too many of.
+type Staffing struct {
 	// launched are by the names of the claims that were put into the store for them.
 	launched map[string]*plan.NewNode
 	names    []string
 	removed  []plan.Disruption
 }
 
-// staff puts the machines that static pools lack into the store, as claims in flight, so
+// Staff puts the machines that static pools lack into the store, as claims in flight, so
 // that pods can be planned onto them.
-func staff(store *cluster.Store, s *snapshot.Snapshot, objects []manifest.Object) staffing {
-	out := staffing{launched: map[string]*plan.NewNode{}}
+func Staff(store *cluster.Store, s *snapshot.Snapshot, objects []manifest.Object) Staffing {
+	out := Staffing{launched: map[string]*plan.NewNode{}}
 	ledger, standIn := limit.New(s), disruption.Replacing(s)
 	for _, o := range objects {
 		np, ok := o.Object.(*karpv1.NodePool)
@@ -65,9 +65,9 @@ func staff(store *cluster.Store, s *snapshot.Snapshot, objects []manifest.Object
 	return out
 }
 
-// report tells the plan of the machines: pods that it put onto those in flight are theirs,
+// Report tells the plan of the machines: pods that it put onto those in flight are theirs,
 // and their price is in the bound, because it is spent whatever the pods.
-func (st staffing) report(p *plan.Plan) {
+func (st Staffing) Report(p *plan.Plan) {
 	p.Placements = slices.DeleteFunc(p.Placements, func(at plan.Placement) bool {
 		if at.Node.Claim == nil || st.launched[at.Node.Claim.Name] == nil {
 			return false
