@@ -130,6 +130,7 @@ func (in *inventory) machine(c *snapshot.Claim) *explain.Machine {
 			v.Nodes = append(v.Nodes, n)
 		}
 	}
+	v.Nodes, v.Foreign = c.Own(v.Nodes)
 	s := in.store.Snapshot(in.now, nil)
 	v.Volumes, v.DaemonSets, v.Awaited = s.Volumes, s.DaemonSets, nomination.Awaited(s, c)
 	name := c.NodeName
@@ -182,13 +183,34 @@ func (in *inventory) find(kind, name string) ([]*explain.Machine, string) {
 	case kind == target.Pool:
 		return nil, fmt.Sprintf("nodepool/%s has no machines", name)
 	case kind == target.Node && exists:
+		if i := slices.IndexFunc(in.claims, func(c *snapshot.Claim) bool { return in.foreign(c, name) }); i >= 0 {
+			return nil, fmt.Sprintf("node/%s carries the provider ID of nodeclaim/%s, whose Node is node/%s: Millwright has nothing to do with it", name, in.claims[i].Name, in.claims[i].NodeName)
+		}
 		return nil, fmt.Sprintf("node/%s belongs to no NodeClaim: Millwright has nothing to do with it", name)
 	}
 	return nil, fmt.Sprintf("%s/%s does not exist", kind, name)
 }
 
+// isNode reports whether a claim's machine is the Node of a name: not one that only carries
+// its provider ID.
 func (in *inventory) isNode(c *snapshot.Claim, name string) bool {
+	if in.foreign(c, name) {
+		return false
+	}
 	return slices.ContainsFunc(in.nodes, func(n corev1.Node) bool {
 		return n.Name == name && (n.Spec.ProviderID == c.ProviderID && c.ProviderID != "" || n.Spec.ProviderID == "" && c.NodeName == name)
 	})
+}
+
+// foreign reports whether a Node carries the provider ID of a claim's machine and is not its
+// Node.
+func (in *inventory) foreign(c *snapshot.Claim, name string) bool {
+	var same []*corev1.Node
+	for i := range in.nodes {
+		if n := &in.nodes[i]; c.ProviderID != "" && n.Spec.ProviderID == c.ProviderID {
+			same = append(same, n)
+		}
+	}
+	_, foreign := c.Own(same)
+	return slices.ContainsFunc(foreign, func(n *corev1.Node) bool { return n.Name == name })
 }

@@ -23,6 +23,7 @@ func aWorkload(t *testing.T) []client.Object {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "huge"},
 		Spec:       appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: selector}},
 	})
+	objects = append(objects, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "impostor"}, Spec: corev1.NodeSpec{ProviderID: "kwok://general-a"}})
 	for _, name := range []string{"huge-a", "huge-b"} {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: selector}}
 		p.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": k8sresource.MustParse("900")}}}}
@@ -55,6 +56,7 @@ func TestWhyTakesKubectlsForms(t *testing.T) {
 		"pod/huge-a node-a":              {"error: node-a: either TYPE NAME... or TYPE/NAME..., not both"},
 		"pod huge-a node/node-a":         {"error: node/node-a: either TYPE NAME... or TYPE/NAME..., not both"},
 		"pod/":                           {"error: pod/: not of the form TYPE/NAME"},
+		"node/impostor":                  {"error: node/impostor carries the provider ID of nodeclaim/general-a, whose Node is node/node-a: Millwright has nothing to do with it"},
 		"service/web":                    {`error: "service" is not one of node, pod, nodeclaim, nodepool, deployment`},
 		"statefulset/gone":               {"error: reading statefulset/gone -n default: "},
 	} {
@@ -80,7 +82,7 @@ func TestNamesAreCompletedFromTheCluster(t *testing.T) {
 		"pod ":           "huge-a huge-b web-0",
 		"pod huge-a ":    "huge-b web-0",
 		"deploy/":        "deploy/huge",
-		"pod/huge-a no/": "no/node-a",
+		"pod/huge-a no/": "no/impostor no/node-a",
 		"service ":       "",
 	} {
 		var out bytes.Buffer

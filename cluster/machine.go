@@ -140,15 +140,15 @@ func (s *Store) join(claims []*claim, nodes []*corev1.Node) map[string]*snapshot
 	return owner
 }
 
-// nodeOf picks a claim's Node among those with its provider ID: the one that its
-// status names, else the first. Without any, the Node of that name will do if
-// the provider IDs do not contradict each other.
+// nodeOf picks a claim's Node among those with its provider ID: the one that its status
+// names, else the first of its own. Without any, the Node of that name will do if the
+// provider IDs do not contradict each other.
 func (s *Store) nodeOf(c *snapshot.Claim, same []*corev1.Node) *corev1.Node {
 	if i := slices.IndexFunc(same, func(n *corev1.Node) bool { return n.Name == c.NodeName }); i >= 0 {
 		return same[i]
 	}
-	if len(same) > 0 {
-		return same[0]
+	if own, _ := c.Own(same); len(own) > 0 {
+		return own[0]
 	}
 	named := s.nodes.byKey[c.NodeName]
 	if named != nil && (named.Spec.ProviderID == "" || c.ProviderID == "") {

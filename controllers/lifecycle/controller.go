@@ -150,9 +150,11 @@ func (r *Reconciler) view(ctx context.Context, claim *karpv1.NodeClaim) (lifecyc
 		v.Types, err = r.deps.Types(v.Claim.Class)
 		return v, err
 	}
-	if v.Nodes, err = r.deps.NodesOf(ctx, v.Claim.ProviderID); err != nil {
+	nodes, err := r.deps.NodesOf(ctx, v.Claim.ProviderID)
+	if err != nil {
 		return v, err
 	}
+	v.Nodes, v.Foreign = v.Claim.Own(nodes)
 	if len(v.Nodes) == 1 && v.Starting() {
 		if err := r.addAgents(ctx, &v); err != nil {
 			return v, err
@@ -185,6 +187,7 @@ func (r *Reconciler) slices(ctx context.Context, node string) ([]*resourcev1.Res
 // ahead of what it says.
 func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v lifecycle.View, step lifecycle.Step) error {
 	r.tellOverdue(claim, step)
+	r.tellForeign(claim, v)
 	if step.UntaintedNode {
 		r.deps.Writer.Event(apply.Event{
 			Object: claim, Warning: true, Reason: apply.UnregisteredTaintMissing,
@@ -215,6 +218,20 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 	}
 	r.logProgress(ctx, v, after)
 	return nil
+}
+
+// tellForeign warns of Nodes that carry the provider ID of the claim's machine.
+func (r *Reconciler) tellForeign(claim *karpv1.NodeClaim, v lifecycle.View) {
+	reason, found := v.Impostors()
+	if !found {
+		return
+	}
+	event := apply.Event{Object: claim, Warning: true, Reason: string(reason.Code), Message: reason.Message()}
+	r.deps.Writer.Event(event)
+	for _, n := range v.Foreign {
+		event.Object = n
+		r.deps.Writer.Event(event)
+	}
 }
 
 // tellRemoved says that a taint which the cloud controller left behind was removed.

@@ -2,10 +2,13 @@ package lifecycle_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -80,4 +83,27 @@ func (r withoutNodes) List(ctx context.Context, list client.ObjectList, opts ...
 		return nil
 	}
 	return r.Reader.List(ctx, list, opts...)
+}
+
+// A kubelet that joins with another machine's provider ID is warned of on both, and neither
+// takes part in the machine's life nor goes with it.
+func TestANodeWithAnotherMachinesProviderIDIsOnlyWarnedOf(t *testing.T) {
+	w, node := working(t)
+	impostor := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a-impostor"}, Spec: corev1.NodeSpec{ProviderID: node.Spec.ProviderID}}
+	w.Must(w.Rig.Client.Create(ctx, impostor))
+	_, err := w.reconcileOnce()
+	w.Must(err)
+	for _, want := range []string{"NodeClaim/c MultipleNodesFound: several Nodes carry the same provider ID: node/n, node/a-impostor", "Node/a-impostor MultipleNodesFound"} {
+		if !slices.ContainsFunc(w.Events.List, func(e string) bool { return strings.HasPrefix(e, want) }) {
+			t.Errorf("no event %q in %v", want, w.Events.List)
+		}
+	}
+	if c := w.claim("c"); c.Status.NodeName != "n" || c.DeletionTimestamp != nil {
+		t.Errorf("the claim's Node is %q, deleted %v", c.Status.NodeName, c.DeletionTimestamp)
+	}
+	w.Delete(w.claim("c"))
+	w.until("the machine is gone", func() bool { return len(w.Claims()) == 0 && len(w.Cloud.Alive()) == 0 })
+	if left := w.nodes(); len(left) != 1 || left[0].Name != "a-impostor" || left[0].DeletionTimestamp != nil {
+		t.Errorf("left are %v", left)
+	}
 }

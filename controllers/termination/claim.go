@@ -15,6 +15,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
@@ -74,14 +75,15 @@ func setDeadline(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (*ka
 }
 
 // deleteNodes deletes the Nodes that were taken over for the claim and reports
-// whether any is still there. A Node that was not taken over holds no finalizer
-// and goes with its machine.
+// whether any is still there. A Node that only carries its provider ID is left alone, and
+// one that was not taken over holds no finalizer and goes with its machine.
 func deleteNodes(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (waiting bool, err error) {
 	nodes, err := d.NodesOf(ctx, claim.Status.ProviderID)
 	if err != nil {
 		return false, err
 	}
-	for _, n := range nodes {
+	own, _ := cluster.Claim(claim).Own(nodes)
+	for _, n := range own {
 		if !loop.Ours(n) && !claim.StatusConditions(status.WithObservedOnly()).IsTrue(karpv1.ConditionTypeRegistered) {
 			continue
 		}

@@ -22,8 +22,9 @@ const holdPoll = 100 * time.Millisecond
 type View struct {
 	Now   time.Time
 	Claim *snapshot.Claim
-	// Nodes are those that carry the claim's provider ID, by name.
-	Nodes []*corev1.Node
+	// Nodes are those that carry the claim's provider ID, by name, but for Foreign ones;
+	// see [snapshot.Claim.Own].
+	Nodes, Foreign []*corev1.Node
 	// Hold is what keeps the Node from taking pods; only read until it is registered.
 	Hold nomination.Hold
 	// Types are the instance types of the claim's class, by name; only read until
@@ -188,6 +189,14 @@ func Decide(v View) Step {
 func (v View) Starting() bool {
 	return v.Claim.Is(snapshot.Registered) &&
 		(!v.Claim.Is(snapshot.Initialized) || len(v.Nodes) == 1 && v.Nodes[0].Labels[InitializedLabel] != "true")
+}
+
+// Impostors says that foreign Nodes carry the machine's provider ID; false if none does.
+func (v View) Impostors() (plan.Reason, bool) {
+	if len(v.Foreign) == 0 {
+		return plan.Reason{}, false
+	}
+	return plan.Reason{Code: plan.MultipleNodesFound, Objects: append([]plan.ObjectRef{{Kind: "Node", Name: v.Claim.NodeName}}, nodeRefs(v.Foreign)...), Want: v.Claim.ProviderID}, true
 }
 
 func decide(v View) Step {

@@ -113,9 +113,15 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 
 // next carries out what a controller would, all but the launch.
 func (w *world) next() string {
-	step := lifecycle.Decide(w.view)
+	v := w.view
+	v.Nodes, v.Foreign = v.Claim.Own(w.view.Nodes)
+	step := lifecycle.Decide(v)
 	w.carryOut(step)
-	return step.String()
+	text := step.String()
+	if reason, found := v.Impostors(); found {
+		text = strings.TrimSuffix(text, "\n") + "\nwarning: " + reason.Message()
+	}
+	return text
 }
 
 func (w *world) carryOut(step lifecycle.Step) {

@@ -87,3 +87,21 @@ type Node struct {
 	// Pods are those bound to the node, by namespace and name.
 	Pods []*Pod
 }
+
+// Own parts the Nodes with the claim's provider ID into its own and foreign ones.
+// From registration on the Node that the claim's status names is the only one of its own:
+// a kubelet that joins with another machine's provider ID changes nothing for that machine,
+// also when its Node is lost. Before, none can be told from the others.
+func (c *Claim) Own(nodes []*corev1.Node) (own, foreign []*corev1.Node) {
+	if c.NodeName == "" || !c.Is(Registered) {
+		return nodes, nil
+	}
+	for _, n := range nodes {
+		if n.Name == c.NodeName {
+			own = append(own, n)
+		} else {
+			foreign = append(foreign, n)
+		}
+	}
+	return own, foreign
+}
