@@ -1,11 +1,7 @@
 package kwok
 
 import (
-	"encoding/csv"
-	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -14,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
-func ec2(t testing.TB) []*catalog.Type {
+func ec2Types(t testing.TB) []*catalog.Type {
 	t.Helper()
 	types, err := EC2Catalogue()
 	if err != nil {
@@ -49,7 +45,7 @@ func TestAllocatableOfEC2TypesIsWhatEKSNodesReport(t *testing.T) {
 		"r5ad.xlarge":  "3920m 29317Mi 58 17Gi",
 		"r5b.24xlarge": "95690m 718987Mi 737 17Gi",
 	} {
-		got := quantities(find(t, ec2(t), name).Allocatable(),
+		got := quantities(find(t, ec2Types(t), name).Allocatable(),
 			corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods, corev1.ResourceEphemeralStorage)
 		if got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
@@ -68,14 +64,14 @@ func TestEC2TypesCarryTheirAccelerators(t *testing.T) {
 		{"m5.large", "nvidia.com/gpu", "0"},
 		{"m5.large", "vpc.amazonaws.com/pod-eni", "9"},
 	} {
-		if got := quantities(find(t, ec2(t), c.name).Capacity, corev1.ResourceName(c.resource)); got != c.want {
+		if got := quantities(find(t, ec2Types(t), c.name).Capacity, corev1.ResourceName(c.resource)); got != c.want {
 			t.Errorf("%s has %s of %s, want %s", c.name, got, c.resource, c.want)
 		}
 	}
 }
 
 func TestEC2LabelsAreThoseOfTheAWSProvider(t *testing.T) {
-	got := catalog.Choice{Type: find(t, ec2(t), "m6idn.8xlarge"), Offering: &find(t, ec2(t), "m6idn.8xlarge").Offerings[0]}.Labels()
+	got := catalog.Choice{Type: find(t, ec2Types(t), "m6idn.8xlarge"), Offering: &find(t, ec2Types(t), "m6idn.8xlarge").Offerings[0]}.Labels()
 	for key, want := range map[string]string{
 		"node.kubernetes.io/instance-type":                           "m6idn.8xlarge",
 		"kubernetes.io/arch":                                         "amd64",
@@ -117,7 +113,7 @@ func TestAttachLimitsLeaveRoomForRootVolumeAndNetwork(t *testing.T) {
 		"i3.large":     38, // Xen
 		"p4d.24xlarge": 27,
 	} {
-		if got := find(t, ec2(t), name).AttachLimits[EBSDriver]; got != want {
+		if got := find(t, ec2Types(t), name).AttachLimits[EBSDriver]; got != want {
 			t.Errorf("%s takes %d volumes, want %d", name, got, want)
 		}
 	}
@@ -125,7 +121,7 @@ func TestAttachLimitsLeaveRoomForRootVolumeAndNetwork(t *testing.T) {
 
 func TestSpotIsCheaperThanOnDemandAndDiffersByZone(t *testing.T) {
 	different := 0
-	for _, typ := range ec2(t) {
+	for _, typ := range ec2Types(t) {
 		onDemand, _ := typ.Offering("us-east-1a", catalog.OnDemand)
 		prices := map[float64]bool{}
 		for _, o := range typ.Offerings {
@@ -149,7 +145,7 @@ func TestSpotIsCheaperThanOnDemandAndDiffersByZone(t *testing.T) {
 }
 
 func TestCataloguesAreSortedWithoutDuplicates(t *testing.T) {
-	for name, types := range map[string][]*catalog.Type{"ec2": ec2(t), "kwok": KWOKCatalogue()} {
+	for name, types := range map[string][]*catalog.Type{"ec2": ec2Types(t), "kwok": KWOKCatalogue()} {
 		for i, typ := range types {
 			if i > 0 && types[i-1].Name >= typ.Name {
 				t.Errorf("%s: %s comes before %s", name, types[i-1].Name, typ.Name)
@@ -190,70 +186,6 @@ func TestKWOKCatalogueIsKWOKs(t *testing.T) {
 		labels["karpenter.kwok.sh/instance-memory"] != "2Ti" || labels["kubernetes.io/os"] != "windows" {
 		t.Errorf("m-256x has labels %v", labels)
 	}
-}
-
-// The reference is a table of DescribeInstanceTypes figures that lies beside the
-// repository on some machines; it is not part of the project.
-func TestEC2FiguresAreThoseOfTheReferenceTable(t *testing.T) {
-	const path = "../../../shared/data/ec2-instance-types.csv"
-	f, err := os.Open(path)
-	if err != nil {
-		t.Skipf("no reference table to compare with: %v", err)
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	reference := map[string]map[string]string{}
-	for _, row := range rows[1:] {
-		byColumn := map[string]string{}
-		for i, column := range rows[0] {
-			byColumn[column] = row[i]
-		}
-		reference[byColumn["name"]] = byColumn
-	}
-	table, err := csv.NewReader(strings.NewReader(ec2Table)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range table[1:] {
-		typ, err := readEC2(row)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, ok := reference[typ.name]
-		if !ok {
-			t.Errorf("%s is not in the reference", typ.name)
-			continue
-		}
-		gpus, gpuMiB := typ.gpus("nvidia")+typ.gpus("amd"), int64(0)
-		if gpus > 0 {
-			gpuMiB = gpus * typ.acceleratorMiB
-		}
-		for column, got := range map[string]any{
-			"vcpu": typ.vcpus, "memory_mib": typ.memoryMiB, "gpus": gpus, "hypervisor": typ.hypervisor,
-			"ipv4_per_eni": typ.ipv4, "max_ebs_attachments": typ.ebsLimit, "ebs_limit_type": typ.ebsKind,
-			"local_nvme_gb": typ.nvmeGB,
-		} {
-			if fmt.Sprint(got) != want[column] {
-				t.Errorf("%s: %s is %v, the reference has %s", typ.name, column, got, want[column])
-			}
-		}
-		if gpus > 0 && fmt.Sprint(gpuMiB) != want["gpu_memory_mib"] {
-			t.Errorf("%s: GPU memory is %d, the reference has %s", typ.name, gpuMiB, want["gpu_memory_mib"])
-		}
-		if enis, _ := strconv.ParseInt(want["max_enis"], 10, 64); enis == 0 || enis%typ.enis != 0 {
-			t.Errorf("%s: %d interfaces on the default card, the reference has %s on all cards", typ.name, typ.enis, want["max_enis"])
-		}
-		if arm := strings.Contains(want["architectures"], "arm64"); arm != (typ.arch() == "arm64") {
-			t.Errorf("%s: architecture is %s, the reference has %s", typ.name, typ.arch(), want["architectures"])
-		}
-		if spot := strings.Contains(want["usage_classes"], "spot"); spot != typ.spot {
-			t.Errorf("%s: spot is %v, the reference has %s", typ.name, typ.spot, want["usage_classes"])
-		}
-	}
-	t.Logf("%d types compared", len(table)-1)
 }
 
 func BenchmarkEC2Catalogue(b *testing.B) {

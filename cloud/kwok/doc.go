@@ -44,6 +44,5 @@
 // [EC2Catalogue] has some 1,100 current EC2 types with true figures and
 // on-demand prices, and synthetic spot prices; [KWOKCatalogue] KWOK's 144
 // made-up types; [ReadCatalogue] and [WriteCatalogue] speak the format of KWOK's
-// instance-types.json. NOTICE in the root of the repository names the sources of
-// zz_generated.ec2.csv, which internal/ec2gen writes.
+// instance-types.json. What is known of EC2's types comes from package cloud/ec2.
 package kwok

@@ -1,10 +1,6 @@
 package kwok
 
 import (
-	_ "embed"
-	"encoding/csv"
-	"fmt"
-	"hash/fnv"
 	"maps"
 	"math"
 	"slices"
@@ -15,20 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/millwright-dev/millwright/cloud/ec2"
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
-
-//go:generate go run ./internal/ec2gen
-
-//go:embed zz_generated.ec2.csv
-var ec2Table string
 
 // EBSDriver is the name of the EBS CSI driver, under which the EC2 types list
 // their attachment limits.
 const EBSDriver = "ebs.csi.aws.com"
-
-// ec2Region is where the prices are from.
-const ec2Region = "us-east-1"
 
 // ec2Zones are the zones of the catalogue. EC2 maps zone names to zone IDs per
 // account, so the IDs are examples; and it does not sell every type in every
@@ -60,68 +49,23 @@ func EC2Catalogue() ([]*catalog.Type, error) { return ec2Catalogue() }
 var ec2Catalogue = sync.OnceValues(buildEC2)
 
 func buildEC2() ([]*catalog.Type, error) {
-	rows, err := csv.NewReader(strings.NewReader(ec2Table)).ReadAll()
+	rows, err := ec2.Types()
 	if err != nil {
-		return nil, fmt.Errorf("reading the table of EC2 types: %w", err)
+		return nil, err
 	}
-	types := make([]*catalog.Type, len(rows)-1)
-	for i, row := range rows[1:] {
-		t, err := readEC2(row)
-		if err != nil {
-			return nil, fmt.Errorf("reading the table of EC2 types: line %d: %w", i+2, err)
-		}
-		types[i] = t.catalogType()
+	types := make([]*catalog.Type, len(rows))
+	for i, t := range rows {
+		types[i] = ec2Type{t}.catalogType()
 	}
 	return types, nil
 }
 
-// ec2Type is a row of the table, in its order of columns.
-type ec2Type struct {
-	name, maker        string
-	vcpus, memoryMiB   int64
-	hypervisor         string
-	enis, ipv4         int64
-	podENIs, efas      int64
-	ebsLimit           int64
-	ebsKind            string // shared or dedicated
-	nvmeGB             int64
-	accelerator        string
-	accelerators       int64
-	acceleratorMiB     int64
-	networkMbps        int64
-	encryptsTransit    bool
-	spot               bool
-	onDemandUSDPerHour float64
-}
-
-func readEC2(row []string) (ec2Type, error) {
-	var t ec2Type
-	var err error
-	for i, column := range []any{
-		&t.name, &t.maker, &t.vcpus, &t.memoryMiB, &t.hypervisor, &t.enis, &t.ipv4, &t.podENIs, &t.efas,
-		&t.ebsLimit, &t.ebsKind, &t.nvmeGB, &t.accelerator, &t.accelerators, &t.acceleratorMiB,
-		&t.networkMbps, &t.encryptsTransit, &t.spot, &t.onDemandUSDPerHour,
-	} {
-		switch p := column.(type) {
-		case *string:
-			*p = row[i]
-		case *int64:
-			*p, err = strconv.ParseInt(row[i], 10, 64)
-		case *bool:
-			*p, err = strconv.ParseBool(row[i])
-		case *float64:
-			*p, err = strconv.ParseFloat(row[i], 64)
-		}
-		if err != nil {
-			return t, fmt.Errorf("column %d: %w", i+1, err)
-		}
-	}
-	return t, nil
-}
+// ec2Type is a type of EC2 as this package offers it.
+type ec2Type struct{ ec2.Type }
 
 func (t ec2Type) catalogType() *catalog.Type {
 	out := &catalog.Type{
-		Name:         t.name,
+		Name:         t.Name,
 		Capacity:     t.capacity(),
 		Overhead:     t.overhead(),
 		Offerings:    t.offerings(),
@@ -130,17 +74,10 @@ func (t ec2Type) catalogType() *catalog.Type {
 	values := t.labels()
 	maps.Copy(values, offeringValues(out.Offerings))
 	memory := out.Capacity[corev1.ResourceMemory]
-	maps.Copy(values, kwokLabels(t.name, strconv.FormatInt(t.vcpus, 10), memory.String()))
+	maps.Copy(values, kwokLabels(t.Name, strconv.FormatInt(t.VCPUs, 10), memory.String()))
 	out.Requirements = labelSet(values)
 	out.Image = imageOf(out.Requirements)
 	return out
-}
-
-func (t ec2Type) arch() string {
-	if t.maker == "aws" {
-		return "arm64"
-	}
-	return "amd64"
 }
 
 const (
@@ -157,27 +94,27 @@ const (
 
 // pods is how many pod addresses the network interfaces hold, and the two
 // host-network pods that need none.
-func (t ec2Type) pods() int64 { return t.enis*(t.ipv4-1) + 2 }
+func (t ec2Type) pods() int64 { return t.ENIs*(t.IPv4-1) + 2 }
 
 func (t ec2Type) capacity() corev1.ResourceList {
-	memory := t.memoryMiB
-	if t.arch() == "arm64" {
+	memory := t.MemoryMiB
+	if t.Arch() == "arm64" {
 		memory -= armOverheadMiB
 	}
 	memory -= int64(math.Ceil(float64(memory) * vmMemoryOverhead))
 	list := corev1.ResourceList{
-		corev1.ResourceCPU:              count(t.vcpus),
+		corev1.ResourceCPU:              count(t.VCPUs),
 		corev1.ResourceMemory:           size(memory * mib),
 		corev1.ResourceEphemeralStorage: size(rootVolumeGiB * gib),
 		corev1.ResourcePods:             count(t.pods()),
 	}
 	for name, n := range map[corev1.ResourceName]int64{
-		"vpc.amazonaws.com/pod-eni": t.podENIs,
-		"vpc.amazonaws.com/efa":     t.efas,
+		"vpc.amazonaws.com/pod-eni": t.PodENIs,
+		"vpc.amazonaws.com/efa":     t.EFAs,
 		"nvidia.com/gpu":            t.gpus("nvidia"),
 		"amd.com/gpu":               t.gpus("amd"),
 		"aws.amazon.com/neuron":     t.neurons(),
-		"aws.amazon.com/neuroncore": t.neurons() * t.coresPerNeuron(),
+		"aws.amazon.com/neuroncore": t.neurons() * t.CoresPerNeuron(),
 	} {
 		if n > 0 {
 			list[name] = count(n)
@@ -191,7 +128,7 @@ func (t ec2Type) capacity() corev1.ResourceList {
 func (t ec2Type) overhead() corev1.ResourceList {
 	milli := int64(0)
 	for _, band := range []struct{ from, to, reserve float64 }{{0, 1, 60}, {1, 2, 10}, {2, 4, 5}, {4, math.MaxInt32, 2.5}} {
-		milli += int64(max(0, min(float64(t.vcpus), band.to)-band.from) * band.reserve)
+		milli += int64(max(0, min(float64(t.VCPUs), band.to)-band.from) * band.reserve)
 	}
 	return corev1.ResourceList{
 		corev1.ResourceCPU:              *resource.NewMilliQuantity(milli, resource.DecimalSI),
@@ -200,37 +137,16 @@ func (t ec2Type) overhead() corev1.ResourceList {
 	}
 }
 
-func (t ec2Type) isNeuron() bool {
-	return strings.HasPrefix(t.accelerator, "inferentia") || strings.HasPrefix(t.accelerator, "trainium")
-}
-
 func (t ec2Type) neurons() int64 {
-	if t.isNeuron() {
-		return t.accelerators
+	if t.Neuron() {
+		return t.Accelerators
 	}
 	return 0
 }
 
-func (t ec2Type) coresPerNeuron() int64 {
-	if t.accelerator == "inferentia" {
-		return 4
-	}
-	return 2
-}
-
-func (t ec2Type) gpuMaker() string {
-	switch {
-	case t.accelerators == 0 || t.isNeuron():
-		return ""
-	case strings.HasPrefix(t.accelerator, "radeon"):
-		return "amd"
-	}
-	return "nvidia"
-}
-
 func (t ec2Type) gpus(maker string) int64 {
-	if t.gpuMaker() == maker {
-		return t.accelerators
+	if t.GPUMaker() == maker {
+		return t.Accelerators
 	}
 	return 0
 }
@@ -243,69 +159,45 @@ func (t ec2Type) gpus(maker string) int64 {
 func (t ec2Type) attachLimit() int64 {
 	const root, secondInterface, xenDifference = 1, 1, 1
 	switch {
-	case t.hypervisor == "xen":
-		return t.ebsLimit - xenDifference - root
-	case t.ebsKind == "dedicated":
-		return t.ebsLimit - root
+	case t.Hypervisor == "xen":
+		return t.EBSLimit - xenDifference - root
+	case !t.EBSShared:
+		return t.EBSLimit - root
 	}
-	return max(1, t.ebsLimit-root-secondInterface)
+	return max(1, t.EBSLimit-root-secondInterface)
 }
 
 func (t ec2Type) offerings() []catalog.Offering {
 	out := make([]catalog.Offering, 0, 2*len(ec2Zones))
 	for _, z := range ec2Zones {
-		o := catalog.Offering{Zone: z.name, CapacityType: catalog.OnDemand, Price: t.onDemandUSDPerHour, Available: true, Labels: z.labels}
+		o := catalog.Offering{Zone: z.name, CapacityType: catalog.OnDemand, Price: t.OnDemand, Available: true, Labels: z.labels}
 		out = append(out, o)
-		if t.spot {
-			o.CapacityType, o.Price = catalog.Spot, spotPrice(t.name, z.name, t.onDemandUSDPerHour)
+		if t.Spot {
+			o.CapacityType, o.Price = catalog.Spot, spotPrice(t.Name, z.name, t.OnDemand)
 			out = append(out, o)
 		}
 	}
 	return out
 }
 
-// spotPrice makes up a spot price: 30 to 65 % of on-demand by type, and up to
-// 7 % of that more or less by zone.
-func spotPrice(name, zone string, onDemand float64) float64 {
-	share := 0.30 + 0.35*fraction(name)
-	share *= 0.93 + 0.14*fraction(name, zone)
-	return math.Round(onDemand*share*1e4) / 1e4
-}
-
-// fraction maps words to a number in [0, 1) that is as good as random and
-// always the same.
-func fraction(words ...string) float64 {
-	h := fnv.New64a()
-	for _, w := range words {
-		h.Write([]byte(w))
-		h.Write([]byte{0})
-	}
-	// FNV's low bits vary more than its high ones for similar words: mix.
-	x := h.Sum64()
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
-	return float64(x>>11) / (1 << 53)
-}
-
 func (t ec2Type) labels() map[string][]string {
-	family, size, _ := strings.Cut(t.name, ".")
+	family, size, _ := strings.Cut(t.Name, ".")
 	category, generation := categoryOf(family)
 	values := map[string][]string{
-		corev1.LabelInstanceTypeStable: {t.name},
-		corev1.LabelArchStable:         {t.arch()},
+		corev1.LabelInstanceTypeStable: {t.Name},
+		corev1.LabelArchStable:         {t.Arch()},
 		corev1.LabelOSStable:           {"linux"},
-		corev1.LabelTopologyRegion:     {ec2Region},
+		corev1.LabelTopologyRegion:     {ec2.Region},
 		labelCategory:                  {category},
 		labelGeneration:                {generation},
 		labelFamily:                    {family},
 		labelSize:                      {size},
 		labelFlex:                      {strconv.FormatBool(strings.Contains(family, "-flex"))},
-		labelCPU:                       {strconv.FormatInt(t.vcpus, 10)},
-		labelMaker:                     {t.maker},
-		labelMemory:                    {strconv.FormatInt(t.memoryMiB, 10)},
-		labelHypervisor:                {t.hypervisor},
-		labelEncryption:                {strconv.FormatBool(t.encryptsTransit)},
+		labelCPU:                       {strconv.FormatInt(t.VCPUs, 10)},
+		labelMaker:                     {t.Maker},
+		labelMemory:                    {strconv.FormatInt(t.MemoryMiB, 10)},
+		labelHypervisor:                {t.Hypervisor},
+		labelEncryption:                {strconv.FormatBool(t.EncryptsTransit)},
 		labelTenancy:                   {"dedicated", "default"},
 	}
 	number := func(key string, n int64) {
@@ -313,16 +205,16 @@ func (t ec2Type) labels() map[string][]string {
 			values[key] = []string{strconv.FormatInt(n, 10)}
 		}
 	}
-	number(labelNVMe, t.nvmeGB)
-	number(labelNetwork, t.networkMbps)
+	number(labelNVMe, t.NVMeGB)
+	number(labelNetwork, t.NetworkMbps)
 	number(labelAccelCount, t.neurons())
-	if t.isNeuron() {
-		values[labelAccelName], values[labelAccelMaker] = []string{t.accelerator}, []string{"aws"}
+	if t.Neuron() {
+		values[labelAccelName], values[labelAccelMaker] = []string{t.Accelerator}, []string{"aws"}
 	}
-	if maker := t.gpuMaker(); maker != "" {
-		values[labelGPUName], values[labelGPUMaker] = []string{t.accelerator}, []string{maker}
-		number(labelGPUCount, t.accelerators)
-		number(labelGPUMemory, t.acceleratorMiB)
+	if maker := t.GPUMaker(); maker != "" {
+		values[labelGPUName], values[labelGPUMaker] = []string{t.Accelerator}, []string{maker}
+		number(labelGPUCount, t.Accelerators)
+		number(labelGPUMemory, t.AcceleratorMiB)
 	}
 	return values
 }

@@ -93,8 +93,8 @@ func TestTheUnregisteredTaintIsThereWithoutBeingAskedFor(t *testing.T) {
 
 func TestEC2NodesTellTheCSIDriverTheirAttachmentLimit(t *testing.T) {
 	w := newWorld(t)
-	w.Provider = New(Config{Client: w.client, Clock: w.clock, Types: ec2(t)})
-	typ := find(t, ec2(t), "m7i.large")
+	w.Provider = New(Config{Client: w.client, Clock: w.clock, Types: ec2Types(t)})
+	typ := find(t, ec2Types(t), "m7i.large")
 	req := w.request("a")
 	req.Choices = []catalog.Choice{{Type: typ, Offering: &typ.Offerings[0]}}
 	if _, err := w.Launch(t.Context(), req); err != nil {

@@ -105,6 +105,7 @@ func TestEachRuleFindsItsViolation(t *testing.T) {
 		{"cluster imports cloud", "cluster/x.go", imports("m.io/m/cloud"), ruleArrow, "cluster/x.go:3", "must not import cloud"},
 		{"the port imports a provider", "cloud/x.go", imports("m.io/m/cloud/kwok"), ruleArrow, "cloud/x.go:3", "must not import cloud/kwok"},
 		{"a provider imports another", "cloud/aws/x.go", imports("m.io/m/cloud/kwok"), ruleArrow, "cloud/aws/x.go:3", "cloud/aws must not import cloud/kwok"},
+		{"what is known of EC2 imports the port", "cloud/ec2/x.go", imports("m.io/m/cloud"), ruleArrow, "cloud/ec2/x.go:3", "must not import cloud"},
 		{"a provider imports a controller", "cloud/kwok/in/x.go", imports("m.io/m/controllers/claim"), ruleArrow, "cloud/kwok/in/x.go:3", "must not import controllers/claim"},
 		{"a controller imports a provider", "controllers/claim/x.go", imports("m.io/m/cloud/kwok"), ruleArrow, "controllers/claim/x.go:3", "must not import cloud/kwok"},
 		{"cmd imports past the command line", "cmd/millwright/x.go", imports("m.io/m/controllers"), ruleArrow, "cmd/millwright/x.go:3", "must not import controllers"},
@@ -155,6 +156,7 @@ func TestWhatTheRulesAllowIsNotReported(t *testing.T) {
 	for name, c := range map[string]struct{ file, src string }{
 		"the engine imports itself and the API":        {"engine/x/x.go", doc + "import (\n_ \"m.io/m/api/v1alpha1\"\n_ \"m.io/m/engine/plan\"\n)\n"},
 		"a controller's test uses the simulated cloud": {"controllers/claim/x_test.go", "package x\nimport _ \"m.io/m/cloud/kwok\"\n"},
+		"a provider uses what is known of EC2":         {"cloud/aws/x.go", doc + "import _ \"m.io/m/cloud/ec2\"\n"},
 		"the command line wires a provider":            {"cli/x.go", doc + "import _ \"m.io/m/cloud/kwok\"\n"},
 		"durations, seeds and addresses are values": {"engine/x/x.go", doc + "import (\n\"time\"\n\"math/rand/v2\"\n\"net/netip\"\n)\n" +
 			"var d = time.Second\nvar r = rand.New(rand.NewPCG(1, 2))\nvar a netip.Addr\nfunc f(r *rand.Rand, t time.Time) bool { return t.After(t) }\n"},

@@ -25,6 +25,7 @@ var layers = []layer{
 	{dir: "api"},
 	{dir: "engine", sees: []string{"api"}},
 	{dir: "cluster", sees: []string{"api", "engine"}},
+	{dir: "cloud/ec2"},
 	{dir: "cloud", sees: []string{"api", "engine"}},
 	{dir: "controllers", sees: []string{"api", "engine", "cluster", "cloud", "deploy"}, tests: []string{"cloud/kwok", "cloud/cloudtest"}},
 	{dir: "doctor", sees: []string{"api", "engine", "cluster"}},
@@ -38,11 +39,11 @@ var layers = []layer{
 // provider is the layer of one cloud: the port and what the port sees, never
 // another provider.
 func provider(dir string) layer {
-	return layer{dir: dir, sees: []string{"api", "engine", "cloud"}, tests: []string{"cloud/cloudtest"}}
+	return layer{dir: dir, sees: []string{"api", "engine", "cloud", "cloud/ec2"}, tests: []string{"cloud/cloudtest"}}
 }
 
 func layerOf(dir string) (layer, bool) {
-	if rest, ok := strings.CutPrefix(dir, "cloud/"); ok {
+	if rest, ok := strings.CutPrefix(dir, "cloud/"); ok && !within(dir, "cloud/ec2") {
 		name, _, _ := strings.Cut(rest, "/")
 		return provider("cloud/" + name), true
 	}

@@ -30,11 +30,14 @@ type sources struct {
 	shapes    map[string]shape
 }
 
-// limit is what the VPC allows an instance type on its default network card.
+// limit is what the VPC allows an instance type.
 type limit struct {
-	enis, ipv4, branches int
-	trunking             bool
-	hypervisor           string
+	// cards are the network interfaces that each network card holds.
+	cards          []int
+	defaultCard    int
+	ipv4, branches int
+	trunking       bool
+	hypervisor     string
 }
 
 // shape is an entry of KWOK's example list. Its memory is rounded down to whole
@@ -145,7 +148,6 @@ func (s *sources) readBandwidth(lit *ast.CompositeLit) error {
 func (s *sources) readLimits(lit *ast.CompositeLit) error {
 	return fields(lit, func(name string, v ast.Expr) error {
 		l := &limit{}
-		card, cards := 0, []int(nil)
 		err := fields(v.(*ast.CompositeLit), func(field string, v ast.Expr) (err error) {
 			switch field {
 			case "IPv4PerInterface":
@@ -157,19 +159,18 @@ func (s *sources) readLimits(lit *ast.CompositeLit) error {
 			case "Hypervisor":
 				l.hypervisor = text(v)
 			case "DefaultNetworkCardIndex":
-				card, err = strconv.Atoi(text(v))
+				l.defaultCard, err = strconv.Atoi(text(v))
 			case "NetworkCards":
-				cards, err = interfaces(v.(*ast.CompositeLit))
+				l.cards, err = interfaces(v.(*ast.CompositeLit))
 			}
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		if card >= len(cards) {
-			return fmt.Errorf("default network card %d of %d", card, len(cards))
+		if l.defaultCard >= len(l.cards) {
+			return fmt.Errorf("default network card %d of %d", l.defaultCard, len(l.cards))
 		}
-		l.enis = cards[card]
 		s.limits[name] = l
 		return nil
 	})

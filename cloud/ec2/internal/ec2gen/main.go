@@ -1,9 +1,9 @@
-// Command ec2gen writes the table of EC2 instance types behind
-// kwok.EC2Catalogue. It needs no network: it joins tables that two modules of
+// Command ec2gen writes the table of instance types that package ec2 reads. It
+// needs no network: it joins tables that two modules of
 // the build list publish (see sources.go) with what is known about each family
 // (families.go), and refuses to write anything when they contradict each other.
 //
-// Run it with go generate in cloud/kwok.
+// Run it with go generate in cloud/ec2.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-const output = "zz_generated.ec2.csv"
+const output = "zz_generated.types.csv"
 
 func main() {
 	if err := run(); err != nil {
@@ -79,6 +79,7 @@ var header = []string{
 	"name", "maker", "vcpus", "memory_mib", "hypervisor", "enis", "ipv4_per_eni", "pod_enis", "efas",
 	"ebs_limit", "ebs_limit_kind", "nvme_gb", "accelerator", "accelerators", "accelerator_mib",
 	"network_mbps", "encrypts_in_transit", "spot", "on_demand_usd",
+	"network_cards", "default_network_card", "disks",
 }
 
 func describe(src *sources, name, size string, f family) ([]string, error) {
@@ -102,12 +103,17 @@ func describe(src *sources, name, size string, f family) ([]string, error) {
 	if accelerators > 0 {
 		accelerator, acceleratorMiB = f.accelerator.name, f.accelerator.mib
 	}
+	cards := make([]string, len(limits.cards))
+	for i, interfaces := range limits.cards {
+		cards[i] = itoa(interfaces)
+	}
 	return []string{
 		name, f.maker, itoa(vcpus), itoa(memory), limits.hypervisor,
-		itoa(limits.enis), itoa(limits.ipv4), itoa(podENIs), itoa(f.efas[size]),
+		itoa(limits.cards[limits.defaultCard]), itoa(limits.ipv4), itoa(podENIs), itoa(f.efas[size]),
 		itoa(limit), kind, itoa(disks.total()), accelerator, itoa(accelerators), itoa(acceleratorMiB),
 		itoa(src.bandwidth[name]), strconv.FormatBool(f.encrypts), strconv.FormatBool(!f.noSpot && name != "t2.nano"),
 		strconv.FormatFloat(src.prices[name], 'f', -1, 64),
+		strings.Join(cards, " "), itoa(limits.defaultCard), itoa(disks.count),
 	}, nil
 }
 
