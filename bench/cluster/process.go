@@ -24,14 +24,20 @@ type contestant struct {
 	command func(w *world, metrics, health string) (argv, env []string)
 }
 
+// What reports call the contestants.
+const (
+	karpenterTitle  = "Karpenter"
+	millwrightTitle = "Millwright"
+)
+
 var contestants = map[string]contestant{
-	"millwright": {"Millwright", "rest_client_requests_total", func(w *world, metrics, health string) ([]string, []string) {
+	"millwright": {millwrightTitle, "rest_client_requests_total", func(w *world, metrics, health string) ([]string, []string) {
 		return []string{
 			w.cfg.Millwright, "run", "--kubeconfig", w.kubeconfig, "--provider", "kwok", "--instance-types", "kwok",
 			"--metrics-port", metrics, "--health-probe-port", health,
 		}, []string{"POD_NAMESPACE=millwright-system"}
 	}},
-	"karpenter": {"Karpenter", "client_go_request_total", func(w *world, metrics, health string) ([]string, []string) {
+	"karpenter": {karpenterTitle, "client_go_request_total", func(w *world, metrics, health string) ([]string, []string) {
 		return []string{w.cfg.Karpenter}, []string{
 			"KUBECONFIG=" + w.kubeconfig, "SYSTEM_NAMESPACE=kube-system", "LEADER_ELECTION_NAMESPACE=kube-system",
 			"METRICS_PORT=" + metrics, "HEALTH_PROBE_PORT=" + health,

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Round is all turns with one number of pods.
+// Round is all turns with one number of pods, beside so many busy loops.
 type Round struct {
 	Pods    int
+	Hogs    int
 	Results []Result
 }
 
@@ -19,8 +20,13 @@ func Report(cfg Config, rounds []Round) string {
 	b.WriteString("# Whole controllers beside Karpenter's\n\n")
 	b.WriteString("Karpenter's KWOK controller and Millwright took turns in one sandbox. Written by `make bench-cluster`.\n")
 	for _, r := range rounds {
-		fmt.Fprintf(&b, "\n## %d pods\n\n", total(r.Pods))
+		beside := ""
+		if r.Hogs > 0 {
+			beside = fmt.Sprintf(", %d of %d CPUs kept busy by something else", min(r.Hogs, runtime.NumCPU()), runtime.NumCPU())
+		}
+		fmt.Fprintf(&b, "\n## %d pods%s\n\n", total(r.Pods), beside)
 		r.write(&b, cfg)
+		r.targets(&b)
 	}
 	b.WriteString("\n## How\n\n")
 	fmt.Fprintf(&b, "- %s, %d CPUs, shared by the control plane, the simulated kubelets and the controller. Karpenter %s.\n", runtime.Version(), runtime.NumCPU(), karpenterVersion())
@@ -53,6 +59,55 @@ func (r Round) write(b *strings.Builder, cfg Config) {
 		}
 		b.WriteString("\n\n")
 	}
+}
+
+// targets says of each target whether it was met, where both played.
+func (r Round) targets(b *strings.Builder) {
+	const burst, nothing = "burst", "nothing"
+	theirs, ours := r.of(karpenterTitle), r.of(millwrightTitle)
+	if theirs == nil || ours == nil {
+		return
+	}
+	var lines []string
+	line := func(what string, ours, most float64) {
+		verdict := "met"
+		if ours > most {
+			verdict = "**missed**"
+		}
+		lines = append(lines, fmt.Sprintf("| %s | %.2f | at most %.2f | %s |", what, ours, most, verdict))
+	}
+	if a, b := theirs.finished(burst), ours.finished(burst); a != nil && b != nil {
+		line("last pod Running after the burst, of Karpenter's time", b.Last/a.Last, 0.6)
+		line("machines after the burst, of Karpenter's", float64(b.Machines)/float64(a.Machines), 1)
+		line("$/h after the burst, of Karpenter's", b.Price/a.Price, 1)
+		line("requests a pod in the burst", float64(b.Requests)/float64(b.Pods), 1.2)
+	}
+	if a, b := theirs.finished(nothing), ours.finished(nothing); a != nil && b != nil {
+		line("everything gone after the scale-in to nothing, of Karpenter's time", b.Settled/a.Settled, 0.4)
+	}
+	if len(lines) > 0 {
+		b.WriteString("| target | measured | wanted | |\n| --- | --- | --- | --- |\n" + strings.Join(lines, "\n") + "\n")
+	}
+}
+
+// of is the first turn of a contestant, nil if it had none.
+func (r Round) of(contestant string) *Result {
+	for i := range r.Results {
+		if r.Results[i].Contestant == contestant {
+			return &r.Results[i]
+		}
+	}
+	return nil
+}
+
+// finished is what was measured of a phase that came to its end, nil otherwise.
+func (r *Result) finished(phase string) *Measure {
+	for i := range r.Phases {
+		if m := &r.Phases[i]; m.Phase == phases[phase].name && m.Err == nil {
+			return m
+		}
+	}
+	return nil
 }
 
 func (m Measure) row(b *strings.Builder, contestant string) {

@@ -17,6 +17,8 @@ type Config struct {
 	Root, Sandbox, Millwright, Karpenter string
 	// Pods are the pods of the burst, at least 30.
 	Pods int
+	// Hogs are loops that keep a CPU busy meanwhile, each of them.
+	Hogs int
 	// Turns are the names of the contestants, in order; one may come several times.
 	Turns []string
 	// Phases are the names of those to play, in order; the first must be the burst.
@@ -46,6 +48,7 @@ type Result struct {
 func Run(ctx context.Context, cfg Config) ([]Result, error) {
 	startCtx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
+	defer hog(cfg.Hogs)()
 	sandbox, err := child.Start(startCtx, child.Config{Binary: cfg.Sandbox, Stderr: cfg.Progress})
 	if err != nil {
 		return nil, err
@@ -72,6 +75,23 @@ func Run(ctx context.Context, cfg Config) ([]Result, error) {
 		}
 	}
 	return results, nil
+}
+
+// hog keeps CPUs busy until the returned function is called.
+func hog(cpus int) (stop func()) {
+	done := make(chan struct{})
+	for range cpus {
+		go func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		}()
+	}
+	return func() { close(done) }
 }
 
 // turn lets one contestant play every phase, and clears the cluster after it.

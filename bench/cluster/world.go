@@ -30,7 +30,7 @@ type world struct {
 	client     kubernetes.Interface
 	dynamic    dynamic.Interface
 	apply      *harness.Applier
-	prices     map[catalog.Key]float64
+	machines   map[catalog.Key]node
 
 	mu    sync.Mutex
 	pods  map[types.UID]pod
@@ -55,7 +55,7 @@ type node struct {
 
 func newWorld(ctx context.Context, cfg Config, sandbox *child.Cluster) (*world, error) {
 	w := &world{
-		cfg: cfg, kubeconfig: sandbox.Kubeconfig(), prices: prices(),
+		cfg: cfg, kubeconfig: sandbox.Kubeconfig(), machines: machines(),
 		pods: map[types.UID]pod{}, nodes: map[string]node{}, evictions: map[types.UID]bool{}, changed: time.Now(),
 	}
 	rest, err := sandbox.RESTConfig()
@@ -78,12 +78,13 @@ func newWorld(ctx context.Context, cfg Config, sandbox *child.Cluster) (*world, 
 	return w, w.watch(ctx)
 }
 
-// prices are those of the catalogue, $/h.
-func prices() map[catalog.Key]float64 {
-	out := map[catalog.Key]float64{}
+// machines are CPUs and $/h by the catalogue. A Node's own capacity is not asked: Karpenter's
+// KWOK provider gives it what the NodeClaim requests.
+func machines() map[catalog.Key]node {
+	out := map[catalog.Key]node{}
 	for _, t := range kwok.KWOKCatalogue() {
 		for i := range t.Offerings {
-			out[t.Offerings[i].Key(t.Name)] = t.Offerings[i].Price
+			out[t.Offerings[i].Key(t.Name)] = node{t.Capacity.Cpu().Value(), t.Offerings[i].Price}
 		}
 	}
 	return out
@@ -158,7 +159,7 @@ func (w *world) seeNode(n *corev1.Node) {
 		Type: n.Labels[corev1.LabelInstanceTypeStable], Zone: n.Labels[corev1.LabelTopologyZone],
 		CapacityType: n.Labels[catalog.CapacityTypeLabel],
 	}
-	w.nodes[n.Name] = node{n.Status.Capacity.Cpu().Value(), w.prices[key]}
+	w.nodes[n.Name] = w.machines[key]
 }
 
 func (w *world) forgetNode(o any) {

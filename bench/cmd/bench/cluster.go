@@ -22,6 +22,7 @@ func compareClusters(ctx context.Context, args []string) error {
 	fs.StringVar(&cfg.Millwright, "millwright", "../bin/millwright", "Millwright's binary")
 	fs.StringVar(&cfg.Karpenter, "karpenter", "../bin/karpenter-kwok", "the binary of Karpenter's KWOK controller")
 	sizes := fs.String("pods", "300,1000,3000", "comma-separated sizes of the burst, in pods")
+	hogs := fs.String("hogs", "0,1", "comma-separated numbers of busy loops beside; every size is played with each")
 	turns := fs.String("turns", "karpenter,millwright", "comma-separated contestants, in order")
 	phases := fs.String("phases", "burst,70%,rollout,trickle,nothing", "comma-separated phases, in order")
 	fs.DurationVar(&cfg.LaunchDelay, "launch-delay", 3*time.Second, "time from a launch to the appearance of the Node")
@@ -34,18 +35,20 @@ func compareClusters(ctx context.Context, args []string) error {
 		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
 	cfg.Turns, cfg.Phases = strings.Split(*turns, ","), strings.Split(*phases, ",")
-	var err error
+	plan, err := roundsOf(*sizes, *hogs)
+	if err != nil {
+		return err
+	}
 	if cfg.Dir, err = os.MkdirTemp("", "bench-cluster-"); err != nil {
 		return err
 	}
 	fmt.Fprintln(os.Stderr, "the controllers' logs are in", cfg.Dir)
 	var rounds []cluster.Round
-	for _, size := range strings.Split(*sizes, ",") {
-		if _, err := fmt.Sscan(size, &cfg.Pods); err != nil || cfg.Pods < 30 {
-			return fmt.Errorf("-pods: %q is not a number from 30", size)
-		}
+	for _, r := range plan {
+		cfg.Pods, cfg.Hogs = r.Pods, r.Hogs
 		results, runErr := cluster.Run(ctx, cfg)
-		rounds = append(rounds, cluster.Round{Pods: cfg.Pods, Results: results})
+		r.Results = results
+		rounds = append(rounds, r)
 		if err = errors.Join(err, runErr); runErr != nil {
 			break
 		}
@@ -56,4 +59,22 @@ func compareClusters(ctx context.Context, args []string) error {
 		return errors.Join(err, writeErr)
 	}
 	return errors.Join(err, os.WriteFile(*out, []byte(text), 0o644))
+}
+
+// roundsOf are the rounds to play: every size without, then with busy loops.
+func roundsOf(sizes, hogs string) ([]cluster.Round, error) {
+	var out []cluster.Round
+	for _, beside := range strings.Split(hogs, ",") {
+		for _, size := range strings.Split(sizes, ",") {
+			var r cluster.Round
+			if _, err := fmt.Sscan(size, &r.Pods); err != nil || r.Pods < 30 {
+				return nil, fmt.Errorf("-pods: %q is not a number from 30", size)
+			}
+			if _, err := fmt.Sscan(beside, &r.Hogs); err != nil || r.Hogs < 0 {
+				return nil, fmt.Errorf("-hogs: %q is not a number from 0", beside)
+			}
+			out = append(out, r)
+		}
+	}
+	return out, nil
 }
