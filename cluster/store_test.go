@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -27,6 +28,11 @@ func meta(name string, version int) metav1.ObjectMeta {
 
 func testClaim(name string, version int, providerID, nodeName string) *karpv1.NodeClaim {
 	return &karpv1.NodeClaim{ObjectMeta: meta(name, version), Status: karpv1.NodeClaimStatus{ProviderID: providerID, NodeName: nodeName}}
+}
+
+func registered(c *karpv1.NodeClaim) *karpv1.NodeClaim {
+	c.Status.Conditions = []status.Condition{{Type: karpv1.ConditionTypeRegistered, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon)}}
+	return c
 }
 
 func testNode(name string, version int, providerID string) *corev1.Node {
@@ -92,6 +98,10 @@ func TestClaimsAndNodesAreOneMachineWhereTheirProviderIDsSaySo(t *testing.T) {
 		"of two Nodes with one provider ID the named one is the claim's": {
 			[]client.Object{testClaim("c", 1, "p1", "n2"), testNode("n1", 1, "p1"), testNode("n2", 1, "p1")},
 			"machine n1 node=n1@1\nmachine n2 node=n2@1 claim=c\n",
+		},
+		"the Node of a registered claim is lost, whatever else has its provider ID": {
+			[]client.Object{registered(testClaim("c", 1, "p1", "n2")), testNode("n1", 1, "p1")},
+			"machine c claim=c\nmachine n1 node=n1@1\n",
 		},
 		"of two claims with one provider ID the first has the Node": {
 			[]client.Object{testClaim("c1", 1, "p1", ""), testClaim("c2", 1, "p1", ""), testNode("n", 1, "p1")},
