@@ -30,8 +30,8 @@ func testClaim(name string, version int, providerID, nodeName string) *karpv1.No
 	return &karpv1.NodeClaim{ObjectMeta: meta(name, version), Status: karpv1.NodeClaimStatus{ProviderID: providerID, NodeName: nodeName}}
 }
 
-func registered(c *karpv1.NodeClaim) *karpv1.NodeClaim {
-	c.Status.Conditions = []status.Condition{{Type: karpv1.ConditionTypeRegistered, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon)}}
+func initialized(c *karpv1.NodeClaim) *karpv1.NodeClaim {
+	c.Status.Conditions = []status.Condition{{Type: karpv1.ConditionTypeInitialized, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon)}}
 	return c
 }
 
@@ -99,8 +99,8 @@ func TestClaimsAndNodesAreOneMachineWhereTheirProviderIDsSaySo(t *testing.T) {
 			[]client.Object{testClaim("c", 1, "p1", "n2"), testNode("n1", 1, "p1"), testNode("n2", 1, "p1")},
 			"machine n1 node=n1@1\nmachine n2 node=n2@1 claim=c\n",
 		},
-		"the Node of a registered claim is lost, whatever else has its provider ID": {
-			[]client.Object{registered(testClaim("c", 1, "p1", "n2")), testNode("n1", 1, "p1")},
+		"the Node of an initialized claim is lost, whatever else has its provider ID": {
+			[]client.Object{initialized(testClaim("c", 1, "p1", "n2")), testNode("n1", 1, "p1")},
 			"machine c claim=c\nmachine n1 node=n1@1\n",
 		},
 		"of two claims with one provider ID the first has the Node": {

@@ -89,11 +89,11 @@ type Node struct {
 }
 
 // Own parts the Nodes with the claim's provider ID into its own and foreign ones.
-// From registration on the Node that the claim's status names is the only one of its own:
+// From initialization on the Node that the claim's status names is the only one of its own:
 // a kubelet that joins with another machine's provider ID changes nothing for that machine,
 // also when its Node is lost. Before, none can be told from the others.
 func (c *Claim) Own(nodes []*corev1.Node) (own, foreign []*corev1.Node) {
-	if c.NodeName == "" || !c.Is(Registered) {
+	if c.NodeName == "" || !c.Is(Initialized) {
 		return nodes, nil
 	}
 	for _, n := range nodes {

@@ -54,7 +54,7 @@ func TestBrokenMachinesAreReplacedUnlessTheyBreakTogether(t *testing.T) {
 		if now := fmt.Sprint(c.claimsOf("web")); now != before {
 			return fmt.Errorf("the claims are %s, were %s, although all are broken", now, before)
 		}
-		return c.poolSays("web", "RepairBlocked", "not the machine's own")
+		return c.poolSays("web", "RepairBlocked", "not the node's own")
 	})
 	c.eventually(patience, func() error { return c.eventAbout("NodeRepairBlocked", c.claimsOf("web")[0]) })
 	c.inject("node-condition", "--clear")
