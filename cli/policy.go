@@ -90,6 +90,13 @@ func (o policyTest) run(c console) error {
 	return printTimetable(c.Out, s, events)
 }
 
+// printStage prints what is decided at a time.
+func printStage(w io.Writer, at time.Time, provided string, d *interruption.Decision) error {
+	text := strings.ReplaceAll(strings.TrimRight(d.String(), "\n"), "\n", "\n  ")
+	_, err := fmt.Fprintf(w, "%s%s\n  %s\n", at.UTC().Format(time.RFC3339), provided, text)
+	return err
+}
+
 // printSequel prints what is done about what the cloud announces next, of machines that
 // the last decision leaves where they are.
 func printSequel(w io.Writer, s *snapshot.Snapshot, events []interruption.Event, last *interruption.Decision) error {
@@ -109,8 +116,7 @@ func printSequel(w io.Writer, s *snapshot.Snapshot, events []interruption.Event,
 		if len(d.Responses) == 0 {
 			continue
 		}
-		text := strings.ReplaceAll(strings.TrimRight((&interruption.Decision{Responses: d.Responses}).String(), "\n"), "\n", "\n  ")
-		if _, err := fmt.Fprintf(w, "%s, if the machine is still there\n  %s\n", later.Now.UTC().Format(time.RFC3339), text); err != nil {
+		if err := printStage(w, later.Now, ", if the machine is still there", &interruption.Decision{Responses: d.Responses}); err != nil {
 			return err
 		}
 	}
@@ -142,8 +148,7 @@ const changes = 20
 func printTimetable(w io.Writer, s *snapshot.Snapshot, events []interruption.Event) error {
 	for range changes {
 		d := interruption.Decide(s, events)
-		text := strings.ReplaceAll(strings.TrimRight(d.String(), "\n"), "\n", "\n  ")
-		if _, err := fmt.Fprintf(w, "%s\n  %s\n", s.Now.UTC().Format(time.RFC3339), text); err != nil {
+		if err := printStage(w, s.Now, "", d); err != nil {
 			return err
 		}
 		if !d.Recheck.After(s.Now) {
