@@ -125,12 +125,7 @@ func (in *inventory) add(ctx context.Context, c client.Reader, list client.Objec
 // machine looks at one claim as the controller would.
 func (in *inventory) machine(c *snapshot.Claim) *explain.Machine {
 	v := lifecycle.View{Now: in.now, Claim: c, Policy: in.store.Policy(c.Pool).Initialization, Learned: in.store.Learned(c.Pool)}
-	for i := range in.nodes {
-		if n := &in.nodes[i]; c.ProviderID != "" && n.Spec.ProviderID == c.ProviderID {
-			v.Nodes = append(v.Nodes, n)
-		}
-	}
-	v.Nodes, v.Foreign = c.Own(v.Nodes)
+	v.Nodes, v.Foreign = c.Own(in.carrying(c.ProviderID))
 	s := in.store.Snapshot(in.now, nil)
 	v.Volumes, v.DaemonSets, v.Awaited = s.Volumes, s.DaemonSets, nomination.Awaited(s, c)
 	name := c.NodeName
@@ -202,15 +197,20 @@ func (in *inventory) isNode(c *snapshot.Claim, name string) bool {
 	})
 }
 
+// carrying lists the Nodes with a provider ID.
+func (in *inventory) carrying(providerID string) []*corev1.Node {
+	var out []*corev1.Node
+	for i := range in.nodes {
+		if n := &in.nodes[i]; providerID != "" && n.Spec.ProviderID == providerID {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
 // foreign reports whether a Node carries the provider ID of a claim's machine and is not its
 // Node.
 func (in *inventory) foreign(c *snapshot.Claim, name string) bool {
-	var same []*corev1.Node
-	for i := range in.nodes {
-		if n := &in.nodes[i]; c.ProviderID != "" && n.Spec.ProviderID == c.ProviderID {
-			same = append(same, n)
-		}
-	}
-	_, foreign := c.Own(same)
+	_, foreign := c.Own(in.carrying(c.ProviderID))
 	return slices.ContainsFunc(foreign, func(n *corev1.Node) bool { return n.Name == name })
 }
