@@ -127,18 +127,10 @@ func Texts(answers []*Answer) string {
 		}
 		b.WriteString(g.text)
 		if len(g.others) > 0 {
-			fmt.Fprintf(&b, "\nThe same holds for %s.\n", few(g.others))
+			fmt.Fprintf(&b, "\nThe same holds for %s.\n", plan.Few(g.others))
 		}
 	}
 	return b.String()
-}
-
-// few lists some names and counts the rest.
-func few(names []string) string {
-	if len(names) <= shown {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
 func section(b *strings.Builder, title string, list []Fix) {

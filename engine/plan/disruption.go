@@ -72,7 +72,7 @@ func (p *Plan) disruptions(b *strings.Builder) {
 		if len(launched) == 0 {
 			launched = []string{"-"}
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", few(d.Nodes), d.Cause, few(launched), saves)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", Few(d.Nodes), d.Cause, Few(launched), saves)
 	}
 	if len(p.Stays) > 0 {
 		fmt.Fprintln(t, "\nNODES THAT STAY\tWHY")

@@ -49,7 +49,7 @@ func Messages(reasons []Reason, most int) []string {
 		case len(s.pools) == 1:
 			out = append(out, "pool "+s.pools[0]+": "+s.text)
 		default:
-			out = append(out, "pools "+few(s.pools)+": "+s.text)
+			out = append(out, "pools "+Few(s.pools)+": "+s.text)
 		}
 	}
 	if len(rest) > 0 {

@@ -26,7 +26,7 @@ func (p *Plan) Table(w io.Writer) error {
 	if len(p.Relaxed) > 0 {
 		b.WriteString("\nPlaced, but not as preferred:\n")
 		for i := range p.Relaxed {
-			fmt.Fprintf(b, "  %s\n    %s\n", few(podNames(p.Relaxed[i].Pods)), p.Relaxed[i].Reason.Message())
+			fmt.Fprintf(b, "  %s\n    %s\n", Few(podNames(p.Relaxed[i].Pods)), p.Relaxed[i].Reason.Message())
 		}
 	}
 	if len(p.Ignored) > 0 {
@@ -63,7 +63,7 @@ func (p *Plan) newNodes(b *strings.Builder) {
 		}
 	}
 	for _, r := range rows {
-		fmt.Fprintf(t, "%d\t%s\t%s\n", r.nodes, r.text, few(r.names))
+		fmt.Fprintf(t, "%d\t%s\t%s\n", r.nodes, r.text, Few(r.names))
 	}
 	_ = t.Flush() // a strings.Builder takes everything
 }
@@ -84,7 +84,7 @@ func (p *Plan) placements(b *strings.Builder) {
 	t := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "NODE\tPODS")
 	for _, name := range names {
-		fmt.Fprintf(t, "%s\t%s\n", name, few(pods[name]))
+		fmt.Fprintf(t, "%s\t%s\n", name, Few(pods[name]))
 	}
 	_ = t.Flush()
 }
@@ -102,7 +102,7 @@ func grouped(b *strings.Builder, list []Unplaced) {
 		pods[key] = append(pods[key], u.Pod.Namespace+"/"+u.Pod.Name)
 	}
 	for _, key := range order {
-		fmt.Fprintf(b, "  %s\n%s", few(pods[key]), key)
+		fmt.Fprintf(b, "  %s\n%s", Few(pods[key]), key)
 	}
 }
 
@@ -124,8 +124,8 @@ func reasonsText(list []Reason, known map[*Reason]string) string {
 	return text
 }
 
-// few names the first ones and counts the rest.
-func few(names []string) string {
+// Few names the first ones and counts the rest.
+func Few(names []string) string {
 	const shown = 3
 	if len(names) <= shown {
 		return strings.Join(names, ", ")
