@@ -48,13 +48,13 @@ func (d *decider) resume() {
 // ready, or twice as long as machines of its pool usually take if that is more.
 const replacementTimeout = 10 * time.Minute
 
-// giveUp calls a command off that has waited for long enough. Urgent ones wait on: their
-// machines have to go.
+// giveUp calls a command off that has waited for long enough. One with a deadline is not
+// lost by that: its machine goes then in any case.
 func (d *decider) giveUp(g *group) {
 	since := g.nodes[0].Claim.Conditions[snapshot.DisruptionReason].Since
 	pool := d.s.Pool(g.nodes[0].Claim.Pool)
 	most := max(replacementTimeout, 2*d.startUp(pool))
-	if g.committed || g.Cause.Urgent() || d.s.Now.Before(since.Add(most)) {
+	if g.committed || d.s.Now.Before(since.Add(most)) {
 		return
 	}
 	r := plan.Reason{Code: plan.ReplacementFailed, Have: fmt.Sprint(d.paused[pool.Name].failures + 1), Want: most.String()}
