@@ -43,7 +43,7 @@ func ratios(b *strings.Builder, rows []suite.Row) {
 	}
 	header := []string{
 		"workload", "targets", "pods / CPU s", "wall time", "allocations", "peak heap",
-		"$/h", "against", "share", "bound", "gap", "price ÷ bound", "unplaced",
+		"$/h", "against", "share", "bound", "gap", "price ÷ bound", "nodes", "unplaced",
 	}
 	var lines [][]string
 	var failures []string
@@ -62,7 +62,7 @@ func ratios(b *strings.Builder, rows []suite.Row) {
 	} else {
 		fmt.Fprintf(b, "**Targets are missed on %d of %d workloads:**\n\n%s", failed, len(list), strings.Join(failures, "\n"))
 	}
-	fmt.Fprintf(b, "\n\n%s\n\n%s against %s: how many times as many pods per CPU second, how many times less time, allocations and heap; then both prices and ours as a share of theirs; the lower bound, and our gap to it.\n\n",
+	fmt.Fprintf(b, "\n\n%s\n\n%s against %s: how many times as many pods per CPU second, how many times less time, allocations and heap; then both prices and ours as a share of theirs; the lower bound, and our gap to it; the nodes of both.\n\n",
 		targets, list[0][0].Engine, list[0][1].Engine)
 	table(b, header, lines)
 	b.WriteString("\n")
@@ -82,6 +82,7 @@ func ratio(ours, theirs suite.Row, verdict string) []string {
 		fmt.Sprintf("%.2f", ours.PricePerHour), fmt.Sprintf("%.2f", theirs.PricePerHour), price,
 		boundText(ours), gap(ours),
 		fmt.Sprintf("%s against %s", overBound(ours), overBound(theirs)),
+		fmt.Sprintf("%d against %d", ours.Nodes, theirs.Nodes),
 		unplaced(ours),
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestReportShowsBothEnginesAndTheRatio(t *testing.T) {
 	got := write(t, ours(), theirs())
 	for _, want := range []string{
-		"| w | met | 200× | 100× | 1,000× | 4.0× | 8.00 | 10.00 | 0.800 | 8.00 (integral) | 0.0 % | 1.000 against 1.250 | 0 |",
+		"| w | met | 200× | 100× | 1,000× | 4.0× | 8.00 | 10.00 | 0.800 | 8.00 (integral) | 0.0 % | 1.000 against 1.250 | 4 against 5 | 0 |",
 		"**All targets are met on all 1 workloads.**",
 		"| w | Millwright | 3 | 0.010 | 0.010 | 100,000 | 100,000 | 1,000 | 1.0 | 2.0 | 8.00 | 8.00 (integral) | 1.000 | 0.0 % | 4 | 0 |",
 		"| w | Karpenter | 3 | 1.000 | 2.000 | 1,000 | 500 | 1,000,000 | 1.0 | 8.0 | 10.00 | 8.00 (integral) | 1.250 | 20.0 % | 5 | 0 |",
@@ -30,7 +30,7 @@ func TestAWrongPlanCannotWin(t *testing.T) {
 	wrong := ours()
 	wrong.Wrong = errors.New("pod twice\nanother")
 	got := write(t, wrong, theirs())
-	for _, want := range []string{"| – | 8.00 (integral) | – | wrong against 1.250 |", "- **w:** the plan is wrong", "**Millwright on w is wrong:** pod twice; another"} {
+	for _, want := range []string{"| – | 8.00 (integral) | – | wrong against 1.250 | 4 against 5 |", "- **w:** the plan is wrong", "**Millwright on w is wrong:** pod twice; another"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("report lacks %q:\n%s", want, got)
 		}
@@ -50,13 +50,14 @@ func TestPricesOfDifferentPodsAreNotCompared(t *testing.T) {
 
 func TestEveryTargetThatIsMissedIsNamed(t *testing.T) {
 	for want, change := range map[string]func(ours, theirs *suite.Row){
-		"40.0 times the pods per CPU second, promised are 100": func(o, _ *suite.Row) { o.CPU, o.Company = 50*time.Millisecond, true },
-		"29.4 times the pods per CPU second, promised are 30":  func(o, _ *suite.Row) { o.CPU = 68 * time.Millisecond },
-		"2.5 % above the bound, promised are 2":                func(o, _ *suite.Row) { o.PricePerHour = 8.2 },
-		"dearer than Karpenter":                                func(o, th *suite.Row) { o.Company, th.PricePerHour = true, 7.99 },
-		"2 pods have no place that could have one":             func(o, th *suite.Row) { o.Unplaced, th.Unplaced, o.Bound.Impossible = 5, 5, 3 },
-		"0.010 s, promised are 0.005":                          func(o, _ *suite.Row) { o.Most.Wall = 5 * time.Millisecond },
-		"2.0 MiB, promised are 1.0":                            func(o, _ *suite.Row) { o.Most.Heap = 1 << 20 },
+		"40.0 times the pods per CPU second, promised are 100":     func(o, _ *suite.Row) { o.CPU, o.Company = 50*time.Millisecond, true },
+		"29.4 times the pods per CPU second, promised are 30":      func(o, _ *suite.Row) { o.CPU = 68 * time.Millisecond },
+		"2.5 % above the bound, promised are 2":                    func(o, _ *suite.Row) { o.PricePerHour = 8.2 },
+		"dearer than Karpenter":                                    func(o, th *suite.Row) { o.Company, th.PricePerHour = true, 7.99 },
+		"2 pods have no place that could have one":                 func(o, th *suite.Row) { o.Unplaced, th.Unplaced, o.Bound.Impossible = 5, 5, 3 },
+		"30 nodes where Karpenter has 5, for a price 20.0 % lower": func(o, _ *suite.Row) { o.Linear, o.Nodes = true, 30 },
+		"0.010 s, promised are 0.005":                              func(o, _ *suite.Row) { o.Most.Wall = 5 * time.Millisecond },
+		"2.0 MiB, promised are 1.0":                                func(o, _ *suite.Row) { o.Most.Heap = 1 << 20 },
 	} {
 		o, th := ours(), theirs()
 		change(&o, &th)

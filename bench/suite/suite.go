@@ -48,6 +48,8 @@ type Row struct {
 	// the workload may take.
 	Company bool
 	Most    workload.Limits
+	// Linear says that few machines cost no more than many.
+	Linear bool
 	// CutOff says that an iteration ran out of time.
 	CutOff bool
 	// Wrong is why check refused a plan, nil if it refused none.
@@ -67,7 +69,8 @@ func Run(ctx context.Context, c Config, w workload.Workload, engines []bench.Eng
 		if err != nil {
 			return fmt.Errorf("workload %s: %s: %w", w.Name, e.Name(), err)
 		}
-		row.Workload, row.Most, row.Company = w.Name, w.Most, workload.MindsCompany(p.Pods)
+		row.Workload, row.Most, row.Linear = w.Name, w.Most, w.Linear
+		row.Company = workload.MindsCompany(p.Pods)
 		done(row)
 	}
 	return nil

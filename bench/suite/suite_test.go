@@ -10,6 +10,8 @@ import (
 
 	"github.com/millwright-dev/millwright/bench"
 	"github.com/millwright-dev/millwright/bench/fleet"
+	"github.com/millwright-dev/millwright/bench/karpenter"
+	"github.com/millwright-dev/millwright/bench/millwright"
 	"github.com/millwright-dev/millwright/bench/workload"
 )
 
@@ -23,6 +25,28 @@ func TestARowHoldsThePlanThatWasMade(t *testing.T) {
 	}
 	if !row.Bound.Integral || row.Bound.PerHour > 2 || row.Bound.PerHour < 1 {
 		t.Errorf("bound %+v", row.Bound)
+	}
+}
+
+func TestABurstOnLinearPricesIsCheaperThanKarpentersOnFewNodes(t *testing.T) {
+	theirs, err := karpenter.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range workload.All() {
+		if !w.Linear {
+			continue
+		}
+		c := config()
+		c.Iterations = 1
+		var rows []Row
+		if err := Run(t.Context(), c, w, []bench.Engine{millwright.Engine{}, theirs}, func(r Row) { rows = append(rows, r) }); err != nil {
+			t.Fatal(err)
+		}
+		ours, theirs := rows[0], rows[1]
+		if ours.Wrong != nil || ours.Unplaced > 0 || ours.PricePerHour > theirs.PricePerHour || ours.Nodes > theirs.Nodes+4 {
+			t.Errorf("%s: %d nodes for %.2f $/h, Karpenter's %d for %.2f (%v)", w.Name, ours.Nodes, ours.PricePerHour, theirs.Nodes, theirs.PricePerHour, ours.Wrong)
+		}
 	}
 }
 

@@ -23,6 +23,23 @@ func Identical(n int, cpuMilli, memoryMiB int64) Generate {
 	}
 }
 
+// burst makes n pods as bench/cluster has them created: of 30 pods 20 are small, 7
+// medium and 3 large.
+func burst(n int) Generate {
+	return func(*rand.Rand) []*corev1.Pod {
+		var pods []*corev1.Pod
+		for _, size := range []struct {
+			name                 string
+			cpuMilli, mib, share int64
+		}{{"large", 3500, 14 << 10, 3}, {"medium", 900, 3100, 7}, {"small", 250, 500, 20}} {
+			for i := range int64(n) * size.share / 30 {
+				pods = append(pods, newPod(fmt.Sprintf("%s-%06d", size.name, i), size.cpuMilli, size.mib))
+			}
+		}
+		return pods
+	}
+}
+
 // Lognormal makes pods of one size after the other as the workloads of that name have
 // them.
 func Lognormal(r *rand.Rand) func(name string) *corev1.Pod {

@@ -49,6 +49,15 @@ func OnePool() []*karpv1.NodePool {
 // scheduler that compares label sets most of the work.
 func openPool() []*karpv1.NodePool { return []*karpv1.NodePool{newPool("default")} }
 
+// amd64Pool is the pool of bench/cluster.
+func amd64Pool() []*karpv1.NodePool {
+	p := newPool("general")
+	require(p, corev1.LabelOSStable, string(corev1.Linux))
+	require(p, corev1.LabelArchStable, karpv1.ArchitectureAmd64)
+	require(p, karpv1.CapacityTypeLabelKey, karpv1.CapacityTypeOnDemand)
+	return []*karpv1.NodePool{p}
+}
+
 // requireRecent demands what the guide demands, the architecture excepted.
 func requireRecent(p *karpv1.NodePool) {
 	require(p, corev1.LabelOSStable, string(corev1.Linux))

@@ -1,10 +1,16 @@
 package workload
 
-import "time"
+import (
+	"time"
+
+	"github.com/millwright-dev/millwright/cloud/kwok"
+)
 
 // All lists the suite in the order of the table.
 func All() []Workload {
 	return []Workload{
+		{Name: "burst-999-linear", Group: Core, Linear: true, Types: kwok.KWOKCatalogue, Pods: burst(999), Pools: amd64Pool},
+		{Name: "burst-3000-linear", Group: Core, Linear: true, Types: kwok.KWOKCatalogue, Pods: burst(3_000), Pools: amd64Pool},
 		{Name: "identical-10k", Group: Core, Pods: Identical(10_000, 200, 256)},
 		{Name: "identical-10k-32vcpu", Group: Core, MaxVCPU: 32, Pods: Identical(10_000, 200, 256)},
 		{Name: "lognormal-1k", Group: Core, Pods: lognormal(1_000)},
@@ -26,7 +32,7 @@ func All() []Workload {
 		{Name: "leaders-200x10", Group: Topology, Pods: leaders(200, 10)},
 		{Name: "zonal-2000x3", Group: Topology, Pods: zonal(2_000, 3)},
 		{Name: "complementary-4k", Group: Open, Pods: two(2_000, [2]int64{100, 7_000}, [2]int64{28 << 10, 512})},
-		{Name: "pairs-4k", Group: Open, Pods: two(2_000, [2]int64{900, 2_900}, [2]int64{5 << 10, 1 << 10})},
+		{Name: "pairs-4k", Group: Core, Pods: two(2_000, [2]int64{900, 2_900}, [2]int64{5 << 10, 1 << 10})},
 		{Name: "host-ports-5k", Group: Open, Pods: hostPorts(5_000)},
 		{Name: "or-terms-864", Group: Core, Pods: alternatives(5_000, 864)},
 		{Name: "distinct-80k", Group: Large, Pods: lognormal(80_000)},

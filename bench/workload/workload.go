@@ -24,6 +24,8 @@ type Workload struct {
 	Name string
 	// Group lets flags select by what a workload is about.
 	Group Group
+	// Types is the catalogue; nil is that of the suite.
+	Types func() []*catalog.Type
 	// MaxVCPU leaves out larger types; zero keeps all.
 	MaxVCPU int
 	// Pods makes the batch.
@@ -34,6 +36,9 @@ type Workload struct {
 	DaemonSets func() []*appsv1.DaemonSet
 	// Most is what a solve may take at most.
 	Most Limits
+	// Linear says that a machine of twice the size costs twice as much, so that few
+	// machines cost no more than many.
+	Linear bool
 }
 
 // Limits bound the cost of a solve; zero is without bound.
@@ -68,6 +73,9 @@ const (
 
 // Problem makes the workload from a catalogue and a seed.
 func (w Workload) Problem(types []*catalog.Type, seed uint64) *bench.Problem {
+	if w.Types != nil {
+		types = w.Types()
+	}
 	p := &bench.Problem{
 		Pods:  w.Pods(rand.New(rand.NewPCG(seed, 0))),
 		Types: fleet.UpTo(types, w.MaxVCPU),

@@ -39,11 +39,10 @@
 // (bitset).
 //
 // The price is what counts: of plans with as many pods placed the cheapest that is
-// found. Between machines that give as much for their price, those are preferred
-// that fail independently: none that takes more than a tenth of the batch and of what
-// its pools have already where smaller ones do as well (standing.go, pack/greedy.go),
-// and each in the zone where its pool has the fewest (shortlist.go). Options.MaxCPU and
-// Options.MinTypes bound what may be launched beyond that (bounds.go).
+// found. Of machines that give as much for their price the largest are taken, as they
+// are the fewest (pack/greedy.go), each in the zone where its pool has the fewest
+// (shortlist.go). Options.MaxCPU and Options.MinTypes bound what may be launched
+// (bounds.go): less goes down with a small machine.
 //
 // Invariants: a machine never gets more than it holds, nor a pod that it would
 // repel; a pool's limits hold for the plan as it is and for every combination of

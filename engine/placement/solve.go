@@ -104,7 +104,6 @@ func (w *world) buy(pools []*supply.Pool, out *plan.Plan) {
 	if len(t.groups) == 0 || len(t.problem.Models) == 0 {
 		return
 	}
-	t.problem.Standing = standing(w.Snap, pools)
 	solution := pack.Solve(&t.problem)
 	boxes := t.admit(solution.Boxes)
 	out.LowerBound += solution.Bound(boxes)

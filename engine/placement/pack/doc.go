@@ -13,7 +13,10 @@
 // worth as much of their price as possible, always the model with the best share first
 // (greedy.go, fill.go), each with its part of the small things that would otherwise
 // be left for the end (sprinkle.go), and exchanged for the cheapest model that holds
-// their content (downsize.go).
+// their content (downsize.go). Where that leaves a gap and the things are many of few
+// kinds, they are packed once more by whole contents of boxes, as in cutting stock
+// (patterns.go, search.go); the cheaper solution counts. Of boxes that do as well for
+// their price the largest is bought: fewer boxes are fewer machines to run.
 //
 // Everything is deterministic: ties end in indices, and there is one goroutine.
 package pack

@@ -53,16 +53,9 @@ func (s *solver) greedy(left []int, pools []Pool) []Box {
 	return out
 }
 
-// tenth is the part of all, of what there is already and of the batch, that one machine
-// should take at most, if it costs no more: a few giants would be fewer to fail, but each
-// would take too much along.
-const tenth = 0.1
-
 // offers lists the models that may do, in the order in which equal shares are
-// preferred: the largest first of those that take no more than a tenth of all,
-// then the others, the smallest first.
+// preferred: the largest first, as a box more is a machine more to run.
 func (s *solver) offers(f *filler) []offer {
-	total := f.worth + s.p.Standing
 	out := make([]offer, 0, len(s.p.Models))
 	for m := range s.p.Models {
 		if slices.ContainsFunc(f.lanes, func(l lane) bool { return l.family.Models.Has(m) }) {
@@ -70,23 +63,13 @@ func (s *solver) offers(f *filler) []offer {
 		}
 	}
 	slices.SortFunc(out, func(a, b offer) int {
-		x, y := s.p.Models[a.model].Price, s.p.Models[b.model].Price
-		bigX, bigY := x > tenth*total, y > tenth*total
-		switch {
-		case bigX != bigY && bigX:
-			return 1
-		case bigX != bigY:
-			return -1
-		case bigX:
-			return cmp.Or(cmp.Compare(x, y), cmp.Compare(a.model, b.model))
-		}
-		return cmp.Or(cmp.Compare(y, x), cmp.Compare(a.model, b.model))
+		return cmp.Or(cmp.Compare(s.p.Models[b.model].Price, s.p.Models[a.model].Price), cmp.Compare(a.model, b.model))
 	})
 	return out
 }
 
 // same is the relative difference below which shares count as equal.
-const same = 1e-6
+const same = 5e-4
 
 // best finds the offer with the best share, looking again at those that promise
 // more than they have shown lately. Offers that came to nothing are dropped.

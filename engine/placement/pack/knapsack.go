@@ -37,13 +37,10 @@ func (g *program) value(worth []float64) {
 	}
 }
 
-// richest solves: most gain·x with piece·x <= holds, x being the number of pieces of
-// each bundle that go into the model, and returns their worth. The negated dual of
-// the result are the least prices of the dimensions at which no bundle is worth more
-// than what it needs. It goes on from the content that was best the last time, and has
-// visit see each content on the way.
+// richest fills a lead, and has visit see each content on the way. It goes on from the
+// content that was best the last time.
 func (g *program) richest(lead int, visit func(*simplex)) float64 {
-	lp, dims := &g.inner[lead], g.s.p.Dims
+	lp := &g.inner[lead]
 	for r, name := range lp.basis {
 		lp.costs[r] = 0
 		if name >= 0 {
@@ -51,17 +48,26 @@ func (g *program) richest(lead int, visit func(*simplex)) float64 {
 		}
 	}
 	lp.reprice()
+	return lp.fill(g.by[g.leads[lead]], g.gain, g.piece, visit)
+}
+
+// fill solves: most gain·x with piece·x <= what there is, x being the number of pieces
+// of each of some bundles that go in, and returns their worth. The negated dual of the
+// result are the least prices of the dimensions at which no bundle is worth more than
+// what it needs.
+func (lp *simplex) fill(among []int, gains, pieces []float64, visit func(*simplex)) float64 {
+	dims := lp.rows
 	for range 50 * dims {
 		if slack := wrongSign(lp); slack >= 0 {
-			g.column = append(g.column[:0], entry{slack, 1})
-			lp.enter(-1-slack, g.column, 0)
+			lp.column = append(lp.column[:0], entry{slack, 1})
+			lp.enter(-1-slack, lp.column, 0)
 			continue
 		}
 		best, at := tiny, -1
 		dual := lp.dual
-		for _, b := range g.by[g.leads[lead]] {
-			gain := g.gain[b]
-			for d, n := range g.piece[b*dims:][:len(dual)] {
+		for _, b := range among {
+			gain := gains[b]
+			for d, n := range pieces[b*dims:][:len(dual)] {
 				gain += dual[d] * n
 			}
 			if gain > best {
@@ -70,13 +76,13 @@ func (g *program) richest(lead int, visit func(*simplex)) float64 {
 		}
 		visit(lp)
 		if at < 0 {
-			return -lp.cost()
+			break
 		}
-		g.column = g.column[:0]
-		for d, n := range g.piece[at*dims : (at+1)*dims] {
-			g.column = append(g.column, entry{d, n})
+		lp.column = lp.column[:0]
+		for d, n := range pieces[at*dims : (at+1)*dims] {
+			lp.column = append(lp.column, entry{d, n})
 		}
-		if !lp.enter(at, g.column, -g.gain[at]) {
+		if !lp.enter(at, lp.column, -gains[at]) {
 			break
 		}
 	}

@@ -37,6 +37,14 @@ func (l *Load) Reset(m *Model) {
 	}
 }
 
+// become makes the load a copy of another.
+func (l *Load) become(o *Load) {
+	l.Free = append(l.Free[:0], o.Free...)
+	l.Present = append(l.Present[:0], o.Present...)
+	l.Counts = append(l.Counts[:0], o.Counts...)
+	l.Open = nil
+}
+
 // Plain reports whether a family has no rules beyond its models.
 func (f *Family) Plain() bool {
 	return len(f.Conflicts) == 0 && len(f.Present) == 0 && len(f.Caps) == 0 && f.Variants == nil

@@ -192,6 +192,33 @@ func TestTheBoundIsBelowTheBestThatThereIsAndThePriceIsNot(t *testing.T) {
 	})
 }
 
+func TestManyThingsOfFewKindsArePackedByWholeContents(t *testing.T) {
+	models := bitset.New(2)
+	models.AddRange(0, 2)
+	p := &Problem{
+		Dims: 1, Pools: []Pool{{}}, Families: []Family{{Models: models}},
+		Models: []Model{{Price: 8, Holds: []int64{8}}, {Price: 10, Holds: []int64{10}}},
+		Items:  []Item{{Need: []int64{2}, Count: 50}, {Need: []int64{5}, Count: 40}, {Need: []int64{6}, Count: 30}},
+	}
+	// 20 boxes of 5 + 5, and of the smaller model 30 of 6 + 2 and 5 of four 2: all full.
+	if price := Solve(p).Price(p); price != 480 {
+		t.Errorf("the price is %g, want 480", price)
+	}
+}
+
+func TestOfEqualPricesTheLargestBoxesAreBought(t *testing.T) {
+	models := bitset.New(3)
+	models.AddRange(0, 3)
+	p := &Problem{
+		Dims: 1, Pools: []Pool{{}}, Families: []Family{{Models: models}},
+		Models: []Model{{Price: 1, Holds: []int64{1}}, {Price: 4, Holds: []int64{4}}, {Price: 16, Holds: []int64{16}}},
+		Items:  []Item{{Need: []int64{1}, Count: 41}},
+	}
+	if s := Solve(p); s.Price(p) != 41 || len(s.Boxes) != 5 {
+		t.Errorf("%d boxes for %g, want 5 for 41", len(s.Boxes), s.Price(p))
+	}
+}
+
 func TestTheSimplexFindsTheBestMixOfTwo(t *testing.T) {
 	// Least 3x + 2y with 2x + y >= 8 and x + 3y >= 9: x = 3, y = 2.
 	s := newSimplex([]float64{8, 9}, []float64{1, 1}, []float64{100, 100}, []int{-1, -2})

@@ -13,9 +13,6 @@ type Problem struct {
 	Pools    []Pool
 	Families []Family
 	Items    []Item
-	// Standing is what the boxes cost that there are already, in $/h: a small batch beside
-	// many of them needs no small boxes.
-	Standing float64
 	// Cells interprets the states of models and variants, nil if nothing is open.
 	Cells *affinity.Cells
 	// Guard is asked about a box of a guarded pool before it is bought: is the

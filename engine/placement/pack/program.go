@@ -36,7 +36,6 @@ type program struct {
 	piece, gain []float64
 	// pieces are how many there are of each bundle.
 	pieces []float64
-	column []entry
 	// proven are the best prices yet, by lead and dimension, worth what the bundles
 	// come to with them, total their sum. tried and comes are room for others.
 	proven, worth []float64

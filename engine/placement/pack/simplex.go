@@ -11,6 +11,7 @@ type simplex struct {
 	costs   []float64 // their costs
 	dual    []float64
 	step    []float64
+	column  []entry // room for one
 }
 
 const tiny = 1e-9

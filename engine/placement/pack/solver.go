@@ -38,6 +38,7 @@ func Solve(p *Problem) *Solution {
 	s.floor, s.layout = newFloor(s), s.newLayout()
 	left, pools := slices.Clone(s.counts), clonePools(s.p.Pools)
 	boxes := s.greedy(left, pools)
+	boxes = s.repack(boxes, pools)
 	for i := range boxes {
 		s.downsize(&boxes[i], pools)
 	}
@@ -60,7 +61,6 @@ func relativePrices(p *Problem) (relative *Problem, unit float64) {
 	for m := range out.Models {
 		out.Models[m].Price = float64(float32(out.Models[m].Price / unit))
 	}
-	out.Standing = float64(float32(p.Standing / unit))
 	return &out, unit
 }
 

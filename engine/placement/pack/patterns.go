@@ -1,0 +1,266 @@
+package pack
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// patterns buys boxes by the pattern, which is a whole content of a model: the
+// cutting-stock problem, solved by column generation. It packs many things of few
+// kinds better than greedy, which goes by what things are worth in divided boxes: of
+// things of which two and a half fill a box, two have to be worth all of it.
+//
+// A master program buys fractions of the patterns that are known, such that they
+// contain everything, at the least price. Its dual values say what a thing is worth,
+// and a search in each model finds the content that is worth most (search.go): a new
+// pattern, if that is more than the model costs.
+type patterns struct {
+	s    *solver
+	left []int
+	// items are those of which something is left, row their rows in the master.
+	items []int32
+	row   []int
+	known []Box
+	// columns are the patterns as the master has them.
+	columns [][]entry
+	master  *simplex
+	// models may hold one of the items, the dearest first.
+	models []int
+	search search
+	// fee is what a box costs beyond its price, work how many steps are left.
+	fee  float64
+	work int
+}
+
+const (
+	// fewKinds is how many kinds of things are few, manyThings how many things of a
+	// kind are many, on average.
+	fewKinds, manyThings = 24, 8
+	// closeEnough is the gap to the bound about which nothing more is done.
+	closeEnough = 2e-3
+	// feeShare is what a box more has to save, as a share of what boxes cost on
+	// average: it is a machine more to run.
+	feeShare = 0.1
+	// stepsPerThing bounds the work by the size of the problem.
+	stepsPerThing = 200
+	// prohibitive is the price of a thing that is in no pattern.
+	prohibitive = 1e3
+)
+
+// repack packs the content of boxes by patterns, if it is many things of few kinds and
+// that comes cheaper.
+func (s *solver) repack(boxes []Box, pools []Pool) []Box {
+	p := &patterns{s: s, left: make([]int, len(s.all)), row: make([]int, len(s.all))}
+	things, kinds := 0, 0
+	for i := range boxes {
+		for _, part := range boxes[i].Parts {
+			if p.left[part.Item] == 0 {
+				kinds++
+			}
+			p.left[part.Item] += part.Count
+			things += part.Count
+		}
+	}
+	price := s.priceOf(boxes)
+	if kinds > fewKinds || things < manyThings*kinds || price <= s.floor.of(p.left)*(1+closeEnough) {
+		return boxes
+	}
+	p.fee, p.work = feeShare*price/float64(len(boxes)), stepsPerThing*things
+	for i := range boxes {
+		p.learn(boxes[i])
+	}
+	out := p.solve()
+	if out == nil || !s.better(out, boxes) || !s.exchange(boxes, out, pools) {
+		return boxes
+	}
+	return out
+}
+
+// better reports whether boxes cost less than others, or as much and are fewer.
+func (s *solver) better(boxes, others []Box) bool {
+	a, b := s.priceOf(boxes), s.priceOf(others)
+	return a < b*(1-rounding) || a <= b*(1+rounding) && len(boxes) < len(others)
+}
+
+func (s *solver) priceOf(boxes []Box) float64 { return (&Solution{Boxes: boxes}).Price(s.p) }
+
+// exchange gives boxes back to their pools and takes others; false if the pools do not
+// leave these.
+func (s *solver) exchange(boxes, others []Box, pools []Pool) bool {
+	after := clonePools(pools)
+	for i := range boxes {
+		buy(after, &s.p.Models[boxes[i].Model], -1)
+	}
+	for i := range others {
+		m := &s.p.Models[others[i].Model]
+		if affords(after, m, 1) == 0 {
+			return false
+		}
+		buy(after, m, 1)
+	}
+	copy(pools, after)
+	return true
+}
+
+// solve buys what the master has whole boxes of, or else the box of which it has most,
+// and goes on with what is left.
+func (p *patterns) solve() []Box {
+	var out []Box
+	for p.begin() {
+		p.relax()
+		whole, most, at := len(out), 0.0, -1
+		for r, name := range p.master.basis {
+			if name < 0 {
+				continue
+			}
+			x := p.master.x[r]
+			for range min(int(x+near), repeats(p.left, p.known[name].Parts)) {
+				out = append(out, p.take(p.known[name]))
+			}
+			if x > most {
+				most, at = x, name
+			}
+		}
+		if at < 0 {
+			return nil
+		}
+		if whole == len(out) {
+			out = append(out, p.take(p.clip(p.known[at])))
+		}
+	}
+	return out
+}
+
+// begin makes a master for what is left; false if nothing is.
+func (p *patterns) begin() bool {
+	p.items = p.items[:0]
+	for i, n := range p.left {
+		if n > 0 {
+			p.row[i] = len(p.items)
+			p.items = append(p.items, int32(i))
+		}
+	}
+	p.models = p.models[:0]
+	for m := range p.s.p.Models {
+		if slices.ContainsFunc(p.items, func(i int32) bool { return p.s.accepts(m, i) }) {
+			p.models = append(p.models, m)
+		}
+	}
+	slices.SortFunc(p.models, func(a, b int) int {
+		return cmp.Or(cmp.Compare(p.s.p.Models[b].Price, p.s.p.Models[a].Price), cmp.Compare(a, b))
+	})
+	known := p.known
+	p.known, p.columns = nil, nil
+	for _, b := range known {
+		if b = p.clip(b); len(b.Parts) > 0 {
+			p.learn(b)
+		}
+	}
+	n := len(p.items)
+	demand, ones, costs, names := make([]float64, n), make([]float64, n), make([]float64, n), make([]int, n)
+	for r, i := range p.items {
+		p.alone(i)
+		demand[r], ones[r], costs[r], names[r] = float64(p.left[i]), 1, prohibitive, -1-r
+	}
+	p.master = newSimplex(demand, ones, costs, names)
+	return n > 0
+}
+
+// alone learns the box that holds one item at the lowest price for each.
+func (p *patterns) alone(item int32) {
+	var best Box
+	least := math.Inf(1)
+	for _, m := range p.models {
+		if !p.s.accepts(m, item) {
+			continue
+		}
+		var l Load
+		l.Reset(&p.s.p.Models[m])
+		n := l.Room(p.s.familyOf(item), p.s.need(item), p.left[item])
+		if b := (Box{m, []Part{{int(item), n}}}); n > 0 && p.costs(m)/float64(n) < least && p.s.contains(&b, m) {
+			best, least = b, p.costs(m)/float64(n)
+		}
+	}
+	if best.Parts != nil {
+		p.learn(best)
+	}
+}
+
+// accepts reports whether a model may hold one of an item.
+func (s *solver) accepts(model int, item int32) bool {
+	return s.familyOf(item).Models.Has(model) && s.holds(model, item)
+}
+
+func (s *solver) familyOf(item int32) *Family { return &s.p.Families[s.p.Items[item].Family] }
+
+// costs is what a box of a model comes to, with its fee.
+func (p *patterns) costs(model int) float64 { return p.s.p.Models[model].Price + p.fee }
+
+// learn adds a pattern; false if it was known.
+func (p *patterns) learn(b Box) bool {
+	if slices.ContainsFunc(p.known, func(k Box) bool { return k.Model == b.Model && slices.Equal(k.Parts, b.Parts) }) {
+		return false
+	}
+	column := make([]entry, len(b.Parts))
+	for i, part := range b.Parts {
+		column[i] = entry{p.row[part.Item], float64(part.Count)}
+	}
+	p.known, p.columns = append(p.known, b), append(p.columns, column)
+	return true
+}
+
+// relax solves the master, with all patterns that are found to lower its price.
+func (p *patterns) relax() {
+	for more := true; more; {
+		p.pivot()
+		more = false
+		for _, m := range p.models {
+			if b := p.richest(m); b != nil && p.learn(*b) {
+				more = true
+			}
+		}
+	}
+}
+
+// pivot improves the master until no known pattern lowers its price.
+func (p *patterns) pivot() {
+	lp := p.master
+	for range masterPivots {
+		// A thing may also be in more boxes than one.
+		if spare := slices.IndexFunc(lp.dual, func(v float64) bool { return v < -tiny }); spare >= 0 {
+			lp.enter(-1-lp.rows-spare, []entry{{spare, -1}}, 0)
+			continue
+		}
+		least, at := -worthwhile/100, -1
+		for c := range p.known {
+			costs := p.costs(p.known[c].Model)
+			if r := lp.reduced(p.columns[c], costs) / max(costs, tiny); r < least {
+				least, at = r, c
+			}
+		}
+		if at < 0 {
+			return
+		}
+		lp.enter(at, p.columns[at], p.costs(p.known[at].Model))
+	}
+}
+
+// clip is a box without what is not left.
+func (p *patterns) clip(b Box) Box {
+	out := Box{Model: b.Model}
+	for _, part := range b.Parts {
+		if n := min(part.Count, p.left[part.Item]); n > 0 {
+			out.Parts = append(out.Parts, Part{part.Item, n})
+		}
+	}
+	return out
+}
+
+// take takes the content of a box from what is left.
+func (p *patterns) take(b Box) Box {
+	for _, part := range b.Parts {
+		p.left[part.Item] -= part.Count
+	}
+	return Box{b.Model, slices.Clone(b.Parts)}
+}

@@ -1,0 +1,117 @@
+package pack
+
+import (
+	"cmp"
+	"slices"
+)
+
+// search looks for the content of a model that is worth most, by branch and bound over
+// the number of each item, the largest item first, from as many as fit down to none.
+type search struct {
+	items []int32
+	// worth is that of one of each item, prices are those of what is left in the box,
+	// at which no item is worth more than what it needs.
+	worth, prices []float64
+	// loads are the box before each item, count is the number of it.
+	loads []Load
+	count []int
+	// best are the numbers that were worth most, and more than enough.
+	best []int
+	most float64
+	// left is how many steps remain.
+	left int
+	lp   *simplex
+	// among, piece and room are what the program over a divided content is made of.
+	among       []int
+	piece, room []float64
+}
+
+// steps bounds one search; to begin one counts as some.
+const steps, stepsToBegin = 400, 10
+
+// richest is a content of a model that is worth more than it costs, nil if none is
+// found.
+func (p *patterns) richest(model int) *Box {
+	q := &p.search
+	if p.work -= stepsToBegin; p.work < 0 {
+		return nil
+	}
+	q.items = q.items[:0]
+	for r, item := range p.items {
+		if p.master.dual[r] > tiny && p.s.accepts(model, item) {
+			q.items = append(q.items, item)
+		}
+	}
+	slices.SortStableFunc(q.items, func(a, b int32) int { return cmp.Compare(p.s.size[b], p.s.size[a]) })
+	if q.most = p.costs(model) * (1 + worthwhile); p.divided(model) <= q.most {
+		return nil
+	}
+	q.count, q.best, q.left = make([]int, len(q.items)), nil, steps
+	for len(q.loads) <= len(q.items) {
+		q.loads = append(q.loads, Load{})
+	}
+	q.loads[0].Reset(&p.s.p.Models[model])
+	p.descend(0, 0)
+	p.work -= steps - q.left
+	b := &Box{Model: model}
+	for i, n := range q.best {
+		if n > 0 {
+			b.Parts = append(b.Parts, Part{int(q.items[i]), n})
+		}
+	}
+	slices.SortFunc(b.Parts, func(a, b Part) int { return cmp.Compare(a.Item, b.Item) })
+	if len(b.Parts) == 0 || !p.s.contains(b, model) {
+		return nil
+	}
+	return b
+}
+
+// descend tries numbers of an item and of those after it, where the content so far is
+// worth so much.
+func (p *patterns) descend(at int, worth float64) {
+	q := &p.search
+	l := &q.loads[at]
+	if worth > q.most {
+		q.most, q.best = worth, slices.Clone(q.count[:at])
+	}
+	if at == len(q.items) || worth+cost(l.Free, q.prices) <= q.most {
+		return
+	}
+	item, next := q.items[at], &q.loads[at+1]
+	family, need := p.s.familyOf(item), p.s.need(item)
+	for n := l.Room(family, need, p.left[item]); n >= 0 && q.left > 0; n-- {
+		q.left--
+		q.count[at] = n
+		next.become(l)
+		if n > 0 {
+			next.Add(family, need, n)
+		}
+		p.descend(at+1, worth+float64(n)*q.worth[at])
+	}
+}
+
+// divided is what a model can be worth full of divided items, and finds the prices.
+func (p *patterns) divided(model int) float64 {
+	q, s := &p.search, p.s
+	q.worth, q.among, q.piece, q.room = q.worth[:0], q.among[:0], q.piece[:0], q.room[:0]
+	for i, item := range q.items {
+		q.worth, q.among = append(q.worth, p.master.dual[p.row[item]]), append(q.among, i)
+		for d, n := range s.need(item) {
+			q.piece = append(q.piece, float64(n)*s.scale[d])
+		}
+	}
+	holds := s.p.Models[model].Holds
+	for d, n := range holds {
+		q.room = append(q.room, float64(n)*s.scale[d])
+	}
+	if q.lp == nil {
+		q.lp = emptySimplex(s.p.Dims)
+	}
+	q.lp.reset(q.room)
+	q.lp.fill(q.among, q.worth, q.piece, func(*simplex) {})
+	q.prices = q.prices[:0]
+	for d, v := range q.lp.dual {
+		q.prices = append(q.prices, max(0, -v)*s.scale[d])
+	}
+	return cost(holds, q.prices)
+}
