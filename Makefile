@@ -3,7 +3,7 @@
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: build demo test e2e verify bench bench-cluster generate lint sandbox fmt clean help
+.PHONY: build demo test e2e verify bench bench-cluster generate aws-models lint sandbox fmt clean help
 
 BIN := $(CURDIR)/bin
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -43,6 +43,10 @@ generate: $(BIN)/controller-gen ## Rewrite generated files: CRDs, RBAC, the tabl
 	go generate ./cloud/...
 	$(BIN)/controller-gen rbac:roleName=millwright paths="./cluster/...;./controllers/..." output:rbac:dir=deploy/rbac
 	$(BIN)/controller-gen rbac:roleName=millwright-kwok paths="./cloud/kwok/..." output:rbac:dir=deploy/rbac/kwok
+	$(BIN)/controller-gen rbac:roleName=millwright-aws paths="./cloud/aws/..." output:rbac:dir=deploy/rbac/aws
+
+aws-models: ## Rewrite the tables of AWS's service models; needs npm.
+	go run ./cloud/aws/awstest/internal/modelgen cloud/aws/awstest/wire/tables
 
 lint: $(BIN)/golangci-lint ## Run the linters over every module; the first time builds golangci-lint.
 	for m in . bench sandbox; do (cd $$m && $(BIN)/golangci-lint run ./...); done

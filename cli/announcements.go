@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 )
 
 // addAnnouncements defines where announcements of AWS come from.
@@ -20,6 +21,17 @@ func addAnnouncements(f *pflag.FlagSet, into *aws.Config) {
 	f.StringVar(&into.Region, "aws-region", "", "region of the machines; if empty that of the queue's URL, then that of AWS's configuration")
 	f.StringVar(&into.Account, "aws-account-id", "", "account of the machines; if empty that of the queue's URL")
 	f.StringVar(&into.Endpoint, "aws-endpoint-url", "", "URL at which AWS is found instead of its own, for an emulator")
+}
+
+// addEC2 defines how EC2 is used as the cloud.
+func addEC2(f *pflag.FlagSet, into *aws.ProviderConfig) {
+	f.StringVar(&into.Cluster, "cluster-name", "", "name of the cluster, in EKS and in the tags of what is created; required with --provider aws")
+	f.StringVar(&into.ClusterEndpoint, "cluster-endpoint", "", "URL of the API server as machines reach it; if empty EKS is asked")
+	f.StringVar(&into.CABundle, "cluster-ca-bundle", "", "certificate authority of the API server in base64; if empty that of this process's own connection")
+	strictBool(f, &into.Isolated, "isolated-vpc", false, "do not ask for prices, because the VPC has no way to the Pricing API")
+	strictBool(f, &into.EKSVersion, "eks-control-plane", false, "ask EKS for the version of the control plane, not the API server")
+	f.Float64Var(&into.MemoryOverhead, "vm-memory-overhead-percent", instancetype.DefaultMemoryOverhead, "share of a machine's memory, from 0 to 1, that its Node does not see")
+	f.IntVar(&into.ReservedENIs, "reserved-enis", 0, "network interfaces of each machine that pods do not get")
 }
 
 // announcements makes the sources. Machines of the simulated cloud have other names

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -15,33 +16,56 @@ import (
 	kwokapis "sigs.k8s.io/karpenter/kwok/apis"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws"
+	"github.com/millwright-dev/millwright/cloud/aws/provider"
 	"github.com/millwright-dev/millwright/cloud/kwok"
 	"github.com/millwright-dev/millwright/controllers"
-	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// providers make a cloud from the instance types that the flags name.
-var providers = map[string]func([]*catalog.Type) controllers.Provider{
+// providers make a cloud from the settings.
+var providers = map[string]func(context.Context, *runOptions) (controllers.Provider, error){
+	"aws":  awsProvider,
 	"kwok": kwokProvider,
 }
 
 func providerNames() []string { return slices.Sorted(maps.Keys(providers)) }
 
-func newProvider(name, typesFlag string) (controllers.Provider, error) {
-	build, ok := providers[name]
+func (o *runOptions) newProvider(ctx context.Context) (controllers.Provider, error) {
+	build, ok := providers[o.provider]
 	if !ok {
-		return controllers.Provider{}, fmt.Errorf("--provider: %q is not one of %s", name, strings.Join(providerNames(), ", "))
+		return controllers.Provider{}, fmt.Errorf("--provider: %q is not one of %s", o.provider, strings.Join(providerNames(), ", "))
 	}
-	types, err := instanceTypes(typesFlag)
-	if err != nil {
+	return build(ctx, o)
+}
+
+// awsProvider launches on EC2.
+func awsProvider(ctx context.Context, o *runOptions) (controllers.Provider, error) {
+	c := o.ec2
+	c.Config, c.Observe = o.aws, o.mode.value == observe
+	if err := c.Check(); err != nil {
 		return controllers.Provider{}, err
 	}
-	return build(types), nil
+	return controllers.Provider{
+		Name:    "aws",
+		Classes: []snapshot.ClassRef{{Group: provider.Group, Kind: provider.Kind}},
+		Schemes: []func(*runtime.Scheme) error{provider.AddToScheme},
+		New: func(m manager.Manager) (cloud.Provider, error) {
+			p, err := aws.NewProvider(ctx, c, aws.Kubernetes{REST: m.GetConfig(), Cached: m.GetClient(), Live: m.GetAPIReader()})
+			if err != nil {
+				return nil, err
+			}
+			return p, m.Add(manager.RunnableFunc(p.Run)) // it only reads when the process observes
+		},
+	}, nil
 }
 
 // kwokProvider simulates machines as Node objects.
-func kwokProvider(types []*catalog.Type) controllers.Provider {
+func kwokProvider(_ context.Context, o *runOptions) (controllers.Provider, error) {
+	types, err := instanceTypes(o.types)
+	if err != nil {
+		return controllers.Provider{}, err
+	}
 	return controllers.Provider{
 		Name:    "kwok",
 		Classes: []snapshot.ClassRef{{Group: kwokapis.Group, Kind: "KWOKNodeClass"}},
@@ -55,7 +79,7 @@ func kwokProvider(types []*catalog.Type) controllers.Provider {
 				Recorder: m.GetEventRecorderFor("millwright"), //nolint:staticcheck // as the controllers' own
 			}), nil
 		},
-	}
+	}, nil
 }
 
 // leaseNamespace is where the lease is; empty leaves it to the service account's

@@ -47,6 +47,7 @@ type runOptions struct {
 	preferences             preferences
 	gates                   gates
 	aws                     aws.Config
+	ec2                     aws.ProviderConfig
 }
 
 // Modes of a run.
@@ -78,11 +79,14 @@ BATCH_MAX_DURATION. Settings of Karpenter's that have no counterpart here are
 understood, and a warning says so if they are set to more than their default.
 
 ` + exitCodes,
-		Example: `  # Simulated machines on the cluster of the current context
+		Example: `  # Machines of EC2, for a cluster of EKS
+  CLUSTER_NAME=demo millwright run --provider aws
+
+  # Simulated machines on the cluster of the current context
   millwright run --provider kwok
 
   # What would it do? Safe beside a running Karpenter
-  millwright run --provider kwok --mode observe
+  CLUSTER_NAME=demo millwright run --provider aws --mode observe
 
   # In a cluster, with settings from the environment of a Deployment
   BATCH_MAX_DURATION=20s LOG_LEVEL=debug millwright run --provider kwok`,
@@ -140,6 +144,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.leaseName, "leader-election-name", actorsLease, "name of the lease; Karpenter's own keeps the two from running at the same time, and a process that observes has "+controllers.ObserverName+" instead")
 	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
 	addAnnouncements(f, &o.aws)
+	addEC2(f, &o.ec2)
 	addForeign(f)
 	readsEnvironment(f)
 	connection := pflag.NewFlagSet("connection", pflag.ContinueOnError)
@@ -153,7 +158,7 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 	if err := o.check(); err != nil {
 		return none, err
 	}
-	provider, err := newProvider(o.provider, o.types)
+	provider, err := o.newProvider(ctx)
 	if err != nil {
 		return none, err
 	}

@@ -21,11 +21,12 @@ type Provider interface {
 	InstanceTypes(ctx context.Context, class snapshot.ClassRef) ([]*catalog.Type, error)
 
 	// Launch rents one machine, the first of the request's choices that the
-	// cloud can deliver. Two launches with the same token return the same
+	// cloud can deliver; among spot choices, the cloud may take one that it is less
+	// likely to want back. Two launches with the same token return the same
 	// instance and start only one machine.
 	//
 	// Errors: InsufficientCapacityError when no choice can be had,
-	// ClassNotReadyError, ThrottledError, UnauthorizedError.
+	// ClassNotReadyError, RefusedError, ThrottledError, UnauthorizedError.
 	Launch(ctx context.Context, req LaunchRequest) (Instance, error)
 
 	// Get describes one machine. Errors: ErrNotFound once it is gone for good.
@@ -53,6 +54,9 @@ type LaunchRequest struct {
 	// the unregistered and startup taints among them.
 	Labels, Annotations map[string]string
 	Taints              []corev1.Taint
+	// Requests are what the pods of the plan ask for, for clouds that attach some devices
+	// only to machines that need them.
+	Requests corev1.ResourceList
 }
 
 // Instance is one machine.
@@ -73,6 +77,9 @@ type Instance struct {
 	// Labels are those that the cloud decided: instance type, zone, capacity
 	// type, architecture and whatever else the choice implies.
 	Labels map[string]string
+	// Annotations are those that the cloud wants on the claim, and later looks for: from
+	// which state of its class the machine was launched.
+	Annotations map[string]string
 	// Capacity and Allocatable are what the node is expected to report.
 	Capacity, Allocatable corev1.ResourceList
 	// JoinsBare says that the node will join with the unregistered taint, but without

@@ -15,6 +15,9 @@ var ErrNotFound = errors.New("instance not found")
 // InsufficientCapacityError says which offerings the cloud could not deliver.
 type InsufficientCapacityError struct {
 	Offerings []catalog.Key
+	// Cause is what else than the cloud's capacity is short: a quota of the account, the
+	// addresses of a subnet. Empty if nothing is.
+	Cause string
 }
 
 func (e *InsufficientCapacityError) Error() string {
@@ -26,7 +29,11 @@ func (e *InsufficientCapacityError) Error() string {
 	if more := len(e.Offerings) - shown; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return "insufficient capacity for " + strings.Join(names, ", ")
+	text := "insufficient capacity for " + strings.Join(names, ", ")
+	if e.Cause != "" {
+		text += "; " + e.Cause
+	}
+	return text
 }
 
 // ClassNotReadyError says that a node class cannot be launched from.
@@ -60,3 +67,18 @@ func (e *UnauthorizedError) Error() string {
 	return fmt.Sprintf("not allowed to %s: %v", e.Action, e.Err)
 }
 func (e *UnauthorizedError) Unwrap() error { return e.Err }
+
+// LaunchFailed is the reason of a launch that failed for none in particular.
+const LaunchFailed = "LaunchFailed"
+
+// RefusedError says that the cloud refuses a launch for what the node class asks, whichever
+// offering is taken: an image that is not there, user data that are too large. It is tried
+// again, because people can mend it; until then the claim says why.
+type RefusedError struct {
+	// Reason is Karpenter's word for a condition, such as AMINotFound.
+	Reason string
+	Err    error
+}
+
+func (e *RefusedError) Error() string { return fmt.Sprintf("refused: %v", e.Err) }
+func (e *RefusedError) Unwrap() error { return e.Err }

@@ -31,6 +31,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/controllers/metrics/conditions"
 	"github.com/millwright-dev/millwright/controllers/metrics/state"
+	"github.com/millwright-dev/millwright/controllers/nodeclass"
 	"github.com/millwright-dev/millwright/controllers/nodepolicy"
 	"github.com/millwright-dev/millwright/controllers/nodepool"
 	"github.com/millwright-dev/millwright/controllers/provision"
@@ -92,7 +93,7 @@ func loops(observe bool) []func(manager.Manager, loop.Deps) error {
 		return observers()
 	}
 	return []func(manager.Manager, loop.Deps) error{
-		nodepool.Add, nodepolicy.Add, provision.Add, disruption.Add,
+		nodepool.Add, nodeclass.Add, nodepolicy.Add, provision.Add, disruption.Add,
 		lifecycle.Add, termination.Add, gc.Add, attachments.Add, interruption.Add, feed.Add, repair.Add,
 		state.Add,
 	}

@@ -76,6 +76,8 @@ func Announcements(ctx context.Context, c Config) (cloud.Announcements, error) {
 	return out, err
 }
 
+var errNoRegion = errors.New("--aws-region: required; neither the queue's URL nor the configuration of AWS names a region")
+
 func (c Config) load(ctx context.Context) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{config.WithAppID("millwright")}
 	if c.Region != "" {
@@ -89,7 +91,7 @@ func (c Config) load(ctx context.Context) (aws.Config, error) {
 		return sdk, fmt.Errorf("reading the configuration of AWS: %w", err)
 	}
 	if sdk.Region == "" {
-		return sdk, errors.New("--aws-region: required; neither the queue's URL nor the configuration of AWS names a region")
+		return sdk, errNoRegion
 	}
 	return sdk, nil
 }

@@ -1,5 +1,7 @@
-// Package aws makes the sources of what AWS announces about machines.
+// Package aws makes EC2 the cloud ([NewProvider]), and the sources of what AWS announces about
+// machines ([Announcements]).
 //
+//	provider  rents machines
 //	queue   an SQS queue that EventBridge fills
 //	status  EC2's own API: scheduled events, status checks, confirmation
 //	events  the bodies of the messages, read strictly

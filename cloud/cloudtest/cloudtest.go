@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -78,10 +79,14 @@ func (c Cloud) types(t *testing.T) []*catalog.Type {
 	return types
 }
 
-// choices are the n cheapest available ones.
-func (c Cloud) choices(t *testing.T, n int) []catalog.Choice {
+// choices are the n cheapest available ones, of some capacity types or of any.
+func (c Cloud) choices(t *testing.T, n int, capacityTypes ...string) []catalog.Choice {
 	t.Helper()
-	all := catalog.Rank(c.types(t), nil, nil, nil)
+	var want requirement.Set
+	if len(capacityTypes) > 0 {
+		want = requirement.NewSet(requirement.Must(catalog.CapacityTypeLabel, requirement.In, capacityTypes...))
+	}
+	all := catalog.Rank(c.types(t), want, nil, nil)
 	if len(all) < n {
 		t.Fatalf("the suite needs %d offerings, there are %d", n, len(all))
 	}

@@ -20,6 +20,7 @@ const (
 	AwaitingVolumeDetachment       = "AwaitingVolumeDetachment"
 	InsufficientCapacity           = "InsufficientCapacityError"
 	NodeClassNotReady              = "NodeClassNotReady"
+	WaitingOnNodeClaimTermination  = "WaitingOnNodeClaimTermination"
 	UnregisteredTaintMissing       = "UnregisteredTaintMissing"
 	NodeRepairBlocked              = "NodeRepairBlocked"
 

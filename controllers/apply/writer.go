@@ -81,6 +81,11 @@ func (w *Writer) Pool(ctx context.Context, pool *karpv1.NodePool, change func(*k
 	return patch(ctx, w, pool, change)
 }
 
+// Class changes a node class's metadata and status, like Claim, whatever its kind.
+func (w *Writer) Class(ctx context.Context, class client.Object, change func(client.Object)) (client.Object, error) {
+	return patch(ctx, w, class, change)
+}
+
 // Policy changes a NodePolicy's status, like Claim.
 func (w *Writer) Policy(ctx context.Context, p *v1alpha1.NodePolicy, change func(*v1alpha1.NodePolicy)) (*v1alpha1.NodePolicy, error) {
 	return patch(ctx, w, p, change)

@@ -13,6 +13,7 @@
 package gc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,10 +82,10 @@ func (c *Collector) Sweep(ctx context.Context) error {
 
 // orphans ends the machines that no claim accounts for.
 func (c *Collector) orphans(ctx context.Context, instances []cloud.Instance, claims []karpv1.NodeClaim) error {
-	known := make(map[string]bool, 2*len(claims))
+	known := make(map[string]bool, len(claims))
 	for i := range claims {
-		known[string(claims[i].UID)] = true
-		known[claims[i].Status.ProviderID] = true
+		// A claim that names its machine accounts for no second one of its token.
+		known[cmp.Or(claims[i].Status.ProviderID, string(claims[i].UID))] = true
 	}
 	var failed []error
 	for _, i := range instances {

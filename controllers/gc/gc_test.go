@@ -82,6 +82,17 @@ func TestAMachineWithoutAClaimIsEnded(t *testing.T) {
 	}
 }
 
+func TestASecondMachineOfOneLaunchIsEnded(t *testing.T) {
+	s := newScene(t)
+	s.claim()
+	second := &looptest.Machine{Instance: cloud.Instance{ProviderID: "test://2", Token: "uid-c", Claim: "c", State: cloud.Running, Launched: looptest.Noon.Add(-time.Minute)}}
+	s.Cloud.Ledger = append(s.Cloud.Ledger, second)
+	s.sweep(t)
+	if s.machine.State != cloud.Running || second.State != cloud.ShuttingDown {
+		t.Errorf("the claim's machine is %s, the other %s", s.machine.State, second.State)
+	}
+}
+
 func TestAMachineWithoutAClaimWhoseNodeIsOursIsDrainedFirst(t *testing.T) {
 	s := newScene(t)
 	n := s.node(true, true)

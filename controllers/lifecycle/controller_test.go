@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -46,6 +47,7 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 		answer    error
 		deleted   bool
 		message   string // of the Launched condition
+		reason    string // of it, LaunchFailed if empty
 		again     time.Duration
 		err       bool
 		event     string
@@ -55,6 +57,7 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 		"class is broken": {answer: &cloud.ClassNotReadyError{Class: "KWOKNodeClass/default", Reason: "no subnets"}, deleted: true, event: "NodeClaim/c NodeClassNotReady: NodeClaim c is given up: node class KWOKNodeClass/default is not ready: no subnets"},
 		"throttled":       {answer: &cloud.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("slow down")}, message: "slow down", again: 7 * time.Second},
 		"not allowed":     {answer: &cloud.UnauthorizedError{Action: "ec2:CreateFleet", Err: errors.New("denied")}, message: "ec2:CreateFleet", err: true},
+		"refused":         {answer: &cloud.RefusedError{Reason: "AMINotFound", Err: errors.New("ami-1 is gone")}, message: "ami-1 is gone", reason: "AMINotFound", err: true},
 		"anything else":   {answer: errors.New(strings.Repeat("é", 400)), message: strings.Repeat("é", 150), err: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +69,7 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 			if got := w.claim("c").DeletionTimestamp != nil; got != test.deleted {
 				t.Errorf("deleted: %v", got)
 			}
-			if c := w.claim("c").StatusConditions().Get(karpv1.ConditionTypeLaunched); test.message != "" && (c.Reason != "LaunchFailed" || !c.IsUnknown() || !strings.Contains(c.Message, test.message) || len(c.Message) > 300) {
+			if c := w.claim("c").StatusConditions().Get(karpv1.ConditionTypeLaunched); test.message != "" && (c.Reason != cmp.Or(test.reason, "LaunchFailed") || !c.IsUnknown() || !strings.Contains(c.Message, test.message) || len(c.Message) > 300) {
 				t.Errorf("condition %+v", c)
 			}
 			if got := w.Store.Snapshot(w.Rig.Clock.Now(), nil).Refused(refused); got != test.refusedTo {

@@ -49,7 +49,8 @@ func request(claim *karpv1.NodeClaim, choices []catalog.Choice) cloud.LaunchRequ
 	return cloud.LaunchRequest{
 		Token: string(claim.UID), Claim: claim.Name, Pool: c.Pool, Class: c.Class, Choices: choices,
 		Labels: launchLabels(claim), Annotations: maps.Clone(claim.Annotations),
-		Taints: slices.Concat([]corev1.Taint{lifecycle.Unregistered}, c.Taints, c.StartupTaints),
+		Taints:   slices.Concat([]corev1.Taint{lifecycle.Unregistered}, c.Taints, c.StartupTaints),
+		Requests: claim.Spec.Resources.Requests,
 	}
 }
 
@@ -76,6 +77,9 @@ func (r *Reconciler) launched(c *karpv1.NodeClaim, i cloud.Instance) {
 	maps.Copy(labels, i.Labels)
 	maps.Copy(labels, c.Labels)
 	c.Labels = labels
+	for key, value := range i.Annotations {
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, key, value)
+	}
 	if i.JoinsBare {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, lifecycle.JoinsBareAnnotation, "true")
 	}
@@ -105,8 +109,13 @@ func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, ca
 
 // retry records why a launch failed and fails, to be tried again.
 func (r *Reconciler) retry(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
+	reason := string(plan.LaunchFailed)
+	var refused *cloud.RefusedError
+	if errors.As(cause, &refused) {
+		reason = refused.Reason
+	}
 	_, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
-		c.StatusConditions(status.WithClock(r.deps.Clock)).SetUnknownWithReason(karpv1.ConditionTypeLaunched, string(plan.LaunchFailed), clip(cause.Error()))
+		c.StatusConditions(status.WithClock(r.deps.Clock)).SetUnknownWithReason(karpv1.ConditionTypeLaunched, reason, clip(cause.Error()))
 	})
 	if err != nil {
 		return reconcile.Result{}, err

@@ -1,0 +1,74 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/eks"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/pricing"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/smithy-go"
+
+	"github.com/millwright-dev/millwright/cloud/aws/fleet"
+)
+
+// Client calls AWS in one region. It is safe for concurrent use.
+type Client struct {
+	ec2     *ec2.Client
+	ssm     *ssm.Client
+	iam     *iam.Client
+	eks     *eks.Client
+	pricing *pricing.Client
+}
+
+// New makes a client.
+func New(c aws.Config) *Client {
+	prices := c.Copy()
+	prices.Region = pricesIn(c.Region)
+	return &Client{
+		ec2: ec2.NewFromConfig(c), ssm: ssm.NewFromConfig(c), iam: iam.NewFromConfig(c), eks: eks.NewFromConfig(c),
+		pricing: pricing.NewFromConfig(prices),
+	}
+}
+
+// translate puts an error of a call into the port's words.
+func translate(action string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var fault smithy.APIError
+	if errors.As(err, &fault) {
+		return fleet.Translate(action, fault.ErrorCode(), fault.ErrorMessage(), err)
+	}
+	return fmt.Errorf("%s: %w", action, err)
+}
+
+// meaning is what an error of AWS means, Unknown for any other.
+func meaning(err error) fleet.Meaning {
+	var fault smithy.APIError
+	if !errors.As(err, &fault) {
+		return fleet.Unknown
+	}
+	m, _ := fleet.Means(fault.ErrorCode(), fault.ErrorMessage())
+	return m
+}
+
+func value[T any](p *T) T {
+	var zero T
+	if p == nil {
+		return zero
+	}
+	return *p
+}
+
+// pointer is nil for the zero value: AWS reads what is empty as a value.
+func pointer[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,141 @@
+package ec2test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Offering is what capacity is counted for.
+type Offering struct {
+	Type, Zone string
+	// Spot says that it is spot capacity, else on-demand.
+	Spot bool
+}
+
+// String is type/zone/capacity type.
+func (o Offering) String() string {
+	if o.Spot {
+		return o.Type + "/" + o.Zone + "/spot"
+	}
+	return o.Type + "/" + o.Zone + "/on-demand"
+}
+
+// limit is how many instances each offering of a pattern holds.
+type limit struct {
+	pattern string
+	most    int
+}
+
+// SetCapacity says how many instances that are not terminated each offering of a pattern
+// holds at most: m5.*/us-east-1a/spot. Parts are globs, those left out match everything;
+// a negative number lifts the limit. Of several patterns that match the last one counts.
+func (e *EC2) SetCapacity(pattern string, most int) error {
+	for strings.Count(pattern, "/") < 2 {
+		pattern += "/*"
+	}
+	if _, err := path.Match(pattern, ""); err != nil || strings.Count(pattern, "/") > 2 {
+		return fmt.Errorf("%q is not a pattern type/zone/capacity type", pattern)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if most < 0 {
+		most = math.MaxInt
+	}
+	e.limits = append(slices.DeleteFunc(e.limits, func(l limit) bool { return l.pattern == pattern }), limit{pattern, most})
+	return nil
+}
+
+// left is how many more instances an offering holds.
+func (e *EC2) left(o Offering) int {
+	for _, l := range slices.Backward(e.limits) {
+		if ok, _ := path.Match(l.pattern, o.String()); ok {
+			return max(0, l.most-e.used(o))
+		}
+	}
+	return math.MaxInt
+}
+
+func (e *EC2) used(o Offering) int {
+	n := 0
+	for _, i := range e.instances {
+		if i.offering == o && e.state(i) != terminated {
+			n++
+		}
+	}
+	return n
+}
+
+// price is that of an hour, in USD.
+func (e *EC2) price(o Offering) float64 {
+	t := e.types[o.Type]
+	if !o.Spot {
+		return t.OnDemand
+	}
+	share := 0.30 + 0.35*e.fraction("spot", o.Type)
+	share *= 0.93 + 0.14*e.fraction("spot", o.Type, o.Zone)
+	return math.Round(t.OnDemand*share*1e4) / 1e4
+}
+
+// depth is how much a spot pool has to give, from 0 to 1.
+func (e *EC2) depth(o Offering) float64 { return e.fraction("depth", o.Type, o.Zone) }
+
+type spotPrice struct {
+	InstanceType, AvailabilityZone, ProductDescription, SpotPrice string
+	Timestamp                                                     time.Time
+}
+
+func (p spotPrice) key() string {
+	return p.InstanceType + "/" + p.AvailabilityZone + "/" + p.ProductDescription
+}
+
+var spotFields = fields[spotPrice]{
+	"instance-type":       one(func(p spotPrice) string { return p.InstanceType }),
+	"availability-zone":   one(func(p spotPrice) string { return p.AvailabilityZone }),
+	"product-description": one(func(p spotPrice) string { return p.ProductDescription }),
+	"spot-price":          one(func(p spotPrice) string { return p.SpotPrice }),
+}
+
+type describeSpotPriceHistoryInput struct {
+	query
+	InstanceTypes, ProductDescriptions []string
+	AvailabilityZone                   string
+}
+
+// describeSpotPriceHistory knows one price for each pool, which never changes: it is as
+// old as the day.
+func describeSpotPriceHistory(e *EC2, in describeSpotPriceHistoryInput) (any, error) {
+	var out struct {
+		SpotPriceHistory []spotPrice
+		NextToken        string
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.types)) {
+		if !e.types[name].Spot || len(in.InstanceTypes) > 0 && !slices.Contains(in.InstanceTypes, name) {
+			continue
+		}
+		for _, z := range e.network.Zones {
+			p := spotPrice{name, z.Name, "Linux/UNIX", strconv.FormatFloat(e.price(Offering{name, z.Name, true}), 'f', 6, 64), e.now().Truncate(24 * time.Hour)}
+			ok, err := pass(in.Filters, spotFields, nil, p)
+			if err != nil {
+				return nil, err
+			}
+			asked := len(in.ProductDescriptions) == 0 || slices.Contains(in.ProductDescriptions, p.ProductDescription)
+			if ok && asked && (in.AvailabilityZone == "" || in.AvailabilityZone == z.Name) {
+				out.SpotPriceHistory = append(out.SpotPriceHistory, p)
+			}
+		}
+	}
+	slices.SortFunc(out.SpotPriceHistory, func(a, b spotPrice) int { return strings.Compare(a.key(), b.key()) })
+	most := 1000
+	if in.MaxResults == nil || *in.MaxResults > most {
+		in.MaxResults = &most
+	}
+	var err error
+	out.SpotPriceHistory, out.NextToken, err = page(out.SpotPriceHistory, spotPrice.key, in.MaxResults, 0, most, in.NextToken)
+	return out, err
+}

@@ -1,0 +1,112 @@
+package ec2test
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
+)
+
+// filter is one of a request: a resource passes if any of its values is one of these,
+// which may have the wildcards * and ?.
+type filter struct {
+	Name   string
+	Values []string
+}
+
+// fields are the filters of a resource by name; tag:KEY and tag-key are known for all.
+type fields[T any] map[string]func(T) []string
+
+// query is what all Describe calls have.
+type query struct {
+	Filters    []filter
+	MaxResults *int
+	NextToken  string
+}
+
+// pass reports whether a resource passes all filters.
+func pass[T any](filters []filter, known fields[T], tags map[string]string, v T) (bool, error) {
+	for _, f := range filters {
+		var has []string
+		if key, ok := strings.CutPrefix(f.Name, "tag:"); ok {
+			if value, ok := tags[key]; ok {
+				has = []string{value}
+			}
+		} else if f.Name == "tag-key" {
+			for key := range tags {
+				has = append(has, key)
+			}
+		} else if field := known[f.Name]; field != nil {
+			has = field(v)
+		} else {
+			return false, wire.Errorf("InvalidParameterValue", "The filter '%s' is invalid", f.Name)
+		}
+		if !slices.ContainsFunc(has, func(text string) bool {
+			return slices.ContainsFunc(f.Values, func(pattern string) bool { return wild(pattern, text) })
+		}) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// wild matches a text with a pattern of * and ?.
+func wild(pattern, text string) bool {
+	for pattern != "" {
+		switch {
+		case pattern[0] == '*':
+			for i := range len(text) + 1 {
+				if wild(pattern[1:], text[i:]) {
+					return true
+				}
+			}
+			return false
+		case text == "" || pattern[0] != '?' && pattern[0] != text[0]:
+			return false
+		}
+		pattern, text = pattern[1:], text[1:]
+	}
+	return text == ""
+}
+
+// page cuts a list that is in the order of its keys: what comes after the token, at most
+// max of it, and the token of the rest.
+func page[T any](list []T, key func(T) string, max *int, least, most int, token string) ([]T, string, error) {
+	if max != nil && (*max < least || *max > most) {
+		return nil, "", wire.Errorf("InvalidParameterValue", "Value ( %d ) for parameter maxResults is invalid. Expecting a value between %d and %d.", *max, least, most)
+	}
+	if token != "" {
+		after, err := base64.RawURLEncoding.DecodeString(token)
+		if err != nil {
+			return nil, "", wire.Errorf("InvalidNextToken", "The token '%s' is invalid", token)
+		}
+		first := slices.IndexFunc(list, func(v T) bool { return key(v) > string(after) })
+		if first < 0 {
+			return nil, "", nil
+		}
+		list = list[first:]
+	}
+	if max == nil || len(list) <= *max {
+		return list, "", nil
+	}
+	list = list[:*max]
+	return list, base64.RawURLEncoding.EncodeToString([]byte(key(list[len(list)-1]))), nil
+}
+
+// one is a filter's field that has a single value.
+func one[T any](value func(T) string) func(T) []string {
+	return func(v T) []string {
+		if text := value(v); text != "" {
+			return []string{text}
+		}
+		return nil
+	}
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "true"
+	}
+	return "false"
+}

@@ -1,0 +1,319 @@
+package ec2test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
+)
+
+// state is an instance's.
+type state struct {
+	Code int
+	Name string
+}
+
+var (
+	pending      = state{0, "pending"}
+	running      = state{16, "running"}
+	shuttingDown = state{32, "shutting-down"}
+	terminated   = state{48, "terminated"}
+	stopping     = state{64, "stopping"}
+	stopped      = state{80, "stopped"}
+)
+
+// forgotten is how long a terminated instance is still listed.
+const forgotten = time.Hour
+
+// change is a state and when it begins. Those to come are known as well.
+type change struct {
+	at    time.Time
+	state state
+	// code and message say why.
+	code, message string
+}
+
+// instance is one.
+type instance struct {
+	id, reservation, spotRequest, token string
+	launched                            time.Time
+	launch                              launch
+	image                               Image
+	offering                            Offering
+	zone                                Zone
+	subnet, vpc                         string
+	addresses                           int
+	interfaces                          []networkInterface
+	states                              []change
+}
+
+type groupName struct{ GroupId, GroupName string }
+
+type networkInterface struct {
+	NetworkInterfaceId, SubnetId, VpcId, OwnerId string
+	Status, InterfaceType, PrivateIpAddress      string
+	SourceDestCheck                              bool
+	Groups                                       []groupName
+	Attachment                                   struct {
+		DeviceIndex, NetworkCardIndex int
+		AttachTime                    time.Time
+		DeleteOnTermination           bool
+		Status                        string
+	}
+}
+
+// current is the change that an instance's state is from.
+func (e *EC2) current(i *instance) change {
+	now := e.now()
+	for _, c := range slices.Backward(i.states) {
+		if !c.at.After(now) {
+			return c
+		}
+	}
+	return i.states[0]
+}
+
+func (e *EC2) state(i *instance) state { return e.current(i).state }
+
+// enter lets states follow from now on instead of those to come.
+func (e *EC2) enter(i *instance, code, message string, first state, after time.Duration, second state) {
+	now := e.now()
+	i.states = slices.DeleteFunc(i.states, func(c change) bool { return c.at.After(now) })
+	i.states = append(i.states, change{now, first, code, message}, change{now.Add(after), second, code, message})
+}
+
+// visible reports whether EC2 already, and still, knows an instance.
+func (e *EC2) visible(i *instance) bool {
+	c, now := e.current(i), e.now()
+	return !now.Before(i.launched.Add(e.delays.Lag)) && (c.state != terminated || now.Before(c.at.Add(forgotten)))
+}
+
+// lookup finds instances by ID.
+func (e *EC2) lookup(ids []string) ([]*instance, error) {
+	var out []*instance
+	var missing []string
+	for _, id := range ids {
+		if !strings.HasPrefix(id, "i-") {
+			return nil, wire.Errorf("InvalidInstanceID.Malformed", "Invalid id: %q", id)
+		}
+		if i := e.instances[id]; i != nil && e.visible(i) {
+			out = append(out, i)
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, wire.Errorf("InvalidInstanceID.NotFound", "The instance IDs '%s' do not exist", strings.Join(missing, ", "))
+	}
+	return out, nil
+}
+
+type describedInstance struct {
+	InstanceId, InstanceType, ImageId, Architecture, Hypervisor, VirtualizationType string
+	InstanceLifecycle, SpotInstanceRequestId, ClientToken                           string
+	LaunchTime                                                                      time.Time
+	State                                                                           state
+	StateReason                                                                     *reason
+	StateTransitionReason                                                           string
+	Placement                                                                       describedPlacement
+	SubnetId, VpcId, PrivateIpAddress, PrivateDnsName                               string
+	NetworkInterfaces                                                               []networkInterface
+	SecurityGroups                                                                  []groupName
+	IamInstanceProfile                                                              *profile
+	MetadataOptions                                                                 map[string]any
+	Monitoring                                                                      struct{ State string }
+	RootDeviceName, RootDeviceType, Platform, PlatformDetails                       string
+	EnaSupport                                                                      bool
+	Tags                                                                            []Tag
+}
+
+type reason struct{ Code, Message string }
+
+type profile struct{ Arn string }
+
+type describedPlacement struct {
+	AvailabilityZone, AvailabilityZoneId, Tenancy, GroupId, GroupName string
+	PartitionNumber                                                   *int
+}
+
+func (e *EC2) describedInstance(i *instance) describedInstance {
+	c := e.current(i)
+	out := describedInstance{
+		InstanceId: i.id, InstanceType: i.offering.Type, ImageId: i.image.ImageId, Architecture: i.image.Architecture,
+		Hypervisor: "xen", VirtualizationType: "hvm", ClientToken: i.token, SpotInstanceRequestId: i.spotRequest,
+		LaunchTime: i.launched, State: c.state, StateTransitionReason: c.message,
+		Placement: describedPlacement{i.zone.Name, i.zone.ID, cmp.Or(i.launch.Placement.Tenancy, "default"),
+			i.launch.Placement.GroupId, i.launch.Placement.GroupName, i.launch.Placement.PartitionNumber},
+		SubnetId: i.subnet, VpcId: i.vpc, NetworkInterfaces: i.interfaces,
+		SecurityGroups: e.groupNames(i.launch.groups()), MetadataOptions: i.launch.MetadataOptions,
+		RootDeviceName: i.image.RootDeviceName, RootDeviceType: "ebs", Platform: i.image.Platform, PlatformDetails: i.image.PlatformDetails,
+		EnaSupport: true, Tags: e.tagsOf(i.id),
+	}
+	if i.offering.Spot {
+		out.InstanceLifecycle = "spot"
+	}
+	if c.code != "" {
+		out.StateReason = &reason{c.code, c.message}
+	}
+	if p := i.launch.IamInstanceProfile; p.Arn != "" || p.Name != "" {
+		out.IamInstanceProfile = &profile{cmp.Or(p.Arn, fmt.Sprintf("arn:aws:iam::%s:instance-profile/%s", e.config.Account, p.Name))}
+	}
+	out.Monitoring.State = "disabled"
+	if i.launch.Monitoring.Enabled {
+		out.Monitoring.State = "enabled"
+	}
+	out.PrivateIpAddress = i.interfaces[0].PrivateIpAddress
+	out.PrivateDnsName = e.dnsName(out.PrivateIpAddress)
+	return out
+}
+
+var instanceFields = fields[describedInstance]{
+	"instance-id":              one(func(i describedInstance) string { return i.InstanceId }),
+	"instance-state-name":      one(func(i describedInstance) string { return i.State.Name }),
+	"instance-state-code":      one(func(i describedInstance) string { return fmt.Sprint(i.State.Code) }),
+	"instance-type":            one(func(i describedInstance) string { return i.InstanceType }),
+	"instance-lifecycle":       one(func(i describedInstance) string { return i.InstanceLifecycle }),
+	"image-id":                 one(func(i describedInstance) string { return i.ImageId }),
+	"availability-zone":        one(func(i describedInstance) string { return i.Placement.AvailabilityZone }),
+	"availability-zone-id":     one(func(i describedInstance) string { return i.Placement.AvailabilityZoneId }),
+	"subnet-id":                one(func(i describedInstance) string { return i.SubnetId }),
+	"vpc-id":                   one(func(i describedInstance) string { return i.VpcId }),
+	"private-dns-name":         one(func(i describedInstance) string { return i.PrivateDnsName }),
+	"private-ip-address":       one(func(i describedInstance) string { return i.PrivateIpAddress }),
+	"client-token":             one(func(i describedInstance) string { return i.ClientToken }),
+	"tenancy":                  one(func(i describedInstance) string { return i.Placement.Tenancy }),
+	"spot-instance-request-id": one(func(i describedInstance) string { return i.SpotInstanceRequestId }),
+}
+
+type describedReservation struct {
+	ReservationId, OwnerId string
+	Instances              []describedInstance
+}
+
+type describeInstancesInput struct {
+	query
+	InstanceIds []string
+}
+
+func describeInstances(e *EC2, in describeInstancesInput) (any, error) {
+	if len(in.InstanceIds) > 0 && in.MaxResults != nil {
+		return nil, wire.Errorf("InvalidParameterCombination", "The parameter instancesSet cannot be used with the parameter maxResults")
+	}
+	if _, err := e.lookup(in.InstanceIds); err != nil {
+		return nil, err
+	}
+	var list []*instance
+	for _, id := range slices.Sorted(maps.Keys(e.instances)) {
+		i := e.instances[id]
+		if !e.visible(i) || len(in.InstanceIds) > 0 && !slices.Contains(in.InstanceIds, id) {
+			continue
+		}
+		ok, err := pass(in.Filters, instanceFields, e.tags[id], e.describedInstance(i))
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			list = append(list, i)
+		}
+	}
+	list, next, err := page(list, func(i *instance) string { return i.id }, in.MaxResults, 5, 1000, in.NextToken)
+	var out struct {
+		Reservations []describedReservation
+		NextToken    string
+	}
+	out.NextToken = next
+	for _, i := range list {
+		out.Reservations = append(out.Reservations, describedReservation{i.reservation, e.config.Account, []describedInstance{e.describedInstance(i)}})
+	}
+	return out, err
+}
+
+type stateChange struct {
+	InstanceId                  string
+	CurrentState, PreviousState state
+}
+
+type instanceIdsInput struct {
+	InstanceIds []string
+	DryRun      bool
+}
+
+// userInitiated is the reason for what a caller asked for.
+const userInitiated = "Client.UserInitiatedShutdown"
+
+func terminateInstances(e *EC2, in instanceIdsInput) (any, error) {
+	list, err := e.lookup(in.InstanceIds)
+	if err != nil || in.DryRun {
+		return nil, err
+	}
+	var out struct{ TerminatingInstances []stateChange }
+	for _, i := range list {
+		before := e.state(i)
+		e.terminate(i, userInitiated, userInitiated+": User initiated shutdown")
+		out.TerminatingInstances = append(out.TerminatingInstances, stateChange{i.id, e.state(i), before})
+	}
+	return out, nil
+}
+
+// terminate begins an instance's end, unless it has begun.
+func (e *EC2) terminate(i *instance, code, message string) {
+	if s := e.state(i); s != shuttingDown && s != terminated {
+		e.enter(i, code, message, shuttingDown, e.delays.Shutdown, terminated)
+	}
+}
+
+func stopInstances(e *EC2, in instanceIdsInput) (any, error) {
+	list, err := e.lookup(in.InstanceIds)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range list {
+		switch s := e.state(i); {
+		case i.offering.Spot:
+			return nil, wire.Errorf("UnsupportedOperation", "You can't stop the Spot Instance '%s' because it is associated with a one-time Spot Instance request.", i.id)
+		case s == shuttingDown || s == terminated:
+			return nil, wire.Errorf("IncorrectInstanceState", "This instance '%s' is not in a state from which it can be stopped.", i.id)
+		}
+	}
+	var out struct{ StoppingInstances []stateChange }
+	if in.DryRun {
+		return nil, nil
+	}
+	for _, i := range list {
+		before := e.state(i)
+		if before == pending || before == running {
+			e.enter(i, userInitiated, userInitiated+": User initiated shutdown", stopping, e.delays.Shutdown, stopped)
+		}
+		out.StoppingInstances = append(out.StoppingInstances, stateChange{i.id, e.state(i), before})
+	}
+	return out, nil
+}
+
+func startInstances(e *EC2, in instanceIdsInput) (any, error) {
+	list, err := e.lookup(in.InstanceIds)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range list {
+		if s := e.state(i); s != stopped && s != running && s != pending {
+			return nil, wire.Errorf("IncorrectInstanceState", "The instance '%s' is not in a state from which it can be started.", i.id)
+		}
+	}
+	var out struct{ StartingInstances []stateChange }
+	if in.DryRun {
+		return nil, nil
+	}
+	for _, i := range list {
+		before := e.state(i)
+		if before == stopped {
+			i.launched = e.now()
+			e.enter(i, "", "", pending, e.delays.Boot, running)
+		}
+		out.StartingInstances = append(out.StartingInstances, stateChange{i.id, e.state(i), before})
+	}
+	return out, nil
+}

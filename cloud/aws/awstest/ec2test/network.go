@@ -1,0 +1,258 @@
+package ec2test
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
+)
+
+// Network is where instances can be.
+type Network struct {
+	Zones          []Zone
+	Subnets        []Subnet
+	SecurityGroups []SecurityGroup
+}
+
+// Zone is an availability zone: us-east-1a and use1-az1.
+type Zone struct{ Name, ID string }
+
+// Subnet is one. Fields left empty are filled in.
+type Subnet struct {
+	SubnetId, VpcId, AvailabilityZone, AvailabilityZoneId string
+	CidrBlock                                             string
+	// AvailableIpAddressCount follows from the block and the instances.
+	AvailableIpAddressCount int
+	MapPublicIpOnLaunch     bool
+	State, OwnerId          string
+	SubnetArn               string
+	Tags                    []Tag
+}
+
+// SecurityGroup is one. Its rules play no part.
+type SecurityGroup struct {
+	GroupId, GroupName, VpcId, Description, OwnerId string
+	Tags                                            []Tag
+}
+
+// DefaultNetwork is a VPC over zones a, b and c of a region, with one private subnet of
+// 8,187 addresses in each and one security group, all tagged
+// karpenter.sh/discovery=CLUSTER and kubernetes.io/cluster/CLUSTER=owned.
+func DefaultNetwork(region, cluster string) Network {
+	tags := Tags(map[string]string{"karpenter.sh/discovery": cluster, "kubernetes.io/cluster/" + cluster: "owned"})
+	n := Network{SecurityGroups: []SecurityGroup{{GroupId: "sg-0000000000000000a", GroupName: cluster + "-node", VpcId: "vpc-0000000000000000a", Description: "nodes", Tags: tags}}}
+	for i, letter := range "abc" {
+		zone := Zone{Name: region + string(letter), ID: fmt.Sprintf("%s-az%d", shortRegion(region), i+1)}
+		n.Zones = append(n.Zones, zone)
+		n.Subnets = append(n.Subnets, Subnet{
+			SubnetId: "subnet-0000000000000000" + string(letter), VpcId: "vpc-0000000000000000a",
+			AvailabilityZone: zone.Name, CidrBlock: fmt.Sprintf("10.0.%d.0/19", 32*i), Tags: tags,
+		})
+	}
+	return n
+}
+
+// shortRegion is us-east-1 as zone IDs have it, use1.
+func shortRegion(region string) string {
+	var out []byte
+	for i := range len(region) {
+		if i == 0 || i == 1 || region[i-1] == '-' {
+			out = append(out, region[i])
+		}
+	}
+	return string(out)
+}
+
+func (n Network) zone(name string) (Zone, bool) {
+	i := slices.IndexFunc(n.Zones, func(z Zone) bool { return z.Name == name || z.ID == name })
+	if i < 0 {
+		return Zone{}, false
+	}
+	return n.Zones[i], true
+}
+
+func (n Network) subnet(id string) *Subnet {
+	i := slices.IndexFunc(n.Subnets, func(s Subnet) bool { return s.SubnetId == id })
+	if i < 0 {
+		return nil
+	}
+	return &n.Subnets[i]
+}
+
+func (n Network) group(id string) *SecurityGroup {
+	i := slices.IndexFunc(n.SecurityGroups, func(g SecurityGroup) bool { return g.GroupId == id })
+	if i < 0 {
+		return nil
+	}
+	return &n.SecurityGroups[i]
+}
+
+// reserved is how many addresses of a subnet EC2 keeps for itself.
+const reserved = 5
+
+// free counts the addresses that are left in a subnet.
+func (e *EC2) free(s *Subnet) int {
+	block, err := netip.ParsePrefix(s.CidrBlock)
+	if err != nil {
+		return 0
+	}
+	free := 1<<(32-block.Bits()) - reserved
+	for _, i := range e.instances {
+		if i.subnet == s.SubnetId && e.state(i) != terminated {
+			free -= i.addresses
+		}
+	}
+	return max(free, 0)
+}
+
+// address is the next one in a subnet; those of instances that are gone are not used
+// again before the block has been gone through.
+func (e *EC2) address(s *Subnet) string {
+	block, err := netip.ParsePrefix(s.CidrBlock)
+	if err != nil {
+		return ""
+	}
+	n := e.addresses[s.SubnetId] % (1<<(32-block.Bits()) - reserved)
+	e.addresses[s.SubnetId]++
+	first := block.Masked().Addr().As4()
+	number := uint32(first[0])<<24 | uint32(first[1])<<16 | uint32(first[2])<<8 | uint32(first[3])
+	number += uint32(n) + reserved - 1
+	return netip.AddrFrom4([4]byte{byte(number >> 24), byte(number >> 16), byte(number >> 8), byte(number)}).String()
+}
+
+// described is a subnet as it is now.
+func (e *EC2) described(s Subnet) Subnet {
+	zone, _ := e.network.zone(s.AvailabilityZone)
+	s.AvailabilityZoneId = zone.ID
+	s.AvailableIpAddressCount = e.free(&s)
+	s.State, s.OwnerId = "available", e.config.Account
+	s.SubnetArn = fmt.Sprintf("arn:aws:ec2:%s:%s:subnet/%s", e.config.Region, e.config.Account, s.SubnetId)
+	s.Tags = e.tagsOf(s.SubnetId)
+	return s
+}
+
+var subnetFields = fields[Subnet]{
+	"subnet-id":            one(func(s Subnet) string { return s.SubnetId }),
+	"vpc-id":               one(func(s Subnet) string { return s.VpcId }),
+	"availability-zone":    one(func(s Subnet) string { return s.AvailabilityZone }),
+	"availability-zone-id": one(func(s Subnet) string { return s.AvailabilityZoneId }),
+	"state":                one(func(s Subnet) string { return s.State }),
+	"owner-id":             one(func(s Subnet) string { return s.OwnerId }),
+}
+
+type describeSubnetsInput struct {
+	query
+	SubnetIds []string
+}
+
+func describeSubnets(e *EC2, in describeSubnetsInput) (any, error) {
+	for _, id := range in.SubnetIds {
+		if e.network.subnet(id) == nil {
+			return nil, wire.Errorf("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", id)
+		}
+	}
+	var out struct {
+		Subnets   []Subnet
+		NextToken string
+	}
+	for _, s := range e.network.Subnets {
+		s := e.described(s)
+		ok, err := pass(in.Filters, subnetFields, e.tags[s.SubnetId], s)
+		if err != nil {
+			return nil, err
+		}
+		if ok && (len(in.SubnetIds) == 0 || slices.Contains(in.SubnetIds, s.SubnetId)) {
+			out.Subnets = append(out.Subnets, s)
+		}
+	}
+	id := func(s Subnet) string { return s.SubnetId }
+	slices.SortFunc(out.Subnets, func(a, b Subnet) int { return cmp.Compare(id(a), id(b)) })
+	var err error
+	out.Subnets, out.NextToken, err = page(out.Subnets, id, in.MaxResults, 5, 1000, in.NextToken)
+	return out, err
+}
+
+var groupFields = fields[SecurityGroup]{
+	"group-id":    one(func(g SecurityGroup) string { return g.GroupId }),
+	"group-name":  one(func(g SecurityGroup) string { return g.GroupName }),
+	"vpc-id":      one(func(g SecurityGroup) string { return g.VpcId }),
+	"owner-id":    one(func(g SecurityGroup) string { return g.OwnerId }),
+	"description": one(func(g SecurityGroup) string { return g.Description }),
+}
+
+type describeSecurityGroupsInput struct {
+	query
+	GroupIds []string
+}
+
+func describeSecurityGroups(e *EC2, in describeSecurityGroupsInput) (any, error) {
+	for _, id := range in.GroupIds {
+		if e.network.group(id) == nil {
+			return nil, wire.Errorf("InvalidGroup.NotFound", "The security group '%s' does not exist", id)
+		}
+	}
+	var out struct {
+		SecurityGroups []SecurityGroup
+		NextToken      string
+	}
+	for _, g := range e.network.SecurityGroups {
+		g.OwnerId, g.Tags = e.config.Account, e.tagsOf(g.GroupId)
+		ok, err := pass(in.Filters, groupFields, e.tags[g.GroupId], g)
+		if err != nil {
+			return nil, err
+		}
+		if ok && (len(in.GroupIds) == 0 || slices.Contains(in.GroupIds, g.GroupId)) {
+			out.SecurityGroups = append(out.SecurityGroups, g)
+		}
+	}
+	id := func(g SecurityGroup) string { return g.GroupId }
+	slices.SortFunc(out.SecurityGroups, func(a, b SecurityGroup) int { return cmp.Compare(id(a), id(b)) })
+	var err error
+	out.SecurityGroups, out.NextToken, err = page(out.SecurityGroups, id, in.MaxResults, 5, 1000, in.NextToken)
+	return out, err
+}
+
+type availabilityZone struct {
+	ZoneName, ZoneId, RegionName, GroupName, NetworkBorderGroup string
+	State, OptInStatus, ZoneType                                string
+}
+
+var zoneFields = fields[availabilityZone]{
+	"zone-name":     one(func(z availabilityZone) string { return z.ZoneName }),
+	"zone-id":       one(func(z availabilityZone) string { return z.ZoneId }),
+	"zone-type":     one(func(z availabilityZone) string { return z.ZoneType }),
+	"region-name":   one(func(z availabilityZone) string { return z.RegionName }),
+	"state":         one(func(z availabilityZone) string { return z.State }),
+	"opt-in-status": one(func(z availabilityZone) string { return z.OptInStatus }),
+}
+
+type describeAvailabilityZonesInput struct {
+	Filters            []filter
+	ZoneNames, ZoneIds []string
+}
+
+func describeAvailabilityZones(e *EC2, in describeAvailabilityZonesInput) (any, error) {
+	for _, name := range slices.Concat(in.ZoneNames, in.ZoneIds) {
+		if _, ok := e.network.zone(name); !ok {
+			return nil, wire.Errorf("InvalidParameterValue", "Invalid availability zone: [%s]", name)
+		}
+	}
+	var out struct{ AvailabilityZones []availabilityZone }
+	for _, zone := range e.network.Zones {
+		z := availabilityZone{
+			ZoneName: zone.Name, ZoneId: zone.ID, RegionName: e.config.Region, GroupName: e.config.Region, NetworkBorderGroup: e.config.Region,
+			State: "available", OptInStatus: "opt-in-not-required", ZoneType: "availability-zone",
+		}
+		ok, err := pass(in.Filters, zoneFields, nil, z)
+		if err != nil {
+			return nil, err
+		}
+		named := slices.Contains(in.ZoneNames, zone.Name) || slices.Contains(in.ZoneIds, zone.ID)
+		if ok && (named || len(in.ZoneNames)+len(in.ZoneIds) == 0) {
+			out.AvailabilityZones = append(out.AvailabilityZones, z)
+		}
+	}
+	return out, nil
+}

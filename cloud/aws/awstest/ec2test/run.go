@@ -1,0 +1,59 @@
+package ec2test
+
+import (
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
+)
+
+// runInstances lays the request over its launch template: their members have the same
+// names.
+func runInstances(e *EC2, tree map[string]any) (any, error) {
+	var in struct {
+		ClientToken        string
+		MinCount, MaxCount int
+		DryRun             bool
+		LaunchTemplate     *templateSpecification
+	}
+	if err := wire.Bind(tree, &in); err != nil {
+		return nil, err
+	}
+	var l launch
+	if in.LaunchTemplate != nil {
+		var err error
+		if l, _, err = e.from(*in.LaunchTemplate); err != nil {
+			return nil, err
+		}
+	}
+	fromTemplate := l.TagSpecifications
+	l.TagSpecifications = nil
+	if err := wire.Bind(tree, &l); err != nil {
+		return nil, err
+	}
+	if err := onlyTags(l.TagSpecifications, "instance", "volume", "network-interface", "spot-instances-request"); err != nil {
+		return nil, err
+	}
+	l.TagSpecifications = append(fromTemplate, l.TagSpecifications...)
+	subnet, err := e.settle(&l)
+	if err != nil {
+		return nil, err
+	}
+	offering := Offering{l.InstanceType, subnet.AvailabilityZone, l.InstanceMarketOptions.MarketType == "spot"}
+	if err := e.refuse(&l, offering, subnet); err != nil || in.DryRun {
+		return nil, err
+	}
+	if left := min(e.left(offering), e.free(subnet)/l.addresses()); left < in.MinCount {
+		return nil, wire.Errorf("InsufficientInstanceCapacity", "We currently do not have sufficient %s capacity in the Availability Zone you requested (%s).", offering.Type, offering.Zone)
+	}
+	out := describedReservation{OwnerId: e.config.Account}
+	for range in.MaxCount {
+		if e.refuse(&l, offering, subnet) != nil {
+			break
+		}
+		i := e.start(&l, offering, subnet, nil, in.ClientToken)
+		if out.ReservationId == "" {
+			out.ReservationId = i.reservation
+		}
+		i.reservation = out.ReservationId
+		out.Instances = append(out.Instances, e.describedInstance(i))
+	}
+	return out, nil
+}

@@ -1,0 +1,217 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/engine/catalog"
+)
+
+// Meaning is what follows from an error of EC2.
+type Meaning int
+
+// The meanings.
+const (
+	// Unknown: nothing special; it is tried again.
+	Unknown Meaning = iota
+	// NoCapacity: the offering cannot be had now.
+	NoCapacity
+	// NoAddresses: the subnet has no addresses left; another subnet of the zone may have.
+	NoAddresses
+	// NoSpot: no spot capacity can be had in the account at all.
+	NoSpot
+	// Quota: the account has reached a limit. Like NoCapacity, and an owner's matter.
+	Quota
+	// Throttled: asked too often.
+	Throttled
+	// Unauthorized: the credentials do not allow it.
+	Unauthorized
+	// Refused: a parameter is wrong; another offering does not help.
+	Refused
+	// NoTemplate: the launch template has been deleted meanwhile.
+	NoTemplate
+	// TokenUsed: the token was used before, with other parameters.
+	TokenUsed
+	// Gone: what the call is about does not exist.
+	Gone
+	// Broken: EC2 has a fault.
+	Broken
+)
+
+// rule tells an error by its code and, where one code has several meanings, by a part of
+// its message.
+type rule struct {
+	code, contains string
+	meaning        Meaning
+	// reason is Karpenter's word for it in a condition.
+	reason string
+}
+
+// rules are tried in order; the first that fits counts.
+var rules = []rule{
+	{"InsufficientInstanceCapacity", "", NoCapacity, ""},
+	{"UnfulfillableCapacity", "", NoCapacity, ""},
+	{"Unsupported", "", NoCapacity, ""},
+	{"ReservationCapacityExceeded", "", NoCapacity, ""},
+	{"InsufficientReservedInstanceCapacity", "", NoCapacity, ""},
+	{"InsufficientFreeAddressesInSubnet", "", NoAddresses, "InsufficientFreeAddressesInSubnet"},
+	{"MaxSpotInstanceCountExceeded", "", Quota, "SpotQuotaExceeded"},
+	{"VcpuLimitExceeded", "", Quota, "VCPULimitExceeded"},
+	{"MaxFleetCountExceeded", "", Quota, "FleetQuotaExceeded"},
+	{"InstanceLimitExceeded", "", Quota, "VCPULimitExceeded"},
+	{"PendingVerification", "", Refused, "AccountPendingVerification"},
+	{"AuthFailure.ServiceLinkedRoleCreationNotPermitted", "", NoSpot, "SpotSLRCreationFailed"},
+	{"RequestLimitExceeded", "", Throttled, "RequestLimitExceeded"},
+	{"Throttling", "", Throttled, "RequestLimitExceeded"},
+	{"ThrottlingException", "", Throttled, "RequestLimitExceeded"},
+	{"TooManyRequestsException", "", Throttled, "RequestLimitExceeded"},
+	{"IdempotentParameterMismatch", "", TokenUsed, ""},
+	{"InvalidLaunchTemplateName.NotFoundException", "", NoTemplate, "LaunchTemplateNotFound"},
+	{"InvalidLaunchTemplateId.NotFound", "", NoTemplate, "LaunchTemplateNotFound"},
+	{"AuthFailure", "Not authorized for images", Refused, "AMIAuthorizationFailure"},
+	{"UnauthorizedOperation", "", Unauthorized, "Unauthorized"},
+	{"AccessDenied", "", Unauthorized, "Unauthorized"},
+	{"AccessDeniedException", "", Unauthorized, "Unauthorized"},
+	{"AuthFailure", "", Unauthorized, "Unauthorized"},
+	{"InvalidParameterValue", "Invalid IAM Instance Profile name", Refused, "InstanceProfileNameInvalid"},
+	{"InvalidParameterValue", "iamInstanceProfile.name is invalid", Refused, "InstanceProfileNameInvalid"},
+	{"InvalidParameterValue", "User data is limited to", Refused, "UserDataSizeLimitExceeded"},
+	{"InvalidUserData.Malformed", "User data is limited to", Refused, "UserDataSizeLimitExceeded"},
+	{"InvalidUserData.Malformed", "", Refused, "UserDataMalformed"},
+	{"InvalidParameter", "belong to different networks", Refused, "SecurityGroupSubnetVPCMismatch"},
+	{"InvalidParameterCombination", "not eligible for Free Tier", Refused, "FreeTierIneligible"},
+	{"InvalidAMIID.Malformed", "", Refused, "InvalidAMIID"},
+	{"InvalidAMIID.NotFound", "", Refused, "AMINotFound"},
+	{"InvalidAMIID.Unavailable", "", Refused, "AMINotFound"},
+	{"InvalidSubnetID.NotFound", "", Refused, "SubnetResolutionFailed"},
+	{"InvalidGroup.NotFound", "", Refused, "SecurityGroupNotFound"},
+	{"InvalidSecurityGroupID.NotFound", "", Refused, "SecurityGroupNotFound"},
+	{"InvalidInstanceID.NotFound", "", Gone, ""},
+	{"InvalidInstanceID.Malformed", "", Gone, ""},
+	{"InvalidCapacityReservationId.NotFound", "", Gone, ""},
+	{"QueueDoesNotExist", "", Gone, ""},
+	{"NoSuchEntity", "", Gone, ""},
+	{"ParameterNotFound", "", Gone, ""},
+	{"ResourceNotFoundException", "", Gone, ""},
+	{"InternalError", "", Broken, "InternalError"},
+	{"InternalFailure", "", Broken, "InternalError"},
+	{"Unavailable", "", Broken, "InternalError"},
+	{"ServiceUnavailable", "", Broken, "InternalError"},
+	{"InvalidParameter", "", Refused, cloud.LaunchFailed},
+	{"InvalidParameterValue", "", Refused, cloud.LaunchFailed},
+	{"InvalidParameterCombination", "", Refused, cloud.LaunchFailed},
+	{"MissingParameter", "", Refused, cloud.LaunchFailed},
+}
+
+// Means says what follows from an error of AWS, by its code and its message, and Karpenter's
+// word for it in a condition.
+func Means(code, message string) (Meaning, string) {
+	for _, r := range rules {
+		if r.code == code && strings.Contains(message, r.contains) {
+			return r.meaning, cmp.Or(r.reason, cloud.LaunchFailed)
+		}
+	}
+	return Unknown, cloud.LaunchFailed
+}
+
+// Translate puts an error of a call into the port's words. The action is AWS's name of the
+// call, such as ec2:CreateFleet, and err the error that has the code and the message.
+func Translate(action, code, message string, err error) error {
+	meaning, reason := Means(code, message)
+	switch meaning {
+	case Throttled:
+		return &cloud.ThrottledError{Err: err}
+	case Unauthorized:
+		return &cloud.UnauthorizedError{Action: action, Err: fmt.Errorf("%s: %w", denier(message), err)}
+	case Refused:
+		return &cloud.RefusedError{Reason: reason, Err: err}
+	case Gone:
+		return fmt.Errorf("%w: %w", cloud.ErrNotFound, err)
+	}
+	return fmt.Errorf("%s: %w", action, err)
+}
+
+// denier is what keeps the credentials from a call.
+func denier(message string) string {
+	switch {
+	case strings.Contains(message, "with an explicit deny in a permissions boundary"):
+		return "a permissions boundary denies it"
+	case strings.Contains(message, "with an explicit deny in a service control policy"):
+		return "a service control policy denies it"
+	}
+	return "no identity-based policy allows it"
+}
+
+// Failure is why EC2 did not deliver one offering of a fleet.
+type Failure struct {
+	Code, Message string
+	Type, Zone    string
+	Subnet        string
+}
+
+func (f Failure) String() string { return f.Code + ": " + f.Message }
+
+// Verdict is what the failures of one wave come to.
+type Verdict struct {
+	// SoldOut are the offerings that could not be had.
+	SoldOut []catalog.Key
+	// Subnets have no addresses left.
+	Subnets []string
+	// NoSpot says that the account can have no spot capacity.
+	NoSpot bool
+	// Err is the worst of the other failures, nil if there are none: it is not for lack of
+	// capacity that the launch failed.
+	Err error
+	// Cause says what limits the account or the subnets, if anything but EC2's capacity
+	// does; for people.
+	Cause string
+}
+
+// Judge reads the failures of a wave. What EC2 says of no offering in particular counts for
+// all that the wave asked for.
+func Judge(w *Wave, failures []Failure) Verdict {
+	var v Verdict
+	add := func(k catalog.Key) {
+		if k.Type != "" && k.Zone != "" && !slices.Contains(v.SoldOut, k) {
+			v.SoldOut = append(v.SoldOut, k)
+		}
+	}
+	for _, f := range failures {
+		meaning, reason := Means(f.Code, f.Message)
+		switch meaning {
+		case NoCapacity, Quota, NoAddresses:
+			if meaning != NoCapacity {
+				v.Cause = cmp.Or(v.Cause, reason+": "+f.Message)
+			}
+			if meaning == NoAddresses && f.Subnet != "" && !slices.Contains(v.Subnets, f.Subnet) {
+				v.Subnets = append(v.Subnets, f.Subnet)
+			}
+			if f.Type == "" || spreadLimit(f.Message) {
+				for _, k := range w.keys(f.Zone) {
+					add(k)
+				}
+				continue
+			}
+			add(catalog.Key{Type: f.Type, Zone: f.Zone, CapacityType: w.CapacityType})
+		case NoSpot:
+			v.NoSpot, v.Cause = true, cmp.Or(v.Cause, reason+": "+f.Message)
+			for _, k := range w.keys("") {
+				add(k)
+			}
+		default:
+			if v.Err == nil {
+				v.Err = Translate("ec2:CreateFleet", f.Code, f.Message, fmt.Errorf("%s", f))
+			}
+		}
+	}
+	return v
+}
+
+// spreadLimit recognises the limit of a spread placement group, seven machines in a zone:
+// it is of the zone, whatever the type.
+func spreadLimit(message string) bool {
+	return strings.Contains(message, "limit of instances in this spread placement group")
+}

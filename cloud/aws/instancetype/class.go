@@ -1,0 +1,174 @@
+package instancetype
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// DefaultMemoryOverhead is the share of a machine's memory that the hypervisor and the
+// firmware keep, unless VM_MEMORY_OVERHEAD_PERCENT says another.
+const DefaultMemoryOverhead = 0.075
+
+// Class is how machines are configured: by an EC2NodeClass, and by the settings of the
+// process.
+type Class struct {
+	// Region is where the machines are, such as eu-west-1.
+	Region string
+	// Family is that of the images, as EC2NodeClass calls it.
+	Family string
+	// Kubelet is spec.kubelet, nil if it says nothing.
+	Kubelet *ec2class.KubeletConfiguration
+	// Devices are spec.blockDeviceMappings.
+	Devices []*ec2class.BlockDeviceMapping
+	// RAID0 joins the instance store's disks to hold the kubelet's data.
+	RAID0 bool
+	// Interfaces are spec.networkInterfaces, nil if it says nothing.
+	Interfaces []*ec2class.NetworkInterface
+	// ConnectionTracking and NestedVirtualization are asked for.
+	ConnectionTracking, NestedVirtualization bool
+	// PlacementStrategy is that of the placement group: cluster, spread or partition; empty
+	// without one. PlacementGroup is its ID, Partitions how many it has.
+	PlacementStrategy, PlacementGroup string
+	Partitions                        int64
+
+	// MemoryOverhead is the share of memory that Nodes do not see, from 0 to 1.
+	MemoryOverhead float64
+	// ReservedENIs are interfaces that pods do not get.
+	ReservedENIs int64
+	// Memory is what a Node of a type was seen to report, in bytes; nil if nothing was
+	// observed. It takes the place of the estimate.
+	Memory func(typeName string) (int64, bool)
+}
+
+// ClassOf reads an EC2NodeClass; the settings of the process are left to the caller.
+func ClassOf(c *ec2class.EC2NodeClass) Class {
+	out := Class{
+		Family: c.AMIFamily(), Kubelet: c.Spec.Kubelet, Devices: c.Spec.BlockDeviceMappings,
+		RAID0:      c.Spec.InstanceStorePolicy != nil && *c.Spec.InstanceStorePolicy == ec2class.InstanceStorePolicyRAID0,
+		Interfaces: c.Spec.NetworkInterfaces, ConnectionTracking: c.Spec.ConnectionTracking != nil,
+		MemoryOverhead: DefaultMemoryOverhead,
+	}
+	if o := c.Spec.CPUOptions; o != nil && o.NestedVirtualization != nil {
+		out.NestedVirtualization = *o.NestedVirtualization == "enabled"
+	}
+	return out
+}
+
+// family is what the images of a family have in common.
+type family struct {
+	windows string // the build, for Windows
+	// eniPods says that pods get addresses of the interfaces; else there are 110.
+	eniPods bool
+	// eniReserve has kube-reserved follow the interfaces, whatever maxPods says.
+	eniReserve bool
+	// perCore says that podsPerCore counts.
+	perCore bool
+	// device holds the kubelet's data, and is so many GiB by default.
+	device string
+	gib    int64
+}
+
+var families = map[string]family{
+	ec2class.AMIFamilyAL2:          {eniPods: true, eniReserve: true, perCore: true, device: "/dev/xvda", gib: 20},
+	ec2class.AMIFamilyAL2023:       {eniPods: true, eniReserve: true, perCore: true, device: "/dev/xvda", gib: 20},
+	ec2class.AMIFamilyBottlerocket: {eniPods: true, device: "/dev/xvdb", gib: 20},
+	ec2class.AMIFamilyCustom:       {eniPods: true, eniReserve: true, perCore: true, gib: 20},
+	ec2class.AMIFamilyWindows2019:  {windows: ec2class.Windows2019Build, perCore: true, device: "/dev/sda1", gib: 50},
+	ec2class.AMIFamilyWindows2022:  {windows: ec2class.Windows2022Build, perCore: true, device: "/dev/sda1", gib: 50},
+	ec2class.AMIFamilyWindows2025:  {windows: ec2class.Windows2025Build, perCore: true, device: "/dev/sda1", gib: 50},
+}
+
+func (c *Class) family() family { return families[c.Family] }
+
+// kubelet is never nil.
+func (c *Class) kubelet() *ec2class.KubeletConfiguration {
+	if c.Kubelet == nil {
+		return &ec2class.KubeletConfiguration{}
+	}
+	return c.Kubelet
+}
+
+// Check names the field of the EC2NodeClass with which no capacity can be worked out.
+func (c *Class) Check() error {
+	if _, ok := families[c.Family]; !ok {
+		return fmt.Errorf("spec.amiFamily: %q is not a family of images", c.Family)
+	}
+	k := c.kubelet()
+	for _, field := range []struct {
+		name   string
+		values map[string]string
+	}{{"kubeReserved", k.KubeReserved}, {"systemReserved", k.SystemReserved}} {
+		for name, text := range field.values {
+			if _, err := resource.ParseQuantity(text); err != nil {
+				return fmt.Errorf("spec.kubelet.%s.%s: %q is not a quantity", field.name, name, text)
+			}
+		}
+	}
+	for signal, text := range k.EvictionHard {
+		if _, err := threshold(resource.Quantity{}, text); err != nil {
+			return fmt.Errorf("spec.kubelet.evictionHard.%s: %w", signal, err)
+		}
+	}
+	return nil
+}
+
+// Refuses says why machines of a type cannot be had under the class, empty if they can.
+func (c *Class) Refuses(i *Info) string {
+	switch {
+	case c.Family == ec2class.AMIFamilyAL2023 && strings.HasPrefix(i.Name, "a1."):
+		return "AL2023 does not run on the first Graviton"
+	case c.family().windows != "" && i.Arch != "amd64":
+		return "Windows runs on amd64 only"
+	case c.PlacementStrategy != "" && !slices.Contains(i.Strategies, c.PlacementStrategy):
+		return "it cannot be in a placement group with strategy " + c.PlacementStrategy
+	case c.ConnectionTracking && i.Hypervisor != "nitro":
+		return "connection tracking needs the Nitro hypervisor"
+	case c.NestedVirtualization && !i.NestedVirtualization:
+		return "it has no nested virtualization"
+	}
+	return c.refusesInterfaces(i)
+}
+
+// refusesInterfaces says which of the interfaces a type has no place for.
+func (c *Class) refusesInterfaces(i *Info) string {
+	if len(c.Interfaces) == 0 {
+		return ""
+	}
+	if i.NoENA {
+		return "it has no enhanced networking"
+	}
+	fabric := int64(0)
+	for _, n := range c.Interfaces {
+		switch {
+		case int64(n.NetworkCardIndex) >= int64(len(i.Cards)):
+			return fmt.Sprintf("it has %d network cards, and an interface is on card %d", len(i.Cards), n.NetworkCardIndex)
+		case int64(n.DeviceIndex) >= i.Cards[n.NetworkCardIndex]:
+			return fmt.Sprintf("its network card %d has %d interfaces, and one has index %d", n.NetworkCardIndex, i.Cards[n.NetworkCardIndex], n.DeviceIndex)
+		}
+		if n.InterfaceType == ec2class.InterfaceTypeEFAOnly {
+			fabric++
+		}
+	}
+	if fabric > i.EFAs {
+		return fmt.Sprintf("it has %d fabric adapters, and %d are asked for", i.EFAs, fabric)
+	}
+	return ""
+}
+
+// fabricOnly counts the interfaces that are fabric adapters and nothing else: all, and
+// those on the first card, where they take the place of one that pods could use.
+func (c *Class) fabricOnly() (all, first int64) {
+	for _, n := range c.Interfaces {
+		if n.InterfaceType == ec2class.InterfaceTypeEFAOnly {
+			all++
+			if n.NetworkCardIndex == 0 {
+				first++
+			}
+		}
+	}
+	return all, first
+}

@@ -1,0 +1,308 @@
+package instancetype
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/millwright-dev/millwright/cloud/ec2"
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/requirement"
+)
+
+func table(t testing.TB) map[string]Info {
+	t.Helper()
+	types, err := ec2.Types()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]Info{}
+	for i := range types {
+		out[types[i].Name] = FromTable(&types[i])
+	}
+	return out
+}
+
+func supply() *Supply {
+	return &Supply{
+		Zones: []Zone{{"eu-west-1a", "euw1-az1"}, {"eu-west-1b", "euw1-az3"}},
+		Price: func(_, _, capacityType string) (float64, bool) {
+			return map[string]float64{catalog.OnDemand: 0.1, catalog.Spot: 0.04}[capacityType], true
+		},
+	}
+}
+
+func class(change ...func(*Class)) *Class {
+	c := &Class{Region: "eu-west-1", Family: ec2class.AMIFamilyAL2023, MemoryOverhead: DefaultMemoryOverhead}
+	for _, f := range change {
+		f(c)
+	}
+	return c
+}
+
+func number(n int32) *int32 { return &n }
+
+func device(name, size string, root bool) *ec2class.BlockDeviceMapping {
+	q := resource.MustParse(size)
+	return &ec2class.BlockDeviceMapping{DeviceName: &name, RootVolume: root, EBS: &ec2class.BlockDevice{VolumeSize: &q}}
+}
+
+func printed(list corev1.ResourceList, names ...corev1.ResourceName) string {
+	var out []string
+	for _, name := range names {
+		q := list[name]
+		out = append(out, q.String())
+	}
+	return strings.Join(out, " ")
+}
+
+// The first rows are figures that Karpenter's documentation publishes; the others follow
+// from the same formulas by hand.
+func TestAllocatableFollowsTheClass(t *testing.T) {
+	infos := table(t)
+	kubelet := func(k ec2class.KubeletConfiguration) func(*Class) { return func(c *Class) { c.Kubelet = &k } }
+	family := func(name string) func(*Class) { return func(c *Class) { c.Family = name } }
+	for _, tt := range []struct {
+		name, typ string
+		class     *Class
+		want      string // cpu memory pods ephemeral-storage
+	}{
+		{"defaults", "m5.large", class(), "1930m 6903Mi 29 17Gi"},
+		{"defaults, large", "r5a.12xlarge", class(), "47810m 360795Mi 234 17Gi"},
+		{"maxPods leaves the reserve as it is", "m5.large", class(kubelet(ec2class.KubeletConfiguration{MaxPods: number(110)})), "1930m 6903Mi 110 17Gi"},
+		{"Bottlerocket's reserve follows maxPods", "m5.large", class(family("Bottlerocket"), kubelet(ec2class.KubeletConfiguration{MaxPods: number(110)})), "1930m 6012Mi 110 17Gi"},
+		{"podsPerCore caps", "m5.large", class(kubelet(ec2class.KubeletConfiguration{PodsPerCore: number(5)})), "1930m 6903Mi 10 17Gi"},
+		{"Bottlerocket has no podsPerCore", "m5.large", class(family("Bottlerocket"), kubelet(ec2class.KubeletConfiguration{PodsPerCore: number(5)})), "1930m 6903Mi 29 17Gi"},
+		{"Windows has 110 pods", "m5.large", class(family("Windows2022")), "1930m 6012Mi 110 44Gi"},
+		{"reserved interfaces", "m5.large", class(func(c *Class) { c.ReservedENIs = 1 }), "1930m 6903Mi 20 17Gi"},
+		{"all interfaces reserved", "m5.large", class(func(c *Class) { c.ReservedENIs = 3 }), "1930m 6903Mi 0 17Gi"},
+		{"an EFA-only interface", "m5.large", class(func(c *Class) {
+			c.Interfaces = []*ec2class.NetworkInterface{{InterfaceType: "interface"}, {DeviceIndex: 1, InterfaceType: "efa-only"}}
+		}), ""},
+		{"kubeReserved by key", "m5.large", class(kubelet(ec2class.KubeletConfiguration{KubeReserved: map[string]string{"memory": "1Gi"}})), "1930m 6453Mi 29 17Gi"},
+		{"systemReserved on top", "m5.large", class(kubelet(ec2class.KubeletConfiguration{SystemReserved: map[string]string{"cpu": "100m", "memory": "100Mi"}})), "1830m 6803Mi 29 17Gi"},
+		{"evictionHard by quantity", "m5.large", class(kubelet(ec2class.KubeletConfiguration{EvictionHard: map[string]string{"memory.available": "500Mi", "nodefs.available": "1Gi"}})), "1930m 6503Mi 29 18Gi"},
+		{"evictionHard switched off", "m5.large", class(kubelet(ec2class.KubeletConfiguration{EvictionHard: map[string]string{"memory.available": "100%", "nodefs.available": "100%"}})), "1930m 7003Mi 29 19Gi"},
+		{"evictionSoft does not count", "m5.large", class(kubelet(ec2class.KubeletConfiguration{EvictionSoft: map[string]string{"memory.available": "2Gi"}})), "1930m 6903Mi 29 17Gi"},
+		{"the family's device", "m5.large", class(func(c *Class) {
+			c.Devices = []*ec2class.BlockDeviceMapping{device("/dev/xvda", "100Gi", false)}
+		}), "1930m 6903Mi 29 89Gi"},
+		{"another device", "m5.large", class(func(c *Class) {
+			c.Devices = []*ec2class.BlockDeviceMapping{device("/dev/xvdz", "100Gi", false)}
+		}), "1930m 6903Mi 29 17Gi"},
+		{"the root volume wins", "m5.large", class(func(c *Class) {
+			c.Devices = []*ec2class.BlockDeviceMapping{device("/dev/xvda", "50Gi", false), device("/dev/xvdz", "100Gi", true)}
+		}), "1930m 6903Mi 29 89Gi"},
+		{"a custom image's last device", "m5.large", class(family("Custom"), func(c *Class) {
+			c.Devices = []*ec2class.BlockDeviceMapping{device("/dev/xvda", "50Gi", false), device("/dev/xvdz", "100Gi", false)}
+		}), "1930m 6903Mi 29 89Gi"},
+		{"RAID0 with an instance store", "m5d.large", class(func(c *Class) { c.RAID0 = true }), "1930m 6903Mi 29 66426258176"},
+		{"RAID0 without one", "m5.large", class(func(c *Class) { c.RAID0 = true }), "1930m 6903Mi 29 17Gi"},
+		{"another memory overhead", "m5.large", class(func(c *Class) { c.MemoryOverhead = 0.05 }), "1930m 7108Mi 29 17Gi"},
+		{"memory that was observed", "m5.large", class(func(c *Class) {
+			c.Memory = func(string) (int64, bool) { return 7800 * mib, true }
+		}), "1930m 7126Mi 29 17Gi"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			info := infos[tt.typ]
+			if err := tt.class.Check(); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if typ := Resolve(&info, tt.class, supply()); typ != nil {
+				got = printed(typ.Allocatable(), "cpu", "memory", "pods", "ephemeral-storage")
+			}
+			if got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAcceleratorsAndInterfacesAreCapacity(t *testing.T) {
+	infos := table(t)
+	for _, tt := range []struct{ typ, resource, want string }{
+		{"g5.12xlarge", "nvidia.com/gpu", "4"},
+		{"g4ad.16xlarge", "amd.com/gpu", "4"},
+		{"p5.48xlarge", "vpc.amazonaws.com/efa", "32"},
+		{"inf2.48xlarge", "aws.amazon.com/neuroncore", "24"},
+		{"trn1.2xlarge", "aws.amazon.com/neuron", "1"},
+		{"m5.large", "vpc.amazonaws.com/pod-eni", "9"},
+		{"m5.large", "nvidia.com/gpu", "0"},
+		{"m5.large", "hugepages-2Mi", "0"},
+	} {
+		info := infos[tt.typ]
+		if got := printed(Resolve(&info, class(), supply()).Capacity, corev1.ResourceName(tt.resource)); got != tt.want {
+			t.Errorf("%s has %s of %s, want %s", tt.typ, got, tt.resource, tt.want)
+		}
+	}
+	info := infos["m5.large"]
+	windows := class(func(c *Class) { c.Family = ec2class.AMIFamilyWindows2022 })
+	if got := printed(Resolve(&info, windows, supply()).Capacity, ec2class.ResourcePrivateIPv4Address); got != "9" {
+		t.Errorf("a Windows node has %s addresses for pods, want 9", got)
+	}
+	fabric := infos["p5.48xlarge"]
+	two := class(func(c *Class) {
+		c.Interfaces = []*ec2class.NetworkInterface{{InterfaceType: "interface"}, {DeviceIndex: 1, InterfaceType: "efa-only"}, {NetworkCardIndex: 1, InterfaceType: "efa-only"}}
+	})
+	if got := printed(Resolve(&fabric, two, supply()).Capacity, "vpc.amazonaws.com/efa", "pods"); got != "2 51" {
+		t.Errorf("with two EFA-only interfaces there are efa and pods %s, want 2 51", got)
+	}
+}
+
+func TestEveryTypeSaysSomethingOnEveryWellKnownLabel(t *testing.T) {
+	for name, info := range table(t) {
+		typ := Resolve(&info, class(), supply())
+		if typ == nil {
+			t.Errorf("%s: %s", name, class().Refuses(&info))
+			continue
+		}
+		for _, key := range WellKnown() {
+			if _, ok := typ.Requirements.Lookup(key); !ok {
+				t.Errorf("%s says nothing on %s", name, key)
+			}
+		}
+		for _, o := range typ.Offerings {
+			if key, conflict := typ.Requirements.Conflict(o.Requirements(), nil); conflict {
+				t.Errorf("%s does not list what %s/%s has for %s", name, o.Zone, o.CapacityType, key)
+			}
+		}
+	}
+}
+
+func TestLabelsOfAChoiceAreTheNodes(t *testing.T) {
+	info := table(t)["g5.2xlarge"]
+	info.ClockMHz, info.EBSMbps = 3300, 3500
+	typ := Resolve(&info, class(), supply())
+	o, _ := typ.Offering("eu-west-1b", catalog.Spot)
+	got := catalog.Choice{Type: typ, Offering: &o}.Labels()
+	want := map[string]string{
+		"node.kubernetes.io/instance-type": "g5.2xlarge", "kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux",
+		"topology.kubernetes.io/region": "eu-west-1", "topology.kubernetes.io/zone": "eu-west-1b", "topology.k8s.aws/zone-id": "euw1-az3",
+		"karpenter.sh/capacity-type":          "spot",
+		"karpenter.k8s.aws/instance-category": "g", "karpenter.k8s.aws/instance-generation": "5",
+		"karpenter.k8s.aws/instance-family": "g5", "karpenter.k8s.aws/instance-size": "2xlarge",
+		"karpenter.k8s.aws/instance-capability-flex": "false", "karpenter.k8s.aws/instance-cpu": "8",
+		"karpenter.k8s.aws/instance-cpu-manufacturer": "amd", "karpenter.k8s.aws/instance-cpu-sustained-clock-speed-mhz": "3300",
+		"karpenter.k8s.aws/instance-memory": "32768", "karpenter.k8s.aws/instance-ebs-bandwidth": "3500",
+		"karpenter.k8s.aws/instance-network-bandwidth": "5000", "karpenter.k8s.aws/instance-local-nvme": "450",
+		"karpenter.k8s.aws/instance-hypervisor":                      "nitro",
+		"karpenter.k8s.aws/instance-encryption-in-transit-supported": "true",
+		"karpenter.k8s.aws/instance-gpu-name":                        "a10g", "karpenter.k8s.aws/instance-gpu-manufacturer": "nvidia",
+		"karpenter.k8s.aws/instance-gpu-count": "1", "karpenter.k8s.aws/instance-gpu-memory": "22888",
+	}
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if got[key] != want[key] {
+			t.Errorf("%s is %q, want %q", key, got[key], want[key])
+		}
+		delete(got, key)
+	}
+	if len(got) > 0 {
+		t.Errorf("further labels %v", got)
+	}
+}
+
+func TestNamesThatDoNotFollowTheRuleHaveNoCategory(t *testing.T) {
+	for name, want := range map[string]string{
+		"m5.large": "m 5", "u-12tb1.112xlarge": "u 1", "u7i-12tb.224xlarge": "u 7", "c7gn.metal": "c 7",
+		"m7i-flex.large": "m 7", "hpc7g.4xlarge": "hpc 7", "mac.metal": " ",
+	} {
+		category, generation := (&Info{Name: name}).category()
+		if got := category + " " + generation; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestTheClassRefusesTypesWithAReason(t *testing.T) {
+	infos := table(t)
+	for _, tt := range []struct {
+		typ    string
+		change func(*Class)
+		want   string
+	}{
+		{"m6g.large", func(c *Class) { c.Family = ec2class.AMIFamilyWindows2019 }, "Windows runs on amd64 only"},
+		{"m5.large", func(c *Class) { c.PlacementStrategy = "cluster" }, "it cannot be in a placement group with strategy cluster"},
+		{"t2.small", func(c *Class) { c.ConnectionTracking = true }, "connection tracking needs the Nitro hypervisor"},
+		{"m5.large", func(c *Class) { c.NestedVirtualization = true }, "it has no nested virtualization"},
+		{"m5.large", func(c *Class) {
+			c.Interfaces = []*ec2class.NetworkInterface{{InterfaceType: "interface"}, {NetworkCardIndex: 1, InterfaceType: "interface"}}
+		}, "it has 1 network cards, and an interface is on card 1"},
+		{"m5.large", func(c *Class) {
+			c.Interfaces = []*ec2class.NetworkInterface{{InterfaceType: "interface"}, {DeviceIndex: 3, InterfaceType: "interface"}}
+		}, "its network card 0 has 3 interfaces, and one has index 3"},
+		{"m5.large", func(c *Class) {
+			c.Interfaces = []*ec2class.NetworkInterface{{InterfaceType: "interface"}, {DeviceIndex: 1, InterfaceType: "efa-only"}}
+		}, "it has 0 fabric adapters, and 1 are asked for"},
+		{"m5.large", func(*Class) {}, ""},
+	} {
+		info, ok := infos[tt.typ]
+		if !ok {
+			t.Fatalf("the table lacks %s", tt.typ)
+		}
+		c := class(tt.change)
+		if got := c.Refuses(&info); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.typ, got, tt.want)
+		}
+		if typ := Resolve(&info, c, supply()); (typ == nil) != (tt.want != "") {
+			t.Errorf("%s: resolved to %v", tt.typ, typ)
+		}
+	}
+}
+
+func TestAClassThatCannotBeCountedNamesTheField(t *testing.T) {
+	for want, change := range map[string]func(*Class){
+		`spec.amiFamily: "Ubuntu" is not a family of images`: func(c *Class) { c.Family = "Ubuntu" },
+		`spec.kubelet.kubeReserved.cpu: "many" is not a quantity`: func(c *Class) {
+			c.Kubelet = &ec2class.KubeletConfiguration{KubeReserved: map[string]string{"cpu": "many"}}
+		},
+		`spec.kubelet.evictionHard.memory.available: "120%" is not a percentage`: func(c *Class) {
+			c.Kubelet = &ec2class.KubeletConfiguration{EvictionHard: map[string]string{"memory.available": "120%"}}
+		},
+	} {
+		if err := class(change).Check(); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestOfferingsAreWhereTheClassHasSubnets(t *testing.T) {
+	info := table(t)["m5.large"]
+	s := supply()
+	s.Price = func(_, zone, capacityType string) (float64, bool) {
+		return 1, capacityType == catalog.OnDemand || zone == "eu-west-1a"
+	}
+	s.SoldOut = func(k catalog.Key) bool { return k.Zone == "eu-west-1b" }
+	s.Reservations = []Reservation{
+		{ID: "cr-2", Type: "m5.large", Zone: "eu-west-1a", Left: 3},
+		{ID: "cr-1", Type: "m5.large", Zone: "eu-west-1a", Kind: "capacity-block", Interruptible: true},
+		{ID: "cr-3", Type: "m5.xlarge", Zone: "eu-west-1a", Left: 3},
+		{ID: "cr-4", Type: "m5.large", Zone: "eu-west-1c", Left: 3},
+	}
+	typ := Resolve(&info, class(), s)
+	var got []string
+	for _, o := range typ.Offerings {
+		line := o.Zone + "/" + o.CapacityType + "/" + o.Reservation
+		if !o.Available {
+			line += " sold out"
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		"eu-west-1a/on-demand/", "eu-west-1a/reserved/cr-1 sold out", "eu-west-1a/reserved/cr-2", "eu-west-1a/spot/", "eu-west-1b/on-demand/ sold out",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if r := typ.Requirements.Get(ec2class.LabelCapacityReservationID); !slices.Equal(r.Values(), []string{"cr-1", "cr-2"}) || r.Operator() != requirement.In {
+		t.Errorf("reservations are %s", r)
+	}
+	if s.Zones = nil; Resolve(&info, class(), s) != nil {
+		t.Error("a type that is sold nowhere is offered")
+	}
+}

@@ -1,0 +1,218 @@
+package launchtemplate
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+)
+
+// Machine is what a template's machines have in common besides their EC2NodeClass.
+type Machine struct {
+	// Pool is the NodePool's name, empty for a claim made by hand.
+	Pool string
+	// CapacityType is spot, on-demand or reserved.
+	CapacityType string
+	// Image is the AMI.
+	Image string
+	// UserData are as they are given to EC2, before they are encoded.
+	UserData string
+	// EFAs is how many fabric adapters the pods ask for, when the class lists no interfaces.
+	EFAs int64
+	// Tenancy is default or dedicated.
+	Tenancy string
+	// Group is the placement group's ID, Partition the one in it; zero is any.
+	Group     string
+	Partition int32
+	// Reservation is that which the machines come from, if the capacity type is reserved.
+	Reservation *ec2class.CapacityReservation
+	// IPv6 says that pods have addresses of that family.
+	IPv6 bool
+}
+
+// Content is a launch template. It is a plain value whose JSON text is its identity.
+type Content struct {
+	Image, Profile string
+	// UserData are encoded.
+	UserData   string
+	Devices    []*ec2class.BlockDeviceMapping
+	Interfaces []Interface
+	Metadata   ec2class.MetadataOptions
+	Monitoring bool
+	Tenancy    string
+	Group      string
+	Partition  int32
+	// Nested is EC2NodeClass spec.cpuOptions.nestedVirtualization.
+	Nested string
+	// CapacityType is that of the machines; spot requests carry tags of their own.
+	CapacityType string
+	// Reservation is the ID of the capacity reservation to draw on. Machines that are not
+	// reserved leave open reservations alone.
+	Reservation string
+	// Market is capacity-block or interruptible-capacity-reservation; empty is the usual.
+	Market string
+	// Tags are put on the template, the interfaces and spot requests.
+	Tags map[string]string
+}
+
+// Interface is a network interface.
+type Interface struct {
+	Card, Device int32
+	// Type is interface, efa or efa-only; empty is EC2's default.
+	Type     string
+	Groups   []string
+	PublicIP *bool
+	// IPv4Prefixes, IPv6Prefixes and IPv6Addresses are how many; nil is not asked for.
+	IPv4Prefixes, IPv6Prefixes, IPv6Addresses *int32
+	PrimaryIPv6                               bool
+	Tracking                                  *ec2class.ConnectionTracking
+}
+
+// Name is the template's: the same for the same content.
+func (c *Content) Name() string {
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // plain data
+	}
+	sum := sha256.Sum256(text)
+	return ec2class.LaunchTemplateNamePrefix + "/" + strconv.FormatUint(binary.BigEndian.Uint64(sum[:8]), 10)
+}
+
+// New is the template for machines of a class, which must be ready.
+func New(class *ec2class.EC2NodeClass, m Machine, cluster string) *Content {
+	c := &Content{
+		Image: m.Image, Profile: class.Status.InstanceProfile, UserData: base64.StdEncoding.EncodeToString([]byte(m.UserData)),
+		Devices: devices(class), Interfaces: interfaces(class, m), Metadata: metadata(class),
+		Tenancy: m.Tenancy, Group: m.Group, Partition: m.Partition, CapacityType: m.CapacityType,
+		Tags: Tags(class, m.Pool, cluster),
+	}
+	if class.Spec.DetailedMonitoring != nil {
+		c.Monitoring = *class.Spec.DetailedMonitoring
+	}
+	if o := class.Spec.CPUOptions; o != nil && o.NestedVirtualization != nil {
+		c.Nested = *o.NestedVirtualization
+	}
+	if r := m.Reservation; r != nil && m.CapacityType == catalog.Reserved {
+		c.Reservation = r.ID
+		switch {
+		case r.ReservationType == ec2class.CapacityReservationTypeCapacityBlock:
+			c.Market = "capacity-block"
+		case r.Interruptible:
+			c.Market = "interruptible-capacity-reservation"
+		}
+	}
+	return c
+}
+
+// Tags are those that Karpenter puts on what it creates: policies of AWS allow calls by them.
+func Tags(class *ec2class.EC2NodeClass, pool, cluster string) map[string]string {
+	tags := maps.Clone(class.Spec.Tags)
+	if tags == nil {
+		tags = map[string]string{}
+	}
+	tags[OwnerTag(cluster)] = "owned"
+	tags[ec2class.NodePoolTagKey] = pool
+	tags[ec2class.EKSClusterNameTagKey] = cluster
+	tags[ec2class.NodeClassTagKey] = class.Name
+	return tags
+}
+
+// OwnerTag is the key by which things belong to a cluster; its value is owned.
+func OwnerTag(cluster string) string { return "kubernetes.io/cluster/" + cluster }
+
+// CheckTags names a tag of the class that is Karpenter's own.
+func CheckTags(class *ec2class.EC2NodeClass) error {
+	for key := range class.Spec.Tags {
+		for _, pattern := range ec2class.RestrictedTagPatterns {
+			if pattern.MatchString(key) {
+				return fmt.Errorf("spec.tags: %q is set by the controller and cannot be set by the class", key)
+			}
+		}
+	}
+	return nil
+}
+
+// devices are the class's, or those that images of the family need.
+func devices(class *ec2class.EC2NodeClass) []*ec2class.BlockDeviceMapping {
+	if len(class.Spec.BlockDeviceMappings) > 0 {
+		return class.Spec.BlockDeviceMappings
+	}
+	switch class.AMIFamily() {
+	case ec2class.AMIFamilyAL2, ec2class.AMIFamilyAL2023:
+		return []*ec2class.BlockDeviceMapping{device("/dev/xvda", "20Gi")}
+	case ec2class.AMIFamilyBottlerocket:
+		return []*ec2class.BlockDeviceMapping{device("/dev/xvda", "4Gi"), device("/dev/xvdb", "20Gi")}
+	case ec2class.AMIFamilyWindows2019, ec2class.AMIFamilyWindows2022, ec2class.AMIFamilyWindows2025:
+		return []*ec2class.BlockDeviceMapping{device("/dev/sda1", "50Gi")}
+	}
+	return nil
+}
+
+func device(name, size string) *ec2class.BlockDeviceMapping {
+	encrypted, kind, q := true, "gp3", resource.MustParse(size)
+	return &ec2class.BlockDeviceMapping{DeviceName: &name, EBS: &ec2class.BlockDevice{Encrypted: &encrypted, VolumeType: &kind, VolumeSize: &q}}
+}
+
+// metadata are the class's options, with the defaults of the CRD for what it does not say.
+func metadata(class *ec2class.EC2NodeClass) ec2class.MetadataOptions {
+	endpoint, ipv6, hops, tokens := "enabled", "disabled", int64(1), "required"
+	out := ec2class.MetadataOptions{HTTPEndpoint: &endpoint, HTTPProtocolIPv6: &ipv6, HTTPPutResponseHopLimit: &hops, HTTPTokens: &tokens}
+	if own := class.Spec.MetadataOptions; own != nil {
+		fill(&out.HTTPEndpoint, own.HTTPEndpoint)
+		fill(&out.HTTPProtocolIPv6, own.HTTPProtocolIPv6)
+		fill(&out.HTTPPutResponseHopLimit, own.HTTPPutResponseHopLimit)
+		fill(&out.HTTPTokens, own.HTTPTokens)
+	}
+	return out
+}
+
+func fill[T any](into **T, value *T) {
+	if value != nil {
+		*into = value
+	}
+}
+
+// interfaces are those that the class lists, or one for each fabric adapter that is asked
+// for, or one. They are always spelled out: security groups and public addresses belong to
+// them.
+func interfaces(class *ec2class.EC2NodeClass, m Machine) []Interface {
+	full := Interface{PublicIP: class.Spec.AssociatePublicIPAddress, Tracking: class.Spec.ConnectionTracking}
+	for _, g := range class.Status.SecurityGroups {
+		full.Groups = append(full.Groups, g.ID)
+	}
+	if m.IPv6 {
+		one := int32(1)
+		full.PrimaryIPv6, full.IPv6Addresses, full.IPv6Prefixes = true, &one, class.Spec.IPPrefixCount
+	} else {
+		full.IPv4Prefixes = class.Spec.IPPrefixCount
+	}
+	var out []Interface
+	for _, n := range class.Spec.NetworkInterfaces {
+		i := full
+		if n.InterfaceType == ec2class.InterfaceTypeEFAOnly {
+			i = Interface{Groups: full.Groups}
+		}
+		i.Card, i.Device, i.Type = n.NetworkCardIndex, n.DeviceIndex, string(n.InterfaceType)
+		out = append(out, i)
+	}
+	if len(out) > 0 {
+		return out
+	}
+	for n := range int32(m.EFAs) {
+		i := full
+		i.Card, i.Device, i.Type = n, min(n, 1), "efa"
+		out = append(out, i)
+	}
+	if len(out) > 0 {
+		return out
+	}
+	return []Interface{full}
+}

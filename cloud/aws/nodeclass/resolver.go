@@ -1,0 +1,339 @@
+package nodeclass
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	"github.com/awslabs/operatorpkg/status"
+	"k8s.io/utils/clock"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/api"
+	"github.com/millwright-dev/millwright/cloud/aws/image"
+	"github.com/millwright-dev/millwright/cloud/aws/network"
+	"github.com/millwright-dev/millwright/cloud/aws/selector"
+)
+
+// AWS is what the steps ask; [api.Client] answers it.
+type AWS interface {
+	Network
+	Images
+	Profiles
+	Reservations(ctx context.Context, q selector.Query, now time.Time) ([]api.Reservation, error)
+	PlacementGroup(ctx context.Context, id, name string) (*api.PlacementGroup, error)
+}
+
+// Network answers for subnets and security groups.
+type Network interface {
+	Subnets(ctx context.Context, q selector.Query) ([]network.Subnet, error)
+	SecurityGroups(ctx context.Context, q selector.Query) ([]ec2class.SecurityGroup, error)
+}
+
+// Images answers for images.
+type Images interface {
+	Images(ctx context.Context, q selector.Query) ([]image.Image, error)
+	Parameter(ctx context.Context, name string) (string, error)
+}
+
+// Profiles keeps instance profiles.
+type Profiles interface {
+	Profile(ctx context.Context, name string) (api.Profile, error)
+	Profiles(ctx context.Context, path string) ([]api.Profile, error)
+	CreateProfile(ctx context.Context, name, path string, tags map[string]string) error
+	SetRole(ctx context.Context, profile, role string) error
+	DeleteProfile(ctx context.Context, p api.Profile) error
+}
+
+// Config is what a Resolver needs; every field is required.
+type Config struct {
+	AWS   AWS
+	Clock clock.Clock
+	// Region and Cluster name what is made for a class.
+	Region, Cluster string
+	// Kubernetes is the version of the control plane, such as 1.34.
+	Kubernetes string
+	// Addresses is told how many each subnet has left.
+	Addresses *network.Addresses
+	// Check names what is wrong with a class by itself; nil if nothing is.
+	Check func(*ec2class.EC2NodeClass) error
+}
+
+// Resolver works out the status of classes. It is safe for concurrent use.
+type Resolver struct {
+	Config
+	mu sync.Mutex
+	// checked is when an instance profile was last found to be right.
+	checked map[string]time.Time
+	// left is how many machines capacity reservations had room for.
+	left map[string]int
+	// groups are the placement groups of the classes, by class.
+	groups map[string]*api.PlacementGroup
+	// serial grows when left or groups change.
+	serial uint64
+}
+
+// New makes a Resolver.
+func New(c Config) *Resolver {
+	return &Resolver{Config: c, checked: map[string]time.Time{}, left: map[string]int{}, groups: map[string]*api.PlacementGroup{}}
+}
+
+// Periods of looking again.
+const (
+	recheck = time.Minute
+	// profileTTL is how long an instance profile that was right is not looked at.
+	profileTTL = 15 * time.Minute
+)
+
+// step is one part of the status.
+type step struct {
+	condition string
+	run       func(*Resolver, context.Context, *ec2class.EC2NodeClass) error
+}
+
+var steps = []step{
+	{ec2class.ConditionTypeSubnetsReady, (*Resolver).subnets},
+	{ec2class.ConditionTypeSecurityGroupsReady, (*Resolver).securityGroups},
+	{ec2class.ConditionTypeAMIsReady, (*Resolver).images},
+	{ec2class.ConditionTypeInstanceProfileReady, (*Resolver).profile},
+	{ec2class.ConditionTypePlacementGroupReady, (*Resolver).placementGroup},
+	{ec2class.ConditionTypeCapacityReservationsReady, (*Resolver).reservations},
+	{ec2class.ConditionTypeValidationSucceeded, (*Resolver).validation},
+}
+
+// wrong is what is the matter with a class, for a condition.
+type wrong struct{ reason, message string }
+
+func (w *wrong) Error() string { return w.reason + ": " + w.message }
+
+func wrongf(reason, format string, args ...any) error {
+	return &wrong{reason, fmt.Sprintf(format, args...)}
+}
+
+// unauthorized is the reason of a step that the credentials do not allow.
+const unauthorized = "Unauthorized"
+
+// Resolve works out the status of a class, in place.
+func (r *Resolver) Resolve(ctx context.Context, class *ec2class.EC2NodeClass) (time.Duration, error) {
+	conditions := class.StatusConditions(status.WithClock(r.Clock))
+	var unanswered []error
+	for _, s := range steps {
+		err := s.run(r, ctx, class)
+		var w *wrong
+		var denied *cloud.UnauthorizedError
+		switch {
+		case err == nil:
+			conditions.SetTrue(s.condition)
+		case errors.As(err, &w):
+			conditions.SetFalse(s.condition, w.reason, w.message)
+		case errors.As(err, &denied):
+			conditions.SetFalse(s.condition, unauthorized, denied.Error())
+		default:
+			unanswered = append(unanswered, fmt.Errorf("%s: %w", s.condition, err))
+		}
+	}
+	return recheck, errors.Join(unanswered...)
+}
+
+func (r *Resolver) subnets(ctx context.Context, class *ec2class.EC2NodeClass) error {
+	var all []network.Subnet
+	for _, q := range selector.Subnets(class.Spec.SubnetSelectorTerms) {
+		found, err := r.AWS.Subnets(ctx, q)
+		if err != nil {
+			return err
+		}
+		all = append(all, found...)
+	}
+	r.Addresses.Seen(all)
+	class.Status.Subnets = network.Status(all)
+	if len(all) == 0 {
+		return wrongf("SubnetsNotFound", "spec.subnetSelectorTerms: no subnet of the account in %s fits any of the terms", r.Region)
+	}
+	return nil
+}
+
+func (r *Resolver) securityGroups(ctx context.Context, class *ec2class.EC2NodeClass) error {
+	var all []ec2class.SecurityGroup
+	for _, q := range selector.SecurityGroups(class.Spec.SecurityGroupSelectorTerms) {
+		found, err := r.AWS.SecurityGroups(ctx, q)
+		if err != nil {
+			return err
+		}
+		all = append(all, found...)
+	}
+	class.Status.SecurityGroups = unique(all, func(g ec2class.SecurityGroup) string { return g.ID })
+	if len(all) == 0 {
+		return wrongf("SecurityGroupsNotFound", "spec.securityGroupSelectorTerms: no security group of the account in %s fits any of the terms", r.Region)
+	}
+	return nil
+}
+
+// images are those of an alias, or those that the terms find.
+func (r *Resolver) images(ctx context.Context, class *ec2class.EC2NodeClass) error {
+	found, err := r.found(ctx, class)
+	if err != nil {
+		return err
+	}
+	class.Status.AMIs = found
+	if len(found) == 0 {
+		return wrongf("AMINotFound", "spec.amiSelectorTerms: no image of an architecture of Kubernetes fits any of the terms in %s", r.Region)
+	}
+	return nil
+}
+
+func (r *Resolver) found(ctx context.Context, class *ec2class.EC2NodeClass) ([]ec2class.AMI, error) {
+	if alias := class.Alias(); alias != nil {
+		return r.aliased(ctx, alias)
+	}
+	queries := selector.Images(class.Spec.AMISelectorTerms)
+	var named []string
+	for _, t := range class.Spec.AMISelectorTerms {
+		if t.SSMParameter == "" {
+			continue
+		}
+		id, err := r.AWS.Parameter(ctx, t.SSMParameter)
+		if errors.Is(err, cloud.ErrNotFound) {
+			return nil, wrongf("AMINotFound", "spec.amiSelectorTerms: there is no SSM parameter %s in %s", t.SSMParameter, r.Region)
+		}
+		if err != nil {
+			return nil, err
+		}
+		named = append(named, id)
+	}
+	if len(named) > 0 {
+		queries = append(queries, selector.ImageIDs(named))
+	}
+	images, err := r.described(ctx, queries)
+	return image.Selected(images, r.Clock.Now()), err
+}
+
+func (r *Resolver) aliased(ctx context.Context, alias *ec2class.Alias) ([]ec2class.AMI, error) {
+	if problem := image.Unsupported(alias, r.Kubernetes); problem != "" {
+		return nil, wrongf("UnsupportedAlias", "spec.amiSelectorTerms: %s", problem)
+	}
+	parameters, err := image.Parameters(alias, r.Kubernetes)
+	if err != nil {
+		return nil, wrongf("AMINotFound", "%v", err)
+	}
+	ids, all := map[string]string{}, []string{}
+	for _, p := range parameters {
+		id, err := r.AWS.Parameter(ctx, p.Name)
+		if errors.Is(err, cloud.ErrNotFound) {
+			continue // not every variant exists in every version
+		}
+		if err != nil {
+			return nil, err
+		}
+		ids[p.Name], all = id, append(all, id)
+	}
+	if len(all) == 0 {
+		return nil, wrongf("AMINotFound", "spec.amiSelectorTerms: AWS publishes no image of %s for Kubernetes %s in %s", alias, r.Kubernetes, r.Region)
+	}
+	images, err := r.described(ctx, []selector.Query{selector.ImageIDs(all)})
+	return image.Aliased(parameters, ids, images, r.Clock.Now()), err
+}
+
+func (r *Resolver) described(ctx context.Context, queries []selector.Query) ([]image.Image, error) {
+	var all []image.Image
+	for _, q := range queries {
+		found, err := r.AWS.Images(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+func (r *Resolver) placementGroup(ctx context.Context, class *ec2class.EC2NodeClass) error {
+	s := class.Spec.PlacementGroupSelector
+	if s == nil {
+		r.keepGroup(class.Name, nil)
+		return nil
+	}
+	id, name := text(s.ID), text(s.Name)
+	group, err := r.AWS.PlacementGroup(ctx, id, name)
+	if err != nil {
+		return err
+	}
+	r.keepGroup(class.Name, group)
+	if group == nil {
+		return wrongf("PlacementGroupNotFound", "spec.placementGroupSelector: there is no placement group %s in %s", cmp.Or(id, name), r.Region)
+	}
+	return nil
+}
+
+func text(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}
+
+func (r *Resolver) keepGroup(class string, group *api.PlacementGroup) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if before := r.groups[class]; before != group && (before == nil || group == nil || *before != *group) {
+		r.groups[class] = group
+		r.serial++
+	}
+}
+
+// Group is the placement group of a class, nil if it has none or it is not known.
+func (r *Resolver) Group(class string) *api.PlacementGroup {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.groups[class]
+}
+
+func (r *Resolver) reservations(ctx context.Context, class *ec2class.EC2NodeClass) error {
+	var all []ec2class.CapacityReservation
+	for _, q := range selector.Reservations(class.Spec.CapacityReservationSelectorTerms) {
+		found, err := r.AWS.Reservations(ctx, q, r.Clock.Now())
+		if err != nil {
+			return err
+		}
+		for _, one := range found {
+			all = append(all, one.CapacityReservation)
+			r.keepLeft(one.ID, one.Left)
+		}
+	}
+	class.Status.CapacityReservations = unique(all, func(c ec2class.CapacityReservation) string { return c.ID })
+	return nil
+}
+
+func (r *Resolver) keepLeft(id string, left int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if before, known := r.left[id]; !known || before != left {
+		r.left[id] = left
+		r.serial++
+	}
+}
+
+// Serial changes when an answer of Group or Left may have.
+func (r *Resolver) Serial() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.serial
+}
+
+// Left is how many machines a capacity reservation had room for when EC2 was last asked.
+func (r *Resolver) Left(reservation string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.left[reservation]
+}
+
+// validation says what is wrong with the class by itself. It comes last, when the other
+// steps have found what it refers to.
+func (r *Resolver) validation(_ context.Context, class *ec2class.EC2NodeClass) error {
+	if err := r.Check(class); err != nil {
+		return wrongf("InvalidSpec", "%v", err)
+	}
+	return nil
+}

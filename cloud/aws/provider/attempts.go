@@ -1,0 +1,63 @@
+package provider
+
+import (
+	"sync"
+	"time"
+
+	"github.com/millwright-dev/millwright/cloud/aws/fleet"
+)
+
+// forgetAfter is how long an attempt is remembered that nobody comes back to: its claim has
+// been given up.
+const forgetAfter = time.Hour
+
+// attempt is how far the launch of one token has come. It is held by one launch at a time.
+type attempt struct {
+	mu sync.Mutex
+	// number is how many requests EC2 has answered without a machine.
+	number int
+	// open is the request whose answer was lost, nil if none was: it is repeated as it was.
+	open *sent
+	// doubt is since when a machine is looked for that somebody asked for.
+	doubt time.Time
+
+	used time.Time // guarded by attempts.mu
+}
+
+// sent is a request and the wave that it asks for.
+type sent struct {
+	request fleet.Request
+	wave    fleet.Wave
+	done    func(usedSubnet string)
+}
+
+// attempts remembers launches that are not finished. It is safe for concurrent use.
+type attempts struct {
+	mu      sync.Mutex
+	byToken map[string]*attempt
+}
+
+// of is the attempt of a token.
+func (a *attempts) of(token string, now time.Time) *attempt {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for t, other := range a.byToken {
+		if now.Sub(other.used) > forgetAfter {
+			delete(a.byToken, t)
+		}
+	}
+	found, ok := a.byToken[token]
+	if !ok {
+		found = &attempt{}
+		a.byToken[token] = found
+	}
+	found.used = now
+	return found
+}
+
+// finished forgets a token that has its machine.
+func (a *attempts) finished(token string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.byToken, token)
+}

@@ -1,0 +1,183 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	"github.com/awslabs/operatorpkg/status"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/image"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Kind is that of the provider's node classes; their group is [Group].
+const (
+	Kind  = "EC2NodeClass"
+	Group = "karpenter.k8s.aws"
+)
+
+// read finds a class, whatever its state.
+func (p *Provider) read(ctx context.Context, ref snapshot.ClassRef) (*ec2class.EC2NodeClass, error) {
+	if ref.Group != Group || ref.Kind != Kind {
+		return nil, notReady(ref, fmt.Sprintf("this cloud has no %s of group %s, only %s of %s", ref.Kind, ref.Group, Kind, Group))
+	}
+	class := &ec2class.EC2NodeClass{}
+	err := p.Reader.Get(ctx, client.ObjectKey{Name: ref.Name}, class)
+	if apierrors.IsNotFound(err) {
+		return nil, notReady(ref, "it does not exist")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading EC2NodeClass %s: %w", ref.Name, err)
+	}
+	return class, nil
+}
+
+func notReady(ref snapshot.ClassRef, reason string) error {
+	return &cloud.ClassNotReadyError{Class: ref.Kind + "/" + ref.Name, Reason: reason}
+}
+
+// class finds a class that machines can be described by: its status was worked out once. One
+// that has turned bad since keeps its machines.
+func (p *Provider) class(ctx context.Context, ref snapshot.ClassRef) (*ec2class.EC2NodeClass, error) {
+	class, err := p.read(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if problem := unready(class); problem != "" {
+		return nil, notReady(ref, problem)
+	}
+	return class, nil
+}
+
+// unready says why nothing can be launched from a class, empty if something can.
+func unready(class *ec2class.EC2NodeClass) string {
+	if class.DeletionTimestamp != nil {
+		return "it is being deleted"
+	}
+	i := slices.IndexFunc(class.Status.Conditions, func(c status.Condition) bool { return c.Type == "Ready" })
+	switch {
+	case i < 0:
+		return "its status is not worked out yet"
+	case class.Status.Conditions[i].Status != metav1.ConditionTrue:
+		c := class.Status.Conditions[i]
+		return cmp.Or(c.Message, c.Reason, "its condition Ready is "+string(c.Status))
+	case class.Status.Conditions[i].ObservedGeneration != class.Generation:
+		return "its status is of an earlier spec"
+	}
+	return ""
+}
+
+// catalogued is what InstanceTypes last answered for a class, and from what.
+type catalogued struct {
+	from  basis
+	types []*catalog.Type
+}
+
+// basis is what an answer depends on.
+type basis struct {
+	uid, resourceVersion string
+	market, resolved     uint64
+	soldOut              [2]uint64
+}
+
+// InstanceTypes lists what can be launched under a class, from memory.
+func (p *Provider) InstanceTypes(ctx context.Context, ref snapshot.ClassRef) ([]*catalog.Type, error) {
+	class, err := p.class(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return p.types(class)
+}
+
+// types is the catalogue of a class that is ready.
+func (p *Provider) types(class *ec2class.EC2NodeClass) ([]*catalog.Type, error) {
+	infos, zones, serial := p.market.read()
+	if len(infos) == 0 {
+		return nil, notReady(refOf(class), "what EC2 sells in "+p.Region+" is not known yet")
+	}
+	if class.Spec.PlacementGroupSelector != nil && p.resolver.Group(class.Name) == nil {
+		return nil, notReady(refOf(class), "its placement group is not known yet")
+	}
+	from := basis{string(class.UID), class.ResourceVersion, serial, p.resolver.Serial(), p.soldOut.sweep()}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if have, ok := p.classes[class.Name]; ok && have.from == from {
+		return have.types, nil
+	}
+	settings := p.settings(class)
+	if err := settings.Check(); err != nil {
+		return nil, notReady(refOf(class), err.Error())
+	}
+	supply := p.supply(class)
+	var types []*catalog.Type
+	for i := range infos {
+		supply.Zones = inZones(class, zones[infos[i].Name])
+		if t := instancetype.Resolve(&infos[i], settings, supply); t != nil {
+			types = append(types, t)
+		}
+	}
+	p.classes[class.Name] = catalogued{from, types}
+	return types, nil
+}
+
+func refOf(class *ec2class.EC2NodeClass) snapshot.ClassRef {
+	return snapshot.ClassRef{Group: Group, Kind: Kind, Name: class.Name}
+}
+
+// settings are the class's and the process's.
+func (p *Provider) settings(class *ec2class.EC2NodeClass) *instancetype.Class {
+	c := instancetype.ClassOf(class)
+	c.Region, c.MemoryOverhead, c.ReservedENIs = p.Region, p.MemoryOverhead, p.ReservedENIs
+	if g := p.resolver.Group(class.Name); g != nil {
+		c.PlacementGroup, c.PlacementStrategy, c.Partitions = g.ID, g.Strategy, g.Partitions
+	}
+	return &c
+}
+
+// group is the ID of a class's placement group, empty without one.
+func (p *Provider) group(class *ec2class.EC2NodeClass) string {
+	if g := p.resolver.Group(class.Name); g != nil {
+		return g.ID
+	}
+	return ""
+}
+
+func (p *Provider) supply(class *ec2class.EC2NodeClass) *instancetype.Supply {
+	group := p.group(class)
+	out := &instancetype.Supply{
+		Price:   p.Prices.Of,
+		SoldOut: func(k catalog.Key) bool { return p.soldOut.stands(group, k) },
+		Image:   func(labels requirement.Set) string { return image.For(class.Status.AMIs, labels) },
+	}
+	for _, r := range class.Status.CapacityReservations {
+		if r.State == ec2class.CapacityReservationStateExpiring {
+			continue
+		}
+		out.Reservations = append(out.Reservations, instancetype.Reservation{
+			ID: r.ID, Type: r.InstanceType, Zone: r.AvailabilityZone, Kind: string(r.ReservationType), Interruptible: r.Interruptible, Left: p.resolver.Left(r.ID),
+		})
+	}
+	return out
+}
+
+// inZones are the zones of a class's subnets in which a type is sold.
+func inZones(class *ec2class.EC2NodeClass, sold []string) []instancetype.Zone {
+	var out []instancetype.Zone
+	for _, s := range class.Status.Subnets {
+		zone := instancetype.Zone{Name: s.Zone, ID: s.ZoneID}
+		if slices.Contains(sold, s.Zone) && !slices.Contains(out, zone) {
+			out = append(out, zone)
+		}
+	}
+	return out
+}

@@ -1,0 +1,82 @@
+package provider
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/api"
+	"github.com/millwright-dev/millwright/cloud/aws/network"
+	"github.com/millwright-dev/millwright/cloud/aws/nodeclass"
+	"github.com/millwright-dev/millwright/cloud/aws/price"
+	"github.com/millwright-dev/millwright/cloud/aws/userdata"
+)
+
+// TokenTag is the key of the tag that holds a launch's token: the NodeClaim's UID.
+const TokenTag = "millwright.dev/nodeclaim-uid"
+
+// Config is what a provider needs; every field without another word is required.
+type Config struct {
+	// AWS calls AWS.
+	AWS *api.Client
+	// Reader reads EC2NodeClasses; a cached one will do.
+	Reader client.Reader
+	// Clock is the time; nil is the real one.
+	Clock clock.Clock
+	// Region is where machines are launched.
+	Region string
+	// Cluster is what machines join.
+	Cluster userdata.Cluster
+	// Kubernetes is the version of the control plane, such as 1.34.
+	Kubernetes string
+	// IPv6 says that pods have addresses of that family.
+	IPv6 bool
+	// Prices may be shared with whoever shows them.
+	Prices *price.Book
+	// MemoryOverhead is the share of a machine's memory that its Node does not see, from 0
+	// to 1 [VM_MEMORY_OVERHEAD_PERCENT].
+	MemoryOverhead float64
+	// ReservedENIs are network interfaces that pods do not get [RESERVED_ENIS].
+	ReservedENIs int64
+	// Isolated says that prices cannot be asked for [ISOLATED_VPC].
+	Isolated bool
+	// Observe keeps Run from deleting launch templates.
+	Observe bool
+}
+
+// Provider is EC2 as Millwright's cloud. It is safe for concurrent use.
+type Provider struct {
+	Config
+	market    market
+	addresses network.Addresses
+	soldOut   soldOut
+	attempts  attempts
+	templates templates
+	resolver  *nodeclass.Resolver
+
+	mu      sync.Mutex
+	classes map[string]catalogued
+}
+
+var _ cloud.Provider = (*Provider)(nil)
+
+// New makes a provider. It knows nothing yet: see Refresh.
+func New(c Config) *Provider {
+	if c.Clock == nil {
+		c.Clock = clock.RealClock{}
+	}
+	p := &Provider{
+		Config: c, classes: map[string]catalogued{},
+		soldOut:   soldOut{clock: c.Clock, until: map[soldOutKey]refusal{}},
+		attempts:  attempts{byToken: map[string]*attempt{}},
+		templates: templates{known: map[string]time.Time{}},
+	}
+	p.resolver = nodeclass.New(nodeclass.Config{
+		AWS: c.AWS, Clock: c.Clock, Region: c.Region, Cluster: c.Cluster.Name, Kubernetes: c.Kubernetes,
+		Addresses: &p.addresses, Check: p.check,
+	})
+	return p
+}

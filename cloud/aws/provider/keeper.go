@@ -1,0 +1,80 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/launchtemplate"
+	"github.com/millwright-dev/millwright/cloud/aws/userdata"
+)
+
+var _ cloud.ClassKeeper = (*Provider)(nil)
+
+// ClassKind is that of EC2NodeClass.
+func (p *Provider) ClassKind() cloud.ClassKind {
+	return cloud.ClassKind{
+		New:       func() cloud.Class { return &ec2class.EC2NodeClass{} },
+		Finalizer: ec2class.TerminationFinalizer,
+		HashKey:   ec2class.AnnotationEC2NodeClassHash, VersionKey: ec2class.AnnotationEC2NodeClassHashVersion,
+		Version: ec2class.EC2NodeClassHashVersion,
+	}
+}
+
+// Hash is Karpenter's.
+func (p *Provider) Hash(class cloud.Class) string {
+	c, ok := class.(*ec2class.EC2NodeClass)
+	if !ok {
+		return ""
+	}
+	return c.Hash(&p.Cluster.CA)
+}
+
+var errKind = errors.New("not an EC2NodeClass")
+
+// Resolve works out the status of a class.
+func (p *Provider) Resolve(ctx context.Context, class cloud.Class) (time.Duration, error) {
+	c, ok := class.(*ec2class.EC2NodeClass)
+	if !ok {
+		return 0, errKind
+	}
+	return p.resolver.Resolve(ctx, c)
+}
+
+// Release deletes the launch templates and instance profiles of a class.
+func (p *Provider) Release(ctx context.Context, class cloud.Class) error {
+	c, ok := class.(*ec2class.EC2NodeClass)
+	if !ok {
+		return errKind
+	}
+	names, err := p.templateNames(ctx, c.Name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.deleteTemplates(ctx, names), p.resolver.Release(ctx, c))
+}
+
+// check names what is wrong with a class by itself.
+func (p *Provider) check(class *ec2class.EC2NodeClass) error {
+	if err := launchtemplate.CheckTags(class); err != nil {
+		return err
+	}
+	settings := p.settings(class)
+	if err := settings.Check(); err != nil {
+		return err
+	}
+	user := ""
+	if class.Spec.UserData != nil {
+		user = *class.Spec.UserData
+	}
+	if _, err := userdata.Render(class.AMIFamily(), userdata.Input{
+		Cluster: p.Cluster, MaxPods: 110, Kubelet: class.Spec.Kubelet, RAID0: settings.RAID0, User: user,
+	}); err != nil {
+		return fmt.Errorf("no user data can be made for it: %w", err)
+	}
+	return nil
+}

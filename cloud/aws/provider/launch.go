@@ -1,0 +1,299 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/api"
+	"github.com/millwright-dev/millwright/cloud/aws/fleet"
+	"github.com/millwright-dev/millwright/cloud/aws/launchtemplate"
+	"github.com/millwright-dev/millwright/engine/catalog"
+)
+
+// lookAgain is how long a launch waits until it looks again for a machine that somebody
+// asked for.
+const lookAgain = 5 * time.Second
+
+// Launch rents one machine. See package fleet for how it stays one.
+func (p *Provider) Launch(ctx context.Context, req cloud.LaunchRequest) (cloud.Instance, error) {
+	if req.Token == "" || len(req.Choices) == 0 {
+		return cloud.Instance{}, fmt.Errorf("launching for claim %q: the request needs a token and choices", req.Claim)
+	}
+	class, err := p.class(ctx, req.Class)
+	if err != nil {
+		return cloud.Instance{}, err
+	}
+	a := p.attempts.of(req.Token, p.Clock.Now())
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	instance, err := (&launch{Provider: p, attempt: a, req: req, class: class}).run(ctx)
+	if err == nil {
+		p.attempts.finished(req.Token)
+	}
+	return instance, err
+}
+
+// launch is one call of Launch.
+type launch struct {
+	*Provider
+	attempt *attempt
+	req     cloud.LaunchRequest
+	class   *ec2class.EC2NodeClass
+
+	refused []catalog.Key
+	cause   string
+	// failed are errors that are not for lack of capacity.
+	failed []error
+}
+
+// errNothing says that EC2 has answered and launched nothing.
+var errNothing = errors.New("nothing was launched")
+
+func (l *launch) run(ctx context.Context) (cloud.Instance, error) {
+	if open := l.attempt.open; open != nil {
+		if i, err := l.send(ctx, open); !errors.Is(err, errNothing) {
+			return i, err
+		}
+	}
+	for _, wave := range fleet.Waves(l.req.Choices) {
+		if i, err := l.try(ctx, wave); !errors.Is(err, errNothing) {
+			return i, err
+		}
+	}
+	if len(l.failed) > 0 {
+		return cloud.Instance{}, l.failed[0]
+	}
+	return cloud.Instance{}, &cloud.InsufficientCapacityError{Offerings: l.refused, Cause: l.cause}
+}
+
+// try asks for one wave. A launch template that was deleted meanwhile is made anew, once.
+func (l *launch) try(ctx context.Context, wave fleet.Wave) (cloud.Instance, error) {
+	for again := false; ; again = true {
+		s, err := l.prepare(ctx, wave)
+		if err != nil {
+			return cloud.Instance{}, err
+		}
+		i, err := l.send(ctx, s)
+		switch {
+		case errors.Is(err, errTemplateGone) && !again:
+			for _, c := range s.request.Configs {
+				l.templates.forget(c.Template)
+			}
+		case errors.Is(err, errTokenBurnt):
+		default:
+			return i, err
+		}
+	}
+}
+
+var (
+	errTemplateGone = errors.New("a launch template is gone")
+	errTokenBurnt   = errors.New("the token belongs to an attempt that failed")
+)
+
+// prepare makes the request for a wave, with the launch templates that it names.
+func (l *launch) prepare(ctx context.Context, wave fleet.Wave) (*sent, error) {
+	reservation := l.reservation(wave.Reservation)
+	names := map[string]string{} // by type
+	for _, c := range wave.Choices {
+		if names[c.Type.Name] != "" {
+			continue
+		}
+		content, err := l.content(c, reservation)
+		if err != nil {
+			return nil, err
+		}
+		if err := l.ensureTemplate(ctx, content); err != nil {
+			return nil, err
+		}
+		names[c.Type.Name] = content.Name()
+	}
+	subnets, done := l.addresses.Choose(l.class.Status.Subnets, wave.Zones(), need(&wave))
+	parts := fleet.Parts{
+		Token: fleet.Token(l.req.Token, l.attempt.number), Subnet: subnets, Tags: l.tags(),
+		Template: func(c catalog.Choice) string { return names[c.Type.Name] },
+		Image:    func(c catalog.Choice) string { return c.Type.Image },
+	}
+	if l.class.Spec.Context != nil {
+		parts.Context = *l.class.Spec.Context
+	}
+	if reservation != nil {
+		parts.Kind, parts.Interruptible = string(reservation.ReservationType), reservation.Interruptible
+	}
+	request := fleet.New(&wave, parts)
+	if len(request.Configs) == 0 {
+		done("")
+		for _, c := range wave.Choices {
+			l.refused = append(l.refused, c.Key())
+		}
+		return nil, errNothing
+	}
+	return &sent{request, wave, done}, nil
+}
+
+// need is how many addresses a machine of the wave will take at least: its own and its pods'.
+func need(w *fleet.Wave) int64 {
+	least := int64(0)
+	for _, c := range w.Choices {
+		if n := c.Type.Capacity.Pods().Value(); least == 0 || n < least {
+			least = n
+		}
+	}
+	return least + 1
+}
+
+func (l *launch) reservation(id string) *ec2class.CapacityReservation {
+	for i := range l.class.Status.CapacityReservations {
+		if r := &l.class.Status.CapacityReservations[i]; id != "" && r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// tags are those of the instance, its volumes and the fleet.
+func (l *launch) tags() map[string]string {
+	tags := launchtemplate.Tags(l.class, l.req.Pool, l.Cluster.Name)
+	tags[ec2class.NodeClaimTagKey], tags[TokenTag] = l.req.Claim, l.req.Token
+	if _, ok := tags[ec2class.NameTagKey]; !ok {
+		tags[ec2class.NameTagKey] = l.req.Claim
+	}
+	return tags
+}
+
+// send makes the call and reads the answer.
+func (l *launch) send(ctx context.Context, s *sent) (cloud.Instance, error) {
+	answer, meaning, err := l.AWS.Launch(ctx, s.request)
+	if err != nil {
+		return l.unanswered(ctx, s, meaning, err)
+	}
+	l.attempt.open, l.attempt.doubt = nil, time.Time{}
+	s.done(answer.Instance.Subnet)
+	l.judge(s, answer)
+	if answer.Instance.ID == "" {
+		l.attempt.number++
+		return cloud.Instance{}, errNothing
+	}
+	return l.launched(s, answer.Instance)
+}
+
+// unanswered says what is known after an error: that nothing was launched, that somebody has
+// asked before, or nothing.
+func (l *launch) unanswered(ctx context.Context, s *sent, meaning fleet.Meaning, err error) (cloud.Instance, error) {
+	switch meaning {
+	case fleet.TokenUsed:
+		s.done("")
+		l.attempt.open = nil
+		return l.adopt(ctx)
+	case fleet.Unknown, fleet.Broken:
+		l.attempt.open = s
+		return cloud.Instance{}, err
+	case fleet.NoTemplate:
+		err = fmt.Errorf("%w: %w", errTemplateGone, err)
+	case fleet.NoCapacity, fleet.NoAddresses, fleet.NoSpot, fleet.Quota:
+		// The whole call was refused for what is otherwise said of an offering.
+		v := fleet.Judge(&s.wave, []fleet.Failure{{Message: err.Error(), Code: "UnfulfillableCapacity"}})
+		l.refused, l.cause = append(l.refused, v.SoldOut...), err.Error()
+		err = errNothing
+	}
+	s.done("")
+	l.attempt.open = nil
+	return cloud.Instance{}, err
+}
+
+// adopt looks for the machine that an earlier launch with this token has asked for.
+func (l *launch) adopt(ctx context.Context) (cloud.Instance, error) {
+	found, err := l.AWS.Instances(ctx, map[string]string{TokenTag: l.req.Token, launchtemplate.OwnerTag(l.Cluster.Name): "owned"})
+	if err != nil {
+		return cloud.Instance{}, err
+	}
+	if len(found) > 0 {
+		return l.instance(ctx, earliest(found)), nil
+	}
+	now := l.Clock.Now()
+	if l.attempt.doubt.IsZero() {
+		l.attempt.doubt = now
+	}
+	if now.Sub(l.attempt.doubt) < fleet.Doubt {
+		return cloud.Instance{}, &cloud.ThrottledError{RetryAfter: lookAgain, Err: errors.New("an earlier launch of this claim may have started a machine that EC2 does not show yet")}
+	}
+	l.attempt.number, l.attempt.doubt = l.attempt.number+1, time.Time{}
+	return cloud.Instance{}, errTokenBurnt
+}
+
+// earliest is the machine that was launched first, by ID among equals.
+func earliest(list []api.Instance) *api.Instance {
+	first := &list[0]
+	for i := range list {
+		if c := list[i].Launched.Compare(first.Launched); c < 0 || c == 0 && list[i].ID < first.ID {
+			first = &list[i]
+		}
+	}
+	return first
+}
+
+// judge remembers what the failures of an answer teach.
+func (l *launch) judge(s *sent, answer fleet.Answer) {
+	v := fleet.Judge(&s.wave, answer.Failures)
+	l.soldOut.add(l.group(l.class), v.SoldOut...)
+	for _, id := range v.Subnets {
+		l.addresses.Full(id)
+	}
+	l.refused = append(l.refused, v.SoldOut...)
+	if l.cause == "" {
+		l.cause = v.Cause
+	}
+	if v.Err != nil {
+		l.failed = append(l.failed, v.Err)
+	}
+}
+
+// launched describes the machine that EC2 has just started.
+func (l *launch) launched(s *sent, i fleet.Launched) (cloud.Instance, error) {
+	choice, ok := s.wave.Find(i.Type, i.Zone)
+	if !ok {
+		return cloud.Instance{}, fmt.Errorf("ec2:CreateFleet: started %s of type %s in %s, which was not asked for", i.ID, i.Type, i.Zone)
+	}
+	out := cloud.Instance{
+		ProviderID: providerID(i.Zone, i.ID), Token: l.req.Token, Claim: l.req.Claim, Pool: l.req.Pool,
+		Type: i.Type, Zone: i.Zone, CapacityType: s.wave.CapacityType, ImageID: i.Image,
+		State: cloud.Pending, Launched: l.Clock.Now(),
+		Labels: labels(choice.Type, choice.Offering, l.tenancy()), Annotations: l.annotations(),
+		Capacity: choice.Type.Capacity, Allocatable: choice.Type.Allocatable(),
+		JoinsBare: l.class.AMIFamily() == ec2class.AMIFamilyCustom,
+	}
+	return out, nil
+}
+
+// tenancy is what the claim asks for, else shared hardware.
+func (l *launch) tenancy() string {
+	if t := l.req.Labels[ec2class.LabelInstanceTenancy]; t != "" {
+		return t
+	}
+	return "default"
+}
+
+// annotations are what Karpenter's controllers look for on a claim that is launched: from
+// which spec, and that the machine has its tags.
+func (l *launch) annotations() map[string]string { return Annotations(l.class) }
+
+// Annotations are those of the claims of a class.
+func Annotations(class *ec2class.EC2NodeClass) map[string]string {
+	out := map[string]string{
+		ec2class.AnnotationInstanceTagged: "true", ec2class.AnnotationClusterNameTaggedCompatability: "true",
+		ec2class.AnnotationInstanceProfile: class.Status.InstanceProfile,
+	}
+	for _, key := range []string{ec2class.AnnotationEC2NodeClassHash, ec2class.AnnotationEC2NodeClassHashVersion} {
+		if v, ok := class.Annotations[key]; ok {
+			out[key] = v
+		}
+	}
+	maps.DeleteFunc(out, func(_, v string) bool { return v == "" })
+	return out
+}

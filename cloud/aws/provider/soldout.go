@@ -1,0 +1,82 @@
+package provider
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+)
+
+// What EC2 could not deliver is not counted on for shortest, and for twice as long each time
+// that it still cannot, up to longest.
+const (
+	shortest = 3 * time.Minute
+	longest  = 30 * time.Minute
+)
+
+// soldOutKey is an offering within a placement group, whose limits are its own; most have
+// none.
+type soldOutKey struct {
+	catalog.Key
+	group string
+}
+
+type refusal struct {
+	until time.Time
+	pause time.Duration
+}
+
+// soldOut remembers what EC2 could not deliver. It is safe for concurrent use.
+type soldOut struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	until map[soldOutKey]refusal
+	// serial grows with each change.
+	serial uint64
+}
+
+// add remembers that offerings were refused. A refusal while one stands is the same one.
+func (s *soldOut) add(group string, keys ...catalog.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock.Now()
+	for _, k := range keys {
+		key := soldOutKey{k, group}
+		before, known := s.until[key]
+		pause := shortest
+		switch {
+		case known && now.Before(before.until):
+			continue
+		case known && now.Before(before.until.Add(longest)):
+			pause = min(2*before.pause, longest)
+		}
+		s.until[key] = refusal{now.Add(pause), pause}
+		s.serial++
+	}
+}
+
+// stands reports whether an offering is still not to be counted on.
+func (s *soldOut) stands(group string, k catalog.Key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clock.Now().Before(s.until[soldOutKey{k, group}].until)
+}
+
+// sweep forgets what is over for good, and reports the state that answers depend on: it
+// changes with what stands.
+func (s *soldOut) sweep() (state [2]uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, standing := s.clock.Now(), uint64(0)
+	for key, r := range s.until {
+		switch {
+		case now.Before(r.until):
+			standing++
+		case !now.Before(r.until.Add(longest)):
+			delete(s.until, key)
+		}
+	}
+	return [2]uint64{s.serial, standing}
+}

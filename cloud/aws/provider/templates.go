@@ -1,0 +1,184 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
+	"github.com/millwright-dev/millwright/cloud/aws/launchtemplate"
+	"github.com/millwright-dev/millwright/cloud/aws/userdata"
+	"github.com/millwright-dev/millwright/engine/catalog"
+)
+
+// unused is how long a launch template is kept that nothing is launched from, and sweepEvery
+// how often EC2 is asked which there are. A pool that launches now and then keeps its own.
+const (
+	unused     = time.Hour
+	sweepEvery = 10 * time.Minute
+)
+
+// templates knows when launch templates were last of use. It is safe for concurrent use.
+type templates struct {
+	mu    sync.Mutex
+	known map[string]time.Time
+	// made are those that certainly exist.
+	made  map[string]bool
+	swept time.Time
+}
+
+// use reports whether a template certainly exists, and counts that it is used.
+func (t *templates) use(name string, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.known[name] = now
+	return t.made[name]
+}
+
+func (t *templates) exists(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.made == nil {
+		t.made = map[string]bool{}
+	}
+	t.made[name] = true
+}
+
+// forget takes note that a template is gone.
+func (t *templates) forget(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.made, name)
+	delete(t.known, name)
+}
+
+// idle are those of some templates that are of no use any more. One that was not known is so
+// from now on.
+func (t *templates) idle(names []string, now time.Time) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []string
+	for _, name := range names {
+		last, ok := t.known[name]
+		if !ok {
+			t.known[name] = now
+		} else if now.Sub(last) > unused {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// due reports whether it is time to sweep, and counts that it was done.
+func (t *templates) due(now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now.Sub(t.swept) < sweepEvery {
+		return false
+	}
+	t.swept = now
+	return true
+}
+
+func (p *Provider) ensureTemplate(ctx context.Context, content *launchtemplate.Content) error {
+	name := content.Name()
+	if p.templates.use(name, p.Clock.Now()) {
+		return nil
+	}
+	if err := p.AWS.CreateTemplate(ctx, content); err != nil {
+		return err
+	}
+	p.templates.exists(name)
+	return nil
+}
+
+// sweepTemplates deletes the launch templates of the cluster that are of no use any more,
+// whoever made them.
+func (p *Provider) sweepTemplates(ctx context.Context) error {
+	now := p.Clock.Now()
+	if p.Observe || !p.templates.due(now) {
+		return nil
+	}
+	names, err := p.AWS.Templates(ctx, map[string]string{launchtemplate.OwnerTag(p.Cluster.Name): "owned", ec2class.NodePoolTagKey: "", ec2class.NodeClassTagKey: ""})
+	if err != nil {
+		return err
+	}
+	return p.deleteTemplates(ctx, p.templates.idle(names, now))
+}
+
+func (p *Provider) deleteTemplates(ctx context.Context, names []string) error {
+	var failed []error
+	for _, name := range names {
+		err := p.AWS.DeleteTemplate(ctx, name)
+		if err == nil {
+			p.templates.forget(name)
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// content is the launch template from which a choice starts.
+func (l *launch) content(c catalog.Choice, reservation *ec2class.CapacityReservation) (*launchtemplate.Content, error) {
+	info, ok := l.market.info(c.Type.Name)
+	if !ok {
+		return nil, fmt.Errorf("launching: EC2 has no instance type %s in %s", c.Type.Name, l.Region)
+	}
+	settings := l.settings(l.class)
+	user := ""
+	if l.class.Spec.UserData != nil {
+		user = *l.class.Spec.UserData
+	}
+	text, err := userdata.Render(l.class.AMIFamily(), userdata.Input{
+		Cluster: l.Cluster, Labels: l.joinsWith(c), Taints: l.req.Taints,
+		MaxPods: settings.Pods(&info), Kubelet: l.class.Spec.Kubelet, RAID0: settings.RAID0, User: user,
+	})
+	if err != nil {
+		return nil, notReady(l.req.Class, err.Error())
+	}
+	efas := l.req.Requests[ec2class.ResourceEFA]
+	machine := launchtemplate.Machine{
+		Pool: l.req.Pool, CapacityType: c.Offering.CapacityType, Image: c.Type.Image, UserData: text,
+		Tenancy: l.tenancy(), Reservation: reservation, IPv6: l.IPv6, Group: l.group(l.class),
+	}
+	if n, err := strconv.ParseInt(l.req.Labels[ec2class.LabelPlacementGroupPartition], 10, 32); err == nil {
+		machine.Partition = int32(n)
+	}
+	if !efas.IsZero() {
+		machine.EFAs = info.EFAs
+	}
+	return launchtemplate.New(l.class, machine, l.Cluster.Name), nil
+}
+
+// doNotSync tells Karpenter, should it take over before the machine registers, that the Node
+// has its taints from the start.
+const doNotSync = "karpenter.sh/do-not-sync-taints"
+
+// joinsWith are the labels that the kubelet sets: the claim's without those that the instance
+// type or the zone decide, so that machines of a pool share a template. The others are put on
+// the Node when it registers.
+func (l *launch) joinsWith(c catalog.Choice) map[string]string {
+	out := maps.Clone(l.req.Labels)
+	if out == nil {
+		out = map[string]string{}
+	}
+	for _, key := range instancetype.WellKnown() {
+		delete(out, key)
+	}
+	out[catalog.CapacityTypeLabel], out[doNotSync] = c.Offering.CapacityType, "true"
+	return out
+}
+
+// templateNames lists what a class's launch templates are called, by name.
+func (p *Provider) templateNames(ctx context.Context, class string) ([]string, error) {
+	names, err := p.AWS.Templates(ctx, map[string]string{launchtemplate.OwnerTag(p.Cluster.Name): "owned", ec2class.NodeClassTagKey: class})
+	slices.Sort(names)
+	return names, err
+}

@@ -1,0 +1,200 @@
+package aws
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/millwright-dev/millwright/cloud/aws/api"
+	"github.com/millwright-dev/millwright/cloud/aws/price"
+	"github.com/millwright-dev/millwright/cloud/aws/provider"
+	"github.com/millwright-dev/millwright/cloud/aws/userdata"
+)
+
+// ProviderConfig is how EC2 is used as the cloud. The names in brackets are Karpenter's
+// variables for the same thing; errors name the fields by its flags.
+type ProviderConfig struct {
+	// Config says where AWS is.
+	Config
+	// Cluster is the cluster's name in tags and in EKS; required [CLUSTER_NAME].
+	Cluster string
+	// ClusterEndpoint is the API server's URL as machines reach it; empty asks EKS
+	// [CLUSTER_ENDPOINT]. CABundle is its certificate authority in base64; empty takes that
+	// of the client [CLUSTER_CA_BUNDLE].
+	ClusterEndpoint, CABundle string
+	// Isolated says that the VPC has no way to the Pricing API [ISOLATED_VPC].
+	Isolated bool
+	// EKSVersion asks EKS for the control plane's version, not the API server
+	// [EKS_CONTROL_PLANE].
+	EKSVersion bool
+	// MemoryOverhead is the share of a machine's memory that its Node does not see, from 0 to
+	// 1 [VM_MEMORY_OVERHEAD_PERCENT].
+	MemoryOverhead float64
+	// ReservedENIs are network interfaces that pods do not get [RESERVED_ENIS].
+	ReservedENIs int
+	// Observe keeps the provider from changing anything in AWS by itself.
+	Observe bool
+}
+
+// Check refuses what cannot work.
+func (c *ProviderConfig) Check() error {
+	switch {
+	case c.Cluster == "":
+		return errors.New("--cluster-name: required with --provider aws")
+	case c.MemoryOverhead < 0 || c.MemoryOverhead >= 1:
+		return fmt.Errorf("--vm-memory-overhead-percent: must be a share from 0 to 1, such as 0.075, not %g", c.MemoryOverhead)
+	case c.ReservedENIs < 0:
+		return fmt.Errorf("--reserved-enis: must not be negative, not %d", c.ReservedENIs)
+	}
+	if _, err := base64.StdEncoding.DecodeString(c.CABundle); err != nil {
+		return fmt.Errorf("--cluster-ca-bundle: is not base64: %w", err)
+	}
+	return nil
+}
+
+// Kubernetes is the cluster that machines join.
+type Kubernetes struct {
+	// REST is how the API server is reached.
+	REST *rest.Config
+	// Cached reads EC2NodeClasses, Live the DNS Service.
+	Cached, Live client.Reader
+}
+
+// startTimeout bounds what is asked before anything runs.
+const startTimeout = 2 * time.Minute
+
+// NewProvider makes EC2 the cloud. It asks AWS what it must know from the start, and fails
+// with what to do if it cannot.
+func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider.Provider, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := errors.Join(c.Check(), c.check()); err != nil {
+		return nil, err
+	}
+	sdk, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	calls := api.New(sdk)
+	book, err := price.NewBook()
+	if err != nil {
+		return nil, err
+	}
+	settings := provider.Config{
+		AWS: calls, Reader: k.Cached, Clock: clock.RealClock{}, Region: sdk.Region, Prices: book,
+		MemoryOverhead: c.MemoryOverhead, ReservedENIs: int64(c.ReservedENIs), Isolated: c.Isolated, Observe: c.Observe,
+	}
+	if err := c.discover(ctx, calls, k, &settings); err != nil {
+		return nil, err
+	}
+	p := provider.New(settings)
+	if err := p.Refresh(ctx); err != nil {
+		return nil, fmt.Errorf("asking EC2 in %s what it sells; the credentials need ec2:DescribeInstanceTypes and ec2:DescribeInstanceTypeOfferings: %w", sdk.Region, err)
+	}
+	return p, nil
+}
+
+// connect reads the configuration of AWS. A machine of EC2 knows its region.
+func (c *ProviderConfig) connect(ctx context.Context) (aws.Config, error) {
+	sdk, err := c.load(ctx)
+	if !errors.Is(err, errNoRegion) {
+		return sdk, err
+	}
+	found, imdsErr := imds.New(imds.Options{}).GetRegion(ctx, nil)
+	if imdsErr != nil {
+		return sdk, fmt.Errorf("%w, and the instance metadata do not answer: %w", err, imdsErr)
+	}
+	c.Region = found.Region
+	return c.load(ctx)
+}
+
+// discover finds out what machines must know of the cluster.
+func (c *ProviderConfig) discover(ctx context.Context, calls *api.Client, k Kubernetes, into *provider.Config) error {
+	eks, err := calls.Cluster(ctx, c.Cluster)
+	if err != nil {
+		// A cluster that is not EKS's has all of it in the flags, except for AL2023's CIDR.
+		if c.ClusterEndpoint == "" || c.EKSVersion {
+			return fmt.Errorf("asking EKS for cluster %s; set --cluster-endpoint, or allow eks:DescribeCluster: %w", c.Cluster, err)
+		}
+		log.FromContext(ctx).Info("EKS does not tell of the cluster; AL2023 needs the CIDR of its Services", "cluster", c.Cluster, "error", err.Error())
+	}
+	ca, err := c.authority(k.REST, eks.CA)
+	if err != nil {
+		return err
+	}
+	into.Cluster = userdata.Cluster{Name: c.Cluster, Endpoint: cmp.Or(c.ClusterEndpoint, eks.Endpoint), CA: ca, ServiceCIDR: eks.ServiceCIDR}
+	if into.Cluster.DNS, err = dns(ctx, k.Live); err != nil {
+		return err
+	}
+	into.IPv6 = eks.IPv6 || into.Cluster.DNS.Is6()
+	into.Kubernetes, err = c.version(k.REST, eks.Version)
+	return err
+}
+
+// authority is the API server's certificate authority in base64.
+func (c *ProviderConfig) authority(k *rest.Config, eks string) (string, error) {
+	if c.CABundle != "" {
+		return c.CABundle, nil
+	}
+	data := k.CAData
+	if len(data) == 0 && k.CAFile != "" {
+		var err error
+		if data, err = os.ReadFile(k.CAFile); err != nil {
+			return "", fmt.Errorf("reading the certificate authority of the API server; set --cluster-ca-bundle: %w", err)
+		}
+	}
+	if len(data) == 0 {
+		return eks, nil
+	}
+	return base64.StdEncoding.EncodeToString(data), nil
+}
+
+// dns is the address of the cluster's DNS Service; the zero value if there is none of the
+// usual name.
+func dns(ctx context.Context, live client.Reader) (netip.Addr, error) {
+	var service corev1.Service
+	err := live.Get(ctx, client.ObjectKey{Namespace: "kube-system", Name: "kube-dns"}, &service)
+	if apierrors.IsNotFound(err) {
+		return netip.Addr{}, nil
+	}
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("reading Service kube-system/kube-dns: %w", err)
+	}
+	address, err := netip.ParseAddr(service.Spec.ClusterIP)
+	if err != nil {
+		return netip.Addr{}, nil // headless: images take their own default
+	}
+	return address, nil
+}
+
+// version is the control plane's, such as 1.34.
+func (c *ProviderConfig) version(k *rest.Config, eks string) (string, error) {
+	if c.EKSVersion {
+		return eks, nil
+	}
+	server, err := discovery.NewDiscoveryClientForConfig(k)
+	if err != nil {
+		return "", fmt.Errorf("asking the API server for its version: %w", err)
+	}
+	v, err := server.ServerVersion()
+	if err != nil {
+		return "", fmt.Errorf("asking the API server for its version: %w", err)
+	}
+	return v.Major + "." + strings.TrimSuffix(v.Minor, "+"), nil
+}

@@ -1,0 +1,203 @@
+package nodeclass
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/controllers/loop"
+	"github.com/millwright-dev/millwright/controllers/metrics"
+)
+
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+
+const name = "nodeclass"
+
+// lookAgain is how often a class that is deleted is looked at while claims use it.
+const lookAgain = 10 * time.Minute
+
+// Reconciler serves one class at a time; it is safe for concurrent use on different ones.
+type Reconciler struct {
+	loop.Deps
+	keeper cloud.ClassKeeper
+	kind   cloud.ClassKind
+}
+
+// New makes a Reconciler for the classes of a provider.
+func New(d loop.Deps, keeper cloud.ClassKeeper) *Reconciler {
+	return &Reconciler{d, keeper, keeper.ClassKind()}
+}
+
+// Add registers the loop, if the provider keeps the status of its classes: it runs for every
+// class whose spec, annotations or deletion change, when it is time to look again, and for
+// the class of every claim that goes.
+func Add(mgr manager.Manager, d loop.Deps) error {
+	keeper, ok := cloud.As[cloud.ClassKeeper](d.Provider)
+	if !ok {
+		return nil
+	}
+	r := New(d, keeper)
+	changed := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+	return builder.ControllerManagedBy(mgr).
+		Named(name).
+		For(r.kind.New(), builder.WithPredicates(changed)).
+		Watches(&karpv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(classOf), builder.WithPredicates(gone())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 10, RateLimiter: loop.Backoff(time.Second, time.Minute)}).
+		Complete(r)
+}
+
+func classOf(_ context.Context, obj client.Object) []reconcile.Request {
+	claim, ok := obj.(*karpv1.NodeClaim)
+	if !ok || claim.Spec.NodeClassRef == nil {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: claim.Spec.NodeClassRef.Name}}}
+}
+
+// gone lets only the end of an object pass.
+func gone() predicate.Predicate {
+	p := predicate.NewPredicateFuncs(func(client.Object) bool { return false })
+	p.DeleteFunc = nil
+	return p
+}
+
+// Reconcile looks at one class.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	ctx = metrics.WithController(ctx, name)
+	class := r.kind.New()
+	if err := r.Client.Get(ctx, req.NamespacedName, class); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if class.GetDeletionTimestamp() != nil {
+		return loop.Outcome(r.release(ctx, class))
+	}
+	again, err := r.keep(ctx, class)
+	return loop.Outcome(reconcile.Result{RequeueAfter: again}, err)
+}
+
+// keep brings a class up to date.
+func (r *Reconciler) keep(ctx context.Context, class cloud.Class) (again time.Duration, err error) {
+	held, err := r.Writer.Class(ctx, class, func(c client.Object) {
+		if !slices.Contains(c.GetFinalizers(), r.kind.Finalizer) {
+			c.SetFinalizers(append(c.GetFinalizers(), r.kind.Finalizer))
+		}
+	})
+	if err != nil {
+		return 0, err
+	}
+	if err := r.restamp(ctx, held); err != nil {
+		return 0, err
+	}
+	var unresolved error
+	_, err = r.Writer.Class(ctx, held, func(c client.Object) {
+		r.stamp(c, r.keeper.Hash(c))
+		again, unresolved = r.keeper.Resolve(ctx, c)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if unresolved != nil {
+		return 0, fmt.Errorf("working out the status of %s: %w", class.GetName(), unresolved)
+	}
+	return again, nil
+}
+
+// stamp writes a hash, and how it was computed.
+func (r *Reconciler) stamp(obj client.Object, hash string) {
+	annotations := obj.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[r.kind.HashKey], annotations[r.kind.VersionKey] = hash, r.kind.Version
+	obj.SetAnnotations(annotations)
+}
+
+// restamp carries the claims of a class over to our way of computing its hash. A claim is
+// taken to be of the class as it is now, unless it has already been found to have drifted: it
+// keeps its hash, and stays drifted.
+func (r *Reconciler) restamp(ctx context.Context, class cloud.Class) error {
+	if class.GetAnnotations()[r.kind.VersionKey] == r.kind.Version {
+		return nil
+	}
+	claims, err := r.claims(ctx, r.Client, class)
+	if err != nil {
+		return err
+	}
+	hash := r.keeper.Hash(class)
+	for i := range claims {
+		if claims[i].Annotations[r.kind.VersionKey] == r.kind.Version {
+			continue
+		}
+		_, err := r.Writer.Claim(ctx, &claims[i], func(c *karpv1.NodeClaim) {
+			before, had := c.Annotations[r.kind.HashKey]
+			r.stamp(c, hash)
+			if c.StatusConditions().Get(karpv1.ConditionTypeDrifted) != nil {
+				if c.Annotations[r.kind.HashKey] = before; !had {
+					delete(c.Annotations, r.kind.HashKey)
+				}
+			}
+		})
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("re-stamping the claims of %s: %w", class.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// claims are those that refer to a class.
+func (r *Reconciler) claims(ctx context.Context, from client.Reader, class cloud.Class) ([]karpv1.NodeClaim, error) {
+	var list karpv1.NodeClaimList
+	if err := from.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("listing NodeClaims: %w", err)
+	}
+	return slices.DeleteFunc(list.Items, func(c karpv1.NodeClaim) bool {
+		ref := cluster.ClassRef(c.Spec.NodeClassRef)
+		return ref.Name != class.GetName() || !r.Manages(ref)
+	}), nil
+}
+
+// release lets a class go that no claim refers to any more.
+func (r *Reconciler) release(ctx context.Context, class cloud.Class) (reconcile.Result, error) {
+	if !slices.Contains(class.GetFinalizers(), r.kind.Finalizer) {
+		return reconcile.Result{}, nil
+	}
+	claims, err := r.claims(ctx, r.Live, class)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if len(claims) > 0 {
+		r.Writer.Event(apply.Event{
+			Object: class, Reason: apply.WaitingOnNodeClaimTermination,
+			Message: fmt.Sprintf("Waiting on NodeClaim termination for %s%s", claims[0].Name, more(len(claims)-1)),
+		})
+		return reconcile.Result{RequeueAfter: lookAgain}, nil
+	}
+	if err := r.keeper.Release(ctx, class); err != nil {
+		return reconcile.Result{}, fmt.Errorf("deleting what was made for %s: %w", class.GetName(), err)
+	}
+	_, err = r.Writer.Class(ctx, class, func(c client.Object) {
+		c.SetFinalizers(slices.DeleteFunc(c.GetFinalizers(), func(f string) bool { return f == r.kind.Finalizer }))
+	})
+	return reconcile.Result{}, client.IgnoreNotFound(err)
+}
+
+func more(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
