@@ -76,6 +76,10 @@ type Kubernetes struct {
 	Cached, Live client.Reader
 }
 
+// window is how long a question about one machine waits for others. EC2 itself takes longer to
+// answer.
+const window = 50 * time.Millisecond
+
 // startTimeout bounds what is asked before anything runs.
 const startTimeout = 2 * time.Minute
 
@@ -98,7 +102,7 @@ func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider
 	}
 	settings := provider.Config{
 		AWS: calls, Reader: k.Cached, Clock: clock.RealClock{}, Region: sdk.Region, Prices: book,
-		MemoryOverhead: c.MemoryOverhead, ReservedENIs: int64(c.ReservedENIs), Isolated: c.Isolated, Observe: c.Observe,
+		MemoryOverhead: c.MemoryOverhead, ReservedENIs: int64(c.ReservedENIs), Isolated: c.Isolated, Observe: c.Observe, Window: window,
 	}
 	if err := c.discover(ctx, calls, k, &settings); err != nil {
 		return nil, err

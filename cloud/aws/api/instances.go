@@ -52,11 +52,12 @@ var alive = []string{"pending", "running", "stopping", "stopped", "shutting-down
 // Instances lists the machines that carry all tags, an empty value being any, and are not
 // gone for good.
 func (c *Client) Instances(ctx context.Context, wanted map[string]string) ([]Instance, error) {
-	in := &ec2.DescribeInstancesInput{
-		Filters: append(tagFilters(wanted), types.Filter{Name: aws.String("instance-state-name"), Values: alive}), MaxResults: aws.Int32(1000),
-	}
+	return c.described(ctx, append(tagFilters(wanted), types.Filter{Name: aws.String("instance-state-name"), Values: alive}))
+}
+
+func (c *Client) described(ctx context.Context, filters []types.Filter) ([]Instance, error) {
 	var out []Instance
-	pages := ec2.NewDescribeInstancesPaginator(c.ec2, in)
+	pages := ec2.NewDescribeInstancesPaginator(c.ec2, &ec2.DescribeInstancesInput{Filters: filters, MaxResults: aws.Int32(1000)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -69,6 +70,16 @@ func (c *Client) Instances(ctx context.Context, wanted map[string]string) ([]Ins
 		}
 	}
 	return out, nil
+}
+
+// MostIDs is how many machines InstancesByID describes at once: EC2's limit of values for a
+// filter.
+const MostIDs = 200
+
+// InstancesByID describes those of some machines that EC2 knows, gone ones as well. Unlike a
+// question for IDs, one by filter is answered although an ID means nothing.
+func (c *Client) InstancesByID(ctx context.Context, ids []string) ([]Instance, error) {
+	return c.described(ctx, []types.Filter{{Name: aws.String("instance-id"), Values: ids}})
 }
 
 // Instance describes one machine, also when it is gone and EC2 still knows it. Errors:
@@ -145,10 +156,21 @@ func (c *Client) VolumeStates(ctx context.Context, instance string, volumes []st
 	return out, nil
 }
 
-// Terminate begins to end a machine. Errors: cloud.ErrNotFound.
-func (c *Client) Terminate(ctx context.Context, id string) error {
-	_, err := c.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
-	return translate("ec2:TerminateInstances", err)
+// Terminate begins to end machines, and says in what state each was before; terminated is gone
+// for good. Errors: cloud.ErrNotFound if EC2 knows one of them no more, in which case it does
+// nothing to the others.
+func (c *Client) Terminate(ctx context.Context, ids []string) (before map[string]string, err error) {
+	answer, err := c.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: ids})
+	if err != nil {
+		return nil, translate("ec2:TerminateInstances", err)
+	}
+	before = map[string]string{}
+	for _, change := range answer.TerminatingInstances {
+		if change.PreviousState != nil {
+			before[value(change.InstanceId)] = string(change.PreviousState.Name)
+		}
+	}
+	return before, nil
 }
 
 // TagInstance puts tags on a machine.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
+	"github.com/millwright-dev/millwright/cloud/aws/instances"
 	"github.com/millwright-dev/millwright/cloud/aws/network"
 	"github.com/millwright-dev/millwright/cloud/aws/nodeclass"
 	"github.com/millwright-dev/millwright/cloud/aws/price"
@@ -43,6 +44,9 @@ type Config struct {
 	ReservedENIs int64
 	// Isolated says that prices cannot be asked for [ISOLATED_VPC].
 	Isolated bool
+	// Window is how long a question about one machine waits for others; zero only for what
+	// is under way.
+	Window time.Duration
 	// Observe keeps Run from deleting launch templates.
 	Observe bool
 }
@@ -56,6 +60,7 @@ type Provider struct {
 	attempts  attempts
 	templates templates
 	resolver  *nodeclass.Resolver
+	machines  *instances.Machines
 
 	mu      sync.Mutex
 	classes map[string]catalogued
@@ -74,6 +79,7 @@ func New(c Config) *Provider {
 		attempts:  attempts{byToken: map[string]*attempt{}},
 		templates: templates{known: map[string]time.Time{}},
 	}
+	p.machines = instances.New(instances.Config{AWS: c.AWS, Clock: c.Clock, Window: c.Window})
 	p.resolver = nodeclass.New(nodeclass.Config{
 		AWS: c.AWS, Clock: c.Clock, Region: c.Region, Cluster: c.Cluster.Name, Kubernetes: c.Kubernetes,
 		Addresses: &p.addresses, Check: p.check,

@@ -5,6 +5,7 @@
 //	class       an EC2NodeClass as a launch needs it
 //	launch      choices ──► launch templates ──► CreateFleet ──► a machine, one for one token
 //	instances   what EC2 knows of machines ──► cloud.Instance
+//	drift       a machine as it was last described, beside its class (package drift)
 //	templates   launch templates: made when needed, deleted when they are not any more
 //
 // # What is remembered, and what for

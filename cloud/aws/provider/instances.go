@@ -37,7 +37,7 @@ func (p *Provider) found(ctx context.Context, providerID string) (*api.Instance,
 	if err != nil {
 		return nil, err
 	}
-	i, err := p.AWS.Instance(ctx, id)
+	i, err := p.machines.Get(ctx, id)
 	if err == nil && i.State == "terminated" {
 		err = cloud.ErrNotFound
 	}
@@ -58,9 +58,7 @@ func (p *Provider) Get(ctx context.Context, providerID string) (cloud.Instance, 
 
 // List describes the cluster's machines: ours, and those that Karpenter launched.
 func (p *Provider) List(ctx context.Context) ([]cloud.Instance, error) {
-	found, err := p.AWS.Instances(ctx, map[string]string{
-		ec2class.NodePoolTagKey: "", ec2class.NodeClassTagKey: "", ec2class.EKSClusterNameTagKey: p.Cluster.Name,
-	})
+	found, err := p.list(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -71,16 +69,37 @@ func (p *Provider) List(ctx context.Context) ([]cloud.Instance, error) {
 	return out, nil
 }
 
+func (p *Provider) list(ctx context.Context) ([]api.Instance, error) {
+	found, err := p.AWS.Instances(ctx, map[string]string{
+		ec2class.NodePoolTagKey: "", ec2class.NodeClassTagKey: "", ec2class.EKSClusterNameTagKey: p.Cluster.Name,
+	})
+	if err == nil {
+		p.machines.Listed(found)
+	}
+	return found, err
+}
+
 // Terminate begins a machine's shutdown.
 func (p *Provider) Terminate(ctx context.Context, providerID string) error {
-	i, err := p.found(ctx, providerID)
+	id, err := idOf(providerID)
 	if err != nil {
 		return err
 	}
-	if i.State == "shutting-down" {
-		return nil
+	if err := p.machines.Terminate(ctx, id); err != nil {
+		return fmt.Errorf("%s: %w", providerID, err)
 	}
-	return p.AWS.Terminate(ctx, i.ID)
+	return nil
+}
+
+// capacityType is how a machine was bought, in the port's word.
+func capacityType(i *api.Instance) string {
+	switch {
+	case i.Spot:
+		return catalog.Spot
+	case i.Reservation != "":
+		return catalog.Reserved
+	}
+	return catalog.OnDemand
 }
 
 // states are the port's words for EC2's.
@@ -92,13 +111,7 @@ var states = map[string]cloud.State{
 func (p *Provider) instance(ctx context.Context, i *api.Instance) cloud.Instance {
 	out := cloud.Instance{
 		ProviderID: providerID(i.Zone, i.ID), Token: i.Tags[TokenTag], Claim: i.Tags[ec2class.NodeClaimTagKey], Pool: i.Tags[ec2class.NodePoolTagKey],
-		Type: i.Type, Zone: i.Zone, CapacityType: catalog.OnDemand, ImageID: i.Image, State: states[i.State], Launched: i.Launched,
-	}
-	switch {
-	case i.Spot:
-		out.CapacityType = catalog.Spot
-	case i.Reservation != "":
-		out.CapacityType = catalog.Reserved
+		Type: i.Type, Zone: i.Zone, CapacityType: capacityType(i), ImageID: i.Image, State: states[i.State], Launched: i.Launched,
 	}
 	out.Labels = map[string]string{
 		corev1.LabelInstanceTypeStable: i.Type, corev1.LabelTopologyZone: i.Zone, corev1.LabelTopologyRegion: p.Region, catalog.CapacityTypeLabel: out.CapacityType,

@@ -268,6 +268,10 @@ func (l *launch) launched(s *sent, i fleet.Launched) (cloud.Instance, error) {
 		Capacity: choice.Type.Capacity, Allocatable: choice.Type.Allocatable(),
 		JoinsBare: l.class.AMIFamily() == ec2class.AMIFamilyCustom,
 	}
+	l.machines.Launched(api.Instance{
+		ID: i.ID, Type: i.Type, Image: i.Image, Zone: i.Zone, Subnet: i.Subnet, State: "pending", Launched: out.Launched, Tags: s.request.Tags,
+		Spot: s.wave.CapacityType == catalog.Spot, Reservation: s.wave.Reservation, Tenancy: l.tenancy(), Group: l.group(l.class),
+	})
 	return out, nil
 }
 

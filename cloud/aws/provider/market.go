@@ -150,8 +150,8 @@ const every = time.Minute
 // Run keeps what is known up to date until the context ends.
 func (p *Provider) Run(ctx context.Context) error {
 	for {
-		if err := errors.Join(p.Refresh(ctx), p.sweepTemplates(ctx)); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "asking AWS what it sells")
+		if err := errors.Join(p.Refresh(ctx), p.sweepTemplates(ctx), p.relist(ctx)); err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).Error(err, "keeping up with AWS")
 		}
 		select {
 		case <-ctx.Done():

@@ -2,11 +2,12 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -17,9 +18,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
@@ -60,6 +63,7 @@ func newRig(t *testing.T, names ...string) *rig {
 	t.Cleanup(r.web.Close)
 	kinds := runtime.NewScheme()
 	r.must(AddToScheme(kinds))
+	kinds.AddKnownTypes(schema.GroupVersion{Group: "karpenter.sh", Version: "v1"}, &karpv1.NodeClaim{}, &karpv1.NodeClaimList{})
 	r.kube = fake.NewClientBuilder().WithScheme(kinds).WithObjects(readyClass()).Build()
 	return r
 }
@@ -93,12 +97,12 @@ func (r *rig) must(err error) {
 }
 
 func (r *rig) serve(w http.ResponseWriter, req *http.Request) {
-	r.must(req.ParseForm())
-	action := req.PostForm.Get("Action")
-	req.Body = http.NoBody
-	body := req.PostForm.Encode()
-	again := httptest.NewRequest(req.Method, req.URL.String(), strings.NewReader(body))
-	again.Header = req.Header
+	body, err := io.ReadAll(req.Body)
+	r.must(err)
+	again := req.Clone(req.Context())
+	again.Body = io.NopCloser(bytes.NewReader(body))
+	form, _ := url.ParseQuery(string(body)) // the body of a JSON protocol has its action in the header
+	action := cmp.Or(form.Get("Action"), req.Header.Get("X-Amz-Target"))
 	r.mu.Lock()
 	r.calls[action]++
 	fault := r.fault
@@ -154,7 +158,7 @@ func (r *rig) provider() *Provider {
 				return aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "secret"}, nil
 			}),
 		}),
-		Reader: r.kube, Clock: r.clock, Region: "us-east-1", Prices: book, MemoryOverhead: 0.075, Isolated: true,
+		Reader: r.kube, Clock: r.clock, Region: "us-east-1", Kubernetes: "1.35", Prices: book, MemoryOverhead: 0.075, Isolated: true,
 		Cluster: userdata.Cluster{Name: "demo", Endpoint: "https://demo.example", CA: "Q0E=", ServiceCIDR: "172.20.0.0/16"},
 	})
 	r.must(p.Refresh(r.t.Context()))

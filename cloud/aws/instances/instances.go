@@ -1,0 +1,193 @@
+package instances
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/api"
+)
+
+// Lag is how long a machine that was just launched counts as there although EC2 does not show
+// it.
+const Lag = 5 * time.Minute
+
+// mostEnded is how many machines one call ends.
+const mostEnded = 500
+
+// AWS is what is asked; [api.Client] answers it.
+type AWS interface {
+	InstancesByID(ctx context.Context, ids []string) ([]api.Instance, error)
+	Instance(ctx context.Context, id string) (api.Instance, error)
+	Terminate(ctx context.Context, ids []string) (before map[string]string, err error)
+}
+
+// Config is what Machines need.
+type Config struct {
+	AWS   AWS
+	Clock clock.PassiveClock
+	// Window is how long a question waits for others; in real time, whatever the clock says.
+	Window time.Duration
+}
+
+// Machines are those of the account. It is safe for concurrent use.
+type Machines struct {
+	Config
+	reads batcher[api.Instance]
+	ends  batcher[string]
+
+	mu sync.Mutex
+	// known are machines as EC2 described them last, by ID; launched those that it need not
+	// show yet; ended those that were told to end.
+	known    map[string]api.Instance
+	launched map[string]api.Instance
+	ended    map[string]bool
+	listed   time.Time
+}
+
+// New makes Machines that knows none.
+func New(c Config) *Machines {
+	m := &Machines{Config: c, known: map[string]api.Instance{}, launched: map[string]api.Instance{}, ended: map[string]bool{}}
+	m.reads = batcher[api.Instance]{window: c.Window, most: api.MostIDs, call: m.read}
+	m.ends = batcher[string]{window: c.Window, most: mostEnded, call: c.AWS.Terminate}
+	return m
+}
+
+func (m *Machines) read(ctx context.Context, ids []string) (map[string]api.Instance, error) {
+	list, err := m.AWS.InstancesByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]api.Instance, len(list))
+	for _, i := range list {
+		out[i.ID] = i
+	}
+	return out, nil
+}
+
+// Launched takes note of a machine that was just launched.
+func (m *Machines) Launched(i api.Instance) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.launched[i.ID] = i
+}
+
+// Listed takes note of all machines of the cluster that EC2 shows.
+func (m *Machines) Listed(list []api.Instance) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.known)
+	for _, i := range list {
+		m.known[i.ID] = i
+		delete(m.launched, i.ID)
+	}
+	now := m.Clock.Now()
+	for id, i := range m.launched {
+		if now.Sub(i.Launched) >= Lag {
+			delete(m.launched, id)
+		}
+	}
+	for id := range m.ended {
+		if _, shown := m.known[id]; !shown {
+			delete(m.ended, id)
+		}
+	}
+	m.listed = now
+}
+
+// ListedAt is when Listed was last told; zero is never.
+func (m *Machines) ListedAt() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.listed
+}
+
+// Known is a machine as EC2 described it last, from memory.
+func (m *Machines) Known(id string) (api.Instance, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, ok := m.known[id]
+	return i, ok
+}
+
+// Get asks EC2 for a machine, also for one that is gone as long as EC2 speaks of it. Errors:
+// cloud.ErrNotFound, after it was asked for by itself.
+func (m *Machines) Get(ctx context.Context, id string) (api.Instance, error) {
+	i, ok, err := m.reads.ask(ctx, id)
+	if err == nil && !ok {
+		i, err = m.AWS.Instance(ctx, id)
+	}
+	if young, late := m.late(id); late && errors.Is(err, cloud.ErrNotFound) {
+		return young, nil
+	}
+	if err != nil {
+		return api.Instance{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known[id] = i
+	delete(m.launched, id)
+	return i, nil
+}
+
+// late finds a machine that EC2 need not show yet.
+func (m *Machines) late(id string) (api.Instance, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, ok := m.launched[id]
+	return i, ok && m.Clock.Since(i.Launched) < Lag
+}
+
+// Terminate begins to end a machine. Once that is under way EC2 is only asked whether it is
+// over. Errors: cloud.ErrNotFound once it is gone for good, ThrottledError while EC2 does not
+// know the machine yet.
+func (m *Machines) Terminate(ctx context.Context, id string) error {
+	if m.ending(id) {
+		i, err := m.Get(ctx, id)
+		if err == nil && i.State == gone {
+			err = cloud.ErrNotFound
+		}
+		return err
+	}
+	before, err := m.end(ctx, id)
+	if _, late := m.late(id); late && errors.Is(err, cloud.ErrNotFound) {
+		return &cloud.ThrottledError{Err: errNotShown}
+	}
+	if err == nil && before == gone {
+		err = cloud.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended[id] = true
+	return nil
+}
+
+var errNotShown = errors.New("the machine was just launched, and EC2 does not know it yet")
+
+// gone is the state of a machine that is gone for good.
+const gone = "terminated"
+
+// end ends a machine together with others, and by itself if one of them keeps EC2 from it.
+func (m *Machines) end(ctx context.Context, id string) (before string, err error) {
+	before, _, err = m.ends.ask(ctx, id)
+	var denied *cloud.UnauthorizedError
+	if errors.Is(err, cloud.ErrNotFound) || errors.As(err, &denied) {
+		var alone map[string]string
+		alone, err = m.AWS.Terminate(ctx, []string{id})
+		before = alone[id]
+	}
+	return before, err
+}
+
+func (m *Machines) ending(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ended[id]
+}

@@ -1,0 +1,237 @@
+package instances_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/api"
+	"github.com/millwright-dev/millwright/cloud/aws/instances"
+)
+
+// ec2 knows some machines, and takes a second for each answer.
+type ec2 struct {
+	mu     sync.Mutex
+	states map[string]string
+	// calls are how many machines each was about, by action.
+	calls map[string][]int
+	fails error
+}
+
+func (e *ec2) called(action string, n int) func() {
+	e.mu.Lock()
+	e.calls[action] = append(e.calls[action], n)
+	e.mu.Unlock()
+	time.Sleep(time.Second)
+	e.mu.Lock()
+	return e.mu.Unlock
+}
+
+func (e *ec2) InstancesByID(_ context.Context, ids []string) ([]api.Instance, error) {
+	defer e.called("read", len(ids))()
+	var out []api.Instance
+	for _, id := range ids {
+		if s, ok := e.states[id]; ok {
+			out = append(out, api.Instance{ID: id, State: s})
+		}
+	}
+	return out, e.fails
+}
+
+func (e *ec2) Instance(_ context.Context, id string) (api.Instance, error) {
+	defer e.called("read alone", 1)()
+	if s, ok := e.states[id]; ok {
+		return api.Instance{ID: id, State: s}, nil
+	}
+	return api.Instance{}, cloud.ErrNotFound
+}
+
+func (e *ec2) Terminate(_ context.Context, ids []string) (map[string]string, error) {
+	defer e.called("end", len(ids))()
+	before := map[string]string{}
+	for _, id := range ids {
+		s, ok := e.states[id]
+		if !ok {
+			return nil, cloud.ErrNotFound
+		}
+		before[id] = s
+	}
+	for _, id := range ids {
+		if e.states[id] != "terminated" {
+			e.states[id] = "shutting-down"
+		}
+	}
+	return before, e.fails
+}
+
+// world has n machines that run.
+func world(n int) (*ec2, *instances.Machines) {
+	e := &ec2{states: map[string]string{}, calls: map[string][]int{}}
+	for i := range n {
+		e.states[id(i)] = "running"
+	}
+	return e, instances.New(instances.Config{AWS: e, Clock: clock.RealClock{}, Window: 50 * time.Millisecond})
+}
+
+func id(n int) string { return fmt.Sprintf("i-%03d", n) }
+
+// all does something for n machines at once, and joins what failed.
+func all(n int, do func(id string) error) error {
+	failed := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { failed[i] = do(id(i)) })
+	}
+	wg.Wait()
+	return errors.Join(failed...)
+}
+
+func TestAThousandQuestionsAreAFewCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, m := world(1000)
+		err := all(1000, func(id string) error {
+			i, err := m.Get(t.Context(), id)
+			if err == nil && i.ID != id {
+				return fmt.Errorf("asked for %s, got %s", id, i.ID)
+			}
+			return err
+		})
+		if err := errors.Join(err, all(1000, func(id string) error { return m.Terminate(t.Context(), id) })); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int{200, 200, 200, 200, 200}; !slices.Equal(e.calls["read"], want) || !slices.Equal(e.calls["end"], []int{500, 500}) {
+			t.Errorf("the calls were about %v machines, want %v, and [500 500]", e.calls, want)
+		}
+	})
+}
+
+func TestOneQuestionWaitsForNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, m := world(1)
+		began := time.Now()
+		if _, err := m.Get(t.Context(), id(0)); err != nil || time.Since(began) > 1100*time.Millisecond {
+			t.Errorf("error %v after %v, and EC2 takes a second", err, time.Since(began))
+		}
+	})
+}
+
+func TestWhoeverGivesUpLeavesTheCallToTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, m := world(2)
+		hasty, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		err := all(2, func(which string) error {
+			if which == id(0) {
+				if _, err := m.Get(hasty, which); !errors.Is(err, context.DeadlineExceeded) {
+					return fmt.Errorf("the hasty one got %w", err)
+				}
+				return nil
+			}
+			_, err := m.Get(t.Context(), which)
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOneThatIsNotThereKeepsNothingFromTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, m := world(3)
+		delete(e.states, id(1))
+		for name, do := range map[string]func(string) error{
+			"reading": func(id string) error { _, err := m.Get(t.Context(), id); return err },
+			"ending":  func(id string) error { return m.Terminate(t.Context(), id) },
+		} {
+			err := all(3, func(which string) error {
+				if err := do(which); (which == id(1)) != errors.Is(err, cloud.ErrNotFound) {
+					return fmt.Errorf("%s: %w", which, err)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestAFaultIsToldToAllWhoAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, m := world(3)
+		e.fails = &cloud.ThrottledError{Err: errors.New("slow down")}
+		var throttled *cloud.ThrottledError
+		for n := range 3 {
+			if _, err := m.Get(t.Context(), id(n)); !errors.As(err, &throttled) {
+				t.Errorf("answered %v", err)
+			}
+		}
+		if len(e.calls["read alone"]) > 0 {
+			t.Error("asked again for each although EC2 is throttling")
+		}
+	})
+}
+
+func TestAMachineThatIsEndingIsOnlyLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, m := world(1)
+		for range 3 {
+			if err := m.Terminate(t.Context(), id(0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.states[id(0)] = "terminated"
+		for range 2 {
+			if err := m.Terminate(t.Context(), id(0)); !errors.Is(err, cloud.ErrNotFound) {
+				t.Errorf("of a machine that is gone: %v", err)
+			}
+		}
+		if len(e.calls["end"]) != 1 {
+			t.Errorf("it was ended %d times", len(e.calls["end"]))
+		}
+		// A process that has just started does not know that it is ending.
+		m = instances.New(instances.Config{AWS: e, Clock: clock.RealClock{}})
+		if err := m.Terminate(t.Context(), id(0)); !errors.Is(err, cloud.ErrNotFound) {
+			t.Errorf("of a machine that was gone before: %v", err)
+		}
+	})
+}
+
+func TestAMachineThatEC2DoesNotShowYetIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, m := world(0)
+		m.Launched(api.Instance{ID: id(0), State: "pending", Launched: time.Now()})
+		var throttled *cloud.ThrottledError
+		if i, err := m.Get(t.Context(), id(0)); err != nil || i.State != "pending" {
+			t.Errorf("it is %+v, error %v", i, err)
+		}
+		if err := m.Terminate(t.Context(), id(0)); !errors.As(err, &throttled) {
+			t.Errorf("ending it: %v", err)
+		}
+		time.Sleep(instances.Lag)
+		if _, err := m.Get(t.Context(), id(0)); !errors.Is(err, cloud.ErrNotFound) {
+			t.Errorf("after %v: %v", instances.Lag, err)
+		}
+	})
+}
+
+func TestWhatIsRememberedIsWhatWasListedLast(t *testing.T) {
+	_, m := world(0)
+	m.Listed([]api.Instance{{ID: id(0), Subnet: "old"}, {ID: id(1)}})
+	m.Listed([]api.Instance{{ID: id(0), Subnet: "new"}})
+	if i, ok := m.Known(id(0)); !ok || i.Subnet != "new" {
+		t.Errorf("it is %+v, %v", i, ok)
+	}
+	if _, ok := m.Known(id(1)); ok {
+		t.Error("a machine that EC2 does not list is known")
+	}
+}

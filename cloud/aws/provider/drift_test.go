@@ -1,0 +1,158 @@
+package provider
+
+import (
+	"testing"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	"github.com/awslabs/operatorpkg/status"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+)
+
+// resolved changes the class and works out its status, as the controller of node classes does.
+func (r *rig) resolved(p *Provider, change func(*ec2class.EC2NodeClass)) {
+	r.t.Helper()
+	class := &ec2class.EC2NodeClass{}
+	r.must(r.kube.Get(r.t.Context(), client.ObjectKey{Name: "default"}, class))
+	change(class)
+	class.Annotations = map[string]string{ec2class.AnnotationEC2NodeClassHash: p.Hash(class), ec2class.AnnotationEC2NodeClassHashVersion: p.ClassKind().Version}
+	_, err := p.Resolve(r.t.Context(), class)
+	r.must(err)
+	for i := range class.Status.Conditions {
+		if c := &class.Status.Conditions[i]; c.Type != "Ready" && c.Status != metav1.ConditionTrue {
+			r.t.Fatalf("%s is %s: %s: %s", c.Type, c.Status, c.Reason, c.Message)
+		}
+	}
+	class.Status.Conditions = append(class.Status.Conditions, status.Condition{Type: "Ready", Status: metav1.ConditionTrue, ObservedGeneration: 1})
+	r.must(r.kube.Update(r.t.Context(), class))
+}
+
+// discovering makes the class one whose status the emulator's answers fill in.
+func discovering(c *ec2class.EC2NodeClass) {
+	mine := map[string]string{"karpenter.sh/discovery": "demo"}
+	c.Spec.Role = "nodes"
+	c.Spec.SubnetSelectorTerms = []ec2class.SubnetSelectorTerm{{Tags: mine}}
+	c.Spec.SecurityGroupSelectorTerms = []ec2class.SecurityGroupSelectorTerm{{Tags: mine}}
+	c.Spec.AMISelectorTerms = []ec2class.AMISelectorTerm{{Alias: "al2023@latest"}}
+	c.Status.Conditions = nil
+}
+
+// claimed launches a machine and writes its NodeClaim.
+func (r *rig) claimed(p *Provider) cloud.Instance {
+	r.t.Helper()
+	i, err := p.Launch(r.t.Context(), r.request(p, "claim", onDemand))
+	r.must(err)
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "claim", Annotations: i.Annotations}}
+	claim.Status.ProviderID = i.ProviderID
+	r.must(r.kube.Create(r.t.Context(), claim))
+	return i
+}
+
+func TestAMachineDriftsWhenItsClassChanges(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*ec2class.EC2NodeClass)
+		want   string
+	}{
+		"nothing changes": {func(*ec2class.EC2NodeClass) {}, ""},
+		"the spec":        {func(c *ec2class.EC2NodeClass) { c.Spec.Tags = map[string]string{"team": "x"} }, "NodeClassDrift"},
+		"the subnets": {func(c *ec2class.EC2NodeClass) {
+			c.Spec.SubnetSelectorTerms = []ec2class.SubnetSelectorTerm{{ID: "subnet-public"}}
+		}, "SubnetDrift"},
+		"the order of the terms": {func(c *ec2class.EC2NodeClass) {
+			c.Spec.SubnetSelectorTerms = append(c.Spec.SubnetSelectorTerms, c.Spec.SubnetSelectorTerms...)
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			p := r.provider()
+			r.resolved(p, discovering)
+			i := r.claimed(p)
+			r.resolved(p, func(c *ec2class.EC2NodeClass) {
+				c.Status.Conditions = nil
+				tt.change(c)
+				if len(c.Spec.SubnetSelectorTerms) == 1 && c.Spec.SubnetSelectorTerms[0].ID != "" {
+					c.Spec.SubnetSelectorTerms[0].ID = r.elsewhere(i.Zone)
+				}
+			})
+			if _, err := p.Drifted(t.Context(), i.ProviderID); err == nil {
+				t.Error("it was judged before EC2 had described it")
+			}
+			_, err := p.List(t.Context())
+			r.must(err)
+			before := r.calls["DescribeInstances"]
+			got, err := p.Drifted(t.Context(), i.ProviderID)
+			if err != nil || got != tt.want {
+				t.Errorf("drifted by %q, error %v; want %q", got, err, tt.want)
+			}
+			if r.calls["DescribeInstances"] != before {
+				t.Error("EC2 was asked")
+			}
+		})
+	}
+}
+
+// elsewhere is a subnet of another zone.
+func (r *rig) elsewhere(zone string) string {
+	for _, s := range readyClass().Status.Subnets {
+		if s.Zone != zone {
+			return s.ID
+		}
+	}
+	r.t.Fatal("there is one zone only")
+	return ""
+}
+
+// What Karpenter launched has its tags and annotations, and no token of ours; its claim may lack
+// the tag until Karpenter adds it.
+func TestATakeoverFromKarpenterDriftsNothing(t *testing.T) {
+	for _, tagged := range []string{"claim", ""} {
+		r := newRig(t)
+		p := r.provider()
+		r.resolved(p, discovering)
+		i := r.claimed(p)
+		id, _ := idOf(i.ProviderID)
+		r.must(p.AWS.TagInstance(t.Context(), id, map[string]string{TokenTag: "", ec2class.NodeClaimTagKey: tagged}))
+		p = r.provider()
+		r.resolved(p, func(c *ec2class.EC2NodeClass) { c.Status.Conditions = nil })
+		r.must(p.relist(t.Context()))
+		if got, err := p.Drifted(t.Context(), i.ProviderID); err != nil || got != "" {
+			t.Errorf("claim tag %q: drifted by %q, error %v", tagged, got, err)
+		}
+	}
+}
+
+func TestTheMachinesAreListedAgainOnlyWhenNothingElseDid(t *testing.T) {
+	r := newRig(t)
+	p := r.provider()
+	r.must(p.relist(t.Context()))
+	r.must(p.relist(t.Context()))
+	r.clock.Step(relistAfter)
+	_, err := p.List(t.Context())
+	r.must(err)
+	r.must(p.relist(t.Context()))
+	if r.calls["DescribeInstances"] != 2 {
+		t.Errorf("listed %d times", r.calls["DescribeInstances"])
+	}
+}
+
+func TestTheRepairPoliciesAreKarpentersForEKS(t *testing.T) {
+	got := map[string]string{}
+	for _, policy := range (&Provider{}).RepairPolicies() {
+		got[string(policy.Type)+"="+string(policy.Status)] = policy.Toleration.String()
+	}
+	want := map[string]string{
+		"Ready=False": "30m0s", "Ready=Unknown": "30m0s", "AcceleratedHardwareReady=False": "10m0s", "StorageReady=False": "30m0s",
+		"NetworkingReady=False": "30m0s", "KernelReady=False": "30m0s", "ContainerRuntimeReady=False": "30m0s",
+	}
+	if len(got) != len(want) {
+		t.Errorf("there are %v", got)
+	}
+	for key, toleration := range want {
+		if got[key] != toleration {
+			t.Errorf("%s is tolerated for %q, want %s", key, got[key], toleration)
+		}
+	}
+}
