@@ -143,7 +143,7 @@ func missing(s *snapshot.Snapshot, n *snapshot.Node) []*snapshot.Pod {
 	nodes, pods := index(s), planned(s)
 	m := newMemo(s, pods)
 	here := slices.DeleteFunc(pods, func(p *snapshot.Pod) bool {
-		return nodes[s.Nominated[key(p)]] != n || m.free[p.Class]
+		return nodes[s.Nominated[key(p)]] != n || m.needless(p.Class, n)
 	})
 	return slices.DeleteFunc(slices.Clone(inTurn(here, n, m)), func(p *snapshot.Pod) bool {
 		return p.Status.NominatedNodeName == n.Name
@@ -169,7 +169,7 @@ func wanted(s *snapshot.Snapshot, nodes map[string]*snapshot.Node, m *memo, p *s
 		return none(p, NotTaken)
 	case m.plannedFirst(n):
 		return admission(p, n, m)
-	case m.free[p.Class] && p.Status.NominatedNodeName != n.Object.Name:
+	case m.needless(p.Class, n) && p.Status.NominatedNodeName != n.Object.Name:
 		return none(p, Interchangeable)
 	}
 	return Change{Pod: p, Node: n.Object.Name, Why: Planned, share: m.share(p, n)}

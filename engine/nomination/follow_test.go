@@ -49,6 +49,24 @@ func TestKubeSchedulerNeedsNoSecondLaunch(t *testing.T) {
 	t.Logf("%d machines more than %d where workloads contest each other's room", more, contested)
 }
 
+// Where Nodes become ready one after the other, pods of those that are to come would take the
+// room on the first if it were not kept for the pods planned there.
+func TestWorkloadsWithoutConstraintsNeedNoSecondLaunchOnNodesThatBecomeReadyApart(t *testing.T) {
+	for seed := range uint64(8) {
+		f := emptyFollow(t, seed)
+		f.apart = 3 * time.Second
+		for _, size := range []string{"large count=100 cpu=3500m memory=14Gi", "medium count=233 cpu=900m memory=3100Mi", "small count=666 cpu=250m memory=500Mi"} {
+			name, _, _ := strings.Cut(size, " ")
+			f.say("pod %s select=team:blue labels=app:%s", size, name)
+		}
+		f.run()
+		if !maps.Equal(f.launched, f.planned) {
+			t.Errorf("seed %d: %v machines planned, %v launched", seed, f.planned, f.launched)
+		}
+		t.Logf("seed %d: %d machines, %d nominations of 999 pods", seed, f.machines, f.wrote)
+	}
+}
+
 // Where Nodes take first the pods that they were launched for, kube-scheduler has no choice:
 // in no pool of any of these clusters is a machine launched besides those of the plan.
 func TestNodesThatTakePlannedPodsFirstNeedNoSecondLaunch(t *testing.T) {
@@ -77,7 +95,7 @@ const (
 	latency  = 30 * time.Millisecond  // from a change until nominations begin to be written
 	perWrite = 5 * time.Millisecond   // a write: 200 a second, as --kube-client-qps has it
 	poll     = 100 * time.Millisecond // it is looked whether Nodes are still held
-	boot     = 20 * time.Second       // from a launch to a Node that is ready
+	boot     = 20 * time.Second       // from a launch to the first Node that is ready
 	lead     = 5 * time.Second        // before which it has joined
 )
 
@@ -96,6 +114,8 @@ type follow struct {
 	machines                 int
 	// opened counts the Nodes that take all pods after those planned for them.
 	opened int
+	// apart is the time over which Nodes that are launched together become ready.
+	apart time.Duration
 	// writing are nominations to be written, wrote counts those that were.
 	writing []nomination.Change
 	wrote   int
@@ -110,6 +130,16 @@ type arrival struct {
 }
 
 func newFollow(t *testing.T, seed uint64) *follow {
+	f := emptyFollow(t, seed)
+	total := 200 + f.IntN(800)
+	for i := 0; len(f.world.Pending) < total; i++ {
+		f.workload(fmt.Sprintf("app%02d", i), min(total-len(f.world.Pending), 10+f.IntN(120)))
+	}
+	return f
+}
+
+// emptyFollow is a cluster without pods.
+func emptyFollow(t *testing.T, seed uint64) *follow {
 	f := &follow{Rand: rand.New(rand.NewPCG(seed, 5)), t: t, now: noon, zoned: map[string]int{}, launched: map[string]int{}}
 	for _, family := range []struct {
 		name  string
@@ -126,10 +156,6 @@ func newFollow(t *testing.T, seed uint64) *follow {
 	f.say("pool blue require=arch:In:amd64 labels=team:blue")
 	f.say("pool green require=arch:In:arm64 labels=team:green")
 	f.say("pool red require=arch:In:amd64 labels=team:red taints=dedicated=red:NoSchedule")
-	total := 200 + f.IntN(800)
-	for i := 0; len(f.world.Pending) < total; i++ {
-		f.workload(fmt.Sprintf("app%02d", i), min(total-len(f.world.Pending), 10+f.IntN(120)))
-	}
 	return f
 }
 
@@ -204,7 +230,7 @@ func (f *follow) launch(n *plan.NewNode) *snapshot.Node {
 	f.machines++
 	f.launched[n.Pool]++
 	f.say("node %s type=%s zone=%s pool=%s stage=appeared labels=team:%s", name, n.Choice.Type.Name, n.Choice.Offering.Zone, n.Pool, n.Pool)
-	node, ready := f.world.Node(name), metav1.NewTime(f.now.Add(boot))
+	node, ready := f.world.Node(name), metav1.NewTime(f.now.Add(boot+f.after()))
 	node.Object.Spec.Taints = append(node.Object.Spec.Taints, f.world.Pool(n.Pool).Taints...)
 	node.Object.CreationTimestamp = ready
 	node.Object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: ready}}
@@ -214,6 +240,14 @@ func (f *follow) launch(n *plan.NewNode) *snapshot.Node {
 	f.arrivals = append(f.arrivals, arrival{at: ready.Time, node: node, object: node.Object})
 	node.Object = nil
 	return node
+}
+
+// after is how much later than the first a Node becomes ready.
+func (f *follow) after() time.Duration {
+	if f.apart == 0 {
+		return 0
+	}
+	return time.Duration(f.Int64N(int64(f.apart)))
 }
 
 // nominate writes nominations, one after the other.

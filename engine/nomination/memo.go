@@ -14,8 +14,15 @@ type memo struct {
 	rules       map[*snapshot.Class][]*rule
 	// first are the pools whose new Nodes take first the pods that they were launched for.
 	first map[string]bool
-	// free are the classes whose pods need no nomination.
-	free map[*snapshot.Class]bool
+	// free are the classes whose pods need no nomination to a machine, if no other is among
+	// those that take no pods yet.
+	free map[*snapshot.Class]machineSet
+}
+
+// needless reports whether pods of a class need no nomination to a machine.
+func (m *memo) needless(c *snapshot.Class, n *snapshot.Node) bool {
+	early, free := m.free[c]
+	return free && (len(early) == 0 || len(early) == 1 && early[n])
 }
 
 type pair struct {

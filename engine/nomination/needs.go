@@ -2,6 +2,7 @@ package nomination
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,16 +30,23 @@ import (
 //     all that wait have a nomination;
 //   - priority(c) ≤ priority(d) for every contending class d: kube-scheduler keeps the room
 //     of nominated pods against their equals and inferiors only;
-//   - c mounts no volume claims and no devices, which tell its pods apart.
+//   - c mounts no volume claims and no devices, which tell its pods apart;
+//   - all machines but n that the plan counts on for pods of contending classes but c take
+//     pods: a nomination to one that does not yet keeps no pod from a place elsewhere, and
+//     these would take the room of c on n.
 //
 // Of the classes that qualify, the one with the most pods to be nominated is left to
 // kube-scheduler.
 
-// interchangeable are the classes whose pods need no nomination.
-func interchangeable(s *snapshot.Snapshot, pods []*snapshot.Pod) map[*snapshot.Class]bool {
-	classes := count(pods)
+// machineSet is a set of machines.
+type machineSet map[*snapshot.Node]bool
+
+// interchangeable are the classes whose pods need no nomination, each with the machines of
+// contending classes that take no pods yet.
+func interchangeable(s *snapshot.Snapshot, pods []*snapshot.Pod) map[*snapshot.Class]machineSet {
+	classes := count(s, pods)
 	rules := selectorsOf(classes)
-	out := map[*snapshot.Class]bool{}
+	out := map[*snapshot.Class]machineSet{}
 	for _, set := range contending(s, classes) {
 		var best *tally
 		for _, c := range set {
@@ -47,31 +55,48 @@ func interchangeable(s *snapshot.Snapshot, pods []*snapshot.Pod) map[*snapshot.C
 			}
 		}
 		if best != nil {
-			out[best.class] = true
+			out[best.class] = best.others(set)
 		}
 	}
 	return out
 }
 
-// tally is a class with the number of its planned pods that have no nomination.
+// others are the machines of the other classes of a set that take no pods yet.
+func (t *tally) others(set []*tally) machineSet {
+	out := machineSet{}
+	for _, o := range set {
+		if o != t {
+			maps.Copy(out, o.early)
+		}
+	}
+	return out
+}
+
+// tally is a class with the number of its planned pods that have no nomination, and the
+// machines of its planned pods that take no pods yet.
 type tally struct {
 	class *snapshot.Class
 	open  int
+	early machineSet
 }
 
 // count tallies classes, by their keys.
-func count(pods []*snapshot.Pod) []*tally {
+func count(s *snapshot.Snapshot, pods []*snapshot.Pod) []*tally {
+	nodes := index(s)
 	byClass := map[*snapshot.Class]*tally{}
 	var out []*tally
 	for _, p := range pods {
 		t := byClass[p.Class]
 		if t == nil {
-			t = &tally{class: p.Class}
+			t = &tally{class: p.Class, early: machineSet{}}
 			byClass[p.Class] = t
 			out = append(out, t)
 		}
 		if p.Status.NominatedNodeName == "" {
 			t.open++
+		}
+		if n := nodes[s.Nominated[key(p)]]; n != nil && !registered(n) {
+			t.early[n] = true
 		}
 	}
 	slices.SortFunc(out, func(a, b *tally) int { return cmp.Compare(a.class.Key, b.class.Key) })
@@ -182,3 +207,6 @@ func mayUse(c *snapshot.Class, pool *snapshot.Pool) bool {
 	}
 	return false
 }
+
+// registered reports whether a machine has a Node that may take pods.
+func registered(n *snapshot.Node) bool { return n.Claim == nil || n.Claim.Is(snapshot.Registered) }
