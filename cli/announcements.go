@@ -31,6 +31,7 @@ func addEC2(f *pflag.FlagSet, into *aws.ProviderConfig) {
 	strictBool(f, &into.Isolated, "isolated-vpc", false, "do not ask for prices, because the VPC has no way to the Pricing API")
 	strictBool(f, &into.EKSVersion, "eks-control-plane", false, "ask EKS for the version of the control plane, not the API server")
 	f.Float64Var(&into.MemoryOverhead, "vm-memory-overhead-percent", instancetype.DefaultMemoryOverhead, "share of a machine's memory, from 0 to 1, that its Node does not see")
+	strictBool(f, &into.ZonalShift, "enable-zonal-shift", false, "launch nothing in zones that ARC shifts the cluster's traffic away from, and count them as impaired")
 	f.IntVar(&into.ReservedENIs, "reserved-enis", 0, "network interfaces of each machine that pods do not get")
 }
 

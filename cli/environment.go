@@ -90,7 +90,6 @@ var foreign = []struct {
 	{"cpu-requests", "1000", nil, "the number of workers does not depend on it"},
 	{"ignore-dra-requests", "true", trueFalse, "resource claims are not considered yet"},
 	{"disable-dry-run", "false", trueFalse, "node classes are checked without dry runs"},
-	{"enable-zonal-shift", "false", trueFalse, "zonal shifts are not followed yet"},
 	{"ami-refresh-interval", "1m0s", nil, "images are looked up once a minute"},
 	{"subnet-refresh-interval", "1m0s", nil, "subnets are looked up once a minute"},
 	{"scheduler-config", "", nil, "the scheduler's configuration is not read"},

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/cloud/aws/price"
 	"github.com/millwright-dev/millwright/cloud/aws/provider"
@@ -48,6 +49,9 @@ type ProviderConfig struct {
 	MemoryOverhead float64
 	// ReservedENIs are network interfaces that pods do not get [RESERVED_ENIS].
 	ReservedENIs int
+	// ZonalShift follows the cluster's zonal shifts: nothing is launched in a zone that
+	// traffic is shifted away from, and it is announced as impaired [ENABLE_ZONAL_SHIFT].
+	ZonalShift bool
 	// Observe keeps the provider from changing anything in AWS by itself.
 	Observe bool
 }
@@ -107,6 +111,9 @@ func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider
 	if err := c.discover(ctx, calls, k, &settings); err != nil {
 		return nil, err
 	}
+	if err := c.followShifts(ctx, calls, &settings); err != nil {
+		return nil, err
+	}
 	p := provider.New(settings)
 	if err := p.Refresh(ctx); err != nil {
 		return nil, fmt.Errorf("asking EC2 in %s what it sells; the credentials need ec2:DescribeInstanceTypes and ec2:DescribeInstanceTypeOfferings: %w", sdk.Region, err)
@@ -142,6 +149,9 @@ func (c *ProviderConfig) discover(ctx context.Context, calls *api.Client, k Kube
 	if err != nil {
 		return err
 	}
+	if c.ZonalShift {
+		into.ClusterARN = eks.ARN
+	}
 	into.Cluster = userdata.Cluster{Name: c.Cluster, Endpoint: cmp.Or(c.ClusterEndpoint, eks.Endpoint), CA: ca, ServiceCIDR: eks.ServiceCIDR}
 	if into.Cluster.DNS, err = dns(ctx, k.Live); err != nil {
 		return err
@@ -149,6 +159,24 @@ func (c *ProviderConfig) discover(ctx context.Context, calls *api.Client, k Kube
 	into.IPv6 = eks.IPv6 || into.Cluster.DNS.Is6()
 	into.Kubernetes, err = c.version(k.REST, eks.Version)
 	return err
+}
+
+// followShifts makes sure that ARC answers for the cluster.
+func (c *ProviderConfig) followShifts(ctx context.Context, calls *api.Client, into *provider.Config) error {
+	if !c.ZonalShift {
+		return nil
+	}
+	if into.ClusterARN == "" {
+		return fmt.Errorf("--enable-zonal-shift: EKS does not tell the ARN of cluster %s; allow eks:DescribeCluster", c.Cluster)
+	}
+	_, err := calls.Shifts(ctx, into.ClusterARN)
+	if errors.Is(err, cloud.ErrNotFound) {
+		return fmt.Errorf("--enable-zonal-shift: cluster %s is not registered for zonal shifts; register it with ARC (aws eks update-cluster-config --zonal-shift-config enabled=true): %w", c.Cluster, err)
+	}
+	if err != nil {
+		return fmt.Errorf("--enable-zonal-shift: asking ARC for cluster %s; allow arc-zonal-shift:GetManagedResource: %w", c.Cluster, err)
+	}
+	return nil
 }
 
 // authority is the API server's certificate authority in base64.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/arczonalshift"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
@@ -21,6 +22,7 @@ type Client struct {
 	ssm     *ssm.Client
 	iam     *iam.Client
 	eks     *eks.Client
+	arc     *arczonalshift.Client
 	pricing *pricing.Client
 }
 
@@ -30,7 +32,7 @@ func New(c aws.Config) *Client {
 	prices.Region = pricesIn(c.Region)
 	return &Client{
 		ec2: ec2.NewFromConfig(c), ssm: ssm.NewFromConfig(c), iam: iam.NewFromConfig(c), eks: eks.NewFromConfig(c),
-		pricing: pricing.NewFromConfig(prices),
+		arc: arczonalshift.NewFromConfig(c), pricing: pricing.NewFromConfig(prices),
 	}
 }
 

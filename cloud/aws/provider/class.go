@@ -87,7 +87,7 @@ type catalogued struct {
 type basis struct {
 	uid, resourceVersion string
 	market, resolved     uint64
-	soldOut              [2]uint64
+	soldOut, shifts      [2]uint64
 }
 
 // InstanceTypes lists what can be launched under a class, from memory.
@@ -108,7 +108,8 @@ func (p *Provider) types(class *ec2class.EC2NodeClass) ([]*catalog.Type, error) 
 	if class.Spec.PlacementGroupSelector != nil && p.resolver.Group(class.Name) == nil {
 		return nil, notReady(refOf(class), "its placement group is not known yet")
 	}
-	from := basis{string(class.UID), class.ResourceVersion, serial, p.resolver.Serial(), p.soldOut.sweep()}
+	_, shifts := p.shifts.active(p.Clock.Now())
+	from := basis{string(class.UID), class.ResourceVersion, serial, p.resolver.Serial(), p.soldOut.sweep(), shifts}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if have, ok := p.classes[class.Name]; ok && have.from == from {
@@ -153,10 +154,10 @@ func (p *Provider) group(class *ec2class.EC2NodeClass) string {
 }
 
 func (p *Provider) supply(class *ec2class.EC2NodeClass) *instancetype.Supply {
-	group := p.group(class)
+	group, shifted := p.group(class), p.shifted(class)
 	out := &instancetype.Supply{
 		Price:   p.Prices.Of,
-		SoldOut: func(k catalog.Key) bool { return p.soldOut.stands(group, k) },
+		SoldOut: func(k catalog.Key) bool { return shifted[k.Zone] || p.soldOut.stands(group, k) },
 		Image:   func(labels requirement.Set) string { return image.For(class.Status.AMIs, labels) },
 	}
 	for _, r := range class.Status.CapacityReservations {

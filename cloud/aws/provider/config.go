@@ -44,6 +44,9 @@ type Config struct {
 	ReservedENIs int64
 	// Isolated says that prices cannot be asked for [ISOLATED_VPC].
 	Isolated bool
+	// ClusterARN is the cluster's name in ARC, to follow its zonal shifts; empty follows none
+	// [ENABLE_ZONAL_SHIFT].
+	ClusterARN string
 	// Window is how long a question about one machine waits for others; zero only for what
 	// is under way.
 	Window time.Duration
@@ -58,6 +61,7 @@ type Provider struct {
 	addresses network.Addresses
 	soldOut   soldOut
 	attempts  attempts
+	shifts    shifts
 	templates templates
 	resolver  *nodeclass.Resolver
 	machines  *instances.Machines

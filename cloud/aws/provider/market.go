@@ -144,19 +144,28 @@ func (m *market) info(name string) (instancetype.Info, bool) {
 	return infos[i], true
 }
 
-// every is how often Run looks what is old.
-const every = time.Minute
+// every is how often Run looks what is old, and shiftsEvery how often it asks for zonal shifts.
+const (
+	every       = time.Minute
+	shiftsEvery = 30 * time.Second
+)
 
 // Run keeps what is known up to date until the context ends.
 func (p *Provider) Run(ctx context.Context) error {
+	var last time.Time
 	for {
-		if err := errors.Join(p.Refresh(ctx), p.sweepTemplates(ctx), p.relist(ctx)); err != nil && ctx.Err() == nil {
+		err := p.readShifts(ctx)
+		if now := p.Clock.Now(); now.Sub(last) >= every {
+			last = now
+			err = errors.Join(err, p.Refresh(ctx), p.sweepTemplates(ctx), p.relist(ctx))
+		}
+		if err != nil && ctx.Err() == nil {
 			log.FromContext(ctx).Error(err, "keeping up with AWS")
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-p.Clock.After(every):
+		case <-p.Clock.After(shiftsEvery):
 		}
 	}
 }
