@@ -3,7 +3,7 @@
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: build demo test e2e verify bench bench-cluster generate aws-models lint sandbox fmt clean help
+.PHONY: build demo test e2e verify bench bench-cluster generate aws-models lint sandbox image fmt clean help
 
 BIN := $(CURDIR)/bin
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -14,11 +14,14 @@ export GOTOOLCHAIN ?= local
 PROGRESS := NF == 1 && !/:/ { if (++n % 100 == 0) printf "  %4d packages of about 2,500\n", n; fflush(); next } { print; fflush() }
 
 build: ## Build bin/millwright.
-	@go build -trimpath -ldflags "-X github.com/millwright-dev/millwright/cli.version=$(VERSION)" -o $(BIN)/millwright ./cmd/millwright
+	@go build -trimpath -ldflags "-X github.com/millwright-dev/millwright/cli/version.number=$(VERSION)" -o $(BIN)/millwright ./cmd/millwright
 
 sandbox: ## Build bin/sandbox, a Kubernetes control plane in one binary.
 	@[ -x $(BIN)/sandbox ] || echo "Building bin/sandbox. The first time compiles a whole Kubernetes control plane: 4 to 10 minutes on two cores."
 	@cd sandbox && go build -v -ldflags "-s -w" -o $(BIN)/sandbox ./cmd/sandbox 2>&1 | awk '$(PROGRESS)'
+
+image: ## Write dist/image, the container image for amd64 and arm64 as an OCI layout.
+	@cd deploy/release && go run ./cmd/release image --root $(CURDIR) --dist $(CURDIR)/dist --version $(VERSION)
 
 demo: build sandbox ## Show it at work on a real control plane; KEEP=1 leaves the cluster up.
 	@$(BIN)/sandbox demo --millwright $(BIN)/millwright $(if $(KEEP),--keep)
@@ -49,7 +52,7 @@ aws-models: ## Rewrite the tables of AWS's service models; needs npm.
 	go run ./cloud/aws/awstest/internal/modelgen cloud/aws/awstest/wire/tables
 
 lint: $(BIN)/golangci-lint ## Run the linters over every module; the first time builds golangci-lint.
-	for m in . bench sandbox; do (cd $$m && $(BIN)/golangci-lint run ./...); done
+	for m in . bench sandbox deploy/release; do (cd $$m && $(BIN)/golangci-lint run ./...); done
 
 verify: lint generate ## Check what a reviewer should not have to: format, vet, lint, generated files, go.mod.
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; }
@@ -61,7 +64,7 @@ fmt: ## Format all Go code.
 	@gofmt -w $$(git ls-files '*.go')
 
 clean: ## Remove what was built.
-	@rm -rf $(BIN)
+	@rm -rf $(BIN) dist
 
 help: ## List the tasks.
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 16

@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/millwright-dev/millwright/cli/version"
 	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
 )
 
@@ -109,11 +110,14 @@ func TestTimesGoToTheErrorStream(t *testing.T) {
 
 func TestVersionSaysWhatTheBinarySpeaks(t *testing.T) {
 	out, _, code := call(t, "", "version", "-o", "json")
-	var v Version
+	var v version.Document
 	if err := json.Unmarshal([]byte(out), &v); err != nil || code != ExitOK {
 		t.Fatalf("exit %d: %v", code, err)
 	}
 	if v.APIVersion != apiVersion || v.Kind != "Version" || v.GoVersion != runtime.Version() || len(v.CRDHash) != 12 || v.NodePoolHash != "v3" {
+		t.Errorf("got %+v", v)
+	}
+	if !slices.Contains(v.APIs, "karpenter.sh/v1") || !slices.Contains(v.APIs, "millwright.dev/v1alpha1") || v.Commit == "" {
 		t.Errorf("got %+v", v)
 	}
 	text, _, _ := call(t, "", "version")

@@ -20,6 +20,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/millwright-dev/millwright/cli/version"
 	"github.com/millwright-dev/millwright/cloud/aws"
 	"github.com/millwright-dev/millwright/controllers"
 	"github.com/millwright-dev/millwright/controllers/metrics"
@@ -172,7 +173,7 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 	}
 	kube = rest.CopyConfig(kube)
 	kube.QPS, kube.Burst = float32(o.qps), o.burst
-	v, err := thisVersion()
+	v, err := version.This(apiVersion)
 	if err != nil {
 		return none, err
 	}

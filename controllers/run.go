@@ -40,7 +40,8 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=millwright-system
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=create,namespace=millwright-system
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=karpenter-leader-election;millwright-observer,verbs=get;update,namespace=millwright-system
 
 // EventSource is the component that events name; dashboards know it.
 const EventSource = "karpenter"

@@ -20,6 +20,9 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
 )
 
 //go:embed crds/*.yaml
@@ -49,6 +52,28 @@ func CRDs() ([]CRD, error) {
 	}
 	slices.SortFunc(out, func(a, b CRD) int { return cmp.Compare(a.File, b.File) })
 	return out, nil
+}
+
+// APIs are the served versions of the custom kinds, as group/version, sorted.
+func APIs() ([]string, error) {
+	list, err := CRDs()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, c := range list {
+		var crd apiextensionsv1.CustomResourceDefinition
+		if err := yaml.Unmarshal(c.YAML, &crd); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", c.File, err)
+		}
+		for _, v := range crd.Spec.Versions {
+			if v.Served {
+				out = append(out, crd.Spec.Group+"/"+v.Name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
 }
 
 // CRDHash identifies the set of definitions that a binary was built with: the

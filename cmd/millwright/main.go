@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // windows name time zones, and an image from scratch has none
 
+	_ "golang.org/x/crypto/x509roots/fallback" // nor has it root certificates; a system's own go first
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/millwright-dev/millwright/cli"
