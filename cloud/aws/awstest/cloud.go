@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/iamtest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
+	"github.com/millwright-dev/millwright/cloud/aws/sqstest"
 	"github.com/millwright-dev/millwright/cloud/ec2"
 )
 
@@ -42,6 +44,8 @@ type Config struct {
 	// ProfileLag is how long EC2 does not know a new instance profile.
 	ProfileLag time.Duration
 	Delays     ec2test.Delays
+	// Queues are those of SQS; the first gets what EventBridge tells of.
+	Queues []string
 }
 
 func (c *Config) complete() error {
@@ -75,6 +79,7 @@ func (c *Config) complete() error {
 type Cloud struct {
 	EC2 *ec2test.EC2
 	IAM *iamtest.IAM
+	SQS *sqstest.Server
 
 	config   Config
 	services map[string]wire.Handler
@@ -83,6 +88,8 @@ type Cloud struct {
 
 	mu      sync.Mutex
 	serial  int
+	events  int
+	record  []Call
 	limits  map[string]Limit
 	buckets map[string]*bucket
 	faults  []*Fault
@@ -111,6 +118,7 @@ func New(config Config) (*Cloud, error) {
 		return nil, fmt.Errorf("starting EC2: %w", err)
 	}
 	c.EC2 = e
+	c.SQS = sqstest.New(sqstest.Config{Queues: config.Queues, Account: config.Account, Seed: config.Seed})
 	c.services = map[string]wire.Handler{
 		"ec2": c.EC2.Handle, "iam": c.IAM.Handle, "sts": c.IAM.Handle,
 		"ssm:GetParameter": wire.Handle(c.ssm.get), "ssm:GetParameters": wire.Handle(c.ssm.getAll),
@@ -121,6 +129,11 @@ func New(config Config) (*Cloud, error) {
 
 // ServeHTTP is http.Handler's.
 func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if action, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "AmazonSQS."); ok {
+		c.count("sqs:"+action, false)
+		c.SQS.ServeHTTP(w, r)
+		return
+	}
 	call, err := wire.Read(r)
 	fault, refused := c.admit(call)
 	if err == nil {
@@ -133,6 +146,7 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		answer, err = c.answer(call)
 	}
+	c.note(call, err)
 	if fault != nil && fault.Code == "" {
 		panic(http.ErrAbortHandler) // what net/http provides for breaking off
 	}
@@ -149,13 +163,8 @@ func (c *Cloud) admit(call *wire.Request) (*Fault, error) {
 		return nil, nil
 	}
 	action := call.Service.Name + ":" + call.Operation.Name
-	n := c.calls[action]
-	n.all++
 	err := c.throttled(call.Service.Name, call.Operation.Name)
-	if err != nil {
-		n.throttled++
-	}
-	c.calls[action] = n
+	c.counted(action, err != nil)
 	if err != nil {
 		return nil, err
 	}

@@ -125,3 +125,19 @@ func (c *Cloud) Calls() (all, throttled map[string]int) {
 }
 
 type count struct{ all, throttled int }
+
+func (c *Cloud) count(action string, throttled bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counted(action, throttled)
+}
+
+// counted counts a call; the lock is held.
+func (c *Cloud) counted(action string, throttled bool) {
+	n := c.calls[action]
+	n.all++
+	if throttled {
+		n.throttled++
+	}
+	c.calls[action] = n
+}

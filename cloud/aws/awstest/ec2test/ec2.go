@@ -3,6 +3,7 @@ package ec2test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +40,8 @@ type Delays struct {
 	// Lag is how long a new instance is not found by DescribeInstances, as EC2's
 	// eventual consistency has it: some seconds at times.
 	Lag time.Duration
+	// Attach and Detach are what volumes need for that.
+	Attach, Detach time.Duration
 }
 
 // EC2 is one account in one region. It is safe for concurrent use.
@@ -54,9 +57,12 @@ type EC2 struct {
 	limits    []limit
 	templates map[string]*template
 	instances map[string]*instance
+	volumes   map[string]*volume
 	tags      map[string]map[string]string
 	replies   map[string]reply
 	addresses map[string]int
+	// changed is closed, and made anew, when an instance may have changed.
+	changed chan struct{}
 }
 
 // New makes an EC2.
@@ -80,7 +86,7 @@ func New(c Config) (*EC2, error) {
 	e := &EC2{
 		config: c, delays: c.Delays, network: c.Network,
 		types: map[string]*ec2.Type{}, images: map[string]*Image{}, templates: map[string]*template{},
-		instances: map[string]*instance{}, tags: map[string]map[string]string{}, replies: map[string]reply{}, addresses: map[string]int{},
+		instances: map[string]*instance{}, volumes: map[string]*volume{}, changed: make(chan struct{}), tags: map[string]map[string]string{}, replies: map[string]reply{}, addresses: map[string]int{},
 	}
 	for i := range c.Types {
 		e.types[c.Types[i].Name] = &c.Types[i]
@@ -134,6 +140,9 @@ func (e *EC2) Handle(r *wire.Request) (any, error) {
 		}
 	}
 	answer, err := h(e, r.Input)
+	if !strings.HasPrefix(r.Operation.Name, "Describe") {
+		e.touch()
+	}
 	if err == nil && dry {
 		return nil, errDryRun
 	}
@@ -159,11 +168,14 @@ func on[In any](do func(e *EC2, in In) (any, error)) handler {
 
 // handlers are all actions that are played.
 var handlers = map[string]handler{
+	"AttachVolume":                   on(attachVolume),
 	"CreateFleet":                    on(createFleet),
 	"CreateLaunchTemplate":           on(createLaunchTemplate),
 	"CreateTags":                     on(createTags),
+	"CreateVolume":                   on(createVolume),
 	"DeleteLaunchTemplate":           on(deleteLaunchTemplate),
 	"DeleteTags":                     on(deleteTags),
+	"DeleteVolume":                   on(deleteVolume),
 	"DescribeAvailabilityZones":      on(describeAvailabilityZones),
 	"DescribeImages":                 on(describeImages),
 	"DescribeInstanceTypeOfferings":  on(describeInstanceTypeOfferings),
@@ -174,6 +186,8 @@ var handlers = map[string]handler{
 	"DescribeSecurityGroups":         on(describeSecurityGroups),
 	"DescribeSpotPriceHistory":       on(describeSpotPriceHistory),
 	"DescribeSubnets":                on(describeSubnets),
+	"DescribeVolumes":                on(describeVolumes),
+	"DetachVolume":                   on(detachVolume),
 	"RunInstances":                   runInstances,
 	"StartInstances":                 on(startInstances),
 	"StopInstances":                  on(stopInstances),

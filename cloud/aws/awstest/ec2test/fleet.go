@@ -239,7 +239,7 @@ func (e *EC2) fill(out *fleet, list []candidate, target, least int, in createFle
 		err := c.broken
 		for err == nil && len(all) < target {
 			if err = e.refuse(&c.launch, c.offering, c.subnet); err == nil {
-				i := e.start(&c.launch, c.offering, c.subnet, tagsFor(in.TagSpecifications, "instance"), in.ClientToken)
+				i := e.start(&c.launch, c.offering, c.subnet, given{tagsFor(in.TagSpecifications, "instance"), tagsFor(in.TagSpecifications, "volume")}, in.ClientToken)
 				ids, all = append(ids, i.id), append(all, i)
 			}
 		}
@@ -253,10 +253,19 @@ func (e *EC2) fill(out *fleet, list []candidate, target, least int, in createFle
 	}
 	if len(all) < least {
 		for _, i := range all {
-			delete(e.instances, i.id)
-			delete(e.tags, i.id)
+			e.unmake(i)
 		}
 		made = nil
 	}
 	out.Instances = append(out.Instances, made...)
+}
+
+// unmake takes back an instance of a fleet that did not come about.
+func (e *EC2) unmake(i *instance) {
+	for _, v := range e.at(i) {
+		delete(e.volumes, v.id)
+		delete(e.tags, v.id)
+	}
+	delete(e.instances, i.id)
+	delete(e.tags, i.id)
 }

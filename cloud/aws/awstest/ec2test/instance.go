@@ -49,6 +49,10 @@ type instance struct {
 	addresses                           int
 	interfaces                          []networkInterface
 	states                              []change
+	// volumes are those that it has or had, disks the sizes in GiB of those that it started
+	// with, by device.
+	volumes []*volume
+	disks   map[string]int
 }
 
 type groupName struct{ GroupId, GroupName string }
@@ -128,7 +132,32 @@ type describedInstance struct {
 	Monitoring                                                                      struct{ State string }
 	RootDeviceName, RootDeviceType, Platform, PlatformDetails                       string
 	EnaSupport                                                                      bool
+	BlockDeviceMappings                                                             []instanceDevice
 	Tags                                                                            []Tag
+}
+
+type instanceDevice struct {
+	DeviceName string
+	Ebs        struct {
+		VolumeId, Status    string
+		AttachTime          time.Time
+		DeleteOnTermination bool
+	}
+}
+
+// instanceDevices are the volumes of an instance as DescribeInstances shows them.
+func (e *EC2) instanceDevices(i *instance) []instanceDevice {
+	var out []instanceDevice
+	for _, v := range e.at(i) {
+		at, state := e.attachment(v)
+		d := instanceDevice{DeviceName: at.device}
+		d.Ebs.VolumeId, d.Ebs.Status, d.Ebs.AttachTime, d.Ebs.DeleteOnTermination = v.id, state, at.since, at.deleteOnTermination
+		if state == "busy" {
+			d.Ebs.Status = "detaching" // DescribeInstances does not know busy
+		}
+		out = append(out, d)
+	}
+	return out
 }
 
 type reason struct{ Code, Message string }
@@ -151,7 +180,7 @@ func (e *EC2) describedInstance(i *instance) describedInstance {
 		SubnetId: i.subnet, VpcId: i.vpc, NetworkInterfaces: i.interfaces,
 		SecurityGroups: e.groupNames(i.launch.groups()), MetadataOptions: i.launch.MetadataOptions,
 		RootDeviceName: i.image.RootDeviceName, RootDeviceType: "ebs", Platform: i.image.Platform, PlatformDetails: i.image.PlatformDetails,
-		EnaSupport: true, Tags: e.tagsOf(i.id),
+		EnaSupport: true, BlockDeviceMappings: e.instanceDevices(i), Tags: e.tagsOf(i.id),
 	}
 	if i.offering.Spot {
 		out.InstanceLifecycle = "spot"

@@ -22,6 +22,7 @@ type launch struct {
 	MetadataOptions                 map[string]any
 	Monitoring                      struct{ Enabled bool }
 	TagSpecifications               []tagSpecification
+	BlockDeviceMappings             []blockDevice
 }
 
 type placement struct {
@@ -163,8 +164,11 @@ func (e *EC2) refuse(l *launch, o Offering, s *Subnet) error {
 	return nil
 }
 
+// given are the tags that a fleet gives to what it makes.
+type given struct{ instance, volume []Tag }
+
 // start makes an instance.
-func (e *EC2) start(l *launch, o Offering, s *Subnet, tags []Tag, token string) *instance {
+func (e *EC2) start(l *launch, o Offering, s *Subnet, tags given, token string) *instance {
 	zone, _ := e.network.zone(s.AvailabilityZone)
 	i := &instance{
 		id: e.id("i"), reservation: e.id("r"), launched: e.now(), launch: *l, offering: o, zone: zone,
@@ -182,7 +186,8 @@ func (e *EC2) start(l *launch, o Offering, s *Subnet, tags []Tag, token string) 
 	}
 	i.states = []change{{e.now(), pending, "", ""}, {e.now().Add(e.delays.Boot), running, "", ""}}
 	e.instances[i.id] = i
-	e.tag(i.id, slices.Concat(tagsFor(l.TagSpecifications, "instance"), tags))
+	e.tag(i.id, slices.Concat(tagsFor(l.TagSpecifications, "instance"), tags.instance))
+	e.devices(i, slices.Concat(tagsFor(l.TagSpecifications, "volume"), tags.volume))
 	return i
 }
 

@@ -48,7 +48,7 @@ func runInstances(e *EC2, tree map[string]any) (any, error) {
 		if e.refuse(&l, offering, subnet) != nil {
 			break
 		}
-		i := e.start(&l, offering, subnet, nil, in.ClientToken)
+		i := e.start(&l, offering, subnet, given{}, in.ClientToken)
 		if out.ReservationId == "" {
 			out.ReservationId = i.reservation
 		}

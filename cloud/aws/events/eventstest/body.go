@@ -49,8 +49,18 @@ func Body(o Origin, e interruption.Event) (string, error) {
 	default:
 		return "", fmt.Errorf("AWS sends no message about %s", e.Kind)
 	}
+	return envelope(o, e.ID, source, detailType, detail)
+}
+
+// StateChange is the message in which EventBridge tells of a change of an instance's state:
+// pending, running, stopping, stopped, shutting-down or terminated.
+func StateChange(o Origin, id, instance, state string) (string, error) {
+	return envelope(o, id, "aws.ec2", detailTypes[interruption.Terminated], map[string]any{"instance-id": instance, "state": state})
+}
+
+func envelope(o Origin, id, source, detailType string, detail map[string]any) (string, error) {
 	text, err := json.Marshal(map[string]any{
-		"version": "0", "id": e.ID, "detail-type": detailType, "source": source, "account": o.Account,
+		"version": "0", "id": id, "detail-type": detailType, "source": source, "account": o.Account,
 		"time": o.Time.UTC().Format(time.RFC3339), "region": o.Region, "resources": []string{}, "detail": detail,
 	})
 	return string(text), err

@@ -1,0 +1,85 @@
+package awstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
+	"github.com/millwright-dev/millwright/cloud/aws/events/eventstest"
+	"github.com/millwright-dev/millwright/engine/interruption"
+)
+
+// Follow tells of every change of an instance's state, in order, until ctx ends. Each is
+// also put into the queue, as EventBridge does. An instance that is there at the beginning
+// is told of as well. Without a follower no state change reaches the queue.
+func (c *Cloud) Follow(ctx context.Context, tell func(ec2test.Instance)) {
+	known := map[string]string{}
+	for {
+		list, next, changed := c.EC2.Instances()
+		now := c.config.Clock.Now()
+		seen := map[string]string{}
+		for i := range list {
+			seen[list[i].ID] = list[i].State
+			if known[list[i].ID] != list[i].State {
+				// A queue that is there takes every message.
+				_ = c.publish(func(o eventstest.Origin) (string, error) {
+					return eventstest.StateChange(o, c.event(), list[i].ID, list[i].State)
+				})
+				tell(list[i])
+			}
+		}
+		known = seen
+		var due <-chan time.Time
+		if !next.IsZero() {
+			due = c.config.Clock.After(next.Sub(now))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		case <-due:
+		}
+	}
+}
+
+// event is the ID of a new event.
+func (c *Cloud) event() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.events++
+	return fmt.Sprintf("00000000-0000-4000-9000-%012d", c.events)
+}
+
+// publish puts a message into the first queue, if there is one.
+func (c *Cloud) publish(body func(eventstest.Origin) (string, error)) error {
+	text, err := body(eventstest.Origin{Account: c.config.Account, Region: c.config.Region, Time: c.config.Clock.Now()})
+	if err != nil || len(c.config.Queues) == 0 {
+		return err
+	}
+	return c.SQS.Send(c.config.Queues[0], text, 0)
+}
+
+// Announce puts a message about something into the queue, as AWS does. It changes nothing
+// by itself: see [Cloud.Interrupt]. Without an ID the event gets one.
+func (c *Cloud) Announce(e interruption.Event) error {
+	if e.ID == "" {
+		e.ID = c.event()
+	}
+	if len(c.config.Queues) == 0 {
+		return errors.New("there is no queue to announce it in")
+	}
+	return c.publish(func(o eventstest.Origin) (string, error) { return eventstest.Body(o, e) })
+}
+
+// SpotNotice is how long before its end a spot instance is told.
+const SpotNotice = 2 * time.Minute
+
+// Interrupt takes a spot instance back: it is announced at once, and done after the notice.
+func (c *Cloud) Interrupt(id string, notice time.Duration) error {
+	if err := c.EC2.ReclaimSpot(id, notice); err != nil {
+		return err
+	}
+	return c.Announce(interruption.Event{Kind: interruption.Spot, Machine: id})
+}
