@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/millwright-dev/millwright/sandbox/agents"
+	"github.com/millwright-dev/millwright/sandbox/aws"
 	"github.com/millwright-dev/millwright/sandbox/controlplane"
 	"github.com/millwright-dev/millwright/sandbox/csi"
 	"github.com/millwright-dev/millwright/sandbox/knobs"
@@ -31,9 +34,12 @@ type machines struct {
 	events  record.EventBroadcaster
 	factory informers.SharedInformerFactory
 	live    *knobs.Live
+	rest    *rest.Config
+	// cloud is nil without an AWS.
+	cloud *aws.Server
 }
 
-func startMachines(ctx context.Context, rc *rest.Config, cfg Config) (*machines, error) {
+func startMachines(ctx context.Context, rc *rest.Config, cfg Config, cloud *aws.Server) (*machines, error) {
 	client, err := kubernetes.NewForConfig(fast(rc))
 	if err != nil {
 		return nil, fmt.Errorf("making client: %w", err)
@@ -41,12 +47,16 @@ func startMachines(ctx context.Context, rc *rest.Config, cfg Config) (*machines,
 	m := &machines{
 		factory: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(withoutManagedFields)),
 		events:  record.NewBroadcaster(),
+		rest:    rc, cloud: cloud,
 	}
 	m.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	recorder := m.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "sandbox"})
 	m.live = knobs.NewLive(client, recorder)
 
 	err = knobs.Edit(ctx, client, func(data map[string]string) { maps.Copy(data, cfg.Knobs) })
+	if err == nil && cloud != nil {
+		err = aws.Publish(ctx, client, cloud)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -66,24 +76,34 @@ func (m *machines) start(ctx, running context.Context, client kubernetes.Interfa
 	if err != nil {
 		return fmt.Errorf("preparing node plugins: %w", err)
 	}
-	driver, err := csi.New(csi.Config{
+	booter, err := m.booter(client)
+	if err != nil {
+		return fmt.Errorf("preparing instances: %w", err)
+	}
+	storage := csi.Config{
 		Name: csi.DefaultName, Client: client, Informers: m.factory, Knobs: m.live,
 		Plugins: plugins, Recorder: recorder, Clock: clock.RealClock{},
-	})
+	}
+	machinery := kubelet.Config{
+		Client: client, Informers: m.factory, Knobs: m.live, Plugins: plugins, Clock: clock.RealClock{},
+		Version: controlplane.KubernetesVersion, FastHeartbeat: cfg.FastNodeFailure,
+	}
+	helpers := agents.Config{Client: client, Informers: m.factory, Knobs: m.live, Clock: clock.RealClock{}}
+	if booter != nil {
+		storage.Books, machinery.Alive, helpers.Labels = aws.NewVolumes(m.cloud), booter.Alive, booter.Labels
+	}
+	driver, err := csi.New(storage)
 	if err != nil {
 		return fmt.Errorf("preparing storage: %w", err)
 	}
 	if err := driver.Setup(ctx); err != nil {
 		return err
 	}
-	kubelets, err := kubelet.New(kubelet.Config{
-		Client: client, Informers: m.factory, Knobs: m.live, Plugins: plugins, Clock: clock.RealClock{},
-		Version: controlplane.KubernetesVersion, FastHeartbeat: cfg.FastNodeFailure,
-	})
+	kubelets, err := kubelet.New(machinery)
 	if err != nil {
 		return fmt.Errorf("preparing kubelets: %w", err)
 	}
-	others, err := agents.New(agents.Config{Client: client, Informers: m.factory, Knobs: m.live, Clock: clock.RealClock{}})
+	others, err := agents.New(helpers)
 	if err != nil {
 		return fmt.Errorf("preparing agents: %w", err)
 	}
@@ -94,10 +114,35 @@ func (m *machines) start(ctx, running context.Context, client kubernetes.Interfa
 	if err := m.live.Start(running); err != nil {
 		return fmt.Errorf("following settings: %w", err)
 	}
-	for _, run := range []func(context.Context){driver.Run, kubelets.Run, others.Run, podGC} {
+	parts := []func(context.Context){driver.Run, kubelets.Run, others.Run, podGC}
+	if booter != nil {
+		booter.Kubelets = kubelets
+		parts = append(parts, booter.Run)
+	}
+	for _, run := range parts {
 		m.work.Go(func() { run(running) })
 	}
 	return context.Cause(ctx)
+}
+
+// booter boots the instances of AWS; nil without one.
+func (m *machines) booter(client kubernetes.Interface) (*aws.Booter, error) {
+	if m.cloud == nil {
+		return nil, nil
+	}
+	return aws.NewBooter(aws.BooterConfig{
+		Server: m.cloud, Client: client, Informers: m.factory, Knobs: m.live, Clock: clock.RealClock{},
+		Endpoint: m.rest.Host, CA: m.rest.CAData,
+	})
+}
+
+// serveAWS starts an AWS that knows the cluster.
+func serveAWS(c *AWS, rc *rest.Config) (*aws.Server, error) {
+	version := strings.Split(strings.TrimPrefix(controlplane.KubernetesVersion, "v"), ".")
+	return aws.Serve(aws.ServerConfig{
+		Listen: cmp.Or(c.Listen, "127.0.0.1:0"), Cluster: c.Cluster, Version: version[0] + "." + version[1],
+		Endpoint: rc.Host, CA: rc.CAData, ServiceCIDR: controlplane.ServiceCIDR,
+	})
 }
 
 // stop ends everything and waits for it.

@@ -14,6 +14,7 @@
 //	loop          the queue with workers that the simulations share
 //	kubelet       a kubelet for every Node object; kubelet/life is a pod's life
 //	csi           a storage driver and its cloud
+//	aws           an emulated AWS whose instances join the cluster
 //	command       the command line; cmd/sandbox is the binary
 //	child         runs that binary for tests of other modules
 //
@@ -31,6 +32,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/millwright-dev/millwright/sandbox/aws"
 	"github.com/millwright-dev/millwright/sandbox/controlplane"
 	"github.com/millwright-dev/millwright/sandbox/pki"
 )
@@ -50,8 +52,19 @@ type Config struct {
 	// Knobs is the initial data of the ConfigMap kube-system/sandbox-config, on
 	// top of what a kept cluster has there. See package knobs.
 	Knobs map[string]string
+	// AWS, if set, is the cloud: instances of an emulated EC2 become Nodes, and the volume
+	// driver attaches there. Otherwise Nodes are made by others.
+	AWS *AWS
 	// Progress, if set, is told what is being started.
 	Progress func(step string)
+}
+
+// AWS says what the emulated AWS is like.
+type AWS struct {
+	// Listen is its address; empty is a free port of the loopback interface.
+	Listen string
+	// Cluster is the EKS cluster's name; empty is demo.
+	Cluster string
 }
 
 // Cluster is a running cluster. It is safe for concurrent use.
@@ -60,6 +73,7 @@ type Cluster struct {
 	kubeconfig string
 	ownDir     bool
 	plane      *controlplane.Plane
+	cloud      *aws.Server
 	machines   *machines
 	once       sync.Once
 	stopErr    error
@@ -106,8 +120,14 @@ func (c *Cluster) start(ctx context.Context, cfg Config) error {
 		return err
 	}
 	c.plane = plane
+	if cfg.AWS != nil {
+		cfg.Progress("aws")
+		if c.cloud, err = serveAWS(cfg.AWS, plane.RESTConfig(pki.Machines)); err != nil {
+			return err
+		}
+	}
 	cfg.Progress("kubelets and storage")
-	if c.machines, err = startMachines(ctx, plane.RESTConfig(pki.Machines), cfg); err != nil {
+	if c.machines, err = startMachines(ctx, plane.RESTConfig(pki.Machines), cfg, c.cloud); err != nil {
 		return err
 	}
 	for _, path := range []string{c.kubeconfig, cfg.Kubeconfig} {
@@ -130,6 +150,9 @@ func (c *Cluster) Kubeconfig() string { return c.kubeconfig }
 // RESTConfig is the administrator's client configuration; the caller owns it.
 func (c *Cluster) RESTConfig() *rest.Config { return c.plane.RESTConfig(pki.Admin) }
 
+// AWS is the emulated AWS, nil without one.
+func (c *Cluster) AWS() *aws.Server { return c.cloud }
+
 // Failed delivers the reason, once, if a part of the control plane ends by
 // itself. The cluster is of no use then; Stop still cleans up.
 func (c *Cluster) Failed() <-chan error { return c.plane.Failed() }
@@ -141,11 +164,14 @@ func (c *Cluster) Stop() error {
 		if c.machines != nil {
 			c.machines.stop()
 		}
+		if c.cloud != nil {
+			c.stopErr = c.cloud.Stop()
+		}
 		if c.plane != nil {
 			c.plane.Stop()
 		}
 		if c.ownDir {
-			c.stopErr = os.RemoveAll(c.dir)
+			c.stopErr = errors.Join(c.stopErr, os.RemoveAll(c.dir))
 		}
 	})
 	return c.stopErr

@@ -29,6 +29,9 @@ type Config struct {
 	Informers informers.SharedInformerFactory // started by the caller after New
 	Knobs     *knobs.Live
 	Clock     clock.Clock
+	// Labels are those that the cloud controller manager sets on a Node when it removes its
+	// taint; nil sets none.
+	Labels func(*corev1.Node) map[string]string
 }
 
 const workers = 8
@@ -108,7 +111,7 @@ func (a *Agents) sync(ctx context.Context, name string) (time.Duration, error) {
 	now := a.Clock.Now()
 	next := *s
 	taints, wake := next.step(node.Spec.Taints, plan(a.Knobs.Settings(), node), now)
-	if err := a.write(ctx, node, taints); err != nil {
+	if err := a.write(ctx, node, taints, a.labels(node, s.cloudDone != next.cloudDone)); err != nil {
 		return 0, err
 	}
 	*s = next
@@ -118,13 +121,25 @@ func (a *Agents) sync(ctx context.Context, name string) (time.Duration, error) {
 	return max(wake.Sub(now), time.Millisecond), nil
 }
 
-// write replaces the taints of exactly the Node that was read.
-func (a *Agents) write(ctx context.Context, node *corev1.Node, taints []corev1.Taint) error {
+// labels are the cloud controller manager's, if it has just been there.
+func (a *Agents) labels(node *corev1.Node, initialized bool) map[string]string {
+	if !initialized || a.Labels == nil {
+		return nil
+	}
+	return a.Labels(node)
+}
+
+// write replaces the taints of exactly the Node that was read, and adds labels.
+func (a *Agents) write(ctx context.Context, node *corev1.Node, taints []corev1.Taint, labels map[string]string) error {
 	if slices.Equal(taints, node.Spec.Taints) {
 		return nil
 	}
+	metadata := map[string]any{"resourceVersion": node.ResourceVersion}
+	if len(labels) > 0 {
+		metadata["labels"] = labels
+	}
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": node.ResourceVersion},
+		"metadata": metadata,
 		"spec":     map[string]any{"taints": taints},
 	})
 	if err != nil {

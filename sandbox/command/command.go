@@ -1,5 +1,6 @@
 // Package command is the command line of the sandbox: up runs a cluster until
-// it is told to stop, demo shows Millwright on one, inject turns a knob of a running one, sqs plays SQS, version prints
+// it is told to stop, demo shows Millwright on one, inject turns a knob of a running one, aws
+// serves an AWS, sqs plays SQS, version prints
 // what is inside. Each command has its own file.
 package command
 
@@ -19,7 +20,7 @@ func New() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(newUp(), newDemo(), newInject(), newSQS(), newVersion())
+	cmd.AddCommand(newUp(), newDemo(), newInject(), newAWS(), newSQS(), newVersion())
 	return cmd
 }
 

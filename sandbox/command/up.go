@@ -18,6 +18,7 @@ const startTimeout = 2 * time.Minute
 
 func newUp() *cobra.Command {
 	var cfg sandbox.Config
+	var cloud cloudFlags
 	var tied bool
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -29,18 +30,22 @@ When it is ready, two lines go to standard output:
   ready <kubeconfig>
   export KUBECONFIG=<kubeconfig>
 
-Any Node object that is created becomes a simulated machine. What the machines
+With --cloud aws, more lines export what millwright run --provider aws needs. Any Node object that is created becomes a simulated machine. What the machines
 do is scripted with "sandbox inject" and with annotations.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
+			if err := cloud.into(&cfg); err != nil {
+				return err
+			}
 			if tied {
 				ctx = untilEOF(ctx, cmd.InOrStdin())
 			}
 			return up(ctx, cmd, cfg)
 		},
 	}
+	cloud.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&cfg.Dir, "dir", "", "keep the cluster in this directory, and continue the one that is there (default: a temporary directory, removed at the end)")
 	flags.StringVar(&cfg.Kubeconfig, "kubeconfig", "", "also write the kubeconfig to this file")
@@ -70,6 +75,9 @@ func up(ctx context.Context, cmd *cobra.Command, cfg sandbox.Config) error {
 		kubeconfig = cfg.Kubeconfig
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "ready %s\nexport KUBECONFIG=%s\n", kubeconfig, kubeconfig)
+	if s := cluster.AWS(); s != nil {
+		export(cmd.OutOrStdout(), s)
+	}
 
 	select {
 	case <-ctx.Done():

@@ -63,7 +63,7 @@ func apiServerFlags(cfg Config, bundle *pki.Bundle, etcd string, port int) []str
 		"--service-account-key-file=" + bundle.ServiceAccountKey(),
 		"--service-account-signing-key-file=" + bundle.ServiceAccountKey(),
 		"--token-auth-file=" + bundle.TokenFile(),
-		"--service-cluster-ip-range=10.0.0.0/16",
+		"--service-cluster-ip-range=" + ServiceCIDR,
 		"--authorization-mode=RBAC",
 		"--allow-privileged=true",
 		// A loopback address is no valid endpoint of the service "kubernetes".

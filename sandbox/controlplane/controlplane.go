@@ -14,6 +14,9 @@ import (
 	"github.com/millwright-dev/millwright/sandbox/pki"
 )
 
+// ServiceCIDR is where Services have their addresses.
+const ServiceCIDR = "10.0.0.0/16"
+
 // Config says where and how a control plane runs.
 type Config struct {
 	// Dir holds everything the control plane writes: keys, data, logs. It must

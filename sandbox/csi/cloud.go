@@ -2,33 +2,39 @@ package csi
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/sandbox/knobs"
 )
 
-// What the simulated cloud of cloud/kwok calls its things: the annotation of a Node
-// that names the ConfigMap of its machine, and what is added to that name for the
-// ConfigMap of the machine's volumes.
+// State is how a volume is attached in the cloud's own books.
+type State string
+
+// States of a volume; one that is detached has the empty one.
 const (
-	machineAnnotation = "millwright.dev/machine"
-	volumesSuffix     = "-volumes"
+	Detached State = ""
+	Attached State = "attached"
+	// Busy is a volume that was to be detached and is not.
+	Busy State = "busy"
 )
 
-// States of a volume in the cloud; one that is detached has none.
-const (
-	cloudAttached = "attached"
-	cloudBusy     = "busy"
-)
+// Books are those of a cloud. They are safe for concurrent use.
+type Books interface {
+	// Create makes a volume of so many bytes in a zone, and returns the cloud's name for
+	// it. The same token makes it once.
+	Create(ctx context.Context, token, zone string, bytes int64) (handle string, err error)
+	// Delete deletes a volume that is attached nowhere; one that is gone is no error.
+	Delete(ctx context.Context, handle string) error
+	// Machine names the machine of a Node; empty if the cloud has no such machine.
+	Machine(node *corev1.Node) string
+	// Set enters how a volume is attached to a machine. A machine that is gone has nothing
+	// attached, whatever is entered.
+	Set(ctx context.Context, machine, handle string, s State) error
+}
 
 // cloudBooks are what the cloud has attached, whatever Kubernetes thinks of it. The
 // zero value is ready and safe for concurrent use.
@@ -43,8 +49,8 @@ type cloudBooks struct {
 // entry is where the cloud's books have a volume.
 type entry struct{ machine, handle string }
 
-// enter writes into the cloud's books that a volume is attached. Only machines of
-// the simulated cloud have books.
+// enter writes into the cloud's books that a volume is attached. Only machines of the
+// cloud have books.
 func (d *Driver) enter(ctx context.Context, va *storagev1.VolumeAttachment) error {
 	node, err := d.nodeLister.Get(va.Spec.NodeName)
 	if err != nil {
@@ -54,11 +60,12 @@ func (d *Driver) enter(ctx context.Context, va *storagev1.VolumeAttachment) erro
 	if err != nil {
 		return err
 	}
-	if node.Annotations[machineAnnotation] == "" || pv.Spec.CSI == nil {
+	machine := d.Books.Machine(node)
+	if machine == "" || pv.Spec.CSI == nil {
 		return nil
 	}
-	e := entry{node.Annotations[machineAnnotation], pv.Spec.CSI.VolumeHandle}
-	if err := d.write(ctx, e, d.Name+" "+cloudAttached); err != nil {
+	e := entry{machine, pv.Spec.CSI.VolumeHandle}
+	if err := d.Books.Set(ctx, e.machine, e.handle, Attached); err != nil {
 		return err
 	}
 	d.cloud.mu.Lock()
@@ -82,7 +89,7 @@ func (d *Driver) leave(ctx context.Context, va *storagev1.VolumeAttachment) erro
 	if !d.keeps(va) {
 		return d.strike(ctx, va.Name, e)
 	}
-	if err := d.write(ctx, e, d.Name+" "+cloudBusy); err != nil {
+	if err := d.Books.Set(ctx, e.machine, e.handle, Busy); err != nil {
 		return err
 	}
 	d.held.hand(volumeOf(va), va.Name, keptKey(va.Name))
@@ -119,7 +126,7 @@ func (d *Driver) letGo(ctx context.Context, name string) (time.Duration, error) 
 
 // strike takes an entry out of the books.
 func (d *Driver) strike(ctx context.Context, name string, e entry) error {
-	if err := d.write(ctx, e, ""); err != nil {
+	if err := d.Books.Set(ctx, e.machine, e.handle, Detached); err != nil {
 		return err
 	}
 	d.cloud.mu.Lock()
@@ -149,40 +156,4 @@ func (d *Driver) keptInCloud(volume string) bool {
 		}
 	}
 	return false
-}
-
-// write puts a value into a machine's books, or takes it out if it is empty. A
-// machine that is gone has none, and takes them along.
-func (d *Driver) write(ctx context.Context, e entry, value string) error {
-	data := map[string]*string{e.handle: &value}
-	if value == "" {
-		data[e.handle] = nil
-	}
-	patch, err := json.Marshal(map[string]any{"data": data})
-	if err != nil {
-		return fmt.Errorf("encoding the volumes of %s: %w", e.machine, err)
-	}
-	client := d.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem)
-	change := func() error {
-		_, err := client.Patch(ctx, e.machine+volumesSuffix, types.MergePatchType, patch, metav1.PatchOptions{})
-		return err
-	}
-	if err := change(); !errors.IsNotFound(err) || value == "" {
-		return ignoreGone(err)
-	}
-	machine, err := client.Get(ctx, e.machine, metav1.GetOptions{})
-	if err != nil {
-		return ignoreGone(err)
-	}
-	_, err = client.Create(ctx, &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:            e.machine + volumesSuffix,
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: machine.Name, UID: machine.UID}},
-		},
-		Data: map[string]string{e.handle: value},
-	}, metav1.CreateOptions{})
-	if errors.IsAlreadyExists(err) {
-		return change()
-	}
-	return err
 }

@@ -8,6 +8,7 @@
 //	attach.go    VolumeAttachments are carried out, one node per volume
 //	ledger.go    which attachment holds which volume
 //	cloud.go     the cloud's own books: what it has attached to which machine
+//	books.go     the books of the simulated cloud of cloud/kwok
 //
 // Binding claims, deciding what to attach where and when to detach it, and the
 // multi-attach error of pods are Kubernetes' own controllers; this package does

@@ -33,6 +33,8 @@ type Config struct {
 	Plugins   *Plugins
 	Recorder  record.EventRecorder
 	Clock     clock.Clock
+	// Books are the cloud's; nil is the simulated cloud of cloud/kwok.
+	Books Books
 }
 
 const workers = 8
@@ -60,6 +62,9 @@ type Driver struct {
 // New registers the driver with the informers.
 func New(cfg Config) (*Driver, error) {
 	core, storage := cfg.Informers.Core().V1(), cfg.Informers.Storage().V1()
+	if cfg.Books == nil {
+		cfg.Books = configMaps{cfg.Client, cfg.Name}
+	}
 	d := &Driver{
 		Config:           cfg,
 		nodeLister:       core.Nodes().Lister(),

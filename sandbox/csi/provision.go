@@ -55,7 +55,12 @@ func (d *Driver) provision(ctx context.Context, key types.NamespacedName) (time.
 		d.Recorder.Event(pvc, corev1.EventTypeWarning, "ProvisioningFailed", err.Error())
 		return 0, fmt.Errorf("provisioning for claim %s: %w", key, err)
 	}
-	_, err = d.Client.CoreV1().PersistentVolumes().Create(ctx, d.newVolume(pvc, class, zone), metav1.CreateOptions{})
+	size := pvc.Spec.Resources.Requests[corev1.ResourceStorage]
+	handle, err := d.Books.Create(ctx, string(pvc.UID), zone, size.Value())
+	if err != nil {
+		return 0, fmt.Errorf("provisioning for claim %s: %w", key, err)
+	}
+	_, err = d.Client.CoreV1().PersistentVolumes().Create(ctx, d.newVolume(pvc, class, zone, handle), metav1.CreateOptions{})
 	if err != nil && !errors.IsAlreadyExists(err) {
 		return 0, fmt.Errorf("creating volume for claim %s: %w", key, err)
 	}
@@ -134,7 +139,7 @@ func (d *Driver) allowedZones(class *storagev1.StorageClass) []string {
 	return zones
 }
 
-func (d *Driver) newVolume(pvc *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, zone string) *corev1.PersistentVolume {
+func (d *Driver) newVolume(pvc *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, zone, handle string) *corev1.PersistentVolume {
 	pv := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        "pvc-" + string(pvc.UID),
@@ -151,7 +156,7 @@ func (d *Driver) newVolume(pvc *corev1.PersistentVolumeClaim, class *storagev1.S
 				Namespace: pvc.Namespace, Name: pvc.Name, UID: pvc.UID, ResourceVersion: pvc.ResourceVersion,
 			},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				CSI: &corev1.CSIPersistentVolumeSource{Driver: d.Name, VolumeHandle: "vol-" + string(pvc.UID)},
+				CSI: &corev1.CSIPersistentVolumeSource{Driver: d.Name, VolumeHandle: handle},
 			},
 		},
 	}

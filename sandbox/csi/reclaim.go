@@ -26,6 +26,11 @@ func (d *Driver) reclaim(ctx context.Context, name string) (time.Duration, error
 	if !ours || pv.Status.Phase != corev1.VolumeReleased || pv.DeletionTimestamp != nil || d.isAttached(name) || d.keptInCloud(name) {
 		return 0, nil
 	}
+	if pv.Spec.CSI != nil {
+		if err := d.Books.Delete(ctx, pv.Spec.CSI.VolumeHandle); err != nil {
+			return 0, fmt.Errorf("deleting volume %s: %w", name, err)
+		}
+	}
 	err = d.Client.CoreV1().PersistentVolumes().Delete(ctx, name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &pv.UID},
 	})

@@ -42,11 +42,19 @@ func (d *Driver) register(ctx context.Context, name string) (time.Duration, erro
 	return wait, d.writeCSINode(ctx, node, want)
 }
 
+// uninitialized is the taint of a node until the cloud controller manager has been there.
+const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
+
+// zoneComes says whether a node's zone is not known yet.
+func zoneComes(node *corev1.Node) bool {
+	return node.Labels[corev1.LabelTopologyZone] == "" && slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == uninitialized })
+}
+
 // registered says whether the driver is registered on the node by now, and if
-// only time is missing, how much.
+// only time is missing, how much. The keys of its topology cannot be changed later.
 func (d *Driver) registered(node *corev1.Node, settings knobs.Settings) (bool, time.Duration) {
 	key := "register/" + string(node.UID)
-	if !d.Plugins.Present(d.Name, node.Name) {
+	if zoneComes(node) || !d.Plugins.Present(d.Name, node.Name) {
 		d.since.forget(key)
 		return false, 0
 	}

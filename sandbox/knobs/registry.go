@@ -213,6 +213,26 @@ var (
 	}
 )
 
+// The emulated AWS.
+var (
+	EC2BootDelay = Knob{
+		Name: "ec2-boot-delay", Kind: Duration, Default: "1s",
+		Help: "time from an instance's launch to its running",
+	}
+	EC2JoinDelay = Knob{
+		Name: "ec2-join-delay", Kind: Duration, Default: "500ms",
+		Help: "time from an instance's running to its kubelet's registering the Node",
+	}
+	EC2ShutdownDelay = Knob{
+		Name: "ec2-shutdown-delay", Kind: Duration, Default: "1s",
+		Help: "time from an instance's shutting down to its being terminated",
+	}
+	EC2Lag = Knob{
+		Name: "ec2-lag", Kind: Duration, Default: "300ms",
+		Help: "how long a new instance is not found by DescribeInstances",
+	}
+)
+
 // All lists every knob in the order in which users read about them.
 func All() []Knob {
 	return []Knob{
@@ -222,5 +242,6 @@ func All() []Knob {
 		CSIAttachLimit, CSIRegisterDelay, ProvisionDelay, ProvisionFail,
 		AttachDelay, AttachFail, AttachHang, DetachDelay, DetachFail, DetachHang, CloudDetachHang,
 		MountHang, UnmountHang,
+		EC2BootDelay, EC2JoinDelay, EC2ShutdownDelay, EC2Lag,
 	}
 }

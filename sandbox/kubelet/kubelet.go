@@ -30,6 +30,9 @@ type Config struct {
 	// FastHeartbeat renews leases every 1.5 s instead of every 10 s, for a
 	// control plane that gives up on a node after a few seconds.
 	FastHeartbeat bool
+	// Alive says whether the machine behind a Node runs; nil is that all do. Wake tells when
+	// that may have changed.
+	Alive func(*corev1.Node) bool
 }
 
 // Plugins knows the node parts of storage drivers.
@@ -157,6 +160,21 @@ func concernsPods(before, after *corev1.Node) bool {
 		!equality.Semantic.DeepEqual(before.Status.VolumesInUse, after.Status.VolumesInUse) ||
 		knobs.AnnotationsChanged(before.Annotations, after.Annotations) ||
 		readyStatus(before) != readyStatus(after)
+}
+
+// silent says whether the cluster hears nothing of a node's kubelet.
+func (k *Kubelets) silent(node *corev1.Node, settings knobs.Settings) bool {
+	return settings.On(knobs.KubeletSilent, knobs.OfNode(node)) || k.Alive != nil && !k.Alive(node)
+}
+
+// Wake has the kubelet of a node look again whether its machine runs.
+func (k *Kubelets) Wake(node string) { k.wake(node) }
+
+// Restart boots the machine of a node anew, if there is one: its containers are gone.
+func (k *Kubelets) Restart(node string) {
+	if k.machines.reboot(node, k.Clock.Now()) != nil {
+		k.wake(node)
+	}
 }
 
 // wake makes a node and its pods due; an empty name means all nodes.

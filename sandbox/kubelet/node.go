@@ -63,10 +63,14 @@ func (m *machines) get(node *corev1.Node) *machine {
 	return nil
 }
 
-// reboot replaces a machine by one that boots now: its containers are gone.
+// reboot replaces a machine by one that boots now: its containers are gone. It returns nil
+// if there is none.
 func (m *machines) reboot(name string, now time.Time) *machine {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.all[name] == nil {
+		return nil
+	}
 	next := *m.all[name]
 	next.booted = now
 	m.all[name] = &next
@@ -96,7 +100,7 @@ func (k *Kubelets) syncNode(ctx context.Context, name string) (time.Duration, er
 		return &machine{uid: node.UID, booted: now, appeared: now, ip: k.address(node), extended: extended(node.Status.Capacity)}
 	})
 	settings := k.Knobs.Settings()
-	if settings.On(knobs.KubeletSilent, knobs.OfNode(node)) {
+	if k.silent(node, settings) {
 		return 0, nil
 	}
 	reboots, again := m.reboots(settings, node)

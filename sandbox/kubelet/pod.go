@@ -98,7 +98,7 @@ func (k *Kubelets) syncPod(ctx context.Context, key podKey) (time.Duration, erro
 // Pods on the host's network need no network to be ready.
 func (k *Kubelets) runsPods(node *corev1.Node, m *machine, pod *corev1.Pod) bool {
 	settings := k.Knobs.Settings()
-	if settings.On(knobs.KubeletSilent, knobs.OfNode(node)) {
+	if k.silent(node, settings) {
 		return false
 	}
 	return pod.Spec.HostNetwork || !m.readyAt(settings, node).After(k.Clock.Now())
@@ -226,8 +226,7 @@ func (k *Kubelets) syncOrphan(key podKey) {
 	}
 	node, err := k.nodeLister.Get(rec.node)
 	if err == nil && k.machines.get(node) == rec.machine {
-		silent := k.Knobs.Settings().On(knobs.KubeletSilent, knobs.OfNode(node))
-		if silent || !k.canUnmount(node, rec.volumes) {
+		if k.silent(node, k.Knobs.Settings()) || !k.canUnmount(node, rec.volumes) {
 			return // still in use; what changes that comes back here
 		}
 	}

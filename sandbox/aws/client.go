@@ -1,0 +1,113 @@
+package aws
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/millwright-dev/millwright/cloud/aws/awstest"
+	"github.com/millwright-dev/millwright/engine/interruption"
+)
+
+// Client scripts an AWS that another process serves. It is safe for concurrent use.
+type Client struct {
+	// URL is where AWS is.
+	URL string
+}
+
+// Instances lists the instances that EC2 has not forgotten.
+func (c Client) Instances(ctx context.Context) ([]Instance, error) {
+	var out []Instance
+	return out, c.do(ctx, http.MethodGet, "instances", nil, &out)
+}
+
+// Instance finds one that has not ended by its ID or by its Node's name.
+func (c Client) Instance(ctx context.Context, name string) (Instance, error) {
+	list, err := c.Instances(ctx)
+	if err != nil {
+		return Instance{}, err
+	}
+	i := slices.IndexFunc(list, func(i Instance) bool { return (i.ID == name || i.Node == name) && i.State != terminated })
+	if i < 0 {
+		return Instance{}, fmt.Errorf("no instance is called %s, nor has a Node of this name", name)
+	}
+	return list[i], nil
+}
+
+// Calls counts the calls of AWS.
+func (c Client) Calls(ctx context.Context) (Counts, error) {
+	var out Counts
+	return out, c.do(ctx, http.MethodGet, "calls", nil, &out)
+}
+
+// Record lists the latest calls, the oldest first.
+func (c Client) Record(ctx context.Context) ([]awstest.Call, error) {
+	var out []awstest.Call
+	return out, c.do(ctx, http.MethodGet, "record", nil, &out)
+}
+
+// SetCapacity says how many instances offerings hold.
+func (c Client) SetCapacity(ctx context.Context, in Capacity) error {
+	return c.do(ctx, http.MethodPost, "capacity", in, nil)
+}
+
+// SetThrottle says how frequent calls of EC2 may be.
+func (c Client) SetThrottle(ctx context.Context, in Throttle) error {
+	return c.do(ctx, http.MethodPost, "throttle", in, nil)
+}
+
+// Interrupt takes a spot instance back.
+func (c Client) Interrupt(ctx context.Context, in Interruption) error {
+	return c.do(ctx, http.MethodPost, "interrupt", in, nil)
+}
+
+// Announce puts a message about an instance into the queue.
+func (c Client) Announce(ctx context.Context, e interruption.Event) error {
+	return c.do(ctx, http.MethodPost, "announce", e, nil)
+}
+
+// Fail ends an instance at once.
+func (c Client) Fail(ctx context.Context, id string) error {
+	return c.do(ctx, http.MethodPost, "fail", Instance{ID: id}, nil)
+}
+
+// Inject lets a fault befall the next calls, ClearFaults ends all faults.
+func (c Client) Inject(ctx context.Context, f awstest.Fault) error {
+	return c.do(ctx, http.MethodPost, "fault", f, nil)
+}
+
+// ClearFaults ends all faults.
+func (c Client) ClearFaults(ctx context.Context) error {
+	return c.do(ctx, http.MethodPost, "clear", struct{}{}, nil)
+}
+
+func (c Client) do(ctx context.Context, method, what string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.URL+controlPath+what, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("asking the sandbox's AWS: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		var said struct{ Error string }
+		if err := json.NewDecoder(resp.Body).Decode(&said); err != nil || said.Error == "" {
+			return fmt.Errorf("asking the sandbox's AWS: %s: %s", what, resp.Status)
+		}
+		return errors.New(said.Error)
+	}
+	if out == nil {
+		return nil
+	}
+	return json.NewDecoder(resp.Body).Decode(out)
+}

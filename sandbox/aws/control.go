@@ -1,0 +1,155 @@
+package aws
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/millwright-dev/millwright/cloud/aws/awstest"
+	"github.com/millwright-dev/millwright/engine/interruption"
+)
+
+// controlPath begins the paths of requests that are not AWS's.
+const controlPath = "/_sandbox/"
+
+// control scripts an AWS by JSON. It is safe for concurrent use.
+type control struct {
+	cloud *awstest.Cloud
+
+	mu       sync.Mutex
+	consoles map[string]string
+}
+
+// console is what an instance last wrote there.
+func (c *control) console(id, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.consoles[id] = text
+}
+
+// Instance is one as it is shown.
+type Instance struct {
+	ID           string            `json:"id"`
+	Type         string            `json:"type"`
+	Zone         string            `json:"zone"`
+	CapacityType string            `json:"capacityType"`
+	State        string            `json:"state"`
+	Reason       string            `json:"reason,omitempty"`
+	Node         string            `json:"node"`
+	Launched     time.Time         `json:"launched"`
+	Tags         map[string]string `json:"tags,omitempty"`
+	// Console says whether the kubelet joined, or why it did not.
+	Console string `json:"console,omitempty"`
+}
+
+// Counts are calls by action, and those that were refused as too frequent.
+type Counts struct {
+	Calls     map[string]int `json:"calls"`
+	Throttled map[string]int `json:"throttled,omitempty"`
+}
+
+// Capacity says how many instances each offering of a pattern holds; see
+// ec2test.EC2.SetCapacity.
+type Capacity struct {
+	Pattern string `json:"pattern"`
+	Most    int    `json:"most"`
+}
+
+// Throttle sets EC2's token buckets: those that AWS documents, and one for the actions of a
+// pattern. Without either there are none.
+type Throttle struct {
+	Documented bool          `json:"documented,omitempty"`
+	Action     string        `json:"action,omitempty"`
+	Limit      awstest.Limit `json:"limit"`
+}
+
+// Interruption takes a spot instance back after a notice.
+type Interruption struct {
+	Instance string        `json:"instance"`
+	Notice   time.Duration `json:"notice"`
+}
+
+// ServeHTTP is http.Handler's.
+func (c *control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer, err := c.answer(r, strings.TrimPrefix(r.URL.Path, controlPath))
+	w.Header().Set("Content-Type", "application/json")
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		answer = map[string]string{"error": err.Error()}
+	}
+	_ = json.NewEncoder(w).Encode(answer) // a client that has gone
+}
+
+func (c *control) answer(r *http.Request, what string) (any, error) {
+	if r.Method == http.MethodGet {
+		switch what {
+		case "instances":
+			return c.instances(), nil
+		case "calls":
+			all, throttled := c.cloud.Calls()
+			return Counts{all, throttled}, nil
+		case "record":
+			return c.cloud.Record(), nil
+		}
+	}
+	do, ok := map[string]func(*json.Decoder) error{
+		"capacity": with(func(in Capacity) error { return c.cloud.EC2.SetCapacity(in.Pattern, in.Most) }),
+		"throttle": with(c.throttle),
+		"interrupt": with(func(in Interruption) error {
+			return c.cloud.Interrupt(in.Instance, in.Notice)
+		}),
+		"announce": with(func(in interruption.Event) error { return c.cloud.Announce(in) }),
+		"fail":     with(func(in Instance) error { return c.cloud.EC2.FailInstance(in.ID) }),
+		"fault":    with(func(in awstest.Fault) error { c.cloud.Inject(in); return nil }),
+		"clear":    with(func(struct{}) error { c.cloud.ClearFaults(); return nil }),
+	}[what]
+	if !ok || r.Method != http.MethodPost {
+		return nil, fmt.Errorf("%s %s: not a request of the sandbox", r.Method, r.URL.Path)
+	}
+	return struct{}{}, do(json.NewDecoder(r.Body))
+}
+
+// with reads an input for a function.
+func with[In any](do func(In) error) func(*json.Decoder) error {
+	return func(d *json.Decoder) error {
+		var in In
+		if err := d.Decode(&in); err != nil {
+			return err
+		}
+		return do(in)
+	}
+}
+
+func (c *control) throttle(in Throttle) error {
+	limits := map[string]awstest.Limit{}
+	if in.Documented {
+		limits = awstest.DocumentedLimits()
+	}
+	if in.Action != "" {
+		limits[in.Action] = in.Limit
+	}
+	c.cloud.SetLimits(limits)
+	return nil
+}
+
+func (c *control) instances() []Instance {
+	list, _, _ := c.cloud.EC2.Instances()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]Instance, 0, len(list))
+	for i := range list {
+		from := &list[i]
+		to := Instance{
+			ID: from.ID, Type: from.Type.Name, Zone: from.Zone, CapacityType: "on-demand", State: from.State, Reason: from.Reason, Node: from.DNSName,
+			Launched: from.Launched, Tags: from.Tags, Console: c.consoles[from.ID],
+		}
+		if from.Spot {
+			to.CapacityType = "spot"
+		}
+		out = append(out, to)
+	}
+	return out
+}
