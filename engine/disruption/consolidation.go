@@ -119,6 +119,7 @@ func (d *decider) terms(p *snapshot.Pool) consolidate.Terms {
 	for _, n := range d.s.Nodes {
 		if n.Pool() == p.Name && !n.Deleting() {
 			t.Price += Price(p, n)
+			t.Machines++
 			t.Cost += n.MoveCost()
 		}
 	}

@@ -51,7 +51,7 @@ const (
 	// SavingTooSmall: Have is what going would save, Want the least that is worth it. Field
 	// is the setting that Want comes from, and the first object the pool if that is
 	// consolidationPolicy or loopFreeze, else the Node; if it is spotToSpot, Total is how many instance
-	// types there are to choose from; if it is loopFreeze, Removed of the pool's Total pods
+	// types there are to choose from; if it is machines, how many more there would be; if it is loopFreeze, Removed of the pool's Total pods
 	// were evicted lately, which is remembered until Until, and Hint is the share of
 	// savings that was spent again. It is empty for a replacement that
 	// turned out to cost more than promised.

@@ -103,6 +103,8 @@ func hurdleText(r Reason) string {
 		return fmt.Sprintf(" (spotToSpot, with %d instance types to choose from)", r.Total)
 	case "paybackTime":
 		return " to pay for the move within paybackTime"
+	case "machines":
+		return fmt.Sprintf(" to be worth %d more machines", r.Total)
 	case "consolidationPolicy":
 		return " to be worth moving so many of the pods of " + r.first("its NodePool")
 	case "loopFreeze":

@@ -111,6 +111,8 @@ func hurdleFix(r Reason) string {
 		return "allow the pool more instance types, or lower spotToSpot.minTypes in NodePolicy spec.disruption"
 	case "paybackTime":
 		return "nothing, or raise paybackTime or lower podMoveCost in NodePolicy spec.disruption"
+	case "machines":
+		return "nothing: several small machines would be hardly cheaper than what is there"
 	case "loopFreeze":
 		return "nothing: less is asked when fewer pods were evicted lately; loopFreeze in NodePolicy spec.disruption says for how long they count, 0s not at all"
 	}

@@ -23,9 +23,10 @@ type Terms struct {
 	// new machines for StartUp beside the old ones, and PodCost dollars for each pod.
 	Payback, StartUp time.Duration
 	PodCost          float64
-	// Price is that of all machines of the pool in $/h, and Cost that of moving all its
-	// pods, in pods. Balanced is true if the pool's consolidation policy is.
+	// Price is that of all machines of the pool in $/h, Machines how many they are, and Cost
+	// what moving all its pods costs, in pods. Balanced is true if the pool's consolidation policy is.
 	Price, Cost float64
+	Machines    int
 	Balanced    bool
 	// Churn is what was moved lately.
 	Churn Churn
@@ -58,18 +59,23 @@ const (
 	// than the average.
 	churnWeight = 200
 	mostChurn   = 1.5
+	// addedWeight is what each machine by which a move makes the pool larger must save, in
+	// average machines of the pool: a machine is one more to run, to patch and to fail.
+	addedWeight = 0.1
 )
 
-// hurdle is what a move must save, in $/h. It is the highest of three amounts:
+// hurdle is what a move must save, in $/h. It is the highest of four amounts:
 //
 //	share of the price        minSavingPercent, spotToSpot; replacements only
 //	cost of moving / payback  podMoveCost for each pod, and the new machines while both run
 //	weight * pods * $/h a pod the pool's price shared out among its pods; the weight is that
 //	                          of the consolidation policy and of churn
+//	addedWeight * machines    that are launched in excess of those that go, each worth the
+//	                          pool's average machine
 type hurdle struct {
 	dollars float64
 	// field is the setting that decides, types how many there are to choose from if it is
-	// spotToSpot, and churn is set if it is churn that decides.
+	// spotToSpot, and how many machines more there would be if it is fieldAdded, and churn is set if it is churn that decides.
 	field string
 	types int
 	churn Churn
@@ -82,6 +88,7 @@ const (
 	fieldPayback = "paybackTime"
 	fieldPolicy  = "consolidationPolicy"
 	fieldChurn   = "loopFreeze"
+	fieldAdded   = "machines"
 )
 
 func (h *hurdle) raise(other hurdle) {
@@ -110,7 +117,23 @@ func (s *search) hurdle(c *component) hurdle {
 	h := s.disruption(c.nodes, c.launch)
 	h.raise(s.payback(c))
 	h.raise(s.share(c))
+	h.raise(s.added(c))
 	return h
+}
+
+// added is what the machines must save by which a move makes its pools larger.
+func (s *search) added(c *component) hurdle {
+	var out hurdle
+	more := len(c.launch) - len(c.nodes)
+	if more <= 0 {
+		return out
+	}
+	for _, n := range c.nodes {
+		if t := s.Terms[n.Node.Pool()]; t.Machines > 0 {
+			out.raise(hurdle{dollars: addedWeight * float64(more) * t.Price / float64(t.Machines), field: fieldAdded, types: more})
+		}
+	}
+	return out
 }
 
 // share is what replacements must save of the price. If the new machines would be spot
