@@ -23,8 +23,8 @@ sandbox: ## Build bin/sandbox, a Kubernetes control plane in one binary.
 image: ## Write dist/image, the container image for amd64 and arm64 as an OCI layout.
 	@cd deploy/release && go run ./cmd/release image --root $(CURDIR) --dist $(CURDIR)/dist --version $(VERSION)
 
-demo: build sandbox ## Show it at work on a real control plane; KEEP=1 leaves the cluster up.
-	@$(BIN)/sandbox demo --millwright $(BIN)/millwright $(if $(KEEP),--keep)
+demo: build sandbox ## Show it at work on a real control plane; KEEP=1 leaves the cluster up, CLOUD=aws is on an emulated AWS.
+	@$(BIN)/sandbox demo --millwright $(BIN)/millwright $(if $(KEEP),--keep) $(if $(CLOUD),--cloud $(CLOUD))
 
 test: ## Run every test: this module, then the sandbox and the end-to-end suite.
 	go test ./...

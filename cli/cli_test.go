@@ -179,7 +179,7 @@ func TestCompletionScriptsAreWritten(t *testing.T) {
 
 func TestEveryExampleIsValid(t *testing.T) {
 	for dir, want := range map[string]int{"workloads": ExitOK, "refused": ExitFindings} {
-		for _, pools := range []string{"pools", "naive"} {
+		for _, pools := range []string{"pools", "aws", "naive"} {
 			out, errOut, code := call(t, "", "plan", "-R", "-f", "../examples/"+pools, "-f", "../examples/"+dir)
 			if code != want || errOut != "" {
 				t.Errorf("%s on %s: exit %d, want %d\n%s%s", dir, pools, code, want, errOut, out)

@@ -18,6 +18,7 @@ import (
 
 func newDemo() *cobra.Command {
 	var cfg demo.Config
+	var cloud cloudFlags
 	var keep bool
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -28,9 +29,10 @@ func newDemo() *cobra.Command {
 			defer stop()
 			cfg.Out = cmd.OutOrStdout()
 			cfg.Live = term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb"
-			return runDemo(ctx, cmd, cfg, keep)
+			return runDemo(ctx, cmd, cfg, cloud, keep)
 		},
 	}
+	cloud.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&cfg.Millwright, "millwright", "bin/millwright", "the controller's binary")
 	flags.StringVar(&cfg.Root, "root", ".", "the checkout with deploy/ and examples/")
@@ -38,11 +40,15 @@ func newDemo() *cobra.Command {
 	return cmd
 }
 
-func runDemo(ctx context.Context, cmd *cobra.Command, cfg demo.Config, keep bool) (err error) {
+func runDemo(ctx context.Context, cmd *cobra.Command, cfg demo.Config, cloud cloudFlags, keep bool) (err error) {
 	began := time.Now()
-	cluster, err := sandbox.Start(ctx, sandbox.Config{Progress: func(step string) {
+	machinery := sandbox.Config{Progress: func(step string) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%5.1fs  %s\n", time.Since(began).Seconds(), step)
-	}})
+	}}
+	if err := cloud.into(&machinery); err != nil {
+		return err
+	}
+	cluster, err := sandbox.Start(ctx, machinery)
 	if err != nil {
 		return err
 	}
@@ -56,7 +62,7 @@ func runDemo(ctx context.Context, cmd *cobra.Command, cfg demo.Config, keep bool
 	if cfg.Dir, err = os.MkdirTemp("", "millwright-demo-"); err != nil {
 		return err
 	}
-	cfg.Keep = keep
+	cfg.Keep, cfg.AWS = keep, cluster.AWS()
 	cfg.Kubeconfig = cluster.Kubeconfig()
 	if err := demo.Run(ctx, cfg); err != nil {
 		return fmt.Errorf("%w (the controller's log is %s)", err, filepath.Join(cfg.Dir, demo.LogName))

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/millwright-dev/millwright/sandbox/aws"
 	"github.com/millwright-dev/millwright/sandbox/harness"
 )
 
@@ -30,6 +31,8 @@ type Config struct {
 	// interrupted; Kubeconfig is what to tell the user then.
 	Keep       bool
 	Kubeconfig string
+	// AWS is the cloud that the sandbox is in; nil is the simulated one of cloud/kwok.
+	AWS *aws.Server
 	// Out is where the story is told; Live says that it is a terminal.
 	Out  io.Writer
 	Live bool
@@ -62,21 +65,37 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	st := &story{cfg: cfg, world: w, screen: s, apply: apply, controller: controller}
-	up, err := st.scaleOut(ctx)
-	if err != nil {
-		return err
+	acts := st.simulated
+	if cfg.AWS != nil {
+		acts = st.onAWS
 	}
-	down, err := st.scaleIn(ctx)
-	if err != nil {
-		return err
-	}
-	if err := st.summarize(ctx, up, down); err != nil {
+	if err := acts(ctx); err != nil {
 		return err
 	}
 	if cfg.Keep {
 		st.linger(ctx)
 	}
 	return controller.Stop()
+}
+
+// simulated is the story on the simulated cloud.
+func (st *story) simulated(ctx context.Context) error {
+	up, err := st.scaleOut(ctx, "pools")
+	if err != nil {
+		return err
+	}
+	st.screen.say("\nScaling every Deployment to zero and deleting the Jobs; the database stays.")
+	begin := time.Now()
+	if err := st.shrink(ctx); err != nil {
+		return err
+	}
+	down, err := st.until(ctx, begin, "every surplus machine is gone", func(v view) (bool, int) {
+		return v.idle() == 0 && v.running == v.workload, len(v.machines)
+	})
+	if err != nil {
+		return err
+	}
+	return st.summarize(ctx, up, down)
 }
 
 // linger leaves the cluster to the user.
@@ -102,12 +121,16 @@ func startController(ctx context.Context, cfg Config) (*harness.Controller, erro
 	if err := harness.WriteKubeconfig(ctx, cfg.REST, kubeconfig); err != nil {
 		return nil, err
 	}
-	return harness.StartController(ctx, harness.ControllerConfig{
+	run := harness.ControllerConfig{
 		Binary:     cfg.Millwright,
 		Kubeconfig: kubeconfig,
 		Args:       []string{"--provider", "kwok", "--instance-types", "ec2"},
 		LogFile:    filepath.Join(cfg.Dir, LogName),
-	})
+	}
+	if cfg.AWS != nil {
+		run.Args, run.Env = []string{"--provider", "aws"}, cfg.AWS.Environment()
+	}
+	return harness.StartController(ctx, run)
 }
 
 type story struct {
@@ -125,10 +148,11 @@ type act struct {
 	end  view
 }
 
-func (st *story) scaleOut(ctx context.Context) (act, error) {
+// scaleOut brings the pools of a folder of examples/ and the workloads.
+func (st *story) scaleOut(ctx context.Context, pools string) (act, error) {
 	examples := filepath.Join(st.cfg.Root, "examples")
-	st.screen.say("Applying examples/pools and examples/workloads: nothing runs yet, there is no machine.")
-	if err := st.apply.Files(ctx, filepath.Join(examples, "pools")); err != nil {
+	st.screen.say("Applying examples/%s and examples/workloads: nothing runs yet, there is no machine.", pools)
+	if err := st.apply.Files(ctx, filepath.Join(examples, pools)); err != nil {
 		return act{}, err
 	}
 	begin := time.Now()
@@ -137,17 +161,6 @@ func (st *story) scaleOut(ctx context.Context) (act, error) {
 	}
 	return st.until(ctx, begin, "every pod runs", func(v view) (bool, int) {
 		return v.workload > 0 && v.running == v.workload && len(v.machines) > 0, v.workload
-	})
-}
-
-func (st *story) scaleIn(ctx context.Context) (act, error) {
-	st.screen.say("\nScaling every Deployment to zero and deleting the Jobs; the database stays.")
-	begin := time.Now()
-	if err := st.shrink(ctx); err != nil {
-		return act{}, err
-	}
-	return st.until(ctx, begin, "every surplus machine is gone", func(v view) (bool, int) {
-		return v.idle() == 0 && v.running == v.workload, len(v.machines)
 	})
 }
 

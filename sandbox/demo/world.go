@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +28,14 @@ type world struct {
 	nodes  corelisters.NodeLister
 	pods   corelisters.PodLister
 	claims cache.GenericLister
+	// price is what a Node's machine costs in $/h.
+	price func(*corev1.Node) float64
+}
+
+// labelledPrice is the price that the simulated cloud writes on its Nodes.
+func labelledPrice(n *corev1.Node) float64 {
+	price, _ := strconv.ParseFloat(n.Labels["eks-node-viewer/instance-price"], 64) // zero until it is there
+	return price
 }
 
 var nodeClaims = schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"}
@@ -48,6 +57,7 @@ func watchWorld(ctx context.Context, cfg *rest.Config) (*world, error) {
 		nodes:  core.Core().V1().Nodes().Lister(),
 		pods:   core.Core().V1().Pods().Lister(),
 		claims: custom.ForResource(nodeClaims).Lister(),
+		price:  labelledPrice,
 	}
 	core.Start(ctx.Done())
 	custom.Start(ctx.Done())
@@ -68,6 +78,8 @@ type view struct {
 // machine is a claim with its node.
 type machine struct {
 	name, instanceType, zone, capacityType string
+	// instance is the cloud's name for it, empty until it is launched.
+	instance string
 	// price is in $/h, zero until the node says it.
 	price float64
 	// pods are those of workloads on the node.
@@ -132,10 +144,12 @@ func (w *world) machines(podsOn map[string]int) ([]machine, error) {
 			zone:         claim.GetLabels()[corev1.LabelTopologyZone],
 			capacityType: claim.GetLabels()["karpenter.sh/capacity-type"],
 		}
+		providerID, _, _ := unstructured.NestedString(claim.Object, "status", "providerID")
+		m.instance = providerID[strings.LastIndexByte(providerID, '/')+1:]
 		m.status, m.ready = claimStatus(claim)
 		nodeName, _, _ := unstructured.NestedString(claim.Object, "status", "nodeName")
 		if node, err := w.nodes.Get(nodeName); nodeName != "" && err == nil {
-			m.price, _ = strconv.ParseFloat(node.Labels["eks-node-viewer/instance-price"], 64)
+			m.price = w.price(node)
 			m.pods = podsOn[nodeName]
 		}
 		machines = append(machines, m)

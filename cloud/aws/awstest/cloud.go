@@ -146,7 +146,7 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		answer, err = c.answer(call)
 	}
-	c.note(call, err)
+	c.note(call, answer, err)
 	if fault != nil && fault.Code == "" {
 		panic(http.ErrAbortHandler) // what net/http provides for breaking off
 	}

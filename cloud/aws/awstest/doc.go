@@ -11,10 +11,16 @@
 //	wire      AWS's protocols and models: what a request may say, how answers look
 //	ec2test   EC2
 //	iamtest   IAM's instance profiles, STS
+//	boot      what an image makes of user data: the Node that an instance registers
 //
 // What is small is here: SSM's parameters that name images, EKS's one cluster, the price
 // list, ARC's zonal shifts. [Cloud.SetLimits] throttles EC2, [Cloud.Inject] lets calls fail or
-// their replies get lost, [Cloud.Calls] counts.
+// their replies get lost, [Cloud.Calls] counts and [Cloud.Record] remembers.
+//
+// SQS is at the same address (sqstest). Nothing happens by itself but what a clock makes
+// happen; who wants to hear of it, and to have EventBridge tell the queue, calls
+// [Cloud.Follow]. [Cloud.Interrupt] takes a spot instance back, [Cloud.Announce] tells of
+// maintenance.
 //
 // It has no more behaviour than tests, Millwright and Karpenter's AWS controller need. What
 // is not played is refused by name, never silently taken.

@@ -17,6 +17,9 @@ type Call struct {
 	Action string
 	// Error is the code of the answer, empty if it is none.
 	Error string `json:",omitempty"`
+	// Failures are the codes of errors within an answer that is none, as CreateFleet has
+	// them.
+	Failures []string `json:",omitempty"`
 	// Input has the model's names.
 	Input map[string]any `json:",omitempty"`
 }
@@ -25,11 +28,14 @@ type Call struct {
 const kept = 10_000
 
 // note remembers a call.
-func (c *Cloud) note(call *wire.Request, err error) {
+func (c *Cloud) note(call *wire.Request, answer any, err error) {
 	if call == nil || call.Operation == nil {
 		return
 	}
 	out := Call{At: c.config.Clock.Now(), Caller: call.AccessKey, Action: call.Service.Name + ":" + call.Operation.Name, Input: call.Input}
+	if partial, ok := answer.(interface{ Failures() []string }); ok && err == nil {
+		out.Failures = partial.Failures()
+	}
 	if err != nil {
 		out.Error = err.Error()
 		if api := (*wire.Error)(nil); errors.As(err, &api) {

@@ -57,6 +57,15 @@ type fleet struct {
 	Errors    []fleetError
 }
 
+// Failures are the codes of its errors.
+func (f *fleet) Failures() []string {
+	var out []string
+	for _, e := range f.Errors {
+		out = append(out, e.ErrorCode)
+	}
+	return out
+}
+
 // createFleet plays a fleet of type instant, on demand and spot.
 func createFleet(e *EC2, in createFleetInput) (any, error) {
 	if in.Type != "instant" {

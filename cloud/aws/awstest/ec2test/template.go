@@ -131,6 +131,18 @@ func (t *template) version(text string) (int, error) {
 	return n, nil
 }
 
+// TemplateNames lists the launch templates.
+func (e *EC2) TemplateNames() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var out []string
+	for _, t := range e.templates {
+		out = append(out, t.name)
+	}
+	slices.Sort(out)
+	return out
+}
+
 var templateFields = fields[launchTemplate]{
 	"launch-template-name": one(func(t launchTemplate) string { return t.LaunchTemplateName }),
 	"create-time":          one(func(t launchTemplate) string { return t.CreateTime.UTC().Format("2006-01-02T15:04:05.000Z") }),

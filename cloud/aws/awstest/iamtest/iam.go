@@ -57,6 +57,13 @@ type profile struct {
 	changed time.Time
 }
 
+// ProfileNames lists the instance profiles.
+func (i *IAM) ProfileNames() []string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.Sorted(maps.Keys(i.profiles))
+}
+
 // New makes an IAM.
 func New(c Config) *IAM {
 	if c.Clock == nil {
