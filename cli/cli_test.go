@@ -181,7 +181,8 @@ func TestEveryExampleIsValid(t *testing.T) {
 	for dir, want := range map[string]int{"workloads": ExitOK, "refused": ExitFindings} {
 		for _, pools := range []string{"pools", "aws", "naive"} {
 			out, errOut, code := call(t, "", "plan", "-R", "-f", "../examples/"+pools, "-f", "../examples/"+dir)
-			if code != want || errOut != "" {
+			noted := pools == "aws" && strings.HasPrefix(errOut, "note: ") // what a plan does not read of EC2NodeClasses
+			if code != want || errOut != "" && !noted {
 				t.Errorf("%s on %s: exit %d, want %d\n%s%s", dir, pools, code, want, errOut, out)
 			}
 		}

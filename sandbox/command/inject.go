@@ -46,7 +46,7 @@ func newInject() *cobra.Command {
 			return in.run(cmd.Context(), client, cmd.OutOrStdout(), args)
 		},
 	}
-	cmd.AddCommand(newInjectInterruption(), newInjectCloud())
+	cmd.AddCommand(newInjectInterruption(), newInjectCloud(), newInjectAWS())
 	flags := cmd.Flags()
 	flags.StringVar(&in.kubeconfig, "kubeconfig", "", "kubeconfig of the sandbox (default: $KUBECONFIG)")
 	flags.StringVar(&in.node, "node", "", "for this node only")

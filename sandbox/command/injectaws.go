@@ -1,0 +1,191 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millwright-dev/millwright/cloud/aws/awstest"
+	"github.com/millwright-dev/millwright/engine/interruption"
+	"github.com/millwright-dev/millwright/sandbox/aws"
+)
+
+// awsInjection is one call of "sandbox inject aws".
+type awsInjection struct {
+	target
+	notice, in time.Duration
+	code       string
+	times      int
+	documented bool
+}
+
+func newInjectAWS() *cobra.Command {
+	var in awsInjection
+	cmd := &cobra.Command{
+		Use:   "aws",
+		Short: "Script what the emulated AWS does",
+		Long: `Script what the emulated AWS does, that of a cluster (sandbox up --cloud aws) or one
+alone (sandbox aws up). INSTANCE is its ID or the name of its Node.
+
+How long instances take to boot, to join and to shut down, and how long DescribeInstances
+does not know them, are the knobs ec2-boot-delay, ec2-join-delay, ec2-shutdown-delay and
+ec2-lag of "sandbox inject".`,
+		Example: `  sandbox inject aws capacity 'm5.*/us-east-1a/spot' 0     # sold out
+  sandbox inject aws capacity '*/us-east-1a' unlimited
+  sandbox inject aws throttle --documented                # the token buckets that AWS documents
+  sandbox inject aws throttle CreateFleet 0.5             # calls per second
+  sandbox inject aws throttle                             # none
+  sandbox inject aws spot ip-10-0-0-4.ec2.internal        # a spot interruption, two minutes ahead
+  sandbox inject aws rebalance i-0aa11bb22cc33dd44
+  sandbox inject aws maintenance i-0aa11bb22cc33dd44 --code Stop --in 336h
+  sandbox inject aws fail i-0aa11bb22cc33dd44             # broken hardware: it ends at once
+  sandbox inject aws fault ec2:CreateFleet InternalError --times 3
+  sandbox inject aws fault ec2:CreateFleet                # carried out, and the reply is lost
+  sandbox inject aws fault --clear`,
+	}
+	cmd.AddCommand(in.capacity(), in.throttle(), in.spot(), in.rebalance(), in.maintenance(), in.fail(), in.fault())
+	for _, sub := range cmd.Commands() {
+		in.add(sub)
+	}
+	return cmd
+}
+
+// run makes a command's body of what it asks of the AWS.
+func (in *awsInjection) run(do func(ctx context.Context, at aws.Client, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		at, err := in.find(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), at, args)
+	}
+}
+
+func (in *awsInjection) capacity() *cobra.Command {
+	return &cobra.Command{
+		Use: "capacity TYPE[/ZONE[/CAPACITY-TYPE]] N", Short: "How many instances each offering of a pattern holds", Args: cobra.ExactArgs(2),
+		RunE: in.run(func(ctx context.Context, at aws.Client, args []string) error {
+			n := -1
+			if args[1] != "unlimited" {
+				var err error
+				if n, err = strconv.Atoi(args[1]); err != nil || n < 0 {
+					return fmt.Errorf("%q is neither a number of instances nor unlimited", args[1])
+				}
+			}
+			return at.SetCapacity(ctx, aws.Capacity{Pattern: args[0], Most: n})
+		}),
+	}
+}
+
+func (in *awsInjection) throttle() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "throttle [ACTION CALLS-PER-SECOND]", Short: "How frequent calls of EC2 may be; ACTION may have wildcards", Args: cobra.MaximumNArgs(2),
+		RunE: in.run(func(ctx context.Context, at aws.Client, args []string) error {
+			limit := aws.Throttle{Documented: in.documented}
+			switch len(args) {
+			case 1:
+				return fmt.Errorf("%s: how many calls per second?", args[0])
+			case 2:
+				rate, err := strconv.ParseFloat(args[1], 64)
+				if err != nil || rate < 0 {
+					return fmt.Errorf("%q is not a number of calls per second", args[1])
+				}
+				limit.Action, limit.Limit = strings.TrimPrefix(args[0], "ec2:"), awstest.Limit{PerSecond: rate, Burst: math.Max(1, math.Ceil(rate))}
+			}
+			return at.SetThrottle(ctx, limit)
+		}),
+	}
+	cmd.Flags().BoolVar(&in.documented, "documented", false, "the token buckets that AWS documents, besides")
+	return cmd
+}
+
+func (in *awsInjection) spot() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "spot INSTANCE", Short: "Take a spot instance back", Args: cobra.ExactArgs(1),
+		RunE: in.run(func(ctx context.Context, at aws.Client, args []string) error {
+			i, err := at.Instance(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return at.Interrupt(ctx, aws.Interruption{Instance: i.ID, Notice: in.notice})
+		}),
+	}
+	cmd.Flags().DurationVar(&in.notice, "notice", awstest.SpotNotice, "how long before its end it is told")
+	return cmd
+}
+
+func (in *awsInjection) rebalance() *cobra.Command {
+	return &cobra.Command{
+		Use: "rebalance INSTANCE", Short: "Recommend to replace a spot instance", Args: cobra.ExactArgs(1),
+		RunE: in.run(func(ctx context.Context, at aws.Client, args []string) error {
+			return in.announce(ctx, at, args[0], interruption.Event{Kind: interruption.Rebalance})
+		}),
+	}
+}
+
+func (in *awsInjection) maintenance() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "maintenance INSTANCE", Short: "Schedule maintenance, as AWS Health tells of it", Args: cobra.ExactArgs(1),
+		RunE: in.run(func(ctx context.Context, at aws.Client, args []string) error {
+			return in.announce(ctx, at, args[0], interruption.Event{Kind: interruption.Maintenance, Code: interruption.Code(in.code), NotBefore: later(time.Now(), in.in)})
+		}),
+	}
+	cmd.Flags().StringVar(&in.code, "code", string(interruption.Stop), fmt.Sprintf("what is done to the instance: %v", interruption.Codes()))
+	cmd.Flags().DurationVar(&in.in, "in", 14*24*time.Hour, "from now until it begins")
+	return cmd
+}
+
+// announce tells of an event about an instance.
+func (in *awsInjection) announce(ctx context.Context, at aws.Client, name string, e interruption.Event) error {
+	i, err := at.Instance(ctx, name)
+	if err != nil {
+		return err
+	}
+	e.Machine = i.ID
+	e.ID = fmt.Sprintf("%s-%s", e.Kind, i.ID)
+	if err := e.Check(); err != nil {
+		return err
+	}
+	return at.Announce(ctx, e)
+}
+
+func (in *awsInjection) fail() *cobra.Command {
+	return &cobra.Command{
+		Use: "fail INSTANCE", Short: "Break an instance's hardware: it ends at once", Args: cobra.ExactArgs(1),
+		RunE: in.run(func(ctx context.Context, at aws.Client, args []string) error {
+			i, err := at.Instance(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return at.Fail(ctx, i.ID)
+		}),
+	}
+}
+
+func (in *awsInjection) fault() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "fault [SERVICE:ACTION [CODE]]", Short: "Let calls fail; without a code the call is carried out and its reply is lost", Args: cobra.MaximumNArgs(2),
+		RunE: in.run(func(ctx context.Context, at aws.Client, args []string) error {
+			if in.clear {
+				return at.ClearFaults(ctx)
+			}
+			if len(args) == 0 {
+				return errors.New("which action, such as ec2:CreateFleet?")
+			}
+			f := awstest.Fault{Action: args[0], Times: in.times}
+			if len(args) == 2 {
+				f.Code, f.Message = args[1], "injected by the sandbox"
+			}
+			return at.Inject(ctx, f)
+		}),
+	}
+	cmd.Flags().IntVar(&in.times, "times", 1, "how many calls; 0 is all until --clear")
+	cmd.Flags().BoolVar(&in.clear, "clear", false, "end all faults")
+	return cmd
+}
