@@ -26,8 +26,12 @@ type Client struct {
 	pricing *pricing.Client
 }
 
-// New makes a client.
+// New makes a client. Unless the configuration says how calls are retried, each action keeps
+// to the rate that AWS turns out to allow.
 func New(c aws.Config) *Client {
+	if c.Retryer == nil {
+		c.Retryer = newPace
+	}
 	prices := c.Copy()
 	prices.Region = pricesIn(c.Region)
 	return &Client{

@@ -119,10 +119,10 @@ func (m *Machines) Known(id string) (api.Instance, bool) {
 func (m *Machines) Get(ctx context.Context, id string) (api.Instance, error) {
 	i, ok, err := m.reads.ask(ctx, id)
 	if err == nil && !ok {
+		if young, late := m.late(id); late {
+			return young, nil
+		}
 		i, err = m.AWS.Instance(ctx, id)
-	}
-	if young, late := m.late(id); late && errors.Is(err, cloud.ErrNotFound) {
-		return young, nil
 	}
 	if err != nil {
 		return api.Instance{}, err

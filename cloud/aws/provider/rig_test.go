@@ -61,11 +61,19 @@ func newRig(t *testing.T, names ...string) *rig {
 	r.must(err)
 	r.web = httptest.NewServer(http.HandlerFunc(r.serve))
 	t.Cleanup(r.web.Close)
-	kinds := runtime.NewScheme()
-	r.must(AddToScheme(kinds))
-	kinds.AddKnownTypes(schema.GroupVersion{Group: "karpenter.sh", Version: "v1"}, &karpv1.NodeClaim{}, &karpv1.NodeClaimList{})
-	r.kube = fake.NewClientBuilder().WithScheme(kinds).WithObjects(readyClass()).Build()
+	r.kube = kubernetes(t, readyClass())
 	return r
+}
+
+// kubernetes is an API server with some objects.
+func kubernetes(t *testing.T, objects ...client.Object) client.Client {
+	t.Helper()
+	kinds := runtime.NewScheme()
+	if err := AddToScheme(kinds); err != nil {
+		t.Fatal(err)
+	}
+	kinds.AddKnownTypes(schema.GroupVersion{Group: "karpenter.sh", Version: "v1"}, &karpv1.NodeClaim{}, &karpv1.NodeClaimList{})
+	return fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).Build()
 }
 
 // few are some types of the table, or those of the names.
@@ -149,20 +157,26 @@ func loses(w http.ResponseWriter, serve func(http.ResponseWriter)) {
 // provider makes one with nothing in memory, as after a start of the process.
 func (r *rig) provider() *Provider {
 	r.t.Helper()
-	book, err := price.NewBook()
-	r.must(err)
-	p := New(Config{
-		AWS: api.New(aws.Config{
-			Region: "us-east-1", BaseEndpoint: &r.web.URL, HTTPClient: &http.Client{Transport: whole{r.web.Client().Transport}}, Retryer: func() aws.Retryer { return aws.NopRetryer{} },
-			Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-				return aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "secret"}, nil
-			}),
-		}),
-		Reader: r.kube, Clock: r.clock, Region: "us-east-1", Kubernetes: "1.35", Prices: book, MemoryOverhead: 0.075, Isolated: true,
-		Cluster: userdata.Cluster{Name: "demo", Endpoint: "https://demo.example", CA: "Q0E=", ServiceCIDR: "172.20.0.0/16"},
-	})
+	p := New(r.config(aws.Config{
+		BaseEndpoint: &r.web.URL, HTTPClient: &http.Client{Transport: whole{r.web.Client().Transport}}, Retryer: func() aws.Retryer { return aws.NopRetryer{} },
+	}))
 	r.must(p.Refresh(r.t.Context()))
 	return p
+}
+
+// config is a provider's, given how AWS is reached.
+func (r *rig) config(c aws.Config) Config {
+	r.t.Helper()
+	book, err := price.NewBook()
+	r.must(err)
+	c.Region = "us-east-1"
+	c.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "secret"}, nil
+	})
+	return Config{
+		AWS: api.New(c), Reader: r.kube, Clock: r.clock, Region: c.Region, Kubernetes: "1.35", Prices: book, MemoryOverhead: 0.075, Isolated: true,
+		Cluster: userdata.Cluster{Name: "demo", Endpoint: "https://demo.example", CA: "Q0E=", ServiceCIDR: "172.20.0.0/16"},
+	}
 }
 
 // readyClass is a class whose status names what the emulator has.

@@ -32,6 +32,28 @@ type templates struct {
 	// made are those that certainly exist.
 	made  map[string]bool
 	swept time.Time
+	// making is held, by name, by the one who makes a template.
+	making map[string]chan struct{}
+}
+
+// alone waits until no other makes the template, and returns how to let the next one.
+func (t *templates) alone(ctx context.Context, name string) (done func(), err error) {
+	t.mu.Lock()
+	if t.making == nil {
+		t.making = map[string]chan struct{}{}
+	}
+	turn, ok := t.making[name]
+	if !ok {
+		turn = make(chan struct{}, 1)
+		t.making[name] = turn
+	}
+	t.mu.Unlock()
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // use reports whether a template certainly exists, and counts that it is used.
@@ -57,6 +79,7 @@ func (t *templates) forget(name string) {
 	defer t.mu.Unlock()
 	delete(t.made, name)
 	delete(t.known, name)
+	delete(t.making, name)
 }
 
 // idle are those of some templates that are of no use any more. One that was not known is so
@@ -89,6 +112,15 @@ func (t *templates) due(now time.Time) bool {
 
 func (p *Provider) ensureTemplate(ctx context.Context, content *launchtemplate.Content) error {
 	name := content.Name()
+	if p.templates.use(name, p.Clock.Now()) {
+		return nil
+	}
+	// A burst of launches needs the same few.
+	done, err := p.templates.alone(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer done()
 	if p.templates.use(name, p.Clock.Now()) {
 		return nil
 	}
