@@ -15,8 +15,18 @@ import (
 
 // Client scripts an AWS that another process serves. It is safe for concurrent use.
 type Client struct {
-	// URL is where AWS is.
-	URL string
+	// URL is where AWS is, Cluster the EKS cluster's name; only Environment needs it.
+	URL, Cluster string
+}
+
+func (c Client) queue() string { return c.URL + "/" + Account + "/" + c.Cluster }
+
+// Environment is what millwright run --provider aws needs to be told, as NAME=value.
+func (c Client) Environment() []string {
+	return []string{
+		"AWS_ENDPOINT_URL=" + c.URL, "AWS_REGION=" + Region, "AWS_ACCESS_KEY_ID=sandbox", "AWS_SECRET_ACCESS_KEY=sandbox",
+		"AWS_EC2_METADATA_DISABLED=true", "CLUSTER_NAME=" + c.Cluster, "INTERRUPTION_QUEUE=" + c.queue(),
+	}
 }
 
 // Instances lists the instances that EC2 has not forgotten.
@@ -36,6 +46,12 @@ func (c Client) Instance(ctx context.Context, name string) (Instance, error) {
 		return Instance{}, fmt.Errorf("no instance is called %s, nor has a Node of this name", name)
 	}
 	return list[i], nil
+}
+
+// Left lists what a cluster makes in AWS besides instances.
+func (c Client) Left(ctx context.Context) (Left, error) {
+	var out Left
+	return out, c.do(ctx, http.MethodGet, "left", nil, &out)
 }
 
 // Calls counts the calls of AWS.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +45,26 @@ type Instance struct {
 	// Console says whether the kubelet joined, or why it did not.
 	Console string `json:"console,omitempty"`
 }
+
+// Left are the launch templates, and the instance profiles that were not there from the
+// start.
+type Left struct {
+	Templates []string `json:"templates,omitempty"`
+	Profiles  []string `json:"profiles,omitempty"`
+}
+
+// Left lists what a cluster makes in AWS besides instances.
+func (s *Server) Left() Left { return left(s.Cloud) }
+
+func left(cloud *awstest.Cloud) Left {
+	return Left{
+		Templates: cloud.EC2.TemplateNames(),
+		Profiles:  slices.DeleteFunc(cloud.IAM.ProfileNames(), func(name string) bool { return name == preset }),
+	}
+}
+
+// preset is the instance profile that is there from the start.
+const preset = "nodes"
 
 // Counts are calls by action, and those that were refused as too frequent.
 type Counts struct {
@@ -88,6 +109,8 @@ func (c *control) answer(r *http.Request, what string) (any, error) {
 		switch what {
 		case "instances":
 			return c.instances(), nil
+		case "left":
+			return left(c.cloud), nil
 		case "calls":
 			all, throttled := c.cloud.Calls()
 			return Counts{all, throttled}, nil

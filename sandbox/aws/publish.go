@@ -14,13 +14,14 @@ import (
 const (
 	configMap   = "sandbox-aws"
 	endpointKey = "endpoint"
+	clusterKey  = "cluster"
 )
 
 // Publish writes into the cluster where its AWS is.
 func Publish(ctx context.Context, client kubernetes.Interface, s *Server) error {
 	cm := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: configMap},
-		Data:       map[string]string{endpointKey: s.URL, "cluster": s.Cluster, "region": Region, "queue": s.QueueURL()},
+		Data:       map[string]string{endpointKey: s.URL, clusterKey: s.Cluster, "region": Region, "queue": s.QueueURL()},
 	}
 	maps := client.CoreV1().ConfigMaps(cm.Namespace)
 	_, err := maps.Create(ctx, cm, metav1.CreateOptions{})
@@ -42,5 +43,5 @@ func Find(ctx context.Context, client kubernetes.Interface) (Client, error) {
 	if err != nil {
 		return Client{}, fmt.Errorf("looking for the cluster's AWS: %w", err)
 	}
-	return Client{URL: cm.Data[endpointKey]}, nil
+	return Client{URL: cm.Data[endpointKey], Cluster: cm.Data[clusterKey]}, nil
 }

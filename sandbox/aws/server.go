@@ -22,6 +22,9 @@ const (
 // DefaultCluster is the name of the cluster, in EKS and in tags, where none is given.
 const DefaultCluster = "demo"
 
+// OwnImage is an AMI of the account itself, of which nobody knows what it runs.
+const OwnImage = "ami-00000000000000own"
+
 // ServerConfig says what to serve. All but Listen may be left out.
 type ServerConfig struct {
 	// Listen is an address such as 127.0.0.1:0.
@@ -54,7 +57,8 @@ func Serve(c ServerConfig) (*Server, error) {
 	}
 	cloud, err := awstest.New(awstest.Config{
 		Account: Account, Region: Region, Cluster: c.Cluster, Version: c.Version, Endpoint: c.Endpoint, ServiceCIDR: c.ServiceCIDR, CA: c.CA,
-		Seed: c.Seed, Queues: []string{c.Cluster, c.Cluster + "-dead"},
+		Images: []ec2test.Image{{ImageId: OwnImage, Name: "own", OwnerId: Account}},
+		Seed:   c.Seed, Queues: []string{c.Cluster, c.Cluster + "-dead"},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("starting AWS: %w", err)
@@ -101,12 +105,9 @@ func (s *Server) Stop() error {
 }
 
 // QueueURL is that of the queue in which AWS tells of instances.
-func (s *Server) QueueURL() string { return s.URL + "/" + Account + "/" + s.Cluster }
+func (s *Server) QueueURL() string { return s.client().queue() }
 
 // Environment is what millwright run --provider aws needs to be told, as NAME=value.
-func (s *Server) Environment() []string {
-	return []string{
-		"AWS_ENDPOINT_URL=" + s.URL, "AWS_REGION=" + Region, "AWS_ACCESS_KEY_ID=sandbox", "AWS_SECRET_ACCESS_KEY=sandbox",
-		"AWS_EC2_METADATA_DISABLED=true", "CLUSTER_NAME=" + s.Cluster, "INTERRUPTION_QUEUE=" + s.QueueURL(),
-	}
-}
+func (s *Server) Environment() []string { return s.client().Environment() }
+
+func (s *Server) client() Client { return Client{URL: s.URL, Cluster: s.Cluster} }

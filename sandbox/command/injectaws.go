@@ -19,10 +19,10 @@ import (
 // awsInjection is one call of "sandbox inject aws".
 type awsInjection struct {
 	target
-	notice, in time.Duration
-	code       string
-	times      int
-	documented bool
+	notice, in, hold time.Duration
+	code             string
+	times            int
+	documented       bool
 }
 
 func newInjectAWS() *cobra.Command {
@@ -178,7 +178,7 @@ func (in *awsInjection) fault() *cobra.Command {
 			if len(args) == 0 {
 				return errors.New("which action, such as ec2:CreateFleet?")
 			}
-			f := awstest.Fault{Action: args[0], Times: in.times}
+			f := awstest.Fault{Action: args[0], Times: in.times, Hold: in.hold}
 			if len(args) == 2 {
 				f.Code, f.Message = args[1], "injected by the sandbox"
 			}
@@ -186,6 +186,7 @@ func (in *awsInjection) fault() *cobra.Command {
 		}),
 	}
 	cmd.Flags().IntVar(&in.times, "times", 1, "how many calls; 0 is all until --clear")
+	cmd.Flags().DurationVar(&in.hold, "hold", 0, "keep the reply back for so long instead of losing it")
 	cmd.Flags().BoolVar(&in.clear, "clear", false, "end all faults")
 	return cmd
 }

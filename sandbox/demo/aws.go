@@ -221,11 +221,7 @@ func (st *story) leftovers() string {
 			left = append(left, list[i].ID)
 		}
 	}
-	left = append(left, st.cfg.AWS.EC2.TemplateNames()...)
-	for _, name := range st.cfg.AWS.IAM.ProfileNames() {
-		if name != "nodes" { // there from the start
-			left = append(left, name)
-		}
-	}
+	more := st.cfg.AWS.Left()
+	left = append(append(left, more.Templates...), more.Profiles...)
 	return strings.Join(left, ", ")
 }

@@ -105,11 +105,15 @@ func (c *cluster) millwright() *harness.Controller {
 // test.
 func (c *cluster) millwrightWith(env []string, args ...string) *harness.Controller {
 	c.Helper()
+	return c.run(env, append([]string{"--provider", "kwok", "--instance-types", "ec2"}, args...)...)
+}
+
+// run has all arguments of its own.
+func (c *cluster) run(env []string, args ...string) *harness.Controller {
+	c.Helper()
 	log := filepath.Join(c.dir, "millwright.log")
 	controller, err := harness.StartController(c.Context(), harness.ControllerConfig{
-		Binary: binary("MILLWRIGHT_BIN", "millwright"), Kubeconfig: c.kubeconfig,
-		Args: append([]string{"--provider", "kwok", "--instance-types", "ec2"}, args...), Env: env,
-		LogFile: log,
+		Binary: binary("MILLWRIGHT_BIN", "millwright"), Kubeconfig: c.kubeconfig, Args: args, Env: env, LogFile: log,
 	})
 	if err != nil {
 		c.showLog(log)

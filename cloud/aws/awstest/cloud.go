@@ -2,6 +2,7 @@ package awstest
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -147,10 +148,20 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer, err = c.answer(call)
 	}
 	c.note(call, answer, err)
-	if fault != nil && fault.Code == "" {
+	if fault != nil && fault.Hold > 0 {
+		c.hold(r.Context(), fault.Hold)
+	} else if fault != nil && fault.Code == "" {
 		panic(http.ErrAbortHandler) // what net/http provides for breaking off
 	}
 	wire.Write(w, call, answer, err)
+}
+
+// hold waits for a while, at most until the caller goes away.
+func (c *Cloud) hold(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-c.config.Clock.After(d):
+	}
 }
 
 // admit counts a call, and says what befalls it.

@@ -73,9 +73,12 @@ type Fault struct {
 	// Action is that of the calls, as IAM writes it, or a pattern: ec2:CreateFleet, iam:*.
 	Action string
 	// Code, Message and Status are the answer; Status zero is 400. Without a code the call
-	// is carried out and the connection breaks off before the answer.
+	// is carried out and the connection breaks off before the answer, unless it is held.
 	Code, Message string
 	Status        int
+	// Hold keeps the answer back for so long; it ends with the connection. The call has been
+	// carried out.
+	Hold time.Duration
 	// Times is how many calls it befalls; zero is all, until [Cloud.ClearFaults].
 	Times int
 }
