@@ -32,6 +32,7 @@ func addEC2(f *pflag.FlagSet, into *aws.ProviderConfig) {
 	strictBool(f, &into.EKSVersion, "eks-control-plane", false, "ask EKS for the version of the control plane, not the API server")
 	f.Float64Var(&into.MemoryOverhead, "vm-memory-overhead-percent", instancetype.DefaultMemoryOverhead, "share of a machine's memory, from 0 to 1, that its Node does not see")
 	strictBool(f, &into.ZonalShift, "enable-zonal-shift", false, "launch nothing in zones that ARC shifts the cluster's traffic away from, and count them as impaired")
+	strictBool(f, &into.NoDryRun, "disable-dry-run", false, "do not ask EC2, by dry runs, whether it would allow the launches of a node class")
 	f.IntVar(&into.ReservedENIs, "reserved-enis", 0, "network interfaces of each machine that pods do not get")
 }
 

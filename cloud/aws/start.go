@@ -52,6 +52,9 @@ type ProviderConfig struct {
 	// ZonalShift follows the cluster's zonal shifts: nothing is launched in a zone that
 	// traffic is shifted away from, and it is announced as impaired [ENABLE_ZONAL_SHIFT].
 	ZonalShift bool
+	// NoDryRun keeps EC2 from being asked whether it would allow the launches of a class
+	// [DISABLE_DRY_RUN].
+	NoDryRun bool
 	// Observe keeps the provider from changing anything in AWS by itself.
 	Observe bool
 }
@@ -106,7 +109,7 @@ func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider
 	}
 	settings := provider.Config{
 		AWS: calls, Reader: k.Cached, Clock: clock.RealClock{}, Region: sdk.Region, Prices: book,
-		MemoryOverhead: c.MemoryOverhead, ReservedENIs: int64(c.ReservedENIs), Isolated: c.Isolated, Observe: c.Observe, Window: window,
+		MemoryOverhead: c.MemoryOverhead, ReservedENIs: int64(c.ReservedENIs), Isolated: c.Isolated, Observe: c.Observe, Window: window, NoDryRun: c.NoDryRun,
 	}
 	if err := c.discover(ctx, calls, k, &settings); err != nil {
 		return nil, err

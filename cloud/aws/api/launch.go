@@ -99,14 +99,18 @@ func specification(kind types.ResourceType, values map[string]string) types.TagS
 // CreateTemplate makes a launch template, unless one of its name exists: then that is the
 // same.
 func (c *Client) CreateTemplate(ctx context.Context, t *launchtemplate.Content) error {
-	_, err := c.ec2.CreateLaunchTemplate(ctx, &ec2.CreateLaunchTemplateInput{
-		LaunchTemplateName: aws.String(t.Name()), LaunchTemplateData: templateData(t),
-		TagSpecifications: []types.TagSpecification{specification(types.ResourceTypeLaunchTemplate, t.Tags)},
-	})
+	_, err := c.ec2.CreateLaunchTemplate(ctx, templateInput(t))
 	if code(err) == "InvalidLaunchTemplateName.AlreadyExistsException" {
 		return nil
 	}
 	return translate("ec2:CreateLaunchTemplate", err)
+}
+
+func templateInput(t *launchtemplate.Content) *ec2.CreateLaunchTemplateInput {
+	return &ec2.CreateLaunchTemplateInput{
+		LaunchTemplateName: aws.String(t.Name()), LaunchTemplateData: templateData(t),
+		TagSpecifications: []types.TagSpecification{specification(types.ResourceTypeLaunchTemplate, t.Tags)},
+	}
 }
 
 // DeleteTemplate deletes a launch template; one that is gone is fine.

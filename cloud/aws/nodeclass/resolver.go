@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -61,6 +62,9 @@ type Config struct {
 	Addresses *network.Addresses
 	// Check names what is wrong with a class by itself; nil if nothing is.
 	Check func(*ec2class.EC2NodeClass) error
+	// MayLaunch tries the calls of a launch without making anything. Errors:
+	// cloud.UnauthorizedError, RefusedError.
+	MayLaunch func(context.Context, *ec2class.EC2NodeClass) error
 }
 
 // Resolver works out the status of classes. It is safe for concurrent use.
@@ -329,11 +333,35 @@ func (r *Resolver) Left(reservation string) int {
 	return r.left[reservation]
 }
 
-// validation says what is wrong with the class by itself. It comes last, when the other
-// steps have found what it refers to.
-func (r *Resolver) validation(_ context.Context, class *ec2class.EC2NodeClass) error {
+// validation says what is wrong with the class by itself, and whether machines may be launched
+// from it. It comes last, when the other steps have found what it refers to.
+func (r *Resolver) validation(ctx context.Context, class *ec2class.EC2NodeClass) error {
 	if err := r.Check(class); err != nil {
 		return wrongf("InvalidSpec", "%v", err)
 	}
-	return nil
+	conditions := class.StatusConditions(status.WithClock(r.Clock))
+	for _, needed := range []string{
+		ec2class.ConditionTypeSubnetsReady, ec2class.ConditionTypeSecurityGroupsReady, ec2class.ConditionTypeAMIsReady, ec2class.ConditionTypeInstanceProfileReady,
+	} {
+		switch c := conditions.Get(needed); {
+		case c.IsFalse():
+			return wrongf("DependenciesNotReady", "launches are tried once %s is true", needed)
+		case !c.IsTrue():
+			return fmt.Errorf("launches are tried once %s is known", needed)
+		}
+	}
+	err := r.MayLaunch(ctx, class)
+	var denied *cloud.UnauthorizedError
+	var refused *cloud.RefusedError
+	switch {
+	case errors.As(err, &denied):
+		return wrongf(strings.TrimPrefix(denied.Action, "ec2:")+"AuthCheckFailed", "%v", denied)
+	case errors.As(err, &refused) && refused.Reason != profileUnknown:
+		return wrongf(refused.Reason, "%v", refused)
+	}
+	return err
 }
+
+// profileUnknown is the reason with which EC2 refuses an instance profile that it has not heard
+// of yet; IAM has it, as another step has found.
+const profileUnknown = "InstanceProfileNameInvalid"

@@ -99,21 +99,31 @@ func (p *Provider) InstanceTypes(ctx context.Context, ref snapshot.ClassRef) ([]
 	return p.types(class)
 }
 
-// types is the catalogue of a class that is ready.
+// types is the catalogue of a class as Kubernetes has it.
 func (p *Provider) types(class *ec2class.EC2NodeClass) ([]*catalog.Type, error) {
-	infos, zones, serial := p.market.read()
-	if len(infos) == 0 {
-		return nil, notReady(refOf(class), "what EC2 sells in "+p.Region+" is not known yet")
-	}
-	if class.Spec.PlacementGroupSelector != nil && p.resolver.Group(class.Name) == nil {
-		return nil, notReady(refOf(class), "its placement group is not known yet")
-	}
+	_, _, serial := p.market.read()
 	_, shifts := p.shifts.active(p.Clock.Now())
 	from := basis{string(class.UID), class.ResourceVersion, serial, p.resolver.Serial(), p.soldOut.sweep(), shifts}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if have, ok := p.classes[class.Name]; ok && have.from == from {
 		return have.types, nil
+	}
+	types, err := p.catalogue(class)
+	if err == nil {
+		p.classes[class.Name] = catalogued{from, types}
+	}
+	return types, err
+}
+
+// catalogue is what can be launched under a class whose status is known.
+func (p *Provider) catalogue(class *ec2class.EC2NodeClass) ([]*catalog.Type, error) {
+	infos, zones, _ := p.market.read()
+	if len(infos) == 0 {
+		return nil, notReady(refOf(class), "what EC2 sells in "+p.Region+" is not known yet")
+	}
+	if class.Spec.PlacementGroupSelector != nil && p.resolver.Group(class.Name) == nil {
+		return nil, notReady(refOf(class), "its placement group is not known yet")
 	}
 	settings := p.settings(class)
 	if err := settings.Check(); err != nil {
@@ -127,7 +137,6 @@ func (p *Provider) types(class *ec2class.EC2NodeClass) ([]*catalog.Type, error) 
 			types = append(types, t)
 		}
 	}
-	p.classes[class.Name] = catalogued{from, types}
 	return types, nil
 }
 

@@ -50,6 +50,9 @@ type Config struct {
 	// Window is how long a question about one machine waits for others; zero only for what
 	// is under way.
 	Window time.Duration
+	// NoDryRun keeps a class's status from saying whether EC2 would allow its launches
+	// [DISABLE_DRY_RUN].
+	NoDryRun bool
 	// Observe keeps Run from deleting launch templates.
 	Observe bool
 }
@@ -62,6 +65,7 @@ type Provider struct {
 	soldOut   soldOut
 	attempts  attempts
 	shifts    shifts
+	tried     tried
 	templates templates
 	resolver  *nodeclass.Resolver
 	machines  *instances.Machines
@@ -86,7 +90,7 @@ func New(c Config) *Provider {
 	p.machines = instances.New(instances.Config{AWS: c.AWS, Clock: c.Clock, Window: c.Window})
 	p.resolver = nodeclass.New(nodeclass.Config{
 		AWS: c.AWS, Clock: c.Clock, Region: c.Region, Cluster: c.Cluster.Name, Kubernetes: c.Kubernetes,
-		Addresses: &p.addresses, Check: p.check,
+		Addresses: &p.addresses, Check: p.check, MayLaunch: p.mayLaunch,
 	})
 	return p
 }

@@ -1,0 +1,111 @@
+package provider
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// validated works out the status of the class anew, and is the condition of its validation.
+func (r *rig) validated(p *Provider, change func(*ec2class.EC2NodeClass)) (condition, answer string) {
+	r.t.Helper()
+	class := &ec2class.EC2NodeClass{}
+	r.must(r.kube.Get(r.t.Context(), client.ObjectKey{Name: "default"}, class))
+	discovering(class)
+	change(class)
+	_, err := p.Resolve(r.t.Context(), class)
+	c := class.StatusConditions().Get(ec2class.ConditionTypeValidationSucceeded)
+	if err != nil {
+		answer = err.Error()
+	}
+	return string(c.Status) + " " + c.Reason + " " + c.Message, answer
+}
+
+func same(*ec2class.EC2NodeClass) {}
+
+func TestAClassIsTriedWithoutMakingAnything(t *testing.T) {
+	r := newRig(t)
+	p := r.provider()
+	if got, err := r.validated(p, same); !strings.HasPrefix(got, "True ") || err != "" {
+		t.Fatalf("it is %s, error %s", got, err)
+	}
+	if names, err := p.templateNames(t.Context(), "default"); err != nil || len(names) > 0 || r.machines() > 0 {
+		t.Errorf("the trial left templates %v and %d machines, error %v", names, r.machines(), err)
+	}
+	tried := r.calls["RunInstances"]
+	if _, _ = r.validated(p, same); tried != 1 || r.calls["RunInstances"] != 1 {
+		t.Errorf("tried %d times, and %d more although nothing has changed", tried, r.calls["RunInstances"]-tried)
+	}
+	if _, _ = r.validated(p, func(c *ec2class.EC2NodeClass) { c.Spec.Tags = map[string]string{"team": "x"} }); r.calls["RunInstances"] != 2 {
+		t.Error("a class that has changed was not tried again")
+	}
+	r.clock.Step(allowedFor)
+	if _, _ = r.validated(p, same); r.calls["RunInstances"] != 3 {
+		t.Errorf("not tried again after %v", allowedFor)
+	}
+	if r.calls["CreateFleet"] > 0 {
+		t.Error("a fleet was tried although there is no launch template")
+	}
+}
+
+// Once a launch has left a template, CreateFleet is tried as well.
+func TestAClassThatHasLaunchedIsTriedWithItsTemplate(t *testing.T) {
+	r := newRig(t)
+	p := r.provider()
+	_, err := p.Launch(t.Context(), r.request(p, "claim", onDemand))
+	r.must(err)
+	if got, err := r.validated(p, same); !strings.HasPrefix(got, "True ") || err != "" || r.calls["CreateFleet"] != 2 {
+		t.Errorf("it is %s, error %s, %d fleets", got, err, r.calls["CreateFleet"])
+	}
+	if n := r.machines(); n != 1 {
+		t.Errorf("there are %d machines", n)
+	}
+}
+
+func TestWhatALaunchMayNotDoIsAConditionOfTheClass(t *testing.T) {
+	denied := "User: arn:aws:sts::111122223333:assumed-role/x is not authorized to perform: ACTION on resource: arn:aws:ec2:us-east-1:111122223333:subnet/subnet-1 because no identity-based policy allows it"
+	for _, tt := range []struct{ action, code, message, condition, answer string }{
+		{"CreateLaunchTemplate", "UnauthorizedOperation", denied, "False CreateLaunchTemplateAuthCheckFailed ", ""},
+		{"RunInstances", "UnauthorizedOperation", denied, "False RunInstancesAuthCheckFailed ", ""},
+		{"CreateFleet", "UnauthorizedOperation", denied, "False CreateFleetAuthCheckFailed ", ""},
+		{"RunInstances", "InvalidParameter", "Security group sg-1 and subnet subnet-1 belong to different networks.", "False SecurityGroupSubnetVPCMismatch ", ""},
+		{"RunInstances", "RequestLimitExceeded", "Request limit exceeded.", "True ", "throttled"},
+		{"RunInstances", "InvalidParameterValue", "Value (x) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name", "True ", "iamInstanceProfile"},
+	} {
+		r := newRig(t)
+		p := r.provider()
+		_, err := p.Launch(t.Context(), r.request(p, "claim", onDemand))
+		r.must(err)
+		p = r.provider()
+		// What is known before a call that is not answered stays.
+		class := &ec2class.EC2NodeClass{}
+		r.must(r.kube.Get(t.Context(), client.ObjectKey{Name: "default"}, class))
+		class.StatusConditions().SetTrue(ec2class.ConditionTypeValidationSucceeded)
+		r.must(r.kube.Update(t.Context(), class))
+
+		r.next(tt.action, 1, fails(http.StatusForbidden, tt.code, strings.ReplaceAll(tt.message, "ACTION", "ec2:"+tt.action)))
+		keep := class.Status.Conditions
+		got, answer := r.validated(p, func(c *ec2class.EC2NodeClass) { c.Status.Conditions = keep })
+		if !strings.HasPrefix(got, tt.condition) || !strings.Contains(answer, tt.answer) || (answer == "") != (tt.answer == "") {
+			t.Errorf("%s answers %s: the condition is %s, error %q", tt.action, tt.code, got, answer)
+		}
+		if tt.code == "UnauthorizedOperation" && (!strings.Contains(got, "ec2:"+tt.action) || !strings.Contains(got, "subnet/subnet-1")) {
+			t.Errorf("the condition does not name action and resource: %s", got)
+		}
+		if again, answer := r.validated(p, same); !strings.HasPrefix(again, "True ") || answer != "" {
+			t.Errorf("%s works again, and the condition is %s, error %s", tt.action, again, answer)
+		}
+	}
+}
+
+func TestDryRunsCanBeDisabled(t *testing.T) {
+	r := newRig(t)
+	p := r.provider()
+	p.NoDryRun = true
+	if got, err := r.validated(p, same); !strings.HasPrefix(got, "True ") || err != "" || r.calls["RunInstances"] > 0 || r.calls["CreateLaunchTemplate"] > 0 {
+		t.Errorf("it is %s, error %s, calls %v", got, err, r.calls)
+	}
+}
