@@ -3,7 +3,7 @@
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: build demo test e2e verify bench bench-cluster generate aws-models lint sandbox image fmt clean help
+.PHONY: build demo test e2e verify bench bench-cluster generate aws-models lint sandbox image release terraform fmt clean help
 
 BIN := $(CURDIR)/bin
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -23,14 +23,23 @@ sandbox: ## Build bin/sandbox, a Kubernetes control plane in one binary.
 image: ## Write dist/image, the container image for amd64 and arm64 as an OCI layout.
 	@cd deploy/release && go run ./cmd/release image --root $(CURDIR) --dist $(CURDIR)/dist --version $(VERSION)
 
+release: ## Write dist/: image, archives, chart, manifests and their sums, called VERSION.
+	@cd deploy/release && go run ./cmd/release all --root $(CURDIR) --dist $(CURDIR)/dist --version $(VERSION)
+
+terraform: ## Check and test the Terraform module and its examples; needs terraform and its AWS provider.
+	@cd deploy/terraform && terraform fmt -check -recursive
+	@for d in . examples/complete examples/existing; do echo "$$d"; (cd deploy/terraform/$$d && \
+		terraform init -input=false >/dev/null && terraform validate && AWS_EC2_METADATA_DISABLED=true terraform test); done
+
 demo: build sandbox ## Show it at work on a real control plane; KEEP=1 leaves the cluster up, CLOUD=aws is on an emulated AWS.
 	@$(BIN)/sandbox demo --millwright $(BIN)/millwright $(if $(KEEP),--keep) $(if $(CLOUD),--cloud $(CLOUD))
 
-test: ## Run every test: this module, then the sandbox and the end-to-end suite.
+test: ## Run every test: this module, the release's, then the sandbox and the end-to-end suite.
 	go test ./...
+	go -C deploy/release test ./...
 	@$(MAKE) --no-print-directory e2e
 
-e2e: build sandbox ## Run the sandbox's tests and the end-to-end suite.
+e2e: build sandbox $(BIN)/helm ## Run the sandbox's tests and the end-to-end suite.
 	cd sandbox && go test -count=1 -vet=off -ldflags "-s -w" -timeout 60m ./...
 
 bench: ## Compare with Karpenter's scheduler on the same pods and instance types.
@@ -47,6 +56,7 @@ generate: $(BIN)/controller-gen ## Rewrite generated files: CRDs, RBAC, the tabl
 	$(BIN)/controller-gen rbac:roleName=millwright paths="./cluster/...;./controllers/..." output:rbac:dir=deploy/rbac
 	$(BIN)/controller-gen rbac:roleName=millwright-kwok paths="./cloud/kwok/..." output:rbac:dir=deploy/rbac/kwok
 	$(BIN)/controller-gen rbac:roleName=millwright-aws paths="./cloud/aws/..." output:rbac:dir=deploy/rbac/aws
+	go run ./deploy/chartgen deploy/rbac deploy/chart/files
 
 aws-models: ## Rewrite the tables of AWS's service models; needs npm.
 	go run ./cloud/aws/awstest/internal/modelgen cloud/aws/awstest/wire/tables
@@ -69,7 +79,9 @@ clean: ## Remove what was built.
 help: ## List the tasks.
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 16
 
-# Tools are pinned in tools/go.mod.
+# Tools are pinned in tools/go.mod, Helm beside the chart's tests.
+$(BIN)/helm: deploy/release/go.mod
+	@go -C deploy/release build -ldflags "-s -w" -o $@ helm.sh/helm/v4/cmd/helm
 $(BIN)/controller-gen: tools/go.mod
 	@go -C tools build -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
 $(BIN)/golangci-lint: tools/go.mod

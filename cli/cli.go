@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/millwright-dev/millwright/cli/crds"
 )
 
 // Exit statuses.
@@ -79,7 +81,7 @@ Karpenter's NodePools and NodeClaims.
 	cmd.PersistentFlags().Var(&color, colorFlag, "when to colour messages: auto, always or never")
 	complete(cmd, colorFlag, colorModes...)
 	c := console{streams, &color}
-	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newEvents(c), newApprove(c), newDeny(c), newVersion(c))
+	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newEvents(c), newApprove(c), newDeny(c), newVersion(c), crds.New(c.Out))
 	return cmd
 }
 

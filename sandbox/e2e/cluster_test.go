@@ -67,6 +67,18 @@ type cluster struct {
 // newCluster starts a sandbox and installs the CRDs and the RBAC.
 func newCluster(t *testing.T, sandboxArgs ...string) *cluster {
 	t.Helper()
+	c := bareCluster(t, sandboxArgs...)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	c.must(c.apply.Files(ctx, filepath.Join(root, "deploy/crds"), filepath.Join(root, "deploy/rbac")))
+	c.kubeconfig = filepath.Join(c.dir, "millwright.kubeconfig")
+	c.must(harness.WriteKubeconfig(ctx, c.rest, c.kubeconfig))
+	return c
+}
+
+// bareCluster starts a sandbox with nothing of Millwright's in it.
+func bareCluster(t *testing.T, sandboxArgs ...string) *cluster {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	sandbox, err := child.Start(ctx, child.Config{Binary: binary("SANDBOX_BIN", "sandbox"), Args: sandboxArgs, Stderr: os.Stderr})
@@ -84,9 +96,6 @@ func newCluster(t *testing.T, sandboxArgs ...string) *cluster {
 	c.must(err)
 	c.apply, err = harness.NewApplier(c.rest)
 	c.must(err)
-	c.must(c.apply.Files(ctx, filepath.Join(root, "deploy/crds"), filepath.Join(root, "deploy/rbac")))
-	c.kubeconfig = filepath.Join(c.dir, "millwright.kubeconfig")
-	c.must(harness.WriteKubeconfig(ctx, c.rest, c.kubeconfig))
 	return c
 }
 

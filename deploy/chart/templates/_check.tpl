@@ -1,0 +1,44 @@
+{{- /* What a schema cannot say in words that help. */ -}}
+{{- define "millwright.check" -}}
+{{- with .Values -}}
+{{- if and (eq .settings.provider "aws") (not .settings.clusterName) -}}
+{{- fail "\n\nsettings.clusterName is not set: with settings.provider=aws the name of the EKS cluster is needed, as in\n  --set settings.clusterName=my-cluster\nTo try it with simulated machines: --set settings.provider=kwok\n" -}}
+{{- end -}}
+{{- if contains "karpenter/controller" .controller.image.repository -}}
+{{- fail (printf "\n\ncontroller.image.repository is %s, which is Karpenter's image: remove controller.image from the values, or name an image of Millwright\n" .controller.image.repository) -}}
+{{- end -}}
+{{- if eq (int .controller.metrics.port) (int .controller.healthProbe.port) -}}
+{{- fail (printf "\n\ncontroller.metrics.port and controller.healthProbe.port are both %v: give one of them another port\n" .controller.metrics.port) -}}
+{{- end -}}
+{{- if and .serviceMonitor.enabled (not ($.Capabilities.APIVersions.Has "monitoring.coreos.com/v1")) -}}
+{{- fail "\n\nserviceMonitor.enabled is true, but the cluster has no monitoring.coreos.com/v1: install the Prometheus operator first, or set it to false\n" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Settings of Karpenter's that have no effect here, one a line. */ -}}
+{{- define "millwright.ineffective" -}}
+{{- $s := .Values.settings -}}
+{{- if not $s.ignoreDRARequests }}
+settings.ignoreDRARequests=false: resource claims are not considered yet
+{{- end -}}
+{{- if $s.disableClusterStateObservability }}
+settings.disableClusterStateObservability: metrics are always served
+{{- end -}}
+{{- if $s.disableDryRun }}
+settings.disableDryRun: node classes are checked without dry runs
+{{- end -}}
+{{- range $name := list "amiRefreshInterval" "subnetRefreshInterval" -}}
+{{- if not (has (get $s $name) (list "1m" "1m0s" "60s")) }}
+settings.{{ $name }}: both are looked up once a minute
+{{- end -}}
+{{- end -}}
+{{- range $name := list "nodeOverlay" "spotToSpotConsolidation" "capacityBuffer" -}}
+{{- if get $s.featureGates $name }}
+settings.featureGates.{{ $name }}: that gate cannot be switched here
+{{- end -}}
+{{- end -}}
+{{- if $s.awsFeatureGates.nodeClassCEL }}
+settings.awsFeatureGates.nodeClassCEL: that gate cannot be switched here
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,83 @@
+package crdupgrade
+
+import (
+	"slices"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/deploy"
+)
+
+func pools(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	list, err := deploy.CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range list {
+		if c.File == "karpenter.sh_nodepools.yaml" {
+			out := new(apiextensionsv1.CustomResourceDefinition)
+			if err := yaml.Unmarshal(c.YAML, out); err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+	}
+	t.Fatal("no definition of NodePools")
+	return nil
+}
+
+// disruption is the schema of a field of NodePools, to be changed in place.
+func edit(crd *apiextensionsv1.CustomResourceDefinition, change func(disruption *apiextensionsv1.JSONSchemaProps)) {
+	root := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+	spec := root.Properties["spec"]
+	disruption := spec.Properties["disruption"]
+	change(&disruption)
+	spec.Properties["disruption"] = disruption
+	root.Properties["spec"] = spec
+}
+
+func TestAFieldThatAClusterHasIsNeverTakenAway(t *testing.T) {
+	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
+	add := func(d *apiextensionsv1.JSONSchemaProps) { d.Properties["later"] = text }
+	drop := func(d *apiextensionsv1.JSONSchemaProps) { delete(d.Properties, "budgets") }
+	yes := true
+	open := func(d *apiextensionsv1.JSONSchemaProps) {
+		drop(d)
+		d.XPreserveUnknownFields = &yes
+	}
+	for name, row := range map[string]struct {
+		change       func(*apiextensionsv1.JSONSchemaProps)
+		want         Action
+		theirs, ours []string
+	}{
+		"the same":                      {func(*apiextensionsv1.JSONSchemaProps) {}, Upgrade, nil, nil},
+		"one with a further field":      {add, Keep, []string{"v1 spec.disruption.later"}, nil},
+		"one that lacks a field":        {drop, Upgrade, nil, []string{"v1 spec.disruption.budgets"}},
+		"one with and one without":      {func(d *apiextensionsv1.JSONSchemaProps) { add(d); drop(d) }, Refuse, []string{"v1 spec.disruption.later"}, []string{"v1 spec.disruption.budgets"}},
+		"one that takes any field":      {open, Keep, []string{"v1 spec.disruption.*"}, nil},
+		"one that differs in its rules": {func(d *apiextensionsv1.JSONSchemaProps) { d.Description = "other words" }, Upgrade, nil, nil},
+	} {
+		have := pools(t)
+		edit(have, row.change)
+		got := Decide(have, pools(t))
+		if got.Action != row.want || !slices.Equal(got.Theirs, row.theirs) || !slices.Equal(got.Ours, row.ours) {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+func TestAServedVersionIsNeverTakenAway(t *testing.T) {
+	have := pools(t)
+	later := *have.Spec.Versions[0].DeepCopy()
+	later.Name = "v2"
+	have.Spec.Versions = append(have.Spec.Versions, later)
+	if got := Decide(have, pools(t)); got.Action != Keep || !slices.Equal(got.Theirs, []string{"v2"}) {
+		t.Errorf("got %+v", got)
+	}
+	if got := Decide(nil, pools(t)); got.Action != Create {
+		t.Errorf("got %+v", got)
+	}
+}
