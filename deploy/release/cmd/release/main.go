@@ -1,5 +1,6 @@
-// Command release makes what a release of Millwright consists of, from a checkout:
-// `release image` writes the container image.
+// Command release makes what a release of Millwright consists of, from the checkout that it
+// is run in: `release image` the container image, `release all` that and the archives of the
+// command line, the packaged chart, the one-file manifests and the sums of all of them.
 package main
 
 import (
@@ -32,7 +33,7 @@ func main() {
 
 func run(ctx context.Context, out io.Writer, args []string) error {
 	if len(args) == 0 {
-		return errors.New("which? release image")
+		return errors.New("which? release image or release all")
 	}
 	flags := flag.NewFlagSet("release "+args[0], flag.ContinueOnError)
 	root := flags.String("root", ".", "the checkout")
@@ -49,10 +50,13 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		return err
 	}
 	r := release{tree: tree, dist: *dist, out: out}
-	if args[0] != "image" {
-		return fmt.Errorf("%q is not image", args[0])
+	switch args[0] {
+	case "image":
+		return r.image(ctx)
+	case "all":
+		return r.all(ctx)
 	}
-	return r.image(ctx)
+	return fmt.Errorf("%q is not one of image, all", args[0])
 }
 
 // release is one run.

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/millwright-dev/millwright/deploy/release/archive"
+	"github.com/millwright-dev/millwright/deploy/release/chart"
+	"github.com/millwright-dev/millwright/deploy/release/sbom"
+	"github.com/millwright-dev/millwright/deploy/release/source"
+)
+
+// archivePlatforms are those of the command line.
+var archivePlatforms = slices.Concat(imagePlatforms, []source.Platform{
+	{OS: "darwin", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"},
+	{OS: "windows", Arch: "amd64"}, {OS: "windows", Arch: "arm64"},
+})
+
+// all writes everything below dist, and the sums of its files.
+func (r release) all(ctx context.Context) error {
+	if err := r.image(ctx); err != nil {
+		return err
+	}
+	files, err := r.deployments()
+	if err != nil {
+		return err
+	}
+	for _, p := range archivePlatforms {
+		more, err := r.archive(ctx, p)
+		if err != nil {
+			return err
+		}
+		files = append(files, more...)
+	}
+	for _, file := range files {
+		fmt.Fprintln(r.out, file)
+	}
+	return archive.Sums(filepath.Join(r.dist, "SHA256SUMS"), files...)
+}
+
+// archive packs the command line for a platform, and writes its bill of materials beside it.
+func (r release) archive(ctx context.Context, p source.Platform) ([]string, error) {
+	binary, err := r.tree.Compile(ctx, p, filepath.Join(r.dist, "bin"))
+	if err != nil {
+		return nil, err
+	}
+	base := filepath.Join(r.dist, fmt.Sprintf("millwright_%s_%s_%s", strings.TrimPrefix(r.tree.Version, "v"), p.OS, p.Arch))
+	packed := base + ".tar.gz"
+	if p.OS == "windows" {
+		packed = base + ".zip"
+	}
+	if err := archive.Write(packed, r.tree.Time, binary); err != nil {
+		return nil, fmt.Errorf("packing for %s: %w", p, err)
+	}
+	bill, err := sbom.Of(binary, r.tree)
+	if err != nil {
+		return nil, err
+	}
+	return []string{packed, base + ".cdx.json"}, os.WriteFile(base+".cdx.json", bill, 0o644)
+}
+
+// deployments are the packaged chart, the kinds, and a manifest for simulated machines, the
+// only one that needs to know nothing of the cluster.
+func (r release) deployments() ([]string, error) {
+	c, err := chart.Load(filepath.Join(r.tree.Root, "deploy/chart"), r.tree.Version, r.tree.Time)
+	if err != nil {
+		return nil, err
+	}
+	packed, err := chart.Package(c, r.dist)
+	if err != nil {
+		return nil, err
+	}
+	kinds, err := r.kinds()
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := chart.Manifest(c, chart.Release{Name: "millwright", Namespace: "millwright-system"},
+		map[string]any{"settings": map[string]any{"provider": "kwok"}}, kinds)
+	if err != nil {
+		return nil, err
+	}
+	crds, simulated := filepath.Join(r.dist, "millwright-crds.yaml"), filepath.Join(r.dist, "millwright-kwok.yaml")
+	if err := os.WriteFile(crds, []byte(join(kinds)), 0o644); err != nil {
+		return nil, err
+	}
+	return []string{packed, crds, simulated}, os.WriteFile(simulated, manifest, 0o644)
+}
+
+func (r release) kinds() ([][]byte, error) {
+	names, err := filepath.Glob(filepath.Join(r.tree.Root, "deploy/crds/*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var out [][]byte
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, text)
+	}
+	return out, nil
+}
+
+func join(documents [][]byte) string {
+	var b strings.Builder
+	for _, d := range documents {
+		b.WriteString("---\n" + strings.TrimPrefix(string(d), "---\n"))
+	}
+	return b.String()
+}
