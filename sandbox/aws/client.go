@@ -81,6 +81,16 @@ func (c Client) Interrupt(ctx context.Context, in Interruption) error {
 	return c.do(ctx, http.MethodPost, "interrupt", in, nil)
 }
 
+// Maintain schedules maintenance of an instance.
+func (c Client) Maintain(ctx context.Context, in Maintenance) error {
+	return c.do(ctx, http.MethodPost, "maintain", in, nil)
+}
+
+// FailCheck lets a check of an instance fail from now on.
+func (c Client) FailCheck(ctx context.Context, in Check) error {
+	return c.do(ctx, http.MethodPost, "check", in, nil)
+}
+
 // Announce puts a message about an instance into the queue.
 func (c Client) Announce(ctx context.Context, e interruption.Event) error {
 	return c.do(ctx, http.MethodPost, "announce", e, nil)

@@ -93,6 +93,19 @@ type Interruption struct {
 	Notice   time.Duration `json:"notice"`
 }
 
+// Maintenance schedules it for an instance after a while.
+type Maintenance struct {
+	Instance string            `json:"instance"`
+	Code     interruption.Code `json:"code"`
+	In       time.Duration     `json:"in"`
+}
+
+// Check lets a check of an instance fail: instance, system or ebs.
+type Check struct {
+	Instance string `json:"instance"`
+	Check    string `json:"check"`
+}
+
 // ServeHTTP is http.Handler's.
 func (c *control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, err := c.answer(r, strings.TrimPrefix(r.URL.Path, controlPath))
@@ -124,6 +137,10 @@ func (c *control) answer(r *http.Request, what string) (any, error) {
 		"interrupt": with(func(in Interruption) error {
 			return c.cloud.Interrupt(in.Instance, in.Notice)
 		}),
+		"maintain": with(func(in Maintenance) error {
+			return c.cloud.Schedule(in.Instance, in.Code, time.Now().Add(in.In).Truncate(time.Second))
+		}),
+		"check":    with(func(in Check) error { return c.cloud.EC2.FailCheck(in.Instance, in.Check) }),
 		"announce": with(func(in interruption.Event) error { return c.cloud.Announce(in) }),
 		"fail":     with(func(in Instance) error { return c.cloud.EC2.FailInstance(in.ID) }),
 		"fault":    with(func(in awstest.Fault) error { c.cloud.Inject(in); return nil }),

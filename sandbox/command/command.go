@@ -1,7 +1,6 @@
-// Package command is the command line of the sandbox: up runs a cluster until
-// it is told to stop, demo shows Millwright on one, inject turns a knob of a running one, aws
-// serves an AWS, sqs plays SQS, version prints
-// what is inside. Each command has its own file.
+// Package command is the command line of the sandbox: up runs a cluster until it is told to
+// stop, demo shows Millwright on one, inject turns a knob of a running one, aws serves an AWS
+// and looks into one, version prints what is inside. Each command has its own file.
 package command
 
 import (
@@ -20,7 +19,7 @@ func New() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(newUp(), newDemo(), newInject(), newAWS(), newSQS(), newVersion())
+	cmd.AddCommand(newUp(), newDemo(), newInject(), newAWS(), newVersion())
 	return cmd
 }
 

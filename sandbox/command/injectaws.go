@@ -44,12 +44,13 @@ ec2-lag of "sandbox inject".`,
   sandbox inject aws spot ip-10-0-0-4.ec2.internal        # a spot interruption, two minutes ahead
   sandbox inject aws rebalance i-0aa11bb22cc33dd44
   sandbox inject aws maintenance i-0aa11bb22cc33dd44 --code Stop --in 336h
+  sandbox inject aws check i-0aa11bb22cc33dd44 system     # a status check fails
   sandbox inject aws fail i-0aa11bb22cc33dd44             # broken hardware: it ends at once
   sandbox inject aws fault ec2:CreateFleet InternalError --times 3
   sandbox inject aws fault ec2:CreateFleet                # carried out, and the reply is lost
   sandbox inject aws fault --clear`,
 	}
-	cmd.AddCommand(in.capacity(), in.throttle(), in.spot(), in.rebalance(), in.maintenance(), in.fail(), in.fault())
+	cmd.AddCommand(in.capacity(), in.throttle(), in.spot(), in.rebalance(), in.maintenance(), in.check(), in.fail(), in.fault())
 	for _, sub := range cmd.Commands() {
 		in.add(sub)
 	}
@@ -124,35 +125,29 @@ func (in *awsInjection) rebalance() *cobra.Command {
 	return &cobra.Command{
 		Use: "rebalance INSTANCE", Short: "Recommend to replace a spot instance", Args: cobra.ExactArgs(1),
 		RunE: in.run(func(ctx context.Context, at aws.Client, args []string) error {
-			return in.announce(ctx, at, args[0], interruption.Event{Kind: interruption.Rebalance})
+			i, err := at.Instance(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return at.Announce(ctx, interruption.Event{Kind: interruption.Rebalance, Machine: i.ID})
 		}),
 	}
 }
 
 func (in *awsInjection) maintenance() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "maintenance INSTANCE", Short: "Schedule maintenance, as AWS Health tells of it", Args: cobra.ExactArgs(1),
+		Use: "maintenance INSTANCE", Short: "Schedule maintenance: EC2 lists it, AWS Health tells of it, and it is done in time", Args: cobra.ExactArgs(1),
 		RunE: in.run(func(ctx context.Context, at aws.Client, args []string) error {
-			return in.announce(ctx, at, args[0], interruption.Event{Kind: interruption.Maintenance, Code: interruption.Code(in.code), NotBefore: later(time.Now(), in.in)})
+			i, err := at.Instance(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return at.Maintain(ctx, aws.Maintenance{Instance: i.ID, Code: interruption.Code(in.code), In: in.in})
 		}),
 	}
 	cmd.Flags().StringVar(&in.code, "code", string(interruption.Stop), fmt.Sprintf("what is done to the instance: %v", interruption.Codes()))
 	cmd.Flags().DurationVar(&in.in, "in", 14*24*time.Hour, "from now until it begins")
 	return cmd
-}
-
-// announce tells of an event about an instance.
-func (in *awsInjection) announce(ctx context.Context, at aws.Client, name string, e interruption.Event) error {
-	i, err := at.Instance(ctx, name)
-	if err != nil {
-		return err
-	}
-	e.Machine = i.ID
-	e.ID = fmt.Sprintf("%s-%s", e.Kind, i.ID)
-	if err := e.Check(); err != nil {
-		return err
-	}
-	return at.Announce(ctx, e)
 }
 
 func (in *awsInjection) fail() *cobra.Command {
@@ -164,6 +159,19 @@ func (in *awsInjection) fail() *cobra.Command {
 				return err
 			}
 			return at.Fail(ctx, i.ID)
+		}),
+	}
+}
+
+func (in *awsInjection) check() *cobra.Command {
+	return &cobra.Command{
+		Use: "check INSTANCE instance|system|ebs", Short: "Let a status check of an instance fail from now on", Args: cobra.ExactArgs(2),
+		RunE: in.run(func(ctx context.Context, at aws.Client, args []string) error {
+			i, err := at.Instance(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return at.FailCheck(ctx, aws.Check{Instance: i.ID, Check: args[1]})
 		}),
 	}
 }

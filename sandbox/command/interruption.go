@@ -68,7 +68,7 @@ The kinds are %v, the codes of Maintenance %v.`, interruption.Kinds(), interrupt
 	flags.DurationVar(&a.in, "in", 0, "from now until the event begins")
 	flags.DurationVar(&a.deadline, "deadline", 0, "from now until its deadline")
 	flags.BoolVar(&a.event.Confirmed, "confirmed", false, "the cloud's own API says the same")
-	flags.StringVar(&a.delivery.queue, "sqs", "", "send a message to this queue instead, the URL that sandbox sqs prints")
+	flags.StringVar(&a.delivery.queue, "sqs", "", "send a message to this queue instead, the URL that sandbox aws up prints")
 	flags.IntVar(&a.delivery.copies, "copies", 1, "with --sqs: how often the message is sent")
 	flags.IntVar(&a.delivery.forged, "forged", 0, "with --sqs: so many forged and damaged messages about the machine instead")
 	flags.DurationVar(&a.delivery.delay, "delay", 0, "with --sqs: how long the messages are held back, whole seconds")

@@ -83,3 +83,26 @@ func (c *Cloud) Interrupt(id string, notice time.Duration) error {
 	}
 	return c.Announce(interruption.Event{Kind: interruption.Spot, Machine: id})
 }
+
+// scheduled are EC2's words for what maintenance does, and how it describes it.
+var scheduled = map[interruption.Code][2]string{
+	interruption.Stop:       {"instance-stop", "The instance is running on degraded hardware"},
+	interruption.Retirement: {"instance-retirement", "The instance is running on degraded hardware"},
+	interruption.Reboot:     {"system-reboot", "scheduled reboot"},
+	interruption.Network:    {"system-maintenance", "network maintenance"},
+	interruption.Power:      {"system-maintenance", "power maintenance"},
+}
+
+// Schedule schedules maintenance of an instance: EC2 lists it and AWS Health tells of it at
+// once. See [ec2test.EC2.Schedule] for what happens then.
+func (c *Cloud) Schedule(id string, does interruption.Code, notBefore time.Time) error {
+	words, ok := scheduled[does]
+	if !ok {
+		return fmt.Errorf("%q is not what maintenance does; it is one of %v", does, interruption.Codes())
+	}
+	event, err := c.EC2.Schedule(id, ec2test.Event{Code: words[0], Description: words[1], NotBefore: notBefore, NotAfter: notBefore.Add(2 * time.Hour)})
+	if err != nil {
+		return err
+	}
+	return c.Announce(interruption.Event{ID: event, Kind: interruption.Maintenance, Code: does, Machine: id, NotBefore: notBefore})
+}

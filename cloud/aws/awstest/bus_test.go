@@ -1,7 +1,9 @@
 package awstest_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
+	"github.com/millwright-dev/millwright/engine/interruption"
 )
 
 // message takes one message from the queue and shows it.
@@ -101,5 +104,85 @@ func TestCallsAreRememberedInTheirOrder(t *testing.T) {
 	}
 	if want := []string{"AKIDEXAMPLE ec2:CreateLaunchTemplate ", "AKIDEXAMPLE ec2:CreateFleet ", "AKIDEXAMPLE ec2:DescribeInstances InvalidInstanceID.NotFound"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestMaintenanceIsListedAnnouncedAndDone(t *testing.T) {
+	w := newWorld(t, awstest.Config{Queues: []string{"events"}})
+	w.template("nodes")
+	id := ids(w.fleet(fleetInput("nodes", types.DefaultTargetCapacityTypeOnDemand, 1, "m5.large/a")))[0]
+	w.clock.Step(time.Minute)
+	if err := w.Schedule(id, interruption.Stop, w.clock.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.message(); !strings.Contains(got, "AWS Health Event") || !strings.Contains(got, "INSTANCE_STOP") || !strings.Contains(got, id) {
+		t.Errorf("announced as %s", got)
+	}
+	listed := func(filter, value string) int {
+		out, err := w.ec2.DescribeInstanceStatus(t.Context(), &ec2.DescribeInstanceStatusInput{
+			Filters: []types.Filter{{Name: &filter, Values: []string{value}}}, IncludeAllInstances: aws.Bool(true),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(out.InstanceStatuses)
+	}
+	if listed("event.code", "instance-stop") != 1 || listed("event.code", "system-reboot") != 0 || listed("system-status.status", "impaired") != 0 {
+		t.Error("the event is not listed as it is")
+	}
+	if err := w.EC2.FailCheck(id, ec2test.SystemCheck); err != nil {
+		t.Fatal(err)
+	}
+	if listed("system-status.status", "impaired") != 1 {
+		t.Error("a check that fails is not listed")
+	}
+	w.clock.Step(time.Hour)
+	if state := w.instance(id).State.Name; state != "stopping" {
+		t.Errorf("at its time the instance is %s", state)
+	}
+	w.clock.Step(time.Minute)
+	if _, err := w.ec2.StartInstances(t.Context(), &ec2.StartInstancesInput{InstanceIds: []string{id}}); err != nil {
+		t.Fatal(err)
+	}
+	if listed("event.code", "instance-stop")+listed("system-status.status", "impaired") != 0 {
+		t.Error("on other hardware the instance still has its event or its failed check")
+	}
+}
+
+func TestASpotRequestSaysThatItsInstanceIsTakenBack(t *testing.T) {
+	w := newWorld(t, awstest.Config{Queues: []string{"events"}})
+	w.template("nodes")
+	id := ids(w.fleet(fleetInput("nodes", types.DefaultTargetCapacityTypeSpot, 1, "m5.large/a")))[0]
+	w.clock.Step(time.Minute)
+	status := func() string {
+		out, err := w.ec2.DescribeSpotInstanceRequests(t.Context(), &ec2.DescribeSpotInstanceRequestsInput{Filters: []types.Filter{{Name: aws.String("instance-id"), Values: []string{id}}}})
+		if err != nil || len(out.SpotInstanceRequests) != 1 {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		return *out.SpotInstanceRequests[0].Status.Code
+	}
+	story := []string{status()}
+	if err := w.Interrupt(id, awstest.SpotNotice); err != nil {
+		t.Fatal(err)
+	}
+	story = append(story, status())
+	w.clock.Step(awstest.SpotNotice)
+	story = append(story, status())
+	if want := []string{"fulfilled", "marked-for-termination", "instance-terminated-no-capacity"}; !slices.Equal(story, want) {
+		t.Errorf("%q, want %q", story, want)
+	}
+}
+
+func TestAReplyCanBeHeldBack(t *testing.T) {
+	w := newWorld(t, awstest.Config{})
+	w.template("nodes")
+	w.Inject(awstest.Fault{Action: "ec2:CreateFleet", Hold: time.Hour, Times: 1})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := w.ec2.CreateFleet(ctx, fleetInput("nodes", types.DefaultTargetCapacityTypeOnDemand, 1, "m5.large/a")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("answered %v", err)
+	}
+	if list, _, _ := w.EC2.Instances(); len(list) != 1 {
+		t.Errorf("%d instances were started", len(list))
 	}
 }

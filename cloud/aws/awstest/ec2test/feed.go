@@ -68,6 +68,9 @@ func (e *EC2) touch() {
 	e.changed = make(chan struct{})
 }
 
+// reclaimed is the code of a spot instance's end by EC2.
+const reclaimed = "Server.SpotInstanceTermination"
+
 // ReclaimSpot takes a spot instance back after a notice: it shuts down then, unless it does
 // before.
 func (e *EC2) ReclaimSpot(id string, notice time.Duration) error {
@@ -80,8 +83,8 @@ func (e *EC2) ReclaimSpot(id string, notice time.Duration) error {
 	if !i.offering.Spot {
 		return wire.Errorf("UnsupportedOperation", "%s is not a spot instance", id)
 	}
-	const code = "Server.SpotInstanceTermination"
-	e.later(i, notice, code, code+": Spot instance termination", shuttingDown, terminated)
+	i.marked = e.now()
+	e.later(i, notice, reclaimed, reclaimed+": Spot instance termination", shuttingDown, terminated)
 	return nil
 }
 

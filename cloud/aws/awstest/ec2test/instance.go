@@ -53,6 +53,11 @@ type instance struct {
 	// with, by device.
 	volumes []*volume
 	disks   map[string]int
+	// events are scheduled, failed the checks that fail, by name, since when, and marked when
+	// a spot instance was told that it is taken back.
+	events []Event
+	failed map[string]time.Time
+	marked time.Time
 }
 
 type groupName struct{ GroupId, GroupName string }
@@ -340,6 +345,7 @@ func startInstances(e *EC2, in instanceIdsInput) (any, error) {
 		before := e.state(i)
 		if before == stopped {
 			i.launched = e.now()
+			i.moved()
 			e.enter(i, "", "", pending, e.delays.Boot, running)
 		}
 		out.StartingInstances = append(out.StartingInstances, stateChange{i.id, e.state(i), before})
