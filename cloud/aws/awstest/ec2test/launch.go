@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/typeinfo"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -90,8 +91,8 @@ func (e *EC2) settle(l *launch) (*Subnet, error) {
 		return nil, wire.Errorf("InvalidAMIID.Malformed", "Invalid id: %q (expecting \"ami-...\")", l.ImageId)
 	case image == nil:
 		return nil, wire.Errorf("InvalidAMIID.NotFound", "The image id '[%s]' does not exist", l.ImageId)
-	case image.Architecture != architecture(t):
-		return nil, wire.Errorf("InvalidParameterValue", "The architecture '%s' of the specified instance type does not match the architecture '%s' of the specified AMI.", architecture(t), image.Architecture)
+	case image.Architecture != typeinfo.Architecture(t):
+		return nil, wire.Errorf("InvalidParameterValue", "The architecture '%s' of the specified instance type does not match the architecture '%s' of the specified AMI.", typeinfo.Architecture(t), image.Architecture)
 	}
 	if l.UserData != "" {
 		if err := checkUserData(l.UserData); err != nil {
