@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
 )
 
 // Offering is what capacity is counted for.
@@ -94,15 +96,15 @@ func (p spotPrice) key() string {
 	return p.InstanceType + "/" + p.AvailabilityZone + "/" + p.ProductDescription
 }
 
-var spotFields = fields[spotPrice]{
-	"instance-type":       one(func(p spotPrice) string { return p.InstanceType }),
-	"availability-zone":   one(func(p spotPrice) string { return p.AvailabilityZone }),
-	"product-description": one(func(p spotPrice) string { return p.ProductDescription }),
-	"spot-price":          one(func(p spotPrice) string { return p.SpotPrice }),
+var spotFields = describe.Fields[spotPrice]{
+	"instance-type":       describe.One(func(p spotPrice) string { return p.InstanceType }),
+	"availability-zone":   describe.One(func(p spotPrice) string { return p.AvailabilityZone }),
+	"product-description": describe.One(func(p spotPrice) string { return p.ProductDescription }),
+	"spot-price":          describe.One(func(p spotPrice) string { return p.SpotPrice }),
 }
 
 type describeSpotPriceHistoryInput struct {
-	query
+	describe.Query
 	InstanceTypes, ProductDescriptions []string
 	AvailabilityZone                   string
 }
@@ -120,7 +122,7 @@ func describeSpotPriceHistory(e *EC2, in describeSpotPriceHistoryInput) (any, er
 		}
 		for _, z := range e.network.Zones {
 			p := spotPrice{name, z.Name, "Linux/UNIX", strconv.FormatFloat(e.price(Offering{name, z.Name, true}), 'f', 6, 64), e.now().Truncate(24 * time.Hour)}
-			ok, err := pass(in.Filters, spotFields, nil, p)
+			ok, err := describe.Pass(in.Filters, spotFields, nil, p)
 			if err != nil {
 				return nil, err
 			}
@@ -136,6 +138,6 @@ func describeSpotPriceHistory(e *EC2, in describeSpotPriceHistoryInput) (any, er
 		in.MaxResults = &most
 	}
 	var err error
-	out.SpotPriceHistory, out.NextToken, err = page(out.SpotPriceHistory, spotPrice.key, in.MaxResults, 0, most, in.NextToken)
+	out.SpotPriceHistory, out.NextToken, err = describe.Page(out.SpotPriceHistory, spotPrice.key, in.MaxResults, 0, most, in.NextToken)
 	return out, err
 }

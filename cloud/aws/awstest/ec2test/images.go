@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -81,23 +82,23 @@ func (e *EC2) deprecated(i Image) bool {
 	return err == nil && !at.After(e.now())
 }
 
-var imageFields = fields[Image]{
-	"image-id":            one(func(i Image) string { return i.ImageId }),
-	"name":                one(func(i Image) string { return i.Name }),
-	"architecture":        one(func(i Image) string { return i.Architecture }),
-	"state":               one(func(i Image) string { return i.State }),
-	"owner-id":            one(func(i Image) string { return i.OwnerId }),
-	"owner-alias":         one(func(i Image) string { return i.ImageOwnerAlias }),
-	"is-public":           one(func(i Image) string { return yesNo(i.Public) }),
-	"virtualization-type": one(func(i Image) string { return i.VirtualizationType }),
-	"root-device-type":    one(func(i Image) string { return i.RootDeviceType }),
-	"platform":            one(func(i Image) string { return i.Platform }),
-	"description":         one(func(i Image) string { return i.Description }),
-	"image-type":          one(func(i Image) string { return i.ImageType }),
+var imageFields = describe.Fields[Image]{
+	"image-id":            describe.One(func(i Image) string { return i.ImageId }),
+	"name":                describe.One(func(i Image) string { return i.Name }),
+	"architecture":        describe.One(func(i Image) string { return i.Architecture }),
+	"state":               describe.One(func(i Image) string { return i.State }),
+	"owner-id":            describe.One(func(i Image) string { return i.OwnerId }),
+	"owner-alias":         describe.One(func(i Image) string { return i.ImageOwnerAlias }),
+	"is-public":           describe.One(func(i Image) string { return describe.YesNo(i.Public) }),
+	"virtualization-type": describe.One(func(i Image) string { return i.VirtualizationType }),
+	"root-device-type":    describe.One(func(i Image) string { return i.RootDeviceType }),
+	"platform":            describe.One(func(i Image) string { return i.Platform }),
+	"description":         describe.One(func(i Image) string { return i.Description }),
+	"image-type":          describe.One(func(i Image) string { return i.ImageType }),
 }
 
 type describeImagesInput struct {
-	query
+	describe.Query
 	ImageIds, Owners  []string
 	IncludeDeprecated bool
 }
@@ -115,7 +116,7 @@ func describeImages(e *EC2, in describeImagesInput) (any, error) {
 	for _, id := range slices.Sorted(maps.Keys(e.images)) {
 		i := *e.images[id]
 		i.Tags = e.tagsOf(id)
-		ok, err := pass(in.Filters, imageFields, e.tags[id], i)
+		ok, err := describe.Pass(in.Filters, imageFields, e.tags[id], i)
 		if err != nil {
 			return nil, err
 		}
@@ -129,6 +130,6 @@ func describeImages(e *EC2, in describeImagesInput) (any, error) {
 		}
 	}
 	var err error
-	out.Images, out.NextToken, err = page(out.Images, func(i Image) string { return i.ImageId }, in.MaxResults, 1, 1000, in.NextToken)
+	out.Images, out.NextToken, err = describe.Page(out.Images, func(i Image) string { return i.ImageId }, in.MaxResults, 1, 1000, in.NextToken)
 	return out, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -205,22 +206,22 @@ func (e *EC2) describedInstance(i *instance) describedInstance {
 	return out
 }
 
-var instanceFields = fields[describedInstance]{
-	"instance-id":              one(func(i describedInstance) string { return i.InstanceId }),
-	"instance-state-name":      one(func(i describedInstance) string { return i.State.Name }),
-	"instance-state-code":      one(func(i describedInstance) string { return fmt.Sprint(i.State.Code) }),
-	"instance-type":            one(func(i describedInstance) string { return i.InstanceType }),
-	"instance-lifecycle":       one(func(i describedInstance) string { return i.InstanceLifecycle }),
-	"image-id":                 one(func(i describedInstance) string { return i.ImageId }),
-	"availability-zone":        one(func(i describedInstance) string { return i.Placement.AvailabilityZone }),
-	"availability-zone-id":     one(func(i describedInstance) string { return i.Placement.AvailabilityZoneId }),
-	"subnet-id":                one(func(i describedInstance) string { return i.SubnetId }),
-	"vpc-id":                   one(func(i describedInstance) string { return i.VpcId }),
-	"private-dns-name":         one(func(i describedInstance) string { return i.PrivateDnsName }),
-	"private-ip-address":       one(func(i describedInstance) string { return i.PrivateIpAddress }),
-	"client-token":             one(func(i describedInstance) string { return i.ClientToken }),
-	"tenancy":                  one(func(i describedInstance) string { return i.Placement.Tenancy }),
-	"spot-instance-request-id": one(func(i describedInstance) string { return i.SpotInstanceRequestId }),
+var instanceFields = describe.Fields[describedInstance]{
+	"instance-id":              describe.One(func(i describedInstance) string { return i.InstanceId }),
+	"instance-state-name":      describe.One(func(i describedInstance) string { return i.State.Name }),
+	"instance-state-code":      describe.One(func(i describedInstance) string { return fmt.Sprint(i.State.Code) }),
+	"instance-type":            describe.One(func(i describedInstance) string { return i.InstanceType }),
+	"instance-lifecycle":       describe.One(func(i describedInstance) string { return i.InstanceLifecycle }),
+	"image-id":                 describe.One(func(i describedInstance) string { return i.ImageId }),
+	"availability-zone":        describe.One(func(i describedInstance) string { return i.Placement.AvailabilityZone }),
+	"availability-zone-id":     describe.One(func(i describedInstance) string { return i.Placement.AvailabilityZoneId }),
+	"subnet-id":                describe.One(func(i describedInstance) string { return i.SubnetId }),
+	"vpc-id":                   describe.One(func(i describedInstance) string { return i.VpcId }),
+	"private-dns-name":         describe.One(func(i describedInstance) string { return i.PrivateDnsName }),
+	"private-ip-address":       describe.One(func(i describedInstance) string { return i.PrivateIpAddress }),
+	"client-token":             describe.One(func(i describedInstance) string { return i.ClientToken }),
+	"tenancy":                  describe.One(func(i describedInstance) string { return i.Placement.Tenancy }),
+	"spot-instance-request-id": describe.One(func(i describedInstance) string { return i.SpotInstanceRequestId }),
 }
 
 type describedReservation struct {
@@ -229,7 +230,7 @@ type describedReservation struct {
 }
 
 type describeInstancesInput struct {
-	query
+	describe.Query
 	InstanceIds []string
 }
 
@@ -246,7 +247,7 @@ func describeInstances(e *EC2, in describeInstancesInput) (any, error) {
 		if !e.visible(i) || len(in.InstanceIds) > 0 && !slices.Contains(in.InstanceIds, id) {
 			continue
 		}
-		ok, err := pass(in.Filters, instanceFields, e.tags[id], e.describedInstance(i))
+		ok, err := describe.Pass(in.Filters, instanceFields, e.tags[id], e.describedInstance(i))
 		if err != nil {
 			return nil, err
 		}
@@ -254,7 +255,7 @@ func describeInstances(e *EC2, in describeInstancesInput) (any, error) {
 			list = append(list, i)
 		}
 	}
-	list, next, err := page(list, func(i *instance) string { return i.id }, in.MaxResults, 5, 1000, in.NextToken)
+	list, next, err := describe.Page(list, func(i *instance) string { return i.id }, in.MaxResults, 5, 1000, in.NextToken)
 	var out struct {
 		Reservations []describedReservation
 		NextToken    string

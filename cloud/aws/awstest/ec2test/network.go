@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -133,17 +134,17 @@ func (e *EC2) described(s Subnet) Subnet {
 	return s
 }
 
-var subnetFields = fields[Subnet]{
-	"subnet-id":            one(func(s Subnet) string { return s.SubnetId }),
-	"vpc-id":               one(func(s Subnet) string { return s.VpcId }),
-	"availability-zone":    one(func(s Subnet) string { return s.AvailabilityZone }),
-	"availability-zone-id": one(func(s Subnet) string { return s.AvailabilityZoneId }),
-	"state":                one(func(s Subnet) string { return s.State }),
-	"owner-id":             one(func(s Subnet) string { return s.OwnerId }),
+var subnetFields = describe.Fields[Subnet]{
+	"subnet-id":            describe.One(func(s Subnet) string { return s.SubnetId }),
+	"vpc-id":               describe.One(func(s Subnet) string { return s.VpcId }),
+	"availability-zone":    describe.One(func(s Subnet) string { return s.AvailabilityZone }),
+	"availability-zone-id": describe.One(func(s Subnet) string { return s.AvailabilityZoneId }),
+	"state":                describe.One(func(s Subnet) string { return s.State }),
+	"owner-id":             describe.One(func(s Subnet) string { return s.OwnerId }),
 }
 
 type describeSubnetsInput struct {
-	query
+	describe.Query
 	SubnetIds []string
 }
 
@@ -159,7 +160,7 @@ func describeSubnets(e *EC2, in describeSubnetsInput) (any, error) {
 	}
 	for _, s := range e.network.Subnets {
 		s := e.described(s)
-		ok, err := pass(in.Filters, subnetFields, e.tags[s.SubnetId], s)
+		ok, err := describe.Pass(in.Filters, subnetFields, e.tags[s.SubnetId], s)
 		if err != nil {
 			return nil, err
 		}
@@ -170,20 +171,20 @@ func describeSubnets(e *EC2, in describeSubnetsInput) (any, error) {
 	id := func(s Subnet) string { return s.SubnetId }
 	slices.SortFunc(out.Subnets, func(a, b Subnet) int { return cmp.Compare(id(a), id(b)) })
 	var err error
-	out.Subnets, out.NextToken, err = page(out.Subnets, id, in.MaxResults, 5, 1000, in.NextToken)
+	out.Subnets, out.NextToken, err = describe.Page(out.Subnets, id, in.MaxResults, 5, 1000, in.NextToken)
 	return out, err
 }
 
-var groupFields = fields[SecurityGroup]{
-	"group-id":    one(func(g SecurityGroup) string { return g.GroupId }),
-	"group-name":  one(func(g SecurityGroup) string { return g.GroupName }),
-	"vpc-id":      one(func(g SecurityGroup) string { return g.VpcId }),
-	"owner-id":    one(func(g SecurityGroup) string { return g.OwnerId }),
-	"description": one(func(g SecurityGroup) string { return g.Description }),
+var groupFields = describe.Fields[SecurityGroup]{
+	"group-id":    describe.One(func(g SecurityGroup) string { return g.GroupId }),
+	"group-name":  describe.One(func(g SecurityGroup) string { return g.GroupName }),
+	"vpc-id":      describe.One(func(g SecurityGroup) string { return g.VpcId }),
+	"owner-id":    describe.One(func(g SecurityGroup) string { return g.OwnerId }),
+	"description": describe.One(func(g SecurityGroup) string { return g.Description }),
 }
 
 type describeSecurityGroupsInput struct {
-	query
+	describe.Query
 	GroupIds []string
 }
 
@@ -199,7 +200,7 @@ func describeSecurityGroups(e *EC2, in describeSecurityGroupsInput) (any, error)
 	}
 	for _, g := range e.network.SecurityGroups {
 		g.OwnerId, g.Tags = e.config.Account, e.tagsOf(g.GroupId)
-		ok, err := pass(in.Filters, groupFields, e.tags[g.GroupId], g)
+		ok, err := describe.Pass(in.Filters, groupFields, e.tags[g.GroupId], g)
 		if err != nil {
 			return nil, err
 		}
@@ -210,7 +211,7 @@ func describeSecurityGroups(e *EC2, in describeSecurityGroupsInput) (any, error)
 	id := func(g SecurityGroup) string { return g.GroupId }
 	slices.SortFunc(out.SecurityGroups, func(a, b SecurityGroup) int { return cmp.Compare(id(a), id(b)) })
 	var err error
-	out.SecurityGroups, out.NextToken, err = page(out.SecurityGroups, id, in.MaxResults, 5, 1000, in.NextToken)
+	out.SecurityGroups, out.NextToken, err = describe.Page(out.SecurityGroups, id, in.MaxResults, 5, 1000, in.NextToken)
 	return out, err
 }
 
@@ -219,13 +220,13 @@ type availabilityZone struct {
 	State, OptInStatus, ZoneType                                string
 }
 
-var zoneFields = fields[availabilityZone]{
-	"zone-name":     one(func(z availabilityZone) string { return z.ZoneName }),
-	"zone-id":       one(func(z availabilityZone) string { return z.ZoneId }),
-	"zone-type":     one(func(z availabilityZone) string { return z.ZoneType }),
-	"region-name":   one(func(z availabilityZone) string { return z.RegionName }),
-	"state":         one(func(z availabilityZone) string { return z.State }),
-	"opt-in-status": one(func(z availabilityZone) string { return z.OptInStatus }),
+var zoneFields = describe.Fields[availabilityZone]{
+	"zone-name":     describe.One(func(z availabilityZone) string { return z.ZoneName }),
+	"zone-id":       describe.One(func(z availabilityZone) string { return z.ZoneId }),
+	"zone-type":     describe.One(func(z availabilityZone) string { return z.ZoneType }),
+	"region-name":   describe.One(func(z availabilityZone) string { return z.RegionName }),
+	"state":         describe.One(func(z availabilityZone) string { return z.State }),
+	"opt-in-status": describe.One(func(z availabilityZone) string { return z.OptInStatus }),
 }
 
 type describeAvailabilityZonesInput struct {
@@ -245,7 +246,7 @@ func describeAvailabilityZones(e *EC2, in describeAvailabilityZonesInput) (any, 
 			ZoneName: zone.Name, ZoneId: zone.ID, RegionName: e.config.Region, GroupName: e.config.Region, NetworkBorderGroup: e.config.Region,
 			State: "available", OptInStatus: "opt-in-not-required", ZoneType: "availability-zone",
 		}
-		ok, err := pass(in.Filters, zoneFields, nil, z)
+		ok, err := describe.Pass(in.Filters, zoneFields, nil, z)
 		if err != nil {
 			return nil, err
 		}

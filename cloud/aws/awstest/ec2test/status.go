@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -98,12 +99,12 @@ func (e *EC2) instanceStatus(i *instance) instanceStatus {
 	}
 }
 
-var statusFields = fields[instanceStatus]{
-	"availability-zone":          one(func(s instanceStatus) string { return s.AvailabilityZone }),
-	"instance-state-name":        one(func(s instanceStatus) string { return s.InstanceState.Name }),
-	"instance-status.status":     one(func(s instanceStatus) string { return s.InstanceStatus.Status }),
-	"system-status.status":       one(func(s instanceStatus) string { return s.SystemStatus.Status }),
-	"attached-ebs-status.status": one(func(s instanceStatus) string { return s.AttachedEbsStatus.Status }),
+var statusFields = describe.Fields[instanceStatus]{
+	"availability-zone":          describe.One(func(s instanceStatus) string { return s.AvailabilityZone }),
+	"instance-state-name":        describe.One(func(s instanceStatus) string { return s.InstanceState.Name }),
+	"instance-status.status":     describe.One(func(s instanceStatus) string { return s.InstanceStatus.Status }),
+	"system-status.status":       describe.One(func(s instanceStatus) string { return s.SystemStatus.Status }),
+	"attached-ebs-status.status": describe.One(func(s instanceStatus) string { return s.AttachedEbsStatus.Status }),
 	"event.code": func(s instanceStatus) []string {
 		var out []string
 		for _, e := range s.Events {
@@ -114,7 +115,7 @@ var statusFields = fields[instanceStatus]{
 }
 
 type describeInstanceStatusInput struct {
-	query
+	describe.Query
 	InstanceIds         []string
 	IncludeAllInstances bool
 }
@@ -133,7 +134,7 @@ func describeInstanceStatus(e *EC2, in describeInstanceStatusInput) (any, error)
 			continue
 		}
 		s := e.instanceStatus(i)
-		ok, err := pass(in.Filters, statusFields, nil, s)
+		ok, err := describe.Pass(in.Filters, statusFields, nil, s)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +143,7 @@ func describeInstanceStatus(e *EC2, in describeInstanceStatusInput) (any, error)
 		}
 	}
 	var err error
-	out.InstanceStatuses, out.NextToken, err = page(out.InstanceStatuses, func(s instanceStatus) string { return s.InstanceId }, in.MaxResults, 5, 1000, in.NextToken)
+	out.InstanceStatuses, out.NextToken, err = describe.Page(out.InstanceStatuses, func(s instanceStatus) string { return s.InstanceId }, in.MaxResults, 5, 1000, in.NextToken)
 	return out, err
 }
 
@@ -154,11 +155,11 @@ type spotRequest struct {
 	}
 }
 
-var spotRequestFields = fields[spotRequest]{
-	"instance-id":              one(func(r spotRequest) string { return r.InstanceId }),
-	"spot-instance-request-id": one(func(r spotRequest) string { return r.SpotInstanceRequestId }),
-	"state":                    one(func(r spotRequest) string { return r.State }),
-	"status-code":              one(func(r spotRequest) string { return r.Status.Code }),
+var spotRequestFields = describe.Fields[spotRequest]{
+	"instance-id":              describe.One(func(r spotRequest) string { return r.InstanceId }),
+	"spot-instance-request-id": describe.One(func(r spotRequest) string { return r.SpotInstanceRequestId }),
+	"state":                    describe.One(func(r spotRequest) string { return r.State }),
+	"status-code":              describe.One(func(r spotRequest) string { return r.Status.Code }),
 }
 
 // spotRequest is the one of a spot instance; it says when the instance is being reclaimed.
@@ -179,7 +180,7 @@ func (e *EC2) spotRequest(i *instance) spotRequest {
 }
 
 type describeSpotInstanceRequestsInput struct {
-	query
+	describe.Query
 	SpotInstanceRequestIds []string
 }
 
@@ -194,7 +195,7 @@ func describeSpotInstanceRequests(e *EC2, in describeSpotInstanceRequestsInput) 
 			continue
 		}
 		r := e.spotRequest(i)
-		ok, err := pass(in.Filters, spotRequestFields, e.tags[i.spotRequest], r)
+		ok, err := describe.Pass(in.Filters, spotRequestFields, e.tags[i.spotRequest], r)
 		if err != nil {
 			return nil, err
 		}
@@ -204,6 +205,6 @@ func describeSpotInstanceRequests(e *EC2, in describeSpotInstanceRequestsInput) 
 	}
 	var err error
 	key := func(r spotRequest) string { return fmt.Sprintf("%s/%s", r.InstanceId, r.SpotInstanceRequestId) }
-	out.SpotInstanceRequests, out.NextToken, err = page(out.SpotInstanceRequests, key, in.MaxResults, 5, 1000, in.NextToken)
+	out.SpotInstanceRequests, out.NextToken, err = describe.Page(out.SpotInstanceRequests, key, in.MaxResults, 5, 1000, in.NextToken)
 	return out, err
 }

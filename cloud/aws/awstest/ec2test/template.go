@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -143,13 +144,13 @@ func (e *EC2) TemplateNames() []string {
 	return out
 }
 
-var templateFields = fields[launchTemplate]{
-	"launch-template-name": one(func(t launchTemplate) string { return t.LaunchTemplateName }),
-	"create-time":          one(func(t launchTemplate) string { return t.CreateTime.UTC().Format("2006-01-02T15:04:05.000Z") }),
+var templateFields = describe.Fields[launchTemplate]{
+	"launch-template-name": describe.One(func(t launchTemplate) string { return t.LaunchTemplateName }),
+	"create-time":          describe.One(func(t launchTemplate) string { return t.CreateTime.UTC().Format("2006-01-02T15:04:05.000Z") }),
 }
 
 type describeLaunchTemplatesInput struct {
-	query
+	describe.Query
 	LaunchTemplateIds, LaunchTemplateNames []string
 }
 
@@ -175,7 +176,7 @@ func describeLaunchTemplates(e *EC2, in describeLaunchTemplatesInput) (any, erro
 	}
 	for _, id := range slices.Sorted(maps.Keys(e.templates)) {
 		t := e.describedTemplate(e.templates[id])
-		ok, err := pass(in.Filters, templateFields, e.tags[id], t)
+		ok, err := describe.Pass(in.Filters, templateFields, e.tags[id], t)
 		if err != nil {
 			return nil, err
 		}
@@ -184,7 +185,7 @@ func describeLaunchTemplates(e *EC2, in describeLaunchTemplatesInput) (any, erro
 		}
 	}
 	var err error
-	out.LaunchTemplates, out.NextToken, err = page(out.LaunchTemplates, func(t launchTemplate) string { return t.LaunchTemplateId }, in.MaxResults, 1, 200, in.NextToken)
+	out.LaunchTemplates, out.NextToken, err = describe.Page(out.LaunchTemplates, func(t launchTemplate) string { return t.LaunchTemplateId }, in.MaxResults, 1, 200, in.NextToken)
 	return out, err
 }
 

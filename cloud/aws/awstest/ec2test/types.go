@@ -6,26 +6,27 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/typeinfo"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
-var typeFields = fields[typeinfo.Info]{
-	"instance-type":                         one(func(t typeinfo.Info) string { return t.InstanceType }),
-	"current-generation":                    one(func(t typeinfo.Info) string { return yesNo(t.CurrentGeneration) }),
-	"bare-metal":                            one(func(t typeinfo.Info) string { return yesNo(t.BareMetal) }),
-	"hypervisor":                            one(func(t typeinfo.Info) string { return t.Hypervisor }),
-	"instance-storage-supported":            one(func(t typeinfo.Info) string { return yesNo(t.InstanceStorageSupported) }),
+var typeFields = describe.Fields[typeinfo.Info]{
+	"instance-type":                         describe.One(func(t typeinfo.Info) string { return t.InstanceType }),
+	"current-generation":                    describe.One(func(t typeinfo.Info) string { return describe.YesNo(t.CurrentGeneration) }),
+	"bare-metal":                            describe.One(func(t typeinfo.Info) string { return describe.YesNo(t.BareMetal) }),
+	"hypervisor":                            describe.One(func(t typeinfo.Info) string { return t.Hypervisor }),
+	"instance-storage-supported":            describe.One(func(t typeinfo.Info) string { return describe.YesNo(t.InstanceStorageSupported) }),
 	"supported-virtualization-type":         func(t typeinfo.Info) []string { return t.SupportedVirtualizationTypes },
 	"supported-usage-class":                 func(t typeinfo.Info) []string { return t.SupportedUsageClasses },
 	"supported-root-device-type":            func(t typeinfo.Info) []string { return t.SupportedRootDeviceTypes },
 	"processor-info.supported-architecture": func(t typeinfo.Info) []string { return t.ProcessorInfo.SupportedArchitectures },
-	"vcpu-info.default-vcpus":               one(func(t typeinfo.Info) string { return fmt.Sprint(t.VCpuInfo.DefaultVCpus) }),
-	"memory-info.size-in-mib":               one(func(t typeinfo.Info) string { return fmt.Sprint(t.MemoryInfo.SizeInMiB) }),
+	"vcpu-info.default-vcpus":               describe.One(func(t typeinfo.Info) string { return fmt.Sprint(t.VCpuInfo.DefaultVCpus) }),
+	"memory-info.size-in-mib":               describe.One(func(t typeinfo.Info) string { return fmt.Sprint(t.MemoryInfo.SizeInMiB) }),
 }
 
 type describeInstanceTypesInput struct {
-	query
+	describe.Query
 	InstanceTypes []string
 }
 
@@ -44,7 +45,7 @@ func describeInstanceTypes(e *EC2, in describeInstanceTypesInput) (any, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.types)) {
 		t := typeinfo.Of(e.types[name])
-		ok, err := pass(in.Filters, typeFields, nil, t)
+		ok, err := describe.Pass(in.Filters, typeFields, nil, t)
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +58,7 @@ func describeInstanceTypes(e *EC2, in describeInstanceTypesInput) (any, error) {
 		in.MaxResults = &most
 	}
 	var err error
-	out.InstanceTypes, out.NextToken, err = page(out.InstanceTypes, func(t typeinfo.Info) string { return t.InstanceType }, in.MaxResults, 5, 100, in.NextToken)
+	out.InstanceTypes, out.NextToken, err = describe.Page(out.InstanceTypes, func(t typeinfo.Info) string { return t.InstanceType }, in.MaxResults, 5, 100, in.NextToken)
 	return out, err
 }
 
@@ -66,13 +67,13 @@ type offering struct{ InstanceType, LocationType, Location string }
 
 func (o offering) key() string { return o.InstanceType + "/" + o.Location }
 
-var offeringFields = fields[offering]{
-	"instance-type": one(func(o offering) string { return o.InstanceType }),
-	"location":      one(func(o offering) string { return o.Location }),
+var offeringFields = describe.Fields[offering]{
+	"instance-type": describe.One(func(o offering) string { return o.InstanceType }),
+	"location":      describe.One(func(o offering) string { return o.Location }),
 }
 
 type describeInstanceTypeOfferingsInput struct {
-	query
+	describe.Query
 	LocationType string
 }
 
@@ -98,7 +99,7 @@ func describeInstanceTypeOfferings(e *EC2, in describeInstanceTypeOfferingsInput
 	for _, name := range slices.Sorted(maps.Keys(e.types)) {
 		for _, place := range places {
 			o := offering{name, kind, place}
-			ok, err := pass(in.Filters, offeringFields, nil, o)
+			ok, err := describe.Pass(in.Filters, offeringFields, nil, o)
 			if err != nil {
 				return nil, err
 			}
@@ -110,6 +111,6 @@ func describeInstanceTypeOfferings(e *EC2, in describeInstanceTypeOfferingsInput
 	// One of c5.large and c5a.large comes first as a key, the other one as a name.
 	slices.SortFunc(out.InstanceTypeOfferings, func(a, b offering) int { return cmp.Compare(a.key(), b.key()) })
 	var err error
-	out.InstanceTypeOfferings, out.NextToken, err = page(out.InstanceTypeOfferings, offering.key, in.MaxResults, 5, 1000, in.NextToken)
+	out.InstanceTypeOfferings, out.NextToken, err = describe.Page(out.InstanceTypeOfferings, offering.key, in.MaxResults, 5, 1000, in.NextToken)
 	return out, err
 }

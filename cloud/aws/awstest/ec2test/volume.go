@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -155,13 +156,13 @@ func (e *EC2) describedVolume(v *volume) describedVolume {
 	return out
 }
 
-var volumeFields = fields[describedVolume]{
-	"volume-id":         one(func(v describedVolume) string { return v.VolumeId }),
-	"status":            one(func(v describedVolume) string { return v.State }),
-	"volume-type":       one(func(v describedVolume) string { return v.VolumeType }),
-	"availability-zone": one(func(v describedVolume) string { return v.AvailabilityZone }),
-	"size":              one(func(v describedVolume) string { return strconv.Itoa(v.Size) }),
-	"encrypted":         one(func(v describedVolume) string { return yesNo(v.Encrypted) }),
+var volumeFields = describe.Fields[describedVolume]{
+	"volume-id":         describe.One(func(v describedVolume) string { return v.VolumeId }),
+	"status":            describe.One(func(v describedVolume) string { return v.State }),
+	"volume-type":       describe.One(func(v describedVolume) string { return v.VolumeType }),
+	"availability-zone": describe.One(func(v describedVolume) string { return v.AvailabilityZone }),
+	"size":              describe.One(func(v describedVolume) string { return strconv.Itoa(v.Size) }),
+	"encrypted":         describe.One(func(v describedVolume) string { return describe.YesNo(v.Encrypted) }),
 	"attachment.instance-id": func(v describedVolume) []string {
 		return attached(v, func(a attachedVolume) string { return a.InstanceId })
 	},
@@ -172,7 +173,7 @@ var volumeFields = fields[describedVolume]{
 		return attached(v, func(a attachedVolume) string { return a.Device })
 	},
 	"attachment.delete-on-termination": func(v describedVolume) []string {
-		return attached(v, func(a attachedVolume) string { return yesNo(a.DeleteOnTermination) })
+		return attached(v, func(a attachedVolume) string { return describe.YesNo(a.DeleteOnTermination) })
 	},
 }
 
@@ -185,7 +186,7 @@ func attached(v describedVolume, value func(attachedVolume) string) []string {
 }
 
 type describeVolumesInput struct {
-	query
+	describe.Query
 	VolumeIds []string
 }
 
@@ -204,7 +205,7 @@ func describeVolumes(e *EC2, in describeVolumesInput) (any, error) {
 			continue
 		}
 		v := e.describedVolume(e.volumes[id])
-		ok, err := pass(in.Filters, volumeFields, e.tags[id], v)
+		ok, err := describe.Pass(in.Filters, volumeFields, e.tags[id], v)
 		if err != nil {
 			return nil, err
 		}
@@ -213,7 +214,7 @@ func describeVolumes(e *EC2, in describeVolumesInput) (any, error) {
 		}
 	}
 	var err error
-	out.Volumes, out.NextToken, err = page(out.Volumes, func(v describedVolume) string { return v.VolumeId }, in.MaxResults, 5, 500, in.NextToken)
+	out.Volumes, out.NextToken, err = describe.Page(out.Volumes, func(v describedVolume) string { return v.VolumeId }, in.MaxResults, 5, 500, in.NextToken)
 	return out, err
 }
 

@@ -1,4 +1,5 @@
-package ec2test
+// Package describe has what all Describe calls of EC2 share: filters, pages and tokens.
+package describe
 
 import (
 	"encoding/base64"
@@ -8,25 +9,25 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
-// filter is one of a request: a resource passes if any of its values is one of these,
+// Filter is one of a request: a resource passes if any of its values is one of these,
 // which may have the wildcards * and ?.
-type filter struct {
+type Filter struct {
 	Name   string
 	Values []string
 }
 
-// fields are the filters of a resource by name; tag:KEY and tag-key are known for all.
-type fields[T any] map[string]func(T) []string
+// Fields are the filters of a resource by name; tag:KEY and tag-key are known for all.
+type Fields[T any] map[string]func(T) []string
 
-// query is what all Describe calls have.
-type query struct {
-	Filters    []filter
+// Query is what all Describe calls have.
+type Query struct {
+	Filters    []Filter
 	MaxResults *int
 	NextToken  string
 }
 
-// pass reports whether a resource passes all filters.
-func pass[T any](filters []filter, known fields[T], tags map[string]string, v T) (bool, error) {
+// Pass reports whether a resource passes all filters.
+func Pass[T any](filters []Filter, known Fields[T], tags map[string]string, v T) (bool, error) {
 	for _, f := range filters {
 		var has []string
 		if key, ok := strings.CutPrefix(f.Name, "tag:"); ok {
@@ -70,9 +71,9 @@ func wild(pattern, text string) bool {
 	return text == ""
 }
 
-// page cuts a list that is in the order of its keys: what comes after the token, at most
+// Page cuts a list that is in the order of its keys: what comes after the token, at most
 // max of it, and the token of the rest.
-func page[T any](list []T, key func(T) string, max *int, least, most int, token string) ([]T, string, error) {
+func Page[T any](list []T, key func(T) string, max *int, least, most int, token string) ([]T, string, error) {
 	if max != nil && (*max < least || *max > most) {
 		return nil, "", wire.Errorf("InvalidParameterValue", "Value ( %d ) for parameter maxResults is invalid. Expecting a value between %d and %d.", *max, least, most)
 	}
@@ -94,8 +95,8 @@ func page[T any](list []T, key func(T) string, max *int, least, most int, token 
 	return list, base64.RawURLEncoding.EncodeToString([]byte(key(list[len(list)-1]))), nil
 }
 
-// one is a filter's field that has a single value.
-func one[T any](value func(T) string) func(T) []string {
+// One is a filter's field that has a single value.
+func One[T any](value func(T) string) func(T) []string {
 	return func(v T) []string {
 		if text := value(v); text != "" {
 			return []string{text}
@@ -104,7 +105,8 @@ func one[T any](value func(T) string) func(T) []string {
 	}
 }
 
-func yesNo(b bool) string {
+// YesNo is a boolean as filters write it.
+func YesNo(b bool) string {
 	if b {
 		return "true"
 	}
