@@ -25,12 +25,9 @@ settings.ignoreDRARequests=false: resource claims are not considered yet
 {{- if $s.disableClusterStateObservability }}
 settings.disableClusterStateObservability: metrics are always served
 {{- end -}}
-{{- if $s.disableDryRun }}
-settings.disableDryRun: node classes are checked without dry runs
-{{- end -}}
 {{- range $name := list "amiRefreshInterval" "subnetRefreshInterval" -}}
 {{- if not (has (get $s $name) (list "1m" "1m0s" "60s")) }}
-settings.{{ $name }}: both are looked up once a minute
+settings.{{ $name }}: images and subnets are looked up once a minute
 {{- end -}}
 {{- end -}}
 {{- range $name := list "nodeOverlay" "spotToSpotConsolidation" "capacityBuffer" -}}
