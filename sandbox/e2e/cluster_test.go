@@ -81,6 +81,9 @@ func bareCluster(t *testing.T, sandboxArgs ...string) *cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
+	if dir := os.Getenv("AUDIT_DIR"); dir != "" { // for make rights
+		sandboxArgs = append(slices.Clone(sandboxArgs), "--audit-log", filepath.Join(dir, strings.ReplaceAll(t.Name(), "/", "_")+".log"))
+	}
 	sandbox, err := child.Start(ctx, child.Config{Binary: binary("SANDBOX_BIN", "sandbox"), Args: sandboxArgs, Stderr: os.Stderr})
 	if err != nil {
 		t.Fatalf("%v (run `make e2e`, which builds the binaries)", err)

@@ -23,8 +23,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// containers runs Millwright's binary for each pod of a namespace that the sandbox's
-// kubelets say is running, as a container would be: arguments and variables from the pod,
+// containers runs Millwright's binary for each pod of the chart in a namespace that the
+// sandbox's kubelets say is running, as a container would be: arguments and variables from the pod,
 // a root directory that holds the binary and the token of the pod's ServiceAccount and
 // that it cannot write, the user of the pod, told to end when the pod is. A pod that ends
 // by itself ends in the API with the process's exit code.
@@ -52,6 +52,7 @@ func (c *cluster) containers(namespace string) *containers {
 	pods, err := c.client.CoreV1().Pods(namespace).List(c.Context(), metav1.ListOptions{})
 	c.must(err)
 	stop := c.changes(pods.ResourceVersion, func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		o.LabelSelector = "app.kubernetes.io/name in (millwright, millwright-crds)"
 		return c.client.CoreV1().Pods(namespace).Watch(ctx, o)
 	}, r.changed)
 	c.Cleanup(func() {

@@ -1,0 +1,145 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The commands of docs/adopt.md, as they are written there, lead over from a release that
+// holds Karpenter's lease and back to it. What stands for Karpenter is Millwright under its
+// name: the lease, not the program, is what is rehearsed.
+func TestTheCommandsOfTheDocumentLeadOverAndBack(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a process the user and the root directory of a container")
+	}
+	if _, err := exec.LookPath("kubectl"); err != nil {
+		t.Skip("the commands are kubectl's and Helm's")
+	}
+	c := bareCluster(t)
+	c.manifests(hosts)
+	c.hostsOffer("4", "8Gi")
+	c.containers("kube-system")
+	c.helm("install", "karpenter", chart, "--namespace", "kube-system", "--wait", "--timeout", "2m",
+		"--set", "settings.provider=kwok,fullnameOverride=karpenter,podDisruptionBudget=null")
+	c.manifests(class + "---" + pool("blue", "amd64"))
+	c.manifests(spread("web", 3))
+	c.eventually(patience, c.running("app=web", 3))
+	old := names(c.claims())
+
+	over, back := commands(t, "adopt.md", "## Over"), commands(t, "adopt.md", "## Back")
+	if len(over) != 4 || len(back) != 1 {
+		t.Fatalf("%d commands lead over and %d back", len(over), len(back))
+	}
+	c.shell(over[0])
+	c.eventually(patience, func() error {
+		_, err := c.client.CoordinationV1().Leases("kube-system").Get(c.Context(), "millwright-observer", metav1.GetOptions{})
+		return err
+	})
+	for _, command := range over[1:] {
+		c.shell(command)
+	}
+	c.eventually(patience, func() error { return c.noPods("karpenter") })
+	c.scale("web", 5)
+	c.eventually(patience, c.running("app=web", 5))
+
+	c.shell(back[0])
+	c.eventually(patience, func() error { return c.noPods("millwright") })
+	c.scale("web", 7)
+	c.eventually(patience, c.running("app=web", 7))
+	now := names(c.claims())
+	for _, claim := range old {
+		if !slices.Contains(now, claim) {
+			t.Errorf("machine %s was replaced", claim)
+		}
+	}
+}
+
+// noPods finds fault while there is a pod of a release.
+func (c *cluster) noPods(release string) error {
+	pods, err := c.client.CoreV1().Pods("kube-system").List(c.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/instance=" + release})
+	if err == nil && len(pods.Items) > 0 {
+		err = fmt.Errorf("%d pods of %s are left", len(pods.Items), release)
+	}
+	return err
+}
+
+// commands are the lines of code in a section of a document.
+func commands(t *testing.T, document, section string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "docs", document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "\n"+section+"\n")
+	if !ok {
+		t.Fatalf("%s has no section %q", document, section)
+	}
+	rest, _, _ = strings.Cut(rest, "\n## ")
+	var out []string
+	for line := range strings.SplitSeq(rest, "\n") {
+		if code, ok := strings.CutPrefix(line, "    "); ok {
+			out = append(out, strings.TrimSpace(code))
+		}
+	}
+	return out
+}
+
+// shell runs a line in the checkout, as an administrator with the tools of bin.
+func (c *cluster) shell(line string) {
+	c.Helper()
+	bin, err := filepath.Abs(filepath.Join(root, "bin"))
+	c.must(err)
+	cmd := exec.CommandContext(c.Context(), "bash", "-euo", "pipefail", "-c", line)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "KUBECONFIG="+c.adminKubeconfig, "HELM_CACHE_HOME="+c.dir, "HELM_CONFIG_HOME="+c.dir, "HELM_DATA_HOME="+c.dir)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		c.Fatalf("%s: %v\n%s", line, err, out)
+	}
+}
+
+// The commands of docs/install.md for simulated machines bring pods to run, and those of its
+// end take every machine away again.
+func TestTheCommandsOfTheDocumentInstallAndRemove(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a process the user and the root directory of a container")
+	}
+	if _, err := exec.LookPath("kubectl"); err != nil {
+		t.Skip("the commands are kubectl's and Helm's")
+	}
+	c := bareCluster(t)
+	c.manifests(hosts)
+	c.hostsOffer("4", "8Gi")
+	c.containers("millwright-system")
+	install := commands(t, "install.md", "## Any cluster, simulated machines")
+	if len(install) != 2 {
+		t.Fatalf("%d commands install", len(install))
+	}
+	for _, command := range install {
+		c.shell(command)
+	}
+	c.manifests(deployment("web", "platform", 5, "3", "4Gi"))
+	c.eventually(patience, c.running("app=web", 5))
+
+	c.must(c.client.AppsV1().Deployments("default").Delete(c.Context(), "web", metav1.DeleteOptions{}))
+	removed := 0
+	for _, command := range commands(t, "install.md", "## Uninstall") {
+		if strings.HasPrefix(command, "kubectl ") {
+			c.shell(command)
+			removed++
+		}
+	}
+	if removed == 0 {
+		t.Error("no command removes machines")
+	}
+	c.must(c.noOrphans(0))
+}
