@@ -55,6 +55,9 @@ type Config struct {
 	// AWS, if set, is the cloud: instances of an emulated EC2 become Nodes, and the volume
 	// driver attaches there. Otherwise Nodes are made by others.
 	AWS *AWS
+	// AuditLog, if set, is a file for a line of JSON about every request of a service
+	// account: who, which verb, which resource, which answer.
+	AuditLog string
 	// Progress, if set, is told what is being started.
 	Progress func(step string)
 }
@@ -114,6 +117,7 @@ func (c *Cluster) start(ctx context.Context, cfg Config) error {
 	plane, err := controlplane.Start(ctx, controlplane.Config{
 		Dir:             c.dir,
 		FastNodeFailure: cfg.FastNodeFailure,
+		AuditLog:        cfg.AuditLog,
 		Progress:        cfg.Progress,
 	})
 	if err != nil {

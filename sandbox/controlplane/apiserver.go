@@ -20,10 +20,15 @@ func startAPIServer(cfg Config, bundle *pki.Bundle, etcd string) (*component, st
 	if err != nil {
 		return nil, "", fmt.Errorf("listening for kube-apiserver: %w", err)
 	}
+	audit, err := auditFlags(cfg)
+	if err != nil {
+		listener.Close()
+		return nil, "", err
+	}
 	opts := options.NewServerRunOptions()
 	opts.SecureServing.Listener = listener
 	port := listener.Addr().(*net.TCPAddr).Port
-	if err := parse(opts.Flags(), apiServerFlags(cfg, bundle, etcd, port)); err != nil {
+	if err := parse(opts.Flags(), append(apiServerFlags(cfg, bundle, etcd, port), audit...)); err != nil {
 		listener.Close()
 		return nil, "", fmt.Errorf("configuring kube-apiserver: %w", err)
 	}

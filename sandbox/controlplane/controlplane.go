@@ -27,6 +27,9 @@ type Config struct {
 	// evicted 5 s later (not 5 min). Kubelets must then renew their leases every
 	// second or two.
 	FastNodeFailure bool
+	// AuditLog, if set, is a file for a line of JSON about every request that a service
+	// account made, as kube-apiserver audits at the level Metadata.
+	AuditLog string
 	// Progress, if set, is told what is being started.
 	Progress func(step string)
 }
