@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 	"github.com/millwright-dev/millwright/cloud/ec2"
 )

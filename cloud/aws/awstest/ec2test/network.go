@@ -230,7 +230,7 @@ var zoneFields = describe.Fields[availabilityZone]{
 }
 
 type describeAvailabilityZonesInput struct {
-	Filters            []filter
+	Filters            []describe.Filter
 	ZoneNames, ZoneIds []string
 }
 
