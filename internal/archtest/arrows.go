@@ -39,7 +39,7 @@ var layers = []layer{
 // provider is the layer of one cloud: the port and what the port sees, never
 // another provider.
 func provider(dir string) layer {
-	return layer{dir: dir, sees: []string{"api", "engine", "cloud", "cloud/ec2"}, tests: []string{"cloud/cloudtest"}}
+	return layer{dir: dir, sees: []string{"api", "engine", "cloud", "cloud/ec2"}, tests: []string{"cloud/cloudtest", "deploy"}}
 }
 
 func layerOf(dir string) (layer, bool) {

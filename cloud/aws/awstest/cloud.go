@@ -83,6 +83,7 @@ type Cloud struct {
 	SQS *sqstest.Server
 
 	config   Config
+	guard    guard
 	services map[string]wire.Handler
 	ssm      ssm
 	arc      arc
@@ -132,6 +133,9 @@ func New(config Config) (*Cloud, error) {
 func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if action, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "AmazonSQS."); ok {
 		c.count("sqs:"+action, false)
+		if c.queueDenied(w, r, action) {
+			return
+		}
 		c.SQS.ServeHTTP(w, r)
 		return
 	}
@@ -183,6 +187,9 @@ func (c *Cloud) admit(call *wire.Request) (*Fault, error) {
 }
 
 func (c *Cloud) answer(call *wire.Request) (any, error) {
+	if err := c.authorize(call); err != nil {
+		return nil, err
+	}
 	for _, key := range []string{call.Service.Name, call.Service.Name + ":" + call.Operation.Name} {
 		if handle := c.services[key]; handle != nil {
 			return handle(call)

@@ -151,3 +151,10 @@ func deleteTags(e *EC2, in tagsInput) (any, error) {
 	}
 	return nil, nil
 }
+
+// TagsOf are the tags of a resource.
+func (e *EC2) TagsOf(id string) map[string]string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.tags[id])
+}

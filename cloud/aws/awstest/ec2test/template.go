@@ -241,3 +241,22 @@ func deleteLaunchTemplate(e *EC2, in deleteLaunchTemplateInput) (any, error) {
 	delete(e.tags, t.id)
 	return answer, nil
 }
+
+// Template finds a launch template by its ID or name, and the data of a version, which must not
+// be modified; empty if there is none.
+func (e *EC2) Template(idOrName, version string) (id string, data map[string]any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := e.templates[idOrName]
+	if t == nil {
+		t = e.named(idOrName)
+	}
+	if t == nil {
+		return "", nil
+	}
+	n, err := t.version(version)
+	if err != nil {
+		return "", nil
+	}
+	return t.id, t.versions[n-1].data
+}

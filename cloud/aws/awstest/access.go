@@ -1,0 +1,147 @@
+package awstest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/iamtest/ec2access"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/iamtest/policy"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
+)
+
+// guard holds calls against policies. It is safe for concurrent use.
+type guard struct {
+	mu       sync.Mutex
+	policies policy.Policies
+	on       bool
+	used     map[string]map[string]bool
+}
+
+// SetPolicies has every call be allowed by one of some policy documents from now on; without
+// any, everything is allowed again. Errors: what of a document is not understood.
+func (c *Cloud) SetPolicies(documents ...string) error {
+	parsed, err := policy.Parse(documents...)
+	if err != nil {
+		return err
+	}
+	c.guard.mu.Lock()
+	defer c.guard.mu.Unlock()
+	c.guard.policies, c.guard.on, c.guard.used = parsed, len(documents) > 0, map[string]map[string]bool{}
+	return nil
+}
+
+// Granted are the statements that have allowed something since SetPolicies, by their Sid, and
+// to which actions.
+func (c *Cloud) Granted() map[string][]string {
+	c.guard.mu.Lock()
+	defer c.guard.mu.Unlock()
+	out := map[string][]string{}
+	for sid, actions := range c.guard.used {
+		out[sid] = slices.Sorted(maps.Keys(actions))
+	}
+	return out
+}
+
+// denied is the first access that no statement allows, nil if all are allowed.
+func (g *guard) denied(list []policy.Access) *policy.Access {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i := range list {
+		if !g.on {
+			return nil
+		}
+		by, allowed := g.policies.Decide(list[i])
+		if !allowed {
+			return &list[i]
+		}
+		if g.used[by.Sid] == nil {
+			g.used[by.Sid] = map[string]bool{}
+		}
+		g.used[by.Sid][list[i].Action] = true
+	}
+	return nil
+}
+
+// authorize refuses a call that the policies do not allow, in its service's words.
+func (c *Cloud) authorize(call *wire.Request) error {
+	var wants []policy.Access
+	switch call.Service.Name {
+	case "ec2":
+		wants = ec2access.Of(ec2access.Config{World: c.EC2, Account: c.config.Account, Role: c.IAM.RoleOf}, call)
+	case "iam", "sts":
+		wants = c.IAM.Accesses(call)
+	default:
+		wants = []policy.Access{c.access(call)}
+	}
+	a := c.guard.denied(wants)
+	if a == nil {
+		return nil
+	}
+	e := &wire.Error{Code: "AccessDeniedException", Message: c.refusal(a), Status: http.StatusBadRequest}
+	switch call.Service.Name {
+	case "ec2":
+		e.Code, e.Status, e.Message = "UnauthorizedOperation", http.StatusForbidden, "You are not authorized to perform this operation. "+e.Message
+	case "iam", "sts":
+		e.Code, e.Status = "AccessDenied", http.StatusForbidden
+	case "eks", "arc-zonal-shift":
+		e.Status = http.StatusForbidden
+	}
+	return e
+}
+
+func (c *Cloud) refusal(a *policy.Access) string {
+	return fmt.Sprintf("User: arn:aws:iam::%s:user/sandbox is not authorized to perform: %s on resource: %s because no identity-based policy allows the %s action",
+		c.config.Account, a.Action, a.Resource, a.Action)
+}
+
+// access is what a call to one of the small services wants.
+func (c *Cloud) access(call *wire.Request) policy.Access {
+	a := policy.Access{Action: call.Service.Name + ":" + call.Operation.Name, Resource: "*", Keys: map[string][]string{"aws:RequestedRegion": {call.Region}}}
+	text := func(key string) string { s, _ := call.Input[key].(string); return s }
+	switch call.Service.Name {
+	case "eks":
+		a.Resource = fmt.Sprintf("arn:aws:eks:%s:%s:cluster/%s", c.config.Region, c.config.Account, text("name"))
+	case "arc-zonal-shift":
+		a.Keys["arc-zonal-shift:ResourceIdentifier"] = []string{text("resourceIdentifier")}
+	case "ssm":
+		account := c.config.Account
+		if strings.HasPrefix(text("Name"), "/aws/service/") {
+			account = ""
+		}
+		a.Resource = fmt.Sprintf("arn:aws:ssm:%s:%s:parameter/%s", c.config.Region, account, strings.TrimPrefix(text("Name"), "/"))
+	}
+	return a
+}
+
+// queueDenied answers a call to SQS that is not allowed, and reports whether it has.
+func (c *Cloud) queueDenied(w http.ResponseWriter, r *http.Request, action string) bool {
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var in struct{ QueueUrl, QueueName string }
+	if err != nil || json.Unmarshal(body, &in) != nil {
+		return false // SQS says what is wrong
+	}
+	name := in.QueueName
+	if name == "" {
+		name = path.Base(in.QueueUrl)
+	}
+	// IAM knows batches by the name of the single action.
+	a := c.guard.denied([]policy.Access{{
+		Action: "sqs:" + strings.TrimSuffix(action, "Batch"), Resource: fmt.Sprintf("arn:aws:sqs:%s:%s:%s", c.config.Region, c.config.Account, name),
+	}})
+	if a == nil {
+		return false
+	}
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	w.WriteHeader(http.StatusForbidden)
+	_ = json.NewEncoder(w).Encode(map[string]string{"__type": "com.amazon.coral.service#AccessDeniedException", "message": c.refusal(a)})
+	return true
+}

@@ -1,0 +1,319 @@
+package aws
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	"github.com/awslabs/operatorpkg/status"
+	"github.com/go-logr/logr/funcr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest"
+	"github.com/millwright-dev/millwright/cloud/aws/provider"
+	"github.com/millwright-dev/millwright/cloud/ec2"
+	"github.com/millwright-dev/millwright/deploy/iam"
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/interruption"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// document is a policy, as far as the test takes it apart.
+type document struct {
+	Version   string
+	Statement []map[string]any
+}
+
+// shipped are the policies for the emulated cluster.
+func shipped(t *testing.T) []document {
+	t.Helper()
+	texts, err := iam.Documents(iam.Values{
+		Partition: "aws", DNSSuffix: "amazonaws.com", Region: "us-east-1", Account: "111122223333", Cluster: "demo",
+		NodeRoleARN: "arn:aws:iam::111122223333:role/nodes", Queue: "announcements", DeadLetterQueue: "refused",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []document
+	for _, name := range []string{"discovery", "lifecycle", "profiles", "queue"} {
+		var d document
+		if err := json.Unmarshal([]byte(texts[name]), &d); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// actions are those of a statement.
+func actions(statement map[string]any) []string {
+	if one, ok := statement["Action"].(string); ok {
+		return []string{one}
+	}
+	var out []string
+	list, _ := statement["Action"].([]any)
+	for _, a := range list {
+		out = append(out, fmt.Sprint(a))
+	}
+	return out
+}
+
+// without are the documents with an action taken from a statement; empty takes none.
+func without(t *testing.T, documents []document, sid, action string) []string {
+	t.Helper()
+	var out []string
+	for _, d := range documents {
+		changed := document{Version: d.Version, Statement: []map[string]any{}}
+		for _, s := range d.Statement {
+			left := slices.DeleteFunc(actions(s), func(a string) bool { return s["Sid"] == sid && a == action })
+			if len(left) == 0 {
+				continue
+			}
+			copied := map[string]any{}
+			for key, value := range s {
+				copied[key] = value
+			}
+			copied["Action"] = left
+			changed.Statement = append(changed.Statement, copied)
+		}
+		text, err := json.Marshal(changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, string(text))
+	}
+	return out
+}
+
+// customer is one of an emulated AWS for one exercise.
+type customer struct {
+	*awstest.Cloud
+	t    *testing.T
+	url  string
+	kube client.Client
+	// said are the errors, conditions and lines of the log that people would see.
+	said []string
+}
+
+func newCustomer(t *testing.T) *customer {
+	t.Helper()
+	types, err := ec2.Types()
+	if err != nil {
+		t.Fatal(err)
+	}
+	types = slices.DeleteFunc(slices.Clone(types), func(t ec2.Type) bool { return t.Name != "m5.large" && t.Name != "m6g.large" })
+	a := &customer{t: t}
+	if a.Cloud, err = awstest.New(awstest.Config{Types: types, Queues: []string{"announcements", "refused"}}); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(a.Cloud)
+	t.Cleanup(server.Close)
+	a.url = server.URL
+	kinds := runtime.NewScheme()
+	if err := errors.Join(corev1.AddToScheme(kinds), provider.AddToScheme(kinds)); err != nil {
+		t.Fatal(err)
+	}
+	kinds.AddKnownTypes(schema.GroupVersion{Group: "karpenter.sh", Version: "v1"}, &karpv1.NodeClaim{}, &karpv1.NodeClaimList{})
+	a.kube = fake.NewClientBuilder().WithScheme(kinds).Build()
+	return a
+}
+
+// hear takes note of an error.
+func (a *customer) hear(err error) bool {
+	if err != nil {
+		a.said = append(a.said, err.Error())
+	}
+	return err == nil
+}
+
+// exercise uses every part of the provider once. What is logged is heard as well.
+func (a *customer) exercise(ctx context.Context) {
+	ctx = log.IntoContext(ctx, funcr.New(func(_, text string) { a.said = append(a.said, text) }, funcr.Options{}))
+	config := Config{Region: "us-east-1", Endpoint: a.url, Queue: "announcements", DeadLetterQueue: "refused", MaxAge: time.Minute, StatusEvery: time.Minute}
+	p, err := NewProvider(ctx, ProviderConfig{
+		Config: config, Cluster: "demo", ClusterEndpoint: "https://demo.example", CABundle: "Q0E=", MemoryOverhead: 0.075, ZonalShift: true,
+	}, Kubernetes{REST: version(a.t), Cached: a.kube, Live: a.kube})
+	if !a.hear(err) {
+		return
+	}
+	class := a.class(ctx, p)
+	var machines []cloud.Instance
+	for _, capacityType := range []string{catalog.OnDemand, catalog.Spot} {
+		i, err := p.Launch(ctx, a.request(ctx, p, capacityType))
+		if a.hear(err) {
+			machines = append(machines, i)
+		}
+	}
+	a.resolve(ctx, p, class) // with a launch template
+	for _, i := range machines {
+		_, err := p.Get(ctx, i.ProviderID)
+		_, more := p.Attachments(ctx, i.ProviderID)
+		a.hear(errors.Join(err, more))
+	}
+	_, err = p.List(ctx)
+	a.hear(err)
+	a.announced(ctx, config, machines)
+	for _, i := range machines {
+		a.hear(p.Terminate(ctx, i.ProviderID))
+	}
+	a.hear(p.Release(ctx, class))
+}
+
+// version is an API server that tells its version.
+func version(t *testing.T) *rest.Config {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"major":"1","minor":"35"}`)
+	}))
+	t.Cleanup(server.Close)
+	return &rest.Config{Host: server.URL}
+}
+
+// class makes a class that leaves a volume behind, and one with everything else.
+func (a *customer) class(ctx context.Context, p *provider.Provider) *ec2class.EC2NodeClass {
+	a.t.Helper()
+	mine, group, stays, device := map[string]string{"karpenter.sh/discovery": "demo"}, "group", false, "/dev/xvda"
+	spec := ec2class.EC2NodeClassSpec{
+		Role: "nodes", AMISelectorTerms: []ec2class.AMISelectorTerm{{Alias: "al2023@latest"}},
+		SubnetSelectorTerms: []ec2class.SubnetSelectorTerm{{Tags: mine}}, SecurityGroupSelectorTerms: []ec2class.SecurityGroupSelectorTerm{{Tags: mine}},
+		BlockDeviceMappings: []*ec2class.BlockDeviceMapping{{DeviceName: &device, EBS: &ec2class.BlockDevice{DeleteOnTermination: &stays}}},
+	}
+	other := &ec2class.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "other", UID: "other"}, Spec: spec}
+	other.Spec.PlacementGroupSelector = &ec2class.PlacementGroupSelector{Name: &group}
+	other.Spec.CapacityReservationSelectorTerms = []ec2class.CapacityReservationSelectorTerm{{ID: "cr-1"}}
+	a.resolve(ctx, p, other)
+	class := &ec2class.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default", UID: "default"}, Spec: spec}
+	if err := a.kube.Create(ctx, class); err != nil {
+		a.t.Fatal(err)
+	}
+	a.resolve(ctx, p, class)
+	class.Status.Conditions = append(class.Status.Conditions, status.Condition{Type: "Ready", Status: metav1.ConditionTrue})
+	if err := a.kube.Update(ctx, class); err != nil {
+		a.t.Fatal(err)
+	}
+	return class
+}
+
+// resolve works out the status of a class, and takes note of what its conditions say.
+func (a *customer) resolve(ctx context.Context, p *provider.Provider, class *ec2class.EC2NodeClass) {
+	_, err := p.Resolve(ctx, class)
+	a.hear(err)
+	for _, c := range class.Status.Conditions {
+		if c.Status == metav1.ConditionFalse {
+			a.said = append(a.said, c.Type+": "+c.Reason+": "+c.Message)
+		}
+	}
+}
+
+func (a *customer) request(ctx context.Context, p *provider.Provider, capacityType string) cloud.LaunchRequest {
+	ref := snapshot.ClassRef{Group: provider.Group, Kind: provider.Kind, Name: "default"}
+	types, err := p.InstanceTypes(ctx, ref)
+	a.hear(err)
+	req := cloud.LaunchRequest{Token: "uid-" + capacityType, Claim: "claim-" + capacityType, Pool: "pool", Class: ref}
+	for _, c := range catalog.Rank(types, nil, nil, nil) {
+		if c.Offering.CapacityType == capacityType {
+			req.Choices = append(req.Choices, c)
+		}
+	}
+	return req
+}
+
+// announced reads the queue, and has EC2 confirm what is known of machines.
+func (a *customer) announced(ctx context.Context, config Config, machines []cloud.Instance) {
+	sources, err := Announcements(ctx, config)
+	if !a.hear(err) {
+		return
+	}
+	if err := a.SQS.Send("announcements", "not an event", 0); err != nil {
+		a.t.Fatal(err)
+	}
+	messages, err := sources.Queue.Receive(ctx)
+	for i := range messages {
+		messages[i].Outcome = cloud.Refused
+	}
+	if a.hear(err) {
+		a.hear(sources.Queue.Settle(ctx, messages))
+	}
+	_, err = sources.Inspector.List(ctx)
+	a.hear(err)
+	for _, i := range machines {
+		_, err = sources.Inspector.Confirm(ctx, []cloud.Event{{ID: "1", Kind: interruption.Spot, Machine: i.ProviderID}})
+		a.hear(err)
+	}
+}
+
+// What is used is what is granted: no call is refused, and there is no action in any statement
+// that no call needs.
+func TestTheShippedPoliciesGrantWhatIsUsedAndNothingElse(t *testing.T) {
+	credentials(t)
+	documents := shipped(t)
+	a := newCustomer(t)
+	if err := a.SetPolicies(without(t, documents, "", "")...); err != nil {
+		t.Fatal(err)
+	}
+	a.exercise(t.Context())
+	for _, text := range a.said {
+		if strings.Contains(text, "not authorized") {
+			t.Errorf("refused: %s", text)
+		}
+	}
+	used := a.Granted()
+	for _, d := range documents {
+		for _, s := range d.Statement {
+			sid := fmt.Sprint(s["Sid"])
+			for _, action := range actions(s) {
+				if !slices.Contains(used[sid], action) {
+					t.Errorf("%s grants %s, which nothing uses", sid, action)
+				}
+			}
+		}
+	}
+}
+
+func TestWhatAPolicyLacksIsNamed(t *testing.T) {
+	credentials(t)
+	documents := shipped(t)
+	for _, d := range documents {
+		for _, s := range d.Statement {
+			sid := fmt.Sprint(s["Sid"])
+			for _, action := range actions(s) {
+				t.Run(sid+"/"+action, func(t *testing.T) {
+					a := newCustomer(t)
+					if err := a.SetPolicies(without(t, documents, sid, action)...); err != nil {
+						t.Fatal(err)
+					}
+					a.exercise(t.Context())
+					names := func(text string) bool { return strings.Contains(text, action+" on resource: ") }
+					if !slices.ContainsFunc(a.said, names) {
+						t.Errorf("without %s of %s, nothing names it and the resource; said was\n%s", action, sid, strings.Join(a.said, "\n"))
+					}
+				})
+			}
+		}
+	}
+}
+
+// credentials are some, which the emulator does not check.
+func credentials(t *testing.T) {
+	t.Helper()
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none"} {
+		t.Setenv(name, value)
+	}
+}
