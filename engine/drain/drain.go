@@ -16,8 +16,8 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// MinimumDrain is how long a node with a claim is kept after its drain began, so
-// that a pod which was being bound meanwhile is seen.
+// MinimumDrain is how long a node with a claim is kept after it was marked for disruption,
+// or its drain began, so that a pod which was being bound meanwhile is seen.
 const MinimumDrain = 5 * time.Second
 
 // How soon to look again.

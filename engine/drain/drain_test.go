@@ -50,7 +50,7 @@ func newWorld() *world {
 func (w *world) do(t *testing.T, c storytest.Command) string {
 	switch c.Name {
 	case "node":
-		w.node(c)
+		w.node(t, c)
 	case "pod":
 		w.pod(t, c)
 	case "pdb":
@@ -122,9 +122,12 @@ func (w *world) next() string {
 	return step.String()
 }
 
-func (w *world) node(c storytest.Command) {
+func (w *world) node(t *testing.T, c storytest.Command) {
 	if c.Has("claim") {
 		w.view.Node.Claim = &snapshot.Claim{Name: "c", Conditions: map[string]snapshot.Condition{}}
+	}
+	if ago := c.Options["marked"]; ago != "" {
+		w.view.Node.Claim.Conditions[snapshot.DisruptionReason] = snapshot.Condition{Status: corev1.ConditionTrue, Since: w.view.Now.Add(-duration(t, ago))}
 	}
 	if c.Has("cordoned") {
 		drain.ApplyCordon(w.view.Node.Object)

@@ -109,11 +109,7 @@ func (s *Step) pace(v View, r roster) {
 
 // settle keeps an empty node for its minimum time.
 func settle(v View, s Step) Step {
-	began := drainBegan(v)
-	if began.IsZero() { // it does now
-		began = v.Now
-	}
-	if until := began.Add(MinimumDrain); v.Now.Before(until) {
+	if until := closedSince(v).Add(MinimumDrain); v.Now.Before(until) {
 		s.Conditions = []plan.Condition{draining(plan.Reason{Code: plan.MinimumDrain}.Message())}
 		s.by(until)
 		return s
@@ -121,6 +117,18 @@ func settle(v View, s Step) Step {
 	s.Phase = ""
 	s.Conditions = []plan.Condition{{Type: snapshot.Drained, Status: corev1.ConditionTrue, Reason: snapshot.Drained}}
 	return s
+}
+
+// closedSince is when the node began to keep pods off: when it was marked for disruption, or
+// else when its drain began.
+func closedSince(v View) time.Time {
+	if c := v.Node.Claim.Conditions[snapshot.DisruptionReason]; c.Status == corev1.ConditionTrue {
+		return c.Since
+	}
+	if began := drainBegan(v); !began.IsZero() {
+		return began
+	}
+	return v.Now // it does now
 }
 
 // Blocked are the reasons why the step waits for something that nobody knows an
