@@ -22,6 +22,7 @@ func (s *Store) putPod(pod *corev1.Pod) {
 	wrapped := s.classes.Pod(pod)
 	s.pods[k] = wrapped
 	s.daemonSets.putPod(wrapped)
+	s.owners.count(wrapped, 1)
 	switch {
 	case pod.Spec.NodeName != "":
 		on := s.podsOf[pod.Spec.NodeName]
@@ -48,6 +49,7 @@ func (s *Store) dropPod(k string) {
 	}
 	delete(s.pods, k)
 	s.daemonSets.dropPod(old)
+	s.owners.count(old, -1)
 	s.waiting.drop(k, old)
 	if on := s.podsOf[old.Spec.NodeName]; on != nil {
 		on.drop(k)

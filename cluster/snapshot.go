@@ -31,11 +31,13 @@ func (s *Store) Snapshot(now time.Time, instanceTypes TypesFunc) *snapshot.Snaps
 func (s *Store) copy(now time.Time) *snapshot.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	pending := s.waiting.list()
 	return &snapshot.Snapshot{
 		Now:        now,
 		Pools:      slices.Clone(s.pools.list()),
 		Nodes:      s.nodeList(),
-		Pending:    s.waiting.list(),
+		Pending:    pending,
+		Expected:   s.owners.expected(pending, now),
 		DaemonSets: s.daemonSets.list(&s.classes),
 		PDBs:       s.pdbs.list(),
 		Requests:   s.requests.list(),

@@ -51,6 +51,7 @@ type Store struct {
 	waiting    waiting
 	podsOf     map[string]*table[*snapshot.Pod] // by node name
 	daemonSets daemonSets
+	owners     owners
 	pdbs       *table[*policyv1.PodDisruptionBudget]
 	namespaces dictionary[string, map[string]string]
 
@@ -80,7 +81,7 @@ func NewStore(options ...Options) *Store {
 	s := &Store{
 		pools: newTable[*snapshot.Pool](), policies: newTable[*v1alpha1.NodePolicy](), requests: newTable[*snapshot.Request](), claims: newTable[*claim](), nodes: newTable[*corev1.Node](),
 		pods: map[string]*snapshot.Pod{}, waiting: newWaiting(), podsOf: map[string]*table[*snapshot.Pod]{},
-		daemonSets: newDaemonSets(), pdbs: newTable[*policyv1.PodDisruptionBudget](),
+		daemonSets: newDaemonSets(), owners: newOwners(), pdbs: newTable[*policyv1.PodDisruptionBudget](),
 		attachments: map[string]*storagev1.VolumeAttachment{}, refused: map[catalog.Key]time.Time{}, launches: map[string]snapshot.LaunchRefusal{},
 		gone: newTombstones(), objects: map[id]client.Object{},
 	}

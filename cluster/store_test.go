@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -367,6 +369,59 @@ func TestAPlanKnowsPodsUntilTheyWaitNoLonger(t *testing.T) {
 		change(s, later)
 		if s.Knows(name) {
 			t.Errorf("%s, and it is known", what)
+		}
+	}
+}
+
+func TestPodsThatControllersAreAboutToMakeAreExpected(t *testing.T) {
+	yes, replicas := true, int32(5)
+	rs := &appsv1.ReplicaSet{ObjectMeta: meta("web", 1), Spec: appsv1.ReplicaSetSpec{Replicas: &replicas}}
+	pod := func(name string, version int) *corev1.Pod {
+		p := testPod(name, version, "")
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", UID: rs.UID, Controller: &yes}}
+		p.CreationTimestamp = metav1.NewTime(noon.Add(-2 * time.Second))
+		return p
+	}
+	s := NewStore()
+	s.Update(rs)
+	s.Update(pod("web-1", 2))
+	s.Update(pod("web-2", 3))
+	expect := func(when string, now time.Time, want int) {
+		t.Helper()
+		got := 0
+		for _, e := range s.Snapshot(now, nil).Expected {
+			got += e.Count
+		}
+		if got != want {
+			t.Errorf("%s: %d pods are expected, want %d", when, got, want)
+		}
+	}
+	expect("two of five are there", noon, 3)
+	expect("none has come for long", noon.Add(creating), 0)
+	leaving := pod("web-2", 4)
+	leaving.DeletionTimestamp = &metav1.Time{Time: noon}
+	s.Update(leaving)
+	expect("one is leaving", noon, 4)
+	s.Delete(leaving)
+	expect("it has left", noon, 4)
+	refused := rs.DeepCopy()
+	refused.ResourceVersion = "5"
+	refused.Status.Conditions = []appsv1.ReplicaSetCondition{{Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue}}
+	s.Update(refused)
+	expect("the API server refuses further pods", noon, 0)
+}
+
+func TestAJobIsExpectedToRunAsManyPodsAsItMay(t *testing.T) {
+	n := func(i int32) *int32 { return &i }
+	yes := true
+	for want, job := range map[int]*batchv1.Job{
+		1: {},
+		4: {Spec: batchv1.JobSpec{Parallelism: n(4)}},
+		3: {Spec: batchv1.JobSpec{Parallelism: n(8), Completions: n(5)}, Status: batchv1.JobStatus{Succeeded: 2}},
+		0: {Spec: batchv1.JobSpec{Parallelism: n(8), Suspend: &yes}},
+	} {
+		if got := wantedByJob(job); got != want {
+			t.Errorf("%+v: %d pods, want %d", job.Spec, got, want)
 		}
 	}
 }

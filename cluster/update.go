@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -44,6 +45,10 @@ func (s *Store) Update(obj client.Object) {
 		s.putPod(o)
 	case *appsv1.DaemonSet:
 		s.daemonSets.put(o)
+	case *appsv1.ReplicaSet:
+		s.owners.put(o.UID, wantedByReplicaSet(o))
+	case *batchv1.Job:
+		s.owners.put(o.UID, wantedByJob(o))
 	case *corev1.LimitRange:
 		s.daemonSets.putRange(o)
 	case *policyv1.PodDisruptionBudget:
@@ -107,6 +112,8 @@ func (s *Store) Delete(obj client.Object) {
 		s.dropPod(key(o))
 	case *appsv1.DaemonSet:
 		s.daemonSets.drop(key(o))
+	case *appsv1.ReplicaSet, *batchv1.Job:
+		s.owners.put(old.GetUID(), 0)
 	case *corev1.LimitRange:
 		s.daemonSets.dropRange(o)
 	case *policyv1.PodDisruptionBudget:
@@ -173,6 +180,10 @@ func identify(obj client.Object) (id, bool) {
 		kind = "Namespace"
 	case *appsv1.DaemonSet:
 		kind = "DaemonSet"
+	case *appsv1.ReplicaSet:
+		kind = "ReplicaSet"
+	case *batchv1.Job:
+		kind = "Job"
 	case *corev1.LimitRange:
 		kind = "LimitRange"
 	case *policyv1.PodDisruptionBudget:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -20,7 +21,8 @@ import (
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools;nodeclaims,verbs=get;list;watch
 // +kubebuilder:rbac:groups=millwright.dev,resources=nodepolicies;disruptionrequests,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=nodes;pods;namespaces;limitranges;persistentvolumes;persistentvolumeclaims,verbs=get;list;watch
-// +kubebuilder:rbac:groups=apps,resources=daemonsets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=daemonsets;replicasets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses;csidrivers;csinodes;volumeattachments,verbs=get;list;watch
 
@@ -43,7 +45,7 @@ func watched() []client.Object {
 	return []client.Object{
 		&karpv1.NodePool{}, &karpv1.NodeClaim{}, &v1alpha1.NodePolicy{}, &v1alpha1.DisruptionRequest{},
 		&corev1.Node{}, &corev1.Pod{}, &corev1.Namespace{}, &corev1.LimitRange{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeClaim{},
-		&appsv1.DaemonSet{}, &policyv1.PodDisruptionBudget{},
+		&appsv1.DaemonSet{}, &appsv1.ReplicaSet{}, &batchv1.Job{}, &policyv1.PodDisruptionBudget{},
 		&storagev1.StorageClass{}, &storagev1.CSIDriver{}, &storagev1.CSINode{}, &storagev1.VolumeAttachment{},
 	}
 }

@@ -60,7 +60,7 @@ func annotations(np *karpv1.NodePool, n *plan.NewNode) map[string]string {
 	out[karpv1.NodePoolHashAnnotationKey] = np.Hash()
 	out[karpv1.NodePoolHashVersionAnnotationKey] = karpv1.NodePoolHashVersion
 	out[karpv1.NodeClaimMinValuesRelaxedAnnotationKey] = strconv.FormatBool(n.MinValuesRelaxed)
-	if workloads := backoff.LaunchedFor(n.Pods); workloads != "" {
+	if workloads := backoff.LaunchedFor(slices.Concat(n.Pods, n.Expected)); workloads != "" {
 		out[backoff.LaunchedForAnnotation] = workloads
 	}
 	out[PlannedAnnotation] = strings.Join([]string{key.Type, key.Zone, key.CapacityType}, "/")
@@ -140,7 +140,7 @@ func bounds(r requirement.Requirement) (lowest, highest uint64) {
 // seed is a number that follows from the pods of a machine.
 func seed(n *plan.NewNode) uint64 {
 	h := fnv.New64a()
-	for _, p := range n.Pods {
+	for _, p := range slices.Concat(n.Pods, n.Expected) {
 		fmt.Fprintln(h, p.UID, p.Namespace, p.Name)
 	}
 	return h.Sum64() >> 1

@@ -64,13 +64,15 @@ type tally struct {
 	// or about to be, launching on machines whose NodeClaims have just been created, and
 	// refused on such as could not be.
 	pods, existing, inFlight, launching, refused, unplaced, ignored int
+	// expected are pods that are about to be created, and planned apart.
+	expected int
 	// nodeClaims were created, at a price per hour.
 	nodeClaims int
 	price      float64
 }
 
 func count(answer *plan.Plan, claims []*karpv1.NodeClaim) tally {
-	t := tally{pods: answer.Stats.Pods + len(answer.Ignored), unplaced: len(answer.Unplaced), ignored: len(answer.Ignored)}
+	t := tally{pods: answer.Stats.Pods + len(answer.Ignored), unplaced: len(answer.Unplaced), ignored: len(answer.Ignored), expected: len(answer.Expected)}
 	for _, at := range answer.Placements {
 		if at.Node.Object != nil && (at.Node.Claim == nil || at.Node.Registered()) {
 			t.existing++
@@ -80,6 +82,7 @@ func count(answer *plan.Plan, claims []*karpv1.NodeClaim) tally {
 	}
 	for i := range answer.NewNodes {
 		n := &answer.NewNodes[i]
+		t.expected += len(n.Expected)
 		if i >= len(claims) || claims[i] == nil {
 			t.refused += len(n.Pods)
 			continue
@@ -99,7 +102,7 @@ func (t tally) fields() []any {
 		n    int
 	}{
 		{"onExistingNodes", t.existing}, {"onNodesInFlight", t.inFlight}, {"onNewNodes", t.launching}, {"onNewNodesNotLaunched", t.refused},
-		{"unplaced", t.unplaced}, {"ignored", t.ignored}, {"newNodeClaims", t.nodeClaims},
+		{"unplaced", t.unplaced}, {"ignored", t.ignored}, {"expected", t.expected}, {"newNodeClaims", t.nodeClaims},
 	} {
 		if f.n > 0 {
 			out = append(out, f.name, f.n)

@@ -73,7 +73,7 @@ func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 		return nil
 	}
 	planned := map[*snapshot.Node]map[string]bool{}
-	for _, at := range answer.Placements {
+	for _, at := range slices.Concat(answer.Placements, answer.Expected) {
 		if planned[at.Node] == nil {
 			planned[at.Node] = map[string]bool{}
 		}

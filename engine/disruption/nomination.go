@@ -9,14 +9,16 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// planFor is where the pods without a machine of their own will go, nil if there
-// are none.
+// planFor is where the pods without a machine of their own will go, those that are about to
+// be created among them; nil if there are none.
 func planFor(s *snapshot.Snapshot, opts placement.Options) *plan.Plan {
 	if len(s.Pending) == 0 && !slices.ContainsFunc(s.Nodes, (*snapshot.Node).Deleting) {
 		return nil
 	}
 	opts.Unexplained = true
-	return placement.Solve(s, opts)
+	out := placement.Solve(s, opts)
+	out.Placements, out.Expected = append(out.Placements, out.Expected...), nil
+	return out
 }
 
 // nominations maps the name of each machine that a pod without a machine of its

@@ -60,6 +60,7 @@ import (
 //	attachment n1 v1 driver=D in-flight a volume that is attached to the node
 //	refuse m.large/a/spot               the cloud has just refused this
 //	nominate web-1 n1                   an earlier plan counted on n1 for web-1
+//	expect web-1 count=20               so many more like web-1 are about to be created
 //
 // Its zero value is an empty cluster.
 type Scenario struct {
@@ -96,6 +97,8 @@ func (s *Scenario) Do(t testing.TB, c storytest.Command) bool {
 		s.Namespaces[c.Args[0]] = pairs(c.Options["labels"])
 	case "nominate":
 		s.nominate(c)
+	case "expect":
+		s.expect(t, c)
 	default:
 		return false
 	}
@@ -290,6 +293,16 @@ func (s *Scenario) nominate(c storytest.Command) {
 		s.Nominated = map[types.NamespacedName]string{}
 	}
 	s.Nominated[types.NamespacedName{Namespace: "default", Name: c.Args[0]}] = c.Args[1]
+}
+
+func (s *Scenario) expect(t testing.TB, c storytest.Command) {
+	t.Helper()
+	i := slices.IndexFunc(s.Pending, func(p *snapshot.Pod) bool { return p.Name == c.Args[0] })
+	n, err := strconv.Atoi(c.Options["count"])
+	if i < 0 || err != nil {
+		t.Fatalf("expect: there is no pod %s, or no count", c.Args[0])
+	}
+	s.Expected = append(s.Expected, snapshot.Expected{Like: s.Pending[i], Count: n})
 }
 
 func fullName(base string, i int, count int64) string {

@@ -44,11 +44,13 @@ type Change struct {
 	Admit *corev1.Toleration
 
 	share float64 // of the machine's scarcest resource
+	last  bool    // comes after those that Nodes wait for
 }
 
 // Decide compares what pending pods are nominated to with what the latest plan
 // counts on. Clearing comes first, then the pods that take the largest share of
-// their machines: they are the hardest to find another place for.
+// their machines: they are the hardest to find another place for; last the pods that
+// Nodes do not wait for.
 //
 // A pod that the plan does not know yet keeps what it has, and so does one that
 // kube-scheduler has nominated.
@@ -60,11 +62,22 @@ func Decide(s *snapshot.Snapshot) []Change {
 	changes := slices.DeleteFunc(takeTurns(s, pods), func(c Change) bool { return c.Node == c.Pod.Status.NominatedNodeName && c.Admit == nil })
 	slices.SortFunc(changes, func(a, b Change) int {
 		return cmp.Or(
-			cmp.Compare(a.Node, b.Node), cmp.Compare(b.share, a.share),
+			after(a.last, b.last), cmp.Compare(a.Node, b.Node), cmp.Compare(b.share, a.share),
 			cmp.Compare(a.Pod.Namespace, b.Pod.Namespace), cmp.Compare(a.Pod.Name, b.Pod.Name),
 		)
 	})
 	return changes
+}
+
+// after orders false before true.
+func after(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }
 
 // Apply writes the change to the pod.
@@ -143,7 +156,7 @@ func missing(s *snapshot.Snapshot, n *snapshot.Node) []*snapshot.Pod {
 	nodes, pods := index(s), planned(s)
 	m := newMemo(s, pods)
 	here := slices.DeleteFunc(pods, func(p *snapshot.Pod) bool {
-		return nodes[s.Nominated[key(p)]] != n || m.needless(p.Class, n)
+		return nodes[s.Nominated[key(p)]] != n || m.optional(p.Class)
 	})
 	return slices.DeleteFunc(slices.Clone(inTurn(here, n, m)), func(p *snapshot.Pod) bool {
 		return p.Status.NominatedNodeName == n.Name
@@ -172,7 +185,7 @@ func wanted(s *snapshot.Snapshot, nodes map[string]*snapshot.Node, m *memo, p *s
 	case m.needless(p.Class, n) && p.Status.NominatedNodeName != n.Object.Name:
 		return none(p, Interchangeable)
 	}
-	return Change{Pod: p, Node: n.Object.Name, Why: Planned, share: m.share(p, n)}
+	return Change{Pod: p, Node: n.Object.Name, Why: Planned, share: m.share(p, n), last: m.optional(p.Class)}
 }
 
 // none clears what a pod is nominated to.

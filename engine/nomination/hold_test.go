@@ -23,19 +23,12 @@ func TestANodeWaitsForItsOwnPodsNominationsOnly(t *testing.T) {
 		want  []string
 		until time.Duration // after now
 	}{
-		"a pod is to be nominated": {ready: time.Second, want: []string{"big"}, until: nomination.Grace - time.Second},
-		"not for ever":             {ready: nomination.Grace},
-		"a Node that is not ready": {ready: -1, want: []string{"big"}, until: nomination.Grace - 2*time.Second},
-		"all are nominated":        {ready: time.Second, with: func(s *snapshot.Snapshot) { nominate(s, "big", "n4", true) }},
-		"a pod of a Node that is to come would take the room": {
-			ready: time.Second, with: func(s *snapshot.Snapshot) { s.Nominated[key("big")] = "n5" },
-			want: []string{"web-1", "web-2"}, until: nomination.Grace - time.Second,
-		},
-		"that Node takes pods": {ready: time.Second, with: func(s *snapshot.Snapshot) {
-			s.Nominated[key("big")] = "n5"
-			s.Node("n5").Claim.Conditions[snapshot.Registered] = snapshot.Condition{Status: corev1.ConditionTrue}
-		}},
-		"the Node takes pods": {ready: time.Second, with: func(s *snapshot.Snapshot) { s.Node("n4").Object.Spec.Taints = nil }},
+		"a pod is to be nominated":         {ready: time.Second, want: []string{"big"}, until: nomination.Grace - time.Second},
+		"not for ever":                     {ready: nomination.Grace},
+		"a Node that is not ready":         {ready: -1, want: []string{"big"}, until: nomination.Grace - 2*time.Second},
+		"all are nominated":                {ready: time.Second, with: func(s *snapshot.Snapshot) { nominate(s, "big", "n4", true) }},
+		"the pod is bound to be elsewhere": {ready: time.Second, with: func(s *snapshot.Snapshot) { s.Nominated[key("big")] = "n5" }},
+		"the Node takes pods":              {ready: time.Second, with: func(s *snapshot.Snapshot) { s.Node("n4").Object.Spec.Taints = nil }},
 		"the Node takes planned pods first": {ready: time.Second, with: func(s *snapshot.Snapshot) {
 			s.Pools[0].Policy.Initialization.PlannedFirst = true
 		}},

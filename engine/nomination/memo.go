@@ -19,6 +19,13 @@ type memo struct {
 	free map[*snapshot.Class]machineSet
 }
 
+// optional reports whether a Node does not wait for the nominations of a class, as its pods
+// need none once all Nodes of the plan take pods: only what other pods take until then is lost.
+func (m *memo) optional(c *snapshot.Class) bool {
+	_, free := m.free[c]
+	return free
+}
+
 // needless reports whether pods of a class need no nomination to a machine.
 func (m *memo) needless(c *snapshot.Class, n *snapshot.Node) bool {
 	early, free := m.free[c]

@@ -15,7 +15,8 @@ import (
 // Solve decides where the pending pods of a snapshot go: on machines that exist,
 // on machines that are on their way, on new ones, or nowhere and why.
 //
-// Every pending pod is in the plan exactly once. The same snapshot and options
+// Every pending pod is in the plan exactly once, and pods that controllers are about to
+// create are planned with them, apart. The same snapshot and options
 // give the same plan, whatever order the objects came in.
 func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
 	s = bounded(s, opts)
@@ -24,7 +25,7 @@ func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
 		return &plan.Plan{Ignored: ignored}
 	}
 	r := &run{snap: s, opts: opts.withDefaults(), pods: pods}
-	out := r.ranked()
+	out := r.expecting(expected(s, pods))
 	out.Ignored, out.Stats.Pods = ignored, len(pods)
 	return out
 }

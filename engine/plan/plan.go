@@ -14,6 +14,8 @@ type Plan struct {
 	NewNodes []NewNode
 	// Placements are pods that fit on machines that exist or are on their way.
 	Placements []Placement
+	// Expected are pods that controllers are about to create and that fit there as well.
+	Expected []Placement
 	// Unplaced are the pods for which there is no machine, with the reasons.
 	Unplaced []Unplaced
 	// Ignored are the pending pods that are none of placement's business, with the
@@ -43,6 +45,8 @@ type NewNode struct {
 	Alternatives []catalog.Choice
 	// Pods are those that the machine is launched for.
 	Pods []*snapshot.Pod
+	// Expected are those that controllers are about to create, for which it has room, too.
+	Expected []*snapshot.Pod
 	// Requirements and Requests are what the claim must demand of the machine, so
 	// that any machine that satisfies them can run the pods.
 	Requirements requirement.Set

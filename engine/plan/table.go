@@ -39,31 +39,46 @@ func (p *Plan) Table(w io.Writer) error {
 	return err
 }
 
+// newNodes are some that look alike.
+type newNodes struct {
+	text     string
+	nodes    int
+	names    []string
+	expected int
+}
+
+func (n *newNodes) pods() string {
+	var parts []string
+	if len(n.names) > 0 {
+		parts = append(parts, Few(n.names))
+	}
+	if n.expected > 0 {
+		parts = append(parts, fmt.Sprintf("%d about to be created", n.expected))
+	}
+	return strings.Join(parts, ", ")
+}
+
 func (p *Plan) newNodes(b *strings.Builder) {
 	t := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "NEW NODES\tNODEPOOL\tTYPE\tZONE\tCAPACITY\tPRICE/HOUR\tPODS")
-	type row struct {
-		text  string
-		nodes int
-		names []string
-	}
-	var rows []*row
-	byText := map[string]*row{}
+	var rows []*newNodes
+	byText := map[string]*newNodes{}
 	for i := range p.NewNodes {
 		n := &p.NewNodes[i]
 		text := fmt.Sprintf("%s\t%s\t%s\t%s\t%s", n.Pool, n.Choice.Type.Name, n.Choice.Offering.Zone, n.Choice.Offering.CapacityType, Dollars(n.Choice.Offering.Price))
 		r := byText[text]
 		if r == nil {
-			r = &row{text: text}
+			r = &newNodes{text: text}
 			byText[text], rows = r, append(rows, r)
 		}
 		r.nodes++
+		r.expected += len(n.Expected)
 		for _, pod := range n.Pods {
 			r.names = append(r.names, pod.Namespace+"/"+pod.Name)
 		}
 	}
 	for _, r := range rows {
-		fmt.Fprintf(t, "%d\t%s\t%s\n", r.nodes, r.text, Few(r.names))
+		fmt.Fprintf(t, "%d\t%s\t%s\n", r.nodes, r.text, r.pods())
 	}
 	_ = t.Flush() // a strings.Builder takes everything
 }
@@ -135,13 +150,17 @@ func Few(names []string) string {
 
 // Summary is the plan in one line.
 func (p *Plan) Summary() string {
-	placed := 0
+	placed, expected := 0, 0
 	for i := range p.NewNodes {
-		placed += len(p.NewNodes[i].Pods)
+		placed, expected = placed+len(p.NewNodes[i].Pods), expected+len(p.NewNodes[i].Expected)
 	}
 	var parts []string
 	if len(p.NewNodes) > 0 {
-		parts = append(parts, fmt.Sprintf("%s for %s at %s/h, %s", Count(len(p.NewNodes), "new node"), Count(placed, "pod"), Dollars(p.PricePerHour()), p.gap()))
+		pods := Count(placed, "pod")
+		if expected > 0 {
+			pods += fmt.Sprintf(" and %d about to be created", expected)
+		}
+		parts = append(parts, fmt.Sprintf("%s for %s at %s/h, %s", Count(len(p.NewNodes), "new node"), pods, Dollars(p.PricePerHour()), p.gap()))
 	}
 	if len(p.Placements) > 0 {
 		parts = append(parts, Count(len(p.Placements), "pod")+" on nodes that exist")

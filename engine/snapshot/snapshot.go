@@ -22,6 +22,9 @@ type Snapshot struct {
 	Nodes []*Node
 	// Pending are the pods that have no node, by namespace and name.
 	Pending []*Pod
+	// Expected are the pods that controllers are about to create, in the order of their
+	// siblings.
+	Expected []Expected
 	// DaemonSets are the cluster's DaemonSets, by namespace and name.
 	DaemonSets []*DaemonSet
 	// PDBs are the cluster's disruption budgets, by namespace and name.

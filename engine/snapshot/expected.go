@@ -1,0 +1,32 @@
+package snapshot
+
+import "strconv"
+
+// Expected are pods that a controller is about to create: a Job or ReplicaSet wants more
+// than there are, and makes them one after the other.
+type Expected struct {
+	// Like is a pending pod of the same controller. The others will be of its class.
+	Like *Pod
+	// Count is how many are missing, at least one.
+	Count int
+}
+
+// MostExpected bounds the copies of one snapshot: more would come later than the machines
+// that could be launched for them now.
+const MostExpected = 10_000
+
+// Copies are the expected pods, made after their siblings, up to [MostExpected] of them.
+// kube-scheduler has said nothing of them. Their names come after those of all pods of their
+// namespace.
+func Copies(expected []Expected) []*Pod {
+	var out []*Pod
+	for _, e := range expected {
+		for i := range min(e.Count, MostExpected-len(out)) {
+			pod := *e.Like.Pod
+			pod.Name, pod.UID = "~"+e.Like.Name+"-"+strconv.Itoa(i+1), ""
+			pod.Status.NominatedNodeName, pod.Status.Conditions = "", nil
+			out = append(out, &Pod{Pod: &pod, Class: e.Like.Class})
+		}
+	}
+	return out
+}
