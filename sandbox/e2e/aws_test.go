@@ -29,9 +29,9 @@ type onEC2 struct {
 	aws aws.Client
 }
 
-func newOnEC2(t *testing.T) *onEC2 {
+func newOnEC2(t *testing.T, sandboxArgs ...string) *onEC2 {
 	t.Helper()
-	c := newCluster(t, "--cloud", "aws")
+	c := newCluster(t, append([]string{"--cloud", "aws"}, sandboxArgs...)...)
 	at, err := aws.Find(t.Context(), c.client)
 	c.must(err)
 	return &onEC2{c, at}
@@ -244,11 +244,12 @@ func claimStatus(c *onEC2, claim *unstructured.Unstructured) status {
 }
 
 // A spot interruption comes through the queue: a replacement is launched, the Node drained and
-// its instance terminated long before EC2 takes it. A StatefulSet's volumes are detached
-// before its instances end.
+// its instance terminated long before EC2 takes it. An instance that breaks is replaced, and
+// its Node goes. A StatefulSet's volumes are detached before its instances end, also when only
+// EC2 still has one attached.
 func TestSpotInterruptionsAreDrainedAndVolumesDetachedFirst(t *testing.T) {
 	t.Parallel()
-	c := newOnEC2(t)
+	c := newOnEC2(t, "--node-failure-fast")
 	c.controller()
 	c.manifests(ec2Class("web", "amiSelectorTerms: [{alias: al2023@latest}]") + "---" + ec2Pool("web", "spot") + "---" + deployment("web", "web", 6, "1", "1Gi"))
 	c.manifests(ec2Class("db", "amiSelectorTerms: [{alias: al2023@latest}]") + "---" + ec2Pool("db", "on-demand") + "---" + statefulSet("db", 3))
@@ -271,9 +272,20 @@ func TestSpotInterruptionsAreDrainedAndVolumesDetachedFirst(t *testing.T) {
 	}
 	c.Logf("drained and terminated after %v of %v", took.Round(time.Second), awstest.SpotNotice)
 
-	// A claim that is deleted moves its pods; then everything goes.
+	broken := c.nodesOf("app=web")[0]
+	c.inject("aws", "fail", broken)
+	c.eventually(patience, func() error { return c.without(broken) })
+	c.eventually(patience, c.running("app=web", 6))
+
 	moved := c.nodesOf("app=db")[0]
-	c.must(c.dynamic.Resource(nodeClaims).Delete(c.Context(), c.instances()[moved].Tags["karpenter.sh/nodeclaim"], metav1.DeleteOptions{}))
+	claim := c.instances()[moved].Tags["karpenter.sh/nodeclaim"]
+	c.inject("cloud-detach-hang", "--node", moved)
+	c.must(c.dynamic.Resource(nodeClaims).Delete(c.Context(), claim, metav1.DeleteOptions{}))
+	c.eventually(patience, func() error { return c.explained(claim, "the cloud still has it attached (busy)") })
+	if i := c.instances()[moved]; i.State != "running" {
+		c.Errorf("%s is %q while a volume is attached to it", i.ID, i.State)
+	}
+	c.inject("cloud-detach-hang", "--node", moved, "--clear")
 	c.eventually(patience, func() error { return c.without(moved) })
 	c.eventually(patience, c.running("app=db", 3))
 	c.must(c.client.AppsV1().StatefulSets("default").Delete(c.Context(), "db", metav1.DeleteOptions{}))
