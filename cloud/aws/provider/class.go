@@ -148,6 +148,11 @@ func refOf(class *ec2class.EC2NodeClass) snapshot.ClassRef {
 func (p *Provider) settings(class *ec2class.EC2NodeClass) *instancetype.Class {
 	c := instancetype.ClassOf(class)
 	c.Region, c.MemoryOverhead, c.ReservedENIs = p.Region, p.MemoryOverhead, p.ReservedENIs
+	seen := p.memories.of(class)
+	c.Memory = func(typeName string) (int64, bool) {
+		bytes, ok := seen[typeName]
+		return bytes, ok
+	}
 	if g := p.resolver.Group(class.Name); g != nil {
 		c.PlacementGroup, c.PlacementStrategy, c.Partitions = g.ID, g.Strategy, g.Partitions
 	}

@@ -66,6 +66,7 @@ type Provider struct {
 	attempts  attempts
 	shifts    shifts
 	tried     tried
+	memories  memories
 	templates templates
 	resolver  *nodeclass.Resolver
 	machines  *instances.Machines

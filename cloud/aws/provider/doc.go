@@ -6,11 +6,13 @@
 //	launch      choices ──► launch templates ──► CreateFleet ──► a machine, one for one token
 //	instances   what EC2 knows of machines ──► cloud.Instance
 //	drift       a machine as it was last described, beside its class (package drift)
+//	memory      what Nodes turned out to have ──► the catalogue
 //	templates   launch templates: made when needed, deleted when they are not any more
 //
 // # What is remembered, and what for
 //
-// Nothing that is needed after a crash. Types, zones and prices are read anew; launches are
+// Nothing that is needed after a crash, but for the memory that Nodes turned out to have: that
+// is an annotation of their class (package observed). Types, zones and prices are read anew; launches are
 // found by their token and their tag (package fleet); a template that nobody remembers is
 // found by its tags. What EC2 could not deliver is kept for some minutes, longer each time, so
 // that plans do not count on it.

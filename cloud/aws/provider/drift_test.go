@@ -18,7 +18,10 @@ func (r *rig) resolved(p *Provider, change func(*ec2class.EC2NodeClass)) {
 	class := &ec2class.EC2NodeClass{}
 	r.must(r.kube.Get(r.t.Context(), client.ObjectKey{Name: "default"}, class))
 	change(class)
-	class.Annotations = map[string]string{ec2class.AnnotationEC2NodeClassHash: p.Hash(class), ec2class.AnnotationEC2NodeClassHashVersion: p.ClassKind().Version}
+	if class.Annotations == nil {
+		class.Annotations = map[string]string{}
+	}
+	class.Annotations[ec2class.AnnotationEC2NodeClassHash], class.Annotations[ec2class.AnnotationEC2NodeClassHashVersion] = p.Hash(class), p.ClassKind().Version
 	_, err := p.Resolve(r.t.Context(), class)
 	r.must(err)
 	for i := range class.Status.Conditions {

@@ -36,13 +36,14 @@ func (p *Provider) Hash(class cloud.Class) string {
 
 var errKind = errors.New("not an EC2NodeClass")
 
-// Resolve works out the status of a class.
+// Resolve works out the status of a class, and brings its record of memory up to date.
 func (p *Provider) Resolve(ctx context.Context, class cloud.Class) (time.Duration, error) {
 	c, ok := class.(*ec2class.EC2NodeClass)
 	if !ok {
 		return 0, errKind
 	}
-	return p.resolver.Resolve(ctx, c)
+	again, err := p.resolver.Resolve(ctx, c)
+	return again, errors.Join(err, p.learn(ctx, c))
 }
 
 // Release deletes the launch templates and instance profiles of a class.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -69,7 +70,7 @@ func newRig(t *testing.T, names ...string) *rig {
 func kubernetes(t *testing.T, objects ...client.Object) client.Client {
 	t.Helper()
 	kinds := runtime.NewScheme()
-	if err := AddToScheme(kinds); err != nil {
+	if err := errors.Join(corev1.AddToScheme(kinds), AddToScheme(kinds)); err != nil {
 		t.Fatal(err)
 	}
 	kinds.AddKnownTypes(schema.GroupVersion{Group: "karpenter.sh", Version: "v1"}, &karpv1.NodeClaim{}, &karpv1.NodeClaimList{})
