@@ -183,15 +183,20 @@ func (b *Booter) sync(ctx context.Context, id string) (time.Duration, error) {
 	if errors.IsNotFound(err) || err == nil && instanceOf(node) != id {
 		return 0, nil
 	}
-	if err != nil || m.State == running {
+	if err != nil {
 		return 0, err
 	}
-	b.Kubelets.Wake(node.Name)
-	switch m.State {
-	case terminated:
+	stops := m.State == stopped && !ready(node)
+	if m.State == running || stops {
+		if err := b.taint(ctx, node, stops); err != nil {
+			return 0, err
+		}
+	}
+	if m.State != running {
+		b.Kubelets.Wake(node.Name)
+	}
+	if m.State == terminated {
 		return 0, b.forget(ctx, node)
-	case stopped:
-		return 0, b.taint(ctx, node)
 	}
 	return 0, nil
 }
@@ -225,6 +230,7 @@ func (b *Booter) booted(m *machine, console string) {
 	defer b.mu.Unlock()
 	if now := b.byID[m.ID]; now.boots == m.boots {
 		now.booted = true
+		b.due.Add(m.ID) // its Node may be there since an earlier boot
 	}
 }
 
@@ -288,13 +294,19 @@ func ready(n *corev1.Node) bool {
 // shutdown is the taint of a stopped instance's Node.
 var shutdown = corev1.Taint{Key: "node.cloudprovider.kubernetes.io/shutdown", Effect: corev1.TaintEffectNoSchedule}
 
-func (b *Booter) taint(ctx context.Context, node *corev1.Node) error {
-	if ready(node) || slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&shutdown) }) {
+// taint gives a Node the taint of a stopped instance, or takes it off.
+func (b *Booter) taint(ctx context.Context, node *corev1.Node, wanted bool) error {
+	is := func(t corev1.Taint) bool { return t.MatchTaint(&shutdown) }
+	if slices.ContainsFunc(node.Spec.Taints, is) == wanted {
 		return nil
+	}
+	taints := slices.DeleteFunc(slices.Clone(node.Spec.Taints), is)
+	if wanted {
+		taints = append(taints, shutdown)
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": node.ResourceVersion},
-		"spec":     map[string]any{"taints": append(slices.Clone(node.Spec.Taints), shutdown)},
+		"spec":     map[string]any{"taints": taints},
 	})
 	if err != nil {
 		return err

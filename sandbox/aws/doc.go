@@ -11,6 +11,6 @@
 // Its cloud controller manager sets zone, region and instance type when it takes off its
 // taint; it deletes the Node of an instance that is terminated as soon as the Node is not
 // Ready any more, which is when the node controller has missed its heartbeats; and it taints
-// that of a stopped one with node.cloudprovider.kubernetes.io/shutdown. An instance whose user
+// that of a stopped one with node.cloudprovider.kubernetes.io/shutdown until it runs again. An instance whose user
 // data its image refuses runs and never joins: its console says why.
 package aws
