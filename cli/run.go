@@ -192,7 +192,7 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 		MetricsAddress: address(o.metricsPort), HealthAddress: address(o.healthPort),
 		DisableLeaderElection: o.noElection,
 		LeaderElectionName:    lease, LeaderElectionNamespace: o.leaseNamespace(),
-		Build: metrics.Build{Version: v.Client},
+		Build: metrics.Build{Version: v.Client, Commit: v.Commit},
 	}, nil
 }
 

@@ -10,8 +10,10 @@
 {{- if eq (int .controller.metrics.port) (int .controller.healthProbe.port) -}}
 {{- fail (printf "\n\ncontroller.metrics.port and controller.healthProbe.port are both %v: give one of them another port\n" .controller.metrics.port) -}}
 {{- end -}}
-{{- if and .serviceMonitor.enabled (not ($.Capabilities.APIVersions.Has "monitoring.coreos.com/v1")) -}}
-{{- fail "\n\nserviceMonitor.enabled is true, but the cluster has no monitoring.coreos.com/v1: install the Prometheus operator first, or set it to false\n" -}}
+{{- range $name, $on := dict "serviceMonitor" .serviceMonitor.enabled "prometheusRule" .prometheusRule.enabled -}}
+{{- if and $on (not ($.Capabilities.APIVersions.Has "monitoring.coreos.com/v1")) -}}
+{{- fail (printf "\n\n%s.enabled is true, but the cluster has no monitoring.coreos.com/v1: install the Prometheus operator first, or set it to false\n" $name) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
