@@ -3,7 +3,7 @@
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: build demo test e2e verify bench bench-cluster generate aws-models lint sandbox image release terraform fmt clean help
+.PHONY: build demo test e2e rights verify bench bench-cluster generate aws-models lint sandbox image release terraform fmt clean help
 
 BIN := $(CURDIR)/bin
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -41,6 +41,11 @@ test: ## Run every test: this module, the release's, then the sandbox and the en
 
 e2e: build sandbox $(BIN)/helm ## Run the sandbox's tests and the end-to-end suite.
 	cd sandbox && go test -count=1 -vet=off -ldflags "-s -w" -timeout 60m ./...
+
+rights: build sandbox $(BIN)/helm ## Record which rights the end-to-end suite makes use of; as long as e2e.
+	@rm -rf $(BIN)/audit && mkdir -p $(BIN)/audit
+	cd sandbox && AUDIT_DIR=$(BIN)/audit go test -count=1 -vet=off -ldflags "-s -w" -timeout 60m ./e2e
+	@go run ./deploy/rights/rightsgen $(BIN)/audit > deploy/rights/testdata/used.txt
 
 bench: ## Compare with Karpenter's scheduler on the same pods and instance types.
 	cd bench && go run ./cmd/bench $(ARGS)

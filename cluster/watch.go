@@ -18,13 +18,13 @@ import (
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 )
 
-// +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools;nodeclaims,verbs=get;list;watch
-// +kubebuilder:rbac:groups=millwright.dev,resources=nodepolicies;disruptionrequests,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=nodes;pods;namespaces;limitranges;persistentvolumes;persistentvolumeclaims,verbs=get;list;watch
-// +kubebuilder:rbac:groups=apps,resources=daemonsets;replicasets,verbs=get;list;watch
-// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch
-// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch
-// +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses;csidrivers;csinodes;volumeattachments,verbs=get;list;watch
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools;nodeclaims,verbs=list;watch
+// +kubebuilder:rbac:groups=millwright.dev,resources=nodepolicies;disruptionrequests,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=nodes;pods;namespaces;limitranges;persistentvolumes;persistentvolumeclaims,verbs=list;watch
+// +kubebuilder:rbac:groups=apps,resources=daemonsets;replicasets,verbs=list;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list;watch
+// +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses;csidrivers;csinodes;volumeattachments,verbs=list;watch
 
 // Watch feeds the store from the manager's informers once the manager starts,
 // on every replica whether it leads or not. The store is [Store.Synced] when all

@@ -25,7 +25,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/policy"
 )
 
-// +kubebuilder:rbac:groups=millwright.dev,resources=nodepolicies,verbs=get;list;watch
+// +kubebuilder:rbac:groups=millwright.dev,resources=nodepolicies,verbs=list;watch
 // +kubebuilder:rbac:groups=millwright.dev,resources=nodepolicies/status,verbs=patch
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools,verbs=get;list;watch
 

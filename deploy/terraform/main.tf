@@ -62,6 +62,10 @@ resource "aws_iam_role" "controller" {
       condition     = !var.enable_irsa || local.oidc_issuer != ""
       error_message = "irsa_oidc_provider_arn: needed for enable_irsa, as in arn:aws:iam::111122223333:oidc-provider/oidc.eks.eu-west-1.amazonaws.com/id/ABC."
     }
+    precondition {
+      condition     = var.create_node_iam_role || var.node_iam_role_arn != null
+      error_message = "node_iam_role_arn: needed where create_node_iam_role is false."
+    }
   }
 }
 

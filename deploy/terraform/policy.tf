@@ -7,7 +7,7 @@ locals {
     region            = local.region
     account           = local.account_id
     cluster           = var.cluster_name
-    node_role_arn     = local.node_iam_role_arn
+    node_role_arn     = coalesce(local.node_iam_role_arn, "none")
     queue             = local.queue_name
     dead_letter_queue = local.dead_name
   }

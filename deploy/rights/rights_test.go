@@ -1,0 +1,87 @@
+package rights
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// What is granted is what the recorded run made use of, and what has its reason on file: no
+// more and no less.
+func TestRightsAreGrantedExactlyAsTheyAreUsed(t *testing.T) {
+	rules, err := Roles("../rbac")
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted := Granted(rules)
+	used, reasons := read(t, "testdata/used.txt"), read(t, "testdata/reasons.txt")
+	if len(granted) < 30 || len(used) < 30 {
+		t.Fatalf("%d rights are granted and %d used", len(granted), len(used))
+	}
+	for right := range used {
+		if !granted[right] {
+			t.Errorf("%s was used and is not granted: add a marker beside the code that needs it", right)
+		}
+	}
+	for right := range granted {
+		_, reason := reasons[right]
+		if right.Verb == "list" && granted[Right{right.Group, right.Resource, "watch"}] {
+			_, reason = reasons[Right{"", "*", "list"}]
+		}
+		if _, ok := used[right]; !ok && !reason {
+			t.Errorf("%s is granted and was not used: take it away, or give its reason in testdata/reasons.txt", right)
+		}
+	}
+	for right, reason := range reasons {
+		switch _, ok := used[right]; {
+		case reason == "":
+			t.Errorf("%s has no reason", right)
+		case ok && right.Verb != "list":
+			t.Errorf("%s has a reason and was used: it needs none", right)
+		case right.Resource != "*" && !granted[right]:
+			t.Errorf("%s has a reason and is not granted", right)
+		}
+	}
+}
+
+func read(t *testing.T, file string) map[Right]string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestALogSaysWhatAUserUsedAndWasRefused(t *testing.T) {
+	const me = "system:serviceaccount:a:b"
+	line := func(user, verb, resource, sub string, code string) string {
+		return `{"verb":"` + verb + `","user":{"username":"` + user + `"},"objectRef":{"resource":"` + resource + `","subresource":"` + sub + `","apiGroup":"apps"},"responseStatus":{"code":` + code + `}}` + "\n"
+	}
+	log := line(me, "get", "deployments", "", "200") + line(me, "patch", "deployments", "status", "409") +
+		line(me, "list", "deployments", "", "403") + line(me, "create", "deployments", "", "403") + line("another", "delete", "deployments", "", "200") +
+		`{"verb":"get","user":{"username":"` + me + `"},"requestURI":"/healthz"}` + "\n"
+	used, refused, err := Used(strings.NewReader(log), me)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "create deployments.apps, get deployments.apps, patch deployments/status.apps"
+	if got := list(used); got != want {
+		t.Errorf("used %s, want %s", got, want)
+	}
+	if got := list(refused); got != "list deployments.apps" {
+		t.Errorf("refused %s", got)
+	}
+}
+
+func list(s Set) string {
+	var out []string
+	for _, r := range s.Sorted() {
+		out = append(out, r.String())
+	}
+	return strings.Join(out, ", ")
+}
