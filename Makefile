@@ -3,7 +3,7 @@
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: build demo test e2e rights verify bench bench-cluster generate aws-models lint sandbox image release terraform fmt clean help
+.PHONY: build demo test e2e rights verify bench bench-cluster generate aws-models lint sandbox image chart release terraform fmt clean help
 
 BIN := $(CURDIR)/bin
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -22,6 +22,9 @@ sandbox: ## Build bin/sandbox, a Kubernetes control plane in one binary.
 
 image: ## Write dist/image, the container image for amd64 and arm64 as an OCI layout.
 	@cd deploy/release && go run ./cmd/release image --root $(CURDIR) --dist $(CURDIR)/dist --version $(VERSION)
+
+chart: ## Package the chart into dist/, with the kinds and a manifest for simulated machines.
+	@cd deploy/release && go run ./cmd/release chart --root $(CURDIR) --dist $(CURDIR)/dist --version $(VERSION)
 
 release: ## Write dist/: image, archives, chart, manifests and their sums, called VERSION.
 	@cd deploy/release && go run ./cmd/release all --root $(CURDIR) --dist $(CURDIR)/dist --version $(VERSION)

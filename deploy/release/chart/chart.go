@@ -17,13 +17,18 @@ import (
 	"helm.sh/helm/v4/pkg/engine"
 )
 
-// Load reads the chart of a folder as that of a release, such as v0.1.0, dated at.
+// Load reads the chart of a folder as that of a release, such as v0.1.0, dated at. Builds
+// without a number of a release, such as a commit, are called 0.0.0-BUILD.
 func Load(dir, version string, at time.Time) (*v2.Chart, error) {
 	c, err := loader.LoadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("loading the chart: %w", err)
 	}
-	c.Metadata.Version, c.Metadata.AppVersion = strings.TrimPrefix(version, "v"), version
+	number, released := strings.CutPrefix(version, "v")
+	if !released {
+		number = "0.0.0-" + version
+	}
+	c.Metadata.Version, c.Metadata.AppVersion = number, version
 	c.ModTime, c.SchemaModTime = at, at
 	for _, files := range [][]*common.File{c.Raw, c.Templates, c.Files} {
 		for _, f := range files {

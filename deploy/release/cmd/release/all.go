@@ -42,6 +42,15 @@ func (r release) all(ctx context.Context) error {
 	return archive.Sums(filepath.Join(r.dist, "SHA256SUMS"), files...)
 }
 
+// chart writes the chart and the manifests, and names them.
+func (r release) chart() error {
+	files, err := r.deployments()
+	for _, file := range files {
+		fmt.Fprintln(r.out, file)
+	}
+	return err
+}
+
 // archive packs the command line for a platform, and writes its bill of materials beside it.
 func (r release) archive(ctx context.Context, p source.Platform) ([]string, error) {
 	binary, err := r.tree.Compile(ctx, p, filepath.Join(r.dist, "bin"))
@@ -68,6 +77,9 @@ func (r release) archive(ctx context.Context, p source.Platform) ([]string, erro
 func (r release) deployments() ([]string, error) {
 	c, err := chart.Load(filepath.Join(r.tree.Root, "deploy/chart"), r.tree.Version, r.tree.Time)
 	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(r.dist, 0o755); err != nil {
 		return nil, err
 	}
 	packed, err := chart.Package(c, r.dist)

@@ -1,6 +1,7 @@
 // Command release makes what a release of Millwright consists of, from the checkout that it
-// is run in: `release image` the container image, `release all` that and the archives of the
-// command line, the packaged chart, the one-file manifests and the sums of all of them.
+// is run in: `release image` the container image; `release chart` the packaged chart, the kinds
+// and a manifest for simulated machines; `release all` both, the archives of the command line,
+// and the sums of all files.
 package main
 
 import (
@@ -33,7 +34,7 @@ func main() {
 
 func run(ctx context.Context, out io.Writer, args []string) error {
 	if len(args) == 0 {
-		return errors.New("which? release image or release all")
+		return errors.New("which? release image, release chart or release all")
 	}
 	flags := flag.NewFlagSet("release "+args[0], flag.ContinueOnError)
 	root := flags.String("root", ".", "the checkout")
@@ -53,10 +54,12 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	switch args[0] {
 	case "image":
 		return r.image(ctx)
+	case "chart":
+		return r.chart()
 	case "all":
 		return r.all(ctx)
 	}
-	return fmt.Errorf("%q is not one of image, all", args[0])
+	return fmt.Errorf("%q is not one of image, chart, all", args[0])
 }
 
 // release is one run.
