@@ -9,6 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/millwright-dev/millwright/cli/color"
 	"github.com/millwright-dev/millwright/cli/crds"
 )
 
@@ -36,11 +37,11 @@ func Main(ctx context.Context, streams genericiooptions.IOStreams, args []string
 	executed, err := cmd.ExecuteContextC(ctx)
 	code := ExitCode(err)
 	if code == ExitError {
-		mode := auto
-		if f := executed.Flag(colorFlag); f != nil {
-			mode = colorMode(f.Value.String())
+		mode := color.Auto
+		if f := executed.Flag(color.Flag); f != nil {
+			mode = color.Mode(f.Value.String())
 		}
-		fmt.Fprintf(streams.ErrOut, "%s %s\n", painterFor(streams.ErrOut, mode).red("error:"), printers.EscapeTerminal(err.Error()))
+		fmt.Fprintf(streams.ErrOut, "%s %s\n", color.For(streams.ErrOut, mode).Red("error:"), printers.EscapeTerminal(err.Error()))
 	}
 	return code
 }
@@ -77,11 +78,11 @@ Karpenter's NodePools and NodeClaims.
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
 	})
-	color := auto
-	cmd.PersistentFlags().Var(&color, colorFlag, "when to colour messages: auto, always or never")
-	complete(cmd, colorFlag, colorModes...)
-	c := console{streams, &color}
-	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newEvents(c), newApprove(c), newDeny(c), newVersion(c), crds.New(c.Out))
+	when := color.Auto
+	cmd.PersistentFlags().Var(&when, color.Flag, "when to colour messages: auto, always or never")
+	complete(cmd, color.Flag, color.Modes()...)
+	c := console{streams, &when}
+	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newDoctor(c), newEvents(c), newApprove(c), newDeny(c), newVersion(c), crds.New(c.Out))
 	return cmd
 }
 

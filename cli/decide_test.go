@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
+	"github.com/millwright-dev/millwright/cli/color"
 	"github.com/millwright-dev/millwright/cluster"
 )
 
@@ -36,7 +37,7 @@ func TestAnAnswerIsWrittenUnlessItIsTooLate(t *testing.T) {
 		r.Status = v1alpha1.DisruptionRequestStatus{Phase: tt.phase, Begins: begins, Message: "too late"}
 		api := fake.NewClientBuilder().WithScheme(kinds).WithObjects(r).Build()
 		streams, _, out, _ := genericiooptions.NewTestIOStreams()
-		mode := auto
+		mode := color.Auto
 		d := decision{connect: func(*genericclioptions.ConfigFlags) (client.Client, error) { return api, nil }, decision: v1alpha1.Approve, verb: tt.verb}
 		if tt.verb == "deny" {
 			d.decision = v1alpha1.Deny

@@ -17,6 +17,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
+	"github.com/millwright-dev/millwright/cli/color"
 	"github.com/millwright-dev/millwright/cluster"
 )
 
@@ -34,7 +35,7 @@ func printEvents(t *testing.T, objects []client.Object, args ...string) string {
 	reader := fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).
 		WithIndex(&corev1.Event{}, "reason", func(o client.Object) []string { return []string{o.(*corev1.Event).Reason} }).Build()
 	streams, _, out, _ := genericiooptions.NewTestIOStreams()
-	mode := auto
+	mode := color.Auto
 	cmd := newEventsWith(console{streams, &mode}, eventsQuery{connect: func(*genericclioptions.ConfigFlags) (client.Reader, error) { return reader, nil }})
 	cmd.SetArgs(args)
 	if err := cmd.ExecuteContext(t.Context()); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/millwright-dev/millwright/cli/color"
 	"github.com/millwright-dev/millwright/controllers"
 )
 
@@ -23,8 +24,8 @@ func runWith(t *testing.T, env map[string]string, args ...string) (cfg controlle
 		t.Setenv(name, value)
 	}
 	streams, _, _, errOut := genericiooptions.NewTestIOStreams()
-	color := never
-	cmd := newRunWith(console{streams, &color}, func(_ context.Context, c controllers.Config) error {
+	mode := color.Never
+	cmd := newRunWith(console{streams, &mode}, func(_ context.Context, c controllers.Config) error {
 		cfg = c
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millwright-dev/millwright/cli/color"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	k8sresource "k8s.io/apimachinery/pkg/api/resource"
@@ -61,8 +62,8 @@ func TestWhyTakesKubectlsForms(t *testing.T) {
 		"statefulset/gone":               {"error: reading statefulset/gone -n default: "},
 	} {
 		var out bytes.Buffer
-		color := never
-		cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &color}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, aWorkload(t)...)})
+		mode := color.Never
+		cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &mode}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, aWorkload(t)...)})
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		cmd.SetArgs(append(strings.Fields(args), "--instance-types", "testdata/why/types.json", "--namespace", "default"))
 		if err := cmd.ExecuteContext(t.Context()); err != nil {
@@ -86,8 +87,8 @@ func TestNamesAreCompletedFromTheCluster(t *testing.T) {
 		"service ":       "",
 	} {
 		var out bytes.Buffer
-		color := never
-		cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &color}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, aWorkload(t)...)})
+		mode := color.Never
+		cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &mode}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, aWorkload(t)...)})
 		cmd.SetOut(&out)
 		cmd.SetArgs(append([]string{"__complete", "--namespace", "default"}, strings.Split(begun, " ")...))
 		if err := cmd.ExecuteContext(t.Context()); err != nil {

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/cli/color"
 	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cluster"
 )
@@ -81,9 +82,9 @@ func verify(t *testing.T, reader client.Reader, args ...string) (string, int) {
 	t.Helper()
 	var out bytes.Buffer
 	streams := genericiooptions.IOStreams{Out: &out, ErrOut: &out}
-	color := never
+	mode := color.Never
 	clk := clocktesting.NewFakeClock(noon.Add(time.Minute))
-	cmd := newVerifyWith(console{streams, &color}, verification{clock: clk, connect: func(*genericclioptions.ConfigFlags) (client.Reader, error) { return reader, nil }})
+	cmd := newVerifyWith(console{streams, &mode}, verification{clock: clk, connect: func(*genericclioptions.ConfigFlags) (client.Reader, error) { return reader, nil }})
 	cmd.SetArgs(args)
 	cmd.SetOut(&out)
 	cmd.SetErr(&out)
@@ -187,9 +188,9 @@ func TestWhyBeginsWithTheVerdictAndEndsWithWhatWouldHaveToChange(t *testing.T) {
 	c := stuck(t)
 	why := func() string {
 		var out bytes.Buffer
-		color := never
+		mode := color.Never
 		q := question{clock: clocktesting.NewFakeClock(noon.Add(time.Minute)), connect: func(*genericclioptions.ConfigFlags) (client.Reader, error) { return c, nil }}
-		cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &color}, q)
+		cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &mode}, q)
 		cmd.SetArgs([]string{"node", "ip-1"})
 		if err := cmd.ExecuteContext(t.Context()); err != nil {
 			t.Fatal(err)

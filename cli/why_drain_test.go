@@ -22,6 +22,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
+	"github.com/millwright-dev/millwright/cli/color"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/drain"
 )
@@ -113,8 +114,8 @@ To fix before the next drain:
 `
 	for _, args := range [][]string{{"node", "ip-1"}, {"claim", "web-1"}} {
 		var out bytes.Buffer
-		color := never
-		cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &color}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, leaving()...)})
+		mode := color.Never
+		cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &mode}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, leaving()...)})
 		cmd.SetArgs(args)
 		if err := cmd.ExecuteContext(t.Context()); err != nil {
 			t.Fatal(err)
@@ -140,8 +141,8 @@ func TestWhyOfANodeThatWaitsForHooksSaysWhichAndUntilWhen(t *testing.T) {
 	}}
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: "backup-1", Labels: map[string]string{"millwright.dev/node": "ip-1", "millwright.dev/hook": "backup"}}}
 	var out bytes.Buffer
-	color := never
-	cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &color}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, append(objects, policy, job)...)})
+	mode := color.Never
+	cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &mode}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, append(objects, policy, job)...)})
 	cmd.SetArgs([]string{"node", "ip-1"})
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
@@ -165,8 +166,8 @@ What would have to change:
 func TestAttachmentsListsWhatIsWrongAndWhatToDo(t *testing.T) {
 	ask := func(objects []client.Object, args ...string) (string, int) {
 		var out bytes.Buffer
-		color := never
-		cmd := newAttachmentsWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &color}, attachmentsQuery{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, objects...)})
+		mode := color.Never
+		cmd := newAttachmentsWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &mode}, attachmentsQuery{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, objects...)})
 		cmd.SetArgs(args)
 		cmd.SilenceUsage, cmd.SilenceErrors = true, true
 		err := cmd.ExecuteContext(t.Context())

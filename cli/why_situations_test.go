@@ -17,6 +17,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/cli/color"
 	"github.com/millwright-dev/millwright/cli/manifest"
 )
 
@@ -150,8 +151,8 @@ func objectsOf(t *testing.T, files ...string) []client.Object {
 func askAbout(t *testing.T, args []string, objects ...client.Object) string {
 	t.Helper()
 	var out bytes.Buffer
-	color := never
-	cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &color}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, objects...)})
+	mode := color.Never
+	cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &mode}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, objects...)})
 	cmd.SetArgs(append(args, "--instance-types", "testdata/why/types.json"))
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)

@@ -2,13 +2,13 @@ package drain
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/nodeagent"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -52,11 +52,11 @@ func plugins(v View) map[*corev1.Pod][]string {
 	claimed := map[string]bool{}
 	var silent []*corev1.Pod
 	for _, p := range v.Node.Pods {
-		if !mounts(p.Pod, "/plugins_registry") {
+		if !nodeagent.Plugin(&p.Spec) {
 			continue
 		}
 		for _, d := range drivers {
-			if mentions(p.Pod, d) {
+			if nodeagent.Mentions(&p.Spec, d) {
 				out[p.Pod] = append(out[p.Pod], d)
 				claimed[d] = true
 			}
@@ -90,37 +90,12 @@ func driversOf(v View) []string {
 	return slices.DeleteFunc(slices.Compact(out), func(d string) bool { return d == "" })
 }
 
-// mounts reports whether a pod has a folder of its host whose path ends so.
-func mounts(p *corev1.Pod, ends ...string) bool {
-	return slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool {
-		return v.HostPath != nil && slices.ContainsFunc(ends, func(end string) bool {
-			return strings.HasSuffix(path.Clean("/"+v.HostPath.Path), end)
-		})
-	})
-}
-
-// mentions reports whether a folder named like the driver is in a pod's host
-// paths, arguments or environment, as in
-// /var/lib/kubelet/plugins/ebs.csi.aws.com/csi.sock.
-func mentions(p *corev1.Pod, driver string) bool {
-	names := func(text string) bool { return strings.Contains(text+"/", "/"+driver+"/") }
-	for _, v := range p.Spec.Volumes {
-		if v.HostPath != nil && names(v.HostPath.Path) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool {
-		return slices.ContainsFunc(c.Args, names) || slices.ContainsFunc(c.Command, names) ||
-			slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return names(e.Value) })
-	})
-}
-
 // network reports whether a pod is an agent of the node's network.
 func network(p *corev1.Pod, owners []string) bool {
 	if !eviction.Daemon(p) {
 		return false
 	}
-	if p.Spec.HostNetwork && mounts(p, "/cni/net.d", "/cni/bin") {
+	if nodeagent.Network(&p.Spec) {
 		return true
 	}
 	return slices.ContainsFunc(owners, func(owner string) bool {

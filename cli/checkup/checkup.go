@@ -1,0 +1,124 @@
+// Package checkup takes the inventories that package doctor examines, of a cluster or of
+// manifests, and makes a document of what it finds.
+package checkup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cli/manifest"
+	"github.com/millwright-dev/millwright/doctor"
+)
+
+// Manifests is the inventory of some manifests, and the place of a finding in them, such as
+// pools.yaml:12.
+func Manifests(objects []manifest.Object) (*doctor.Inventory, func(doctor.Finding) string) {
+	plain := make([]client.Object, len(objects))
+	for i, o := range objects {
+		plain[i] = o.Object
+	}
+	return doctor.New(plain, false), place(objects)
+}
+
+// place finds the line of a finding's field.
+func place(objects []manifest.Object) func(doctor.Finding) string {
+	return func(f doctor.Finding) string {
+		i := slices.IndexFunc(objects, func(o manifest.Object) bool {
+			return o.Kind == f.Object.Kind && o.GetName() == f.Object.Name && o.GetNamespace() == f.Object.Namespace
+		})
+		if i < 0 {
+			return ""
+		}
+		at := objects[i].Errorf(f.Field, "")
+		return fmt.Sprintf("%s:%d", at.File, at.Line)
+	}
+}
+
+// page is how many objects are asked for at once.
+const page = 500
+
+// Cluster reads the kinds that checks look at, each once and in pages. Kinds that may not be
+// read, or are not there, are warned of, and then the inventory is not that of a whole cluster.
+func Cluster(ctx context.Context, reader client.Reader, warn func(format string, args ...any)) (*doctor.Inventory, error) {
+	var objects []client.Object
+	whole := true
+	for _, kind := range []client.ObjectList{
+		&karpv1.NodePoolList{}, &appsv1.DaemonSetList{}, &appsv1.DeploymentList{}, &appsv1.StatefulSetList{},
+		&policyv1.PodDisruptionBudgetList{}, &storagev1.StorageClassList{},
+	} {
+		err := listAll(ctx, reader, kind, &objects)
+		switch {
+		case apierrors.IsForbidden(err), meta.IsNoMatchError(err):
+			whole = false
+			warn("not examined: %v", err)
+		case err != nil:
+			return nil, fmt.Errorf("listing: %w", err)
+		}
+	}
+	return doctor.New(objects, whole), nil
+}
+
+func listAll(ctx context.Context, reader client.Reader, kind client.ObjectList, into *[]client.Object) error {
+	for token := ""; ; token = kind.GetContinue() {
+		if err := reader.List(ctx, kind, client.Limit(page), client.Continue(token)); err != nil {
+			return err
+		}
+		err := meta.EachListItem(kind, func(o runtime.Object) error {
+			obj, ok := o.DeepCopyObject().(client.Object)
+			if !ok {
+				return errors.New("an item is no object")
+			}
+			*into = append(*into, obj)
+			return nil
+		})
+		if err != nil || kind.GetContinue() == "" {
+			return err
+		}
+	}
+}
+
+// Finding is one as a document has it.
+type Finding struct {
+	Check    string          `json:"check"`
+	Severity doctor.Severity `json:"severity"`
+	Object   any             `json:"object"`
+	Field    string          `json:"field"`
+	At       string          `json:"at,omitempty"`
+	Message  string          `json:"message"`
+	Advice   string          `json:"advice"`
+	Patch    []doctor.Step   `json:"patch,omitempty"`
+	Command  string          `json:"command,omitempty"`
+}
+
+// Document is what findings are in JSON and YAML. where may be nil.
+func Document(findings []doctor.Finding, where func(doctor.Finding) string) (any, error) {
+	list := make([]Finding, len(findings))
+	for i, f := range findings {
+		list[i] = Finding{Check: f.Check, Severity: f.Severity, Object: f.Object, Field: f.Field, Message: f.Message, Advice: f.Advice}
+		if where != nil {
+			list[i].At = where(f)
+		}
+		if f.Patch == nil {
+			continue
+		}
+		var err error
+		if list[i].Command, err = f.Patch.Command(); err != nil {
+			return nil, err
+		}
+		list[i].Patch = f.Patch.Steps
+	}
+	return struct {
+		Findings []Finding `json:"findings"`
+	}{list}, nil
+}

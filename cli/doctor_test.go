@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cli/color"
+)
+
+// pages serves NodePools one to a page, and refuses StorageClasses if forbidden.
+type pages struct {
+	client.Reader
+	pools     []karpv1.NodePool
+	forbidden bool
+	lists     int
+}
+
+func (p *pages) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	o := (&client.ListOptions{}).ApplyOptions(opts)
+	if o.Limit == 0 {
+		return errors.New("the list is not paged")
+	}
+	p.lists++
+	switch l := list.(type) {
+	case *karpv1.NodePoolList:
+		at := 0
+		if o.Continue != "" {
+			at = 1
+		}
+		l.Items, l.Continue = p.pools[at:at+1], ""
+		if at == 0 {
+			l.Continue = "more"
+		}
+	case *appsv1.DeploymentList:
+		if p.forbidden {
+			return apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, "", errors.New("not yours"))
+		}
+	}
+	return nil
+}
+
+func twoPools(t *testing.T) []karpv1.NodePool {
+	t.Helper()
+	frozen := karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "frozen"}}
+	frozen.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}}
+	return []karpv1.NodePool{{ObjectMeta: metav1.ObjectMeta{Name: "fine"}}, frozen}
+}
+
+func TestDoctorReadsAClusterInPages(t *testing.T) {
+	for forbidden, want := range map[bool]string{
+		false: "warning  budget-never-opens  nodepool/frozen\n",
+		true:  "not examined: deployments.apps is forbidden: not yours\n",
+	} {
+		var out bytes.Buffer
+		mode := color.Never
+		p := &pages{pools: twoPools(t), forbidden: forbidden}
+		cmd := newDoctorWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &mode}, examination{
+			connect: func(*genericclioptions.ConfigFlags) (client.Reader, error) { return p, nil },
+		})
+		cmd.SetArgs(nil)
+		if err := cmd.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%v, want %q:\n%s", err, want, out.String())
+		}
+		if p.lists != 7 {
+			t.Errorf("%d lists of six kinds, one of which has two pages", p.lists)
+		}
+	}
+}

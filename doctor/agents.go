@@ -1,0 +1,182 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/nodeagent"
+	"github.com/millwright-dev/millwright/engine/placement/taints"
+)
+
+// notReady is how the taints end that CSI drivers and networks take off a node when their
+// agent is ready; the driver's or the network's domain comes before it.
+const notReady = "/agent-not-ready"
+
+// role is what an agent does for the nodes that it runs on.
+type role struct {
+	// without says what there is not where it does not run, early what its early end means.
+	without, early string
+}
+
+var (
+	plugin  = role{"volumes cannot be mounted", "volumes are released, which then stay attached for six minutes"}
+	network = role{"pods get no network, and nodes never get ready", "the other pods have ended, which then lose their network"}
+	proxy   = role{"Services cannot be reached", "the other pods have ended, which then lose their Services"}
+)
+
+// roleOf is an agent's role, nil for no agent.
+func roleOf(ds *appsv1.DaemonSet) *role {
+	spec := &ds.Spec.Template.Spec
+	switch {
+	case nodeagent.Plugin(spec):
+		return &plugin
+	case nodeagent.Network(spec):
+		return &network
+	case strings.Contains(ds.Name, "kube-proxy"):
+		return &proxy
+	}
+	return nil
+}
+
+// agentsThatLeaveEarly are those that a drain by tolerations takes for ordinary pods.
+func agentsThatLeaveEarly(in *Inventory) []Finding {
+	var out []Finding
+	for _, ds := range in.DaemonSets {
+		if r := roleOf(ds); r != nil && leavesEarly(ds) {
+			out = append(out, Finding{
+				Severity: Warning, Object: refOf("DaemonSet", ds), Field: "spec.template.spec.tolerations",
+				Message: fmt.Sprintf("lack %s: a drain that goes by tolerations, as Karpenter's, evicts the agent before %s", text(eviction.DisruptedTaint), r.early),
+				Advice:  "tolerate the taint", Patch: toleration(in, ds),
+			})
+		}
+	}
+	return out
+}
+
+func leavesEarly(ds *appsv1.DaemonSet) bool {
+	_, evicted := taints.Untolerated([]corev1.Taint{eviction.DisruptedTaint}, ds.Spec.Template.Spec.Tolerations)
+	return evicted
+}
+
+// agentsThatAreShutOut do not tolerate the taints of a pool whose nodes need them.
+func agentsThatAreShutOut(in *Inventory) []Finding {
+	var out []Finding
+	for _, ds := range in.DaemonSets {
+		r := roleOf(ds)
+		if r == nil {
+			continue
+		}
+		for _, np := range in.Pools {
+			for _, t := range shutOut(ds, np) {
+				out = append(out, Finding{
+					Severity: Error, Object: refOf("DaemonSet", ds), Field: "spec.template.spec.tolerations",
+					Message: fmt.Sprintf("lack %s, a taint of nodepool/%s: the agent does not run on its nodes, where %s", text(t), np.Name, r.without),
+					Advice:  "tolerate the taint, or keep the agent off these nodes on purpose by a node selector", Patch: toleration(in, ds),
+				})
+			}
+		}
+	}
+	return out
+}
+
+// shutOut are the taints by which a pool shuts an agent out.
+func shutOut(ds *appsv1.DaemonSet, np *karpv1.NodePool) []corev1.Taint {
+	c := class(ds.Namespace, &ds.Spec.Template)
+	if !mayRun(c, np) {
+		return nil
+	}
+	return slices.DeleteFunc(mustTolerate(ds, np), func(t corev1.Taint) bool {
+		_, shut := taints.Untolerated([]corev1.Taint{t}, c.Tolerations)
+		return !shut
+	})
+}
+
+// toleration adds all that an agent lacks, so that the patches of several findings about it
+// come to the same.
+func toleration(in *Inventory, ds *appsv1.DaemonSet) *Patch {
+	var lacks []corev1.Taint
+	if leavesEarly(ds) {
+		lacks = append(lacks, eviction.DisruptedTaint)
+	}
+	for _, np := range in.Pools {
+		for _, t := range shutOut(ds, np) {
+			if !slices.ContainsFunc(lacks, func(x corev1.Taint) bool { return x.Key == t.Key && x.Effect == t.Effect }) {
+				lacks = append(lacks, t)
+			}
+		}
+	}
+	const path = "/spec/template/spec/tolerations"
+	patch := &Patch{Object: refOf("DaemonSet", ds)}
+	if len(ds.Spec.Template.Spec.Tolerations) == 0 {
+		all := make([]any, len(lacks))
+		for i, t := range lacks {
+			all[i] = tolerate(t)
+		}
+		patch.Steps = []Step{{"add", path, all}}
+		return patch
+	}
+	for _, t := range lacks {
+		patch.Steps = append(patch.Steps, Step{"add", path + "/-", tolerate(t)})
+	}
+	return patch
+}
+
+// mustTolerate are the taints of a pool that an agent must tolerate: those that stay; of those
+// that go after the start all if the agent connects pods, as whatever removes them may need
+// the network, and else those that wait for this agent.
+func mustTolerate(ds *appsv1.DaemonSet, np *karpv1.NodePool) []corev1.Taint {
+	spec := np.Spec.Template.Spec
+	out := slices.Clone(spec.Taints)
+	for _, t := range spec.StartupTaints {
+		if nodeagent.Network(&ds.Spec.Template.Spec) || removes(ds, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// removes reports whether an agent is the one that a startup taint waits for.
+func removes(ds *appsv1.DaemonSet, t corev1.Taint) bool {
+	domain, ok := strings.CutSuffix(t.Key, notReady)
+	if !ok {
+		return false
+	}
+	parts := strings.Split(domain, ".")
+	owner := parts[max(0, len(parts)-2)]
+	spec := &ds.Spec.Template.Spec
+	return nodeagent.Plugin(spec) && nodeagent.Mentions(spec, domain) || nodeagent.Network(spec) && strings.Contains(ds.Name, owner)
+}
+
+// startupTaintsThatStay are those that nothing is known to remove.
+func startupTaintsThatStay(in *Inventory) []Finding {
+	var out []Finding
+	for _, np := range in.Pools {
+		for i, t := range np.Spec.Template.Spec.StartupTaints {
+			if slices.ContainsFunc(in.DaemonSets, func(ds *appsv1.DaemonSet) bool { return removes(ds, t) }) {
+				continue
+			}
+			f := Finding{
+				Object: poolRef(np), Field: fmt.Sprintf("spec.template.spec.startupTaints[%d]", i),
+				Patch: &Patch{poolRef(np), removals("/spec/template/spec/startupTaints", np.Spec.Template.Spec.StartupTaints, []int{i})},
+			}
+			switch domain, known := strings.CutSuffix(t.Key, notReady); {
+			case known && in.Complete:
+				f.Severity, f.Advice = Error, "install what removes it, or take the taint off the pool"
+				f.Message = fmt.Sprintf("%s waits for an agent of %s, which is not there: nodes are never initialized", text(t), domain)
+			case known:
+				continue
+			default:
+				f.Severity, f.Advice = Warning, "make sure that something removes it; millwright verify shows in a pipeline whether nodes get ready"
+				f.Message = fmt.Sprintf("nothing is known that removes %s: until it goes, nodes are not initialized and take no pods", text(t))
+			}
+			out = append(out, f)
+		}
+	}
+	return out
+}

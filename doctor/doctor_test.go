@@ -1,0 +1,140 @@
+package doctor_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/doctor"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what the checks say of the bad manifests")
+
+// Of every check: the bad manifests get the findings of the file beside them, the good ones
+// none of any check, and once the patches are applied the bad ones get none of this check
+// that a patch could mend.
+func TestEveryCheckFindsWhatIsBadAndItsPatchesMendIt(t *testing.T) {
+	for _, name := range doctor.Checks() {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join("testdata", name)
+			bad, good := read(t, filepath.Join(dir, "bad.yaml")), read(t, filepath.Join(dir, "good.yaml"))
+			found := of(name, doctor.Examine(doctor.New(bad, true)))
+			if len(found) == 0 {
+				t.Fatal("nothing is found")
+			}
+			golden(t, filepath.Join(dir, "findings.txt"), found)
+			var said bytes.Buffer
+			if err := doctor.Print(&said, doctor.Examine(doctor.New(good, true)), nil); err != nil || said.Len() > 0 {
+				t.Errorf("the good manifests: %v\n%s", err, said.String())
+			}
+			left := of(name, doctor.Examine(doctor.New(mend(t, bad, found), true)))
+			if slices.ContainsFunc(left, func(f doctor.Finding) bool { return f.Patch != nil }) {
+				t.Errorf("the patches leave %+v", left)
+			}
+		})
+	}
+}
+
+// A part of a cluster does not have everything: nothing is missing in it.
+func TestWhatIsNotAmongManifestsIsNotMissing(t *testing.T) {
+	for _, f := range doctor.Examine(doctor.New(read(t, "testdata/startup-taint-stays/bad.yaml"), false)) {
+		if strings.Contains(f.Message, "efs.csi.aws.com") {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func of(check string, all []doctor.Finding) []doctor.Finding {
+	return slices.DeleteFunc(all, func(f doctor.Finding) bool { return f.Check != check })
+}
+
+func golden(t *testing.T, file string, found []doctor.Finding) {
+	t.Helper()
+	var got bytes.Buffer
+	if err := doctor.Print(&got, found, nil); err != nil {
+		t.Fatal(err)
+	}
+	if *rewrite {
+		if err := os.WriteFile(file, got.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(file); err != nil || got.String() != string(want) {
+		t.Errorf("found (%v):\n%s", err, got.String())
+	}
+}
+
+// mend applies the patches of findings to copies of the objects.
+func mend(t *testing.T, objects []client.Object, found []doctor.Finding) []client.Object {
+	t.Helper()
+	var out []client.Object
+	for _, o := range objects {
+		for _, f := range found {
+			if f.Patch == nil || f.Patch.Object.Name != o.GetName() || f.Patch.Object.Namespace != o.GetNamespace() || f.Patch.Object.Kind != kindOf(o) {
+				continue
+			}
+			text, err := f.Patch.JSON()
+			must(t, err)
+			patch, err := jsonpatch.DecodePatch(text)
+			must(t, err)
+			before, err := json.Marshal(o)
+			must(t, err)
+			after, err := patch.Apply(before)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			o = reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
+			must(t, json.Unmarshal(after, o))
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func kindOf(o client.Object) string { return reflect.TypeOf(o).Elem().Name() }
+
+// read decodes the documents of a file strictly.
+func read(t *testing.T, file string) []client.Object {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	must(t, err)
+	var out []client.Object
+	for _, doc := range strings.Split(string(text), "---\n") {
+		var o client.Object
+		for kind, empty := range map[string]client.Object{
+			"NodePool": &karpv1.NodePool{}, "DaemonSet": &appsv1.DaemonSet{}, "Deployment": &appsv1.Deployment{}, "StatefulSet": &appsv1.StatefulSet{},
+			"PodDisruptionBudget": &policyv1.PodDisruptionBudget{}, "StorageClass": &storagev1.StorageClass{},
+		} {
+			if strings.Contains(doc, "\nkind: "+kind+"\n") {
+				o = empty
+			}
+		}
+		must(t, yaml.UnmarshalStrict([]byte(doc), o))
+		if o.GetNamespace() == "" && kindOf(o) != "NodePool" && kindOf(o) != "StorageClass" {
+			o.SetNamespace("default")
+		}
+		out = append(out, o)
+	}
+	return out
+}

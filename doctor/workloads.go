@@ -1,0 +1,153 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/placement/taints"
+)
+
+// controllersThatNeverMove tolerate the mark of nodes that go: they are not drained, and end
+// with the machine.
+func controllersThatNeverMove(in *Inventory) []Finding {
+	var out []Finding
+	for _, w := range in.Workloads {
+		var at []int
+		for i, t := range w.Template.Spec.Tolerations {
+			if _, shut := taints.Untolerated([]corev1.Taint{eviction.DisruptedTaint}, []corev1.Toleration{t}); !shut {
+				at = append(at, i)
+			}
+		}
+		if len(at) == 0 {
+			continue
+		}
+		out = append(out, Finding{
+			Severity: Warning, Object: w.Ref, Field: fmt.Sprintf("spec.template.spec.tolerations[%d]", at[0]),
+			Message: fmt.Sprintf("tolerates %s: its pods are not moved off nodes that go, new ones may be bound there, and they are killed with the machine", text(eviction.DisruptedTaint)),
+			Advice:  "tolerate only the taints that are meant, such as CriticalAddonsOnly",
+			Patch:   &Patch{w.Ref, removals("/spec/template/spec/tolerations", w.Template.Spec.Tolerations, at)},
+		})
+	}
+	return out
+}
+
+// selected are the workloads whose pods a PDB selects.
+func selected(in *Inventory, pdb *policyv1.PodDisruptionBudget) []Workload {
+	selector, err := metav1.LabelSelectorAsSelector(pdb.Spec.Selector)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(in.Workloads), func(w Workload) bool {
+		return w.Ref.Namespace != pdb.Namespace || !selector.Matches(labels.Set(w.Template.Labels))
+	})
+}
+
+// pdbsThatAllowNone never let a pod go, even when all are healthy.
+func pdbsThatAllowNone(in *Inventory) []Finding {
+	var out []Finding
+	for _, pdb := range in.PDBs {
+		field, why := never(in, pdb)
+		if why == "" {
+			continue
+		}
+		ref := refOf("PodDisruptionBudget", pdb)
+		patch := &Patch{ref, []Step{{Op: "replace", Path: "/spec/maxUnavailable", Value: 1}}}
+		if pdb.Spec.MinAvailable != nil {
+			patch.Steps = []Step{{Op: "remove", Path: "/spec/minAvailable"}, {Op: "add", Path: "/spec/maxUnavailable", Value: 1}}
+		}
+		out = append(out, Finding{
+			Severity: Warning, Object: ref, Field: field,
+			Message: why + ": a node with one of its pods is drained only when its terminationGracePeriod ends, or never",
+			Advice:  "allow one pod to be away at a time", Patch: patch,
+		})
+	}
+	return out
+}
+
+// never is the field by which a PDB allows nothing, and why; empty if it allows something.
+func never(in *Inventory, pdb *policyv1.PodDisruptionBudget) (field, why string) {
+	if most := pdb.Spec.MaxUnavailable; most != nil {
+		if most.String() == "0" || most.String() == "0%" {
+			return "spec.maxUnavailable", "allows no pod to be away"
+		}
+		return "", ""
+	}
+	least := pdb.Spec.MinAvailable
+	if least == nil {
+		return "", ""
+	}
+	if least.String() == "100%" {
+		return "spec.minAvailable", "demands that all pods are there"
+	}
+	replicas := int32(0)
+	for _, w := range selected(in, pdb) {
+		replicas += w.Replicas
+	}
+	if least.StrVal == "" && replicas > 0 && least.IntVal >= replicas {
+		return "spec.minAvailable", fmt.Sprintf("demands %d healthy pods of the %d that there are to be", least.IntVal, replicas)
+	}
+	return "", ""
+}
+
+// pdbsThatOverlap select pods that another one selects, too: the eviction API refuses those.
+func pdbsThatOverlap(in *Inventory) []Finding {
+	var out []Finding
+	for _, w := range in.Workloads {
+		var names []string
+		for _, pdb := range in.PDBs {
+			if slices.ContainsFunc(selected(in, pdb), func(x Workload) bool { return x.Ref == w.Ref }) {
+				names = append(names, pdb.Name)
+			}
+		}
+		if len(names) > 1 {
+			out = append(out, Finding{
+				Severity: Error, Object: w.Ref, Field: "spec.template.metadata.labels",
+				Message: fmt.Sprintf("are selected by poddisruptionbudgets %s: Kubernetes evicts no pod that two select, so its node is never drained", strings.Join(names, " and ")),
+				Advice:  fmt.Sprintf("keep one of them: kubectl delete poddisruptionbudget %s -n %s", names[1], w.Ref.Namespace),
+			})
+		}
+	}
+	return out
+}
+
+// podsThatAreProtectedForEver keep an expired node of a pool that bounds no drain.
+func podsThatAreProtectedForEver(in *Inventory) []Finding {
+	var out []Finding
+	for _, np := range in.Pools {
+		spec := np.Spec.Template.Spec
+		if spec.ExpireAfter.Duration == nil || spec.TerminationGracePeriod != nil {
+			continue
+		}
+		i := slices.IndexFunc(in.Workloads, func(w Workload) bool { return protected(w) && admits(class(w.Ref.Namespace, w.Template), np) })
+		if i < 0 {
+			continue
+		}
+		out = append(out, Finding{
+			Severity: Warning, Object: poolRef(np), Field: "spec.template.spec.terminationGracePeriod",
+			Message: fmt.Sprintf("is not set, while nodes expire after %s and pods such as those of %s are never evicted (%s): an expired node with one waits for it for ever", expiry(np), in.Workloads[i].Ref, karpv1.DoNotDisruptAnnotationKey),
+			Advice:  "bound the drain by a time that such pods may need",
+			Patch:   &Patch{poolRef(np), []Step{{Op: "add", Path: "/spec/template/spec/terminationGracePeriod", Value: "24h"}}},
+		})
+	}
+	return out
+}
+
+func protected(w Workload) bool {
+	return w.Template.Annotations[karpv1.DoNotDisruptAnnotationKey] == "true"
+}
+
+func expiry(np *karpv1.NodePool) string {
+	d := np.Spec.Template.Spec.ExpireAfter
+	if len(d.Raw) > 0 {
+		return strings.Trim(string(d.Raw), `"`)
+	}
+	return d.Duration.String()
+}
