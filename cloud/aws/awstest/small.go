@@ -128,6 +128,14 @@ func newProduct(t *ec2.Type, region string) product {
 	return p
 }
 
+// bareMetal is a product that the price list has besides: whoever asks for prices expects some
+// of bare metal, of which the table has none.
+func bareMetal(region string) product {
+	p := newProduct(&ec2.Type{Name: "c5.metal", VCPUs: 96, OnDemand: 4.08}, region)
+	p.Product.ProductFamily, p.Product.Attributes["tenancy"] = "Compute Instance (bare metal)", "Dedicated"
+	return p
+}
+
 // has reports whether a product passes a filter; names are compared as AWS does, whatever
 // their case.
 func (p *product) has(field, value string) bool {
@@ -162,8 +170,11 @@ func (c *Cloud) products(in getProductsInput) (any, error) {
 		most = *in.MaxResults
 	}
 	n := 0
+	list := []product{bareMetal(c.config.Region)}
 	for i := range c.config.Types {
-		p := newProduct(&c.config.Types[i], c.config.Region)
+		list = append(list, newProduct(&c.config.Types[i], c.config.Region))
+	}
+	for _, p := range list {
 		if in.ServiceCode != p.ServiceCode || slices.ContainsFunc(in.Filters, func(f struct{ Type, Field, Value string }) bool { return !p.has(f.Field, f.Value) }) {
 			continue
 		}

@@ -194,3 +194,25 @@ func TestTheInstanceStoreHoldsTheDataWithRAID0(t *testing.T) {
 		t.Errorf("%v", disk)
 	}
 }
+
+// Karpenter's user data have quotes within a flag; systemd takes them away.
+func TestQuotesWithinAFlagOfANodeConfigAreTakenAway(t *testing.T) {
+	got, err := boot.Read(boot.AL2023, `MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary="//"
+
+--//
+Content-Type: application/node.eks.aws
+
+apiVersion: node.eks.aws/v1alpha1
+kind: NodeConfig
+spec:
+  cluster: {name: demo, apiServerEndpoint: "https://demo.example", certificateAuthority: Q0E=, cidr: 172.20.0.0/16}
+  kubelet:
+    flags:
+    - --node-labels="karpenter.sh/capacity-type=spot,team=a"
+--//--
+`)
+	if want := map[string]string{"karpenter.sh/capacity-type": "spot", "team": "a"}; err != nil || !maps.Equal(got.Labels, want) {
+		t.Errorf("labels %v, error %v", got.Labels, err)
+	}
+}

@@ -118,7 +118,12 @@ func (k *Kubelet) merge(c *nodeadm.NodeConfig) error {
 		k.Taints = file.RegisterWithTaints
 	}
 	k.KubeReserved, k.SystemReserved, k.EvictionHard = over(k.KubeReserved, file.KubeReserved), over(k.SystemReserved, file.SystemReserved), over(k.EvictionHard, file.EvictionHard)
-	return k.flags(c.Spec.Kubelet.Flags)
+	// They reach the kubelet by a variable of its systemd unit, which takes quotes away.
+	flags, err := shellWords(strings.Join(c.Spec.Kubelet.Flags, " "))
+	if err != nil {
+		return fmt.Errorf("kubelet.flags: %w", err)
+	}
+	return k.flags(flags)
 }
 
 // bootstrap is the script of Amazon Linux 2 that makes a kubelet join.
