@@ -161,12 +161,13 @@ func (st *story) print(table *metav1.Table) {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	line := func(cell func(i int) any) {
+		var cells []string
 		for i, c := range table.ColumnDefinitions {
 			if c.Priority == 0 {
-				fmt.Fprintf(w, "%v\t", cell(i))
+				cells = append(cells, fmt.Sprint(cell(i)))
 			}
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	line(func(i int) any { return strings.ToUpper(table.ColumnDefinitions[i].Name) })
 	for _, row := range table.Rows[:min(shown, len(table.Rows))] {
