@@ -4,7 +4,7 @@
 //	List, Get      ──► Known, from memory
 //
 // A question that comes while none is under way waits for [Config].Window, any other for the one
-// that is; whoever asks in that time shares the next call. So n questions at once are n/200
+// that is; all who ask in that time share the next call. So n questions at once are n/200
 // calls, and one alone is as fast as EC2.
 //
 // EC2 shows a new machine late. One that this process has just launched is pending until EC2

@@ -17,7 +17,7 @@ import (
 )
 
 // allowedFor is how long a class that may launch is not tried again, unless it changes. One
-// that may not is tried each time, because somebody may be mending the policy.
+// that may not is tried each time, because the policy may have been mended.
 const allowedFor = 30 * time.Minute
 
 // tried remembers the classes that may launch, by name. It is safe for concurrent use.
@@ -109,7 +109,7 @@ func (p *Provider) mayLaunch(ctx context.Context, class *ec2class.EC2NodeClass) 
 // likely is the cheapest machine of the class, on demand: such a launch needs no more rights
 // than others. It is nil if the class has no machine that can be bought.
 func (p *Provider) likely(class *ec2class.EC2NodeClass) (*catalog.Choice, error) {
-	types, err := p.catalogue(class) // of a status that nobody has written yet
+	types, err := p.catalogue(class) // of a status that is not written yet
 	if err != nil {
 		return nil, err
 	}
