@@ -81,6 +81,12 @@ standard error.
 			}
 		},
 	}
+	o.addTo(cmd)
+	return cmd
+}
+
+// addTo defines the flags.
+func (o *planOptions) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&o.files, "filename", "f", nil, "file, directory or - for standard input; may be repeated")
 	flags.BoolVarP(&o.recursive, "recursive", "R", false, "look into the subdirectories of directories given with -f")
@@ -97,7 +103,6 @@ standard error.
 	if err := cmd.MarkFlagFilename("filename", "yaml", "yml", "json"); err != nil {
 		panic(err) // the flag was defined a few lines above
 	}
-	return cmd
 }
 
 func (o planOptions) run(c console) error {

@@ -264,7 +264,7 @@ const completionTime = 2 * time.Second
 // Complete offers kinds and then the names that the cluster has.
 func (q Query) Complete(connect func(*genericclioptions.ConfigFlags) (client.Reader, error), kube *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		word, prefix := begun, ""
+		var word, prefix string
 		if kind, _, ok := strings.Cut(begun, "/"); ok {
 			word, prefix = kind, kind+"/"
 		} else if len(args) > 0 && !strings.Contains(args[0], "/") {

@@ -130,27 +130,6 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// shared are two workloads on one machine.
-var shared = []string{
-	"pod wide count=2 cpu=2 memory=1Gi labels=app:wide spread=zone:1:app:wide",
-	"pod slim count=2 cpu=1 memory=1Gi labels=app:slim spread=zone:1:app:slim",
-	"nominate wide-1 n1", "nominate wide-2 n1", "nominate slim-1 n1", "nominate slim-2 n1",
-}
-
-// alike are two workloads on one machine, whose pods are as large.
-var alike = []string{
-	"pod wide count=2 cpu=2 memory=1Gi labels=app:wide spread=zone:1:app:wide",
-	"pod also count=2 cpu=2 memory=1Gi labels=app:also spread=zone:1:app:also",
-	"nominate wide-1 n1", "nominate wide-2 n1", "nominate also-1 n1", "nominate also-2 n1",
-}
-
-// opened has n1 have taken pods for some time.
-func opened(ago time.Duration) func(*snapshot.Snapshot) {
-	return func(s *snapshot.Snapshot) {
-		s.Node("n1").Claim.Conditions[snapshot.Registered] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-ago)}
-	}
-}
-
 // A pod that kube-scheduler does not take to a complete node within a lease is no
 // longer nominated to it once that is noted, whatever is planned for it by then.
 func TestALeaseEnds(t *testing.T) {

@@ -188,11 +188,11 @@ func chosen(all []candidate, now time.Time) []ec2class.AMI {
 	var out []ec2class.AMI
 	seen := map[string]bool{}
 	for _, c := range all {
-		if key := fmt.Sprint(c.requirements); seen[key] {
+		key := fmt.Sprint(c.requirements)
+		if seen[key] {
 			continue
-		} else {
-			seen[key] = true
 		}
+		seen[key] = true
 		out = append(out, ec2class.AMI{ID: c.ID, Name: c.Name, Deprecated: deprecated(c), Requirements: c.requirements})
 	}
 	return out

@@ -58,10 +58,10 @@ type profile struct {
 }
 
 // ProfileNames lists the instance profiles.
-func (i *IAM) ProfileNames() []string {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return slices.Sorted(maps.Keys(i.profiles))
+func (s *IAM) ProfileNames() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.profiles))
 }
 
 // New makes an IAM.

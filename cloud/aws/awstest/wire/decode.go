@@ -90,7 +90,7 @@ func (r reader) formStructure(n *node, shape *Shape, path string) (any, error) {
 func (r reader) required(in map[string]any, shape *Shape, path string) error {
 	for _, name := range shape.Required {
 		if _, ok := in[name]; !ok {
-			key := name
+			var key string
 			if strings.HasSuffix(r.service.Metadata.Protocol, "json") {
 				key = or(shape.Members[name].LocationName, name)
 			} else {

@@ -241,16 +241,17 @@ func (e *encoder) plain(v reflect.Value, shape *Shape) (any, error) {
 		}
 		return t.UTC().Format("2006-01-02T15:04:05.000Z"), nil
 	}
+	whole, real := shape.Type == "integer" || shape.Type == "long", shape.Type == "float" || shape.Type == "double"
 	switch {
 	case shape.Type == "boolean" && v.Kind() == reflect.Bool:
 		return v.Bool(), nil
-	case (shape.Type == "integer" || shape.Type == "long") && v.CanInt():
+	case whole && v.CanInt():
 		return v.Int(), nil
-	case (shape.Type == "integer" || shape.Type == "long") && v.CanFloat() && v.Float() == math.Trunc(v.Float()): // as Bind leaves them in maps
+	case whole && v.CanFloat() && v.Float() == math.Trunc(v.Float()): // as Bind leaves them in maps
 		return int64(v.Float()), nil
-	case (shape.Type == "float" || shape.Type == "double") && v.CanFloat():
+	case real && v.CanFloat():
 		return v.Float(), nil
-	case (shape.Type == "float" || shape.Type == "double") && v.CanInt():
+	case real && v.CanInt():
 		return float64(v.Int()), nil
 	case shape.Type == "timestamp" && v.Kind() == reflect.String && !e.json: // of an input that is echoed
 		return v.String(), nil

@@ -69,7 +69,7 @@ func Parse(documents ...string) (Policies, error) {
 func (s *Statement) check() error {
 	switch {
 	case s.Effect != "Allow" && s.Effect != "Deny":
-		return fmt.Errorf("Effect is %q, neither Allow nor Deny", s.Effect)
+		return fmt.Errorf("the effect is %q, neither Allow nor Deny", s.Effect)
 	case len(s.Action) == 0 || len(s.Resource) == 0:
 		return fmt.Errorf("it needs an Action and a Resource")
 	}

@@ -95,7 +95,7 @@ func TestStatementsAreAboutActionsAndResources(t *testing.T) {
 func TestWhatIsNotKnownOfTheLanguageIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"Version": "2008-10-17", "Statement": []}`:                                                                                `Version is "2008-10-17"`,
-		document(`{"Sid": "a", "Effect": "allow", "Action": "*", "Resource": "*"}`):                                                 `statement "a": Effect is "allow"`,
+		document(`{"Sid": "a", "Effect": "allow", "Action": "*", "Resource": "*"}`):                                                 `statement "a": the effect is "allow"`,
 		document(`{"Sid": "a", "Effect": "Allow", "Action": "*"}`):                                                                  "it needs an Action and a Resource",
 		document(`{"Effect": "Allow", "NotAction": "*", "Resource": "*"}`):                                                          "NotAction",
 		document(`{"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}}`): "the condition operator IpAddress is not known here",
