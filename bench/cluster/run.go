@@ -79,19 +79,14 @@ func Run(ctx context.Context, cfg Config) ([]Result, error) {
 
 // hog keeps CPUs busy until the returned function is called.
 func hog(cpus int) (stop func()) {
-	done := make(chan struct{})
+	var over atomic.Bool
 	for range cpus {
 		go func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
+			for !over.Load() { // what it is for
 			}
 		}()
 	}
-	return func() { close(done) }
+	return func() { over.Store(true) }
 }
 
 // turn lets one contestant play every phase, and clears the cluster after it.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,7 +39,7 @@ func TestClaimsThatTheAPIServerRefusesAreToldAndTriedLater(t *testing.T) {
 	c.millwright()
 	c.eventually(patience, func() error { // the policy is in force a moment after it is there
 		if err := c.apply.Text(c.Context(), claimByHand); err == nil || !strings.Contains(err.Error(), words) {
-			return fmt.Errorf("a NodeClaim by hand: %v", err)
+			return errors.New("a NodeClaim by hand: " + fmt.Sprint(err))
 		}
 		return nil
 	})
