@@ -13,7 +13,7 @@ type Severity string
 const (
 	// Error: something will break, or wait for ever.
 	Error Severity = "error"
-	// Warning: something will be slower, dearer or less safe than it looks.
+	// Warning: something will be slower, more expensive or less safe than it looks.
 	Warning Severity = "warning"
 )
 

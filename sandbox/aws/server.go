@@ -22,7 +22,7 @@ const (
 // DefaultCluster is the name of the cluster, in EKS and in tags, where none is given.
 const DefaultCluster = "demo"
 
-// OwnImage is an AMI of the account itself, of which nobody knows what it runs.
+// OwnImage is an AMI of the account itself, about which nothing is known.
 const OwnImage = "ami-00000000000000own"
 
 // ServerConfig says what to serve. All but Listen may be left out.

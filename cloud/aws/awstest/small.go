@@ -128,8 +128,8 @@ func newProduct(t *ec2.Type, region string) product {
 	return p
 }
 
-// bareMetal is a product that the price list has besides: whoever asks for prices expects some
-// of bare metal, of which the table has none.
+// bareMetal is a product that the price list has besides: clients expect prices of bare metal,
+// of which the table has none.
 func bareMetal(region string) product {
 	p := newProduct(&ec2.Type{Name: "c5.metal", VCPUs: 96, OnDemand: 4.08}, region)
 	p.Product.ProductFamily, p.Product.Attributes["tenancy"] = "Compute Instance (bare metal)", "Dedicated"

@@ -105,7 +105,7 @@ func printed(v Verdict) string {
 	return "tried again"
 }
 
-// A rule that the table of the test above does not reach would be one that nobody checked.
+// A rule that the table of the test above does not reach would be unchecked.
 func TestNoRuleHidesAnother(t *testing.T) {
 	for i, r := range rules {
 		for _, earlier := range rules[:i] {

@@ -32,7 +32,7 @@ type Wave struct {
 
 // Waves puts choices into the order in which EC2 is asked for them: the capacity type of
 // the best choice first, whole. A fleet has one capacity type, and one reservation. Spot
-// that is dearer than the cheapest on-demand choice is left out where there is one: it is
+// that costs more than the cheapest on-demand choice is left out where there is one: it is
 // worth less and lasts no longer.
 func Waves(choices []catalog.Choice) []Wave {
 	cheapest, mixed := onDemandFloor(choices)

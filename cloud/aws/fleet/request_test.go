@@ -41,7 +41,7 @@ func TestWavesAreOfOneCapacityTypeInTheOrderOfTheBestChoice(t *testing.T) {
 			[]catalog.Choice{choice("a", "a", catalog.Spot, 1), choice("b", "a", catalog.OnDemand, 2), choice("c", "a", catalog.Spot, 2), choice("d", "a", catalog.OnDemand, 3)},
 			"spot: a/a c/a\non-demand: b/a d/a",
 		},
-		"spot that is dearer than on-demand": {
+		"spot that costs more than on-demand": {
 			[]catalog.Choice{choice("b", "a", catalog.OnDemand, 1), choice("a", "a", catalog.Spot, 2)},
 			"on-demand: b/a",
 		},

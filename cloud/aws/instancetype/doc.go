@@ -4,8 +4,8 @@
 //
 //	Info (facts of EC2) × Class (the EC2NodeClass) × Supply (zones, prices) ──► catalog.Type
 //
-// [Resolve] is a pure function. It calls no AWS: whoever has DescribeInstanceTypes fills
-// in an [Info], and [FromTable] fills one in from the table of package cloud/ec2, so that
+// [Resolve] is a pure function. It calls no AWS: package api fills in an [Info] from
+// DescribeInstanceTypes, and [FromTable] one from the table of package cloud/ec2, so that
 // a plan without credentials counts the same.
 //
 // The figures are those of Karpenter's AWS provider:

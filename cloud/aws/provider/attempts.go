@@ -7,8 +7,8 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/fleet"
 )
 
-// forgetAfter is how long an attempt is remembered that nobody comes back to: its claim has
-// been given up.
+// forgetAfter is how long an attempt is remembered that is not gone on with: its claim has been
+// given up.
 const forgetAfter = time.Hour
 
 // attempt is how far the launch of one token has come. It is held by one launch at a time.
@@ -18,7 +18,7 @@ type attempt struct {
 	number int
 	// open is the request whose answer was lost, nil if none was: it is repeated as it was.
 	open *sent
-	// doubt is since when a machine is looked for that somebody asked for.
+	// doubt is since when a machine is looked for that an earlier request may have launched.
 	doubt time.Time
 
 	used time.Time // guarded by attempts.mu

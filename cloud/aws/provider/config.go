@@ -35,7 +35,7 @@ type Config struct {
 	Kubernetes string
 	// IPv6 says that pods have addresses of that family.
 	IPv6 bool
-	// Prices may be shared with whoever shows them.
+	// Prices may be shared with what shows them.
 	Prices *price.Book
 	// MemoryOverhead is the share of a machine's memory that its Node does not see, from 0
 	// to 1 [VM_MEMORY_OVERHEAD_PERCENT].

@@ -13,7 +13,7 @@
 //
 // Nothing that is needed after a crash, but for the memory that Nodes turned out to have: that
 // is an annotation of their class (package observed). Types, zones and prices are read anew; launches are
-// found by their token and their tag (package fleet); a template that nobody remembers is
+// found by their token and their tag (package fleet); a template that is not remembered is
 // found by its tags. What EC2 could not deliver is kept for some minutes, longer each time, so
 // that plans do not count on it.
 //

@@ -16,8 +16,8 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
-// lookAgain is how long a launch waits until it looks again for a machine that somebody
-// asked for.
+// lookAgain is how long a launch waits until it looks again for a machine that an
+// earlier request may have launched.
 const lookAgain = 5 * time.Second
 
 // Launch rents one machine. See package fleet for how it stays one.
@@ -183,8 +183,8 @@ func (l *launch) send(ctx context.Context, s *sent) (cloud.Instance, error) {
 	return l.launched(s, answer.Instance)
 }
 
-// unanswered says what is known after an error: that nothing was launched, that somebody has
-// asked before, or nothing.
+// unanswered says what is known after an error: that nothing was launched, that there was an
+// earlier request, or nothing.
 func (l *launch) unanswered(ctx context.Context, s *sent, meaning fleet.Meaning, err error) (cloud.Instance, error) {
 	switch meaning {
 	case fleet.TokenUsed:

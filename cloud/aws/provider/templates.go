@@ -132,7 +132,7 @@ func (p *Provider) ensureTemplate(ctx context.Context, content *launchtemplate.C
 }
 
 // sweepTemplates deletes the launch templates of the cluster that are of no use any more,
-// whoever made them.
+// Karpenter's among them.
 func (p *Provider) sweepTemplates(ctx context.Context) error {
 	now := p.Clock.Now()
 	if p.Observe || !p.templates.due(now) {

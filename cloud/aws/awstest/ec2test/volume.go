@@ -28,7 +28,7 @@ type volume struct {
 type attachment struct {
 	instance, device string
 	since            time.Time
-	// until is when it has been detached; zero while nobody asks for that.
+	// until is when it has been detached; zero while that was not asked for.
 	until time.Time
 	// attached is when it has been attached.
 	attached            time.Time

@@ -81,7 +81,7 @@ func (s *Statement) check() error {
 	return nil
 }
 
-// Access is what somebody wants to do to one resource.
+// Access is a call and the resource that it is about.
 type Access struct {
 	// Action is as IAM writes it, such as ec2:CreateFleet; Resource an ARN, or * for actions
 	// that have none.
