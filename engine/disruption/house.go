@@ -30,6 +30,9 @@ func (d *decider) house(standing []*group, gone []*snapshot.Node) {
 			switch {
 			case g.step != Remove || g.Cause == Empty || d.static(n):
 			case pod != nil && g.Cause == Underutilized:
+				if g.Replaced { // launched for nothing: the same again would be launched the next time
+					d.fail(g)
+				}
 				d.callOff(g, n, plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.PodRef(pod.Pod)}, plan.MachineRefs(n)...)})
 			case pod != nil:
 				g.step = Launch

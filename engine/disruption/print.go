@@ -24,7 +24,11 @@ func (d *Decision) Table(w io.Writer) error {
 		fmt.Fprintf(t, "%s\tRemove whatever holds\n", o.Node.Name)
 	}
 	for _, r := range d.Rollbacks {
-		fmt.Fprintf(t, "%s\tRollback\n", r.Node.Name)
+		failures := ""
+		if r.Failed {
+			failures = fmt.Sprintf(", %d failed in a row", r.Failures)
+		}
+		fmt.Fprintf(t, "%s\tRollback%s\n", r.Node.Name, failures)
 		for _, n := range r.Discard {
 			fmt.Fprintf(t, "%s\tDiscard\n", n.Name)
 		}

@@ -63,10 +63,15 @@ func (d *decider) giveUp(g *group) {
 			r.Objects = append(r.Objects, plan.ObjectRef{Kind: "NodeClaim", Name: name})
 		}
 	}
+	d.fail(g)
+	d.callOff(g, g.nodes[0], r)
+}
+
+// fail counts a command whose replacements were launched and are of no use: its pools rest.
+func (d *decider) fail(g *group) {
 	for _, n := range g.nodes {
 		d.failed[n.Name] = true
 	}
-	d.callOff(g, g.nodes[0], r)
 }
 
 // holds reports whether nothing has come between a command and its end, and calls
@@ -140,9 +145,7 @@ func (d *decider) await(g *group) {
 	for _, name := range g.Replacements {
 		c := g.comers[name]
 		if c == nil || c.Deleting() {
-			for _, n := range g.nodes {
-				d.failed[n.Name] = true
-			}
+			d.fail(g)
 			pool := g.nodes[0].Claim.Pool
 			d.callOff(g, g.nodes[0], plan.Reason{
 				Code: plan.ReplacementFailed, Objects: []plan.ObjectRef{{Kind: "NodeClaim", Name: name}}, Have: fmt.Sprint(d.paused[pool].failures + 1),
