@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/cli/checkup"
-	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/doctor"
 )
 
@@ -92,16 +91,9 @@ func (e examination) inventory(ctx context.Context, c console) (*doctor.Inventor
 		in, err := checkup.Cluster(ctx, reader, c.warn)
 		return in, nil, err
 	}
-	files, err := manifest.Find(e.files, e.recursive)
+	input, err := c.read(e.files, e.recursive)
 	if err != nil {
 		return nil, nil, err
-	}
-	input, err := manifest.Read(files, c.In)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(input.Objects)+len(input.Ignored) == 0 {
-		return nil, nil, fmt.Errorf("there is no object in %s", strings.Join(e.files, ", "))
 	}
 	in, where := checkup.Manifests(c.unique(input.Objects))
 	return in, where, nil

@@ -14,18 +14,24 @@ import (
 	"github.com/millwright-dev/millwright/cluster"
 )
 
-// read turns the files into the state of a cluster, and returns the objects that are in it as well.
-func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) {
-	files, err := manifest.Find(o.files, o.recursive)
+// read reads manifests, of which there must be some.
+func (c console) read(args []string, recursive bool) (*manifest.Result, error) {
+	files, err := manifest.Find(args, recursive)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	input, err := manifest.Read(files, c.In)
+	if err == nil && len(input.Objects)+len(input.Ignored) == 0 {
+		err = fmt.Errorf("there is no object in %s", strings.Join(args, ", "))
+	}
+	return input, err
+}
+
+// read turns the files into the state of a cluster, and returns the objects that are in it as well.
+func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) {
+	input, err := c.read(o.files, o.recursive)
 	if err != nil {
 		return nil, nil, err
-	}
-	if len(input.Objects)+len(input.Ignored) == 0 {
-		return nil, nil, fmt.Errorf("there is no object in %s", strings.Join(o.files, ", "))
 	}
 	for _, file := range input.Empty {
 		c.warn("%s: the file holds no object", file)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
+
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/iamtest/policy"
 )
 
 // Filter is one of a request: a resource passes if any of its values is one of these,
@@ -44,31 +46,12 @@ func Pass[T any](filters []Filter, known Fields[T], tags map[string]string, v T)
 			return false, wire.Errorf("InvalidParameterValue", "The filter '%s' is invalid", f.Name)
 		}
 		if !slices.ContainsFunc(has, func(text string) bool {
-			return slices.ContainsFunc(f.Values, func(pattern string) bool { return wild(pattern, text) })
+			return slices.ContainsFunc(f.Values, func(pattern string) bool { return policy.Like(pattern, text) })
 		}) {
 			return false, nil
 		}
 	}
 	return true, nil
-}
-
-// wild matches a text with a pattern of * and ?.
-func wild(pattern, text string) bool {
-	for pattern != "" {
-		switch {
-		case pattern[0] == '*':
-			for i := range len(text) + 1 {
-				if wild(pattern[1:], text[i:]) {
-					return true
-				}
-			}
-			return false
-		case text == "" || pattern[0] != '?' && pattern[0] != text[0]:
-			return false
-		}
-		pattern, text = pattern[1:], text[1:]
-	}
-	return text == ""
 }
 
 // Page cuts a list that is in the order of its keys: what comes after the token, at most
