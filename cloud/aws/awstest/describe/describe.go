@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
-
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/iamtest/policy"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
 // Filter is one of a request: a resource passes if any of its values is one of these,
