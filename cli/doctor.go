@@ -11,15 +11,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/cli/checkup"
+	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/doctor"
 )
 
 // examination is one call of `millwright doctor`.
 type examination struct {
-	kube      *genericclioptions.ConfigFlags
-	files     []string
-	recursive bool
-	output    string
+	kube   *genericclioptions.ConfigFlags
+	given  checkup.Given
+	output string
 
 	connect func(*genericclioptions.ConfigFlags) (client.Reader, error)
 }
@@ -29,7 +29,7 @@ func newDoctor(c console) *cobra.Command { return newDoctorWith(c, examination{c
 func newDoctorWith(c console, e examination) *cobra.Command {
 	e.kube = genericclioptions.NewConfigFlags(true)
 	cmd := &cobra.Command{
-		Use:   "doctor [-f FILE...]",
+		Use:   "doctor [-f FILE...] [--helm-chart DIR|TGZ [--values FILE...]...]",
 		Short: "Find what will bite in pools, add-ons and workloads, with the fix",
 		Long: `Find mistakes before they bite: agents of volumes and networks that a pool's taints
 shut out, startup taints that nothing removes, budgets that never open, disruption
@@ -37,8 +37,12 @@ budgets that allow nothing, zonal volumes that are made too early. Each finding 
 what will happen and how to mend it.
 
 Without -f the cluster of the kubeconfig is examined, and what is not there counts as
-missing. With -f it is manifests, as in a pull request: what is not among them is taken
-to be elsewhere. Nothing is changed.
+missing. With -f it is manifests, and with --helm-chart what a chart renders with the
+values that are given, as in a pull request: what is not among them is taken to be
+elsewhere. Nothing is changed.
+
+The fix has the form in which the object is made: of a chart it is values, which were
+tried by rendering the chart with them.
 
 Checks: ` + strings.Join(doctor.Checks(), ", ") + `
 
@@ -48,7 +52,8 @@ Exit status:
   2  wrong usage, bad input, or an error`,
 		Example: `  millwright doctor
   millwright doctor -R -f deploy/
-  helm template cilium cilium/cilium -f values.yaml | millwright doctor -f pools.yaml -f -`,
+  millwright doctor -f pools.yaml --helm-chart cilium.tgz --values values.yaml --release kube-system/cilium
+  kustomize build overlays/live | millwright doctor -f -`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneOf("output", e.output, formatText, formatJSON, formatYAML); err != nil {
@@ -58,8 +63,7 @@ Exit status:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&e.files, "filename", "f", nil, "file, directory or - for standard input, instead of a cluster; may be repeated")
-	flags.BoolVarP(&e.recursive, "recursive", "R", false, "look into the subdirectories of directories given with -f")
+	e.given.AddFlags(flags)
 	flags.StringVarP(&e.output, "output", "o", formatText, "text, json or yaml")
 	complete(cmd, "output", formatText, formatJSON, formatYAML)
 	e.kube.AddFlags(flags)
@@ -67,36 +71,31 @@ Exit status:
 }
 
 func (e examination) run(ctx context.Context, c console) error {
-	in, where, err := e.inventory(ctx, c)
+	in, err := e.given.Take(ctx, checkup.Readers{
+		Cluster: func() (client.Reader, error) { return e.connect(e.kube) },
+		Manifests: func(files []string, recursive bool) ([]manifest.Object, error) {
+			input, err := c.read(files, recursive)
+			if err != nil {
+				return nil, err
+			}
+			return c.unique(input.Objects), nil
+		},
+		Warn: c.warn,
+	})
 	if err != nil {
 		return err
 	}
-	findings := doctor.Examine(in)
-	if err := e.print(c, findings, where); err != nil {
+	findings, err := in.Examine()
+	if err != nil {
+		return err
+	}
+	if err := e.print(c, findings, in.Where); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Severity == doctor.Error }) {
 		return errFindings
 	}
 	return nil
-}
-
-// inventory is that of the manifests, or else of the cluster, whose findings have no place.
-func (e examination) inventory(ctx context.Context, c console) (*doctor.Inventory, func(doctor.Finding) string, error) {
-	if len(e.files) == 0 {
-		reader, err := e.connect(e.kube)
-		if err != nil {
-			return nil, nil, err
-		}
-		in, err := checkup.Cluster(ctx, reader, c.warn)
-		return in, nil, err
-	}
-	input, err := c.read(e.files, e.recursive)
-	if err != nil {
-		return nil, nil, err
-	}
-	in, where := checkup.Manifests(c.unique(input.Objects))
-	return in, where, nil
 }
 
 func (e examination) print(c console, findings []doctor.Finding, where func(doctor.Finding) string) error {

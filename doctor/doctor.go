@@ -31,6 +31,11 @@ type Finding struct {
 	Advice string
 	// Patch does it, nil where more than this object has to change.
 	Patch *Patch
+	// Origin is what the object was generated from, such as "chart cilium"; empty if it was
+	// written, or nothing is known of it.
+	Origin string
+	// Fix does it there, in place of the patch; nil if the object was written.
+	Fix *Fix
 }
 
 // check is one kind of mistake.

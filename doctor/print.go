@@ -15,20 +15,43 @@ func Print(w io.Writer, findings []Finding, where func(Finding) string) error {
 			b.WriteString("\n")
 		}
 		fmt.Fprintf(&b, "%-7s  %s  %s", f.Severity, f.Check, f.Object)
-		if where != nil {
-			fmt.Fprintf(&b, "  %s", where(f))
+		if at := place(f, where); at != "" {
+			fmt.Fprintf(&b, "  %s", at)
 		}
 		b.WriteString("\n")
 		fmt.Fprintf(&b, "  %s: %s.\n", f.Field, f.Message)
 		fmt.Fprintf(&b, "  fix: %s.\n", f.Advice)
-		if f.Patch != nil {
-			command, err := f.Patch.Command()
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(&b, "    %s\n", command)
+		if err := printFix(&b, f); err != nil {
+			return err
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// place is where a finding's object was written, or else what it was generated from.
+func place(f Finding, where func(Finding) string) string {
+	if where != nil {
+		if at := where(f); at != "" {
+			return at
+		}
+	}
+	return f.Origin
+}
+
+func printFix(b *strings.Builder, f Finding) error {
+	switch {
+	case f.Fix != nil:
+		fmt.Fprintf(b, "    %s: %s\n", f.Fix.Form, f.Fix.Do)
+		for line := range strings.Lines(f.Fix.Text) {
+			fmt.Fprintf(b, "      %s\n", strings.TrimRight(line, "\n"))
+		}
+	case f.Patch != nil:
+		command, err := f.Patch.Command()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b, "    %s\n", command)
+	}
+	return nil
 }

@@ -21,16 +21,6 @@ import (
 	"github.com/millwright-dev/millwright/doctor"
 )
 
-// Manifests is the inventory of some manifests, and the place of a finding in them, such as
-// pools.yaml:12.
-func Manifests(objects []manifest.Object) (*doctor.Inventory, func(doctor.Finding) string) {
-	plain := make([]client.Object, len(objects))
-	for i, o := range objects {
-		plain[i] = o.Object
-	}
-	return doctor.New(plain, false), place(objects)
-}
-
 // place finds the line of a finding's field.
 func place(objects []manifest.Object) func(doctor.Finding) string {
 	return func(f doctor.Finding) string {
@@ -49,10 +39,9 @@ func place(objects []manifest.Object) func(doctor.Finding) string {
 const page = 500
 
 // Cluster reads the kinds that checks look at, each once and in pages. Kinds that may not be
-// read, or are not there, are warned of, and then the inventory is not that of a whole cluster.
-func Cluster(ctx context.Context, reader client.Reader, warn func(format string, args ...any)) (*doctor.Inventory, error) {
-	var objects []client.Object
-	whole := true
+// read, or are not there, are warned of, and then it is not the whole cluster.
+func Cluster(ctx context.Context, reader client.Reader, warn func(format string, args ...any)) (objects []client.Object, whole bool, err error) {
+	whole = true
 	for _, kind := range []client.ObjectList{
 		&karpv1.NodePoolList{}, &appsv1.DaemonSetList{}, &appsv1.DeploymentList{}, &appsv1.StatefulSetList{},
 		&policyv1.PodDisruptionBudgetList{}, &storagev1.StorageClassList{},
@@ -63,10 +52,10 @@ func Cluster(ctx context.Context, reader client.Reader, warn func(format string,
 			whole = false
 			warn("not examined: %v", err)
 		case err != nil:
-			return nil, fmt.Errorf("listing: %w", err)
+			return nil, false, fmt.Errorf("listing: %w", err)
 		}
 	}
-	return doctor.New(objects, whole), nil
+	return objects, whole, nil
 }
 
 func listAll(ctx context.Context, reader client.Reader, kind client.ObjectList, into *[]client.Object) error {
@@ -95,21 +84,23 @@ type Finding struct {
 	Object   any             `json:"object"`
 	Field    string          `json:"field"`
 	At       string          `json:"at,omitempty"`
+	Origin   string          `json:"origin,omitempty"`
 	Message  string          `json:"message"`
 	Advice   string          `json:"advice"`
 	Patch    []doctor.Step   `json:"patch,omitempty"`
 	Command  string          `json:"command,omitempty"`
+	Fix      *doctor.Fix     `json:"fix,omitempty"`
 }
 
 // Document is what findings are in JSON and YAML. where may be nil.
 func Document(findings []doctor.Finding, where func(doctor.Finding) string) (any, error) {
 	list := make([]Finding, len(findings))
 	for i, f := range findings {
-		list[i] = Finding{Check: f.Check, Severity: f.Severity, Object: f.Object, Field: f.Field, Message: f.Message, Advice: f.Advice}
+		list[i] = Finding{Check: f.Check, Severity: f.Severity, Object: f.Object, Field: f.Field, Message: f.Message, Advice: f.Advice, Origin: f.Origin, Fix: f.Fix}
 		if where != nil {
 			list[i].At = where(f)
 		}
-		if f.Patch == nil {
+		if f.Patch == nil || f.Fix != nil {
 			continue
 		}
 		var err error

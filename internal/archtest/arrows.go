@@ -119,6 +119,7 @@ var homes = []home{
 	{"github.com/aws/aws-sdk-go", nil},
 	{"github.com/aws/smithy-go", []string{"cloud/aws"}},
 	{"k8s.io/kubernetes", nil},
+	{"helm.sh/helm", []string{"doctor/helm"}},
 }
 
 func foreign(t *Tree, p *Package, f *File) []Violation {

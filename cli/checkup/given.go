@@ -1,0 +1,70 @@
+package checkup
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/cli/manifest"
+)
+
+// Given is what people say is to be examined.
+type Given struct {
+	Files       []string
+	Recursive   bool
+	Charts      Charts
+	WithCluster bool
+}
+
+// AddFlags defines the flags that fill it.
+func (g *Given) AddFlags(flags *pflag.FlagSet) {
+	flags.StringSliceVarP(&g.Files, "filename", "f", nil, "file, directory or - for standard input, instead of a cluster; may be repeated")
+	flags.BoolVarP(&g.Recursive, "recursive", "R", false, "look into the subdirectories of directories given with -f")
+	flags.BoolVar(&g.WithCluster, "with-cluster", false, "examine the cluster too; what is given replaces what it has of the same name")
+	g.Charts.AddFlags(flags)
+}
+
+// Readers read what is neither a chart nor a document.
+type Readers struct {
+	// Cluster connects to one.
+	Cluster func() (client.Reader, error)
+	// Manifests reads files and directories.
+	Manifests func(files []string, recursive bool) ([]manifest.Object, error)
+	// Warn tells what could not be examined.
+	Warn func(format string, args ...any)
+}
+
+// Take reads all that is given, over what the cluster has if that is to be examined: if so
+// wished, or if nothing is given.
+func (g *Given) Take(ctx context.Context, r Readers) (*Input, error) {
+	in := &Input{}
+	if g.WithCluster || len(g.Files)+len(g.Charts) == 0 {
+		reader, err := r.Cluster()
+		if err != nil {
+			return nil, err
+		}
+		objects, whole, err := Cluster(ctx, reader, r.Warn)
+		if err != nil {
+			return nil, err
+		}
+		in.AddCluster(objects, whole)
+	}
+	for _, chart := range g.Charts {
+		src, err := chart.Source()
+		if err != nil {
+			return nil, err
+		}
+		if err := in.AddSource(src); err != nil {
+			return nil, err
+		}
+	}
+	if len(g.Files) > 0 {
+		objects, err := r.Manifests(g.Files, g.Recursive)
+		if err != nil {
+			return nil, err
+		}
+		in.AddManifests(objects)
+	}
+	return in, nil
+}

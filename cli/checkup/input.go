@@ -1,0 +1,78 @@
+package checkup
+
+import (
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/cli/manifest"
+	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/source"
+	"github.com/millwright-dev/millwright/engine/plan"
+)
+
+// Input is what an inventory is made of. What is added later replaces objects of the same kind
+// and name. Its zero value is empty; it is not safe for concurrent use.
+type Input struct {
+	objects []client.Object
+	written []manifest.Object
+	sources source.Set
+	whole   bool
+}
+
+// AddCluster adds what a cluster has. whole says that nothing could not be read.
+func (in *Input) AddCluster(objects []client.Object, whole bool) {
+	in.objects, in.whole = append(in.objects, objects...), whole
+}
+
+// AddManifests adds what was written by hand.
+func (in *Input) AddManifests(objects []manifest.Object) {
+	in.written = append(in.written, objects...)
+	for _, o := range objects {
+		in.objects = append(in.objects, o.Object)
+	}
+}
+
+// AddSource adds what a source generates.
+func (in *Input) AddSource(src *source.Source) error {
+	objects, err := in.sources.Add(src)
+	if err != nil {
+		return err
+	}
+	in.objects = append(in.objects, objects...)
+	return nil
+}
+
+// Examine runs every check, and finds the fix of each finding in what its object comes from.
+func (in *Input) Examine() ([]doctor.Finding, error) {
+	findings := doctor.Examine(doctor.New(in.latest(), in.whole))
+	if err := in.sources.Mend(findings); err != nil {
+		return nil, err
+	}
+	return findings, nil
+}
+
+// Fixes mend all findings about generated objects together.
+func (in *Input) Fixes(findings []doctor.Finding) ([]*doctor.Fix, error) {
+	return in.sources.Fixes(findings)
+}
+
+// latest are the objects without those that later ones replace.
+func (in *Input) latest() []client.Object {
+	seen := map[plan.ObjectRef]bool{}
+	var out []client.Object
+	for _, o := range slices.Backward(in.objects) {
+		ref := plan.ObjectRef{Kind: doctor.KindOf(o), Namespace: o.GetNamespace(), Name: o.GetName()}
+		if ref.Kind != "" && seen[ref] {
+			continue
+		}
+		seen[ref] = true
+		out = append(out, o)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// Where is the place of a finding in manifests, such as pools.yaml:12, empty if it is not in
+// one.
+func (in *Input) Where(f doctor.Finding) string { return place(in.written)(f) }

@@ -1,0 +1,89 @@
+package helm
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/source"
+)
+
+// Chart is one that would be installed.
+type Chart struct {
+	// Path is a folder or an archive (.tgz).
+	Path string
+	// Values are files of values, of which later ones win, and Set those that win over all.
+	Values []string
+	Set    map[string]any
+	// Release and Namespace are what it would be installed as and into. Without them they are
+	// the chart's name and "default".
+	Release, Namespace string
+	// Write is the fix that sets values. Without it, it is a values file.
+	Write func(change map[string]any) (*doctor.Fix, error)
+}
+
+// Source loads the chart and the values.
+func (c Chart) Source() (*source.Source, error) {
+	load := func() (*v2.Chart, error) { return loader.Load(c.Path) }
+	ch, err := load()
+	if err != nil {
+		return nil, fmt.Errorf("chart %s: %w", c.Path, err)
+	}
+	values, err := c.values()
+	if err != nil {
+		return nil, err
+	}
+	r := release{name: c.Release, namespace: c.Namespace, load: load}
+	if r.name == "" {
+		r.name = ch.Name()
+	}
+	if r.namespace == "" {
+		r.namespace = "default"
+	}
+	write := c.Write
+	if write == nil {
+		write = valuesFile(r.name, fmt.Sprintf("helm upgrade --install %s %s -n %s%s", r.name, c.Path, r.namespace, valueFlags(c.Values)))
+	}
+	return r.source(ch, values, write)
+}
+
+func valueFlags(files []string) string {
+	var b strings.Builder
+	for _, f := range files {
+		fmt.Fprintf(&b, " -f %s", f)
+	}
+	return b.String()
+}
+
+func (c Chart) values() (map[string]any, error) {
+	out := map[string]any{}
+	for _, file := range c.Values {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("reading values: %w", err)
+		}
+		var values map[string]any
+		if err := yaml.Unmarshal(text, &values); err != nil {
+			return nil, fmt.Errorf("reading values: %s: %w", file, err)
+		}
+		out = source.Merge(out, values)
+	}
+	return source.Merge(out, c.Set), nil
+}
+
+// valuesFile writes changes of values as a file to be given to a command, after all others.
+func valuesFile(name, command string) func(map[string]any) (*doctor.Fix, error) {
+	return func(change map[string]any) (*doctor.Fix, error) {
+		text, err := yaml.Marshal(change)
+		if err != nil {
+			return nil, fmt.Errorf("writing values: %w", err)
+		}
+		file := name + ".values.yaml"
+		return &doctor.Fix{Form: "Helm values", Do: command + " -f " + file, Text: string(text), File: file}, nil
+	}
+}

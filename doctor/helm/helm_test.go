@@ -1,0 +1,132 @@
+package helm_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/helm"
+	"github.com/millwright-dev/millwright/doctor/source"
+)
+
+func fixture(t *testing.T, values ...string) *source.Source {
+	t.Helper()
+	src, err := helm.Chart{Path: "testdata/chart", Values: values, Release: "fixture", Namespace: "kube-system"}.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+// examine is what a check finds in what a source generates.
+func examine(t *testing.T, src *source.Source, check string) ([]doctor.Finding, *source.Set) {
+	t.Helper()
+	set := &source.Set{}
+	objects, err := set.Add(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := slices.DeleteFunc(doctor.Examine(doctor.New(objects, true)), func(f doctor.Finding) bool { return f.Check != check })
+	if err := set.Mend(found); err != nil {
+		t.Fatal(err)
+	}
+	return found, set
+}
+
+// Of every check: bad values are found, good ones are not, and the values of the fix mend what
+// is bad wherever a patch would.
+func TestValuesAreExaminedByEveryCheckAndMended(t *testing.T) {
+	for _, check := range doctor.Checks() {
+		t.Run(check, func(t *testing.T) {
+			bad := fixture(t, filepath.Join("testdata/values", check+".bad.yaml"))
+			found, set := examine(t, bad, check)
+			if len(found) == 0 {
+				t.Fatal("nothing is found")
+			}
+			if left, _ := examine(t, fixture(t, filepath.Join("testdata/values", check+".good.yaml")), check); len(left) > 0 {
+				t.Errorf("the good values: %+v", left)
+			}
+			for _, f := range found {
+				if f.Origin != "chart fixture" || f.Patch != nil && f.Fix == nil {
+					t.Errorf("%s: of %q, fix %+v: %s", f.Object, f.Origin, f.Fix, f.Advice)
+				}
+			}
+			fixes, err := set.Fixes(found)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad.Values = source.Merge(bad.Values, merged(t, fixes))
+			left, _ := examine(t, bad, check)
+			if slices.ContainsFunc(left, func(f doctor.Finding) bool { return f.Patch != nil }) {
+				t.Errorf("with %v there is still %+v", bad.Values, left)
+			}
+		})
+	}
+}
+
+func merged(t *testing.T, fixes []*doctor.Fix) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	for _, f := range fixes {
+		var values map[string]any
+		if err := yaml.Unmarshal([]byte(f.Text), &values); err != nil {
+			t.Fatal(err)
+		}
+		out = source.Merge(out, values)
+	}
+	return out
+}
+
+func TestAFixKeepsWhatIsSetAndLeavesOutWhatTheTemplateAdds(t *testing.T) {
+	found, _ := examine(t, fixture(t, "testdata/values/agent-shut-out.bad.yaml"), "agent-shut-out")
+	const want = `agent:
+  tolerations:
+  - key: karpenter.sh/disrupted
+    operator: Exists
+  - effect: NoSchedule
+    key: nvidia.com/gpu
+    operator: Exists
+`
+	if len(found) != 1 || found[0].Fix == nil || found[0].Fix.Text != want {
+		t.Fatalf("%+v", found)
+	}
+	const command = "helm upgrade --install fixture testdata/chart -n kube-system -f testdata/values/agent-shut-out.bad.yaml -f fixture.values.yaml"
+	if found[0].Fix.Do != command {
+		t.Errorf("it is applied by %s", found[0].Fix.Do)
+	}
+}
+
+func TestWhatNoValueDoesIsSaid(t *testing.T) {
+	src := fixture(t, "testdata/values/controller-never-moves.bad.yaml")
+	render := src.Render
+	src.Render = func(map[string]any) ([]client.Object, error) { return render(src.Values) } // whatever is set
+	found, _ := examine(t, src, "controller-never-moves")
+	if len(found) != 1 || found[0].Fix != nil || !strings.Contains(found[0].Advice, "no value of chart fixture does it") {
+		t.Errorf("%+v", found)
+	}
+}
+
+func TestBadChartsAndValuesAreNamed(t *testing.T) {
+	for name, test := range map[string]struct {
+		chart helm.Chart
+		want  string
+	}{
+		"no chart":      {helm.Chart{Path: "testdata/gone"}, "chart testdata/gone: "},
+		"not a chart":   {helm.Chart{Path: "testdata/values"}, "chart testdata/values: Chart.yaml file is missing"},
+		"no values":     {helm.Chart{Path: "testdata/chart", Values: []string{"testdata/gone.yaml"}}, "reading values: open testdata/gone.yaml"},
+		"not a mapping": {helm.Chart{Path: "testdata/chart", Values: []string{"testdata/chart/templates/NOTES.txt"}}, "reading values: testdata/chart/templates/NOTES.txt: "},
+	} {
+		if _, err := test.chart.Source(); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+	src := fixture(t)
+	if _, err := src.Render(map[string]any{"controller": "none"}); err == nil || !strings.Contains(err.Error(), "chart fixture: ") {
+		t.Errorf("values that a template cannot take: %v", err)
+	}
+}

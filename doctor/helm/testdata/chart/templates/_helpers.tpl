@@ -1,0 +1,3 @@
+{{- define "fixture.labels" -}}
+app: {{ .Release.Name }}
+{{- end }}
