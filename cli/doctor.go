@@ -37,12 +37,14 @@ budgets that allow nothing, zonal volumes that are made too early. Each finding 
 what will happen and how to mend it.
 
 Without -f the cluster of the kubeconfig is examined, and what is not there counts as
-missing. With -f it is manifests, and with --helm-chart what a chart renders with the
-values that are given, as in a pull request: what is not among them is taken to be
-elsewhere. Nothing is changed.
+missing. With -f it is manifests, with --helm-chart what a chart renders with the values
+that are given, with --terraform what a plan or a state holds, with --eks-addon what
+add-ons run. All are joined, and what is not among them is taken to be elsewhere.
+Nothing is changed.
 
 The fix has the form in which the object is made: of a chart it is values, which were
-tried by rendering the chart with them.
+tried by rendering the chart with them; of Terraform an argument; of an add-on its
+configuration.
 
 Checks: ` + strings.Join(doctor.Checks(), ", ") + `
 
@@ -53,6 +55,8 @@ Exit status:
 		Example: `  millwright doctor
   millwright doctor -R -f deploy/
   millwright doctor -f pools.yaml --helm-chart cilium.tgz --values values.yaml --release kube-system/cilium
+  terraform show -json plan.out | millwright doctor --terraform - --with-cluster
+  aws eks describe-addon --cluster-name live --addon-name coredns | millwright doctor -f pools.yaml --eks-addon -
   kustomize build overlays/live | millwright doctor -f -`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -80,7 +84,7 @@ func (e examination) run(ctx context.Context, c console) error {
 			}
 			return c.unique(input.Objects), nil
 		},
-		Warn: c.warn,
+		Stdin: c.In, Warn: c.warn,
 	})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 // nil, is the place of a finding in what people have written, such as pools.yaml:12.
 func Print(w io.Writer, findings []Finding, where func(Finding) string) error {
 	var b strings.Builder
+	printed := map[string]string{}
 	for i, f := range findings {
 		if i > 0 {
 			b.WriteString("\n")
@@ -21,6 +22,13 @@ func Print(w io.Writer, findings []Finding, where func(Finding) string) error {
 		b.WriteString("\n")
 		fmt.Fprintf(&b, "  %s: %s.\n", f.Field, f.Message)
 		fmt.Fprintf(&b, "  fix: %s.\n", f.Advice)
+		if f.Fix != nil {
+			if above := printed[f.Fix.Do+f.Fix.Text]; above != "" {
+				fmt.Fprintf(&b, "    %s: the same as for %s of %s above\n", f.Fix.Form, above, f.Object)
+				continue
+			}
+			printed[f.Fix.Do+f.Fix.Text] = f.Check
+		}
 		if err := printFix(&b, f); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package checkup
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,6 +15,8 @@ type Given struct {
 	Files       []string
 	Recursive   bool
 	Charts      Charts
+	Terraform   []string
+	Addons      []string
 	WithCluster bool
 }
 
@@ -22,6 +25,8 @@ func (g *Given) AddFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&g.Files, "filename", "f", nil, "file, directory or - for standard input, instead of a cluster; may be repeated")
 	flags.BoolVarP(&g.Recursive, "recursive", "R", false, "look into the subdirectories of directories given with -f")
 	flags.BoolVar(&g.WithCluster, "with-cluster", false, "examine the cluster too; what is given replaces what it has of the same name")
+	flags.StringArrayVar(&g.Terraform, "terraform", nil, "plan or state, as terraform show -json prints it, or - for standard input; may be repeated")
+	flags.StringArrayVar(&g.Addons, "eks-addon", nil, "what aws eks describe-addon prints, or - for standard input; may be repeated")
 	g.Charts.AddFlags(flags)
 }
 
@@ -31,6 +36,7 @@ type Readers struct {
 	Cluster func() (client.Reader, error)
 	// Manifests reads files and directories.
 	Manifests func(files []string, recursive bool) ([]manifest.Object, error)
+	Stdin     io.Reader
 	// Warn tells what could not be examined.
 	Warn func(format string, args ...any)
 }
@@ -39,7 +45,7 @@ type Readers struct {
 // wished, or if nothing is given.
 func (g *Given) Take(ctx context.Context, r Readers) (*Input, error) {
 	in := &Input{}
-	if g.WithCluster || len(g.Files)+len(g.Charts) == 0 {
+	if g.WithCluster || len(g.Files)+len(g.Charts)+len(g.Terraform)+len(g.Addons) == 0 {
 		reader, err := r.Cluster()
 		if err != nil {
 			return nil, err
@@ -50,14 +56,8 @@ func (g *Given) Take(ctx context.Context, r Readers) (*Input, error) {
 		}
 		in.AddCluster(objects, whole)
 	}
-	for _, chart := range g.Charts {
-		src, err := chart.Source()
-		if err != nil {
-			return nil, err
-		}
-		if err := in.AddSource(src); err != nil {
-			return nil, err
-		}
+	if err := g.addDocuments(in, r); err != nil {
+		return nil, err
 	}
 	if len(g.Files) > 0 {
 		objects, err := r.Manifests(g.Files, g.Recursive)

@@ -27,6 +27,15 @@ type Chart struct {
 	Write func(change map[string]any) (*doctor.Fix, error)
 }
 
+// Name is what the chart calls itself.
+func (c Chart) Name() (string, error) {
+	ch, err := loader.Load(c.Path)
+	if err != nil {
+		return "", fmt.Errorf("chart %s: %w", c.Path, err)
+	}
+	return ch.Name(), nil
+}
+
 // Source loads the chart and the values.
 func (c Chart) Source() (*source.Source, error) {
 	load := func() (*v2.Chart, error) { return loader.Load(c.Path) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -53,6 +54,21 @@ func at(value any, parts []string) any {
 		}
 	}
 	return value
+}
+
+// steps is a pointer as the path that it is in a value.
+func steps(value any, parts []string) path {
+	out := make(path, len(parts))
+	for i, p := range parts {
+		out[i] = p
+		if list, ok := value.([]any); ok {
+			if n, err := strconv.Atoi(p); err == nil && n < len(list) {
+				out[i] = n
+			}
+		}
+		value = at(value, parts[i:i+1])
+	}
+	return out
 }
 
 // called lists the paths of values that are called like a field, or end so, as

@@ -22,6 +22,8 @@ type Source struct {
 	// Values are what is set, All those with the defaults below them. All may be nil where
 	// nothing can be set.
 	Values, All map[string]any
+	// Object says that the values are the object itself, so that each of its fields can be set.
+	Object bool
 	// Render generates the objects from values that are set. An error means that the values are
 	// refused.
 	Render func(values map[string]any) ([]client.Object, error)
@@ -86,7 +88,7 @@ func (s *Source) Mend(p *doctor.Patch) (map[string]any, error) {
 		if g.reached(at(now[p.Object], field)) {
 			continue
 		}
-		c, after := s.search(before, changes, p.Object, g)
+		c, after := s.set(before, changes, p.Object, g)
 		if c == nil {
 			return nil, nil
 		}
@@ -138,6 +140,23 @@ func fields(p *doctor.Patch) [][]string {
 		}
 	}
 	return out
+}
+
+// set is the change of values that reaches a goal, and what is generated then; nil if none does.
+func (s *Source) set(before map[plan.ObjectRef]object, changes map[string]any, ref plan.ObjectRef, g goal) (map[string]any, map[plan.ObjectRef]object) {
+	if !s.Object {
+		return s.search(before, changes, ref, g)
+	}
+	all := Merge(s.All, changes)
+	c, ok := change(all, steps(all, g.field), g.set).(map[string]any)
+	if !ok {
+		return nil, nil
+	}
+	after, err := s.render(Merge(all, c))
+	if err != nil || !g.reached(at(after[ref], g.field)) {
+		return nil, nil
+	}
+	return c, after
 }
 
 // search tries the values that are called like the field, on top of changes that are decided. It

@@ -1,0 +1,156 @@
+package checkup
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/millwright-dev/millwright/doctor/addon"
+	"github.com/millwright-dev/millwright/doctor/helm"
+	"github.com/millwright-dev/millwright/doctor/terraform"
+)
+
+// addDocuments adds what Terraform's and the AWS CLI's documents say, in the order of the
+// flags, and the charts that none of Terraform's releases installs.
+func (g *Given) addDocuments(in *Input, r Readers) error {
+	charts, err := g.charts()
+	if err != nil {
+		return err
+	}
+	for _, file := range g.Terraform {
+		doc, err := parse(file, r.Stdin, terraform.Read)
+		if err != nil {
+			return fmt.Errorf("--terraform: %s: %w", file, err)
+		}
+		if err := in.addTerraform(doc, filepath.Dir(file), charts, r.Warn); err != nil {
+			return err
+		}
+	}
+	for _, c := range charts {
+		if c.used {
+			continue
+		}
+		if err := in.addChart(c.chart); err != nil {
+			return err
+		}
+	}
+	for _, file := range g.Addons {
+		addons, err := parse(file, r.Stdin, addon.Read)
+		if err != nil {
+			return fmt.Errorf("--eks-addon: %s: %w", file, err)
+		}
+		if err := in.addAddons(addons, r.Warn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parse reads a file, or standard input if it is "-".
+func parse[T any](file string, stdin io.Reader, read func(io.Reader) (T, error)) (out T, err error) {
+	if file == "-" {
+		return read(stdin)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		var path *os.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return out, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return read(f)
+}
+
+// atHand is a chart of the flags.
+type atHand struct {
+	name  string
+	chart helm.Chart
+	used  bool
+}
+
+func (g *Given) charts() ([]*atHand, error) {
+	out := make([]*atHand, len(g.Charts))
+	for i, c := range g.Charts {
+		name, err := c.Name()
+		if err != nil {
+			return nil, err
+		}
+		out[i] = &atHand{name: name, chart: c}
+	}
+	return out, nil
+}
+
+func (in *Input) addChart(c helm.Chart) error {
+	src, err := c.Source()
+	if err != nil {
+		return err
+	}
+	return in.AddSource(src)
+}
+
+func (in *Input) addAddons(addons []addon.Addon, warn func(string, ...any)) error {
+	for _, a := range addons {
+		if !addon.Known(a.Name) {
+			warn("not examined: EKS add-on %s; known are %s", a.Name, strings.Join(addon.Names(), ", "))
+			continue
+		}
+		src, err := a.Source()
+		if err != nil {
+			return err
+		}
+		if err := in.AddSource(src); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (in *Input) addTerraform(doc *terraform.Document, dir string, charts []*atHand, warn func(string, ...any)) error {
+	for _, src := range doc.Sources {
+		if err := in.AddSource(src); err != nil {
+			return err
+		}
+	}
+	if err := in.addAddons(doc.Addons, warn); err != nil {
+		return err
+	}
+	for _, release := range doc.Releases {
+		path := pathOf(release, dir, charts)
+		if path == "" {
+			warn("not examined: %s: its chart %s is not at hand; give it with --helm-chart", release.Address, release.Chart)
+			continue
+		}
+		chart := release.Install
+		chart.Path = path
+		if err := in.addChart(chart); err != nil {
+			return fmt.Errorf("%s: %w", release.Address, err)
+		}
+	}
+	return nil
+}
+
+// pathOf finds the chart of a release: a folder that it names, or a chart of the flags that is
+// called so; empty if there is none.
+func pathOf(release terraform.Release, dir string, charts []*atHand) string {
+	name := filepath.Base(release.Chart)
+	for _, c := range charts {
+		if c.name == name {
+			c.used = true
+			return c.chart.Path
+		}
+	}
+	if release.Repository != "" {
+		return ""
+	}
+	for _, path := range []string{release.Chart, filepath.Join(dir, release.Chart)} {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return ""
+}

@@ -1,0 +1,35 @@
+package addon
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Read reads what `aws eks describe-addon` prints, of one add-on or of several one after
+// another.
+func Read(r io.Reader) ([]Addon, error) {
+	dec := json.NewDecoder(r)
+	var out []Addon
+	for {
+		var doc struct {
+			Addon *struct {
+				ClusterName, AddonName, AddonVersion, ConfigurationValues string
+			} `json:"addon"`
+		}
+		err := dec.Decode(&doc)
+		if errors.Is(err, io.EOF) && len(out) > 0 {
+			return out, nil
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, errors.New("it is empty; want what aws eks describe-addon prints")
+		case err != nil:
+			return nil, fmt.Errorf("not JSON: %w", err)
+		case doc.Addon == nil || doc.Addon.AddonName == "":
+			return nil, errors.New("no addon.addonName; want what aws eks describe-addon prints")
+		}
+		out = append(out, Addon{Cluster: doc.Addon.ClusterName, Name: doc.Addon.AddonName, Version: doc.Addon.AddonVersion, Configuration: doc.Addon.ConfigurationValues})
+	}
+}

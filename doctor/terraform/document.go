@@ -1,0 +1,195 @@
+package terraform
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/addon"
+	"github.com/millwright-dev/millwright/doctor/helm"
+	"github.com/millwright-dev/millwright/doctor/source"
+)
+
+// Document is what bears on nodes in a plan or a state.
+type Document struct {
+	Addons   []addon.Addon
+	Releases []Release
+	// Sources are manifests; each generates one object.
+	Sources []*source.Source
+}
+
+// Release is a helm_release.
+type Release struct {
+	Address string
+	// Chart is the chart's name, or its path if there is no Repository.
+	Chart, Repository, Version string
+	// Install is the chart with what is set; its Path is empty.
+	Install helm.Chart
+}
+
+// Read reads a plan or a state.
+func Read(r io.Reader) (*Document, error) {
+	d := &Document{}
+	readers := map[string]func(Resource) error{
+		"aws_eks_addon": d.addon, "helm_release": d.release,
+		"kubernetes_manifest": d.manifest, "kubectl_manifest": d.text,
+	}
+	err := walk(r, func(r Resource) error {
+		if read := readers[r.Type]; read != nil {
+			return read(r)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func (r Resource) decode(into any) error {
+	if len(r.Values) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(r.Values, into); err != nil {
+		return fmt.Errorf("values: %w", err)
+	}
+	return nil
+}
+
+func (d *Document) addon(r Resource) error {
+	var v struct {
+		ClusterName   string `json:"cluster_name"`
+		AddonName     string `json:"addon_name"`
+		AddonVersion  string `json:"addon_version"`
+		Configuration string `json:"configuration_values"`
+	}
+	if err := r.decode(&v); err != nil {
+		return err
+	}
+	d.Addons = append(d.Addons, addon.Addon{
+		Cluster: v.ClusterName, Name: v.AddonName, Version: v.AddonVersion, Configuration: v.Configuration, Write: addonFix(r.Address, v.AddonName),
+	})
+	return nil
+}
+
+// set is one value of helm_release's set.
+type set struct {
+	Name, Value, Type string
+}
+
+func (d *Document) release(r Resource) error {
+	var v struct {
+		Name, Namespace, Chart, Repository, Version string
+		Values                                      []string
+		Set                                         []set
+	}
+	if err := r.decode(&v); err != nil {
+		return err
+	}
+	out := Release{Address: r.Address, Chart: v.Chart, Repository: v.Repository, Version: v.Version}
+	out.Install = helm.Chart{Release: v.Name, Namespace: v.Namespace, Set: map[string]any{}, Write: releaseFix(r.Address, len(v.Values))}
+	for i, text := range v.Values {
+		var values map[string]any
+		if err := yaml.Unmarshal([]byte(text), &values); err != nil {
+			return fmt.Errorf("values[%d]: %w", i, err)
+		}
+		out.Install.Set = source.Merge(out.Install.Set, values)
+	}
+	for _, s := range v.Set {
+		out.Install.Set = source.Merge(out.Install.Set, s.values())
+	}
+	d.Releases = append(d.Releases, out)
+	return nil
+}
+
+// values are what is set at one path. Elements of lists are left out: they cannot be told from
+// the whole list.
+func (s set) values() map[string]any {
+	if strings.ContainsAny(s.Name, `[]`) {
+		return nil
+	}
+	var value any = s.Value
+	if s.Type != "string" {
+		value = scalar(s.Value)
+	}
+	keys := strings.Split(strings.ReplaceAll(s.Name, `\.`, "\x00"), ".")
+	for i := len(keys) - 1; i >= 0; i-- {
+		value = map[string]any{strings.ReplaceAll(keys[i], "\x00", "."): value}
+	}
+	out, _ := value.(map[string]any)
+	return out
+}
+
+// scalar is a value as helm --set reads it.
+func scalar(text string) any {
+	if b, err := strconv.ParseBool(text); err == nil && (text == "true" || text == "false") {
+		return b
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return float64(n)
+	}
+	if text == "null" {
+		return nil
+	}
+	return text
+}
+
+func (d *Document) manifest(r Resource) error {
+	var v struct {
+		Manifest map[string]any `json:"manifest"`
+	}
+	if err := r.decode(&v); err != nil {
+		return err
+	}
+	return d.object(r.Address, v.Manifest, manifestFix(r.Address, "manifest"))
+}
+
+func (d *Document) text(r Resource) error {
+	var v struct {
+		Body string `json:"yaml_body"`
+	}
+	if err := r.decode(&v); err != nil {
+		return err
+	}
+	var object map[string]any
+	if err := yaml.Unmarshal([]byte(v.Body), &object); err != nil {
+		return fmt.Errorf("yaml_body: %w", err)
+	}
+	return d.object(r.Address, object, func(change map[string]any) (*doctor.Fix, error) {
+		text, err := yaml.Marshal(change)
+		if err != nil {
+			return nil, fmt.Errorf("writing YAML: %w", err)
+		}
+		return &doctor.Fix{Form: "Terraform", Do: "in " + r.Address + ", merged into the YAML of its yaml_body", Text: string(text), File: fileOf(r.Address)}, nil
+	})
+}
+
+// object is a source of one object, whose values are the object itself.
+func (d *Document) object(address string, o map[string]any, write func(map[string]any) (*doctor.Fix, error)) error {
+	if len(o) == 0 {
+		return nil // not known before the apply
+	}
+	src := &source.Source{Name: "Terraform " + address, Values: o, All: o, Object: true, Write: write}
+	src.Render = func(values map[string]any) ([]client.Object, error) {
+		raw, err := json.Marshal(values)
+		if err != nil {
+			return nil, fmt.Errorf("writing a manifest: %w", err)
+		}
+		typed, err := doctor.Decode(raw, "default")
+		if err != nil || typed == nil {
+			return nil, err
+		}
+		return []client.Object{typed}, nil
+	}
+	if _, err := src.Render(o); err != nil {
+		return err
+	}
+	d.Sources = append(d.Sources, src)
+	return nil
+}
