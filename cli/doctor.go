@@ -2,29 +2,34 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/cli/checkup"
+	"github.com/millwright-dev/millwright/cli/findings"
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/doctor"
 )
 
 // examination is one call of `millwright doctor`.
 type examination struct {
-	kube   *genericclioptions.ConfigFlags
-	given  checkup.Given
-	output string
+	kube    *genericclioptions.ConfigFlags
+	options checkup.Options
+	output  string
+	clock   clock.PassiveClock
 
 	connect func(*genericclioptions.ConfigFlags) (client.Reader, error)
 }
 
-func newDoctor(c console) *cobra.Command { return newDoctorWith(c, examination{connect: connect}) }
+func newDoctor(c console) *cobra.Command {
+	return newDoctorWith(c, examination{connect: connect, clock: clock.RealClock{}})
+}
 
 func newDoctorWith(c console, e examination) *cobra.Command {
 	e.kube = genericclioptions.NewConfigFlags(true)
@@ -49,8 +54,8 @@ configuration.
 Checks: ` + strings.Join(doctor.Checks(), ", ") + `
 
 Exit status:
-  0  nothing of severity error was found
-  1  something will break
+  0  nothing was found of the severity that --fail-on names
+  1  something was
   2  wrong usage, bad input, or an error`,
 		Example: `  millwright doctor
   millwright doctor -R -f deploy/
@@ -60,22 +65,24 @@ Exit status:
   kustomize build overlays/live | millwright doctor -f -`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneOf("output", e.output, formatText, formatJSON, formatYAML); err != nil {
+			if err := errors.Join(oneOf("output", e.output, findings.Forms()...), e.options.Validate()); err != nil {
 				return err
 			}
 			return e.run(cmd.Context(), c)
 		},
 	}
 	flags := cmd.Flags()
-	e.given.AddFlags(flags)
-	flags.StringVarP(&e.output, "output", "o", formatText, "text, json or yaml")
-	complete(cmd, "output", formatText, formatJSON, formatYAML)
+	e.options.AddFlags(flags)
+	flags.StringVarP(&e.output, "output", "o", formatText, strings.Join(findings.Forms(), ", "))
+	complete(cmd, "output", findings.Forms()...)
+	complete(cmd, "fail-on", "error", "warning", "never")
 	e.kube.AddFlags(flags)
+	cmd.AddCommand(newDoctorExplain(c))
 	return cmd
 }
 
 func (e examination) run(ctx context.Context, c console) error {
-	in, err := e.given.Take(ctx, checkup.Readers{
+	found, in, err := e.options.Examine(ctx, checkup.Readers{
 		Cluster: func() (client.Reader, error) { return e.connect(e.kube) },
 		Manifests: func(files []string, recursive bool) ([]manifest.Object, error) {
 			input, err := c.read(files, recursive)
@@ -85,34 +92,32 @@ func (e examination) run(ctx context.Context, c console) error {
 			return c.unique(input.Objects), nil
 		},
 		Stdin: c.In, Warn: c.warn,
-	})
+	}, e.clock.Now(), c.note)
 	if err != nil {
 		return err
 	}
-	findings, err := in.Examine()
-	if err != nil {
+	if err := (findings.Report{Findings: found, Where: in.Where}).Write(c.Out, e.output); err != nil {
 		return err
 	}
-	if err := e.print(c, findings, in.Where); err != nil {
-		return err
-	}
-	if slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Severity == doctor.Error }) {
+	if e.options.Fails(found) {
 		return errFindings
 	}
 	return nil
 }
 
-func (e examination) print(c console, findings []doctor.Finding, where func(doctor.Finding) string) error {
-	switch {
-	case e.output != formatText:
-		document, err := checkup.Document(findings, where)
-		if err != nil {
+func newDoctorExplain(c console) *cobra.Command {
+	return &cobra.Command{
+		Use:               "explain CHECK",
+		Short:             "Say what a check finds, why it matters and how it is mended",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cobra.FixedCompletions(doctor.Checks(), cobra.ShellCompDirectiveNoFileComp),
+		RunE: func(_ *cobra.Command, args []string) error {
+			title, text, ok := doctor.Explain(args[0])
+			if !ok {
+				return fmt.Errorf("there is no check %q; there are %s", args[0], strings.Join(doctor.Checks(), ", "))
+			}
+			_, err := fmt.Fprintf(c.Out, "%s\n\n%s\n", title, text)
 			return err
-		}
-		return printDocument(c.Out, e.output, document)
-	case len(findings) == 0:
-		fmt.Fprintln(c.Out, "Nothing found.")
-		return nil
+		},
 	}
-	return doctor.Print(c.Out, findings, where)
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -68,6 +69,7 @@ func TestDoctorReadsAClusterInPages(t *testing.T) {
 		p := &pages{pools: twoPools(t), forbidden: forbidden}
 		cmd := newDoctorWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &mode}, examination{
 			connect: func(*genericclioptions.ConfigFlags) (client.Reader, error) { return p, nil },
+			clock:   clocktesting.NewFakePassiveClock(noon),
 		})
 		cmd.SetArgs(nil)
 		if err := cmd.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), want) {

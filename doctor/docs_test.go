@@ -19,3 +19,15 @@ func TestEveryCheckIsDocumented(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryCheckIsExplained(t *testing.T) {
+	for _, name := range doctor.Checks() {
+		title, text, ok := doctor.Explain(name)
+		if !ok || !strings.HasSuffix(title, ".") || !strings.Contains(text, "\n\nMend it by") && !strings.Contains(text, "\n\nMend it with") {
+			t.Errorf("%s: %q", name, title)
+		}
+	}
+	if _, _, ok := doctor.Explain("no-such-check"); ok {
+		t.Error("there is an explanation of nothing")
+	}
+}

@@ -24,10 +24,10 @@ func Print(w io.Writer, findings []Finding, where func(Finding) string) error {
 		fmt.Fprintf(&b, "  fix: %s.\n", f.Advice)
 		if f.Fix != nil {
 			if above := printed[f.Fix.Do+f.Fix.Text]; above != "" {
-				fmt.Fprintf(&b, "    %s: the same as for %s of %s above\n", f.Fix.Form, above, f.Object)
+				fmt.Fprintf(&b, "    %s: the same as for %s above\n", f.Fix.Form, above)
 				continue
 			}
-			printed[f.Fix.Do+f.Fix.Text] = f.Check
+			printed[f.Fix.Do+f.Fix.Text] = fmt.Sprintf("%s of %s", f.Check, f.Object)
 		}
 		if err := printFix(&b, f); err != nil {
 			return err

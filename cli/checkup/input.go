@@ -30,6 +30,7 @@ func (in *Input) AddManifests(objects []manifest.Object) {
 	in.written = append(in.written, objects...)
 	for _, o := range objects {
 		in.objects = append(in.objects, o.Object)
+		in.sources.Drop(o.Object)
 	}
 }
 
@@ -50,11 +51,6 @@ func (in *Input) Examine() ([]doctor.Finding, error) {
 		return nil, err
 	}
 	return findings, nil
-}
-
-// Fixes mend all findings about generated objects together.
-func (in *Input) Fixes(findings []doctor.Finding) ([]*doctor.Fix, error) {
-	return in.sources.Fixes(findings)
 }
 
 // latest are the objects without those that later ones replace.

@@ -34,6 +34,10 @@ func (s *Set) Add(src *Source) ([]client.Object, error) {
 	return objects, nil
 }
 
+// Drop says that an object is no source's after all, as one of its name that was written
+// replaces it.
+func (s *Set) Drop(o client.Object) { delete(s.of, refOf(o)) }
+
 // Mend says of each finding where its object comes from, and gives those with a patch the fix
 // of that source.
 func (s *Set) Mend(findings []doctor.Finding) error {

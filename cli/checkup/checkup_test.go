@@ -1,0 +1,136 @@
+package checkup_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/cli/checkup"
+	"github.com/millwright-dev/millwright/cli/manifest"
+	"github.com/millwright-dev/millwright/doctor"
+)
+
+var noon = time.Date(2026, 10, 12, 12, 0, 0, 0, time.UTC)
+
+func manifests(files []string, _ bool) ([]manifest.Object, error) {
+	input, err := manifest.Read(files, nil)
+	if err != nil {
+		return nil, err
+	}
+	return input.Objects, nil
+}
+
+func examine(t *testing.T, o checkup.Options) (found []doctor.Finding, notes []string) {
+	t.Helper()
+	note := func(format string, _ ...any) { notes = append(notes, format) }
+	found, _, err := o.Examine(t.Context(), checkup.Readers{Manifests: manifests, Warn: note}, noon, note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found, notes
+}
+
+func TestABaselineAcceptsWhatIsFoundForNinetyDays(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "baseline.yaml")
+	bad := checkup.Options{Given: checkup.Given{Files: []string{"../../doctor/testdata/agent-shut-out/bad.yaml"}}, WriteBaseline: file}
+	found, _ := examine(t, bad)
+	if len(found) == 0 {
+		t.Fatal("nothing is found")
+	}
+	bad.WriteBaseline, bad.Baseline = "", file
+	if left, _ := examine(t, bad); len(left) > 0 {
+		t.Errorf("still %+v", left)
+	}
+	baseline, err := checkup.ReadBaseline(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := time.Date(2027, 1, 10, 23, 59, 0, 0, time.UTC)
+	for at, want := range map[time.Time]int{last: 0, last.Add(time.Minute): len(found)} {
+		if fresh, _, _ := baseline.Split(found, at); len(fresh) != want {
+			t.Errorf("at %v there are %d, want %d", at, len(fresh), want)
+		}
+	}
+	bad.Baseline, bad.WriteBaseline = "", file
+	_, _, err = bad.Examine(t.Context(), checkup.Readers{Manifests: manifests}, noon, func(string, ...any) {})
+	if err == nil || !strings.Contains(err.Error(), "file exists") {
+		t.Errorf("a baseline is replaced: %v", err)
+	}
+}
+
+// What the folder says to do mends everything that was found: the charts get the values in it,
+// the objects the patches.
+func TestTheFolderOfFixesMendsWhatIsFound(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "fixes")
+	const chart, written = "../../doctor/helm/testdata/chart", "../../doctor/testdata/pdb-allows-none/bad.yaml"
+	given := checkup.Given{Files: []string{written}, Charts: checkup.Charts{{Path: chart, Values: []string{"../../doctor/helm/testdata/values/agent-shut-out.bad.yaml"}, Release: "fixture"}}}
+	found, _ := examine(t, checkup.Options{Given: given, FixDir: dir})
+	if len(found) < 2 {
+		t.Fatalf("found %+v", found)
+	}
+	list, err := os.ReadFile(filepath.Join(dir, "FIXES"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != "FIXES" && !strings.Contains(string(list), e.Name()+" (") {
+			t.Errorf("FIXES does not name %s:\n%s", e.Name(), list)
+		}
+	}
+	given.Charts[0].Values = append(given.Charts[0].Values, filepath.Join(dir, "fixture.values.yaml"))
+	read := func(files []string, recursive bool) ([]manifest.Object, error) {
+		objects, err := manifests(files, recursive)
+		for i := range objects {
+			objects[i].Object = patched(t, objects[i], dir)
+		}
+		return objects, err
+	}
+	o := checkup.Options{Given: given}
+	left, _, err := o.Examine(t.Context(), checkup.Readers{Manifests: read}, noon, func(string, ...any) {})
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v: there is still %+v", err, left)
+	}
+}
+
+// patched is an object with the patches of a folder that are about it, in order.
+func patched(t *testing.T, o manifest.Object, dir string) client.Object {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*-"+strings.ToLower(o.Kind)+"-*"+o.GetName()+".patch.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(files)
+	text, err := json.Marshal(o.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		patch, err := jsonpatch.DecodePatch(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err = patch.Apply(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := doctor.Decode(text, o.GetNamespace())
+	if err != nil || out == nil {
+		t.Fatalf("%s: %v", o, err)
+	}
+	return out
+}

@@ -1,0 +1,40 @@
+package findings
+
+import "github.com/millwright-dev/millwright/doctor"
+
+// Finding is one as a document has it.
+type Finding struct {
+	Check    string          `json:"check"`
+	Severity doctor.Severity `json:"severity"`
+	Object   any             `json:"object"`
+	Field    string          `json:"field"`
+	At       string          `json:"at,omitempty"`
+	Origin   string          `json:"origin,omitempty"`
+	Message  string          `json:"message"`
+	Advice   string          `json:"advice"`
+	Patch    []doctor.Step   `json:"patch,omitempty"`
+	Command  string          `json:"command,omitempty"`
+	Fix      *doctor.Fix     `json:"fix,omitempty"`
+}
+
+// Document is what findings are in JSON and YAML. where may be nil.
+func Document(findings []doctor.Finding, where func(doctor.Finding) string) (any, error) {
+	list := make([]Finding, len(findings))
+	for i, f := range findings {
+		list[i] = Finding{Check: f.Check, Severity: f.Severity, Object: f.Object, Field: f.Field, Message: f.Message, Advice: f.Advice, Origin: f.Origin, Fix: f.Fix}
+		if where != nil {
+			list[i].At = where(f)
+		}
+		if f.Patch == nil || f.Fix != nil {
+			continue
+		}
+		var err error
+		if list[i].Command, err = f.Patch.Command(); err != nil {
+			return nil, err
+		}
+		list[i].Patch = f.Patch.Steps
+	}
+	return struct {
+		Findings []Finding `json:"findings"`
+	}{list}, nil
+}
