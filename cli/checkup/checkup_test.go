@@ -1,7 +1,12 @@
 package checkup_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,11 +15,19 @@ import (
 	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/millwright-dev/millwright/cli/checkup"
 	"github.com/millwright-dev/millwright/cli/manifest"
+	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/helm"
 )
 
 var noon = time.Date(2026, 10, 12, 12, 0, 0, 0, time.UTC)
@@ -133,4 +146,62 @@ func patched(t *testing.T, o manifest.Object, dir string) client.Object {
 		t.Fatalf("%s: %v", o, err)
 	}
 	return out
+}
+
+// Of a cluster the objects are examined as they are, and the fix is of the release that made
+// them; what is no release is warned of.
+func TestReleasesOfAClusterAreMendedByValues(t *testing.T) {
+	agent := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "csi-node", Namespace: "kube-system"}}
+	agent.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "r", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/lib/kubelet/plugins_registry"}}}}
+	agent.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Key: "CriticalAddonsOnly", Operator: corev1.TolerationOpExists}}
+	secret := func(name string, data []byte) *corev1.Secret {
+		return &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "kube-system", Labels: helm.StoredLabels()},
+			Type:       helm.StoredType, Data: map[string][]byte{helm.StoredKey: data},
+		}
+	}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cluster.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(agent, secret("sh.helm.release.v1.csi.v1", release(t)), secret("broken", []byte("?"))).Build()
+	var warnings []string
+	o := checkup.Options{Given: checkup.Given{Releases: true}}
+	found, _, err := o.Examine(t.Context(), checkup.Readers{
+		Cluster: func() (client.Reader, error) { return reader, nil },
+		Warn:    func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) },
+	}, noon, func(string, ...any) {})
+	if err != nil || len(found) != 1 || found[0].Fix == nil || !strings.HasPrefix(found[0].Fix.Do, "helm upgrade csi ") {
+		t.Errorf("%v: %+v", err, found)
+	}
+	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "secret/broken -n kube-system: reading a release: ") {
+		t.Errorf("warnings %q", warnings)
+	}
+}
+
+func release(t *testing.T) []byte {
+	t.Helper()
+	template := func(name string) map[string]any {
+		text, err := os.ReadFile("../../doctor/helm/testdata/chart/templates/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return map[string]any{"name": "templates/" + name, "data": text}
+	}
+	text, err := json.Marshal(map[string]any{
+		"name": "csi", "namespace": "kube-system", "config": map[string]any{"agent": map[string]any{"enabled": true, "network": false, "tolerations": []any{}}},
+		"chart": map[string]any{"metadata": map[string]any{"apiVersion": "v2", "name": "fixture", "version": "1.0.0"}, "templates": []any{template("agent.yaml")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return []byte(base64.StdEncoding.EncodeToString(b.Bytes()))
 }

@@ -18,6 +18,7 @@ type Given struct {
 	Terraform   []string
 	Addons      []string
 	WithCluster bool
+	Releases    bool
 }
 
 // AddFlags defines the flags that fill it.
@@ -27,6 +28,7 @@ func (g *Given) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&g.WithCluster, "with-cluster", false, "examine the cluster too; what is given replaces what it has of the same name")
 	flags.StringArrayVar(&g.Terraform, "terraform", nil, "plan or state, as terraform show -json prints it, or - for standard input; may be repeated")
 	flags.StringArrayVar(&g.Addons, "eks-addon", nil, "what aws eks describe-addon prints, or - for standard input; may be repeated")
+	flags.BoolVar(&g.Releases, "helm-releases", false, "of the cluster, read the Secrets in which Helm keeps its releases, so that fixes are values")
 	g.Charts.AddFlags(flags)
 }
 
@@ -55,6 +57,11 @@ func (g *Given) Take(ctx context.Context, r Readers) (*Input, error) {
 			return nil, err
 		}
 		in.AddCluster(objects, whole)
+		if g.Releases {
+			if err := in.addReleases(ctx, reader, r.Warn); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if err := g.addDocuments(in, r); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package source
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -68,7 +69,7 @@ func asJSON(o any) (object, error) {
 }
 
 // Mend is the change of values that does what a patch of a generated object would: nil if none
-// does. The source stays as it is.
+// does, or if the object is no longer what was generated. The source stays as it is.
 func (s *Source) Mend(p *doctor.Patch) (map[string]any, error) {
 	before, err := s.render(s.Values)
 	if err != nil {
@@ -79,6 +80,9 @@ func (s *Source) Mend(p *doctor.Patch) (map[string]any, error) {
 		return nil, nil
 	}
 	wanted, be, err := patched(is, p)
+	if errors.Is(err, errOther) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +101,9 @@ func (s *Source) Mend(p *doctor.Patch) (map[string]any, error) {
 	return changes, nil
 }
 
+// errOther says that a patch is of an object that is no longer what was generated.
+var errOther = errors.New("the object has been changed")
+
 // patched is an object with a patch: as it is written, and as it is read.
 func patched(o object, p *doctor.Patch) (wanted, be object, err error) {
 	text, err := p.JSON()
@@ -113,7 +120,7 @@ func patched(o object, p *doctor.Patch) (wanted, be object, err error) {
 	}
 	after, err := patch.Apply(before)
 	if err != nil {
-		return nil, nil, fmt.Errorf("patching %s: %w", p.Object, err)
+		return nil, nil, errOther
 	}
 	if err := json.Unmarshal(after, &wanted); err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", p.Object, err)
