@@ -75,8 +75,8 @@ func TestDoctorReadsAClusterInPages(t *testing.T) {
 		if err := cmd.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%v, want %q:\n%s", err, want, out.String())
 		}
-		if p.lists != 7 {
-			t.Errorf("%d lists of six kinds, one of which has two pages", p.lists)
+		if p.lists != 8 {
+			t.Errorf("%d lists of seven kinds, one of which has two pages", p.lists)
 		}
 	}
 }

@@ -64,7 +64,8 @@ func leavesEarly(ds *appsv1.DaemonSet) bool {
 	return evicted
 }
 
-// agentsThatAreShutOut do not tolerate the taints of a pool whose nodes need them.
+// agentsThatAreShutOut do not tolerate the taints of a pool or a node group whose nodes need
+// them.
 func agentsThatAreShutOut(in *Inventory) []Finding {
 	var out []Finding
 	for _, ds := range in.DaemonSets {
@@ -72,13 +73,21 @@ func agentsThatAreShutOut(in *Inventory) []Finding {
 		if r == nil {
 			continue
 		}
+		add := func(t corev1.Taint, of string) {
+			out = append(out, Finding{
+				Severity: Error, Object: refOf("DaemonSet", ds), Field: "spec.template.spec.tolerations",
+				Message: fmt.Sprintf("lack %s, a taint of %s: the agent does not run on its nodes, where %s", text(t), of, r.without),
+				Advice:  "tolerate the taint, or keep the agent off these nodes on purpose by a node selector", Patch: toleration(in, ds),
+			})
+		}
 		for _, np := range in.Pools {
 			for _, t := range shutOut(ds, np) {
-				out = append(out, Finding{
-					Severity: Error, Object: refOf("DaemonSet", ds), Field: "spec.template.spec.tolerations",
-					Message: fmt.Sprintf("lack %s, a taint of nodepool/%s: the agent does not run on its nodes, where %s", text(t), np.Name, r.without),
-					Advice:  "tolerate the taint, or keep the agent off these nodes on purpose by a node selector", Patch: toleration(in, ds),
-				})
+				add(t, "nodepool/"+np.Name)
+			}
+		}
+		for _, g := range in.Groups {
+			for _, t := range shutOutOfGroup(ds, g) {
+				add(t, g.Name)
 			}
 		}
 	}
@@ -105,26 +114,18 @@ func toleration(in *Inventory, ds *appsv1.DaemonSet) *Patch {
 		lacks = append(lacks, eviction.DisruptedTaint)
 	}
 	for _, np := range in.Pools {
-		for _, t := range shutOut(ds, np) {
-			if !slices.ContainsFunc(lacks, func(x corev1.Taint) bool { return x.Key == t.Key && x.Effect == t.Effect }) {
-				lacks = append(lacks, t)
-			}
-		}
+		lacks = append(lacks, shutOut(ds, np)...)
 	}
-	const path = "/spec/template/spec/tolerations"
-	patch := &Patch{Object: refOf("DaemonSet", ds)}
-	if len(ds.Spec.Template.Spec.Tolerations) == 0 {
-		all := make([]any, len(lacks))
-		for i, t := range lacks {
-			all[i] = tolerate(t)
-		}
-		patch.Steps = []Step{{"add", path, all}}
-		return patch
+	for _, g := range in.Groups {
+		lacks = append(lacks, shutOutOfGroup(ds, g)...)
 	}
+	var once []corev1.Taint
 	for _, t := range lacks {
-		patch.Steps = append(patch.Steps, Step{"add", path + "/-", tolerate(t)})
+		if !slices.ContainsFunc(once, func(x corev1.Taint) bool { return x.Key == t.Key && x.Effect == t.Effect }) {
+			once = append(once, t)
+		}
 	}
-	return patch
+	return &Patch{refOf("DaemonSet", ds), additions("/spec/template/spec/tolerations", ds.Spec.Template.Spec.Tolerations, once)}
 }
 
 // mustTolerate are the taints of a pool that an agent must tolerate: those that stay; of those

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +29,8 @@ func empty(kind schema.GroupVersionKind) client.Object {
 		return &policyv1.PodDisruptionBudget{}
 	case schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"}:
 		return &storagev1.StorageClass{}
+	case schema.GroupKind{Kind: "Node"}:
+		return &corev1.Node{}
 	}
 	return nil
 }
@@ -48,7 +51,7 @@ func Decode(raw []byte, namespace string) (client.Object, error) {
 		return nil, fmt.Errorf("%s: %w", head.Kind, err)
 	}
 	switch o.(type) {
-	case *karpv1.NodePool, *storagev1.StorageClass:
+	case *karpv1.NodePool, *storagev1.StorageClass, *corev1.Node:
 	default:
 		if o.GetNamespace() == "" {
 			o.SetNamespace(namespace)
@@ -72,6 +75,8 @@ func KindOf(o client.Object) string {
 		return "PodDisruptionBudget"
 	case *storagev1.StorageClass:
 		return "StorageClass"
+	case *corev1.Node:
+		return "Node"
 	}
 	return ""
 }

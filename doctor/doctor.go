@@ -50,6 +50,7 @@ var checks = []check{
 	{"agent-shut-out", agentsThatAreShutOut},
 	{"budget-never-opens", budgetsThatNeverOpen},
 	{"controller-never-moves", controllersThatNeverMove},
+	{"nowhere-to-run", nowhere},
 	{"pdb-allows-none", pdbsThatAllowNone},
 	{"pdbs-overlap", pdbsThatOverlap},
 	{"protected-for-ever", podsThatAreProtectedForEver},

@@ -13,6 +13,7 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -125,13 +126,14 @@ func read(t *testing.T, file string) []client.Object {
 		for kind, empty := range map[string]client.Object{
 			"NodePool": &karpv1.NodePool{}, "DaemonSet": &appsv1.DaemonSet{}, "Deployment": &appsv1.Deployment{}, "StatefulSet": &appsv1.StatefulSet{},
 			"PodDisruptionBudget": &policyv1.PodDisruptionBudget{}, "StorageClass": &storagev1.StorageClass{},
+			"Node": &corev1.Node{},
 		} {
 			if strings.Contains(doc, "\nkind: "+kind+"\n") {
 				o = empty
 			}
 		}
 		must(t, yaml.UnmarshalStrict([]byte(doc), o))
-		if o.GetNamespace() == "" && kindOf(o) != "NodePool" && kindOf(o) != "StorageClass" {
+		if o.GetNamespace() == "" && kindOf(o) != "NodePool" && kindOf(o) != "StorageClass" && kindOf(o) != "Node" {
 			o.SetNamespace("default")
 		}
 		out = append(out, o)

@@ -21,6 +21,8 @@ type Inventory struct {
 	Workloads      []Workload // Deployments and StatefulSets
 	PDBs           []*policyv1.PodDisruptionBudget
 	StorageClasses []*storagev1.StorageClass
+	// Groups are the nodes that are no pool's, by name.
+	Groups []NodeGroup
 	// Complete says that this is a whole cluster, so that what is not there does not exist.
 	Complete bool
 }
@@ -54,6 +56,10 @@ func New(objects []client.Object, complete bool) *Inventory {
 			in.PDBs = append(in.PDBs, o)
 		case *storagev1.StorageClass:
 			in.StorageClasses = append(in.StorageClasses, o)
+		case *corev1.Node:
+			if g, ok := groupOf(o); ok {
+				in.Add(g)
+			}
 		}
 	}
 	return in

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,7 +45,7 @@ func Cluster(ctx context.Context, reader client.Reader, warn func(format string,
 	whole = true
 	for _, kind := range []client.ObjectList{
 		&karpv1.NodePoolList{}, &appsv1.DaemonSetList{}, &appsv1.DeploymentList{}, &appsv1.StatefulSetList{},
-		&policyv1.PodDisruptionBudgetList{}, &storagev1.StorageClassList{},
+		&policyv1.PodDisruptionBudgetList{}, &storagev1.StorageClassList{}, &corev1.NodeList{},
 	} {
 		err := listAll(ctx, reader, kind, &objects)
 		switch {

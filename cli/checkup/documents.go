@@ -116,6 +116,7 @@ func (in *Input) addTerraform(doc *terraform.Document, dir string, charts []*atH
 			return err
 		}
 	}
+	in.groups = append(in.groups, doc.Groups...)
 	if err := in.addAddons(doc.Addons, warn); err != nil {
 		return err
 	}

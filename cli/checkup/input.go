@@ -17,6 +17,7 @@ type Input struct {
 	objects []client.Object
 	written []manifest.Object
 	sources source.Set
+	groups  []doctor.NodeGroup
 	whole   bool
 }
 
@@ -46,7 +47,9 @@ func (in *Input) AddSource(src *source.Source) error {
 
 // Examine runs every check, and finds the fix of each finding in what its object comes from.
 func (in *Input) Examine() ([]doctor.Finding, error) {
-	findings := doctor.Examine(doctor.New(in.latest(), in.whole))
+	inventory := doctor.New(in.latest(), in.whole)
+	inventory.Add(in.groups...)
+	findings := doctor.Examine(inventory)
 	if err := in.sources.Mend(findings); err != nil {
 		return nil, err
 	}

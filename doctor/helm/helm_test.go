@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -30,6 +32,12 @@ func examine(t *testing.T, src *source.Source, check string) ([]doctor.Finding, 
 	objects, err := set.Add(src)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if check == "nowhere-to-run" {
+		objects = append(objects, &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: "system"},
+			Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: "dedicated", Value: "system", Effect: corev1.TaintEffectNoSchedule}}},
+		})
 	}
 	found := slices.DeleteFunc(doctor.Examine(doctor.New(objects, true)), func(f doctor.Finding) bool { return f.Check != check })
 	if err := set.Mend(found); err != nil {

@@ -1,12 +1,15 @@
 package terraform
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -22,6 +25,8 @@ type Document struct {
 	Releases []Release
 	// Sources are manifests; each generates one object.
 	Sources []*source.Source
+	// Groups are those of aws_eks_node_group.
+	Groups []doctor.NodeGroup
 }
 
 // Release is a helm_release.
@@ -39,6 +44,7 @@ func Read(r io.Reader) (*Document, error) {
 	readers := map[string]func(Resource) error{
 		"aws_eks_addon": d.addon, "helm_release": d.release,
 		"kubernetes_manifest": d.manifest, "kubectl_manifest": d.text,
+		"aws_eks_node_group": d.group,
 	}
 	err := walk(r, func(r Resource) error {
 		if read := readers[r.Type]; read != nil {
@@ -138,6 +144,32 @@ func scalar(text string) any {
 		return nil
 	}
 	return text
+}
+
+// effects are those of taints as EKS writes them.
+var effects = map[string]corev1.TaintEffect{
+	"NO_SCHEDULE": corev1.TaintEffectNoSchedule, "NO_EXECUTE": corev1.TaintEffectNoExecute, "PREFER_NO_SCHEDULE": corev1.TaintEffectPreferNoSchedule,
+}
+
+func (d *Document) group(r Resource) error {
+	var v struct {
+		Name   string            `json:"node_group_name"`
+		Prefix string            `json:"node_group_name_prefix"`
+		Labels map[string]string `json:"labels"`
+		Taint  []struct {
+			Key, Value, Effect string
+		} `json:"taint"`
+	}
+	if err := r.decode(&v); err != nil {
+		return err
+	}
+	g := doctor.NodeGroup{Name: "node group " + cmp.Or(v.Name, strings.TrimSuffix(v.Prefix, "-"), r.Address), Labels: map[string]string{"kubernetes.io/os": "linux"}}
+	maps.Copy(g.Labels, v.Labels)
+	for _, t := range v.Taint {
+		g.Taints = append(g.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: effects[t.Effect]})
+	}
+	d.Groups = append(d.Groups, g)
+	return nil
 }
 
 func (d *Document) manifest(r Resource) error {

@@ -64,7 +64,9 @@ func examine(t *testing.T, plan []byte, check string) ([]doctor.Finding, *source
 		t.Fatal(err)
 	}
 	set := &source.Set{}
-	found := doctor.Examine(doctor.New(add(t, doc, set), true))
+	in := doctor.New(add(t, doc, set), true)
+	in.Add(doc.Groups...)
+	found := doctor.Examine(in)
 	found = slices.DeleteFunc(found, func(f doctor.Finding) bool { return f.Check != check })
 	if err := set.Mend(found); err != nil {
 		t.Fatal(err)
@@ -256,6 +258,41 @@ func TestAnAddonIsMendedInItsResourceOrInTheInputOfItsModule(t *testing.T) {
 				t.Errorf("with %s there is still %+v", text, left)
 			}
 		})
+	}
+}
+
+// The node group that keeps everything off that does not tolerate its taint.
+func TestATaintedNodeGroupKeepsAddonsOut(t *testing.T) {
+	plan := func(coredns, csi string) []byte {
+		return planOf("planned_values",
+			resource("aws_eks_node_group.system", m{"node_group_name": nil, "node_group_name_prefix": "system-", "labels": m{"role": "system"}, "taint": []any{m{"key": "dedicated", "value": "system", "effect": "NO_SCHEDULE"}}}),
+			resource("aws_eks_addon.coredns", m{"cluster_name": "live", "addon_name": "coredns", "configuration_values": coredns}),
+			resource("aws_eks_addon.csi", ebs(csi)),
+			resource("kubernetes_manifest.pool", m{"manifest": manifests(t, "../testdata/protected-for-ever/good.yaml")[0]}),
+		)
+	}
+	found, set := examine(t, plan("", ""), "nowhere-to-run")
+	if len(found) != 2 || found[0].Severity != doctor.Error || !strings.Contains(found[0].Message, "lack dedicated=system:NoSchedule of node group system: DNS waits") || found[1].Object.Name != "ebs-csi-controller" {
+		t.Fatalf("%+v", found)
+	}
+	fixes, err := set.Fixes(found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	configuration := map[string]string{}
+	for _, fix := range fixes {
+		value, err := argumentOf(fix.Text, "configuration_values")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		configuration[fix.File] = string(text)
+	}
+	if left, _ := examine(t, plan(configuration["aws_eks_addon_coredns.tf.txt"], configuration["aws_eks_addon_csi.tf.txt"]), "nowhere-to-run"); len(left) > 0 {
+		t.Errorf("with %v there is still %+v", configuration, left)
 	}
 }
 
