@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/millwright-dev/millwright/bench/process"
+	"github.com/millwright-dev/millwright/bench/watch"
 )
 
 // phase is something that is done to the cluster, and what must come of it.
@@ -50,31 +53,29 @@ type Measure struct {
 }
 
 // play begins a phase and follows it to its end.
-func (w *world) play(ctx context.Context, ph phase, p *process) (Measure, error) {
+func (w *world) play(ctx context.Context, ph phase, p *process.Process) (Measure, error) {
 	m := Measure{Phase: ph.name}
-	before, err := p.usage()
+	before, err := p.Usage()
 	if m.Err = err; err != nil {
 		return m, err
 	}
-	w.mu.Lock()
-	began, evictions := time.Now(), len(w.evictions)
-	w.mu.Unlock()
+	began, evictions := time.Now(), w.seen.Now().Evictions
 	ctx, cancel := context.WithTimeoutCause(ctx, w.cfg.Limit, fmt.Errorf("not finished within %s", w.cfg.Limit))
 	defer cancel()
 	err = ph.do(w, ctx)
 	if err == nil {
-		err = w.until(ctx, func() bool {
+		err = watch.Until(ctx, func() bool {
 			w.clock(&m, ph, began)
-			return p.alive() != nil || w.rests(ph.pods(w.cfg.Pods), began)
+			return p.Alive() != nil || w.rests(ph.pods(w.cfg.Pods), began)
 		})
 	}
 	if err == nil {
-		err = p.alive()
+		err = p.Alive()
 	}
 	m.Err = err
 	w.measure(&m, began, evictions)
-	if after, usageErr := p.usage(); usageErr == nil {
-		m.Requests, m.CPU = after.requests-before.requests, after.cpu-before.cpu
+	if after, usageErr := p.Usage(); usageErr == nil {
+		m.Requests, m.CPU = after.Requests-before.Requests, after.CPU-before.CPU
 	}
 	return m, err
 }
@@ -82,22 +83,21 @@ func (w *world) play(ctx context.Context, ph phase, p *process) (Measure, error)
 // rests reports whether exactly so many pods are there, all Running, without pods no Node
 // either, and no Node has come or gone for a while.
 func (w *world) rests(pods int, began time.Time) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.pods) != pods || pods == 0 && len(w.nodes) > 0 {
+	v := w.seen.Now()
+	if len(v.Pods) != pods || pods == 0 && len(v.Nodes) > 0 {
 		return false
 	}
 	last := began
-	for _, p := range w.pods {
-		if p.running.IsZero() || p.leaving {
+	for _, p := range v.Pods {
+		if p.Running.IsZero() || p.Leaving {
 			return false
 		}
-		if p.running.After(last) {
-			last = p.running
+		if p.Running.After(last) {
+			last = p.Running
 		}
 	}
-	if w.changed.After(last) {
-		last = w.changed
+	if v.Changed.After(last) {
+		last = v.Changed
 	}
 	return pods == 0 || time.Since(last) >= w.cfg.Quiet
 }
@@ -105,19 +105,17 @@ func (w *world) rests(pods int, began time.Time) bool {
 // clock notes when half and all of the pods that are to come in a phase run for the first
 // time; what moves afterwards does not count.
 func (w *world) clock(m *Measure, ph phase, began time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if m.Last > 0 {
 		return
 	}
 	var waits []float64
 	came, want := 0, ph.pods(w.cfg.Pods)
-	for _, p := range w.pods {
-		if p.created.Before(began) || p.leaving {
+	for _, p := range w.seen.Now().Pods {
+		if p.Created.Before(began) || p.Leaving {
 			continue
 		}
-		if came++; !p.running.IsZero() {
-			waits = append(waits, p.running.Sub(p.created).Seconds())
+		if came++; !p.Running.IsZero() {
+			waits = append(waits, p.Running.Sub(p.Created).Seconds())
 		}
 	}
 	now := time.Since(began).Seconds()
@@ -133,15 +131,15 @@ func (w *world) clock(m *Measure, ph phase, began time.Time) {
 }
 
 func (w *world) measure(m *Measure, began time.Time, evictions int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.changed.After(began) {
-		m.Settled = w.changed.Sub(began).Seconds()
+	v := w.seen.Now()
+	if v.Changed.After(began) {
+		m.Settled = v.Changed.Sub(began).Seconds()
 	}
-	for _, n := range w.nodes {
+	for _, n := range v.Nodes {
+		n := w.machine(n)
 		m.Machines, m.CPUs, m.Price = m.Machines+1, m.CPUs+n.cpus, m.Price+n.price
 	}
-	m.Evictions = len(w.evictions) - evictions
+	m.Evictions = v.Evictions - evictions
 }
 
 // String is one line for the progress.

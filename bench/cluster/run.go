@@ -100,7 +100,7 @@ func (w *world) turn(ctx context.Context, c contestant, log string) (Result, err
 	if err != nil {
 		return result, fmt.Errorf("starting %s: %w", c.title, err)
 	}
-	defer p.kill()
+	defer p.Kill()
 	for _, name := range w.cfg.Phases {
 		ph, ok := phases[name]
 		if !ok {
@@ -114,7 +114,7 @@ func (w *world) turn(ctx context.Context, c contestant, log string) (Result, err
 			break
 		}
 	}
-	result.PeakRSS, err = p.peakRSS()
+	result.PeakRSS, err = p.PeakRSS()
 	if err != nil {
 		return result, err
 	}

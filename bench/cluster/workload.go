@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -145,13 +144,4 @@ func (w *world) nothing(ctx context.Context) error {
 	background := metav1.DeletePropagationBackground
 	return w.client.AppsV1().Deployments(metav1.NamespaceDefault).DeleteCollection(ctx,
 		metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
-}
-
-func evicted(p *corev1.Pod) bool {
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "EvictionByEvictionAPI" {
-			return true
-		}
-	}
-	return false
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,10 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 
+	"github.com/millwright-dev/millwright/bench/watch"
 	"github.com/millwright-dev/millwright/cloud/kwok"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/sandbox/child"
@@ -32,19 +29,7 @@ type world struct {
 	apply      *harness.Applier
 	machines   map[catalog.Key]node
 
-	mu    sync.Mutex
-	pods  map[types.UID]pod
-	nodes map[string]node
-	// changed is when a Node last came or went.
-	changed time.Time
-	// evictions are pods that were evicted, ever.
-	evictions map[types.UID]bool
-}
-
-// pod is what is known of a pod that exists.
-type pod struct {
-	created, bound, running time.Time // as seen; zero if not yet
-	leaving                 bool
+	seen *watch.Watch
 }
 
 // node is a machine that exists.
@@ -54,10 +39,7 @@ type node struct {
 }
 
 func newWorld(ctx context.Context, cfg Config, sandbox *child.Cluster) (*world, error) {
-	w := &world{
-		cfg: cfg, kubeconfig: sandbox.Kubeconfig(), machines: machines(),
-		pods: map[types.UID]pod{}, nodes: map[string]node{}, evictions: map[types.UID]bool{}, changed: time.Now(),
-	}
+	w := &world{cfg: cfg, kubeconfig: sandbox.Kubeconfig(), machines: machines()}
 	rest, err := sandbox.RESTConfig()
 	if err != nil {
 		return nil, err
@@ -75,7 +57,8 @@ func newWorld(ctx context.Context, cfg Config, sandbox *child.Cluster) (*world, 
 	if err := w.apply.Files(ctx, filepath.Join(cfg.Root, "deploy/crds"), filepath.Join(cfg.Root, "deploy/rbac")); err != nil {
 		return nil, err
 	}
-	return w, w.watch(ctx)
+	w.seen, err = watch.Start(ctx, w.client, metav1.NamespaceDefault)
+	return w, err
 }
 
 // machines are CPUs and $/h by the catalogue. A Node's own capacity is not asked: Karpenter's
@@ -90,86 +73,12 @@ func machines() map[catalog.Key]node {
 	return out
 }
 
-func (w *world) watch(ctx context.Context) error {
-	factory := informers.NewSharedInformerFactory(w.client, 0)
-	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { w.seePod(o.(*corev1.Pod)) },
-		UpdateFunc: func(_, o any) { w.seePod(o.(*corev1.Pod)) },
-		DeleteFunc: w.forgetPod,
-	})
-	if err != nil {
-		return err
-	}
-	_, err = factory.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { w.seeNode(o.(*corev1.Node)) },
-		UpdateFunc: func(_, o any) { w.seeNode(o.(*corev1.Node)) },
-		DeleteFunc: w.forgetNode,
-	})
-	if err != nil {
-		return err
-	}
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	return ctx.Err()
-}
-
-func (w *world) seePod(p *corev1.Pod) {
-	if p.Namespace != metav1.NamespaceDefault {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	now, known := time.Now(), w.pods[p.UID]
-	if known.created.IsZero() {
-		known.created = now
-	}
-	if known.bound.IsZero() && p.Spec.NodeName != "" {
-		known.bound = now
-	}
-	if known.running.IsZero() && p.Status.Phase == corev1.PodRunning {
-		known.running = now
-	}
-	known.leaving = p.DeletionTimestamp != nil
-	if evicted(p) {
-		w.evictions[p.UID] = true
-	}
-	w.pods[p.UID] = known
-}
-
-func (w *world) forgetPod(o any) {
-	if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
-		o = gone.Obj
-	}
-	p := o.(*corev1.Pod)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if evicted(p) {
-		w.evictions[p.UID] = true
-	}
-	delete(w.pods, p.UID)
-}
-
-func (w *world) seeNode(n *corev1.Node) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if _, known := w.nodes[n.Name]; !known {
-		w.changed = time.Now()
-	}
-	key := catalog.Key{
+// machine is what the catalogue says of a Node.
+func (w *world) machine(n watch.Node) node {
+	return w.machines[catalog.Key{
 		Type: n.Labels[corev1.LabelInstanceTypeStable], Zone: n.Labels[corev1.LabelTopologyZone],
 		CapacityType: n.Labels[catalog.CapacityTypeLabel],
-	}
-	w.nodes[n.Name] = w.machines[key]
-}
-
-func (w *world) forgetNode(o any) {
-	if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
-		o = gone.Obj
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.nodes, o.(*corev1.Node).Name)
-	w.changed = time.Now()
+	}]
 }
 
 // clear takes off what a turn has left, so that the next one begins with nothing. Finalizers
@@ -189,10 +98,9 @@ func (w *world) clear(ctx context.Context) error {
 	if err := w.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).DeleteCollection(ctx, metav1.DeleteOptions{}, records); err != nil {
 		return fmt.Errorf("clearing the simulated cloud: %w", err)
 	}
-	return w.until(ctx, func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return len(w.pods) == 0 && len(w.nodes) == 0
+	return watch.Until(ctx, func() bool {
+		v := w.seen.Now()
+		return len(v.Pods) == 0 && len(v.Nodes) == 0
 	})
 }
 
@@ -210,20 +118,6 @@ func (w *world) removeAll(ctx context.Context, kind schema.GroupVersionResource)
 		}
 		if err := w.dynamic.Resource(kind).Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			return err
-		}
-	}
-	return nil
-}
-
-// until looks often until something is true.
-func (w *world) until(ctx context.Context, is func() bool) error {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for !is() {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-tick.C:
 		}
 	}
 	return nil

@@ -1,4 +1,10 @@
-package cluster
+// Package process runs controllers as a user would, and measures them from outside: requests
+// from the metrics of their own clients, CPU time and memory from the operating system.
+//
+//	metrics, health, err := process.Ports()
+//	p, err := process.Start(ctx, process.Command{Argv: …, Metrics: metrics, Health: health, Log: file})
+//	before, err := p.Usage()
+package process
 
 import (
 	"bufio"
@@ -11,61 +17,38 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
-// contestant is a controller that can be run.
-type contestant struct {
-	title string
-	// requests is the counter of the client's requests.
-	requests string
-	// command are the program and its arguments for a world, and what is added to the
-	// environment, as NAME=value; ports are those of metrics and health.
-	command func(w *world, metrics, health string) (argv, env []string)
+// Command is what to run. Metrics and health are served on loopback ports that Ports finds.
+type Command struct {
+	// Argv are the program and its arguments; Env is added to the environment, as NAME=value.
+	Argv, Env []string
+	// Metrics and Health are the ports that the program was told to serve them on.
+	Metrics, Health string
+	// Requests is the counter of the requests of the program's client of Kubernetes.
+	Requests string
+	// Log is the file for what it says; it is appended to.
+	Log string
 }
 
-// What reports call the contestants.
-const (
-	karpenterTitle  = "Karpenter"
-	millwrightTitle = "Millwright"
-)
-
-var contestants = map[string]contestant{
-	"millwright": {millwrightTitle, "rest_client_requests_total", func(w *world, metrics, health string) ([]string, []string) {
-		return []string{
-			w.cfg.Millwright, "run", "--kubeconfig", w.kubeconfig, "--provider", "kwok", "--instance-types", "kwok",
-			"--metrics-port", metrics, "--health-probe-port", health,
-		}, []string{"POD_NAMESPACE=millwright-system"}
-	}},
-	"karpenter": {karpenterTitle, "client_go_request_total", func(w *world, metrics, health string) ([]string, []string) {
-		return []string{w.cfg.Karpenter}, []string{
-			"KUBECONFIG=" + w.kubeconfig, "SYSTEM_NAMESPACE=kube-system", "LEADER_ELECTION_NAMESPACE=kube-system",
-			"METRICS_PORT=" + metrics, "HEALTH_PROBE_PORT=" + health,
-		}
-	}},
-}
-
-// process is a running controller.
-type process struct {
+// Process is a running controller. It is safe for concurrent use.
+type Process struct {
 	cmd     *exec.Cmd
 	metrics string
 	counter string // of the client's requests
 	done    chan struct{}
 }
 
-// start runs the controller and waits until it is ready.
-func (c contestant) start(ctx context.Context, w *world, log string) (*process, error) {
-	metrics, health, err := twoPorts()
+// Start runs a controller and waits until it is ready, a minute at most.
+func Start(ctx context.Context, c Command) (*Process, error) {
+	out, err := os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	out, err := os.Create(log)
-	if err != nil {
-		return nil, err
-	}
-	argv, env := c.command(w, metrics, health)
-	p := &process{cmd: exec.Command(argv[0], argv[1:]...), counter: c.requests, metrics: "http://127.0.0.1:" + metrics + "/metrics", done: make(chan struct{})}
-	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Env = out, out, append(os.Environ(), env...)
+	p := &Process{cmd: exec.Command(c.Argv[0], c.Argv[1:]...), counter: c.Requests, metrics: "http://127.0.0.1:" + c.Metrics + "/metrics", done: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Env = out, out, append(os.Environ(), c.Env...)
 	if err := p.cmd.Start(); err != nil {
 		out.Close()
 		return nil, err
@@ -73,18 +56,18 @@ func (c contestant) start(ctx context.Context, w *world, log string) (*process, 
 	go func() {
 		defer close(p.done)
 		defer out.Close()
-		_ = p.cmd.Wait() // seen by alive
+		_ = p.cmd.Wait() // seen by Alive
 	}()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if err := p.ready(ctx, "http://127.0.0.1:"+health+"/readyz"); err != nil {
-		p.kill()
-		return nil, fmt.Errorf("%w; see %s", err, log)
+	if err := p.ready(ctx, "http://127.0.0.1:"+c.Health+"/readyz"); err != nil {
+		p.Kill()
+		return nil, fmt.Errorf("%w; see %s", err, c.Log)
 	}
 	return p, nil
 }
 
-func (p *process) ready(ctx context.Context, url string) error {
+func (p *Process) ready(ctx context.Context, url string) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -98,14 +81,14 @@ func (p *process) ready(ctx context.Context, url string) error {
 		case <-ctx.Done():
 			return errors.New("it was not ready in time")
 		case <-p.done:
-			return p.alive()
+			return p.Alive()
 		case <-tick.C:
 		}
 	}
 }
 
-// alive is an error once the process has ended.
-func (p *process) alive() error {
+// Alive is an error once the process has ended.
+func (p *Process) Alive() error {
 	select {
 	case <-p.done:
 		return fmt.Errorf("the controller has ended: %s", p.cmd.ProcessState)
@@ -114,14 +97,27 @@ func (p *process) alive() error {
 	}
 }
 
-// kill ends the process and waits for its end.
-func (p *process) kill() {
+// Kill ends the process as a crash would, and waits for its end.
+func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill() // it may have ended
 	<-p.done
 }
 
-// twoPorts are loopback ports that are free.
-func twoPorts() (string, string, error) {
+// Stop asks the process to end and waits for it; one that has not ended after a minute is
+// killed, which is an error.
+func (p *Process) Stop() error {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	select {
+	case <-p.done:
+		return nil
+	case <-time.After(time.Minute):
+		p.Kill()
+		return errors.New("the controller had to be killed: it did not end a minute after it was asked to")
+	}
+}
+
+// Ports are two loopback ports that are free, for metrics and health.
+func Ports() (metrics, health string, err error) {
 	var ports [2]string
 	for i := range ports {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -134,26 +130,29 @@ func twoPorts() (string, string, error) {
 	return ports[0], ports[1], nil
 }
 
-// usage is what a process has used since its start.
-type usage struct {
-	requests int
-	cpu      time.Duration
+// Usage is what a process has used since its start.
+type Usage struct {
+	// Requests are those to the API server, watches and leases included.
+	Requests int
+	// CPU is user and system time.
+	CPU time.Duration
 }
 
-func (p *process) usage() (usage, error) {
-	if err := p.alive(); err != nil {
-		return usage{}, err
+// Usage is what the process has used since its start.
+func (p *Process) Usage() (Usage, error) {
+	if err := p.Alive(); err != nil {
+		return Usage{}, err
 	}
 	requests, err := p.requests()
 	if err != nil {
-		return usage{}, err
+		return Usage{}, err
 	}
 	cpu, err := p.cpu()
-	return usage{requests, cpu}, err
+	return Usage{requests, cpu}, err
 }
 
 // requests sums the counter of the client's requests over codes, hosts and methods.
-func (p *process) requests() (int, error) {
+func (p *Process) requests() (int, error) {
 	resp, err := http.Get(p.metrics)
 	if err != nil {
 		return 0, fmt.Errorf("reading metrics: %w", err)
@@ -186,7 +185,7 @@ func (p *process) requests() (int, error) {
 const ticks = 100
 
 // cpu is the CPU time of the process, user and system.
-func (p *process) cpu() (time.Duration, error) {
+func (p *Process) cpu() (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {
 		return 0, fmt.Errorf("reading CPU time, which needs Linux: %w", err)
@@ -205,9 +204,9 @@ func (p *process) cpu() (time.Duration, error) {
 	return time.Duration(sum) * time.Second / ticks, nil
 }
 
-// peakRSS is the largest resident set so far, in bytes.
-func (p *process) peakRSS() (int64, error) {
-	if err := p.alive(); err != nil {
+// PeakRSS is the largest resident set so far, in bytes.
+func (p *Process) PeakRSS() (int64, error) {
+	if err := p.Alive(); err != nil {
 		return 0, err
 	}
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
