@@ -33,15 +33,17 @@ func (c *control) console(id, text string) {
 
 // Instance is one as it is shown.
 type Instance struct {
-	ID           string            `json:"id"`
-	Type         string            `json:"type"`
-	Zone         string            `json:"zone"`
-	CapacityType string            `json:"capacityType"`
-	State        string            `json:"state"`
-	Reason       string            `json:"reason,omitempty"`
-	Node         string            `json:"node"`
-	Launched     time.Time         `json:"launched"`
-	Tags         map[string]string `json:"tags,omitempty"`
+	ID           string `json:"id"`
+	Type         string `json:"type"`
+	Zone         string `json:"zone"`
+	CapacityType string `json:"capacityType"`
+	State        string `json:"state"`
+	// Price is what EC2 asks for it, in $/h.
+	Price    float64           `json:"price"`
+	Reason   string            `json:"reason,omitempty"`
+	Node     string            `json:"node"`
+	Launched time.Time         `json:"launched"`
+	Tags     map[string]string `json:"tags,omitempty"`
 	// Console says whether the kubelet joined, or why it did not.
 	Console string `json:"console,omitempty"`
 }
@@ -183,7 +185,7 @@ func (c *control) instances() []Instance {
 	for i := range list {
 		from := &list[i]
 		to := Instance{
-			ID: from.ID, Type: from.Type.Name, Zone: from.Zone, CapacityType: "on-demand", State: from.State, Reason: from.Reason, Node: from.DNSName,
+			ID: from.ID, Type: from.Type.Name, Zone: from.Zone, CapacityType: "on-demand", State: from.State, Price: from.Price, Reason: from.Reason, Node: from.DNSName,
 			Launched: from.Launched, Tags: from.Tags, Console: c.consoles[from.ID],
 		}
 		if from.Spot {

@@ -24,44 +24,20 @@ type ledger struct {
 // is an error.
 func read(record []awstest.Call) (ledger, error) {
 	l := ledger{actions: map[string]int{}}
-	at := map[string]map[string]bool{} // volumes by instance
 	for _, c := range record {
 		if c.Caller != aws.DriverKey {
 			l.actions[c.Action]++
 		}
-		if c.Error != "" {
-			continue
-		}
-		instance, volume := text(c.Input["InstanceId"]), text(c.Input["VolumeId"])
-		switch c.Action {
-		case "ec2:CreateFleet":
+		if c.Error == "" && c.Action == "ec2:CreateFleet" {
 			l.fleets++
 			if slices.Contains(c.Failures, "InsufficientInstanceCapacity") {
 				l.refused++
 			}
-		case "ec2:AttachVolume":
-			if at[instance] == nil {
-				at[instance] = map[string]bool{}
-			}
-			at[instance][volume] = true
-		case "ec2:DetachVolume":
-			delete(at[instance], volume)
-			l.detached++
-		case "ec2:TerminateInstances":
-			ids, _ := c.Input["InstanceIds"].([]any)
-			for _, id := range ids {
-				if len(at[text(id)]) > 0 {
-					return l, fmt.Errorf("%v was terminated while %v were attached", id, slices.Sorted(maps.Keys(at[text(id)])))
-				}
-			}
 		}
 	}
-	return l, nil
-}
-
-func text(v any) string {
-	s, _ := v.(string)
-	return s
+	var err error
+	l.detached, err = aws.DetachedFirst(record)
+	return l, err
 }
 
 // calls names the actions that changed something, and counts the others.

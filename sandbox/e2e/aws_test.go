@@ -300,25 +300,8 @@ func (c *onEC2) detachedFirst(least int) {
 	c.Helper()
 	record, err := c.aws.Record(c.Context())
 	c.must(err)
-	attached, detached := map[string]string{}, 0
-	for _, call := range record {
-		volume, _ := call.Input["VolumeId"].(string)
-		switch {
-		case call.Error != "":
-		case call.Action == "ec2:AttachVolume":
-			attached[volume], _ = call.Input["InstanceId"].(string)
-		case call.Action == "ec2:DetachVolume":
-			delete(attached, volume)
-			detached++
-		case call.Action == "ec2:TerminateInstances":
-			ids, _ := call.Input["InstanceIds"].([]any)
-			for volume, at := range attached {
-				if slices.Contains(ids, any(at)) {
-					c.Errorf("%s was terminated at %v while %s was attached", at, call.At, volume)
-				}
-			}
-		}
-	}
+	detached, err := aws.DetachedFirst(record)
+	c.must(err)
 	if detached < least {
 		c.Errorf("%d volumes were detached, want at least %d", detached, least)
 	}
