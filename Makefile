@@ -3,7 +3,7 @@
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: build demo test e2e rights verify bench bench-cluster generate aws-models lint sandbox image chart release terraform fmt clean help
+.PHONY: build demo test e2e rights verify bench bench-cluster bench-aws generate aws-models lint sandbox image chart release terraform fmt clean help
 
 BIN := $(CURDIR)/bin
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -56,6 +56,10 @@ bench: ## Compare with Karpenter's scheduler on the same pods and instance types
 bench-cluster: build sandbox ## Let Karpenter's controller and ours take turns in a sandbox.
 	@cd bench && go build -o $(BIN)/karpenter-kwok sigs.k8s.io/karpenter/kwok
 	cd bench && go run ./cmd/bench cluster $(ARGS)
+
+bench-aws: build sandbox ## Let Karpenter's controller for AWS and ours take turns on an emulated AWS.
+	@go -C bench/aws build -o $(BIN)/karpenter-aws github.com/aws/karpenter-provider-aws/cmd/controller
+	cd bench && go run ./cmd/bench aws $(ARGS)
 
 generate: $(BIN)/controller-gen ## Rewrite generated files: CRDs, RBAC, the table of EC2 types.
 	go run ./deploy/crdgen deploy/crds

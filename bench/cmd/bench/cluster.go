@@ -53,12 +53,7 @@ func compareClusters(ctx context.Context, args []string) error {
 			break
 		}
 	}
-	text := cluster.Report(cfg, rounds)
-	if *out == "-" {
-		_, writeErr := os.Stdout.WriteString(text)
-		return errors.Join(err, writeErr)
-	}
-	return errors.Join(err, os.WriteFile(*out, []byte(text), 0o644))
+	return errors.Join(err, publish(*out, cluster.Report(cfg, rounds)))
 }
 
 // roundsOf are the rounds to play: every size without, then with busy loops.

@@ -7,6 +7,7 @@
 //	go run ./cmd/bench -list
 //	go run ./cmd/bench consolidation        disruption beside Karpenter's consolidation, to CONSOLIDATION.md
 //	go run ./cmd/bench cluster              whole controllers in a sandbox, to CLUSTER.md
+//	go run ./cmd/bench aws                  whole controllers on an emulated AWS, to AWS.md
 package main
 
 import (
@@ -50,6 +51,8 @@ func command(ctx context.Context, args []string) error {
 		err = consolidate(ctx, args[1:])
 	case len(args) > 0 && args[0] == "cluster":
 		err = compareClusters(ctx, args[1:])
+	case len(args) > 0 && args[0] == "aws":
+		err = compareOnAWS(ctx, args[1:])
 	default:
 		err = place(ctx, args)
 	}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/bench/ec2"
+)
+
+// compareOnAWS runs whole controllers on an emulated AWS and writes the report.
+func compareOnAWS(ctx context.Context, args []string) error {
+	cfg := ec2.Config{Progress: os.Stderr}
+	fs := flag.NewFlagSet("bench aws", flag.ContinueOnError)
+	out := fs.String("o", "", "file for the report, by default AWS.md or HANDOVER.md; - is standard output")
+	handover := fs.Bool("handover", false, "instead: one cluster that Karpenter builds, Millwright takes over and gives back")
+	fs.IntVar(&cfg.Machines, "machines", 50, "with -handover: how many machines change hands, at least 10")
+	fs.DurationVar(&cfg.Hold, "hold", 45*time.Second, "with -handover: how long is waited for what comes of a change of controllers")
+	fs.StringVar(&cfg.Root, "root", "..", "the checkout")
+	fs.StringVar(&cfg.Sandbox, "sandbox", "../bin/sandbox", "the sandbox's binary")
+	fs.StringVar(&cfg.Millwright, "millwright", "../bin/millwright", "Millwright's binary")
+	fs.StringVar(&cfg.Karpenter, "karpenter", "../bin/karpenter-aws", "the binary of Karpenter's controller for AWS")
+	turns := fs.String("turns", ec2.Karpenter+","+ec2.Millwright, "comma-separated contestants, in order")
+	scenarios := fs.String("scenarios", strings.Join(ec2.Order(), ","), "comma-separated scenarios, in order")
+	fs.DurationVar(&cfg.Quiet, "quiet", 15*time.Second, "how long no Node may come or go for a scenario to be over")
+	fs.DurationVar(&cfg.Limit, "limit", 8*time.Minute, "how long each goal of a scenario may take")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	if cfg.Machines < 10 {
+		return fmt.Errorf("-machines: %d is not a number from 10", cfg.Machines)
+	}
+	cfg.Turns, cfg.Scenarios = strings.Split(*turns, ","), strings.Split(*scenarios, ",")
+	var err error
+	if cfg.Dir, err = os.MkdirTemp("", "bench-aws-"); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, "the controllers' logs are in", cfg.Dir)
+	if *handover {
+		return handOver(ctx, cfg, cmp.Or(*out, "HANDOVER.md"))
+	}
+	measures, err := ec2.Run(ctx, cfg)
+	return errors.Join(err, publish(cmp.Or(*out, "AWS.md"), ec2.Report(cfg, measures)))
+}
+
+// handOver writes the story of a handover; what must not be is an error.
+func handOver(ctx context.Context, cfg ec2.Config, out string) error {
+	acts, err := ec2.HandOver(ctx, cfg)
+	if n := len(ec2.Faults(acts)); n > 0 {
+		err = errors.Join(err, fmt.Errorf("%d things came of the handover that must not", n))
+	}
+	return errors.Join(err, publish(out, ec2.ReportHandover(cfg, acts)))
+}
+
+// publish writes a report to a file, or to standard output if that is called -.
+func publish(file, text string) error {
+	if file == "-" {
+		_, err := os.Stdout.WriteString(text)
+		return err
+	}
+	return os.WriteFile(file, []byte(text), 0o644)
+}

@@ -1,0 +1,419 @@
+package ec2
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/bench/process"
+	"github.com/millwright-dev/millwright/bench/watch"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest"
+	"github.com/millwright-dev/millwright/sandbox/aws"
+)
+
+// Act is one part of a handover, and what was seen of it.
+type Act struct {
+	// Title says what was done, By under which controller.
+	Title, By string
+	// Took is the seconds until its goal was reached; a change of controllers has none.
+	Took float64
+	// Machines and Pods are those at its end; Launched and Ended how many instances came and
+	// went, Evictions how many pods were evicted.
+	Machines, Pods, Launched, Ended, Evictions int
+	// Changes counts the calls by which AWS was changed, by action.
+	Changes map[string]int
+	// Differences are those of the objects, for a change of controllers only.
+	Differences []Difference
+	// Faults are what must not be.
+	Faults []string
+}
+
+// handover plays on one cluster that several controllers have in turn.
+type handover struct {
+	*world
+	running *process.Process
+	by      contestant
+	acts    []Act
+}
+
+// HandOver has Karpenter build a fleet, Millwright take it over and give it back; each of them
+// scales it out and in, loses a spot machine and moves a volume. The error is one of the
+// stage; what a controller does wrong are the acts' faults.
+func HandOver(ctx context.Context, cfg Config) ([]Act, error) {
+	w, err := newWorld(ctx, cfg, "handover")
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	h := &handover{world: w}
+	defer func() {
+		if h.running != nil {
+			h.running.Kill()
+		}
+	}()
+	err = h.play(ctx)
+	return h.acts, err
+}
+
+func (h *handover) play(ctx context.Context) error {
+	if err := h.build(ctx); err != nil {
+		return err
+	}
+	for _, next := range []string{Millwright, Karpenter} {
+		for _, act := range []func(context.Context) error{
+			func(ctx context.Context) error { return h.change(ctx, contestants[next]) },
+			func(ctx context.Context) error { return h.scale(ctx, "scale out", more) },
+			func(ctx context.Context) error { return h.scale(ctx, "scale in", -more) },
+			h.interrupt, h.move,
+		} {
+			if err := act(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return h.end(ctx)
+}
+
+// done notes an act and what has become of the cluster since a state.
+func (h *handover) done(ctx context.Context, a Act, before *state) (*state, error) {
+	after, err := h.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	record, err := h.aws.Record(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.By, a.Machines, a.Pods = h.by.title, len(after.instances), running(h.seen.Now())
+	a.Evictions, a.Changes = after.evictions-before.evictions, map[string]int{}
+	for _, c := range changes(record, before.at) {
+		a.Changes[c.Action]++
+	}
+	for id := range before.instances {
+		if _, ok := after.instances[id]; !ok {
+			a.Ended++
+		}
+	}
+	for id := range after.instances {
+		if _, ok := before.instances[id]; !ok {
+			a.Launched++
+		}
+	}
+	a.Faults = append(a.Faults, retagged(before, after)...)
+	h.acts = append(h.acts, a)
+	fmt.Fprintln(h.cfg.Progress, a)
+	return after, nil
+}
+
+// retagged names tags that were there and have another value now, or none.
+func retagged(before, after *state) []string {
+	var out []string
+	for _, id := range slices.Sorted(maps.Keys(after.instances)) {
+		was, is := before.instances[id].Tags, after.instances[id].Tags
+		for _, key := range slices.Sorted(maps.Keys(was)) {
+			if is[key] != was[key] {
+				out = append(out, fmt.Sprintf("the tag %s of %s was %q and is %q", key, id, was[key], is[key]))
+			}
+		}
+	}
+	return out
+}
+
+// again reports whether a call puts a tag on an instance that has it. Such as are missing may
+// be added: Karpenter tags one machine a second once its Node has registered.
+func again(before *state, c *awstest.Call) bool {
+	resources, _ := c.Input["Resources"].([]any)
+	tags, _ := c.Input["Tags"].([]any)
+	for _, id := range resources {
+		for _, tag := range tags {
+			tag, _ := tag.(map[string]any)
+			if _, has := before.instances[fmt.Sprint(id)].Tags[fmt.Sprint(tag["Key"])]; has {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// until waits for a goal, and for the controller to be alive.
+func (h *handover) until(ctx context.Context, goal string, reached func() bool) (float64, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, h.cfg.Limit, fmt.Errorf("not within %v: %s", h.cfg.Limit, goal))
+	defer cancel()
+	began := time.Now()
+	err := watch.Until(ctx, func() bool { return h.running.Alive() != nil || reached() })
+	return time.Since(began).Seconds(), errors.Join(err, h.running.Alive())
+}
+
+// build starts Karpenter and waits for its fleet.
+func (h *handover) build(ctx context.Context) error {
+	if err := h.apply.Text(ctx, fleetManifests(h.cfg.Machines)); err != nil {
+		return err
+	}
+	before, err := h.state(ctx)
+	if err != nil {
+		return err
+	}
+	h.by = contestants[Karpenter]
+	if h.running, err = h.start(ctx, h.by); err != nil {
+		return err
+	}
+	a := Act{Title: "build the fleet"}
+	if a.Took, err = h.settle(ctx); err != nil {
+		return err
+	}
+	_, err = h.done(ctx, a, before)
+	return err
+}
+
+// settle waits until every pod runs, and then for rest; it took until every pod ran.
+func (h *handover) settle(ctx context.Context) (float64, error) {
+	wanted, err := h.wanted(ctx)
+	if err != nil {
+		return 0, err
+	}
+	took, err := h.until(ctx, "every pod runs", func() bool { return running(h.seen.Now()) == wanted })
+	if err != nil {
+		return took, err
+	}
+	_, err = h.until(ctx, "all is at rest", func() bool { return h.rests(wanted) })
+	return took, err
+}
+
+// change stops the one controller and starts the other. Nothing may come of it.
+func (h *handover) change(ctx context.Context, to contestant) error {
+	if err := h.running.Stop(); err != nil {
+		return err
+	}
+	before, err := h.state(ctx)
+	if err != nil {
+		return err
+	}
+	h.by = to
+	if h.running, err = h.start(ctx, to); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(h.cfg.Hold): // what comes of it comes within this time
+	}
+	if err := h.running.Alive(); err != nil {
+		return err
+	}
+	after, err := h.state(ctx)
+	if err != nil {
+		return err
+	}
+	record, err := h.aws.Record(ctx)
+	if err != nil {
+		return err
+	}
+	a := Act{Title: "take over", Differences: differences(before, after), Faults: disturbed(before, after, changes(record, before.at))}
+	_, err = h.done(ctx, a, before)
+	return err
+}
+
+// harmless are calls by which no machine is replaced, drained or tagged.
+var harmless = []string{"ec2:CreateLaunchTemplate", "ec2:DeleteLaunchTemplate", "sqs:DeleteMessage", "sqs:DeleteMessageBatch", "sqs:ReceiveMessage"}
+
+// disturbed says what must not come of a change of controllers.
+func disturbed(before, after *state, calls []awstest.Call) []string {
+	var out []string
+	for _, c := range calls {
+		if c.Action == "ec2:CreateTags" && !again(before, &c) {
+			continue
+		}
+		if !slices.Contains(harmless, c.Action) {
+			out = append(out, fmt.Sprintf("%s was called: %v", c.Action, c.Input))
+		}
+	}
+	if !maps.EqualFunc(before.instances, after.instances, func(a, b aws.Instance) bool { return a.ID == b.ID }) {
+		out = append(out, "the machines are not those from before")
+	}
+	if !maps.Equal(before.pods, after.pods) {
+		out = append(out, "the pods are not those from before, or run elsewhere")
+	}
+	for _, object := range slices.Sorted(maps.Keys(after.objects)) {
+		was, is := before.objects[object], after.objects[object]
+		switch {
+		case was == nil:
+			out = append(out, object+" has appeared")
+		case is["condition Drifted"] == "True" && was["condition Drifted"] != "True":
+			out = append(out, object+" has drifted")
+		case is["deletionTimestamp"] != was["deletionTimestamp"]:
+			out = append(out, object+" is being deleted")
+		case strings.Contains(is["spec.taints"], "karpenter.sh/disrupted"):
+			out = append(out, object+" is tainted as disrupted")
+		}
+	}
+	return out
+}
+
+// scale adds replicas to the Deployments, or takes them away, and waits until there are as
+// many machines more or fewer. No pod may be evicted for it.
+func (h *handover) scale(ctx context.Context, title string, by int) error {
+	before, err := h.state(ctx)
+	if err != nil {
+		return err
+	}
+	deployments := h.client.AppsV1().Deployments(metav1.NamespaceDefault)
+	list, err := deployments.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range list.Items {
+		d := &list.Items[i]
+		patch := fmt.Sprintf(`{"spec":{"replicas":%d}}`, int(*d.Spec.Replicas)+by)
+		if _, err := deployments.Patch(ctx, d.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			return err
+		}
+	}
+	a, change := Act{Title: title}, by*len(list.Items)
+	machines, pods := len(before.instances)+change, running(h.seen.Now())+change
+	a.Took, err = h.until(ctx, fmt.Sprintf("there are %d machines and %d pods", machines, pods), func() bool {
+		alive, err := h.alive(ctx)
+		return err == nil && len(alive) == machines && running(h.seen.Now()) == pods
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := h.settle(ctx); err != nil {
+		return err
+	}
+	now := h.seen.Now()
+	if n := now.Evictions - before.evictions; n > 0 {
+		a.Faults = append(a.Faults, fmt.Sprintf("%d pods were evicted", n))
+	}
+	after, err := h.done(ctx, a, before)
+	if err == nil && by > 0 {
+		h.blame(replacedOf(before, after))
+	}
+	return err
+}
+
+// blame adds faults to the latest act.
+func (h *handover) blame(faults []string) {
+	last := &h.acts[len(h.acts)-1]
+	last.Faults = append(last.Faults, faults...)
+}
+
+// replacedOf names machines that were there and are not any more.
+func replacedOf(before, after *state) []string {
+	var out []string
+	for _, id := range slices.Sorted(maps.Keys(before.instances)) {
+		if _, ok := after.instances[id]; !ok {
+			out = append(out, id+" was taken away")
+		}
+	}
+	return out
+}
+
+// foreign finds a machine of a pool that another controller than the present one has
+// launched: Millwright's have a tag of their own.
+func (h *handover) foreign(ctx context.Context, pool string) (aws.Instance, error) {
+	alive, err := h.alive(ctx)
+	if err != nil {
+		return aws.Instance{}, err
+	}
+	for _, id := range slices.Sorted(maps.Keys(alive)) {
+		i := alive[id]
+		_, ours := i.Tags[tokenTag]
+		if i.Tags["karpenter.sh/nodepool"] == pool && ours == (h.by.title == contestants[Karpenter].title) {
+			return i, nil
+		}
+	}
+	return aws.Instance{}, fmt.Errorf("pool %s has no machine that another controller than %s launched", pool, h.by.title)
+}
+
+// tokenTag is on the instances that Millwright launched.
+const tokenTag = "millwright.dev/nodeclaim-uid"
+
+// interrupt has EC2 take back a spot machine that the other controller launched.
+func (h *handover) interrupt(ctx context.Context) error {
+	victim, err := h.foreign(ctx, spotPool)
+	if err != nil {
+		return err
+	}
+	return h.lose(ctx, "spot interruption", victim, func() error {
+		return h.aws.Interrupt(ctx, aws.Interruption{Instance: victim.ID, Notice: awstest.SpotNotice})
+	})
+}
+
+// move deletes the claim of a machine with a volume that the other controller launched.
+func (h *handover) move(ctx context.Context) error {
+	victim, err := h.foreign(ctx, dataPool)
+	if err != nil {
+		return err
+	}
+	err = h.lose(ctx, "NodeClaim with a volume deleted", victim, func() error {
+		return h.dynamic.Resource(nodeClaims).Delete(ctx, victim.Tags["karpenter.sh/nodeclaim"], metav1.DeleteOptions{})
+	})
+	if err != nil {
+		return err
+	}
+	record, err := h.aws.Record(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := aws.DetachedFirst(record); err != nil {
+		h.blame([]string{err.Error()})
+	}
+	return nil
+}
+
+// lose takes one machine away and waits until it is gone and every pod runs again; no other
+// machine may go.
+func (h *handover) lose(ctx context.Context, title string, victim aws.Instance, take func() error) error {
+	before, err := h.state(ctx)
+	if err != nil {
+		return err
+	}
+	if err := take(); err != nil {
+		return err
+	}
+	a := Act{Title: title}
+	a.Took, err = h.until(ctx, victim.ID+" is gone and every pod runs", func() bool {
+		alive, err := h.alive(ctx)
+		_, there := alive[victim.ID]
+		return err == nil && !there && running(h.seen.Now()) == len(before.pods)
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := h.settle(ctx); err != nil {
+		return err
+	}
+	after, err := h.done(ctx, a, before)
+	if err != nil {
+		return err
+	}
+	delete(before.instances, victim.ID)
+	h.blame(replacedOf(before, after))
+	return nil
+}
+
+// end deletes everything and looks what is left.
+func (h *handover) end(ctx context.Context) error {
+	before, err := h.state(ctx)
+	if err != nil {
+		return err
+	}
+	var m Measure
+	a := Act{Title: "workloads, pools and classes deleted"}
+	if err := h.clear(ctx, &m, h.running); err != nil {
+		return err
+	}
+	a.Took = m.Gone
+	for _, name := range slices.Concat(m.Left.Templates, m.Left.Profiles) {
+		a.Faults = append(a.Faults, name+" is left")
+	}
+	_, err = h.done(ctx, a, before)
+	return err
+}

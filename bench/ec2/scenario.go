@@ -1,0 +1,181 @@
+package ec2
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/millwright-dev/millwright/bench/process"
+	"github.com/millwright-dev/millwright/bench/watch"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest"
+	"github.com/millwright-dev/millwright/sandbox/aws"
+)
+
+// scenario is a story that is played with a contestant.
+type scenario struct {
+	name, title string
+	// args are further arguments of the sandbox.
+	args []string
+	// stage sets the stage before the controller starts: classes, pools, and what AWS is to
+	// do. chosen are the types that the contestant took in the story.
+	stage func(ctx context.Context, w *world, chosen []string) error
+	// enter creates the workloads.
+	enter func(ctx context.Context, w *world) error
+	// cutOff kills the controller between CreateFleet and the record of it; clear scales in
+	// to nothing at the end.
+	cutOff, clear bool
+}
+
+// Order is that of the scenarios that are about the examples.
+func Order() []string { return []string{"story", "cutoff", "throttled", "soldout"} }
+
+var scenarios = map[string]scenario{
+	"story":     {name: "story", title: "the examples", stage: pools, enter: workloads, clear: true},
+	"cutoff":    {name: "cutoff", title: "killed between CreateFleet and its record", stage: pools, enter: held, cutOff: true},
+	"throttled": {name: "throttled", title: "EC2's documented token buckets", stage: throttled, enter: workloads},
+	"soldout":   {name: "soldout", title: "the types that it had chosen are sold out", stage: soldOut, enter: workloads},
+}
+
+func pools(ctx context.Context, w *world, _ []string) error { return w.examples(ctx, "aws") }
+
+func workloads(ctx context.Context, w *world) error { return w.examples(ctx, "workloads") }
+
+// held creates the workloads once the pools are ready, and keeps back the replies of
+// CreateFleet, which is carried out. Before that a dry run would wait for its reply.
+func held(ctx context.Context, w *world) error {
+	limited, cancel := context.WithTimeoutCause(ctx, w.cfg.Limit, errors.New("the NodePools did not get ready"))
+	defer cancel()
+	if err := watch.Until(limited, func() bool { return w.ready(limited) }); err != nil {
+		return err
+	}
+	fault := awstest.Fault{Action: "ec2:CreateFleet", Hold: time.Hour}
+	return errors.Join(w.aws.Inject(ctx, fault), workloads(ctx, w))
+}
+
+// ready reports whether every NodePool is.
+func (w *world) ready(ctx context.Context) bool {
+	list, err := w.dynamic.Resource(nodePools).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(list.Items, func(pool unstructured.Unstructured) bool {
+		return facts(&pool)["condition Ready"] != "True"
+	})
+}
+
+func throttled(ctx context.Context, w *world, _ []string) error {
+	return errors.Join(w.examples(ctx, "aws"), w.aws.SetThrottle(ctx, aws.Throttle{Documented: true}))
+}
+
+func soldOut(ctx context.Context, w *world, chosen []string) error {
+	if len(chosen) == 0 {
+		return errors.New("nothing is known of what was chosen before: play the scenario story first")
+	}
+	for _, name := range chosen {
+		if err := w.aws.SetCapacity(ctx, aws.Capacity{Pattern: name, Most: 0}); err != nil {
+			return err
+		}
+	}
+	return w.examples(ctx, "aws")
+}
+
+// started is how long no further instance may come before a launch counts as complete.
+const started = 3 * time.Second
+
+// cutOff waits until EC2 has started instances whose replies are held back, kills the
+// controller, and starts another.
+func (w *world) cutOff(ctx context.Context, c contestant, p *process.Process) (*process.Process, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, w.cfg.Limit, errors.New("no instance was started"))
+	defer cancel()
+	n, since := 0, time.Now()
+	err := watch.Until(limited, func() bool {
+		alive, err := w.alive(ctx)
+		if err != nil || len(alive) != n {
+			n, since = len(alive), time.Now()
+		}
+		return n > 0 && time.Since(since) >= started
+	})
+	if err != nil {
+		return p, err
+	}
+	p.Kill()
+	claims, err := w.claims(ctx)
+	if err != nil {
+		return p, err
+	}
+	for i := range claims {
+		if id := instanceOf(&claims[i]); id != "" {
+			return p, fmt.Errorf("%s knows of %s: nothing was cut off", claims[i].GetName(), id)
+		}
+	}
+	if err := w.aws.ClearFaults(ctx); err != nil {
+		return p, err
+	}
+	return w.start(ctx, c)
+}
+
+// CutOff is what came of a controller's end between CreateFleet and the record of it.
+type CutOff struct {
+	// Instances were alive once every pod ran, for so many Claims; Doubles of them are no
+	// claim's.
+	Instances, Claims, Doubles int
+	// Ended is how many seconds later the last double was terminated; zero if there was none
+	// or it was still there at the limit, where Remaining counts them.
+	Ended     float64
+	Remaining int
+}
+
+// doubles counts instances that are no claim's, and waits for their end.
+func (w *world) doubles(ctx context.Context) (*CutOff, error) {
+	var out CutOff
+	look := func() (int, error) {
+		alive, err := w.alive(ctx)
+		if err != nil {
+			return 0, err
+		}
+		claims, err := w.claims(ctx)
+		out.Instances, out.Claims = len(alive), len(claims)
+		for i := range claims {
+			delete(alive, instanceOf(&claims[i]))
+		}
+		return len(alive), err
+	}
+	var err error
+	if out.Doubles, err = look(); err != nil || out.Doubles == 0 {
+		return &out, err
+	}
+	first, began := out, time.Now()
+	limited, cancel := context.WithTimeout(ctx, w.cfg.Limit)
+	defer cancel()
+	_ = watch.Until(limited, func() bool { // what remains says it
+		n, err := look()
+		first.Remaining = n
+		return err == nil && n == 0
+	})
+	if first.Remaining == 0 {
+		first.Ended = time.Since(began).Seconds()
+	}
+	return &first, ctx.Err()
+}
+
+// remove deletes pools and classes and waits until they are gone.
+func (w *world) remove(ctx context.Context) error {
+	for _, kind := range []schema.GroupVersionResource{nodePools, classes} {
+		if err := w.dynamic.Resource(kind).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+			return err
+		}
+	}
+	return watch.Until(ctx, func() bool {
+		left, err := w.dynamic.Resource(classes).List(ctx, metav1.ListOptions{})
+		return err == nil && len(left.Items) == 0
+	})
+}
+
+func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
