@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -21,11 +23,11 @@ import (
 )
 
 // +kubebuilder:rbac:groups="",resources=pods;nodes,verbs=get;list;watch
-// +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools,verbs=get
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools,verbs=get;list;watch
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;create
 
-// Add registers the loop and what pokes it: pods that wait for a machine, and
-// nodes and claims whose pods are about to.
+// Add registers the loop and what pokes it: pods that wait for a machine, nodes and claims
+// whose pods are about to, and pools from which machines can be had that could not before.
 func Add(mgr manager.Manager, d loop.Deps) error {
 	p := New(d, Config{Placement: d.Settings.Placement})
 	if err := mgr.Add(p); err != nil {
@@ -37,16 +39,23 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 		}
 	}
 	return errors.Join(
-		poker(mgr, p, "provisioner.trigger.pod", &corev1.Pod{}, p.unplanned),
-		poker(mgr, p, "provisioner.trigger.node", &corev1.Node{}, leavingNode),
-		poker(mgr, p, "provisioner.trigger.nodeclaim", &karpv1.NodeClaim{}, leavingClaim),
+		poker(mgr, p, "provisioner.trigger.pod", &corev1.Pod{}, p.unplanned, nil),
+		poker(mgr, p, "provisioner.trigger.node", &corev1.Node{}, leavingNode, nil),
+		poker(mgr, p, "provisioner.trigger.nodeclaim", &karpv1.NodeClaim{}, leavingClaim, nil),
+		poker(mgr, p, "provisioner.trigger.nodepool", &karpv1.NodePool{}, readyPool, opened{}),
 	)
 }
 
-func poker(mgr manager.Manager, p *Provisioner, name string, kind client.Object, wants func(client.Object) bool) error {
+// poker pokes for each object that wants it, at every event, or at those that a further
+// predicate lets through.
+func poker(mgr manager.Manager, p *Provisioner, name string, kind client.Object, wants func(client.Object) bool, at predicate.Predicate) error {
+	events := []predicate.Predicate{predicate.NewPredicateFuncs(wants)}
+	if at != nil {
+		events = append(events, at)
+	}
 	return builder.ControllerManagedBy(mgr).
 		Named(name).
-		For(kind, builder.WithPredicates(predicate.NewPredicateFuncs(wants))).
+		For(kind, builder.WithPredicates(events...)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 10}).
 		Complete(reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 			obj := kind.DeepCopyObject().(client.Object)
@@ -76,4 +85,22 @@ func leavingClaim(obj client.Object) bool {
 func leavingNode(obj client.Object) bool {
 	node, ok := obj.(*corev1.Node)
 	return ok && slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&eviction.DisruptedTaint) })
+}
+
+func readyPool(obj client.Object) bool {
+	pool, ok := obj.(*karpv1.NodePool)
+	return ok && pool.StatusConditions(status.WithObservedOnly()).IsTrue(status.ConditionReady)
+}
+
+// opened lets through pools that have become ready or whose spec has changed. Pods that no
+// pool could take are planned anew at once then, not when their turn comes again.
+type opened struct{ predicate.Funcs }
+
+// Create is false: a pool is not ready when it is created, and what there is at the start is
+// planned for in any case.
+func (opened) Create(event.CreateEvent) bool { return false }
+
+// Update compares.
+func (opened) Update(e event.UpdateEvent) bool {
+	return !readyPool(e.ObjectOld) || e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration()
 }
