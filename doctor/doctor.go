@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/millwright-dev/millwright/engine/plan"
 )
@@ -54,6 +55,9 @@ var checks = []check{
 	{"pdb-allows-none", pdbsThatAllowNone},
 	{"pdbs-overlap", pdbsThatOverlap},
 	{"protected-for-ever", podsThatAreProtectedForEver},
+	{"queue-deaf", queuesThatAreDeaf},
+	{"queue-forgets", queuesThatForget},
+	{"queue-open", queuesThatAreOpen},
 	{"startup-taint-stays", startupTaintsThatStay},
 	{"volume-in-any-zone", volumesInAnyZone},
 }
@@ -65,6 +69,12 @@ func Checks() []string {
 		out[i] = c.name
 	}
 	return out
+}
+
+// OfObjects are the names of the checks of Kubernetes' objects, in order; the others are of what
+// only a cloud's documents hold.
+func OfObjects() []string {
+	return slices.DeleteFunc(Checks(), func(name string) bool { return strings.HasPrefix(name, "queue-") })
 }
 
 // Examine runs every check. Errors come first, then the order is by check, object and field.

@@ -29,7 +29,7 @@ var rewrite = flag.Bool("rewrite", false, "write what the checks say of the bad 
 // none of any check, and once the patches are applied the bad ones get none of this check
 // that a patch could mend.
 func TestEveryCheckFindsWhatIsBadAndItsPatchesMendIt(t *testing.T) {
-	for _, name := range doctor.Checks() {
+	for _, name := range doctor.OfObjects() {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join("testdata", name)
 			bad, good := read(t, filepath.Join(dir, "bad.yaml")), read(t, filepath.Join(dir, "good.yaml"))

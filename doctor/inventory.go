@@ -23,6 +23,8 @@ type Inventory struct {
 	StorageClasses []*storagev1.StorageClass
 	// Groups are the nodes that are no pool's, by name.
 	Groups []NodeGroup
+	// Queues are those of the cloud's announcements.
+	Queues []Queue
 	// Complete says that this is a whole cluster, so that what is not there does not exist.
 	Complete bool
 }

@@ -117,6 +117,11 @@ func (in *Input) addTerraform(doc *terraform.Document, dir string, charts []*atH
 		}
 	}
 	in.groups = append(in.groups, doc.Groups...)
+	queues, err := doc.Queues()
+	if err != nil {
+		return err
+	}
+	in.queues = append(in.queues, queues...)
 	if err := in.addAddons(doc.Addons, warn); err != nil {
 		return err
 	}

@@ -20,7 +20,11 @@ func (in *Input) WriteFixes(dir string, findings []doctor.Finding) (int, error) 
 		return 0, err
 	}
 	for _, f := range findings {
-		if f.Fix != nil || f.Patch == nil {
+		switch {
+		case f.Patch == nil && f.Fix != nil: // of no object
+			fixes = append(fixes, f.Fix)
+			continue
+		case f.Patch == nil || f.Fix != nil:
 			continue
 		}
 		fix, err := patchFile(f.Patch, len(fixes))

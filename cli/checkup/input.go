@@ -18,6 +18,7 @@ type Input struct {
 	written []manifest.Object
 	sources source.Set
 	groups  []doctor.NodeGroup
+	queues  []doctor.Queue
 	whole   bool
 }
 
@@ -49,6 +50,7 @@ func (in *Input) AddSource(src *source.Source) error {
 func (in *Input) Examine() ([]doctor.Finding, error) {
 	inventory := doctor.New(in.latest(), in.whole)
 	inventory.Add(in.groups...)
+	inventory.Queues = in.queues
 	findings := doctor.Examine(inventory)
 	if err := in.sources.Mend(findings); err != nil {
 		return nil, err

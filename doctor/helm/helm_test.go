@@ -49,7 +49,7 @@ func examine(t *testing.T, src *source.Source, check string) ([]doctor.Finding, 
 // Of every check: bad values are found, good ones are not, and the values of the fix mend what
 // is bad wherever a patch would.
 func TestValuesAreExaminedByEveryCheckAndMended(t *testing.T) {
-	for _, check := range doctor.Checks() {
+	for _, check := range doctor.OfObjects() {
 		t.Run(check, func(t *testing.T) {
 			bad := fixture(t, filepath.Join("testdata/values", check+".bad.yaml"))
 			found, set := examine(t, bad, check)

@@ -27,6 +27,8 @@ type Document struct {
 	Sources []*source.Source
 	// Groups are those of aws_eks_node_group.
 	Groups []doctor.NodeGroup
+
+	events map[string]*events // by module
 }
 
 // Release is a helm_release.
@@ -45,6 +47,7 @@ func Read(r io.Reader) (*Document, error) {
 		"aws_eks_addon": d.addon, "helm_release": d.release,
 		"kubernetes_manifest": d.manifest, "kubectl_manifest": d.text,
 		"aws_eks_node_group": d.group,
+		"aws_sqs_queue":      d.queue, "aws_sqs_queue_policy": d.policy, "aws_cloudwatch_event_rule": d.rule,
 	}
 	err := walk(r, func(r Resource) error {
 		if read := readers[r.Type]; read != nil {

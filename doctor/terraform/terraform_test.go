@@ -66,6 +66,9 @@ func examine(t *testing.T, plan []byte, check string) ([]doctor.Finding, *source
 	set := &source.Set{}
 	in := doctor.New(add(t, doc, set), true)
 	in.Add(doc.Groups...)
+	if in.Queues, err = doc.Queues(); err != nil {
+		t.Fatal(err)
+	}
 	found := doctor.Examine(in)
 	found = slices.DeleteFunc(found, func(f doctor.Finding) bool { return f.Check != check })
 	if err := set.Mend(found); err != nil {
@@ -107,7 +110,7 @@ func add(t *testing.T, doc *terraform.Document, set *source.Set) []client.Object
 // Of every check, of plans and states, as kubernetes_manifest and kubectl_manifest: bad
 // manifests are found, good ones are not, and the arguments of the fix mend what a patch would.
 func TestManifestsAreExaminedByEveryCheckAndMended(t *testing.T) {
-	for _, check := range doctor.Checks() {
+	for _, check := range doctor.OfObjects() {
 		for _, form := range []struct {
 			key, kind, argument string
 		}{{"planned_values", "kubernetes_manifest", "manifest"}, {"values", "kubectl_manifest", "yaml_body"}} {

@@ -1,0 +1,177 @@
+package terraform
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/source"
+)
+
+// events is what a module has of queues and rules, of which the former are fed by the latter.
+type events struct {
+	queues   []queue
+	policies []policy
+	patterns []pattern
+}
+
+type queue struct {
+	address    string
+	Name       string `json:"name"`
+	Retention  int    `json:"message_retention_seconds"`
+	Visibility int    `json:"visibility_timeout_seconds"`
+	// Takes is set for a queue of dead letters.
+	Takes string `json:"redrive_allow_policy"`
+}
+
+type policy struct {
+	address, text string
+}
+
+// pattern is what a rule hears.
+type pattern struct {
+	Source     []string `json:"source"`
+	DetailType []string `json:"detail-type"`
+}
+
+// of is the part of a module that a resource is in.
+func (d *Document) of(r Resource) *events {
+	module, _, _ := split(r.Address)
+	if d.events == nil {
+		d.events = map[string]*events{}
+	}
+	if d.events[module] == nil {
+		d.events[module] = &events{}
+	}
+	return d.events[module]
+}
+
+func (d *Document) queue(r Resource) error {
+	q := queue{address: r.Address}
+	if err := r.decode(&q); err != nil {
+		return err
+	}
+	e := d.of(r)
+	e.queues = append(e.queues, q)
+	return nil
+}
+
+func (d *Document) policy(r Resource) error {
+	var v struct {
+		Policy string `json:"policy"`
+	}
+	if err := r.decode(&v); err != nil {
+		return err
+	}
+	e := d.of(r)
+	e.policies = append(e.policies, policy{r.Address, v.Policy})
+	return nil
+}
+
+func (d *Document) rule(r Resource) error {
+	var v struct {
+		Pattern string `json:"event_pattern"`
+	}
+	if err := r.decode(&v); err != nil {
+		return err
+	}
+	var p pattern
+	if v.Pattern != "" {
+		if err := json.Unmarshal([]byte(v.Pattern), &p); err != nil {
+			return fmt.Errorf("event_pattern: %w", err)
+		}
+	}
+	e := d.of(r)
+	e.patterns = append(e.patterns, p)
+	return nil
+}
+
+// Queues are those through which a controller hears of EC2: of modules with a rule about it.
+func (d *Document) Queues() ([]doctor.Queue, error) {
+	var out []doctor.Queue
+	for _, module := range slices.Sorted(maps.Keys(d.events)) {
+		e := d.events[module]
+		kinds := e.kinds()
+		if len(kinds) == 0 {
+			continue
+		}
+		queues := slices.DeleteFunc(slices.Clone(e.queues), func(q queue) bool { return q.Takes != "" })
+		for _, q := range queues {
+			made := doctor.Queue{
+				Name: q.address, Kinds: kinds, Retention: time.Duration(q.Retention) * time.Second, Visibility: time.Duration(q.Visibility) * time.Second,
+				AddRules: rulesFix(q.address),
+				SetRetention: func(d time.Duration) *doctor.Fix {
+					return argument(q.address, "message_retention_seconds", fmt.Sprint(int(d.Seconds())))
+				},
+			}
+			if err := e.setPolicy(&made, len(queues)); err != nil {
+				return nil, err
+			}
+			out = append(out, made)
+		}
+	}
+	return out, nil
+}
+
+// kinds are the known detail types of all rules. A rule without one hears all of its source.
+func (e *events) kinds() []string {
+	heard := map[string]bool{}
+	for kind, from := range doctor.EventSources() {
+		for _, p := range e.patterns {
+			if slices.Contains(p.Source, from) && (len(p.DetailType) == 0 || slices.Contains(p.DetailType, kind)) {
+				heard[kind] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(heard))
+}
+
+// setPolicy gives a queue its policy: of several the one whose text names it.
+func (e *events) setPolicy(q *doctor.Queue, queues int) error {
+	for _, p := range e.policies {
+		name := e.queues[slices.IndexFunc(e.queues, func(x queue) bool { return x.address == q.Name })].Name
+		if p.text == "" || queues > 1 && !strings.Contains(p.text, cmp.Or(name, "\x00")) {
+			continue
+		}
+		var text map[string]any
+		if err := json.Unmarshal([]byte(p.text), &text); err != nil {
+			return fmt.Errorf("%s: policy: %w", p.address, err)
+		}
+		plain, err := source.Plain(text)
+		if err != nil {
+			return err
+		}
+		q.Policy = plain
+		q.SetPolicy = func(policy map[string]any) *doctor.Fix {
+			return argument(p.address, "policy", "jsonencode("+expression(policy, "  ")+")")
+		}
+	}
+	return nil
+}
+
+// rulesFix adds a rule and a target for each kind of event.
+func rulesFix(address string) func(kinds []string) *doctor.Fix {
+	module, resource, key := split(address)
+	if key != "" {
+		resource += "[" + key + "]"
+	}
+	return func(kinds []string) *doctor.Fix {
+		var b strings.Builder
+		for _, kind := range kinds {
+			label := strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(kind), " ", "_"), "-", "_")
+			pattern := map[string]any{"source": []any{doctor.EventSources()[kind]}, "detail-type": []any{kind}}
+			fmt.Fprintf(&b, "resource \"aws_cloudwatch_event_rule\" %q {\n  event_pattern = jsonencode(%s)\n}\n", label, expression(pattern, "  "))
+			fmt.Fprintf(&b, "resource \"aws_cloudwatch_event_target\" %q {\n  rule = aws_cloudwatch_event_rule.%s.name\n  arn  = %s.arn\n}\n", label, label, resource)
+		}
+		do := "beside the resource " + address
+		if module != "" {
+			do = "in " + module + ", beside " + resource + ", or by a newer version of the module"
+		}
+		return &doctor.Fix{Form: "Terraform", Do: do, Text: b.String(), File: strings.TrimSuffix(fileOf(address), ".tf.txt") + "_rules.tf.txt"}
+	}
+}

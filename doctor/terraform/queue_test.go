@@ -1,0 +1,133 @@
+package terraform_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/millwright-dev/millwright/doctor"
+)
+
+// setup is a module for interruptions.
+type setup struct {
+	retention, visibility any
+	policy                any
+	rules                 []any
+}
+
+func rule(pattern m) any {
+	text, err := json.Marshal(pattern)
+	if err != nil {
+		panic(err)
+	}
+	return resource("aws_cloudwatch_event_rule.r", m{"event_pattern": string(text)})
+}
+
+func (s setup) plan(t *testing.T) []byte {
+	t.Helper()
+	values := m{"name": "Karpenter-live", "message_retention_seconds": s.retention, "visibility_timeout_seconds": s.visibility}
+	resources := append([]any{
+		resource("aws_sqs_queue.this[0]", values),
+		resource("aws_sqs_queue.dead", m{"name": "Karpenter-live-dead", "message_retention_seconds": 1, "redrive_allow_policy": "{}"}),
+	}, s.rules...)
+	if s.policy != nil {
+		text, err := json.Marshal(s.policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resources = append(resources, resource("aws_sqs_queue_policy.this", m{"policy": string(text)}))
+	}
+	for _, r := range resources {
+		r := r.(m)
+		address := r["address"].(string)
+		r["type"], _, _ = strings.Cut(address, ".")
+	}
+	return planOf("planned_values", resources...)
+}
+
+var all = []any{
+	rule(m{"source": []string{"aws.ec2"}}), rule(m{"source": []string{"aws.health"}, "detail-type": []string{"AWS Health Event"}, "detail": m{"service": []string{"EC2"}}}),
+}
+
+func statement(principal, condition any) m {
+	s := m{"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": "*", "Principal": principal}
+	if condition != nil {
+		s["Condition"] = condition
+	}
+	return m{"Version": "2012-10-17", "Statement": []any{m{"Effect": "Deny", "Principal": "*", "Action": "sqs:*", "Resource": "*"}, s}}
+}
+
+func TestQueuesOfAnnouncementsAreExamined(t *testing.T) {
+	services := m{"Service": []string{"events.amazonaws.com", "sqs.amazonaws.com"}}
+	for name, test := range map[string]struct {
+		setup setup
+		want  []string
+	}{
+		"as the module makes it":           {setup{300, 30, statement(services, nil), all}, nil},
+		"nothing is known before an apply": {setup{nil, nil, nil, all}, nil},
+		"open to everybody":                {setup{300, 30, statement("*", nil), all}, []string{"queue-open"}},
+		"open to every account":            {setup{300, 30, statement(m{"AWS": []string{"*"}}, nil), all}, []string{"queue-open"}},
+		"everybody on a condition":         {setup{300, 30, statement("*", m{"ArnEquals": m{"aws:SourceArn": "x"}}), all}, nil},
+		"forgetful":                        {setup{60, 60, nil, all}, []string{"queue-forgets"}},
+		"spot alone":                       {setup{300, 30, nil, []any{rule(m{"source": []string{"aws.ec2"}, "detail-type": []string{"EC2 Spot Instance Interruption Warning"}})}}, []string{"queue-deaf"}},
+		"a queue for something else":       {setup{1, 30, statement("*", nil), []any{rule(m{"source": []string{"aws.s3"}})}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := queueFindings(t, test.setup)
+			var checks []string
+			for _, f := range found {
+				checks = append(checks, f.Check)
+			}
+			if !slices.Equal(checks, test.want) {
+				t.Fatalf("found %v, want %v", checks, test.want)
+			}
+			for _, f := range found {
+				apply(t, &test.setup, f)
+			}
+			if left := queueFindings(t, test.setup); len(left) > 0 {
+				t.Errorf("there is still %+v", left)
+			}
+		})
+	}
+}
+
+func queueFindings(t *testing.T, s setup) []doctor.Finding {
+	t.Helper()
+	var out []doctor.Finding
+	for _, check := range doctor.Checks() {
+		if strings.HasPrefix(check, "queue-") {
+			found, _ := examine(t, s.plan(t), check)
+			out = append(out, found...)
+		}
+	}
+	return out
+}
+
+// apply sets what a fix says.
+func apply(t *testing.T, s *setup, f doctor.Finding) {
+	t.Helper()
+	if f.Fix == nil || f.Object.Name != "aws_sqs_queue.this[0]" {
+		t.Fatalf("%+v", f)
+	}
+	must := func(v any, err error) any {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	switch f.Check {
+	case "queue-open":
+		s.policy = must(argumentOf(f.Fix.Text, "policy"))
+	case "queue-forgets":
+		s.retention = must(argumentOf(f.Fix.Text, "message_retention_seconds"))
+	case "queue-deaf":
+		for _, text := range regexp.MustCompile(`(?s)event_pattern = .*?\n}`).FindAllString(f.Fix.Text, -1) {
+			s.rules = append(s.rules, rule(must(argumentOf(text, "event_pattern")).(m)))
+		}
+		if !strings.Contains(f.Fix.Text, "  arn  = aws_sqs_queue.this[0].arn\n") {
+			t.Errorf("the rules have no target:\n%s", f.Fix.Text)
+		}
+	}
+}
