@@ -81,7 +81,7 @@ func agentsThatAreShutOut(in *Inventory) []Finding {
 			})
 		}
 		for _, np := range in.Pools {
-			for _, t := range shutOut(ds, np) {
+			for _, t := range shutOut(in, ds, np) {
 				add(t, "nodepool/"+np.Name)
 			}
 		}
@@ -95,9 +95,9 @@ func agentsThatAreShutOut(in *Inventory) []Finding {
 }
 
 // shutOut are the taints by which a pool shuts an agent out.
-func shutOut(ds *appsv1.DaemonSet, np *karpv1.NodePool) []corev1.Taint {
+func shutOut(in *Inventory, ds *appsv1.DaemonSet, np *karpv1.NodePool) []corev1.Taint {
 	c := class(ds.Namespace, &ds.Spec.Template)
-	if !mayRun(c, np) {
+	if !in.mayRun(c, np) {
 		return nil
 	}
 	return slices.DeleteFunc(mustTolerate(ds, np), func(t corev1.Taint) bool {
@@ -114,7 +114,7 @@ func toleration(in *Inventory, ds *appsv1.DaemonSet) *Patch {
 		lacks = append(lacks, eviction.DisruptedTaint)
 	}
 	for _, np := range in.Pools {
-		lacks = append(lacks, shutOut(ds, np)...)
+		lacks = append(lacks, shutOut(in, ds, np)...)
 	}
 	for _, g := range in.Groups {
 		lacks = append(lacks, shutOutOfGroup(ds, g)...)

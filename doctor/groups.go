@@ -29,6 +29,9 @@ var groupLabels = []string{"eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodeg
 
 const controlPlaneLabel = "node-role.kubernetes.io/control-plane"
 
+// ofOne are labels that tell nodes alike from each other.
+var ofOne = []string{corev1.LabelHostname, corev1.LabelTopologyZone, "topology.k8s.aws/zone-id", "topology.ebs.csi.aws.com/zone", corev1.LabelInstanceTypeStable, "beta.kubernetes.io/instance-type"}
+
 // groupOf is the group of a Node, or a group of its own; false for one of a pool or of the
 // control plane.
 func groupOf(n *corev1.Node) (NodeGroup, bool) {
@@ -36,7 +39,8 @@ func groupOf(n *corev1.Node) (NodeGroup, bool) {
 	if controlPlane || n.Labels[snapshot.PoolLabel] != "" {
 		return NodeGroup{}, false
 	}
-	g := NodeGroup{Name: "node/" + n.Name, Labels: n.Labels}
+	g := NodeGroup{Name: "node/" + n.Name, Labels: maps.Clone(n.Labels)}
+	maps.DeleteFunc(g.Labels, func(key, _ string) bool { return slices.Contains(ofOne, key) })
 	for _, t := range n.Spec.Taints {
 		if t.TimeAdded == nil && !strings.HasPrefix(t.Key, "node.kubernetes.io/") { // those come and go
 			g.Taints = append(g.Taints, t)
@@ -50,10 +54,14 @@ func groupOf(n *corev1.Node) (NodeGroup, bool) {
 	return g, true
 }
 
-// Add adds groups of nodes; one of a name that is known replaces it.
+// Add adds groups of nodes; one of a name that is known, or of nodes alike, is added once.
 func (in *Inventory) Add(groups ...NodeGroup) {
 	for _, g := range groups {
-		in.Groups = append(slices.DeleteFunc(in.Groups, func(x NodeGroup) bool { return x.Name == g.Name }), g)
+		if !slices.ContainsFunc(in.Groups, func(x NodeGroup) bool {
+			return x.Name == g.Name || maps.Equal(x.Labels, g.Labels) && slices.Equal(x.Taints, g.Taints)
+		}) {
+			in.Groups = append(in.Groups, g)
+		}
 	}
 	slices.SortFunc(in.Groups, func(a, b NodeGroup) int { return cmp.Compare(a.Name, b.Name) })
 }
@@ -67,11 +75,7 @@ func suits(c *snapshot.Class, g NodeGroup) bool {
 			has = has.With(is)
 		}
 	}
-	open := func(key string) bool { return key != snapshot.PoolLabel }
-	return slices.ContainsFunc(c.Terms, func(term requirement.Set) bool {
-		_, conflict := has.Conflict(term, open)
-		return !conflict
-	})
+	return meets(has, c, func(key string) bool { return key != snapshot.PoolLabel })
 }
 
 // untolerated are the taints that a class lacks a toleration for.
@@ -87,12 +91,12 @@ func untolerated(all []corev1.Taint, c *snapshot.Class) []corev1.Taint {
 func nowhere(in *Inventory) []Finding {
 	var out []Finding
 	for _, w := range in.Workloads {
-		c := class(w.Ref.Namespace, w.Template)
+		c := w.class
 		group, shut := nearest(in, c)
 		if len(shut) == 0 {
 			continue
 		}
-		launched := slices.ContainsFunc(in.Pools, func(np *karpv1.NodePool) bool { return admits(c, np) })
+		launched := slices.ContainsFunc(in.Pools, func(np *karpv1.NodePool) bool { return in.admits(c, np) })
 		f := Finding{
 			Severity: Warning, Object: w.Ref, Field: "spec.template.spec.tolerations",
 			Advice: "tolerate the taint, or keep a node group without it",

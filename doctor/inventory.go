@@ -12,9 +12,11 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Inventory is what is examined. Objects are read only.
+// Inventory is what is examined. Objects are read only. It is not safe for concurrent use.
 type Inventory struct {
 	Pools          []*karpv1.NodePool
 	DaemonSets     []*appsv1.DaemonSet
@@ -27,6 +29,8 @@ type Inventory struct {
 	Queues []Queue
 	// Complete says that this is a whole cluster, so that what is not there does not exist.
 	Complete bool
+
+	labels map[*karpv1.NodePool]requirement.Set // those of each pool's nodes, once they were asked for
 }
 
 // Workload is what keeps a number of pods alike.
@@ -34,6 +38,12 @@ type Workload struct {
 	Ref      plan.ObjectRef
 	Replicas int32
 	Template *corev1.PodTemplateSpec
+
+	class *snapshot.Class
+}
+
+func workload(kind string, o client.Object, n *int32, t *corev1.PodTemplateSpec) Workload {
+	return Workload{refOf(kind, o), replicas(n), t, class(o.GetNamespace(), t)}
 }
 
 // New sorts objects by their kinds, each kind by namespace and name. Kinds that no check looks
@@ -51,9 +61,9 @@ func New(objects []client.Object, complete bool) *Inventory {
 		case *appsv1.DaemonSet:
 			in.DaemonSets = append(in.DaemonSets, o)
 		case *appsv1.Deployment:
-			in.Workloads = append(in.Workloads, Workload{refOf("Deployment", o), replicas(o.Spec.Replicas), &o.Spec.Template})
+			in.Workloads = append(in.Workloads, workload("Deployment", o, o.Spec.Replicas, &o.Spec.Template))
 		case *appsv1.StatefulSet:
-			in.Workloads = append(in.Workloads, Workload{refOf("StatefulSet", o), replicas(o.Spec.Replicas), &o.Spec.Template})
+			in.Workloads = append(in.Workloads, workload("StatefulSet", o, o.Spec.Replicas, &o.Spec.Template))
 		case *policyv1.PodDisruptionBudget:
 			in.PDBs = append(in.PDBs, o)
 		case *storagev1.StorageClass:

@@ -27,10 +27,21 @@ func class(namespace string, t *corev1.PodTemplateSpec) *snapshot.Class {
 
 // mayRun reports whether the labels of a pool's nodes let pods of a class run there, as far as
 // the pool says; what it leaves open may be as they want it. Taints are not looked at.
-func mayRun(c *snapshot.Class, np *karpv1.NodePool) bool {
-	pool := cluster.Pool(np, cluster.Options{Offline: true})
-	nodes := pool.Requirements.With(requirement.Must(snapshot.PoolLabel, requirement.In, pool.Name))
-	open := func(string) bool { return true }
+func (in *Inventory) mayRun(c *snapshot.Class, np *karpv1.NodePool) bool {
+	nodes, known := in.labels[np]
+	if !known {
+		pool := cluster.Pool(np, cluster.Options{Offline: true})
+		nodes = pool.Requirements.With(requirement.Must(snapshot.PoolLabel, requirement.In, pool.Name))
+		if in.labels == nil {
+			in.labels = map[*karpv1.NodePool]requirement.Set{}
+		}
+		in.labels[np] = nodes
+	}
+	return meets(nodes, c, func(string) bool { return true })
+}
+
+// meets reports whether nodes with some labels are ones that pods of a class want.
+func meets(nodes requirement.Set, c *snapshot.Class, open func(key string) bool) bool {
 	return slices.ContainsFunc(c.Terms, func(term requirement.Set) bool {
 		_, conflict := nodes.Conflict(term, open)
 		return !conflict
@@ -38,9 +49,9 @@ func mayRun(c *snapshot.Class, np *karpv1.NodePool) bool {
 }
 
 // admits reports whether pods of a class may run on nodes of a pool that have started.
-func admits(c *snapshot.Class, np *karpv1.NodePool) bool {
+func (in *Inventory) admits(c *snapshot.Class, np *karpv1.NodePool) bool {
 	_, shut := taints.Untolerated(np.Spec.Template.Spec.Taints, c.Tolerations)
-	return !shut && mayRun(c, np)
+	return !shut && in.mayRun(c, np)
 }
 
 // tolerate is the toleration of a taint, whatever its value.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
+	"github.com/millwright-dev/millwright/engine/plan"
 )
 
 // controllersThatNeverMove tolerate the mark of nodes that go: they are not drained, and end
@@ -39,22 +40,33 @@ func controllersThatNeverMove(in *Inventory) []Finding {
 	return out
 }
 
-// selected are the workloads whose pods a PDB selects.
-func selected(in *Inventory, pdb *policyv1.PodDisruptionBudget) []Workload {
-	selector, err := metav1.LabelSelectorAsSelector(pdb.Spec.Selector)
-	if err != nil {
-		return nil
+// selected are, of each PDB, the workloads whose pods it selects.
+func selected(in *Inventory) map[*policyv1.PodDisruptionBudget][]Workload {
+	within := map[string][]Workload{}
+	for _, w := range in.Workloads {
+		within[w.Ref.Namespace] = append(within[w.Ref.Namespace], w)
 	}
-	return slices.DeleteFunc(slices.Clone(in.Workloads), func(w Workload) bool {
-		return w.Ref.Namespace != pdb.Namespace || !selector.Matches(labels.Set(w.Template.Labels))
-	})
+	out := make(map[*policyv1.PodDisruptionBudget][]Workload, len(in.PDBs))
+	for _, pdb := range in.PDBs {
+		selector, err := metav1.LabelSelectorAsSelector(pdb.Spec.Selector)
+		if err != nil {
+			continue // the API server says so
+		}
+		for _, w := range within[pdb.Namespace] {
+			if selector.Matches(labels.Set(w.Template.Labels)) {
+				out[pdb] = append(out[pdb], w)
+			}
+		}
+	}
+	return out
 }
 
 // pdbsThatAllowNone never let a pod go, even when all are healthy.
 func pdbsThatAllowNone(in *Inventory) []Finding {
 	var out []Finding
+	selects := selected(in)
 	for _, pdb := range in.PDBs {
-		field, why := never(in, pdb)
+		field, why := never(pdb, selects[pdb])
 		if why == "" {
 			continue
 		}
@@ -72,8 +84,9 @@ func pdbsThatAllowNone(in *Inventory) []Finding {
 	return out
 }
 
-// never is the field by which a PDB allows nothing, and why; empty if it allows something.
-func never(in *Inventory, pdb *policyv1.PodDisruptionBudget) (field, why string) {
+// never is the field by which a PDB of some workloads allows nothing, and why; empty if it
+// allows something.
+func never(pdb *policyv1.PodDisruptionBudget, of []Workload) (field, why string) {
 	if most := pdb.Spec.MaxUnavailable; most != nil {
 		if most.String() == "0" || most.String() == "0%" {
 			return "spec.maxUnavailable", "allows no pod to be away"
@@ -88,7 +101,7 @@ func never(in *Inventory, pdb *policyv1.PodDisruptionBudget) (field, why string)
 		return "spec.minAvailable", "demands that all pods are there"
 	}
 	replicas := int32(0)
-	for _, w := range selected(in, pdb) {
+	for _, w := range of {
 		replicas += w.Replicas
 	}
 	if least.StrVal == "" && replicas > 0 && least.IntVal >= replicas {
@@ -100,13 +113,15 @@ func never(in *Inventory, pdb *policyv1.PodDisruptionBudget) (field, why string)
 // pdbsThatOverlap select pods that another one selects, too: the eviction API refuses those.
 func pdbsThatOverlap(in *Inventory) []Finding {
 	var out []Finding
-	for _, w := range in.Workloads {
-		var names []string
-		for _, pdb := range in.PDBs {
-			if slices.ContainsFunc(selected(in, pdb), func(x Workload) bool { return x.Ref == w.Ref }) {
-				names = append(names, pdb.Name)
-			}
+	selectedBy := map[plan.ObjectRef][]string{}
+	selects := selected(in)
+	for _, pdb := range in.PDBs {
+		for _, w := range selects[pdb] {
+			selectedBy[w.Ref] = append(selectedBy[w.Ref], pdb.Name)
 		}
+	}
+	for _, w := range in.Workloads {
+		names := selectedBy[w.Ref]
 		if len(names) > 1 {
 			out = append(out, Finding{
 				Severity: Error, Object: w.Ref, Field: "spec.template.metadata.labels",
@@ -126,7 +141,7 @@ func podsThatAreProtectedForEver(in *Inventory) []Finding {
 		if spec.ExpireAfter.Duration == nil || spec.TerminationGracePeriod != nil {
 			continue
 		}
-		i := slices.IndexFunc(in.Workloads, func(w Workload) bool { return protected(w) && admits(class(w.Ref.Namespace, w.Template), np) })
+		i := slices.IndexFunc(in.Workloads, func(w Workload) bool { return protected(w) && in.admits(w.class, np) })
 		if i < 0 {
 			continue
 		}
