@@ -47,17 +47,21 @@ type check struct {
 
 // checks are all of them, by name.
 var checks = []check{
+	{"agent-ends-early", agentsThatEndEarly},
 	{"agent-leaves-early", agentsThatLeaveEarly},
 	{"agent-shut-out", agentsThatAreShutOut},
 	{"budget-never-opens", budgetsThatNeverOpen},
 	{"controller-never-moves", controllersThatNeverMove},
 	{"nowhere-to-run", nowhere},
+	{"operator-shut-out", operatorsThatAreShutOut},
 	{"pdb-allows-none", pdbsThatAllowNone},
 	{"pdbs-overlap", pdbsThatOverlap},
+	{"pool-not-ready", poolsThatAreNotReady},
 	{"protected-for-ever", podsThatAreProtectedForEver},
 	{"queue-deaf", queuesThatAreDeaf},
 	{"queue-forgets", queuesThatForget},
 	{"queue-open", queuesThatAreOpen},
+	{"second-hand", secondHands},
 	{"startup-taint-stays", startupTaintsThatStay},
 	{"volume-in-any-zone", volumesInAnyZone},
 }

@@ -32,6 +32,7 @@ var models = map[string]model{
 	"aws-ebs-csi-driver": {`
 node:
   tolerateAllTaints: true
+  terminationGracePeriodSeconds: 30
   tolerations: [{operator: Exists, effect: NoExecute, tolerationSeconds: 300}]
 controller:
   replicaCount: 2
@@ -60,7 +61,15 @@ func ebs(c configuration) []client.Object {
 		}
 	}
 	ds := daemonSet("ebs-csi-node", node)
-	ds.Spec.Template.Spec.Containers[0].Args = []string{"node", "--endpoint=unix:/var/lib/kubelet/plugins/ebs.csi.aws.com/csi.sock"}
+	agent := &ds.Spec.Template.Spec.Containers[0]
+	if c.version != nil {
+		agent.Image = "aws-ebs-csi-driver:v" + c.version.String()
+	}
+	if c.since("1.23.0") {
+		agent.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"pre-stop-hook"}}}}
+	}
+	c.read(&ds.Spec.Template.Spec.TerminationGracePeriodSeconds, "node", "terminationGracePeriodSeconds")
+	agent.Args = []string{"node", "--endpoint=unix:/var/lib/kubelet/plugins/ebs.csi.aws.com/csi.sock"}
 	mount(ds, "/var/lib/kubelet/plugins_registry/")
 	return []client.Object{ds, deployment(c, "ebs-csi-controller", []string{"controller", "replicaCount"}, []string{"controller", "tolerations"})}
 }

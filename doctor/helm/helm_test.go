@@ -50,6 +50,9 @@ func examine(t *testing.T, src *source.Source, check string) ([]doctor.Finding, 
 // is bad wherever a patch would.
 func TestValuesAreExaminedByEveryCheckAndMended(t *testing.T) {
 	for _, check := range doctor.OfObjects() {
+		if check == "pool-not-ready" {
+			continue // no chart renders a status
+		}
 		t.Run(check, func(t *testing.T) {
 			bad := fixture(t, filepath.Join("testdata/values", check+".bad.yaml"))
 			found, set := examine(t, bad, check)

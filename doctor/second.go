@@ -1,0 +1,70 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+)
+
+// handler is the image of a controller that drains nodes as the cloud announces their end.
+const handler = "aws-node-termination-handler"
+
+// secondHands are controllers that do what the one of the NodePools does, on the same nodes or
+// for the same pods.
+func secondHands(in *Inventory) []Finding {
+	if len(in.Pools) == 0 {
+		return nil
+	}
+	var out []Finding
+	for _, w := range in.Workloads {
+		if w.Replicas == 0 {
+			continue
+		}
+		f := Finding{
+			Severity: Warning, Object: w.Ref, Field: "spec.replicas",
+			Patch: &Patch{w.Ref, []Step{{"add", "/spec/replicas", 0}}},
+		}
+		switch {
+		case runs(&w.Template.Spec, "cluster-autoscaler"):
+			f.Message = "is a second autoscaler: both launch machines for the same pending pods, and it counts nodes that are not its own"
+			f.Advice = "scale it to nothing, or let it manage node groups that no pending pod of the NodePools fits"
+		case runs(&w.Template.Spec, handler):
+			f.Message = "is a second consumer of announcements: both drain, and of one queue each hears only a part"
+			f.Advice = "scale it to nothing, or give it a queue of its own and the nodes that are no pool's"
+		default:
+			continue
+		}
+		out = append(out, f)
+	}
+	for _, ds := range in.DaemonSets {
+		out = append(out, handlersOnPools(in, ds)...)
+	}
+	return out
+}
+
+// handlersOnPools are agents that drain a pool's nodes.
+func handlersOnPools(in *Inventory, ds *appsv1.DaemonSet) []Finding {
+	c := class(ds.Namespace, &ds.Spec.Template)
+	i := slices.IndexFunc(in.Pools, func(np *karpv1.NodePool) bool { return in.admits(c, np) })
+	if !runs(&ds.Spec.Template.Spec, handler) || i < 0 {
+		return nil
+	}
+	return []Finding{{
+		Severity: Warning, Object: refOf("DaemonSet", ds), Field: "spec.template.spec.affinity",
+		Message: fmt.Sprintf("lets it run on nodes of nodepool/%s: it drains them at once when the cloud announces their end, whatever the policy of the pool says", in.Pools[i].Name),
+		Advice:  "keep it off them: nodeAffinity with karpenter.sh/nodepool DoesNotExist",
+	}}
+}
+
+// runs reports whether a pod has a container of an image that is called so.
+func runs(spec *corev1.PodSpec, image string) bool {
+	return slices.ContainsFunc(spec.Containers, func(c corev1.Container) bool {
+		name, _, _ := strings.Cut(c.Image[strings.LastIndex(c.Image, "/")+1:], ":")
+		name, _, _ = strings.Cut(name, "@")
+		return name == image
+	})
+}
