@@ -38,9 +38,10 @@
 // numbers first: amounts to vectors (vector), labels and taints to sets of launches
 // (bitset).
 //
-// The price is what counts: of plans with as many pods placed the cheapest that is
-// found. Of machines that give as much for their price the largest are taken, as they
-// are the fewest (pack/greedy.go), each in the zone where its pool has the fewest
+// Of plans with as many pods placed the one counts that costs least, where each machine
+// more has to save 2 % of what a machine costs on average (pack/draft.go): fewer machines
+// are less to run, but half as many may cost only 1 % more. Each is in the zone where its
+// pool has the fewest
 // (shortlist.go). Options.MaxCPU and Options.MinTypes bound what may be launched
 // (bounds.go): less goes down with a small machine.
 //

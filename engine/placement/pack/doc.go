@@ -13,10 +13,13 @@
 // worth as much of their price as possible, always the model with the best share first
 // (greedy.go, fill.go), each with its part of the small things that would otherwise
 // be left for the end (sprinkle.go), and exchanged for the cheapest model that holds
-// their content (downsize.go). Where that leaves a gap and the things are many of few
-// kinds, they are packed once more by whole contents of boxes, as in cutting stock
-// (patterns.go, search.go); the cheaper solution counts. Of boxes that do as well for
-// their price the largest is bought: fewer boxes are fewer machines to run.
+// their content (downsize.go). Things of few kinds are packed once more by whole contents
+// of boxes, as in cutting stock (patterns.go, search.go); the better solution counts.
+//
+// A box counts more than its price, as it is a machine more to run: by a fee, which is a
+// share of what boxes cost on average when things are packed by price alone (draft.go).
+// So half as many boxes may cost 1 % more, and of boxes that do as well for their price
+// the largest is bought.
 //
 // Everything is deterministic: ties end in indices, and there is one goroutine.
 package pack

@@ -108,6 +108,29 @@ func (f *floor) of(counts []int) float64 {
 	return sum * (1 - tiny)
 }
 
+// boxes is how many boxes there are at least for so many of each item.
+func (f *floor) boxes(counts []int) int {
+	exclusive, most := map[group]int{}, 1
+	for i, n := range counts {
+		family := &f.s.p.Families[f.s.p.Items[i].Family]
+		for _, c := range family.Caps {
+			if c.Minds {
+				g := group{0, c.Group, false}
+				exclusive[g] += n * int(c.Each)
+				most = max(most, (exclusive[g]+int(c.Max)-1)/max(int(c.Max), 1))
+			}
+		}
+		for _, t := range family.Present {
+			if clash([]Token{t}, family.Conflicts) {
+				g := group{0, t, true}
+				exclusive[g] += n
+				most = max(most, exclusive[g])
+			}
+		}
+	}
+	return most
+}
+
 // order lists the parts in ascending order, so that sums come out the same.
 func (f *floor) order() []int {
 	var out []int

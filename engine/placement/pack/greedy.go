@@ -8,14 +8,13 @@ import (
 // offer is a model and the best box of it that is known.
 type offer struct {
 	model int
-	// share is what the content is worth of the price, round when that was found
+	// share is what the content is worth of the costs, round when that was found
 	// out; -1 is never.
 	share float64
 	round int
-	// potential is the most that the share can be, perWorth what a content adds to it
-	// for what it is worth.
-	potential, perWorth float64
-	parts               []Part
+	// potential is the most that the share can be, costs the price with the fee.
+	potential, costs float64
+	parts            []Part
 }
 
 // hope is how much a share may have grown with each round since it was looked
@@ -24,7 +23,7 @@ const hope = 0.01
 
 // promise is the most to expect in a round, where all that is left is worth so much.
 func (o *offer) promise(round int, left float64) float64 {
-	most := min(o.potential, left*o.perWorth)
+	most := min(o.potential, left/o.costs)
 	if o.round < 0 {
 		return most
 	}
@@ -53,13 +52,17 @@ func (s *solver) greedy(left []int, pools []Pool) []Box {
 	return out
 }
 
+// costs is what a box of a model counts, with its fee.
+func (s *solver) costs(model int) float64 { return s.p.Models[model].Price + s.fee }
+
 // offers lists the models that may do, in the order in which equal shares are
-// preferred: the largest first, as a box more is a machine more to run.
+// preferred: the largest first.
 func (s *solver) offers(f *filler) []offer {
 	out := make([]offer, 0, len(s.p.Models))
 	for m := range s.p.Models {
 		if slices.ContainsFunc(f.lanes, func(l lane) bool { return l.family.Models.Has(m) }) {
-			out = append(out, offer{model: m, round: -1, potential: s.potential[m], perWorth: 1 / max(s.p.Models[m].Price, tiny)})
+			price, costs := s.p.Models[m].Price, max(s.costs(m), tiny)
+			out = append(out, offer{model: m, round: -1, potential: s.potential[m] * price / costs, costs: costs})
 		}
 	}
 	slices.SortFunc(out, func(a, b offer) int {
@@ -96,7 +99,7 @@ func (s *solver) best(f *filler, offers *[]offer, pools []Pool, round int) *offe
 		}
 		parts, worth := f.fill(o.model)
 		o.parts = append(o.parts[:0], parts...)
-		o.share, o.round = worth/max(model.Price, tiny), round
+		o.share, o.round = worth/o.costs, round
 	}
 }
 

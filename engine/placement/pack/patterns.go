@@ -21,15 +21,17 @@ type patterns struct {
 	// items are those of which something is left, row their rows in the master.
 	items []int32
 	row   []int
-	known []Box
+	// library are the patterns that were found, known what is left of them now.
+	library, known []Box
 	// columns are the patterns as the master has them.
 	columns [][]entry
 	master  *simplex
 	// models may hold one of the items, the dearest first.
 	models []int
 	search search
-	// fee is what a box costs beyond its price, work how many steps are left.
-	fee  float64
+	// best is the best solution so far.
+	best []Box
+	// work is how many steps are left.
 	work int
 }
 
@@ -37,11 +39,6 @@ const (
 	// fewKinds is how many kinds of things are few, manyThings how many things of a
 	// kind are many, on average.
 	fewKinds, manyThings = 24, 8
-	// closeEnough is the gap to the bound about which nothing more is done.
-	closeEnough = 2e-3
-	// feeShare is what a box more has to save, as a share of what boxes cost on
-	// average: it is a machine more to run.
-	feeShare = 0.1
 	// stepsPerThing bounds the work by the size of the problem.
 	stepsPerThing = 200
 	// prohibitive is the price of a thing that is in no pattern.
@@ -62,26 +59,24 @@ func (s *solver) repack(boxes []Box, pools []Pool) []Box {
 			things += part.Count
 		}
 	}
-	price := s.priceOf(boxes)
-	if kinds > fewKinds || things < manyThings*kinds || price <= s.floor.of(p.left)*(1+closeEnough) {
+	if len(boxes) < 2 || kinds > fewKinds || things < manyThings*kinds {
 		return boxes
 	}
-	p.fee, p.work = feeShare*price/float64(len(boxes)), stepsPerThing*things
-	for i := range boxes {
-		p.learn(boxes[i])
-	}
-	out := p.solve()
-	if out == nil || !s.better(out, boxes) || !s.exchange(boxes, out, pools) {
+	p.work = stepsPerThing * things
+	p.library = slices.Clone(boxes)
+	p.best = boxes
+	if p.solve(nil); !s.better(p.best, boxes) || !s.exchange(boxes, p.best, pools) {
 		return boxes
 	}
-	return out
+	return p.best
 }
 
-// better reports whether boxes cost less than others, or as much and are fewer.
+// better reports whether boxes cost less than others, with their fees.
 func (s *solver) better(boxes, others []Box) bool {
-	a, b := s.priceOf(boxes), s.priceOf(others)
-	return a < b*(1-rounding) || a <= b*(1+rounding) && len(boxes) < len(others)
+	return s.costOf(boxes) < s.costOf(others)*(1-rounding)
 }
+
+func (s *solver) costOf(boxes []Box) float64 { return s.priceOf(boxes) + s.fee*float64(len(boxes)) }
 
 func (s *solver) priceOf(boxes []Box) float64 { return (&Solution{Boxes: boxes}).Price(s.p) }
 
@@ -103,33 +98,67 @@ func (s *solver) exchange(boxes, others []Box, pools []Pool) bool {
 	return true
 }
 
-// solve buys what the master has whole boxes of, or else the box of which it has most,
-// and goes on with what is left.
-func (p *patterns) solve() []Box {
-	var out []Box
-	for p.begin() {
-		p.relax()
-		whole, most, at := len(out), 0.0, -1
-		for r, name := range p.master.basis {
-			if name < 0 {
-				continue
-			}
-			x := p.master.x[r]
-			for range min(int(x+near), repeats(p.left, p.known[name].Parts)) {
-				out = append(out, p.take(p.known[name]))
-			}
-			if x > most {
-				most, at = x, name
-			}
-		}
-		if at < 0 {
-			return nil
-		}
-		if whole == len(out) {
-			out = append(out, p.take(p.clip(p.known[at])))
+// solve goes on from boxes that are bought: it buys what the master has whole boxes of,
+// or else tries the boxes of which it has most, one after the other, as long as what is
+// left may cost less than in the best solution so far. What is left may also be packed
+// greedily at any point.
+func (p *patterns) solve(bought []Box) {
+	if !p.begin() {
+		p.consider(bought)
+		return
+	}
+	p.relax()
+	if p.s.costOf(bought)+p.master.cost() >= p.s.costOf(p.best)*(1-worthwhile) {
+		return
+	}
+	p.consider(slices.Concat(bought, p.s.greedy(slices.Clone(p.left), make([]Pool, len(p.s.p.Pools)))))
+	columns := p.columnsOfMost()
+	left, known := slices.Clone(p.left), p.known
+	whole := bought[:len(bought):len(bought)]
+	for _, c := range columns {
+		for range min(int(p.master.x[c]+near), repeats(p.left, known[p.master.basis[c]].Parts)) {
+			whole = append(whole, p.take(known[p.master.basis[c]]))
 		}
 	}
+	if len(whole) > len(bought) {
+		p.solve(whole)
+		copy(p.left, left)
+		return
+	}
+	var next []Box
+	for _, c := range columns[:min(len(columns), branches)] {
+		next = append(next, p.clip(known[p.master.basis[c]]))
+	}
+	for i := range next {
+		if i > 0 && p.work <= 0 {
+			return
+		}
+		p.solve(append(bought[:len(bought):len(bought)], p.take(next[i])))
+		copy(p.left, left)
+	}
+}
+
+// branches is how many boxes are tried in turn.
+const branches = 3
+
+// columnsOfMost are the rows of the patterns that the master buys, those of which it
+// buys most first.
+func (p *patterns) columnsOfMost() []int {
+	var out []int
+	for r, name := range p.master.basis {
+		if name >= 0 && p.master.x[r] > tiny {
+			out = append(out, r)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(p.master.x[b], p.master.x[a]) })
 	return out
+}
+
+// consider keeps a solution if it is the best so far.
+func (p *patterns) consider(boxes []Box) {
+	if p.s.better(boxes, p.best) {
+		p.best = slices.Clone(boxes)
+	}
 }
 
 // begin makes a master for what is left; false if nothing is.
@@ -150,13 +179,13 @@ func (p *patterns) begin() bool {
 	slices.SortFunc(p.models, func(a, b int) int {
 		return cmp.Or(cmp.Compare(p.s.p.Models[b].Price, p.s.p.Models[a].Price), cmp.Compare(a, b))
 	})
-	known := p.known
 	p.known, p.columns = nil, nil
-	for _, b := range known {
+	for _, b := range p.library {
 		if b = p.clip(b); len(b.Parts) > 0 {
 			p.learn(b)
 		}
 	}
+	p.work -= len(p.library)
 	n := len(p.items)
 	demand, ones, costs, names := make([]float64, n), make([]float64, n), make([]float64, n), make([]int, n)
 	for r, i := range p.items {
@@ -178,8 +207,8 @@ func (p *patterns) alone(item int32) {
 		var l Load
 		l.Reset(&p.s.p.Models[m])
 		n := l.Room(p.s.familyOf(item), p.s.need(item), p.left[item])
-		if b := (Box{m, []Part{{int(item), n}}}); n > 0 && p.costs(m)/float64(n) < least && p.s.contains(&b, m) {
-			best, least = b, p.costs(m)/float64(n)
+		if b := (Box{m, []Part{{int(item), n}}}); n > 0 && p.s.costs(m)/float64(n) < least && p.s.contains(&b, m) {
+			best, least = b, p.s.costs(m)/float64(n)
 		}
 	}
 	if best.Parts != nil {
@@ -193,9 +222,6 @@ func (s *solver) accepts(model int, item int32) bool {
 }
 
 func (s *solver) familyOf(item int32) *Family { return &s.p.Families[s.p.Items[item].Family] }
-
-// costs is what a box of a model comes to, with its fee.
-func (p *patterns) costs(model int) float64 { return p.s.p.Models[model].Price + p.fee }
 
 // learn adds a pattern; false if it was known.
 func (p *patterns) learn(b Box) bool {
@@ -217,7 +243,7 @@ func (p *patterns) relax() {
 		more = false
 		for _, m := range p.models {
 			if b := p.richest(m); b != nil && p.learn(*b) {
-				more = true
+				p.library, more = append(p.library, *b), true
 			}
 		}
 	}
@@ -234,7 +260,7 @@ func (p *patterns) pivot() {
 		}
 		least, at := -worthwhile/100, -1
 		for c := range p.known {
-			costs := p.costs(p.known[c].Model)
+			costs := p.s.costs(p.known[c].Model)
 			if r := lp.reduced(p.columns[c], costs) / max(costs, tiny); r < least {
 				least, at = r, c
 			}
@@ -242,7 +268,7 @@ func (p *patterns) pivot() {
 		if at < 0 {
 			return
 		}
-		lp.enter(at, p.columns[at], p.costs(p.known[at].Model))
+		lp.enter(at, p.columns[at], p.s.costs(p.known[at].Model))
 	}
 }
 

@@ -43,7 +43,7 @@ func (p *patterns) richest(model int) *Box {
 		}
 	}
 	slices.SortStableFunc(q.items, func(a, b int32) int { return cmp.Compare(p.s.size[b], p.s.size[a]) })
-	if q.most = p.costs(model) * (1 + worthwhile); p.divided(model) <= q.most {
+	if q.most = p.s.costs(model) * (1 + worthwhile); p.divided(model) <= q.most {
 		return nil
 	}
 	q.count, q.best, q.left = make([]int, len(q.items)), nil, steps

@@ -27,6 +27,8 @@ type solver struct {
 	// them.
 	counts []int
 	floor  *floor
+	// fee is what a box counts beyond its price, see draft.
+	fee float64
 }
 
 // Solve packs the items into boxes. What fits into no box, or into none that the
@@ -37,7 +39,7 @@ func Solve(p *Problem) *Solution {
 	s.appraise(s.counts)
 	s.floor, s.layout = newFloor(s), s.newLayout()
 	left, pools := slices.Clone(s.counts), clonePools(s.p.Pools)
-	boxes := s.greedy(left, pools)
+	boxes := s.draft(left, pools)
 	boxes = s.repack(boxes, pools)
 	for i := range boxes {
 		s.downsize(&boxes[i], pools)
