@@ -1,5 +1,7 @@
 package pack
 
+import "github.com/millwright-dev/millwright/engine/placement/pack/simplex"
+
 // A model's most valuable content is a knapsack problem over divided bundles, solved
 // by a small program of its own for each lead.
 
@@ -19,14 +21,14 @@ func (g *program) cut() {
 			piece[d] /= g.pieces[b]
 		}
 	}
-	g.inner = make([]simplex, len(g.leads))
+	g.inner = make([]simplex.Program, len(g.leads))
 	room := make([]float64, dims)
 	for i, m := range g.leads {
 		for d, n := range g.s.holdsOf(m) {
 			room[d] = float64(n) * g.s.scale[d]
 		}
-		g.inner[i] = *emptySimplex(dims)
-		g.inner[i].reset(room)
+		g.inner[i] = *simplex.Empty(dims)
+		g.inner[i].Reset(room)
 	}
 }
 
@@ -39,63 +41,14 @@ func (g *program) value(worth []float64) {
 
 // richest fills a lead, and has visit see each content on the way. It goes on from the
 // content that was best the last time.
-func (g *program) richest(lead int, visit func(*simplex)) float64 {
+func (g *program) richest(lead int, visit func(*simplex.Program)) float64 {
 	lp := &g.inner[lead]
-	for r, name := range lp.basis {
-		lp.costs[r] = 0
+	for r, name := range lp.Basis {
+		lp.Costs[r] = 0
 		if name >= 0 {
-			lp.costs[r] = -g.gain[name]
+			lp.Costs[r] = -g.gain[name]
 		}
 	}
-	lp.reprice()
-	return lp.fill(g.by[g.leads[lead]], g.gain, g.piece, visit)
-}
-
-// fill solves: most gain·x with piece·x <= what there is, x being the number of pieces
-// of each of some bundles that go in, and returns their worth. The negated dual of the
-// result are the least prices of the dimensions at which no bundle is worth more than
-// what it needs.
-func (lp *simplex) fill(among []int, gains, pieces []float64, visit func(*simplex)) float64 {
-	dims := lp.rows
-	for range 50 * dims {
-		if slack := wrongSign(lp); slack >= 0 {
-			lp.column = append(lp.column[:0], entry{slack, 1})
-			lp.enter(-1-slack, lp.column, 0)
-			continue
-		}
-		best, at := tiny, -1
-		dual := lp.dual
-		for _, b := range among {
-			gain := gains[b]
-			for d, n := range pieces[b*dims:][:len(dual)] {
-				gain += dual[d] * n
-			}
-			if gain > best {
-				best, at = gain, b
-			}
-		}
-		visit(lp)
-		if at < 0 {
-			break
-		}
-		lp.column = lp.column[:0]
-		for d, n := range pieces[at*dims : (at+1)*dims] {
-			lp.column = append(lp.column, entry{d, n})
-		}
-		if !lp.enter(at, lp.column, -gains[at]) {
-			break
-		}
-	}
-	return -lp.cost()
-}
-
-// wrongSign finds a dimension whose price has the wrong sign, so that some of it
-// should rather stay unused; -1 if there is none.
-func wrongSign(lp *simplex) int {
-	for d := range lp.dual {
-		if lp.dual[d] > tiny {
-			return d
-		}
-	}
-	return -1
+	lp.Reprice()
+	return lp.Fill(g.by[g.leads[lead]], g.gain, g.piece, visit)
 }

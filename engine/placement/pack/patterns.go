@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/millwright-dev/millwright/engine/placement/pack/simplex"
 )
 
 // patterns buys boxes by the pattern, which is a whole content of a model: the
@@ -24,8 +26,8 @@ type patterns struct {
 	// library are the patterns that were found, known what is left of them now.
 	library, known []Box
 	// columns are the patterns as the master has them.
-	columns [][]entry
-	master  *simplex
+	columns [][]simplex.Entry
+	master  *simplex.Program
 	// models may hold one of the items, the dearest first.
 	models []int
 	search search
@@ -108,7 +110,7 @@ func (p *patterns) solve(bought []Box) {
 		return
 	}
 	p.relax()
-	if p.s.costOf(bought)+p.master.cost() >= p.s.costOf(p.best)*(1-worthwhile) {
+	if p.s.costOf(bought)+p.master.Cost() >= p.s.costOf(p.best)*(1-worthwhile) {
 		return
 	}
 	p.consider(slices.Concat(bought, p.s.greedy(slices.Clone(p.left), make([]Pool, len(p.s.p.Pools)))))
@@ -116,8 +118,8 @@ func (p *patterns) solve(bought []Box) {
 	left, known := slices.Clone(p.left), p.known
 	whole := bought[:len(bought):len(bought)]
 	for _, c := range columns {
-		for range min(int(p.master.x[c]+near), repeats(p.left, known[p.master.basis[c]].Parts)) {
-			whole = append(whole, p.take(known[p.master.basis[c]]))
+		for range min(int(p.master.X[c]+near), repeats(p.left, known[p.master.Basis[c]].Parts)) {
+			whole = append(whole, p.take(known[p.master.Basis[c]]))
 		}
 	}
 	if len(whole) > len(bought) {
@@ -127,7 +129,7 @@ func (p *patterns) solve(bought []Box) {
 	}
 	var next []Box
 	for _, c := range columns[:min(len(columns), branches)] {
-		next = append(next, p.clip(known[p.master.basis[c]]))
+		next = append(next, p.clip(known[p.master.Basis[c]]))
 	}
 	for i := range next {
 		if i > 0 && p.work <= 0 {
@@ -145,12 +147,12 @@ const branches = 3
 // buys most first.
 func (p *patterns) columnsOfMost() []int {
 	var out []int
-	for r, name := range p.master.basis {
-		if name >= 0 && p.master.x[r] > tiny {
+	for r, name := range p.master.Basis {
+		if name >= 0 && p.master.X[r] > tiny {
 			out = append(out, r)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(p.master.x[b], p.master.x[a]) })
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(p.master.X[b], p.master.X[a]) })
 	return out
 }
 
@@ -192,7 +194,7 @@ func (p *patterns) begin() bool {
 		p.alone(i)
 		demand[r], ones[r], costs[r], names[r] = float64(p.left[i]), 1, prohibitive, -1-r
 	}
-	p.master = newSimplex(demand, ones, costs, names)
+	p.master = simplex.New(demand, ones, costs, names)
 	return n > 0
 }
 
@@ -228,9 +230,9 @@ func (p *patterns) learn(b Box) bool {
 	if slices.ContainsFunc(p.known, func(k Box) bool { return k.Model == b.Model && slices.Equal(k.Parts, b.Parts) }) {
 		return false
 	}
-	column := make([]entry, len(b.Parts))
+	column := make([]simplex.Entry, len(b.Parts))
 	for i, part := range b.Parts {
-		column[i] = entry{p.row[part.Item], float64(part.Count)}
+		column[i] = simplex.Entry{Row: p.row[part.Item], Value: float64(part.Count)}
 	}
 	p.known, p.columns = append(p.known, b), append(p.columns, column)
 	return true
@@ -254,21 +256,21 @@ func (p *patterns) pivot() {
 	lp := p.master
 	for range masterPivots {
 		// A thing may also be in more boxes than one.
-		if spare := slices.IndexFunc(lp.dual, func(v float64) bool { return v < -tiny }); spare >= 0 {
-			lp.enter(-1-lp.rows-spare, []entry{{spare, -1}}, 0)
+		if spare := slices.IndexFunc(lp.Dual, func(v float64) bool { return v < -tiny }); spare >= 0 {
+			lp.Enter(-1-lp.Rows-spare, []simplex.Entry{{Row: spare, Value: -1}}, 0)
 			continue
 		}
 		least, at := -worthwhile/100, -1
 		for c := range p.known {
 			costs := p.s.costs(p.known[c].Model)
-			if r := lp.reduced(p.columns[c], costs) / max(costs, tiny); r < least {
+			if r := lp.Reduced(p.columns[c], costs) / max(costs, tiny); r < least {
 				least, at = r, c
 			}
 		}
 		if at < 0 {
 			return
 		}
-		lp.enter(at, p.columns[at], p.s.costs(p.known[at].Model))
+		lp.Enter(at, p.columns[at], p.s.costs(p.known[at].Model))
 	}
 }
 

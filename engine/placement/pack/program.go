@@ -3,6 +3,8 @@ package pack
 import (
 	"math"
 	"slices"
+
+	"github.com/millwright-dev/millwright/engine/placement/pack/simplex"
 )
 
 // program is the linear program over divided boxes. Its columns are models with a
@@ -21,18 +23,18 @@ type program struct {
 	// price.
 	leads  []int
 	stands []int
-	master *simplex
+	master *simplex.Program
 	// columns are those that the master may choose from, by their prices: divided
 	// contents of models. Each has as many entries as there are dimensions, the last
 	// ones zero where that is too many. Every are the numbers of all, candidates of
 	// those that are worth a look after a pivot.
 	columns           []float64
-	entries           []entry
+	entries           []simplex.Entry
 	every, candidates []int32
 	// inner are the small programs of the leads, in their order. They look at bundles
 	// in pieces of about one size: piece is what those of each bundle need, gain what
 	// they are worth.
-	inner       []simplex
+	inner       []simplex.Program
 	piece, gain []float64
 	// pieces are how many there are of each bundle.
 	pieces []float64
@@ -71,7 +73,7 @@ func (s *solver) newProgram(bundles []bundle) *program {
 }
 
 // entriesOf are the shares of bundles that a column has.
-func (g *program) entriesOf(column int) []entry {
+func (g *program) entriesOf(column int) []simplex.Entry {
 	return g.entries[column*g.s.p.Dims:][:g.s.p.Dims]
 }
 
@@ -81,7 +83,7 @@ func (g *program) relax() {
 	worth := make([]float64, len(g.bundles))
 	for range programRounds {
 		total := 0.0
-		for b, v := range g.master.dual {
+		for b, v := range g.master.Dual {
 			worth[b] = max(0, v)
 			total += worth[b]
 		}
@@ -95,7 +97,7 @@ func (g *program) relax() {
 			return
 		}
 		if known == len(g.columns) {
-			for b, v := range g.master.dual {
+			for b, v := range g.master.Dual {
 				worth[b] = max(0, v)
 			}
 			if g.price(worth); known == len(g.columns) {
@@ -120,7 +122,7 @@ func (g *program) start() {
 		}
 		names[b] = -1 - b
 	}
-	g.master = newSimplex(demand, diagonal, cost, names)
+	g.master = simplex.New(demand, diagonal, cost, names)
 }
 
 // most is how often a need fits into a model, fractions included.
@@ -143,10 +145,10 @@ func (g *program) price(worth []float64) {
 	dims := g.s.p.Dims
 	g.value(worth)
 	for i, m := range g.leads {
-		g.richest(i, func(lp *simplex) { g.offer(lp, g.s.p.Models[m].Price) })
+		g.richest(i, func(lp *simplex.Program) { g.offer(lp, g.s.p.Models[m].Price) })
 		mine := g.tried[i*dims : (i+1)*dims]
 		for d := range mine {
-			mine[d] = max(0, -g.inner[i].dual[d]) * g.s.scale[d]
+			mine[d] = max(0, -g.inner[i].Dual[d]) * g.s.scale[d]
 		}
 		g.s.stretch(m, mine)
 	}
@@ -154,20 +156,20 @@ func (g *program) price(worth []float64) {
 }
 
 // offer makes a column of the content that richest is at, if it lowers the price.
-func (g *program) offer(lp *simplex, price float64) {
+func (g *program) offer(lp *simplex.Program, price float64) {
 	from := len(g.entries)
-	for r, name := range lp.basis {
-		if name >= 0 && lp.x[r] > 0 {
-			g.entries = append(g.entries, entry{row: name, value: lp.x[r] / g.pieces[name]})
+	for r, name := range lp.Basis {
+		if name >= 0 && lp.X[r] > 0 {
+			g.entries = append(g.entries, simplex.Entry{Row: name, Value: lp.X[r] / g.pieces[name]})
 		}
 	}
-	if -g.master.reduced(g.entries[from:], price) <= worthwhile*price {
+	if -g.master.Reduced(g.entries[from:], price) <= worthwhile*price {
 		g.entries = g.entries[:from]
 		return
 	}
 	g.columns = append(g.columns, price)
 	for len(g.entries) < len(g.columns)*g.s.p.Dims {
-		g.entries = append(g.entries, entry{})
+		g.entries = append(g.entries, simplex.Entry{})
 	}
 }
 
@@ -208,8 +210,8 @@ func (g *program) pivot(fresh int) {
 	among := g.every[fresh:]
 	for range masterPivots {
 		// A bundle may also be covered more than once.
-		if spare := slices.IndexFunc(lp.dual, func(v float64) bool { return v < -tiny }); spare >= 0 {
-			lp.enter(-1-2*lp.rows-spare, []entry{{spare, -1}}, 0)
+		if spare := slices.IndexFunc(lp.Dual, func(v float64) bool { return v < -tiny }); spare >= 0 {
+			lp.Enter(-1-2*lp.Rows-spare, []simplex.Entry{{Row: spare, Value: -1}}, 0)
 			continue
 		}
 		at := g.cheapest(among)
@@ -219,7 +221,7 @@ func (g *program) pivot(fresh int) {
 			}
 		}
 		among = g.candidates
-		lp.enter(at, g.entriesOf(at), g.columns[at])
+		lp.Enter(at, g.entriesOf(at), g.columns[at])
 	}
 }
 
@@ -227,12 +229,12 @@ func (g *program) pivot(fresh int) {
 // -1 if none does. Those that lower it at all become the candidates.
 func (g *program) cheapest(among []int32) int {
 	least, at, kept := 0.0, -1, g.candidates[:0]
-	dual := g.master.dual
+	dual := g.master.Dual
 	for _, c := range among {
 		price := g.columns[c]
 		r := price
 		for _, e := range g.entriesOf(int(c)) {
-			r -= dual[e.row] * e.value
+			r -= dual[e.Row] * e.Value
 		}
 		if r >= 0 {
 			continue
@@ -258,7 +260,7 @@ func (g *program) finish() []float64 {
 	g.value(g.worth)
 	for i, m := range g.leads {
 		copy(out[m*dims:], g.proven[i*dims:(i+1)*dims])
-		g.s.potential[m] = min(1, g.richest(i, func(*simplex) {})/max(g.s.p.Models[m].Price, tiny)) + slackOfPotential
+		g.s.potential[m] = min(1, g.richest(i, func(*simplex.Program) {})/max(g.s.p.Models[m].Price, tiny)) + slackOfPotential
 	}
 	for m, lead := range g.stands {
 		prices := out[m*dims : (m+1)*dims]

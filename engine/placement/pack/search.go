@@ -3,6 +3,8 @@ package pack
 import (
 	"cmp"
 	"slices"
+
+	"github.com/millwright-dev/millwright/engine/placement/pack/simplex"
 )
 
 // search looks for the content of a model that is worth most, by branch and bound over
@@ -20,7 +22,7 @@ type search struct {
 	most float64
 	// left is how many steps remain.
 	left int
-	lp   *simplex
+	lp   *simplex.Program
 	// among, piece and room are what the program over a divided content is made of.
 	among       []int
 	piece, room []float64
@@ -38,7 +40,7 @@ func (p *patterns) richest(model int) *Box {
 	}
 	q.items = q.items[:0]
 	for r, item := range p.items {
-		if p.master.dual[r] > tiny && p.s.accepts(model, item) {
+		if p.master.Dual[r] > tiny && p.s.accepts(model, item) {
 			q.items = append(q.items, item)
 		}
 	}
@@ -95,7 +97,7 @@ func (p *patterns) divided(model int) float64 {
 	q, s := &p.search, p.s
 	q.worth, q.among, q.piece, q.room = q.worth[:0], q.among[:0], q.piece[:0], q.room[:0]
 	for i, item := range q.items {
-		q.worth, q.among = append(q.worth, p.master.dual[p.row[item]]), append(q.among, i)
+		q.worth, q.among = append(q.worth, p.master.Dual[p.row[item]]), append(q.among, i)
 		for d, n := range s.need(item) {
 			q.piece = append(q.piece, float64(n)*s.scale[d])
 		}
@@ -105,12 +107,12 @@ func (p *patterns) divided(model int) float64 {
 		q.room = append(q.room, float64(n)*s.scale[d])
 	}
 	if q.lp == nil {
-		q.lp = emptySimplex(s.p.Dims)
+		q.lp = simplex.Empty(s.p.Dims)
 	}
-	q.lp.reset(q.room)
-	q.lp.fill(q.among, q.worth, q.piece, func(*simplex) {})
+	q.lp.Reset(q.room)
+	q.lp.Fill(q.among, q.worth, q.piece, func(*simplex.Program) {})
 	q.prices = q.prices[:0]
-	for d, v := range q.lp.dual {
+	for d, v := range q.lp.Dual {
 		q.prices = append(q.prices, max(0, -v)*s.scale[d])
 	}
 	return cost(holds, q.prices)

@@ -66,6 +66,8 @@ func relativePrices(p *Problem) (relative *Problem, unit float64) {
 	return &out, unit
 }
 
+const tiny = 1e-9
+
 // rounding is the share by which a price may be above what it was before.
 const rounding = 1e-7
 
