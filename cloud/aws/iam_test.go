@@ -167,13 +167,25 @@ func (a *customer) exercise(ctx context.Context) {
 		_, more := p.Attachments(ctx, i.ProviderID)
 		a.hear(errors.Join(err, more))
 	}
-	_, err = p.List(ctx)
-	a.hear(err)
+	a.marked(ctx, p, machines)
 	a.announced(ctx, config, machines)
 	for _, i := range machines {
 		a.hear(p.Terminate(ctx, i.ProviderID))
 	}
 	a.hear(p.Release(ctx, class))
+}
+
+// marked lists the machines, of which one does not say whose it is, as Karpenter may leave it.
+func (a *customer) marked(ctx context.Context, p *provider.Provider, machines []cloud.Instance) {
+	for _, i := range machines {
+		a.EC2.Untag(i.ProviderID[strings.LastIndexByte(i.ProviderID, '/')+1:], ec2class.NodeClaimTagKey, ec2class.NameTagKey)
+	}
+	_, err := p.List(ctx)
+	a.hear(err)
+	for _, i := range machines {
+		_, err := p.Mark(ctx, i.ProviderID, i.Claim, "node")
+		a.hear(err)
+	}
 }
 
 // version is an API server that tells its version.

@@ -4,6 +4,7 @@
 //	machine without a claim  ──► its Node is drained, or it is terminated
 //	claim without a machine  ──► the claim is deleted
 //	Node of ours with neither ──► the Node is deleted
+//	machine without its claim's name ──► it is written on it in the cloud
 //
 // The order of reading is what makes it safe. A claim exists before its machine
 // does, so a machine that was listed first and has no claim in a later, live list
@@ -32,7 +33,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;delete
 
 const (
@@ -62,7 +63,7 @@ func (c *Collector) Start(ctx context.Context) error {
 }
 
 // Sweep looks once for machines without a claim, claims without a machine, and
-// Nodes of ours that have neither.
+// Nodes of ours that have neither, and for machines that do not say whose they are.
 // One that cannot be dealt with does not keep it from the others.
 func (c *Collector) Sweep(ctx context.Context) error {
 	instances, err := c.deps.Provider.List(ctx)
@@ -77,6 +78,7 @@ func (c *Collector) Sweep(ctx context.Context) error {
 		c.orphans(ctx, instances, claims.Items),
 		c.widows(ctx, instances, claims.Items),
 		c.ghosts(ctx, claims.Items),
+		c.unmarked(ctx, instances, claims.Items),
 	)
 }
 

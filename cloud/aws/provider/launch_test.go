@@ -239,6 +239,37 @@ func TestMachinesOfKarpenterAreListed(t *testing.T) {
 	}
 }
 
+// Karpenter names claim and Node on a machine once it has registered, one machine a second.
+// What it has not come to is made up for, and nothing is written twice.
+func TestTagsThatKarpenterHasNotComeToAreAdded(t *testing.T) {
+	r := newRig(t)
+	p := r.provider()
+	got, err := p.Launch(t.Context(), r.request(p, "claim", onDemand))
+	r.must(err)
+	id, _ := idOf(got.ProviderID)
+	r.cloud.EC2.Untag(id, TokenTag, ec2class.NodeClaimTagKey, ec2class.NameTagKey)
+	for range 2 {
+		list, err := p.List(t.Context())
+		r.must(err)
+		annotations, err := p.Mark(t.Context(), got.ProviderID, "theirs", "node-1")
+		r.must(err)
+		if annotations[ec2class.AnnotationInstanceTagged] != "true" || len(list) != 1 {
+			t.Errorf("annotations %v, machines %v", annotations, list)
+		}
+	}
+	i, err := p.AWS.Instance(t.Context(), id)
+	r.must(err)
+	if i.Tags[ec2class.NodeClaimTagKey] != "theirs" || i.Tags[ec2class.NameTagKey] != "node-1" {
+		t.Errorf("the tags are %v", i.Tags)
+	}
+	if n := r.calls["CreateTags"]; n != 1 {
+		t.Errorf("%d calls of CreateTags, want 1", n)
+	}
+	if _, err := p.Mark(t.Context(), providerID("us-east-1a", "i-0"), "theirs", "node-1"); !errors.Is(err, cloud.ErrNotFound) {
+		t.Errorf("a machine that is not there: %v", err)
+	}
+}
+
 func TestTheUserDataJoinTheClusterAndKeepTemplatesEqual(t *testing.T) {
 	r := newRig(t)
 	p := r.provider()

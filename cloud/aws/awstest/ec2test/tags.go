@@ -82,6 +82,15 @@ func (e *EC2) tag(id string, tags []Tag) {
 	}
 }
 
+// Untag takes tags off a resource, as others than the cluster's controllers may.
+func (e *EC2) Untag(id string, keys ...string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, key := range keys {
+		delete(e.tags[id], key)
+	}
+}
+
 func (e *EC2) tagsOf(id string) []Tag { return Tags(e.tags[id]) }
 
 type tagsInput struct {
