@@ -10,6 +10,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/bench/process"
@@ -352,8 +353,16 @@ func (h *handover) move(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	claims, err := h.claims(ctx)
+	if err != nil {
+		return err
+	}
+	of := slices.IndexFunc(claims, func(c unstructured.Unstructured) bool { return instanceOf(&c) == victim.ID })
+	if of < 0 {
+		return fmt.Errorf("%s has no NodeClaim", victim.ID)
+	}
 	err = h.lose(ctx, "NodeClaim with a volume deleted", victim, func() error {
-		return h.dynamic.Resource(nodeClaims).Delete(ctx, victim.Tags["karpenter.sh/nodeclaim"], metav1.DeleteOptions{})
+		return h.dynamic.Resource(nodeClaims).Delete(ctx, claims[of].GetName(), metav1.DeleteOptions{})
 	})
 	if err != nil {
 		return err
