@@ -183,7 +183,7 @@ func chosen(all []candidate, now time.Time) []ec2class.AMI {
 		return 0
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.Created.Compare(a.Created), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID))
 	})
 	var out []ec2class.AMI
 	seen := map[string]bool{}
