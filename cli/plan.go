@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/offline"
-	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -132,10 +132,12 @@ func (o planOptions) run(c console) error {
 	if err != nil {
 		return err
 	}
-	read := time.Now()
-	look := func() *snapshot.Snapshot {
-		return store.Snapshot(read, func(snapshot.ClassRef) ([]*catalog.Type, error) { return types, nil })
+	known, err := classes.New(types, bare(objects))
+	if err != nil {
+		return err
 	}
+	read := time.Now()
+	look := func() *snapshot.Snapshot { return store.Snapshot(read, known.Of) }
 	s := look()
 	fixed := offline.Staff(store, s, objects)
 	opts := o.placement
@@ -147,6 +149,9 @@ func (o planOptions) run(c console) error {
 	}
 	fixed.Report(p)
 	took := time.Since(read)
+	for _, note := range known.Notes() {
+		c.note("%s", note)
+	}
 	if o.timing {
 		c.note("read in %.3fs, solved in %.3fs", read.Sub(began).Seconds(), took.Seconds())
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cli/manifest"
@@ -46,7 +47,6 @@ func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) 
 	}
 	pools := slices.ContainsFunc(objects, isPool)
 	objects = c.classed(objects)
-	c.noteUnread(objects)
 	store := cluster.NewStore(cluster.Options{Offline: true})
 	for _, obj := range offline.Complete(objects) {
 		store.Update(obj)
@@ -56,6 +56,15 @@ func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) 
 		c.warn("there is no NodePool among the manifests, so nothing can be launched")
 	}
 	return store, objects, nil
+}
+
+// bare are the objects without their places in files.
+func bare(objects []manifest.Object) []client.Object {
+	out := make([]client.Object, len(objects))
+	for i, o := range objects {
+		out[i] = o.Object
+	}
+	return out
 }
 
 func isPool(o manifest.Object) bool { return o.Kind == "NodePool" }
@@ -127,16 +136,3 @@ func (c console) classed(objects []manifest.Object) []manifest.Object {
 
 // autoMode is the node class of EKS Auto Mode.
 var autoMode = schema.GroupKind{Group: "eks.amazonaws.com", Kind: "NodeClass"}
-
-// noteUnread says which fields of EC2NodeClasses would change a plan and are not read.
-func (c console) noteUnread(objects []manifest.Object) {
-	var names []string
-	for _, o := range objects {
-		if o.Kind == "EC2NodeClass" {
-			names = append(names, o.GetName())
-		}
-	}
-	if len(names) > 0 {
-		c.note("plan does not read EC2NodeClasses (%s) yet: zones of subnets, architectures of images, spec.kubelet and block devices are EC2's defaults, and prices those of us-east-1", strings.Join(names, ", "))
-	}
-}

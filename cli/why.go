@@ -17,14 +17,13 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cli/target"
 	"github.com/millwright-dev/millwright/controllers"
 	"github.com/millwright-dev/millwright/controllers/apply"
-	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/plan"
-	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // question is one call of `millwright why`.
@@ -252,6 +251,16 @@ func (q *question) decided(ctx context.Context, reader client.Reader, in *invent
 			return nil, err
 		}
 	}
-	q.known = explain.Of(in.store.Snapshot(in.now, func(snapshot.ClassRef) ([]*catalog.Type, error) { return types, nil }))
+	found, err := classes.List(ctx, reader)
+	if apierrors.IsForbidden(err) {
+		in.unread = append(in.unread, "EC2NodeClasses")
+	} else if err != nil {
+		return nil, err
+	}
+	known, err := classes.New(types, found)
+	if err != nil {
+		return nil, err
+	}
+	q.known = explain.Of(in.store.Snapshot(in.now, known.Of))
 	return q.known, nil
 }

@@ -1,0 +1,136 @@
+package offline
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/observed"
+	"github.com/millwright-dev/millwright/engine/catalog"
+)
+
+func pointer[T any](v T) *T { return &v }
+
+// priced are types at prices of us-east-1.
+func priced() []*catalog.Type {
+	offer := func(name string, price float64) *catalog.Type {
+		t := &catalog.Type{Name: name}
+		for _, zone := range []string{"us-east-1a", "us-east-1b"} {
+			t.Offerings = append(t.Offerings, catalog.Offering{Zone: zone, CapacityType: catalog.OnDemand, Price: price, Available: true})
+		}
+		t.Offerings = append(t.Offerings, catalog.Offering{Zone: "us-east-1b", CapacityType: catalog.Spot, Price: price / 2, Available: true})
+		return t
+	}
+	return []*catalog.Type{offer("m5.large", 0.096), offer("m6g.large", 0.077), offer("made-up.large", 1)}
+}
+
+func class(change func(*ec2class.EC2NodeClass)) *ec2class.EC2NodeClass {
+	c := &ec2class.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+	c.Spec.AMISelectorTerms = []ec2class.AMISelectorTerm{{Alias: "al2023@latest"}}
+	change(c)
+	return c
+}
+
+func types(t *testing.T, change func(*ec2class.EC2NodeClass)) (map[string]*catalog.Type, []Gap) {
+	t.Helper()
+	c, err := New(priced())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, gaps, err := c.Types(class(change))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]*catalog.Type{}
+	for _, one := range list {
+		out[one.Name] = one
+	}
+	return out, gaps
+}
+
+func TestWhatAClassSaysOfItsNodesCounts(t *testing.T) {
+	got, gaps := types(t, func(c *ec2class.EC2NodeClass) {
+		c.Spec.Kubelet = &ec2class.KubeletConfiguration{MaxPods: pointer(int32(20)), KubeReserved: map[string]string{"cpu": "500m"}}
+		c.Spec.BlockDeviceMappings = []*ec2class.BlockDeviceMapping{{DeviceName: pointer("/dev/xvda"), RootVolume: true, EBS: &ec2class.BlockDevice{VolumeSize: pointer(resource.MustParse("100Gi"))}}}
+		c.Annotations = map[string]string{observed.Annotation: `{"m5.large/ami-1":8000000000}`}
+	})
+	m5 := got["m5.large"]
+	if m5 == nil || len(got) != 2 {
+		t.Fatalf("the types are %v", got)
+	}
+	for name, want := range map[corev1.ResourceName]string{corev1.ResourcePods: "20", corev1.ResourceEphemeralStorage: "100Gi", corev1.ResourceMemory: "8000000000"} {
+		if have := m5.Capacity[name]; have.Cmp(resource.MustParse(want)) != 0 {
+			t.Errorf("%s is %s, want %s", name, have.String(), want)
+		}
+	}
+	if cpu := m5.Allocatable()[corev1.ResourceCPU]; cpu.MilliValue() != 1500 {
+		t.Errorf("allocatable CPU is %s", cpu.String())
+	}
+	if want := []Gap{NoSubnets, NoImages}; !slices.Equal(gaps, want) {
+		t.Errorf("open is %v, want %v", gaps, want)
+	}
+}
+
+func TestZonesAndImagesOfTheStatusCount(t *testing.T) {
+	got, gaps := types(t, func(c *ec2class.EC2NodeClass) {
+		c.Status.Subnets = []ec2class.Subnet{{ID: "subnet-1", Zone: "eu-central-1b", ZoneID: "euc1-az3"}, {ID: "subnet-2", Zone: "eu-central-1b", ZoneID: "euc1-az3"}}
+		c.Status.AMIs = []ec2class.AMI{{ID: "ami-arm", Requirements: []corev1.NodeSelectorRequirement{{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"arm64"}}}}}
+	})
+	m6g := got["m6g.large"]
+	if m6g == nil || len(got) != 1 || m6g.Image != "ami-arm" {
+		t.Fatalf("the types are %v", got)
+	}
+	var bought []string
+	for i := range m6g.Offerings {
+		o := &m6g.Offerings[i]
+		bought = append(bought, o.Zone+"/"+o.CapacityType)
+		if want := map[string]float64{catalog.OnDemand: 0.077, catalog.Spot: 0.077 / 2}[o.CapacityType]; o.Price != want {
+			t.Errorf("%s costs %g, want the price of the zone with the same letter, %g", bought[i], o.Price, want)
+		}
+	}
+	if want := []string{"eu-central-1b/on-demand", "eu-central-1b/spot"}; !slices.Equal(bought, want) {
+		t.Errorf("it is sold as %v, want %v", bought, want)
+	}
+	if region := m6g.Requirements.Get(corev1.LabelTopologyRegion); !region.Has("eu-central-1") {
+		t.Errorf("the region is %v", region)
+	}
+	if want := []Gap{OtherRegion}; !slices.Equal(gaps, want) {
+		t.Errorf("open is %v, want %v", gaps, want)
+	}
+}
+
+func TestAClassThatCannotLaunchSaysWhy(t *testing.T) {
+	c, err := New(priced())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		change func(*ec2class.EC2NodeClass)
+		want   string
+	}{
+		"its status": {func(c *ec2class.EC2NodeClass) {
+			c.Status.Conditions = []status.Condition{{Type: status.ConditionReady, Status: metav1.ConditionFalse, Message: "no subnets"}}
+		}, "no subnets"},
+		"its spec": {func(c *ec2class.EC2NodeClass) {
+			c.Spec.Kubelet = &ec2class.KubeletConfiguration{KubeReserved: map[string]string{"cpu": "x"}}
+		}, `spec.kubelet.kubeReserved.cpu: "x" is not a quantity`},
+	} {
+		var notReady *cloud.ClassNotReadyError
+		if _, _, err := c.Types(class(tt.change)); !errors.As(err, &notReady) || notReady.Reason != tt.want {
+			t.Errorf("%s: got %v, want %s", name, err, tt.want)
+		}
+	}
+}
+
+func TestTypesThatAreNotEC2sAreNoCatalogue(t *testing.T) {
+	if _, err := New(priced()[2:]); err == nil {
+		t.Error("made-up types are taken for EC2's")
+	}
+}
