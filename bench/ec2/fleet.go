@@ -12,8 +12,12 @@ const (
 	dataPool     = "data"
 )
 
-// more is by how many replicas each Deployment is scaled out and in again.
-const more = 3
+// more is by how many replicas each Deployment is scaled out and in again, and scaled how many
+// Deployments there are.
+const (
+	more   = 3
+	scaled = 2
+)
 
 // fleetManifests are two classes, three pools and workloads whose pods take a machine each:
 // of ten, six on spot machines, two on demand, and two with a volume each.

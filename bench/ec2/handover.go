@@ -10,7 +10,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/bench/process"
@@ -75,6 +74,13 @@ func (h *handover) play(ctx context.Context) error {
 			h.interrupt, h.move,
 		} {
 			if err := act(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	for _, cut := range []func(context.Context, contestant) error{h.cutLaunch, h.cutDrain} {
+		for _, next := range []string{Millwright, Karpenter} {
+			if err := cut(ctx, contestants[next]); err != nil {
 				return err
 			}
 		}
@@ -264,20 +270,11 @@ func (h *handover) scale(ctx context.Context, title string, by int) error {
 	if err != nil {
 		return err
 	}
-	deployments := h.client.AppsV1().Deployments(metav1.NamespaceDefault)
-	list, err := deployments.List(ctx, metav1.ListOptions{})
-	if err != nil {
+	a, change := Act{Title: title}, by*scaled
+	machines, pods := len(before.instances)+change, running(h.seen.Now())+change
+	if err := h.replicas(ctx, by); err != nil {
 		return err
 	}
-	for i := range list.Items {
-		d := &list.Items[i]
-		patch := fmt.Sprintf(`{"spec":{"replicas":%d}}`, int(*d.Spec.Replicas)+by)
-		if _, err := deployments.Patch(ctx, d.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-			return err
-		}
-	}
-	a, change := Act{Title: title}, by*len(list.Items)
-	machines, pods := len(before.instances)+change, running(h.seen.Now())+change
 	a.Took, err = h.until(ctx, fmt.Sprintf("there are %d machines and %d pods", machines, pods), func() bool {
 		alive, err := h.alive(ctx)
 		return err == nil && len(alive) == machines && running(h.seen.Now()) == pods
@@ -299,6 +296,23 @@ func (h *handover) scale(ctx context.Context, title string, by int) error {
 	return err
 }
 
+// replicas adds some to each Deployment, or takes them away.
+func (h *handover) replicas(ctx context.Context, by int) error {
+	deployments := h.client.AppsV1().Deployments(metav1.NamespaceDefault)
+	list, err := deployments.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range list.Items {
+		d := &list.Items[i]
+		patch := fmt.Sprintf(`{"spec":{"replicas":%d}}`, int(*d.Spec.Replicas)+by)
+		if _, err := deployments.Patch(ctx, d.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // blame adds faults to the latest act.
 func (h *handover) blame(faults []string) {
 	last := &h.acts[len(h.acts)-1]
@@ -314,98 +328,6 @@ func replacedOf(before, after *state) []string {
 		}
 	}
 	return out
-}
-
-// foreign finds a machine of a pool that another controller than the present one has
-// launched: Millwright's have a tag of their own.
-func (h *handover) foreign(ctx context.Context, pool string) (aws.Instance, error) {
-	alive, err := h.alive(ctx)
-	if err != nil {
-		return aws.Instance{}, err
-	}
-	for _, id := range slices.Sorted(maps.Keys(alive)) {
-		i := alive[id]
-		_, ours := i.Tags[tokenTag]
-		if i.Tags["karpenter.sh/nodepool"] == pool && ours == (h.by.title == contestants[Karpenter].title) {
-			return i, nil
-		}
-	}
-	return aws.Instance{}, fmt.Errorf("pool %s has no machine that another controller than %s launched", pool, h.by.title)
-}
-
-// tokenTag is on the instances that Millwright launched.
-const tokenTag = "millwright.dev/nodeclaim-uid"
-
-// interrupt has EC2 take back a spot machine that the other controller launched.
-func (h *handover) interrupt(ctx context.Context) error {
-	victim, err := h.foreign(ctx, spotPool)
-	if err != nil {
-		return err
-	}
-	return h.lose(ctx, "spot interruption", victim, func() error {
-		return h.aws.Interrupt(ctx, aws.Interruption{Instance: victim.ID, Notice: awstest.SpotNotice})
-	})
-}
-
-// move deletes the claim of a machine with a volume that the other controller launched.
-func (h *handover) move(ctx context.Context) error {
-	victim, err := h.foreign(ctx, dataPool)
-	if err != nil {
-		return err
-	}
-	claims, err := h.claims(ctx)
-	if err != nil {
-		return err
-	}
-	of := slices.IndexFunc(claims, func(c unstructured.Unstructured) bool { return instanceOf(&c) == victim.ID })
-	if of < 0 {
-		return fmt.Errorf("%s has no NodeClaim", victim.ID)
-	}
-	err = h.lose(ctx, "NodeClaim with a volume deleted", victim, func() error {
-		return h.dynamic.Resource(nodeClaims).Delete(ctx, claims[of].GetName(), metav1.DeleteOptions{})
-	})
-	if err != nil {
-		return err
-	}
-	record, err := h.aws.Record(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := aws.DetachedFirst(record); err != nil {
-		h.blame([]string{err.Error()})
-	}
-	return nil
-}
-
-// lose takes one machine away and waits until it is gone and every pod runs again; no other
-// machine may go.
-func (h *handover) lose(ctx context.Context, title string, victim aws.Instance, take func() error) error {
-	before, err := h.state(ctx)
-	if err != nil {
-		return err
-	}
-	if err := take(); err != nil {
-		return err
-	}
-	a := Act{Title: title}
-	a.Took, err = h.until(ctx, victim.ID+" is gone and every pod runs", func() bool {
-		alive, err := h.alive(ctx)
-		_, there := alive[victim.ID]
-		return err == nil && !there && running(h.seen.Now()) == len(before.pods)
-	})
-	if err != nil {
-		return err
-	}
-	if _, err := h.settle(ctx); err != nil {
-		return err
-	}
-	after, err := h.done(ctx, a, before)
-	if err != nil {
-		return err
-	}
-	delete(before.instances, victim.ID)
-	h.blame(replacedOf(before, after))
-	return nil
 }
 
 // end deletes everything and looks what is left.

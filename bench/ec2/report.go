@@ -95,13 +95,13 @@ func cleared(b *strings.Builder, measures []Measure) {
 	for i := range measures {
 		if m := &measures[i]; m.Cleared {
 			left := cmp.Or(strings.Join(slices.Concat(m.Left.Templates, m.Left.Profiles), ", "), "nothing")
-			rows = append(rows, fmt.Sprintf("| %s | %.1f | %s |\n", m.Contestant, m.Gone, left))
+			rows = append(rows, fmt.Sprintf("| %s | %s | %.1f | %s |\n", m.Scenario, m.Contestant, m.Gone, left))
 		}
 	}
 	if len(rows) == 0 {
 		return
 	}
-	b.WriteString("\n## The way down\n\nThe workloads of the examples are deleted, then pools and class.\n\n| controller | last instance gone, s | left of launch templates and instance profiles |\n| --- | --- | --- |\n" + strings.Join(rows, ""))
+	b.WriteString("\n## The way down\n\nThe workloads are deleted, then pools and class.\n\n| scenario | controller | last instance gone, s | left of launch templates and instance profiles |\n| --- | --- | --- | --- |\n" + strings.Join(rows, ""))
 }
 
 // actions is the table of the calls of each scenario, a column for each contestant.
@@ -140,6 +140,6 @@ func unfinished(b *strings.Builder, measures []Measure) {
 func how(b *strings.Builder, cfg Config) {
 	b.WriteString("\n## How\n\n")
 	fmt.Fprintf(b, "- %s, %d CPUs, shared by the control plane, the simulated kubelets, the emulated AWS and the controller. Both have all flags by default, and a queue of interruptions.\n", runtime.Version(), runtime.NumCPU())
-	b.WriteString("- Classes and pools are those of `examples/aws`, workloads those of `examples/workloads`, created once the controller is ready. An instance runs a second after its launch, and its kubelet registers half a second later. On-demand prices are AWS's, spot prices are made up.\n")
+	b.WriteString("- Classes and pools are those of `examples/aws`, workloads those of `examples/workloads`, created once the controller is ready. Scenarios of many machines have one class, one pool of on-demand machines of four vCPUs, a pod for each machine, and EC2's documented token buckets. An instance runs a second after its launch, and its kubelet registers half a second later. On-demand prices are AWS's, spot prices are made up.\n")
 	fmt.Fprintf(b, "- *half* and *last*: seconds from the creation of the workloads until half and all of their pods ran, those of DaemonSets left out. Machines and $/h are those at rest, when no Node had come or gone for %v. Calls are those from the controller's start until the last pod ran, without those of the volume driver; a dry run is a call.\n", cfg.Quiet)
 }

@@ -22,7 +22,7 @@ func TestAReportHasAColumnForEachPlayAndSaysWhatWasNotFinished(t *testing.T) {
 		"| action | Karpenter: the examples | Millwright: the examples |",
 		"| ec2:CreateFleet | 1 | 5 (2 refused) |",
 		"| ec2:CreateTags | 1 | 0 |",
-		"| Karpenter | 4.0 | nothing |",
+		"| the examples | Karpenter | 4.0 | nothing |",
 		"| Millwright | 3 | 2 | 1 | 1 never |",
 		"**Not finished**: the examples with Millwright: not finished within 8m0s.",
 	} {

@@ -19,7 +19,7 @@ type Config struct {
 	Root, Sandbox, Millwright, Karpenter string
 	// Turns are names of contestants, Scenarios those of what each plays, in order.
 	Turns, Scenarios []string
-	// Machines is how large the fleet is that changes hands.
+	// Machines is how large the fleet is that changes hands, and those of the scenarios of Many.
 	Machines int
 	// Hold is how long is waited for what comes of a change of controllers.
 	Hold time.Duration

@@ -33,14 +33,24 @@ type scenario struct {
 	cutOff, clear bool
 }
 
-// Order is that of the scenarios that are about the examples.
+// Order is that of the scenarios that are about the examples; Many is that of those that are
+// about many machines at once, Config.Machines, within EC2's documented token buckets.
 func Order() []string { return []string{"story", "cutoff", "throttled", "soldout"} }
+
+// Many is documented with Order.
+func Many() []string { return []string{"many", "lagging", "halfsold"} }
 
 var scenarios = map[string]scenario{
 	"story":     {name: "story", title: "the examples", stage: pools, enter: workloads, clear: true},
 	"cutoff":    {name: "cutoff", title: "killed between CreateFleet and its record", stage: pools, enter: held, cutOff: true},
 	"throttled": {name: "throttled", title: "EC2's documented token buckets", stage: throttled, enter: workloads},
 	"soldout":   {name: "soldout", title: "the types that it had chosen are sold out", stage: soldOut, enter: workloads},
+	"many":      {name: "many", title: "many machines", stage: manyPools, enter: manyPods, clear: true},
+	"lagging": {
+		name: "lagging", title: "many machines, which DescribeInstances shows after 30 s", args: []string{"--set", "ec2-lag=30s"},
+		stage: manyPools, enter: manyPods, clear: true,
+	},
+	"halfsold": {name: "halfsold", title: "many machines, half of the offerings sold out", stage: halfSold, enter: manyPods, clear: true},
 }
 
 func pools(ctx context.Context, w *world, _ []string) error { return w.examples(ctx, "aws") }

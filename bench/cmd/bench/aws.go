@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,14 +20,14 @@ func compareOnAWS(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("bench aws", flag.ContinueOnError)
 	out := fs.String("o", "", "file for the report, by default AWS.md or HANDOVER.md; - is standard output")
 	handover := fs.Bool("handover", false, "instead: one cluster that Karpenter builds, Millwright takes over and gives back")
-	fs.IntVar(&cfg.Machines, "machines", 50, "with -handover: how many machines change hands, at least 10")
-	fs.DurationVar(&cfg.Hold, "hold", 45*time.Second, "with -handover: how long is waited for what comes of a change of controllers")
+	fs.IntVar(&cfg.Machines, "machines", 0, "how many machines change hands (default 50), or come at once in the scenarios "+strings.Join(ec2.Many(), ", ")+" (default 200); at least 10")
+	fs.DurationVar(&cfg.Hold, "hold", 90*time.Second, "with -handover: how long is waited for what comes of a change of controllers")
 	fs.StringVar(&cfg.Root, "root", "..", "the checkout")
 	fs.StringVar(&cfg.Sandbox, "sandbox", "../bin/sandbox", "the sandbox's binary")
 	fs.StringVar(&cfg.Millwright, "millwright", "../bin/millwright", "Millwright's binary")
 	fs.StringVar(&cfg.Karpenter, "karpenter", "../bin/karpenter-aws", "the binary of Karpenter's controller for AWS")
 	turns := fs.String("turns", ec2.Karpenter+","+ec2.Millwright, "comma-separated contestants, in order")
-	scenarios := fs.String("scenarios", strings.Join(ec2.Order(), ","), "comma-separated scenarios, in order")
+	scenarios := fs.String("scenarios", strings.Join(slices.Concat(ec2.Order(), ec2.Many()), ","), "comma-separated scenarios, in order")
 	fs.DurationVar(&cfg.Quiet, "quiet", 15*time.Second, "how long no Node may come or go for a scenario to be over")
 	fs.DurationVar(&cfg.Limit, "limit", 8*time.Minute, "how long each goal of a scenario may take")
 	if err := fs.Parse(args); err != nil {
@@ -34,6 +35,12 @@ func compareOnAWS(ctx context.Context, args []string) error {
 	}
 	if fs.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	if cfg.Machines == 0 {
+		cfg.Machines = 200
+		if *handover {
+			cfg.Machines = 50
+		}
 	}
 	if cfg.Machines < 10 {
 		return fmt.Errorf("-machines: %d is not a number from 10", cfg.Machines)
