@@ -11,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cli/color"
 	"github.com/millwright-dev/millwright/cli/crds"
+	"github.com/millwright-dev/millwright/cli/export"
 )
 
 // Exit statuses.
@@ -82,7 +83,7 @@ Karpenter's NodePools and NodeClaims.
 	cmd.PersistentFlags().Var(&when, color.Flag, "when to colour messages: auto, always or never")
 	complete(cmd, color.Flag, color.Modes()...)
 	c := console{streams, &when}
-	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newDoctor(c), newEvents(c), newApprove(c), newDeny(c), newVersion(c), crds.New(c.Out))
+	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newDoctor(c), newEvents(c), newApprove(c), newDeny(c), newVersion(c), crds.New(c.Out), export.New(c.Out))
 	return cmd
 }
 

@@ -42,6 +42,13 @@ func (p *Provider) Refresh(ctx context.Context) error {
 	if err := p.refreshTypes(ctx); err != nil {
 		return err
 	}
+	if err := p.refreshPrices(ctx); err != nil {
+		log.FromContext(ctx).Error(err, "prices stay as they were", "region", p.Region)
+	}
+	return nil
+}
+
+func (p *Provider) refreshPrices(ctx context.Context) error {
 	var failed []error
 	if !p.Isolated {
 		failed = append(failed, p.market.ask("prices", p.Clock.Now(), pricesEvery, func() error {
@@ -64,10 +71,7 @@ func (p *Provider) Refresh(ctx context.Context) error {
 		p.Prices.Trade(prices, p.Clock.Now())
 		return nil
 	}))
-	if err := errors.Join(failed...); err != nil {
-		log.FromContext(ctx).Error(err, "prices stay as they were", "region", p.Region)
-	}
-	return nil
+	return errors.Join(failed...)
 }
 
 func (p *Provider) refreshTypes(ctx context.Context) error {
