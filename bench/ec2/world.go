@@ -37,6 +37,8 @@ type world struct {
 	aws                 aws.Client
 	seen                *watch.Watch
 	sandbox             *child.Cluster
+	// unwatch ends the watches.
+	unwatch context.CancelFunc
 }
 
 // newWorld starts a sandbox with the kinds in it, and nothing else; name is that of its logs.
@@ -55,7 +57,12 @@ func newWorld(ctx context.Context, cfg Config, name string, args ...string) (*wo
 	return w, nil
 }
 
-func (w *world) close() { _ = w.sandbox.Stop() } // what it leaves behind is a temporary directory
+func (w *world) close() {
+	if w.unwatch != nil {
+		w.unwatch()
+	}
+	_ = w.sandbox.Stop() // what it leaves behind is a temporary directory
+}
 
 func (w *world) connect(ctx context.Context) error {
 	rest, err := w.sandbox.RESTConfig()
@@ -82,7 +89,9 @@ func (w *world) connect(ctx context.Context) error {
 	if w.aws, err = aws.Find(ctx, w.client); err != nil {
 		return err
 	}
-	w.seen, err = watch.Start(ctx, w.client, metav1.NamespaceDefault)
+	watching, unwatch := context.WithCancel(ctx)
+	w.unwatch = unwatch
+	w.seen, err = watch.Start(watching, w.client, metav1.NamespaceDefault)
 	return err
 }
 
