@@ -22,15 +22,19 @@ func Print(w io.Writer, findings []Finding, where func(Finding) string) error {
 		b.WriteString("\n")
 		fmt.Fprintf(&b, "  %s: %s.\n", f.Field, f.Message)
 		fmt.Fprintf(&b, "  fix: %s.\n", f.Advice)
-		if f.Fix != nil {
-			if above := printed[f.Fix.Do+f.Fix.Text]; above != "" {
-				fmt.Fprintf(&b, "    %s: the same as for %s above\n", f.Fix.Form, above)
-				continue
-			}
-			printed[f.Fix.Do+f.Fix.Text] = fmt.Sprintf("%s of %s", f.Check, f.Object)
-		}
-		if err := printFix(&b, f); err != nil {
+		lines, err := fixLines(f)
+		if err != nil {
 			return err
+		}
+		switch above := printed[strings.Join(lines, "\n")]; {
+		case len(lines) == 0:
+		case above != "":
+			fmt.Fprintf(&b, "    the same as for %s above\n", above)
+		default:
+			printed[strings.Join(lines, "\n")] = fmt.Sprintf("%s of %s", f.Check, f.Object)
+			for _, line := range lines {
+				fmt.Fprintf(&b, "    %s\n", line)
+			}
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -47,19 +51,18 @@ func place(f Finding, where func(Finding) string) string {
 	return f.Origin
 }
 
-func printFix(b *strings.Builder, f Finding) error {
+// fixLines are what to paste.
+func fixLines(f Finding) ([]string, error) {
 	switch {
 	case f.Fix != nil:
-		fmt.Fprintf(b, "    %s: %s\n", f.Fix.Form, f.Fix.Do)
+		out := []string{f.Fix.Form + ": " + f.Fix.Do}
 		for line := range strings.Lines(f.Fix.Text) {
-			fmt.Fprintf(b, "      %s\n", strings.TrimRight(line, "\n"))
+			out = append(out, "  "+strings.TrimRight(line, "\n"))
 		}
+		return out, nil
 	case f.Patch != nil:
 		command, err := f.Patch.Command()
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(b, "    %s\n", command)
+		return []string{command}, err
 	}
-	return nil
+	return nil, nil
 }

@@ -54,6 +54,8 @@ func TestConfigurationsAreExaminedAndMended(t *testing.T) {
 		"ebs: ends early":              {addon.Addon{Name: "aws-ebs-csi-driver", Configuration: `{"node":{"terminationGracePeriodSeconds":5}}`}, []string{"agent-ends-early"}},
 		"ebs: the taint is tolerated":  {addon.Addon{Name: "aws-ebs-csi-driver", Configuration: "node:\n  tolerateAllTaints: false\n  tolerations: [{key: nvidia.com/gpu, operator: Exists}]"}, nil},
 		"ebs: an unmovable controller": {addon.Addon{Name: "aws-ebs-csi-driver", Configuration: `{"controller":{"tolerations":[{"operator":"Exists"}]}}`}, []string{"controller-never-moves"}},
+		"efs: by default":              {addon.Addon{Name: "aws-efs-csi-driver"}, nil},
+		"efs: nothing tolerated":       {addon.Addon{Name: "aws-efs-csi-driver", Configuration: `{"node":{"tolerations":[]}}`}, []string{"agent-shut-out", "agent-leaves-early"}},
 		"coredns: by default":          {addon.Addon{Name: "coredns"}, nil},
 		"coredns: unmovable":           {addon.Addon{Name: "coredns", Configuration: `{"tolerations":[{"operator":"Exists"}]}`}, []string{"controller-never-moves"}},
 		"coredns: none may go":         {addon.Addon{Name: "coredns", Configuration: `{"podDisruptionBudget":{"enabled":true,"minAvailable":2}}`}, []string{"pdb-allows-none"}},
@@ -132,9 +134,9 @@ func TestWhatDescribeAddonPrintsIsRead(t *testing.T) {
 
 func TestBadAddonsAreNamed(t *testing.T) {
 	for want, a := range map[string]addon.Addon{
-		"add-on snapshot-controller: it is not known what it runs; known are aws-ebs-csi-driver, coredns": {Name: "snapshot-controller"},
-		"add-on coredns: configuration values: ":                                                          {Name: "coredns", Configuration: "["},
-		`add-on coredns: version "vfoo-1": `:                                                              {Name: "coredns", Version: "vfoo-1"},
+		"add-on snapshot-controller: it is not known what it runs; known are aws-ebs-csi-driver, aws-efs-csi-driver, coredns": {Name: "snapshot-controller"},
+		"add-on coredns: configuration values: ": {Name: "coredns", Configuration: "["},
+		`add-on coredns: version "vfoo-1": `:     {Name: "coredns", Version: "vfoo-1"},
 	} {
 		if _, err := a.Source(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -38,6 +38,13 @@ controller:
   replicaCount: 2
   tolerations: [{key: CriticalAddonsOnly, operator: Exists}, {operator: Exists, effect: NoExecute, tolerationSeconds: 300}]
 `, ebs},
+	"aws-efs-csi-driver": {`
+node:
+  tolerations: [{operator: Exists}]
+controller:
+  replicaCount: 2
+  tolerations: [{key: CriticalAddonsOnly, operator: Exists}, {key: efs.csi.aws.com/agent-not-ready, operator: Exists}]
+`, efs},
 	"coredns": {`
 replicaCount: 2
 tolerations: [{key: CriticalAddonsOnly, operator: Exists}, {key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]
@@ -72,6 +79,15 @@ func ebs(c configuration) []client.Object {
 	agent.Args = []string{"node", "--endpoint=unix:/var/lib/kubelet/plugins/ebs.csi.aws.com/csi.sock"}
 	mount(ds, "/var/lib/kubelet/plugins_registry/")
 	return []client.Object{ds, deployment(c, "ebs-csi-controller", []string{"controller", "replicaCount"}, []string{"controller", "tolerations"})}
+}
+
+func efs(c configuration) []client.Object {
+	var node []corev1.Toleration
+	c.read(&node, "node", "tolerations")
+	ds := daemonSet("efs-csi-node", node)
+	ds.Spec.Template.Spec.Containers[0].Args = []string{"--endpoint=unix:/var/lib/kubelet/plugins/efs.csi.aws.com/csi.sock"}
+	mount(ds, "/var/lib/kubelet/plugins_registry/")
+	return []client.Object{ds, deployment(c, "efs-csi-controller", []string{"controller", "replicaCount"}, []string{"controller", "tolerations"})}
 }
 
 // toleratedSince136 is what the EBS driver's agents tolerate, whatever is set, since 1.36.

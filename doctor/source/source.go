@@ -184,6 +184,9 @@ func (s *Source) search(before map[plan.ObjectRef]object, changes map[string]any
 		if n := others(before, after, ref); n < fewest {
 			best, then, fewest = c, after, n
 		}
+		if fewest == 0 {
+			break // the shortest path comes first
+		}
 	}
 	return best, then
 }
