@@ -13,10 +13,11 @@ import (
 // before it.
 type Charts []helm.Chart
 
-// AddFlags defines --helm-chart, --values and --release.
+// AddFlags defines --helm-chart, --values, --set and --release.
 func (c *Charts) AddFlags(flags *pflag.FlagSet) {
 	flags.Var(chartFlag{c, (*Charts).open}, "helm-chart", "folder or archive of a Helm chart, rendered with its values; may be repeated")
 	flags.Var(chartFlag{c, (*Charts).values}, "values", "file of values of the chart before it; may be repeated")
+	flags.Var(chartFlag{c, (*Charts).set}, "set", "a value of the chart before it, as in node.tolerateAllTaints=true; may be repeated")
 	flags.Var(chartFlag{c, (*Charts).release}, "release", "what the chart before it is, or will be, installed as: NAME or NAMESPACE/NAME (default: default/ and the chart's name)")
 }
 
@@ -33,6 +34,15 @@ func (c *Charts) values(file string) error {
 	}
 	last := &(*c)[len(*c)-1]
 	last.Values = append(last.Values, file)
+	return nil
+}
+
+func (c *Charts) set(text string) error {
+	if len(*c) == 0 {
+		return errNoChart
+	}
+	last := &(*c)[len(*c)-1]
+	last.Settings = append(last.Settings, helm.Setting{Text: text})
 	return nil
 }
 

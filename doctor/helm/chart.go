@@ -7,6 +7,7 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/strvals"
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/doctor"
@@ -17,14 +18,22 @@ import (
 type Chart struct {
 	// Path is a folder or an archive (.tgz).
 	Path string
-	// Values are files of values, of which later ones win, and Set those that win over all.
-	Values []string
-	Set    map[string]any
+	// Values are files of values, of which later ones win, Set those that win over them, and
+	// Settings those that win over all.
+	Values   []string
+	Set      map[string]any
+	Settings []Setting
 	// Release and Namespace are what it would be installed as and into. Without them they are
 	// the chart's name and "default".
 	Release, Namespace string
 	// Write is the fix that sets values. Without it, it is a values file.
 	Write func(change map[string]any) (*doctor.Fix, error)
+}
+
+// Setting is what --set takes, such as node.tolerations[0].key=a, or --set-string.
+type Setting struct {
+	Text   string
+	String bool
 }
 
 // Name is what the chart calls itself.
@@ -56,15 +65,23 @@ func (c Chart) Source() (*source.Source, error) {
 	}
 	write := c.Write
 	if write == nil {
-		write = valuesFile(r.name, fmt.Sprintf("helm upgrade --install %s %s -n %s%s", r.name, c.Path, r.namespace, valueFlags(c.Values)))
+		write = valuesFile(r.name, fmt.Sprintf("helm upgrade --install %s %s -n %s%s", r.name, c.Path, r.namespace, c.flags()))
 	}
 	return r.source(ch, values, write)
 }
 
-func valueFlags(files []string) string {
+// flags are those of helm by which the values are set.
+func (c Chart) flags() string {
 	var b strings.Builder
-	for _, f := range files {
+	for _, f := range c.Values {
 		fmt.Fprintf(&b, " -f %s", f)
+	}
+	for _, s := range c.Settings {
+		flag := "--set"
+		if s.String {
+			flag = "--set-string"
+		}
+		fmt.Fprintf(&b, " %s '%s'", flag, strings.ReplaceAll(s.Text, "'", `'\''`))
 	}
 	return b.String()
 }
@@ -82,7 +99,17 @@ func (c Chart) values() (map[string]any, error) {
 		}
 		out = source.Merge(out, values)
 	}
-	return source.Merge(out, c.Set), nil
+	out = source.Merge(out, c.Set)
+	for _, s := range c.Settings {
+		parse := strvals.ParseInto
+		if s.String {
+			parse = strvals.ParseIntoString
+		}
+		if err := parse(s.Text, out); err != nil {
+			return nil, fmt.Errorf("setting values: %q: %w", s.Text, err)
+		}
+	}
+	return out, nil
 }
 
 // valuesFile writes changes of values as a file to be given to a command, after all others.

@@ -112,6 +112,19 @@ func TestAFixKeepsWhatIsSetAndLeavesOutWhatTheTemplateAdds(t *testing.T) {
 	}
 }
 
+func TestSettingsWinOverFiles(t *testing.T) {
+	src, err := helm.Chart{
+		Path: "testdata/chart", Values: []string{"testdata/values/agent-shut-out.bad.yaml"}, Release: "it's", Namespace: "x",
+		Settings: []helm.Setting{{Text: "agent.tolerations[0].operator=Exists"}, {Text: "agent.tolerations[0].key="}, {Text: "controller.podAnnotations.n=1", String: true}},
+	}.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := examine(t, src, "agent-shut-out"); len(left) > 0 {
+		t.Errorf("%+v", left)
+	}
+}
+
 func TestWhatNoValueDoesIsSaid(t *testing.T) {
 	src := fixture(t, "testdata/values/controller-never-moves.bad.yaml")
 	render := src.Render
@@ -130,6 +143,7 @@ func TestBadChartsAndValuesAreNamed(t *testing.T) {
 		"no chart":      {helm.Chart{Path: "testdata/gone"}, "chart testdata/gone: "},
 		"not a chart":   {helm.Chart{Path: "testdata/values"}, "chart testdata/values: Chart.yaml file is missing"},
 		"no values":     {helm.Chart{Path: "testdata/chart", Values: []string{"testdata/gone.yaml"}}, "reading values: open testdata/gone.yaml"},
+		"no setting":    {helm.Chart{Path: "testdata/chart", Settings: []helm.Setting{{Text: "agent.tolerations[x]=1"}}}, `setting values: "agent.tolerations[x]=1": `},
 		"not a mapping": {helm.Chart{Path: "testdata/chart", Values: []string{"testdata/chart/templates/NOTES.txt"}}, "reading values: testdata/chart/templates/NOTES.txt: "},
 	} {
 		if _, err := test.chart.Source(); err == nil || !strings.Contains(err.Error(), test.want) {

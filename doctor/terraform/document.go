@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -111,42 +110,10 @@ func (d *Document) release(r Resource) error {
 		out.Install.Set = source.Merge(out.Install.Set, values)
 	}
 	for _, s := range v.Set {
-		out.Install.Set = source.Merge(out.Install.Set, s.values())
+		out.Install.Settings = append(out.Install.Settings, helm.Setting{Text: s.Name + "=" + s.Value, String: s.Type == "string"})
 	}
 	d.Releases = append(d.Releases, out)
 	return nil
-}
-
-// values are what is set at one path. Elements of lists are left out: they cannot be told from
-// the whole list.
-func (s set) values() map[string]any {
-	if strings.ContainsAny(s.Name, `[]`) {
-		return nil
-	}
-	var value any = s.Value
-	if s.Type != "string" {
-		value = scalar(s.Value)
-	}
-	keys := strings.Split(strings.ReplaceAll(s.Name, `\.`, "\x00"), ".")
-	for i := len(keys) - 1; i >= 0; i-- {
-		value = map[string]any{strings.ReplaceAll(keys[i], "\x00", "."): value}
-	}
-	out, _ := value.(map[string]any)
-	return out
-}
-
-// scalar is a value as helm --set reads it.
-func scalar(text string) any {
-	if b, err := strconv.ParseBool(text); err == nil && (text == "true" || text == "false") {
-		return b
-	}
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return float64(n)
-	}
-	if text == "null" {
-		return nil
-	}
-	return text
 }
 
 // effects are those of taints as EKS writes them.
