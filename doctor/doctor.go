@@ -56,6 +56,7 @@ var checks = []check{
 	{"operator-shut-out", operatorsThatAreShutOut},
 	{"pdb-allows-none", pdbsThatAllowNone},
 	{"pdbs-overlap", pdbsThatOverlap},
+	{"pool-at-limit", poolsAtTheirLimit},
 	{"pool-not-ready", poolsThatAreNotReady},
 	{"protected-for-ever", podsThatAreProtectedForEver},
 	{"queue-deaf", queuesThatAreDeaf},
@@ -64,6 +65,7 @@ var checks = []check{
 	{"second-hand", secondHands},
 	{"startup-taint-stays", startupTaintsThatStay},
 	{"volume-in-any-zone", volumesInAnyZone},
+	{"volume-out-of-reach", volumesOutOfReach},
 }
 
 // Checks are the names of all checks, in order.

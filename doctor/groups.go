@@ -75,7 +75,7 @@ func suits(c *snapshot.Class, g NodeGroup) bool {
 			has = has.With(is)
 		}
 	}
-	return meets(has, c, func(key string) bool { return key != snapshot.PoolLabel })
+	return meets(has, c.Terms, func(key string) bool { return key != snapshot.PoolLabel })
 }
 
 // untolerated are the taints that a class lacks a toleration for.

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,11 @@ func class(namespace string, t *corev1.PodTemplateSpec) *snapshot.Class {
 // mayRun reports whether the labels of a pool's nodes let pods of a class run there, as far as
 // the pool says; what it leaves open may be as they want it. Taints are not looked at.
 func (in *Inventory) mayRun(c *snapshot.Class, np *karpv1.NodePool) bool {
+	return in.offers(np, c.Terms)
+}
+
+// offers reports whether nodes of a pool may have the labels that one of some terms wants.
+func (in *Inventory) offers(np *karpv1.NodePool, terms []requirement.Set) bool {
 	nodes, known := in.labels[np]
 	if !known {
 		pool := cluster.Pool(np, cluster.Options{Offline: true})
@@ -39,12 +45,12 @@ func (in *Inventory) mayRun(c *snapshot.Class, np *karpv1.NodePool) bool {
 		}
 		in.labels[np] = nodes
 	}
-	return meets(nodes, c, func(string) bool { return true })
+	return meets(nodes, terms, func(string) bool { return true })
 }
 
-// meets reports whether nodes with some labels are ones that pods of a class want.
-func meets(nodes requirement.Set, c *snapshot.Class, open func(key string) bool) bool {
-	return slices.ContainsFunc(c.Terms, func(term requirement.Set) bool {
+// meets reports whether nodes with some labels are ones that one of some terms wants.
+func meets(nodes requirement.Set, terms []requirement.Set, open func(key string) bool) bool {
+	return slices.ContainsFunc(terms, func(term requirement.Set) bool {
 		_, conflict := nodes.Conflict(term, open)
 		return !conflict
 	})
@@ -83,3 +89,26 @@ func poolsThatAreNotReady(in *Inventory) []Finding {
 
 // needed are the conditions without which a pool launches nothing.
 var needed = []string{karpv1.ConditionTypeNodeClassReady, karpv1.ConditionTypeValidationSucceeded}
+
+// poolsAtTheirLimit have used up what they may launch. A pool of a fixed number of nodes may be
+// meant to.
+func poolsAtTheirLimit(in *Inventory) []Finding {
+	var out []Finding
+	for _, np := range in.Pools {
+		if np.Spec.Replicas != nil {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(np.Spec.Limits)) {
+			limit, used := np.Spec.Limits[name], np.Status.Resources[name]
+			if used.IsZero() || used.Cmp(limit) < 0 {
+				continue
+			}
+			out = append(out, Finding{
+				Severity: Warning, Object: poolRef(np), Field: "spec.limits." + string(name),
+				Message: fmt.Sprintf("is %s, and %s are in use: the pool launches nothing more, replacements of nodes that drift or expire neither", limit.String(), used.String()),
+				Advice:  "raise the limit, or let another pool take the pods",
+			})
+		}
+	}
+	return out
+}
