@@ -14,7 +14,7 @@ func (m Measure) String() string {
 	line := fmt.Sprintf("%s, %s: %d of %d pods, half %.1f s, last %.1f s; %d machines, $%.3f/h; %d evictions; %d calls, %d refused",
 		m.Scenario, m.Contestant, m.Pods, m.Wanted, m.Half, m.Last, m.Machines, m.Price, m.Evictions, total(m.Calls.Calls), total(m.Calls.Throttled))
 	if c := m.CutOff; c != nil {
-		line += fmt.Sprintf("; %d instances for %d claims, %d doubles", c.Instances, c.Claims, c.Doubles)
+		line += fmt.Sprintf("; of %d instances before the kill %d were adopted, %d were launched in all; %d for %d claims, %d without one", c.Before, c.Adopted, c.Launched, c.Alive, c.Claims, c.Doubles)
 	}
 	if m.Err != nil {
 		line += "; " + m.Err.Error()
@@ -77,17 +77,13 @@ func cutOffs(b *strings.Builder, measures []Measure) {
 		if c == nil {
 			continue
 		}
-		ended := seconds(c.Ended)
-		if c.Remaining > 0 {
-			ended = fmt.Sprintf("%d never", c.Remaining)
-		}
-		rows = append(rows, fmt.Sprintf("| %s | %d | %d | %d | %s |\n", m.Contestant, c.Instances, c.Claims, c.Doubles, ended))
+		rows = append(rows, fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d |\n", m.Contestant, c.Before, c.Adopted, c.Launched, c.Alive, c.Claims, c.Doubles))
 	}
 	if len(rows) == 0 {
 		return
 	}
-	b.WriteString("\n## Killed between CreateFleet and its record\n\nThe replies of CreateFleet are held back, the controller is killed with SIGKILL once EC2 has started its instances, and started again. Once every pod runs and all is at rest:\n\n")
-	b.WriteString("| controller | instances | claims | instances without a claim | the last of those ended, s later |\n| --- | --- | --- | --- | --- |\n" + strings.Join(rows, ""))
+	b.WriteString("\n## Killed between CreateFleet and its record\n\nThe replies of CreateFleet are held back, the controller is killed with SIGKILL once EC2 has started its instances, and started again.\n\n")
+	b.WriteString("| controller | instances at the kill | of these a claim's afterwards | launched in all | alive at rest | claims | instances without a claim |\n| --- | --- | --- | --- | --- | --- | --- |\n" + strings.Join(rows, ""))
 }
 
 func cleared(b *strings.Builder, measures []Measure) {

@@ -14,7 +14,7 @@ func TestAReportHasAColumnForEachPlayAndSaysWhatWasNotFinished(t *testing.T) {
 			Calls: aws.Counts{Calls: map[string]int{"ec2:CreateFleet": 1, "ec2:CreateTags": 1}}, Cleared: true, Gone: 4},
 		{Scenario: "the examples", Contestant: "Millwright", Pods: 2, Wanted: 3, Half: 1, Machines: 2, Types: []string{"m5.large"}, Price: 0.2,
 			Calls:  aws.Counts{Calls: map[string]int{"ec2:CreateFleet": 5}, Throttled: map[string]int{"ec2:CreateFleet": 2}},
-			CutOff: &CutOff{Instances: 3, Claims: 2, Doubles: 1, Remaining: 1}, Err: errors.New("not finished within 8m0s")},
+			CutOff: &CutOff{Before: 4, Adopted: 3, Launched: 5, Alive: 3, Claims: 2, Doubles: 1}, Err: errors.New("not finished within 8m0s")},
 	})
 	for _, line := range []string{
 		"| the examples | Karpenter | 3 of 3 | 1.0 | 2.0 | 1 | 1 | 0.100 | 0 | 2 | 0 |",
@@ -23,7 +23,7 @@ func TestAReportHasAColumnForEachPlayAndSaysWhatWasNotFinished(t *testing.T) {
 		"| ec2:CreateFleet | 1 | 5 (2 refused) |",
 		"| ec2:CreateTags | 1 | 0 |",
 		"| the examples | Karpenter | 4.0 | nothing |",
-		"| Millwright | 3 | 2 | 1 | 1 never |",
+		"| Millwright | 4 | 3 | 5 | 3 | 2 | 1 |",
 		"**Not finished**: the examples with Millwright: not finished within 8m0s.",
 	} {
 		if !strings.Contains(text, line+"\n") {

@@ -116,14 +116,17 @@ func play(ctx context.Context, cfg Config, s scenario, turn string, chosen []str
 	if err := s.enter(ctx, w); err != nil {
 		return m, err
 	}
+	var before map[string]aws.Instance
+	named := func() map[string]bool { return nil }
 	if s.cutOff {
-		if p, err = w.cutOff(ctx, c, p); err != nil {
+		if p, before, err = w.cutOff(ctx, c, p); err != nil {
 			return m, err
 		}
+		named = w.adoptions(ctx)
 	}
 	m.Err = w.follow(ctx, &m, p, began)
-	if m.Err == nil && s.cutOff {
-		m.CutOff, err = w.doubles(ctx)
+	if adopted := named(); m.Err == nil && s.cutOff {
+		m.CutOff, err = w.reckon(ctx, before, adopted)
 	}
 	if m.Err == nil && err == nil && s.clear {
 		m.Err = w.clear(ctx, &m, p)

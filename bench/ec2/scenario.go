@@ -99,80 +99,99 @@ func soldOut(ctx context.Context, w *world, chosen []string) error {
 // started is how long no further instance may come before a launch counts as complete.
 const started = 3 * time.Second
 
+// CutOff is what came of a controller's end between CreateFleet and the record of it.
+type CutOff struct {
+	// Before is how many instances EC2 had started when the controller was killed; Adopted of
+	// them became a claim's afterwards.
+	Before, Adopted int
+	// Launched are all instances that EC2 started, ever.
+	Launched int
+	// Alive are the instances at rest, for so many Claims; Doubles of them are no claim's.
+	Alive, Claims, Doubles int
+}
+
 // cutOff waits until EC2 has started instances whose replies are held back, kills the
-// controller, and starts another.
-func (w *world) cutOff(ctx context.Context, c contestant, p *process.Process) (*process.Process, error) {
+// controller, and starts another. It returns the instances that there were.
+func (w *world) cutOff(ctx context.Context, c contestant, p *process.Process) (*process.Process, map[string]aws.Instance, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, w.cfg.Limit, errors.New("no instance was started"))
 	defer cancel()
-	n, since := 0, time.Now()
+	var before map[string]aws.Instance
+	since := time.Now()
 	err := watch.Until(limited, func() bool {
 		alive, err := w.alive(ctx)
-		if err != nil || len(alive) != n {
-			n, since = len(alive), time.Now()
+		if err != nil || len(alive) != len(before) {
+			before, since = alive, time.Now()
 		}
-		return n > 0 && time.Since(since) >= started
+		return len(before) > 0 && time.Since(since) >= started
 	})
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
 	p.Kill()
 	claims, err := w.claims(ctx)
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
 	for i := range claims {
 		if id := instanceOf(&claims[i]); id != "" {
-			return p, fmt.Errorf("%s knows of %s: nothing was cut off", claims[i].GetName(), id)
+			return p, nil, fmt.Errorf("%s knows of %s: nothing was cut off", claims[i].GetName(), id)
 		}
 	}
 	if err := w.aws.ClearFaults(ctx); err != nil {
-		return p, err
+		return p, nil, err
 	}
-	return w.start(ctx, c)
+	p, err = w.start(ctx, c)
+	return p, before, err
 }
 
-// CutOff is what came of a controller's end between CreateFleet and the record of it.
-type CutOff struct {
-	// Instances were alive once every pod ran, for so many Claims; Doubles of them are no
-	// claim's.
-	Instances, Claims, Doubles int
-	// Ended is how many seconds later the last double was terminated; zero if there was none
-	// or it was still there at the limit, where Remaining counts them.
-	Ended     float64
-	Remaining int
+// adoptions notes which instances claims name, until the returned function is called, which
+// returns them.
+func (w *world) adoptions(ctx context.Context) func() map[string]bool {
+	ctx, cancel := context.WithCancel(ctx)
+	named := make(chan map[string]bool)
+	go func() {
+		seen := map[string]bool{}
+		tick := time.NewTicker(500 * time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			if claims, err := w.claims(ctx); err == nil {
+				for i := range claims {
+					seen[instanceOf(&claims[i])] = true
+				}
+			}
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+			}
+		}
+		named <- seen
+	}()
+	return func() map[string]bool { cancel(); return <-named }
 }
 
-// doubles counts instances that are no claim's, and waits for their end.
-func (w *world) doubles(ctx context.Context) (*CutOff, error) {
-	var out CutOff
-	look := func() (int, error) {
-		alive, err := w.alive(ctx)
-		if err != nil {
-			return 0, err
+// reckon says what came of instances that were started before a kill.
+func (w *world) reckon(ctx context.Context, before map[string]aws.Instance, named map[string]bool) (*CutOff, error) {
+	out := &CutOff{Before: len(before)}
+	for id := range before {
+		if named[id] {
+			out.Adopted++
 		}
-		claims, err := w.claims(ctx)
-		out.Instances, out.Claims = len(alive), len(claims)
-		for i := range claims {
-			delete(alive, instanceOf(&claims[i]))
-		}
-		return len(alive), err
 	}
-	var err error
-	if out.Doubles, err = look(); err != nil || out.Doubles == 0 {
-		return &out, err
+	all, err := w.aws.Instances(ctx)
+	if err != nil {
+		return nil, err
 	}
-	first, began := out, time.Now()
-	limited, cancel := context.WithTimeout(ctx, w.cfg.Limit)
-	defer cancel()
-	_ = watch.Until(limited, func() bool { // what remains says it
-		n, err := look()
-		first.Remaining = n
-		return err == nil && n == 0
-	})
-	if first.Remaining == 0 {
-		first.Ended = time.Since(began).Seconds()
+	alive, err := w.alive(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return &first, ctx.Err()
+	claims, err := w.claims(ctx)
+	out.Launched, out.Alive, out.Claims = len(all), len(alive), len(claims)
+	for i := range claims {
+		delete(alive, instanceOf(&claims[i]))
+	}
+	out.Doubles = len(alive)
+	return out, err
 }
 
 // remove deletes pools and classes and waits until they are gone.
