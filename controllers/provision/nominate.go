@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,12 +51,17 @@ func (n *Nominator) Wake() {
 
 // Start runs passes until the context ends.
 func (n *Nominator) Start(ctx context.Context) error {
+	var due time.Time
 	for ctx.Err() == nil {
+		timer, stop := n.At(due)
 		select {
 		case <-ctx.Done():
 		case <-n.wake:
-			n.Pass(ctx)
+			due = n.Pass(ctx)
+		case <-timer:
+			due = n.Pass(ctx)
 		}
+		stop()
 	}
 	return nil
 }
@@ -63,19 +69,22 @@ func (n *Nominator) Start(ctx context.Context) error {
 // NeedLeaderElection makes the loop run on the leader only.
 func (*Nominator) NeedLeaderElection() bool { return true }
 
-// Pass writes every nomination that is not what it should be. Nominations are
-// hints: one that cannot be written is left to the next pass.
-func (n *Nominator) Pass(ctx context.Context) {
+// Pass writes every nomination that is not what it should be, and returns when the next pass
+// is due if nothing wakes the loop, zero for never. Nominations are hints: one that cannot be
+// written is left to the next pass.
+func (n *Nominator) Pass(ctx context.Context) time.Time {
 	if !n.Store.Synced() {
-		return
+		return time.Time{}
 	}
 	ctx = metrics.WithController(ctx, Name)
-	changes := nomination.Decide(n.Store.Snapshot(n.Clock.Now(), nil))
+	s := n.Store.Snapshot(n.Clock.Now(), nil)
+	changes := nomination.Decide(s)
 	errs := make([]error, len(changes))
 	loop.SideBySide(len(changes), func(i int) {
 		errs[i] = n.Writer.Pod(ctx, changes[i].Pod.Pod, changes[i].Apply)
 	})
 	n.report(ctx, errs)
+	return nomination.Due(s)
 }
 
 // report sorts out what went wrong. A pod that is gone, or that has changed

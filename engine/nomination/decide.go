@@ -3,6 +3,7 @@ package nomination
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -43,14 +44,13 @@ type Change struct {
 	// nominated, as it has nowhere else to go.
 	Admit *corev1.Toleration
 
-	share float64 // of the machine's scarcest resource
-	last  bool    // comes after those that Nodes wait for
+	share float64   // of the machine's scarcest resource
+	due   time.Time // when the Node could take pods; the zero time for what is cleared
 }
 
 // Decide compares what pending pods are nominated to with what the latest plan
 // counts on. Clearing comes first, then the pods that take the largest share of
-// their machines: they are the hardest to find another place for; last the pods that
-// Nodes do not wait for.
+// their machines: they are the hardest to find another place for.
 //
 // A pod that the plan does not know yet keeps what it has, and so does one that
 // kube-scheduler has nominated.
@@ -62,22 +62,11 @@ func Decide(s *snapshot.Snapshot) []Change {
 	changes := slices.DeleteFunc(takeTurns(s, pods), func(c Change) bool { return c.Node == c.Pod.Status.NominatedNodeName && c.Admit == nil })
 	slices.SortFunc(changes, func(a, b Change) int {
 		return cmp.Or(
-			after(a.last, b.last), cmp.Compare(a.Node, b.Node), cmp.Compare(b.share, a.share),
+			a.due.Compare(b.due), cmp.Compare(a.Node, b.Node), cmp.Compare(b.share, a.share),
 			cmp.Compare(a.Pod.Namespace, b.Pod.Namespace), cmp.Compare(a.Pod.Name, b.Pod.Name),
 		)
 	})
 	return changes
-}
-
-// after orders false before true.
-func after(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
 }
 
 // Apply writes the change to the pod.
@@ -151,18 +140,6 @@ func key(p *snapshot.Pod) types.NamespacedName {
 // open reports whether a nomination of the pod is ours to make.
 func open(p *snapshot.Pod) bool { return p.Active() && !Foreign(p.Pod) }
 
-// missing are the pods that are still to be nominated to a Node before it takes pods.
-func missing(s *snapshot.Snapshot, n *snapshot.Node) []*snapshot.Pod {
-	nodes, pods := index(s), planned(s)
-	m := newMemo(s, pods)
-	here := slices.DeleteFunc(pods, func(p *snapshot.Pod) bool {
-		return nodes[s.Nominated[key(p)]] != n || m.optional(p.Class)
-	})
-	return slices.DeleteFunc(slices.Clone(inTurn(here, n, m)), func(p *snapshot.Pod) bool {
-		return p.Status.NominatedNodeName == n.Name
-	})
-}
-
 // wanted is the nomination that a pod should have.
 func wanted(s *snapshot.Snapshot, nodes map[string]*snapshot.Node, m *memo, p *snapshot.Pod) Change {
 	name := s.Nominated[key(p)]
@@ -185,7 +162,15 @@ func wanted(s *snapshot.Snapshot, nodes map[string]*snapshot.Node, m *memo, p *s
 	case m.needless(p.Class, n) && p.Status.NominatedNodeName != n.Object.Name:
 		return none(p, Interchangeable)
 	}
-	return Change{Pod: p, Node: n.Object.Name, Why: Planned, share: m.share(p, n), last: m.optional(p.Class)}
+	return Change{Pod: p, Node: n.Object.Name, Why: Planned, share: m.share(p, n), due: due(n, s.Now)}
+}
+
+// due is since when a Node could take pods, far ahead if it is not known.
+func due(n *snapshot.Node, now time.Time) time.Time {
+	if since, ready := readySince(n); ready {
+		return since
+	}
+	return now.Add(time.Hour)
 }
 
 // none clears what a pod is nominated to.

@@ -10,9 +10,14 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Grace is for how long after it could take pods a Node that has joined is kept from it,
-// at most, until the pods that need it are nominated to it. No Node waits for another.
-const Grace = 10 * time.Second
+// For how long after it could take pods a Node that has joined is kept from it, at most.
+const (
+	// Grace is the time until the pods that need it are nominated to it.
+	Grace = 10 * time.Second
+	// Together is the time until others that were launched with it, at most so long before or
+	// after, are about to take pods as well.
+	Together = 3 * time.Second
+)
 
 // Hold is what keeps a Node that has joined from taking pods.
 type Hold struct {
@@ -45,17 +50,109 @@ func HoldOf(s *snapshot.Snapshot, claim string, node *corev1.Node) Hold {
 	if !ready {
 		since = n.Object.CreationTimestamp.Time
 	}
-	h := Hold{Until: since.Add(Grace)}
-	if !s.Now.Before(h.Until) {
-		return Hold{}
-	}
-	for _, p := range missing(s, n) {
-		h.For = append(h.For, plan.PodRef(p.Pod))
-	}
-	if len(h.For) == 0 {
+	h := missing(s, n, since)
+	if len(h.For) == 0 || !s.Now.Before(h.Until) {
 		return Hold{}
 	}
 	return h
+}
+
+// missing are the pods that are still to be nominated to a Node that could take pods since a
+// time, or those planned for machines with which it opens together.
+func missing(s *snapshot.Snapshot, n *snapshot.Node, since time.Time) Hold {
+	nodes, pods := index(s), planned(s)
+	m := newMemo(s, pods)
+	var here []*snapshot.Pod
+	with := map[*snapshot.Node]bool{}
+	for _, p := range pods {
+		if nodes[s.Nominated[key(p)]] != n {
+			continue
+		}
+		if !m.needless(p.Class, n) {
+			here = append(here, p)
+		}
+		if of := m.contests[p.Class]; of != nil && m.together(of, n) {
+			for _, o := range of.closed {
+				with[o] = o != n
+			}
+		}
+	}
+	own, others := Hold{Until: since.Add(Grace)}, Hold{Until: since.Add(Together)}
+	for _, p := range unnominated(here, n, m) {
+		own.For = append(own.For, plan.PodRef(p.Pod))
+	}
+	if len(own.For) > 0 {
+		return own
+	}
+	for _, p := range pods {
+		if with[nodes[s.Nominated[key(p)]]] {
+			others.For = append(others.For, plan.PodRef(p.Pod))
+		}
+	}
+	return others
+}
+
+// close finds the machines of each contest that are not about to take pods: they are not
+// ready, or pods are still to be nominated to them.
+func (m *memo) close(s *snapshot.Snapshot, pods []*snapshot.Pod) {
+	nodes, byNode := index(s), map[*snapshot.Node][]*snapshot.Pod{}
+	for _, p := range pods {
+		n, of := nodes[s.Nominated[key(p)]], m.contests[p.Class]
+		if n != nil && of != nil && of.free != p.Class && n.Claim != nil && !n.Registered() {
+			byNode[n] = append(byNode[n], p)
+		}
+	}
+	for n, here := range byNode {
+		if _, ready := readySince(n); ready && len(unnominated(here, n, m)) == 0 {
+			continue
+		}
+		seen := map[*contest]bool{}
+		for _, p := range here {
+			if of := m.contests[p.Class]; !seen[of] {
+				seen[of], of.closed = true, append(of.closed, n)
+			}
+		}
+	}
+}
+
+// closedBut reports whether machines of a contest besides one are not about to take pods.
+func (c *contest) closedBut(n *snapshot.Node) bool {
+	return slices.ContainsFunc(c.closed, func(o *snapshot.Node) bool { return o != n })
+}
+
+// together reports whether a Node that has joined waits for others of a contest.
+func (m *memo) together(c *contest, n *snapshot.Node) bool {
+	since, ready := readySince(n)
+	if !joining(n) || ready && !m.now.Before(since.Add(Together)) {
+		return false
+	}
+	return slices.ContainsFunc(c.closed, func(o *snapshot.Node) bool {
+		return o != n && o.Claim.Created.Sub(n.Claim.Created).Abs() <= Together
+	})
+}
+
+// Due is when nominations may be due next without anything having changed, zero for never:
+// when a Node has waited long enough for others.
+func Due(s *snapshot.Snapshot) time.Time {
+	var due time.Time
+	for _, n := range s.Nodes {
+		if n.Claim == nil || !joining(n) {
+			continue
+		}
+		if since, ready := readySince(n); ready {
+			if at := since.Add(Together); at.After(s.Now) && (due.IsZero() || at.Before(due)) {
+				due = at
+			}
+		}
+	}
+	return due
+}
+
+// unnominated are those of the pods planned for a machine whose nomination to it is due.
+func unnominated(planned []*snapshot.Pod, n *snapshot.Node, m *memo) []*snapshot.Pod {
+	return slices.DeleteFunc(slices.Clone(inTurn(planned, n, m)), func(p *snapshot.Pod) bool {
+		return n.Object != nil && p.Status.NominatedNodeName == n.Object.Name
+	})
 }
 
 // joining reports whether a machine's Node has joined and takes no pods yet. One that

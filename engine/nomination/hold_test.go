@@ -15,20 +15,31 @@ import (
 var noon = time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC)
 
 // A Node waits for the nominations of its own pods, as far as they are needed, for a short
-// time; never for another Node, and not once it takes pods.
-func TestANodeWaitsForItsOwnPodsNominationsOnly(t *testing.T) {
+// time; for a moment for others that were launched with it; and not once it takes pods.
+func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 	for name, row := range map[string]struct {
 		ready time.Duration // before now; negative if it is not ready
 		with  func(*snapshot.Snapshot)
 		want  []string
 		until time.Duration // after now
 	}{
-		"a pod is to be nominated":         {ready: time.Second, want: []string{"big"}, until: nomination.Grace - time.Second},
-		"not for ever":                     {ready: nomination.Grace},
-		"a Node that is not ready":         {ready: -1, want: []string{"big"}, until: nomination.Grace - 2*time.Second},
-		"all are nominated":                {ready: time.Second, with: func(s *snapshot.Snapshot) { nominate(s, "big", "n4", true) }},
-		"the pod is bound to be elsewhere": {ready: time.Second, with: func(s *snapshot.Snapshot) { s.Nominated[key("big")] = "n5" }},
-		"the Node takes pods":              {ready: time.Second, with: func(s *snapshot.Snapshot) { s.Node("n4").Object.Spec.Taints = nil }},
+		"a pod is to be nominated": {ready: time.Second, want: []string{"big"}, until: nomination.Grace - time.Second},
+		"not for ever":             {ready: nomination.Grace},
+		"a Node that is not ready": {ready: -1, want: []string{"big"}, until: nomination.Grace - 2*time.Second},
+		"all are nominated":        {ready: time.Second, with: func(s *snapshot.Snapshot) { nominate(s, "big", "n4", true) }},
+		"another Node is to open with it": {ready: time.Second, want: []string{"big", "web-3"}, until: nomination.Together - time.Second,
+			with: func(s *snapshot.Snapshot) { s.Nominated[key("big")] = "n5" }},
+		"and then for its own pods of all classes": {ready: nomination.Together, want: []string{"web-1", "web-2"}, until: nomination.Grace - nomination.Together,
+			with: func(s *snapshot.Snapshot) { s.Nominated[key("big")] = "n5" }},
+		"another Node is about to open": {ready: time.Second, with: func(s *snapshot.Snapshot) {
+			s.Nominated[key("big")] = "n5"
+			nominate(s, "big", "n5", true)
+		}},
+		"another Node was launched long before": {ready: time.Second, want: []string{"web-1", "web-2"}, until: nomination.Grace - time.Second, with: func(s *snapshot.Snapshot) {
+			s.Nominated[key("big")] = "n5"
+			s.Node("n5").Claim.Created = s.Node("n4").Claim.Created.Add(-time.Minute)
+		}},
+		"the Node takes pods": {ready: time.Second, with: func(s *snapshot.Snapshot) { s.Node("n4").Object.Spec.Taints = nil }},
 		"the Node takes planned pods first": {ready: time.Second, with: func(s *snapshot.Snapshot) {
 			s.Pools[0].Policy.Initialization.PlannedFirst = true
 		}},

@@ -1,6 +1,8 @@
 package nomination
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -9,27 +11,20 @@ import (
 
 // memo keeps what is asked of every pod of a class while nominations are decided.
 type memo struct {
+	now         time.Time
 	allocatable map[*snapshot.Node]corev1.ResourceList
 	shares      map[pair]float64
 	rules       map[*snapshot.Class][]*rule
 	// first are the pools whose new Nodes take first the pods that they were launched for.
 	first map[string]bool
-	// free are the classes whose pods need no nomination to a machine, if no other is among
-	// those that take no pods yet.
-	free map[*snapshot.Class]machineSet
+	// contests are the sets of contending classes, by their classes.
+	contests map[*snapshot.Class]*contest
 }
 
-// optional reports whether a Node does not wait for the nominations of a class, as its pods
-// need none once all Nodes of the plan take pods: only what other pods take until then is lost.
-func (m *memo) optional(c *snapshot.Class) bool {
-	_, free := m.free[c]
-	return free
-}
-
-// needless reports whether pods of a class need no nomination to a machine.
+// needless reports whether a pod of a class needs no nomination to a machine.
 func (m *memo) needless(c *snapshot.Class, n *snapshot.Node) bool {
-	early, free := m.free[c]
-	return free && (len(early) == 0 || len(early) == 1 && early[n])
+	of := m.contests[c]
+	return of != nil && of.free == c && (!joining(n) || !of.closedBut(n) || m.together(of, n))
 }
 
 type pair struct {
@@ -38,13 +33,16 @@ type pair struct {
 }
 
 func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
-	return &memo{
-		free:        interchangeable(s, planned),
+	m := &memo{
+		now:         s.Now,
+		contests:    contests(s, planned),
 		first:       firstPools(s),
 		allocatable: map[*snapshot.Node]corev1.ResourceList{},
 		shares:      map[pair]float64{},
 		rules:       map[*snapshot.Class][]*rule{},
 	}
+	m.close(s, planned)
+	return m
 }
 
 // share is the part of its machine that a pod takes, of the resource of which it

@@ -2,7 +2,6 @@ package nomination
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,23 +29,26 @@ import (
 //     all that wait have a nomination;
 //   - priority(c) ≤ priority(d) for every contending class d: kube-scheduler keeps the room
 //     of nominated pods against their equals and inferiors only;
-//   - c mounts no volume claims and no devices, which tell its pods apart;
-//   - all machines but n that the plan counts on for pods of contending classes but c take
-//     pods: a nomination to one that does not yet keeps no pod from a place elsewhere, and
-//     these would take the room of c on n.
+//   - c mounts no volume claims and no devices, which tell its pods apart.
 //
 // Of the classes that qualify, the one with the most pods to be nominated is left to
-// kube-scheduler.
+// kube-scheduler, once the Nodes of all take pods. While one does not, the pods planned for
+// it take any room on others, nominated or not. So Nodes that are ready within a moment open
+// together, and on one that opens before others the pods of c are nominated as well (hold.go).
 
-// machineSet is a set of machines.
-type machineSet map[*snapshot.Node]bool
+// contest is a set of contending classes, of which one may be left to kube-scheduler.
+type contest struct {
+	free *snapshot.Class // nil if none is
+	// closed are the machines planned for the pods of the others that are not about to take
+	// pods yet.
+	closed []*snapshot.Node
+}
 
-// interchangeable are the classes whose pods need no nomination, each with the machines of
-// contending classes that take no pods yet.
-func interchangeable(s *snapshot.Snapshot, pods []*snapshot.Pod) map[*snapshot.Class]machineSet {
-	classes := count(s, pods)
+// contests are the sets of contending classes, by each of their classes.
+func contests(s *snapshot.Snapshot, pods []*snapshot.Pod) map[*snapshot.Class]*contest {
+	classes := count(pods)
 	rules := selectorsOf(classes)
-	out := map[*snapshot.Class]machineSet{}
+	out := map[*snapshot.Class]*contest{}
 	for _, set := range contending(s, classes) {
 		var best *tally
 		for _, c := range set {
@@ -54,49 +56,36 @@ func interchangeable(s *snapshot.Snapshot, pods []*snapshot.Pod) map[*snapshot.C
 				best = c
 			}
 		}
+		of := &contest{}
 		if best != nil {
-			out[best.class] = best.others(set)
+			of.free = best.class
+		}
+		for _, c := range set {
+			out[c.class] = of
 		}
 	}
 	return out
 }
 
-// others are the machines of the other classes of a set that take no pods yet.
-func (t *tally) others(set []*tally) machineSet {
-	out := machineSet{}
-	for _, o := range set {
-		if o != t {
-			maps.Copy(out, o.early)
-		}
-	}
-	return out
-}
-
-// tally is a class with the number of its planned pods that have no nomination, and the
-// machines of its planned pods that take no pods yet.
+// tally is a class with the number of its planned pods that have no nomination.
 type tally struct {
 	class *snapshot.Class
 	open  int
-	early machineSet
 }
 
 // count tallies classes, by their keys.
-func count(s *snapshot.Snapshot, pods []*snapshot.Pod) []*tally {
-	nodes := index(s)
+func count(pods []*snapshot.Pod) []*tally {
 	byClass := map[*snapshot.Class]*tally{}
 	var out []*tally
 	for _, p := range pods {
 		t := byClass[p.Class]
 		if t == nil {
-			t = &tally{class: p.Class, early: machineSet{}}
+			t = &tally{class: p.Class}
 			byClass[p.Class] = t
 			out = append(out, t)
 		}
 		if p.Status.NominatedNodeName == "" {
 			t.open++
-		}
-		if n := nodes[s.Nominated[key(p)]]; n != nil && !registered(n) {
-			t.early[n] = true
 		}
 	}
 	slices.SortFunc(out, func(a, b *tally) int { return cmp.Compare(a.class.Key, b.class.Key) })
@@ -207,6 +196,3 @@ func mayUse(c *snapshot.Class, pool *snapshot.Pool) bool {
 	}
 	return false
 }
-
-// registered reports whether a machine has a Node that may take pods.
-func registered(n *snapshot.Node) bool { return n.Claim == nil || n.Claim.Is(snapshot.Registered) }
