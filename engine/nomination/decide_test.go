@@ -28,7 +28,7 @@ func cluster(t *testing.T, lines ...string) *snapshot.Snapshot {
 		"node n3 type=m pool=main deleting",
 		"node foreign type=m foreign",
 		"pod web count=3 cpu=1 memory=1Gi",
-		"pod big cpu=6 memory=1Gi",
+		"pod big cpu=6 memory=14Gi",
 	}, lines...) {
 		if !s.Do(t, storytest.Parse(line)) {
 			t.Fatalf("unknown command: %s", line)

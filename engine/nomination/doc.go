@@ -30,7 +30,8 @@
 //
 //	Σ slots(n) ≥ pods(c)
 //
-// and identical pods take slots in any order (needs.go has the conditions).
+// and identical pods take slots in any order (needs.go has the conditions). Nor do several
+// classes if one resource is the scarcest on every machine and some of it is left (order.go).
 //
 // Pods that a required spread counts are nominated to a node in turn (turn.go).
 // A nomination cannot promise a place. Where the policy of a pool demands it, its Nodes take

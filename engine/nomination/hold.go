@@ -98,7 +98,7 @@ func (m *memo) close(s *snapshot.Snapshot, pods []*snapshot.Pod) {
 	nodes, byNode := index(s), map[*snapshot.Node][]*snapshot.Pod{}
 	for _, p := range pods {
 		n, of := nodes[s.Nominated[key(p)]], m.contests[p.Class]
-		if n != nil && of != nil && of.free != p.Class && n.Claim != nil && !n.Registered() {
+		if n != nil && of != nil && !of.free[p.Class] && n.Claim != nil && !n.Registered() {
 			byNode[n] = append(byNode[n], p)
 		}
 	}

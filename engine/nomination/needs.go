@@ -32,13 +32,15 @@ import (
 //   - c mounts no volume claims and no devices, which tell its pods apart.
 //
 // Of the classes that qualify, the one with the most pods to be nominated is left to
-// kube-scheduler, once the Nodes of all take pods. While one does not, the pods planned for
-// it take any room on others, nominated or not. So Nodes that are ready within a moment open
-// together, and on one that opens before others the pods of c are nominated as well (hold.go).
+// kube-scheduler, or several if their pods fit in any order (order.go), once the Nodes of all
+// take pods. While one does not, the pods planned for it take any room on others, nominated or
+// not. So Nodes that are ready within a moment open together, and on one that opens before
+// others the pods of c are nominated as well (hold.go).
 
-// contest is a set of contending classes, of which one may be left to kube-scheduler.
+// contest is a set of contending classes.
 type contest struct {
-	free *snapshot.Class // nil if none is
+	// free are the classes that are left to kube-scheduler.
+	free map[*snapshot.Class]bool
 	// closed are the machines planned for the pods of the others that are not about to take
 	// pods yet.
 	closed []*snapshot.Node
@@ -46,35 +48,62 @@ type contest struct {
 
 // contests are the sets of contending classes, by each of their classes.
 func contests(s *snapshot.Snapshot, pods []*snapshot.Pod) map[*snapshot.Class]*contest {
-	classes := count(pods)
+	classes := count(s, pods)
 	rules := selectorsOf(classes)
+	machines := machinesOf(s, pods)
 	out := map[*snapshot.Class]*contest{}
 	for _, set := range contending(s, classes) {
-		var best *tally
-		for _, c := range set {
-			if c.qualifies(set, rules) && (best == nil || c.before(best)) {
-				best = c
-			}
+		of := &contest{free: map[*snapshot.Class]bool{}}
+		for _, t := range leftToScheduler(machines, set, rules) {
+			of.free[t.class] = true
 		}
-		of := &contest{}
-		if best != nil {
-			of.free = best.class
-		}
-		for _, c := range set {
-			out[c.class] = of
+		for _, t := range set {
+			out[t.class] = of
 		}
 	}
 	return out
 }
 
-// tally is a class with the number of its planned pods that have no nomination.
-type tally struct {
-	class *snapshot.Class
-	open  int
+// leftToScheduler are those of contending classes whose pods need no nominations.
+func leftToScheduler(machines []*machine, set []*tally, rules []labels.Selector) []*tally {
+	var qualified, one []*tally
+	for _, c := range set {
+		if !c.qualifies(set, rules) {
+			continue
+		}
+		if qualified = append(qualified, c); len(one) == 0 || c.open > one[0].open {
+			one = []*tally{c}
+		}
+	}
+	if len(qualified) < 2 {
+		return one
+	}
+	machines = slices.DeleteFunc(slices.Clone(machines), func(m *machine) bool {
+		return !slices.ContainsFunc(set, func(t *tally) bool { return m.planned[t.class] > 0 })
+	})
+	if several := inAnyOrder(machines, qualified); saved(several) > saved(one) {
+		return several
+	}
+	return one
 }
 
-// count tallies classes, by their keys.
-func count(pods []*snapshot.Pod) []*tally {
+// saved is how many nominations need not be written.
+func saved(classes []*tally) int {
+	sum := 0
+	for _, t := range classes {
+		sum += t.open
+	}
+	return sum
+}
+
+// tally is a class with the number of its planned pods, and of those that have no nomination.
+type tally struct {
+	class      *snapshot.Class
+	pods, open int
+}
+
+// count tallies classes, by their keys. Pods that are expected have no nomination.
+func count(s *snapshot.Snapshot, pods []*snapshot.Pod) []*tally {
 	byClass := map[*snapshot.Class]*tally{}
 	var out []*tally
 	for _, p := range pods {
@@ -84,16 +113,19 @@ func count(pods []*snapshot.Pod) []*tally {
 			byClass[p.Class] = t
 			out = append(out, t)
 		}
+		t.pods++
 		if p.Status.NominatedNodeName == "" {
 			t.open++
+		}
+	}
+	for _, e := range s.Expected {
+		if t := byClass[e.Like.Class]; t != nil {
+			t.pods, t.open = t.pods+e.Count, t.open+e.Count
 		}
 	}
 	slices.SortFunc(out, func(a, b *tally) int { return cmp.Compare(a.class.Key, b.class.Key) })
 	return out
 }
-
-// before orders the classes of a set: the one that saves the most nominations first.
-func (t *tally) before(o *tally) bool { return t.open > o.open }
 
 func (t *tally) qualifies(contending []*tally, rules []labels.Selector) bool {
 	c := t.class

@@ -7,16 +7,17 @@ import (
 )
 
 // Of contending classes the one with the most pods is left to kube-scheduler, if any place
-// will do for it.
+// will do for it, or several that fit in any order.
 func TestOneOfContendingClassesNeedsNoNominations(t *testing.T) {
-	small := "pod small count=2 cpu=100m memory=1Gi labels=app:small"
+	small := "pod small count=2 cpu=1 memory=128Mi labels=app:small"
 	nominated := []string{"nominate small-1 n1", "nominate small-2 n1", "nominate big n1"}
 	for name, row := range map[string]struct {
 		lines []string
 		with  func(*snapshot.Snapshot)
 		want  string
 	}{
-		"the one with the most pods": {lines: []string{small}, want: `big -> "n1" Planned; `},
+		"the one with the most pods":      {lines: []string{small}, want: `big -> "n1" Planned; `},
+		"all whose pods fit in any order": {lines: []string{"pod small count=2 cpu=100m memory=1Gi labels=app:small"}},
 		"not counting those that are nominated": {
 			lines: []string{small},
 			with:  func(s *snapshot.Snapshot) { nominate(s, "small-1", "n1", true); nominate(s, "small-2", "n1", true) },
@@ -35,7 +36,7 @@ func TestOneOfContendingClassesNeedsNoNominations(t *testing.T) {
 		},
 		"and none where others go in turn": {
 			lines: []string{small, "pod even cpu=500m memory=1Gi labels=app:even spread=zone:1:app:even", "nominate even n1"},
-			want:  `big -> "n1" Planned; even -> "n1" Planned; small-1 -> "n1" Planned; small-2 -> "n1" Planned; `,
+			want:  `big -> "n1" Planned; small-1 -> "n1" Planned; small-2 -> "n1" Planned; even -> "n1" Planned; `,
 		},
 		"one in each set that has no pool in common with another": {
 			lines: []string{

@@ -1,0 +1,155 @@
+package nomination
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/engine/placement/taints"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Pods of several classes fit in any order where the same resource is the scarcest on every
+// machine and enough of it is left over. Let f(n, r) be what machine n has free of resource r
+// for pods of the classes C, the pods of all others bound or nominated, and a(c, r) what a pod
+// of c requests. If for some ρ
+//
+//	a(c, r) / f(n, r) ≤ a(c, ρ) / f(n, ρ)                    for all c, r and n
+//	Σ f(n, ρ) − Σ pods(c) · a(c, ρ) ≥ (machines − 1) · a(c, ρ)  for all c
+//
+// then a machine on which a pod of c finds no room has more than f(n, ρ) − a(c, ρ) in use by
+// pods of C. If that was so on all of them, more would be in use than those pods request.
+//
+// It takes classes that qualify as a single one does (needs.go), whose pods may use each of
+// the machines, and that have no host ports or disks: those are not resources to be summed up.
+
+// machine is one that the plan counts on.
+type machine struct {
+	node *snapshot.Node
+	// free is what it has for planned pods, by resource.
+	free map[corev1.ResourceName]float64
+	// planned counts the pods that the plan has there and that are not bound, by class.
+	planned map[*snapshot.Class]int
+}
+
+// machinesOf are the machines that the plan counts on for pods.
+func machinesOf(s *snapshot.Snapshot, pods []*snapshot.Pod) []*machine {
+	nodes, byNode := index(s), map[*snapshot.Node]*machine{}
+	var out []*machine
+	for _, p := range pods {
+		n := nodes[s.Nominated[key(p)]]
+		if n == nil {
+			continue
+		}
+		m := byNode[n]
+		if m == nil {
+			m = &machine{node: n, free: free(s, n), planned: map[*snapshot.Class]int{}}
+			byNode[n] = m
+			out = append(out, m)
+		}
+		m.planned[p.Class]++
+	}
+	return out
+}
+
+// free is what is left of a machine beside the pods that are bound to it and one of each
+// DaemonSet that has none there, whether it would run there or not.
+func free(s *snapshot.Snapshot, n *snapshot.Node) map[corev1.ResourceName]float64 {
+	out := map[corev1.ResourceName]float64{}
+	for name, q := range n.Allocatable() {
+		out[name] = q.AsApproximateFloat64()
+	}
+	take := func(p *snapshot.Pod) {
+		for _, a := range p.Class.Requests {
+			out[a.Name] -= a.Quantity.AsApproximateFloat64()
+		}
+	}
+	for _, p := range n.Pods {
+		take(p)
+	}
+	for _, d := range s.DaemonSets {
+		if !slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return ownedBy(p, d) }) {
+			take(d.On(n.Name))
+		}
+	}
+	return out
+}
+
+func ownedBy(p *snapshot.Pod, d *snapshot.DaemonSet) bool {
+	return slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == d.UID })
+}
+
+// inAnyOrder are those of the classes whose pods fit in any order, as many as are found.
+func inAnyOrder(machines []*machine, classes []*tally) []*tally {
+	var best []*tally
+	for _, scarcest := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
+		some := slices.DeleteFunc(slices.Clone(classes), func(t *tally) bool { return !unselective(t.class, machines) })
+		slices.SortStableFunc(some, func(a, b *tally) int { return cmp.Compare(request(a.class, scarcest), request(b.class, scarcest)) })
+		for len(some) > len(best) && !fitInAnyOrder(machines, some, scarcest) {
+			some = some[:len(some)-1]
+		}
+		if len(some) > len(best) {
+			best = some
+		}
+	}
+	return best
+}
+
+// unselective reports whether pods of a class may use each of the machines, and nothing but
+// resources counts.
+func unselective(c *snapshot.Class, machines []*machine) bool {
+	if len(c.HostPorts) > 0 || len(c.Disks) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(machines, func(m *machine) bool {
+		_, kept := taints.Untolerated(m.node.Taints(), c.Tolerations)
+		return kept || !slices.ContainsFunc(c.Terms, func(t requirement.Set) bool { return t.Matches(m.node.Labels()) })
+	})
+}
+
+func request(c *snapshot.Class, name corev1.ResourceName) float64 {
+	q := c.Requests.Get(name)
+	return q.AsApproximateFloat64()
+}
+
+// fitInAnyOrder reports whether the pods of classes do, the last of which requests the most of
+// the resource that is scarcest everywhere.
+func fitInAnyOrder(machines []*machine, classes []*tally, scarcest corev1.ResourceName) bool {
+	left, with := 0.0, -1
+	for _, m := range machines {
+		room := m.roomFor(classes)
+		if room[scarcest] <= 0 {
+			continue // it takes none of them
+		}
+		for _, t := range classes {
+			for _, a := range t.class.Requests {
+				if a.Quantity.AsApproximateFloat64()*room[scarcest] > request(t.class, scarcest)*room[a.Name]*(1+1e-9) {
+					return false
+				}
+			}
+		}
+		left, with = left+room[scarcest], with+1
+	}
+	for _, t := range classes {
+		left -= float64(t.pods) * request(t.class, scarcest)
+	}
+	return left >= float64(with)*request(classes[len(classes)-1].class, scarcest)
+}
+
+// roomFor is what a machine has for pods of some classes beside those of all others.
+func (m *machine) roomFor(classes []*tally) map[corev1.ResourceName]float64 {
+	room := maps.Clone(m.free)
+	for c, n := range m.planned {
+		if slices.ContainsFunc(classes, func(t *tally) bool { return t.class == c }) {
+			continue
+		}
+		for _, a := range c.Requests {
+			room[a.Name] -= float64(n) * a.Quantity.AsApproximateFloat64()
+		}
+	}
+	return room
+}

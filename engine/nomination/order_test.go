@@ -1,0 +1,135 @@
+package nomination_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/enginetest"
+	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
+	"github.com/millwright-dev/millwright/engine/nomination"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Whatever order kube-scheduler takes the pods in that are not nominated, and whichever
+// machines with room it takes for them, all of them find a place.
+func TestPodsThatAreNotNominatedFitInAnyOrder(t *testing.T) {
+	several := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		s := filled(t, r)
+		nominated, classes := map[string]string{}, map[*snapshot.Class]bool{}
+		for _, c := range nomination.Decide(s) {
+			nominated[c.Pod.Name] = c.Node
+		}
+		for _, p := range s.Pending {
+			if nominated[p.Name] == "" {
+				classes[p.Class] = true
+			}
+		}
+		if len(classes) > 1 {
+			several++
+		}
+		for range 20 {
+			if p := stranded(r, s, nominated); p != nil {
+				t.Fatalf("seed %d: pod %s finds no room with %d of %d pods nominated", seed, p.Name, len(nominated), len(s.Pending))
+			}
+		}
+	}
+	if t.Logf("several classes were left to kube-scheduler in %d of 300 clusters", several); several < 30 {
+		t.Error("too few to say anything")
+	}
+}
+
+// filled is a cluster of open machines and pods planned for them, full or nearly so.
+func filled(t *testing.T, r *rand.Rand) *snapshot.Snapshot {
+	w := &enginetest.Scenario{}
+	say := func(format string, args ...any) {
+		if !w.Do(t, storytest.Parse(fmt.Sprintf(format, args...))) {
+			t.Fatalf(format, args...)
+		}
+	}
+	types := 1 + r.IntN(2)
+	for i := range types {
+		say("type t%d cpu=%d memory=%dGi price=1", i, 4+r.IntN(28), 16+r.IntN(64))
+	}
+	say("pool main")
+	nodes := 1 + r.IntN(4)
+	for i := range nodes {
+		say("node n%d type=t%d pool=main stage=registered", i, r.IntN(types))
+	}
+	rooms := map[string]corev1.ResourceList{}
+	for _, n := range w.Nodes {
+		rooms[n.Name] = n.Allocatable().DeepCopy()
+	}
+	spare := r.IntN(4) // pods that would still fit
+	for c := range 2 + r.IntN(3) {
+		name := fmt.Sprintf("c%d", c)
+		say("pod %s count=%d cpu=%dm memory=%dMi", name, 1+r.IntN(30), 100+r.IntN(2900), 128+r.IntN(4000))
+	}
+	var placed []*snapshot.Pod
+	for _, p := range w.Pending {
+		if n := fitting(r, rooms, p); n != "" {
+			take(rooms[n], p)
+			say("nominate %s %s", p.Name, n)
+			placed = append(placed, p)
+		}
+	}
+	w.Pending = placed[:max(0, len(placed)-spare)]
+	return &w.Snapshot
+}
+
+// stranded is a pod that is left over when the nominated ones are on their machines and the
+// others go anywhere, in any order; nil if none is.
+func stranded(r *rand.Rand, s *snapshot.Snapshot, nominated map[string]string) *snapshot.Pod {
+	rooms := map[string]corev1.ResourceList{}
+	for _, n := range s.Nodes {
+		rooms[n.Name] = n.Allocatable().DeepCopy()
+	}
+	var rest []*snapshot.Pod
+	for _, p := range s.Pending {
+		if n := nominated[p.Name]; n != "" {
+			take(rooms[n], p)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	for _, i := range r.Perm(len(rest)) {
+		n := fitting(r, rooms, rest[i])
+		if n == "" {
+			return rest[i]
+		}
+		take(rooms[n], rest[i])
+	}
+	return nil
+}
+
+// fitting is a machine with room for a pod, any of them; empty if there is none.
+func fitting(r *rand.Rand, rooms map[string]corev1.ResourceList, p *snapshot.Pod) string {
+	var all []string
+	for i := range len(rooms) {
+		n := fmt.Sprintf("n%d", i)
+		fits := true
+		for _, a := range p.Class.Requests {
+			have := rooms[n][a.Name]
+			fits = fits && have.Cmp(a.Quantity) >= 0
+		}
+		if fits {
+			all = append(all, n)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return all[r.IntN(len(all))]
+}
+
+func take(room corev1.ResourceList, p *snapshot.Pod) {
+	for _, a := range p.Class.Requests {
+		left := room[a.Name]
+		left.Sub(a.Quantity)
+		room[a.Name] = left
+	}
+}
