@@ -32,12 +32,13 @@ func (s *Store) copy(now time.Time) *snapshot.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pending := s.waiting.list()
+	expected := s.owners.expected(pending, now)
 	return &snapshot.Snapshot{
 		Now:        now,
 		Pools:      slices.Clone(s.pools.list()),
 		Nodes:      s.nodeList(),
 		Pending:    pending,
-		Expected:   s.owners.expected(pending, now),
+		Expected:   expected,
 		DaemonSets: s.daemonSets.list(&s.classes),
 		PDBs:       s.pdbs.list(),
 		Requests:   s.requests.list(),
@@ -51,7 +52,7 @@ func (s *Store) copy(now time.Time) *snapshot.Snapshot {
 		},
 		Namespaces:  s.namespaces.share(),
 		Unavailable: s.refusedAt(now),
-		Nominated:   s.nominations(),
+		Nominated:   s.nominations(pending, expected),
 	}
 }
 

@@ -67,6 +67,7 @@ type Store struct {
 	launches  map[string]snapshot.LaunchRefusal // by pool
 	nominated map[types.NamespacedName]string
 	planned   map[string][]types.NamespacedName // nominated, by machine
+	expected  map[types.UID][]string            // machines, by the controller whose pods are to come
 	machines  machines
 }
 

@@ -359,7 +359,7 @@ func TestAPlanKnowsPodsUntilTheyWaitNoLonger(t *testing.T) {
 		if s.Knows(name) {
 			t.Error("known before there is a plan")
 		}
-		s.Nominate(map[types.NamespacedName]string{name: ""})
+		s.Nominate(map[types.NamespacedName]string{name: ""}, nil)
 		s.Update(pod.DeepCopy())
 		if !s.Knows(name) || !s.Waiting() {
 			t.Error("it waits, and is not known")
@@ -370,6 +370,34 @@ func TestAPlanKnowsPodsUntilTheyWaitNoLonger(t *testing.T) {
 		if s.Knows(name) {
 			t.Errorf("%s, and it is known", what)
 		}
+	}
+}
+
+// A plan for pods that are to come is not made anew as they do.
+func TestAPodTakesThePlaceOfOneThatWasExpected(t *testing.T) {
+	yes, replicas := true, int32(4)
+	rs := &appsv1.ReplicaSet{ObjectMeta: meta("web", 1), Spec: appsv1.ReplicaSetSpec{Replicas: &replicas}}
+	s := NewStore()
+	s.Update(rs)
+	come := func(name string, version int) types.NamespacedName {
+		p := testPod(name, version, "")
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", UID: rs.UID, Controller: &yes}}
+		p.CreationTimestamp = metav1.NewTime(noon)
+		s.Update(p)
+		return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
+	}
+	first := come("web-1", 2)
+	s.Nominate(map[types.NamespacedName]string{first: "m-1"}, map[types.UID][]string{rs.UID: {"m-1", "m-2"}})
+	second := come("web-2", 3)
+	if !s.Knows(second) || len(s.Planned("m-1")) != 2 {
+		t.Errorf("the second pod is not in the place of one that was expected: %v", s.Snapshot(noon, nil).Nominated)
+	}
+	copied := types.NamespacedName{Namespace: first.Namespace, Name: snapshot.CopyName(s.Snapshot(noon, nil).Expected[0].Like, 0)}
+	if got := s.Snapshot(noon, nil).Nominated[copied]; got != "m-2" {
+		t.Errorf("the pod that is still to come has its place on %q, want m-2", got)
+	}
+	if !s.Knows(come("web-3", 4)) || s.Knows(come("web-4", 5)) {
+		t.Error("the plan knows more pods or fewer than it expected")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/util/flowcontrol"
@@ -94,7 +95,7 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 		return nil
 	}
 	claims, err := p.create(ctx, answer)
-	p.Store.Nominate(nominations(answer, claims)) // some claims have got another name, or none
+	p.Store.Nominate(places(answer, claims)) // some claims have got another name, or none
 	p.nominator.Wake()
 	p.tell(ctx, s, answer, claims)
 	return err
@@ -125,7 +126,7 @@ func (p *Provisioner) create(ctx context.Context, answer *plan.Plan) ([]*karpv1.
 		}
 	}
 	// A machine may be there before the last claim is.
-	p.Store.Nominate(nominations(answer, claims))
+	p.Store.Nominate(places(answer, claims))
 	return claims, errors.Join(err, p.createAll(ctx, claims))
 }
 
@@ -151,26 +152,39 @@ func (p *Provisioner) pools(ctx context.Context, answer *plan.Plan) (map[string]
 	return out, errors.Join(errs...)
 }
 
-// nominations are the machines that a plan counts on, by pod; empty for a pod
-// for which there is none.
-func nominations(answer *plan.Plan, claims []*karpv1.NodeClaim) map[types.NamespacedName]string {
-	out := map[types.NamespacedName]string{}
+// places are the machines that a plan counts on, by pod, empty for a pod for which there is
+// none; and those for pods that are expected, by the UIDs of their controllers.
+func places(answer *plan.Plan, claims []*karpv1.NodeClaim) (machines map[types.NamespacedName]string, expected map[types.UID][]string) {
+	machines, expected = map[types.NamespacedName]string{}, map[types.UID][]string{}
+	expect := func(pod *snapshot.Pod, machine string) {
+		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+			expected[owner.UID] = append(expected[owner.UID], machine)
+		}
+	}
 	for _, u := range answer.Unplaced {
-		out[key(u.Pod)] = ""
+		machines[key(u.Pod)] = ""
 	}
 	for _, at := range answer.Placements {
-		out[key(at.Pod)] = at.Node.Name
+		machines[key(at.Pod)] = at.Node.Name
+	}
+	for _, at := range answer.Expected {
+		expect(at.Pod, at.Node.Name)
 	}
 	for i, claim := range claims {
-		name := ""
-		if claim != nil {
-			name = claim.Name
+		if claim == nil {
+			for _, pod := range answer.NewNodes[i].Pods {
+				machines[key(pod)] = ""
+			}
+			continue
 		}
 		for _, pod := range answer.NewNodes[i].Pods {
-			out[key(pod)] = name
+			machines[key(pod)] = claim.Name
+		}
+		for _, pod := range answer.NewNodes[i].Expected {
+			expect(pod, claim.Name)
 		}
 	}
-	return out
+	return machines, expected
 }
 
 func key(p *snapshot.Pod) types.NamespacedName {

@@ -256,9 +256,9 @@ func even(p *snapshot.Pod, n *snapshot.Node, running []map[string]int, more []*s
 
 // matching counts the pods of a selector of labels.
 func matching(s *metav1.LabelSelector, pods []*snapshot.Pod) int {
-	n := 0
+	n, selector := 0, labels.SelectorFromSet(s.MatchLabels)
 	for _, p := range pods {
-		if labels.SelectorFromSet(s.MatchLabels).Matches(labels.Set(p.Labels)) {
+		if selector.Matches(labels.Set(p.Labels)) {
 			n++
 		}
 	}

@@ -23,10 +23,13 @@ func Copies(expected []Expected) []*Pod {
 	for _, e := range expected {
 		for i := range min(e.Count, MostExpected-len(out)) {
 			pod := *e.Like.Pod
-			pod.Name, pod.UID = "~"+e.Like.Name+"-"+strconv.Itoa(i+1), ""
+			pod.Name, pod.UID = CopyName(e.Like, i), ""
 			pod.Status.NominatedNodeName, pod.Status.Conditions = "", nil
 			out = append(out, &Pod{Pod: &pod, Class: e.Like.Class})
 		}
 	}
 	return out
 }
+
+// CopyName is the name of a copy, from zero.
+func CopyName(like *Pod, i int) string { return "~" + like.Name + "-" + strconv.Itoa(i+1) }
