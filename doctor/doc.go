@@ -9,6 +9,11 @@
 // check are manifests that fail it and manifests that pass, in testdata/<check>; a test applies
 // the patches to the former and wants them to pass.
 //
+// A new check needs its line in the list of checks, explain/<check>.md, a row in docs/doctor.md,
+// and values of the chart in helm/testdata that fail and pass; tests say what is missing. The
+// packages below make inventories of what objects are generated from, and package source finds
+// the fix there: a check knows nothing of charts, add-ons or Terraform.
+//
 // Nothing here reads a cluster, a file or a clock. An inventory may be a part of a cluster, such
 // as the manifests of one pull request: a check does not take what is not there as missing,
 // unless [Inventory.Complete] says that everything is.
