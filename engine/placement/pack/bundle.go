@@ -3,6 +3,8 @@ package pack
 import (
 	"math"
 	"slices"
+
+	"github.com/millwright-dev/millwright/engine/placement/pack/grid"
 )
 
 // bundle is an amount of items, as the linear program sees them, that can go into
@@ -106,27 +108,27 @@ func (s *solver) fewest(items []int32, left []int, most int) []bundle {
 		}
 	}
 	for ; step <= 64; step *= 2 {
-		if grid := s.grid(items, headings, left, step, most); grid != nil {
-			return grid
+		if out := s.grid(items, headings, left, step, most); out != nil {
+			return out
 		}
 	}
-	return s.grid(items, headings, left, step, len(items)<<mostSides)
+	return s.grid(items, headings, left, step, len(items)<<grid.MostSides)
 }
 
 // grid divides items over the corners of a grid whose directions differ by a step
 // in powers of two; nil if there are more than so many.
 func (s *solver) grid(items []int32, headings []float64, left []int, step float64, most int) []bundle {
 	index := make(map[uint64]int, min(most, len(items)))
-	cells := map[uint64][1 << mostSides]int{}
+	cells := map[uint64][1 << grid.MostSides]int{}
 	var out []bundle
-	c := corners{step: step, sides: make([]sides, s.p.Dims)}
+	c := grid.New(s.p.Dims, step)
 	for n, i := range items {
-		c.surround(s.need(i), headings[n*s.p.Dims:(n+1)*s.p.Dims], s.scale)
-		cell := c.cell()
+		c.Surround(s.need(i), headings[n*s.p.Dims:(n+1)*s.p.Dims], s.scale)
+		cell := c.Cell()
 		at, known := cells[cell]
-		for corner := range 1 << c.used {
+		for corner := range 1 << c.Used {
 			if !known {
-				key := c.key(corner)
+				key := c.Key(corner)
 				b, ok := index[key]
 				if !ok {
 					if b = len(out); b == most {
@@ -138,7 +140,7 @@ func (s *solver) grid(items []int32, headings []float64, left []int, step float6
 				at[corner] = b
 			}
 			b := &out[at[corner]]
-			c.give(b.need, corner, left[i])
+			c.Give(b.need, corner, left[i])
 			if s.size[i] < b.size {
 				b.size, b.smallest = s.size[i], i
 			}
@@ -148,4 +150,21 @@ func (s *solver) grid(items []int32, headings []float64, left []int, step float6
 		}
 	}
 	return out
+}
+
+// heading is the direction of an item: for each dimension the logarithm of what is
+// needed of it for what is needed of the first, in shares of the largest box. NaN
+// stands for what is not needed, and for the first.
+func (s *solver) heading(item int32, out []float64) {
+	base := 0.0
+	for d, n := range s.need(item) {
+		out[d] = math.NaN()
+		switch {
+		case n == 0:
+		case base == 0:
+			base = float64(n) * s.scale[d]
+		default:
+			out[d] = math.Log2(float64(n) * s.scale[d] / base)
+		}
+	}
 }

@@ -8,7 +8,7 @@ const (
 	// to patch and to fail.
 	addedWeight = 0.02
 	// drafted is how many plain things are enough to tell how large boxes will be.
-	drafted = 3_000
+	drafted = 1_500
 )
 
 // draft packs the items greedily, twice: by price alone, which says what a box is to
@@ -21,7 +21,7 @@ func (s *solver) draft(left []int, pools []Pool) []Box {
 	if len(plain) == 0 {
 		return s.greedy(left, pools)
 	}
-	s.fee = addedWeight * s.priceOf(plain) / float64(len(plain))
+	s.charge(plain)
 	all := slices.Equal(some, left)
 	if !all || len(plain) > s.floor.boxes(s.counts) {
 		after, budgets := slices.Clone(left), clonePools(pools)
@@ -35,6 +35,11 @@ func (s *solver) draft(left []int, pools []Pool) []Box {
 	copy(left, rest)
 	copy(pools, available)
 	return plain
+}
+
+// charge sets the fee by what boxes cost on average.
+func (s *solver) charge(boxes []Box) {
+	s.fee = addedWeight * s.priceOf(boxes) / float64(len(boxes))
 }
 
 // part is an even part of the items, about as many things as that. Items that cannot

@@ -12,6 +12,8 @@ type cursor struct {
 	score float64
 	item  int32
 	seen  int
+	// tokens is how many of those in the box are known not to be in conflict.
+	tokens int
 }
 
 // filler fills boxes, one at a time, out of what is left.
@@ -204,9 +206,10 @@ func (f *filler) commit(parts []Part, n int) {
 // settle moves a cursor to the first item that fits; false if none does.
 func (f *filler) settle(c *cursor, model int) bool {
 	if !c.plain {
-		if f.load.Admits(c.lane.family) == 0 {
+		if f.load.admits(c.lane.family, c.tokens) == 0 {
 			return false
 		}
+		c.tokens = len(f.load.Present)
 		if _, ok := f.load.Variant(c.lane.family, model, f.s.p.Cells); !ok {
 			return false
 		}

@@ -35,8 +35,8 @@ func TestWhereTwiceTheSizeCostsTwiceAsMuchFewBoxesAreBought(t *testing.T) {
 		small, medium, large, boxes int
 		price                       float64
 	}{
-		{665, 233, 100, 7, 21},
-		{1_998, 699, 300, 13, 63},
+		{665, 233, 100, 6, 21.01},
+		{1_998, 699, 300, 10, 62.9},
 	} {
 		p := linear(test.small, test.medium, test.large)
 		s := Solve(p)

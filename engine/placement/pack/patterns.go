@@ -41,8 +41,8 @@ const (
 	// fewKinds is how many kinds of things are few, manyThings how many things of a
 	// kind are many, on average.
 	fewKinds, manyThings = 24, 8
-	// stepsPerThing bounds the work by the size of the problem.
-	stepsPerThing = 200
+	// stepsPerThing bounds the work by the size of the problem, up to so many things.
+	stepsPerThing, manyWork = 200, 500
 	// prohibitive is the price of a thing that is in no pattern.
 	prohibitive = 1e3
 )
@@ -64,7 +64,8 @@ func (s *solver) repack(boxes []Box, pools []Pool) []Box {
 	if len(boxes) < 2 || kinds > fewKinds || things < manyThings*kinds {
 		return boxes
 	}
-	p.work = stepsPerThing * things
+	s.charge(boxes)
+	p.work = stepsPerThing * min(things, manyWork)
 	p.library = slices.Clone(boxes)
 	p.best = boxes
 	if p.solve(nil); !s.better(p.best, boxes) || !s.exchange(boxes, p.best, pools) {
@@ -115,6 +116,15 @@ func (p *patterns) solve(bought []Box) {
 	}
 	p.consider(slices.Concat(bought, p.s.greedy(slices.Clone(p.left), make([]Pool, len(p.s.p.Pools)))))
 	columns := p.columnsOfMost()
+	boxes := 0.0
+	for _, c := range columns {
+		boxes += p.master.X[c]
+	}
+	if boxes < mostBoxes {
+		if rest := p.compose(p.s.costOf(p.best) - p.s.costOf(bought)); rest != nil {
+			p.consider(slices.Concat(bought, rest))
+		}
+	}
 	left, known := slices.Clone(p.left), p.known
 	whole := bought[:len(bought):len(bought)]
 	for _, c := range columns {

@@ -1,18 +1,26 @@
-package pack
+// Package grid divides things over directions: what a thing needs of each dimension, for
+// what it needs of the first, lies between lines at powers of two.
+package grid
 
 import "math"
 
-// corners are the directions of a grid around that of an item: those that have each
+const tiny = 1e-9
+
+// Corners are the directions of a grid around that of an item: those that have each
 // of its ratios on one side or the other.
-type corners struct {
-	// sides are what there is of each dimension, used how many are divided.
+type Corners struct {
+	// sides are what there is of each dimension, Used how many are divided.
 	sides []sides
-	used  int
+	Used  int
 	// step is that of the grid, powers what its lines come to as far as that was
 	// asked, from the line -len/2 on; zero is unknown.
 	step   float64
 	powers [128]float64
 }
+
+// New is a grid whose lines differ by a step in powers of two, for so many dimensions. It
+// is not safe for concurrent use.
+func New(dims int, step float64) *Corners { return &Corners{step: step, sides: make([]sides, dims)} }
 
 // sides are the lines of the grid between which the need for a dimension is.
 type sides struct {
@@ -26,7 +34,7 @@ type sides struct {
 }
 
 // line is the ratio at a line of the grid.
-func (c *corners) line(number float64) float64 {
+func (c *Corners) line(number float64) float64 {
 	at := int(number) + len(c.powers)/2
 	if at < 0 || at >= len(c.powers) {
 		return math.Exp2(number * c.step)
@@ -37,34 +45,17 @@ func (c *corners) line(number float64) float64 {
 	return c.powers[at]
 }
 
-// heading is the direction of an item: for each dimension the logarithm of what is
-// needed of it for what is needed of the first, in shares of the largest box. NaN
-// stands for what is not needed, and for the first.
-func (s *solver) heading(item int32, out []float64) {
-	base := 0.0
-	for d, n := range s.need(item) {
-		out[d] = math.NaN()
-		switch {
-		case n == 0:
-		case base == 0:
-			base = float64(n) * s.scale[d]
-		default:
-			out[d] = math.Log2(float64(n) * s.scale[d] / base)
-		}
-	}
-}
-
-// mostSides is over how many ratios an item is divided; by the others it is only
+// MostSides is over how many ratios an item is divided; by the others it is only
 // told apart.
-const mostSides = 3
+const MostSides = 3
 
 // missing stands for a dimension that is not needed, beyond the ratios.
 const missing = math.MaxInt16
 
-// surround finds the corners around a need with a heading. The ratios of the
+// Surround finds the corners around a need with a heading. The ratios of the
 // dimensions to the first that is needed count in steps of powers of two.
-func (c *corners) surround(need []int64, heading, scale []float64) {
-	c.used = 0
+func (c *Corners) Surround(need []int64, heading, scale []float64) {
+	c.Used = 0
 	first, base := -1, 0.0
 	for d, n := range need {
 		switch side := &c.sides[d]; {
@@ -81,15 +72,15 @@ func (c *corners) surround(need []int64, heading, scale []float64) {
 
 // divide puts what has a ratio on both sides of it, place being how many steps it is
 // from one, and unit what a ratio of one comes to.
-func (c *corners) divide(side *sides, ratio, place, unit float64) {
+func (c *Corners) divide(side *sides, ratio, place, unit float64) {
 	low := math.Floor(place)
 	from, to := c.line(low), c.line(low+1)
 	part := (ratio - from) / (to - from)
-	if c.used == mostSides || part < tiny {
+	if c.Used == MostSides || part < tiny {
 		side.be(ratio*unit, int(math.Round(place)))
 		return
 	}
-	c.used++
+	c.Used++
 	*side = sides{true, part, [2]float64{from * unit, to * unit}, [2]uint64{number(int(low)), number(int(low) + 1)}}
 }
 
@@ -100,9 +91,9 @@ func (side *sides) be(need float64, line int) {
 
 func number(line int) uint64 { return uint64(uint16(int16(line))) }
 
-// cell is equal for items between the same lines. Two others have the same about once
+// Cell is equal for items between the same lines. Two others have the same about once
 // in 2^64 cases, as have two corners the same key; then the bound is a little lower.
-func (c *corners) cell() uint64 {
+func (c *Corners) Cell() uint64 {
 	key := uint64(0)
 	for d := range c.sides {
 		key = key*spreading + c.sides[d].key[0]
@@ -115,10 +106,10 @@ func (c *corners) cell() uint64 {
 
 const spreading = 0x9e3779b97f4a7c15
 
-// key is equal for equal directions, whatever cell they are corners of. The bits of
+// Key is equal for equal directions, whatever cell they are corners of. The bits of
 // the number of a corner are the sides on which it has the dimensions that are
 // divided.
-func (c *corners) key(corner int) uint64 {
+func (c *Corners) Key(corner int) uint64 {
 	key := uint64(0)
 	for d := range c.sides {
 		at := 0
@@ -130,8 +121,8 @@ func (c *corners) key(corner int) uint64 {
 	return key
 }
 
-// give adds to a sum what a corner has of so many of the item.
-func (c *corners) give(sum []float64, corner, times int) {
+// Give adds to a sum what a corner has of so many of the item.
+func (c *Corners) Give(sum []float64, corner, times int) {
 	weight, bits := 1.0, corner
 	for d := range c.sides {
 		if side := &c.sides[d]; side.divided {
