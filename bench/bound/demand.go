@@ -71,8 +71,15 @@ func (s space) vector(a offer.Amounts) []float64 {
 func (c *Calculator) demands(pods []*corev1.Pod) ([]demand, space, error) {
 	requests := make([]offer.Amounts, len(pods))
 	greatest := offer.Amounts{}
+	groups, err := apartOf(pods)
+	if err != nil {
+		return nil, space{}, err
+	}
 	for i, pod := range pods {
 		requests[i] = offer.Requests(pod)
+		if groups[i] != "" {
+			requests[i][groups[i]] = 1
+		}
 		for name, v := range requests[i] {
 			if v > 0 {
 				greatest[name] = max(greatest[name], v)

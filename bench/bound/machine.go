@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // machine is a kind of machine: offers of one price, one room and open to the
@@ -40,6 +41,11 @@ func (c *Calculator) machines(s space) []*machine {
 	seen := map[string]bool{}
 	for i, o := range c.offers {
 		m := &machine{cost: o.Price, room: s.vector(o.Free), open: make([]bool, len(c.kinds.runs))}
+		for d, name := range s.names {
+			if strings.HasPrefix(string(name), apart) {
+				m.room[d] = 1
+			}
+		}
 		for k, runs := range c.kinds.runs {
 			m.open[k] = runs[i]
 		}
