@@ -11,7 +11,7 @@ import (
 
 const instanceTypesFlag = "instance-types"
 
-const instanceTypesHelp = "what machines there are: ec2 (EC2's instance types in one region; spot prices are synthetic), kwok (KWOK's made-up types), or a file in KWOK's instance-types.json format"
+const instanceTypesHelp = "what machines there are: ec2 (EC2's instance types in one region; spot prices are synthetic), kwok (KWOK's made-up types), or a file in KWOK's instance-types.json format, as \"millwright catalog export\" writes it"
 
 // addInstanceTypes defines --instance-types.
 func addInstanceTypes(cmd *cobra.Command, into *string) {
