@@ -163,16 +163,16 @@ func (s *Program) pivot(leave, name int, reduced float64) {
 // of each of some bundles that go in, and returns their worth. The negated dual of the
 // result are the least prices of the dimensions at which no bundle is worth more than
 // what it needs.
-func (lp *Program) Fill(among []int, gains, pieces []float64, visit func(*Program)) float64 {
-	dims := lp.Rows
+func (s *Program) Fill(among []int, gains, pieces []float64, visit func(*Program)) float64 {
+	dims := s.Rows
 	for range 50 * dims {
-		if slack := wrongSign(lp); slack >= 0 {
-			lp.column = append(lp.column[:0], Entry{slack, 1})
-			lp.Enter(-1-slack, lp.column, 0)
+		if slack := wrongSign(s); slack >= 0 {
+			s.column = append(s.column[:0], Entry{slack, 1})
+			s.Enter(-1-slack, s.column, 0)
 			continue
 		}
 		best, at := tiny, -1
-		dual := lp.Dual
+		dual := s.Dual
 		for _, b := range among {
 			gain := gains[b]
 			for d, n := range pieces[b*dims:][:len(dual)] {
@@ -182,19 +182,19 @@ func (lp *Program) Fill(among []int, gains, pieces []float64, visit func(*Progra
 				best, at = gain, b
 			}
 		}
-		visit(lp)
+		visit(s)
 		if at < 0 {
 			break
 		}
-		lp.column = lp.column[:0]
+		s.column = s.column[:0]
 		for d, n := range pieces[at*dims : (at+1)*dims] {
-			lp.column = append(lp.column, Entry{d, n})
+			s.column = append(s.column, Entry{d, n})
 		}
-		if !lp.Enter(at, lp.column, -gains[at]) {
+		if !s.Enter(at, s.column, -gains[at]) {
 			break
 		}
 	}
-	return -lp.Cost()
+	return -s.Cost()
 }
 
 // wrongSign finds a dimension whose price has the wrong sign, so that some of it
