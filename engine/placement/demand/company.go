@@ -264,7 +264,7 @@ func (c *Company) caps(sh *Shape) []pack.Cap {
 	var out []pack.Cap
 	for _, r := range sh.Roles {
 		if l := c.Ledgers[r.Rule]; l.PerNode() && l.Kind == topology.Spread {
-			out = append(out, pack.Cap{Group: int32(r.Rule), Each: int32(sh.playing(r.Rule)), Max: int32(l.MaxSkew), Minds: r.Owns})
+			out = append(out, pack.Cap{Group: int32(r.Rule), Each: int32(sh.playing(r.Rule)), Max: int32(l.MaxSkew), Declares: r.Owns})
 		}
 	}
 	return out

@@ -87,7 +87,7 @@ func (f *floor) of(counts []int) float64 {
 		// Every box with members of a group costs at least what the cheapest box for
 		// any of them does, and has at most the cap's number of them.
 		for _, c := range family.Caps {
-			if !c.Minds {
+			if !c.Declares {
 				continue
 			}
 			exclusive[group{part, c.Group, false}] += f.single[i] * float64(n) / float64(max(c.Max/c.Each, 1))
@@ -114,7 +114,7 @@ func (f *floor) boxes(counts []int) int {
 	for i, n := range counts {
 		family := &f.s.p.Families[f.s.p.Items[i].Family]
 		for _, c := range family.Caps {
-			if c.Minds {
+			if c.Declares {
 				g := group{0, c.Group, false}
 				exclusive[g] += n * int(c.Each)
 				most = max(most, (exclusive[g]+int(c.Max)-1)/max(int(c.Max), 1))

@@ -20,10 +20,10 @@ type Load struct {
 	Open bitset.Set
 }
 
-// GroupCount is the number of a group's members, and whether one of them minds.
+// GroupCount is the number of a group's members, and whether one of them declares the limit.
 type GroupCount struct {
 	Group, Count int32
-	minds        bool
+	declared     bool
 }
 
 // Reset makes the load an empty box of a model.
@@ -80,7 +80,7 @@ func (l *Load) admits(f *Family, known int) int {
 		most = 1
 	}
 	for _, c := range f.Caps {
-		if g := l.group(c.Group); c.Minds || g.minds {
+		if g := l.group(c.Group); c.Declares || g.declared {
 			most = min(most, int((c.Max-g.Count)/c.Each))
 		}
 	}
@@ -114,7 +114,7 @@ func (l *Load) Add(f *Family, need []int64, n int) {
 	for _, c := range f.Caps {
 		g := l.group(c.Group)
 		g.Count += int32(n) * c.Each
-		g.minds = g.minds || c.Minds
+		g.declared = g.declared || c.Declares
 	}
 }
 

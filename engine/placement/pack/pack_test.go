@@ -42,7 +42,7 @@ func problems(items, count int) *rapid.Generator[*Problem] {
 			case 2:
 				family.Present, family.Conflicts = []Token{11}, []Token{10}
 			case 3:
-				family.Caps = []Cap{{Group: 1, Each: 1, Max: 2, Minds: rapid.Bool().Draw(t, "minds")}}
+				family.Caps = []Cap{{Group: 1, Each: 1, Max: 2, Declares: rapid.Bool().Draw(t, "declares")}}
 			}
 			p.Families = append(p.Families, family)
 		}
@@ -108,7 +108,7 @@ func legal(p *Problem, b *Box) bool {
 			}
 		}
 	}
-	members, minds := 0, false
+	members, declared := 0, false
 	for i, f := range families {
 		if !p.Families[f].Models.Has(b.Model) {
 			return false
@@ -119,10 +119,10 @@ func legal(p *Problem, b *Box) bool {
 			}
 		}
 		for _, c := range p.Families[f].Caps {
-			members, minds = members+1, minds || c.Minds
+			members, declared = members+1, declared || c.Declares
 		}
 	}
-	return !minds || members <= 2
+	return !declared || members <= 2
 }
 
 func fitsAlone(p *Problem, item int) bool {

@@ -23,8 +23,8 @@ type patterns struct {
 	// items are those of which something is left, row their rows in the master.
 	items []int32
 	row   []int
-	// library are the patterns that were found, known what is left of them now.
-	library, known []Box
+	// found are all patterns so far, known what is left of them now.
+	found, known []Box
 	// columns are the patterns as the master has them.
 	columns [][]simplex.Entry
 	master  *simplex.Program
@@ -66,7 +66,7 @@ func (s *solver) repack(boxes []Box, pools []Pool) []Box {
 	}
 	s.charge(boxes)
 	p.work = stepsPerThing * min(things, manyWork)
-	p.library = slices.Clone(boxes)
+	p.found = slices.Clone(boxes)
 	p.best = boxes
 	if p.solve(nil); !s.better(p.best, boxes) || !s.exchange(boxes, p.best, pools) {
 		return boxes
@@ -192,12 +192,12 @@ func (p *patterns) begin() bool {
 		return cmp.Or(cmp.Compare(p.s.p.Models[b].Price, p.s.p.Models[a].Price), cmp.Compare(a, b))
 	})
 	p.known, p.columns = nil, nil
-	for _, b := range p.library {
+	for _, b := range p.found {
 		if b = p.clip(b); len(b.Parts) > 0 {
 			p.learn(b)
 		}
 	}
-	p.work -= len(p.library)
+	p.work -= len(p.found)
 	n := len(p.items)
 	demand, ones, costs, names := make([]float64, n), make([]float64, n), make([]float64, n), make([]int, n)
 	for r, i := range p.items {
@@ -255,7 +255,7 @@ func (p *patterns) relax() {
 		more = false
 		for _, m := range p.models {
 			if b := p.richest(m); b != nil && p.learn(*b) {
-				p.library, more = append(p.library, *b), true
+				p.found, more = append(p.found, *b), true
 			}
 		}
 	}

@@ -84,11 +84,11 @@ type Variant struct {
 }
 
 // Cap makes an item some of a group, Each of them, of which a box can hold at most Max
-// as soon as one of them minds.
+// as soon as one of them declares the limit.
 type Cap struct {
 	Group, Each int32
 	Max         int32
-	Minds       bool
+	Declares    bool
 }
 
 // Item is a number of equal things.
