@@ -21,6 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/provision"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -78,7 +79,7 @@ func (d *Disruptor) create(ctx context.Context, claim *karpv1.NodeClaim, c disru
 	if !apierrors.IsAlreadyExists(err) {
 		if err == nil {
 			d.Metrics.ClaimCreated(reason(c.Cause), claim.Labels[karpv1.NodePoolLabelKey], false)
-			log.FromContext(ctx).Info(loop.LoggedCreated, append(d.MachineKeys(claim), "NodeClaim", klog.KObj(claim), "planned", claim.Annotations[provision.PlannedAnnotation], "replaces", strings.Join(c.Claims, ","), "reason", string(c.Cause))...)
+			log.FromContext(ctx).Info(loop.LoggedCreated, append(d.MachineKeys(claim), "NodeClaim", klog.KObj(claim), "planned", claim.Annotations[lifecycle.PlannedAnnotation], "replaces", strings.Join(c.Claims, ","), "reason", string(c.Cause))...)
 			d.Writer.Event(apply.Event{
 				Object: claim, Reason: apply.DisruptionLaunching,
 				Message: fmt.Sprintf("Launching NodeClaim to replace %s: %s", c.Nodes[0].Name, c.Cause),

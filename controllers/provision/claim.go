@@ -14,14 +14,10 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
-
-// PlannedAnnotation says which machine a plan counts on for a claim, as
-// type/zone/capacityType. It is a promise to nobody: the launch may take any
-// machine that satisfies the claim.
-const PlannedAnnotation = "millwright.dev/planned"
 
 // maxTypes is how many instance types a claim lists, as in Karpenter.
 const maxTypes = 600
@@ -63,7 +59,7 @@ func annotations(np *karpv1.NodePool, n *plan.NewNode) map[string]string {
 	if workloads := backoff.LaunchedFor(slices.Concat(n.Pods, n.Expected)); workloads != "" {
 		out[backoff.LaunchedForAnnotation] = workloads
 	}
-	out[PlannedAnnotation] = strings.Join([]string{key.Type, key.Zone, key.CapacityType}, "/")
+	out[lifecycle.PlannedAnnotation] = strings.Join([]string{key.Type, key.Zone, key.CapacityType}, "/")
 	return out
 }
 

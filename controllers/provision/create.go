@@ -14,6 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
 )
 
 // attempts bounds how often one creation is tried.
@@ -32,7 +33,7 @@ func (p *Provisioner) createAll(ctx context.Context, claims []*karpv1.NodeClaim)
 		refused[i] = p.Store.RefusedLaunches(pool) != nil
 		if claims[i], errs[i] = p.createOne(ctx, claim); errs[i] == nil {
 			p.Metrics.ClaimCreated(metrics.Provisioned, pool, false)
-			log.FromContext(ctx).Info(loop.LoggedCreated, append(p.MachineKeys(claim), "NodeClaim", klog.KObj(claim), "planned", claim.Annotations[PlannedAnnotation])...)
+			log.FromContext(ctx).Info(loop.LoggedCreated, append(p.MachineKeys(claim), "NodeClaim", klog.KObj(claim), "planned", claim.Annotations[lifecycle.PlannedAnnotation])...)
 		}
 	})
 	for i := range claims {

@@ -23,6 +23,7 @@ import (
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
 )
 
 var ctx = context.Background()
@@ -85,8 +86,8 @@ func TestPendingPodsGetTheMachinesOfThePlan(t *testing.T) {
 		t.Fatalf("%d claims, want 2", len(claims))
 	}
 	for _, c := range claims {
-		if !strings.HasPrefix(c.Name, "general-") || c.Annotations[PlannedAnnotation] != "small-2x/zone-b/spot" {
-			t.Errorf("claim %s is planned as %s", c.Name, c.Annotations[PlannedAnnotation])
+		if !strings.HasPrefix(c.Name, "general-") || c.Annotations[lifecycle.PlannedAnnotation] != "small-2x/zone-b/spot" {
+			t.Errorf("claim %s is planned as %s", c.Name, c.Annotations[lifecycle.PlannedAnnotation])
 		}
 	}
 	for _, want := range []string{
