@@ -23,7 +23,7 @@ const (
 type Hold struct {
 	// Until is when it ends at the latest; zero if the Node is not kept.
 	Until time.Time
-	// For are the pods to be nominated.
+	// For are the pods to be nominated to it, or those planned for Nodes that it opens with.
 	For []plan.ObjectRef
 }
 
@@ -57,8 +57,8 @@ func HoldOf(s *snapshot.Snapshot, claim string, node *corev1.Node) Hold {
 	return h
 }
 
-// missing are the pods that are still to be nominated to a Node that could take pods since a
-// time, or those planned for machines with which it opens together.
+// missing is the hold of a Node that could take pods since a time: for pods that are still to
+// be nominated to it, then for those planned for machines with which it opens together.
 func missing(s *snapshot.Snapshot, n *snapshot.Node, since time.Time) Hold {
 	nodes, pods := index(s), planned(s)
 	m := newMemo(s, pods)

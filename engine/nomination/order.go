@@ -72,15 +72,11 @@ func free(s *snapshot.Snapshot, n *snapshot.Node) map[corev1.ResourceName]float6
 		take(p)
 	}
 	for _, d := range s.DaemonSets {
-		if !slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return ownedBy(p, d) }) {
+		if !slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return metav1.IsControlledBy(p, d) }) {
 			take(d.On(n.Name))
 		}
 	}
 	return out
-}
-
-func ownedBy(p *snapshot.Pod, d *snapshot.DaemonSet) bool {
-	return slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == d.UID })
 }
 
 // inAnyOrder are those of the classes whose pods fit in any order, as many as are found.
