@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -198,5 +200,57 @@ func TestPlansOfOthersAreReadFromPods(t *testing.T) {
 	}
 	if want := map[string]string{"nominated": "n", "admitted": "c2"}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// Claims say for how many pods of which workload they were launched. What is on the Node
+// already, or names the machine, is off that.
+func TestAsLongAsThereIsNoPlanPodsGoToTheClaimsThatWereLaunchedForThem(t *testing.T) {
+	s := NewStore()
+	claim := func(name, launchedFor string, change func(*karpv1.NodeClaim)) {
+		c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Annotations: map[string]string{"millwright.dev/launched-for": launchedFor}}}
+		if change != nil {
+			change(c)
+		}
+		s.Update(c)
+	}
+	claim("c1", "Pod/default/alone=1,ReplicaSet/default/web=2", nil)
+	claim("c2", "ReplicaSet/default/web=3", func(c *karpv1.NodeClaim) { c.Status.NodeName = "n2" })
+	claim("c3", "ReplicaSet/default/web", nil) // of an earlier version, without numbers
+	claim("ready", "ReplicaSet/default/web=9", func(c *karpv1.NodeClaim) {
+		c.Status.Conditions = []status.Condition{{Type: karpv1.ConditionTypeInitialized, Status: metav1.ConditionTrue}}
+	})
+	web := func(name string, change func(*corev1.Pod)) {
+		p := testPod(name, 1, "")
+		yes := true
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "web", Controller: &yes}}
+		if change != nil {
+			change(p)
+		}
+		s.Update(p)
+	}
+	s.Update(testPod("alone", 1, ""))
+	s.Update(testPod("other", 1, ""))
+	web("web-0", func(p *corev1.Pod) { p.Spec.NodeName = "n2" })
+	web("web-1", func(p *corev1.Pod) { p.Status.NominatedNodeName = "n2" })
+	for _, name := range []string{"web-2", "web-3", "web-4", "web-5"} {
+		web(name, nil)
+	}
+	nominated := func() string {
+		var out []string
+		for pod, machine := range s.Snapshot(noon, nil).Nominated {
+			out = append(out, pod.Name+" "+machine)
+		}
+		slices.Sort(out)
+		return strings.Join(out, ", ")
+	}
+	for range 2 {
+		if got, want := nominated(), "alone c1, web-1 n2, web-2 c1, web-3 c1, web-4 c2"; got != want {
+			t.Errorf("got %s; want %s", got, want)
+		}
+	}
+	s.Nominate(map[types.NamespacedName]string{}, nil)
+	if got, want := nominated(), "web-1 n2"; got != want {
+		t.Errorf("after a plan without them: got %s; want %s", got, want)
 	}
 }

@@ -3,7 +3,9 @@ package backoff
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +21,7 @@ import (
 
 const (
 	// LaunchedForAnnotation names, on a claim, the workloads whose pods its machine was
-	// launched for, as Kind/namespace/name, separated by commas.
+	// launched for, as Kind/namespace/name=pods, separated by commas.
 	LaunchedForAnnotation = "millwright.dev/launched-for"
 	// UnusedAnnotation records, on a claim, which of them did not use it: a list of
 	// [Unused] as JSON.
@@ -54,12 +56,27 @@ func Workload(p *snapshot.Pod) string {
 
 // LaunchedFor is the annotation of a claim that is launched for pods.
 func LaunchedFor(pods []*snapshot.Pod) string {
-	var names []string
+	count := map[string]int{}
 	for _, p := range pods {
-		names = append(names, Workload(p))
+		count[Workload(p)]++
 	}
-	slices.Sort(names)
-	return strings.Join(slices.Compact(names), ",")
+	var out []string
+	for _, workload := range slices.Sorted(maps.Keys(count)) {
+		out = append(out, workload+"="+strconv.Itoa(count[workload]))
+	}
+	return strings.Join(out, ",")
+}
+
+// PodsOf are the workloads that a claim was launched for, each with the number of its pods,
+// zero if that is not known.
+func PodsOf(c *snapshot.Claim) map[string]int {
+	out := map[string]int{}
+	for entry := range strings.SplitSeq(c.Annotations[LaunchedForAnnotation], ",") {
+		if workload, count, _ := strings.Cut(entry, "="); workload != "" {
+			out[workload], _ = strconv.Atoi(count)
+		}
+	}
+	return out
 }
 
 // FindUnused finds the machines that were launched for workloads which do not use them
@@ -88,7 +105,7 @@ func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 		if !judged(n, s.Now) {
 			continue
 		}
-		for _, w := range launchedFor(n.Claim) {
+		for w := range PodsOf(n.Claim) {
 			key := poolWorkload{n.Claim.Pool, w}
 			if wanting[w] == nil || recorded(n.Claim, w) || n.Claim.Created.Before(lastFailure(s.Pool(key.pool), w)) {
 				continue
@@ -144,14 +161,6 @@ func wantingMore(answer *plan.Plan) map[string]*snapshot.Pod {
 func judged(n *snapshot.Node, now time.Time) bool {
 	return n.Claim != nil && !n.Deleting() && n.Registered() && n.Claim.Is(snapshot.Registered) &&
 		now.Sub(n.Claim.Conditions[snapshot.Registered].Since) < judgedFor
-}
-
-func launchedFor(c *snapshot.Claim) []string {
-	text := c.Annotations[LaunchedForAnnotation]
-	if text == "" {
-		return nil
-	}
-	return strings.Split(text, ",")
 }
 
 // UnusedOf reads what is recorded on a claim.

@@ -55,7 +55,11 @@ func trying(f snapshot.Failure, p *snapshot.Pool, nodes []*snapshot.Node, now ti
 }
 
 func launchedSince(n *snapshot.Node, p *snapshot.Pool, f snapshot.Failure) bool {
-	return n.Claim != nil && n.Claim.Pool == p.Name && !n.Claim.Created.Before(f.Last) && slices.Contains(launchedFor(n.Claim), f.Workload)
+	if n.Claim == nil || n.Claim.Pool != p.Name || n.Claim.Created.Before(f.Last) {
+		return false
+	}
+	_, forIt := PodsOf(n.Claim)[f.Workload]
+	return forIt
 }
 
 // forgotten is how long after the last failure of a workload nothing is known of it: twice
