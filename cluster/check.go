@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
+	"github.com/millwright-dev/millwright/cluster/decode"
 	engine "github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/window"
 )
@@ -31,9 +33,9 @@ func (f Faults) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// CheckPolicy finds windows that never open.
+// CheckPolicy finds fields that cannot be read, and windows that never open.
 func CheckPolicy(p *v1alpha1.NodePolicy) Faults {
-	var out Faults
+	out := unread(p)
 	check := func(field string, list []v1alpha1.Window) {
 		for i, w := range windows(list) {
 			var e *window.Error
@@ -48,6 +50,17 @@ func CheckPolicy(p *v1alpha1.NodePolicy) Faults {
 	if in := p.Spec.Interruption; in != nil {
 		for i := range in.Rules {
 			check(fmt.Sprintf("spec.interruption.rules[%d]", i), in.Rules[i].Windows)
+		}
+	}
+	return out
+}
+
+// unread are the fields of an object that could not be read.
+func unread(obj client.Object) Faults {
+	var out Faults
+	for part := range strings.SplitSeq(decode.Fault(obj), "; ") {
+		if field, message, ok := strings.Cut(part, ": "); ok {
+			out = append(out, Fault{field, message})
 		}
 	}
 	return out

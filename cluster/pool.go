@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -50,6 +51,11 @@ func Pool(np *karpv1.NodePool, options Options) *snapshot.Pool {
 	p.NotReady = notReady(np, options)
 	if err != nil {
 		p.NotReady = err.Error()
+	}
+	if fault := decode.Fault(np); fault != "" {
+		// What is left of the pool is not what its owner wants: it takes no machine and gives none.
+		p.NotReady, p.Disruption.Budgets = fault, []snapshot.Budget{{Nodes: "0"}}
+		p.Hash, p.HashVersion = np.Annotations[karpv1.NodePoolHashAnnotationKey], np.Annotations[karpv1.NodePoolHashVersionAnnotationKey]
 	}
 	return p
 }

@@ -20,6 +20,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/attachments"
 	"github.com/millwright-dev/millwright/controllers/disruption"
@@ -53,7 +54,8 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return fmt.Errorf("reading the configuration: %w", err)
 	}
-	mgr, err := newManager(ctx, c)
+	unread := &unreadable{ctx: ctx}
+	mgr, err := newManager(ctx, c, unread)
 	if err != nil {
 		return err
 	}
@@ -62,6 +64,7 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
+	unread.writer.Store(d.Writer)
 	for _, add := range loops(c.Observe) {
 		if err := add(mgr, d); err != nil {
 			return fmt.Errorf("adding a loop: %w", err)
@@ -111,7 +114,7 @@ func (c Config) cached() (map[client.Object]cache.ByObject, error) {
 	return out, nil
 }
 
-func newManager(ctx context.Context, c Config) (manager.Manager, error) {
+func newManager(ctx context.Context, c Config, unread *unreadable) (manager.Manager, error) {
 	kinds := runtime.NewScheme()
 	for _, add := range append([]func(*runtime.Scheme) error{scheme.AddToScheme, cluster.AddToScheme}, c.Provider.Schemes...) {
 		if err := add(kinds); err != nil {
@@ -122,6 +125,7 @@ func newManager(ctx context.Context, c Config) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	informers := &decode.Informers{REST: c.REST, Scheme: kinds, Report: unread.report}
 	lease := rest.CopyConfig(c.REST) // a budget of its own: the lease is renewed whatever the loops do
 	lease.QPS, lease.Burst = 0, 0
 	again := true // Run may be called again
@@ -131,7 +135,7 @@ func newManager(ctx context.Context, c Config) (manager.Manager, error) {
 	mgr, err := manager.New(c.REST, manager.Options{
 		Scheme:                        kinds,
 		Logger:                        quietAtTheEnd(ctx, log.Log),
-		Cache:                         cache.Options{DefaultTransform: cluster.Trim(), ByObject: cached},
+		Cache:                         cache.Options{DefaultTransform: cluster.Trim(), ByObject: cached, NewInformer: informers.New},
 		Metrics:                       metricsserver.Options{BindAddress: c.MetricsAddress},
 		LeaderElection:                !c.DisableLeaderElection,
 		LeaderElectionID:              c.LeaderElectionName,

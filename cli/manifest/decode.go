@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/cli/admission"
+	"github.com/millwright-dev/millwright/cluster/decode"
 )
 
 // decoded is what came of one document.
@@ -62,7 +63,7 @@ type head struct {
 func (d document) decodeObject(raw []byte, kind schema.GroupVersionKind, path string, out *decoded) {
 	var h head
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &h); err != nil {
-		where, why := locate(raw, reflect.TypeFor[head](), "")
+		where, why := decode.Locate(raw, reflect.TypeFor[head](), "")
 		out.errs = append(out.errs, d.fieldError("", path, where, fmt.Sprintf("not a Kubernetes object: %v", why)))
 		return
 	}
@@ -171,7 +172,7 @@ func decodeInto(raw []byte, gvk schema.GroupVersionKind, obj any, fail func(wher
 	}
 	unknown, err := kjson.UnmarshalStrict(raw, obj)
 	if err != nil {
-		where, why := locate(raw, reflect.TypeOf(obj).Elem(), "")
+		where, why := decode.Locate(raw, reflect.TypeOf(obj).Elem(), "")
 		fail(where, why.Error())
 		return errReported
 	}

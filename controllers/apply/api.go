@@ -7,6 +7,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/engine/nomination"
 )
 
@@ -30,11 +31,13 @@ func (d direct) Create(ctx context.Context, obj client.Object) error {
 }
 
 func (d direct) Patch(ctx context.Context, obj client.Object, patch client.Patch) error {
-	return d.client.Patch(ctx, obj, patch)
+	return decode.Send(obj, d.client.Scheme(), func(o client.Object) error { return d.client.Patch(ctx, o, patch) })
 }
 
 func (d direct) PatchStatus(ctx context.Context, obj client.Object, patch client.Patch) error {
-	return d.client.Status().Patch(ctx, obj, patch, client.FieldOwner(nomination.Manager))
+	return decode.Send(obj, d.client.Scheme(), func(o client.Object) error {
+		return d.client.Status().Patch(ctx, o, patch, client.FieldOwner(nomination.Manager))
+	})
 }
 
 func (d direct) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {

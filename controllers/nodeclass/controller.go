@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
@@ -91,6 +93,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // keep brings a class up to date.
 func (r *Reconciler) keep(ctx context.Context, class cloud.Class) (again time.Duration, err error) {
+	if fault := decode.Fault(class); fault != "" {
+		_, err := r.Writer.Class(ctx, class, func(c client.Object) { refuse(c, fault) })
+		return 0, err
+	}
 	held, err := r.Writer.Class(ctx, class, func(c client.Object) {
 		if !slices.Contains(c.GetFinalizers(), r.kind.Finalizer) {
 			c.SetFinalizers(append(c.GetFinalizers(), r.kind.Finalizer))
@@ -114,6 +120,17 @@ func (r *Reconciler) keep(ctx context.Context, class cloud.Class) (again time.Du
 		return 0, fmt.Errorf("working out the status of %s: %w", class.GetName(), unresolved)
 	}
 	return again, nil
+}
+
+// invalid is the reason of a class whose spec cannot be used, in Karpenter's words.
+const invalid = "InvalidSpec"
+
+// refuse says in a class's conditions what cannot be read of it. Its hash stays: what is left
+// of its spec is no other spec.
+func refuse(class client.Object, fault string) {
+	if c, ok := class.(status.Object); ok {
+		c.StatusConditions().SetFalse("ValidationSucceeded", invalid, fault)
+	}
 }
 
 // stamp writes a hash, and how it was computed.

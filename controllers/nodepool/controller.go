@@ -2,6 +2,7 @@ package nodepool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -92,7 +94,9 @@ func (r *Reconciler) update(ctx context.Context, np *karpv1.NodePool) (*karpv1.N
 	synced := r.Store.Synced()
 	claims, counted := r.ended(now, np.Name)
 	after, err := r.Writer.Pool(ctx, np, func(np *karpv1.NodePool) {
-		stamp(np)
+		if decode.Fault(np) == "" {
+			stamp(np)
+		}
 		r.validation(ctx, np)
 		r.budgets(np)
 		r.readiness(np, class)
@@ -112,7 +116,7 @@ func (r *Reconciler) update(ctx context.Context, np *karpv1.NodePool) (*karpv1.N
 // restampClaims carries a pool's claims over to the present hash version, before
 // the pool itself is stamped: when this is cut off, it is done again.
 func (r *Reconciler) restampClaims(ctx context.Context, np *karpv1.NodePool) error {
-	if !outdated(np) {
+	if !outdated(np) || decode.Fault(np) != "" {
 		return nil
 	}
 	claims, err := r.claims(ctx, np)
@@ -138,6 +142,9 @@ func (r *Reconciler) claims(ctx context.Context, np *karpv1.NodePool) ([]karpv1.
 // validation sets ValidationSucceeded from Karpenter's own rules.
 func (r *Reconciler) validation(ctx context.Context, np *karpv1.NodePool) {
 	errs := multierr.Errors(np.RuntimeValidate(ctx))
+	if fault := decode.Fault(np); fault != "" {
+		errs = append(errs, errors.New(fault))
+	}
 	if len(errs) == 0 {
 		r.conditions(np).SetTrue(karpv1.ConditionTypeValidationSucceeded)
 		return

@@ -140,6 +140,16 @@ func CheckTags(class *ec2class.EC2NodeClass) error {
 	return nil
 }
 
+// CheckDevices finds volumes whose size is none: the CRD's pattern admits a unit alone.
+func CheckDevices(class *ec2class.EC2NodeClass) error {
+	for i, d := range class.Spec.BlockDeviceMappings {
+		if d.EBS != nil && d.EBS.VolumeSize != nil && d.EBS.VolumeSize.Sign() <= 0 {
+			return fmt.Errorf("spec.blockDeviceMappings[%d].ebs.volumeSize: %s is no size", i, d.EBS.VolumeSize)
+		}
+	}
+	return nil
+}
+
 // devices are the class's, or those that images of the family need.
 func devices(class *ec2class.EC2NodeClass) []*ec2class.BlockDeviceMapping {
 	if len(class.Spec.BlockDeviceMappings) > 0 {

@@ -64,6 +64,9 @@ func (p *Provider) check(class *ec2class.EC2NodeClass) error {
 	if err := launchtemplate.CheckTags(class); err != nil {
 		return err
 	}
+	if err := launchtemplate.CheckDevices(class); err != nil {
+		return err
+	}
 	settings := p.settings(class)
 	if err := settings.Check(); err != nil {
 		return err
