@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
@@ -25,6 +26,7 @@ import (
 	"github.com/millwright-dev/millwright/sandbox/csi"
 	"github.com/millwright-dev/millwright/sandbox/knobs"
 	"github.com/millwright-dev/millwright/sandbox/kubelet"
+	"github.com/millwright-dev/millwright/sandbox/nodeclient"
 )
 
 // machines is everything simulated, on one client and one set of informers.
@@ -35,11 +37,13 @@ type machines struct {
 	factory informers.SharedInformerFactory
 	live    *knobs.Live
 	rest    *rest.Config
+	nodes   *nodeclient.Clients
 	// cloud is nil without an AWS.
 	cloud *aws.Server
 }
 
-func startMachines(ctx context.Context, rc *rest.Config, cfg Config, cloud *aws.Server) (*machines, error) {
+// startMachines has kubelets write with the clients of issue and everything else with rc.
+func startMachines(ctx context.Context, rc *rest.Config, issue func(node string) (*rest.Config, error), cfg Config, cloud *aws.Server) (*machines, error) {
 	client, err := kubernetes.NewForConfig(fast(rc))
 	if err != nil {
 		return nil, fmt.Errorf("making client: %w", err)
@@ -48,6 +52,13 @@ func startMachines(ctx context.Context, rc *rest.Config, cfg Config, cloud *aws.
 		factory: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(withoutManagedFields)),
 		events:  record.NewBroadcaster(),
 		rest:    rc, cloud: cloud,
+		nodes: nodeclient.New(func(node string) (*rest.Config, error) {
+			config, err := issue(node)
+			if err != nil {
+				return nil, err
+			}
+			return fast(config), nil
+		}),
 	}
 	m.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	recorder := m.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "sandbox"})
@@ -81,11 +92,11 @@ func (m *machines) start(ctx, running context.Context, client kubernetes.Interfa
 		return fmt.Errorf("preparing instances: %w", err)
 	}
 	storage := csi.Config{
-		Name: csi.DefaultName, Client: client, Informers: m.factory, Knobs: m.live,
+		Name: csi.DefaultName, Nodes: m.nodes.Of, Client: client, Informers: m.factory, Knobs: m.live,
 		Plugins: plugins, Recorder: recorder, Clock: clock.RealClock{},
 	}
 	machinery := kubelet.Config{
-		Client: client, Informers: m.factory, Knobs: m.live, Plugins: plugins, Clock: clock.RealClock{},
+		Nodes: m.nodes.Of, Client: client, Informers: m.factory, Knobs: m.live, Plugins: plugins, Clock: clock.RealClock{},
 		Version: controlplane.KubernetesVersion, FastHeartbeat: cfg.FastNodeFailure,
 	}
 	helpers := agents.Config{Client: client, Informers: m.factory, Knobs: m.live, Clock: clock.RealClock{}}
@@ -107,6 +118,9 @@ func (m *machines) start(ctx, running context.Context, client kubernetes.Interfa
 	if err != nil {
 		return fmt.Errorf("preparing agents: %w", err)
 	}
+	if err := m.forgetNodes(); err != nil {
+		return fmt.Errorf("following nodes: %w", err)
+	}
 	podGC := controlplane.NewPodGC(running, client, m.factory)
 
 	m.factory.Start(running.Done())
@@ -125,13 +139,23 @@ func (m *machines) start(ctx, running context.Context, client kubernetes.Interfa
 	return context.Cause(ctx)
 }
 
+// forgetNodes closes the connections of machines that are gone.
+func (m *machines) forgetNodes() error {
+	_, err := m.factory.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(obj any) {
+		if name, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil {
+			m.nodes.Forget(name)
+		}
+	}})
+	return err
+}
+
 // booter boots the instances of AWS; nil without one.
 func (m *machines) booter(client kubernetes.Interface) (*aws.Booter, error) {
 	if m.cloud == nil {
 		return nil, nil
 	}
 	return aws.NewBooter(aws.BooterConfig{
-		Server: m.cloud, Client: client, Informers: m.factory, Knobs: m.live, Clock: clock.RealClock{},
+		Server: m.cloud, Nodes: m.nodes.Of, Client: client, Informers: m.factory, Knobs: m.live, Clock: clock.RealClock{},
 		Endpoint: m.rest.Host, CA: m.rest.CAData,
 	})
 }

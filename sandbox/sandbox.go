@@ -12,6 +12,7 @@
 //	controlplane  etcd, kube-apiserver, kube-controller-manager, kube-scheduler
 //	knobs         what can be scripted while it runs: delays and faults
 //	loop          the queue with workers that the simulations share
+//	nodeclient    a client for each machine, with a kubelet's certificate
 //	kubelet       a kubelet for every Node object; kubelet/life is a pod's life
 //	csi           a storage driver and its cloud
 //	aws           an emulated AWS whose instances join the cluster
@@ -131,7 +132,7 @@ func (c *Cluster) start(ctx context.Context, cfg Config) error {
 		}
 	}
 	cfg.Progress("kubelets and storage")
-	if c.machines, err = startMachines(ctx, plane.RESTConfig(pki.Machines), cfg, c.cloud); err != nil {
+	if c.machines, err = startMachines(ctx, plane.RESTConfig(pki.Machines), plane.NodeConfig, cfg, c.cloud); err != nil {
 		return err
 	}
 	for _, path := range []string{c.kubeconfig, cfg.Kubeconfig} {
@@ -153,6 +154,10 @@ func (c *Cluster) Kubeconfig() string { return c.kubeconfig }
 
 // RESTConfig is the administrator's client configuration; the caller owns it.
 func (c *Cluster) RESTConfig() *rest.Config { return c.plane.RESTConfig(pki.Admin) }
+
+// NodeConfig is a client configuration for the kubelet of a Node, which the caller owns: its
+// rights are those that the Node authorizer and NodeRestriction leave it.
+func (c *Cluster) NodeConfig(node string) (*rest.Config, error) { return c.plane.NodeConfig(node) }
 
 // AWS is the emulated AWS, nil without one.
 func (c *Cluster) AWS() *aws.Server { return c.cloud }

@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -58,6 +59,7 @@ func TestCluster(t *testing.T) {
 		"Job":          func(t *testing.T) { testJobCompletes(newWorld(t, client, 1)) },
 		"Account":      func(t *testing.T) { testAccountMayDoWhatItsRoleSays(newWorld(t, client, 0), cluster.RESTConfig()) },
 		"Register":     func(t *testing.T) { testLateRegistration(newWorld(t, client, 1)) },
+		"Kubelet":      func(t *testing.T) { testKubeletWritesItsOwnOnly(newWorld(t, client, 2), cluster) },
 		"Second":       func(t *testing.T) { testSecondClusterIsRefused(t) },
 	}
 	t.Run("side by side", func(t *testing.T) {
@@ -345,3 +347,51 @@ func testUnmountNeedsThePlugin(w *world) {
 	w.eventually("it goes once the plugin is back", w.count(0, terminating))
 	w.eventually("its volume is detached", w.noAttachments)
 }
+
+// A machine's credentials write what belongs to its Node and nothing else.
+func testKubeletWritesItsOwnOnly(w *world, cluster *sandbox.Cluster) {
+	w.deploy(2, w.template())
+	w.eventually("pods run", w.count(2, running))
+	own, other := w.nodeName(0), w.nodeName(1)
+	rc, err := cluster.NodeConfig(own)
+	w.must(err)
+	kubelet, err := kubernetes.NewForConfig(rc)
+	w.must(err)
+	ctx := w.ctx
+	label := func(node, key string) error {
+		patch := []byte(`{"metadata":{"labels":{"` + key + `":"mine"}}}`)
+		_, err := kubelet.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{})
+		return err
+	}
+	for what, err := range map[string]error{
+		"label its own Node": label(own, "example.com/rack"),
+		"renew its lease":    errOf(kubelet.CoordinationV1().Leases("kube-node-lease").Get(ctx, own, metav1.GetOptions{})),
+	} {
+		if err != nil {
+			w.Errorf("a kubelet cannot %s: %v", what, err)
+		}
+	}
+	taint := []byte(`{"spec":{"taints":[{"key":"mine","effect":"NoSchedule"}]}}`)
+	for what, err := range map[string]error{
+		"label another Node":                    label(other, "example.com/rack"),
+		"label its Node with what is protected": label(own, "node-restriction.kubernetes.io/team"),
+		"taint its own Node":                    errOf(kubelet.CoreV1().Nodes().Patch(ctx, own, types.MergePatchType, taint, metav1.PatchOptions{})),
+		"delete its own Node":                   kubelet.CoreV1().Nodes().Delete(ctx, own, metav1.DeleteOptions{}),
+		"renew the lease of another":            errOf(kubelet.CoordinationV1().Leases("kube-node-lease").Get(ctx, other, metav1.GetOptions{})),
+		"remove the plugins of another":         kubelet.StorageV1().CSINodes().Delete(ctx, other, metav1.DeleteOptions{}),
+		"read secrets":                          errOf(kubelet.CoreV1().Secrets("").List(ctx, metav1.ListOptions{})),
+		"detach volumes":                        kubelet.StorageV1().VolumeAttachments().Delete(ctx, "any", metav1.DeleteOptions{}),
+	} {
+		if !apierrors.IsForbidden(err) {
+			w.Errorf("a kubelet that wants to %s is answered %v", what, err)
+		}
+	}
+	for _, p := range w.pods(anyPod) {
+		err := kubelet.CoreV1().Pods(p.Namespace).EvictV1(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: p.Name}, DeleteOptions: &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}})
+		if mine := p.Spec.NodeName == own; (err == nil) != mine {
+			w.Errorf("evicting a pod of %s: %v", p.Spec.NodeName, err)
+		}
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }

@@ -26,6 +26,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
 	"github.com/millwright-dev/millwright/sandbox/knobs"
 	"github.com/millwright-dev/millwright/sandbox/loop"
+	"github.com/millwright-dev/millwright/sandbox/nodeclient"
 )
 
 // Kubelets are those who play the kubelets of Nodes.
@@ -37,7 +38,10 @@ type Kubelets interface {
 
 // BooterConfig is what a Booter works with.
 type BooterConfig struct {
-	Server    *Server
+	Server *Server
+	// Nodes are the clients that instances register with, Client is that of the cloud
+	// controller manager.
+	Nodes     nodeclient.Source
 	Client    kubernetes.Interface
 	Informers informers.SharedInformerFactory // started by the caller after NewBooter
 	Knobs     *knobs.Live
@@ -212,7 +216,11 @@ func (b *Booter) boot(ctx context.Context, m *machine) (time.Duration, error) {
 		b.booted(m, "never joins: "+err.Error())
 		return 0, nil
 	}
-	_, err = b.Client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+	client, err := b.Nodes(node.Name)
+	if err != nil {
+		return 0, err
+	}
+	_, err = client.Core.Nodes().Create(ctx, node, metav1.CreateOptions{})
 	if err != nil && !errors.IsAlreadyExists(err) {
 		return 0, fmt.Errorf("registering %s: %w", node.Name, err)
 	}

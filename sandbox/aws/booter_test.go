@@ -22,6 +22,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/millwright-dev/millwright/sandbox/knobs"
+	"github.com/millwright-dev/millwright/sandbox/nodeclient"
 )
 
 // kubelets counts the restarts of a Node's kubelet.
@@ -60,7 +61,7 @@ func newWorld(t *testing.T) *world {
 	})
 	factory := informers.NewSharedInformerFactory(client, 0)
 	live := knobs.NewLive(client, record.NewFakeRecorder(10))
-	b, err := NewBooter(BooterConfig{Server: s, Client: client, Informers: factory, Knobs: live, Clock: clock.RealClock{}, Endpoint: endpoint, CA: []byte("CA")})
+	b, err := NewBooter(BooterConfig{Server: s, Nodes: func(string) (*nodeclient.Client, error) { return &nodeclient.Client{Core: client.CoreV1()}, nil }, Client: client, Informers: factory, Knobs: live, Clock: clock.RealClock{}, Endpoint: endpoint, CA: []byte("CA")})
 	if err != nil {
 		t.Fatal(err)
 	}

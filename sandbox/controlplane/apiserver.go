@@ -69,7 +69,8 @@ func apiServerFlags(cfg Config, bundle *pki.Bundle, etcd string, port int) []str
 		"--service-account-signing-key-file=" + bundle.ServiceAccountKey(),
 		"--token-auth-file=" + bundle.TokenFile(),
 		"--service-cluster-ip-range=" + ServiceCIDR,
-		"--authorization-mode=RBAC",
+		"--authorization-mode=Node,RBAC",
+		"--enable-admission-plugins=NodeRestriction",
 		"--allow-privileged=true",
 		// A loopback address is no valid endpoint of the service "kubernetes".
 		"--endpoint-reconciler-type=none",

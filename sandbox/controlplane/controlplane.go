@@ -162,6 +162,11 @@ func (p *Plane) RESTConfig(id pki.Identity) *rest.Config {
 	return p.bundle.RESTConfig(id, p.server)
 }
 
+// NodeConfig is a client configuration for the kubelet of a Node.
+func (p *Plane) NodeConfig(node string) (*rest.Config, error) {
+	return p.bundle.NodeConfig(node, p.server)
+}
+
 // WriteKubeconfig writes a kubeconfig for one of the identities.
 func (p *Plane) WriteKubeconfig(id pki.Identity, path string) error {
 	return p.bundle.WriteKubeconfig(id, p.server, path)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/millwright-dev/millwright/sandbox/knobs"
 	"github.com/millwright-dev/millwright/sandbox/loop"
+	"github.com/millwright-dev/millwright/sandbox/nodeclient"
 )
 
 // DefaultName is the driver that clusters on EC2 have.
@@ -26,7 +27,10 @@ const DefaultName = "ebs.csi.aws.com"
 
 // Config is what the driver works with.
 type Config struct {
-	Name      string
+	Name string
+	// Nodes are the clients that kubelets write with about the driver, Client is that of
+	// its controllers.
+	Nodes     nodeclient.Source
 	Client    kubernetes.Interface
 	Informers informers.SharedInformerFactory // started by the caller after New
 	Knobs     *knobs.Live

@@ -92,7 +92,11 @@ func (d *Driver) labelZone(ctx context.Context, node *corev1.Node) error {
 	if err != nil {
 		return fmt.Errorf("encoding label: %w", err)
 	}
-	_, err = d.Client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	client, err := d.Nodes(node.Name)
+	if err != nil {
+		return err
+	}
+	_, err = client.Core.Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil && !errors.IsNotFound(err) {
 		return fmt.Errorf("labelling node %s: %w", node.Name, err)
 	}
@@ -102,7 +106,11 @@ func (d *Driver) labelZone(ctx context.Context, node *corev1.Node) error {
 // writeCSINode makes the CSINode of a node as wanted, as far as this driver is
 // concerned. One that belongs to an earlier node of the same name goes first.
 func (d *Driver) writeCSINode(ctx context.Context, node *corev1.Node, want storagev1.CSINodeSpec) error {
-	client := d.Client.StorageV1().CSINodes()
+	kubelet, err := d.Nodes(node.Name)
+	if err != nil {
+		return err
+	}
+	client := kubelet.Storage.CSINodes()
 	owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}
 	have, err := d.csiNodeLister.Get(node.Name)
 	if errors.IsNotFound(err) {

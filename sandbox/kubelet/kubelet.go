@@ -16,10 +16,14 @@ import (
 
 	"github.com/millwright-dev/millwright/sandbox/knobs"
 	"github.com/millwright-dev/millwright/sandbox/loop"
+	"github.com/millwright-dev/millwright/sandbox/nodeclient"
 )
 
 // Config is what the kubelets work with.
 type Config struct {
+	// Nodes are the clients that kubelets write with, Client that of everything else: what
+	// a cloud controller would do.
+	Nodes     nodeclient.Source
 	Client    kubernetes.Interface
 	Informers informers.SharedInformerFactory // started by the caller after New
 	Knobs     *knobs.Live

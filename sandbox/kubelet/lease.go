@@ -22,7 +22,11 @@ const (
 // renewLease is one heartbeat. The machine remembers the lease as last written,
 // which saves reading it; whatever does not fit is read anew at the next try.
 func (k *Kubelets) renewLease(ctx context.Context, node *corev1.Node, m *machine, now time.Time) error {
-	leases := k.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	client, err := k.Nodes(node.Name)
+	if err != nil {
+		return err
+	}
+	leases := client.Coordination.Leases(corev1.NamespaceNodeLease)
 	lease := m.lease
 	m.lease = nil
 	if lease == nil {
@@ -36,7 +40,6 @@ func (k *Kubelets) renewLease(ctx context.Context, node *corev1.Node, m *machine
 		}
 	}
 	renewed := leaseOf(node, lease, now)
-	var err error
 	if lease == nil {
 		renewed, err = leases.Create(ctx, renewed, metav1.CreateOptions{})
 	} else {

@@ -210,7 +210,11 @@ func (k *Kubelets) patchNode(ctx context.Context, have, want *corev1.Node) error
 	if string(patch) == "{}" {
 		return nil
 	}
-	_, err = k.Client.CoreV1().Nodes().Patch(ctx, have.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	client, err := k.Nodes(have.Name)
+	if err != nil {
+		return err
+	}
+	_, err = client.Core.Nodes().Patch(ctx, have.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil && !errors.IsNotFound(err) {
 		return fmt.Errorf("patching node %s: %w", have.Name, err)
 	}

@@ -194,7 +194,11 @@ func (k *Kubelets) writeStatus(ctx context.Context, pod *corev1.Pod, status core
 	}
 	want := pod.DeepCopy()
 	want.Status = status
-	_, err := k.Client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, want, metav1.UpdateOptions{})
+	client, err := k.Nodes(pod.Spec.NodeName)
+	if err != nil {
+		return err
+	}
+	_, err = client.Core.Pods(pod.Namespace).UpdateStatus(ctx, want, metav1.UpdateOptions{})
 	if err != nil && !errors.IsNotFound(err) {
 		return fmt.Errorf("writing pod status: %w", err)
 	}
@@ -207,7 +211,11 @@ func (k *Kubelets) removePod(ctx context.Context, pod *corev1.Pod) error {
 	if pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0 {
 		return nil
 	}
-	err := k.Client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+	client, err := k.Nodes(pod.Spec.NodeName)
+	if err != nil {
+		return err
+	}
+	err = client.Core.Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 		GracePeriodSeconds: new(int64),
 		Preconditions:      &metav1.Preconditions{UID: &pod.UID},
 	})

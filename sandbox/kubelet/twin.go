@@ -36,7 +36,11 @@ func (k *Kubelets) playTwin(ctx context.Context, node *corev1.Node, appeared, no
 	case now.Before(from):
 		return from, nil
 	case now.Before(to) && !there:
-		_, err := k.Client.CoreV1().Nodes().Create(ctx, second, metav1.CreateOptions{})
+		client, err := k.Nodes(second.Name)
+		if err != nil {
+			return to, err
+		}
+		_, err = client.Core.Nodes().Create(ctx, second, metav1.CreateOptions{})
 		if err != nil && !errors.IsAlreadyExists(err) {
 			return to, fmt.Errorf("creating node %s: %w", second.Name, err)
 		}

@@ -12,7 +12,7 @@ import (
 // and safe for concurrent use.
 type Bundle struct {
 	dir    string
-	ca     []byte
+	ca     *authority
 	tokens map[Identity]string
 }
 
@@ -43,7 +43,7 @@ func LoadOrCreate(dir string) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing credentials in %s: %w", dir, err)
 	}
-	if b.ca, err = os.ReadFile(b.CACert()); err != nil {
+	if b.ca, err = b.authority(); err != nil {
 		return nil, fmt.Errorf("reading certificate authority: %w", err)
 	}
 	if b.tokens, err = readTokens(b.TokenFile()); err != nil {
@@ -88,6 +88,18 @@ func (b *Bundle) create() error {
 		}
 	}
 	return nil
+}
+
+func (b *Bundle) authority() (*authority, error) {
+	cert, err := os.ReadFile(b.CACert())
+	if err != nil {
+		return nil, err
+	}
+	key, err := os.ReadFile(b.path(caKey))
+	if err != nil {
+		return nil, err
+	}
+	return readAuthority(pair{cert, key})
 }
 
 func (b *Bundle) path(name string) string { return filepath.Join(b.dir, name) }

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -22,7 +23,7 @@ const (
 // pair is a certificate and its key, both PEM.
 type pair struct{ cert, key []byte }
 
-// authority signs certificates. It lives only while a bundle is made.
+// authority signs certificates.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -45,12 +46,25 @@ func newAuthority() (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	block, _ := pem.Decode(p.cert)
-	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
+	return readAuthority(p)
+}
+
+// readAuthority reads an authority as newAuthority has made it.
+func readAuthority(p pair) (*authority, error) {
+	cert, _ := pem.Decode(p.cert)
+	key, _ := pem.Decode(p.key)
+	if cert == nil || key == nil {
+		return nil, errors.New("no PEM block in the certificate or the key of the authority")
+	}
+	a := &authority{pair: p}
+	var err error
+	if a.cert, err = x509.ParseCertificate(cert.Bytes); err != nil {
 		return nil, fmt.Errorf("parsing certificate of the authority: %w", err)
 	}
-	return &authority{cert: cert, key: key, pair: p}, nil
+	if a.key, err = x509.ParseECPrivateKey(key.Bytes); err != nil {
+		return nil, fmt.Errorf("parsing key of the authority: %w", err)
+	}
+	return a, nil
 }
 
 // issueServing signs the API server's certificate: loopback only, plus the
@@ -67,12 +81,13 @@ func (a *authority) issueServing() (pair, error) {
 	return a.issue(tmpl)
 }
 
-func (a *authority) issueClient(name string) (pair, error) {
+func (a *authority) issueClient(name string, groups ...string) (pair, error) {
 	tmpl, err := template(name)
 	if err != nil {
 		return pair{}, err
 	}
 	tmpl.KeyUsage = x509.KeyUsageDigitalSignature
+	tmpl.Subject.Organization = groups
 	tmpl.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	return a.issue(tmpl)
 }

@@ -16,8 +16,9 @@ import (
 // Identity is a user name known to the API server.
 type Identity string
 
-// The identities of a sandbox. Admin is for people, Machines for the simulated
-// kubelets and storage; the other two are bound by Kubernetes' own RBAC.
+// The identities of a sandbox with a token. Admin is for people, Machines for storage and
+// for what the simulation reads; the other two are bound by Kubernetes' own RBAC. Kubelets
+// have certificates instead, see NodeConfig.
 const (
 	Admin             Identity = "sandbox-admin"
 	Machines          Identity = "sandbox-machines"
@@ -81,15 +82,28 @@ func (b *Bundle) RESTConfig(id Identity, server string) *rest.Config {
 	return &rest.Config{
 		Host:            server,
 		BearerToken:     b.tokens[id],
-		TLSClientConfig: rest.TLSClientConfig{CAData: b.ca},
+		TLSClientConfig: rest.TLSClientConfig{CAData: b.ca.pair.cert},
 	}
+}
+
+// NodeConfig is a client configuration for the kubelet of a Node at server, an https URL,
+// with a certificate that is issued for it.
+func (b *Bundle) NodeConfig(node, server string) (*rest.Config, error) {
+	p, err := b.ca.issueClient("system:node:"+node, "system:nodes")
+	if err != nil {
+		return nil, err
+	}
+	return &rest.Config{
+		Host:            server,
+		TLSClientConfig: rest.TLSClientConfig{CAData: b.ca.pair.cert, CertData: p.cert, KeyData: p.key},
+	}, nil
 }
 
 // WriteKubeconfig writes a self-contained kubeconfig for id to path.
 func (b *Bundle) WriteKubeconfig(id Identity, server, path string) error {
 	const name = "sandbox"
 	cfg := clientcmdapi.NewConfig()
-	cfg.Clusters[name] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: b.ca}
+	cfg.Clusters[name] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: b.ca.pair.cert}
 	cfg.AuthInfos[string(id)] = &clientcmdapi.AuthInfo{Token: b.tokens[id]}
 	cfg.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: string(id)}
 	cfg.CurrentContext = name
