@@ -61,7 +61,7 @@ bench-aws: build sandbox ## Let Karpenter's controller for AWS and ours take tur
 	@go -C bench/aws build -o $(BIN)/karpenter-aws github.com/aws/karpenter-provider-aws/cmd/controller
 	cd bench && go run ./cmd/bench aws $(ARGS)
 
-generate: $(BIN)/controller-gen ## Rewrite generated files: CRDs, RBAC, the table of EC2 types.
+generate: $(BIN)/controller-gen ## Rewrite generated files: CRDs, RBAC, dashboards, the table of EC2 types.
 	go run ./deploy/crdgen deploy/crds
 	$(BIN)/controller-gen object paths=./api/... crd:headerFile=/dev/null paths=./api/... output:crd:dir=deploy/crds
 	go generate ./cloud/...
@@ -69,6 +69,7 @@ generate: $(BIN)/controller-gen ## Rewrite generated files: CRDs, RBAC, the tabl
 	$(BIN)/controller-gen rbac:roleName=millwright-kwok paths="./cloud/kwok/..." output:rbac:dir=deploy/rbac/kwok
 	$(BIN)/controller-gen rbac:roleName=millwright-aws paths="./cloud/aws/..." output:rbac:dir=deploy/rbac/aws
 	go run ./deploy/chartgen deploy/rbac deploy/chart/files
+	go run ./deploy/dashgen deploy/chart/files/dashboards
 
 aws-models: ## Rewrite the tables of AWS's service models; needs npm.
 	go run ./cloud/aws/awstest/internal/modelgen cloud/aws/awstest/wire/tables

@@ -84,7 +84,6 @@ var foreign = []struct {
 	why         string
 }{
 	{"karpenter-service", "", nil, "there is no webhook"},
-	{"enable-profiling", "false", trueFalse, "profiles are not served"},
 	{"disable-controller-warmup", "true", trueFalse, "standby replicas always keep their caches warm"},
 	{"disable-cluster-state-observability", "false", trueFalse, "metrics are always served"},
 	{"cpu-requests", "1000", nil, "the number of workers does not depend on it"},

@@ -6,20 +6,16 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/go-logr/zapr"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/millwright-dev/millwright/cli/logging"
 	"github.com/millwright-dev/millwright/cli/version"
 	"github.com/millwright-dev/millwright/cloud/aws"
 	"github.com/millwright-dev/millwright/controllers"
@@ -36,10 +32,13 @@ type runOptions struct {
 	types    string
 
 	metricsPort, healthPort int
+	metricsAuth             bool
+	metricsCerts            string
+	profiling               bool
+	profilingPort           int
 	qps, burst              int
 	memoryLimit             int64
-	logLevel                string
-	logPaths, logErrorPaths string
+	log                     logging.Options
 	batchIdle, batchMax     time.Duration
 	noElection              bool
 	leaseName, leaseSpace   string
@@ -102,7 +101,7 @@ understood, and a warning says so if they are set to more than their default.
 			if err != nil {
 				return err
 			}
-			flush, err := o.setLogger()
+			flush, err := logging.Set(o.log)
 			if err != nil {
 				return err
 			}
@@ -125,14 +124,18 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	addInstanceTypes(cmd, &o.types)
 
 	f.IntVar(&o.metricsPort, "metrics-port", 8080, "port of /metrics; 0 serves none")
+	strictBool(f, &o.metricsAuth, "metrics-authentication", false, "serve /metrics over TLS, to holders of a token that the API server accepts and whose RBAC allows get on the URL /metrics")
+	f.StringVar(&o.metricsCerts, "metrics-cert-dir", "", "folder with tls.crt and tls.key for --metrics-authentication, read again when they change; if empty the process signs its certificate itself")
+	strictBool(f, &o.profiling, "enable-profiling", false, "serve /debug/pprof to the pod itself and thereby to kubectl port-forward")
+	f.IntVar(&o.profilingPort, "profiling-port", 6060, "port of /debug/pprof, on the loopback address only")
 	f.IntVar(&o.healthPort, "health-probe-port", 8081, "port of /healthz and /readyz; 0 serves none")
 	f.IntVar(&o.qps, "kube-client-qps", 200, "requests per second to the API server")
 	f.IntVar(&o.burst, "kube-client-burst", 300, "requests to the API server that may be made at once")
 	f.Int64Var(&o.memoryLimit, "memory-limit", -1, "bytes of memory that the process may have; the garbage collector aims at 90 % of it; not positive is no limit")
-	f.StringVar(&o.logLevel, "log-level", "info", "debug, info or error")
+	f.StringVar(&o.log.Level, "log-level", "info", "debug, info or error")
 	complete(cmd, "log-level", "debug", "info", "error")
-	f.StringVar(&o.logPaths, "log-output-paths", "stdout", "comma-separated files, or stdout or stderr, for the log")
-	f.StringVar(&o.logErrorPaths, "log-error-output-paths", "stderr", "comma-separated files, or stdout or stderr, for errors of the log itself")
+	f.StringVar(&o.log.Paths, "log-output-paths", "stdout", "comma-separated files, or stdout or stderr, for the log")
+	f.StringVar(&o.log.ErrorPaths, "log-error-output-paths", "stderr", "comma-separated files, or stdout or stderr, for errors of the log itself")
 	f.DurationVar(&o.batchMax, "batch-max-duration", 10*time.Second, "how long a plan waits at most since the first pending pod")
 	f.DurationVar(&o.batchIdle, "batch-idle-duration", time.Second, "how long a plan waits for one more pending pod")
 	strictBool(f, &o.noElection, "disable-leader-election", false, "run at once, without a lease; for a single process only")
@@ -190,6 +193,7 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 		NodeRepair:     o.gates.on(nodeRepair),
 		Observe:        o.mode.value == observe,
 		MetricsAddress: address(o.metricsPort), HealthAddress: address(o.healthPort),
+		MetricsAuthentication: o.metricsAuth, MetricsCertificates: o.metricsCerts, ProfilingAddress: o.profilingAddress(),
 		DisableLeaderElection: o.noElection,
 		LeaderElectionName:    lease, LeaderElectionNamespace: o.leaseNamespace(),
 		Build: metrics.Build{Version: v.Client, Commit: v.Commit},
@@ -206,6 +210,12 @@ func (o *runOptions) check() error {
 		return fmt.Errorf("--health-probe-port: %d is not a port", o.healthPort)
 	case o.metricsPort == o.healthPort && o.metricsPort != 0:
 		return fmt.Errorf("--metrics-port and --health-probe-port are both %d", o.metricsPort)
+	case o.metricsCerts != "" && !o.metricsAuth:
+		return errors.New("--metrics-cert-dir: /metrics is served without TLS; set --metrics-authentication too")
+	case o.profiling && (o.profilingPort == 0 || !validPort(o.profilingPort)):
+		return fmt.Errorf("--profiling-port: %d is not a port", o.profilingPort)
+	case o.profiling && (o.profilingPort == o.metricsPort || o.profilingPort == o.healthPort):
+		return fmt.Errorf("--profiling-port: %d is the port of metrics or of health probes", o.profilingPort)
 	case o.qps <= 0:
 		return fmt.Errorf("--kube-client-qps: must be positive, not %d", o.qps)
 	case o.burst <= 0:
@@ -229,40 +239,13 @@ func address(port int) string {
 	return fmt.Sprintf(":%d", port)
 }
 
-// setLogger sends the process's log, and that of the libraries, where the flags
-// say, as JSON lines. The returned function writes out what is buffered.
-func (o *runOptions) setLogger() (flush func(), err error) {
-	levels := map[string]zapcore.Level{"debug": zap.DebugLevel, "info": zap.InfoLevel, "error": zap.ErrorLevel}
-	level, ok := levels[o.logLevel]
-	if !ok {
-		return nil, fmt.Errorf("--log-level: %q is not one of debug, info, error", o.logLevel)
+// profilingAddress is on the loopback interface: profiles show memory, and have no
+// authentication.
+func (o *runOptions) profilingAddress() string {
+	if !o.profiling {
+		return ""
 	}
-	cfg := zap.NewProductionConfig()
-	cfg.Level = zap.NewAtomicLevelAt(level)
-	cfg.EncoderConfig.TimeKey = "time"
-	cfg.EncoderConfig.EncodeTime = zapcore.ISO8601TimeEncoder
-	cfg.EncoderConfig.EncodeDuration = zapcore.StringDurationEncoder
-	cfg.DisableStacktrace = true
-	cfg.Sampling = nil // of a thousand machines, each has its lines
-	cfg.OutputPaths = splitPaths(o.logPaths)
-	cfg.ErrorOutputPaths = splitPaths(o.logErrorPaths)
-	cfg.EncoderConfig.MessageKey = "message" // as Karpenter has it
-	logger, err := cfg.Build(zap.WrapCore(func(c zapcore.Core) zapcore.Core { return ownWords{c} }))
-	if err != nil {
-		return nil, fmt.Errorf("--log-output-paths: %w", err)
-	}
-	log := zapr.NewLogger(logger)
-	ctrl.SetLogger(log)
-	klog.SetLogger(log)
-	return func() { _ = logger.Sync() }, nil // standard output cannot be synced everywhere
-}
-
-func splitPaths(list string) []string {
-	paths := strings.Split(list, ",")
-	for i := range paths {
-		paths[i] = strings.TrimSpace(paths[i])
-	}
-	return slices.DeleteFunc(paths, func(p string) bool { return p == "" })
+	return fmt.Sprintf("127.0.0.1:%d", o.profilingPort)
 }
 
 // logStart is the one line by which a log begins.
@@ -271,28 +254,4 @@ func (o *runOptions) logStart(cfg controllers.Config) {
 		"batch-idle-duration", o.batchIdle, "batch-max-duration", o.batchMax, "preference-policy", o.preferences.policy.value,
 		"min-values-policy", o.minValues.value, "feature-gates", o.gates.String(), "leader-election", !o.noElection,
 		"interruption-queue", o.aws.Queue)
-}
-
-// ownWords leaves the progress of libraries to debugging: the tens of info lines by which
-// controller-runtime starts and stops say nothing to those who run Millwright.
-type ownWords struct{ zapcore.Core }
-
-func (o ownWords) With(fields []zapcore.Field) zapcore.Core { return ownWords{o.Core.With(fields)} }
-
-func (o ownWords) Check(e zapcore.Entry, c *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if o.Enabled(e.Level) {
-		return c.AddCore(e, o)
-	}
-	return c
-}
-
-func (o ownWords) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	if e.Level == zapcore.InfoLevel && !o.Enabled(zapcore.DebugLevel) && ofLibrary(e.Caller.File) {
-		return nil
-	}
-	return o.Core.Write(e, fields)
-}
-
-func ofLibrary(file string) bool {
-	return strings.Contains(file, "/controller-runtime@") || strings.Contains(file, "/client-go@") || strings.Contains(file, "/controller-runtime/pkg/")
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -64,6 +63,26 @@ func TestFlagsWinOverTheEnvironment(t *testing.T) {
 	}
 }
 
+func TestProfilesAreServedToThePodAlone(t *testing.T) {
+	c, _, err := runWith(t, map[string]string{})
+	if err != nil || c.ProfilingAddress != "" || c.MetricsAuthentication {
+		t.Errorf("by default %q, %t, %v", c.ProfilingAddress, c.MetricsAuthentication, err)
+	}
+	c, stderr, err := runWith(t, map[string]string{"ENABLE_PROFILING": "true", "METRICS_AUTHENTICATION": "true", "METRICS_CERT_DIR": "/certs"})
+	if err != nil || stderr != "" || c.ProfilingAddress != "127.0.0.1:6060" || !c.MetricsAuthentication || c.MetricsCertificates != "/certs" {
+		t.Errorf("got %q, %t, %q, %q, %v", c.ProfilingAddress, c.MetricsAuthentication, c.MetricsCertificates, stderr, err)
+	}
+	for want, args := range map[string][]string{
+		"served without TLS":         {"--metrics-authentication=false", "--metrics-cert-dir", "/certs"},
+		"is the port of metrics":     {"--profiling-port", "8080"},
+		"--profiling-port: 0 is not": {"--profiling-port", "0"},
+	} {
+		if _, _, err := runWith(t, map[string]string{}, args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: got %v", args, err)
+		}
+	}
+}
+
 func TestBadValuesInTheEnvironmentAbort(t *testing.T) {
 	for variable, value := range map[string]string{
 		"BATCH_MAX_DURATION": "soon", "DISABLE_LEADER_ELECTION": "yes", "METRICS_PORT": "http", "IGNORE_DRA_REQUESTS": "1", "FEATURE_GATES": "NodeRepair=maybe", "MIN_VALUES_POLICY": "Sometimes", "PREFERENCE_POLICY": "Maybe", "PREFERENCE_COST": "little",
@@ -95,23 +114,6 @@ func TestSettingsOfKarpentersWithoutEffectAreNamed(t *testing.T) {
 		"warning: --feature-gates SpotToSpotConsolidation=true has no effect: that gate cannot be switched here\n"
 	if stderr != want {
 		t.Errorf("got\n%swant\n%s", stderr, want)
-	}
-}
-
-func TestTheLogGoesWhereItIsSent(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "log")
-	o := runOptions{logLevel: "info", logPaths: file, logErrorPaths: "stderr"}
-	flush, err := o.setLogger()
-	if err != nil {
-		t.Fatal(err)
-	}
-	flush()
-	if _, err := os.Stat(file); err != nil {
-		t.Error(err)
-	}
-	o.logPaths = filepath.Join(file, "below-a-file")
-	if _, err := o.setLogger(); err == nil || !strings.Contains(err.Error(), "--log-output-paths") {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/controllers/loop"
@@ -60,6 +62,21 @@ type Config struct {
 	// HEALTH_PROBE_PORT]; "0" serves nothing.
 	MetricsAddress, HealthAddress string
 
+	// MetricsAuthentication serves /metrics over TLS and only to those whose token the
+	// API server accepts and who may get the URL /metrics. The process then needs the
+	// right to create TokenReviews and SubjectAccessReviews.
+	MetricsAuthentication bool
+
+	// MetricsCertificates is a folder with tls.crt and tls.key, read again when they
+	// change; empty is a certificate that the process signs itself. Only with
+	// MetricsAuthentication.
+	MetricsCertificates string
+
+	// ProfilingAddress is where /debug/pprof is served, as host:port; empty serves
+	// nothing. There is no authentication: it should be a loopback address
+	// [ENABLE_PROFILING].
+	ProfilingAddress string
+
 	// DisableLeaderElection runs the loops at once, without a lease; for a single
 	// process only [DISABLE_LEADER_ELECTION].
 	DisableLeaderElection bool
@@ -107,6 +124,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("no cloud provider")
 	case c.Announcements.Inspector != nil && c.Announcements.Every <= 0:
 		return c, errors.New("no interval for asking the cloud what it has announced")
+	case c.MetricsCertificates != "" && !c.MetricsAuthentication:
+		return c, errors.New("certificates for metrics that are served without TLS")
 	case c.BatchIdle < 0 || c.BatchMax < 0:
 		return c, errors.New("a batch window must not be negative")
 	}
@@ -133,6 +152,16 @@ func (c Config) withDefaults() (Config, error) {
 		readOnly(c.REST)
 	}
 	return c, nil
+}
+
+// metricsServer are the options of the server of /metrics.
+func (c Config) metricsServer() metricsserver.Options {
+	o := metricsserver.Options{BindAddress: c.MetricsAddress}
+	if c.MetricsAuthentication {
+		o.SecureServing, o.CertDir = true, c.MetricsCertificates
+		o.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	return o
 }
 
 func (c Config) settings() loop.Settings {

@@ -23,6 +23,7 @@ func TestAConfigurationThatCannotWorkIsRefusedBeforeAnythingRuns(t *testing.T) {
 		"no REST config":         {Provider: provider},
 		"no cloud provider":      {REST: &rest.Config{}},
 		"must not be negative":   {REST: &rest.Config{}, Provider: provider, BatchIdle: -time.Second},
+		"served without TLS":     {REST: &rest.Config{}, Provider: provider, MetricsCertificates: "certs"},
 		"exceeds the longest 1s": {REST: &rest.Config{}, Provider: provider, BatchIdle: 2 * time.Second, BatchMax: time.Second},
 	} {
 		if err := controllers.Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), want) {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/denied"
 )
 
 // health answers /healthz while the process lives, and /readyz once it can work.
@@ -19,6 +20,7 @@ import (
 type health struct {
 	mapper meta.RESTMapper
 	synced func() bool
+	rights func() []denied.Right // that are missing
 	log    logr.Logger
 
 	mu   sync.Mutex
@@ -26,11 +28,11 @@ type health struct {
 }
 
 // addHealth serves health at an address; "0" serves nothing.
-func addHealth(mgr manager.Manager, store *cluster.Store, address string) error {
+func addHealth(mgr manager.Manager, store *cluster.Store, rights *denied.Watch, address string) error {
 	if address == "0" {
 		return nil
 	}
-	h := &health{mapper: mgr.GetRESTMapper(), synced: store.Synced, log: mgr.GetLogger().WithName("health")}
+	h := &health{mapper: mgr.GetRESTMapper(), synced: store.Synced, rights: rights.Missing, log: mgr.GetLogger().WithName("health")}
 	patience := time.Second
 	server := &manager.Server{
 		Name:            "health",
@@ -65,10 +67,13 @@ func (h *health) ready() (err error) {
 			return fmt.Errorf("looking up kind %s: %w", kind, err)
 		}
 	}
-	if !h.synced() {
-		return errors.New("the cluster's state has not arrived yet")
+	if h.synced() {
+		return nil
 	}
-	return nil
+	if missing := h.rights(); len(missing) > 0 {
+		return fmt.Errorf("the cluster's state has not arrived yet: rights are missing: %v", missing)
+	}
+	return errors.New("the cluster's state has not arrived yet")
 }
 
 func (h *health) note(err error) {

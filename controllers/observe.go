@@ -24,7 +24,7 @@ func observers() []func(manager.Manager, loop.Deps) error {
 }
 
 // readOnly makes every client of a configuration refuse to write anything but events
-// and leases, whoever asks for it.
+// and leases, whichever component asks for it.
 func readOnly(c *rest.Config) {
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return reader{next} })
 }
@@ -38,7 +38,8 @@ func (r reader) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("only observing: %s %s is not sent", req.Method, req.URL.Path)
 }
 
-// mayPass reports whether a request reads, or writes an event or a lease.
+// mayPass reports whether a request reads, asks who someone is and what they may do, or
+// writes an event or a lease.
 func mayPass(method, path string) bool {
 	if method == http.MethodGet || method == http.MethodHead {
 		return true
@@ -51,6 +52,8 @@ func mayPass(method, path string) bool {
 		return len(part) > 5 && part[5] == "events"
 	case strings.HasPrefix(path, "/apis/coordination.k8s.io/"):
 		return len(part) > 5 && part[5] == "leases"
+	case path == "/apis/authentication.k8s.io/v1/tokenreviews", path == "/apis/authorization.k8s.io/v1/subjectaccessreviews":
+		return method == http.MethodPost
 	}
 	return false
 }

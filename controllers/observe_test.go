@@ -24,6 +24,8 @@ func TestAnObserverSendsNoWritesButEventsAndItsLease(t *testing.T) {
 		{"PATCH", "/api/v1/namespaces/default/events/a"}:               true,
 		{"POST", "/apis/events.k8s.io/v1/namespaces/default/events"}:   true,
 		{"PUT", "/apis/coordination.k8s.io/v1/namespaces/x/leases/y"}:  true,
+		{"POST", "/apis/authentication.k8s.io/v1/tokenreviews"}:        true,
+		{"POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews"}: true,
 		{"PATCH", "/api/v1/nodes/a"}:                                   false,
 		{"PATCH", "/api/v1/nodes/events"}:                              false,
 		{"PATCH", "/api/v1/namespaces/default/pods/events/status"}:     false,

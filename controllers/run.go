@@ -17,12 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/attachments"
+	"github.com/millwright-dev/millwright/controllers/denied"
 	"github.com/millwright-dev/millwright/controllers/disruption"
 	"github.com/millwright-dev/millwright/controllers/feed"
 	"github.com/millwright-dev/millwright/controllers/gc"
@@ -54,12 +54,17 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return fmt.Errorf("reading the configuration: %w", err)
 	}
+	rights := denied.New(c.Clock, tellMissing)
+	c.REST.Wrap(rights.Wrap)
 	unread := &unreadable{ctx: ctx}
 	mgr, err := newManager(ctx, c, unread)
 	if err != nil {
 		return err
 	}
 	registry := prometheus.NewRegistry()
+	if err := registry.Register(rights); err != nil {
+		return fmt.Errorf("registering missing rights: %w", err)
+	}
 	d, err := newDeps(ctx, mgr, c, registry)
 	if err != nil {
 		return err
@@ -79,7 +84,7 @@ func Run(ctx context.Context, c Config) error {
 	if err := conditions.Add(mgr, d, registry); err != nil {
 		return err
 	}
-	if err := addHealth(mgr, d.Store, c.HealthAddress); err != nil {
+	if err := addHealth(mgr, d.Store, rights, c.HealthAddress); err != nil {
 		return err
 	}
 	// The manager serves one registry of the whole process; ours is part of it for
@@ -89,6 +94,12 @@ func Run(ctx context.Context, c Config) error {
 	}
 	defer ctrlmetrics.Registry.Unregister(registry)
 	return mgr.Start(ctx)
+}
+
+// tellMissing names a right that the process lacks.
+func tellMissing(right denied.Right, namespace string) {
+	log.Log.Error(nil, "a right is missing: the API server does not allow to "+right.String(), "verb", right.Verb, "resource", right.Resource, "group", right.Group, "namespace", namespace,
+		"help", "the chart and deploy/rbac grant what is needed; rights that only an option needs come with the option")
 }
 
 // loops are all that run, in no particular order.
@@ -136,7 +147,8 @@ func newManager(ctx context.Context, c Config, unread *unreadable) (manager.Mana
 		Scheme:                        kinds,
 		Logger:                        quietAtTheEnd(ctx, log.Log),
 		Cache:                         cache.Options{DefaultTransform: cluster.Trim(), ByObject: cached, NewInformer: informers.New},
-		Metrics:                       metricsserver.Options{BindAddress: c.MetricsAddress},
+		Metrics:                       c.metricsServer(),
+		PprofBindAddress:              c.ProfilingAddress,
 		LeaderElection:                !c.DisableLeaderElection,
 		LeaderElectionID:              c.LeaderElectionName,
 		LeaderElectionNamespace:       c.LeaderElectionNamespace,

@@ -24,11 +24,12 @@ import (
 
 // parts are the files of each part's roles.
 var parts = map[string]string{
-	"controller":   "role.yaml",
-	"aws":          "aws/role.yaml",
-	"kwok":         "kwok/role.yaml",
-	"planned-pods": "planned-pods.yaml",
-	"approver":     "approver.yaml",
+	"controller":             "role.yaml",
+	"aws":                    "aws/role.yaml",
+	"kwok":                   "kwok/role.yaml",
+	"planned-pods":           "planned-pods.yaml",
+	"metrics-authentication": "metrics-authentication.yaml",
+	"approver":               "approver.yaml",
 }
 
 // role is a Role or, without a namespace, a ClusterRole.

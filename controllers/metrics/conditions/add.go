@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -20,20 +21,29 @@ import (
 
 // Add registers the series and keeps them up to date under a manager.
 func Add(mgr manager.Manager, d loop.Deps, registry prometheus.Registerer) error {
-	for _, k := range kinds(d.Settings.ManagedClasses) {
-		t := newTracker(k, d.Clock)
+	for _, t := range Trackers(d.Settings.ManagedClasses, d.Clock) {
 		if err := registry.Register(t); err != nil {
-			return fmt.Errorf("registering the conditions of every %s: %w", k.name, err)
+			return fmt.Errorf("registering the conditions of every %s: %w", t.name, err)
 		}
-		if err := mgr.Add(follow(mgr, k.object, t)); err != nil {
-			return fmt.Errorf("watching every %s: %w", k.name, err)
+		if err := mgr.Add(follow(mgr, t.object, t)); err != nil {
+			return fmt.Errorf("watching every %s: %w", t.name, err)
 		}
 	}
 	return nil
 }
 
-// follow shows every object of a kind to a tracker.
-func follow(mgr manager.Manager, kind client.Object, t *tracker) manager.RunnableFunc {
+// Trackers are the series of every kind with conditions, those of claims and Nodes with the
+// labels that name their node class.
+func Trackers(classes []snapshot.ClassRef, c clock.PassiveClock) []*Tracker {
+	var out []*Tracker
+	for _, k := range kinds(classes) {
+		out = append(out, newTracker(k, c))
+	}
+	return out
+}
+
+// follow shows every object of a kind to a Tracker.
+func follow(mgr manager.Manager, kind client.Object, t *Tracker) manager.RunnableFunc {
 	return func(ctx context.Context) error {
 		informer, err := mgr.GetCache().GetInformer(ctx, kind)
 		if err != nil {

@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// tracker is a prometheus.Collector over the objects of one kind. It is safe for
+// Tracker is a prometheus.Collector over the objects of one kind. It is safe for
 // concurrent use.
-type tracker struct {
+type Tracker struct {
 	kind
 	clock clock.PassiveClock
 
@@ -26,7 +26,7 @@ type tracker struct {
 	last map[types.UID]client.Object // only read: the cache shares them
 }
 
-func newTracker(k kind, clock clock.PassiveClock) *tracker {
+func newTracker(k kind, clock clock.PassiveClock) *Tracker {
 	var extra []string
 	for _, key := range k.labels {
 		extra = append(extra, strings.NewReplacer("/", "_", ".", "_", "-", "_").Replace(key))
@@ -34,7 +34,7 @@ func newTracker(k kind, clock clock.PassiveClock) *tracker {
 	labels := func(own ...string) []string { return append(own, extra...) }
 	name := func(series string) string { return "operator_" + k.name + "_" + series }
 	buckets := prometheus.ExponentialBuckets(0.5, 2, 15)
-	return &tracker{
+	return &Tracker{
 		kind: k, clock: clock, last: map[types.UID]client.Object{},
 		count: prometheus.NewDesc(name("status_condition_count"), "A condition of an object as it is now: always 1.",
 			labels("namespace", "name", "type", "status", "reason"), nil),
@@ -54,7 +54,7 @@ func newTracker(k kind, clock clock.PassiveClock) *tracker {
 }
 
 // extra are the values of the labels that objects lend to the series.
-func (t *tracker) extra(o client.Object, own ...string) []string {
+func (t *Tracker) extra(o client.Object, own ...string) []string {
 	for _, key := range t.labels {
 		own = append(own, o.GetLabels()[key])
 	}
@@ -63,7 +63,7 @@ func (t *tracker) extra(o client.Object, own ...string) []string {
 
 // see takes in what an object is now. Every condition of an object not seen before
 // counts as changed.
-func (t *tracker) see(o any) {
+func (t *Tracker) see(o any) {
 	now, ok := o.(client.Object)
 	if !ok {
 		return
@@ -91,7 +91,7 @@ func (t *tracker) see(o any) {
 }
 
 // forget takes in that an object is gone.
-func (t *tracker) forget(o any) {
+func (t *Tracker) forget(o any) {
 	if missed, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 		o = missed.Obj
 	}
@@ -108,7 +108,7 @@ func (t *tracker) forget(o any) {
 }
 
 // Describe is prometheus.Collector's.
-func (t *tracker) Describe(out chan<- *prometheus.Desc) {
+func (t *Tracker) Describe(out chan<- *prometheus.Desc) {
 	out <- t.count
 	out <- t.current
 	out <- t.leaving
@@ -118,7 +118,7 @@ func (t *tracker) Describe(out chan<- *prometheus.Desc) {
 }
 
 // Collect is prometheus.Collector's.
-func (t *tracker) Collect(out chan<- prometheus.Metric) {
+func (t *Tracker) Collect(out chan<- prometheus.Metric) {
 	for _, c := range []prometheus.Collector{t.transitions, t.lasted, t.left} {
 		c.Collect(out)
 	}

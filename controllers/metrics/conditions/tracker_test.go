@@ -22,7 +22,7 @@ func ago(seconds int) metav1.Time {
 	return metav1.NewTime(noon.Add(-time.Duration(seconds) * time.Second))
 }
 
-func trackerOf(t *testing.T, name string) *tracker {
+func trackerOf(t *testing.T, name string) *Tracker {
 	t.Helper()
 	for _, k := range kinds([]snapshot.ClassRef{{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass"}}) {
 		if k.name == name {
@@ -101,7 +101,7 @@ func TestNodesHaveTheLabelOfInitialization(t *testing.T) {
 	`)
 }
 
-func expect(t *testing.T, c *tracker, series, want string) {
+func expect(t *testing.T, c *Tracker, series, want string) {
 	t.Helper()
 	if err := testutil.CollectAndCompare(c, strings.NewReader(want), series); err != nil {
 		t.Error(err)

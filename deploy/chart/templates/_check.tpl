@@ -10,6 +10,9 @@
 {{- if eq (int .controller.metrics.port) (int .controller.healthProbe.port) -}}
 {{- fail (printf "\n\ncontroller.metrics.port and controller.healthProbe.port are both %v: give one of them another port\n" .controller.metrics.port) -}}
 {{- end -}}
+{{- if and .controller.profiling (has 6060 (list (int .controller.metrics.port) (int .controller.healthProbe.port))) -}}
+{{- fail "\n\ncontroller.profiling is true and 6060, its port, is that of metrics or of health probes: give those another port\n" -}}
+{{- end -}}
 {{- range $name, $on := dict "serviceMonitor" .serviceMonitor.enabled "prometheusRule" .prometheusRule.enabled -}}
 {{- if and $on (not ($.Capabilities.APIVersions.Has "monitoring.coreos.com/v1")) -}}
 {{- fail (printf "\n\n%s.enabled is true, but the cluster has no monitoring.coreos.com/v1: install the Prometheus operator first, or set it to false\n" $name) -}}

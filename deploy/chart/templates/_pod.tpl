@@ -85,6 +85,8 @@ securityContext:
   "LOG_OUTPUT_PATHS" (join "," .Values.logOutputPaths)
   "LOG_ERROR_OUTPUT_PATHS" (join "," .Values.logErrorOutputPaths)
   "METRICS_PORT" .Values.controller.metrics.port
+  "METRICS_AUTHENTICATION" .Values.controller.metrics.authentication
+  "ENABLE_PROFILING" .Values.controller.profiling
   "HEALTH_PROBE_PORT" .Values.controller.healthProbe.port
 -}}
 {{- if eq $s.provider "kwok" }}{{ $_ := set $variables "INSTANCE_TYPES" $s.instanceTypes }}{{ end -}}

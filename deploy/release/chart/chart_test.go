@@ -107,6 +107,7 @@ func TestWrongValuesAreRefusedWithWhatToDo(t *testing.T) {
 		"Karpenter's image":              {`{settings: {clusterName: a}, controller: {image: {repository: public.ecr.aws/karpenter/controller}}}`, "is Karpenter's image"},
 		"a digest without its algorithm": {`{settings: {clusterName: a}, controller: {image: {digest: "0123"}}}`, "/controller/image/digest"},
 		"one port for two":               {`{settings: {clusterName: a}, controller: {metrics: {port: 8081}}}`, "are both 8081"},
+		"the port of profiles":           {`{settings: {clusterName: a}, controller: {profiling: true, metrics: {port: 6060}}}`, "and 6060, its port"},
 		"a monitor without its operator": {`{settings: {clusterName: a}, serviceMonitor: {enabled: true}}`, "install the Prometheus operator first"},
 		"text for replicas":              {`{settings: {clusterName: a}, replicas: two}`, "/replicas"},
 	} {
