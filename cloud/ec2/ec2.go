@@ -41,6 +41,9 @@ type Type struct {
 	Accelerators   int64
 	AcceleratorMiB int64
 	NetworkMbps    int64
+	// EBSMbps is the most that EBS delivers, ClockMHz the sustained clock speed; zero is not
+	// known.
+	EBSMbps, ClockMHz int64
 	// EncryptsTransit says that traffic between instances is encrypted.
 	EncryptsTransit bool
 	// Spot says that it is sold as spot capacity.
@@ -75,7 +78,7 @@ func (t *Type) read(row []string) error {
 	for i, column := range []any{
 		&t.Name, &t.Maker, &t.VCPUs, &t.MemoryMiB, &t.Hypervisor, &t.ENIs, &t.IPv4, &t.PodENIs, &t.EFAs,
 		&t.EBSLimit, &kind, &t.NVMeGB, &t.Accelerator, &t.Accelerators, &t.AcceleratorMiB,
-		&t.NetworkMbps, &t.EncryptsTransit, &t.Spot, &t.OnDemand, &cards, &t.DefaultNetworkCard, &t.Disks,
+		&t.NetworkMbps, &t.EncryptsTransit, &t.Spot, &t.OnDemand, &cards, &t.DefaultNetworkCard, &t.Disks, &t.EBSMbps, &t.ClockMHz,
 	} {
 		var err error
 		switch p := column.(type) {

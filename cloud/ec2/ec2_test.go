@@ -24,6 +24,9 @@ func TestTheTableIsWholeAndAgreesWithItself(t *testing.T) {
 		if n := len(typ.NetworkCards); n == 0 || typ.DefaultNetworkCard >= int64(n) || typ.NetworkCards[typ.DefaultNetworkCard] != typ.ENIs {
 			t.Errorf("%s: its default card %d of %v does not hold its %d interfaces", typ.Name, typ.DefaultNetworkCard, typ.NetworkCards, typ.ENIs)
 		}
+		if typ.ClockMHz < 1000 || typ.EBSMbps <= 0 && !strings.HasPrefix(typ.Name, "t2.") {
+			t.Errorf("%s: %d MHz, %d Mbps to EBS", typ.Name, typ.ClockMHz, typ.EBSMbps)
+		}
 		if (typ.NVMeGB > 0) != (typ.Disks > 0) {
 			t.Errorf("%s has %d GB of instance store in %d disks", typ.Name, typ.NVMeGB, typ.Disks)
 		}
@@ -36,7 +39,7 @@ func TestTheTableIsWholeAndAgreesWithItself(t *testing.T) {
 func TestARowThatCannotBeReadNamesItsColumn(t *testing.T) {
 	row := []string{"m5.large", "intel", "two"}
 	var typ Type
-	if err := typ.read(append(row, make([]string, 19)...)); err == nil || err.Error() != `column 3: strconv.ParseInt: parsing "two": invalid syntax` {
+	if err := typ.read(append(row, make([]string, 21)...)); err == nil || err.Error() != `column 3: strconv.ParseInt: parsing "two": invalid syntax` {
 		t.Errorf("got %v", err)
 	}
 }

@@ -91,7 +91,8 @@ func TestEC2LabelsAreThoseOfTheAWSProvider(t *testing.T) {
 		"karpenter.k8s.aws/instance-encryption-in-transit-supported": "true",
 		"karpenter.k8s.aws/instance-capability-flex":                 "false",
 		"karpenter.k8s.aws/instance-gpu-count":                       "",
-		"karpenter.k8s.aws/instance-cpu-sustained-clock-speed-mhz":   "",
+		"karpenter.k8s.aws/instance-cpu-sustained-clock-speed-mhz":   "3500",
+		"karpenter.k8s.aws/instance-ebs-bandwidth":                   "25000",
 		"karpenter.kwok.sh/instance-family":                          "m6idn",
 		"karpenter.kwok.sh/instance-size":                            "8xlarge",
 	} {

@@ -207,6 +207,8 @@ func (t ec2Type) labels() map[string][]string {
 	}
 	number(labelNVMe, t.NVMeGB)
 	number(labelNetwork, t.NetworkMbps)
+	number(labelEBS, t.EBSMbps)
+	number(labelClock, t.ClockMHz)
 	number(labelAccelCount, t.neurons())
 	if t.Neuron() {
 		values[labelAccelName], values[labelAccelMaker] = []string{t.Accelerator}, []string{"aws"}

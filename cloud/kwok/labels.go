@@ -28,6 +28,8 @@ const (
 	labelMaker         = awsGroup + "instance-cpu-manufacturer"
 	labelMemory        = awsGroup + "instance-memory"
 	labelNetwork       = awsGroup + "instance-network-bandwidth"
+	labelEBS           = awsGroup + "instance-ebs-bandwidth"
+	labelClock         = awsGroup + "instance-cpu-sustained-clock-speed-mhz"
 	labelNVMe          = awsGroup + "instance-local-nvme"
 	labelHypervisor    = awsGroup + "instance-hypervisor"
 	labelEncryption    = awsGroup + "instance-encryption-in-transit-supported"
@@ -56,10 +58,9 @@ var wellKnown = []string{
 	v1alpha1.InstanceCPULabelKey, v1alpha1.InstanceMemoryLabelKey,
 
 	labelCategory, labelGeneration, labelFamily, labelSize, labelFlex, labelCPU, labelMaker, labelMemory,
-	labelNetwork, labelNVMe, labelHypervisor, labelEncryption,
+	labelNetwork, labelEBS, labelClock, labelNVMe, labelHypervisor, labelEncryption,
 	labelGPUName, labelGPUMaker, labelGPUCount, labelGPUMemory,
 	labelAccelName, labelAccelMaker, labelAccelCount, labelTenancy, labelZoneID,
-	awsGroup + "instance-cpu-sustained-clock-speed-mhz", awsGroup + "instance-ebs-bandwidth",
 	awsGroup + "capacity-reservation-id", awsGroup + "capacity-reservation-type",
 	awsGroup + "capacity-reservation-interruptible",
 	awsGroup + "placement-group-id", awsGroup + "placement-group-partition",

@@ -57,13 +57,12 @@ type Device struct {
 	MemoryMiB, Cores int64
 }
 
-// FromTable is what the built-in table knows of a type. It lacks the clock speed, EBS
-// bandwidth and placement strategies.
+// FromTable is what the built-in table knows of a type. It lacks the placement strategies.
 func FromTable(t *ec2.Type) Info {
 	info := Info{
 		Name: t.Name, Arch: t.Arch(), Maker: t.Maker, VCPUs: t.VCPUs, MemoryMiB: t.MemoryMiB,
 		Hypervisor: t.Hypervisor, Cards: t.NetworkCards, DefaultCard: t.DefaultNetworkCard, IPv4: t.IPv4,
-		EFAs: t.EFAs, EncryptsTransit: t.EncryptsTransit, StoreGB: t.NVMeGB, NVMe: t.NVMeGB > 0,
+		ClockMHz: t.ClockMHz, EBSMbps: t.EBSMbps, EFAs: t.EFAs, EncryptsTransit: t.EncryptsTransit, StoreGB: t.NVMeGB, NVMe: t.NVMeGB > 0,
 		Usages: []string{"on-demand"},
 	}
 	if t.Spot {

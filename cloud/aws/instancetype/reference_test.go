@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -48,21 +47,16 @@ func readPublished(t *testing.T, path string) map[string]published {
 	return out
 }
 
-// unknown are labels that the built-in table has no figures for: DescribeInstanceTypes has.
-var unknown = []string{
-	"karpenter.k8s.aws/instance-cpu-sustained-clock-speed-mhz", "karpenter.k8s.aws/instance-ebs-bandwidth",
-}
-
 // Karpenter publishes what an AL2023 Node without further settings offers, for every type.
-// The figures agree for all types of the built-in table, except where it says that it does
-// not know: clock speeds, EBS bandwidth, and the fabric adapters of some. The page is not part of the project: MILLWRIGHT_KARPENTER_REFERENCE names the file.
+// The figures agree for all types of the built-in table. The page is not part of the project:
+// MILLWRIGHT_KARPENTER_REFERENCE names the file.
 func TestFiguresAreThoseThatKarpenterPublishes(t *testing.T) {
 	path := os.Getenv("MILLWRIGHT_KARPENTER_REFERENCE")
 	if path == "" {
 		t.Skip("MILLWRIGHT_KARPENTER_REFERENCE names no page to compare with")
 	}
 	reference, infos := readPublished(t, path), table(t)
-	compared, withoutEFA := 0, 0
+	compared := 0
 	for _, name := range slices.Sorted(maps.Keys(infos)) {
 		want, ok := reference[name]
 		if !ok {
@@ -74,10 +68,6 @@ func TestFiguresAreThoseThatKarpenterPublishes(t *testing.T) {
 		compared++
 		for resourceName, text := range want.resources {
 			if resourceName == "Resource" {
-				continue
-			}
-			if resourceName == ec2class.ResourceEFA.String() && info.EFAs == 0 {
-				withoutEFA++
 				continue
 			}
 			got, q := typ.Allocatable()[corev1.ResourceName(resourceName)], resource.MustParse(text)
@@ -92,10 +82,10 @@ func TestFiguresAreThoseThatKarpenterPublishes(t *testing.T) {
 		}
 		got := catalog.Choice{Type: typ, Offering: &typ.Offerings[0]}.Labels()
 		for label, value := range want.labels {
-			if label != "Label" && !slices.Contains(unknown, label) && got[label] != value {
+			if label != "Label" && got[label] != value {
 				t.Errorf("%s: label %s is %q, the reference has %q", name, label, got[label], value)
 			}
 		}
 	}
-	t.Logf("%d of %d types compared; of %d of them the table has no fabric adapters, because the modules that it is made of do not list them", compared, len(infos), withoutEFA)
+	t.Logf("%d of %d types compared", compared, len(infos))
 }

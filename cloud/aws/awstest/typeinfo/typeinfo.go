@@ -35,8 +35,9 @@ type Info struct {
 }
 
 type processorInfo struct {
-	SupportedArchitectures []string
-	Manufacturer           string
+	SupportedArchitectures   []string
+	Manufacturer             string
+	SustainedClockSpeedInGhz float64
 }
 
 type memoryInfo struct{ SizeInMiB int64 }
@@ -52,7 +53,12 @@ type disk struct {
 	Type            string
 }
 
-type ebsInfo struct{ EbsOptimizedSupport, EncryptionSupport, NvmeSupport string }
+type ebsInfo struct {
+	EbsOptimizedSupport, EncryptionSupport, NvmeSupport string
+	EbsOptimizedInfo                                    *ebsOptimizedInfo
+}
+
+type ebsOptimizedInfo struct{ MaximumBandwidthInMbps int64 }
 
 type networkInfo struct {
 	NetworkPerformance                            string
@@ -133,10 +139,10 @@ func Of(t *ec2.Type) Info {
 		InstanceType: t.Name, CurrentGeneration: true, Hypervisor: t.Hypervisor,
 		SupportedUsageClasses: []string{"on-demand"}, SupportedRootDeviceTypes: []string{"ebs"},
 		SupportedVirtualizationTypes: []string{"hvm"}, SupportedBootModes: []string{"uefi"},
-		ProcessorInfo:            processorInfo{[]string{Architecture(t)}, makers[t.Maker]},
+		ProcessorInfo:            processorInfo{[]string{Architecture(t)}, makers[t.Maker], float64(t.ClockMHz) / 1000},
 		MemoryInfo:               memoryInfo{t.MemoryMiB},
 		InstanceStorageSupported: t.NVMeGB > 0,
-		EbsInfo:                  ebsInfo{"default", "supported", "required"},
+		EbsInfo:                  ebsInfo{"default", "supported", "required", &ebsOptimizedInfo{t.EBSMbps}},
 		NetworkInfo:              interfaces(t),
 		NitroEnclavesSupport:     "unsupported",
 	}
@@ -144,6 +150,9 @@ func Of(t *ec2.Type) Info {
 	out.PlacementGroupInfo.SupportedStrategies = []string{"cluster", "partition", "spread"}
 	if t.Spot {
 		out.SupportedUsageClasses = append(out.SupportedUsageClasses, "spot")
+	}
+	if t.EBSMbps == 0 {
+		out.EbsInfo.EbsOptimizedSupport, out.EbsInfo.EbsOptimizedInfo = "unsupported", nil
 	}
 	if t.Hypervisor == "xen" {
 		out.EbsInfo.NvmeSupport = "unsupported"

@@ -23,8 +23,6 @@ type family struct {
 	noSpot      bool
 	disks       disksBySize
 	accelerator accelerator
-	// efas are Elastic Fabric Adapters by size, where known.
-	efas map[string]int
 	// ebs is dedicated if EBS volumes have slots of their own; ebsLimit names
 	// the sizes whose limit does not follow from the rule of ebsLimit.
 	dedicatedEBS bool

@@ -1,7 +1,7 @@
 // Command ec2gen writes the table of instance types that package ec2 reads. It
 // needs no network: it joins tables that two modules of
-// the build list publish (see sources.go) with what is known about each family
-// (families.go), and refuses to write anything when they contradict each other.
+// the build list publish (see sources.go) with figures of a page that none does
+// (reference.go) and with what is known about each family (families.go), and refuses to write anything when they contradict each other.
 //
 // Run it with go generate in cloud/ec2.
 package main
@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -27,6 +28,13 @@ func main() {
 }
 
 func run() error {
+	page := flag.String("page", "", "take the figures that no module publishes from this page first, instance-types.md of Karpenter's website")
+	flag.Parse()
+	if *page != "" {
+		if err := takeReference(*page); err != nil {
+			return err
+		}
+	}
 	src, err := loadSources()
 	if err != nil {
 		return err
@@ -35,16 +43,19 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	w := csv.NewWriter(&out)
-	if err := w.WriteAll(append([][]string{header}, rows...)); err != nil {
-		return err
-	}
-	if err := os.WriteFile(output, out.Bytes(), 0o644); err != nil {
+	if err := writeCSV(output, append([][]string{header}, rows...)); err != nil {
 		return err
 	}
 	fmt.Printf("%s: %d types\n", output, len(rows))
 	return nil
+}
+
+func writeCSV(file string, rows [][]string) error {
+	var out bytes.Buffer
+	if err := csv.NewWriter(&out).WriteAll(rows); err != nil {
+		return err
+	}
+	return os.WriteFile(file, out.Bytes(), 0o644)
 }
 
 // join makes one row per priced type whose family is described, by name.
@@ -79,7 +90,7 @@ var header = []string{
 	"name", "maker", "vcpus", "memory_mib", "hypervisor", "enis", "ipv4_per_eni", "pod_enis", "efas",
 	"ebs_limit", "ebs_limit_kind", "nvme_gb", "accelerator", "accelerators", "accelerator_mib",
 	"network_mbps", "encrypts_in_transit", "spot", "on_demand_usd",
-	"network_cards", "default_network_card", "disks",
+	"network_cards", "default_network_card", "disks", "ebs_mbps", "clock_mhz",
 }
 
 func describe(src *sources, name, size string, f family) ([]string, error) {
@@ -109,11 +120,11 @@ func describe(src *sources, name, size string, f family) ([]string, error) {
 	}
 	return []string{
 		name, f.maker, itoa(vcpus), itoa(memory), limits.hypervisor,
-		itoa(limits.cards[limits.defaultCard]), itoa(limits.ipv4), itoa(podENIs), itoa(f.efas[size]),
+		itoa(limits.cards[limits.defaultCard]), itoa(limits.ipv4), itoa(podENIs), itoa(src.figures[name].efas),
 		itoa(limit), kind, itoa(disks.total()), accelerator, itoa(accelerators), itoa(acceleratorMiB),
 		itoa(src.bandwidth[name]), strconv.FormatBool(f.encrypts), strconv.FormatBool(!f.noSpot && name != "t2.nano"),
 		strconv.FormatFloat(src.prices[name], 'f', -1, 64),
-		strings.Join(cards, " "), itoa(limits.defaultCard), itoa(disks.count),
+		strings.Join(cards, " "), itoa(limits.defaultCard), itoa(disks.count), itoa(src.figures[name].ebsMbps), itoa(src.figures[name].clockMHz),
 	}, nil
 }
 

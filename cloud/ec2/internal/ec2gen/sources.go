@@ -28,6 +28,7 @@ type sources struct {
 	limits    map[string]*limit
 	bandwidth map[string]int // Mbps
 	shapes    map[string]shape
+	figures   map[string]figures
 }
 
 // limit is what the VPC allows an instance type.
@@ -74,6 +75,9 @@ func loadSources() (*sources, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", table.file, err)
 		}
+	}
+	if s.figures, err = readReference(); err != nil {
+		return nil, err
 	}
 	return s, s.readShapes(filepath.Join(core, "kwok", "examples", "aws_instance_types.json"))
 }
