@@ -27,6 +27,7 @@ func interruptionRule(in *v1alpha1.InterruptionRule) snapshot.InterruptionRule {
 		EvictDoNotDisrupt:   in.DoNotDisrupt == v1alpha1.DoNotDisruptEvict,
 		IgnoreBudgets:       in.PodDisruptionBudgets == v1alpha1.RegardIgnore,
 		IgnoreGracePeriod:   in.TerminationGracePeriod == v1alpha1.RegardIgnore,
+		RespectPoolBudgets:  in.NodePoolBudgets == v1alpha1.RegardRespect,
 		OnlyConfirmed:       in.Unconfirmed == v1alpha1.UnconfirmedWait,
 	}
 	if in.Approval != v1alpha1.ApprovalNone {

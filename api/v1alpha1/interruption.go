@@ -30,8 +30,9 @@ type Interruption struct {
 // +kubebuilder:validation:XValidation:rule="self.action in ['Cordon', 'Replace', 'Drain', 'Terminate'] || !(has(self.windows) || has(self.leadTime) || has(self.waiting))",message="windows, leadTime and waiting need an action: Cordon, Replace, Drain or Terminate"
 // +kubebuilder:validation:XValidation:rule="self.action in ['Replace', 'Drain'] || !has(self.atDeadline) || self.atDeadline == 'Leave'",message="atDeadline: Force needs the action Replace or Drain"
 // +kubebuilder:validation:XValidation:rule="!has(self.approval) || self.approval == 'None' || !(self.action in ['Ignore', 'Notify'])",message="approval needs an action that does something to a machine"
+// +kubebuilder:validation:XValidation:rule="self.action in ['Replace', 'Drain', 'Terminate'] || !has(self.nodePoolBudgets) || self.nodePoolBudgets == 'Ignore'",message="nodePoolBudgets: Respect needs an action that takes a machine away"
 type InterruptionRule struct {
-	// events are the kinds that the rule is for.
+	// events are the kinds that the rule is for; "*" is all of them.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=set
@@ -104,6 +105,11 @@ type InterruptionRule struct {
 	// to atDeadline how the drain ends. Default Respect.
 	// +optional
 	TerminationGracePeriod Regard `json:"terminationGracePeriod,omitempty"`
+	// nodePoolBudgets says what spec.disruption.budgets of the NodePool count for, those
+	// without reasons: "Respect" waits until they allow another machine to go, until the
+	// last moment; "Ignore" does not. Default Ignore.
+	// +optional
+	NodePoolBudgets Regard `json:"nodePoolBudgets,omitempty"`
 	// unconfirmed says what is done about an event that rests on a message alone:
 	// "Act", or "Wait" until the cloud's own API says the same. Default Act.
 	// +optional
@@ -139,7 +145,7 @@ type InterruptionRate struct {
 type RateScope string
 
 // EventKind is what a cloud announces.
-// +kubebuilder:validation:Enum=SpotInterruption;RebalanceRecommendation;Maintenance;ReservationInterruption;InstanceStopped;InstanceTerminated;InstanceImpaired;SystemImpaired;VolumeImpaired;ZoneImpaired
+// +kubebuilder:validation:Enum="*";SpotInterruption;RebalanceRecommendation;Maintenance;ReservationInterruption;InstanceStopped;InstanceTerminated;InstanceImpaired;SystemImpaired;VolumeImpaired;ZoneImpaired
 type EventKind string
 
 // MaintenanceCode is what maintenance does to a machine.

@@ -26,7 +26,7 @@ func (d *decider) beginEmpty() {
 		}
 		one := []*snapshot.Node{c.node}
 		if a := d.allowance(c.node.Claim.Pool, Empty); !d.affords(a, one) {
-			v.Reason = a.reason(d.spent[c.node.Claim.Pool])
+			v.Reason = a.Reason(d.spent[c.node.Claim.Pool])
 			continue
 		}
 		if reason, no := d.bounded(Empty, one); no {
@@ -103,7 +103,7 @@ func (d *decider) beginOne(n *snapshot.Node) {
 		v.Reason = expected
 		return
 	case !d.affords(a, one):
-		v.Reason = a.reason(d.spent[n.Claim.Pool])
+		v.Reason = a.Reason(d.spent[n.Claim.Pool])
 		return
 	case bounded:
 		v.Reason = bound

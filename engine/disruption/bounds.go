@@ -151,7 +151,7 @@ func (d *decider) over(cause Cause, nodes []*snapshot.Node, uses func(Cause, *sn
 func (d *decider) exhausted(pool, scope string) plan.Reason {
 	b := d.bounds[scope]
 	if b == nil {
-		return d.allowance(pool, Underutilized).reason(d.spent[pool])
+		return d.allowance(pool, Underutilized).Reason(d.spent[pool])
 	}
 	r := b.reason(b.taken + b.counts(d))
 	if r.Objects == nil {

@@ -231,8 +231,8 @@ func (d *decider) charge(nodes []*snapshot.Node) {
 	}
 }
 
-// reason is why the next machine has to wait when spent others were let go.
-func (a Allowance) reason(spent int) plan.Reason {
+// Reason is why the next machine has to wait when spent others were let go.
+func (a Allowance) Reason(spent int) plan.Reason {
 	pool := []plan.ObjectRef{{Kind: "NodePool", Name: a.Pool}}
 	if a.Invalid != "" {
 		return plan.Reason{Code: plan.BudgetInvalid, Objects: pool, Have: a.Invalid}

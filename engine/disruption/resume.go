@@ -83,7 +83,7 @@ func (d *decider) holds(g *group) bool {
 			return false
 		}
 		if a := d.allowanceFor(n, g.Cause); !d.affords(a, g.nodes) && !g.committed {
-			d.callOff(g, n, a.reason(d.spent[n.Claim.Pool]))
+			d.callOff(g, n, a.Reason(d.spent[n.Claim.Pool]))
 			return false
 		}
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// pace lets the policies' rate limits hold machines back, those whose deadline
-// comes first going first. A machine at its last moment is not held back; it counts
-// all the same.
+// pace lets the policies' rate limits, and where a rule says so the NodePools' budgets, hold
+// machines back, those whose deadline comes first going first. A machine at its last moment
+// is not held back; it counts all the same.
 func (d *Decision) pace(s *snapshot.Snapshot) {
 	var list []*Response
 	for i := range d.Responses {
@@ -27,11 +27,27 @@ func (d *Decision) pace(s *snapshot.Snapshot) {
 	slices.SortStableFunc(list, func(a, b *Response) int {
 		return cmp.Or(soonest(a.begins().End, b.begins().End), cmp.Compare(a.Node.Name, b.Node.Name))
 	})
+	budgets := newBudgets(s)
 	for _, r := range list {
-		if pool := s.Pool(r.Node.Claim.Pool); pool != nil && len(pool.Policy.Interruption.Rates) > 0 {
+		pool := s.Pool(r.Node.Claim.Pool)
+		if pool == nil {
+			continue
+		}
+		budgets.keep(r)
+		if r.begins() != nil && len(pool.Policy.Interruption.Rates) > 0 {
 			d.draw(s.Now, pool, r)
 		}
+		if r.begins() != nil {
+			budgets.spend(r.Node)
+		}
 	}
+}
+
+// late reports whether the last moment has come for the machine to begin to go.
+func (r *Response) late(now time.Time) bool {
+	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool {
+		return v.Due && limited(v.Action) && !v.latest.IsZero() && !now.Before(v.latest)
+	})
 }
 
 // begins is the strongest verdict by which the machine would begin to go now, nil
@@ -72,10 +88,6 @@ func (d *Decision) draw(now time.Time, pool *snapshot.Pool, r *Response) {
 	if !begun {
 		state = maps.Clone(pool.Buckets)
 	}
-	late := false
-	for _, v := range r.Verdicts {
-		late = late || v.Due && limited(v.Action) && !v.latest.IsZero() && !now.Before(v.latest)
-	}
 	var free time.Time
 	var by snapshot.Rate
 	for _, rate := range pool.Policy.Interruption.Rates {
@@ -83,7 +95,7 @@ func (d *Decision) draw(now time.Time, pool *snapshot.Pool, r *Response) {
 			free, by = at, rate
 		}
 	}
-	if !free.IsZero() && !late {
+	if !free.IsZero() && !r.late(now) {
 		r.hold(plan.Reason{Code: plan.RateLimited, Want: fmt.Sprintf("%d at once, then one every %s", by.Burst, by.Every), Have: string(by.Scope), Until: free})
 		return
 	}
@@ -103,11 +115,11 @@ func (r *Response) hold(reason plan.Reason) {
 		v := &r.Verdicts[i]
 		if v.Due && limited(v.Action) {
 			v.Due, v.Begins = false, reason.Until
-			if !v.latest.IsZero() && v.latest.Before(v.Begins) {
+			if !v.latest.IsZero() && (v.Begins.IsZero() || v.latest.Before(v.Begins)) {
 				v.Begins = v.latest
 			}
 			v.Reason = reason
-			v.Reason.Objects = plan.MachineRefs(r.Node)
+			v.Reason.Objects = append(slices.Clip(reason.Objects), plan.MachineRefs(r.Node)...)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func (r Response) Stays() bool {
 }
 
 func matches(r *snapshot.InterruptionRule, n *snapshot.Node, e *Event) bool {
-	if !slices.Contains(r.Events, string(e.Kind)) {
+	if !slices.Contains(r.Events, string(e.Kind)) && !slices.Contains(r.Events, snapshot.AnyEvent) {
 		return false
 	}
 	if len(r.Codes) > 0 && !slices.Contains(r.Codes, string(e.Code)) {

@@ -27,9 +27,10 @@ var start = time.Date(2026, 10, 12, 12, 0, 0, 0, time.UTC)
 // world is a cluster, what the cloud has announced, and the time.
 //
 //	rule main Maintenance,... action=Drain codes=Stop,... pods=app=db lead=48h
-//	     window=Sunday/02:00-04:00/Europe/Berlin reserve=30m leave force respect confirmed
+//	     window=Sunday/02:00-04:00/Europe/Berlin reserve=30m leave force respect confirmed pool-budgets
 //	     approval=Required waiting=app=db evict ignore-budgets ignore-grace
 //	rates main Pool/2/1m,Zone/1/30s
+//	budget main 10%                      of the NodePool
 //	grace n1 1h                         the terminationGracePeriod of a claim
 //	answer n1 Approve                   somebody answers the request about a machine
 //	event e1 Maintenance/Stop node=n1 machine=M zone=Z not-before=2026-10-26T06:00:00Z
@@ -62,6 +63,8 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		w.now = moment(t, c.Args[0])
 	case "after":
 		w.now = w.now.Add(span(t, c.Args[0]))
+	case "budget":
+		w.Pool(c.Args[0]).Disruption.Budgets = []snapshot.Budget{{Nodes: c.Args[1]}}
 	case "respond":
 		return w.decide().String()
 	case "obey":
@@ -74,6 +77,9 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 			n := w.Node(c.Args[0])
 			if n.Claim == nil {
 				n.Object.Spec.ProviderID = "test://" + n.Name
+			} else if n.Initialized() {
+				n.Claim.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue}
+				n.Object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 			}
 		}
 	}
@@ -144,6 +150,7 @@ func (w *world) rule(t *testing.T, c storytest.Command) {
 		Events: strings.Split(c.Args[1], ","), Action: snapshot.InterruptionAction(c.Options["action"]),
 		EvictDoNotDisrupt: c.Has("evict"), IgnoreBudgets: c.Has("ignore-budgets"), IgnoreGracePeriod: c.Has("ignore-grace"),
 		LeaveIfTooLate: c.Has("leave"), ForceAtDeadline: c.Has("force"), RespectDoNotDisrupt: c.Has("respect"), OnlyConfirmed: c.Has("confirmed"),
+		RespectPoolBudgets: c.Has("pool-budgets"),
 	}
 	if c.Has("codes") {
 		r.Codes = strings.Split(c.Options["codes"], ",")

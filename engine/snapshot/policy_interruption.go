@@ -44,9 +44,12 @@ const (
 	InterruptionTerminate InterruptionAction = "Terminate"
 )
 
+// AnyEvent stands for every kind of event in a rule.
+const AnyEvent = "*"
+
 // InterruptionRule is one rule. The zero value of a field is its default.
 type InterruptionRule struct {
-	// Events are the kinds that the rule is for; never empty.
+	// Events are the kinds that the rule is for; never empty. [AnyEvent] is all.
 	Events []string
 	// Codes narrow it to some codes of maintenance; empty is all.
 	Codes []string
@@ -73,6 +76,9 @@ type InterruptionRule struct {
 	// pods that PodDisruptionBudgets hold back. IgnoreGracePeriod has it not end when the
 	// claim's terminationGracePeriod does.
 	EvictDoNotDisrupt, IgnoreBudgets, IgnoreGracePeriod bool
+	// RespectPoolBudgets waits until the NodePool's disruption budgets allow another
+	// machine to go, until the last moment.
+	RespectPoolBudgets bool
 	// OnlyConfirmed waits until the cloud's own API has confirmed the event.
 	OnlyConfirmed bool
 	// Waiting selects the pods that lead time, window and approval are kept for: the
