@@ -9,6 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/millwright-dev/millwright/cli/adopt"
 	"github.com/millwright-dev/millwright/cli/color"
 	"github.com/millwright-dev/millwright/cli/crds"
 	"github.com/millwright-dev/millwright/cli/export"
@@ -83,7 +84,8 @@ Karpenter's NodePools and NodeClaims.
 	cmd.PersistentFlags().Var(&when, color.Flag, "when to colour messages: auto, always or never")
 	complete(cmd, color.Flag, color.Modes()...)
 	c := console{streams, &when}
-	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newDoctor(c), newEvents(c), newApprove(c), newDeny(c), newVersion(c), crds.New(c.Out), export.New(c.Out))
+	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newDoctor(c), newEvents(c), newApprove(c), newDeny(c), newVersion(c), crds.New(c.Out), export.New(c.Out),
+		adopt.New(adopt.Config{Streams: c.IOStreams, Settings: c.judge, Types: instanceTypes, Findings: errFindings}))
 	return cmd
 }
 

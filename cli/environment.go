@@ -136,6 +136,33 @@ func (c console) warnForeign(flags *pflag.FlagSet) {
 	}
 }
 
+// ofPod are variables of Karpenter's pods that say where it runs, not what it does.
+var ofPod = []string{"KUBERNETES_MIN_VERSION", "SYSTEM_NAMESPACE", "DISABLE_WEBHOOK", "WEBHOOK_PORT", "MEMORY_LIMIT"}
+
+// judge says what is to be known of a variable of Karpenter's, empty if it has its effect here.
+func (c console) judge(name, value string) string {
+	said := "no setting that is known here"
+	newRun(c).Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[environment] == nil || variable(f.Name) != name {
+			return
+		}
+		why, without := strings.CutPrefix(f.Usage, "without effect: ")
+		err := f.Value.Set(value)
+		switch {
+		case err != nil && value != "":
+			said = err.Error()
+		case without && value != "" && f.Value.String() != f.DefValue:
+			said = "no effect: " + strings.TrimSuffix(why, " [$"+name+"]")
+		default:
+			said = ""
+		}
+	})
+	if slices.Contains(ofPod, name) || strings.HasPrefix(name, "AWS_") {
+		return ""
+	}
+	return said
+}
+
 // bestEffort is Karpenter's word for minValues that are only wished for.
 const bestEffort = "BestEffort"
 

@@ -1,0 +1,134 @@
+// Package adopt is the command `millwright adopt`: it says what becomes of a cluster whose
+// machines another autoscaler manages, and writes what the way over needs. It changes nothing.
+//
+//	karpenter           reads the cluster: who acts, what is compatible, what would change
+//	cluster-autoscaler  writes NodePools for Auto Scaling groups, and the waves to move
+package adopt
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/millwright-dev/millwright/cli/manifest"
+	"github.com/millwright-dev/millwright/engine/catalog"
+)
+
+// Config is what the command takes from the others.
+type Config struct {
+	Streams genericiooptions.IOStreams
+	// Settings judge a setting of Karpenter's process, a variable with its value: what is to be
+	// said of it, empty if it has the same effect here.
+	Settings func(variable, value string) string
+	// Types are the instance types by the name of their catalogue, as --instance-types has it.
+	Types func(name string) ([]*catalog.Type, error)
+	// Findings is the error of a command that did its work and objects to something.
+	Findings error
+}
+
+// New makes the command.
+func New(c Config) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "adopt",
+		Short: "Prepare the way over from Karpenter or cluster-autoscaler",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newKarpenter(c), newAutoscaler(c.Streams))
+	return cmd
+}
+
+func newAutoscaler(streams genericiooptions.IOStreams) *cobra.Command {
+	var files []string
+	var cluster, role, from string
+	cmd := &cobra.Command{
+		Use:   "cluster-autoscaler --groups FILE --role NAME",
+		Short: "Write NodePools and a node class for the Auto Scaling groups of a cluster",
+		Long: `Write NodePools and a node class that take the place of Auto Scaling groups, with
+the commands that move the machines, wave by wave, as a comment before them.
+
+The groups are what "aws autoscaling describe-auto-scaling-groups" prints. Groups that
+differ in their zone alone become one pool. Labels and taints come from the tags of
+cluster-autoscaler's templates and, with the cluster's Nodes (-f), from what all Nodes
+of a group have. What a NodePool has no counterpart for is said beside it. Nothing is
+changed; millwright plan says what the pools would launch.`,
+		Example: `  aws autoscaling describe-auto-scaling-groups > groups.json
+  kubectl get nodes -o yaml > nodes.yaml
+  millwright adopt cluster-autoscaler --groups groups.json -f nodes.yaml --role nodes > pools.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if from == "" || role == "" {
+				return errors.New("--groups and --role are needed\nSee 'millwright adopt cluster-autoscaler --help' for usage")
+			}
+			groups, err := groupsOf(streams, from)
+			if err != nil {
+				return err
+			}
+			for i := range groups {
+				if cluster == "" {
+					cluster = groups[i].cluster()
+				} else if of := groups[i].cluster(); of != "" && of != cluster {
+					return fmt.Errorf("group %s is of cluster %s, others are of %s: give the groups of one cluster", groups[i].Name, of, cluster)
+				}
+			}
+			if cluster == "" {
+				return errors.New("no tag of the groups names the cluster: say it with --cluster-name")
+			}
+			nodes, err := nodesOf(streams, files)
+			if err != nil {
+				return err
+			}
+			all, err := pools(groups, nodes)
+			if err != nil {
+				return err
+			}
+			return writePools(streams.Out, all, nodes, class(groups, cluster, role))
+		},
+	}
+	cmd.Flags().StringVar(&from, "groups", "", "file with what describe-auto-scaling-groups prints, - for standard input")
+	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, "files with the cluster's Nodes, for their labels and taints; may be repeated")
+	cmd.Flags().StringVar(&cluster, "cluster-name", "", "name of the EKS cluster; if empty the one that the groups' tags name")
+	cmd.Flags().StringVar(&role, "role", "", "name of the IAM role of machines, for the node class")
+	return cmd
+}
+
+func groupsOf(streams genericiooptions.IOStreams, file string) ([]group, error) {
+	if file == "-" {
+		return readGroups(streams.In)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	groups, err := readGroups(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return groups, nil
+}
+
+func nodesOf(streams genericiooptions.IOStreams, files []string) ([]*corev1.Node, error) {
+	found, err := manifest.Find(files, false)
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	input, err := manifest.Read(found, streams.In)
+	if err != nil {
+		return nil, err
+	}
+	var out []*corev1.Node
+	for _, o := range input.Objects {
+		if n, ok := o.Object.(*corev1.Node); ok {
+			out = append(out, n)
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New("there is no Node in the files given with -f")
+	}
+	return out, nil
+}

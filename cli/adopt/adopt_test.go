@@ -1,0 +1,172 @@
+package adopt
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/millwright-dev/millwright/cli/manifest"
+	"github.com/millwright-dev/millwright/cluster"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite testdata/pools.yaml")
+
+func autoscaler(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	streams, _, out, _ := genericiooptions.NewTestIOStreams()
+	cmd := New(Config{Streams: streams})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(append([]string{"cluster-autoscaler"}, args...))
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+// Groups that differ in their zone alone become one pool, with labels and taints of tags and
+// Nodes; the result is what an API server would take.
+func TestGroupsBecomePoolsAndWaves(t *testing.T) {
+	got, err := autoscaler(t, "--groups", "testdata/groups.json", "-f", "testdata/nodes.yaml", "--role", "nodes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *rewrite {
+		if err := os.WriteFile("testdata/pools.yaml", []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/pools.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got\n%s", got)
+	}
+	read, err := manifest.Read([]string{"testdata/pools.yaml"}, nil)
+	if err != nil || len(read.Objects) != 3 {
+		t.Errorf("%d objects, %v", len(read.Objects), err)
+	}
+}
+
+func TestGroupsThatCannotBeReadAreNamed(t *testing.T) {
+	for want, text := range map[string]string{
+		"is not what aws autoscaling":         `[`,
+		"there is no Auto Scaling group":      `{"AutoScalingGroups": []}`,
+		"AutoScalingGroups[0]":                `{"AutoScalingGroups": [{}]}`,
+		"no tag of the groups names":          `{"AutoScalingGroups": [{"AutoScalingGroupName": "a"}]}`,
+		`"batch" is not VALUE:EFFECT`:         `{"AutoScalingGroups": [{"AutoScalingGroupName": "a", "Tags": [{"Key": "eks:cluster-name", "Value": "c"}, {"Key": "k8s.io/cluster-autoscaler/node-template/taint/x", "Value": "batch"}]}]}`,
+		"group b is of cluster d, others are": `{"AutoScalingGroups": [{"AutoScalingGroupName": "a", "Tags": [{"Key": "eks:cluster-name", "Value": "c"}]}, {"AutoScalingGroupName": "b", "Tags": [{"Key": "eks:cluster-name", "Value": "d"}]}]}`,
+	} {
+		file := filepath.Join(t.TempDir(), "groups.json")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := autoscaler(t, "--groups", file, "--role", "nodes"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+	if _, err := autoscaler(t); err == nil || !strings.Contains(err.Error(), "--groups and --role are needed") {
+		t.Errorf("got %v", err)
+	}
+}
+
+var errFindings = errors.New("findings")
+
+// look writes the report of a cluster with some objects.
+func look(t *testing.T, kinds error, objects ...client.Object) (string, error) {
+	t.Helper()
+	known := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, cluster.AddToScheme} {
+		if err := add(known); err != nil {
+			t.Fatal(err)
+		}
+	}
+	streams, _, out, _ := genericiooptions.NewTestIOStreams()
+	r := report{
+		Config: Config{Streams: streams, Findings: errFindings, Settings: func(name, _ string) string {
+			if name == "CPU_REQUESTS" {
+				return "no effect: because"
+			}
+			return ""
+		}},
+		reader: fake.NewClientBuilder().WithScheme(known).WithObjects(objects...).Build(),
+		now:    now, kinds: func(context.Context, io.Writer) error { return kinds },
+	}
+	err := r.write(t.Context())
+	return out.String(), err
+}
+
+var now = time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC)
+
+func deployed(name, namespace string, env ...corev1.EnvVar) *appsv1.Deployment {
+	one := int32(1)
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: map[string]string{nameLabel: name, "app.kubernetes.io/instance": name}},
+		Spec: appsv1.DeploymentSpec{Replicas: &one, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "controller", Image: "example.com/" + name, Env: env, Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}},
+		}}},
+	}
+}
+
+func held(namespace string, renewed time.Time) *coordinationv1.Lease {
+	holder, seconds := "karpenter-0", int32(15)
+	return &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: leaseName, Namespace: namespace},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, RenewTime: &metav1.MicroTime{Time: renewed}},
+	}
+}
+
+func TestTheReportSaysWhoActsAndWhatHasNoEffect(t *testing.T) {
+	text, err := look(t, nil, deployed("karpenter", "kube-system", corev1.EnvVar{Name: "CPU_REQUESTS", Value: "2"}, corev1.EnvVar{Name: "CLUSTER_NAME", Value: "shop"}), held("kube-system", now.Add(-time.Second)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"deployment/karpenter -n kube-system", "is held by karpenter-0", "CPU_REQUESTS=2: no effect: because", "no machine would be taken away",
+		"helm get values karpenter --namespace kube-system", "scale deployment karpenter --replicas=0", "--replicas=1",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "CLUSTER_NAME") || strings.Contains(text, "against it") {
+		t.Errorf("got\n%s", text)
+	}
+	text, err = look(t, nil, deployed("karpenter", "kube-system"), held("kube-system", now.Add(-time.Minute)))
+	if err != nil || !strings.Contains(text, "is free") {
+		t.Errorf("a lease that was not renewed: %v\n%s", err, text)
+	}
+}
+
+func TestTwoThatWouldActAreObjectedTo(t *testing.T) {
+	both := deployed("millwright", "millwright-system", corev1.EnvVar{Name: "MODE", Value: "act"})
+	text, err := look(t, nil, deployed("karpenter", "kube-system"), both)
+	if !errors.Is(err, errFindings) || !strings.Contains(text, "both act. Install it in kube-system") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	watching := deployed("millwright", "millwright-system", corev1.EnvVar{Name: "MODE", Value: "observe"})
+	if text, err := look(t, nil, deployed("karpenter", "kube-system"), watching); err != nil {
+		t.Errorf("one that observes: %v\n%s", err, text)
+	}
+	if text, err := look(t, errors.New("not replaced: nodepools"), deployed("karpenter", "kube-system")); !errors.Is(err, errFindings) || !strings.Contains(text, "not replaced: nodepools") {
+		t.Errorf("kinds: %v\n%s", err, text)
+	}
+	if _, err := look(t, nil); err == nil || !strings.Contains(err.Error(), "Karpenter is not installed here") {
+		t.Errorf("without Karpenter: %v", err)
+	}
+}
