@@ -38,3 +38,21 @@ func TestPodsThatMustNotShareAMachineAreBoundByAMachineEach(t *testing.T) {
 	}
 	near(t, "bound of all", all.PerHour, apart.PerHour)
 }
+
+func TestPodsWithTheSameHostPortAreBoundByAMachineEach(t *testing.T) {
+	p := workload.Workload{Pods: workload.Identical(6, 100, 128)}.Problem(fleet.Small(), 1)
+	for i, pod := range p.Pods {
+		// Of two ports; one pod has both.
+		pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: int32(8080 + i%2)}}
+	}
+	p.Pods[0].Spec.Containers[0].Ports = append(p.Pods[0].Spec.Containers[0].Ports, corev1.ContainerPort{ContainerPort: 81, HostPort: 8081})
+	c, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := c.Of(p.Pods)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "bound", b.PerHour, 4*0.072)
+}

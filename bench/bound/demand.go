@@ -77,8 +77,8 @@ func (c *Calculator) demands(pods []*corev1.Pod) ([]demand, space, error) {
 	}
 	for i, pod := range pods {
 		requests[i] = offer.Requests(pod)
-		if groups[i] != "" {
-			requests[i][groups[i]] = 1
+		for _, group := range groups[i] {
+			requests[i][group] = 1
 		}
 		for name, v := range requests[i] {
 			if v > 0 {

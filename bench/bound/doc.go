@@ -4,9 +4,10 @@
 // The bound is the value of a linear relaxation: machines may be bought in
 // fractions and pods cut into pieces, but a piece still needs a machine that its
 // pod may run on, and that the whole pod fits. Of pods that must not share a machine
-// with each other there is one a machine, for the three largest groups of them. Other
-// topology rules, host ports and pool limits are ignored, which can only make it lower. For a batch of one
-// kind of pod it is the exact optimum in whole machines.
+// with each other, by anti-affinity or by a host port, there is one a machine, for the
+// three largest groups of them. Other topology rules and pool limits are ignored, which can
+// only make it lower. For a batch of one kind of pod it is the exact optimum in whole
+// machines.
 //
 // # Why it can be trusted
 //

@@ -171,7 +171,7 @@ func (f *filler) start(model int) {
 	clear(f.average)
 	for i := range f.lanes {
 		l := &f.lanes[i]
-		if l.family.Models.Has(model) {
+		if l.count > 0 && l.family.Models.Has(model) {
 			for d, n := range l.sum {
 				f.average[d] += n * f.inverse[d]
 			}

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -64,18 +65,14 @@ func (s *solver) parts() []int {
 	return part
 }
 
-// group is what can be in a box only so many times: the holders of a token, or
-// the members of a group with a cap.
-type group struct {
-	part   int
-	number int32
-	token  bool
-}
-
 // of is the bound for so many of each item.
 func (f *floor) of(counts []int) float64 {
+	type member struct {
+		part int
+		group
+	}
 	divided, whole := make([]float64, len(f.part)), make([]float64, len(f.part))
-	exclusive := map[group]float64{}
+	exclusive := map[member]float64{}
 	for i, n := range counts {
 		if n == 0 {
 			continue
@@ -86,16 +83,8 @@ func (f *floor) of(counts []int) float64 {
 		whole[part] = max(whole[part], f.single[i])
 		// Every box with members of a group costs at least what the cheapest box for
 		// any of them does, and has at most the cap's number of them.
-		for _, c := range family.Caps {
-			if !c.Declares {
-				continue
-			}
-			exclusive[group{part, c.Group, false}] += f.single[i] * float64(n) / float64(max(c.Max/c.Each, 1))
-		}
-		for _, t := range family.Present {
-			if clash([]Token{t}, family.Conflicts) {
-				exclusive[group{part, t, true}] += f.single[i] * float64(n)
-			}
+		for g, share := range family.groups() {
+			exclusive[member{part, g}] += f.single[i] * float64(n) * share.ofBox()
 		}
 	}
 	for g, least := range exclusive {
@@ -110,25 +99,14 @@ func (f *floor) of(counts []int) float64 {
 
 // boxes is how many boxes there are at least for so many of each item.
 func (f *floor) boxes(counts []int) int {
-	exclusive, most := map[group]int{}, 1
+	exclusive, most := map[group]float64{}, 1.0
 	for i, n := range counts {
-		family := &f.s.p.Families[f.s.p.Items[i].Family]
-		for _, c := range family.Caps {
-			if c.Declares {
-				g := group{0, c.Group, false}
-				exclusive[g] += n * int(c.Each)
-				most = max(most, (exclusive[g]+int(c.Max)-1)/max(int(c.Max), 1))
-			}
-		}
-		for _, t := range family.Present {
-			if clash([]Token{t}, family.Conflicts) {
-				g := group{0, t, true}
-				exclusive[g] += n
-				most = max(most, exclusive[g])
-			}
+		for g, share := range f.s.p.Families[f.s.p.Items[i].Family].groups() {
+			exclusive[g] += float64(n) * share.ofBox()
+			most = max(most, exclusive[g])
 		}
 	}
-	return most
+	return int(math.Ceil(most - tiny))
 }
 
 // order lists the parts in ascending order, so that sums come out the same.

@@ -34,12 +34,10 @@ type lane struct {
 	skip []int32
 }
 
-// A family has at most mostLanes, fewer where there are many families, but not less
-// than leastLanes.
+// A family has at most mostLanes, fewer where there are many families.
 const (
-	mostLanes  = 40
-	leastLanes = 3
-	allLanes   = 320
+	mostLanes = 40
+	allLanes  = 320
 )
 
 const firstStep = 0.25 // in powers of two
@@ -54,7 +52,7 @@ func (s *solver) newLayout() *layout {
 			byFamily[f] = append(byFamily[f], i)
 		}
 	}
-	most := min(mostLanes, max(leastLanes, allLanes/len(s.p.Families)))
+	most := min(mostLanes, max(1, allLanes/len(s.p.Families)))
 	l.ranked = make([]int32, 0, len(s.all))
 	for f, items := range byFamily {
 		for _, group := range s.split(items, most) {

@@ -91,6 +91,27 @@ func TestBoxesHoldTheirContentAndAllRulesAreKept(t *testing.T) {
 	})
 }
 
+// Ten things of which no two share a box, and thirty others: in the linear program 3 1/3
+// large boxes and 6 2/3 small ones.
+func TestTheBoundKnowsHowManyBoxesThereHaveToBe(t *testing.T) {
+	one := func(holds int64, price float64) Model { return Model{Price: price, Holds: []int64{holds}} }
+	all := bitset.New(2)
+	all.Add(0)
+	all.Add(1)
+	for _, alone := range []Family{
+		{Models: all, Present: []Token{3}, Conflicts: []Token{3}},
+		{Models: all, Caps: []Cap{{Group: 1, Each: 1, Max: 1, Declares: true}}},
+	} {
+		s := Solve(&Problem{
+			Dims: 1, Models: []Model{one(10, 0.5), one(1, 0.1)}, Pools: []Pool{{}}, Families: []Family{alone, {Models: all}},
+			Items: []Item{{Family: 0, Count: 10, Need: []int64{1}}, {Family: 1, Count: 30, Need: []int64{1}}},
+		})
+		if bound := s.Bound(s.Boxes); math.Abs(bound-7.0/3) > 1e-3 {
+			t.Errorf("bound %g of %d boxes", bound, len(s.Boxes))
+		}
+	}
+}
+
 // legal adds up a box on its own.
 func legal(p *Problem, b *Box) bool {
 	m := &p.Models[b.Model]

@@ -6,7 +6,7 @@ import "math"
 // average of what there is cannot use: 1 hardly counts it, 8 avoids it where it can.
 const care = 8
 
-// weigh prices the average.
+// weigh prices the average. What a box holds of a group is no measure of what still goes in.
 func (f *filler) weigh(model int) {
 	f.averageWorth, f.price = 0, 0
 	for d, n := range f.average {
@@ -14,7 +14,7 @@ func (f *filler) weigh(model int) {
 		f.averageWorth += w * n
 		f.price += w
 		f.value[d], f.averages[d] = w*f.inverse[d], 0
-		if n > 0 {
+		if n > 0 && d < f.s.measured {
 			f.averages[d] = f.inverse[d] / n
 		}
 	}

@@ -10,8 +10,11 @@ type solver struct {
 	needs []int64 // all items' needs, one after the other
 	// usable is what the models hold, in multiples of what the items need by.
 	usable []int64
+	// measured is the number of dimensions that are resources; the others are groups of
+	// which a box holds only so many.
+	measured int
 	// scale makes needs of different dimensions comparable: one over the largest
-	// box. size is an item's largest need on that scale.
+	// box. size is an item's largest need of a resource on that scale.
 	scale, size []float64
 	// flat dimensions are needed in equal amounts by all, like the number of pods.
 	flat []bool
@@ -35,7 +38,7 @@ type solver struct {
 // pools may still buy, is left.
 func Solve(p *Problem) *Solution {
 	relative, unit := relativePrices(p)
-	s := newSolver(relative)
+	s := newSolver(binding(relative), p.Dims)
 	s.appraise(s.counts)
 	s.floor, s.layout = newFloor(s), s.newLayout()
 	left, pools := slices.Clone(s.counts), clonePools(s.p.Pools)
@@ -71,11 +74,11 @@ const tiny = 1e-9
 // rounding is the share by which a price may be above what it was before.
 const rounding = 1e-7
 
-func newSolver(p *Problem) *solver {
+func newSolver(p *Problem, measured int) *solver {
 	s := &solver{
 		p: p, all: make([]int32, len(p.Items)), needs: make([]int64, 0, len(p.Items)*p.Dims),
 		scale: make([]float64, p.Dims), size: make([]float64, len(p.Items)), flat: make([]bool, p.Dims),
-		counts: make([]int, len(p.Items)), early: make([]int32, len(p.Items)),
+		counts: make([]int, len(p.Items)), early: make([]int32, len(p.Items)), measured: measured,
 	}
 	for d := range s.scale {
 		largest := int64(1)
@@ -90,7 +93,7 @@ func newSolver(p *Problem) *solver {
 	for i := range p.Items {
 		s.all[i], s.counts[i] = int32(i), p.Items[i].Count
 		s.needs = append(s.needs, p.Items[i].Need...)
-		for d, n := range p.Items[i].Need {
+		for d, n := range p.Items[i].Need[:measured] {
 			s.size[i] = max(s.size[i], float64(n)*s.scale[d])
 		}
 	}
