@@ -10,6 +10,7 @@ import (
 
 	"github.com/millwright-dev/millwright/deploy/release/archive"
 	"github.com/millwright-dev/millwright/deploy/release/chart"
+	"github.com/millwright-dev/millwright/deploy/release/krew"
 	"github.com/millwright-dev/millwright/deploy/release/sbom"
 	"github.com/millwright-dev/millwright/deploy/release/source"
 )
@@ -29,12 +30,22 @@ func (r release) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var archives []krew.Archive
 	for _, p := range archivePlatforms {
 		more, err := r.archive(ctx, p)
 		if err != nil {
 			return err
 		}
 		files = append(files, more...)
+		archives = append(archives, krew.Archive{File: more[0], Platform: p})
+	}
+	plugin, err := krew.Manifest(r.tree.Version, archives)
+	if err != nil {
+		return err
+	}
+	files = append(files, filepath.Join(r.dist, "millwright.yaml"))
+	if err := os.WriteFile(files[len(files)-1], plugin, 0o644); err != nil {
+		return err
 	}
 	for _, file := range files {
 		fmt.Fprintln(r.out, file)
@@ -51,7 +62,8 @@ func (r release) chart() error {
 	return err
 }
 
-// archive packs the command line for a platform, and writes its bill of materials beside it.
+// archive packs the command line for a platform with its license, and writes its bill of
+// materials beside it. The archive is the first of the files that it names.
 func (r release) archive(ctx context.Context, p source.Platform) ([]string, error) {
 	binary, err := r.tree.Compile(ctx, p, filepath.Join(r.dist, "bin"))
 	if err != nil {
@@ -62,7 +74,7 @@ func (r release) archive(ctx context.Context, p source.Platform) ([]string, erro
 	if p.OS == "windows" {
 		packed = base + ".zip"
 	}
-	if err := archive.Write(packed, r.tree.Time, binary); err != nil {
+	if err := archive.Write(packed, r.tree.Time, binary, filepath.Join(r.tree.Root, "LICENSE")); err != nil {
 		return nil, fmt.Errorf("packing for %s: %w", p, err)
 	}
 	bill, err := sbom.Of(binary, r.tree)
