@@ -33,6 +33,7 @@ terraform: ## Check and test the Terraform module and its examples; needs terraf
 	@cd deploy/terraform && terraform fmt -check -recursive
 	@for d in . examples/complete examples/existing; do echo "$$d"; (cd deploy/terraform/$$d && \
 		terraform init -input=false >/dev/null && terraform validate && AWS_EC2_METADATA_DISABLED=true terraform test); done
+	@TERRAFORM_PLAN=1 go test -count=1 ./deploy -run ThePlanOfTheCompleteExample
 
 demo: build sandbox ## Show it at work on a real control plane; KEEP=1 leaves the cluster up, CLOUD=aws is on an emulated AWS.
 	@$(BIN)/sandbox demo --millwright $(BIN)/millwright $(if $(KEEP),--keep) $(if $(CLOUD),--cloud $(CLOUD))

@@ -85,7 +85,10 @@ resource "aws_sqs_queue_policy" "this" {
         Action    = "sqs:SendMessage"
         Resource  = local.queue_arn
         Condition = {
-          ArnEquals    = { "aws:SourceArn" = [for key in sort(keys(local.events)) : aws_cloudwatch_event_rule.this[key].arn] }
+          # By name, so that a plan shows the whole policy: the ARNs are known after an apply.
+          ArnLike = { "aws:SourceArn" = [for key in sort(keys(local.events)) :
+            "arn:${local.partition}:events:${local.region}:${local.account_id}:rule/${var.rule_name_prefix}${local.events[key].name}-*"
+          ] }
           StringEquals = { "aws:SourceAccount" = local.account_id }
         }
       },

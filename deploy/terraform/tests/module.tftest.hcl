@@ -47,7 +47,7 @@ run "only_rules_of_this_account_may_send_and_only_over_tls" {
 
   assert {
     condition = [for s in jsondecode(aws_sqs_queue_policy.this[0].policy).Statement :
-      [s.Principal, s.Action, s.Condition.StringEquals["aws:SourceAccount"], length(s.Condition.ArnEquals["aws:SourceArn"])] if s.Effect == "Allow"
+      [s.Principal, s.Action, s.Condition.StringEquals["aws:SourceAccount"], length(s.Condition.ArnLike["aws:SourceArn"])] if s.Effect == "Allow"
     ] == [[{ Service = "events.amazonaws.com" }, "sqs:SendMessage", "111122223333", 5]]
     error_message = "Something else than this account's rules may send: ${aws_sqs_queue_policy.this[0].policy}"
   }
