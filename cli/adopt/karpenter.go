@@ -230,7 +230,7 @@ func commands(out *bytes.Buffer, theirs *appsv1.Deployment) {
 	fmt.Fprintf(out, `
 The way over, and back
   helm get values %[1]s --namespace %[2]s -o yaml | helm install millwright deploy/chart --namespace %[2]s --values - --set settings.mode=observe --set fullnameOverride=millwright --set serviceAccount.name=millwright --wait
-  helm upgrade millwright deploy/chart --namespace %[2]s --reuse-values --set settings.mode=act
+  helm upgrade millwright deploy/chart --namespace %[2]s --reset-then-reuse-values --set settings.mode=act
   kubectl --namespace %[2]s scale deployment %[3]s --replicas=0
   kubectl --namespace %[2]s get lease %[4]s
 

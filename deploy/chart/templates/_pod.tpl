@@ -95,7 +95,8 @@ securityContext:
 - name: MEMORY_LIMIT
   valueFrom: {resourceFieldRef: {containerName: {{ .Values.controller.containerName }}, resource: limits.memory, divisor: "0"}}
 {{- range $name, $value := $variables }}
-{{- if ne (toString $value) "" }}
+{{- /* A value that an older chart did not have is missing after an upgrade that reuses its values. */ -}}
+{{- if not (or (kindIs "invalid" $value) (eq (toString $value) "")) }}
 - {name: {{ $name }}, value: {{ toString $value | quote }}}
 {{- end }}
 {{- end }}

@@ -122,6 +122,24 @@ func TestWrongValuesAreRefusedWithWhatToDo(t *testing.T) {
 	}
 }
 
+// helm upgrade --reuse-values keeps the defaults of the chart that was installed: values that
+// it did not have are missing, not empty.
+func TestValuesThatAnOlderChartDidNotHaveAreLeftToTheBinary(t *testing.T) {
+	values := map[string]any{}
+	const older = `{settings: {clusterName: a, preferenceCost: null}, controller: {profiling: null, metrics: {port: 8080, authentication: null}}}`
+	if err := yaml.Unmarshal([]byte(older), &values); err != nil {
+		t.Fatal(err)
+	}
+	rendered, err := Render(load(t), Release{Name: "a", Namespace: "b"}, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := rendered["millwright/templates/deployment.yaml"]
+	if strings.Contains(text, "nil") || strings.Contains(text, "PROFILING") || !strings.Contains(text, "METRICS_PORT") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
 // The names are those of Karpenter's chart 1.14.1.
 func TestValuesOfKarpentersChartHaveTheirPlace(t *testing.T) {
 	names, err := os.ReadFile("testdata/karpenter-names.txt")
