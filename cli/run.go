@@ -46,6 +46,7 @@ type runOptions struct {
 	minValues               word
 	preferences             preferences
 	gates                   gates
+	notifications           notifications
 	aws                     aws.Config
 	ec2                     aws.ProviderConfig
 }
@@ -147,6 +148,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	addGates(f, &o.gates)
 	f.StringVar(&o.leaseName, "leader-election-name", actorsLease, "name of the lease; Karpenter's own keeps the two from running at the same time, and a process that observes has "+controllers.ObserverName+" instead")
 	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
+	addNotifications(f, &o.notifications)
 	addAnnouncements(f, &o.aws)
 	addEC2(f, &o.ec2)
 	addForeign(f)
@@ -170,6 +172,10 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 	if err != nil {
 		return none, err
 	}
+	webhook, err := o.notifications.webhook(o.ec2.Cluster)
+	if err != nil {
+		return none, err
+	}
 	kube, err := o.kube.ToRESTConfig()
 	if err != nil {
 		return none, fmt.Errorf("finding the cluster: %w", err)
@@ -187,7 +193,7 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 		lease = controllers.ObserverName
 	}
 	return controllers.Config{
-		REST: kube, Provider: provider, Announcements: announcements,
+		REST: kube, Provider: provider, Announcements: announcements, Webhook: webhook,
 		BatchIdle: o.batchIdle, BatchMax: o.batchMax,
 		Placement:      plans,
 		NodeRepair:     o.gates.on(nodeRepair),

@@ -10,6 +10,7 @@ func request(in *v1alpha1.DisruptionRequest) *snapshot.Request {
 	return &snapshot.Request{
 		Name: in.Name, Claim: in.Spec.NodeClaim, Event: in.Spec.Event, Action: snapshot.InterruptionAction(in.Spec.Action),
 		Decision: snapshot.Decision(in.Spec.Decision), Phase: snapshot.RequestPhase(in.Status.Phase), Since: in.Status.Since.Time,
+		Told: snapshot.RequestPhase(in.Status.Told),
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/controllers/notify"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -34,6 +35,10 @@ type Config struct {
 	// Announcements are where the cloud's announcements come from, if not from the
 	// provider; may be empty.
 	Announcements cloud.Announcements
+
+	// Webhook is where people are told what was done and what waits for them; nil is
+	// nowhere.
+	Webhook *notify.Webhook
 
 	// Clock is the time of all loops; nil is the real one. The lease and the
 	// windows of client-go always use the real one.

@@ -193,7 +193,7 @@ func newDeps(ctx context.Context, mgr manager.Manager, c Config, registry *prome
 	}
 	provider := metrics.Wrap(made, series, c.Provider.Name, c.Clock)
 	return loop.Deps{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Store: store, Provider: provider, Announcements: c.Announcements,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Store: store, Provider: provider, Announcements: c.Announcements, Webhook: c.Webhook,
 		Writer: apply.New(apply.Config{
 			API: apply.ForClient(mgr.GetClient()), Store: store, Clock: c.Clock, Refused: series.WriteRefused,
 			Recorder: mgr.GetEventRecorderFor(source), //nolint:staticcheck // users' tools read core/v1 events of this source

@@ -104,6 +104,9 @@ type DisruptionRequestStatus struct {
 	Phase RequestPhase `json:"phase,omitempty"`
 	// +optional
 	Since metav1.Time `json:"since,omitzero"`
+	// told is the phase that the webhook was told of last, if there is one.
+	// +optional
+	Told RequestPhase `json:"told,omitempty"`
 	// message says in a sentence what will happen, or has.
 	// +optional
 	Message string `json:"message,omitempty"`

@@ -54,6 +54,11 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 		Watches(&corev1.Node{}, w.poke(never)).
 		Watches(&corev1.Pod{}, w.poke(never)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1})
+	if d.Webhook != nil {
+		if err := mgr.Add(w.teller); err != nil {
+			return err
+		}
+	}
 	if listens {
 		heard := make(chan event.GenericEvent, 1)
 		if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return w.listen(ctx, heard) })); err != nil {

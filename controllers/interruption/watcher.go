@@ -32,11 +32,12 @@ type Watcher struct {
 	// standing is whether the last look found anything that changes of machines, pods
 	// or policies could change.
 	standing atomic.Bool
+	teller   *teller
 }
 
 // New makes a Watcher of what is on record, and of a source, which may be nil.
 func New(d loop.Deps, source cloud.EventSource) *Watcher {
-	w := &Watcher{Deps: d, source: source}
+	w := &Watcher{Deps: d, source: source, teller: newTeller(d)}
 	w.standing.Store(true)
 	return w
 }
@@ -59,6 +60,7 @@ func (w *Watcher) Look(ctx context.Context) (time.Duration, error) {
 	for pool, err := range held {
 		errs = append(errs, fmt.Errorf("noting the rate limits of NodePool %s: %w", pool, err))
 	}
+	w.teller.take(ctx, d.Notices(s))
 	errs = append(errs, w.answerAll(ctx, d.Responses, held))
 	return w.next(d), errors.Join(errs...)
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/controllers/notify"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -48,6 +49,8 @@ type Deps struct {
 	Clock clock.Clock
 	// Announcements are where the cloud's announcements come from, besides Provider.
 	Announcements cloud.Announcements
+	// Webhook is where people are told what was done and what waits for them; nil is nowhere.
+	Webhook *notify.Webhook
 	// Types lists the instance types of a node class.
 	Types cluster.TypesFunc
 	// Settings are the tunables.

@@ -15,6 +15,8 @@ type Request struct {
 	// nobody has looked at yet.
 	Phase RequestPhase
 	Since time.Time
+	// Told is the phase that people were told of last.
+	Told RequestPhase
 }
 
 // Decision is the answer to a request.

@@ -50,7 +50,8 @@ func TestKillingTheControllerInTheMiddleOfAnApprovedReplacementLaunchesOne(t *te
 	if *long {
 		election += "=false"
 	}
-	controller := c.millwrightWith(nil, election)
+	told := newWebhook(c)
+	controller := c.millwrightWith(told.environment(), election)
 	log := c.watchClaims()
 	c.manifests(class + "---" + disruptedPool("asked", "consolidateAfter: Never", "") + "---" + dweller("asked"))
 	c.manifests(`
@@ -65,7 +66,7 @@ spec:
 	old := c.claims()[0].GetName()
 	kill := func() {
 		controller.Kill()
-		controller = c.millwrightWith(nil, election)
+		controller = c.millwrightWith(told.environment(), election)
 	}
 
 	c.knob("interruptions", fmt.Sprintf(`[{"id": "e1", "kind": "Maintenance", "code": "Stop", "machine": %q, "notBefore": %q}]`,
@@ -100,6 +101,11 @@ spec:
 	c.eventually(patience, func() error { _, err := c.request("Done"); return err })
 	if out, code := c.command("events"); code != 0 || !strings.Contains(out, old) || !strings.Contains(out, "Done") {
 		c.Errorf("exit status %d: what came of it is not among the events:\n%s", code, out)
+	}
+	for _, phase := range []string{"proposed", "done"} {
+		c.eventually(patience, func() error {
+			return told.of("dev.millwright.disruptionrequest."+phase, "disruptionrequest/"+r.GetName())
+		})
 	}
 	if n := log.count(); n != 2 {
 		c.Errorf("there were %d claims, want the old one and its replacement", n)
