@@ -4,35 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"sync/atomic"
 	"time"
 
+	"github.com/millwright-dev/millwright/bench/process"
 	"github.com/millwright-dev/millwright/sandbox/child"
 )
 
 // Config is what a comparison is made of.
 type Config struct {
-	// Root is the checkout; Sandbox, Millwright and Karpenter are the paths of the binaries.
-	Root, Sandbox, Millwright, Karpenter string
+	process.Stage
 	// Pods are the pods of the burst, at least 30.
 	Pods int
 	// Hogs are loops that keep a CPU busy meanwhile, each of them.
 	Hogs int
-	// Turns are the names of the contestants, in order; one may come several times.
-	Turns []string
 	// Phases are the names of those to play, in order; the first must be the burst.
 	Phases []string
 	// LaunchDelay is the time from a launch to the appearance of the Node.
 	LaunchDelay time.Duration
-	// Quiet is how long no Node may come or go and every pod must run for a phase to be over;
-	// Limit is how long a phase may take in all.
-	Quiet, Limit time.Duration
-	// Dir keeps the logs of the controllers.
-	Dir string
-	// Progress gets a line for every step.
-	Progress io.Writer
 }
 
 // Result is one turn of one contestant.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -15,21 +14,13 @@ import (
 
 // Config is what a comparison is made of.
 type Config struct {
-	// Root is the checkout; Sandbox, Millwright and Karpenter are the paths of the binaries.
-	Root, Sandbox, Millwright, Karpenter string
-	// Turns are names of contestants, Scenarios those of what each plays, in order.
-	Turns, Scenarios []string
+	process.Stage
+	// Scenarios are the names of what each contestant plays, in order.
+	Scenarios []string
 	// Machines is how large the fleet is that changes hands, and those of the scenarios of Many.
 	Machines int
 	// Hold is how long is waited for what comes of a change of controllers.
 	Hold time.Duration
-	// Quiet is how long no Node may come or go, and every pod must run, for a scenario to be
-	// over; Limit is how long any of its goals may take.
-	Quiet, Limit time.Duration
-	// Dir keeps the logs of the controllers.
-	Dir string
-	// Progress gets a line for every step.
-	Progress io.Writer
 }
 
 // Measure is what was seen of one scenario with one contestant.

@@ -11,29 +11,20 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/bench/ec2"
+	"github.com/millwright-dev/millwright/bench/process"
 )
 
 // compareOnAWS runs whole controllers on an emulated AWS and writes the report.
 func compareOnAWS(ctx context.Context, args []string) error {
-	cfg := ec2.Config{Progress: os.Stderr}
+	cfg := ec2.Config{Stage: process.Stage{Progress: os.Stderr}}
 	fs := flag.NewFlagSet("bench aws", flag.ContinueOnError)
 	out := fs.String("o", "", "file for the report, by default AWS.md or HANDOVER.md; - is standard output")
 	handover := fs.Bool("handover", false, "instead: one cluster that Karpenter builds, Millwright takes over and gives back")
 	fs.IntVar(&cfg.Machines, "machines", 0, "how many machines change hands (default 50), or come at once in the scenarios "+strings.Join(ec2.Many(), ", ")+" (default 100); at least 10")
 	fs.DurationVar(&cfg.Hold, "hold", 90*time.Second, "with -handover: how long is waited for what comes of a change of controllers")
-	fs.StringVar(&cfg.Root, "root", "..", "the checkout")
-	fs.StringVar(&cfg.Sandbox, "sandbox", "../bin/sandbox", "the sandbox's binary")
-	fs.StringVar(&cfg.Millwright, "millwright", "../bin/millwright", "Millwright's binary")
-	fs.StringVar(&cfg.Karpenter, "karpenter", "../bin/karpenter-aws", "the binary of Karpenter's controller for AWS")
-	turns := fs.String("turns", ec2.Karpenter+","+ec2.Millwright, "comma-separated contestants, in order")
 	scenarios := fs.String("scenarios", strings.Join(ec2.Order(), ","), "comma-separated scenarios, in order; also "+strings.Join(ec2.Many(), ", "))
-	fs.DurationVar(&cfg.Quiet, "quiet", 15*time.Second, "how long no Node may come or go for a scenario to be over")
-	fs.DurationVar(&cfg.Limit, "limit", 8*time.Minute, "how long each goal of a scenario may take")
-	if err := fs.Parse(args); err != nil {
+	if err := cfg.Parse(fs, args, "karpenter-aws", 15*time.Second); err != nil {
 		return err
-	}
-	if fs.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
 	if cfg.Machines == 0 {
 		cfg.Machines = 100
@@ -44,12 +35,7 @@ func compareOnAWS(ctx context.Context, args []string) error {
 	if cfg.Machines < 10 {
 		return fmt.Errorf("-machines: %d is not a number from 10", cfg.Machines)
 	}
-	cfg.Turns, cfg.Scenarios = strings.Split(*turns, ","), strings.Split(*scenarios, ",")
-	var err error
-	if cfg.Dir, err = os.MkdirTemp("", "bench-aws-"); err != nil {
-		return err
-	}
-	fmt.Fprintln(os.Stderr, "the controllers' logs are in", cfg.Dir)
+	cfg.Scenarios = strings.Split(*scenarios, ",")
 	if *handover {
 		return handOver(ctx, cfg, cmp.Or(*out, "HANDOVER.md"))
 	}

@@ -10,39 +10,26 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/bench/cluster"
+	"github.com/millwright-dev/millwright/bench/process"
 )
 
 // compareClusters runs whole controllers in turns and writes the report.
 func compareClusters(ctx context.Context, args []string) error {
-	cfg := cluster.Config{Progress: os.Stderr}
+	cfg := cluster.Config{Stage: process.Stage{Progress: os.Stderr}}
 	fs := flag.NewFlagSet("bench cluster", flag.ContinueOnError)
 	out := fs.String("o", "CLUSTER.md", "file for the report; - is standard output")
-	fs.StringVar(&cfg.Root, "root", "..", "the checkout")
-	fs.StringVar(&cfg.Sandbox, "sandbox", "../bin/sandbox", "the sandbox's binary")
-	fs.StringVar(&cfg.Millwright, "millwright", "../bin/millwright", "Millwright's binary")
-	fs.StringVar(&cfg.Karpenter, "karpenter", "../bin/karpenter-kwok", "the binary of Karpenter's KWOK controller")
 	sizes := fs.String("pods", "300,1000,3000", "comma-separated sizes of the burst, in pods")
 	hogs := fs.String("hogs", "0,1", "comma-separated numbers of busy loops beside; every size is played with each")
-	turns := fs.String("turns", "karpenter,millwright", "comma-separated contestants, in order")
 	phases := fs.String("phases", "burst,70%,rollout,trickle,nothing", "comma-separated phases, in order")
 	fs.DurationVar(&cfg.LaunchDelay, "launch-delay", 3*time.Second, "time from a launch to the appearance of the Node")
-	fs.DurationVar(&cfg.Quiet, "quiet", 30*time.Second, "how long no Node may come or go for a phase to be over")
-	fs.DurationVar(&cfg.Limit, "limit", 8*time.Minute, "how long a phase may take")
-	if err := fs.Parse(args); err != nil {
+	if err := cfg.Parse(fs, args, "karpenter-kwok", 30*time.Second); err != nil {
 		return err
 	}
-	if fs.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
-	}
-	cfg.Turns, cfg.Phases = strings.Split(*turns, ","), strings.Split(*phases, ",")
+	cfg.Phases = strings.Split(*phases, ",")
 	plan, err := roundsOf(*sizes, *hogs)
 	if err != nil {
 		return err
 	}
-	if cfg.Dir, err = os.MkdirTemp("", "bench-cluster-"); err != nil {
-		return err
-	}
-	fmt.Fprintln(os.Stderr, "the controllers' logs are in", cfg.Dir)
 	var rounds []cluster.Round
 	for _, r := range plan {
 		cfg.Pods, cfg.Hogs = r.Pods, r.Hogs
