@@ -102,11 +102,10 @@ spec:
 	if out, code := c.command("events"); code != 0 || !strings.Contains(out, old) || !strings.Contains(out, "Done") {
 		c.Errorf("exit status %d: what came of it is not among the events:\n%s", code, out)
 	}
-	for _, phase := range []string{"proposed", "done"} {
-		c.eventually(patience, func() error {
-			return told.of("dev.millwright.disruptionrequest."+phase, "disruptionrequest/"+r.GetName())
-		})
-	}
+	// A life that is killed may not have told of a phase that the next one ends.
+	c.eventually(patience, func() error {
+		return told.of("dev.millwright.disruptionrequest.done", "disruptionrequest/"+r.GetName())
+	})
 	if n := log.count(); n != 2 {
 		c.Errorf("there were %d claims, want the old one and its replacement", n)
 	}
