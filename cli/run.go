@@ -20,6 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws"
 	"github.com/millwright-dev/millwright/controllers"
 	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/controllers/notify"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
 )
@@ -46,7 +47,8 @@ type runOptions struct {
 	minValues               word
 	preferences             preferences
 	gates                   gates
-	notifications           notifications
+	webhook                 string
+	webhookFormat           word
 	aws                     aws.Config
 	ec2                     aws.ProviderConfig
 }
@@ -148,7 +150,9 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	addGates(f, &o.gates)
 	f.StringVar(&o.leaseName, "leader-election-name", actorsLease, "name of the lease; Karpenter's own keeps the two from running at the same time, and a process that observes has "+controllers.ObserverName+" instead")
 	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
-	addNotifications(f, &o.notifications)
+	f.StringVar(&o.webhook, "notification-webhook", "", "URL that is told of approvals that are waited for, of what became of them and of what policies' interruption rules do; if empty nobody is told. Whoever knows the URL may be able to write there: set the variable from a Secret")
+	o.webhookFormat = word{string(notify.CloudEvents), notify.Formats()}
+	f.Var(&o.webhookFormat, "notification-format", "what the webhook takes: CloudEvents in JSON, or Slack for a text as Slack's incoming webhooks take it")
 	addAnnouncements(f, &o.aws)
 	addEC2(f, &o.ec2)
 	addForeign(f)
@@ -172,9 +176,9 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 	if err != nil {
 		return none, err
 	}
-	webhook, err := o.notifications.webhook(o.ec2.Cluster)
+	webhook, err := notify.New(o.webhook, notify.Format(o.webhookFormat.value), o.ec2.Cluster)
 	if err != nil {
-		return none, err
+		return none, fmt.Errorf("--notification-webhook: %w", err)
 	}
 	kube, err := o.kube.ToRESTConfig()
 	if err != nil {

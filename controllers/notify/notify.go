@@ -15,6 +15,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"time"
 )
 
@@ -28,7 +29,7 @@ const (
 )
 
 // Formats are all of them.
-func Formats() []Format { return []Format{CloudEvents, Slack} }
+func Formats() []string { return []string{string(CloudEvents), string(Slack)} }
 
 // patience is for how long a receiver may take to answer.
 const patience = 10 * time.Second
@@ -54,14 +55,17 @@ type Webhook struct {
 	client *http.Client
 }
 
-// New makes a Webhook; source names the sender, such as a cluster, in CloudEvents. The URL is a
-// secret: no error tells it.
-func New(to string, format Format, source string) (*Webhook, error) {
+// New makes a Webhook, nil for no URL; cluster names the sender in CloudEvents, and may be
+// empty. The URL is a secret: no error tells it.
+func New(to string, format Format, cluster string) (*Webhook, error) {
+	if to == "" {
+		return nil, nil
+	}
 	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return nil, errors.New("is not a URL such as https://hooks.example.com/...")
 	}
-	return &Webhook{url: to, format: format, source: source, client: &http.Client{Timeout: patience}}, nil
+	return &Webhook{url: to, format: format, source: path.Join("millwright", cluster), client: &http.Client{Timeout: patience}}, nil
 }
 
 // event is a CloudEvent.

@@ -27,7 +27,7 @@ func TestAMessageIsACloudEventOrWhatSlackTakes(t *testing.T) {
 		Time: time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC), Text: "approve, please", Data: map[string]string{"action": "Drain"},
 	}
 	send := func(f Format) error {
-		w, err := New(server.URL+"/secret", f, "clusters/demo")
+		w, err := New(server.URL+"/secret", f, "demo")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestAMessageIsACloudEventOrWhatSlackTakes(t *testing.T) {
 		t.Errorf("%s: %v", contentType, got)
 	}
 	for key, want := range map[string]string{
-		"specversion": "1.0", "id": "c1/Proposed", "source": "clusters/demo", "type": "dev.millwright.disruptionrequest.proposed",
+		"specversion": "1.0", "id": "c1/Proposed", "source": "millwright/demo", "type": "dev.millwright.disruptionrequest.proposed",
 		"subject": "disruptionrequest/c1", "time": "2026-03-11T12:00:00Z", "datacontenttype": "application/json",
 	} {
 		if got[key] != want {
