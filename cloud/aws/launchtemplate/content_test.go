@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -142,23 +141,6 @@ func TestTagsOfTheControllerCannotBeTheClasses(t *testing.T) {
 		err := CheckTags(class(func(c *ec2class.EC2NodeClass) { c.Spec.Tags = map[string]string{key: "v"} }))
 		if (err != nil) != bad {
 			t.Errorf("%s: %v", key, err)
-		}
-	}
-}
-
-// The CRD's pattern for sizes admits a unit without a number, which reads as nothing.
-func TestAVolumeWithoutASizeIsRefusedWithItsField(t *testing.T) {
-	for size, want := range map[string]string{"20Gi": "", "Ti": "spec.blockDeviceMappings[1].ebs.volumeSize: 0 is no size"} {
-		got := ""
-		err := CheckDevices(class(func(c *ec2class.EC2NodeClass) {
-			first, second := resource.MustParse("8Gi"), resource.MustParse(size)
-			c.Spec.BlockDeviceMappings = []*ec2class.BlockDeviceMapping{{EBS: &ec2class.BlockDevice{VolumeSize: &first}}, {EBS: &ec2class.BlockDevice{VolumeSize: &second}}}
-		}))
-		if err != nil {
-			got = err.Error()
-		}
-		if got != want {
-			t.Errorf("%s: got %q, want %q", size, got, want)
 		}
 	}
 }
