@@ -34,6 +34,10 @@ func TestTheCommandsOfTheDocumentLeadOverAndBack(t *testing.T) {
 	c.eventually(patience, c.running("app=web", 3))
 	old := names(c.claims())
 
+	c.shell("kubectl --namespace kube-system label deployment karpenter app.kubernetes.io/name=karpenter --overwrite")
+	if report, code := c.command("adopt", "karpenter", "--dry-run"); code != 0 || !strings.Contains(report, "is held by") || !strings.Contains(report, "helm get values karpenter --namespace kube-system") {
+		t.Errorf("before the way over, %d:\n%s", code, report)
+	}
 	over, back := commands(t, "adopt.md", "## Over"), commands(t, "adopt.md", "## Back")
 	if len(over) != 4 || len(back) != 1 {
 		t.Fatalf("%d commands lead over and %d back", len(over), len(back))

@@ -3,6 +3,8 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -30,9 +32,9 @@ var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "
 
 const chart = root + "/deploy/chart"
 
-// A release lives its whole life on a real API server: the pods of its Deployment run the
-// binary under the rights that the chart grants and no others, and machines and pods outlive
-// what happens to the release.
+// A release lives its whole life on a real API server, from the chart as it was before its
+// last change: the pods of its Deployment run the binary under the rights that the chart grants
+// and no others, and machines and pods outlive what happens to the release.
 func TestAReleaseIsInstalledUpgradedRolledBackAndRemovedUnderLoad(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -43,24 +45,29 @@ func TestAReleaseIsInstalledUpgradedRolledBackAndRemovedUnderLoad(t *testing.T) 
 	c.hostsOffer("4", "8Gi")
 	c.manifests("apiVersion: v1\nkind: Namespace\nmetadata: {name: scaling}\n")
 	run := c.containers("scaling")
-	release := func(verb string, more ...string) {
-		c.helm(append([]string{verb, "millwright", chart, "--namespace", "scaling", "--wait", "--timeout", "2m", "--set", "settings.provider=kwok"}, more...)...)
+	release := func(verb, from string, more ...string) {
+		c.helm(append([]string{verb, "millwright", from, "--namespace", "scaling", "--wait", "--timeout", "2m", "--set", "settings.provider=kwok"}, more...)...)
 	}
 
-	release("install")
+	release("install", c.previousChart())
 	c.manifests(class + "---" + pool("blue", "amd64"))
 	c.manifests(spread("web", 3))
 	c.eventually(patience, c.running("app=web", 3))
+	c.scale("web", 6)
+	release("upgrade", chart, "--reuse-values")
+	c.eventually(patience, c.running("app=web", 6))
+	c.eventually(patience, func() error { return c.noOrphans(6) })
+	c.mayDoAll(run)
 
-	release("upgrade", "--set", "settings.mode=observe")
-	c.scale("web", 4)
+	release("upgrade", chart, "--set", "settings.mode=observe")
+	c.scale("web", 7)
 	c.eventually(patience, func() error { return c.observerSays("Nominated", "web-") })
-	c.must(c.noOrphans(3))
+	c.must(c.noOrphans(6))
 	c.mayDoAll(run)
 
 	c.laterField()
 	c.scale("web", 12)
-	release("upgrade", "--set", "settings.batchIdleDuration=500ms")
+	release("upgrade", chart, "--set", "settings.batchIdleDuration=500ms")
 	c.eventually(patience, c.running("app=web", 12))
 	c.eventually(patience, func() error { return c.noOrphans(12) })
 
@@ -76,6 +83,30 @@ func TestAReleaseIsInstalledUpgradedRolledBackAndRemovedUnderLoad(t *testing.T) 
 	c.must(c.running("app=web", 14)())
 	c.must(c.noOrphans(14))
 	c.nothingLeft("scaling")
+}
+
+// previousChart is the chart before its last change, from the repository's history.
+func (c *cluster) previousChart() string {
+	c.Helper()
+	git := func(args ...string) string {
+		out, err := exec.CommandContext(c.Context(), "git", append([]string{"-C", root}, args...)...).Output()
+		if err != nil {
+			c.Skipf("git %s: %v: the previous chart is in the repository's history, which is not here", strings.Join(args, " "), err)
+		}
+		return string(out)
+	}
+	revision := "HEAD"
+	if git("status", "--porcelain", "--", "deploy/chart") == "" {
+		revision = strings.TrimSpace(git("log", "-n", "1", "--format=%H", "--", "deploy/chart")) + "^"
+	}
+	dir := c.TempDir()
+	unpack := exec.CommandContext(c.Context(), "tar", "-x", "-C", dir)
+	unpack.Stdin = strings.NewReader(git("archive", revision, "deploy/chart"))
+	if out, err := unpack.CombinedOutput(); err != nil {
+		c.Fatalf("unpacking the chart of %s: %v\n%s", revision, err, out)
+	}
+	c.Logf("the previous chart is that of %s", revision)
+	return filepath.Join(dir, "deploy/chart")
 }
 
 // mayDoAll checks that no process was refused anything.
