@@ -136,6 +136,39 @@ func TestManifestsOnPagesAreValid(t *testing.T) {
 	}
 }
 
+// Answers that a page shows are those of a story of the command line's tests.
+func TestAnswersOnPagesAreThoseOfStories(t *testing.T) {
+	stories, err := filepath.Glob(filepath.Join(root, "cli/testdata/why/*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]bool{}
+	for _, file := range stories {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told[squeezed(string(text))] = true
+	}
+	shown := 0
+	for _, b := range blocks(pages(t)) {
+		if strings.HasPrefix(b.lines[0], "$ kubectl millwright why ") {
+			shown++
+			if !told[squeezed(strings.Join(b.lines[1:], "\n"))] {
+				t.Errorf("%s, %q: no story has the answer to %s", b.page, b.section, b.lines[0])
+			}
+		}
+	}
+	if shown < 2 {
+		t.Errorf("%d answers are shown", shown)
+	}
+}
+
+// squeezed is text without empty lines, which end no block of a page.
+func squeezed(text string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" }), "\n")
+}
+
 // executed are the sections whose commands an end-to-end test reads from the page and runs.
 var executed = map[string]string{
 	"docs/adopt.md/Over": "sandbox/e2e/adopt_test.go", "docs/adopt.md/Back": "sandbox/e2e/adopt_test.go",
