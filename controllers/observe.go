@@ -38,7 +38,7 @@ func (r reader) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("only observing: %s %s is not sent", req.Method, req.URL.Path)
 }
 
-// mayPass reports whether a request reads, asks who someone is and what they may do, or
+// mayPass reports whether a request reads, asks whose a token is and what its holder may do, or
 // writes an event or a lease.
 func mayPass(method, path string) bool {
 	if method == http.MethodGet || method == http.MethodHead {

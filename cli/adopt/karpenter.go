@@ -177,7 +177,7 @@ func (r *report) actors(ctx context.Context, out *bytes.Buffer, theirs []appsv1.
 	return nil
 }
 
-// holderOf is who holds a lease, empty if nobody does any more.
+// holderOf is the holder of a lease that has not expired, else empty.
 func holderOf(lease *coordinationv1.Lease, now time.Time) string {
 	s := lease.Spec
 	if s.HolderIdentity == nil || s.RenewTime == nil || s.LeaseDurationSeconds == nil ||
