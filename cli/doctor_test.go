@@ -18,6 +18,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cli/color"
+	"github.com/millwright-dev/millwright/doctor"
 )
 
 // pages serves NodePools one to a page, and refuses StorageClasses if forbidden.
@@ -75,8 +76,8 @@ func TestDoctorReadsAClusterInPages(t *testing.T) {
 		if err := cmd.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%v, want %q:\n%s", err, want, out.String())
 		}
-		if p.lists != 8 {
-			t.Errorf("%d lists of seven kinds, one of which has two pages", p.lists)
+		if want := len(doctor.Kinds()) + 1; p.lists != want {
+			t.Errorf("%d lists, want %d: one of each kind, and a second page of one", p.lists, want)
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cli/target"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/doctor"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -38,7 +39,7 @@ func connectClient(kube *genericclioptions.ConfigFlags) (client.Client, error) {
 		return nil, fmt.Errorf("finding the cluster: %w", err)
 	}
 	kinds := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, cluster.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, cluster.AddToScheme, doctor.AddToScheme} {
 		if err := add(kinds); err != nil {
 			return nil, fmt.Errorf("registering kinds: %w", err)
 		}

@@ -73,16 +73,16 @@ func agentsThatAreShutOut(in *Inventory) []Finding {
 		if r == nil {
 			continue
 		}
-		add := func(t corev1.Taint, of string) {
+		add := func(t corev1.Taint, of string, pools ...string) {
 			out = append(out, Finding{
 				Severity: Error, Object: refOf("DaemonSet", ds), Field: "spec.template.spec.tolerations",
 				Message: fmt.Sprintf("lack %s, a taint of %s: the agent does not run on its nodes, where %s", text(t), of, r.without),
-				Advice:  "tolerate the taint, or keep the agent off these nodes on purpose by a node selector", Patch: toleration(in, ds),
+				Advice:  "tolerate the taint, or keep the agent off these nodes on purpose by a node selector", Patch: toleration(in, ds), Pools: pools,
 			})
 		}
 		for _, np := range in.Pools {
 			for _, t := range shutOut(in, ds, np) {
-				add(t, "nodepool/"+np.Name)
+				add(t, "nodepool/"+np.Name, np.Name)
 			}
 		}
 		for _, g := range in.Groups {
@@ -125,7 +125,7 @@ func toleration(in *Inventory, ds *appsv1.DaemonSet) *Patch {
 			once = append(once, t)
 		}
 	}
-	return &Patch{refOf("DaemonSet", ds), additions("/spec/template/spec/tolerations", ds.Spec.Template.Spec.Tolerations, once)}
+	return &Patch{Object: refOf("DaemonSet", ds), Steps: additions("/spec/template/spec/tolerations", ds.Spec.Template.Spec.Tolerations, once)}
 }
 
 // mustTolerate are the taints of a pool that an agent must tolerate: those that stay; of those
@@ -164,7 +164,7 @@ func startupTaintsThatStay(in *Inventory) []Finding {
 			}
 			f := Finding{
 				Object: poolRef(np), Field: fmt.Sprintf("spec.template.spec.startupTaints[%d]", i),
-				Patch: &Patch{poolRef(np), removals("/spec/template/spec/startupTaints", np.Spec.Template.Spec.StartupTaints, []int{i})},
+				Patch: &Patch{Object: poolRef(np), Steps: removals("/spec/template/spec/startupTaints", np.Spec.Template.Spec.StartupTaints, []int{i})},
 			}
 			switch domain, known := strings.CutSuffix(t.Key, notReady); {
 			case known && in.Complete:

@@ -12,15 +12,11 @@ import (
 	"testing"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/engine/plan"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what the checks say of the bad manifests")
@@ -85,25 +81,41 @@ func mend(t *testing.T, objects []client.Object, found []doctor.Finding) []clien
 	var out []client.Object
 	for _, o := range objects {
 		for _, f := range found {
-			if f.Patch == nil || f.Patch.Object.Name != o.GetName() || f.Patch.Object.Namespace != o.GetNamespace() || f.Patch.Object.Kind != kindOf(o) {
-				continue
+			if o != nil && f.Patch != nil && f.Patch.Object == (plan.ObjectRef{Kind: doctor.KindOf(o), Namespace: o.GetNamespace(), Name: o.GetName()}) {
+				o = apply(t, o, f.Patch)
 			}
-			text, err := f.Patch.JSON()
-			must(t, err)
-			patch, err := jsonpatch.DecodePatch(text)
-			must(t, err)
-			before, err := json.Marshal(o)
-			must(t, err)
-			after, err := patch.Apply(before)
-			if err != nil {
-				t.Fatalf("%s: %v", text, err)
-			}
-			o = reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
-			must(t, json.Unmarshal(after, o))
 		}
-		out = append(out, o)
+		if o != nil {
+			out = append(out, o)
+		}
+	}
+	for _, f := range found {
+		if f.Patch != nil && f.Patch.Manifest != "" {
+			out = append(out, decode(t, f.Patch.Manifest))
+		}
 	}
 	return out
+}
+
+// apply is an object with a patch, nil if it deletes it.
+func apply(t *testing.T, o client.Object, p *doctor.Patch) client.Object {
+	t.Helper()
+	if p.Delete {
+		return nil
+	}
+	text, err := p.JSON()
+	must(t, err)
+	patch, err := jsonpatch.DecodePatch(text)
+	must(t, err)
+	before, err := json.Marshal(o)
+	must(t, err)
+	after, err := patch.Apply(before)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	o = reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
+	must(t, json.Unmarshal(after, o))
+	return o
 }
 
 func must(t *testing.T, err error) {
@@ -113,8 +125,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func kindOf(o client.Object) string { return reflect.TypeOf(o).Elem().Name() }
-
 // read decodes the documents of a file strictly.
 func read(t *testing.T, file string) []client.Object {
 	t.Helper()
@@ -122,21 +132,21 @@ func read(t *testing.T, file string) []client.Object {
 	must(t, err)
 	var out []client.Object
 	for _, doc := range strings.Split(string(text), "---\n") {
-		var o client.Object
-		for kind, empty := range map[string]client.Object{
-			"NodePool": &karpv1.NodePool{}, "DaemonSet": &appsv1.DaemonSet{}, "Deployment": &appsv1.Deployment{}, "StatefulSet": &appsv1.StatefulSet{},
-			"PodDisruptionBudget": &policyv1.PodDisruptionBudget{}, "StorageClass": &storagev1.StorageClass{},
-			"Node": &corev1.Node{},
-		} {
-			if strings.Contains(doc, "\nkind: "+kind+"\n") {
-				o = empty
-			}
-		}
-		must(t, yaml.UnmarshalStrict([]byte(doc), o))
-		if o.GetNamespace() == "" && kindOf(o) != "NodePool" && kindOf(o) != "StorageClass" && kindOf(o) != "Node" {
-			o.SetNamespace("default")
-		}
-		out = append(out, o)
+		out = append(out, decode(t, doc))
 	}
 	return out
+}
+
+func decode(t *testing.T, doc string) client.Object {
+	t.Helper()
+	raw, err := yaml.YAMLToJSONStrict([]byte(doc))
+	must(t, err)
+	o, err := doctor.Decode(raw, "default")
+	must(t, err)
+	if o == nil {
+		t.Fatalf("no check looks at such an object:\n%s", doc)
+	}
+	again := reflect.New(reflect.TypeOf(o).Elem()).Interface()
+	must(t, yaml.UnmarshalStrict([]byte(doc), again))
+	return o
 }

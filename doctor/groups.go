@@ -100,7 +100,7 @@ func nowhere(in *Inventory) []Finding {
 		f := Finding{
 			Severity: Warning, Object: w.Ref, Field: "spec.template.spec.tolerations",
 			Advice: "tolerate the taint, or keep a node group without it",
-			Patch:  &Patch{w.Ref, additions("/spec/template/spec/tolerations", w.Template.Spec.Tolerations, shut)},
+			Patch:  &Patch{Object: w.Ref, Steps: additions("/spec/template/spec/tolerations", w.Template.Spec.Tolerations, shut)},
 		}
 		switch {
 		case !launched && (in.Complete || len(in.Pools) > 0):

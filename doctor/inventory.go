@@ -2,15 +2,21 @@ package doctor
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
+	ec2v1 "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -21,8 +27,15 @@ type Inventory struct {
 	Pools          []*karpv1.NodePool
 	DaemonSets     []*appsv1.DaemonSet
 	Workloads      []Workload // Deployments and StatefulSets
+	CronJobs       []*batchv1.CronJob
 	PDBs           []*policyv1.PodDisruptionBudget
 	StorageClasses []*storagev1.StorageClass
+	Drivers        []*storagev1.CSIDriver
+	Claims         []*corev1.PersistentVolumeClaim
+	Policies       []*v1alpha1.NodePolicy
+	// Classes are those of EC2.
+	Classes  []*ec2v1.EC2NodeClass
+	Webhooks []Webhook
 	// Groups are the nodes that are no pool's, by name.
 	Groups []NodeGroup
 	// Queues are those of the cloud's announcements.
@@ -38,12 +51,28 @@ type Workload struct {
 	Ref      plan.ObjectRef
 	Replicas int32
 	Template *corev1.PodTemplateSpec
+	// Volumes are of the claims that are made for each pod.
+	Volumes []corev1.PersistentVolumeClaim
+	// Recreates says that the pods of a Deployment end before their successors begin.
+	Recreates bool
 
 	class *snapshot.Class
 }
 
 func workload(kind string, o client.Object, n *int32, t *corev1.PodTemplateSpec) Workload {
-	return Workload{refOf(kind, o), replicas(n), t, class(o.GetNamespace(), t)}
+	return Workload{Ref: refOf(kind, o), Replicas: replicas(n), Template: t, class: class(o.GetNamespace(), t)}
+}
+
+// Webhook is one of a configuration, which Ref and Field name.
+type Webhook struct {
+	Ref       plan.ObjectRef
+	Field     string
+	Rules     []admissionv1.RuleWithOperations
+	Policy    *admissionv1.FailurePolicyType
+	Namespace *metav1.LabelSelector
+	Objects   *metav1.LabelSelector
+	Service   *admissionv1.ServiceReference
+	Matches   []admissionv1.MatchCondition
 }
 
 // New sorts objects by their kinds, each kind by namespace and name. Kinds that no check looks
@@ -61,13 +90,37 @@ func New(objects []client.Object, complete bool) *Inventory {
 		case *appsv1.DaemonSet:
 			in.DaemonSets = append(in.DaemonSets, o)
 		case *appsv1.Deployment:
-			in.Workloads = append(in.Workloads, workload("Deployment", o, o.Spec.Replicas, &o.Spec.Template))
+			w := workload("Deployment", o, o.Spec.Replicas, &o.Spec.Template)
+			w.Recreates = o.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType
+			in.Workloads = append(in.Workloads, w)
 		case *appsv1.StatefulSet:
-			in.Workloads = append(in.Workloads, workload("StatefulSet", o, o.Spec.Replicas, &o.Spec.Template))
+			w := workload("StatefulSet", o, o.Spec.Replicas, &o.Spec.Template)
+			w.Volumes = o.Spec.VolumeClaimTemplates
+			in.Workloads = append(in.Workloads, w)
+		case *batchv1.CronJob:
+			in.CronJobs = append(in.CronJobs, o)
 		case *policyv1.PodDisruptionBudget:
 			in.PDBs = append(in.PDBs, o)
 		case *storagev1.StorageClass:
 			in.StorageClasses = append(in.StorageClasses, o)
+		case *storagev1.CSIDriver:
+			in.Drivers = append(in.Drivers, o)
+		case *corev1.PersistentVolumeClaim:
+			in.Claims = append(in.Claims, o)
+		case *v1alpha1.NodePolicy:
+			in.Policies = append(in.Policies, o)
+		case *ec2v1.EC2NodeClass:
+			in.Classes = append(in.Classes, o)
+		case *admissionv1.ValidatingWebhookConfiguration:
+			for i := range o.Webhooks {
+				w := &o.Webhooks[i]
+				in.Webhooks = append(in.Webhooks, Webhook{refOf("ValidatingWebhookConfiguration", o), fmt.Sprintf("webhooks[%d]", i), w.Rules, w.FailurePolicy, w.NamespaceSelector, w.ObjectSelector, w.ClientConfig.Service, w.MatchConditions})
+			}
+		case *admissionv1.MutatingWebhookConfiguration:
+			for i := range o.Webhooks {
+				w := &o.Webhooks[i]
+				in.Webhooks = append(in.Webhooks, Webhook{refOf("MutatingWebhookConfiguration", o), fmt.Sprintf("webhooks[%d]", i), w.Rules, w.FailurePolicy, w.NamespaceSelector, w.ObjectSelector, w.ClientConfig.Service, w.MatchConditions})
+			}
 		case *corev1.Node:
 			if g, ok := groupOf(o); ok {
 				in.Add(g)

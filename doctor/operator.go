@@ -27,7 +27,7 @@ func operatorsThatAreShutOut(in *Inventory) []Finding {
 			Severity: Warning, Object: w.Ref, Field: "spec.template.spec.tolerations",
 			Message: fmt.Sprintf("lack %s, startup taints of %s: where all nodes are of such pools, the operator cannot start on the nodes that wait for it, and none gets ready", texts(lacks), pools),
 			Advice:  "tolerate the startup taints, or keep a node group for the operator",
-			Patch:   &Patch{w.Ref, additions("/spec/template/spec/tolerations", w.Template.Spec.Tolerations, lacks)},
+			Patch:   &Patch{Object: w.Ref, Steps: additions("/spec/template/spec/tolerations", w.Template.Spec.Tolerations, lacks)},
 		}
 		if in.Complete {
 			f.Severity = Error

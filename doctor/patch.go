@@ -9,10 +9,14 @@ import (
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
-// Patch changes one object, by a JSON patch (RFC 6902).
+// Patch changes one object: by a JSON patch (RFC 6902), or in its place by one of the two below.
 type Patch struct {
 	Object plan.ObjectRef
 	Steps  []Step
+	// Delete says that the object is to go.
+	Delete bool
+	// Manifest is the object that is to be there, in YAML.
+	Manifest string
 }
 
 // Step is one operation of a JSON patch.
@@ -27,15 +31,26 @@ func (p *Patch) JSON() ([]byte, error) { return json.Marshal(p.Steps) }
 
 // Command applies the patch to a cluster. It can be pasted into a POSIX shell.
 func (p *Patch) Command() (string, error) {
+	switch {
+	case p.Manifest != "":
+		return "kubectl apply -f - <<'EOF'\n" + p.Manifest + "EOF", nil
+	case p.Delete:
+		return "kubectl delete " + p.named(), nil
+	}
 	text, err := p.JSON()
 	if err != nil {
 		return "", fmt.Errorf("writing the patch of %s: %w", p.Object, err)
 	}
-	command := "kubectl patch " + strings.ToLower(p.Object.Kind) + " " + p.Object.Name
+	return "kubectl patch " + p.named() + " --type=json -p '" + strings.ReplaceAll(string(text), "'", `'\''`) + "'", nil
+}
+
+// named is the object as kubectl's arguments name it.
+func (p *Patch) named() string {
+	text := strings.ToLower(p.Object.Kind) + " " + p.Object.Name
 	if p.Object.Namespace != "" {
-		command += " -n " + p.Object.Namespace
+		text += " -n " + p.Object.Namespace
 	}
-	return command + " --type=json -p '" + strings.ReplaceAll(string(text), "'", `'\''`) + "'", nil
+	return text
 }
 
 // removals are the steps that remove elements of a list, the last first. They fail if the list

@@ -62,7 +62,7 @@ func fixLines(f Finding) ([]string, error) {
 		return out, nil
 	case f.Patch != nil:
 		command, err := f.Patch.Command()
-		return []string{command}, err
+		return strings.Split(command, "\n"), err
 	}
 	return nil, nil
 }

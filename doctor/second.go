@@ -26,7 +26,7 @@ func secondHands(in *Inventory) []Finding {
 		}
 		f := Finding{
 			Severity: Warning, Object: w.Ref, Field: "spec.replicas",
-			Patch: &Patch{w.Ref, []Step{{"add", "/spec/replicas", 0}}},
+			Patch: &Patch{Object: w.Ref, Steps: []Step{{"add", "/spec/replicas", 0}}},
 		}
 		switch {
 		case runs(&w.Template.Spec, "cluster-autoscaler"):

@@ -34,7 +34,7 @@ func controllersThatNeverMove(in *Inventory) []Finding {
 			Severity: Warning, Object: w.Ref, Field: fmt.Sprintf("spec.template.spec.tolerations[%d]", at[0]),
 			Message: fmt.Sprintf("tolerates %s: its pods are not moved off nodes that go, new ones may be bound there, and they are killed with the machine", text(eviction.DisruptedTaint)),
 			Advice:  "tolerate only the taints that are meant, such as CriticalAddonsOnly",
-			Patch:   &Patch{w.Ref, removals("/spec/template/spec/tolerations", w.Template.Spec.Tolerations, at)},
+			Patch:   &Patch{Object: w.Ref, Steps: removals("/spec/template/spec/tolerations", w.Template.Spec.Tolerations, at)},
 		})
 	}
 	return out
@@ -71,7 +71,7 @@ func pdbsThatAllowNone(in *Inventory) []Finding {
 			continue
 		}
 		ref := refOf("PodDisruptionBudget", pdb)
-		patch := &Patch{ref, []Step{{Op: "replace", Path: "/spec/maxUnavailable", Value: 1}}}
+		patch := &Patch{Object: ref, Steps: []Step{{Op: "replace", Path: "/spec/maxUnavailable", Value: 1}}}
 		if pdb.Spec.MinAvailable != nil {
 			patch.Steps = []Step{{Op: "remove", Path: "/spec/minAvailable"}, {Op: "add", Path: "/spec/maxUnavailable", Value: 1}}
 		}
@@ -126,7 +126,8 @@ func pdbsThatOverlap(in *Inventory) []Finding {
 			out = append(out, Finding{
 				Severity: Error, Object: w.Ref, Field: "spec.template.metadata.labels",
 				Message: fmt.Sprintf("are selected by poddisruptionbudgets %s: Kubernetes evicts no pod that two select, so its node is never drained", strings.Join(names, " and ")),
-				Advice:  fmt.Sprintf("keep one of them: kubectl delete poddisruptionbudget %s -n %s", names[1], w.Ref.Namespace),
+				Advice:  "keep one of them",
+				Patch:   &Patch{Object: plan.ObjectRef{Kind: "PodDisruptionBudget", Namespace: w.Ref.Namespace, Name: names[len(names)-1]}, Delete: true},
 			})
 		}
 	}
@@ -149,7 +150,7 @@ func podsThatAreProtectedForEver(in *Inventory) []Finding {
 			Severity: Warning, Object: poolRef(np), Field: "spec.template.spec.terminationGracePeriod",
 			Message: fmt.Sprintf("is not set, while nodes expire after %s and pods such as those of %s are never evicted (%s): an expired node with one waits for it for ever", expiry(np), in.Workloads[i].Ref, karpv1.DoNotDisruptAnnotationKey),
 			Advice:  "bound the drain by a time that such pods may need",
-			Patch:   &Patch{poolRef(np), []Step{{Op: "add", Path: "/spec/template/spec/terminationGracePeriod", Value: "24h"}}},
+			Patch:   &Patch{Object: poolRef(np), Steps: []Step{{Op: "add", Path: "/spec/template/spec/terminationGracePeriod", Value: "24h"}}},
 		})
 	}
 	return out

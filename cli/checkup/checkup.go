@@ -8,15 +8,10 @@ import (
 	"fmt"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/doctor"
@@ -43,12 +38,10 @@ const page = 500
 // read, or are not there, are warned of, and then it is not the whole cluster.
 func Cluster(ctx context.Context, reader client.Reader, warn func(format string, args ...any)) (objects []client.Object, whole bool, err error) {
 	whole = true
-	for _, kind := range []client.ObjectList{
-		&karpv1.NodePoolList{}, &appsv1.DaemonSetList{}, &appsv1.DeploymentList{}, &appsv1.StatefulSetList{},
-		&policyv1.PodDisruptionBudgetList{}, &storagev1.StorageClassList{}, &corev1.NodeList{},
-	} {
-		err := listAll(ctx, reader, kind, &objects)
+	for _, kind := range doctor.Kinds() {
+		err := listAll(ctx, reader, kind.List(), &objects)
 		switch {
+		case kind.Custom && meta.IsNoMatchError(err):
 		case apierrors.IsForbidden(err), meta.IsNoMatchError(err):
 			whole = false
 			warn("not examined: %v", err)

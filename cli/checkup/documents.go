@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/millwright-dev/millwright/doctor"
 	"github.com/millwright-dev/millwright/doctor/addon"
 	"github.com/millwright-dev/millwright/doctor/helm"
 	"github.com/millwright-dev/millwright/doctor/terraform"
@@ -33,7 +34,7 @@ func (g *Given) addDocuments(in *Input, r Readers) error {
 		if c.used {
 			continue
 		}
-		if err := in.addChart(c.chart); err != nil {
+		if err := in.addChart(c.chart, chartPlace(c.chart)); err != nil {
 			return err
 		}
 	}
@@ -42,7 +43,7 @@ func (g *Given) addDocuments(in *Input, r Readers) error {
 		if err != nil {
 			return fmt.Errorf("--eks-addon: %s: %w", file, err)
 		}
-		if err := in.addAddons(addons, r.Warn); err != nil {
+		if err := in.addAddons(addons, "", r.Warn); err != nil {
 			return err
 		}
 	}
@@ -85,15 +86,21 @@ func (g *Given) charts() ([]*atHand, error) {
 	return out, nil
 }
 
-func (in *Input) addChart(c helm.Chart) error {
+func (in *Input) addChart(c helm.Chart, place func(doctor.Finding) string) error {
 	src, err := c.Source()
 	if err != nil {
 		return err
 	}
-	return in.AddSource(src)
+	return in.AddSource(src, place)
 }
 
-func (in *Input) addAddons(addons []addon.Addon, warn func(string, ...any)) error {
+// inTerraform says where a resource is written.
+func inTerraform(dir, address string) func(doctor.Finding) string {
+	return func(doctor.Finding) string { return terraformPlace(dir, address) }
+}
+
+// addAddons adds what add-ons run; dir is where Terraform's files are, if they are of those.
+func (in *Input) addAddons(addons []addon.Addon, dir string, warn func(string, ...any)) error {
 	for _, a := range addons {
 		if !addon.Known(a.Name) {
 			warn("not examined: EKS add-on %s; known are %s", a.Name, strings.Join(addon.Names(), ", "))
@@ -103,7 +110,7 @@ func (in *Input) addAddons(addons []addon.Addon, warn func(string, ...any)) erro
 		if err != nil {
 			return err
 		}
-		if err := in.AddSource(src); err != nil {
+		if err := in.AddSource(src, inTerraform(dir, a.Address)); err != nil {
 			return err
 		}
 	}
@@ -112,7 +119,7 @@ func (in *Input) addAddons(addons []addon.Addon, warn func(string, ...any)) erro
 
 func (in *Input) addTerraform(doc *terraform.Document, dir string, charts []*atHand, warn func(string, ...any)) error {
 	for _, src := range doc.Sources {
-		if err := in.AddSource(src); err != nil {
+		if err := in.AddSource(src, inTerraform(dir, strings.TrimPrefix(src.Name, "Terraform "))); err != nil {
 			return err
 		}
 	}
@@ -122,7 +129,13 @@ func (in *Input) addTerraform(doc *terraform.Document, dir string, charts []*atH
 		return err
 	}
 	in.queues = append(in.queues, queues...)
-	if err := in.addAddons(doc.Addons, warn); err != nil {
+	for _, q := range queues {
+		if in.queued == nil {
+			in.queued = map[string]string{}
+		}
+		in.queued[q.Name] = terraformPlace(dir, q.Name)
+	}
+	if err := in.addAddons(doc.Addons, dir, warn); err != nil {
 		return err
 	}
 	for _, release := range doc.Releases {
@@ -133,7 +146,7 @@ func (in *Input) addTerraform(doc *terraform.Document, dir string, charts []*atH
 		}
 		chart := release.Install
 		chart.Path = path
-		if err := in.addChart(chart); err != nil {
+		if err := in.addChart(chart, inTerraform(dir, release.Address)); err != nil {
 			return fmt.Errorf("%s: %w", release.Address, err)
 		}
 	}

@@ -31,7 +31,9 @@ func (in *Input) WriteFixes(dir string, findings []doctor.Finding) (int, error) 
 		if err != nil {
 			return 0, err
 		}
-		if !slices.ContainsFunc(fixes, func(x *doctor.Fix) bool { return x.Text == fix.Text && sameObject(x.File, fix.File) }) {
+		if !slices.ContainsFunc(fixes, func(x *doctor.Fix) bool {
+			return x.Text == fix.Text && sameObject(x.File, fix.File) && (fix.File != "" || x.Do == fix.Do)
+		}) {
 			fixes = append(fixes, fix)
 		}
 	}
@@ -40,6 +42,10 @@ func (in *Input) WriteFixes(dir string, findings []doctor.Finding) (int, error) 
 	}
 	var list strings.Builder
 	for _, fix := range fixes {
+		if fix.File == "" {
+			fmt.Fprintf(&list, "no file (%s)\n  %s\n", fix.Form, fix.Do)
+			continue
+		}
 		fmt.Fprintf(&list, "%s (%s)\n  %s\n", fix.File, fix.Form, fix.Do)
 		if err := create(filepath.Join(dir, fix.File), []byte(fix.Text)); err != nil {
 			return 0, err
@@ -48,8 +54,17 @@ func (in *Input) WriteFixes(dir string, findings []doctor.Finding) (int, error) 
 	return len(fixes), create(filepath.Join(dir, "FIXES"), []byte(list.String()))
 }
 
-// patchFile is a patch as a file for kubectl; the number keeps two of one object apart.
+// patchFile is a patch as a file for kubectl; the number keeps two of one object apart. To delete
+// an object no file is needed.
 func patchFile(p *doctor.Patch, n int) (*doctor.Fix, error) {
+	switch {
+	case p.Manifest != "":
+		file := fmt.Sprintf("%02d-%s-%s.yaml", n, strings.ToLower(p.Object.Kind), p.Object.Name)
+		return &doctor.Fix{Form: "kubectl", File: file, Text: p.Manifest, Do: "kubectl apply -f " + file}, nil
+	case p.Delete:
+		command, err := p.Command()
+		return &doctor.Fix{Form: "kubectl", Do: command}, err
+	}
 	text, err := json.MarshalIndent(p.Steps, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("writing the patch of %s: %w", p.Object, err)

@@ -71,7 +71,9 @@ func (g *Given) Take(ctx context.Context, r Readers) (*Input, error) {
 		if err != nil {
 			return nil, err
 		}
-		in.AddManifests(objects)
+		if err := in.AddManifests(objects); err != nil {
+			return nil, err
+		}
 	}
 	return in, nil
 }

@@ -1,6 +1,8 @@
 package checkup
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,9 +19,13 @@ type Input struct {
 	objects []client.Object
 	written []manifest.Object
 	sources source.Set
-	groups  []doctor.NodeGroup
-	queues  []doctor.Queue
-	whole   bool
+	// places say where what a source is made of is written.
+	places map[*source.Source]func(doctor.Finding) string
+	// queued are where queues are written.
+	queued map[string]string
+	groups []doctor.NodeGroup
+	queues []doctor.Queue
+	whole  bool
 }
 
 // AddCluster adds what a cluster has. whole says that nothing could not be read.
@@ -28,19 +34,40 @@ func (in *Input) AddCluster(objects []client.Object, whole bool) {
 }
 
 // AddManifests adds what was written by hand.
-func (in *Input) AddManifests(objects []manifest.Object) {
+func (in *Input) AddManifests(objects []manifest.Object) error {
 	in.written = append(in.written, objects...)
 	for _, o := range objects {
+		if o.NodeClass { // read without a type
+			raw, err := json.Marshal(o.Object)
+			if err != nil {
+				return fmt.Errorf("%s: %w", o, err)
+			}
+			typed, err := doctor.Decode(raw, "")
+			if err != nil {
+				return o.Errorf("", "%v", err)
+			}
+			if o.Object = typed; typed == nil {
+				continue
+			}
+		}
 		in.objects = append(in.objects, o.Object)
 		in.sources.Drop(o.Object)
 	}
+	return nil
 }
 
-// AddSource adds what a source generates.
-func (in *Input) AddSource(src *source.Source) error {
+// AddSource adds what a source generates. place, which may be nil, says where a finding is
+// written.
+func (in *Input) AddSource(src *source.Source, place func(doctor.Finding) string) error {
 	objects, err := in.sources.Add(src)
 	if err != nil {
 		return err
+	}
+	if place != nil {
+		if in.places == nil {
+			in.places = map[*source.Source]func(doctor.Finding) string{}
+		}
+		in.places[src] = place
 	}
 	in.objects = append(in.objects, objects...)
 	return nil
@@ -74,6 +101,17 @@ func (in *Input) latest() []client.Object {
 	return out
 }
 
-// Where is the place of a finding in manifests, such as pools.yaml:12, empty if it is not in
-// one.
-func (in *Input) Where(f doctor.Finding) string { return place(in.written)(f) }
+// Where is the place of a finding in what was written, such as pools.yaml:12, empty if it is not
+// known.
+func (in *Input) Where(f doctor.Finding) string {
+	if at := place(in.written)(f); at != "" {
+		return at
+	}
+	if f.Object.Kind == "Queue" {
+		return in.queued[f.Object.Name]
+	}
+	if at := in.places[in.sources.Of(f.Object)]; at != nil {
+		return at(f)
+	}
+	return ""
+}

@@ -13,6 +13,8 @@ type Finding struct {
 	Message  string          `json:"message"`
 	Advice   string          `json:"advice"`
 	Patch    []doctor.Step   `json:"patch,omitempty"`
+	Delete   any             `json:"delete,omitempty"`
+	Manifest string          `json:"manifest,omitempty"`
 	Command  string          `json:"command,omitempty"`
 	Fix      *doctor.Fix     `json:"fix,omitempty"`
 }
@@ -32,7 +34,10 @@ func Document(findings []doctor.Finding, where func(doctor.Finding) string) (any
 		if list[i].Command, err = f.Patch.Command(); err != nil {
 			return nil, err
 		}
-		list[i].Patch = f.Patch.Steps
+		list[i].Patch, list[i].Manifest = f.Patch.Steps, f.Patch.Manifest
+		if f.Patch.Delete {
+			list[i].Delete = f.Patch.Object
+		}
 	}
 	return struct {
 		Findings []Finding `json:"findings"`

@@ -110,7 +110,10 @@ func (d document) decodeOne(raw []byte, gvk schema.GroupVersionKind, h head, pat
 		fail("metadata.name", problems)
 		return
 	}
-	if k.how != builtIn {
+	if k.how == examined {
+		out.ignored = append(out.ignored, gvk.GroupKind().String())
+	}
+	if k.how == custom || k.how == nodeClass {
 		var ok bool
 		if raw, ok = admit(gvk, raw, fail); !ok {
 			return

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +40,9 @@ const (
 	custom
 	// nodeClass is a custom kind that stays untyped.
 	nodeClass
+	// examined kinds say nothing about machines or their pods: they count as ignored, and are
+	// read for whoever looks for mistakes.
+	examined
 )
 
 const karpenterGroup = "karpenter.sh"
@@ -58,14 +62,19 @@ var kinds = map[schema.GroupKind]kind{
 	{Group: appsv1.GroupName, Kind: "StatefulSet"}: {"v1", true, builtIn, func() client.Object { return &appsv1.StatefulSet{} }},
 	{Group: appsv1.GroupName, Kind: "DaemonSet"}:   {"v1", true, builtIn, func() client.Object { return &appsv1.DaemonSet{} }},
 	{Group: batchv1.GroupName, Kind: "Job"}:        {"v1", true, builtIn, func() client.Object { return &batchv1.Job{} }},
+	{Group: batchv1.GroupName, Kind: "CronJob"}:    {"v1", true, examined, func() client.Object { return &batchv1.CronJob{} }},
 
 	{Group: policyv1.GroupName, Kind: "PodDisruptionBudget"}: {"v1", true, builtIn, func() client.Object { return &policyv1.PodDisruptionBudget{} }},
 	{Group: corev1.GroupName, Kind: "LimitRange"}:            {"v1", true, builtIn, func() client.Object { return &corev1.LimitRange{} }},
 	{Group: schedulingv1.GroupName, Kind: "PriorityClass"}:   {"v1", false, builtIn, func() client.Object { return &schedulingv1.PriorityClass{} }},
 	{Group: nodev1.GroupName, Kind: "RuntimeClass"}:          {"v1", false, builtIn, func() client.Object { return &nodev1.RuntimeClass{} }},
 	{Group: storagev1.GroupName, Kind: "StorageClass"}:       {"v1", false, builtIn, func() client.Object { return &storagev1.StorageClass{} }},
+	{Group: storagev1.GroupName, Kind: "CSIDriver"}:          {"v1", false, examined, func() client.Object { return &storagev1.CSIDriver{} }},
 	{Group: storagev1.GroupName, Kind: "CSINode"}:            {"v1", false, builtIn, func() client.Object { return &storagev1.CSINode{} }},
 	{Group: storagev1.GroupName, Kind: "VolumeAttachment"}:   {"v1", false, builtIn, func() client.Object { return &storagev1.VolumeAttachment{} }},
+
+	{Group: admissionv1.GroupName, Kind: "ValidatingWebhookConfiguration"}: {"v1", false, examined, func() client.Object { return &admissionv1.ValidatingWebhookConfiguration{} }},
+	{Group: admissionv1.GroupName, Kind: "MutatingWebhookConfiguration"}:   {"v1", false, examined, func() client.Object { return &admissionv1.MutatingWebhookConfiguration{} }},
 
 	{Group: karpenterGroup, Kind: "NodePool"}:           {"v1", false, custom, func() client.Object { return &karpv1.NodePool{} }},
 	{Group: karpenterGroup, Kind: "NodeClaim"}:          {"v1", false, custom, func() client.Object { return &karpv1.NodeClaim{} }},

@@ -22,6 +22,8 @@ type Addon struct {
 	Version string
 	// Configuration is what is set, in JSON or YAML; it may be empty.
 	Configuration string
+	// Address is that of Terraform's resource, empty if it is none of Terraform's.
+	Address string
 	// Write is the fix that sets a configuration, the whole of it and what changes. Without it,
 	// it is a call of the AWS CLI.
 	Write func(whole, change map[string]any) (*doctor.Fix, error)

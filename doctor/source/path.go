@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/millwright-dev/millwright/engine/plan"
 )
 
 // path leads to a value: keys of maps and indices of lists.
@@ -97,6 +99,29 @@ func called(values any, field string) []path {
 	slices.SortStableFunc(out, func(a, b path) int {
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a.String(), b.String()))
 	})
+	return out
+}
+
+// held lists the paths at which values hold an object as it is, as charts' extraObjects do.
+func held(values any, ref plan.ObjectRef) []path {
+	var out []path
+	var walk func(v any, p path)
+	walk = func(v any, p path) {
+		switch v := v.(type) {
+		case map[string]any:
+			if metadata, ok := v["metadata"].(map[string]any); ok && v["kind"] == ref.Kind && metadata["name"] == ref.Name {
+				out = append(out, slices.Clone(p))
+			}
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				walk(v[key], append(p, key))
+			}
+		case []any:
+			for i := range v {
+				walk(v[i], append(p, i))
+			}
+		}
+	}
+	walk(values, nil)
 	return out
 }
 

@@ -38,6 +38,9 @@ func (s *Set) Add(src *Source) ([]client.Object, error) {
 // replaces it.
 func (s *Set) Drop(o client.Object) { delete(s.of, refOf(o)) }
 
+// Of is what generates an object, nil if none of the set does.
+func (s *Set) Of(o plan.ObjectRef) *Source { return s.of[o] }
+
 // Mend says of each finding where its object comes from, and gives those with a patch the fix
 // of that source.
 func (s *Set) Mend(findings []doctor.Finding) error {
@@ -65,9 +68,9 @@ func (s *Set) Mend(findings []doctor.Finding) error {
 	return nil
 }
 
-// patched is the source of the object that a finding's patch changes, if any.
+// patched is the source of the object whose fields a finding's patch changes, if any.
 func (s *Set) patched(f *doctor.Finding) *Source {
-	if f.Patch == nil {
+	if f.Patch == nil || len(f.Patch.Steps) == 0 {
 		return nil
 	}
 	return s.of[f.Patch.Object]

@@ -166,11 +166,19 @@ func (s *Source) set(before map[plan.ObjectRef]object, changes map[string]any, r
 	return c, after
 }
 
-// search tries the values that are called like the field, on top of changes that are decided. It
-// is the change that touches the fewest other objects, and what is generated then.
+// search tries the object itself where values hold it, and else the values that are called like
+// the field, on top of changes that are decided. It is the change that touches the fewest other
+// objects, and what is generated then.
 func (s *Source) search(before map[plan.ObjectRef]object, changes map[string]any, ref plan.ObjectRef, g goal) (best map[string]any, then map[plan.ObjectRef]object) {
 	fewest := len(before) + 1
 	all := Merge(s.All, changes)
+	for _, p := range held(all, ref) {
+		c, _ := change(all, append(p, steps(get(all, p), g.field)...), g.set).(map[string]any)
+		after, err := s.render(Merge(Merge(s.Values, changes), c))
+		if err == nil && g.reached(at(after[ref], g.field)) {
+			return c, after
+		}
+	}
 	for _, p := range called(all, g.field[len(g.field)-1]) {
 		value, ok := g.value(get(all, p))
 		if !ok {

@@ -81,7 +81,7 @@ func (d *Document) addon(r Resource) error {
 		return err
 	}
 	d.Addons = append(d.Addons, addon.Addon{
-		Cluster: v.ClusterName, Name: v.AddonName, Version: v.AddonVersion, Configuration: v.Configuration, Write: addonFix(r.Address, v.AddonName),
+		Cluster: v.ClusterName, Name: v.AddonName, Version: v.AddonVersion, Configuration: v.Configuration, Address: r.Address, Write: addonFix(r.Address, v.AddonName),
 	})
 	return nil
 }

@@ -1,0 +1,87 @@
+package doctor
+
+import (
+	"reflect"
+	"slices"
+
+	ec2v1 "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/api/v1alpha1"
+)
+
+// Kind is one that checks look at. Its Go type is called as it is.
+type Kind struct {
+	Group string
+	// List is an empty list of the version that is read.
+	List func() client.ObjectList
+	// Custom says that not every cluster serves the kind; one that does not has no such objects.
+	Custom bool
+
+	object     client.Object // empty
+	namespaced bool
+}
+
+// Kinds are all that checks look at, in the order in which a cluster is read.
+func Kinds() []Kind {
+	return []Kind{
+		{"karpenter.sh", func() client.ObjectList { return &karpv1.NodePoolList{} }, false, &karpv1.NodePool{}, false},
+		{"karpenter.k8s.aws", func() client.ObjectList { return &ec2v1.EC2NodeClassList{} }, true, &ec2v1.EC2NodeClass{}, false},
+		{v1alpha1.GroupVersion.Group, func() client.ObjectList { return &v1alpha1.NodePolicyList{} }, true, &v1alpha1.NodePolicy{}, false},
+		{"apps", func() client.ObjectList { return &appsv1.DaemonSetList{} }, false, &appsv1.DaemonSet{}, true},
+		{"apps", func() client.ObjectList { return &appsv1.DeploymentList{} }, false, &appsv1.Deployment{}, true},
+		{"apps", func() client.ObjectList { return &appsv1.StatefulSetList{} }, false, &appsv1.StatefulSet{}, true},
+		{"batch", func() client.ObjectList { return &batchv1.CronJobList{} }, false, &batchv1.CronJob{}, true},
+		{"policy", func() client.ObjectList { return &policyv1.PodDisruptionBudgetList{} }, false, &policyv1.PodDisruptionBudget{}, true},
+		{"storage.k8s.io", func() client.ObjectList { return &storagev1.StorageClassList{} }, false, &storagev1.StorageClass{}, false},
+		{"storage.k8s.io", func() client.ObjectList { return &storagev1.CSIDriverList{} }, false, &storagev1.CSIDriver{}, false},
+		{"", func() client.ObjectList { return &corev1.PersistentVolumeClaimList{} }, false, &corev1.PersistentVolumeClaim{}, true},
+		{"", func() client.ObjectList { return &corev1.NodeList{} }, false, &corev1.Node{}, false},
+		{"admissionregistration.k8s.io", func() client.ObjectList { return &admissionv1.ValidatingWebhookConfigurationList{} }, false, &admissionv1.ValidatingWebhookConfiguration{}, false},
+		{"admissionregistration.k8s.io", func() client.ObjectList { return &admissionv1.MutatingWebhookConfigurationList{} }, false, &admissionv1.MutatingWebhookConfiguration{}, false},
+	}
+}
+
+// AddToScheme registers the kinds that are neither Kubernetes' own nor in package cluster.
+func AddToScheme(s *runtime.Scheme) error {
+	gv := schema.GroupVersion{Group: "karpenter.k8s.aws", Version: "v1"}
+	metav1.AddToGroupVersion(s, gv)
+	s.AddKnownTypes(gv, &ec2v1.EC2NodeClass{}, &ec2v1.EC2NodeClassList{})
+	return nil
+}
+
+// find is the kind that something holds for; false if there is none.
+func find(is func(Kind) bool) (Kind, bool) {
+	kinds := Kinds()
+	i := slices.IndexFunc(kinds, is)
+	if i < 0 {
+		return Kind{}, false
+	}
+	return kinds[i], true
+}
+
+func (k Kind) name() string { return reflect.TypeOf(k.object).Elem().Name() }
+
+// ofGroupKind is the kind that manifests call so.
+func ofGroupKind(gvk schema.GroupVersionKind) (Kind, bool) {
+	return find(func(k Kind) bool { return k.Group == gvk.Group && k.name() == gvk.Kind })
+}
+
+// KindOf is the kind of an object that a check looks at, empty for others.
+func KindOf(o client.Object) string {
+	k, ok := find(func(k Kind) bool { return reflect.TypeOf(k.object) == reflect.TypeOf(o) })
+	if !ok {
+		return ""
+	}
+	return k.name()
+}

@@ -1,0 +1,160 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// pdbsThatMatchNothing protect no pod. What a PDB's status says counts more than what is given.
+func pdbsThatMatchNothing(in *Inventory) []Finding {
+	var out []Finding
+	selects := selected(in)
+	for _, pdb := range in.PDBs {
+		if pdb.Status.ObservedGeneration > 0 && pdb.Status.ExpectedPods > 0 || len(selects[pdb]) > 0 {
+			continue
+		}
+		beside := slices.DeleteFunc(slices.Clone(in.Workloads), func(w Workload) bool { return w.Ref.Namespace != pdb.Namespace })
+		if len(beside) == 0 && (!in.Complete || pdb.Status.ObservedGeneration == 0) {
+			continue // its pods may be elsewhere, or of a kind that is not known
+		}
+		f := Finding{
+			Severity: Warning, Object: refOf("PodDisruptionBudget", pdb), Field: "spec.selector",
+			Message: "selects no pod: what it is meant for is evicted without being asked for",
+			Advice:  "select the labels of the pods, or take it away",
+		}
+		if i := slices.IndexFunc(beside, func(w Workload) bool { return w.Ref.Name == pdb.Name }); i >= 0 {
+			f.Advice = fmt.Sprintf("select the labels of the pods, which of %s are %s", beside[i].Ref, labels.Set(beside[i].Template.Labels))
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// single are workloads of one replica that others wait for: DNS, and what a webhook asks.
+func single(in *Inventory) []Finding {
+	var out []Finding
+	for _, w := range in.Workloads {
+		if w.Replicas != 1 {
+			continue
+		}
+		what := ""
+		if dns(w) {
+			what = "no name is resolved"
+		}
+		for _, hook := range in.Webhooks {
+			if hook.fails() && hook.Service != nil && hook.Service.Namespace == w.Ref.Namespace && hook.Service.Name == w.Ref.Name {
+				what = fmt.Sprintf("%s refuses what it would have to ask for", hook.Ref)
+			}
+		}
+		if what == "" {
+			continue
+		}
+		out = append(out, Finding{
+			Severity: Warning, Object: w.Ref, Field: "spec.replicas",
+			Message: fmt.Sprintf("is 1: whenever its node goes, %s until another one has started", what),
+			Advice:  "run two, spread over nodes",
+			Patch:   &Patch{Object: w.Ref, Steps: []Step{{"add", "/spec/replicas", 2}}},
+		})
+	}
+	return out
+}
+
+// dataOnNodes are StatefulSets whose data is in a folder of the node.
+func dataOnNodes(in *Inventory) []Finding {
+	var out []Finding
+	for _, w := range in.Workloads {
+		if w.Ref.Kind != "StatefulSet" || len(w.Volumes) > 0 {
+			continue
+		}
+		for i, v := range w.Template.Spec.Volumes {
+			if v.EmptyDir == nil || v.EmptyDir.Medium == corev1.StorageMediumMemory || !strings.Contains(v.Name, "data") && !strings.Contains(v.Name, "storage") {
+				continue
+			}
+			out = append(out, Finding{
+				Severity: Warning, Object: w.Ref, Field: fmt.Sprintf("spec.template.spec.volumes[%d].emptyDir", i),
+				Message: fmt.Sprintf("is all that %s is kept in: it is lost whenever the node is consolidated, replaced or taken back", v.Name),
+				Advice:  "use volumeClaimTemplates, which means to make the StatefulSet anew",
+			})
+		}
+	}
+	return out
+}
+
+// ofOnePod are Deployments with a volume that only one pod, or the pods of one node, can have.
+func ofOnePod(in *Inventory) []Finding {
+	var out []Finding
+	for _, w := range in.Workloads {
+		if w.Ref.Kind != "Deployment" {
+			continue
+		}
+		claim, alone, ok := in.exclusive(w)
+		f := Finding{Object: w.Ref, Severity: Warning}
+		switch {
+		case !ok || w.Replicas == 0:
+			continue
+		case alone && w.Replicas > 1:
+			f.Severity, f.Field = Error, "spec.replicas"
+			f.Message = fmt.Sprintf("is %d, and persistentvolumeclaim/%s is ReadWriteOncePod: all but one wait for ever, and a node is launched for them again and again", w.Replicas, claim)
+			f.Advice = "run one, or give each its own volume by a StatefulSet"
+			f.Patch = &Patch{Object: w.Ref, Steps: []Step{{"replace", "/spec/replicas", 1}}}
+			if !w.Recreates {
+				f.Patch.Steps = append(f.Patch.Steps, recreate)
+			}
+		case w.Replicas == 1 && !w.Recreates:
+			f.Field = "spec.strategy"
+			f.Message = fmt.Sprintf("begins a new pod before the old one has ended, and only one node can have persistentvolumeclaim/%s: on another node the new one waits for the volume, and the old one for the new one", claim)
+			f.Advice = "end the old pod first"
+			f.Patch = &Patch{Object: w.Ref, Steps: []Step{recreate}}
+		default:
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// recreate has the pods of a Deployment end before their successors begin.
+var recreate = Step{"add", "/spec/strategy", map[string]any{"type": "Recreate"}}
+
+// exclusive is a claim of a workload that only one node can have, and whether only one pod can.
+func (in *Inventory) exclusive(w Workload) (name string, alone, ok bool) {
+	for _, v := range w.Template.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		for _, c := range in.Claims {
+			if c.Namespace != w.Ref.Namespace || c.Name != v.PersistentVolumeClaim.ClaimName || len(c.Spec.AccessModes) != 1 {
+				continue
+			}
+			switch c.Spec.AccessModes[0] {
+			case corev1.ReadWriteOncePod:
+				return c.Name, true, true
+			case corev1.ReadWriteOnce:
+				name, ok = c.Name, true
+			}
+		}
+	}
+	return name, false, ok
+}
+
+// otherSchedulers are workloads that kube-scheduler's default profile does not place.
+func otherSchedulers(in *Inventory) []Finding {
+	var out []Finding
+	for _, w := range in.Workloads {
+		name := w.Template.Spec.SchedulerName
+		if name == "" || name == corev1.DefaultSchedulerName {
+			continue
+		}
+		out = append(out, Finding{
+			Severity: Warning, Object: w.Ref, Field: "spec.template.spec.schedulerName",
+			Message: fmt.Sprintf("is %s: machines are planned by the rules of default-scheduler, and where the other one has different ones its pods do not come to the nodes that were launched for them", name),
+			Advice:  "use default-scheduler, or see that the other one filters in the same way",
+			Patch:   &Patch{Object: w.Ref, Steps: []Step{{"test", "/spec/template/spec/schedulerName", name}, {"replace", "/spec/template/spec/schedulerName", corev1.DefaultSchedulerName}}},
+		})
+	}
+	return out
+}

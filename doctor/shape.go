@@ -1,0 +1,200 @@
+package doctor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// mostWeight is the largest that a NodePool may have.
+const mostWeight = 100
+
+func weight(np *karpv1.NodePool) int32 {
+	if np.Spec.Weight == nil {
+		return 0
+	}
+	return *np.Spec.Weight
+}
+
+// poolsInTheShadow are those whose pods a pool of a higher weight takes first, all of them.
+func poolsInTheShadow(in *Inventory) []Finding {
+	var out []Finding
+	for _, np := range in.Pools {
+		for _, other := range in.Pools {
+			if weight(other) <= weight(np) || !covers(other, np) {
+				continue
+			}
+			f := Finding{
+				Severity: Warning, Object: poolRef(np), Field: "spec.weight",
+				Message: fmt.Sprintf("is %d, that of nodepool/%s %d, which may launch all that this pool may, for the same pods and without a limit: this one launches only for pods that name it", weight(np), other.Name, weight(other)),
+				Advice:  "give it a higher weight, or the other one a limit",
+			}
+			if weight(other) < mostWeight {
+				f.Patch = &Patch{Object: f.Object, Steps: []Step{{"add", "/spec/weight", weight(other) + 1}}}
+			}
+			out = append(out, f)
+			break
+		}
+	}
+	return out
+}
+
+// covers reports whether a pool takes every pod that another one takes, and may launch all that
+// the other may.
+func covers(by, np *karpv1.NodePool) bool {
+	if len(by.Spec.Limits) > 0 || by.Spec.Replicas != nil || np.Spec.Replicas != nil || !maps.Equal(by.Spec.Template.Labels, np.Spec.Template.Labels) {
+		return false
+	}
+	for _, t := range by.Spec.Template.Spec.Taints {
+		if !slices.ContainsFunc(np.Spec.Template.Spec.Taints, func(x corev1.Taint) bool { return x.MatchTaint(&t) && x.Value == t.Value }) {
+			return false
+		}
+	}
+	narrow := cluster.Pool(np, cluster.Options{Offline: true}).Requirements
+	for _, wants := range cluster.Pool(by, cluster.Options{Offline: true}).Requirements.Without(snapshot.PoolLabel) {
+		if has, ok := narrow.Lookup(wants.Key()); !ok || !has.Implies(wants) {
+			return false
+		}
+	}
+	return true
+}
+
+// poolsWithoutAClass name a node class that is not there, while others are.
+func poolsWithoutAClass(in *Inventory) []Finding {
+	var out []Finding
+	for _, np := range in.Pools {
+		ref := np.Spec.Template.Spec.NodeClassRef
+		if ref == nil || ref.Kind != "EC2NodeClass" || len(in.Classes) == 0 {
+			continue
+		}
+		var names []string
+		for _, c := range in.Classes {
+			names = append(names, c.Name)
+		}
+		if slices.Contains(names, ref.Name) {
+			continue
+		}
+		f := Finding{
+			Severity: Error, Object: poolRef(np), Field: "spec.template.spec.nodeClassRef.name",
+			Message: fmt.Sprintf("is %s, and there is no such EC2NodeClass, only %s: the pool launches nothing", ref.Name, strings.Join(names, ", ")),
+			Advice:  "name a class that there is",
+		}
+		if len(names) == 1 {
+			const path = "/spec/template/spec/nodeClassRef/name"
+			f.Patch = &Patch{Object: f.Object, Steps: []Step{{"test", path, ref.Name}, {"replace", path, names[0]}}}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// poolsOutOfReach have taints that no workload of a whole cluster tolerates.
+func poolsOutOfReach(in *Inventory) []Finding {
+	if !in.Complete || len(in.Workloads)+len(in.CronJobs) == 0 {
+		return nil
+	}
+	var out []Finding
+	for _, np := range in.Pools {
+		taints := np.Spec.Template.Spec.Taints
+		if len(taints) == 0 || np.Spec.Replicas != nil ||
+			slices.ContainsFunc(in.Workloads, func(w Workload) bool { return in.admits(w.class, np) }) ||
+			slices.ContainsFunc(in.CronJobs, func(j *batchv1.CronJob) bool {
+				return in.admits(class(j.Namespace, &j.Spec.JobTemplate.Spec.Template), np)
+			}) {
+			continue
+		}
+		out = append(out, Finding{
+			Severity: Warning, Object: poolRef(np), Field: "spec.template.spec.taints",
+			Message: fmt.Sprintf("are %s: no Deployment, StatefulSet or CronJob has pods that tolerate them and may run there, so that nothing is ever launched", texts(taints)),
+			Advice:  "give the pods that are meant for the pool the toleration, or take the pool away",
+		})
+	}
+	return out
+}
+
+// minValuesUnmet are requirements that want more different values than they name.
+func minValuesUnmet(in *Inventory) []Finding {
+	var out []Finding
+	for _, np := range in.Pools {
+		for i, r := range np.Spec.Template.Spec.Requirements {
+			if r.MinValues == nil || r.Operator != corev1.NodeSelectorOpIn || *r.MinValues <= len(r.Values) {
+				continue
+			}
+			path := fmt.Sprintf("/spec/template/spec/requirements/%d/minValues", i)
+			out = append(out, Finding{
+				Severity: Error, Object: poolRef(np), Field: fmt.Sprintf("spec.template.spec.requirements[%d].minValues", i),
+				Message: fmt.Sprintf("is %d, and %s may have %d values: no set of instance types meets that", *r.MinValues, r.Key, len(r.Values)),
+				Advice:  "ask for as many as there are, or allow more values",
+				Patch:   &Patch{Object: poolRef(np), Steps: []Step{{"test", path, *r.MinValues}, {"replace", path, len(r.Values)}}},
+			})
+		}
+	}
+	return out
+}
+
+// mostBetween is the longest time between two runs for which it pays to keep a node.
+const mostBetween = time.Hour
+
+// consolidatedBetweenJobs are pools whose nodes go in the pauses of a CronJob.
+func consolidatedBetweenJobs(in *Inventory) []Finding {
+	var out []Finding
+	for _, np := range in.Pools {
+		after := np.Spec.Disruption.ConsolidateAfter.Duration
+		if after == nil {
+			continue
+		}
+		for _, job := range in.CronJobs {
+			every := interval(job)
+			if every == 0 || every > mostBetween || *after >= every || !in.admits(class(job.Namespace, &job.Spec.JobTemplate.Spec.Template), np) {
+				continue
+			}
+			out = append(out, Finding{
+				Severity: Warning, Object: poolRef(np), Field: "spec.disruption.consolidateAfter",
+				Message: fmt.Sprintf("is %s, and cronjob/%s -n %s runs every %s: a node that it alone needs is launched for each run and goes after it", *after, job.Name, job.Namespace, every),
+				Advice:  "keep nodes for longer than the pause between two runs",
+				Patch:   &Patch{Object: poolRef(np), Steps: []Step{{"add", "/spec/disruption/consolidateAfter", (in.longest(np) + time.Minute).String()}}},
+			})
+			break
+		}
+	}
+	return out
+}
+
+// longest is the longest pause of the CronJobs that a pool should outlast.
+func (in *Inventory) longest(np *karpv1.NodePool) time.Duration {
+	var out time.Duration
+	for _, job := range in.CronJobs {
+		if every := interval(job); every <= mostBetween && in.admits(class(job.Namespace, &job.Spec.JobTemplate.Spec.Template), np) {
+			out = max(out, every)
+		}
+	}
+	return out
+}
+
+// interval is the time between two runs of a CronJob on the first of January, zero if it does
+// not run.
+func interval(job *batchv1.CronJob) time.Duration {
+	if job.Spec.Suspend != nil && *job.Spec.Suspend {
+		return 0
+	}
+	schedule, err := cron.ParseStandard(job.Spec.Schedule)
+	if err != nil {
+		return 0 // the API server says so
+	}
+	first := schedule.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	second := schedule.Next(first)
+	if second.IsZero() {
+		return 0
+	}
+	return second.Sub(first)
+}

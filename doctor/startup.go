@@ -1,0 +1,116 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/engine/nodeagent"
+)
+
+// taintsAtTheStart are the drivers and networks whose agents take DOMAIN/agent-not-ready off a
+// node when they are ready.
+const (
+	efsDriver    = "efs.csi.aws.com"
+	ciliumDomain = "node.cilium.io"
+	taintKnown   = "1.19.0" // the first EBS driver that takes the taint off
+)
+
+// expects is the domain of the startup taint that an agent takes off, empty if it takes none.
+func expects(ds *appsv1.DaemonSet) string {
+	spec := &ds.Spec.Template.Spec
+	switch {
+	case nodeagent.Plugin(spec) && nodeagent.Mentions(spec, ebsDriver) && olderThan(spec, ebsImage, taintKnown) == "":
+		return ebsDriver
+	case nodeagent.Plugin(spec) && nodeagent.Mentions(spec, efsDriver):
+		return efsDriver
+	case nodeagent.Network(spec) && strings.Contains(ds.Name, "cilium"):
+		return ciliumDomain
+	}
+	return ""
+}
+
+// startupTaintsThatAreMissing are of agents that pods are bound before, as the pool does not say
+// that its nodes wait for them. An agent that does not tolerate its own taint has to learn that
+// first.
+func startupTaintsThatAreMissing(in *Inventory) []Finding {
+	var out []Finding
+	for _, np := range in.Pools {
+		var missing []corev1.Taint
+		var why []string
+		for _, ds := range in.DaemonSets {
+			domain := expects(ds)
+			wanted := corev1.Taint{Key: domain + notReady, Effect: corev1.TaintEffectNoExecute}
+			if domain == "" || len(untolerated([]corev1.Taint{wanted}, class(ds.Namespace, &ds.Spec.Template))) > 0 || hasKey(np.Spec.Template.Spec.StartupTaints, domain+notReady) || hasKey(missing, domain+notReady) || !in.mayRun(class(ds.Namespace, &ds.Spec.Template), np) {
+				continue
+			}
+			missing = append(missing, wanted)
+			why = append(why, early(domain))
+		}
+		if len(missing) == 0 {
+			continue
+		}
+		out = append(out, Finding{
+			Severity: Warning, Object: poolRef(np), Field: "spec.template.spec.startupTaints",
+			Message: fmt.Sprintf("lack %s: pods are bound to a node as soon as its kubelet is ready, and %s", texts(missing), strings.Join(why, "; ")),
+			Advice:  "declare the taint, which the agent takes off when it is ready",
+			Patch:   &Patch{Object: poolRef(np), Steps: startupTaints(np, missing)},
+		})
+	}
+	return out
+}
+
+// early is what becomes of pods that are there before an agent.
+func early(domain string) string {
+	if domain == ciliumDomain {
+		return "begin without a network, or with another one's address, before Cilium is there"
+	}
+	return "those with volumes are counted against no limit before " + domain + " is registered: what is beyond it waits for its volume for ever"
+}
+
+func startupTaints(np *karpv1.NodePool, missing []corev1.Taint) []Step {
+	const path = "/spec/template/spec/startupTaints"
+	all := make([]any, len(missing))
+	var one []Step
+	for i, t := range missing {
+		all[i] = map[string]any{"key": t.Key, "effect": string(t.Effect)}
+		one = append(one, Step{"add", path + "/-", all[i]})
+	}
+	if len(np.Spec.Template.Spec.StartupTaints) == 0 {
+		return []Step{{"add", path, all}}
+	}
+	return one
+}
+
+func hasKey(all []corev1.Taint, key string) bool {
+	return slices.ContainsFunc(all, func(t corev1.Taint) bool { return t.Key == key })
+}
+
+// startupTaintsOfOthers are those that Kubernetes or a cloud controller puts on nodes and takes
+// off itself.
+func startupTaintsOfOthers(in *Inventory) []Finding {
+	var out []Finding
+	for _, np := range in.Pools {
+		taints := np.Spec.Template.Spec.StartupTaints
+		var at []int
+		for i, t := range taints {
+			if strings.HasPrefix(t.Key, "node.kubernetes.io/") || t.Key == "node.cloudprovider.kubernetes.io/uninitialized" {
+				at = append(at, i)
+			}
+		}
+		if len(at) == 0 {
+			continue
+		}
+		out = append(out, Finding{
+			Severity: Error, Object: poolRef(np), Field: fmt.Sprintf("spec.template.spec.startupTaints[%d]", at[0]),
+			Message: fmt.Sprintf("is %s, which Kubernetes or the cloud controller takes off nodes: an autoscaler that registers a node after that, as Karpenter does, puts it back, and the node is never initialized", text(taints[at[0]])),
+			Advice:  "leave it out: nodes that have such a taint are waited for without being told",
+			Patch:   &Patch{Object: poolRef(np), Steps: removals("/spec/template/spec/startupTaints", taints, at)},
+		})
+	}
+	return out
+}

@@ -1,0 +1,106 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// fails reports whether what a webhook is not there to answer for is refused.
+func (w Webhook) fails() bool {
+	return w.Policy == nil || *w.Policy == admissionv1.Fail
+}
+
+// hears reports whether a webhook is asked for a resource of Kubernetes' first group.
+func (w Webhook) hears(resource string, ops ...admissionv1.OperationType) bool {
+	parent, sub, _ := strings.Cut(resource, "/")
+	return slices.ContainsFunc(w.Rules, func(r admissionv1.RuleWithOperations) bool {
+		return (slices.Contains(r.APIGroups, "") || slices.Contains(r.APIGroups, "*")) &&
+			slices.ContainsFunc(r.Operations, func(op admissionv1.OperationType) bool {
+				return op == admissionv1.OperationAll || slices.Contains(ops, op)
+			}) &&
+			slices.ContainsFunc(r.Resources, func(x string) bool {
+				return x == resource || x == "*/*" || sub == "" && x == "*" || sub != "" && (x == parent+"/*" || x == "*/"+sub)
+			})
+	})
+}
+
+// webhooksThatBlock are those without whose pods no node joins, no pod is evicted, or no agent
+// starts.
+func webhooksThatBlock(in *Inventory) []Finding {
+	var out []Finding
+	for _, w := range in.Webhooks {
+		if !w.fails() || len(w.Matches) > 0 || w.Objects != nil && !emptySelector(w.Objects) {
+			continue
+		}
+		f := Finding{Severity: Warning, Object: w.Ref, Field: w.Field + ".failurePolicy"}
+		path := "/" + strings.NewReplacer("[", "/", "]", "").Replace(w.Field)
+		f.Patch = &Patch{Object: w.Ref, Steps: []Step{{"add", path + "/failurePolicy", string(admissionv1.Ignore)}}}
+		f.Advice = "let what it cannot be asked for pass"
+		switch {
+		case w.hears("nodes", admissionv1.Create, admissionv1.Update):
+			f.Message = "is Fail for Nodes: while its pods are down no node joins or is tainted, so that none is launched for them either"
+		case w.hears("pods/eviction", admissionv1.Create) && emptySelector(w.Namespace):
+			f.Message = "is Fail for evictions: while its pods are down no node is drained"
+		case w.hears("pods", admissionv1.Create) && emptySelector(w.Namespace):
+			f.Field = w.Field + ".namespaceSelector"
+			f.Message = "leaves no namespace out, and its failurePolicy is Fail: while its pods are down no agent of a new node starts, and after a loss of all nodes nothing does"
+			f.Advice = "leave kube-system out"
+			f.Patch.Steps = []Step{{"add", path + "/namespaceSelector", metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+				{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: []string{metav1.NamespaceSystem}},
+			}}}}
+		default:
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func emptySelector(s *metav1.LabelSelector) bool {
+	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
+}
+
+// twoControllers are Karpenter and Millwright, both acting on the same NodePools.
+func twoControllers(in *Inventory) []Finding {
+	ours := slices.ContainsFunc(in.Workloads, func(w Workload) bool {
+		spec := &w.Template.Spec
+		if w.Replicas == 0 || !runs(spec, "millwright") {
+			return false
+		}
+		for _, c := range spec.Containers {
+			words := strings.Join(c.Args, " ")
+			for _, e := range c.Env {
+				words += " " + e.Name + "=" + e.Value
+			}
+			if strings.Contains(strings.ReplaceAll(strings.ToLower(words), "mode observe", "mode=observe"), "mode=observe") {
+				return false
+			}
+		}
+		return true
+	})
+	if !ours {
+		return nil
+	}
+	var out []Finding
+	for _, w := range in.Workloads {
+		karpenter := false
+		for _, c := range w.Template.Spec.Containers {
+			karpenter = karpenter || strings.Contains(c.Image, "karpenter/controller")
+		}
+		if !karpenter || w.Replicas == 0 {
+			continue
+		}
+		out = append(out, Finding{
+			Severity: Error, Object: w.Ref, Field: "spec.replicas",
+			Message: fmt.Sprintf("is %d, and Millwright acts on the same NodePools: each launches for the same pods, and takes the other's machines for its own", w.Replicas),
+			Advice:  "scale it to nothing, or let Millwright only observe",
+			Patch:   &Patch{Object: w.Ref, Steps: []Step{{"add", "/spec/replicas", 0}}},
+		})
+	}
+	return out
+}
