@@ -22,6 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/attachments"
+	"github.com/millwright-dev/millwright/controllers/checkup"
 	"github.com/millwright-dev/millwright/controllers/denied"
 	"github.com/millwright-dev/millwright/controllers/disruption"
 	"github.com/millwright-dev/millwright/controllers/feed"
@@ -110,7 +111,7 @@ func loops(observe bool) []func(manager.Manager, loop.Deps) error {
 	return []func(manager.Manager, loop.Deps) error{
 		nodepool.Add, nodeclass.Add, nodepolicy.Add, provision.Add, disruption.Add,
 		lifecycle.Add, termination.Add, gc.Add, attachments.Add, interruption.Add, feed.Add, repair.Add,
-		state.Add,
+		state.Add, checkup.Add,
 	}
 }
 

@@ -25,6 +25,7 @@ type Metrics struct {
 	repair     repair
 	cloud      cloudCalls
 	feeds      feeds
+	checkup    checkup
 	refused    *prometheus.CounterVec
 }
 
@@ -32,7 +33,7 @@ type Metrics struct {
 func New(registry prometheus.Registerer, build Build) (*Metrics, error) {
 	m := &Metrics{
 		claims: newClaims(), nodes: newNodes(), pods: newPods(),
-		scheduler: newScheduler(), disruption: newDisruption(), repair: newRepair(), cloud: newCloudCalls(), feeds: newFeeds(),
+		scheduler: newScheduler(), disruption: newDisruption(), repair: newRepair(), cloud: newCloudCalls(), feeds: newFeeds(), checkup: newCheckup(),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "millwright", Name: "writes_refused_total",
 			Help: "Writes that the API server refused, by what was to be done, the kind of the object and the reason.",
@@ -42,7 +43,7 @@ func New(registry prometheus.Registerer, build Build) (*Metrics, error) {
 	info.WithLabelValues(build.Version, runtime.Version(), runtime.GOARCH, build.Commit).Set(1)
 	all := []prometheus.Collector{info, m.refused}
 	for _, group := range [][]prometheus.Collector{
-		m.claims.all(), m.nodes.all(), m.pods.all(), m.scheduler.all(), m.disruption.all(), m.repair.all(), m.cloud.all(), m.feeds.all(),
+		m.claims.all(), m.nodes.all(), m.pods.all(), m.scheduler.all(), m.disruption.all(), m.repair.all(), m.cloud.all(), m.feeds.all(), m.checkup.all(),
 	} {
 		all = append(all, group...)
 	}

@@ -27,7 +27,7 @@ var layers = []layer{
 	{dir: "cluster", sees: []string{"api", "engine"}},
 	{dir: "cloud/ec2"},
 	{dir: "cloud", sees: []string{"api", "engine"}},
-	{dir: "controllers", sees: []string{"api", "engine", "cluster", "cloud", "deploy"}, tests: []string{"cloud/kwok", "cloud/cloudtest"}},
+	{dir: "controllers", sees: []string{"api", "engine", "cluster", "cloud", "doctor", "deploy"}, tests: []string{"cloud/kwok", "cloud/cloudtest"}},
 	{dir: "doctor", sees: []string{"api", "engine", "cluster"}},
 	{dir: "cli", sees: []string{"api", "engine", "cluster", "cloud", "cloud/*", "controllers", "doctor", "deploy"}},
 	{dir: "cmd", sees: []string{"cli"}},
