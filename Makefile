@@ -35,8 +35,8 @@ terraform: ## Check and test the Terraform module and its examples; needs terraf
 		terraform init -input=false >/dev/null && terraform validate && AWS_EC2_METADATA_DISABLED=true terraform test); done
 	@TERRAFORM_PLAN=1 go test -count=1 ./deploy -run ThePlanOfTheCompleteExample
 
-demo: build sandbox ## Show it at work on a real control plane; KEEP=1 leaves the cluster up, CLOUD=aws is on an emulated AWS.
-	@$(BIN)/sandbox demo --millwright $(BIN)/millwright $(if $(KEEP),--keep) $(if $(CLOUD),--cloud $(CLOUD))
+demo: build sandbox ## Show it at work on a real control plane; KEEP=1 leaves the cluster up, CLOUD=aws is on an emulated AWS, STORY=NAME a failure.
+	@$(BIN)/sandbox demo --millwright $(BIN)/millwright $(if $(KEEP),--keep) $(if $(CLOUD),--cloud $(CLOUD)) $(if $(STORY),--story $(STORY))
 
 test: ## Run every test: this module, the release's, then the sandbox and the end-to-end suite.
 	go test ./...

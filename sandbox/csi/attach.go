@@ -3,6 +3,7 @@ package csi
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -166,14 +167,22 @@ func (d *Driver) claim(va *storagev1.VolumeAttachment) error {
 	}
 	// What was attached before this process began is in nobody's memory.
 	each(d.attachmentLister.List, func(a *storagev1.VolumeAttachment) {
-		if a.Status.Attached && volumeOf(a) == volume {
-			d.held.take(volume, a.Name)
+		if a.Status.Attached && (volumeOf(a) == volume || a.Spec.NodeName == va.Spec.NodeName) {
+			d.held.take(volumeOf(a), a.Name, a.Spec.NodeName, math.MaxInt)
 		}
 	})
-	if holder := d.held.take(volume, va.Name); holder != va.Name {
+	limit := math.MaxInt
+	if node, err := d.nodeLister.Get(va.Spec.NodeName); err == nil {
+		limit = int(d.Knobs.Settings().Count(knobs.CSIAttachLimit, knobs.OfNode(node)))
+	}
+	switch holder := d.held.take(volume, va.Name, va.Spec.NodeName, limit); holder {
+	case va.Name:
+		return nil
+	case "":
+		return fmt.Errorf("AttachmentLimitExceeded: node %s has the %d volumes that it can have", va.Spec.NodeName, limit)
+	default:
 		return fmt.Errorf("volume %s is already attached or being attached to another node by %s", volume, holder)
 	}
-	return nil
 }
 
 // report writes a driver's error to the attachment's status, once for each

@@ -9,20 +9,30 @@ import "sync"
 type ledger struct {
 	mu     sync.Mutex
 	holder map[string]string // volume -> attachment
+	node   map[string]string // volume -> node
 }
 
-// take gives the volume to the attachment unless another has it, and returns
-// who has it now.
-func (l *ledger) take(volume, attachment string) (holder string) {
+// take gives the volume to the attachment to a node unless another has it or the node has as
+// many as it can, and returns who has it now, empty if nobody.
+func (l *ledger) take(volume, attachment, node string, limit int) (holder string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if other := l.holder[volume]; other != "" {
 		return other
 	}
 	if l.holder == nil {
-		l.holder = map[string]string{}
+		l.holder, l.node = map[string]string{}, map[string]string{}
 	}
-	l.holder[volume] = attachment
+	used := 0
+	for v, n := range l.node {
+		if n == node && l.holder[v] != "" {
+			used++
+		}
+	}
+	if used >= limit {
+		return ""
+	}
+	l.holder[volume], l.node[volume] = attachment, node
 	return attachment
 }
 
@@ -43,6 +53,7 @@ func (l *ledger) release(attachment string) []string {
 	for volume, holder := range l.holder {
 		if holder == attachment {
 			delete(l.holder, volume)
+			delete(l.node, volume)
 			free = append(free, volume)
 		}
 	}

@@ -39,7 +39,30 @@ func (d *Driver) register(ctx context.Context, name string) (time.Duration, erro
 		}
 		want.Drivers = append(want.Drivers, d.entry(node, settings))
 	}
-	return wait, d.writeCSINode(ctx, node, want)
+	if err := d.writeCSINode(ctx, node, want); err != nil || !registered {
+		return wait, err
+	}
+	return wait, d.untaint(ctx, node)
+}
+
+// untaint takes the driver's startup taint off a node on which it is registered.
+func (d *Driver) untaint(ctx context.Context, node *corev1.Node) error {
+	taints := slices.DeleteFunc(slices.Clone(node.Spec.Taints), func(t corev1.Taint) bool { return t.Key == d.Name+"/agent-not-ready" })
+	if len(taints) == len(node.Spec.Taints) {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": node.ResourceVersion},
+		"spec":     map[string]any{"taints": taints},
+	})
+	if err != nil {
+		return fmt.Errorf("encoding taints: %w", err)
+	}
+	_, err = d.Client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil && !errors.IsNotFound(err) {
+		return fmt.Errorf("untainting node %s: %w", node.Name, err)
+	}
+	return nil
 }
 
 // uninitialized is the taint of a node until the cloud controller manager has been there.

@@ -50,6 +50,18 @@ spec:
     metadata: {labels: {k8s-app: kube-dns}}
     spec: {containers: [{name: coredns, image: example.com/coredns}]}
 ---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: train, namespace: default}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: train}}
+  template:
+    metadata: {labels: {app: train}}
+    spec:
+      tolerations: [{key: nvidia.com/gpu, operator: Exists}]
+      containers: [{name: train, image: example.com/train}]
+---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {name: coredns, namespace: kube-system}
