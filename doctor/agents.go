@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -28,6 +29,10 @@ var (
 	plugin  = role{"volumes cannot be mounted", "volumes are released, which then stay attached for six minutes"}
 	network = role{"pods get no network, and nodes never get ready", "the other pods have ended, which then lose their network"}
 	proxy   = role{"Services cannot be reached", "the other pods have ended, which then lose their Services"}
+	// An agent of EKS Pod Identity hands out credentials, also to the agents of storage.
+	identity = role{"pods get no credentials of AWS, agents of storage among them", "the other pods have ended, which then cannot renew their credentials"}
+	// A device plugin is needed only where its devices are, and nothing is lost when it goes.
+	devices = role{without: "its devices are never offered, so that nodes are not initialized for pods that ask for them"}
 )
 
 // roleOf is an agent's role, nil for no agent.
@@ -40,15 +45,44 @@ func roleOf(ds *appsv1.DaemonSet) *role {
 		return &network
 	case strings.Contains(ds.Name, "kube-proxy"):
 		return &proxy
+	case strings.Contains(ds.Name, "pod-identity-agent"):
+		return &identity
+	case devicePlugin(spec):
+		return &devices
 	}
 	return nil
+}
+
+// devicePlugin reports whether a pod offers devices: it puts its socket into the kubelet's folder
+// for that.
+func devicePlugin(spec *corev1.PodSpec) bool {
+	return slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool {
+		return v.HostPath != nil && strings.HasSuffix(path.Clean(v.HostPath.Path), "/device-plugins")
+	})
+}
+
+// concerned are the taints of nodes that need an agent: of a device plugin those of its vendor,
+// as nvidia.com/gpu.
+func concerned(ds *appsv1.DaemonSet, all []corev1.Taint) []corev1.Taint {
+	if roleOf(ds) != &devices {
+		return all
+	}
+	about := ds.Name
+	for _, c := range ds.Spec.Template.Spec.Containers {
+		about += " " + c.Image
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(t corev1.Taint) bool {
+		domain, _, _ := strings.Cut(t.Key, "/")
+		vendor, _, ok := strings.Cut(domain, ".")
+		return !ok || !strings.Contains(about, vendor)
+	})
 }
 
 // agentsThatLeaveEarly are those that a drain by tolerations takes for ordinary pods.
 func agentsThatLeaveEarly(in *Inventory) []Finding {
 	var out []Finding
 	for _, ds := range in.DaemonSets {
-		if r := roleOf(ds); r != nil && leavesEarly(ds) {
+		if r := roleOf(ds); r != nil && r.early != "" && leavesEarly(ds) {
 			out = append(out, Finding{
 				Severity: Warning, Object: refOf("DaemonSet", ds), Field: "spec.template.spec.tolerations",
 				Message: fmt.Sprintf("lack %s: a drain that goes by tolerations, as Karpenter's, evicts the agent before %s", text(eviction.DisruptedTaint), r.early),
@@ -100,7 +134,7 @@ func shutOut(in *Inventory, ds *appsv1.DaemonSet, np *karpv1.NodePool) []corev1.
 	if !in.mayRun(c, np) {
 		return nil
 	}
-	return slices.DeleteFunc(mustTolerate(ds, np), func(t corev1.Taint) bool {
+	return slices.DeleteFunc(concerned(ds, mustTolerate(ds, np)), func(t corev1.Taint) bool {
 		_, shut := taints.Untolerated([]corev1.Taint{t}, c.Tolerations)
 		return !shut
 	})
@@ -110,7 +144,7 @@ func shutOut(in *Inventory, ds *appsv1.DaemonSet, np *karpv1.NodePool) []corev1.
 // come to the same.
 func toleration(in *Inventory, ds *appsv1.DaemonSet) *Patch {
 	var lacks []corev1.Taint
-	if leavesEarly(ds) {
+	if r := roleOf(ds); r.early != "" && leavesEarly(ds) {
 		lacks = append(lacks, eviction.DisruptedTaint)
 	}
 	for _, np := range in.Pools {

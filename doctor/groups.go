@@ -150,7 +150,7 @@ func shutOutOfGroup(ds *appsv1.DaemonSet, g NodeGroup) []corev1.Taint {
 	if !suits(c, g) {
 		return nil
 	}
-	return untolerated(g.Taints, c)
+	return concerned(ds, untolerated(g.Taints, c))
 }
 
 // additions are the steps that add tolerations of taints.
