@@ -3,7 +3,7 @@
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: build demo test e2e rights verify bench bench-cluster bench-aws generate aws-models lint sandbox image chart release terraform fmt clean help
+.PHONY: build demo test e2e rights verify nightly bench bench-cluster bench-aws generate aws-models lint sandbox image chart release terraform fmt clean help
 
 BIN := $(CURDIR)/bin
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -45,6 +45,16 @@ test: ## Run every test: this module, the release's, then the sandbox and the en
 
 e2e: build sandbox $(BIN)/helm ## Run the sandbox's tests and the end-to-end suite.
 	cd sandbox && go test -count=1 -vet=off -ldflags "-s -w" -timeout 60m ./...
+
+# Packages whose tests draw random worlds.
+RANDOM = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/enginetest\/property[] ]/ && $$1 !~ /property$$/ {print $$1}')
+nightly: SEED := $(or $(SEED),$(shell date +%s))
+nightly: build sandbox $(BIN)/helm ## Play what takes hours, with fresh random worlds; SEED=N plays a night again.
+	@echo "SEED=$(SEED)"
+	RAPID_SEED=$(SEED) RAPID_CHECKS=1000 go test -count=1 -timeout 60m $(RANDOM) -full
+	go test -count=1 -timeout 60m ./engine/lifecycle -seed $(SEED) -interleavings 1000000
+	go test -count=1 -timeout 60m ./engine/disruption -interleavings 10000
+	cd sandbox && go test -count=1 -vet=off -ldflags "-s -w" -timeout 5h ./e2e -long
 
 rights: build sandbox $(BIN)/helm ## Record which rights the end-to-end suite makes use of; as long as e2e.
 	@rm -rf $(BIN)/audit && mkdir -p $(BIN)/audit

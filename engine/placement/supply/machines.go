@@ -297,7 +297,7 @@ func (m *Machine) Says(key string) requirement.Requirement {
 			return m.prospects.says(key).And(r)
 		case ok:
 			return r
-		case m.prospects != nil:
+		case m.prospects != nil && (m.open[key] || !m.prospects.asked(key)):
 			return m.prospects.says(key)
 		}
 		if m.open[key] {

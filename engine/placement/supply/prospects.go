@@ -13,6 +13,7 @@ import (
 // launched yet. What holds for all of them is certain of the machine.
 type prospects struct {
 	market   *Market
+	pool     *Pool
 	launches bitset.Set
 	// said memoises says.
 	said map[string]requirement.Requirement
@@ -42,7 +43,14 @@ func (s *Supply) prospectsOf(n *snapshot.Node) *prospects {
 	if of.Empty() {
 		return nil
 	}
-	return &prospects{market: m, launches: of, said: map[string]requirement.Requirement{}}
+	return &prospects{market: m, pool: m.Pools[at], launches: of, said: map[string]requirement.Requirement{}}
+}
+
+// asked reports whether the pool requires something of a label. A claim has got that from
+// its pool, unless it was made before the pool required it.
+func (p *prospects) asked(key string) bool {
+	_, ok := p.pool.Requirements.Lookup(key)
+	return ok
 }
 
 // says is what the machine will say about a label, as far as that is certain.
