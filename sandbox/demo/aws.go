@@ -33,7 +33,7 @@ func (st *story) onAWS(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := st.tables(ctx); err != nil {
+	if err := errors.Join(st.tables(ctx), st.examine(ctx)); err != nil {
 		return err
 	}
 	interrupted, err := st.interrupt(ctx, up.end)

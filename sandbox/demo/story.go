@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -82,6 +84,9 @@ func Run(ctx context.Context, cfg Config) error {
 func (st *story) simulated(ctx context.Context) error {
 	up, err := st.scaleOut(ctx, "pools")
 	if err != nil {
+		return err
+	}
+	if err := st.examine(ctx); err != nil {
 		return err
 	}
 	st.screen.say("\nScaling every Deployment to zero and deleting the Jobs; the database stays.")
@@ -162,6 +167,17 @@ func (st *story) scaleOut(ctx context.Context, pools string) (act, error) {
 	return st.until(ctx, begin, "every pod runs", func(v view) (bool, int) {
 		return v.workload > 0 && v.running == v.workload && len(v.machines) > 0, v.workload
 	})
+}
+
+// examine asks millwright doctor about the cluster. A finding of severity error fails the story.
+func (st *story) examine(ctx context.Context) error {
+	st.screen.say("\nmillwright doctor")
+	out, err := exec.CommandContext(ctx, st.cfg.Millwright, "doctor", "--kubeconfig", st.cfg.Kubeconfig).Output()
+	st.screen.say("%s", strings.TrimSpace(string(out)))
+	if err != nil {
+		return fmt.Errorf("examining the cluster: %w", err)
+	}
+	return nil
 }
 
 // steady tells since when a condition and a number have stayed as they are.
