@@ -150,7 +150,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	addGates(f, &o.gates)
 	f.StringVar(&o.leaseName, "leader-election-name", actorsLease, "name of the lease; Karpenter's own keeps the two from running at the same time, and a process that observes has "+controllers.ObserverName+" instead")
 	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
-	f.StringVar(&o.webhook, "notification-webhook", "", "URL that is told of approvals that are waited for, of what became of them and of what policies' interruption rules do; if empty nobody is told. Whoever knows the URL may be able to write there: set the variable from a Secret")
+	f.StringVar(&o.webhook, "notification-webhook", "", "URL that is told of approvals that are waited for, of what became of them and of what policies' interruption rules do; if empty there are no notifications. The URL may be all that it takes to write there: set the variable from a Secret")
 	o.webhookFormat = word{string(notify.CloudEvents), notify.Formats()}
 	f.Var(&o.webhookFormat, "notification-format", "what the webhook takes: CloudEvents in JSON, or Slack for a text as Slack's incoming webhooks take it")
 	addAnnouncements(f, &o.aws)

@@ -28,6 +28,7 @@ type Inventory struct {
 	DaemonSets     []*appsv1.DaemonSet
 	Workloads      []Workload // Deployments and StatefulSets
 	CronJobs       []*batchv1.CronJob
+	Jobs           []*batchv1.Job
 	PDBs           []*policyv1.PodDisruptionBudget
 	StorageClasses []*storagev1.StorageClass
 	Drivers        []*storagev1.CSIDriver
@@ -99,6 +100,8 @@ func New(objects []client.Object, complete bool) *Inventory {
 			in.Workloads = append(in.Workloads, w)
 		case *batchv1.CronJob:
 			in.CronJobs = append(in.CronJobs, o)
+		case *batchv1.Job:
+			in.Jobs = append(in.Jobs, o)
 		case *policyv1.PodDisruptionBudget:
 			in.PDBs = append(in.PDBs, o)
 		case *storagev1.StorageClass:

@@ -42,6 +42,7 @@ func Kinds() []Kind {
 		{"apps", func() client.ObjectList { return &appsv1.DeploymentList{} }, false, &appsv1.Deployment{}, true},
 		{"apps", func() client.ObjectList { return &appsv1.StatefulSetList{} }, false, &appsv1.StatefulSet{}, true},
 		{"batch", func() client.ObjectList { return &batchv1.CronJobList{} }, false, &batchv1.CronJob{}, true},
+		{"batch", func() client.ObjectList { return &batchv1.JobList{} }, false, &batchv1.Job{}, true},
 		{"policy", func() client.ObjectList { return &policyv1.PodDisruptionBudgetList{} }, false, &policyv1.PodDisruptionBudget{}, true},
 		{"storage.k8s.io", func() client.ObjectList { return &storagev1.StorageClassList{} }, false, &storagev1.StorageClass{}, false},
 		{"storage.k8s.io", func() client.ObjectList { return &storagev1.CSIDriverList{} }, false, &storagev1.CSIDriver{}, false},

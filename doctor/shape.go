@@ -100,7 +100,7 @@ func poolsWithoutAClass(in *Inventory) []Finding {
 
 // poolsOutOfReach have taints that no workload of a whole cluster tolerates.
 func poolsOutOfReach(in *Inventory) []Finding {
-	if !in.Complete || len(in.Workloads)+len(in.CronJobs) == 0 {
+	if !in.Complete || len(in.Workloads)+len(in.CronJobs)+len(in.Jobs) == 0 {
 		return nil
 	}
 	var out []Finding
@@ -110,12 +110,13 @@ func poolsOutOfReach(in *Inventory) []Finding {
 			slices.ContainsFunc(in.Workloads, func(w Workload) bool { return in.admits(w.class, np) }) ||
 			slices.ContainsFunc(in.CronJobs, func(j *batchv1.CronJob) bool {
 				return in.admits(class(j.Namespace, &j.Spec.JobTemplate.Spec.Template), np)
-			}) {
+			}) ||
+			slices.ContainsFunc(in.Jobs, func(j *batchv1.Job) bool { return in.admits(class(j.Namespace, &j.Spec.Template), np) }) {
 			continue
 		}
 		out = append(out, Finding{
 			Severity: Warning, Object: poolRef(np), Field: "spec.template.spec.taints",
-			Message: fmt.Sprintf("are %s: no Deployment, StatefulSet or CronJob has pods that tolerate them and may run there, so that nothing is ever launched", texts(taints)),
+			Message: fmt.Sprintf("are %s: no Deployment, StatefulSet, CronJob or Job has pods that tolerate them and may run there, so that nothing is ever launched", texts(taints)),
 			Advice:  "give the pods that are meant for the pool the toleration, or take the pool away",
 		})
 	}

@@ -41,7 +41,7 @@ const (
 	// nodeClass is a custom kind that stays untyped.
 	nodeClass
 	// examined kinds say nothing about machines or their pods: they count as ignored, and are
-	// read for whoever looks for mistakes.
+	// read for doctor.
 	examined
 )
 

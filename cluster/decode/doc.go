@@ -7,6 +7,6 @@
 //	list as the kind's type ── refused ──► list without a type ──► [Object], one by one
 //
 // What cannot be read is left out of the object, which says so in [Annotation], in this
-// process only: nobody loses sight of it, and nothing is decided from what is left of its
-// spec without knowing.
+// process only, so that the object is known and no decision takes what is left of its spec
+// for the whole.
 package decode

@@ -9,7 +9,7 @@
 //
 // The way to a low price: a linear program over a handful of resources says what
 // each item is worth at least (bound.go, program.go, knapsack.go, bundle.go), which is
-// also a price that nobody can beat. What a box holds only so many of counts as a resource,
+// also a price that no plan goes below. What a box holds only so many of counts as a resource,
 // for the groups that take the most boxes (binding.go). Boxes are then filled so that what is in them is
 // worth as much of their price as possible, always the model with the best share first
 // (greedy.go, fill.go), each with its part of the small things that would otherwise
