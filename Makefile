@@ -44,7 +44,7 @@ test: ## Run every test: this module, the release's, then the sandbox and the en
 	@$(MAKE) --no-print-directory e2e
 
 e2e: build sandbox $(BIN)/helm ## Run the sandbox's tests and the end-to-end suite.
-	cd sandbox && go test -count=1 -vet=off -ldflags "-s -w" -timeout 60m ./...
+	cd sandbox && go test -count=1 -vet=off -ldflags "-s -w" -timeout 75m ./...
 
 # Packages whose tests draw random worlds.
 RANDOM = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/enginetest\/property[] ]/ && $$1 !~ /property$$/ {print $$1}')
@@ -58,7 +58,7 @@ nightly: build sandbox $(BIN)/helm ## Play what takes hours, with fresh random w
 
 rights: build sandbox $(BIN)/helm ## Record which rights the end-to-end suite makes use of; as long as e2e.
 	@rm -rf $(BIN)/audit && mkdir -p $(BIN)/audit
-	cd sandbox && AUDIT_DIR=$(BIN)/audit go test -count=1 -vet=off -ldflags "-s -w" -timeout 60m ./e2e
+	cd sandbox && AUDIT_DIR=$(BIN)/audit go test -count=1 -vet=off -ldflags "-s -w" -timeout 75m ./e2e
 	@go run ./deploy/rights/rightsgen $(BIN)/audit > deploy/rights/testdata/used.txt
 
 bench: ## Compare with Karpenter's scheduler on the same pods and instance types.
