@@ -99,7 +99,7 @@ func (c *checker) oneZone() {
 		}
 	}
 	for _, x := range c.p.Placements {
-		see(x.Pod, c.nodeOf(x.Node).Labels[corev1.LabelTopologyZone])
+		see(x.Pod, nodeOf(x.Node).Labels[corev1.LabelTopologyZone])
 	}
 	for i := range c.p.NewNodes {
 		for _, p := range c.p.NewNodes[i].Pods {

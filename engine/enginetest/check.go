@@ -2,7 +2,6 @@ package enginetest
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,34 +107,12 @@ func (c *checker) existing(n *snapshot.Node) {
 			running = append(running, p)
 		}
 	}
-	choices := c.mayBecome(n)
-	if len(choices) == 0 {
-		c.machine("node "+n.Name, c.nodeOf(n), n.Allocatable(), running, placed)
-	}
-	for _, choice := range choices {
-		object := c.nodeOf(n)
-		maps.Copy(object.Labels, choice.Labels())
-		var daemons []*snapshot.Pod
-		for _, d := range c.s.DaemonSets {
-			if c.repelled(d.Pod, object) == "" {
-				daemons = append(daemons, d.Pod)
-			}
-		}
-		c.machine(fmt.Sprintf("node %s as %s", n.Name, choice.Key()), object, choice.Type.Allocatable(), daemons, placed)
-	}
-}
-
-// mayBecome are the choices that a machine which is not launched yet has, if any is known.
-func (c *checker) mayBecome(n *snapshot.Node) []catalog.Choice {
-	if n.Object != nil || n.Claim.ProviderID != "" || c.s.Pool(n.Pool()) == nil {
-		return nil
-	}
-	pool := c.s.Pool(n.Pool())
-	return catalog.Rank(pool.Types, pool.Requirements.And(n.Claim.Requirements), n.Claim.Requests, nil)
+	object := nodeOf(n)
+	c.machine("node "+n.Name, object, n.Allocatable(), running, placed)
 }
 
 // nodeOf is a machine of the snapshot as the scheduler will see it.
-func (c *checker) nodeOf(n *snapshot.Node) *corev1.Node {
+func nodeOf(n *snapshot.Node) *corev1.Node {
 	object := &corev1.Node{Spec: corev1.NodeSpec{Taints: n.Taints()}}
 	object.Name, object.Labels = n.Name, n.Labels()
 	if n.Registered() {
@@ -146,9 +123,6 @@ func (c *checker) nodeOf(n *snapshot.Node) *corev1.Node {
 		if r.Finite() && len(r.Values()) > 0 {
 			object.Labels[r.Key()] = r.Values()[len(r.Values())-1]
 		}
-	}
-	if choices := c.mayBecome(n); len(choices) > 0 {
-		maps.Copy(object.Labels, choices[len(choices)-1].Labels())
 	}
 	return object
 }

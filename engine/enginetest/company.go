@@ -68,7 +68,7 @@ func (c *checker) coming(x *binder, there bool) []bound {
 		if n.Deleting() || there != (n.Object != nil) {
 			continue
 		}
-		object := c.nodeOf(n)
+		object := nodeOf(n)
 		x.nodes = append(x.nodes, object)
 		for _, p := range n.Pods {
 			if !p.Terminal() {

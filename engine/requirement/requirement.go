@@ -193,22 +193,6 @@ func andComplements(out, r, o Requirement) Requirement {
 	return out
 }
 
-// Or is satisfied by every node that satisfies one of both; the keys must be equal. It is
-// their union where one operator can write that, and wider where none can. It has no
-// MinValues.
-func (r Requirement) Or(o Requirement) Requirement {
-	r.minValues, o.minValues = 0, 0
-	switch {
-	case r.Implies(o):
-		return o
-	case o.Implies(r):
-		return r
-	case !r.excludes && !o.excludes && !r.absent && !o.absent:
-		return Requirement{key: r.key, values: sortedUnique(slices.Concat(r.values, o.values))}
-	}
-	return Requirement{key: r.key, excludes: true, absent: r.absent || o.absent}
-}
-
 // Overlaps reports whether some node could satisfy both r and o: the sets share
 // a value, or both accept a node without the label.
 func (r Requirement) Overlaps(o Requirement) bool {

@@ -138,26 +138,6 @@ func TestAndIsTheIntersection(t *testing.T) {
 	})
 }
 
-func TestOrIsSatisfiedByWhatSatisfiesOneOfBoth(t *testing.T) {
-	property.Check(t, func(t *rapid.T) {
-		a, b := requirements("k").Draw(t, "a"), requirements("k").Draw(t, "b")
-		or := a.Or(b)
-		if !a.Implies(or) || !b.Implies(or) {
-			t.Errorf("%s or %s is %s", a, b, or)
-		}
-	})
-	in := func(v ...string) Requirement { return Must("k", In, v...) }
-	for _, c := range []struct{ a, b, want Requirement }{
-		{in("a", "b"), in("b", "c"), in("a", "b", "c")},
-		{in("a"), Must("k", Exists), Must("k", Exists)},
-		{Must("k", DoesNotExist), Must("k", DoesNotExist), Must("k", DoesNotExist)},
-	} {
-		if got := c.a.Or(c.b); got.Exact() != c.want.Exact() {
-			t.Errorf("%s or %s is %s, want %s", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 func TestAndIsCommutativeAndAssociative(t *testing.T) {
 	property.Check(t, func(t *rapid.T) {
 		a, b, c := requirements("k").Draw(t, "a"), requirements("k").Draw(t, "b"), requirements("k").Draw(t, "c")

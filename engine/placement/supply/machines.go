@@ -30,12 +30,9 @@ type Machines struct {
 type Machine struct {
 	Node *snapshot.Node
 	Load pack.Load
-	// labels are what the claim of a machine says that has no Node yet.
+	// labels are what is certain about a machine that is not launched yet.
 	labels requirement.Set
-	// prospects are, of a machine that is not launched yet, the launches by which it may
-	// come to be; nil if none is known.
-	prospects *prospects
-	// open are then the labels that it may have beyond what its claim says.
+	// open are the labels that such a machine may have beyond what is certain.
 	open   map[string]bool
 	Taints []corev1.Taint
 	// full is the share of the node's scarcest resource that is taken.
@@ -149,15 +146,10 @@ func (s *Supply) newMachine(n *snapshot.Node) *Machine {
 	if n.Object == nil {
 		m.labels = n.Guaranteed()
 		if n.Claim.ProviderID == "" {
-			m.prospects = s.prospectsOf(n)
 			m.open = s.openLabels(n.Pool())
 		}
 	}
-	if m.prospects != nil {
-		m.Load = m.prospects.load()
-	} else {
-		m.Load.Free = s.Dims.Have(n.Allocatable())
-	}
+	m.Load.Free = s.Dims.Have(n.Allocatable())
 	s.limitVolumes(m)
 	for _, p := range n.Pods {
 		if !p.Terminal() {
@@ -251,7 +243,7 @@ func (s *Supply) reserve(ms *Machines) {
 	for _, d := range s.Daemons {
 		// A machine that is not launched yet may turn out to carry it.
 		for i := range ms.Labelled(&demand.Shape{Terms: d.Terms()}).All() {
-			if m := ms.List[i]; m.prospects == nil && d.Tolerates(m.Taints) && !d.runsOn(m.Node) {
+			if m := ms.List[i]; d.Tolerates(m.Taints) && !d.runsOn(m.Node) {
 				m.occupy(s, d.On(m.nodeName()))
 			}
 		}
@@ -291,14 +283,8 @@ func (m *Machine) Says(key string) requirement.Requirement {
 		return requirement.Must(key, requirement.In, m.nodeName())
 	}
 	if m.Node.Object == nil {
-		r, ok := m.labels.Lookup(key)
-		switch {
-		case m.prospects != nil && ok && m.prospects.says(key).Overlaps(r):
-			return m.prospects.says(key).And(r)
-		case ok:
+		if r, ok := m.labels.Lookup(key); ok {
 			return r
-		case m.prospects != nil && (m.open[key] || !m.prospects.asked(key)):
-			return m.prospects.says(key)
 		}
 		if m.open[key] {
 			return requirement.Must(key, requirement.NotIn)

@@ -20,8 +20,8 @@ func New(b *demand.Batch, c *Cache) *Supply {
 	for _, d := range b.Snap.DaemonSets {
 		s.Daemons = append(s.Daemons, s.newDaemon(d))
 	}
-	s.Market = s.newMarket(c)
 	s.Machines = s.newMachines()
+	s.Market = s.newMarket(c)
 	// Only now are all ports known.
 	b.SetClashes()
 	return s
