@@ -95,5 +95,6 @@ const (
 	Pending      State = "pending"
 	Running      State = "running"
 	ShuttingDown State = "shutting-down"
+	Stopping     State = "stopping"
 	Stopped      State = "stopped"
 )

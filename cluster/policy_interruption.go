@@ -28,6 +28,8 @@ func interruptionRule(in *v1alpha1.InterruptionRule) snapshot.InterruptionRule {
 		IgnoreBudgets:       in.PodDisruptionBudgets == v1alpha1.RegardIgnore,
 		IgnoreGracePeriod:   in.TerminationGracePeriod == v1alpha1.RegardIgnore,
 		RespectPoolBudgets:  in.NodePoolBudgets == v1alpha1.RegardRespect,
+		KeepPods:            in.RestartPods == v1alpha1.RestartKeep,
+		RestartTimeout:      duration(in.RestartTimeout),
 		OnlyConfirmed:       in.Unconfirmed == v1alpha1.UnconfirmedWait,
 	}
 	if in.Approval != v1alpha1.ApprovalNone {

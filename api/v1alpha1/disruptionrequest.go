@@ -149,10 +149,10 @@ type RequestPod struct {
 	Name      string `json:"name"`
 	// fate is what would happen: "Moves" is evicted; "Guarded" as well, once its
 	// PodDisruptionBudgets allow; "Protected" is waited for, as it must not be
-	// disrupted; "Ends" goes with the machine.
+	// disrupted; "Ends" goes with the machine; "Restarts" starts again with it.
 	Fate PodFate `json:"fate"`
 }
 
 // PodFate is what would happen to a pod.
-// +kubebuilder:validation:Enum=Moves;Guarded;Protected;Ends
+// +kubebuilder:validation:Enum=Moves;Guarded;Protected;Ends;Restarts
 type PodFate string

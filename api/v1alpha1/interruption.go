@@ -27,10 +27,11 @@ type Interruption struct {
 // InterruptionRule says what is done about some events on some machines, and when.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.codes) || 'Maintenance' in self.events",message="codes are those of Maintenance, which events does not name"
-// +kubebuilder:validation:XValidation:rule="self.action in ['Cordon', 'Replace', 'Drain', 'Terminate'] || !(has(self.windows) || has(self.leadTime) || has(self.waiting))",message="windows, leadTime and waiting need an action: Cordon, Replace, Drain or Terminate"
+// +kubebuilder:validation:XValidation:rule="self.action in ['Cordon', 'Restart', 'Replace', 'Drain', 'Terminate'] || !(has(self.windows) || has(self.leadTime) || has(self.waiting))",message="windows, leadTime and waiting need an action: Cordon, Restart, Replace, Drain or Terminate"
 // +kubebuilder:validation:XValidation:rule="self.action in ['Replace', 'Drain'] || !has(self.atDeadline) || self.atDeadline == 'Leave'",message="atDeadline: Force needs the action Replace or Drain"
 // +kubebuilder:validation:XValidation:rule="!has(self.approval) || self.approval == 'None' || !(self.action in ['Ignore', 'Notify'])",message="approval needs an action that does something to a machine"
-// +kubebuilder:validation:XValidation:rule="self.action in ['Replace', 'Drain', 'Terminate'] || !has(self.nodePoolBudgets) || self.nodePoolBudgets == 'Ignore'",message="nodePoolBudgets: Respect needs an action that takes a machine away"
+// +kubebuilder:validation:XValidation:rule="self.action in ['Restart', 'Replace', 'Drain', 'Terminate'] || !has(self.nodePoolBudgets) || self.nodePoolBudgets == 'Ignore'",message="nodePoolBudgets: Respect needs an action that takes a machine away"
+// +kubebuilder:validation:XValidation:rule="self.action == 'Restart' || !(has(self.restartPods) || has(self.restartTimeout))",message="restartPods and restartTimeout need the action Restart"
 type InterruptionRule struct {
 	// events are the kinds that the rule is for; "*" is all of them.
 	// +kubebuilder:validation:MinItems=1
@@ -48,7 +49,9 @@ type InterruptionRule struct {
 	// +optional
 	Pods *metav1.LabelSelector `json:"pods,omitempty"`
 	// action is what is done: "Ignore" nothing at all; "Notify" an Event; "Cordon"
-	// also keeps new pods away, until the event is over; "Replace" launches what its
+	// also keeps new pods away, until the event is over; "Restart" stops and starts the
+	// same machine before the cloud does, so that Node, NodeClaim and volumes stay, or
+	// does as Replace where the cloud cannot restart it; "Replace" launches what its
 	// pods need first, and then does as Drain, at the last moment (reserve before the
 	// deadline) whether or not that is ready; "Drain" deletes the NodeClaim, so that the machine is drained and ended as any other; "Terminate"
 	// does so without waiting for anything.
@@ -110,6 +113,18 @@ type InterruptionRule struct {
 	// last moment; "Ignore" does not. Default Ignore.
 	// +optional
 	NodePoolBudgets Regard `json:"nodePoolBudgets,omitempty"`
+	// restartPods says what the pods do before a Restart: "Evict" has them leave as in a
+	// drain, DaemonSets' aside; "Keep" leaves them there, to start again with the machine,
+	// without asking PodDisruptionBudgets. Default Evict.
+	// +optional
+	RestartPods RestartPods `json:"restartPods,omitempty"`
+	// restartTimeout is how long a machine may take to stop, and again until its Node is
+	// Ready; then its NodeClaim is deleted. Default 15m.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
+	// +optional
+	RestartTimeout *metav1.Duration `json:"restartTimeout,omitempty"`
 	// unconfirmed says what is done about an event that rests on a message alone:
 	// "Act", or "Wait" until the cloud's own API says the same. Default Act.
 	// +optional
@@ -153,7 +168,7 @@ type EventKind string
 type MaintenanceCode string
 
 // InterruptionAction is what is done about an event.
-// +kubebuilder:validation:Enum=Ignore;Notify;Cordon;Replace;Drain;Terminate
+// +kubebuilder:validation:Enum=Ignore;Notify;Cordon;Restart;Replace;Drain;Terminate
 type InterruptionAction string
 
 // WhenTooLate is what happens when no window opens in time.
@@ -195,6 +210,16 @@ type Regard string
 const (
 	RegardRespect Regard = "Respect"
 	RegardIgnore  Regard = "Ignore"
+)
+
+// RestartPods is what the pods do before a restart.
+// +kubebuilder:validation:Enum=Evict;Keep
+type RestartPods string
+
+// What they do.
+const (
+	RestartEvict RestartPods = "Evict"
+	RestartKeep  RestartPods = "Keep"
 )
 
 // Unconfirmed is what is done about an event that the cloud's API has not

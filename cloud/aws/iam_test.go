@@ -169,10 +169,21 @@ func (a *customer) exercise(ctx context.Context) {
 	}
 	a.marked(ctx, p, machines)
 	a.announced(ctx, config, machines)
+	a.restarted(ctx, p, machines)
 	for _, i := range machines {
 		a.hear(p.Terminate(ctx, i.ProviderID))
 	}
 	a.hear(p.Release(ctx, class))
+}
+
+// restarted stops and starts a machine, as far as it lets itself be.
+func (a *customer) restarted(ctx context.Context, p *provider.Provider, machines []cloud.Instance) {
+	for _, i := range machines {
+		why, err := p.Irrestartable(ctx, i.ProviderID)
+		if a.hear(err) && why == "" {
+			a.hear(errors.Join(p.Stop(ctx, i.ProviderID), p.Start(ctx, i.ProviderID)))
+		}
+	}
 }
 
 // marked lists the machines, of which one does not say whose it is, as Karpenter may leave it.

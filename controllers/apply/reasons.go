@@ -37,6 +37,8 @@ const (
 const (
 	// SchedulerDisagrees: kube-scheduler does not put a pod where there is room for it.
 	SchedulerDisagrees = "SchedulerDisagrees"
+	// RestartFailed: the cloud does not stop or start a machine that is being restarted.
+	RestartFailed = "RestartFailed"
 	// WouldDisrupt: an observer would begin to take a machine away.
 	WouldDisrupt = "WouldDisrupt"
 	// MissingToleration: a DaemonSet runs an agent that nodes need until their end

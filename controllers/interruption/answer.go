@@ -45,7 +45,14 @@ func (w *Watcher) answer(ctx context.Context, r interruption.Response) error {
 			return err
 		}
 	}
+	if r.GiveUp {
+		if claim, err = w.record(ctx, claim, nil); err != nil {
+			return err
+		}
+	}
 	switch r.Action {
+	case snapshot.InterruptionRestart:
+		return errors.Join(w.cordon(ctx, r), w.restart(ctx, r, claim))
 	case snapshot.InterruptionCordon:
 		return errors.Join(w.cordon(ctx, r), w.evict(ctx, r))
 	case snapshot.InterruptionDrain, snapshot.InterruptionTerminate:

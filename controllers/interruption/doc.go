@@ -4,6 +4,7 @@
 //	cloud.EventSource, Store ─► interruption.Decide ─┬► Cordon     the taint millwright.dev/interruption
 //	                                                 ├► Uncordon   takes it off
 //	                                                 ├► Evict      pods that need not wait for the machine's time
+//	                                                 ├► Restart    stops and starts the machine, step by step on a record
 //	                                                 ├► Replace    asks package disruption for a replacement, on the claim
 //	                                                 ├► Drain      deletes the claim; termination does the rest
 //	                                                 ├► Terminate  the same, with a deadline that is now

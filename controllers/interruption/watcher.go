@@ -21,7 +21,7 @@ import (
 // time at which it changes by itself.
 const (
 	idle = time.Minute
-	// retry is for pods whose eviction a budget has refused.
+	// retry is for pods whose eviction a budget has refused, and for machines that restart.
 	retry = 5 * time.Second
 )
 
@@ -54,6 +54,9 @@ func (w *Watcher) Look(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	d := interruption.Decide(s, events)
+	if asked, err := w.ask(ctx, d.Responses); asked || err != nil {
+		return loop.Soon, err // the answer is on the claims; the next look has it
+	}
 	w.standing.Store(len(d.Responses)+len(d.Requests) > 0)
 	errs := []error{w.avoid(ctx, d.Risks(s)), w.writeRequests(ctx, d.Requests)}
 	held := w.draw(ctx, d.Buckets)
@@ -86,7 +89,7 @@ func (w *Watcher) next(d *interruption.Decision) time.Duration {
 	if at := d.Recheck; !at.IsZero() {
 		wait = max(min(wait, at.Sub(w.Clock.Now())), time.Millisecond)
 	}
-	if slices.ContainsFunc(d.Responses, func(r interruption.Response) bool { return len(r.Evict) > 0 }) {
+	if slices.ContainsFunc(d.Responses, func(r interruption.Response) bool { return len(r.Evict) > 0 || r.Restart != nil }) {
 		wait = min(wait, retry)
 	}
 	return wait

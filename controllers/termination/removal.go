@@ -142,7 +142,7 @@ func (r *removal) ask(ctx context.Context) (drain.Machine, error) {
 		return drain.Gone, nil
 	case err != nil:
 		return drain.Exists, fmt.Errorf("looking up %s: %w", id, err)
-	case instance.State == cloud.Stopped:
+	case instance.State == cloud.Stopped, instance.State == cloud.Stopping:
 		return drain.Stopped, nil
 	}
 	return drain.Exists, nil

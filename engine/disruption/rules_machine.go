@@ -9,6 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/disruption/quiet"
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/interruption/restart"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -107,6 +108,9 @@ func dynamic(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 }
 
 func nodeMayBeDisrupted(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	if r := restart.Of(n.Claim); r.UnderWay() {
+		return plan.Reason{Code: plan.Restarting, Objects: plan.MachineRefs(n), Have: r.Phase(), Since: r.Begun}, true
+	}
 	if n.Object.Annotations[eviction.DoNotDisruptAnnotation] == "true" {
 		return plan.Reason{Code: plan.DoNotDisrupt, Objects: []plan.ObjectRef{{Kind: "Node", Name: n.Object.Name}}, Have: "true"}, true
 	}

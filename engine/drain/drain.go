@@ -199,6 +199,27 @@ func Next(v View) Step {
 	return s
 }
 
+// Empty is the step by which the pods leave a node that stays, for its restart: first the
+// hooks before a drain, then the pods, unless they are kept. Its phase is empty when nothing
+// is waited for any more. The node is closed since a time, and nothing of it is to be noted
+// on the claim.
+func Empty(v View, since time.Time, keepPods bool) Step {
+	v.Policy = v.Policy.Defaulted()
+	node, claim := *v.Node, *v.Node.Claim
+	claim.Conditions = map[string]snapshot.Condition{
+		snapshot.DrainHooksPassed: {Status: corev1.ConditionUnknown, Since: since},
+		snapshot.DisruptionReason: {Status: corev1.ConditionTrue, Since: since},
+	}
+	node.Claim, v.Node = &claim, &node
+	hooked := hooks(v, snapshot.BeforeDrain)
+	if hooked.Phase != "" || keepPods {
+		return hooked
+	}
+	s := pods(v, newRoster(v))
+	s.Hooks = hooked.Hooks
+	return s
+}
+
 // DeadlineAnnotation is a claim's, in Karpenter's words: when its node must be
 // empty, as RFC 3339.
 const DeadlineAnnotation = "karpenter.sh/nodeclaim-termination-timestamp"

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/interruption/restart"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -12,15 +13,15 @@ import (
 type budgets struct {
 	s       *snapshot.Snapshot
 	allowed []disruption.Allowance
-	// spent are the machines of each pool that begin to go, or are being replaced because
-	// of an interruption.
+	// spent are the machines of each pool that begin to go, or are being replaced or
+	// restarted because of an interruption.
 	spent map[string]int
 }
 
 func newBudgets(s *snapshot.Snapshot) *budgets {
 	b := &budgets{s: s, spent: map[string]int{}}
 	for _, n := range s.Nodes {
-		if n.Claim != nil && !n.Deleting() && replaced(n) {
+		if n.Claim != nil && !n.Deleting() && (replaced(n) || restart.Of(n.Claim).UnderWay()) {
 			b.spend(n)
 		}
 	}

@@ -3,12 +3,12 @@ package interruption
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/interruption/restart"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -40,6 +40,11 @@ type Response struct {
 	// none; Keep takes back one that it carries because of an interruption.
 	Replace *disruption.Request
 	Keep    bool
+	// Restart is how the machine is restarted, if that is the action. Asks says that the
+	// cloud has not been asked yet whether it can; GiveUp takes back a restart that has not
+	// gone so far that the machine was told to stop.
+	Restart      *restart.Order
+	Asks, GiveUp bool
 	// Verdicts are one for every event, the deciding one first.
 	Verdicts []Verdict
 }
@@ -50,6 +55,8 @@ type Verdict struct {
 	// Rule is the place of the rule that decides, from one; zero is the default.
 	Rule   int
 	Action snapshot.InterruptionAction
+	// Instead is why the action is not the rule's own, which is Restart; empty if it is.
+	Instead string
 	// Due is true if the action is to be done now.
 	Due bool
 	// Begins is when it does; zero for at once, and for never.
@@ -97,17 +104,14 @@ func Decide(s *snapshot.Snapshot, events []Event) *Decision {
 	budgets := eviction.NewBudgets(s.PDBs)
 	for _, n := range s.Nodes {
 		r := Response{Node: n}
-		var all []*Event
-		for _, i := range index.about(n) {
-			all = append(all, &events[i])
-		}
+		all := standing(n, index.about(n), events)
 		for _, e := range all {
 			m := newMatter(s, n, e, all)
 			v := m.judge()
 			asked.about(m, v, budgets)
 			r.Verdicts = append(r.Verdicts, v)
 		}
-		if len(r.Verdicts) > 0 || Cordoned(n) || replaced(n) {
+		if len(r.Verdicts) > 0 || Cordoned(n) || replaced(n) || restart.Of(n.Claim).UnderWay() {
 			d.Responses = append(d.Responses, r)
 		}
 	}
@@ -149,6 +153,7 @@ func (r *Response) combine(now time.Time) {
 		r.end()
 	}
 	r.replace(now)
+	r.order()
 	r.Uncordon = Cordoned(r.Node) && strength(r.Action) < strength(snapshot.InterruptionCordon) && !r.Node.Deleting()
 }
 
@@ -161,14 +166,7 @@ func (r *Response) deadline(now time.Time) {
 		r.Deadline = drain.Never
 	}
 	r.WriteDeadline = !r.Deadline.IsZero() && sooner(claim, r.Deadline, now, rule.IgnoreGracePeriod)
-	var ignores []string
-	if rule.EvictDoNotDisrupt {
-		ignores = append(ignores, drain.ProtectedPods)
-	}
-	if rule.IgnoreBudgets {
-		ignores = append(ignores, drain.GuardedPods)
-	}
-	r.Ignores = strings.Join(ignores, ",")
+	r.Ignores = ignored(&rule)
 	r.WriteIgnores = r.Ignores != "" && claim.Annotations[drain.IgnoresAnnotation] != r.Ignores
 }
 

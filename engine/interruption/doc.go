@@ -26,6 +26,9 @@
 // back that would begin, until latest. Pods for whom the rule does not keep its
 // timetable leave at once, and a machine without any other begins at once.
 //
+// Restart stops and starts the same machine; package restart carries it through, on a record
+// that the claim has. Where the cloud cannot, it turns into Replace.
+//
 // Replace asks for a replacement on the claim (package disruption does the rest)
 // and turns into Drain at latest.
 //

@@ -21,6 +21,8 @@ const (
 	Moves Fate = "Moves"
 	// Ends: it goes with the machine.
 	Ends Fate = "Ends"
+	// Restarts: it starts again with the machine.
+	Restarts Fate = "Restarts"
 )
 
 // PodFate is the fate of a pod.
@@ -40,12 +42,15 @@ func fates(m *matter, budgets *eviction.Budgets) (movers int, out []PodFate) {
 		if !p.Active() {
 			continue
 		}
-		if eviction.Reschedulable(p.Pod) {
+		kept := m.rule.Action == snapshot.InterruptionRestart && m.rule.KeepPods
+		if eviction.Reschedulable(p.Pod) && !kept {
 			movers++
 		}
 		f := PodFate{p.Namespace, p.Name, Moves}
 		_, protected := eviction.Protected(p.Pod, m.s.Now)
 		switch {
+		case kept:
+			f.Fate = Restarts
 		case p.OfDaemonSet() || eviction.Mirror(p.Pod) || eviction.Stays(p.Pod):
 			f.Fate = Ends
 		case protected && waits && !m.rule.EvictDoNotDisrupt:
@@ -55,7 +60,7 @@ func fates(m *matter, budgets *eviction.Budgets) (movers int, out []PodFate) {
 		}
 		out = append(out, f)
 	}
-	order := []Fate{Protected, Guarded, Moves, Ends}
+	order := []Fate{Protected, Guarded, Moves, Ends, Restarts}
 	slices.SortFunc(out, func(a, b PodFate) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(order, a.Fate), slices.Index(order, b.Fate)),

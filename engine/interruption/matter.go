@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/interruption/restart"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -21,6 +22,10 @@ type matter struct {
 	place int
 	// last is when the action begins at the latest, zero without a deadline.
 	last time.Time
+	// restart is how far the machine's restart has come; instead is why it is not
+	// restarted although the rule says so.
+	restart restart.Record
+	instead string
 }
 
 func newMatter(s *snapshot.Snapshot, n *snapshot.Node, e *Event, all []*Event) *matter {
@@ -29,6 +34,7 @@ func newMatter(s *snapshot.Snapshot, n *snapshot.Node, e *Event, all []*Event) *
 		return m
 	}
 	m.rule, m.place = ruleFor(s.Pool(n.Claim.Pool), n, e, all)
+	m.restarts()
 	if end := e.End(); !end.IsZero() {
 		m.last = end.Add(-m.rule.Latest(string(e.Kind)))
 		if earliest := m.earliest(); m.last.Before(earliest) {
@@ -51,7 +57,7 @@ func (m *matter) late() bool { return !m.last.IsZero() && !m.s.Now.Before(m.last
 
 // judge says what the event means for the machine.
 func (m *matter) judge() Verdict {
-	v := Verdict{Event: *m.event, Rule: m.place, Action: m.rule.Action, End: m.event.End(), rule: m.rule, latest: m.last}
+	v := Verdict{Event: *m.event, Rule: m.place, Action: m.rule.Action, Instead: m.instead, End: m.event.End(), rule: m.rule, latest: m.last}
 	v.Forced = m.rule.ForceAtDeadline && !v.End.IsZero()
 	switch {
 	case m.n.Claim == nil:
@@ -72,6 +78,9 @@ func (m *matter) judge() Verdict {
 // due decides whether the action is due, when it begins if it is not, and why.
 func (m *matter) due() (bool, time.Time, plan.Reason) {
 	never, kind := time.Time{}, string(m.event.Kind)
+	if r, due, known := m.restarted(); known {
+		return due, never, r
+	}
 	if r, silent := m.idle(); silent {
 		return r.Code == plan.InterruptionNoted, never, r
 	}
@@ -117,7 +126,7 @@ func (m *matter) idle() (plan.Reason, bool) {
 // nothing yet to keep pods away from, or to replace.
 func (m *matter) early() bool {
 	switch m.rule.Action {
-	case snapshot.InterruptionCordon:
+	case snapshot.InterruptionCordon, snapshot.InterruptionRestart:
 		return !m.n.Initialized()
 	case snapshot.InterruptionReplace:
 		return !m.n.Initialized() && !m.late()

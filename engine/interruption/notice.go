@@ -1,6 +1,7 @@
 package interruption
 
 import (
+	"github.com/millwright-dev/millwright/engine/interruption/restart"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -54,6 +55,8 @@ func (r *Response) begun() *Verdict {
 	case r.Action == snapshot.InterruptionCordon && Cordoned(r.Node):
 		return nil
 	case r.Action == snapshot.InterruptionReplace && r.Replace == nil:
+		return nil
+	case r.Action == snapshot.InterruptionRestart && restart.Of(r.Node.Claim).UnderWay():
 		return nil
 	}
 	return v

@@ -45,6 +45,8 @@ func (r Response) String() string {
 	switch {
 	case r.Replace != nil:
 		b.WriteString(", asks for a replacement")
+	case r.GiveUp:
+		b.WriteString(", gives its restart up")
 	case r.Keep:
 		b.WriteString(", asks for no replacement any more")
 	}
@@ -103,6 +105,9 @@ func (v Verdict) when() string {
 	by := "by default"
 	if v.Rule > 0 {
 		by = fmt.Sprintf("by rule %d", v.Rule)
+	}
+	if v.Instead != "" {
+		by += fmt.Sprintf(" instead of %s: %s", snapshot.InterruptionRestart, v.Instead)
 	}
 	switch {
 	case v.Action == snapshot.InterruptionIgnore:

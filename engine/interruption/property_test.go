@@ -17,7 +17,7 @@ import (
 
 var (
 	actions = []snapshot.InterruptionAction{
-		snapshot.InterruptionIgnore, snapshot.InterruptionNotify, snapshot.InterruptionCordon, snapshot.InterruptionReplace, snapshot.InterruptionDrain, snapshot.InterruptionTerminate,
+		snapshot.InterruptionIgnore, snapshot.InterruptionNotify, snapshot.InterruptionCordon, snapshot.InterruptionRestart, snapshot.InterruptionReplace, snapshot.InterruptionDrain, snapshot.InterruptionTerminate,
 	}
 	days  = []string{"*", "SUN", "MON,THU", "6"}
 	zones = []string{"", "UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "No/Where"}

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/engine/interruption/restart"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -20,7 +21,7 @@ func (d *Decision) pace(s *snapshot.Snapshot) {
 	var list []*Response
 	for i := range d.Responses {
 		r := &d.Responses[i]
-		if r.Node.Claim != nil && !r.Node.Deleting() && !replaced(r.Node) && r.begins() != nil {
+		if r.Node.Claim != nil && !r.Node.Deleting() && !replaced(r.Node) && !restart.Of(r.Node.Claim).UnderWay() && r.begins() != nil {
 			list = append(list, r)
 		}
 	}
@@ -63,7 +64,7 @@ func (r *Response) begins() *Verdict {
 	return out
 }
 
-// limited reports whether an action takes a machine away.
+// limited reports whether an action takes a machine away, if only for a while.
 func limited(a snapshot.InterruptionAction) bool {
 	return strength(a) > strength(snapshot.InterruptionCordon)
 }

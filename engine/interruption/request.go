@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/interruption/restart"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -157,6 +158,8 @@ func (m *matter) phase(answer snapshot.Decision, v Verdict) snapshot.RequestPhas
 		return snapshot.RequestDenied
 	case answer == snapshot.Approve && v.Due && m.rule.Action == snapshot.InterruptionCordon && Cordoned(m.n):
 		return snapshot.RequestDone
+	case v.Reason.Code == plan.Restarted:
+		return snapshot.RequestDone
 	case answer == snapshot.Approve:
 		return snapshot.RequestApproved
 	case !expires.IsZero() && !m.s.Now.Before(expires):
@@ -200,8 +203,9 @@ func (q *requests) list() []Request {
 		r := Request{Request: *old, Node: old.Claim}
 		n := q.s.Node(old.Claim)
 		gone := n == nil || n.Deleting()
+		done := gone || old.Action == snapshot.InterruptionRestart && !restart.Of(n.Claim).Done.IsZero() && restart.Of(n.Claim).Serves(old.Event)
 		switch {
-		case old.Phase == snapshot.RequestApproved && gone:
+		case old.Phase == snapshot.RequestApproved && done:
 			r.Phase, r.Message = snapshot.RequestDone, fmt.Sprintf("%s was approved and carried out", old.Action)
 		case old.Phase == snapshot.RequestApproved, old.Phase == snapshot.RequestProposed:
 			r.Phase, r.Message = snapshot.RequestWithdrawn, withdrawn(gone)

@@ -25,14 +25,15 @@ func Default(k Kind) snapshot.InterruptionAction {
 func strength(a snapshot.InterruptionAction) int {
 	return slices.Index([]snapshot.InterruptionAction{
 		snapshot.InterruptionIgnore, snapshot.InterruptionNotify, snapshot.InterruptionCordon,
-		snapshot.InterruptionReplace, snapshot.InterruptionDrain, snapshot.InterruptionTerminate,
+		snapshot.InterruptionRestart, snapshot.InterruptionReplace, snapshot.InterruptionDrain, snapshot.InterruptionTerminate,
 	}, a)
 }
 
 // ruleFor finds the rule that decides about an event on a machine, and its place
 // among the policy's from one; zero is the table. All are the events about the machine: a
 // rule that leaves it to announced maintenance also leaves it to the stop that follows,
-// unless another rule is for stops. EC2 starts such a machine again, with its volumes.
+// unless another rule is for stops. EC2 starts such a machine again, with its volumes; one
+// that was to be restarted is started.
 func ruleFor(p *snapshot.Pool, n *snapshot.Node, e *Event, all []*Event) (snapshot.InterruptionRule, int) {
 	if r, place := explicit(p, n, e); place > 0 {
 		return r, place
@@ -40,7 +41,10 @@ func ruleFor(p *snapshot.Pool, n *snapshot.Node, e *Event, all []*Event) (snapsh
 	if e.Kind == Stopped {
 		for _, cause := range all {
 			if r, place := explicit(p, n, cause); place > 0 && announcesStop(cause) && leaves(&r) {
-				if strength(r.Action) > strength(snapshot.InterruptionCordon) {
+				switch {
+				case r.Action == snapshot.InterruptionRestart:
+					r = snapshot.InterruptionRule{Action: r.Action, RestartTimeout: r.RestartTimeout}
+				case strength(r.Action) > strength(snapshot.InterruptionCordon):
 					r.Action = snapshot.InterruptionIgnore
 				}
 				return r, place
@@ -63,10 +67,10 @@ func explicit(p *snapshot.Pool, n *snapshot.Node, e *Event) (snapshot.Interrupti
 	return snapshot.InterruptionRule{}, 0
 }
 
-// leaves reports whether a rule leaves the machine to the cloud: in any case, or when its
+// leaves reports whether a rule leaves the machine where it is: in any case, or when its
 // windows come too late.
 func leaves(r *snapshot.InterruptionRule) bool {
-	return strength(r.Action) <= strength(snapshot.InterruptionCordon) || r.LeaveIfTooLate
+	return strength(r.Action) <= strength(snapshot.InterruptionRestart) || r.LeaveIfTooLate
 }
 
 // announcesStop reports whether the machine stops when the event comes about.

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/enginetest"
 	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
 	"github.com/millwright-dev/millwright/engine/interruption"
+	"github.com/millwright-dev/millwright/engine/interruption/restart"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -33,6 +35,8 @@ var start = time.Date(2026, 10, 12, 12, 0, 0, 0, time.UTC)
 //	budget main 10%                      of the NodePool
 //	grace n1 1h                         the terminationGracePeriod of a claim
 //	answer n1 Approve                   somebody answers the request about a machine
+//	restart n1 {"events":["e1"]}        how far a machine's restart is, in the words of its record
+//	ready n1 2026-10-26T06:00:00Z       since when a Node is Ready
 //	event e1 Maintenance/Stop node=n1 machine=M zone=Z not-before=2026-10-26T06:00:00Z
 //	     deadline=... in=336h (not-before, from now) until=2m (deadline, from now)
 //	     state=Changed confirmed
@@ -59,6 +63,12 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 	case "grace":
 		grace := span(t, c.Args[1])
 		w.Node(c.Args[0]).Claim.TerminationGracePeriod = &grace
+	case "restart":
+		w.Node(c.Args[0]).Claim.Annotations = map[string]string{restart.Annotation: strings.Join(c.Args[1:], " ")}
+	case "ready":
+		w.Node(c.Args[0]).Object.Status.Conditions = []corev1.NodeCondition{
+			{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(moment(t, c.Args[1]))},
+		}
 	case "at":
 		w.now = moment(t, c.Args[0])
 	case "after":
@@ -134,6 +144,10 @@ func obey(r interruption.Response) {
 	switch {
 	case r.Uncordon:
 		object.Spec.Taints = nil
+	case r.Restart != nil:
+		object.Spec.Taints = []corev1.Taint{{Key: interruption.CordonTaint, Effect: corev1.TaintEffectNoSchedule}}
+	case r.GiveUp:
+		delete(r.Node.Claim.Annotations, restart.Annotation)
 	case r.Action == snapshot.InterruptionCordon:
 		object.Spec.Taints = []corev1.Taint{{Key: interruption.CordonTaint, Effect: corev1.TaintEffectNoSchedule}}
 	case r.Keep:
@@ -150,7 +164,7 @@ func (w *world) rule(t *testing.T, c storytest.Command) {
 		Events: strings.Split(c.Args[1], ","), Action: snapshot.InterruptionAction(c.Options["action"]),
 		EvictDoNotDisrupt: c.Has("evict"), IgnoreBudgets: c.Has("ignore-budgets"), IgnoreGracePeriod: c.Has("ignore-grace"),
 		LeaveIfTooLate: c.Has("leave"), ForceAtDeadline: c.Has("force"), RespectDoNotDisrupt: c.Has("respect"), OnlyConfirmed: c.Has("confirmed"),
-		RespectPoolBudgets: c.Has("pool-budgets"),
+		RespectPoolBudgets: c.Has("pool-budgets"), KeepPods: c.Has("keep"),
 	}
 	if c.Has("codes") {
 		r.Codes = strings.Split(c.Options["codes"], ",")
@@ -210,7 +224,7 @@ func (w *world) event(t *testing.T, c storytest.Command) {
 	kind, code, _ := strings.Cut(c.Args[1], "/")
 	e := interruption.Event{
 		ID: c.Args[0], Kind: interruption.Kind(kind), Code: interruption.Code(code), State: interruption.State(c.Options["state"]),
-		Machine: c.Options["machine"], Zone: c.Options["zone"], Confirmed: c.Has("confirmed"), Source: "test",
+		Issued: w.now, Machine: c.Options["machine"], Zone: c.Options["zone"], Confirmed: c.Has("confirmed"), Source: "test",
 	}
 	if c.Has("node") {
 		e.Machine = "test://" + c.Options["node"]

@@ -36,4 +36,10 @@ const (
 	// RateLimited: as many machines as the policy allows have just gone; Want is the
 	// limit, Have what shares it, Until when the next may.
 	RateLimited Code = "RateLimited"
+	// Restarting: the machine is stopped and started again; Have is what it is at.
+	Restarting Code = "Restarting"
+	// Restarted: the machine was stopped and started again because of the event.
+	Restarted Code = "Restarted"
+	// RestartFailed: the machine did not come back from its restart, because of Have.
+	RestartFailed Code = "RestartFailed"
 )

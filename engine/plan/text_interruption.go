@@ -31,6 +31,12 @@ func interruptionText(r Reason) string {
 		return until("waits for an answer to DisruptionRequest "+r.Objects[0].Name, r.Until)
 	case RateLimited:
 		return until(fmt.Sprintf("the policy limits how many machines of a %s go: %s", strings.ToLower(r.Have), r.Want), r.Until)
+	case Restarting:
+		return withCause("the machine is being restarted", r.Have)
+	case Restarted:
+		return "the machine has been restarted since"
+	case RestartFailed:
+		return withCause("the restart is given up, and the machine goes", r.Have)
 	case ApprovalDenied:
 		return fmt.Sprintf("DisruptionRequest %s is denied", r.Objects[0].Name)
 	case ApprovalExpired:

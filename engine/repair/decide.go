@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/interruption/restart"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -134,10 +135,10 @@ func (d *decider) policy(n *snapshot.Node) snapshot.Repair {
 	return snapshot.Repair{}.Defaulted()
 }
 
-// watched reports whether a machine is anybody's business: it has joined, and its
-// policy or the gate wants it repaired.
+// watched reports whether a machine is anybody's business: it has joined, is not being
+// restarted, and its policy or the gate wants it repaired.
 func (d *decider) watched(n *snapshot.Node) bool {
-	return n.Claim != nil && n.Object != nil && (d.opts.Gate || d.policy(n).On)
+	return !restart.Of(n.Claim).UnderWay() && n.Claim != nil && n.Object != nil && (d.opts.Gate || d.policy(n).On)
 }
 
 // examine finds out what is wrong with whom, and counts.

@@ -36,6 +36,8 @@ const (
 	InterruptionNotify InterruptionAction = "Notify"
 	// InterruptionCordon: no new pods.
 	InterruptionCordon InterruptionAction = "Cordon"
+	// InterruptionRestart: the same machine is stopped and started again.
+	InterruptionRestart InterruptionAction = "Restart"
 	// InterruptionReplace: another machine is launched first, then it is drained.
 	InterruptionReplace InterruptionAction = "Replace"
 	// InterruptionDrain: the claim is deleted, so that the machine is drained and ended.
@@ -79,6 +81,10 @@ type InterruptionRule struct {
 	// RespectPoolBudgets waits until the NodePool's disruption budgets allow another
 	// machine to go, until the last moment.
 	RespectPoolBudgets bool
+	// KeepPods leaves the pods on a machine that restarts; RestartTimeout is how long it may
+	// take to stop, and again to be back, zero for the default.
+	KeepPods       bool
+	RestartTimeout time.Duration
 	// OnlyConfirmed waits until the cloud's own API has confirmed the event.
 	OnlyConfirmed bool
 	// Waiting selects the pods that lead time, window and approval are kept for: the

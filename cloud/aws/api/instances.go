@@ -13,6 +13,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/fleet"
 )
 
 // Instance is what EC2 says of a machine.
@@ -171,6 +172,22 @@ func (c *Client) Terminate(ctx context.Context, ids []string) (before map[string
 		}
 	}
 	return before, nil
+}
+
+// Stop begins to stop a machine that runs.
+func (c *Client) Stop(ctx context.Context, id string) error {
+	_, err := c.ec2.StopInstances(ctx, &ec2.StopInstancesInput{InstanceIds: []string{id}})
+	return translate("ec2:StopInstances", err)
+}
+
+// Start begins to start a machine that is stopped. Errors: cloud.InsufficientCapacityError,
+// without the offering.
+func (c *Client) Start(ctx context.Context, id string) error {
+	_, err := c.ec2.StartInstances(ctx, &ec2.StartInstancesInput{InstanceIds: []string{id}})
+	if m := meaning(err); err != nil && (m == fleet.NoCapacity || m == fleet.Quota) {
+		return &cloud.InsufficientCapacityError{Cause: err.Error()}
+	}
+	return translate("ec2:StartInstances", err)
 }
 
 // TagInstance puts tags on a machine.

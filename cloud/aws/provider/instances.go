@@ -104,7 +104,7 @@ func capacityType(i *api.Instance) string {
 
 // states are the port's words for EC2's.
 var states = map[string]cloud.State{
-	"pending": cloud.Pending, "running": cloud.Running, "shutting-down": cloud.ShuttingDown, "stopping": cloud.Stopped, "stopped": cloud.Stopped,
+	"pending": cloud.Pending, "running": cloud.Running, "shutting-down": cloud.ShuttingDown, "stopping": cloud.Stopping, "stopped": cloud.Stopped,
 }
 
 // instance is a machine in the port's words, as completely as its class and type are known.

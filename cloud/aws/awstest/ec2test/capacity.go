@@ -34,8 +34,8 @@ type limit struct {
 	most    int
 }
 
-// SetCapacity says how many instances that are not terminated each offering of a pattern
-// holds at most: m5.*/us-east-1a/spot. Parts are globs, those left out match everything;
+// SetCapacity says how many instances that are not stopped or terminated each offering of a
+// pattern holds at most: m5.*/us-east-1a/spot. Parts are globs, those left out match everything;
 // a negative number lifts the limit. Of several patterns that match the last one counts.
 func (e *EC2) SetCapacity(pattern string, most int) error {
 	for strings.Count(pattern, "/") < 2 {
@@ -66,7 +66,7 @@ func (e *EC2) left(o Offering) int {
 func (e *EC2) used(o Offering) int {
 	n := 0
 	for _, i := range e.instances {
-		if i.offering == o && e.state(i) != terminated {
+		if i.offering == o && e.state(i) != terminated && e.state(i) != stopped {
 			n++
 		}
 	}
