@@ -7,11 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/nomination"
-	"github.com/millwright-dev/millwright/engine/placement/arrange"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
-	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -20,7 +18,7 @@ import (
 // earlier plan counted on a machine, then the largest pods first, of equal ones
 // those with the least choice, each on the fullest machine that takes it. Groups that
 // others kept out in an earlier round may come before them.
-func (w *world) usePlaces(l arrange.Lessons, out *plan.Plan) {
+func (w *world) usePlaces(out *plan.Plan) {
 	if len(w.Machines.List) == 0 {
 		return
 	}
@@ -44,17 +42,7 @@ func (w *world) usePlaces(l arrange.Lessons, out *plan.Plan) {
 		return set
 	}
 	w.honour(index, open, out)
-	order := w.bySize(open)
-	slices.SortStableFunc(order, func(a, b *demand.Group) int {
-		switch ahead := l.Ahead(a); {
-		case ahead == l.Ahead(b):
-			return 0
-		case ahead:
-			return -1
-		}
-		return 1
-	})
-	for _, g := range order {
+	for _, g := range w.bySize(open) {
 		if set := open(g); set != nil {
 			w.spread(g, set, out)
 		}
@@ -69,7 +57,11 @@ func (w *world) refused(index map[string]int) map[*demand.Group][]int {
 	for _, g := range w.Groups {
 		for _, p := range g.Pods {
 			if _, disagreed := nomination.DisagreementOf(p); disagreed {
-				out[g] = append(out[g], w.refusing(p)...)
+				for i, m := range w.Machines.List {
+					if nomination.Refused(p, m.Node, w.Snap.Now) {
+						out[g] = append(out[g], i)
+					}
+				}
 			}
 			i, ok := index[p.Status.NominatedNodeName]
 			if ok && p.Spec.NodeName == "" && nomination.Refused(p, w.Machines.List[i].Node, w.Snap.Now) {
@@ -80,19 +72,8 @@ func (w *world) refused(index map[string]int) map[*demand.Group][]int {
 	return out
 }
 
-// refusing are the machines on which kube-scheduler has been found not to put a pod.
-func (w *world) refusing(p *snapshot.Pod) []int {
-	var out []int
-	for i, m := range w.Machines.List {
-		if nomination.Refused(p, m.Node, w.Snap.Now) {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// bySize lists the groups, those for which no machine can be bought before all others:
-// of either the largest need first, then those for which the fewest machines are open,
+// bySize lists the groups, those that others kept out first, then those for which no
+// machine can be bought: of each the largest need first, then those for which the fewest machines are open,
 // and those that mind who is there.
 func (w *world) bySize(open func(*demand.Group) bitset.Set) []*demand.Group {
 	largest := make([]int64, len(w.Dims.Names))
@@ -105,7 +86,10 @@ func (w *world) bySize(open func(*demand.Group) bitset.Set) []*demand.Group {
 	sold := make(map[*demand.Group]int, len(w.Groups))
 	for _, g := range w.Groups {
 		choice[g] = open(g).Len()
-		if choice[g] > 0 && w.sells(g.Shape, g.Need) {
+		switch {
+		case w.cuts.First(g):
+			sold[g] = -1
+		case choice[g] > 0 && w.Market.Sells(g.Shape, g.Need):
 			sold[g] = 1
 		}
 		for i, n := range g.Need {
@@ -237,22 +221,15 @@ func (w *world) honour(index map[string]int, open func(*demand.Group) bitset.Set
 		var left []*snapshot.Pod
 		for unit := range slices.Chunk(g.Pods, g.Bundle) {
 			i, ok := index[w.Snap.Nominated[types.NamespacedName{Namespace: unit[0].Namespace, Name: unit[0].Name}]]
-			if !ok || !set.Has(i) || !try(w.Machines.List[i], &f, g.Need, unit, out) {
+			if !ok || !set.Has(i) || w.Machines.List[i].Load.Room(&f, g.Need, 1) == 0 {
 				left = append(left, unit...)
+				continue
 			}
+			w.Machines.List[i].Load.Add(&f, g.Need, 1)
+			place(unit, w.Machines.List[i].Node, out)
 		}
 		g.Pods = left
 	}
-}
-
-// try puts one unit on a machine if it fits.
-func try(m *supply.Machine, f *pack.Family, need []int64, unit []*snapshot.Pod, out *plan.Plan) bool {
-	if m.Load.Room(f, need, 1) == 0 {
-		return false
-	}
-	m.Load.Add(f, need, 1)
-	place(unit, m.Node, out)
-	return true
 }
 
 func place(pods []*snapshot.Pod, n *snapshot.Node, out *plan.Plan) {

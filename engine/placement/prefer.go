@@ -178,7 +178,7 @@ func (w *world) bound(g *demand.Group) *demand.Shape {
 		if p.AboutTaints() {
 			next = sh.Avoiding(w.disliked(sh))
 		}
-		if next != nil && w.sells(next, g.Need) {
+		if next != nil && w.Market.Sells(next, g.Need) {
 			sh = next
 		}
 	}
@@ -194,16 +194,4 @@ func (w *world) disliked(sh *demand.Shape) []string {
 		}
 	}
 	return out
-}
-
-// sells reports whether a machine can be had that takes a pod.
-func (w *world) sells(sh *demand.Shape, need []int64) bool {
-	launches := w.Market.Accepting(sh)
-	launches.And(w.Market.Available)
-	for i := range launches.All() {
-		if w.Market.Takes(need, &w.Market.Launches[i]) {
-			return true
-		}
-	}
-	return false
 }

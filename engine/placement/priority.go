@@ -91,22 +91,7 @@ func (s *settled) wanting(g *demand.Group) bool {
 	if len(sh.Refused) > 0 {
 		return false
 	}
-	for i := range s.Market.Accepting(sh).All() {
-		if s.Market.Takes(g.Need, &s.Market.Launches[i]) {
-			return true
-		}
-	}
-	return s.fitsSome(sh, g.Need)
-}
-
-// large reports whether a node would take a need if it were empty.
-func (s *settled) large(n *snapshot.Node, need []int64) bool {
-	for d, have := range s.Dims.Have(n.Allocatable()) {
-		if need[d] > have && !demand.OfVolumes(s.Dims.Names[d]) {
-			return false
-		}
-	}
-	return true
+	return s.Market.TakesOnSome(s.Market.Accepting(sh), g.Need) || s.Holds(sh, g.Need)
 }
 
 // join puts the plan for the lower priorities behind that for the higher ones.

@@ -56,6 +56,7 @@ func (s *settled) finish() *plan.Plan {
 type world struct {
 	*supply.Supply
 	arranger *arrange.Arranger
+	cuts     *arrange.Cuts
 	opts     Options
 	// classes is the number of groups before they are divided over domains.
 	classes int
@@ -69,19 +70,19 @@ type world struct {
 	left map[*demand.Group][]*snapshot.Pod
 }
 
-func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, waived demand.Waived) *world {
+func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, waived demand.Waived, cuts *arrange.Cuts) *world {
 	b := demand.New(s, pods)
 	classes := len(b.Groups)
 	asked := b.Prefer(waived)
 	stock := supply.New(b, opts.Cache)
 	stock.Market.Lenient, stock.Market.MinTypes = opts.RelaxMinValues, opts.MinTypes
-	return &world{Supply: stock, arranger: arrange.New(stock, opts.Preference), opts: opts, classes: classes, asked: asked, waived: waived}
+	return &world{Supply: stock, arranger: arrange.New(stock, opts.Preference, cuts), cuts: cuts, opts: opts, classes: classes, asked: asked, waived: waived}
 }
 
-func (w *world) solve(l arrange.Lessons) *plan.Plan {
+func (w *world) solve() *plan.Plan {
 	out := &plan.Plan{}
-	w.arranger.Arrange(l)
-	w.usePlaces(l, out)
+	w.arranger.Arrange()
+	w.usePlaces(out)
 	was := w.follow()
 	w.buyAll(out)
 	if w.unfollow(was) {

@@ -1,6 +1,7 @@
 package affinity
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -52,7 +53,7 @@ func NewCells(wants, open []requirement.Requirement) *Cells {
 		}
 		c.keys = append(c.keys, cellKey{key: o.Key(), samples: samples(rs)})
 	}
-	slices.SortFunc(c.keys, func(a, b cellKey) int { return compare(a.key, b.key) })
+	slices.SortFunc(c.keys, func(a, b cellKey) int { return cmp.Compare(a.key, b.key) })
 	for i := range c.keys {
 		k := &c.keys[i]
 		k.lo = c.size
@@ -60,16 +61,6 @@ func NewCells(wants, open []requirement.Requirement) *Cells {
 		k.hi = c.size
 	}
 	return c
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // samples has a value from each side of everything that the requirements tell

@@ -19,6 +19,7 @@ type Arranger struct {
 	*supply.Supply
 	// allowance is how much dearer a preferred domain may be, as a share.
 	allowance float64
+	cuts      *Cuts
 	// groups are the keys of the groups that require each rule, counted the machines
 	// that it compares; both by rule.
 	groups  [][]string
@@ -47,10 +48,10 @@ type seat struct {
 }
 
 // New looks at who is where already. allowance is how much dearer a domain may be
-// that is chosen for a preference, as a share.
-func New(s *supply.Supply, allowance float64) *Arranger {
+// that is chosen for a preference, as a share. cuts are added to.
+func New(s *supply.Supply, allowance float64, cuts *Cuts) *Arranger {
 	a := &Arranger{
-		Supply: s, allowance: allowance, minded: map[int]bool{}, divided: map[string]int{},
+		Supply: s, allowance: allowance, cuts: cuts, minded: map[int]bool{}, divided: map[string]int{},
 		seats: map[*demand.Group]seat{}, offered: map[offersKey]*offers{},
 		selling: map[string]bitset.Set{}, accepted: map[string]bitset.Set{}, compared: map[int]bitset.Set{},
 	}
@@ -65,29 +66,28 @@ func New(s *supply.Supply, allowance float64) *Arranger {
 // First come pods that have no choice; then those that mind nobody but are
 // minded, so that the others see where they are; then those with rules of their
 // own; and last those that follow others. An affinity that the pods themselves
-// satisfy begins where the first of them goes. Those that found every domain taken when
-// they came in this order may come next to the first once more.
-func (a *Arranger) Arrange(lessons Lessons) {
+// satisfy begins where the first of them goes.
+func (a *Arranger) Arrange() {
 	if a.Company == nil {
 		return
 	}
-	a.knowDomains(lessons)
+	a.knowDomains()
 	var done, waiting []*demand.Group
-	for _, g := range a.inOrder(lessons) {
+	for _, g := range a.inOrder() {
 		switch {
 		case len(g.Shape.Roles) == 0 || len(g.Shape.Refused) > 0:
 			done = append(done, g)
-		case a.follows(g) && !(turned(g, lessons) && a.ready(g)):
+		case a.follows(g) && !(a.cuts.first[g.Key()] && a.ready(g)):
 			waiting = append(waiting, g)
 		default:
-			done = append(done, a.settle(g, lessons)...)
+			done = append(done, a.settle(g)...)
 		}
 	}
 	for progress := true; progress && len(waiting) > 0; {
 		progress = false
 		for i, g := range waiting {
 			if a.ready(g) {
-				done = append(done, a.settle(g, lessons)...)
+				done = append(done, a.settle(g)...)
 				waiting = slices.Delete(waiting, i, i+1)
 				progress = true
 				break
@@ -104,11 +104,8 @@ func (a *Arranger) Arrange(lessons Lessons) {
 	a.Batch.Order()
 }
 
-// turned reports whether a group comes before it would.
-func turned(g *demand.Group, l Lessons) bool { return l.first[g.Key()] || l.ahead[g.Key()] }
-
 // inOrder lists the groups as they are given domains.
-func (a *Arranger) inOrder(lessons Lessons) []*demand.Group {
+func (a *Arranger) inOrder() []*demand.Group {
 	turn := make(map[*demand.Group]int, len(a.Batch.Groups))
 	for _, g := range a.Batch.Groups {
 		choices, minds := unbounded, false
@@ -119,11 +116,9 @@ func (a *Arranger) inOrder(lessons Lessons) []*demand.Group {
 			}
 		}
 		switch {
-		case lessons.ahead[g.Key()]:
-			turn[g] = -1
-		case choices == 1:
+		case a.cuts.first[g.Key()]:
 			turn[g] = 0
-		case lessons.first[g.Key()]:
+		case choices == 1:
 			turn[g] = 1
 		case !minds:
 			turn[g] = 2
@@ -171,16 +166,16 @@ func (a *Arranger) refuse(g *demand.Group, r plan.Reason) *demand.Group {
 
 // settle divides a group over domains. Pods beyond the group's quota are left as
 // they are, without a machine.
-func (a *Arranger) settle(g *demand.Group, lessons Lessons) []*demand.Group {
+func (a *Arranger) settle(g *demand.Group) []*demand.Group {
 	whole := *g
 	var out []*demand.Group
-	if quota, ok := lessons.quotas[g.Key()]; ok && quota < len(g.Pods) {
+	if quota, ok := a.cuts.most[g.Key()]; ok && quota < len(g.Pods) {
 		quota -= quota % g.Bundle
 		out = append(out, a.hold(g, g.Pods[quota:]))
 		g.Pods = g.Pods[:quota:quota]
 	}
 	if len(g.Pods) > 0 {
-		out = append(out, a.share(g, &whole, lessons)...)
+		out = append(out, a.share(g, &whole)...)
 	}
 	for _, part := range out {
 		part.Origin = &whole
@@ -189,11 +184,11 @@ func (a *Arranger) settle(g *demand.Group, lessons Lessons) []*demand.Group {
 }
 
 // share gives the pods of a group, which were once the whole, their domains.
-func (a *Arranger) share(g, whole *demand.Group, lessons Lessons) []*demand.Group {
+func (a *Arranger) share(g, whole *demand.Group) []*demand.Group {
 	a.divided[g.Key()] = len(g.Pods)
 	unfinished := len(a.unfinished)
 	var out []*demand.Group
-	for _, part := range a.divide(g, lessons) {
+	for _, part := range a.divide(g) {
 		out = append(out, a.bindToNodes(part))
 	}
 	for _, v := range a.unfinished[unfinished:] {
@@ -211,12 +206,7 @@ func (a *Arranger) takes(g *demand.Group) bool {
 			return true
 		}
 	}
-	for i := range a.sold(g.Shape).All() {
-		if a.Market.Takes(g.Need, &a.Market.Launches[i]) {
-			return true
-		}
-	}
-	return false
+	return a.Market.TakesOnSome(a.sold(g.Shape), g.Need)
 }
 
 // hold refuses pods that found no machine where their rules would have them.

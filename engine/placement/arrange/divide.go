@@ -50,12 +50,12 @@ type part struct {
 
 // divide gives each pod of a group its domains, as far as there are any by now;
 // see finish for the others.
-func (a *Arranger) divide(g *demand.Group, lessons Lessons) []*demand.Group {
+func (a *Arranger) divide(g *demand.Group) []*demand.Group {
 	g, keys := a.shun(g)
 	if len(keys) == 0 || len(g.Shape.Refused) > 0 {
 		return []*demand.Group{g}
 	}
-	v := a.newDivision(g, keys, lessons)
+	v := a.newDivision(g, keys)
 	if len(v.cells) == 0 {
 		if a.takes(g) {
 			return []*demand.Group{a.refuse(g, v.closedRule())}
@@ -159,14 +159,14 @@ func (a *Arranger) loosen(g *demand.Group, keys ...string) *demand.Group {
 	return &demand.Group{Shape: a.Intern(a.free(g.Shape, keys...)), Need: g.Need, Pods: g.Pods, Bundle: g.Bundle}
 }
 
-func (a *Arranger) newDivision(g *demand.Group, keys []string, lessons Lessons) *division {
+func (a *Arranger) newDivision(g *demand.Group, keys []string) *division {
 	v := &division{a: a, g: g, keys: keys, last: -1, origin: g}
 	for _, r := range g.Shape.Roles {
 		l := a.Company.Ledgers[r.Rule]
 		if !slices.Contains(keys, l.Key) {
 			continue
 		}
-		_, known := lessons.others[l.ID]
+		_, known := a.cuts.others[l.ID]
 		v.parts = append(v.parts, part{Role: r, l: l, bound: r.Owns && l.Kind != topology.AntiAffinity, fixed: known && !r.Owns})
 		v.spreads = v.spreads || l.Kind == topology.Spread && r.Owns
 		v.prefers = v.prefers || r.Weight > 0
@@ -176,7 +176,7 @@ func (a *Arranger) newDivision(g *demand.Group, keys []string, lessons Lessons) 
 	v.in, v.most = make([][]*snapshot.Pod, len(v.cells)), make([]int, len(v.cells))
 	for i := range v.cells {
 		v.most[i] = v.cells[i].room()
-		if most, ok := lessons.rooms[v.path(i)]; ok {
+		if most, ok := a.cuts.most[v.path(i)]; ok {
 			v.most[i] = min(v.most[i], most/g.Bundle)
 		}
 	}

@@ -8,9 +8,8 @@
 //	divide.go    cells for each pod: a domain for each label of its rules
 //	pick.go      the cell for one more pod
 //	units.go     affinity over nodes: groups that share nodes, planned as one
-//	outcome.go   how the rules stand in a finished plan
-//	lessons.go   what that teaches the next round
-//	hindered.go  those that are left because of others
+//	tally.go     who is where once a plan has come true
+//	cuts.go      verify a plan, and constrain the next by what it breaks
 //
 // A pod that has its domain is bound to it by its labels, so that everything after
 // this package knows nothing of topology but for rules over single nodes, which
@@ -19,7 +18,7 @@
 //
 // Domains are given out before machines are bought. Where what is bought upsets
 // them, for a limit, or for nodes that other pods bring into a zone, the round is
-// repeated with what was learned; see [Lessons].
+// repeated with what was learned; see [Cuts].
 //
 // A preferred rule chooses among the cells that the required ones leave open, as
 // long as the cell costs little more than the cheapest; see package placement.

@@ -262,12 +262,12 @@ func (a *Arranger) costOf(g *demand.Group, launches []int32, free int) float64 {
 
 // knowDomains tells every spread the domains in which new nodes may come to be,
 // and those where the last round had some.
-func (a *Arranger) knowDomains(lessons Lessons) {
+func (a *Arranger) knowDomains() {
 	for _, l := range a.Company.Ledgers {
-		for name := range lessons.domains[l.ID] {
+		for name := range a.cuts.domains[l.ID] {
 			l.Know(l.At(name))
 		}
-		for name, n := range lessons.others[l.ID] {
+		for name, n := range a.cuts.others[l.ID] {
 			l.Record(l.At(name), topology.Part{Selected: true}, n)
 		}
 	}
@@ -276,7 +276,7 @@ func (a *Arranger) knowDomains(lessons Lessons) {
 			if l := a.Company.Ledgers[r.Rule]; (r.Owns || r.Weight > 0) && l.Kind == topology.Spread && !l.PerNode() && len(g.Shape.Refused) == 0 {
 				for _, c := range a.cellsOf(g, []string{l.Key}) {
 					// Where an earlier round could buy nothing, no node will come to be.
-					if most, ok := lessons.rooms[pathOf(g, []string{l.Key}, c.values)]; c.values[0] != nowhere && (!ok || most > 0 || c.free > 0) {
+					if most, ok := a.cuts.most[pathOf(g, []string{l.Key}, c.values)]; c.values[0] != nowhere && (!ok || most > 0 || c.free > 0) {
 						l.Know(l.At(c.values[0]))
 					}
 				}

@@ -1,6 +1,10 @@
 package arrange
 
-import "github.com/millwright-dev/millwright/engine/placement/topology"
+import (
+	"cmp"
+
+	"github.com/millwright-dev/millwright/engine/placement/topology"
+)
 
 // count is how many units are in a cell.
 func (v *division) count(i int) int { return len(v.in[i]) / v.g.Bundle }
@@ -33,7 +37,7 @@ func (v *division) pick(left int) int {
 			continue
 		}
 		r := v.rank(i, left)
-		if best < 0 || r.less(&lowest) || r == lowest && i == v.last && !v.spreads {
+		if best < 0 || r.compare(lowest) < 0 || r == lowest && i == v.last && !v.spreads {
 			best, lowest = i, r
 		}
 	}
@@ -41,30 +45,14 @@ func (v *division) pick(left int) int {
 	return best
 }
 
-// rank orders cells: the lowest is the best.
-type rank struct {
-	// short is how many pods would find no room, objections what preferred rules
-	// have against the cell, bought whether a machine has to be bought for the pod,
-	// load how many pods are there of spreads that count this one: where each pod
-	// keeps those level, spreads hold that are about others. around is how many there
-	// are of spreads that do not.
-	short, objections, bought, load, around int
-}
+// rank orders cells, the lowest is the best: by how many pods would find no room, what
+// preferred rules have against the cell, whether a machine has to be bought for the
+// pod, how many pods are there of spreads that count this one (where each pod keeps
+// those level, spreads hold that are about others), and of spreads that do not.
+type rank struct{ short, objections, bought, load, around int }
 
-func (r *rank) less(o *rank) bool {
-	if r.short != o.short {
-		return r.short < o.short
-	}
-	if r.objections != o.objections {
-		return r.objections < o.objections
-	}
-	if r.bought != o.bought {
-		return r.bought < o.bought
-	}
-	if r.load != o.load {
-		return r.load < o.load
-	}
-	return r.around < o.around
+func (r rank) compare(o rank) int {
+	return cmp.Or(r.short-o.short, r.objections-o.objections, r.bought-o.bought, r.load-o.load, r.around-o.around)
 }
 
 func (v *division) rank(i, left int) rank {

@@ -274,13 +274,3 @@ func (c *Company) caps(sh *Shape) []pack.Cap {
 func Unsatisfiable(l *topology.Ledger) plan.Reason {
 	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: l.String(), Have: l.Standing()}
 }
-
-// PartOf is the part of a pod in a rule.
-func (c *Company) PartOf(p *snapshot.Pod, rule int) topology.Part {
-	roles := c.RolesOf(p.Class.Shape)
-	i, ok := slices.BinarySearchFunc(roles, rule, func(r Role, id int) int { return r.Rule - id })
-	if !ok {
-		return topology.Part{}
-	}
-	return roles[i].Part
-}

@@ -16,8 +16,8 @@ import (
 // has them and in its order. Shapes that it does not know follow all of theirs.
 type Waived map[string][]bool
 
-// of reports whether a shape gives up its i-th preference.
-func (w Waived) of(sh *Shape, i int) bool {
+// Of reports whether a shape gives up its i-th preference.
+func (w Waived) Of(sh *Shape, i int) bool {
 	list := w[sh.Key]
 	return i < len(list) && list[i]
 }
@@ -25,15 +25,12 @@ func (w Waived) of(sh *Shape, i int) bool {
 // Follows reports whether a shape follows some of its preferences.
 func (sh *Shape) Follows(w Waived) bool {
 	for i := range sh.Preferences {
-		if !w.of(sh, i) {
+		if !w.Of(sh, i) {
 			return true
 		}
 	}
 	return false
 }
-
-// Gives reports whether a shape gives up its i-th preference.
-func (sh *Shape) Gives(w Waived, i int) bool { return w.of(sh, i) }
 
 // GiveUp waives the lightest preference that a shape still follows, or all.
 func (sh *Shape) GiveUp(w Waived, all bool) {
@@ -60,11 +57,11 @@ func (w Waived) Without(shapes []*Shape, k int) (out Waived, more bool) {
 		more = true
 		given := 0
 		for i := range sh.Preferences {
-			if w.of(sh, i) {
+			if w.Of(sh, i) {
 				given++
 			}
 		}
-		if given < 2 || !w.of(sh, k) {
+		if given < 2 || !w.Of(sh, k) {
 			continue
 		}
 		if out == nil {
@@ -106,8 +103,8 @@ func (b *Batch) Prefer(w Waived) []*Shape {
 		}
 		g.Shape = sh
 	}
-	b.merge()
 	b.Order()
+	b.join()
 	return asked
 }
 
@@ -121,7 +118,7 @@ func (b *Batch) live(w Waived) map[int]bool {
 	}
 	for _, sh := range b.Shapes {
 		for i := range sh.Preferences {
-			if p := &sh.Preferences[i]; p.Rule != aboutNode && !w.of(sh, i) {
+			if p := &sh.Preferences[i]; p.Rule != aboutNode && !w.Of(sh, i) {
 				live[p.Rule] = true
 			}
 		}
@@ -134,7 +131,7 @@ func (b *Batch) narrow(sh *Shape, w Waived, live map[int]bool) *Shape {
 	out.Preferences, out.Roles = nil, nil
 	followed := map[int]bool{}
 	for i, p := range sh.Preferences {
-		if !w.of(sh, i) {
+		if !w.Of(sh, i) {
 			out.Preferences = append(out.Preferences, p)
 			followed[p.Rule] = true
 		}
@@ -148,22 +145,6 @@ func (b *Batch) narrow(sh *Shape, w Waived, live map[int]bool) *Shape {
 		}
 	}
 	return b.Intern(&out)
-}
-
-// merge makes one of groups that have become alike.
-func (b *Batch) merge() {
-	same := map[string]*Group{}
-	b.Groups = slices.DeleteFunc(b.Groups, func(g *Group) bool {
-		key := g.Key()
-		first, ok := same[key]
-		if !ok {
-			same[key] = g
-			return false
-		}
-		first.Pods = append(slices.Clip(first.Pods), g.Pods...)
-		slices.SortFunc(first.Pods, snapshot.ComparePods)
-		return true
-	})
 }
 
 // Requiring is a shape that requires what it prefers; nil if that is nothing that

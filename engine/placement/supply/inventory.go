@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/placement/affinity"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
@@ -29,21 +30,21 @@ type inventory struct {
 	special []string
 
 	mu sync.Mutex
-	// columns memoises what the types say about a label, allocatable what can be
-	// requested of them by the names of the dimensions.
-	columns     map[string]*column
+	// index answers for types what they say about labels; one without a label may come to
+	// have it. allocatable memoises what can be requested of them, by the names of the
+	// dimensions.
+	index       *affinity.Index
 	allocatable map[string][][]int64
 }
 
-// column is what types say about a label: the different statements, and which of
-// them each type makes, -1 for none.
-type column struct {
-	says []requirement.Requirement
-	of   []int32
-}
-
 func newInventory(types []*catalog.Type) *inventory {
-	v := &inventory{types: sortedTypes(types), columns: map[string]*column{}, allocatable: map[string][][]int64{}}
+	v := &inventory{types: sortedTypes(types), allocatable: map[string][][]int64{}}
+	v.index = affinity.New(len(v.types), false, func(kind int, key string) requirement.Requirement {
+		if r, ok := v.types[kind].Requirements.Lookup(key); ok {
+			return r
+		}
+		return requirement.Must(key, requirement.NotIn)
+	})
 	for kind, t := range v.types {
 		for i := range t.Offerings {
 			o := &t.Offerings[i]
@@ -93,7 +94,9 @@ func (v *inventory) addWays() {
 // returns it with the types that they are of, by name. The kinds of the launches are
 // indices of these.
 func (v *inventory) choose(list []Launch, want requirement.Set) (types []int32, launches []Launch) {
-	refused := v.conflicting(want)
+	v.mu.Lock()
+	fit := v.index.Satisfying(want)
+	v.mu.Unlock()
 	allowed := make([]bool, len(v.ways))
 	for i, o := range v.ways {
 		allowed[i] = allows(want, o)
@@ -102,7 +105,7 @@ func (v *inventory) choose(list []Launch, want requirement.Set) (types []int32, 
 	number := make([]int32, len(v.types))
 	count := 0
 	for i := range v.launches {
-		if kind := v.launches[i].Kind; allowed[v.wayOf[i]] && !refused[kind] {
+		if kind := v.launches[i].Kind; allowed[v.wayOf[i]] && fit.Has(int(kind)) {
 			number[kind] = chosen
 			count++
 		}
@@ -115,28 +118,12 @@ func (v *inventory) choose(list []Launch, want requirement.Set) (types []int32, 
 	}
 	list = slices.Grow(list, count)
 	for i := range v.launches {
-		if l := v.launches[i]; allowed[v.wayOf[i]] && !refused[l.Kind] {
+		if l := v.launches[i]; allowed[v.wayOf[i]] && fit.Has(int(l.Kind)) {
 			l.Kind = number[l.Kind]
 			list = append(list, l)
 		}
 	}
 	return types, list
-}
-
-// conflicting tells of each type whether it has a label that is not wanted.
-func (v *inventory) conflicting(want requirement.Set) []bool {
-	out := make([]bool, len(v.types))
-	for _, r := range want {
-		col := v.column(r.Key())
-		conflicts := make([]bool, len(col.says))
-		for i, says := range col.says {
-			conflicts[i] = !says.Overlaps(r)
-		}
-		for kind, statement := range col.of {
-			out[kind] = out[kind] || statement >= 0 && conflicts[statement]
-		}
-	}
-	return out
 }
 
 // allows reports whether requirements allow a way to buy.
@@ -150,46 +137,6 @@ func allows(want requirement.Set, o *catalog.Offering) bool {
 		}
 	}
 	return true
-}
-
-func (v *inventory) column(key string) *column {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if known, ok := v.columns[key]; ok {
-		return known
-	}
-	col := &column{of: make([]int32, len(v.types))}
-	known := map[string]int32{}
-	at := 0 // types have about the same labels
-	for kind, t := range v.types {
-		var ok bool
-		if at, ok = indexNear(t.Requirements, key, at); !ok {
-			col.of[kind] = -1
-			continue
-		}
-		says := t.Requirements[at]
-		name := strings.Join(says.Values(), " ")
-		if !says.Finite() || says.Absent() {
-			name = says.Exact()
-		}
-		id, ok := known[name]
-		if !ok {
-			id = int32(len(col.says))
-			known[name], col.says = id, append(col.says, says)
-		}
-		col.of[kind] = id
-	}
-	v.columns[key] = col
-	return col
-}
-
-// indexNear finds the requirement on a key, or where it would be. It looks at one
-// place first.
-func indexNear(labels requirement.Set, key string, at int) (int, bool) {
-	if at < len(labels) && labels[at].Key() == key {
-		return at, true
-	}
-	return labels.Index(key)
 }
 
 // mostKept is of how many lists of types, and of how many sets of dimensions for

@@ -348,6 +348,20 @@ func (m *Machine) Domain(key string) (string, bool) {
 	return r.Values()[0], true
 }
 
+// Holds reports whether a machine that exists would take a pod if it were empty.
+func (s *Supply) Holds(sh *demand.Shape, need []int64) bool {
+	for i := range s.Machines.Accepting(sh).All() {
+		large := true
+		for d, have := range s.Dims.Have(s.Machines.List[i].Node.Allocatable()) {
+			large = large && (need[d] <= have || demand.OfVolumes(s.Dims.Names[d]))
+		}
+		if large {
+			return true
+		}
+	}
+	return false
+}
+
 // Labelled are the machines whose labels a shape accepts, or may come to accept
 // once they are launched.
 func (ms *Machines) Labelled(sh *demand.Shape) bitset.Set {

@@ -120,43 +120,13 @@ func (m *Market) addPool(s *Supply, p *snapshot.Pool, c *Cache) {
 }
 
 // sortByPrice puts the launches of a pool in order, the cheapest first, equal ones
-// by type, zone, capacity type and reservation. They come by type.
+// by type, zone, capacity type and reservation.
 func sortByPrice(list []Launch) {
-	type entry struct {
-		price float64
-		at    int32
-	}
-	for lo := 0; lo < len(list); {
-		hi := lo + 1
-		for hi < len(list) && list[hi].Kind == list[lo].Kind {
-			hi++
-		}
-		slices.SortFunc(list[lo:hi], func(a, b Launch) int {
-			return cmp.Or(
-				cmp.Compare(a.Offering.Zone, b.Offering.Zone),
-				cmp.Compare(a.Offering.CapacityType, b.Offering.CapacityType),
-				cmp.Compare(a.Offering.Reservation, b.Offering.Reservation),
-			)
-		})
-		lo = hi
-	}
-	order := make([]entry, len(list))
-	for i := range list {
-		order[i] = entry{list[i].Offering.Price, int32(i)}
-	}
-	slices.SortFunc(order, func(a, b entry) int {
-		switch {
-		case a.price < b.price:
-			return -1
-		case a.price > b.price:
-			return 1
-		}
-		return int(a.at) - int(b.at)
+	slices.SortFunc(list, func(a, b Launch) int {
+		x, y := a.Offering, b.Offering
+		return cmp.Or(cmp.Compare(x.Price, y.Price), cmp.Compare(a.Kind, b.Kind), cmp.Compare(x.Zone, y.Zone),
+			cmp.Compare(x.CapacityType, y.CapacityType), cmp.Compare(x.Reservation, y.Reservation))
 	})
-	from := slices.Clone(list)
-	for i, e := range order {
-		list[i] = from[e.at]
-	}
 }
 
 func sortedTypes(list []*catalog.Type) []*catalog.Type {
@@ -343,6 +313,23 @@ func (m *Market) Takes(need []int64, l *Launch) bool {
 		}
 	}
 	return true
+}
+
+// TakesOnSome reports whether a machine of some of the launches has room for the need.
+func (m *Market) TakesOnSome(launches bitset.Set, need []int64) bool {
+	for i := range launches.All() {
+		if m.Takes(need, &m.Launches[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Sells reports whether a machine that is sold at present takes a pod.
+func (m *Market) Sells(sh *demand.Shape, need []int64) bool {
+	launches := m.Accepting(sh)
+	launches.And(m.Available)
+	return m.TakesOnSome(launches, need)
 }
 
 // Empty is a launch's machine with nothing but its DaemonSets.

@@ -151,6 +151,19 @@ func (l *Ledger) Kept(d int, selected bool) bool {
 	return t.selected <= self
 }
 
+// Holds reports whether the rule is kept in every domain with pods that declare it.
+func (l *Ledger) Holds() bool {
+	return !slices.ContainsFunc(l.domains, func(t tally) bool {
+		switch {
+		case t.owners == 0:
+			return false
+		case l.Kind == Affinity:
+			return t.selected == 0
+		}
+		return t.selected-l.Least(t.selected) > l.MaxSkew
+	})
+}
+
 // skew is that of a domain after one more pod.
 func (l *Ledger) skew(t *tally, selected bool) int {
 	after := t.selected

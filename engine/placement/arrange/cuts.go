@@ -1,0 +1,171 @@
+package arrange
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/millwright-dev/millwright/engine/placement/demand"
+	"github.com/millwright-dev/millwright/engine/placement/topology"
+	"github.com/millwright-dev/millwright/engine/plan"
+)
+
+// Cuts are the constraints that plans have added to the pods' own. Domains are assigned
+// before nodes are bought, and what is bought may break the assignment: a limit keeps
+// pods out, other pods take the room, bring nodes into a domain that a spread then
+// compares as well, or land on nodes that it does not count. Few plans need cuts.
+type Cuts struct {
+	// most is how many pods of a group may be assigned to a domain, by the path to it,
+	// and how many to any, by the key of the group.
+	most map[string]int
+	// domains are further ones that a spread compares, others the pods in each that it
+	// selects and that do not declare it, by its ID.
+	domains map[string]map[string]bool
+	others  map[string]map[string]int
+	// first are the keys of groups that come before all others.
+	first map[string]bool
+	// rounds is how many plans have added something.
+	rounds int
+}
+
+// NewCuts are none, with groups that come first, by their keys.
+func NewCuts(first ...string) *Cuts {
+	c := &Cuts{most: map[string]int{}, domains: map[string]map[string]bool{}, others: map[string]map[string]int{}, first: map[string]bool{}}
+	for _, key := range first {
+		c.first[key] = true
+	}
+	return c
+}
+
+// First reports whether a group comes before all others.
+func (c *Cuts) First(g *demand.Group) bool { return g.Origin != nil && c.first[g.Origin.Key()] }
+
+// cap allows a domain so many pods, and reports whether that is new.
+func (c *Cuts) cap(path string, n int) bool {
+	if most, ok := c.most[path]; ok && most <= n {
+		return false
+	}
+	c.most[path] = n
+	return true
+}
+
+// What is cut is more at each level: pods in domains where some found no node, then pods
+// of such groups anywhere, then such groups and those of broken rules altogether.
+const (
+	cutDomains = iota
+	cutGroups
+	cutAll
+	// roundsPerLevel is how many plans are cut at one level.
+	roundsPerLevel = 2
+)
+
+// Cut verifies a plan, and adds to the cuts what it has shown to be impossible. It
+// reports whether there is something new, so that another plan is due.
+func (a *Arranger) Cut(out *plan.Plan, bought []int) bool {
+	if a.Company == nil {
+		return false
+	}
+	broken, fresh := a.broken(out, bought)
+	for level := a.cuts.rounds / roundsPerLevel; level <= cutAll; level++ {
+		left := a.capMissing(level, &fresh)
+		for _, rule := range broken {
+			// Pods that follow others to where those are not have no other domain.
+			if a.Company.Ledgers[rule].Kind == topology.Affinity && (!left || level >= cutGroups) || level >= cutAll {
+				for _, key := range a.groups[rule] {
+					fresh = a.cuts.cap(key, 0) || fresh
+				}
+			}
+		}
+		if fresh {
+			a.cuts.rounds++
+			return true
+		}
+	}
+	return false
+}
+
+// capMissing caps domains, and groups, that have pods without a node, and reports
+// whether there are any.
+func (a *Arranger) capMissing(level int, fresh *bool) bool {
+	missing := map[string]int{}
+	for _, g := range a.Batch.Groups {
+		if g.Origin == nil || len(g.Shape.Refused) > 0 || g.Vain == 0 {
+			continue
+		}
+		missing[g.Origin.Key()] += g.Vain
+		if s, ok := a.seats[g]; ok {
+			*fresh = a.cuts.cap(s.path, s.pods-g.Vain) || *fresh
+		}
+	}
+	for key, n := range missing {
+		switch level {
+		case cutGroups:
+			*fresh = a.cuts.cap(key, max(0, a.divided[key]-n)) || *fresh
+		case cutAll:
+			*fresh = a.cuts.cap(key, 0) || *fresh
+		}
+	}
+	return len(missing) > 0
+}
+
+// broken are the required rules over domains that a plan breaks. What their spreads
+// count is noted; fresh reports whether that was not known.
+func (a *Arranger) broken(out *plan.Plan, bought []int) (rules []int, fresh bool) {
+	ledgers := make([]*topology.Ledger, len(a.Company.Ledgers))
+	for i, l := range a.Company.Ledgers {
+		if !l.PerNode() && l.Kind != topology.AntiAffinity && len(a.groups[i]) > 0 {
+			ledgers[i] = topology.NewLedger(l.Rule)
+		}
+	}
+	sites := a.Sites(out, bought)
+	a.Tally(sites, ledgers)
+	for rule, l := range ledgers {
+		if l == nil || l.Holds() {
+			continue
+		}
+		rules = append(rules, rule)
+		if l.Kind != topology.Spread {
+			continue
+		}
+		domains, others := map[string]bool{}, a.others(sites, rule)
+		for _, name := range l.Known() {
+			domains[name] = true
+		}
+		if !maps.Equal(a.cuts.domains[l.ID], domains) || !maps.Equal(a.cuts.others[l.ID], others) {
+			a.cuts.domains[l.ID], a.cuts.others[l.ID], fresh = domains, others, true
+		}
+	}
+	return rules, fresh
+}
+
+// Blocked are the keys of those groups, of some that were left, that other groups
+// keep out by inter-pod constraints.
+func (a *Arranger) Blocked(left []*demand.Group) []string {
+	var out []string
+	for _, part := range left {
+		g := part.Origin
+		if g == nil || slices.Contains(out, g.Key()) {
+			continue
+		}
+		if slices.ContainsFunc(a.Batch.Groups, func(o *demand.Group) bool {
+			return o.Origin != nil && len(o.Shape.Refused) == 0 && o.Origin.Key() != g.Key() && a.blocks(o.Origin.Shape, g.Shape)
+		}) {
+			out = append(out, g.Key())
+		}
+	}
+	return out
+}
+
+// blocks reports whether where pods of one shape are can keep those of another out.
+func (a *Arranger) blocks(one, other *demand.Shape) bool {
+	for _, r := range other.Roles {
+		i := slices.IndexFunc(one.Roles, func(x demand.Role) bool { return x.Rule == r.Rule })
+		if i < 0 {
+			continue
+		}
+		anti := a.Company.Ledgers[r.Rule].Kind == topology.AntiAffinity
+		if x := one.Roles[i]; r.Owns && x.Selected || anti && r.Selected && x.Owns {
+			return true
+		}
+	}
+	return false
+}
