@@ -87,7 +87,15 @@ func (o policyTest) run(c console) error {
 	if standIns {
 		c.note("the machine is not among the manifests; the answer is for a machine of each pool")
 	}
-	return printTimetable(c.Out, s, events)
+	var located []interruption.Event
+	for _, e := range events {
+		found := interruption.Locate(s, e)
+		if len(found) == 0 {
+			found = []interruption.Event{e} // told to be about nothing
+		}
+		located = append(located, found...)
+	}
+	return printTimetable(c.Out, s, located)
 }
 
 // printStage prints what is decided at a time.

@@ -9,7 +9,7 @@ type Interruption struct {
 	// decides. Where none does, Karpenter's table holds: Drain for
 	// SpotInterruption, ReservationInterruption, Maintenance, InstanceStopped and
 	// InstanceTerminated; Terminate for InstanceImpaired and SystemImpaired; Notify
-	// for RebalanceRecommendation and ZoneImpaired; Ignore for VolumeImpaired.
+	// for RebalanceRecommendation, ZoneImpaired, VolumeImpaired and ServiceIssue.
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=atomic
 	// +optional
@@ -35,7 +35,7 @@ type Interruption struct {
 type InterruptionRule struct {
 	// events are the kinds that the rule is for; "*" is all of them.
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:MaxItems=12
 	// +listType=set
 	Events []EventKind `json:"events"`
 	// codes narrow Maintenance to what it does to the machine. Default all.
@@ -160,7 +160,7 @@ type InterruptionRate struct {
 type RateScope string
 
 // EventKind is what a cloud announces.
-// +kubebuilder:validation:Enum="*";SpotInterruption;RebalanceRecommendation;Maintenance;ReservationInterruption;InstanceStopped;InstanceTerminated;InstanceImpaired;SystemImpaired;VolumeImpaired;ZoneImpaired
+// +kubebuilder:validation:Enum="*";SpotInterruption;RebalanceRecommendation;Maintenance;ReservationInterruption;InstanceStopped;InstanceTerminated;InstanceImpaired;SystemImpaired;VolumeImpaired;ZoneImpaired;ServiceIssue
 type EventKind string
 
 // MaintenanceCode is what maintenance does to a machine.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -401,5 +402,40 @@ func TestAPolicyThatWantsConfirmationGetsIt(t *testing.T) {
 	look()
 	if w.going() != 2 {
 		t.Errorf("%d go", w.going())
+	}
+}
+
+// attached attaches a volume of EBS to a machine.
+func (w *world) attached(pv, volume, machine string) {
+	w.Helper()
+	v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: pv, UID: types.UID(pv)}}
+	v.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com", VolumeHandle: volume}
+	a := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: pv}}
+	a.Spec.NodeName, a.Spec.Source.PersistentVolumeName = machine, &pv
+	w.Must(errors.Join(w.Client.Create(ctx, v), w.Client.Create(ctx, a)))
+	w.start()
+}
+
+func TestAVolumeIsTheMatterOfTheMachineThatItIsAttachedToAndIsToldOnItself(t *testing.T) {
+	w := newWorld(t, 2)
+	w.attached("pv-1", "vol-1", "m1")
+	about := func(volume string) cloud.Message {
+		return message(cloud.Event{ID: "arn", Kind: event.VolumeImpaired, Volume: volume, Source: "aws.health", Issued: looptest.Noon, Text: "degraded"})
+	}
+	w.Must(w.receive(about("vol-1"), about("vol-1"), about("vol-2")))
+	if got, want := w.queue.outcomes(), "Recorded Duplicate Stranger"; got != want {
+		t.Errorf("outcomes %s, want %s", got, want)
+	}
+	if r := w.record("m1"); len(r) != 1 || r[0].PersistentVolume != "pv-1" || len(w.record("m0")) > 0 {
+		t.Errorf("on record %v, and of the other %v", r, w.record("m0"))
+	}
+	w.answer()
+	for _, object := range []string{"PersistentVolume/pv-1", "NodeClaim/m1", "Node/m1"} {
+		if !strings.Contains(strings.Join(w.Events.List, "\n"), object) {
+			t.Errorf("nothing is told on %s: %v", object, w.Events.List)
+		}
+	}
+	if w.going() > 0 {
+		t.Errorf("%d machines go", w.going())
 	}
 }

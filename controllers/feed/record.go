@@ -15,6 +15,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/controllers/loop"
+	"github.com/millwright-dev/millwright/engine/interruption"
 	"github.com/millwright-dev/millwright/engine/interruption/ledger"
 )
 
@@ -49,7 +50,11 @@ func (f *Feed) take(ctx context.Context, messages []cloud.Message) {
 		case len(m.Events) == 0:
 			m.Outcome = cloud.Irrelevant
 		}
-		for _, e := range m.Events {
+		events := f.located(m.Events)
+		if len(m.Events) > 0 && len(events) == 0 {
+			m.Outcome = cloud.Stranger
+		}
+		for _, e := range events {
 			machine := loop.MachineName(e.Machine)
 			about[machine] = append(about[machine], heard{i, e})
 		}
@@ -72,6 +77,19 @@ func (f *Feed) take(ctx context.Context, messages []cloud.Message) {
 			m.Outcome = cloud.Later
 		}
 	}
+}
+
+// located has events about volumes be about the machines that they are attached to.
+func (f *Feed) located(events []cloud.Event) []cloud.Event {
+	if !slices.ContainsFunc(events, func(e cloud.Event) bool { return e.Volume != "" }) {
+		return events
+	}
+	s := f.Store.Snapshot(f.Clock.Now(), nil)
+	var out []cloud.Event
+	for _, e := range events {
+		out = append(out, interruption.Locate(s, e)...)
+	}
+	return out
 }
 
 // takeMachine puts on record what messages say about one machine.

@@ -35,9 +35,10 @@ var reasons = map[interruption.Kind]string{
 	interruption.SystemImpaired:   apply.InstanceUnhealthy,
 	interruption.VolumeImpaired:   apply.InstanceUnhealthy,
 	interruption.ZoneImpaired:     apply.InstanceUnhealthy,
+	interruption.ServiceIssue:     apply.InstanceUnhealthy,
 }
 
-// tell says on the Node and the claim what stands, and what will be done about it
+// tell says on the Node, the claim, and the volume that an event is about, what stands, and what will be done about it
 // when. What the policy ignores is not told of.
 func (w *Watcher) tell(ctx context.Context, r interruption.Response, claim *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
 	if r.Node.Deleting() {
@@ -52,7 +53,7 @@ func (w *Watcher) tell(ctx context.Context, r interruption.Response, claim *karp
 		if loudest == nil {
 			loudest = v
 		}
-		for _, o := range w.objects(r, claim) {
+		for _, o := range append(w.objects(r, claim), w.volume(ctx, v.Event.PersistentVolume)...) {
 			w.Writer.Event(apply.Event{
 				Object: o, Warning: v.Event.Kind != interruption.Rebalance, Reason: reasons[v.Event.Kind], Window: toldAgain,
 				Dedupe: []string{v.Event.ID, string(v.Reason.Code)}, Message: v.String(),
@@ -60,6 +61,15 @@ func (w *Watcher) tell(ctx context.Context, r interruption.Response, claim *karp
 		}
 	}
 	return w.note(ctx, claim, loudest)
+}
+
+// volume is the PersistentVolume that an event is about, if it is about one that is there.
+func (w *Watcher) volume(ctx context.Context, name string) []client.Object {
+	pv := &corev1.PersistentVolume{}
+	if name == "" || w.Client.Get(ctx, client.ObjectKey{Name: name}, pv) != nil {
+		return nil // one that is gone needs no event
+	}
+	return []client.Object{pv}
 }
 
 // note keeps the condition. A claim that was never interrupted has none.

@@ -101,7 +101,7 @@ func TestWithoutAPolicyItIsKarpentersTable(t *testing.T) {
 		interruption.Spot: "drain", interruption.Maintenance: "drain", interruption.Reservation: "drain",
 		interruption.Stopped: "drain", interruption.Terminated: "drain",
 		interruption.InstanceImpaired: "terminate", interruption.SystemImpaired: "terminate",
-		interruption.Rebalance: "tell", interruption.VolumeImpaired: "nothing",
+		interruption.Rebalance: "tell", interruption.VolumeImpaired: "tell",
 	} {
 		w := newWorld(t, rule("Drain", "ZoneImpaired"))
 		w.announce(about(kind, 24*time.Hour))

@@ -21,6 +21,7 @@ var announced = map[interruption.Kind]string{
 	interruption.SystemImpaired:   "system_status",
 	interruption.VolumeImpaired:   "volume_status",
 	interruption.ZoneImpaired:     "zone_impaired",
+	interruption.ServiceIssue:     "service_issue",
 }
 
 // Announced is the word for a kind of announcement: a message_type, and the

@@ -5,13 +5,12 @@ locals {
   queue_arn       = "arn:${local.partition}:sqs:${local.region}:${local.account_id}:${local.queue_name}"
   dead_letter_arn = "arn:${local.partition}:sqs:${local.region}:${local.account_id}:${local.dead_name}"
 
-  # Every kind of event that the controller reads. EC2's are of this region; those of AWS Health
-  # about EC2 alone.
+  # Every kind of event that the controller reads, of this region.
   events = {
     health_event = {
       name        = "HealthEvent"
-      description = "AWS Health: maintenance and failures of EC2"
-      pattern     = { source = ["aws.health"], "detail-type" = ["AWS Health Event"], detail = { service = ["EC2"] } }
+      description = "AWS Health: maintenance and failures of machines, volumes and what they need"
+      pattern     = { source = ["aws.health"], "detail-type" = ["AWS Health Event"] }
     }
     spot_interrupt = {
       name        = "SpotInterrupt"

@@ -36,13 +36,16 @@ const (
 	VolumeImpaired   Kind = "VolumeImpaired"
 	// ZoneImpaired: all machines of a zone are affected.
 	ZoneImpaired Kind = "ZoneImpaired"
+	// ServiceIssue: a service of the cloud has trouble that concerns the machine, or tells its
+	// owner of something about it.
+	ServiceIssue Kind = "ServiceIssue"
 )
 
 // Kinds lists every kind.
 func Kinds() []Kind {
 	return []Kind{
 		Spot, Rebalance, Maintenance, Reservation, Stopped, Terminated,
-		InstanceImpaired, SystemImpaired, VolumeImpaired, ZoneImpaired,
+		InstanceImpaired, SystemImpaired, VolumeImpaired, ZoneImpaired, ServiceIssue,
 	}
 }
 
@@ -86,6 +89,10 @@ type Event struct {
 	// Machine is a provider ID or what it ends in, such as the cloud's own name of the
 	// machine. Empty for an event about a zone.
 	Machine string `json:"machine,omitempty"`
+	// Volume is the cloud's name of the volume that it is about, if it is about one; its
+	// machines are those that it is attached to. PersistentVolume is Kubernetes' name of it.
+	Volume           string `json:"volume,omitempty"`
+	PersistentVolume string `json:"persistentVolume,omitempty"`
 	// Zone is that of ZoneImpaired.
 	Zone string `json:"zone,omitempty"`
 	// NotBefore is when it begins at the earliest, zero if that is not known.
@@ -116,7 +123,7 @@ func (e *Event) Check() error {
 		return fmt.Errorf("state: %q is none of %v", e.State, States())
 	case e.Kind == ZoneImpaired && e.Zone == "":
 		return errors.New("zone: missing")
-	case e.Kind != ZoneImpaired && e.Machine == "":
+	case e.Kind != ZoneImpaired && e.Machine == "" && e.Volume == "":
 		return errors.New("machine: missing")
 	case !e.Deadline.IsZero() && e.Deadline.Before(e.NotBefore):
 		return fmt.Errorf("deadline: %v is before notBefore, %v", e.Deadline, e.NotBefore)

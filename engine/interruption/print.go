@@ -20,7 +20,7 @@ func (d *Decision) String() string {
 		b.WriteString(q.String())
 	}
 	for _, e := range d.Strays {
-		fmt.Fprintf(&b, "%s: about no machine of this cluster: %s%s\n", e.title(), e.Machine, e.Zone)
+		fmt.Fprintf(&b, "%s: about no machine of this cluster: %s%s%s\n", e.title(), e.Machine, e.Zone, e.Volume)
 	}
 	return b.String()
 }

@@ -15,7 +15,7 @@ func Default(k Kind) snapshot.InterruptionAction {
 		return snapshot.InterruptionDrain
 	case InstanceImpaired, SystemImpaired:
 		return snapshot.InterruptionTerminate
-	case Rebalance, ZoneImpaired:
+	case Rebalance, ZoneImpaired, VolumeImpaired, ServiceIssue:
 		return snapshot.InterruptionNotify
 	}
 	return snapshot.InterruptionIgnore

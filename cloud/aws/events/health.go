@@ -25,30 +25,59 @@ type healthDetail struct {
 	} `json:"detail"`
 }
 
-// health reads scheduled changes of EC2. Their start is when the machine is
-// affected at the latest: AWS names no later deadline in these messages.
+// kinds are what events of AWS Health mean for a machine and for a volume, by their category.
+var kinds = map[string]struct{ machine, volume interruption.Kind }{
+	"scheduledChange":     {interruption.Maintenance, interruption.VolumeImpaired},
+	"issue":               {interruption.ServiceIssue, interruption.VolumeImpaired},
+	"accountNotification": {interruption.ServiceIssue, interruption.ServiceIssue},
+}
+
+// health reads what AWS Health says of instances and volumes, whichever service it is about.
+// Their start is when the machine is affected at the latest: AWS names no later deadline in
+// these messages. An event that names other things only, such as a cluster, is none of ours.
 func health(_ *envelope, body []byte) ([]interruption.Event, Refusal) {
 	var d healthDetail
 	if !decode(body, &d) || d.Detail.ARN == "" || d.Detail.Code == "" {
 		return nil, Malformed
 	}
-	if d.Detail.Service != "EC2" || d.Detail.Category != "scheduledChange" {
+	kind, known := kinds[d.Detail.Category]
+	if !known {
 		return nil, Irrelevant
 	}
 	start, startOK := moment(d.Detail.Start)
 	_, endOK := moment(d.Detail.End)
-	if !startOK || !endOK || len(d.Detail.Entities) == 0 {
+	// Maintenance of EC2 is always about instances.
+	strict := d.Detail.Service == "EC2" && kind.machine == interruption.Maintenance
+	if !startOK || !endOK || strict && len(d.Detail.Entities) == 0 {
 		return nil, Malformed
 	}
-	event := interruption.Event{Kind: interruption.Maintenance, Code: code(d.Detail.Code), NotBefore: start, State: interruption.Announced}
+	event := interruption.Event{State: interruption.Announced}
+	if d.Detail.Category == "scheduledChange" {
+		event.NotBefore = start // that of anything else is past
+	}
 	if len(d.Detail.Description) > 0 {
 		event.Text = d.Detail.Description[0].Latest
 	}
 	event.State = state(d.Detail.Code, d.Detail.Status, event.Text)
 	var out []interruption.Event
 	for _, entity := range d.Detail.Entities {
-		event.ID, event.Machine = d.Detail.ARN, entity.Value
-		out = append(out, event)
+		e := event
+		e.ID = d.Detail.ARN
+		switch id := entity.Value[strings.LastIndexByte(entity.Value, '/')+1:]; {
+		case identified(id, "vol-"):
+			e.Kind, e.Volume = kind.volume, id
+		case strict || instance(id):
+			e.Kind, e.Machine = kind.machine, id
+		default:
+			continue
+		}
+		if e.Kind == interruption.Maintenance {
+			e.Code = code(d.Detail.Code)
+		}
+		out = append(out, e)
+	}
+	if len(out) == 0 {
+		return nil, Irrelevant
 	}
 	return out, ""
 }

@@ -2,6 +2,7 @@ package events
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	kjson "sigs.k8s.io/json"
@@ -83,7 +84,8 @@ func (r Reader) Read(body []byte, now time.Time) ([]interruption.Event, Refusal)
 		machine = instance
 	}
 	for i := range list {
-		if !machine(list[i].Machine) || len(list[i].ID) > maxID {
+		named := machine(list[i].Machine) || list[i].Machine == "" && identified(list[i].Volume, "vol-")
+		if !named || len(list[i].ID) > maxID {
 			return nil, Malformed
 		}
 		list[i].Source, list[i].Issued = e.Source, e.Time
@@ -99,7 +101,11 @@ func decode(body []byte, into any) bool {
 }
 
 // instance reports whether a text is the ID of an EC2 instance.
-func instance(id string) bool {
+func instance(id string) bool { return identified(id, "i-") }
+
+// identified reports whether a text is an ID of EC2 that begins so.
+func identified(id, prefix string) bool {
 	hex := func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
-	return (len(id) == 19 || len(id) == 10) && id[:2] == "i-" && !slices.ContainsFunc([]byte(id[2:]), func(c byte) bool { return !hex(c) })
+	rest, ok := strings.CutPrefix(id, prefix)
+	return ok && (len(rest) == 17 || len(rest) == 8) && !slices.ContainsFunc([]byte(rest), func(c byte) bool { return !hex(c) })
 }

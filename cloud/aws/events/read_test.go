@@ -80,6 +80,33 @@ func TestEveryKindIsRead(t *testing.T) {
 	}
 }
 
+// concerning is what AWS Health says of a service, and of a machine or a volume.
+func concerning(service, category, entity string) string {
+	return strings.NewReplacer(`"EC2"`, fmt.Sprintf("%q", service), "scheduledChange", category).Replace(health("AWS_"+service+"_SOMETHING", "", "text", entity))
+}
+
+func TestWhatAnyServiceSaysOfAnInstanceOrAVolumeIsRead(t *testing.T) {
+	const volume, start = "vol-0aa11bb22cc33dd44", "2026-10-19T07:00:00Z"
+	for _, tt := range []struct{ service, category, entity, want string }{
+		{"EBS", "issue", volume, "VolumeImpaired  Announced - /" + volume},
+		{"EBS", "issue", "arn:aws:ec2:eu-west-1:111122223333:volume/" + volume, "VolumeImpaired  Announced - /" + volume},
+		{"EBS", "scheduledChange", volume, "VolumeImpaired  Announced " + start + " /" + volume},
+		{"EBS", "accountNotification", volume, "ServiceIssue  Announced - /" + volume},
+		{"EKS", "issue", ours, "ServiceIssue  Announced - " + ours + "/"},
+		{"EC2", "issue", ours, "ServiceIssue  Announced - " + ours + "/"},
+		{"EKS", "scheduledChange", "arn:aws:ec2:eu-west-1:111122223333:instance/" + ours, "Maintenance  Announced " + start + " " + ours + "/"},
+	} {
+		list, refusal := reader.Read([]byte(concerning(tt.service, tt.category, tt.entity)), now)
+		if refusal != "" || len(list) != 1 {
+			t.Errorf("%v: %d events, refusal %q", tt, len(list), refusal)
+			continue
+		}
+		if got := show(list[0]) + " " + list[0].Machine + "/" + list[0].Volume; got != tt.want {
+			t.Errorf("%v is %q", tt, got)
+		}
+	}
+}
+
 func show(e interruption.Event) string {
 	at, state := "-", e.State
 	if !e.NotBefore.IsZero() {
@@ -117,8 +144,10 @@ func TestWhatDoesNotCountIsRefusedWithTheReason(t *testing.T) {
 		{"another version", replaced(`"version":"0"`, `"version":"1"`), events.Unknown},
 		{"another source", replaced("aws.ec2", "com.example"), events.Unknown},
 		{"a machine that begins", strings.Replace(genuine(ours)[2], "stopping", "running", 1), events.Irrelevant},
-		{"another service", strings.Replace(genuine(ours)[5], `"EC2"`, `"RDS"`, 1), events.Irrelevant},
-		{"another category", strings.Replace(genuine(ours)[5], "scheduledChange", "issue", 1), events.Irrelevant},
+		{"a cluster alone", strings.Replace(concerning("EKS", "issue", ours), ours, "arn:aws:eks:eu-west-1:111122223333:cluster/demo", 1), events.Irrelevant},
+		{"nothing in particular", strings.Replace(concerning("RDS", "issue", ours), `{"entityValue":"`+ours+`"}`, "", 1), events.Irrelevant},
+		{"another category", strings.Replace(genuine(ours)[5], "scheduledChange", "investigation", 1), events.Irrelevant},
+		{"maintenance of nothing", strings.Replace(genuine(ours)[5], `{"entityValue":"`+ours+`"}`, "", 1), events.Malformed},
 		{"a start in another form", strings.Replace(genuine(ours)[5], "Mon, 19 Oct 2026 07:00:00 GMT", "2026-10-19", 1), events.Malformed},
 		{"another account", replaced("111122223333", "999988887777"), events.Foreign},
 		{"another region", replaced("eu-west-1", "us-east-1"), events.Foreign},

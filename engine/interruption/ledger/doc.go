@@ -13,7 +13,7 @@
 //
 //	maintenance       the same ID; or a code that does not contradict, and the same
 //	                  start within an hour, as when two sources tell of it
-//	everything else   the same kind
+//	everything else   the same kind, and volume if it is about one
 //
 // Which of two words about it counts:
 //

@@ -115,7 +115,7 @@ func (r Record) Withdraw(source string, listed []interruption.Event, now time.Ti
 // same reports whether two events are about the same thing, on one machine.
 func same(a, b *interruption.Event) bool {
 	switch {
-	case a.Kind != b.Kind:
+	case a.Kind != b.Kind, a.Volume != b.Volume:
 		return false
 	case a.Kind != interruption.Maintenance, a.ID == b.ID:
 		return true

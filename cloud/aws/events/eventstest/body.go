@@ -1,7 +1,9 @@
 package eventstest
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -44,7 +46,12 @@ func Body(o Origin, e interruption.Event) (string, error) {
 	case interruption.Terminated:
 		detail["state"] = "shutting-down"
 	case interruption.Rebalance:
-	case interruption.Maintenance:
+	case interruption.Maintenance, interruption.ServiceIssue:
+		source, detailType, detail = "aws.health", "AWS Health Event", health(e)
+	case interruption.VolumeImpaired:
+		if e.Volume == "" {
+			return "", errors.New("AWS sends no message about a failed check of volumes")
+		}
 		source, detailType, detail = "aws.health", "AWS Health Event", health(e)
 	default:
 		return "", fmt.Errorf("AWS sends no message about %s", e.Kind)
@@ -76,12 +83,19 @@ func health(e interruption.Event) map[string]any {
 	case interruption.Completed:
 		text, status = "[Completed] "+text, "closed"
 	}
+	service, category, what := "EC2", "scheduledChange", "AWS_EC2_"+codes[e.Code]+"_SCHEDULED"
+	switch {
+	case e.Volume != "":
+		service, category, what = "EBS", "issue", "AWS_EBS_DEGRADED_EBS_VOLUME_PERFORMANCE"
+	case e.Kind == interruption.ServiceIssue:
+		service, category, what = "EKS", "issue", "AWS_EKS_OPERATIONAL_ISSUE"
+	}
 	return map[string]any{
-		"eventArn": e.ID, "service": "EC2", "eventTypeCategory": "scheduledChange", "statusCode": status,
-		"eventTypeCode": "AWS_EC2_" + codes[e.Code] + "_SCHEDULED",
+		"eventArn": e.ID, "service": service, "eventTypeCategory": category, "statusCode": status,
+		"eventTypeCode": what,
 		"startTime":     e.NotBefore.UTC().Format(layout), "endTime": end.UTC().Format(layout),
 		"eventDescription": []map[string]string{{"language": "en_US", "latestDescription": text}},
-		"affectedEntities": []map[string]string{{"entityValue": e.Machine}},
+		"affectedEntities": []map[string]string{{"entityValue": cmp.Or(e.Volume, e.Machine)}},
 	}
 }
 
