@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/events"
@@ -76,8 +77,10 @@ func Announcements(ctx context.Context, c Config) (cloud.Announcements, error) {
 	return out, err
 }
 
-var errNoRegion = errors.New("--aws-region: required; neither the queue's URL nor the configuration of AWS names a region")
+// metadataTimeout bounds the question for the region: elsewhere than on EC2 nothing answers.
+const metadataTimeout = 10 * time.Second
 
+// load reads the configuration of AWS. A machine of EC2 knows its region.
 func (c Config) load(ctx context.Context) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{config.WithAppID("millwright")}
 	if c.Region != "" {
@@ -91,7 +94,13 @@ func (c Config) load(ctx context.Context) (aws.Config, error) {
 		return sdk, fmt.Errorf("reading the configuration of AWS: %w", err)
 	}
 	if sdk.Region == "" {
-		return sdk, errNoRegion
+		ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
+		defer cancel()
+		found, err := imds.NewFromConfig(sdk).GetRegion(ctx, nil)
+		if err != nil {
+			return sdk, fmt.Errorf("--aws-region: required; neither the queue's URL nor the configuration of AWS names a region, and the instance metadata do not answer; on EC2, allow pods a hop limit of 2: %w", err)
+		}
+		sdk.Region = found.Region
 	}
 	return sdk, nil
 }

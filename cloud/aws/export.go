@@ -14,7 +14,7 @@ import (
 // Export asks AWS what it sells in a region, where and at what price. Of the configuration only
 // Region, Endpoint and Isolated count.
 func Export(ctx context.Context, c ProviderConfig) ([]*catalog.Type, error) {
-	sdk, err := c.connect(ctx)
+	sdk, err := c.load(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/discovery"
@@ -98,7 +96,7 @@ func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider
 	if err := errors.Join(c.Check(), c.check()); err != nil {
 		return nil, err
 	}
-	sdk, err := c.connect(ctx)
+	sdk, err := c.load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -122,20 +120,6 @@ func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider
 		return nil, fmt.Errorf("asking EC2 in %s what it sells; the credentials need ec2:DescribeInstanceTypes and ec2:DescribeInstanceTypeOfferings: %w", sdk.Region, err)
 	}
 	return p, nil
-}
-
-// connect reads the configuration of AWS. A machine of EC2 knows its region.
-func (c *ProviderConfig) connect(ctx context.Context) (aws.Config, error) {
-	sdk, err := c.load(ctx)
-	if !errors.Is(err, errNoRegion) {
-		return sdk, err
-	}
-	found, imdsErr := imds.New(imds.Options{}).GetRegion(ctx, nil)
-	if imdsErr != nil {
-		return sdk, fmt.Errorf("%w, and the instance metadata do not answer: %w", err, imdsErr)
-	}
-	c.Region = found.Region
-	return c.load(ctx)
 }
 
 // discover finds out what machines must know of the cluster.

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"slices"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
@@ -27,6 +29,22 @@ func (c Client) Environment() []string {
 		"AWS_ENDPOINT_URL=" + c.URL, "AWS_REGION=" + Region, "AWS_ACCESS_KEY_ID=sandbox", "AWS_SECRET_ACCESS_KEY=sandbox",
 		"AWS_EC2_METADATA_DISABLED=true", "CLUSTER_NAME=" + c.Cluster, "INTERRUPTION_QUEUE=" + c.queue(),
 	}
+}
+
+// EnvironmentOn is the same for a process on an instance, which knows its region and its
+// credentials by its metadata, wherever these are served.
+func (c Client) EnvironmentOn(metadata string) []string {
+	return []string{"AWS_ENDPOINT_URL=" + c.URL, "AWS_EC2_METADATA_SERVICE_ENDPOINT=" + metadata, "CLUSTER_NAME=" + c.Cluster, "INTERRUPTION_QUEUE=" + c.Cluster}
+}
+
+// Metadata serves what an instance reads of itself. AWS's clients know no path before it, so
+// it needs an address of its own.
+func (c Client) Metadata(id string) (http.Handler, error) {
+	to, err := url.Parse(c.URL + metadataPath + id)
+	if err != nil {
+		return nil, fmt.Errorf("the address of AWS: %w", err)
+	}
+	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}, nil
 }
 
 // Instances lists the instances that EC2 has not forgotten.

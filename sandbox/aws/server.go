@@ -85,8 +85,17 @@ func Serve(c ServerConfig) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP sends requests of the sandbox's own to its control, all others to AWS.
+// metadataPath begins the paths of what instances read of themselves: an ID follows.
+const metadataPath = "/_metadata/"
+
+// ServeHTTP sends requests of the sandbox's own to its control, those of instances to their
+// metadata, all others to AWS.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if rest, ok := strings.CutPrefix(r.URL.Path, metadataPath); ok {
+		id, _, _ := strings.Cut(rest, "/")
+		http.StripPrefix(metadataPath+id, s.Metadata(id)).ServeHTTP(w, r)
+		return
+	}
 	if strings.HasPrefix(r.URL.Path, controlPath) {
 		s.control.ServeHTTP(w, r)
 		return

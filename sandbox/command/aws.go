@@ -2,15 +2,19 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +54,7 @@ func newAWS() *cobra.Command {
 		Use:   "aws",
 		Short: "An emulated AWS without a cluster, and a look into one",
 	}
-	cmd.AddCommand(newAWSUp(), newAWSInstances(), newAWSCalls())
+	cmd.AddCommand(newAWSUp(), newAWSInstances(), newAWSMetadata(), newAWSCalls())
 	return cmd
 }
 
@@ -113,6 +117,48 @@ func (t *target) find(ctx context.Context) (aws.Client, error) {
 		return aws.Client{}, err
 	}
 	return aws.Find(ctx, client)
+}
+
+func newAWSMetadata() *cobra.Command {
+	var t target
+	var listen string
+	cmd := &cobra.Command{
+		Use:   "metadata INSTANCE",
+		Short: "Serve what an instance reads of itself until interrupted, and print what a process on it is told",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			at, err := t.find(ctx)
+			if err != nil {
+				return err
+			}
+			i, err := at.Instance(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			metadata, err := at.Metadata(i.ID)
+			if err != nil {
+				return err
+			}
+			listener, err := net.Listen("tcp", listen)
+			if err != nil {
+				return fmt.Errorf("serving the metadata of %s: %w", i.ID, err)
+			}
+			for _, variable := range at.EnvironmentOn("http://" + listener.Addr().String()) {
+				fmt.Fprintln(cmd.OutOrStdout(), "export", variable)
+			}
+			web := &http.Server{Handler: metadata, ReadHeaderTimeout: 10 * time.Second}
+			context.AfterFunc(ctx, func() { _ = web.Close() })
+			if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+				return fmt.Errorf("serving the metadata of %s: %w", i.ID, err)
+			}
+			return nil
+		},
+	}
+	t.add(cmd)
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address to listen on")
+	return cmd
 }
 
 func newAWSInstances() *cobra.Command {

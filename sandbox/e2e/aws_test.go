@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -55,6 +56,17 @@ func (c *onEC2) instances() map[string]aws.Instance {
 		}
 	}
 	return out
+}
+
+// onInstance is the environment of a process on an instance, by its Node's name: nothing there
+// says what the region is.
+func (c *onEC2) onInstance(node string) []string {
+	c.Helper()
+	metadata, err := c.aws.Metadata(c.instances()[node].ID)
+	c.must(err)
+	server := httptest.NewServer(metadata)
+	c.Cleanup(server.Close)
+	return c.aws.EnvironmentOn(server.URL)
 }
 
 // alone finds fault unless every claim has exactly one instance, and every instance a claim.
@@ -319,7 +331,8 @@ func statefulSet(team string, replicas int) string {
 }
 
 // The controller dies when EC2 has started its instances and no reply has come back. The next
-// one finds them: there is one instance for each claim, and no orphan.
+// one, which runs on one of them, finds them: there is one instance for each claim, and no
+// orphan.
 func TestDyingBetweenAFleetAndItsReplyMakesNoSecondInstance(t *testing.T) {
 	t.Parallel()
 	const size = 4
@@ -342,7 +355,7 @@ func TestDyingBetweenAFleetAndItsReplyMakesNoSecondInstance(t *testing.T) {
 	}
 	c.must(c.aws.ClearFaults(c.Context()))
 	before := slices.Sorted(maps.Keys(c.instances()))
-	c.controller()
+	c.run(c.onInstance(before[0]), "--provider", "aws")
 	c.eventually(patience, c.running("app=web", size))
 	c.must(c.alone(size)())
 	if after := slices.Sorted(maps.Keys(c.instances())); !slices.Equal(before, after) {

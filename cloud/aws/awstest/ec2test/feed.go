@@ -62,6 +62,37 @@ func (e *EC2) told(i *instance) Instance {
 	return out
 }
 
+// MetadataOptions say how an instance may read of itself.
+type MetadataOptions struct{ Disabled, TokenRequired bool }
+
+// Metadata is an instance that runs, and how it may read of itself.
+func (e *EC2) Metadata(id string) (Instance, MetadataOptions, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	i := e.instances[id]
+	if i == nil || e.state(i) != running {
+		return Instance{}, MetadataOptions{}, false
+	}
+	o := i.launch.MetadataOptions
+	return e.told(i), MetadataOptions{Disabled: o["HttpEndpoint"] == "disabled", TokenRequired: o["HttpTokens"] != "optional"}, true
+}
+
+// Marked is when a spot instance is taken back, and whether it has been told so.
+func (e *EC2) Marked(id string) (time.Time, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	i := e.instances[id]
+	if i == nil || i.marked.IsZero() {
+		return time.Time{}, false
+	}
+	for _, c := range i.states {
+		if c.code == reclaimed {
+			return c.at, true
+		}
+	}
+	return time.Time{}, false
+}
+
 // touch lets those look again who wait for changes; the lock is held.
 func (e *EC2) touch() {
 	close(e.changed)
