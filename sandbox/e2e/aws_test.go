@@ -62,6 +62,12 @@ func (c *onEC2) instances() map[string]aws.Instance {
 // says what the region is.
 func (c *onEC2) onInstance(node string) []string {
 	c.Helper()
+	c.eventually(patience, func() error {
+		if i := c.instances()[node]; i.State != "running" {
+			return fmt.Errorf("%s is %s", i.ID, i.State)
+		}
+		return nil
+	})
 	metadata, err := c.aws.Metadata(c.instances()[node].ID)
 	c.must(err)
 	server := httptest.NewServer(metadata)

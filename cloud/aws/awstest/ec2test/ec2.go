@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 	"github.com/millwright-dev/millwright/cloud/ec2"
 )
@@ -46,6 +47,9 @@ type Delays struct {
 
 // EC2 is one account in one region. It is safe for concurrent use.
 type EC2 struct {
+	// Reserved are the placement groups and capacity reservations.
+	Reserved *reserve.Book
+
 	config Config
 
 	mu        sync.Mutex
@@ -91,6 +95,7 @@ func New(c Config) (*EC2, error) {
 	for i := range c.Types {
 		e.types[c.Types[i].Name] = &c.Types[i]
 	}
+	e.Reserved = &reserve.Book{World: e.world()}
 	for _, s := range c.Network.Subnets {
 		e.tag(s.SubnetId, s.Tags)
 	}
@@ -177,6 +182,7 @@ var handlers = map[string]handler{
 	"DeleteTags":                     on(deleteTags),
 	"DeleteVolume":                   on(deleteVolume),
 	"DescribeAvailabilityZones":      on(describeAvailabilityZones),
+	"DescribeCapacityReservations":   on(func(e *EC2, in reserve.ReservationsQuery) (any, error) { return e.Reserved.Reservations(in) }),
 	"DescribeImages":                 on(describeImages),
 	"DescribeInstanceStatus":         on(describeInstanceStatus),
 	"DescribeInstanceTypeOfferings":  on(describeInstanceTypeOfferings),
@@ -184,6 +190,7 @@ var handlers = map[string]handler{
 	"DescribeInstances":              on(describeInstances),
 	"DescribeLaunchTemplateVersions": on(describeLaunchTemplateVersions),
 	"DescribeLaunchTemplates":        on(describeLaunchTemplates),
+	"DescribePlacementGroups":        on(func(e *EC2, in reserve.GroupsQuery) (any, error) { return e.Reserved.Groups(in) }),
 	"DescribeSecurityGroups":         on(describeSecurityGroups),
 	"DescribeSpotInstanceRequests":   on(describeSpotInstanceRequests),
 	"DescribeSpotPriceHistory":       on(describeSpotPriceHistory),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/tagging"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -21,7 +22,7 @@ type createFleetInput struct {
 		DefaultTargetCapacityType                                       string
 	}
 	SpotOptions, OnDemandOptions fleetOptions
-	TagSpecifications            []tagSpecification
+	TagSpecifications            []tagging.Specification
 }
 
 type fleetOptions struct {
@@ -66,12 +67,12 @@ func (f *fleet) Failures() []string {
 	return out
 }
 
-// createFleet plays a fleet of type instant, on demand and spot.
+// createFleet plays a fleet of type instant: on demand, spot, and in capacity blocks.
 func createFleet(e *EC2, in createFleetInput) (any, error) {
 	if in.Type != "instant" {
 		return nil, wire.Errorf("UnsupportedOperation", "Fleets of type %q are not played here", in.Type)
 	}
-	if err := onlyTags(in.TagSpecifications, "fleet", "instance", "volume", "network-interface", "spot-instances-request"); err != nil {
+	if err := tagging.Only(in.TagSpecifications, "fleet", "instance", "volume", "network-interface", "spot-instances-request"); err != nil {
 		return nil, err
 	}
 	onDemand, spot, err := in.targets()
@@ -87,7 +88,7 @@ func createFleet(e *EC2, in createFleetInput) (any, error) {
 		return nil, err
 	}
 	out := &fleet{FleetId: e.id("fleet")}
-	e.tag(out.FleetId, tagsFor(in.TagSpecifications, "fleet"))
+	e.tag(out.FleetId, tagging.For(in.TagSpecifications, "fleet"))
 	e.fill(out, e.ordered(odCandidates, in.OnDemandOptions.AllocationStrategy), onDemand, in.OnDemandOptions.MinTargetCapacity, in)
 	e.fill(out, e.ordered(spotCandidates, in.SpotOptions.AllocationStrategy), spot, in.SpotOptions.MinTargetCapacity, in)
 	return out, nil
@@ -103,7 +104,7 @@ func (in *createFleetInput) targets() (onDemand, spot int, err error) {
 	switch t.DefaultTargetCapacityType {
 	case "spot":
 		return t.OnDemandTargetCapacity, t.SpotTargetCapacity + rest, nil
-	case "on-demand", "":
+	case "on-demand", "capacity-block", "":
 		return t.OnDemandTargetCapacity + rest, t.SpotTargetCapacity, nil
 	}
 	return 0, 0, wire.Errorf("UnsupportedOperation", "The capacity type %q is not played here", t.DefaultTargetCapacityType)
@@ -248,7 +249,7 @@ func (e *EC2) fill(out *fleet, list []candidate, target, least int, in createFle
 		err := c.broken
 		for err == nil && len(all) < target {
 			if err = e.refuse(&c.launch, c.offering, c.subnet); err == nil {
-				i := e.start(&c.launch, c.offering, c.subnet, given{tagsFor(in.TagSpecifications, "instance"), tagsFor(in.TagSpecifications, "volume")}, in.ClientToken)
+				i := e.start(&c.launch, c.offering, c.subnet, given{tagging.For(in.TagSpecifications, "instance"), tagging.For(in.TagSpecifications, "volume")}, in.ClientToken)
 				ids, all = append(ids, i.id), append(all, i)
 			}
 		}

@@ -47,9 +47,11 @@ type instance struct {
 	offering                            Offering
 	zone                                Zone
 	subnet, vpc                         string
-	addresses                           int
-	interfaces                          []networkInterface
-	states                              []change
+	// capacityReservation is the one that it is in.
+	capacityReservation string
+	addresses           int
+	interfaces          []networkInterface
+	states              []change
 	// volumes are those that it has or had, disks the sizes in GiB of those that it started
 	// with, by device.
 	volumes []*volume
@@ -138,6 +140,8 @@ type describedInstance struct {
 	Monitoring                                                                      struct{ State string }
 	RootDeviceName, RootDeviceType, Platform, PlatformDetails                       string
 	EnaSupport                                                                      bool
+	CapacityReservationId                                                           string
+	CapacityReservationSpecification                                                reservationSpec
 	BlockDeviceMappings                                                             []instanceDevice
 	Tags                                                                            []Tag
 }
@@ -188,8 +192,13 @@ func (e *EC2) describedInstance(i *instance) describedInstance {
 		RootDeviceName: i.image.RootDeviceName, RootDeviceType: "ebs", Platform: i.image.Platform, PlatformDetails: i.image.PlatformDetails,
 		EnaSupport: true, BlockDeviceMappings: e.instanceDevices(i), Tags: e.tagsOf(i.id),
 	}
-	if i.offering.Spot {
+	out.CapacityReservationId, out.CapacityReservationSpecification = i.capacityReservation, i.launch.CapacityReservationSpecification
+	r, _ := e.Reserved.Find(i.capacityReservation)
+	switch blocked := r.Block(); {
+	case i.offering.Spot:
 		out.InstanceLifecycle = "spot"
+	case blocked:
+		out.InstanceLifecycle = "capacity-block"
 	}
 	if c.code != "" {
 		out.StateReason = &reason{c.code, c.message}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/tagging"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/typeinfo"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
@@ -22,8 +23,10 @@ type launch struct {
 	InstanceMarketOptions           struct{ MarketType string }
 	MetadataOptions                 map[string]any
 	Monitoring                      struct{ Enabled bool }
-	TagSpecifications               []tagSpecification
+	TagSpecifications               []tagging.Specification
 	BlockDeviceMappings             []blockDevice
+
+	CapacityReservationSpecification reservationSpec
 }
 
 type placement struct {
@@ -154,10 +157,17 @@ func (e *EC2) place(l *launch) (*Subnet, error) {
 // refuse says why a launch cannot be had now, nil if it can.
 func (e *EC2) refuse(l *launch, o Offering, s *Subnet) error {
 	t := e.types[o.Type]
+	at := l.Placement
+	if err := e.join(&at, o.Zone); err != nil {
+		return err
+	}
+	reserved, err := e.reservation(l, o)
 	switch {
+	case err != nil:
+		return err
 	case o.Spot && !t.Spot:
 		return wire.Errorf("InvalidParameterCombination", "Instance type %s is not supported as spot instance", o.Type)
-	case e.left(o) == 0:
+	case e.left(o) == 0 && reserved == "":
 		return wire.Errorf("InsufficientInstanceCapacity", "We currently do not have sufficient %s capacity in the Availability Zone you requested (%s).", o.Type, o.Zone)
 	case e.free(s) < l.addresses():
 		return wire.Errorf("InsufficientFreeAddressesInSubnet", "There are not enough free addresses in subnet '%s' to satisfy the requested number of instances.", s.SubnetId)
@@ -175,6 +185,8 @@ func (e *EC2) start(l *launch, o Offering, s *Subnet, tags given, token string) 
 		id: e.id("i"), reservation: e.id("r"), launched: e.now(), launch: *l, offering: o, zone: zone,
 		subnet: s.SubnetId, vpc: s.VpcId, addresses: l.addresses(), token: token, image: *e.images[l.ImageId],
 	}
+	_ = e.join(&i.launch.Placement, o.Zone) // refuse had nothing against either
+	i.capacityReservation, _ = e.reservation(l, o)
 	if o.Spot {
 		i.spotRequest = e.id("sir")
 	}
@@ -187,8 +199,8 @@ func (e *EC2) start(l *launch, o Offering, s *Subnet, tags given, token string) 
 	}
 	i.states = []change{{e.now(), pending, "", ""}, {e.now().Add(e.delays.Boot), running, "", ""}}
 	e.instances[i.id] = i
-	e.tag(i.id, slices.Concat(tagsFor(l.TagSpecifications, "instance"), tags.instance))
-	e.devices(i, slices.Concat(tagsFor(l.TagSpecifications, "volume"), tags.volume))
+	e.tag(i.id, slices.Concat(tagging.For(l.TagSpecifications, "instance"), tags.instance))
+	e.devices(i, slices.Concat(tagging.For(l.TagSpecifications, "volume"), tags.volume))
 	return i
 }
 

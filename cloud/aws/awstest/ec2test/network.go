@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/tagging"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -42,7 +43,7 @@ type SecurityGroup struct {
 // 8,187 addresses in each and one security group, all tagged
 // karpenter.sh/discovery=CLUSTER and kubernetes.io/cluster/CLUSTER=owned.
 func DefaultNetwork(region, cluster string) Network {
-	tags := Tags(map[string]string{"karpenter.sh/discovery": cluster, "kubernetes.io/cluster/" + cluster: "owned"})
+	tags := tagging.Of(map[string]string{"karpenter.sh/discovery": cluster, "kubernetes.io/cluster/" + cluster: "owned"})
 	n := Network{SecurityGroups: []SecurityGroup{{GroupId: "sg-0000000000000000a", GroupName: cluster + "-node", VpcId: "vpc-0000000000000000a", Description: "nodes", Tags: tags}}}
 	for i, letter := range "abc" {
 		zone := Zone{Name: region + string(letter), ID: fmt.Sprintf("%s-az%d", shortRegion(region), i+1)}

@@ -1,6 +1,7 @@
 package ec2test
 
 import (
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/tagging"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -28,7 +29,7 @@ func runInstances(e *EC2, tree map[string]any) (any, error) {
 	if err := wire.Bind(tree, &l); err != nil {
 		return nil, err
 	}
-	if err := onlyTags(l.TagSpecifications, "instance", "volume", "network-interface", "spot-instances-request"); err != nil {
+	if err := tagging.Only(l.TagSpecifications, "instance", "volume", "network-interface", "spot-instances-request"); err != nil {
 		return nil, err
 	}
 	l.TagSpecifications = append(fromTemplate, l.TagSpecifications...)

@@ -2,75 +2,14 @@ package ec2test
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/tagging"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
 // Tag is one of a resource.
-type Tag struct{ Key, Value string }
-
-// Tags makes a list of a map, by key.
-func Tags(m map[string]string) []Tag {
-	var out []Tag
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, Tag{key, m[key]})
-	}
-	return out
-}
-
-// tagSpecification names the tags of new resources of a type.
-type tagSpecification struct {
-	ResourceType string
-	Tags         []Tag
-}
-
-// tagsFor are the tags of one resource type.
-func tagsFor(specs []tagSpecification, kind string) []Tag {
-	var out []Tag
-	for _, s := range specs {
-		if s.ResourceType == kind {
-			out = append(out, s.Tags...)
-		}
-	}
-	return out
-}
-
-// onlyTags refuses tags for resources that a call does not make.
-func onlyTags(specs []tagSpecification, kinds ...string) error {
-	for _, s := range specs {
-		if !slices.Contains(kinds, s.ResourceType) {
-			return wire.Errorf("InvalidParameterValue", "'%s' is not a valid taggable resource type for this operation.", s.ResourceType)
-		}
-		if err := checkTags(s.Tags); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// maxTags is how many tags a resource may have.
-const maxTags = 50
-
-func checkTags(tags []Tag) error {
-	seen := map[string]bool{}
-	for _, t := range tags {
-		switch {
-		case t.Key == "" || len(t.Key) > 127 || len(t.Value) > 255:
-			return wire.Errorf("InvalidParameterValue", "Tag key %q or its value is empty or too long", t.Key)
-		case strings.HasPrefix(strings.ToLower(t.Key), "aws:"):
-			return wire.Errorf("InvalidParameterValue", "Tag keys starting with 'aws:' are reserved for internal use")
-		case seen[t.Key]:
-			return wire.Errorf("InvalidParameterValue", "Duplicate tag key '%s' specified.", t.Key)
-		}
-		seen[t.Key] = true
-	}
-	if len(tags) > maxTags {
-		return wire.Errorf("TagLimitExceeded", "The maximum number of Tags for a resource has been reached.")
-	}
-	return nil
-}
+type Tag = tagging.Tag
 
 // tag adds tags to a resource.
 func (e *EC2) tag(id string, tags []Tag) {
@@ -91,7 +30,7 @@ func (e *EC2) Untag(id string, keys ...string) {
 	}
 }
 
-func (e *EC2) tagsOf(id string) []Tag { return Tags(e.tags[id]) }
+func (e *EC2) tagsOf(id string) []Tag { return tagging.Of(e.tags[id]) }
 
 type tagsInput struct {
 	Resources []string
@@ -129,7 +68,7 @@ func createTags(e *EC2, in tagsInput) (any, error) {
 		}
 		tags = append(tags, tag)
 	}
-	if err := checkTags(tags); err != nil {
+	if err := tagging.Check(tags); err != nil {
 		return nil, err
 	}
 	for _, id := range in.Resources {
@@ -137,7 +76,7 @@ func createTags(e *EC2, in tagsInput) (any, error) {
 		for _, t := range tags {
 			all[t.Key] = t.Value
 		}
-		if len(all) > maxTags {
+		if len(all) > tagging.Most {
 			return nil, wire.Errorf("TagLimitExceeded", "The maximum number of Tags for a resource has been reached.")
 		}
 		if !in.DryRun {

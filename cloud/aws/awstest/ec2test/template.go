@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/tagging"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -60,7 +61,7 @@ var templateName = regexp.MustCompile(`^[a-zA-Z0-9().\-/_]{3,128}$`)
 type createLaunchTemplateInput struct {
 	LaunchTemplateName, VersionDescription string
 	LaunchTemplateData                     map[string]any
-	TagSpecifications                      []tagSpecification
+	TagSpecifications                      []tagging.Specification
 	DryRun                                 bool
 }
 
@@ -71,7 +72,7 @@ func createLaunchTemplate(e *EC2, in createLaunchTemplateInput) (any, error) {
 	if e.named(in.LaunchTemplateName) != nil {
 		return nil, wire.Errorf("InvalidLaunchTemplateName.AlreadyExistsException", "Launch template name already in use.")
 	}
-	if err := onlyTags(in.TagSpecifications, "launch-template"); err != nil {
+	if err := tagging.Only(in.TagSpecifications, "launch-template"); err != nil {
 		return nil, err
 	}
 	if text, ok := in.LaunchTemplateData["UserData"].(string); ok {
@@ -85,7 +86,7 @@ func createLaunchTemplate(e *EC2, in createLaunchTemplateInput) (any, error) {
 	t := &template{id: e.id("lt"), name: in.LaunchTemplateName, created: e.now(),
 		versions: []templateVersion{{in.VersionDescription, e.now(), in.LaunchTemplateData}}}
 	e.templates[t.id] = t
-	e.tag(t.id, tagsFor(in.TagSpecifications, "launch-template"))
+	e.tag(t.id, tagging.For(in.TagSpecifications, "launch-template"))
 	return map[string]any{"LaunchTemplate": e.describedTemplate(t)}, nil
 }
 

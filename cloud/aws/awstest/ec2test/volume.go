@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/tagging"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -230,7 +231,7 @@ type createVolumeInput struct {
 	AvailabilityZone, VolumeType, SnapshotId string
 	Size                                     int
 	Encrypted, DryRun                        bool
-	TagSpecifications                        []tagSpecification
+	TagSpecifications                        []tagging.Specification
 }
 
 func createVolume(e *EC2, in createVolumeInput) (any, error) {
@@ -240,12 +241,12 @@ func createVolume(e *EC2, in createVolumeInput) (any, error) {
 	if in.Size < 1 {
 		return nil, wire.Errorf("MissingParameter", "The request must contain the parameter size")
 	}
-	if err := onlyTags(in.TagSpecifications, "volume"); err != nil || in.DryRun {
+	if err := tagging.Only(in.TagSpecifications, "volume"); err != nil || in.DryRun {
 		return nil, err
 	}
 	v := &volume{id: e.id("vol"), zone: in.AvailabilityZone, kind: cmp.Or(in.VolumeType, "gp2"), snapshot: in.SnapshotId, gib: in.Size, encrypted: in.Encrypted, created: e.now()}
 	e.volumes[v.id] = v
-	e.tag(v.id, tagsFor(in.TagSpecifications, "volume"))
+	e.tag(v.id, tagging.For(in.TagSpecifications, "volume"))
 	return e.describedVolume(v), nil
 }
 

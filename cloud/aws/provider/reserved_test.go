@@ -1,0 +1,188 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
+	"github.com/millwright-dev/millwright/engine/catalog"
+)
+
+func reserved(c catalog.Choice) bool { return c.Offering.CapacityType == catalog.Reserved }
+
+// reserving makes the class select reservations by a tag, and resolves it.
+func reserving(c *ec2class.EC2NodeClass) {
+	discovering(c)
+	c.Spec.CapacityReservationSelectorTerms = []ec2class.CapacityReservationSelectorTerm{{Tags: map[string]string{"team": "ml"}}}
+}
+
+var ml = map[string]string{"team": "ml"}
+
+// again resolves the class anew, once it may be asked about again.
+func (r *rig) again(p *Provider, change func(*ec2class.EC2NodeClass)) {
+	r.clock.Step(2 * time.Minute)
+	r.resolved(p, func(c *ec2class.EC2NodeClass) { change(c); c.Status.Conditions = nil })
+}
+
+func TestMachinesAreLaunchedIntoReservationsUntilTheseAreFull(t *testing.T) {
+	for kind, want := range map[string]string{"default": "", "capacity-block": "capacity-block"} {
+		r := newRig(t)
+		r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", ReservationType: kind, Total: 1, Tags: ml})
+		r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-other", Type: "m5.large", Zone: "us-east-1b", Total: 9})
+		p := r.provider()
+		r.resolved(p, reserving)
+		req := r.request(p, "first", reserved)
+		if len(req.Choices) != 1 || req.Choices[0].Offering.Reservation != "cr-1" {
+			t.Fatalf("%s: the choices are %+v", kind, req.Choices)
+		}
+		first, err := p.Launch(t.Context(), req)
+		r.must(err)
+		if first.CapacityType != catalog.Reserved || first.Zone != "us-east-1b" || first.Labels[ec2class.LabelCapacityReservationID] != "cr-1" {
+			t.Errorf("%s: launched %+v", kind, first)
+		}
+		r.clock.Step(boot)
+		found, err := p.Get(t.Context(), first.ProviderID)
+		r.must(err)
+		if found.CapacityType != catalog.Reserved || want != "" && found.Labels[ec2class.LabelCapacityReservationType] != want {
+			t.Errorf("%s: it is %+v", kind, found.Labels)
+		}
+		second := r.request(p, "second", reserved)
+		if len(second.Choices) == 0 { // the planner knows already
+			second.Choices = req.Choices
+		}
+		var short *cloud.InsufficientCapacityError
+		if _, err = p.Launch(t.Context(), second); !errors.As(err, &short) {
+			t.Errorf("%s: into a full one: %v", kind, err)
+		}
+		r.must(p.Terminate(t.Context(), first.ProviderID))
+		r.clock.Step(shutdown + time.Hour) // what was sold out is asked for again
+		r.again(p, reserving)
+		if _, err := p.Launch(t.Context(), r.request(p, "third", reserved)); err != nil {
+			t.Errorf("%s: into one that has room again: %v", kind, err)
+		}
+	}
+}
+
+func TestAReservationThatIsFullGivesWayToOnDemand(t *testing.T) {
+	r := newRig(t)
+	r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", Total: 1, Tags: ml})
+	p := r.provider()
+	r.resolved(p, reserving)
+	either := func(c catalog.Choice) bool { return reserved(c) || onDemand(c) }
+	req := r.request(p, "first", either)
+	for n, want := range []string{catalog.Reserved, catalog.OnDemand} {
+		req.Token, req.Claim = fmt.Sprint("uid-", n), fmt.Sprint("claim-", n)
+		i, err := p.Launch(t.Context(), req)
+		r.must(err)
+		if i.CapacityType != want {
+			t.Errorf("machine %d is %s", n, i.CapacityType)
+		}
+	}
+}
+
+func TestTheStatusOfAClassHasItsReservationsAndAMachineOfAnotherDrifts(t *testing.T) {
+	r := newRig(t)
+	r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", Total: 1, Tags: ml})
+	p := r.provider()
+	var status []ec2class.CapacityReservation
+	r.resolved(p, reserving)
+	i, err := p.Launch(t.Context(), r.request(p, "claim", reserved))
+	r.must(err)
+	r.clock.Step(boot)
+	_, err = p.List(t.Context())
+	r.must(err)
+	drifted := func() string {
+		r.clock.Step(2 * time.Minute)
+		_, err := p.List(t.Context())
+		r.must(err)
+		reason, err := p.Drifted(t.Context(), i.ProviderID)
+		r.must(err)
+		return reason
+	}
+	r.again(p, func(c *ec2class.EC2NodeClass) { reserving(c); status = c.Status.CapacityReservations })
+	if got := drifted(); got != "" || len(status) != 1 || status[0].ID != "cr-1" {
+		t.Errorf("drifted by %q, status %+v", got, status)
+	}
+	r.again(p, func(c *ec2class.EC2NodeClass) {
+		reserving(c)
+		c.Spec.CapacityReservationSelectorTerms[0].Tags = map[string]string{"team": "other"}
+	})
+	if got := drifted(); !strings.Contains(got, "Drift") {
+		t.Errorf("of another class's reservation, drifted by %q", got)
+	}
+	r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", Total: 1, Tags: ml, End: r.clock.Now()})
+	r.again(p, reserving)
+	if list := r.request(p, "late", reserved).Choices; len(list) > 0 {
+		t.Errorf("of a reservation that has ended there are %+v", list)
+	}
+}
+
+// grouped makes the class launch into a placement group.
+func grouped(name string) func(*ec2class.EC2NodeClass) {
+	return func(c *ec2class.EC2NodeClass) {
+		discovering(c)
+		c.Spec.PlacementGroupSelector = &ec2class.PlacementGroupSelector{Name: &name}
+	}
+}
+
+func TestAClusterGroupStaysInOneZone(t *testing.T) {
+	r := newRig(t)
+	r.cloud.EC2.Reserved.AddGroup(reserve.Group{GroupId: "pg-1", GroupName: "near", Strategy: "cluster"})
+	p := r.provider()
+	r.resolved(p, grouped("near"))
+	first, err := p.Launch(t.Context(), r.request(p, "first", onDemand))
+	r.must(err)
+	elsewhere := func(c catalog.Choice) bool { return onDemand(c) && c.Offering.Zone != first.Zone }
+	var short *cloud.InsufficientCapacityError
+	if _, err := p.Launch(t.Context(), r.request(p, "second", elsewhere)); !errors.As(err, &short) {
+		t.Errorf("in another zone: %v", err)
+	}
+	if i, err := p.Launch(t.Context(), r.request(p, "third", onDemand)); err != nil || i.Zone != first.Zone {
+		t.Errorf("in any zone: %s, %v", i.Zone, err)
+	}
+}
+
+func TestASpreadGroupHasSevenMachinesInAZone(t *testing.T) {
+	r := newRig(t)
+	r.cloud.EC2.Reserved.AddGroup(reserve.Group{GroupId: "pg-1", GroupName: "far", Strategy: "spread"})
+	p := r.provider()
+	r.resolved(p, grouped("far"))
+	one := func(c catalog.Choice) bool { return onDemand(c) && c.Offering.Zone == "us-east-1a" }
+	for n := range 7 {
+		_, err := p.Launch(t.Context(), r.request(p, fmt.Sprint("claim-", n), one))
+		r.must(err)
+	}
+	req := r.request(p, "eighth", one)
+	req.Choices = append(req.Choices, r.request(p, "eighth", onDemand).Choices...)
+	if i, err := p.Launch(t.Context(), req); err != nil || i.Zone == "us-east-1a" {
+		t.Errorf("the eighth is in %s, %v", i.Zone, err)
+	}
+}
+
+func TestAMachineIsInThePartitionThatItsLabelSays(t *testing.T) {
+	r := newRig(t)
+	r.cloud.EC2.Reserved.AddGroup(reserve.Group{GroupId: "pg-1", GroupName: "parts", Strategy: "partition", PartitionCount: 3})
+	p := r.provider()
+	r.resolved(p, grouped("parts"))
+	for n, partition := range []string{"2", "2", ""} {
+		req := r.request(p, fmt.Sprint("claim-", n), onDemand)
+		req.Labels[ec2class.LabelPlacementGroupPartition] = partition
+		i, err := p.Launch(t.Context(), req)
+		r.must(err)
+		r.clock.Step(boot)
+		id, err := idOf(i.ProviderID)
+		r.must(err)
+		seen, err := p.AWS.Instance(t.Context(), id)
+		r.must(err)
+		if got := fmt.Sprint(seen.Partition); partition != "" && got != partition || partition == "" && (got == "2" || got == "0") || seen.Group != "pg-1" {
+			t.Errorf("with label %q it is in partition %s of group %s", partition, got, seen.Group)
+		}
+	}
+	r.again(p, func(c *ec2class.EC2NodeClass) { discovering(c); c.Spec.PlacementGroupSelector = nil })
+}
