@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/bench/workload"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption"
-	"github.com/millwright-dev/millwright/engine/disruption/quiet"
+	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -114,8 +114,8 @@ type removal struct {
 
 // touch notes a pod event on a machine.
 func (l *living) touch(m *Machine) {
-	streak := quiet.StreakOf(m.Claim.Annotations).Next(m.Claim.Status.LastPodEventTime.Time, l.now, l.engine.pools[0].Disruption.ConsolidateAfter)
-	metav1.SetMetaDataAnnotation(&m.Claim.ObjectMeta, quiet.StreakAnnotation, streak.String())
+	streak := idle.StreakOf(m.Claim.Annotations).Next(m.Claim.Status.LastPodEventTime.Time, l.now, l.engine.pools[0].Disruption.ConsolidateAfter)
+	metav1.SetMetaDataAnnotation(&m.Claim.ObjectMeta, idle.StreakAnnotation, streak.String())
 	m.Claim.Status.LastPodEventTime = metav1.NewTime(l.now)
 	l.engine.add(m)
 }

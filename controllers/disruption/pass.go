@@ -19,8 +19,8 @@ import (
 // Periods between passes without an event. A decision can also name the time at
 // which it will change by itself.
 const (
-	idle  = 10 * time.Second
-	retry = time.Second
+	period = 10 * time.Second
+	retry  = time.Second
 )
 
 // Disruptor carries out decisions. Pass runs one at a time; Last may be called
@@ -40,7 +40,7 @@ type Disruptor struct {
 // together are judged together: a second, and ten times as long as a decision
 // takes.
 func (d *Disruptor) gather() time.Duration {
-	return max(time.Second, min(10*time.Duration(d.took.Load()), idle))
+	return max(time.Second, min(10*time.Duration(d.took.Load()), period))
 }
 
 // New makes a Disruptor.
@@ -70,7 +70,7 @@ func (d *Disruptor) Pass(ctx context.Context) (time.Duration, error) {
 	d.tell(ctx, decision)
 	if d.Settings.Observe {
 		d.tellImagined(ctx, decision)
-		return idle, nil
+		return period, nil
 	}
 	d.announce(ctx, s, decision)
 	err := errors.Join(
@@ -107,7 +107,7 @@ func costs(s *snapshot.Snapshot) map[string]float64 {
 }
 
 func (d *Disruptor) next(decision *disruption.Decision) time.Duration {
-	wait := idle
+	wait := period
 	if at := decision.Recheck; !at.IsZero() {
 		wait = max(min(wait, at.Sub(d.Clock.Now())), 100*time.Millisecond)
 	}

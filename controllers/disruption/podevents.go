@@ -14,14 +14,14 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/controllers/loop"
-	"github.com/millwright-dev/millwright/engine/disruption/quiet"
+	"github.com/millwright-dev/millwright/engine/disruption/idle"
 )
 
 // PodEvents records on each claim when a pod last came to its node or left it.
 type PodEvents struct{ loop.Deps }
 
 // Reconcile records one event.
-func (p *PodEvents) Reconcile(ctx context.Context, e quiet.Event) (reconcile.Result, error) {
+func (p *PodEvents) Reconcile(ctx context.Context, e idle.Event) (reconcile.Result, error) {
 	node := &corev1.Node{}
 	if err := p.Client.Get(ctx, types.NamespacedName{Name: e.Node}, node); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
@@ -31,13 +31,13 @@ func (p *PodEvents) Reconcile(ctx context.Context, e quiet.Event) (reconcile.Res
 		return reconcile.Result{}, nil
 	}
 	at := time.Unix(e.At, 0)
-	streak := quiet.StreakOf(claim.Annotations).Next(claim.Status.LastPodEventTime.Time, at, p.consolidateAfter(ctx, claim))
+	streak := idle.StreakOf(claim.Annotations).Next(claim.Status.LastPodEventTime.Time, at, p.consolidateAfter(ctx, claim))
 	_, err := p.Writer.Claim(ctx, claim, func(nc *karpv1.NodeClaim) {
 		nc.Status.LastPodEventTime = metav1.NewTime(at)
 		if text := streak.String(); text != "" {
-			metav1.SetMetaDataAnnotation(&nc.ObjectMeta, quiet.StreakAnnotation, text)
+			metav1.SetMetaDataAnnotation(&nc.ObjectMeta, idle.StreakAnnotation, text)
 		} else {
-			delete(nc.Annotations, quiet.StreakAnnotation)
+			delete(nc.Annotations, idle.StreakAnnotation)
 		}
 	})
 	if apierrors.IsConflict(err) {

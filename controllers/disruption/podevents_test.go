@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
-	"github.com/millwright-dev/millwright/engine/disruption/quiet"
+	"github.com/millwright-dev/millwright/engine/disruption/idle"
 )
 
 func emptyStore() *cluster.Store { return cluster.NewStore() }
@@ -30,7 +30,7 @@ func TestOnlyEventsTenSecondsApartAreRecordedAndNoneTwice(t *testing.T) {
 		{90 * time.Second, 50 * time.Second}, // older
 		{10 * time.Second, 10 * time.Second},
 	} {
-		if _, err := events.Reconcile(ctx, quiet.Event{Node: "a", At: looptest.Noon.Add(-step.ago).Unix()}); err != nil {
+		if _, err := events.Reconcile(ctx, idle.Event{Node: "a", At: looptest.Noon.Add(-step.ago).Unix()}); err != nil {
 			t.Fatal(err)
 		}
 		r.Get(claim)
@@ -50,7 +50,7 @@ func TestARestartDoesNotBeginTheQuietTimeAnew(t *testing.T) {
 	r := rig(t, pool(nil), claim, node, p)
 	for range 3 {
 		r.Restart()
-		e, _ := quiet.Last(p, r.Clock.Now())
+		e, _ := idle.Last(p, r.Clock.Now())
 		if _, err := (&PodEvents{r.Deps}).Reconcile(ctx, e); err != nil {
 			t.Fatal(err)
 		}
@@ -80,11 +80,11 @@ func TestThatPodsComeAgainAndAgainIsRecorded(t *testing.T) {
 		{10 * time.Minute, 0, 0}, // it was quiet in between
 		{9 * time.Minute, 2, time.Minute},
 	} {
-		if _, err := events.Reconcile(ctx, quiet.Event{Node: "a", At: looptest.Noon.Add(-step.ago).Unix()}); err != nil {
+		if _, err := events.Reconcile(ctx, idle.Event{Node: "a", At: looptest.Noon.Add(-step.ago).Unix()}); err != nil {
 			t.Fatal(err)
 		}
 		r.Get(claim)
-		s := quiet.StreakOf(claim.Annotations)
+		s := idle.StreakOf(claim.Annotations)
 		if s.Events != step.events || s.Events > 0 && s.Interval(claim.Status.LastPodEventTime.Time) != step.interval {
 			t.Errorf("after an event %v ago: %+v", step.ago, s)
 		}
@@ -103,7 +103,7 @@ func TestThePodsOfJobsCountUnlessAPolicySaysOtherwise(t *testing.T) {
 		}
 		p := podOn("a", "job")
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "j"}}
-		e, _ := quiet.Last(p, looptest.Noon)
+		e, _ := idle.Last(p, looptest.Noon)
 		if _, err := (&PodEvents{r.Deps}).Reconcile(ctx, e); err != nil {
 			t.Fatal(err)
 		}

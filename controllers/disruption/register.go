@@ -18,7 +18,7 @@ import (
 
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/disruption"
-	"github.com/millwright-dev/millwright/engine/disruption/quiet"
+	"github.com/millwright-dev/millwright/engine/disruption/idle"
 )
 
 // Add registers the loop of passes and, unless this is an observer, the recording of
@@ -59,22 +59,22 @@ func addPasses(mgr manager.Manager, d *Disruptor) error {
 
 // addPodEvents turns what happens to pods into events of their nodes.
 func addPodEvents(mgr manager.Manager, p *PodEvents) error {
-	type queue = workqueue.TypedRateLimitingInterface[quiet.Event]
-	note := func(pod *corev1.Pod, q queue, when func(*corev1.Pod, time.Time) (quiet.Event, bool)) {
+	type queue = workqueue.TypedRateLimitingInterface[idle.Event]
+	note := func(pod *corev1.Pod, q queue, when func(*corev1.Pod, time.Time) (idle.Event, bool)) {
 		if e, counts := when(pod, p.Clock.Now()); counts {
 			q.Add(e)
 		}
 	}
-	events := handler.TypedFuncs[*corev1.Pod, quiet.Event]{
-		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*corev1.Pod], q queue) { note(e.Object, q, quiet.Last) },
+	events := handler.TypedFuncs[*corev1.Pod, idle.Event]{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*corev1.Pod], q queue) { note(e.Object, q, idle.Last) },
 		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*corev1.Pod], q queue) {
-			note(e.ObjectNew, q, quiet.Last)
+			note(e.ObjectNew, q, idle.Last)
 		},
-		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*corev1.Pod], q queue) { note(e.Object, q, quiet.Gone) },
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*corev1.Pod], q queue) { note(e.Object, q, idle.Gone) },
 	}
-	return builder.TypedControllerManagedBy[quiet.Event](mgr).
+	return builder.TypedControllerManagedBy[idle.Event](mgr).
 		Named("nodeclaim.podevents").
-		WatchesRawSource(source.TypedKind(mgr.GetCache(), &corev1.Pod{}, handler.TypedEventHandler[*corev1.Pod, quiet.Event](events))).
-		WithOptions(controller.TypedOptions[quiet.Event]{MaxConcurrentReconciles: 10}).
+		WatchesRawSource(source.TypedKind(mgr.GetCache(), &corev1.Pod{}, handler.TypedEventHandler[*corev1.Pod, idle.Event](events))).
+		WithOptions(controller.TypedOptions[idle.Event]{MaxConcurrentReconciles: 10}).
 		Complete(p)
 }

@@ -25,11 +25,7 @@ func (d *decider) beginEmpty() {
 			continue
 		}
 		one := []*snapshot.Node{c.node}
-		if a := d.allowance(c.node.Claim.Pool, Empty); !d.affords(a, one) {
-			v.Reason = a.Reason(d.spent[c.node.Claim.Pool])
-			continue
-		}
-		if reason, no := d.bounded(Empty, one); no {
+		if _, reason, no := d.account.refuses(Empty, one, false); no {
 			v.Reason = reason
 			continue
 		}
@@ -43,7 +39,7 @@ func (d *decider) beginEmpty() {
 // begin adds a command that has not begun yet.
 func (d *decider) begin(p Progress, nodes []*snapshot.Node, launch []plan.NewNode) {
 	p.Needs = needs(launch)
-	d.charge(nodes)
+	d.account.charge(nodes)
 	d.list(Command{Progress: p, Nodes: nodes, Step: Mark, Launch: launch}, time.Time{})
 }
 
@@ -94,19 +90,15 @@ func (d *decider) due(n *snapshot.Node) time.Time {
 func (d *decider) beginOne(n *snapshot.Node) {
 	v := d.verdict(n)
 	one := []*snapshot.Node{n}
-	a := d.allowanceFor(n, v.Cause)
 	rest, resting := d.resting(n.Claim.Pool)
-	bound, bounded := d.bounded(v.Cause, one)
+	_, refusal, refused := d.account.refuses(v.Cause, one, false)
 	expected, holds := d.expecting(n)
 	switch {
 	case holds:
 		v.Reason = expected
 		return
-	case !d.affords(a, one):
-		v.Reason = a.Reason(d.spent[n.Claim.Pool])
-		return
-	case bounded:
-		v.Reason = bound
+	case refused:
+		v.Reason = refusal
 		return
 	case resting:
 		v.Reason = rest
@@ -120,7 +112,7 @@ func (d *decider) beginOne(n *snapshot.Node) {
 	}
 	answer := d.world.Ask(one)
 	if pod := answer.Refused()[n.Name]; pod != nil {
-		v.Reason = plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.PodRef(pod.Pod)}, plan.MachineRefs(n)...)}
+		v.Reason = fitsNowhere(pod, n)
 		return
 	}
 	if reason, over := d.room.TakeAll(answer.NewNodes); over {

@@ -1,7 +1,6 @@
 package disruption
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -47,37 +46,33 @@ func (a Allowance) Remaining() int { return max(0, a.Allowed-a.Disrupting) }
 // Causes.
 func Allowances(s *snapshot.Snapshot) []Allowance {
 	out := make([]Allowance, 0, len(s.Pools)*len(Causes()))
-	census := count(s)
+	of := map[string]*census{}
+	for _, p := range s.Pools {
+		of[p.Name] = &census{}
+	}
+	for _, n := range s.Nodes {
+		if c := of[n.Pool()]; c != nil {
+			c.add(n)
+		}
+	}
 	for _, p := range s.Pools {
 		for _, c := range Causes() {
-			out = append(out, allowance(p, c, census[p.Name], s.Now))
+			out = append(out, allowance(p, c, *of[p.Name], s.Now))
 		}
 	}
 	return out
-}
-
-func find(all []Allowance, pool string, cause Cause) Allowance {
-	i := slices.IndexFunc(all, func(a Allowance) bool { return a.Pool == pool && a.Cause == cause })
-	return all[i]
 }
 
 type census struct{ nodes, disrupting int }
 
-func count(s *snapshot.Snapshot) map[string]census {
-	out := map[string]census{}
-	for _, n := range s.Nodes {
-		counted, disrupting := counts(n)
-		if !counted {
-			continue
-		}
-		c := out[n.Claim.Pool]
+// add counts a machine.
+func (c *census) add(n *snapshot.Node) {
+	if counted, disrupting := counts(n); counted {
 		c.nodes++
 		if disrupting {
 			c.disrupting++
 		}
-		out[n.Claim.Pool] = c
 	}
-	return out
 }
 
 // counts reports whether a machine counts for budgets, and whether it uses them up.
@@ -188,47 +183,6 @@ func nextClosing(budgets []budget, now time.Time) time.Time {
 		return time.Time{}
 	}
 	return slices.MinFunc(ends, time.Time.Compare)
-}
-
-// allowance is that of a pool and cause.
-func (d *decider) allowance(pool string, cause Cause) Allowance {
-	return find(d.Allowances, pool, cause)
-}
-
-// allowanceFor is that for a machine and cause. Budgets do not hold urgent causes back
-// unless the request says so.
-func (d *decider) allowanceFor(n *snapshot.Node, cause Cause) Allowance {
-	switch {
-	case !cause.Urgent():
-		return d.allowance(n.Claim.Pool, cause)
-	case requested(n).Budgeted:
-		return d.allowance(n.Claim.Pool, Expired)
-	}
-	return Allowance{Pool: n.Claim.Pool, Cause: cause, Allowed: Unlimited}
-}
-
-// affords reports whether the budget lets further machines of a command go,
-// counting those of its pool only.
-func (d *decider) affords(a Allowance, nodes []*snapshot.Node) bool {
-	n := 0
-	for _, m := range nodes {
-		if m.Claim.Pool == a.Pool {
-			n++
-		}
-	}
-	return a.Invalid == "" && (a.Allowed == Unlimited || d.spent[a.Pool]+n <= a.Remaining())
-}
-
-// charge books machines of a command. One that is not ready counts already.
-func (d *decider) charge(nodes []*snapshot.Node) {
-	for _, n := range nodes {
-		d.evicting[n.Claim.Pool] += movers(n)
-		if n.Object == nil || snapshot.Ready(n.Object) {
-			d.spent[n.Claim.Pool]++
-			d.away[""]++
-			d.away[cmp.Or(zoneOf(n), "-")]++
-		}
-	}
 }
 
 // Reason is why the next machine has to wait when spent others were let go.

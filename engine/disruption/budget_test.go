@@ -90,7 +90,7 @@ func TestABudgetPermitsTheSmallestOfWhatIsOpenLessWhatIsAlreadyDisrupting(t *tes
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &snapshot.Snapshot{Now: noon, Nodes: tc.nodes, Pools: []*snapshot.Pool{{Name: "p", Disruption: snapshot.Disruption{Budgets: tc.budgets}}}}
-			empty, drifted := find(Allowances(s), "p", Empty), find(Allowances(s), "p", Drifted)
+			empty, drifted := newAccount(s).allowance("p", Empty), newAccount(s).allowance("p", Drifted)
 			if empty.Allowed != tc.empty || drifted.Allowed != tc.drifted || empty.Remaining() != tc.remaining || !empty.Opens.Equal(tc.opens) {
 				t.Errorf("got empty %d, drifted %d, remaining %d, opens %v; want %d, %d, %d, %v (%s)",
 					empty.Allowed, drifted.Allowed, empty.Remaining(), empty.Opens, tc.empty, tc.drifted, tc.remaining, tc.opens, empty.Invalid)

@@ -1,32 +1,32 @@
 package disruption
 
 import (
+	"github.com/millwright-dev/millwright/engine/disruption/churnlog"
 	"github.com/millwright-dev/millwright/engine/disruption/consolidate"
-	"github.com/millwright-dev/millwright/engine/disruption/ledger"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // churn is how many of a pool's pods voluntary disruption has evicted lately, and how much
 // of what that saved was spent again.
-func (d *decider) churn(p *snapshot.Pool) consolidate.Churn {
-	evicted, until := ledger.Evictions(p, d.s.Now, *p.Policy.Disruption.Defaulted().LoopFreeze)
+func (c *consolidation) churn(p *snapshot.Pool) consolidate.Churn {
+	evicted, until := churnlog.Evictions(p, c.s.Now, *p.Policy.Disruption.Defaulted().LoopFreeze)
 	if evicted == 0 {
 		return consolidate.Churn{}
 	}
-	machines := machinesOf(d.s, p)
-	c := consolidate.Churn{Evicted: evicted, Wasted: ledger.Wasted(p, machines, d.s.Now), Until: until}
+	machines := machinesOf(c.s, p)
+	out := consolidate.Churn{Evicted: evicted, Wasted: churnlog.Wasted(p, machines, c.s.Now), Until: until}
 	for _, m := range machines {
-		c.Pods += movers(m.Node)
+		out.Pods += movers(m.Node)
 	}
-	return c
+	return out
 }
 
 // machinesOf are those of a pool with their prices.
-func machinesOf(s *snapshot.Snapshot, p *snapshot.Pool) []ledger.Machine {
-	var out []ledger.Machine
+func machinesOf(s *snapshot.Snapshot, p *snapshot.Pool) []churnlog.Machine {
+	var out []churnlog.Machine
 	for _, n := range s.Nodes {
 		if n.Claim != nil && n.Claim.Pool == p.Name {
-			out = append(out, ledger.Machine{Node: n, Price: Price(p, n)})
+			out = append(out, churnlog.Machine{Node: n, Price: Price(p, n)})
 		}
 	}
 	return out
@@ -36,7 +36,7 @@ func machinesOf(s *snapshot.Snapshot, p *snapshot.Pool) []ledger.Machine {
 // nothing new. It is asked before they go: machines that came and go again show what was
 // spent.
 func Note(s *snapshot.Snapshot, commands []Command, p *snapshot.Pool) []snapshot.PoolMove {
-	var e ledger.Entry
+	var e churnlog.Entry
 	going := false
 	for _, c := range commands {
 		if c.Step != Remove || c.Cause.Urgent() {
@@ -56,5 +56,5 @@ func Note(s *snapshot.Snapshot, commands []Command, p *snapshot.Pool) []snapshot
 		return nil
 	}
 	e.Machines = machinesOf(s, p)
-	return ledger.Note(p, e, s.Now)
+	return churnlog.Note(p, e, s.Now)
 }

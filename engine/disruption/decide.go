@@ -14,11 +14,12 @@ func Decide(s *snapshot.Snapshot, opts Options) *Decision {
 	d := newDecider(s, opts.withDefaults())
 	d.enforce()
 	d.judge()
-	d.resume()
+	u := &underway{decider: d, discard: map[string][]*snapshot.Node{}, failed: map[string]bool{}}
+	u.resume()
 	d.beginEmpty()
 	d.beginReplacing()
-	d.beginConsolidating()
-	d.rollBack()
+	(&consolidation{d}).begin()
+	u.rollBack()
 	d.Refusals, d.Agreed = d.refused, agreed(s)
 	d.Recheck = d.earliest()
 	return d.Decision
@@ -31,30 +32,23 @@ type decider struct {
 	opts  Options
 	world *whatif.World
 	// at is where a machine's verdict is, by name.
-	at map[string]int
-	// spent counts the machines of commands, by pool; away does by zone, and all of
-	// them under "". evicting counts their pods, by pool.
-	spent, away, evicting map[string]int
-	// bounds are those that machines have been asked about, by scope.
-	bounds     map[string]*bound
+	at         map[string]int
+	account    *account
 	candidates map[Cause][]candidate
 	groups     []*group
-	discard    map[string][]*snapshot.Node // by machine whose command is off
-	failed     map[string]bool             // machines whose replacement did not come up
-	overdue    map[string]bool             // machines whose last deadline has passed
+	overdue    map[string]bool // machines whose last deadline has passed
 	room       *limit.Ledger
 	// paused are the pools that launch no replacements for now.
 	paused map[string]pause
 }
 
 func newDecider(s *snapshot.Snapshot, opts Options) *decider {
-	e := newExaminer(s, opts)
+	e, a := newExaminer(s, opts), newAccount(s)
 	d := &decider{
-		Decision: &Decision{Verdicts: make([]Verdict, len(s.Nodes)), Eligible: map[Cause]int{}, Allowances: Allowances(s), examiner: e},
+		Decision: &Decision{Verdicts: make([]Verdict, len(s.Nodes)), Eligible: map[Cause]int{}, Allowances: a.allowances, examiner: e}, account: a,
 		examiner: e, opts: opts, world: whatif.New(s, e.planned, opts.Placement),
-		at: make(map[string]int, len(s.Nodes)), spent: map[string]int{}, away: map[string]int{}, evicting: map[string]int{},
-		bounds: map[string]*bound{}, candidates: map[Cause][]candidate{},
-		discard: map[string][]*snapshot.Node{}, failed: map[string]bool{}, overdue: map[string]bool{}, paused: pauses(s), room: limit.New(s),
+		at: make(map[string]int, len(s.Nodes)), candidates: map[Cause][]candidate{},
+		overdue: map[string]bool{}, paused: pauses(s), room: limit.New(s),
 	}
 	for i, n := range s.Nodes {
 		d.at[n.Name] = i
@@ -87,20 +81,6 @@ func (d *decider) judge() {
 
 // verdict is the one for a machine.
 func (d *decider) verdict(n *snapshot.Node) *Verdict { return &d.Verdicts[d.at[n.Name]] }
-
-// rollBack lists the marked machines that are in no command.
-func (d *decider) rollBack() {
-	for _, v := range d.Verdicts {
-		if v.Disrupting || !Marked(v.Node) {
-			continue
-		}
-		r := Rollback{Node: v.Node, Reason: v.Reason, Discard: d.discard[v.Node.Name], Failed: d.failed[v.Node.Name]}
-		if r.Failed {
-			r.Failures = d.paused[v.Node.Claim.Pool].failures + 1
-		}
-		d.Rollbacks = append(d.Rollbacks, r)
-	}
-}
 
 // earliest is when time alone may change a verdict, or a request's deadline passes.
 func (d *decider) earliest() time.Time {

@@ -45,7 +45,12 @@
 // becomes of pods is asked of placement, about forks of the snapshot (package
 // whatif). What a move of pods has to save is one amount
 // of dollars (package consolidate), which is higher where moves were undone lately (package
-// ledger).
+// churnlog).
+//
+// A decision is made in rooms: budgets, those of pools and those of policies, are one
+// account (account.go); commands that have begun are taken further (underway.go); vacant
+// machines and those to be replaced begin (begin.go), and what is worth the move
+// (consolidation.go). Each writes verdicts (decide.go).
 //
 // Nominations are not remembered, they are derived: a machine is nominated for a
 // pending pod as long as placement, asked about this very snapshot, counts on

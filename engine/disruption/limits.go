@@ -30,25 +30,25 @@ func needs(list []plan.NewNode) map[string]corev1.ResourceList {
 }
 
 // reserve keeps room for what commands will launch that have not got so far.
-func (d *decider) reserve(standing []*group) {
+func (u *underway) reserve(standing []*group) {
 	for _, g := range standing {
 		if g.step != Mark && g.step != Settle {
 			continue
 		}
 		for _, pool := range sortedKeys(g.Needs) {
-			d.room.Reserve(pool, g.Needs[pool])
+			u.room.Reserve(pool, g.Needs[pool])
 		}
 	}
 }
 
 // launches reports whether a pool can launch machines now: its replacements have not
 // just failed, and its limits leave room for machines as large as it has.
-func (d *decider) launches(p *snapshot.Pool) bool {
-	if _, resting := d.resting(p.Name); resting || p.NotReady != "" || p.Replicas != nil {
+func (c *consolidation) launches(p *snapshot.Pool) bool {
+	if _, resting := c.resting(p.Name); resting || p.NotReady != "" || p.Replicas != nil {
 		return false
 	}
 	most := corev1.ResourceList{}
-	for _, n := range d.s.Nodes {
+	for _, n := range c.s.Nodes {
 		if n.Pool() != p.Name {
 			continue
 		}
@@ -58,5 +58,5 @@ func (d *decider) launches(p *snapshot.Pool) bool {
 			}
 		}
 	}
-	return d.room.Fits(p.Name, most)
+	return c.room.Fits(p.Name, most)
 }

@@ -66,5 +66,5 @@ func (d *decider) enforce() {
 		return len(g.nodes) == 0
 	})
 	d.world.Remove(going)
-	d.charge(going)
+	d.account.charge(going)
 }

@@ -23,20 +23,20 @@ var (
 	// emptiness are those of the cause Empty.
 	emptiness = []rule{
 		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
-		notNominated, notReplacing, startedUp, consolidationOn, vacant, evictable, calm,
+		notNominated, notReplacing, startedUp, consolidationOn, vacant, evictable, idleLongEnough,
 	}
-	// thrift are those of the cause Underutilized, for a machine that is not vacant.
-	thrift = []rule{
+	// consolidating are those of the cause Underutilized, for a machine that is not vacant.
+	consolidating = []rule{
 		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
 		consenting, notNominated, notReplacing, startedUp, consolidationOn, consolidates, oldEnough, cooledDown,
-		evictable, calm, priced,
+		evictable, idleLongEnough, priced,
 	}
 	// renewal are those of the causes Drifted and Expired. What protects pods gives
 	// way to a termination grace period.
 	renewal = slices.Concat(common, []rule{unless(graced, podsMayBeDisrupted), unless(graced, consenting), unless(graced, evictable)})
-	// thriftRunning are those of a consolidation that is under way: its pods may come
+	// consolidatingOn are those of a consolidation that is under way: its pods may come
 	// and go.
-	thriftRunning = []rule{
+	consolidatingOn = []rule{
 		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
 		consenting, consolidationOn, consolidates, evictable,
 	}
@@ -52,7 +52,7 @@ func running(c Cause) []rule {
 	case Expired:
 		return renewal
 	case Underutilized:
-		return thriftRunning
+		return consolidatingOn
 	}
 	return append(slices.Clip(urgency), stillRequested)
 }
@@ -128,7 +128,7 @@ func (e *examiner) qualify(n *snapshot.Node) (Cause, plan.Reason, bool) {
 		reason, blocked = e.ask(renewal, n)
 	case reason.Code == plan.HasPods:
 		cause = Underutilized
-		reason, blocked = e.ask(thrift, n)
+		reason, blocked = e.ask(consolidating, n)
 	default:
 		cause = ""
 	}

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/backoff"
-	"github.com/millwright-dev/millwright/engine/disruption/quiet"
+	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/interruption/restart"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
@@ -123,7 +123,7 @@ func consolidationOn(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	return plan.Reason{Code: plan.ConsolidationOff, Objects: poolRef(p)}, p.Disruption.ConsolidateAfter == nil
 }
 
-func calm(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+func idleLongEnough(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	ok, at := Consolidatable(e.s, n)
 	if ok {
 		return plan.Reason{}, false
@@ -134,8 +134,8 @@ func calm(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		Want: p.Disruption.ConsolidateAfter.String(), Since: restOf(n, p, e.s.Now).since, Until: at,
 	}
 	// Two rests in a row that were cut short are no accident.
-	streak, last := quiet.StreakOf(n.Claim.Annotations), n.Claim.LastPodEvent
-	if streak.Events == 0 || last.Sub(streak.Since) < 2**p.Disruption.ConsolidateAfter && !at.Before(restOf(n, p, e.s.Now).calm) {
+	streak, last := idle.StreakOf(n.Claim.Annotations), n.Claim.LastPodEvent
+	if streak.Events == 0 || last.Sub(streak.Since) < 2**p.Disruption.ConsolidateAfter && !at.Before(restOf(n, p, e.s.Now).idle) {
 		return r, true
 	}
 	r.Code, r.Since, r.Total, r.Have = plan.Starved, streak.Since, streak.Events, streak.Interval(last).String()

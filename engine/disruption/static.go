@@ -36,12 +36,12 @@ func (d *decider) beginStatic(n *snapshot.Node) {
 }
 
 // replaceStatic launches a static pool's replacement.
-func (d *decider) replaceStatic(g *group) {
-	launch, none := d.another(g.nodes[0].Claim.Pool)
+func (u *underway) replaceStatic(g *group) {
+	launch, none := u.another(g.nodes[0].Claim.Pool)
 	if none != nil {
-		d.callOff(g, g.nodes[0], *none)
+		u.callOff(g, g.nodes[0], *none)
 		return
 	}
-	d.command(g, launch)
+	u.command(g, launch)
 	g.step = ""
 }

@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/millwright-dev/millwright/engine/disruption/quiet"
+	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -33,19 +33,19 @@ func Consolidatable(s *snapshot.Snapshot, n *snapshot.Node) (ok bool, at time.Ti
 // rest is what a machine waits for before it is consolidated.
 type rest struct {
 	// since is when the youngest of the pods that would have to move came, or if there are
-	// none when the last pod came or left; and not before the machine was initialized. calm
+	// none when the last pod came or left; and not before the machine was initialized. idle
 	// is when it has been so for consolidateAfter.
-	since, calm time.Time
+	since, idle time.Time
 	// enough is when the machine has waited for long enough although pods keep coming, zero
 	// for never.
 	enough time.Time
 }
 
 func (r rest) until() time.Time {
-	if !r.enough.IsZero() && r.enough.Before(r.calm) {
+	if !r.enough.IsZero() && r.enough.Before(r.idle) {
 		return r.enough
 	}
-	return r.calm
+	return r.idle
 }
 
 // patience bounds for how long a machine waits for young pods, in consolidateAfter: until
@@ -67,7 +67,7 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 		if pool.Policy.Disruption.IgnoreJobs && eviction.OfJob(p.Pod) {
 			continue
 		}
-		at := quiet.Bound(p.Pod)
+		at := idle.Bound(p.Pod)
 		if now.Before(at.Add(after)) {
 			young++
 		}
@@ -76,8 +76,8 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 	if pods == 0 {
 		r.since = later(r.since, n.Claim.LastPodEvent)
 	}
-	r.calm = r.since.Add(after)
-	if s := quiet.StreakOf(n.Claim.Annotations); s.Events > 0 && pods > 0 {
+	r.idle = r.since.Add(after)
+	if s := idle.StreakOf(n.Claim.Annotations); s.Events > 0 && pods > 0 {
 		began := later(s.Since, n.Claim.Conditions[snapshot.Initialized].Since)
 		r.enough = began.Add(after + patience*after*time.Duration(young)/time.Duration(pods+1))
 	}

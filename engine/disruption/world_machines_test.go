@@ -12,7 +12,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption/drift"
-	"github.com/millwright-dev/millwright/engine/disruption/quiet"
+	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
@@ -49,7 +49,7 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 	case "streak": // since/events
 		since, events, _ := strings.Cut(value, "/")
 		n, _ := strconv.Atoi(events)
-		w.annotate(c, quiet.StreakAnnotation, quiet.Streak{Since: w.ago(since), Events: n}.String())
+		w.annotate(c, idle.StreakAnnotation, idle.Streak{Since: w.ago(since), Events: n}.String())
 	case "drifted":
 		c.Conditions[snapshot.Drifted] = snapshot.Condition{Status: corev1.ConditionTrue, Reason: "NodePoolDrifted", Since: w.ago(value)}
 	case "initialized": // and since when registered, if not for as long

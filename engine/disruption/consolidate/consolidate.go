@@ -6,7 +6,7 @@
 // Candidates that would be well worth replacing even if they were full of pods like
 // their own take no pods of others: pods should move once (value.go).
 //
-// It has two halves. A sieve (sieve.go) puts the pods of one candidate after the
+// It has two halves. A prefilter (prefilter.go) puts the pods of one candidate after the
 // other onto the room that is left, by amounts, labels and taints alone; that is
 // fast enough to try every candidate in every pass, and to see further than the
 // budgets: pods go to machines that will still be there when all that can go has
@@ -104,9 +104,9 @@ type Stay struct {
 type search struct {
 	Input
 	Result
-	sieve *sieve
-	wares []ware
-	rates rates
+	prefilter *prefilter
+	offers    []offer
+	rates     rates
 	// used are the machines that take pods of a move.
 	used map[string]bool
 	left int
@@ -115,11 +115,11 @@ type search struct {
 // Find looks for moves.
 func Find(in Input) Result {
 	s := &search{Input: in, Result: Result{Stays: map[string]Stay{}}, used: map[string]bool{}, left: in.World.Asked + in.Work}
-	s.sieve = newSieve(in.World)
-	s.wares = newWares(s.sieve.dims, in.World, in.World.Pools())
-	s.rates = newRates(s.sieve.dims, s.wares)
+	s.prefilter = newPrefilter(in.World)
+	s.offers = newOffers(s.prefilter.dims, in.World, in.World.Pools())
+	s.rates = newRates(s.prefilter.dims, s.offers)
 	s.rank()
-	s.shun()
+	s.excludeTargets()
 	s.remove()
 	s.replace()
 	return s.Result
@@ -131,7 +131,7 @@ func (s *search) rank() {
 	slices.SortFunc(s.Candidates, func(a, b Candidate) int {
 		return cmp.Or(-cmp.Compare(a.Price/a.Cost, b.Price/b.Cost), cmp.Compare(a.Node.Name, b.Node.Name))
 	})
-	s.sieve.order(s.Candidates)
+	s.prefilter.order(s.Candidates)
 }
 
 // afford reports whether the budgets let all of them go.

@@ -44,8 +44,8 @@ func launchPrice(list []plan.NewNode) float64 {
 // homeless says why a pod has no place for less than its machine costs: there is
 // none at any price, or it costs as much.
 func (s *search) homeless(c Candidate, pod *snapshot.Pod) plan.Reason {
-	need := s.sieve.need(pod.Class)
-	held := slices.ContainsFunc(s.wares, func(w ware) bool { return w.price < c.Price && room(need, w.have, 1) > 0 })
+	need := s.prefilter.need(pod.Class)
+	held := slices.ContainsFunc(s.offers, func(w offer) bool { return w.price < c.Price && room(need, w.have, 1) > 0 })
 	if !held || s.World.Ask([]*snapshot.Node{c.Node}).Refused()[c.Node.Name] == nil {
 		return plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Want: dollars(c.Price), Have: dollars(c.Price)}
 	}

@@ -17,7 +17,7 @@ const surplus = 3
 const rounds = 3
 
 // remove finds machines whose pods fit on others. Pods go to machines that the
-// sieve would keep even if there were no budgets, so that they need not move
+// prefilter would keep even if there were no budgets, so that they need not move
 // again in the next pass.
 func (s *search) remove() {
 	chosen, later := s.sift()
@@ -66,7 +66,7 @@ func (s *search) removeAll(chosen []Candidate, answer whatif.Answer) {
 	}
 }
 
-// sift lets the sieve choose: first some more than the budgets allow, then all
+// sift lets the prefilter choose: first some more than the budgets allow, then all
 // that could go later.
 func (s *search) sift() (chosen, later []Candidate) {
 	more := map[string]int{}
@@ -76,7 +76,7 @@ func (s *search) sift() (chosen, later []Candidate) {
 	for _, c := range s.Candidates {
 		pool := c.Node.Pool()
 		switch {
-		case !s.sieve.tryRemove(c.Node):
+		case !s.prefilter.tryRemove(c.Node):
 		case more[pool] > 0:
 			more[pool]--
 			chosen = append(chosen, c)

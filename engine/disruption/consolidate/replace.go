@@ -53,17 +53,17 @@ func (s *search) available(c Candidate) bool {
 // pool by pool. The others are told why they are not looked at.
 func (s *search) wasteful() []wasteful {
 	r := s.rates
-	s.sieve = newSieve(s.World)
-	s.sieve.order(s.Candidates)
+	s.prefilter = newPrefilter(s.World)
+	s.prefilter.order(s.Candidates)
 	var out []wasteful
 	for _, c := range s.Candidates {
-		p := s.sieve.at[c.Node.Name]
+		p := s.prefilter.at[c.Node.Name]
 		if p == nil || !s.available(c) {
 			continue
 		}
-		need := make([]int64, len(s.sieve.dims.Names))
-		for _, b := range s.sieve.homeless(c.Node) {
-			vector.Add(need, s.sieve.need(b.class), int64(b.count))
+		need := make([]int64, len(s.prefilter.dims.Names))
+		for _, b := range s.prefilter.homeless(c.Node) {
+			vector.Add(need, s.prefilter.need(b.class), int64(b.count))
 		}
 		w := wasteful{c, 1 - r.value(need)/c.Price}
 		if w.waste <= s.Terms[c.Node.Pool()].Saving {

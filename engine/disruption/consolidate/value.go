@@ -19,15 +19,15 @@ type rates [][]float64
 // mixes is how many ways there are to divide a price between CPU and memory.
 const mixes = 8
 
-// ware is a type that is sold.
-type ware struct {
+// offer is a type that is sold.
+type offer struct {
 	price float64
 	have  []int64
 }
 
 // newRates finds ways to price resources: one way for each resource
 // by itself, and some for CPU and memory together.
-func newRates(dims *vector.Dims, list []ware) rates {
+func newRates(dims *vector.Dims, list []offer) rates {
 	alone := make([]float64, len(dims.Names))
 	var out rates
 	for i := range alone {
@@ -51,9 +51,9 @@ func newRates(dims *vector.Dims, list []ware) rates {
 	return out
 }
 
-// newWares lists the types that are sold to those of the pools that launch.
-func newWares(dims *vector.Dims, w *whatif.World, pools []*snapshot.Pool) []ware {
-	var out []ware
+// newOffers lists the types that are sold to those of the pools that launch.
+func newOffers(dims *vector.Dims, w *whatif.World, pools []*snapshot.Pool) []offer {
+	var out []offer
 	at := map[*catalog.Type]int{}
 	for _, p := range pools {
 		if p.NotReady != "" || p.Replicas != nil {
@@ -65,16 +65,16 @@ func newWares(dims *vector.Dims, w *whatif.World, pools []*snapshot.Pool) []ware
 				out[i].price = min(out[i].price, price)
 			} else if !math.IsInf(price, 0) {
 				at[t] = len(out)
-				out = append(out, ware{price, dims.Have(t.Allocatable())})
+				out = append(out, offer{price, dims.Have(t.Allocatable())})
 			}
 		}
 	}
 	return out
 }
 
-// scaled makes rates as high as no ware forbids; infinite if none has anything of
+// scaled makes rates as high as no offer forbids; infinite if none has anything of
 // what they price.
-func scaled(r []float64, list []ware) []float64 {
+func scaled(r []float64, list []offer) []float64 {
 	scale := math.Inf(1)
 	for _, w := range list {
 		if worth := value(r, w.have); worth > 0 {
@@ -108,36 +108,36 @@ func (r rates) value(need []int64) float64 {
 	return most
 }
 
-// shunned is by how much the replacement of a full machine must be better than the least
+// excludedAbove is by how much the replacement of a full machine must be better than the least
 // that is worth it for others' pods to keep off the machine. Less leaves pods where they
 // are for longer and has more of them move only once; more saves sooner.
-const shunned = 1.5
+const excludedAbove = 1.5
 
-// shun closes the candidates that would be well worth replacing even if they were full of
+// excludeTargets closes the candidates that would be well worth replacing even if they were full of
 // pods like their own, as their pool buys machines now: pods that went there would soon
 // move again.
-func (s *search) shun() {
+func (s *search) excludeTargets() {
 	byPool := map[string]rates{}
 	for _, p := range s.World.Pools() {
 		if s.Launches[p.Name] {
-			byPool[p.Name] = newRates(s.sieve.dims, newWares(s.sieve.dims, s.World, []*snapshot.Pool{p}))
+			byPool[p.Name] = newRates(s.prefilter.dims, newOffers(s.prefilter.dims, s.World, []*snapshot.Pool{p}))
 		}
 	}
 	dear := map[string]bool{}
 	for _, c := range s.Candidates {
-		p, r := s.sieve.at[c.Node.Name], byPool[c.Node.Pool()]
+		p, r := s.prefilter.at[c.Node.Name], byPool[c.Node.Pool()]
 		if r == nil || p.full <= 0 {
 			continue
 		}
 		full := Candidate{Node: c.Node, Price: c.Price, Cost: 1 + (c.Cost-1)/p.full}
-		saving := c.Price - r.value(s.sieve.filled(p))
+		saving := c.Price - r.value(s.prefilter.filled(p))
 		t := s.Terms[c.Node.Pool()]
 		least := t.Saving
 		if c.Node.Labels()[catalog.CapacityTypeLabel] == catalog.Spot {
 			least = max(least, t.SpotSaving)
 		}
 		h := s.disruption([]Candidate{full}, anyLaunch)
-		dear[c.Node.Name] = saving >= shunned*h.dollars && saving > shunned*least*c.Price
+		dear[c.Node.Name] = saving >= excludedAbove*h.dollars && saving > excludedAbove*least*c.Price
 	}
 	s.close(dear)
 }
@@ -146,7 +146,7 @@ func (s *search) shun() {
 func (s *search) close(names map[string]bool) {
 	s.World.Close(func(n *snapshot.Node) bool { return names[n.Name] })
 	for name, closed := range names {
-		if p := s.sieve.at[name]; p != nil {
+		if p := s.prefilter.at[name]; p != nil {
 			p.closed = p.closed || closed
 		}
 	}

@@ -1,4 +1,4 @@
-package ledger
+package churnlog
 
 import (
 	"fmt"

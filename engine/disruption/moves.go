@@ -2,38 +2,37 @@ package disruption
 
 import (
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
-	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// house finds a place for the pods of all commands but those whose replacements
+// rehouse finds a place for the pods of all commands but those whose replacements
 // are to be launched now, and calls off those for which there is none.
-func (d *decider) house(standing []*group, gone []*snapshot.Node) {
+func (u *underway) rehouse(standing []*group, gone []*snapshot.Node) {
 	var movers []*snapshot.Node
 	for _, g := range standing {
 		if g.step != Launch && g.step != "" && g.Cause != Empty {
 			movers = append(movers, g.nodes...)
 		}
 	}
-	d.world.Remove(gone)
+	u.world.Remove(gone)
 	if len(movers) == 0 {
 		return
 	}
-	answer := d.world.Ask(movers)
-	d.world.Go(movers, answer)
+	answer := u.world.Ask(movers)
+	u.world.Go(movers, answer)
 	homeless := answer.Homeless()
 	unready := unready(answer)
 	for _, g := range standing {
 		for _, n := range g.nodes {
-			d.countOn(n, answer)
+			u.countOn(n, answer)
 			pod := homeless[n.Name]
 			switch {
-			case g.step != Remove || g.Cause == Empty || d.static(n):
+			case g.step != Remove || g.Cause == Empty || u.static(n):
 			case pod != nil && g.Cause == Underutilized:
 				if g.Replaced { // launched for nothing: the same again would be launched the next time
-					d.fail(g)
+					u.fail(g)
 				}
-				d.callOff(g, n, plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.PodRef(pod.Pod)}, plan.MachineRefs(n)...)})
+				u.callOff(g, n, fitsNowhere(pod, n))
 			case pod != nil:
 				g.step = Launch
 			case unready[n.Name]:

@@ -1,4 +1,4 @@
-package quiet_test
+package idle_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/millwright-dev/millwright/engine/disruption/quiet"
+	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -62,7 +62,7 @@ func TestAPodEventHasTheTimeOfThePod(t *testing.T) {
 			p := &corev1.Pod{}
 			p.Name, p.Spec.NodeName = "web", "a"
 			tc.change(p)
-			e, counts := quiet.Last(p, noon)
+			e, counts := idle.Last(p, noon)
 			if counts != tc.counts || counts && e.At != noon.Add(-tc.ago).Unix() {
 				t.Errorf("counts %t, %v ago; want %t, %v", counts, noon.Sub(time.Unix(e.At, 0)), tc.counts, tc.ago)
 			}
@@ -82,14 +82,14 @@ func TestAPodThatIsFoundDeletedLeftNowUnlessItHadBeenToldTo(t *testing.T) {
 		p := &corev1.Pod{}
 		p.Spec.NodeName, p.CreationTimestamp = "a", before(time.Hour)
 		tc.change(p)
-		if e, counts := quiet.Gone(p, noon); !counts || e.At != tc.want.Unix() {
+		if e, counts := idle.Gone(p, noon); !counts || e.At != tc.want.Unix() {
 			t.Errorf("%s: %v, counts %t; want %v", name, time.Unix(e.At, 0).UTC(), counts, tc.want)
 		}
 	}
 	daemon := &corev1.Pod{}
 	daemon.Spec.NodeName = "a"
 	daemon.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet"}}
-	if _, counts := quiet.Gone(daemon, noon); counts {
+	if _, counts := idle.Gone(daemon, noon); counts {
 		t.Error("a pod of a DaemonSet counts")
 	}
 }
@@ -109,12 +109,12 @@ func TestEventsCountTenSecondsApartAndThoseOfJobsByPolicy(t *testing.T) {
 		{after: time.Hour, job: true, ignored: true},
 		{after: time.Hour, ignored: true, want: true},
 	} {
-		e := quiet.Event{Node: "a", At: noon.Add(tc.after).Unix(), Job: tc.job}
+		e := idle.Event{Node: "a", At: noon.Add(tc.after).Unix(), Job: tc.job}
 		if got := e.Counts(noon, snapshot.DisruptionPolicy{IgnoreJobs: tc.ignored}); got != tc.want {
 			t.Errorf("%v after the last, job %t, jobs ignored %t: counts %t", tc.after, tc.job, tc.ignored, got)
 		}
 	}
-	if !(quiet.Event{At: noon.Unix()}).Counts(time.Time{}, snapshot.DisruptionPolicy{}) {
+	if !(idle.Event{At: noon.Unix()}).Counts(time.Time{}, snapshot.DisruptionPolicy{}) {
 		t.Error("a first event does not count")
 	}
 }

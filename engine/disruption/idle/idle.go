@@ -1,10 +1,10 @@
-// Package quiet knows what ends a machine's quiet time, after which
+// Package idle knows what ends a machine's quiet time, after which
 // consolidateAfter lets it be consolidated: pods that come to its node or leave it.
 //
 // The time of an event is that of the pod, not of the moment at which it is seen:
 // after a restart, or a gap in a watch, the same events give the same times, and no
 // machine's consolidateAfter begins anew.
-package quiet
+package idle
 
 import (
 	"encoding/json"

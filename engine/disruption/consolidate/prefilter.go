@@ -13,10 +13,10 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// sieve answers fast whether the pods of a machine would find room on others, as
+// prefilter answers fast whether the pods of a machine would find room on others, as
 // far as amounts, labels and taints are concerned. What it lets through is not
 // certain; what it holds back would not fit.
-type sieve struct {
+type prefilter struct {
 	dims   *vector.Dims
 	places []*place // the fullest first
 	at     map[string]*place
@@ -34,8 +34,8 @@ type place struct {
 	gone, busy, closed bool
 }
 
-func newSieve(w *whatif.World) *sieve {
-	s := &sieve{
+func newPrefilter(w *whatif.World) *prefilter {
+	s := &prefilter{
 		dims: vector.New(names(w.Machines())), at: map[string]*place{},
 		needs: map[*snapshot.Class][]int64{}, hopeless: map[*snapshot.Class]bool{}, accepts: map[*snapshot.Shape]map[*place]bool{},
 	}
@@ -52,7 +52,7 @@ func newSieve(w *whatif.World) *sieve {
 // order has pods go first to the machines that are no candidates, the fullest of
 // them first, and then to the candidates that would be the last to go: pods that
 // went to others would soon move again.
-func (s *sieve) order(candidates []Candidate) {
+func (s *prefilter) order(candidates []Candidate) {
 	turn := make(map[string]int, len(candidates))
 	for i, c := range candidates {
 		turn[c.Node.Name] = len(candidates) - i
@@ -81,7 +81,7 @@ func names(nodes []*snapshot.Node) []corev1.ResourceName {
 	return out
 }
 
-func (s *sieve) newPlace(n *snapshot.Node) *place {
+func (s *prefilter) newPlace(n *snapshot.Node) *place {
 	total := s.dims.Have(n.Allocatable())
 	p := &place{node: n, free: slices.Clone(total), closed: whatif.Closed(n)}
 	for _, pod := range n.Pods {
@@ -99,7 +99,7 @@ func (s *sieve) newPlace(n *snapshot.Node) *place {
 
 // filled is what the pods of a machine would need if there were so many of them that it
 // was full.
-func (s *sieve) filled(p *place) []int64 {
+func (s *prefilter) filled(p *place) []int64 {
 	out := s.dims.Have(p.node.Allocatable())
 	for i := range out {
 		out[i] = int64(float64(out[i]-p.free[i]) / p.full)
@@ -107,7 +107,7 @@ func (s *sieve) filled(p *place) []int64 {
 	return out
 }
 
-func (s *sieve) need(c *snapshot.Class) []int64 {
+func (s *prefilter) need(c *snapshot.Class) []int64 {
 	need, ok := s.needs[c]
 	if !ok {
 		need = s.dims.Need(c.Requests)
@@ -123,7 +123,7 @@ type bundle struct {
 }
 
 // bundles are the pods of a machine that would move, the largest first.
-func (s *sieve) bundles(n *snapshot.Node) []bundle {
+func (s *prefilter) bundles(n *snapshot.Node) []bundle {
 	var out []bundle
 	for _, p := range n.Pods {
 		if !eviction.Reschedulable(p.Pod) {
@@ -142,14 +142,14 @@ func (s *sieve) bundles(n *snapshot.Node) []bundle {
 
 // tryRemove takes a machine away if its pods find room; they then count on the
 // machines that take them, which stay.
-func (s *sieve) tryRemove(n *snapshot.Node) bool {
+func (s *prefilter) tryRemove(n *snapshot.Node) bool {
 	p := s.at[n.Name]
 	if p == nil || p.gone || p.busy {
 		return false
 	}
 	p.gone = true
-	if left, done := s.scatter(n, true); len(left) > 0 {
-		s.gather(done)
+	if left, done := s.placePods(n, true); len(left) > 0 {
+		s.undo(done)
 		p.gone = false
 		return false
 	}
@@ -157,11 +157,11 @@ func (s *sieve) tryRemove(n *snapshot.Node) bool {
 }
 
 // homeless are the pods of a machine that find no room on others.
-func (s *sieve) homeless(n *snapshot.Node) []bundle {
+func (s *prefilter) homeless(n *snapshot.Node) []bundle {
 	p := s.at[n.Name]
 	p.gone = true
-	left, done := s.scatter(n, false)
-	s.gather(done)
+	left, done := s.placePods(n, false)
+	s.undo(done)
 	p.gone = false
 	return left
 }
@@ -174,12 +174,12 @@ type step struct {
 	was   bool
 }
 
-// scatter puts the pods of a machine where there is room, and says which are left:
+// placePods puts the pods of a machine where there is room, and says which are left:
 // all, or those of the first class for which there is not enough.
-func (s *sieve) scatter(n *snapshot.Node, wholly bool) (left []bundle, done []step) {
+func (s *prefilter) placePods(n *snapshot.Node, wholly bool) (left []bundle, done []step) {
 	for _, b := range s.bundles(n) {
 		if !s.hopeless[b.class] {
-			b.count = s.pour(b, func(to *place, need []int64, count int64) {
+			b.count = s.fit(b, func(to *place, need []int64, count int64) {
 				done = append(done, step{to, need, count, to.busy})
 				vector.Add(to.free, need, -count)
 				to.busy = true
@@ -195,16 +195,16 @@ func (s *sieve) scatter(n *snapshot.Node, wholly bool) (left []bundle, done []st
 	return left, done
 }
 
-// gather takes back what was scattered.
-func (s *sieve) gather(done []step) {
+// undo takes back what was scattered.
+func (s *prefilter) undo(done []step) {
 	for _, d := range slices.Backward(done) {
 		vector.Add(d.place.free, d.need, d.count)
 		d.place.busy = d.was
 	}
 }
 
-// pour puts pods of one class where there is room and says how many are left.
-func (s *sieve) pour(b bundle, put func(*place, []int64, int64)) (left int) {
+// fit puts pods of one class where there is room and says how many are left.
+func (s *prefilter) fit(b bundle, put func(*place, []int64, int64)) (left int) {
 	need, any := s.need(b.class), false
 	for _, to := range s.places {
 		if to.gone || to.closed {
@@ -237,7 +237,7 @@ func room(need, free []int64, most int) int {
 	return int(max(n, 0))
 }
 
-func (s *sieve) accepted(sh *snapshot.Shape, p *place) bool {
+func (s *prefilter) accepted(sh *snapshot.Shape, p *place) bool {
 	known := s.accepts[sh]
 	if known == nil {
 		known = map[*place]bool{}

@@ -1,4 +1,4 @@
-// Package ledger remembers what voluntary disruption did to a pool: how many pods it evicted,
+// Package churnlog remembers what voluntary disruption did to a pool: how many pods it evicted,
 // what its moves saved, and how much of that was soon spent again.
 //
 //	Note      what is done ──► the pool's entries, without those that are too old
@@ -8,7 +8,7 @@
 // It is kept on the NodePool, because the machines that it is about are gone. What is done
 // within a minute is one entry; entries are kept for a day. Empty machines are in none: no
 // pod moves when they go.
-package ledger
+package churnlog
 
 import (
 	"slices"
