@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -15,11 +16,13 @@ import (
 // Now is when every batch arrives.
 var Now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Problem is one batch of pods on an empty cluster. Engines must not modify it.
+// Problem is pods on an empty cluster. Engines must not modify it.
 type Problem struct {
-	// Pods are pending, in the order of their names, all in one namespace; each
-	// has a UID.
+	// Pods are pending, all in one namespace; each has a UID.
 	Pods []*corev1.Pod
+	// Waves are in how many equal parts the pods come, in their order; each is planned
+	// beside the machines of those before it. Zero and one are all at once.
+	Waves int
 	// Pools are what may be launched, in any order.
 	Pools []*karpv1.NodePool
 	// Types are the machines that the cloud offers to every pool.
@@ -44,6 +47,12 @@ type Machine struct {
 	// catalogue.
 	Price float64
 	Pods  []types.UID
+}
+
+// InWaves are the pods in the parts in which they come.
+func (p *Problem) InWaves() [][]*corev1.Pod {
+	waves := max(p.Waves, 1)
+	return slices.Collect(slices.Chunk(p.Pods, max((len(p.Pods)+waves-1)/waves, 1)))
 }
 
 // PricePerHour is the sum over the machines, in $/h.

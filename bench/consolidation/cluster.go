@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -115,37 +114,10 @@ func (c *Cluster) Add(key offer.Key, now time.Time) (*Machine, error) {
 		return nil, fmt.Errorf("nobody sells %v", key)
 	}
 	c.made++
-	m := newMachine(fmt.Sprintf("%s-%05d", key.Pool, c.made), o, now)
+	m := &Machine{Name: fmt.Sprintf("%s-%05d", key.Pool, c.made), Offer: o, Pods: map[types.UID]*corev1.Pod{}}
+	m.Node, m.Claim = o.Machine(m.Name, now)
 	c.Machines[m.Name] = m
 	return m, nil
-}
-
-// newMachine is a machine that is initialized and has been quiet.
-func newMachine(name string, o *offer.Offer, now time.Time) *Machine {
-	labels := maps.Clone(o.Node.Labels)
-	labels[corev1.LabelHostname], labels[corev1.LabelInstanceTypeStable] = name, o.Type
-	labels[karpv1.NodeRegisteredLabelKey], labels[karpv1.NodeInitializedLabelKey] = "true", "true"
-	node := o.Node.DeepCopy()
-	node.ObjectMeta = metav1.ObjectMeta{Name: name, UID: types.UID("node-" + name), Labels: labels, CreationTimestamp: metav1.NewTime(now)}
-	node.Spec.ProviderID = "bench:///" + name
-	node.Status.Capacity = node.Status.Allocatable
-	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	claim := &karpv1.NodeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Labels: labels, CreationTimestamp: metav1.NewTime(now)},
-		Spec: karpv1.NodeClaimSpec{
-			NodeClassRef: &karpv1.NodeClassReference{Group: "karpenter.kwok.sh", Kind: "KWOKNodeClass", Name: "default"},
-			Taints:       node.Spec.Taints,
-		},
-	}
-	claim.Status.ProviderID, claim.Status.NodeName = node.Spec.ProviderID, name
-	claim.Status.Capacity, claim.Status.Allocatable = node.Status.Capacity, node.Status.Allocatable
-	for _, t := range []string{karpv1.ConditionTypeLaunched, karpv1.ConditionTypeRegistered, karpv1.ConditionTypeInitialized, karpv1.ConditionTypeConsolidatable} {
-		claim.StatusConditions().SetTrue(t)
-	}
-	for i := range claim.Status.Conditions {
-		claim.Status.Conditions[i].LastTransitionTime = metav1.NewTime(now)
-	}
-	return &Machine{Name: name, Offer: o, Node: node, Claim: claim, Pods: map[types.UID]*corev1.Pod{}}
 }
 
 // Bind puts a copy of a pod on a machine.

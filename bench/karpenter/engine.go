@@ -73,7 +73,12 @@ func (b *batch) solve(ctx context.Context) (func() *bench.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	results, err := s.Solve(ctx, b.problem.Pods)
+	var results scheduling.Results
+	for _, wave := range b.problem.InWaves() {
+		if results, err = s.Solve(ctx, wave); err != nil {
+			break
+		}
+	}
 	cutOff := errors.Is(err, context.DeadlineExceeded)
 	if err != nil && !cutOff {
 		return nil, fmt.Errorf("solving: %w", err)
@@ -82,8 +87,9 @@ func (b *batch) solve(ctx context.Context) (func() *bench.Outcome, error) {
 	return func() *bench.Outcome { return outcome(results, cutOff) }, nil
 }
 
-// scheduler is a fresh one: a scheduler that has solved keeps its claims, and
-// would pack a second batch into them.
+// scheduler is a fresh one: a scheduler that has solved keeps its claims, and packs a later
+// wave into them. Their types stay open until the last, where the controller's are launched:
+// waves are a kinder problem to it here than they are in a cluster.
 func (b *batch) scheduler(ctx context.Context) (*scheduling.Scheduler, error) {
 	pools := append([]*karpv1.NodePool(nil), b.problem.Pools...)
 	nodepool.OrderByWeight(pools)

@@ -9,17 +9,16 @@ package millwright
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/millwright-dev/millwright/bench"
+	"github.com/millwright-dev/millwright/bench/offer"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
-	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -39,39 +38,20 @@ func (Engine) Prepare(p *bench.Problem) (bench.Solve, error) {
 		pools = append(pools, pool)
 	}
 	slices.SortFunc(pools, func(a, b *snapshot.Pool) int { return strings.Compare(a.Name, b.Name) })
+	offers, err := offer.All(p)
+	if err != nil {
+		return nil, fmt.Errorf("listing offers: %w", err)
+	}
+	byKey := make(map[offer.Key]*offer.Offer, len(offers))
+	for _, o := range offers {
+		byKey[o.Key] = o
+	}
 	options := placement.Options{Cache: &supply.Cache{}}
 	return func(context.Context) (func() *bench.Outcome, error) {
-		result := placement.Solve(newSnapshot(p, pools), options)
-		return func() *bench.Outcome { return outcome(result) }, nil
+		a := &arrivals{problem: p, pools: pools, offers: byKey}
+		for _, wave := range p.InWaves() {
+			a.launch(placement.Solve(a.snapshot(wave), options))
+		}
+		return a.outcome, nil
 	}, nil
-}
-
-func newSnapshot(p *bench.Problem, pools []*snapshot.Pool) *snapshot.Snapshot {
-	var classes snapshot.Classes
-	s := &snapshot.Snapshot{Now: bench.Now, Pools: pools, Pending: make([]*snapshot.Pod, len(p.Pods))}
-	for i, pod := range p.Pods {
-		s.Pending[i] = classes.Pod(pod)
-	}
-	for _, ds := range p.DaemonSets {
-		pod := &corev1.Pod{Spec: ds.Spec.Template.Spec}
-		pod.Namespace, pod.Labels = ds.Namespace, ds.Spec.Template.Labels
-		s.DaemonSets = append(s.DaemonSets, &snapshot.DaemonSet{DaemonSet: ds, Pod: classes.Pod(pod)})
-	}
-	return s
-}
-
-func outcome(p *plan.Plan) *bench.Outcome {
-	out := &bench.Outcome{}
-	for _, n := range p.NewNodes {
-		m := bench.Machine{
-			Pool: n.Pool, Type: n.Choice.Type.Name,
-			Zone: n.Choice.Offering.Zone, CapacityType: n.Choice.Offering.CapacityType,
-			Price: n.Choice.Offering.Price,
-		}
-		for _, pod := range n.Pods {
-			m.Pods = append(m.Pods, pod.UID)
-		}
-		out.Machines = append(out.Machines, m)
-	}
-	return out
 }

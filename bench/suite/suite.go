@@ -48,6 +48,8 @@ type Row struct {
 	// the workload may take.
 	Company bool
 	Most    workload.Limits
+	// Waves says that pods come in several parts.
+	Waves bool
 	// Linear says that few machines cost no more than many.
 	Linear bool
 	// CutOff says that an iteration ran out of time.
@@ -69,7 +71,7 @@ func Run(ctx context.Context, c Config, w workload.Workload, engines []bench.Eng
 		if err != nil {
 			return fmt.Errorf("workload %s: %s: %w", w.Name, e.Name(), err)
 		}
-		row.Workload, row.Most, row.Linear = w.Name, w.Most, w.Linear
+		row.Workload, row.Most, row.Linear, row.Waves = w.Name, w.Most, w.Linear, w.Waves > 1
 		row.Company = workload.MindsCompany(p.Pods)
 		done(row)
 	}

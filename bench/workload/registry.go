@@ -26,6 +26,7 @@ func All() []Workload {
 		{Name: "karpenter-mix-20k", Group: Large, Pods: karpenterMix(20_000)},
 		{Name: "karpenter-mix-5k", Group: Topology, Pods: karpenterMix(5_000)},
 		{Name: "spread-100x50", Group: Topology, Pods: spread(100, 50), Most: Limits{Wall: 200 * time.Millisecond}},
+		{Name: "arrivals-100x50", Group: Topology, Waves: 100, Pods: together(10, spread(100, 50)), Most: Limits{Price: 1.12}},
 		{Name: "anti-affinity-100x30", Group: Topology, Pods: antiAffinity(100, 30)},
 		{Name: "preferences-4k", Group: Topology, Pods: preferences(4_000)},
 		{Name: "host-groups-400x6", Group: Topology, Pods: hostGroups(400, 6)},
@@ -50,6 +51,7 @@ func Samples() map[string]Workload {
 		{Name: "ten-pools-small", Pods: tenPoolsPods(150), Pools: tenPools},
 		{Name: "karpenter-mix-small", Pods: karpenterMix(100)},
 		{Name: "spread-small", Pods: spread(5, 7)},
+		{Name: "arrivals-small", Waves: 5, Pods: together(5, spread(5, 7))},
 	} {
 		out[w.Name] = w
 	}

@@ -1,10 +1,14 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/bench/fleet"
 )
@@ -108,5 +112,31 @@ func zonal(count, replicas int) Generate {
 			addSpread(pod, corev1.LabelTopologyZone, "app", pod.Labels["app"])
 		}
 		return pods
+	}
+}
+
+// together lets the pods of so many Deployments at a time come in turn, as controllers
+// that work side by side create them. Each pod has a ReplicaSet for a controller.
+func together(deployments int, pods Generate) Generate {
+	return func(r *rand.Rand) []*corev1.Pod {
+		byApp, wave, nth := map[string]int{}, map[*corev1.Pod]int{}, map[*corev1.Pod]int{}
+		count := map[string]int{}
+		out := pods(r)
+		for _, pod := range out {
+			app := pod.Labels["app"]
+			if _, known := byApp[app]; !known {
+				byApp[app] = len(byApp)
+			}
+			wave[pod], nth[pod] = byApp[app]/deployments, count[app]
+			count[app]++
+			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: types.UID(app), Controller: new(true)}}
+		}
+		slices.SortStableFunc(out, func(a, b *corev1.Pod) int {
+			return cmp.Or(cmp.Compare(wave[a], wave[b]), cmp.Compare(nth[a], nth[b]))
+		})
+		for i, pod := range out {
+			pod.Name = fmt.Sprintf("%05d-%s", i, pod.Labels["app"])
+		}
+		return out
 	}
 }

@@ -30,6 +30,8 @@ type Workload struct {
 	MaxVCPU int
 	// Pods makes the batch.
 	Pods func(r *rand.Rand) []*corev1.Pod
+	// Waves are in how many parts they come; zero is all at once.
+	Waves int
 	// Pools makes the pools; nil is OnePool.
 	Pools func() []*karpv1.NodePool
 	// DaemonSets run on every node; nil is none.
@@ -46,6 +48,8 @@ type Limits struct {
 	Wall time.Duration
 	// Heap is in bytes, the highest above the start.
 	Heap uint64
+	// Price is as a multiple of the bound.
+	Price float64
 }
 
 // MindsCompany reports whether some pod has a rule, required or preferred, about
@@ -78,6 +82,7 @@ func (w Workload) Problem(types []*catalog.Type, seed uint64) *bench.Problem {
 	}
 	p := &bench.Problem{
 		Pods:  w.Pods(rand.New(rand.NewPCG(seed, 0))),
+		Waves: w.Waves,
 		Types: fleet.UpTo(types, w.MaxVCPU),
 	}
 	if w.Pools == nil {
