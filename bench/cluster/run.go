@@ -83,7 +83,7 @@ func hog(cpus int) (stop func()) {
 // turn lets one contestant play every phase, and clears the cluster after it.
 func (w *world) turn(ctx context.Context, c contestant, log string) (Result, error) {
 	result := Result{Contestant: c.title}
-	if err := w.pools(ctx); err != nil {
+	if err := w.pools(ctx, c.policy); err != nil {
 		return result, err
 	}
 	p, err := c.start(ctx, w, log)

@@ -75,9 +75,9 @@ spec:
       - {name: main, image: example.com/main, resources: {requests: {cpu: %[2]q, memory: %[3]q}}}
 `
 
-// pools applies the class and the pool.
-func (w *world) pools(ctx context.Context) error {
-	return w.apply.Text(ctx, fmt.Sprintf(poolManifests, w.cfg.LaunchDelay)+"---"+simulatedCloud)
+// pools applies the class, the pool and what a contestant adds.
+func (w *world) pools(ctx context.Context, policy string) error {
+	return w.apply.Text(ctx, fmt.Sprintf(poolManifests, w.cfg.LaunchDelay)+"---"+simulatedCloud+"---"+policy)
 }
 
 // burst creates the Deployments.

@@ -89,7 +89,8 @@ func (w *world) clear(ctx context.Context) error {
 	}
 	pool := schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodepools"}
 	claim := schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"}
-	for _, kind := range []schema.GroupVersionResource{pool, claim, corev1.SchemeGroupVersion.WithResource("nodes")} {
+	policy := schema.GroupVersionResource{Group: "millwright.dev", Version: "v1alpha1", Resource: "nodepolicies"}
+	for _, kind := range []schema.GroupVersionResource{policy, pool, claim, corev1.SchemeGroupVersion.WithResource("nodes")} {
 		if err := w.removeAll(ctx, kind); err != nil {
 			return fmt.Errorf("clearing the cluster of %s: %w", kind.Resource, err)
 		}
