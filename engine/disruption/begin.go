@@ -43,7 +43,7 @@ func (d *decider) begin(p Progress, nodes []*snapshot.Node, launch []plan.NewNod
 	d.list(Command{Progress: p, Nodes: nodes, Step: Mark, Launch: launch}, time.Time{})
 }
 
-// beginReplacing replaces machines that somebody has asked it for, and those that
+// beginReplacing replaces machines whose replacement is requested, and those that
 // have expired or drifted: vacant ones first, then those that have waited for
 // longest.
 func (d *decider) beginReplacing() {

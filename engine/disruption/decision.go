@@ -82,7 +82,7 @@ type Rollback struct {
 type Verdict struct {
 	Node *snapshot.Node
 	// Disrupting is true for a machine on its way out: in a command, or deleted by
-	// somebody.
+	// others.
 	Disrupting bool
 	// Cause is why it is disrupted, or for which cause it would qualify if its
 	// Reason did not hold; empty if for none.
@@ -133,7 +133,7 @@ func (d *Decision) Verdict(name string) (Verdict, bool) {
 // Still asks once more about a machine of a command whose removal is due, in the
 // state in which it is known now, with everything else as it was at the decision.
 // It says why the machine stays if anything has come between: a mark that is gone,
-// or a pod that nobody has planned for.
+// or a pod that is not planned for.
 func (d *Decision) Still(c Command, live *snapshot.Node) (reason plan.Reason, stays bool) {
 	if reason, blocked := d.examiner.ask(running(c.Cause), live); blocked {
 		return reason, true

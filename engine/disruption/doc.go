@@ -36,7 +36,7 @@
 // Nothing is remembered: the step is read off the objects, so that a restart
 // continues it, and at every step the command is judged anew on the snapshot as it
 // is now. Whatever has happened in between (a pod that is protected, a budget that
-// closes, a replacement that failed or turned out dearer than promised) turns the
+// closes, a replacement that failed or costs more than promised) turns the
 // answer into a rollback, and a replacement that failed into a rest for its pool
 // that doubles each time.
 //

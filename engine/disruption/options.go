@@ -20,7 +20,7 @@ type Options struct {
 	// about 20 microseconds. Zero is DefaultWork.
 	Work int
 	// Turn says where the search for savings begins among candidates for whom the work
-	// does not suffice. Zero follows the time, so that everybody's turn comes; another
+	// does not suffice. Zero follows the time, so that each has its turn; another
 	// number makes the decision independent of the seconds at which it is asked.
 	Turn int64
 	// Placement are the options that the provisioning pass uses, so that both

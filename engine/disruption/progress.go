@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Annotations of claims, by which a command survives whoever carries it out.
+// Annotations of claims, by which a command survives a restart.
 const (
 	// CommandAnnotation is on the claims of machines that go: a Progress in JSON.
 	CommandAnnotation = "millwright.dev/disruption"
@@ -64,13 +64,13 @@ func (f Failure) String() string {
 }
 
 // ReplacementName names the claim of a command's replacement. It is the same for
-// whoever takes the command up, so that a machine is asked for once.
+// every process that takes the command up, so that a machine is asked for once.
 func (p Progress) ReplacementName(pool string, i int) string {
 	return fmt.Sprintf("%s-%s-%d", pool, p.ID, len(p.Replacements)+i)
 }
 
-// progressOf reads a command off a machine. A machine that was marked by somebody
-// who writes no progress is a command of its own.
+// progressOf reads a command off a machine. A machine that was marked by others,
+// who write no progress, is a command of its own.
 func progressOf(n *snapshot.Node) Progress {
 	var p Progress
 	err := json.Unmarshal([]byte(n.Claim.Annotations[CommandAnnotation]), &p)

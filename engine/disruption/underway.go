@@ -97,7 +97,7 @@ func (u *underway) holds(g *group) bool {
 		return false
 	}
 	if len(g.nodes) < len(g.Claims) && !g.committed && !g.Replaced {
-		// The marking was cut off, or somebody took a machine out: what was planned for
+		// The marking was cut off, or a machine was taken out: what was planned for
 		// all of them does not hold for the rest.
 		u.callOff(g, g.nodes[0], plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(g.nodes[0]), Have: "not all of its machines are marked"})
 		return false

@@ -18,7 +18,7 @@ const (
 	Interrupted Cause = "Interrupted"
 )
 
-// UrgentCauses are those that somebody else decides upon, by a [Request]: the
+// UrgentCauses are those that others decide upon, by a [Request]: the
 // machine goes as soon as its replacement is ready, whatever its pods say, and unless
 // the request says otherwise, whatever budgets, windows and a freeze say.
 func UrgentCauses() []Cause { return []Cause{Interrupted, Unhealthy} }
@@ -26,7 +26,7 @@ func UrgentCauses() []Cause { return []Cause{Interrupted, Unhealthy} }
 // Urgent reports whether a cause is one of UrgentCauses.
 func (c Cause) Urgent() bool { return slices.Contains(UrgentCauses(), c) }
 
-// RequestAnnotation is on a claim that somebody wants to be replaced: a Request in
+// RequestAnnotation is on a claim whose machine others want replaced: a Request in
 // JSON. Taking it off calls the replacement off.
 const RequestAnnotation = "millwright.dev/replace"
 
@@ -83,7 +83,7 @@ func heeded(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 }
 
 func stillRequested(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	return plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(n), Have: "nobody asks for its replacement any more"}, requested(n).Cause == ""
+	return plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(n), Have: "its replacement is not requested any more"}, requested(n).Cause == ""
 }
 
 // urgent says whether a machine with a request may go.
@@ -114,7 +114,7 @@ func before(yes bool) int {
 	return 1
 }
 
-// because adds to what a command waits for why somebody asked for it.
+// because adds to what a command waits for why it was requested.
 func because(r Request, waits string) string {
 	return strings.TrimPrefix(strings.TrimSuffix(r.Why+"; "+waits, "; "), "; ")
 }

@@ -40,7 +40,7 @@ func TestADearerTypeIsNoLoss(t *testing.T) {
 	})
 }
 
-// Where pools demand a choice of types, a dearer type may open one, and what is bought
+// Where pools demand a choice of types, a type at a higher price may open one, and what is launched
 // there may cost more, but no pod loses its place.
 //
 // Not where pods mind who is near, as machines that were not to be had are domains that

@@ -5,10 +5,11 @@
 //	demand    what they are: one group for each kind of pod, made by the rules of
 //	          Kubernetes, which are listed in demand/shape.go
 //	supply    where they could go: machines that exist, machines to launch
-//	arrange   which domain for pods that mind who is near
+//	topology/assign  which domain for pods with inter-pod constraints: topology spread,
+//	          pod affinity and anti-affinity
 //	          then, in this package:
 //	          machines that exist, the fullest first (existing.go)
-//	          new machines, pools of the highest weight first (tier.go), packed at the
+//	          new machines, pools of the highest weight first (packing.go), packed at the
 //	          lowest price (pack), written down as what a claim must demand (nodes.go,
 //	          shortlist.go)
 //	          again with those first that others kept out (refine.go)
@@ -19,7 +20,7 @@
 // PreferNoSchedule) is priced (prefer.go). A first plan follows no preference; a
 // second one follows all, and is taken if it places as many pods and costs at most
 // [Options.Preference] of the price of the pods that prefer something more. Until
-// it does, the kinds of pods that became dearer than that give up their lightest
+// it does, the kinds of pods whose price rose by more than that give up their lightest
 // preference, one after the other; what states no weight counts as 100. Pods that
 // gave up several then try each once more, the heaviest first. Pods that
 // find no machine as they would like it take any. A plan names the preferences that

@@ -14,11 +14,11 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// usePlaces puts pods on machines that exist or are on their way: first where an
+// useExisting puts pods on machines that exist or are on their way: first where an
 // earlier plan counted on a machine, then the largest pods first, of equal ones
 // those with the least choice, each on the fullest machine that takes it. Groups that
 // others kept out in an earlier round may come before them.
-func (w *world) usePlaces(out *plan.Plan) {
+func (w *world) useExisting(out *plan.Plan) {
 	if len(w.Machines.List) == 0 {
 		return
 	}
@@ -41,10 +41,10 @@ func (w *world) usePlaces(out *plan.Plan) {
 		}
 		return set
 	}
-	w.honour(index, open, out)
+	w.keepNominated(index, open, out)
 	for _, g := range w.bySize(open) {
 		if set := open(g); set != nil {
-			w.spread(g, set, out)
+			w.fill(g, set, out)
 		}
 	}
 }
@@ -73,8 +73,8 @@ func (w *world) refused(index map[string]int) map[*demand.Group][]int {
 }
 
 // bySize lists the groups, those that others kept out first, then those for which no
-// machine can be bought: of each the largest need first, then those for which the fewest machines are open,
-// and those that mind who is there.
+// machine can be launched: of each the largest need first, then those for which the
+// fewest machines are open, and those with the most inter-pod constraints.
 func (w *world) bySize(open func(*demand.Group) bitset.Set) []*demand.Group {
 	largest := make([]int64, len(w.Dims.Names))
 	for _, m := range w.Machines.List {
@@ -83,14 +83,14 @@ func (w *world) bySize(open func(*demand.Group) bitset.Set) []*demand.Group {
 		}
 	}
 	size, choice := make(map[*demand.Group]float64, len(w.Groups)), make(map[*demand.Group]int, len(w.Groups))
-	sold := make(map[*demand.Group]int, len(w.Groups))
+	class := make(map[*demand.Group]int, len(w.Groups))
 	for _, g := range w.Groups {
 		choice[g] = open(g).Len()
 		switch {
 		case w.cuts.First(g):
-			sold[g] = -1
-		case choice[g] > 0 && w.Market.Sells(g.Shape, g.Need):
-			sold[g] = 1
+			class[g] = -1
+		case choice[g] > 0 && w.Offerings.Sells(g.Shape, g.Need):
+			class[g] = 1
 		}
 		for i, n := range g.Need {
 			size[g] = max(size[g], float64(n)/float64(max(largest[i], 1)))
@@ -98,18 +98,18 @@ func (w *world) bySize(open func(*demand.Group) bitset.Set) []*demand.Group {
 	}
 	out := slices.Clone(w.Groups)
 	slices.SortStableFunc(out, func(a, b *demand.Group) int {
-		return cmp.Or(cmp.Compare(sold[a], sold[b]), cmp.Compare(size[b], size[a]),
-			cmp.Compare(choice[a], choice[b]), cmp.Compare(len(b.Shape.Roles), len(a.Shape.Roles)))
+		return cmp.Or(cmp.Compare(class[a], class[b]), cmp.Compare(size[b], size[a]),
+			cmp.Compare(choice[a], choice[b]), cmp.Compare(len(b.Shape.Memberships), len(a.Shape.Memberships)))
 	})
 	return out
 }
 
-// spread puts as many of a group as possible on machines: on the fullest, but
+// fill puts as many of a group as possible on machines: on the fullest, but
 // where its pods prefer something on those to which they object least.
-func (w *world) spread(g *demand.Group, accepting bitset.Set, out *plan.Plan) {
+func (w *world) fill(g *demand.Group, accepting bitset.Set, out *plan.Plan) {
 	f := w.Family(g.Shape)
 	if len(g.Shape.Preferences) > 0 {
-		w.spreadPreferring(g, &f, accepting, out)
+		w.fillPreferring(g, &f, accepting, out)
 		return
 	}
 	for i := range accepting.All() {
@@ -120,15 +120,15 @@ func (w *world) spread(g *demand.Group, accepting bitset.Set, out *plan.Plan) {
 	}
 }
 
-// spreadPreferring puts pods on machines where they object to as little as
-// possible: one at a time if they mind who is on the node, as each of them changes
-// what the next would rather have.
-func (w *world) spreadPreferring(g *demand.Group, f *pack.Family, accepting bitset.Set, out *plan.Plan) {
+// fillPreferring puts pods on machines where they object to as little as
+// possible: one at a time if they prefer something about the pods on the node, as each
+// of them changes what the next would rather have.
+func (w *world) fillPreferring(g *demand.Group, f *pack.Family, accepting bitset.Set, out *plan.Plan) {
 	machines := slices.Collect(accepting.All())
 	against := w.objections(g.Shape)
 	slices.SortStableFunc(machines, func(x, y int) int { return cmp.Compare(against[x], against[y]) })
-	company := w.companyOf(g.Shape)
-	if len(company) == 0 {
+	preferred := w.preferredOnNode(g.Shape)
+	if len(preferred) == 0 {
 		for _, i := range machines {
 			w.put(g, f, i, g.Units(), out)
 		}
@@ -137,7 +137,7 @@ func (w *world) spreadPreferring(g *demand.Group, f *pack.Family, accepting bits
 	for len(g.Pods) > 0 {
 		best, fewest := -1, 0
 		for _, i := range machines {
-			if n := against[i] + w.crowd(company, i); (best < 0 || n < fewest) && w.Machines.List[i].Load.Room(f, g.Need, 1) > 0 {
+			if n := against[i] + w.objectionsAt(preferred, i); (best < 0 || n < fewest) && w.Machines.List[i].Load.Room(f, g.Need, 1) > 0 {
 				best, fewest = i, n
 			}
 		}
@@ -164,23 +164,23 @@ func (w *world) objections(sh *demand.Shape) []int {
 	return out
 }
 
-// companyOf are the roles in which a shape prefers who is on its node. Other
+// preferredOnNode are the memberships in which a shape prefers who is on its node. Other
 // domains are decided, and counted, before.
-func (w *world) companyOf(sh *demand.Shape) []demand.Role {
-	var out []demand.Role
-	for _, r := range sh.Roles {
-		if r.Weight > 0 && w.Company.Ledgers[r.Rule].PerNode() {
+func (w *world) preferredOnNode(sh *demand.Shape) []demand.Membership {
+	var out []demand.Membership
+	for _, r := range sh.Memberships {
+		if r.Weight > 0 && w.PodTopology.Counts[r.Rule].PerNode() {
 			out = append(out, r)
 		}
 	}
 	return out
 }
 
-// crowd is how much the pods on a machine are against what the roles prefer.
-func (w *world) crowd(roles []demand.Role, machine int) int {
+// objectionsAt is how much the pods on a machine are against what the memberships prefer.
+func (w *world) objectionsAt(memberships []demand.Membership, machine int) int {
 	sum := 0
-	for _, r := range roles {
-		l := w.Company.Ledgers[r.Rule]
+	for _, r := range memberships {
+		l := w.PodTopology.Counts[r.Rule]
 		if domain, ok := w.Machines.List[machine].Domain(l.Key); ok {
 			sum += r.Weight * l.Objections(l.At(domain), r.Selected)
 		}
@@ -188,16 +188,15 @@ func (w *world) crowd(roles []demand.Role, machine int) int {
 	return sum
 }
 
-// put puts up to n of a group on a machine, and notes them where somebody prefers
-// them near or not.
+// put puts up to n of a group on a machine, and counts them for rules over nodes.
 func (w *world) put(g *demand.Group, f *pack.Family, machine, n int, out *plan.Plan) {
 	m := w.Machines.List[machine]
 	if n = m.Load.Room(f, g.Need, n); n == 0 {
 		return
 	}
 	m.Load.Add(f, g.Need, n)
-	for _, r := range g.Shape.Roles {
-		if l := w.Company.Ledgers[r.Rule]; l.PerNode() {
+	for _, r := range g.Shape.Memberships {
+		if l := w.PodTopology.Counts[r.Rule]; l.PerNode() {
 			if domain, ok := m.Domain(l.Key); ok {
 				g.Shape.Record(l, l.At(domain), r, n)
 			}
@@ -206,9 +205,9 @@ func (w *world) put(g *demand.Group, f *pack.Family, machine, n int, out *plan.P
 	place(g.Take(n), m.Node, out)
 }
 
-// honour puts pods where an earlier plan counted on a machine for them, if they
+// keepNominated puts pods where an earlier plan counted on a machine for them, if they
 // still fit.
-func (w *world) honour(index map[string]int, open func(*demand.Group) bitset.Set, out *plan.Plan) {
+func (w *world) keepNominated(index map[string]int, open func(*demand.Group) bitset.Set, out *plan.Plan) {
 	if len(w.Snap.Nominated) == 0 {
 		return
 	}

@@ -17,12 +17,12 @@ func (w *world) leave(out *plan.Plan) {
 		if len(g.Pods) > 0 {
 			w.left[g] = g.Pods
 		}
-		g.Vain, g.Pods = len(g.Pods), nil
+		g.Missing, g.Pods = len(g.Pods), nil
 	}
 }
 
 // explain says for every pod that is left why no pool has a machine for it.
-func (s *settled) explain() {
+func (s *refined) explain() {
 	x := explain.New(s.Supply)
 	reasons := make(map[*snapshot.Pod][]plan.Reason, len(s.plan.Unplaced))
 	for _, g := range s.Groups {

@@ -31,14 +31,14 @@ type content struct {
 	clashes []pack.Token
 }
 
-// poolOf is the pool that a box is bought from.
-func (t *tier) poolOf(b *pack.Box) *supply.Pool {
-	return t.w.Market.Pools[t.w.Market.Launches[t.launch[b.Model]].Pool]
+// poolOf is the pool that a box is launched from.
+func (t *packing) poolOf(b *pack.Box) *supply.Pool {
+	return t.w.Offerings.Pools[t.w.Offerings.Launches[t.launch[b.Model]].Pool]
 }
 
 // contentOf works out what a box demands.
-func (t *tier) contentOf(b *pack.Box) *content {
-	m := t.w.Market
+func (t *packing) contentOf(b *pack.Box) *content {
+	m := t.w.Offerings
 	model := &t.problem.Models[b.Model]
 	c := &content{pool: t.poolOf(b), need: make([]int64, len(t.w.Dims.Names)), launches: bitset.New(len(m.Launches))}
 	c.launches.AddRange(c.pool.Lo, c.pool.Hi)
@@ -59,7 +59,7 @@ func (t *tier) contentOf(b *pack.Box) *content {
 
 // choose picks the term by which a shape is satisfied: the first that the box's
 // model satisfies together with what was chosen before.
-func (t *tier) choose(c *content, family, model int, open bitset.Set) {
+func (t *packing) choose(c *content, family, model int, open bitset.Set) {
 	sh := t.shapes[family]
 	c.clashes = append(c.clashes, t.problem.Families[family].Conflicts...)
 	for v, accepted := range t.accepts[family] {
@@ -80,8 +80,8 @@ func (t *tier) choose(c *content, family, model int, open bitset.Set) {
 }
 
 // suits reports whether a launch's machine holds the content.
-func (t *tier) suits(c *content, i int) bool {
-	m := t.w.Market
+func (t *packing) suits(c *content, i int) bool {
+	m := t.w.Offerings
 	l := &m.Launches[i]
 	allocatable, daemons := m.Kinds[l.Kind].Allocatable, &m.Overheads[l.Overhead]
 	for d, n := range c.need {
@@ -94,41 +94,41 @@ func (t *tier) suits(c *content, i int) bool {
 
 // admit puts boxes in the order of pool, type and content, charges them to their
 // pools, and drops those that the pools' limits do not leave enough of a choice.
-func (t *tier) admit(boxes []pack.Box) []pack.Box {
+func (t *packing) admit(boxes []pack.Box) []pack.Box {
 	slices.SortFunc(boxes, func(a, b pack.Box) int {
 		return cmp.Or(
-			cmp.Compare(t.w.Market.Launches[t.launch[a.Model]].Pool, t.w.Market.Launches[t.launch[b.Model]].Pool),
-			cmp.Compare(t.w.Market.Launches[t.launch[a.Model]].Kind, t.w.Market.Launches[t.launch[b.Model]].Kind),
+			cmp.Compare(t.w.Offerings.Launches[t.launch[a.Model]].Pool, t.w.Offerings.Launches[t.launch[b.Model]].Pool),
+			cmp.Compare(t.w.Offerings.Launches[t.launch[a.Model]].Kind, t.w.Offerings.Launches[t.launch[b.Model]].Kind),
 			compareParts(a.Parts, b.Parts),
 		)
 	})
 	t.charge(boxes, 1)
-	return t.keepFloors(boxes)
+	return t.keepMinValues(boxes)
 }
 
 // nodes turns boxes into machines to launch and takes their pods from the groups. Which
 // zones the boxes get depends on those that came before, so they come by what they
 // are rather than by what their types are called.
-func (t *tier) nodes(boxes []pack.Box) []plan.NewNode {
+func (t *packing) nodes(boxes []pack.Box) []plan.NewNode {
 	order := make([]int, len(boxes))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		x, y := t.launch[boxes[a].Model], t.launch[boxes[b].Model]
-		return cmp.Or(cmp.Compare(t.w.Market.Launches[x].Pool, t.w.Market.Launches[y].Pool), t.compareBoxes(&boxes[a], &boxes[b]))
+		return cmp.Or(cmp.Compare(t.w.Offerings.Launches[x].Pool, t.w.Offerings.Launches[y].Pool), t.compareBoxes(&boxes[a], &boxes[b]))
 	})
 	out := make([]plan.NewNode, len(boxes))
-	bought := make([]int, len(boxes))
+	chosen := make([]int, len(boxes))
 	for _, i := range order {
-		out[i], bought[i] = t.node(&boxes[i], len(boxes))
+		out[i], chosen[i] = t.node(&boxes[i], len(boxes))
 	}
-	t.w.bought = append(t.w.bought, bought...)
+	t.w.chosen = append(t.w.chosen, chosen...)
 	return out
 }
 
 // compareBoxes orders boxes by what they are, the cheapest first.
-func (t *tier) compareBoxes(a, b *pack.Box) int {
+func (t *packing) compareBoxes(a, b *pack.Box) int {
 	x, y := &t.problem.Models[a.Model], &t.problem.Models[b.Model]
 	if c := cmp.Compare(x.Price, y.Price); c != 0 {
 		return c
@@ -143,15 +143,15 @@ func compareParts(a, b []pack.Part) int {
 }
 
 // charge takes the boxes from their pools' limits, or gives them back.
-func (t *tier) charge(boxes []pack.Box, times int64) {
+func (t *packing) charge(boxes []pack.Box, times int64) {
 	for i := range boxes {
-		t.w.Market.Charge(t.launch[boxes[i].Model], times)
+		t.w.Offerings.Charge(t.launch[boxes[i].Model], times)
 	}
 }
 
 // node turns one of so many boxes into a machine, and tells the launch that is counted
 // on.
-func (t *tier) node(b *pack.Box, boxes int) (plan.NewNode, int) {
+func (t *packing) node(b *pack.Box, boxes int) (plan.NewNode, int) {
 	c := t.contentOf(b)
 	n := plan.NewNode{Pool: c.pool.Name}
 	n.Pods = make([]*snapshot.Pod, 0, t.podsOf(b))
@@ -160,7 +160,7 @@ func (t *tier) node(b *pack.Box, boxes int) (plan.NewNode, int) {
 	}
 	t.w.SortPods(n.Pods)
 	chosen := t.shortlist(c, t.launch[b.Model], boxes)
-	c.pool.Zones[t.w.Market.Launches[chosen[0]].Offering.Zone]++
+	c.pool.Zones[t.w.Offerings.Launches[chosen[0]].Offering.Zone]++
 	list := t.listOf(chosen)
 	n.Alternatives, n.Choice = list.choices, list.choices[0]
 	n.Requirements, n.MinValuesRelaxed = t.relax(t.requirements(c, list.types, chosen[0]), c.pool, chosen)
@@ -174,7 +174,7 @@ type list struct {
 	types   requirement.Requirement
 }
 
-func (t *tier) listOf(chosen []int) *list {
+func (t *packing) listOf(chosen []int) *list {
 	key := make([]byte, 0, 3*len(chosen))
 	for _, i := range chosen {
 		key = binary.AppendUvarint(key, uint64(i))
@@ -183,16 +183,16 @@ func (t *tier) listOf(chosen []int) *list {
 		return known
 	}
 	out := &list{choices: make([]catalog.Choice, 0, len(chosen))}
-	kinds := bitset.New(len(t.w.Market.Kinds))
+	kinds := bitset.New(len(t.w.Offerings.Kinds))
 	for _, i := range chosen {
-		l := &t.w.Market.Launches[i]
-		out.choices = append(out.choices, catalog.Choice{Type: t.w.Market.Kinds[l.Kind].Type, Offering: l.Offering})
+		l := &t.w.Offerings.Launches[i]
+		out.choices = append(out.choices, catalog.Choice{Type: t.w.Offerings.Kinds[l.Kind].Type, Offering: l.Offering})
 		kinds.Add(int(l.Kind))
 	}
 	// The kinds of a pool are by name.
 	names := make([]string, 0, kinds.Len())
 	for k := range kinds.All() {
-		names = append(names, t.w.Market.Kinds[k].Name)
+		names = append(names, t.w.Offerings.Kinds[k].Name)
 	}
 	out.types = requirement.Must(corev1.LabelInstanceTypeStable, requirement.In, names...)
 	t.lists[string(key)] = out
@@ -200,14 +200,14 @@ func (t *tier) listOf(chosen []int) *list {
 }
 
 // requirements are the pool's, narrowed by what the pods demand, and the types
-// that were checked. A pod that only minds certain values of a label which the
+// that were checked. A pod that only excludes certain values of a label which the
 // machine will not have at all is content as it is: to demand anything about the
 // label would be to ask for one.
-func (t *tier) requirements(c *content, types requirement.Requirement, choice int) requirement.Set {
+func (t *packing) requirements(c *content, types requirement.Requirement, choice int) requirement.Set {
 	set := c.pool.Requirements
 	for _, term := range c.terms {
 		for _, r := range term {
-			says := t.w.Market.Index.Says(choice, r.Key())
+			says := t.w.Offerings.Index.Says(choice, r.Key())
 			if r.Absent() && affinity.Fixed(says) && says.Absent() {
 				continue
 			}
@@ -215,9 +215,9 @@ func (t *tier) requirements(c *content, types requirement.Requirement, choice in
 		}
 	}
 	// What is counted on a reservation has to come from it.
-	if _, reserved := t.w.Market.ReservationOf(choice); reserved {
+	if _, reserved := t.w.Offerings.ReservationOf(choice); reserved {
 		set = set.With(requirement.Must(catalog.CapacityTypeLabel, requirement.In, catalog.Reserved)).
-			And(requirement.FromLabels(t.w.Market.Launches[choice].Offering.Labels))
+			And(requirement.FromLabels(t.w.Offerings.Launches[choice].Offering.Labels))
 	}
 	return set.With(types).
 		Without(corev1.LabelHostname, snapshot.NameField, snapshot.RegisteredLabel, snapshot.InitializedLabel)
@@ -225,14 +225,14 @@ func (t *tier) requirements(c *content, types requirement.Requirement, choice in
 
 // requests are the pods', and the least that DaemonSets take on any of the
 // alternatives.
-func (t *tier) requests(c *content, chosen []int) corev1.ResourceList {
+func (t *packing) requests(c *content, chosen []int) corev1.ResourceList {
 	sum := slices.Clone(c.need)
-	last := t.w.Market.Launches[chosen[0]].Overhead
-	least := slices.Clone(t.w.Market.Overheads[last].Need)
+	last := t.w.Offerings.Launches[chosen[0]].Overhead
+	least := slices.Clone(t.w.Offerings.Overheads[last].Need)
 	for _, i := range chosen {
-		if o := t.w.Market.Launches[i].Overhead; o != last {
+		if o := t.w.Offerings.Launches[i].Overhead; o != last {
 			last = o
-			for d, n := range t.w.Market.Overheads[o].Need {
+			for d, n := range t.w.Offerings.Overheads[o].Need {
 				least[d] = min(least[d], n)
 			}
 		}

@@ -10,7 +10,7 @@ type Options struct {
 	// larger. Zero is 60, which is what an EC2 fleet request takes without
 	// becoming slow; the least is 1.
 	MaxTypes int
-	// Preference is how much dearer a plan may become for what pods prefer: a share
+	// Preference is how much more a plan may cost for what pods prefer: a share
 	// of the price of the pods that prefer something. More buys more of what
 	// workloads would rather have, less keeps the bill low. Zero is 0.1, a tenth;
 	// negative follows preferences only where that costs nothing.

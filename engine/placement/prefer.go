@@ -15,8 +15,8 @@ type run struct {
 	pods []*snapshot.Pod
 }
 
-// settled is a plan, and the world that it was made in.
-type settled struct {
+// refined is a plan, and the world that it was made in.
+type refined struct {
 	*world
 	plan *plan.Plan
 }
@@ -25,19 +25,19 @@ type settled struct {
 // one that follows none. Where following all of them is too dear, those pods that
 // became too dear themselves give up their lightest, until the plan is cheap
 // enough.
-func (r *run) prefer(none *settled) *settled {
+func (r *run) prefer(none *refined) *refined {
 	before := none.prices(none.plan)
-	waived := demand.Waived{}
+	relaxed := demand.Relaxed{}
 	for round := 0; ; round++ {
-		with := r.refine(waived)
-		if r.affordable(none, with, before, waived) {
+		with := r.refine(relaxed)
+		if r.affordable(none, with, before, relaxed) {
 			return r.restore(none, with, before)
 		}
 		after := none.prices(with.plan)
-		giving := none.tooDear(before, after, waived, r.opts.Preference)
-		if !none.giveUp(giving, waived, round >= relaxAllAfter) {
+		giving := none.tooDear(before, after, relaxed, r.opts.Preference)
+		if !none.relaxLightest(giving, relaxed, round >= relaxAllAfter) {
 			with = none
-			with.waived = waived
+			with.relaxed = relaxed
 			return r.restore(none, with, before)
 		}
 	}
@@ -45,9 +45,9 @@ func (r *run) prefer(none *settled) *settled {
 
 // restore takes preferences up again, the heaviest first, of pods that gave up
 // several: it may have been only one of them that was dear.
-func (r *run) restore(none, with *settled, before map[string]float64) *settled {
+func (r *run) restore(none, with *refined, before map[string]float64) *refined {
 	for k := 0; ; k++ {
-		trial, more := with.waived.Without(none.asked, k)
+		trial, more := with.relaxed.Without(none.asked, k)
 		if !more {
 			return with
 		}
@@ -66,13 +66,13 @@ const relaxAllAfter = 3
 // affordable reports whether a plan that follows preferences places no fewer pods
 // and costs at most so much more, in proportion to what the pods cost that have
 // some.
-func (r *run) affordable(none, with *settled, before map[string]float64, waived demand.Waived) bool {
+func (r *run) affordable(none, with *refined, before map[string]float64, relaxed demand.Relaxed) bool {
 	if len(with.plan.Unplaced) != len(none.plan.Unplaced) {
 		return len(with.plan.Unplaced) < len(none.plan.Unplaced)
 	}
 	holders := 0.0
 	for _, sh := range none.asked {
-		if sh.Follows(waived) {
+		if sh.Follows(relaxed) {
 			holders += before[sh.Key]
 		}
 	}
@@ -111,10 +111,10 @@ func (w *world) prices(p *plan.Plan) map[string]float64 {
 
 // tooDear are the shapes that should give something up: those whose pods cost more
 // than they may, or all if it is others that do.
-func (w *world) tooDear(before, after map[string]float64, waived demand.Waived, allowance float64) []*demand.Shape {
+func (w *world) tooDear(before, after map[string]float64, relaxed demand.Relaxed, allowance float64) []*demand.Shape {
 	var following, dear []*demand.Shape
 	for _, sh := range w.asked {
-		if !sh.Follows(waived) {
+		if !sh.Follows(relaxed) {
 			continue
 		}
 		following = append(following, sh)
@@ -128,17 +128,17 @@ func (w *world) tooDear(before, after map[string]float64, waived demand.Waived, 
 	return dear
 }
 
-// giveUp waives the lightest preference of each shape, or all, and reports whether
+// relaxLightest waives the lightest preference of each shape, or all, and reports whether
 // some shape still has one.
-func (w *world) giveUp(shapes []*demand.Shape, waived demand.Waived, all bool) bool {
+func (w *world) relaxLightest(shapes []*demand.Shape, relaxed demand.Relaxed, all bool) bool {
 	for _, sh := range shapes {
-		sh.GiveUp(waived, all)
+		sh.Relax(relaxed, all)
 	}
-	return slices.ContainsFunc(w.asked, func(sh *demand.Shape) bool { return sh.Follows(waived) })
+	return slices.ContainsFunc(w.asked, func(sh *demand.Shape) bool { return sh.Follows(relaxed) })
 }
 
 // follow binds the pods that are left to what they prefer, as far as it can be
-// bought, and returns their shapes as they were.
+// chosen, and returns their shapes as they were.
 func (w *world) follow() map[*demand.Group]*demand.Shape {
 	was := map[*demand.Group]*demand.Shape{}
 	for _, g := range w.Groups {
@@ -174,11 +174,11 @@ func (w *world) bound(g *demand.Group) *demand.Shape {
 	sh := g.Shape
 	for i := range sh.Preferences {
 		p := &sh.Preferences[i]
-		next := sh.Requiring(p, w.Company)
+		next := sh.Requiring(p, w.PodTopology)
 		if p.AboutTaints() {
 			next = sh.Avoiding(w.disliked(sh))
 		}
-		if next != nil && w.Market.Sells(next, g.Need) {
+		if next != nil && w.Offerings.Sells(next, g.Need) {
 			sh = next
 		}
 	}
@@ -188,7 +188,7 @@ func (w *world) bound(g *demand.Group) *demand.Shape {
 // disliked are the pools with a soft taint that a shape does not tolerate.
 func (w *world) disliked(sh *demand.Shape) []string {
 	var out []string
-	for _, p := range w.Market.Pools {
+	for _, p := range w.Offerings.Pools {
 		if sh.Dislikes(p.Taints) {
 			out = append(out, p.Name)
 		}

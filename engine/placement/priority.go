@@ -10,13 +10,13 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// ranked plans so that nobody goes without for the sake of pods of a lower
+// ranked plans so that no pod goes without a place for the sake of pods of a lower
 // priority. All pods are planned together at first, which is cheapest. Only where
 // that leaves a pod while lower ones have a place, and it would have one without
 // them, they come after: into what is left once the others are placed.
 func (r *run) ranked() *plan.Plan {
 	best := r.best()
-	for _, priority := range best.wronged() {
+	for _, priority := range best.inverted() {
 		above := &run{snap: r.snap, opts: r.opts, pods: withPriority(r.pods, func(p int32) bool { return p >= priority })}
 		first := above.ranked()
 		if len(first.Unplaced) < best.leftFrom(priority) {
@@ -38,7 +38,7 @@ func withPriority(pods []*snapshot.Pod, keep func(int32) bool) []*snapshot.Pod {
 }
 
 // leftFrom counts the pods of at least a priority that have no place.
-func (s *settled) leftFrom(priority int32) int {
+func (s *refined) leftFrom(priority int32) int {
 	n := 0
 	for _, u := range s.plan.Unplaced {
 		if u.Pod.Class.Priority >= priority {
@@ -48,9 +48,9 @@ func (s *settled) leftFrom(priority int32) int {
 	return n
 }
 
-// wronged are the priorities, the highest first, of pods that have no place though
+// inverted are the priorities, the highest first, of pods that have no place though
 // pods of a lower priority have one, and for which there are machines.
-func (s *settled) wronged() []int32 {
+func (s *refined) inverted() []int32 {
 	if len(s.plan.Unplaced) == 0 {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (s *settled) wronged() []int32 {
 	var out []int32
 	for g, pods := range s.left {
 		for _, p := range pods {
-			if any && p.Class.Priority > lowest && !slices.Contains(out, p.Class.Priority) && s.wanting(g) {
+			if any && p.Class.Priority > lowest && !slices.Contains(out, p.Class.Priority) && s.placeableAlone(g) {
 				out = append(out, p.Class.Priority)
 			}
 		}
@@ -67,7 +67,7 @@ func (s *settled) wronged() []int32 {
 	return out
 }
 
-func (s *settled) lowestPlaced() (lowest int32, any bool) {
+func (s *refined) lowestPlaced() (lowest int32, any bool) {
 	see := func(p *snapshot.Pod) {
 		if !any || p.Class.Priority < lowest {
 			lowest, any = p.Class.Priority, true
@@ -84,14 +84,14 @@ func (s *settled) lowestPlaced() (lowest int32, any bool) {
 	return lowest, any
 }
 
-// wanting reports whether some machine, empty and without regard to limits, would
+// placeableAlone reports whether some machine, empty and without regard to limits, would
 // take a pod of the group.
-func (s *settled) wanting(g *demand.Group) bool {
+func (s *refined) placeableAlone(g *demand.Group) bool {
 	sh := g.Shape
 	if len(sh.Refused) > 0 {
 		return false
 	}
-	return s.Market.TakesOnSome(s.Market.Accepting(sh), g.Need) || s.Holds(sh, g.Need)
+	return s.Offerings.TakesOnSome(s.Offerings.Accepting(sh), g.Need) || s.Holds(sh, g.Need)
 }
 
 // join puts the plan for the lower priorities behind that for the higher ones.

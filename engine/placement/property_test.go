@@ -78,11 +78,11 @@ func TestTheOrderOfObjectsDoesNotMatter(t *testing.T) {
 func TestThePlanDoesNotDependOnTheNumberOfProcessors(t *testing.T) {
 	worlds := []*snapshot.Snapshot{manyPods()}
 	for seed := range uint64(12) {
-		crowd, err := enginetest.Read(enginetest.Crowd(seed))
+		objectionsAt, err := enginetest.Read(enginetest.Crowd(seed))
 		if err != nil {
 			t.Fatal(err)
 		}
-		worlds = append(worlds, enginetest.World(seed), crowd)
+		worlds = append(worlds, enginetest.World(seed), objectionsAt)
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var alone []string

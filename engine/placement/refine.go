@@ -3,22 +3,22 @@ package placement
 import (
 	"slices"
 
-	"github.com/millwright-dev/millwright/engine/placement/arrange"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
+	"github.com/millwright-dev/millwright/engine/placement/topology/assign"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// refine plans with some preferences given up, all of them if waived is nil: plan,
+// refine plans with some preferences given up, all of them if relaxed is nil: plan,
 // verify, add cuts, and plan again until the plan keeps every constraint. Where that
 // leaves pods that others keep out, it starts once more with those first, and the plan
 // that leaves the fewest counts.
-func (r *run) refine(waived demand.Waived) *settled {
-	var best *settled
-	for cuts := arrange.NewCuts(); ; {
-		w := newWorld(r.snap, r.opts, r.pods, waived, cuts)
-		s := &settled{world: w, plan: w.solve()}
-		if w.arranger.Cut(s.plan, w.bought) {
+func (r *run) refine(relaxed demand.Relaxed) *refined {
+	var best *refined
+	for cuts := assign.NewCuts(); ; {
+		w := newWorld(r.snap, r.opts, r.pods, relaxed, cuts)
+		s := &refined{world: w, plan: w.solve()}
+		if w.assigner.Cut(s.plan, w.chosen) {
 			continue
 		}
 		if best != nil {
@@ -27,17 +27,17 @@ func (r *run) refine(waived demand.Waived) *settled {
 			}
 			return best
 		}
-		first := w.arranger.Blocked(s.keptOut())
+		first := w.assigner.Blocked(s.keptOut())
 		if len(first) == 0 {
 			return s
 		}
-		best, cuts = s, arrange.NewCuts(first...)
+		best, cuts = s, assign.NewCuts(first...)
 	}
 }
 
 // keptOut are the groups that were left for no other reason than inter-pod
 // constraints.
-func (s *settled) keptOut() []*demand.Group {
+func (s *refined) keptOut() []*demand.Group {
 	var out []*demand.Group
 	for _, g := range s.Groups {
 		if pods := s.left[g]; len(pods) > 0 && s.onlyKeptOut(g, pods[0]) {
@@ -47,10 +47,10 @@ func (s *settled) keptOut() []*demand.Group {
 	return out
 }
 
-func (s *settled) onlyKeptOut(g *demand.Group, pod *snapshot.Pod) bool {
+func (s *refined) onlyKeptOut(g *demand.Group, pod *snapshot.Pod) bool {
 	sh := s.ShapeOf(pod)
-	return slices.ContainsFunc(sh.Roles, func(x demand.Role) bool { return s.Company.Wanted[x.Rule] }) &&
+	return slices.ContainsFunc(sh.Memberships, func(x demand.Membership) bool { return s.PodTopology.Wanted[x.Rule] }) &&
 		!slices.ContainsFunc(g.Shape.Refused, func(r plan.Reason) bool { return r.Code != plan.TopologyNotSatisfiable }) &&
-		!slices.ContainsFunc(sh.Roles, func(x demand.Role) bool { return s.Company.Ledgers[x.Rule].OfClaim() }) &&
-		(s.Market.Sells(sh, s.NeedOf(pod)) || s.Holds(sh, s.NeedOf(pod)))
+		!slices.ContainsFunc(sh.Memberships, func(x demand.Membership) bool { return s.PodTopology.Counts[x.Rule].OfClaim() }) &&
+		(s.Offerings.Sells(sh, s.NeedOf(pod)) || s.Holds(sh, s.NeedOf(pod)))
 }

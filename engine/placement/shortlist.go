@@ -7,13 +7,13 @@ import "slices"
 // the pool's minValues need them, and each of them fits the pool's limits
 // whichever of the boxes becomes what: what the limits leave beyond the boxes as
 // planned is divided between them. It is valid until the next call.
-func (t *tier) shortlist(c *content, planned, boxes int) []int {
+func (t *packing) shortlist(c *content, planned, boxes int) []int {
 	suiting := t.suiting(c, planned, boxes)
 	at := t.even(c, suiting)
 	first := suiting[at]
 	copy(suiting[1:], suiting[:at])
 	suiting[0] = first
-	if len(c.pool.Floors) > 0 {
+	if len(c.pool.MinValues) > 0 {
 		return t.cut(c, suiting)
 	}
 	return suiting
@@ -22,8 +22,8 @@ func (t *tier) shortlist(c *content, planned, boxes int) []int {
 // suiting are the launches that would hold the content, the cheapest first: all of
 // them where the pool has minValues, else those of as many types as may be named. It
 // is valid until the next call.
-func (t *tier) suiting(c *content, planned, boxes int) []int {
-	m := t.w.Market
+func (t *packing) suiting(c *content, planned, boxes int) []int {
+	m := t.w.Offerings
 	base := m.Kinds[m.Launches[planned].Kind].Size
 	out, kinds := t.suited[:0], 0
 	t.turn++
@@ -32,7 +32,7 @@ func (t *tier) suiting(c *content, planned, boxes int) []int {
 	for i := range c.launches.Within(m.From(c.pool, c.need), c.pool.Hi) {
 		kind := m.Launches[i].Kind
 		named := t.named[kind] == t.turn
-		if !named && kinds == t.w.opts.MaxTypes && len(c.pool.Floors) == 0 {
+		if !named && kinds == t.w.opts.MaxTypes && len(c.pool.MinValues) == 0 {
 			if i >= end {
 				break
 			}
@@ -57,8 +57,8 @@ func (t *tier) suiting(c *content, planned, boxes int) []int {
 // even picks the launch to count on: of those at the lowest price the one in the
 // zone where the pool has the fewest machines, then the first by name. It returns its
 // place.
-func (t *tier) even(c *content, suiting []int) int {
-	m := t.w.Market
+func (t *packing) even(c *content, suiting []int) int {
+	m := t.w.Offerings
 	price := m.Launches[suiting[0]].Offering.Price
 	best := 0
 	for at, i := range suiting {
@@ -73,10 +73,10 @@ func (t *tier) even(c *content, suiting []int) int {
 }
 
 // cut keeps the cheapest types, and those that bring values that minValues need.
-func (t *tier) cut(c *content, suiting []int) []int {
-	m := t.w.Market
+func (t *packing) cut(c *content, suiting []int) []int {
+	m := t.w.Offerings
 	kept := map[int32]bool{}
-	counts := t.w.Market.NewFloors(c.pool)
+	counts := t.w.Offerings.NewMinValues(c.pool)
 	for _, i := range suiting {
 		if len(kept) < t.w.opts.MaxTypes {
 			kept[m.Launches[i].Kind] = true

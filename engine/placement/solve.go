@@ -3,11 +3,11 @@ package placement
 import (
 	"slices"
 
-	"github.com/millwright-dev/millwright/engine/placement/arrange"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/pending"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
+	"github.com/millwright-dev/millwright/engine/placement/topology/assign"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -31,7 +31,7 @@ func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
 }
 
 // best is the plan for all pods together, without regard to priorities.
-func (r *run) best() *settled {
+func (r *run) best() *refined {
 	none := r.refine(nil)
 	if r.opts.IgnorePreferences {
 		none.asked = nil
@@ -43,11 +43,11 @@ func (r *run) best() *settled {
 }
 
 // finish adds to a plan what there is to say about it.
-func (s *settled) finish() *plan.Plan {
+func (s *refined) finish() *plan.Plan {
 	if !s.opts.Unexplained {
 		s.explain()
 	}
-	s.plan.Relaxed = s.relaxed(s.asked)
+	s.plan.Relaxed = s.notKept(s.asked)
 	s.plan.Stats.Classes = s.classes
 	return s.plan
 }
@@ -55,54 +55,54 @@ func (s *settled) finish() *plan.Plan {
 // world is one round of Solve.
 type world struct {
 	*supply.Supply
-	arranger *arrange.Arranger
-	cuts     *arrange.Cuts
+	assigner *assign.Assigner
+	cuts     *assign.Cuts
 	opts     Options
 	// classes is the number of groups before they are divided over domains.
 	classes int
-	// asked are the shapes that prefer something, waived what they give up; nil is
+	// asked are the shapes that prefer something, relaxed what they give up; nil is
 	// all.
-	asked  []*demand.Shape
-	waived demand.Waived
-	// bought are the launches of the new machines, in their order.
-	bought []int
+	asked   []*demand.Shape
+	relaxed demand.Relaxed
+	// chosen are the launches of the new machines, in their order.
+	chosen []int
 	// left are the groups of which pods found no machine, with those pods.
 	left map[*demand.Group][]*snapshot.Pod
 }
 
-func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, waived demand.Waived, cuts *arrange.Cuts) *world {
+func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, relaxed demand.Relaxed, cuts *assign.Cuts) *world {
 	b := demand.New(s, pods)
 	classes := len(b.Groups)
-	asked := b.Prefer(waived)
+	asked := b.Prefer(relaxed)
 	stock := supply.New(b, opts.Cache)
-	stock.Market.Lenient, stock.Market.MinTypes = opts.RelaxMinValues, opts.MinTypes
-	return &world{Supply: stock, arranger: arrange.New(stock, opts.Preference, cuts), cuts: cuts, opts: opts, classes: classes, asked: asked, waived: waived}
+	stock.Offerings.Lenient, stock.Offerings.MinTypes = opts.RelaxMinValues, opts.MinTypes
+	return &world{Supply: stock, assigner: assign.New(stock, opts.Preference, cuts), cuts: cuts, opts: opts, classes: classes, asked: asked, relaxed: relaxed}
 }
 
 func (w *world) solve() *plan.Plan {
 	out := &plan.Plan{}
-	w.arranger.Arrange()
-	w.usePlaces(out)
+	w.assigner.Assign()
+	w.useExisting(out)
 	was := w.follow()
-	w.buyAll(out)
+	w.launchAll(out)
 	if w.unfollow(was) {
-		w.Market.Commit(out.NewNodes)
-		w.buyAll(out)
+		w.Offerings.Commit(out.NewNodes)
+		w.launchAll(out)
 	}
 	w.leave(out)
 	sortPlan(out)
 	return out
 }
 
-func (w *world) buyAll(out *plan.Plan) {
-	for _, pools := range w.Market.ByWeight() {
-		w.buy(pools, out)
+func (w *world) launchAll(out *plan.Plan) {
+	for _, pools := range w.Offerings.ByWeight() {
+		w.launch(pools, out)
 	}
 }
 
-// buy puts what it can of the remaining pods on new machines of the pools.
-func (w *world) buy(pools []*supply.Pool, out *plan.Plan) {
-	t := w.newTier(pools, w.Groups)
+// launch puts what it can of the remaining pods on new machines of the pools.
+func (w *world) launch(pools []*supply.Pool, out *plan.Plan) {
+	t := w.newPacking(pools, w.Groups)
 	if len(t.groups) == 0 || len(t.problem.Models) == 0 {
 		return
 	}
@@ -110,7 +110,7 @@ func (w *world) buy(pools []*supply.Pool, out *plan.Plan) {
 	boxes := t.admit(solution.Boxes)
 	out.LowerBound += solution.Bound(boxes)
 	out.NewNodes = append(out.NewNodes, t.nodes(boxes)...)
-	w.Market.Exhaust()
+	w.Offerings.Exhaust()
 }
 
 // sortPlan puts placements and what is unplaced in the order of the pods.

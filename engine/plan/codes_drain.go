@@ -71,7 +71,7 @@ const (
 	// VolumeDetaching: the driver has been told to detach it, at Since.
 	VolumeDetaching Code = "VolumeDetaching"
 	// VolumeHeld: the volume, the first object, has no attachment any more, and
-	// somebody still holds it on the machine; Have says who.
+	// something still holds it on the machine; Have says who.
 	VolumeHeld Code = "VolumeHeld"
 	// CloudSilent: the cloud does not say which volumes are attached to the machine
 	// of the Node, the first object; Have is its error.

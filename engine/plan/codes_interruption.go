@@ -25,12 +25,12 @@ const (
 	// Unconfirmed: the event rests on a message of Have alone, and the policy waits
 	// until the cloud's API says the same.
 	Unconfirmed Code = "Unconfirmed"
-	// AwaitsApproval: nobody has answered the DisruptionRequest, the first object; Until
+	// AwaitsApproval: no approver has answered the DisruptionRequest, the first object; Until
 	// is when it goes ahead without, or ends.
 	AwaitsApproval Code = "AwaitsApproval"
-	// ApprovalDenied: somebody has denied the DisruptionRequest, the first object.
+	// ApprovalDenied: an approver has denied the DisruptionRequest, the first object.
 	ApprovalDenied Code = "ApprovalDenied"
-	// ApprovalExpired: nobody has answered the DisruptionRequest, the first object, until
+	// ApprovalExpired: no approver has answered the DisruptionRequest, the first object, until
 	// the cloud acted.
 	ApprovalExpired Code = "ApprovalExpired"
 	// RateLimited: as many machines as the policy allows have just gone; Want is the

@@ -49,7 +49,7 @@ func disruptionFix(r Reason) string {
 	return comingFix(r)
 }
 
-// comingFix is about machines that come, go or are somebody else's.
+// comingFix is about machines that come, go or belong to others.
 func comingFix(r Reason) string {
 	switch r.Code {
 	case Disrupting:

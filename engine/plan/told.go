@@ -7,7 +7,7 @@ const (
 	// Untold: that pods run on a machine, or that it has only just become quiet, is not
 	// news.
 	Untold Told = iota
-	// ToldOfMachine: somebody or something keeps a machine that would otherwise qualify.
+	// ToldOfMachine: a person or a rule keeps a machine that would otherwise qualify.
 	ToldOfMachine
 	// ToldOfPool: what keeps the machines of a pool is said of the pool, once for all.
 	ToldOfPool

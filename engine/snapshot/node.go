@@ -72,7 +72,7 @@ func (c *Claim) Is(conditionType string) bool {
 }
 
 // Node is one machine of the cluster: a claim whose node is not there yet, a
-// Node that has no claim (somebody else's machine), or both joined by provider
+// Node that has no claim (a machine of others), or both joined by provider
 // ID.
 type Node struct {
 	// Name is the Node's, or the claim's until there is one.

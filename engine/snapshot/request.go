@@ -12,7 +12,7 @@ type Request struct {
 	// Decision is the answer, empty if there is none.
 	Decision Decision
 	// Phase is how it stands, since when, as was written last; empty for one that
-	// nobody has looked at yet.
+	// no controller has looked at yet.
 	Phase RequestPhase
 	Since time.Time
 	// Told is the phase that people were told of last.

@@ -35,7 +35,7 @@ func simple(pod *corev1.Pod) bool {
 }
 
 // withDefaultedRequests lets limits stand in for missing requests. The API
-// server does so for pods, but not for the template of a DaemonSet, and nobody
+// server does so for pods, but not for the template of a DaemonSet, and nothing
 // does for a manifest that was never applied.
 func withDefaultedRequests(pod *corev1.Pod) *corev1.Pod {
 	containers, changed := defaulted(pod.Spec.Containers)

@@ -38,7 +38,7 @@ func Ready(n *corev1.Node) bool {
 	})
 }
 
-// Deleting reports whether the machine is on its way out, whoever asked for it.
+// Deleting reports whether the machine is on its way out, by whatever request.
 func (n *Node) Deleting() bool {
 	if n.Object != nil && n.Object.DeletionTimestamp != nil {
 		return true

@@ -28,7 +28,7 @@ var packageRules = []func(*Tree, *Package) []Violation{known, documented, named,
 var fileRules = []func(*Tree, *Package, *File) []Violation{
 	arrows, foreign, testOnly,
 	pureImports, pureCalls, pureStatements,
-	fileSize, functionSize, noInit,
+	fileSize, functionSize, noInit, words,
 }
 
 // Rules, in the order in which violations are listed.
@@ -42,10 +42,11 @@ const (
 	ruleName     = "package name"
 	ruleSize     = "size"
 	ruleInit     = "init"
+	ruleWords    = "words"
 )
 
 func ruleOrder(rule string) int {
 	return slices.Index([]string{
-		ruleFolder, ruleArrow, ruleForeign, ruleTestOnly, rulePurity, ruleDoc, ruleName, ruleSize, ruleInit,
+		ruleFolder, ruleArrow, ruleForeign, ruleTestOnly, rulePurity, ruleDoc, ruleName, ruleSize, ruleInit, ruleWords,
 	}, rule)
 }

@@ -29,7 +29,7 @@ type wasteful struct {
 
 // replace finds groups of machines that new ones could stand in for at a lower
 // price: first those that waste the most for each pod that would move, in groups as
-// large as may be, then whoever is left in small groups and one by one, from another
+// large as may be, then those that are left in small groups and one by one, from another
 // place on each turn.
 func (s *search) replace() {
 	list := s.wasteful()

@@ -25,7 +25,7 @@ type cellKey struct {
 	lo, hi  int      // words of a state
 }
 
-// other stands for all the values that nobody mentions.
+// other stands for all the values that no requirement mentions.
 const other = "\x00other"
 
 // NewCells divides the values of the open keys. wants are the requirements that
@@ -64,7 +64,7 @@ func NewCells(wants, open []requirement.Requirement) *Cells {
 }
 
 // samples has a value from each side of everything that the requirements tell
-// apart: their values, the integers at their bounds, and one that nobody knows.
+// apart: their values, the integers at their bounds, and one that none of them has.
 func samples(rs []requirement.Requirement) []string {
 	out := []string{other}
 	for _, r := range rs {

@@ -20,7 +20,7 @@ import (
 type Batch struct {
 	Snap *snapshot.Snapshot
 	// pods are all, by namespace and name; places says where each is, nil before
-	// anybody asks.
+	// they are asked for.
 	pods   []*snapshot.Pod
 	places map[*snapshot.Pod]int32
 	Dims   *vector.Dims
@@ -35,15 +35,15 @@ type Batch struct {
 	storage map[*snapshot.Shape]volumes.Demand
 	// disks are the writers' tokens of disks, by what tells disks apart.
 	disks map[string]pack.Token
-	// Company is nil where nobody minds who is near.
-	Company *Company
+	// PodTopology is nil where no pod has an inter-pod constraint.
+	PodTopology *PodTopology
 	// made memoises what the rules made of each shape, same the shapes by key.
 	made map[*snapshot.Shape]*Shape
 	same map[string]*Shape
 	// needs memoises what is asked by pods that run already.
 	needs map[*snapshot.Class][]int64
 	// soft are the lists of taints with a PreferNoSchedule among them, nil before
-	// anybody asks.
+	// they are asked for.
 	soft [][]corev1.Taint
 }
 
@@ -62,10 +62,10 @@ type Group struct {
 	Pods []*snapshot.Pod
 	// Bundle is how many pods have to be together, and what need is the sum of.
 	Bundle int
-	// Origin is the group that this one was divided from, nil if none. vain is how
+	// Origin is the group that this one was divided from, nil if none. Missing is how
 	// many of its pods were left.
-	Origin *Group
-	Vain   int
+	Origin  *Group
+	Missing int
 }
 
 // Key is equal for groups that are alike.
@@ -96,7 +96,7 @@ func (b *Batch) gather(pods []*snapshot.Pod) {
 	waiting := b.contenders(classes, members)
 	// Rules and tokens are numbered in this order, and groups sorted by the numbers.
 	shapes := shapesOf(classes)
-	b.Company = b.newCompany(classes, shapes)
+	b.PodTopology = b.newPodTopology(classes, shapes)
 	for _, s := range shapes {
 		b.shapeOf(s)
 	}
@@ -192,7 +192,7 @@ func shapesOf(classes []*snapshot.Class) []*snapshot.Shape {
 }
 
 // measure finds the dimensions, and what the pods of each class need. Most often
-// nobody asks for more than usual, and one look at each class does for both.
+// no pod asks for more than usual, and one look at each class does for both.
 func (b *Batch) measure(classes []*snapshot.Class) [][]int64 {
 	usual := []corev1.ResourceName{corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory}
 	needs := make([][]int64, len(classes))

@@ -12,18 +12,18 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Waived tells the preferences that are not followed, by the key of the shape that
+// Relaxed tells the preferences that are not followed, by the key of the shape that
 // has them and in its order. Shapes that it does not know follow all of theirs.
-type Waived map[string][]bool
+type Relaxed map[string][]bool
 
 // Of reports whether a shape gives up its i-th preference.
-func (w Waived) Of(sh *Shape, i int) bool {
+func (w Relaxed) Of(sh *Shape, i int) bool {
 	list := w[sh.Key]
 	return i < len(list) && list[i]
 }
 
 // Follows reports whether a shape follows some of its preferences.
-func (sh *Shape) Follows(w Waived) bool {
+func (sh *Shape) Follows(w Relaxed) bool {
 	for i := range sh.Preferences {
 		if !w.Of(sh, i) {
 			return true
@@ -32,8 +32,8 @@ func (sh *Shape) Follows(w Waived) bool {
 	return false
 }
 
-// GiveUp waives the lightest preference that a shape still follows, or all.
-func (sh *Shape) GiveUp(w Waived, all bool) {
+// Relax waives the lightest preference that a shape still follows, or all.
+func (sh *Shape) Relax(w Relaxed, all bool) {
 	if w[sh.Key] == nil {
 		w[sh.Key] = make([]bool, len(sh.Preferences))
 	}
@@ -49,7 +49,7 @@ func (sh *Shape) GiveUp(w Waived, all bool) {
 
 // Without is w with the k-th preference taken up again by shapes that gave up
 // several; nil if there are none. more is false if no shape has so many.
-func (w Waived) Without(shapes []*Shape, k int) (out Waived, more bool) {
+func (w Relaxed) Without(shapes []*Shape, k int) (out Relaxed, more bool) {
 	for _, sh := range shapes {
 		if k >= len(sh.Preferences) {
 			continue
@@ -73,11 +73,11 @@ func (w Waived) Without(shapes []*Shape, k int) (out Waived, more bool) {
 	return out, more
 }
 
-// Prefer leaves the shapes with the preferences that are followed, none if waived
+// Prefer leaves the shapes with the preferences that are followed, none if relaxed
 // is nil, and with their parts in the rules that are then left. It returns the
 // shapes that prefer something, as they were. It has to come before anything looks
 // at the shapes.
-func (b *Batch) Prefer(w Waived) []*Shape {
+func (b *Batch) Prefer(w Relaxed) []*Shape {
 	var asked []*Shape
 	for _, sh := range b.Shapes {
 		if len(sh.Preferences) > 0 && len(sh.Refused) == 0 {
@@ -88,9 +88,9 @@ func (b *Batch) Prefer(w Waived) []*Shape {
 		return nil
 	}
 	if w == nil {
-		w = Waived{}
+		w = Relaxed{}
 		for _, sh := range asked {
-			sh.GiveUp(w, true)
+			sh.Relax(w, true)
 		}
 	}
 	live := b.live(w)
@@ -108,12 +108,12 @@ func (b *Batch) Prefer(w Waived) []*Shape {
 	return asked
 }
 
-// live are the rules that matter: somebody requires them, or follows them.
-func (b *Batch) live(w Waived) map[int]bool {
+// live are the rules that matter: some pod requires them, or follows them.
+func (b *Batch) live(w Relaxed) map[int]bool {
 	live := map[int]bool{}
-	if b.Company != nil {
-		for rule := range b.Company.Ledgers {
-			live[rule] = b.Company.Wanted[rule] || b.Company.guarded[rule]
+	if b.PodTopology != nil {
+		for rule := range b.PodTopology.Counts {
+			live[rule] = b.PodTopology.Wanted[rule] || b.PodTopology.guarded[rule]
 		}
 	}
 	for _, sh := range b.Shapes {
@@ -126,9 +126,9 @@ func (b *Batch) live(w Waived) map[int]bool {
 	return live
 }
 
-func (b *Batch) narrow(sh *Shape, w Waived, live map[int]bool) *Shape {
+func (b *Batch) narrow(sh *Shape, w Relaxed, live map[int]bool) *Shape {
 	out := *sh
-	out.Preferences, out.Roles = nil, nil
+	out.Preferences, out.Memberships = nil, nil
 	followed := map[int]bool{}
 	for i, p := range sh.Preferences {
 		if !w.Of(sh, i) {
@@ -136,12 +136,12 @@ func (b *Batch) narrow(sh *Shape, w Waived, live map[int]bool) *Shape {
 			followed[p.Rule] = true
 		}
 	}
-	for _, r := range sh.Roles {
+	for _, r := range sh.Memberships {
 		if !followed[r.Rule] {
 			r.Weight = 0
 		}
-		if live[r.Rule] && (r.Owns || r.Selected || r.Weight > 0) {
-			out.Roles = append(out.Roles, r)
+		if live[r.Rule] && (r.Declares || r.Selected || r.Weight > 0) {
+			out.Memberships = append(out.Memberships, r)
 		}
 	}
 	return b.Intern(&out)
@@ -149,20 +149,19 @@ func (b *Batch) narrow(sh *Shape, w Waived, live map[int]bool) *Shape {
 
 // Requiring is a shape that requires what it prefers; nil if that is nothing that
 // a machine can be chosen for. Preferences about domains other than nodes have
-// found their domain before, and for company on one node there is no telling what
-// it will be.
-func (sh *Shape) Requiring(p *Preference, c *Company) *Shape {
+// found their domain before, and which pods one node will have is not known.
+func (sh *Shape) Requiring(p *Preference, c *PodTopology) *Shape {
 	if p.Rule == aboutNode {
 		return sh.with(p.Want)
 	}
-	if l := c.Ledgers[p.Rule]; !l.PerNode() || l.Kind == topology.Affinity {
+	if l := c.Counts[p.Rule]; !l.PerNode() || l.Kind == topology.Affinity {
 		return nil
 	}
 	out := sh.copied()
-	out.Roles = slices.Clone(sh.Roles)
-	for i := range out.Roles {
-		if r := &out.Roles[i]; r.Rule == p.Rule {
-			r.Owns, r.Weight = true, 0
+	out.Memberships = slices.Clone(sh.Memberships)
+	for i := range out.Memberships {
+		if r := &out.Memberships[i]; r.Rule == p.Rule {
+			r.Declares, r.Weight = true, 0
 		}
 	}
 	return out

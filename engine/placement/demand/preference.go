@@ -13,12 +13,12 @@ import (
 )
 
 // Preference is one thing that the pods of a shape would rather have: a node with
-// certain labels, a node without soft taints, or company.
+// certain labels, a node without soft taints, or other pods near or far.
 type Preference struct {
 	// Weight is how much, 1 to 100. Preferences that state no weight, which are
 	// ScheduleAnyway and PreferNoSchedule, have 100.
 	Weight int
-	// Rule is the rule about company, -1 if the preference is about the node.
+	// Rule is the inter-pod rule, -1 if the preference is about the node.
 	Rule int
 	// Want is what the labels of the node should satisfy; nil if the preference is
 	// about its taints.
@@ -37,16 +37,16 @@ func (b *Batch) Describe(p *Preference) string {
 	switch {
 	case p.AboutTaints():
 		return "nodes without PreferNoSchedule taints"
-	case p.Rule != aboutNode && b.Company.Ledgers[p.Rule].Kind == topology.Spread:
-		return b.Company.Ledgers[p.Rule].String()
+	case p.Rule != aboutNode && b.PodTopology.Counts[p.Rule].Kind == topology.Spread:
+		return b.PodTopology.Counts[p.Rule].String()
 	case p.Rule != aboutNode:
-		return fmt.Sprintf("%s (weight %d)", b.Company.Ledgers[p.Rule], p.Weight)
+		return fmt.Sprintf("%s (weight %d)", b.PodTopology.Counts[p.Rule], p.Weight)
 	}
 	return fmt.Sprintf("%s (weight %d)", p.Want, p.Weight)
 }
 
 // addPreferences collects what the pods would rather have. Of equal weights,
-// taints come first, then labels, then company: the order of the scheduler's own
+// taints come first, then labels, then other pods: the order of the scheduler's own
 // weights.
 func addPreferences(b *Batch, from *snapshot.Shape, to *Shape) {
 	if b.softlyTainted(from.Tolerations) {
@@ -63,7 +63,7 @@ func addPreferences(b *Batch, from *snapshot.Shape, to *Shape) {
 			}
 		}
 	}
-	for _, r := range to.Roles {
+	for _, r := range to.Memberships {
 		if r.Weight > 0 {
 			to.Preferences = append(to.Preferences, Preference{Weight: r.Weight, Rule: r.Rule})
 		}
@@ -96,5 +96,5 @@ func (b *Batch) ShapeOf(p *snapshot.Pod) *Shape { return b.made[p.Class.Shape] }
 
 // Selected reports whether a rule is about the shape's pods.
 func (sh *Shape) Selected(rule int) bool {
-	return slices.ContainsFunc(sh.Roles, func(r Role) bool { return r.Rule == rule && r.Selected })
+	return slices.ContainsFunc(sh.Memberships, func(r Membership) bool { return r.Rule == rule && r.Selected })
 }

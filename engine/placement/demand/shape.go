@@ -37,8 +37,8 @@ type Shape struct {
 	// disks are the tokens of disks that the pod brings onto its node, diskClashes
 	// those that it cannot be with there.
 	disks, diskClashes []pack.Token
-	// Roles are the shape's parts in rules about who is near.
-	Roles []Role
+	// Memberships are the shape's parts in rules about who is near.
+	Memberships []Membership
 	// Preferences are what the pods would rather have, the heaviest first.
 	Preferences []Preference
 	// Base is what the shape demanded of nodes before it was bound to a domain, nil if it
@@ -64,7 +64,7 @@ var rules = []rule{
 	{"host ports", addPorts},
 	{"disks", addDisks},
 	{"devices", refuseDevices},
-	{"topology", addCompany},
+	{"topology", addPodTopology},
 	{"preferences", addPreferences},
 }
 
@@ -168,7 +168,7 @@ func (sh *Shape) identify(table *ports.Table) {
 	for _, d := range slices.Concat(sh.disks, sh.diskClashes) {
 		text(fmt.Sprint(d))
 	}
-	for _, r := range sh.Roles {
+	for _, r := range sh.Memberships {
 		text(fmt.Sprint(r))
 	}
 	for _, p := range sh.Preferences {
@@ -184,7 +184,7 @@ func (sh *Shape) identify(table *ports.Table) {
 	sh.Key = string(buf)
 }
 
-// Alone is what packing has to know of the shape apart from its company.
+// Alone is what packing has to know of the shape apart from its inter-pod rules.
 func (sh *Shape) Alone() pack.Family {
 	f := pack.Family{Present: sh.ports, Conflicts: sh.Clashes}
 	if len(sh.disks) > 0 {
@@ -196,10 +196,10 @@ func (sh *Shape) Alone() pack.Family {
 // Family is what packing has to know of the shape.
 func (b *Batch) Family(sh *Shape) pack.Family {
 	f := sh.Alone()
-	if b.Company != nil && len(sh.Roles) > 0 {
-		present, conflicts := b.Company.Tokens(sh.Roles)
+	if b.PodTopology != nil && len(sh.Memberships) > 0 {
+		present, conflicts := b.PodTopology.Tokens(sh.Memberships)
 		f.Present, f.Conflicts = slices.Concat(f.Present, present), slices.Concat(f.Conflicts, conflicts)
-		f.Caps = b.Company.caps(sh)
+		f.Caps = b.PodTopology.caps(sh)
 	}
 	return f
 }

@@ -36,13 +36,13 @@ func (b *Batch) Unit(members []Member, kept func(rule int) bool) (unit *Shape, o
 		}
 		sh.ports, sh.Clashes = union(sh.ports, m.Shape.ports), union(sh.Clashes, m.Shape.Clashes)
 		sh.disks, sh.diskClashes = union(sh.disks, m.Shape.disks), union(sh.diskClashes, m.Shape.diskClashes)
-		for _, r := range m.Shape.Roles {
+		for _, r := range m.Shape.Memberships {
 			sh.play(r, kept)
 		}
 		sh.Preferences = append(sh.Preferences, m.Shape.Preferences...)
 		sh.Paused = append(sh.Paused, m.Shape.Paused...)
 	}
-	slices.SortFunc(sh.Roles, func(x, y Role) int { return x.Rule - y.Rule })
+	slices.SortFunc(sh.Memberships, func(x, y Membership) int { return x.Rule - y.Rule })
 	slices.SortStableFunc(sh.Preferences, func(x, y Preference) int { return y.Weight - x.Weight })
 	return b.Intern(sh), len(sh.Terms) > 0
 }
@@ -51,7 +51,7 @@ func (b *Batch) Unit(members []Member, kept func(rule int) bool) (unit *Shape, o
 // and there keeps a rule, which is about those pods. ok is false if there are none.
 func (b *Batch) Beside(from *Shape, rule int, terms []requirement.Set, tolerations []corev1.Toleration) (beside *Shape, ok bool) {
 	sh := *from
-	if l := b.Company.Ledgers[rule]; !l.PerNode() {
+	if l := b.PodTopology.Counts[rule]; !l.PerNode() {
 		terms = volumes.Combine(terms, []requirement.Set{requirement.NewSet(requirement.Must(l.Key, requirement.Exists))})
 	}
 	sh.Terms = nil
@@ -60,10 +60,10 @@ func (b *Batch) Beside(from *Shape, rule int, terms []requirement.Set, toleratio
 	}
 	sh.others = slices.Clone(from.others)
 	sh.tolerateAlso(tolerations)
-	sh.Roles = slices.DeleteFunc(slices.Clone(from.Roles), func(r Role) bool { return r.Rule == rule && !r.Selected })
-	for i := range sh.Roles {
-		if sh.Roles[i].Rule == rule {
-			sh.Roles[i].Owns = false
+	sh.Memberships = slices.DeleteFunc(slices.Clone(from.Memberships), func(r Membership) bool { return r.Rule == rule && !r.Selected })
+	for i := range sh.Memberships {
+		if sh.Memberships[i].Rule == rule {
+			sh.Memberships[i].Declares = false
 		}
 	}
 	return b.Intern(&sh), len(sh.Terms) > 0
@@ -74,27 +74,27 @@ func (b *Batch) Beside(from *Shape, rule int, terms []requirement.Set, toleratio
 func (b *Batch) clash(one, other *Shape) bool {
 	f, g := b.Family(one), b.Family(other)
 	return slices.ContainsFunc(f.Present, func(t pack.Token) bool { return slices.Contains(g.Conflicts, t) }) ||
-		slices.ContainsFunc(one.Roles, func(r Role) bool {
-			return r.Owns && b.Company.Ledgers[r.Rule].Kind == topology.AntiAffinity && other.Selected(r.Rule)
+		slices.ContainsFunc(one.Memberships, func(r Membership) bool {
+			return r.Declares && b.PodTopology.Counts[r.Rule].Kind == topology.AntiAffinity && other.Selected(r.Rule)
 		})
 }
 
 // play adds a member's part in a rule.
-func (sh *Shape) play(r Role, kept func(rule int) bool) {
+func (sh *Shape) play(r Membership, kept func(rule int) bool) {
 	if kept(r.Rule) {
-		r.Owns = false
+		r.Declares = false
 		if !r.Selected {
 			return
 		}
 	}
-	i := slices.IndexFunc(sh.Roles, func(x Role) bool { return x.Rule == r.Rule })
+	i := slices.IndexFunc(sh.Memberships, func(x Membership) bool { return x.Rule == r.Rule })
 	if i < 0 {
-		sh.Roles = append(sh.Roles, r)
+		sh.Memberships = append(sh.Memberships, r)
 		return
 	}
-	sh.Roles[i].Owns = sh.Roles[i].Owns || r.Owns
-	sh.Roles[i].Selected = sh.Roles[i].Selected || r.Selected
-	sh.Roles[i].Weight = max(sh.Roles[i].Weight, r.Weight)
+	sh.Memberships[i].Declares = sh.Memberships[i].Declares || r.Declares
+	sh.Memberships[i].Selected = sh.Memberships[i].Selected || r.Selected
+	sh.Memberships[i].Weight = max(sh.Memberships[i].Weight, r.Weight)
 }
 
 // tolerateAlso has the nodes' taints tolerated by one more list.
@@ -138,15 +138,15 @@ func (sh *Shape) WriteAccepted(b *strings.Builder) {
 }
 
 // Record enters n units of the shape into a domain of one of its rules.
-func (sh *Shape) Record(l *topology.Ledger, domain int, r Role, n int) {
+func (sh *Shape) Record(l *topology.DomainCounts, domain int, r Membership, n int) {
 	if len(sh.members) == 0 {
 		l.Record(domain, r.Part, n)
 		return
 	}
 	for _, m := range sh.members {
-		for _, x := range m.Shape.Roles {
+		for _, x := range m.Shape.Memberships {
 			if x.Rule == r.Rule {
-				l.Record(domain, topology.Part{Owns: x.Owns && r.Owns, Selected: x.Selected}, n*m.Count)
+				l.Record(domain, topology.Part{Declares: x.Declares && r.Declares, Selected: x.Selected}, n*m.Count)
 			}
 		}
 	}
@@ -159,7 +159,7 @@ func (sh *Shape) playing(rule int) int {
 	}
 	n := 0
 	for _, m := range sh.members {
-		if slices.ContainsFunc(m.Shape.Roles, func(r Role) bool { return r.Rule == rule }) {
+		if slices.ContainsFunc(m.Shape.Memberships, func(r Membership) bool { return r.Rule == rule }) {
 			n += m.Count
 		}
 	}

@@ -53,7 +53,7 @@ func newCatalogue(s *supply.Supply, types []*catalog.Type) *catalogue {
 	})
 	c.all, c.unsold = bitset.Full(len(c.rows)), bitset.New(len(c.rows))
 	for i, r := range c.rows {
-		if !r.offering.Available || s.Market.UsedUp(r.offering) || s.Snap.Refused(r.offering.Key(types[r.kind].Name)) {
+		if !r.offering.Available || s.Offerings.UsedUp(r.offering) || s.Snap.Refused(r.offering.Key(types[r.kind].Name)) {
 			c.unsold.Add(i)
 		}
 	}

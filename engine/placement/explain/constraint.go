@@ -35,16 +35,16 @@ type constraint struct {
 type kind int
 
 const (
-	closed   kind = iota // the pool launches nothing
-	required             // the pool's requirements and labels
-	tainted              // the pool's taints
-	label                // the pod's nodeSelector and node affinity
-	claim                // the pod's volumes
-	port                 // host ports that DaemonSets take
-	resource             // the pod's requests
-	company              // who else is near
-	unsold               // what the cloud does not sell at present
-	limited              // the pool's limits
+	closed      kind = iota // the pool launches nothing
+	required                // the pool's requirements and labels
+	tainted                 // the pool's taints
+	label                   // the pod's nodeSelector and node affinity
+	claim                   // the pod's volumes
+	port                    // host ports that DaemonSets take
+	resource                // the pod's requests
+	podTopology             // who else is near
+	unsold                  // what the cloud does not sell at present
+	limited                 // the pool's limits
 )
 
 // preference says which of several sets of one size is told: the one of which all
@@ -81,7 +81,7 @@ func (k kind) cost() int {
 		return 2
 	case closed, port:
 		return 3
-	case company, unsold:
+	case podTopology, unsold:
 		return 4
 	}
 	return 5
@@ -290,15 +290,15 @@ func (sh *shelf) portsTaken(s *demand.Shape) []constraint {
 // closed, as the plan has it, and those about DaemonSets.
 func (sh *shelf) companions(s *demand.Shape) []constraint {
 	var out []constraint
-	for _, role := range s.Roles {
-		l := sh.Company.Ledgers[role.Rule]
+	for _, role := range s.Memberships {
+		l := sh.PodTopology.Counts[role.Rule]
 		c := constraint{
-			Constraint: companyOf(l, role),
-			kind:       company, out: sh.closedBy(l, role),
+			Constraint: ofTopology(l, role),
+			kind:       podTopology, out: sh.closedBy(l, role),
 			have: func(bitset.Set) string { return l.Standing() },
 		}
 		out = append(out, c)
-		_, conflicts := sh.Company.Tokens([]demand.Role{role})
+		_, conflicts := sh.PodTopology.Tokens([]demand.Membership{role})
 		for d, daemon := range sh.Daemons {
 			if slices.ContainsFunc(daemon.Tokens, func(t int32) bool { return slices.Contains(conflicts, t) }) {
 				c.Object, c.out = sh.daemonRef(d), sh.carrying(d)
@@ -309,14 +309,14 @@ func (sh *shelf) companions(s *demand.Shape) []constraint {
 	return out
 }
 
-// companyOf is a rule as a constraint.
-func companyOf(l *topology.Ledger, r demand.Role) plan.Constraint {
+// ofTopology is an inter-pod rule as a constraint.
+func ofTopology(l *topology.DomainCounts, r demand.Membership) plan.Constraint {
 	return plan.Constraint{Code: plan.TopologyNotSatisfiable, Field: fieldOf(l, r), Want: l.String(), Have: l.Standing()}
 }
 
-func fieldOf(l *topology.Ledger, r demand.Role) string {
+func fieldOf(l *topology.DomainCounts, r demand.Membership) string {
 	switch {
-	case !r.Owns:
+	case !r.Declares:
 		return ""
 	case l.Kind == topology.Spread:
 		return plan.FieldSpread
@@ -328,8 +328,8 @@ func fieldOf(l *topology.Ledger, r demand.Role) string {
 
 // closedBy are the rows in whose domain a rule wants no more of the pods, or of
 // which the domain is not known. A new machine is a domain of its own for rules
-// over nodes, with nobody there yet.
-func (sh *shelf) closedBy(l *topology.Ledger, r demand.Role) bitset.Set {
+// over nodes, with no pod there yet.
+func (sh *shelf) closedBy(l *topology.DomainCounts, r demand.Membership) bitset.Set {
 	if l.PerNode() {
 		if l.Open(l.At(""), r.Part) {
 			return bitset.New(len(sh.rows))

@@ -4,7 +4,7 @@
 //
 // Every instance type of a pool's class, bought in every way, is a row, whether the
 // pool allows it or not. A row fails some constraints: the pod's (labels, volumes,
-// amounts, ports, company, taints that it does not tolerate) and the pool's
+// amounts, ports, pod topology, taints that it does not tolerate) and the pool's
 // (requirements, limits, what is on sale). A pod has no machine in a pool when every
 // row fails something. Then
 //
@@ -20,7 +20,7 @@
 // So where one constraint is told and the nearest miss has one change, they are the
 // same constraint, and it is all that is wrong.
 //
-// Limits and company are as the plan leaves them: with its machines bought and its
+// Limits and pod topology are as the plan leaves them: with its machines launched and its
 // pods where it puts them. The price is that of sets of bits: constraints divide the
 // rows into cells that fail the same ones, and everything else looks at cells.
 //

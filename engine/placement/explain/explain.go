@@ -13,7 +13,7 @@ import (
 )
 
 // Explainer answers for the pods that one round of planning leaves. Limits and
-// company must not change any more once it is asked. It is not safe for concurrent
+// pod topology must not change any more once it is asked. It is not safe for concurrent
 // use.
 type Explainer struct {
 	*supply.Supply
@@ -21,7 +21,7 @@ type Explainer struct {
 	shelves []*shelf
 	wishes  map[*snapshot.Shape][]wish
 	answers map[string][]plan.Reason
-	// keys memoises the labels that somebody sets.
+	// keys memoises the labels that are set anywhere.
 	keys []string
 }
 
@@ -38,7 +38,7 @@ func (x *Explainer) Reasons(g *demand.Group, p *snapshot.Pod) []plan.Reason {
 	switch {
 	case slices.ContainsFunc(refused, func(r plan.Reason) bool { return r.Code != plan.TopologyNotSatisfiable }):
 		return refused
-	case len(x.Market.Pools) == 0:
+	case len(x.Offerings.Pools) == 0:
 		return []plan.Reason{{Code: plan.NoPools}}
 	}
 	if g.Origin != nil {
@@ -84,7 +84,7 @@ func (x *Explainer) answer(g *demand.Group, wishes []wish, refused []plan.Reason
 	return united(out)
 }
 
-// united makes one reason of a rule of company that is all that is wrong, whatever
+// united makes one reason of an inter-pod rule that is all that is wrong, whatever
 // the pool.
 func united(list []plan.Reason) []plan.Reason {
 	for _, r := range list {
@@ -103,7 +103,7 @@ func (x *Explainer) stock() {
 		return
 	}
 	var catalogues []*catalogue
-	for _, p := range x.Market.Pools {
+	for _, p := range x.Offerings.Pools {
 		i := slices.IndexFunc(catalogues, func(c *catalogue) bool { return slices.Equal(c.types, p.Types) })
 		if i < 0 {
 			i, catalogues = len(catalogues), append(catalogues, newCatalogue(x.Supply, p.Types))
@@ -119,7 +119,7 @@ type inquiry struct {
 	list  []constraint
 	cells []cell
 	// pinned are the choices that all alternatives of the pod's machine share; only
-	// pools with minValues mind.
+	// pools with minValues look at them.
 	pinned []pin
 }
 
@@ -127,8 +127,8 @@ func (sh *shelf) inquire(g *demand.Group, wishes []wish) *inquiry {
 	wishes = sh.joined(wishes)
 	q := &inquiry{shelf: sh, list: fold(sh.constraints(g, wishes))}
 	q.cells = divide(sh.all, q.list)
-	if len(sh.Floors) > 0 {
-		q.pinned = append(sh.pinnedByCompany(g.Shape), sh.pinnedByTerms(wishes)...)
+	if len(sh.MinValues) > 0 {
+		q.pinned = append(sh.pinnedByTopology(g.Shape), sh.pinnedByTerms(wishes)...)
 	}
 	return q
 }

@@ -15,7 +15,7 @@ import (
 // several different ones (minValues), of which there are too few, or its limits do
 // not leave room for the largest of enough of them.
 func (q *inquiry) fewValues(fit bitset.Set) (plan.Reason, bool) {
-	if q.Market.Lenient {
+	if q.Offerings.Lenient {
 		return plan.Reason{}, false
 	}
 	few := q.unmet(fit, q.pinned)
@@ -41,10 +41,10 @@ func (q *inquiry) fewValues(fit bitset.Set) (plan.Reason, bool) {
 // tightLimits is that limits do not leave each machine of the plan enough
 // alternatives.
 func (q *inquiry) tightLimits(fit bitset.Set) (plan.Reason, bool) {
-	if len(q.Limits) == 0 || len(q.Floors) == 0 {
+	if len(q.Limits) == 0 || len(q.MinValues) == 0 {
 		return plan.Reason{}, false
 	}
-	r := q.tooFew(q.tooFewOf(q.Floors[0], q.variety(fit, q.Floors[0], q.pinned)))
+	r := q.tooFew(q.tooFewOf(q.MinValues[0], q.variety(fit, q.MinValues[0], q.pinned)))
 	for _, c := range q.limitConstraints() {
 		c.Have = c.have(fit)
 		r.With = append(r.With, c.Constraint)
@@ -58,7 +58,7 @@ func (q *inquiry) tooFew(c plan.Constraint) plan.Reason {
 
 func (q *inquiry) tooFewOf(floor requirement.Requirement, n int) plan.Constraint {
 	field := plan.FieldRequirements
-	if floor.Key() == corev1.LabelInstanceTypeStable && floor.MinValues() == q.Market.MinTypes {
+	if floor.Key() == corev1.LabelInstanceTypeStable && floor.MinValues() == q.Offerings.MinTypes {
 		field = plan.FieldMinTypes
 	}
 	return plan.Constraint{
@@ -70,7 +70,7 @@ func (q *inquiry) tooFewOf(floor requirement.Requirement, n int) plan.Constraint
 // unmet are the pool's minValues of which some rows do not have enough.
 func (q *inquiry) unmet(rows bitset.Set, pinned []pin) []plan.Constraint {
 	var out []plan.Constraint
-	for _, floor := range q.Floors {
+	for _, floor := range q.MinValues {
 		if n := q.variety(rows, floor, pinned); n < floor.MinValues() {
 			out = append(out, q.tooFewOf(floor, n))
 		}
@@ -98,7 +98,7 @@ func (q *inquiry) variety(rows bitset.Set, floor requirement.Requirement, pinned
 // none can be left out. The pool's own are tried first.
 func (q *inquiry) narrowing() (set uint64, free []pin) {
 	var floor requirement.Requirement
-	for _, floor = range q.Floors {
+	for _, floor = range q.MinValues {
 		if q.variety(q.passing(0), floor, q.pinned) < floor.MinValues() {
 			break
 		}

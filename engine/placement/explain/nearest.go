@@ -27,7 +27,7 @@ func (q *inquiry) nearest(some []cell) near {
 			break
 		}
 		n := near{fails: c.fails}
-		if len(q.Floors) > 0 {
+		if len(q.MinValues) > 0 {
 			n.few = q.unmet(q.passing(c.fails), q.held(c.fails))
 		}
 		cost := 0

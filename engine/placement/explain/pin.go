@@ -10,7 +10,7 @@ import (
 )
 
 // pin is a choice that is made once for all alternatives of a pod's machine: a
-// domain, where a rule of company goes over a label, or one of several terms.
+// domain, where an inter-pod rule goes over a label, or one of several terms.
 type pin struct {
 	// choices are the rows that each choice leaves.
 	choices []bitset.Set
@@ -19,11 +19,11 @@ type pin struct {
 }
 
 // pinnedByCompany are the labels over which a pod's own rules go.
-func (sh *shelf) pinnedByCompany(s *demand.Shape) []pin {
+func (sh *shelf) pinnedByTopology(s *demand.Shape) []pin {
 	var out []pin
-	for _, role := range s.Roles {
-		if l := sh.Company.Ledgers[role.Rule]; role.Owns && !l.PerNode() {
-			out = append(out, pin{sh.byValue(l.Key), companyOf(l, role)})
+	for _, role := range s.Memberships {
+		if l := sh.PodTopology.Counts[role.Rule]; role.Declares && !l.PerNode() {
+			out = append(out, pin{sh.byValue(l.Key), ofTopology(l, role)})
 		}
 	}
 	return out

@@ -15,7 +15,7 @@ import (
 // wrong or too many, or two that changed places.
 const mostSlips = 2
 
-// meant is what a wish for a label may have meant: a label that somebody sets, or a
+// meant is what a wish for a label may have meant: a label that is set anywhere, or a
 // value that rows of the pool have. Empty if there is nothing like it.
 func (x *Explainer) meant(sh *shelf, w *wish) string {
 	want, ok := w.one()

@@ -9,7 +9,7 @@ import (
 // Cache keeps from one plan to the next the lists of instance types that clouds
 // sell, in the form in which pools choose from them; what pools and pods make of
 // them is found out for every plan. Plans are the same without. It goes by where a
-// list is, so whoever changes one has to make another. The zero value is empty. It is
+// list is, so a changed list has to be another one. The zero value is empty. It is
 // safe for concurrent use.
 type Cache struct {
 	mu   sync.Mutex

@@ -3,9 +3,9 @@ package supply
 import "github.com/millwright-dev/millwright/engine/plan"
 
 // Commit charges machines that are planned with what their largest alternatives
-// would take beyond the choices: whoever buys from the pools again cannot count on
-// that any more.
-func (m *Market) Commit(nodes []plan.NewNode) {
+// would take beyond the choices: what is launched from the pools after
+// that cannot count on it.
+func (m *Offerings) Commit(nodes []plan.NewNode) {
 	for i := range nodes {
 		for _, p := range m.Pools {
 			if p.Name == nodes[i].Pool {

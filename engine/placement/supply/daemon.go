@@ -28,8 +28,8 @@ type Daemon struct {
 
 func (s *Supply) newDaemon(d *snapshot.DaemonSet) *Daemon {
 	out := &Daemon{DaemonSet: d, tolerations: withOwnTolerations(d.Pod.Class.Tolerations), Ports: s.Ports.Add(d.Pod.Class.HostPorts)}
-	if s.Company != nil {
-		present, _ := s.Company.Tokens(s.Company.RolesOf(d.Pod.Class.Shape))
+	if s.PodTopology != nil {
+		present, _ := s.PodTopology.Tokens(s.PodTopology.MembershipsOf(d.Pod.Class.Shape))
 		out.Tokens = present
 	}
 	return out

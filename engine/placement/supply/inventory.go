@@ -48,7 +48,7 @@ func newInventory(types []*catalog.Type) *inventory {
 	for kind, t := range v.types {
 		for i := range t.Offerings {
 			o := &t.Offerings[i]
-			v.launches = append(v.launches, Launch{Kind: int32(kind), Offering: o, sold: o.Available, reserved: o.Reservation != ""})
+			v.launches = append(v.launches, Launch{Kind: int32(kind), Offering: o, available: o.Available, reserved: o.Reservation != ""})
 			for key := range o.Labels {
 				if !slices.Contains(v.special, key) {
 					v.special = append(v.special, key)

@@ -170,8 +170,8 @@ func (m *Machine) occupy(s *Supply, p *snapshot.Pod) {
 		disks, _ := s.DiskTokens(p.Class.Disks)
 		m.Load.Present = append(m.Load.Present, disks...)
 	}
-	if s.Company != nil {
-		present, _ := s.Company.Tokens(s.Company.RolesOf(p.Class.Shape))
+	if s.PodTopology != nil {
+		present, _ := s.PodTopology.Tokens(s.PodTopology.MembershipsOf(p.Class.Shape))
 		m.Load.Present = append(m.Load.Present, present...)
 	}
 }
@@ -297,7 +297,7 @@ func (m *Machine) Says(key string) requirement.Requirement {
 	return requirement.Must(key, requirement.DoesNotExist)
 }
 
-// nodeName is the name of the Node, or one that nobody could ask for until it has
+// nodeName is the name of the Node, or one that no pod can ask for until it has
 // one.
 func (m *Machine) nodeName() string {
 	if m.Node.Object == nil {

@@ -26,15 +26,15 @@ type Pool struct {
 	// take of them, those of this plan included.
 	Limits []Limit
 	Used   []int64
-	// Floors are the requirements with minValues.
-	Floors []requirement.Requirement
+	// MinValues are the requirements with minValues.
+	MinValues []requirement.Requirement
 	// Reservations are those that the pool's launches draw on, by their ids.
 	Reservations []int
 	// Zones counts the pool's machines by zone.
 	Zones map[string]int
-	// summits are, after every stride of the pool's launches, the most that any of
-	// them up to there has, by dimension, one after the other: as far as anybody asked.
-	summits []int64
+	// prefixMax are, after every stride of the pool's launches, the most that any of
+	// them up to there has, by dimension, one after the other: as far as was asked.
+	prefixMax []int64
 }
 
 // Limit bounds what all machines of a pool have of a resource.
@@ -60,7 +60,7 @@ func (s *Supply) newPool(p *snapshot.Pool) *Pool {
 	}
 	for _, r := range p.Requirements {
 		if r.MinValues() > 0 {
-			out.Floors = append(out.Floors, r)
+			out.MinValues = append(out.MinValues, r)
 		}
 	}
 	return out
@@ -130,7 +130,7 @@ func (p *Pool) Left() []int64 {
 
 // Own is what a node of the pool says about the labels that the pool itself and
 // the start of a node give it. The name of a node that does not exist yet is like
-// no name that anybody could ask for.
+// no name that a pod can ask for.
 func (p *Pool) Own(key string) (requirement.Requirement, bool) {
 	switch key {
 	case snapshot.PoolLabel:

@@ -21,7 +21,7 @@ type Reservation struct {
 }
 
 // addReservations finds the reservations that launches draw on.
-func (m *Market) addReservations(s *Supply) {
+func (m *Offerings) addReservations(s *Supply) {
 	ids := map[string]int{}
 	for i := range m.Launches {
 		if !m.Launches[i].reserved {
@@ -58,7 +58,7 @@ func (m *Market) addReservations(s *Supply) {
 
 // keepFor takes a machine off that is not launched yet from every reservation that
 // it may draw on.
-func (m *Market) keepFor(n *snapshot.Node) {
+func (m *Offerings) keepFor(n *snapshot.Node) {
 	want := n.Claim.Requirements
 	if !want.Get(catalog.CapacityTypeLabel).Has(catalog.Reserved) {
 		return
@@ -80,7 +80,7 @@ func (m *Market) keepFor(n *snapshot.Node) {
 }
 
 // ReservationOf is the index of the reservation that a launch draws on.
-func (m *Market) ReservationOf(launch int) (int, bool) {
+func (m *Offerings) ReservationOf(launch int) (int, bool) {
 	r := m.Launches[launch].reservation
 	return int(r - 1), r > 0
 }
@@ -88,7 +88,7 @@ func (m *Market) ReservationOf(launch int) (int, bool) {
 // Alike keeps of a set the launches that may stand in for a launch: those of the
 // same reservation, or those without any. A machine that is counted on a reservation
 // draws on it, and no other machine does.
-func (m *Market) Alike(launches bitset.Set, launch int) {
+func (m *Offerings) Alike(launches bitset.Set, launch int) {
 	if len(m.Reservations) == 0 {
 		return
 	}
@@ -103,8 +103,8 @@ func (m *Market) Alike(launches bitset.Set, launch int) {
 	}
 }
 
-// Exhaust takes the launches of reservations without room off the market.
-func (m *Market) Exhaust() {
+// Exhaust takes the launches of reservations without room off what is available.
+func (m *Offerings) Exhaust() {
 	for r := range m.Reservations {
 		if m.Reservations[r].Left <= 0 {
 			m.Available.AndNot(m.Reservations[r].launches)
@@ -113,12 +113,12 @@ func (m *Market) Exhaust() {
 }
 
 // UsedUp reports whether an offering draws on a reservation that has no room left.
-func (m *Market) UsedUp(o *catalog.Offering) bool {
+func (m *Offerings) UsedUp(o *catalog.Offering) bool {
 	return o.Reservation != "" && slices.ContainsFunc(m.Reservations, func(r Reservation) bool { return r.ID == o.Reservation && r.Left <= 0 })
 }
 
 // Account is a number of pools that draw on the same limits: one pool, or all pools
-// of a tier that draw on reservations.
+// of a packing that draw on reservations.
 type Account struct {
 	pools []*Pool
 	// reservations are those that the pools draw on, counted after their limits.
@@ -126,7 +126,7 @@ type Account struct {
 }
 
 // Accounts divides pools into accounts, and tells the account of each.
-func (m *Market) Accounts(pools []*Pool) (accounts []Account, of []int) {
+func (m *Offerings) Accounts(pools []*Pool) (accounts []Account, of []int) {
 	of = make([]int, len(pools))
 	shared := -1
 	for i, p := range pools {
@@ -150,7 +150,7 @@ func (m *Market) Accounts(pools []*Pool) (accounts []Account, of []int) {
 
 // Left is what the pools' limits and the reservations still allow, nil if there are
 // none.
-func (m *Market) Left(a *Account) []int64 {
+func (m *Offerings) Left(a *Account) []int64 {
 	if len(a.reservations) == 0 {
 		return a.pools[0].Left()
 	}
@@ -165,7 +165,7 @@ func (m *Market) Left(a *Account) []int64 {
 }
 
 // Weighs is what one machine of a launch takes of its account, in the order of Left.
-func (m *Market) Weighs(a *Account, launch int) []int64 {
+func (m *Offerings) Weighs(a *Account, launch int) []int64 {
 	l := &m.Launches[launch]
 	size := m.Kinds[l.Kind].Size
 	if len(a.reservations) == 0 {
@@ -193,12 +193,12 @@ func (m *Market) Weighs(a *Account, launch int) []int64 {
 // Guarded reports whether some pool of the account demands different values of a
 // label.
 func (a *Account) Guarded() bool {
-	return slices.ContainsFunc(a.pools, func(p *Pool) bool { return len(p.Floors) > 0 })
+	return slices.ContainsFunc(a.pools, func(p *Pool) bool { return len(p.MinValues) > 0 })
 }
 
 // Charge takes machines of a launch from their pool's limits and reservation, or
 // gives them back where times is negative.
-func (m *Market) Charge(launch int, times int64) {
+func (m *Offerings) Charge(launch int, times int64) {
 	l := &m.Launches[launch]
 	p := m.Pools[l.Pool]
 	for d, n := range m.Kinds[l.Kind].Size {

@@ -6,9 +6,9 @@ import "github.com/millwright-dev/millwright/engine/placement/demand"
 // their way, and those that could be launched. It is not safe for concurrent use.
 type Supply struct {
 	*demand.Batch
-	Daemons  []*Daemon
-	Machines *Machines
-	Market   *Market
+	Daemons   []*Daemon
+	Machines  *Machines
+	Offerings *Offerings
 	// opened memoises the labels that are open before a launch, by pool.
 	opened map[string]map[string]bool
 }
@@ -21,7 +21,7 @@ func New(b *demand.Batch, c *Cache) *Supply {
 		s.Daemons = append(s.Daemons, s.newDaemon(d))
 	}
 	s.Machines = s.newMachines()
-	s.Market = s.newMarket(c)
+	s.Offerings = s.newOfferings(c)
 	// Only now are all ports known.
 	b.SetClashes()
 	return s

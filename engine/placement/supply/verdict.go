@@ -7,16 +7,16 @@ import (
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
-// RuleOf is the rule of company that stands in a group's way: the first that it
-// owns, or owned before it was bound to a domain, else one of others'.
+// RuleOf is the inter-pod rule that stands in a group's way: the first that it
+// declares, or declared before it was bound to a domain, else one of other pods.
 func (s *Supply) RuleOf(g *demand.Group) plan.Reason {
-	roles := slices.Clone(g.Shape.Roles)
+	memberships := slices.Clone(g.Shape.Memberships)
 	if g.Origin != nil {
-		roles = append(roles, g.Origin.Shape.Roles...)
+		memberships = append(memberships, g.Origin.Shape.Memberships...)
 	}
-	slices.SortStableFunc(roles, func(x, y demand.Role) int { return -compareBool(x.Owns, y.Owns) })
-	if len(roles) > 0 {
-		return demand.Unsatisfiable(s.Company.Ledgers[roles[0].Rule])
+	slices.SortStableFunc(memberships, func(x, y demand.Membership) int { return -compareBool(x.Declares, y.Declares) })
+	if len(memberships) > 0 {
+		return demand.Unsatisfiable(s.PodTopology.Counts[memberships[0].Rule])
 	}
 	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: "what the pod needs beside the others", Have: "they leave no room"}
 }

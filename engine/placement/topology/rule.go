@@ -34,7 +34,7 @@ type Rule struct {
 	Kind Kind
 	// Key is the node label whose values are the domains.
 	Key string
-	// ID is equal for rules that are the same, whoever owns them.
+	// ID is equal for rules that are the same, whichever pods declare them.
 	ID string
 	// MaxSkew and MinDomains are those of a spread; MinDomains is zero if there is
 	// no minimum.
@@ -96,7 +96,7 @@ func (a *aim) id() string {
 }
 
 // Selects reports whether the rule is about a pod. A spread whose selector is
-// empty is about nobody: that is how the scheduler counts.
+// empty selects no pod: that is how the scheduler counts.
 func (r *Rule) Selects(s *snapshot.Shape) bool {
 	if r.claim.Name != "" {
 		return s.Namespace == r.claim.Namespace && slices.ContainsFunc(s.VolumeClaims, func(c snapshot.VolumeClaim) bool { return c.Name == r.claim.Name })
@@ -132,7 +132,7 @@ func (r *Rule) String() string {
 	return fmt.Sprintf("%s to %s in one %s", r.Kind, about, r.Key)
 }
 
-// Anchor is a label and its value without which the rule selects nobody; ok is
+// Anchor is a label and its value without which the rule selects no pod; ok is
 // false if there is none.
 func (r *Rule) Anchor() (key, value string, ok bool) {
 	for i := range r.about {

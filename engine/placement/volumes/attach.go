@@ -104,7 +104,7 @@ func csiDriver(provisioner string) string {
 // so many, and whether the volumes that pods share are among them. n is nil for a
 // node that does not exist yet.
 //
-// What is attached, is being attached, or is not detached yet counts whoever used
+// What is attached, is being attached, or is not detached yet counts whatever used
 // it. The scheduler counts the volume of a new pod beside it, even if it is the
 // same, and so does Room.
 func (b *Book) Room(n *snapshot.Node, driver string, limit int64) (left int64, shares bool) {

@@ -9,7 +9,7 @@ import (
 // bringTogether finds the claims that have no volume yet and that several pods
 // wait for. The volume comes to be in the zone of the first of them, and only there
 // can the others reach it, unless the driver makes volumes that are everywhere:
-// nobody knows that before.
+// it is not known before.
 func (b *Book) bringTogether(uses []Use) {
 	users := map[types.NamespacedName]int{}
 	for _, u := range uses {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Ledger counts for one rule, by domain. Domains are numbered as they are met;
+// DomainCounts are the pods that one rule selects, and those that declare it, by domain. Domains are numbered as they are met;
 // what a question costs does not depend on how many pods there are. It is not
 // safe for concurrent use.
-type Ledger struct {
+type DomainCounts struct {
 	*Rule
 	index   map[string]int
 	domains []tally
@@ -23,22 +23,22 @@ type Ledger struct {
 // tally is what is in one domain: pods that the rule selects, and those that own
 // it.
 type tally struct {
-	name             string
-	selected, owners int
-	known            bool
+	name                string
+	selected, declarers int
+	known               bool
 }
 
-// NewLedger is a ledger without entries.
-func NewLedger(r *Rule) *Ledger { return &Ledger{Rule: r, index: map[string]int{}} }
+// NewDomainCounts are counts without entries.
+func NewDomainCounts(r *Rule) *DomainCounts { return &DomainCounts{Rule: r, index: map[string]int{}} }
 
 // Part is how a pod takes part in a rule.
 type Part struct {
-	// Owns: the rule is required by the pod. Selected: the rule is about the pod.
-	Owns, Selected bool
+	// Declares: the pod requires the rule. Selected: the rule is about the pod.
+	Declares, Selected bool
 }
 
 // At is the number of a domain.
-func (l *Ledger) At(domain string) int {
+func (l *DomainCounts) At(domain string) int {
 	d, ok := l.index[domain]
 	if !ok {
 		d = len(l.domains)
@@ -49,7 +49,7 @@ func (l *Ledger) At(domain string) int {
 
 // Know makes a domain one of those that a spread compares: those of nodes that it
 // counts, and those where nodes may come to be.
-func (l *Ledger) Know(d int) {
+func (l *DomainCounts) Know(d int) {
 	t := &l.domains[d]
 	if t.known {
 		return
@@ -65,10 +65,10 @@ func (l *Ledger) Know(d int) {
 }
 
 // Record puts n pods into a domain.
-func (l *Ledger) Record(d int, p Part, n int) {
+func (l *DomainCounts) Record(d int, p Part, n int) {
 	t := &l.domains[d]
-	if p.Owns {
-		t.owners += n
+	if p.Declares {
+		t.declarers += n
 	}
 	if !p.Selected || n == 0 {
 		return
@@ -85,7 +85,7 @@ func (l *Ledger) Record(d int, p Part, n int) {
 }
 
 // level finds the lowest number among the known domains.
-func (l *Ledger) level() {
+func (l *DomainCounts) level() {
 	l.ties = 0
 	for i := range l.domains {
 		t := &l.domains[i]
@@ -100,27 +100,27 @@ func (l *Ledger) level() {
 }
 
 // Selected is the number of selected pods in a domain.
-func (l *Ledger) Selected(d int) int { return l.domains[d].selected }
+func (l *DomainCounts) Selected(d int) int { return l.domains[d].selected }
 
 // Anywhere is the number of selected pods in all domains.
-func (l *Ledger) Anywhere() int { return l.anywhere }
+func (l *DomainCounts) Anywhere() int { return l.anywhere }
 
 // Open reports whether a domain takes one more pod. Pods that a spread selects
 // without owning it may go anywhere.
-func (l *Ledger) Open(d int, p Part) bool {
+func (l *DomainCounts) Open(d int, p Part) bool {
 	t := &l.domains[d]
 	switch l.Kind {
 	case Spread:
-		return !p.Owns || l.skew(t, p.Selected) <= l.MaxSkew
+		return !p.Declares || l.skew(t, p.Selected) <= l.MaxSkew
 	case Affinity:
-		return !p.Owns || t.selected > 0 || p.Selected && l.anywhere == 0
+		return !p.Declares || t.selected > 0 || p.Selected && l.anywhere == 0
 	}
-	return !(p.Owns && t.selected > 0) && !(p.Selected && t.owners > 0)
+	return !(p.Declares && t.selected > 0) && !(p.Selected && t.declarers > 0)
 }
 
 // Objections is how many pods stand against one more in a domain that would own
 // the rule if it were required: zero if the rule would be kept.
-func (l *Ledger) Objections(d int, selected bool) int {
+func (l *DomainCounts) Objections(d int, selected bool) int {
 	t := &l.domains[d]
 	switch l.Kind {
 	case Spread:
@@ -136,7 +136,7 @@ func (l *Ledger) Objections(d int, selected bool) int {
 
 // Kept reports whether a pod that is in a domain, and counted there if it is
 // selected, has the rule kept.
-func (l *Ledger) Kept(d int, selected bool) bool {
+func (l *DomainCounts) Kept(d int, selected bool) bool {
 	t := &l.domains[d]
 	self := 0
 	if selected {
@@ -152,10 +152,10 @@ func (l *Ledger) Kept(d int, selected bool) bool {
 }
 
 // Holds reports whether the rule is kept in every domain with pods that declare it.
-func (l *Ledger) Holds() bool {
+func (l *DomainCounts) Holds() bool {
 	return !slices.ContainsFunc(l.domains, func(t tally) bool {
 		switch {
-		case t.owners == 0:
+		case t.declarers == 0:
 			return false
 		case l.Kind == Affinity:
 			return t.selected == 0
@@ -165,7 +165,7 @@ func (l *Ledger) Holds() bool {
 }
 
 // skew is that of a domain after one more pod.
-func (l *Ledger) skew(t *tally, selected bool) int {
+func (l *DomainCounts) skew(t *tally, selected bool) int {
 	after := t.selected
 	if selected {
 		after++
@@ -176,7 +176,7 @@ func (l *Ledger) skew(t *tally, selected bool) int {
 // Least is the lowest number in any domain before a pod is put into one with so
 // many, as the scheduler sees it; zero while there are too few domains. A domain
 // that comes to be by this very pod counts as well.
-func (l *Ledger) Least(here int) int {
+func (l *DomainCounts) Least(here int) int {
 	if l.known < max(1, l.MinDomains) {
 		return 0
 	}
@@ -184,15 +184,19 @@ func (l *Ledger) Least(here int) int {
 }
 
 // Where are the domains with selected pods, by name.
-func (l *Ledger) Where() []string { return l.names(func(t *tally) bool { return t.selected > 0 }) }
+func (l *DomainCounts) Where() []string {
+	return l.names(func(t *tally) bool { return t.selected > 0 })
+}
 
 // Known are the domains that a spread compares, by name.
-func (l *Ledger) Known() []string { return l.names(func(t *tally) bool { return t.known }) }
+func (l *DomainCounts) Known() []string { return l.names(func(t *tally) bool { return t.known }) }
 
-// Owned are the domains with pods that own the rule, by name.
-func (l *Ledger) Owned() []string { return l.names(func(t *tally) bool { return t.owners > 0 }) }
+// Declared are the domains with pods that declare the rule, by name.
+func (l *DomainCounts) Declared() []string {
+	return l.names(func(t *tally) bool { return t.declarers > 0 })
+}
 
-func (l *Ledger) names(which func(*tally) bool) []string {
+func (l *DomainCounts) names(which func(*tally) bool) []string {
 	var out []string
 	for i := range l.domains {
 		if which(&l.domains[i]) {
@@ -207,11 +211,11 @@ func (l *Ledger) names(which func(*tally) bool) []string {
 const Planned = "planned/"
 
 // Standing prints how many selected pods are in each domain.
-func (l *Ledger) Standing() string {
+func (l *DomainCounts) Standing() string {
 	names := l.names(func(t *tally) bool { return t.known || t.selected > 0 })
 	switch {
-	case l.Kind == AntiAffinity && l.anywhere == 0 && len(l.Owned()) > 0:
-		return "pods that demand it are in " + strings.Join(l.Owned(), ", ")
+	case l.Kind == AntiAffinity && l.anywhere == 0 && len(l.Declared()) > 0:
+		return "pods that demand it are in " + strings.Join(l.Declared(), ", ")
 	case len(names) == 0 && l.Kind == Spread:
 		return "no node has the label"
 	case len(names) == 0:

@@ -1,4 +1,4 @@
-package arrange
+package assign
 
 import (
 	"cmp"
@@ -13,81 +13,81 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Arranger gives pods that mind who is near a domain. It is not safe for
+// Assigner assigns pods with inter-pod constraints to topology domains. It is not safe for
 // concurrent use.
-type Arranger struct {
+type Assigner struct {
 	*supply.Supply
-	// allowance is how much dearer a preferred domain may be, as a share.
+	// allowance is how much more a preferred domain may cost, as a share.
 	allowance float64
 	cuts      *Cuts
 	// groups are the keys of the groups that require each rule, counted the machines
 	// that it compares; both by rule.
 	groups  [][]string
 	counted []bitset.Set
-	// minded are the rules that pending pods require or follow.
-	minded map[int]bool
+	// relevant are the rules that pending pods require or follow.
+	relevant map[int]bool
 	// divided is how many pods of each group were given a domain.
 	divided map[string]int
-	// seats are what the groups are bound to that are bound to domains.
-	seats map[*demand.Group]seat
+	// slots are the domains of groups that are bound to some.
+	slots map[*demand.Group]slot
 	// unfinished are the divisions with pods that have found no cell yet.
-	unfinished []*division
+	unfinished []*assignment
 	// names are the machines by the names of their Nodes and claims, once asked for.
 	names map[string]int
-	// offered, selling and accepted memoise what takes shapes, by what they say about
+	// offered, availableTo and accepted memoise what takes shapes, by what they say about
 	// nodes; compared the launches that each rule counts.
-	offered           map[offersKey]*offers
-	selling, accepted map[string]bitset.Set
-	compared          map[int]bitset.Set
+	offered               map[offersKey]*offers
+	availableTo, accepted map[string]bitset.Set
+	compared              map[int]bitset.Set
 }
 
-// seat is a cell of a group: the path to it, and how many pods were given it.
-type seat struct {
+// slot is a cell of a group: the path to it, and how many pods were given it.
+type slot struct {
 	path string
 	pods int
 }
 
-// New looks at who is where already. allowance is how much dearer a domain may be
+// New looks at who is where already. allowance is how much more a domain may cost
 // that is chosen for a preference, as a share. cuts are added to.
-func New(s *supply.Supply, allowance float64, cuts *Cuts) *Arranger {
-	a := &Arranger{
-		Supply: s, allowance: allowance, cuts: cuts, minded: map[int]bool{}, divided: map[string]int{},
-		seats: map[*demand.Group]seat{}, offered: map[offersKey]*offers{},
-		selling: map[string]bitset.Set{}, accepted: map[string]bitset.Set{}, compared: map[int]bitset.Set{},
+func New(s *supply.Supply, allowance float64, cuts *Cuts) *Assigner {
+	a := &Assigner{
+		Supply: s, allowance: allowance, cuts: cuts, relevant: map[int]bool{}, divided: map[string]int{},
+		slots: map[*demand.Group]slot{}, offered: map[offersKey]*offers{},
+		availableTo: map[string]bitset.Set{}, accepted: map[string]bitset.Set{}, compared: map[int]bitset.Set{},
 	}
 	a.observe()
 	return a
 }
 
-// Arrange decides, for pods that mind who is near, in which domain each
+// Assign decides, for pods with inter-pod constraints, in which domain each
 // goes, and binds them to it: from then on it is a label like any other. Pods for
 // which there is no domain are refused.
 //
-// First come pods that have no choice; then those that mind nobody but are
-// minded, so that the others see where they are; then those with rules of their
-// own; and last those that follow others. An affinity that the pods themselves
+// First come pods that have no choice; then those that declare no rule but
+// are selected by some, so that the others see where they are; then those with rules of
+// their own; and last those with affinity to others. An affinity that the pods themselves
 // satisfy begins where the first of them goes.
-func (a *Arranger) Arrange() {
-	if a.Company == nil {
+func (a *Assigner) Assign() {
+	if a.PodTopology == nil {
 		return
 	}
 	a.knowDomains()
 	var done, waiting []*demand.Group
 	for _, g := range a.inOrder() {
 		switch {
-		case len(g.Shape.Roles) == 0 || len(g.Shape.Refused) > 0:
+		case len(g.Shape.Memberships) == 0 || len(g.Shape.Refused) > 0:
 			done = append(done, g)
 		case a.follows(g) && !(a.cuts.first[g.Key()] && a.ready(g)):
 			waiting = append(waiting, g)
 		default:
-			done = append(done, a.settle(g)...)
+			done = append(done, a.assign(g)...)
 		}
 	}
 	for progress := true; progress && len(waiting) > 0; {
 		progress = false
 		for i, g := range waiting {
 			if a.ready(g) {
-				done = append(done, a.settle(g)...)
+				done = append(done, a.assign(g)...)
 				waiting = slices.Delete(waiting, i, i+1)
 				progress = true
 				break
@@ -105,13 +105,13 @@ func (a *Arranger) Arrange() {
 }
 
 // inOrder lists the groups as they are given domains.
-func (a *Arranger) inOrder() []*demand.Group {
+func (a *Assigner) inOrder() []*demand.Group {
 	turn := make(map[*demand.Group]int, len(a.Batch.Groups))
 	for _, g := range a.Batch.Groups {
-		choices, minds := unbounded, false
-		for _, r := range g.Shape.Roles {
-			minds = minds || r.Owns || r.Weight > 0
-			if l := a.Company.Ledgers[r.Rule]; !l.PerNode() && l.Kind == topology.AntiAffinity && len(g.Shape.Refused) == 0 {
+		choices, declares := unbounded, false
+		for _, r := range g.Shape.Memberships {
+			declares = declares || r.Declares || r.Weight > 0
+			if l := a.PodTopology.Counts[r.Rule]; !l.PerNode() && l.Kind == topology.AntiAffinity && len(g.Shape.Refused) == 0 {
 				choices = min(choices, len(a.cellsOf(g, []string{l.Key})))
 			}
 		}
@@ -120,7 +120,7 @@ func (a *Arranger) inOrder() []*demand.Group {
 			turn[g] = 0
 		case choices == 1:
 			turn[g] = 1
-		case !minds:
+		case !declares:
 			turn[g] = 2
 		default:
 			turn[g] = 1 + choices
@@ -132,25 +132,25 @@ func (a *Arranger) inOrder() []*demand.Group {
 }
 
 // follows reports whether a group owns an affinity.
-func (a *Arranger) follows(g *demand.Group) bool {
-	return slices.ContainsFunc(g.Shape.Roles, func(r demand.Role) bool {
-		return (r.Owns || r.Weight > 0) && a.Company.Ledgers[r.Rule].Kind == topology.Affinity
+func (a *Assigner) follows(g *demand.Group) bool {
+	return slices.ContainsFunc(g.Shape.Memberships, func(r demand.Membership) bool {
+		return (r.Declares || r.Weight > 0) && a.PodTopology.Counts[r.Rule].Kind == topology.Affinity
 	})
 }
 
-// ready reports whether somebody is there for each affinity of a group, or may be
+// ready reports whether a pod is there for each affinity of a group, or may be
 // with the group itself.
-func (a *Arranger) ready(g *demand.Group) bool {
-	return !slices.ContainsFunc(g.Shape.Roles, func(r demand.Role) bool {
-		l := a.Company.Ledgers[r.Rule]
-		return r.Owns && l.Kind == topology.Affinity && !r.Selected && l.Anywhere() == 0
+func (a *Assigner) ready(g *demand.Group) bool {
+	return !slices.ContainsFunc(g.Shape.Memberships, func(r demand.Membership) bool {
+		l := a.PodTopology.Counts[r.Rule]
+		return r.Declares && l.Kind == topology.Affinity && !r.Selected && l.Anywhere() == 0
 	})
 }
 
-// unmet explains an affinity to nobody.
-func (a *Arranger) unmet(g *demand.Group) plan.Reason {
-	for _, r := range g.Shape.Roles {
-		if l := a.Company.Ledgers[r.Rule]; r.Owns && l.Kind == topology.Affinity && l.Anywhere() == 0 {
+// unmet explains an affinity to pods that are nowhere.
+func (a *Assigner) unmet(g *demand.Group) plan.Reason {
+	for _, r := range g.Shape.Memberships {
+		if l := a.PodTopology.Counts[r.Rule]; r.Declares && l.Kind == topology.Affinity && l.Anywhere() == 0 {
 			return demand.Unsatisfiable(l)
 		}
 	}
@@ -158,7 +158,7 @@ func (a *Arranger) unmet(g *demand.Group) plan.Reason {
 }
 
 // refuse makes a group of pods that cannot go anywhere.
-func (a *Arranger) refuse(g *demand.Group, r plan.Reason) *demand.Group {
+func (a *Assigner) refuse(g *demand.Group, r plan.Reason) *demand.Group {
 	sh := *g.Shape
 	sh.Refused = []plan.Reason{r}
 	return &demand.Group{Shape: a.Intern(&sh), Need: g.Need, Pods: g.Pods, Bundle: 1}
@@ -166,12 +166,12 @@ func (a *Arranger) refuse(g *demand.Group, r plan.Reason) *demand.Group {
 
 // settle divides a group over domains. Pods beyond the group's quota are left as
 // they are, without a machine.
-func (a *Arranger) settle(g *demand.Group) []*demand.Group {
+func (a *Assigner) assign(g *demand.Group) []*demand.Group {
 	whole := *g
 	var out []*demand.Group
 	if quota, ok := a.cuts.most[g.Key()]; ok && quota < len(g.Pods) {
 		quota -= quota % g.Bundle
-		out = append(out, a.hold(g, g.Pods[quota:]))
+		out = append(out, a.refuseRest(g, g.Pods[quota:]))
 		g.Pods = g.Pods[:quota:quota]
 	}
 	if len(g.Pods) > 0 {
@@ -184,7 +184,7 @@ func (a *Arranger) settle(g *demand.Group) []*demand.Group {
 }
 
 // share gives the pods of a group, which were once the whole, their domains.
-func (a *Arranger) share(g, whole *demand.Group) []*demand.Group {
+func (a *Assigner) share(g, whole *demand.Group) []*demand.Group {
 	a.divided[g.Key()] = len(g.Pods)
 	unfinished := len(a.unfinished)
 	var out []*demand.Group
@@ -199,18 +199,18 @@ func (a *Arranger) share(g, whole *demand.Group) []*demand.Group {
 
 // takes reports whether some machine, or one that could be launched, would take a
 // group's pods.
-func (a *Arranger) takes(g *demand.Group) bool {
+func (a *Assigner) takes(g *demand.Group) bool {
 	f := a.Family(g.Shape)
 	for i := range a.accepting(g.Shape).All() {
 		if a.Machines.List[i].Load.Room(&f, g.Need, 1) > 0 {
 			return true
 		}
 	}
-	return a.Market.TakesOnSome(a.sold(g.Shape), g.Need)
+	return a.Offerings.TakesOnSome(a.available(g.Shape), g.Need)
 }
 
 // hold refuses pods that found no machine where their rules would have them.
-func (a *Arranger) hold(g *demand.Group, pods []*snapshot.Pod) *demand.Group {
+func (a *Assigner) refuseRest(g *demand.Group, pods []*snapshot.Pod) *demand.Group {
 	sh := *g.Shape
 	sh.Refused = []plan.Reason{a.RuleOf(g)}
 	return &demand.Group{Shape: a.Intern(&sh), Need: g.Need, Pods: pods, Bundle: 1}
@@ -218,7 +218,7 @@ func (a *Arranger) hold(g *demand.Group, pods []*snapshot.Pod) *demand.Group {
 
 // bind makes a group of some of the pods that is bound to requirements, and takes
 // no part any more in rules over their labels.
-func (a *Arranger) bind(g *demand.Group, to requirement.Set, pods []*snapshot.Pod) *demand.Group {
+func (a *Assigner) bind(g *demand.Group, to requirement.Set, pods []*snapshot.Pod) *demand.Group {
 	keys := make([]string, len(to))
 	for i, r := range to {
 		keys[i] = r.Key()
@@ -239,7 +239,7 @@ func (a *Arranger) bind(g *demand.Group, to requirement.Set, pods []*snapshot.Po
 const mostShapes = 512
 
 // free is a copy of a shape without its parts in rules over some labels.
-func (a *Arranger) free(from *demand.Shape, keys ...string) *demand.Shape {
+func (a *Assigner) free(from *demand.Shape, keys ...string) *demand.Shape {
 	sh := *from
 	if sh.Base == nil {
 		sh.Base = from
@@ -247,6 +247,6 @@ func (a *Arranger) free(from *demand.Shape, keys ...string) *demand.Shape {
 			sh.Base = from.Bare()
 		}
 	}
-	sh.Roles = slices.DeleteFunc(slices.Clone(sh.Roles), func(x demand.Role) bool { return slices.Contains(keys, a.Company.Ledgers[x.Rule].Key) })
+	sh.Memberships = slices.DeleteFunc(slices.Clone(sh.Memberships), func(x demand.Membership) bool { return slices.Contains(keys, a.PodTopology.Counts[x.Rule].Key) })
 	return &sh
 }

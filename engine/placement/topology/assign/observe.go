@@ -1,4 +1,4 @@
-package arrange
+package assign
 
 import (
 	"slices"
@@ -12,12 +12,12 @@ import (
 
 // observe records the pods that run, and prepares the machines' loads for rules
 // over nodes.
-func (a *Arranger) observe() {
-	if a.Company == nil {
+func (a *Assigner) observe() {
+	if a.PodTopology == nil {
 		return
 	}
-	a.counted = make([]bitset.Set, len(a.Company.Ledgers))
-	for i, l := range a.Company.Ledgers {
+	a.counted = make([]bitset.Set, len(a.PodTopology.Counts))
+	for i, l := range a.PodTopology.Counts {
 		a.counted[i] = bitset.Full(len(a.Machines.List))
 		if l.Kind == topology.Spread {
 			a.compare(i, l)
@@ -28,13 +28,13 @@ func (a *Arranger) observe() {
 	}
 	a.besideDaemons()
 	a.unite()
-	a.findOwners()
+	a.findDeclarers()
 	a.levelCaps()
 }
 
 // compare finds the nodes that a spread counts, and their domains.
-func (a *Arranger) compare(rule int, l *topology.Ledger) {
-	owner := a.Company.Owners[rule]
+func (a *Assigner) compare(rule int, l *topology.DomainCounts) {
+	owner := a.PodTopology.Owners[rule]
 	counted := a.counted[rule]
 	if !l.IgnoreAffinity {
 		counted = a.Machines.Labelled(owner)
@@ -75,14 +75,14 @@ func domainsAt(m *supply.Machine, key string) []string {
 
 // findOwners notes the groups that require each rule, and the rules that some require
 // or follow.
-func (a *Arranger) findOwners() {
-	a.groups = make([][]string, len(a.Company.Ledgers))
+func (a *Assigner) findDeclarers() {
+	a.groups = make([][]string, len(a.PodTopology.Counts))
 	for _, g := range a.Batch.Groups {
-		for _, r := range g.Shape.Roles {
-			if r.Owns || r.Weight > 0 {
-				a.minded[r.Rule] = true
+		for _, r := range g.Shape.Memberships {
+			if r.Declares || r.Weight > 0 {
+				a.relevant[r.Rule] = true
 			}
-			if r.Owns {
+			if r.Declares {
 				a.groups[r.Rule] = append(a.groups[r.Rule], g.Key())
 			}
 		}
@@ -91,13 +91,13 @@ func (a *Arranger) findOwners() {
 
 // record enters the pods of one machine. A spread does not count pods that are on
 // their way out.
-func (a *Arranger) record(at int, m *supply.Machine) {
+func (a *Assigner) record(at int, m *supply.Machine) {
 	for _, p := range m.Node.Pods {
 		if p.Terminal() {
 			continue
 		}
-		for _, r := range a.Company.RolesOf(p.Class.Shape) {
-			l := a.Company.Ledgers[r.Rule]
+		for _, r := range a.PodTopology.MembershipsOf(p.Class.Shape) {
+			l := a.PodTopology.Counts[r.Rule]
 			if l.Kind == topology.Spread && (p.DeletionTimestamp != nil || !a.counted[r.Rule].Has(at)) {
 				continue
 			}
@@ -117,8 +117,8 @@ func (a *Arranger) record(at int, m *supply.Machine) {
 // spread: that is what the scheduler compares with as long as there is no new
 // node. Pods with further rules may have to wait for those, and then it is too
 // late.
-func (a *Arranger) levelCaps() {
-	for i, l := range a.Company.Ledgers {
+func (a *Assigner) levelCaps() {
+	for i, l := range a.PodTopology.Counts {
 		if l.Kind != topology.Spread || !l.PerNode() || a.ownMore(i) {
 			continue
 		}
@@ -131,13 +131,13 @@ func (a *Arranger) levelCaps() {
 }
 
 // ownMore reports whether some owner of a rule has another one.
-func (a *Arranger) ownMore(rule int) bool {
+func (a *Assigner) ownMore(rule int) bool {
 	return slices.ContainsFunc(a.Batch.Groups, func(g *demand.Group) bool {
-		owned, more := false, false
-		for _, r := range g.Shape.Roles {
-			owned = owned || r.Owns && r.Rule == rule
-			more = more || r.Owns && r.Rule != rule
+		declared, more := false, false
+		for _, r := range g.Shape.Memberships {
+			declared = declared || r.Declares && r.Rule == rule
+			more = more || r.Declares && r.Rule != rule
 		}
-		return owned && more
+		return declared && more
 	})
 }

@@ -1,4 +1,4 @@
-package arrange
+package assign
 
 import (
 	"cmp"
@@ -7,10 +7,10 @@ import (
 )
 
 // count is how many units are in a cell.
-func (v *division) count(i int) int { return len(v.in[i]) / v.g.Bundle }
+func (v *assignment) count(i int) int { return len(v.in[i]) / v.g.Bundle }
 
 // open reports whether a cell takes one more pod.
-func (v *division) open(i int) bool {
+func (v *assignment) open(i int) bool {
 	if v.count(i) >= v.most[i] {
 		return false
 	}
@@ -28,7 +28,7 @@ func (v *division) open(i int) bool {
 // that exist, and the one with the fewest pods of the spreads that count the pod;
 // without spreads the same as before, and the cheapest to begin with. Where the
 // first pod decides for all, they should all have room.
-func (v *division) pick(left int) int {
+func (v *assignment) pick(left int) int {
 	best := -1
 	var lowest rank
 	limit := v.limit()
@@ -46,22 +46,22 @@ func (v *division) pick(left int) int {
 }
 
 // rank orders cells, the lowest is the best: by how many pods would find no room, what
-// preferred rules have against the cell, whether a machine has to be bought for the
+// preferred rules have against the cell, whether a machine has to be launched for the
 // pod, how many pods are there of spreads that count this one (where each pod keeps
 // those level, spreads hold that are about others), and of spreads that do not.
-type rank struct{ short, objections, bought, load, around int }
+type rank struct{ short, objections, launched, load, around int }
 
 func (r rank) compare(o rank) int {
-	return cmp.Or(r.short-o.short, r.objections-o.objections, r.bought-o.bought, r.load-o.load, r.around-o.around)
+	return cmp.Or(r.short-o.short, r.objections-o.objections, r.launched-o.launched, r.load-o.load, r.around-o.around)
 }
 
-func (v *division) rank(i, left int) rank {
+func (v *assignment) rank(i, left int) rank {
 	var r rank
 	if v.starts {
 		r.short = max(0, left-v.most[i])
 	}
 	if v.count(i) >= v.cells[i].free {
-		r.bought = 1
+		r.launched = 1
 	}
 	for k := range v.parts {
 		switch p := &v.parts[k]; {
@@ -70,7 +70,7 @@ func (v *division) rank(i, left int) rank {
 		case p.Weight > 0:
 			r.objections += p.Weight * p.l.Objections(p.at[i], p.Selected)
 		case p.fixed && p.Selected:
-			// The ledger has them where they came to be: they go as evenly as before.
+			// The counts have them where they came to be: they go as evenly as before.
 			r.load += v.count(i)
 		case p.l.Kind == topology.Spread && p.Selected:
 			r.load += p.l.Selected(p.at[i])
@@ -83,7 +83,7 @@ func (v *division) rank(i, left int) rank {
 
 // price is what one more pod costs in a cell; nothing while there is room on a
 // machine that exists.
-func (v *division) price(i int) float64 {
+func (v *assignment) price(i int) float64 {
 	if v.count(i) < v.cells[i].free {
 		return 0
 	}
@@ -91,7 +91,7 @@ func (v *division) price(i int) float64 {
 }
 
 // limit is the most that a cell may cost which is chosen for a preference.
-func (v *division) limit() float64 {
+func (v *assignment) limit() float64 {
 	if !v.prefers {
 		return 0
 	}

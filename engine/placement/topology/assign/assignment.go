@@ -1,4 +1,4 @@
-package arrange
+package assign
 
 import (
 	"slices"
@@ -13,10 +13,10 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// division is a group on its way into cells: all labels of its rules at once, so
+// assignment is a group on its way into cells: all labels of its rules at once, so
 // that the pods, one after the other, keep all rules all the time.
-type division struct {
-	a     *Arranger
+type assignment struct {
+	a     *Assigner
 	g     *demand.Group
 	keys  []string
 	cells []cell
@@ -37,8 +37,8 @@ type division struct {
 
 // part is the part of a group in one rule over a label.
 type part struct {
-	demand.Role
-	l *topology.Ledger
+	demand.Membership
+	l *topology.DomainCounts
 	// at are the numbers of the domains by cell, -1 where a cell is in none.
 	at []int
 	// bound reports that the pods have to be in some domain.
@@ -50,12 +50,12 @@ type part struct {
 
 // divide gives each pod of a group its domains, as far as there are any by now;
 // see finish for the others.
-func (a *Arranger) divide(g *demand.Group) []*demand.Group {
-	g, keys := a.shun(g)
+func (a *Assigner) divide(g *demand.Group) []*demand.Group {
+	g, keys := a.avoidRunning(g)
 	if len(keys) == 0 || len(g.Shape.Refused) > 0 {
 		return []*demand.Group{g}
 	}
-	v := a.newDivision(g, keys)
+	v := a.newAssignment(g, keys)
 	if len(v.cells) == 0 {
 		if a.takes(g) {
 			return []*demand.Group{a.refuse(g, v.closedRule())}
@@ -73,7 +73,7 @@ func (a *Arranger) divide(g *demand.Group) []*demand.Group {
 
 // finish looks again for domains for pods that found none, now that others are
 // where they are, and refuses those that are left.
-func (a *Arranger) finish() []*demand.Group {
+func (a *Assigner) finish() []*demand.Group {
 	for progress := true; progress; {
 		progress = false
 		for _, v := range a.unfinished {
@@ -100,19 +100,19 @@ func (a *Arranger) finish() []*demand.Group {
 	return out
 }
 
-// shun keeps a group out of the domains of pods that run and do not want it near,
+// avoidRunning keeps a group out of the domains of pods that run and do not want it near,
 // and returns the labels over which it has still to be divided: where that is all
 // that there is about a label, it does not matter in which other domain a pod is.
-func (a *Arranger) shun(g *demand.Group) (*demand.Group, []string) {
+func (a *Assigner) avoidRunning(g *demand.Group) (*demand.Group, []string) {
 	var keys []string
 	divides := map[string]bool{}
-	for _, r := range g.Shape.Roles {
-		l := a.Company.Ledgers[r.Rule]
+	for _, r := range g.Shape.Memberships {
+		l := a.PodTopology.Counts[r.Rule]
 		if l.PerNode() {
 			continue
 		}
 		keys = append(keys, l.Key)
-		if l.Kind != topology.AntiAffinity || r.Owns || r.Weight > 0 || a.minded[r.Rule] {
+		if l.Kind != topology.AntiAffinity || r.Declares || r.Weight > 0 || a.relevant[r.Rule] {
 			divides[l.Key] = true
 		}
 	}
@@ -130,15 +130,15 @@ func (a *Arranger) shun(g *demand.Group) (*demand.Group, []string) {
 }
 
 // avoid keeps a group out of the domains of a label that are closed to it.
-func (a *Arranger) avoid(g *demand.Group, key string) *demand.Group {
+func (a *Assigner) avoid(g *demand.Group, key string) *demand.Group {
 	var closed []string
-	var by *topology.Ledger
-	for _, r := range g.Shape.Roles {
-		l := a.Company.Ledgers[r.Rule]
+	var by *topology.DomainCounts
+	for _, r := range g.Shape.Memberships {
+		l := a.PodTopology.Counts[r.Rule]
 		if l.Key != key {
 			continue
 		}
-		for _, name := range l.Owned() {
+		for _, name := range l.Declared() {
 			if !l.Open(l.At(name), r.Part) {
 				closed, by = append(closed, name), l
 			}
@@ -155,22 +155,22 @@ func (a *Arranger) avoid(g *demand.Group, key string) *demand.Group {
 }
 
 // loosen is a group without its parts in the rules over labels.
-func (a *Arranger) loosen(g *demand.Group, keys ...string) *demand.Group {
+func (a *Assigner) loosen(g *demand.Group, keys ...string) *demand.Group {
 	return &demand.Group{Shape: a.Intern(a.free(g.Shape, keys...)), Need: g.Need, Pods: g.Pods, Bundle: g.Bundle}
 }
 
-func (a *Arranger) newDivision(g *demand.Group, keys []string) *division {
-	v := &division{a: a, g: g, keys: keys, last: -1, origin: g}
-	for _, r := range g.Shape.Roles {
-		l := a.Company.Ledgers[r.Rule]
+func (a *Assigner) newAssignment(g *demand.Group, keys []string) *assignment {
+	v := &assignment{a: a, g: g, keys: keys, last: -1, origin: g}
+	for _, r := range g.Shape.Memberships {
+		l := a.PodTopology.Counts[r.Rule]
 		if !slices.Contains(keys, l.Key) {
 			continue
 		}
 		_, known := a.cuts.others[l.ID]
-		v.parts = append(v.parts, part{Role: r, l: l, bound: r.Owns && l.Kind != topology.AntiAffinity, fixed: known && !r.Owns})
-		v.spreads = v.spreads || l.Kind == topology.Spread && r.Owns
+		v.parts = append(v.parts, part{Membership: r, l: l, bound: r.Declares && l.Kind != topology.AntiAffinity, fixed: known && !r.Declares})
+		v.spreads = v.spreads || l.Kind == topology.Spread && r.Declares
 		v.prefers = v.prefers || r.Weight > 0
-		v.starts = v.starts || l.Kind == topology.Affinity && (r.Owns || r.Weight > 0) && l.Anywhere() == 0
+		v.starts = v.starts || l.Kind == topology.Affinity && (r.Declares || r.Weight > 0) && l.Anywhere() == 0
 	}
 	v.cells = slices.DeleteFunc(a.cellsOf(g, keys), v.lacks)
 	v.in, v.most = make([][]*snapshot.Pod, len(v.cells)), make([]int, len(v.cells))
@@ -195,13 +195,13 @@ func (a *Arranger) newDivision(g *demand.Group, keys []string) *division {
 
 // lacks reports whether a cell is outside of all domains of a rule that demands
 // one.
-func (v *division) lacks(c cell) bool {
+func (v *assignment) lacks(c cell) bool {
 	return slices.ContainsFunc(v.parts, func(p part) bool { return p.bound && v.value(&c, p.l.Key) == nowhere })
 }
 
-func (v *division) value(c *cell, key string) string { return c.values[slices.Index(v.keys, key)] }
+func (v *assignment) value(c *cell, key string) string { return c.values[slices.Index(v.keys, key)] }
 
-func (v *division) path(i int) string { return pathOf(v.g, v.keys, v.cells[i].values) }
+func (v *assignment) path(i int) string { return pathOf(v.g, v.keys, v.cells[i].values) }
 
 // pathOf names a cell of a group.
 func pathOf(g *demand.Group, keys, values []string) string {
@@ -210,7 +210,7 @@ func pathOf(g *demand.Group, keys, values []string) string {
 
 // fill puts pods into cells, first those that an earlier plan has put there; those
 // for which there is none are the rest.
-func (v *division) fill(pods []*snapshot.Pod) {
+func (v *assignment) fill(pods []*snapshot.Pod) {
 	v.rest = v.keep(pods)
 	for ; len(v.rest) > 0; v.rest = v.rest[v.g.Bundle:] {
 		i := v.pick(len(v.rest) / v.g.Bundle)
@@ -224,7 +224,7 @@ func (v *division) fill(pods []*snapshot.Pod) {
 // keep leaves pods in the cells of an earlier plan, as far as the rules allow, and
 // returns the others. A cell that a spread closes opens again when others have caught
 // up with it.
-func (v *division) keep(pods []*snapshot.Pod) []*snapshot.Pod {
+func (v *assignment) keep(pods []*snapshot.Pod) []*snapshot.Pod {
 	if len(v.a.Snap.Nominated) == 0 {
 		return pods
 	}
@@ -251,25 +251,25 @@ func (v *division) keep(pods []*snapshot.Pod) []*snapshot.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p *snapshot.Pod) bool { return kept[p] })
 }
 
-func (v *division) give(unit []*snapshot.Pod, i int) {
+func (v *assignment) give(unit []*snapshot.Pod, i int) {
 	v.in[i] = append(v.in[i], unit...)
 	v.last = i
 	for k := range v.parts {
 		if r := &v.parts[k]; !r.fixed && r.at[i] >= 0 {
-			v.g.Shape.Record(r.l, r.at[i], r.Role, 1)
+			v.g.Shape.Record(r.l, r.at[i], r.Membership, 1)
 		}
 	}
 }
 
 // groups are the parts of the group in their cells.
-func (v *division) groups() []*demand.Group {
+func (v *assignment) groups() []*demand.Group {
 	var out []*demand.Group
 	for i, pods := range v.in {
 		if len(pods) == 0 {
 			continue
 		}
 		var to requirement.Set
-		s := seat{path: v.path(i), pods: len(pods)}
+		s := slot{path: v.path(i), pods: len(pods)}
 		for k, key := range v.keys {
 			if value := v.cells[i].values[k]; value != nowhere {
 				to = to.With(requirement.Must(key, requirement.In, value))
@@ -278,7 +278,7 @@ func (v *division) groups() []*demand.Group {
 			}
 		}
 		g := v.a.bind(v.g, to, pods)
-		v.a.seats[g] = s
+		v.a.slots[g] = s
 		out = append(out, g)
 	}
 	return out
@@ -286,7 +286,7 @@ func (v *division) groups() []*demand.Group {
 
 // nominatedTo is the cell of the machine that an earlier plan counted on for a
 // pod, -1 if there is none: the pod stays there if it can.
-func (v *division) nominatedTo(p *snapshot.Pod) int {
+func (v *assignment) nominatedTo(p *snapshot.Pod) int {
 	a := v.a
 	name, ok := a.Snap.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]
 	if !ok {
@@ -306,7 +306,7 @@ func (v *division) nominatedTo(p *snapshot.Pod) int {
 }
 
 // closedRule names the first rule that leaves none of the cells open.
-func (v *division) closedRule() plan.Reason {
+func (v *assignment) closedRule() plan.Reason {
 	for _, p := range v.parts {
 		if p.Weight == 0 && !slices.ContainsFunc(p.at, func(d int) bool { return d < 0 || p.l.Open(d, p.Part) }) {
 			return demand.Unsatisfiable(p.l)

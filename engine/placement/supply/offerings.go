@@ -17,8 +17,8 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Market is everything that could be launched.
-type Market struct {
+// Offerings is everything that could be launched.
+type Offerings struct {
 	// Pools are all pools, the heaviest first, equal weights by name.
 	Pools []*Pool
 	// Launches are the ways to launch a machine, pool by pool, the cheapest first.
@@ -48,7 +48,7 @@ type Launch struct {
 	reservation int32
 	// sold reports that the cloud has the offering, reserved that it is from a
 	// reservation.
-	sold, reserved bool
+	available, reserved bool
 }
 
 // Kind is a type as a pool offers it.
@@ -70,8 +70,8 @@ type Overhead struct {
 	Present []pack.Token
 }
 
-func (s *Supply) newMarket(c *Cache) *Market {
-	m := &Market{special: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
+func (s *Supply) newOfferings(c *Cache) *Offerings {
+	m := &Offerings{special: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
 	sorted := slices.Clone(s.Snap.Pools)
 	slices.SortFunc(sorted, func(a, b *snapshot.Pool) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name))
@@ -84,7 +84,7 @@ func (s *Supply) newMarket(c *Cache) *Market {
 	m.Available = bitset.New(len(m.Launches))
 	for i := range m.Launches {
 		l := &m.Launches[i]
-		if l.sold && (len(s.Snap.Unavailable) == 0 || !s.Snap.Refused(l.Offering.Key(m.Kinds[l.Kind].Name))) {
+		if l.available && (len(s.Snap.Unavailable) == 0 || !s.Snap.Refused(l.Offering.Key(m.Kinds[l.Kind].Name))) {
 			m.Available.Add(i)
 		}
 	}
@@ -94,7 +94,7 @@ func (s *Supply) newMarket(c *Cache) *Market {
 }
 
 // addPool adds what a pool leaves of its types.
-func (m *Market) addPool(s *Supply, p *snapshot.Pool, c *Cache) {
+func (m *Offerings) addPool(s *Supply, p *snapshot.Pool, c *Cache) {
 	entry := s.newPool(p)
 	entry.Lo, entry.Hi = len(m.Launches), len(m.Launches)
 	if entry.Closed == nil {
@@ -161,8 +161,8 @@ func (s *Supply) Allocatable(t *catalog.Type) []int64 {
 }
 
 // says is what a machine that was launched this way would say about a label.
-// Labels that nobody defines are missing, but for a few that a cloud may add.
-func (m *Market) says(i int, key string) requirement.Requirement {
+// Labels that neither pool nor type define are missing, but for a few that a cloud may add.
+func (m *Offerings) says(i int, key string) requirement.Requirement {
 	l := &m.Launches[i]
 	p := m.Pools[l.Pool]
 	if r, ok := p.Own(key); ok {
@@ -208,7 +208,7 @@ func Undefined(key string) requirement.Requirement {
 
 // Accepting are the launches, sold at present or not, whose labels and taints a
 // shape accepts.
-func (m *Market) Accepting(sh *demand.Shape) bitset.Set {
+func (m *Offerings) Accepting(sh *demand.Shape) bitset.Set {
 	out := bitset.New(len(m.Launches))
 	for _, term := range sh.Terms {
 		out.Or(m.Index.Satisfying(term))
@@ -225,7 +225,7 @@ func (m *Market) Accepting(sh *demand.Shape) bitset.Set {
 }
 
 // addOverheads finds out which DaemonSets would run on each launch.
-func (s *Supply) addOverheads(m *Market) {
+func (s *Supply) addOverheads(m *Offerings) {
 	if len(s.Daemons) == 0 {
 		m.Overheads = []Overhead{s.overheadOf(nil)}
 		return
@@ -274,14 +274,14 @@ func (s *Supply) overheadOf(set []int) Overhead {
 }
 
 // Holds is what is left of a launch's machine for pods.
-func (m *Market) Holds(l *Launch) []int64 {
+func (m *Offerings) Holds(l *Launch) []int64 {
 	out := make([]int64, len(m.Kinds[l.Kind].Allocatable))
 	m.Fill(out, l)
 	return out
 }
 
 // Fill is Holds into a vector that is there.
-func (m *Market) Fill(holds []int64, l *Launch) {
+func (m *Offerings) Fill(holds []int64, l *Launch) {
 	need := m.Overheads[l.Overhead].Need
 	for i, n := range m.Kinds[l.Kind].Allocatable {
 		holds[i] = max(0, n-need[i])
@@ -290,7 +290,7 @@ func (m *Market) Fill(holds []int64, l *Launch) {
 
 // ByWeight divides the pools that are open into those of equal weight, the
 // heaviest first.
-func (m *Market) ByWeight() [][]*Pool {
+func (m *Offerings) ByWeight() [][]*Pool {
 	var out [][]*Pool
 	for _, p := range m.Pools {
 		if p.Closed != nil || p.Lo == p.Hi {
@@ -306,7 +306,7 @@ func (m *Market) ByWeight() [][]*Pool {
 }
 
 // Takes reports whether a launch's machine has room for the need.
-func (m *Market) Takes(need []int64, l *Launch) bool {
+func (m *Offerings) Takes(need []int64, l *Launch) bool {
 	for d, n := range need {
 		if n > 0 && n+m.Overheads[l.Overhead].Need[d] > m.Kinds[l.Kind].Allocatable[d] {
 			return false
@@ -316,7 +316,7 @@ func (m *Market) Takes(need []int64, l *Launch) bool {
 }
 
 // TakesOnSome reports whether a machine of some of the launches has room for the need.
-func (m *Market) TakesOnSome(launches bitset.Set, need []int64) bool {
+func (m *Offerings) TakesOnSome(launches bitset.Set, need []int64) bool {
 	for i := range launches.All() {
 		if m.Takes(need, &m.Launches[i]) {
 			return true
@@ -326,14 +326,14 @@ func (m *Market) TakesOnSome(launches bitset.Set, need []int64) bool {
 }
 
 // Sells reports whether a machine that is sold at present takes a pod.
-func (m *Market) Sells(sh *demand.Shape, need []int64) bool {
+func (m *Offerings) Sells(sh *demand.Shape, need []int64) bool {
 	launches := m.Accepting(sh)
 	launches.And(m.Available)
 	return m.TakesOnSome(launches, need)
 }
 
 // Empty is a launch's machine with nothing but its DaemonSets.
-func (m *Market) Empty(i int) pack.Load {
+func (m *Offerings) Empty(i int) pack.Load {
 	l := &m.Launches[i]
 	return pack.Load{Free: m.Holds(l), Present: m.Overheads[l.Overhead].Present}
 }

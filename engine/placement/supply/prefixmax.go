@@ -2,18 +2,18 @@ package supply
 
 import "sort"
 
-// stride is how many launches have a summit in common.
+// stride is how many launches have a maximum in common.
 const stride = 32
 
 // From is a place among a pool's launches before which none has what is needed: they
 // are by price, so the small ones come first.
-func (m *Market) From(p *Pool, need []int64) int {
+func (m *Offerings) From(p *Pool, need []int64) int {
 	dims := len(need)
-	known := len(p.summits) / dims
-	at := sort.Search(known, func(i int) bool { return reaches(p.summits[i*dims:][:dims], need) })
+	known := len(p.prefixMax) / dims
+	at := sort.Search(known, func(i int) bool { return reaches(p.prefixMax[i*dims:][:dims], need) })
 	for at == known && p.Lo+known*stride < p.Hi {
-		m.climb(p, dims)
-		if known++; !reaches(p.summits[at*dims:], need) {
+		m.extend(p, dims)
+		if known++; !reaches(p.prefixMax[at*dims:], need) {
 			at++
 		}
 	}
@@ -29,16 +29,16 @@ func reaches(most, need []int64) bool {
 	return true
 }
 
-// climb finds the next summit.
-func (m *Market) climb(p *Pool, dims int) {
-	known := len(p.summits)
+// extend finds the next maximum.
+func (m *Offerings) extend(p *Pool, dims int) {
+	known := len(p.prefixMax)
 	lo := p.Lo + known/dims*stride
 	if known == 0 {
-		p.summits = append(p.summits, make([]int64, dims)...)
+		p.prefixMax = append(p.prefixMax, make([]int64, dims)...)
 	} else {
-		p.summits = append(p.summits, p.summits[known-dims:]...)
+		p.prefixMax = append(p.prefixMax, p.prefixMax[known-dims:]...)
 	}
-	top := p.summits[known:]
+	top := p.prefixMax[known:]
 	for i := lo; i < min(lo+stride, p.Hi); i++ {
 		for d, n := range m.Kinds[m.Launches[i].Kind].Allocatable {
 			top[d] = max(top[d], n)

@@ -2,17 +2,17 @@ package supply
 
 import "github.com/millwright-dev/millwright/engine/placement/affinity"
 
-// Floors counts the different values of the labels for which a pool demands
+// MinValues counts the different values of the labels for which a pool demands
 // several.
-type Floors struct {
+type MinValues struct {
 	index *affinity.Index
 	pool  *Pool
 	seen  []map[string]bool
 }
 
-// NewFloors counts for a pool's minValues, from nothing.
-func (m *Market) NewFloors(p *Pool) *Floors {
-	f := &Floors{index: m.Index, pool: p, seen: make([]map[string]bool, len(p.Floors))}
+// NewMinValues counts for a pool's minValues, from nothing.
+func (m *Offerings) NewMinValues(p *Pool) *MinValues {
+	f := &MinValues{index: m.Index, pool: p, seen: make([]map[string]bool, len(p.MinValues))}
 	for i := range f.seen {
 		f.seen[i] = map[string]bool{}
 	}
@@ -20,8 +20,8 @@ func (m *Market) NewFloors(p *Pool) *Floors {
 }
 
 // Add counts a launch and reports whether every floor is met.
-func (f *Floors) Add(launch int) bool {
-	for i, floor := range f.pool.Floors {
+func (f *MinValues) Add(launch int) bool {
+	for i, floor := range f.pool.MinValues {
 		if r := f.index.Says(launch, floor.Key()); r.Finite() {
 			for _, v := range r.Values() {
 				f.seen[i][v] = true
@@ -32,8 +32,8 @@ func (f *Floors) Add(launch int) bool {
 }
 
 // Brings reports whether a launch has a value that a floor still lacks.
-func (f *Floors) Brings(launch int) bool {
-	for i, floor := range f.pool.Floors {
+func (f *MinValues) Brings(launch int) bool {
+	for i, floor := range f.pool.MinValues {
 		if len(f.seen[i]) >= floor.MinValues() {
 			continue
 		}
@@ -49,8 +49,8 @@ func (f *Floors) Brings(launch int) bool {
 }
 
 // Met reports whether there are enough values for every one of the minValues.
-func (f *Floors) Met() bool {
-	for i, floor := range f.pool.Floors {
+func (f *MinValues) Met() bool {
+	for i, floor := range f.pool.MinValues {
 		if len(f.seen[i]) < floor.MinValues() {
 			return false
 		}
@@ -60,7 +60,7 @@ func (f *Floors) Met() bool {
 
 // Counts are the numbers of different values so far, in the order of the pool's
 // floors.
-func (f *Floors) Counts() []int {
+func (f *MinValues) Counts() []int {
 	out := make([]int, len(f.seen))
 	for i := range f.seen {
 		out[i] = len(f.seen[i])
@@ -69,8 +69,8 @@ func (f *Floors) Counts() []int {
 }
 
 // AtLeast reports whether each floor is met as far as so many values go.
-func (f *Floors) AtLeast(want []int) bool {
-	for i, floor := range f.pool.Floors {
+func (f *MinValues) AtLeast(want []int) bool {
+	for i, floor := range f.pool.MinValues {
 		if len(f.seen[i]) < min(floor.MinValues(), want[i]) {
 			return false
 		}

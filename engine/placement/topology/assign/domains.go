@@ -1,4 +1,4 @@
-package arrange
+package assign
 
 import (
 	"cmp"
@@ -28,7 +28,7 @@ type cell struct {
 // nowhere is not the value of any label.
 const nowhere = "\x00"
 
-// unbounded is a number of pods that nobody has.
+// unbounded is more pods than any plan has.
 const unbounded = math.MaxInt32
 
 // room is how many of the pods there is space for.
@@ -51,7 +51,7 @@ type offersKey struct{ wants, keys string }
 
 // offersOf finds the launches for a shape in each cell, the cheapest first within
 // a pool.
-func (a *Arranger) offersOf(sh *demand.Shape, keys []string) *offers {
+func (a *Assigner) offersOf(sh *demand.Shape, keys []string) *offers {
 	at := offersKey{wants(sh), strings.Join(keys, ",")}
 	if known, ok := a.offered[at]; ok {
 		return known
@@ -59,8 +59,8 @@ func (a *Arranger) offersOf(sh *demand.Shape, keys []string) *offers {
 	out := &offers{alike: true}
 	index := map[string]int{}
 	var sums []uint64
-	m := a.Market
-	for i := range a.sold(sh).All() {
+	m := a.Offerings
+	for i := range a.available(sh).All() {
 		print := fingerprint(&m.Launches[i])
 		for values := range cellsAt(keys, func(key string) []string { return a.domainsOn(i, key) }) {
 			name := strings.Join(values, ",")
@@ -82,7 +82,7 @@ func (a *Arranger) offersOf(sh *demand.Shape, keys []string) *offers {
 }
 
 // Domains are those of a label in which nodes for a shape can come to be.
-func (a *Arranger) Domains(sh *demand.Shape, key string) []string {
+func (a *Assigner) Domains(sh *demand.Shape, key string) []string {
 	var out []string
 	for _, values := range a.offersOf(sh, []string{key}).cells {
 		if values[0] != nowhere {
@@ -93,8 +93,8 @@ func (a *Arranger) Domains(sh *demand.Shape, key string) []string {
 }
 
 // domainsOn are the domains in which a launch's machine may be.
-func (a *Arranger) domainsOn(launch int, key string) []string {
-	r := a.Market.Index.Says(launch, key)
+func (a *Assigner) domainsOn(launch int, key string) []string {
+	r := a.Offerings.Index.Says(launch, key)
 	switch {
 	case r.Finite() && len(r.Values()) > 0:
 		return r.Values()
@@ -146,19 +146,19 @@ func wants(sh *demand.Shape) string {
 }
 
 // sold are the launches that accept a shape and can be had at present.
-func (a *Arranger) sold(sh *demand.Shape) bitset.Set {
+func (a *Assigner) available(sh *demand.Shape) bitset.Set {
 	at := wants(sh)
-	if known, ok := a.selling[at]; ok {
+	if known, ok := a.availableTo[at]; ok {
 		return known
 	}
-	out := a.Market.Accepting(sh)
-	out.And(a.Market.Available)
-	a.selling[at] = out
+	out := a.Offerings.Accepting(sh)
+	out.And(a.Offerings.Available)
+	a.availableTo[at] = out
 	return out
 }
 
 // accepting are the machines that accept a shape.
-func (a *Arranger) accepting(sh *demand.Shape) bitset.Set {
+func (a *Assigner) accepting(sh *demand.Shape) bitset.Set {
 	at := wants(sh)
 	if known, ok := a.accepted[at]; ok {
 		return known
@@ -170,7 +170,7 @@ func (a *Arranger) accepting(sh *demand.Shape) bitset.Set {
 
 // cellsOf lists the cells for a group: those with machines that exist first, then
 // the cheapest, then by name.
-func (a *Arranger) cellsOf(g *demand.Group, keys []string) []cell {
+func (a *Assigner) cellsOf(g *demand.Group, keys []string) []cell {
 	index := map[string]int{}
 	var out []cell
 	add := func(values []string) *cell {
@@ -201,7 +201,7 @@ func (a *Arranger) cellsOf(g *demand.Group, keys []string) []cell {
 
 // addExisting adds the cells of machines that have room for a group's pods and
 // that are certain to be there.
-func (a *Arranger) addExisting(g *demand.Group, keys []string, add func([]string) *cell) {
+func (a *Assigner) addExisting(g *demand.Group, keys []string, add func([]string) *cell) {
 	if len(a.Machines.List) == 0 {
 		return
 	}
@@ -230,9 +230,9 @@ func certainly(m *supply.Machine, key string) []string {
 
 // fitsAny reports whether one of the launches' machines has room for a pod. The
 // large ones are looked at first.
-func (a *Arranger) fitsAny(g *demand.Group, launches []int32) bool {
+func (a *Assigner) fitsAny(g *demand.Group, launches []int32) bool {
 	for _, i := range slices.Backward(launches) {
-		if a.Market.Takes(g.Need, &a.Market.Launches[i]) {
+		if a.Offerings.Takes(g.Need, &a.Offerings.Launches[i]) {
 			return true
 		}
 	}
@@ -241,18 +241,18 @@ func (a *Arranger) fitsAny(g *demand.Group, launches []int32) bool {
 
 // costOf is about what the pods beyond free cost on the best of the launches: at
 // least a machine, and beyond that the part of machines that they fill.
-func (a *Arranger) costOf(g *demand.Group, launches []int32, free int) float64 {
+func (a *Assigner) costOf(g *demand.Group, launches []int32, free int) float64 {
 	pods := float64(max(1, len(g.Pods)-free))
 	best := math.Inf(1)
 	for _, i := range launches {
-		l := &a.Market.Launches[i]
-		if !a.Market.Takes(g.Need, l) {
+		l := &a.Offerings.Launches[i]
+		if !a.Offerings.Takes(g.Need, l) {
 			continue
 		}
 		share := 0.0
 		for d, n := range g.Need {
 			if n > 0 {
-				share = max(share, float64(n)/float64(a.Market.Kinds[l.Kind].Allocatable[d]-a.Market.Overheads[l.Overhead].Need[d]))
+				share = max(share, float64(n)/float64(a.Offerings.Kinds[l.Kind].Allocatable[d]-a.Offerings.Overheads[l.Overhead].Need[d]))
 			}
 		}
 		best = min(best, l.Offering.Price*max(1, pods*share))
@@ -262,8 +262,8 @@ func (a *Arranger) costOf(g *demand.Group, launches []int32, free int) float64 {
 
 // knowDomains tells every spread the domains in which new nodes may come to be,
 // and those where the last round had some.
-func (a *Arranger) knowDomains() {
-	for _, l := range a.Company.Ledgers {
+func (a *Assigner) knowDomains() {
+	for _, l := range a.PodTopology.Counts {
 		for name := range a.cuts.domains[l.ID] {
 			l.Know(l.At(name))
 		}
@@ -272,10 +272,10 @@ func (a *Arranger) knowDomains() {
 		}
 	}
 	for _, g := range a.Batch.Groups {
-		for _, r := range g.Shape.Roles {
-			if l := a.Company.Ledgers[r.Rule]; (r.Owns || r.Weight > 0) && l.Kind == topology.Spread && !l.PerNode() && len(g.Shape.Refused) == 0 {
+		for _, r := range g.Shape.Memberships {
+			if l := a.PodTopology.Counts[r.Rule]; (r.Declares || r.Weight > 0) && l.Kind == topology.Spread && !l.PerNode() && len(g.Shape.Refused) == 0 {
 				for _, c := range a.cellsOf(g, []string{l.Key}) {
-					// Where an earlier round could buy nothing, no node will come to be.
+					// Where an earlier round could launch nothing, no node will come to be.
 					if most, ok := a.cuts.most[pathOf(g, []string{l.Key}, c.values)]; c.values[0] != nowhere && (!ok || most > 0 || c.free > 0) {
 						l.Know(l.At(c.values[0]))
 					}

@@ -1,4 +1,4 @@
-package arrange
+package assign
 
 import (
 	"fmt"
@@ -21,14 +21,14 @@ import (
 
 // besideDaemons has groups that require a DaemonSet's pod near go where it runs, or
 // will.
-func (a *Arranger) besideDaemons() {
+func (a *Assigner) besideDaemons() {
 	if len(a.Daemons) == 0 {
 		return
 	}
 	for at, g := range a.Batch.Groups {
-		for _, r := range g.Shape.Roles {
-			l := a.Company.Ledgers[r.Rule]
-			if !r.Owns || l.Kind != topology.Affinity {
+		for _, r := range g.Shape.Memberships {
+			l := a.PodTopology.Counts[r.Rule]
+			if !r.Declares || l.Kind != topology.Affinity {
 				continue
 			}
 			for _, d := range a.Daemons {
@@ -47,7 +47,7 @@ func (a *Arranger) besideDaemons() {
 }
 
 // unite makes units of groups that have to share nodes.
-func (a *Arranger) unite() {
+func (a *Assigner) unite() {
 	leaders := a.leaders(a.beyond())
 	if len(leaders) == 0 {
 		return
@@ -95,7 +95,7 @@ func (a *Arranger) unite() {
 
 // beyond divides groups that require pods near which run, as far as there is no room
 // beside those, and returns the parts that may go beside others that are pending.
-func (a *Arranger) beyond() map[*demand.Group]bool {
+func (a *Assigner) beyond() map[*demand.Group]bool {
 	out := map[*demand.Group]bool{}
 	var groups []*demand.Group
 	for _, g := range a.Batch.Groups {
@@ -125,8 +125,8 @@ func (a *Arranger) beyond() map[*demand.Group]bool {
 
 // pendingLeader reports whether pods are pending, and not bound to others themselves, for
 // each affinity over nodes that a group requires.
-func (a *Arranger) pendingLeader(g *demand.Group) bool {
-	return !slices.ContainsFunc(a.nearOnNode(g), func(r demand.Role) bool {
+func (a *Assigner) pendingLeader(g *demand.Group) bool {
+	return !slices.ContainsFunc(a.nearOnNode(g), func(r demand.Membership) bool {
 		return !slices.ContainsFunc(a.Batch.Groups, func(o *demand.Group) bool {
 			return len(o.Shape.Refused) == 0 && o.Shape.Selected(r.Rule) && len(a.nearOnNode(o)) == 0
 		})
@@ -136,7 +136,7 @@ func (a *Arranger) pendingLeader(g *demand.Group) bool {
 // leaders are, for each group that requires affinity over nodes to pods that are
 // pending, the groups beside which it goes: one for each rule, itself where the rule is
 // about the group's own pods. Groups that would wait for each other have none.
-func (a *Arranger) leaders(beyond map[*demand.Group]bool) map[*demand.Group][]*demand.Group {
+func (a *Assigner) leaders(beyond map[*demand.Group]bool) map[*demand.Group][]*demand.Group {
 	selected := map[int][]*demand.Group{}
 	var waiting []*demand.Group
 	ready := map[*demand.Group]bool{}
@@ -144,15 +144,15 @@ func (a *Arranger) leaders(beyond map[*demand.Group]bool) map[*demand.Group][]*d
 		if len(g.Shape.Refused) > 0 {
 			continue
 		}
-		for _, r := range g.Shape.Roles {
-			if l := a.Company.Ledgers[r.Rule]; r.Selected && l.PerNode() && l.Kind == topology.Affinity {
+		for _, r := range g.Shape.Memberships {
+			if l := a.PodTopology.Counts[r.Rule]; r.Selected && l.PerNode() && l.Kind == topology.Affinity {
 				selected[r.Rule] = append(selected[r.Rule], g)
 			}
 		}
 		switch own := a.nearOnNode(g); {
 		case len(own) == 0:
 			ready[g] = true
-		case beyond[g] || !slices.ContainsFunc(own, func(r demand.Role) bool { return len(a.Company.Ledgers[r.Rule].Where()) > 0 }):
+		case beyond[g] || !slices.ContainsFunc(own, func(r demand.Membership) bool { return len(a.PodTopology.Counts[r.Rule].Where()) > 0 }):
 			waiting = append(waiting, g)
 		}
 	}
@@ -177,7 +177,7 @@ func (a *Arranger) leaders(beyond map[*demand.Group]bool) map[*demand.Group][]*d
 
 // leaderOf is the group beside which a rule puts another: the largest that does not
 // wait itself, or the group itself where no other has to come first.
-func leaderOf(g *demand.Group, r demand.Role, selected []*demand.Group, ready map[*demand.Group]bool) *demand.Group {
+func leaderOf(g *demand.Group, r demand.Membership, selected []*demand.Group, ready map[*demand.Group]bool) *demand.Group {
 	var best *demand.Group
 	for _, o := range selected {
 		if ready[o] && o != g && (best == nil || len(o.Pods) > len(best.Pods)) {
@@ -191,10 +191,10 @@ func leaderOf(g *demand.Group, r demand.Role, selected []*demand.Group, ready ma
 }
 
 // nearOnNode are the parts of a group in affinity over nodes that it requires.
-func (a *Arranger) nearOnNode(g *demand.Group) []demand.Role {
-	var out []demand.Role
-	for _, r := range g.Shape.Roles {
-		if l := a.Company.Ledgers[r.Rule]; r.Owns && l.PerNode() && l.Kind == topology.Affinity {
+func (a *Assigner) nearOnNode(g *demand.Group) []demand.Membership {
+	var out []demand.Membership
+	for _, r := range g.Shape.Memberships {
+		if l := a.PodTopology.Counts[r.Rule]; r.Declares && l.PerNode() && l.Kind == topology.Affinity {
 			out = append(out, r)
 		}
 	}
@@ -205,7 +205,7 @@ func (a *Arranger) nearOnNode(g *demand.Group) []demand.Role {
 // attract their own kind, else one for each pod of the smallest group that leads.
 // Pods of groups that only lead stay by themselves beyond one to a unit, and pods that
 // no machine holds beside the others are refused.
-func (a *Arranger) units(groups []*demand.Group, leaders map[*demand.Group][]*demand.Group) []*demand.Group {
+func (a *Assigner) units(groups []*demand.Group, leaders map[*demand.Group][]*demand.Group) []*demand.Group {
 	count, most, leads := unlimited, 0, map[*demand.Group]bool{}
 	for _, g := range groups {
 		for _, leader := range leaders[g] {
@@ -256,7 +256,7 @@ func sameSizes(a, b [][]*snapshot.Pod) bool {
 
 // leadersFirst is the order in which groups of one unit are given room, by their
 // indices: leaders before those that follow them.
-func (a *Arranger) leadersFirst(groups []*demand.Group, leaders map[*demand.Group][]*demand.Group) []int {
+func (a *Assigner) leadersFirst(groups []*demand.Group, leaders map[*demand.Group][]*demand.Group) []int {
 	var out []int
 	done := map[*demand.Group]bool{}
 	for len(out) < len(groups) {
@@ -271,7 +271,7 @@ func (a *Arranger) leadersFirst(groups []*demand.Group, leaders map[*demand.Grou
 
 // unit makes a group of equal units, of which each has the pods of shares by group. The
 // pods that no machine holds beside those before them are refused.
-func (a *Arranger) unit(groups []*demand.Group, order []int, shares [][][]*snapshot.Pod) []*demand.Group {
+func (a *Assigner) unit(groups []*demand.Group, order []int, shares [][][]*snapshot.Pod) []*demand.Group {
 	turns := a.turns(order, shares[0])
 	fit := sort.Search(len(turns), func(n int) bool { _, ok := a.unitOf(groups, turns[:n+1]); return !ok })
 	if fit == 0 {
@@ -307,17 +307,17 @@ func manyPods(n int) string {
 
 // crowded is the reason of pods that no machine holds beside those near which they have
 // to be.
-func (a *Arranger) crowded(g *demand.Group, pods int) plan.Reason {
+func (a *Assigner) crowded(g *demand.Group, pods int) plan.Reason {
 	own := a.nearOnNode(g)
 	if len(own) == 0 {
 		return a.RuleOf(g)
 	}
-	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: a.Company.Ledgers[own[0].Rule].String(), Have: manyPods(pods)}
+	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: a.PodTopology.Counts[own[0].Rule].String(), Have: manyPods(pods)}
 }
 
 // turns are the groups whose pods are given room in a unit, one after the other: a pod
 // of each, then the others in turn.
-func (a *Arranger) turns(order []int, share [][]*snapshot.Pod) []int {
+func (a *Assigner) turns(order []int, share [][]*snapshot.Pod) []int {
 	var out []int
 	for round := 0; ; round++ {
 		before := len(out)
@@ -334,7 +334,7 @@ func (a *Arranger) turns(order []int, share [][]*snapshot.Pod) []int {
 
 // unitOf is a group, without pods, of units with a pod of each of some groups, and
 // whether some machine has room for one.
-func (a *Arranger) unitOf(groups []*demand.Group, turns []int) (*demand.Group, bool) {
+func (a *Assigner) unitOf(groups []*demand.Group, turns []int) (*demand.Group, bool) {
 	counts := make([]int, len(groups))
 	for _, i := range turns {
 		counts[i]++
@@ -348,7 +348,7 @@ func (a *Arranger) unitOf(groups []*demand.Group, turns []int) (*demand.Group, b
 		}
 	}
 	near := func(rule int) bool {
-		l := a.Company.Ledgers[rule]
+		l := a.PodTopology.Counts[rule]
 		return l.PerNode() && l.Kind == topology.Affinity
 	}
 	var ok bool
@@ -361,10 +361,10 @@ func (a *Arranger) unitOf(groups []*demand.Group, turns []int) (*demand.Group, b
 
 // nodesFor are the nodes where pods run for each affinity over nodes that a group
 // requires.
-func (a *Arranger) nodesFor(g *demand.Group) []string {
+func (a *Assigner) nodesFor(g *demand.Group) []string {
 	var there []string
 	for i, r := range a.nearOnNode(g) {
-		names := a.Company.Ledgers[r.Rule].Where()
+		names := a.PodTopology.Counts[r.Rule].Where()
 		if i == 0 {
 			there = names
 		}
@@ -374,7 +374,7 @@ func (a *Arranger) nodesFor(g *demand.Group) []string {
 }
 
 // bindToNodes has a group go where pods run that it requires on its node.
-func (a *Arranger) bindToNodes(g *demand.Group) *demand.Group {
+func (a *Assigner) bindToNodes(g *demand.Group) *demand.Group {
 	own := a.nearOnNode(g)
 	if len(own) == 0 || len(g.Shape.Refused) > 0 {
 		return g
@@ -383,10 +383,10 @@ func (a *Arranger) bindToNodes(g *demand.Group) *demand.Group {
 	if len(there) == 0 {
 		return a.refuse(g, a.unmet(g))
 	}
-	roles := g.Shape.Roles
+	memberships := g.Shape.Memberships
 	out := a.bind(g, requirement.NewSet(requirement.Must(corev1.LabelHostname, requirement.In, there...)), g.Pods)
 	sh := *out.Shape
-	sh.Roles = slices.DeleteFunc(slices.Clone(roles), func(r demand.Role) bool { return a.Company.Ledgers[r.Rule].Kind == topology.Affinity })
+	sh.Memberships = slices.DeleteFunc(slices.Clone(memberships), func(r demand.Membership) bool { return a.PodTopology.Counts[r.Rule].Kind == topology.Affinity })
 	out.Shape = a.Intern(&sh)
 	return out
 }

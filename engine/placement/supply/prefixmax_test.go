@@ -9,7 +9,7 @@ import (
 func TestNoLaunchBeforeThePlaceHasRoom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 50 {
-		m, p := &Market{}, &Pool{Lo: 7, Hi: 7 + rng.IntN(300)}
+		m, p := &Offerings{}, &Pool{Lo: 7, Hi: 7 + rng.IntN(300)}
 		m.Overheads = []Overhead{{Need: make([]int64, 2)}}
 		for range p.Hi {
 			m.Launches = append(m.Launches, Launch{Kind: int32(len(m.Kinds))})

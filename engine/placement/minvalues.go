@@ -9,22 +9,22 @@ import (
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
-// modest reports whether a box leaves the different values of labels that its
+// meetsMinValues reports whether a box leaves the different values of labels that its
 // pool demands. Where minValues are only wished for, it may leave fewer if one of
 // its pods by itself leaves no more; then the box does not make it worse for pods
 // that could do better.
-func (t *tier) modest(b *pack.Box) bool {
+func (t *packing) meetsMinValues(b *pack.Box) bool {
 	counts := t.values(b)
 	return counts.Met() || t.w.opts.RelaxMinValues && counts.AtLeast(t.reachable(b))
 }
 
 // values counts the different values that a box leaves, until they are enough. What is
 // too large for what is left of the limits is no choice.
-func (t *tier) values(b *pack.Box) *supply.Floors {
+func (t *packing) values(b *pack.Box) *supply.MinValues {
 	c := t.contentOf(b)
-	counts := t.w.Market.NewFloors(c.pool)
+	counts := t.w.Offerings.NewMinValues(c.pool)
 	for i := range c.launches.Within(c.pool.Lo, c.pool.Hi) {
-		if t.suits(c, i) && c.pool.Affords(t.w.Market.Kinds[t.w.Market.Launches[i].Kind].Size) && counts.Add(i) {
+		if t.suits(c, i) && c.pool.Affords(t.w.Offerings.Kinds[t.w.Offerings.Launches[i].Kind].Size) && counts.Add(i) {
 			break
 		}
 	}
@@ -33,7 +33,7 @@ func (t *tier) values(b *pack.Box) *supply.Floors {
 
 // reachable are the numbers of values that the most flexible of a box's pods leaves
 // by itself.
-func (t *tier) reachable(b *pack.Box) []int {
+func (t *packing) reachable(b *pack.Box) []int {
 	var most []int
 	for _, part := range b.Parts {
 		alone := [2]int{part.Item, b.Model}
@@ -54,17 +54,17 @@ func (t *tier) reachable(b *pack.Box) []int {
 
 // relax lowers the minValues of a claim to what its alternatives have, and reports
 // whether it had to.
-func (t *tier) relax(set requirement.Set, p *supply.Pool, chosen []int) (requirement.Set, bool) {
-	if !t.w.opts.RelaxMinValues || len(p.Floors) == 0 {
+func (t *packing) relax(set requirement.Set, p *supply.Pool, chosen []int) (requirement.Set, bool) {
+	if !t.w.opts.RelaxMinValues || len(p.MinValues) == 0 {
 		return set, false
 	}
-	counts := t.w.Market.NewFloors(p)
+	counts := t.w.Offerings.NewMinValues(p)
 	for _, i := range chosen {
 		counts.Add(i)
 	}
 	relaxed := false
 	for i, n := range counts.Counts() {
-		if floor := p.Floors[i]; n < floor.MinValues() {
+		if floor := p.MinValues[i]; n < floor.MinValues() {
 			set = set.Without(floor.Key()).With(set.Get(floor.Key()).WithMinValues(n))
 			relaxed = true
 		}
@@ -72,12 +72,12 @@ func (t *tier) relax(set requirement.Set, p *supply.Pool, chosen []int) (require
 	return set, relaxed
 }
 
-// keepFloors drops boxes until the limits leave all others the alternatives that
+// keepMinValues drops boxes until the limits leave all others the alternatives that
 // minValues demand: of those that lack some, first those with the fewest pods, then the
 // dearest. Their pods stay where they are. What a box could become only grows as others
 // go, so one look at each does.
-func (t *tier) keepFloors(boxes []pack.Box) []pack.Box {
-	if t.w.opts.RelaxMinValues || !slices.ContainsFunc(t.pools, func(p *supply.Pool) bool { return len(p.Floors) > 0 && len(p.Limits) > 0 }) {
+func (t *packing) keepMinValues(boxes []pack.Box) []pack.Box {
+	if t.w.opts.RelaxMinValues || !slices.ContainsFunc(t.pools, func(p *supply.Pool) bool { return len(p.MinValues) > 0 && len(p.Limits) > 0 }) {
 		return boxes
 	}
 	order := make([]int, len(boxes))
@@ -91,7 +91,7 @@ func (t *tier) keepFloors(boxes []pack.Box) []pack.Box {
 	gone := make([]bool, len(boxes))
 	left := len(boxes)
 	for _, i := range order {
-		if !t.keepsFloors(&boxes[i], left) {
+		if !t.keepsMinValues(&boxes[i], left) {
 			t.charge(boxes[i:i+1], -1)
 			gone[i] = true
 			left--
@@ -106,7 +106,7 @@ func (t *tier) keepFloors(boxes []pack.Box) []pack.Box {
 	return kept
 }
 
-func (t *tier) podsOf(b *pack.Box) int {
+func (t *packing) podsOf(b *pack.Box) int {
 	pods := 0
 	for _, part := range b.Parts {
 		pods += part.Count * t.groups[part.Item].Bundle
@@ -114,14 +114,14 @@ func (t *tier) podsOf(b *pack.Box) int {
 	return pods
 }
 
-// keepsFloors reports whether a box, one of so many, has alternatives with the
+// keepsMinValues reports whether a box, one of so many, has alternatives with the
 // different values that its pool demands.
-func (t *tier) keepsFloors(b *pack.Box, boxes int) bool {
+func (t *packing) keepsMinValues(b *pack.Box, boxes int) bool {
 	p := t.poolOf(b)
-	if len(p.Floors) == 0 || len(p.Limits) == 0 {
+	if len(p.MinValues) == 0 || len(p.Limits) == 0 {
 		return true
 	}
-	counts := t.w.Market.NewFloors(p)
+	counts := t.w.Offerings.NewMinValues(p)
 	for _, l := range t.suiting(t.contentOf(b), t.launch[b.Model], boxes) {
 		if counts.Add(l) {
 			return true

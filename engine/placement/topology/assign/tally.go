@@ -1,4 +1,4 @@
-package arrange
+package assign
 
 import (
 	"fmt"
@@ -23,10 +23,10 @@ type Site struct {
 	name string
 }
 
-// Sites are all machines with the pods that a plan puts there. bought are the launches
+// Sites are all machines with the pods that a plan puts there. chosen are the launches
 // of its new ones.
-func (a *Arranger) Sites(out *plan.Plan, bought []int) []Site {
-	sites := make([]Site, 0, len(a.Machines.List)+len(bought))
+func (a *Assigner) Sites(out *plan.Plan, chosen []int) []Site {
+	sites := make([]Site, 0, len(a.Machines.List)+len(chosen))
 	at := make(map[*snapshot.Node]int, len(a.Machines.List))
 	for i, m := range a.Machines.List {
 		at[m.Node] = i
@@ -37,55 +37,55 @@ func (a *Arranger) Sites(out *plan.Plan, bought []int) []Site {
 		s.Pods = append(s.Pods, x.Pod)
 	}
 	for i := range out.NewNodes {
-		sites = append(sites, Site{Machine: -1, Launch: bought[i], name: fmt.Sprintf("new %d", i), Pods: out.NewNodes[i].Pods})
+		sites = append(sites, Site{Machine: -1, Launch: chosen[i], name: fmt.Sprintf("new %d", i), Pods: out.NewNodes[i].Pods})
 	}
 	return sites
 }
 
 // Domain is the domain of a rule that a site is in, if that is certain.
-func (a *Arranger) Domain(s *Site, l *topology.Ledger) (string, bool) {
+func (a *Assigner) Domain(s *Site, l *topology.DomainCounts) (string, bool) {
 	switch {
 	case s.Machine >= 0:
 		return a.Machines.List[s.Machine].Domain(l.Key)
 	case l.PerNode():
 		return s.name, true
 	}
-	if r := a.Market.Index.Says(s.Launch, l.Key); affinity.Fixed(r) && !r.Absent() {
+	if r := a.Offerings.Index.Says(s.Launch, l.Key); affinity.Fixed(r) && !r.Absent() {
 		return r.Values()[0], true
 	}
 	return "", false
 }
 
 // Tally enters the pods of all sites, and the domains that spreads compare, into
-// ledgers by rule; nil ones are left out. Pods that run are only counted: whether
+// counts by rule; nil ones are left out. Pods that run are only counted: whether
 // they keep their own rules is nothing that a plan decides.
-func (a *Arranger) Tally(sites []Site, ledgers []*topology.Ledger) {
+func (a *Assigner) Tally(sites []Site, counts []*topology.DomainCounts) {
 	known := map[int][]int{}
-	perNode := slices.ContainsFunc(ledgers, func(l *topology.Ledger) bool { return l != nil && l.PerNode() })
+	perNode := slices.ContainsFunc(counts, func(l *topology.DomainCounts) bool { return l != nil && l.PerNode() })
 	for i := range sites {
 		s := &sites[i]
 		in := known[s.Launch]
 		if in == nil || s.Launch < 0 || perNode {
-			in = a.domainsIn(s, ledgers)
+			in = a.domainsIn(s, counts)
 			known[s.Launch] = in
 		}
 		for _, p := range s.Pods {
-			for _, r := range a.Company.RolesOf(p.Class.Shape) {
+			for _, r := range a.PodTopology.MembershipsOf(p.Class.Shape) {
 				if in[r.Rule] >= 0 {
-					ledgers[r.Rule].Record(in[r.Rule], r.Part, 1)
+					counts[r.Rule].Record(in[r.Rule], r.Part, 1)
 				}
 			}
 		}
 		if s.Machine >= 0 {
-			a.tallyRunning(a.Machines.List[s.Machine].Node.Pods, in, ledgers)
+			a.tallyRunning(a.Machines.List[s.Machine].Node.Pods, in, counts)
 		}
 	}
 }
 
 // domainsIn are the numbers of a site's domains by rule, -1 for none.
-func (a *Arranger) domainsIn(s *Site, ledgers []*topology.Ledger) []int {
-	in := make([]int, len(ledgers))
-	for rule, l := range ledgers {
+func (a *Assigner) domainsIn(s *Site, counts []*topology.DomainCounts) []int {
+	in := make([]int, len(counts))
+	for rule, l := range counts {
 		in[rule] = -1
 		if l == nil || !a.counts(rule, s) {
 			continue
@@ -102,14 +102,14 @@ func (a *Arranger) domainsIn(s *Site, ledgers []*topology.Ledger) []int {
 	return in
 }
 
-func (a *Arranger) tallyRunning(pods []*snapshot.Pod, in []int, ledgers []*topology.Ledger) {
+func (a *Assigner) tallyRunning(pods []*snapshot.Pod, in []int, counts []*topology.DomainCounts) {
 	for _, p := range pods {
 		if p.Terminal() {
 			continue
 		}
-		for _, r := range a.Company.RolesOf(p.Class.Shape) {
-			if in[r.Rule] >= 0 && (p.DeletionTimestamp == nil || ledgers[r.Rule].Kind != topology.Spread) {
-				ledgers[r.Rule].Record(in[r.Rule], topology.Part{Selected: r.Selected}, 1)
+		for _, r := range a.PodTopology.MembershipsOf(p.Class.Shape) {
+			if in[r.Rule] >= 0 && (p.DeletionTimestamp == nil || counts[r.Rule].Kind != topology.Spread) {
+				counts[r.Rule].Record(in[r.Rule], topology.Part{Selected: r.Selected}, 1)
 			}
 		}
 	}
@@ -117,16 +117,16 @@ func (a *Arranger) tallyRunning(pods []*snapshot.Pod, in []int, ledgers []*topol
 
 // others are the pods of a plan, by domain, that a rule selects and that do not declare
 // it.
-func (a *Arranger) others(sites []Site, rule int) map[string]int {
+func (a *Assigner) others(sites []Site, rule int) map[string]int {
 	out := map[string]int{}
 	for i := range sites {
-		domain, ok := a.Domain(&sites[i], a.Company.Ledgers[rule])
+		domain, ok := a.Domain(&sites[i], a.PodTopology.Counts[rule])
 		if !ok || !a.counts(rule, &sites[i]) {
 			continue
 		}
 		for _, p := range sites[i].Pods {
-			for _, r := range a.Company.RolesOf(p.Class.Shape) {
-				if r.Rule == rule && r.Selected && !r.Owns {
+			for _, r := range a.PodTopology.MembershipsOf(p.Class.Shape) {
+				if r.Rule == rule && r.Selected && !r.Declares {
 					out[domain]++
 				}
 			}
@@ -136,7 +136,7 @@ func (a *Arranger) others(sites []Site, rule int) map[string]int {
 }
 
 // counts reports whether a rule counts the pods of a site.
-func (a *Arranger) counts(rule int, s *Site) bool {
+func (a *Assigner) counts(rule int, s *Site) bool {
 	if s.Machine >= 0 {
 		return a.counted[rule].Has(s.Machine)
 	}
@@ -145,11 +145,11 @@ func (a *Arranger) counts(rule int, s *Site) bool {
 
 // compares are the launches whose nodes a rule counts: for a spread those that its
 // policies and its pod's other labels leave, else all.
-func (a *Arranger) compares(rule int) bitset.Set {
+func (a *Assigner) compares(rule int) bitset.Set {
 	if known, ok := a.compared[rule]; ok {
 		return known
 	}
-	l, owner, m := a.Company.Ledgers[rule], a.Company.Owners[rule], a.Market
+	l, owner, m := a.PodTopology.Counts[rule], a.PodTopology.Owners[rule], a.Offerings
 	out := bitset.Full(len(m.Launches))
 	if l.Kind == topology.Spread && !l.IgnoreAffinity {
 		out = bitset.New(len(m.Launches))

@@ -1,11 +1,11 @@
-// Package arrange decides in which domain pods go that mind who is near: in which
+// Package assign assigns pods with inter-pod constraints to topology domains: in which
 // zone each pod of a spread, of an affinity or of an anti-affinity.
 //
 //	observe.go   who is where already
-//	arrange.go   the order: pods without a choice, pods that are minded, pods that
-//	             mind, pods that follow
+//	assign.go    the order: pods without a choice, pods that rules select, pods that
+//	             declare rules, pods with affinity to others
 //	domains.go   where a group could go at all, and at what cost
-//	divide.go    cells for each pod: a domain for each label of its rules
+//	assignment.go  cells for each pod: a domain for each label of its rules
 //	pick.go      the cell for one more pod
 //	units.go     affinity over nodes: groups that share nodes, planned as one
 //	tally.go     who is where once a plan has come true
@@ -16,7 +16,7 @@
 // are tokens and counts in packing. Pods get their domains one after the other, in
 // an order in which kube-scheduler could bind them.
 //
-// Domains are given out before machines are bought. Where what is bought upsets
+// Domains are given out before machines are launched. Where what is launched upsets
 // them, for a limit, or for nodes that other pods bring into a zone, the round is
 // repeated with what was learned; see [Cuts].
 //
@@ -27,4 +27,4 @@
 // holds beside their leader are refused, though another leader may have room. Where kinds of pods
 // compete for nodes that cannot grow, each by rules about the other, another
 // arrangement may place more of them.
-package arrange
+package assign

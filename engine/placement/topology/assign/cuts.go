@@ -1,4 +1,4 @@
-package arrange
+package assign
 
 import (
 	"maps"
@@ -10,7 +10,7 @@ import (
 )
 
 // Cuts are the constraints that plans have added to the pods' own. Domains are assigned
-// before nodes are bought, and what is bought may break the assignment: a limit keeps
+// before nodes are launched, and what is launched may break the assignment: a limit keeps
 // pods out, other pods take the room, bring nodes into a domain that a spread then
 // compares as well, or land on nodes that it does not count. Few plans need cuts.
 type Cuts struct {
@@ -60,16 +60,16 @@ const (
 
 // Cut verifies a plan, and adds to the cuts what it has shown to be impossible. It
 // reports whether there is something new, so that another plan is due.
-func (a *Arranger) Cut(out *plan.Plan, bought []int) bool {
-	if a.Company == nil {
+func (a *Assigner) Cut(out *plan.Plan, chosen []int) bool {
+	if a.PodTopology == nil {
 		return false
 	}
-	broken, fresh := a.broken(out, bought)
+	broken, fresh := a.broken(out, chosen)
 	for level := a.cuts.rounds / roundsPerLevel; level <= cutAll; level++ {
 		left := a.capMissing(level, &fresh)
 		for _, rule := range broken {
 			// Pods that follow others to where those are not have no other domain.
-			if a.Company.Ledgers[rule].Kind == topology.Affinity && (!left || level >= cutGroups) || level >= cutAll {
+			if a.PodTopology.Counts[rule].Kind == topology.Affinity && (!left || level >= cutGroups) || level >= cutAll {
 				for _, key := range a.groups[rule] {
 					fresh = a.cuts.cap(key, 0) || fresh
 				}
@@ -85,15 +85,15 @@ func (a *Arranger) Cut(out *plan.Plan, bought []int) bool {
 
 // capMissing caps domains, and groups, that have pods without a node, and reports
 // whether there are any.
-func (a *Arranger) capMissing(level int, fresh *bool) bool {
+func (a *Assigner) capMissing(level int, fresh *bool) bool {
 	missing := map[string]int{}
 	for _, g := range a.Batch.Groups {
-		if g.Origin == nil || len(g.Shape.Refused) > 0 || g.Vain == 0 {
+		if g.Origin == nil || len(g.Shape.Refused) > 0 || g.Missing == 0 {
 			continue
 		}
-		missing[g.Origin.Key()] += g.Vain
-		if s, ok := a.seats[g]; ok {
-			*fresh = a.cuts.cap(s.path, s.pods-g.Vain) || *fresh
+		missing[g.Origin.Key()] += g.Missing
+		if s, ok := a.slots[g]; ok {
+			*fresh = a.cuts.cap(s.path, s.pods-g.Missing) || *fresh
 		}
 	}
 	for key, n := range missing {
@@ -109,16 +109,16 @@ func (a *Arranger) capMissing(level int, fresh *bool) bool {
 
 // broken are the required rules over domains that a plan breaks. What their spreads
 // count is noted; fresh reports whether that was not known.
-func (a *Arranger) broken(out *plan.Plan, bought []int) (rules []int, fresh bool) {
-	ledgers := make([]*topology.Ledger, len(a.Company.Ledgers))
-	for i, l := range a.Company.Ledgers {
+func (a *Assigner) broken(out *plan.Plan, chosen []int) (rules []int, fresh bool) {
+	counts := make([]*topology.DomainCounts, len(a.PodTopology.Counts))
+	for i, l := range a.PodTopology.Counts {
 		if !l.PerNode() && l.Kind != topology.AntiAffinity && len(a.groups[i]) > 0 {
-			ledgers[i] = topology.NewLedger(l.Rule)
+			counts[i] = topology.NewDomainCounts(l.Rule)
 		}
 	}
-	sites := a.Sites(out, bought)
-	a.Tally(sites, ledgers)
-	for rule, l := range ledgers {
+	sites := a.Sites(out, chosen)
+	a.Tally(sites, counts)
+	for rule, l := range counts {
 		if l == nil || l.Holds() {
 			continue
 		}
@@ -139,7 +139,7 @@ func (a *Arranger) broken(out *plan.Plan, bought []int) (rules []int, fresh bool
 
 // Blocked are the keys of those groups, of some that were left, that other groups
 // keep out by inter-pod constraints.
-func (a *Arranger) Blocked(left []*demand.Group) []string {
+func (a *Assigner) Blocked(left []*demand.Group) []string {
 	var out []string
 	for _, part := range left {
 		g := part.Origin
@@ -156,14 +156,14 @@ func (a *Arranger) Blocked(left []*demand.Group) []string {
 }
 
 // blocks reports whether where pods of one shape are can keep those of another out.
-func (a *Arranger) blocks(one, other *demand.Shape) bool {
-	for _, r := range other.Roles {
-		i := slices.IndexFunc(one.Roles, func(x demand.Role) bool { return x.Rule == r.Rule })
+func (a *Assigner) blocks(one, other *demand.Shape) bool {
+	for _, r := range other.Memberships {
+		i := slices.IndexFunc(one.Memberships, func(x demand.Membership) bool { return x.Rule == r.Rule })
 		if i < 0 {
 			continue
 		}
-		anti := a.Company.Ledgers[r.Rule].Kind == topology.AntiAffinity
-		if x := one.Roles[i]; r.Owns && x.Selected || anti && r.Selected && x.Owns {
+		anti := a.PodTopology.Counts[r.Rule].Kind == topology.AntiAffinity
+		if x := one.Memberships[i]; r.Declares && x.Selected || anti && r.Selected && x.Declares {
 			return true
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
-// tier is the packing problem of the pools of one weight.
-type tier struct {
+// packing is the packing problem of the pools of one weight.
+type packing struct {
 	w     *world
 	pools []*supply.Pool
 	// accounts are the pools of the problem, accountOf that of each of the pools.
@@ -44,11 +44,11 @@ type tier struct {
 	turn  int
 }
 
-// newTier makes the problem of putting the groups on the pools' machines. Groups
+// newPacking makes the problem of putting the groups on the pools' machines. Groups
 // that none of them accepts are left out.
-func (w *world) newTier(pools []*supply.Pool, groups []*demand.Group) *tier {
-	t := &tier{w: w, pools: pools, lists: map[string]*list{}, alone: map[[2]int][]int{}, named: make([]int, len(w.Market.Kinds))}
-	t.accounts, t.accountOf = w.Market.Accounts(pools)
+func (w *world) newPacking(pools []*supply.Pool, groups []*demand.Group) *packing {
+	t := &packing{w: w, pools: pools, lists: map[string]*list{}, alone: map[[2]int][]int{}, named: make([]int, len(w.Offerings.Kinds))}
+	t.accounts, t.accountOf = w.Offerings.Accounts(pools)
 	t.addShapes(groups)
 	t.addDims()
 	t.divideLabels()
@@ -59,25 +59,25 @@ func (w *world) newTier(pools []*supply.Pool, groups []*demand.Group) *tier {
 		t.problem.Items = append(t.problem.Items, pack.Item{Family: t.familyOf(g), Need: t.inDims(g.Need), Count: g.Units()})
 	}
 	for i := range t.accounts {
-		t.problem.Pools = append(t.problem.Pools, pack.Pool{Left: w.Market.Left(&t.accounts[i]), Guarded: t.accounts[i].Guarded()})
+		t.problem.Pools = append(t.problem.Pools, pack.Pool{Left: w.Offerings.Left(&t.accounts[i]), Guarded: t.accounts[i].Guarded()})
 	}
-	t.problem.Guard = t.modest
+	t.problem.Guard = t.meetsMinValues
 	return t
 }
 
-func (t *tier) familyOf(g *demand.Group) int {
+func (t *packing) familyOf(g *demand.Group) int {
 	i, _ := slices.BinarySearchFunc(t.shapes, g.Shape, func(a, b *demand.Shape) int { return cmp.Compare(a.Key, b.Key) })
 	return i
 }
 
-// addShapes takes the groups that some machine of the tier would have room for, and
+// addShapes takes the groups that some machine of the packing would have room for, and
 // their shapes. The others must not have any influence.
-func (t *tier) addShapes(groups []*demand.Group) {
-	mine := bitset.New(len(t.w.Market.Launches))
+func (t *packing) addShapes(groups []*demand.Group) {
+	mine := bitset.New(len(t.w.Offerings.Launches))
 	for _, p := range t.pools {
 		mine.AddRange(p.Lo, p.Hi)
 	}
-	mine.And(t.w.Market.Available)
+	mine.And(t.w.Offerings.Available)
 	var last *demand.Shape
 	var accepts []bitset.Set
 	var space *room
@@ -87,12 +87,12 @@ func (t *tier) addShapes(groups []*demand.Group) {
 		}
 		if g.Shape != last {
 			last, accepts = g.Shape, t.w.acceptsOf(g.Shape)
-			open := bitset.New(len(t.w.Market.Launches))
+			open := bitset.New(len(t.w.Offerings.Launches))
 			for _, accepted := range accepts {
 				open.Or(accepted)
 			}
 			open.And(mine)
-			space = newRoom(t.w.Market, open, len(t.w.Dims.Names))
+			space = newRoom(t.w.Offerings, open, len(t.w.Dims.Names))
 		}
 		if !space.has(g.Need) {
 			continue
@@ -107,16 +107,16 @@ func (t *tier) addShapes(groups []*demand.Group) {
 
 // room tells whether some launches have room for a need.
 type room struct {
-	market   *supply.Market
-	launches bitset.Set
+	offerings *supply.Offerings
+	launches  bitset.Set
 	// largest is the most that any of them holds, by dimension; last is one that had
 	// room for the need before, -1 if none had.
 	largest []int64
 	last    int
 }
 
-func newRoom(m *supply.Market, launches bitset.Set, dims int) *room {
-	r := &room{market: m, launches: launches, largest: make([]int64, dims), last: -1}
+func newRoom(m *supply.Offerings, launches bitset.Set, dims int) *room {
+	r := &room{offerings: m, launches: launches, largest: make([]int64, dims), last: -1}
 	holds := make([]int64, dims)
 	last := -1 // a type's offerings often follow each other
 	for i := range launches.All() {
@@ -136,11 +136,11 @@ func (r *room) has(need []int64) bool {
 	if !covers(r.largest, need) {
 		return false
 	}
-	if r.last >= 0 && r.market.Takes(need, &r.market.Launches[r.last]) {
+	if r.last >= 0 && r.offerings.Takes(need, &r.offerings.Launches[r.last]) {
 		return true
 	}
 	for i := range r.launches.All() {
-		if r.market.Takes(need, &r.market.Launches[i]) {
+		if r.offerings.Takes(need, &r.offerings.Launches[i]) {
 			r.last = i
 			return true
 		}
@@ -149,7 +149,7 @@ func (r *room) has(need []int64) bool {
 }
 
 // addDims finds the dimensions that matter, by their numbers in the batch.
-func (t *tier) addDims() {
+func (t *packing) addDims() {
 	used := make([]bool, len(t.w.Dims.Names))
 	for _, g := range t.groups {
 		for d, n := range g.Need {
@@ -165,7 +165,7 @@ func (t *tier) addDims() {
 }
 
 // inDims is a vector in the dimensions that matter.
-func (t *tier) inDims(vec []int64) []int64 {
+func (t *packing) inDims(vec []int64) []int64 {
 	if len(t.dims) == len(vec) {
 		return vec
 	}
@@ -178,26 +178,26 @@ func (t *tier) inDims(vec []int64) []int64 {
 
 // acceptsOf are the launches that accept a shape, by term.
 func (w *world) acceptsOf(sh *demand.Shape) []bitset.Set {
-	tolerant := w.Market.Accepting(sh)
+	tolerant := w.Offerings.Accepting(sh)
 	out := make([]bitset.Set, len(sh.Terms))
 	for i, term := range sh.Terms {
-		out[i] = w.Market.Index.Satisfying(term)
+		out[i] = w.Offerings.Index.Satisfying(term)
 		out[i].And(tolerant)
 	}
 	return out
 }
 
-// looseOf are the launches that accept a shape wherever its company is.
+// looseOf are the launches that accept a shape, whatever domain it is bound to.
 func (w *world) looseOf(sh *demand.Shape) bitset.Set {
 	if sh.Base == nil {
 		return nil
 	}
-	return w.Market.Accepting(sh.Base)
+	return w.Offerings.Accepting(sh.Base)
 }
 
 // divideLabels prepares for labels that are open on some launch and of which
 // different pods want different things.
-func (t *tier) divideLabels() {
+func (t *packing) divideLabels() {
 	var wants, open []requirement.Requirement
 	for _, sh := range t.shapes {
 		for _, term := range sh.Terms {
@@ -207,7 +207,7 @@ func (t *tier) divideLabels() {
 	seen := map[string]bool{}
 	for _, r := range wants {
 		if !seen[r.Key()] {
-			seen[r.Key()], open = true, append(open, t.w.Market.Index.Open(r.Key())...)
+			seen[r.Key()], open = true, append(open, t.w.Offerings.Index.Open(r.Key())...)
 		}
 	}
 	slices.SortFunc(open, func(a, b requirement.Requirement) int { return cmp.Compare(a.String(), b.String()) })
@@ -219,8 +219,8 @@ func (t *tier) divideLabels() {
 // addModels makes a model of all launches of a type that no shape tells apart,
 // at the price of the cheapest, and leaves out models that are no better than
 // another in any way.
-func (t *tier) addModels() {
-	m := t.w.Market
+func (t *packing) addModels() {
+	m := t.w.Offerings
 	marks := t.marks()
 	type identity struct {
 		kind, overhead int32
@@ -263,8 +263,8 @@ func (t *tier) addModels() {
 // marks tell launches apart by the shapes that accept them; zero is accepted by
 // none. Two launches with different shapes have the same mark about once in 2^64
 // cases; what is planned is checked again.
-func (t *tier) marks() []uint64 {
-	out := make([]uint64, len(t.w.Market.Launches))
+func (t *packing) marks() []uint64 {
+	out := make([]uint64, len(t.w.Offerings.Launches))
 	n := uint64(0)
 	mark := func(accepted bitset.Set) {
 		n++
@@ -293,7 +293,7 @@ func scramble(x uint64) uint64 {
 
 // dominated reports whether a model of the same pool is as good in every way: it
 // comes earlier, so it costs no more. Most often it comes shortly before.
-func (t *tier) dominated(first, at int, model *pack.Model, marks []uint64) bool {
+func (t *packing) dominated(first, at int, model *pack.Model, marks []uint64) bool {
 	for j := len(t.problem.Models) - 1; j >= first; j-- {
 		other := &t.problem.Models[j]
 		if covers(other.Holds, model.Holds) && marks[t.launch[j]] == marks[at] && covers(model.Weighs, other.Weighs) &&
@@ -314,17 +314,17 @@ func covers(a, b []int64) bool {
 }
 
 // open is the state of a launch's open labels, nil if there are no cells.
-func (t *tier) open(i int) bitset.Set {
+func (t *packing) open(i int) bitset.Set {
 	if t.cells == nil {
 		return nil
 	}
 	return t.cells.State(func(key string) (requirement.Requirement, bool) {
-		r := t.w.Market.Index.Says(i, key)
+		r := t.w.Offerings.Index.Says(i, key)
 		return r, !affinity.Fixed(r)
 	})
 }
 
-func (t *tier) addFamilies() {
+func (t *packing) addFamilies() {
 	for i, sh := range t.shapes {
 		f := t.w.Family(sh)
 		f.Models = bitset.New(len(t.problem.Models))

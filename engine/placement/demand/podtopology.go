@@ -14,19 +14,19 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Company is who may be near whom: the rules of all pods that matter, with a
-// ledger for each. It is nil where no pod has any.
-type Company struct {
-	Ledgers []*topology.Ledger
+// PodTopology is the inter-pod constraints of all pods that matter: topology spread, pod
+// affinity and anti-affinity, with counts for each. It is nil where no pod has any.
+type PodTopology struct {
+	Counts []*topology.DomainCounts
 	// Owners are a shape that states each rule: all that state a spread agree on
 	// which nodes it counts.
 	Owners []*Shape
 	byID   map[string]int
-	// owned are the rules of each shape, roles memoises in what else it takes part,
+	// declared are the rules of each shape, memberships memoises in what else it takes part,
 	// invalid is why a shape's rules cannot be read.
-	owned   map[*snapshot.Shape][]ownership
-	roles   map[*snapshot.Shape][]Role
-	invalid map[*snapshot.Shape]error
+	declared    map[*snapshot.Shape][]declaration
+	memberships map[*snapshot.Shape][]Membership
+	invalid     map[*snapshot.Shape]error
 	// anchored are the rules that select one value of one label, by that; loose are
 	// the others.
 	anchored map[[2]string][]int
@@ -36,11 +36,11 @@ type Company struct {
 	Wanted, guarded map[int]bool
 }
 
-// ownership is a rule of a shape, required or with the weight of a preference.
-type ownership struct{ rule, weight int }
+// declaration is a rule of a shape, required or with the weight of a preference.
+type declaration struct{ rule, weight int }
 
-// Role is a shape's part in a rule.
-type Role struct {
+// Membership is a shape's part in a rule.
+type Membership struct {
 	Rule int
 	topology.Part
 	// Weight is how much the shape prefers the rule; zero if it requires it, or
@@ -50,16 +50,16 @@ type Role struct {
 
 // newCompany collects the rules that the pods own, and the anti-affinity of pods
 // that run and of DaemonSets.
-func (b *Batch) newCompany(classes []*snapshot.Class, shapes []*snapshot.Shape) *Company {
-	c := &Company{
-		byID: map[string]int{}, owned: map[*snapshot.Shape][]ownership{}, roles: map[*snapshot.Shape][]Role{},
+func (b *Batch) newPodTopology(classes []*snapshot.Class, shapes []*snapshot.Shape) *PodTopology {
+	c := &PodTopology{
+		byID: map[string]int{}, declared: map[*snapshot.Shape][]declaration{}, memberships: map[*snapshot.Shape][]Membership{},
 		invalid: map[*snapshot.Shape]error{}, anchored: map[[2]string][]int{}, Wanted: map[int]bool{}, guarded: map[int]bool{},
 	}
 	namespaces := b.namespaces(classes)
 	for _, s := range shapes {
 		c.own(s, namespaces, false)
 		c.share(s, b.Volumes)
-		for _, o := range c.owned[s] {
+		for _, o := range c.declared[s] {
 			if o.weight == 0 {
 				c.Wanted[o.rule] = true
 			}
@@ -67,13 +67,13 @@ func (b *Batch) newCompany(classes []*snapshot.Class, shapes []*snapshot.Shape) 
 	}
 	for _, s := range guards(b.Snap) {
 		c.own(s, namespaces, true)
-		for _, o := range c.owned[s] {
-			if o.weight == 0 && c.Ledgers[o.rule].Kind == topology.AntiAffinity {
+		for _, o := range c.declared[s] {
+			if o.weight == 0 && c.Counts[o.rule].Kind == topology.AntiAffinity {
 				c.guarded[o.rule] = true
 			}
 		}
 	}
-	if len(c.Ledgers) == 0 && len(c.invalid) == 0 {
+	if len(c.Counts) == 0 && len(c.invalid) == 0 {
 		return nil
 	}
 	return c
@@ -138,47 +138,47 @@ func (b *Batch) namespaces(classes []*snapshot.Class) map[string]map[string]stri
 
 // own adds the rules of a shape; of pods that run, only those that keep others
 // away.
-func (c *Company) own(s *snapshot.Shape, namespaces map[string]map[string]string, running bool) {
-	if _, ok := c.owned[s]; ok || len(s.Spread) == 0 && s.Affinity == nil {
+func (c *PodTopology) own(s *snapshot.Shape, namespaces map[string]map[string]string, running bool) {
+	if _, ok := c.declared[s]; ok || len(s.Spread) == 0 && s.Affinity == nil {
 		return
 	}
 	demands, err := topology.DemandsOf(s, namespaces)
 	if err != nil && !running {
 		c.invalid[s] = err
 	}
-	c.owned[s] = nil
+	c.declared[s] = nil
 	for i := range demands {
 		d := &demands[i]
 		if running && (d.Kind != topology.AntiAffinity || d.Weight > 0) {
 			continue
 		}
 		id := c.ruleOf(d, s)
-		if !slices.ContainsFunc(c.owned[s], func(o ownership) bool { return o.rule == id }) {
-			c.owned[s] = append(c.owned[s], ownership{id, d.Weight})
+		if !slices.ContainsFunc(c.declared[s], func(o declaration) bool { return o.rule == id }) {
+			c.declared[s] = append(c.declared[s], declaration{id, d.Weight})
 		}
 	}
 }
 
 // share adds the rule of pods that wait for the volume of one claim.
-func (c *Company) share(s *snapshot.Shape, book *volumes.Book) {
+func (c *PodTopology) share(s *snapshot.Shape, book *volumes.Book) {
 	for _, name := range book.Together(s) {
 		d := topology.OneZone(types.NamespacedName{Namespace: s.Namespace, Name: name})
 		id := c.ruleOf(&d, s)
-		if o := (ownership{id, 0}); !slices.Contains(c.owned[s], o) {
-			c.owned[s] = append(c.owned[s], o)
+		if o := (declaration{id, 0}); !slices.Contains(c.declared[s], o) {
+			c.declared[s] = append(c.declared[s], o)
 		}
 	}
 }
 
-// ruleOf is the number of a rule, which is new if nobody stated it before.
-func (c *Company) ruleOf(d *topology.Demand, s *snapshot.Shape) int {
+// ruleOf is the number of a rule, which is new if no shape stated it before.
+func (c *PodTopology) ruleOf(d *topology.Demand, s *snapshot.Shape) int {
 	id, ok := c.byID[d.ID]
 	if ok {
 		return id
 	}
-	id = len(c.Ledgers)
+	id = len(c.Counts)
 	c.byID[d.ID] = id
-	c.Ledgers = append(c.Ledgers, topology.NewLedger(&d.Rule))
+	c.Counts = append(c.Counts, topology.NewDomainCounts(&d.Rule))
 	c.Owners = append(c.Owners, &Shape{Terms: s.Terms, Tolerations: s.Tolerations})
 	if key, value, ok := d.Anchor(); ok {
 		at := [2]string{key, value}
@@ -189,63 +189,63 @@ func (c *Company) ruleOf(d *topology.Demand, s *snapshot.Shape) int {
 	return id
 }
 
-// RolesOf are all the rules in which a shape takes part, in order.
-func (c *Company) RolesOf(s *snapshot.Shape) []Role {
+// MembershipsOf are all the rules in which a shape takes part, in order.
+func (c *PodTopology) MembershipsOf(s *snapshot.Shape) []Membership {
 	if c == nil {
 		return nil
 	}
-	if known, ok := c.roles[s]; ok {
+	if known, ok := c.memberships[s]; ok {
 		return known
 	}
 	candidates := slices.Clone(c.loose)
 	for key, value := range s.Labels {
 		candidates = append(candidates, c.anchored[[2]string{key, value}]...)
 	}
-	for _, o := range c.owned[s] {
+	for _, o := range c.declared[s] {
 		candidates = append(candidates, o.rule)
 	}
 	slices.Sort(candidates)
-	var out []Role
+	var out []Membership
 	for _, i := range slices.Compact(candidates) {
-		r := Role{Rule: i, Part: topology.Part{Selected: c.Ledgers[i].Selects(s)}}
-		for _, o := range c.owned[s] {
+		r := Membership{Rule: i, Part: topology.Part{Selected: c.Counts[i].Selects(s)}}
+		for _, o := range c.declared[s] {
 			if o.rule == i {
-				r.Owns, r.Weight = o.weight == 0, o.weight
+				r.Declares, r.Weight = o.weight == 0, o.weight
 			}
 		}
-		if r.Owns || r.Selected || r.Weight > 0 {
+		if r.Declares || r.Selected || r.Weight > 0 {
 			out = append(out, r)
 		}
 	}
-	c.roles[s] = out
+	c.memberships[s] = out
 	return out
 }
 
 // addCompany is the rule of topology: what it demands is looked at for all pods
 // together, once it is known who there is.
-func addCompany(b *Batch, from *snapshot.Shape, to *Shape) {
-	if b.Company == nil {
+func addPodTopology(b *Batch, from *snapshot.Shape, to *Shape) {
+	if b.PodTopology == nil {
 		return
 	}
-	if err := b.Company.invalid[from]; err != nil {
+	if err := b.PodTopology.invalid[from]; err != nil {
 		to.refuse(plan.Reason{Code: plan.ConstraintsInvalid, Have: err.Error()})
 		return
 	}
-	to.Roles = b.Company.RolesOf(from)
+	to.Memberships = b.PodTopology.MembershipsOf(from)
 }
 
 // topologyTokens is where the tokens of anti-affinity begin, above those of ports.
 const topologyTokens = 1 << 20
 
-// Tokens are what a pod with the roles brings onto its node, and what it cannot be
+// Tokens are what a pod with the memberships brings onto its node, and what it cannot be
 // with there: the owner of an anti-affinity with those that it selects.
-func (c *Company) Tokens(roles []Role) (present, conflicts []pack.Token) {
-	for _, r := range roles {
-		if l := c.Ledgers[r.Rule]; !l.PerNode() || l.Kind != topology.AntiAffinity {
+func (c *PodTopology) Tokens(memberships []Membership) (present, conflicts []pack.Token) {
+	for _, r := range memberships {
+		if l := c.Counts[r.Rule]; !l.PerNode() || l.Kind != topology.AntiAffinity {
 			continue
 		}
 		owner, selected := pack.Token(topologyTokens+2*r.Rule), pack.Token(topologyTokens+2*r.Rule+1)
-		if r.Owns {
+		if r.Declares {
 			present, conflicts = append(present, owner), append(conflicts, selected)
 		}
 		if r.Selected {
@@ -260,17 +260,17 @@ func (c *Company) Tokens(roles []Role) (present, conflicts []pack.Token) {
 // caps are the spreads over nodes in which a shape takes part. A node that does
 // not exist yet has none of the pods, so no node where one of the owners is may
 // have more than maxSkew.
-func (c *Company) caps(sh *Shape) []pack.Cap {
+func (c *PodTopology) caps(sh *Shape) []pack.Cap {
 	var out []pack.Cap
-	for _, r := range sh.Roles {
-		if l := c.Ledgers[r.Rule]; l.PerNode() && l.Kind == topology.Spread {
-			out = append(out, pack.Cap{Group: int32(r.Rule), Each: int32(sh.playing(r.Rule)), Max: int32(l.MaxSkew), Declares: r.Owns})
+	for _, r := range sh.Memberships {
+		if l := c.Counts[r.Rule]; l.PerNode() && l.Kind == topology.Spread {
+			out = append(out, pack.Cap{Group: int32(r.Rule), Each: int32(sh.playing(r.Rule)), Max: int32(l.MaxSkew), Declares: r.Declares})
 		}
 	}
 	return out
 }
 
 // Unsatisfiable is the reason of a pod that a rule leaves no domain.
-func Unsatisfiable(l *topology.Ledger) plan.Reason {
+func Unsatisfiable(l *topology.DomainCounts) plan.Reason {
 	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: l.String(), Have: l.Standing()}
 }
