@@ -8,20 +8,22 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/millwright-dev/millwright/bench/ec2/stage"
 )
 
 // cutLaunch scales out, kills the controller as soon as EC2 has started the first instance,
 // and has another go on. In the end every claim has one instance, and every instance a claim.
-func (h *handover) cutLaunch(ctx context.Context, to contestant) error {
+func (h *handover) cutLaunch(ctx context.Context, to stage.Contestant) error {
 	before, err := h.state(ctx)
 	if err != nil {
 		return err
 	}
-	if err := h.replicas(ctx, more); err != nil {
+	if err := h.replicas(ctx, stage.More); err != nil {
 		return err
 	}
 	if _, err := h.until(ctx, "an instance is started", func() bool {
-		alive, err := h.alive(ctx)
+		alive, err := h.Alive(ctx)
 		return err == nil && len(alive) > len(before.instances)
 	}); err != nil {
 		return err
@@ -41,21 +43,21 @@ func (h *handover) cutLaunch(ctx context.Context, to contestant) error {
 		return err
 	}
 	h.blame(replacedOf(before, after))
-	return h.scale(ctx, "scale in", -more)
+	return h.scale(ctx, "scale in", -stage.More)
 }
 
 // paired reports whether every claim has an instance of its own, and every instance a claim.
 func (h *handover) paired(ctx context.Context) bool {
-	alive, err := h.alive(ctx)
+	alive, err := h.Alive(ctx)
 	if err != nil {
 		return false
 	}
-	claims, err := h.claims(ctx)
+	claims, err := h.Claims(ctx)
 	if err != nil || len(claims) != len(alive) {
 		return false
 	}
 	for i := range claims {
-		delete(alive, instanceOf(&claims[i]))
+		delete(alive, stage.InstanceOf(&claims[i]))
 	}
 	return len(alive) == 0
 }
@@ -70,24 +72,26 @@ spec: {maxUnavailable: 0, selector: {matchLabels: {app: spot}}}
 
 // cutDrain deletes a claim whose pod may not be evicted, kills the controller that drains its
 // Node, and has another go on, which ends it once the pod may go.
-func (h *handover) cutDrain(ctx context.Context, to contestant) error {
-	if err := h.apply.Text(ctx, guard); err != nil {
+func (h *handover) cutDrain(ctx context.Context, to stage.Contestant) error {
+	if err := h.Apply.Text(ctx, guard); err != nil {
 		return err
 	}
-	claims, err := h.claims(ctx)
+	claims, err := h.Claims(ctx)
 	if err != nil {
 		return err
 	}
-	of := slices.IndexFunc(claims, func(c unstructured.Unstructured) bool { return c.GetLabels()["karpenter.sh/nodepool"] == spotPool })
+	of := slices.IndexFunc(claims, func(c unstructured.Unstructured) bool {
+		return c.GetLabels()["karpenter.sh/nodepool"] == stage.SpotPool
+	})
 	if of < 0 {
-		return fmt.Errorf("pool %s has no NodeClaim", spotPool)
+		return fmt.Errorf("pool %s has no NodeClaim", stage.SpotPool)
 	}
-	victim, node := instanceOf(&claims[of]), facts(&claims[of])["status.nodeName"]
+	victim, node := stage.InstanceOf(&claims[of]), facts(&claims[of])["status.nodeName"]
 	before, err := h.state(ctx)
 	if err != nil {
 		return err
 	}
-	if err := h.dynamic.Resource(nodeClaims).Delete(ctx, claims[of].GetName(), metav1.DeleteOptions{}); err != nil {
+	if err := h.Dynamic.Resource(stage.NodeClaims).Delete(ctx, claims[of].GetName(), metav1.DeleteOptions{}); err != nil {
 		return err
 	}
 	if _, err := h.until(ctx, node+" is tainted", func() bool {
@@ -99,7 +103,7 @@ func (h *handover) cutDrain(ctx context.Context, to contestant) error {
 	if err := h.kill(ctx, to); err != nil {
 		return err
 	}
-	if err := h.client.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Delete(ctx, "guard", metav1.DeleteOptions{}); err != nil {
+	if err := h.Client.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Delete(ctx, "guard", metav1.DeleteOptions{}); err != nil {
 		return err
 	}
 	a := Act{Title: "take over from one that was killed as it drained"}
@@ -119,10 +123,10 @@ func (h *handover) cutDrain(ctx context.Context, to contestant) error {
 }
 
 // kill ends the controller as a crash would, and starts another.
-func (h *handover) kill(ctx context.Context, to contestant) error {
+func (h *handover) kill(ctx context.Context, to stage.Contestant) error {
 	h.running.Kill()
 	h.by = to
-	next, err := h.start(ctx, to)
+	next, err := h.Start(ctx, to)
 	if err == nil {
 		h.running = next
 	}

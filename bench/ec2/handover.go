@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/millwright-dev/millwright/bench/ec2/stage"
 	"github.com/millwright-dev/millwright/bench/process"
 	"github.com/millwright-dev/millwright/bench/watch"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
@@ -39,7 +40,7 @@ type Act struct {
 type handover struct {
 	*world
 	running *process.Process
-	by      contestant
+	by      stage.Contestant
 	acts    []Act
 }
 
@@ -51,7 +52,7 @@ func HandOver(ctx context.Context, cfg Config) ([]Act, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer w.close()
+	defer w.Close()
 	h := &handover{world: w}
 	defer func() {
 		if h.running != nil {
@@ -66,11 +67,11 @@ func (h *handover) play(ctx context.Context) error {
 	if err := h.build(ctx); err != nil {
 		return err
 	}
-	for _, next := range []string{Millwright, Karpenter} {
+	for _, next := range []string{stage.Millwright, stage.Karpenter} {
 		for _, act := range []func(context.Context) error{
-			func(ctx context.Context) error { return h.change(ctx, contestants[next]) },
-			func(ctx context.Context) error { return h.scale(ctx, "scale out", more) },
-			func(ctx context.Context) error { return h.scale(ctx, "scale in", -more) },
+			func(ctx context.Context) error { return h.change(ctx, stage.Contestants[next]) },
+			func(ctx context.Context) error { return h.scale(ctx, "scale out", stage.More) },
+			func(ctx context.Context) error { return h.scale(ctx, "scale in", -stage.More) },
 			h.interrupt, h.move,
 		} {
 			if err := act(ctx); err != nil {
@@ -78,9 +79,9 @@ func (h *handover) play(ctx context.Context) error {
 			}
 		}
 	}
-	for _, cut := range []func(context.Context, contestant) error{h.cutLaunch, h.cutDrain} {
-		for _, next := range []string{Millwright, Karpenter} {
-			if err := cut(ctx, contestants[next]); err != nil {
+	for _, cut := range []func(context.Context, stage.Contestant) error{h.cutLaunch, h.cutDrain} {
+		for _, next := range []string{stage.Millwright, stage.Karpenter} {
+			if err := cut(ctx, stage.Contestants[next]); err != nil {
 				return err
 			}
 		}
@@ -94,11 +95,11 @@ func (h *handover) done(ctx context.Context, a Act, before *state) (*state, erro
 	if err != nil {
 		return nil, err
 	}
-	record, err := h.aws.Record(ctx)
+	record, err := h.AWS.Record(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a.By, a.Machines, a.Pods = h.by.title, len(after.instances), running(h.seen.Now())
+	a.By, a.Machines, a.Pods = h.by.Title, len(after.instances), running(h.Seen.Now())
 	a.Evictions, a.Changes = after.evictions-before.evictions, map[string]int{}
 	for _, c := range changes(record, before.at) {
 		a.Changes[c.Action]++
@@ -160,15 +161,15 @@ func (h *handover) until(ctx context.Context, goal string, reached func() bool) 
 
 // build starts Karpenter and waits for its fleet.
 func (h *handover) build(ctx context.Context) error {
-	if err := h.apply.Text(ctx, fleetManifests(h.cfg.Machines)); err != nil {
+	if err := h.Apply.Text(ctx, stage.Manifests(h.cfg.Machines)); err != nil {
 		return err
 	}
 	before, err := h.state(ctx)
 	if err != nil {
 		return err
 	}
-	h.by = contestants[Karpenter]
-	if h.running, err = h.start(ctx, h.by); err != nil {
+	h.by = stage.Contestants[stage.Karpenter]
+	if h.running, err = h.Start(ctx, h.by); err != nil {
 		return err
 	}
 	a := Act{Title: "build the fleet"}
@@ -181,11 +182,11 @@ func (h *handover) build(ctx context.Context) error {
 
 // settle waits until every pod runs, and then for rest; it took until every pod ran.
 func (h *handover) settle(ctx context.Context) (float64, error) {
-	wanted, err := h.wanted(ctx)
+	wanted, err := h.Wanted(ctx)
 	if err != nil {
 		return 0, err
 	}
-	took, err := h.until(ctx, "every pod runs", func() bool { return running(h.seen.Now()) == wanted })
+	took, err := h.until(ctx, "every pod runs", func() bool { return running(h.Seen.Now()) == wanted })
 	if err != nil {
 		return took, err
 	}
@@ -194,7 +195,7 @@ func (h *handover) settle(ctx context.Context) (float64, error) {
 }
 
 // change stops the one controller and starts the other. Nothing may come of it.
-func (h *handover) change(ctx context.Context, to contestant) error {
+func (h *handover) change(ctx context.Context, to stage.Contestant) error {
 	if err := h.running.Stop(); err != nil {
 		return err
 	}
@@ -203,7 +204,7 @@ func (h *handover) change(ctx context.Context, to contestant) error {
 		return err
 	}
 	h.by = to
-	if h.running, err = h.start(ctx, to); err != nil {
+	if h.running, err = h.Start(ctx, to); err != nil {
 		return err
 	}
 	select {
@@ -218,7 +219,7 @@ func (h *handover) change(ctx context.Context, to contestant) error {
 	if err != nil {
 		return err
 	}
-	record, err := h.aws.Record(ctx)
+	record, err := h.AWS.Record(ctx)
 	if err != nil {
 		return err
 	}
@@ -270,14 +271,14 @@ func (h *handover) scale(ctx context.Context, title string, by int) error {
 	if err != nil {
 		return err
 	}
-	a, change := Act{Title: title}, by*scaled
-	machines, pods := len(before.instances)+change, running(h.seen.Now())+change
+	a, change := Act{Title: title}, by*stage.Scaled
+	machines, pods := len(before.instances)+change, running(h.Seen.Now())+change
 	if err := h.replicas(ctx, by); err != nil {
 		return err
 	}
 	a.Took, err = h.until(ctx, fmt.Sprintf("there are %d machines and %d pods", machines, pods), func() bool {
-		alive, err := h.alive(ctx)
-		return err == nil && len(alive) == machines && running(h.seen.Now()) == pods
+		alive, err := h.Alive(ctx)
+		return err == nil && len(alive) == machines && running(h.Seen.Now()) == pods
 	})
 	if err != nil {
 		return err
@@ -285,7 +286,7 @@ func (h *handover) scale(ctx context.Context, title string, by int) error {
 	if _, err := h.settle(ctx); err != nil {
 		return err
 	}
-	now := h.seen.Now()
+	now := h.Seen.Now()
 	if n := now.Evictions - before.evictions; n > 0 {
 		a.Faults = append(a.Faults, fmt.Sprintf("%d pods were evicted", n))
 	}
@@ -298,7 +299,7 @@ func (h *handover) scale(ctx context.Context, title string, by int) error {
 
 // replicas adds some to each Deployment, or takes them away.
 func (h *handover) replicas(ctx context.Context, by int) error {
-	deployments := h.client.AppsV1().Deployments(metav1.NamespaceDefault)
+	deployments := h.Client.AppsV1().Deployments(metav1.NamespaceDefault)
 	list, err := deployments.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/millwright-dev/millwright/bench/ec2/stage"
 )
 
 // String is one line for the progress, and one for each fault.
@@ -68,6 +70,6 @@ func ReportHandover(cfg Config, acts []Act) string {
 		}
 	}
 	b.WriteString("\n## How\n\n")
-	fmt.Fprintf(&b, "- Two EC2NodeClasses (AL2023 with a role, Bottlerocket with an instance profile and user data), three NodePools (spot; on demand, with consolidation; on demand for a StatefulSet with an EBS volume for each replica). A pod takes more than half of a machine of four vCPUs.\n- A spot machine that is interrupted, and one with a volume whose NodeClaim is deleted, are such as the other controller launched. Each Deployment is scaled by %d.\n- Not finished is whatever has no row.\n", more)
+	fmt.Fprintf(&b, "- Two EC2NodeClasses (AL2023 with a role, Bottlerocket with an instance profile and user data), three NodePools (spot; on demand, with consolidation; on demand for a StatefulSet with an EBS volume for each replica). A pod takes more than half of a machine of four vCPUs.\n- A spot machine that is interrupted, and one with a volume whose NodeClaim is deleted, are such as the other controller launched. Each Deployment is scaled by %d.\n- Not finished is whatever has no row.\n", stage.More)
 	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/millwright-dev/millwright/bench/ec2/stage"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/sandbox/aws"
 )
@@ -16,18 +17,18 @@ import (
 // foreign finds a machine of a pool that another controller than the present one has
 // launched: Millwright's have a tag of their own.
 func (h *handover) foreign(ctx context.Context, pool string) (aws.Instance, error) {
-	alive, err := h.alive(ctx)
+	alive, err := h.Alive(ctx)
 	if err != nil {
 		return aws.Instance{}, err
 	}
 	for _, id := range slices.Sorted(maps.Keys(alive)) {
 		i := alive[id]
 		_, ours := i.Tags[tokenTag]
-		if i.Tags["karpenter.sh/nodepool"] == pool && ours == (h.by.title == contestants[Karpenter].title) {
+		if i.Tags["karpenter.sh/nodepool"] == pool && ours == (h.by.Title == stage.Contestants[stage.Karpenter].Title) {
 			return i, nil
 		}
 	}
-	return aws.Instance{}, fmt.Errorf("pool %s has no machine that another controller than %s launched", pool, h.by.title)
+	return aws.Instance{}, fmt.Errorf("pool %s has no machine that another controller than %s launched", pool, h.by.Title)
 }
 
 // tokenTag is on the instances that Millwright launched.
@@ -35,36 +36,36 @@ const tokenTag = "millwright.dev/nodeclaim-uid"
 
 // interrupt has EC2 take back a spot machine that the other controller launched.
 func (h *handover) interrupt(ctx context.Context) error {
-	victim, err := h.foreign(ctx, spotPool)
+	victim, err := h.foreign(ctx, stage.SpotPool)
 	if err != nil {
 		return err
 	}
 	return h.lose(ctx, "spot interruption", victim, func() error {
-		return h.aws.Interrupt(ctx, aws.Interruption{Instance: victim.ID, Notice: awstest.SpotNotice})
+		return h.AWS.Interrupt(ctx, aws.Interruption{Instance: victim.ID, Notice: awstest.SpotNotice})
 	})
 }
 
 // move deletes the claim of a machine with a volume that the other controller launched.
 func (h *handover) move(ctx context.Context) error {
-	victim, err := h.foreign(ctx, dataPool)
+	victim, err := h.foreign(ctx, stage.DataPool)
 	if err != nil {
 		return err
 	}
-	claims, err := h.claims(ctx)
+	claims, err := h.Claims(ctx)
 	if err != nil {
 		return err
 	}
-	of := slices.IndexFunc(claims, func(c unstructured.Unstructured) bool { return instanceOf(&c) == victim.ID })
+	of := slices.IndexFunc(claims, func(c unstructured.Unstructured) bool { return stage.InstanceOf(&c) == victim.ID })
 	if of < 0 {
 		return fmt.Errorf("%s has no NodeClaim", victim.ID)
 	}
 	err = h.lose(ctx, "NodeClaim with a volume deleted", victim, func() error {
-		return h.dynamic.Resource(nodeClaims).Delete(ctx, claims[of].GetName(), metav1.DeleteOptions{})
+		return h.Dynamic.Resource(stage.NodeClaims).Delete(ctx, claims[of].GetName(), metav1.DeleteOptions{})
 	})
 	if err != nil {
 		return err
 	}
-	record, err := h.aws.Record(ctx)
+	record, err := h.AWS.Record(ctx)
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (h *handover) lose(ctx context.Context, title string, victim aws.Instance, 
 
 // lost reports whether an instance is gone and so many pods run.
 func (h *handover) lost(ctx context.Context, id string, pods int) bool {
-	alive, err := h.alive(ctx)
+	alive, err := h.Alive(ctx)
 	_, there := alive[id]
-	return err == nil && !there && running(h.seen.Now()) == pods
+	return err == nil && !there && running(h.Seen.Now()) == pods
 }

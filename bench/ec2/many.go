@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/millwright-dev/millwright/bench/ec2/stage"
 	"github.com/millwright-dev/millwright/cloud/ec2"
 	"github.com/millwright-dev/millwright/sandbox/aws"
 )
@@ -13,13 +14,13 @@ import (
 // manyPools are a class and a pool of machines of four vCPUs, in an AWS with the token buckets
 // that EC2 documents.
 func manyPools(ctx context.Context, w *world, _ []string) error {
-	pool := fleetPool(onDemandPool, "web", "on-demand", "WhenEmpty")
-	return errors.Join(w.apply.Text(ctx, fleetClasses+"---"+pool), w.aws.SetThrottle(ctx, aws.Throttle{Documented: true}))
+	pool := stage.FleetPool(stage.OnDemandPool, "web", "on-demand", "WhenEmpty")
+	return errors.Join(w.Apply.Text(ctx, stage.FleetClasses+"---"+pool), w.AWS.SetThrottle(ctx, aws.Throttle{Documented: true}))
 }
 
 // manyPods are as many pods as machines are wanted: each takes more than half of one.
 func manyPods(ctx context.Context, w *world) error {
-	return w.apply.Text(ctx, workload("Deployment", onDemandPool, w.cfg.Machines, "", ""))
+	return w.Apply.Text(ctx, stage.Workload("Deployment", stage.OnDemandPool, w.cfg.Machines, "", ""))
 }
 
 // halfSold sells out every second of the types that the pool allows, the cheapest first.
@@ -35,7 +36,7 @@ func halfSold(ctx context.Context, w *world, chosen []string) error {
 		return cmp.Or(cmp.Compare(a.OnDemand, b.OnDemand), cmp.Compare(a.Name, b.Name))
 	})
 	for i := 0; i < len(types); i += 2 {
-		if err := w.aws.SetCapacity(ctx, aws.Capacity{Pattern: types[i].Name, Most: 0}); err != nil {
+		if err := w.AWS.SetCapacity(ctx, aws.Capacity{Pattern: types[i].Name, Most: 0}); err != nil {
 			return err
 		}
 	}

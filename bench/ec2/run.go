@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millwright-dev/millwright/bench/ec2/stage"
 	"github.com/millwright-dev/millwright/bench/process"
 	"github.com/millwright-dev/millwright/bench/watch"
 	"github.com/millwright-dev/millwright/sandbox/aws"
@@ -68,13 +69,13 @@ func Run(ctx context.Context, cfg Config) ([]Measure, error) {
 			return out, fmt.Errorf("no scenario %q", name)
 		}
 		for _, turn := range cfg.Turns {
-			c, ok := contestants[turn]
+			c, ok := stage.Contestants[turn]
 			if !ok {
 				return out, fmt.Errorf("no contestant %q", turn)
 			}
 			m, err := play(ctx, cfg, s, turn, chosen[turn])
 			if err != nil {
-				return out, fmt.Errorf("%s with %s: %w", s.title, c.title, err)
+				return out, fmt.Errorf("%s with %s: %w", s.title, c.Title, err)
 			}
 			if name == "story" {
 				chosen[turn] = m.Types
@@ -88,17 +89,17 @@ func Run(ctx context.Context, cfg Config) ([]Measure, error) {
 
 // play is one scenario with one contestant; an error is one of the stage, not of the play.
 func play(ctx context.Context, cfg Config, s scenario, turn string, chosen []string) (m Measure, err error) {
-	c := contestants[turn]
-	m = Measure{Scenario: s.title, Contestant: c.title}
+	c := stage.Contestants[turn]
+	m = Measure{Scenario: s.title, Contestant: c.Title}
 	w, err := newWorld(ctx, cfg, s.name+"-"+turn, s.args...)
 	if err != nil {
 		return m, err
 	}
-	defer w.close()
+	defer w.Close()
 	if err := s.stage(ctx, w, chosen); err != nil {
 		return m, err
 	}
-	p, err := w.start(ctx, c)
+	p, err := w.Start(ctx, c)
 	if err != nil {
 		return m, err
 	}
@@ -127,7 +128,7 @@ func play(ctx context.Context, cfg Config, s scenario, turn string, chosen []str
 
 // follow waits until every pod runs and all is at rest, and measures.
 func (w *world) follow(ctx context.Context, m *Measure, p *process.Process, began time.Time) error {
-	wanted, err := w.wanted(ctx)
+	wanted, err := w.Wanted(ctx)
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (w *world) follow(ctx context.Context, m *Measure, p *process.Process, bega
 
 // clock notes how many pods run, and reports whether all do.
 func (w *world) clock(m *Measure, began time.Time) bool {
-	m.Pods = running(w.seen.Now())
+	m.Pods = running(w.Seen.Now())
 	now := time.Since(began).Seconds()
 	if m.Half == 0 && m.Pods >= (m.Wanted+1)/2 {
 		m.Half = now
@@ -169,7 +170,7 @@ func running(v watch.View) int {
 
 // rests reports whether every pod runs, no Node leaves and none has come or gone for a while.
 func (w *world) rests(pods int) bool {
-	v := w.seen.Now()
+	v := w.Seen.Now()
 	leaves := slices.ContainsFunc(v.Nodes, func(n watch.Node) bool { return n.Leaving })
 	return running(v) == pods && !leaves && time.Since(v.Changed) >= w.cfg.Quiet
 }
@@ -177,10 +178,10 @@ func (w *world) rests(pods int) bool {
 // count notes what was asked of AWS so far.
 func (w *world) count(ctx context.Context, m *Measure, p *process.Process) error {
 	var err error
-	if m.Calls, err = w.calls(ctx); err != nil {
+	if m.Calls, err = w.Calls(ctx); err != nil {
 		return err
 	}
-	record, err := w.aws.Record(ctx)
+	record, err := w.AWS.Record(ctx)
 	if err != nil {
 		return err
 	}
@@ -207,7 +208,7 @@ func (w *world) count(ctx context.Context, m *Measure, p *process.Process) error
 
 // fleet notes the machines that run.
 func (w *world) fleet(ctx context.Context, m *Measure) error {
-	alive, err := w.alive(ctx)
+	alive, err := w.Alive(ctx)
 	if err != nil {
 		return err
 	}
@@ -217,7 +218,7 @@ func (w *world) fleet(ctx context.Context, m *Measure) error {
 		types[i.Type] = true
 	}
 	m.Types = sorted(types)
-	m.Evictions = w.seen.Now().Evictions
+	m.Evictions = w.Seen.Now().Evictions
 	return nil
 }
 
@@ -227,11 +228,11 @@ func (w *world) clear(ctx context.Context, m *Measure, p *process.Process) error
 	ctx, cancel := context.WithTimeoutCause(ctx, w.cfg.Limit, fmt.Errorf("not cleared within %v", w.cfg.Limit))
 	defer cancel()
 	began := time.Now()
-	if err := w.nothing(ctx); err != nil {
+	if err := w.Nothing(ctx); err != nil {
 		return err
 	}
 	err := watch.Until(ctx, func() bool {
-		alive, err := w.alive(ctx)
+		alive, err := w.Alive(ctx)
 		return p.Alive() != nil || err == nil && len(alive) == 0
 	})
 	if err := errors.Join(err, p.Alive()); err != nil {
@@ -241,6 +242,6 @@ func (w *world) clear(ctx context.Context, m *Measure, p *process.Process) error
 	if err := w.remove(ctx); err != nil {
 		return err
 	}
-	m.Left, err = w.aws.Left(ctx)
+	m.Left, err = w.AWS.Left(ctx)
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/millwright-dev/millwright/bench/ec2/stage"
 	"github.com/millwright-dev/millwright/bench/process"
 	"github.com/millwright-dev/millwright/bench/watch"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
@@ -53,9 +54,9 @@ var scenarios = map[string]scenario{
 	"halfsold": {name: "halfsold", title: "many machines, half of the offerings sold out", stage: halfSold, enter: manyPods, clear: true},
 }
 
-func pools(ctx context.Context, w *world, _ []string) error { return w.examples(ctx, "aws") }
+func pools(ctx context.Context, w *world, _ []string) error { return w.Examples(ctx, "aws") }
 
-func workloads(ctx context.Context, w *world) error { return w.examples(ctx, "workloads") }
+func workloads(ctx context.Context, w *world) error { return w.Examples(ctx, "workloads") }
 
 // held creates the workloads once the pools are ready, and keeps back the replies of
 // CreateFleet, which is carried out. Before that a dry run would wait for its reply.
@@ -66,12 +67,12 @@ func held(ctx context.Context, w *world) error {
 		return err
 	}
 	fault := awstest.Fault{Action: "ec2:CreateFleet", Hold: time.Hour}
-	return errors.Join(w.aws.Inject(ctx, fault), workloads(ctx, w))
+	return errors.Join(w.AWS.Inject(ctx, fault), workloads(ctx, w))
 }
 
 // ready reports whether every NodePool is.
 func (w *world) ready(ctx context.Context) bool {
-	list, err := w.dynamic.Resource(nodePools).List(ctx, metav1.ListOptions{})
+	list, err := w.Dynamic.Resource(stage.NodePools).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return false
 	}
@@ -81,7 +82,7 @@ func (w *world) ready(ctx context.Context) bool {
 }
 
 func throttled(ctx context.Context, w *world, _ []string) error {
-	return errors.Join(w.examples(ctx, "aws"), w.aws.SetThrottle(ctx, aws.Throttle{Documented: true}))
+	return errors.Join(w.Examples(ctx, "aws"), w.AWS.SetThrottle(ctx, aws.Throttle{Documented: true}))
 }
 
 func soldOut(ctx context.Context, w *world, chosen []string) error {
@@ -89,11 +90,11 @@ func soldOut(ctx context.Context, w *world, chosen []string) error {
 		return errors.New("nothing is known of what was chosen before: play the scenario story first")
 	}
 	for _, name := range chosen {
-		if err := w.aws.SetCapacity(ctx, aws.Capacity{Pattern: name, Most: 0}); err != nil {
+		if err := w.AWS.SetCapacity(ctx, aws.Capacity{Pattern: name, Most: 0}); err != nil {
 			return err
 		}
 	}
-	return w.examples(ctx, "aws")
+	return w.Examples(ctx, "aws")
 }
 
 // started is how long no further instance may come before a launch counts as complete.
@@ -112,13 +113,13 @@ type CutOff struct {
 
 // cutOff waits until EC2 has started instances whose replies are held back, kills the
 // controller, and starts another. It returns the instances that there were.
-func (w *world) cutOff(ctx context.Context, c contestant, p *process.Process) (*process.Process, map[string]aws.Instance, error) {
+func (w *world) cutOff(ctx context.Context, c stage.Contestant, p *process.Process) (*process.Process, map[string]aws.Instance, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, w.cfg.Limit, errors.New("no instance was started"))
 	defer cancel()
 	var before map[string]aws.Instance
 	since := time.Now()
 	err := watch.Until(limited, func() bool {
-		alive, err := w.alive(ctx)
+		alive, err := w.Alive(ctx)
 		if err != nil || len(alive) != len(before) {
 			before, since = alive, time.Now()
 		}
@@ -128,19 +129,19 @@ func (w *world) cutOff(ctx context.Context, c contestant, p *process.Process) (*
 		return p, nil, err
 	}
 	p.Kill()
-	claims, err := w.claims(ctx)
+	claims, err := w.Claims(ctx)
 	if err != nil {
 		return p, nil, err
 	}
 	for i := range claims {
-		if id := instanceOf(&claims[i]); id != "" {
+		if id := stage.InstanceOf(&claims[i]); id != "" {
 			return p, nil, fmt.Errorf("%s knows of %s: nothing was cut off", claims[i].GetName(), id)
 		}
 	}
-	if err := w.aws.ClearFaults(ctx); err != nil {
+	if err := w.AWS.ClearFaults(ctx); err != nil {
 		return p, nil, err
 	}
-	p, err = w.start(ctx, c)
+	p, err = w.Start(ctx, c)
 	return p, before, err
 }
 
@@ -154,9 +155,9 @@ func (w *world) adoptions(ctx context.Context) func() map[string]bool {
 		tick := time.NewTicker(500 * time.Millisecond)
 		defer tick.Stop()
 		for ctx.Err() == nil {
-			if claims, err := w.claims(ctx); err == nil {
+			if claims, err := w.Claims(ctx); err == nil {
 				for i := range claims {
-					seen[instanceOf(&claims[i])] = true
+					seen[stage.InstanceOf(&claims[i])] = true
 				}
 			}
 			select {
@@ -177,18 +178,18 @@ func (w *world) reckon(ctx context.Context, before map[string]aws.Instance, name
 			out.Adopted++
 		}
 	}
-	all, err := w.aws.Instances(ctx)
+	all, err := w.AWS.Instances(ctx)
 	if err != nil {
 		return nil, err
 	}
-	alive, err := w.alive(ctx)
+	alive, err := w.Alive(ctx)
 	if err != nil {
 		return nil, err
 	}
-	claims, err := w.claims(ctx)
+	claims, err := w.Claims(ctx)
 	out.Launched, out.Alive, out.Claims = len(all), len(alive), len(claims)
 	for i := range claims {
-		delete(alive, instanceOf(&claims[i]))
+		delete(alive, stage.InstanceOf(&claims[i]))
 	}
 	out.Doubles = len(alive)
 	return out, err
@@ -196,13 +197,13 @@ func (w *world) reckon(ctx context.Context, before map[string]aws.Instance, name
 
 // remove deletes pools and classes and waits until they are gone.
 func (w *world) remove(ctx context.Context) error {
-	for _, kind := range []schema.GroupVersionResource{nodePools, classes} {
-		if err := w.dynamic.Resource(kind).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+	for _, kind := range []schema.GroupVersionResource{stage.NodePools, stage.Classes} {
+		if err := w.Dynamic.Resource(kind).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 			return err
 		}
 	}
 	return watch.Until(ctx, func() bool {
-		left, err := w.dynamic.Resource(classes).List(ctx, metav1.ListOptions{})
+		left, err := w.Dynamic.Resource(stage.Classes).List(ctx, metav1.ListOptions{})
 		return err == nil && len(left.Items) == 0
 	})
 }

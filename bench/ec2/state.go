@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/millwright-dev/millwright/bench/ec2/stage"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/sandbox/aws"
 )
@@ -30,19 +31,19 @@ type state struct {
 
 // kinds are those whose objects a handover must leave alone.
 var kinds = map[string]schema.GroupVersionResource{
-	"NodePool": nodePools, "NodeClaim": nodeClaims, "EC2NodeClass": classes, "Node": corev1.SchemeGroupVersion.WithResource("nodes"),
+	"NodePool": stage.NodePools, "NodeClaim": stage.NodeClaims, "EC2NodeClass": stage.Classes, "Node": corev1.SchemeGroupVersion.WithResource("nodes"),
 }
 
 func (w *world) state(ctx context.Context) (*state, error) {
 	s := &state{at: time.Now(), pods: map[types.UID]string{}, objects: map[string]map[string]string{}}
 	var err error
-	if s.instances, err = w.alive(ctx); err != nil {
+	if s.instances, err = w.Alive(ctx); err != nil {
 		return nil, err
 	}
-	if s.left, err = w.aws.Left(ctx); err != nil {
+	if s.left, err = w.AWS.Left(ctx); err != nil {
 		return nil, err
 	}
-	v := w.seen.Now()
+	v := w.Seen.Now()
 	s.evictions = v.Evictions
 	for _, p := range v.Pods {
 		if !p.Leaving && !p.Over && !p.Running.IsZero() {
@@ -50,7 +51,7 @@ func (w *world) state(ctx context.Context) (*state, error) {
 		}
 	}
 	for kind, resource := range kinds {
-		list, err := w.dynamic.Resource(resource).List(ctx, metav1.ListOptions{})
+		list, err := w.Dynamic.Resource(resource).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err
 		}

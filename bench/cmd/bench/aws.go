@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 func compareOnAWS(ctx context.Context, args []string) error {
 	cfg := ec2.Config{Stage: process.Stage{Progress: os.Stderr}}
 	fs := flag.NewFlagSet("bench aws", flag.ContinueOnError)
-	out := fs.String("o", "", "file for the report, by default AWS.md or HANDOVER.md; - is standard output")
+	out := fs.String("o", "", "file for the report, by default AWS.md, AWS-MANY.md if all scenarios are of many machines, or HANDOVER.md; - is standard output")
 	handover := fs.Bool("handover", false, "instead: one cluster that Karpenter builds, Millwright takes over and gives back")
 	fs.IntVar(&cfg.Machines, "machines", 0, "how many machines change hands (default 50), or come at once in the scenarios "+strings.Join(ec2.Many(), ", ")+" (default 100); at least 10")
 	fs.DurationVar(&cfg.Hold, "hold", 90*time.Second, "with -handover: how long is waited for what comes of a change of controllers")
@@ -39,8 +40,12 @@ func compareOnAWS(ctx context.Context, args []string) error {
 	if *handover {
 		return handOver(ctx, cfg, cmp.Or(*out, "HANDOVER.md"))
 	}
+	file := "AWS.md"
+	if !slices.ContainsFunc(cfg.Scenarios, func(name string) bool { return !slices.Contains(ec2.Many(), name) }) {
+		file = "AWS-MANY.md"
+	}
 	measures, err := ec2.Run(ctx, cfg)
-	return errors.Join(err, publish(cmp.Or(*out, "AWS.md"), ec2.Report(cfg, measures)))
+	return errors.Join(err, publish(cmp.Or(*out, file), ec2.Report(cfg, measures)))
 }
 
 // handOver writes the story of a handover; what must not be is an error.

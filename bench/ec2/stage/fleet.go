@@ -1,4 +1,4 @@
-package ec2
+package stage
 
 import (
 	"fmt"
@@ -7,34 +7,35 @@ import (
 
 // Pools of the handover's fleet.
 const (
-	spotPool     = "spot"
-	onDemandPool = "on-demand"
-	dataPool     = "data"
+	SpotPool     = "spot"
+	OnDemandPool = "on-demand"
+	DataPool     = "data"
 )
 
-// more is by how many replicas each Deployment is scaled out and in again, and scaled how many
+// More is by how many replicas each Deployment is scaled out and in again, and Scaled how many
 // Deployments there are.
 const (
-	more   = 3
-	scaled = 2
+	More   = 3
+	Scaled = 2
 )
 
-// fleetManifests are two classes, three pools and workloads whose pods take a machine each:
+// Manifests are two Classes, three pools and workloads whose pods take a machine each:
 // of ten, six on spot machines, two on demand, and two with a volume each.
-func fleetManifests(machines int) string {
+func Manifests(machines int) string {
 	data, onDemand := machines/5, machines/5
 	return strings.Join([]string{
-		fleetClasses,
-		fleetPool(spotPool, "web", "spot", "WhenEmpty"),
-		fleetPool(onDemandPool, "web", "on-demand", "WhenEmptyOrUnderutilized"),
-		fleetPool(dataPool, "data", "on-demand", "WhenEmpty"),
-		workload("Deployment", spotPool, machines-data-onDemand, "", ""),
-		workload("Deployment", onDemandPool, onDemand, "", ""),
-		workload("StatefulSet", dataPool, data, "volumeMounts: [{name: data, mountPath: /data}], ", volumes),
+		FleetClasses,
+		FleetPool(SpotPool, "web", "spot", "WhenEmpty"),
+		FleetPool(OnDemandPool, "web", "on-demand", "WhenEmptyOrUnderutilized"),
+		FleetPool(DataPool, "data", "on-demand", "WhenEmpty"),
+		Workload("Deployment", SpotPool, machines-data-onDemand, "", ""),
+		Workload("Deployment", OnDemandPool, onDemand, "", ""),
+		Workload("StatefulSet", DataPool, data, "volumeMounts: [{name: data, mountPath: /data}], ", volumes),
 	}, "---")
 }
 
-const fleetClasses = `
+// FleetClasses are web and data.
+const FleetClasses = `
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass
 metadata: {name: web}
@@ -63,7 +64,8 @@ spec:
     image-gc-high-threshold-percent = "80"
 `
 
-func fleetPool(name, class, capacityType, policy string) string {
+// FleetPool is a pool of machines of four vCPUs.
+func FleetPool(name, class, capacityType, policy string) string {
 	return fmt.Sprintf(`
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -83,8 +85,8 @@ spec:
 `, name, class, capacityType, policy)
 }
 
-// workload has pods of more than half a machine each.
-func workload(kind, pool string, replicas int, container, more string) string {
+// Workload has pods of more than half a machine each.
+func Workload(kind, pool string, replicas int, container, more string) string {
 	service := ""
 	if kind == "StatefulSet" {
 		service = "\n  serviceName: " + pool + "\n  podManagementPolicy: Parallel"
