@@ -36,7 +36,7 @@ func (w *Watcher) ask(ctx context.Context, list []interruption.Response) (noted 
 		why, err := w.irrestartable(ctx, r.Node.Claim.ProviderID)
 		claim, ok := w.Store.NodeClaim(r.Node.Claim.Name)
 		if err != nil || why == "" || !ok {
-			errs = append(errs, err) // it is asked again until then; in doubt EC2 refuses to stop it
+			errs = append(errs, err) // it is asked again until then, and does not begin before
 			continue
 		}
 		if _, err := w.record(ctx, claim, &restart.Record{Refused: why}); err != nil && !loop.Overtaken(err) {
@@ -76,6 +76,11 @@ func (w *Watcher) restart(ctx context.Context, r interruption.Response, claim *k
 	machines, can := cloud.As[cloud.Restarter](w.Provider)
 	if !can || r.Node.Object == nil {
 		return nil
+	}
+	if !restart.Of(r.Node.Claim).UnderWay() {
+		if why, err := w.irrestartable(ctx, r.Node.Claim.ProviderID); err != nil || why != "" {
+			return err // noted when it is asked the next time
+		}
 	}
 	v, err := w.restartView(ctx, r)
 	if err != nil {

@@ -26,10 +26,12 @@ type switched struct {
 	// fixed is why it cannot; fails is what Start says.
 	fixed string
 	fails error
-	told  []string
+	// silent is why it does not say whether it can.
+	silent error
+	told   []string
 }
 
-func (s *switched) Irrestartable(context.Context, string) (string, error) { return s.fixed, nil }
+func (s *switched) Irrestartable(context.Context, string) (string, error) { return s.fixed, s.silent }
 
 func (s *switched) Get(context.Context, string) (cloud.Instance, error) {
 	return cloud.Instance{ProviderID: "kwok://n", State: s.state}, nil
@@ -128,6 +130,22 @@ func TestAWriteThatFailsOrAProcessThatEndsOnlyRepeatsAStep(t *testing.T) {
 		if w.going() || w.cordoned() || w.restart().Done.IsZero() || s.state != cloud.Running {
 			t.Errorf("cut off at write %d: told %v, cordoned %v, record %+v", cut, s.told, w.cordoned(), w.restart())
 		}
+	}
+}
+
+func TestNothingBeginsWhileTheCloudDoesNotSayWhetherItCanAndOthersAreAnswered(t *testing.T) {
+	s := &switched{silent: errors.New("EC2 is down")}
+	w := newRestart(t, s)
+	w.announce(w.said[0], cloud.Event{ID: "r", Kind: interruption.Rebalance, Machine: "n"})
+	for range 3 {
+		if err := w.lookOn(s); err == nil || !strings.Contains(err.Error(), "EC2 is down") {
+			t.Errorf("the look says %v", err)
+		}
+		w.Clock.Step(5 * time.Second)
+	}
+	told := slices.ContainsFunc(w.Events.List, func(e string) bool { return strings.Contains(e, "SpotRebalanceRecommendation") })
+	if len(s.told) > 0 || !w.restart().Begun.IsZero() || !told {
+		t.Errorf("told the cloud %v, record %+v, told people %v", s.told, w.restart(), told)
 	}
 }
 

@@ -54,11 +54,12 @@ func (w *Watcher) Look(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	d := interruption.Decide(s, events)
-	if asked, err := w.ask(ctx, d.Responses); asked || err != nil {
-		return loop.Soon, err // the answer is on the claims; the next look has it
+	noted, unasked := w.ask(ctx, d.Responses)
+	if noted {
+		return loop.Soon, unasked // the next look finds the answer on the claims
 	}
 	w.standing.Store(len(d.Responses)+len(d.Requests) > 0)
-	errs := []error{w.avoid(ctx, d.Risks(s)), w.writeRequests(ctx, d.Requests)}
+	errs := []error{unasked, w.avoid(ctx, d.Risks(s)), w.writeRequests(ctx, d.Requests)}
 	held := w.draw(ctx, d.Buckets)
 	for pool, err := range held {
 		errs = append(errs, fmt.Errorf("noting the rate limits of NodePool %s: %w", pool, err))
