@@ -29,9 +29,9 @@ chart: ## Package the chart into dist/, with the kinds and a manifest for simula
 release: ## Write dist/: image, archives, chart, manifests and their sums, called VERSION.
 	@cd deploy/release && go run ./cmd/release all --root $(CURDIR) --dist $(CURDIR)/dist --version $(VERSION)
 
-terraform: ## Check and test the Terraform module and its examples; needs terraform and its AWS provider.
+terraform: ## Check and test the Terraform modules and their examples; needs terraform, its AWS and its Helm provider.
 	@cd deploy/terraform && terraform fmt -check -recursive
-	@for d in . examples/complete examples/existing; do echo "$$d"; (cd deploy/terraform/$$d && \
+	@for d in . examples/complete examples/existing release examples/chart; do echo "$$d"; (cd deploy/terraform/$$d && \
 		terraform init -input=false >/dev/null && terraform validate && AWS_EC2_METADATA_DISABLED=true terraform test); done
 	@TERRAFORM_PLAN=1 go test -count=1 ./deploy -run ThePlanOfTheCompleteExample
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/millwright-dev/millwright/cli/bill"
 	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/offline"
 	"github.com/millwright-dev/millwright/engine/disruption"
@@ -27,11 +28,18 @@ type planOptions struct {
 	types     string
 	output    string
 	timing    bool
+	until     string
 	minValues word
 	// preferences are as for run.
 	preferences preferences
 	placement   placement.Options
 }
+
+// Values of --until.
+const (
+	untilNow     = "now"
+	untilSettled = "settled"
+)
 
 func newPlan(c console) *cobra.Command {
 	var o planOptions
@@ -61,6 +69,9 @@ standard error.
   # And for the pods that are pending in a cluster right now?
   kubectl get nodepools,nodepolicies,ec2nodeclasses,nodeclaims,nodes,pods,ds,pvc,pv,sc,pdb,priorityclasses,namespaces -A -o yaml |
     millwright plan -f -
+
+  # What will these machines cost when consolidation has settled, and how many evictions until then?
+  millwright plan -f dump.yaml --until settled
 
   # The price per hour, for a script
   millwright plan -f app.yaml -o json | jq .totalPricePerHour`,
@@ -93,12 +104,14 @@ func (o *planOptions) addTo(cmd *cobra.Command) {
 	flags.StringVarP(&o.output, "output", "o", formatTable, "output format: table, json or yaml")
 	flags.Int64Var(&o.placement.MaxCPU, "max-cpu", 0, "launch no machine with more vCPUs than this; 0 is without bound")
 	flags.IntVar(&o.placement.MinTypes, "min-types", 0, "leave every machine a choice of at least so many instance types")
+	flags.StringVar(&o.until, "until", untilNow, "now, or settled: have what would be decided come true until nothing is left, and say what machines cost then")
 	flags.BoolVar(&o.timing, "timing", false, "print how long reading and solving took, on standard error")
 	addInstanceTypes(cmd, &o.types)
 	addMinValues(flags, &o.minValues)
 	addPreferences(flags, &o.preferences)
 	complete(cmd, "preference-policy", "Respect", ignore)
 	complete(cmd, "min-values-policy", "Strict", bestEffort)
+	complete(cmd, "until", untilNow, untilSettled)
 	complete(cmd, "output", formatTable, formatJSON, formatYAML)
 	if err := cmd.MarkFlagFilename("filename", "yaml", "yml", "json"); err != nil {
 		panic(err) // the flag was defined a few lines above
@@ -106,7 +119,7 @@ func (o *planOptions) addTo(cmd *cobra.Command) {
 }
 
 func (o planOptions) run(c console) error {
-	if err := oneOf("output", o.output, formatTable, formatJSON, formatYAML); err != nil {
+	if err := errors.Join(oneOf("output", o.output, formatTable, formatJSON, formatYAML), oneOf("until", o.until, untilNow, untilSettled)); err != nil {
 		return err
 	}
 	if err := o.preferences.check(); err != nil {
@@ -143,6 +156,9 @@ func (o planOptions) run(c console) error {
 	opts := o.placement
 	opts.RelaxMinValues = o.minValues.value == bestEffort
 	o.preferences.apply(&opts)
+	if o.until == untilSettled {
+		return o.printBill(c.Out, bill.Of(bill.Input{Objects: offline.Complete(objects), Store: store, Now: read, Types: known.Of, Placement: opts}))
+	}
 	p := placement.Solve(look(), opts)
 	if len(s.Nodes) > 0 {
 		disruption.Decide(s, disruption.Options{Turn: 1, Placement: opts}).Report(s, p)
@@ -159,6 +175,23 @@ func (o planOptions) run(c console) error {
 		return fmt.Errorf("printing the plan: %w", err)
 	}
 	if len(p.Unplaced) > 0 {
+		return errFindings
+	}
+	return nil
+}
+
+// printBill prints what machines cost; pods without a place are objected to.
+func (o planOptions) printBill(w io.Writer, b bill.Bill) error {
+	var err error
+	if o.output == formatTable {
+		err = b.Table(w)
+	} else {
+		err = printDocument(w, o.output, b)
+	}
+	if err != nil {
+		return fmt.Errorf("printing the bill: %w", err)
+	}
+	if b.Unplaced > 0 {
 		return errFindings
 	}
 	return nil

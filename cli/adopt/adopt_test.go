@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"io"
@@ -22,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/cluster"
 )
@@ -167,6 +169,40 @@ func TestTwoThatWouldActAreObjectedTo(t *testing.T) {
 		t.Errorf("kinds: %v\n%s", err, text)
 	}
 	if _, err := look(t, nil); err == nil || !strings.Contains(err.Error(), "Karpenter is not installed here") {
+		t.Errorf("without Karpenter: %v", err)
+	}
+}
+
+// A dump is looked at as the cluster would be, but for what it does not hold.
+func TestADumpIsLookedAtLikeACluster(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "dump.yaml")
+	text, err := json.Marshal(deployed("karpenter", "kube-system", corev1.EnvVar{Name: "CPU_REQUESTS", Value: "2"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append([]byte(`{"apiVersion": "apps/v1", "kind": "Deployment", `), text[1:]...)
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	streams, _, out, _ := genericiooptions.NewTestIOStreams()
+	run := func(file string) error {
+		cmd := New(Config{Streams: streams, Findings: errFindings, Settings: func(string, string) string { return "" }, Types: classes.Load})
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		cmd.SetArgs([]string{"karpenter", "-f", "../testdata/manifests/machines.yaml", "-f", "../testdata/manifests/pool.yaml", "-f", file})
+		return cmd.ExecuteContext(t.Context())
+	}
+	if err := run(file); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"deployment/karpenter -n kube-system", "Empty: idle", "Machines that go: Empty 1", "helm get values karpenter"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out.String(), "is free") || strings.Contains(out.String(), "Kinds") {
+		t.Errorf("a dump has no lease and no definitions:\n%s", out)
+	}
+	if err := run("../testdata/manifests/empty.yaml"); err == nil || !strings.Contains(err.Error(), "Karpenter is not installed here") {
 		t.Errorf("without Karpenter: %v", err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,6 +27,7 @@ import (
 func newKarpenter(c Config) *cobra.Command {
 	kube := genericclioptions.NewConfigFlags(true)
 	var types string
+	var files []string
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "karpenter",
@@ -37,45 +37,74 @@ no counterpart, what becomes of the kinds, which machines would go on the first 
 why, and the bill of each pool. Then the commands that lead over and back. It only reads.
 
 The exit status is 1 if something stands against it: two controllers that would act at
-the same time, or a kind that cannot be brought up to date.`,
-		Example: `  millwright adopt karpenter --dry-run`,
-		Args:    cobra.NoArgs,
+the same time, or a kind that cannot be brought up to date.
+
+With -f the cluster is a dump. What is not in it is not looked at: the definitions of
+kinds, and the lease.`,
+		Example: `  millwright adopt karpenter --dry-run
+
+  kubectl get deploy,nodepools,nodepolicies,ec2nodeclasses,nodeclaims,nodes,pods,ds,pvc,pv,sc,pdb,namespaces -A -o yaml > dump.yaml
+  millwright adopt karpenter -f dump.yaml`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !dryRun {
 				return errors.New("--dry-run=false: this command changes nothing; run the commands that it prints")
-			}
-			cfg, err := kube.ToRESTConfig()
-			if err != nil {
-				return fmt.Errorf("finding the cluster: %w", err)
-			}
-			kinds := runtime.NewScheme()
-			for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, cluster.AddToScheme} {
-				if err := add(kinds); err != nil {
-					return fmt.Errorf("registering kinds: %w", err)
-				}
-			}
-			reader, err := client.New(cfg, client.Options{Scheme: kinds})
-			if err != nil {
-				return fmt.Errorf("connecting to the cluster: %w", err)
-			}
-			definitions, err := clientset.NewForConfig(cfg)
-			if err != nil {
-				return fmt.Errorf("connecting to the cluster: %w", err)
 			}
 			found, err := c.Types(types)
 			if err != nil {
 				return err
 			}
-			r := report{Config: c, reader: reader, now: time.Now(), types: found, kinds: func(ctx context.Context, w io.Writer) error {
-				return crds.Upgrade(ctx, definitions.ApiextensionsV1().CustomResourceDefinitions(), w, true)
-			}}
+			r := report{Config: c, now: time.Now(), types: found}
+			if len(files) > 0 {
+				err = r.dump(files)
+			} else {
+				err = r.connect(kube)
+			}
+			if err != nil {
+				return err
+			}
 			return r.write(cmd.Context())
 		},
 	}
+	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, "file, directory or - with a dump of the cluster; may be repeated")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", true, "change nothing; the command never does")
 	cmd.Flags().StringVar(&types, "instance-types", "ec2", "what machines there are, as for millwright plan")
 	kube.AddFlags(cmd.Flags())
 	return cmd
+}
+
+// connect has the report look at the cluster of a kubeconfig.
+func (r *report) connect(kube *genericclioptions.ConfigFlags) error {
+	cfg, err := kube.ToRESTConfig()
+	if err != nil {
+		return fmt.Errorf("finding the cluster: %w", err)
+	}
+	kinds, err := known()
+	if err != nil {
+		return err
+	}
+	if r.reader, err = client.New(cfg, client.Options{Scheme: kinds}); err != nil {
+		return fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	definitions, err := clientset.NewForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	r.kinds = func(ctx context.Context, w io.Writer) error {
+		return crds.Upgrade(ctx, definitions.ApiextensionsV1().CustomResourceDefinitions(), w, true)
+	}
+	return nil
+}
+
+// known are the kinds that are looked at.
+func known() (*runtime.Scheme, error) {
+	kinds := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, cluster.AddToScheme} {
+		if err := add(kinds); err != nil {
+			return nil, fmt.Errorf("registering kinds: %w", err)
+		}
+	}
+	return kinds, nil
 }
 
 // Karpenter's names.
@@ -98,12 +127,14 @@ func (r *report) write(ctx context.Context) error {
 		return err
 	}
 	r.settings(&out, &theirs[0])
-	out.WriteString("\nKinds\n")
-	var said bytes.Buffer
-	if err := r.kinds(ctx, &said); err != nil {
-		r.against("%v", err)
+	if r.kinds != nil {
+		out.WriteString("\nKinds\n")
+		var said bytes.Buffer
+		if err := r.kinds(ctx, &said); err != nil {
+			r.against("%v", err)
+		}
+		indent(&out, said.String())
 	}
-	indent(&out, said.String())
 	if err := r.outlook(ctx, &out); err != nil {
 		return err
 	}
@@ -153,6 +184,7 @@ func (r *report) actors(ctx context.Context, out *bytes.Buffer, theirs []appsv1.
 		switch holder := holderOf(lease, r.now); {
 		case client.IgnoreNotFound(err) != nil:
 			return fmt.Errorf("reading the lease: %w", err)
+		case r.dumped:
 		case holder == "":
 			fmt.Fprintf(out, "  lease/%s -n %s is free\n", leaseName, d.Namespace)
 		default:
@@ -236,14 +268,4 @@ The way over, and back
 
   helm uninstall millwright --namespace %[2]s && kubectl --namespace %[2]s scale deployment %[3]s --replicas=%[5]d
 `, release, ns, theirs.Name, leaseName, max(replicas(theirs), 1))
-}
-
-// bill writes what machines cost, by pool.
-func bill(out *bytes.Buffer, rows []costs) {
-	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "  POOL\tNODES\t$/H TODAY\tNODES ANEW\t$/H ANEW\tPODS ON THEM")
-	for _, r := range rows {
-		fmt.Fprintf(t, "  %s\t%d\t%.3f\t%d\t%.3f\t%d\n", r.pool, r.nodes, r.today, r.fresh, r.anew, r.pods)
-	}
-	t.Flush()
 }
