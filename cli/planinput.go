@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/cli/offline"
@@ -46,7 +44,10 @@ func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) 
 		c.warn("%v", fault)
 	}
 	pools := slices.ContainsFunc(objects, isPool)
-	objects = c.classed(objects)
+	objects, left := offline.Classed(objects)
+	for _, w := range left {
+		c.warn("%v", w)
+	}
 	store := cluster.NewStore(cluster.Options{Offline: true})
 	for _, obj := range offline.Complete(objects) {
 		store.Update(obj)
@@ -99,40 +100,3 @@ func (c console) unique(objects []manifest.Object) []manifest.Object {
 	}
 	return out
 }
-
-// classed drops the pools of node classes that are not read here, and warns about them and
-// about pools whose class is not among the manifests.
-func (c console) classed(objects []manifest.Object) []manifest.Object {
-	classes := map[schema.GroupKind]map[string]bool{}
-	for _, o := range objects {
-		if o.NodeClass {
-			kind := o.GetObjectKind().GroupVersionKind().GroupKind()
-			if classes[kind] == nil {
-				classes[kind] = map[string]bool{}
-			}
-			classes[kind][o.GetName()] = true
-		}
-	}
-	return slices.DeleteFunc(objects, func(o manifest.Object) bool {
-		pool, ok := o.Object.(*karpv1.NodePool)
-		if !ok {
-			return false
-		}
-		const at = "spec.template.spec.nodeClassRef"
-		ref := pool.Spec.Template.Spec.NodeClassRef
-		switch kind := ref.GroupKind(); {
-		case kind == autoMode:
-			c.warn("%v", o.Errorf(at+".kind", "EKS Auto Mode runs this pool itself (%s); it is left out", kind))
-			return true
-		case !manifest.IsNodeClass(kind):
-			c.warn("%v", o.Errorf(at+".kind", "%s is not a node class that Millwright knows (%s); the pool is left out", kind, strings.Join(manifest.NodeClasses(), ", ")))
-			return true
-		case !classes[kind][ref.Name]:
-			c.warn("%v", o.Errorf(at+".name", "there is no %s %q among the manifests; the pool is planned as if it were there and ready", ref.Kind, ref.Name))
-		}
-		return false
-	})
-}
-
-// autoMode is the node class of EKS Auto Mode.
-var autoMode = schema.GroupKind{Group: "eks.amazonaws.com", Kind: "NodeClass"}
