@@ -364,8 +364,14 @@ func TestRunInstancesLaysTheRequestOverTheTemplate(t *testing.T) {
 		NetworkInterfaces: []types.InstanceNetworkInterfaceSpecification{{DeviceIndex: aws.Int32(0), SubnetId: aws.String("subnet-0000000000000000c")}},
 		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeInstance, Tags: tags("a", "b")}},
 	}
+	if err := w.EC2.SetCapacity("m5.large", 0); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := w.ec2.RunInstances(t.Context(), in); code(err) != "DryRunOperation" {
-		t.Errorf("a dry run says %v", err)
+		t.Errorf("a dry run, which does not look for capacity, says %v", err)
+	}
+	if err := w.EC2.SetCapacity("m5.large", -1); err != nil {
+		t.Fatal(err)
 	}
 	in.DryRun = nil
 	out, err := w.ec2.RunInstances(t.Context(), in)

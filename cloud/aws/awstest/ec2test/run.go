@@ -34,11 +34,11 @@ func runInstances(e *EC2, tree map[string]any) (any, error) {
 	}
 	l.TagSpecifications = append(fromTemplate, l.TagSpecifications...)
 	subnet, err := e.settle(&l)
-	if err != nil {
+	if err != nil || in.DryRun { // a dry run does not look for capacity
 		return nil, err
 	}
 	offering := Offering{l.InstanceType, subnet.AvailabilityZone, l.InstanceMarketOptions.MarketType == "spot"}
-	if err := e.refuse(&l, offering, subnet); err != nil || in.DryRun {
+	if err := e.refuse(&l, offering, subnet); err != nil {
 		return nil, err
 	}
 	if left := min(e.left(offering), e.free(subnet)/l.addresses()); left < in.MinCount {
