@@ -80,21 +80,20 @@ func (t *packing) addShapes(groups []*demand.Group) {
 	mine.And(t.w.Offerings.Available)
 	var last *demand.Shape
 	var accepts []bitset.Set
-	var space *room
+	var open bitset.Set
 	for _, g := range groups {
 		if len(g.Pods) == 0 || len(g.Shape.Refused) > 0 {
 			continue
 		}
 		if g.Shape != last {
 			last, accepts = g.Shape, t.w.acceptsOf(g.Shape)
-			open := bitset.New(len(t.w.Offerings.Launches))
+			open = bitset.New(len(t.w.Offerings.Launches))
 			for _, accepted := range accepts {
 				open.Or(accepted)
 			}
 			open.And(mine)
-			space = newRoom(t.w.Offerings, open, len(t.w.Dims.Names))
 		}
-		if !space.has(g.Need) {
+		if !t.w.Offerings.TakesOnSome(open, g.Need) {
 			continue
 		}
 		if n := len(t.shapes); n == 0 || t.shapes[n-1] != last {
@@ -103,49 +102,6 @@ func (t *packing) addShapes(groups []*demand.Group) {
 		}
 		t.groups = append(t.groups, g)
 	}
-}
-
-// room tells whether some launches have room for a need.
-type room struct {
-	offerings *supply.Offerings
-	launches  bitset.Set
-	// largest is the most that any of them holds, by dimension; last is one that had
-	// room for the need before, -1 if none had.
-	largest []int64
-	last    int
-}
-
-func newRoom(m *supply.Offerings, launches bitset.Set, dims int) *room {
-	r := &room{offerings: m, launches: launches, largest: make([]int64, dims), last: -1}
-	holds := make([]int64, dims)
-	last := -1 // a type's offerings often follow each other
-	for i := range launches.All() {
-		if l := &m.Launches[i]; last >= 0 && m.Launches[last].Kind == l.Kind && m.Launches[last].Overhead == l.Overhead {
-			continue
-		}
-		last = i
-		m.Fill(holds, &m.Launches[i])
-		for d, n := range holds {
-			r.largest[d] = max(r.largest[d], n)
-		}
-	}
-	return r
-}
-
-func (r *room) has(need []int64) bool {
-	if !covers(r.largest, need) {
-		return false
-	}
-	if r.last >= 0 && r.offerings.Takes(need, &r.offerings.Launches[r.last]) {
-		return true
-	}
-	for i := range r.launches.All() {
-		if r.offerings.Takes(need, &r.offerings.Launches[i]) {
-			r.last = i
-			return true
-		}
-	}
-	return false
 }
 
 // addDims finds the dimensions that matter, by their numbers in the batch.

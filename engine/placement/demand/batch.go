@@ -20,7 +20,7 @@ import (
 type Batch struct {
 	Snap *snapshot.Snapshot
 	// pods are all, by namespace and name; places says where each is, nil before
-	// they are asked for.
+	// it is asked for.
 	pods   []*snapshot.Pod
 	places map[*snapshot.Pod]int32
 	Dims   *vector.Dims
@@ -100,11 +100,13 @@ func (b *Batch) gather(pods []*snapshot.Pod) {
 	for _, s := range shapes {
 		b.shapeOf(s)
 	}
-	needs := b.measure(classes)
+	b.Dims = vector.New(append(b.others(classes), corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory))
 	b.Groups = make([]*Group, 0, len(classes))
-	room := make([]Group, len(classes))
+	groups, needs := make([]Group, len(classes)), make([]int64, len(classes)*len(b.Dims.Names))
 	for i, c := range classes {
-		b.addGroup(&room[i], b.shapeOf(c.Shape), needs[i], members[i], waiting)
+		need := needs[i*len(b.Dims.Names):][:len(b.Dims.Names):len(b.Dims.Names)]
+		b.fill(need, c)
+		b.addGroup(&groups[i], b.shapeOf(c.Shape), need, members[i], waiting)
 	}
 	b.Order()
 	b.join()
@@ -151,25 +153,22 @@ func (b *Batch) join() {
 
 // classesOf lists the classes in the order of their first pods, and the pods of each.
 func classesOf(pods []*snapshot.Pod) (list []*snapshot.Class, members [][]*snapshot.Pod) {
-	index := make(map[*snapshot.Class]int32, min(len(pods), 1<<10))
-	of := make([]int32, len(pods))
+	index := make(map[*snapshot.Class]int, min(len(pods), 1<<10))
+	of := make([]int, len(pods))
 	var count []int
 	for i, p := range pods {
-		if i > 0 && p.Class == pods[i-1].Class {
-			of[i] = of[i-1]
-		} else if at, ok := index[p.Class]; ok {
-			of[i] = at
-		} else {
-			of[i] = int32(len(list))
-			index[p.Class] = of[i]
-			list, count = append(list, p.Class), append(count, 0)
+		at, ok := index[p.Class]
+		if !ok {
+			at = len(list)
+			index[p.Class], list, count = at, append(list, p.Class), append(count, 0)
 		}
-		count[of[i]]++
+		of[i] = at
+		count[at]++
 	}
 	members = make([][]*snapshot.Pod, len(list))
-	room := make([]*snapshot.Pod, len(pods))
+	all := make([]*snapshot.Pod, len(pods))
 	for c, n := range count {
-		members[c], room = room[:0:n], room[n:]
+		members[c], all = all[:0:n], all[n:]
 	}
 	for i, p := range pods {
 		members[of[i]] = append(members[of[i]], p)
@@ -191,28 +190,6 @@ func shapesOf(classes []*snapshot.Class) []*snapshot.Shape {
 	return out
 }
 
-// measure finds the dimensions, and what the pods of each class need. Most often
-// no pod asks for more than usual, and one look at each class does for both.
-func (b *Batch) measure(classes []*snapshot.Class) [][]int64 {
-	usual := []corev1.ResourceName{corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory}
-	needs := make([][]int64, len(classes))
-	b.Dims = vector.New(slices.Clone(usual))
-	complete := len(b.storage) == 0
-	room := make([]int64, len(classes)*len(usual))
-	for i := 0; i < len(classes) && complete; i++ {
-		needs[i], room = room[:len(usual):len(usual)], room[len(usual):]
-		complete = b.Dims.Fill(needs[i], classes[i].Requests)
-	}
-	if complete {
-		return needs
-	}
-	b.Dims = vector.New(append(usual, b.others(classes)...))
-	for i, c := range classes {
-		needs[i] = b.need(c)
-	}
-	return needs
-}
-
 // others are the resources that pods and their volumes ask for.
 func (b *Batch) others(classes []*snapshot.Class) []corev1.ResourceName {
 	seen := map[corev1.ResourceName]bool{}
@@ -227,10 +204,10 @@ func (b *Batch) others(classes []*snapshot.Class) []corev1.ResourceName {
 	return slices.Collect(maps.Keys(seen))
 }
 
-func (b *Batch) need(c *snapshot.Class) []int64 {
-	need := b.Dims.Need(c.Requests)
+// fill writes down what pods of a class ask, their volumes included.
+func (b *Batch) fill(need []int64, c *snapshot.Class) {
+	b.Dims.Fill(need, c.Requests)
 	b.ofVolumes(c.Shape, func(name corev1.ResourceName, n int64) { need[b.Dims.Index[name]] = n })
-	return need
 }
 
 // ClassNeed is what the pods of a class ask of the dimensions that matter.
@@ -279,4 +256,8 @@ func (b *Batch) Intern(sh *Shape) *Shape {
 }
 
 // NeedOf is what a pod of the batch asks, its volumes included.
-func (b *Batch) NeedOf(p *snapshot.Pod) []int64 { return b.need(p.Class) }
+func (b *Batch) NeedOf(p *snapshot.Pod) []int64 {
+	need := make([]int64, len(b.Dims.Names))
+	b.fill(need, p.Class)
+	return need
+}

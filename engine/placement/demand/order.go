@@ -15,14 +15,7 @@ func byRank(a, b *snapshot.Pod) int {
 
 // Order puts groups and shapes in an order that depends on what they are.
 func (b *Batch) Order() {
-	list := make([]ordered, len(b.Groups))
-	for i, g := range b.Groups {
-		list[i] = ordered{g.Shape, g.Need[0], g}
-	}
-	slices.SortFunc(list, compareGroups)
-	for i := range list {
-		b.Groups[i] = list[i].group
-	}
+	slices.SortFunc(b.Groups, compareGroups)
 	b.Shapes = nil
 	for _, g := range b.Groups {
 		if len(b.Shapes) == 0 || b.Shapes[len(b.Shapes)-1] != g.Shape {
@@ -31,27 +24,13 @@ func (b *Batch) Order() {
 	}
 }
 
-// ordered is a group with what most often tells it from others: its shape, and how
-// much it needs of the first dimension.
-type ordered struct {
-	shape *Shape
-	need  int64
-	group *Group
-}
-
-func compareGroups(a, b ordered) int {
-	if a.shape != b.shape {
-		if c := cmp.Compare(a.shape.Key, b.shape.Key); c != 0 {
+func compareGroups(a, b *Group) int {
+	if a.Shape != b.Shape {
+		if c := cmp.Compare(a.Shape.Key, b.Shape.Key); c != 0 {
 			return c
 		}
 	}
-	switch {
-	case a.need > b.need:
-		return -1
-	case a.need < b.need:
-		return 1
-	}
-	return cmp.Or(slices.Compare(b.group.Need, a.group.Need), cmp.Compare(b.group.Bundle, a.group.Bundle))
+	return cmp.Or(slices.Compare(b.Need, a.Need), cmp.Compare(b.Bundle, a.Bundle))
 }
 
 // SortPods puts pods of the batch in the order of namespace and name. Where each comes

@@ -36,10 +36,9 @@ func (d *Dims) Need(asked snapshot.Amounts) []int64 {
 	return need
 }
 
-// Fill is Need into a vector that is there, all zero, and whether nothing was left
-// out.
-func (d *Dims) Fill(need []int64, asked snapshot.Amounts) (complete bool) {
-	i, found := 0, 0
+// Fill is Need into a vector that is there, all zero.
+func (d *Dims) Fill(need []int64, asked snapshot.Amounts) {
+	i := 0
 	for at := range asked {
 		a := &asked[at]
 		for i < len(d.Names) && d.Names[i] < a.Name {
@@ -47,10 +46,8 @@ func (d *Dims) Fill(need []int64, asked snapshot.Amounts) (complete bool) {
 		}
 		if i < len(d.Names) && d.Names[i] == a.Name {
 			need[i] = AmountUp(a.Name, a.Quantity)
-			found++
 		}
 	}
-	return found == len(asked)
 }
 
 // Have rounds down and is never negative.
