@@ -36,6 +36,8 @@ func EventSources() map[string]string {
 		"EC2 Spot Instance Interruption Warning": "aws.ec2",
 		"EC2 Instance Rebalance Recommendation":  "aws.ec2",
 		"EC2 Instance State-change Notification": "aws.ec2",
+		// Capacity reservations that are taken back.
+		"EC2 Capacity Reservation Instance Interruption Warning": "aws.ec2",
 	}
 }
 

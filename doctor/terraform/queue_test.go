@@ -2,6 +2,8 @@ package terraform_test
 
 import (
 	"encoding/json"
+	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -129,5 +131,20 @@ func apply(t *testing.T, s *setup, f doctor.Finding) {
 		if !strings.Contains(f.Fix.Text, "  arn  = aws_sqs_queue.this[0].arn\n") {
 			t.Errorf("the rules have no target:\n%s", f.Fix.Text)
 		}
+	}
+}
+
+// Which kinds are read is said where messages are read.
+func TestARuleIsMissedForEveryKindOfEventThatIsRead(t *testing.T) {
+	text, err := os.ReadFile("../../cloud/aws/events/kinds.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := map[string]string{}
+	for _, m := range regexp.MustCompile(`\{"0", "(aws\.[a-z0-9]+)", "([^"]+)"\}`).FindAllStringSubmatch(string(text), -1) {
+		read[m[2]] = m[1]
+	}
+	if missed := doctor.EventSources(); len(read) < 5 || !maps.Equal(read, missed) {
+		t.Errorf("read are\n%v\nmissed are\n%v", read, missed)
 	}
 }
