@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -143,7 +144,7 @@ func planOf(t *testing.T, example string) []planned {
 		cmd.Dir, cmd.Env = at, append(os.Environ(), "AWS_EC2_METADATA_DISABLED=true")
 		out, err := cmd.Output()
 		if err != nil {
-			if exit, ok := err.(*exec.ExitError); ok {
+			if exit, is := errors.AsType[*exec.ExitError](err); is {
 				t.Logf("%s", exit.Stderr)
 			}
 			t.Fatalf("terraform %v: %v\n%s", args, err, out)

@@ -63,7 +63,7 @@ func New(to string, format Format, cluster string) (*Webhook, error) {
 	}
 	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return nil, errors.New("is not a URL such as https://hooks.example.com/...")
+		return nil, errors.New("is not a URL such as https://hooks.example.com/services/1")
 	}
 	return &Webhook{url: to, format: format, source: path.Join("millwright", cluster), client: &http.Client{Timeout: patience}}, nil
 }
