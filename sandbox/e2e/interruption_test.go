@@ -60,8 +60,9 @@ var kinds = []row{
 	{kind: "InstanceTerminated", in: time.Hour, want: gone},
 	{kind: "InstanceImpaired", want: gone},
 	{kind: "SystemImpaired", want: gone},
-	{kind: "VolumeImpaired", want: untouched},
+	{kind: "VolumeImpaired", want: told},
 	{kind: "ZoneImpaired", want: told},
+	{kind: "ServiceIssue", want: told},
 }
 
 // rows are every kind under every policy, and what is particular.
