@@ -55,6 +55,14 @@ func TestWhatIsNotAmongManifestsIsNotMissing(t *testing.T) {
 	}
 }
 
+// Kubernetes refuses evictions by the count of a PDB, and counts for one of those that overlap.
+func TestOfPDBsThatOverlapTheOneThatIsOutOfDateGoes(t *testing.T) {
+	found := of("pdbs-overlap", doctor.Examine(doctor.New(read(t, "testdata/pdbs-overlap/counted.yaml"), true)))
+	if len(found) != 1 || found[0].Patch.Object.Name != "out-of-date" || !found[0].Patch.Delete {
+		t.Errorf("found %+v", found)
+	}
+}
+
 func of(check string, all []doctor.Finding) []doctor.Finding {
 	return slices.DeleteFunc(all, func(f doctor.Finding) bool { return f.Check != check })
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,25 +114,45 @@ func never(pdb *policyv1.PodDisruptionBudget, of []Workload) (field, why string)
 // pdbsThatOverlap select pods that another one selects, too: the eviction API refuses those.
 func pdbsThatOverlap(in *Inventory) []Finding {
 	var out []Finding
-	selectedBy := map[plan.ObjectRef][]string{}
+	selectedBy := map[plan.ObjectRef][]*policyv1.PodDisruptionBudget{}
 	selects := selected(in)
 	for _, pdb := range in.PDBs {
 		for _, w := range selects[pdb] {
-			selectedBy[w.Ref] = append(selectedBy[w.Ref], pdb.Name)
+			selectedBy[w.Ref] = append(selectedBy[w.Ref], pdb)
 		}
 	}
 	for _, w := range in.Workloads {
-		names := selectedBy[w.Ref]
-		if len(names) > 1 {
-			out = append(out, Finding{
-				Severity: Error, Object: w.Ref, Field: "spec.template.metadata.labels",
-				Message: fmt.Sprintf("are selected by poddisruptionbudgets %s: Kubernetes evicts no pod that two select, so its node is never drained", strings.Join(names, " and ")),
-				Advice:  "keep one of them",
-				Patch:   &Patch{Object: plan.ObjectRef{Kind: "PodDisruptionBudget", Namespace: w.Ref.Namespace, Name: names[len(names)-1]}, Delete: true},
-			})
+		pdbs := selectedBy[w.Ref]
+		if len(pdbs) < 2 {
+			continue
 		}
+		names := make([]string, len(pdbs))
+		for i, pdb := range pdbs {
+			names[i] = pdb.Name
+		}
+		surplus, advice := leastCounted(pdbs)
+		out = append(out, Finding{
+			Severity: Error, Object: w.Ref, Field: "spec.template.metadata.labels",
+			Message: fmt.Sprintf("are selected by poddisruptionbudgets %s: Kubernetes evicts no pod that two select, so its node is never drained", strings.Join(names, " and ")),
+			Advice:  advice,
+			Patch:   &Patch{Object: refOf("PodDisruptionBudget", surplus), Delete: true},
+		})
 	}
 	return out
+}
+
+// leastCounted is the PDB to delete of those that select the same pods, and the advice to do so.
+// When a pod changes, Kubernetes brings the status of only one of its PDBs up to date. One that
+// was not up to date would refuse evictions alone, too, until one of its pods changes.
+func leastCounted(pdbs []*policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, string) {
+	byHealthy := slices.SortedStableFunc(slices.Values(pdbs), func(a, b *policyv1.PodDisruptionBudget) int {
+		return cmp.Compare(b.Status.CurrentHealthy, a.Status.CurrentHealthy)
+	})
+	most, least := byHealthy[0], byHealthy[len(byHealthy)-1]
+	if least.Status.CurrentHealthy == most.Status.CurrentHealthy {
+		return least, "keep one of them"
+	}
+	return least, fmt.Sprintf("keep %s, which counts %d healthy pods: the status of %s, which counts %d, is out of date", most.Name, most.Status.CurrentHealthy, least.Name, least.Status.CurrentHealthy)
 }
 
 // podsThatAreProtectedForEver keep an expired node of a pool that bounds no drain.
