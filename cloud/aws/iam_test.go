@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -27,6 +29,8 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/iamtest/policy"
 	"github.com/millwright-dev/millwright/cloud/aws/provider"
 	"github.com/millwright-dev/millwright/cloud/ec2"
 	"github.com/millwright-dev/millwright/deploy/iam"
@@ -62,35 +66,34 @@ func shipped(t *testing.T) []document {
 	return out
 }
 
-// actions are those of a statement.
-func actions(statement map[string]any) []string {
-	if one, ok := statement["Action"].(string); ok {
+// entries are those of a statement's Action or Resource.
+func entries(statement map[string]any, field string) []string {
+	if one, ok := statement[field].(string); ok {
 		return []string{one}
 	}
 	var out []string
-	list, _ := statement["Action"].([]any)
+	list, _ := statement[field].([]any)
 	for _, a := range list {
 		out = append(out, fmt.Sprint(a))
 	}
 	return out
 }
 
-// without are the documents with an action taken from a statement; empty takes none.
-func without(t *testing.T, documents []document, sid, action string) []string {
+// without are the documents with one entry taken from a statement; empty takes none.
+func without(t *testing.T, documents []document, sid, field, entry string) []string {
 	t.Helper()
 	var out []string
 	for _, d := range documents {
 		changed := document{Version: d.Version, Statement: []map[string]any{}}
 		for _, s := range d.Statement {
-			left := slices.DeleteFunc(actions(s), func(a string) bool { return s["Sid"] == sid && a == action })
-			if len(left) == 0 {
-				continue
+			copied := maps.Clone(s)
+			if s["Sid"] == sid {
+				left := slices.DeleteFunc(entries(s, field), func(e string) bool { return e == entry })
+				if len(left) == 0 {
+					continue
+				}
+				copied[field] = left
 			}
-			copied := map[string]any{}
-			for key, value := range s {
-				copied[key] = value
-			}
-			copied["Action"] = left
 			changed.Statement = append(changed.Statement, copied)
 		}
 		text, err := json.Marshal(changed)
@@ -111,6 +114,9 @@ type customer struct {
 	// said are the errors, conditions and lines of the log that people would see.
 	said []string
 }
+
+// key is the customer's access key.
+const key = "AKIDEXAMPLE"
 
 func newCustomer(t *testing.T) *customer {
 	t.Helper()
@@ -153,15 +159,17 @@ func (a *customer) exercise(ctx context.Context) {
 	if !a.hear(err) {
 		return
 	}
-	class := a.class(ctx, p)
+	classes := a.classes(ctx, p)
 	var machines []cloud.Instance
-	for _, capacityType := range []string{catalog.OnDemand, catalog.Spot} {
-		i, err := p.Launch(ctx, a.request(ctx, p, capacityType))
+	for _, want := range []struct{ class, capacityType string }{
+		{"default", catalog.OnDemand}, {"default", catalog.Spot}, {"grouped", catalog.OnDemand}, {"reserving", catalog.Reserved},
+	} {
+		i, err := p.Launch(ctx, a.request(ctx, p, want.class, want.capacityType))
 		if a.hear(err) {
 			machines = append(machines, i)
 		}
 	}
-	a.resolve(ctx, p, class) // with a launch template
+	a.resolve(ctx, p, classes[0]) // with a launch template
 	for _, i := range machines {
 		_, err := p.Get(ctx, i.ProviderID)
 		_, more := p.Attachments(ctx, i.ProviderID)
@@ -173,7 +181,9 @@ func (a *customer) exercise(ctx context.Context) {
 	for _, i := range machines {
 		a.hear(p.Terminate(ctx, i.ProviderID))
 	}
-	a.hear(p.Release(ctx, class))
+	for _, class := range classes {
+		a.hear(p.Release(ctx, class))
+	}
 }
 
 // restarted stops and starts a machine, as far as it lets itself be.
@@ -209,29 +219,40 @@ func version(t *testing.T) *rest.Config {
 	return &rest.Config{Host: server.URL}
 }
 
-// class makes a class that leaves a volume behind, and one with everything else.
-func (a *customer) class(ctx context.Context, p *provider.Provider) *ec2class.EC2NodeClass {
+// classes makes one that leaves a volume behind, one that launches into a placement group from
+// a snapshot, and one with a capacity reservation.
+func (a *customer) classes(ctx context.Context, p *provider.Provider) []*ec2class.EC2NodeClass {
 	a.t.Helper()
-	mine, group, stays, device := map[string]string{"karpenter.sh/discovery": "demo"}, "group", false, "/dev/xvda"
+	a.EC2.Reserved.AddGroup(reserve.Group{GroupId: "pg-1", GroupName: "near", Strategy: "cluster"})
+	a.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1a", Total: 1})
+	mine, group, stays, device, snapshot := map[string]string{"karpenter.sh/discovery": "demo"}, "near", false, "/dev/xvda", "snap-1"
 	spec := ec2class.EC2NodeClassSpec{
 		Role: "nodes", AMISelectorTerms: []ec2class.AMISelectorTerm{{Alias: "al2023@latest"}},
 		SubnetSelectorTerms: []ec2class.SubnetSelectorTerm{{Tags: mine}}, SecurityGroupSelectorTerms: []ec2class.SecurityGroupSelectorTerm{{Tags: mine}},
-		BlockDeviceMappings: []*ec2class.BlockDeviceMapping{{DeviceName: &device, EBS: &ec2class.BlockDevice{DeleteOnTermination: &stays}}},
 	}
-	other := &ec2class.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "other", UID: "other"}, Spec: spec}
-	other.Spec.PlacementGroupSelector = &ec2class.PlacementGroupSelector{Name: &group}
-	other.Spec.CapacityReservationSelectorTerms = []ec2class.CapacityReservationSelectorTerm{{ID: "cr-1"}}
-	a.resolve(ctx, p, other)
-	class := &ec2class.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default", UID: "default"}, Spec: spec}
-	if err := a.kube.Create(ctx, class); err != nil {
-		a.t.Fatal(err)
+	var out []*ec2class.EC2NodeClass
+	for _, name := range []string{"default", "grouped", "reserving"} {
+		class := &ec2class.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Spec: spec}
+		switch name {
+		case "default":
+			class.Spec.BlockDeviceMappings = []*ec2class.BlockDeviceMapping{{DeviceName: &device, EBS: &ec2class.BlockDevice{DeleteOnTermination: &stays}}}
+		case "grouped":
+			class.Spec.BlockDeviceMappings = []*ec2class.BlockDeviceMapping{{DeviceName: &device, EBS: &ec2class.BlockDevice{SnapshotID: &snapshot}}}
+			class.Spec.PlacementGroupSelector = &ec2class.PlacementGroupSelector{Name: &group}
+		case "reserving":
+			class.Spec.CapacityReservationSelectorTerms = []ec2class.CapacityReservationSelectorTerm{{ID: "cr-1"}}
+		}
+		if err := a.kube.Create(ctx, class); err != nil {
+			a.t.Fatal(err)
+		}
+		a.resolve(ctx, p, class)
+		class.Status.Conditions = append(class.Status.Conditions, status.Condition{Type: "Ready", Status: metav1.ConditionTrue})
+		if err := a.kube.Update(ctx, class); err != nil {
+			a.t.Fatal(err)
+		}
+		out = append(out, class)
 	}
-	a.resolve(ctx, p, class)
-	class.Status.Conditions = append(class.Status.Conditions, status.Condition{Type: "Ready", Status: metav1.ConditionTrue})
-	if err := a.kube.Update(ctx, class); err != nil {
-		a.t.Fatal(err)
-	}
-	return class
+	return out
 }
 
 // resolve works out the status of a class, and takes note of what its conditions say.
@@ -245,11 +266,11 @@ func (a *customer) resolve(ctx context.Context, p *provider.Provider, class *ec2
 	}
 }
 
-func (a *customer) request(ctx context.Context, p *provider.Provider, capacityType string) cloud.LaunchRequest {
-	ref := snapshot.ClassRef{Group: provider.Group, Kind: provider.Kind, Name: "default"}
+func (a *customer) request(ctx context.Context, p *provider.Provider, class, capacityType string) cloud.LaunchRequest {
+	ref := snapshot.ClassRef{Group: provider.Group, Kind: provider.Kind, Name: class}
 	types, err := p.InstanceTypes(ctx, ref)
 	a.hear(err)
-	req := cloud.LaunchRequest{Token: "uid-" + capacityType, Claim: "claim-" + capacityType, Pool: "pool", Class: ref}
+	req := cloud.LaunchRequest{Token: "uid-" + class + capacityType, Claim: "claim-" + class + capacityType, Pool: "pool", Class: ref}
 	for _, c := range catalog.Rank(types, nil, nil, nil) {
 		if c.Offering.CapacityType == capacityType {
 			req.Choices = append(req.Choices, c)
@@ -282,13 +303,11 @@ func (a *customer) announced(ctx context.Context, config Config, machines []clou
 	}
 }
 
-// What is used is what is granted: no call is refused, and there is no action in any statement
-// that no call needs.
-func TestTheShippedPoliciesGrantWhatIsUsedAndNothingElse(t *testing.T) {
-	credentials(t)
-	documents := shipped(t)
+// granted uses everything with the shipped policies, and lists what they were needed for.
+func granted(t *testing.T, documents []document) []awstest.Grant {
+	t.Helper()
 	a := newCustomer(t)
-	if err := a.SetPolicies(without(t, documents, "", "")...); err != nil {
+	if err := a.SetPolicies(key, without(t, documents, "", "", "")...); err != nil {
 		t.Fatal(err)
 	}
 	a.exercise(t.Context())
@@ -297,46 +316,102 @@ func TestTheShippedPoliciesGrantWhatIsUsedAndNothingElse(t *testing.T) {
 			t.Errorf("refused: %s", text)
 		}
 	}
-	used := a.Granted()
+	return a.Granted()
+}
+
+// What is used is what is granted: no call is refused, and in no statement there is an action
+// or a resource that no call needs.
+func TestTheShippedPoliciesGrantWhatIsUsedAndNothingElse(t *testing.T) {
+	credentials(t)
+	documents := shipped(t)
+	used := granted(t, documents)
 	for _, d := range documents {
 		for _, s := range d.Statement {
-			sid := fmt.Sprint(s["Sid"])
-			for _, action := range actions(s) {
-				if !slices.Contains(used[sid], action) {
-					t.Errorf("%s grants %s, which nothing uses", sid, action)
+			needed := func(ok func(policy.Access) bool) bool {
+				return slices.ContainsFunc(used, func(g awstest.Grant) bool { return g.Sid == s["Sid"] && ok(g.Access) })
+			}
+			for _, action := range entries(s, "Action") {
+				if !needed(func(a policy.Access) bool { return a.Action == action }) {
+					t.Errorf("%s grants %s, which nothing uses", s["Sid"], action)
+				}
+			}
+			for _, resource := range entries(s, "Resource") {
+				if !needed(func(a policy.Access) bool { return policy.Like(resource, a.Resource) }) {
+					t.Errorf("%s grants something on %s, which nothing uses", s["Sid"], resource)
 				}
 			}
 		}
 	}
 }
 
+// Each condition counts: with another value of its key, or without it, the call is refused. So
+// what carries another cluster's tags is out of reach.
+func TestWhatConditionsAskForMustBeThere(t *testing.T) {
+	credentials(t)
+	documents := shipped(t)
+	policies, err := policy.Parse(without(t, documents, "", "", "")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := granted(t, documents)
+	for _, s := range policies {
+		for operator, wanted := range s.Condition {
+			for name := range wanted {
+				refused := func(g awstest.Grant) bool {
+					return g.Sid == s.Sid && slices.ContainsFunc([][]string{nil, {"of another cluster"}}, func(values []string) bool {
+						changed := g.Access
+						changed.Keys = maps.Clone(g.Access.Keys)
+						changed.Keys[name] = values
+						_, allowed := policies.Decide(changed)
+						return !allowed
+					})
+				}
+				if !slices.ContainsFunc(used, refused) {
+					t.Errorf("%s: %s of %s holds back nothing", s.Sid, operator, name)
+				}
+			}
+		}
+	}
+}
+
+// Whichever action or resource is taken from the policies, that is what people read.
 func TestWhatAPolicyLacksIsNamed(t *testing.T) {
 	credentials(t)
 	documents := shipped(t)
 	for _, d := range documents {
 		for _, s := range d.Statement {
 			sid := fmt.Sprint(s["Sid"])
-			for _, action := range actions(s) {
-				t.Run(sid+"/"+action, func(t *testing.T) {
-					a := newCustomer(t)
-					if err := a.SetPolicies(without(t, documents, sid, action)...); err != nil {
-						t.Fatal(err)
-					}
-					a.exercise(t.Context())
-					names := func(text string) bool { return strings.Contains(text, action+" on resource: ") }
-					if !slices.ContainsFunc(a.said, names) {
-						t.Errorf("without %s of %s, nothing names it and the resource; said was\n%s", action, sid, strings.Join(a.said, "\n"))
-					}
-				})
+			for _, action := range entries(s, "Action") {
+				lacking(t, documents, sid, "Action", action, func(text string) bool { return strings.Contains(text, action+" on resource: ") })
+			}
+			if all := entries(s, "Resource"); len(all) > 1 {
+				for _, resource := range all {
+					lacking(t, documents, sid, "Resource", resource, func(text string) bool { return policy.Like("* on resource: "+resource+"*", text) })
+				}
 			}
 		}
 	}
 }
 
+// lacking takes an entry from a statement, and finds fault unless a text that people read names
+// it.
+func lacking(t *testing.T, documents []document, sid, field, entry string, names func(string) bool) {
+	t.Run(sid+"/"+entry, func(t *testing.T) {
+		a := newCustomer(t)
+		if err := a.SetPolicies(key, without(t, documents, sid, field, entry)...); err != nil {
+			t.Fatal(err)
+		}
+		a.exercise(t.Context())
+		if !slices.ContainsFunc(a.said, names) {
+			t.Errorf("without %s of %s, nothing names it; said was\n%s", entry, sid, strings.Join(a.said, "\n"))
+		}
+	})
+}
+
 // credentials are some, which the emulator does not check.
 func credentials(t *testing.T) {
 	t.Helper()
-	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none"} {
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": "secret", "AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none"} {
 		t.Setenv(name, value)
 	}
 }

@@ -20,52 +20,57 @@ import (
 // guard holds calls against policies. It is safe for concurrent use.
 type guard struct {
 	mu       sync.Mutex
+	caller   string
 	policies policy.Policies
 	on       bool
-	used     map[string]map[string]bool
+	granted  map[string]Grant
 }
 
-// SetPolicies has every call be allowed by one of some policy documents from now on; without
-// any, everything is allowed again. Errors: what of a document is not understood.
-func (c *Cloud) SetPolicies(documents ...string) error {
+// Grant is an access, and the statement that has allowed it.
+type Grant struct {
+	Sid    string
+	Access policy.Access
+}
+
+// SetPolicies has every call of an access key be allowed by one of some policy documents from
+// now on; without any, everything is allowed again. Calls of other keys are always allowed.
+// Errors: what of a document is not understood.
+func (c *Cloud) SetPolicies(caller string, documents ...string) error {
 	parsed, err := policy.Parse(documents...)
 	if err != nil {
 		return err
 	}
 	c.guard.mu.Lock()
 	defer c.guard.mu.Unlock()
-	c.guard.policies, c.guard.on, c.guard.used = parsed, len(documents) > 0, map[string]map[string]bool{}
+	c.guard.caller, c.guard.policies, c.guard.on, c.guard.granted = caller, parsed, len(documents) > 0, map[string]Grant{}
 	return nil
 }
 
-// Granted are the statements that have allowed something since SetPolicies, by their Sid, and
-// to which actions.
-func (c *Cloud) Granted() map[string][]string {
+// Granted is what has been allowed since SetPolicies, each once.
+func (c *Cloud) Granted() []Grant {
 	c.guard.mu.Lock()
 	defer c.guard.mu.Unlock()
-	out := map[string][]string{}
-	for sid, actions := range c.guard.used {
-		out[sid] = slices.Sorted(maps.Keys(actions))
+	var out []Grant
+	for _, key := range slices.Sorted(maps.Keys(c.guard.granted)) {
+		out = append(out, c.guard.granted[key])
 	}
 	return out
 }
 
-// denied is the first access that no statement allows, nil if all are allowed.
-func (g *guard) denied(list []policy.Access) *policy.Access {
+// denied is the first access that no statement allows a caller, nil if all are allowed.
+func (g *guard) denied(caller string, list []policy.Access) *policy.Access {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if !g.on || caller != g.caller {
+		return nil
+	}
 	for i := range list {
-		if !g.on {
-			return nil
-		}
 		by, allowed := g.policies.Decide(list[i])
 		if !allowed {
 			return &list[i]
 		}
-		if g.used[by.Sid] == nil {
-			g.used[by.Sid] = map[string]bool{}
-		}
-		g.used[by.Sid][list[i].Action] = true
+		grant := Grant{by.Sid, list[i]}
+		g.granted[fmt.Sprint(grant)] = grant // maps are printed in order
 	}
 	return nil
 }
@@ -75,13 +80,13 @@ func (c *Cloud) authorize(call *wire.Request) error {
 	var wants []policy.Access
 	switch call.Service.Name {
 	case "ec2":
-		wants = ec2access.Of(ec2access.Config{World: c.EC2, Account: c.config.Account, Role: c.IAM.RoleOf}, call)
+		wants = ec2access.Of(ec2access.Config{World: c.EC2, Account: c.config.Account, Role: c.IAM.RoleOf, Group: c.group}, call)
 	case "iam", "sts":
 		wants = c.IAM.Accesses(call)
 	default:
 		wants = []policy.Access{c.access(call)}
 	}
-	a := c.guard.denied(wants)
+	a := c.guard.denied(call.AccessKey, wants)
 	if a == nil {
 		return nil
 	}
@@ -95,6 +100,15 @@ func (c *Cloud) authorize(call *wire.Request) error {
 		e.Status = http.StatusForbidden
 	}
 	return e
+}
+
+// group is the name of a placement group, by which IAM knows it.
+func (c *Cloud) group(id string) string {
+	g, err := c.EC2.Reserved.Group(id, "")
+	if id == "" || err != nil {
+		return ""
+	}
+	return g.GroupName
 }
 
 func (c *Cloud) refusal(a *policy.Access) string {
@@ -134,7 +148,7 @@ func (c *Cloud) queueDenied(w http.ResponseWriter, r *http.Request, action strin
 		name = path.Base(in.QueueUrl)
 	}
 	// IAM knows batches by the name of the single action.
-	a := c.guard.denied([]policy.Access{{
+	a := c.guard.denied(wire.Caller(r), []policy.Access{{
 		Action: "sqs:" + strings.TrimSuffix(action, "Batch"), Resource: fmt.Sprintf("arn:aws:sqs:%s:%s:%s", c.config.Region, c.config.Account, name),
 	}})
 	if a == nil {

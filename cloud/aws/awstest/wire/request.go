@@ -50,6 +50,13 @@ func Read(r *http.Request) (*Request, error) {
 	return out, out.readREST(all, r, body)
 }
 
+// Caller is the access key with which a request is signed.
+func Caller(r *http.Request) string {
+	out := &Request{}
+	out.credential(r.Header.Get("Authorization"))
+	return out.AccessKey
+}
+
 // credential takes key, region and service from a signature of version 4.
 func (r *Request) credential(header string) (service string) {
 	_, rest, _ := strings.Cut(header, "Credential=")

@@ -29,6 +29,8 @@ type Config struct {
 	Account string
 	// Role is the ARN of an instance profile's role.
 	Role func(nameOrARN string) string
+	// Group is the name of a placement group by its ID, empty if there is none.
+	Group func(id string) string
 }
 
 // Of lists each action on each resource that a call reads, uses or makes, and ec2:CreateTags
@@ -97,8 +99,13 @@ type launch struct {
 		SubnetId string
 		Groups   []string
 	}
-	InstanceMarketOptions struct{ MarketType string }
-	TagSpecifications     []tagSpecification
+	InstanceMarketOptions            struct{ MarketType string }
+	Placement                        struct{ GroupId, GroupName string }
+	CapacityReservationSpecification struct {
+		CapacityReservationTarget struct{ CapacityReservationId string }
+	}
+	BlockDeviceMappings []struct{ Ebs struct{ SnapshotId string } }
+	TagSpecifications   []tagSpecification
 }
 
 // bound reads as much of an input as fits.
@@ -234,6 +241,11 @@ func (a *asked) launch(l *launch, spot bool) {
 	}
 	for _, id := range groups {
 		a.uses("security-group", id)
+	}
+	a.uses("capacity-reservation", l.CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId)
+	a.uses("placement-group", cmp.Or(l.Placement.GroupName, a.Group(l.Placement.GroupId)))
+	for _, d := range l.BlockDeviceMappings {
+		a.uses("snapshot", d.Ebs.SnapshotId)
 	}
 	for _, profile := range []string{l.IamInstanceProfile.Name, l.IamInstanceProfile.Arn} {
 		if role := a.Role(profile); profile != "" && role != "" {
