@@ -15,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/events"
 	"github.com/millwright-dev/millwright/cloud/aws/queue"
+	"github.com/millwright-dev/millwright/cloud/aws/rights"
 	"github.com/millwright-dev/millwright/cloud/aws/status"
 )
 
@@ -36,6 +37,8 @@ type Config struct {
 	// Endpoint is the URL at which all of AWS is found instead of its own; empty is its
 	// own.
 	Endpoint string
+	// Rights is told which calls the credentials do not allow; nil tells it nothing.
+	Rights *rights.Record
 	// Machine reports whether a text can be the name of a machine; nil knows the IDs of
 	// EC2 instances.
 	Machine func(string) bool
@@ -92,6 +95,9 @@ func (c Config) load(ctx context.Context) (aws.Config, error) {
 	sdk, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
 		return sdk, fmt.Errorf("reading the configuration of AWS: %w", err)
+	}
+	if c.Rights != nil {
+		c.Rights.Watch(&sdk)
 	}
 	if sdk.Region == "" {
 		ctx, cancel := context.WithTimeout(ctx, metadataTimeout)

@@ -109,6 +109,9 @@ func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider
 		AWS: calls, Reader: k.Cached, Clock: clock.RealClock{}, Region: sdk.Region, Prices: book,
 		MemoryOverhead: c.MemoryOverhead, ReservedENIs: int64(c.ReservedENIs), Isolated: c.Isolated, Observe: c.Observe, Window: window, NoDryRun: c.NoDryRun,
 	}
+	if c.Rights != nil {
+		settings.Missing = c.Rights.Missing
+	}
 	if err := c.discover(ctx, calls, k, &settings); err != nil {
 		return nil, err
 	}
@@ -129,6 +132,9 @@ func (c *ProviderConfig) discover(ctx context.Context, calls *api.Client, k Kube
 		// A cluster that is not EKS's has all of it in the flags, except for AL2023's CIDR.
 		if c.ClusterEndpoint == "" || c.EKSVersion {
 			return fmt.Errorf("asking EKS for cluster %s; set --cluster-endpoint, or allow eks:DescribeCluster: %w", c.Cluster, err)
+		}
+		if c.ZonalShift {
+			return fmt.Errorf("--enable-zonal-shift: EKS does not tell the ARN of cluster %s; allow eks:DescribeCluster: %w", c.Cluster, err)
 		}
 		log.FromContext(ctx).Info("EKS does not tell of the cluster; AL2023 needs the CIDR of its Services", "cluster", c.Cluster, "error", err.Error())
 	}
@@ -152,9 +158,6 @@ func (c *ProviderConfig) discover(ctx context.Context, calls *api.Client, k Kube
 func (c *ProviderConfig) followShifts(ctx context.Context, calls *api.Client, into *provider.Config) error {
 	if !c.ZonalShift {
 		return nil
-	}
-	if into.ClusterARN == "" {
-		return fmt.Errorf("--enable-zonal-shift: EKS does not tell the ARN of cluster %s; allow eks:DescribeCluster", c.Cluster)
 	}
 	_, err := calls.Shifts(ctx, into.ClusterARN)
 	if errors.Is(err, cloud.ErrNotFound) {

@@ -50,7 +50,7 @@ type Profiles interface {
 	DeleteProfile(ctx context.Context, p api.Profile) error
 }
 
-// Config is what a Resolver needs; every field is required.
+// Config is what a Resolver needs; every field without another word is required.
 type Config struct {
 	AWS   AWS
 	Clock clock.Clock
@@ -65,6 +65,9 @@ type Config struct {
 	// MayLaunch tries the calls of a launch without making anything. Errors:
 	// cloud.UnauthorizedError, RefusedError.
 	MayLaunch func(context.Context, *ec2class.EC2NodeClass) error
+	// Missing tells which calls AWS has refused lately for lack of a right, whatever they were
+	// for; nil if it is not known.
+	Missing func() []string
 }
 
 // Resolver works out the status of classes. It is safe for concurrent use.
@@ -140,7 +143,24 @@ func (r *Resolver) Resolve(ctx context.Context, class *ec2class.EC2NodeClass) (t
 			unanswered = append(unanswered, fmt.Errorf("%s: %w", s.condition, err))
 		}
 	}
+	unanswered = append(unanswered, r.calls(conditions))
 	return recheck, errors.Join(unanswered...)
+}
+
+// CallsAllowed is the condition of a class that says which calls AWS refuses, also such as are
+// for no class. It is only there while one is refused, and a class is ready without it.
+const CallsAllowed = "millwright.dev/CallsAllowed"
+
+// calls says which calls AWS refuses.
+func (r *Resolver) calls(conditions status.ConditionSet) error {
+	if r.Missing == nil {
+		return nil
+	}
+	if missing := r.Missing(); len(missing) > 0 {
+		conditions.SetFalse(CallsAllowed, unauthorized, strings.Join(missing, "; "))
+		return nil
+	}
+	return conditions.Clear(CallsAllowed)
 }
 
 func (r *Resolver) subnets(ctx context.Context, class *ec2class.EC2NodeClass) error {

@@ -53,6 +53,8 @@ type Config struct {
 	// NoDryRun keeps a class's status from saying whether EC2 would allow its launches
 	// [DISABLE_DRY_RUN].
 	NoDryRun bool
+	// Missing tells which calls AWS has refused for lack of a right; nil if it is not known.
+	Missing func() []string
 	// Observe keeps Run from deleting launch templates.
 	Observe bool
 }
@@ -91,7 +93,7 @@ func New(c Config) *Provider {
 	p.machines = instances.New(instances.Config{AWS: c.AWS, Clock: c.Clock, Window: c.Window})
 	p.resolver = nodeclass.New(nodeclass.Config{
 		AWS: c.AWS, Clock: c.Clock, Region: c.Region, Cluster: c.Cluster.Name, Kubernetes: c.Kubernetes,
-		Addresses: &p.addresses, Check: p.check, MayLaunch: p.mayLaunch,
+		Addresses: &p.addresses, Check: p.check, MayLaunch: p.mayLaunch, Missing: c.Missing,
 	})
 	return p
 }
