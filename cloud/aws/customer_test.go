@@ -246,4 +246,3 @@ func (a *customer) announced(ctx context.Context, config Config, machines []clou
 		a.hear(err)
 	}
 }
-

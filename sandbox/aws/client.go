@@ -21,12 +21,15 @@ type Client struct {
 	URL, Cluster string
 }
 
+// ControllerKey is the access key of the controller, by which its calls are told from others.
+const ControllerKey = "sandbox"
+
 func (c Client) queue() string { return c.URL + "/" + Account + "/" + c.Cluster }
 
 // Environment is what millwright run --provider aws needs to be told, as NAME=value.
 func (c Client) Environment() []string {
 	return []string{
-		"AWS_ENDPOINT_URL=" + c.URL, "AWS_REGION=" + Region, "AWS_ACCESS_KEY_ID=sandbox", "AWS_SECRET_ACCESS_KEY=sandbox",
+		"AWS_ENDPOINT_URL=" + c.URL, "AWS_REGION=" + Region, "AWS_ACCESS_KEY_ID=" + ControllerKey, "AWS_SECRET_ACCESS_KEY=sandbox",
 		"AWS_EC2_METADATA_DISABLED=true", "CLUSTER_NAME=" + c.Cluster, "INTERRUPTION_QUEUE=" + c.queue(),
 	}
 }
@@ -82,6 +85,17 @@ func (c Client) Calls(ctx context.Context) (Counts, error) {
 func (c Client) Record(ctx context.Context) ([]awstest.Call, error) {
 	var out []awstest.Call
 	return out, c.do(ctx, http.MethodGet, "record", nil, &out)
+}
+
+// SetPolicies binds the controller to IAM policies.
+func (c Client) SetPolicies(ctx context.Context, in Policies) error {
+	return c.do(ctx, http.MethodPost, "policies", in, nil)
+}
+
+// Granted lists what the policies have allowed, each once.
+func (c Client) Granted(ctx context.Context) ([]awstest.Grant, error) {
+	var out []awstest.Grant
+	return out, c.do(ctx, http.MethodGet, "granted", nil, &out)
 }
 
 // SetCapacity says how many instances offerings hold.

@@ -102,6 +102,12 @@ type Maintenance struct {
 	In       time.Duration     `json:"in"`
 }
 
+// Policies are IAM policy documents that bind the controller, whose access key is ControllerKey.
+// Without any, everything is allowed again.
+type Policies struct {
+	Documents []string `json:"documents"`
+}
+
 // Check lets a check of an instance fail: instance, system or ebs.
 type Check struct {
 	Instance string `json:"instance"`
@@ -131,6 +137,8 @@ func (c *control) answer(r *http.Request, what string) (any, error) {
 			return Counts{all, throttled}, nil
 		case "record":
 			return c.cloud.Record(), nil
+		case "granted":
+			return c.cloud.Granted(), nil
 		}
 	}
 	do, ok := map[string]func(*json.Decoder) error{
@@ -143,6 +151,7 @@ func (c *control) answer(r *http.Request, what string) (any, error) {
 			return c.cloud.Schedule(in.Instance, in.Code, time.Now().Add(in.In).Truncate(time.Second))
 		}),
 		"check":    with(func(in Check) error { return c.cloud.EC2.FailCheck(in.Instance, in.Check) }),
+		"policies": with(func(in Policies) error { return c.cloud.SetPolicies(ControllerKey, in.Documents...) }),
 		"announce": with(func(in interruption.Event) error { return c.cloud.Announce(in) }),
 		"fail":     with(func(in Instance) error { return c.cloud.EC2.FailInstance(in.ID) }),
 		"fault":    with(func(in awstest.Fault) error { c.cloud.Inject(in); return nil }),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -48,9 +49,11 @@ ec2-lag of "sandbox inject".`,
   sandbox inject aws fail i-0aa11bb22cc33dd44             # broken hardware: it ends at once
   sandbox inject aws fault ec2:CreateFleet InternalError --times 3
   sandbox inject aws fault ec2:CreateFleet                # carried out, and the reply is lost
-  sandbox inject aws fault --clear`,
+  sandbox inject aws fault --clear
+  sandbox inject aws policies lifecycle.json discovery.json  # IAM allows the controller no more
+  sandbox inject aws policies                             # everything again`,
 	}
-	cmd.AddCommand(in.capacity(), in.throttle(), in.spot(), in.rebalance(), in.maintenance(), in.check(), in.fail(), in.fault())
+	cmd.AddCommand(in.capacity(), in.throttle(), in.spot(), in.rebalance(), in.maintenance(), in.check(), in.fail(), in.fault(), in.policies())
 	for _, sub := range cmd.Commands() {
 		in.add(sub)
 	}
@@ -172,6 +175,23 @@ func (in *awsInjection) check() *cobra.Command {
 				return err
 			}
 			return at.FailCheck(ctx, aws.Check{Instance: i.ID, Check: args[1]})
+		}),
+	}
+}
+
+func (in *awsInjection) policies() *cobra.Command {
+	return &cobra.Command{
+		Use: "policies [FILE...]", Short: "Allow the controller, whose access key is " + aws.ControllerKey + ", what the IAM policies in files grant and no more",
+		RunE: in.run(func(ctx context.Context, at aws.Client, args []string) error {
+			var out aws.Policies
+			for _, name := range args {
+				text, err := os.ReadFile(name)
+				if err != nil {
+					return err
+				}
+				out.Documents = append(out.Documents, string(text))
+			}
+			return at.SetPolicies(ctx, out)
 		}),
 	}
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
+	"github.com/millwright-dev/millwright/deploy/iam"
 	"github.com/millwright-dev/millwright/sandbox/aws"
 	"github.com/millwright-dev/millwright/sandbox/harness"
 )
@@ -35,7 +37,30 @@ func newOnEC2(t *testing.T, sandboxArgs ...string) *onEC2 {
 	c := newCluster(t, append([]string{"--cloud", "aws"}, sandboxArgs...)...)
 	at, err := aws.Find(t.Context(), c.client)
 	c.must(err)
-	return &onEC2{c, at}
+	on := &onEC2{c, at}
+	on.bind()
+	return on
+}
+
+// bind lets IAM allow the controller what the shipped policies grant and no more, and finds
+// fault in the end if it refused anything.
+func (c *onEC2) bind() {
+	c.Helper()
+	texts, err := iam.Documents(iam.Values{
+		Partition: "aws", DNSSuffix: "amazonaws.com", Region: aws.Region, Account: aws.Account, Cluster: c.aws.Cluster,
+		NodeRoleARN: "arn:aws:iam::" + aws.Account + ":role/nodes", Queue: c.aws.Cluster, DeadLetterQueue: c.aws.Cluster + "-dead",
+	})
+	c.must(err)
+	c.must(c.aws.SetPolicies(c.Context(), aws.Policies{Documents: slices.Collect(maps.Values(texts))}))
+	c.Cleanup(func() {
+		record, err := c.aws.Record(context.Background())
+		c.must(err)
+		for _, call := range record {
+			if call.Error == "UnauthorizedOperation" || strings.HasPrefix(call.Error, "AccessDenied") {
+				c.Errorf("IAM refused %s of %s", call.Action, call.Caller)
+			}
+		}
+	})
 }
 
 // controller starts Millwright, which is told where AWS is by its environment.

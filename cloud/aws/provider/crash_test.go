@@ -1,10 +1,13 @@
 package provider
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,12 +26,17 @@ type cut struct {
 	// killed has every step that fails taken again by a process that remembers nothing.
 	killed bool
 	left   atomic.Int64
+	// lost is the action of that call.
+	lost string
+	// now is the process that is there.
+	now *Provider
 	// aside are calls that do not count: those of a process's start, and the test's own.
 	aside atomic.Bool
 }
 
-func (c *cut) lose(_ string, w http.ResponseWriter, serve func(http.ResponseWriter)) bool {
+func (c *cut) lose(action string, w http.ResponseWriter, serve func(http.ResponseWriter)) bool {
 	if !c.aside.Load() && c.left.Add(-1) == 0 {
+		c.lost = action
 		serve(httptest.NewRecorder())
 		panic(http.ErrAbortHandler)
 	}
@@ -41,49 +49,48 @@ func (c *cut) process() *Provider {
 	return c.provider()
 }
 
-// story is a class that becomes ready, a machine that comes and goes, and the end of the
-// class. A step that fails is taken again.
+// again takes a step until it succeeds.
+func (r *cut) again(step func() error) {
+	r.t.Helper()
+	for n := 0; ; n++ {
+		err := step()
+		if err == nil {
+			return
+		}
+		if n > 30 {
+			r.t.Fatalf("still %v", err)
+		}
+		if r.killed {
+			r.now = r.process()
+		}
+		r.clock.Step(lookAgain)
+	}
+}
+
+// story is a class that becomes ready, a machine that comes, is restarted and goes, and the end
+// of the class. A step that fails is taken again.
 func (r *cut) story() {
 	r.t.Helper()
-	p := r.process()
-	again := func(do func() error) {
-		r.t.Helper()
-		for n := 0; ; n++ {
-			err := do()
-			if err == nil {
-				return
-			}
-			if n > 30 {
-				r.t.Fatalf("still %v", err)
-			}
-			if r.killed {
-				p = r.process()
-			}
-			r.clock.Step(lookAgain)
-		}
-	}
+	r.now = r.process()
 	class := readyClass()
-	again(func() error {
+	r.again(func() error {
 		discovering(class)
-		_, err := p.Resolve(r.t.Context(), class)
+		_, err := r.now.Resolve(r.t.Context(), class)
 		return err
 	})
 	r.must(client.IgnoreAlreadyExists(r.kube.Create(r.t.Context(), readyClass())))
-	req := r.request(p, "claim", onDemand)
+	req := r.request(r.now, "claim", onDemand)
 	var machine cloud.Instance
-	again(func() (err error) {
-		machine, err = p.Launch(r.t.Context(), req)
+	r.again(func() (err error) {
+		machine, err = r.now.Launch(r.t.Context(), req)
 		return err
 	})
 	r.clock.Step(r.lag)
-	r.aside.Store(true)
-	list, err := r.provider().List(r.t.Context())
-	r.aside.Store(false)
-	if err != nil || len(list) != 1 || list[0].ProviderID != machine.ProviderID || list[0].Token != req.Token {
-		r.t.Errorf("the claim's machine is %s; there are %v, error %v", machine.ProviderID, list, err)
-	}
-	again(func() error {
-		err := p.Terminate(r.t.Context(), machine.ProviderID)
+	r.alone(machine.ProviderID, req.Token)
+	r.restart(machine.ProviderID)
+	r.alone(machine.ProviderID, req.Token)
+	r.again(func() error {
+		err := r.now.Terminate(r.t.Context(), machine.ProviderID)
 		if err == nil {
 			return errors.New("it is shutting down")
 		}
@@ -92,9 +99,53 @@ func (r *cut) story() {
 		}
 		return err
 	})
-	again(func() error { return p.Release(r.t.Context(), class) })
+	r.again(func() error { return r.now.Release(r.t.Context(), class) })
 	r.aside.Store(true)
 	r.clean(class)
+}
+
+// alone finds fault unless there is one machine, which is the claim's.
+func (r *cut) alone(providerID, token string) {
+	r.t.Helper()
+	r.aside.Store(true)
+	defer r.aside.Store(false)
+	list, err := r.provider().List(r.t.Context())
+	if err != nil || len(list) != 1 || list[0].ProviderID != providerID || list[0].Token != token {
+		r.t.Errorf("the claim's machine is %s; there are %v, error %v", providerID, list, err)
+	}
+}
+
+// restart stops a machine and starts it, and gives it tags that it lacks.
+func (r *cut) restart(providerID string) {
+	r.t.Helper()
+	becomes := func(want cloud.State, do func(context.Context, string) error) {
+		r.again(func() error {
+			i, err := r.now.Get(r.t.Context(), providerID)
+			if err == nil && i.State != want {
+				err = cmp.Or(do(r.t.Context(), providerID), fmt.Errorf("it is %s, not %s yet", i.State, want))
+			}
+			return err
+		})
+	}
+	nothing := func(context.Context, string) error { return nil }
+	becomes(cloud.Running, nothing)
+	r.again(func() error {
+		why, err := r.now.Irrestartable(r.t.Context(), providerID)
+		if why != "" {
+			r.t.Errorf("not to be restarted: %s", why)
+		}
+		return err
+	})
+	becomes(cloud.Stopped, func(ctx context.Context, id string) error { return r.now.Stop(ctx, id) })
+	becomes(cloud.Running, func(ctx context.Context, id string) error { return r.now.Start(ctx, id) })
+	r.cloud.EC2.Untag(providerID[strings.LastIndexByte(providerID, '/')+1:], ec2class.NameTagKey)
+	r.again(func() error {
+		if _, err := r.now.List(r.t.Context()); err != nil {
+			return err
+		}
+		_, err := r.now.Mark(r.t.Context(), providerID, "claim", "node")
+		return err
+	})
 }
 
 // clean makes sure that nothing is left.
@@ -115,6 +166,7 @@ func (r *rig) clean(class *ec2class.EC2NodeClass) {
 // Whichever reply is lost, whether the process goes on or is killed, and whether EC2 shows
 // machines at once or late: one machine for the claim, and in the end nothing.
 func TestOneMachineForAClaimWhicheverReplyIsLost(t *testing.T) {
+	lost := map[string]bool{}
 	for _, lag := range []time.Duration{0, 20 * time.Second} {
 		for _, killed := range []bool{false, true} {
 			for n, more := 1, true; more; n++ {
@@ -124,9 +176,18 @@ func TestOneMachineForAClaimWhicheverReplyIsLost(t *testing.T) {
 					c.cloud.EC2.SetDelays(ec2test.Delays{Boot: boot, Shutdown: shutdown, Lag: lag})
 					c.fault = c.lose
 					c.story()
+					lost[c.lost] = true
 					more = c.left.Load() <= 0
 				})
 			}
+		}
+	}
+	for _, action := range []string{
+		"CreateInstanceProfile", "AddRoleToInstanceProfile", "CreateLaunchTemplate", "RunInstances", "CreateFleet", "StopInstances", "StartInstances",
+		"CreateTags", "TerminateInstances", "DeleteLaunchTemplate", "RemoveRoleFromInstanceProfile", "DeleteInstanceProfile",
+	} {
+		if !lost[action] {
+			t.Errorf("no reply of %s was lost", action)
 		}
 	}
 }
