@@ -73,12 +73,16 @@ func (r *cut) story() {
 	r.t.Helper()
 	r.now = r.process()
 	class := readyClass()
+	class.Status.InstanceProfile = "" // one is made for its role
 	r.again(func() error {
 		discovering(class)
 		_, err := r.now.Resolve(r.t.Context(), class)
 		return err
 	})
-	r.must(client.IgnoreAlreadyExists(r.kube.Create(r.t.Context(), readyClass())))
+	stored := &ec2class.EC2NodeClass{}
+	r.must(r.kube.Get(r.t.Context(), client.ObjectKeyFromObject(class), stored))
+	stored.Status.InstanceProfile = class.Status.InstanceProfile
+	r.must(r.kube.Update(r.t.Context(), stored))
 	req := r.request(r.now, "claim", onDemand)
 	var machine cloud.Instance
 	r.again(func() (err error) {
