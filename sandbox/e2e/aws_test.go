@@ -53,6 +53,14 @@ func (c *onEC2) bind() {
 	c.must(err)
 	c.must(c.aws.SetPolicies(c.Context(), aws.Policies{Documents: slices.Collect(maps.Values(texts))}))
 	c.Cleanup(func() {
+		granted, err := c.aws.Granted(context.Background())
+		c.must(err)
+		var needed []string
+		for _, g := range granted {
+			needed = append(needed, g.Sid+" "+g.Access.Action)
+		}
+		slices.Sort(needed)
+		c.Logf("of the policies these were needed: %s", strings.Join(slices.Compact(needed), ", "))
 		record, err := c.aws.Record(context.Background())
 		c.must(err)
 		for _, call := range record {
