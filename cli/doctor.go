@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/checkup"
 	"github.com/millwright-dev/millwright/cli/findings"
 	"github.com/millwright-dev/millwright/cli/manifest"
+	"github.com/millwright-dev/millwright/cloud/aws"
 	"github.com/millwright-dev/millwright/doctor"
 )
 
@@ -23,6 +25,7 @@ type examination struct {
 	options checkup.Options
 	output  string
 	clock   clock.PassiveClock
+	aws     aws.Config
 
 	connect func(*genericclioptions.ConfigFlags) (client.Reader, error)
 }
@@ -42,9 +45,9 @@ budgets that allow nothing, zonal volumes that are made too early. Each finding 
 what will happen and how to mend it.
 
 Without -f the cluster of the kubeconfig is examined, and what is not there counts as
-missing. With -f it is manifests, with --helm-chart what a chart renders with the values
+missing; --dump is a cluster that was written to a file. With -f it is manifests, with --helm-chart what a chart renders with the values
 that are given, with --terraform what a plan or a state holds, with --eks-addon what
-add-ons run. All are joined, and what is not among them is taken to be elsewhere.
+add-ons run, with --aws-document what the AWS CLI says of an account. All are joined, and what is not among them is taken to be elsewhere.
 Nothing is changed.
 
 The fix has the form in which the object is made: of a chart it is values, which were
@@ -62,6 +65,7 @@ Exit status:
   millwright doctor -f pools.yaml --helm-chart cilium.tgz --values values.yaml --release kube-system/cilium
   terraform show -json plan.out | millwright doctor --terraform - --with-cluster
   aws eks describe-addon --cluster-name live --addon-name coredns | millwright doctor -f pools.yaml --eks-addon -
+  aws ec2 describe-subnets | millwright doctor --with-cluster --aws-document -
   kustomize build overlays/live | millwright doctor -f -`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -73,6 +77,7 @@ Exit status:
 	}
 	flags := cmd.Flags()
 	e.options.AddFlags(flags)
+	flags.StringVar(&e.aws.Region, "aws-region", "", "region that --aws asks about; if empty that of AWS's configuration")
 	flags.StringVarP(&e.output, "output", "o", formatText, strings.Join(findings.Forms(), ", "))
 	complete(cmd, "output", findings.Forms()...)
 	complete(cmd, "fail-on", "error", "warning", "never")
@@ -91,7 +96,8 @@ func (e examination) run(ctx context.Context, c console) error {
 			}
 			return c.unique(input.Objects), nil
 		},
-		Stdin: c.In, Warn: c.warn,
+		Account: func(ctx context.Context) (io.Reader, error) { return aws.Documents(ctx, e.aws) },
+		Stdin:   c.In, Warn: c.warn,
 	}, e.clock.Now(), c.note)
 	if err != nil {
 		return err

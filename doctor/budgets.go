@@ -27,7 +27,7 @@ func budgetsThatNeverOpen(in *Inventory) []Finding {
 				Severity: Warning, Object: poolRef(np), Field: fmt.Sprintf("spec.disruption.budgets[%d].nodes", i),
 				Message: fmt.Sprintf("is %s at all times: %s", b.Nodes, what),
 				Advice:  "allow some nodes, or give the budget a schedule and a duration; consolidateAfter: Never says the same openly of consolidation",
-				Patch:   &Patch{Object: poolRef(np), Steps: []Step{{"test", path, b.Nodes}, {"replace", path, "10%"}}},
+				Patch:   &Patch{Object: poolRef(np), Steps: []Step{step("test", path, b.Nodes), step("replace", path, "10%")}},
 			})
 		}
 	}

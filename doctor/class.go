@@ -55,8 +55,8 @@ func imagesThatFloat(in *Inventory) []Finding {
 		if ids := images(c); len(ids) > 0 && family != "" {
 			f.Advice += "; the fix pins the images that the class has now"
 			f.Patch = &Patch{Object: f.Object, Steps: []Step{
-				{"test", fmt.Sprintf("/spec/amiSelectorTerms/%d/alias", i), alias},
-				{"replace", "/spec/amiSelectorTerms", ids}, {"add", "/spec/amiFamily", family},
+				step("test", fmt.Sprintf("/spec/amiSelectorTerms/%d/alias", i), alias),
+				step("replace", "/spec/amiSelectorTerms", ids), step("add", "/spec/amiFamily", family),
 			}}
 		}
 		out = append(out, f)
@@ -86,11 +86,11 @@ func openMetadata(in *Inventory) []Finding {
 		var steps []Step
 		if m.HTTPTokens != nil && *m.HTTPTokens == "optional" {
 			fields = append(fields, "httpTokens optional")
-			steps = append(steps, Step{"replace", "/spec/metadataOptions/httpTokens", "required"})
+			steps = append(steps, step("replace", "/spec/metadataOptions/httpTokens", "required"))
 		}
 		if m.HTTPPutResponseHopLimit != nil && *m.HTTPPutResponseHopLimit > 1 {
 			fields = append(fields, fmt.Sprintf("httpPutResponseHopLimit %d", *m.HTTPPutResponseHopLimit))
-			steps = append(steps, Step{"replace", "/spec/metadataOptions/httpPutResponseHopLimit", 1})
+			steps = append(steps, step("replace", "/spec/metadataOptions/httpPutResponseHopLimit", 1))
 		}
 		if len(fields) == 0 {
 			continue
@@ -121,6 +121,29 @@ func inOneZone(in *Inventory) []Finding {
 			Severity: Warning, Object: classRef(c), Field: "spec.subnetSelectorTerms",
 			Message: fmt.Sprintf("select subnets in %s alone: where that zone has no capacity, or fails, nothing is launched", zones[0]),
 			Advice:  "tag or name subnets in further zones",
+		})
+	}
+	return out
+}
+
+// imagesDeprecated are those that their publisher has taken out of use, of a class that names no
+// newer ones.
+func imagesDeprecated(in *Inventory) []Finding {
+	var out []Finding
+	for _, c := range in.Classes {
+		var old []string
+		for _, ami := range c.Status.AMIs {
+			if ami.Deprecated {
+				old = append(old, ami.ID)
+			}
+		}
+		if len(old) == 0 {
+			continue
+		}
+		out = append(out, Finding{
+			Severity: Warning, Object: classRef(c), Field: "spec.amiSelectorTerms",
+			Message: fmt.Sprintf("select %s, which are deprecated: they get no fixes, and once they are taken away nothing is launched of the class", strings.Join(old, " and ")),
+			Advice:  "raise the version that the alias or the IDs pin",
 		})
 	}
 	return out

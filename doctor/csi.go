@@ -42,7 +42,7 @@ func agentsThatEndEarly(in *Inventory) []Finding {
 			f.Field = "spec.template.spec.terminationGracePeriodSeconds"
 			f.Message = fmt.Sprintf("is %d: the hook that waits for volumes to be released is cut off then", *spec.TerminationGracePeriodSeconds)
 			f.Advice = "give it the time that unmounting all volumes of a node may take"
-			f.Patch = &Patch{Object: f.Object, Steps: []Step{{"replace", "/spec/template/spec/terminationGracePeriodSeconds", 60}}}
+			f.Patch = &Patch{Object: f.Object, Steps: []Step{step("replace", "/spec/template/spec/terminationGracePeriodSeconds", 60)}}
 		default:
 			continue
 		}

@@ -3,94 +3,90 @@ package doctor
 import (
 	"cmp"
 	"slices"
-	"strings"
 
-	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/doctor/account"
+	"github.com/millwright-dev/millwright/doctor/finding"
 )
 
-// Severity is how much a finding matters.
-type Severity string
+// What checks answer with is in package finding.
+type (
+	Finding  = finding.Finding
+	Severity = finding.Severity
+	Patch    = finding.Patch
+	Step     = finding.Step
+	Fix      = finding.Fix
+)
 
+// Severities, as package finding has them.
 const (
-	// Error: something will break, or wait for ever.
-	Error Severity = "error"
-	// Warning: something will be slower, more expensive or less safe than it looks.
-	Warning Severity = "warning"
+	Error   = finding.Error
+	Warning = finding.Warning
 )
-
-// Finding is one thing that is wrong.
-type Finding struct {
-	// Check is the stable name of the check, such as agent-leaves-early.
-	Check    string
-	Severity Severity
-	// Object is what to change, and Field the path of the field in it.
-	Object plan.ObjectRef
-	Field  string
-	// Message says what is wrong and what will happen, as a sentence without its end.
-	Message string
-	// Advice says what to do.
-	Advice string
-	// Patch does it, nil where more than this object has to change.
-	Patch *Patch
-	// Pools are the NodePools whose nodes it is about, besides Object.
-	Pools []string
-	// Origin is what the object was generated from, such as "chart cilium"; empty if it was
-	// written, or nothing is known of it.
-	Origin string
-	// Fix does it there, in place of the patch; nil if the object was written.
-	Fix *Fix
-}
 
 // check is one kind of mistake.
 type check struct {
 	name string
 	find func(*Inventory) []Finding
+	// cloud says that it takes a cloud's documents.
+	cloud bool
 }
 
 // checks are all of them, by name.
 var checks = []check{
-	{"agent-ends-early", agentsThatEndEarly},
-	{"agent-leaves-early", agentsThatLeaveEarly},
-	{"agent-shut-out", agentsThatAreShutOut},
-	{"attach-limit-fixed", limitsThatAreFixed},
-	{"budget-never-opens", budgetsThatNeverOpen},
-	{"class-not-ready", classesThatAreNotReady},
-	{"consolidated-between-jobs", consolidatedBetweenJobs},
-	{"controller-never-moves", controllersThatNeverMove},
-	{"data-on-node", dataOnNodes},
-	{"driver-never-attaches", driversThatDoNotAttach},
-	{"images-float", imagesThatFloat},
-	{"maintenance-at-once", maintenanceAtOnce},
-	{"metadata-open", openMetadata},
-	{"min-values-unmet", minValuesUnmet},
-	{"nowhere-to-run", nowhere},
-	{"one-zone", inOneZone},
-	{"operator-shut-out", operatorsThatAreShutOut},
-	{"other-scheduler", otherSchedulers},
-	{"pdb-allows-none", pdbsThatAllowNone},
-	{"pdb-matches-nothing", pdbsThatMatchNothing},
-	{"pdbs-overlap", pdbsThatOverlap},
-	{"plugin-on-some-nodes", pluginsOnSomeNodes},
-	{"pool-at-limit", poolsAtTheirLimit},
-	{"pool-in-shadow", poolsInTheShadow},
-	{"pool-not-ready", poolsThatAreNotReady},
-	{"pool-out-of-reach", poolsOutOfReach},
-	{"pool-without-class", poolsWithoutAClass},
-	{"protected-for-ever", podsThatAreProtectedForEver},
-	{"queue-deaf", queuesThatAreDeaf},
-	{"queue-forgets", queuesThatForget},
-	{"queue-open", queuesThatAreOpen},
-	{"second-hand", secondHands},
-	{"single-replica", single},
-	{"startup-taint-missing", startupTaintsThatAreMissing},
-	{"startup-taint-of-others", startupTaintsOfOthers},
-	{"startup-taint-stays", startupTaintsThatStay},
-	{"two-controllers", twoControllers},
-	{"volume-in-any-zone", volumesInAnyZone},
-	{"volume-of-one", ofOnePod},
-	{"volume-out-of-reach", volumesOutOfReach},
-	{"webhook-blocks", webhooksThatBlock},
-	{"window-too-late", windowsThatOpenTooLate},
+	{"agent-ends-early", agentsThatEndEarly, false},
+	{"agent-leaves-early", agentsThatLeaveEarly, false},
+	{"agent-shut-out", agentsThatAreShutOut, false},
+	{"attach-limit-fixed", limitsThatAreFixed, false},
+	{"budget-never-opens", budgetsThatNeverOpen, false},
+	{"class-not-ready", classesThatAreNotReady, false},
+	{"class-selects-nothing", func(in *Inventory) []Finding { return account.ClassesThatSelectNothing(&in.Account, in.Classes) }, true},
+	{"clock-skewed", clocksThatDiffer, false},
+	{"consolidated-between-jobs", consolidatedBetweenJobs, false},
+	{"controller-never-moves", controllersThatNeverMove, false},
+	{"crd-left-behind", definitionsLeftBehind, false},
+	{"data-on-node", dataOnNodes, false},
+	{"driver-never-attaches", driversThatDoNotAttach, false},
+	{"images-deprecated", imagesDeprecated, false},
+	{"images-float", imagesThatFloat, false},
+	{"lease-held", leasesHeldFromOutside, false},
+	{"maintenance-at-once", maintenanceAtOnce, false},
+	{"metadata-open", openMetadata, false},
+	{"min-values-unmet", minValuesUnmet, false},
+	{"nowhere-to-run", nowhere, false},
+	{"one-zone", inOneZone, false},
+	{"operator-shut-out", operatorsThatAreShutOut, false},
+	{"other-scheduler", otherSchedulers, false},
+	{"pdb-allows-none", pdbsThatAllowNone, false},
+	{"pdb-matches-nothing", pdbsThatMatchNothing, false},
+	{"pdbs-overlap", pdbsThatOverlap, false},
+	{"permission-denied", func(in *Inventory) []Finding { return account.PermissionsThatAreDenied(&in.Account) }, true},
+	{"plugin-on-some-nodes", pluginsOnSomeNodes, false},
+	{"pool-at-limit", poolsAtTheirLimit, false},
+	{"pool-in-shadow", poolsInTheShadow, false},
+	{"pool-not-ready", poolsThatAreNotReady, false},
+	{"pool-out-of-reach", poolsOutOfReach, false},
+	{"pool-without-class", poolsWithoutAClass, false},
+	{"protected-for-ever", podsThatAreProtectedForEver, false},
+	{"queue-deaf", func(in *Inventory) []Finding { return account.QueuesThatAreDeaf(in.Queues) }, true},
+	{"queue-forgets", func(in *Inventory) []Finding { return account.QueuesThatForget(in.Queues) }, true},
+	{"queue-open", func(in *Inventory) []Finding { return account.QueuesThatAreOpen(in.Queues) }, true},
+	{"queue-unset", queuesUnset, false},
+	{"requests-queued", requestsQueued, false},
+	{"role-unusable", func(in *Inventory) []Finding { return account.RolesThatAreUnusable(&in.Account, in.Classes) }, true},
+	{"second-hand", secondHands, false},
+	{"security-groups-ambiguous", func(in *Inventory) []Finding { return account.AmbiguousGroups(&in.Account, in.Classes) }, true},
+	{"single-replica", single, false},
+	{"spot-role-missing", func(in *Inventory) []Finding { return account.SpotRoleMissing(&in.Account, in.Pools) }, true},
+	{"startup-taint-missing", startupTaintsThatAreMissing, false},
+	{"startup-taint-of-others", startupTaintsOfOthers, false},
+	{"startup-taint-stays", startupTaintsThatStay, false},
+	{"subnet-nearly-full", func(in *Inventory) []Finding { return account.SubnetsNearlyFull(&in.Account, in.Classes) }, true},
+	{"two-controllers", twoControllers, false},
+	{"volume-in-any-zone", volumesInAnyZone, false},
+	{"volume-of-one", ofOnePod, false},
+	{"volume-out-of-reach", volumesOutOfReach, false},
+	{"webhook-blocks", webhooksThatBlock, false},
+	{"window-too-late", windowsThatOpenTooLate, false},
 }
 
 // Checks are the names of all checks, in order.
@@ -105,7 +101,13 @@ func Checks() []string {
 // OfObjects are the names of the checks of Kubernetes' objects, in order; the others are of what
 // only a cloud's documents hold.
 func OfObjects() []string {
-	return slices.DeleteFunc(Checks(), func(name string) bool { return strings.HasPrefix(name, "queue-") })
+	var out []string
+	for _, c := range checks {
+		if !c.cloud {
+			out = append(out, c.name)
+		}
+	}
+	return out
 }
 
 // SeriousByPool are the findings of severity Error that are about each NodePool, in their order,

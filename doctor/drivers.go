@@ -20,6 +20,7 @@ func driversThatDoNotAttach(in *Inventory) []Finding {
 			Severity: Error, Object: refOf("CSIDriver", d), Field: "spec.attachRequired",
 			Message: "is false: Kubernetes attaches no volume of the driver, detaches none from a node that goes, and counts none against a limit",
 			Advice:  "make the object anew with attachRequired: true; the field cannot be changed",
+			Patch:   anew("storage.k8s.io/v1", "CSIDriver", d, step("replace", "/spec/attachRequired", true)),
 		})
 	}
 	return out
@@ -46,7 +47,7 @@ func limitsThatAreFixed(in *Inventory) []Finding {
 			Severity: Warning, Object: refOf("CSIDriver", d), Field: "spec.nodeAllocatableUpdatePeriodSeconds",
 			Message: "is not set, and the driver's agents reserve no slots: how many volumes fit is counted when a node joins, and network interfaces that are attached later take from the same number, so that volumes beyond it wait for ever",
 			Advice:  "have it counted again (Kubernetes 1.34 and driver 1.46 or newer), or reserve slots by --reserved-volume-attachments",
-			Patch:   &Patch{Object: refOf("CSIDriver", d), Steps: []Step{{"add", "/spec/nodeAllocatableUpdatePeriodSeconds", refreshed}}},
+			Patch:   &Patch{Object: refOf("CSIDriver", d), Steps: []Step{step("add", "/spec/nodeAllocatableUpdatePeriodSeconds", refreshed)}},
 		})
 	}
 	return out

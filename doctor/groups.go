@@ -160,11 +160,11 @@ func additions(path string, has []corev1.Toleration, lacks []corev1.Taint) []Ste
 		for i, t := range lacks {
 			all[i] = tolerate(t)
 		}
-		return []Step{{"add", path, all}}
+		return []Step{step("add", path, all)}
 	}
 	var out []Step
 	for _, t := range lacks {
-		out = append(out, Step{"add", path + "/-", tolerate(t)})
+		out = append(out, step("add", path+"/-", tolerate(t)))
 	}
 	return out
 }

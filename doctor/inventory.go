@@ -9,14 +9,18 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
+	"github.com/millwright-dev/millwright/doctor/account"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -40,7 +44,16 @@ type Inventory struct {
 	// Groups are the nodes that are no pool's, by name.
 	Groups []NodeGroup
 	// Queues are those of the cloud's announcements.
-	Queues []Queue
+	Queues []account.Queue
+	// Account is that of the cloud.
+	Account account.Account
+	// Served are custom resources, by their definitions.
+	Served []*apiextensionsv1.CustomResourceDefinition
+	// Flows say whose requests the API server answers first.
+	Flows  []*flowcontrolv1.FlowSchema
+	Leases []*coordinationv1.Lease
+	// Nodes are all, also those of a group.
+	Nodes []*corev1.Node
 	// Complete says that this is a whole cluster, so that what is not there does not exist.
 	Complete bool
 
@@ -124,7 +137,14 @@ func New(objects []client.Object, complete bool) *Inventory {
 				w := &o.Webhooks[i]
 				in.Webhooks = append(in.Webhooks, Webhook{refOf("MutatingWebhookConfiguration", o), fmt.Sprintf("webhooks[%d]", i), w.Rules, w.FailurePolicy, w.NamespaceSelector, w.ObjectSelector, w.ClientConfig.Service, w.MatchConditions})
 			}
+		case *apiextensionsv1.CustomResourceDefinition:
+			in.Served = append(in.Served, o)
+		case *flowcontrolv1.FlowSchema:
+			in.Flows = append(in.Flows, o)
+		case *coordinationv1.Lease:
+			in.Leases = append(in.Leases, o)
 		case *corev1.Node:
+			in.Nodes = append(in.Nodes, o)
 			if g, ok := groupOf(o); ok {
 				in.Add(g)
 			}

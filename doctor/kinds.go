@@ -8,9 +8,12 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,6 +30,8 @@ type Kind struct {
 	List func() client.ObjectList
 	// Custom says that not every cluster serves the kind; one that does not has no such objects.
 	Custom bool
+	// Alone says that checks of other kinds do without it: a cluster is whole without it, too.
+	Alone bool
 
 	object     client.Object // empty
 	namespaced bool
@@ -35,21 +40,24 @@ type Kind struct {
 // Kinds are all that checks look at, in the order in which a cluster is read.
 func Kinds() []Kind {
 	return []Kind{
-		{"karpenter.sh", func() client.ObjectList { return &karpv1.NodePoolList{} }, false, &karpv1.NodePool{}, false},
-		{"karpenter.k8s.aws", func() client.ObjectList { return &ec2v1.EC2NodeClassList{} }, true, &ec2v1.EC2NodeClass{}, false},
-		{v1alpha1.GroupVersion.Group, func() client.ObjectList { return &v1alpha1.NodePolicyList{} }, true, &v1alpha1.NodePolicy{}, false},
-		{"apps", func() client.ObjectList { return &appsv1.DaemonSetList{} }, false, &appsv1.DaemonSet{}, true},
-		{"apps", func() client.ObjectList { return &appsv1.DeploymentList{} }, false, &appsv1.Deployment{}, true},
-		{"apps", func() client.ObjectList { return &appsv1.StatefulSetList{} }, false, &appsv1.StatefulSet{}, true},
-		{"batch", func() client.ObjectList { return &batchv1.CronJobList{} }, false, &batchv1.CronJob{}, true},
-		{"batch", func() client.ObjectList { return &batchv1.JobList{} }, false, &batchv1.Job{}, true},
-		{"policy", func() client.ObjectList { return &policyv1.PodDisruptionBudgetList{} }, false, &policyv1.PodDisruptionBudget{}, true},
-		{"storage.k8s.io", func() client.ObjectList { return &storagev1.StorageClassList{} }, false, &storagev1.StorageClass{}, false},
-		{"storage.k8s.io", func() client.ObjectList { return &storagev1.CSIDriverList{} }, false, &storagev1.CSIDriver{}, false},
-		{"", func() client.ObjectList { return &corev1.PersistentVolumeClaimList{} }, false, &corev1.PersistentVolumeClaim{}, true},
-		{"", func() client.ObjectList { return &corev1.NodeList{} }, false, &corev1.Node{}, false},
-		{"admissionregistration.k8s.io", func() client.ObjectList { return &admissionv1.ValidatingWebhookConfigurationList{} }, false, &admissionv1.ValidatingWebhookConfiguration{}, false},
-		{"admissionregistration.k8s.io", func() client.ObjectList { return &admissionv1.MutatingWebhookConfigurationList{} }, false, &admissionv1.MutatingWebhookConfiguration{}, false},
+		{"karpenter.sh", func() client.ObjectList { return &karpv1.NodePoolList{} }, false, false, &karpv1.NodePool{}, false},
+		{"karpenter.k8s.aws", func() client.ObjectList { return &ec2v1.EC2NodeClassList{} }, true, false, &ec2v1.EC2NodeClass{}, false},
+		{v1alpha1.GroupVersion.Group, func() client.ObjectList { return &v1alpha1.NodePolicyList{} }, true, false, &v1alpha1.NodePolicy{}, false},
+		{"apps", func() client.ObjectList { return &appsv1.DaemonSetList{} }, false, false, &appsv1.DaemonSet{}, true},
+		{"apps", func() client.ObjectList { return &appsv1.DeploymentList{} }, false, false, &appsv1.Deployment{}, true},
+		{"apps", func() client.ObjectList { return &appsv1.StatefulSetList{} }, false, false, &appsv1.StatefulSet{}, true},
+		{"batch", func() client.ObjectList { return &batchv1.CronJobList{} }, false, false, &batchv1.CronJob{}, true},
+		{"batch", func() client.ObjectList { return &batchv1.JobList{} }, false, false, &batchv1.Job{}, true},
+		{"policy", func() client.ObjectList { return &policyv1.PodDisruptionBudgetList{} }, false, false, &policyv1.PodDisruptionBudget{}, true},
+		{"storage.k8s.io", func() client.ObjectList { return &storagev1.StorageClassList{} }, false, false, &storagev1.StorageClass{}, false},
+		{"storage.k8s.io", func() client.ObjectList { return &storagev1.CSIDriverList{} }, false, false, &storagev1.CSIDriver{}, false},
+		{"", func() client.ObjectList { return &corev1.PersistentVolumeClaimList{} }, false, false, &corev1.PersistentVolumeClaim{}, true},
+		{"", func() client.ObjectList { return &corev1.NodeList{} }, false, false, &corev1.Node{}, false},
+		{"admissionregistration.k8s.io", func() client.ObjectList { return &admissionv1.ValidatingWebhookConfigurationList{} }, false, false, &admissionv1.ValidatingWebhookConfiguration{}, false},
+		{"admissionregistration.k8s.io", func() client.ObjectList { return &admissionv1.MutatingWebhookConfigurationList{} }, false, false, &admissionv1.MutatingWebhookConfiguration{}, false},
+		{"apiextensions.k8s.io", func() client.ObjectList { return &apiextensionsv1.CustomResourceDefinitionList{} }, false, true, &apiextensionsv1.CustomResourceDefinition{}, false},
+		{"flowcontrol.apiserver.k8s.io", func() client.ObjectList { return &flowcontrolv1.FlowSchemaList{} }, true, true, &flowcontrolv1.FlowSchema{}, false},
+		{"coordination.k8s.io", func() client.ObjectList { return &coordinationv1.LeaseList{} }, false, true, &coordinationv1.Lease{}, true},
 	}
 }
 
@@ -58,7 +66,7 @@ func AddToScheme(s *runtime.Scheme) error {
 	gv := schema.GroupVersion{Group: "karpenter.k8s.aws", Version: "v1"}
 	metav1.AddToGroupVersion(s, gv)
 	s.AddKnownTypes(gv, &ec2v1.EC2NodeClass{}, &ec2v1.EC2NodeClassList{})
-	return nil
+	return apiextensionsv1.AddToScheme(s)
 }
 
 // find is the kind that something holds for; false if there is none.

@@ -43,9 +43,9 @@ func maintenanceAtOnce(in *Inventory) []Finding {
 		}
 		if p != nil {
 			f.Object, f.Field = plan.ObjectRef{Kind: "NodePolicy", Name: p.Name}, "spec.interruption.rules"
-			f.Patch = &Patch{Object: f.Object, Steps: []Step{{"add", "/spec/interruption/rules/-", maintenanceRule()}}}
+			f.Patch = &Patch{Object: f.Object, Steps: []Step{step("add", "/spec/interruption/rules/-", maintenanceRule())}}
 			if len(p.Spec.Interruption.Rules) == 0 {
-				f.Patch.Steps = []Step{{"add", "/spec/interruption/rules", []any{maintenanceRule()}}}
+				f.Patch.Steps = []Step{step("add", "/spec/interruption/rules", []any{maintenanceRule()})}
 			}
 			f.Message = fmt.Sprintf("have none for Maintenance, while nodepool/%s is for %s: its nodes are drained at once, weeks before the cloud does anything", np.Name, in.Workloads[i].Ref)
 		}

@@ -2,10 +2,12 @@ package doctor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -28,10 +30,32 @@ func pdbsThatMatchNothing(in *Inventory) []Finding {
 		}
 		if i := slices.IndexFunc(beside, func(w Workload) bool { return w.Ref.Name == pdb.Name }); i >= 0 {
 			f.Advice = fmt.Sprintf("select the labels of the pods, which of %s are %s", beside[i].Ref, labels.Set(beside[i].Template.Labels))
+			f.Patch = reselect(pdb, beside[i].Template.Labels)
 		}
 		out = append(out, f)
 	}
 	return out
+}
+
+// reselect has a budget select labels in place of its own; nil if those are not all that it
+// selects by.
+func reselect(pdb *policyv1.PodDisruptionBudget, wanted map[string]string) *Patch {
+	s := pdb.Spec.Selector
+	if s == nil || len(s.MatchLabels) == 0 || len(s.MatchExpressions) > 0 {
+		return nil
+	}
+	const path = "/spec/selector/matchLabels/"
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	p := &Patch{Object: refOf("PodDisruptionBudget", pdb)}
+	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {
+		if _, stays := wanted[key]; !stays {
+			p.Steps = append(p.Steps, Step{Op: "remove", Path: path + escape.Replace(key)})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		p.Steps = append(p.Steps, step("add", path+escape.Replace(key), wanted[key]))
+	}
+	return p
 }
 
 // single are workloads of one replica that others wait for: DNS, and what a webhook asks.
@@ -57,7 +81,7 @@ func single(in *Inventory) []Finding {
 			Severity: Warning, Object: w.Ref, Field: "spec.replicas",
 			Message: fmt.Sprintf("is 1: whenever its node goes, %s until another one has started", what),
 			Advice:  "run two, spread over nodes",
-			Patch:   &Patch{Object: w.Ref, Steps: []Step{{"add", "/spec/replicas", 2}}},
+			Patch:   &Patch{Object: w.Ref, Steps: []Step{step("add", "/spec/replicas", 2)}},
 		})
 	}
 	return out
@@ -100,7 +124,7 @@ func ofOnePod(in *Inventory) []Finding {
 			f.Severity, f.Field = Error, "spec.replicas"
 			f.Message = fmt.Sprintf("is %d, and persistentvolumeclaim/%s is ReadWriteOncePod: all but one wait for ever, and a node is launched for them again and again", w.Replicas, claim)
 			f.Advice = "run one, or give each its own volume by a StatefulSet"
-			f.Patch = &Patch{Object: w.Ref, Steps: []Step{{"replace", "/spec/replicas", 1}}}
+			f.Patch = &Patch{Object: w.Ref, Steps: []Step{step("replace", "/spec/replicas", 1)}}
 			if !w.Recreates {
 				f.Patch.Steps = append(f.Patch.Steps, recreate)
 			}
@@ -118,7 +142,7 @@ func ofOnePod(in *Inventory) []Finding {
 }
 
 // recreate has the pods of a Deployment end before their successors begin.
-var recreate = Step{"add", "/spec/strategy", map[string]any{"type": "Recreate"}}
+var recreate = step("add", "/spec/strategy", map[string]any{"type": "Recreate"})
 
 // exclusive is a claim of a workload that only one node can have, and whether only one pod can.
 func (in *Inventory) exclusive(w Workload) (name string, alone, ok bool) {
@@ -153,7 +177,7 @@ func otherSchedulers(in *Inventory) []Finding {
 			Severity: Warning, Object: w.Ref, Field: "spec.template.spec.schedulerName",
 			Message: fmt.Sprintf("is %s: machines are planned by the rules of default-scheduler, and where the other one has different ones its pods do not come to the nodes that were launched for them", name),
 			Advice:  "use default-scheduler, or see that the other one filters in the same way",
-			Patch:   &Patch{Object: w.Ref, Steps: []Step{{"test", "/spec/template/spec/schedulerName", name}, {"replace", "/spec/template/spec/schedulerName", corev1.DefaultSchedulerName}}},
+			Patch:   &Patch{Object: w.Ref, Steps: []Step{step("test", "/spec/template/spec/schedulerName", name), step("replace", "/spec/template/spec/schedulerName", corev1.DefaultSchedulerName)}},
 		})
 	}
 	return out

@@ -3,55 +3,17 @@ package doctor
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
-	"github.com/millwright-dev/millwright/engine/plan"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 )
 
-// Patch changes one object: by a JSON patch (RFC 6902), or in its place by one of the two below.
-type Patch struct {
-	Object plan.ObjectRef
-	Steps  []Step
-	// Delete says that the object is to go.
-	Delete bool
-	// Manifest is the object that is to be there, in YAML.
-	Manifest string
-}
-
-// Step is one operation of a JSON patch.
-type Step struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
-}
-
-// JSON is the patch's text.
-func (p *Patch) JSON() ([]byte, error) { return json.Marshal(p.Steps) }
-
-// Command applies the patch to a cluster. It can be pasted into a POSIX shell.
-func (p *Patch) Command() (string, error) {
-	switch {
-	case p.Manifest != "":
-		return "kubectl apply -f - <<'EOF'\n" + p.Manifest + "EOF", nil
-	case p.Delete:
-		return "kubectl delete " + p.named(), nil
-	}
-	text, err := p.JSON()
-	if err != nil {
-		return "", fmt.Errorf("writing the patch of %s: %w", p.Object, err)
-	}
-	return "kubectl patch " + p.named() + " --type=json -p '" + strings.ReplaceAll(string(text), "'", `'\''`) + "'", nil
-}
-
-// named is the object as kubectl's arguments name it.
-func (p *Patch) named() string {
-	text := strings.ToLower(p.Object.Kind) + " " + p.Object.Name
-	if p.Object.Namespace != "" {
-		text += " -n " + p.Object.Namespace
-	}
-	return text
-}
+func step(op, path string, value any) Step { return Step{Op: op, Path: path, Value: value} }
 
 // removals are the steps that remove elements of a list, the last first. They fail if the list
 // has changed.
@@ -59,7 +21,56 @@ func removals[T any](path string, list []T, indices []int) []Step {
 	var out []Step
 	for _, i := range slices.Backward(slices.Sorted(slices.Values(indices))) {
 		at := fmt.Sprintf("%s/%d", path, i)
-		out = append(out, Step{"test", at, list[i]}, Step{Op: "remove", Path: at})
+		out = append(out, step("test", at, list[i]), Step{Op: "remove", Path: at})
 	}
+	return out
+}
+
+// written are the parts of an object that a manifest has.
+var written = []string{"apiVersion", "kind", "metadata", "spec", "provisioner", "parameters", "reclaimPolicy", "mountOptions", "allowVolumeExpansion", "volumeBindingMode", "allowedTopologies"}
+
+// anew makes an object again, with steps of fields that cannot be changed; nil if that cannot be
+// written.
+func anew(apiVersion, kind string, o client.Object, steps ...Step) *Patch {
+	p := &Patch{Object: refOf(kind, o), Steps: steps, Anew: true}
+	text, err := p.JSON()
+	if err != nil {
+		return nil
+	}
+	patch, err := jsonpatch.DecodePatch(text)
+	if err != nil {
+		return nil
+	}
+	before, err := json.Marshal(o)
+	if err != nil {
+		return nil
+	}
+	after, err := patch.Apply(before)
+	if err != nil {
+		return nil
+	}
+	var all map[string]any
+	if err := json.Unmarshal(after, &all); err != nil {
+		return nil
+	}
+	all["apiVersion"], all["kind"] = apiVersion, kind
+	all["metadata"] = metav1.ObjectMeta{Name: o.GetName(), Labels: o.GetLabels(), Annotations: kept(o.GetAnnotations())}
+	for key := range all {
+		if !slices.Contains(written, key) {
+			delete(all, key)
+		}
+	}
+	manifest, err := yaml.Marshal(all)
+	if err != nil {
+		return nil
+	}
+	p.Manifest = string(manifest)
+	return p
+}
+
+// kept are annotations without that of kubectl, which holds the whole object.
+func kept(annotations map[string]string) map[string]string {
+	out := maps.Clone(annotations)
+	delete(out, corev1.LastAppliedConfigAnnotation)
 	return out
 }

@@ -26,7 +26,7 @@ func secondHands(in *Inventory) []Finding {
 		}
 		f := Finding{
 			Severity: Warning, Object: w.Ref, Field: "spec.replicas",
-			Patch: &Patch{Object: w.Ref, Steps: []Step{{"add", "/spec/replicas", 0}}},
+			Patch: &Patch{Object: w.Ref, Steps: []Step{step("add", "/spec/replicas", 0)}},
 		}
 		switch {
 		case runs(&w.Template.Spec, "cluster-autoscaler"):
@@ -53,11 +53,19 @@ func handlersOnPools(in *Inventory, ds *appsv1.DaemonSet) []Finding {
 	if !runs(&ds.Spec.Template.Spec, handler) || i < 0 {
 		return nil
 	}
-	return []Finding{{
+	f := Finding{
 		Severity: Warning, Object: refOf("DaemonSet", ds), Field: "spec.template.spec.affinity",
 		Message: fmt.Sprintf("lets it run on nodes of nodepool/%s: it drains them at once when the cloud announces their end, whatever the policy of the pool says", in.Pools[i].Name),
 		Advice:  "keep it off them: nodeAffinity with karpenter.sh/nodepool DoesNotExist",
-	}}
+	}
+	if ds.Spec.Template.Spec.Affinity == nil {
+		f.Patch = &Patch{Object: f.Object, Steps: []Step{step("add", "/spec/template/spec/affinity", map[string]any{"nodeAffinity": map[string]any{
+			"requiredDuringSchedulingIgnoredDuringExecution": map[string]any{"nodeSelectorTerms": []any{map[string]any{
+				"matchExpressions": []any{map[string]any{"key": karpv1.NodePoolLabelKey, "operator": "DoesNotExist"}},
+			}}},
+		}})}}
+	}
+	return []Finding{f}
 }
 
 // runs reports whether a pod has a container of an image that is called so.

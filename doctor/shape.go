@@ -40,7 +40,7 @@ func poolsInTheShadow(in *Inventory) []Finding {
 				Advice:  "give it a higher weight, or the other one a limit",
 			}
 			if weight(other) < mostWeight {
-				f.Patch = &Patch{Object: f.Object, Steps: []Step{{"add", "/spec/weight", weight(other) + 1}}}
+				f.Patch = &Patch{Object: f.Object, Steps: []Step{step("add", "/spec/weight", weight(other)+1)}}
 			}
 			out = append(out, f)
 			break
@@ -91,7 +91,7 @@ func poolsWithoutAClass(in *Inventory) []Finding {
 		}
 		if len(names) == 1 {
 			const path = "/spec/template/spec/nodeClassRef/name"
-			f.Patch = &Patch{Object: f.Object, Steps: []Step{{"test", path, ref.Name}, {"replace", path, names[0]}}}
+			f.Patch = &Patch{Object: f.Object, Steps: []Step{step("test", path, ref.Name), step("replace", path, names[0])}}
 		}
 		out = append(out, f)
 	}
@@ -136,7 +136,7 @@ func minValuesUnmet(in *Inventory) []Finding {
 				Severity: Error, Object: poolRef(np), Field: fmt.Sprintf("spec.template.spec.requirements[%d].minValues", i),
 				Message: fmt.Sprintf("is %d, and %s may have %d values: no set of instance types meets that", *r.MinValues, r.Key, len(r.Values)),
 				Advice:  "ask for as many as there are, or allow more values",
-				Patch:   &Patch{Object: poolRef(np), Steps: []Step{{"test", path, *r.MinValues}, {"replace", path, len(r.Values)}}},
+				Patch:   &Patch{Object: poolRef(np), Steps: []Step{step("test", path, *r.MinValues), step("replace", path, len(r.Values))}},
 			})
 		}
 	}
@@ -163,7 +163,7 @@ func consolidatedBetweenJobs(in *Inventory) []Finding {
 				Severity: Warning, Object: poolRef(np), Field: "spec.disruption.consolidateAfter",
 				Message: fmt.Sprintf("is %s, and cronjob/%s -n %s runs every %s: a node that it alone needs is launched for each run and goes after it", *after, job.Name, job.Namespace, every),
 				Advice:  "keep nodes for longer than the pause between two runs",
-				Patch:   &Patch{Object: poolRef(np), Steps: []Step{{"add", "/spec/disruption/consolidateAfter", (in.longest(np) + time.Minute).String()}}},
+				Patch:   &Patch{Object: poolRef(np), Steps: []Step{step("add", "/spec/disruption/consolidateAfter", (in.longest(np) + time.Minute).String())}},
 			})
 			break
 		}

@@ -78,10 +78,10 @@ func startupTaints(np *karpv1.NodePool, missing []corev1.Taint) []Step {
 	var one []Step
 	for i, t := range missing {
 		all[i] = map[string]any{"key": t.Key, "effect": string(t.Effect)}
-		one = append(one, Step{"add", path + "/-", all[i]})
+		one = append(one, step("add", path+"/-", all[i]))
 	}
 	if len(np.Spec.Template.Spec.StartupTaints) == 0 {
-		return []Step{{"add", path, all}}
+		return []Step{step("add", path, all)}
 	}
 	return one
 }

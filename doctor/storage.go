@@ -27,7 +27,8 @@ func volumesInAnyZone(in *Inventory) []Finding {
 		out = append(out, Finding{
 			Severity: Warning, Object: refOf("StorageClass", c), Field: "volumeBindingMode",
 			Message: fmt.Sprintf("is Immediate: %s makes each volume in some zone, and the pod that comes later has to run there, whatever its pool, its spread or the capacity say", c.Provisioner),
-			Advice:  "make the class anew with volumeBindingMode: WaitForFirstConsumer; the field cannot be changed",
+			Advice:  "make the class anew with volumeBindingMode: WaitForFirstConsumer; the field cannot be changed, and volumes that exist stay",
+			Patch:   anew("storage.k8s.io/v1", "StorageClass", c, step("add", "/volumeBindingMode", string(storagev1.VolumeBindingWaitForFirstConsumer))),
 		})
 	}
 	return out

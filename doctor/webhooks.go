@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -39,7 +38,7 @@ func webhooksThatBlock(in *Inventory) []Finding {
 		}
 		f := Finding{Severity: Warning, Object: w.Ref, Field: w.Field + ".failurePolicy"}
 		path := "/" + strings.NewReplacer("[", "/", "]", "").Replace(w.Field)
-		f.Patch = &Patch{Object: w.Ref, Steps: []Step{{"add", path + "/failurePolicy", string(admissionv1.Ignore)}}}
+		f.Patch = &Patch{Object: w.Ref, Steps: []Step{step("add", path+"/failurePolicy", string(admissionv1.Ignore))}}
 		f.Advice = "let what it cannot be asked for pass"
 		switch {
 		case w.hears("nodes", admissionv1.Create, admissionv1.Update):
@@ -50,9 +49,9 @@ func webhooksThatBlock(in *Inventory) []Finding {
 			f.Field = w.Field + ".namespaceSelector"
 			f.Message = "leaves no namespace out, and its failurePolicy is Fail: while its pods are down no agent of a new node starts, and after a loss of all nodes nothing does"
 			f.Advice = "leave kube-system out"
-			f.Patch.Steps = []Step{{"add", path + "/namespaceSelector", metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			f.Patch.Steps = []Step{step("add", path+"/namespaceSelector", metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 				{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: []string{metav1.NamespaceSystem}},
-			}}}}
+			}})}
 		default:
 			continue
 		}
@@ -63,44 +62,4 @@ func webhooksThatBlock(in *Inventory) []Finding {
 
 func emptySelector(s *metav1.LabelSelector) bool {
 	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
-}
-
-// twoControllers are Karpenter and Millwright, both acting on the same NodePools.
-func twoControllers(in *Inventory) []Finding {
-	ours := slices.ContainsFunc(in.Workloads, func(w Workload) bool {
-		spec := &w.Template.Spec
-		if w.Replicas == 0 || !runs(spec, "millwright") {
-			return false
-		}
-		for _, c := range spec.Containers {
-			words := strings.Join(c.Args, " ")
-			for _, e := range c.Env {
-				words += " " + e.Name + "=" + e.Value
-			}
-			if strings.Contains(strings.ReplaceAll(strings.ToLower(words), "mode observe", "mode=observe"), "mode=observe") {
-				return false
-			}
-		}
-		return true
-	})
-	if !ours {
-		return nil
-	}
-	var out []Finding
-	for _, w := range in.Workloads {
-		karpenter := false
-		for _, c := range w.Template.Spec.Containers {
-			karpenter = karpenter || strings.Contains(c.Image, "karpenter/controller")
-		}
-		if !karpenter || w.Replicas == 0 {
-			continue
-		}
-		out = append(out, Finding{
-			Severity: Error, Object: w.Ref, Field: "spec.replicas",
-			Message: fmt.Sprintf("is %d, and Millwright acts on the same NodePools: each launches for the same pods, and takes the other's machines for its own", w.Replicas),
-			Advice:  "scale it to nothing, or let Millwright only observe",
-			Patch:   &Patch{Object: w.Ref, Steps: []Step{{"add", "/spec/replicas", 0}}},
-		})
-	}
-	return out
 }

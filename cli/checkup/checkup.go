@@ -35,7 +35,8 @@ func place(objects []manifest.Object) func(doctor.Finding) string {
 const page = 500
 
 // Cluster reads the kinds that checks look at, each once and in pages. Kinds that may not be
-// read, or are not there, are warned of, and then it is not the whole cluster.
+// read, or are not there, are warned of, and then it is not the whole cluster, unless all checks of
+// other kinds do without.
 func Cluster(ctx context.Context, reader client.Reader, warn func(format string, args ...any)) (objects []client.Object, whole bool, err error) {
 	whole = true
 	for _, kind := range doctor.Kinds() {
@@ -43,7 +44,7 @@ func Cluster(ctx context.Context, reader client.Reader, warn func(format string,
 		switch {
 		case kind.Custom && meta.IsNoMatchError(err):
 		case apierrors.IsForbidden(err), meta.IsNoMatchError(err):
-			whole = false
+			whole = whole && kind.Alone
 			warn("not examined: %v", err)
 		case err != nil:
 			return nil, false, fmt.Errorf("listing: %w", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/account"
 	"github.com/millwright-dev/millwright/doctor/addon"
 	"github.com/millwright-dev/millwright/doctor/helm"
 	"github.com/millwright-dev/millwright/doctor/terraform"
@@ -47,7 +48,19 @@ func (g *Given) addDocuments(in *Input, r Readers) error {
 			return err
 		}
 	}
+	for _, file := range g.Documents {
+		told, err := parse(file, r.Stdin, account.Read)
+		if err != nil {
+			return fmt.Errorf("--aws-document: %s: %w", file, err)
+		}
+		in.addAccount(told)
+	}
 	return nil
+}
+
+func (in *Input) addAccount(told account.Told) {
+	in.cloud.Merge(told.Account)
+	in.queues = append(in.queues, told.Queues...)
 }
 
 // parse reads a file, or standard input if it is "-".

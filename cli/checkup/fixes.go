@@ -58,6 +58,9 @@ func (in *Input) WriteFixes(dir string, findings []doctor.Finding) (int, error) 
 // an object no file is needed.
 func patchFile(p *doctor.Patch, n int) (*doctor.Fix, error) {
 	switch {
+	case p.Anew:
+		file := fmt.Sprintf("%02d-%s-%s.yaml", n, strings.ToLower(p.Object.Kind), p.Object.Name)
+		return &doctor.Fix{Form: "kubectl", File: file, Text: p.Manifest, Do: "kubectl replace --force -f " + file}, nil
 	case p.Manifest != "":
 		file := fmt.Sprintf("%02d-%s-%s.yaml", n, strings.ToLower(p.Object.Kind), p.Object.Name)
 		return &doctor.Fix{Form: "kubectl", File: file, Text: p.Manifest, Do: "kubectl apply -f " + file}, nil
@@ -74,6 +77,9 @@ func patchFile(p *doctor.Patch, n int) (*doctor.Fix, error) {
 	if p.Object.Namespace != "" {
 		namespace = " -n " + p.Object.Namespace
 		file = fmt.Sprintf("%02d-%s-%s-%s.patch.json", n, kind, p.Object.Namespace, p.Object.Name)
+	}
+	if p.Subresource != "" {
+		namespace += " --subresource " + p.Subresource
 	}
 	return &doctor.Fix{Form: "kubectl", File: file, Text: string(text) + "\n",
 		Do: fmt.Sprintf("kubectl patch %s %s%s --type=json --patch-file %s", kind, p.Object.Name, namespace, file)}, nil

@@ -2,21 +2,26 @@ package checkup
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/cli/manifest"
+	"github.com/millwright-dev/millwright/doctor/account"
 )
 
 // Given is what people say is to be examined.
 type Given struct {
 	Files       []string
+	Dumps       []string
 	Recursive   bool
 	Charts      Charts
 	Terraform   []string
 	Addons      []string
+	Documents   []string
+	AWS         bool
 	WithCluster bool
 	Releases    bool
 }
@@ -24,10 +29,13 @@ type Given struct {
 // AddFlags defines the flags that fill it.
 func (g *Given) AddFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&g.Files, "filename", "f", nil, "file, directory or - for standard input, instead of a cluster; may be repeated")
+	flags.StringArrayVar(&g.Dumps, "dump", nil, "all objects of a cluster, as kubectl get -o yaml prints them, in place of the cluster; may be repeated")
 	flags.BoolVarP(&g.Recursive, "recursive", "R", false, "look into the subdirectories of directories given with -f")
 	flags.BoolVar(&g.WithCluster, "with-cluster", false, "examine the cluster too; what is given replaces what it has of the same name")
 	flags.StringArrayVar(&g.Terraform, "terraform", nil, "plan or state, as terraform show -json prints it, or - for standard input; may be repeated")
 	flags.StringArrayVar(&g.Addons, "eks-addon", nil, "what aws eks describe-addon prints, or - for standard input; may be repeated")
+	flags.StringArrayVar(&g.Documents, "aws-document", nil, "what the AWS CLI prints of an account, such as aws ec2 describe-subnets, or - for standard input; may be repeated")
+	flags.BoolVar(&g.AWS, "aws", false, "ask AWS for subnets, security groups, roles and instance profiles, by calls that only read")
 	flags.BoolVar(&g.Releases, "helm-releases", false, "of the cluster, read the Secrets in which Helm keeps its releases, so that fixes are values")
 	g.Charts.AddFlags(flags)
 }
@@ -38,7 +46,9 @@ type Readers struct {
 	Cluster func() (client.Reader, error)
 	// Manifests reads files and directories.
 	Manifests func(files []string, recursive bool) ([]manifest.Object, error)
-	Stdin     io.Reader
+	// Account asks AWS, and answers with documents as the AWS CLI prints them.
+	Account func(context.Context) (io.Reader, error)
+	Stdin   io.Reader
 	// Warn tells what could not be examined.
 	Warn func(format string, args ...any)
 }
@@ -47,7 +57,7 @@ type Readers struct {
 // wished, or if nothing is given.
 func (g *Given) Take(ctx context.Context, r Readers) (*Input, error) {
 	in := &Input{}
-	if g.WithCluster || len(g.Files)+len(g.Charts)+len(g.Terraform)+len(g.Addons) == 0 {
+	if g.WithCluster || len(g.Files)+len(g.Dumps)+len(g.Charts)+len(g.Terraform)+len(g.Addons)+len(g.Documents) == 0 {
 		reader, err := r.Cluster()
 		if err != nil {
 			return nil, err
@@ -63,8 +73,28 @@ func (g *Given) Take(ctx context.Context, r Readers) (*Input, error) {
 			}
 		}
 	}
+	if len(g.Dumps) > 0 {
+		objects, err := r.Manifests(g.Dumps, g.Recursive)
+		if err != nil {
+			return nil, err
+		}
+		if err := in.AddDump(objects, r.Warn); err != nil {
+			return nil, err
+		}
+	}
 	if err := g.addDocuments(in, r); err != nil {
 		return nil, err
+	}
+	if g.AWS {
+		documents, err := r.Account(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("--aws: %w", err)
+		}
+		told, err := account.Read(documents)
+		if err != nil {
+			return nil, fmt.Errorf("--aws: %w", err)
+		}
+		in.addAccount(told)
 	}
 	if len(g.Files) > 0 {
 		objects, err := r.Manifests(g.Files, g.Recursive)

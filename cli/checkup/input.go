@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/account"
 	"github.com/millwright-dev/millwright/doctor/source"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
@@ -24,7 +25,8 @@ type Input struct {
 	// queued are where queues are written.
 	queued map[string]string
 	groups []doctor.NodeGroup
-	queues []doctor.Queue
+	queues []account.Queue
+	cloud  account.Account
 	whole  bool
 }
 
@@ -56,6 +58,25 @@ func (in *Input) AddManifests(objects []manifest.Object) error {
 	return nil
 }
 
+// everywhere are kinds that no cluster is without.
+var everywhere = []string{"DaemonSet", "Deployment", "Node"}
+
+// AddDump adds what a cluster had when its objects were written down. One without a kind that
+// every cluster has counts as a part of it.
+func (in *Input) AddDump(objects []manifest.Object, warn func(format string, args ...any)) error {
+	if err := in.AddManifests(objects); err != nil {
+		return err
+	}
+	in.whole = true
+	for _, kind := range everywhere {
+		if !slices.ContainsFunc(objects, func(o manifest.Object) bool { return o.Kind == kind }) {
+			in.whole = false
+			warn("the dump has no %s: what is not in it counts as elsewhere", kind)
+		}
+	}
+	return nil
+}
+
 // AddSource adds what a source generates. place, which may be nil, says where a finding is
 // written.
 func (in *Input) AddSource(src *source.Source, place func(doctor.Finding) string) error {
@@ -77,7 +98,7 @@ func (in *Input) AddSource(src *source.Source, place func(doctor.Finding) string
 func (in *Input) Examine() ([]doctor.Finding, error) {
 	inventory := doctor.New(in.latest(), in.whole)
 	inventory.Add(in.groups...)
-	inventory.Queues = in.queues
+	inventory.Queues, inventory.Account = in.queues, in.cloud
 	findings := doctor.Examine(inventory)
 	if err := in.sources.Mend(findings); err != nil {
 		return nil, err

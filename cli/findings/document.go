@@ -13,10 +13,12 @@ type Finding struct {
 	Message  string          `json:"message"`
 	Advice   string          `json:"advice"`
 	Patch    []doctor.Step   `json:"patch,omitempty"`
-	Delete   any             `json:"delete,omitempty"`
-	Manifest string          `json:"manifest,omitempty"`
-	Command  string          `json:"command,omitempty"`
-	Fix      *doctor.Fix     `json:"fix,omitempty"`
+	// Subresource is what the patch is of, such as status.
+	Subresource string      `json:"subresource,omitempty"`
+	Delete      any         `json:"delete,omitempty"`
+	Manifest    string      `json:"manifest,omitempty"`
+	Command     string      `json:"command,omitempty"`
+	Fix         *doctor.Fix `json:"fix,omitempty"`
 }
 
 // Document is what findings are in JSON and YAML. where may be nil.
@@ -34,7 +36,10 @@ func Document(findings []doctor.Finding, where func(doctor.Finding) string) (any
 		if list[i].Command, err = f.Patch.Command(); err != nil {
 			return nil, err
 		}
-		list[i].Patch, list[i].Manifest = f.Patch.Steps, f.Patch.Manifest
+		list[i].Patch, list[i].Manifest, list[i].Subresource = f.Patch.Steps, f.Patch.Manifest, f.Patch.Subresource
+		if f.Patch.Anew {
+			list[i].Patch = nil
+		}
 		if f.Patch.Delete {
 			list[i].Delete = f.Patch.Object
 		}

@@ -8,11 +8,14 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -75,6 +78,10 @@ var kinds = map[schema.GroupKind]kind{
 
 	{Group: admissionv1.GroupName, Kind: "ValidatingWebhookConfiguration"}: {"v1", false, examined, func() client.Object { return &admissionv1.ValidatingWebhookConfiguration{} }},
 	{Group: admissionv1.GroupName, Kind: "MutatingWebhookConfiguration"}:   {"v1", false, examined, func() client.Object { return &admissionv1.MutatingWebhookConfiguration{} }},
+
+	{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}: {"v1", false, examined, func() client.Object { return &apiextensionsv1.CustomResourceDefinition{} }},
+	{Group: flowcontrolv1.GroupName, Kind: "FlowSchema"}:                 {"v1", false, examined, func() client.Object { return &flowcontrolv1.FlowSchema{} }},
+	{Group: coordinationv1.GroupName, Kind: "Lease"}:                     {"v1", true, examined, func() client.Object { return &coordinationv1.Lease{} }},
 
 	{Group: karpenterGroup, Kind: "NodePool"}:           {"v1", false, custom, func() client.Object { return &karpv1.NodePool{} }},
 	{Group: karpenterGroup, Kind: "NodeClaim"}:          {"v1", false, custom, func() client.Object { return &karpv1.NodeClaim{} }},

@@ -72,23 +72,9 @@ func (a Addon) Source() (*source.Source, error) {
 			return objects, nil
 		},
 		Write: func(change map[string]any) (*doctor.Fix, error) {
-			return write(set(source.Merge(values, change)), change)
+			return write(source.Defined(source.Merge(values, change)), change)
 		},
 	}, nil
-}
-
-// set is values without those that are null, which schemas refuse.
-func set(values map[string]any) map[string]any {
-	out := make(map[string]any, len(values))
-	for key, v := range values {
-		if below, ok := v.(map[string]any); ok {
-			v = set(below)
-		}
-		if v != nil {
-			out[key] = v
-		}
-	}
-	return out
 }
 
 // version is that of what the add-on runs, nil for the latest.

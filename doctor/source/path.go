@@ -156,7 +156,7 @@ func change(all any, p path, value any) any {
 		list, _ := all.([]any)
 		out := slices.Clone(list)
 		if len(p) > 1 {
-			value = merge(list[step], change(list[step], p[1:], value))
+			value = defined(merge(list[step], change(list[step], p[1:], value)))
 		}
 		out[step] = value
 		return out
@@ -177,6 +177,26 @@ func merge(under, over any) any {
 	out := maps.Clone(u)
 	for key, v := range o {
 		out[key] = merge(u[key], v)
+	}
+	return out
+}
+
+// Defined is values without those that are null, which say that a key is to go.
+func Defined(values map[string]any) map[string]any {
+	out, _ := defined(values).(map[string]any)
+	return out
+}
+
+func defined(value any) any {
+	m, ok := value.(map[string]any)
+	if !ok {
+		return value
+	}
+	out := make(map[string]any, len(m))
+	for key, v := range m {
+		if v = defined(v); v != nil {
+			out[key] = v
+		}
 	}
 	return out
 }

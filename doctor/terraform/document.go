@@ -179,7 +179,7 @@ func (d *Document) object(address string, o map[string]any, write func(map[strin
 	}
 	src := &source.Source{Name: "Terraform " + address, Values: o, All: o, Object: true, Write: write}
 	src.Render = func(values map[string]any) ([]client.Object, error) {
-		raw, err := json.Marshal(values)
+		raw, err := json.Marshal(source.Defined(values))
 		if err != nil {
 			return nil, fmt.Errorf("writing a manifest: %w", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/account"
 	"github.com/millwright-dev/millwright/doctor/source"
 )
 
@@ -17,7 +18,7 @@ import (
 type events struct {
 	queues   []queue
 	policies []policy
-	patterns []pattern
+	patterns []account.Pattern
 }
 
 type queue struct {
@@ -31,12 +32,6 @@ type queue struct {
 
 type policy struct {
 	address, text string
-}
-
-// pattern is what a rule hears.
-type pattern struct {
-	Source     []string `json:"source"`
-	DetailType []string `json:"detail-type"`
 }
 
 // of is the part of a module that a resource is in.
@@ -80,7 +75,7 @@ func (d *Document) rule(r Resource) error {
 	if err := r.decode(&v); err != nil {
 		return err
 	}
-	var p pattern
+	var p account.Pattern
 	if v.Pattern != "" {
 		if err := json.Unmarshal([]byte(v.Pattern), &p); err != nil {
 			return fmt.Errorf("event_pattern: %w", err)
@@ -92,17 +87,17 @@ func (d *Document) rule(r Resource) error {
 }
 
 // Queues are those through which a controller hears of EC2: of modules with a rule about it.
-func (d *Document) Queues() ([]doctor.Queue, error) {
-	var out []doctor.Queue
+func (d *Document) Queues() ([]account.Queue, error) {
+	var out []account.Queue
 	for _, module := range slices.Sorted(maps.Keys(d.events)) {
 		e := d.events[module]
-		kinds := e.kinds()
+		kinds := account.Heard(e.patterns)
 		if len(kinds) == 0 {
 			continue
 		}
 		queues := slices.DeleteFunc(slices.Clone(e.queues), func(q queue) bool { return q.Takes != "" })
 		for _, q := range queues {
-			made := doctor.Queue{
+			made := account.Queue{
 				Name: q.address, Kinds: kinds, Retention: time.Duration(q.Retention) * time.Second, Visibility: time.Duration(q.Visibility) * time.Second,
 				AddRules: rulesFix(q.address),
 				SetRetention: func(d time.Duration) *doctor.Fix {
@@ -118,21 +113,8 @@ func (d *Document) Queues() ([]doctor.Queue, error) {
 	return out, nil
 }
 
-// kinds are the known detail types of all rules. A rule without one hears all of its source.
-func (e *events) kinds() []string {
-	heard := map[string]bool{}
-	for kind, from := range doctor.EventSources() {
-		for _, p := range e.patterns {
-			if slices.Contains(p.Source, from) && (len(p.DetailType) == 0 || slices.Contains(p.DetailType, kind)) {
-				heard[kind] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(heard))
-}
-
 // setPolicy gives a queue its policy: of several the one whose text names it.
-func (e *events) setPolicy(q *doctor.Queue, queues int) error {
+func (e *events) setPolicy(q *account.Queue, queues int) error {
 	for _, p := range e.policies {
 		name := e.queues[slices.IndexFunc(e.queues, func(x queue) bool { return x.address == q.Name })].Name
 		if p.text == "" || queues > 1 && !strings.Contains(p.text, cmp.Or(name, "\x00")) {
@@ -164,7 +146,7 @@ func rulesFix(address string) func(kinds []string) *doctor.Fix {
 		var b strings.Builder
 		for _, kind := range kinds {
 			label := strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(kind), " ", "_"), "-", "_")
-			pattern := map[string]any{"source": []any{doctor.EventSources()[kind]}, "detail-type": []any{kind}}
+			pattern := map[string]any{"source": []any{account.EventSources()[kind]}, "detail-type": []any{kind}}
 			fmt.Fprintf(&b, "resource \"aws_cloudwatch_event_rule\" %q {\n  event_pattern = jsonencode(%s)\n}\n", label, expression(pattern, "  "))
 			fmt.Fprintf(&b, "resource \"aws_cloudwatch_event_target\" %q {\n  rule = aws_cloudwatch_event_rule.%s.name\n  arn  = %s.arn\n}\n", label, label, resource)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/account"
 )
 
 // setup is a module for interruptions.
@@ -144,7 +145,7 @@ func TestARuleIsMissedForEveryKindOfEventThatIsRead(t *testing.T) {
 	for _, m := range regexp.MustCompile(`\{"0", "(aws\.[a-z0-9]+)", "([^"]+)"\}`).FindAllStringSubmatch(string(text), -1) {
 		read[m[2]] = m[1]
 	}
-	if missed := doctor.EventSources(); len(read) < 5 || !maps.Equal(read, missed) {
+	if missed := account.EventSources(); len(read) < 5 || !maps.Equal(read, missed) {
 		t.Errorf("read are\n%v\nmissed are\n%v", read, missed)
 	}
 }

@@ -40,6 +40,8 @@ type Config struct {
 	Network *ec2test.Network
 	// Images can be launched, in addition to those that AWS publishes for EKS.
 	Images []ec2test.Image
+	// Policies are AWS's own that are attached to each role, by name.
+	Policies []string
 	// Roles and Profiles exist in IAM, by name; nil is one role and one profile, nodes.
 	Roles, Profiles []string
 	// ProfileLag is how long EC2 does not know a new instance profile.
@@ -111,7 +113,7 @@ func New(config Config) (*Cloud, error) {
 			c.ssm.values[name] = v.id
 		}
 	}
-	c.IAM = iamtest.New(iamtest.Config{Clock: config.Clock, Account: config.Account, Roles: config.Roles, Profiles: config.Profiles, Lag: config.ProfileLag})
+	c.IAM = iamtest.New(iamtest.Config{Clock: config.Clock, Account: config.Account, Roles: config.Roles, Policies: config.Policies, Profiles: config.Profiles, Lag: config.ProfileLag})
 	e, err := ec2test.New(ec2test.Config{
 		Clock: config.Clock, Seed: config.Seed, Account: config.Account, Region: config.Region,
 		Types: config.Types, Network: *config.Network, Images: images, Profile: c.IAM.KnownToEC2, Delays: config.Delays,

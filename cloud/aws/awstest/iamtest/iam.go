@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ type Config struct {
 	Account string
 	// Roles exist, by name.
 	Roles []string
+	// Policies are the names of AWS's own policies that are attached to each role.
+	Policies []string
 	// Profiles exist, by name, each with the role of its name if there is one.
 	Profiles []string
 	// Lag is how long EC2 does not know a new profile, or its new role.
@@ -81,15 +84,16 @@ func New(c Config) *IAM {
 		}
 	}
 	s.actions = map[string]wire.Handler{
-		"AddRoleToInstanceProfile":      wire.Handle(s.addRole),
-		"CreateInstanceProfile":         wire.Handle(s.create),
-		"DeleteInstanceProfile":         wire.Handle(s.remove),
-		"GetCallerIdentity":             wire.Handle(s.caller),
-		"GetInstanceProfile":            wire.Handle(s.get),
-		"GetRole":                       wire.Handle(s.getRole),
-		"ListInstanceProfiles":          wire.Handle(s.list),
-		"RemoveRoleFromInstanceProfile": wire.Handle(s.removeRole),
-		"TagInstanceProfile":            wire.Handle(s.tagProfile),
+		"AddRoleToInstanceProfile":       wire.Handle(s.addRole),
+		"CreateInstanceProfile":          wire.Handle(s.create),
+		"DeleteInstanceProfile":          wire.Handle(s.remove),
+		"GetAccountAuthorizationDetails": wire.Handle(s.details),
+		"GetCallerIdentity":              wire.Handle(s.caller),
+		"GetInstanceProfile":             wire.Handle(s.get),
+		"GetRole":                        wire.Handle(s.getRole),
+		"ListInstanceProfiles":           wire.Handle(s.list),
+		"RemoveRoleFromInstanceProfile":  wire.Handle(s.removeRole),
+		"TagInstanceProfile":             wire.Handle(s.tagProfile),
 	}
 	return s
 }
@@ -167,6 +171,35 @@ func (s *IAM) getRole(in input) (any, error) {
 		return nil, noSuch("The role with name", in.RoleName)
 	}
 	return map[string]any{"Role": r}, nil
+}
+
+// details answers with all roles at once, whatever is asked for. They may be taken by instances.
+func (s *IAM) details(struct{}) (any, error) {
+	type policy struct{ PolicyName, PolicyArn string }
+	type detail struct {
+		role
+		AssumeRolePolicyDocument string
+		AttachedManagedPolicies  []policy
+		InstanceProfileList      []profile
+	}
+	out := []detail{}
+	for _, name := range slices.Sorted(maps.Keys(s.roles)) {
+		d := detail{
+			role:                     s.roles[name],
+			AssumeRolePolicyDocument: url.QueryEscape(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`),
+		}
+		for _, p := range s.config.Policies {
+			d.AttachedManagedPolicies = append(d.AttachedManagedPolicies, policy{p, "arn:aws:iam::aws:policy/" + p})
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.profiles)) {
+			if p := *s.profiles[name]; len(p.Roles) > 0 && p.Roles[0].RoleName == d.RoleName {
+				p.Tags = nil
+				d.InstanceProfileList = append(d.InstanceProfileList, p)
+			}
+		}
+		out = append(out, d)
+	}
+	return map[string]any{"RoleDetailList": out, "IsTruncated": false}, nil
 }
 
 func (s *IAM) create(in input) (any, error) {

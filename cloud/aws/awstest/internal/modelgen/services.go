@@ -38,7 +38,7 @@ var services = []service{
 	{"ssm", "ssm-2014-11-06", []any{ssm.GetParameterInput{}, ssm.GetParametersInput{}}},
 	{"iam", "iam-2010-05-08", []any{
 		iam.AddRoleToInstanceProfileInput{}, iam.CreateInstanceProfileInput{}, iam.DeleteInstanceProfileInput{}, iam.GetInstanceProfileInput{},
-		iam.GetRoleInput{}, iam.ListInstanceProfilesInput{}, iam.RemoveRoleFromInstanceProfileInput{}, iam.TagInstanceProfileInput{},
+		iam.GetAccountAuthorizationDetailsInput{}, iam.GetRoleInput{}, iam.ListInstanceProfilesInput{}, iam.RemoveRoleFromInstanceProfileInput{}, iam.TagInstanceProfileInput{},
 	}},
 	{"sts", "sts-2011-06-15", []any{sts.GetCallerIdentityInput{}}},
 	{"eks", "eks-2017-11-01", []any{eks.DescribeClusterInput{}}},

@@ -1,4 +1,4 @@
-package doctor
+package account
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
@@ -20,13 +21,13 @@ type Queue struct {
 	// Retention is how long a message is kept, Visibility how long it is hidden while one
 	// receiver has it.
 	Retention, Visibility time.Duration
-	// Kinds are the detail types that rules send to it, sorted.
+	// Kinds are the detail types that rules send to it, sorted; nil if that is not known.
 	Kinds []string
 
 	// SetPolicy, SetRetention and AddRules are the fixes, in the form that the queue is kept in.
-	SetPolicy    func(policy map[string]any) *Fix
-	SetRetention func(time.Duration) *Fix
-	AddRules     func(kinds []string) *Fix
+	SetPolicy    func(policy map[string]any) *finding.Fix
+	SetRetention func(time.Duration) *finding.Fix
+	AddRules     func(kinds []string) *finding.Fix
 }
 
 // EventSources are the kinds of events that a controller acts upon, and where each is from.
@@ -41,18 +42,38 @@ func EventSources() map[string]string {
 	}
 }
 
+// Pattern is what a rule hears. One without detail types hears all of its sources.
+type Pattern struct {
+	Source     []string `json:"source"`
+	DetailType []string `json:"detail-type"`
+}
+
+// Heard are the kinds of EventSources that rules hear, sorted; not nil.
+func Heard(rules []Pattern) []string {
+	heard := []string{}
+	for kind, from := range EventSources() {
+		if slices.ContainsFunc(rules, func(p Pattern) bool {
+			return slices.Contains(p.Source, from) && (len(p.DetailType) == 0 || slices.Contains(p.DetailType, kind))
+		}) {
+			heard = append(heard, kind)
+		}
+	}
+	slices.Sort(heard)
+	return heard
+}
+
 func (q Queue) ref() plan.ObjectRef { return plan.ObjectRef{Kind: "Queue", Name: q.Name} }
 
-// queuesThatAreDeaf do not hear of some kind of event.
-func queuesThatAreDeaf(in *Inventory) []Finding {
-	var out []Finding
-	for _, q := range in.Queues {
+// QueuesThatAreDeaf do not hear of some kind of event.
+func QueuesThatAreDeaf(queues []Queue) []finding.Finding {
+	var out []finding.Finding
+	for _, q := range queues {
 		missing := slices.DeleteFunc(slices.Sorted(maps.Keys(EventSources())), func(kind string) bool { return slices.Contains(q.Kinds, kind) })
-		if len(missing) == 0 {
+		if q.Kinds == nil || len(missing) == 0 {
 			continue
 		}
-		out = append(out, Finding{
-			Severity: Warning, Object: q.ref(), Field: "rules",
+		out = append(out, finding.Finding{
+			Severity: finding.Warning, Object: q.ref(), Field: "rules",
 			Message: fmt.Sprintf("send no %s: machines end without a drain when that comes", strings.Join(missing, ", no ")),
 			Advice:  "add a rule for each", Fix: q.AddRules(missing),
 		})
@@ -60,16 +81,16 @@ func queuesThatAreDeaf(in *Inventory) []Finding {
 	return out
 }
 
-// queuesThatAreOpen take messages from any account.
-func queuesThatAreOpen(in *Inventory) []Finding {
-	var out []Finding
-	for _, q := range in.Queues {
+// QueuesThatAreOpen take messages from any account.
+func QueuesThatAreOpen(queues []Queue) []finding.Finding {
+	var out []finding.Finding
+	for _, q := range queues {
 		closed, at := closing(q.Policy)
 		if at < 0 {
 			continue
 		}
-		out = append(out, Finding{
-			Severity: Error, Object: q.ref(), Field: fmt.Sprintf("policy.Statement[%d].Principal", at),
+		out = append(out, finding.Finding{
+			Severity: finding.Error, Object: q.ref(), Field: fmt.Sprintf("policy.Statement[%d].Principal", at),
 			Message: "is everybody, without a condition: any account can send a message that has machines drained",
 			Advice:  "let only the services in that pass events on", Fix: q.SetPolicy(closed),
 		})
@@ -115,10 +136,10 @@ func everybody(principal any) bool {
 	return false
 }
 
-// queuesThatForget keep a message for less than two attempts.
-func queuesThatForget(in *Inventory) []Finding {
-	var out []Finding
-	for _, q := range in.Queues {
+// QueuesThatForget keep a message for less than two attempts.
+func QueuesThatForget(queues []Queue) []finding.Finding {
+	var out []finding.Finding
+	for _, q := range queues {
 		visibility := q.Visibility
 		if visibility == 0 {
 			visibility = 30 * time.Second // the service's default
@@ -126,8 +147,8 @@ func queuesThatForget(in *Inventory) []Finding {
 		if q.Retention == 0 || q.Retention >= 2*visibility {
 			continue
 		}
-		out = append(out, Finding{
-			Severity: Warning, Object: q.ref(), Field: "message_retention_seconds",
+		out = append(out, finding.Finding{
+			Severity: finding.Warning, Object: q.ref(), Field: "message_retention_seconds",
 			Message: fmt.Sprintf("is %d, while a message that is being handled is hidden for %d: one that could not be handled is forgotten before it is seen again", int(q.Retention.Seconds()), int(visibility.Seconds())),
 			Advice:  "keep messages for several attempts", Fix: q.SetRetention(max(5*time.Minute, 4*visibility)),
 		})

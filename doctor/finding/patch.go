@@ -1,0 +1,63 @@
+package finding
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/millwright-dev/millwright/engine/plan"
+)
+
+// Patch changes one object: by a JSON patch (RFC 6902), or in its place by what is below.
+type Patch struct {
+	Object plan.ObjectRef
+	Steps  []Step
+	// Subresource is what of the object the steps are of, such as status; empty for itself.
+	Subresource string
+	// Delete says that the object is to go.
+	Delete bool
+	// Manifest is the object that is to be there, in YAML.
+	Manifest string
+	// Anew says that the steps are of a field that cannot be changed: the object is replaced by
+	// the manifest. What it has made, such as a StorageClass its volumes, stays.
+	Anew bool
+}
+
+// Step is one operation of a JSON patch.
+type Step struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// JSON is the patch's text.
+func (p *Patch) JSON() ([]byte, error) { return json.Marshal(p.Steps) }
+
+// Command applies the patch to a cluster. It can be pasted into a POSIX shell.
+func (p *Patch) Command() (string, error) {
+	switch {
+	case p.Anew:
+		return "kubectl replace --force -f - <<'EOF'\n" + p.Manifest + "EOF", nil
+	case p.Manifest != "":
+		return "kubectl apply -f - <<'EOF'\n" + p.Manifest + "EOF", nil
+	case p.Delete:
+		return "kubectl delete " + p.named(), nil
+	}
+	text, err := p.JSON()
+	if err != nil {
+		return "", fmt.Errorf("writing the patch of %s: %w", p.Object, err)
+	}
+	return "kubectl patch " + p.named() + " --type=json -p '" + strings.ReplaceAll(string(text), "'", `'\''`) + "'", nil
+}
+
+// named is the object as kubectl's arguments name it.
+func (p *Patch) named() string {
+	text := strings.ToLower(p.Object.Kind) + " " + p.Object.Name
+	if p.Object.Namespace != "" {
+		text += " -n " + p.Object.Namespace
+	}
+	if p.Subresource != "" {
+		text += " --subresource " + p.Subresource
+	}
+	return text
+}
