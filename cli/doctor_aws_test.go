@@ -69,7 +69,7 @@ func TestDoctorAsksAWSAsItReadsDocuments(t *testing.T) {
 
 func TestWhatAWSRefusesIsSaid(t *testing.T) {
 	account := accountOf(t, nil, nil)
-	if err := account.SetPolicies(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["ec2:Describe*"],"Resource":"*"}]}`); err != nil {
+	if err := account.SetPolicies("AKIDEXAMPLE", `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["ec2:Describe*"],"Resource":"*"}]}`); err != nil {
 		t.Fatal(err)
 	}
 	said, err := examined(t, "../doctor/testdata/role-unusable/good.yaml")
