@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ type Type struct {
 	// Maker of the processor: intel, amd or aws.
 	Maker            string
 	VCPUs, MemoryMiB int64
-	// Hypervisor is nitro or xen.
+	// Hypervisor is nitro or xen; empty on bare metal.
 	Hypervisor string
 	// ENIs is how many network interfaces the default network card holds, IPv4 how
 	// many addresses one of them has, PodENIs how many branch interfaces pods can
@@ -42,7 +43,7 @@ type Type struct {
 	AcceleratorMiB int64
 	NetworkMbps    int64
 	// EBSMbps is the most that EBS delivers, ClockMHz the sustained clock speed; zero is not
-	// known.
+	// known, as NetworkMbps is of some earlier generations.
 	EBSMbps, ClockMHz int64
 	// EncryptsTransit says that traffic between instances is encrypted.
 	EncryptsTransit bool
@@ -70,6 +71,15 @@ var types = sync.OnceValues(func() ([]Type, error) {
 		}
 	}
 	return out, nil
+})
+
+// Virtual lists those of the table that are not bare metal: at the price of a virtual machine, a
+// bare one takes minutes longer to boot. The result is shared and must not be modified.
+func Virtual() ([]Type, error) { return virtual() }
+
+var virtual = sync.OnceValues(func() ([]Type, error) {
+	all, err := Types()
+	return slices.DeleteFunc(slices.Clone(all), func(t Type) bool { return t.BareMetal() }), err
 })
 
 // read fills in a row, in the table's order of columns.
@@ -113,6 +123,9 @@ func (t *Type) Arch() string {
 	}
 	return "amd64"
 }
+
+// BareMetal says that there is no hypervisor.
+func (t *Type) BareMetal() bool { return t.Hypervisor == "" }
 
 // Neuron says that the accelerators are AWS's own chips.
 func (t *Type) Neuron() bool {

@@ -24,8 +24,8 @@ func TestTheTableIsWholeAndAgreesWithItself(t *testing.T) {
 		if n := len(typ.NetworkCards); n == 0 || typ.DefaultNetworkCard >= int64(n) || typ.NetworkCards[typ.DefaultNetworkCard] != typ.ENIs {
 			t.Errorf("%s: its default card %d of %v does not hold its %d interfaces", typ.Name, typ.DefaultNetworkCard, typ.NetworkCards, typ.ENIs)
 		}
-		if typ.ClockMHz < 1000 || typ.EBSMbps <= 0 && !strings.HasPrefix(typ.Name, "t2.") {
-			t.Errorf("%s: %d MHz, %d Mbps to EBS", typ.Name, typ.ClockMHz, typ.EBSMbps)
+		if typ.Hypervisor != "xen" && (typ.ClockMHz < 1000 || typ.EBSMbps <= 0 || typ.NetworkMbps <= 0) {
+			t.Errorf("%s: %d MHz, %d Mbps to EBS, %d Mbps to the network", typ.Name, typ.ClockMHz, typ.EBSMbps, typ.NetworkMbps)
 		}
 		if (typ.NVMeGB > 0) != (typ.Disks > 0) {
 			t.Errorf("%s has %d GB of instance store in %d disks", typ.Name, typ.NVMeGB, typ.Disks)

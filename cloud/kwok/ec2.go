@@ -49,7 +49,7 @@ func EC2Catalogue() ([]*catalog.Type, error) { return ec2Catalogue() }
 var ec2Catalogue = sync.OnceValues(buildEC2)
 
 func buildEC2() ([]*catalog.Type, error) {
-	rows, err := ec2.Types()
+	rows, err := ec2.Virtual()
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func FromTable(t *ec2.Type) Info {
 		Name: t.Name, Arch: t.Arch(), Maker: t.Maker, VCPUs: t.VCPUs, MemoryMiB: t.MemoryMiB,
 		Hypervisor: t.Hypervisor, Cards: t.NetworkCards, DefaultCard: t.DefaultNetworkCard, IPv4: t.IPv4,
 		ClockMHz: t.ClockMHz, EBSMbps: t.EBSMbps, EFAs: t.EFAs, EncryptsTransit: t.EncryptsTransit, StoreGB: t.NVMeGB, NVMe: t.NVMeGB > 0,
-		Usages: []string{"on-demand"},
+		Usages: []string{"on-demand"}, BareMetal: t.BareMetal(),
 	}
 	if t.Spot {
 		info.Usages = append(info.Usages, "spot")

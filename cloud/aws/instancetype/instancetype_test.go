@@ -159,7 +159,9 @@ func TestEveryTypeSaysSomethingOnEveryWellKnownLabel(t *testing.T) {
 	for name, info := range table(t) {
 		typ := Resolve(&info, class(), supply())
 		if typ == nil {
-			t.Errorf("%s: %s", name, class().Refuses(&info))
+			if !strings.HasPrefix(name, "a1.") { // the first Graviton, which AL2023 does not run on
+				t.Errorf("%s: %s", name, class().Refuses(&info))
+			}
 			continue
 		}
 		for _, key := range WellKnown() {

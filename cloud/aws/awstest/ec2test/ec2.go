@@ -22,7 +22,8 @@ type Config struct {
 	Seed uint64
 	// Account is 12 digits, empty is 111122223333; Region empty is us-east-1.
 	Account, Region string
-	// Types are sold in every zone; nil is the table of package cloud/ec2.
+	// Types are sold in every zone; nil is the table of package cloud/ec2 without
+	// bare metal.
 	Types []ec2.Type
 	// Network is the zones, subnets and security groups, as DefaultNetwork makes them.
 	Network Network
@@ -81,7 +82,7 @@ func New(c Config) (*EC2, error) {
 		c.Region = "us-east-1"
 	}
 	if c.Types == nil {
-		types, err := ec2.Types()
+		types, err := ec2.Virtual()
 		if err != nil {
 			return nil, err
 		}

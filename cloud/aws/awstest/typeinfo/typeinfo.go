@@ -136,7 +136,7 @@ func Architecture(t *ec2.Type) string {
 // Of describes a type.
 func Of(t *ec2.Type) Info {
 	out := Info{
-		InstanceType: t.Name, CurrentGeneration: true, Hypervisor: t.Hypervisor,
+		InstanceType: t.Name, CurrentGeneration: true, Hypervisor: t.Hypervisor, BareMetal: t.BareMetal(),
 		SupportedUsageClasses: []string{"on-demand"}, SupportedRootDeviceTypes: []string{"ebs"},
 		SupportedVirtualizationTypes: []string{"hvm"}, SupportedBootModes: []string{"uefi"},
 		ProcessorInfo:            processorInfo{[]string{Architecture(t)}, makers[t.Maker], float64(t.ClockMHz) / 1000},
@@ -166,7 +166,7 @@ func Of(t *ec2.Type) Info {
 
 func interfaces(t *ec2.Type) networkInfo {
 	out := networkInfo{
-		NetworkPerformance:        fmt.Sprintf("%g Gigabit", float64(t.NetworkMbps)/1000),
+		NetworkPerformance:        performance(t),
 		MaximumNetworkCards:       int64(len(t.NetworkCards)),
 		DefaultNetworkCardIndex:   t.DefaultNetworkCard,
 		Ipv4AddressesPerInterface: t.IPv4, Ipv6AddressesPerInterface: t.IPv4, Ipv6Supported: true,
@@ -180,6 +180,14 @@ func interfaces(t *ec2.Type) networkInfo {
 		out.EfaInfo = &efaInfo{t.EFAs}
 	}
 	return out
+}
+
+// performance is how EC2 words it; of some earlier generations it tells no figure.
+func performance(t *ec2.Type) string {
+	if t.NetworkMbps == 0 {
+		return "Moderate"
+	}
+	return fmt.Sprintf("%g Gigabit", float64(t.NetworkMbps)/1000)
 }
 
 func accelerate(out *Info, t *ec2.Type) {

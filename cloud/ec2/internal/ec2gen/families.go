@@ -42,10 +42,9 @@ func (d disk) total() int { return d.count * d.gb }
 
 type disksBySize map[string]disk
 
-// leftOut says which types the catalogue does not have: bare metal and hosts
-// for other purposes, whose figures follow no rule; fractions of GPUs, which
-// Kubernetes cannot express; and earlier generations.
-func leftOut(family, size string) bool {
+// unruled says which types follow no rule of a family: bare metal, hosts for other purposes, and
+// earlier generations. Their figures are those of the reference, or they are left out.
+func unruled(family, size string) bool {
 	if strings.HasPrefix(size, "metal") {
 		return true
 	}
@@ -57,6 +56,41 @@ func leftOut(family, size string) bool {
 	return slices.Contains(strings.Fields(`
 		g6f gr6f
 		a1 c1 c3 c4 cr1 d2 g2 g3 g3s h1 i2 m1 m2 m3 m4 p2 p3 r3 r4 t1 x1 x1e`), family)
+}
+
+// alone is a family of one type, by its figures.
+func alone(familyName, size string, f figures) family {
+	out := family{
+		memoryMiB: counts(size + ":" + itoa(f.memoryMiB)), vcpus: counts(size + ":" + itoa(f.vcpus)), maker: f.maker, encrypts: f.encrypts,
+		noSpot: strings.HasPrefix(familyName, "u") || strings.HasPrefix(familyName, "hpc"),
+	}
+	if f.nvmeGB > 0 {
+		out.disks = disksBySize{size: {disksOf(familyName, f.nvmeGB), f.nvmeGB}}
+		out.disks[size] = disk{out.disks[size].count, f.nvmeGB / out.disks[size].count}
+	}
+	if f.gpus > 0 {
+		out.accelerator = accelerator{f.gpu, f.gpuMiB, counts(size + ":" + itoa(f.gpus))}
+	}
+	switch { // the EC2 user guide
+	case strings.HasPrefix(familyName, "u-") && size == "metal":
+		out.dedicatedEBS, out.ebsLimit = true, counts(size+":19")
+	case size == "metal-32xl", size == "metal-48xl", size == "metal-96xl":
+		out.dedicatedEBS, out.ebsLimit = true, counts(size+":79")
+	case strings.HasPrefix(size, "metal"):
+		out.dedicatedEBS, out.ebsLimit = true, counts(size+":31")
+	}
+	return out
+}
+
+// disksOf is how many disks hold so many GB in another size of the family, else one.
+func disksOf(familyName string, gb int) int {
+	most := 1
+	for _, d := range families[familyName].disks {
+		if d.total() == gb {
+			most = max(most, d.count)
+		}
+	}
+	return most
 }
 
 // vcpusOf: an xlarge is 4 vCPUs, and large, medium are 2 and 1.

@@ -65,11 +65,16 @@ func join(src *sources) ([][]string, error) {
 	for name := range src.prices {
 		familyName, size, _ := strings.Cut(name, ".")
 		family, known := families[familyName]
+		if unruled(familyName, size) {
+			f := src.figures[name]
+			if f.vcpus == 0 || f.gpu != "" && f.gpus == 0 {
+				continue // not in the reference, or a fraction of a GPU, which Kubernetes cannot express
+			}
+			family, known = alone(familyName, size, f), true
+		}
 		switch {
-		case leftOut(familyName, size):
-			continue
 		case !known:
-			problems = append(problems, fmt.Errorf("%s: family %s is neither described nor left out in families.go", name, familyName))
+			problems = append(problems, fmt.Errorf("%s: family %s is not described in families.go", name, familyName))
 			continue
 		case src.limits[name] == nil:
 			continue // too new for the table of network limits

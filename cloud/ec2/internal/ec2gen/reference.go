@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"os"
@@ -16,7 +17,25 @@ import (
 const reference = "internal/ec2gen/reference.csv"
 
 // figures are those of one type; zero is not known.
-type figures struct{ ebsMbps, clockMHz, efas int }
+type figures struct {
+	ebsMbps, clockMHz, efas int
+	// The rest is only used of types that follow no rule of a family.
+	vcpus, memoryMiB, nvmeGB int
+	maker, gpu               string
+	gpus, gpuMiB             int
+	encrypts                 bool
+}
+
+// columns are those of the reference, by the label or resource of the page.
+var columns = []struct{ name, label string }{
+	{"ebs_mbps", "instance-ebs-bandwidth"}, {"clock_mhz", "instance-cpu-sustained-clock-speed-mhz"}, {"efas", "vpc.amazonaws.com/efa"},
+	{"vcpus", "instance-cpu"}, {"memory_mib", "instance-memory"}, {"nvme_gb", "instance-local-nvme"},
+	{"gpus", "instance-gpu-count"}, {"gpu_mib", "instance-gpu-memory"},
+	{"maker", "instance-cpu-manufacturer"}, {"gpu", "instance-gpu-name"}, {"encrypts_in_transit", "instance-encryption-in-transit-supported"},
+}
+
+// numbers is how many of the columns are; an empty one is zero.
+const numbers = 8
 
 func readReference() (map[string]figures, error) {
 	f, err := os.Open(reference)
@@ -30,7 +49,11 @@ func readReference() (map[string]figures, error) {
 	}
 	out := map[string]figures{}
 	for _, row := range rows[1:] {
-		out[row[0]] = figures{number(row[1]), number(row[2]), number(row[3])}
+		f := figures{maker: row[9], gpu: row[10], encrypts: row[11] == "true"}
+		for i, p := range []*int{&f.ebsMbps, &f.clockMHz, &f.efas, &f.vcpus, &f.memoryMiB, &f.nvmeGB, &f.gpus, &f.gpuMiB} {
+			*p = number(row[1+i])
+		}
+		out[row[0]] = f
 	}
 	return out, nil
 }
@@ -60,14 +83,15 @@ func takeReference(page string) error {
 	rows := [][]string{}
 	for name, of := range labels {
 		row := []string{name}
-		for _, label := range []string{"instance-ebs-bandwidth", "instance-cpu-sustained-clock-speed-mhz", "vpc.amazonaws.com/efa"} {
-			n := 0
-			if text := of[label]; text != "" {
-				if n, err = strconv.Atoi(text); err != nil {
-					return fmt.Errorf("%s: %s of %s: %w", page, label, name, err)
+		for i, column := range columns {
+			text := of[column.label]
+			if i < numbers {
+				text = cmp.Or(text, "0")
+				if _, err := strconv.Atoi(text); err != nil {
+					return fmt.Errorf("%s: %s of %s: %w", page, column.label, name, err)
 				}
 			}
-			row = append(row, itoa(n))
+			row = append(row, text)
 		}
 		rows = append(rows, row)
 	}
@@ -75,5 +99,9 @@ func takeReference(page string) error {
 		return fmt.Errorf("%s describes %d types, which cannot be all", page, len(rows))
 	}
 	slices.SortFunc(rows, slices.Compare)
-	return writeCSV(reference, append([][]string{{"name", "ebs_mbps", "clock_mhz", "efas"}}, rows...))
+	header := []string{"name"}
+	for _, c := range columns {
+		header = append(header, c.name)
+	}
+	return writeCSV(reference, append([][]string{header}, rows...))
 }
