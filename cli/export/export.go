@@ -48,6 +48,6 @@ ec2:DescribeSpotPriceHistory and pricing:GetProducts, and changes nothing.`,
 		},
 	}
 	cmd.Flags().StringVar(&c.Region, "aws-region", "", "region to ask about; if empty that of AWS's configuration")
-	cmd.Flags().BoolVar(&c.Isolated, "isolated-vpc", false, "do not ask for on-demand prices; those of us-east-1 that are built in take their place")
+	cmd.Flags().BoolVar(&c.Isolated, "isolated-vpc", false, "do not ask for on-demand prices; those that are built in for the region, or else for us-east-1, take their place")
 	return cmd
 }

@@ -18,7 +18,7 @@ func Export(ctx context.Context, c ProviderConfig) ([]*catalog.Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	book, err := price.NewBook()
+	book, err := price.NewBook(sdk.Region)
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider
 		return nil, err
 	}
 	calls := api.New(sdk)
-	book, err := price.NewBook()
+	book, err := price.NewBook(sdk.Region)
 	if err != nil {
 		return nil, err
 	}

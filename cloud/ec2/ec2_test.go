@@ -36,6 +36,18 @@ func TestTheTableIsWholeAndAgreesWithItself(t *testing.T) {
 	}
 }
 
+func TestPricesAreThoseOfTheRegion(t *testing.T) {
+	for region, want := range map[string]float64{"us-east-1": 0.096, "us-gov-west-1": 0.121, "us-gov-east-1": 0.121, "cn-north-1": 1.013, "eu-west-1": 0} {
+		prices, err := OnDemand(region)
+		if err != nil || prices["m5.large"] != want || (prices == nil) != (want == 0) {
+			t.Errorf("%s: m5.large costs %v, want %v; error %v", region, prices["m5.large"], want, err)
+		}
+	}
+	if china, _ := OnDemand("cn-north-1"); china["m8g.large"] != 0 {
+		t.Error("what is not sold has a price")
+	}
+}
+
 func TestARowThatCannotBeReadNamesItsColumn(t *testing.T) {
 	row := []string{"m5.large", "intel", "two"}
 	var typ Type

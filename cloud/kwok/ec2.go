@@ -31,17 +31,15 @@ var ec2Zones = []struct {
 	{"us-east-1c", map[string]string{labelZoneID: "use1-az4"}},
 }
 
-// EC2Catalogue is some 1,100 instance types of EC2 in us-east-1, by name:
-// families c, m, r, t, x, z, i, d, g, p, inf and trn, amd64 and arm64, without
-// bare metal. vCPUs, memory, pods (by network interfaces), GPUs, instance store
+// EC2Catalogue is some 1,200 instance types of EC2 in us-east-1, by name, amd64
+// and arm64, without bare metal. vCPUs, memory, pods (by network interfaces), GPUs, instance store
 // and EBS limits are EC2's; allocatable is what an Amazon Linux node of EKS with
 // 7.5 % of VM memory overhead and a 20 GiB root volume offers; on-demand prices
 // are those that the AWS provider module publishes.
 //
 // Spot prices are synthetic: a fixed pseudo-random share of the on-demand price,
 // 28 to 70 %, that differs by type and zone. So are the zone IDs and the claim
-// that every zone sells every type. EFA is listed where known; clock speed and
-// EBS bandwidth are not, and a claim that asks for them finds no type.
+// that every zone sells every type. EFA is listed where known.
 //
 // The result is shared and must not be modified; it is built once.
 func EC2Catalogue() ([]*catalog.Type, error) { return ec2Catalogue() }

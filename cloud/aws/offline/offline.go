@@ -35,6 +35,7 @@ const (
 	NoSubnets     Gap = "no subnets in the status, so zones are those of the prices"
 	NoImages      Gap = "no images in the status, so every architecture counts as having one"
 	OtherRegion   Gap = "its subnets are in another region than the prices"
+	OwnPrices     Gap = "its on-demand prices are those that are built in for the region of its subnets; spot is the same share of them as elsewhere"
 	NoGroup       Gap = "the strategy of its placement group is not known, so every type counts as fit for it"
 	NoReservation Gap = "what its capacity reservations have left is not known, so they are left out"
 )
@@ -93,7 +94,11 @@ func (c *Catalogue) Types(class *ec2class.EC2NodeClass) ([]*catalog.Type, []Gap,
 	if len(zones) > 0 {
 		settings.Region = region(zones[0].Name)
 	}
-	supply := &instancetype.Supply{Price: c.price}
+	price, own, err := c.priceIn(settings.Region)
+	if err != nil {
+		return nil, nil, err
+	}
+	supply := &instancetype.Supply{Price: price}
 	if len(class.Status.AMIs) > 0 {
 		supply.Image = func(labels requirement.Set) string { return image.For(class.Status.AMIs, labels) }
 	}
@@ -107,11 +112,11 @@ func (c *Catalogue) Types(class *ec2class.EC2NodeClass) ([]*catalog.Type, []Gap,
 			out = append(out, t)
 		}
 	}
-	return out, c.gaps(class, settings.Region), nil
+	return out, c.gaps(class, settings.Region, own), nil
 }
 
 // gaps are what a class leaves open.
-func (c *Catalogue) gaps(class *ec2class.EC2NodeClass, region string) []Gap {
+func (c *Catalogue) gaps(class *ec2class.EC2NodeClass, region string, own bool) []Gap {
 	var out []Gap
 	for _, g := range []struct {
 		open bool
@@ -119,7 +124,8 @@ func (c *Catalogue) gaps(class *ec2class.EC2NodeClass, region string) []Gap {
 	}{
 		{len(class.Status.Subnets) == 0, NoSubnets},
 		{len(class.Status.AMIs) == 0, NoImages},
-		{region != c.region, OtherRegion},
+		{region != c.region && !own, OtherRegion},
+		{own, OwnPrices},
 		{class.Spec.PlacementGroupSelector != nil, NoGroup},
 		{len(class.Spec.CapacityReservationSelectorTerms) > 0, NoReservation},
 	} {
@@ -171,6 +177,26 @@ func soldIn(t *catalog.Type) []instancetype.Zone {
 		}
 	}
 	return out
+}
+
+// priceIn is what offerings cost in a region: as they do in the prices' own, unless the region has
+// built-in prices in US dollars.
+func (c *Catalogue) priceIn(region string) (price func(typeName, zone, capacityType string) (float64, bool), own bool, err error) {
+	if region == c.region || strings.HasPrefix(region, "cn-") {
+		return c.price, false, nil
+	}
+	list, err := ec2.OnDemand(region)
+	if list == nil {
+		return c.price, false, err
+	}
+	return func(typeName, zone, capacityType string) (float64, bool) {
+		p, ok := c.price(typeName, zone, capacityType)
+		whole, known := c.price(typeName, zone, catalog.OnDemand)
+		if list[typeName] == 0 || !ok || !known {
+			return 0, false
+		}
+		return list[typeName] * p / whole, true
+	}, true, nil
 }
 
 // price is that of a zone's own offering. In a zone that has none, as in another region, it is

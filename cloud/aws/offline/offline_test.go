@@ -106,6 +106,24 @@ func TestZonesAndImagesOfTheStatusCount(t *testing.T) {
 	}
 }
 
+func TestARegionWithBuiltInPricesHasItsOwn(t *testing.T) {
+	got, gaps := types(t, func(c *ec2class.EC2NodeClass) {
+		c.Status.Subnets = []ec2class.Subnet{{ID: "subnet-1", Zone: "us-gov-west-1b", ZoneID: "usgw1-az2"}}
+	})
+	m5 := got["m5.large"]
+	if m5 == nil {
+		t.Fatalf("the types are %v", got)
+	}
+	for _, o := range m5.Offerings {
+		if want := map[string]float64{catalog.OnDemand: 0.121, catalog.Spot: 0.121 / 2}[o.CapacityType]; o.Price != want {
+			t.Errorf("%s costs %g, want %g", o.CapacityType, o.Price, want)
+		}
+	}
+	if want := []Gap{NoImages, OwnPrices}; !slices.Equal(gaps, want) {
+		t.Errorf("open is %v, want %v", gaps, want)
+	}
+}
+
 func TestAClassThatCannotLaunchSaysWhy(t *testing.T) {
 	c, err := New(priced())
 	if err != nil {

@@ -2,11 +2,12 @@
 //
 // On-demand prices come from AWS's price list, spot prices from what EC2 sold last. Before the
 // first answer, and where there is none to be had, the built-in table of package cloud/ec2
-// stands in: its prices are those of us-east-1, whatever the region, and a spot price that is
-// not known yet is the on-demand price.
+// stands in: its prices are those of the region, or of us-east-1 if it has none of the region,
+// and a spot price that is not known yet is the on-demand price.
 package price
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -30,17 +31,13 @@ type Book struct {
 	traded   time.Time
 }
 
-// NewBook is a book with the built-in table.
-func NewBook() (*Book, error) {
-	types, err := ec2.Types()
-	if err != nil {
-		return nil, err
+// NewBook is a book with the built-in prices of a region, or of us-east-1 where none are known.
+func NewBook(region string) (*Book, error) {
+	prices, err := ec2.OnDemand(region)
+	if err == nil && prices == nil {
+		prices, err = ec2.OnDemand(ec2.Region)
 	}
-	b := &Book{onDemand: make(map[string]float64, len(types)), spot: map[[2]string]Spot{}}
-	for i := range types {
-		b.onDemand[types[i].Name] = types[i].OnDemand
-	}
-	return b, nil
+	return &Book{onDemand: maps.Clone(prices), spot: map[[2]string]Spot{}}, err
 }
 
 // List takes note of on-demand prices in US dollars per hour. What the list lacks keeps its

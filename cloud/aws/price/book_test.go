@@ -8,7 +8,7 @@ import (
 )
 
 func TestPricesAreThoseThatWereHeardLast(t *testing.T) {
-	b, err := NewBook()
+	b, err := NewBook("eu-west-1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -168,7 +168,7 @@ func (r *rig) provider() *Provider {
 // config is a provider's, given how AWS is reached.
 func (r *rig) config(c aws.Config) Config {
 	r.t.Helper()
-	book, err := price.NewBook()
+	book, err := price.NewBook("us-east-1")
 	r.must(err)
 	c.Region = "us-east-1"
 	c.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {

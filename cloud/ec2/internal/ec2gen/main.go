@@ -1,4 +1,4 @@
-// Command ec2gen writes the table of instance types that package ec2 reads. It
+// Command ec2gen writes the tables of instance types and prices that package ec2 reads. It
 // needs no network: it joins tables that two modules of
 // the build list publish (see sources.go) with figures of a page that none does
 // (reference.go) and with what is known about each family (families.go), and refuses to write anything when they contradict each other.
@@ -12,13 +12,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-const output = "zz_generated.types.csv"
+const output, prices = "zz_generated.types.csv", "zz_generated.prices.csv"
 
 func main() {
 	if err := run(); err != nil {
@@ -46,8 +47,32 @@ func run() error {
 	if err := writeCSV(output, append([][]string{header}, rows...)); err != nil {
 		return err
 	}
-	fmt.Printf("%s: %d types\n", output, len(rows))
+	elsewhere := src.priceList(rows)
+	if err := writeCSV(prices, elsewhere); err != nil {
+		return err
+	}
+	fmt.Printf("%s: %d types; %s: %v\n", output, len(rows), prices, elsewhere[0][1:])
 	return nil
+}
+
+// priceList has a row for each type that another region sells, and a column for each such region.
+func (s *sources) priceList(types [][]string) [][]string {
+	regions := slices.Sorted(maps.Keys(s.elsewhere))
+	out := [][]string{append([]string{"name"}, regions...)}
+	for _, t := range types {
+		row, sold := []string{t[0]}, false
+		for _, r := range regions {
+			text := ""
+			if p, ok := s.elsewhere[r][t[0]]; ok {
+				text, sold = strconv.FormatFloat(p, 'f', -1, 64), true
+			}
+			row = append(row, text)
+		}
+		if sold {
+			out = append(out, row)
+		}
+	}
+	return out
 }
 
 func writeCSV(file string, rows [][]string) error {

@@ -24,7 +24,8 @@ const (
 
 // sources are the published tables, by instance type.
 type sources struct {
-	prices    map[string]float64 // USD per hour, Linux, on-demand, us-east-1
+	prices    map[string]float64            // USD per hour, Linux, on-demand, us-east-1
+	elsewhere map[string]map[string]float64 // the same by region; in China in yuan
 	limits    map[string]*limit
 	bandwidth map[string]int // Mbps
 	shapes    map[string]shape
@@ -58,13 +59,15 @@ func loadSources() (*sources, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sources{prices: map[string]float64{}, limits: map[string]*limit{}, bandwidth: map[string]int{}, shapes: map[string]shape{}}
+	s := &sources{prices: map[string]float64{}, elsewhere: map[string]map[string]float64{}, limits: map[string]*limit{}, bandwidth: map[string]int{}, shapes: map[string]shape{}}
 	providers := filepath.Join(aws, "pkg", "providers")
 	for _, table := range []struct {
 		file, variable string
 		read           func(*ast.CompositeLit) error
 	}{
 		{filepath.Join(providers, "pricing", "zz_generated.pricing_aws.go"), "InitialOnDemandPricesAWS", s.readPrices},
+		{filepath.Join(providers, "pricing", "zz_generated.pricing_aws_cn.go"), "InitialOnDemandPricesCN", s.readPrices},
+		{filepath.Join(providers, "pricing", "zz_generated.pricing_aws_us_gov.go"), "InitialOnDemandPricesUSGov", s.readPrices},
 		{filepath.Join(providers, "instancetype", "zz_generated.vpclimits.go"), "Limits", s.readLimits},
 		{filepath.Join(providers, "instancetype", "zz_generated.bandwidth.go"), "InstanceTypeBandwidthMegabits", s.readBandwidth},
 	} {
@@ -132,11 +135,13 @@ func fields(lit *ast.CompositeLit, each func(key string, value ast.Expr) error) 
 
 func (s *sources) readPrices(lit *ast.CompositeLit) error {
 	return fields(lit, func(r string, byType ast.Expr) error {
+		into := s.prices
 		if r != region {
-			return nil
+			into = map[string]float64{}
+			s.elsewhere[r] = into
 		}
 		return fields(byType.(*ast.CompositeLit), func(name string, v ast.Expr) (err error) {
-			s.prices[name], err = strconv.ParseFloat(text(v), 64)
+			into[name], err = strconv.ParseFloat(text(v), 64)
 			return err
 		})
 	})
