@@ -18,7 +18,6 @@ import (
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws"
 	"github.com/millwright-dev/millwright/cloud/aws/provider"
-	"github.com/millwright-dev/millwright/cloud/aws/rights"
 	"github.com/millwright-dev/millwright/cloud/kwok"
 	"github.com/millwright-dev/millwright/controllers"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -43,7 +42,7 @@ func (o *runOptions) newProvider(ctx context.Context) (controllers.Provider, err
 // awsProvider launches on EC2.
 func awsProvider(ctx context.Context, o *runOptions) (controllers.Provider, error) {
 	c := o.ec2
-	o.aws.Rights = &rights.Record{} // the readers of announcements tell it as well
+	o.aws.Rights = &aws.Rights{} // the readers of announcements tell it as well
 	c.Config, c.Observe = o.aws, o.mode.value == observe
 	if err := c.Check(); err != nil {
 		return controllers.Provider{}, err

@@ -19,6 +19,9 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/status"
 )
 
+// Rights remembers which calls AWS refuses.
+type Rights = rights.Record
+
 // Config says which sources there are. Errors of Announcements name the fields by
 // the flags of millwright run.
 type Config struct {
@@ -38,7 +41,7 @@ type Config struct {
 	// own.
 	Endpoint string
 	// Rights is told which calls the credentials do not allow; nil tells it nothing.
-	Rights *rights.Record
+	Rights *Rights
 	// Machine reports whether a text can be the name of a machine; nil knows the IDs of
 	// EC2 instances.
 	Machine func(string) bool

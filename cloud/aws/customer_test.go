@@ -29,7 +29,6 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
 	"github.com/millwright-dev/millwright/cloud/aws/provider"
-	"github.com/millwright-dev/millwright/cloud/aws/rights"
 	"github.com/millwright-dev/millwright/cloud/ec2"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/interruption"
@@ -92,7 +91,7 @@ func (a *customer) condition(err error) bool {
 // exercise uses every part of the provider once. What is logged is heard as well.
 func (a *customer) exercise(ctx context.Context) {
 	ctx = log.IntoContext(ctx, funcr.New(func(_, text string) { a.said = append(a.said, text) }, funcr.Options{}))
-	config := Config{Region: "us-east-1", Endpoint: a.url, Queue: "announcements", DeadLetterQueue: "refused", MaxAge: time.Minute, StatusEvery: time.Minute, Rights: &rights.Record{}}
+	config := Config{Region: "us-east-1", Endpoint: a.url, Queue: "announcements", DeadLetterQueue: "refused", MaxAge: time.Minute, StatusEvery: time.Minute, Rights: &Rights{}}
 	p, err := NewProvider(ctx, ProviderConfig{
 		Config: config, Cluster: "demo", ClusterEndpoint: "https://demo.example", CABundle: "Q0E=", MemoryOverhead: 0.075, ZonalShift: true,
 	}, Kubernetes{REST: version(a.t), Cached: a.kube, Live: a.kube})
