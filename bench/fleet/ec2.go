@@ -10,11 +10,12 @@ import (
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
-// general matches the m, c and r families: no accelerators, no burst credits.
-var general = regexp.MustCompile(`^[mcr][0-9]`)
+// general matches the m, c and r families from the fifth generation on: no accelerators, no burst
+// credits.
+var general = regexp.MustCompile(`^[mcr][5-9]`)
 
 // EC2 is the part of the built-in EC2 catalogue that a plain web or batch
-// workload would use: m, c and r families, bought on demand.
+// workload would use: m, c and r families from the fifth generation on, bought on demand.
 func EC2() ([]*catalog.Type, error) {
 	all, err := kwok.EC2Catalogue()
 	if err != nil {
