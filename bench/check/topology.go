@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Required topology rules hold at the moment when a pod is bound, and a
-// finished plan does not say in which order that was. What it does show:
+// checkTopology looks for what a finished plan shows of required topology rules. They hold at
+// the moment when a pod is bound, and a plan does not say in which order that was. Yet:
 //
 //   - anti-affinity is symmetric, so it must hold for the whole plan;
 //   - affinity: a domain whose matching pods all demand each other was started

@@ -75,7 +75,8 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 	}))
 }
 
-// What asks for a look although nothing stood at the last one.
+// always, never and onRecord say which objects ask for a look although nothing stood at the
+// last one.
 func always(client.Object) bool     { return true }
 func never(client.Object) bool      { return false }
 func onRecord(o client.Object) bool { return o.GetAnnotations()[ledger.Annotation] != "" }

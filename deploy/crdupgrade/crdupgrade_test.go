@@ -29,7 +29,7 @@ func pools(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 	return nil
 }
 
-// disruption is the schema of a field of NodePools, to be changed in place.
+// edit changes the schema of a field of NodePools, disruption, in place.
 func edit(crd *apiextensionsv1.CustomResourceDefinition, change func(disruption *apiextensionsv1.JSONSchemaProps)) {
 	root := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
 	spec := root.Properties["spec"]

@@ -52,7 +52,7 @@ type dice struct{ *rand.Rand }
 
 func (d *dice) pick(list ...string) string { return list[d.IntN(len(list))] }
 
-// now and then: one time in n.
+// once is true one time in n.
 func (d *dice) once(n int) bool { return d.IntN(n) == 0 }
 
 func (d *dice) some(list ...string) string {

@@ -28,7 +28,7 @@ var packageRules = []func(*Tree, *Package) []Violation{known, documented, named,
 var fileRules = []func(*Tree, *Package, *File) []Violation{
 	arrows, foreign, testOnly,
 	pureImports, pureCalls, pureStatements,
-	fileSize, functionSize, noInit, words,
+	fileSize, functionSize, docNames, noInit, words,
 }
 
 // Rules, in the order in which violations are listed.
@@ -38,7 +38,7 @@ const (
 	ruleForeign  = "foreign module"
 	ruleTestOnly = "test support"
 	rulePurity   = "purity"
-	ruleDoc      = "package doc"
+	ruleDoc      = "documentation"
 	ruleName     = "package name"
 	ruleSize     = "size"
 	ruleInit     = "init"

@@ -79,6 +79,25 @@ func functionSize(t *Tree, _ *Package, f *File) []Violation {
 	return out
 }
 
+// docNames refuses the documentation of a function that begins with another name than its own:
+// it was left behind when the function was renamed.
+func docNames(t *Tree, _ *Package, f *File) []Violation {
+	if f.Test {
+		return nil // a test's name is its documentation
+	}
+	var out []Violation
+	for _, decl := range f.Syntax.Decls {
+		fn, ok := decl.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		if first, _, _ := strings.Cut(fn.Doc.Text(), " "); strings.TrimSpace(first) != "" && first != fn.Name.Name && !strings.Contains(first, ",") {
+			out = append(out, Violation{ruleDoc, t.pos(fn), fmt.Sprintf("the documentation of %s begins with %q", fn.Name.Name, first)})
+		}
+	}
+	return out
+}
+
 // noInit refuses init functions: what registers itself on import cannot be left
 // out, ordered or tested.
 func noInit(t *Tree, _ *Package, f *File) []Violation {

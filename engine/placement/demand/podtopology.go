@@ -48,7 +48,7 @@ type Membership struct {
 	Weight int
 }
 
-// newCompany collects the rules that the pods own, and the anti-affinity of pods
+// newPodTopology collects the rules that the pods own, and the anti-affinity of pods
 // that run and of DaemonSets.
 func (b *Batch) newPodTopology(classes []*snapshot.Class, shapes []*snapshot.Shape) *PodTopology {
 	c := &PodTopology{
@@ -221,7 +221,7 @@ func (c *PodTopology) MembershipsOf(s *snapshot.Shape) []Membership {
 	return out
 }
 
-// addCompany is the rule of topology: what it demands is looked at for all pods
+// addPodTopology is the rule of topology: what it demands is looked at for all pods
 // together, once it is known who there is.
 func addPodTopology(b *Batch, from *snapshot.Shape, to *Shape) {
 	if b.PodTopology == nil {

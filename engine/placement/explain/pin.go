@@ -18,7 +18,7 @@ type pin struct {
 	by plan.Constraint
 }
 
-// pinnedByCompany are the labels over which a pod's own rules go.
+// pinnedByTopology are the labels over which a pod's own rules go.
 func (sh *shelf) pinnedByTopology(s *demand.Shape) []pin {
 	var out []pin
 	for _, role := range s.Memberships {

@@ -93,7 +93,7 @@ func disksOf(familyName string, gb int) int {
 	return most
 }
 
-// vcpusOf: an xlarge is 4 vCPUs, and large, medium are 2 and 1.
+// vcpusOf says that an xlarge is 4 vCPUs, and large, medium are 2 and 1.
 func vcpusOf(f family, size string) (int, error) {
 	if n, ok := f.vcpus[size]; ok {
 		return n, nil

@@ -164,7 +164,7 @@ func (a *Assigner) refuse(g *demand.Group, r plan.Reason) *demand.Group {
 	return &demand.Group{Shape: a.Intern(&sh), Need: g.Need, Pods: g.Pods, Bundle: 1}
 }
 
-// settle divides a group over domains. Pods beyond the group's quota are left as
+// assign divides a group over domains. Pods beyond the group's quota are left as
 // they are, without a machine.
 func (a *Assigner) assign(g *demand.Group) []*demand.Group {
 	whole := *g
@@ -209,7 +209,7 @@ func (a *Assigner) takes(g *demand.Group) bool {
 	return a.Offerings.TakesOnSome(a.available(g.Shape), g.Need)
 }
 
-// hold refuses pods that found no machine where their rules would have them.
+// refuseRest refuses pods that found no machine where their rules would have them.
 func (a *Assigner) refuseRest(g *demand.Group, pods []*snapshot.Pod) *demand.Group {
 	sh := *g.Shape
 	sh.Refused = []plan.Reason{a.RuleOf(g)}

@@ -145,7 +145,7 @@ func wants(sh *demand.Shape) string {
 	return b.String()
 }
 
-// sold are the launches that accept a shape and can be had at present.
+// available are the launches that accept a shape and can be had at present.
 func (a *Assigner) available(sh *demand.Shape) bitset.Set {
 	at := wants(sh)
 	if known, ok := a.availableTo[at]; ok {

@@ -73,7 +73,7 @@ func domainsAt(m *supply.Machine, key string) []string {
 	return nil
 }
 
-// findOwners notes the groups that require each rule, and the rules that some require
+// findDeclarers notes the groups that require each rule, and the rules that some require
 // or follow.
 func (a *Assigner) findDeclarers() {
 	a.groups = make([][]string, len(a.PodTopology.Counts))
