@@ -142,6 +142,11 @@ func (in *Input) addTerraform(doc *terraform.Document, dir string, charts []*atH
 		return err
 	}
 	in.queues = append(in.queues, queues...)
+	told, err := doc.Account()
+	if err != nil {
+		return err
+	}
+	in.cloud.Merge(told)
 	for _, q := range queues {
 		if in.queued == nil {
 			in.queued = map[string]string{}

@@ -32,14 +32,19 @@ func (x role) attach(policies []string) *finding.Fix {
 // trust lets a further service take the role.
 func (x role) trust(document map[string]any) func(service string) *finding.Fix {
 	return func(service string) *finding.Fix {
-		statements, _ := document["Statement"].([]any)
 		file := x.RoleName + ".trust.json"
-		return written(file, "aws iam update-assume-role-policy --role-name "+x.RoleName+" --policy-document file://"+file, map[string]any{
-			"Version": "2012-10-17",
-			"Statement": append(slices.Clone(statements), map[string]any{
-				"Effect": "Allow", "Principal": map[string]any{"Service": service}, "Action": "sts:AssumeRole",
-			}),
-		})
+		return written(file, "aws iam update-assume-role-policy --role-name "+x.RoleName+" --policy-document file://"+file, Trusting(document, service))
+	}
+}
+
+// Trusting is a policy that lets a further service take a role.
+func Trusting(document map[string]any, service string) map[string]any {
+	statements, _ := document["Statement"].([]any)
+	return map[string]any{
+		"Version": "2012-10-17",
+		"Statement": append(slices.Clone(statements), map[string]any{
+			"Effect": "Allow", "Principal": map[string]any{"Service": service}, "Action": "sts:AssumeRole",
+		}),
 	}
 }
 

@@ -223,7 +223,7 @@ func (x role) made() (Role, error) {
 		return out, fmt.Errorf("AssumeRolePolicyDocument: %w", err)
 	}
 	if document != nil {
-		out.Trusts = trusted(document)
+		out.Trusts = Trusted(document)
 	}
 	out.Attach, out.Trust = x.attach, x.trust(document)
 	return out, nil
@@ -253,8 +253,8 @@ func policyOf(raw json.RawMessage) (map[string]any, error) {
 	return out, json.Unmarshal(raw, &out)
 }
 
-// trusted are the services that a policy lets take a role.
-func trusted(document map[string]any) []string {
+// Trusted are the services that a policy lets take a role.
+func Trusted(document map[string]any) []string {
 	out := []string{}
 	statements, _ := document["Statement"].([]any)
 	for _, s := range statements {

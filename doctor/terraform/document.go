@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/account"
 	"github.com/millwright-dev/millwright/doctor/addon"
 	"github.com/millwright-dev/millwright/doctor/helm"
 	"github.com/millwright-dev/millwright/doctor/source"
@@ -27,7 +28,10 @@ type Document struct {
 	// Groups are those of aws_eks_node_group.
 	Groups []doctor.NodeGroup
 
-	events map[string]*events // by module
+	events   map[string]*events // by module
+	roles    []role
+	attached []attachment
+	profiles []account.Profile
 }
 
 // Release is a helm_release.
@@ -46,7 +50,8 @@ func Read(r io.Reader) (*Document, error) {
 		"aws_eks_addon": d.addon, "helm_release": d.release,
 		"kubernetes_manifest": d.manifest, "kubectl_manifest": d.text,
 		"aws_eks_node_group": d.group,
-		"aws_sqs_queue":      d.queue, "aws_sqs_queue_policy": d.policy, "aws_cloudwatch_event_rule": d.rule,
+		"aws_iam_role":       d.role, "aws_iam_role_policy_attachment": d.attachment, "aws_iam_role_policy": d.inline, "aws_iam_instance_profile": d.profile,
+		"aws_sqs_queue": d.queue, "aws_sqs_queue_policy": d.policy, "aws_cloudwatch_event_rule": d.rule,
 	}
 	err := walk(r, func(r Resource) error {
 		if read := readers[r.Type]; read != nil {

@@ -69,6 +69,9 @@ func examine(t *testing.T, plan []byte, check string) ([]doctor.Finding, *source
 	if in.Queues, err = doc.Queues(); err != nil {
 		t.Fatal(err)
 	}
+	if in.Account, err = doc.Account(); err != nil {
+		t.Fatal(err)
+	}
 	found := doctor.Examine(in)
 	found = slices.DeleteFunc(found, func(f doctor.Finding) bool { return f.Check != check })
 	if err := set.Mend(found); err != nil {
