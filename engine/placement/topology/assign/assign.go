@@ -8,22 +8,18 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
-	"github.com/millwright-dev/millwright/engine/plan"
-	"github.com/millwright-dev/millwright/engine/requirement"
-	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Assigner assigns pods with inter-pod constraints to topology domains. It is not safe for
 // concurrent use.
 type Assigner struct {
-	*supply.Supply
+	*tally
+	colocation *colocation
 	// allowance is how much more a preferred domain may cost, as a share.
 	allowance float64
 	cuts      *Cuts
-	// groups are the keys of the groups that require each rule, counted the machines
-	// that it compares; both by rule.
-	groups  [][]string
-	counted []bitset.Set
+	// groups are the keys of the groups that require each rule.
+	groups [][]string
 	// relevant are the rules that pending pods require or follow.
 	relevant map[int]bool
 	// divided is how many pods of each group were given a domain.
@@ -34,11 +30,6 @@ type Assigner struct {
 	unfinished []*assignment
 	// names are the machines by the names of their Nodes and claims, once asked for.
 	names map[string]int
-	// offered, availableTo and accepted memoise what takes shapes, by what they say about
-	// nodes; compared the launches that each rule counts.
-	offered               map[offersKey]*offers
-	availableTo, accepted map[string]bitset.Set
-	compared              map[int]bitset.Set
 }
 
 // slot is a cell of a group: the path to it, and how many pods were given it.
@@ -50,10 +41,10 @@ type slot struct {
 // New looks at who is where already. allowance is how much more a domain may cost
 // that is chosen for a preference, as a share. cuts are added to.
 func New(s *supply.Supply, allowance float64, cuts *Cuts) *Assigner {
+	where := newDomains(s)
 	a := &Assigner{
-		Supply: s, allowance: allowance, cuts: cuts, relevant: map[int]bool{}, divided: map[string]int{},
-		slots: map[*demand.Group]slot{}, offered: map[offersKey]*offers{},
-		availableTo: map[string]bitset.Set{}, accepted: map[string]bitset.Set{}, compared: map[int]bitset.Set{},
+		tally: &tally{domains: where, compared: map[int]bitset.Set{}}, colocation: &colocation{where},
+		allowance: allowance, cuts: cuts, relevant: map[int]bool{}, divided: map[string]int{}, slots: map[*demand.Group]slot{},
 	}
 	a.observe()
 	return a
@@ -95,7 +86,7 @@ func (a *Assigner) Assign() {
 		}
 	}
 	for _, g := range waiting {
-		out := a.refuse(g, a.unmet(g))
+		out := a.refuse(g, a.colocation.unmet(g))
 		out.Origin = g
 		done = append(done, out)
 	}
@@ -147,23 +138,6 @@ func (a *Assigner) ready(g *demand.Group) bool {
 	})
 }
 
-// unmet explains an affinity to pods that are nowhere.
-func (a *Assigner) unmet(g *demand.Group) plan.Reason {
-	for _, r := range g.Shape.Memberships {
-		if l := a.PodTopology.Counts[r.Rule]; r.Declares && l.Kind == topology.Affinity && l.Anywhere() == 0 {
-			return demand.Unsatisfiable(l)
-		}
-	}
-	return plan.Reason{Code: plan.TopologyNotSatisfiable}
-}
-
-// refuse makes a group of pods that cannot go anywhere.
-func (a *Assigner) refuse(g *demand.Group, r plan.Reason) *demand.Group {
-	sh := *g.Shape
-	sh.Refused = []plan.Reason{r}
-	return &demand.Group{Shape: a.Intern(&sh), Need: g.Need, Pods: g.Pods, Bundle: 1}
-}
-
 // assign divides a group over domains. Pods beyond the group's quota are left as
 // they are, without a machine.
 func (a *Assigner) assign(g *demand.Group) []*demand.Group {
@@ -171,7 +145,8 @@ func (a *Assigner) assign(g *demand.Group) []*demand.Group {
 	var out []*demand.Group
 	if quota, ok := a.cuts.most[g.Key()]; ok && quota < len(g.Pods) {
 		quota -= quota % g.Bundle
-		out = append(out, a.refuseRest(g, g.Pods[quota:]))
+		left := &demand.Group{Shape: g.Shape, Need: g.Need, Pods: g.Pods[quota:]}
+		out = append(out, a.refuse(left, a.RuleOf(g)))
 		g.Pods = g.Pods[:quota:quota]
 	}
 	if len(g.Pods) > 0 {
@@ -189,64 +164,10 @@ func (a *Assigner) share(g, whole *demand.Group) []*demand.Group {
 	unfinished := len(a.unfinished)
 	var out []*demand.Group
 	for _, part := range a.divide(g) {
-		out = append(out, a.bindToNodes(part))
+		out = append(out, a.colocation.bindToNodes(part))
 	}
 	for _, v := range a.unfinished[unfinished:] {
 		v.origin = whole
 	}
 	return out
-}
-
-// takes reports whether some machine, or one that could be launched, would take a
-// group's pods.
-func (a *Assigner) takes(g *demand.Group) bool {
-	f := a.Family(g.Shape)
-	for i := range a.accepting(g.Shape).All() {
-		if a.Machines.List[i].Load.Room(&f, g.Need, 1) > 0 {
-			return true
-		}
-	}
-	return a.Offerings.TakesOnSome(a.available(g.Shape), g.Need)
-}
-
-// refuseRest refuses pods that found no machine where their rules would have them.
-func (a *Assigner) refuseRest(g *demand.Group, pods []*snapshot.Pod) *demand.Group {
-	sh := *g.Shape
-	sh.Refused = []plan.Reason{a.RuleOf(g)}
-	return &demand.Group{Shape: a.Intern(&sh), Need: g.Need, Pods: pods, Bundle: 1}
-}
-
-// bind makes a group of some of the pods that is bound to requirements, and takes
-// no part any more in rules over their labels.
-func (a *Assigner) bind(g *demand.Group, to requirement.Set, pods []*snapshot.Pod) *demand.Group {
-	keys := make([]string, len(to))
-	for i, r := range to {
-		keys[i] = r.Key()
-	}
-	sh := a.free(g.Shape, keys...)
-	sh.Terms = make([]requirement.Set, 0, len(g.Shape.Terms))
-	for _, term := range g.Shape.Terms {
-		both := term.And(to)
-		if !slices.ContainsFunc(both, func(r requirement.Requirement) bool { return !r.Possible() }) {
-			sh.Terms = append(sh.Terms, both)
-		}
-	}
-	return &demand.Group{Shape: a.Intern(sh), Need: g.Need, Pods: pods, Bundle: g.Bundle}
-}
-
-// mostShapes is up to how many shapes those that are bound to one domain are kept apart
-// by workload: packing chooses a little better among many, but takes longer for each.
-const mostShapes = 512
-
-// free is a copy of a shape without its parts in rules over some labels.
-func (a *Assigner) free(from *demand.Shape, keys ...string) *demand.Shape {
-	sh := *from
-	if sh.Base == nil {
-		sh.Base = from
-		if len(a.Batch.Shapes) > mostShapes {
-			sh.Base = from.Bare()
-		}
-	}
-	sh.Memberships = slices.DeleteFunc(slices.Clone(sh.Memberships), func(x demand.Membership) bool { return slices.Contains(keys, a.PodTopology.Counts[x.Rule].Key) })
-	return &sh
 }

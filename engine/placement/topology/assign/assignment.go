@@ -85,7 +85,7 @@ func (a *Assigner) finish() []*demand.Group {
 	var out []*demand.Group
 	for _, v := range a.unfinished {
 		for _, part := range v.groups() {
-			out = append(out, a.bindToNodes(part))
+			out = append(out, a.colocation.bindToNodes(part))
 		}
 		if len(v.rest) > 0 {
 			left := &demand.Group{Shape: v.g.Shape, Need: v.g.Need, Pods: v.rest, Bundle: v.g.Bundle}
@@ -152,11 +152,6 @@ func (a *Assigner) avoid(g *demand.Group, key string) *demand.Group {
 		return a.refuse(g, demand.Unsatisfiable(by))
 	}
 	return out
-}
-
-// loosen is a group without its parts in the rules over labels.
-func (a *Assigner) loosen(g *demand.Group, keys ...string) *demand.Group {
-	return &demand.Group{Shape: a.Intern(a.free(g.Shape, keys...)), Need: g.Need, Pods: g.Pods, Bundle: g.Bundle}
 }
 
 func (a *Assigner) newAssignment(g *demand.Group, keys []string) *assignment {

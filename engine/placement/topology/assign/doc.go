@@ -1,15 +1,16 @@
 // Package assign assigns pods with inter-pod constraints to topology domains: in which
 // zone each pod of a spread, of an affinity or of an anti-affinity.
 //
-//	observe.go   who is where already
-//	assign.go    the order: pods without a choice, pods that rules select, pods that
-//	             declare rules, pods with affinity to others
-//	domains.go   where a group could go at all, and at what cost
+//	tally.go       how many pods are in each domain: those that run, those of a plan
+//	domains.go     where a group could go at all, and at what cost
+//	bind.go        a group that may go to some domains only, or nowhere
+//	colocation.go  affinity over nodes: groups that share nodes, planned as one
+//	observe.go     what is known before domains are assigned
+//	assign.go      the order: pods without a choice, pods that rules select, pods that
+//	               declare rules, pods with affinity to others
 //	assignment.go  cells for each pod: a domain for each label of its rules
-//	pick.go      the cell for one more pod
-//	units.go     affinity over nodes: groups that share nodes, planned as one
-//	tally.go     who is where once a plan has come true
-//	cuts.go      verify a plan, and constrain the next by what it breaks
+//	pick.go        the cell for one more pod
+//	cuts.go        verify a plan, and constrain the next by what it breaks
 //
 // A pod that has its domain is bound to it by its labels, so that everything after
 // this package knows nothing of topology but for rules over single nodes, which

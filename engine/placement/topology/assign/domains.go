@@ -10,7 +10,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
-	"github.com/millwright-dev/millwright/engine/placement/topology"
 )
 
 // cell is where pods of a group can be: a value for each of the labels over which
@@ -39,6 +38,18 @@ func (c *cell) room() int {
 	return unbounded
 }
 
+// domains finds out where groups can go, and binds groups to that. It remembers what it
+// found, by what shapes say about nodes.
+type domains struct {
+	*supply.Supply
+	offered               map[offersKey]*offers
+	availableTo, accepted map[string]bitset.Set
+}
+
+func newDomains(s *supply.Supply) *domains {
+	return &domains{Supply: s, offered: map[offersKey]*offers{}, availableTo: map[string]bitset.Set{}, accepted: map[string]bitset.Set{}}
+}
+
 // offers are the launches that accept a shape, by cell.
 type offers struct {
 	cells    [][]string
@@ -51,18 +62,18 @@ type offersKey struct{ wants, keys string }
 
 // offersOf finds the launches for a shape in each cell, the cheapest first within
 // a pool.
-func (a *Assigner) offersOf(sh *demand.Shape, keys []string) *offers {
+func (s *domains) offersOf(sh *demand.Shape, keys []string) *offers {
 	at := offersKey{wants(sh), strings.Join(keys, ",")}
-	if known, ok := a.offered[at]; ok {
+	if known, ok := s.offered[at]; ok {
 		return known
 	}
 	out := &offers{alike: true}
 	index := map[string]int{}
 	var sums []uint64
-	m := a.Offerings
-	for i := range a.available(sh).All() {
+	m := s.Offerings
+	for i := range s.available(sh).All() {
 		print := fingerprint(&m.Launches[i])
-		for values := range cellsAt(keys, func(key string) []string { return a.domainsOn(i, key) }) {
+		for values := range cellsAt(keys, func(key string) []string { return s.domainsOn(i, key) }) {
 			name := strings.Join(values, ",")
 			c, ok := index[name]
 			if !ok {
@@ -77,14 +88,14 @@ func (a *Assigner) offersOf(sh *demand.Shape, keys []string) *offers {
 	for _, sum := range sums {
 		out.alike = out.alike && sum == sums[0]
 	}
-	a.offered[at] = out
+	s.offered[at] = out
 	return out
 }
 
 // Domains are those of a label in which nodes for a shape can come to be.
-func (a *Assigner) Domains(sh *demand.Shape, key string) []string {
+func (s *domains) Domains(sh *demand.Shape, key string) []string {
 	var out []string
-	for _, values := range a.offersOf(sh, []string{key}).cells {
+	for _, values := range s.offersOf(sh, []string{key}).cells {
 		if values[0] != nowhere {
 			out = append(out, values[0])
 		}
@@ -93,8 +104,8 @@ func (a *Assigner) Domains(sh *demand.Shape, key string) []string {
 }
 
 // domainsOn are the domains in which a launch's machine may be.
-func (a *Assigner) domainsOn(launch int, key string) []string {
-	r := a.Offerings.Index.Says(launch, key)
+func (s *domains) domainsOn(launch int, key string) []string {
+	r := s.Offerings.Index.Says(launch, key)
 	switch {
 	case r.Finite() && len(r.Values()) > 0:
 		return r.Values()
@@ -146,31 +157,31 @@ func wants(sh *demand.Shape) string {
 }
 
 // available are the launches that accept a shape and can be had at present.
-func (a *Assigner) available(sh *demand.Shape) bitset.Set {
+func (s *domains) available(sh *demand.Shape) bitset.Set {
 	at := wants(sh)
-	if known, ok := a.availableTo[at]; ok {
+	if known, ok := s.availableTo[at]; ok {
 		return known
 	}
-	out := a.Offerings.Accepting(sh)
-	out.And(a.Offerings.Available)
-	a.availableTo[at] = out
+	out := s.Offerings.Accepting(sh)
+	out.And(s.Offerings.Available)
+	s.availableTo[at] = out
 	return out
 }
 
 // accepting are the machines that accept a shape.
-func (a *Assigner) accepting(sh *demand.Shape) bitset.Set {
+func (s *domains) accepting(sh *demand.Shape) bitset.Set {
 	at := wants(sh)
-	if known, ok := a.accepted[at]; ok {
+	if known, ok := s.accepted[at]; ok {
 		return known
 	}
-	out := a.Machines.Accepting(sh)
-	a.accepted[at] = out
+	out := s.Machines.Accepting(sh)
+	s.accepted[at] = out
 	return out
 }
 
 // cellsOf lists the cells for a group: those with machines that exist first, then
 // the cheapest, then by name.
-func (a *Assigner) cellsOf(g *demand.Group, keys []string) []cell {
+func (s *domains) cellsOf(g *demand.Group, keys []string) []cell {
 	index := map[string]int{}
 	var out []cell
 	add := func(values []string) *cell {
@@ -182,14 +193,14 @@ func (a *Assigner) cellsOf(g *demand.Group, keys []string) []cell {
 		}
 		return &out[i]
 	}
-	a.addExisting(g, keys, add)
-	offers := a.offersOf(g.Shape, keys)
+	s.addExisting(g, keys, add)
+	offers := s.offersOf(g.Shape, keys)
 	for i, values := range offers.cells {
-		if a.fitsAny(g, offers.launches[i]) {
+		if s.fitsAny(g, offers.launches[i]) {
 			c := add(values)
 			c.cost = 0
 			if !offers.alike {
-				c.cost = a.costOf(g, offers.launches[i], c.free)
+				c.cost = s.costOf(g, offers.launches[i], c.free)
 			}
 		}
 	}
@@ -201,13 +212,13 @@ func (a *Assigner) cellsOf(g *demand.Group, keys []string) []cell {
 
 // addExisting adds the cells of machines that have room for a group's pods and
 // that are certain to be there.
-func (a *Assigner) addExisting(g *demand.Group, keys []string, add func([]string) *cell) {
-	if len(a.Machines.List) == 0 {
+func (s *domains) addExisting(g *demand.Group, keys []string, add func([]string) *cell) {
+	if len(s.Machines.List) == 0 {
 		return
 	}
-	f := a.Family(g.Shape)
-	for i := range a.accepting(g.Shape).All() {
-		m := a.Machines.List[i]
+	f := s.Family(g.Shape)
+	for i := range s.accepting(g.Shape).All() {
+		m := s.Machines.List[i]
 		for values := range cellsAt(keys, func(key string) []string { return certainly(m, key) }) {
 			if room := m.Load.Room(&f, g.Need, g.Units()); room > 0 {
 				c := add(values)
@@ -230,9 +241,9 @@ func certainly(m *supply.Machine, key string) []string {
 
 // fitsAny reports whether one of the launches' machines has room for a pod. The
 // large ones are looked at first.
-func (a *Assigner) fitsAny(g *demand.Group, launches []int32) bool {
+func (s *domains) fitsAny(g *demand.Group, launches []int32) bool {
 	for _, i := range slices.Backward(launches) {
-		if a.Offerings.Takes(g.Need, &a.Offerings.Launches[i]) {
+		if s.Offerings.Takes(g.Need, &s.Offerings.Launches[i]) {
 			return true
 		}
 	}
@@ -241,18 +252,18 @@ func (a *Assigner) fitsAny(g *demand.Group, launches []int32) bool {
 
 // costOf is about what the pods beyond free cost on the best of the launches: at
 // least a machine, and beyond that the part of machines that they fill.
-func (a *Assigner) costOf(g *demand.Group, launches []int32, free int) float64 {
+func (s *domains) costOf(g *demand.Group, launches []int32, free int) float64 {
 	pods := float64(max(1, len(g.Pods)-free))
 	best := math.Inf(1)
 	for _, i := range launches {
-		l := &a.Offerings.Launches[i]
-		if !a.Offerings.Takes(g.Need, l) {
+		l := &s.Offerings.Launches[i]
+		if !s.Offerings.Takes(g.Need, l) {
 			continue
 		}
 		share := 0.0
 		for d, n := range g.Need {
 			if n > 0 {
-				share = max(share, float64(n)/float64(a.Offerings.Kinds[l.Kind].Allocatable[d]-a.Offerings.Overheads[l.Overhead].Need[d]))
+				share = max(share, float64(n)/float64(s.Offerings.Kinds[l.Kind].Allocatable[d]-s.Offerings.Overheads[l.Overhead].Need[d]))
 			}
 		}
 		best = min(best, l.Offering.Price*max(1, pods*share))
@@ -260,27 +271,14 @@ func (a *Assigner) costOf(g *demand.Group, launches []int32, free int) float64 {
 	return best
 }
 
-// knowDomains tells every spread the domains in which new nodes may come to be,
-// and those where the last round had some.
-func (a *Assigner) knowDomains() {
-	for _, l := range a.PodTopology.Counts {
-		for name := range a.cuts.domains[l.ID] {
-			l.Know(l.At(name))
-		}
-		for name, n := range a.cuts.others[l.ID] {
-			l.Record(l.At(name), topology.Part{Selected: true}, n)
+// takes reports whether some machine, or one that could be launched, would take a
+// group's pods.
+func (s *domains) takes(g *demand.Group) bool {
+	f := s.Family(g.Shape)
+	for i := range s.accepting(g.Shape).All() {
+		if s.Machines.List[i].Load.Room(&f, g.Need, 1) > 0 {
+			return true
 		}
 	}
-	for _, g := range a.Batch.Groups {
-		for _, r := range g.Shape.Memberships {
-			if l := a.PodTopology.Counts[r.Rule]; (r.Declares || r.Weight > 0) && l.Kind == topology.Spread && !l.PerNode() && len(g.Shape.Refused) == 0 {
-				for _, c := range a.cellsOf(g, []string{l.Key}) {
-					// Where an earlier round could launch nothing, no node will come to be.
-					if most, ok := a.cuts.most[pathOf(g, []string{l.Key}, c.values)]; c.values[0] != nowhere && (!ok || most > 0 || c.free > 0) {
-						l.Know(l.At(c.values[0]))
-					}
-				}
-			}
-		}
-	}
+	return s.Offerings.TakesOnSome(s.available(g.Shape), g.Need)
 }

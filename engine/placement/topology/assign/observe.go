@@ -1,12 +1,7 @@
 package assign
 
 import (
-	"slices"
-
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
-	"github.com/millwright-dev/millwright/engine/placement/demand"
-	"github.com/millwright-dev/millwright/engine/placement/supply"
-	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 )
 
@@ -26,51 +21,10 @@ func (a *Assigner) observe() {
 	for at, m := range a.Machines.List {
 		a.record(at, m)
 	}
-	a.besideDaemons()
-	a.unite()
+	a.colocation.besideDaemons()
+	a.colocation.unite()
 	a.findDeclarers()
 	a.levelCaps()
-}
-
-// compare finds the nodes that a spread counts, and their domains.
-func (a *Assigner) compare(rule int, l *topology.DomainCounts) {
-	owner := a.PodTopology.Owners[rule]
-	counted := a.counted[rule]
-	if !l.IgnoreAffinity {
-		counted = a.Machines.Labelled(owner)
-		a.counted[rule] = counted
-	}
-	for at := range counted.All() {
-		m := a.Machines.List[at]
-		if l.HonorTaints {
-			if _, kept := taints.Untolerated(m.Taints, owner.Tolerations); kept {
-				counted.Remove(at)
-				continue
-			}
-		}
-		if slices.ContainsFunc(l.Beside, func(key string) bool { return lacks(m, key) }) {
-			counted.Remove(at)
-			continue
-		}
-		for _, domain := range domainsAt(m, l.Key) {
-			l.Know(l.At(domain))
-		}
-	}
-}
-
-// lacks reports whether a machine has no value of a label.
-func lacks(m *supply.Machine, key string) bool { return len(domainsAt(m, key)) == 0 }
-
-// domainsAt are the domains in which a machine is or may be: one that is not
-// launched yet will be in one of several.
-func domainsAt(m *supply.Machine, key string) []string {
-	if domain, ok := m.Domain(key); ok {
-		return []string{domain}
-	}
-	if r := m.Says(key); r.Finite() {
-		return r.Values()
-	}
-	return nil
 }
 
 // findDeclarers notes the groups that require each rule, and the rules that some require
@@ -89,55 +43,27 @@ func (a *Assigner) findDeclarers() {
 	}
 }
 
-// record enters the pods of one machine. A spread does not count pods that are on
-// their way out.
-func (a *Assigner) record(at int, m *supply.Machine) {
-	for _, p := range m.Node.Pods {
-		if p.Terminal() {
-			continue
+// knowDomains tells every spread the domains in which new nodes may come to be,
+// and those where the last round had some.
+func (a *Assigner) knowDomains() {
+	for _, l := range a.PodTopology.Counts {
+		for name := range a.cuts.domains[l.ID] {
+			l.Know(l.At(name))
 		}
-		for _, r := range a.PodTopology.MembershipsOf(p.Class.Shape) {
-			l := a.PodTopology.Counts[r.Rule]
-			if l.Kind == topology.Spread && (p.DeletionTimestamp != nil || !a.counted[r.Rule].Has(at)) {
-				continue
-			}
-			domain, ok := m.Domain(l.Key)
-			if !ok {
-				continue
-			}
-			l.Record(l.At(domain), r.Part, 1)
-			if l.PerNode() && l.Kind == topology.Spread && r.Selected {
-				m.Load.Count(int32(r.Rule), 1)
-			}
+		for name, n := range a.cuts.others[l.ID] {
+			l.Record(l.At(name), topology.Part{Selected: true}, n)
 		}
 	}
-}
-
-// levelCaps lets existing nodes count from the node with the fewest pods of a
-// spread: that is what the scheduler compares with as long as there is no new
-// node. Pods with further rules may have to wait for those, and then it is too
-// late.
-func (a *Assigner) levelCaps() {
-	for i, l := range a.PodTopology.Counts {
-		if l.Kind != topology.Spread || !l.PerNode() || a.ownMore(i) {
-			continue
-		}
-		if least := l.Least(unbounded); least > 0 {
-			for _, m := range a.Machines.List {
-				m.Load.Count(int32(i), -int32(least))
-			}
-		}
-	}
-}
-
-// ownMore reports whether some owner of a rule has another one.
-func (a *Assigner) ownMore(rule int) bool {
-	return slices.ContainsFunc(a.Batch.Groups, func(g *demand.Group) bool {
-		declared, more := false, false
+	for _, g := range a.Batch.Groups {
 		for _, r := range g.Shape.Memberships {
-			declared = declared || r.Declares && r.Rule == rule
-			more = more || r.Declares && r.Rule != rule
+			if l := a.PodTopology.Counts[r.Rule]; (r.Declares || r.Weight > 0) && l.Kind == topology.Spread && !l.PerNode() && len(g.Shape.Refused) == 0 {
+				for _, c := range a.cellsOf(g, []string{l.Key}) {
+					// Where an earlier round could launch nothing, no node will come to be.
+					if most, ok := a.cuts.most[pathOf(g, []string{l.Key}, c.values)]; c.values[0] != nowhere && (!ok || most > 0 || c.free > 0) {
+						l.Know(l.At(c.values[0]))
+					}
+				}
+			}
 		}
-		return declared && more
-	})
+	}
 }

@@ -19,26 +19,29 @@ import (
 // group, sized together and placed as one. Affinity to pods that run binds them to
 // those nodes instead, and affinity to a DaemonSet's pods to the nodes that run it.
 
+// colocation finds the pods that have to share nodes.
+type colocation struct{ *domains }
+
 // besideDaemons has groups that require a DaemonSet's pod near go where it runs, or
 // will.
-func (a *Assigner) besideDaemons() {
-	if len(a.Daemons) == 0 {
+func (c *colocation) besideDaemons() {
+	if len(c.Daemons) == 0 {
 		return
 	}
-	for at, g := range a.Batch.Groups {
+	for at, g := range c.Batch.Groups {
 		for _, r := range g.Shape.Memberships {
-			l := a.PodTopology.Counts[r.Rule]
+			l := c.PodTopology.Counts[r.Rule]
 			if !r.Declares || l.Kind != topology.Affinity {
 				continue
 			}
-			for _, d := range a.Daemons {
+			for _, d := range c.Daemons {
 				if !l.Selects(d.Pod.Class.Shape) {
 					continue
 				}
-				if sh, ok := a.Batch.Beside(a.Batch.Groups[at].Shape, r.Rule, d.Terms(), d.Tolerations()); ok {
-					beside := *a.Batch.Groups[at]
+				if sh, ok := c.Batch.Beside(c.Batch.Groups[at].Shape, r.Rule, d.Terms(), d.Tolerations()); ok {
+					beside := *c.Batch.Groups[at]
 					beside.Shape, beside.Origin = sh, g
-					a.Batch.Groups[at] = &beside
+					c.Batch.Groups[at] = &beside
 					break
 				}
 			}
@@ -47,8 +50,8 @@ func (a *Assigner) besideDaemons() {
 }
 
 // unite makes units of groups that have to share nodes.
-func (a *Assigner) unite() {
-	leaders := a.leaders(a.beyond())
+func (c *colocation) unite() {
+	leaders := c.leaders(c.beyond())
 	if len(leaders) == 0 {
 		return
 	}
@@ -61,7 +64,7 @@ func (a *Assigner) unite() {
 		}
 		return g
 	}
-	for _, g := range a.Batch.Groups {
+	for _, g := range c.Batch.Groups {
 		for _, leader := range leaders[g] {
 			component[find(g)] = find(leader)
 		}
@@ -75,7 +78,7 @@ func (a *Assigner) unite() {
 		}
 	}
 	var alone []*demand.Group
-	for _, g := range a.Batch.Groups {
+	for _, g := range c.Batch.Groups {
 		if len(leaders[g]) == 0 && !led[g] {
 			alone = append(alone, g)
 			continue
@@ -87,27 +90,27 @@ func (a *Assigner) unite() {
 		members[root] = append(members[root], g)
 	}
 	for _, root := range roots {
-		alone = append(alone, a.units(members[root], leaders)...)
+		alone = append(alone, c.units(members[root], leaders)...)
 	}
-	a.Batch.Groups = alone
-	a.Batch.Order()
+	c.Batch.Groups = alone
+	c.Batch.Order()
 }
 
 // beyond divides groups that require pods near which run, as far as there is no room
 // beside those, and returns the parts that may go beside others that are pending.
-func (a *Assigner) beyond() map[*demand.Group]bool {
+func (c *colocation) beyond() map[*demand.Group]bool {
 	out := map[*demand.Group]bool{}
 	var groups []*demand.Group
-	for _, g := range a.Batch.Groups {
+	for _, g := range c.Batch.Groups {
 		groups = append(groups, g)
-		there := a.nodesFor(g)
-		if len(there) == 0 || len(g.Shape.Refused) > 0 || !a.pendingLeader(g) {
+		there := c.nodesFor(g)
+		if len(there) == 0 || len(g.Shape.Refused) > 0 || !c.pendingLeader(g) {
 			continue
 		}
-		room, f := 0, a.Family(g.Shape)
-		for i := range a.accepting(g.Shape).All() {
-			if domain, _ := a.Machines.List[i].Domain(corev1.LabelHostname); slices.Contains(there, domain) {
-				room += a.Machines.List[i].Load.Room(&f, g.Need, len(g.Pods))
+		room, f := 0, c.Family(g.Shape)
+		for i := range c.accepting(g.Shape).All() {
+			if domain, _ := c.Machines.List[i].Domain(corev1.LabelHostname); slices.Contains(there, domain) {
+				room += c.Machines.List[i].Load.Room(&f, g.Need, len(g.Pods))
 			}
 		}
 		if room < len(g.Pods) {
@@ -119,16 +122,16 @@ func (a *Assigner) beyond() map[*demand.Group]bool {
 			groups, out[&rest] = append(groups, &rest), true
 		}
 	}
-	a.Batch.Groups = groups
+	c.Batch.Groups = groups
 	return out
 }
 
 // pendingLeader reports whether pods are pending, and not bound to others themselves, for
 // each affinity over nodes that a group requires.
-func (a *Assigner) pendingLeader(g *demand.Group) bool {
-	return !slices.ContainsFunc(a.nearOnNode(g), func(r demand.Membership) bool {
-		return !slices.ContainsFunc(a.Batch.Groups, func(o *demand.Group) bool {
-			return len(o.Shape.Refused) == 0 && o.Shape.Selected(r.Rule) && len(a.nearOnNode(o)) == 0
+func (c *colocation) pendingLeader(g *demand.Group) bool {
+	return !slices.ContainsFunc(c.nearOnNode(g), func(r demand.Membership) bool {
+		return !slices.ContainsFunc(c.Batch.Groups, func(o *demand.Group) bool {
+			return len(o.Shape.Refused) == 0 && o.Shape.Selected(r.Rule) && len(c.nearOnNode(o)) == 0
 		})
 	})
 }
@@ -136,23 +139,23 @@ func (a *Assigner) pendingLeader(g *demand.Group) bool {
 // leaders are, for each group that requires affinity over nodes to pods that are
 // pending, the groups beside which it goes: one for each rule, itself where the rule is
 // about the group's own pods. Groups that would wait for each other have none.
-func (a *Assigner) leaders(beyond map[*demand.Group]bool) map[*demand.Group][]*demand.Group {
+func (c *colocation) leaders(beyond map[*demand.Group]bool) map[*demand.Group][]*demand.Group {
 	selected := map[int][]*demand.Group{}
 	var waiting []*demand.Group
 	ready := map[*demand.Group]bool{}
-	for _, g := range a.Batch.Groups {
+	for _, g := range c.Batch.Groups {
 		if len(g.Shape.Refused) > 0 {
 			continue
 		}
 		for _, r := range g.Shape.Memberships {
-			if l := a.PodTopology.Counts[r.Rule]; r.Selected && l.PerNode() && l.Kind == topology.Affinity {
+			if l := c.PodTopology.Counts[r.Rule]; r.Selected && l.PerNode() && l.Kind == topology.Affinity {
 				selected[r.Rule] = append(selected[r.Rule], g)
 			}
 		}
-		switch own := a.nearOnNode(g); {
+		switch own := c.nearOnNode(g); {
 		case len(own) == 0:
 			ready[g] = true
-		case beyond[g] || !slices.ContainsFunc(own, func(r demand.Membership) bool { return len(a.PodTopology.Counts[r.Rule].Where()) > 0 }):
+		case beyond[g] || !slices.ContainsFunc(own, func(r demand.Membership) bool { return len(c.PodTopology.Counts[r.Rule].Where()) > 0 }):
 			waiting = append(waiting, g)
 		}
 	}
@@ -161,7 +164,7 @@ func (a *Assigner) leaders(beyond map[*demand.Group]bool) map[*demand.Group][]*d
 		progress = false
 		waiting = slices.DeleteFunc(waiting, func(g *demand.Group) bool {
 			var list []*demand.Group
-			for _, r := range a.nearOnNode(g) {
+			for _, r := range c.nearOnNode(g) {
 				leader := leaderOf(g, r, selected[r.Rule], ready)
 				if leader == nil {
 					return false
@@ -191,10 +194,10 @@ func leaderOf(g *demand.Group, r demand.Membership, selected []*demand.Group, re
 }
 
 // nearOnNode are the parts of a group in affinity over nodes that it requires.
-func (a *Assigner) nearOnNode(g *demand.Group) []demand.Membership {
+func (c *colocation) nearOnNode(g *demand.Group) []demand.Membership {
 	var out []demand.Membership
 	for _, r := range g.Shape.Memberships {
-		if l := a.PodTopology.Counts[r.Rule]; r.Declares && l.PerNode() && l.Kind == topology.Affinity {
+		if l := c.PodTopology.Counts[r.Rule]; r.Declares && l.PerNode() && l.Kind == topology.Affinity {
 			out = append(out, r)
 		}
 	}
@@ -205,7 +208,7 @@ func (a *Assigner) nearOnNode(g *demand.Group) []demand.Membership {
 // attract their own kind, else one for each pod of the smallest group that leads.
 // Pods of groups that only lead stay by themselves beyond one to a unit, and pods that
 // no machine holds beside the others are refused.
-func (a *Assigner) units(groups []*demand.Group, leaders map[*demand.Group][]*demand.Group) []*demand.Group {
+func (c *colocation) units(groups []*demand.Group, leaders map[*demand.Group][]*demand.Group) []*demand.Group {
 	count, most, leads := unlimited, 0, map[*demand.Group]bool{}
 	for _, g := range groups {
 		for _, leader := range leaders[g] {
@@ -236,13 +239,13 @@ func (a *Assigner) units(groups []*demand.Group, leaders map[*demand.Group][]*de
 			shares[u], pods = append(shares[u], pods[:n:n]), pods[n:]
 		}
 	}
-	order := a.leadersFirst(groups, leaders)
+	order := c.leadersFirst(groups, leaders)
 	for lo := 0; lo < count; {
 		hi := lo + 1
 		for hi < count && sameSizes(shares[lo], shares[hi]) {
 			hi++
 		}
-		out = append(out, a.unit(groups, order, shares[lo:hi])...)
+		out = append(out, c.unit(groups, order, shares[lo:hi])...)
 		lo = hi
 	}
 	return out
@@ -256,7 +259,7 @@ func sameSizes(a, b [][]*snapshot.Pod) bool {
 
 // leadersFirst is the order in which groups of one unit are given room, by their
 // indices: leaders before those that follow them.
-func (a *Assigner) leadersFirst(groups []*demand.Group, leaders map[*demand.Group][]*demand.Group) []int {
+func (c *colocation) leadersFirst(groups []*demand.Group, leaders map[*demand.Group][]*demand.Group) []int {
 	var out []int
 	done := map[*demand.Group]bool{}
 	for len(out) < len(groups) {
@@ -271,13 +274,13 @@ func (a *Assigner) leadersFirst(groups []*demand.Group, leaders map[*demand.Grou
 
 // unit makes a group of equal units, of which each has the pods of shares by group. The
 // pods that no machine holds beside those before them are refused.
-func (a *Assigner) unit(groups []*demand.Group, order []int, shares [][][]*snapshot.Pod) []*demand.Group {
-	turns := a.turns(order, shares[0])
-	fit := sort.Search(len(turns), func(n int) bool { _, ok := a.unitOf(groups, turns[:n+1]); return !ok })
+func (c *colocation) unit(groups []*demand.Group, order []int, shares [][][]*snapshot.Pod) []*demand.Group {
+	turns := c.turns(order, shares[0])
+	fit := sort.Search(len(turns), func(n int) bool { _, ok := c.unitOf(groups, turns[:n+1]); return !ok })
 	if fit == 0 {
 		fit = 1 // what keeps it from every machine is told of the pod
 	}
-	kept, ok := a.unitOf(groups, turns[:fit])
+	kept, ok := c.unitOf(groups, turns[:fit])
 	refused := map[int][]*snapshot.Pod{}
 	for _, share := range shares {
 		next := make([]int, len(groups))
@@ -293,7 +296,7 @@ func (a *Assigner) unit(groups []*demand.Group, order []int, shares [][][]*snaps
 	out := []*demand.Group{kept}
 	for i, g := range groups {
 		if pods := refused[i]; len(pods) > 0 {
-			left := a.refuse(&demand.Group{Shape: g.Shape, Need: g.Need, Pods: pods}, a.crowded(g, len(turns)))
+			left := c.refuse(&demand.Group{Shape: g.Shape, Need: g.Need, Pods: pods}, c.crowded(g, len(turns)))
 			left.Origin = g
 			out = append(out, left)
 		}
@@ -307,17 +310,17 @@ func manyPods(n int) string {
 
 // crowded is the reason of pods that no machine holds beside those near which they have
 // to be.
-func (a *Assigner) crowded(g *demand.Group, pods int) plan.Reason {
-	own := a.nearOnNode(g)
+func (c *colocation) crowded(g *demand.Group, pods int) plan.Reason {
+	own := c.nearOnNode(g)
 	if len(own) == 0 {
-		return a.RuleOf(g)
+		return c.RuleOf(g)
 	}
-	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: a.PodTopology.Counts[own[0].Rule].String(), Have: manyPods(pods)}
+	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: c.PodTopology.Counts[own[0].Rule].String(), Have: manyPods(pods)}
 }
 
 // turns are the groups whose pods are given room in a unit, one after the other: a pod
 // of each, then the others in turn.
-func (a *Assigner) turns(order []int, share [][]*snapshot.Pod) []int {
+func (c *colocation) turns(order []int, share [][]*snapshot.Pod) []int {
 	var out []int
 	for round := 0; ; round++ {
 		before := len(out)
@@ -334,12 +337,12 @@ func (a *Assigner) turns(order []int, share [][]*snapshot.Pod) []int {
 
 // unitOf is a group, without pods, of units with a pod of each of some groups, and
 // whether some machine has room for one.
-func (a *Assigner) unitOf(groups []*demand.Group, turns []int) (*demand.Group, bool) {
+func (c *colocation) unitOf(groups []*demand.Group, turns []int) (*demand.Group, bool) {
 	counts := make([]int, len(groups))
 	for _, i := range turns {
 		counts[i]++
 	}
-	out := &demand.Group{Need: make([]int64, len(a.Dims.Names)), Bundle: len(turns)}
+	out := &demand.Group{Need: make([]int64, len(c.Dims.Names)), Bundle: len(turns)}
 	var members []demand.Member
 	for i, g := range groups {
 		if counts[i] > 0 {
@@ -348,23 +351,23 @@ func (a *Assigner) unitOf(groups []*demand.Group, turns []int) (*demand.Group, b
 		}
 	}
 	near := func(rule int) bool {
-		l := a.PodTopology.Counts[rule]
+		l := c.PodTopology.Counts[rule]
 		return l.PerNode() && l.Kind == topology.Affinity
 	}
 	var ok bool
-	if out.Shape, ok = a.Batch.Unit(members, near); !ok {
+	if out.Shape, ok = c.Batch.Unit(members, near); !ok {
 		out.Shape = groups[turns[0]].Shape
 		return out, false
 	}
-	return out, a.takes(out)
+	return out, c.takes(out)
 }
 
 // nodesFor are the nodes where pods run for each affinity over nodes that a group
 // requires.
-func (a *Assigner) nodesFor(g *demand.Group) []string {
+func (c *colocation) nodesFor(g *demand.Group) []string {
 	var there []string
-	for i, r := range a.nearOnNode(g) {
-		names := a.PodTopology.Counts[r.Rule].Where()
+	for i, r := range c.nearOnNode(g) {
+		names := c.PodTopology.Counts[r.Rule].Where()
 		if i == 0 {
 			there = names
 		}
@@ -374,19 +377,29 @@ func (a *Assigner) nodesFor(g *demand.Group) []string {
 }
 
 // bindToNodes has a group go where pods run that it requires on its node.
-func (a *Assigner) bindToNodes(g *demand.Group) *demand.Group {
-	own := a.nearOnNode(g)
+func (c *colocation) bindToNodes(g *demand.Group) *demand.Group {
+	own := c.nearOnNode(g)
 	if len(own) == 0 || len(g.Shape.Refused) > 0 {
 		return g
 	}
-	there := a.nodesFor(g)
+	there := c.nodesFor(g)
 	if len(there) == 0 {
-		return a.refuse(g, a.unmet(g))
+		return c.refuse(g, c.unmet(g))
 	}
 	memberships := g.Shape.Memberships
-	out := a.bind(g, requirement.NewSet(requirement.Must(corev1.LabelHostname, requirement.In, there...)), g.Pods)
+	out := c.bind(g, requirement.NewSet(requirement.Must(corev1.LabelHostname, requirement.In, there...)), g.Pods)
 	sh := *out.Shape
-	sh.Memberships = slices.DeleteFunc(slices.Clone(memberships), func(r demand.Membership) bool { return a.PodTopology.Counts[r.Rule].Kind == topology.Affinity })
-	out.Shape = a.Intern(&sh)
+	sh.Memberships = slices.DeleteFunc(slices.Clone(memberships), func(r demand.Membership) bool { return c.PodTopology.Counts[r.Rule].Kind == topology.Affinity })
+	out.Shape = c.Intern(&sh)
 	return out
+}
+
+// unmet explains an affinity to pods that are nowhere.
+func (c *colocation) unmet(g *demand.Group) plan.Reason {
+	for _, r := range g.Shape.Memberships {
+		if l := c.PodTopology.Counts[r.Rule]; r.Declares && l.Kind == topology.Affinity && l.Anywhere() == 0 {
+			return demand.Unsatisfiable(l)
+		}
+	}
+	return plan.Reason{Code: plan.TopologyNotSatisfiable}
 }

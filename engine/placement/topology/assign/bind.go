@@ -1,0 +1,57 @@
+package assign
+
+import (
+	"slices"
+
+	"github.com/millwright-dev/millwright/engine/placement/demand"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// bind makes a group of some of the pods that is bound to requirements, and takes
+// no part any more in rules over their labels.
+func (s *domains) bind(g *demand.Group, to requirement.Set, pods []*snapshot.Pod) *demand.Group {
+	keys := make([]string, len(to))
+	for i, r := range to {
+		keys[i] = r.Key()
+	}
+	sh := s.free(g.Shape, keys...)
+	sh.Terms = make([]requirement.Set, 0, len(g.Shape.Terms))
+	for _, term := range g.Shape.Terms {
+		both := term.And(to)
+		if !slices.ContainsFunc(both, func(r requirement.Requirement) bool { return !r.Possible() }) {
+			sh.Terms = append(sh.Terms, both)
+		}
+	}
+	return &demand.Group{Shape: s.Intern(sh), Need: g.Need, Pods: pods, Bundle: g.Bundle}
+}
+
+// mostShapes is up to how many shapes those that are bound to one domain are kept apart
+// by workload: packing chooses a little better among many, but takes longer for each.
+const mostShapes = 512
+
+// free is a copy of a shape without its parts in rules over some labels.
+func (s *domains) free(from *demand.Shape, keys ...string) *demand.Shape {
+	sh := *from
+	if sh.Base == nil {
+		sh.Base = from
+		if len(s.Batch.Shapes) > mostShapes {
+			sh.Base = from.Bare()
+		}
+	}
+	sh.Memberships = slices.DeleteFunc(slices.Clone(sh.Memberships), func(x demand.Membership) bool { return slices.Contains(keys, s.PodTopology.Counts[x.Rule].Key) })
+	return &sh
+}
+
+// loosen is a group without its parts in the rules over labels.
+func (s *domains) loosen(g *demand.Group, keys ...string) *demand.Group {
+	return &demand.Group{Shape: s.Intern(s.free(g.Shape, keys...)), Need: g.Need, Pods: g.Pods, Bundle: g.Bundle}
+}
+
+// refuse makes a group of pods that cannot go anywhere.
+func (s *domains) refuse(g *demand.Group, r plan.Reason) *demand.Group {
+	sh := *g.Shape
+	sh.Refused = []plan.Reason{r}
+	return &demand.Group{Shape: s.Intern(&sh), Need: g.Need, Pods: g.Pods, Bundle: 1}
+}
