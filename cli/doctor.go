@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -25,7 +24,6 @@ type examination struct {
 	options checkup.Options
 	output  string
 	clock   clock.PassiveClock
-	aws     aws.Config
 
 	connect func(*genericclioptions.ConfigFlags) (client.Reader, error)
 }
@@ -77,12 +75,11 @@ Exit status:
 	}
 	flags := cmd.Flags()
 	e.options.AddFlags(flags)
-	flags.StringVar(&e.aws.Region, "aws-region", "", "region that --aws asks about; if empty that of AWS's configuration")
 	flags.StringVarP(&e.output, "output", "o", formatText, strings.Join(findings.Forms(), ", "))
 	complete(cmd, "output", findings.Forms()...)
 	complete(cmd, "fail-on", "error", "warning", "never")
 	e.kube.AddFlags(flags)
-	cmd.AddCommand(newDoctorExplain(c))
+	cmd.AddCommand(checkup.ExplainCommand(c.Out))
 	return cmd
 }
 
@@ -96,8 +93,10 @@ func (e examination) run(ctx context.Context, c console) error {
 			}
 			return c.unique(input.Objects), nil
 		},
-		Account: func(ctx context.Context) (io.Reader, error) { return aws.Documents(ctx, e.aws) },
-		Stdin:   c.In, Warn: c.warn,
+		Account: func(ctx context.Context) (io.Reader, error) {
+			return aws.Documents(ctx, aws.Config{Region: e.options.Region})
+		},
+		Stdin: c.In, Warn: c.warn,
 	}, e.clock.Now(), c.note)
 	if err != nil {
 		return err
@@ -109,21 +108,4 @@ func (e examination) run(ctx context.Context, c console) error {
 		return errFindings
 	}
 	return nil
-}
-
-func newDoctorExplain(c console) *cobra.Command {
-	return &cobra.Command{
-		Use:               "explain CHECK",
-		Short:             "Say what a check finds, why it matters and how it is mended",
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: cobra.FixedCompletions(doctor.Checks(), cobra.ShellCompDirectiveNoFileComp),
-		RunE: func(_ *cobra.Command, args []string) error {
-			title, text, ok := doctor.Explain(args[0])
-			if !ok {
-				return fmt.Errorf("there is no check %q; there are %s", args[0], strings.Join(doctor.Checks(), ", "))
-			}
-			_, err := fmt.Fprintf(c.Out, "%s\n\n%s\n", title, text)
-			return err
-		},
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -165,7 +166,7 @@ func (o planOptions) run(c console) error {
 	}
 	fixed.Report(p)
 	took := time.Since(read)
-	for _, note := range known.Notes() {
+	for _, note := range slices.Concat(known.Notes(), offline.ShutOut(p, bare(objects))) {
 		c.note("%s", note)
 	}
 	if o.timing {

@@ -9,10 +9,13 @@
 // check are manifests that fail it and manifests that pass, in testdata/<check>; a test applies
 // the patches to the former and wants them to pass.
 //
-// A new check needs its line in the list of checks, explain/<check>.md, a row in docs/doctor.md,
-// and values of the chart in helm/testdata that fail and pass; tests say what is missing. The
-// packages below make inventories of what objects are generated from, and package source finds
-// the fix there: a check knows nothing of charts, add-ons or Terraform.
+// A new check needs its line in the list of checks, explain/<check>.md, and a row in
+// docs/doctor.md; tests say what is missing. One of a cloud's account reads documents beside the
+// manifests (bad.json, good.json), one of objects is also tried as values of a chart, as
+// Terraform's manifests, and in a real cluster. A finding has a fix, or its explanation says
+// after "No fix is generated" why there is none. The packages below make inventories of what
+// objects are generated from, and package source finds the fix there: a check knows nothing of
+// charts, add-ons or Terraform.
 //
 // Nothing here reads a cluster, a file or a clock. An inventory may be a part of a cluster, such
 // as the manifests of one pull request: a check does not take what is not there as missing,

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
@@ -38,7 +39,7 @@ func TestEveryCheckFindsWhatIsBadAndItsFixesMendIt(t *testing.T) {
 			golden(t, filepath.Join(dir, "findings.txt"), found)
 			var said bytes.Buffer
 			good := examine(t, read(t, filepath.Join(dir, "good.yaml")), documentsOf(t, filepath.Join(dir, "good.json")))
-			if err := doctor.Print(&said, good, nil); err != nil || said.Len() > 0 {
+			if err := finding.Print(&said, good, nil); err != nil || said.Len() > 0 {
 				t.Errorf("what is good: %v\n%s", err, said.String())
 			}
 			left := of(name, examine(t, mend(t, objects, found), perform(t, documents, found)))
@@ -80,7 +81,7 @@ func of(check string, all []doctor.Finding) []doctor.Finding {
 func golden(t *testing.T, file string, found []doctor.Finding) {
 	t.Helper()
 	var got bytes.Buffer
-	if err := doctor.Print(&got, found, nil); err != nil {
+	if err := finding.Print(&got, found, nil); err != nil {
 		t.Fatal(err)
 	}
 	if *rewrite {

@@ -92,7 +92,7 @@ func nowhere(in *Inventory) []Finding {
 	var out []Finding
 	for _, w := range in.Workloads {
 		c := w.class
-		group, shut := nearest(in, c)
+		group, shut := in.Nearest(c)
 		if len(shut) == 0 {
 			continue
 		}
@@ -119,9 +119,9 @@ func nowhere(in *Inventory) []Finding {
 	return out
 }
 
-// nearest is the group whose labels suit pods and that they lack the fewest tolerations for.
+// Nearest is the group whose labels suit pods and that they lack the fewest tolerations for.
 // Nothing is missing if a group takes them, if none suits, or if there is none.
-func nearest(in *Inventory, c *snapshot.Class) (name string, shut []corev1.Taint) {
+func (in *Inventory) Nearest(c *snapshot.Class) (name string, shut []corev1.Taint) {
 	var best *NodeGroup
 	for i := range in.Groups {
 		g := &in.Groups[i]

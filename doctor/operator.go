@@ -16,7 +16,7 @@ func operatorsThatAreShutOut(in *Inventory) []Finding {
 		if !ciliumOperator(w) {
 			continue
 		}
-		if _, shut := nearest(in, w.class); len(in.Groups) > 0 && len(shut) == 0 {
+		if _, shut := in.Nearest(w.class); len(in.Groups) > 0 && len(shut) == 0 {
 			continue // it runs beside the pools
 		}
 		lacks, pools := lacking(in, w)

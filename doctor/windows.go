@@ -70,14 +70,11 @@ func shortest(r *v1alpha1.InterruptionRule) (event string, lead time.Duration) {
 // longestPause is the longest time in a year until one of some windows is open, to the quarter
 // of an hour; false if they cannot be read.
 func longestPause(list []v1alpha1.Window) (time.Duration, bool) {
-	windows := make([]snapshot.Window, len(list))
-	for i, w := range list {
-		windows[i] = snapshot.Window{Schedule: w.Schedule, Duration: w.Duration.Duration, TimeZone: w.TimeZone}
-	}
+	windows := windowsOf(list)
 	if slices.ContainsFunc(windows, func(w snapshot.Window) bool { return window.Check(w) != nil }) {
 		return 0, false
 	}
-	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	begin := firstDay
 	var longest time.Duration
 	for at := begin; at.Before(begin.Add(year)); {
 		open, err := window.Opens(windows, at)
@@ -88,4 +85,12 @@ func longestPause(list []v1alpha1.Window) (time.Duration, bool) {
 		at = open.Add(15 * time.Minute)
 	}
 	return longest, true
+}
+
+func windowsOf(list []v1alpha1.Window) []snapshot.Window {
+	out := make([]snapshot.Window, len(list))
+	for i, w := range list {
+		out[i] = snapshot.Window{Schedule: w.Schedule, Duration: w.Duration.Duration, TimeZone: w.TimeZone}
+	}
+	return out
 }

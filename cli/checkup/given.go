@@ -22,6 +22,7 @@ type Given struct {
 	Addons      []string
 	Documents   []string
 	AWS         bool
+	Region      string
 	WithCluster bool
 	Releases    bool
 }
@@ -36,6 +37,7 @@ func (g *Given) AddFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&g.Addons, "eks-addon", nil, "what aws eks describe-addon prints, or - for standard input; may be repeated")
 	flags.StringArrayVar(&g.Documents, "aws-document", nil, "what the AWS CLI prints of an account, such as aws ec2 describe-subnets, or - for standard input; may be repeated")
 	flags.BoolVar(&g.AWS, "aws", false, "ask AWS for subnets, security groups, roles and instance profiles, by calls that only read")
+	flags.StringVar(&g.Region, "aws-region", "", "region that --aws asks about; if empty that of AWS's configuration")
 	flags.BoolVar(&g.Releases, "helm-releases", false, "of the cluster, read the Secrets in which Helm keeps its releases, so that fixes are values")
 	g.Charts.AddFlags(flags)
 }

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/finding"
 )
 
 // Report is what is written.
@@ -49,7 +50,7 @@ func (r Report) Write(w io.Writer, form string) error {
 		_, err := fmt.Fprintln(w, "Nothing found.")
 		return err
 	}
-	return doctor.Print(w, r.Findings, r.Where)
+	return finding.Print(w, r.Findings, r.Where)
 }
 
 func writeJSON(w io.Writer, v any) error {
