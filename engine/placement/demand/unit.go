@@ -24,13 +24,17 @@ type Member struct {
 // if such pods cannot share a node.
 func (b *Batch) Unit(members []Member, kept func(rule int) bool) (unit *Shape, ok bool) {
 	sh := &Shape{Terms: members[0].Shape.Terms, Tolerations: members[0].Shape.Tolerations, members: members}
+	families := make([]pack.Family, len(members))
+	for i, m := range members {
+		families[i] = b.Family(m.Shape)
+	}
 	for i, m := range members {
 		if i > 0 {
 			sh.Terms = volumes.Combine(sh.Terms, m.Shape.Terms)
 			sh.tolerateAlso(m.Shape.Tolerations)
 		}
 		for j, other := range members {
-			if (i != j || m.Count > 1) && b.clash(m.Shape, other.Shape) {
+			if (i != j || m.Count > 1) && (clash(&families[i], &families[j]) || b.repels(m.Shape, other.Shape)) {
 				return nil, false
 			}
 		}
@@ -69,14 +73,16 @@ func (b *Batch) Beside(from *Shape, rule int, terms []requirement.Set, toleratio
 	return b.Intern(&sh), len(sh.Terms) > 0
 }
 
-// clash reports whether a pod of one shape keeps one of the other off its node, or out
-// of a domain that the node is in.
-func (b *Batch) clash(one, other *Shape) bool {
-	f, g := b.Family(one), b.Family(other)
-	return slices.ContainsFunc(f.Present, func(t pack.Token) bool { return slices.Contains(g.Conflicts, t) }) ||
-		slices.ContainsFunc(one.Memberships, func(r Membership) bool {
-			return r.Declares && b.PodTopology.Counts[r.Rule].Kind == topology.AntiAffinity && other.Selected(r.Rule)
-		})
+// clash reports whether a box with one of a family takes none of another.
+func clash(one, other *pack.Family) bool {
+	return slices.ContainsFunc(one.Present, func(t pack.Token) bool { return slices.Contains(other.Conflicts, t) })
+}
+
+// repels reports whether pods of a shape declare anti-affinity to those of another.
+func (b *Batch) repels(one, other *Shape) bool {
+	return slices.ContainsFunc(one.Memberships, func(r Membership) bool {
+		return r.Declares && b.PodTopology.Counts[r.Rule].Kind == topology.AntiAffinity && other.Selected(r.Rule)
+	})
 }
 
 // play adds a member's part in a rule.

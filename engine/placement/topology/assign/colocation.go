@@ -276,11 +276,13 @@ func (c *colocation) leadersFirst(groups []*demand.Group, leaders map[*demand.Gr
 // pods that no machine holds beside those before them are refused.
 func (c *colocation) unit(groups []*demand.Group, order []int, shares [][][]*snapshot.Pod) []*demand.Group {
 	turns := c.turns(order, shares[0])
-	fit := sort.Search(len(turns), func(n int) bool { _, ok := c.unitOf(groups, turns[:n+1]); return !ok })
-	if fit == 0 {
-		fit = 1 // what keeps it from every machine is told of the pod
+	fit := len(turns)
+	kept, ok := c.unitOf(groups, turns)
+	if !ok {
+		fit = sort.Search(fit, func(n int) bool { _, ok := c.unitOf(groups, turns[:n+1]); return !ok })
+		fit = max(fit, 1) // what keeps it from every machine is told of the pod
+		kept, ok = c.unitOf(groups, turns[:fit])
 	}
-	kept, ok := c.unitOf(groups, turns[:fit])
 	refused := map[int][]*snapshot.Pod{}
 	for _, share := range shares {
 		next := make([]int, len(groups))
