@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
 	"github.com/millwright-dev/millwright/engine/interruption"
 )
 
@@ -106,6 +107,16 @@ func (c Client) SetCapacity(ctx context.Context, in Capacity) error {
 // SetThrottle says how frequent calls of EC2 may be.
 func (c Client) SetThrottle(ctx context.Context, in Throttle) error {
 	return c.do(ctx, http.MethodPost, "throttle", in, nil)
+}
+
+// Reserve makes a capacity reservation, or changes the one of its ID.
+func (c Client) Reserve(ctx context.Context, in reserve.Reservation) error {
+	return c.do(ctx, http.MethodPost, "reservation", in, nil)
+}
+
+// AddGroup makes a placement group.
+func (c Client) AddGroup(ctx context.Context, in reserve.Group) error {
+	return c.do(ctx, http.MethodPost, "group", in, nil)
 }
 
 // Interrupt takes a spot instance back.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
 	"github.com/millwright-dev/millwright/engine/interruption"
 )
 
@@ -150,12 +151,14 @@ func (c *control) answer(r *http.Request, what string) (any, error) {
 		"maintain": with(func(in Maintenance) error {
 			return c.cloud.Schedule(in.Instance, in.Code, time.Now().Add(in.In).Truncate(time.Second))
 		}),
-		"check":    with(func(in Check) error { return c.cloud.EC2.FailCheck(in.Instance, in.Check) }),
-		"policies": with(func(in Policies) error { return c.cloud.SetPolicies(ControllerKey, in.Documents...) }),
-		"announce": with(func(in interruption.Event) error { return c.cloud.Announce(in) }),
-		"fail":     with(func(in Instance) error { return c.cloud.EC2.FailInstance(in.ID) }),
-		"fault":    with(func(in awstest.Fault) error { c.cloud.Inject(in); return nil }),
-		"clear":    with(func(struct{}) error { c.cloud.ClearFaults(); return nil }),
+		"check":       with(func(in Check) error { return c.cloud.EC2.FailCheck(in.Instance, in.Check) }),
+		"policies":    with(func(in Policies) error { return c.cloud.SetPolicies(ControllerKey, in.Documents...) }),
+		"reservation": with(c.reserve),
+		"group":       with(c.group),
+		"announce":    with(func(in interruption.Event) error { return c.cloud.Announce(in) }),
+		"fail":        with(func(in Instance) error { return c.cloud.EC2.FailInstance(in.ID) }),
+		"fault":       with(func(in awstest.Fault) error { c.cloud.Inject(in); return nil }),
+		"clear":       with(func(struct{}) error { c.cloud.ClearFaults(); return nil }),
 	}[what]
 	if !ok || r.Method != http.MethodPost {
 		return nil, fmt.Errorf("%s %s: not a request of the sandbox", r.Method, r.URL.Path)
@@ -172,6 +175,30 @@ func with[In any](do func(In) error) func(*json.Decoder) error {
 		}
 		return do(in)
 	}
+}
+
+// reserve makes a capacity reservation, or changes the one of its ID.
+func (c *control) reserve(in reserve.Reservation) error {
+	if !c.cloud.EC2.Sells(in.Type, in.Zone) {
+		return fmt.Errorf("EC2 does not sell %s in %s", in.Type, in.Zone)
+	}
+	c.cloud.EC2.Reserved.Reserve(in)
+	return nil
+}
+
+// group makes a placement group.
+func (c *control) group(in reserve.Group) error {
+	switch {
+	case !slices.Contains(reserve.Strategies(), in.Strategy):
+		return fmt.Errorf("%q is not a strategy; it is one of %v", in.Strategy, reserve.Strategies())
+	case in.Strategy == reserve.Partition && (in.PartitionCount < 1 || in.PartitionCount > 7):
+		return fmt.Errorf("a group has 1 to 7 partitions, not %d", in.PartitionCount)
+	}
+	if _, err := c.cloud.EC2.Reserved.Group("", in.GroupName); err == nil {
+		return fmt.Errorf("there is a placement group %s already", in.GroupName)
+	}
+	c.cloud.EC2.Reserved.AddGroup(in)
+	return nil
 }
 
 func (c *control) throttle(in Throttle) error {

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ func serve(t *testing.T) (*aws.Server, *ec2.Client) {
 		}
 	})
 	key := sdk.CredentialsProviderFunc(func(context.Context) (sdk.Credentials, error) {
-		return sdk.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "secret"}, nil
+		return sdk.Credentials{AccessKeyID: aws.ControllerKey, SecretAccessKey: "secret"}, nil
 	})
 	return s, ec2.NewFromConfig(sdk.Config{Region: aws.Region, BaseEndpoint: &s.URL, Credentials: key, RetryMaxAttempts: 1})
 }
@@ -81,6 +82,20 @@ func TestAnAWSThatRunsIsScripted(t *testing.T) {
 		{line: "inject aws throttle"},
 		{line: "inject aws fault ec2:RunInstances InternalError", then: again(t, client), want: "InternalError"},
 		{line: "inject aws fault --clear", then: again(t, client), want: "launched"},
+		{line: "inject aws policies ../../deploy/iam/queue.json", then: again(t, client), want: "UnauthorizedOperation"},
+		{line: "inject aws policies", then: again(t, client), want: "launched"},
+		{line: "inject aws reservation cr-1 m5.large us-east-1a 2 --tag team=ml", then: reservation(t, client), want: "active 2 team=ml"},
+		{line: "inject aws reservation cr-1 m5.large us-east-1a 0 --ends 1h", then: reservation(t, client), want: "active 0"},
+		{line: "inject aws reservation cr-1 m5.large us-east-1a 2 --ends -1s", then: reservation(t, client), want: "expired 0"},
+		{line: "inject aws group near partition --partitions 3", then: func() string {
+			out, err := client.DescribePlacementGroups(t.Context(), &ec2.DescribePlacementGroupsInput{GroupNames: []string{"near"}})
+			if err != nil {
+				return err.Error()
+			}
+			return fmt.Sprint(*out.PlacementGroups[0].PartitionCount)
+		}, want: "3"},
+		{line: "inject aws health " + id},
+		{line: "inject aws health vol-1"},
 		{line: "inject aws fail " + id},
 	} {
 		out, err := call(t, s, strings.Fields(row.line)...)
@@ -93,8 +108,8 @@ func TestAnAWSThatRunsIsScripted(t *testing.T) {
 			}
 		}
 	}
-	if n := s.SQS.Counts(aws.DefaultCluster).Waiting; n != 3 {
-		t.Errorf("%d messages wait, want those of the interruption, the rebalance and the maintenance", n)
+	if n := s.SQS.Counts(aws.DefaultCluster).Waiting; n != 5 {
+		t.Errorf("%d messages wait, want those of the interruption, the rebalance, the maintenance and AWS Health", n)
 	}
 }
 
@@ -106,6 +121,22 @@ func status(t *testing.T, client *ec2.Client) func() string {
 			return err.Error()
 		}
 		return string(out.InstanceStatuses[0].Events[0].Code) + " " + string(out.InstanceStatuses[0].SystemStatus.Status)
+	}
+}
+
+// reservation is the state of the one reservation, its room and its tags.
+func reservation(t *testing.T, client *ec2.Client) func() string {
+	return func() string {
+		out, err := client.DescribeCapacityReservations(t.Context(), &ec2.DescribeCapacityReservationsInput{CapacityReservationIds: []string{"cr-1"}})
+		if err != nil {
+			return err.Error()
+		}
+		r := out.CapacityReservations[0]
+		text := fmt.Sprint(r.State, " ", *r.AvailableInstanceCount)
+		for _, tag := range r.Tags {
+			text += " " + *tag.Key + "=" + *tag.Value
+		}
+		return text
 	}
 }
 
@@ -122,12 +153,19 @@ func again(t *testing.T, client *ec2.Client) func() string {
 func TestWhatMakesNoSenseToAnAWSIsRefused(t *testing.T) {
 	s, _ := serve(t)
 	for line, want := range map[string]string{
-		"inject aws spot i-1":                             "no instance is called i-1",
-		"inject aws capacity m5.large many":               "is neither a number of instances nor unlimited",
-		"inject aws capacity a/b/c/d 1":                   "is not a pattern",
-		"inject aws throttle RunInstances":                "how many calls per second?",
-		"inject aws fault":                                "which action",
-		"inject aws maintenance ip-10-0-0-4.ec2.internal": "no instance is called ip-10-0-0-4.ec2.internal",
+		"inject aws spot i-1":                               "no instance is called i-1",
+		"inject aws capacity m5.large many":                 "is neither a number of instances nor unlimited",
+		"inject aws capacity a/b/c/d 1":                     "is not a pattern",
+		"inject aws throttle RunInstances":                  "how many calls per second?",
+		"inject aws policies no-such-file":                  "no such file",
+		"inject aws reservation cr-1 m5.large eu-1a 1":      "EC2 does not sell m5.large in eu-1a",
+		"inject aws reservation mine m5.large us-east-1a 1": "is not the ID of a reservation",
+		"inject aws reservation cr-1 m5.large us-east-1a x": "is not a number of instances",
+		"inject aws group near star":                        "is not a strategy; it is one of [cluster partition spread]",
+		"inject aws group near partition --partitions 9":    "a group has 1 to 7 partitions, not 9",
+		"inject aws health i-1":                             "no instance is called i-1",
+		"inject aws fault":                                  "which action",
+		"inject aws maintenance ip-10-0-0-4.ec2.internal":   "no instance is called ip-10-0-0-4.ec2.internal",
 	} {
 		if _, err := call(t, s, strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", line, err, want)

@@ -34,6 +34,12 @@ type limit struct {
 	most    int
 }
 
+// Sells reports whether there is an instance type and a zone.
+func (e *EC2) Sells(typeName, zone string) bool {
+	_, ok := e.network.zone(zone)
+	return ok && e.types[typeName] != nil
+}
+
 // SetCapacity says how many instances that are not stopped or terminated each offering of a
 // pattern holds at most: m5.*/us-east-1a/spot. Parts are globs, those left out match everything;
 // a negative number lifts the limit. Of several patterns that match the last one counts.

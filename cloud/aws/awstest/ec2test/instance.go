@@ -194,7 +194,7 @@ func (e *EC2) describedInstance(i *instance) describedInstance {
 	}
 	out.CapacityReservationId, out.CapacityReservationSpecification = i.capacityReservation, i.launch.CapacityReservationSpecification
 	r, _ := e.Reserved.Find(i.capacityReservation)
-	switch blocked := r.Block(); {
+	switch blocked := r.IsBlock(); {
 	case i.offering.Spot:
 		out.InstanceLifecycle = "spot"
 	case blocked:

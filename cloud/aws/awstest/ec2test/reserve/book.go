@@ -224,7 +224,7 @@ func (b *Book) Groups(in GroupsQuery) (any, error) {
 			continue
 		}
 		d := described{g.GroupId, g.GroupName, fmt.Sprintf("arn:aws:ec2:%s:%s:placement-group/%s", b.Region, b.Account, g.GroupName), g.Strategy, g.State, nil}
-		if g.Strategy == "partition" {
+		if g.Strategy == Partition {
 			d.PartitionCount = &g.PartitionCount
 		}
 		out.PlacementGroups = append(out.PlacementGroups, d)

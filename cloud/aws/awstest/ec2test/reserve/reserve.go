@@ -18,6 +18,12 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
+// Partition is the strategy of groups with partitions.
+const Partition = "partition"
+
+// Strategies are those of placement groups.
+func Strategies() []string { return []string{"cluster", Partition, "spread"} }
+
 // Group is a placement group. Its State is available if empty.
 type Group struct {
 	GroupId, GroupName, Strategy, State string
@@ -46,13 +52,13 @@ func (g *Group) Join(members []Member, zone string, partition *int) (int, error)
 	}
 	here := func(m Member) bool { return m.Zone == zone }
 	switch {
-	case g.Strategy != "partition" && partition != nil:
+	case g.Strategy != Partition && partition != nil:
 		return 0, wire.Errorf("InvalidParameterCombination", "The partition number can only be specified for placement groups with the 'partition' strategy.")
 	case g.Strategy == "cluster" && in(here) < len(members):
 		return 0, wire.Errorf("InsufficientInstanceCapacity", "The cluster placement group %s is in another Availability Zone than %s.", g.GroupName, zone)
 	case g.Strategy == "spread" && in(here) >= mostSpread:
 		return 0, wire.Errorf("InsufficientInstanceCapacity", "You've reached the limit of instances in this spread placement group.")
-	case g.Strategy != "partition":
+	case g.Strategy != Partition:
 		return 0, nil
 	case partition != nil && (*partition < 1 || *partition > g.PartitionCount):
 		return 0, wire.Errorf("InvalidParameterValue", "The partition number %d is not one of the %d of placement group %s.", *partition, g.PartitionCount, g.GroupName)
@@ -79,11 +85,11 @@ type Reservation struct {
 // Active reports whether the reservation has not ended.
 func (r *Reservation) Active(now time.Time) bool { return r.End.IsZero() || now.Before(r.End) }
 
-// block is the market of capacity blocks.
-const block = "capacity-block"
+// Block is the type of capacity blocks, and the market of launches into them.
+const Block = "capacity-block"
 
-// Block reports whether it is a capacity block.
-func (r *Reservation) Block() bool { return r.ReservationType == block }
+// IsBlock reports whether it is a capacity block.
+func (r *Reservation) IsBlock() bool { return r.ReservationType == Block }
 
 // Want is a launch as far as a reservation minds it.
 type Want struct{ Type, Zone, Market string }
@@ -98,7 +104,7 @@ func (r *Reservation) Refuse(w Want, used int, now time.Time) error {
 		return wire.Errorf("InvalidParameterValue", "The instance type %s does not match that of the capacity reservation, %s.", w.Type, r.Type)
 	case r.Zone != w.Zone:
 		return wire.Errorf("InvalidParameterValue", "The Availability Zone %s does not match that of the capacity reservation, %s.", w.Zone, r.Zone)
-	case r.Block() != (w.Market == block):
+	case r.IsBlock() != (w.Market == Block):
 		return wire.Errorf("InvalidParameterCombination", "A Capacity Block needs the market type capacity-block, and only it does.")
 	case used >= r.Total:
 		return wire.Errorf("ReservationCapacityExceeded", "The requested capacity is more than the capacity reservation %s has.", r.ID)
