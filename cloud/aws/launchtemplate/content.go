@@ -140,9 +140,18 @@ func CheckTags(class *ec2class.EC2NodeClass) error {
 	return nil
 }
 
-// CheckDevices finds volumes whose size is none: the CRD's pattern admits a unit alone.
+// CheckDevices finds devices without a name of their own, which EC2 refuses, and volumes whose size
+// is none: the CRD's pattern admits a unit alone.
 func CheckDevices(class *ec2class.EC2NodeClass) error {
+	at := map[string]int{}
 	for i, d := range class.Spec.BlockDeviceMappings {
+		if d.DeviceName == nil || *d.DeviceName == "" {
+			return fmt.Errorf("spec.blockDeviceMappings[%d].deviceName: EC2 needs one, such as /dev/xvda", i)
+		}
+		if first, ok := at[*d.DeviceName]; ok {
+			return fmt.Errorf("spec.blockDeviceMappings[%d].deviceName: %s is that of spec.blockDeviceMappings[%d], too", i, *d.DeviceName, first)
+		}
+		at[*d.DeviceName] = i
 		if d.EBS != nil && d.EBS.VolumeSize != nil && d.EBS.VolumeSize.Sign() <= 0 {
 			return fmt.Errorf("spec.blockDeviceMappings[%d].ebs.volumeSize: %s is no size", i, d.EBS.VolumeSize)
 		}

@@ -318,7 +318,7 @@ func (r *Resolver) reservations(ctx context.Context, class *ec2class.EC2NodeClas
 	var all []ec2class.CapacityReservation
 	for _, q := range selector.Reservations(class.Spec.CapacityReservationSelectorTerms) {
 		found, err := r.AWS.Reservations(ctx, q, r.Clock.Now())
-		if err != nil {
+		if err != nil && !errors.Is(err, cloud.ErrNotFound) { // one that has ended is forgotten after a while
 			return err
 		}
 		for _, one := range found {
@@ -362,6 +362,7 @@ func (r *Resolver) validation(ctx context.Context, class *ec2class.EC2NodeClass)
 	conditions := class.StatusConditions(status.WithClock(r.Clock))
 	for _, needed := range []string{
 		ec2class.ConditionTypeSubnetsReady, ec2class.ConditionTypeSecurityGroupsReady, ec2class.ConditionTypeAMIsReady, ec2class.ConditionTypeInstanceProfileReady,
+		ec2class.ConditionTypePlacementGroupReady,
 	} {
 		switch c := conditions.Get(needed); {
 		case c.IsFalse():
@@ -376,6 +377,8 @@ func (r *Resolver) validation(ctx context.Context, class *ec2class.EC2NodeClass)
 	switch {
 	case errors.As(err, &denied):
 		return wrongf(strings.TrimPrefix(denied.Action, "ec2:")+"AuthCheckFailed", "%v", denied)
+	case errors.As(err, &refused) && refused.Reason == profileUnknown && class.Spec.InstanceProfile != nil:
+		return wrongf(refused.Reason, "spec.instanceProfile: EC2 knows no instance profile %s: %v", *class.Spec.InstanceProfile, refused)
 	case errors.As(err, &refused) && refused.Reason != profileUnknown:
 		return wrongf(refused.Reason, "%v", refused)
 	}

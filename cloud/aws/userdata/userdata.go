@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +52,9 @@ func Render(family string, in Input) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("spec.amiFamily: %q is not a family of images; there are %s", family, strings.Join(slices.Sorted(maps.Keys(families)), ", "))
 	}
+	if err := in.check(); err != nil {
+		return "", err
+	}
 	text, err := render(in)
 	if err != nil {
 		return "", err
@@ -65,6 +69,22 @@ var families = map[string]func(Input) (string, error){
 	ec2class.AMIFamilyAL2: al2, ec2class.AMIFamilyAL2023: al2023, ec2class.AMIFamilyBottlerocket: bottlerocket,
 	ec2class.AMIFamilyWindows2019: windows, ec2class.AMIFamilyWindows2022: windows, ec2class.AMIFamilyWindows2025: windows,
 	ec2class.AMIFamilyCustom: func(in Input) (string, error) { return in.User, nil },
+}
+
+// check finds what a kubelet would refuse to start with, and the API server lets pass.
+func (in Input) check() error {
+	k := in.kubelet()
+	for _, text := range k.ClusterDNS {
+		if _, err := netip.ParseAddr(text); err != nil {
+			return fmt.Errorf("spec.kubelet.clusterDNS: %q is not an IP address", text)
+		}
+	}
+	for _, signal := range slices.Sorted(maps.Keys(k.EvictionSoftGracePeriod)) {
+		if d := k.EvictionSoftGracePeriod[signal].Duration; d < 0 {
+			return fmt.Errorf("spec.kubelet.evictionSoftGracePeriod.%s: %v is negative", signal, d)
+		}
+	}
+	return nil
 }
 
 // kubelet is never nil.
