@@ -265,7 +265,7 @@ func disturbed(before, after *state, calls []awstest.Call) []string {
 }
 
 // scale adds replicas to the Deployments, or takes them away, and waits until there are as
-// many machines more or fewer. No pod may be evicted for it.
+// many machines more or fewer. No pod may be evicted for more of them.
 func (h *handover) scale(ctx context.Context, title string, by int) error {
 	before, err := h.state(ctx)
 	if err != nil {
@@ -287,7 +287,7 @@ func (h *handover) scale(ctx context.Context, title string, by int) error {
 		return err
 	}
 	now := h.Seen.Now()
-	if n := now.Evictions - before.evictions; n > 0 {
+	if n := now.Evictions - before.evictions; n > 0 && by > 0 { // scaled in, consolidation may be first
 		a.Faults = append(a.Faults, fmt.Sprintf("%d pods were evicted", n))
 	}
 	after, err := h.done(ctx, a, before)

@@ -70,6 +70,6 @@ func ReportHandover(cfg Config, acts []Act) string {
 		}
 	}
 	b.WriteString("\n## How\n\n")
-	fmt.Fprintf(&b, "- Two EC2NodeClasses (AL2023 with a role, Bottlerocket with an instance profile and user data), three NodePools (spot; on demand, with consolidation; on demand for a StatefulSet with an EBS volume for each replica). A pod takes more than half of a machine of four vCPUs.\n- A spot machine that is interrupted, and one with a volume whose NodeClaim is deleted, are such as the other controller launched. Each Deployment is scaled by %d.\n- Not finished is whatever has no row.\n", stage.More)
+	fmt.Fprintf(&b, "- Two EC2NodeClasses (AL2023 with a role, Bottlerocket with an instance profile and user data), three NodePools (spot; on demand, with consolidation; on demand for a StatefulSet with an EBS volume for each replica). A pod takes more than half of a machine of four vCPUs.\n- A spot machine that is interrupted, and one with a volume whose NodeClaim is deleted, are such as the other controller launched. Each Deployment is scaled by %d. While one is scaled in, consolidation may take a machine with its pod before an empty one: an eviction in that row.\n- Not finished is whatever has no row.\n", stage.More)
 	return b.String()
 }
