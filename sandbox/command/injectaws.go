@@ -116,7 +116,7 @@ func (in *awsInjection) throttle() *cobra.Command {
 
 func (in *awsInjection) spot() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "spot INSTANCE", Short: "Take a spot instance back", Args: cobra.ExactArgs(1),
+		Use: "spot INSTANCE", Short: "Take an instance back that is spot, or in a reservation that can be interrupted", Args: cobra.ExactArgs(1),
 		RunE: in.run(func(ctx context.Context, at aws.Client, args []string) error {
 			i, err := at.Instance(ctx, args[0])
 			if err != nil {

@@ -42,6 +42,7 @@ func (in *awsInjection) reservation() *cobra.Command {
 	}
 	cmd.Flags().DurationVar(&ends, "ends", 0, "from now until it expires; 0 is never")
 	cmd.Flags().BoolVar(&block, "block", false, "it is a capacity block")
+	cmd.Flags().BoolVar(&r.Interruptible, "interruptible", false, "EC2 may take the capacity back, as inject aws spot does")
 	cmd.Flags().BoolVar(&open, "open", false, "launches that name no reservation come into it")
 	cmd.Flags().StringToStringVar(&r.Tags, "tag", nil, "its tags, KEY=VALUE")
 	return cmd

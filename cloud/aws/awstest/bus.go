@@ -76,12 +76,18 @@ func (c *Cloud) Announce(e interruption.Event) error {
 // SpotNotice is how long before its end a spot instance is told.
 const SpotNotice = 2 * time.Minute
 
-// Interrupt takes a spot instance back: it is announced at once, and done after the notice.
+// Interrupt takes an instance back that is spot or in a reservation that can be interrupted: it
+// is announced at once, and done after the notice.
 func (c *Cloud) Interrupt(id string, notice time.Duration) error {
-	if err := c.EC2.ReclaimSpot(id, notice); err != nil {
+	spot, err := c.EC2.Reclaim(id, notice)
+	if err != nil {
 		return err
 	}
-	return c.Announce(interruption.Event{Kind: interruption.Spot, Machine: id})
+	kind := interruption.Reservation
+	if spot {
+		kind = interruption.Spot
+	}
+	return c.Announce(interruption.Event{Kind: kind, Machine: id})
 }
 
 // scheduled are EC2's words for what maintenance does, and how it describes it.

@@ -114,7 +114,7 @@ func TestMetadataOptionsSayWhoMayRead(t *testing.T) {
 func TestASpotInstanceReadsThatItIsTakenBack(t *testing.T) {
 	r, cloud, _, id := newReading(t, true, nil)
 	token, _ := r.ask("PUT", "api/token", ttlHeader, "60")
-	if err := cloud.EC2.ReclaimSpot(id, SpotNotice); err != nil {
+	if _, err := cloud.EC2.Reclaim(id, SpotNotice); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := r.ask("GET", "meta-data/spot/instance-action", tokenHeader, token); got != `{"action":"terminate","time":"2026-10-12T12:02:00Z"}` {

@@ -69,6 +69,32 @@ func TestMachinesAreLaunchedIntoReservationsUntilTheseAreFull(t *testing.T) {
 	}
 }
 
+func TestAMachineOfAReservationThatCanBeInterruptedSaysSo(t *testing.T) {
+	r := newRig(t)
+	r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", Interruptible: true, Total: 1, Tags: ml})
+	p := r.provider()
+	r.resolved(p, reserving)
+	i, err := p.Launch(t.Context(), r.request(p, "claim", reserved))
+	r.must(err)
+	r.clock.Step(boot)
+	found, err := r.provider().Get(t.Context(), i.ProviderID)
+	r.must(err)
+	for _, labels := range []map[string]string{i.Labels, found.Labels} {
+		if labels[ec2class.LabelCapacityReservationInterruptible] != "true" || labels[ec2class.LabelCapacityReservationID] != "cr-1" {
+			t.Errorf("its labels are %v", labels)
+		}
+	}
+	id, err := idOf(i.ProviderID)
+	r.must(err)
+	if _, err = r.cloud.EC2.Reclaim(id, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	r.clock.Step(time.Minute + shutdown)
+	if _, err := p.Get(t.Context(), i.ProviderID); !errors.Is(err, cloud.ErrNotFound) {
+		t.Errorf("taken back, it is there: %v", err)
+	}
+}
+
 func TestAReservationThatIsFullGivesWayToOnDemand(t *testing.T) {
 	r := newRig(t)
 	r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", Total: 1, Tags: ml})

@@ -102,21 +102,27 @@ func (e *EC2) touch() {
 // reclaimed is the code of a spot instance's end by EC2.
 const reclaimed = "Server.SpotInstanceTermination"
 
-// ReclaimSpot takes a spot instance back after a notice: it shuts down then, unless it does
-// before.
-func (e *EC2) ReclaimSpot(id string, notice time.Duration) error {
+// Reclaim takes an instance back after a notice, if it is spot or in a reservation that EC2 may
+// take back: it shuts down then, unless it does before. It reports whether it is spot.
+func (e *EC2) Reclaim(id string, notice time.Duration) (spot bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	i, err := e.one(id)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if !i.offering.Spot {
-		return wire.Errorf("UnsupportedOperation", "%s is not a spot instance", id)
+	r, _ := e.Reserved.Find(i.capacityReservation)
+	switch {
+	case i.offering.Spot:
+		i.marked = e.now()
+		e.later(i, notice, reclaimed, reclaimed+": Spot instance termination", shuttingDown, terminated)
+	case r.Interruptible:
+		const code = "Server.InterruptibleCapacityReservationTermination"
+		e.later(i, notice, code, code+": the capacity was taken back", shuttingDown, terminated)
+	default:
+		return false, wire.Errorf("UnsupportedOperation", "%s is neither a spot instance nor in a reservation that can be interrupted", id)
 	}
-	i.marked = e.now()
-	e.later(i, notice, reclaimed, reclaimed+": Spot instance termination", shuttingDown, terminated)
-	return nil
+	return i.offering.Spot, nil
 }
 
 // FailInstance ends an instance at once, as broken hardware does.

@@ -67,7 +67,7 @@ func (f *fleet) Failures() []string {
 	return out
 }
 
-// createFleet plays a fleet of type instant: on demand, spot, and in capacity blocks.
+// createFleet plays a fleet of type instant: on demand, spot, in capacity blocks and reservations.
 func createFleet(e *EC2, in createFleetInput) (any, error) {
 	if in.Type != "instant" {
 		return nil, wire.Errorf("UnsupportedOperation", "Fleets of type %q are not played here", in.Type)
@@ -104,7 +104,7 @@ func (in *createFleetInput) targets() (onDemand, spot int, err error) {
 	switch t.DefaultTargetCapacityType {
 	case "spot":
 		return t.OnDemandTargetCapacity, t.SpotTargetCapacity + rest, nil
-	case "on-demand", "capacity-block", "":
+	case "on-demand", "capacity-block", "reserved-capacity", "":
 		return t.OnDemandTargetCapacity + rest, t.SpotTargetCapacity, nil
 	}
 	return 0, 0, wire.Errorf("UnsupportedOperation", "The capacity type %q is not played here", t.DefaultTargetCapacityType)

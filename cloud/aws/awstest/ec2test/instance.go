@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -194,11 +195,13 @@ func (e *EC2) describedInstance(i *instance) describedInstance {
 	}
 	out.CapacityReservationId, out.CapacityReservationSpecification = i.capacityReservation, i.launch.CapacityReservationSpecification
 	r, _ := e.Reserved.Find(i.capacityReservation)
-	switch blocked := r.IsBlock(); {
+	switch {
 	case i.offering.Spot:
 		out.InstanceLifecycle = "spot"
-	case blocked:
-		out.InstanceLifecycle = "capacity-block"
+	case r.IsBlock():
+		out.InstanceLifecycle = reserve.Block
+	case r.Interruptible:
+		out.InstanceLifecycle = reserve.Interruptible
 	}
 	if c.code != "" {
 		out.StateReason = &reason{c.code, c.message}

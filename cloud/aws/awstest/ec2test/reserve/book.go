@@ -109,6 +109,7 @@ func unknown(id string) error {
 type describedReservation struct {
 	CapacityReservationId, InstanceType, AvailabilityZone, AvailabilityZoneId string
 	OwnerId, InstanceMatchCriteria, ReservationType, State                    string
+	Interruptible                                                             bool
 	TotalInstanceCount, AvailableInstanceCount                                int
 	EndDateType                                                               string
 	EndDate                                                                   *time.Time
@@ -126,7 +127,7 @@ var reservationFields = describe.Fields[describedReservation]{
 func (b *Book) described(r *Reservation) describedReservation {
 	out := describedReservation{
 		CapacityReservationId: r.ID, InstanceType: r.Type, AvailabilityZone: r.Zone, AvailabilityZoneId: b.ZoneID(r.Zone), OwnerId: b.Account,
-		InstanceMatchCriteria: r.InstanceMatchCriteria, ReservationType: r.ReservationType, State: "active",
+		InstanceMatchCriteria: r.InstanceMatchCriteria, ReservationType: r.ReservationType, Interruptible: r.Interruptible, State: "active",
 		TotalInstanceCount: r.Total, AvailableInstanceCount: max(0, r.Total-b.Used(r.ID)), EndDateType: "unlimited", Tags: tagging.Of(r.Tags),
 	}
 	if !r.End.IsZero() {

@@ -5,7 +5,7 @@
 //	spread      at most seven running machines in a zone
 //	partition   a partition from 1 to the group's count; without one EC2 takes the emptiest
 //	reservation its type and zone, as many machines as it has room for, until it ends; a
-//	            capacity block for launches of that market only
+//	            capacity block, and one that EC2 may take back, for launches of that market only
 //
 // Codes and messages are EC2's where its documentation has them. That a cluster group's other
 // zones are short of capacity, rather than refused in another way, is an assumption.
@@ -77,9 +77,11 @@ func (g *Group) Join(members []Member, zone string, partition *int) (int, error)
 type Reservation struct {
 	ID, Type, Zone                         string
 	ReservationType, InstanceMatchCriteria string
-	Total                                  int
-	End                                    time.Time
-	Tags                                   map[string]string
+	// Interruptible says that EC2 may take the capacity back.
+	Interruptible bool
+	Total         int
+	End           time.Time
+	Tags          map[string]string
 }
 
 // Active reports whether the reservation has not ended.
@@ -87,6 +89,20 @@ func (r *Reservation) Active(now time.Time) bool { return r.End.IsZero() || now.
 
 // Block is the type of capacity blocks, and the market of launches into them.
 const Block = "capacity-block"
+
+// Interruptible is the market of launches into reservations that EC2 may take back.
+const Interruptible = "interruptible-capacity-reservation"
+
+// market is that of the launches that the reservation takes, empty for the usual.
+func (r *Reservation) market() string {
+	switch {
+	case r.IsBlock():
+		return Block
+	case r.Interruptible:
+		return Interruptible
+	}
+	return ""
+}
 
 // IsBlock reports whether it is a capacity block.
 func (r *Reservation) IsBlock() bool { return r.ReservationType == Block }
@@ -104,8 +120,8 @@ func (r *Reservation) Refuse(w Want, used int, now time.Time) error {
 		return wire.Errorf("InvalidParameterValue", "The instance type %s does not match that of the capacity reservation, %s.", w.Type, r.Type)
 	case r.Zone != w.Zone:
 		return wire.Errorf("InvalidParameterValue", "The Availability Zone %s does not match that of the capacity reservation, %s.", w.Zone, r.Zone)
-	case r.IsBlock() != (w.Market == Block):
-		return wire.Errorf("InvalidParameterCombination", "A Capacity Block needs the market type capacity-block, and only it does.")
+	case r.market() != w.Market:
+		return wire.Errorf("InvalidParameterCombination", "The capacity reservation %s is for launches of the market type %q, not %q.", r.ID, r.market(), w.Market)
 	case used >= r.Total:
 		return wire.Errorf("ReservationCapacityExceeded", "The requested capacity is more than the capacity reservation %s has.", r.ID)
 	}
@@ -114,5 +130,5 @@ func (r *Reservation) Refuse(w Want, used int, now time.Time) error {
 
 // Takes reports whether a launch that names no reservation finds its way into this one.
 func (r *Reservation) Takes(w Want, used int, now time.Time) bool {
-	return r.InstanceMatchCriteria == "open" && w.Market == "" && r.Refuse(w, used, now) == nil
+	return r.InstanceMatchCriteria == "open" && r.market() == "" && w.Market == "" && r.Refuse(w, used, now) == nil
 }

@@ -21,6 +21,14 @@ type service struct {
 	name, model string
 	// inputs are of the Go SDK, one for each action in use.
 	inputs []any
+	// answered are fields of answers that the emulator gives and the model lacks.
+	answered []answered
+}
+
+// answered is a field of an answer of the Go SDK, by the names on the way to it.
+type answered struct {
+	output any
+	path   []string
 }
 
 // services lists every action that the emulator may play.
@@ -34,20 +42,20 @@ var services = []service{
 		ec2.DescribeSecurityGroupsInput{}, ec2.DescribeSpotInstanceRequestsInput{}, ec2.DescribeSpotPriceHistoryInput{},
 		ec2.DescribeSubnetsInput{}, ec2.DescribeVolumesInput{}, ec2.DetachVolumeInput{}, ec2.RunInstancesInput{},
 		ec2.StartInstancesInput{}, ec2.StopInstancesInput{}, ec2.TerminateInstancesInput{},
-	}},
-	{"ssm", "ssm-2014-11-06", []any{ssm.GetParameterInput{}, ssm.GetParametersInput{}}},
+	}, []answered{{ec2.DescribeCapacityReservationsOutput{}, []string{"CapacityReservations", "Interruptible"}}}},
+	{"ssm", "ssm-2014-11-06", []any{ssm.GetParameterInput{}, ssm.GetParametersInput{}}, nil},
 	{"iam", "iam-2010-05-08", []any{
 		iam.AddRoleToInstanceProfileInput{}, iam.CreateInstanceProfileInput{}, iam.DeleteInstanceProfileInput{}, iam.GetInstanceProfileInput{},
 		iam.GetAccountAuthorizationDetailsInput{}, iam.GetRoleInput{}, iam.ListInstanceProfilesInput{}, iam.RemoveRoleFromInstanceProfileInput{}, iam.TagInstanceProfileInput{},
-	}},
-	{"sts", "sts-2011-06-15", []any{sts.GetCallerIdentityInput{}}},
-	{"eks", "eks-2017-11-01", []any{eks.DescribeClusterInput{}}},
-	{"pricing", "pricing-2017-10-15", []any{pricing.GetProductsInput{}}},
+	}, nil},
+	{"sts", "sts-2011-06-15", []any{sts.GetCallerIdentityInput{}}, nil},
+	{"eks", "eks-2017-11-01", []any{eks.DescribeClusterInput{}}, nil},
+	{"pricing", "pricing-2017-10-15", []any{pricing.GetProductsInput{}}, nil},
 	{"sqs", "sqs-2012-11-05", []any{
 		sqs.ChangeMessageVisibilityInput{}, sqs.DeleteMessageInput{}, sqs.DeleteMessageBatchInput{}, sqs.GetQueueAttributesInput{},
 		sqs.GetQueueUrlInput{}, sqs.ReceiveMessageInput{}, sqs.SendMessageInput{}, sqs.SendMessageBatchInput{},
-	}},
-	{"arc-zonal-shift", "arc-zonal-shift-2022-10-30", []any{arczonalshift.GetManagedResourceInput{}}},
+	}, nil},
+	{"arc-zonal-shift", "arc-zonal-shift-2022-10-30", []any{arczonalshift.GetManagedResourceInput{}}, nil},
 }
 
 func (s service) operations() []string {
