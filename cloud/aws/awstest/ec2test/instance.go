@@ -142,7 +142,7 @@ type describedInstance struct {
 	RootDeviceName, RootDeviceType, Platform, PlatformDetails                       string
 	EnaSupport                                                                      bool
 	CapacityReservationId                                                           string
-	CapacityReservationSpecification                                                reservationSpec
+	CapacityReservationSpecification                                                reserve.Spec
 	BlockDeviceMappings                                                             []instanceDevice
 	Tags                                                                            []Tag
 }
@@ -195,13 +195,8 @@ func (e *EC2) describedInstance(i *instance) describedInstance {
 	}
 	out.CapacityReservationId, out.CapacityReservationSpecification = i.capacityReservation, i.launch.CapacityReservationSpecification
 	r, _ := e.Reserved.Find(i.capacityReservation)
-	switch {
-	case i.offering.Spot:
+	if out.InstanceLifecycle = r.Market(); i.offering.Spot {
 		out.InstanceLifecycle = "spot"
-	case r.IsBlock():
-		out.InstanceLifecycle = reserve.Block
-	case r.Interruptible:
-		out.InstanceLifecycle = reserve.Interruptible
 	}
 	if c.code != "" {
 		out.StateReason = &reason{c.code, c.message}

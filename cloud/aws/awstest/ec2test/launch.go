@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/tagging"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/typeinfo"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
@@ -26,7 +27,7 @@ type launch struct {
 	TagSpecifications               []tagging.Specification
 	BlockDeviceMappings             []blockDevice
 
-	CapacityReservationSpecification reservationSpec
+	CapacityReservationSpecification reserve.Spec
 }
 
 type placement struct {

@@ -53,12 +53,6 @@ func (e *EC2) join(p *placement, zone string) error {
 	return nil
 }
 
-// reservationSpec is what a launch says of reservations.
-type reservationSpec struct {
-	CapacityReservationPreference string
-	CapacityReservationTarget     struct{ CapacityReservationId string }
-}
-
 // reservation is the capacity reservation that a launch comes into, by its ID, empty for none.
 func (e *EC2) reservation(l *launch, o Offering) (string, error) {
 	spec := l.CapacityReservationSpecification

@@ -93,8 +93,9 @@ const Block = "capacity-block"
 // Interruptible is the market of launches into reservations that EC2 may take back.
 const Interruptible = "interruptible-capacity-reservation"
 
-// market is that of the launches that the reservation takes, empty for the usual.
-func (r *Reservation) market() string {
+// Market is that of the launches that the reservation takes, empty for the usual; EC2 calls the
+// lifecycle of their instances so.
+func (r *Reservation) Market() string {
 	switch {
 	case r.IsBlock():
 		return Block
@@ -106,6 +107,12 @@ func (r *Reservation) market() string {
 
 // IsBlock reports whether it is a capacity block.
 func (r *Reservation) IsBlock() bool { return r.ReservationType == Block }
+
+// Spec is what a launch says of reservations.
+type Spec struct {
+	CapacityReservationPreference string
+	CapacityReservationTarget     struct{ CapacityReservationId string }
+}
 
 // Want is a launch as far as a reservation minds it.
 type Want struct{ Type, Zone, Market string }
@@ -120,8 +127,8 @@ func (r *Reservation) Refuse(w Want, used int, now time.Time) error {
 		return wire.Errorf("InvalidParameterValue", "The instance type %s does not match that of the capacity reservation, %s.", w.Type, r.Type)
 	case r.Zone != w.Zone:
 		return wire.Errorf("InvalidParameterValue", "The Availability Zone %s does not match that of the capacity reservation, %s.", w.Zone, r.Zone)
-	case r.market() != w.Market:
-		return wire.Errorf("InvalidParameterCombination", "The capacity reservation %s is for launches of the market type %q, not %q.", r.ID, r.market(), w.Market)
+	case r.Market() != w.Market:
+		return wire.Errorf("InvalidParameterCombination", "The capacity reservation %s is for launches of the market type %q, not %q.", r.ID, r.Market(), w.Market)
 	case used >= r.Total:
 		return wire.Errorf("ReservationCapacityExceeded", "The requested capacity is more than the capacity reservation %s has.", r.ID)
 	}
@@ -130,5 +137,5 @@ func (r *Reservation) Refuse(w Want, used int, now time.Time) error {
 
 // Takes reports whether a launch that names no reservation finds its way into this one.
 func (r *Reservation) Takes(w Want, used int, now time.Time) bool {
-	return r.InstanceMatchCriteria == "open" && r.market() == "" && w.Market == "" && r.Refuse(w, used, now) == nil
+	return r.InstanceMatchCriteria == "open" && r.Market() == "" && w.Market == "" && r.Refuse(w, used, now) == nil
 }
