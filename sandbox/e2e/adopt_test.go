@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/cli/pages"
 )
 
 // The commands of docs/adopt.md, as they are written there, lead over from a release that
@@ -19,9 +21,6 @@ func TestTheCommandsOfTheDocumentLeadOverAndBack(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a process the user and the root directory of a container")
-	}
-	if _, err := exec.LookPath("kubectl"); err != nil {
-		t.Skip("the commands are kubectl's and Helm's")
 	}
 	c := bareCluster(t)
 	c.manifests(hosts)
@@ -38,7 +37,7 @@ func TestTheCommandsOfTheDocumentLeadOverAndBack(t *testing.T) {
 	if report, code := c.command("adopt", "karpenter", "--dry-run"); code != 0 || !strings.Contains(report, "is held by") || !strings.Contains(report, "helm get values karpenter --namespace kube-system") {
 		t.Errorf("before the way over, %d:\n%s", code, report)
 	}
-	over, back := commands(t, "adopt.md", "## Over"), commands(t, "adopt.md", "## Back")
+	over, back := commands(t, "docs/adopt.md", "Over"), commands(t, "docs/adopt.md", "Back")
 	if len(over) != 4 || len(back) != 1 {
 		t.Fatalf("%d commands lead over and %d back", len(over), len(back))
 	}
@@ -75,23 +74,21 @@ func (c *cluster) noPods(release string) error {
 	return err
 }
 
-// commands are the lines of code in a section of a document.
-func commands(t *testing.T, document, section string) []string {
+// commands are those of a section of a page.
+func commands(t *testing.T, page, section string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "docs", document))
+	all, err := pages.Read(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, ok := strings.Cut(string(text), "\n"+section+"\n")
-	if !ok {
-		t.Fatalf("%s has no section %q", document, section)
-	}
-	rest, _, _ = strings.Cut(rest, "\n## ")
 	var out []string
-	for line := range strings.SplitSeq(rest, "\n") {
-		if code, ok := strings.CutPrefix(line, "    "); ok {
-			out = append(out, strings.TrimSpace(code))
+	for _, c := range pages.Commands(all) {
+		if c.Page == page && c.Section == section {
+			out = append(out, c.Line)
 		}
+	}
+	if len(out) == 0 {
+		t.Fatalf("%s has no commands in %q", page, section)
 	}
 	return out
 }
@@ -99,15 +96,25 @@ func commands(t *testing.T, document, section string) []string {
 // shell runs a line in the checkout, as an administrator with the tools of bin.
 func (c *cluster) shell(line string) {
 	c.Helper()
+	if out, code := c.shellIn(root, line); code != 0 {
+		c.Fatalf("%s: exit status %d\n%s", line, code, out)
+	}
+}
+
+// shellIn runs a line in a folder, at home in a folder of the test.
+func (c *cluster) shellIn(dir, line string) (string, int) {
+	c.Helper()
 	bin, err := filepath.Abs(filepath.Join(root, "bin"))
 	c.must(err)
 	cmd := exec.CommandContext(c.Context(), "bash", "-euo", "pipefail", "-c", line)
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "KUBECONFIG="+c.adminKubeconfig, "HELM_CACHE_HOME="+c.dir, "HELM_CONFIG_HOME="+c.dir, "HELM_DATA_HOME="+c.dir)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+c.dir, "PATH="+filepath.Join(c.dir, ".local/bin")+":"+bin+":"+os.Getenv("PATH"),
+		"KUBECONFIG="+c.adminKubeconfig, "HELM_CACHE_HOME="+c.dir, "HELM_CONFIG_HOME="+c.dir, "HELM_DATA_HOME="+c.dir)
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		c.Fatalf("%s: %v\n%s", line, err, out)
+	if cmd.ProcessState == nil {
+		c.Fatal(err)
 	}
+	return string(out), cmd.ProcessState.ExitCode()
 }
 
 // The commands of docs/install.md for simulated machines bring pods to run, and those of its
@@ -117,14 +124,11 @@ func TestTheCommandsOfTheDocumentInstallAndRemove(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a process the user and the root directory of a container")
 	}
-	if _, err := exec.LookPath("kubectl"); err != nil {
-		t.Skip("the commands are kubectl's and Helm's")
-	}
 	c := bareCluster(t)
 	c.manifests(hosts)
 	c.hostsOffer("4", "8Gi")
 	c.containers("millwright-system")
-	install := commands(t, "install.md", "## Any cluster, simulated machines")
+	install := commands(t, "docs/install.md", "Any cluster, simulated machines")
 	if len(install) != 2 {
 		t.Fatalf("%d commands install", len(install))
 	}
@@ -136,7 +140,7 @@ func TestTheCommandsOfTheDocumentInstallAndRemove(t *testing.T) {
 
 	c.must(c.client.AppsV1().Deployments("default").Delete(c.Context(), "web", metav1.DeleteOptions{}))
 	removed := 0
-	for _, command := range commands(t, "install.md", "## Uninstall") {
+	for _, command := range commands(t, "docs/install.md", "Uninstall") {
 		if strings.HasPrefix(command, "kubectl ") {
 			c.shell(command)
 			removed++
