@@ -1,7 +1,10 @@
 package rights
 
 import (
+	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -9,18 +12,43 @@ import (
 // What is granted is what the recorded run made use of, and what has its reason on file: no
 // more and no less.
 func TestRightsAreGrantedExactlyAsTheyAreUsed(t *testing.T) {
+	granted, used, reasons := onFile(t)
+	if len(granted) < 30 || len(used) < 30 {
+		t.Fatalf("%d rights are granted and %d used", len(granted), len(used))
+	}
+	for _, fault := range faults(granted, used, reasons) {
+		t.Error(fault)
+	}
+}
+
+// Each verb that is taken away is missed, by its name.
+func TestARightThatIsTakenAwayIsMissed(t *testing.T) {
+	granted, used, reasons := onFile(t)
+	for right := range granted {
+		fewer := maps.Clone(granted)
+		delete(fewer, right)
+		found := faults(fewer, used, reasons)
+		if !slices.ContainsFunc(found, func(fault string) bool { return strings.HasPrefix(fault, right.String()+" ") }) {
+			t.Errorf("without %s the faults are %q", right, found)
+		}
+	}
+}
+
+func onFile(t *testing.T) (granted Set, used, reasons map[Right]string) {
+	t.Helper()
 	rules, err := Roles("../rbac")
 	if err != nil {
 		t.Fatal(err)
 	}
-	granted := Granted(rules)
-	used, reasons := read(t, "testdata/used.txt"), read(t, "testdata/reasons.txt")
-	if len(granted) < 30 || len(used) < 30 {
-		t.Fatalf("%d rights are granted and %d used", len(granted), len(used))
-	}
+	return Granted(rules), read(t, "testdata/used.txt"), read(t, "testdata/reasons.txt")
+}
+
+func faults(granted Set, used, reasons map[Right]string) []string {
+	var out []string
+	fault := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for right := range used {
 		if !granted[right] {
-			t.Errorf("%s was used and is not granted: add a marker beside the code that needs it", right)
+			fault("%s was used and is not granted: add a marker beside the code that needs it", right)
 		}
 	}
 	for right := range granted {
@@ -29,19 +57,23 @@ func TestRightsAreGrantedExactlyAsTheyAreUsed(t *testing.T) {
 			_, reason = reasons[Right{"", "*", "list"}]
 		}
 		if _, ok := used[right]; !ok && !reason {
-			t.Errorf("%s is granted and was not used: take it away, or give its reason in testdata/reasons.txt", right)
+			fault("%s is granted and was not used: take it away, or give its reason in testdata/reasons.txt", right)
+		}
+		if list := (Right{right.Group, right.Resource, "list"}); right.Verb == "watch" && !granted[list] {
+			fault("%s is not granted, and what is watched is listed where an API server does not stream it", list)
 		}
 	}
 	for right, reason := range reasons {
 		switch _, ok := used[right]; {
 		case reason == "":
-			t.Errorf("%s has no reason", right)
+			fault("%s has no reason", right)
 		case ok && right.Verb != "list":
-			t.Errorf("%s has a reason and was used: it needs none", right)
+			fault("%s has a reason and was used: it needs none", right)
 		case right.Resource != "*" && !granted[right]:
-			t.Errorf("%s has a reason and is not granted", right)
+			fault("%s has a reason and is not granted", right)
 		}
 	}
+	return out
 }
 
 func read(t *testing.T, file string) map[Right]string {
