@@ -3,7 +3,7 @@
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: build demo test e2e rights verify nightly bench bench-cluster bench-aws generate aws-models lint sandbox image chart release terraform fmt clean help
+.PHONY: build demo test e2e rights pictures verify nightly bench bench-cluster bench-aws generate aws-models lint sandbox image chart release terraform fmt clean help
 
 BIN := $(CURDIR)/bin
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -43,23 +43,27 @@ test: ## Run every test: this module, the release's, then the sandbox and the en
 	go -C deploy/release test ./...
 	@$(MAKE) --no-print-directory e2e
 
-e2e: build sandbox $(BIN)/helm ## Run the sandbox's tests and the end-to-end suite.
+e2e: build sandbox $(BIN)/helm $(BIN)/kubectl ## Run the sandbox's tests and the end-to-end suite.
 	cd sandbox && go test -count=1 -vet=off -ldflags "-s -w" -timeout 75m ./...
 
 # Packages whose tests draw random worlds.
 RANDOM = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/enginetest\/property[] ]/ && $$1 !~ /property$$/ {print $$1}')
 nightly: SEED := $(or $(SEED),$(shell date +%s))
-nightly: build sandbox $(BIN)/helm ## Play what takes hours, with fresh random worlds; SEED=N plays a night again.
+nightly: build sandbox $(BIN)/helm $(BIN)/kubectl ## Play what takes hours, with fresh random worlds; SEED=N plays a night again.
 	@echo "SEED=$(SEED)"
 	RAPID_SEED=$(SEED) RAPID_CHECKS=1000 go test -count=1 -timeout 60m $(RANDOM) -full
 	go test -count=1 -timeout 60m ./engine/lifecycle -seed $(SEED) -interleavings 1000000
 	go test -count=1 -timeout 60m ./engine/disruption -interleavings 10000
 	cd sandbox && go test -count=1 -vet=off -ldflags "-s -w" -timeout 5h ./e2e -long
 
-rights: build sandbox $(BIN)/helm ## Record which rights the end-to-end suite makes use of; as long as e2e.
+rights: build sandbox $(BIN)/helm $(BIN)/kubectl ## Record which rights the end-to-end suite makes use of; as long as e2e.
 	@rm -rf $(BIN)/audit && mkdir -p $(BIN)/audit
 	cd sandbox && AUDIT_DIR=$(BIN)/audit go test -count=1 -vet=off -ldflags "-s -w" -timeout 75m ./e2e
 	@go run ./deploy/rights/rightsgen $(BIN)/audit > deploy/rights/testdata/used.txt
+
+pictures: build sandbox $(BIN)/kubectl ## Draw docs/pictures anew: the demo's pods as the dashboards show them, and the comparison of bench/CLUSTER.md.
+	cd sandbox && go test -count=1 -vet=off ./picture -rewrite
+	cd sandbox && go test -count=1 -vet=off -ldflags "-s -w" ./e2e -run AnswersTheQueries -pictures $(CURDIR)/docs/pictures
 
 bench: ## Compare with Karpenter's scheduler on the same pods and instance types.
 	cd bench && go run ./cmd/bench $(ARGS)
@@ -103,9 +107,11 @@ clean: ## Remove what was built.
 help: ## List the tasks.
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 16
 
-# Tools are pinned in tools/go.mod, Helm beside the chart's tests.
+# Tools are pinned in tools/go.mod, Helm beside the chart's tests, kubectl beside the sandbox.
 $(BIN)/helm: deploy/release/go.mod
 	@go -C deploy/release build -ldflags "-s -w" -o $@ helm.sh/helm/v4/cmd/helm
+$(BIN)/kubectl: sandbox/go.mod
+	@go -C sandbox build -trimpath -ldflags "-s -w" -o $@ k8s.io/kubernetes/cmd/kubectl
 $(BIN)/controller-gen: tools/go.mod
 	@go -C tools build -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
 $(BIN)/golangci-lint: tools/go.mod

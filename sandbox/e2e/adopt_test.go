@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/cli/pages"
@@ -117,8 +118,8 @@ func (c *cluster) shellIn(dir, line string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// The commands of docs/install.md for simulated machines bring pods to run, and those of its
-// end take every machine away again.
+// The commands of docs/install.md for simulated machines bring the demo's pods to run, and
+// those of its end take every machine away again.
 func TestTheCommandsOfTheDocumentInstallAndRemove(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -135,10 +136,8 @@ func TestTheCommandsOfTheDocumentInstallAndRemove(t *testing.T) {
 	for _, command := range install {
 		c.shell(command)
 	}
-	c.manifests(deployment("web", "platform", 5, "3", "4Gi"))
-	c.eventually(patience, c.running("app=web", 5))
-
-	c.must(c.client.AppsV1().Deployments("default").Delete(c.Context(), "web", metav1.DeleteOptions{}))
+	c.demoRuns()
+	c.demoGoes()
 	removed := 0
 	for _, command := range commands(t, "docs/install.md", "Uninstall") {
 		if strings.HasPrefix(command, "kubectl ") {
@@ -150,4 +149,28 @@ func TestTheCommandsOfTheDocumentInstallAndRemove(t *testing.T) {
 		t.Error("no command removes machines")
 	}
 	c.must(c.noOrphans(0))
+}
+
+// demoRuns has the pods of the demo run on machines that are launched for them.
+func (c *cluster) demoRuns() {
+	c.Helper()
+	c.shell("kubectl apply -R -f examples/pools -f examples/workloads")
+	c.eventually(patience, func() error {
+		waiting := c.pods("")
+		all := len(waiting)
+		waiting = slices.DeleteFunc(waiting, func(p corev1.Pod) bool {
+			// Agents may find their machine full if it was planned before they were known.
+			return podReady(&p) || p.OwnerReferences[0].Kind == "DaemonSet"
+		})
+		if all < 200 || len(waiting) > 0 {
+			return fmt.Errorf("of %d pods %d are not ready", all, len(waiting))
+		}
+		return nil
+	})
+}
+
+// demoGoes takes the pods of the demo away, with their volumes.
+func (c *cluster) demoGoes() {
+	c.Helper()
+	c.shell("kubectl delete -R -f examples/workloads && kubectl delete pvc --all")
 }

@@ -118,6 +118,10 @@ func TestPrometheusAnswersTheQueriesOfDashboardsAndAlerts(t *testing.T) {
 	c := newCluster(t)
 	m := c.millwright()
 	s := c.scrape(m.Metrics)
+	if *pictures != "" {
+		c.demo()
+	}
+	demoed := time.Now()
 	c.manifests(class + "---" + pool("blue", "amd64"))
 	c.manifests(spread("web", 3))
 	c.manifests(deployment("never", "nowhere", 1, "1", "1Gi"))
@@ -134,6 +138,9 @@ func TestPrometheusAnswersTheQueriesOfDashboardsAndAlerts(t *testing.T) {
 	c.eventually(patience, func() error { return c.noOrphans(0) })
 	s.after(3)
 	s.stop()
+	if *pictures != "" {
+		s.draw(*pictures, demoed)
+	}
 
 	queries := panelQueries(t)
 	for name, expr := range queries {
@@ -254,14 +261,18 @@ func (s *scraper) after(more int) {
 
 // ask returns how many series a query has over the whole time, as Grafana would ask it.
 func (s *scraper) ask(expr string) (int, error) {
-	expr = strings.NewReplacer("$__rate_interval", "10s", "$nodepool", ".*").Replace(expr)
-	q, err := s.engine.NewRangeQuery(s.c.Context(), s.storage, nil, expr, s.first, s.last, time.Second)
+	q, err := s.engine.NewRangeQuery(s.c.Context(), s.storage, nil, asked(expr), s.first, s.last, time.Second)
 	if err != nil {
 		return 0, err
 	}
 	defer q.Close()
 	matrix, err := q.Exec(s.c.Context()).Matrix()
 	return len(matrix), err
+}
+
+// asked is a query with Grafana's variables filled in.
+func asked(expr string) string {
+	return strings.NewReplacer("$__rate_interval", "10s", "$nodepool", ".*").Replace(expr)
 }
 
 // documented checks that docs/metrics.md has every family of ours, with its type.
