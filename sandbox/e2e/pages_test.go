@@ -113,7 +113,7 @@ func (w *walk) files() {
 	for name, from := range map[string]string{
 		"pools.yaml": "examples/pools/general.yaml", "overlays/live/general.yaml": "examples/pools/general.yaml",
 		"policy.yaml": "cli/testdata/policy/kafka.yaml", "event.json": "cli/testdata/policy/retirement.json", "maintenance.json": "cli/testdata/policy/retirement.json",
-		"groups.json": "cli/adopt/testdata/groups.json",
+		"groups.json": "cli/adopt/testdata/groups.json", "plan.json": "cli/testdata/doctor/plan.json",
 	} {
 		text, err := os.ReadFile(filepath.Join(root, from))
 		w.must(err)

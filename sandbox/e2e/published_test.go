@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -108,4 +110,22 @@ func examine(t *testing.T, args ...string) examined {
 		t.Fatal(err)
 	}
 	return document.Findings
+}
+
+// Karpenter's values as they are published render, once they no longer name its image.
+func TestTheValuesThatKarpenterPublishesRender(t *testing.T) {
+	values := filepath.Join(moduleDir(t, "github.com/aws/karpenter-provider-aws@v1.14.1"), "charts/karpenter/values.yaml")
+	render := func(more ...string) (string, error) {
+		helm := exec.CommandContext(t.Context(), cmp.Or(os.Getenv("HELM_BIN"), filepath.Join(root, "bin", "helm")),
+			append([]string{"template", "karpenter", chart, "--namespace", "kube-system", "--values", values, "--set", "settings.clusterName=demo"}, more...)...)
+		out, err := helm.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := render(); err == nil || !strings.Contains(out, "remove controller.image from the values") {
+		t.Errorf("with Karpenter's image: %v\n%s", err, out)
+	}
+	const repository, tag, digest = "controller.image.repository=example.com/millwright", "controller.image.tag=v1", "controller.image.digest="
+	if out, err := render("--set", repository, "--set", tag, "--set", digest); err != nil || !strings.Contains(out, "kind: Deployment") || !strings.Contains(out, "example.com/millwright:v1") {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
