@@ -111,7 +111,7 @@ help: ## List the tasks.
 $(BIN)/helm: deploy/release/go.mod
 	@go -C deploy/release build -ldflags "-s -w" -o $@ helm.sh/helm/v4/cmd/helm
 $(BIN)/kubectl: sandbox/go.mod
-	@go -C sandbox build -trimpath -ldflags "-s -w" -o $@ k8s.io/kubernetes/cmd/kubectl
+	@go -C sandbox build -ldflags "-s -w" -o $@ k8s.io/kubernetes/cmd/kubectl
 $(BIN)/controller-gen: tools/go.mod
 	@go -C tools build -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
 $(BIN)/golangci-lint: tools/go.mod
