@@ -58,9 +58,12 @@ func twoControllers(in *Inventory) []Finding {
 // lease is what a controller of NodePools holds while it acts.
 const lease = "karpenter-leader-election"
 
-// leasesHeldFromOutside are held by a process that no workload of the cluster runs. The newest
-// renewal of any lease stands for the present.
+// leasesHeldFromOutside are held by a process that no workload of the cluster runs, while a
+// controller of the cluster waits. The newest renewal of any lease stands for the present.
 func leasesHeldFromOutside(in *Inventory) []Finding {
+	if !slices.ContainsFunc(in.Workloads, func(w Workload) bool { return ours(w) || theirs(w) }) {
+		return nil
+	}
 	var now time.Time
 	for _, l := range in.Leases {
 		if l.Spec.RenewTime != nil && l.Spec.RenewTime.After(now) {
@@ -80,7 +83,7 @@ func leasesHeldFromOutside(in *Inventory) []Finding {
 		}
 		out = append(out, Finding{
 			Severity: Error, Object: refOf("Lease", l), Field: "spec.holderIdentity",
-			Message: fmt.Sprintf("is %s, which no workload of the namespace runs: a controller that is not seen here acts on the NodePools, and another one waits for the lease", pod),
+			Message: fmt.Sprintf("is %s, which no workload of the namespace runs: a controller that is not seen here acts on the NodePools, and that of the cluster waits for the lease", pod),
 			Advice:  "find the process and end it; it may run on a workstation or be a pod without an owner",
 		})
 	}
