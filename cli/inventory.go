@@ -38,6 +38,9 @@ func connectClient(kube *genericclioptions.ConfigFlags) (client.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding the cluster: %w", err)
 	}
+	if cfg.QPS == 0 { // client-go's default has a list of each kind wait for seconds
+		cfg.QPS, cfg.Burst = 50, 300 // kubectl's
+	}
 	kinds := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, cluster.AddToScheme, doctor.AddToScheme} {
 		if err := add(kinds); err != nil {
