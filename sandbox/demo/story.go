@@ -135,6 +135,8 @@ func startController(ctx context.Context, cfg Config) (*harness.Controller, erro
 	if cfg.AWS != nil {
 		run.Args, run.Env = []string{"--provider", "aws"}, cfg.AWS.Environment()
 	}
+	// It is the only one, and runs outside the cluster: a lease would be held by no workload.
+	run.Args = append(run.Args, "--disable-leader-election")
 	return harness.StartController(ctx, run)
 }
 
