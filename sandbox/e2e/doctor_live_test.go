@@ -3,7 +3,6 @@ package e2e
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,9 +38,6 @@ func (c *cluster) findingsOf(check string) []liveFinding {
 // Of every check of objects: a real API server takes the failing manifests, doctor finds in the
 // cluster what is wrong, and the commands that it prints, pasted into a shell, mend it.
 func TestEveryCheckIsMendedInAClusterByTheCommandsThatItPrints(t *testing.T) {
-	if _, err := exec.LookPath("kubectl"); err != nil {
-		t.Skip("kubectl runs the commands")
-	}
 	t.Parallel()
 	c := newCluster(t)
 	dirs, err := filepath.Glob(filepath.Join(root, "doctor/testdata/*/bad.yaml"))
@@ -69,8 +65,8 @@ func (c *cluster) mendsLive(check, file string) {
 			continue
 		}
 		done[f.Command] = true
-		if out, err := c.pasted(f.Command); err != nil {
-			c.Errorf("%s: %v: %s\n%s", check, err, f.Command, out)
+		if out, code := c.shellIn(root, f.Command); code != 0 {
+			c.Errorf("%s: exit status %d: %s\n%s", check, code, f.Command, out)
 		}
 	}
 	for _, f := range c.findingsOf(check) {
@@ -79,18 +75,10 @@ func (c *cluster) mendsLive(check, file string) {
 		}
 	}
 	for _, o := range slices.Backward(objects) {
-		if out, err := c.pasted("kubectl delete --ignore-not-found --wait=true --timeout=20s -f - <<'EOF'\n" + o + "\nEOF"); err != nil {
-			c.Errorf("%s: %v\n%s", check, err, out)
+		if out, code := c.shellIn(root, "kubectl delete --ignore-not-found --wait=true --timeout=2m -f - <<'EOF'\n"+o+"\nEOF"); code != 0 {
+			c.Errorf("%s: exit status %d\n%s", check, code, out)
 		}
 	}
-}
-
-// pasted runs a command that was printed for people.
-func (c *cluster) pasted(command string) (string, error) {
-	cmd := exec.CommandContext(c.Context(), "sh", "-c", command)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.adminKubeconfig)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
 }
 
 // create makes the objects of a file, with their namespaces and statuses.
@@ -106,18 +94,18 @@ func (c *cluster) create(check, file string) []string {
 			continue // those of the fixtures are the API server's own
 		}
 		if namespace := o.GetNamespace(); namespace != "" {
-			_, _ = c.pasted("kubectl create namespace " + namespace) // it may be there
+			c.shellIn(root, "kubectl create namespace "+namespace) // it may be there
 		}
-		if out, err := c.pasted("kubectl replace --force -f - <<'EOF'\n" + doc + "\nEOF"); err != nil {
-			c.Errorf("%s: %v\n%s", check, err, out)
+		if out, code := c.shellIn(root, "kubectl replace --force -f - <<'EOF'\n"+doc+"\nEOF"); code != 0 {
+			c.Errorf("%s: exit status %d\n%s", check, code, out)
 			continue
 		}
 		out = append(out, doc)
 		if o.Object["status"] == nil {
 			continue
 		}
-		if said, err := c.pasted("kubectl replace --subresource=status -f - <<'EOF'\n" + doc + "\nEOF"); err != nil {
-			c.Errorf("%s: %v\n%s", check, err, said)
+		if said, code := c.shellIn(root, "kubectl replace --subresource=status -f - <<'EOF'\n"+doc+"\nEOF"); code != 0 {
+			c.Errorf("%s: exit status %d\n%s", check, code, said)
 		}
 	}
 	return out
