@@ -8,7 +8,7 @@ import (
 	"github.com/millwright-dev/millwright/doctor/finding"
 )
 
-// What checks answer with is in package finding.
+// Finding and the types that it is made of are those of package finding.
 type (
 	Finding  = finding.Finding
 	Severity = finding.Severity

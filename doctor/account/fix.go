@@ -71,7 +71,7 @@ func queueOf(attributes map[string]string) (Queue, error) {
 		}
 		seconds, err := strconv.Atoi(attributes[key])
 		if err != nil {
-			return q, fmt.Errorf("Attributes.%s: %q is no number", key, attributes[key])
+			return q, fmt.Errorf("%s: %q is no number", "Attributes."+key, attributes[key])
 		}
 		*into = time.Duration(seconds) * time.Second
 	}

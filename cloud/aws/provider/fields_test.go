@@ -18,8 +18,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func pointer[T any](v T) *T { return &v }
-
 // fields are a value for each field of an EC2NodeClass's spec, laid over a class that selects by
 // tags, and what of it is then seen in a call to AWS. User data is shown in the clear.
 var fields = []struct{ field, spec, want string }{
