@@ -8,13 +8,18 @@ import (
 	"github.com/millwright-dev/millwright/doctor/finding"
 )
 
-// Finding and the types that it is made of are those of package finding.
+// What checks answer with is in package finding.
 type (
-	Finding  = finding.Finding
+	// Finding is what is wrong with one object.
+	Finding = finding.Finding
+	// Severity is how bad it is.
 	Severity = finding.Severity
-	Patch    = finding.Patch
-	Step     = finding.Step
-	Fix      = finding.Fix
+	// Patch changes one object.
+	Patch = finding.Patch
+	// Step is one operation of a Patch.
+	Step = finding.Step
+	// Fix mends a finding where its object is made.
+	Fix = finding.Fix
 )
 
 // Severities, as package finding has them.
