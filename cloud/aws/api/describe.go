@@ -28,10 +28,9 @@ func filters(q selector.Query) []types.Filter {
 func (c *Client) Subnets(ctx context.Context, q selector.Query) ([]network.Subnet, error) {
 	var out []network.Subnet
 	pages := ec2.NewDescribeSubnetsPaginator(c.ec2, &ec2.DescribeSubnetsInput{Filters: filters(q)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range each(ctx, "ec2:DescribeSubnets", pages) {
 		if err != nil {
-			return nil, translate("ec2:DescribeSubnets", err)
+			return nil, err
 		}
 		for _, s := range page.Subnets {
 			out = append(out, network.Subnet{
@@ -46,10 +45,9 @@ func (c *Client) Subnets(ctx context.Context, q selector.Query) ([]network.Subne
 func (c *Client) SecurityGroups(ctx context.Context, q selector.Query) ([]ec2class.SecurityGroup, error) {
 	var out []ec2class.SecurityGroup
 	pages := ec2.NewDescribeSecurityGroupsPaginator(c.ec2, &ec2.DescribeSecurityGroupsInput{Filters: filters(q)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range each(ctx, "ec2:DescribeSecurityGroups", pages) {
 		if err != nil {
-			return nil, translate("ec2:DescribeSecurityGroups", err)
+			return nil, err
 		}
 		for _, g := range page.SecurityGroups {
 			out = append(out, ec2class.SecurityGroup{ID: value(g.GroupId), Name: value(g.GroupName)})
@@ -65,10 +63,9 @@ var architectures = map[string]string{"x86_64": "amd64", "arm64": "arm64"}
 func (c *Client) Images(ctx context.Context, q selector.Query) ([]image.Image, error) {
 	var out []image.Image
 	pages := ec2.NewDescribeImagesPaginator(c.ec2, &ec2.DescribeImagesInput{Filters: filters(q), Owners: q.Owners, IncludeDeprecated: aws.Bool(true), MaxResults: aws.Int32(1000)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range each(ctx, "ec2:DescribeImages", pages) {
 		if err != nil {
-			return nil, translate("ec2:DescribeImages", err)
+			return nil, err
 		}
 		for _, i := range page.Images {
 			out = append(out, image.Image{
@@ -118,10 +115,9 @@ func (c *Client) Reservations(ctx context.Context, q selector.Query, now time.Ti
 	}
 	var out []Reservation
 	pages := ec2.NewDescribeCapacityReservationsPaginator(c.ec2, in)
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range each(ctx, "ec2:DescribeCapacityReservations", pages) {
 		if err != nil {
-			return nil, translate("ec2:DescribeCapacityReservations", err)
+			return nil, err
 		}
 		for i := range page.CapacityReservations {
 			if r, ok := reservation(&page.CapacityReservations[i], now); ok {
@@ -188,10 +184,9 @@ func (c *Client) TypeZones(ctx context.Context) (map[string][]string, error) {
 	pages := ec2.NewDescribeInstanceTypeOfferingsPaginator(c.ec2, &ec2.DescribeInstanceTypeOfferingsInput{
 		LocationType: types.LocationTypeAvailabilityZone, MaxResults: aws.Int32(1000),
 	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range each(ctx, "ec2:DescribeInstanceTypeOfferings", pages) {
 		if err != nil {
-			return nil, translate("ec2:DescribeInstanceTypeOfferings", err)
+			return nil, err
 		}
 		for _, o := range page.InstanceTypeOfferings {
 			out[string(o.InstanceType)] = append(out[string(o.InstanceType)], value(o.Location))
@@ -214,10 +209,9 @@ func (c *Client) SpotPrices(ctx context.Context, now time.Time) ([]SpotPrice, er
 	pages := ec2.NewDescribeSpotPriceHistoryPaginator(c.ec2, &ec2.DescribeSpotPriceHistoryInput{
 		ProductDescriptions: []string{"Linux/UNIX", "Linux/UNIX (Amazon VPC)"}, StartTime: aws.Time(now), MaxResults: aws.Int32(1000),
 	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range each(ctx, "ec2:DescribeSpotPriceHistory", pages) {
 		if err != nil {
-			return nil, translate("ec2:DescribeSpotPriceHistory", err)
+			return nil, err
 		}
 		for _, p := range page.SpotPriceHistory {
 			price, err := strconv.ParseFloat(value(p.SpotPrice), 64)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"iter"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -16,32 +17,24 @@ import (
 func (c *Client) Documents(ctx context.Context, w io.Writer) error {
 	enc := json.NewEncoder(w)
 	subnets := ec2.NewDescribeSubnetsPaginator(c.ec2, &ec2.DescribeSubnetsInput{})
-	for subnets.HasMorePages() {
-		page, err := subnets.NextPage(ctx)
-		if err != nil {
-			return translate("ec2:DescribeSubnets", err)
-		}
-		if err := enc.Encode(page); err != nil {
-			return err
-		}
+	if err := encode(enc, each(ctx, "ec2:DescribeSubnets", subnets)); err != nil {
+		return err
 	}
 	groups := ec2.NewDescribeSecurityGroupsPaginator(c.ec2, &ec2.DescribeSecurityGroupsInput{})
-	for groups.HasMorePages() {
-		page, err := groups.NextPage(ctx)
-		if err != nil {
-			return translate("ec2:DescribeSecurityGroups", err)
-		}
-		if err := enc.Encode(page); err != nil {
-			return err
-		}
+	if err := encode(enc, each(ctx, "ec2:DescribeSecurityGroups", groups)); err != nil {
+		return err
 	}
 	roles := iam.NewGetAccountAuthorizationDetailsPaginator(c.iam, &iam.GetAccountAuthorizationDetailsInput{
 		Filter: []iamtypes.EntityType{iamtypes.EntityTypeRole}, MaxItems: aws.Int32(1000),
 	})
-	for roles.HasMorePages() {
-		page, err := roles.NextPage(ctx)
+	return encode(enc, each(ctx, "iam:GetAccountAuthorizationDetails", roles))
+}
+
+// encode writes each page.
+func encode[Out any](enc *json.Encoder, answers iter.Seq2[Out, error]) error {
+	for page, err := range answers {
 		if err != nil {
-			return translate("iam:GetAccountAuthorizationDetails", err)
+			return err
 		}
 		if err := enc.Encode(page); err != nil {
 			return err

@@ -59,10 +59,9 @@ func (c *Client) Instances(ctx context.Context, wanted map[string]string) ([]Ins
 func (c *Client) described(ctx context.Context, filters []types.Filter) ([]Instance, error) {
 	var out []Instance
 	pages := ec2.NewDescribeInstancesPaginator(c.ec2, &ec2.DescribeInstancesInput{Filters: filters, MaxResults: aws.Int32(1000)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range each(ctx, "ec2:DescribeInstances", pages) {
 		if err != nil {
-			return nil, translate("ec2:DescribeInstances", err)
+			return nil, err
 		}
 		for _, r := range page.Reservations {
 			for i := range r.Instances {

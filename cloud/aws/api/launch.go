@@ -126,10 +126,9 @@ func (c *Client) DeleteTemplate(ctx context.Context, name string) error {
 func (c *Client) Templates(ctx context.Context, wanted map[string]string) ([]string, error) {
 	var out []string
 	pages := ec2.NewDescribeLaunchTemplatesPaginator(c.ec2, &ec2.DescribeLaunchTemplatesInput{Filters: tagFilters(wanted)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range each(ctx, "ec2:DescribeLaunchTemplates", pages) {
 		if err != nil {
-			return nil, translate("ec2:DescribeLaunchTemplates", err)
+			return nil, err
 		}
 		for _, t := range page.LaunchTemplates {
 			out = append(out, value(t.LaunchTemplateName))

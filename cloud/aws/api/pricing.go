@@ -36,10 +36,9 @@ func (c *Client) OnDemandPrices(ctx context.Context, region string) (map[string]
 		} {
 			in.Filters = append(in.Filters, types.Filter{Type: types.FilterTypeTermMatch, Field: aws.String(f[0]), Value: aws.String(f[1])})
 		}
-		for pages := pricing.NewGetProductsPaginator(c.pricing, in); pages.HasMorePages(); {
-			page, err := pages.NextPage(ctx)
+		for page, err := range each(ctx, "pricing:GetProducts", pricing.NewGetProductsPaginator(c.pricing, in)) {
 			if err != nil {
-				return nil, translate("pricing:GetProducts", err)
+				return nil, err
 			}
 			for _, text := range page.PriceList {
 				if name, price, ok := product(text); ok {

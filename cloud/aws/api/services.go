@@ -75,10 +75,9 @@ func (c *Client) Profile(ctx context.Context, name string) (Profile, error) {
 func (c *Client) Profiles(ctx context.Context, path string) ([]Profile, error) {
 	var out []Profile
 	pages := iam.NewListInstanceProfilesPaginator(c.iam, &iam.ListInstanceProfilesInput{PathPrefix: aws.String(path)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range each(ctx, "iam:ListInstanceProfiles", pages) {
 		if err != nil {
-			return nil, translate("iam:ListInstanceProfiles", err)
+			return nil, err
 		}
 		for i := range page.InstanceProfiles {
 			out = append(out, profile(&page.InstanceProfiles[i]))

@@ -23,10 +23,9 @@ func (c *Client) Types(ctx context.Context) ([]instancetype.Info, error) {
 			{Name: aws.String("processor-info.supported-architecture"), Values: []string{"x86_64", "arm64"}},
 		},
 	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range each(ctx, "ec2:DescribeInstanceTypes", pages) {
 		if err != nil {
-			return nil, translate("ec2:DescribeInstanceTypes", err)
+			return nil, err
 		}
 		for i := range page.InstanceTypes {
 			if info := typeInfo(&page.InstanceTypes[i]); info.Arch != "" {
