@@ -42,7 +42,7 @@ type customer struct {
 	url  string
 	kube client.Client
 	// said are the errors and lines of the log that people would see; conditions those of
-	// classes, what a claim's Launched says, and with what the process does not start.
+	// classes, and what a claim's Launched says.
 	said, conditions []string
 }
 
@@ -91,11 +91,8 @@ func (a *customer) condition(err error) bool {
 // exercise uses every part of the provider once. What is logged is heard as well.
 func (a *customer) exercise(ctx context.Context) {
 	ctx = log.IntoContext(ctx, funcr.New(func(_, text string) { a.said = append(a.said, text) }, funcr.Options{}))
-	config := Config{Region: "us-east-1", Endpoint: a.url, Queue: "announcements", DeadLetterQueue: "refused", MaxAge: time.Minute, StatusEvery: time.Minute, Rights: &Rights{}}
-	p, err := NewProvider(ctx, ProviderConfig{
-		Config: config, Cluster: "demo", ClusterEndpoint: "https://demo.example", CABundle: "Q0E=", MemoryOverhead: 0.075, ZonalShift: true,
-	}, Kubernetes{REST: version(a.t), Cached: a.kube, Live: a.kube})
-	if !a.condition(err) {
+	p, config, err := a.provider(ctx)
+	if !a.hear(err) {
 		return
 	}
 	classes := a.classes(ctx, p)
@@ -127,6 +124,15 @@ func (a *customer) exercise(ctx context.Context) {
 	last := &ec2class.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "last"}, Spec: classes[0].Spec}
 	last.Spec.Role, last.Spec.InstanceProfile = "", &profile
 	a.resolve(ctx, p, last) // what was refused since shows
+}
+
+// provider is that of a process that starts.
+func (a *customer) provider(ctx context.Context) (*provider.Provider, Config, error) {
+	config := Config{Region: "us-east-1", Endpoint: a.url, Queue: "announcements", DeadLetterQueue: "refused", MaxAge: time.Minute, StatusEvery: time.Minute, Rights: &Rights{}}
+	p, err := NewProvider(ctx, ProviderConfig{
+		Config: config, Cluster: "demo", ClusterEndpoint: "https://demo.example", CABundle: "Q0E=", MemoryOverhead: 0.075, ZonalShift: true,
+	}, Kubernetes{REST: version(a.t), Cached: a.kube, Live: a.kube})
+	return p, config, err
 }
 
 // restarted stops and starts a machine, as far as it lets itself be.

@@ -8,10 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	"github.com/awslabs/operatorpkg/status"
+
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/iamtest/policy"
 	"github.com/millwright-dev/millwright/cloud/aws/nodeclass"
 	"github.com/millwright-dev/millwright/deploy/iam"
+	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
 // document is a policy, as far as the test takes it apart.
@@ -151,8 +155,8 @@ func TestWhatConditionsAskForMustBeThere(t *testing.T) {
 	}
 }
 
-// Whichever action or resource is taken from the policies, a condition names it, or the
-// process says so and does not start.
+// Whichever action or resource is taken from the policies, the process starts, and a condition
+// names it.
 func TestWhatAPolicyLacksIsNamed(t *testing.T) {
 	credentials(t)
 	documents := shipped(t)
@@ -183,6 +187,56 @@ func lacking(t *testing.T, documents []document, sid, field, entry string, names
 			t.Errorf("without %s of %s, no condition names it; said was\n%s", entry, sid, strings.Join(a.said, "\n"))
 		}
 	})
+}
+
+// Without a right that a process needs at its start, classes are not ready, and Ready says why.
+// They become so once it is granted; a process that was not told of its cluster ends then, for
+// the next to start with what it lacked.
+func TestARightThatIsMissingAtTheStartIsWaitedFor(t *testing.T) {
+	credentials(t)
+	documents := shipped(t)
+	for action, sid := range map[string]string{
+		"eks:DescribeCluster": "AllowAPIServerEndpointDiscovery", "ec2:DescribeInstanceTypes": "AllowRegionalReadActions",
+		"ec2:DescribeInstanceTypeOfferings": "AllowRegionalReadActions",
+	} {
+		t.Run(action, func(t *testing.T) {
+			a := newCustomer(t)
+			policies := func(entry string) {
+				if err := a.SetPolicies(key, without(t, documents, sid, "Action", entry)...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			policies(action)
+			p, _, err := a.provider(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			class := a.classes(t.Context(), p)[0]
+			ready := func() *status.Condition {
+				return class.StatusConditions().Get(ec2class.ConditionTypeValidationSucceeded)
+			}
+			if c := ready(); !c.IsFalse() || !strings.Contains(c.Message, action+" on resource: ") {
+				t.Errorf("ValidationSucceeded is %+v", c)
+			}
+			if _, err := p.Launch(t.Context(), a.request(t.Context(), p, class.Name, catalog.OnDemand)); err == nil {
+				t.Error("it launched a machine")
+			}
+			policies("")
+			a.resolve(t.Context(), p, class)
+			if action == "eks:DescribeCluster" {
+				if err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "it has to start again") {
+					t.Errorf("it ended with %v", err)
+				}
+				if p, _, err = a.provider(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				a.resolve(t.Context(), p, class)
+			}
+			if c := ready(); !c.IsTrue() {
+				t.Errorf("with the right ValidationSucceeded is %+v", c)
+			}
+		})
+	}
 }
 
 // credentials are some, which the emulator does not check.

@@ -89,7 +89,8 @@ const window = 50 * time.Millisecond
 const startTimeout = 2 * time.Minute
 
 // NewProvider makes EC2 the cloud. It asks AWS what it must know from the start, and fails
-// with what to do if it cannot.
+// with what to do if it cannot. A right that is missing is no such failure: node classes are not
+// ready then, and their conditions name it.
 func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider.Provider, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -119,23 +120,38 @@ func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider
 		return nil, err
 	}
 	p := provider.New(settings)
-	if err := p.Refresh(ctx); err != nil {
-		return nil, fmt.Errorf("asking EC2 in %s what it sells; the credentials need ec2:DescribeInstanceTypes and ec2:DescribeInstanceTypeOfferings: %w", sdk.Region, err)
+	if err := p.Refresh(ctx); refused(err) {
+		log.FromContext(ctx).Error(err, "no node class is ready until EC2 tells what it sells", "region", sdk.Region)
+	} else if err != nil {
+		return nil, fmt.Errorf("asking EC2 in %s what it sells: %w", sdk.Region, err)
 	}
 	return p, nil
+}
+
+// refused reports whether the credentials do not allow a call.
+func refused(err error) bool {
+	var denied *cloud.UnauthorizedError
+	return errors.As(err, &denied)
 }
 
 // discover finds out what machines must know of the cluster.
 func (c *ProviderConfig) discover(ctx context.Context, calls *api.Client, k Kubernetes, into *provider.Config) error {
 	eks, err := calls.Cluster(ctx, c.Cluster)
-	if err != nil {
-		// A cluster that is not EKS's has all of it in the flags, except for AL2023's CIDR.
-		if c.ClusterEndpoint == "" || c.EKSVersion {
-			return fmt.Errorf("asking EKS for cluster %s; set --cluster-endpoint, or allow eks:DescribeCluster: %w", c.Cluster, err)
+	// A cluster that is not EKS's has all of it in the flags, except for AL2023's CIDR.
+	needed := c.ClusterEndpoint == "" || c.EKSVersion || c.ZonalShift
+	switch {
+	case err == nil:
+	case needed && refused(err):
+		log.FromContext(ctx).Error(err, "no node class is ready until EKS tells of the cluster", "cluster", c.Cluster)
+		into.Discover = func(ctx context.Context) error {
+			_, err := calls.Cluster(ctx, c.Cluster)
+			return err
 		}
-		if c.ZonalShift {
-			return fmt.Errorf("--enable-zonal-shift: EKS does not tell the ARN of cluster %s; allow eks:DescribeCluster: %w", c.Cluster, err)
-		}
+	case c.ZonalShift && c.ClusterEndpoint != "" && !c.EKSVersion:
+		return fmt.Errorf("--enable-zonal-shift: EKS does not tell the ARN of cluster %s: %w", c.Cluster, err)
+	case needed:
+		return fmt.Errorf("asking EKS for cluster %s; set --cluster-endpoint if it is none of EKS's: %w", c.Cluster, err)
+	default:
 		log.FromContext(ctx).Info("EKS does not tell of the cluster; AL2023 needs the CIDR of its Services", "cluster", c.Cluster, "error", err.Error())
 	}
 	ca, err := c.authority(k.REST, eks.CA)
@@ -154,17 +170,19 @@ func (c *ProviderConfig) discover(ctx context.Context, calls *api.Client, k Kube
 	return err
 }
 
-// followShifts makes sure that ARC answers for the cluster.
+// followShifts makes sure that ARC knows the cluster.
 func (c *ProviderConfig) followShifts(ctx context.Context, calls *api.Client, into *provider.Config) error {
-	if !c.ZonalShift {
+	if into.ClusterARN == "" {
 		return nil
 	}
 	_, err := calls.Shifts(ctx, into.ClusterARN)
-	if errors.Is(err, cloud.ErrNotFound) {
+	switch {
+	case errors.Is(err, cloud.ErrNotFound):
 		return fmt.Errorf("--enable-zonal-shift: cluster %s is not registered for zonal shifts; register it with ARC (aws eks update-cluster-config --zonal-shift-config enabled=true): %w", c.Cluster, err)
-	}
-	if err != nil {
-		return fmt.Errorf("--enable-zonal-shift: asking ARC for cluster %s; allow arc-zonal-shift:GetManagedResource: %w", c.Cluster, err)
+	case refused(err):
+		log.FromContext(ctx).Error(err, "zonal shifts are not followed until ARC tells of them", "cluster", c.Cluster)
+	case err != nil:
+		return fmt.Errorf("--enable-zonal-shift: asking ARC for cluster %s: %w", c.Cluster, err)
 	}
 	return nil
 }
@@ -207,7 +225,7 @@ func dns(ctx context.Context, live client.Reader) (netip.Addr, error) {
 
 // version is the control plane's, such as 1.34.
 func (c *ProviderConfig) version(k *rest.Config, eks string) (string, error) {
-	if c.EKSVersion {
+	if eks != "" && c.EKSVersion {
 		return eks, nil
 	}
 	server, err := discovery.NewDiscoveryClientForConfig(k)

@@ -143,13 +143,13 @@ func TestWithoutRegionAndInstanceItIsSaidWhatToDo(t *testing.T) {
 func TestWhatIsMissingAtTheStartIsSaid(t *testing.T) {
 	url := emulated(t)
 	for want, c := range map[string]ProviderConfig{
-		"--cluster-name: required with --provider aws":                                                {},
-		"--vm-memory-overhead-percent: must be a share from 0 to 1, such as 0.075, not 7.5":           {Cluster: "demo", MemoryOverhead: 7.5},
-		"--reserved-enis: must not be negative, not -1":                                               {Cluster: "demo", ReservedENIs: -1},
-		"--cluster-ca-bundle: is not base64":                                                          {Cluster: "demo", CABundle: "?"},
-		"asking EKS for cluster other; set --cluster-endpoint, or allow eks:DescribeCluster":          {Cluster: "other", Config: Config{Region: "us-east-1", Endpoint: url}},
-		"--enable-zonal-shift: EKS does not tell the ARN of cluster other; allow eks:DescribeCluster": {Cluster: "other", ClusterEndpoint: "https://demo.example", ZonalShift: true, Config: Config{Region: "us-east-1", Endpoint: url}},
-		"--aws-region: \"Ireland\" is not a region, such as eu-west-1":                                {Cluster: "demo", Config: Config{Region: "Ireland"}},
+		"--cluster-name: required with --provider aws":                                      {},
+		"--vm-memory-overhead-percent: must be a share from 0 to 1, such as 0.075, not 7.5": {Cluster: "demo", MemoryOverhead: 7.5},
+		"--reserved-enis: must not be negative, not -1":                                     {Cluster: "demo", ReservedENIs: -1},
+		"--cluster-ca-bundle: is not base64":                                                {Cluster: "demo", CABundle: "?"},
+		"asking EKS for cluster other; set --cluster-endpoint if it is none of EKS's":       {Cluster: "other", Config: Config{Region: "us-east-1", Endpoint: url}},
+		"--enable-zonal-shift: EKS does not tell the ARN of cluster other: ":                {Cluster: "other", ClusterEndpoint: "https://demo.example", ZonalShift: true, Config: Config{Region: "us-east-1", Endpoint: url}},
+		"--aws-region: \"Ireland\" is not a region, such as eu-west-1":                      {Cluster: "demo", Config: Config{Region: "Ireland"}},
 	} {
 		if _, err := NewProvider(t.Context(), c, kubernetes(t)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("answered %v, want %s", err, want)

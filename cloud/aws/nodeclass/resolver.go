@@ -376,7 +376,8 @@ func (r *Resolver) validation(ctx context.Context, class *ec2class.EC2NodeClass)
 	var refused *cloud.RefusedError
 	switch {
 	case errors.As(err, &denied):
-		return wrongf(strings.TrimPrefix(denied.Action, "ec2:")+"AuthCheckFailed", "%v", denied)
+		_, name, _ := strings.Cut(denied.Action, ":")
+		return wrongf(name+"AuthCheckFailed", "%v", denied)
 	case errors.As(err, &refused) && refused.Reason == profileUnknown && class.Spec.InstanceProfile != nil:
 		return wrongf(refused.Reason, "spec.instanceProfile: EC2 knows no instance profile %s: %v", *class.Spec.InstanceProfile, refused)
 	case errors.As(err, &refused) && refused.Reason != profileUnknown:

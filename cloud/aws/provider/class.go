@@ -56,6 +56,9 @@ func (p *Provider) class(ctx context.Context, ref snapshot.ClassRef) (*ec2class.
 	if problem := unready(class); problem != "" {
 		return nil, notReady(ref, problem)
 	}
+	if p.Discover != nil {
+		return nil, notReady(ref, "EKS did not tell of the cluster when this process started")
+	}
 	return class, nil
 }
 

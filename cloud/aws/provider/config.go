@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -55,6 +56,9 @@ type Config struct {
 	NoDryRun bool
 	// Missing tells which calls AWS has refused for lack of a right; nil if it is not known.
 	Missing func() []string
+	// Discover is set if AWS refused to tell of the cluster: it asks once more. Until a new
+	// process knows the cluster no class is ready, and Run ends once there is an answer.
+	Discover func(context.Context) error
 	// Observe keeps Run from deleting launch templates.
 	Observe bool
 }

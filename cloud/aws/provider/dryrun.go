@@ -1,9 +1,11 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -70,8 +72,12 @@ func traits(class *ec2class.EC2NodeClass) ([sha256.Size]byte, error) {
 
 // mayLaunch has EC2 say whether the calls of a launch would be allowed, without making
 // anything. CreateFleet can only be tried with a launch template that exists: with one of the
-// class's that a launch has left, else the first launch tells.
+// class's that a launch has left, else the first launch tells. What the process was not allowed
+// to ask when it started is asked first.
 func (p *Provider) mayLaunch(ctx context.Context, class *ec2class.EC2NodeClass) error {
+	if err := p.knows(ctx); err != nil {
+		return err
+	}
 	traits, err := traits(class)
 	if err != nil || p.NoDryRun || p.tried.stands(class.Name, traits, p.Clock.Now()) {
 		return err
@@ -104,6 +110,20 @@ func (p *Provider) mayLaunch(ctx context.Context, class *ec2class.EC2NodeClass) 
 		p.tried.found(class.Name, traits, p.Clock.Now())
 	}
 	return err
+}
+
+// errAnew is why the process ends, once AWS tells of the cluster.
+var errAnew = errors.New("EKS tells of the cluster now, as it did not when this process started: it has to start again")
+
+// knows is an error as long as there is something without which no machine can be launched.
+func (p *Provider) knows(ctx context.Context) error {
+	if p.Discover != nil {
+		return cmp.Or(p.Discover(ctx), errAnew)
+	}
+	if infos, _, _ := p.market.read(); len(infos) > 0 {
+		return nil
+	}
+	return p.refreshTypes(ctx)
 }
 
 // likely is the cheapest machine of the class, on demand: such a launch needs no more rights

@@ -71,6 +71,9 @@ func (p *Provider) check(class *ec2class.EC2NodeClass) error {
 	if err := settings.Check(); err != nil {
 		return err
 	}
+	if p.Discover != nil {
+		return nil // nothing is known of the cluster to make user data of: mayLaunch says so
+	}
 	user := ""
 	if class.Spec.UserData != nil {
 		user = *class.Spec.UserData

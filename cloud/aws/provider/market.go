@@ -154,7 +154,8 @@ const (
 	shiftsEvery = 30 * time.Second
 )
 
-// Run keeps what is known up to date until the context ends.
+// Run keeps what is known up to date until the context ends. It is an error, for a new process
+// to start, once AWS tells of the cluster what it refused to tell at the start.
 func (p *Provider) Run(ctx context.Context) error {
 	var last time.Time
 	for {
@@ -162,6 +163,9 @@ func (p *Provider) Run(ctx context.Context) error {
 		if now := p.Clock.Now(); now.Sub(last) >= every {
 			last = now
 			err = errors.Join(err, p.Refresh(ctx), p.sweepTemplates(ctx), p.relist(ctx))
+			if p.Discover != nil && p.Discover(ctx) == nil {
+				return errAnew
+			}
 		}
 		if err != nil && ctx.Err() == nil {
 			log.FromContext(ctx).Error(err, "keeping up with AWS")
