@@ -41,6 +41,16 @@ annotations:
 {{- end }}
 {{- end -}}
 
+{{- /* The same with more: of its own labels or annotations, which come first, of
+(list CONTEXT "labels" MAP). */ -}}
+{{- define "millwright.metadataWith" -}}
+{{- $meta := include "millwright.metadata" (index . 0) | fromYaml -}}
+{{- with merge (dict) (index . 2 | default dict) (get $meta (index . 1) | default dict) -}}
+{{- $_ := set $meta (index $ 1) . -}}
+{{- end -}}
+{{- toYaml $meta -}}
+{{- end -}}
+
 {{- define "millwright.image" -}}
 {{- with .Values.controller.image -}}
 {{- .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ with .digest }}@{{ . }}{{ end -}}
