@@ -18,6 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/logging"
 	"github.com/millwright-dev/millwright/cli/version"
 	"github.com/millwright-dev/millwright/cloud/aws"
+	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/controllers/notify"
@@ -58,9 +59,6 @@ const (
 	act     = "act"
 	observe = "observe"
 )
-
-// actorsLease is the lease of processes that act: Karpenter's.
-const actorsLease = "karpenter-leader-election"
 
 // runController is what `millwright run` ends in; tests replace it through
 // newRunWith.
@@ -148,7 +146,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	addMinValues(f, &o.minValues)
 	addPreferences(f, &o.preferences)
 	addGates(f, &o.gates)
-	f.StringVar(&o.leaseName, "leader-election-name", actorsLease, "name of the lease; Karpenter's own keeps the two from running at the same time, and a process that observes has "+controllers.ObserverName+" instead")
+	f.StringVar(&o.leaseName, "leader-election-name", cluster.LeaseName, "name of the lease; Karpenter's own keeps the two from running at the same time, and a process that observes has "+controllers.ObserverName+" instead")
 	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
 	f.StringVar(&o.webhook, "notification-webhook", "", "URL that is told of approvals that are waited for, of what became of them and of what policies' interruption rules do; if empty there are no notifications. The URL may be all that it takes to write there: set the variable from a Secret")
 	o.webhookFormat = word{string(notify.CloudEvents), notify.Formats()}
@@ -193,7 +191,7 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 	plans := placement.Options{RelaxMinValues: o.minValues.value == bestEffort, Cache: &supply.Cache{}}
 	o.preferences.apply(&plans)
 	lease := o.leaseName
-	if o.mode.value == observe && lease == actorsLease {
+	if o.mode.value == observe && lease == cluster.LeaseName {
 		lease = controllers.ObserverName
 	}
 	return controllers.Config{

@@ -15,6 +15,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/controllers/notify"
@@ -87,8 +88,7 @@ type Config struct {
 	DisableLeaderElection bool
 
 	// LeaderElectionName is the name of the lease; empty means
-	// karpenter-leader-election, so that Karpenter and Millwright never lead at the
-	// same time [LEADER_ELECTION_NAME], or if Observe is set ObserverName.
+	// cluster.LeaseName, or if Observe is set ObserverName [LEADER_ELECTION_NAME].
 	LeaderElectionName string
 
 	// LeaderElectionNamespace is where the lease is; empty is the pod's own, which
@@ -142,7 +142,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Observe {
 		defaultTo(&c.LeaderElectionName, ObserverName)
 	}
-	defaultTo(&c.LeaderElectionName, "karpenter-leader-election")
+	defaultTo(&c.LeaderElectionName, cluster.LeaseName)
 	defaultTo(&c.ShutdownTimeout, 10*time.Second)
 	if c.BatchIdle > c.BatchMax {
 		return c, fmt.Errorf("the idle batch window %v exceeds the longest %v", c.BatchIdle, c.BatchMax)

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 
+	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
@@ -56,7 +57,7 @@ func twoControllers(in *Inventory) []Finding {
 }
 
 // lease is what a controller of NodePools holds while it acts.
-const lease = "karpenter-leader-election"
+const lease = cluster.LeaseName
 
 // leasesHeldFromOutside are held by a process that no workload of the cluster runs, while a
 // controller of the cluster waits. The newest renewal of any lease stands for the present.

@@ -128,7 +128,7 @@ func deployed(name, namespace string, env ...corev1.EnvVar) *appsv1.Deployment {
 func held(namespace string, renewed time.Time) *coordinationv1.Lease {
 	holder, seconds := "karpenter-0", int32(15)
 	return &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Name: leaseName, Namespace: namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: cluster.LeaseName, Namespace: namespace},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, RenewTime: &metav1.MicroTime{Time: renewed}},
 	}
 }

@@ -107,11 +107,7 @@ func known() (*runtime.Scheme, error) {
 	return kinds, nil
 }
 
-// Karpenter's names.
-const (
-	leaseName = "karpenter-leader-election"
-	nameLabel = "app.kubernetes.io/name"
-)
+const nameLabel = "app.kubernetes.io/name"
 
 // write writes the report.
 func (r *report) write(ctx context.Context) error {
@@ -180,15 +176,15 @@ func (r *report) actors(ctx context.Context, out *bytes.Buffer, theirs []appsv1.
 		d := &theirs[i]
 		fmt.Fprintf(out, "  deployment/%s -n %s, %d of %d replicas ready, image %s\n", d.Name, d.Namespace, d.Status.ReadyReplicas, replicas(d), d.Spec.Template.Spec.Containers[0].Image)
 		lease := new(coordinationv1.Lease)
-		err := r.reader.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: leaseName}, lease)
+		err := r.reader.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: cluster.LeaseName}, lease)
 		switch holder := holderOf(lease, r.now); {
 		case client.IgnoreNotFound(err) != nil:
 			return fmt.Errorf("reading the lease: %w", err)
 		case r.dumped:
 		case holder == "":
-			fmt.Fprintf(out, "  lease/%s -n %s is free\n", leaseName, d.Namespace)
+			fmt.Fprintf(out, "  lease/%s -n %s is free\n", cluster.LeaseName, d.Namespace)
 		default:
-			fmt.Fprintf(out, "  lease/%s -n %s is held by %s: Millwright waits for it, if it is installed in this namespace\n", leaseName, d.Namespace, holder)
+			fmt.Fprintf(out, "  lease/%s -n %s is held by %s: Millwright waits for it, if it is installed in this namespace\n", cluster.LeaseName, d.Namespace, holder)
 		}
 	}
 	if len(theirs) > 1 {
@@ -267,5 +263,5 @@ The way over, and back
   kubectl --namespace %[2]s get lease %[4]s
 
   helm uninstall millwright --namespace %[2]s && kubectl --namespace %[2]s scale deployment %[3]s --replicas=%[5]d
-`, release, ns, theirs.Name, leaseName, max(replicas(theirs), 1))
+`, release, ns, theirs.Name, cluster.LeaseName, max(replicas(theirs), 1))
 }
