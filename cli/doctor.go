@@ -16,6 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/cloud/aws"
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
 // examination is one call of `millwright doctor`.
@@ -23,6 +24,7 @@ type examination struct {
 	kube    *genericclioptions.ConfigFlags
 	options checkup.Options
 	output  string
+	types   string
 	clock   clock.PassiveClock
 
 	connect func(*genericclioptions.ConfigFlags) (client.Reader, error)
@@ -78,6 +80,7 @@ Exit status:
 	flags.StringVarP(&e.output, "output", "o", formatText, strings.Join(findings.Forms(), ", "))
 	complete(cmd, "output", findings.Forms()...)
 	complete(cmd, "fail-on", "error", "warning", "never")
+	addInstanceTypes(cmd, &e.types)
 	e.kube.AddFlags(flags)
 	cmd.AddCommand(checkup.ExplainCommand(c.Out))
 	return cmd
@@ -96,6 +99,7 @@ func (e examination) run(ctx context.Context, c console) error {
 		Account: func(ctx context.Context) (io.Reader, error) {
 			return aws.Documents(ctx, aws.Config{Region: e.options.Region})
 		},
+		Types: func() ([]*catalog.Type, error) { return instanceTypes(e.types) },
 		Stdin: c.In, Warn: c.warn,
 	}, e.clock.Now(), c.note)
 	if err != nil {

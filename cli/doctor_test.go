@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,7 +77,8 @@ func TestDoctorReadsAClusterInPages(t *testing.T) {
 		if err := cmd.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%v, want %q:\n%s", err, want, out.String())
 		}
-		if want := len(doctor.Kinds()) + 1; p.lists != want {
+		listed := slices.DeleteFunc(doctor.Kinds(), func(k doctor.Kind) bool { return k.List == nil })
+		if want := len(listed) + 1; p.lists != want {
 			t.Errorf("%d lists, want %d: one of each kind, and a second page of one", p.lists, want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/doctor/control"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
@@ -22,6 +23,17 @@ func ours(w Workload) bool {
 
 func theirs(w Workload) bool {
 	return w.Replicas > 0 && slices.ContainsFunc(w.Template.Spec.Containers, func(c corev1.Container) bool { return strings.Contains(c.Image, "karpenter/controller") })
+}
+
+// controllers are the pods of those of NodePools.
+func (in *Inventory) controllers() []control.Pods {
+	var out []control.Pods
+	for _, w := range in.Workloads {
+		if ours(w) || theirs(w) {
+			out = append(out, control.Pods{Ref: w.Ref, Template: w.Template})
+		}
+	}
+	return out
 }
 
 // settings are the arguments and the variables of a workload's containers.

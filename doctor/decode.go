@@ -7,6 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/doctor/control"
 )
 
 // Decode reads one object, in JSON, as what generated it wrote it: fields that are not known
@@ -27,6 +29,9 @@ func Decode(raw []byte, namespace string) (client.Object, error) {
 	}
 	if kind.namespaced && o.GetNamespace() == "" {
 		o.SetNamespace(namespace)
+	}
+	if _, ok := o.(*control.KubeSchedulerConfiguration); ok && o.GetName() == "" {
+		o.SetName("kube-scheduler")
 	}
 	return o, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/millwright-dev/millwright/doctor/account"
+	"github.com/millwright-dev/millwright/doctor/control"
 	"github.com/millwright-dev/millwright/doctor/finding"
 )
 
@@ -43,22 +44,27 @@ var checks = []check{
 	{"agent-shut-out", agentsThatAreShutOut, false},
 	{"attach-limit-fixed", limitsThatAreFixed, false},
 	{"budget-never-opens", budgetsThatNeverOpen, false},
-	{"class-not-ready", classesThatAreNotReady, false},
+	{"class-not-ready", func(in *Inventory) []Finding { return account.ClassesThatAreNotReady(in.Classes) }, false},
 	{"class-selects-nothing", func(in *Inventory) []Finding { return account.ClassesThatSelectNothing(&in.Account, in.Classes) }, true},
-	{"clock-skewed", clocksThatDiffer, false},
+	{"clock-skewed", func(in *Inventory) []Finding { return control.ClocksThatDiffer(in.Nodes) }, false},
 	{"consolidated-between-jobs", consolidatedBetweenJobs, false},
 	{"controller-never-moves", controllersThatNeverMove, false},
-	{"crd-left-behind", definitionsLeftBehind, false},
+	{"crd-left-behind", func(in *Inventory) []Finding { return control.DefinitionsLeftBehind(in.Served) }, false},
 	{"data-on-node", dataOnNodes, false},
 	{"driver-never-attaches", driversThatDoNotAttach, false},
-	{"images-deprecated", imagesDeprecated, false},
-	{"images-float", imagesThatFloat, false},
+	{"images-deprecated", func(in *Inventory) []Finding { return account.ImagesDeprecated(in.Classes) }, false},
+	{"images-float", func(in *Inventory) []Finding { return account.ImagesThatFloat(in.Classes) }, false},
 	{"lease-held", leasesHeldFromOutside, false},
 	{"maintenance-at-once", maintenanceAtOnce, false},
-	{"metadata-open", openMetadata, false},
+	{"metadata-open", func(in *Inventory) []Finding { return account.OpenMetadata(in.Classes) }, false},
+	{"metadata-unreachable", metadataOutOfReach, false},
+	{"metrics-unreachable", func(in *Inventory) []Finding {
+		return control.MetricsOutOfReach(in.controllers(), in.NetworkPolicies, in.Services)
+	}, false},
 	{"min-values-unmet", minValuesUnmet, false},
+	{"node-never-empty", nodesThatAreNeverEmpty, false},
 	{"nowhere-to-run", nowhere, false},
-	{"one-zone", inOneZone, false},
+	{"one-zone", func(in *Inventory) []Finding { return account.InOneZone(in.Classes) }, false},
 	{"operator-shut-out", operatorsThatAreShutOut, false},
 	{"other-scheduler", otherSchedulers, false},
 	{"pdb-allows-none", pdbsThatAllowNone, false},
@@ -78,6 +84,7 @@ var checks = []check{
 	{"queue-unset", queuesUnset, false},
 	{"requests-queued", requestsQueued, false},
 	{"role-unusable", func(in *Inventory) []Finding { return account.RolesThatAreUnusable(&in.Account, in.Classes) }, true},
+	{"scheduler-differs", func(in *Inventory) []Finding { return control.SchedulersThatDiffer(in.schedulers) }, false},
 	{"second-hand", secondHands, false},
 	{"security-groups-ambiguous", func(in *Inventory) []Finding { return account.AmbiguousGroups(&in.Account, in.Classes) }, true},
 	{"single-replica", single, false},

@@ -12,15 +12,20 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/doctor/account"
+	"github.com/millwright-dev/millwright/doctor/control"
+	"github.com/millwright-dev/millwright/doctor/finding"
+	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -50,14 +55,21 @@ type Inventory struct {
 	// Served are custom resources, by their definitions.
 	Served []*apiextensionsv1.CustomResourceDefinition
 	// Flows say whose requests the API server answers first.
-	Flows  []*flowcontrolv1.FlowSchema
-	Leases []*coordinationv1.Lease
+	Flows           []*flowcontrolv1.FlowSchema
+	Leases          []*coordinationv1.Lease
+	NetworkPolicies []*networkingv1.NetworkPolicy
+	// Services are those of the API server.
+	Services []*apiregistrationv1.APIService
 	// Nodes are all, also those of a group.
 	Nodes []*corev1.Node
 	// Complete says that this is a whole cluster, so that what is not there does not exist.
 	Complete bool
+	// Types are the instance types that a pool may choose from; nil where that is not known. An
+	// error means that its node class cannot be launched from, which other checks tell.
+	Types func(*karpv1.NodePool) ([]*catalog.Type, error)
 
-	labels map[*karpv1.NodePool]requirement.Set // those of each pool's nodes, once they were asked for
+	schedulers []control.Scheduler
+	labels     map[*karpv1.NodePool]requirement.Set // those of each pool's nodes, once they were asked for
 }
 
 // Workload is what keeps a number of pods alike.
@@ -143,6 +155,14 @@ func New(objects []client.Object, complete bool) *Inventory {
 			in.Flows = append(in.Flows, o)
 		case *coordinationv1.Lease:
 			in.Leases = append(in.Leases, o)
+		case *networkingv1.NetworkPolicy:
+			in.NetworkPolicies = append(in.NetworkPolicies, o)
+		case *apiregistrationv1.APIService:
+			in.Services = append(in.Services, o)
+		case *corev1.ConfigMap:
+			in.schedulers = append(in.schedulers, control.SchedulersIn(o)...)
+		case *control.KubeSchedulerConfiguration:
+			in.schedulers = append(in.schedulers, control.Scheduler{Ref: refOf("KubeSchedulerConfiguration", o), Config: &o.KubeSchedulerConfiguration})
 		case *corev1.Node:
 			in.Nodes = append(in.Nodes, o)
 			if g, ok := groupOf(o); ok {
@@ -154,7 +174,7 @@ func New(objects []client.Object, complete bool) *Inventory {
 }
 
 func refOf(kind string, o client.Object) plan.ObjectRef {
-	return plan.ObjectRef{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}
+	return finding.RefOf(kind, o)
 }
 
 func replicas(n *int32) int32 {

@@ -11,22 +11,25 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
+	"github.com/millwright-dev/millwright/doctor/control"
 )
 
 // Kind is one that checks look at. Its Go type is called as it is.
 type Kind struct {
 	Group string
-	// List is an empty list of the version that is read.
+	// List is an empty list of the version that is read; nil for a kind that is only in files.
 	List func() client.ObjectList
 	// Custom says that not every cluster serves the kind; one that does not has no such objects.
 	Custom bool
@@ -58,7 +61,20 @@ func Kinds() []Kind {
 		{"apiextensions.k8s.io", func() client.ObjectList { return &apiextensionsv1.CustomResourceDefinitionList{} }, false, true, &apiextensionsv1.CustomResourceDefinition{}, false},
 		{"flowcontrol.apiserver.k8s.io", func() client.ObjectList { return &flowcontrolv1.FlowSchemaList{} }, true, true, &flowcontrolv1.FlowSchema{}, false},
 		{"coordination.k8s.io", func() client.ObjectList { return &coordinationv1.LeaseList{} }, false, true, &coordinationv1.Lease{}, true},
+		{"networking.k8s.io", func() client.ObjectList { return &networkingv1.NetworkPolicyList{} }, false, true, &networkingv1.NetworkPolicy{}, true},
+		{apiregistrationv1.GroupName, func() client.ObjectList { return &apiregistrationv1.APIServiceList{} }, true, true, &apiregistrationv1.APIService{}, false},
+		{"", func() client.ObjectList { return &corev1.ConfigMapList{} }, false, true, &corev1.ConfigMap{}, true},
+		{control.SchedulerGroup, nil, false, true, &control.KubeSchedulerConfiguration{}, false},
 	}
+}
+
+// Namespace is the only one in which a cluster is asked for a kind, empty for all: of ConfigMaps
+// those of the system, where schedulers are.
+func (k Kind) Namespace() string {
+	if _, ok := k.object.(*corev1.ConfigMap); ok {
+		return metav1.NamespaceSystem
+	}
+	return metav1.NamespaceAll
 }
 
 // AddToScheme registers the kinds that are neither Kubernetes' own nor in package cluster.
@@ -66,6 +82,9 @@ func AddToScheme(s *runtime.Scheme) error {
 	gv := schema.GroupVersion{Group: "karpenter.k8s.aws", Version: "v1"}
 	metav1.AddToGroupVersion(s, gv)
 	s.AddKnownTypes(gv, &ec2v1.EC2NodeClass{}, &ec2v1.EC2NodeClassList{})
+	if err := apiregistrationv1.AddToScheme(s); err != nil {
+		return err
+	}
 	return apiextensionsv1.AddToScheme(s)
 }
 

@@ -11,9 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/doctor/finding"
 )
 
-func step(op, path string, value any) Step { return Step{Op: op, Path: path, Value: value} }
+func step(op, path string, value any) Step { return finding.Op(op, path, value) }
 
 // removals are the steps that remove elements of a list, the last first. They fail if the list
 // has changed.

@@ -70,9 +70,12 @@ func handlersOnPools(in *Inventory, ds *appsv1.DaemonSet) []Finding {
 
 // runs reports whether a pod has a container of an image that is called so.
 func runs(spec *corev1.PodSpec, image string) bool {
-	return slices.ContainsFunc(spec.Containers, func(c corev1.Container) bool {
-		name, _, _ := strings.Cut(c.Image[strings.LastIndex(c.Image, "/")+1:], ":")
-		name, _, _ = strings.Cut(name, "@")
-		return name == image
-	})
+	return slices.ContainsFunc(spec.Containers, func(c corev1.Container) bool { return imageName(c.Image) == image })
+}
+
+// imageName is an image's name without registry, tag and digest.
+func imageName(image string) string {
+	name, _, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	name, _, _ = strings.Cut(name, "@")
+	return name
 }

@@ -13,6 +13,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -123,24 +124,56 @@ func poolsOutOfReach(in *Inventory) []Finding {
 	return out
 }
 
-// minValuesUnmet are requirements that want more different values than they name.
+// minValuesUnmet are requirements that want more different values than they name, or than the
+// instance types have that the pool may launch.
 func minValuesUnmet(in *Inventory) []Finding {
 	var out []Finding
 	for _, np := range in.Pools {
 		for i, r := range np.Spec.Template.Spec.Requirements {
-			if r.MinValues == nil || r.Operator != corev1.NodeSelectorOpIn || *r.MinValues <= len(r.Values) {
+			if r.MinValues == nil {
+				continue
+			}
+			has, why := in.values(np, r)
+			if has < 0 || *r.MinValues <= has {
 				continue
 			}
 			path := fmt.Sprintf("/spec/template/spec/requirements/%d/minValues", i)
-			out = append(out, Finding{
+			f := Finding{
 				Severity: Error, Object: poolRef(np), Field: fmt.Sprintf("spec.template.spec.requirements[%d].minValues", i),
-				Message: fmt.Sprintf("is %d, and %s may have %d values: no set of instance types meets that", *r.MinValues, r.Key, len(r.Values)),
+				Message: fmt.Sprintf("is %d, and %s: no set of instance types meets that", *r.MinValues, why),
 				Advice:  "ask for as many as there are, or allow more values",
-				Patch:   &Patch{Object: poolRef(np), Steps: []Step{step("test", path, *r.MinValues), step("replace", path, len(r.Values))}},
-			})
+			}
+			if has > 0 {
+				f.Patch = &Patch{Object: poolRef(np), Steps: []Step{step("test", path, *r.MinValues), step("replace", path, has)}}
+			}
+			out = append(out, f)
 		}
 	}
 	return out
+}
+
+// values counts those that a requirement of a pool may have, and says of what; -1 if it is not
+// known.
+func (in *Inventory) values(np *karpv1.NodePool, r karpv1.NodeSelectorRequirementWithMinValues) (has int, why string) {
+	if r.Operator == corev1.NodeSelectorOpIn && *r.MinValues > len(r.Values) {
+		return len(r.Values), fmt.Sprintf("%s may have %d values", r.Key, len(r.Values))
+	}
+	if in.Types == nil {
+		return -1, ""
+	}
+	types, err := in.Types(np)
+	if err != nil || len(types) == 0 {
+		return -1, ""
+	}
+	seen := map[string]bool{}
+	launches := map[string]bool{}
+	for _, c := range catalog.Rank(types, cluster.Pool(np, cluster.Options{Offline: true}).Requirements, nil, nil) {
+		launches[c.Type.Name] = true
+		if value, ok := c.Labels()[r.Key]; ok {
+			seen[value] = true
+		}
+	}
+	return len(seen), fmt.Sprintf("the %d instance types that the pool may launch have %d values of %s", len(launches), len(seen), r.Key)
 }
 
 // mostBetween is the longest time between two runs for which it pays to keep a node.

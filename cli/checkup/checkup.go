@@ -40,7 +40,10 @@ const page = 500
 func Cluster(ctx context.Context, reader client.Reader, warn func(format string, args ...any)) (objects []client.Object, whole bool, err error) {
 	whole = true
 	for _, kind := range doctor.Kinds() {
-		err := listAll(ctx, reader, kind.List(), &objects)
+		if kind.List == nil {
+			continue
+		}
+		err := listAll(ctx, reader, kind.List(), kind.Namespace(), &objects)
 		switch {
 		case kind.Custom && meta.IsNoMatchError(err):
 		case apierrors.IsForbidden(err), meta.IsNoMatchError(err):
@@ -53,9 +56,9 @@ func Cluster(ctx context.Context, reader client.Reader, warn func(format string,
 	return objects, whole, nil
 }
 
-func listAll(ctx context.Context, reader client.Reader, kind client.ObjectList, into *[]client.Object) error {
+func listAll(ctx context.Context, reader client.Reader, kind client.ObjectList, namespace string, into *[]client.Object) error {
 	for token := ""; ; token = kind.GetContinue() {
-		if err := reader.List(ctx, kind, client.Limit(page), client.Continue(token)); err != nil {
+		if err := reader.List(ctx, kind, client.InNamespace(namespace), client.Limit(page), client.Continue(token)); err != nil {
 			return err
 		}
 		err := meta.EachListItem(kind, func(o runtime.Object) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/doctor/account"
+	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
 // Given is what people say is to be examined.
@@ -50,7 +51,9 @@ type Readers struct {
 	Manifests func(files []string, recursive bool) ([]manifest.Object, error)
 	// Account asks AWS, and answers with documents as the AWS CLI prints them.
 	Account func(context.Context) (io.Reader, error)
-	Stdin   io.Reader
+	// Types are those that a cloud has; nil if it is not to be asked.
+	Types func() ([]*catalog.Type, error)
+	Stdin io.Reader
 	// Warn tells what could not be examined.
 	Warn func(format string, args ...any)
 }
@@ -58,7 +61,7 @@ type Readers struct {
 // Take reads all that is given, over what the cluster has if that is to be examined: if so
 // wished, or if nothing is given.
 func (g *Given) Take(ctx context.Context, r Readers) (*Input, error) {
-	in := &Input{}
+	in := &Input{types: r.Types}
 	if g.WithCluster || len(g.Files)+len(g.Dumps)+len(g.Charts)+len(g.Terraform)+len(g.Addons)+len(g.Documents) == 0 {
 		reader, err := r.Cluster()
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/doctor"
 	"github.com/millwright-dev/millwright/doctor/account"
 	"github.com/millwright-dev/millwright/doctor/source"
+	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
@@ -28,6 +29,7 @@ type Input struct {
 	queues []account.Queue
 	cloud  account.Account
 	whole  bool
+	types  func() ([]*catalog.Type, error)
 }
 
 // AddCluster adds what a cluster has. whole says that nothing could not be read.
@@ -96,7 +98,11 @@ func (in *Input) AddSource(src *source.Source, place func(doctor.Finding) string
 
 // Examine runs every check, and finds the fix of each finding in what its object comes from.
 func (in *Input) Examine() ([]doctor.Finding, error) {
-	inventory := doctor.New(in.latest(), in.whole)
+	objects := in.latest()
+	inventory := doctor.New(objects, in.whole)
+	if in.types != nil {
+		inventory.Types = typesOf(in.types, objects)
+	}
 	inventory.Add(in.groups...)
 	inventory.Queues, inventory.Account = in.queues, in.cloud
 	findings := doctor.Examine(inventory)

@@ -44,6 +44,9 @@ type answer struct {
 func New(types []*catalog.Type, objects []client.Object) (*Types, error) {
 	c := &Types{plain: types, classes: map[string]*ec2class.EC2NodeClass{}, answers: map[string]answer{}}
 	for _, o := range objects {
+		if class, ok := o.(*ec2class.EC2NodeClass); ok {
+			c.classes[class.Name] = class
+		}
 		u, ok := o.(*unstructured.Unstructured)
 		if !ok || u.GetKind() != provider.Kind || u.GroupVersionKind().Group != provider.Group {
 			continue

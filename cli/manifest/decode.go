@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -106,11 +107,11 @@ func (d document) decodeOne(raw []byte, gvk schema.GroupVersionKind, h head, pat
 		fail("apiVersion", fmt.Sprintf("%s is not read; write %s", gvk.GroupVersion(), want))
 		return
 	}
-	if problems := badName(h.Metadata.Name); problems != "" {
+	if problems := badName(h.Metadata.Name); problems != "" && (k.how != nameless || h.Metadata.Name != "") {
 		fail("metadata.name", problems)
 		return
 	}
-	if k.how == examined {
+	if k.how == examined || k.how == nameless {
 		out.ignored = append(out.ignored, gvk.GroupKind().String())
 	}
 	if k.how == custom || k.how == nodeClass {
@@ -126,11 +127,19 @@ func (d document) decodeOne(raw []byte, gvk schema.GroupVersionKind, h head, pat
 	if k.namespaced && obj.GetNamespace() == "" {
 		obj.SetNamespace(metav1.NamespaceDefault)
 	}
+	if k.how == nameless && h.Metadata.Name == "" {
+		obj.SetName(nameOf(d.file))
+	}
 	line := d.line
 	if path != "" {
 		line += lineOf(d.text, path)
 	}
 	out.objects = append(out.objects, Object{Object: obj, Kind: gvk.Kind, NodeClass: k.how == nodeClass, File: d.file, Line: line, text: d.text, start: d.line, path: path})
+}
+
+// nameOf is a name for what a file holds that has none.
+func nameOf(file string) string {
+	return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 }
 
 func badName(name string) string {

@@ -11,6 +11,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -18,10 +19,12 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
+	"github.com/millwright-dev/millwright/doctor/control"
 )
 
 // kind is one kind that Read returns.
@@ -46,6 +49,8 @@ const (
 	// examined kinds say nothing about machines or their pods: they count as ignored, and are
 	// read for doctor.
 	examined
+	// nameless is examined, too, and a file that is no object of a cluster's.
+	nameless
 )
 
 const karpenterGroup = "karpenter.sh"
@@ -82,6 +87,10 @@ var kinds = map[schema.GroupKind]kind{
 	{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}: {"v1", false, examined, func() client.Object { return &apiextensionsv1.CustomResourceDefinition{} }},
 	{Group: flowcontrolv1.GroupName, Kind: "FlowSchema"}:                 {"v1", false, examined, func() client.Object { return &flowcontrolv1.FlowSchema{} }},
 	{Group: coordinationv1.GroupName, Kind: "Lease"}:                     {"v1", true, examined, func() client.Object { return &coordinationv1.Lease{} }},
+	{Group: networkingv1.GroupName, Kind: "NetworkPolicy"}:               {"v1", true, examined, func() client.Object { return &networkingv1.NetworkPolicy{} }},
+	{Group: apiregistrationv1.GroupName, Kind: "APIService"}:             {"v1", false, examined, func() client.Object { return &apiregistrationv1.APIService{} }},
+	{Kind: "ConfigMap"}: {"v1", true, examined, func() client.Object { return &corev1.ConfigMap{} }},
+	{Group: "kubescheduler.config.k8s.io", Kind: "KubeSchedulerConfiguration"}: {"v1", false, nameless, func() client.Object { return &control.KubeSchedulerConfiguration{} }},
 
 	{Group: karpenterGroup, Kind: "NodePool"}:           {"v1", false, custom, func() client.Object { return &karpv1.NodePool{} }},
 	{Group: karpenterGroup, Kind: "NodeClaim"}:          {"v1", false, custom, func() client.Object { return &karpv1.NodeClaim{} }},

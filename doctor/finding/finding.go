@@ -2,6 +2,8 @@
 package finding
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
@@ -49,4 +51,9 @@ type Fix struct {
 	Text string `json:"text"`
 	// File is what the text is called as a file, such as aws-ebs-csi-driver.values.yaml.
 	File string `json:"file"`
+}
+
+// RefOf is what an object of a kind is called.
+func RefOf(kind string, o metav1.Object) plan.ObjectRef {
+	return plan.ObjectRef{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 }

@@ -30,6 +30,9 @@ type Step struct {
 	Value any    `json:"value,omitempty"`
 }
 
+// Op is a step that has a value.
+func Op(op, path string, value any) Step { return Step{Op: op, Path: path, Value: value} }
+
 // JSON is the patch's text.
 func (p *Patch) JSON() ([]byte, error) { return json.Marshal(p.Steps) }
 
