@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http/httptest"
@@ -191,7 +192,7 @@ func TestInstancesBootFromTheirUserDataAndRunPods(t *testing.T) {
 		c.eventually(patience, c.running("app="+name, 3))
 	}
 	c.eventually(patience, func() error { return c.never("broken", "unknown field `max-podz`") })
-	c.nodesAreWhatTheirClaimsSaid()
+	c.eventually(patience, c.nodesAreWhatTheirClaimsSaid)
 	for pool, pods := range map[string]int64{"al2023": 20, "custom": 17} {
 		node := c.nodeOf(pool)
 		if n := node.Status.Capacity.Pods().Value(); n != pods {
@@ -245,8 +246,12 @@ func (c *onEC2) nodeOf(pool string) corev1.Node {
 
 // nodesAreWhatTheirClaimsSaid compares Nodes with what was planned for them: they have at
 // least the promised room, the labels of the instance, and no taint of a step that is over.
-func (c *onEC2) nodesAreWhatTheirClaimsSaid() {
+// A pod can be ready before that holds: it tolerates not-ready:NoExecute for five minutes, and
+// the node lifecycle controller removes that taint last.
+func (c *onEC2) nodesAreWhatTheirClaimsSaid() error {
 	c.Helper()
+	var wrong []error
+	fault := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
 	nodes, instances := c.nodes(), c.instances()
 	for _, claim := range c.claims() {
 		status := claimStatus(c, &claim)
@@ -256,26 +261,27 @@ func (c *onEC2) nodesAreWhatTheirClaimsSaid() {
 		}
 		i := instances[node.Name]
 		if want := "aws:///" + i.Zone + "/" + i.ID; node.Spec.ProviderID != want || status.ProviderID != want {
-			c.Errorf("node %s is %s, its claim %s, want %s", node.Name, node.Spec.ProviderID, status.ProviderID, want)
+			fault("node %s is %s, its claim %s, want %s", node.Name, node.Spec.ProviderID, status.ProviderID, want)
 		}
 		for key, want := range map[string]string{
 			corev1.LabelInstanceTypeStable: i.Type, corev1.LabelTopologyZone: i.Zone, corev1.LabelTopologyRegion: aws.Region,
 			"karpenter.sh/capacity-type": i.CapacityType, "karpenter.sh/registered": "true", "karpenter.sh/initialized": "true",
 		} {
 			if node.Labels[key] != want {
-				c.Errorf("node %s: label %s is %q, want %q", node.Name, key, node.Labels[key], want)
+				fault("node %s: label %s is %q, want %q", node.Name, key, node.Labels[key], want)
 			}
 		}
 		for _, t := range node.Spec.Taints {
-			c.Errorf("node %s still has the taint %s", node.Name, t.Key)
+			fault("node %s still has the taint %s:%s", node.Name, t.Key, t.Effect)
 		}
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods} {
 			promised := status.Allocatable[name]
 			if have := node.Status.Allocatable[name]; have.Cmp(promised) < 0 || promised.IsZero() {
-				c.Errorf("node %s (%s) has %s %s, and %s was promised", node.Name, i.Type, name, have.String(), promised.String())
+				fault("node %s (%s) has %s %s, and %s was promised", node.Name, i.Type, name, have.String(), promised.String())
 			}
 		}
 	}
+	return errors.Join(wrong...)
 }
 
 // status is what is read of a claim's.
