@@ -68,6 +68,7 @@ func (t ec2Type) catalogType() *catalog.Type {
 		Overhead:     t.overhead(),
 		Offerings:    t.offerings(),
 		AttachLimits: map[string]int64{EBSDriver: t.attachLimit()},
+		Exotic:       t.BareMetal() || t.Accelerators > 0,
 	}
 	values := t.labels()
 	maps.Copy(values, offeringValues(out.Offerings))

@@ -31,6 +31,9 @@ type Type struct {
 	// Image is what a machine of this type would be started from now, as the claim's
 	// status names it afterwards; empty if the cloud does not tell beforehand.
 	Image string
+	// Exotic marks bare metal and machines with accelerators: hardware that only those
+	// should get who need it, in Karpenter's word.
+	Exotic bool
 }
 
 // Offering is one way to buy a type: in a zone, under a capacity type.

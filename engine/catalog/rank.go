@@ -19,6 +19,9 @@ type Choice struct {
 // Key names the choice.
 func (c Choice) Key() Key { return c.Offering.Key(c.Type.Name) }
 
+// Exotic reports whether only those should get the choice who need its hardware.
+func (c Choice) Exotic() bool { return c.Type.Exotic && c.Offering.CapacityType != Reserved }
+
 // Labels are the single-valued labels that a node of this choice carries.
 func (c Choice) Labels() map[string]string {
 	labels := map[string]string{}
@@ -34,7 +37,8 @@ func (c Choice) Labels() map[string]string {
 // allocatable holds the requests, cheapest first; ties go to the smaller name,
 // then zone, then capacity type. Keys that a type does not define are open. The
 // unavailable filter (nil for none) drops choices that the cloud has just
-// refused.
+// refused. Exotic types are left out where anything else will do, as in Karpenter:
+// unless they are reserved, and so paid for, or the requirements have minValues.
 func Rank(types []*Type, want requirement.Set, requests corev1.ResourceList, unavailable func(Key) bool) []Choice {
 	var out []Choice
 	for _, t := range types {
@@ -46,6 +50,11 @@ func Rank(types []*Type, want requirement.Set, requests corev1.ResourceList, una
 			if o.Available && o.satisfies(want) && (unavailable == nil || !unavailable(o.Key(t.Name))) {
 				out = append(out, Choice{t, o})
 			}
+		}
+	}
+	if !slices.ContainsFunc(want, func(r requirement.Requirement) bool { return r.MinValues() > 0 }) {
+		if generic := slices.DeleteFunc(slices.Clone(out), Choice.Exotic); len(generic) > 0 {
+			out = generic
 		}
 	}
 	slices.SortFunc(out, func(a, b Choice) int {

@@ -109,6 +109,7 @@ func newType(name string, f family, cpus, pods, gpus int64) *catalog.Type {
 	}
 	price := float64(cpus) * f.perCPU
 	if gpus > 0 {
+		t.Exotic = true
 		t.Capacity["nvidia.com/gpu"] = *resource.NewQuantity(gpus, resource.DecimalSI)
 		price += float64(gpus) * 0.6
 	}

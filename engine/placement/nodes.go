@@ -42,7 +42,7 @@ func (t *packing) contentOf(b *pack.Box) *content {
 	model := &t.problem.Models[b.Model]
 	c := &content{pool: t.poolOf(b), need: make([]int64, len(t.w.Dims.Names)), launches: bitset.New(len(m.Launches))}
 	c.launches.AddRange(c.pool.Lo, c.pool.Hi)
-	c.launches.And(m.Available)
+	c.launches.And(t.offered)
 	m.Alike(c.launches, t.launch[b.Model])
 	open := model.Open.Clone()
 	done := map[int]bool{}

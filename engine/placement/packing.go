@@ -24,6 +24,8 @@ type packing struct {
 	launch []int
 	groups []*demand.Group
 	shapes []*demand.Shape
+	// offered are the launches to choose from.
+	offered bitset.Set
 	// accepts are the launches of each shape, by term; loose those of the shape
 	// before it was bound to a domain, nil if it was not.
 	accepts [][]bitset.Set
@@ -71,16 +73,20 @@ func (t *packing) familyOf(g *demand.Group) int {
 }
 
 // addShapes takes the groups that some machine of the packing would have room for, and
-// their shapes. The others must not have any influence.
+// their shapes. The others must not have any influence. Exotic machines are offered if one
+// of the groups needs them, and then to all.
 func (t *packing) addShapes(groups []*demand.Group) {
 	mine := bitset.New(len(t.w.Offerings.Launches))
 	for _, p := range t.pools {
 		mine.AddRange(p.Lo, p.Hi)
 	}
 	mine.And(t.w.Offerings.Available)
+	t.offered = mine.Clone()
+	t.offered.AndNot(t.w.Offerings.Exotic)
+	affordable := t.w.Offerings.Affordable(t.offered)
 	var last *demand.Shape
 	var accepts []bitset.Set
-	var open bitset.Set
+	var open, generic bitset.Set
 	for _, g := range groups {
 		if len(g.Pods) == 0 || len(g.Shape.Refused) > 0 {
 			continue
@@ -92,9 +98,14 @@ func (t *packing) addShapes(groups []*demand.Group) {
 				open.Or(accepted)
 			}
 			open.And(mine)
+			generic = open.Clone()
+			generic.And(affordable)
 		}
-		if !t.w.Offerings.TakesOnSome(open, g.Need) {
-			continue
+		if !t.w.Offerings.TakesOnSome(generic, g.Need) {
+			if !t.w.Offerings.TakesOnSome(open, g.Need) {
+				continue
+			}
+			t.offered.Or(open)
 		}
 		if n := len(t.shapes); n == 0 || t.shapes[n-1] != last {
 			t.shapes, t.accepts = append(t.shapes, last), append(t.accepts, accepts)
@@ -189,7 +200,7 @@ func (t *packing) addModels() {
 	for index, p := range t.pools {
 		account := t.accountOf[index]
 		first := len(t.problem.Models)
-		for i := range m.Available.Within(p.Lo, p.Hi) {
+		for i := range t.offered.Within(p.Lo, p.Hi) {
 			l := &m.Launches[i]
 			id := identity{kind: l.Kind, overhead: l.Overhead, mark: marks[i]}
 			if r, ok := m.ReservationOf(i); ok {

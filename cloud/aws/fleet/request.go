@@ -4,11 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-
-	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
@@ -37,12 +33,8 @@ type Wave struct {
 // Waves puts choices into the order in which EC2 is asked for them: the capacity type of
 // the best choice first, whole. A fleet has one capacity type, and one reservation. Spot
 // that costs more than the cheapest on-demand choice is left out where there is one: it is
-// worth less and lasts no longer. Bare metal and accelerators are left out where anything else
-// will do, as in Karpenter: EC2 chooses among all that a fleet names.
+// worth less and lasts no longer.
 func Waves(choices []catalog.Choice) []Wave {
-	if generic := slices.DeleteFunc(slices.Clone(choices), exotic); len(generic) > 0 {
-		choices = generic
-	}
 	cheapest, mixed := onDemandFloor(choices)
 	var out []Wave
 	for _, c := range choices {
@@ -57,25 +49,6 @@ func Waves(choices []catalog.Choice) []Wave {
 		out[i].add(c)
 	}
 	return out
-}
-
-// exotic reports whether a machine has hardware that only those should get who need it. What is
-// reserved is paid for anyway.
-func exotic(c catalog.Choice) bool {
-	if c.Offering.CapacityType == catalog.Reserved {
-		return false
-	}
-	if slices.ContainsFunc(c.Type.Requirements.Get(ec2class.LabelInstanceSize).Values(), func(size string) bool { return strings.HasPrefix(size, "metal") }) {
-		return true
-	}
-	for _, device := range []corev1.ResourceName{
-		ec2class.ResourceNVIDIAGPU, ec2class.ResourceAMDGPU, ec2class.ResourceAWSNeuron, ec2class.ResourceAWSNeuronCore, ec2class.ResourceHabanaGaudi,
-	} {
-		if n := c.Type.Capacity[device]; !n.IsZero() {
-			return true
-		}
-	}
-	return false
 }
 
 func onDemandFloor(choices []catalog.Choice) (price float64, any bool) {

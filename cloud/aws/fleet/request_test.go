@@ -6,11 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/millwright-dev/millwright/engine/catalog"
-	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
 func choice(typeName, zone, capacityType string, price float64) catalog.Choice {
@@ -37,15 +33,10 @@ func TestWavesAreOfOneCapacityTypeInTheOrderOfTheBestChoice(t *testing.T) {
 	reserved.Offering.Reservation = "cr-1"
 	second := choice("m5.large", "b", catalog.Reserved, 0)
 	second.Offering.Reservation = "cr-2"
-	metal, gpu := choice("m.metal", "a", catalog.OnDemand, 1), choice("g", "a", catalog.Spot, 1)
-	metal.Type.Requirements = requirement.NewSet(requirement.Must("karpenter.k8s.aws/instance-size", requirement.In, "metal-24xl"))
-	gpu.Type.Capacity = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}
 	for name, tt := range map[string]struct {
 		choices []catalog.Choice
 		want    string
 	}{
-		"metal and accelerators beside others": {[]catalog.Choice{metal, gpu, choice("b", "a", catalog.OnDemand, 2)}, "on-demand: b/a"},
-		"metal and accelerators alone":         {[]catalog.Choice{metal, gpu}, "on-demand: m.metal/a\nspot: g/a"},
 		"spot between on-demand": {
 			[]catalog.Choice{choice("a", "a", catalog.Spot, 1), choice("b", "a", catalog.OnDemand, 2), choice("c", "a", catalog.Spot, 2), choice("d", "a", catalog.OnDemand, 3)},
 			"spot: a/a c/a\non-demand: b/a d/a",

@@ -26,7 +26,9 @@ type Offerings struct {
 	Kinds    []Kind
 	// Available are the launches that the cloud sells at present.
 	Available bitset.Set
-	Index     *affinity.Index
+	// Exotic are those of exotic hardware that no minValues ask for.
+	Exotic bitset.Set
+	Index  *affinity.Index
 	// Reservations are those that launches draw on.
 	Reservations []Reservation
 	// special are the labels that launches of one kind may differ in.
@@ -81,11 +83,14 @@ func (s *Supply) newOfferings(c *Cache) *Offerings {
 	}
 	m.Index = affinity.New(len(m.Launches), false, m.says)
 	m.Index.Alike(func(i int) int32 { return m.Launches[i].Kind }, func(key string) bool { return !m.special[key] })
-	m.Available = bitset.New(len(m.Launches))
+	m.Available, m.Exotic = bitset.New(len(m.Launches)), bitset.New(len(m.Launches))
 	for i := range m.Launches {
 		l := &m.Launches[i]
 		if l.available && (len(s.Snap.Unavailable) == 0 || !s.Snap.Refused(l.Offering.Key(m.Kinds[l.Kind].Name))) {
 			m.Available.Add(i)
+		}
+		if (catalog.Choice{Type: m.Kinds[l.Kind].Type, Offering: l.Offering}).Exotic() && len(m.Pools[l.Pool].MinValues) == 0 {
+			m.Exotic.Add(i)
 		}
 	}
 	m.addReservations(s)
@@ -313,6 +318,17 @@ func (m *Offerings) Takes(need []int64, l *Launch) bool {
 		}
 	}
 	return true
+}
+
+// Affordable are those of the launches of which their pool's limits allow one.
+func (m *Offerings) Affordable(launches bitset.Set) bitset.Set {
+	out := launches.Clone()
+	for i := range launches.All() {
+		if l := &m.Launches[i]; !m.Pools[l.Pool].Affords(m.Kinds[l.Kind].Size) {
+			out.Remove(i)
+		}
+	}
+	return out
 }
 
 // TakesOnSome reports whether a machine of some of the launches has room for the need.
