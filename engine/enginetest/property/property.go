@@ -1,10 +1,12 @@
 // Package property checks properties on random inputs that are the same in every
 // run. -rapid.seed=N or RAPID_SEED=N chooses others; a failure prints its seed.
-// -full plays four times as many worlds where a test counts them.
+// -full plays four times as many where a test counts them.
 package property
 
 import (
 	"flag"
+	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -16,21 +18,44 @@ const fixed = "20260101"
 // Check is rapid.Check with inputs that do not change from run to run.
 func Check(t *testing.T, holds func(*rapid.T)) {
 	t.Helper()
-	if f := flag.Lookup("rapid.seed"); f.Value.String() == "0" {
+	seed(t)
+	rapid.Check(t, holds)
+}
+
+// seed is the one that was chosen, or the fixed one.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	f := flag.Lookup("rapid.seed")
+	if f.Value.String() == "0" {
 		if err := f.Value.Set(fixed); err != nil {
 			t.Fatal(err)
 		}
 	}
-	rapid.Check(t, holds)
+	n, err := strconv.ParseUint(f.Value.String(), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 var full = flag.Bool("full", false, "count all worlds in tests that count, not a quarter of them")
 
-// Worlds is how many worlds a test should count: all of them with -full, otherwise a
-// quarter.
-func Worlds(all int) int {
-	if *full {
-		return all
+// Rarely counts how many of all random worlds, a quarter of them without -full, break what a
+// greedy search cannot promise, and fails if they are more than some per thousand. A source
+// gives the same numbers for the same world.
+func Rarely(t *testing.T, all, perThousand int, breaks func(world *rand.Rand) bool) {
+	t.Helper()
+	first, worlds := seed(t), all
+	if !*full {
+		worlds = max(1, all/4)
 	}
-	return max(1, all/4)
+	var broken []int
+	for i := range worlds {
+		if breaks(rand.New(rand.NewPCG(first, uint64(i)))) {
+			broken = append(broken, i)
+		}
+	}
+	if most := (worlds*perThousand + 999) / 1000; len(broken) > most {
+		t.Errorf("-rapid.seed=%d: the worlds %v break it, which %d of %d may", first, broken, most, worlds)
+	}
 }
