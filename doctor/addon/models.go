@@ -1,6 +1,8 @@
 package addon
 
 import (
+	"fmt"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -77,6 +79,12 @@ func ebs(c configuration) []client.Object {
 	}
 	c.read(&ds.Spec.Template.Spec.TerminationGracePeriodSeconds, "node", "terminationGracePeriodSeconds")
 	agent.Args = []string{"node", "--endpoint=unix:/var/lib/kubelet/plugins/ebs.csi.aws.com/csi.sock"}
+	for value, argument := range map[string]string{"reservedVolumeAttachments": "--reserved-volume-attachments", "volumeAttachLimit": "--volume-attach-limit"} {
+		var n *int
+		if c.read(&n, "node", value); n != nil {
+			agent.Args = append(agent.Args, fmt.Sprintf("%s=%d", argument, *n))
+		}
+	}
 	mount(ds, "/var/lib/kubelet/plugins_registry/")
 	return []client.Object{ds, deployment(c, "ebs-csi-controller", []string{"controller", "replicaCount"}, []string{"controller", "tolerations"})}
 }

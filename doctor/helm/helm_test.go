@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/doctortest"
 	"github.com/millwright-dev/millwright/doctor/helm"
 	"github.com/millwright-dev/millwright/doctor/source"
 )
@@ -61,9 +62,18 @@ func TestValuesAreExaminedByEveryCheckAndMended(t *testing.T) {
 			mended(t, check, fixture(t, file), fixture(t, filepath.Join("testdata/values", check+".good.yaml")))
 		})
 	}
-	for _, check := range doctor.OfObjects() {
+	for _, check := range doctortest.Checks(doctortest.Chart) {
 		t.Run(check+" of objects", func(t *testing.T) {
 			mended(t, check, objects(t, check, "bad"), objects(t, check, "good"))
+		})
+	}
+}
+
+// Of every check: a release that a cluster keeps is examined and mended as its chart is.
+func TestStoredReleasesAreExaminedByEveryCheckAndMended(t *testing.T) {
+	for _, check := range doctortest.Checks(doctortest.Release) {
+		t.Run(check, func(t *testing.T) {
+			mended(t, check, kept(t, objects(t, check, "bad").Values), kept(t, objects(t, check, "good").Values))
 		})
 	}
 }
@@ -105,7 +115,7 @@ func mended(t *testing.T, check string, bad, good *source.Source) {
 		t.Errorf("the good values: %+v", left)
 	}
 	for _, f := range found {
-		if f.Origin != "chart fixture" || patchable(f) && f.Fix == nil {
+		if f.Origin != bad.Name || patchable(f) && f.Fix == nil {
 			t.Errorf("%s: of %q, fix %+v: %s", f.Object, f.Origin, f.Fix, f.Advice)
 		}
 	}

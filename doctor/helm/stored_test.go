@@ -11,6 +11,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 
 	"github.com/millwright-dev/millwright/doctor/helm"
+	"github.com/millwright-dev/millwright/doctor/source"
 )
 
 // stored is a release as Helm keeps it.
@@ -27,23 +28,27 @@ func stored(t *testing.T, release any) []byte {
 	return []byte(base64.StdEncoding.EncodeToString(b.Bytes()))
 }
 
-func TestAStoredReleaseIsExaminedAndMendedLikeItsChart(t *testing.T) {
+// kept is a release of the chart that a cluster keeps.
+func kept(t *testing.T, values map[string]any) *source.Source {
+	t.Helper()
 	chart, err := loader.Load("testdata/chart")
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := helm.Stored(stored(t, map[string]any{
-		"name": "csi", "namespace": "kube-system", "version": 3, "chart": chart,
-		"config": map[string]any{"agent": map[string]any{"enabled": true, "tolerations": []any{}}},
-	}))
+	src, err := helm.Stored(stored(t, map[string]any{"name": "fixture", "namespace": "kube-system", "version": 3, "chart": chart, "config": values}))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return src
+}
+
+func TestAStoredReleaseIsExaminedAndMendedLikeItsChart(t *testing.T) {
+	src := kept(t, map[string]any{"agent": map[string]any{"enabled": true, "tolerations": []any{}}})
 	found, _ := examine(t, src, "agent-leaves-early")
-	if len(found) != 1 || found[0].Fix == nil || found[0].Origin != "release kube-system/csi (fixture 1.0.0)" {
+	if len(found) != 1 || found[0].Fix == nil || found[0].Origin != "release kube-system/fixture (fixture 1.0.0)" {
 		t.Fatalf("%+v", found)
 	}
-	if want := "helm upgrade csi REPOSITORY/fixture --version 1.0.0 -n kube-system --reuse-values -f csi.values.yaml"; found[0].Fix.Do != want {
+	if want := "helm upgrade fixture REPOSITORY/fixture --version 1.0.0 -n kube-system --reuse-values -f fixture.values.yaml"; found[0].Fix.Do != want {
 		t.Errorf("it is applied by %s", found[0].Fix.Do)
 	}
 	if !strings.Contains(found[0].Fix.Text, "key: karpenter.sh/disrupted") {

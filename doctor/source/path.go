@@ -73,14 +73,20 @@ func steps(value any, parts []string) path {
 	return out
 }
 
+// alias is what charts call a field that they do not call as Kubernetes does.
+var alias = map[string]string{"replicas": "replicaCount"}
+
 // called lists the paths of values that are called like a field, or end so, as
 // daemonsetTolerations does: the shortest first, then by their text.
 func called(values any, field string) []path {
 	var out []path
+	named := func(key, name string) bool {
+		return name != "" && strings.HasSuffix(strings.ToLower(key), strings.ToLower(name))
+	}
 	var walk func(v any, p path)
 	walk = func(v any, p path) {
 		if n := len(p); n > 0 {
-			if key, ok := p[n-1].(string); ok && strings.HasSuffix(strings.ToLower(key), strings.ToLower(field)) {
+			if key, ok := p[n-1].(string); ok && (named(key, field) || named(key, alias[field])) {
 				out = append(out, slices.Clone(p))
 			}
 		}

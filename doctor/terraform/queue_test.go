@@ -11,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/doctor"
 	"github.com/millwright-dev/millwright/doctor/account"
+	"github.com/millwright-dev/millwright/doctor/doctortest"
 )
 
 // setup is a module for interruptions.
@@ -64,6 +65,7 @@ func statement(principal, condition any) m {
 
 func TestQueuesOfAnnouncementsAreExamined(t *testing.T) {
 	services := m{"Service": []string{"events.amazonaws.com", "sqs.amazonaws.com"}}
+	shown := []string{"role-unusable"} // by the tests of roles
 	for name, test := range map[string]struct {
 		setup setup
 		want  []string
@@ -86,6 +88,7 @@ func TestQueuesOfAnnouncementsAreExamined(t *testing.T) {
 			if !slices.Equal(checks, test.want) {
 				t.Fatalf("found %v, want %v", checks, test.want)
 			}
+			shown = append(shown, checks...)
 			for _, f := range found {
 				apply(t, &test.setup, f)
 			}
@@ -93,6 +96,11 @@ func TestQueuesOfAnnouncementsAreExamined(t *testing.T) {
 				t.Errorf("there is still %+v", left)
 			}
 		})
+	}
+	for _, check := range doctortest.Checks(doctortest.AccountInPlan) {
+		if !slices.Contains(shown, check) {
+			t.Errorf("no plan fails %s", check)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/doctortest"
 	"github.com/millwright-dev/millwright/doctor/source"
 	"github.com/millwright-dev/millwright/doctor/terraform"
 )
@@ -113,10 +114,10 @@ func add(t *testing.T, doc *terraform.Document, set *source.Set) []client.Object
 // Of every check, of plans and states, as kubernetes_manifest and kubectl_manifest: bad
 // manifests are found, good ones are not, and the arguments of the fix mend what a patch would.
 func TestManifestsAreExaminedByEveryCheckAndMended(t *testing.T) {
-	for _, check := range doctor.OfObjects() {
-		for _, form := range []struct {
-			key, kind, argument string
-		}{{"planned_values", "kubernetes_manifest", "manifest"}, {"values", "kubectl_manifest", "yaml_body"}} {
+	for of, form := range map[doctortest.Form]struct {
+		key, kind, argument string
+	}{doctortest.Plan: {"planned_values", "kubernetes_manifest", "manifest"}, doctortest.State: {"values", "kubectl_manifest", "yaml_body"}} {
+		for _, check := range doctortest.Checks(of) {
 			t.Run(check+" "+form.kind, func(t *testing.T) {
 				bad := manifests(t, filepath.Join("../testdata", check, "bad.yaml"))
 				found, set := examine(t, written(t, form.key, form.kind, bad), check)
