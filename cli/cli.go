@@ -12,6 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/adopt"
 	"github.com/millwright-dev/millwright/cli/color"
 	"github.com/millwright-dev/millwright/cli/crds"
+	"github.com/millwright-dev/millwright/cli/dump"
 	"github.com/millwright-dev/millwright/cli/export"
 )
 
@@ -85,6 +86,7 @@ Karpenter's NodePools and NodeClaims.
 	complete(cmd, color.Flag, color.Modes()...)
 	c := console{streams, &when}
 	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newDoctor(c), newEvents(c), newApprove(c), newDeny(c), newVersion(c), crds.New(c.Out), export.New(c.Out),
+		dump.New(dump.Config{Out: c.Out, Warn: c.warn, Connect: connect}),
 		adopt.New(adopt.Config{Streams: c.IOStreams, Settings: c.judge, Types: instanceTypes, Findings: errFindings}))
 	return cmd
 }

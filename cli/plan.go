@@ -68,8 +68,7 @@ standard error.
   millwright plan -R -f pools/ -f workloads/
 
   # And for the pods that are pending in a cluster right now?
-  kubectl get nodepools,nodepolicies,ec2nodeclasses,nodeclaims,nodes,pods,ds,pvc,pv,sc,pdb,priorityclasses,namespaces -A -o yaml |
-    millwright plan -f -
+  millwright dump | millwright plan -f -
 
   # What will these machines cost when consolidation has settled, and how many evictions until then?
   millwright plan -f dump.yaml --until settled

@@ -43,7 +43,7 @@ With -f the cluster is a dump. What is not in it is not looked at: the definitio
 kinds, and the lease.`,
 		Example: `  millwright adopt karpenter --dry-run
 
-  kubectl get deploy,nodepools,nodepolicies,ec2nodeclasses,nodeclaims,nodes,pods,ds,pvc,pv,sc,pdb,namespaces -A -o yaml > dump.yaml
+  millwright dump > dump.yaml
   millwright adopt karpenter -f dump.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -31,7 +31,7 @@ type Given struct {
 // AddFlags defines the flags that fill it.
 func (g *Given) AddFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&g.Files, "filename", "f", nil, "file, directory or - for standard input, instead of a cluster; may be repeated")
-	flags.StringArrayVar(&g.Dumps, "dump", nil, "all objects of a cluster, as kubectl get -o yaml prints them, in place of the cluster; may be repeated")
+	flags.StringArrayVar(&g.Dumps, "dump", nil, "all objects of a cluster, as millwright dump writes them, in place of the cluster; may be repeated")
 	flags.BoolVarP(&g.Recursive, "recursive", "R", false, "look into the subdirectories of directories given with -f")
 	flags.BoolVar(&g.WithCluster, "with-cluster", false, "examine the cluster too; what is given replaces what it has of the same name")
 	flags.StringArrayVar(&g.Terraform, "terraform", nil, "plan or state, as terraform show -json prints it, or - for standard input; may be repeated")

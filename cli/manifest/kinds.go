@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,6 +98,18 @@ var kinds = map[schema.GroupKind]kind{
 	{Group: v1alpha1.Group, Kind: "NodePolicy"}:         {"v1alpha1", false, custom, func() client.Object { return &v1alpha1.NodePolicy{} }},
 	{Group: "karpenter.kwok.sh", Kind: "KWOKNodeClass"}: {"v1alpha1", false, nodeClass, func() client.Object { return &unstructured.Unstructured{} }},
 	{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass"}:  {"v1", false, nodeClass, func() client.Object { return &unstructured.Unstructured{} }},
+}
+
+// Kinds are all that Read returns, by group and kind.
+func Kinds() []schema.GroupVersionKind {
+	var out []schema.GroupVersionKind
+	for group, k := range kinds {
+		out = append(out, group.WithVersion(k.version))
+	}
+	slices.SortFunc(out, func(a, b schema.GroupVersionKind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	})
+	return out
 }
 
 // meantBy is the kind that is meant by one in the wrong case, or in a group of Kubernetes' own

@@ -1,0 +1,132 @@
+// Package dump is `millwright dump`: a cluster as a file, which plan, doctor and adopt read in its
+// place.
+package dump
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/cli/manifest"
+	"github.com/millwright-dev/millwright/doctor/control"
+)
+
+// Config is what the command works with.
+type Config struct {
+	Out io.Writer
+	// Warn tells what could not be read.
+	Warn func(format string, args ...any)
+	// Connect makes a client for the cluster of the flags.
+	Connect func(*genericclioptions.ConfigFlags) (client.Reader, error)
+}
+
+// New is the command.
+func New(c Config) *cobra.Command {
+	kube := genericclioptions.NewConfigFlags(true)
+	cmd := &cobra.Command{
+		Use:   "dump",
+		Short: "Write what plan, doctor and adopt read of a cluster to standard output",
+		Long: `Write all objects of a cluster that "millwright plan", "millwright doctor" and
+"millwright adopt" read, one a line, for a bug report or another machine. Each kind is
+listed once, in pages.
+
+Secrets are not read, and of ConfigMaps only those of kube-system that configure
+kube-scheduler. Environment variables that are written into pods are among the objects:
+look through the file before you pass it on.`,
+		Example: `  millwright dump > dump.yaml
+  millwright doctor --dump dump.yaml
+  millwright plan -f dump.yaml
+  millwright adopt karpenter -f dump.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			reader, err := c.Connect(kube)
+			if err != nil {
+				return err
+			}
+			return c.write(cmd.Context(), reader)
+		},
+	}
+	kube.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func (c Config) write(ctx context.Context, reader client.Reader) error {
+	for _, kind := range manifest.Kinds() {
+		if kind.Group == control.SchedulerGroup {
+			continue // a file, no object
+		}
+		err := c.list(ctx, reader, kind)
+		switch {
+		case meta.IsNoMatchError(err): // the cluster does not serve it
+		case apierrors.IsForbidden(err):
+			c.Warn("left out: %v", err)
+		case err != nil:
+			return fmt.Errorf("listing %s: %w", kind.Kind, err)
+		}
+	}
+	return nil
+}
+
+// page is how many objects are asked for at once.
+const page = 500
+
+func (c Config) list(ctx context.Context, reader client.Reader, kind schema.GroupVersionKind) error {
+	configMap := kind.Group == "" && kind.Kind == "ConfigMap"
+	namespace := metav1.NamespaceAll
+	if configMap {
+		namespace = metav1.NamespaceSystem
+	}
+	for token := ""; ; {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := reader.List(ctx, list, client.InNamespace(namespace), client.Limit(page), client.Continue(token)); err != nil {
+			return err
+		}
+		for i := range list.Items {
+			text, err := json.Marshal(trimmed(&list.Items[i]))
+			if err != nil {
+				return err
+			}
+			if configMap && !strings.Contains(string(text), control.SchedulerGroup) {
+				continue
+			}
+			if _, err := fmt.Fprintf(c.Out, "---\n%s\n", text); err != nil {
+				return errors.Join(errors.New("writing"), err)
+			}
+		}
+		if token = list.GetContinue(); token == "" {
+			return nil
+		}
+	}
+}
+
+// trimmed is an object without what nobody reads: kubectl's copy of it, and who wrote its fields,
+// but for when the API server took a kubelet's report.
+func trimmed(o *unstructured.Unstructured) map[string]any {
+	kept := slices.DeleteFunc(o.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
+		return o.GetKind() != "Node" || m.Manager != "kubelet" || m.Subresource != "status"
+	})
+	for i := range kept {
+		kept[i].FieldsV1 = nil
+	}
+	o.SetManagedFields(kept)
+	if annotations := o.GetAnnotations(); annotations != nil {
+		delete(annotations, corev1.LastAppliedConfigAnnotation)
+		o.SetAnnotations(annotations)
+	}
+	return o.Object
+}
