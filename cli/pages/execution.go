@@ -8,7 +8,7 @@ import (
 // Execution is what executes a command, or why nothing does.
 type Execution struct {
 	By Executor
-	// Test is another test that executes it, or why it is not executed.
+	// Test is the file of what executes it, where that is Other; Why is why nothing does.
 	Test, Why string
 }
 
@@ -43,12 +43,19 @@ var executions = []struct {
 	{"bin/millwright doctor ", Execution{By: Here}},
 	{"kubectl delete nodepools", Execution{By: Other, Test: "sandbox/e2e/adopt_test.go"}},
 	{"kubectl wait --for=delete nodeclaims", Execution{By: Other, Test: "sandbox/e2e/adopt_test.go"}},
-	{"terraform show", Execution{By: None, Why: "needs a plan of the reader's"}},
+	{"terraform show", Execution{By: Walk}},
+	{"terraform init", Execution{By: Other, Test: "Makefile, terraform"}},
 	{"terraform output", Execution{By: None, Why: "needs a cluster on AWS"}},
 	{"terraform ", Execution{By: None, Why: "creates what costs money on AWS; make terraform plans the examples"}},
+	{"aws eks describe-addon", Execution{By: Walk}},
+	{"aws ec2 describe-subnets", Execution{By: Walk}},
+	{"aws autoscaling describe-auto-scaling-groups", Execution{By: Walk}},
 	{"aws ", Execution{By: None, Why: "needs an account of AWS"}},
 	{"crane ", Execution{By: None, Why: "needs a registry"}},
-	{"make", Execution{By: None, Why: "a task of the Makefile, run as a whole by continuous integration or by hand"}},
+	{"make demo", Execution{By: Other, Test: "sandbox/e2e/stories_test.go"}},
+	{"make build", Execution{By: Other, Test: ".ci/run"}},
+	{"make test", Execution{By: Other, Test: ".ci/run"}},
+	{"make", Execution{By: None, Why: "takes minutes; run by hand before a change is proposed or a release is made"}},
 	{"cd ", Execution{By: None, Why: "builds or tests Millwright itself"}},
 	{"go ", Execution{By: None, Why: "builds or tests Millwright itself"}},
 	{"CGO_ENABLED=", Execution{By: None, Why: "builds or tests Millwright itself"}},

@@ -132,10 +132,18 @@ func TestEveryCommandOnAPageIsExecutedOrSaysWhyNot(t *testing.T) {
 		case pages.Here:
 			ran++
 			run(t, c.Page, strings.Fields(c.Line)[1:])
-		case pages.Walk, pages.Other:
+		case pages.Walk:
 			byOthers++
+		case pages.Other:
+			byOthers++
+			if file, _, _ := strings.Cut(e.Test, ", "); !exists(file) {
+				t.Errorf("%s, %q: %s is said to be executed by %s, which is not there", c.Page, c.Section, c.Line, file)
+			}
 		case pages.None:
 			not[e.Why]++
+			if fault := unfounded(t, c.Line); fault != "" {
+				t.Errorf("%s, %q: %s: %s", c.Page, c.Section, c.Line, fault)
+			}
 		default:
 			t.Errorf("%s, %q: %s is not executed, and nothing says why", c.Page, c.Section, c.Line)
 		}
@@ -143,7 +151,66 @@ func TestEveryCommandOnAPageIsExecutedOrSaysWhyNot(t *testing.T) {
 	if ran < 3 || byOthers < 60 {
 		t.Errorf("%d commands were run, %d by other tests", ran, byOthers)
 	}
-	t.Logf("of %d commands %d are run here, %d by end-to-end tests, not run: %v", len(commands), ran, byOthers, not)
+	t.Logf("of %d commands %d are run here, %d by other tests, not run: %v", len(commands), ran, byOthers, not)
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+var (
+	tasks    = regexp.MustCompile(`^make ([a-z ]+)`)
+	selected = regexp.MustCompile(`go test .*?(\./\S+).* -run '?([\w|]+)'?`)
+	function = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+)
+
+// unfounded is what a command names that there is not: a task of the Makefile, or a test. It is
+// empty where all is there.
+func unfounded(t *testing.T, line string) string {
+	t.Helper()
+	if m := tasks.FindStringSubmatch(line); m != nil {
+		makefile, err := os.ReadFile("Makefile")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for task := range strings.FieldsSeq(m[1]) {
+			if !strings.Contains(string(makefile), "\n"+task+":") {
+				return "there is no task " + task
+			}
+		}
+	}
+	if m := selected.FindStringSubmatch(line); m != nil {
+		within := m[1]
+		if strings.HasPrefix(line, "cd sandbox ") {
+			within = filepath.Join("sandbox", within)
+		}
+		var names []string
+		for _, file := range glob(t, filepath.Join(within, "*_test.go")) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range function.FindAllStringSubmatch(string(text), -1) {
+				names = append(names, f[1])
+			}
+		}
+		for part := range strings.SplitSeq(m[2], "|") {
+			if !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, part) }) {
+				return "no test of " + within + " is called " + part
+			}
+		}
+	}
+	return ""
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+	}
+	return files
 }
 
 // run executes a command line of the binary in this process, in the root of the checkout.
