@@ -80,7 +80,11 @@ func TestFiguresAreThoseThatKarpenterPublishes(t *testing.T) {
 			}
 		}
 		for resourceName, q := range typ.Allocatable() {
-			if _, ok := want.resources[string(resourceName)]; !ok && !q.IsZero() {
+			switch _, ok := want.resources[string(resourceName)]; {
+			case ok || q.IsZero():
+			case resourceName == ec2class.ResourceAWSPodENI:
+				t.Logf("%s: its limits are newer than Karpenter's, which has no branch interfaces for it; we have %s", name, q.String())
+			default:
 				t.Errorf("%s: %s is %s, the reference has none", name, resourceName, q.String())
 			}
 		}

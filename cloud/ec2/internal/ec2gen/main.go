@@ -1,6 +1,5 @@
-// Command ec2gen writes the tables of instance types and prices that package ec2 reads. It
-// needs no network: it joins tables that two modules of
-// the build list publish (see sources.go) with figures of a page that none does
+// Command ec2gen writes the tables of instance types and prices that package ec2 reads. It joins
+// tables that Go modules publish (see sources.go) with figures of a page that none does
 // (reference.go) and with what is known about each family (families.go), and refuses to write anything when they contradict each other.
 //
 // Run it with go generate in cloud/ec2.

@@ -15,10 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// The modules that publish the tables, both under the Apache License 2.0.
+// The modules that publish the tables, all under the Apache License 2.0. Those without a version
+// are of the build list's.
 const (
 	awsModule  = "github.com/aws/karpenter-provider-aws"
 	coreModule = "sigs.k8s.io/karpenter"
+	vpcModule  = "github.com/aws/amazon-vpc-resource-controller-k8s"
+	vpcVersion = "v1.8.2"
 	region     = "us-east-1"
 )
 
@@ -59,6 +62,10 @@ func loadSources() (*sources, error) {
 	if err != nil {
 		return nil, err
 	}
+	vpc, err := download(vpcModule + "@" + vpcVersion)
+	if err != nil {
+		return nil, err
+	}
 	s := &sources{prices: map[string]float64{}, elsewhere: map[string]map[string]float64{}, limits: map[string]*limit{}, bandwidth: map[string]int{}, shapes: map[string]shape{}}
 	providers := filepath.Join(aws, "pkg", "providers")
 	for _, table := range []struct {
@@ -68,6 +75,8 @@ func loadSources() (*sources, error) {
 		{filepath.Join(providers, "pricing", "zz_generated.pricing_aws.go"), "InitialOnDemandPricesAWS", s.readPrices},
 		{filepath.Join(providers, "pricing", "zz_generated.pricing_aws_cn.go"), "InitialOnDemandPricesCN", s.readPrices},
 		{filepath.Join(providers, "pricing", "zz_generated.pricing_aws_us_gov.go"), "InitialOnDemandPricesUSGov", s.readPrices},
+		// Of types that both know, Karpenter's limits count: its page of types agrees with them.
+		{filepath.Join(vpc, "pkg", "aws", "vpc", "limits.go"), "Limits", s.readLimits},
 		{filepath.Join(providers, "instancetype", "zz_generated.vpclimits.go"), "Limits", s.readLimits},
 		{filepath.Join(providers, "instancetype", "zz_generated.bandwidth.go"), "InstanceTypeBandwidthMegabits", s.readBandwidth},
 	} {
@@ -91,6 +100,19 @@ func moduleDir(path string) (string, error) {
 		return "", fmt.Errorf("finding module %s: %w", path, err)
 	}
 	return string(bytes.TrimSpace(out)), nil
+}
+
+// download is the folder of a module of a version, which no build needs.
+func download(module string) (string, error) {
+	out, err := exec.Command("go", "mod", "download", "-json", module).Output()
+	if err != nil {
+		return "", fmt.Errorf("downloading %s: %w: %s", module, err, out)
+	}
+	var found struct{ Dir string }
+	if err := json.Unmarshal(out, &found); err != nil {
+		return "", fmt.Errorf("downloading %s: %w", module, err)
+	}
+	return found.Dir, nil
 }
 
 // literal finds the composite literal that a package variable is set to.
