@@ -42,7 +42,7 @@ func (h *handover) cutLaunch(ctx context.Context, to stage.Contestant) error {
 	if err != nil {
 		return err
 	}
-	h.blame(replacedOf(before, after))
+	h.blame(slices.Concat(replacedOf(before, after), evictedSince(before, after)))
 	return h.scale(ctx, "scale in", -stage.More)
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/millwright-dev/millwright/bench/process"
 	"github.com/millwright-dev/millwright/bench/watch"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
-	"github.com/millwright-dev/millwright/sandbox/aws"
 )
 
 // Act is one part of a handover, and what was seen of it.
@@ -194,8 +193,14 @@ func (h *handover) settle(ctx context.Context) (float64, error) {
 	return took, err
 }
 
-// change stops the one controller and starts the other. Nothing may come of it.
+// change stops the one controller and starts the other. Nothing may come of it: machines and
+// pods are compared with those from before the one was stopped, objects and calls with those
+// from before the other was started.
 func (h *handover) change(ctx context.Context, to stage.Contestant) error {
+	last, err := h.state(ctx)
+	if err != nil {
+		return err
+	}
 	if err := h.running.Stop(); err != nil {
 		return err
 	}
@@ -223,7 +228,7 @@ func (h *handover) change(ctx context.Context, to stage.Contestant) error {
 	if err != nil {
 		return err
 	}
-	a := Act{Title: "take over", Differences: differences(before, after), Faults: disturbed(before, after, changes(record, before.at))}
+	a := Act{Title: "take over", Differences: differences(before, after), Faults: slices.Concat(moved(last, after), disturbed(before, after, changes(record, before.at)))}
 	_, err = h.done(ctx, a, before)
 	return err
 }
@@ -231,7 +236,29 @@ func (h *handover) change(ctx context.Context, to stage.Contestant) error {
 // harmless are calls by which no machine is replaced, drained or tagged.
 var harmless = []string{"ec2:CreateLaunchTemplate", "ec2:DeleteLaunchTemplate", "sqs:DeleteMessage", "sqs:DeleteMessageBatch", "sqs:ReceiveMessage"}
 
-// disturbed says what must not come of a change of controllers.
+// moved says which machines and pods are not those from before.
+func moved(before, after *state) []string {
+	out := replacedOf(before, after)
+	for _, id := range slices.Sorted(maps.Keys(after.instances)) {
+		if _, ok := before.instances[id]; !ok {
+			out = append(out, id+" was launched")
+		}
+	}
+	if !maps.Equal(before.pods, after.pods) {
+		out = append(out, "the pods are not those from before, or run elsewhere")
+	}
+	return append(out, evictedSince(before, after)...)
+}
+
+// evictedSince says how many pods were evicted, if any.
+func evictedSince(before, after *state) []string {
+	if n := after.evictions - before.evictions; n > 0 {
+		return []string{fmt.Sprintf("%d pods were evicted", n)}
+	}
+	return nil
+}
+
+// disturbed says what else must not come of a change of controllers.
 func disturbed(before, after *state, calls []awstest.Call) []string {
 	var out []string
 	for _, c := range calls {
@@ -241,12 +268,6 @@ func disturbed(before, after *state, calls []awstest.Call) []string {
 		if !slices.Contains(harmless, c.Action) {
 			out = append(out, fmt.Sprintf("%s was called: %v", c.Action, c.Input))
 		}
-	}
-	if !maps.EqualFunc(before.instances, after.instances, func(a, b aws.Instance) bool { return a.ID == b.ID }) {
-		out = append(out, "the machines are not those from before")
-	}
-	if !maps.Equal(before.pods, after.pods) {
-		out = append(out, "the pods are not those from before, or run elsewhere")
 	}
 	for _, object := range slices.Sorted(maps.Keys(after.objects)) {
 		was, is := before.objects[object], after.objects[object]
@@ -286,13 +307,9 @@ func (h *handover) scale(ctx context.Context, title string, by int) error {
 	if _, err := h.settle(ctx); err != nil {
 		return err
 	}
-	now := h.Seen.Now()
-	if n := now.Evictions - before.evictions; n > 0 && by > 0 { // scaled in, consolidation may be first
-		a.Faults = append(a.Faults, fmt.Sprintf("%d pods were evicted", n))
-	}
 	after, err := h.done(ctx, a, before)
-	if err == nil && by > 0 {
-		h.blame(replacedOf(before, after))
+	if err == nil && by > 0 { // scaled in, consolidation may move a pod to an empty machine first
+		h.blame(slices.Concat(replacedOf(before, after), evictedSince(before, after)))
 	}
 	return err
 }
