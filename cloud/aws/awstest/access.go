@@ -57,6 +57,31 @@ func (c *Cloud) Granted() []Grant {
 	return out
 }
 
+// Unused are the actions and the resources of policy documents that none of some grants has
+// needed, in the documents' order. Errors: what of a document is not understood.
+func Unused(grants []Grant, documents ...string) ([]string, error) {
+	parsed, err := policy.Parse(documents...)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for i := range parsed {
+		s := &parsed[i]
+		note := func(entry string, needs func(policy.Access) bool) {
+			if !slices.ContainsFunc(grants, func(g Grant) bool { return g.Sid == s.Sid && needs(g.Access) }) {
+				out = append(out, s.Sid+": "+entry)
+			}
+		}
+		for _, action := range s.Action {
+			note(action, func(a policy.Access) bool { return policy.Like(action, a.Action) })
+		}
+		for _, resource := range s.Resource {
+			note(resource, func(a policy.Access) bool { return policy.Like(resource, a.Resource) })
+		}
+	}
+	return out, nil
+}
+
 // denied is the first access that no statement allows a caller, nil if all are allowed.
 func (g *guard) denied(caller string, list []policy.Access) *policy.Access {
 	g.mu.Lock()

@@ -1,6 +1,7 @@
 package awstest
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 	"github.com/millwright-dev/millwright/cloud/ec2"
 )
@@ -123,16 +125,11 @@ func newProduct(t *ec2.Type, region string) product {
 		"instanceType": t.Name, "regionCode": region, "servicecode": "AmazonEC2", "preInstalledSw": "NA", "operatingSystem": "Linux",
 		"capacitystatus": "Used", "marketoption": "OnDemand", "tenancy": "Shared", "vcpu": strconv.FormatInt(t.VCPUs, 10),
 	}
+	if t.BareMetal() { // is sold as dedicated hosts are
+		p.Product.ProductFamily, p.Product.Attributes["tenancy"] = "Compute Instance (bare metal)", "Dedicated"
+	}
 	price := map[string]string{"USD": strconv.FormatFloat(t.OnDemand, 'f', 10, 64)}
 	p.Terms.OnDemand = map[string]term{p.Product.SKU + ".JRTCKXETXF": {map[string]dimension{p.Product.SKU + ".JRTCKXETXF.6YS6EN2CT7": {"Hrs", price}}}}
-	return p
-}
-
-// bareMetal is a product that the price list has besides: clients expect prices of bare metal,
-// of which the table has none.
-func bareMetal(region string) product {
-	p := newProduct(&ec2.Type{Name: "c5.metal", VCPUs: 96, OnDemand: 4.08}, region)
-	p.Product.ProductFamily, p.Product.Attributes["tenancy"] = "Compute Instance (bare metal)", "Dedicated"
 	return p
 }
 
@@ -159,39 +156,41 @@ type getProductsInput struct {
 // products plays the price list: on-demand prices of package cloud/ec2 for the cloud's
 // region, whichever it is.
 func (c *Cloud) products(in getProductsInput) (any, error) {
-	var out struct {
-		PriceList                []string
-		FormatVersion, NextToken string
-	}
-	out.FormatVersion = "aws_v1"
-	first, _ := strconv.Atoi(in.NextToken)
 	most := 100
-	if in.MaxResults != nil {
-		most = *in.MaxResults
+	list, next, err := describe.Page(c.passing(&in), func(p product) string { return p.Product.SKU }, cmp.Or(in.MaxResults, &most), 1, most, in.NextToken)
+	if err != nil {
+		return nil, err
 	}
-	n := 0
-	list := []product{bareMetal(c.config.Region)}
-	for i := range c.config.Types {
-		list = append(list, newProduct(&c.config.Types[i], c.config.Region))
-	}
-	for _, p := range list {
-		if in.ServiceCode != p.ServiceCode || slices.ContainsFunc(in.Filters, func(f struct{ Type, Field, Value string }) bool { return !p.has(f.Field, f.Value) }) {
-			continue
-		}
-		if n++; n <= first {
-			continue
-		}
-		if len(out.PriceList) == most {
-			out.NextToken = strconv.Itoa(first + most)
-			break
-		}
+	texts := make([]string, len(list))
+	for i, p := range list {
 		text, err := json.Marshal(p)
 		if err != nil {
 			return nil, err
 		}
-		out.PriceList = append(out.PriceList, string(text))
+		texts[i] = string(text)
 	}
-	return out, nil
+	return struct {
+		FormatVersion, NextToken string
+		PriceList                []string
+	}{"aws_v1", next, texts}, nil
+}
+
+// passing are the products that pass all filters, in the order of their keys.
+func (c *Cloud) passing(in *getProductsInput) []product {
+	types := c.config.Types
+	if !slices.ContainsFunc(types, func(t ec2.Type) bool { return t.BareMetal() }) { // clients expect prices of bare metal
+		types = append(slices.Clip(types), ec2.Type{Name: "c5.metal", VCPUs: 96, OnDemand: 4.08})
+	}
+	var out []product
+	for i := range types {
+		p := newProduct(&types[i], c.config.Region)
+		misses := func(f struct{ Type, Field, Value string }) bool { return !p.has(f.Field, f.Value) }
+		if in.ServiceCode == p.ServiceCode && !slices.ContainsFunc(in.Filters, misses) {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b product) int { return cmp.Compare(a.Product.SKU, b.Product.SKU) })
+	return out
 }
 
 // shift is a zonal shift that is in effect.

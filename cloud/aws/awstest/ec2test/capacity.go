@@ -140,10 +140,10 @@ func describeSpotPriceHistory(e *EC2, in describeSpotPriceHistoryInput) (any, er
 	}
 	slices.SortFunc(out.SpotPriceHistory, func(a, b spotPrice) int { return strings.Compare(a.key(), b.key()) })
 	most := 1000
-	if in.MaxResults == nil || *in.MaxResults > most {
+	if in.MaxResults == nil || *in.MaxResults == 0 || *in.MaxResults > most {
 		in.MaxResults = &most
 	}
 	var err error
-	out.SpotPriceHistory, out.NextToken, err = describe.Page(out.SpotPriceHistory, spotPrice.key, in.MaxResults, 0, most, in.NextToken)
+	out.SpotPriceHistory, out.NextToken, err = describe.Page(out.SpotPriceHistory, spotPrice.key, in.MaxResults, 1, most, in.NextToken)
 	return out, err
 }

@@ -3,6 +3,7 @@ package ec2test
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/tagging"
@@ -166,13 +167,7 @@ func (e *EC2) candidate(base launch, spec templateSpecification, tree map[string
 			l.NetworkInterfaces[i].SubnetId = o.SubnetId
 		}
 	}
-	echo := map[string]any{}
-	for name, value := range tree {
-		// What the answer's shape has no place for is not echoed.
-		if name != "AvailabilityZoneId" && name != "BlockDeviceMappings" && name != "Placement" {
-			echo[name] = value
-		}
-	}
+	echo := maps.Clone(tree)
 	c.subnet, c.broken = e.settle(l)
 	c.offering = Offering{Type: l.InstanceType, Spot: spot}
 	if c.subnet != nil {

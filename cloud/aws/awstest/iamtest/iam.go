@@ -1,6 +1,7 @@
 package iamtest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -273,31 +275,27 @@ func (s *IAM) tagProfile(in input) (any, error) {
 	return nil, nil
 }
 
-// list answers by name; the marker is the last name of the page before. As IAM does, it
-// leaves out the tags.
+// list answers by name. As IAM does, it leaves out the tags.
 func (s *IAM) list(in input) (any, error) {
+	if n := in.MaxItems; n != nil && (*n < 1 || *n > 1000) {
+		return nil, wire.Errorf("ValidationError", "Value '%d' at 'maxItems' failed to satisfy constraint: it is not from 1 to 1000", *n)
+	}
 	var out struct {
 		InstanceProfiles []profile
 		IsTruncated      bool
 		Marker           string
 	}
-	most := 100
-	if in.MaxItems != nil {
-		most = *in.MaxItems
-	}
 	for _, name := range slices.Sorted(maps.Keys(s.profiles)) {
-		p := *s.profiles[name]
-		if name <= in.Marker || !strings.HasPrefix(p.Path, in.PathPrefix) {
-			continue
+		if p := *s.profiles[name]; strings.HasPrefix(p.Path, in.PathPrefix) {
+			p.Tags = nil
+			out.InstanceProfiles = append(out.InstanceProfiles, p)
 		}
-		if len(out.InstanceProfiles) == most {
-			out.IsTruncated, out.Marker = true, out.InstanceProfiles[most-1].InstanceProfileName
-			break
-		}
-		p.Tags = nil
-		out.InstanceProfiles = append(out.InstanceProfiles, p)
 	}
-	return out, nil
+	most := 100
+	var err error
+	out.InstanceProfiles, out.Marker, err = describe.Page(out.InstanceProfiles, func(p profile) string { return p.InstanceProfileName }, cmp.Or(in.MaxItems, &most), 1, 1000, in.Marker)
+	out.IsTruncated = out.Marker != ""
+	return out, err
 }
 
 func (s *IAM) caller(struct{}) (any, error) {
