@@ -114,14 +114,10 @@ func New(config Config) (*Cloud, error) {
 		}
 	}
 	c.IAM = iamtest.New(iamtest.Config{Clock: config.Clock, Account: config.Account, Roles: config.Roles, Policies: config.Policies, Profiles: config.Profiles, Lag: config.ProfileLag})
-	e, err := ec2test.New(ec2test.Config{
+	c.EC2 = ec2test.New(ec2test.Config{
 		Clock: config.Clock, Seed: config.Seed, Account: config.Account, Region: config.Region,
 		Types: config.Types, Network: *config.Network, Images: images, Profile: c.IAM.KnownToEC2, Delays: config.Delays,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("starting EC2: %w", err)
-	}
-	c.EC2 = e
 	c.SQS = sqstest.New(sqstest.Config{Queues: config.Queues, Account: config.Account, Seed: config.Seed})
 	c.services = map[string]wire.Handler{
 		"ec2": c.EC2.Handle, "iam": c.IAM.Handle, "sts": c.IAM.Handle,

@@ -1,7 +1,7 @@
 // Package ec2test plays EC2: instance types, networks, images, launch templates, fleets
 // and instances, without a machine behind them.
 //
-//	e, err := ec2test.New(ec2test.Config{Clock: clock, Network: …})
+//	e := ec2test.New(ec2test.Config{Clock: clock, Network: …})
 //	answer, err := e.Handle(request) // a call that package wire has read
 //
 // Package awstest serves it over HTTP, together with the other services.

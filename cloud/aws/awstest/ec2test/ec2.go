@@ -16,14 +16,13 @@ import (
 
 // Config is what there is at first.
 type Config struct {
-	// Clock is the emulator's time; nil is the real one.
+	// Clock is the emulator's time.
 	Clock clock.PassiveClock
 	// Seed chooses IDs, spot prices and the depth of spot pools.
 	Seed uint64
-	// Account is 12 digits, empty is 111122223333; Region empty is us-east-1.
+	// Account is 12 digits.
 	Account, Region string
-	// Types are sold in every zone; nil is the table of package cloud/ec2 without
-	// bare metal.
+	// Types are sold in every zone.
 	Types []ec2.Type
 	// Network is the zones, subnets and security groups, as DefaultNetwork makes them.
 	Network Network
@@ -71,23 +70,7 @@ type EC2 struct {
 }
 
 // New makes an EC2.
-func New(c Config) (*EC2, error) {
-	if c.Clock == nil {
-		c.Clock = clock.RealClock{}
-	}
-	if c.Account == "" {
-		c.Account = "111122223333"
-	}
-	if c.Region == "" {
-		c.Region = "us-east-1"
-	}
-	if c.Types == nil {
-		types, err := ec2.Virtual()
-		if err != nil {
-			return nil, err
-		}
-		c.Types = types
-	}
+func New(c Config) *EC2 {
 	e := &EC2{
 		config: c, delays: c.Delays, network: c.Network,
 		types: map[string]*ec2.Type{}, images: map[string]*Image{}, templates: map[string]*template{},
@@ -106,7 +89,7 @@ func New(c Config) (*EC2, error) {
 	for _, i := range c.Images {
 		e.addImage(i)
 	}
-	return e, nil
+	return e
 }
 
 // SetDelays changes how long things take from now on; what is under way keeps its times.
