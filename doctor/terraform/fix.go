@@ -52,16 +52,29 @@ func addonFix(address, addon string) func(whole, change map[string]any) (*doctor
 		}
 		return &doctor.Fix{
 			Form: "Terraform", File: fileOf(address),
-			Do:   fmt.Sprintf("in %s, by the input addons (cluster_addons before version 21 of the EKS module)", module),
+			Do:   fmt.Sprintf("in %s, by the input addons (cluster_addons before version 21 of the EKS module, eks_addons of EKS Blueprints)", module),
 			Text: fmt.Sprintf("addons = {\n  %s = {\n    configuration_values = jsonencode(%s)\n  }\n}\n", addon, expression(whole, "    ")),
 		}, nil
 	}
 }
 
+// blueprint is a release of the module EKS Blueprints Addons, which has an input for each.
+var blueprint = regexp.MustCompile(`^(module\..*)\.module\.([a-z0-9_]+)\.helm_release\.this\[0\]$`)
+
 // releaseFix adds values after those that a helm_release has.
 func releaseFix(address string, count int) func(change map[string]any) (*doctor.Fix, error) {
 	return func(change map[string]any) (*doctor.Fix, error) {
 		value := "yamlencode(" + expression(change, "    ") + ")"
+		if m := blueprint.FindStringSubmatch(address); m != nil {
+			fix := &doctor.Fix{
+				Form: "Terraform", File: fileOf(address), Do: fmt.Sprintf("in %s, by the input %s of EKS Blueprints", m[1], m[2]),
+				Text: fmt.Sprintf("%s = {\n  values = [\n    %s,\n  ]\n}\n", m[2], value),
+			}
+			if count > 0 {
+				fix.Do += fmt.Sprintf(", after the %d values that it has", count)
+			}
+			return fix, nil
+		}
 		fix := argument(address, "values", "[\n    "+value+",\n  ]")
 		if count > 0 {
 			fix.Do += fmt.Sprintf(", after the %d that it has", count)

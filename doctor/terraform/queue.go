@@ -18,7 +18,13 @@ import (
 type events struct {
 	queues   []queue
 	policies []policy
-	patterns []account.Pattern
+	rules    []rule
+}
+
+// rule is one of EventBridge; label is what its resource is called.
+type rule struct {
+	label   string
+	pattern account.Pattern
 }
 
 type queue struct {
@@ -81,9 +87,32 @@ func (d *Document) rule(r Resource) error {
 			return fmt.Errorf("event_pattern: %w", err)
 		}
 	}
+	_, resource, _ := split(r.Address)
+	_, label, _ := strings.Cut(resource, ".")
 	e := d.of(r)
-	e.patterns = append(e.patterns, p)
+	e.rules = append(e.rules, rule{label, p})
 	return nil
+}
+
+// heard are the patterns that feed the queues of a module: those of its own rules, or if it has
+// none of the rules of the module that calls it, of those called like it if there are any, as
+// aws_cloudwatch_event_rule.karpenter is beside module.karpenter_sqs.
+func (d *Document) heard(module string) []account.Pattern {
+	rules := d.events[module].rules
+	if at := strings.LastIndex(module, "module."); len(rules) == 0 && at >= 0 {
+		name := module[at+len("module."):]
+		if caller := d.events[strings.TrimSuffix(module[:at], ".")]; caller != nil {
+			rules = slices.DeleteFunc(slices.Clone(caller.rules), func(r rule) bool { return !strings.HasPrefix(name, r.label) })
+			if len(rules) == 0 {
+				rules = caller.rules
+			}
+		}
+	}
+	out := make([]account.Pattern, len(rules))
+	for i, r := range rules {
+		out[i] = r.pattern
+	}
+	return out
 }
 
 // Queues are those through which a controller hears of EC2: of modules with a rule about it.
@@ -91,7 +120,7 @@ func (d *Document) Queues() ([]account.Queue, error) {
 	var out []account.Queue
 	for _, module := range slices.Sorted(maps.Keys(d.events)) {
 		e := d.events[module]
-		kinds := account.Heard(e.patterns)
+		kinds := account.Heard(d.heard(module))
 		if len(kinds) == 0 {
 			continue
 		}

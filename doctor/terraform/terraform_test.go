@@ -223,7 +223,7 @@ func TestAnAddonIsMendedInItsResourceOrInTheInputOfItsModule(t *testing.T) {
   })
 }
 `},
-		"a module": {nested, "in module.eks, by the input addons (cluster_addons before version 21 of the EKS module)", `addons = {
+		"a module": {nested, "in module.eks, by the input addons (cluster_addons before version 21 of the EKS module, eks_addons of EKS Blueprints)", `addons = {
   aws-ebs-csi-driver = {
     configuration_values = jsonencode({
       node = {
