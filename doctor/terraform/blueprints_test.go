@@ -66,7 +66,7 @@ func TestThePlanOfEKSBlueprintsIsMendedByItsInputs(t *testing.T) {
 			t.Errorf("there is still %+v", found)
 		}
 	}
-	const bad = "agent: {tolerations: [{key: dedicated, operator: Exists}]}"
+	const bad = "agent: {enabled: true, tolerations: [{key: dedicated, operator: Exists}]}"
 	tolerant := "controller: {tolerations: [{key: dedicated, operator: Exists}]}"
 	dns := one(blueprints(t, 300, "", tolerant), "nowhere-to-run")
 	configuration, err := argumentOf(dns.Fix.Text, "configuration_values")
