@@ -5,6 +5,7 @@ go 1.26.6
 require (
 	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/google/go-containerregistry v0.22.1
+	golang.org/x/sync v0.24.0
 	helm.sh/helm/v3 v3.21.4
 	helm.sh/helm/v4 v4.2.4
 	k8s.io/api v0.36.3
@@ -95,7 +96,6 @@ require (
 	golang.org/x/crypto v0.54.0 // indirect
 	golang.org/x/net v0.56.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
-	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.45.0 // indirect
 	golang.org/x/text v0.40.0 // indirect

@@ -10,8 +10,8 @@ import (
 
 	"github.com/millwright-dev/millwright/deploy/release/archive"
 	"github.com/millwright-dev/millwright/deploy/release/chart"
+	"github.com/millwright-dev/millwright/deploy/release/image"
 	"github.com/millwright-dev/millwright/deploy/release/krew"
-	"github.com/millwright-dev/millwright/deploy/release/sbom"
 	"github.com/millwright-dev/millwright/deploy/release/source"
 )
 
@@ -23,7 +23,11 @@ var archivePlatforms = slices.Concat(imagePlatforms, []source.Platform{
 
 // all writes everything below dist, and the sums of its files.
 func (r release) all(ctx context.Context) error {
-	if err := r.image(ctx); err != nil {
+	binaries, err := r.compile(ctx, archivePlatforms)
+	if err != nil {
+		return err
+	}
+	if err := r.image(binaries[:len(imagePlatforms)]); err != nil {
 		return err
 	}
 	files, err := r.deployments()
@@ -31,13 +35,13 @@ func (r release) all(ctx context.Context) error {
 		return err
 	}
 	var archives []krew.Archive
-	for _, p := range archivePlatforms {
-		more, err := r.archive(ctx, p)
+	for _, b := range binaries {
+		more, err := r.archive(b)
 		if err != nil {
 			return err
 		}
 		files = append(files, more...)
-		archives = append(archives, krew.Archive{File: more[0], Platform: p})
+		archives = append(archives, krew.Archive{File: more[0], Platform: b.Platform})
 	}
 	plugin, err := krew.Manifest(r.tree.Version, archives)
 	if err != nil {
@@ -62,26 +66,19 @@ func (r release) chart() error {
 	return err
 }
 
-// archive packs the command line for a platform with its license, and writes its bill of
+// archive packs the command line of a platform with its license, and writes its bill of
 // materials beside it. The archive is the first of the files that it names.
-func (r release) archive(ctx context.Context, p source.Platform) ([]string, error) {
-	binary, err := r.tree.Compile(ctx, p, filepath.Join(r.dist, "bin"))
-	if err != nil {
-		return nil, err
-	}
+func (r release) archive(b image.Binary) ([]string, error) {
+	p := b.Platform
 	base := filepath.Join(r.dist, fmt.Sprintf("millwright_%s_%s_%s", strings.TrimPrefix(r.tree.Version, "v"), p.OS, p.Arch))
 	packed := base + ".tar.gz"
 	if p.OS == "windows" {
 		packed = base + ".zip"
 	}
-	if err := archive.Write(packed, r.tree.Time, binary, filepath.Join(r.tree.Root, "LICENSE")); err != nil {
+	if err := archive.Write(packed, r.tree.Time, b.File, filepath.Join(r.tree.Root, "LICENSE")); err != nil {
 		return nil, fmt.Errorf("packing for %s: %w", p, err)
 	}
-	bill, err := sbom.Of(binary, r.tree)
-	if err != nil {
-		return nil, err
-	}
-	return []string{packed, base + ".cdx.json"}, os.WriteFile(base+".cdx.json", bill, 0o644)
+	return []string{packed, base + ".cdx.json"}, os.WriteFile(base+".cdx.json", b.SBOM, 0o644)
 }
 
 // deployments are the packaged chart, the kinds, and a manifest for simulated machines, the

@@ -14,6 +14,8 @@ import (
 	"os/signal"
 	"path/filepath"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/millwright-dev/millwright/deploy/release/image"
 	"github.com/millwright-dev/millwright/deploy/release/sbom"
 	"github.com/millwright-dev/millwright/deploy/release/source"
@@ -53,7 +55,11 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	r := release{tree: tree, dist: *dist, out: out}
 	switch args[0] {
 	case "image":
-		return r.image(ctx)
+		binaries, err := r.compile(ctx, imagePlatforms)
+		if err != nil {
+			return err
+		}
+		return r.image(binaries)
 	case "chart":
 		return r.chart()
 	case "all":
@@ -69,20 +75,28 @@ type release struct {
 	out  io.Writer
 }
 
-// image writes the layout below dist/image and says by which digest it will be known.
-func (r release) image(ctx context.Context) error {
-	var binaries []image.Binary
-	for _, p := range imagePlatforms {
-		file, err := r.tree.Compile(ctx, p, filepath.Join(r.dist, "bin"))
-		if err != nil {
+// compile builds the command line for platforms, each once. Two are built at a time: a linker,
+// or the compiler at the largest package, leaves all processors but one to the other.
+func (r release) compile(ctx context.Context, platforms []source.Platform) ([]image.Binary, error) {
+	out := make([]image.Binary, len(platforms))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(2)
+	for i, p := range platforms {
+		group.Go(func() error {
+			file, err := r.tree.Compile(ctx, p, filepath.Join(r.dist, "bin"))
+			if err != nil {
+				return err
+			}
+			bill, err := sbom.Of(file, r.tree)
+			out[i] = image.Binary{Platform: p, File: file, SBOM: bill}
 			return err
-		}
-		bill, err := sbom.Of(file, r.tree)
-		if err != nil {
-			return err
-		}
-		binaries = append(binaries, image.Binary{Platform: p, File: file, SBOM: bill})
+		})
 	}
+	return out, group.Wait()
+}
+
+// image writes the layout below dist/image and says by which digest it will be known.
+func (r release) image(binaries []image.Binary) error {
 	dir := filepath.Join(r.dist, "image")
 	digest, err := image.Write(dir, r.tree, binaries)
 	if err != nil {
