@@ -25,7 +25,7 @@ func manyPods(ctx context.Context, w *world) error {
 
 // halfSold sells out every second of the types that the pool allows, the cheapest first.
 func halfSold(ctx context.Context, w *world, chosen []string) error {
-	types, err := ec2.Virtual()
+	types, err := ec2.Types()
 	if err != nil {
 		return err
 	}

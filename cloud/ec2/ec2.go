@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"encoding/csv"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,15 +70,6 @@ var types = sync.OnceValues(func() ([]Type, error) {
 		}
 	}
 	return out, nil
-})
-
-// Virtual lists those of the table that are not bare metal: at the price of a virtual machine, a
-// bare one takes minutes longer to boot. The result is shared and must not be modified.
-func Virtual() ([]Type, error) { return virtual() }
-
-var virtual = sync.OnceValues(func() ([]Type, error) {
-	all, err := Types()
-	return slices.DeleteFunc(slices.Clone(all), func(t Type) bool { return t.BareMetal() }), err
 })
 
 // read fills in a row, in the table's order of columns.

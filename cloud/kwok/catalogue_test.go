@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
 func ec2Types(t testing.TB) []*catalog.Type {
@@ -194,6 +195,23 @@ func BenchmarkEC2Catalogue(b *testing.B) {
 		types, err := buildEC2()
 		if err != nil || len(types) < 600 {
 			b.Fatal(len(types), err)
+		}
+	}
+}
+
+// Bare metal is sold, for those who ask for it, and has no hypervisor.
+func TestBareMetalIsForThoseWhoAskForIt(t *testing.T) {
+	types, err := EC2Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	metal := requirement.NewSet(requirement.Must("karpenter.k8s.aws/instance-size", requirement.In, "metal"), requirement.Must("karpenter.k8s.aws/instance-hypervisor", requirement.In, ""))
+	if ranked := catalog.Rank(types, metal, nil, nil); len(ranked) == 0 || !ranked[0].Type.Exotic {
+		t.Errorf("%d launches are of bare metal", len(ranked))
+	}
+	for _, c := range catalog.Rank(types, nil, nil, nil) {
+		if strings.Contains(c.Type.Name, ".metal") {
+			t.Errorf("%s is offered to those who do not ask for it", c.Type.Name)
 		}
 	}
 }

@@ -41,7 +41,7 @@
 //
 // # Catalogues
 //
-// [EC2Catalogue] has some 1,200 EC2 types with true figures and
+// [EC2Catalogue] has some 1,300 EC2 types with true figures and
 // on-demand prices, and synthetic spot prices; [KWOKCatalogue] KWOK's 144
 // made-up types; [ReadCatalogue] and [WriteCatalogue] speak the format of KWOK's
 // instance-types.json. What is known of EC2's types comes from package cloud/ec2.

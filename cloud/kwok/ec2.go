@@ -31,8 +31,8 @@ var ec2Zones = []struct {
 	{"us-east-1c", map[string]string{labelZoneID: "use1-az4"}},
 }
 
-// EC2Catalogue is some 1,200 instance types of EC2 in us-east-1, by name, amd64
-// and arm64, without bare metal. vCPUs, memory, pods (by network interfaces), GPUs, instance store
+// EC2Catalogue is some 1,300 instance types of EC2 in us-east-1, by name, amd64
+// and arm64, bare metal as well. vCPUs, memory, pods (by network interfaces), GPUs, instance store
 // and EBS limits are EC2's; allocatable is what an Amazon Linux node of EKS with
 // 7.5 % of VM memory overhead and a 20 GiB root volume offers; on-demand prices
 // are those that the AWS provider module publishes.
@@ -47,7 +47,7 @@ func EC2Catalogue() ([]*catalog.Type, error) { return ec2Catalogue() }
 var ec2Catalogue = sync.OnceValues(buildEC2)
 
 func buildEC2() ([]*catalog.Type, error) {
-	rows, err := ec2.Virtual()
+	rows, err := ec2.Types()
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ type Config struct {
 	Cluster, Version, Endpoint, ServiceCIDR string
 	CA                                      []byte
 
-	// Types are sold; nil is the table of package cloud/ec2 without bare metal.
+	// Types are sold; nil is the table of package cloud/ec2.
 	Types []ec2.Type
 	// Network is nil for ec2test.DefaultNetwork.
 	Network *ec2test.Network
@@ -59,7 +59,7 @@ func (c *Config) complete() error {
 	c.Cluster, c.Version = cmp.Or(c.Cluster, "demo"), cmp.Or(c.Version, "1.35")
 	c.Endpoint, c.ServiceCIDR = cmp.Or(c.Endpoint, "https://eks.invalid"), cmp.Or(c.ServiceCIDR, "10.100.0.0/16")
 	if c.Types == nil {
-		types, err := ec2.Virtual()
+		types, err := ec2.Types()
 		if err != nil {
 			return err
 		}

@@ -177,13 +177,9 @@ func (c *Cloud) products(in getProductsInput) (any, error) {
 
 // passing are the products that pass all filters, in the order of their keys.
 func (c *Cloud) passing(in *getProductsInput) []product {
-	types := c.config.Types
-	if !slices.ContainsFunc(types, func(t ec2.Type) bool { return t.BareMetal() }) { // clients expect prices of bare metal
-		types = append(slices.Clip(types), ec2.Type{Name: "c5.metal", VCPUs: 96, OnDemand: 4.08})
-	}
 	var out []product
-	for i := range types {
-		p := newProduct(&types[i], c.config.Region)
+	for i := range c.config.Types {
+		p := newProduct(&c.config.Types[i], c.config.Region)
 		misses := func(f struct{ Type, Field, Value string }) bool { return !p.has(f.Field, f.Value) }
 		if in.ServiceCode == p.ServiceCode && !slices.ContainsFunc(in.Filters, misses) {
 			out = append(out, p)
