@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/finding"
 )
 
 // WriteFixes writes a file for each object that a patch mends and for each source that a change
@@ -47,6 +48,9 @@ func (in *Input) WriteFixes(dir string, findings []doctor.Finding) (int, error) 
 			continue
 		}
 		fmt.Fprintf(&list, "%s (%s)\n  %s\n", fix.File, fix.Form, fix.Do)
+		if fix.File != filepath.Base(fix.File) {
+			return 0, fmt.Errorf("writing fixes: %q is no name of a file", fix.File)
+		}
 		if err := create(filepath.Join(dir, fix.File), []byte(fix.Text)); err != nil {
 			return 0, err
 		}
@@ -60,10 +64,10 @@ func patchFile(p *doctor.Patch, n int) (*doctor.Fix, error) {
 	switch {
 	case p.Anew:
 		file := fmt.Sprintf("%02d-%s-%s.yaml", n, strings.ToLower(p.Object.Kind), p.Object.Name)
-		return &doctor.Fix{Form: "kubectl", File: file, Text: p.Manifest, Do: "kubectl replace --force -f " + file}, nil
+		return &doctor.Fix{Form: "kubectl", File: file, Text: p.Manifest, Do: "kubectl replace --force -f " + finding.Word(file)}, nil
 	case p.Manifest != "":
 		file := fmt.Sprintf("%02d-%s-%s.yaml", n, strings.ToLower(p.Object.Kind), p.Object.Name)
-		return &doctor.Fix{Form: "kubectl", File: file, Text: p.Manifest, Do: "kubectl apply -f " + file}, nil
+		return &doctor.Fix{Form: "kubectl", File: file, Text: p.Manifest, Do: "kubectl apply -f " + finding.Word(file)}, nil
 	case p.Delete:
 		command, err := p.Command()
 		return &doctor.Fix{Form: "kubectl", Do: command}, err
@@ -75,14 +79,14 @@ func patchFile(p *doctor.Patch, n int) (*doctor.Fix, error) {
 	kind := strings.ToLower(p.Object.Kind)
 	file, namespace := fmt.Sprintf("%02d-%s-%s.patch.json", n, kind, p.Object.Name), ""
 	if p.Object.Namespace != "" {
-		namespace = " -n " + p.Object.Namespace
+		namespace = " -n " + finding.Word(p.Object.Namespace)
 		file = fmt.Sprintf("%02d-%s-%s-%s.patch.json", n, kind, p.Object.Namespace, p.Object.Name)
 	}
 	if p.Subresource != "" {
 		namespace += " --subresource " + p.Subresource
 	}
 	return &doctor.Fix{Form: "kubectl", File: file, Text: string(text) + "\n",
-		Do: fmt.Sprintf("kubectl patch %s %s%s --type=json --patch-file %s", kind, p.Object.Name, namespace, file)}, nil
+		Do: fmt.Sprintf("kubectl patch %s %s%s --type=json --patch-file %s", kind, finding.Word(p.Object.Name), namespace, finding.Word(file))}, nil
 }
 
 // sameObject reports whether two patch files differ only in their number.

@@ -111,6 +111,10 @@ func (d document) decodeOne(raw []byte, gvk schema.GroupVersionKind, h head, pat
 		fail("metadata.name", problems)
 		return
 	}
+	if problems := strings.Join(validation.IsDNS1123Label(h.Metadata.Namespace), "; "); problems != "" && k.namespaced && h.Metadata.Namespace != "" {
+		fail("metadata.namespace", problems)
+		return
+	}
 	if k.how == examined || k.how == nameless {
 		out.ignored = append(out.ignored, gvk.GroupKind().String())
 	}

@@ -18,13 +18,13 @@ func commands(file string, list ...string) *finding.Fix {
 	if len(list) == 1 {
 		return &finding.Fix{Form: form, Do: list[0]}
 	}
-	return &finding.Fix{Form: form, Do: "sh " + file, File: file, Text: strings.Join(list, "\n") + "\n"}
+	return &finding.Fix{Form: form, Do: "sh " + finding.Word(file), File: file, Text: strings.Join(list, "\n") + "\n"}
 }
 
 func (x role) attach(policies []string) *finding.Fix {
 	list := make([]string, len(policies))
 	for i, name := range policies {
-		list[i] = fmt.Sprintf("aws iam attach-role-policy --role-name %s --policy-arn arn:%s:iam::aws:policy/%s", x.RoleName, x.partition(), name)
+		list[i] = fmt.Sprintf("aws iam attach-role-policy --role-name %s --policy-arn arn:%s:iam::aws:policy/%s", finding.Word(x.RoleName), finding.Word(x.partition()), name)
 	}
 	return commands(x.RoleName+".policies.sh", list...)
 }
@@ -33,7 +33,7 @@ func (x role) attach(policies []string) *finding.Fix {
 func (x role) trust(document map[string]any) func(service string) *finding.Fix {
 	return func(service string) *finding.Fix {
 		file := x.RoleName + ".trust.json"
-		return written(file, "aws iam update-assume-role-policy --role-name "+x.RoleName+" --policy-document file://"+file, Trusting(document, service))
+		return written(file, "aws iam update-assume-role-policy --role-name "+finding.Word(x.RoleName)+" --policy-document file://"+finding.Word(file), Trusting(document, service))
 	}
 }
 
@@ -82,7 +82,7 @@ func queueOf(attributes map[string]string) (Queue, error) {
 	}
 	set := func(attribute, value string) *finding.Fix {
 		file := name + "." + strings.ToLower(attribute) + ".json"
-		return written(file, fmt.Sprintf("aws sqs set-queue-attributes --queue-url \"$(aws sqs get-queue-url --queue-name %s --query QueueUrl --output text)\" --attributes file://%s", name, file), map[string]any{attribute: value})
+		return written(file, fmt.Sprintf("aws sqs set-queue-attributes --queue-url \"$(aws sqs get-queue-url --queue-name %s --query QueueUrl --output text)\" --attributes file://%s", finding.Word(name), finding.Word(file)), map[string]any{attribute: value})
 	}
 	q.SetRetention = func(d time.Duration) *finding.Fix {
 		return set("MessageRetentionPeriod", strconv.Itoa(int(d.Seconds())))
@@ -108,8 +108,8 @@ func rules(name, arn string, kinds []string) *finding.Fix {
 		rule := name + "-" + strings.ReplaceAll(strings.ToLower(kind), " ", "-")
 		rule = strings.TrimRight(rule[:min(len(rule), mostName)], "-")
 		list = append(list,
-			fmt.Sprintf(`aws events put-rule --name %s --event-pattern '{"source":["%s"],"detail-type":["%s"]}'`, rule, EventSources()[kind], kind),
-			fmt.Sprintf("aws events put-targets --rule %s --targets Id=queue,Arn=%s", rule, arn))
+			fmt.Sprintf(`aws events put-rule --name %s --event-pattern '{"source":["%s"],"detail-type":["%s"]}'`, finding.Word(rule), EventSources()[kind], kind),
+			fmt.Sprintf("aws events put-targets --rule %s --targets Id=queue,Arn=%s", finding.Word(rule), finding.Word(arn)))
 	}
 	return commands(name+".rules.sh", list...)
 }

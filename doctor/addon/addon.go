@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/doctor/source"
 )
 
@@ -101,7 +102,7 @@ func (a Addon) update(whole, _ map[string]any) (*doctor.Fix, error) {
 	}
 	return &doctor.Fix{
 		Form: "EKS add-on", File: file, Text: string(text) + "\n",
-		Do: fmt.Sprintf("aws eks update-addon --cluster-name %s --addon-name %s --resolve-conflicts PRESERVE --configuration-values file://%s", cluster, a.Name, file),
+		Do: fmt.Sprintf("aws eks update-addon --cluster-name %s --addon-name %s --resolve-conflicts PRESERVE --configuration-values file://%s", finding.Word(cluster), finding.Word(a.Name), finding.Word(file)),
 	}, nil
 }
 

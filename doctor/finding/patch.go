@@ -50,14 +50,14 @@ func (p *Patch) Command() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("writing the patch of %s: %w", p.Object, err)
 	}
-	return "kubectl patch " + p.named() + " --type=json -p '" + strings.ReplaceAll(string(text), "'", `'\''`) + "'", nil
+	return "kubectl patch " + p.named() + " --type=json -p " + Word(string(text)), nil
 }
 
 // named is the object as kubectl's arguments name it.
 func (p *Patch) named() string {
-	text := strings.ToLower(p.Object.Kind) + " " + p.Object.Name
+	text := strings.ToLower(p.Object.Kind) + " " + Word(p.Object.Name)
 	if p.Object.Namespace != "" {
-		text += " -n " + p.Object.Namespace
+		text += " -n " + Word(p.Object.Namespace)
 	}
 	if p.Subresource != "" {
 		text += " --subresource " + p.Subresource

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/doctor/source"
 )
 
@@ -65,7 +66,7 @@ func (c Chart) Source() (*source.Source, error) {
 	}
 	write := c.Write
 	if write == nil {
-		write = valuesFile(r.name, fmt.Sprintf("helm upgrade --install %s %s -n %s%s", r.name, c.Path, r.namespace, c.flags()))
+		write = valuesFile(r.name, fmt.Sprintf("helm upgrade --install %s %s -n %s%s", finding.Word(r.name), finding.Word(c.Path), finding.Word(r.namespace), c.flags()))
 	}
 	return r.source(ch, values, write)
 }
@@ -74,14 +75,14 @@ func (c Chart) Source() (*source.Source, error) {
 func (c Chart) flags() string {
 	var b strings.Builder
 	for _, f := range c.Values {
-		fmt.Fprintf(&b, " -f %s", f)
+		fmt.Fprintf(&b, " -f %s", finding.Word(f))
 	}
 	for _, s := range c.Settings {
 		flag := "--set"
 		if s.String {
 			flag = "--set-string"
 		}
-		fmt.Fprintf(&b, " %s '%s'", flag, strings.ReplaceAll(s.Text, "'", `'\''`))
+		fmt.Fprintf(&b, " %s %s", flag, finding.Word(s.Text))
 	}
 	return b.String()
 }
@@ -120,6 +121,6 @@ func valuesFile(name, command string) func(map[string]any) (*doctor.Fix, error) 
 			return nil, fmt.Errorf("writing values: %w", err)
 		}
 		file := name + ".values.yaml"
-		return &doctor.Fix{Form: "Helm values", Do: command + " -f " + file, Text: string(text), File: file}, nil
+		return &doctor.Fix{Form: "Helm values", Do: command + " -f " + finding.Word(file), Text: string(text), File: file}, nil
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/v2"
 
+	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/doctor/source"
 )
 
@@ -57,7 +58,7 @@ func Stored(data []byte) (*source.Source, error) {
 		}
 		return k.Chart, nil
 	}}
-	command := fmt.Sprintf("helm upgrade %s REPOSITORY/%s --version %s -n %s --reuse-values", k.Name, k.Chart.Name(), k.Chart.Metadata.Version, k.Namespace)
+	command := fmt.Sprintf("helm upgrade %s REPOSITORY/%s --version %s -n %s --reuse-values", finding.Word(k.Name), finding.Word(k.Chart.Name()), finding.Word(k.Chart.Metadata.Version), finding.Word(k.Namespace))
 	src, err := r.source(k.Chart, k.Config, valuesFile(k.Name, command))
 	if err != nil {
 		return nil, err
