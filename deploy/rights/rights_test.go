@@ -64,11 +64,9 @@ func faults(granted Set, used, reasons map[Right]string) []string {
 		}
 	}
 	for right, reason := range reasons {
-		switch _, ok := used[right]; {
+		switch {
 		case reason == "":
 			fault("%s has no reason", right)
-		case ok && right.Verb != "list":
-			fault("%s has a reason and was used: it needs none", right)
 		case right.Resource != "*" && !granted[right]:
 			fault("%s has a reason and is not granted", right)
 		}
