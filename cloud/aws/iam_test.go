@@ -105,23 +105,9 @@ func granted(t *testing.T, documents []document) []awstest.Grant {
 func TestTheShippedPoliciesGrantWhatIsUsedAndNothingElse(t *testing.T) {
 	credentials(t)
 	documents := shipped(t)
-	used := granted(t, documents)
-	for _, d := range documents {
-		for _, s := range d.Statement {
-			needed := func(ok func(policy.Access) bool) bool {
-				return slices.ContainsFunc(used, func(g awstest.Grant) bool { return g.Sid == s["Sid"] && ok(g.Access) })
-			}
-			for _, action := range entries(s, "Action") {
-				if !needed(func(a policy.Access) bool { return a.Action == action }) {
-					t.Errorf("%s grants %s, which nothing uses", s["Sid"], action)
-				}
-			}
-			for _, resource := range entries(s, "Resource") {
-				if !needed(func(a policy.Access) bool { return policy.Like(resource, a.Resource) }) {
-					t.Errorf("%s grants something on %s, which nothing uses", s["Sid"], resource)
-				}
-			}
-		}
+	unused, err := awstest.Unused(granted(t, documents), without(t, documents, "", "", "")...)
+	if err != nil || len(unused) > 0 {
+		t.Errorf("nothing uses %v of the policies, %v", unused, err)
 	}
 }
 
