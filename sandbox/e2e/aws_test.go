@@ -43,25 +43,23 @@ func newOnEC2(t *testing.T, sandboxArgs ...string) *onEC2 {
 	return on
 }
 
-// bind lets IAM allow the controller what the shipped policies grant and no more, and finds
-// fault in the end if it refused anything.
-func (c *onEC2) bind() {
+// policies are those that are shipped.
+func (c *onEC2) policies() []string {
 	c.Helper()
 	texts, err := iam.Documents(iam.Values{
 		Partition: "aws", DNSSuffix: "amazonaws.com", Region: aws.Region, Account: aws.Account, Cluster: c.aws.Cluster,
 		NodeRoleARN: "arn:aws:iam::" + aws.Account + ":role/nodes", Queue: c.aws.Cluster, DeadLetterQueue: c.aws.Cluster + "-dead",
 	})
 	c.must(err)
-	c.must(c.aws.SetPolicies(c.Context(), aws.Policies{Documents: slices.Collect(maps.Values(texts))}))
+	return slices.Collect(maps.Values(texts))
+}
+
+// bind lets IAM allow the controller what the shipped policies grant and no more, and finds
+// fault in the end if it refused anything.
+func (c *onEC2) bind() {
+	c.Helper()
+	c.must(c.aws.SetPolicies(c.Context(), aws.Policies{Documents: c.policies()}))
 	c.Cleanup(func() {
-		granted, err := c.aws.Granted(context.Background())
-		c.must(err)
-		var needed []string
-		for _, g := range granted {
-			needed = append(needed, g.Sid+" "+g.Access.Action)
-		}
-		slices.Sort(needed)
-		c.Logf("of the policies these were needed: %s", strings.Join(slices.Compact(needed), ", "))
 		record, err := c.aws.Record(context.Background())
 		c.must(err)
 		for _, call := range record {

@@ -32,8 +32,8 @@ spec:
 // A process that does everything once, over HTTP, is refused nothing by the shipped policies
 // and has a use for every action and every resource that they grant: launches on demand, on
 // spot, into a reservation and a placement group and from a snapshot, a restart, a spot
-// interruption that EC2 has to confirm, a message that is none, tags that are missing, volumes
-// that detach, and the end of it all.
+// interruption that EC2 has to confirm, a message that is none, tags that are missing, a volume
+// that sticks, and the end of it all.
 func TestAProcessUsesEveryRightOfThePolicies(t *testing.T) {
 	t.Parallel()
 	c := newOnEC2(t, "--node-failure-fast")
@@ -72,7 +72,10 @@ func TestAProcessUsesEveryRightOfThePolicies(t *testing.T) {
 	})
 
 	claim := c.instances()[restarted].Tags["karpenter.sh/nodeclaim"]
+	c.inject("cloud-detach-hang", "--node", restarted)
 	c.must(c.dynamic.Resource(nodeClaims).Delete(c.Context(), claim, metav1.DeleteOptions{}))
+	c.eventually(patience, func() error { return c.explained(claim, "the cloud still has it attached (busy)") })
+	c.inject("cloud-detach-hang", "--node", restarted, "--clear")
 	c.eventually(patience, func() error { return c.without(restarted) })
 	c.eventually(patience, c.running("app=db", 1))
 	c.must(c.client.AppsV1().StatefulSets("default").Delete(c.Context(), "db", metav1.DeleteOptions{}))
