@@ -107,6 +107,11 @@ func TestWrongValuesAreRefusedWithWhatToDo(t *testing.T) {
 		"one port for two":               {`{settings: {clusterName: a}, controller: {metrics: {port: 8081}}}`, "are both 8081"},
 		"the port of profiles":           {`{settings: {clusterName: a}, controller: {profiling: true, metrics: {port: 6060}}}`, "and 6060, its port"},
 		"a monitor without its operator": {`{settings: {clusterName: a}, serviceMonitor: {enabled: true}}`, "install the Prometheus operator first"},
+		"a name with a capital":          {`{settings: {clusterName: a}, serviceAccount: {name: Bad_Name}}`, "/serviceAccount/name"},
+		"more than all memory":           {`settings: {clusterName: a, vmMemoryOverheadPercent: 7.5}`, "/settings/vmMemoryOverheadPercent"},
+		"fewer than no interfaces":       {`settings: {clusterName: a, reservedENIs: "-3"}`, "/settings/reservedENIs"},
+		"an image without a name":        {`{settings: {clusterName: a}, controller: {image: {repository: ""}}}`, "/controller/image/repository"},
+		"text for a budget":              {`{settings: {clusterName: a}, podDisruptionBudget: {maxUnavailable: most}}`, "/podDisruptionBudget/maxUnavailable"},
 		"text for replicas":              {`{settings: {clusterName: a}, replicas: two}`, "/replicas"},
 	} {
 		values := map[string]any{}
