@@ -92,6 +92,10 @@ kind: ConfigMap
 metadata: {name: scheduler, namespace: kube-system}
 data: {a: "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration"}
 `, `
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.}
+`, `
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {name: web, namespace: shop}
@@ -130,7 +134,7 @@ spec: {maxUnavailable: 0, selector: {matchLabels: {app: web}}}
 	for _, o := range read.Objects {
 		names = append(names, o.String())
 	}
-	if got := strings.Join(names, ", "); got != "ConfigMap kube-system/scheduler, Node n1, Node n2, PodDisruptionBudget shop/web" {
+	if got := strings.Join(names, ", "); got != "ConfigMap kube-system/scheduler, Node n1, Node n2, APIService v1., PodDisruptionBudget shop/web" {
 		t.Errorf("read are %s", got)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	segment "k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -107,7 +108,7 @@ func (d document) decodeOne(raw []byte, gvk schema.GroupVersionKind, h head, pat
 		fail("apiVersion", fmt.Sprintf("%s is not read; write %s", gvk.GroupVersion(), want))
 		return
 	}
-	if problems := badName(h.Metadata.Name); problems != "" && (k.how != nameless || h.Metadata.Name != "") {
+	if problems := badName(gvk.Kind, h.Metadata.Name); problems != "" && (k.how != nameless || h.Metadata.Name != "") {
 		fail("metadata.name", problems)
 		return
 	}
@@ -146,9 +147,12 @@ func nameOf(file string) string {
 	return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 }
 
-func badName(name string) string {
-	if name == "" {
+func badName(kind, name string) string {
+	switch {
+	case name == "":
 		return "missing; every object needs a name"
+	case kind == "APIService": // v1. is that of the core group
+		return strings.Join(segment.IsValidPathSegmentName(name), "; ")
 	}
 	return strings.Join(validation.IsDNS1123Subdomain(name), "; ")
 }
