@@ -157,7 +157,7 @@ func (c *control) answer(r *http.Request, what string) (any, error) {
 		"group":       with(c.group),
 		"announce":    with(func(in interruption.Event) error { return c.cloud.Announce(in) }),
 		"fail":        with(func(in Instance) error { return c.cloud.EC2.FailInstance(in.ID) }),
-		"fault":       with(func(in awstest.Fault) error { c.cloud.Inject(in); return nil }),
+		"fault":       with(c.fault),
 		"clear":       with(func(struct{}) error { c.cloud.ClearFaults(); return nil }),
 	}[what]
 	if !ok || r.Method != http.MethodPost {
@@ -201,7 +201,18 @@ func (c *control) group(in reserve.Group) error {
 	return nil
 }
 
+func (c *control) fault(in awstest.Fault) error {
+	if err := in.Check(); err != nil {
+		return err
+	}
+	c.cloud.Inject(in)
+	return nil
+}
+
 func (c *control) throttle(in Throttle) error {
+	if in.Action != "" && !awstest.Plays("ec2:"+in.Action) {
+		return fmt.Errorf("%s: EC2 has no action of this name that is played here", in.Action)
+	}
 	limits := map[string]awstest.Limit{}
 	if in.Documented {
 		limits = awstest.DocumentedLimits()

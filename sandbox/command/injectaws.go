@@ -102,7 +102,7 @@ func (in *awsInjection) throttle() *cobra.Command {
 				return fmt.Errorf("%s: how many calls per second?", args[0])
 			case 2:
 				rate, err := strconv.ParseFloat(args[1], 64)
-				if err != nil || rate < 0 {
+				if err != nil || !(rate >= 0 && rate < math.MaxInt32) {
 					return fmt.Errorf("%q is not a number of calls per second", args[1])
 				}
 				limit.Action, limit.Limit = strings.TrimPrefix(args[0], "ec2:"), awstest.Limit{PerSecond: rate, Burst: math.Max(1, math.Ceil(rate))}

@@ -2,6 +2,7 @@ package awstest
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"path"
 	"slices"
@@ -81,6 +82,36 @@ type Fault struct {
 	Hold time.Duration
 	// Times is how many calls it befalls; zero is all, until [Cloud.ClearFaults].
 	Times int
+}
+
+// Check says what of a fault makes no sense.
+func (f *Fault) Check() error {
+	switch {
+	case !Plays(f.Action):
+		return fmt.Errorf("%s: no action that is played here has this name, such as ec2:CreateFleet", f.Action)
+	case f.Times < 0:
+		return fmt.Errorf("%d calls: must not be negative", f.Times)
+	case f.Hold < 0:
+		return fmt.Errorf("hold back for %v: must not be negative", f.Hold)
+	}
+	return nil
+}
+
+// Plays reports whether an action, as IAM writes it, or a pattern is one of those that are
+// answered, SQS's left out.
+func Plays(pattern string) bool {
+	services, err := wire.Services()
+	if err != nil {
+		return false
+	}
+	for name, service := range services {
+		for action := range service.Operations {
+			if ok, _ := path.Match(pattern, name+":"+action); ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Inject lets a fault befall the next calls. Of several for a call the first counts.

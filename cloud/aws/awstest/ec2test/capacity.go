@@ -42,7 +42,8 @@ func (e *EC2) Sells(typeName, zone string) bool {
 
 // SetCapacity says how many instances that are not stopped or terminated each offering of a
 // pattern holds at most: m5.*/us-east-1a/spot. Parts are globs, those left out match everything;
-// a negative number lifts the limit. Of several patterns that match the last one counts.
+// a negative number lifts the limit. Of several patterns that match the last one counts. Errors: a
+// pattern that nothing fits.
 func (e *EC2) SetCapacity(pattern string, most int) error {
 	for strings.Count(pattern, "/") < 2 {
 		pattern += "/*"
@@ -52,11 +53,28 @@ func (e *EC2) SetCapacity(pattern string, most int) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if !e.sellsSome(pattern) {
+		return fmt.Errorf("EC2 sells nothing that fits %s", pattern)
+	}
 	if most < 0 {
 		most = math.MaxInt
 	}
 	e.limits = append(slices.DeleteFunc(e.limits, func(l limit) bool { return l.pattern == pattern }), limit{pattern, most})
 	return nil
+}
+
+// sellsSome reports whether an offering fits a pattern.
+func (e *EC2) sellsSome(pattern string) bool {
+	for name := range e.types {
+		for _, z := range e.network.Zones {
+			for _, spot := range []bool{true, false} {
+				if ok, _ := path.Match(pattern, Offering{name, z.Name, spot}.String()); ok {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // left is how many more instances an offering holds.
