@@ -9,17 +9,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/doctor/control"
+	"github.com/millwright-dev/millwright/doctor/unknown"
 )
 
-// Decode reads one object, in JSON, as what generated it wrote it: fields that are not known
-// are left out. Objects of kinds that no check looks at are nil. An object of a namespace that
-// names none gets the given one.
+// Decode reads one object, in JSON, as what generated it wrote it. Objects of kinds that no check
+// looks at are nil, those with fields that a CRD does not have are an [unknown.Object]; other fields that
+// are not known are left out. An object of a namespace that names none gets the given one.
 func Decode(raw []byte, namespace string) (client.Object, error) {
 	var head metav1.TypeMeta
 	if err := json.Unmarshal(raw, &head); err != nil {
 		return nil, fmt.Errorf("not a Kubernetes object: %w", err)
 	}
-	kind, ok := ofGroupKind(schema.FromAPIVersionAndKind(head.APIVersion, head.Kind))
+	gvk := schema.FromAPIVersionAndKind(head.APIVersion, head.Kind)
+	kind, ok := ofGroupKind(gvk)
 	if !ok {
 		return nil, nil
 	}
@@ -32,6 +34,9 @@ func Decode(raw []byte, namespace string) (client.Object, error) {
 	}
 	if _, ok := o.(*control.KubeSchedulerConfiguration); ok && o.GetName() == "" {
 		o.SetName("kube-scheduler")
+	}
+	if full, err := unknown.Of(gvk, o, raw); full != nil || err != nil {
+		return full, err
 	}
 	return o, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/doctor/account"
 	"github.com/millwright-dev/millwright/doctor/control"
 	"github.com/millwright-dev/millwright/doctor/finding"
+	"github.com/millwright-dev/millwright/doctor/unknown"
 )
 
 // What checks answer with is in package finding.
@@ -52,6 +53,7 @@ var checks = []check{
 	{"crd-left-behind", func(in *Inventory) []Finding { return control.DefinitionsLeftBehind(in.Served) }, false},
 	{"data-on-node", dataOnNodes, false},
 	{"driver-never-attaches", driversThatDoNotAttach, false},
+	{"field-unknown", func(in *Inventory) []Finding { return unknown.Fields(in.unknown) }, false},
 	{"images-deprecated", func(in *Inventory) []Finding { return account.ImagesDeprecated(in.Classes) }, false},
 	{"images-float", func(in *Inventory) []Finding { return account.ImagesThatFloat(in.Classes) }, false},
 	{"lease-held", leasesHeldFromOutside, false},

@@ -19,6 +19,7 @@ import (
 
 	"github.com/millwright-dev/millwright/doctor"
 	"github.com/millwright-dev/millwright/doctor/finding"
+	"github.com/millwright-dev/millwright/doctor/unknown"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
@@ -137,8 +138,8 @@ func apply(t *testing.T, o client.Object, p *doctor.Patch) client.Object {
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	o = reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
-	must(t, json.Unmarshal(after, o))
+	o, err = doctor.Decode(after, "")
+	must(t, err)
 	return o
 }
 
@@ -170,6 +171,9 @@ func decode(t *testing.T, doc string) client.Object {
 	must(t, err)
 	o, err := doctor.Decode(raw, "default")
 	must(t, err)
+	if _, ok := o.(*unknown.Object); ok {
+		return o
+	}
 	if o == nil {
 		t.Fatalf("no check looks at such an object:\n%s", doc)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/millwright-dev/millwright/doctor/account"
 	"github.com/millwright-dev/millwright/doctor/control"
 	"github.com/millwright-dev/millwright/doctor/finding"
+	"github.com/millwright-dev/millwright/doctor/unknown"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -68,6 +69,7 @@ type Inventory struct {
 	// error means that its node class cannot be launched from, which other checks tell.
 	Types func(*karpv1.NodePool) ([]*catalog.Type, error)
 
+	unknown    []*unknown.Object
 	schedulers []control.Scheduler
 	labels     map[*karpv1.NodePool]requirement.Set // those of each pool's nodes, once they were asked for
 }
@@ -110,6 +112,9 @@ func New(objects []client.Object, complete bool) *Inventory {
 		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 	})
 	for _, o := range objects {
+		if full, ok := o.(*unknown.Object); ok {
+			in.unknown, o = append(in.unknown, full), full.Object
+		}
 		switch o := o.(type) {
 		case *karpv1.NodePool:
 			in.Pools = append(in.Pools, o)

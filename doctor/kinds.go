@@ -24,6 +24,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/doctor/control"
+	"github.com/millwright-dev/millwright/doctor/unknown"
 )
 
 // Kind is one that checks look at. Its Go type is called as it is.
@@ -107,6 +108,9 @@ func ofGroupKind(gvk schema.GroupVersionKind) (Kind, bool) {
 
 // KindOf is the kind of an object that a check looks at, empty for others.
 func KindOf(o client.Object) string {
+	if full, ok := o.(*unknown.Object); ok {
+		o = full.Object
+	}
 	k, ok := find(func(k Kind) bool { return reflect.TypeOf(k.object) == reflect.TypeOf(o) })
 	if !ok {
 		return ""

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -16,9 +13,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -26,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/deploy"
+	"github.com/millwright-dev/millwright/deploy/fields"
 )
 
 // ErrUnknownKind is returned for a kind that no CRD defines in that version.
@@ -51,6 +47,9 @@ func CustomResource(kind schema.GroupVersionKind, raw []byte) ([]byte, field.Err
 	var object map[string]any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &object); err != nil {
 		return nil, nil, fmt.Errorf("decoding: %w", err)
+	}
+	if errs, err := unknownFields(kind, object); err != nil || len(errs) > 0 {
+		return nil, errs, err
 	}
 	if errs := d.admit(object); len(errs) > 0 {
 		return nil, errs, nil
@@ -109,9 +108,6 @@ func compile(published *apiextensionsv1.JSONSchemaProps) (*definition, error) {
 // admit goes through the API server's steps in its order. The object is given
 // its defaults in place.
 func (d *definition) admit(object map[string]any) field.ErrorList {
-	if errs := d.unknownFields(object); len(errs) > 0 {
-		return errs
-	}
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, d.structural)
 	defaulting.Default(object, d.structural)
 	errs := validation.ValidateCustomResource(nil, object, d.schema)
@@ -124,44 +120,17 @@ func (d *definition) admit(object map[string]any) field.ErrorList {
 	return errs
 }
 
-// belongs says where a field belongs that is not known at its path, if the schema has one
-// of that name in exactly one other place; else nothing.
-func belongs(s *structuralschema.Structural, path string) string {
-	name := path[strings.LastIndexByte(path, '.')+1:]
-	var found []string
-	var walk func(s *structuralschema.Structural, at string)
-	walk = func(s *structuralschema.Structural, at string) {
-		for _, key := range slices.Sorted(maps.Keys(s.Properties)) {
-			if key == "status" && at == "" {
-				continue
-			}
-			if key == name {
-				found = append(found, at+key)
-			}
-			property := s.Properties[key]
-			walk(&property, at+key+".")
-		}
-		if s.Items != nil {
-			walk(s.Items, strings.TrimSuffix(at, ".")+"[].")
-		}
-	}
-	walk(s, "")
-	if len(found) != 1 {
-		return ""
-	}
-	return "; it belongs in " + found[0]
-}
-
-// unknownFields are refused, as by a server that is asked to be strict, which
-// is what kubectl does.
-func (d *definition) unknownFields(object map[string]any) field.ErrorList {
-	// Pruning works in place; what it removes from a copy is what is unknown.
-	clean := runtime.DeepCopyJSON(object)
-	unknown := pruning.PruneWithOptions(clean, d.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
-	slices.Sort(unknown)
+// unknownFields are refused, as by a server that is asked to be strict, which is what kubectl
+// does.
+func unknownFields(kind schema.GroupVersionKind, object map[string]any) (field.ErrorList, error) {
+	unknown, err := fields.Unknown(kind, object)
 	errs := make(field.ErrorList, len(unknown))
-	for i, path := range unknown {
-		errs[i] = field.Forbidden(field.NewPath(path), "unknown field"+belongs(d.structural, path))
+	for i, f := range unknown {
+		text := "unknown field"
+		if f.Belongs != "" {
+			text += "; it belongs in " + f.Belongs
+		}
+		errs[i] = field.Forbidden(field.NewPath(f.Path), text)
 	}
-	return errs
+	return errs, err
 }

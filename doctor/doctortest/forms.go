@@ -38,6 +38,9 @@ var ofAddons = []string{
 	"pdb-allows-none", "single-replica", "startup-taint-missing", "startup-taint-stays",
 }
 
+// dropped is the check of what an API server drops: a cluster does not have it.
+const dropped = "field-unknown"
+
 // ofResources are the checks of an account that Terraform's resources show.
 var ofResources = []string{"queue-deaf", "queue-forgets", "queue-open", "role-unusable"}
 
@@ -49,6 +52,8 @@ func Checks(f Form) []string {
 		return ofAddons
 	case AccountInPlan:
 		return ofResources
+	case Dump:
+		return slices.DeleteFunc(objects, func(check string) bool { return check == dropped })
 	case Account:
 		return slices.DeleteFunc(doctor.Checks(), func(check string) bool { return slices.Contains(objects, check) })
 	}

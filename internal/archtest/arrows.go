@@ -28,7 +28,7 @@ var layers = []layer{
 	{dir: "cloud/ec2"},
 	{dir: "cloud", sees: []string{"api", "engine"}},
 	{dir: "controllers", sees: []string{"api", "engine", "cluster", "cloud", "doctor", "deploy"}, tests: []string{"cloud/kwok", "cloud/cloudtest"}},
-	{dir: "doctor", sees: []string{"api", "engine", "cluster"}},
+	{dir: "doctor", sees: []string{"api", "engine", "cluster", "deploy"}},
 	{dir: "cli", sees: []string{"api", "engine", "cluster", "cloud", "cloud/*", "controllers", "doctor", "deploy"}},
 	{dir: "cmd", sees: []string{"cli"}},
 	{dir: "deploy", sees: []string{"api"}},

@@ -16,6 +16,7 @@ import (
 var notLive = map[string]string{
 	"clock-skewed":    "the API server itself writes when it took a report",
 	"crd-left-behind": "the kinds of the fixtures are those of the cluster",
+	"field-unknown":   "kubectl refuses the fixture, and the API server would drop the fields",
 	"lease-held":      "leases of the sandbox's own nodes are newer than that of the fixture",
 }
 
