@@ -5,9 +5,9 @@ import "errors"
 var addons = Story{
 	Name:   "addons",
 	Title:  "a node group that Terraform taints keeps CoreDNS and the CSI controller out",
+	scene:  "Two nodes of the node group system, which Terraform taints with dedicated=system:NoSchedule, and two replicas each of CoreDNS and the CSI controller, which do not tolerate that.",
 	checks: []string{"nowhere-to-run"},
 	given:  []string{"--terraform", "sandbox/stories/testdata/addons.plan.json"},
-	begin:  func(*stage) error { return nil },
 	fail: func(st *stage) error {
 		if err := st.told("kube-system", "FailedScheduling", "untolerated taint"); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 var maintenance = Story{
 	Name:   "maintenance",
 	Title:  "a host is to be maintained in two weeks, under a database",
+	scene:  "A NodePool for Kafka without a NodePolicy, and two brokers with a volume each.",
 	checks: []string{"maintenance-at-once"},
 	begin: func(st *stage) error {
 		return st.eventually("the brokers run", st.running("default", "app=kafka", brokers))

@@ -10,6 +10,7 @@ import (
 var storage = Story{
 	Name:   "storage",
 	Title:  "agents of EBS CSI and Cilium are evicted before volumes are released",
+	scene:  "Two nodes without Millwright, the agents of EBS CSI and Cilium with tolerations of their own, and a database with a volume.",
 	checks: []string{"agent-leaves-early"},
 	begin: func(st *stage) error {
 		if err := st.eventually("the agents run on both nodes", st.agents(2)); err != nil {

@@ -21,12 +21,14 @@ import (
 type Story struct {
 	// Name is what people ask for, Title what it is about, in a line.
 	Name, Title string
+	// scene says what there is in the cluster.
+	scene string
 	// checks are those of doctor that name the failure.
 	checks []string
 	// given are the arguments with which doctor is asked beforehand; none is the cluster.
 	given []string
-	// begin brings the cluster to where the failure can happen, fail lets it happen and clears
-	// up behind it, and hold shows that it does not happen any more.
+	// begin brings the cluster to where the failure can happen, nil if it is there at once; fail
+	// lets it happen and clears up behind it, and hold shows that it does not happen any more.
 	begin, fail, hold func(*stage) error
 }
 
@@ -85,6 +87,7 @@ func Play(ctx context.Context, name string, cfg Config) error {
 
 func (st *stage) play(s Story) error {
 	st.chapter("The cluster")
+	st.say("%s", s.scene)
 	text, err := testdata.ReadFile("testdata/" + s.Name + ".yaml")
 	if err != nil {
 		return err
@@ -92,8 +95,10 @@ func (st *stage) play(s Story) error {
 	if err := st.apply.Text(st.ctx, string(text)); err != nil {
 		return err
 	}
-	if err := s.begin(st); err != nil {
-		return err
+	if s.begin != nil {
+		if err := s.begin(st); err != nil {
+			return err
+		}
 	}
 	st.chapter("What doctor says beforehand")
 	if err := st.named(s); err != nil {

@@ -12,6 +12,7 @@ import (
 var stuck = Story{
 	Name:   "stuck",
 	Title:  "nodes that do not go",
+	scene:  "Three teams with a NodePool and two pods each. The PodDisruptionBudget of web wants both of its pods, api has two of them, and the NodePool of batch a budget of 0 nodes.",
 	checks: []string{"budget-never-opens", "pdb-allows-none", "pdbs-overlap"},
 	begin: func(st *stage) error {
 		return st.eventually("two pods of each team run", st.teamsRun)
