@@ -103,6 +103,24 @@ type Webhook struct {
 	Matches   []admissionv1.MatchCondition
 }
 
+func validating(o *admissionv1.ValidatingWebhookConfiguration) []Webhook {
+	var out []Webhook
+	for i := range o.Webhooks {
+		w := &o.Webhooks[i]
+		out = append(out, Webhook{refOf("ValidatingWebhookConfiguration", o), fmt.Sprintf("webhooks[%d]", i), w.Rules, w.FailurePolicy, w.NamespaceSelector, w.ObjectSelector, w.ClientConfig.Service, w.MatchConditions})
+	}
+	return out
+}
+
+func mutating(o *admissionv1.MutatingWebhookConfiguration) []Webhook {
+	var out []Webhook
+	for i := range o.Webhooks {
+		w := &o.Webhooks[i]
+		out = append(out, Webhook{refOf("MutatingWebhookConfiguration", o), fmt.Sprintf("webhooks[%d]", i), w.Rules, w.FailurePolicy, w.NamespaceSelector, w.ObjectSelector, w.ClientConfig.Service, w.MatchConditions})
+	}
+	return out
+}
+
 // New sorts objects by their kinds, each kind by namespace and name. Kinds that no check looks
 // at are left out.
 func New(objects []client.Object, complete bool) *Inventory {
@@ -112,10 +130,7 @@ func New(objects []client.Object, complete bool) *Inventory {
 		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 	})
 	for _, o := range objects {
-		if full, ok := o.(*unknown.Object); ok {
-			in.unknown, o = append(in.unknown, full), full.Object
-		}
-		switch o := o.(type) {
+		switch o := in.known(o).(type) {
 		case *karpv1.NodePool:
 			in.Pools = append(in.Pools, o)
 		case *appsv1.DaemonSet:
@@ -145,15 +160,9 @@ func New(objects []client.Object, complete bool) *Inventory {
 		case *ec2v1.EC2NodeClass:
 			in.Classes = append(in.Classes, o)
 		case *admissionv1.ValidatingWebhookConfiguration:
-			for i := range o.Webhooks {
-				w := &o.Webhooks[i]
-				in.Webhooks = append(in.Webhooks, Webhook{refOf("ValidatingWebhookConfiguration", o), fmt.Sprintf("webhooks[%d]", i), w.Rules, w.FailurePolicy, w.NamespaceSelector, w.ObjectSelector, w.ClientConfig.Service, w.MatchConditions})
-			}
+			in.Webhooks = append(in.Webhooks, validating(o)...)
 		case *admissionv1.MutatingWebhookConfiguration:
-			for i := range o.Webhooks {
-				w := &o.Webhooks[i]
-				in.Webhooks = append(in.Webhooks, Webhook{refOf("MutatingWebhookConfiguration", o), fmt.Sprintf("webhooks[%d]", i), w.Rules, w.FailurePolicy, w.NamespaceSelector, w.ObjectSelector, w.ClientConfig.Service, w.MatchConditions})
-			}
+			in.Webhooks = append(in.Webhooks, mutating(o)...)
 		case *apiextensionsv1.CustomResourceDefinition:
 			in.Served = append(in.Served, o)
 		case *flowcontrolv1.FlowSchema:
@@ -176,6 +185,16 @@ func New(objects []client.Object, complete bool) *Inventory {
 		}
 	}
 	return in
+}
+
+// known is an object without the fields that its kind does not have, which are kept apart.
+func (in *Inventory) known(o client.Object) client.Object {
+	full, ok := o.(*unknown.Object)
+	if !ok {
+		return o
+	}
+	in.unknown = append(in.unknown, full)
+	return full.Object
 }
 
 func refOf(kind string, o client.Object) plan.ObjectRef {

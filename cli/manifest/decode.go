@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	segment "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -152,7 +152,7 @@ func badName(kind, name string) string {
 	case name == "":
 		return "missing; every object needs a name"
 	case kind == "APIService": // v1. is that of the core group
-		return strings.Join(segment.IsValidPathSegmentName(name), "; ")
+		return strings.Join(content.IsPathSegmentName(name), "; ")
 	}
 	return strings.Join(validation.IsDNS1123Subdomain(name), "; ")
 }
