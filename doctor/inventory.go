@@ -125,11 +125,9 @@ func mutating(o *admissionv1.MutatingWebhookConfiguration) []Webhook {
 // at are left out.
 func New(objects []client.Object, complete bool) *Inventory {
 	in := &Inventory{Complete: complete}
-	objects = slices.Clone(objects)
-	slices.SortStableFunc(objects, func(a, b client.Object) int {
+	for _, o := range slices.SortedStableFunc(slices.Values(objects), func(a, b client.Object) int {
 		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
-	})
-	for _, o := range objects {
+	}) {
 		switch o := in.known(o).(type) {
 		case *karpv1.NodePool:
 			in.Pools = append(in.Pools, o)
