@@ -54,7 +54,7 @@ nightly: build sandbox $(BIN)/helm $(BIN)/kubectl ## Play what takes hours, with
 	RAPID_SEED=$(SEED) RAPID_CHECKS=1000 go test -count=1 -timeout 60m $(RANDOM) -full
 	go test -count=1 -timeout 60m ./engine/lifecycle -seed $(SEED) -interleavings 1000000
 	go test -count=1 -timeout 60m ./engine/disruption -interleavings 10000
-	cd sandbox && go test -count=1 -vet=off -ldflags "-s -w" -timeout 5h ./e2e -long
+	cd sandbox && MILLWRIGHT_SEED=$(SEED) go test -count=1 -vet=off -ldflags "-s -w" -timeout 5h ./e2e -long
 
 rights: build sandbox $(BIN)/helm $(BIN)/kubectl ## Record which rights the end-to-end suite makes use of; as long as e2e.
 	@rm -rf $(BIN)/audit && mkdir -p $(BIN)/audit

@@ -63,9 +63,9 @@ func TestNodesThatTakePlannedPodsFirstNeedNoSecondLaunch(t *testing.T) {
 	}
 }
 
-// live plans a world, lets it come about and compares.
+// live lets a world come about, plans it and compares. The plan is of the pods that there are:
+// of others with the same rules it may be another, as names break ties.
 func (c *cluster) live(w *world) planned {
-	want := c.plan(w.manifests())
 	pods, claims := c.watchPods(), c.watchClaims()
 	defer func() {
 		if c.Failed() {
@@ -73,7 +73,12 @@ func (c *cluster) live(w *world) planned {
 		}
 	}()
 	c.manifests(w.manifests())
-	c.eventually(2*time.Minute, func() error { return pods.waiting(want.pods) })
+	c.eventually(2*time.Minute, func() error { return pods.waiting(w.pods) })
+	dump, status := c.command("dump")
+	if status != 0 {
+		c.Fatal(dump)
+	}
+	want := c.plan(dump)
 	start := time.Now()
 	controller := c.millwright()
 	c.eventually(5*time.Minute, func() error { return pods.settled(want.pods) })
