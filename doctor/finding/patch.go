@@ -21,6 +21,9 @@ type Patch struct {
 	// Anew says that the steps are of a field that cannot be changed: the object is replaced by
 	// the manifest. What it has made, such as a StorageClass its volumes, stays.
 	Anew bool
+	// Written says that a cluster does not have what the steps change: they are of what the
+	// object is made from.
+	Written bool
 }
 
 // Step is one operation of a JSON patch.

@@ -57,6 +57,10 @@ func (s *Set) Mend(findings []doctor.Finding) error {
 		if err != nil {
 			return err
 		}
+		if change == nil && f.Patch.Written {
+			f.Patch, f.Advice = nil, f.Advice+fmt.Sprintf("; no value of %s does it, its templates have to", src.Name)
+			continue
+		}
 		if change == nil {
 			f.Advice += fmt.Sprintf("; no value of %s does it, and its next upgrade undoes a patch", src.Name)
 			continue

@@ -57,7 +57,7 @@ func Fields(objects []*Object) []finding.Finding {
 				f.Advice = "move it to " + u.Belongs
 			}
 			if steps := moved(o.all, u); steps != nil {
-				f.Patch = &finding.Patch{Object: ref, Steps: steps}
+				f.Patch = &finding.Patch{Object: ref, Steps: steps, Written: true}
 			}
 			out = append(out, f)
 		}
