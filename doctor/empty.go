@@ -9,7 +9,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// nodesThatAreNeverEmpty stay for pods that nobody meant to keep them for.
+// nodesThatAreNeverEmpty are kept by pods that do not need them.
 func nodesThatAreNeverEmpty(in *Inventory) []Finding {
 	var out []Finding
 	for _, ds := range in.DaemonSets {

@@ -114,8 +114,8 @@ func (c Config) list(ctx context.Context, reader client.Reader, kind schema.Grou
 	}
 }
 
-// trimmed is an object without what nobody reads: kubectl's copy of it, and who wrote its fields,
-// but for when the API server took a kubelet's report.
+// trimmed is an object without the last applied configuration and without its managed fields,
+// except the times of a kubelet's reports, which clocks are compared by.
 func trimmed(o *unstructured.Unstructured) map[string]any {
 	kept := slices.DeleteFunc(o.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
 		return o.GetKind() != "Node" || m.Manager != "kubelet" || m.Subresource != "status"

@@ -28,8 +28,8 @@ type Pods struct {
 	Template *corev1.PodTemplateSpec
 }
 
-// MetricsOutOfReach are metrics that nobody gets: those of a controller of NodePools, and those
-// that the numbers of pods are set by.
+// MetricsOutOfReach are metrics that cannot be scraped or queried: those of a controller of
+// NodePools, and those of HorizontalPodAutoscalers.
 func MetricsOutOfReach(controllers []Pods, policies []*networkingv1.NetworkPolicy, apis []*apiregistrationv1.APIService) []finding.Finding {
 	var out []finding.Finding
 	for _, w := range controllers {

@@ -101,7 +101,7 @@ func TestNamesDoNotMatterToPodsThatMindWhoIsNear(t *testing.T) {
 }
 
 // In crowded worlds, where every rule meets every other, a pod that fits nowhere and
-// that nobody selects hardly ever moves another.
+// that no rule selects moves another in few worlds.
 func TestInCrowdedWorldsAnIrrelevantPodMovesNobody(t *testing.T) {
 	property.Rarely(t, 1000, 5, func(world *rand.Rand) bool {
 		story, name := enginetest.Crowd(world.Uint64()), []string{"aa", "zz"}[world.IntN(2)]
