@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"sync"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -18,9 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
-	"github.com/millwright-dev/millwright/deploy"
 	"github.com/millwright-dev/millwright/deploy/fields"
 )
 
@@ -67,41 +63,32 @@ type definition struct {
 
 // definitions are the CRDs by kind; each is compiled on first use.
 var definitions = sync.OnceValues(func() (map[schema.GroupVersionKind]func() (*definition, error), error) {
-	list, err := deploy.CRDs()
+	schemas, err := fields.Definitions()
 	if err != nil {
 		return nil, err
 	}
 	out := map[schema.GroupVersionKind]func() (*definition, error){}
-	for _, file := range list {
-		crd := &apiextensionsv1.CustomResourceDefinition{}
-		if err := yaml.Unmarshal(file.YAML, crd); err != nil {
-			return nil, fmt.Errorf("reading CRD %s: %w", file.File, err)
-		}
-		for _, v := range crd.Spec.Versions {
-			kind := schema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind}
-			out[kind] = sync.OnceValues(func() (*definition, error) { return compile(v.Schema.OpenAPIV3Schema) })
-		}
+	for kind, read := range schemas {
+		out[kind] = sync.OnceValues(func() (*definition, error) {
+			s, err := read()
+			if err != nil {
+				return nil, err
+			}
+			return compile(s)
+		})
 	}
 	return out, nil
 })
 
-func compile(published *apiextensionsv1.JSONSchemaProps) (*definition, error) {
-	props := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(published, props, nil); err != nil {
-		return nil, err
-	}
-	structural, err := structuralschema.NewStructural(props)
-	if err != nil {
-		return nil, err
-	}
-	validator, _, err := validation.NewSchemaValidator(props)
+func compile(s *fields.Schema) (*definition, error) {
+	validator, _, err := validation.NewSchemaValidator(s.Props)
 	if err != nil {
 		return nil, err
 	}
 	return &definition{
-		structural: structural,
+		structural: s.Structural,
 		schema:     validator,
-		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
+		rules:      cel.NewValidator(s.Structural, true, celconfig.PerCallLimit),
 	}, nil
 }
 

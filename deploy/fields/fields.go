@@ -32,7 +32,7 @@ type Field struct {
 // kinds that no CRD defines nothing is known. The object is left as it is. It is safe for
 // concurrent use.
 func Unknown(kind schema.GroupVersionKind, object map[string]any) ([]Field, error) {
-	byKind, err := definitions()
+	byKind, err := Definitions()
 	if err != nil {
 		return nil, err
 	}
@@ -46,22 +46,29 @@ func Unknown(kind schema.GroupVersionKind, object map[string]any) ([]Field, erro
 	}
 	// Pruning works in place; what it removes from a copy is what is unknown.
 	clean := runtime.DeepCopyJSON(object)
-	paths := pruning.PruneWithOptions(clean, s, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	paths := pruning.PruneWithOptions(clean, s.Structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	slices.Sort(paths)
 	var out []Field
 	for _, path := range paths {
-		out = append(out, Field{Path: path, Belongs: belongs(s, path)})
+		out = append(out, Field{Path: path, Belongs: belongs(s.Structural, path)})
 	}
 	return out, nil
 }
 
-// definitions are the schemas of the CRDs by kind; each is read on first use.
-var definitions = sync.OnceValues(func() (map[schema.GroupVersionKind]func() (*structuralschema.Structural, error), error) {
+// Schema is that of a kind, as it is published and in the API server's form.
+type Schema struct {
+	Props      *apiextensions.JSONSchemaProps
+	Structural *structuralschema.Structural
+}
+
+// Definitions are the schemas of the CRDs by kind; each is read on first use. They are shared and
+// must not be changed.
+var Definitions = sync.OnceValues(func() (map[schema.GroupVersionKind]func() (*Schema, error), error) {
 	list, err := deploy.CRDs()
 	if err != nil {
 		return nil, err
 	}
-	out := map[schema.GroupVersionKind]func() (*structuralschema.Structural, error){}
+	out := map[schema.GroupVersionKind]func() (*Schema, error){}
 	for _, file := range list {
 		crd := &apiextensionsv1.CustomResourceDefinition{}
 		if err := yaml.Unmarshal(file.YAML, crd); err != nil {
@@ -69,18 +76,19 @@ var definitions = sync.OnceValues(func() (map[schema.GroupVersionKind]func() (*s
 		}
 		for _, v := range crd.Spec.Versions {
 			kind := schema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind}
-			out[kind] = sync.OnceValues(func() (*structuralschema.Structural, error) { return structural(v.Schema.OpenAPIV3Schema) })
+			out[kind] = sync.OnceValues(func() (*Schema, error) { return read(v.Schema.OpenAPIV3Schema) })
 		}
 	}
 	return out, nil
 })
 
-func structural(published *apiextensionsv1.JSONSchemaProps) (*structuralschema.Structural, error) {
+func read(published *apiextensionsv1.JSONSchemaProps) (*Schema, error) {
 	props := &apiextensions.JSONSchemaProps{}
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(published, props, nil); err != nil {
 		return nil, err
 	}
-	return structuralschema.NewStructural(props)
+	structural, err := structuralschema.NewStructural(props)
+	return &Schema{props, structural}, err
 }
 
 // belongs says where a field belongs that is not known at its path, if the schema has one
