@@ -162,9 +162,18 @@ func (s *Supply) newMachine(n *snapshot.Node) *Machine {
 // occupy takes a pod's share. What a pod that waits for its victims to go will
 // take counts as well.
 func (m *Machine) occupy(s *Supply, p *snapshot.Pod) {
-	for i, n := range s.ClassNeed(p.Class) {
+	m.take(s.ClassNeed(p.Class))
+	m.exclude(s, p)
+}
+
+func (m *Machine) take(need []int64) {
+	for i, n := range need {
 		m.Load.Free[i] = max(0, m.Load.Free[i]-n)
 	}
+}
+
+// exclude keeps out the pods that would not run beside one.
+func (m *Machine) exclude(s *Supply, p *snapshot.Pod) {
 	m.Load.Present = append(m.Load.Present, s.Ports.Add(p.Class.HostPorts)...)
 	if len(p.Class.Disks) > 0 {
 		disks, _ := s.DiskTokens(p.Class.Disks)
@@ -240,10 +249,20 @@ func (s *Supply) attachLimit(n *snapshot.Node, driver string) (limit int64, limi
 // reserve takes the share of DaemonSets that have not started yet, and of pods
 // for which the scheduler is making room.
 func (s *Supply) reserve(ms *Machines) {
+	daemons := make([][]int64, len(ms.List))
+	for i, m := range ms.List {
+		daemons[i] = s.daemonsRequested(m.Node)
+		m.take(daemons[i])
+	}
 	for _, d := range s.Daemons {
 		// A machine that is not launched yet may turn out to carry it.
 		for i := range ms.Labelled(&demand.Shape{Terms: d.Terms()}).All() {
-			if m := ms.List[i]; d.Tolerates(m.Taints) && !d.runsOn(m.Node) {
+			m := ms.List[i]
+			switch {
+			case !d.Tolerates(m.Taints) || d.runsOn(m.Node):
+			case daemons[i] != nil:
+				m.exclude(s, d.On(m.nodeName()))
+			default:
 				m.occupy(s, d.On(m.nodeName()))
 			}
 		}
@@ -263,6 +282,38 @@ func (s *Supply) reserve(ms *Machines) {
 	for _, m := range ms.List {
 		m.full = m.fullness(s)
 	}
+}
+
+// daemonsRequested is what the claim of a machine that is not launched yet requests for
+// DaemonSets: what they take at least, whichever of the launches that it allows comes of it. It
+// is nil for other machines, and while no such launch is known.
+func (s *Supply) daemonsRequested(n *snapshot.Node) []int64 {
+	if n.Object != nil || n.Claim.ProviderID != "" {
+		return nil
+	}
+	o := s.Offerings
+	at := slices.IndexFunc(o.Pools, func(p *Pool) bool { return p.Name == n.Claim.Pool })
+	if at < 0 || o.Pools[at].Lo == o.Pools[at].Hi {
+		return nil
+	}
+	launches := bitset.New(len(o.Launches))
+	launches.AddRange(o.Pools[at].Lo, o.Pools[at].Hi)
+	launches.And(o.Index.Satisfying(n.Claim.Requirements))
+	var least []int64
+	last := int32(-1)
+	for i := range launches.All() {
+		id := o.Launches[i].Overhead
+		switch {
+		case least == nil:
+			least = slices.Clone(o.Overheads[id].Need)
+		case id != last:
+			for d, need := range o.Overheads[id].Need {
+				least[d] = min(least[d], need)
+			}
+		}
+		last = id
+	}
+	return least
 }
 
 // fullness goes by what every pod needs, so that it does not depend on who waits.

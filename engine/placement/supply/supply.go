@@ -20,8 +20,8 @@ func New(b *demand.Batch, c *Cache) *Supply {
 	for _, d := range b.Snap.DaemonSets {
 		s.Daemons = append(s.Daemons, s.newDaemon(d))
 	}
-	s.Machines = s.newMachines()
 	s.Offerings = s.newOfferings(c)
+	s.Machines = s.newMachines()
 	// Only now are all ports known.
 	b.SetClashes()
 	return s
