@@ -48,7 +48,7 @@ func HoldOf(s *snapshot.Snapshot, claim string, node *corev1.Node) Hold {
 	}
 	since, ready := readySince(n)
 	if !ready {
-		since = n.Object.CreationTimestamp.Time
+		since = knownSince(n, n.Object.CreationTimestamp.Time)
 	}
 	h := missing(s, n, since)
 	if len(h.For) == 0 || !s.Now.Before(h.Until) {
@@ -163,7 +163,9 @@ func joining(n *snapshot.Node) bool {
 
 func unregistered(t corev1.Taint) bool { return t.Key == snapshot.UnregisteredTaint }
 
-// readySince is since when a machine could take pods if it was not kept from it.
+// readySince is since when a machine could take pods if it was not kept from it: since its
+// kubelet is ready, and it is known whose it is. A controller that has been away may learn that
+// long after.
 func readySince(n *snapshot.Node) (at time.Time, ok bool) {
 	if n.Object == nil {
 		return time.Time{}, false
@@ -175,8 +177,18 @@ func readySince(n *snapshot.Node) (at time.Time, ok bool) {
 	}
 	for _, c := range n.Object.Status.Conditions {
 		if c.Type == corev1.NodeReady {
-			return c.LastTransitionTime.Time, c.Status == corev1.ConditionTrue
+			return knownSince(n, c.LastTransitionTime.Time), c.Status == corev1.ConditionTrue
 		}
 	}
 	return time.Time{}, false
+}
+
+// knownSince is a time in the life of a Node, or when its claim was launched if that is later.
+func knownSince(n *snapshot.Node, at time.Time) time.Time {
+	if n.Claim != nil {
+		if launched := n.Claim.Conditions[snapshot.Launched].Since; launched.After(at) {
+			return launched
+		}
+	}
+	return at
 }

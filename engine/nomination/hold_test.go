@@ -25,6 +25,9 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 	}{
 		"a pod is to be nominated": {ready: time.Second, want: []string{"big"}, until: nomination.Grace - time.Second},
 		"not for ever":             {ready: nomination.Grace},
+		"the launch was recorded long after": {ready: time.Minute, want: []string{"big"}, until: nomination.Grace - time.Second, with: func(s *snapshot.Snapshot) {
+			s.Node("n4").Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-time.Second)}
+		}},
 		"a Node that is not ready": {ready: -1, want: []string{"big"}, until: nomination.Grace - 2*time.Second},
 		"all are nominated":        {ready: time.Second, with: func(s *snapshot.Snapshot) { nominate(s, "big", "n4", true) }},
 		"another Node is to open with it": {ready: time.Second, want: []string{"big", "web-3"}, until: nomination.Together - time.Second,
