@@ -43,6 +43,7 @@ func Report(cfg Config, measures []Measure) string {
 	fleets(&b, measures)
 	cutOffs(&b, measures)
 	cleared(&b, measures)
+	usages(&b, measures)
 	actions(&b, measures)
 	unfinished(&b, measures)
 	how(&b, cfg)
@@ -62,10 +63,18 @@ func seconds(s float64) string {
 }
 
 func fleets(b *strings.Builder, measures []Measure) {
-	b.WriteString("\n## What CreateFleet answered\n\n| scenario | controller | calls | refused as too frequent | told of sold-out offerings |\n| --- | --- | --- | --- | --- |\n")
+	b.WriteString("\n## What CreateFleet answered\n\n| scenario | controller | calls | refused as too frequent | told of sold-out offerings | last, s |\n| --- | --- | --- | --- | --- | --- |\n")
 	for i := range measures {
 		m := &measures[i]
-		fmt.Fprintf(b, "| %s | %s | %d | %d | %d |\n", m.Scenario, m.Contestant, m.Fleets, m.Refused, m.Short)
+		fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %s |\n", m.Scenario, m.Contestant, m.Fleets, m.Refused, m.Short, seconds(m.Launched))
+	}
+}
+
+func usages(b *strings.Builder, measures []Measure) {
+	b.WriteString("\n## What it took of the machine, until the last pod ran\n\n| scenario | controller | load before | CPU time of the controller, s | its requests to the API server |\n| --- | --- | --- | --- | --- |\n")
+	for i := range measures {
+		m := &measures[i]
+		fmt.Fprintf(b, "| %s | %s | %.1f | %s | %d |\n", m.Scenario, m.Contestant, m.Busy, seconds(m.Usage.CPU.Seconds()), m.Usage.Requests)
 	}
 }
 
@@ -135,7 +144,7 @@ func unfinished(b *strings.Builder, measures []Measure) {
 
 func how(b *strings.Builder, cfg Config) {
 	b.WriteString("\n## How\n\n")
-	fmt.Fprintf(b, "- %s, %d CPUs, shared by the control plane, the simulated kubelets, the emulated AWS and the controller. Both have all flags by default, and a queue of interruptions.\n", runtime.Version(), runtime.NumCPU())
-	b.WriteString("- Classes and pools are those of `examples/aws`, workloads those of `examples/workloads`, created once the controller is ready. Scenarios of many machines have one class, one pool of on-demand machines of four vCPUs, a pod for each machine, and EC2's documented token buckets. An instance runs a second after its launch, and its kubelet registers half a second later. On-demand prices are AWS's, spot prices are made up.\n")
-	fmt.Fprintf(b, "- *half* and *last*: seconds from the creation of the workloads until half and all of their pods ran, those of DaemonSets left out. Machines and $/h are those at rest, when no Node had come or gone for %v. Calls are those from the controller's start until the last pod ran, without those of the volume driver; a dry run is a call.\n", cfg.Quiet)
+	fmt.Fprintf(b, "- %s, %d CPUs, shared by the control plane, the simulated kubelets, the emulated AWS and the controller. Both have all flags by default, but for a queue of interruptions and no leader election: each is alone.\n", runtime.Version(), runtime.NumCPU())
+	fmt.Fprintf(b, "- Classes and pools are those of `examples/aws`, workloads those of `examples/workloads`, created once the controller is ready. Scenarios of many machines, here %d, have one class, one pool of on-demand machines of four vCPUs, a pod for each machine, and EC2's documented token buckets. An instance runs a second after its launch, and its kubelet registers half a second later. On-demand prices are AWS's, spot prices are made up.\n", cfg.Machines)
+	fmt.Fprintf(b, "- *half* and *last*: seconds from the creation of the workloads until half and all of their pods ran, those of DaemonSets left out; of CreateFleet until its last answer. Machines and $/h are those at rest, when no Node had come or gone for %v. Calls are those from the controller's start until the last pod ran, without those of the volume driver; a dry run is a call. *Load* is the average over a minute that the operating system had before the sandbox was started: what else ran.\n", cfg.Quiet)
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/millwright-dev/millwright/bench/ec2/stage"
@@ -42,8 +45,10 @@ type Measure struct {
 	// Calls are those of AWS from the controller's start until the last pod ran.
 	Calls aws.Counts
 	// Fleets, Refused and Short count what CreateFleet answered until then: all, those
-	// refused as too frequent, and those that told of an offering without capacity.
+	// refused as too frequent, and those that told of an offering without capacity. Launched
+	// are the seconds from the creation of the workloads until the last of them.
 	Fleets, Refused, Short int
+	Launched               float64
 	// CutOff is what came of dying between a launch and its record; nil where it is not
 	// played.
 	CutOff *CutOff
@@ -54,6 +59,9 @@ type Measure struct {
 	Left    aws.Left
 	// Usage is the controller's until the last pod ran.
 	Usage process.Usage
+	// Busy is the machine's load average, over a minute, before the scenario; zero if it is
+	// not known.
+	Busy float64
 	// Err is why the scenario was not finished.
 	Err error
 }
@@ -90,7 +98,7 @@ func Run(ctx context.Context, cfg Config) ([]Measure, error) {
 // play is one scenario with one contestant; an error is one of the stage, not of the play.
 func play(ctx context.Context, cfg Config, s scenario, turn string, chosen []string) (m Measure, err error) {
 	c := stage.Contestants[turn]
-	m = Measure{Scenario: s.title, Contestant: c.Title}
+	m = Measure{Scenario: s.title, Contestant: c.Title, Busy: busy()}
 	w, err := newWorld(ctx, cfg, s.name+"-"+turn, s.args...)
 	if err != nil {
 		return m, err
@@ -136,7 +144,7 @@ func (w *world) follow(ctx context.Context, m *Measure, p *process.Process, bega
 	limited, cancel := context.WithTimeoutCause(ctx, w.cfg.Limit, fmt.Errorf("not finished within %v", w.cfg.Limit))
 	defer cancel()
 	err = watch.Until(limited, func() bool { return p.Alive() != nil || w.clock(m, began) })
-	if err := errors.Join(err, p.Alive(), w.count(ctx, m, p)); err != nil {
+	if err := errors.Join(err, p.Alive(), w.count(ctx, m, p, began)); err != nil {
 		return errors.Join(err, w.fleet(ctx, m))
 	}
 	err = watch.Until(limited, func() bool { return p.Alive() != nil || w.rests(m.Wanted) })
@@ -175,8 +183,22 @@ func (w *world) rests(pods int) bool {
 	return running(v) == pods && !leaves && time.Since(v.Changed) >= w.cfg.Quiet
 }
 
+// busy is the machine's load average over a minute, zero if it is not known.
+func busy() float64 {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	load, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return 0
+	}
+	return load
+}
+
 // count notes what was asked of AWS so far.
-func (w *world) count(ctx context.Context, m *Measure, p *process.Process) error {
+func (w *world) count(ctx context.Context, m *Measure, p *process.Process, began time.Time) error {
 	var err error
 	if m.Calls, err = w.Calls(ctx); err != nil {
 		return err
@@ -189,7 +211,7 @@ func (w *world) count(ctx context.Context, m *Measure, p *process.Process) error
 		if c.Action != "ec2:CreateFleet" || c.Error == "DryRunOperation" {
 			continue
 		}
-		m.Fleets++
+		m.Fleets, m.Launched = m.Fleets+1, c.At.Sub(began).Seconds()
 		if c.Error == "RequestLimitExceeded" {
 			m.Refused++
 		}

@@ -24,18 +24,22 @@ const (
 	Millwright = "millwright"
 )
 
+// alone says that no other replica runs: a controller that was killed would find its own lease,
+// and one whose API server is too busy to renew it would end.
+const alone = "DISABLE_LEADER_ELECTION=true"
+
 // Contestants are by name.
 var Contestants = map[string]Contestant{
 	Millwright: {"Millwright", "rest_client_requests_total", func(w *World, metrics, health string) ([]string, []string) {
 		return []string{
 			w.stage.Millwright, "run", "--kubeconfig", w.Account, "--provider", "aws",
 			"--metrics-port", metrics, "--health-probe-port", health,
-		}, append(w.AWS.Environment(), "POD_NAMESPACE="+harness.Namespace)
+		}, append(w.AWS.Environment(), "POD_NAMESPACE="+harness.Namespace, alone)
 	}},
 	Karpenter: {"Karpenter", "client_go_request_total", func(w *World, metrics, health string) ([]string, []string) {
 		return []string{w.stage.Karpenter}, append(w.AWS.Environment(),
 			"INTERRUPTION_QUEUE="+w.AWS.Cluster, // its name, where Millwright also takes a URL
-			"KUBECONFIG="+w.Kubeconfig, "SYSTEM_NAMESPACE=kube-system", "DISABLE_LEADER_ELECTION=true",
+			"KUBECONFIG="+w.Kubeconfig, "SYSTEM_NAMESPACE=kube-system", alone,
 			"METRICS_PORT="+metrics, "HEALTH_PROBE_PORT="+health,
 		)
 	}},
