@@ -15,7 +15,7 @@ const (
 	// Grace is the time until the pods that need it are nominated to it.
 	Grace = 10 * time.Second
 	// Together is the time until others that were launched with it, at most so long before or
-	// after, are about to take pods as well.
+	// after, are ready as well.
 	Together = 3 * time.Second
 )
 
@@ -63,7 +63,7 @@ func missing(s *snapshot.Snapshot, n *snapshot.Node, since time.Time) Hold {
 	nodes, pods := index(s), planned(s)
 	m := newMemo(s, pods)
 	var here []*snapshot.Pod
-	with := map[*snapshot.Node]bool{}
+	with, opens := map[*snapshot.Node]bool{}, time.Time{}
 	for _, p := range pods {
 		if nodes[s.Nominated[key(p)]] != n {
 			continue
@@ -72,12 +72,13 @@ func missing(s *snapshot.Snapshot, n *snapshot.Node, since time.Time) Hold {
 			here = append(here, p)
 		}
 		if of := m.contests[p.Class]; of != nil && m.together(of, n) {
+			opens = m.opens(of, n)
 			for _, o := range of.closed {
 				with[o] = o != n
 			}
 		}
 	}
-	own, others := Hold{Until: since.Add(Grace)}, Hold{Until: since.Add(Together)}
+	own, others := Hold{Until: since.Add(Grace)}, Hold{Until: opens}
 	for _, p := range unnominated(here, n, m) {
 		own.For = append(own.For, plan.PodRef(p.Pod))
 	}
@@ -121,14 +122,31 @@ func (c *contest) closedBut(n *snapshot.Node) bool {
 }
 
 // together reports whether a Node that has joined waits for others of a contest.
-func (m *memo) together(c *contest, n *snapshot.Node) bool {
-	since, ready := readySince(n)
-	if !joining(n) || ready && !m.now.Before(since.Add(Together)) {
-		return false
+func (m *memo) together(c *contest, n *snapshot.Node) bool { return m.now.Before(m.opens(c, n)) }
+
+// opens is when at the latest a Node that has joined stops to wait for others of a contest
+// that were launched with it, the zero time if it waits for none: as long as for nominations
+// of its own if those of the others are all that keeps them, for a moment if one is not ready.
+func (m *memo) opens(c *contest, n *snapshot.Node) time.Time {
+	wait := time.Duration(0)
+	for _, o := range c.closed {
+		if o == n || o.Claim.Created.Sub(n.Claim.Created).Abs() > Together {
+			continue
+		}
+		if _, ready := readySince(o); !ready {
+			wait = Together
+			break
+		}
+		wait = Grace
 	}
-	return slices.ContainsFunc(c.closed, func(o *snapshot.Node) bool {
-		return o != n && o.Claim.Created.Sub(n.Claim.Created).Abs() <= Together
-	})
+	since, ready := readySince(n)
+	switch {
+	case wait == 0 || !joining(n):
+		return time.Time{}
+	case !ready:
+		since = m.now
+	}
+	return since.Add(wait)
 }
 
 // Due is when nominations may be due next without anything having changed, zero for never:
@@ -139,8 +157,9 @@ func Due(s *snapshot.Snapshot) time.Time {
 		if n.Claim == nil || !joining(n) {
 			continue
 		}
-		if since, ready := readySince(n); ready {
-			if at := since.Add(Together); at.After(s.Now) && (due.IsZero() || at.Before(due)) {
+		since, ready := readySince(n)
+		for _, wait := range []time.Duration{Together, Grace} {
+			if at := since.Add(wait); ready && at.After(s.Now) && (due.IsZero() || at.Before(due)) {
 				due = at
 			}
 		}

@@ -15,7 +15,8 @@ import (
 var noon = time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC)
 
 // A Node waits for the nominations of its own pods, as far as they are needed, for a short
-// time; for a moment for others that were launched with it; and not once it takes pods.
+// time; as long for those of others that were launched with it, for a moment if one of these
+// is not ready; and not once it takes pods.
 func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 	for name, row := range map[string]struct {
 		ready time.Duration // before now; negative if it is not ready
@@ -30,10 +31,18 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 		}},
 		"a Node that is not ready": {ready: -1, want: []string{"big"}, until: nomination.Grace - 2*time.Second},
 		"all are nominated":        {ready: time.Second, with: func(s *snapshot.Snapshot) { nominate(s, "big", "n4", true) }},
-		"another Node is to open with it": {ready: time.Second, want: []string{"big", "web-3"}, until: nomination.Together - time.Second,
+		"pods are to be nominated to another Node": {ready: nomination.Together, want: []string{"big", "web-3"}, until: nomination.Grace - nomination.Together,
 			with: func(s *snapshot.Snapshot) { s.Nominated[key("big")] = "n5" }},
+		"another Node is not ready": {ready: time.Second, want: []string{"big", "web-3"}, until: nomination.Together - time.Second,
+			with: func(s *snapshot.Snapshot) {
+				s.Nominated[key("big")] = "n5"
+				s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
+			}},
 		"and then for its own pods of all classes": {ready: nomination.Together, want: []string{"web-1", "web-2"}, until: nomination.Grace - nomination.Together,
-			with: func(s *snapshot.Snapshot) { s.Nominated[key("big")] = "n5" }},
+			with: func(s *snapshot.Snapshot) {
+				s.Nominated[key("big")] = "n5"
+				s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
+			}},
 		"another Node is about to open": {ready: time.Second, with: func(s *snapshot.Snapshot) {
 			s.Nominated[key("big")] = "n5"
 			nominate(s, "big", "n5", true)
