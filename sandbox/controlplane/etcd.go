@@ -34,6 +34,7 @@ func startEtcd(ctx context.Context, dir string) (*component, string, error) {
 	cfg.QuotaBackendBytes = etcdQuota
 	cfg.EnableGRPCGateway = false
 	cfg.LogLevel = "warn"
+	cfg.WarningUnaryRequestDuration = embed.DefaultWarningUnaryRequestDuration // else of every request
 	cfg.LogOutputs = []string{filepath.Join(dir, "etcd.log")}
 
 	server, err := embed.StartEtcd(cfg)
