@@ -42,14 +42,24 @@ import (
 // name is the controller's, in logs and metrics.
 const name = "nodeclaim.lifecycle"
 
-// workers is how many claims are served at once: a launch takes seconds.
-const workers = 100
+// launches is how many claims are launched at once, and workers how many are served: a launch
+// takes seconds, or minutes where the cloud limits their rate, and machines that are there must
+// not wait for it. A claim that finds no launch free asks again after busy.
+const (
+	launches = 100
+	workers  = 2 * launches
+	busy     = 3 * time.Second
+)
 
 // Reconciler serves one claim at a time; it is safe for concurrent use.
-type Reconciler struct{ deps loop.Deps }
+type Reconciler struct {
+	deps loop.Deps
+	// launching has an element for every launch that goes on.
+	launching chan struct{}
+}
 
 // New makes a Reconciler.
-func New(d loop.Deps) *Reconciler { return &Reconciler{d} }
+func New(d loop.Deps) *Reconciler { return &Reconciler{d, make(chan struct{}, launches)} }
 
 // Add registers the loop: it runs for every claim that changes, for the claims of
 // every Node that changes, and for machines that are not initialized yet when

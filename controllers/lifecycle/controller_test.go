@@ -2,9 +2,12 @@ package lifecycle_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -79,6 +82,51 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 				t.Errorf("events %s", got)
 			}
 		})
+	}
+}
+
+// slow is a cloud whose launches go on until the test ends.
+type slow struct {
+	cloud.Provider
+	began, end chan struct{}
+}
+
+func (s slow) Launch(context.Context, cloud.LaunchRequest) (cloud.Instance, error) {
+	s.began <- struct{}{}
+	<-s.end
+	return cloud.Instance{}, errors.New("the test is over")
+}
+
+// A cloud that limits the rate of launches keeps them waiting for minutes.
+func TestLaunchesThatGoOnLeaveWorkersToServeOtherClaims(t *testing.T) {
+	const launches, workers = 100, 200
+	w := newWorld(t)
+	for i := range workers {
+		w.Must(w.Rig.Client.Create(ctx, w.NewClaim(fmt.Sprint("c", i))))
+	}
+	deps, s := w.Deps, slow{w.Deps.Provider, make(chan struct{}, workers), make(chan struct{})}
+	deps.Provider = s
+	r := lifecycle.New(deps)
+	answers := make(chan reconcile.Result, workers)
+	var all sync.WaitGroup
+	for i := range workers {
+		all.Go(func() {
+			result, _ := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: fmt.Sprint("c", i)}})
+			answers <- result
+		})
+	}
+	for range launches {
+		<-s.began
+	}
+	for range workers - launches {
+		if result := <-answers; result.RequeueAfter == 0 {
+			t.Error("a claim that finds no launch free does not ask again")
+		}
+	}
+	close(s.end)
+	all.Wait()
+	if more := len(s.began); more > 0 {
+		t.Errorf("%d launches more than %d", more, launches)
 	}
 }
 
