@@ -20,6 +20,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cli/explain"
+	"github.com/millwright-dev/millwright/cli/listing"
 	"github.com/millwright-dev/millwright/cli/target"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/doctor"
@@ -105,18 +106,8 @@ func details(all bool) []client.ObjectList {
 }
 
 func (in *inventory) add(ctx context.Context, c client.Reader, list client.ObjectList) error {
-	err := c.List(ctx, list)
-	if apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
-		in.unread = append(in.unread, fmt.Sprintf("%T", list))
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("listing: %w", err)
-	}
-	return meta.EachListItem(list, func(o runtime.Object) error {
-		if obj, ok := o.(client.Object); ok {
-			in.store.Update(obj)
-		}
+	err := listing.Each(ctx, c, list, func(o client.Object) error {
+		in.store.Update(o)
 		if np, ok := o.(*karpv1.NodePool); ok {
 			if c := np.StatusConditions().Get(cluster.LaunchesRefused); c != nil && c.IsTrue() {
 				in.store.RefuseLaunches(np.Name, c.Message, in.now)
@@ -124,6 +115,14 @@ func (in *inventory) add(ctx context.Context, c client.Reader, list client.Objec
 		}
 		return nil
 	})
+	if apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
+		in.unread = append(in.unread, fmt.Sprintf("%T", list))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("listing: %w", err)
+	}
+	return nil
 }
 
 // machine looks at one claim as the controller would.

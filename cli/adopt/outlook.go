@@ -14,13 +14,13 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cli/bill"
 	"github.com/millwright-dev/millwright/cli/classes"
+	"github.com/millwright-dev/millwright/cli/listing"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption"
@@ -113,21 +113,15 @@ func (r *report) objects(ctx context.Context) ([]client.Object, error) {
 		&corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{}, &storagev1.StorageClassList{}, &storagev1.CSINodeList{},
 		&policyv1.PodDisruptionBudgetList{}, &v1alpha1.NodePolicyList{},
 	} {
-		err := r.reader.List(ctx, list)
+		err := listing.Each(ctx, r.reader, list, func(o client.Object) error {
+			out = append(out, o)
+			return nil
+		})
 		if _, own := list.(*v1alpha1.NodePolicyList); own && meta.IsNoMatchError(err) {
 			continue // the kind comes with Millwright
 		}
 		if err != nil {
 			return nil, fmt.Errorf("listing: %w", err)
-		}
-		err = meta.EachListItem(list, func(o runtime.Object) error {
-			if obj, ok := o.(client.Object); ok {
-				out = append(out, obj)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
 		}
 	}
 	return out, nil

@@ -4,15 +4,14 @@ package checkup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/cli/listing"
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/doctor"
 )
@@ -31,9 +30,6 @@ func place(objects []manifest.Object) func(doctor.Finding) string {
 	}
 }
 
-// page is how many objects are asked for at once.
-const page = 500
-
 // Cluster reads the kinds that checks look at, each once and in pages. Kinds that may not be
 // read, or are not there, are warned of, and then it is not the whole cluster, unless all checks of
 // other kinds do without.
@@ -43,7 +39,10 @@ func Cluster(ctx context.Context, reader client.Reader, warn func(format string,
 		if kind.List == nil {
 			continue
 		}
-		err := listAll(ctx, reader, kind.List(), kind.Namespace(), &objects)
+		err := listing.Each(ctx, reader, kind.List(), func(o client.Object) error {
+			objects = append(objects, o)
+			return nil
+		}, client.InNamespace(kind.Namespace()))
 		switch {
 		case kind.Custom && meta.IsNoMatchError(err):
 		case apierrors.IsForbidden(err), meta.IsNoMatchError(err):
@@ -54,23 +53,4 @@ func Cluster(ctx context.Context, reader client.Reader, warn func(format string,
 		}
 	}
 	return objects, whole, nil
-}
-
-func listAll(ctx context.Context, reader client.Reader, kind client.ObjectList, namespace string, into *[]client.Object) error {
-	for token := ""; ; token = kind.GetContinue() {
-		if err := reader.List(ctx, kind, client.InNamespace(namespace), client.Limit(page), client.Continue(token)); err != nil {
-			return err
-		}
-		err := meta.EachListItem(kind, func(o runtime.Object) error {
-			obj, ok := o.DeepCopyObject().(client.Object)
-			if !ok {
-				return errors.New("an item is no object")
-			}
-			*into = append(*into, obj)
-			return nil
-		})
-		if err != nil || kind.GetContinue() == "" {
-			return err
-		}
-	}
 }

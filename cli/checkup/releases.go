@@ -8,33 +8,30 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/cli/listing"
 	"github.com/millwright-dev/millwright/doctor/helm"
 )
 
 // addReleases finds out what of a cluster Helm's releases generate. The objects stay as the
 // cluster has them; releases that cannot be read or rendered are warned of.
 func (in *Input) addReleases(ctx context.Context, reader client.Reader, warn func(string, ...any)) error {
-	var list corev1.SecretList
-	for token := ""; ; token = list.Continue {
-		err := reader.List(ctx, &list, client.Limit(page), client.Continue(token), client.MatchingLabels(helm.StoredLabels()))
-		if apierrors.IsForbidden(err) {
-			warn("--helm-releases: %v", err)
+	err := listing.Each(ctx, reader, &corev1.SecretList{}, func(s *corev1.Secret) error {
+		if s.Type != helm.StoredType {
 			return nil
 		}
-		if err != nil {
-			return fmt.Errorf("listing releases: %w", err)
+		if err := in.addRelease(s); err != nil {
+			warn("secret/%s -n %s: %v", s.Name, s.Namespace, err)
 		}
-		for i := range list.Items {
-			if s := &list.Items[i]; s.Type == helm.StoredType {
-				if err := in.addRelease(s); err != nil {
-					warn("secret/%s -n %s: %v", s.Name, s.Namespace, err)
-				}
-			}
-		}
-		if list.Continue == "" {
-			return nil
-		}
+		return nil
+	}, client.MatchingLabels(helm.StoredLabels()))
+	if apierrors.IsForbidden(err) {
+		warn("--helm-releases: %v", err)
+		return nil
 	}
+	if err != nil {
+		return fmt.Errorf("listing releases: %w", err)
+	}
+	return nil
 }
 
 func (in *Input) addRelease(s *corev1.Secret) error {

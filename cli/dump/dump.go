@@ -5,7 +5,6 @@ package dump
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -21,6 +20,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/cli/listing"
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/doctor/control"
 )
@@ -81,37 +81,24 @@ func (c Config) write(ctx context.Context, reader client.Reader) error {
 	return nil
 }
 
-// page is how many objects are asked for at once.
-const page = 500
-
 func (c Config) list(ctx context.Context, reader client.Reader, kind schema.GroupVersionKind) error {
 	configMap := kind.Group == "" && kind.Kind == "ConfigMap"
 	namespace := metav1.NamespaceAll
 	if configMap {
 		namespace = metav1.NamespaceSystem
 	}
-	for token := ""; ; {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		if err := reader.List(ctx, list, client.InNamespace(namespace), client.Limit(page), client.Continue(token)); err != nil {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	return listing.Each(ctx, reader, list, func(o *unstructured.Unstructured) error {
+		text, err := json.Marshal(trimmed(o))
+		if err != nil || configMap && !strings.Contains(string(text), control.SchedulerGroup) {
 			return err
 		}
-		for i := range list.Items {
-			text, err := json.Marshal(trimmed(&list.Items[i]))
-			if err != nil {
-				return err
-			}
-			if configMap && !strings.Contains(string(text), control.SchedulerGroup) {
-				continue
-			}
-			if _, err := fmt.Fprintf(c.Out, "---\n%s\n", text); err != nil {
-				return errors.Join(errors.New("writing"), err)
-			}
+		if _, err := fmt.Fprintf(c.Out, "---\n%s\n", text); err != nil {
+			return fmt.Errorf("writing: %w", err)
 		}
-		if token = list.GetContinue(); token == "" {
-			return nil
-		}
-	}
+		return nil
+	}, client.InNamespace(namespace))
 }
 
 // trimmed is an object without the last applied configuration and without its managed fields,

@@ -20,14 +20,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/cli/listing"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
@@ -200,20 +199,16 @@ func (r resource) namesOf(ctx context.Context, reader client.Reader, namespace s
 	if r.namespaced {
 		opts = append(opts, client.InNamespace(namespace))
 	}
-	list := r.list()
-	if err := reader.List(ctx, list, opts...); err != nil {
+	var names []string
+	err := listing.Each(ctx, reader, r.list(), func(o client.Object) error {
+		names = append(names, o.GetName())
+		return nil
+	}, opts...)
+	if err != nil {
 		return nil, fmt.Errorf("listing %s: %w", r.names[0], err)
 	}
-	var names []string
-	err := meta.EachListItem(list, func(o runtime.Object) error {
-		object, err := meta.Accessor(o)
-		if err == nil {
-			names = append(names, object.GetName())
-		}
-		return err
-	})
 	slices.Sort(names)
-	return names, err
+	return names, nil
 }
 
 // Pods are those of a workload, by name: those that its selector selects. An error says if

@@ -1,0 +1,29 @@
+// Package listing reads all objects of a kind, in pages.
+package listing
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/pager"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Each calls do with every object of a kind, of which it gets an empty list, and ends at the
+// first error. Objects are read in pages of 500 and are do's to keep. The reader must not be a
+// cache, which knows no pages.
+func Each[T client.Object](ctx context.Context, reader client.Reader, kind client.ObjectList, do func(T) error, opts ...client.ListOption) error {
+	pages := pager.New(func(ctx context.Context, page metav1.ListOptions) (runtime.Object, error) {
+		list, _ := kind.DeepCopyObject().(client.ObjectList)
+		return list, reader.List(ctx, list, append(opts[:len(opts):len(opts)], client.Limit(page.Limit), client.Continue(page.Continue))...)
+	})
+	return pages.EachListItem(ctx, metav1.ListOptions{}, func(o runtime.Object) error {
+		object, ok := o.(T)
+		if !ok {
+			return fmt.Errorf("an item of %T is a %T", kind, o)
+		}
+		return do(object)
+	})
+}
