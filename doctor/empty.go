@@ -3,10 +3,11 @@ package doctor
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/doctor/finding"
 )
 
 // nodesThatAreNeverEmpty are kept by pods that do not need them.
@@ -18,7 +19,7 @@ func nodesThatAreNeverEmpty(in *Inventory) []Finding {
 		if ds.Spec.Template.Annotations[karpv1.DoNotDisruptAnnotationKey] != "true" || i < 0 {
 			continue
 		}
-		path := "/spec/template/metadata/annotations/" + strings.ReplaceAll(karpv1.DoNotDisruptAnnotationKey, "/", "~1")
+		path := finding.Pointer("spec", "template", "metadata", "annotations", karpv1.DoNotDisruptAnnotationKey)
 		out = append(out, Finding{
 			Severity: Warning, Object: refOf("DaemonSet", ds), Field: fmt.Sprintf("spec.template.metadata.annotations[%s]", karpv1.DoNotDisruptAnnotationKey),
 			Message: fmt.Sprintf("protects a pod on every node of nodepool/%s that ends only with its node: no node is ever taken away for being empty, underutilized or drifted", in.Pools[i].Name),

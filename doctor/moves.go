@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/millwright-dev/millwright/doctor/finding"
 )
 
 // pdbsThatMatchNothing protect no pod. What a PDB's status says counts more than what is given.
@@ -44,16 +46,15 @@ func reselect(pdb *policyv1.PodDisruptionBudget, wanted map[string]string) *Patc
 	if s == nil || len(s.MatchLabels) == 0 || len(s.MatchExpressions) > 0 {
 		return nil
 	}
-	const path = "/spec/selector/matchLabels/"
-	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	at := func(key string) string { return finding.Pointer("spec", "selector", "matchLabels", key) }
 	p := &Patch{Object: refOf("PodDisruptionBudget", pdb)}
 	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {
 		if _, stays := wanted[key]; !stays {
-			p.Steps = append(p.Steps, Step{Op: "remove", Path: path + escape.Replace(key)})
+			p.Steps = append(p.Steps, Step{Op: "remove", Path: at(key)})
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
-		p.Steps = append(p.Steps, step("add", path+escape.Replace(key), wanted[key]))
+		p.Steps = append(p.Steps, step("add", at(key), wanted[key]))
 	}
 	return p
 }

@@ -7,6 +7,9 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/cluster/decode"
+	"github.com/millwright-dev/millwright/doctor/finding"
 )
 
 // fails reports whether what a webhook is not there to answer for is refused.
@@ -37,8 +40,7 @@ func webhooksThatBlock(in *Inventory) []Finding {
 			continue
 		}
 		f := Finding{Severity: Warning, Object: w.Ref, Field: w.Field + ".failurePolicy"}
-		path := "/" + strings.NewReplacer("[", "/", "]", "").Replace(w.Field)
-		f.Patch = &Patch{Object: w.Ref, Steps: []Step{step("add", path+"/failurePolicy", string(admissionv1.Ignore))}}
+		f.Patch = &Patch{Object: w.Ref, Steps: []Step{step("add", finding.Pointer(decode.Steps(f.Field)...), string(admissionv1.Ignore))}}
 		f.Advice = "let what it cannot be asked for pass"
 		switch {
 		case w.hears("nodes", admissionv1.Create, admissionv1.Update):
@@ -49,7 +51,7 @@ func webhooksThatBlock(in *Inventory) []Finding {
 			f.Field = w.Field + ".namespaceSelector"
 			f.Message = "leaves no namespace out, and its failurePolicy is Fail: while its pods are down no agent of a new node starts, and after a loss of all nodes nothing does"
 			f.Advice = "leave kube-system out"
-			f.Patch.Steps = []Step{step("add", path+"/namespaceSelector", metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			f.Patch.Steps = []Step{step("add", finding.Pointer(decode.Steps(f.Field)...), metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 				{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: []string{metav1.NamespaceSystem}},
 			}})}
 		default:

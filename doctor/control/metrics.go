@@ -73,7 +73,7 @@ func wrongPort(w Pods, metrics *corev1.ContainerPort) (finding.Finding, bool) {
 	if !ok || listens {
 		return finding.Finding{}, false
 	}
-	path := "/spec/template/metadata/annotations/" + strings.ReplaceAll(portAnnotation, "/", "~1")
+	path := finding.Pointer("spec", "template", "metadata", "annotations", portAnnotation)
 	return finding.Finding{
 		Severity: finding.Warning, Object: w.Ref, Field: fmt.Sprintf("spec.template.metadata.annotations[%s]", portAnnotation),
 		Message: fmt.Sprintf("is %s, where no container listens; the metrics are at %d: nothing is scraped, and no alert of the controller fires", asked, metrics.ContainerPort),

@@ -2,75 +2,19 @@ package source
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
-// path leads to a value: keys of maps and indices of lists.
-type path []any
-
-func (p path) String() string {
-	var b strings.Builder
-	for _, step := range p {
-		if i, ok := step.(int); ok {
-			fmt.Fprintf(&b, "[%d]", i)
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('.')
-		}
-		fmt.Fprint(&b, step)
-	}
-	return b.String()
-}
-
-// pointer is the path of a JSON pointer (RFC 6901). Numbers stay strings: which of them are
-// indices is seen at the value.
-func pointer(text string) []string {
-	parts := strings.Split(strings.TrimPrefix(text, "/"), "/")
-	for i, p := range parts {
-		parts[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(p)
-	}
-	return parts
-}
-
-// at is the value that a pointer leads to in an object, nil if there is none.
-func at(value any, parts []string) any {
-	for _, p := range parts {
-		switch v := value.(type) {
-		case map[string]any:
-			value = v[p]
-		case []any:
-			var i int
-			if _, err := fmt.Sscan(p, &i); err != nil || i < 0 || i >= len(v) {
-				return nil
-			}
-			value = v[i]
-		default:
-			return nil
-		}
-	}
-	return value
-}
-
-// steps is a pointer as the path that it is in a value.
-func steps(value any, parts []string) path {
-	out := make(path, len(parts))
-	for i, p := range parts {
-		out[i] = p
-		if list, ok := value.([]any); ok {
-			if n, err := strconv.Atoi(p); err == nil && n < len(list) {
-				out[i] = n
-			}
-		}
-		value = at(value, parts[i:i+1])
-	}
-	return out
+// at is the value to which steps lead in another, nil if there is none.
+func at(value any, steps []string) any {
+	v, _ := finding.At(value, steps)
+	return v
 }
 
 // alias is what charts call a field that they do not call as Kubernetes does.
@@ -78,17 +22,15 @@ var alias = map[string]string{"replicas": "replicaCount"}
 
 // called lists the paths of values that are called like a field, or end so, as
 // daemonsetTolerations does: the shortest first, then by their text.
-func called(values any, field string) []path {
-	var out []path
+func called(values any, field string) [][]string {
+	var out [][]string
 	named := func(key, name string) bool {
 		return name != "" && strings.HasSuffix(strings.ToLower(key), strings.ToLower(name))
 	}
-	var walk func(v any, p path)
-	walk = func(v any, p path) {
-		if n := len(p); n > 0 {
-			if key, ok := p[n-1].(string); ok && (named(key, field) || named(key, alias[field])) {
-				out = append(out, slices.Clone(p))
-			}
+	var walk func(v any, p []string)
+	walk = func(v any, p []string) {
+		if n := len(p); n > 0 && (named(p[n-1], field) || named(p[n-1], alias[field])) {
+			out = append(out, slices.Clone(p))
 		}
 		switch v := v.(type) {
 		case map[string]any:
@@ -97,22 +39,22 @@ func called(values any, field string) []path {
 			}
 		case []any:
 			for i := range v {
-				walk(v[i], append(p, i))
+				walk(v[i], append(p, strconv.Itoa(i)))
 			}
 		}
 	}
 	walk(values, nil)
-	slices.SortStableFunc(out, func(a, b path) int {
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a.String(), b.String()))
+	slices.SortStableFunc(out, func(a, b []string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), slices.Compare(a, b))
 	})
 	return out
 }
 
 // held lists the paths at which values hold an object as it is, as charts' extraObjects do.
-func held(values any, ref plan.ObjectRef) []path {
-	var out []path
-	var walk func(v any, p path)
-	walk = func(v any, p path) {
+func held(values any, ref plan.ObjectRef) [][]string {
+	var out [][]string
+	var walk func(v any, p []string)
+	walk = func(v any, p []string) {
 		switch v := v.(type) {
 		case map[string]any:
 			if metadata, ok := v["metadata"].(map[string]any); ok && v["kind"] == ref.Kind && metadata["name"] == ref.Name {
@@ -123,7 +65,7 @@ func held(values any, ref plan.ObjectRef) []path {
 			}
 		case []any:
 			for i := range v {
-				walk(v[i], append(p, i))
+				walk(v[i], append(p, strconv.Itoa(i)))
 			}
 		}
 	}
@@ -131,46 +73,23 @@ func held(values any, ref plan.ObjectRef) []path {
 	return out
 }
 
-// get is the value at a path.
-func get(values any, p path) any {
-	for _, step := range p {
-		switch v := values.(type) {
-		case map[string]any:
-			key, _ := step.(string)
-			values = v[key]
-		case []any:
-			i, ok := step.(int)
-			if !ok || i >= len(v) {
-				return nil
-			}
-			values = v[i]
-		default:
-			return nil
-		}
-	}
-	return values
-}
-
 // change is what has to be set for a value to be another. A list is always set as a whole, as
 // what reads values replaces lists.
-func change(all any, p path, value any) any {
-	if len(p) == 0 {
+func change(all any, steps []string, value any) any {
+	if len(steps) == 0 {
 		return value
 	}
-	switch step := p[0].(type) {
-	case int:
-		list, _ := all.([]any)
+	list, _ := all.([]any)
+	if i, ok := finding.Index(list, steps[0]); ok {
 		out := slices.Clone(list)
-		if len(p) > 1 {
-			value = defined(merge(list[step], change(list[step], p[1:], value)))
+		if len(steps) > 1 {
+			value = defined(merge(list[i], change(list[i], steps[1:], value)))
 		}
-		out[step] = value
+		out[i] = value
 		return out
-	default:
-		key, _ := step.(string)
-		below, _ := all.(map[string]any)
-		return map[string]any{key: change(below[key], p[1:], value)}
 	}
+	below, _ := all.(map[string]any)
+	return map[string]any{steps[0]: change(below[steps[0]], steps[1:], value)}
 }
 
 // merge is a value with another laid over it, map by map. Neither is changed.

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
@@ -137,7 +138,7 @@ func patched(o object, p *doctor.Patch) (wanted, be object, err error) {
 func fields(p *doctor.Patch) [][]string {
 	var out [][]string
 	for _, step := range p.Steps {
-		parts := pointer(step.Path)
+		parts := finding.Steps(step.Path)
 		last := parts[len(parts)-1]
 		if _, err := strconv.Atoi(last); err == nil || last == "-" {
 			parts = parts[:len(parts)-1]
@@ -155,7 +156,7 @@ func (s *Source) set(before map[plan.ObjectRef]object, changes map[string]any, r
 		return s.search(before, changes, ref, g)
 	}
 	all := Merge(s.All, changes)
-	c, ok := change(all, steps(all, g.field), g.set).(map[string]any)
+	c, ok := change(all, g.field, g.set).(map[string]any)
 	if !ok {
 		return nil, nil
 	}
@@ -173,14 +174,14 @@ func (s *Source) search(before map[plan.ObjectRef]object, changes map[string]any
 	fewest := len(before) + 1
 	all := Merge(s.All, changes)
 	for _, p := range held(all, ref) {
-		c, _ := change(all, append(p, steps(get(all, p), g.field)...), g.set).(map[string]any)
+		c, _ := change(all, slices.Concat(p, g.field), g.set).(map[string]any)
 		after, err := s.render(Merge(Merge(s.Values, changes), c))
 		if err == nil && g.reached(at(after[ref], g.field)) {
 			return c, after
 		}
 	}
 	for _, p := range called(all, g.field[len(g.field)-1]) {
-		value, ok := g.value(get(all, p))
+		value, ok := g.value(at(all, p))
 		if !ok {
 			continue
 		}

@@ -4,12 +4,12 @@ package unknown
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/deploy/fields"
 	"github.com/millwright-dev/millwright/doctor/finding"
 )
@@ -68,47 +68,19 @@ func Fields(objects []*Object) []finding.Finding {
 // moved are the steps that put a field where it belongs, if nothing is there yet, or take it out;
 // nil if its path cannot be followed.
 func moved(object map[string]any, u fields.Field) []finding.Step {
-	at := pathOf(u.Path)
-	value, ok := follow(object, at)
+	at := decode.Steps(u.Path)
+	value, ok := finding.At(object, at)
 	if !ok {
 		return nil
 	}
-	steps := []finding.Step{{Op: "remove", Path: "/" + strings.Join(at, "/")}}
+	steps := []finding.Step{{Op: "remove", Path: finding.Pointer(at...)}}
 	if u.Belongs == "" || strings.Contains(u.Belongs, "[") {
 		return steps
 	}
-	to := pathOf(u.Belongs)
-	_, taken := follow(object, to)
-	if _, room := follow(object, to[:len(to)-1]); room && !taken {
-		steps = append(steps, finding.Op("add", "/"+strings.Join(to, "/"), value))
+	to := decode.Steps(u.Belongs)
+	_, taken := finding.At(object, to)
+	if _, room := finding.At(object, to[:len(to)-1]); room && !taken {
+		steps = append(steps, finding.Op("add", finding.Pointer(to...), value))
 	}
 	return steps
-}
-
-var separator = regexp.MustCompile(`[.\[\]]+`)
-
-// pathOf divides a path such as spec.template.spec.taints[0].key.
-func pathOf(path string) []string { return separator.Split(strings.TrimSuffix(path, "]"), -1) }
-
-// follow is what is at a path.
-func follow(value any, path []string) (any, bool) {
-	for _, part := range path {
-		switch v := value.(type) {
-		case map[string]any:
-			next, ok := v[part]
-			if !ok {
-				return nil, false
-			}
-			value = next
-		case []any:
-			var i int
-			if _, err := fmt.Sscanf(part, "%d", &i); err != nil || i >= len(v) {
-				return nil, false
-			}
-			value = v[i]
-		default:
-			return nil, false
-		}
-	}
-	return value, true
 }
