@@ -2,9 +2,7 @@ package cli
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -12,9 +10,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/millwright-dev/millwright/cli/color"
+	"github.com/millwright-dev/millwright/internal/golden"
 )
-
-var updateSettings = flag.Bool("update-settings", false, "rewrite docs/settings.md")
 
 const settingsPage = "../docs/settings.md"
 
@@ -28,7 +25,7 @@ func TestThePageOfTheSettingsListsEveryFlag(t *testing.T) {
 
 Settings of ` + "`millwright run`" + ` come from flags, then from environment variables, then from defaults. Names and defaults are Karpenter's where Karpenter has the setting. The chart sets them from its values ([values.yaml](../deploy/chart/values.yaml)); ` + "`controller.env`" + ` sets any other. What holds for machines of one pool and not for the process is in NodePools, node classes and NodePolicies: [reference](reference/README.md).
 
-This page is written by a test from the flags (` + "`go test ./cli -run Settings -update-settings`" + `). Kubectl's flags for the connection (` + "`--kubeconfig`, `--context`" + ` and so on) are understood too.
+This page is written by a test from the flags (` + "`go test ./cli -run Settings -rewrite`" + `). Kubectl's flags for the connection (` + "`--kubeconfig`, `--context`" + ` and so on) are understood too.
 
 | flag | variable | default | |
 |---|---|---|---|
@@ -45,15 +42,7 @@ This page is written by a test from the flags (` + "`go test ./cli -run Settings
 		}
 	})
 	out.WriteString("\n## Karpenter's settings without effect\n\nA Deployment of Karpenter's starts all the same; a warning names those that are set to another value than their default.\n\n| setting | default | why |\n|---|---|---|\n" + foreignRows.String())
-	if *updateSettings {
-		if err := os.WriteFile(settingsPage, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if have, err := os.ReadFile(settingsPage); err != nil || string(have) != out.String() {
-		t.Errorf("%s is not what the flags say (go test ./cli -run Settings -update-settings): %v", settingsPage, err)
-	}
+	golden.Compare(t, settingsPage, out.String())
 }
 
 func code(s string) string {

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,9 +18,8 @@ import (
 
 	"github.com/millwright-dev/millwright/cli/color"
 	"github.com/millwright-dev/millwright/cli/manifest"
+	"github.com/millwright-dev/millwright/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the answers in testdata/why")
 
 // Each file of testdata/why is a situation: what is asked, which object and which
 // remedy the answer must name, and the objects that are there besides base.yaml or
@@ -51,15 +49,7 @@ func TestWhyNamesTheObjectAndTheRemedyInAFewLines(t *testing.T) {
 				}
 			}
 			sameForPrograms(t, answer, ask(t, append(strings.Fields(comment(t, string(text), "ask")), "-o", "json"), "testdata/why/base.yaml", file))
-			golden := strings.TrimSuffix(file, ".yaml") + ".txt"
-			if *update {
-				if err := os.WriteFile(golden, []byte(answer), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if want, err := os.ReadFile(golden); err != nil || string(want) != answer {
-				t.Errorf("%v\n%s", err, answer)
-			}
+			golden.Compare(t, strings.TrimSuffix(file, ".yaml")+".txt", answer)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"regexp"
@@ -20,9 +19,8 @@ import (
 	"github.com/millwright-dev/millwright/controllers/metrics/conditions"
 	"github.com/millwright-dev/millwright/controllers/metrics/state"
 	"github.com/millwright-dev/millwright/engine/snapshot"
+	"github.com/millwright-dev/millwright/internal/golden"
 )
-
-var rewrite = flag.Bool("rewrite", false, "rewrite docs/metrics.md")
 
 const seriesPage = "../docs/metrics.md"
 
@@ -47,16 +45,8 @@ func TestThePageOfTheMetricsListsEverySeries(t *testing.T) {
 		total += n
 		fmt.Fprintf(&out, "| `%s` | %s | %s | %s | %s |\n", f.name, f.kind, strings.Join(f.labels, ", "), thousands(n), f.help)
 	}
-	if *rewrite {
-		if err := os.WriteFile(seriesPage, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%d families, at most %s time series", len(all), thousands(total))
-		return
-	}
-	if out.String() != string(text) {
-		t.Errorf("%s is not what the code registers: go test ./controllers -run TheMetrics -rewrite, and read the diff", seriesPage)
-	}
+	t.Logf("%d families, at most %s time series", len(all), thousands(total))
+	golden.Compare(t, seriesPage, out.String())
 }
 
 // family are the series of one name.

@@ -2,10 +2,8 @@ package deploy
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,9 +11,9 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
-)
 
-var update = flag.Bool("update", false, "rewrite docs/reference")
+	"github.com/millwright-dev/millwright/internal/golden"
+)
 
 const referenceDir = "../docs/reference"
 
@@ -27,7 +25,7 @@ func TestTheReferenceHasEveryFieldOfEveryKind(t *testing.T) {
 	}
 	want := map[string]string{}
 	var index strings.Builder
-	index.WriteString("# Reference of the kinds\n\nEvery field, as `kubectl explain` describes it. The pages are written by a test from the definitions in [deploy/crds](../../deploy/crds) (`go test ./deploy -run Reference -update`).\n\n| kind | group and version | |\n|---|---|---|\n")
+	index.WriteString("# Reference of the kinds\n\nEvery field, as `kubectl explain` describes it. The pages are written by a test from the definitions in [deploy/crds](../../deploy/crds) (`go test ./deploy -run Reference -rewrite`).\n\n| kind | group and version | |\n|---|---|---|\n")
 	for _, c := range list {
 		var crd apiextensionsv1.CustomResourceDefinition
 		if err := yaml.Unmarshal(c.YAML, &crd); err != nil {
@@ -43,16 +41,7 @@ func TestTheReferenceHasEveryFieldOfEveryKind(t *testing.T) {
 	}
 	want["README.md"] = index.String()
 	for name, text := range want {
-		path := filepath.Join(referenceDir, name)
-		if *update {
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		if have, err := os.ReadFile(path); err != nil || string(have) != text {
-			t.Errorf("%s is not what the definitions say (go test ./deploy -run Reference -update): %v", path, err)
-		}
+		golden.Compare(t, filepath.Join(referenceDir, name), text)
 	}
 	files, err := filepath.Glob(filepath.Join(referenceDir, "*.md"))
 	if err != nil || len(files) != len(want) {

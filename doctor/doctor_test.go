@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,9 +20,9 @@ import (
 	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/doctor/unknown"
 	"github.com/millwright-dev/millwright/engine/plan"
-)
 
-var rewrite = flag.Bool("rewrite", false, "write what the checks say of the bad manifests")
+	"github.com/millwright-dev/millwright/internal/golden"
+)
 
 // Of every check: the bad manifests and documents get the findings of the file beside them, the
 // good ones none of any check, and once the fixes are applied the bad ones get none of this check
@@ -37,7 +36,7 @@ func TestEveryCheckFindsWhatIsBadAndItsFixesMendIt(t *testing.T) {
 			if len(found) == 0 {
 				t.Fatal("nothing is found")
 			}
-			golden(t, filepath.Join(dir, "findings.txt"), found)
+			same(t, filepath.Join(dir, "findings.txt"), found)
 			var said bytes.Buffer
 			good := examine(t, read(t, filepath.Join(dir, "good.yaml")), documentsOf(t, filepath.Join(dir, "good.json")))
 			if err := finding.Print(&said, good, nil); err != nil || said.Len() > 0 {
@@ -79,20 +78,13 @@ func of(check string, all []doctor.Finding) []doctor.Finding {
 	return slices.DeleteFunc(all, func(f doctor.Finding) bool { return f.Check != check })
 }
 
-func golden(t *testing.T, file string, found []doctor.Finding) {
+func same(t *testing.T, file string, found []doctor.Finding) {
 	t.Helper()
 	var got bytes.Buffer
 	if err := finding.Print(&got, found, nil); err != nil {
 		t.Fatal(err)
 	}
-	if *rewrite {
-		if err := os.WriteFile(file, got.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(file); err != nil || got.String() != string(want) {
-		t.Errorf("found (%v):\n%s", err, got.String())
-	}
+	golden.Compare(t, file, got.String())
 }
 
 // mend applies the patches of findings to copies of the objects.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -26,9 +25,9 @@ import (
 	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/cluster"
-)
 
-var rewrite = flag.Bool("rewrite", false, "rewrite testdata/pools.yaml")
+	"github.com/millwright-dev/millwright/internal/golden"
+)
 
 func autoscaler(t *testing.T, args ...string) (string, error) {
 	t.Helper()
@@ -47,18 +46,7 @@ func TestGroupsBecomePoolsAndWaves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *rewrite {
-		if err := os.WriteFile("testdata/pools.yaml", []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile("testdata/pools.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("got\n%s", got)
-	}
+	golden.Compare(t, "testdata/pools.yaml", got)
 	read, err := manifest.Read([]string{"testdata/pools.yaml"}, nil)
 	if err != nil || len(read.Objects) != 3 {
 		t.Errorf("%d objects, %v", len(read.Objects), err)

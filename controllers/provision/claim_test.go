@@ -1,9 +1,7 @@
 package provision
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,9 +15,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
-)
 
-var update = flag.Bool("update", false, "rewrite the claims in testdata")
+	"github.com/millwright-dev/millwright/internal/golden"
+)
 
 const poolYAML = `
 metadata: {name: general, uid: 5d7c1a54-30d5-4b8f-93c0-6f6f1a1a2b3c}
@@ -104,19 +102,7 @@ func TestAClaimHasKarpentersShape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const file = "testdata/claim.yaml"
-	if *update {
-		if err := os.WriteFile(file, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != string(want) {
-		t.Errorf("got:\n%s\nwant:\n%s", got, want)
-	}
+	golden.Compare(t, "testdata/claim.yaml", string(got))
 }
 
 func TestLabelsOfCustomKeysSatisfyTheRequirements(t *testing.T) {

@@ -2,7 +2,6 @@ package disruption
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,9 +9,8 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the results in testdata")
 
 // Each file in testdata is prose, a cluster, a line of dashes and the decision.
 // A cluster is one object a line, with the words that worlds.add understands;
@@ -36,13 +34,7 @@ func TestScenarios(t *testing.T) {
 				input, _, _ := strings.Cut(part, "----\n")
 				fmt.Fprintf(&out, "%s----\n%s", input, decide(t, input))
 			}
-			if *update {
-				if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			} else if got := out.String(); got != string(text) {
-				t.Errorf("got:\n%s\nwant:\n%s", got, text)
-			}
+			golden.Compare(t, file, out.String())
 		})
 	}
 }

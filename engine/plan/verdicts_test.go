@@ -1,16 +1,15 @@
 package plan
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
-)
 
-var update = flag.Bool("update", false, "rewrite docs/verdicts.md")
+	"github.com/millwright-dev/millwright/internal/golden"
+)
 
 const verdictsPage = "../../docs/verdicts.md"
 
@@ -19,7 +18,7 @@ const verdictsPage = "../../docs/verdicts.md"
 func TestThePageOfVerdictsHasAnExampleAndAFixForEveryReason(t *testing.T) {
 	page := `# Every reason, with an example and what to do
 
-What ` + "`millwright why`, `millwright plan`" + `, conditions and events say, word for word. This page is written by a test (` + "`go test ./engine/plan -update`" + `). More about machines is in [disruption.md](disruption.md), about pods in [reasons.md](reasons.md).
+What ` + "`millwright why`, `millwright plan`" + `, conditions and events say, word for word. This page is written by a test (` + "`go test ./engine/plan -rewrite`" + `). More about machines is in [disruption.md](disruption.md), about pods in [reasons.md](reasons.md).
 `
 	for _, part := range []struct{ title, file string }{
 		{"Why a machine stays or goes", "codes_disruption.go"}, {"Why a pod gets no machine, or another than it prefers", "codes.go"},
@@ -35,14 +34,7 @@ What ` + "`millwright why`, `millwright plan`" + `, conditions and events say, w
 			page += fmt.Sprintf("| `%s` | %s | %s |\n", code, cell(text), cell(fix))
 		}
 	}
-	if *update {
-		if err := os.WriteFile(verdictsPage, []byte(page), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if have, err := os.ReadFile(verdictsPage); err != nil || string(have) != page {
-		t.Errorf("docs/verdicts.md is not what the code says (go test ./engine/plan -update): %v", err)
-	}
+	golden.Compare(t, verdictsPage, page)
 }
 
 // cell is text in a table.

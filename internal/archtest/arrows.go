@@ -91,7 +91,7 @@ func arrows(t *Tree, p *Package, f *File) []Violation {
 		}
 		dir := path.Clean(strings.TrimPrefix(rest, "/"))
 		to, ok := layerOf(dir)
-		if !ok || !from.allows(to, f.Test) {
+		if !ok || !from.allows(to, f.Test || support(p.Dir)) {
 			out = append(out, Violation{ruleArrow, imp.pos, fmt.Sprintf("%s must not import %s", from.dir, dir)})
 		}
 	}

@@ -2,14 +2,13 @@ package picture
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
-)
 
-var rewrite = flag.Bool("rewrite", false, "write docs/pictures/comparison.svg")
+	"github.com/millwright-dev/millwright/internal/golden"
+)
 
 // measured are the rows of a section of bench/CLUSTER.md, by phase and controller.
 func measured(t *testing.T, section string) map[string][]string {
@@ -58,13 +57,5 @@ func TestThePictureOfTheComparisonShowsWhatWasMeasured(t *testing.T) {
 	if err := Beside(&drawn, diagrams); err != nil {
 		t.Fatal(err)
 	}
-	const file = "../../docs/pictures/comparison.svg"
-	if *rewrite {
-		if err := os.WriteFile(file, drawn.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if there, err := os.ReadFile(file); err != nil || !bytes.Equal(there, drawn.Bytes()) {
-		t.Errorf("docs/pictures/comparison.svg is not what bench/CLUSTER.md has (%v): -rewrite draws it", err)
-	}
+	golden.Compare(t, "../../docs/pictures/comparison.svg", drawn.String())
 }

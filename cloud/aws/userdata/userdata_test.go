@@ -1,9 +1,7 @@
 package userdata
 
 import (
-	"flag"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,9 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
-)
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+	"github.com/millwright-dev/millwright/internal/golden"
+)
 
 // input is what every case begins with.
 func input() Input {
@@ -136,15 +134,7 @@ func TestUserDataOfEveryFamily(t *testing.T) {
 		if again, _ := Render(family, in); again != got {
 			t.Errorf("%s %s: another text the second time", family, name)
 		}
-		file := filepath.Join("testdata", strings.ToLower(family)+"-"+name+".txt")
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if want, err := os.ReadFile(file); err != nil || string(want) != got {
-			t.Errorf("%s: %v\n%s", file, err, got)
-		}
+		golden.Compare(t, filepath.Join("testdata", strings.ToLower(family)+"-"+name+".txt"), got)
 	})
 	if files, _ := filepath.Glob("testdata/*.txt"); len(files) != seen || seen < 40 {
 		t.Errorf("%d golden files for %d cases, want at least 40", len(files), seen)

@@ -2,8 +2,6 @@ package state
 
 import (
 	"bytes"
-	"flag"
-	"os"
 	"testing"
 	"time"
 
@@ -19,9 +17,9 @@ import (
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/catalog"
-)
 
-var update = flag.Bool("update", false, "rewrite the series in testdata")
+	"github.com/millwright-dev/millwright/internal/golden"
+)
 
 func list(pairs ...string) corev1.ResourceList {
 	out := corev1.ResourceList{}
@@ -81,17 +79,7 @@ func TestTheStateIsExportedAsItIsWhenScraped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const file = "testdata/series.txt"
-	if *update {
-		r.Must(os.WriteFile(file, got.Bytes(), 0o600))
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.String() != string(want) {
-		t.Errorf("got:\n%s\nwant:\n%s", got.String(), want)
-	}
+	golden.Compare(t, "testdata/series.txt", got.String())
 }
 
 func TestAPodIsTimedOnceFromItsCreation(t *testing.T) {

@@ -15,14 +15,15 @@
 package storytest
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
-)
+	"time"
 
-var rewrite = flag.Bool("rewrite", false, "write the answers of stories into their files")
+	"github.com/millwright-dev/millwright/internal/golden"
+)
 
 // Command is one line of a story: a name, plain arguments, and key=value ones.
 // An argument without a value, such as "ready", is also an option with an empty
@@ -56,16 +57,7 @@ func replay(t *testing.T, file string, world World) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := tell(t, string(was), world)
-	if *rewrite {
-		if err := os.WriteFile(file, []byte(now), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if now != string(was) {
-		t.Errorf("the story goes differently now; with -rewrite it would read:\n%s", now)
-	}
+	golden.Compare(t, file, tell(t, string(was), world))
 }
 
 // tell copies the story and answers every command anew.
@@ -98,4 +90,24 @@ func Parse(line string) Command {
 		c.Options[k] = v
 	}
 	return c
+}
+
+// Duration reads an argument such as 1h30m.
+func Duration(t testing.TB, text string) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// Number reads a whole number.
+func Number(t testing.TB, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
