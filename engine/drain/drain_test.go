@@ -2,9 +2,7 @@ package drain_test
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -58,9 +56,9 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 	case "volume":
 		w.volume(c)
 	case "deadline":
-		w.view.Deadline = w.view.Now.Add(duration(t, c.Args[0]))
+		w.view.Deadline = w.view.Now.Add(storytest.Duration(t, c.Args[0]))
 	case "ends":
-		w.view.Ends = w.view.Now.Add(duration(t, c.Args[0]))
+		w.view.Ends = w.view.Now.Add(storytest.Duration(t, c.Args[0]))
 	case "hook":
 		w.hook(t, c)
 	case "job":
@@ -72,7 +70,7 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 	case "condition":
 		w.condition(c)
 	case "after":
-		w.view.Now = w.view.Now.Add(duration(t, c.Args[0]))
+		w.view.Now = w.view.Now.Add(storytest.Duration(t, c.Args[0]))
 	case "machine":
 		w.view.Machine = drain.Machine(c.Args[0])
 	case "csi":
@@ -127,7 +125,7 @@ func (w *world) node(t *testing.T, c storytest.Command) {
 		w.view.Node.Claim = &snapshot.Claim{Name: "c", Conditions: map[string]snapshot.Condition{}}
 	}
 	if ago := c.Options["marked"]; ago != "" {
-		w.view.Node.Claim.Conditions[snapshot.DisruptionReason] = snapshot.Condition{Status: corev1.ConditionTrue, Since: w.view.Now.Add(-duration(t, ago))}
+		w.view.Node.Claim.Conditions[snapshot.DisruptionReason] = snapshot.Condition{Status: corev1.ConditionTrue, Since: w.view.Now.Add(-storytest.Duration(t, ago))}
 	}
 	if c.Has("cordoned") {
 		drain.ApplyCordon(w.view.Node.Object)
@@ -161,12 +159,15 @@ func (w *world) pod(t *testing.T, c storytest.Command) {
 	p.CreationTimestamp = metav1.NewTime(w.view.Now)
 	p.Spec.PriorityClassName = c.Options["priority"]
 	for option, set := range map[string]func(string){
-		"phase":          func(v string) { p.Status.Phase = corev1.PodPhase(v) },
-		"grace":          func(v string) { s := int64(duration(t, v).Seconds()); p.Spec.TerminationGracePeriodSeconds = &s },
+		"phase": func(v string) { p.Status.Phase = corev1.PodPhase(v) },
+		"grace": func(v string) {
+			s := int64(storytest.Duration(t, v).Seconds())
+			p.Spec.TerminationGracePeriodSeconds = &s
+		},
 		"do-not-disrupt": func(v string) { p.Annotations[eviction.DoNotDisruptAnnotation] = v },
-		"started":        func(v string) { p.Status.StartTime = &metav1.Time{Time: w.view.Now.Add(duration(t, v))} },
-		"ends":           func(v string) { p.DeletionTimestamp = &metav1.Time{Time: w.view.Now.Add(duration(t, v))} },
-		"value":          func(v string) { n := number(t, v); p.Spec.Priority = &n },
+		"started":        func(v string) { p.Status.StartTime = &metav1.Time{Time: w.view.Now.Add(storytest.Duration(t, v))} },
+		"ends":           func(v string) { p.DeletionTimestamp = &metav1.Time{Time: w.view.Now.Add(storytest.Duration(t, v))} },
+		"value":          func(v string) { n := int32(storytest.Number(t, v)); p.Spec.Priority = &n },
 		"cost":           func(v string) { p.Annotations["controller.kubernetes.io/pod-deletion-cost"] = v },
 		"daemon":         func(v string) { own(p, "apps/v1", "DaemonSet", v) },
 		"mirror":         func(string) { own(p, "v1", "Node", "") },
@@ -237,14 +238,14 @@ func (w *world) policy(t *testing.T, c storytest.Command) {
 		"unmount": &p.UnmountTimeout, "detach": &p.DetachTimeout, "release": &p.ReleaseTimeout,
 	} {
 		if c.Has(option) {
-			*field = duration(t, c.Options[option])
+			*field = storytest.Duration(t, c.Options[option])
 		}
 	}
 	if app := c.Options["agents"]; app != "" {
 		p.Agents = []snapshot.DaemonSetSelector{{Namespace: c.Options["namespace"], Labels: labels.SelectorFromSet(labels.Set{"app": app})}}
 	}
 	if c.Has("parallel") {
-		p.MaxParallelEvictions = int(number(t, c.Options["parallel"]))
+		p.MaxParallelEvictions = storytest.Number(t, c.Options["parallel"])
 	}
 }
 
@@ -276,14 +277,14 @@ func (w *world) pdb(t *testing.T, c storytest.Command) {
 	w.pdbs = slices.DeleteFunc(w.pdbs, func(p *policyv1.PodDisruptionBudget) bool { return p.Namespace == ns && p.Name == name })
 	pdb := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
 	pdb.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": c.Options["app"]}}
-	pdb.Status.DisruptionsAllowed = number(t, c.Options["allowed"])
+	pdb.Status.DisruptionsAllowed = int32(storytest.Number(t, c.Options["allowed"]))
 	if healthy := c.Options["healthy"]; healthy != "" {
 		have, want, _ := strings.Cut(healthy, "/")
-		pdb.Status.CurrentHealthy, pdb.Status.DesiredHealthy = number(t, have), number(t, want)
+		pdb.Status.CurrentHealthy, pdb.Status.DesiredHealthy = int32(storytest.Number(t, have)), int32(storytest.Number(t, want))
 		pdb.Status.ExpectedPods = pdb.Status.DesiredHealthy + 1
 	}
 	if pods := c.Options["pods"]; pods != "" {
-		pdb.Status.ExpectedPods = number(t, pods)
+		pdb.Status.ExpectedPods = int32(storytest.Number(t, pods))
 	}
 	if c.Has("changed") {
 		pdb.Generation = 1
@@ -351,20 +352,4 @@ func (w *world) volume(c storytest.Command) {
 	}
 	w.view.Attachments = append(w.view.Attachments, a)
 	slices.SortFunc(w.view.Attachments, func(a, b *storagev1.VolumeAttachment) int { return cmp.Compare(a.Name, b.Name) })
-}
-
-func duration(t *testing.T, s string) time.Duration {
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-func number(t *testing.T, s string) int32 {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatal(fmt.Errorf("reading %q: %w", s, err))
-	}
-	return int32(n)
 }

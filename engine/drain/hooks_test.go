@@ -20,7 +20,7 @@ func (w *world) hook(t *testing.T, c storytest.Command) {
 		Name: c.Args[0], Before: snapshot.HookPoint(c.Options["before"]),
 		Annotation: c.Options["annotation"], Value: c.Options["value"],
 		Condition: corev1.NodeConditionType(c.Options["condition"]), Status: corev1.ConditionTrue, JobNamespace: c.Options["job"],
-		Timeout: duration(t, c.Options["timeout"]), FailClosed: c.Has("closed"),
+		Timeout: storytest.Duration(t, c.Options["timeout"]), FailClosed: c.Has("closed"),
 	})
 }
 

@@ -64,7 +64,7 @@ func prefer(t testing.TB, c storytest.Command, p *corev1.Pod) {
 	for _, entry := range strings.Split(c.Options["prefer"], "|") {
 		weight, term, _ := strings.Cut(entry, ":")
 		a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = append(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution,
-			corev1.PreferredSchedulingTerm{Weight: int32(number(t, weight)), Preference: selectorTerm(term)})
+			corev1.PreferredSchedulingTerm{Weight: int32(storytest.Number(t, weight)), Preference: selectorTerm(term)})
 	}
 }
 
@@ -74,14 +74,14 @@ func spread(t testing.TB, entry string) corev1.TopologySpreadConstraint {
 	fields := strings.Split(entry, "/")
 	words := strings.SplitN(fields[0], ":", 3)
 	out := corev1.TopologySpreadConstraint{
-		TopologyKey: labelName(words[0]), MaxSkew: int32(number(t, words[1])), WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: about(words[2])}
+		TopologyKey: labelName(words[0]), MaxSkew: int32(storytest.Number(t, words[1])), WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: about(words[2])}
 	for _, field := range fields[1:] {
 		name, value, _ := strings.Cut(field, ":")
 		switch name {
 		case "anyway":
 			out.WhenUnsatisfiable = corev1.ScheduleAnyway
 		case "min":
-			out.MinDomains = ptr.To(int32(number(t, value)))
+			out.MinDomains = ptr.To(int32(storytest.Number(t, value)))
 		case "affinity":
 			out.NodeAffinityPolicy = ptr.To(corev1.NodeInclusionPolicy(value))
 		case "taints":
@@ -106,7 +106,7 @@ func podTerm(t testing.TB, entry string) (corev1.PodAffinityTerm, int32) {
 		name, value, _ := strings.Cut(field, ":")
 		switch name {
 		case "weight":
-			weight = int32(number(t, value))
+			weight = int32(storytest.Number(t, value))
 		case "namespace":
 			out.Namespaces = append(out.Namespaces, value)
 		case "namespaces":

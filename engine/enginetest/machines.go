@@ -92,8 +92,8 @@ func (s *Scenario) managed(c storytest.Command, kind *catalog.Type, object *core
 // pods makes count pods, pending or on a node.
 func (s *Scenario) pods(t testing.TB, c storytest.Command) {
 	t.Helper()
-	count := number(t, option(c, "count", "1"))
-	for i := range int(count) {
+	count := storytest.Number(t, option(c, "count", "1"))
+	for i := range count {
 		p := s.classes.Pod(pod(t, c, fullName(c.Args[0], i+1, count)))
 		if !c.Has("on") {
 			s.Pending = append(s.Pending, p)
@@ -133,7 +133,7 @@ func pod(t testing.TB, c storytest.Command, name string) *corev1.Pod {
 		p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: v}}
 	}
 	if v, ok := c.Options["priority"]; ok {
-		p.Spec.Priority = ptr.To(int32(number(t, v)))
+		p.Spec.Priority = ptr.To(int32(storytest.Number(t, v)))
 	}
 	p.Status.Phase = corev1.PodPhase(c.Options["phase"])
 	p.Status.NominatedNodeName = c.Options["nominated"]

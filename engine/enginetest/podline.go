@@ -4,7 +4,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -80,11 +79,7 @@ func circumstances(t testing.TB, c storytest.Command, p *corev1.Pod) {
 		p.Annotations = map[string]string{"karpenter.sh/do-not-disrupt": c.Options["do-not-disrupt"]}
 	}
 	if c.Has("started") {
-		ago, err := time.ParseDuration(c.Options["started"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Status.StartTime = ptr.To(metav1.NewTime(now.Add(-ago)))
+		p.Status.StartTime = ptr.To(metav1.NewTime(now.Add(-storytest.Duration(t, c.Options["started"]))))
 	}
 	if c.Has("not-ready") {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse})

@@ -25,10 +25,10 @@ func reserved(t testing.TB, c storytest.Command) []catalog.Offering {
 	for _, entry := range list(c.Options["reserved"]) {
 		name, count, _ := strings.Cut(entry, ":")
 		zone, id, _ := strings.Cut(name, "/")
-		left := number(t, count)
+		left := storytest.Number(t, count)
 		out = append(out, catalog.Offering{
 			Zone: zone, CapacityType: catalog.Reserved, Price: price, Available: left > 0,
-			Reservation: id, Left: int(left), Labels: map[string]string{reservationLabel: id},
+			Reservation: id, Left: left, Labels: map[string]string{reservationLabel: id},
 		})
 	}
 	return out

@@ -164,15 +164,6 @@ func quantity(t testing.TB, s string) resource.Quantity {
 	return q
 }
 
-func number(t testing.TB, s string) int64 {
-	t.Helper()
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 func option(c storytest.Command, name, otherwise string) string {
 	if v, ok := c.Options[name]; ok {
 		return v
@@ -245,7 +236,7 @@ func (s *Scenario) newType(t testing.TB, c storytest.Command) *catalog.Type {
 		if out.AttachLimits == nil {
 			out.AttachLimits = map[string]int64{}
 		}
-		out.AttachLimits[driver] = number(t, n)
+		out.AttachLimits[driver] = int64(storytest.Number(t, n))
 	}
 	return out
 }
@@ -253,7 +244,7 @@ func (s *Scenario) newType(t testing.TB, c storytest.Command) *catalog.Type {
 func (s *Scenario) pool(t testing.TB, c storytest.Command) *snapshot.Pool {
 	t.Helper()
 	p := &snapshot.Pool{
-		Name: c.Args[0], Weight: int32(number(t, option(c, "weight", "0"))), Labels: pairs(c.Options["labels"]),
+		Name: c.Args[0], Weight: int32(storytest.Number(t, option(c, "weight", "0"))), Labels: pairs(c.Options["labels"]),
 		Taints: taints(c.Options["taints"]), StartupTaints: taints(c.Options["startup-taints"]),
 		Limits: amounts(t, c.Options["limits"]), NotReady: strings.ReplaceAll(c.Options["not-ready"], "_", " "),
 		Class: snapshot.ClassRef{Group: "karpenter.example", Kind: "TestNodeClass", Name: "default"},
@@ -267,10 +258,10 @@ func (s *Scenario) pool(t testing.TB, c storytest.Command) *snapshot.Pool {
 		p.Requirements = p.Requirements.With(r)
 	}
 	for key, n := range pairs(c.Options["min-values"]) {
-		p.Requirements = p.Requirements.With(requirement.Must(key, requirement.Exists).WithMinValues(int(number(t, n))))
+		p.Requirements = p.Requirements.With(requirement.Must(key, requirement.Exists).WithMinValues(storytest.Number(t, n)))
 	}
 	if c.Has("static") {
-		p.Replicas = ptr.To(number(t, c.Options["static"]))
+		p.Replicas = ptr.To(int64(storytest.Number(t, c.Options["static"])))
 	}
 	for _, known := range s.types {
 		if !c.Has("types") || slices.Contains(list(c.Options["types"]), known.Name) {
@@ -305,7 +296,7 @@ func (s *Scenario) expect(t testing.TB, c storytest.Command) {
 	s.Expected = append(s.Expected, snapshot.Expected{Like: s.Pending[i], Count: n})
 }
 
-func fullName(base string, i int, count int64) string {
+func fullName(base string, i, count int) string {
 	if count == 1 {
 		return base
 	}

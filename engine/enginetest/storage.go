@@ -162,7 +162,7 @@ func csiNode(t testing.TB, c storytest.Command) *storagev1.CSINode {
 		driver, count, limited := strings.Cut(entry, ":")
 		d := storagev1.CSINodeDriver{Name: driver, NodeID: c.Args[0]}
 		if limited {
-			d.Allocatable = &storagev1.VolumeNodeResources{Count: ptr.To(int32(number(t, count)))}
+			d.Allocatable = &storagev1.VolumeNodeResources{Count: ptr.To(int32(storytest.Number(t, count)))}
 		}
 		n.Spec.Drivers = append(n.Spec.Drivers, d)
 	}

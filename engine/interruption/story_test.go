@@ -3,7 +3,6 @@ package interruption_test
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +60,7 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 	case "answer":
 		w.answer(t, c)
 	case "grace":
-		grace := span(t, c.Args[1])
+		grace := storytest.Duration(t, c.Args[1])
 		w.Node(c.Args[0]).Claim.TerminationGracePeriod = &grace
 	case "restart":
 		w.Node(c.Args[0]).Claim.Annotations = map[string]string{restart.Annotation: strings.Join(c.Args[1:], " ")}
@@ -72,7 +71,7 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 	case "at":
 		w.now = moment(t, c.Args[0])
 	case "after":
-		w.now = w.now.Add(span(t, c.Args[0]))
+		w.now = w.now.Add(storytest.Duration(t, c.Args[0]))
 	case "budget":
 		w.Pool(c.Args[0]).Disruption.Budgets = []snapshot.Budget{{Nodes: c.Args[1]}}
 	case "respond":
@@ -131,11 +130,7 @@ func (w *world) rates(t *testing.T, c storytest.Command) {
 	p := &w.Pool(c.Args[0]).Policy.Interruption
 	for _, text := range strings.Split(c.Args[1], ",") {
 		parts := strings.Split(text, "/")
-		burst, err := strconv.Atoi(parts[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Rates = append(p.Rates, snapshot.Rate{Scope: snapshot.RateScope(parts[0]), Burst: burst, Every: span(t, parts[2])})
+		p.Rates = append(p.Rates, snapshot.Rate{Scope: snapshot.RateScope(parts[0]), Burst: storytest.Number(t, parts[1]), Every: storytest.Duration(t, parts[2])})
 	}
 }
 
@@ -177,11 +172,11 @@ func (w *world) rule(t *testing.T, c storytest.Command) {
 		r.Waiting = labels.SelectorFromSet(labels.Set{"app": c.Options["waiting"]})
 	}
 	if c.Has("lead") {
-		lead := span(t, c.Options["lead"])
+		lead := storytest.Duration(t, c.Options["lead"])
 		r.LeadTime = &lead
 	}
 	if c.Has("reserve") {
-		r.Reserve = span(t, c.Options["reserve"])
+		r.Reserve = storytest.Duration(t, c.Options["reserve"])
 	}
 	if c.Has("window") {
 		r.Windows = []snapshot.Window{weekly(t, c.Options["window"])}
@@ -216,7 +211,7 @@ func weekly(t *testing.T, text string) snapshot.Window {
 func clock(t *testing.T, s string) time.Duration {
 	t.Helper()
 	h, m, _ := strings.Cut(s, ":")
-	return span(t, h+"h"+m+"m")
+	return storytest.Duration(t, h+"h"+m+"m")
 }
 
 // event announces something, or changes what was announced under that ID.
@@ -236,7 +231,7 @@ func (w *world) event(t *testing.T, c storytest.Command) {
 	}
 	for option, field := range map[string]*time.Time{"in": &e.NotBefore, "until": &e.Deadline} {
 		if c.Has(option) {
-			*field = w.now.Add(span(t, c.Options[option]))
+			*field = w.now.Add(storytest.Duration(t, c.Options[option]))
 		}
 	}
 	for i := range w.events {
@@ -255,13 +250,4 @@ func moment(t *testing.T, s string) time.Time {
 		t.Fatal(err)
 	}
 	return at
-}
-
-func span(t *testing.T, s string) time.Duration {
-	t.Helper()
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }

@@ -47,11 +47,7 @@ func (w *world) policy(t *testing.T, c storytest.Command) {
 		if s == "Never" {
 			return snapshot.Never
 		}
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
+		return storytest.Duration(t, s)
 	}
 	for _, k := range slices.Sorted(maps.Keys(c.Options)) {
 		v := c.Options[k]

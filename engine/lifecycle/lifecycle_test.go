@@ -96,11 +96,7 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 	case "policy", "daemonset", "pod", "csinode", "volume", "learned":
 		w.agents(t, c)
 	case "after":
-		d, err := time.ParseDuration(c.Args[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.view.Now = w.view.Now.Add(d)
+		w.view.Now = w.view.Now.Add(storytest.Duration(t, c.Args[0]))
 	case "next":
 		return w.next()
 	case "show":

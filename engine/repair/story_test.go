@@ -1,7 +1,6 @@
 package repair_test
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -61,7 +60,7 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		p := &w.Pool(c.Args[0]).Policy.Repair
 		p.On, p.Agents = true, append(p.Agents, snapshot.RepairAgent{
 			DaemonSetSelector: snapshot.DaemonSetSelector{Namespace: "default", Name: c.Args[1]},
-			Restarts:          whole(t, c.Options["restarts"]), Toleration: span(t, c.Options["toleration"]), Action: snapshot.RepairAction(c.Options["action"]),
+			Restarts:          storytest.Number(t, c.Options["restarts"]), Toleration: storytest.Duration(t, c.Options["toleration"]), Action: snapshot.RepairAction(c.Options["action"]),
 		})
 	case "has":
 		w.has(c)
@@ -74,14 +73,14 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 	case "delete":
 		w.Node(c.Args[0]).Claim.Deleted = w.now
 	case "after":
-		w.now = w.now.Add(span(t, c.Args[0]))
+		w.now = w.now.Add(storytest.Duration(t, c.Args[0]))
 	case "decide":
 		return w.decide().String()
 	case "obey":
 		w.obey()
 	case "nodes":
 		prefix := c.Args[0]
-		for i := range whole(t, c.Options["count"]) {
+		for i := range storytest.Number(t, c.Options["count"]) {
 			c.Args[0] = prefix + strconv.Itoa(i+1)
 			w.node(t, c)
 		}
@@ -138,17 +137,17 @@ func (w *world) policy(t *testing.T, c storytest.Command) {
 		case "budget":
 			p.Budget = v
 		case "min":
-			p.MinHealthy = whole(t, v)
+			p.MinHealthy = storytest.Number(t, v)
 		case "breaker":
 			p.MaxUnhealthy = v
 		case "nodes":
-			p.CorrelatedNodes = whole(t, v)
+			p.CorrelatedNodes = storytest.Number(t, v)
 		case "percent":
-			p.CorrelatedPercent = whole(t, v)
+			p.CorrelatedPercent = storytest.Number(t, v)
 		case "replace":
-			p.ReplaceTimeout = span(t, v)
+			p.ReplaceTimeout = storytest.Duration(t, v)
 		case "drain":
-			p.DrainTimeout = span(t, v)
+			p.DrainTimeout = storytest.Duration(t, v)
 		}
 	}
 }
@@ -165,12 +164,12 @@ func (w *world) crash(t *testing.T, c storytest.Command) {
 	if c.Name == "calm" || c.Has("running") {
 		since := w.now.Add(-repair.Recovered)
 		if c.Has("running") {
-			since = w.now.Add(-span(t, c.Options["running"]))
+			since = w.now.Add(-storytest.Duration(t, c.Options["running"]))
 		}
 		status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}}
 		status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1}
 	}
-	status.RestartCount = int32(whole(t, c.Args[2]))
+	status.RestartCount = int32(storytest.Number(t, c.Args[2]))
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{status}
 	n.Pods = []*snapshot.Pod{new(snapshot.Classes).Pod(p)}
 }
@@ -211,27 +210,9 @@ func rule(t *testing.T, args []string) snapshot.RepairCondition {
 	if !ok {
 		t.Fatalf("%q is not TYPE/STATUS", args[0])
 	}
-	out := snapshot.RepairCondition{Type: corev1.NodeConditionType(kind), Status: corev1.ConditionStatus(status), Toleration: span(t, args[1])}
+	out := snapshot.RepairCondition{Type: corev1.NodeConditionType(kind), Status: corev1.ConditionStatus(status), Toleration: storytest.Duration(t, args[1])}
 	if len(args) > 2 {
 		out.Action = snapshot.RepairAction(args[2])
 	}
 	return out
-}
-
-func span(t *testing.T, s string) time.Duration {
-	t.Helper()
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-func whole(t *testing.T, s string) int {
-	t.Helper()
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatal(fmt.Errorf("%q: %w", s, err))
-	}
-	return n
 }
