@@ -46,7 +46,7 @@ test: ## Run every test: this module, the release's, then the sandbox and the en
 e2e: build sandbox $(BIN)/helm $(BIN)/kubectl ## Run the sandbox's tests and the end-to-end suite.
 	cd sandbox && go test -count=1 -vet=off -ldflags "-s -w" -timeout 75m ./...
 
-# Packages whose tests draw random worlds.
+# Packages whose tests draw random worlds, or play a quarter of their cases without -full.
 RANDOM = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/enginetest\/property[] ]/ && $$1 !~ /property$$/ {print $$1}')
 nightly: SEED := $(or $(SEED),$(shell date +%s))
 nightly: build sandbox $(BIN)/helm $(BIN)/kubectl ## Play what takes hours, with fresh random worlds; SEED=N plays a night again.

@@ -20,6 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/lifecycle"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/controllers/termination"
+	"github.com/millwright-dev/millwright/engine/enginetest/property"
 )
 
 // A drainWorld is a machine with a database on a volume, a web server, a volume
@@ -230,7 +231,8 @@ func (w *drainWorld) gone() {
 }
 
 // everyCut tells a story once in peace, and then again for every write that the
-// process makes, with the process killed before that write and killed after it.
+// process makes, with the process killed before that write and killed after it; without -full for a quarter
+// of them.
 // The end must be the same each time, and so must be what became of the pods.
 func everyCut(t *testing.T, deadline bool, begin func(*drainWorld)) {
 	tell := func(t *testing.T, cut func(*drainWorld)) *drainWorld {
@@ -250,7 +252,10 @@ func everyCut(t *testing.T, deadline bool, begin func(*drainWorld)) {
 		t.Fatalf("the story makes %d writes; it shows nothing", writes)
 	}
 	for at := 1; at <= writes; at++ {
-		for _, late := range []bool{false, true} {
+		for i, late := range []bool{false, true} {
+			if !property.Some(at + 2*i) {
+				continue
+			}
 			t.Run(fmt.Sprintf("write %d of %d late %v", at, writes, late), func(t *testing.T) {
 				w := tell(t, func(w *drainWorld) { w.API.Writes, w.API.CutAt, w.API.Late = 0, at, late })
 				if !slices.Equal(w.log, peace.log) {

@@ -15,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/enginetest"
 	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -26,6 +27,7 @@ type rig struct {
 	now      time.Time
 	pool     *snapshot.Pool
 	classes  snapshot.Classes
+	stock    supply.Cache
 	nodes    []*snapshot.Node
 	replicas int
 	made     int
@@ -80,11 +82,11 @@ func (r *rig) step() {
 		r.pending = append(r.pending, r.pod())
 	}
 	s := r.snapshot()
-	answer := placement.Solve(s, placement.Options{})
+	answer := placement.Solve(s, placement.Options{Cache: &r.stock})
 	if unused := backoff.FindUnused(s, answer); len(unused) > 0 {
 		r.record(unused)
 		s = r.snapshot()
-		answer = placement.Solve(s, placement.Options{})
+		answer = placement.Solve(s, placement.Options{Cache: &r.stock})
 	}
 	r.bind(answer)
 	r.launch(answer)

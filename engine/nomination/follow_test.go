@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/enginetest"
+	"github.com/millwright-dev/millwright/engine/enginetest/property"
 	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement"
@@ -28,7 +29,10 @@ import (
 // few can be, and others take its room on nodes where they have none to be kept.
 func TestKubeSchedulerNeedsNoSecondLaunch(t *testing.T) {
 	contested, more := 0, 0
-	for _, seed := range []uint64{1, 4, 7, 9, 10, 17, 22, 36} {
+	for i, seed := range []uint64{1, 4, 7, 9, 10, 17, 22, 36} {
+		if !property.Some(i) {
+			continue
+		}
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			f := newFollow(t, seed)
 
@@ -54,7 +58,10 @@ func TestKubeSchedulerNeedsNoSecondLaunch(t *testing.T) {
 func TestNodesOfAllKindsOfWorkloadsThatBecomeReadyApart(t *testing.T) {
 	t.Parallel()
 	planned, launched := 0, 0
-	for _, seed := range []uint64{1, 4, 7, 10} {
+	for i, seed := range []uint64{1, 4, 7, 10} {
+		if !property.Some(i) {
+			continue
+		}
 		f := newFollow(t, seed)
 		f.apart = nomination.Together
 		f.run()
@@ -83,8 +90,11 @@ func TestNodesThatBecomeReadyApart(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(row.apart, row.lead, row.write), func(t *testing.T) {
 			t.Parallel()
-			planned, launched, wrote := 0, 0, 0
-			for seed := range uint64(2) {
+			planned, launched, wrote, pods := 0, 0, 0, 0
+			for seed := range uint64(4) {
+				if !property.Some(int(seed)) {
+					continue
+				}
 				f := emptyFollow(t, seed)
 				f.apart, f.lead, f.each = row.apart, row.lead, row.write
 				for _, size := range []string{"large count=100 cpu=3500m memory=14Gi", "medium count=233 cpu=900m memory=3100Mi", "small count=666 cpu=250m memory=500Mi"} {
@@ -92,9 +102,9 @@ func TestNodesThatBecomeReadyApart(t *testing.T) {
 					f.say("pod %s select=team:blue labels=app:%s", size, name)
 				}
 				f.run()
-				planned, launched, wrote = planned+f.planned["blue"], launched+f.machines, wrote+f.wrote
+				planned, launched, wrote, pods = planned+f.planned["blue"], launched+f.machines, wrote+f.wrote, pods+999
 			}
-			each := float64(wrote) / (2 * 999)
+			each := float64(wrote) / float64(pods)
 			if t.Logf("%d machines for %d planned, %.2f nominations a pod", launched, planned, each); launched*100 > planned*(100+row.more) || each > row.nominations {
 				t.Error("too many")
 			}
@@ -106,6 +116,9 @@ func TestNodesThatBecomeReadyApart(t *testing.T) {
 // in no pool of any of these clusters is a machine launched besides those of the plan.
 func TestNodesThatTakePlannedPodsFirstNeedNoSecondLaunch(t *testing.T) {
 	for seed := range uint64(12) {
+		if !property.Some(int(seed)) {
+			continue
+		}
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			f := newFollow(t, seed)
 			for _, p := range f.world.Pools {

@@ -21,6 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/enginetest/property"
 )
 
 // inProcess calls a handler without a network, so that time can stand still around it. Every
@@ -39,15 +40,19 @@ func (d inProcess) Do(req *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// fleetSize is how many machines the tests of scale launch, and workers how many claims are
-// served at once.
-const (
-	fleetSize = 1000
-	workers   = 100
-)
+// workers is how many claims are served at once.
+const workers = 100
 
-// thousand launches and ends a thousand machines against EC2's documented limits, and returns
-// the emulator that has counted.
+// machineCount is how many machines the tests of scale launch.
+func machineCount() int {
+	if property.Full() {
+		return 1000
+	}
+	return 250
+}
+
+// thousand launches and ends a thousand machines, or a quarter without -full, against EC2's
+// documented limits, and returns the emulator that has counted.
 func thousand(t *testing.T, prepare func(*awstest.Cloud, []catalog.Choice)) *awstest.Cloud {
 	r := &rig{t: t, calls: map[string]int{}}
 	var err error
@@ -62,7 +67,7 @@ func thousand(t *testing.T, prepare func(*awstest.Cloud, []catalog.Choice)) *aws
 	prepare(r.cloud, req.Choices)
 	r.cloud.SetLimits(awstest.DocumentedLimits())
 
-	ids := make([]string, fleetSize)
+	ids := make([]string, machineCount())
 	began := time.Now()
 	patiently(t, func(n int) error {
 		own := req
@@ -71,8 +76,8 @@ func thousand(t *testing.T, prepare func(*awstest.Cloud, []catalog.Choice)) *aws
 		ids[n] = i.ProviderID
 		return err
 	})
-	t.Logf("%d machines launched in %v", fleetSize, time.Since(began).Round(time.Second))
-	if slices.Sort(ids); len(slices.Compact(slices.Clone(ids))) != fleetSize {
+	t.Logf("%d machines launched in %v", len(ids), time.Since(began).Round(time.Second))
+	if slices.Sort(ids); len(slices.Compact(slices.Clone(ids))) != len(ids) {
 		t.Error("two claims have the same machine")
 	}
 	began = time.Now()
@@ -110,7 +115,7 @@ func patiently(t *testing.T, do func(n int) error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	var wg sync.WaitGroup
-	for n := range fleetSize {
+	for n := range machineCount() {
 		wg.Go(func() {
 			for pause := time.Second; ; pause = min(2*pause, 10*time.Second) {
 				turns <- struct{}{}
@@ -143,7 +148,7 @@ func counted(t *testing.T, c *awstest.Cloud, most map[string]int) {
 			t.Errorf("%s was called %d times, want %d at most", action, all[action], n)
 		}
 	}
-	if refused := throttled["ec2:CreateFleet"]; refused > fleetSize/5 {
+	if refused := throttled["ec2:CreateFleet"]; refused > 2*workers {
 		t.Errorf("%d launches were refused for coming too fast: the pace was not learned", refused)
 	}
 }
@@ -151,7 +156,8 @@ func counted(t *testing.T, c *awstest.Cloud, most map[string]int) {
 func TestAThousandMachinesWithinTheDocumentedLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := thousand(t, func(*awstest.Cloud, []catalog.Choice) {})
-		counted(t, c, map[string]int{"ec2:CreateFleet": 1250, "ec2:CreateLaunchTemplate": 20, "ec2:DescribeInstances": 200, "ec2:TerminateInstances": 40, "ec2:CreateTags": 0})
+		n := machineCount()
+		counted(t, c, map[string]int{"ec2:CreateFleet": n + 250, "ec2:CreateLaunchTemplate": 20, "ec2:DescribeInstances": 30 + n/6, "ec2:TerminateInstances": n / 25, "ec2:CreateTags": 0})
 	})
 }
 
@@ -166,7 +172,8 @@ func TestAThousandMachinesWhenHalfIsSoldOut(t *testing.T) {
 				}
 			}
 		})
-		counted(t, c, map[string]int{"ec2:CreateFleet": 1300, "ec2:DescribeInstances": 200, "ec2:TerminateInstances": 40})
+		n := machineCount()
+		counted(t, c, map[string]int{"ec2:CreateFleet": n + 300, "ec2:DescribeInstances": 30 + n/6, "ec2:TerminateInstances": n / 25})
 	})
 }
 
@@ -175,6 +182,7 @@ func TestAThousandMachinesThatEC2ShowsLate(t *testing.T) {
 		c := thousand(t, func(c *awstest.Cloud, _ []catalog.Choice) {
 			c.EC2.SetDelays(ec2test.Delays{Boot: boot, Shutdown: shutdown, Lag: 30 * time.Second})
 		})
-		counted(t, c, map[string]int{"ec2:CreateFleet": 1250, "ec2:DescribeInstances": 400, "ec2:TerminateInstances": 40})
+		n := machineCount()
+		counted(t, c, map[string]int{"ec2:CreateFleet": n + 250, "ec2:DescribeInstances": 30 + n/3, "ec2:TerminateInstances": n / 25})
 	})
 }

@@ -1,6 +1,7 @@
 // Package property checks properties on random inputs that are the same in every
 // run. -rapid.seed=N or RAPID_SEED=N chooses others; a failure prints its seed.
-// -full plays four times as many where a test counts them.
+// -full plays four times as many where a test counts them, and all cases where a test lists
+// them and plays a quarter.
 package property
 
 import (
@@ -38,7 +39,13 @@ func seed(t *testing.T) uint64 {
 	return n
 }
 
-var full = flag.Bool("full", false, "count all worlds in tests that count, not a quarter of them")
+var full = flag.Bool("full", false, "play all worlds and cases, not a quarter of them")
+
+// Full reports whether everything is played.
+func Full() bool { return *full }
+
+// Some reports whether a test plays its i-th case: every fourth, or with -full each.
+func Some(i int) bool { return *full || i%4 == 0 }
 
 // Rarely counts how many of all random worlds, a quarter of them without -full, break what a
 // greedy search cannot promise, and fails if they are more than some per thousand. A source
