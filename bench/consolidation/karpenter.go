@@ -2,7 +2,6 @@ package consolidation
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"time"
 
@@ -10,13 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/injection"
-	"sigs.k8s.io/karpenter/pkg/operator/logging"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/millwright-dev/millwright/bench/karpenter"
@@ -36,12 +33,9 @@ func (Karpenter) Name() string { return "Karpenter" }
 
 // Begin fills Karpenter's state of the cluster.
 func (Karpenter) Begin(ctx context.Context, c *Cluster) (Session, error) {
-	log.SetLogger(logging.NopLogger)
-	o := &options.Options{}
-	fs := &options.FlagSet{FlagSet: flag.NewFlagSet("karpenter", flag.ContinueOnError)}
-	o.AddFlags(fs)
-	if err := o.Parse(fs); err != nil {
-		return nil, fmt.Errorf("reading karpenter's defaults: %w", err)
+	o, err := karpenter.Defaults()
+	if err != nil {
+		return nil, err
 	}
 	karpenter.RegisterLabels(c.Types)
 	s := &theirs{

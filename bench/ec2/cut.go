@@ -87,39 +87,21 @@ func (h *handover) cutDrain(ctx context.Context, to stage.Contestant) error {
 		return fmt.Errorf("pool %s has no NodeClaim", stage.SpotPool)
 	}
 	victim, node := stage.InstanceOf(&claims[of]), facts(&claims[of])["status.nodeName"]
-	before, err := h.state(ctx)
-	if err != nil {
-		return err
-	}
-	if err := h.Dynamic.Resource(stage.NodeClaims).Delete(ctx, claims[of].GetName(), metav1.DeleteOptions{}); err != nil {
-		return err
-	}
-	if _, err := h.until(ctx, node+" is tainted", func() bool {
-		now, err := h.state(ctx)
-		return err == nil && strings.Contains(now.objects["Node "+node]["spec.taints"], "karpenter.sh/disrupted")
-	}); err != nil {
-		return err
-	}
-	if err := h.kill(ctx, to); err != nil {
-		return err
-	}
-	if err := h.Client.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Delete(ctx, "guard", metav1.DeleteOptions{}); err != nil {
-		return err
-	}
-	a := Act{Title: "take over from one that was killed as it drained"}
-	if a.Took, err = h.until(ctx, victim+" is gone and every pod runs", func() bool { return h.lost(ctx, victim, len(before.pods)) }); err != nil {
-		return err
-	}
-	if _, err := h.settle(ctx); err != nil {
-		return err
-	}
-	after, err := h.done(ctx, a, before)
-	if err != nil {
-		return err
-	}
-	delete(before.instances, victim)
-	h.blame(replacedOf(before, after))
-	return nil
+	return h.lose(ctx, "take over from one that was killed as it drained", victim, func() error {
+		if err := h.Dynamic.Resource(stage.NodeClaims).Delete(ctx, claims[of].GetName(), metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+		if _, err := h.until(ctx, node+" is tainted", func() bool {
+			now, err := h.state(ctx)
+			return err == nil && strings.Contains(now.objects["Node "+node]["spec.taints"], "karpenter.sh/disrupted")
+		}); err != nil {
+			return err
+		}
+		if err := h.kill(ctx, to); err != nil {
+			return err
+		}
+		return h.Client.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Delete(ctx, "guard", metav1.DeleteOptions{})
+	})
 }
 
 // kill ends the controller as a crash would, and starts another.

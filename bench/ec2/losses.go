@@ -40,7 +40,7 @@ func (h *handover) interrupt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.lose(ctx, "spot interruption", victim, func() error {
+	return h.lose(ctx, "spot interruption", victim.ID, func() error {
 		return h.AWS.Interrupt(ctx, aws.Interruption{Instance: victim.ID, Notice: awstest.SpotNotice})
 	})
 }
@@ -59,7 +59,7 @@ func (h *handover) move(ctx context.Context) error {
 	if of < 0 {
 		return fmt.Errorf("%s has no NodeClaim", victim.ID)
 	}
-	err = h.lose(ctx, "NodeClaim with a volume deleted", victim, func() error {
+	err = h.lose(ctx, "NodeClaim with a volume deleted", victim.ID, func() error {
 		return h.Dynamic.Resource(stage.NodeClaims).Delete(ctx, claims[of].GetName(), metav1.DeleteOptions{})
 	})
 	if err != nil {
@@ -77,7 +77,7 @@ func (h *handover) move(ctx context.Context) error {
 
 // lose takes one machine away and waits until it is gone and every pod runs again; no other
 // machine may go.
-func (h *handover) lose(ctx context.Context, title string, victim aws.Instance, take func() error) error {
+func (h *handover) lose(ctx context.Context, title, victim string, take func() error) error {
 	before, err := h.state(ctx)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (h *handover) lose(ctx context.Context, title string, victim aws.Instance, 
 		return err
 	}
 	a := Act{Title: title}
-	a.Took, err = h.until(ctx, victim.ID+" is gone and every pod runs", func() bool { return h.lost(ctx, victim.ID, len(before.pods)) })
+	a.Took, err = h.until(ctx, victim+" is gone and every pod runs", func() bool { return h.lost(ctx, victim, len(before.pods)) })
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (h *handover) lose(ctx context.Context, title string, victim aws.Instance, 
 	if err != nil {
 		return err
 	}
-	delete(before.instances, victim.ID)
+	delete(before.instances, victim)
 	h.blame(replacedOf(before, after))
 	return nil
 }

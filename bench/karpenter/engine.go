@@ -34,6 +34,15 @@ type Engine struct {
 
 // New reads Karpenter's defaults.
 func New() (*Engine, error) {
+	o, err := Defaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{options: o}, nil
+}
+
+// Defaults are those of Karpenter's options. It silences the log of this process.
+func Defaults() (*options.Options, error) {
 	log.SetLogger(logging.NopLogger)
 	o := &options.Options{}
 	fs := &options.FlagSet{FlagSet: flag.NewFlagSet("karpenter", flag.ContinueOnError)}
@@ -41,7 +50,7 @@ func New() (*Engine, error) {
 	if err := o.Parse(fs); err != nil {
 		return nil, fmt.Errorf("reading karpenter's defaults: %w", err)
 	}
-	return &Engine{options: o}, nil
+	return o, nil
 }
 
 // Name is Karpenter.
