@@ -160,37 +160,42 @@ func TestWhatIsLeftOfAWorkloadMovesToCheaperMachines(t *testing.T) {
 	c := newCluster(t)
 	claims := c.watchClaims()
 	c.millwright()
-	c.manifests(class + "---" + disruptedPool("blue", `consolidateAfter: 3s, consolidationPolicy: WhenEmptyOrUnderutilized, budgets: [{nodes: "100%"}]`, ""))
+	c.manifests(class + "---" + disruptedPool("blue", `consolidateAfter: Never`, ""))
 	c.manifests(deployment("large", "blue", 6, "6", "8Gi") + "---" + deployment("small", "blue", 4, "1", "2Gi"))
 	c.eventually(patience, c.running("app=large", 6))
 	c.eventually(patience, c.running("app=small", 4))
 	before, machines := c.cores(), claims.count()
-
 	c.scale("large", 1)
+	c.eventually(patience, c.running("app=large", 1))
+
+	c.manifests(disruptedPool("blue", `consolidateAfter: 3s, consolidationPolicy: WhenEmptyOrUnderutilized, budgets: [{nodes: "100%"}]`, ""))
 	c.eventually(patience, func() error {
 		if now := c.cores(); 2*now > before {
 			return fmt.Errorf("machines with %d cores for 10 that are asked for, were %d", now, before)
 		}
 		return c.running("app=small", 4)()
 	})
+	// It may take several steps, and ends: nothing cheaper is left, and fewer machines were
+	// launched on the way than there were.
+	c.eventually(patience, c.settled)
 	c.eventually(patience, c.running("app=large", 1))
-	c.eventually(patience, c.accountedFor)
-	// It may take several steps, and ends: what is there is left alone, and fewer
-	// machines were launched on the way than there were.
-	steady, since := names(c.claims()), time.Now()
-	c.eventually(patience, func() error {
-		if now := names(c.claims()); !slices.Equal(now, steady) {
-			steady, since = now, time.Now()
-		}
-		if calm := time.Since(since); calm < 15*time.Second {
-			return fmt.Errorf("the claims have been %v for %v only", steady, calm)
-		}
-		return nil
-	})
 	if more := claims.count() - machines; more > machines {
 		t.Errorf("%d machines were launched to do better than %d", more, machines)
 	}
 	c.eventually(patience, c.accountedFor)
+}
+
+// settled finds fault unless every machine stays because nothing cheaper does, or not by enough.
+func (c *cluster) settled() error {
+	for _, claim := range c.claims() {
+		i := slices.IndexFunc(conditionsOf(&claim), func(c claimCondition) bool {
+			return c.kind == "Disruptable" && slices.Contains([]string{"NothingCheaper", "SavingTooSmall"}, c.reason)
+		})
+		if i < 0 {
+			return fmt.Errorf("claim %s: %+v", claim.GetName(), conditionsOf(&claim))
+		}
+	}
+	return c.accountedFor()
 }
 
 // cores sums the CPUs of all nodes.
