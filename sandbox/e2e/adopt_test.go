@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/cli/pages"
+	"github.com/millwright-dev/millwright/sandbox/harness"
 )
 
 // The commands of docs/adopt.md, as they are written there, lead over from a release that
@@ -20,12 +21,7 @@ import (
 // name: the lease, not the program, is what is rehearsed.
 func TestTheCommandsOfTheDocumentLeadOverAndBack(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give a process the user and the root directory of a container")
-	}
-	c := bareCluster(t)
-	c.manifests(hosts)
-	c.hostsOffer("4", "8Gi")
+	c := hostCluster(t)
 	c.containers("kube-system")
 	c.helm("install", "karpenter", chart, "--namespace", "kube-system", "--wait", "--timeout", "2m",
 		"--set", "settings.provider=kwok,fullnameOverride=karpenter,podDisruptionBudget=null")
@@ -122,12 +118,7 @@ func (c *cluster) shellIn(dir, line string) (string, int) {
 // those of its end take every machine away again.
 func TestTheCommandsOfTheDocumentInstallAndRemove(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give a process the user and the root directory of a container")
-	}
-	c := bareCluster(t)
-	c.manifests(hosts)
-	c.hostsOffer("4", "8Gi")
+	c := hostCluster(t)
 	c.containers("millwright-system")
 	install := commands(t, "docs/install.md", "Any cluster, simulated machines")
 	if len(install) != 2 {
@@ -160,7 +151,7 @@ func (c *cluster) demoRuns() {
 		all := len(waiting)
 		waiting = slices.DeleteFunc(waiting, func(p corev1.Pod) bool {
 			// Agents may find their machine full if it was planned before they were known.
-			return podReady(&p) || p.OwnerReferences[0].Kind == "DaemonSet"
+			return harness.Running(&p) || p.OwnerReferences[0].Kind == "DaemonSet"
 		})
 		if all < 200 || len(waiting) > 0 {
 			return fmt.Errorf("of %d pods %d are not ready", all, len(waiting))

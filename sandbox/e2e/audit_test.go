@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/millwright-dev/millwright/sandbox/harness"
 )
 
 // audit keeps the books of a cluster's databases: every change of an attachment and
@@ -82,7 +84,7 @@ func (a *audit) database(kind watch.EventType, obj runtime.Object) {
 		if !away {
 			a.away[pod.Name] = time.Now()
 		}
-	case away && podReady(pod) && !a.dead[pod.Spec.NodeName]:
+	case away && harness.Running(pod) && !a.dead[pod.Spec.NodeName]:
 		delete(a.away, pod.Name)
 		a.longest = max(a.longest, time.Since(since))
 		a.returned++

@@ -20,12 +20,10 @@ const hosts = `
 apiVersion: v1
 kind: Node
 metadata: {name: host-a, labels: {kubernetes.io/os: linux, kubernetes.io/hostname: host-a, topology.kubernetes.io/zone: a}}
-status: {capacity: {cpu: "4", memory: 8Gi, pods: "20"}, allocatable: {cpu: "4", memory: 8Gi, pods: "20"}}
 ---
 apiVersion: v1
 kind: Node
 metadata: {name: host-b, labels: {kubernetes.io/os: linux, kubernetes.io/hostname: host-b, topology.kubernetes.io/zone: b}}
-status: {capacity: {cpu: "4", memory: 8Gi, pods: "20"}, allocatable: {cpu: "4", memory: 8Gi, pods: "20"}}
 `
 
 var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -37,12 +35,7 @@ const chart = root + "/deploy/chart"
 // and no others, and machines and pods outlive what happens to the release.
 func TestAReleaseIsInstalledUpgradedRolledBackAndRemovedUnderLoad(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give a process the user and the root directory of a container")
-	}
-	c := bareCluster(t)
-	c.manifests(hosts)
-	c.hostsOffer("4", "8Gi")
+	c := hostCluster(t)
 	c.manifests("apiVersion: v1\nkind: Namespace\nmetadata: {name: scaling}\n")
 	run := c.containers("scaling")
 	release := func(verb, from string, more ...string) {
@@ -137,14 +130,22 @@ func (c *cluster) keepsLaterField() {
 	}
 }
 
-// hostsOffer fills in what a kubelet would report: apply leaves a Node's status alone.
-func (c *cluster) hostsOffer(cpu, memory string) {
-	c.Helper()
+// hostCluster is one whose hosts run pods as a container would, which takes root.
+func hostCluster(t *testing.T) *cluster {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a process the user and the root directory of a container")
+	}
+	c := bareCluster(t)
+	c.manifests(hosts)
+	// What a kubelet would report: apply leaves a Node's status alone.
+	const offer = `{"cpu":"4","memory":"8Gi","pods":"20"}`
 	for _, name := range []string{"host-a", "host-b"} {
-		patch := fmt.Sprintf(`{"status":{"capacity":{"cpu":%[1]q,"memory":%[2]q,"pods":"20"},"allocatable":{"cpu":%[1]q,"memory":%[2]q,"pods":"20"}}}`, cpu, memory)
-		_, err := c.client.CoreV1().Nodes().Patch(c.Context(), name, "application/merge-patch+json", []byte(patch), metav1.PatchOptions{}, "status")
+		patch := fmt.Sprintf(`{"status":{"capacity":%[1]s,"allocatable":%[1]s}}`, offer)
+		_, err := c.client.CoreV1().Nodes().Patch(c.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
 		c.must(err)
 	}
+	return c
 }
 
 // noOrphans finds fault unless there are n claims, each with its Node and its machine.

@@ -273,30 +273,11 @@ func (c *cluster) pinned(name, node string, labels map[string]string) error {
 // running finds fault unless exactly n pods match and all are ready.
 func (c *cluster) running(selector string, n int) func() error {
 	return func() error {
-		pods := c.pods(selector)
-		ready := 0
-		for i := range pods {
-			if podReady(&pods[i]) {
-				ready++
-			}
-		}
-		if len(pods) != n || ready != n {
-			return fmt.Errorf("%d of %d pods (%s) are ready, want %d", ready, len(pods), selector, n)
+		if err := harness.AllRunning(c.pods(selector), n); err != nil {
+			return fmt.Errorf("%s: %w", selector, err)
 		}
 		return nil
 	}
-}
-
-func podReady(p *corev1.Pod) bool {
-	if p.DeletionTimestamp != nil {
-		return false
-	}
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }
 
 // random is seeded from MILLWRIGHT_SEED, or always the same, and prints its seed.

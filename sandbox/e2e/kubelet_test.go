@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/millwright-dev/millwright/sandbox/harness"
 	"github.com/millwright-dev/millwright/sandbox/pki"
 )
 
@@ -72,7 +73,7 @@ func TestAMachineInWrongHandsHarmsNoOther(t *testing.T) {
 				return fmt.Errorf("machine %s is gone", other)
 			}
 			for _, p := range c.pods("app=web") {
-				if p.Spec.NodeName == c.nodeOf(other) && !podReady(&p) {
+				if p.Spec.NodeName == c.nodeOf(other) && !harness.Running(&p) {
 					return fmt.Errorf("pod %s on %s does not run", p.Name, other)
 				}
 			}

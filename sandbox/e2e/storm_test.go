@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
+
+	"github.com/millwright-dev/millwright/sandbox/harness"
 )
 
 // storm is how many spot machines there are, how many of them are interrupted, and
@@ -281,7 +283,7 @@ func (l *stormLog) see(p *corev1.Pod) {
 	if l.home[p.Name] == "" {
 		l.home[p.Name] = node
 	}
-	ready := podReady(p)
+	ready := harness.Running(p)
 	switch {
 	case ready && !l.healthy[p.Name]:
 		if since, was := l.lost[p.Name]; was {

@@ -177,23 +177,11 @@ func (st *stage) running(namespace, selector string, n int) func() error {
 		if err != nil {
 			return err
 		}
-		ready := 0
-		for i := range pods {
-			if podReady(&pods[i]) {
-				ready++
-			}
-		}
-		if len(pods) != n || ready != n {
-			return fmt.Errorf("%d of %d pods (%s) are ready, want %d", ready, len(pods), selector, n)
+		if err := harness.AllRunning(pods, n); err != nil {
+			return fmt.Errorf("%s: %w", selector, err)
 		}
 		return nil
 	}
-}
-
-func podReady(p *corev1.Pod) bool {
-	return p.DeletionTimestamp == nil && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 // told wants an event about a pod, and prints it.

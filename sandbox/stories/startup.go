@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/sandbox/harness"
 )
 
 var startup = Story{
@@ -56,7 +58,7 @@ func (st *stage) ready(n int) func() error {
 		}
 		ready := 0
 		for i := range pods {
-			if podReady(&pods[i]) {
+			if harness.Running(&pods[i]) {
 				ready++
 			}
 		}
