@@ -1,6 +1,9 @@
 package placement
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
 // shortlist are the launches that would hold a content, the one to count on in
 // front, then the cheapest first. It names at most MaxTypes types, more where
@@ -29,7 +32,12 @@ func (t *packing) suiting(c *content, planned, boxes int) []int {
 	t.turn++
 	last, good := -1, false // a type's offerings often follow each other
 	end := 0                // after the last offering of all types that are named
-	for i := range c.launches.Within(m.From(c.pool, c.need), c.pool.Hi) {
+	from := c.pool.Lo
+	if len(c.pool.MinValues) == 0 {
+		// Packing has chosen the cheapest.
+		from += sort.Search(planned-from, func(i int) bool { return m.Launches[from+i].Offering.Price >= m.Launches[planned].Offering.Price })
+	}
+	for i := range c.launches.Within(from, c.pool.Hi) {
 		kind := m.Launches[i].Kind
 		named := t.named[kind] == t.turn
 		if !named && kinds == t.w.opts.MaxTypes && len(c.pool.MinValues) == 0 {

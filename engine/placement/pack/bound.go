@@ -14,14 +14,24 @@ import "math"
 // The best v is found by generating columns (program.go) for bundles of items
 // (bundle.go).
 
-// appraise fills in worth, priced and potential.
-func (s *solver) appraise(left []int) {
-	s.worth = make([]float64, len(s.p.Items))
-	s.priced = make([]float64, len(s.p.Models)*s.p.Dims)
-	s.potential = make([]float64, len(s.p.Models))
-	bundles := s.bundles(left)
+// relaxation is what the linear program says.
+type relaxation struct {
+	*instance
+	// worth is what an item adds at least to the price of any set of boxes, priced how a
+	// model's price divides over what it holds, by model and dimension.
+	worth, priced []float64
+	// potential is about the most that a model's content is worth of its price.
+	potential []float64
+}
+
+func relax(in *instance) *relaxation {
+	s := &relaxation{
+		instance: in, worth: make([]float64, len(in.p.Items)), priced: make([]float64, len(in.p.Models)*in.p.Dims),
+		potential: make([]float64, len(in.p.Models)),
+	}
+	bundles := bundlesOf(in)
 	if len(bundles) == 0 {
-		return
+		return s
 	}
 	g := s.newProgram(bundles)
 	g.relax()
@@ -35,14 +45,15 @@ func (s *solver) appraise(left []int) {
 			s.priced[m*s.p.Dims+d] = float64(n) * prices[m*s.p.Dims+d]
 		}
 	}
+	return s
 }
 
 // stretch makes a full box cost what the model costs. Where the program put no
 // price on a model, the dimensions share it by how much of them is in use.
-func (s *solver) stretch(m int, prices []float64) {
-	price := s.p.Models[m].Price * (1 - tiny)
+func (in *instance) stretch(m int, prices []float64) {
+	price := in.p.Models[m].Price * (1 - tiny)
 	full := 0.0
-	for d, n := range s.holdsOf(m) {
+	for d, n := range in.holdsOf(m) {
 		full += prices[d] * float64(n)
 	}
 	if full > 0 {
@@ -51,7 +62,7 @@ func (s *solver) stretch(m int, prices []float64) {
 		}
 		return
 	}
-	for d, n := range s.holdsOf(m) {
+	for d, n := range in.holdsOf(m) {
 		if n > 0 {
 			prices[d] = price / float64(n) / float64(len(prices))
 		}

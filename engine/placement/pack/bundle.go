@@ -25,23 +25,23 @@ type bundle struct {
 
 // bundles sorts the items into bundles: first by where they can go, then by
 // direction.
-func (s *solver) bundles(left []int) []bundle {
+func bundlesOf(in *instance) []bundle {
 	var out []bundle
-	kinds := s.kinds(left)
+	kinds := kindsOf(in)
 	for _, items := range kinds {
 		least := max(fewestBundles, min(leastBundles, allBundles/len(kinds)))
 		most := max(least, min(len(items)/bundleSize, mostBundles/len(kinds)))
 		if len(items) <= max(most, exactBundles/len(kinds)) {
-			out = append(out, s.singles(items, left)...)
+			out = append(out, singles(in, items)...)
 			continue
 		}
-		out = append(out, s.fewest(items, left, most)...)
+		out = append(out, fewest(in, items, most)...)
 	}
 	for i := range out {
 		b := &out[i]
-		b.models = make([]int, 0, len(s.p.Models))
-		for m := range s.p.Families[s.p.Items[b.smallest].Family].bounding().All() {
-			if s.holds(m, b.smallest) {
+		b.models = make([]int, 0, len(in.p.Models))
+		for m := range in.p.Families[in.p.Items[b.smallest].Family].bounding().All() {
+			if in.holds(m, b.smallest) {
 				b.models = append(b.models, m)
 			}
 		}
@@ -61,11 +61,11 @@ const (
 )
 
 // kinds divides the items by the models that they can go into.
-func (s *solver) kinds(left []int) [][]int32 {
+func kindsOf(in *instance) [][]int32 {
 	index := map[string]int{}
-	of := make([]int, len(s.p.Families))
-	for f := range s.p.Families {
-		key := string(s.p.Families[f].bounding().Bytes())
+	of := make([]int, len(in.p.Families))
+	for f := range in.p.Families {
+		key := string(in.p.Families[f].bounding().Bytes())
 		k, ok := index[key]
 		if !ok {
 			k = len(index)
@@ -74,56 +74,45 @@ func (s *solver) kinds(left []int) [][]int32 {
 		of[f] = k
 	}
 	kinds := make([][]int32, len(index))
-	for _, i := range s.all {
-		if left[i] > 0 {
-			k := of[s.p.Items[i].Family]
-			kinds[k] = append(kinds[k], i)
+	for i, n := range in.counts {
+		if n > 0 {
+			k := of[in.p.Items[i].Family]
+			kinds[k] = append(kinds[k], int32(i))
 		}
 	}
 	return kinds
 }
 
-func (s *solver) singles(items []int32, left []int) []bundle {
+func singles(in *instance, items []int32) []bundle {
 	out := make([]bundle, len(items))
 	for n, i := range items {
-		out[n] = bundle{need: make([]float64, s.p.Dims), size: s.size[i], smallest: i}
-		for d, a := range s.need(i) {
-			out[n].need[d] = float64(a) * float64(left[i])
+		out[n] = bundle{need: make([]float64, in.p.Dims), size: in.size[i], smallest: i}
+		for d, a := range in.need(i) {
+			out[n].need[d] = float64(a) * float64(in.counts[i])
 		}
 	}
 	return out
 }
 
-// fewest divides items over the finest grid with few enough corners. Steps that are
-// too fine for some of the items are too fine for all.
-func (s *solver) fewest(items []int32, left []int, most int) []bundle {
-	headings := make([]float64, len(items)*s.p.Dims)
-	for n, i := range items {
-		s.heading(i, headings[n*s.p.Dims:(n+1)*s.p.Dims])
-	}
-	step := firstStep
-	for some := items[:min(len(items), 4*most)]; step < 64; step *= 2 {
-		if s.grid(some, headings, left, step, most) != nil {
-			break
-		}
-	}
-	for ; step <= 64; step *= 2 {
-		if out := s.grid(items, headings, left, step, most); out != nil {
+// fewest divides items over the finest grid with few enough corners.
+func fewest(in *instance, items []int32, most int) []bundle {
+	for step := firstStep; step <= 64; step *= 2 {
+		if out := overGrid(in, items, step, most); out != nil {
 			return out
 		}
 	}
-	return s.grid(items, headings, left, step, len(items)<<grid.MostSides)
+	return overGrid(in, items, 64, len(items)<<grid.MostSides)
 }
 
-// grid divides items over the corners of a grid whose directions differ by a step
+// overGrid divides items over the corners of a grid whose directions differ by a step
 // in powers of two; nil if there are more than so many.
-func (s *solver) grid(items []int32, headings []float64, left []int, step float64, most int) []bundle {
+func overGrid(in *instance, items []int32, step float64, most int) []bundle {
 	index := make(map[uint64]int, min(most, len(items)))
 	cells := map[uint64][1 << grid.MostSides]int{}
 	var out []bundle
-	c := grid.New(s.p.Dims, step)
-	for n, i := range items {
-		c.Surround(s.need(i), headings[n*s.p.Dims:(n+1)*s.p.Dims], s.scale)
+	c := grid.New(in.p.Dims, step)
+	for _, i := range items {
+		c.Surround(in.need(i), in.heading(i), in.scale)
 		cell := c.Cell()
 		at, known := cells[cell]
 		for corner := range 1 << c.Used {
@@ -135,14 +124,14 @@ func (s *solver) grid(items []int32, headings []float64, left []int, step float6
 						return nil
 					}
 					index[key] = b
-					out = append(out, bundle{need: make([]float64, s.p.Dims), size: math.Inf(1)})
+					out = append(out, bundle{need: make([]float64, in.p.Dims), size: math.Inf(1)})
 				}
 				at[corner] = b
 			}
 			b := &out[at[corner]]
-			c.Give(b.need, corner, left[i])
-			if s.size[i] < b.size {
-				b.size, b.smallest = s.size[i], i
+			c.Give(b.need, corner, in.counts[i])
+			if in.size[i] < b.size {
+				b.size, b.smallest = in.size[i], i
 			}
 		}
 		if !known {
@@ -150,21 +139,4 @@ func (s *solver) grid(items []int32, headings []float64, left []int, step float6
 		}
 	}
 	return out
-}
-
-// heading is the direction of an item: for each dimension the logarithm of what is
-// needed of it for what is needed of the first, in shares of the largest box. NaN
-// stands for what is not needed, and for the first.
-func (s *solver) heading(item int32, out []float64) {
-	base := 0.0
-	for d, n := range s.need(item) {
-		out[d] = math.NaN()
-		switch {
-		case n == 0:
-		case base == 0:
-			base = float64(n) * s.scale[d]
-		default:
-			out[d] = math.Log2(float64(n) * s.scale[d] / base)
-		}
-	}
 }

@@ -108,7 +108,7 @@ func take(from, what []int64, times int64) {
 // by kind, the largest first, it follows the program that divides what is left.
 func (p *patterns) into(models []int) []Box {
 	order := slices.Clone(p.items)
-	p.s.descending(order)
+	slices.SortFunc(order, p.s.byFallingSize)
 	loads, counts := make([]Load, len(models)), make([][]int, len(models))
 	for b, m := range models {
 		loads[b].Reset(&p.s.p.Models[m])

@@ -19,25 +19,25 @@ func (s *solver) downsize(b *Box, pools []Pool) {
 }
 
 // contains reports whether a model can take the content of a box.
-func (s *solver) contains(b *Box, model int) bool {
+func (in *instance) contains(b *Box, model int) bool {
 	var l Load
-	l.Reset(&s.p.Models[model])
+	l.Reset(&in.p.Models[model])
 	for _, part := range b.Parts {
-		f := &s.p.Families[s.p.Items[part.Item].Family]
-		if !f.Models.Has(model) || l.Room(f, s.need(int32(part.Item)), part.Count) < part.Count {
+		f := &in.p.Families[in.p.Items[part.Item].Family]
+		if !f.Models.Has(model) || l.Room(f, in.need(int32(part.Item)), part.Count) < part.Count {
 			return false
 		}
 		if f.Variants != nil && l.Open != nil {
-			v, ok := l.Variant(f, model, s.p.Cells)
+			v, ok := l.Variant(f, model, in.p.Cells)
 			if !ok {
 				return false
 			}
-			s.p.Cells.Narrow(l.Open, f.Variants[v].State)
+			in.p.Cells.Narrow(l.Open, f.Variants[v].State)
 		}
-		l.Add(f, s.need(int32(part.Item)), part.Count)
+		l.Add(f, in.need(int32(part.Item)), part.Count)
 	}
-	if s.p.Pools[s.p.Models[model].Pool].Guarded {
-		return s.p.Guard(&Box{Model: model, Parts: b.Parts})
+	if in.p.Pools[in.p.Models[model].Pool].Guarded {
+		return in.p.Guard(&Box{Model: model, Parts: b.Parts})
 	}
 	return true
 }

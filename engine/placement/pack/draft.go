@@ -54,7 +54,7 @@ func (s *solver) part(most int) []int {
 	if total <= most || slices.ContainsFunc(s.p.Families, exclusive) {
 		return out
 	}
-	for _, i := range s.layout.ranked {
+	for _, i := range s.ranked {
 		before := seen * most / total
 		seen += s.counts[i]
 		out[i] = seen*most/total - before

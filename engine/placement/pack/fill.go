@@ -1,5 +1,7 @@
 package pack
 
+import "sort"
+
 // cursor is a lane while one box is filled. It only moves forward: what does not
 // fit now will not fit later.
 type cursor struct {
@@ -51,12 +53,12 @@ type filler struct {
 // newFiller prepares to fill boxes with what is left of the items.
 func (s *solver) newFiller(left []int) *filler {
 	f := &filler{
-		s: s, lanes: s.lanesOf(left), left: left, laneOf: make([]int32, len(s.layout.lanes)), early: s.early,
+		s: s, lanes: s.lanesOf(left), left: left, laneOf: make([]int32, len(s.lanes)), early: make([]int32, len(s.counts)),
 		inverse: make([]float64, s.p.Dims), average: make([]float64, s.p.Dims), mark: make([]int64, s.p.Dims),
 		value: make([]float64, s.p.Dims), averages: make([]float64, s.p.Dims),
 	}
 	for i := range f.lanes {
-		f.laneOf[s.layout.laneOf[f.lanes[i].items[0]]] = int32(i)
+		f.laneOf[s.laneOf[f.lanes[i].items[0]]] = int32(i)
 		for _, item := range f.lanes[i].items {
 			f.worth += s.worth[item] * float64(left[item])
 		}
@@ -195,7 +197,7 @@ func (f *filler) commit(parts []Part, n int) {
 	for _, part := range parts {
 		f.left[part.Item] -= part.Count * n
 		f.worth -= f.s.worth[part.Item] * float64(part.Count*n)
-		l := &f.lanes[f.laneOf[f.s.layout.laneOf[part.Item]]]
+		l := &f.lanes[f.laneOf[f.s.laneOf[part.Item]]]
 		l.count -= part.Count * n
 		for d, need := range f.s.need(int32(part.Item)) {
 			l.sum[d] -= float64(need) * float64(part.Count*n)
@@ -275,16 +277,7 @@ func (f *filler) shrink(model int) {
 	modest := func(keep int) bool {
 		return f.s.p.Guard(&Box{Model: model, Parts: prefix(f.parts, keep)})
 	}
-	lo, hi := 0, total
-	for lo < hi {
-		mid := (lo + hi + 1) / 2
-		if modest(mid) {
-			lo = mid
-		} else {
-			hi = mid - 1
-		}
-	}
-	f.parts = prefix(f.parts, lo)
+	f.parts = prefix(f.parts, sort.Search(total, func(n int) bool { return !modest(n + 1) }))
 }
 
 // prefix is the first n things of a content.

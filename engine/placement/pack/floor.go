@@ -11,14 +11,14 @@ import (
 // not being divisible, for each part of the problem that shares no box with
 // another; the sum of these is the bound.
 type floor struct {
-	s *solver
+	s *relaxation
 	// single is the price of the cheapest box that holds one of an item.
 	single []float64
 	// part is the part of the problem that a family belongs to.
 	part []int
 }
 
-func newFloor(s *solver) *floor {
+func newFloor(s *relaxation) *floor {
 	f := &floor{s: s, single: make([]float64, len(s.p.Items)), part: s.parts()}
 	byPrice := make([]int, len(s.p.Models))
 	for m := range byPrice {
@@ -38,7 +38,7 @@ func newFloor(s *solver) *floor {
 }
 
 // parts joins families that share a model, and numbers what comes out.
-func (s *solver) parts() []int {
+func (s *relaxation) parts() []int {
 	part := make([]int, len(s.p.Families))
 	for i := range part {
 		part[i] = i

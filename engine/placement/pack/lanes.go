@@ -42,52 +42,37 @@ const (
 
 const firstStep = 0.25 // in powers of two
 
-// newLayout sorts all items of which there are some.
-func (s *solver) newLayout() *layout {
-	l := &layout{laneOf: make([]int32, len(s.all))}
-	byFamily := make([][]int32, len(s.p.Families))
-	for _, i := range s.all {
-		if s.counts[i] > 0 {
-			f := s.p.Items[i].Family
-			byFamily[f] = append(byFamily[f], i)
+func newLayout(in *instance) *layout {
+	l := &layout{laneOf: make([]int32, len(in.counts)), ranked: make([]int32, 0, len(in.counts))}
+	byFamily := make([][]int32, len(in.p.Families))
+	for i, n := range in.counts {
+		if n > 0 {
+			f := in.p.Items[i].Family
+			byFamily[f] = append(byFamily[f], int32(i))
 		}
 	}
-	most := min(mostLanes, max(1, allLanes/len(s.p.Families)))
-	l.ranked = make([]int32, 0, len(s.all))
+	most := min(mostLanes, max(1, allLanes/len(in.p.Families)))
 	for f, items := range byFamily {
-		for _, group := range s.split(items, most) {
-			s.descending(group)
+		for _, group := range split(in, items, most) {
+			slices.SortFunc(group, in.byFallingSize)
 			for _, i := range group {
 				l.laneOf[i] = int32(len(l.lanes))
-				l.ranked = append(l.ranked, i)
 			}
-			l.lanes = append(l.lanes, s.newTemplate(f, group))
+			l.ranked = append(l.ranked, group...)
+			l.lanes = append(l.lanes, newTemplate(in, f, group))
 		}
 	}
 	return l
 }
 
-// descending sorts items, the largest first, equal ones by their numbers.
-func (s *solver) descending(items []int32) {
-	slices.SortFunc(items, func(a, b int32) int {
-		switch x, y := s.size[a], s.size[b]; {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return int(a) - int(b)
-	})
-}
-
-func (s *solver) newTemplate(family int, items []int32) template {
-	t := template{family: &s.p.Families[family], flattest: make([]float64, s.p.Dims), steepest: make([]float64, s.p.Dims)}
+func newTemplate(in *instance, family int, items []int32) template {
+	t := template{family: &in.p.Families[family], flattest: make([]float64, in.p.Dims), steepest: make([]float64, in.p.Dims)}
 	for d := range t.flattest {
 		t.flattest[d] = math.Inf(1)
 	}
 	for _, i := range items {
-		for d, n := range s.need(i) {
-			slope := float64(n) / s.size[i]
+		for d, n := range in.need(i) {
+			slope := float64(n) / in.size[i]
 			t.flattest[d], t.steepest[d] = min(t.flattest[d], slope), max(t.steepest[d], slope)
 		}
 	}
@@ -96,21 +81,21 @@ func (s *solver) newTemplate(family int, items []int32) template {
 
 // lanesOf sorts those of the items of which something is left into lanes.
 func (s *solver) lanesOf(left []int) []lane {
-	mine := make([]int32, 0, len(s.layout.ranked))
-	for _, i := range s.layout.ranked {
+	mine := make([]int32, 0, len(s.ranked))
+	for _, i := range s.ranked {
 		if left[i] > 0 {
 			mine = append(mine, i)
 		}
 	}
-	skip := make([]int32, len(mine)+len(s.layout.lanes))
+	skip := make([]int32, len(mine)+len(s.lanes))
 	var out []lane
 	for lo := 0; lo < len(mine); {
-		number := s.layout.laneOf[mine[lo]]
+		number := s.laneOf[mine[lo]]
 		hi := lo + 1
-		for hi < len(mine) && s.layout.laneOf[mine[hi]] == number {
+		for hi < len(mine) && s.laneOf[mine[hi]] == number {
 			hi++
 		}
-		l := lane{template: &s.layout.lanes[number], items: mine[lo:hi:hi], sum: make([]float64, s.p.Dims)}
+		l := lane{template: &s.lanes[number], items: mine[lo:hi:hi], sum: make([]float64, s.p.Dims)}
 		l.skip, skip = skip[:hi-lo+1], skip[hi-lo+1:]
 		for pos := range l.skip {
 			l.skip[pos] = int32(pos)
@@ -127,86 +112,41 @@ func (s *solver) lanesOf(left []int) []lane {
 	return out
 }
 
-// split groups items of one family by direction. The ratios of needs count in
-// steps of a factor, which is doubled until there are few enough groups.
-func (s *solver) split(items []int32, most int) [][]int32 {
+// split groups items of one family by direction, in steps that are doubled until there
+// are few enough groups.
+func split(in *instance, items []int32, most int) [][]int32 {
 	if len(items) <= most/2 {
-		out := make([][]int32, len(items))
-		for i := range items {
-			out[i] = items[i : i+1 : i+1]
-		}
-		return out
+		return slices.Collect(slices.Chunk(items, 1))
 	}
-	logs := s.logarithms(items)
 	for step := firstStep; ; step *= 2 {
-		if groups := s.directions(items, logs, step); len(groups) <= most || step > 64 {
+		if groups := directions(in, items, step); len(groups) <= most || step > 64 {
 			return groups
 		}
 	}
 }
 
-// logarithms are those of the ratios of what each item needs to the first of it, base
-// two, by item and dimension; NaN for what is not needed. A dimension that all need
-// alike, one per thing such as the number of pods, tells sizes apart rather than
-// directions and is left out.
-func (s *solver) logarithms(items []int32) []float64 {
-	out := make([]float64, 0, len(items)*s.p.Dims)
+// directions groups items by their headings, rounded to steps. A dimension that all need
+// alike tells sizes apart rather than directions, and is left out.
+func directions(in *instance, items []int32, step float64) [][]int32 {
+	index := map[uint64]int{}
+	var groups [][]int32
 	for _, i := range items {
-		first := math.NaN()
-		for d, n := range s.need(i) {
-			switch {
-			case s.flat[d]:
-			case n == 0:
-				out = append(out, math.NaN())
-			default:
-				log := math.Log2(float64(n) * s.scale[d])
-				if math.IsNaN(first) {
-					first = log
-				}
-				out = append(out, log-first)
+		key := uint64(14695981039346656037)
+		for d, log := range in.heading(i) {
+			bucket := int64(math.MinInt32)
+			if !math.IsNaN(log) && !in.flat[d] {
+				bucket = int64(math.Round(log / step))
 			}
+			key = (key ^ uint64(bucket)) * 1099511628211
 		}
-	}
-	return out
-}
-
-// directions groups items by the logarithms of the ratios of their needs, in steps.
-func (s *solver) directions(items []int32, logs []float64, step float64) [][]int32 {
-	index := map[uint64]int32{}
-	of := make([]int32, len(items))
-	var count []int
-	for n := range items {
-		width := len(logs) / len(items)
-		key := direction(logs[n*width:(n+1)*width], step)
 		g, ok := index[key]
 		if !ok {
-			g = int32(len(index))
-			index[key], count = g, append(count, 0)
+			g = len(groups)
+			index[key], groups = g, append(groups, nil)
 		}
-		of[n] = g
-		count[g]++
-	}
-	groups, room := make([][]int32, len(count)), make([]int32, len(items))
-	for g, n := range count {
-		groups[g], room = room[:0:n], room[n:]
-	}
-	for n, i := range items {
-		groups[of[n]] = append(groups[of[n]], i)
+		groups[g] = append(groups[g], i)
 	}
 	return groups
-}
-
-// direction numbers the steps in which logarithms fall.
-func direction(logs []float64, step float64) uint64 {
-	key := uint64(14695981039346656037)
-	for _, log := range logs {
-		bucket := int64(math.MinInt32)
-		if !math.IsNaN(log) {
-			bucket = int64(math.Round(log / step))
-		}
-		key = (key ^ uint64(bucket)) * 1099511628211
-	}
-	return key
 }
 
 // alive is the first position from pos on whose item is not used up; the length

@@ -2,26 +2,6 @@ package pack
 
 import "slices"
 
-// assign fills in by.
-func (g *program) assign() {
-	count, total := make([]int, len(g.by)), 0
-	for b := range g.bundles {
-		for _, m := range g.bundles[b].models {
-			count[m]++
-			total++
-		}
-	}
-	room := make([]int, total)
-	for m, n := range count {
-		g.by[m], room = room[:0:n], room[n:]
-	}
-	for b := range g.bundles {
-		for _, m := range g.bundles[b].models {
-			g.by[m] = append(g.by[m], b)
-		}
-	}
-}
-
 // chooseLeads finds out which models cannot be beaten by another one with the
 // same bundles.
 func (g *program) chooseLeads() {

@@ -50,7 +50,7 @@ const (
 // repack packs the content of boxes by patterns, if it is many things of few kinds and
 // that comes cheaper.
 func (s *solver) repack(boxes []Box, pools []Pool) []Box {
-	p := &patterns{s: s, left: make([]int, len(s.all)), row: make([]int, len(s.all))}
+	p := &patterns{s: s, left: make([]int, len(s.counts)), row: make([]int, len(s.counts))}
 	things, kinds := 0, 0
 	for i := range boxes {
 		for _, part := range boxes[i].Parts {
@@ -227,13 +227,6 @@ func (p *patterns) alone(item int32) {
 		p.learn(best)
 	}
 }
-
-// accepts reports whether a model may hold one of an item.
-func (s *solver) accepts(model int, item int32) bool {
-	return s.familyOf(item).Models.Has(model) && s.holds(model, item)
-}
-
-func (s *solver) familyOf(item int32) *Family { return &s.p.Families[s.p.Items[item].Family] }
 
 // learn adds a pattern; false if it was known.
 func (p *patterns) learn(b Box) bool {

@@ -14,7 +14,7 @@ import (
 // prices of the model's dimensions, which prove what the bundles are worth at
 // least. What is promised comes down to what is proven.
 type program struct {
-	s       *solver
+	s       *relaxation
 	bundles []bundle
 	// by are the bundles that go into each model.
 	by [][]int
@@ -59,9 +59,13 @@ const (
 	slackOfPotential = 0.01
 )
 
-func (s *solver) newProgram(bundles []bundle) *program {
+func (s *relaxation) newProgram(bundles []bundle) *program {
 	g := &program{s: s, bundles: bundles, by: make([][]int, len(s.p.Models)), stands: make([]int, len(s.p.Models))}
-	g.assign()
+	for b := range bundles {
+		for _, m := range bundles[b].models {
+			g.by[m] = append(g.by[m], b)
+		}
+	}
 	g.chooseLeads()
 	for b := range bundles {
 		bundles[b].models = slices.DeleteFunc(bundles[b].models, func(m int) bool { return g.stands[m] != m })
@@ -126,11 +130,11 @@ func (g *program) start() {
 }
 
 // most is how often a need fits into a model, fractions included.
-func (s *solver) most(model int, need []float64) float64 {
+func (in *instance) most(model int, need []float64) float64 {
 	out := math.Inf(1)
 	for d, n := range need {
 		if n > 0 {
-			out = min(out, float64(s.holdsOf(model)[d])/n)
+			out = min(out, float64(in.holdsOf(model)[d])/n)
 		}
 	}
 	return out

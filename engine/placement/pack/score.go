@@ -2,10 +2,6 @@ package pack
 
 import "math"
 
-// care is the power by which an item loses of its score for leaving space that the
-// average of what there is cannot use: 1 hardly counts it, 8 avoids it where it can.
-const care = 8
-
 // weigh prices the average. What a box holds of a group is no measure of what still goes in.
 func (f *filler) weigh(model int) {
 	f.averageWorth, f.price = 0, 0
@@ -22,12 +18,8 @@ func (f *filler) weigh(model int) {
 
 // rate scores what a cursor is at.
 func (f *filler) rate(c *cursor) {
-	item, mind := c.lane.items[c.pos], care
-	if !c.plain {
-		// The average says little about things of which a box takes only some.
-		mind = 1
-	}
-	c.seen, c.item, c.score = f.now, item, f.score(item, mind)
+	item := c.lane.items[c.pos]
+	c.seen, c.item, c.score = f.now, item, f.score(item, c.plain)
 	if !c.plain {
 		c.score *= math.Sqrt(float64(f.left[item]))
 	}
@@ -39,7 +31,7 @@ const spare = 0.01
 // score is how well an item goes into the box as it is: large items first, as
 // long as what they leave can be filled with the average of what there is. Space
 // counts by its share in the model's price.
-func (f *filler) score(item int32, care int) float64 {
+func (f *filler) score(item int32, strict bool) float64 {
 	need := f.s.need(item)
 	free, values, averages := f.load.Free[:len(need)], f.value[:len(need)], f.averages[:len(need)]
 	size, rest, times := 0.0, 0.0, math.MaxFloat64
@@ -55,17 +47,10 @@ func (f *filler) score(item int32, care int) float64 {
 	if usable >= 1 {
 		return size
 	}
-	return size * power(usable, care)
-}
-
-// power is x to the n.
-func power(x float64, n int) float64 {
-	out := 1.0
-	for ; n > 0; n >>= 1 {
-		if n&1 > 0 {
-			out *= x
-		}
-		x *= x
+	if strict {
+		usable *= usable
+		usable *= usable
+		usable *= usable
 	}
-	return out
+	return size * usable
 }

@@ -33,7 +33,12 @@ func (f *filler) sprinkle(model int) int {
 // without further rules.
 func (f *filler) takeSmall(model, n int) int {
 	if f.ascending == nil {
-		f.ascending = f.s.ascending(slices.Clone(f.s.layout.ranked))
+		f.ascending = slices.SortedFunc(slices.Values(f.s.ranked), func(a, b int32) int {
+			if f.s.size[a] == f.s.size[b] {
+				return int(a - b)
+			}
+			return f.s.byFallingSize(b, a)
+		})
 	}
 	taken := 0
 	for i, item := range f.ascending {
@@ -50,12 +55,7 @@ func (f *filler) takeSmall(model, n int) int {
 		if !family.Models.Has(model) || !family.Plain() {
 			continue
 		}
-		count := min(n-taken, f.left[item])
-		for d, need := range f.s.need(item) {
-			if need > 0 {
-				count = min(count, int(f.load.Free[d]/need))
-			}
-		}
+		count := f.load.Room(family, f.s.need(item), min(n-taken, f.left[item]))
 		if count == 0 {
 			break
 		}
@@ -65,20 +65,6 @@ func (f *filler) takeSmall(model, n int) int {
 		taken += count
 	}
 	return taken
-}
-
-// ascending sorts items, the smallest first.
-func (s *solver) ascending(items []int32) []int32 {
-	slices.SortFunc(items, func(a, b int32) int {
-		switch x, y := s.size[a], s.size[b]; {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return int(a) - int(b)
-	})
-	return items
 }
 
 // before is how many of an item were put in early.

@@ -32,9 +32,6 @@ type Pool struct {
 	Reservations []int
 	// Zones counts the pool's machines by zone.
 	Zones map[string]int
-	// prefixMax are, after every stride of the pool's launches, the most that any of
-	// them up to there has, by dimension, one after the other: as far as was asked.
-	prefixMax []int64
 }
 
 // Limit bounds what all machines of a pool have of a resource.
