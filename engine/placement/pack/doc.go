@@ -15,8 +15,7 @@
 // (greedy.go, fill.go), each with its part of the small things that would otherwise
 // be left for the end (sprinkle.go), and exchanged for the cheapest model that holds
 // their content (downsize.go). Things of few kinds are packed once more by whole contents
-// of boxes, as in cutting stock (patterns.go, search.go), and where few boxes will do by
-// sets of boxes that have room for all of it (compose.go); the best solution counts.
+// of boxes, as in cutting stock (patterns.go, search.go); the better solution counts.
 //
 // A box counts more than its price, as it is a machine more to run: by a fee, which is a
 // share of what boxes cost on average when things are packed by price alone (draft.go).

@@ -116,15 +116,6 @@ func (p *patterns) solve(bought []Box) {
 	}
 	p.consider(slices.Concat(bought, p.s.greedy(slices.Clone(p.left), make([]Pool, len(p.s.p.Pools)))))
 	columns := p.columnsOfMost()
-	boxes := 0.0
-	for _, c := range columns {
-		boxes += p.master.X[c]
-	}
-	if boxes < mostBoxes {
-		if rest := p.compose(p.s.costOf(p.best) - p.s.costOf(bought)); rest != nil {
-			p.consider(slices.Concat(bought, rest))
-		}
-	}
 	left, known := slices.Clone(p.left), p.known
 	whole := bought[:len(bought):len(bought)]
 	for _, c := range columns {
