@@ -2,7 +2,7 @@ package pack
 
 import "math"
 
-// The bound comes from a linear program in which boxes and items can be divided.
+// The bound is weak duality for the linear relaxation.
 //
 // Let v[m] be prices of what a model holds, by dimension, such that all of it
 // costs no more than the model: holds·v[m] <= price. An item is then worth

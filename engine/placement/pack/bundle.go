@@ -23,8 +23,7 @@ type bundle struct {
 	smallest int32
 }
 
-// bundles sorts the items into bundles: first by where they can go, then by
-// direction.
+// bundlesOf aggregates the items: by where they can go, then by direction.
 func bundlesOf(in *instance) []bundle {
 	var out []bundle
 	kinds := kindsOf(in)
@@ -60,7 +59,7 @@ const (
 	bundleSize    = 40
 )
 
-// kinds divides the items by the models that they can go into.
+// kindsOf divides the items by the models that they can go into.
 func kindsOf(in *instance) [][]int32 {
 	index := map[string]int{}
 	of := make([]int, len(in.p.Families))

@@ -3,17 +3,16 @@ package pack
 import "slices"
 
 const (
-	// addedWeight is what each box more must save, in average boxes of the cheapest
-	// packing: half as many boxes may cost 1 % more. A box more is a machine more to run,
-	// to patch and to fail.
+	// addedWeight is the fee in average boxes: a box more is a machine more to run, to
+	// patch and to fail.
 	addedWeight = 0.02
-	// drafted is how many plain things are enough to tell how large boxes will be.
+	// drafted is the size of the sample.
 	drafted = 1_500
 )
 
-// draft packs the items greedily, twice: by price alone, which says what a box is to
-// count beyond its price, and with that. The better way counts. Of very many plain things
-// only an even part is packed by price alone.
+// draft packs greedily twice: by price alone, which tells what an average box costs, and
+// with the fee. The better packing counts. Where there are many items, a sample is packed
+// by price alone.
 func (s *solver) draft(left []int, pools []Pool) []Box {
 	some := s.part(drafted)
 	rest, available := slices.Clone(some), clonePools(pools)
@@ -37,13 +36,12 @@ func (s *solver) draft(left []int, pools []Pool) []Box {
 	return plain
 }
 
-// charge sets the fee by what boxes cost on average.
 func (s *solver) charge(boxes []Box) {
 	s.fee = addedWeight * s.priceOf(boxes) / float64(len(boxes))
 }
 
-// part is an even part of the items, about as many things as that. Items that cannot
-// share boxes with each other would need too many boxes in parts.
+// part is a proportional sample of about so many things; all of them where some cannot
+// share boxes, as a sample would need too many boxes.
 func (s *solver) part(most int) []int {
 	total := 0
 	for _, n := range s.counts {

@@ -2,8 +2,8 @@ package pack
 
 import "sort"
 
-// cursor is a lane while one box is filled. It only moves forward: what does not
-// fit now will not fit later.
+// cursor is the place in a lane while one box is filled. It only moves forward: what does
+// not fit now will not fit later.
 type cursor struct {
 	lane  *lane
 	pos   int32
@@ -18,7 +18,7 @@ type cursor struct {
 	tokens int
 }
 
-// filler fills boxes, one at a time, out of what is left.
+// filler fills one box at a time from the items that are left.
 type filler struct {
 	s     *solver
 	lanes []lane
@@ -66,11 +66,11 @@ func (s *solver) newFiller(left []int) *filler {
 	return f
 }
 
-// fill packs one box of a model as well as it can, without taking anything from
-// what is left, and returns its content and what that is worth.
+// fill is the best content for a box of a model that greedy finds, and what it is worth;
+// commit takes it from what is left.
 //
-// The scores of all lanes are found anew when the box has become noticeably
-// fuller; in between only that of the one in front, until it stays there.
+// All lanes are scored again when the box has become noticeably fuller, in between only
+// the one in front, until it stays there (lazy greedy).
 func (f *filler) fill(model int) (parts []Part, worth float64) {
 	f.start(model)
 	f.weigh(model)
@@ -182,7 +182,6 @@ func (f *filler) start(model int) {
 	}
 }
 
-// done reports whether nothing is left.
 func (f *filler) done() bool {
 	for i := range f.lanes {
 		if f.lanes[i].count > 0 {
@@ -219,11 +218,10 @@ func (f *filler) settle(c *cursor, model int) bool {
 	return f.seek(c)
 }
 
-// tries is how many items of about the right size are looked at one by one before
-// the cursor moves on to those that fit for sure.
+// tries is how many items of about the right size are tried before the cursor jumps to
+// those that fit for sure.
 const tries = 6
 
-// seek finds the next item that fits.
 func (f *filler) seek(c *cursor) bool {
 	end := int32(len(c.lane.items))
 	for n := 0; c.pos < end; n++ {
@@ -268,7 +266,7 @@ func (f *filler) take(c *cursor, model int) {
 	f.parts = append(f.parts, Part{Item: int(item), Count: 1})
 }
 
-// shrink takes the last things out again until the guard is content.
+// shrink takes the last things out again until the guard allows the content.
 func (f *filler) shrink(model int) {
 	total := 0
 	for _, p := range f.parts {

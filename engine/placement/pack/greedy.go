@@ -17,11 +17,11 @@ type offer struct {
 	parts            []Part
 }
 
-// hope is how much a share may have grown with each round since it was looked
-// at: what is left only gets less, but may fit better.
+// hope is by how much a share may have grown with each round since it was computed: less
+// is left, but may fit better.
 const hope = 0.01
 
-// promise is the most to expect in a round, where all that is left is worth so much.
+// promise is an upper estimate of the share in a round, where what is left is worth so much.
 func (o *offer) promise(round int, left float64) float64 {
 	most := min(o.potential, left/o.costs)
 	if o.round < 0 {
@@ -52,11 +52,10 @@ func (s *solver) greedy(left []int, pools []Pool) []Box {
 	return out
 }
 
-// costs is what a box of a model counts, with its fee.
+// costs is the price of a model with the fee.
 func (s *solver) costs(model int) float64 { return s.p.Models[model].Price + s.fee }
 
-// offers lists the models that may do, in the order in which equal shares are
-// preferred: the largest first.
+// offers lists the models that some item accepts, the dearest first, which wins ties.
 func (s *solver) offers(f *filler) []offer {
 	out := make([]offer, 0, len(s.p.Models))
 	for m := range s.p.Models {
@@ -74,8 +73,8 @@ func (s *solver) offers(f *filler) []offer {
 // same is the relative difference below which shares count as equal.
 const same = 5e-4
 
-// best finds the offer with the best share, looking again at those that promise
-// more than they have shown lately. Offers that came to nothing are dropped.
+// best finds the offer with the best share by lazy evaluation: only offers whose promise is
+// the highest are filled again. Offers that nothing fits are dropped.
 func (s *solver) best(f *filler, offers *[]offer, pools []Pool, round int) *offer {
 	left := f.worth + tiny // it has been summed up and taken from
 	for {

@@ -24,8 +24,8 @@ type instance struct {
 	flat []bool
 }
 
-// relativePrices is the problem with prices in shares of the highest, which is
-// returned as well. They are rounded, so that no currency makes a difference.
+// relativePrices is the problem with prices in shares of the highest, which is returned as
+// well, rounded so that the currency makes no difference.
 func relativePrices(p *Problem) (relative *Problem, unit float64) {
 	for m := range p.Models {
 		unit = max(unit, p.Models[m].Price)
@@ -89,8 +89,8 @@ func (in *instance) addHeading(need []int64) {
 	}
 }
 
-// roundDown finds out what of the boxes can be used: if everything that a model
-// may hold needs a multiple of 4 GiB, the rest of 30 GiB beyond 28 is lost.
+// roundDown fills in usable: if everything that a model may hold needs a multiple of
+// 4 GiB, it holds 28 of its 30 GiB.
 func (in *instance) roundDown() {
 	dims := in.p.Dims
 	steps := make([]int64, len(in.p.Families)*dims)

@@ -2,10 +2,8 @@ package pack
 
 import "github.com/millwright-dev/millwright/engine/placement/pack/simplex"
 
-// A model's most valuable content is a knapsack problem over divided bundles, solved
-// by a small program of its own for each lead.
-
-// cut divides the bundles into pieces and makes a small program for each lead.
+// cut prepares pricing: a divisible knapsack problem for each lead, over bundles in pieces of
+// about one size.
 func (g *program) cut() {
 	dims := g.s.p.Dims
 	g.piece, g.gain = make([]float64, len(g.bundles)*dims), make([]float64, len(g.bundles))
@@ -32,15 +30,14 @@ func (g *program) cut() {
 	}
 }
 
-// value finds out what a piece of each bundle is worth.
 func (g *program) value(worth []float64) {
 	for b, w := range worth {
 		g.gain[b] = w / g.pieces[b]
 	}
 }
 
-// richest fills a lead, and has visit see each content on the way. It goes on from the
-// content that was best the last time.
+// richest solves a lead's knapsack from its last basis, and has visit see each content on
+// the way.
 func (g *program) richest(lead int, visit func(*simplex.Program)) float64 {
 	lp := &g.inner[lead]
 	for r, name := range lp.Basis {

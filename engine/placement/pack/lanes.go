@@ -5,15 +5,14 @@ import (
 	"slices"
 )
 
-// layout sorts all items of a problem into lanes, once.
+// layout is the items sorted into lanes.
 type layout struct {
 	lanes []template
-	// laneOf is the lane of each item; lane by lane, the largest first, ranked
-	// are the items in that order.
+	// laneOf is the lane of each item, ranked the items lane by lane.
 	laneOf, ranked []int32
 }
 
-// template is what does not change of a lane.
+// template is the constant part of a lane.
 type template struct {
 	family *Family
 	// flattest and steepest are for each dimension the least and the greatest need
@@ -21,16 +20,16 @@ type template struct {
 	flattest, steepest []float64
 }
 
-// lane is a list of items of one family whose needs point in about the same
-// direction, the largest first: whoever fills a box takes the first that fits.
+// lane is a list of items of one family with about the same ratios of needs, the largest
+// first, so that first fit is best fit.
 type lane struct {
 	*template
 	items []int32
 	// sum is what the items that are left need together, count their number.
 	sum   []float64
 	count int
-	// skip leads from a position to one at or after it that may still have items
-	// left; it is shortened on the way.
+	// skip leads from a position to one at or after it that may have items left, with path
+	// compression.
 	skip []int32
 }
 
@@ -172,9 +171,8 @@ func (l *lane) alive(pos int32, left []int) int32 {
 	return at
 }
 
-// from is the first position from pos on that would fit if its item had the given
-// slopes: with the flattest, what comes before is too large for sure; with the
-// steepest, what comes from there on fits for sure.
+// from is the first position from pos on that would fit if its item had the given slopes.
+// With the flattest, nothing before it fits; with the steepest, all from there on do.
 func (l *lane) from(pos int32, free []int64, slopes, size []float64) int32 {
 	most := math.Inf(1)
 	for d, slope := range slopes {

@@ -2,8 +2,7 @@ package pack
 
 import "slices"
 
-// chooseLeads finds out which models cannot be beaten by another one with the
-// same bundles.
+// chooseLeads finds the models that no other with the same bundles dominates.
 func (g *program) chooseLeads() {
 	order := make([]int, 0, len(g.by))
 	density := make([]float64, len(g.by)*g.s.p.Dims)

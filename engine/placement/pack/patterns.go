@@ -8,30 +8,27 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/pack/simplex"
 )
 
-// patterns buys boxes by the pattern, which is a whole content of a model: the
-// cutting-stock problem, solved by column generation. It packs many things of few
-// kinds better than greedy, which goes by what things are worth in divided boxes: of
-// things of which two and a half fill a box, two have to be worth all of it.
+// patterns solves the cutting-stock problem by column generation: a pattern is a whole
+// content of a model. It packs many things of few kinds better than greedy, whose dual
+// prices are those of divisible boxes: where 2.5 things fill a box, two must be worth it.
 //
-// A master program buys fractions of the patterns that are known, such that they
-// contain everything, at the least price. Its dual values say what a thing is worth,
-// and a search in each model finds the content that is worth most (search.go): a new
-// pattern, if that is more than the model costs.
+// The restricted master program covers all items by fractions of known patterns. Pricing
+// (search.go) finds patterns of negative reduced cost.
 type patterns struct {
 	s    *solver
 	left []int
 	// items are those of which something is left, row their rows in the master.
 	items []int32
 	row   []int
-	// found are all patterns so far, known what is left of them now.
+	// found are all patterns so far, known those parts of them that are still needed.
 	found, known []Box
-	// columns are the patterns as the master has them.
+	// columns are the known patterns as columns of the master.
 	columns [][]simplex.Entry
 	master  *simplex.Program
 	// models may hold one of the items, the dearest first.
 	models []int
 	search search
-	// best is the best solution so far.
+	// best is the incumbent.
 	best []Box
 	// work is how many steps are left.
 	work int
@@ -101,10 +98,10 @@ func (s *solver) exchange(boxes, others []Box, pools []Pool) bool {
 	return true
 }
 
-// solve goes on from boxes that are bought: it buys what the master has whole boxes of,
-// or else tries the boxes of which it has most, one after the other, as long as what is
-// left may cost less than in the best solution so far. What is left may also be packed
-// greedily at any point.
+// solve is branch and bound by diving: it buys the patterns of which the master has whole
+// boxes, or else branches on those of which it has most, and prunes where the master's
+// bound is no better than the incumbent. At each node the rest packed greedily is a
+// candidate.
 func (p *patterns) solve(bought []Box) {
 	if !p.begin() {
 		p.consider(bought)
@@ -141,7 +138,7 @@ func (p *patterns) solve(bought []Box) {
 	}
 }
 
-// branches is how many boxes are tried in turn.
+// branches is how many patterns a node branches on.
 const branches = 3
 
 // columnsOfMost are the rows of the patterns that the master buys, those of which it
@@ -157,14 +154,13 @@ func (p *patterns) columnsOfMost() []int {
 	return out
 }
 
-// consider keeps a solution if it is the best so far.
 func (p *patterns) consider(boxes []Box) {
 	if p.s.better(boxes, p.best) {
 		p.best = slices.Clone(boxes)
 	}
 }
 
-// begin makes a master for what is left; false if nothing is.
+// begin makes a restricted master for what is left; false if nothing is.
 func (p *patterns) begin() bool {
 	p.items = p.items[:0]
 	for i, n := range p.left {
@@ -232,7 +228,7 @@ func (p *patterns) learn(b Box) bool {
 	return true
 }
 
-// relax solves the master, with all patterns that are found to lower its price.
+// relax solves the master by column generation.
 func (p *patterns) relax() {
 	for more := true; more; {
 		p.pivot()
@@ -245,7 +241,7 @@ func (p *patterns) relax() {
 	}
 }
 
-// pivot improves the master until no known pattern lowers its price.
+// pivot solves the restricted master.
 func (p *patterns) pivot() {
 	lp := p.master
 	for range masterPivots {

@@ -7,20 +7,18 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/pack/simplex"
 )
 
-// program is the linear program over divided boxes. Its columns are models with a
-// divided content; the master picks columns that cover all bundles at the least
-// price, and its dual values promise what the bundles are worth. For each model a
-// small program then finds the content that is worth most, and its own dual the
-// prices of the model's dimensions, which prove what the bundles are worth at
-// least. What is promised comes down to what is proven.
+// program is the linear relaxation, solved by column generation. A column is a model with a
+// divisible content; the restricted master covers all bundles by columns at the least
+// price. Pricing is a small program for each model, whose dual prices of the dimensions
+// are feasible for the dual of the whole (a Lagrangian bound). The master's value comes
+// down to that bound.
 type program struct {
 	s       *relaxation
 	bundles []bundle
 	// by are the bundles that go into each model.
 	by [][]int
-	// leads are the models that are looked at; stands is for every model a lead
-	// that takes the same bundles and holds at least as much of everything for its
-	// price.
+	// leads are the models that no other dominates; stands is for every model a lead that
+	// takes the same bundles and holds at least as much of everything for its price.
 	leads  []int
 	stands []int
 	master *simplex.Program
@@ -81,7 +79,6 @@ func (g *program) entriesOf(column int) []simplex.Entry {
 	return g.entries[column*g.s.p.Dims:][:g.s.p.Dims]
 }
 
-// relax solves the program.
 func (g *program) relax() {
 	g.start()
 	worth := make([]float64, len(g.bundles))
@@ -91,7 +88,7 @@ func (g *program) relax() {
 			worth[b] = max(0, v)
 			total += worth[b]
 		}
-		// Half-way between what is promised and what is proven it settles sooner.
+		// Dual stabilization: half-way between the master's duals and the best proven.
 		for b := range worth {
 			worth[b] = (worth[b] + g.worth[b]) / 2
 		}
@@ -140,11 +137,9 @@ func (in *instance) most(model int, need []float64) float64 {
 	return out
 }
 
-// price finds for each model its most valuable content, and adds it, and what it comes
-// by on the way there, to the columns where it is worth more than the model is by what
-// the master promises: one content of each model would do, but with its neighbours the
-// master needs half as many rounds. The prices that come out are kept if they prove
-// more than before.
+// price finds columns of negative reduced cost: for each model the content that is worth
+// most, and those on the way there, with which the master needs half as many rounds. The
+// dual prices are kept if they prove more than before.
 func (g *program) price(worth []float64) {
 	dims := g.s.p.Dims
 	g.value(worth)
@@ -177,8 +172,7 @@ func (g *program) offer(lp *simplex.Program, price float64) {
 	}
 }
 
-// prove finds out what the prices that were tried say about the bundles, and keeps
-// them if that is more than what is known.
+// prove keeps the dual prices that were tried if their bound is the best yet.
 func (g *program) prove() {
 	dims, total := g.s.p.Dims, 0.0
 	for b := range g.comes {
@@ -204,8 +198,7 @@ func (g *program) prove() {
 	}
 }
 
-// pivot improves the master until no column lowers the price. Before, none but the
-// fresh ones did.
+// pivot solves the restricted master, to which the columns from fresh on are new.
 func (g *program) pivot(fresh int) {
 	lp := g.master
 	for c := fresh; c < len(g.columns); c++ {
@@ -229,8 +222,8 @@ func (g *program) pivot(fresh int) {
 	}
 }
 
-// cheapest finds the column among some that lowers the price most, for its own price,
-// -1 if none does. Those that lower it at all become the candidates.
+// cheapest is the column among some with the least reduced cost for its price, -1 if none
+// is negative. Those that are negative become the candidates (partial pricing).
 func (g *program) cheapest(among []int32) int {
 	least, at, kept := 0.0, -1, g.candidates[:0]
 	dual := g.master.Dual
@@ -255,9 +248,7 @@ func (g *program) cheapest(among []int32) int {
 	return at
 }
 
-// finish returns the best prices that were found, by model and dimension, and
-// fills in the models' potential: about the most that their content is worth of
-// their price.
+// finish returns the best dual prices, by model and dimension, and fills in potential.
 func (g *program) finish() []float64 {
 	dims := g.s.p.Dims
 	out := make([]float64, len(g.s.p.Models)*dims)

@@ -2,7 +2,7 @@ package pack
 
 import "math"
 
-// weigh prices the average. What a box holds of a group is no measure of what still goes in.
+// weigh prices the average item for a model. Dimensions that stand for groups are left out.
 func (f *filler) weigh(model int) {
 	f.averageWorth, f.price = 0, 0
 	for d, n := range f.average {
@@ -16,7 +16,8 @@ func (f *filler) weigh(model int) {
 	}
 }
 
-// rate scores what a cursor is at.
+// rate scores the item that a cursor is at; of items with rules, of which a box takes only
+// some, those of which most are left go first.
 func (f *filler) rate(c *cursor) {
 	item := c.lane.items[c.pos]
 	c.seen, c.item, c.score = f.now, item, f.score(item, c.plain)
@@ -28,9 +29,9 @@ func (f *filler) rate(c *cursor) {
 // spare is the share of a box's price that may be left in any shape.
 const spare = 0.01
 
-// score is how well an item goes into the box as it is: large items first, as
-// long as what they leave can be filled with the average of what there is. Space
-// counts by its share in the model's price.
+// score is size · usable^8, or size · usable if not strict. size is what the item takes of
+// the box, usable the part of what it leaves that average items could fill, both by dual
+// prices.
 func (f *filler) score(item int32, strict bool) float64 {
 	need := f.s.need(item)
 	free, values, averages := f.load.Free[:len(need)], f.value[:len(need)], f.averages[:len(need)]

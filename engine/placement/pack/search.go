@@ -31,8 +31,7 @@ type search struct {
 // steps bounds one search; to begin one counts as some.
 const steps, stepsToBegin = 400, 10
 
-// richest is a content of a model that is worth more than it costs, nil if none is
-// found.
+// richest is a content of a model with negative reduced cost, nil if none is found.
 func (p *patterns) richest(model int) *Box {
 	q := &p.search
 	if p.work -= stepsToBegin; p.work < 0 {
@@ -68,8 +67,7 @@ func (p *patterns) richest(model int) *Box {
 	return b
 }
 
-// descend tries numbers of an item and of those after it, where the content so far is
-// worth so much.
+// descend branches on the number of an item, where the content so far is worth so much.
 func (p *patterns) descend(at int, worth float64) {
 	q := &p.search
 	l := &q.loads[at]
@@ -92,7 +90,7 @@ func (p *patterns) descend(at int, worth float64) {
 	}
 }
 
-// divided is what a model can be worth full of divided items, and finds the prices.
+// divided is the linear bound of a model, and finds its dual prices.
 func (p *patterns) divided(model int) float64 {
 	q, s := &p.search, p.s
 	q.worth, q.among, q.piece, q.room = q.worth[:0], q.among[:0], q.piece[:0], q.room[:0]

@@ -2,13 +2,10 @@ package pack
 
 import "slices"
 
-// Boxes that take the largest things first leave the smallest for the end, of which
-// a box can hold only so many, whatever space they leave. So a box may be given its
-// share of small things to begin with.
-
-// sprinkle puts the smallest things into an empty box, so many that together with
-// the large things that go in afterwards it has as many as the boxes have on
-// average, and returns their number.
+// sprinkle seeds an empty box with small things and returns their number: as many as boxes
+// have on average, less the large ones that went into the last box. Largest first alone
+// would leave the smallest for the end, of which the number of pods lets a box hold only
+// so many.
 func (f *filler) sprinkle(model int) int {
 	if f.large == 0 {
 		return 0
@@ -29,8 +26,7 @@ func (f *filler) sprinkle(model int) int {
 	return f.takeSmall(model, want)
 }
 
-// takeSmall puts up to n of the smallest things into the box that can go there
-// without further rules.
+// takeSmall puts up to n of the smallest things without rules into the box.
 func (f *filler) takeSmall(model, n int) int {
 	if f.ascending == nil {
 		f.ascending = slices.SortedFunc(slices.Values(f.s.ranked), func(a, b int32) int {
