@@ -92,9 +92,24 @@ func (t *packing) suits(c *content, i int) bool {
 	return !slices.ContainsFunc(daemons.Present, func(p pack.Token) bool { return slices.Contains(c.clashes, p) })
 }
 
+// claims turns the boxes of a packing into machines to launch.
+type claims struct {
+	*packing
+	// lists memoises shortlists, suited is room for one.
+	lists  map[string]*list
+	suited []int
+	// named is for each kind the turn in which suiting took it last.
+	named []int
+	turn  int
+}
+
+func (t *packing) claims() *claims {
+	return &claims{packing: t, lists: map[string]*list{}, named: make([]int, len(t.w.Offerings.Kinds))}
+}
+
 // admit puts boxes in the order of pool, type and content, charges them to their
 // pools, and drops those that the pools' limits do not leave enough of a choice.
-func (t *packing) admit(boxes []pack.Box) []pack.Box {
+func (t *claims) admit(boxes []pack.Box) []pack.Box {
 	slices.SortFunc(boxes, func(a, b pack.Box) int {
 		return cmp.Or(
 			cmp.Compare(t.w.Offerings.Launches[t.launch[a.Model]].Pool, t.w.Offerings.Launches[t.launch[b.Model]].Pool),
@@ -109,7 +124,7 @@ func (t *packing) admit(boxes []pack.Box) []pack.Box {
 // nodes turns boxes into machines to launch and takes their pods from the groups. Which
 // zones the boxes get depends on those that came before, so they come by what they
 // are rather than by what their types are called.
-func (t *packing) nodes(boxes []pack.Box) []plan.NewNode {
+func (t *claims) nodes(boxes []pack.Box) []plan.NewNode {
 	order := make([]int, len(boxes))
 	for i := range order {
 		order[i] = i
@@ -143,7 +158,7 @@ func compareParts(a, b []pack.Part) int {
 }
 
 // charge takes the boxes from their pools' limits, or gives them back.
-func (t *packing) charge(boxes []pack.Box, times int64) {
+func (t *claims) charge(boxes []pack.Box, times int64) {
 	for i := range boxes {
 		t.w.Offerings.Charge(t.launch[boxes[i].Model], times)
 	}
@@ -151,7 +166,7 @@ func (t *packing) charge(boxes []pack.Box, times int64) {
 
 // node turns one of so many boxes into a machine, and tells the launch that is counted
 // on.
-func (t *packing) node(b *pack.Box, boxes int) (plan.NewNode, int) {
+func (t *claims) node(b *pack.Box, boxes int) (plan.NewNode, int) {
 	c := t.contentOf(b)
 	n := plan.NewNode{Pool: c.pool.Name}
 	n.Pods = make([]*snapshot.Pod, 0, t.podsOf(b))
@@ -174,7 +189,7 @@ type list struct {
 	types   requirement.Requirement
 }
 
-func (t *packing) listOf(chosen []int) *list {
+func (t *claims) listOf(chosen []int) *list {
 	key := make([]byte, 0, 3*len(chosen))
 	for _, i := range chosen {
 		key = binary.AppendUvarint(key, uint64(i))
@@ -203,7 +218,7 @@ func (t *packing) listOf(chosen []int) *list {
 // that were checked. A pod that only excludes certain values of a label which the
 // machine will not have at all is content as it is: to demand anything about the
 // label would be to ask for one.
-func (t *packing) requirements(c *content, types requirement.Requirement, choice int) requirement.Set {
+func (t *claims) requirements(c *content, types requirement.Requirement, choice int) requirement.Set {
 	set := c.pool.Requirements
 	for _, term := range c.terms {
 		for _, r := range term {
@@ -225,7 +240,7 @@ func (t *packing) requirements(c *content, types requirement.Requirement, choice
 
 // requests are the pods', and the least that DaemonSets take on any of the
 // alternatives.
-func (t *packing) requests(c *content, chosen []int) corev1.ResourceList {
+func (t *claims) requests(c *content, chosen []int) corev1.ResourceList {
 	sum := slices.Clone(c.need)
 	last := t.w.Offerings.Launches[chosen[0]].Overhead
 	least := slices.Clone(t.w.Offerings.Overheads[last].Need)

@@ -37,19 +37,12 @@ type packing struct {
 	// alone memoises how many values of labels one unit of an item leaves, by item and
 	// model.
 	alone map[[2]int][]int
-	// lists memoises shortlists.
-	lists map[string]*list
-	// suited is room for one.
-	suited []int
-	// named is for each kind the turn in which suiting took it last.
-	named []int
-	turn  int
 }
 
 // newPacking makes the problem of putting the groups on the pools' machines. Groups
 // that none of them accepts are left out.
 func (w *world) newPacking(pools []*supply.Pool, groups []*demand.Group) *packing {
-	t := &packing{w: w, pools: pools, lists: map[string]*list{}, alone: map[[2]int][]int{}, named: make([]int, len(w.Offerings.Kinds))}
+	t := &packing{w: w, pools: pools, alone: map[[2]int][]int{}}
 	t.accounts, t.accountOf = w.Offerings.Accounts(pools)
 	t.addShapes(groups)
 	t.addDims()

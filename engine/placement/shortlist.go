@@ -10,7 +10,7 @@ import (
 // the pool's minValues need them, and each of them fits the pool's limits
 // whichever of the boxes becomes what: what the limits leave beyond the boxes as
 // planned is divided between them. It is valid until the next call.
-func (t *packing) shortlist(c *content, planned, boxes int) []int {
+func (t *claims) shortlist(c *content, planned, boxes int) []int {
 	suiting := t.suiting(c, planned, boxes)
 	at := t.even(c, suiting)
 	first := suiting[at]
@@ -25,7 +25,7 @@ func (t *packing) shortlist(c *content, planned, boxes int) []int {
 // suiting are the launches that would hold the content, the cheapest first: all of
 // them where the pool has minValues, else those of as many types as may be named. It
 // is valid until the next call.
-func (t *packing) suiting(c *content, planned, boxes int) []int {
+func (t *claims) suiting(c *content, planned, boxes int) []int {
 	m := t.w.Offerings
 	base := m.Kinds[m.Launches[planned].Kind].Size
 	out, kinds := t.suited[:0], 0
@@ -65,7 +65,7 @@ func (t *packing) suiting(c *content, planned, boxes int) []int {
 // even picks the launch to count on: of those at the lowest price the one in the
 // zone where the pool has the fewest machines, then the first by name. It returns its
 // place.
-func (t *packing) even(c *content, suiting []int) int {
+func (t *claims) even(c *content, suiting []int) int {
 	m := t.w.Offerings
 	price := m.Launches[suiting[0]].Offering.Price
 	best := 0
@@ -81,7 +81,7 @@ func (t *packing) even(c *content, suiting []int) int {
 }
 
 // cut keeps the cheapest types, and those that bring values that minValues need.
-func (t *packing) cut(c *content, suiting []int) []int {
+func (t *claims) cut(c *content, suiting []int) []int {
 	m := t.w.Offerings
 	kept := map[int32]bool{}
 	counts := t.w.Offerings.NewMinValues(c.pool)

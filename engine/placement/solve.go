@@ -107,9 +107,10 @@ func (w *world) launch(pools []*supply.Pool, out *plan.Plan) {
 		return
 	}
 	solution := pack.Solve(&t.problem)
-	boxes := t.admit(solution.Boxes)
+	claims := t.claims()
+	boxes := claims.admit(solution.Boxes)
 	out.LowerBound += solution.Bound(boxes)
-	out.NewNodes = append(out.NewNodes, t.nodes(boxes)...)
+	out.NewNodes = append(out.NewNodes, claims.nodes(boxes)...)
 	w.Offerings.Exhaust()
 }
 

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/ports"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/placement/volumes"
@@ -33,8 +32,7 @@ type Batch struct {
 	Volumes *volumes.Book
 	// storage is what the volumes of each shape ask for.
 	storage map[*snapshot.Shape]volumes.Demand
-	// disks are the writers' tokens of disks, by what tells disks apart.
-	disks map[string]pack.Token
+	Disks   disks
 	// PodTopology is nil where no pod has an inter-pod constraint.
 	PodTopology *PodTopology
 	// made memoises what the rules made of each shape, same the shapes by key.
@@ -49,7 +47,7 @@ type Batch struct {
 
 // New makes groups of the pods, which are by namespace and name.
 func New(s *snapshot.Snapshot, pods []*snapshot.Pod) *Batch {
-	b := &Batch{Snap: s, pods: pods, made: map[*snapshot.Shape]*Shape{}, same: map[string]*Shape{}, needs: map[*snapshot.Class][]int64{}}
+	b := &Batch{Snap: s, pods: pods, Disks: disks{}, made: map[*snapshot.Shape]*Shape{}, same: map[string]*Shape{}, needs: map[*snapshot.Class][]int64{}}
 	b.gather(pods)
 	return b
 }
@@ -93,7 +91,7 @@ func (g *Group) Take(n int) []*snapshot.Pod {
 func (b *Batch) gather(pods []*snapshot.Pod) {
 	classes, members := classesOf(pods)
 	b.readVolumes(classes, members)
-	waiting := b.contenders(classes, members)
+	waiting := contenders(b.Volumes, classes, members)
 	// Rules and tokens are numbered in this order, and groups sorted by the numbers.
 	shapes := shapesOf(classes)
 	b.PodTopology = b.newPodTopology(classes, shapes)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
+	"github.com/millwright-dev/millwright/engine/placement/volumes"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -182,14 +183,7 @@ func (sh *Shape) with(want requirement.Set) *Shape {
 		return nil
 	}
 	out := sh.copied()
-	out.Terms = nil
-	for _, term := range sh.Terms {
-		both := term.And(want)
-		if !slices.ContainsFunc(both, func(r requirement.Requirement) bool { return !r.Possible() }) {
-			out.Terms = append(out.Terms, both)
-		}
-	}
-	if len(out.Terms) == 0 {
+	if out.Terms = volumes.Combine(sh.Terms, []requirement.Set{want}); len(out.Terms) == 0 {
 		return nil
 	}
 	return out

@@ -55,9 +55,9 @@ func (b *Batch) newPodTopology(classes []*snapshot.Class, shapes []*snapshot.Sha
 		byID: map[string]int{}, declared: map[*snapshot.Shape][]declaration{}, memberships: map[*snapshot.Shape][]Membership{},
 		invalid: map[*snapshot.Shape]error{}, anchored: map[[2]string][]int{}, Wanted: map[int]bool{}, guarded: map[int]bool{},
 	}
-	namespaces := b.namespaces(classes)
+	labels := namespaces(b.Snap, classes)
 	for _, s := range shapes {
-		c.own(s, namespaces, false)
+		c.own(s, labels, false)
 		c.share(s, b.Volumes)
 		for _, o := range c.declared[s] {
 			if o.weight == 0 {
@@ -66,7 +66,7 @@ func (b *Batch) newPodTopology(classes []*snapshot.Class, shapes []*snapshot.Sha
 		}
 	}
 	for _, s := range guards(b.Snap) {
-		c.own(s, namespaces, true)
+		c.own(s, labels, true)
 		for _, o := range c.declared[s] {
 			if o.weight == 0 && c.Counts[o.rule].Kind == topology.AntiAffinity {
 				c.guarded[o.rule] = true
@@ -105,8 +105,8 @@ func guards(s *snapshot.Snapshot) []*snapshot.Shape {
 
 // namespaces are the cluster's, with the label that an API server gives to each,
 // and those of pods in manifests that do not mention them.
-func (b *Batch) namespaces(classes []*snapshot.Class) map[string]map[string]string {
-	out := make(map[string]map[string]string, len(b.Snap.Namespaces))
+func namespaces(snap *snapshot.Snapshot, classes []*snapshot.Class) map[string]map[string]string {
+	out := make(map[string]map[string]string, len(snap.Namespaces))
 	add := func(name string, labels map[string]string) {
 		if _, ok := labels[corev1.LabelMetadataName]; !ok {
 			labels = maps.Clone(labels)
@@ -117,7 +117,7 @@ func (b *Batch) namespaces(classes []*snapshot.Class) map[string]map[string]stri
 		}
 		out[name] = labels
 	}
-	for name, labels := range b.Snap.Namespaces {
+	for name, labels := range snap.Namespaces {
 		add(name, labels)
 	}
 	seen := func(s *snapshot.Shape) {
@@ -128,7 +128,7 @@ func (b *Batch) namespaces(classes []*snapshot.Class) map[string]map[string]stri
 	for _, class := range classes {
 		seen(class.Shape)
 	}
-	for _, n := range b.Snap.Nodes {
+	for _, n := range snap.Nodes {
 		for _, p := range n.Pods {
 			seen(p.Class.Shape)
 		}

@@ -115,15 +115,15 @@ func addVolumes(b *Batch, from *snapshot.Shape, to *Shape) {
 		to.refuse(plan.Reason{
 			Code:    plan.VolumeClaimUnusable,
 			Objects: []plan.ObjectRef{{Kind: "PersistentVolumeClaim", Namespace: from.Namespace, Name: from.VolumeClaims[0].Name}},
-			Have:    fmt.Sprintf("the pod's volumes need %s, the pod demands %s", alternatives(wanted.Terms), alternatives(to.Terms)),
+			Have:    fmt.Sprintf("the pod's volumes need %s, the pod demands %s", Alternatives(wanted.Terms), Alternatives(to.Terms)),
 		})
 		return
 	}
 	to.Terms = terms
 }
 
-// alternatives prints terms of which one has to hold.
-func alternatives(terms []requirement.Set) string {
+// Alternatives prints terms of which one has to hold.
+func Alternatives(terms []requirement.Set) string {
 	parts := make([]string, len(terms))
 	for i, t := range terms {
 		parts[i] = t.String()

@@ -61,18 +61,18 @@ func (b *Batch) ofVolumes(from *snapshot.Shape, add func(corev1.ResourceName, in
 }
 
 // contenders sorts out the pods that have to wait for another one's volume.
-func (b *Batch) contenders(classes []*snapshot.Class, members [][]*snapshot.Pod) map[*snapshot.Pod]plan.Reason {
-	if b.Volumes == nil {
+func contenders(book *volumes.Book, classes []*snapshot.Class, members [][]*snapshot.Pod) map[*snapshot.Pod]plan.Reason {
+	if book == nil {
 		return nil
 	}
 	var pods []*snapshot.Pod
 	for i, c := range classes {
-		if b.Volumes.Exclusive(c.Shape) {
+		if book.Exclusive(c.Shape) {
 			pods = append(pods, members[i]...)
 		}
 	}
 	slices.SortFunc(pods, byRank)
-	return b.Volumes.Contenders(pods)
+	return book.Contenders(pods)
 }
 
 // refused is a shape that no node will do for, for a reason of its own.
@@ -86,20 +86,20 @@ func (b *Batch) refused(sh *Shape, why plan.Reason) *Shape {
 // of anti-affinity.
 const diskTokens = 1 << 19
 
-// DiskTokens are what disks bring onto a node, and what they cannot be with there.
-// Of each there is a token for those who write and one for those who only read.
-func (b *Batch) DiskTokens(disks []snapshot.Disk) (present, clashes []pack.Token) {
-	for _, d := range disks {
+// disks numbers disks that not all pods of a node can use, by what tells them apart.
+type disks map[string]pack.Token
+
+// Tokens are what disks bring onto a node, and what they cannot be with there: of each
+// disk there is a token for those who write and one for those who only read.
+func (t disks) Tokens(list []snapshot.Disk) (present, clashes []pack.Token) {
+	for _, d := range list {
 		if d.Clash == "" {
 			continue
 		}
-		if b.disks == nil {
-			b.disks = map[string]pack.Token{}
-		}
-		writer, ok := b.disks[d.Clash]
+		writer, ok := t[d.Clash]
 		if !ok {
-			writer = pack.Token(diskTokens + 2*len(b.disks))
-			b.disks[d.Clash] = writer
+			writer = pack.Token(diskTokens + 2*len(t))
+			t[d.Clash] = writer
 		}
 		if d.ReadOnly {
 			present, clashes = append(present, writer+1), append(clashes, writer)
@@ -113,5 +113,5 @@ func (b *Batch) DiskTokens(disks []snapshot.Disk) (present, clashes []pack.Token
 }
 
 func addDisks(b *Batch, from *snapshot.Shape, to *Shape) {
-	to.disks, to.diskClashes = b.DiskTokens(from.Disks)
+	to.disks, to.diskClashes = b.Disks.Tokens(from.Disks)
 }

@@ -34,7 +34,7 @@ func (b *Batch) Unit(members []Member, kept func(rule int) bool) (unit *Shape, o
 			sh.tolerateAlso(m.Shape.Tolerations)
 		}
 		for j, other := range members {
-			if (i != j || m.Count > 1) && (clash(&families[i], &families[j]) || b.repels(m.Shape, other.Shape)) {
+			if (i != j || m.Count > 1) && (clash(&families[i], &families[j]) || b.PodTopology.repels(m.Shape, other.Shape)) {
 				return nil, false
 			}
 		}
@@ -79,9 +79,9 @@ func clash(one, other *pack.Family) bool {
 }
 
 // repels reports whether pods of a shape declare anti-affinity to those of another.
-func (b *Batch) repels(one, other *Shape) bool {
+func (c *PodTopology) repels(one, other *Shape) bool {
 	return slices.ContainsFunc(one.Memberships, func(r Membership) bool {
-		return r.Declares && b.PodTopology.Counts[r.Rule].Kind == topology.AntiAffinity && other.Selected(r.Rule)
+		return r.Declares && c.Counts[r.Rule].Kind == topology.AntiAffinity && other.Selected(r.Rule)
 	})
 }
 

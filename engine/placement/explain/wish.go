@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/volumes"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -64,7 +65,7 @@ func affinityWishes(p *snapshot.Pod) []wish {
 		if len(terms) == 0 {
 			return nil
 		}
-		return []wish{{kind: label, field: plan.FieldNodeAffinity, text: alternatives(terms), terms: terms}}
+		return []wish{{kind: label, field: plan.FieldNodeAffinity, text: demand.Alternatives(terms), terms: terms}}
 	}
 	var out []wish
 	for _, r := range terms[0] {
@@ -80,12 +81,12 @@ func claimWishes(p *snapshot.Pod, book *volumes.Book) []wish {
 		if slices.ContainsFunc(p.Class.VolumeClaims[:i], func(o snapshot.VolumeClaim) bool { return o.Name == c.Name }) {
 			continue
 		}
-		demand, reason := book.Resolve(&snapshot.Shape{Namespace: p.Namespace, VolumeClaims: []snapshot.VolumeClaim{c}})
-		if reason != nil || len(demand.Terms) == 1 && len(demand.Terms[0]) == 0 {
+		wanted, reason := book.Resolve(&snapshot.Shape{Namespace: p.Namespace, VolumeClaims: []snapshot.VolumeClaim{c}})
+		if reason != nil || len(wanted.Terms) == 1 && len(wanted.Terms[0]) == 0 {
 			continue
 		}
 		ref := plan.ObjectRef{Kind: "PersistentVolumeClaim", Namespace: p.Namespace, Name: c.Name}
-		out = append(out, wish{kind: claim, field: plan.FieldVolumes, object: ref, text: alternatives(demand.Terms), terms: demand.Terms})
+		out = append(out, wish{kind: claim, field: plan.FieldVolumes, object: ref, text: demand.Alternatives(wanted.Terms), terms: wanted.Terms})
 	}
 	return out
 }
@@ -120,15 +121,6 @@ func (w *wish) keys() []string {
 		}
 	}
 	return out
-}
-
-// alternatives prints terms of which one has to hold.
-func alternatives(terms []requirement.Set) string {
-	parts := make([]string, len(terms))
-	for i, t := range terms {
-		parts[i] = t.String()
-	}
-	return strings.Join(parts, ", or ")
 }
 
 // profile is equal for pods that ask for the same at the same places.

@@ -176,7 +176,7 @@ func (m *Machine) take(need []int64) {
 func (m *Machine) exclude(s *Supply, p *snapshot.Pod) {
 	m.Load.Present = append(m.Load.Present, s.Ports.Add(p.Class.HostPorts)...)
 	if len(p.Class.Disks) > 0 {
-		disks, _ := s.DiskTokens(p.Class.Disks)
+		disks, _ := s.Disks.Tokens(p.Class.Disks)
 		m.Load.Present = append(m.Load.Present, disks...)
 	}
 	if s.PodTopology != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/demand"
+	"github.com/millwright-dev/millwright/engine/placement/volumes"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -17,13 +18,7 @@ func (s *domains) bind(g *demand.Group, to requirement.Set, pods []*snapshot.Pod
 		keys[i] = r.Key()
 	}
 	sh := s.free(g.Shape, keys...)
-	sh.Terms = make([]requirement.Set, 0, len(g.Shape.Terms))
-	for _, term := range g.Shape.Terms {
-		both := term.And(to)
-		if !slices.ContainsFunc(both, func(r requirement.Requirement) bool { return !r.Possible() }) {
-			sh.Terms = append(sh.Terms, both)
-		}
-	}
+	sh.Terms = volumes.Combine(g.Shape.Terms, []requirement.Set{to})
 	return &demand.Group{Shape: s.Intern(sh), Need: g.Need, Pods: pods, Bundle: g.Bundle}
 }
 
