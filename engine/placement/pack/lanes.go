@@ -118,15 +118,19 @@ func split(in *instance, items []int32, most int) [][]int32 {
 		return slices.Collect(slices.Chunk(items, 1))
 	}
 	for step := firstStep; ; step *= 2 {
-		if groups := directions(in, items, step); len(groups) <= most || step > 64 {
+		if step > 64 {
+			most = len(items)
+		}
+		if groups := directions(in, items, step, most); groups != nil {
 			return groups
 		}
 	}
 }
 
 // directions groups items by their headings, rounded to steps. A dimension that all need
-// alike tells sizes apart rather than directions, and is left out.
-func directions(in *instance, items []int32, step float64) [][]int32 {
+// alike tells sizes apart rather than directions, and is left out. It is nil if there are
+// more than so many groups.
+func directions(in *instance, items []int32, step float64, most int) [][]int32 {
 	index := map[uint64]int{}
 	var groups [][]int32
 	for _, i := range items {
@@ -140,7 +144,9 @@ func directions(in *instance, items []int32, step float64) [][]int32 {
 		}
 		g, ok := index[key]
 		if !ok {
-			g = len(groups)
+			if g = len(groups); g == most {
+				return nil
+			}
 			index[key], groups = g, append(groups, nil)
 		}
 		groups[g] = append(groups[g], i)
