@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
+	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -262,8 +263,7 @@ func (sh *shelf) carrying(daemon int) bitset.Set {
 	return out
 }
 
-func (sh *shelf) daemonRef(daemon int) plan.ObjectRef {
-	d := sh.Daemons[daemon]
+func daemonRef(d *supply.Daemon) plan.ObjectRef {
 	return plan.ObjectRef{Kind: "DaemonSet", Namespace: d.Namespace, Name: d.Name}
 }
 
@@ -278,7 +278,7 @@ func (sh *shelf) portsTaken(s *demand.Shape) []constraint {
 			p := sh.Ports.Port(token)
 			out = append(out, constraint{
 				Constraint: plan.Constraint{
-					Code: plan.HostPortTaken, Object: sh.daemonRef(d), Field: plan.FieldPorts, Want: fmt.Sprintf("%s/%d", p.Protocol, p.Port)},
+					Code: plan.HostPortTaken, Object: daemonRef(daemon), Field: plan.FieldPorts, Want: fmt.Sprintf("%s/%d", p.Protocol, p.Port)},
 				kind: port, out: sh.carrying(d), have: func(bitset.Set) string { return "" },
 			})
 		}
@@ -301,7 +301,7 @@ func (sh *shelf) companions(s *demand.Shape) []constraint {
 		_, conflicts := sh.PodTopology.Tokens([]demand.Membership{role})
 		for d, daemon := range sh.Daemons {
 			if slices.ContainsFunc(daemon.Tokens, func(t int32) bool { return slices.Contains(conflicts, t) }) {
-				c.Object, c.out = sh.daemonRef(d), sh.carrying(d)
+				c.Object, c.out = daemonRef(daemon), sh.carrying(d)
 				out = append(out, c)
 			}
 		}

@@ -100,7 +100,7 @@ func (sh *shelf) refusingAs(want requirement.Requirement) bitset.Set {
 		return sh.all.Clone()
 	}
 	out := sh.refusing(want)
-	if says := sh.otherwise(key); !says.Overlaps(want) {
+	if says := otherwise(sh.Pool, key); !says.Overlaps(want) {
 		rest := sh.all.Clone()
 		rest.AndNot(sh.having(key))
 		out.Or(rest)
@@ -110,8 +110,8 @@ func (sh *shelf) refusingAs(want requirement.Requirement) bitset.Set {
 
 // otherwise is what nodes of the pool say about a label of which their type and
 // the way to buy it say nothing.
-func (sh *shelf) otherwise(key string) requirement.Requirement {
-	if r, ok := sh.Requirements.Lookup(key); ok {
+func otherwise(p *supply.Pool, key string) requirement.Requirement {
+	if r, ok := p.Requirements.Lookup(key); ok {
 		return r
 	}
 	return supply.Undefined(key)
@@ -131,7 +131,7 @@ func (sh *shelf) says(rows bitset.Set, key string) []requirement.Requirement {
 	with.And(sh.having(key))
 	out := sh.index.Among(with, key)
 	if with.Len() < rows.Len() {
-		out = append(out, sh.otherwise(key))
+		out = append(out, otherwise(sh.Pool, key))
 	}
 	return out
 }
