@@ -3,6 +3,7 @@ package nomination
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,7 +51,7 @@ type contest struct {
 func contests(s *snapshot.Snapshot, pods []*snapshot.Pod) map[*snapshot.Class]*contest {
 	classes := count(s, pods)
 	rules := selectorsOf(classes)
-	machines := machinesOf(s, pods)
+	machines := sync.OnceValue(func() []*machine { return machinesOf(s, pods) })
 	out := map[*snapshot.Class]*contest{}
 	for _, set := range contending(s, classes) {
 		of := &contest{free: map[*snapshot.Class]bool{}}
@@ -65,7 +66,7 @@ func contests(s *snapshot.Snapshot, pods []*snapshot.Pod) map[*snapshot.Class]*c
 }
 
 // leftToScheduler are those of contending classes whose pods need no nominations.
-func leftToScheduler(machines []*machine, set []*tally, rules []labels.Selector) []*tally {
+func leftToScheduler(machines func() []*machine, set []*tally, rules []labels.Selector) []*tally {
 	var qualified, one []*tally
 	for _, c := range set {
 		if !c.qualifies(set, rules) {
@@ -78,10 +79,10 @@ func leftToScheduler(machines []*machine, set []*tally, rules []labels.Selector)
 	if len(qualified) < 2 {
 		return one
 	}
-	machines = slices.DeleteFunc(slices.Clone(machines), func(m *machine) bool {
+	counted := slices.DeleteFunc(slices.Clone(machines()), func(m *machine) bool {
 		return !slices.ContainsFunc(set, func(t *tally) bool { return m.planned[t.class] > 0 })
 	})
-	if several := inAnyOrder(machines, qualified); saved(several) > saved(one) {
+	if several := inAnyOrder(counted, qualified); saved(several) > saved(one) {
 		return several
 	}
 	return one
