@@ -162,14 +162,10 @@ func (s *Supply) newMachine(n *snapshot.Node) *Machine {
 // occupy takes a pod's share. What a pod that waits for its victims to go will
 // take counts as well.
 func (m *Machine) occupy(s *Supply, p *snapshot.Pod) {
-	m.take(s.ClassNeed(p.Class))
-	m.exclude(s, p)
-}
-
-func (m *Machine) take(need []int64) {
-	for i, n := range need {
+	for i, n := range s.ClassNeed(p.Class) {
 		m.Load.Free[i] = max(0, m.Load.Free[i]-n)
 	}
+	m.exclude(s, p)
 }
 
 // exclude keeps out the pods that would not run beside one.
@@ -249,10 +245,9 @@ func (s *Supply) attachLimit(n *snapshot.Node, driver string) (limit int64, limi
 // reserve takes the share of DaemonSets that have not started yet, and of pods
 // for which the scheduler is making room.
 func (s *Supply) reserve(ms *Machines) {
-	daemons := make([][]int64, len(ms.List))
+	promised := make([]bool, len(ms.List))
 	for i, m := range ms.List {
-		daemons[i] = s.daemonsRequested(m.Node)
-		m.take(daemons[i])
+		promised[i] = s.promise(m)
 	}
 	for _, d := range s.Daemons {
 		// A machine that is not launched yet may turn out to carry it.
@@ -260,7 +255,7 @@ func (s *Supply) reserve(ms *Machines) {
 			m := ms.List[i]
 			switch {
 			case !d.Tolerates(m.Taints) || d.runsOn(m.Node):
-			case daemons[i] != nil:
+			case promised[i]:
 				m.exclude(s, d.On(m.nodeName()))
 			default:
 				m.occupy(s, d.On(m.nodeName()))
@@ -284,36 +279,36 @@ func (s *Supply) reserve(ms *Machines) {
 	}
 }
 
-// daemonsRequested is what the claim of a machine that is not launched yet requests for
-// DaemonSets: what they take at least, whichever of the launches that it allows comes of it. It
-// is nil for other machines, and while no such launch is known.
-func (s *Supply) daemonsRequested(n *snapshot.Node) []int64 {
+// promise leaves a machine that is not launched yet what it has for pods whichever of the
+// launches that its claim allows comes of it: of the claim's requests what DaemonSets do not
+// take anywhere, and no more than any of the launches has beside its own. It reports whether it
+// did: for other machines, and while no such launch is known, it does nothing.
+func (s *Supply) promise(m *Machine) bool {
+	n, o := m.Node, s.Offerings
 	if n.Object != nil || n.Claim.ProviderID != "" {
-		return nil
+		return false
 	}
-	o := s.Offerings
 	at := slices.IndexFunc(o.Pools, func(p *Pool) bool { return p.Name == n.Claim.Pool })
 	if at < 0 || o.Pools[at].Lo == o.Pools[at].Hi {
-		return nil
+		return false
 	}
 	launches := bitset.New(len(o.Launches))
 	launches.AddRange(o.Pools[at].Lo, o.Pools[at].Hi)
 	launches.And(o.Index.Satisfying(n.Claim.Requirements))
-	var least []int64
-	last := int32(-1)
+	var daemons, room []int64
 	for i := range launches.All() {
-		id := o.Launches[i].Overhead
-		switch {
-		case least == nil:
-			least = slices.Clone(o.Overheads[id].Need)
-		case id != last:
-			for d, need := range o.Overheads[id].Need {
-				least[d] = min(least[d], need)
-			}
+		have, taken := o.Kinds[o.Launches[i].Kind].Allocatable, o.Overheads[o.Launches[i].Overhead].Need
+		if room == nil {
+			daemons, room = slices.Clone(taken), slices.Clone(have)
 		}
-		last = id
+		for d := range taken {
+			daemons[d], room[d] = min(daemons[d], taken[d]), min(room[d], have[d]-taken[d])
+		}
 	}
-	return least
+	for d := range room {
+		m.Load.Free[d] = max(0, min(m.Load.Free[d]-daemons[d], room[d]))
+	}
+	return room != nil
 }
 
 // fullness goes by what every pod needs, so that it does not depend on who waits.
