@@ -44,11 +44,11 @@ const name = "nodeclaim.lifecycle"
 
 // launches is how many claims are launched at once, and workers how many are served: a launch
 // takes seconds, or minutes where the cloud limits their rate, and machines that are there must
-// not wait for it. A claim that finds no launch free asks again after busy.
+// not wait for it. A claim that finds all launches taken asks again after busy.
 const (
 	launches = 100
 	workers  = 2 * launches
-	busy     = 3 * time.Second
+	busy     = 300 * time.Millisecond
 )
 
 // Reconciler serves one claim at a time; it is safe for concurrent use.
@@ -105,6 +105,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	ctx = metrics.WithController(ctx, name)
 	if claim.DeletionTimestamp != nil {
 		return loop.Outcome(termination.Claim(ctx, r.deps, claim))
+	}
+	if len(r.launching) == launches && !cluster.Claim(claim).Is(snapshot.Launched) {
+		return reconcile.Result{RequeueAfter: busy}, nil // before anything is decided: hundreds may ask
 	}
 	result, err := r.advance(ctx, claim)
 	if errors.Is(err, errNotSynced) { // a normal start
