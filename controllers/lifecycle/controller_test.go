@@ -104,6 +104,11 @@ func TestLaunchesThatGoOnLeaveWorkersToServeOtherClaims(t *testing.T) {
 	for i := range workers {
 		w.Must(w.Rig.Client.Create(ctx, w.NewClaim(fmt.Sprint("c", i))))
 	}
+	there := w.NewClaim("there")
+	w.Must(w.Rig.Client.Create(ctx, there))
+	there.Status.ProviderID = "kwok://there"
+	there.StatusConditions().SetTrue(karpv1.ConditionTypeLaunched)
+	w.Must(w.Rig.Client.Status().Update(ctx, there))
 	deps, s := w.Deps, slow{w.Deps.Provider, make(chan struct{}, workers), make(chan struct{})}
 	deps.Provider = s
 	r := lifecycle.New(deps)
@@ -122,6 +127,11 @@ func TestLaunchesThatGoOnLeaveWorkersToServeOtherClaims(t *testing.T) {
 		if result := <-answers; result.RequeueAfter == 0 {
 			t.Error("a claim that finds no launch free does not ask again")
 		}
+	}
+	_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(there)})
+	w.Must(err)
+	if w.Rig.Get(there); len(there.Finalizers) == 0 {
+		t.Error("the claim of a machine that is there is not served")
 	}
 	close(s.end)
 	all.Wait()
