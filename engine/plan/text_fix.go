@@ -7,183 +7,96 @@ import (
 
 // Fix is what would have to change for the reason to end, as a sentence for those
 // who ask why a pod waits or a machine stays; empty if nothing is wrong.
-func (r Reason) Fix() string {
-	if text := disruptionFix(r); text != "" {
-		return text
-	}
-	if text := savingFix(r); text != "" {
-		return text
-	}
-	return placementFix(r)
-}
+func (r Reason) Fix() string { return fixes.of(r) }
 
-// disruptionFix is about who or what keeps a machine.
-func disruptionFix(r Reason) string {
-	switch r.Code {
-	case DoNotDisrupt:
-		return fmt.Sprintf("%s: remove the annotation karpenter.sh/do-not-disrupt, or let the pod end; with a terminationGracePeriod on the pool drift and expiry do not wait for it", r.first("the object"))
-	case PDBBlocks:
+// fixes are what would have to change.
+var fixes = words{
+	DoNotDisrupt: say("%s: remove the annotation karpenter.sh/do-not-disrupt, or let the pod end; with a terminationGracePeriod on the pool drift and expiry do not wait for it", first("the object")),
+	PDBBlocks: func(r Reason) string {
 		if len(r.rest()) > 1 {
 			return fmt.Sprintf("let only one of %s select %s: the API evicts no pod that several guard", list(r.rest(), ""), r.first("the pod"))
 		}
 		return fmt.Sprintf("%s: raise maxUnavailable or add a replica, so that it allows one disruption", list(r.rest(), ""))
-	case HasPods:
-		return "consolidationPolicy: WhenEmptyOrUnderutilized lets machines go whose pods fit elsewhere"
-	case ConsolidationOff:
-		return r.first("the pool") + ": set spec.disruption.consolidateAfter to a duration"
-	case ConsolidateAfter:
-		return "wait until no pod has come or gone for consolidateAfter, or shorten it; NodePolicy disruption.ignoreJobs leaves short jobs out"
-	case BudgetExhausted:
-		return fmt.Sprintf("%s: wait until the budget opens, or raise nodes in %s; nodes that are not ready use it up", r.first("the pool"), r.budgets())
-	case BudgetInvalid:
-		return r.first("the pool") + ": correct " + r.budgets()
-	case PolicyHolds:
-		return "NodePolicy of " + r.first("the pool") + ": wait, or change the field of spec.disruption that is named"
-	case Nominated:
-		return "nothing: the nomination ends when the pod is bound or gone, and expires otherwise"
-	case PoolMissing:
-		return "create " + r.first("the pool") + " again, or delete the NodeClaim"
-	case NotInitialized:
-		return "the named condition has to become True; the gates say what it waits for"
-	}
-	return comingFix(r)
-}
-
-// comingFix is about machines that come, go or belong to others.
-func comingFix(r Reason) string {
-	switch r.Code {
-	case Disrupting:
-		return "nothing; to keep the machine, set the annotation karpenter.sh/do-not-disrupt: \"true\" on its Node before its claim is deleted"
-	case BeingDeleted:
-		return "see what its drain waits for: millwright why node/NAME"
-	case NotOurs:
-		return "nothing: the Node's owner has to remove it"
-	case Standalone:
-		return "delete the NodeClaim when it is not needed any more: kubectl delete nodeclaim NAME"
-	case StaticPool:
-		return r.first("the pool") + ": lower spec.replicas"
-	case CountedOn, Replacement:
-		return "nothing: it is considered again when the other node is gone"
-	case RolledBack:
-		return "resolve what holds " + r.first("the other machine") + " first: millwright why node/NAME"
-	case NotExamined:
-		return "nothing: it is examined soon"
-	case PriceUnknown:
-		return "give its instance type, zone and capacity type a price in the catalogue"
-	}
-	return ""
+	},
+	HasPods:               say("consolidationPolicy: WhenEmptyOrUnderutilized lets machines go whose pods fit elsewhere"),
+	ConsolidationOff:      say("%s: set spec.disruption.consolidateAfter to a duration", first("the pool")),
+	ConsolidateAfter:      say("wait until no pod has come or gone for consolidateAfter, or shorten it; NodePolicy disruption.ignoreJobs leaves short jobs out"),
+	BudgetExhausted:       say("%s: wait until the budget opens, or raise nodes in %s; nodes that are not ready use it up", first("the pool"), Reason.budgets),
+	BudgetInvalid:         say("%s: correct %s", first("the pool"), Reason.budgets),
+	PolicyHolds:           say("NodePolicy of %s: wait, or change the field of spec.disruption that is named", first("the pool")),
+	Nominated:             say("nothing: the nomination ends when the pod is bound or gone, and expires otherwise"),
+	PoolMissing:           say("create %s again, or delete the NodeClaim", first("the pool")),
+	NotInitialized:        say("the named condition has to become True; the gates say what it waits for"),
+	Disrupting:            say("nothing; to keep the machine, set the annotation karpenter.sh/do-not-disrupt: \"true\" on its Node before its claim is deleted"),
+	BeingDeleted:          say("see what its drain waits for: millwright why node/NAME"),
+	NotOurs:               say("nothing: the Node's owner has to remove it"),
+	Standalone:            say("delete the NodeClaim when it is not needed any more: kubectl delete nodeclaim NAME"),
+	StaticPool:            say("%s: lower spec.replicas", first("the pool")),
+	CountedOn:             say("nothing: it is considered again when the other node is gone"),
+	Replacement:           say("nothing: it is considered again when the other node is gone"),
+	RolledBack:            say("resolve what holds %s first: millwright why node/NAME", first("the other machine")),
+	NotExamined:           say("nothing: it is examined soon"),
+	PriceUnknown:          say("give its instance type, zone and capacity type a price in the catalogue"),
+	PodFitsNowhere:        say("%s: loosen its node selector, affinity or volume's zone, or allow the pool machines that hold it", first("the pod")),
+	LimitHolds:            say("%s: raise spec.limits by one machine, so that the replacement can come first", first("the pool")),
+	ReplacementFailed:     say("see why new machines do not become ready: kubectl get nodeclaims, millwright why nodeclaim/NAME"),
+	NothingCheaper:        say("nothing: it is the cheapest for what runs there; more instance types or zones in the pool may help"),
+	Starved:               say("set consolidateAfter of %s below %s, or ignoreJobs in NodePolicy spec.disruption if the pods are of Jobs", first("the pool"), have),
+	SavingTooSmall:        hurdleFix,
+	NotAgreed:             say("%s: set the annotation karpenter.sh/do-not-disrupt: \"false\", or defaultDeny to false in NodePolicy spec.disruption", first("the pod")),
+	WorkloadCoolsDown:     say("wait, or shorten workloadCooldown in NodePolicy spec.disruption; a workload that scales all the time is never disrupted"),
+	EvictionRateReached:   say("wait, or raise evictionsPerHour in NodePolicy spec.disruption"),
+	NoPools:               say("create a NodePool"),
+	PoolNotReady:          say("%s: fix its node class until its condition Ready is True", first("the pool")),
+	LaunchesRefused:       say("permit what the API server refuses: grant the right, raise the quota, or change the admission policy or webhook that it names"),
+	MachinesUnused:        say("remove what keeps the pods off those machines: a taint from outside, a DaemonSet larger than its template, a rule of kube-scheduler"),
+	TaintNotTolerated:     say("add the toleration to the pod, or use a pool without the taint"),
+	RequirementNotMet:     say("let the pool allow what is named, or ask for less in the pod"),
+	ExcludedByPool:        say("let the pool allow what is named, or ask for less in the pod"),
+	NoInstanceTypes:       say("let the pool allow what is named, or ask for less in the pod"),
+	InsufficientResources: say("request less, or allow the pool larger machines"),
+	VolumeLimitExceeded:   say("request less, or allow the pool larger machines"),
+	OfferingUnavailable:   say("allow more zones, instance types or capacity types; it is tried again by itself"),
+	LimitExceeded:         say("%s: raise spec.limits", first("the pool")),
+	MinValuesNotMet: func(r Reason) string {
+		if r.Field == FieldMinTypes {
+			return "lower " + FieldMinTypes + ", or allow the pool more instance types"
+		}
+		return r.first("the pool") + ": lower minValues or allow more values; or run with --min-values-policy BestEffort"
+	},
+	TopologyNotSatisfiable: say("loosen the pod's spread, affinity or anti-affinity, or allow the pool more zones"),
+	SchedulerDisagrees:     say("look at what only the scheduler knows: its configuration, plugins, storage capacity"),
+	VolumeClaimMissing:     say("%s has to be there and usable", first("the claim")),
+	VolumeClaimUnusable:    say("%s has to be there and usable", first("the claim")),
+	StorageClassMissing:    say("%s has to be there; or let %s name another", second("the storage class"), first("the claim")),
+	PoolStatic:             say("raise spec.replicas, or use a pool without it"),
+	HostPortTaken:          say("use another host port, or keep the DaemonSet off the pool"),
+	ConstraintsInvalid:     say("correct the named field of the pod"),
+	ConstraintUnsupported:  say("do without it, or run the pod on a node that Millwright does not launch"),
+	PreferenceTooDear:      say("nothing, or raise --preference-cost, or make the preference a requirement"),
+	PreferenceNotMet:       say("nothing, or make the preference a requirement"),
+	SchedulingGated:        say("the gate's owner has to remove it: %s", have),
+	PodEnded:               say("nothing: it needs no machine"),
+	PodOfNode:              say("nothing: it needs no machine"),
+	PodOfDaemonSet:         say("make room for it on its node, or give the DaemonSet a higher priority"),
+	Preempting:             say("nothing: kube-scheduler binds it when the pods that it evicts have gone"),
+	OptedOut:               say("let the pod accept nodes with the label karpenter.sh/nodepool"),
+	AwaitingScheduler:      say("nothing: kube-scheduler tries it in a moment; if it does not, check that it runs, and spec.schedulerName"),
 }
 
 // budgets is where the budget of a reason is written.
 func (r Reason) budgets() string { return cmp.Or(r.Field, "spec.disruption.budgets") }
 
-// savingFix is about machines that could go if it paid.
-func savingFix(r Reason) string {
-	switch r.Code {
-	case PodFitsNowhere:
-		return r.first("the pod") + ": loosen its node selector, affinity or volume's zone, or allow the pool machines that hold it"
-	case LimitHolds:
-		return r.first("the pool") + ": raise spec.limits by one machine, so that the replacement can come first"
-	case ReplacementFailed:
-		return "see why new machines do not become ready: kubectl get nodeclaims, millwright why nodeclaim/NAME"
-	case NothingCheaper:
-		return "nothing: it is the cheapest for what runs there; more instance types or zones in the pool may help"
-	case Starved:
-		return fmt.Sprintf("set consolidateAfter of %s below %s, or ignoreJobs in NodePolicy spec.disruption if the pods are of Jobs", r.first("the pool"), r.Have)
-	case SavingTooSmall:
-		return hurdleFix(r)
-	case NotAgreed:
-		return r.first("the pod") + ": set the annotation karpenter.sh/do-not-disrupt: \"false\", or defaultDeny to false in NodePolicy spec.disruption"
-	case WorkloadCoolsDown:
-		return "wait, or shorten workloadCooldown in NodePolicy spec.disruption; a workload that scales all the time is never disrupted"
-	case EvictionRateReached:
-		return "wait, or raise evictionsPerHour in NodePolicy spec.disruption"
-	}
-	return ""
-}
-
 // hurdleFix is about a saving that is too small.
 func hurdleFix(r Reason) string {
-	switch r.Field {
-	case "minSavingPercent":
-		return "nothing, or lower minSavingPercent in NodePolicy spec.disruption"
-	case "spotToSpot":
-		return "allow the pool more instance types, or lower spotToSpot.minTypes in NodePolicy spec.disruption"
-	case "paybackTime":
-		return "nothing, or raise paybackTime or lower podMoveCost in NodePolicy spec.disruption"
-	case "machines":
-		return "nothing: several small machines would be hardly cheaper than what is there"
-	case "loopFreeze":
-		return "nothing: less is asked when fewer pods were evicted lately; loopFreeze in NodePolicy spec.disruption says for how long they count, 0s not at all"
-	}
-	return "nothing: what could be saved does not pay for moving the pods that are there"
+	return cmp.Or(hurdleFixes[r.Field], "nothing: what could be saved does not pay for moving the pods that are there")
 }
 
-// placementFix is about pods without a machine.
-func placementFix(r Reason) string {
-	switch r.Code {
-	case NoPools:
-		return "create a NodePool"
-	case PoolNotReady:
-		return r.first("the pool") + ": fix its node class until its condition Ready is True"
-	case LaunchesRefused:
-		return "permit what the API server refuses: grant the right, raise the quota, or change the admission policy or webhook that it names"
-	case MachinesUnused:
-		return "remove what keeps the pods off those machines: a taint from outside, a DaemonSet larger than its template, a rule of kube-scheduler"
-	case TaintNotTolerated:
-		return "add the toleration to the pod, or use a pool without the taint"
-	case RequirementNotMet, ExcludedByPool, NoInstanceTypes:
-		return "let the pool allow what is named, or ask for less in the pod"
-	case InsufficientResources, VolumeLimitExceeded:
-		return "request less, or allow the pool larger machines"
-	case OfferingUnavailable:
-		return "allow more zones, instance types or capacity types; it is tried again by itself"
-	case LimitExceeded:
-		return r.first("the pool") + ": raise spec.limits"
-	case MinValuesNotMet:
-		if r.Field == FieldMinTypes {
-			return "lower " + FieldMinTypes + ", or allow the pool more instance types"
-		}
-		return r.first("the pool") + ": lower minValues or allow more values; or run with --min-values-policy BestEffort"
-	case TopologyNotSatisfiable:
-		return "loosen the pod's spread, affinity or anti-affinity, or allow the pool more zones"
-	case SchedulerDisagrees:
-		return "look at what only the scheduler knows: its configuration, plugins, storage capacity"
-	case VolumeClaimMissing, VolumeClaimUnusable:
-		return r.first("the claim") + " has to be there and usable"
-	case StorageClassMissing:
-		return r.second("the storage class") + " has to be there; or let " + r.first("the claim") + " name another"
-	case PoolStatic:
-		return "raise spec.replicas, or use a pool without it"
-	case HostPortTaken:
-		return "use another host port, or keep the DaemonSet off the pool"
-	case ConstraintsInvalid:
-		return "correct the named field of the pod"
-	case ConstraintUnsupported:
-		return "do without it, or run the pod on a node that Millwright does not launch"
-	case PreferenceTooDear:
-		return "nothing, or raise --preference-cost, or make the preference a requirement"
-	case PreferenceNotMet:
-		return "nothing, or make the preference a requirement"
-	}
-	return ignoredFix(r)
-}
-
-// ignoredFix is about pods that are not placement's business.
-func ignoredFix(r Reason) string {
-	switch r.Code {
-	case SchedulingGated:
-		return "the gate's owner has to remove it: " + r.Have
-	case PodEnded, PodOfNode:
-		return "nothing: it needs no machine"
-	case PodOfDaemonSet:
-		return "make room for it on its node, or give the DaemonSet a higher priority"
-	case Preempting:
-		return "nothing: kube-scheduler binds it when the pods that it evicts have gone"
-	case OptedOut:
-		return "let the pod accept nodes with the label karpenter.sh/nodepool"
-	case AwaitingScheduler:
-		return "nothing: kube-scheduler tries it in a moment; if it does not, check that it runs, and spec.schedulerName"
-	}
-	return ""
+// hurdleFixes are by the setting that decides.
+var hurdleFixes = map[string]string{
+	"minSavingPercent": "nothing, or lower minSavingPercent in NodePolicy spec.disruption",
+	"spotToSpot":       "allow the pool more instance types, or lower spotToSpot.minTypes in NodePolicy spec.disruption",
+	"paybackTime":      "nothing, or raise paybackTime or lower podMoveCost in NodePolicy spec.disruption",
+	"machines":         "nothing: several small machines would be hardly cheaper than what is there",
+	"loopFreeze":       "nothing: less is asked when fewer pods were evicted lately; loopFreeze in NodePolicy spec.disruption says for how long they count, 0s not at all",
 }

@@ -6,43 +6,26 @@ import (
 	"time"
 )
 
-// interruptionText words the reasons of codes_interruption.go; empty for others.
-func interruptionText(r Reason) string {
-	switch r.Code {
-	case Interrupted:
-		return due(fmt.Sprintf("%s because of %s", r.Want, r.Have), r.Until)
-	case DeadlineComes:
-		return "no window opens before the deadline, so it happens at the last safe moment"
-	case NoWindowInTime:
-		return "no window opens before the deadline, and whenTooLate leaves the machine alone"
-	case BeforeLeadTime:
-		return until(fmt.Sprintf("the policy acts %s before the event: waits", r.Want), r.Until)
-	case OutsideWindow:
-		return until(withCause("waits for the window "+r.Want, r.Have), r.Until)
-	case InterruptionOver:
-		return fmt.Sprintf("the event is %s", r.Have)
-	case InterruptionIgnored:
-		return fmt.Sprintf("the policy ignores %s", r.Want)
-	case InterruptionNoted:
-		return fmt.Sprintf("%s is only reported", r.Want)
-	case Unconfirmed:
-		return withCause("the cloud's API has not confirmed the event", r.Have)
-	case AwaitsApproval:
-		return until("waits for an answer to DisruptionRequest "+r.Objects[0].Name, r.Until)
-	case RateLimited:
+// interruptionWords are those of codes_interruption.go.
+var interruptionWords = words{
+	Interrupted:         func(r Reason) string { return due(fmt.Sprintf("%s because of %s", r.Want, r.Have), r.Until) },
+	DeadlineComes:       say("no window opens before the deadline, so it happens at the last safe moment"),
+	NoWindowInTime:      say("no window opens before the deadline, and whenTooLate leaves the machine alone"),
+	BeforeLeadTime:      ends(say("the policy acts %s before the event: waits", want)),
+	OutsideWindow:       ends(caused(say("waits for the window %s", want))),
+	InterruptionOver:    say("the event is %s", have),
+	InterruptionIgnored: say("the policy ignores %s", want),
+	InterruptionNoted:   say("%s is only reported", want),
+	Unconfirmed:         caused(say("the cloud's API has not confirmed the event")),
+	AwaitsApproval:      ends(say("waits for an answer to DisruptionRequest %s", name)),
+	RateLimited: func(r Reason) string {
 		return until(fmt.Sprintf("the policy limits how many machines of a %s go: %s", strings.ToLower(r.Have), r.Want), r.Until)
-	case Restarting:
-		return withCause("the machine is being restarted", r.Have)
-	case Restarted:
-		return "the machine has been restarted since"
-	case RestartFailed:
-		return withCause("the restart is given up, and the machine goes", r.Have)
-	case ApprovalDenied:
-		return fmt.Sprintf("DisruptionRequest %s is denied", r.Objects[0].Name)
-	case ApprovalExpired:
-		return fmt.Sprintf("DisruptionRequest %s was not answered in time", r.Objects[0].Name)
-	}
-	return ""
+	},
+	Restarting:      caused(say("the machine is being restarted")),
+	Restarted:       say("the machine has been restarted since"),
+	RestartFailed:   caused(say("the restart is given up, and the machine goes")),
+	ApprovalDenied:  say("DisruptionRequest %s is denied", name),
+	ApprovalExpired: say("DisruptionRequest %s was not answered in time", name),
 }
 
 // due adds when the cloud acts.

@@ -5,62 +5,35 @@ import (
 	"strings"
 )
 
-// lifecycleText words the reasons of codes_lifecycle.go; empty for others.
-func lifecycleText(r Reason) string {
-	switch r.Code {
-	case LaunchPending:
-		return "the instance has not been requested yet"
-	case LaunchFailed:
-		return "the launch failed: " + r.Have
-	case NothingToLaunch:
-		return "no available instance type satisfies the claim"
-	case NodeNotFound:
-		return "no Node with provider ID " + r.Want + " is in the cluster"
-	case MultipleNodesFound:
-		return "several Nodes carry the same provider ID: " + list(r.Objects, "")
-	case RegistrationPending:
-		return r.first("the Node") + " has joined and is being registered"
-	case NominationPending:
-		return r.first("the Node") + " has joined; it takes pods as soon as those planned for it are nominated and the other machines of its plan are ready: " + list(r.Objects[min(1, len(r.Objects)):], "")
-	case NodeNotReady:
-		return withCause(r.first("the Node")+" is not Ready", r.Have)
-	case StartupTaintsExist:
-		return "startup taint " + r.Have + " is still on " + r.first("the Node")
-	case KnownEphemeralTaintsExist:
-		return "taint " + r.Have + " is still on " + r.first("the Node")
-	case ResourceNotRegistered:
-		return r.first("the Node") + " has no " + r.Want + " yet, which the claim requests"
-	case DRADriverPoolsNotPublished:
-		return "driver " + r.Want + " has not published all its ResourceSlices for " + r.first("the Node")
-	}
-	return initializationText(r)
-}
-
-// initializationText words the gates that Karpenter does not have.
-func initializationText(r Reason) string {
-	switch r.Code {
-	case PlannedPodsFirst:
-		return withCause(r.first("the Node")+" takes only the pods that it was launched for until they are bound", list(r.Objects[min(1, len(r.Objects)):], r.Have))
-	case StaleUninitializedTaint:
-		return "taint " + r.Have + " was left on " + r.first("the Node") + " by the cloud controller manager, which has done its work there (provider ID, addresses and zone are set)"
-	case UndeclaredStartupTaint:
-		return "taint " + r.Have + " is still on " + r.first("the Node") + "; nodes of NodePool " + r.Want + " usually lose it, but its startupTaints do not list it"
-	case UndeclaredStartupTaints:
-		return "new nodes of " + r.first("the pool") + " lose taints that it does not declare; plans treat them as startup taints. Add to spec.template.spec:\nstartupTaints:\n" + r.Want
-	case CSIDriverNotRegistered:
+// lifecycleWords are those of codes_lifecycle.go.
+var lifecycleWords = words{
+	LaunchPending:              say("the instance has not been requested yet"),
+	LaunchFailed:               say("the launch failed: %s", have),
+	NothingToLaunch:            say("no available instance type satisfies the claim"),
+	NodeNotFound:               say("no Node with provider ID %s is in the cluster", want),
+	MultipleNodesFound:         say("several Nodes carry the same provider ID: %s", all),
+	RegistrationPending:        say("%s has joined and is being registered", first("the Node")),
+	NominationPending:          say("%s has joined; it takes pods as soon as those planned for it are nominated and the other machines of its plan are ready: %s", first("the Node"), others),
+	NodeNotReady:               caused(say("%s is not Ready", first("the Node"))),
+	StartupTaintsExist:         say("startup taint %s is still on %s", have, first("the Node")),
+	KnownEphemeralTaintsExist:  say("taint %s is still on %s", have, first("the Node")),
+	ResourceNotRegistered:      say("%s has no %s yet, which the claim requests", first("the Node"), want),
+	DRADriverPoolsNotPublished: say("driver %s has not published all its ResourceSlices for %s", want, first("the Node")),
+	PlannedPodsFirst: func(r Reason) string {
+		return withCause(r.first("the Node")+" takes only the pods that it was launched for until they are bound", list(r.rest(), r.Have))
+	},
+	StaleUninitializedTaint: say("taint %s was left on %s by the cloud controller manager, which has done its work there (provider ID, addresses and zone are set)", have, first("the Node")),
+	UndeclaredStartupTaint:  say("taint %s is still on %s; nodes of NodePool %s usually lose it, but its startupTaints do not list it", have, first("the Node"), want),
+	UndeclaredStartupTaints: say("new nodes of %s lose taints that it does not declare; plans treat them as startup taints. Add to spec.template.spec:\nstartupTaints:\n%s", first("the pool"), want),
+	CSIDriverNotRegistered: func(r Reason) string {
 		return withCause("CSI driver "+r.Want+" is not registered in csinode/"+strings.TrimPrefix(r.first(""), "node/"), r.Have)
-	case NodeConditionNotMet:
-		return withCause("condition "+r.Want+" does not hold on "+r.first("the Node"), r.Have)
-	case LaunchesPaused, LaunchesOnTrial:
-		return pausedText(r)
-	case LaunchesRefused:
-		return "the API server refuses to create NodeClaims: " + r.Have + "; tried again after " + at(r.Until)
-	case MachinesUnused:
-		return unusedText(r)
-	case DaemonSetNotReady:
-		return withCause(list(r.Objects[min(1, len(r.Objects)):], "")+" is not Ready on "+r.first("the Node"), r.Have)
-	}
-	return ""
+	},
+	NodeConditionNotMet: caused(say("condition %s does not hold on %s", want, first("the Node"))),
+	LaunchesPaused:      pausedText,
+	LaunchesOnTrial:     pausedText,
+	LaunchesRefused:     say("the API server refuses to create NodeClaims: %s; tried again after %s", have, end),
+	MachinesUnused:      unusedText,
+	DaemonSetNotReady:   caused(say("%s is not Ready on %s", others, first("the Node"))),
 }
 
 // unusedText words what machines that a workload did not use mean for the next ones.
@@ -82,9 +55,9 @@ func pausedText(r Reason) string {
 	if r.Want != "" {
 		what = " of " + r.Want
 	}
-	failed := fmt.Sprintf("%d machines%s in a row failed (%s, last %s)", r.Total, what, r.Have, list(r.Objects[min(1, len(r.Objects)):], ""))
+	failed := fmt.Sprintf("%d machines%s in a row failed (%s, last %s)", r.Total, what, r.Have, list(r.rest(), ""))
 	if r.Total == 1 {
-		failed = fmt.Sprintf("a machine%s failed (%s, %s)", what, r.Have, list(r.Objects[min(1, len(r.Objects)):], ""))
+		failed = fmt.Sprintf("a machine%s failed (%s, %s)", what, r.Have, list(r.rest(), ""))
 	}
 	if r.Code == LaunchesOnTrial {
 		return failed + "; one at a time is launched until one becomes ready"

@@ -5,20 +5,6 @@ import (
 	"strings"
 )
 
-// placementText words the reasons of codes.go; empty for others.
-func placementText(r Reason) string {
-	if text := poolText(r); text != "" {
-		return r.pool() + ": " + text
-	}
-	if text := anywhereText(r); text != "" {
-		return text
-	}
-	if text := preferenceText(r); text != "" {
-		return text
-	}
-	return ignoredText(r)
-}
-
 // pool names the pool that a reason is about.
 func (r Reason) pool() string {
 	if len(r.Objects) == 0 {
@@ -230,62 +216,30 @@ func (r Reason) hint() string {
 	return "; did you mean " + r.Hint + "?"
 }
 
-// anywhereText words what keeps a pod from every machine, whatever the pool.
-func anywhereText(r Reason) string {
-	switch r.Code {
-	case NoPools:
-		return "there is no NodePool"
-	case ConstraintsInvalid:
-		return "the pod's constraints are invalid: " + r.Have
-	case ConstraintUnsupported:
+// placementWords are those of codes.go that are about no pool.
+var placementWords = words{
+	NoPools:            say("there is no NodePool"),
+	ConstraintsInvalid: say("the pod's constraints are invalid: %s", have),
+	ConstraintUnsupported: func(r Reason) string {
 		if len(r.Objects) > 0 {
 			return fmt.Sprintf("the pod asks for %s: %s is not supported", r.Objects[0], r.Want)
 		}
 		return "the pod relies on " + r.Want + ", which is not supported"
-	case VolumeClaimMissing:
-		return r.first("a volume claim") + " does not exist"
-	case VolumeClaimUnusable:
-		return r.first("a volume claim") + " cannot be used: " + r.Have
-	case StorageClassMissing:
-		return fmt.Sprintf("%s names %s, which does not exist", r.first("a volume claim"), r.second("a storage class"))
-	case TopologyNotSatisfiable:
-		return fmt.Sprintf("no node can satisfy %s; %s", r.Want, r.Have)
-	}
-	return ""
-}
-
-// preferenceText words what pods that are placed have to do without.
-func preferenceText(r Reason) string {
-	switch r.Code {
-	case PreferenceTooDear:
-		return fmt.Sprintf("the pods prefer %s, which would cost more than %s extra", r.Want, r.Have)
-	case PreferenceNotMet:
-		return fmt.Sprintf("the pods prefer %s, which is not available at their price", r.Want)
-	}
-	return ""
-}
-
-// ignoredText words why no plan places a pod.
-func ignoredText(r Reason) string {
-	switch r.Code {
-	case PodEnded:
-		return "the pod has ended or is ending"
-	case PodOfDaemonSet:
-		return "the pod belongs to a DaemonSet and to a node that exists"
-	case PodOfNode:
-		return "the kubelet runs the pod by itself"
-	case SchedulingGated:
-		return fmt.Sprintf("the scheduling gate %s holds the pod back", r.Have)
-	case Preempting:
-		return "kube-scheduler preempts pods to make room for it on node " + r.Have
-	case OptedOut:
-		return "the pod accepts only nodes that belong to no pool (karpenter.sh/nodepool DoesNotExist)"
-	case AwaitingScheduler:
-		return "kube-scheduler has not tried the pod yet"
-	case SchedulerDisagrees:
-		return disagreementText(r)
-	}
-	return ""
+	},
+	VolumeClaimMissing:     say("%s does not exist", first("a volume claim")),
+	VolumeClaimUnusable:    say("%s cannot be used: %s", first("a volume claim"), have),
+	StorageClassMissing:    say("%s names %s, which does not exist", first("a volume claim"), second("a storage class")),
+	TopologyNotSatisfiable: say("no node can satisfy %s; %s", want, have),
+	PreferenceTooDear:      say("the pods prefer %s, which would cost more than %s extra", want, have),
+	PreferenceNotMet:       say("the pods prefer %s, which is not available at their price", want),
+	PodEnded:               say("the pod has ended or is ending"),
+	PodOfDaemonSet:         say("the pod belongs to a DaemonSet and to a node that exists"),
+	PodOfNode:              say("the kubelet runs the pod by itself"),
+	SchedulingGated:        say("the scheduling gate %s holds the pod back", have),
+	Preempting:             say("kube-scheduler preempts pods to make room for it on node %s", have),
+	OptedOut:               say("the pod accepts only nodes that belong to no pool (karpenter.sh/nodepool DoesNotExist)"),
+	AwaitingScheduler:      say("kube-scheduler has not tried the pod yet"),
+	SchedulerDisagrees:     disagreementText,
 }
 
 func (r Reason) second(otherwise string) string {
