@@ -28,7 +28,7 @@ type document struct {
 	Stays             []stayDoc       `json:"stays,omitempty"`
 	TotalPricePerHour float64         `json:"totalPricePerHour"`
 	LowerBoundPerHour float64         `json:"lowerBoundPerHour"`
-	Stats             statsDoc        `json:"stats"`
+	Stats             Stats           `json:"stats"`
 }
 
 type choiceDoc struct {
@@ -64,35 +64,15 @@ type relaxedDoc struct {
 }
 
 type reasonDoc struct {
-	Code    Code            `json:"code"`
-	Message string          `json:"message"`
-	Objects []ObjectRef     `json:"objects"`
-	Field   string          `json:"field,omitempty"`
-	Want    string          `json:"want,omitempty"`
-	Have    string          `json:"have,omitempty"`
-	With    []constraintDoc `json:"with,omitempty"`
-	Nearest *missDoc        `json:"nearest,omitempty"`
-	Hint    string          `json:"hint,omitempty"`
-}
-
-type constraintDoc struct {
-	Code   Code       `json:"code"`
-	Object *ObjectRef `json:"object,omitempty"`
-	Field  string     `json:"field,omitempty"`
-	Want   string     `json:"want,omitempty"`
-	Have   string     `json:"have,omitempty"`
-}
-
-type missDoc struct {
-	InstanceType string          `json:"instanceType"`
-	Zone         string          `json:"zone"`
-	CapacityType string          `json:"capacityType"`
-	Changes      []constraintDoc `json:"changes"`
-}
-
-type statsDoc struct {
-	Pods    int `json:"pods"`
-	Classes int `json:"classes"`
+	Code    Code         `json:"code"`
+	Message string       `json:"message"`
+	Objects []ObjectRef  `json:"objects"`
+	Field   string       `json:"field,omitempty"`
+	Want    string       `json:"want,omitempty"`
+	Have    string       `json:"have,omitempty"`
+	With    []Constraint `json:"with,omitempty"`
+	Nearest *Miss        `json:"nearest,omitempty"`
+	Hint    string       `json:"hint,omitempty"`
 }
 
 // JSON writes the plan as one document, indented by two spaces and ended by a
@@ -110,7 +90,7 @@ func (p *Plan) document() document {
 		APIVersion: APIVersion, Kind: Kind,
 		NewNodes: []nodeDoc{}, Placements: []placementDoc{}, Unplaced: unplacedDocs(p.Unplaced),
 		TotalPricePerHour: dollars(p.PricePerHour()), LowerBoundPerHour: dollars(p.LowerBound),
-		Stats: statsDoc(p.Stats),
+		Stats: p.Stats,
 	}
 	for i := range p.NewNodes {
 		d.NewNodes = append(d.NewNodes, p.NewNodes[i].document())
@@ -160,14 +140,10 @@ func (r Reason) document() reasonDoc {
 	if objects == nil {
 		objects = []ObjectRef{}
 	}
-	d := reasonDoc{
+	return reasonDoc{
 		Code: r.Code, Message: r.Message(), Objects: objects, Field: r.Field, Want: r.Want, Have: r.Have,
-		With: constraintDocs(r.With), Hint: r.Hint,
+		With: r.With, Nearest: r.Nearest, Hint: r.Hint,
 	}
-	if m := r.Nearest; m != nil {
-		d.Nearest = &missDoc{m.InstanceType, m.Zone, m.CapacityType, constraintDocs(m.Changes)}
-	}
-	return d
 }
 
 func (x *Relaxed) document() relaxedDoc {
@@ -204,18 +180,6 @@ func reasonDocs(list []Reason, known map[*Reason][]reasonDoc) []reasonDoc {
 		out = append(out, r.document())
 	}
 	known[&list[0]] = out
-	return out
-}
-
-func constraintDocs(list []Constraint) []constraintDoc {
-	var out []constraintDoc
-	for _, c := range list {
-		d := constraintDoc{Code: c.Code, Field: c.Field, Want: c.Want, Have: c.Have}
-		if c.Object.Kind != "" {
-			d.Object = &c.Object
-		}
-		out = append(out, d)
-	}
 	return out
 }
 

@@ -78,7 +78,8 @@ type Relaxed struct {
 // Stats counts the work behind a plan.
 type Stats struct {
 	// Pods is the number of pending pods, Classes of distinct ones.
-	Pods, Classes int
+	Pods    int `json:"pods"`
+	Classes int `json:"classes"`
 }
 
 // PricePerHour is the sum over the new machines, in $/h.

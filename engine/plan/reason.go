@@ -38,14 +38,15 @@ type Reason struct {
 // Constraint is one of several that are in the way together, or one that a machine
 // fails.
 type Constraint struct {
-	Code Code
+	Code Code `json:"code"`
 	// Object is whose the constraint is; empty for the pod's own.
-	Object ObjectRef
+	Object ObjectRef `json:"object,omitzero"`
 	// Field is where it is written in the object, as a path; empty if nowhere.
-	Field string
+	Field string `json:"field,omitempty"`
 	// Want and Have are as in [Reason]; of a [Miss], Have is what that machine
 	// offers, or what the field would have to say.
-	Want, Have string
+	Want string `json:"want,omitempty"`
+	Have string `json:"have,omitempty"`
 }
 
 // Where constraints are written: in a pod, and in a NodePool.
@@ -63,7 +64,6 @@ const (
 	FieldRequirements = "spec.template.spec.requirements"
 	FieldLabels       = "spec.template.metadata.labels"
 	FieldLimits       = "spec.limits"
-	FieldReplicas     = "spec.replicas"
 
 	// FieldMinTypes is a setting of the caller, in no object.
 	FieldMinTypes = "--min-types"
@@ -71,8 +71,10 @@ const (
 
 // Miss is the machine that a pod fails to get by the least.
 type Miss struct {
-	InstanceType, Zone, CapacityType string
+	InstanceType string `json:"instanceType"`
+	Zone         string `json:"zone"`
+	CapacityType string `json:"capacityType"`
 	// Changes are what stands between the pod and the machine: with all of them
 	// made, and nothing else, the pod fits it.
-	Changes []Constraint
+	Changes []Constraint `json:"changes"`
 }
