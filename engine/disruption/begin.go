@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -106,7 +107,7 @@ func (d *decider) beginOne(n *snapshot.Node) {
 	case d.static(n):
 		d.beginStatic(n)
 		return
-	case d.world.Asked > d.opts.Work:
+	case d.world.Asked > work:
 		v.Reason = plan.Reason{Code: plan.NotExamined, Objects: plan.MachineRefs(n), Have: dollars(0)}
 		return
 	}
@@ -131,7 +132,7 @@ const expectingFor = 10 * time.Minute
 // expecting keeps a machine that pods are about to be bound to from being replaced for a
 // voluntary cause, until they are, or kube-scheduler has had the time.
 func (d *decider) expecting(n *snapshot.Node) (plan.Reason, bool) {
-	since := later(d.due(n), n.Claim.Conditions[snapshot.Initialized].Since)
+	since := idle.Later(d.due(n), n.Claim.Conditions[snapshot.Initialized].Since)
 	if d.verdict(n).Cause.Urgent() || !d.s.Now.Before(since.Add(expectingFor)) {
 		return plan.Reason{}, false
 	}

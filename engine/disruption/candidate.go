@@ -28,10 +28,6 @@ func tainted(n *snapshot.Node) bool {
 	return n.Object != nil && eviction.Marked(n.Object)
 }
 
-func (e *examiner) candidate(n *snapshot.Node) candidate {
-	return candidate{node: n, price: Price(e.s.Pool(n.Claim.Pool), n)}
-}
-
 // priceLabel is the price in $/h that a provider puts on a Node, by the name that
 // eks-node-viewer reads.
 const priceLabel = "eks-node-viewer/instance-price"

@@ -21,7 +21,7 @@ func (c *consolidation) begin() {
 	c.world.Close(c.restless)
 	in := consolidate.Input{
 		World: c.world, Remaining: map[string]int{}, Terms: map[string]consolidate.Terms{},
-		Launches: map[string]bool{}, Work: max(c.opts.Work-c.world.Asked, 1), Turn: c.opts.turnAt(c.s.Now),
+		Launches: map[string]bool{}, Work: max(work-c.world.Asked, 1), Turn: c.opts.turnAt(c.s.Now),
 	}
 	for _, p := range c.s.Pools {
 		in.Remaining[consolidate.PoolScope(p.Name)] = c.account.remaining(p.Name, Underutilized)

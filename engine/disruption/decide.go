@@ -11,7 +11,7 @@ import (
 
 // Decide judges every machine of a snapshot.
 func Decide(s *snapshot.Snapshot, opts Options) *Decision {
-	d := newDecider(s, opts.withDefaults())
+	d := newDecider(s, opts)
 	d.enforce()
 	d.judge()
 	u := &underway{decider: d, discard: map[string][]*snapshot.Node{}, failed: map[string]bool{}}
@@ -73,7 +73,7 @@ func (d *decider) judge() {
 		cause, reason, blocked := d.qualify(n)
 		d.Verdicts[i] = Verdict{Node: n, Cause: cause, Reason: reason, Disrupting: reason.Code == plan.BeingDeleted}
 		if !blocked {
-			d.candidates[cause] = append(d.candidates[cause], d.candidate(n))
+			d.candidates[cause] = append(d.candidates[cause], candidate{n, Price(d.s.Pool(n.Claim.Pool), n)})
 			d.Eligible[cause]++
 		}
 	}

@@ -141,6 +141,6 @@ func (d *Decision) Still(c Command, live *snapshot.Node) (reason plan.Reason, st
 	if p := unplanned(c, live); p != nil {
 		return plan.Reason{Code: plan.HasPods, Objects: []plan.ObjectRef{plan.PodRef(p.Pod)}, Have: "1"}, true
 	}
-	step, until := marked(c.Progress, live, d.examiner.s.Now, d.examiner.settle)
+	step, until := marked(c.Progress, live, d.examiner.s.Now)
 	return plan.Reason{Code: plan.Disrupting, Objects: plan.MachineRefs(live), Want: string(c.Cause), Until: until}, step != Remove
 }

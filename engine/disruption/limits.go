@@ -1,6 +1,9 @@
 package disruption
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/limit"
@@ -35,7 +38,7 @@ func (u *underway) reserve(standing []*group) {
 		if g.step != Mark && g.step != Settle {
 			continue
 		}
-		for _, pool := range sortedKeys(g.Needs) {
+		for _, pool := range slices.Sorted(maps.Keys(g.Needs)) {
 			u.room.Reserve(pool, g.Needs[pool])
 		}
 	}

@@ -1,9 +1,6 @@
 package disruption
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -18,5 +15,3 @@ func fitsNowhere(p *snapshot.Pod, n *snapshot.Node) plan.Reason {
 }
 
 func dollars(price float64) string { return plan.Dollars(price) + "/h" }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -8,17 +8,6 @@ import (
 
 // Options tune a decision. The zero value is the default.
 type Options struct {
-	// Settle is how long a machine stays marked before it is removed. It must
-	// cover kube-scheduler's view of the node being out of date plus one binding;
-	// 1 s to 1 min is sensible, zero is DefaultSettle. Longer keeps empty machines
-	// for longer; shorter lets a pod bind to a machine that is being deleted,
-	// where it would be evicted at once.
-	Settle time.Duration
-	// Work bounds what is asked of placement in one decision, in machines looked
-	// at, of whose pods eight count as one more; the least is one question. More finds
-	// savings in fewer passes, less makes a pass shorter: a machine is looked at in
-	// about 20 microseconds. Zero is DefaultWork.
-	Work int
 	// Turn says where the search for savings begins among candidates for whom the work
 	// does not suffice. Zero follows the time, so that each has its turn; another
 	// number makes the decision independent of the seconds at which it is asked.
@@ -28,21 +17,16 @@ type Options struct {
 	Placement placement.Options
 }
 
-// Defaults of Options.
-const (
-	DefaultSettle = 2 * time.Second
-	DefaultWork   = 40_000
-)
+// DefaultSettle is how long a machine stays marked before it is removed. It covers
+// kube-scheduler's view of the node being out of date plus one binding: longer keeps
+// empty machines for longer, shorter lets a pod bind to a machine that is being deleted,
+// where it would be evicted at once.
+const DefaultSettle = 2 * time.Second
 
-func (o Options) withDefaults() Options {
-	if o.Settle == 0 {
-		o.Settle = DefaultSettle
-	}
-	if o.Work == 0 {
-		o.Work = DefaultWork
-	}
-	return o
-}
+// work bounds what is asked of placement in one decision, in machines looked at, of whose
+// pods eight count as one more; the least is one question. More finds savings in fewer
+// passes, less makes a pass shorter: a machine is looked at in about 20 microseconds.
+const work = 40_000
 
 // turnAt is the turn at a time.
 func (o Options) turnAt(now time.Time) int64 {

@@ -99,12 +99,12 @@ func newProgress(cause Cause, nodes []*snapshot.Node, now time.Time) Progress {
 
 // marked reads off the marks of one machine how far its command has come: whether
 // it is to be marked, has to settle, or is ripe.
-func marked(p Progress, n *snapshot.Node, now time.Time, settle time.Duration) (Step, time.Time) {
+func marked(p Progress, n *snapshot.Node, now time.Time) (Step, time.Time) {
 	c := n.Claim.Conditions[snapshot.DisruptionReason]
 	if !tainted(n) || c.Status != corev1.ConditionTrue || c.Reason != string(p.Cause) {
 		return Mark, time.Time{}
 	}
-	if ripe := c.Since.Add(settle); now.Before(ripe) {
+	if ripe := c.Since.Add(DefaultSettle); now.Before(ripe) {
 		return Settle, ripe
 	}
 	return Remove, time.Time{}

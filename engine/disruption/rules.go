@@ -70,7 +70,6 @@ type examiner struct {
 	// that each is for.
 	replacing map[string]*snapshot.Node
 	budgets   *eviction.Budgets
-	settle    time.Duration
 	// started is when the youngest pod of each workload did, nil until it is asked for.
 	started map[string]time.Time
 }
@@ -80,7 +79,7 @@ func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
 	nominated, refused := nominations(s, planned)
 	return &examiner{
 		s: s, planned: planned, nominated: nominated, refused: refused, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
-		budgets: eviction.NewBudgets(s.PDBs), settle: opts.Settle,
+		budgets: eviction.NewBudgets(s.PDBs),
 	}
 }
 

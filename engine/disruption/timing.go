@@ -71,24 +71,17 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 		if now.Before(at.Add(after)) {
 			young++
 		}
-		r.since = later(r.since, at)
+		r.since = idle.Later(r.since, at)
 	}
 	if pods == 0 {
-		r.since = later(r.since, n.Claim.LastPodEvent)
+		r.since = idle.Later(r.since, n.Claim.LastPodEvent)
 	}
 	r.idle = r.since.Add(after)
 	if s := idle.StreakOf(n.Claim.Annotations); s.Events > 0 && pods > 0 {
-		began := later(s.Since, n.Claim.Conditions[snapshot.Initialized].Since)
+		began := idle.Later(s.Since, n.Claim.Conditions[snapshot.Initialized].Since)
 		r.enough = began.Add(after + patience*after*time.Duration(young)/time.Duration(pods+1))
 	}
 	return r
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // pendingSince is when kube-scheduler first said that there is no room for a

@@ -2,6 +2,8 @@ package disruption
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -115,7 +117,7 @@ func (u *underway) callOff(g *group, because *snapshot.Node, reason plan.Reason)
 		if n != because && len(g.nodes) > 1 {
 			v.Reason = plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(because), Have: reason.Message()}
 		}
-		for _, name := range sortedKeys(g.comers) {
+		for _, name := range slices.Sorted(maps.Keys(g.comers)) {
 			if c := g.comers[name]; unused(c) && !c.Deleting() {
 				u.discard[n.Name] = append(u.discard[n.Name], c)
 			}
@@ -127,7 +129,7 @@ func (u *underway) callOff(g *group, because *snapshot.Node, reason plan.Reason)
 func (u *underway) advance(g *group) {
 	g.step = Remove
 	for _, n := range g.nodes {
-		step, until := marked(g.Progress, n, u.s.Now, u.settle)
+		step, until := marked(g.Progress, n, u.s.Now)
 		if step == Mark || step == Settle && g.step != Mark {
 			g.step = step
 		}

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -98,20 +99,17 @@ func (e *examiner) urgent(r Request, n *snapshot.Node) (Cause, plan.Reason, bool
 // hasty puts the machines with requests first, of those the earliest deadline.
 func hasty(a, b *snapshot.Node) int {
 	r, q := requested(a), requested(b)
-	if r.Deadline.IsZero() != q.Deadline.IsZero() {
-		return before(!r.Deadline.IsZero())
-	}
-	if c := r.Deadline.Compare(q.Deadline); c != 0 || r.Cause.Urgent() == q.Cause.Urgent() {
-		return c
-	}
-	return before(r.Cause.Urgent())
+	return cmp.Or(r.rank()-q.rank(), r.Deadline.Compare(q.Deadline))
 }
 
-func before(yes bool) int {
-	if yes {
-		return -1
+func (r Request) rank() int {
+	switch {
+	case !r.Deadline.IsZero():
+		return 0
+	case r.Cause.Urgent():
+		return 1
 	}
-	return 1
+	return 2
 }
 
 // because adds to what a command waits for why it was requested.

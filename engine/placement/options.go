@@ -4,12 +4,6 @@ import "github.com/millwright-dev/millwright/engine/placement/supply"
 
 // Options bound what Solve does. The zero value is the default.
 type Options struct {
-	// MaxTypes is how many instance types the alternatives of a new node name at
-	// most; more only where the pool's minValues need them. A cloud tries them in
-	// turn, so a longer list helps when capacity is short, and makes claims
-	// larger. Zero is 60, which is what an EC2 fleet request takes without
-	// becoming slow; the least is 1.
-	MaxTypes int
 	// Preference is how much more a plan may cost for what pods prefer: a share
 	// of the price of the pods that prefer something. More buys more of what
 	// workloads would rather have, less keeps the bill low. Zero is 0.1, a tenth;
@@ -39,15 +33,15 @@ type Options struct {
 	Unexplained bool
 }
 
-const (
-	defaultMaxTypes   = 60
-	defaultPreference = 0.1
-)
+// maxTypes is how many instance types the alternatives of a new node name at most; more
+// only where the pool's minValues need them. A cloud tries them in turn, so a longer list
+// helps when capacity is short, and makes claims larger: an EC2 fleet request takes so
+// many without becoming slow.
+const maxTypes = 60
+
+const defaultPreference = 0.1
 
 func (o Options) withDefaults() Options {
-	if o.MaxTypes <= 0 {
-		o.MaxTypes = defaultMaxTypes
-	}
 	if o.Preference == 0 {
 		o.Preference = defaultPreference
 	}

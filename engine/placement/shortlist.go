@@ -6,7 +6,7 @@ import (
 )
 
 // shortlist are the launches that would hold a content, the one to count on in
-// front, then the cheapest first. It names at most MaxTypes types, more where
+// front, then the cheapest first. It names at most maxTypes types, more where
 // the pool's minValues need them, and each of them fits the pool's limits
 // whichever of the boxes becomes what: what the limits leave beyond the boxes as
 // planned is divided between them. It is valid until the next call.
@@ -40,7 +40,7 @@ func (t *claims) suiting(c *content, planned, boxes int) []int {
 	for i := range c.launches.Within(from, c.pool.Hi) {
 		kind := m.Launches[i].Kind
 		named := t.named[kind] == t.turn
-		if !named && kinds == t.w.opts.MaxTypes && len(c.pool.MinValues) == 0 {
+		if !named && kinds == maxTypes && len(c.pool.MinValues) == 0 {
 			if i >= end {
 				break
 			}
@@ -86,7 +86,7 @@ func (t *claims) cut(c *content, suiting []int) []int {
 	kept := map[int32]bool{}
 	counts := t.w.Offerings.NewMinValues(c.pool)
 	for _, i := range suiting {
-		if len(kept) < t.w.opts.MaxTypes {
+		if len(kept) < maxTypes {
 			kept[m.Launches[i].Kind] = true
 		}
 		if kept[m.Launches[i].Kind] {

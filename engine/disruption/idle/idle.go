@@ -38,10 +38,10 @@ func Last(p *corev1.Pod, now time.Time) (Event, bool) {
 	}
 	at := Bound(p)
 	if eviction.Terminal(p) {
-		at = later(at, ended(p))
+		at = Later(at, ended(p))
 	}
 	if p.DeletionTimestamp != nil {
-		at = later(at, told(p))
+		at = Later(at, told(p))
 	}
 	if at.IsZero() || at.After(now) {
 		at = now
@@ -132,14 +132,14 @@ func ended(p *corev1.Pod) time.Time {
 	var at time.Time
 	for _, c := range p.Status.ContainerStatuses {
 		if t := c.State.Terminated; t != nil {
-			at = later(at, t.FinishedAt.Time)
+			at = Later(at, t.FinishedAt.Time)
 		}
 	}
 	if !at.IsZero() {
 		return at
 	}
 	for _, c := range p.Status.Conditions {
-		at = later(at, c.LastTransitionTime.Time)
+		at = Later(at, c.LastTransitionTime.Time)
 	}
 	return at
 }
@@ -153,7 +153,8 @@ func told(p *corev1.Pod) time.Time {
 	return p.DeletionTimestamp.Add(-time.Duration(grace) * time.Second)
 }
 
-func later(a, b time.Time) time.Time {
+// Later is the later of two times.
+func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}
