@@ -52,7 +52,7 @@ func Rank(types []*Type, want requirement.Set, requests corev1.ResourceList, una
 			}
 		}
 	}
-	if !slices.ContainsFunc(want, func(r requirement.Requirement) bool { return r.MinValues() > 0 }) {
+	if !want.HasMinValues() {
 		if generic := slices.DeleteFunc(slices.Clone(out), Choice.Exotic); len(generic) > 0 {
 			out = generic
 		}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/plan"
-	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -140,20 +139,16 @@ func (l *Ledger) TakeAll(list []plan.NewNode) (plan.Reason, bool) {
 // planned is what a machine counts for certain: as its choice, or, where its pool demands a
 // choice of types, as the largest that it may become.
 func planned(n *plan.NewNode) corev1.ResourceList {
-	if choosy(n) {
+	if n.Requirements.HasMinValues() {
 		return Largest(n)
 	}
 	return withItself(n.Choice.Type.Capacity)
 }
 
-func choosy(n *plan.NewNode) bool {
-	return slices.ContainsFunc(n.Requirements, func(r requirement.Requirement) bool { return r.MinValues() > 0 })
-}
-
 // trim leaves a machine that is booked the alternatives that there is room for, and books
 // what they have more than its choice.
 func (a *account) trim(n *plan.NewNode) {
-	if choosy(n) {
+	if n.Requirements.HasMinValues() {
 		return
 	}
 	booked, most := planned(n), planned(n)

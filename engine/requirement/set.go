@@ -112,6 +112,11 @@ func (s Set) Conflict(o Set, open func(key string) bool) (key string, found bool
 	return "", false
 }
 
+// HasMinValues reports whether some requirement demands several different values.
+func (s Set) HasMinValues() bool {
+	return slices.ContainsFunc(s, func(r Requirement) bool { return r.MinValues() > 0 })
+}
+
 // Matches reports whether a node with these labels satisfies s.
 func (s Set) Matches(labels map[string]string) bool {
 	for _, r := range s {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/plan"
-	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -67,7 +66,7 @@ func (s *search) stayAll(c *component, reason plan.Reason, saving float64) {
 func limit(list []plan.NewNode, spare float64) {
 	for i := range list {
 		n := &list[i]
-		if slices.ContainsFunc(n.Requirements, func(r requirement.Requirement) bool { return r.MinValues() > 0 }) {
+		if n.Requirements.HasMinValues() {
 			continue // the pool wants a choice; what comes of it is checked at the launch
 		}
 		ceiling := n.Choice.Offering.Price + spare/float64(len(list))

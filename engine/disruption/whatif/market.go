@@ -2,13 +2,11 @@ package whatif
 
 import (
 	"math"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
-	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -28,7 +26,7 @@ func (w *World) market(q Question, pods []*snapshot.Pod) []*snapshot.Pool {
 		switch {
 		case q.RoomOnly || !tolerated(p, shapes):
 			trimmed.Types = nil
-		case !choosy(p) && w.options.MinTypes <= 1:
+		case !p.Requirements.HasMinValues() && w.options.MinTypes <= 1:
 			trimmed.Types = w.cheaper(p, q.Ceiling)
 		}
 		out[i] = &trimmed
@@ -45,11 +43,6 @@ func tolerated(p *snapshot.Pool, shapes map[*snapshot.Shape]bool) bool {
 		}
 	}
 	return false
-}
-
-// choosy reports whether a pool demands a choice of types.
-func choosy(p *snapshot.Pool) bool {
-	return slices.ContainsFunc(p.Requirements, func(r requirement.Requirement) bool { return r.MinValues() > 0 })
 }
 
 func (w *World) cheaper(p *snapshot.Pool, ceiling float64) []*catalog.Type {
