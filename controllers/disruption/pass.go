@@ -125,20 +125,25 @@ func (d *Disruptor) carryOutAll(ctx context.Context, s *snapshot.Snapshot, decis
 	} else if err != nil {
 		return err
 	}
-	var errs []error
-	for _, c := range decision.Commands {
-		var err error
-		switch c.Step {
-		case disruption.Mark:
-			err = d.mark(ctx, c)
-		case disruption.Launch:
-			err = d.launch(ctx, c)
-		case disruption.Remove:
-			err = d.remove(ctx, s, decision, c)
-		}
-		errs = append(errs, d.settle(ctx, c, err))
-	}
+	errs := make([]error, len(decision.Commands))
+	loop.SideBySide(len(errs), func(i int) {
+		c := decision.Commands[i]
+		errs[i] = d.settle(ctx, c, d.step(ctx, s, decision, c))
+	})
 	return errors.Join(errs...)
+}
+
+// step is the next step of a command; to wait is none.
+func (d *Disruptor) step(ctx context.Context, s *snapshot.Snapshot, decision *disruption.Decision, c disruption.Command) error {
+	switch c.Step {
+	case disruption.Mark:
+		return d.mark(ctx, c)
+	case disruption.Launch:
+		return d.launch(ctx, c)
+	case disruption.Remove:
+		return d.remove(ctx, s, decision, c)
+	}
+	return nil
 }
 
 // settle sorts out the error of one step. Objects that have changed or gone in

@@ -3,7 +3,9 @@ package disruption
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,6 +43,38 @@ func TestAnEmptyMachineIsMarkedAndRemovedOnlyAfterTheMarkHasSettled(t *testing.T
 			t.Errorf("no event %q in %q", want, r.Events.List)
 		}
 	}
+}
+
+// Machines of different commands go side by side: each write waits here for its like.
+func TestMachinesAreMarkedAndRemovedSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		oneClaim, one := machine("a")
+		otherClaim, other := machine("b")
+		r := rig(t, pool(nil), oneClaim, one, otherClaim, other)
+		d := New(r.Deps, disruption.Options{})
+		var taints, deletions sync.WaitGroup
+		taints.Add(2)
+		deletions.Add(2)
+		r.API.Before = func(verb string, o client.Object) error {
+			meet := &deletions
+			if _, node := o.(*corev1.Node); node && verb == "patch" {
+				meet = &taints
+			} else if verb != "delete" {
+				return nil
+			}
+			meet.Done()
+			meet.Wait()
+			return nil
+		}
+		pass(t, r, d)
+		r.Clock.Step(disruption.DefaultSettle)
+		pass(t, r, d)
+		for _, name := range []string{"a", "b"} {
+			if got := state(r, name); got != "taint Empty deleted" {
+				t.Errorf("machine %s: %q", name, got)
+			}
+		}
+	})
 }
 
 func TestAPodThatWasBoundBehindTheMarkSavesTheMachine(t *testing.T) {

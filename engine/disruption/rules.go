@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/disruption/drift"
@@ -72,6 +73,8 @@ type examiner struct {
 	budgets   *eviction.Budgets
 	// started is when the youngest pod of each workload did, nil until it is asked for.
 	started map[string]time.Time
+	// mu is held while [Decision.Still] asks.
+	mu sync.Mutex
 }
 
 func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
