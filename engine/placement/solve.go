@@ -109,9 +109,29 @@ func (w *world) launch(pools []*supply.Pool, out *plan.Plan) {
 	solution := pack.Solve(&t.problem)
 	claims := t.claims()
 	boxes := claims.admit(solution.Boxes)
-	out.LowerBound += solution.Bound(boxes)
+	out.LowerBound += t.bound(solution, boxes)
 	out.NewNodes = append(out.NewNodes, claims.nodes(boxes)...)
 	w.Offerings.Exhaust()
+}
+
+// bound is a price that no machines with the content of boxes go below. Pods that could be
+// divided among units in another way are reckoned with one by one.
+func (t *packing) bound(solution *pack.Solution, boxes []pack.Box) float64 {
+	if !slices.ContainsFunc(t.groups, func(g *demand.Group) bool { return len(g.Members) > 0 }) {
+		return solution.Bound(boxes)
+	}
+	units := make([]int, len(t.groups))
+	for i := range boxes {
+		for _, part := range boxes[i].Parts {
+			units[part.Item] += part.Count
+		}
+	}
+	var groups []*demand.Group
+	for i, g := range t.groups {
+		groups = append(groups, g.Apart(units[i])...)
+	}
+	demand.Sort(groups)
+	return pack.Bound(&t.w.newPacking(t.pools, groups).problem)
 }
 
 // sortPlan puts placements and what is unplaced in the order of the pods.

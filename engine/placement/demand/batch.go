@@ -60,6 +60,9 @@ type Group struct {
 	Pods []*snapshot.Pod
 	// Bundle is how many pods have to be together, and what need is the sum of.
 	Bundle int
+	// Members are what one unit has where its pods could as well be divided otherwise, among
+	// several units; else nil.
+	Members []Member
 	// Origin is the group that this one was divided from, nil if none. Missing is how
 	// many of its pods were left.
 	Origin  *Group
@@ -78,6 +81,19 @@ func (g *Group) Key() string {
 
 // Units is how many needs there are left to satisfy.
 func (g *Group) Units() int { return len(g.Pods) / g.Bundle }
+
+// Apart are the pods of n units as groups that do without each other, where they could be
+// divided among units in another way. Which of the pods are in which group is not told.
+func (g *Group) Apart(n int) []*Group {
+	if len(g.Members) == 0 {
+		return []*Group{{Shape: g.Shape, Need: g.Need, Pods: g.Pods[:n*g.Bundle], Bundle: g.Bundle}}
+	}
+	out := make([]*Group, len(g.Members))
+	for i, m := range g.Members {
+		out[i] = &Group{Shape: m.Shape, Need: m.Need, Pods: g.Pods[:n*m.Count], Bundle: 1}
+	}
+	return out
+}
 
 // Take removes the pods of n units from the group.
 func (g *Group) Take(n int) []*snapshot.Pod {

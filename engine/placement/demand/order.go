@@ -15,7 +15,7 @@ func byRank(a, b *snapshot.Pod) int {
 
 // Order puts groups and shapes in an order that depends on what they are.
 func (b *Batch) Order() {
-	slices.SortFunc(b.Groups, compareGroups)
+	Sort(b.Groups)
 	b.Shapes = nil
 	for _, g := range b.Groups {
 		if len(b.Shapes) == 0 || b.Shapes[len(b.Shapes)-1] != g.Shape {
@@ -23,6 +23,9 @@ func (b *Batch) Order() {
 		}
 	}
 }
+
+// Sort puts groups of one shape one after the other, the shapes by key.
+func Sort(groups []*Group) { slices.SortFunc(groups, compareGroups) }
 
 func compareGroups(a, b *Group) int {
 	if a.Shape != b.Shape {

@@ -13,9 +13,10 @@ import (
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
-// Member is a number of pods of one shape in a unit.
+// Member is a number of equal pods in a unit.
 type Member struct {
 	Shape *Shape
+	Need  []int64
 	Count int
 }
 

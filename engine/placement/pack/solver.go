@@ -31,6 +31,13 @@ func Solve(p *Problem) *Solution {
 	return &Solution{Boxes: boxes, Left: left, floor: s.floor, unit: unit}
 }
 
+// Bound is a price that no set of boxes with all items goes below.
+func Bound(p *Problem) float64 {
+	relative, unit := relativePrices(p)
+	in := newInstance(binding(relative), p.Dims)
+	return newFloor(relax(in)).of(in.counts) * unit * (1 - rounding)
+}
+
 // affords is how many more boxes of a model its pool may buy.
 func affords(pools []Pool, m *Model, most int) int {
 	for d, l := range pools[m.Pool].Left {

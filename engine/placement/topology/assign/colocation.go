@@ -245,8 +245,11 @@ func (c *colocation) units(groups []*demand.Group, leaders map[*demand.Group][]*
 		for hi < count && sameSizes(shares[lo], shares[hi]) {
 			hi++
 		}
-		out = append(out, c.unit(groups, order, shares[lo:hi])...)
-		lo = hi
+		units := c.unit(groups, order, shares[lo:hi])
+		if count == 1 {
+			units[0].Members = nil // there is no other way to divide them
+		}
+		out, lo = append(out, units...), hi
 	}
 	return out
 }
@@ -348,7 +351,7 @@ func (c *colocation) unitOf(groups []*demand.Group, turns []int) (*demand.Group,
 	var members []demand.Member
 	for i, g := range groups {
 		if counts[i] > 0 {
-			members = append(members, demand.Member{Shape: g.Shape, Count: counts[i]})
+			members = append(members, demand.Member{Shape: g.Shape, Need: g.Need, Count: counts[i]})
 			vector.Add(out.Need, g.Need, int64(counts[i]))
 		}
 	}
@@ -361,6 +364,7 @@ func (c *colocation) unitOf(groups []*demand.Group, turns []int) (*demand.Group,
 		out.Shape = groups[turns[0]].Shape
 		return out, false
 	}
+	out.Members = members
 	return out, c.takes(out)
 }
 
