@@ -40,11 +40,12 @@ type packing struct {
 }
 
 // newPacking makes the problem of putting the groups on the pools' machines. Groups
-// that none of them accepts are left out.
-func (w *world) newPacking(pools []*supply.Pool, groups []*demand.Group) *packing {
+// that none of them accepts are left out, and exotic machines but for some that are offered
+// in any case.
+func (w *world) newPacking(pools []*supply.Pool, groups []*demand.Group, offered bitset.Set) *packing {
 	t := &packing{w: w, pools: pools, alone: map[[2]int][]int{}}
 	t.accounts, t.accountOf = w.Offerings.Accounts(pools)
-	t.addShapes(groups)
+	t.addShapes(groups, offered)
 	t.addDims()
 	t.divideLabels()
 	t.addModels()
@@ -68,7 +69,7 @@ func (t *packing) familyOf(g *demand.Group) int {
 // addShapes takes the groups that some machine of the packing would have room for, and
 // their shapes. The others must not have any influence. Exotic machines are offered if one
 // of the groups needs them, and then to all.
-func (t *packing) addShapes(groups []*demand.Group) {
+func (t *packing) addShapes(groups []*demand.Group, offered bitset.Set) {
 	mine := bitset.New(len(t.w.Offerings.Launches))
 	for _, p := range t.pools {
 		mine.AddRange(p.Lo, p.Hi)
@@ -76,6 +77,7 @@ func (t *packing) addShapes(groups []*demand.Group) {
 	mine.And(t.w.Offerings.Available)
 	t.offered = mine.Clone()
 	t.offered.AndNot(t.w.Offerings.Exotic)
+	t.offered.Or(offered)
 	affordable := t.w.Offerings.Affordable(t.offered)
 	var last *demand.Shape
 	var accepts []bitset.Set

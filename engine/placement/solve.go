@@ -102,7 +102,7 @@ func (w *world) launchAll(out *plan.Plan) {
 
 // launch puts what it can of the remaining pods on new machines of the pools.
 func (w *world) launch(pools []*supply.Pool, out *plan.Plan) {
-	t := w.newPacking(pools, w.Groups)
+	t := w.newPacking(pools, w.Groups, nil)
 	if len(t.groups) == 0 || len(t.problem.Models) == 0 {
 		return
 	}
@@ -131,7 +131,7 @@ func (t *packing) bound(solution *pack.Solution, boxes []pack.Box) float64 {
 		groups = append(groups, g.Apart(units[i])...)
 	}
 	demand.Sort(groups)
-	return pack.Bound(&t.w.newPacking(t.pools, groups).problem)
+	return pack.Bound(&t.w.newPacking(t.pools, groups, t.offered).problem)
 }
 
 // sortPlan puts placements and what is unplaced in the order of the pods.

@@ -30,7 +30,8 @@ type Plan struct {
 	Stays       []Stay
 	// LowerBound is a price in $/h below which no set of new machines can hold
 	// the pods that the plan puts on new machines, each in a pool of the weight
-	// that the plan has it in.
+	// that the plan has it in. Exotic machines are only among them where one of the
+	// pods needs such.
 	LowerBound float64
 	Stats      Stats
 }
