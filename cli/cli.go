@@ -91,6 +91,16 @@ Karpenter's NodePools and NodeClaims.
 	return cmd
 }
 
+// needs refuses a command without arguments.
+func needs(what, example string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return nil
+		}
+		return fmt.Errorf("say %s, as in '%s %s'\nSee '%s --help' for usage", what, cmd.Root().CommandPath(), example, cmd.CommandPath())
+	}
+}
+
 // complete offers fixed values for a flag.
 func complete(cmd *cobra.Command, flag string, values ...string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

@@ -47,7 +47,7 @@ The same can be done with kubectl, or from Git:
   kubectl patch disruptionrequest NAME --type merge -p '{"spec":{"decision":"%[2]s"}}'
 
 `, d.verb, d.decision) + exitCodes,
-		Args: cobra.MinimumNArgs(1),
+		Args: needs("which DisruptionRequest", d.verb+" NAME"),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			api, err := d.connect(d.kube)
 			if err != nil {

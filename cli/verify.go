@@ -59,7 +59,7 @@ Exit status:
 		Example: `  millwright verify nodepool/general --timeout 10m
   millwright verify node ip-10-0-0-1.ec2.internal ip-10-0-0-2.ec2.internal
   millwright verify nodes -l node.kubernetes.io/instance-type=m7g.large`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              needs("which nodes", "verify nodepool/NAME"),
 		ValidArgsFunction: v.about.Complete(v.connect, v.kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneOf("output", v.output, formatTable, formatJSON, formatYAML); err != nil {

@@ -69,7 +69,7 @@ instance types of --instance-types. No access to the controller is needed.
   millwright why deployment/web -n shop
   millwright why nodes -l karpenter.sh/nodepool=general
   millwright why nodepool general -o json`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              needs("which object", "why pod/NAME"),
 		ValidArgsFunction: q.about.Complete(q.connect, q.kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneOf("output", q.output, formatText, formatJSON, formatYAML); err != nil {
