@@ -27,6 +27,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -66,13 +69,8 @@ type Rig struct {
 // New makes a rig in which the objects exist.
 func New(t testing.TB, objects ...client.Object) *Rig {
 	t.Helper()
-	kinds := runtime.NewScheme()
-	for _, add := range kindsInUse() {
-		if err := add(kinds); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b := fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).WithReturnManagedFields().
+	kinds := kinds()
+	b := fake.NewClientBuilder().WithScheme(kinds).WithObjectTracker(clienttesting.NewObjectTracker(kinds, serializer.NewCodecFactory(kinds).UniversalDecoder())).WithObjects(objects...).
 		WithStatusSubresource(&karpv1.NodePool{}, &v1alpha1.NodePolicy{}, &v1alpha1.DisruptionRequest{}, &karpv1.NodeClaim{}, &corev1.Node{}, &corev1.Pod{})
 	for _, i := range loop.Indexes() {
 		b = b.WithIndex(i.Object, i.Field, i.Extract)
@@ -83,13 +81,16 @@ func New(t testing.TB, objects ...client.Object) *Rig {
 	return r
 }
 
-// kindsInUse are few: the fake API server walks through all of them at every
-// write.
-func kindsInUse() []func(*runtime.Scheme) error {
-	return []func(*runtime.Scheme) error{
+// kinds are those in use, for all rigs.
+var kinds = sync.OnceValue(func() *runtime.Scheme {
+	out := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
 		corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, policyv1.AddToScheme, storagev1.AddToScheme, cluster.AddToScheme,
+	} {
+		utilruntime.Must(add(out))
 	}
-}
+	return out
+})
 
 // Restart forgets everything that a process keeps in memory.
 func (r *Rig) Restart() {
