@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,8 +19,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -63,14 +67,18 @@ func newCustomer(t *testing.T) *customer {
 	server := httptest.NewServer(a.Cloud)
 	t.Cleanup(server.Close)
 	a.url = server.URL
-	kinds := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(kinds), provider.AddToScheme(kinds)); err != nil {
-		t.Fatal(err)
-	}
-	kinds.AddKnownTypes(schema.GroupVersion{Group: "karpenter.sh", Version: "v1"}, &karpv1.NodeClaim{}, &karpv1.NodeClaimList{})
-	a.kube = fake.NewClientBuilder().WithScheme(kinds).Build()
+	tracker := clienttesting.NewObjectTracker(kinds(), serializer.NewCodecFactory(kinds()).UniversalDecoder())
+	a.kube = fake.NewClientBuilder().WithScheme(kinds()).WithObjectTracker(tracker).Build()
 	return a
 }
+
+// kinds are those in use.
+var kinds = sync.OnceValue(func() *runtime.Scheme {
+	out := runtime.NewScheme()
+	utilruntime.Must(errors.Join(corev1.AddToScheme(out), provider.AddToScheme(out)))
+	out.AddKnownTypes(schema.GroupVersion{Group: "karpenter.sh", Version: "v1"}, &karpv1.NodeClaim{}, &karpv1.NodeClaimList{})
+	return out
+})
 
 // hear takes note of an error.
 func (a *customer) hear(err error) bool {

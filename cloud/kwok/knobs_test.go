@@ -249,7 +249,7 @@ func TestPatternsCoverTypeZoneAndCapacityType(t *testing.T) {
 func TestAnOldCacheNeitherHidesAMachineNorBringsItsNodeBack(t *testing.T) {
 	w := newWorld(t)
 	old := &oldCache{Client: w.client}
-	cached := New(Config{Client: old, Reader: w.client, Clock: w.clock, Types: KWOKCatalogue()})
+	cached := New(Config{Client: old, Reader: w.client, Clock: w.clock, Types: kwokTypes()})
 	instance, err := cached.Launch(t.Context(), w.request("a"))
 	if err != nil {
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func TestAnOldCacheNeitherHidesAMachineNorBringsItsNodeBack(t *testing.T) {
 func TestAStepOnOldRecordsDoesNotUndoATermination(t *testing.T) {
 	w := newWorld(t)
 	old := &oldCache{Client: w.client}
-	cached := New(Config{Client: old, Reader: w.client, Clock: w.clock, Types: KWOKCatalogue()})
+	cached := New(Config{Client: old, Reader: w.client, Clock: w.clock, Types: kwokTypes()})
 	instance := w.launch("a")
 	if err := w.client.List(t.Context(), &old.records); err != nil {
 		t.Fatal(err)

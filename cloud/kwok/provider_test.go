@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +15,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,16 +42,26 @@ type world struct {
 
 var defaultClass = snapshot.ClassRef{Group: "karpenter.kwok.sh", Kind: "KWOKNodeClass", Name: "default"}
 
+// kwokTypes and cheapest, which is what is launched, are shared by all worlds.
+var (
+	kwokTypes = sync.OnceValue(KWOKCatalogue)
+	cheapest  = sync.OnceValue(func() []catalog.Choice { return catalog.Rank(kwokTypes(), nil, nil, nil)[:1] })
+)
+
+// kinds are those in use.
+var kinds = sync.OnceValue(func() *runtime.Scheme {
+	out := runtime.NewScheme()
+	utilruntime.Must(errors.Join(corev1.AddToScheme(out), AddToScheme(out)))
+	return out
+})
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	tracker := clienttesting.NewObjectTracker(kinds(), serializer.NewCodecFactory(kinds()).UniversalDecoder())
 	class := &v1alpha1.KWOKNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	w := &world{
 		T:      t,
-		client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(class).WithStatusSubresource(&corev1.Node{}).Build(),
+		client: fake.NewClientBuilder().WithScheme(kinds()).WithObjectTracker(tracker).WithObjects(class).WithStatusSubresource(&corev1.Node{}).Build(),
 		clock:  clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 		events: record.NewFakeRecorder(100),
 	}
@@ -55,7 +70,7 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) restart() *Provider {
-	return New(Config{Client: w.client, Clock: w.clock, Types: KWOKCatalogue(), Recorder: w.events})
+	return New(Config{Client: w.client, Clock: w.clock, Types: kwokTypes(), Recorder: w.events})
 }
 
 // advance lets time pass, with a step whenever one is due.
@@ -105,7 +120,7 @@ func (w *world) set(pairs ...string) {
 func (w *world) request(claim string) cloud.LaunchRequest {
 	return cloud.LaunchRequest{
 		Token: "uid-" + claim, Claim: claim, Pool: "pool", Class: defaultClass,
-		Choices:     catalog.Rank(KWOKCatalogue(), nil, nil, nil)[:1],
+		Choices:     slices.Clone(cheapest()),
 		Labels:      map[string]string{"karpenter.sh/nodepool": "pool", "team": "blue"},
 		Annotations: map[string]string{"note": "kept"},
 		Taints: []corev1.Taint{
@@ -204,7 +219,7 @@ func TestAnythingMayBeCutOffAndIsPickedUp(t *testing.T) {
 		t.Run(fmt.Sprint(writes, " writes, then a crash"), func(t *testing.T) {
 			w := newWorld(t)
 			left := writes
-			crashing := New(Config{Client: &crashingClient{w.client, &left}, Clock: w.clock, Types: KWOKCatalogue()})
+			crashing := New(Config{Client: &crashingClient{w.client, &left}, Clock: w.clock, Types: kwokTypes()})
 			_, _ = crashing.Launch(t.Context(), w.request("a"))
 			for range 3 {
 				_, _ = crashing.Step(t.Context())

@@ -20,6 +20,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -62,19 +65,22 @@ func newRig(t *testing.T, names ...string) *rig {
 	r.must(err)
 	r.web = httptest.NewServer(http.HandlerFunc(r.serve))
 	t.Cleanup(r.web.Close)
-	r.kube = kubernetes(t, readyClass())
+	r.kube = kubernetes(readyClass())
 	return r
 }
 
+// kinds are those in use.
+var kinds = sync.OnceValue(func() *runtime.Scheme {
+	out := runtime.NewScheme()
+	utilruntime.Must(errors.Join(corev1.AddToScheme(out), AddToScheme(out)))
+	out.AddKnownTypes(schema.GroupVersion{Group: "karpenter.sh", Version: "v1"}, &karpv1.NodeClaim{}, &karpv1.NodeClaimList{})
+	return out
+})
+
 // kubernetes is an API server with some objects.
-func kubernetes(t *testing.T, objects ...client.Object) client.Client {
-	t.Helper()
-	kinds := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(kinds), AddToScheme(kinds)); err != nil {
-		t.Fatal(err)
-	}
-	kinds.AddKnownTypes(schema.GroupVersion{Group: "karpenter.sh", Version: "v1"}, &karpv1.NodeClaim{}, &karpv1.NodeClaimList{})
-	return fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).Build()
+func kubernetes(objects ...client.Object) client.Client {
+	tracker := clienttesting.NewObjectTracker(kinds(), serializer.NewCodecFactory(kinds()).UniversalDecoder())
+	return fake.NewClientBuilder().WithScheme(kinds()).WithObjectTracker(tracker).WithObjects(objects...).Build()
 }
 
 // few are some types of the table, or those of the names.

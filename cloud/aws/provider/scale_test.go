@@ -58,7 +58,7 @@ func thousand(t *testing.T, prepare func(*awstest.Cloud, []catalog.Choice)) *aws
 	var err error
 	r.cloud, err = awstest.New(awstest.Config{Seed: 1, Types: few(t, "m5.large", "c5.large", "m6g.large"), Delays: ec2test.Delays{Boot: boot, Shutdown: shutdown}})
 	r.must(err)
-	r.kube = kubernetes(t, readyClass())
+	r.kube = kubernetes(readyClass())
 	config := r.config(aws.Config{HTTPClient: inProcess{r.cloud, 200 * time.Millisecond}})
 	config.Clock, config.Window = clock.RealClock{}, 50*time.Millisecond
 	p := New(config)
