@@ -58,8 +58,10 @@ func Rank(types []*Type, want requirement.Set, requests corev1.ResourceList, una
 		}
 	}
 	slices.SortFunc(out, func(a, b Choice) int {
+		if by := cmp.Compare(a.Offering.Price, b.Offering.Price); by != 0 {
+			return by
+		}
 		return cmp.Or(
-			cmp.Compare(a.Offering.Price, b.Offering.Price),
 			cmp.Compare(a.Type.Name, b.Type.Name),
 			cmp.Compare(a.Offering.Zone, b.Offering.Zone),
 			cmp.Compare(a.Offering.CapacityType, b.Offering.CapacityType),

@@ -44,8 +44,10 @@ func newCatalogue(s *supply.Supply, types []*catalog.Type) *catalogue {
 		}
 	}
 	slices.SortFunc(c.rows, func(a, b row) int {
+		if by := cmp.Compare(a.offering.Price, b.offering.Price); by != 0 {
+			return by
+		}
 		return cmp.Or(
-			cmp.Compare(a.offering.Price, b.offering.Price),
 			cmp.Compare(types[a.kind].Name, types[b.kind].Name),
 			cmp.Compare(a.offering.Zone, b.offering.Zone),
 			cmp.Compare(a.offering.CapacityType, b.offering.CapacityType),

@@ -129,7 +129,10 @@ func (m *Offerings) addPool(s *Supply, p *snapshot.Pool, c *Cache) {
 func sortByPrice(list []Launch) {
 	slices.SortFunc(list, func(a, b Launch) int {
 		x, y := a.Offering, b.Offering
-		return cmp.Or(cmp.Compare(x.Price, y.Price), cmp.Compare(a.Kind, b.Kind), cmp.Compare(x.Zone, y.Zone),
+		if by := cmp.Compare(x.Price, y.Price); by != 0 {
+			return by
+		}
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(x.Zone, y.Zone),
 			cmp.Compare(x.CapacityType, y.CapacityType), cmp.Compare(x.Reservation, y.Reservation))
 	})
 }
