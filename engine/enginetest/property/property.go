@@ -1,7 +1,6 @@
 // Package property checks properties on random inputs that are the same in every
 // run. -rapid.seed=N or RAPID_SEED=N chooses others; a failure prints its seed.
-// -full plays four times as many where a test counts them, and all cases where a test lists
-// them and plays a quarter.
+// -full plays four times as many, and all cases where a test lists them and plays a quarter.
 package property
 
 import (
@@ -16,10 +15,19 @@ import (
 // fixed is the seed where nobody chooses one.
 const fixed = "20260101"
 
-// Check is rapid.Check with inputs that do not change from run to run.
+// all is how many inputs rapid plays where nobody chooses, some how many without -full.
+const all, some = "100", "25"
+
+// Check is rapid.Check with inputs that do not change from run to run: 25 of them, 100 with
+// -full, or any other number by -rapid.checks or RAPID_CHECKS.
 func Check(t *testing.T, holds func(*rapid.T)) {
 	t.Helper()
 	seed(t)
+	if checks := flag.Lookup("rapid.checks"); !*full && checks.Value.String() == all {
+		if err := checks.Value.Set(some); err != nil {
+			t.Fatal(err)
+		}
+	}
 	rapid.Check(t, holds)
 }
 
@@ -47,14 +55,14 @@ func Full() bool { return *full }
 // Some reports whether a test plays its i-th case: every fourth, or with -full each.
 func Some(i int) bool { return *full || i%4 == 0 }
 
-// Rarely counts how many of all random worlds, a quarter of them without -full, break what a
+// Rarely counts how many of some random worlds, a quarter of them without -full, break what a
 // greedy search cannot promise, and fails if they are more than some per thousand. A source
 // gives the same numbers for the same world.
-func Rarely(t *testing.T, all, perThousand int, breaks func(world *rand.Rand) bool) {
+func Rarely(t *testing.T, count, perThousand int, breaks func(world *rand.Rand) bool) {
 	t.Helper()
-	first, worlds := seed(t), all
+	first, worlds := seed(t), count
 	if !*full {
-		worlds = max(1, all/4)
+		worlds = max(1, count/4)
 	}
 	var broken []int
 	for i := range worlds {
