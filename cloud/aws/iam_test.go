@@ -16,6 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/nodeclass"
 	"github.com/millwright-dev/millwright/deploy/iam"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/enginetest/property"
 )
 
 // document is a policy, as far as the test takes it apart.
@@ -142,19 +143,26 @@ func TestWhatConditionsAskForMustBeThere(t *testing.T) {
 }
 
 // Whichever action or resource is taken from the policies, the process starts, and a condition
-// names it.
+// names it. Without -full every fourth is taken.
 func TestWhatAPolicyLacksIsNamed(t *testing.T) {
 	credentials(t)
 	documents := shipped(t)
+	cases := 0
+	lacks := func(sid, field, entry string, names func(string) bool) {
+		if property.Some(cases) {
+			lacking(t, documents, sid, field, entry, names)
+		}
+		cases++
+	}
 	for _, d := range documents {
 		for _, s := range d.Statement {
 			sid := fmt.Sprint(s["Sid"])
 			for _, action := range entries(s, "Action") {
-				lacking(t, documents, sid, "Action", action, func(text string) bool { return strings.Contains(text, action+" on resource: ") })
+				lacks(sid, "Action", action, func(text string) bool { return strings.Contains(text, action+" on resource: ") })
 			}
 			if all := entries(s, "Resource"); len(all) > 1 {
 				for _, resource := range all {
-					lacking(t, documents, sid, "Resource", resource, func(text string) bool { return policy.Like("* on resource: "+resource+"*", text) })
+					lacks(sid, "Resource", resource, func(text string) bool { return policy.Like("* on resource: "+resource+"*", text) })
 				}
 			}
 		}
@@ -225,10 +233,10 @@ func TestARightThatIsMissingAtTheStartIsWaitedFor(t *testing.T) {
 	}
 }
 
-// credentials are some, which the emulator does not check.
+// credentials are some, which the emulator does not check, and no configuration of the machine.
 func credentials(t *testing.T) {
 	t.Helper()
-	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": "secret", "AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none"} {
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": "secret", "AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none", "AWS_CA_BUNDLE": ""} {
 		t.Setenv(name, value)
 	}
 }
