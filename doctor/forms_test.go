@@ -1,4 +1,4 @@
-package doctortest_test
+package doctor_test
 
 import (
 	"slices"
