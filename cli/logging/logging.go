@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/klog/v2"
-	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // Options say what is logged and where to.
@@ -46,9 +46,9 @@ func Set(o Options) (flush func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("--log-output-paths: %w", err)
 	}
-	log := zapr.NewLogger(logger)
-	ctrl.SetLogger(log)
-	klog.SetLogger(log)
+	sink := zapr.NewLogger(logger)
+	log.SetLogger(sink)
+	klog.SetLogger(sink)
 	return func() { _ = logger.Sync() }, nil // standard output cannot be synced everywhere
 }
 
