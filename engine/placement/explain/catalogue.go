@@ -1,9 +1,6 @@
 package explain
 
 import (
-	"cmp"
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -16,8 +13,9 @@ import (
 // catalogue is what a cloud offers a class: every type, bought in every way, the
 // cheapest first. Pools of one class share it.
 type catalogue struct {
-	types []*catalog.Type
-	rows  []row
+	// list are the types as pools name them, types the same by name.
+	list, types []*catalog.Type
+	rows        []row
 	// allocatable is by type.
 	allocatable [][]int64
 	all         bitset.Set
@@ -36,26 +34,15 @@ type row struct {
 }
 
 func newCatalogue(s *supply.Supply, types []*catalog.Type) *catalogue {
-	c := &catalogue{types: types, labelled: map[string]bitset.Set{}}
-	for i, t := range types {
-		c.allocatable = append(c.allocatable, s.Allocatable(t))
-		for j := range t.Offerings {
-			c.rows = append(c.rows, row{i, &t.Offerings[j]})
-		}
+	c := &catalogue{list: types, labelled: map[string]bitset.Set{}}
+	var launches []supply.Launch
+	c.types, c.allocatable, launches = s.Sold(types)
+	for i := range launches {
+		c.rows = append(c.rows, row{int(launches[i].Kind), launches[i].Offering})
 	}
-	slices.SortFunc(c.rows, func(a, b row) int {
-		if by := cmp.Compare(a.offering.Price, b.offering.Price); by != 0 {
-			return by
-		}
-		return cmp.Or(
-			cmp.Compare(types[a.kind].Name, types[b.kind].Name),
-			cmp.Compare(a.offering.Zone, b.offering.Zone),
-			cmp.Compare(a.offering.CapacityType, b.offering.CapacityType),
-		)
-	})
 	c.all, c.unsold = bitset.Full(len(c.rows)), bitset.New(len(c.rows))
 	for i, r := range c.rows {
-		if !r.offering.Available || s.Offerings.UsedUp(r.offering) || s.Snap.Refused(r.offering.Key(types[r.kind].Name)) {
+		if !r.offering.Available || s.Offerings.UsedUp(r.offering) || s.Snap.Refused(r.offering.Key(c.types[r.kind].Name)) {
 			c.unsold.Add(i)
 		}
 	}

@@ -104,7 +104,7 @@ func (x *Explainer) stock() {
 	}
 	var catalogues []*catalogue
 	for _, p := range x.Offerings.Pools {
-		i := slices.IndexFunc(catalogues, func(c *catalogue) bool { return slices.Equal(c.types, p.Types) })
+		i := slices.IndexFunc(catalogues, func(c *catalogue) bool { return slices.Equal(c.list, p.Types) })
 		if i < 0 {
 			i, catalogues = len(catalogues), append(catalogues, newCatalogue(x.Supply, p.Types))
 		}

@@ -90,6 +90,14 @@ func (v *inventory) addWays() {
 	}
 }
 
+// Sold is what a cloud sells: the types of a list by name, what can be requested of each, and
+// all ways to buy them, the cheapest first, each with the index of its type as its kind. It is
+// shared and must not be changed.
+func (s *Supply) Sold(list []*catalog.Type) (types []*catalog.Type, allocatable [][]int64, launches []Launch) {
+	v := s.cache.inventory(list)
+	return v.types, v.requestable(s), v.launches
+}
+
 // choose adds to a list the launches that a pool's requirements allow, in order, and
 // returns it with the types that they are of, by name. The kinds of the launches are
 // indices of these.

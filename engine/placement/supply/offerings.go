@@ -72,14 +72,14 @@ type Overhead struct {
 	Present []pack.Token
 }
 
-func (s *Supply) newOfferings(c *Cache) *Offerings {
+func (s *Supply) newOfferings() *Offerings {
 	m := &Offerings{special: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
 	sorted := slices.Clone(s.Snap.Pools)
 	slices.SortFunc(sorted, func(a, b *snapshot.Pool) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name))
 	})
 	for _, p := range sorted {
-		m.addPool(s, p, c)
+		m.addPool(s, p)
 	}
 	m.Index = affinity.New(len(m.Launches), false, m.says)
 	m.Index.Alike(func(i int) int32 { return m.Launches[i].Kind }, func(key string) bool { return !m.special[key] })
@@ -99,11 +99,11 @@ func (s *Supply) newOfferings(c *Cache) *Offerings {
 }
 
 // addPool adds what a pool leaves of its types.
-func (m *Offerings) addPool(s *Supply, p *snapshot.Pool, c *Cache) {
+func (m *Offerings) addPool(s *Supply, p *snapshot.Pool) {
 	entry := s.newPool(p)
 	entry.Lo, entry.Hi = len(m.Launches), len(m.Launches)
 	if entry.Closed == nil {
-		v := c.inventory(p.Types)
+		v := s.cache.inventory(p.Types)
 		var types []int32
 		types, m.Launches = v.choose(m.Launches, p.Requirements)
 		entry.Hi = len(m.Launches)

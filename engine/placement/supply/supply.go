@@ -11,16 +11,17 @@ type Supply struct {
 	Offerings *Offerings
 	// opened memoises the labels that are open before a launch, by pool.
 	opened map[string]map[string]bool
+	cache  *Cache
 }
 
 // New compiles where the pods of a batch could go. What of that depends on nothing
 // but the instance types is looked up in a cache.
 func New(b *demand.Batch, c *Cache) *Supply {
-	s := &Supply{Batch: b, opened: map[string]map[string]bool{}}
+	s := &Supply{Batch: b, opened: map[string]map[string]bool{}, cache: c}
 	for _, d := range b.Snap.DaemonSets {
 		s.Daemons = append(s.Daemons, s.newDaemon(d))
 	}
-	s.Offerings = s.newOfferings(c)
+	s.Offerings = s.newOfferings()
 	s.Machines = s.newMachines()
 	// Only now are all ports known.
 	b.SetClashes()
