@@ -197,14 +197,17 @@ func (c *Class) evictionHard(capacity corev1.ResourceList) corev1.ResourceList {
 	return list
 }
 
-// threshold is an eviction threshold: a quantity, or a share of the whole rounded up; a
-// hundred percent switches it off.
+// threshold is an eviction threshold: a quantity above zero, as the kubelet demands, or a share
+// of the whole rounded up; a hundred percent switches it off.
 func threshold(whole resource.Quantity, text string) (resource.Quantity, error) {
 	share, percent := strings.CutSuffix(text, "%")
 	if !percent {
 		q, err := resource.ParseQuantity(text)
 		if err != nil {
 			return q, fmt.Errorf("%q is neither a quantity nor a percentage", text)
+		}
+		if q.Sign() <= 0 {
+			return q, fmt.Errorf("%q is not above zero", text)
 		}
 		return q, nil
 	}

@@ -2,6 +2,7 @@ package instancetype
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -92,7 +93,8 @@ func (c *Class) kubelet() *ec2class.KubeletConfiguration {
 	return c.Kubelet
 }
 
-// Check names the field of the EC2NodeClass with which no capacity can be worked out.
+// Check names the field of the EC2NodeClass with which no capacity can be worked out, or no
+// kubelet starts: of several the first, by name.
 func (c *Class) Check() error {
 	if _, ok := families[c.Family]; !ok {
 		return fmt.Errorf("spec.amiFamily: %q is not a family of images", c.Family)
@@ -102,18 +104,28 @@ func (c *Class) Check() error {
 		name   string
 		values map[string]string
 	}{{"kubeReserved", k.KubeReserved}, {"systemReserved", k.SystemReserved}} {
-		for name, text := range field.values {
-			if _, err := resource.ParseQuantity(text); err != nil {
+		for _, name := range slices.Sorted(maps.Keys(field.values)) {
+			if text := field.values[name]; !isQuantity(text) {
 				return fmt.Errorf("spec.kubelet.%s.%s: %q is not a quantity", field.name, name, text)
 			}
 		}
 	}
-	for signal, text := range k.EvictionHard {
-		if _, err := threshold(resource.Quantity{}, text); err != nil {
-			return fmt.Errorf("spec.kubelet.evictionHard.%s: %w", signal, err)
+	for _, field := range []struct {
+		name   string
+		values map[string]string
+	}{{"evictionHard", k.EvictionHard}, {"evictionSoft", k.EvictionSoft}} {
+		for _, signal := range slices.Sorted(maps.Keys(field.values)) {
+			if _, err := threshold(resource.Quantity{}, field.values[signal]); err != nil {
+				return fmt.Errorf("spec.kubelet.%s.%s: %w", field.name, signal, err)
+			}
 		}
 	}
 	return nil
+}
+
+func isQuantity(text string) bool {
+	_, err := resource.ParseQuantity(text)
+	return err == nil
 }
 
 // Refuses says why machines of a type cannot be had under the class, empty if they can.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
@@ -128,9 +129,9 @@ func Tags(class *ec2class.EC2NodeClass, pool, cluster string) map[string]string 
 // OwnerTag is the key by which things belong to a cluster; its value is owned.
 func OwnerTag(cluster string) string { return "kubernetes.io/cluster/" + cluster }
 
-// CheckTags names a tag of the class that is Karpenter's own.
+// CheckTags names a tag of the class that is Karpenter's own: of several the first, by key.
 func CheckTags(class *ec2class.EC2NodeClass) error {
-	for key := range class.Spec.Tags {
+	for _, key := range slices.Sorted(maps.Keys(class.Spec.Tags)) {
 		for _, pattern := range ec2class.RestrictedTagPatterns {
 			if pattern.MatchString(key) {
 				return fmt.Errorf("spec.tags: %q is set by the controller and cannot be set by the class", key)

@@ -94,6 +94,7 @@ func TestWhatAnImageRefusesIsSaid(t *testing.T) {
 		"endpoint and certificate authority must be":     {boot.AL2023, nodeConfig("kubelet: {config: {maxPods: 5}}")},
 		`no kind "NodeConfig" is registered for version`: {boot.AL2023, strings.Replace(nodeConfig(cluster), "v1alpha1", "v9", 1)},
 		"cannot unmarshal string into Go struct":         {boot.AL2023, nodeConfig(cluster + "\nkubelet: {config: {maxPods: many}}")},
+		`eviction threshold "0" must be positive`:        {boot.AL2023, nodeConfig(cluster + "\nkubelet: {config: {evictionHard: {memory.available: '0'}}}")},
 		"unknown 'kubernetes.io' or 'k8s.io' label":      {boot.AL2023, nodeConfig(cluster + "\nkubelet: {flags: [--node-labels=node-role.kubernetes.io/worker=x]}")},
 		`invalid effect "Never"`:                         {boot.AL2023, nodeConfig(cluster + "\nkubelet: {config: {registerWithTaints: [{key: a, effect: Never}]}}")},
 		"unknown flag: --max-pod=3":                      {boot.AL2, bootstrap("--kubelet-extra-args '--max-pod=3'")},

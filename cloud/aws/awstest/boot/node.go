@@ -155,6 +155,9 @@ func threshold(whole resource.Quantity, text string) (resource.Quantity, error) 
 		if err != nil {
 			return q, fmt.Errorf("%q is neither a quantity nor a percentage", text)
 		}
+		if q.Sign() <= 0 {
+			return q, fmt.Errorf("eviction threshold %q must be positive", text)
+		}
 		return q, nil
 	}
 	p, err := strconv.ParseFloat(share, 64)
