@@ -28,7 +28,7 @@ func addEC2(f *pflag.FlagSet, into *aws.ProviderConfig) {
 	f.StringVar(&into.Cluster, "cluster-name", "", "name of the cluster, in EKS and in the tags of what is created; required with --provider aws")
 	f.StringVar(&into.ClusterEndpoint, "cluster-endpoint", "", "URL of the API server as machines reach it; if empty EKS is asked")
 	f.StringVar(&into.CABundle, "cluster-ca-bundle", "", "certificate authority of the API server in base64; if empty that of this process's own connection")
-	strictBool(f, &into.Isolated, "isolated-vpc", false, "do not ask for prices, because the VPC has no way to the Pricing API")
+	strictBool(f, &into.Isolated, "isolated-vpc", false, "do not ask for prices, nor delete instance profiles, because the VPC has no way to the Pricing API and to IAM")
 	strictBool(f, &into.EKSVersion, "eks-control-plane", false, "ask EKS for the version of the control plane, not the API server")
 	f.Float64Var(&into.MemoryOverhead, "vm-memory-overhead-percent", instancetype.DefaultMemoryOverhead, "share of a machine's memory, from 0 to 1, that its Node does not see")
 	strictBool(f, &into.ZonalShift, "enable-zonal-shift", false, "launch nothing in zones that ARC shifts the cluster's traffic away from, and count them as impaired")

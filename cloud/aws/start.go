@@ -37,7 +37,7 @@ type ProviderConfig struct {
 	// [CLUSTER_ENDPOINT]. CABundle is its certificate authority in base64; empty takes that
 	// of the client [CLUSTER_CA_BUNDLE].
 	ClusterEndpoint, CABundle string
-	// Isolated says that the VPC has no way to the Pricing API [ISOLATED_VPC].
+	// Isolated says that the VPC has no way to the Pricing API and to IAM [ISOLATED_VPC].
 	Isolated bool
 	// EKSVersion asks EKS for the control plane's version, not the API server
 	// [EKS_CONTROL_PLANE].

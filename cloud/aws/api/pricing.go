@@ -11,6 +11,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/pricing/types"
 )
 
+// Lists reports whether AWS's price list has a region: the partitions of governments are left
+// out, and their credentials mean nothing to it.
+func Lists(region string) bool {
+	return !strings.HasPrefix(region, "us-gov-") && !strings.Contains(region, "-iso")
+}
+
 // pricesIn is the region whose endpoint has the prices of a region: there are few.
 func pricesIn(region string) string {
 	switch {

@@ -43,7 +43,7 @@ type Config struct {
 	MemoryOverhead float64
 	// ReservedENIs are network interfaces that pods do not get [RESERVED_ENIS].
 	ReservedENIs int64
-	// Isolated says that prices cannot be asked for [ISOLATED_VPC].
+	// Isolated says that neither the Pricing API nor IAM can be reached [ISOLATED_VPC].
 	Isolated bool
 	// ClusterARN is the cluster's name in ARC, to follow its zonal shifts; empty follows none
 	// [ENABLE_ZONAL_SHIFT].

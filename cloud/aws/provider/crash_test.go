@@ -56,7 +56,9 @@ func (c *cut) lose(action string, w http.ResponseWriter, serve func(http.Respons
 func (c *cut) process() *Provider {
 	c.aside.Store(true)
 	defer c.aside.Store(false)
-	return c.provider()
+	p := c.provider()
+	p.Isolated = false
+	return p
 }
 
 // again takes a step until it succeeds.

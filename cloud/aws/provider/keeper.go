@@ -46,7 +46,8 @@ func (p *Provider) Resolve(ctx context.Context, class cloud.Class) (time.Duratio
 	return again, errors.Join(err, p.learn(ctx, c))
 }
 
-// Release deletes the launch templates and instance profiles of a class.
+// Release deletes the launch templates and instance profiles of a class. An isolated VPC has no
+// way to IAM: what was made there for a role is left, as in Karpenter.
 func (p *Provider) Release(ctx context.Context, class cloud.Class) error {
 	c, ok := class.(*ec2class.EC2NodeClass)
 	if !ok {
@@ -56,7 +57,11 @@ func (p *Provider) Release(ctx context.Context, class cloud.Class) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(p.deleteTemplates(ctx, names), p.resolver.Release(ctx, c))
+	failed := p.deleteTemplates(ctx, names)
+	if p.Isolated {
+		return failed
+	}
+	return errors.Join(failed, p.resolver.Release(ctx, c))
 }
 
 // check names what is wrong with a class by itself.

@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/aws/price"
 	"github.com/millwright-dev/millwright/cloud/ec2"
@@ -50,7 +51,7 @@ func (p *Provider) Refresh(ctx context.Context) error {
 
 func (p *Provider) refreshPrices(ctx context.Context) error {
 	var failed []error
-	if !p.Isolated {
+	if !p.Isolated && api.Lists(p.Region) {
 		failed = append(failed, p.market.ask("prices", p.Clock.Now(), pricesEvery, func() error {
 			listed, err := p.AWS.OnDemandPrices(ctx, p.Region)
 			if err == nil {
