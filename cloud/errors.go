@@ -14,6 +14,8 @@ var ErrNotFound = errors.New("instance not found")
 
 // InsufficientCapacityError says which offerings the cloud could not deliver.
 type InsufficientCapacityError struct {
+	// Offerings are to be left out for a while. Those that the provider's own catalogue leaves
+	// out need not be among them.
 	Offerings []catalog.Key
 	// Cause is what else than the cloud's capacity is short: a quota of the account, the
 	// addresses of a subnet. Empty if nothing is.
@@ -29,7 +31,10 @@ func (e *InsufficientCapacityError) Error() string {
 	if more := len(e.Offerings) - shown; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	text := "insufficient capacity for " + strings.Join(names, ", ")
+	text := "insufficient capacity"
+	if len(names) > 0 {
+		text += " for " + strings.Join(names, ", ")
+	}
 	if e.Cause != "" {
 		text += "; " + e.Cause
 	}

@@ -154,12 +154,16 @@ type Failure struct {
 
 func (f Failure) String() string { return f.Code + ": " + f.Message }
 
+// Subnet is a subnet and its zone.
+type Subnet struct{ ID, Zone string }
+
 // Verdict is what the failures of one wave come to.
 type Verdict struct {
-	// SoldOut are the offerings that could not be had.
+	// SoldOut are the offerings that could not be had. Those of a zone whose subnet is full are
+	// not among them: it may have another.
 	SoldOut []catalog.Key
-	// Subnets have no addresses left.
-	Subnets []string
+	// Full are the subnets that have no addresses left.
+	Full []Subnet
 	// NoSpot says that the account can have no spot capacity.
 	NoSpot bool
 	// Err is the worst of the other failures, nil if there are none: it is not for lack of
@@ -186,11 +190,14 @@ func Judge(w *Wave, failures []Failure) Verdict {
 			if meaning != NoCapacity {
 				v.Cause = cmp.Or(v.Cause, reason+": "+f.Message)
 			}
-			if meaning == NoAddresses && f.Subnet != "" && !slices.Contains(v.Subnets, f.Subnet) {
-				v.Subnets = append(v.Subnets, f.Subnet)
+			if full := (Subnet{f.Subnet, f.Zone}); meaning == NoAddresses && full.ID != "" && full.Zone != "" {
+				if !slices.Contains(v.Full, full) {
+					v.Full = append(v.Full, full)
+				}
+				continue
 			}
 			if f.Type == "" || spreadLimit(f.Message) {
-				for _, k := range w.keys(f.Zone) {
+				for _, k := range w.Keys(f.Zone) {
 					add(k)
 				}
 				continue
@@ -198,7 +205,7 @@ func Judge(w *Wave, failures []Failure) Verdict {
 			add(catalog.Key{Type: f.Type, Zone: f.Zone, CapacityType: w.CapacityType})
 		case NoSpot:
 			v.NoSpot, v.Cause = true, cmp.Or(v.Cause, reason+": "+f.Message)
-			for _, k := range w.keys("") {
+			for _, k := range w.Keys("") {
 				add(k)
 			}
 		default:

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ func TestEveryCodeBecomesOneOfThePortsErrors(t *testing.T) {
 		{"Unsupported", "Your requested instance type is not supported in your requested Availability Zone.", soldOut},
 		{"ReservationCapacityExceeded", "Your requested instances exceed the reservation.", soldOut},
 		{"InsufficientReservedInstanceCapacity", "", soldOut},
-		{"InsufficientFreeAddressesInSubnet", "There are not enough free addresses in subnet 'subnet-1'.", soldOut + " InsufficientFreeAddressesInSubnet"},
+		{"InsufficientFreeAddressesInSubnet", "There are not enough free addresses in subnet 'subnet-1'.", "full subnets [{subnet-1 b}] InsufficientFreeAddressesInSubnet"},
 		{"MaxSpotInstanceCountExceeded", "Max spot instance count exceeded", soldOut + " SpotQuotaExceeded"},
 		{"VcpuLimitExceeded", "You have requested more vCPU capacity than your current vCPU limit of 32 allows.", soldOut + " VCPULimitExceeded"},
 		{"MaxFleetCountExceeded", "", soldOut + " FleetQuotaExceeded"},
@@ -90,6 +91,8 @@ func printed(v Verdict) string {
 	var throttled *cloud.ThrottledError
 	reason, _, _ := strings.Cut(v.Cause, ":")
 	switch {
+	case len(v.Full) > 0 && len(v.SoldOut) == 0:
+		return fmt.Sprintf("full subnets %v %s", v.Full, reason)
 	case v.Err == nil:
 		return strings.TrimSpace("sold out " + reason)
 	case errors.As(v.Err, &refused):
@@ -130,7 +133,8 @@ func TestAFailureOfAZoneIsOneOfAllItsOfferings(t *testing.T) {
 		"no spot at all":        {Failure{Code: "AuthFailure.ServiceLinkedRoleCreationNotPermitted", Type: "c5.large", Zone: "a"}, []catalog.Key{key("m5.large", "a"), key("m5.large", "b"), key("c5.large", "a")}},
 		"a full spread":         {Failure{Code: "InsufficientInstanceCapacity", Message: "You've reached the limit of instances in this spread placement group.", Type: "c5.large", Zone: "a"}, []catalog.Key{key("m5.large", "a"), key("c5.large", "a")}},
 		"not for capacity":      {Failure{Code: "InvalidAMIID.NotFound", Type: "c5.large", Zone: "a"}, nil},
-		"a subnet that is full": {Failure{Code: "InsufficientFreeAddressesInSubnet", Type: "c5.large", Zone: "a", Subnet: "subnet-1"}, []catalog.Key{key("c5.large", "a")}},
+		"a subnet that is full": {Failure{Code: "InsufficientFreeAddressesInSubnet", Type: "c5.large", Zone: "a", Subnet: "subnet-1"}, nil},
+		"some subnet is full":   {Failure{Code: "InsufficientFreeAddressesInSubnet", Type: "c5.large", Zone: "a"}, []catalog.Key{key("c5.large", "a")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Judge(spotWave, []Failure{tt.failure, tt.failure}).SoldOut; !slices.Equal(got, tt.want) {

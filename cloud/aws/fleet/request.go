@@ -78,8 +78,8 @@ func (w *Wave) types() int {
 	return len(seen)
 }
 
-// keys are the offerings of a wave in a zone; empty is every zone.
-func (w *Wave) keys(zone string) []catalog.Key {
+// Keys are the offerings of a wave in a zone; empty is every zone.
+func (w *Wave) Keys(zone string) []catalog.Key {
 	var out []catalog.Key
 	for _, c := range w.Choices {
 		if zone == "" || c.Offering.Zone == zone {

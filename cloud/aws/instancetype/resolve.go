@@ -36,7 +36,7 @@ type Supply struct {
 	// Price is in US dollars per hour; without one there is no offering.
 	Price func(typeName, zone, capacityType string) (float64, bool)
 	// SoldOut reports what EC2 has refused of late; nil is nothing.
-	SoldOut func(catalog.Key) bool
+	SoldOut func(typeName string, o *catalog.Offering) bool
 	// Reservations are those of the class, of any type.
 	Reservations []Reservation
 	// Image is what machines with these labels are started from, empty if there is no image
@@ -99,7 +99,7 @@ func (s *Supply) offerings(i *Info) []catalog.Offering {
 	add := func(zone Zone, capacityType string, price float64, r Reservation) {
 		o := Bought(zone, capacityType, r)
 		o.Price, o.Left = price, r.Left
-		o.Available = (r.ID == "" || r.Left > 0) && (s.SoldOut == nil || !s.SoldOut(o.Key(i.Name)))
+		o.Available = (r.ID == "" || r.Left > 0) && (s.SoldOut == nil || !s.SoldOut(i.Name, &o))
 		out = append(out, o)
 	}
 	for _, zone := range s.Zones {

@@ -68,6 +68,13 @@ func (a *Addresses) Full(id string) {
 	a.free[id] = 0
 }
 
+// Room reports whether one of some subnets in a zone has addresses left.
+func (a *Addresses) Room(subnets []ec2class.Subnet, zone string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(subnets, func(s ec2class.Subnet) bool { return s.Zone == zone && a.free[s.ID] > 0 })
+}
+
 // Choose takes the subnet with most free addresses in each zone and takes need off it; done
 // gives back what is not used after all, by subnet, empty for none being used.
 func (a *Addresses) Choose(subnets []ec2class.Subnet, zones []string, need int64) (byZone map[string]string, done func(used string)) {

@@ -173,9 +173,11 @@ func (p *Provider) group(class *ec2class.EC2NodeClass) string {
 func (p *Provider) supply(class *ec2class.EC2NodeClass) *instancetype.Supply {
 	group, shifted := p.group(class), p.shifted(class)
 	out := &instancetype.Supply{
-		Price:   p.Prices.Of,
-		SoldOut: func(k catalog.Key) bool { return shifted[k.Zone] || p.soldOut.stands(group, k) },
-		Image:   func(labels requirement.Set) string { return image.For(class.Status.AMIs, labels) },
+		Price: p.Prices.Of,
+		SoldOut: func(typeName string, o *catalog.Offering) bool {
+			return shifted[o.Zone] || p.soldOut.stands(scope{group, o.Reservation}, o.Key(typeName))
+		},
+		Image: func(labels requirement.Set) string { return image.For(class.Status.AMIs, labels) },
 	}
 	for _, r := range class.Status.CapacityReservations {
 		if r.State == ec2class.CapacityReservationStateExpiring {

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,7 +86,7 @@ func (l *launch) try(ctx context.Context, wave fleet.Wave) (cloud.Instance, erro
 			for _, c := range s.request.Configs {
 				l.templates.forget(c.Template)
 			}
-		case errors.Is(err, errTokenBurnt):
+		case errors.Is(err, errTokenBurnt), errors.Is(err, errOtherSubnet):
 		default:
 			return i, err
 		}
@@ -95,6 +96,7 @@ func (l *launch) try(ctx context.Context, wave fleet.Wave) (cloud.Instance, erro
 var (
 	errTemplateGone = errors.New("a launch template is gone")
 	errTokenBurnt   = errors.New("the token belongs to an attempt that failed")
+	errOtherSubnet  = fmt.Errorf("%w: a subnet is full, and another one of its zone is not", errNothing)
 )
 
 // prepare makes the request for a wave, with the launch templates that it names.
@@ -175,10 +177,10 @@ func (l *launch) send(ctx context.Context, s *sent) (cloud.Instance, error) {
 	}
 	l.attempt.open, l.attempt.doubt = nil, time.Time{}
 	s.done(answer.Instance.Subnet)
-	l.judge(s, answer)
+	err = l.judge(s, answer)
 	if answer.Instance.ID == "" {
 		l.attempt.number++
-		return cloud.Instance{}, errNothing
+		return cloud.Instance{}, err
 	}
 	return l.launched(s, answer.Instance)
 }
@@ -198,8 +200,13 @@ func (l *launch) unanswered(ctx context.Context, s *sent, meaning fleet.Meaning,
 		err = fmt.Errorf("%w: %w", errTemplateGone, err)
 	case fleet.NoCapacity, fleet.NoAddresses, fleet.NoSpot, fleet.Quota:
 		// The whole call was refused for what is otherwise said of an offering.
-		v := fleet.Judge(&s.wave, []fleet.Failure{{Message: err.Error(), Code: "UnfulfillableCapacity"}})
-		l.refused, l.cause = append(l.refused, v.SoldOut...), err.Error()
+		l.cause = err.Error()
+		if l.lacks(s, s.wave.Keys("")); s.wave.Reservation != "" {
+			l.soldOut.add(l.scope(s), s.wave.Keys("")...)
+		}
+		if meaning == fleet.NoSpot {
+			l.soldOut.add(scope{}, catalog.Key{CapacityType: catalog.Spot})
+		}
 		err = errNothing
 	}
 	s.done("")
@@ -238,19 +245,44 @@ func earliest(list []api.Instance) *api.Instance {
 	return first
 }
 
-// judge remembers what the failures of an answer teach.
-func (l *launch) judge(s *sent, answer fleet.Answer) {
+// judge remembers what the failures of an answer teach. It says what to do if nothing was
+// launched.
+func (l *launch) judge(s *sent, answer fleet.Answer) error {
 	v := fleet.Judge(&s.wave, answer.Failures)
-	l.soldOut.add(l.group(l.class), v.SoldOut...)
-	for _, id := range v.Subnets {
-		l.addresses.Full(id)
+	next := errNothing
+	for _, full := range v.Full {
+		l.addresses.Full(full.ID)
 	}
-	l.refused = append(l.refused, v.SoldOut...)
-	if l.cause == "" {
-		l.cause = v.Cause
+	for _, full := range v.Full {
+		if l.addresses.Room(l.class.Status.Subnets, full.Zone) {
+			next = errOtherSubnet
+		} else {
+			v.SoldOut = append(v.SoldOut, s.wave.Keys(full.Zone)...)
+		}
 	}
+	if v.NoSpot {
+		l.soldOut.add(scope{}, catalog.Key{CapacityType: catalog.Spot})
+	}
+	l.soldOut.add(l.scope(s), v.SoldOut...)
+	l.lacks(s, v.SoldOut)
+	l.cause = cmp.Or(l.cause, v.Cause)
 	if v.Err != nil {
 		l.failed = append(l.failed, v.Err)
+	}
+	return next
+}
+
+// scope is within what offerings of a request are sold out.
+func (l *launch) scope(s *sent) scope { return scope{l.group(l.class), s.wave.Reservation} }
+
+// lacks takes note of offerings that a launch goes without. A reservation's are known here
+// alone: the port cannot tell them from those of another reservation.
+func (l *launch) lacks(s *sent, keys []catalog.Key) {
+	switch id := s.wave.Reservation; {
+	case id == "":
+		l.refused = append(l.refused, keys...)
+	case len(keys) > 0:
+		l.cause = cmp.Or(l.cause, "capacity reservation "+id+" has no room")
 	}
 }
 

@@ -16,11 +16,15 @@ const (
 	longest  = 30 * time.Minute
 )
 
-// soldOutKey is an offering within a placement group, whose limits are its own; most have
-// none.
+// scope is within what an offering is sold out: a placement group, whose limits are its own, or
+// a capacity reservation, by ID. Most have neither.
+type scope struct{ group, reservation string }
+
+// soldOutKey is an offering within its scope. One with a capacity type alone is all of that
+// type, in any scope.
 type soldOutKey struct {
 	catalog.Key
-	group string
+	scope
 }
 
 type refusal struct {
@@ -38,12 +42,12 @@ type soldOut struct {
 }
 
 // add remembers that offerings were refused. A refusal while one stands is the same one.
-func (s *soldOut) add(group string, keys ...catalog.Key) {
+func (s *soldOut) add(in scope, keys ...catalog.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
 	for _, k := range keys {
-		key := soldOutKey{k, group}
+		key := soldOutKey{k, in}
 		before, known := s.until[key]
 		pause := shortest
 		switch {
@@ -58,10 +62,11 @@ func (s *soldOut) add(group string, keys ...catalog.Key) {
 }
 
 // stands reports whether an offering is still not to be counted on.
-func (s *soldOut) stands(group string, k catalog.Key) bool {
+func (s *soldOut) stands(in scope, k catalog.Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.clock.Now().Before(s.until[soldOutKey{k, group}].until)
+	now := s.clock.Now()
+	return now.Before(s.until[soldOutKey{k, in}].until) || now.Before(s.until[soldOutKey{Key: catalog.Key{CapacityType: k.CapacityType}}].until)
 }
 
 // sweep forgets what is over for good, and reports the state that answers depend on: it

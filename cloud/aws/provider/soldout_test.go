@@ -1,0 +1,135 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
+	"github.com/millwright-dev/millwright/cloud/aws/network"
+	"github.com/millwright-dev/millwright/engine/catalog"
+)
+
+func capacityTypeOf(o *catalog.Offering) string { return o.CapacityType }
+
+// toBeHad are the offerings of a class that can be had, by some trait.
+func (r *rig) toBeHad(p *Provider, of func(*catalog.Offering) string) map[string]bool {
+	r.t.Helper()
+	types, err := p.InstanceTypes(r.t.Context(), classRef)
+	r.must(err)
+	out := map[string]bool{}
+	for _, typ := range types {
+		for i := range typ.Offerings {
+			if o := &typ.Offerings[i]; o.Available {
+				out[of(o)] = true
+			}
+		}
+	}
+	return out
+}
+
+// One reservation that EC2 says is full, although its count says otherwise, keeps nobody from
+// another of the same type and zone.
+func TestAReservationWithoutRoomIsNoOthers(t *testing.T) {
+	for name, fault := range map[string]func(http.ResponseWriter, func(http.ResponseWriter)){
+		"of the whole call": fails(http.StatusBadRequest, "ReservationCapacityExceeded", "full"),
+		"of the offering":   nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, "m5.large")
+			for _, id := range []string{"cr-1", "cr-2"} {
+				r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: id, Type: "m5.large", Zone: "us-east-1b", Total: 1, Tags: ml})
+			}
+			p := r.provider()
+			r.resolved(p, reserving)
+			first := r.request(p, "claim", func(c catalog.Choice) bool { return c.Offering.Reservation == "cr-1" })
+			if fault != nil {
+				r.next("CreateFleet", 1, fault)
+			} else {
+				_, err := p.Launch(t.Context(), r.request(p, "other", func(c catalog.Choice) bool { return c.Offering.Reservation == "cr-1" }))
+				r.must(err)
+			}
+			var short *cloud.InsufficientCapacityError
+			if _, err := p.Launch(t.Context(), first); !errors.As(err, &short) || len(short.Offerings) > 0 || !strings.Contains(err.Error(), "full") && !strings.Contains(err.Error(), "capacity reservation cr-1 has no room") {
+				t.Errorf("answered %v", err)
+			}
+			left := r.toBeHad(p, func(o *catalog.Offering) string { return o.Reservation })
+			if left["cr-1"] || !left["cr-2"] {
+				t.Errorf("there is room in %v", left)
+			}
+			if i, err := p.Launch(t.Context(), r.request(p, "second", reserved)); err != nil || i.Labels[ec2class.LabelCapacityReservationID] != "cr-2" {
+				t.Errorf("launched %+v, error %v", i, err)
+			}
+		})
+	}
+}
+
+// A zone whose emptiest subnet turns out to be full has another one, for the same claim.
+func TestAFullSubnetGivesWayToAnotherOfItsZone(t *testing.T) {
+	r := newRig(t)
+	n := ec2test.DefaultNetwork("us-east-1", "demo")
+	small, large := n.Subnets[0], n.Subnets[0]
+	small.SubnetId, small.CidrBlock, large.SubnetId, large.CidrBlock = "subnet-small", "10.1.0.0/29", "subnet-large", "10.1.1.0/24" // 3 and 251 addresses
+	n.Subnets = []ec2test.Subnet{small, large}
+	var err error
+	r.cloud, err = awstest.New(awstest.Config{Clock: r.clock, Network: &n, Types: few(t, "m5.large", "m5.xlarge")})
+	r.must(err)
+	p := r.provider()
+	r.resolved(p, discovering)
+	believed := func(small, large int64) {
+		p.addresses.Seen([]network.Subnet{{ID: "subnet-small", Free: small}, {ID: "subnet-large", Free: large}})
+	}
+	for i, want := range []string{"subnet-small", "subnet-small", "subnet-small", "subnet-large"} {
+		believed(1000, 200)
+		got, err := p.Launch(t.Context(), r.request(p, fmt.Sprint("claim-", i), onDemand))
+		r.must(err)
+		id, err := idOf(got.ProviderID)
+		r.must(err)
+		if m, err := p.AWS.Instance(t.Context(), id); err != nil || m.Subnet != want {
+			t.Errorf("machine %d is in %s, want %s, error %v", i, m.Subnet, want, err)
+		}
+	}
+	// Where no other has room the zone is left out for a while, with all that was asked for.
+	believed(1000, 0)
+	var short *cloud.InsufficientCapacityError
+	req := r.request(p, "last", onDemand)
+	if _, err := p.Launch(t.Context(), req); !errors.As(err, &short) || len(short.Offerings) != len(req.Choices) || !strings.Contains(short.Cause, "subnet-small") {
+		t.Errorf("answered %v", err)
+	}
+}
+
+// Without the right to make the role for spot no type can be had so, whichever was asked for.
+func TestWithoutSpotsRoleNoSpotIsAskedFor(t *testing.T) {
+	const code, message = "AuthFailure.ServiceLinkedRoleCreationNotPermitted", "no role for spot"
+	inAnswer := func(w http.ResponseWriter, _ func(http.ResponseWriter)) {
+		_, _ = w.Write([]byte("<CreateFleetResponse><fleetId>fleet-1</fleetId><errorSet><item><errorCode>" + code + "</errorCode><errorMessage>" + message + "</errorMessage></item></errorSet></CreateFleetResponse>"))
+	}
+	for name, answer := range map[string]func(http.ResponseWriter, func(http.ResponseWriter)){"of the whole call": fails(http.StatusForbidden, code, message), "of a fleet": inAnswer} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, "m5.large", "m6g.large")
+			p := r.provider()
+			req := r.request(p, "claim", func(c catalog.Choice) bool {
+				return c.Offering.CapacityType == catalog.Spot && c.Type.Name == "m5.large"
+			})
+			r.next("CreateFleet", 1, answer)
+			var short *cloud.InsufficientCapacityError
+			if _, err := p.Launch(t.Context(), req); !errors.As(err, &short) || !strings.Contains(short.Cause, message) {
+				t.Errorf("answered %v", err)
+			}
+			if left := r.toBeHad(p, capacityTypeOf); left[catalog.Spot] || !left[catalog.OnDemand] {
+				t.Errorf("to be had is %v", left)
+			}
+			r.clock.Step(shortest)
+			if left := r.toBeHad(p, capacityTypeOf); !left[catalog.Spot] {
+				t.Error("spot is not tried again")
+			}
+		})
+	}
+}
