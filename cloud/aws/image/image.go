@@ -32,6 +32,9 @@ type Image struct {
 	Deprecated time.Time
 }
 
+// Over reports whether it is deprecated by now.
+func (i *Image) Over(now time.Time) bool { return !i.Deprecated.IsZero() && !i.Deprecated.After(now) }
+
 // variant is what hardware an image is for.
 type variant struct {
 	arch string
@@ -175,9 +178,8 @@ type candidate struct {
 // chosen is one image for each set of requirements: the newest that is not deprecated, else
 // the newest; in that order.
 func chosen(all []candidate, now time.Time) []ec2class.AMI {
-	deprecated := func(c candidate) bool { return !c.Deprecated.IsZero() && !c.Deprecated.After(now) }
 	rank := func(c candidate) int {
-		if deprecated(c) {
+		if c.Over(now) {
 			return 1
 		}
 		return 0
@@ -193,7 +195,7 @@ func chosen(all []candidate, now time.Time) []ec2class.AMI {
 			continue
 		}
 		seen[key] = true
-		out = append(out, ec2class.AMI{ID: c.ID, Name: c.Name, Deprecated: deprecated(c), Requirements: c.requirements})
+		out = append(out, ec2class.AMI{ID: c.ID, Name: c.Name, Deprecated: c.Over(now), Requirements: c.requirements})
 	}
 	return out
 }

@@ -261,10 +261,11 @@ func TestWhatIsWrongIsSaidInTheConditionOfItsStep(t *testing.T) {
 
 func TestAnAnswerThatDidNotComeChangesNothing(t *testing.T) {
 	a, c := newAccount(), newClass()
-	r, _ := newResolver(a)
+	r, clock := newResolver(a)
 	if _, err := r.Resolve(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
+	clock.Step(publishedTTL)
 	before := c.DeepCopy()
 	throttled := &cloud.ThrottledError{Err: errors.New("slow down")}
 	for _, call := range []string{"Subnets", "SecurityGroups", "Images", "Parameter"} {
@@ -275,6 +276,55 @@ func TestAnAnswerThatDidNotComeChangesNothing(t *testing.T) {
 		if fmt.Sprint(c.Status) != fmt.Sprint(before.Status) {
 			t.Errorf("%s: the status became %+v", call, c.Status)
 		}
+	}
+}
+
+// AWS's parameters count for a day, unless their image is no good any more; others for minutes.
+func TestParametersAreReadAgainWhenTheirImagesMayHaveChanged(t *testing.T) {
+	own := func(c *ec2class.EC2NodeClass) {
+		c.Spec.AMISelectorTerms = []ec2class.AMISelectorTerm{{SSMParameter: "mine"}}
+	}
+	for name, tt := range map[string]struct {
+		class  func(*ec2class.EC2NodeClass)
+		images []image.Image
+		again  time.Duration
+	}{
+		"AWS's":               {class: func(*ec2class.EC2NodeClass) {}, images: []image.Image{{ID: "ami-1", Arch: "amd64"}}, again: publishedTTL},
+		"AWS's of old":        {class: func(*ec2class.EC2NodeClass) {}, images: []image.Image{{ID: "ami-1", Arch: "amd64", Deprecated: noon}}, again: outdatedTTL},
+		"AWS's of none":       {class: func(*ec2class.EC2NodeClass) {}, again: outdatedTTL},
+		"one's own":           {class: own, images: []image.Image{{ID: "ami-1", Arch: "amd64"}}, again: ownTTL},
+		"one's own, outdated": {class: own, again: ownTTL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, c := newAccount(), newClass(tt.class)
+			a.images = tt.images
+			for _, p := range []string{"x86_64/nvidia", "x86_64/neuron", "arm64/standard", "arm64/nvidia"} {
+				a.parameters["/aws/service/eks/optimized-ami/1.34/amazon-linux-2023/"+p+"/recommended/image_id"] = "ami-1"
+			}
+			a.parameters["mine"] = "ami-1"
+			r, clock := newResolver(a)
+			reads := func() (n int) {
+				a.calls = nil
+				if _, err := r.Resolve(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+				for _, call := range a.calls {
+					if call == "Parameter" {
+						n++
+					}
+				}
+				return n
+			}
+			first := reads()
+			clock.Step(tt.again - time.Second)
+			if n := reads(); first == 0 || n != 0 {
+				t.Errorf("%d reads at first, %d before %v", first, n, tt.again)
+			}
+			clock.Step(time.Second)
+			if n := reads(); n != first {
+				t.Errorf("%d reads after %v, want %d", n, tt.again, first)
+			}
+		})
 	}
 }
 

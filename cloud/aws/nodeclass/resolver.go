@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -80,13 +81,15 @@ type Resolver struct {
 	left map[string]int
 	// groups are the placement groups of the classes, by class.
 	groups map[string]*api.PlacementGroup
+	// parameters are those of SSM, by name.
+	parameters map[string]parameter
 	// serial grows when left or groups change.
 	serial uint64
 }
 
 // New makes a Resolver.
 func New(c Config) *Resolver {
-	return &Resolver{Config: c, checked: map[string]time.Time{}, left: map[string]int{}, groups: map[string]*api.PlacementGroup{}}
+	return &Resolver{Config: c, checked: map[string]time.Time{}, left: map[string]int{}, groups: map[string]*api.PlacementGroup{}, parameters: map[string]parameter{}}
 }
 
 // Periods of looking again.
@@ -219,7 +222,7 @@ func (r *Resolver) found(ctx context.Context, class *ec2class.EC2NodeClass) ([]e
 		if t.SSMParameter == "" {
 			continue
 		}
-		id, err := r.AWS.Parameter(ctx, t.SSMParameter)
+		id, err := r.parameter(ctx, t.SSMParameter)
 		if errors.Is(err, cloud.ErrNotFound) {
 			return nil, wrongf("AMINotFound", "spec.amiSelectorTerms: there is no SSM parameter %s in %s", t.SSMParameter, r.Region)
 		}
@@ -245,7 +248,7 @@ func (r *Resolver) aliased(ctx context.Context, alias *ec2class.Alias) ([]ec2cla
 	}
 	ids, all := map[string]string{}, []string{}
 	for _, p := range parameters {
-		id, err := r.AWS.Parameter(ctx, p.Name)
+		id, err := r.parameter(ctx, p.Name)
 		if errors.Is(err, cloud.ErrNotFound) {
 			continue // not every variant exists in every version
 		}
@@ -258,7 +261,16 @@ func (r *Resolver) aliased(ctx context.Context, alias *ec2class.Alias) ([]ec2cla
 		return nil, wrongf("AMINotFound", "spec.amiSelectorTerms: AWS publishes no image of %s for Kubernetes %s in %s", alias, r.Kubernetes, r.Region)
 	}
 	images, err := r.described(ctx, []selector.Query{selector.ImageIDs(all)})
-	return image.Aliased(parameters, ids, images, r.Clock.Now()), err
+	if err != nil {
+		return nil, err
+	}
+	now := r.Clock.Now()
+	for name, id := range ids {
+		if i := slices.IndexFunc(images, func(i image.Image) bool { return i.ID == id }); i < 0 || images[i].Over(now) {
+			r.outdated(name)
+		}
+	}
+	return image.Aliased(parameters, ids, images, now), nil
 }
 
 func (r *Resolver) described(ctx context.Context, queries []selector.Query) ([]image.Image, error) {
