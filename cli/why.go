@@ -36,8 +36,9 @@ type question struct {
 	output string
 	about  target.Query
 
-	// known is what the controller would decide, once it is worked out.
+	// known is what the controller would decide, once it is worked out, from these classes' types.
 	known *explain.Cluster
+	of    *classes.Types
 }
 
 func newWhy(c console) *cobra.Command {
@@ -79,6 +80,7 @@ instance types of --instance-types. No access to the controller is needed.
 			if err != nil {
 				return err
 			}
+			defer func() { q.of.Tell(c.note) }()
 			return q.run(cmd.Context(), c.Out, reader, args)
 		},
 	}
@@ -261,6 +263,6 @@ func (q *question) decided(ctx context.Context, reader client.Reader, in *invent
 	if err != nil {
 		return nil, err
 	}
-	q.known = explain.Of(in.store.Snapshot(in.now, known.Of))
+	q.known, q.of = explain.Of(in.store.Snapshot(in.now, known.Of)), known
 	return q.known, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	clocktesting "k8s.io/utils/clock/testing"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/controllers/denied"
 	"github.com/millwright-dev/millwright/controllers/loop"
@@ -67,7 +68,7 @@ func registered(t *testing.T) []family {
 	}
 	into.MustRegister(state.New(loop.Deps{Clock: clocktesting.NewFakeClock(time.Unix(0, 0))}))
 	into.MustRegister(denied.New(clock, nil))
-	for _, c := range conditions.Trackers([]snapshot.ClassRef{{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass"}}, clock) {
+	for _, c := range conditions.Trackers([]snapshot.ClassRef{{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass"}}, &karpv1.NodePool{}, clock) {
 		into.MustRegister(c)
 	}
 	return into.families
@@ -153,10 +154,10 @@ var values = map[string]int{
 var objects = []struct {
 	part string
 	n    int
-}{{"_nodeclaim_", 1000}, {"_nodepool_", 10}, {"_node_", 1000}, {"_pods_unbound", 500}, {"_pods_unstarted", 500}, {"_pods_", 10_000}}
+}{{"_nodeclaim_", 1000}, {"_ec2nodeclass_", 2}, {"_nodepool_", 10}, {"_node_", 1000}, {"_pods_unbound", 500}, {"_pods_unstarted", 500}, {"_pods_", 10_000}}
 
 // conditionsOf are how many conditions an object of a kind has.
-var conditionsOf = map[string]int{"_nodeclaim_": 9, "_nodepool_": 5, "_node_": 5}
+var conditionsOf = map[string]int{"_nodeclaim_": 9, "_ec2nodeclass_": 10, "_nodepool_": 5, "_node_": 5}
 
 // count is how many time series the family has at most. Where a label names one object its
 // other labels follow from it, and a condition has one status and one reason at a time.

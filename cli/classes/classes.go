@@ -93,6 +93,16 @@ func List(ctx context.Context, reader client.Reader) ([]client.Object, error) {
 	return out, nil
 }
 
+// Tell hands over each of the notes; nil has none.
+func (c *Types) Tell(note func(format string, args ...any)) {
+	if c == nil {
+		return
+	}
+	for _, text := range c.Notes() {
+		note("%s", text)
+	}
+}
+
 // Notes say what the EC2NodeClasses leave open that were asked for, and whose prices stand in.
 func (c *Types) Notes() []string {
 	if c.ec2 == nil {

@@ -91,3 +91,10 @@ func TestPricesThatCannotBeHadAreNoCatalogue(t *testing.T) {
 		t.Errorf("with the built-in prices: %v", err)
 	}
 }
+
+func TestARegionThatIsNoneIsRefused(t *testing.T) {
+	emulated(t)
+	if _, err := export(t, "--aws-region", "Frankfurt"); err == nil || !strings.Contains(err.Error(), `--aws-region: "Frankfurt" is not a region`) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -14,6 +14,9 @@ import (
 // Export asks AWS what it sells in a region, where and at what price. Of the configuration only
 // Region, Endpoint and Isolated count.
 func Export(ctx context.Context, c ProviderConfig) ([]*catalog.Type, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
 	sdk, err := c.load(ctx)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,13 @@ import (
 //go:embed zz_generated.prices.csv
 var priceList string
 
+// priced is when the price lists were made from which the built-in prices are generated, as the
+// lists themselves say.
+var priced = map[string]string{Region: "2026-07-06", "us-gov-east-1": "2026-06-15", "us-gov-west-1": "2026-06-15", "cn-north-1": "2024-11-06"}
+
+// PricedOn is the day of a region's built-in prices, such as 2026-07-06; empty if it has none.
+func PricedOn(region string) string { return priced[region] }
+
 // OnDemand are the on-demand prices for Linux in a region by type, nil if they are not known: in
 // US dollars per hour, in China in yuan. What a list lacks is not sold there. The result is shared
 // and must not be modified.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -109,13 +110,14 @@ func (r *Reconciler) keep(ctx context.Context, class cloud.Class) (again time.Du
 		return 0, err
 	}
 	var unresolved error
-	_, err = r.Writer.Class(ctx, held, func(c client.Object) {
+	now, err := r.Writer.Class(ctx, held, func(c client.Object) {
 		r.stamp(c, r.keeper.Hash(c))
 		again, unresolved = r.keeper.Resolve(ctx, c)
 	})
 	if err != nil {
 		return 0, err
 	}
+	r.tell(held, now)
 	if unresolved != nil {
 		return 0, fmt.Errorf("working out the status of %s: %w", class.GetName(), unresolved)
 	}
@@ -124,6 +126,22 @@ func (r *Reconciler) keep(ctx context.Context, class cloud.Class) (again time.Du
 
 // invalid is the reason of a class whose spec cannot be used, in Karpenter's words.
 const invalid = "InvalidSpec"
+
+// tell publishes what the conditions of a class say is wrong since it was looked at last. Ready
+// only repeats the others.
+func (r *Reconciler) tell(before, now client.Object) {
+	was, _ := before.(status.Object)
+	is, ok := now.(status.Object)
+	if !ok || was == nil {
+		return
+	}
+	for _, c := range is.GetConditions() {
+		if old := was.StatusConditions().Get(c.Type); c.Status != metav1.ConditionFalse || c.Type == status.ConditionReady || old != nil && old.Status == c.Status && old.Reason == c.Reason {
+			continue
+		}
+		r.Writer.Event(apply.Event{Object: now, Warning: true, Reason: c.Reason, Message: c.Type + ": " + c.Message, Dedupe: []string{c.Type}})
+	}
+}
 
 // refuse says in a class's conditions what cannot be read of it. Its hash stays: what is left
 // of its spec is no other spec.

@@ -92,6 +92,52 @@ func TestAClassGetsItsFinalizerItsHashAndItsStatus(t *testing.T) {
 	}
 }
 
+// failing is the keeper of classes with conditions, of which one says what is wrong.
+type failing struct {
+	keeper
+	reason string
+}
+
+func (k *failing) ClassKind() cloud.ClassKind {
+	kind := k.keeper.ClassKind()
+	kind.New = func() cloud.Class { return &karpv1.NodePool{} }
+	return kind
+}
+
+func (k *failing) Hash(cloud.Class) string { return "hash" }
+
+func (k *failing) Resolve(_ context.Context, c cloud.Class) (time.Duration, error) {
+	conditions := c.(*karpv1.NodePool).StatusConditions()
+	if k.reason == "" {
+		conditions.SetTrue(karpv1.ConditionTypeNodeClassReady)
+	} else {
+		conditions.SetFalse(karpv1.ConditionTypeNodeClassReady, k.reason, "no subnet fits")
+	}
+	return time.Minute, nil
+}
+
+func TestWhatIsWrongWithAClassIsToldOnceByAnEvent(t *testing.T) {
+	pool := &karpv1.NodePool{}
+	pool.Name = looptest.Class.Name
+	rig, k := looptest.New(t, pool), &failing{}
+	for _, step := range []struct {
+		reason string
+		events int
+	}{{"", 0}, {"SubnetsNotFound", 1}, {"SubnetsNotFound", 1}, {"Unauthorized", 2}, {"", 2}} {
+		k.reason = step.reason
+		rig.Sync()
+		if _, err := nodeclass.New(rig.Deps, k).Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(pool)}); err != nil {
+			t.Fatal(err)
+		}
+		if len(rig.Events.List) != step.events {
+			t.Errorf("after %q there are %d events, want %d: %v", step.reason, len(rig.Events.List), step.events, rig.Events.List)
+		}
+	}
+	if got := strings.Join(rig.Events.List, "\n"); !strings.Contains(got, "SubnetsNotFound") || !strings.Contains(got, "NodeClassReady: no subnet fits") {
+		t.Errorf("events %s", got)
+	}
+}
+
 func TestWhatWasWorkedOutIsWrittenAlsoIfSomethingIsMissing(t *testing.T) {
 	w := newWorld(t)
 	w.keeper.err = errors.New("AWS is slow")

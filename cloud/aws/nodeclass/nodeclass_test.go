@@ -17,6 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/cloud/aws/image"
 	"github.com/millwright-dev/millwright/cloud/aws/network"
+	"github.com/millwright-dev/millwright/cloud/aws/price"
 	"github.com/millwright-dev/millwright/cloud/aws/selector"
 )
 
@@ -275,6 +276,41 @@ func TestAnAnswerThatDidNotComeChangesNothing(t *testing.T) {
 		}
 		if fmt.Sprint(c.Status) != fmt.Sprint(before.Status) {
 			t.Errorf("%s: the status became %+v", call, c.Status)
+		}
+	}
+}
+
+// Calls that are refused and prices that are not AWS's concern no class alone: each is told by
+// a condition as long as it lasts, and the class is ready all the same.
+func TestWhatConcernsTheProcessIsToldWhileItLasts(t *testing.T) {
+	a, c := newAccount(), newClass()
+	r, _ := newResolver(a)
+	var missing []string
+	reason, doubt := "", ""
+	r.Missing, r.Prices = func() []string { return missing }, func() (string, string) { return reason, doubt }
+	for _, tt := range []struct {
+		missing       []string
+		reason, doubt string
+		want          string
+	}{
+		{},
+		{nil, price.BuiltIn, "built in", "millwright.dev/PricesCurrent BuiltIn built in"},
+		{[]string{"a", "b"}, price.Outdated, "old", "millwright.dev/CallsAllowed Unauthorized a; b, millwright.dev/PricesCurrent Outdated old"},
+		{},
+	} {
+		missing, reason, doubt = tt.missing, tt.reason, tt.doubt
+		if _, err := r.Resolve(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		var said []string
+		for _, condition := range c.Status.Conditions {
+			if strings.HasPrefix(condition.Type, "millwright.dev/") {
+				said = append(said, condition.Type+" "+condition.Reason+" "+condition.Message)
+			}
+		}
+		slices.Sort(said)
+		if got := strings.Join(said, ", "); got != tt.want || !c.StatusConditions().Root().IsTrue() {
+			t.Errorf("said is %q, want %q; Ready is %+v", got, tt.want, c.StatusConditions().Root())
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/cloud/aws/image"
 	"github.com/millwright-dev/millwright/cloud/aws/network"
+	"github.com/millwright-dev/millwright/cloud/aws/price"
 	"github.com/millwright-dev/millwright/cloud/aws/selector"
 )
 
@@ -69,6 +70,9 @@ type Config struct {
 	// Missing tells which calls AWS has refused lately for lack of a right, whatever they were
 	// for; nil if it is not known.
 	Missing func() []string
+	// Prices tells why prices may not be today's, and the reason in one word; empty if they are.
+	// Nil tells nothing.
+	Prices func() (reason, message string)
 }
 
 // Resolver works out the status of classes. It is safe for concurrent use.
@@ -146,7 +150,7 @@ func (r *Resolver) Resolve(ctx context.Context, class *ec2class.EC2NodeClass) (t
 			unanswered = append(unanswered, fmt.Errorf("%s: %w", s.condition, err))
 		}
 	}
-	unanswered = append(unanswered, r.calls(conditions))
+	unanswered = append(unanswered, r.told(conditions))
 	return recheck, errors.Join(unanswered...)
 }
 
@@ -154,16 +158,24 @@ func (r *Resolver) Resolve(ctx context.Context, class *ec2class.EC2NodeClass) (t
 // for no class. It is only there while one is refused, and a class is ready without it.
 const CallsAllowed = "millwright.dev/CallsAllowed"
 
-// calls says which calls AWS refuses.
-func (r *Resolver) calls(conditions status.ConditionSet) error {
-	if r.Missing == nil {
-		return nil
+// told says what concerns the process, not the class alone.
+func (r *Resolver) told(conditions status.ConditionSet) error {
+	var failed []error
+	tell := func(condition, reason, message string) {
+		if message == "" {
+			failed = append(failed, conditions.Clear(condition))
+			return
+		}
+		conditions.SetFalse(condition, reason, message)
 	}
-	if missing := r.Missing(); len(missing) > 0 {
-		conditions.SetFalse(CallsAllowed, unauthorized, strings.Join(missing, "; "))
-		return nil
+	if r.Missing != nil {
+		tell(CallsAllowed, unauthorized, strings.Join(r.Missing(), "; "))
 	}
-	return conditions.Clear(CallsAllowed)
+	if r.Prices != nil {
+		reason, message := r.Prices()
+		tell(price.Condition, reason, message)
+	}
+	return errors.Join(failed...)
 }
 
 func (r *Resolver) subnets(ctx context.Context, class *ec2class.EC2NodeClass) error {

@@ -22,6 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/image"
 	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/aws/observed"
+	"github.com/millwright-dev/millwright/cloud/aws/price"
 	"github.com/millwright-dev/millwright/cloud/ec2"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -131,6 +132,11 @@ func (c *Catalogue) gaps(class *ec2class.EC2NodeClass, region string, own bool) 
 	} {
 		if g.open {
 			out = append(out, g.gap)
+		}
+	}
+	for _, c := range class.Status.Conditions {
+		if c.Type == price.Condition && c.Status == "False" {
+			out = append(out, Gap("of the controller's prices: "+c.Message))
 		}
 	}
 	return out

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/observed"
+	"github.com/millwright-dev/millwright/cloud/aws/price"
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
@@ -82,6 +83,7 @@ func TestZonesAndImagesOfTheStatusCount(t *testing.T) {
 	got, gaps := types(t, func(c *ec2class.EC2NodeClass) {
 		c.Status.Subnets = []ec2class.Subnet{{ID: "subnet-1", Zone: "eu-central-1b", ZoneID: "euc1-az3"}, {ID: "subnet-2", Zone: "eu-central-1b", ZoneID: "euc1-az3"}}
 		c.Status.AMIs = []ec2class.AMI{{ID: "ami-arm", Requirements: []corev1.NodeSelectorRequirement{{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"arm64"}}}}}
+		c.Status.Conditions = []status.Condition{{Type: price.Condition, Status: metav1.ConditionFalse, Message: "they are old"}}
 	})
 	m6g := got["m6g.large"]
 	if m6g == nil || len(got) != 1 || m6g.Image != "ami-arm" {
@@ -101,7 +103,7 @@ func TestZonesAndImagesOfTheStatusCount(t *testing.T) {
 	if region := m6g.Requirements.Get(corev1.LabelTopologyRegion); !region.Has("eu-central-1") {
 		t.Errorf("the region is %v", region)
 	}
-	if want := []Gap{OtherRegion}; !slices.Equal(gaps, want) {
+	if want := []Gap{OtherRegion, "of the controller's prices: they are old"}; !slices.Equal(gaps, want) {
 		t.Errorf("open is %v, want %v", gaps, want)
 	}
 }

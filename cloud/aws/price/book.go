@@ -7,7 +7,9 @@
 package price
 
 import (
+	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +26,9 @@ type Spot struct {
 
 // Book is the prices of one region. It is safe for concurrent use.
 type Book struct {
+	// home is the region whose built-in prices stand in.
+	home string
+
 	mu       sync.RWMutex
 	onDemand map[string]float64
 	listed   time.Time
@@ -35,9 +40,10 @@ type Book struct {
 func NewBook(region string) (*Book, error) {
 	prices, err := ec2.OnDemand(region)
 	if err == nil && prices == nil {
-		prices, err = ec2.OnDemand(ec2.Region)
+		region = ec2.Region
+		prices, err = ec2.OnDemand(region)
 	}
-	return &Book{onDemand: maps.Clone(prices), spot: map[[2]string]Spot{}}, err
+	return &Book{home: region, onDemand: maps.Clone(prices), spot: map[[2]string]Spot{}}, err
 }
 
 // List takes note of on-demand prices in US dollars per hour. What the list lacks keeps its
@@ -78,6 +84,49 @@ func (b *Book) Of(typeName, zone, capacityType string) (float64, bool) {
 	}
 	p, ok := b.onDemand[typeName]
 	return p, ok
+}
+
+// How old prices may become before they count as outdated: several times as old as they are when
+// AWS is asked again.
+const (
+	listedFor = 48 * time.Hour
+	tradedFor = 6 * time.Hour
+)
+
+// Condition is that of an EC2NodeClass that is False, and only there, while there is a doubt.
+const Condition = "millwright.dev/PricesCurrent"
+
+// Reasons of a doubt.
+const (
+	BuiltIn  = "BuiltIn"
+	Outdated = "Outdated"
+)
+
+// Doubt says why prices may not be today's: some were never heard from AWS, or long ago. It is
+// empty if all are. The message does not change from minute to minute.
+func (b *Book) Doubt(now time.Time) (reason, message string) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	var out []string
+	add := func(why, format string, args ...any) {
+		if reason == "" {
+			reason = why
+		}
+		out = append(out, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case b.listed.IsZero():
+		add(BuiltIn, "on-demand prices are the built-in ones of %s, as of %s", b.home, ec2.PricedOn(b.home))
+	case now.Sub(b.listed) > listedFor:
+		add(Outdated, "on-demand prices were last heard on %s", b.listed.UTC().Format(time.RFC3339))
+	}
+	switch {
+	case b.traded.IsZero():
+		add(BuiltIn, "spot prices were not heard yet and count as the on-demand prices")
+	case now.Sub(b.traded) > tradedFor:
+		add(Outdated, "spot prices were last heard on %s", b.traded.UTC().Format(time.RFC3339))
+	}
+	return reason, strings.Join(out, "; ")
 }
 
 // Updated is when the prices were last heard from AWS; zero is never.

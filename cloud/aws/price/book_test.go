@@ -7,6 +7,22 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
+func TestBuiltInPricesSayWhoseTheyAre(t *testing.T) {
+	for region, want := range map[string]string{
+		"eu-west-1":     "on-demand prices are the built-in ones of us-east-1, as of 2026-07-06; spot prices were not heard yet and count as the on-demand prices",
+		"cn-north-1":    "on-demand prices are the built-in ones of cn-north-1, as of 2024-11-06; spot prices were not heard yet and count as the on-demand prices",
+		"us-gov-west-1": "on-demand prices are the built-in ones of us-gov-west-1, as of 2026-06-15; spot prices were not heard yet and count as the on-demand prices",
+	} {
+		b, err := NewBook(region)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reason, message := b.Doubt(time.Now()); reason != BuiltIn || message != want {
+			t.Errorf("%s: %s %q, want %q", region, reason, message, want)
+		}
+	}
+}
+
 func TestPricesAreThoseThatWereHeardLast(t *testing.T) {
 	b, err := NewBook("eu-west-1")
 	if err != nil {
@@ -31,6 +47,15 @@ func TestPricesAreThoseThatWereHeardLast(t *testing.T) {
 	b.Trade([]Spot{{"m5.large", "a", 0.04, noon}, {"m5.large", "a", 0.05, noon.Add(-time.Hour)}}, noon)
 	check("traded", "m5.large", "a", catalog.Spot, 0.04, true)
 	check("traded", "m5.large", "b", catalog.Spot, 0, false)
+
+	for at, want := range map[time.Duration]string{
+		tradedFor: " ", tradedFor + 1: "Outdated spot prices were last heard on 2026-11-20T12:00:00Z",
+		listedFor + 1: "Outdated on-demand prices were last heard on 2026-11-20T12:00:00Z; spot prices were last heard on 2026-11-20T12:00:00Z",
+	} {
+		if reason, message := b.Doubt(noon.Add(at)); reason+" "+message != want {
+			t.Errorf("after %v the doubt is %s %q, want %s", at, reason, message, want)
+		}
+	}
 
 	b.List(nil, noon.Add(time.Hour))
 	if listed, traded := b.Updated(); !listed.Equal(noon) || !traded.Equal(noon) {

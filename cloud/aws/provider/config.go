@@ -98,6 +98,7 @@ func New(c Config) *Provider {
 	p.resolver = nodeclass.New(nodeclass.Config{
 		AWS: c.AWS, Clock: c.Clock, Region: c.Region, Cluster: c.Cluster.Name, Kubernetes: c.Kubernetes,
 		Addresses: &p.addresses, Check: p.check, MayLaunch: p.mayLaunch, Missing: c.Missing,
+		Prices: func() (reason, message string) { return c.Prices.Doubt(c.Clock.Now()) },
 	})
 	return p
 }

@@ -3,6 +3,7 @@ package conditions
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/awslabs/operatorpkg/status"
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,13 +16,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Add registers the series and keeps them up to date under a manager.
 func Add(mgr manager.Manager, d loop.Deps, registry prometheus.Registerer) error {
-	for _, t := range Trackers(d.Settings.ManagedClasses, d.Clock) {
+	var class client.Object
+	if keeper, ok := cloud.As[cloud.ClassKeeper](d.Provider); ok {
+		class = keeper.ClassKind().New()
+	}
+	for _, t := range Trackers(d.Settings.ManagedClasses, class, d.Clock) {
 		if err := registry.Register(t); err != nil {
 			return fmt.Errorf("registering the conditions of every %s: %w", t.name, err)
 		}
@@ -33,10 +39,11 @@ func Add(mgr manager.Manager, d loop.Deps, registry prometheus.Registerer) error
 }
 
 // Trackers are the series of every kind with conditions, those of claims and Nodes with the
-// labels that name their node class.
-func Trackers(classes []snapshot.ClassRef, c clock.PassiveClock) []*Tracker {
+// labels that name their node class. An object of the classes' own kind is given if they have a
+// status, else nil.
+func Trackers(classes []snapshot.ClassRef, class client.Object, c clock.PassiveClock) []*Tracker {
 	var out []*Tracker
-	for _, k := range kinds(classes) {
+	for _, k := range kinds(classes, class) {
 		out = append(out, newTracker(k, c))
 	}
 	return out
@@ -72,17 +79,21 @@ type kind struct {
 	conditions func(client.Object) []status.Condition
 }
 
-func kinds(classes []snapshot.ClassRef) []kind {
+func kinds(classes []snapshot.ClassRef, class client.Object) []kind {
 	var ofPool []string
 	for _, c := range classes {
 		ofPool = append(ofPool, karpv1.NodeClassLabelKey(schema.GroupKind{Group: c.Group, Kind: c.Kind}))
 	}
 	ofPool = append(ofPool, karpv1.NodePoolLabelKey)
-	return []kind{
+	out := []kind{
 		{"nodeclaim", &karpv1.NodeClaim{}, ofPool, statusOf},
 		{"nodepool", &karpv1.NodePool{}, nil, statusOf},
 		{"node", &corev1.Node{}, append(ofPool[:len(ofPool):len(ofPool)], karpv1.NodeInitializedLabelKey), nodeStatusOf},
 	}
+	if class != nil && len(classes) > 0 {
+		out = append(out, kind{strings.ToLower(classes[0].Kind), class, nil, statusOf})
+	}
+	return out
 }
 
 func statusOf(o client.Object) []status.Condition {

@@ -1,5 +1,5 @@
-// Package conditions exports the conditions of NodeClaims, NodePools and Nodes, and
-// how long objects take to go, as operator_<kind>_… series. Their names, labels and
+// Package conditions exports the conditions of NodeClaims, NodePools, Nodes and node
+// classes, and how long objects take to go, as operator_<kind>_… series. Their names, labels and
 // buckets are those that Karpenter has from github.com/awslabs/operatorpkg/status, so
 // that its dashboards and alerts go on. That library's controllers are not used: they
 // belong to one registry for the life of a process and write an event for every

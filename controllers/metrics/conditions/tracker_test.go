@@ -24,7 +24,7 @@ func ago(seconds int) metav1.Time {
 
 func trackerOf(t *testing.T, name string) *Tracker {
 	t.Helper()
-	for _, k := range kinds([]snapshot.ClassRef{{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass"}}) {
+	for _, k := range kinds([]snapshot.ClassRef{{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass"}}, &karpv1.NodePool{}) {
 		if k.name == name {
 			return newTracker(k, clocktesting.NewFakePassiveClock(noon))
 		}
