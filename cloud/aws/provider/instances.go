@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
@@ -128,6 +129,9 @@ func (p *Provider) instance(ctx context.Context, i *api.Instance) cloud.Instance
 	// What the machine is does not depend on whether it can still be bought.
 	t := instancetype.Describe(&info, settings, offering(i, out.CapacityType))
 	out.Labels = labels(t, &t.Offerings[0], i.Tenancy)
+	if i.Partition > 0 {
+		out.Labels[ec2class.LabelPlacementGroupPartition] = strconv.Itoa(int(i.Partition))
+	}
 	out.Annotations = Annotations(class)
 	out.Capacity, out.Allocatable = t.Capacity, t.Allocatable()
 	out.JoinsBare = class.AMIFamily() == ec2class.AMIFamilyCustom

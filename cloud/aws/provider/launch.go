@@ -182,7 +182,7 @@ func (l *launch) send(ctx context.Context, s *sent) (cloud.Instance, error) {
 		l.attempt.number++
 		return cloud.Instance{}, err
 	}
-	return l.launched(s, answer.Instance)
+	return l.launched(ctx, s, answer.Instance)
 }
 
 // unanswered says what is known after an error: that nothing was launched, that there was an
@@ -287,7 +287,7 @@ func (l *launch) lacks(s *sent, keys []catalog.Key) {
 }
 
 // launched describes the machine that EC2 has just started.
-func (l *launch) launched(s *sent, i fleet.Launched) (cloud.Instance, error) {
+func (l *launch) launched(ctx context.Context, s *sent, i fleet.Launched) (cloud.Instance, error) {
 	choice, ok := s.wave.Find(i.Type, i.Zone)
 	if !ok {
 		return cloud.Instance{}, fmt.Errorf("ec2:CreateFleet: started %s of type %s in %s, which was not asked for", i.ID, i.Type, i.Zone)
@@ -304,6 +304,13 @@ func (l *launch) launched(s *sent, i fleet.Launched) (cloud.Instance, error) {
 		ID: i.ID, Type: i.Type, Image: i.Image, Zone: i.Zone, Subnet: i.Subnet, State: "pending", Launched: out.Launched, Tags: s.request.Tags,
 		Spot: s.wave.CapacityType == catalog.Spot, Reservation: s.wave.Reservation, Tenancy: l.tenancy(), Group: l.group(l.class),
 	})
+	partition, err := l.partition(ctx, i.ID)
+	if err != nil {
+		return cloud.Instance{}, fmt.Errorf("%s: %w", out.ProviderID, err)
+	}
+	if partition != "" {
+		out.Labels[ec2class.LabelPlacementGroupPartition] = partition
+	}
 	return out, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
@@ -191,6 +192,26 @@ func TestASpreadGroupHasSevenMachinesInAZone(t *testing.T) {
 	}
 }
 
+// EC2 chooses the partition, and tells it when it shows the machine.
+func TestALaunchWaitsForThePartitionOfItsMachine(t *testing.T) {
+	r := newRig(t)
+	r.cloud.EC2.SetDelays(ec2test.Delays{Boot: boot, Shutdown: shutdown, Lag: 2 * lookAgain})
+	r.cloud.EC2.Reserved.AddGroup(reserve.Group{GroupId: "pg-1", GroupName: "parts", Strategy: "partition", PartitionCount: 3})
+	p := r.provider()
+	r.resolved(p, grouped("parts"))
+	req := r.request(p, "claim", onDemand)
+	var wait *cloud.ThrottledError
+	for range 2 {
+		if _, err := p.Launch(t.Context(), req); !errors.As(err, &wait) || wait.RetryAfter != lookAgain {
+			t.Fatalf("answered %v", err)
+		}
+		r.clock.Step(lookAgain)
+	}
+	if i, err := p.Launch(t.Context(), req); err != nil || i.Labels[ec2class.LabelPlacementGroupPartition] == "" || r.machines() != 1 {
+		t.Errorf("launched %+v, error %v, %d machines", i.Labels, err, r.machines())
+	}
+}
+
 func TestAMachineIsInThePartitionThatItsLabelSays(t *testing.T) {
 	r := newRig(t)
 	r.cloud.EC2.Reserved.AddGroup(reserve.Group{GroupId: "pg-1", GroupName: "parts", Strategy: "partition", PartitionCount: 3})
@@ -208,6 +229,13 @@ func TestAMachineIsInThePartitionThatItsLabelSays(t *testing.T) {
 		r.must(err)
 		if got := fmt.Sprint(seen.Partition); partition != "" && got != partition || partition == "" && (got == "2" || got == "0") || seen.Group != "pg-1" {
 			t.Errorf("with label %q it is in partition %s of group %s", partition, got, seen.Group)
+		}
+		found, err := p.Get(t.Context(), i.ProviderID)
+		r.must(err)
+		for _, labels := range []map[string]string{i.Labels, found.Labels} {
+			if got := labels[ec2class.LabelPlacementGroupPartition]; got != fmt.Sprint(seen.Partition) {
+				t.Errorf("it is labelled as in partition %q, and in %d", got, seen.Partition)
+			}
 		}
 	}
 	r.again(p, func(c *ec2class.EC2NodeClass) { discovering(c); c.Spec.PlacementGroupSelector = nil })
