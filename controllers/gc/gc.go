@@ -5,6 +5,7 @@
 //	claim without a machine  ──► the claim is deleted
 //	Node of ours with neither ──► the Node is deleted
 //	machine without its claim's name ──► it is written on it in the cloud
+//	machine without its reservation ──► Node and claim are those of an on-demand machine
 //
 // The order of reading is what makes it safe. A claim exists before its machine
 // does, so a machine that was listed first and has no claim in a later, live list
@@ -34,7 +35,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;list;watch;patch;delete
-// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;patch;delete
 
 const (
 	// Interval is the time between two sweeps.
@@ -63,7 +64,8 @@ func (c *Collector) Start(ctx context.Context) error {
 }
 
 // Sweep looks once for machines without a claim, claims without a machine, and
-// Nodes of ours that have neither, and for machines that do not say whose they are.
+// Nodes of ours that have neither, and for machines that do not say whose they are or that
+// are not reserved any more.
 // One that cannot be dealt with does not keep it from the others.
 func (c *Collector) Sweep(ctx context.Context) error {
 	instances, err := c.deps.Provider.List(ctx)
@@ -79,6 +81,7 @@ func (c *Collector) Sweep(ctx context.Context) error {
 		c.widows(ctx, instances, claims.Items),
 		c.ghosts(ctx, claims.Items),
 		c.unmarked(ctx, instances, claims.Items),
+		c.outliving(ctx, instances, claims.Items),
 	)
 }
 

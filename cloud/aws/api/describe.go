@@ -92,9 +92,9 @@ type Reservation struct {
 	Left int
 }
 
-// expiring is how long before its end a capacity block gets no machines any more, as in
+// Expiring is how long before its end a capacity block gets no machines any more, as in
 // Karpenter: EC2 begins to reclaim them half an hour before it.
-const expiring = 40 * time.Minute
+const Expiring = 40 * time.Minute
 
 // Reservations lists the capacity reservations that a query finds and that Kubernetes' words
 // fit; now tells which of them end soon.
@@ -145,7 +145,7 @@ func reservation(r *types.CapacityReservation, now time.Time) (Reservation, bool
 	if r.EndDate != nil {
 		end := metav1.NewTime(*r.EndDate)
 		out.EndTime = &end
-		if kind == ec2class.CapacityReservationTypeCapacityBlock && !now.Before(end.Add(-expiring)) {
+		if kind == ec2class.CapacityReservationTypeCapacityBlock && !now.Before(end.Add(-Expiring)) {
 			out.State = ec2class.CapacityReservationStateExpiring
 		}
 	}

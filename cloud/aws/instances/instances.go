@@ -3,6 +3,8 @@ package instances
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -112,6 +114,19 @@ func (m *Machines) Known(id string) (api.Instance, bool) {
 	defer m.mu.Unlock()
 	i, ok := m.known[id]
 	return i, ok
+}
+
+// InBlocks are the machines in capacity blocks as EC2 described them last, by ID.
+func (m *Machines) InBlocks() []api.Instance {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []api.Instance
+	for _, id := range slices.Sorted(maps.Keys(m.known)) {
+		if i := m.known[id]; i.Block && i.Reservation != "" && i.State != gone {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // Get asks EC2 for a machine, also for one that is gone as long as EC2 speaks of it. Errors:

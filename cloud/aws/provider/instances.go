@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -146,12 +147,19 @@ func labels(t *catalog.Type, o *catalog.Offering, tenancy string) map[string]str
 		out[ec2class.LabelInstanceTenancy] = instancetype.Tenancies[0]
 	}
 	if o.Reservation == "" {
-		for _, key := range []string{ec2class.LabelCapacityReservationID, ec2class.LabelCapacityReservationType, ec2class.LabelCapacityReservationInterruptible} {
+		for _, key := range reservationLabels {
 			delete(out, key)
 		}
 	}
 	return out
 }
+
+var reservationLabels = []string{ec2class.LabelCapacityReservationID, ec2class.LabelCapacityReservationType, ec2class.LabelCapacityReservationInterruptible}
+
+var _ cloud.Reserver = (*Provider)(nil)
+
+// ReservationLabels are the keys that name a capacity reservation.
+func (p *Provider) ReservationLabels() []string { return slices.Clone(reservationLabels) }
 
 // offering is how a machine was bought.
 func offering(i *api.Instance, capacityType string) catalog.Offering {

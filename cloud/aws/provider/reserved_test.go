@@ -13,6 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/interruption"
 )
 
 func reserved(c catalog.Choice) bool { return c.Offering.CapacityType == catalog.Reserved }
@@ -239,4 +240,62 @@ func TestAMachineIsInThePartitionThatItsLabelSays(t *testing.T) {
 		}
 	}
 	r.again(p, func(c *ec2class.EC2NodeClass) { discovering(c); c.Spec.PlacementGroupSelector = nil })
+}
+
+// EC2 takes the machines of a capacity block back from half an hour before its end.
+func TestMachinesOfACapacityBlockAreToldToGoBeforeItEnds(t *testing.T) {
+	for kind, want := range map[string]int{"capacity-block": 1, "default": 0} {
+		r := newRig(t)
+		end := r.clock.Now().Add(3 * time.Hour)
+		r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", ReservationType: kind, Total: 1, Tags: ml, End: end})
+		p := r.provider()
+		r.resolved(p, reserving)
+		i, err := p.Launch(t.Context(), r.request(p, "claim", reserved))
+		r.must(err)
+		_, err = p.List(t.Context())
+		r.must(err)
+		events := func() []cloud.Event {
+			out, err := p.Events(t.Context())
+			r.must(err)
+			return out
+		}
+		r.clock.SetTime(end.Add(-40*time.Minute - time.Second))
+		if got := events(); len(got) > 0 {
+			t.Errorf("%s: too early there is %+v", kind, got)
+		}
+		r.clock.Step(time.Second)
+		got := events()
+		if len(got) != want {
+			t.Fatalf("%s: announced %+v", kind, got)
+		}
+		for _, e := range got {
+			if e.Kind != interruption.Reservation || e.Machine != i.ProviderID || !e.NotBefore.Equal(end.Add(-30*time.Minute)) || !e.Confirmed || e.Check() != nil {
+				t.Errorf("announced %+v: %v", e, e.Check())
+			}
+		}
+	}
+}
+
+// A machine stays when its reservation ends, and is paid for from then on.
+func TestAMachineOutlivesItsReservation(t *testing.T) {
+	r := newRig(t)
+	end := r.clock.Now().Add(time.Hour)
+	r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", Total: 1, Tags: ml, End: end})
+	p := r.provider()
+	r.resolved(p, reserving)
+	_, err := p.Launch(t.Context(), r.request(p, "claim", reserved))
+	r.must(err)
+	for _, want := range []string{catalog.Reserved, catalog.OnDemand} {
+		list, err := p.List(t.Context())
+		r.must(err)
+		if len(list) != 1 || list[0].CapacityType != want || list[0].Labels["karpenter.sh/capacity-type"] != want {
+			t.Errorf("listed %+v, want %s", list, want)
+		}
+		for _, key := range p.ReservationLabels() {
+			if (list[0].Labels[key] != "") != (want == catalog.Reserved) {
+				t.Errorf("a machine that is %s has %s=%q", want, key, list[0].Labels[key])
+			}
+		}
+		r.clock.SetTime(end)
+	}
 }

@@ -76,8 +76,18 @@ func (p *Provider) shifted(class *ec2class.EC2NodeClass) map[string]bool {
 	return out
 }
 
-// Events lists the zones with a zonal shift, by the names that the classes' subnets give them.
+// Events lists the zones with a zonal shift, and the machines whose capacity block ends.
 func (p *Provider) Events(ctx context.Context) ([]cloud.Event, error) {
+	zones, err := p.impaired(ctx)
+	if err != nil {
+		return nil, err
+	}
+	machines, err := p.endings(ctx)
+	return append(zones, machines...), err
+}
+
+// impaired are the zones with a zonal shift, by the names that the classes' subnets give them.
+func (p *Provider) impaired(ctx context.Context) ([]cloud.Event, error) {
 	active, _ := p.shifts.active(p.Clock.Now())
 	if len(active) == 0 {
 		return nil, nil

@@ -193,8 +193,11 @@ func (e *EC2) describedInstance(i *instance) describedInstance {
 		RootDeviceName: i.image.RootDeviceName, RootDeviceType: "ebs", Platform: i.image.Platform, PlatformDetails: i.image.PlatformDetails,
 		EnaSupport: true, BlockDeviceMappings: e.instanceDevices(i), Tags: e.tagsOf(i.id),
 	}
-	out.CapacityReservationId, out.CapacityReservationSpecification = i.capacityReservation, i.launch.CapacityReservationSpecification
+	out.CapacityReservationSpecification = i.launch.CapacityReservationSpecification
 	r, _ := e.Reserved.Find(i.capacityReservation)
+	if r.Active(e.now()) { // else the machine goes on without it
+		out.CapacityReservationId = i.capacityReservation
+	}
 	if out.InstanceLifecycle = r.Market(); i.offering.Spot {
 		out.InstanceLifecycle = "spot"
 	}

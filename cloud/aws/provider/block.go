@@ -1,0 +1,53 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/api"
+	"github.com/millwright-dev/millwright/engine/interruption"
+)
+
+// blockSource is the Source of events about capacity blocks that end.
+const blockSource = "ec2:DescribeCapacityReservations"
+
+// reclaimed is how long before the end of a capacity block EC2 begins to take its machines back.
+const reclaimed = 30 * time.Minute
+
+// endings are the ends of capacity blocks, for each machine in one. Like Karpenter, they are told
+// from when nothing is launched into the block any more.
+func (p *Provider) endings(ctx context.Context) ([]cloud.Event, error) {
+	machines := p.machines.InBlocks()
+	if len(machines) == 0 {
+		return nil, nil
+	}
+	var classes ec2class.EC2NodeClassList
+	if err := p.Reader.List(ctx, &classes); err != nil {
+		return nil, fmt.Errorf("listing EC2NodeClasses: %w", err)
+	}
+	ends := map[string]time.Time{}
+	for i := range classes.Items {
+		for _, r := range classes.Items[i].Status.CapacityReservations {
+			if r.EndTime != nil {
+				ends[r.ID] = r.EndTime.Time
+			}
+		}
+	}
+	var out []cloud.Event
+	for _, m := range machines {
+		end, known := ends[m.Reservation]
+		if !known || p.Clock.Now().Before(end.Add(-api.Expiring)) {
+			continue
+		}
+		out = append(out, cloud.Event{
+			ID: m.Reservation + "/" + m.ID, Kind: interruption.Reservation, Machine: providerID(m.Zone, m.ID), NotBefore: end.Add(-reclaimed),
+			State: interruption.Announced, Confirmed: true, Source: blockSource, Issued: end.Add(-api.Expiring),
+			Text: fmt.Sprintf("capacity block %s ends at %s", m.Reservation, end.UTC().Format(time.RFC3339)),
+		})
+	}
+	return out, nil
+}
