@@ -168,6 +168,16 @@ func (c *ProviderConfig) discover(ctx context.Context, calls *api.Client, k Kube
 	}
 	into.IPv6 = eks.IPv6 || into.Cluster.DNS.Is6()
 	into.Kubernetes, err = c.version(k.REST, eks.Version)
+	into.Version = func(ctx context.Context) (string, error) {
+		var now api.Cluster
+		if c.EKSVersion {
+			var err error
+			if now, err = calls.Cluster(ctx, c.Cluster); err != nil {
+				return "", err
+			}
+		}
+		return c.version(k.REST, now.Version)
+	}
 	return err
 }
 

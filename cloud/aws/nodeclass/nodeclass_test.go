@@ -153,7 +153,7 @@ func newClass(change ...func(*ec2class.EC2NodeClass)) *ec2class.EC2NodeClass {
 func newResolver(a *account) (*Resolver, *clocktesting.FakeClock) {
 	clock := clocktesting.NewFakeClock(noon)
 	return New(Config{
-		AWS: a, Clock: clock, Region: "eu-west-1", Cluster: "demo", Kubernetes: "1.34", Addresses: &network.Addresses{},
+		AWS: a, Clock: clock, Region: "eu-west-1", Cluster: "demo", Kubernetes: func() string { return "1.34" }, Addresses: &network.Addresses{},
 		MayLaunch: func(context.Context, *ec2class.EC2NodeClass) error { return a.call("MayLaunch") },
 		Check: func(c *ec2class.EC2NodeClass) error {
 			if c.Spec.UserData != nil {

@@ -58,8 +58,8 @@ type Config struct {
 	Clock clock.Clock
 	// Region and Cluster name what is made for a class.
 	Region, Cluster string
-	// Kubernetes is the version of the control plane, such as 1.34.
-	Kubernetes string
+	// Kubernetes tells the version of the control plane, such as 1.34.
+	Kubernetes func() string
 	// Addresses is told how many each subnet has left.
 	Addresses *network.Addresses
 	// Check names what is wrong with a class by itself; nil if nothing is.
@@ -251,10 +251,11 @@ func (r *Resolver) found(ctx context.Context, class *ec2class.EC2NodeClass) ([]e
 }
 
 func (r *Resolver) aliased(ctx context.Context, alias *ec2class.Alias) ([]ec2class.AMI, error) {
-	if problem := image.Unsupported(alias, r.Kubernetes); problem != "" {
+	version := r.Kubernetes()
+	if problem := image.Unsupported(alias, version); problem != "" {
 		return nil, wrongf("UnsupportedAlias", "spec.amiSelectorTerms: %s", problem)
 	}
-	parameters, err := image.Parameters(alias, r.Kubernetes)
+	parameters, err := image.Parameters(alias, version)
 	if err != nil {
 		return nil, wrongf("AMINotFound", "%v", err)
 	}
@@ -270,7 +271,7 @@ func (r *Resolver) aliased(ctx context.Context, alias *ec2class.Alias) ([]ec2cla
 		ids[p.Name], all = id, append(all, id)
 	}
 	if len(all) == 0 {
-		return nil, wrongf("AMINotFound", "spec.amiSelectorTerms: AWS publishes no image of %s for Kubernetes %s in %s", alias, r.Kubernetes, r.Region)
+		return nil, wrongf("AMINotFound", "spec.amiSelectorTerms: AWS publishes no image of %s for Kubernetes %s in %s", alias, version, r.Region)
 	}
 	images, err := r.described(ctx, []selector.Query{selector.ImageIDs(all)})
 	if err != nil {

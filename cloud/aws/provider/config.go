@@ -32,8 +32,10 @@ type Config struct {
 	Region string
 	// Cluster is what machines join.
 	Cluster userdata.Cluster
-	// Kubernetes is the version of the control plane, such as 1.34.
+	// Kubernetes is the version of the control plane, such as 1.34. Version asks for it again: a
+	// control plane is upgraded while it runs, and Nodes follow; nil asks never.
 	Kubernetes string
+	Version    func(context.Context) (string, error)
 	// IPv6 says that pods have addresses of that family.
 	IPv6 bool
 	// Prices may be shared with what shows them.
@@ -73,6 +75,7 @@ type Provider struct {
 	shifts    shifts
 	tried     tried
 	memories  memories
+	version   version
 	templates templates
 	resolver  *nodeclass.Resolver
 	machines  *instances.Machines
@@ -93,10 +96,11 @@ func New(c Config) *Provider {
 		soldOut:   soldOut{clock: c.Clock, until: map[soldOutKey]refusal{}},
 		attempts:  attempts{byToken: map[string]*attempt{}},
 		templates: templates{known: map[string]time.Time{}},
+		version:   version{text: c.Kubernetes, asked: c.Clock.Now()},
 	}
 	p.machines = instances.New(instances.Config{AWS: c.AWS, Clock: c.Clock, Window: c.Window})
 	p.resolver = nodeclass.New(nodeclass.Config{
-		AWS: c.AWS, Clock: c.Clock, Region: c.Region, Cluster: c.Cluster.Name, Kubernetes: c.Kubernetes,
+		AWS: c.AWS, Clock: c.Clock, Region: c.Region, Cluster: c.Cluster.Name, Kubernetes: p.version.read,
 		Addresses: &p.addresses, Check: p.check, MayLaunch: p.mayLaunch, Missing: c.Missing,
 		Prices: func() (reason, message string) { return c.Prices.Doubt(c.Clock.Now()) },
 	})
