@@ -97,13 +97,8 @@ func (t *claims) keepMinValues(boxes []pack.Box) []pack.Box {
 			left--
 		}
 	}
-	kept := boxes[:0]
-	for i := range boxes {
-		if !gone[i] {
-			kept = append(kept, boxes[i])
-		}
-	}
-	return kept
+	next := -1
+	return slices.DeleteFunc(boxes, func(pack.Box) bool { next++; return gone[next] })
 }
 
 func (t *packing) podsOf(b *pack.Box) int {

@@ -83,13 +83,7 @@ func (t *packing) choose(c *content, family, model int, open bitset.Set) {
 func (t *packing) suits(c *content, i int) bool {
 	m := t.w.Offerings
 	l := &m.Launches[i]
-	allocatable, daemons := m.Kinds[l.Kind].Allocatable, &m.Overheads[l.Overhead]
-	for d, n := range c.need {
-		if n > 0 && n+daemons.Need[d] > allocatable[d] {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(daemons.Present, func(p pack.Token) bool { return slices.Contains(c.clashes, p) })
+	return m.Takes(c.need, l) && !slices.ContainsFunc(m.Overheads[l.Overhead].Present, func(p pack.Token) bool { return slices.Contains(c.clashes, p) })
 }
 
 // claims turns the boxes of a packing into machines to launch.

@@ -24,9 +24,6 @@ func (p *Pod) Active() bool { return !p.Terminal() && !eviction.Terminating(p.Po
 // OfDaemonSet reports whether the pod comes and goes with its node.
 func (p *Pod) OfDaemonSet() bool { return eviction.Daemon(p.Pod) }
 
-// OfStatefulSet reports whether the pod is made again under its own name.
-func (p *Pod) OfStatefulSet() bool { return eviction.OfStatefulSet(p.Pod) }
-
 // Mirror reports whether the pod is the image of one that a kubelet runs by
 // itself.
 func (p *Pod) Mirror() bool { return eviction.Mirror(p.Pod) }

@@ -164,3 +164,20 @@ func Fixed(r requirement.Requirement) bool {
 	}
 	return len(r.Values()) == 0 || len(r.Values()) == 1 && !r.Absent()
 }
+
+// Among are the different statements about a key that some of the places make,
+// in the order of the first place of the index that makes them.
+func (x *Index) Among(places bitset.Set, key string) []requirement.Requirement {
+	col := x.column(key)
+	made := make([]bool, len(col.says))
+	for i := range places.All() {
+		made[col.of[i]] = true
+	}
+	var out []requirement.Requirement
+	for i, ok := range made {
+		if ok {
+			out = append(out, col.says[i])
+		}
+	}
+	return out
+}

@@ -88,16 +88,6 @@ func (s Set) Empty() bool {
 	return true
 }
 
-// Meets reports whether the sets share a number.
-func (s Set) Meets(o Set) bool {
-	for i, w := range o {
-		if s[i]&w != 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // Len counts the numbers in the set.
 func (s Set) Len() int {
 	n := 0

@@ -33,9 +33,6 @@ func TestASetBehavesLikeAMapOfNumbers(t *testing.T) {
 		check(t, and, n, func(i int) bool { return inA[i] && inB[i] })
 		check(t, or, n, func(i int) bool { return inA[i] || inB[i] })
 		check(t, not, n, func(i int) bool { return inA[i] && !inB[i] })
-		if a.Meets(b) != !and.Empty() {
-			t.Errorf("Meets is %t, the intersection has %d", a.Meets(b), and.Len())
-		}
 		var within []int
 		for i := range a.Within(lo, hi) {
 			within = append(within, i)

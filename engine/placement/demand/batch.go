@@ -240,8 +240,8 @@ func (b *Batch) shapeOf(from *snapshot.Shape) *Shape {
 		return known
 	}
 	sh := &Shape{}
-	for _, r := range rules {
-		r.add(b, from, sh)
+	for _, add := range rules {
+		add(b, from, sh)
 	}
 	sh.identify(&b.Ports)
 	if same, ok := b.same[sh.Key]; ok {

@@ -48,24 +48,12 @@ type Shape struct {
 	Refused []plan.Reason
 }
 
-// rule is one of Kubernetes' rules. It adds what the rule demands to a shape that
-// is being made, and may refuse it.
-type rule struct {
-	name string
-	add  func(b *Batch, from *snapshot.Shape, to *Shape)
-}
-
-// rules lists every rule that depends on more than amounts, in the order in
-// which their refusals are reported. Taints and labels need no refusal: they are
-// looked at for each machine.
-var rules = []rule{
-	{"constraints", addTerms},
-	{"volumes", addVolumes},
-	{"host ports", addPorts},
-	{"disks", addDisks},
-	{"devices", refuseDevices},
-	{"topology", addPodTopology},
-	{"preferences", addPreferences},
+// rules lists every one of Kubernetes' rules that depends on more than amounts, in the
+// order in which their refusals are reported. Each adds what it demands to a shape that is
+// being made, and may refuse it. Taints and labels need no refusal: they are looked at for
+// each machine.
+var rules = []func(b *Batch, from *snapshot.Shape, to *Shape){
+	addTerms, addVolumes, addPorts, addDisks, refuseDevices, addPodTopology, addPreferences,
 }
 
 func addTerms(_ *Batch, from *snapshot.Shape, to *Shape) {

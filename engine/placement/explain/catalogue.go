@@ -15,7 +15,7 @@ import (
 type catalogue struct {
 	// list are the types as pools name them, types the same by name.
 	list, types []*catalog.Type
-	rows        []row
+	rows        []supply.Launch
 	// allocatable is by type.
 	allocatable [][]int64
 	all         bitset.Set
@@ -27,22 +27,12 @@ type catalogue struct {
 	labelled map[string]bitset.Set
 }
 
-// row is a type, by its number, and a way to buy it.
-type row struct {
-	kind     int
-	offering *catalog.Offering
-}
-
 func newCatalogue(s *supply.Supply, types []*catalog.Type) *catalogue {
 	c := &catalogue{list: types, labelled: map[string]bitset.Set{}}
-	var launches []supply.Launch
-	c.types, c.allocatable, launches = s.Sold(types)
-	for i := range launches {
-		c.rows = append(c.rows, row{int(launches[i].Kind), launches[i].Offering})
-	}
+	c.types, c.allocatable, c.rows = s.Sold(types)
 	c.all, c.unsold = bitset.Full(len(c.rows)), bitset.New(len(c.rows))
 	for i, r := range c.rows {
-		if !r.offering.Available || s.Offerings.UsedUp(r.offering) || s.Snap.Refused(r.offering.Key(c.types[r.kind].Name)) {
+		if !r.Offering.Available || s.Offerings.UsedUp(r.Offering) || s.Snap.Refused(r.Offering.Key(c.types[r.Kind].Name)) {
 			c.unsold.Add(i)
 		}
 	}
@@ -57,10 +47,10 @@ func newCatalogue(s *supply.Supply, types []*catalog.Type) *catalogue {
 
 // label is what a row's type, or the way to buy it, says about a label.
 func (c *catalogue) label(i int, key string) (requirement.Requirement, bool) {
-	if value, ok := supply.OfferingLabel(c.rows[i].offering, key); ok {
+	if value, ok := supply.OfferingLabel(c.rows[i].Offering, key); ok {
 		return requirement.Must(key, requirement.In, value), true
 	}
-	return c.types[c.rows[i].kind].Requirements.Lookup(key)
+	return c.types[c.rows[i].Kind].Requirements.Lookup(key)
 }
 
 // having are the rows that say something about a label. The result is shared.
@@ -89,7 +79,7 @@ func (c *catalogue) refusing(want requirement.Requirement) bitset.Set {
 func (c *catalogue) kindsIn(rows bitset.Set) int {
 	seen, n := make([]bool, len(c.types)), 0
 	for i := range rows.All() {
-		if k := c.rows[i].kind; !seen[k] {
+		if k := c.rows[i].Kind; !seen[k] {
 			seen[k] = true
 			n++
 		}

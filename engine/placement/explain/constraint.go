@@ -118,7 +118,7 @@ func (sh *shelf) limitConstraints() []constraint {
 	for i, l := range sh.Limits {
 		over := bitset.New(len(sh.rows))
 		for at, r := range sh.rows {
-			if sh.Used[i]+sizes[r.kind][i] > l.Most {
+			if sh.Used[i]+sizes[r.Kind][i] > l.Most {
 				over.Add(at)
 			}
 		}
@@ -130,8 +130,8 @@ func (sh *shelf) limitConstraints() []constraint {
 			Constraint: plan.Constraint{Code: plan.LimitExceeded, Object: sh.ref, Field: plan.FieldLimits, Want: print(l.Most)},
 			kind:       limited, out: over,
 			have: func(bitset.Set) string { return print(sh.Used[i]) },
-			at:   func(row int) string { return print(sh.Used[i] + sizes[sh.rows[row].kind][i]) },
-			lack: func(row int) int64 { return sh.Used[i] + sizes[sh.rows[row].kind][i] - l.Most },
+			at:   func(row int) string { return print(sh.Used[i] + sizes[sh.rows[row].Kind][i]) },
+			lack: func(row int) int64 { return sh.Used[i] + sizes[sh.rows[row].Kind][i] - l.Most },
 		})
 	}
 	return out
@@ -256,7 +256,7 @@ func volumeCount(name corev1.ResourceName, n int64) string {
 func (sh *shelf) carrying(daemon int) bitset.Set {
 	out := bitset.New(len(sh.rows))
 	for i, l := range sh.load {
-		if slices.Contains(sh.loads[l].daemons, daemon) {
+		if slices.Contains(sh.loads[l].Daemons, daemon) {
 			out.Add(i)
 		}
 	}

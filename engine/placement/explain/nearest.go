@@ -81,7 +81,7 @@ func first(rows bitset.Set) int {
 // miss is a row and what would have to change for it, in the plan's words.
 func (q *inquiry) miss(n near) *plan.Miss {
 	r := q.rows[n.row]
-	out := &plan.Miss{InstanceType: q.types[r.kind].Name, Zone: r.offering.Zone, CapacityType: r.offering.CapacityType}
+	out := &plan.Miss{InstanceType: q.types[r.Kind].Name, Zone: r.Offering.Zone, CapacityType: r.Offering.CapacityType}
 	only := make(bitset.Set, len(q.all))
 	only.Add(n.row)
 	for i := range q.list {

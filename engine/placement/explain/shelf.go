@@ -8,7 +8,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
-	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -22,7 +21,7 @@ type shelf struct {
 	ref plan.ObjectRef
 	// loads are the different sets of DaemonSets that a row may carry, load which
 	// of them each row does.
-	loads []load
+	loads []supply.Overhead
 	load  []int32
 	// free memoises what is left for pods, by dimension and row; short the rows
 	// with too little, by dimension and amount.
@@ -30,12 +29,6 @@ type shelf struct {
 	short map[amount]bitset.Set
 	// own are the constraints that the pool brings by itself.
 	own []constraint
-}
-
-// load is what a set of DaemonSets takes of a machine.
-type load struct {
-	daemons []int
-	need    []int64
 }
 
 type amount struct {
@@ -48,32 +41,14 @@ func newShelf(s *supply.Supply, p *supply.Pool, c *catalogue) *shelf {
 		Supply: s, Pool: p, catalogue: c, ref: plan.ObjectRef{Kind: "NodePool", Name: p.Name},
 		free: map[int][]int64{}, short: map[amount]bitset.Set{},
 	}
-	sh.addLoads()
+	sh.loads, sh.load = s.Overheads(len(sh.rows), func(d *supply.Daemon) bitset.Set {
+		if !d.Tolerates(p.Taints) {
+			return bitset.New(len(sh.rows))
+		}
+		return sh.accepting(d.Terms())
+	})
 	sh.own = sh.ownConstraints()
 	return sh
-}
-
-// addLoads finds out which DaemonSets would run on each row.
-func (sh *shelf) addLoads() {
-	sh.load, sh.loads = make([]int32, len(sh.rows)), []load{{need: make([]int64, len(sh.Dims.Names))}}
-	for d, daemon := range sh.Daemons {
-		if !daemon.Tolerates(sh.Taints) || daemon.Pod.Class.Invalid != "" {
-			continue
-		}
-		joined := map[int32]int32{}
-		for i := range sh.accepting(daemon.Pod.Class.Terms).All() {
-			id, ok := joined[sh.load[i]]
-			if !ok {
-				id = int32(len(sh.loads))
-				joined[sh.load[i]] = id
-				before := sh.loads[sh.load[i]]
-				sum := slices.Clone(before.need)
-				vector.Add(sum, sh.ClassNeed(daemon.Pod.Class), 1)
-				sh.loads = append(sh.loads, load{append(slices.Clip(before.daemons), d), sum})
-			}
-			sh.load[i] = id
-		}
-	}
 }
 
 // accepting are the rows that satisfy one of the terms.
@@ -143,7 +118,7 @@ func (sh *shelf) freeOf(dim int) []int64 {
 	}
 	out := make([]int64, len(sh.rows))
 	for i, r := range sh.rows {
-		out[i] = max(0, sh.allocatable[r.kind][dim]-sh.loads[sh.load[i]].need[dim])
+		out[i] = max(0, sh.allocatable[r.Kind][dim]-sh.loads[sh.load[i]].Need[dim])
 	}
 	sh.free[dim] = out
 	return out

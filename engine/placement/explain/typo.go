@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -61,10 +62,7 @@ func (x *Explainer) labels() []string {
 			}
 		}
 	}
-	for key := range seen {
-		x.keys = append(x.keys, key)
-	}
-	slices.Sort(x.keys)
+	x.keys = slices.Sorted(maps.Keys(seen))
 	return x.keys
 }
 

@@ -60,17 +60,13 @@ func (l *Load) Room(f *Family, need []int64, most int) int {
 	if most <= 0 {
 		return 0
 	}
-	return min(most, l.Admits(f))
+	return min(most, l.admits(f, 0))
 }
 
 const unlimited = 1 << 30
 
-// Admits is how many more of a family may be in the box, apart from space and
-// open labels.
-func (l *Load) Admits(f *Family) int { return l.admits(f, 0) }
-
-// admits is Admits where so many of the tokens that are present are known not to be in
-// conflict.
+// admits is how many more of a family may be in the box, apart from space and open
+// labels, where so many of the tokens that are present are known not to be in conflict.
 func (l *Load) admits(f *Family, known int) int {
 	if clash(l.Present[known:], f.Conflicts) {
 		return 0

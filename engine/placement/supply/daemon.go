@@ -11,6 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/ports"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
+	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -83,4 +84,33 @@ func (d *Daemon) runsOn(n *snapshot.Node) bool {
 			return o.Kind == "DaemonSet" && o.Name == d.Name
 		})
 	})
+}
+
+// Overheads are the different sets of DaemonSets that so many places carry, and which of
+// them each does.
+func (s *Supply) Overheads(places int, runs func(*Daemon) bitset.Set) (list []Overhead, of []int32) {
+	list, of = []Overhead{s.overheadOf(nil)}, make([]int32, places)
+	for d, daemon := range s.Daemons {
+		joined := map[int32]int32{}
+		for i := range runs(daemon).All() {
+			id, ok := joined[of[i]]
+			if !ok {
+				id = int32(len(list))
+				joined[of[i]], list = id, append(list, s.overheadOf(append(slices.Clip(list[of[i]].Daemons), d)))
+			}
+			of[i] = id
+		}
+	}
+	return list, of
+}
+
+func (s *Supply) overheadOf(set []int) Overhead {
+	o := Overhead{Daemons: set, Need: make([]int64, len(s.Dims.Names))}
+	for _, d := range set {
+		vector.Add(o.Need, s.ClassNeed(s.Daemons[d].Pod.Class), 1)
+		o.Present = append(append(o.Present, s.Daemons[d].Ports...), s.Daemons[d].Tokens...)
+	}
+	slices.Sort(o.Present)
+	o.Present = slices.Compact(o.Present)
+	return o
 }

@@ -3,7 +3,6 @@ package supply
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
-	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -64,9 +62,9 @@ type Kind struct {
 	End int
 }
 
-// Overhead is what a set of DaemonSets takes of each machine.
+// Overhead is what a set of DaemonSets, by their numbers, takes of each machine.
 type Overhead struct {
-	daemons []int
+	Daemons []int
 	Need    []int64
 	// Present are the tokens of their host ports and anti-affinity.
 	Present []pack.Token
@@ -94,7 +92,7 @@ func (s *Supply) newOfferings() *Offerings {
 		}
 	}
 	m.addReservations(s)
-	s.addOverheads(m)
+	m.addOverheads(s)
 	return m
 }
 
@@ -221,74 +219,39 @@ func (m *Offerings) Accepting(sh *demand.Shape) bitset.Set {
 	for _, term := range sh.Terms {
 		out.Or(m.Index.Satisfying(term))
 	}
-	tolerated := bitset.New(len(m.Launches))
-	for _, p := range m.Pools {
+	out.And(m.tolerated(func(p *Pool) bool {
 		_, paused := sh.PausedIn(p.Name)
-		if _, kept := sh.Untolerated(p.Taints); !kept && !paused {
-			tolerated.AddRange(p.Lo, p.Hi)
+		_, kept := sh.Untolerated(p.Taints)
+		return !kept && !paused
+	}))
+	return out
+}
+
+// tolerated are the launches of some of the pools.
+func (m *Offerings) tolerated(pool func(*Pool) bool) bitset.Set {
+	out := bitset.New(len(m.Launches))
+	for _, p := range m.Pools {
+		if pool(p) {
+			out.AddRange(p.Lo, p.Hi)
 		}
 	}
-	out.And(tolerated)
 	return out
 }
 
 // addOverheads finds out which DaemonSets would run on each launch.
-func (s *Supply) addOverheads(m *Offerings) {
-	if len(s.Daemons) == 0 {
-		m.Overheads = []Overhead{s.overheadOf(nil)}
-		return
-	}
-	runs := make([]bitset.Set, len(s.Daemons))
-	for d, daemon := range s.Daemons {
-		runs[d] = daemon.places(m.Index, len(m.Launches))
-		for _, p := range m.Pools {
-			if !daemon.Tolerates(p.Taints) {
-				for i := p.Lo; i < p.Hi; i++ {
-					runs[d].Remove(i)
-				}
-			}
-		}
-	}
-	ids := map[string]int32{}
-	var key strings.Builder
-	for i := range m.Launches {
-		key.Reset()
-		var set []int
-		for d := range runs {
-			if runs[d].Has(i) {
-				set = append(set, d)
-				key.WriteString(string(rune(d)))
-			}
-		}
-		id, ok := ids[key.String()]
-		if !ok {
-			id = int32(len(m.Overheads))
-			ids[key.String()] = id
-			m.Overheads = append(m.Overheads, s.overheadOf(set))
-		}
+func (m *Offerings) addOverheads(s *Supply) {
+	var of []int32
+	m.Overheads, of = s.Overheads(len(m.Launches), func(d *Daemon) bitset.Set {
+		out := m.tolerated(func(p *Pool) bool { return d.Tolerates(p.Taints) })
+		out.And(d.places(m.Index, len(m.Launches)))
+		return out
+	})
+	for i, id := range of {
 		m.Launches[i].Overhead = id
 	}
 }
 
-func (s *Supply) overheadOf(set []int) Overhead {
-	o := Overhead{daemons: set, Need: make([]int64, len(s.Dims.Names))}
-	for _, d := range set {
-		vector.Add(o.Need, s.ClassNeed(s.Daemons[d].Pod.Class), 1)
-		o.Present = append(append(o.Present, s.Daemons[d].Ports...), s.Daemons[d].Tokens...)
-	}
-	slices.Sort(o.Present)
-	o.Present = slices.Compact(o.Present)
-	return o
-}
-
-// Holds is what is left of a launch's machine for pods.
-func (m *Offerings) Holds(l *Launch) []int64 {
-	out := make([]int64, len(m.Kinds[l.Kind].Allocatable))
-	m.Fill(out, l)
-	return out
-}
-
-// Fill is Holds into a vector that is there.
+// Fill writes down what is left of a launch's machine for pods.
 func (m *Offerings) Fill(holds []int64, l *Launch) {
 	need := m.Overheads[l.Overhead].Need
 	for i, n := range m.Kinds[l.Kind].Allocatable {
@@ -349,10 +312,4 @@ func (m *Offerings) Sells(sh *demand.Shape, need []int64) bool {
 	launches := m.Accepting(sh)
 	launches.And(m.Available)
 	return m.TakesOnSome(launches, need)
-}
-
-// Empty is a launch's machine with nothing but its DaemonSets.
-func (m *Offerings) Empty(i int) pack.Load {
-	l := &m.Launches[i]
-	return pack.Load{Free: m.Holds(l), Present: m.Overheads[l.Overhead].Present}
 }

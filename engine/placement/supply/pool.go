@@ -40,9 +40,6 @@ type Limit struct {
 	Most int64
 }
 
-// nodesLimit bounds the number of a pool's nodes.
-const nodesLimit corev1.ResourceName = "nodes"
-
 func (s *Supply) newPool(p *snapshot.Pool) *Pool {
 	out := &Pool{Pool: p, Closed: closed(p), Zones: map[string]int{}}
 	for name, q := range p.Limits {
@@ -106,7 +103,7 @@ func (p *Pool) SizeOf(t *catalog.Type) []int64 {
 	for i, l := range p.Limits {
 		q := t.Capacity[l.Name]
 		out[i] = vector.AmountUp(l.Name, q)
-		if l.Name == nodesLimit {
+		if l.Name == limit.Nodes {
 			out[i] = 1
 		}
 	}
@@ -162,4 +159,28 @@ func (p *Pool) Spares(size, planned []int64, boxes int) bool {
 		}
 	}
 	return true
+}
+
+// Commit charges machines that are planned with what their largest alternatives
+// would take beyond the choices: what is launched from the pools after
+// that cannot count on it.
+func (m *Offerings) Commit(nodes []plan.NewNode) {
+	for i := range nodes {
+		for _, p := range m.Pools {
+			if p.Name == nodes[i].Pool {
+				p.commit(&nodes[i])
+			}
+		}
+	}
+}
+
+func (p *Pool) commit(n *plan.NewNode) {
+	planned := p.SizeOf(n.Choice.Type)
+	for d := range planned {
+		largest := planned[d]
+		for _, a := range n.Alternatives {
+			largest = max(largest, p.SizeOf(a.Type)[d])
+		}
+		p.Used[d] += largest - planned[d]
+	}
 }

@@ -1,6 +1,11 @@
 package supply
 
-import "github.com/millwright-dev/millwright/engine/placement/demand"
+import (
+	"slices"
+
+	"github.com/millwright-dev/millwright/engine/placement/demand"
+	"github.com/millwright-dev/millwright/engine/plan"
+)
 
 // Supply is where the pods of a batch could go: machines that exist or are on
 // their way, and those that could be launched. It is not safe for concurrent use.
@@ -26,4 +31,18 @@ func New(b *demand.Batch, c *Cache) *Supply {
 	// Only now are all ports known.
 	b.SetClashes()
 	return s
+}
+
+// RuleOf is the inter-pod rule that stands in a group's way: the first that it
+// declares, or declared before it was bound to a domain, else one of other pods.
+func (s *Supply) RuleOf(g *demand.Group) plan.Reason {
+	memberships := slices.Clone(g.Shape.Memberships)
+	if g.Origin != nil {
+		memberships = append(memberships, g.Origin.Shape.Memberships...)
+	}
+	slices.SortStableFunc(memberships, func(x, y demand.Membership) int { return -compareBool(x.Declares, y.Declares) })
+	if len(memberships) > 0 {
+		return demand.Unsatisfiable(s.PodTopology.Counts[memberships[0].Rule])
+	}
+	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: "what the pod needs beside the others", Have: "they leave no room"}
 }

@@ -2,6 +2,7 @@ package vector
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -139,17 +140,27 @@ func (d *Dims) Amount(i int, n int64) string {
 	return fmt.Sprintf("%s %s", d.Names[i], q.String())
 }
 
-// Amounts lists what is not zero, but for the number of pods.
-func (d *Dims) Amounts(vec []int64) string {
-	s := ""
-	for i, n := range vec {
-		if n == 0 || d.Names[i] == corev1.ResourcePods {
+// Sum adds more to a list, as a new one.
+func Sum(list corev1.ResourceList, more snapshot.Amounts) corev1.ResourceList {
+	out := maps.Clone(list)
+	more.AddTo(out)
+	return out
+}
+
+// Less takes something from a list, as a new one that is nowhere below zero. What
+// the list lacks it has none of.
+func Less(list corev1.ResourceList, what snapshot.Amounts) corev1.ResourceList {
+	out := maps.Clone(list)
+	for _, a := range what {
+		left, ok := out[a.Name]
+		if !ok {
 			continue
 		}
-		if s != "" {
-			s += ", "
+		left.Sub(a.Quantity)
+		if left.Sign() < 0 {
+			left.Set(0)
 		}
-		s += d.Amount(i, n)
+		out[a.Name] = left
 	}
-	return s
+	return out
 }

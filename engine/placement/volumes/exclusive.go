@@ -12,11 +12,7 @@ import (
 )
 
 // Exclusive reports whether a shape uses a claim that is for one pod at a time.
-func (b *Book) Exclusive(shape *snapshot.Shape) bool {
-	return slices.ContainsFunc(shape.VolumeClaims, func(c snapshot.VolumeClaim) bool {
-		return b.forOne(types.NamespacedName{Namespace: shape.Namespace, Name: c.Name})
-	})
-}
+func (b *Book) Exclusive(shape *snapshot.Shape) bool { return len(b.exclusives(shape)) > 0 }
 
 func (b *Book) forOne(name types.NamespacedName) bool {
 	claim := b.s.Volumes.Claims[name]
@@ -30,7 +26,7 @@ func (b *Book) Contenders(pods []*snapshot.Pod) map[*snapshot.Pod]plan.Reason {
 	holder := map[types.NamespacedName]*snapshot.Pod{}
 	for _, n := range b.s.Nodes {
 		for _, p := range n.Pods {
-			for _, name := range b.exclusives(p) {
+			for _, name := range b.exclusives(p.Class.Shape) {
 				if !p.Terminal() && holder[name] == nil {
 					holder[name] = p
 				}
@@ -39,7 +35,7 @@ func (b *Book) Contenders(pods []*snapshot.Pod) map[*snapshot.Pod]plan.Reason {
 	}
 	out := map[*snapshot.Pod]plan.Reason{}
 	for _, p := range pods {
-		names := b.exclusives(p)
+		names := b.exclusives(p.Class.Shape)
 		i := slices.IndexFunc(names, func(name types.NamespacedName) bool { return holder[name] != nil && holder[name] != p })
 		if i >= 0 {
 			out[p] = held(names[i], holder[names[i]])
@@ -52,10 +48,10 @@ func (b *Book) Contenders(pods []*snapshot.Pod) map[*snapshot.Pod]plan.Reason {
 	return out
 }
 
-func (b *Book) exclusives(p *snapshot.Pod) []types.NamespacedName {
+func (b *Book) exclusives(shape *snapshot.Shape) []types.NamespacedName {
 	var out []types.NamespacedName
-	for _, c := range p.Class.VolumeClaims {
-		if name := (types.NamespacedName{Namespace: p.Namespace, Name: c.Name}); b.forOne(name) {
+	for _, c := range shape.VolumeClaims {
+		if name := (types.NamespacedName{Namespace: shape.Namespace, Name: c.Name}); b.forOne(name) {
 			out = append(out, name)
 		}
 	}
