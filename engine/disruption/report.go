@@ -11,10 +11,7 @@ func (d *Decision) Report(s *snapshot.Snapshot, p *plan.Plan) {
 	for _, c := range d.Commands {
 		out := plan.Disruption{Cause: string(c.Cause), Launch: c.Launch, Saving: c.Saving}
 		if c.Saving == 0 && !c.Replaced {
-			out.Saving = priceOf(s, c.Nodes)
-			for i := range c.Launch {
-				out.Saving -= c.Launch[i].Choice.Offering.Price
-			}
+			out.Saving = priceOf(s, c.Nodes) - plan.PriceOf(c.Launch)
 		}
 		for _, n := range c.Nodes {
 			out.Nodes = append(out.Nodes, n.Name)

@@ -166,11 +166,18 @@ func (u *underway) await(g *group) {
 			cost += Price(u.s.Pool(c.Claim.Pool), c)
 		}
 	}
-	if g.Spend > 0 && cost > g.Spend+1e-9 {
+	u.overspends(g, cost)
+}
+
+// overspends calls a command off whose replacements cost more than they may.
+func (u *underway) overspends(g *group, cost float64) bool {
+	over := g.Spend > 0 && cost > g.Spend+1e-9
+	if over {
 		u.callOff(g, g.nodes[0], plan.Reason{
 			Code: plan.SavingTooSmall, Objects: plan.MachineRefs(g.nodes[0]), Want: dollars(g.Saving), Have: dollars(g.Spend + g.Saving - cost),
 		})
 	}
+	return over
 }
 
 // replace decides what a command's replacements are, now that its machines take
@@ -193,10 +200,6 @@ func (u *underway) replace(g *group, budget *int) {
 		}
 		u.countOn(n, answer)
 	}
-	cost := 0.0
-	for i := range answer.NewNodes {
-		cost += answer.NewNodes[i].Choice.Offering.Price
-	}
 	switch {
 	case len(answer.NewNodes) == 0 && unready(answer)[g.nodes[0].Name]:
 		g.step = Await
@@ -206,10 +209,7 @@ func (u *underway) replace(g *group, budget *int) {
 		pod := answer.NewNodes[0].Pods[0]
 		u.callOff(g, g.nodes[0], fitsNowhere(pod, g.nodes[0]))
 		return
-	case g.Cause == Underutilized && cost > g.Spend+1e-9:
-		u.callOff(g, g.nodes[0], plan.Reason{
-			Code: plan.SavingTooSmall, Objects: plan.MachineRefs(g.nodes[0]), Want: dollars(g.Saving), Have: dollars(g.Spend + g.Saving - cost),
-		})
+	case u.overspends(g, answer.PricePerHour()):
 		return
 	}
 	if reason, over := u.room.TakeAll(answer.NewNodes); over {

@@ -292,12 +292,7 @@ func (t *packing) addFamilies() {
 		f.Models = bitset.New(len(t.problem.Models))
 		variants := make([]pack.Variant, len(sh.Terms))
 		for v, accepted := range t.accepts[i] {
-			variants[v].Models = bitset.New(len(t.problem.Models))
-			for m, l := range t.launch {
-				if accepted.Has(l) {
-					variants[v].Models.Add(m)
-				}
-			}
+			variants[v].Models = t.modelsOf(accepted)
 			f.Models.Or(variants[v].Models)
 			if t.cells != nil {
 				variants[v].State = t.cells.State(sh.Terms[v].Lookup)
@@ -307,13 +302,19 @@ func (t *packing) addFamilies() {
 			f.Variants = variants
 		}
 		if t.loose[i] != nil {
-			f.Loose = bitset.New(len(t.problem.Models))
-			for m, l := range t.launch {
-				if t.loose[i].Has(l) {
-					f.Loose.Add(m)
-				}
-			}
+			f.Loose = t.modelsOf(t.loose[i])
 		}
 		t.problem.Families = append(t.problem.Families, f)
 	}
+}
+
+// modelsOf are the models that some launches stand for.
+func (t *packing) modelsOf(launches bitset.Set) bitset.Set {
+	out := bitset.New(len(t.launch))
+	for m, l := range t.launch {
+		if launches.Has(l) {
+			out.Add(m)
+		}
+	}
+	return out
 }

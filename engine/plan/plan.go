@@ -84,10 +84,13 @@ type Stats struct {
 }
 
 // PricePerHour is the sum over the new machines, in $/h.
-func (p *Plan) PricePerHour() float64 {
-	var sum float64
-	for i := range p.NewNodes {
-		sum += p.NewNodes[i].Choice.Offering.Price
+func (p *Plan) PricePerHour() float64 { return PriceOf(p.NewNodes) }
+
+// PriceOf is what machines cost that are counted on, in $/h.
+func PriceOf(list []NewNode) float64 {
+	sum := 0.0
+	for i := range list {
+		sum += list[i].Choice.Offering.Price
 	}
 	return sum
 }

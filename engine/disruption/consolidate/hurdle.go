@@ -146,7 +146,7 @@ func (s *search) added(c *component) hurdle {
 func (s *search) share(c *component) hurdle {
 	var out hurdle
 	before := priceOf(c.nodes)
-	saving := before - launchPrice(c.launch)
+	saving := before - plan.PriceOf(c.launch)
 	spot := !slices.ContainsFunc(c.nodes, func(n Candidate) bool { return n.Node.Labels()[catalog.CapacityTypeLabel] != catalog.Spot })
 	for _, n := range c.nodes {
 		t := s.Terms[n.Node.Pool()]
@@ -177,7 +177,7 @@ func distinct(n plan.NewNode, below float64) int {
 // payback is what a move must save to have earned what it costs in time, for every pool.
 func (s *search) payback(c *component) hurdle {
 	var out hurdle
-	beside, pods := launchPrice(c.launch), costOf(c.nodes)-float64(len(c.nodes))
+	beside, pods := plan.PriceOf(c.launch), costOf(c.nodes)-float64(len(c.nodes))
 	for _, n := range c.nodes {
 		if t := s.Terms[n.Node.Pool()]; t.Payback > 0 {
 			out.raise(hurdle{dollars: (beside*t.StartUp.Hours() + t.PodCost*pods) / t.Payback.Hours(), field: fieldPayback})

@@ -17,7 +17,7 @@ func (s *search) judge(c *component) (saving, spare float64, worth bool) {
 		}
 		return 0, 0, false
 	}
-	before, after := priceOf(c.nodes), launchPrice(c.launch)
+	before, after := priceOf(c.nodes), plan.PriceOf(c.launch)
 	saving = before - after
 	if len(c.launch) > 0 && saving <= 0 {
 		s.stayAll(c, plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c.nodes[0]), Want: dollars(after), Have: dollars(before)}, 0)
@@ -30,14 +30,6 @@ func (s *search) judge(c *component) (saving, spare float64, worth bool) {
 	}
 	limit(c.launch, saving-h.dollars)
 	return saving, saving - h.dollars, true
-}
-
-func launchPrice(list []plan.NewNode) float64 {
-	sum := 0.0
-	for _, n := range list {
-		sum += n.Choice.Offering.Price
-	}
-	return sum
 }
 
 // homeless says why a pod has no place for less than its machine costs: there is

@@ -63,7 +63,6 @@ func (s *prefilter) order(candidates []Candidate) {
 // names are the resources that some pod asks for.
 func names(nodes []*snapshot.Node) []corev1.ResourceName {
 	seen := map[*snapshot.Class]bool{}
-	found := map[corev1.ResourceName]bool{}
 	var out []corev1.ResourceName
 	for _, n := range nodes {
 		for _, p := range n.Pods {
@@ -72,9 +71,7 @@ func names(nodes []*snapshot.Node) []corev1.ResourceName {
 			}
 			seen[p.Class] = true
 			for _, a := range p.Class.Requests {
-				if !found[a.Name] {
-					found[a.Name], out = true, append(out, a.Name)
-				}
+				out = append(out, a.Name)
 			}
 		}
 	}
@@ -195,7 +192,7 @@ func (s *prefilter) placePods(n *snapshot.Node, wholly bool) (left []bundle, don
 	return left, done
 }
 
-// undo takes back what was scattered.
+// undo takes back what placePods did.
 func (s *prefilter) undo(done []step) {
 	for _, d := range slices.Backward(done) {
 		vector.Add(d.place.free, d.need, d.count)

@@ -1,6 +1,9 @@
 package pack
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // chooseLeads finds the models that no other with the same bundles dominates.
 func (g *program) chooseLeads() {
@@ -20,13 +23,7 @@ func (g *program) chooseLeads() {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case sum[a] > sum[b]:
-			return -1
-		case sum[a] < sum[b]:
-			return 1
-		}
-		return len(g.by[b]) - len(g.by[a])
+		return cmp.Or(cmp.Compare(sum[b], sum[a]), len(g.by[b])-len(g.by[a]))
 	})
 	for _, m := range order {
 		mine := density[m*g.s.p.Dims : (m+1)*g.s.p.Dims]

@@ -51,30 +51,19 @@ func (s *Supply) newMachines() *Machines {
 	ms.index = affinity.New(len(ms.List), true, func(i int, key string) requirement.Requirement { return ms.List[i].Says(key) })
 	s.reserve(ms)
 	// The fullest first, so that pods close gaps before they open new ones; those
-	// that are ready before those that are not.
-	byTightness := func(a, b *Machine) int {
-		switch {
-		case a.Node.Initialized() != b.Node.Initialized():
-			return -compareBool(a.Node.Initialized(), b.Node.Initialized())
-		case a.full != b.full:
-			return cmp.Compare(b.full, a.full)
-		}
-		if c := compareTraits(a, b); c != 0 {
+	// that are ready before those that are not; equal ones by what they are rather than
+	// by their names.
+	slices.SortFunc(ms.List, func(a, b *Machine) int {
+		if c := cmp.Or(compareBool(b.Node.Initialized(), a.Node.Initialized()), cmp.Compare(b.full, a.full)); c != 0 {
 			return c
 		}
-		return cmp.Compare(a.Node.Name, b.Node.Name)
-	}
-	slices.SortFunc(ms.List, byTightness)
+		if c := slices.Compare(a.Load.Free, b.Load.Free); c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(a.traits(), b.traits()), cmp.Compare(a.Node.Name, b.Node.Name))
+	})
 	ms.index = affinity.New(len(ms.List), true, func(i int, key string) requirement.Requirement { return ms.List[i].Says(key) })
 	return ms
-}
-
-// compareTraits orders machines by what they are rather than by their names.
-func compareTraits(a, b *Machine) int {
-	if c := slices.Compare(a.Load.Free, b.Load.Free); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.traits(), b.traits())
 }
 
 // traits are the labels that are no names, the taints, and the pods that run.

@@ -1,6 +1,10 @@
 package supply
 
-import "github.com/millwright-dev/millwright/engine/placement/affinity"
+import (
+	"slices"
+
+	"github.com/millwright-dev/millwright/engine/placement/affinity"
+)
 
 // MinValues counts the different values of the labels for which a pool demands
 // several.
@@ -21,28 +25,27 @@ func (m *Offerings) NewMinValues(p *Pool) *MinValues {
 
 // Add counts a launch and reports whether every floor is met.
 func (f *MinValues) Add(launch int) bool {
-	for i, floor := range f.pool.MinValues {
-		if r := f.index.Says(launch, floor.Key()); r.Finite() {
-			for _, v := range r.Values() {
-				f.seen[i][v] = true
-			}
+	for i := range f.seen {
+		for _, v := range f.values(launch, i) {
+			f.seen[i][v] = true
 		}
 	}
 	return f.Met()
 }
 
+// values are those that a launch has of the i-th label.
+func (f *MinValues) values(launch, i int) []string {
+	if r := f.index.Says(launch, f.pool.MinValues[i].Key()); r.Finite() {
+		return r.Values()
+	}
+	return nil
+}
+
 // Brings reports whether a launch has a value that a floor still lacks.
 func (f *MinValues) Brings(launch int) bool {
 	for i, floor := range f.pool.MinValues {
-		if len(f.seen[i]) >= floor.MinValues() {
-			continue
-		}
-		if r := f.index.Says(launch, floor.Key()); r.Finite() {
-			for _, v := range r.Values() {
-				if !f.seen[i][v] {
-					return true
-				}
-			}
+		if len(f.seen[i]) < floor.MinValues() && slices.ContainsFunc(f.values(launch, i), func(v string) bool { return !f.seen[i][v] }) {
+			return true
 		}
 	}
 	return false

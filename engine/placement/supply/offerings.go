@@ -46,7 +46,7 @@ type Launch struct {
 	Offering             *catalog.Offering
 	// reservation is the index of the reservation and one, zero for none.
 	reservation int32
-	// sold reports that the cloud has the offering, reserved that it is from a
+	// available reports that the cloud has the offering, reserved that it is from a
 	// reservation.
 	available, reserved bool
 }

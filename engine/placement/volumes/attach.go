@@ -1,6 +1,7 @@
 package volumes
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,12 +18,9 @@ type id struct{ driver, handle string }
 func (b *Book) volumesOf(shape *snapshot.Shape) []id {
 	var out []id
 	add := func(x id) {
-		for _, known := range out {
-			if known == x {
-				return
-			}
+		if !slices.Contains(out, x) {
+			out = append(out, x)
 		}
-		out = append(out, x)
 	}
 	for _, c := range shape.VolumeClaims {
 		if x, ok := b.identify(types.NamespacedName{Namespace: shape.Namespace, Name: c.Name}, c.Template); ok {

@@ -12,10 +12,7 @@ type Corners struct {
 	// sides are what there is of each dimension, Used how many are divided.
 	sides []sides
 	Used  int
-	// step is that of the grid, powers what its lines come to as far as that was
-	// asked, from the line -len/2 on; zero is unknown.
-	step   float64
-	powers [128]float64
+	step  float64 // of the grid
 }
 
 // New is a grid whose lines differ by a step in powers of two, for so many dimensions. It
@@ -34,16 +31,7 @@ type sides struct {
 }
 
 // line is the ratio at a line of the grid.
-func (c *Corners) line(number float64) float64 {
-	at := int(number) + len(c.powers)/2
-	if at < 0 || at >= len(c.powers) {
-		return math.Exp2(number * c.step)
-	}
-	if c.powers[at] == 0 {
-		c.powers[at] = math.Exp2(number * c.step)
-	}
-	return c.powers[at]
-}
+func (c *Corners) line(number float64) float64 { return math.Exp2(number * c.step) }
 
 // MostSides is over how many ratios an item is divided; by the others it is only
 // told apart.
