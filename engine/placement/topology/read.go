@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,11 +25,12 @@ type Demand struct {
 // FullWeight is that of a preference that states none.
 const FullWeight = 100
 
-// reader reads the rules of one shape.
+// reader reads the rules of one shape, up to the first that cannot be read.
 type reader struct {
 	shape      *snapshot.Shape
 	namespaces map[string]map[string]string
 	out        []Demand
+	err        error
 }
 
 // DemandsOf are the rules that pods of a shape own: spreads, affinity,
@@ -36,35 +38,35 @@ type reader struct {
 // of the cluster's namespaces.
 func DemandsOf(s *snapshot.Shape, namespaces map[string]map[string]string) ([]Demand, error) {
 	r := &reader{shape: s, namespaces: namespaces}
-	if err := r.spreads(); err != nil {
-		return nil, err
+	r.spreads()
+	if s.Affinity != nil && s.Affinity.PodAffinity != nil {
+		r.together(s.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+		r.preferred(Affinity, s.Affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
-	if s.Affinity == nil {
-		return r.out, nil
+	if s.Affinity != nil && s.Affinity.PodAntiAffinity != nil {
+		for i := range s.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			r.term("pod anti-affinity term", i, AntiAffinity, &s.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[i], 0)
+		}
+		r.preferred(AntiAffinity, s.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
-	if a := s.Affinity.PodAffinity; a != nil {
-		if err := r.together(a.RequiredDuringSchedulingIgnoredDuringExecution); err != nil {
-			return nil, err
-		}
-		if err := r.preferred(Affinity, a.PreferredDuringSchedulingIgnoredDuringExecution); err != nil {
-			return nil, err
-		}
-	}
-	if a := s.Affinity.PodAntiAffinity; a != nil {
-		for i := range a.RequiredDuringSchedulingIgnoredDuringExecution {
-			if err := r.term(AntiAffinity, &a.RequiredDuringSchedulingIgnoredDuringExecution[i], 0); err != nil {
-				return nil, fmt.Errorf("pod anti-affinity term %d: %w", i+1, err)
-			}
-		}
-		if err := r.preferred(AntiAffinity, a.PreferredDuringSchedulingIgnoredDuringExecution); err != nil {
-			return nil, err
-		}
+	if r.err != nil {
+		return nil, r.err
 	}
 	return r.out, nil
 }
 
+// add takes a rule, the i-th of its kind, unless it cannot be read.
+func (r *reader) add(what string, i int, d *Demand, err error) {
+	switch {
+	case err == nil:
+		r.out = append(r.out, *d)
+	case r.err == nil:
+		r.err = fmt.Errorf("%s %d: %w", what, i+1, err)
+	}
+}
+
 // spreads reads the spread constraints.
-func (r *reader) spreads() error {
+func (r *reader) spreads() {
 	var keys []string
 	for i := range r.shape.Spread {
 		if c := &r.shape.Spread[i]; c.WhenUnsatisfiable != corev1.ScheduleAnyway {
@@ -85,13 +87,9 @@ func (r *reader) spreads() error {
 			} else {
 				d.Beside = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == requirement.NormalizeKey(c.TopologyKey) })
 			}
-			if err := r.spread(&d.Rule, c); err != nil {
-				return fmt.Errorf("topology spread constraint %d: %w", i+1, err)
-			}
-			r.out = append(r.out, d)
+			r.add("topology spread constraint", i, &d, r.spread(&d.Rule, c))
 		}
 	}
-	return nil
 }
 
 func (r *reader) spread(to *Rule, c *corev1.TopologySpreadConstraint) error {
@@ -118,14 +116,14 @@ func (r *reader) spread(to *Rule, c *corev1.TopologySpreadConstraint) error {
 }
 
 // together reads required affinity, whose terms select together.
-func (r *reader) together(terms []corev1.PodAffinityTerm) error {
+func (r *reader) together(terms []corev1.PodAffinityTerm) {
 	first := len(r.out)
-	var about []aim
 	for i := range terms {
-		if err := r.term(Affinity, &terms[i], 0); err != nil {
-			return fmt.Errorf("pod affinity term %d: %w", i+1, err)
-		}
-		about = append(about, r.out[len(r.out)-1].about...)
+		r.term("pod affinity term", i, Affinity, &terms[i], 0)
+	}
+	var about []aim
+	for _, d := range r.out[first:] {
+		about = append(about, d.about...)
 	}
 	slices.SortFunc(about, func(a, b aim) int { return strings.Compare(a.id(), b.id()) })
 	about = slices.CompactFunc(about, func(a, b aim) bool { return a.id() == b.id() })
@@ -133,32 +131,23 @@ func (r *reader) together(terms []corev1.PodAffinityTerm) error {
 		r.out[i].about = about
 		r.out[i].identify()
 	}
-	return nil
 }
 
-func (r *reader) preferred(kind Kind, terms []corev1.WeightedPodAffinityTerm) error {
+func (r *reader) preferred(kind Kind, terms []corev1.WeightedPodAffinityTerm) {
 	for i := range terms {
-		if err := r.term(kind, &terms[i].PodAffinityTerm, int(terms[i].Weight)); err != nil {
-			return fmt.Errorf("preferred pod %s term %d: %w", kind, i+1, err)
-		}
+		r.term(fmt.Sprintf("preferred pod %s term", kind), i, kind, &terms[i].PodAffinityTerm, int(terms[i].Weight))
 	}
-	return nil
 }
 
 // term reads a term of affinity or anti-affinity.
-func (r *reader) term(kind Kind, t *corev1.PodAffinityTerm, weight int) error {
+func (r *reader) term(what string, i int, kind Kind, t *corev1.PodAffinityTerm, weight int) {
 	sel, err := selector(t.LabelSelector, r.shape.Labels, t.MatchLabelKeys, t.MismatchLabelKeys)
-	if err != nil {
-		return err
-	}
-	namespaces, err := r.namespacesOf(t)
-	if err != nil {
-		return err
-	}
+	namespaces, wrong := r.namespacesOf(t)
 	d := Demand{Rule{Kind: kind, Key: requirement.NormalizeKey(t.TopologyKey), about: []aim{{namespaces, sel}}}, weight}
-	d.identify()
-	r.out = append(r.out, d)
-	return nil
+	if err = errors.Join(err, wrong); err == nil {
+		d.identify()
+	}
+	r.add(what, i, &d, err)
 }
 
 // identify makes the ID of a rule that depends on nothing but its aims.
