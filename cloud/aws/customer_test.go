@@ -138,7 +138,7 @@ func (a *customer) exercise(ctx context.Context) {
 func (a *customer) provider(ctx context.Context) (*provider.Provider, Config, error) {
 	config := Config{Region: "us-east-1", Endpoint: a.url, Queue: "announcements", DeadLetterQueue: "refused", MaxAge: time.Minute, StatusEvery: time.Minute, Rights: &Rights{}}
 	p, err := NewProvider(ctx, ProviderConfig{
-		Config: config, Cluster: "demo", ClusterEndpoint: "https://demo.example", CABundle: "Q0E=", MemoryOverhead: 0.075, ZonalShift: true, Window: time.Nanosecond,
+		Config: config, Cluster: "demo", ClusterEndpoint: "https://demo.example", CABundle: "Q0E=", MemoryOverhead: 0.075, ZonalShift: true, window: time.Nanosecond,
 	}, Kubernetes{REST: version(a.t), Cached: a.kube, Live: a.kube})
 	return p, config, err
 }

@@ -55,9 +55,9 @@ type ProviderConfig struct {
 	NoDryRun bool
 	// Observe keeps the provider from changing anything in AWS by itself.
 	Observe bool
-	// Window is how long a question about one machine waits for others, so that EC2 is asked
-	// once; zero is 50 ms, less than EC2 takes to answer.
-	Window time.Duration
+
+	// window is that of tests, which need not wait; zero is the constant.
+	window time.Duration
 }
 
 // Check refuses what cannot work.
@@ -84,6 +84,8 @@ type Kubernetes struct {
 	Cached, Live client.Reader
 }
 
+// window is how long a question about one machine waits for others, so that EC2 is asked
+// once: less than EC2 takes to answer.
 const window = 50 * time.Millisecond
 
 // startTimeout bounds what is asked before anything runs.
@@ -109,7 +111,7 @@ func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider
 	}
 	settings := provider.Config{
 		AWS: calls, Reader: k.Cached, Clock: clock.RealClock{}, Region: sdk.Region, Prices: book,
-		MemoryOverhead: c.MemoryOverhead, ReservedENIs: int64(c.ReservedENIs), Isolated: c.Isolated, Observe: c.Observe, Window: cmp.Or(c.Window, window), NoDryRun: c.NoDryRun,
+		MemoryOverhead: c.MemoryOverhead, ReservedENIs: int64(c.ReservedENIs), Isolated: c.Isolated, Observe: c.Observe, Window: cmp.Or(c.window, window), NoDryRun: c.NoDryRun,
 	}
 	if c.Rights != nil {
 		settings.Missing = c.Rights.Missing

@@ -54,7 +54,7 @@ const (
 // Reconciler serves one claim at a time; it is safe for concurrent use.
 type Reconciler struct {
 	deps loop.Deps
-	// launching has an element for every launch that goes on.
+	// launching has an element for every claim that is being decided upon and launched.
 	launching chan struct{}
 }
 
@@ -106,8 +106,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if claim.DeletionTimestamp != nil {
 		return loop.Outcome(termination.Claim(ctx, r.deps, claim))
 	}
-	if len(r.launching) == launches && !cluster.Claim(claim).Is(snapshot.Launched) {
-		return reconcile.Result{RequeueAfter: busy}, nil // before anything is decided: hundreds may ask
+	if !cluster.Claim(claim).Is(snapshot.Launched) {
+		select {
+		case r.launching <- struct{}{}:
+			defer func() { <-r.launching }()
+		default:
+			return reconcile.Result{RequeueAfter: busy}, nil // before anything is decided: hundreds may ask
+		}
 	}
 	result, err := r.advance(ctx, claim)
 	if errors.Is(err, errNotSynced) { // a normal start

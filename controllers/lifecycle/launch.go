@@ -33,12 +33,6 @@ const maxMessage = 300
 
 // launch asks the cloud for the machine. The token makes a repetition harmless.
 func (r *Reconciler) launch(ctx context.Context, claim *karpv1.NodeClaim, choices []catalog.Choice) (reconcile.Result, error) {
-	select {
-	case r.launching <- struct{}{}:
-		defer func() { <-r.launching }()
-	default:
-		return reconcile.Result{RequeueAfter: busy}, nil
-	}
 	instance, err := r.deps.Provider.Launch(ctx, request(claim, choices))
 	if err != nil {
 		return r.unlaunched(ctx, claim, err)
