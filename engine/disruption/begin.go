@@ -62,7 +62,7 @@ func (d *decider) beginReplacing() {
 	d.world.Close(func(n *snapshot.Node) bool { return old[n.Name] || !n.Initialized() })
 	slices.SortFunc(list, func(a, b candidate) int {
 		return cmp.Or(
-			hasty(a.node, b.node),
+			byDeadline(a.node, b.node),
 			cmp.Compare(a.node.MoveCost(), 1)-cmp.Compare(b.node.MoveCost(), 1),
 			d.due(a.node).Compare(d.due(b.node)),
 			cmp.Compare(a.node.Name, b.node.Name),

@@ -5,9 +5,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// rehouse finds a place for the pods of all commands but those whose replacements
+// placeMovers finds a place for the pods of all commands but those whose replacements
 // are to be launched now, and calls off those for which there is none.
-func (u *underway) rehouse(standing []*group, gone []*snapshot.Node) {
+func (u *underway) placeMovers(standing []*group, gone []*snapshot.Node) {
 	var movers []*snapshot.Node
 	for _, g := range standing {
 		if g.step != Launch && g.step != "" && g.Cause != Empty {
@@ -20,12 +20,12 @@ func (u *underway) rehouse(standing []*group, gone []*snapshot.Node) {
 	}
 	answer := u.world.Ask(movers)
 	u.world.Go(movers, answer)
-	homeless := answer.Homeless()
+	unplaced := answer.WithoutRoom()
 	unready := unready(answer)
 	for _, g := range standing {
 		for _, n := range g.nodes {
 			u.countOn(n, answer)
-			pod := homeless[n.Name]
+			pod := unplaced[n.Name]
 			switch {
 			case g.step != Remove || g.Cause == Empty || u.static(n):
 			case pod != nil && g.Cause == Underutilized:

@@ -37,7 +37,7 @@ func (u *underway) resume() {
 		u.advance(g)
 		gone = append(gone, g.nodes...)
 	}
-	u.rehouse(standing, gone)
+	u.placeMovers(standing, gone)
 	u.reserve(standing)
 	budget := launches
 	for _, g := range standing {

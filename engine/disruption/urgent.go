@@ -96,8 +96,8 @@ func (e *examiner) urgent(r Request, n *snapshot.Node) (Cause, plan.Reason, bool
 	return r.Cause, reason, blocked
 }
 
-// hasty puts the machines with requests first, of those the earliest deadline.
-func hasty(a, b *snapshot.Node) int {
+// byDeadline puts the machines with requests first, of those the earliest deadline.
+func byDeadline(a, b *snapshot.Node) int {
 	r, q := requested(a), requested(b)
 	return cmp.Or(r.rank()-q.rank(), r.Deadline.Compare(q.Deadline))
 }

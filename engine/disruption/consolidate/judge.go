@@ -11,9 +11,9 @@ import (
 // judge says what a move saves and by how much it clears its hurdle, and whether it is
 // worth it.
 func (s *search) judge(c *component) (saving, spare float64, worth bool) {
-	if c.homeless != nil {
+	if c.unplaced != nil {
 		if len(c.nodes) == 1 {
-			s.stay(c.nodes[0], s.homeless(c.nodes[0], c.homeless), 0)
+			s.stay(c.nodes[0], s.unplaced(c.nodes[0], c.unplaced), 0)
 		}
 		return 0, 0, false
 	}
@@ -32,9 +32,9 @@ func (s *search) judge(c *component) (saving, spare float64, worth bool) {
 	return saving, saving - h.dollars, true
 }
 
-// homeless says why a pod has no place for less than its machine costs: there is
+// unplaced says why a pod has no place for less than its machine costs: there is
 // none at any price, or it costs as much.
-func (s *search) homeless(c Candidate, pod *snapshot.Pod) plan.Reason {
+func (s *search) unplaced(c Candidate, pod *snapshot.Pod) plan.Reason {
 	need := s.prefilter.need(pod.Class)
 	held := slices.ContainsFunc(s.offers, func(w offer) bool { return w.price < c.Price && room(need, w.have, 1) > 0 })
 	if !held || s.World.Ask([]*snapshot.Node{c.Node}).Refused()[c.Node.Name] == nil {

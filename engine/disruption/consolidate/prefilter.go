@@ -21,9 +21,9 @@ type prefilter struct {
 	places []*place // the fullest first
 	at     map[string]*place
 	needs  map[*snapshot.Class][]int64
-	// hopeless are classes that found no room; room only shrinks.
-	hopeless map[*snapshot.Class]bool
-	accepts  map[*snapshot.Shape]map[*place]bool
+	// unplaceable are classes that found no room; room only shrinks.
+	unplaceable map[*snapshot.Class]bool
+	accepts     map[*snapshot.Shape]map[*place]bool
 }
 
 type place struct {
@@ -37,7 +37,7 @@ type place struct {
 func newPrefilter(w *whatif.World) *prefilter {
 	s := &prefilter{
 		dims: vector.New(names(w.Machines())), at: map[string]*place{},
-		needs: map[*snapshot.Class][]int64{}, hopeless: map[*snapshot.Class]bool{}, accepts: map[*snapshot.Shape]map[*place]bool{},
+		needs: map[*snapshot.Class][]int64{}, unplaceable: map[*snapshot.Class]bool{}, accepts: map[*snapshot.Shape]map[*place]bool{},
 	}
 	for _, n := range w.Machines() {
 		p := s.newPlace(n)
@@ -153,8 +153,8 @@ func (s *prefilter) tryRemove(n *snapshot.Node) bool {
 	return true
 }
 
-// homeless are the pods of a machine that find no room on others.
-func (s *prefilter) homeless(n *snapshot.Node) []bundle {
+// unplaced are the pods of a machine that find no room on others.
+func (s *prefilter) unplaced(n *snapshot.Node) []bundle {
 	p := s.at[n.Name]
 	p.gone = true
 	left, done := s.placePods(n, false)
@@ -175,7 +175,7 @@ type step struct {
 // all, or those of the first class for which there is not enough.
 func (s *prefilter) placePods(n *snapshot.Node, wholly bool) (left []bundle, done []step) {
 	for _, b := range s.bundles(n) {
-		if !s.hopeless[b.class] {
+		if !s.unplaceable[b.class] {
 			b.count = s.fit(b, func(to *place, need []int64, count int64) {
 				done = append(done, step{to, need, count, to.busy})
 				vector.Add(to.free, need, -count)
@@ -218,7 +218,7 @@ func (s *prefilter) fit(b bundle, put func(*place, []int64, int64)) (left int) {
 		}
 	}
 	if !any {
-		s.hopeless[b.class] = true
+		s.unplaceable[b.class] = true
 	}
 	return b.count
 }

@@ -26,9 +26,9 @@ func (s *search) remove() {
 			return
 		}
 		answer := s.World.Put(whatif.Question{Gone: nodes(chosen), Shut: nodes(later), RoomOnly: true})
-		homeless := answer.Homeless()
+		unplaced := answer.WithoutRoom()
 		kept := slices.DeleteFunc(slices.Clone(chosen), func(c Candidate) bool {
-			pod, lacks := homeless[c.Node.Name]
+			pod, lacks := unplaced[c.Node.Name]
 			if lacks {
 				s.Stays[c.Node.Name] = Stay{Reason: fitsNowhere(c, pod), Saving: c.Price}
 			}

@@ -62,7 +62,7 @@ func (s *search) wasteful() []wasteful {
 			continue
 		}
 		need := make([]int64, len(s.prefilter.dims.Names))
-		for _, b := range s.prefilter.homeless(c.Node) {
+		for _, b := range s.prefilter.unplaced(c.Node) {
 			vector.Add(need, s.prefilter.need(b.class), int64(b.count))
 		}
 		w := wasteful{c, 1 - r.value(need)/c.Price}
@@ -156,8 +156,8 @@ func priceOf(list []Candidate) float64 {
 type component struct {
 	nodes  []Candidate
 	launch []plan.NewNode
-	// homeless is a pod for which there is no machine at all, nil if there is none.
-	homeless *snapshot.Pod
+	// unplaced is a pod for which there is no machine at all, nil if there is none.
+	unplaced *snapshot.Pod
 }
 
 // components divides a group by who shares new machines with whom.
@@ -190,7 +190,7 @@ func components(group []Candidate, answer whatif.Answer) []*component {
 	refused := answer.Refused()
 	for _, c := range group {
 		if pod := refused[c.Node.Name]; pod != nil {
-			of[c.Node.Name].homeless = pod
+			of[c.Node.Name].unplaced = pod
 		}
 	}
 	return all

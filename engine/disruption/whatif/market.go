@@ -55,8 +55,8 @@ func (w *World) cheaper(p *snapshot.Pool, ceiling float64) []*catalog.Type {
 	return out
 }
 
-// ware is a type as a pool buys it.
-type ware struct {
+// poolType is a type as a pool buys it.
+type poolType struct {
 	pool string
 	kind *catalog.Type
 }
@@ -64,7 +64,7 @@ type ware struct {
 // Least is the lowest price at which a pool gets a type now, in $/h; infinite if it
 // does not.
 func (w *World) Least(p *snapshot.Pool, t *catalog.Type) float64 {
-	price, known := w.least[ware{p.Name, t}]
+	price, known := w.least[poolType{p.Name, t}]
 	if known {
 		return price
 	}
@@ -75,6 +75,6 @@ func (w *World) Least(p *snapshot.Pool, t *catalog.Type) float64 {
 			price = min(price, o.Price)
 		}
 	}
-	w.least[ware{p.Name, t}] = price
+	w.least[poolType{p.Name, t}] = price
 	return price
 }

@@ -25,7 +25,7 @@ type World struct {
 	// of which count as a machine: the measure of work.
 	Asked int
 	// least memoises Least.
-	least map[ware]float64
+	least map[poolType]float64
 }
 
 // What a question costs besides the machines that it looks at, in machines, and how
@@ -39,7 +39,7 @@ const (
 // plan puts them and machines that are being deleted are gone. The plan may be
 // nil.
 func New(s *snapshot.Snapshot, p *plan.Plan, options placement.Options) *World {
-	w := &World{snap: s.Fork(), options: options, least: map[ware]float64{}}
+	w := &World{snap: s.Fork(), options: options, least: map[poolType]float64{}}
 	w.snap.Pending, w.snap.Nominated = nil, nil
 	if p != nil {
 		w.put(p.Placements, func(*snapshot.Pod) bool { return true })
@@ -62,7 +62,7 @@ func (w *World) Close(closed func(*snapshot.Node) bool) {
 	nodes := slices.Clone(w.snap.Nodes)
 	for i, n := range nodes {
 		if closed(n) {
-			nodes[i] = shut(n)
+			nodes[i] = withTaint(n)
 		}
 	}
 	w.snap.Nodes = nodes
@@ -76,7 +76,7 @@ func Closed(n *snapshot.Node) bool {
 	return slices.ContainsFunc(n.Taints(), func(t corev1.Taint) bool { return t.Key == closedTaint.Key })
 }
 
-func shut(n *snapshot.Node) *snapshot.Node {
+func withTaint(n *snapshot.Node) *snapshot.Node {
 	out := *n
 	if n.Object != nil {
 		object := *n.Object
@@ -109,9 +109,9 @@ type Answer struct {
 // From is the machine that a pod of the plan comes from.
 func (a Answer) From(p *snapshot.Pod) string { return a.from[p] }
 
-// Homeless maps the machines that pods come from to the first pod for which the
+// WithoutRoom maps the machines that pods come from to the first pod for which the
 // plan has no room on a machine that exists and is open.
-func (a Answer) Homeless() map[string]*snapshot.Pod {
+func (a Answer) WithoutRoom() map[string]*snapshot.Pod {
 	out := a.Refused()
 	for i := range a.NewNodes {
 		for _, p := range a.NewNodes[i].Pods {
@@ -123,7 +123,7 @@ func (a Answer) Homeless() map[string]*snapshot.Pod {
 	return out
 }
 
-// Refused is like Homeless, and new machines count as room.
+// Refused is like WithoutRoom, and new machines count as room.
 func (a Answer) Refused() map[string]*snapshot.Pod {
 	out := map[string]*snapshot.Pod{}
 	lacks := func(p *snapshot.Pod) {

@@ -46,8 +46,8 @@ func TestRoomOnlyLaunchesNothing(t *testing.T) {
 		t.Fatalf("%d new machines, want one", len(answer.NewNodes))
 	}
 	answer := w.Put(Question{Gone: gone, RoomOnly: true})
-	if len(answer.NewNodes) != 0 || answer.Homeless()["a"] == nil {
-		t.Errorf("new machines %v, homeless %v", answer.NewNodes, answer.Homeless())
+	if len(answer.NewNodes) != 0 || answer.WithoutRoom()["a"] == nil {
+		t.Errorf("new machines %v, unplaced %v", answer.NewNodes, answer.WithoutRoom())
 	}
 }
 
