@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func newWorld(t *testing.T, c awstest.Config) *world {
 	}
 	web := httptest.NewServer(cloud)
 	t.Cleanup(web.Close)
-	config := aws.Config{Region: "us-east-1", BaseEndpoint: &web.URL, Retryer: func() aws.Retryer { return aws.NopRetryer{} },
+	config := aws.Config{Region: "us-east-1", BaseEndpoint: &web.URL, HTTPClient: &http.Client{Transport: awstest.Transport{RoundTripper: web.Client().Transport}}, Retryer: func() aws.Retryer { return aws.NopRetryer{} },
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "secret"}, nil
 		})}

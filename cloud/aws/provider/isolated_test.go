@@ -1,10 +1,6 @@
 package provider
 
-import (
-	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-)
+import "testing"
 
 // asked counts the calls of some actions, as they are on the wire.
 func (r *rig) asked(actions ...string) (n int) {
@@ -33,7 +29,7 @@ func TestAClassOfAnIsolatedVPCGoesWithoutIAM(t *testing.T) {
 func TestOnlyRegionsOfThePriceListAreAskedFor(t *testing.T) {
 	for region, want := range map[string]bool{"us-east-1": true, "eu-central-1": true, "cn-north-1": true, "us-gov-west-1": false, "us-iso-east-1": false, "eu-isoe-west-1": false} {
 		r := newRig(t, "m5.large")
-		c := r.config(aws.Config{BaseEndpoint: &r.web.URL, Retryer: func() aws.Retryer { return aws.NopRetryer{} }})
+		c := r.config(r.once())
 		c.Region, c.Isolated = region, false
 		r.must(New(c).Refresh(t.Context()))
 		if n := r.asked("AWSPriceListService.GetProducts"); (n > 0) != want {

@@ -164,11 +164,16 @@ func loses(w http.ResponseWriter, serve func(http.ResponseWriter)) {
 // provider makes one with nothing in memory, as after a start of the process.
 func (r *rig) provider() *Provider {
 	r.t.Helper()
-	p := New(r.config(aws.Config{
-		BaseEndpoint: &r.web.URL, HTTPClient: &http.Client{Transport: whole{r.web.Client().Transport}}, Retryer: func() aws.Retryer { return aws.NopRetryer{} },
-	}))
+	p := New(r.config(r.once()))
 	r.must(p.Refresh(r.t.Context()))
 	return p
+}
+
+// once reaches AWS without retries.
+func (r *rig) once() aws.Config {
+	return aws.Config{
+		BaseEndpoint: &r.web.URL, HTTPClient: &http.Client{Transport: awstest.Transport{RoundTripper: r.web.Client().Transport}}, Retryer: func() aws.Retryer { return aws.NopRetryer{} },
+	}
 }
 
 // config is a provider's, given how AWS is reached.
@@ -226,22 +231,4 @@ func (r *rig) sellOut(keys ...catalog.Key) {
 	for _, k := range keys {
 		r.must(r.cloud.EC2.SetCapacity(k.Type+"/"+k.Zone+"/"+k.CapacityType, 0))
 	}
-}
-
-// whole sends a copy of each request's body. The SDK closes a body as soon as the head of the
-// answer is there; against a server that is this near, that can be before net/http has seen
-// the body's end, which then breaks the connection.
-type whole struct{ http.RoundTripper }
-
-func (w whole) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Body == nil {
-		return w.RoundTripper.RoundTrip(req)
-	}
-	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, err
-	}
-	again := req.Clone(req.Context())
-	again.Body = io.NopCloser(bytes.NewReader(body))
-	return w.RoundTripper.RoundTrip(again)
 }
