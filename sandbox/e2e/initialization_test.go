@@ -103,7 +103,7 @@ var starts = map[string]start{
 	"reboots":       {taint: cni, annotations: sandboxed("agent-taint", cni, "agent-hang", "true", "ready-delay", "8s"), says: []string{"StartupTaintsExist, reboot-after=1s", "NodeNotReady, agent-hang=false"}},
 	"name-is-taken": {class: "late", do: (*starting).takeName},
 	// Names and addresses that somebody else has or had.
-	"twin-at-once": {annotations: sandboxed("twin-after", "1ms", "twin-for", "1h"), says: []string{"MultipleNodesFound, twin-for=0s"}},
+	"twin-at-once": {annotations: sandboxed("ready-delay", "1h", "twin-after", "1ms", "twin-for", "1h"), says: []string{"MultipleNodesFound, twin-for=0s", "NodeNotReady, ready-delay=0s"}},
 	"twin-later":   {taint: cni, annotations: sandboxed("agent-taint", cni, "agent-hang", "true", "twin-after", "5s", "twin-for", "1h"), says: []string{"MultipleNodesFound, twin-for=0s", "StartupTaintsExist, agent-hang=false"}},
 	"twin-stays": {taint: cni, annotations: sandboxed("agent-taint", cni, "agent-hang", "true", "twin-for", "1h"), policy: "timeout: 40s, onTimeout: Replace",
 		says: []string{"StartupTaintsExist, twin-after=1ms", "MultipleNodesFound"}, replaced: "initialization_timeout"},
