@@ -25,13 +25,18 @@ func (c *Collector) unmarked(ctx context.Context, instances []cloud.Instance, cl
 			nameless[i.ProviderID] = true
 		}
 	}
+	return c.each(claims, nameless, func(claim *karpv1.NodeClaim) error { return c.mark(ctx, marker, claim) })
+}
+
+// each does something for those of the claims whose machine is one of some, by provider ID, and
+// has registered, and joins what failed.
+func (c *Collector) each(claims []karpv1.NodeClaim, machines map[string]bool, do func(*karpv1.NodeClaim) error) error {
 	var failed []error
 	for i := range claims {
 		claim := &claims[i]
-		if !nameless[claim.Status.ProviderID] || claim.Status.NodeName == "" || claim.DeletionTimestamp != nil || !c.deps.Manages(cluster.Claim(claim).Class) {
-			continue
+		if machines[claim.Status.ProviderID] && claim.Status.NodeName != "" && claim.DeletionTimestamp == nil && c.deps.Manages(cluster.Claim(claim).Class) {
+			failed = append(failed, do(claim))
 		}
-		failed = append(failed, c.mark(ctx, marker, claim))
 	}
 	return errors.Join(failed...)
 }

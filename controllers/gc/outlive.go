@@ -2,13 +2,11 @@ package gc
 
 import (
 	"context"
-	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cloud"
-	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
@@ -29,17 +27,13 @@ func (c *Collector) outliving(ctx context.Context, instances []cloud.Instance, c
 	for _, i := range instances {
 		onDemand[i.ProviderID] = i.CapacityType == catalog.OnDemand
 	}
-	var failed []error
-	for i := range claims {
-		claim := &claims[i]
-		// A young machine may be shown before its reservation is.
-		if !onDemand[claim.Status.ProviderID] || claim.Labels[catalog.CapacityTypeLabel] != catalog.Reserved || claim.Status.NodeName == "" ||
-			claim.DeletionTimestamp != nil || !c.deps.Manages(cluster.Claim(claim).Class) {
-			continue
+	// One that has not registered may be shown before its reservation is.
+	return c.each(claims, onDemand, func(claim *karpv1.NodeClaim) error {
+		if claim.Labels[catalog.CapacityTypeLabel] != catalog.Reserved {
+			return nil
 		}
-		failed = append(failed, c.outlived(ctx, claim, relabel))
-	}
-	return errors.Join(failed...)
+		return c.outlived(ctx, claim, relabel)
+	})
 }
 
 // outlived relabels the claim of a machine, after its Node.
