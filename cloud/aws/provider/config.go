@@ -96,8 +96,9 @@ func New(c Config) *Provider {
 		soldOut:   soldOut{clock: c.Clock, until: map[soldOutKey]refusal{}},
 		attempts:  attempts{byToken: map[string]*attempt{}},
 		templates: templates{known: map[string]time.Time{}},
-		version:   version{text: c.Kubernetes, asked: c.Clock.Now()},
+		version:   version{asked: c.Clock.Now()},
 	}
+	p.version.text.Store(c.Kubernetes)
 	p.machines = instances.New(instances.Config{AWS: c.AWS, Clock: c.Clock, Window: c.Window})
 	p.resolver = nodeclass.New(nodeclass.Config{
 		AWS: c.AWS, Clock: c.Clock, Region: c.Region, Cluster: c.Cluster.Name, Kubernetes: p.version.read,
