@@ -50,7 +50,7 @@ func TestAConsolidationIsToldFromItsBeginningToItsEnd(t *testing.T) {
 	says("NodeClaim/claim-a ConsolidationCandidate")
 	says("Node/a ConsolidationApproved")
 	for range 2 {
-		r.Clock.Step(disruption.DefaultSettle)
+		r.Clock.Step(disruption.SettleTime)
 		pass(t, r, d)
 	}
 	fresh := comers(r)

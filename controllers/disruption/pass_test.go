@@ -33,7 +33,7 @@ func TestAnEmptyMachineIsMarkedAndRemovedOnlyAfterTheMarkHasSettled(t *testing.T
 	if got := state(r, "a"); got != "taint Empty" {
 		t.Fatalf("before the mark has settled: %q", got)
 	}
-	r.Clock.Step(disruption.DefaultSettle)
+	r.Clock.Step(disruption.SettleTime)
 	pass(t, r, d)
 	if got := state(r, "a"); got != "taint Empty deleted" {
 		t.Fatalf("after the mark has settled: %q", got)
@@ -67,7 +67,7 @@ func TestMachinesAreMarkedAndRemovedSideBySide(t *testing.T) {
 			return nil
 		}
 		pass(t, r, d)
-		r.Clock.Step(disruption.DefaultSettle)
+		r.Clock.Step(disruption.SettleTime)
 		pass(t, r, d)
 		for _, name := range []string{"a", "b"} {
 			if got := state(r, name); got != "taint Empty deleted" {
@@ -82,7 +82,7 @@ func TestAPodThatWasBoundBehindTheMarkSavesTheMachine(t *testing.T) {
 	r := rig(t, pool(nil), claim, node)
 	d := New(r.Deps, disruption.Options{})
 	pass(t, r, d)
-	r.Clock.Step(disruption.DefaultSettle)
+	r.Clock.Step(disruption.SettleTime)
 
 	// The pod is in the API server; this process has not heard of it.
 	r.Must(r.Client.Create(ctx, podOn("a", "late")))
@@ -123,7 +123,7 @@ func TestWhateverTurnsUpBeforeTheRemovalRollsTheMarksBack(t *testing.T) {
 			d := New(r.Deps, disruption.Options{})
 			pass(t, r, d)
 			happens(r)
-			r.Clock.Step(disruption.DefaultSettle)
+			r.Clock.Step(disruption.SettleTime)
 			pass(t, r, d)
 			if got := state(r, "a"); got != "" {
 				t.Errorf("marks left: %q", got)
@@ -144,13 +144,13 @@ func TestAProcessThatIsCutOffAtAnyWriteIsContinuedByTheNext(t *testing.T) {
 				d := New(r.Deps, disruption.Options{})
 				for range 3 {
 					_, _ = d.Pass(ctx) // it may be cut off
-					r.Clock.Step(disruption.DefaultSettle)
+					r.Clock.Step(disruption.SettleTime)
 				}
 				r.Restart()
 				d = New(r.Deps, disruption.Options{})
 				for range 3 {
 					pass(t, r, d)
-					r.Clock.Step(disruption.DefaultSettle)
+					r.Clock.Step(disruption.SettleTime)
 				}
 				if got := state(r, "a"); got != "taint Empty deleted" {
 					t.Errorf("the empty machine: %q", got)
@@ -183,7 +183,7 @@ func TestABudgetHoldsOverPassesAndRestarts(t *testing.T) {
 		if marked > 2 {
 			t.Fatalf("%d machines are disrupted at once", marked)
 		}
-		r.Clock.Step(disruption.DefaultSettle)
+		r.Clock.Step(disruption.SettleTime)
 		// Every other time the machines that were deleted are really gone.
 		for i, claim := range r.Claims() {
 			if claim.DeletionTimestamp != nil && i%2 == 0 {

@@ -80,7 +80,7 @@ func TestADriftedMachineGoesOnlyWhenItsReplacementIsInitialized(t *testing.T) {
 	if got := state(r, "a"); got != "taint Drifted" || len(comers(r)) != 0 {
 		t.Fatalf("after the first pass: %q, %d replacements", got, len(comers(r)))
 	}
-	r.Clock.Step(disruption.DefaultSettle)
+	r.Clock.Step(disruption.SettleTime)
 	for range 3 {
 		pass(t, r, d)
 		r.Clock.Step(time.Second)
@@ -112,7 +112,7 @@ func TestAReplacementIsContinuedByTheNextProcessAndAskedForOnce(t *testing.T) {
 				d := New(r.Deps, disruption.Options{})
 				for i := range 12 {
 					_, _ = d.Pass(ctx) // it may be cut off
-					r.Clock.Step(disruption.DefaultSettle)
+					r.Clock.Step(disruption.SettleTime)
 					if i == 4 {
 						r.Restart()
 						d = New(r.Deps, disruption.Options{})
@@ -138,7 +138,7 @@ func TestAReplacementThatIsGivenUpLeavesTheMachineAndMakesThePoolRest(t *testing
 	d := New(r.Deps, disruption.Options{})
 	for attempt := 1; attempt <= 3; attempt++ {
 		pass(t, r, d)
-		r.Clock.Step(disruption.DefaultSettle)
+		r.Clock.Step(disruption.SettleTime)
 		pass(t, r, d)
 		if n := len(comers(r)); n != 1 {
 			t.Fatalf("attempt %d: %d replacements", attempt, n)
@@ -164,7 +164,7 @@ func TestAProtectedPodCallsAReplacementOff(t *testing.T) {
 	r := drifted(t)
 	d := New(r.Deps, disruption.Options{})
 	pass(t, r, d)
-	r.Clock.Step(disruption.DefaultSettle)
+	r.Clock.Step(disruption.SettleTime)
 	pass(t, r, d)
 	p := podOn("a", "web")
 	r.Get(p)

@@ -17,11 +17,11 @@ type Options struct {
 	Placement placement.Options
 }
 
-// DefaultSettle is how long a machine stays marked before it is removed. It covers
+// SettleTime is how long a machine stays marked before it is removed. It covers
 // kube-scheduler's view of the node being out of date plus one binding: longer keeps
 // empty machines for longer, shorter lets a pod bind to a machine that is being deleted,
 // where it would be evicted at once.
-const DefaultSettle = 2 * time.Second
+const SettleTime = 2 * time.Second
 
 // work bounds what is asked of placement in one decision, in machines looked at, of whose
 // pods eight count as one more; the least is one question. More finds savings in fewer

@@ -104,7 +104,7 @@ func marked(p Progress, n *snapshot.Node, now time.Time) (Step, time.Time) {
 	if !tainted(n) || c.Status != corev1.ConditionTrue || c.Reason != string(p.Cause) {
 		return Mark, time.Time{}
 	}
-	if ripe := c.Since.Add(DefaultSettle); now.Before(ripe) {
+	if ripe := c.Since.Add(SettleTime); now.Before(ripe) {
 		return Settle, ripe
 	}
 	return Remove, time.Time{}

@@ -71,7 +71,7 @@ func (s *simulation) scheduler(name string) {
 	if n.Object == nil || n.Deleting() {
 		return
 	}
-	if !tainted(n) || s.now.Sub(s.tainted[name]) < DefaultSettle || s.dice.IntN(6) == 0 {
+	if !tainted(n) || s.now.Sub(s.tainted[name]) < SettleTime || s.dice.IntN(6) == 0 {
 		s.bind(name)
 	}
 }
