@@ -97,8 +97,13 @@ func (t *claims) keepMinValues(boxes []pack.Box) []pack.Box {
 			left--
 		}
 	}
-	next := -1
-	return slices.DeleteFunc(boxes, func(pack.Box) bool { next++; return gone[next] })
+	kept := boxes[:0]
+	for i := range boxes {
+		if !gone[i] {
+			kept = append(kept, boxes[i])
+		}
+	}
+	return kept
 }
 
 func (t *packing) podsOf(b *pack.Box) int {

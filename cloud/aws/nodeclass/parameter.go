@@ -7,7 +7,7 @@ import (
 )
 
 // How long the answer for an SSM parameter counts, as in Karpenter: AWS's own change with a
-// release, of which nobody waits for the first day; others whenever their owner likes. One that
+// release, which need not reach Nodes on its first day; others at any time. One that
 // names an image that is deprecated or gone is read again sooner.
 const (
 	publishedTTL = 24 * time.Hour

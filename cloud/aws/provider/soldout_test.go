@@ -35,7 +35,7 @@ func (r *rig) toBeHad(p *Provider, of func(*catalog.Offering) string) map[string
 	return out
 }
 
-// One reservation that EC2 says is full, although its count says otherwise, keeps nobody from
+// A reservation that EC2 says is full, although its count says otherwise, does not rule out
 // another of the same type and zone.
 func TestAReservationWithoutRoomIsNoOthers(t *testing.T) {
 	for name, fault := range map[string]func(http.ResponseWriter, func(http.ResponseWriter)){

@@ -12,10 +12,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fixed is the seed where nobody chooses one.
+// fixed is the seed by default.
 const fixed = "20260101"
 
-// all is how many inputs rapid plays where nobody chooses, some how many without -full.
+// all is rapid's default number of inputs, some what is played without -full.
 const all, some = "100", "25"
 
 // Check is rapid.Check with inputs that do not change from run to run: 25 of them, 100 with

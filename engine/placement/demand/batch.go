@@ -82,8 +82,8 @@ func (g *Group) Key() string {
 // Units is how many needs there are left to satisfy.
 func (g *Group) Units() int { return len(g.Pods) / g.Bundle }
 
-// Apart are the pods of n units as groups that do without each other, where they could be
-// divided among units in another way. Which of the pods are in which group is not told.
+// Apart are the pods of n units as groups that may be on different nodes, where the pods could
+// be divided among units in another way. Only the numbers of pods in the groups have a meaning.
 func (g *Group) Apart(n int) []*Group {
 	if len(g.Members) == 0 {
 		return []*Group{{Shape: g.Shape, Need: g.Need, Pods: g.Pods[:n*g.Bundle], Bundle: g.Bundle}}
