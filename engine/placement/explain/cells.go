@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
@@ -65,4 +66,48 @@ func least(cells []cell) []cell {
 		}
 	}
 	return out
+}
+
+// exact is up to how many constraints the smallest set is looked for.
+const exact = 4
+
+// conflict is the smallest set of constraints of which every cell fails at least
+// one, the preferred among equals. Beyond exact constraints it is one of which none
+// can be left out.
+func conflict(cells []cell, list []constraint) uint64 {
+	spared := func(set uint64) int { return slices.IndexFunc(cells, func(c cell) bool { return c.fails&set == 0 }) }
+	var found []uint64
+	// extend adds to a set until it meets every cell, by at most so many constraints:
+	// one of those that the first cell fails which it does not meet yet.
+	var extend func(set uint64, size int)
+	extend = func(set uint64, size int) {
+		i := spared(set)
+		if i < 0 {
+			found = append(found, set)
+			return
+		}
+		for rest := cells[i].fails; rest != 0 && size > 0; rest &= rest - 1 {
+			extend(set|rest&-rest, size-1)
+		}
+	}
+	for size := 1; size <= exact; size++ {
+		if extend(0, size); len(found) > 0 {
+			return slices.MinFunc(found, func(a, b uint64) int {
+				return cmp.Or(preference(list, a)-preference(list, b), cmp.Compare(a, b))
+			})
+		}
+	}
+	return shrink(list, func(set uint64) bool { return spared(set) < 0 })
+}
+
+// shrink leaves out of all constraints what can be while a condition holds, the last
+// first.
+func shrink(list []constraint, holds func(set uint64) bool) uint64 {
+	set := uint64(1)<<len(list) - 1
+	for i := len(list) - 1; i >= 0; i-- {
+		if without := set &^ (1 << i); holds(without) {
+			set = without
+		}
+	}
+	return set
 }

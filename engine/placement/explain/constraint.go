@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/plan"
-	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
 // constraint is something that some rows fail.
@@ -24,12 +24,36 @@ type constraint struct {
 	out bitset.Set
 	// wish is what the pod asks of labels, nil if it is about something else.
 	wish *wish
-	// have is what some rows offer, at what one row offers or would take; at is nil
-	// where have says it.
+	// have is what some rows offer, at what one row offers or would take; nil where
+	// the Constraint, or have, says it.
 	have func(rows bitset.Set) string
 	at   func(row int) string
 	// lack is how much one row lacks; nil where that cannot be measured.
 	lack func(row int) int64
+	// choices are the rows that each of several ways to satisfy it leaves, where one is
+	// chosen for all alternatives of the pod's machine: a domain, where an inter-pod rule
+	// goes over a label, or one of several terms. Only minValues look at them.
+	choices []bitset.Set
+}
+
+// of is the constraint in the plan's words, with what some rows offer.
+func (c *constraint) of(rows bitset.Set) plan.Constraint {
+	out := c.Constraint
+	if c.have != nil {
+		out.Have = c.have(rows)
+	}
+	return out
+}
+
+// members are the constraints of a set, with their numbers.
+func members(list []constraint, set uint64) iter.Seq2[int, *constraint] {
+	return func(yield func(int, *constraint) bool) {
+		for i := range list {
+			if set>>i&1 == 1 && !yield(i, &list[i]) {
+				return
+			}
+		}
+	}
 }
 
 // kind sorts constraints.
@@ -48,44 +72,25 @@ const (
 	limited                 // the pool's limits
 )
 
+// cost is how hard constraints are to change, for choosing a nearest miss: a pool's
+// own settings are easier than a pod's wishes, and those easier than what it needs
+// or what the cloud sells.
+var cost = [...]int{required: 1, limited: 1, label: 2, tainted: 2, closed: 3, port: 3, podTopology: 4, unsold: 4, claim: 5, resource: 5}
+
 // preference says which of several sets of one size is told: the one of which all
 // is the pool's, then the one of which nothing is, then the one with the lowest
 // sum.
 func preference(list []constraint, set uint64) int {
-	pools, pods, sum := 0, 0, 0
-	for i := range list {
-		if set>>i&1 == 0 {
-			continue
-		}
-		sum += int(list[i].kind)
-		switch list[i].kind {
-		case closed, required, unsold, limited:
-			pools++
-		default:
-			pods++
-		}
+	pools, pods, sum := false, false, 0
+	for _, c := range members(list, set) {
+		sum += int(c.kind)
+		ofPool := c.kind == closed || c.kind == required || c.kind == unsold || c.kind == limited
+		pools, pods = pools || ofPool, pods || !ofPool
 	}
-	if pools > 0 && pods > 0 {
+	if pools && pods {
 		sum += 1000
 	}
 	return sum
-}
-
-// cost is how hard constraints are to change, for choosing a nearest miss: a pool's
-// own settings are easier than a pod's wishes, and those easier than what it needs
-// or what the cloud sells.
-func (k kind) cost() int {
-	switch k {
-	case required, limited:
-		return 1
-	case label, tainted:
-		return 2
-	case closed, port:
-		return 3
-	case podTopology, unsold:
-		return 4
-	}
-	return 5
 }
 
 // ownConstraints are those that the pool brings by itself.
@@ -96,13 +101,16 @@ func (sh *shelf) ownConstraints() []constraint {
 		have: func(rows bitset.Set) string { return strings.Join(sh.onSale(rows), "; ") },
 	}}, sh.limitConstraints()...)
 	for _, r := range sh.Requirements {
+		if !r.Possible() {
+			continue // the pool is closed because of it
+		}
 		field := plan.FieldRequirements
 		if _, ok := sh.Labels[r.Key()]; ok {
 			field = plan.FieldLabels
 		}
 		out = append(out, constraint{
 			Constraint: plan.Constraint{Code: plan.ExcludedByPool, Object: sh.ref, Field: field, Want: r.String()},
-			kind:       required, out: sh.refusing(r),
+			kind:       required, out: sh.except(sh.index.One(r)),
 			have: func(rows bitset.Set) string { return sh.offered(rows, r.Key()) },
 		})
 	}
@@ -138,20 +146,15 @@ func (sh *shelf) limitConstraints() []constraint {
 }
 
 // constraints are all that rows of a pool may fail for a pod of a group, in the
-// order in which they are told. Those that no row fails are left out.
+// order in which they are told. Those that no row fails are left out, unless they bring
+// a choice.
 func (sh *shelf) constraints(g *demand.Group, wishes []wish) []constraint {
 	var out []constraint
 	if r := sh.Closed; r != nil {
-		out = append(out, constraint{
-			Constraint: plan.Constraint{Code: r.Code, Object: sh.ref, Field: r.Field, Have: r.Have}, kind: closed, out: sh.all,
-			have: func(bitset.Set) string { return r.Have },
-		})
+		out = append(out, constraint{Constraint: plan.Constraint{Code: r.Code, Object: sh.ref, Field: r.Field, Have: r.Have}, kind: closed, out: sh.all})
 	}
 	if why, paused := g.Shape.PausedIn(sh.Name); paused {
-		out = append(out, constraint{
-			Constraint: plan.Constraint{Code: plan.MachinesUnused, Object: sh.ref, Have: why}, kind: closed, out: sh.all,
-			have: func(bitset.Set) string { return why },
-		})
+		out = append(out, constraint{Constraint: plan.Constraint{Code: plan.MachinesUnused, Object: sh.ref, Have: why}, kind: closed, out: sh.all})
 	}
 	for i := range wishes {
 		out = append(out, sh.wished(&wishes[i]))
@@ -163,40 +166,33 @@ func (sh *shelf) constraints(g *demand.Group, wishes []wish) []constraint {
 		if taint, kept := g.Shape.Untolerated(sh.Taints[i : i+1]); kept {
 			out = append(out, constraint{
 				Constraint: plan.Constraint{Code: plan.TaintNotTolerated, Object: sh.ref, Field: plan.FieldTolerations, Have: taint.ToString()},
-				kind:       tainted, out: sh.all, have: func(bitset.Set) string { return taint.ToString() },
+				kind:       tainted, out: sh.all,
 			})
 		}
 	}
-	return slices.DeleteFunc(append(out, sh.own...), func(c constraint) bool { return c.out.Empty() })
+	return slices.DeleteFunc(append(out, sh.own...), func(c constraint) bool {
+		return c.out.Empty() && (c.choices == nil || len(sh.MinValues) == 0)
+	})
 }
 
 // wished is what the rows make of something that the pod asks of labels.
 func (sh *shelf) wished(w *wish) constraint {
-	out := sh.all.Clone()
-	out.AndNot(sh.accepting(w.terms))
-	code := plan.RequirementNotMet
-	return constraint{
-		Constraint: plan.Constraint{Code: code, Object: w.object, Field: w.field, Want: w.text},
-		kind:       w.kind, out: out, wish: w,
-		have: func(rows bitset.Set) string {
-			if r, ok := w.one(); ok {
-				return sh.offered(rows, r.Key())
-			}
-			return sh.sample(rows, w.terms)
-		},
+	c := constraint{
+		Constraint: plan.Constraint{Code: plan.RequirementNotMet, Object: w.object, Field: w.field, Want: w.text},
+		kind:       w.kind, out: sh.except(sh.accepting(w.terms)), wish: w,
+		have: func(rows bitset.Set) string { return sh.sample(rows, w.keys()) },
 	}
+	for i := range w.terms {
+		if len(w.terms) > 1 {
+			c.choices = append(c.choices, sh.accepting(w.terms[i:i+1]))
+		}
+	}
+	return c
 }
 
 // sample lists what rows offer for each label that alternatives mention.
-func (sh *shelf) sample(rows bitset.Set, terms []requirement.Set) string {
-	var keys, parts []string
-	for _, t := range terms {
-		for _, r := range t {
-			keys = append(keys, r.Key())
-		}
-	}
-	slices.Sort(keys)
-	keys = slices.Compact(keys)
+func (sh *shelf) sample(rows bitset.Set, keys []string) string {
+	var parts []string
 	for _, key := range keys {
 		have := sh.offered(rows, key)
 		switch {
@@ -279,7 +275,7 @@ func (sh *shelf) portsTaken(s *demand.Shape) []constraint {
 			out = append(out, constraint{
 				Constraint: plan.Constraint{
 					Code: plan.HostPortTaken, Object: daemonRef(daemon), Field: plan.FieldPorts, Want: fmt.Sprintf("%s/%d", p.Protocol, p.Port)},
-				kind: port, out: sh.carrying(d), have: func(bitset.Set) string { return "" },
+				kind: port, out: sh.carrying(d),
 			})
 		}
 	}
@@ -293,11 +289,16 @@ func (sh *shelf) companions(s *demand.Shape) []constraint {
 	for _, role := range s.Memberships {
 		l := sh.PodTopology.Counts[role.Rule]
 		c := constraint{
-			Constraint: ofTopology(l, role),
+			Constraint: plan.Constraint{Code: plan.TopologyNotSatisfiable, Field: fieldOf(l, role), Want: l.String(), Have: l.Standing()},
 			kind:       podTopology, out: sh.closedBy(l, role),
-			have: func(bitset.Set) string { return l.Standing() },
 		}
-		out = append(out, c)
+		all := c
+		if role.Declares && !l.PerNode() {
+			for _, domain := range sh.values(sh.all, l.Key) {
+				all.choices = append(all.choices, sh.having(l.Key, domain))
+			}
+		}
+		out = append(out, all)
 		_, conflicts := sh.PodTopology.Tokens([]demand.Membership{role})
 		for d, daemon := range sh.Daemons {
 			if slices.ContainsFunc(daemon.Tokens, func(t int32) bool { return slices.Contains(conflicts, t) }) {
@@ -307,11 +308,6 @@ func (sh *shelf) companions(s *demand.Shape) []constraint {
 		}
 	}
 	return out
-}
-
-// ofTopology is an inter-pod rule as a constraint.
-func ofTopology(l *topology.DomainCounts, r demand.Membership) plan.Constraint {
-	return plan.Constraint{Code: plan.TopologyNotSatisfiable, Field: fieldOf(l, r), Want: l.String(), Have: l.Standing()}
 }
 
 func fieldOf(l *topology.DomainCounts, r demand.Membership) string {
@@ -330,19 +326,15 @@ func fieldOf(l *topology.DomainCounts, r demand.Membership) string {
 // which the domain is not known. A new machine is a domain of its own for rules
 // over nodes, with no pod there yet.
 func (sh *shelf) closedBy(l *topology.DomainCounts, r demand.Membership) bitset.Set {
-	if l.PerNode() {
-		if l.Open(l.At(""), r.Part) {
-			return bitset.New(len(sh.rows))
-		}
-		return sh.all
-	}
 	out := sh.all.Clone()
-	for _, domain := range values(sh.says(sh.all, l.Key)) {
+	if l.PerNode() && l.Open(l.At(""), r.Part) {
+		return bitset.New(len(sh.rows))
+	} else if l.PerNode() {
+		return out
+	}
+	for _, domain := range sh.values(sh.all, l.Key) {
 		if l.Open(l.At(domain), r.Part) {
-			refusing := sh.refusingAs(requirement.Must(l.Key, requirement.In, domain))
-			open := sh.all.Clone()
-			open.AndNot(refusing)
-			out.AndNot(open)
+			out.AndNot(sh.having(l.Key, domain))
 		}
 	}
 	return out

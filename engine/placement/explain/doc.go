@@ -24,13 +24,12 @@
 // pods where it puts them. The price is that of sets of bits: constraints divide the
 // rows into cells that fail the same ones, and everything else looks at cells.
 //
-//	catalogue.go   the rows of a class, and what they say about labels
-//	shelf.go       a pool over the rows of its class
+//	shelf.go       the rows of a class, and a pool over them
 //	wish.go        what a pod asks of a node's labels, and where it says so
 //	constraint.go  the constraints of a pod and a pool, as sets of rows
-//	cells.go       rows that fail the same constraints
-//	conflict.go    the smallest set that every row fails
+//	cells.go       rows that fail the same constraints, and the smallest set that every row fails
 //	nearest.go     the row that fails the least
+//	floors.go      where single rows would do, and minValues demand several
 //	typo.go        what may have been meant
 //	explain.go     all of it together, as reasons
 package explain

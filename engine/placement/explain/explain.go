@@ -2,7 +2,6 @@ package explain
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
@@ -118,19 +117,6 @@ type inquiry struct {
 	*shelf
 	list  []constraint
 	cells []cell
-	// pinned are the choices that all alternatives of the pod's machine share; only
-	// pools with minValues look at them.
-	pinned []pin
-}
-
-func (sh *shelf) inquire(g *demand.Group, wishes []wish) *inquiry {
-	wishes = sh.joined(wishes)
-	q := &inquiry{shelf: sh, list: fold(sh.constraints(g, wishes))}
-	q.cells = divide(sh.all, q.list)
-	if len(sh.MinValues) > 0 {
-		q.pinned = append(sh.pinnedByTopology(g.Shape), sh.pinnedByTerms(wishes)...)
-	}
-	return q
 }
 
 // reason is what a pool has against a pod, if it has anything.
@@ -138,7 +124,8 @@ func (x *Explainer) reason(sh *shelf, g *demand.Group, wishes []wish) (plan.Reas
 	if len(sh.rows) == 0 {
 		return sh.bare(), true
 	}
-	q := sh.inquire(g, wishes)
+	q := &inquiry{shelf: sh, list: fold(sh.constraints(g, sh.joined(wishes)))}
+	q.cells = divide(sh.all, q.list)
 	if fit := q.passing(0); !fit.Empty() {
 		return q.fewValues(fit)
 	}
@@ -160,15 +147,11 @@ func (sh *shelf) bare() plan.Reason {
 func (x *Explainer) told(q *inquiry, set uint64) plan.Reason {
 	r := plan.Reason{Objects: []plan.ObjectRef{q.ref}, Total: len(q.types)}
 	excluded := true
-	for i := range q.list {
-		if set>>i&1 == 0 {
-			continue
-		}
-		c := q.list[i].Constraint
-		c.Have = q.list[i].have(q.without(set &^ (1 << i)))
-		excluded = excluded && q.list[i].kind == required
-		if r.Hint == "" && q.list[i].wish != nil {
-			r.Hint = x.meant(q.shelf, q.list[i].wish)
+	for i, is := range members(q.list, set) {
+		c := is.of(q.without(set &^ (1 << i)))
+		excluded = excluded && is.kind == required
+		if r.Hint == "" && is.wish != nil {
+			r.Hint = x.meant(q.shelf, is.wish)
 		}
 		if r.Code != "" {
 			r.With = append(r.With, c)
@@ -189,8 +172,8 @@ func (x *Explainer) told(q *inquiry, set uint64) plan.Reason {
 // without are the rows that fail none of a set of constraints.
 func (q *inquiry) without(set uint64) bitset.Set {
 	out := q.all.Clone()
-	for ; set != 0; set &= set - 1 {
-		out.AndNot(q.list[bits.TrailingZeros64(set)].out)
+	for _, c := range members(q.list, set) {
+		out.AndNot(c.out)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"math/bits"
 
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
@@ -13,35 +14,29 @@ type near struct {
 	row   int
 	fails uint64
 	few   []plan.Constraint
+	cost  int
 }
 
 // changes is how much would have to change for the row.
 func (n *near) changes() int { return bits.OnesCount64(n.fails) + len(n.few) }
 
-// nearest is the row for which the least has to change. some are the cells that fail
-// no more than others, those that fail the fewest first.
+// nearest is the row for which the least has to change, and that is the easiest. some
+// are the cells that fail no more than others, those that fail the fewest first.
 func (q *inquiry) nearest(some []cell) near {
-	best, easiest := near{row: -1}, 0
-	for _, c := range some {
-		if best.row >= 0 && bits.OnesCount64(c.fails) > best.changes() {
+	var best near
+	for i, c := range some {
+		if i > 0 && bits.OnesCount64(c.fails) > best.changes() {
 			break
 		}
-		n := near{fails: c.fails}
-		if len(q.MinValues) > 0 {
-			n.few = q.unmet(q.passing(c.fails), q.held(c.fails))
+		n := near{row: closest(c, q.list), fails: c.fails}
+		for _, of := range members(q.list, c.fails) {
+			n.cost += cost[of.kind]
 		}
-		cost := 0
-		for i := range q.list {
-			if c.fails>>i&1 == 1 {
-				cost += q.list[i].kind.cost()
-			}
+		for _, floor := range q.unmet(c.fails) {
+			n.few = append(n.few, q.tooFew(floor, c.fails))
 		}
-		if best.row >= 0 && (n.changes() > best.changes() || n.changes() == best.changes() && cost > easiest) {
-			continue
-		}
-		n.row = closest(c, q.list)
-		if best.row < 0 || n.changes() < best.changes() || cost < easiest || n.row < best.row {
-			best, easiest = n, cost
+		if i == 0 || cmp.Or(n.changes()-best.changes(), n.cost-best.cost, n.row-best.row) < 0 {
+			best = n
 		}
 	}
 	return best
@@ -51,13 +46,13 @@ func (q *inquiry) nearest(some []cell) near {
 // cheapest among equals.
 func closest(c cell, list []constraint) int {
 	rows := c.rows
-	for i := range list {
-		if c.fails>>i&1 == 0 || list[i].lack == nil {
+	for _, of := range members(list, c.fails) {
+		if of.lack == nil {
 			continue
 		}
 		least, kept := int64(-1), bitset.Set(nil)
 		for at := range rows.All() {
-			n := list[i].lack(at)
+			n := of.lack(at)
 			if least < 0 || n < least {
 				least, kept = n, make(bitset.Set, len(rows))
 			}
@@ -84,15 +79,10 @@ func (q *inquiry) miss(n near) *plan.Miss {
 	out := &plan.Miss{InstanceType: q.types[r.Kind].Name, Zone: r.Offering.Zone, CapacityType: r.Offering.CapacityType}
 	only := make(bitset.Set, len(q.all))
 	only.Add(n.row)
-	for i := range q.list {
-		if n.fails>>i&1 == 0 {
-			continue
-		}
-		c := q.list[i].Constraint
-		if q.list[i].at != nil {
-			c.Have = q.list[i].at(n.row)
-		} else {
-			c.Have = q.list[i].have(only)
+	for _, of := range members(q.list, n.fails) {
+		c := of.of(only)
+		if of.at != nil {
+			c.Have = of.at(n.row)
 		}
 		out.Changes = append(out.Changes, c)
 	}

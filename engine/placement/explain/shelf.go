@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
@@ -13,12 +14,54 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
+// catalogue is what a cloud offers a class: every type, bought in every way, the
+// cheapest first. Pools of one class share it.
+type catalogue struct {
+	// list are the types as pools name them, types the same by name.
+	list, types []*catalog.Type
+	rows        []supply.Launch
+	// allocatable is by type.
+	allocatable [][]int64
+	all         bitset.Set
+	// unsold are the rows that the cloud does not sell at present, or whose
+	// reservation the plan has used up.
+	unsold bitset.Set
+	// special are the labels in which the rows of one type may differ.
+	special map[string]bool
+}
+
+func newCatalogue(s *supply.Supply, types []*catalog.Type) *catalogue {
+	c := &catalogue{list: types, special: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
+	c.types, c.allocatable, c.rows = s.Sold(types)
+	c.all, c.unsold = bitset.Full(len(c.rows)), bitset.New(len(c.rows))
+	for i, r := range c.rows {
+		if !r.Offering.Available || s.Offerings.UsedUp(r.Offering) || s.Snap.Refused(r.Offering.Key(c.types[r.Kind].Name)) {
+			c.unsold.Add(i)
+		}
+		for key := range r.Offering.Labels {
+			c.special[key] = true
+		}
+	}
+	return c
+}
+
+// kindsIn counts the types of which a set has a row.
+func (c *catalogue) kindsIn(rows bitset.Set) int {
+	seen := map[int32]bool{}
+	for i := range rows.All() {
+		seen[c.rows[i].Kind] = true
+	}
+	return len(seen)
+}
+
 // shelf is a pool over the rows of its class.
 type shelf struct {
 	*supply.Supply
 	*supply.Pool
 	*catalogue
 	ref plan.ObjectRef
+	// index is what the rows' machines say about labels as nodes of the pool.
+	index *affinity.Index
 	// loads are the different sets of DaemonSets that a row may carry, load which
 	// of them each row does.
 	loads []supply.Overhead
@@ -41,6 +84,8 @@ func newShelf(s *supply.Supply, p *supply.Pool, c *catalogue) *shelf {
 		Supply: s, Pool: p, catalogue: c, ref: plan.ObjectRef{Kind: "NodePool", Name: p.Name},
 		free: map[int][]int64{}, short: map[amount]bitset.Set{},
 	}
+	sh.index = affinity.New(len(sh.rows), false, sh.label)
+	sh.index.Alike(func(i int) int32 { return sh.rows[i].Kind }, func(key string) bool { return !sh.special[key] })
 	sh.loads, sh.load = s.Overheads(len(sh.rows), func(d *supply.Daemon) bitset.Set {
 		if !d.Tolerates(p.Taints) {
 			return bitset.New(len(sh.rows))
@@ -51,63 +96,42 @@ func newShelf(s *supply.Supply, p *supply.Pool, c *catalogue) *shelf {
 	return sh
 }
 
-// accepting are the rows that satisfy one of the terms.
-func (sh *shelf) accepting(terms []requirement.Set) bitset.Set {
-	out := bitset.New(len(sh.rows))
-	for _, term := range terms {
-		rows := sh.all.Clone()
-		for _, want := range term {
-			rows.AndNot(sh.refusingAs(want))
-		}
-		out.Or(rows)
-	}
-	return out
-}
-
-// refusingAs are the rows whose machines, as nodes of the pool, do not satisfy a
-// requirement.
-func (sh *shelf) refusingAs(want requirement.Requirement) bitset.Set {
-	key := want.Key()
+// label is what a row's machine says about a label as a node of the pool: what the pool
+// gives every node, else its type or the way to buy it, whether the pool allows it or
+// not, else the pool's requirement.
+func (sh *shelf) label(row int, key string) requirement.Requirement {
 	if own, ok := sh.Own(key); ok {
-		if own.Overlaps(want) {
-			return bitset.New(len(sh.rows))
+		return own
+	}
+	if value, ok := supply.OfferingLabel(sh.rows[row].Offering, key); ok {
+		return requirement.Must(key, requirement.In, value)
+	}
+	for _, known := range []requirement.Set{sh.types[sh.rows[row].Kind].Requirements, sh.Requirements} {
+		if r, ok := known.Lookup(key); ok && r.Possible() {
+			return r
 		}
-		return sh.all.Clone()
-	}
-	out := sh.refusing(want)
-	if says := otherwise(sh.Pool, key); !says.Overlaps(want) {
-		rest := sh.all.Clone()
-		rest.AndNot(sh.having(key))
-		out.Or(rest)
-	}
-	return out
-}
-
-// otherwise is what nodes of the pool say about a label of which their type and
-// the way to buy it say nothing.
-func otherwise(p *supply.Pool, key string) requirement.Requirement {
-	if r, ok := p.Requirements.Lookup(key); ok {
-		return r
 	}
 	return supply.Undefined(key)
 }
 
-// open reports whether nodes of the pool may have one of several values of a label.
-func (sh *shelf) open(key string) bool {
-	return slices.ContainsFunc(sh.says(sh.all, key), func(r requirement.Requirement) bool { return !affinity.Fixed(r) })
+// accepting are the rows that satisfy one of the terms.
+func (sh *shelf) accepting(terms []requirement.Set) bitset.Set {
+	out := bitset.New(len(sh.rows))
+	for _, term := range terms {
+		out.Or(sh.index.Satisfying(term))
+	}
+	return out
 }
 
-// says are the different things that the machines of some rows say about a label.
-func (sh *shelf) says(rows bitset.Set, key string) []requirement.Requirement {
-	if own, ok := sh.Own(key); ok {
-		return []requirement.Requirement{own}
-	}
-	with := rows.Clone()
-	with.And(sh.having(key))
-	out := sh.index.Among(with, key)
-	if with.Len() < rows.Len() {
-		out = append(out, otherwise(sh.Pool, key))
-	}
+// having are the rows that may have a value as a label. The result is shared.
+func (sh *shelf) having(key, value string) bitset.Set {
+	return sh.index.One(requirement.Must(key, requirement.In, value))
+}
+
+// except are the rows outside a set.
+func (sh *shelf) except(rows bitset.Set) bitset.Set {
+	out := sh.all.Clone()
+	out.AndNot(rows)
 	return out
 }
 
@@ -149,16 +173,28 @@ func (sh *shelf) most(dim int, rows bitset.Set) int64 {
 	return out
 }
 
+// values are those that the machines of some rows may have as a label, in order, as far
+// as they can be listed.
+func (sh *shelf) values(rows bitset.Set, key string) []string {
+	var out []string
+	for _, r := range sh.index.Among(rows, key) {
+		if r.Finite() {
+			out = append(out, r.Values()...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // offered lists what the machines of some rows have as a label; empty if nothing.
 func (sh *shelf) offered(rows bitset.Set, key string) string {
 	if key == corev1.LabelHostname || key == snapshot.NameField {
 		return "a name of its own"
 	}
-	said := sh.says(rows, key)
-	if list := values(said); len(list) > 0 {
+	if list := sh.values(rows, key); len(list) > 0 {
 		return listed(list)
 	}
-	for _, r := range said {
+	for _, r := range sh.index.Among(rows, key) {
 		if r.Operator() != requirement.DoesNotExist {
 			return r.String()
 		}
@@ -166,14 +202,13 @@ func (sh *shelf) offered(rows bitset.Set, key string) string {
 	return ""
 }
 
-// values are those of finite requirements, in order.
-func values(rs []requirement.Requirement) []string {
+// onSale says where the rows of a set are bought, as "spot in a, b".
+func (sh *shelf) onSale(rows bitset.Set) []string {
 	var out []string
-	for _, r := range rs {
-		if r.Finite() {
-			out = append(out, r.Values()...)
-		}
+	for _, how := range sh.values(rows, catalog.CapacityTypeLabel) {
+		some := rows.Clone()
+		some.And(sh.having(catalog.CapacityTypeLabel, how))
+		out = append(out, how+" in "+listed(sh.values(some, corev1.LabelTopologyZone)))
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return out
 }

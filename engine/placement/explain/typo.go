@@ -34,7 +34,7 @@ func (x *Explainer) meant(sh *shelf, w *wish) string {
 	if len(want.Values()) != 1 {
 		return ""
 	}
-	if value := like(want.Values()[0], values(sh.says(sh.all, key))); value != "" {
+	if value := like(want.Values()[0], sh.values(sh.all, key)); value != "" {
 		return key + "=" + value
 	}
 	return ""

@@ -98,7 +98,7 @@ func (sh *shelf) joined(wishes []wish) []wish {
 	for i := range wishes {
 		w := wishes[i]
 		j := slices.IndexFunc(out, func(o wish) bool {
-			return slices.ContainsFunc(o.keys(), func(k string) bool { return slices.Contains(w.keys(), k) && sh.open(k) })
+			return slices.ContainsFunc(o.keys(), func(k string) bool { return slices.Contains(w.keys(), k) && len(sh.index.Open(k)) > 0 })
 		})
 		if j < 0 {
 			out = append(out, w)
@@ -110,17 +110,16 @@ func (sh *shelf) joined(wishes []wish) []wish {
 	return out
 }
 
-// keys are the labels that a wish is about.
+// keys are the labels that a wish is about, in order.
 func (w *wish) keys() []string {
 	var out []string
 	for _, t := range w.terms {
 		for _, r := range t {
-			if !slices.Contains(out, r.Key()) {
-				out = append(out, r.Key())
-			}
+			out = append(out, r.Key())
 		}
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // profile is equal for pods that ask for the same at the same places.
