@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -21,27 +20,23 @@ import (
 type account struct {
 	s          *snapshot.Snapshot
 	allowances []Allowance
-	// spent counts the machines of commands, by pool; away does by zone, and all of
-	// them under "". evicting counts their pods, by pool.
-	spent, away, evicting map[string]int
-	// bounds are those of policies that machines have been asked about, by scope.
+	// booked counts the machines of commands, or their pods, by what bounds are over.
+	booked map[string]int
+	// bounds are the budgets that machines have been asked about, by scope.
 	bounds map[string]*bound
 }
 
-// bound is what a policy bounds besides the budgets of pools.
+// bound is a budget.
 type bound struct {
+	over         string
 	limit, taken int
-	// booked is what the account adds.
-	booked func() int
-	reason func(taken int) plan.Reason
+	// pods is true if it counts those, wide if it is not over a pool.
+	pods, wide bool
+	reason     func(taken int) plan.Reason
 }
 
-func (b *bound) left() int { return max(0, b.limit-b.taken-b.booked()) }
-
 func newAccount(s *snapshot.Snapshot) *account {
-	return &account{
-		s: s, allowances: Allowances(s), spent: map[string]int{}, away: map[string]int{}, evicting: map[string]int{}, bounds: map[string]*bound{},
-	}
+	return &account{s: s, allowances: Allowances(s), booked: map[string]int{}, bounds: map[string]*bound{}}
 }
 
 // allowance is that of a pool and cause.
@@ -49,110 +44,96 @@ func (a *account) allowance(pool string, cause Cause) Allowance {
 	return a.allowances[slices.IndexFunc(a.allowances, func(x Allowance) bool { return x.Pool == pool && x.Cause == cause })]
 }
 
-// remaining is how many machines of a pool may still go for a cause.
-func (a *account) remaining(pool string, cause Cause) int {
-	return max(0, a.allowance(pool, cause).Remaining()-a.spent[pool])
+// left is what may still be taken of a scope.
+func (a *account) left(scope string) int {
+	b := a.bounds[scope]
+	return max(0, b.limit-b.taken-a.booked[b.over])
 }
 
-// refuses says which budget keeps machines from going together for a cause, and for
-// which of them. Budgets hold urgent causes back only if their request says so, and then
-// as they hold expiry back. The evictions of a command that has begun are counted
-// already.
-func (a *account) refuses(cause Cause, nodes []*snapshot.Node, begun bool) (*snapshot.Node, plan.Reason, bool) {
-	with := map[string]int{}
-	for _, n := range nodes {
-		with[n.Claim.Pool]++
-	}
-	for _, n := range nodes {
-		if covering, covered := covering(cause, n); covered {
-			pool := n.Claim.Pool
-			if x := a.allowance(pool, covering); x.Invalid != "" || x.Allowed != Unlimited && a.spent[pool]+with[pool] > x.Remaining() {
-				return n, x.Reason(a.spent[pool]), true
-			}
-		}
-	}
+// refuses says which budget keeps machines from going together for a cause. The evictions
+// of a command that has begun are counted already.
+func (a *account) refuses(cause Cause, nodes []*snapshot.Node, begun bool) (plan.Reason, bool) {
 	sum := map[string]int{}
 	for _, n := range nodes {
-		if _, covered := covering(cause, n); !covered {
-			continue
-		}
 		for _, u := range a.uses(cause, n) {
-			wide := strings.HasPrefix(u.Scope, "wide/")
-			if begun && !wide || wide && n.Object != nil && !snapshot.Ready(n.Object) {
+			b := a.bounds[u.Scope]
+			if begun && b.pods || b.wide && n.Object != nil && !snapshot.Ready(n.Object) {
 				continue // it is counted already
 			}
-			if sum[u.Scope] += u.Amount; sum[u.Scope] > a.bounds[u.Scope].left() {
-				return nodes[0], a.exhausted(n.Claim.Pool, u.Scope), true
+			if sum[u.Scope] += u.Amount; sum[u.Scope] > a.left(u.Scope) {
+				return a.exhausted(n.Claim.Pool, u.Scope), true
 			}
 		}
 	}
-	return nil, plan.Reason{}, false
-}
-
-// covering is the cause whose budgets cover a machine that goes, if any do.
-func covering(cause Cause, n *snapshot.Node) (Cause, bool) {
-	if cause.Urgent() {
-		return Expired, requested(n).Budgeted
-	}
-	return cause, true
+	return plan.Reason{}, false
 }
 
 // charge books machines of a command. One that is not ready counts already.
 func (a *account) charge(nodes []*snapshot.Node) {
 	for _, n := range nodes {
-		a.evicting[n.Claim.Pool] += movers(n)
+		a.booked["pods/"+n.Claim.Pool] += movers(n)
 		if n.Object == nil || snapshot.Ready(n.Object) {
-			a.spent[n.Claim.Pool]++
-			a.away[""]++
-			a.away[cmp.Or(zoneOf(n), "-")]++
+			a.booked["pool/"+n.Claim.Pool]++
+			a.booked["zone/"]++
+			a.booked["zone/"+zoneOf(n)]++
 		}
 	}
 }
 
-// uses are what a machine would take of the bounds of its pool's policy.
+// uses are what a machine that goes for a cause would take of the budgets that cover it,
+// of its pool's own first. Budgets hold urgent causes back only if their request says so,
+// and then as they hold expiry back.
 func (a *account) uses(cause Cause, n *snapshot.Node) []consolidate.Use {
+	if cause.Urgent() {
+		if !requested(n).Budgeted {
+			return nil
+		}
+		cause = Expired
+	}
 	var out []consolidate.Use
+	use := func(scope string, amount int, read func() *bound) {
+		if a.bounds[scope] == nil {
+			a.bounds[scope] = read()
+		}
+		out = append(out, consolidate.Use{Scope: scope, Amount: amount})
+	}
 	pool := a.s.Pool(n.Claim.Pool)
+	use("pool/"+pool.Name+"/"+string(cause), 1, func() *bound { return a.ofPool(pool, cause) })
 	for _, b := range pool.Policy.Disruption.Budgets {
 		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, string(cause)) {
 			continue
 		}
 		zone := ""
 		if b.Zone {
-			zone = cmp.Or(zoneOf(n), "-")
+			zone = zoneOf(n)
 		}
-		scope := "wide/" + zone + "/" + b.Nodes
-		if a.bounds[scope] == nil {
-			a.bounds[scope] = a.wide(b, zone)
-		}
-		out = append(out, consolidate.Use{Scope: scope, Amount: 1})
+		use("zone/"+zone+"/"+b.Nodes, 1, func() *bound { return a.wide(b, zone) })
 	}
 	if limit := pool.Policy.Disruption.EvictionsPerHour; limit > 0 && movers(n) > 0 {
-		scope := "evictions/" + pool.Name
-		if a.bounds[scope] == nil {
-			a.bounds[scope] = a.evictions(pool, limit)
-		}
-		out = append(out, consolidate.Use{Scope: scope, Amount: min(movers(n), limit)})
+		use("pods/"+pool.Name, min(movers(n), limit), func() *bound { return a.evictions(pool, limit) })
 	}
 	return out
+}
+
+// ofPool reads a pool's budgets for a cause.
+func (a *account) ofPool(p *snapshot.Pool, cause Cause) *bound {
+	x := a.allowance(p.Name, cause)
+	return &bound{over: "pool/" + p.Name, limit: x.Allowed, taken: x.Disrupting, reason: func(taken int) plan.Reason { return x.Reason(taken - x.Disrupting) }}
 }
 
 // evictions reads the bound of a pool's evictions in an hour.
 func (a *account) evictions(p *snapshot.Pool, limit int) *bound {
 	taken, until := churnlog.Evictions(p, a.s.Now, churnlog.Hour)
-	return &bound{
-		limit: limit, taken: taken, booked: func() int { return a.evicting[p.Name] },
-		reason: func(taken int) plan.Reason {
-			return plan.Reason{Code: plan.EvictionRateReached, Objects: poolRef(p), Want: fmt.Sprint(limit), Have: fmt.Sprint(taken), Until: until}
-		},
-	}
+	return &bound{over: "pods/" + p.Name, limit: limit, taken: taken, pods: true, reason: func(taken int) plan.Reason {
+		return plan.Reason{Code: plan.EvictionRateReached, Objects: poolRef(p), Want: fmt.Sprint(limit), Have: fmt.Sprint(taken), Until: until}
+	}}
 }
 
 // wide reads a budget over a zone, or over the cluster if the zone is empty.
 func (a *account) wide(b snapshot.WideBudget, zone string) *bound {
 	var c census
 	for _, n := range a.s.Nodes {
-		if zone == "" || n.Claim != nil && cmp.Or(zoneOf(n), "-") == zone {
+		if zone == "" || n.Claim != nil && zoneOf(n) == zone {
 			c.add(n)
 		}
 	}
@@ -161,35 +142,30 @@ func (a *account) wide(b snapshot.WideBudget, zone string) *bound {
 	if zone != "" {
 		where = "across: Zone (" + zone + ")"
 	}
-	return &bound{
-		limit: limit, taken: c.disrupting, booked: func() int { return a.away[zone] },
-		reason: func(taken int) plan.Reason {
-			r := plan.Reason{
-				Code: plan.BudgetExhausted, Field: "spec.disruption.budgets of the NodePolicy", Want: fmt.Sprintf("%s, nodes: %q", where, b.Nodes),
-				Have: fmt.Sprintf("%d of %d nodes not ready or leaving, %d allowed", taken, c.nodes, limit),
-			}
-			if err != nil {
-				r.Code, r.Have = plan.BudgetInvalid, err.Error()
-			}
-			return r
-		},
-	}
+	return &bound{over: "zone/" + zone, limit: limit, taken: c.disrupting, wide: true, reason: func(taken int) plan.Reason {
+		r := plan.Reason{
+			Code: plan.BudgetExhausted, Field: "spec.disruption.budgets of the NodePolicy", Want: fmt.Sprintf("%s, nodes: %q", where, b.Nodes),
+			Have: fmt.Sprintf("%d of %d nodes not ready or leaving, %d allowed", taken, c.nodes, limit),
+		}
+		if err != nil {
+			r.Code, r.Have = plan.BudgetInvalid, err.Error()
+		}
+		return r
+	}}
 }
 
 // exhausted is why a machine of a pool waits for a scope.
 func (a *account) exhausted(pool, scope string) plan.Reason {
 	b := a.bounds[scope]
-	if b == nil {
-		return a.allowance(pool, Underutilized).Reason(a.spent[pool])
-	}
-	r := b.reason(b.taken + b.booked())
+	r := b.reason(b.taken + a.booked[b.over])
 	if r.Objects == nil {
 		r.Objects = poolRef(a.s.Pool(pool))
 	}
 	return r
 }
 
-func zoneOf(n *snapshot.Node) string { return n.Labels()[corev1.LabelTopologyZone] }
+// zoneOf is a machine's zone, a dash if it is not known.
+func zoneOf(n *snapshot.Node) string { return cmp.Or(n.Labels()[corev1.LabelTopologyZone], "-") }
 
 // movers counts the pods of a machine that would be evicted and made again.
 func movers(n *snapshot.Node) int {

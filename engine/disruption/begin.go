@@ -26,7 +26,7 @@ func (d *decider) beginEmpty() {
 			continue
 		}
 		one := []*snapshot.Node{c.node}
-		if _, reason, no := d.account.refuses(Empty, one, false); no {
+		if reason, no := d.account.refuses(Empty, one, false); no {
 			v.Reason = reason
 			continue
 		}
@@ -92,7 +92,7 @@ func (d *decider) beginOne(n *snapshot.Node) {
 	v := d.verdict(n)
 	one := []*snapshot.Node{n}
 	rest, resting := d.resting(n.Claim.Pool)
-	_, refusal, refused := d.account.refuses(v.Cause, one, false)
+	refusal, refused := d.account.refuses(v.Cause, one, false)
 	expected, holds := d.expecting(n)
 	switch {
 	case holds:

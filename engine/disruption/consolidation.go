@@ -24,7 +24,6 @@ func (c *consolidation) begin() {
 		Launches: map[string]bool{}, Work: max(work-c.world.Asked, 1), Turn: c.opts.turnAt(c.s.Now),
 	}
 	for _, p := range c.s.Pools {
-		in.Remaining[consolidate.PoolScope(p.Name)] = c.account.remaining(p.Name, Underutilized)
 		in.Terms[p.Name] = c.terms(p)
 		in.Launches[p.Name] = c.launches(p)
 	}
@@ -34,9 +33,9 @@ func (c *consolidation) begin() {
 				c.verdict(x.node).Reason = plan.Reason{Code: plan.CountedOn, Objects: plan.MachineRefs(from)}
 				continue
 			}
-			uses := append(c.account.uses(Underutilized, x.node), consolidate.Use{Scope: consolidate.PoolScope(m.Pool()), Amount: 1})
-			for _, u := range uses[:len(uses)-1] {
-				in.Remaining[u.Scope] = c.account.bounds[u.Scope].left()
+			uses := c.account.uses(Underutilized, x.node)
+			for _, u := range uses {
+				in.Remaining[u.Scope] = c.account.left(u.Scope)
 			}
 			in.Candidates = append(in.Candidates, consolidate.Candidate{Node: m, Price: x.price, Cost: m.MoveCost(), Uses: uses})
 		}

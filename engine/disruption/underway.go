@@ -94,8 +94,8 @@ func (u *underway) holds(g *group) bool {
 			return false
 		}
 	}
-	if n, reason, no := u.account.refuses(g.Cause, g.nodes, true); no && !g.committed {
-		u.callOff(g, n, reason)
+	if reason, no := u.account.refuses(g.Cause, g.nodes, true); no && !g.committed {
+		u.callOff(g, g.nodes[0], reason)
 		return false
 	}
 	if len(g.nodes) < len(g.Claims) && !g.committed && !g.Replaced {

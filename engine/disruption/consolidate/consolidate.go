@@ -40,7 +40,7 @@ type Candidate struct {
 	Price float64
 	// Cost is what moving its pods costs, in pods: 1 and each pod's share.
 	Cost float64
-	// Uses are what it takes of what may go.
+	// Uses are what it takes of what may go, of its pool's own budgets first.
 	Uses []Use
 }
 
@@ -50,16 +50,12 @@ type Use struct {
 	Amount int
 }
 
-// PoolScope is that of a pool's own budgets, which count machines.
-func PoolScope(pool string) string { return "pool/" + pool }
-
 // Input is the question.
 type Input struct {
 	// World is changed by every move that is found.
 	World      *whatif.World
 	Candidates []Candidate
-	// Remaining is how much may go in each scope: those of the pools, and whatever else
-	// candidates use. It is used up.
+	// Remaining is how much may go in each scope that candidates use. It is used up.
 	Remaining map[string]int
 	// Terms are those of all pools.
 	Terms map[string]Terms
@@ -149,7 +145,9 @@ func (s *search) afford(nodes []Candidate) (scope string, ok bool) {
 
 // wait notes that something is used up that a candidate would need to go.
 func (s *search) wait(c Candidate, scope string, saving float64) {
-	s.Stays[c.Node.Name] = Stay{Reason: plan.Reason{Code: plan.BudgetExhausted}, Scope: scope, Saving: saving, settled: true}
+	if !s.Stays[c.Node.Name].settled {
+		s.Stays[c.Node.Name] = Stay{Reason: plan.Reason{Code: plan.BudgetExhausted}, Scope: scope, Saving: saving, settled: true}
+	}
 }
 
 // take carries a move out.

@@ -1,6 +1,7 @@
 package consolidate
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -91,12 +92,6 @@ const (
 	fieldAdded   = "machines"
 )
 
-func (h *hurdle) raise(other hurdle) {
-	if other.dollars > h.dollars {
-		*h = other
-	}
-}
-
 // reason is why a move that saves less is not made.
 func (h *hurdle) reason(c Candidate, saving float64) plan.Reason {
 	r := plan.Reason{
@@ -112,28 +107,58 @@ func (h *hurdle) reason(c Candidate, saving float64) plan.Reason {
 	return r
 }
 
-// hurdle is that of a move.
+// hurdle is that of a move: the highest of those of the pools that machines go from.
 func (s *search) hurdle(c *component) hurdle {
-	h := s.disruption(c.nodes, c.launch)
-	h.raise(s.payback(c))
-	h.raise(s.share(c))
-	h.raise(s.added(c))
-	return h
-}
-
-// added is what the machines must save by which a move makes its pools larger.
-func (s *search) added(c *component) hurdle {
-	var out hurdle
-	more := len(c.launch) - len(c.nodes)
-	if more <= 0 {
-		return out
-	}
+	pods, price := map[string]float64{}, map[string]float64{}
 	for _, n := range c.nodes {
-		if t := s.Terms[n.Node.Pool()]; t.Machines > 0 {
-			out.raise(hurdle{dollars: addedWeight * float64(more) * t.Price / float64(t.Machines), field: fieldAdded, types: more})
+		pods[n.Node.Pool()] += n.Cost
+		price[n.Node.Pool()] += n.Price
+	}
+	var out hurdle
+	for _, pool := range slices.Sorted(maps.Keys(pods)) {
+		t := s.Terms[pool]
+		// What the move saves is shared out among the pools by their machines' price.
+		disruption := t.disruption(len(c.launch) > 0, pods[pool]*priceOf(c.nodes)/price[pool])
+		for _, h := range []hurdle{disruption, t.payback(c), t.share(c), t.added(c)} {
+			if h.dollars > out.dollars {
+				out = h
+			}
 		}
 	}
 	return out
+}
+
+// disruption is what a move must save for the pods that it moves: each of them is worth
+// its weight in average pods of the pool.
+func (t Terms) disruption(replaced bool, pods float64) hurdle {
+	if t.Price <= 0 || t.Cost <= 0 {
+		return hurdle{}
+	}
+	h := hurdle{field: fieldPolicy}
+	weight, churn := 0.0, t.Churn.weight()
+	switch {
+	case t.Balanced:
+		weight = balancedWeight
+	case replaced:
+		weight = replacedWeight
+	}
+	if churn > weight {
+		h.field, h.churn = fieldChurn, t.Churn
+	}
+	h.dollars = (weight + churn) * t.Price / t.Cost * pods
+	return h
+}
+
+// payback is what a move must save to have earned what it costs in time.
+func (t Terms) payback(c *component) hurdle {
+	if t.Payback <= 0 {
+		return hurdle{}
+	}
+	cost := plan.PriceOf(c.launch) * t.StartUp.Hours()
+	for _, n := range c.nodes {
+		cost += t.PodCost * (n.Cost - 1)
+	}
+	return hurdle{dollars: cost / t.Payback.Hours(), field: fieldPayback}
 }
 
 // share is what replacements must save of the price. If the new machines would be spot
@@ -143,19 +168,20 @@ func (s *search) added(c *component) hurdle {
 //	share = Saving + (SpotSaving - Saving) * SpotTypes / types
 //
 // which is SpotSaving for SpotTypes types, less for more of them, and more for fewer.
-func (s *search) share(c *component) hurdle {
-	var out hurdle
+func (t Terms) share(c *component) hurdle {
+	if len(c.launch) == 0 {
+		return hurdle{}
+	}
 	before := priceOf(c.nodes)
 	saving := before - plan.PriceOf(c.launch)
+	out := hurdle{dollars: t.Saving * before, field: fieldSaving}
 	spot := !slices.ContainsFunc(c.nodes, func(n Candidate) bool { return n.Node.Labels()[catalog.CapacityTypeLabel] != catalog.Spot })
-	for _, n := range c.nodes {
-		t := s.Terms[n.Node.Pool()]
-		for _, fresh := range c.launch {
-			out.raise(hurdle{dollars: t.Saving * before, field: fieldSaving})
-			if spot && fresh.Choice.Offering.CapacityType == catalog.Spot {
-				types := distinct(fresh, saving+fresh.Choice.Offering.Price)
-				share := t.Saving + (t.SpotSaving-t.Saving)*float64(t.SpotTypes)/float64(types)
-				out.raise(hurdle{dollars: share * before, field: fieldSpot, types: types})
+	for _, fresh := range c.launch {
+		if spot && fresh.Choice.Offering.CapacityType == catalog.Spot {
+			types := distinct(fresh, saving+fresh.Choice.Offering.Price)
+			share := t.Saving + (t.SpotSaving-t.Saving)*float64(t.SpotTypes)/float64(types)
+			if share*before > out.dollars {
+				out = hurdle{dollars: share * before, field: fieldSpot, types: types}
 			}
 		}
 	}
@@ -174,64 +200,11 @@ func distinct(n plan.NewNode, below float64) int {
 	return len(seen)
 }
 
-// payback is what a move must save to have earned what it costs in time, for every pool.
-func (s *search) payback(c *component) hurdle {
-	var out hurdle
-	beside, pods := plan.PriceOf(c.launch), costOf(c.nodes)-float64(len(c.nodes))
-	for _, n := range c.nodes {
-		if t := s.Terms[n.Node.Pool()]; t.Payback > 0 {
-			out.raise(hurdle{dollars: (beside*t.StartUp.Hours() + t.PodCost*pods) / t.Payback.Hours(), field: fieldPayback})
-		}
+// added is what the machines must save by which a move makes its pools larger.
+func (t Terms) added(c *component) hurdle {
+	more := len(c.launch) - len(c.nodes)
+	if more <= 0 || t.Machines == 0 {
+		return hurdle{}
 	}
-	return out
-}
-
-// disruption is what a move must save for the pods that it moves, for every pool: each of
-// them is worth its weight in average pods of the pool.
-func (s *search) disruption(nodes []Candidate, launch []plan.NewNode) hurdle {
-	price := priceOf(nodes)
-	var out hurdle
-	for _, of := range pools(nodes) {
-		t := s.Terms[of[0].Node.Pool()]
-		if t.Price <= 0 || t.Cost <= 0 {
-			continue
-		}
-		h := hurdle{field: fieldPolicy}
-		weight, churn := 0.0, t.Churn.weight()
-		switch {
-		case t.Balanced:
-			weight = balancedWeight
-		case len(launch) > 0:
-			weight = replacedWeight
-		}
-		if churn > weight {
-			h.field, h.churn = fieldChurn, t.Churn
-		}
-		// What the move saves is shared out among the pools by their machines' price.
-		h.dollars = (weight + churn) * t.Price / t.Cost * costOf(of) * price / priceOf(of)
-		out.raise(h)
-	}
-	return out
-}
-
-// pools divides candidates by their pool.
-func pools(list []Candidate) [][]Candidate {
-	var out [][]Candidate
-	for _, c := range list {
-		i := slices.IndexFunc(out, func(of []Candidate) bool { return of[0].Node.Pool() == c.Node.Pool() })
-		if i < 0 {
-			out = append(out, nil)
-			i = len(out) - 1
-		}
-		out[i] = append(out[i], c)
-	}
-	return out
-}
-
-func costOf(list []Candidate) float64 {
-	sum := 0.0
-	for _, c := range list {
-		sum += c.Cost
-	}
-	return sum
+	return hurdle{dollars: addedWeight * float64(more) * t.Price / float64(t.Machines), field: fieldAdded, types: more}
 }

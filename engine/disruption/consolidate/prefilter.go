@@ -23,7 +23,7 @@ type prefilter struct {
 	needs  map[*snapshot.Class][]int64
 	// unplaceable are classes that found no room; room only shrinks.
 	unplaceable map[*snapshot.Class]bool
-	accepts     map[*snapshot.Shape]map[*place]bool
+	accepts     map[pairing]bool
 }
 
 type place struct {
@@ -37,7 +37,7 @@ type place struct {
 func newPrefilter(w *whatif.World) *prefilter {
 	s := &prefilter{
 		dims: vector.New(names(w.Machines())), at: map[string]*place{},
-		needs: map[*snapshot.Class][]int64{}, unplaceable: map[*snapshot.Class]bool{}, accepts: map[*snapshot.Shape]map[*place]bool{},
+		needs: map[*snapshot.Class][]int64{}, unplaceable: map[*snapshot.Class]bool{}, accepts: map[pairing]bool{},
 	}
 	for _, n := range w.Machines() {
 		p := s.newPlace(n)
@@ -137,28 +137,28 @@ func (s *prefilter) bundles(n *snapshot.Node) []bundle {
 	return out
 }
 
-// tryRemove takes a machine away if its pods find room; they then count on the
-// machines that take them, which stay.
-func (s *prefilter) tryRemove(n *snapshot.Node) bool {
-	p := s.at[n.Name]
-	if p == nil || p.gone || p.busy {
-		return false
-	}
-	p.gone = true
-	if left, done := s.placePods(n, true); len(left) > 0 {
-		s.undo(done)
-		p.gone = false
-		return false
-	}
-	return true
-}
-
-// unplaced are the pods of a machine that find no room on others.
-func (s *prefilter) unplaced(n *snapshot.Node) []bundle {
+// remove takes a machine away if its pods find room, unless that is only a question; they
+// then count on the machines that take them, which stay. It says which find none: of a
+// machine that is to go perhaps not all.
+func (s *prefilter) remove(n *snapshot.Node, question bool) (left []bundle) {
 	p := s.at[n.Name]
 	p.gone = true
-	left, done := s.placePods(n, false)
-	s.undo(done)
+	var done []step
+	for _, b := range s.bundles(n) {
+		if b.count = s.fit(b, &done); b.count > 0 {
+			left = append(left, b)
+		}
+		if len(left) > 0 && !question {
+			break
+		}
+	}
+	if len(left) == 0 && !question {
+		return nil
+	}
+	for _, d := range slices.Backward(done) {
+		vector.Add(d.place.free, d.need, d.count)
+		d.place.busy = d.was
+	}
 	p.gone = false
 	return left
 }
@@ -171,37 +171,11 @@ type step struct {
 	was   bool
 }
 
-// placePods puts the pods of a machine where there is room, and says which are left:
-// all, or those of the first class for which there is not enough.
-func (s *prefilter) placePods(n *snapshot.Node, wholly bool) (left []bundle, done []step) {
-	for _, b := range s.bundles(n) {
-		if !s.unplaceable[b.class] {
-			b.count = s.fit(b, func(to *place, need []int64, count int64) {
-				done = append(done, step{to, need, count, to.busy})
-				vector.Add(to.free, need, -count)
-				to.busy = true
-			})
-		}
-		if b.count > 0 {
-			left = append(left, b)
-			if wholly {
-				break
-			}
-		}
-	}
-	return left, done
-}
-
-// undo takes back what placePods did.
-func (s *prefilter) undo(done []step) {
-	for _, d := range slices.Backward(done) {
-		vector.Add(d.place.free, d.need, d.count)
-		d.place.busy = d.was
-	}
-}
-
 // fit puts pods of one class where there is room and says how many are left.
-func (s *prefilter) fit(b bundle, put func(*place, []int64, int64)) (left int) {
+func (s *prefilter) fit(b bundle, done *[]step) (left int) {
+	if s.unplaceable[b.class] {
+		return b.count
+	}
 	need, any := s.need(b.class), false
 	for _, to := range s.places {
 		if to.gone || to.closed {
@@ -211,15 +185,14 @@ func (s *prefilter) fit(b bundle, put func(*place, []int64, int64)) (left int) {
 		if n == 0 || !s.accepted(b.class.Shape, to) {
 			continue
 		}
-		any = true
-		put(to, need, int64(n))
+		*done = append(*done, step{to, need, int64(n), to.busy})
+		vector.Add(to.free, need, -int64(n))
+		any, to.busy = true, true
 		if b.count -= n; b.count == 0 {
 			return 0
 		}
 	}
-	if !any {
-		s.unplaceable[b.class] = true
-	}
+	s.unplaceable[b.class] = !any
 	return b.count
 }
 
@@ -234,16 +207,16 @@ func room(need, free []int64, most int) int {
 	return int(max(n, 0))
 }
 
+type pairing struct {
+	shape *snapshot.Shape
+	place *place
+}
+
 func (s *prefilter) accepted(sh *snapshot.Shape, p *place) bool {
-	known := s.accepts[sh]
-	if known == nil {
-		known = map[*place]bool{}
-		s.accepts[sh] = known
-	}
-	ok, asked := known[p]
+	ok, asked := s.accepts[pairing{sh, p}]
 	if !asked {
 		ok = takes(sh, p.node)
-		known[p] = ok
+		s.accepts[pairing{sh, p}] = ok
 	}
 	return ok
 }

@@ -42,7 +42,7 @@ func (s *search) remove() {
 	}
 	off := map[string]bool{}
 	for _, c := range later {
-		s.wait(c, PoolScope(c.Node.Pool()), c.Price)
+		s.wait(c, c.Uses[0].Scope, c.Price)
 		off[c.Node.Name] = true
 	}
 	s.close(off)
@@ -70,17 +70,17 @@ func (s *search) removeAll(chosen []Candidate, answer whatif.Answer) {
 // that could go later.
 func (s *search) sift() (chosen, later []Candidate) {
 	more := map[string]int{}
-	for _, p := range s.World.Pools() {
-		more[p.Name] = min(s.Remaining[PoolScope(p.Name)], math.MaxInt32/surplus) * surplus
+	for scope, left := range s.Remaining {
+		more[scope] = min(left, math.MaxInt32/surplus) * surplus
 	}
 	for _, c := range s.Candidates {
-		pool := c.Node.Pool()
-		switch {
-		case !s.prefilter.tryRemove(c.Node):
-		case more[pool] > 0:
-			more[pool]--
+		if s.prefilter.at[c.Node.Name].busy || len(s.prefilter.remove(c.Node, false)) > 0 {
+			continue
+		}
+		if scope := c.Uses[0].Scope; more[scope] > 0 {
+			more[scope]--
 			chosen = append(chosen, c)
-		default:
+		} else {
 			later = append(later, c)
 		}
 	}
@@ -96,7 +96,7 @@ func nodes(list []Candidate) []*snapshot.Node {
 }
 
 func fitsNowhere(c Candidate, pod *snapshot.Pod) plan.Reason {
-	return plan.Reason{Code: plan.PodFitsNowhere, Objects: []plan.ObjectRef{plan.PodRef(pod.Pod), {Kind: "Node", Name: c.Node.Name}}}
+	return plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.PodRef(pod.Pod)}, nodeRef(c)...)}
 }
 
 func dollars(price float64) string { return plan.Dollars(price) + "/h" }

@@ -17,9 +17,6 @@ const largest = 32
 // sizes are those of the groups in which what is left is asked about then.
 var sizes = []int{8, 1}
 
-// anyLaunch stands for machines that are not known yet, in the hurdle of a replacement.
-var anyLaunch = make([]plan.NewNode, 1)
-
 // wasteful is a candidate that costs more than what its pods need besides the room
 // that others have.
 type wasteful struct {
@@ -62,19 +59,19 @@ func (s *search) wasteful() []wasteful {
 			continue
 		}
 		need := make([]int64, len(s.prefilter.dims.Names))
-		for _, b := range s.prefilter.unplaced(c.Node) {
+		for _, b := range s.prefilter.remove(c.Node, true) {
 			vector.Add(need, s.prefilter.need(b.class), int64(b.count))
 		}
 		w := wasteful{c, 1 - r.value(need)/c.Price}
 		if w.waste <= s.Terms[c.Node.Pool()].Saving {
-			s.stay(c, plan.Reason{Code: plan.NothingCheaper, Objects: []plan.ObjectRef{{Kind: "Node", Name: c.Node.Name}}, Have: dollars(c.Price), Want: dollars(r.value(need))}, 0)
+			s.stay(c, plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Have: dollars(c.Price), Want: dollars(r.value(need))}, 0)
 			continue
 		}
-		if h := s.disruption([]Candidate{c}, anyLaunch); w.waste*c.Price < h.dollars {
+		if h := s.Terms[c.Node.Pool()].disruption(true, c.Cost); w.waste*c.Price < h.dollars {
 			s.stay(c, h.reason(c, w.waste*c.Price), w.waste*c.Price)
 			continue
 		}
-		s.stay(c, plan.Reason{Code: plan.NotExamined, Objects: []plan.ObjectRef{{Kind: "Node", Name: c.Node.Name}}, Have: dollars(c.Price * w.waste)}, c.Price*w.waste)
+		s.stay(c, plan.Reason{Code: plan.NotExamined, Objects: nodeRef(c), Have: dollars(c.Price * w.waste)}, c.Price*w.waste)
 		out = append(out, w)
 	}
 	slices.SortStableFunc(out, func(a, b wasteful) int {
@@ -89,14 +86,9 @@ func (s *search) wasteful() []wasteful {
 
 // stay notes why a candidate stays, unless something better is known.
 func (s *search) stay(c Candidate, reason plan.Reason, saving float64) {
-	if s.open(c) {
+	if !s.Stays[c.Node.Name].settled {
 		s.Stays[c.Node.Name] = Stay{Reason: reason, Saving: saving}
 	}
-}
-
-// open reports whether it is still to be found out why a candidate stays.
-func (s *search) open(c Candidate) bool {
-	return !s.Stays[c.Node.Name].settled
 }
 
 // adoptGroups asks about one group after the other, beginning with the given one, and
@@ -118,9 +110,7 @@ func (s *search) affordable(list []wasteful) []Candidate {
 			continue
 		}
 		if scope, ok := s.afford(append(slices.Clip(group), w.Candidate)); !ok {
-			if s.open(w.Candidate) {
-				s.wait(w.Candidate, scope, w.Price*w.waste)
-			}
+			s.wait(w.Candidate, scope, w.Price*w.waste)
 			continue
 		}
 		group = append(group, w.Candidate)

@@ -28,24 +28,21 @@ type offer struct {
 // newRates finds ways to price resources: one way for each resource
 // by itself, and some for CPU and memory together.
 func newRates(dims *vector.Dims, list []offer) rates {
-	alone := make([]float64, len(dims.Names))
 	var out rates
-	for i := range alone {
-		one := make([]float64, len(alone))
-		one[i] = 1
-		one = scaled(one, list)
-		alone[i] = one[i]
-		out = append(out, one)
+	for i := range dims.Names {
+		alone := make([]float64, len(dims.Names))
+		alone[i] = 1
+		out = append(out, scaled(alone, list))
 	}
 	cpu, hasCPU := dims.Index[corev1.ResourceCPU]
 	memory, hasMemory := dims.Index[corev1.ResourceMemory]
-	if !hasCPU || !hasMemory || math.IsInf(alone[cpu]+alone[memory], 0) {
+	if !hasCPU || !hasMemory || math.IsInf(out[cpu][cpu]+out[memory][memory], 0) {
 		return out
 	}
 	for k := 1; k < mixes; k++ {
-		mix := make([]float64, len(alone))
+		mix := make([]float64, len(dims.Names))
 		part := float64(k) / mixes
-		mix[cpu], mix[memory] = part*alone[cpu], (1-part)*alone[memory]
+		mix[cpu], mix[memory] = part*out[cpu][cpu], (1-part)*out[memory][memory]
 		out = append(out, scaled(mix, list))
 	}
 	return out
@@ -129,14 +126,13 @@ func (s *search) excludeTargets() {
 		if r == nil || p.full <= 0 {
 			continue
 		}
-		full := Candidate{Node: c.Node, Price: c.Price, Cost: 1 + (c.Cost-1)/p.full}
 		saving := c.Price - r.value(s.prefilter.filled(p))
 		t := s.Terms[c.Node.Pool()]
 		least := t.Saving
 		if c.Node.Labels()[catalog.CapacityTypeLabel] == catalog.Spot {
 			least = max(least, t.SpotSaving)
 		}
-		h := s.disruption([]Candidate{full}, anyLaunch)
+		h := t.disruption(true, 1+(c.Cost-1)/p.full)
 		dear[c.Node.Name] = saving >= excludedAbove*h.dollars && saving > excludedAbove*least*c.Price
 	}
 	s.close(dear)
