@@ -2,14 +2,18 @@ package disruption
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/disruption/idle"
+	"github.com/millwright-dev/millwright/engine/disruption/whatif"
+	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
+	"github.com/millwright-dev/millwright/engine/static"
 )
 
 // beginEmpty lets empty machines go, the dearest first.
@@ -19,29 +23,80 @@ func (d *decider) beginEmpty() {
 		return cmp.Or(-cmp.Compare(a.price, b.price), cmp.Compare(a.node.Name, b.node.Name))
 	})
 	for _, c := range list {
-		v := d.verdict(c.node)
+		v, one := d.verdict(c.node), []*snapshot.Node{c.node}
 		v.Saving = c.price
-		if from := d.counted[c.node.Name]; from != nil {
-			v.Reason = plan.Reason{Code: plan.CountedOn, Objects: plan.MachineRefs(from)}
-			continue
+		reason, stays := notReplacing(d.examiner, c.node)
+		if !stays {
+			reason, stays = d.account.refuses(Empty, one, false)
 		}
-		one := []*snapshot.Node{c.node}
-		if reason, no := d.account.refuses(Empty, one, false); no {
+		if stays {
 			v.Reason = reason
 			continue
 		}
-		p := newProgress(Empty, one, d.s.Now)
-		p.Saving = c.price
-		d.begin(p, one, nil)
+		d.begin(Command{Progress: Progress{Cause: Empty, Saving: c.price}, Nodes: one})
 		d.world.Remove(one)
 	}
 }
 
 // begin adds a command that has not begun yet.
-func (d *decider) begin(p Progress, nodes []*snapshot.Node, launch []plan.NewNode) {
-	p.Needs = needs(launch)
-	d.account.charge(nodes)
-	d.list(Command{Progress: p, Nodes: nodes, Step: Mark, Launch: launch}, time.Time{})
+func (d *decider) begin(c Command) {
+	c.identify(c.Nodes, d.s.Now)
+	c.Needs, c.Step = needs(c.Launch), Mark
+	d.account.charge(c.Nodes)
+	d.list(c, time.Time{})
+}
+
+// needs sums what planned machines take of their pools' limits, by pool.
+func needs(list []plan.NewNode) map[string]corev1.ResourceList {
+	var out map[string]corev1.ResourceList
+	for i := range list {
+		if out == nil {
+			out = map[string]corev1.ResourceList{}
+		}
+		sum := out[list[i].Pool]
+		if sum == nil {
+			sum = corev1.ResourceList{}
+			out[list[i].Pool] = sum
+		}
+		for name, q := range limit.Largest(&list[i]) {
+			have := sum[name]
+			have.Add(q)
+			sum[name] = have
+		}
+	}
+	return out
+}
+
+// list adds a command and gives its machines their verdicts.
+func (d *decider) list(c Command, until time.Time) {
+	c.Pool = c.Nodes[0].Claim.Pool
+	d.Commands = append(d.Commands, c)
+	for _, n := range c.Nodes {
+		objects := plan.MachineRefs(n)
+		for _, name := range c.Replacements {
+			objects = append(objects, plan.ObjectRef{Kind: "NodeClaim", Name: name})
+		}
+		*d.verdict(n) = Verdict{
+			Node: n, Disrupting: true, Cause: c.Cause, Saving: c.Saving / float64(len(c.Nodes)),
+			Reason: plan.Reason{
+				Code: plan.Disrupting, Objects: objects, Want: string(c.Cause), Have: because(requested(n), doing(c)),
+				Since: n.Claim.Conditions[snapshot.DisruptionReason].Since, Until: until,
+			},
+		}
+	}
+}
+
+// doing words what a command waits for; empty for nothing.
+func doing(c Command) string {
+	switch {
+	case c.Step == Launch:
+		return fmt.Sprintf("%d machines are launched first", len(c.Launch))
+	case c.Step == Await && len(c.Replacements) > 0:
+		return "waits until " + c.Replacements[0] + " is initialized"
+	case c.Step == Await:
+		return "waits for a machine on its way"
+	}
+	return ""
 }
 
 // beginReplacing replaces machines whose replacement is requested, and those that
@@ -69,7 +124,9 @@ func (d *decider) beginReplacing() {
 		)
 	})
 	for _, c := range list {
-		d.beginOne(c.node)
+		if reason, stays := d.beginOne(c.node); stays {
+			d.verdict(c.node).Reason = reason
+		}
 	}
 }
 
@@ -87,42 +144,48 @@ func (d *decider) due(n *snapshot.Node) time.Time {
 	return d.s.Now
 }
 
-// beginOne replaces one machine if it can be replaced now.
-func (d *decider) beginOne(n *snapshot.Node) {
-	v := d.verdict(n)
-	one := []*snapshot.Node{n}
-	rest, resting := d.resting(n.Claim.Pool)
-	refusal, refused := d.account.refuses(v.Cause, one, false)
-	expected, holds := d.expecting(n)
-	switch {
-	case holds:
-		v.Reason = expected
-		return
-	case refused:
-		v.Reason = refusal
-		return
-	case resting:
-		v.Reason = rest
-		return
-	case d.static(n):
-		d.beginStatic(n)
-		return
-	case d.world.Asked > work:
-		v.Reason = plan.Reason{Code: plan.NotExamined, Objects: plan.MachineRefs(n), Have: dollars(0)}
-		return
+// beginOne replaces one machine, or says why it cannot be replaced now.
+func (d *decider) beginOne(n *snapshot.Node) (plan.Reason, bool) {
+	cause, one := d.verdict(n).Cause, []*snapshot.Node{n}
+	if reason, stays := d.expecting(n); stays {
+		return reason, true
 	}
-	answer := d.world.Ask(one)
+	if reason, stays := d.account.refuses(cause, one, false); stays {
+		return reason, true
+	}
+	if reason, stays := d.resting(n.Claim.Pool); stays {
+		return reason, true
+	}
+	if d.world.Asked > work && !d.static(n) {
+		return plan.Reason{Code: plan.NotExamined, Objects: plan.MachineRefs(n), Have: dollars(0)}, true
+	}
+	answer, none := d.standIn(one)
+	if none != nil {
+		return *none, true
+	}
 	if pod := answer.Refused()[n.Name]; pod != nil {
-		v.Reason = fitsNowhere(pod, n)
-		return
+		return fitsNowhere(pod, n), true
 	}
 	if reason, over := d.room.TakeAll(answer.NewNodes); over {
-		v.Reason = reason
-		return
+		return reason, true
 	}
 	d.world.Go(one, answer)
 	d.countOn(n, answer)
-	d.begin(newProgress(v.Cause, one, d.s.Now), one, answer.NewNodes)
+	d.begin(Command{Progress: Progress{Cause: cause}, Nodes: one, Launch: answer.NewNodes})
+	return plan.Reason{}, false
+}
+
+// static reports whether a machine's pool keeps a fixed number of machines.
+func (d *decider) static(n *snapshot.Node) bool { return d.s.Pool(n.Claim.Pool).Replicas != nil }
+
+// standIn is what takes the place of machines of a command: room for their pods, or one
+// more machine of a static pool. The reason says why there can be none.
+func (d *decider) standIn(nodes []*snapshot.Node) (whatif.Answer, *plan.Reason) {
+	if !d.static(nodes[0]) {
+		return d.world.Ask(nodes), nil
+	}
+	fresh, none := static.Template(d.s, d.s.Pool(nodes[0].Claim.Pool), d.room)
+	return whatif.Answer{Plan: &plan.Plan{NewNodes: []plan.NewNode{fresh}}}, none
 }
 
 // expectingFor bounds for how long pods that are expected on a machine hold its replacement

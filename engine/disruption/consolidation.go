@@ -4,7 +4,10 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/millwright-dev/millwright/engine/disruption/consolidate"
+	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -57,13 +60,11 @@ func (c *consolidation) carry(found consolidate.Result) {
 			}
 			continue
 		}
-		p := newProgress(Underutilized, nodes, c.s.Now)
-		p.Saving = m.Saving
+		p := Progress{Cause: Underutilized, Saving: m.Saving}
 		if len(m.Launch) > 0 {
 			p.Spend = priceOf(c.s, nodes) - m.Saving + m.Spare
 		}
-		c.decider.begin(p, nodes, m.Launch)
-		c.Commands[len(c.Commands)-1].Placements = m.Placements
+		c.decider.begin(Command{Progress: p, Nodes: nodes, Launch: m.Launch, Placements: m.Placements})
 	}
 	for name, stay := range found.Stays {
 		v := &c.Verdicts[c.at[name]]
@@ -92,21 +93,31 @@ func (c *consolidation) unready(m consolidate.Move) (plan.Reason, bool) {
 	return c.room.TakeAll(m.Launch)
 }
 
+// launches reports whether a pool can launch machines now: its replacements have not
+// just failed, and its limits leave room for machines as large as it has.
+func (c *consolidation) launches(p *snapshot.Pool) bool {
+	if _, resting := c.resting(p.Name); resting || p.NotReady != "" || p.Replicas != nil {
+		return false
+	}
+	most := corev1.ResourceList{}
+	for _, n := range c.s.Nodes {
+		if n.Pool() != p.Name {
+			continue
+		}
+		for name, q := range limit.Size(p, n) {
+			if have := most[name]; q.Cmp(have) > 0 {
+				most[name] = q
+			}
+		}
+	}
+	return c.room.Fits(p.Name, most)
+}
+
 // restless reports whether a machine is no target of a consolidation: pods have
 // come or gone lately, it is not initialized, or others count on it already.
 func (c *consolidation) restless(n *snapshot.Node) bool {
-	if n.Claim == nil {
-		return false
-	}
-	if !n.Initialized() || !n.Claim.Is(snapshot.Initialized) || c.replacing[n.Name] != nil {
-		return true
-	}
-	p := c.s.Pool(n.Claim.Pool)
-	if p == nil || p.Disruption.ConsolidateAfter == nil || p.Replicas != nil {
-		return false
-	}
-	ok, _ := Consolidatable(c.s, n)
-	return !ok
+	_, at := Consolidatable(c.s, n)
+	return !at.IsZero() || n.Claim != nil && (!n.Initialized() || !n.Claim.Is(snapshot.Initialized) || c.replacing[n.Name] != nil)
 }
 
 // terms are what the consolidation of a pool's machines must be worth.

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"slices"
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
@@ -14,12 +15,11 @@ func Decide(s *snapshot.Snapshot, opts Options) *Decision {
 	d := newDecider(s, opts)
 	d.enforce()
 	d.judge()
-	u := &underway{decider: d, discard: map[string][]*snapshot.Node{}, failed: map[string]bool{}}
-	u.resume()
+	(&underway{d}).resume()
 	d.beginEmpty()
 	d.beginReplacing()
 	(&consolidation{d}).begin()
-	u.rollBack()
+	slices.SortFunc(d.Rollbacks, func(a, b Rollback) int { return d.at[a.Node.Name] - d.at[b.Node.Name] })
 	d.Refusals, d.Agreed = d.refused, agreed(s)
 	d.Recheck = d.earliest()
 	return d.Decision
@@ -61,7 +61,7 @@ func newDecider(s *snapshot.Snapshot, opts Options) *decider {
 func (d *decider) judge() {
 	running := map[string]bool{}
 	for _, g := range d.groups {
-		for _, n := range g.nodes {
+		for _, n := range g.Nodes {
 			running[n.Name] = true
 		}
 	}

@@ -10,14 +10,13 @@ import (
 
 // group is a command under way.
 type group struct {
-	Progress
-	nodes []*snapshot.Node
+	Command
 	// comers are the replacements that exist, by claim name.
 	comers map[string]*snapshot.Node
-	// committed is true once one of its machines is being deleted.
-	committed bool
-	step      Step
-	until     time.Time
+	// committed is true once one of its machines is being deleted, failed if its
+	// replacements were launched and are of no use.
+	committed, failed bool
+	until             time.Time
 }
 
 // groups reads the commands off the machines, those that have come furthest
@@ -25,25 +24,24 @@ type group struct {
 func groups(s *snapshot.Snapshot) []*group {
 	byID := map[string]*group{}
 	var out []*group
-	leaving := map[string]bool{}
 	for _, n := range s.Nodes {
 		if !Marked(n) {
 			continue
 		}
 		p := progressOf(n)
-		if n.Deleting() {
-			leaving[p.ID] = true
-			continue
-		}
 		g := byID[p.ID]
 		if g == nil {
-			g = &group{Progress: p, comers: map[string]*snapshot.Node{}}
+			g = &group{Command: Command{Progress: p}, comers: map[string]*snapshot.Node{}}
 			byID[p.ID], out = g, append(out, g)
 		}
-		if p.Replaced {
+		switch {
+		case n.Deleting():
+			g.committed = true
+			continue
+		case p.Replaced:
 			g.Progress = p
 		}
-		g.nodes = append(g.nodes, n)
+		g.Nodes = append(g.Nodes, n)
 	}
 	for _, n := range s.Nodes {
 		if n.Claim == nil {
@@ -53,14 +51,12 @@ func groups(s *snapshot.Snapshot) []*group {
 			g.comers[n.Claim.Name] = n
 		}
 	}
-	for _, g := range out {
-		g.committed = leaving[g.ID]
-	}
+	out = slices.DeleteFunc(out, func(g *group) bool { return len(g.Nodes) == 0 })
 	slices.SortStableFunc(out, func(a, b *group) int {
 		return cmp.Or(
-			-cmp.Compare(progress(a.nodes[0]), progress(b.nodes[0])),
-			-cmp.Compare(priceOf(s, a.nodes), priceOf(s, b.nodes)),
-			cmp.Compare(a.nodes[0].Name, b.nodes[0].Name),
+			-cmp.Compare(progress(a.Nodes[0]), progress(b.Nodes[0])),
+			-cmp.Compare(priceOf(s, a.Nodes), priceOf(s, b.Nodes)),
+			cmp.Compare(a.Nodes[0].Name, b.Nodes[0].Name),
 		)
 	})
 	return out

@@ -62,8 +62,8 @@ func (d *decider) enforce() {
 		}}
 	}
 	d.groups = slices.DeleteFunc(d.groups, func(g *group) bool {
-		g.nodes = slices.DeleteFunc(g.nodes, func(n *snapshot.Node) bool { return d.overdue[n.Name] })
-		return len(g.nodes) == 0
+		g.Nodes = slices.DeleteFunc(g.Nodes, func(n *snapshot.Node) bool { return d.overdue[n.Name] })
+		return len(g.Nodes) == 0
 	})
 	d.world.Remove(going)
 	d.account.charge(going)

@@ -84,17 +84,15 @@ func progressOf(n *snapshot.Node) Progress {
 	return p
 }
 
-// newProgress begins a command.
-func newProgress(cause Cause, nodes []*snapshot.Node, now time.Time) Progress {
-	p := Progress{Cause: cause}
+// identify says of which machines a command is that begins now.
+func (p *Progress) identify(nodes []*snapshot.Node, now time.Time) {
 	h := fnv.New64a()
-	fmt.Fprint(h, cause, now.UnixNano())
+	fmt.Fprint(h, p.Cause, now.UnixNano())
 	for _, n := range nodes {
 		p.Claims = append(p.Claims, n.Claim.Name)
 		fmt.Fprint(h, n.Claim.Name, n.Claim.UID)
 	}
 	p.ID = fmt.Sprintf("%010x", h.Sum64()>>24)
-	return p
 }
 
 // marked reads off the marks of one machine how far its command has come: whether

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -15,42 +16,44 @@ import (
 const launches = 16
 
 // underway takes the commands further that have begun.
-type underway struct {
-	*decider
-	// discard are replacements that are of no use, by machine whose command is off;
-	// failed are machines whose replacement did not come up.
-	discard map[string][]*snapshot.Node
-	failed  map[string]bool
-}
+type underway struct{ *decider }
 
 // resume takes every command under way one step further, or calls it off.
 func (u *underway) resume() {
 	var standing []*group
 	for _, g := range u.groups {
 		if u.holds(g) {
-			u.account.charge(g.nodes)
+			u.account.charge(g.Nodes)
 			standing = append(standing, g)
 		}
 	}
 	var gone []*snapshot.Node
 	for _, g := range standing {
 		u.advance(g)
-		gone = append(gone, g.nodes...)
+		gone = append(gone, g.Nodes...)
 	}
-	u.placeMovers(standing, gone)
-	u.reserve(standing)
+	u.world.Remove(gone)
+	u.placeMovers(standing)
+	for _, g := range standing {
+		if g.Step != Mark && g.Step != Settle {
+			continue
+		}
+		for pool, amounts := range g.Needs { // keeps room for what it will launch
+			u.room.Reserve(pool, amounts)
+		}
+	}
 	budget := launches
 	for _, g := range standing {
-		if g.step == Launch {
+		if g.Step == Launch {
 			u.replace(g, &budget)
 		}
 	}
 	for _, g := range standing {
-		if g.step == Await {
+		if g.Step == Await {
 			u.giveUp(g)
 		}
-		if g.step != "" {
-			u.command(g, nil)
+		if g.Step != "" {
+			u.list(g.Command, g.until)
 		}
 	}
 }
@@ -62,8 +65,8 @@ const replacementTimeout = 10 * time.Minute
 // giveUp calls a command off that has waited for long enough. One with a deadline is not
 // lost by that: its machine goes then in any case.
 func (u *underway) giveUp(g *group) {
-	since := g.nodes[0].Claim.Conditions[snapshot.DisruptionReason].Since
-	pool := u.s.Pool(g.nodes[0].Claim.Pool)
+	since := g.Nodes[0].Claim.Conditions[snapshot.DisruptionReason].Since
+	pool := u.s.Pool(g.Nodes[0].Claim.Pool)
 	most := max(replacementTimeout, 2*u.startUp(pool))
 	if g.committed || u.s.Now.Before(since.Add(most)) {
 		return
@@ -74,34 +77,27 @@ func (u *underway) giveUp(g *group) {
 			r.Objects = append(r.Objects, plan.ObjectRef{Kind: "NodeClaim", Name: name})
 		}
 	}
-	u.fail(g)
-	u.callOff(g, g.nodes[0], r)
-}
-
-// fail counts a command whose replacements were launched and are of no use: its pools rest.
-func (u *underway) fail(g *group) {
-	for _, n := range g.nodes {
-		u.failed[n.Name] = true
-	}
+	g.failed = true
+	u.callOff(g, g.Nodes[0], r)
 }
 
 // holds reports whether nothing has come between a command and its end, and calls
 // it off otherwise.
 func (u *underway) holds(g *group) bool {
-	for _, n := range g.nodes {
+	for _, n := range g.Nodes {
 		if reason, blocked := u.ask(running(g.Cause), n); blocked {
 			u.callOff(g, n, reason)
 			return false
 		}
 	}
-	if reason, no := u.account.refuses(g.Cause, g.nodes, true); no && !g.committed {
-		u.callOff(g, g.nodes[0], reason)
+	if reason, no := u.account.refuses(g.Cause, g.Nodes, true); no && !g.committed {
+		u.callOff(g, g.Nodes[0], reason)
 		return false
 	}
-	if len(g.nodes) < len(g.Claims) && !g.committed && !g.Replaced {
+	if len(g.Nodes) < len(g.Claims) && !g.committed && !g.Replaced {
 		// The marking was cut off, or a machine was taken out: what was planned for
 		// all of them does not hold for the rest.
-		u.callOff(g, g.nodes[0], plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(g.nodes[0]), Have: "not all of its machines are marked"})
+		u.callOff(g, g.Nodes[0], plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(g.Nodes[0]), Have: "not all of its machines are marked"})
 		return false
 	}
 	return true
@@ -110,37 +106,42 @@ func (u *underway) holds(g *group) bool {
 // callOff turns a command into rollbacks. The machine that is the reason gets the
 // reason, the others refer to it.
 func (u *underway) callOff(g *group, because *snapshot.Node, reason plan.Reason) {
-	g.step = ""
-	for _, n := range g.nodes {
+	g.Step = ""
+	for _, n := range g.Nodes {
 		v := u.verdict(n)
-		v.Cause, v.Saving, v.Reason = g.Cause, g.Saving/float64(len(g.nodes)), reason
-		if n != because && len(g.nodes) > 1 {
+		v.Cause, v.Saving, v.Reason = g.Cause, g.Saving/float64(len(g.Nodes)), reason
+		if n != because && len(g.Nodes) > 1 {
 			v.Reason = plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(because), Have: reason.Message()}
+		}
+		r := Rollback{Node: n, Reason: v.Reason, Failed: g.failed}
+		if g.failed {
+			r.Failures = u.paused[n.Claim.Pool].failures + 1
 		}
 		for _, name := range slices.Sorted(maps.Keys(g.comers)) {
 			if c := g.comers[name]; unused(c) && !c.Deleting() {
-				u.discard[n.Name] = append(u.discard[n.Name], c)
+				r.Discard = append(r.Discard, c)
 			}
 		}
+		u.Rollbacks = append(u.Rollbacks, r)
 	}
 }
 
 // advance reads off the marks and the replacements what is next.
 func (u *underway) advance(g *group) {
-	g.step = Remove
-	for _, n := range g.nodes {
+	g.Step = Remove
+	for _, n := range g.Nodes {
 		step, until := marked(g.Progress, n, u.s.Now)
-		if step == Mark || step == Settle && g.step != Mark {
-			g.step = step
+		if step == Mark || step == Settle && g.Step != Mark {
+			g.Step = step
 		}
 		if until.After(g.until) {
 			g.until = until
 		}
 	}
 	switch {
-	case g.step != Remove:
+	case g.Step != Remove:
 	case !g.Replaced && g.Cause != Empty:
-		g.step = Launch
+		g.Step = Launch
 	case g.Replaced:
 		u.await(g)
 	}
@@ -152,15 +153,15 @@ func (u *underway) await(g *group) {
 	for _, name := range g.Replacements {
 		c := g.comers[name]
 		if c == nil || c.Deleting() {
-			u.fail(g)
-			pool := g.nodes[0].Claim.Pool
-			u.callOff(g, g.nodes[0], plan.Reason{
+			g.failed = true
+			pool := g.Nodes[0].Claim.Pool
+			u.callOff(g, g.Nodes[0], plan.Reason{
 				Code: plan.ReplacementFailed, Objects: []plan.ObjectRef{{Kind: "NodeClaim", Name: name}}, Have: fmt.Sprint(u.paused[pool].failures + 1),
 			})
 			return
 		}
 		if !c.Claim.Is(snapshot.Initialized) {
-			g.step = Await
+			g.Step = Await
 		}
 		if c.Claim.ProviderID != "" {
 			cost += Price(u.s.Pool(c.Claim.Pool), c)
@@ -173,8 +174,8 @@ func (u *underway) await(g *group) {
 func (u *underway) overspends(g *group, cost float64) bool {
 	over := g.Spend > 0 && cost > g.Spend+1e-9
 	if over {
-		u.callOff(g, g.nodes[0], plan.Reason{
-			Code: plan.SavingTooSmall, Objects: plan.MachineRefs(g.nodes[0]), Want: dollars(g.Saving), Have: dollars(g.Spend + g.Saving - cost),
+		u.callOff(g, g.Nodes[0], plan.Reason{
+			Code: plan.SavingTooSmall, Objects: plan.MachineRefs(g.Nodes[0]), Want: dollars(g.Saving), Have: dollars(g.Spend + g.Saving - cost),
 		})
 	}
 	return over
@@ -183,17 +184,17 @@ func (u *underway) overspends(g *group, cost float64) bool {
 // replace decides what a command's replacements are, now that its machines take
 // no more pods.
 func (u *underway) replace(g *group, budget *int) {
-	if *budget == 0 {
-		g.step = Settle
-		return
-	}
-	if u.static(g.nodes[0]) {
-		u.replaceStatic(g)
+	if *budget <= 0 && !u.static(g.Nodes[0]) {
+		g.Step = Settle
 		return
 	}
 	*budget--
-	answer := u.world.Ask(g.nodes)
-	for _, n := range g.nodes {
+	answer, none := u.standIn(g.Nodes)
+	if none != nil {
+		u.callOff(g, g.Nodes[0], *none)
+		return
+	}
+	for _, n := range g.Nodes {
 		if pod := answer.Refused()[n.Name]; pod != nil {
 			u.callOff(g, n, fitsNowhere(pod, n))
 			return
@@ -201,43 +202,80 @@ func (u *underway) replace(g *group, budget *int) {
 		u.countOn(n, answer)
 	}
 	switch {
-	case len(answer.NewNodes) == 0 && unready(answer)[g.nodes[0].Name]:
-		g.step = Await
+	case len(answer.NewNodes) == 0 && unready(answer)[g.Nodes[0].Name]:
+		g.Step = Await
 	case len(answer.NewNodes) == 0:
-		g.step = Remove
+		g.Step = Remove
 	case g.Cause == Underutilized && g.Spend == 0:
 		pod := answer.NewNodes[0].Pods[0]
-		u.callOff(g, g.nodes[0], fitsNowhere(pod, g.nodes[0]))
+		u.callOff(g, g.Nodes[0], fitsNowhere(pod, g.Nodes[0]))
 		return
 	case u.overspends(g, answer.PricePerHour()):
 		return
 	}
 	if reason, over := u.room.TakeAll(answer.NewNodes); over {
-		u.callOff(g, g.nodes[0], reason)
+		u.callOff(g, g.Nodes[0], reason)
 		return
 	}
-	u.world.Go(g.nodes, answer)
-	if len(answer.NewNodes) > 0 {
-		u.command(g, answer.NewNodes)
-		g.step = "" // listed
+	u.world.Go(g.Nodes, answer)
+	g.Launch = answer.NewNodes
+}
+
+// placeMovers finds a place for the pods of all commands but those whose replacements
+// are to be launched now, and calls off those for which there is none.
+func (u *underway) placeMovers(standing []*group) {
+	var movers []*snapshot.Node
+	for _, g := range standing {
+		if g.Step != Launch && g.Step != "" && g.Cause != Empty {
+			movers = append(movers, g.Nodes...)
+		}
+	}
+	if len(movers) == 0 {
+		return
+	}
+	answer := u.world.Ask(movers)
+	u.world.Go(movers, answer)
+	unplaced := answer.WithoutRoom()
+	unready := unready(answer)
+	for _, g := range standing {
+		for _, n := range g.Nodes {
+			u.countOn(n, answer)
+			pod := unplaced[n.Name]
+			switch {
+			case g.Step != Remove || g.Cause == Empty || u.static(n):
+			case pod != nil && g.Cause == Underutilized:
+				g.failed = g.Replaced // launched for nothing: the same again would be launched the next time
+				u.callOff(g, n, fitsNowhere(pod, n))
+			case pod != nil:
+				g.Step = Launch
+			case unready[n.Name]:
+				g.Step = Await
+			}
+		}
+	}
+}
+
+// unready are the machines some of whose pods count on one that is not initialized.
+func unready(a whatif.Answer) map[string]bool {
+	out := map[string]bool{}
+	for _, p := range a.Placements {
+		if !p.Node.Initialized() {
+			out[a.From(p.Pod)] = true
+		}
+	}
+	return out
+}
+
+// countOn notes the machines that will take a machine's pods.
+func (d *decider) countOn(from *snapshot.Node, a whatif.Answer) {
+	for _, p := range a.Placements {
+		if a.From(p.Pod) == from.Name && d.counted[p.Node.Name] == nil {
+			d.counted[p.Node.Name] = from
+		}
 	}
 }
 
 // unused reports whether a replacement is of no use to any pod yet.
 func unused(n *snapshot.Node) bool {
 	return n.Object == nil || !n.Claim.Is(snapshot.Initialized) && movers(n) == 0
-}
-
-// rollBack lists the marked machines that are in no command.
-func (u *underway) rollBack() {
-	for _, v := range u.Verdicts {
-		if v.Disrupting || !Marked(v.Node) {
-			continue
-		}
-		r := Rollback{Node: v.Node, Reason: v.Reason, Discard: u.discard[v.Node.Name], Failed: u.failed[v.Node.Name]}
-		if r.Failed {
-			r.Failures = u.paused[v.Node.Claim.Pool].failures + 1
-		}
-		u.Rollbacks = append(u.Rollbacks, r)
-	}
 }
