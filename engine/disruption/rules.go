@@ -118,12 +118,12 @@ func (e *examiner) ask(rules []rule, n *snapshot.Node) (plan.Reason, bool) {
 
 // qualify says for which cause a machine may go, or why it stays.
 func (e *examiner) qualify(n *snapshot.Node) (Cause, plan.Reason, bool) {
-	if r := requested(n); r.Cause != "" {
-		return e.urgent(r, n)
-	}
 	reason, blocked := e.ask(emptiness, n)
 	cause := Empty
-	switch renewed := e.renewed(n); {
+	switch asked, renewed := requested(n).Cause, e.renewed(n); {
+	case asked != "":
+		cause = asked
+		reason, blocked = e.ask(urgency, n)
 	case !blocked:
 	case renewed != "":
 		cause = renewed
@@ -134,7 +134,7 @@ func (e *examiner) qualify(n *snapshot.Node) (Cause, plan.Reason, bool) {
 	default:
 		cause = ""
 	}
-	if !blocked {
+	if !blocked && !pressing(n) {
 		reason, blocked = inWindow(e, n)
 	}
 	return cause, reason, blocked

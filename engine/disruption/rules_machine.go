@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
+	"github.com/millwright-dev/millwright/engine/window"
 )
 
 // The rules about a machine itself and about its pool.
@@ -143,5 +145,41 @@ func idleLongEnough(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		r.Field = "empty"
 	}
 	r.Objects = append(poolRef(p), r.Objects...)
+	return r, true
+}
+
+func notFrozen(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	p := e.s.Pool(n.Claim.Pool)
+	why := p.Policy.Disruption.Freeze
+	return plan.Reason{Code: plan.PolicyHolds, Objects: poolRef(p), Want: fmt.Sprintf("freeze: %q", why)}, why != ""
+}
+
+func oldEnough(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	p := e.s.Pool(n.Claim.Pool)
+	age := p.Policy.Disruption.MinNodeAge
+	since := n.Claim.Conditions[snapshot.Initialized].Since
+	return plan.Reason{
+		Code: plan.PolicyHolds, Objects: poolRef(p), Want: fmt.Sprintf("minNodeAge: %s", age), Since: since, Until: since.Add(age),
+	}, e.s.Now.Before(since.Add(age))
+}
+
+// inWindow asks whether a disruption may begin now. A window that cannot be read
+// never opens.
+func inWindow(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	p := e.s.Pool(n.Claim.Pool)
+	windows := p.Policy.Disruption.Windows
+	if len(windows) == 0 {
+		return plan.Reason{}, false
+	}
+	r := plan.Reason{Code: plan.PolicyHolds, Objects: poolRef(p), Want: "outside its windows"}
+	opens, err := window.Opens(windows, e.s.Now)
+	switch {
+	case err != nil:
+		r.Want = fmt.Sprintf("a window cannot be read: %v", err)
+	case opens.After(e.s.Now):
+		r.Until = opens
+	default:
+		return plan.Reason{}, false
+	}
 	return r, true
 }

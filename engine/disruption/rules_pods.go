@@ -2,6 +2,9 @@ package disruption
 
 import (
 	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/nomination"
@@ -68,4 +71,63 @@ func evictable(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		}
 	}
 	return plan.Reason{}, false
+}
+
+// consenting asks, where the policy denies by default, whether the pods that would have to
+// move agree to it, or the Node does.
+func consenting(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	const agrees = "false"
+	if !e.s.Pool(n.Claim.Pool).Policy.Disruption.DefaultDeny || n.Object.Annotations[eviction.DoNotDisruptAnnotation] == agrees {
+		return plan.Reason{}, false
+	}
+	for _, p := range n.Pods {
+		if eviction.Reschedulable(p.Pod) && p.Annotations[eviction.DoNotDisruptAnnotation] != agrees {
+			return plan.Reason{Code: plan.NotAgreed, Objects: append([]plan.ObjectRef{plan.PodRef(p.Pod)}, poolRef(e.s.Pool(n.Claim.Pool))...)}, true
+		}
+	}
+	return plan.Reason{}, false
+}
+
+// cooledDown keeps a machine with pods of workloads of which a pod has just started.
+func cooledDown(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	rest := e.s.Pool(n.Claim.Pool).Policy.Disruption.WorkloadCooldown
+	if rest == 0 {
+		return plan.Reason{}, false
+	}
+	r := plan.Reason{Code: plan.WorkloadCoolsDown, Want: rest.String()}
+	for _, p := range n.Pods {
+		if !eviction.Reschedulable(p.Pod) {
+			continue
+		}
+		since := e.latestStarts()[workload(p)]
+		if until := since.Add(rest); !since.IsZero() && e.s.Now.Before(until) && until.After(r.Until) {
+			r.Objects, r.Since, r.Until = []plan.ObjectRef{plan.PodRef(p.Pod)}, since, until
+		}
+	}
+	return r, len(r.Objects) > 0
+}
+
+// latestStarts maps each workload to when the youngest of its pods was started.
+func (e *examiner) latestStarts() map[string]time.Time {
+	if e.started != nil {
+		return e.started
+	}
+	e.started = map[string]time.Time{}
+	for _, n := range e.s.Nodes {
+		for _, p := range n.Pods {
+			if w, at := workload(p), p.Status.StartTime; w != "" && at != nil && at.After(e.started[w]) {
+				e.started[w] = at.Time
+			}
+		}
+	}
+	return e.started
+}
+
+// workload is a pod's controller, empty if it has none.
+func workload(p *snapshot.Pod) string {
+	owner := metav1.GetControllerOf(p.Pod)
+	if owner == nil {
+		return ""
+	}
+	return p.Namespace + "/" + owner.Kind + "/" + owner.Name
 }

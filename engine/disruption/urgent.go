@@ -73,27 +73,14 @@ func requested(n *snapshot.Node) Request {
 }
 
 // urgency are the rules of urgent causes.
-var urgency = []rule{ours, notDeleted, initialized, pooled, heeded}
+var urgency = []rule{ours, notDeleted, initialized, pooled, unless(pressing, notFrozen)}
 
-// heeded is about requests that are not as urgent as others.
-func heeded(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	if !requested(n).Budgeted {
-		return plan.Reason{}, false
-	}
-	return notFrozen(e, n)
-}
+// pressing reports whether a machine's request is held back neither by the freeze, nor by
+// windows and budgets.
+func pressing(n *snapshot.Node) bool { r := requested(n); return r.Cause != "" && !r.Budgeted }
 
 func stillRequested(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	return plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(n), Have: "its replacement is not requested any more"}, requested(n).Cause == ""
-}
-
-// urgent says whether a machine with a request may go.
-func (e *examiner) urgent(r Request, n *snapshot.Node) (Cause, plan.Reason, bool) {
-	reason, blocked := e.ask(urgency, n)
-	if !blocked && r.Budgeted {
-		reason, blocked = inWindow(e, n)
-	}
-	return r.Cause, reason, blocked
 }
 
 // byDeadline puts the machines with requests first, of those the earliest deadline.
@@ -115,4 +102,75 @@ func (r Request) rank() int {
 // because adds to what a command waits for why it was requested.
 func because(r Request, waits string) string {
 	return strings.TrimPrefix(strings.TrimSuffix(r.Why+"; "+waits, "; "), "; ")
+}
+
+// Overdue is a machine that goes whatever holds.
+type Overdue struct {
+	Node  *snapshot.Node
+	Cause Cause
+	// Ends is until when its pods may end.
+	Ends time.Time
+
+	since time.Time
+	why   string
+}
+
+// lastGrace is how long pods of a machine that is overdue have to end, if its
+// claim does not say.
+const lastGrace = 30 * time.Second
+
+// overdue says whether a machine's last deadline has passed: that of its age, or of
+// a request.
+func (e *examiner) overdue(n *snapshot.Node) (Overdue, bool) {
+	if n.Claim == nil || n.Deleting() || e.s.Pool(n.Claim.Pool) == nil {
+		return Overdue{}, false
+	}
+	grace := lastGrace
+	if g := n.Claim.TerminationGracePeriod; g != nil {
+		grace = *g
+	}
+	o := Overdue{
+		Node: n, Cause: Expired, Ends: e.s.Now.Add(grace),
+		since: lastDeadline(e.s.Pool(n.Claim.Pool), n.Claim), why: "its last deadline has passed",
+	}
+	if r := requested(n); !r.Deadline.IsZero() && (o.since.IsZero() || r.Deadline.Before(o.since)) {
+		o.Cause, o.since, o.why = r.Cause, r.Deadline, because(r, "there is no time for a replacement")
+		if !r.Ends.IsZero() {
+			o.Ends = r.Ends
+		}
+	}
+	return o, !o.since.IsZero() && !e.s.Now.Before(o.since)
+}
+
+// enforce lists the machines that are overdue. They are in no command.
+func (d *decider) enforce() {
+	var going []*snapshot.Node
+	for i, n := range d.s.Nodes {
+		o, is := d.examiner.overdue(n)
+		if !is {
+			continue
+		}
+		d.overdue[n.Name] = true
+		d.Overdue = append(d.Overdue, o)
+		going = append(going, n)
+		d.Verdicts[i] = Verdict{Node: n, Disrupting: true, Cause: o.Cause, Reason: plan.Reason{
+			Code: plan.Disrupting, Objects: plan.MachineRefs(n), Want: string(o.Cause), Have: o.why, Since: o.since,
+		}}
+	}
+	d.groups = slices.DeleteFunc(d.groups, func(g *group) bool {
+		g.Nodes = slices.DeleteFunc(g.Nodes, func(n *snapshot.Node) bool { return d.overdue[n.Name] })
+		return len(g.Nodes) == 0
+	})
+	d.world.Remove(going)
+	d.account.charge(going)
+}
+
+// lastDeadline is when a machine is removed for its age whatever else holds; zero
+// for never.
+func lastDeadline(p *snapshot.Pool, c *snapshot.Claim) time.Time {
+	d := p.Policy.Disruption.ExpiryDeadline
+	if d == nil || c.ExpireAfter == nil {
+		return time.Time{}
+	}
+	return c.Created.Add(*c.ExpireAfter + *d)
 }

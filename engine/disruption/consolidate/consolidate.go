@@ -143,18 +143,26 @@ func (s *search) afford(nodes []Candidate) (scope string, ok bool) {
 	return "", true
 }
 
-// wait notes that something is used up that a candidate would need to go.
-func (s *search) wait(c Candidate, scope string, saving float64) {
-	if !s.Stays[c.Node.Name].settled {
-		s.Stays[c.Node.Name] = Stay{Reason: plan.Reason{Code: plan.BudgetExhausted}, Scope: scope, Saving: saving, settled: true}
+// stay notes why the candidates of a component stay, unless something better is known.
+func (s *search) stay(c *component, why Stay) {
+	why.Saving /= float64(len(c.nodes))
+	for _, n := range c.nodes {
+		if !s.Stays[n.Node.Name].settled {
+			s.Stays[n.Node.Name] = why
+		}
 	}
 }
 
+// wait notes that something is used up that candidates would need to go.
+func (s *search) wait(c *component, scope string, saving float64) {
+	s.stay(c, Stay{Reason: plan.Reason{Code: plan.BudgetExhausted}, Scope: scope, Saving: saving, settled: true})
+}
+
 // take carries a move out.
-func (s *search) take(list []Candidate, m Move, answer whatif.Answer) {
-	m.Nodes = nodes(list)
+func (s *search) take(part *component, m Move, answer whatif.Answer) {
+	m.Nodes = nodes(part.nodes)
 	gone := map[string]bool{}
-	for _, c := range list {
+	for _, c := range part.nodes {
 		for _, u := range c.Uses {
 			s.Remaining[u.Scope] -= u.Amount
 		}

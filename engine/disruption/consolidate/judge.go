@@ -4,32 +4,33 @@ import (
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// judge says what a move saves and by how much it clears its hurdle, and whether it is
-// worth it.
-func (s *search) judge(c *component) (saving, spare float64, worth bool) {
+// judge makes a move of a component if it clears its hurdle and the budgets allow it.
+func (s *search) judge(c *component, answer whatif.Answer) {
 	if c.unplaced != nil {
 		if len(c.nodes) == 1 {
-			s.stay(c.nodes[0], s.unplaced(c.nodes[0], c.unplaced), 0)
+			s.stay(c, Stay{Reason: s.unplaced(c.nodes[0], c.unplaced)})
 		}
-		return 0, 0, false
+		return
 	}
 	before, after := priceOf(c.nodes), plan.PriceOf(c.launch)
-	saving = before - after
-	if len(c.launch) > 0 && saving <= 0 {
-		s.stayAll(c, plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c.nodes[0]), Want: dollars(after), Have: dollars(before)}, 0)
-		return saving, 0, false
+	saving, h := before-after, s.hurdle(c)
+	scope, affordable := s.afford(c.nodes)
+	switch {
+	case len(c.launch) > 0 && saving <= 0:
+		s.stay(c, Stay{Reason: plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c.nodes[0]), Want: dollars(after), Have: dollars(before)}})
+	case saving < h.dollars:
+		s.stay(c, Stay{Reason: h.reason(c.nodes[0], saving), Saving: saving, settled: len(c.launch) == 0 && h.field != fieldPayback})
+	case !affordable:
+		s.wait(c, scope, saving)
+	default:
+		limit(c.launch, saving-h.dollars)
+		s.take(c, Move{Launch: c.launch, Saving: saving, Spare: saving - h.dollars}, answer)
 	}
-	h := s.hurdle(c)
-	if saving < h.dollars {
-		s.stayAll(c, h.reason(c.nodes[0], saving), saving)
-		return saving, 0, false
-	}
-	limit(c.launch, saving-h.dollars)
-	return saving, saving - h.dollars, true
 }
 
 // unplaced says why a pod has no place for less than its machine costs: there is
@@ -45,12 +46,6 @@ func (s *search) unplaced(c Candidate, pod *snapshot.Pod) plan.Reason {
 
 func nodeRef(c Candidate) []plan.ObjectRef {
 	return []plan.ObjectRef{{Kind: "Node", Name: c.Node.Name}}
-}
-
-func (s *search) stayAll(c *component, reason plan.Reason, saving float64) {
-	for _, n := range c.nodes {
-		s.stay(n, reason, saving/float64(len(c.nodes)))
-	}
 }
 
 // limit leaves the new machines only alternatives that are bought in the same way

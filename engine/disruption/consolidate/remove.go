@@ -30,40 +30,25 @@ func (s *search) remove() {
 		kept := slices.DeleteFunc(slices.Clone(chosen), func(c Candidate) bool {
 			pod, lacks := unplaced[c.Node.Name]
 			if lacks {
-				s.Stays[c.Node.Name] = Stay{Reason: fitsNowhere(c, pod), Saving: c.Price}
+				s.stay(alone(c), Stay{Reason: fitsNowhere(c, pod), Saving: c.Price})
 			}
 			return lacks
 		})
 		if len(kept) == len(chosen) {
-			s.removeAll(kept, answer)
+			// Each is a move of its own: its pods have a place even if the others stay.
+			for _, c := range kept {
+				s.judge(alone(c), answer)
+			}
 			break
 		}
 		chosen = kept
 	}
 	off := map[string]bool{}
 	for _, c := range later {
-		s.wait(c, c.Uses[0].Scope, c.Price)
+		s.wait(alone(c), c.Uses[0].Scope, c.Price)
 		off[c.Node.Name] = true
 	}
 	s.close(off)
-}
-
-// removeAll takes as many as the budgets allow, each as a move of its own. The
-// pods of those that go have a place even if the others stay.
-func (s *search) removeAll(chosen []Candidate, answer whatif.Answer) {
-	for _, c := range chosen {
-		one := []Candidate{c}
-		h := s.hurdle(&component{nodes: one})
-		if c.Price < h.dollars {
-			s.Stays[c.Node.Name] = Stay{Reason: h.reason(c, c.Price), Saving: c.Price, settled: h.field != fieldPayback}
-			continue
-		}
-		if scope, ok := s.afford(one); !ok {
-			s.wait(c, scope, c.Price)
-			continue
-		}
-		s.take(one, Move{Saving: c.Price, Spare: c.Price - h.dollars}, answer)
-	}
 }
 
 // sift lets the prefilter choose: first some more than the budgets allow, then all

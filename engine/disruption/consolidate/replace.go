@@ -64,14 +64,14 @@ func (s *search) wasteful() []wasteful {
 		}
 		w := wasteful{c, 1 - r.value(need)/c.Price}
 		if w.waste <= s.Terms[c.Node.Pool()].Saving {
-			s.stay(c, plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Have: dollars(c.Price), Want: dollars(r.value(need))}, 0)
+			s.stay(alone(c), Stay{Reason: plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Have: dollars(c.Price), Want: dollars(r.value(need))}})
 			continue
 		}
 		if h := s.Terms[c.Node.Pool()].disruption(true, c.Cost); w.waste*c.Price < h.dollars {
-			s.stay(c, h.reason(c, w.waste*c.Price), w.waste*c.Price)
+			s.stay(alone(c), Stay{Reason: h.reason(c, w.waste*c.Price), Saving: w.waste * c.Price})
 			continue
 		}
-		s.stay(c, plan.Reason{Code: plan.NotExamined, Objects: nodeRef(c), Have: dollars(c.Price * w.waste)}, c.Price*w.waste)
+		s.stay(alone(c), Stay{Reason: plan.Reason{Code: plan.NotExamined, Objects: nodeRef(c), Have: dollars(c.Price * w.waste)}, Saving: c.Price * w.waste})
 		out = append(out, w)
 	}
 	slices.SortStableFunc(out, func(a, b wasteful) int {
@@ -82,13 +82,6 @@ func (s *search) wasteful() []wasteful {
 		)
 	})
 	return out
-}
-
-// stay notes why a candidate stays, unless something better is known.
-func (s *search) stay(c Candidate, reason plan.Reason, saving float64) {
-	if !s.Stays[c.Node.Name].settled {
-		s.Stays[c.Node.Name] = Stay{Reason: reason, Saving: saving}
-	}
 }
 
 // adoptGroups asks about one group after the other, beginning with the given one, and
@@ -110,7 +103,7 @@ func (s *search) affordable(list []wasteful) []Candidate {
 			continue
 		}
 		if scope, ok := s.afford(append(slices.Clip(group), w.Candidate)); !ok {
-			s.wait(w.Candidate, scope, w.Price*w.waste)
+			s.wait(alone(w.Candidate), scope, w.Price*w.waste)
 			continue
 		}
 		group = append(group, w.Candidate)
@@ -125,11 +118,9 @@ func (s *search) adopt(group []Candidate) {
 	}
 	answer := s.World.Put(whatif.Question{Gone: nodes(group), Ceiling: priceOf(group)})
 	for _, part := range components(group, answer) {
-		if slices.ContainsFunc(part.nodes, func(c Candidate) bool { return !s.available(c) }) {
-			continue // pods of another part go there
-		}
-		if saving, spare, worth := s.judge(part); worth {
-			s.take(part.nodes, Move{Launch: part.launch, Saving: saving, Spare: spare}, answer)
+		// Pods of another part may go there.
+		if !slices.ContainsFunc(part.nodes, func(c Candidate) bool { return !s.available(c) }) {
+			s.judge(part, answer)
 		}
 	}
 }
@@ -150,12 +141,14 @@ type component struct {
 	unplaced *snapshot.Pod
 }
 
+func alone(c Candidate) *component { return &component{nodes: []Candidate{c}} }
+
 // components divides a group by who shares new machines with whom.
 func components(group []Candidate, answer whatif.Answer) []*component {
 	of := map[string]*component{}
 	var all []*component
 	for _, c := range group {
-		one := &component{nodes: []Candidate{c}}
+		one := alone(c)
 		of[c.Node.Name], all = one, append(all, one)
 	}
 	join := func(a, b *component) *component {
