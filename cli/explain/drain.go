@@ -42,7 +42,13 @@ func Drain(v drain.View, step drain.Step) *Answer {
 	a.check("Hooks", step.Hooks)
 	a.check("Pods", step.Pods)
 	a.check("Volumes", step.Volumes)
-	a.cloudSays(v, step)
+	// Volumes that only the cloud still has attached are as the controller found them: the
+	// cloud is not asked from here.
+	if v.Node.Claim != nil && step.Phase == drain.Terminate {
+		if c := v.Node.Claim.Conditions[snapshot.VolumesDetached]; c.Status == corev1.ConditionUnknown && c.Message != "" {
+			a.paragraph("The controller reports: " + c.Message + "\n")
+		}
+	}
 	for _, r := range step.Blocked() {
 		a.Reasons = append(a.Reasons, r)
 		a.Fixes = append(a.Fixes, Fix{What: fmt.Sprintf("%s: %s", r.Objects[0], r.Remedy())})
@@ -56,17 +62,6 @@ func Drain(v drain.View, step drain.Step) *Answer {
 	return a
 }
 
-// cloudSays reports volumes that only the cloud still has attached, as the
-// controller found them: the cloud is not asked from here.
-func (a *Answer) cloudSays(v drain.View, step drain.Step) {
-	if v.Node.Claim == nil || step.Phase != drain.Terminate {
-		return
-	}
-	if c := v.Node.Claim.Conditions[snapshot.VolumesDetached]; c.Status == corev1.ConditionUnknown && c.Message != "" {
-		a.paragraph("The controller reports: " + c.Message + "\n")
-	}
-}
-
 // check lists what is waited for first.
 func (a *Answer) check(title string, list []drain.Verdict) {
 	if len(list) == 0 {
@@ -76,7 +71,7 @@ func (a *Answer) check(title string, list []drain.Verdict) {
 	for _, waits := range []bool{true, false} {
 		for _, x := range list {
 			if x.Waits == waits {
-				text += fmt.Sprintf("  %s %s\n", mark(waits), x.Message())
+				text += fmt.Sprintf("  %s %s\n", mark[waits], x.Message())
 				a.Waits = append(a.Waits, Wait{Of: title, Waits: waits, Message: x.Message()})
 			}
 		}

@@ -120,16 +120,10 @@ func (a *Answer) trim() {
 	if len(a.Fixes) <= enough {
 		return
 	}
-	reasons := a.Reasons
-	changes, foreign := reasons[0].Distance()
-	near := slices.IndexFunc(reasons, func(r plan.Reason) bool {
-		more, stranger := r.Distance()
-		return more != changes || stranger != foreign
-	})
-	if near < 0 {
-		near = len(reasons)
+	reasons, near := a.Reasons, min(len(a.Reasons), enough)
+	if farther := slices.IndexFunc(reasons, func(r plan.Reason) bool { return r.Farther(reasons[0]) != 0 }); farther >= 0 {
+		near = min(near, farther)
 	}
-	near = min(near, enough)
 	a.Fixes = []Fix{}
 	a.blame(reasons[:near])
 	a.Reasons = reasons

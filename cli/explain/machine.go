@@ -11,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/repair"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -25,12 +26,7 @@ type Machine struct {
 }
 
 // Title names the machine by its node, if there is one.
-func (m *Machine) Title() string {
-	if m.Node == "" {
-		return "nodeclaim/" + m.Claim.Name
-	}
-	return "node/" + m.Node
-}
+func (m *Machine) Title() string { return m.object().String() }
 
 // Initialized reports whether the claim says that the machine is ready for work,
 // and since when.
@@ -43,7 +39,11 @@ func (m *Machine) Initialized() (time.Time, bool) {
 // when: the first of Launched, Registered and Initialized that is not True.
 func (m *Machine) WaitsFor() (text string, since time.Time) {
 	if !m.Claim.Deleted.IsZero() {
-		return "it is being deleted" + because(m.Claim.Annotations[lifecycle.GivenUpAnnotation]), m.Claim.Deleted
+		text = "it is being deleted"
+		if reason := m.Claim.Annotations[lifecycle.GivenUpAnnotation]; reason != "" {
+			text += ": it was given up (" + reason + ")"
+		}
+		return text, m.Claim.Deleted
 	}
 	for _, name := range []string{snapshot.Launched, snapshot.Registered, snapshot.Initialized} {
 		c := m.Claim.Conditions[name]
@@ -53,22 +53,9 @@ func (m *Machine) WaitsFor() (text string, since time.Time) {
 		if b := m.Step.Blocker(); b != nil {
 			since = b.Since
 		}
-		if since.IsZero() {
-			since = c.Since
-		}
-		if since.IsZero() {
-			since = m.Claim.Created
-		}
-		return cmp.Or(c.Message, c.Reason, "the controller has not looked at it yet"), since
+		return cmp.Or(c.Message, c.Reason, "the controller has not looked at it yet"), cmp.Or(since, c.Since, m.Claim.Created)
 	}
 	return "", time.Time{}
-}
-
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": it was given up (" + reason + ")"
 }
 
 // Answer says whether the machine is ready for work, and if not what it waits for;
@@ -115,10 +102,13 @@ func (m *Machine) Checklist() string {
 	}
 	b.WriteString("\n")
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, g := range m.Step.Gates {
-		cells := []string{"  " + mark(!g.Open) + " " + string(g.Name), Stamp(g.Since)}
-		if text := detail(g); text != "" {
-			cells = append(cells, text)
+	for _, g := range m.Gates() {
+		cells := []string{"  " + mark[!g.Open] + " " + g.Name, Stamp(g.Since)}
+		if g.Next != "" {
+			g.Message += "; " + g.Next
+		}
+		if g.Message != "" {
+			cells = append(cells, g.Message)
 		}
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
@@ -126,23 +116,8 @@ func (m *Machine) Checklist() string {
 	return b.String()
 }
 
-func mark(waits bool) string {
-	if waits {
-		return "[ ]"
-	}
-	return "[x]"
-}
-
-func detail(g lifecycle.Gate) string {
-	if g.Open {
-		return ""
-	}
-	text := g.Reason.Message()
-	if then := g.Next.String(); then != "" {
-		text += "; " + then
-	}
-	return text
-}
+// mark is a box, empty while something is waited for.
+var mark = map[bool]string{true: "[ ]", false: "[x]"}
 
 // Gate is one of the things that a machine passes until it is ready for work.
 type Gate struct {
@@ -159,14 +134,35 @@ type Gate struct {
 func (m *Machine) Gates() []Gate {
 	out := []Gate{}
 	for _, g := range m.Step.Gates {
-		gate := Gate{Name: string(g.Name), Open: g.Open}
-		if !g.Since.IsZero() {
-			gate.Since = g.Since.UTC()
-		}
+		gate := Gate{Name: string(g.Name), Open: g.Open, Since: g.Since.UTC()}
 		if !g.Open {
 			gate.Reason, gate.Message, gate.Next = g.Reason.Code, g.Reason.Message(), g.Next.String()
 		}
 		out = append(out, gate)
 	}
 	return out
+}
+
+// repairHelp says what to do about a repair that does not happen.
+var repairHelp = map[plan.Code]string{
+	plan.RepairBlocked:     "find out what is wrong with so many; or raise NodePolicy spec.repair.breaker.maxUnhealthy",
+	plan.CorrelatedFailure: "mend what they share; or raise NodePolicy spec.repair.breaker.correlatedPercent",
+	plan.RepairBudget:      "wait for the others; or raise NodePolicy spec.repair.budget",
+	plan.TooFewHealthy:     "use NodePolicy spec.repair.action: Replace; or lower spec.repair.minHealthy",
+	plan.FindingNoted:      "mend the machine or delete its NodeClaim: kubectl delete nodeclaim ",
+}
+
+// health says what is wrong with a machine, as its claim says.
+func (m *Machine) health(a *Answer) {
+	c := m.Claim.Conditions[repair.Unhealthy]
+	if !m.Claim.Is(repair.Unhealthy) {
+		return
+	}
+	a.say(fmt.Sprintf("%s is unhealthy since %s: %s.", m.Title(), Stamp(c.Since), c.Message))
+	if help := repairHelp[plan.Code(c.Reason)]; help != "" {
+		if strings.HasSuffix(help, " ") {
+			help += m.Claim.Name
+		}
+		a.Fixes = append(a.Fixes, Fix{What: help})
+	}
 }

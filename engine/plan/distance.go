@@ -1,12 +1,23 @@
 package plan
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
-// Distance is how far the pool of a reason is from taking the pod, for comparison with
-// other pools: how many things would have to change, none where the cloud only has to
-// sell again, and how much these say that the pool is meant for other pods. A pool that
-// is not ready, or has reached its limit, is nearer than one with a taint or a fixed number of machines.
-func (r Reason) Distance() (changes, foreign int) {
+// Farther is positive if the pool of a reason is farther from taking the pod than another's,
+// negative if it is nearer.
+func (r Reason) Farther(o Reason) int {
+	changes, foreign := r.distance()
+	others, stranger := o.distance()
+	return cmp.Or(cmp.Compare(changes, others), cmp.Compare(foreign, stranger))
+}
+
+// distance is how far the pool of a reason is from taking the pod: how many things would
+// have to change, none where the cloud only has to sell again, and how much these say that
+// the pool is meant for other pods. A pool that is not ready, or has reached its limit, is
+// nearer than one with a taint or a fixed number of machines.
+func (r Reason) distance() (changes, foreign int) {
 	switch {
 	case r.Code == OfferingUnavailable && len(r.With) == 0:
 		return 0, 0

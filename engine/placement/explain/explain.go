@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
@@ -75,11 +74,7 @@ func (x *Explainer) answer(g *demand.Group, wishes []wish, refused []plan.Reason
 		}
 		out = append(out, refused...)
 	}
-	slices.SortStableFunc(out, func(a, b plan.Reason) int {
-		changes, foreign := a.Distance()
-		more, stranger := b.Distance()
-		return cmp.Or(cmp.Compare(changes, more), cmp.Compare(foreign, stranger))
-	})
+	slices.SortStableFunc(out, plan.Reason.Farther)
 	return united(out)
 }
 
