@@ -47,10 +47,10 @@
 // of dollars (package consolidate), which is higher where moves were undone lately (package
 // churnlog).
 //
-// A decision is made in rooms: budgets, those of pools and those of policies, are one
-// account (account.go); commands that have begun are taken further (underway.go); vacant
-// machines and those to be replaced begin (begin.go), and what is worth the move
-// (consolidation.go). Each writes verdicts (decide.go).
+// All budgets, those of pools and those of policies, are one account (account.go). Commands
+// that have begun are taken further or called off (underway.go); vacant machines and those
+// to be replaced begin (begin.go), then what is worth the move (consolidation.go). Each
+// writes verdicts (decide.go).
 //
 // Nominations are not remembered, they are derived: a machine is nominated for a
 // pending pod as long as placement, asked about this very snapshot, counts on

@@ -137,10 +137,11 @@ func (s *prefilter) bundles(n *snapshot.Node) []bundle {
 	return out
 }
 
-// remove takes a machine away if its pods find room, unless that is only a question; they
-// then count on the machines that take them, which stay. It says which find none: of a
-// machine that is to go perhaps not all.
-func (s *prefilter) remove(n *snapshot.Node, question bool) (left []bundle) {
+// remove puts the pods of a machine that goes where there is room and returns those for
+// which there is none. If all have room the machine is gone, and those that take its pods
+// are busy: they stay. Otherwise, or in a dry run, everything is as before. Only a dry run
+// looks further than the first class without room.
+func (s *prefilter) remove(n *snapshot.Node, dry bool) (left []bundle) {
 	p := s.at[n.Name]
 	p.gone = true
 	var done []step
@@ -148,11 +149,11 @@ func (s *prefilter) remove(n *snapshot.Node, question bool) (left []bundle) {
 		if b.count = s.fit(b, &done); b.count > 0 {
 			left = append(left, b)
 		}
-		if len(left) > 0 && !question {
+		if len(left) > 0 && !dry {
 			break
 		}
 	}
-	if len(left) == 0 && !question {
+	if len(left) == 0 && !dry {
 		return nil
 	}
 	for _, d := range slices.Backward(done) {
