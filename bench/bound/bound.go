@@ -2,6 +2,7 @@ package bound
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -13,9 +14,6 @@ import (
 type Bound struct {
 	// PerHour is in $/h.
 	PerHour float64
-	// Integral says that it is the optimum in whole machines; otherwise it is
-	// that of the relaxation.
-	Integral bool
 	// Impossible counts the pods that fit no machine; they are left out.
 	Impossible int
 }
@@ -44,15 +42,11 @@ func (c *Calculator) Of(pods []*corev1.Pod) (Bound, error) {
 	}
 	machines := c.machines(space)
 	demands, impossible := possible(demands, machines)
-	b := Bound{Impossible: impossible, Integral: true}
+	b := Bound{Impossible: impossible}
 	for _, part := range parts(demands, machines) {
-		if len(part.demands) == 1 {
-			b.PerHour += cover(part.demands[0], part.machines)
-			continue
-		}
-		left := undominated(part.machines)
-		b.PerHour += evaluate(part.demands, left, relax(shapes(part.demands), left))
-		b.Integral = false
+		left := undominated(slices.Clone(part.machines))
+		divided := evaluate(part.demands, left, relax(shapes(part.demands), left))
+		b.PerHour += max(divided, whole(part.demands, part.machines))
 	}
 	return b, nil
 }
@@ -81,25 +75,6 @@ func least(d demand, machines []*machine, worths [][]float64) float64 {
 		}
 	}
 	return max(best, 0)
-}
-
-// cover is the lowest price of whole machines that hold a number of equal pods.
-func cover(d demand, machines []*machine) float64 {
-	n := int(d.count)
-	best := make([]float64, n+1) // price of holding the first i pods
-	for i := 1; i <= n; i++ {
-		best[i] = -1
-		for _, m := range machines {
-			k := m.holds(d)
-			if k == 0 {
-				continue
-			}
-			if price := best[max(0, i-k)] + m.cost; best[i] < 0 || price < best[i] {
-				best[i] = price
-			}
-		}
-	}
-	return best[n] * (1 - tolerance)
 }
 
 func dot(a, b []float64) float64 {

@@ -55,13 +55,59 @@ func TestSimplexDualProvesItsValue(t *testing.T) {
 	}
 }
 
-func TestEqualPodsAreBoundByWholeMachines(t *testing.T) {
+func TestEqualPodsAreBoundByWholeContents(t *testing.T) {
 	// Seven pods, machines of three pods for 4 and of one pod for 1.5.
 	machines := []*machine{
 		{cost: 4, room: []float64{3.5}, open: []bool{true}},
 		{cost: 1.5, room: []float64{1}, open: []bool{true}},
 	}
-	near(t, "price", cover(demand{request: []float64{1}, count: 7}, machines), 4+4+1.5)
+	near(t, "price", whole([]demand{{request: []float64{1}, count: 7}}, machines), 7*4./3)
+}
+
+func TestTwoKindsOfPodsOfWhichTwoAndAHalfFillAMachineAreBoundByWholeContents(t *testing.T) {
+	// Machines of 5 for 1, pods of 2 and of 3: either two of 2, or one of each.
+	machines := []*machine{{cost: 1, room: []float64{5}, open: []bool{true}}}
+	near(t, "price", whole([]demand{{request: []float64{2}, count: 30}, {request: []float64{3}, count: 10}}, machines), 10+10)
+}
+
+func TestNoCheaperPackingOfAFewWholePodsExists(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		machines, demands := randomInstance(r)
+		demands, _ = possible(demands[:2], machines)
+		var pods []demand
+		for i := range demands {
+			demands[i].count = float64(1 + r.IntN(3))
+			for range int(demands[i].count) {
+				pods = append(pods, demand{kind: demands[i].kind, request: demands[i].request, count: 1})
+			}
+		}
+		if len(pods) == 0 {
+			continue
+		}
+		exact := cheapestPacking(pods, machines)
+		if lower := whole(demands, machines); lower > exact+1e-9 || lower < exact/3 {
+			t.Errorf("seed %d: bound %v, and the price of a real packing is %v", seed, lower, exact)
+		}
+	}
+}
+
+func TestASearchThatIsCutOffBoundsWhatItDidNotFind(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		machines, demands := randomInstance(r)
+		values := make([]float64, len(demands))
+		for k := range demands {
+			demands[k].count, values[k] = 5, r.Float64()
+		}
+		for _, m := range machines {
+			all, few := stowage{demands: demands, steps: wholeSteps}, stowage{demands: demands, steps: r.IntN(5)}
+			_, most := all.richest(m, values)
+			if _, bound := few.richest(m, values); bound < most-1e-9 {
+				t.Errorf("seed %d: %d steps find nothing worth more than %v, but %v is", seed, few.steps, bound, most)
+			}
+		}
+	}
 }
 
 func TestNoCheaperPackingOfAFewPodsExists(t *testing.T) {

@@ -6,8 +6,10 @@
 // pod may run on, and that the whole pod fits. Of pods that must not share a machine
 // with each other, by anti-affinity or by a host port, there is one a machine, for the
 // three largest groups of them. Other topology rules and pool limits are ignored, which can
-// only make it lower. For a batch of one kind of pod it is the exact optimum in whole
-// machines.
+// only make it lower.
+//
+// Where the kinds of pods are few, the pods stay whole as well, and only machines come in
+// fractions, each with a content that it can hold (whole.go); the greater of both counts.
 //
 // # Why it can be trusted
 //
@@ -26,4 +28,9 @@
 // on pods grouped by shape, with rounding errors and all; [Calculator.Of] then
 // scales them to satisfy the first formula and evaluates the second over the
 // pods themselves.
+//
+// In whole pods the dual asks for a value of each kind of pod, such that no content of a
+// machine is worth more than the machine. Branch and bound looks for the content that is
+// worth most; by the share by which it is worth too much, or could be if the search was
+// cut off, all values are lowered.
 package bound

@@ -19,16 +19,12 @@ type machine struct {
 // takes reports whether a pod may run on the machine and fits it alone.
 func (m *machine) takes(d demand) bool { return m.open[d.kind] && atMost(d.request, m.room) }
 
-// holds is the number of equal pods that fit, zero if they may not run there.
-// It is rounded in favour of one more.
-func (m *machine) holds(d demand) int {
-	if !m.takes(d) {
-		return 0
-	}
+// fits is the number of the pods that fit into some room, rounded in favour of one more.
+func (d demand) fits(room []float64) int {
 	n := d.count
 	for i, r := range d.request {
 		if r > 0 {
-			n = min(n, math.Floor(m.room[i]/r+tolerance))
+			n = min(n, math.Floor(room[i]/r+tolerance))
 		}
 	}
 	return int(n)

@@ -9,9 +9,9 @@ type master struct {
 	idle  []int       // by fill: rounds in a row without influence
 }
 
-// newMaster starts with a fill for every shape, alone on the machine where it
-// is cheapest, which bounds all values.
-func newMaster(shapes []demand, machines []*machine) *master {
+// newMaster starts with a fill for every shape, as many as are alone on the machine where
+// that is cheapest, which bounds all values.
+func newMaster(shapes []demand, machines []*machine, alone func(demand, *machine) float64) *master {
 	m := &master{}
 	for k, s := range shapes {
 		m.gain = append(m.gain, s.count)

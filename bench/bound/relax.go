@@ -22,7 +22,7 @@ func relax(shapes []demand, machines []*machine) [][]float64 {
 		near   = 1e-4 // of the value: good enough
 	)
 	var best proof
-	m := newMaster(shapes, machines)
+	m := newMaster(shapes, machines, alone)
 	for range rounds {
 		promised, total := m.solve()
 		found, p := price(shapes, machines, halfway(best.values, promised))
@@ -88,23 +88,29 @@ type fill struct {
 func price(shapes []demand, machines []*machine, values []float64) ([]fill, proof) {
 	found, worths := make([]fill, len(machines)), make([][]float64, len(machines))
 	for t, m := range machines {
-		rows := make([][]float64, len(m.room))
-		for r := range rows {
-			rows[r] = make([]float64, len(shapes))
-			for k, s := range shapes {
-				rows[r][k] = s.request[r]
-			}
-		}
-		gain := make([]float64, len(shapes))
-		for k, s := range shapes {
-			if m.takes(s) {
-				gain[k] = values[k]
-			}
-		}
-		amounts, worth, _ := maximize(gain, rows, m.room)
+		amounts, worth := divide(shapes, m, values)
 		found[t], worths[t] = fill{machine: t, amounts: amounts}, scaled(worth, m)
 	}
 	return found, prove(shapes, machines, worths)
+}
+
+// divide fills a machine with divisible pods under the given values, and finds the prices of
+// its resources.
+func divide(shapes []demand, m *machine, values []float64) (amounts, prices []float64) {
+	rows, gain := make([][]float64, len(m.room)), make([]float64, len(shapes))
+	for r := range rows {
+		rows[r] = make([]float64, len(shapes))
+		for k, s := range shapes {
+			rows[r][k] = s.request[r]
+		}
+	}
+	for k, s := range shapes {
+		if m.takes(s) {
+			gain[k] = values[k]
+		}
+	}
+	amounts, prices, _ = maximize(gain, rows, m.room)
+	return amounts, prices
 }
 
 // breaks are the fills that are worth more than their machine under the given

@@ -80,7 +80,7 @@ func ratio(ours, theirs suite.Row, verdict string) []string {
 		times(float64(theirs.Allocs) / float64(ours.Allocs)),
 		times(float64(theirs.PeakHeap) / float64(ours.PeakHeap)),
 		fmt.Sprintf("%.2f", ours.PricePerHour), fmt.Sprintf("%.2f", theirs.PricePerHour), price,
-		boundText(ours), gap(ours),
+		fmt.Sprintf("%.2f", ours.Bound.PerHour), gap(ours),
 		fmt.Sprintf("%s against %s", overBound(ours), overBound(theirs)),
 		fmt.Sprintf("%d against %d", ours.Nodes, theirs.Nodes),
 		unplaced(ours),
@@ -99,7 +99,7 @@ func figures(b *strings.Builder, rows []suite.Row) {
 			fmt.Sprintf("%.3f", seconds(r.Wall)), fmt.Sprintf("%.3f", seconds(r.CPU)),
 			count(perSecond(r, r.Wall)), count(perCPU(r)),
 			count(float64(r.Allocs)), mebibytes(r.Bytes), mebibytes(r.PeakHeap),
-			fmt.Sprintf("%.2f", r.PricePerHour), boundText(r), overBound(r), gap(r),
+			fmt.Sprintf("%.2f", r.PricePerHour), fmt.Sprintf("%.2f", r.Bound.PerHour), overBound(r), gap(r),
 			fmt.Sprint(r.Nodes), unplaced(r),
 		})
 	}
@@ -161,14 +161,6 @@ func gap(r suite.Row) string {
 		return "–"
 	}
 	return fmt.Sprintf("%.1f %%", 100*(1-r.PlacedBound.PerHour/r.PricePerHour))
-}
-
-func boundText(r suite.Row) string {
-	s := fmt.Sprintf("%.2f", r.Bound.PerHour)
-	if r.Bound.Integral {
-		s += " (integral)"
-	}
-	return s
 }
 
 func seconds(d time.Duration) float64 { return d.Seconds() }

@@ -23,7 +23,7 @@ func TestARowHoldsThePlanThatWasMade(t *testing.T) {
 	if row.PricePerHour < 14.39 || row.PricePerHour > 14.41 {
 		t.Errorf("price %v, want 14.40", row.PricePerHour)
 	}
-	if !row.Bound.Integral || row.Bound.PerHour > 2 || row.Bound.PerHour < 1 {
+	if row.Bound.PerHour > 2 || row.Bound.PerHour < 1 {
 		t.Errorf("bound %+v", row.Bound)
 	}
 }

@@ -32,7 +32,7 @@ func All() []Workload {
 		{Name: "host-groups-400x6", Group: Topology, Pods: hostGroups(400, 6)},
 		{Name: "leaders-200x10", Group: Topology, Pods: leaders(200, 10)},
 		{Name: "zonal-2000x3", Group: Topology, Pods: zonal(2_000, 3)},
-		{Name: "complementary-4k", Group: Open, Pods: two(2_000, [2]int64{100, 7_000}, [2]int64{28 << 10, 512})},
+		{Name: "complementary-4k", Group: Core, Pods: two(2_000, [2]int64{100, 7_000}, [2]int64{28 << 10, 512})},
 		{Name: "pairs-4k", Group: Core, Pods: two(2_000, [2]int64{900, 2_900}, [2]int64{5 << 10, 1 << 10})},
 		{Name: "host-ports-5k", Group: Open, Pods: hostPorts(5_000)},
 		{Name: "or-terms-864", Group: Core, Pods: alternatives(5_000, 864)},

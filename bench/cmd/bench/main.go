@@ -192,7 +192,7 @@ func (o options) about() []string {
 		"Timed: everything from plain pods to the finished plan, what the pools leave of the catalogue included; for Karpenter a new cluster state, topology and scheduler, for Millwright the classing of the pods and a new snapshot. Not timed, and kept from one solve to the next by both: the instance types in the engine's own form, as their cloud providers and controllers keep them.",
 		"CPU seconds are the process's, garbage collection included. Pods per second are those placed, and those that fit no machine at all. Peak heap is above the heap at the start. A price is that of each machine's cheapest offering that the plan allows.",
 		"Arrivals: the pods of ten Deployments at a time come in a hundred waves, and how many their ReplicaSets still want is known. Each wave is planned anew beside the machines of those before; Karpenter's scheduler lives through all of them, its claims open to any type until the last, which its controller cannot.",
-		"The bound is a linear relaxation (integral where it says so) computed apart from both engines; of topology rules it knows required anti-affinity over hostnames, for the three largest groups of pods. Price ÷ bound is over the pods that the engine placed.",
+		"The bound is a linear relaxation, of whole contents of machines where there are few kinds of pods, computed apart from both engines; of topology rules it knows required anti-affinity over hostnames, for the three largest groups of pods. Price ÷ bound is over the pods that the engine placed.",
 		"Every plan of every iteration was checked with Kubernetes' own libraries: offering and price, taints, selectors, room, each pod once, and required topology rules where a finished plan shows them.",
 	}
 }
