@@ -207,7 +207,8 @@ func (c *colocation) nearOnNode(g *demand.Group) []demand.Membership {
 // units makes units of groups of which some lead others: one for all where the pods
 // attract their own kind, else one for each pod of the smallest group that leads.
 // Pods of groups that only lead stay by themselves beyond one to a unit, and pods that
-// no machine holds beside the others are refused.
+// no machine holds beside the others are refused. Units for new machines are of three sizes, if
+// some machine holds the largest: the smaller ones fill what it leaves.
 func (c *colocation) units(groups []*demand.Group, leaders map[*demand.Group][]*demand.Group) []*demand.Group {
 	count, most, leads := unlimited, 0, map[*demand.Group]bool{}
 	for _, g := range groups {
@@ -225,21 +226,22 @@ func (c *colocation) units(groups []*demand.Group, leaders map[*demand.Group][]*
 	}
 	count = min(count, most)
 	var out []*demand.Group
-	shares := make([][][]*snapshot.Pod, count)
-	for _, g := range groups {
-		pods := g.Pods
-		if len(leaders[g]) == 0 {
-			pods = pods[:count:count]
-			if rest := g.Pods[count:]; len(rest) > 0 {
-				out = append(out, &demand.Group{Shape: g.Shape, Need: g.Need, Pods: rest, Bundle: 1})
-			}
-		}
-		for u := range count {
-			n := len(pods) / (count - u)
-			shares[u], pods = append(shares[u], pods[:n:n]), pods[n:]
+	pods := make([][]*snapshot.Pod, len(groups))
+	for i, g := range groups {
+		pods[i] = g.Pods
+		if len(leaders[g]) == 0 && len(g.Pods) > count {
+			pods[i], out = g.Pods[:count:count], append(out, &demand.Group{Shape: g.Shape, Need: g.Need, Pods: g.Pods[count:], Bundle: 1})
 		}
 	}
 	order := c.leadersFirst(groups, leaders)
+	shares := divide(pods, count, 0)
+	if third := count / 3; third > 0 {
+		mixed := divide(pods, count, third)
+		alike, _ := c.unitOf(groups, c.turns(order, shares[0]))
+		if _, ok := c.unitOf(groups, c.turns(order, mixed[count-1])); ok && !c.takenNow(alike) {
+			shares = mixed
+		}
+	}
 	for lo := 0; lo < count; {
 		hi := lo + 1
 		for hi < count && sameSizes(shares[lo], shares[hi]) {
@@ -255,6 +257,26 @@ func (c *colocation) units(groups []*demand.Group, leaders map[*demand.Group][]*
 }
 
 const unlimited = 1 << 30
+
+// divide shares the pods of each group out to so many units: first some small ones with one
+// of each group, as many with half of the average, and the rest in equal parts.
+func divide(groups [][]*snapshot.Pod, count, small int) [][][]*snapshot.Pod {
+	shares := make([][][]*snapshot.Pod, count)
+	for _, pods := range groups {
+		half := max(1, len(pods)/count/2)
+		for u := range count {
+			n := len(pods) / (count - u)
+			switch {
+			case u < small:
+				n = min(n, 1)
+			case u < 2*small:
+				n = min(n, half)
+			}
+			shares[u], pods = append(shares[u], pods[:n:n]), pods[n:]
+		}
+	}
+	return shares
+}
 
 func sameSizes(a, b [][]*snapshot.Pod) bool {
 	return slices.EqualFunc(a, b, func(x, y []*snapshot.Pod) bool { return len(x) == len(y) })

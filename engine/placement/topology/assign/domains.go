@@ -274,11 +274,16 @@ func (s *domains) costOf(g *demand.Group, launches []int32, free int) float64 {
 // takes reports whether some machine, or one that could be launched, would take a
 // group's pods.
 func (s *domains) takes(g *demand.Group) bool {
+	return s.takenNow(g) || s.Offerings.TakesOnSome(s.available(g.Shape), g.Need)
+}
+
+// takenNow reports whether a machine that exists has room for one of a group.
+func (s *domains) takenNow(g *demand.Group) bool {
 	f := s.Family(g.Shape)
 	for i := range s.accepting(g.Shape).All() {
 		if s.Machines.List[i].Load.Room(&f, g.Need, 1) > 0 {
 			return true
 		}
 	}
-	return s.Offerings.TakesOnSome(s.available(g.Shape), g.Need)
+	return false
 }
