@@ -239,3 +239,21 @@ func TestOfEqualPricesTheLargestBoxesAreBought(t *testing.T) {
 		t.Errorf("%d boxes for %g, want 5 for 41", len(s.Boxes), s.Price(p))
 	}
 }
+
+// Ten things of which no two share a box, and twenty others, which would fill one large box
+// and leave the boxes of the rest half empty.
+func TestWhatIsInALargeBoxFillsTheRoomThatOthersLeave(t *testing.T) {
+	models := bitset.New(3)
+	models.AddRange(0, 3)
+	p := &Problem{
+		Dims: 1, Pools: []Pool{{}}, Families: []Family{{Models: models, Present: []Token{3}, Conflicts: []Token{3}}, {Models: models}},
+		Models: []Model{{Price: 2, Holds: []int64{2}}, {Price: 8, Holds: []int64{8}}, {Price: 16, Holds: []int64{16}}},
+		Items:  []Item{{Family: 1, Need: []int64{1}, Count: 20}},
+	}
+	for range 10 { // each a kind of its own, so that there are few things of a kind
+		p.Items = append(p.Items, Item{Family: 0, Need: []int64{1}, Count: 1})
+	}
+	if s := Solve(p); s.Price(p) > 32 {
+		t.Errorf("the price is %g, want 32: %v", s.Price(p), s.Boxes)
+	}
+}

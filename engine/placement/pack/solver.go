@@ -28,6 +28,7 @@ func Solve(p *Problem) *Solution {
 		// Smaller boxes may have left room in the limits.
 		done, boxes = len(boxes), append(boxes, s.greedy(left, pools)...)
 	}
+	boxes = s.vacate(boxes, left, pools)
 	return &Solution{Boxes: boxes, Left: left, floor: s.floor, unit: unit}
 }
 

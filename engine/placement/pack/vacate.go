@@ -1,0 +1,99 @@
+package pack
+
+import (
+	"cmp"
+	"slices"
+)
+
+const (
+	// wasteful is the share of the bound above it from which boxes are vacated.
+	wasteful = 0.015
+	// looksPerThing bounds the work.
+	looksPerThing = 20
+)
+
+// vacate moves what it can of a box, the dearest first, into room in cheaper ones, if a
+// cheaper model then holds the rest. Greedy leaves such room where some things take a box
+// each, and those that could have filled the boxes are used up.
+func (s *solver) vacate(boxes []Box, left []int, pools []Pool) []Box {
+	packed, things := slices.Clone(s.counts), 0
+	for i, n := range left {
+		packed[i] -= n
+		things += packed[i]
+	}
+	if s.priceOf(boxes) <= s.floor.of(packed)*(1+wasteful) {
+		return boxes
+	}
+	loads, order := make([]Load, len(boxes)), make([]*Box, len(boxes))
+	for i := range boxes {
+		order[i] = &boxes[i]
+	}
+	slices.SortStableFunc(order, func(a, b *Box) int {
+		return cmp.Compare(s.p.Models[b.Model].Price, s.p.Models[a.Model].Price)
+	})
+	for i, b := range order {
+		s.load(&loads[i], b)
+	}
+	looks := looksPerThing * things
+	for at := 0; at < len(order) && looks > 0; at++ {
+		looks -= s.vacateOne(order[at:], loads[at:], pools)
+	}
+	return slices.DeleteFunc(boxes, func(b Box) bool { return len(b.Parts) == 0 })
+}
+
+// load makes the load of a box.
+func (s *solver) load(l *Load, b *Box) {
+	l.Reset(&s.p.Models[b.Model])
+	for _, part := range b.Parts {
+		l.Add(s.familyOf(int32(part.Item)), s.need(int32(part.Item)), part.Count)
+	}
+}
+
+// vacateOne moves what it can of the first box into the others, the cheapest first, and
+// returns the number of looks that this took.
+func (s *solver) vacateOne(boxes []*Box, loads []Load, pools []Pool) (looks int) {
+	parts := slices.Clone(boxes[0].Parts)
+	slices.SortStableFunc(parts, func(a, b Part) int { return s.byFallingSize(int32(a.Item), int32(b.Item)) })
+	taken := map[int][]Part{}
+	for i := range parts {
+		part, item := &parts[i], int32(parts[i].Item)
+		family, need := s.familyOf(item), s.need(item)
+		for to := len(boxes) - 1; to > 0 && part.Count > 0; to-- {
+			m, l := boxes[to].Model, &loads[to]
+			looks++
+			if !fits(need, l.Free) || !family.Models.Has(m) || l.Open != nil || s.p.Pools[s.p.Models[m].Pool].Guarded {
+				continue
+			}
+			if n := l.Room(family, need, part.Count); n > 0 {
+				l.Add(family, need, n)
+				taken[to], part.Count = append(taken[to], Part{part.Item, n}), part.Count-n
+			}
+		}
+	}
+	rest := Box{boxes[0].Model, slices.DeleteFunc(parts, func(p Part) bool { return p.Count == 0 })}
+	if s.downsize(&rest, pools); rest.Model == boxes[0].Model && len(rest.Parts) > 0 {
+		for to := range taken {
+			s.load(&loads[to], boxes[to])
+		}
+		return looks
+	}
+	if len(rest.Parts) == 0 {
+		buy(pools, &s.p.Models[rest.Model], -1)
+	}
+	*boxes[0] = rest
+	for to, more := range taken {
+		boxes[to].add(more)
+	}
+	return looks
+}
+
+// add puts more into a box.
+func (b *Box) add(parts []Part) {
+	for _, part := range parts {
+		if i := slices.IndexFunc(b.Parts, func(p Part) bool { return p.Item == part.Item }); i >= 0 {
+			b.Parts[i].Count += part.Count
+		} else {
+			b.Parts = append(b.Parts, part)
+		}
+	}
+}
