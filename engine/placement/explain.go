@@ -1,23 +1,17 @@
 package placement
 
 import (
-	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/explain"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// leave notes the pods that have no place.
+// leave notes the pods that have no place, which stay in their groups.
 func (w *world) leave(out *plan.Plan) {
-	w.left = map[*demand.Group][]*snapshot.Pod{}
 	for _, g := range w.Groups {
 		for _, p := range g.Pods {
 			out.Unplaced = append(out.Unplaced, plan.Unplaced{Pod: p})
 		}
-		if len(g.Pods) > 0 {
-			w.left[g] = g.Pods
-		}
-		g.Missing, g.Pods = len(g.Pods), nil
 	}
 }
 
@@ -26,7 +20,7 @@ func (s *refined) explain() {
 	x := explain.New(s.Supply)
 	reasons := make(map[*snapshot.Pod][]plan.Reason, len(s.plan.Unplaced))
 	for _, g := range s.Groups {
-		for _, p := range s.left[g] {
+		for _, p := range g.Pods {
 			reasons[p] = x.Reasons(g, p)
 		}
 	}

@@ -14,6 +14,9 @@ import (
 // its pods by itself leaves no more; then the box does not make it worse for pods
 // that could do better.
 func (t *packing) meetsMinValues(b *pack.Box) bool {
+	if len(t.poolOf(b).MinValues) == 0 {
+		return true
+	}
 	counts := t.values(b)
 	return counts.Met() || t.w.opts.RelaxMinValues && counts.AtLeast(t.reachable(b))
 }

@@ -16,9 +16,6 @@ import (
 type packing struct {
 	w     *world
 	pools []*supply.Pool
-	// accounts are the pools of the problem, accountOf that of each of the pools.
-	accounts  []supply.Account
-	accountOf []int
 	// models are the boxes of the problem, each standing for the launches that no
 	// pod tells apart; launch is the cheapest of each.
 	launch []int
@@ -44,7 +41,6 @@ type packing struct {
 // in any case.
 func (w *world) newPacking(pools []*supply.Pool, groups []*demand.Group, offered bitset.Set) *packing {
 	t := &packing{w: w, pools: pools, alone: map[[2]int][]int{}}
-	t.accounts, t.accountOf = w.Offerings.Accounts(pools)
 	t.addShapes(groups, offered)
 	t.addDims()
 	t.divideLabels()
@@ -54,9 +50,11 @@ func (w *world) newPacking(pools []*supply.Pool, groups []*demand.Group, offered
 	for _, g := range t.groups {
 		t.problem.Items = append(t.problem.Items, pack.Item{Family: t.familyOf(g), Need: t.inDims(g.Need), Count: g.Units()})
 	}
-	for i := range t.accounts {
-		t.problem.Pools = append(t.problem.Pools, pack.Pool{Left: w.Offerings.Left(&t.accounts[i]), Guarded: t.accounts[i].Guarded()})
-	}
+	// They may draw on the same reservations.
+	t.problem.Pools = []pack.Pool{{
+		Left:    w.Offerings.Left(pools),
+		Guarded: slices.ContainsFunc(pools, func(p *supply.Pool) bool { return len(p.MinValues) > 0 }),
+	}}
 	t.problem.Guard = t.meetsMinValues
 	return t
 }
@@ -192,8 +190,7 @@ func (t *packing) addModels() {
 	seen := map[identity]bool{}
 	last := make([]identity, len(m.Kinds)) // most kinds have only one
 	all := make([]int64, len(t.w.Dims.Names))
-	for index, p := range t.pools {
-		account := t.accountOf[index]
+	for _, p := range t.pools {
 		first := len(t.problem.Models)
 		for i := range t.offered.Within(p.Lo, p.Hi) {
 			l := &m.Launches[i]
@@ -211,8 +208,8 @@ func (t *packing) addModels() {
 			m.Fill(all, l)
 			holds := t.inDims(all)
 			model := pack.Model{
-				Pool: account, Price: l.Offering.Price, Holds: holds,
-				Weighs: m.Weighs(&t.accounts[account], i), Present: m.Overheads[l.Overhead].Present, Open: t.open(i),
+				Price: l.Offering.Price, Holds: holds,
+				Weighs: m.Weighs(t.pools, i), Present: m.Overheads[l.Overhead].Present, Open: t.open(i),
 			}
 			if !t.dominated(first, i, &model, marks) {
 				model.Holds = slices.Clone(holds)

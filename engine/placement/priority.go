@@ -56,8 +56,8 @@ func (s *refined) inverted() []int32 {
 	}
 	lowest, any := s.lowestPlaced()
 	var out []int32
-	for g, pods := range s.left {
-		for _, p := range pods {
+	for _, g := range s.Groups {
+		for _, p := range g.Pods {
 			if any && p.Class.Priority > lowest && !slices.Contains(out, p.Class.Priority) && s.placeableAlone(g) {
 				out = append(out, p.Class.Priority)
 			}

@@ -40,7 +40,7 @@ func (r *run) refine(relaxed demand.Relaxed) *refined {
 func (s *refined) keptOut() []*demand.Group {
 	var out []*demand.Group
 	for _, g := range s.Groups {
-		if pods := s.left[g]; len(pods) > 0 && s.onlyKeptOut(g, pods[0]) {
+		if len(g.Pods) > 0 && s.onlyKeptOut(g, g.Pods[0]) {
 			out = append(out, g)
 		}
 	}

@@ -66,8 +66,6 @@ type world struct {
 	relaxed demand.Relaxed
 	// chosen are the launches of the new machines, in their order.
 	chosen []int
-	// left are the groups of which pods found no machine, with those pods.
-	left map[*demand.Group][]*snapshot.Pod
 }
 
 func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, relaxed demand.Relaxed, cuts *assign.Cuts) *world {

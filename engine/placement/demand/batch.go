@@ -63,10 +63,8 @@ type Group struct {
 	// Members are what one unit has where its pods could as well be divided otherwise, among
 	// several units; else nil.
 	Members []Member
-	// Origin is the group that this one was divided from, nil if none. Missing is how
-	// many of its pods were left.
-	Origin  *Group
-	Missing int
+	// Origin is the group that this one was divided from, nil if none.
+	Origin *Group
 }
 
 // Key is equal for groups that are alike.

@@ -1,7 +1,6 @@
 package supply
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
+	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
@@ -22,37 +22,25 @@ type inventory struct {
 	// with the index of its type as its kind.
 	types    []*catalog.Type
 	launches []Launch
-	// ways are offerings that differ in more than the price, wayOf for each launch the
-	// one that is like its own.
-	ways  []*catalog.Offering
-	wayOf []int32
 	// special are the labels that offerings give.
-	special []string
+	special map[string]bool
 
 	mu sync.Mutex
-	// index answers for types what they say about labels; one without a label may come to
-	// have it. allocatable memoises what can be requested of them, by the names of the
+	// index answers for launches what they say about labels; one without a label may come
+	// to have it. allocatable memoises what can be requested of types, by the names of the
 	// dimensions.
 	index       *affinity.Index
 	allocatable map[string][][]int64
 }
 
 func newInventory(types []*catalog.Type) *inventory {
-	v := &inventory{types: sortedTypes(types), allocatable: map[string][][]int64{}}
-	v.index = affinity.New(len(v.types), false, func(kind int, key string) requirement.Requirement {
-		if r, ok := v.types[kind].Requirements.Lookup(key); ok {
-			return r
-		}
-		return requirement.Must(key, requirement.NotIn)
-	})
+	v := &inventory{types: sortedTypes(types), allocatable: map[string][][]int64{}, special: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
 	for kind, t := range v.types {
 		for i := range t.Offerings {
 			o := &t.Offerings[i]
 			v.launches = append(v.launches, Launch{Kind: int32(kind), Offering: o, available: o.Available, reserved: o.Reservation != ""})
 			for key := range o.Labels {
-				if !slices.Contains(v.special, key) {
-					v.special = append(v.special, key)
-				}
+				v.special[key] = true
 			}
 		}
 	}
@@ -63,31 +51,25 @@ func newInventory(types []*catalog.Type) *inventory {
 		offerings[i] = *v.launches[i].Offering
 		v.launches[i].Offering = &offerings[i]
 	}
-	v.addWays()
+	v.index = newIndex(v.launches, v.special, func(i int, key string) requirement.Requirement {
+		l := &v.launches[i]
+		if value, ok := OfferingLabel(l.Offering, key); ok {
+			return requirement.Must(key, requirement.In, value)
+		}
+		if r, ok := v.types[l.Kind].Requirements.Lookup(key); ok {
+			return r
+		}
+		return requirement.Must(key, requirement.NotIn)
+	})
 	return v
 }
 
-// addWays numbers the ways to buy.
-func (v *inventory) addWays() {
-	known := map[string]int32{}
-	var key strings.Builder
-	v.wayOf = make([]int32, len(v.launches))
-	for i := range v.launches {
-		o := v.launches[i].Offering
-		key.Reset()
-		for _, text := range []string{o.Zone, o.CapacityType} {
-			key.WriteString(text + "\x00")
-		}
-		for _, label := range slices.Sorted(maps.Keys(o.Labels)) {
-			key.WriteString(label + "\x00" + o.Labels[label] + "\x00")
-		}
-		at, ok := known[key.String()]
-		if !ok {
-			at = int32(len(v.ways))
-			known[key.String()], v.ways = at, append(v.ways, o)
-		}
-		v.wayOf[i] = at
-	}
+// newIndex answers for launches what they say about labels; those of one kind differ only in
+// the special ones.
+func newIndex(launches []Launch, special map[string]bool, says func(launch int, key string) requirement.Requirement) *affinity.Index {
+	out := affinity.New(len(launches), false, says)
+	out.Alike(func(i int) int32 { return launches[i].Kind }, func(key string) bool { return !special[key] })
+	return out
 }
 
 // Sold is what a cloud sells: the types of a list by name, what can be requested of each, and
@@ -105,46 +87,21 @@ func (v *inventory) choose(list []Launch, want requirement.Set) (types []int32, 
 	v.mu.Lock()
 	fit := v.index.Satisfying(want)
 	v.mu.Unlock()
-	allowed := make([]bool, len(v.ways))
-	for i, o := range v.ways {
-		allowed[i] = allows(want, o)
+	of := bitset.New(len(v.types))
+	for i := range fit.All() {
+		of.Add(int(v.launches[i].Kind))
 	}
-	const chosen = -1
 	number := make([]int32, len(v.types))
-	count := 0
-	for i := range v.launches {
-		if kind := v.launches[i].Kind; allowed[v.wayOf[i]] && fit.Has(int(kind)) {
-			number[kind] = chosen
-			count++
-		}
+	for kind := range of.All() {
+		number[kind], types = int32(len(types)), append(types, int32(kind))
 	}
-	types = make([]int32, 0, len(number))
-	for kind := range number {
-		if number[kind] == chosen {
-			number[kind], types = int32(len(types)), append(types, int32(kind))
-		}
-	}
-	list = slices.Grow(list, count)
-	for i := range v.launches {
-		if l := v.launches[i]; allowed[v.wayOf[i]] && fit.Has(int(l.Kind)) {
-			l.Kind = number[l.Kind]
-			list = append(list, l)
-		}
+	list = slices.Grow(list, fit.Len())
+	for i := range fit.All() {
+		l := v.launches[i]
+		l.Kind = number[l.Kind]
+		list = append(list, l)
 	}
 	return types, list
-}
-
-// allows reports whether requirements allow a way to buy.
-func allows(want requirement.Set, o *catalog.Offering) bool {
-	if !want.Get(corev1.LabelTopologyZone).Has(o.Zone) || !want.Get(catalog.CapacityTypeLabel).Has(o.CapacityType) {
-		return false
-	}
-	for key, value := range o.Labels {
-		if key != corev1.LabelTopologyZone && key != catalog.CapacityTypeLabel && !want.Get(key).Has(value) {
-			return false
-		}
-	}
-	return true
 }
 
 // mostKept is of how many lists of types, and of how many sets of dimensions for

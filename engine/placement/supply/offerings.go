@@ -2,6 +2,7 @@ package supply
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -71,7 +72,7 @@ type Overhead struct {
 }
 
 func (s *Supply) newOfferings() *Offerings {
-	m := &Offerings{special: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
+	m := &Offerings{special: map[string]bool{}}
 	sorted := slices.Clone(s.Snap.Pools)
 	slices.SortFunc(sorted, func(a, b *snapshot.Pool) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name))
@@ -79,8 +80,7 @@ func (s *Supply) newOfferings() *Offerings {
 	for _, p := range sorted {
 		m.addPool(s, p)
 	}
-	m.Index = affinity.New(len(m.Launches), false, m.says)
-	m.Index.Alike(func(i int) int32 { return m.Launches[i].Kind }, func(key string) bool { return !m.special[key] })
+	m.Index = newIndex(m.Launches, m.special, m.says)
 	m.Available, m.Exotic = bitset.New(len(m.Launches)), bitset.New(len(m.Launches))
 	for i := range m.Launches {
 		l := &m.Launches[i]
@@ -115,9 +115,7 @@ func (m *Offerings) addPool(s *Supply, p *snapshot.Pool) {
 			l.Pool, l.Kind = int32(len(m.Pools)), l.Kind+first
 			m.Kinds[l.Kind].End = i + 1
 		}
-		for _, key := range v.special {
-			m.special[key] = true
-		}
+		maps.Copy(m.special, v.special)
 	}
 	m.Pools = append(m.Pools, entry)
 }

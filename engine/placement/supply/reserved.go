@@ -117,83 +117,35 @@ func (m *Offerings) UsedUp(o *catalog.Offering) bool {
 	return o.Reservation != "" && slices.ContainsFunc(m.Reservations, func(r Reservation) bool { return r.ID == o.Reservation && r.Left <= 0 })
 }
 
-// Account is a number of pools that draw on the same limits: one pool, or all pools
-// of a packing that draw on reservations.
-type Account struct {
-	pools []*Pool
-	// reservations are those that the pools draw on, counted after their limits.
-	reservations []int
-}
-
-// Accounts divides pools into accounts, and tells the account of each.
-func (m *Offerings) Accounts(pools []*Pool) (accounts []Account, of []int) {
-	of = make([]int, len(pools))
-	shared := -1
-	for i, p := range pools {
-		if len(p.Reservations) == 0 {
-			of[i], accounts = len(accounts), append(accounts, Account{pools: []*Pool{p}})
-			continue
-		}
-		if shared < 0 {
-			shared, accounts = len(accounts), append(accounts, Account{})
-		}
-		a := &accounts[shared]
-		of[i], a.pools = shared, append(a.pools, p)
-		for _, r := range p.Reservations {
-			if !slices.Contains(a.reservations, r) {
-				a.reservations = append(a.reservations, r)
-			}
-		}
-	}
-	return accounts, of
-}
-
-// Left is what the pools' limits and the reservations still allow, nil if there are
-// none.
-func (m *Offerings) Left(a *Account) []int64 {
-	if len(a.reservations) == 0 {
-		return a.pools[0].Left()
-	}
+// Left is what the limits of pools, in their order, and then all reservations still
+// allow, nil if there are none.
+func (m *Offerings) Left(pools []*Pool) []int64 {
 	var out []int64
-	for _, p := range a.pools {
+	for _, p := range pools {
 		out = append(out, p.Left()...)
 	}
-	for _, r := range a.reservations {
-		out = append(out, max(0, m.Reservations[r].Left))
+	for _, r := range m.Reservations {
+		out = append(out, max(0, r.Left))
 	}
 	return out
 }
 
-// Weighs is what one machine of a launch takes of its account, in the order of Left.
-func (m *Offerings) Weighs(a *Account, launch int) []int64 {
+// Weighs is what one machine of a launch takes of what is left, in the order of Left.
+func (m *Offerings) Weighs(pools []*Pool, launch int) []int64 {
 	l := &m.Launches[launch]
-	size := m.Kinds[l.Kind].Size
-	if len(a.reservations) == 0 {
-		return size
-	}
 	var out []int64
-	for _, p := range a.pools {
+	for _, p := range pools {
 		if p == m.Pools[l.Pool] {
-			out = append(out, size...)
+			out = append(out, m.Kinds[l.Kind].Size...)
 		} else {
 			out = append(out, make([]int64, len(p.Limits))...)
 		}
 	}
-	of, reserved := m.ReservationOf(launch)
-	for _, r := range a.reservations {
-		n := int64(0)
-		if reserved && r == of {
-			n = 1
-		}
-		out = append(out, n)
+	out = append(out, make([]int64, len(m.Reservations))...)
+	if r, ok := m.ReservationOf(launch); ok {
+		out[len(out)-len(m.Reservations)+r] = 1
 	}
 	return out
-}
-
-// Guarded reports whether some pool of the account demands different values of a
-// label.
-func (a *Account) Guarded() bool {
-	return slices.ContainsFunc(a.pools, func(p *Pool) bool { return len(p.MinValues) > 0 })
 }
 
 // Charge takes machines of a launch from their pool's limits and reservation, or

@@ -88,12 +88,12 @@ func (a *Assigner) Cut(out *plan.Plan, chosen []int) bool {
 func (a *Assigner) capMissing(level int, fresh *bool) bool {
 	missing := map[string]int{}
 	for _, g := range a.Batch.Groups {
-		if g.Origin == nil || len(g.Shape.Refused) > 0 || g.Missing == 0 {
+		if g.Origin == nil || len(g.Shape.Refused) > 0 || len(g.Pods) == 0 {
 			continue
 		}
-		missing[g.Origin.Key()] += g.Missing
+		missing[g.Origin.Key()] += len(g.Pods)
 		if s, ok := a.slots[g]; ok {
-			*fresh = a.cuts.cap(s.path, s.pods-g.Missing) || *fresh
+			*fresh = a.cuts.cap(s.path, s.pods-len(g.Pods)) || *fresh
 		}
 	}
 	for key, n := range missing {
