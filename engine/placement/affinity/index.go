@@ -60,6 +60,15 @@ func (x *Index) Satisfying(want requirement.Set) bitset.Set {
 	return out
 }
 
+// Any are the places that satisfy one of the sets. The result is the caller's.
+func (x *Index) Any(terms []requirement.Set) bitset.Set {
+	out := bitset.New(x.size)
+	for _, term := range terms {
+		out.Or(x.Satisfying(term))
+	}
+	return out
+}
+
 // One are the places that satisfy one requirement. The result is shared.
 func (x *Index) One(r requirement.Requirement) bitset.Set {
 	if !r.Possible() {

@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/millwright-dev/millwright/engine/placement/affinity"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/ports"
@@ -55,15 +54,6 @@ func withOwnTolerations(list []corev1.Toleration) []corev1.Toleration {
 func (d *Daemon) Tolerates(list []corev1.Taint) bool {
 	_, kept := taints.Untolerated(list, d.tolerations)
 	return !kept
-}
-
-// places are those whose labels the DaemonSet's pods accept.
-func (d *Daemon) places(x *affinity.Index, size int) bitset.Set {
-	out := bitset.New(size)
-	for _, term := range d.Terms() {
-		out.Or(x.Satisfying(term))
-	}
-	return out
 }
 
 // Tolerations are those of its pods, the DaemonSet controller's included.

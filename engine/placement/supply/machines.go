@@ -22,8 +22,10 @@ import (
 // Machines are the nodes that exist or are on their way, those that can take
 // pods, in the order in which they are tried.
 type Machines struct {
-	List  []*Machine
-	index *affinity.Index
+	List []*Machine
+	// index answers what is certain about labels, possible what may come of a machine that
+	// is not launched yet.
+	index, possible *affinity.Index
 }
 
 // Machine is one node with what it has left.
@@ -48,7 +50,7 @@ func (s *Supply) newMachines() *Machines {
 			ms.List = append(ms.List, s.newMachine(n))
 		}
 	}
-	ms.index = affinity.New(len(ms.List), true, func(i int, key string) requirement.Requirement { return ms.List[i].Says(key) })
+	ms.makeIndices()
 	s.reserve(ms)
 	// The fullest first, so that pods close gaps before they open new ones; those
 	// that are ready before those that are not; equal ones by what they are rather than
@@ -62,8 +64,13 @@ func (s *Supply) newMachines() *Machines {
 		}
 		return cmp.Or(cmp.Compare(a.traits(), b.traits()), cmp.Compare(a.Node.Name, b.Node.Name))
 	})
-	ms.index = affinity.New(len(ms.List), true, func(i int, key string) requirement.Requirement { return ms.List[i].Says(key) })
+	ms.makeIndices()
 	return ms
+}
+
+func (ms *Machines) makeIndices() {
+	says := func(i int, key string) requirement.Requirement { return ms.List[i].Says(key) }
+	ms.index, ms.possible = affinity.New(len(ms.List), true, says), affinity.New(len(ms.List), false, says)
 }
 
 // traits are the labels that are no names, the taints, and the pods that run.
@@ -346,10 +353,7 @@ func (ms *Machines) Satisfying(want requirement.Set) bitset.Set { return ms.inde
 
 // Accepting are the machines whose labels and taints a shape accepts.
 func (ms *Machines) Accepting(sh *demand.Shape) bitset.Set {
-	out := bitset.New(len(ms.List))
-	for _, term := range sh.Terms {
-		out.Or(ms.index.Satisfying(term))
-	}
+	out := ms.index.Any(sh.Terms)
 	for i := range out.All() {
 		if _, kept := sh.Untolerated(ms.List[i].Taints); kept {
 			out.Remove(i)
@@ -399,15 +403,4 @@ func (s *Supply) Holds(sh *demand.Shape, need []int64) bool {
 
 // Labelled are the machines whose labels a shape accepts, or may come to accept
 // once they are launched.
-func (ms *Machines) Labelled(sh *demand.Shape) bitset.Set {
-	out := bitset.New(len(ms.List))
-	for _, term := range sh.Terms {
-		out.Or(ms.index.Satisfying(term))
-		for i, m := range ms.List {
-			if m.Node.Object == nil && !slices.ContainsFunc(term, func(r requirement.Requirement) bool { return !m.Says(r.Key()).Overlaps(r) }) {
-				out.Add(i)
-			}
-		}
-	}
-	return out
-}
+func (ms *Machines) Labelled(sh *demand.Shape) bitset.Set { return ms.possible.Any(sh.Terms) }

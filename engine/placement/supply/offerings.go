@@ -213,10 +213,7 @@ func Undefined(key string) requirement.Requirement {
 // Accepting are the launches, sold at present or not, whose labels and taints a
 // shape accepts.
 func (m *Offerings) Accepting(sh *demand.Shape) bitset.Set {
-	out := bitset.New(len(m.Launches))
-	for _, term := range sh.Terms {
-		out.Or(m.Index.Satisfying(term))
-	}
+	out := m.Labelled(sh)
 	out.And(m.tolerated(func(p *Pool) bool {
 		_, paused := sh.PausedIn(p.Name)
 		_, kept := sh.Untolerated(p.Taints)
@@ -224,6 +221,9 @@ func (m *Offerings) Accepting(sh *demand.Shape) bitset.Set {
 	}))
 	return out
 }
+
+// Labelled are the launches, sold at present or not, whose labels a shape accepts.
+func (m *Offerings) Labelled(sh *demand.Shape) bitset.Set { return m.Index.Any(sh.Terms) }
 
 // tolerated are the launches of some of the pools.
 func (m *Offerings) tolerated(pool func(*Pool) bool) bitset.Set {
@@ -241,7 +241,7 @@ func (m *Offerings) addOverheads(s *Supply) {
 	var of []int32
 	m.Overheads, of = s.Overheads(len(m.Launches), func(d *Daemon) bitset.Set {
 		out := m.tolerated(func(p *Pool) bool { return d.Tolerates(p.Taints) })
-		out.And(d.places(m.Index, len(m.Launches)))
+		out.And(m.Index.Any(d.Terms()))
 		return out
 	})
 	for i, id := range of {

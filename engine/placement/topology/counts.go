@@ -108,14 +108,10 @@ func (l *DomainCounts) Anywhere() int { return l.anywhere }
 // Open reports whether a domain takes one more pod. Pods that a spread selects
 // without owning it may go anywhere.
 func (l *DomainCounts) Open(d int, p Part) bool {
-	t := &l.domains[d]
-	switch l.Kind {
-	case Spread:
-		return !p.Declares || l.skew(t, p.Selected) <= l.MaxSkew
-	case Affinity:
-		return !p.Declares || t.selected > 0 || p.Selected && l.anywhere == 0
+	if p.Declares && l.Objections(d, p.Selected) > 0 {
+		return false
 	}
-	return !(p.Declares && t.selected > 0) && !(p.Selected && t.declarers > 0)
+	return l.Kind != AntiAffinity || !p.Selected || l.domains[d].declarers == 0
 }
 
 // Objections is how many pods stand against one more in a domain that would own
@@ -124,7 +120,11 @@ func (l *DomainCounts) Objections(d int, selected bool) int {
 	t := &l.domains[d]
 	switch l.Kind {
 	case Spread:
-		return max(0, l.skew(t, selected)-l.MaxSkew)
+		after := t.selected
+		if selected {
+			after++
+		}
+		return max(0, after-l.Least(t.selected)-l.MaxSkew)
 	case Affinity:
 		if t.selected > 0 || selected && l.anywhere == 0 {
 			return 0
@@ -162,15 +162,6 @@ func (l *DomainCounts) Holds() bool {
 		}
 		return t.selected-l.Least(t.selected) > l.MaxSkew
 	})
-}
-
-// skew is that of a domain after one more pod.
-func (l *DomainCounts) skew(t *tally, selected bool) int {
-	after := t.selected
-	if selected {
-		after++
-	}
-	return after - l.Least(t.selected)
 }
 
 // Least is the lowest number in any domain before a pod is put into one with so

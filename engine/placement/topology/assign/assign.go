@@ -43,7 +43,7 @@ type slot struct {
 func New(s *supply.Supply, allowance float64, cuts *Cuts) *Assigner {
 	where := newDomains(s)
 	a := &Assigner{
-		tally: &tally{domains: where, compared: map[int]bitset.Set{}}, colocation: &colocation{where},
+		tally: &tally{domains: where, launches: map[int]bitset.Set{}}, colocation: &colocation{where},
 		allowance: allowance, cuts: cuts, relevant: map[int]bool{}, divided: map[string]int{}, slots: map[*demand.Group]slot{},
 	}
 	a.observe()

@@ -17,10 +17,9 @@ type Cuts struct {
 	// most is how many pods of a group may be assigned to a domain, by the path to it,
 	// and how many to any, by the key of the group.
 	most map[string]int
-	// domains are further ones that a spread compares, others the pods in each that it
-	// selects and that do not declare it, by its ID.
-	domains map[string]map[string]bool
-	others  map[string]map[string]int
+	// others are for each spread, by its ID, the pods in each domain that it compares which
+	// it selects and which do not declare it.
+	others map[string]map[string]int
 	// first are the keys of groups that come before all others.
 	first map[string]bool
 	// rounds is how many plans have added something.
@@ -29,7 +28,7 @@ type Cuts struct {
 
 // NewCuts are none, with groups that come first, by their keys.
 func NewCuts(first ...string) *Cuts {
-	c := &Cuts{most: map[string]int{}, domains: map[string]map[string]bool{}, others: map[string]map[string]int{}, first: map[string]bool{}}
+	c := &Cuts{most: map[string]int{}, others: map[string]map[string]int{}, first: map[string]bool{}}
 	for _, key := range first {
 		c.first[key] = true
 	}
@@ -126,12 +125,8 @@ func (a *Assigner) broken(out *plan.Plan, chosen []int) (rules []int, fresh bool
 		if l.Kind != topology.Spread {
 			continue
 		}
-		domains, others := map[string]bool{}, a.others(sites, rule)
-		for _, name := range l.Known() {
-			domains[name] = true
-		}
-		if !maps.Equal(a.cuts.domains[l.ID], domains) || !maps.Equal(a.cuts.others[l.ID], others) {
-			a.cuts.domains[l.ID], a.cuts.others[l.ID], fresh = domains, others, true
+		if others := a.others(sites, rule, l.Known()); !maps.Equal(a.cuts.others[l.ID], others) {
+			a.cuts.others[l.ID], fresh = others, true
 		}
 	}
 	return rules, fresh

@@ -1,7 +1,8 @@
 package assign
 
 import (
-	"github.com/millwright-dev/millwright/engine/placement/bitset"
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 )
 
@@ -11,15 +12,31 @@ func (a *Assigner) observe() {
 	if a.PodTopology == nil {
 		return
 	}
-	a.counted = make([]bitset.Set, len(a.PodTopology.Counts))
-	for i, l := range a.PodTopology.Counts {
-		a.counted[i] = bitset.Full(len(a.Machines.List))
-		if l.Kind == topology.Spread {
-			a.compare(i, l)
+	list := a.Machines.List
+	for rule, l := range a.PodTopology.Counts {
+		counted := a.compared(rule, len(list), a.Machines.Labelled, func(i int) []corev1.Taint { return list[i].Taints }, func(i int, key string) bool {
+			return len(domainsAt(list[i], key)) > 0
+		})
+		a.machines = append(a.machines, counted)
+		if l.Kind != topology.Spread {
+			continue
+		}
+		for i := range counted.All() {
+			for _, domain := range domainsAt(list[i], l.Key) {
+				l.Know(l.At(domain))
+			}
 		}
 	}
-	for at, m := range a.Machines.List {
-		a.record(at, m)
+	for i, m := range list {
+		for r := range a.running(m) {
+			l := a.PodTopology.Counts[r.Rule]
+			if domain, ok := m.Domain(l.Key); ok && a.machines[r.Rule].Has(i) {
+				l.Record(l.At(domain), r.Part, 1)
+				if l.PerNode() && l.Kind == topology.Spread && r.Selected {
+					m.Load.Count(int32(r.Rule), 1)
+				}
+			}
+		}
 	}
 	a.colocation.besideDaemons()
 	a.colocation.unite()
@@ -47,10 +64,8 @@ func (a *Assigner) findDeclarers() {
 // and those where the last round had some.
 func (a *Assigner) knowDomains() {
 	for _, l := range a.PodTopology.Counts {
-		for name := range a.cuts.domains[l.ID] {
-			l.Know(l.At(name))
-		}
 		for name, n := range a.cuts.others[l.ID] {
+			l.Know(l.At(name))
 			l.Record(l.At(name), topology.Part{Selected: true}, n)
 		}
 	}

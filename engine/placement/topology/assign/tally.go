@@ -2,6 +2,7 @@ package assign
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,39 +29,11 @@ type Site struct {
 // tally counts pods by domain: those that run, and those that a plan puts somewhere.
 type tally struct {
 	*domains
-	// counted are the machines, and compared the launches, that each rule counts.
-	counted  []bitset.Set
-	compared map[int]bitset.Set
+	// machines are those that each rule counts, launches those of whose nodes it would,
+	// once they are asked for.
+	machines []bitset.Set
+	launches map[int]bitset.Set
 }
-
-// compare finds the nodes that a spread counts, and their domains.
-func (t *tally) compare(rule int, l *topology.DomainCounts) {
-	owner := t.PodTopology.Owners[rule]
-	counted := t.counted[rule]
-	if !l.IgnoreAffinity {
-		counted = t.Machines.Labelled(owner)
-		t.counted[rule] = counted
-	}
-	for at := range counted.All() {
-		m := t.Machines.List[at]
-		if l.HonorTaints {
-			if _, kept := taints.Untolerated(m.Taints, owner.Tolerations); kept {
-				counted.Remove(at)
-				continue
-			}
-		}
-		if slices.ContainsFunc(l.Beside, func(key string) bool { return lacks(m, key) }) {
-			counted.Remove(at)
-			continue
-		}
-		for _, domain := range domainsAt(m, l.Key) {
-			l.Know(l.At(domain))
-		}
-	}
-}
-
-// lacks reports whether a machine has no value of a label.
-func lacks(m *supply.Machine, key string) bool { return len(domainsAt(m, key)) == 0 }
 
 // domainsAt are the domains in which a machine is or may be: one that is not
 // launched yet will be in one of several.
@@ -72,30 +45,6 @@ func domainsAt(m *supply.Machine, key string) []string {
 		return r.Values()
 	}
 	return nil
-}
-
-// record enters the pods of one machine. A spread does not count pods that are on
-// their way out.
-func (t *tally) record(at int, m *supply.Machine) {
-	for _, p := range m.Node.Pods {
-		if p.Terminal() {
-			continue
-		}
-		for _, r := range t.PodTopology.MembershipsOf(p.Class.Shape) {
-			l := t.PodTopology.Counts[r.Rule]
-			if l.Kind == topology.Spread && (p.DeletionTimestamp != nil || !t.counted[r.Rule].Has(at)) {
-				continue
-			}
-			domain, ok := m.Domain(l.Key)
-			if !ok {
-				continue
-			}
-			l.Record(l.At(domain), r.Part, 1)
-			if l.PerNode() && l.Kind == topology.Spread && r.Selected {
-				m.Load.Count(int32(r.Rule), 1)
-			}
-		}
-	}
 }
 
 // levelCaps lets existing nodes count from the node with the fewest pods of a
@@ -181,7 +130,11 @@ func (t *tally) Tally(sites []Site, counts []*topology.DomainCounts) {
 			}
 		}
 		if s.Machine >= 0 {
-			t.tallyRunning(t.Machines.List[s.Machine].Node.Pods, in, counts)
+			for r := range t.running(t.Machines.List[s.Machine]) {
+				if in[r.Rule] >= 0 {
+					counts[r.Rule].Record(in[r.Rule], topology.Part{Selected: r.Selected}, 1)
+				}
+			}
 		}
 	}
 }
@@ -206,23 +159,30 @@ func (t *tally) domainsIn(s *Site, counts []*topology.DomainCounts) []int {
 	return in
 }
 
-func (t *tally) tallyRunning(pods []*snapshot.Pod, in []int, counts []*topology.DomainCounts) {
-	for _, p := range pods {
-		if p.Terminal() {
-			continue
-		}
-		for _, r := range t.PodTopology.MembershipsOf(p.Class.Shape) {
-			if in[r.Rule] >= 0 && (p.DeletionTimestamp == nil || counts[r.Rule].Kind != topology.Spread) {
-				counts[r.Rule].Record(in[r.Rule], topology.Part{Selected: r.Selected}, 1)
+// running are the parts that the pods which run on a machine have in rules. A spread does not
+// count pods that are on their way out.
+func (t *tally) running(m *supply.Machine) iter.Seq[demand.Membership] {
+	return func(yield func(demand.Membership) bool) {
+		for _, p := range m.Node.Pods {
+			if p.Terminal() {
+				continue
+			}
+			for _, r := range t.PodTopology.MembershipsOf(p.Class.Shape) {
+				if leaves := p.DeletionTimestamp != nil && t.PodTopology.Counts[r.Rule].Kind == topology.Spread; !leaves && !yield(r) {
+					return
+				}
 			}
 		}
 	}
 }
 
 // others are the pods of a plan, by domain, that a rule selects and that do not declare
-// it.
-func (t *tally) others(sites []Site, rule int) map[string]int {
+// it; zero for further ones of the domains that it compares.
+func (t *tally) others(sites []Site, rule int, compared []string) map[string]int {
 	out := map[string]int{}
+	for _, name := range compared {
+		out[name] = 0
+	}
 	for i := range sites {
 		domain, ok := t.Domain(&sites[i], t.PodTopology.Counts[rule])
 		if !ok || !t.counts(rule, &sites[i]) {
@@ -242,42 +202,35 @@ func (t *tally) others(sites []Site, rule int) map[string]int {
 // counts reports whether a rule counts the pods of a site.
 func (t *tally) counts(rule int, s *Site) bool {
 	if s.Machine >= 0 {
-		return t.counted[rule].Has(s.Machine)
+		return t.machines[rule].Has(s.Machine)
 	}
-	return t.compares(rule).Has(s.Launch)
+	launches, ok := t.launches[rule]
+	if !ok {
+		m := t.Offerings
+		launches = t.compared(rule, len(m.Launches), m.Labelled, func(i int) []corev1.Taint { return m.Pools[m.Launches[i].Pool].Taints }, func(i int, key string) bool {
+			return key == corev1.LabelHostname || !slices.Equal(t.domainsOn(i, key), []string{nowhere})
+		})
+		t.launches[rule] = launches
+	}
+	return launches.Has(s.Launch)
 }
 
-// compares are the launches whose nodes a rule counts: for a spread those that its
+// compared are those of so many places that a rule counts: for a spread those that its
 // policies and its pod's other labels leave, else all.
-func (t *tally) compares(rule int) bitset.Set {
-	if known, ok := t.compared[rule]; ok {
-		return known
-	}
-	l, owner, m := t.PodTopology.Counts[rule], t.PodTopology.Owners[rule], t.Offerings
-	out := bitset.Full(len(m.Launches))
+func (t *tally) compared(rule, places int, labelled func(*demand.Shape) bitset.Set, taintsOf func(int) []corev1.Taint, has func(place int, key string) bool) bitset.Set {
+	l, owner := t.PodTopology.Counts[rule], t.PodTopology.Owners[rule]
+	out := bitset.Full(places)
 	if l.Kind == topology.Spread && !l.IgnoreAffinity {
-		out = bitset.New(len(m.Launches))
-		for _, term := range owner.Terms {
-			out.Or(m.Index.Satisfying(term))
+		out = labelled(owner)
+	}
+	for i := range out.All() {
+		kept := false
+		if l.HonorTaints {
+			_, kept = taints.Untolerated(taintsOf(i), owner.Tolerations)
+		}
+		if kept || slices.ContainsFunc(l.Beside, func(key string) bool { return !has(i, key) }) {
+			out.Remove(i)
 		}
 	}
-	for _, p := range m.Pools {
-		if _, kept := taints.Untolerated(p.Taints, owner.Tolerations); kept && l.HonorTaints {
-			for i := p.Lo; i < p.Hi; i++ {
-				out.Remove(i)
-			}
-		}
-	}
-	for _, key := range l.Beside {
-		if key == corev1.LabelHostname {
-			continue // every node has one
-		}
-		for i := range out.All() {
-			if slices.Equal(t.domainsOn(i, key), []string{nowhere}) {
-				out.Remove(i)
-			}
-		}
-	}
-	t.compared[rule] = out
 	return out
 }
