@@ -23,6 +23,7 @@
 //	downsize.go                the cheapest model that holds a box's content
 //	vacate.go                  content of dear boxes into room that cheaper ones have left
 //	floor.go                   the bound, with what follows from boxes being whole
+//	contents.go                the same for whole contents of things of few kinds
 //
 // Each box costs a fee beyond its price, 2 % of an average box (draft.go): half as many
 // boxes may cost 1 % more, and of boxes that do as well for their price the largest is

@@ -14,6 +14,8 @@ type floor struct {
 	s *relaxation
 	// single is the price of the cheapest box that holds one of an item.
 	single []float64
+	// contents are what items are worth by whole contents, nil if that is not known.
+	contents []float64
 	// part is the part of the problem that a family belongs to.
 	part []int
 }
@@ -71,7 +73,7 @@ func (f *floor) of(counts []int) float64 {
 		part int
 		group
 	}
-	divided, whole := make([]float64, len(f.part)), make([]float64, len(f.part))
+	divided, whole, filled := make([]float64, len(f.part)), make([]float64, len(f.part)), make([]float64, len(f.part))
 	exclusive := map[member]float64{}
 	for i, n := range counts {
 		if n == 0 {
@@ -81,6 +83,9 @@ func (f *floor) of(counts []int) float64 {
 		part := f.part[f.s.p.Items[i].Family]
 		divided[part] += f.s.worth[i] * float64(n)
 		whole[part] = max(whole[part], f.single[i])
+		if f.contents != nil {
+			filled[part] += f.contents[i] * float64(n)
+		}
 		// Every box with members of a group costs at least what the cheapest box for
 		// any of them does, and has at most the cap's number of them.
 		for g, share := range family.groups() {
@@ -92,7 +97,7 @@ func (f *floor) of(counts []int) float64 {
 	}
 	sum := 0.0
 	for _, p := range f.order() {
-		sum += max(divided[p], whole[p])
+		sum += max(divided[p], whole[p], filled[p])
 	}
 	return sum * (1 - tiny)
 }

@@ -257,3 +257,52 @@ func TestWhatIsInALargeBoxFillsTheRoomThatOthersLeave(t *testing.T) {
 		t.Errorf("the price is %g, want 32: %v", s.Price(p), s.Boxes)
 	}
 }
+
+// A box of 10 holds two things of 4 or one of 7; divided, all of it would be used.
+func TestTheBoundKnowsThatThingsOfFewKindsAreWhole(t *testing.T) {
+	one := bitset.New(1)
+	one.Add(0)
+	s := Solve(&Problem{
+		Dims: 1, Pools: []Pool{{}}, Families: []Family{{Models: one}}, Models: []Model{{Price: 1, Holds: []int64{10}}},
+		Items: []Item{{Need: []int64{4}, Count: 60}, {Need: []int64{7}, Count: 30}},
+	})
+	if bound := s.Bound(s.Boxes); math.Abs(bound-60) > 1e-3 {
+		t.Errorf("the bound is %g, want 60", bound)
+	}
+}
+
+// The bound is about plans with fewer models to choose from as well.
+func TestNoPackingOfManyThingsOfFewKindsIsBelowTheBound(t *testing.T) {
+	raised := 0
+	property.Check(t, func(t *rapid.T) {
+		p := problems(5, 60).Draw(t, "problem")
+		p.Pools[0].Left = nil
+		for f := range p.Families {
+			p.Families[f] = Family{Models: p.Families[f].Models}
+		}
+		s := Solve(p)
+		bound := s.Bound(s.Boxes)
+		if s.floor.contents != nil {
+			raised++
+		}
+		for m := range p.Models { // without one of the models
+			some := *p
+			some.Families = slices.Clone(p.Families)
+			for f := range some.Families {
+				models := p.Families[f].Models.Clone()
+				models.Remove(m)
+				some.Families[f] = Family{Models: models}
+			}
+			o := Solve(&some)
+			if slices.Equal(o.Left, s.Left) && o.Price(p) < bound*(1-1e-9) {
+				t.Errorf("without model %d the price is %g, and the bound %g", m, o.Price(p), bound)
+			}
+		}
+		if price := s.Price(p); price < bound*(1-1e-9) {
+			t.Errorf("the price is %g, the bound %g", price, bound)
+		}
+	})
+	if raised == 0 {
+		t.Error("no bound was by whole contents")
+	}
+}

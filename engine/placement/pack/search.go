@@ -2,6 +2,7 @@ package pack
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/pack/simplex"
@@ -37,21 +38,11 @@ func (p *patterns) richest(model int) *Box {
 	if p.work -= stepsToBegin; p.work < 0 {
 		return nil
 	}
-	q.items = q.items[:0]
-	for r, item := range p.items {
-		if p.master.Dual[r] > tiny && p.s.accepts(model, item) {
-			q.items = append(q.items, item)
-		}
-	}
-	slices.SortStableFunc(q.items, func(a, b int32) int { return cmp.Compare(p.s.size[b], p.s.size[a]) })
+	p.start(model)
 	if q.most = p.s.costs(model) * (1 + worthwhile); p.divided(model) <= q.most {
 		return nil
 	}
-	q.count, q.best, q.left = make([]int, len(q.items)), nil, steps
-	for len(q.loads) <= len(q.items) {
-		q.loads = append(q.loads, Load{})
-	}
-	q.loads[0].Reset(&p.s.p.Models[model])
+	q.left = steps
 	p.descend(0, 0)
 	p.work -= steps - q.left
 	b := &Box{Model: model}
@@ -65,6 +56,23 @@ func (p *patterns) richest(model int) *Box {
 		return nil
 	}
 	return b
+}
+
+// start prepares to search the contents of a model.
+func (p *patterns) start(model int) {
+	q := &p.search
+	q.items = q.items[:0]
+	for r, item := range p.items {
+		if p.master.Dual[r] > tiny && p.s.accepts(model, item) {
+			q.items = append(q.items, item)
+		}
+	}
+	slices.SortStableFunc(q.items, func(a, b int32) int { return cmp.Compare(p.s.size[b], p.s.size[a]) })
+	q.count, q.best = make([]int, len(q.items)), nil
+	for len(q.loads) <= len(q.items) {
+		q.loads = append(q.loads, Load{})
+	}
+	q.loads[0].Reset(&p.s.p.Models[model])
 }
 
 // descend branches on the number of an item, where the content so far is worth so much.
@@ -112,6 +120,17 @@ func (p *patterns) divided(model int) float64 {
 	q.prices = q.prices[:0]
 	for d, v := range q.lp.Dual {
 		q.prices = append(q.prices, max(0, -v)*s.scale[d])
+	}
+	// The program stops a little short of prices at which no item is worth more.
+	short := 1.0
+	for i, item := range q.items {
+		short = max(short, q.worth[i]/cost(s.need(item), q.prices))
+	}
+	if math.IsInf(short, 1) {
+		return short
+	}
+	for d := range q.prices {
+		q.prices[d] *= short
 	}
 	return cost(holds, q.prices)
 }

@@ -28,7 +28,12 @@ func Solve(p *Problem) *Solution {
 		// Smaller boxes may have left room in the limits.
 		done, boxes = len(boxes), append(boxes, s.greedy(left, pools)...)
 	}
-	boxes = s.vacate(boxes, left, pools)
+	packed := slices.Clone(s.counts)
+	for i, n := range left {
+		packed[i] -= n
+	}
+	boxes = s.vacate(boxes, packed, pools)
+	s.floor.contents = s.contents(boxes, packed)
 	return &Solution{Boxes: boxes, Left: left, floor: s.floor, unit: unit}
 }
 

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// wasteful is the share of the bound above it from which boxes are vacated.
-	wasteful = 0.015
+	// muchAbove is the share of the bound above it from which more is tried.
+	muchAbove = 0.015
 	// looksPerThing bounds the work.
 	looksPerThing = 20
 )
@@ -15,14 +15,13 @@ const (
 // vacate moves what it can of a box, the dearest first, into room in cheaper ones, if a
 // cheaper model then holds the rest. Greedy leaves such room where some things take a box
 // each, and those that could have filled the boxes are used up.
-func (s *solver) vacate(boxes []Box, left []int, pools []Pool) []Box {
-	packed, things := slices.Clone(s.counts), 0
-	for i, n := range left {
-		packed[i] -= n
-		things += packed[i]
-	}
-	if s.priceOf(boxes) <= s.floor.of(packed)*(1+wasteful) {
+func (s *solver) vacate(boxes []Box, packed []int, pools []Pool) []Box {
+	if !s.wasteful(boxes, packed) {
 		return boxes
+	}
+	things := 0
+	for _, n := range packed {
+		things += n
 	}
 	loads, order := make([]Load, len(boxes)), make([]*Box, len(boxes))
 	for i := range boxes {
@@ -39,6 +38,11 @@ func (s *solver) vacate(boxes []Box, left []int, pools []Pool) []Box {
 		looks -= s.vacateOne(order[at:], loads[at:], pools)
 	}
 	return slices.DeleteFunc(boxes, func(b Box) bool { return len(b.Parts) == 0 })
+}
+
+// wasteful reports whether boxes with so many of each item cost much more than the bound.
+func (s *solver) wasteful(boxes []Box, packed []int) bool {
+	return s.priceOf(boxes) > s.floor.of(packed)*(1+muchAbove)
 }
 
 // load makes the load of a box.
