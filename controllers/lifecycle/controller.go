@@ -56,10 +56,13 @@ type Reconciler struct {
 	deps loop.Deps
 	// launching has an element for every claim that is being decided upon and launched.
 	launching chan struct{}
+	holds     holds
 }
 
 // New makes a Reconciler.
-func New(d loop.Deps) *Reconciler { return &Reconciler{d, make(chan struct{}, launches)} }
+func New(d loop.Deps) *Reconciler {
+	return &Reconciler{deps: d, launching: make(chan struct{}, launches)}
+}
 
 // Add registers the loop: it runs for every claim that changes, for the claims of
 // every Node that changes, and for machines that are not initialized yet when
@@ -179,8 +182,10 @@ func (r *Reconciler) view(ctx context.Context, claim *karpv1.NodeClaim) (lifecyc
 		}
 	}
 	if len(v.Nodes) == 1 && v.Nodes[0].Labels[lifecycle.RegisteredLabel] != "true" {
-		s := r.deps.Store.Snapshot(now, nil)
-		v.Hold, v.Awaited = nomination.HoldOf(s, v.Claim.Name, v.Nodes[0]), nomination.Awaited(s, v.Claim)
+		v.Hold = r.holds.of(now, r.deps.Store, v.Claim.Name, v.Nodes[0])
+		if v.Policy.PlannedFirst {
+			v.Awaited = nomination.Awaited(r.deps.Store.Snapshot(now, nil), v.Claim)
+		}
 	}
 	if v.Claim.Annotations[lifecycle.DRADriversAnnotation] != "" && !v.Claim.Is(snapshot.Initialized) && len(v.Nodes) == 1 {
 		v.Slices, err = r.slices(ctx, v.Nodes[0].Name)

@@ -14,9 +14,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// holdPoll is how soon to look again whether a Node still has to be kept from taking
+// HoldPoll is how soon to look again whether a Node still has to be kept from taking
 // pods.
-const holdPoll = 100 * time.Millisecond
+const HoldPoll = 200 * time.Millisecond
 
 // View is what is known about a claim.
 type View struct {

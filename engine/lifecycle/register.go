@@ -61,7 +61,7 @@ func takeOver(v View, s Step) Step {
 	s.Gates = append(s.Gates, Gate{Name: GateNode, Open: true, Since: joined})
 	if node.Labels[RegisteredLabel] != "true" {
 		if !v.Hold.Until.IsZero() {
-			s.Gates, s.Wake = append(s.Gates, held(v, joined)), v.Now.Add(holdPoll)
+			s.Gates, s.Wake = append(s.Gates, held(v, joined)), v.Now.Add(HoldPoll)
 			return s
 		}
 		s.Node = registration(v.Claim, node)

@@ -41,7 +41,7 @@ func admit(s *snapshot.Snapshot) (admitted int) {
 func TestPodsAreAdmittedToANodeThatTakesThemFirst(t *testing.T) {
 	s := plannedFirst(t)
 	n := s.Node("n4")
-	if h := nomination.HoldOf(s, "n4", n.Object); !h.Until.IsZero() {
+	if h := nomination.Holds(s, "n4", n.Object)["n4"]; !h.Until.IsZero() {
 		t.Errorf("the Node is kept: %+v", h)
 	}
 	nominate(s, "even-2", "n4", true) // before the policy was there

@@ -360,13 +360,13 @@ func (f *follow) open() {
 
 // release lets Nodes go that need not be held.
 func (f *follow) release() {
-	s, at := f.picture(), f.now
+	holds, at := nomination.Holds(f.picture(), "", nil), f.now
 	for i := range f.arrivals {
 		a := &f.arrivals[i]
 		if a.free || f.now.Before(a.at) {
 			continue
 		}
-		if h := nomination.HoldOf(s, a.node.Claim.Name, a.node.Object); h.Until.IsZero() {
+		if holds[a.node.Claim.Name].Until.IsZero() {
 			a.free, a.at = true, at
 			at = at.Add(perNode)
 		}

@@ -27,67 +27,76 @@ type Hold struct {
 	For []plan.ObjectRef
 }
 
-// HoldOf says whether the Node of a claim is kept from taking pods. It is the zero
-// Hold for one that takes pods already, and for one that takes first the pods that it was
-// launched for. The snapshot may not know the Node yet.
-func HoldOf(s *snapshot.Snapshot, claim string, node *corev1.Node) Hold {
+// Holds are what keeps from taking pods the Nodes that have joined and take none yet, by claim;
+// the zero Hold for one that is not kept, and for one that takes first the pods that it was
+// launched for. A claim's Node that the snapshot does not know yet may be given.
+func Holds(s *snapshot.Snapshot, claim string, node *corev1.Node) map[string]Hold {
+	s = withNode(s, claim, node)
+	nodes, pods := index(s), planned(s)
+	m, byNode := newMemo(s, pods), map[*snapshot.Node][]*snapshot.Pod{}
+	for _, p := range pods {
+		if n := nodes[s.Nominated[key(p)]]; n != nil {
+			byNode[n] = append(byNode[n], p)
+		}
+	}
+	out := map[string]Hold{}
+	for _, n := range s.Nodes {
+		if n.Claim == nil || !joining(n) {
+			continue
+		}
+		var h Hold
+		if !m.first[n.Claim.Pool] {
+			h = m.hold(n, byNode)
+		}
+		if len(h.For) == 0 || !s.Now.Before(h.Until) {
+			h = Hold{}
+		}
+		out[n.Claim.Name] = h
+	}
+	return out
+}
+
+// withNode is a snapshot that knows the Node of a claim.
+func withNode(s *snapshot.Snapshot, claim string, node *corev1.Node) *snapshot.Snapshot {
 	i := slices.IndexFunc(s.Nodes, func(n *snapshot.Node) bool { return n.Claim != nil && n.Claim.Name == claim })
-	if i < 0 {
-		return Hold{}
+	if i < 0 || s.Nodes[i].Object != nil {
+		return s
 	}
-	n := s.Nodes[i]
-	if n.Object == nil {
-		known := *s
-		n = &snapshot.Node{Name: node.Name, Object: node, Claim: n.Claim}
-		known.Nodes = slices.Clone(s.Nodes)
-		known.Nodes[i] = n
-		s = &known
-	}
-	if !joining(n) || firstPools(s)[n.Claim.Pool] {
-		return Hold{}
-	}
+	known := *s
+	known.Nodes = slices.Clone(s.Nodes)
+	known.Nodes[i] = &snapshot.Node{Name: node.Name, Object: node, Claim: s.Nodes[i].Claim}
+	return &known
+}
+
+// hold is that of one Node, by the pods planned for each: for pods that are still to be
+// nominated to it, then for those planned for machines with which it opens together.
+func (m *memo) hold(n *snapshot.Node, byNode map[*snapshot.Node][]*snapshot.Pod) Hold {
 	since, ready := readySince(n)
 	if !ready {
 		since = knownSince(n, n.Object.CreationTimestamp.Time)
 	}
-	h := missing(s, n, since)
-	if len(h.For) == 0 || !s.Now.Before(h.Until) {
-		return Hold{}
-	}
-	return h
-}
-
-// missing is the hold of a Node that could take pods since a time: for pods that are still to
-// be nominated to it, then for those planned for machines with which it opens together.
-func missing(s *snapshot.Snapshot, n *snapshot.Node, since time.Time) Hold {
-	nodes, pods := index(s), planned(s)
-	m := newMemo(s, pods)
-	var here []*snapshot.Pod
-	with, opens := map[*snapshot.Node]bool{}, time.Time{}
-	for _, p := range pods {
-		if nodes[s.Nominated[key(p)]] != n {
-			continue
-		}
-		if !m.needless(p.Class, n) {
-			here = append(here, p)
-		}
-		if of := m.contests[p.Class]; of != nil && m.together(of, n) {
-			opens = m.opens(of, n)
-			for _, o := range of.closed {
-				with[o] = o != n
-			}
-		}
-	}
-	own, others := Hold{Until: since.Add(Grace)}, Hold{Until: opens}
-	for _, p := range unnominated(here, n, m) {
+	own, others := Hold{Until: since.Add(Grace)}, Hold{}
+	needing := slices.DeleteFunc(slices.Clone(byNode[n]), func(p *snapshot.Pod) bool { return m.needless(p.Class, n) })
+	for _, p := range unnominated(needing, n, m) {
 		own.For = append(own.For, plan.PodRef(p.Pod))
 	}
 	if len(own.For) > 0 {
 		return own
 	}
-	for _, p := range pods {
-		if with[nodes[s.Nominated[key(p)]]] {
-			others.For = append(others.For, plan.PodRef(p.Pod))
+	with := map[*snapshot.Node]bool{n: true}
+	for _, p := range byNode[n] {
+		of := m.contests[p.Class]
+		if of == nil || !m.together(of, n) {
+			continue
+		}
+		others.Until = m.opens(of, n)
+		for _, o := range of.closed {
+			if !with[o] {
+				with[o] = true
+				for _, p := range byNode[o] {
+					others.For = append(others.For, plan.PodRef(p.Pod))
+				}
+			}
 		}
 	}
 	return others

@@ -72,7 +72,7 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 			if row.with != nil {
 				row.with(s)
 			}
-			h := nomination.HoldOf(s, "n4", s.Node("n4").Object)
+			h := nomination.Holds(s, "n4", s.Node("n4").Object)["n4"]
 			var got []string
 			for _, o := range h.For {
 				got = append(got, o.Name)
