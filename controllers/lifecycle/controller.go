@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
@@ -56,16 +57,16 @@ type Reconciler struct {
 	deps loop.Deps
 	// launching has an element for every claim that is being decided upon and launched.
 	launching chan struct{}
-	holds     holds
+	holds     *holds
 }
 
 // New makes a Reconciler.
 func New(d loop.Deps) *Reconciler {
-	return &Reconciler{deps: d, launching: make(chan struct{}, launches)}
+	return &Reconciler{deps: d, launching: make(chan struct{}, launches), holds: newHolds()}
 }
 
 // Add registers the loop: it runs for every claim that changes, for the claims of
-// every Node that changes, and for machines that are not initialized yet when
+// every Node that changes or is kept from taking pods no longer, and for machines that are not initialized yet when
 // what they may wait for changes: storage drivers, pods of DaemonSets, policies.
 func Add(mgr manager.Manager, d loop.Deps) error {
 	r := New(d)
@@ -76,6 +77,7 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 		Watches(&storagev1.CSINode{}, handler.EnqueueRequestsFromMapFunc(r.startingOn)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.startingOn), builder.WithPredicates(daemonReadiness())).
 		Watches(&v1alpha1.NodePolicy{}, handler.EnqueueRequestsFromMapFunc(r.starting), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(source.Channel(r.holds.released, &handler.TypedEnqueueRequestForObject[*karpv1.NodeClaim]{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: loop.Backoff(time.Second, time.Minute)}).
 		Complete(r)
 }

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
@@ -14,10 +17,19 @@ import (
 // holds is what keeps Nodes that have joined from taking pods. Working that out takes a walk
 // over all pods that wait, for one Node or for all, so the answer serves all claims until
 // they ask again. Safe for concurrent use.
+//
+// Nodes that open together do so at once: a pod whose own Node is still closed takes the room
+// of others on one that is open.
 type holds struct {
 	mu    sync.Mutex
 	at    time.Time
 	holds map[string]nomination.Hold
+	// released has the claims whose Nodes are kept no longer.
+	released chan event.TypedGenericEvent[*karpv1.NodeClaim]
+}
+
+func newHolds() *holds {
+	return &holds{released: make(chan event.TypedGenericEvent[*karpv1.NodeClaim], workers)}
 }
 
 // of is the hold of a claim's Node.
@@ -25,9 +37,28 @@ func (h *holds) of(now time.Time, store *cluster.Store, claim string, node *core
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	hold, known := h.holds[claim]
-	if !known || now.Sub(h.at) >= lifecycle.HoldPoll {
-		h.at, h.holds = now, nomination.Holds(store.Snapshot(now, nil), claim, node)
-		hold = h.holds[claim]
+	if known && now.Sub(h.at) < lifecycle.HoldPoll {
+		return hold
 	}
-	return hold
+	before := h.holds
+	h.at, h.holds = now, nomination.Holds(store.Snapshot(now, nil), claim, node)
+	for _, last := range []bool{false, true} {
+		for name, hold := range h.holds {
+			if hold.Last == last && hold.Until.IsZero() && !before[name].Until.IsZero() {
+				h.release(name)
+			}
+		}
+	}
+	if !before[claim].Until.IsZero() {
+		return before[claim] // for this time: it opens with the others
+	}
+	return h.holds[claim]
+}
+
+// release has a claim served at once; if too many are to be, it asks again by itself.
+func (h *holds) release(claim string) {
+	select {
+	case h.released <- event.TypedGenericEvent[*karpv1.NodeClaim]{Object: &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: claim}}}:
+	default:
+	}
 }

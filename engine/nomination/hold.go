@@ -25,10 +25,13 @@ type Hold struct {
 	Until time.Time
 	// For are the pods to be nominated to it, or those planned for Nodes that it opens with.
 	For []plan.ObjectRef
+	// Last says that of Nodes that open together it is to be opened after the others: no pods
+	// are nominated to it, so all of it is room for those whose own Node is still closed.
+	Last bool
 }
 
 // Holds are what keeps from taking pods the Nodes that have joined and take none yet, by claim;
-// the zero Hold for one that is not kept, and for one that takes first the pods that it was
+// with a zero Until for one that is not kept, and for one that takes first the pods that it was
 // launched for. A claim's Node that the snapshot does not know yet may be given.
 func Holds(s *snapshot.Snapshot, claim string, node *corev1.Node) map[string]Hold {
 	s = withNode(s, claim, node)
@@ -51,6 +54,7 @@ func Holds(s *snapshot.Snapshot, claim string, node *corev1.Node) map[string]Hol
 		if len(h.For) == 0 || !s.Now.Before(h.Until) {
 			h = Hold{}
 		}
+		h.Last = !slices.ContainsFunc(byNode[n], func(p *snapshot.Pod) bool { return !m.needless(p.Class, n) })
 		out[n.Claim.Name] = h
 	}
 	return out
@@ -84,50 +88,63 @@ func (m *memo) hold(n *snapshot.Node, byNode map[*snapshot.Node][]*snapshot.Pod)
 		return own
 	}
 	with := map[*snapshot.Node]bool{n: true}
-	for _, p := range byNode[n] {
-		of := m.contests[p.Class]
-		if of == nil || !m.together(of, n) {
+	for _, of := range m.contestsOf(n, byNode[n]) {
+		if !m.together(of, n) {
 			continue
 		}
-		others.Until = m.opens(of, n)
+		others.Until = latest(others.Until, m.opens(of, n))
 		for _, o := range of.closed {
-			if !with[o] {
-				with[o] = true
-				for _, p := range byNode[o] {
-					others.For = append(others.For, plan.PodRef(p.Pod))
-				}
+			if with[o.node] {
+				continue
+			}
+			with[o.node] = true
+			for _, p := range byNode[o.node] {
+				others.For = append(others.For, plan.PodRef(p.Pod))
 			}
 		}
 	}
 	return others
 }
 
-// close finds the machines of each contest that are not about to take pods: they are not
-// ready, or pods are still to be nominated to them.
+// contestsOf are those of the pods planned for a machine. One for which no pods are planned any
+// more is room for all that may use its pool.
+func (m *memo) contestsOf(n *snapshot.Node, planned []*snapshot.Pod) []*contest {
+	return slices.DeleteFunc(slices.Clone(m.all), func(c *contest) bool {
+		if len(planned) == 0 {
+			return !slices.ContainsFunc(c.closed, func(o closed) bool { return o.node.Claim.Pool == n.Claim.Pool })
+		}
+		return !slices.ContainsFunc(planned, func(p *snapshot.Pod) bool { return m.contests[p.Class] == c })
+	})
+}
+
+// close finds the machines of each contest that take no pods yet. One is opening if it is
+// ready, and no pods are still to be nominated to it.
 func (m *memo) close(s *snapshot.Snapshot, pods []*snapshot.Pod) {
 	nodes, byNode := index(s), map[*snapshot.Node][]*snapshot.Pod{}
 	for _, p := range pods {
 		n, of := nodes[s.Nominated[key(p)]], m.contests[p.Class]
-		if n != nil && of != nil && !of.free[p.Class] && n.Claim != nil && !n.Registered() {
+		if n != nil && of != nil && !of.free[p.Class] && n.Claim != nil {
 			byNode[n] = append(byNode[n], p)
 		}
 	}
 	for n, here := range byNode {
-		if _, ready := readySince(n); ready && len(unnominated(here, n, m)) == 0 {
+		_, ready := readySince(n)
+		if ready && n.Registered() {
 			continue
 		}
+		opening := ready && len(unnominated(here, n, m)) == 0
 		seen := map[*contest]bool{}
 		for _, p := range here {
 			if of := m.contests[p.Class]; !seen[of] {
-				seen[of], of.closed = true, append(of.closed, n)
+				seen[of], of.closed = true, append(of.closed, closed{n, opening})
 			}
 		}
 	}
 }
 
-// closedBut reports whether machines of a contest besides one are not about to take pods.
-func (c *contest) closedBut(n *snapshot.Node) bool {
-	return slices.ContainsFunc(c.closed, func(o *snapshot.Node) bool { return o != n })
+// keptBut reports whether machines of a contest besides one are kept from taking pods.
+func (c *contest) keptBut(n *snapshot.Node) bool {
+	return slices.ContainsFunc(c.closed, func(o closed) bool { return o.node != n && !o.opening })
 }
 
 // together reports whether a Node that has joined waits for others of a contest.
@@ -139,10 +156,10 @@ func (m *memo) together(c *contest, n *snapshot.Node) bool { return m.now.Before
 func (m *memo) opens(c *contest, n *snapshot.Node) time.Time {
 	wait := time.Duration(0)
 	for _, o := range c.closed {
-		if o == n || o.Claim.Created.Sub(n.Claim.Created).Abs() > Together {
+		if o.node == n || o.node.Claim.Created.Sub(n.Claim.Created).Abs() > Together || o.opening {
 			continue
 		}
-		if _, ready := readySince(o); !ready {
+		if _, ready := readySince(o.node); !ready {
 			wait = Together
 			break
 		}

@@ -14,6 +14,12 @@ import (
 
 var noon = time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC)
 
+// open lets a Node take pods, as far as Millwright keeps it from that.
+func open(n *snapshot.Node) {
+	n.Object.Spec.Taints = nil
+	n.Object.Labels[snapshot.RegisteredLabel] = "true"
+}
+
 // A Node waits for the nominations of its own pods, as far as they are needed, for a short
 // time; as long for those of others that were launched with it, for a moment if one of these
 // is not ready; and not once it takes pods.
@@ -23,6 +29,7 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 		with  func(*snapshot.Snapshot)
 		want  []string
 		until time.Duration // after now
+		last  bool          // true if it is not to be kept, and opened after others
 	}{
 		"a pod is to be nominated": {ready: time.Second, want: []string{"big"}, until: nomination.Grace - time.Second},
 		"not for ever":             {ready: nomination.Grace},
@@ -43,10 +50,28 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 				s.Nominated[key("big")] = "n5"
 				s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
 			}},
-		"another Node is about to open": {ready: time.Second, with: func(s *snapshot.Snapshot) {
+		"another Node is about to open": {ready: time.Second, last: true, with: func(s *snapshot.Snapshot) {
 			s.Nominated[key("big")] = "n5"
 			nominate(s, "big", "n5", true)
 		}},
+		"no pods are planned for it any more": {ready: time.Second, want: []string{"big", "web-1", "web-2", "web-3"}, until: nomination.Grace - time.Second,
+			with: func(s *snapshot.Snapshot) {
+				for _, pod := range []string{"big", "web-1", "web-2"} {
+					s.Nominated[key(pod)] = "n5"
+				}
+			}},
+		"another Node has opened": {ready: time.Second, with: func(s *snapshot.Snapshot) {
+			s.Nominated[key("big")] = "n5"
+			nominate(s, "big", "n5", true)
+			open(s.Node("n5"))
+		}},
+		"another Node was opened before it is ready": {ready: time.Second, want: []string{"big", "web-3"}, until: nomination.Together - time.Second,
+			with: func(s *snapshot.Snapshot) {
+				s.Nominated[key("big")] = "n5"
+				nominate(s, "big", "n5", true)
+				open(s.Node("n5"))
+				s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
+			}},
 		"another Node was launched long before": {ready: time.Second, want: []string{"web-1", "web-2"}, until: nomination.Grace - time.Second, with: func(s *snapshot.Snapshot) {
 			s.Nominated[key("big")] = "n5"
 			s.Node("n5").Claim.Created = s.Node("n4").Claim.Created.Add(-time.Minute)
@@ -79,6 +104,9 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 			}
 			if !slices.Equal(got, row.want) {
 				t.Errorf("waits for %v, want %v", got, row.want)
+			}
+			if row.last && !h.Last {
+				t.Error("not the last to be opened")
 			}
 			if want := s.Now.Add(row.until); len(row.want) > 0 && !h.Until.Equal(want) || len(row.want) == 0 && !h.Until.IsZero() {
 				t.Errorf("waits until %v, want %v", h.Until, want)

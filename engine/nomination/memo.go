@@ -17,14 +17,15 @@ type memo struct {
 	rules       map[*snapshot.Class][]*rule
 	// first are the pools whose new Nodes take first the pods that they were launched for.
 	first map[string]bool
-	// contests are the sets of contending classes, by their classes.
+	// all are the sets of contending classes, contests the same by their classes.
+	all      []*contest
 	contests map[*snapshot.Class]*contest
 }
 
 // needless reports whether a pod of a class needs no nomination to a machine.
 func (m *memo) needless(c *snapshot.Class, n *snapshot.Node) bool {
 	of := m.contests[c]
-	return of != nil && of.free[c] && (!joining(n) || !of.closedBut(n) || m.together(of, n))
+	return of != nil && of.free[c] && (!joining(n) || !of.keptBut(n) || m.together(of, n))
 }
 
 type pair struct {
@@ -35,12 +36,13 @@ type pair struct {
 func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 	m := &memo{
 		now:         s.Now,
-		contests:    contests(s, planned),
+		contests:    map[*snapshot.Class]*contest{},
 		first:       firstPools(s),
 		allocatable: map[*snapshot.Node]corev1.ResourceList{},
 		shares:      map[pair]float64{},
 		rules:       map[*snapshot.Class][]*rule{},
 	}
+	m.contend(s, planned)
 	m.close(s, planned)
 	return m
 }

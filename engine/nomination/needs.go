@@ -42,27 +42,31 @@ import (
 type contest struct {
 	// free are the classes that are left to kube-scheduler.
 	free map[*snapshot.Class]bool
-	// closed are the machines planned for the pods of the others that are not about to take
-	// pods yet.
-	closed []*snapshot.Node
+	// closed are the machines planned for the pods of the others that take no pods yet.
+	closed []closed
 }
 
-// contests are the sets of contending classes, by each of their classes.
-func contests(s *snapshot.Snapshot, pods []*snapshot.Pod) map[*snapshot.Class]*contest {
+// closed is a machine that takes no pods yet; it is opening if nothing keeps it from that.
+type closed struct {
+	node    *snapshot.Node
+	opening bool
+}
+
+// contend finds the sets of contending classes.
+func (m *memo) contend(s *snapshot.Snapshot, pods []*snapshot.Pod) {
 	classes := count(s, pods)
 	rules := selectorsOf(classes)
 	machines := sync.OnceValue(func() []*machine { return machinesOf(s, pods) })
-	out := map[*snapshot.Class]*contest{}
 	for _, set := range contending(s, classes) {
 		of := &contest{free: map[*snapshot.Class]bool{}}
+		m.all = append(m.all, of)
 		for _, t := range leftToScheduler(machines, set, rules) {
 			of.free[t.class] = true
 		}
 		for _, t := range set {
-			out[t.class] = of
+			m.contests[t.class] = of
 		}
 	}
-	return out
 }
 
 // leftToScheduler are those of contending classes whose pods need no nominations.
