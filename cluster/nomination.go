@@ -70,6 +70,19 @@ func (s *Store) Knows(pod types.NamespacedName) bool {
 	return known
 }
 
+// Place is the machine that the latest plan counts on for a pod that waits, by the name of its
+// Node or claim; empty if there is none.
+func (s *Store) Place(pod types.NamespacedName) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	waiting, waits := s.waiting.find(podKey(pod.Namespace, pod.Name))
+	if !waits {
+		return ""
+	}
+	machine, _ := s.place(waiting)
+	return machine
+}
+
 // Planned are the pods that still wait and for which the latest plan counts on a
 // machine, by the name of its Node or claim; in no order.
 func (s *Store) Planned(machine string) []*snapshot.Pod {

@@ -40,6 +40,7 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 	}
 	return errors.Join(
 		poker(mgr, p, "provisioner.trigger.pod", &corev1.Pod{}, p.unplanned, nil),
+		poker(mgr, p, "provisioner.trigger.displaced", &corev1.Pod{}, p.displaced, triedAgain{}),
 		poker(mgr, p, "provisioner.trigger.node", &corev1.Node{}, leavingNode, nil),
 		poker(mgr, p, "provisioner.trigger.nodeclaim", &karpv1.NodeClaim{}, leavingClaim, nil),
 		poker(mgr, p, "provisioner.trigger.nodepool", &karpv1.NodePool{}, readyPool, opened{}),
@@ -73,6 +74,47 @@ func poker(mgr manager.Manager, p *Provisioner, name string, kind client.Object,
 func (p *Provisioner) unplanned(obj client.Object) bool {
 	pod, ok := obj.(*corev1.Pod)
 	return ok && cluster.Waits(pod) && !p.Store.Knows(client.ObjectKeyFromObject(pod))
+}
+
+// displaced lets through pods that wait although the machine that the plan counts on takes pods:
+// others may have taken their room.
+func (p *Provisioner) displaced(obj client.Object) bool {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok || !cluster.Waits(pod) {
+		return false
+	}
+	name := p.Store.Place(client.ObjectKeyFromObject(pod))
+	if name == "" {
+		return false
+	}
+	var claim karpv1.NodeClaim
+	if err := p.Client.Get(context.Background(), client.ObjectKey{Name: name}, &claim); err == nil {
+		return claim.StatusConditions().IsTrue(karpv1.ConditionTypeRegistered)
+	}
+	var node corev1.Node
+	return p.Client.Get(context.Background(), client.ObjectKey{Name: name}, &node) == nil
+}
+
+// triedAgain lets through pods for which kube-scheduler has found no node once more, and
+// says why in other words.
+type triedAgain struct{ predicate.Funcs }
+
+func (triedAgain) Create(event.CreateEvent) bool { return false }
+
+// Update compares.
+func (triedAgain) Update(e event.UpdateEvent) bool {
+	before, after := verdict(e.ObjectOld), verdict(e.ObjectNew)
+	return before != "" && after != "" && before != after
+}
+
+// verdict is what kube-scheduler says of a pod for which it has found no node.
+func verdict(obj client.Object) string {
+	for _, c := range obj.(*corev1.Pod).Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return c.Message
+		}
+	}
+	return ""
 }
 
 // leavingClaim lets through machines whose pods need another one, such as those that could
