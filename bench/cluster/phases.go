@@ -59,7 +59,7 @@ func (w *world) play(ctx context.Context, ph phase, p *process.Process) (Measure
 	if m.Err = err; err != nil {
 		return m, err
 	}
-	began, evictions := time.Now(), w.seen.Now().Evictions
+	began, evictions := time.Now(), w.now().Evictions
 	ctx, cancel := context.WithTimeoutCause(ctx, w.cfg.Limit, fmt.Errorf("not finished within %s", w.cfg.Limit))
 	defer cancel()
 	err = ph.do(w, ctx)
@@ -83,7 +83,7 @@ func (w *world) play(ctx context.Context, ph phase, p *process.Process) (Measure
 // rests reports whether exactly so many pods are there, all Running, without pods no Node
 // either, and no Node has come or gone for a while.
 func (w *world) rests(pods int, began time.Time) bool {
-	v := w.seen.Now()
+	v := w.now()
 	if len(v.Pods) != pods || pods == 0 && len(v.Nodes) > 0 {
 		return false
 	}
@@ -110,7 +110,7 @@ func (w *world) clock(m *Measure, ph phase, began time.Time) {
 	}
 	var waits []float64
 	came, want := 0, ph.pods(w.cfg.Pods)
-	for _, p := range w.seen.Now().Pods {
+	for _, p := range w.now().Pods {
 		if p.Created.Before(began) || p.Leaving {
 			continue
 		}
@@ -131,7 +131,7 @@ func (w *world) clock(m *Measure, ph phase, began time.Time) {
 }
 
 func (w *world) measure(m *Measure, began time.Time, evictions int) {
-	v := w.seen.Now()
+	v := w.now()
 	if v.Changed.After(began) {
 		m.Settled = v.Changed.Sub(began).Seconds()
 	}

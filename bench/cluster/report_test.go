@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 )
@@ -13,19 +14,23 @@ func TestTargetsSayWhatWasMetAndWhatWasMissed(t *testing.T) {
 			{Phase: "scale-in to nothing", Settled: settled},
 		}}
 	}
-	r := Round{Pods: 1000, Results: []Result{turn(karpenterTitle, 20, 100, 25, 4, 150), turn(millwrightTitle, 10, 50, 20, 8, 700)}}
+	r := Round{Pods: 1000, Results: []Result{turn(karpenterTitle, 20, 100, 25, 4, 150), turn(millwrightTitle, 10, 50, 24, 8, 700)}}
 	var b strings.Builder
 	r.targets(&b)
 	const want = `| target | measured | wanted | |
 | --- | --- | --- | --- |
 | last pod Running after the burst, of Karpenter's time | 0.50 | at most 0.60 | met |
-| machines after the burst, of Karpenter's | 2.00 | at most 1.00 | **missed** |
-| $/h after the burst, of Karpenter's | 0.80 | at most 1.00 | met |
+| machines more than Karpenter's after the burst, for each 1 % of the price that they save | 1.00 | at most 1.00 | met |
+| $/h after the burst, of Karpenter's | 0.96 | at most 1.00 | met |
 | requests a pod in the burst | 0.70 | at most 1.20 | met |
 | everything gone after the scale-in to nothing, of Karpenter's time | 0.50 | at most 0.40 | **missed** |
 `
 	if b.String() != want {
 		t.Errorf("got\n%s", b.String())
+	}
+
+	if theirs, ours := (&Measure{Machines: 4, Price: 20}), (&Measure{Machines: 5, Price: 20}); !math.IsInf(more(theirs, ours), 1) || more(ours, theirs) != 0 {
+		t.Errorf("a machine more at the same price is %v, one less %v", more(theirs, ours), more(ours, theirs))
 	}
 
 	r.Results[0].Phases[1].Err = errors.New("not finished")

@@ -51,6 +51,20 @@ spec:
       - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
 `
 
+const homeName = "home"
+
+// home is the Node that a controller runs on: it takes nothing else. A cluster without any Node
+// is a world of its own: kube-scheduler then tries all pods again and again, with pauses that
+// double, where it otherwise waits for a Node to change.
+const home = `
+apiVersion: v1
+kind: Node
+metadata: {name: ` + homeName + `}
+spec:
+  taints:
+  - {key: CriticalAddonsOnly, value: "true", effect: NoSchedule}
+`
+
 // simulatedCloud takes every delay but the class's off Millwright's simulated machines, as
 // those of Karpenter's provider have no others.
 const simulatedCloud = `
@@ -77,7 +91,7 @@ spec:
 
 // pools applies the class, the pool and what a contestant adds.
 func (w *world) pools(ctx context.Context, policy string) error {
-	return w.apply.Text(ctx, fmt.Sprintf(poolManifests, w.cfg.LaunchDelay)+"---"+simulatedCloud+"---"+policy)
+	return w.apply.Text(ctx, fmt.Sprintf(poolManifests, w.cfg.LaunchDelay)+"---"+simulatedCloud+"---"+home+"---"+policy)
 }
 
 // burst creates the Deployments.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,6 +62,13 @@ func newWorld(ctx context.Context, cfg Config, sandbox *child.Cluster) (*world, 
 	return w, err
 }
 
+// now is the cluster as it was last seen, but for the Node that is there all the time.
+func (w *world) now() watch.View {
+	v := w.seen.Now()
+	v.Nodes = slices.DeleteFunc(v.Nodes, func(n watch.Node) bool { return n.Name == homeName })
+	return v
+}
+
 // machines are CPUs and $/h by the catalogue. A Node's own capacity is not asked: Karpenter's
 // KWOK provider gives it what the NodeClaim requests.
 func machines() map[catalog.Key]node {
@@ -100,7 +108,7 @@ func (w *world) clear(ctx context.Context) error {
 		return fmt.Errorf("clearing the simulated cloud: %w", err)
 	}
 	return watch.Until(ctx, func() bool {
-		v := w.seen.Now()
+		v := w.now()
 		return len(v.Pods) == 0 && len(v.Nodes) == 0
 	})
 }
