@@ -40,19 +40,24 @@ func (h *holds) of(now time.Time, store *cluster.Store, claim string, node *core
 	if known && now.Sub(h.at) < lifecycle.HoldPoll {
 		return hold
 	}
-	before := h.holds
-	h.at, h.holds = now, nomination.Holds(store.Snapshot(now, nil), claim, node)
+	before := h.holds[claim]
+	h.next(now, nomination.Holds(store.Snapshot(now, nil), claim, node))
+	if hold := h.holds[claim]; !hold.Until.IsZero() || before.Until.IsZero() {
+		return hold
+	}
+	return before // for this time: it opens with the others
+}
+
+// next takes new holds, and releases those that are kept no longer.
+func (h *holds) next(now time.Time, holds map[string]nomination.Hold) {
 	for _, last := range []bool{false, true} {
-		for name, hold := range h.holds {
-			if hold.Last == last && hold.Until.IsZero() && !before[name].Until.IsZero() {
+		for name, hold := range holds {
+			if hold.Last == last && hold.Until.IsZero() && !h.holds[name].Until.IsZero() {
 				h.release(name)
 			}
 		}
 	}
-	if !before[claim].Until.IsZero() {
-		return before[claim] // for this time: it opens with the others
-	}
-	return h.holds[claim]
+	h.at, h.holds = now, holds
 }
 
 // release has a claim served at once; if too many are to be, it asks again by itself.

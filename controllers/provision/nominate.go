@@ -108,7 +108,7 @@ func (n *Nominator) report(ctx context.Context, errs []error) {
 }
 
 // watch wakes the loop when a Node appears, changes or goes, when kube-scheduler has
-// tried a pod in vain and has taken its nomination away, and when one of those pods that
+// found no node for a pod and has taken its nomination away, and when one of those pods that
 // are nominated in turn waits no longer.
 func (n *Nominator) watch(mgr manager.Manager) error {
 	awake := reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {

@@ -12,7 +12,7 @@ func TestWhatBeginsAPassOfNominations(t *testing.T) {
 		from, to pod
 		want     bool
 	}{
-		"kube-scheduler has tried a pod in vain":     {from: pod{nominated: true}, to: pod{}, want: true},
+		"kube-scheduler has found no node for a pod": {from: pod{nominated: true}, to: pod{}, want: true},
 		"a pod is nominated":                         {from: pod{}, to: pod{nominated: true}, want: true},
 		"a nominated pod changes otherwise":          {from: pod{nominated: true}, to: pod{nominated: true}},
 		"a pod that takes no turns is bound":         {from: pod{nominated: true}, to: pod{bound: true}},

@@ -21,8 +21,8 @@
 //
 // kube-scheduler nominates as well: to a node on which it makes room by
 // preemption, and to the node to which it is about to bind. Those are never
-// touched ([Foreign]). It also takes any nomination away when it has tried the
-// pod in vain; the next decision renews ours.
+// touched ([Foreign]). It also takes the nomination of a pod away when it finds no
+// node for it; the next decision renews ours.
 //
 // A nomination is written only where kube-scheduler's own choice could break the plan. Let
 // contending classes be those that may use machines of the same pools. One of them, c, needs

@@ -9,8 +9,8 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// A nomination cannot promise a place: kube-scheduler forgets those of pods that it has
-// tried in vain, and of pods that a spread compares it bears few on a node. Where the policy
+// A nomination cannot promise a place: kube-scheduler forgets those of pods that it
+// finds no node for, and of pods that a spread compares it bears few on a node. Where the policy
 // of a pool demands it, a new Node therefore begins with a taint that only the pods planned
 // for it tolerate, and loses it when they are bound. Kubernetes lets tolerations be added to
 // a pod that waits; they stay when the taint is gone, and mean nothing then.

@@ -20,7 +20,7 @@ import (
 // nowhere.
 type scheduler struct {
 	nodes []*snapshot.Node
-	// queue are the pods to be tried, in order; resting those that were tried in vain.
+	// queue are the pods to be tried, in order; resting those that fitted nowhere.
 	queue, resting []*queued
 	// tried counts what was tried, and cleared the nominations that were forgotten.
 	tried, cleared int
