@@ -57,30 +57,22 @@ func (s *Store) Waiting() bool {
 
 // Knows reports whether the latest plan has decided about a pod.
 func (s *Store) Knows(pod types.NamespacedName) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, known := s.nominated[pod]; known {
-		return true
-	}
-	waiting, waits := s.waiting.find(podKey(pod.Namespace, pod.Name))
-	if !waits {
-		return false
-	}
-	_, known := s.place(waiting)
+	_, known := s.Place(pod)
 	return known
 }
 
-// Place is the machine that the latest plan counts on for a pod that waits, by the name of its
-// Node or claim; empty if there is none.
-func (s *Store) Place(pod types.NamespacedName) string {
+// Place is the machine that the latest plan counts on for a pod, by the name of its Node or
+// claim, empty for none, and whether the plan has decided about it.
+func (s *Store) Place(pod types.NamespacedName) (machine string, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	waiting, waits := s.waiting.find(podKey(pod.Namespace, pod.Name))
-	if !waits {
-		return ""
+	if machine, known = s.nominated[pod]; known {
+		return machine, true
 	}
-	machine, _ := s.place(waiting)
-	return machine
+	if waiting, waits := s.waiting.find(podKey(pod.Namespace, pod.Name)); waits {
+		return s.place(waiting)
+	}
+	return "", false
 }
 
 // Planned are the pods that still wait and for which the latest plan counts on a

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
 )
 
@@ -24,6 +25,11 @@ func TestNodesThatAreKeptNoLongerOpenTogether(t *testing.T) {
 	if len(got) != 3 || got[2] != "a" {
 		t.Errorf("served are %v, want b and d, then a", got)
 	}
+	// The one that asks is released with the others, not before them.
+	if got := h.of(looptest.Noon.Add(lifecycle.HoldPoll), r.Deps.Store, "c", &corev1.Node{}); got.Until != kept.Until {
+		t.Errorf("c is not kept until it is served: %+v", got)
+	}
+	h.next(looptest.Noon, map[string]nomination.Hold{"c": kept})
 	// What was worked out serves until the next look; what is not known is worked out.
 	if got := h.of(looptest.Noon, r.Deps.Store, "c", &corev1.Node{}); got.Until != kept.Until {
 		t.Errorf("the hold of c is %+v", got)

@@ -83,12 +83,11 @@ func (p *Provisioner) displaced(obj client.Object) bool {
 	if !ok || !cluster.Waits(pod) {
 		return false
 	}
-	name := p.Store.Place(client.ObjectKeyFromObject(pod))
+	name, _ := p.Store.Place(client.ObjectKeyFromObject(pod))
 	if name == "" {
 		return false
 	}
-	var claim karpv1.NodeClaim
-	if err := p.Client.Get(context.Background(), client.ObjectKey{Name: name}, &claim); err == nil {
+	if claim, err := p.Claim(context.Background(), name); err == nil {
 		return claim.StatusConditions().IsTrue(karpv1.ConditionTypeRegistered)
 	}
 	var node corev1.Node

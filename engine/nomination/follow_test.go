@@ -53,7 +53,7 @@ func TestKubeSchedulerNeedsNoSecondLaunch(t *testing.T) {
 	t.Logf("%d machines more than %d where workloads contest each other's room", more, contested)
 }
 
-// In such clusters Nodes that become ready one after the other cost one machine in five: each
+// In such clusters Nodes that become ready one after the other cost one machine in six: each
 // wave of pods that kube-scheduler tries makes it forget nominations.
 func TestNodesOfAllKindsOfWorkloadsThatBecomeReadyApart(t *testing.T) {
 	t.Parallel()
@@ -69,7 +69,7 @@ func TestNodesOfAllKindsOfWorkloadsThatBecomeReadyApart(t *testing.T) {
 			planned, launched = planned+f.planned[pool], launched+n
 		}
 	}
-	if t.Logf("%d machines for %d planned", launched, planned); launched*100 > planned*121 {
+	if t.Logf("%d machines for %d planned", launched, planned); launched*100 > planned*120 {
 		t.Error("too many")
 	}
 }

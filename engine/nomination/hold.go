@@ -35,26 +35,18 @@ type Hold struct {
 // launched for. A claim's Node that the snapshot does not know yet may be given.
 func Holds(s *snapshot.Snapshot, claim string, node *corev1.Node) map[string]Hold {
 	s = withNode(s, claim, node)
-	nodes, pods := index(s), planned(s)
-	m, byNode := newMemo(s, pods), map[*snapshot.Node][]*snapshot.Pod{}
-	for _, p := range pods {
-		if n := nodes[s.Nominated[key(p)]]; n != nil {
-			byNode[n] = append(byNode[n], p)
-		}
-	}
-	out := map[string]Hold{}
+	m, out := newMemo(s, planned(s)), map[string]Hold{}
 	for _, n := range s.Nodes {
 		if n.Claim == nil || !joining(n) {
 			continue
 		}
 		var h Hold
 		if !m.first[n.Claim.Pool] {
-			h = m.hold(n, byNode)
+			h = m.hold(n)
 		}
 		if len(h.For) == 0 || !s.Now.Before(h.Until) {
-			h = Hold{}
+			h = Hold{Last: h.Last}
 		}
-		h.Last = !slices.ContainsFunc(byNode[n], func(p *snapshot.Pod) bool { return !m.needless(p.Class, n) })
 		out[n.Claim.Name] = h
 	}
 	return out
@@ -72,15 +64,15 @@ func withNode(s *snapshot.Snapshot, claim string, node *corev1.Node) *snapshot.S
 	return &known
 }
 
-// hold is that of one Node, by the pods planned for each: for pods that are still to be
-// nominated to it, then for those planned for machines with which it opens together.
-func (m *memo) hold(n *snapshot.Node, byNode map[*snapshot.Node][]*snapshot.Pod) Hold {
+// hold is that of one Node: for pods that are still to be nominated to it, then for those
+// planned for machines with which it opens together.
+func (m *memo) hold(n *snapshot.Node) Hold {
 	since, ready := readySince(n)
 	if !ready {
 		since = knownSince(n, n.Object.CreationTimestamp.Time)
 	}
-	own, others := Hold{Until: since.Add(Grace)}, Hold{}
-	needing := slices.DeleteFunc(slices.Clone(byNode[n]), func(p *snapshot.Pod) bool { return m.needless(p.Class, n) })
+	needing := slices.DeleteFunc(slices.Clone(m.planned[n]), func(p *snapshot.Pod) bool { return m.needless(p.Class, n) })
+	own, others := Hold{Until: since.Add(Grace)}, Hold{Last: len(needing) == 0}
 	for _, p := range unnominated(needing, n, m) {
 		own.For = append(own.For, plan.PodRef(p.Pod))
 	}
@@ -88,17 +80,17 @@ func (m *memo) hold(n *snapshot.Node, byNode map[*snapshot.Node][]*snapshot.Pod)
 		return own
 	}
 	with := map[*snapshot.Node]bool{n: true}
-	for _, of := range m.contestsOf(n, byNode[n]) {
+	for _, of := range m.contestsOf(n) {
 		if !m.together(of, n) {
 			continue
 		}
 		others.Until = latest(others.Until, m.opens(of, n))
 		for _, o := range of.closed {
-			if with[o.node] {
+			if with[o] {
 				continue
 			}
-			with[o.node] = true
-			for _, p := range byNode[o.node] {
+			with[o] = true
+			for _, p := range m.planned[o] {
 				others.For = append(others.For, plan.PodRef(p.Pod))
 			}
 		}
@@ -108,43 +100,40 @@ func (m *memo) hold(n *snapshot.Node, byNode map[*snapshot.Node][]*snapshot.Pod)
 
 // contestsOf are those of the pods planned for a machine. One for which no pods are planned any
 // more is room for all that may use its pool.
-func (m *memo) contestsOf(n *snapshot.Node, planned []*snapshot.Pod) []*contest {
+func (m *memo) contestsOf(n *snapshot.Node) []*contest {
 	return slices.DeleteFunc(slices.Clone(m.all), func(c *contest) bool {
-		if len(planned) == 0 {
-			return !slices.ContainsFunc(c.closed, func(o closed) bool { return o.node.Claim.Pool == n.Claim.Pool })
+		if len(m.planned[n]) == 0 {
+			return !slices.ContainsFunc(c.closed, func(o *snapshot.Node) bool { return o.Claim.Pool == n.Claim.Pool })
 		}
-		return !slices.ContainsFunc(planned, func(p *snapshot.Pod) bool { return m.contests[p.Class] == c })
+		return !slices.ContainsFunc(m.planned[n], func(p *snapshot.Pod) bool { return m.contests[p.Class] == c })
 	})
 }
 
-// close finds the machines of each contest that take no pods yet. One is opening if it is
-// ready, and no pods are still to be nominated to it.
-func (m *memo) close(s *snapshot.Snapshot, pods []*snapshot.Pod) {
-	nodes, byNode := index(s), map[*snapshot.Node][]*snapshot.Pod{}
-	for _, p := range pods {
-		n, of := nodes[s.Nominated[key(p)]], m.contests[p.Class]
-		if n != nil && of != nil && !of.free[p.Class] && n.Claim != nil {
-			byNode[n] = append(byNode[n], p)
-		}
-	}
-	for n, here := range byNode {
-		_, ready := readySince(n)
-		if ready && n.Registered() {
+// close finds the machines of each contest that are not about to take pods: they are not
+// ready, or pods are still to be nominated to them.
+func (m *memo) close(s *snapshot.Snapshot) {
+	for _, n := range s.Nodes {
+		if n.Claim == nil {
 			continue
 		}
-		opening := ready && len(unnominated(here, n, m)) == 0
-		seen := map[*contest]bool{}
+		here := slices.DeleteFunc(slices.Clone(m.planned[n]), func(p *snapshot.Pod) bool {
+			of := m.contests[p.Class]
+			return of == nil || of.free[p.Class]
+		})
+		if _, ready := readySince(n); ready && (n.Registered() || len(unnominated(here, n, m)) == 0) {
+			continue
+		}
 		for _, p := range here {
-			if of := m.contests[p.Class]; !seen[of] {
-				seen[of], of.closed = true, append(of.closed, closed{n, opening})
+			if of := m.contests[p.Class]; !slices.Contains(of.closed, n) {
+				of.closed = append(of.closed, n)
 			}
 		}
 	}
 }
 
-// keptBut reports whether machines of a contest besides one are kept from taking pods.
-func (c *contest) keptBut(n *snapshot.Node) bool {
-	return slices.ContainsFunc(c.closed, func(o closed) bool { return o.node != n && !o.opening })
+// closedBut reports whether machines of a contest besides one are not about to take pods.
+func (c *contest) closedBut(n *snapshot.Node) bool {
+	return slices.ContainsFunc(c.closed, func(o *snapshot.Node) bool { return o != n })
 }
 
 // together reports whether a Node that has joined waits for others of a contest.
@@ -156,10 +145,10 @@ func (m *memo) together(c *contest, n *snapshot.Node) bool { return m.now.Before
 func (m *memo) opens(c *contest, n *snapshot.Node) time.Time {
 	wait := time.Duration(0)
 	for _, o := range c.closed {
-		if o.node == n || o.node.Claim.Created.Sub(n.Claim.Created).Abs() > Together || o.opening {
+		if o == n || o.Claim.Created.Sub(n.Claim.Created).Abs() > Together {
 			continue
 		}
-		if _, ready := readySince(o.node); !ready {
+		if _, ready := readySince(o); !ready {
 			wait = Together
 			break
 		}

@@ -17,6 +17,8 @@ type memo struct {
 	rules       map[*snapshot.Class][]*rule
 	// first are the pools whose new Nodes take first the pods that they were launched for.
 	first map[string]bool
+	// planned are the pods that the plan has on each machine, in order.
+	planned map[*snapshot.Node][]*snapshot.Pod
 	// all are the sets of contending classes, contests the same by their classes.
 	all      []*contest
 	contests map[*snapshot.Class]*contest
@@ -25,7 +27,7 @@ type memo struct {
 // needless reports whether a pod of a class needs no nomination to a machine.
 func (m *memo) needless(c *snapshot.Class, n *snapshot.Node) bool {
 	of := m.contests[c]
-	return of != nil && of.free[c] && (!joining(n) || !of.keptBut(n) || m.together(of, n))
+	return of != nil && of.free[c] && (!joining(n) || !of.closedBut(n) || m.together(of, n))
 }
 
 type pair struct {
@@ -36,6 +38,7 @@ type pair struct {
 func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 	m := &memo{
 		now:         s.Now,
+		planned:     map[*snapshot.Node][]*snapshot.Pod{},
 		contests:    map[*snapshot.Class]*contest{},
 		first:       firstPools(s),
 		allocatable: map[*snapshot.Node]corev1.ResourceList{},
@@ -43,7 +46,13 @@ func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 		rules:       map[*snapshot.Class][]*rule{},
 	}
 	m.contend(s, planned)
-	m.close(s, planned)
+	nodes := index(s)
+	for _, p := range planned {
+		if n := nodes[s.Nominated[key(p)]]; n != nil {
+			m.planned[n] = append(m.planned[n], p)
+		}
+	}
+	m.close(s)
 	return m
 }
 

@@ -42,14 +42,9 @@ import (
 type contest struct {
 	// free are the classes that are left to kube-scheduler.
 	free map[*snapshot.Class]bool
-	// closed are the machines planned for the pods of the others that take no pods yet.
-	closed []closed
-}
-
-// closed is a machine that takes no pods yet; it is opening if nothing keeps it from that.
-type closed struct {
-	node    *snapshot.Node
-	opening bool
+	// closed are the machines planned for the pods of the others that are not about to take
+	// pods yet.
+	closed []*snapshot.Node
 }
 
 // contend finds the sets of contending classes.

@@ -12,7 +12,7 @@ const (
 	looksPerThing = 20
 )
 
-// vacate moves what it can of a box, the dearest first, into room in cheaper ones, if a
+// vacate moves what it can of a box, the most expensive first, into room in cheaper ones, if a
 // cheaper model then holds the rest. Greedy leaves such room where some things take a box
 // each, and those that could have filled the boxes are used up.
 func (s *solver) vacate(boxes []Box, packed []int, pools []Pool) []Box {
