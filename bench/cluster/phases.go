@@ -14,6 +14,8 @@ import (
 type phase struct {
 	name string
 	do   func(w *world, ctx context.Context) error
+	// before readies the cluster and after puts it right again; nil if there is nothing to do.
+	before, after func(w *world, ctx context.Context) error
 	// pods are how many there are at its end.
 	pods func(pods int) int
 	// trickle says that pods come one at a time: what counts is how long each waits; moves
@@ -22,11 +24,12 @@ type phase struct {
 }
 
 var phases = map[string]phase{
-	"burst":   {"burst", (*world).burst, total, false, false},
-	"70%":     {"scale-in to 70 %", func(w *world, ctx context.Context) error { return w.scale(ctx, w.cfg.Pods*7/10) }, seventy, false, true},
-	"rollout": {"rolling update", (*world).rollOut, seventy, false, false},
-	"trickle": {"pods in trickles", (*world).trickle, func(pods int) int { return seventy(pods) + trickled }, true, false},
-	"nothing": {"scale-in to nothing", (*world).nothing, func(int) int { return 0 }, false, true},
+	"burst":   {name: "burst", do: (*world).burst, pods: total},
+	"again":   {name: "the burst again, on machines that are there", before: (*world).empty, do: (*world).burst, after: (*world).thaw, pods: total},
+	"70%":     {name: "scale-in to 70 %", do: func(w *world, ctx context.Context) error { return w.scale(ctx, w.cfg.Pods*7/10) }, pods: seventy, moves: true},
+	"rollout": {name: "rolling update", do: (*world).rollOut, pods: seventy},
+	"trickle": {name: "pods in trickles", do: (*world).trickle, pods: func(pods int) int { return seventy(pods) + trickled }, trickle: true},
+	"nothing": {name: "scale-in to nothing", do: (*world).nothing, pods: func(int) int { return 0 }, moves: true},
 }
 
 func seventy(pods int) int { return total(pods * 7 / 10) }
@@ -55,13 +58,18 @@ type Measure struct {
 // play begins a phase and follows it to its end.
 func (w *world) play(ctx context.Context, ph phase, p *process.Process) (Measure, error) {
 	m := Measure{Phase: ph.name}
+	ctx, cancel := context.WithTimeoutCause(ctx, w.cfg.Limit, fmt.Errorf("not finished within %s", w.cfg.Limit))
+	defer cancel()
+	if ph.before != nil {
+		if m.Err = ph.before(w, ctx); m.Err != nil {
+			return m, m.Err
+		}
+	}
 	before, err := p.Usage()
 	if m.Err = err; err != nil {
 		return m, err
 	}
 	began, evictions := time.Now(), w.now().Evictions
-	ctx, cancel := context.WithTimeoutCause(ctx, w.cfg.Limit, fmt.Errorf("not finished within %s", w.cfg.Limit))
-	defer cancel()
 	err = ph.do(w, ctx)
 	if err == nil {
 		err = watch.Until(ctx, func() bool {
@@ -72,11 +80,14 @@ func (w *world) play(ctx context.Context, ph phase, p *process.Process) (Measure
 	if err == nil {
 		err = p.Alive()
 	}
-	m.Err = err
 	w.measure(&m, began, evictions)
 	if after, usageErr := p.Usage(); usageErr == nil {
 		m.Requests, m.CPU = after.Requests-before.Requests, after.CPU-before.CPU
 	}
+	if err == nil && ph.after != nil {
+		err = ph.after(w, ctx)
+	}
+	m.Err = err
 	return m, err
 }
 

@@ -6,7 +6,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/bench/watch"
 )
 
 // shape is one Deployment of the workload; of the whole, it has share in 3,000 pods.
@@ -102,6 +105,28 @@ func (w *world) burst(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// empty deletes all pods and keeps the machines, which may not be disrupted until thaw.
+func (w *world) empty(ctx context.Context) error {
+	if err := w.budget(ctx, "0"); err != nil {
+		return err
+	}
+	if err := w.nothing(ctx); err != nil {
+		return err
+	}
+	return watch.Until(ctx, func() bool { return len(w.now().Pods) == 0 })
+}
+
+// thaw gives the pool the default budget.
+func (w *world) thaw(ctx context.Context) error { return w.budget(ctx, "10%") }
+
+// budget sets how many machines may be disrupted at a time.
+func (w *world) budget(ctx context.Context, nodes string) error {
+	pools := schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodepools"}
+	_, err := w.dynamic.Resource(pools).Patch(ctx, "general", types.MergePatchType,
+		fmt.Appendf(nil, `{"spec":{"disruption":{"budgets":[{"nodes":%q}]}}}`, nodes), metav1.PatchOptions{})
+	return err
 }
 
 // scale sets the replicas of all Deployments.
