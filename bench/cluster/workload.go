@@ -6,7 +6,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/bench/watch"
@@ -123,8 +122,7 @@ func (w *world) thaw(ctx context.Context) error { return w.budget(ctx, "10%") }
 
 // budget sets how many machines may be disrupted at a time.
 func (w *world) budget(ctx context.Context, nodes string) error {
-	pools := schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodepools"}
-	_, err := w.dynamic.Resource(pools).Patch(ctx, "general", types.MergePatchType,
+	_, err := w.dynamic.Resource(nodePools).Patch(ctx, "general", types.MergePatchType,
 		fmt.Appendf(nil, `{"spec":{"disruption":{"budgets":[{"nodes":%q}]}}}`, nodes), metav1.PatchOptions{})
 	return err
 }

@@ -21,6 +21,8 @@ import (
 	"github.com/millwright-dev/millwright/sandbox/harness"
 )
 
+var nodePools = schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodepools"}
+
 // world is the sandbox, and what a user sees of it. Safe for concurrent use once made.
 type world struct {
 	cfg        Config
@@ -95,10 +97,9 @@ func (w *world) clear(ctx context.Context) error {
 	if err := w.nothing(ctx); err != nil {
 		return fmt.Errorf("clearing the cluster: %w", err)
 	}
-	pool := schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodepools"}
 	claim := schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"}
 	policy := schema.GroupVersionResource{Group: "millwright.dev", Version: "v1alpha1", Resource: "nodepolicies"}
-	for _, kind := range []schema.GroupVersionResource{policy, pool, claim, corev1.SchemeGroupVersion.WithResource("nodes")} {
+	for _, kind := range []schema.GroupVersionResource{policy, nodePools, claim, corev1.SchemeGroupVersion.WithResource("nodes")} {
 		if err := w.removeAll(ctx, kind); err != nil {
 			return fmt.Errorf("clearing the cluster of %s: %w", kind.Resource, err)
 		}
