@@ -108,6 +108,7 @@ func (w *world) turn(ctx context.Context, c contestant, log string) (Result, err
 	if err != nil {
 		return result, err
 	}
+	p.Kill() // it would take machines away from under their pods
 	clearCtx, cancel := context.WithTimeout(ctx, w.cfg.Limit)
 	defer cancel()
 	return result, errors.Join(w.clear(clearCtx), ctx.Err())

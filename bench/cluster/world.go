@@ -91,11 +91,15 @@ func (w *world) machine(n watch.Node) node {
 	}]
 }
 
-// clear takes off what a turn has left, so that the next one begins with nothing. Finalizers
-// are taken off as well: their controller is gone.
+// clear takes off what a turn has left, so that the next one begins with nothing: pods first,
+// as only a kubelet ends them at once. Finalizers are taken off as well: their controller is
+// gone.
 func (w *world) clear(ctx context.Context) error {
 	if err := w.nothing(ctx); err != nil {
 		return fmt.Errorf("clearing the cluster: %w", err)
+	}
+	if err := watch.Until(ctx, func() bool { return len(w.now().Pods) == 0 }); err != nil {
+		return fmt.Errorf("clearing the cluster of pods: %w", err)
 	}
 	claim := schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"}
 	policy := schema.GroupVersionResource{Group: "millwright.dev", Version: "v1alpha1", Resource: "nodepolicies"}
@@ -108,10 +112,10 @@ func (w *world) clear(ctx context.Context) error {
 	if err := w.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).DeleteCollection(ctx, metav1.DeleteOptions{}, records); err != nil {
 		return fmt.Errorf("clearing the simulated cloud: %w", err)
 	}
-	return watch.Until(ctx, func() bool {
-		v := w.now()
-		return len(v.Pods) == 0 && len(v.Nodes) == 0
-	})
+	if err := watch.Until(ctx, func() bool { return len(w.now().Nodes) == 0 }); err != nil {
+		return fmt.Errorf("clearing the cluster of nodes: %w", err)
+	}
+	return nil
 }
 
 func (w *world) removeAll(ctx context.Context, kind schema.GroupVersionResource) error {
