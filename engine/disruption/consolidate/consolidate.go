@@ -153,9 +153,12 @@ func (s *search) stay(c *component, why Stay) {
 	}
 }
 
-// wait notes that something is used up that candidates would need to go.
-func (s *search) wait(c *component, scope string, saving float64) {
-	s.stay(c, Stay{Reason: plan.Reason{Code: plan.BudgetExhausted}, Scope: scope, Saving: saving, settled: true})
+// wait notes that moves have used something up that a candidate would need to go. One that
+// only went beyond what may go together is asked about in a smaller group.
+func (s *search) wait(c Candidate, saving float64) {
+	if scope, ok := s.afford([]Candidate{c}); !ok {
+		s.stay(alone(c), Stay{Reason: plan.Reason{Code: plan.BudgetExhausted}, Scope: scope, Saving: saving, settled: true})
+	}
 }
 
 // take carries a move out.

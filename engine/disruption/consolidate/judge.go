@@ -19,14 +19,16 @@ func (s *search) judge(c *component, answer whatif.Answer) {
 	}
 	before, after := priceOf(c.nodes), plan.PriceOf(c.launch)
 	saving, h := before-after, s.hurdle(c)
-	scope, affordable := s.afford(c.nodes)
+	_, affordable := s.afford(c.nodes)
 	switch {
 	case len(c.launch) > 0 && saving <= 0:
 		s.stay(c, Stay{Reason: plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c.nodes[0]), Want: dollars(after), Have: dollars(before)}})
 	case saving < h.dollars:
 		s.stay(c, Stay{Reason: h.reason(c.nodes[0], saving), Saving: saving, settled: len(c.launch) == 0 && h.field != fieldPayback})
 	case !affordable:
-		s.wait(c, scope, saving)
+		for _, n := range c.nodes {
+			s.wait(n, saving/float64(len(c.nodes)))
+		}
 	default:
 		limit(c.launch, saving-h.dollars)
 		s.take(c, Move{Launch: c.launch, Saving: saving, Spare: saving - h.dollars}, answer)

@@ -45,7 +45,7 @@ func (s *search) remove() {
 	}
 	off := map[string]bool{}
 	for _, c := range later {
-		s.wait(alone(c), c.Uses[0].Scope, c.Price)
+		s.wait(c, c.Price)
 		off[c.Node.Name] = true
 	}
 	s.close(off)

@@ -102,8 +102,8 @@ func (s *search) affordable(list []wasteful) []Candidate {
 		if !s.available(w.Candidate) {
 			continue
 		}
-		if scope, ok := s.afford(append(slices.Clip(group), w.Candidate)); !ok {
-			s.wait(alone(w.Candidate), scope, w.Price*w.waste)
+		if _, ok := s.afford(append(slices.Clip(group), w.Candidate)); !ok {
+			s.wait(w.Candidate, w.Price*w.waste)
 			continue
 		}
 		group = append(group, w.Candidate)
