@@ -45,7 +45,8 @@ type Response struct {
 	// gone so far that the machine was told to stop.
 	Restart      *restart.Order
 	Asks, GiveUp bool
-	// Verdicts are one for every event, the deciding one first.
+	// Verdicts are one for every event, the deciding one first: the strongest that is due, or
+	// else the one that is due next.
 	Verdicts []Verdict
 }
 
@@ -127,7 +128,9 @@ func Decide(s *snapshot.Snapshot, events []Event) *Decision {
 
 // combine makes one response of the verdicts about a machine.
 func (r *Response) combine(now time.Time) {
-	slices.SortStableFunc(r.Verdicts, func(a, b Verdict) int { return cmp.Compare(rank(b), rank(a)) })
+	slices.SortStableFunc(r.Verdicts, func(a, b Verdict) int {
+		return cmp.Or(cmp.Compare(rank(b), rank(a)), soonest(a.Begins, b.Begins))
+	})
 	r.Action = snapshot.InterruptionIgnore
 	for _, v := range r.Verdicts {
 		if v.cordon {
@@ -234,11 +237,18 @@ func (r *Response) replace(now time.Time) {
 	}
 }
 
+// rank orders the verdicts about a machine: what is done now, the strongest first, what will
+// be done at a time that is known, what is only reported, and the rest.
 func rank(v Verdict) int {
-	if !v.Due {
-		return -1
+	switch {
+	case v.Due && v.Action != snapshot.InterruptionNotify:
+		return strength(v.Action)
+	case !v.Begins.IsZero():
+		return 1
+	case v.Due:
+		return 0
 	}
-	return strength(v.Action)
+	return -1
 }
 
 // recheck is the next time at which a verdict or a request changes.
