@@ -69,6 +69,8 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 			p.Disruption.ConsolidateAfter = nil
 		case "static":
 			p.Replicas = new(int64)
+		case "not-ready":
+			p.NotReady = value
 		case "policy":
 			p.Disruption.Policy = value
 		case "freeze":

@@ -64,7 +64,7 @@ func (s *search) wasteful() []wasteful {
 		}
 		w := wasteful{c, 1 - r.value(need)/c.Price}
 		if w.waste <= s.Terms[c.Node.Pool()].Saving {
-			s.stay(alone(c), Stay{Reason: plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Have: dollars(c.Price), Want: dollars(r.value(need))}})
+			s.stay(alone(c), Stay{Reason: plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Have: dollars(c.Price), Want: dollars(min(r.value(need), c.Price))}})
 			continue
 		}
 		if h := s.Terms[c.Node.Pool()].disruption(true, c.Cost); w.waste*c.Price < h.dollars {
