@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/controllers/loop"
@@ -68,18 +69,22 @@ func (d *Disruptor) due(ctx context.Context, s *snapshot.Snapshot) []due {
 
 // verdicts are the Disruptable conditions whose reason has changed, or whose message names
 // a pod that has gone or a time that has passed. A machine whose turn to be examined has not
-// come keeps what was found out before, and one that is coming or going has other
-// conditions that tell.
+// come keeps what was found out before, one that others delete only loses what it said of its
+// staying, and one that is coming has other conditions that tell.
 func (d *Disruptor) verdicts(s *snapshot.Snapshot, decision *disruption.Decision) []due {
 	var out []due
 	said := map[string]plan.Reason{}
 	for _, v := range decision.Verdicts {
 		switch v.Reason.Code {
-		case plan.NotOurs, plan.NotInitialized, plan.NotExamined, plan.BeingDeleted:
+		case plan.NotOurs, plan.NotInitialized, plan.NotExamined:
 			continue
+		case plan.BeingDeleted:
+			if v.Node.Claim == nil || v.Node.Claim.Conditions[disruption.Disruptable].Status != corev1.ConditionFalse {
+				continue
+			}
 		}
 		want := due{v.Node.Claim.Name, disruption.Disruptable, string(v.Reason.Code), v.Reason.Message()}
-		if v.Disrupting {
+		if v.Disrupting && v.Reason.Code != plan.BeingDeleted {
 			want.reason, want.message = string(v.Cause), ""
 		}
 		was, known := d.said[want.claim]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/plan"
 )
 
 func TestTheVerdictIsOnTheClaim(t *testing.T) {
@@ -38,6 +39,26 @@ func TestTheVerdictIsOnTheClaim(t *testing.T) {
 	pass(t, r, d)
 	if got := verdict(); got != "True Empty" {
 		t.Errorf("without it: %q", got)
+	}
+}
+
+func TestAClaimThatOthersDeleteDoesNotSayThatItsMachineStays(t *testing.T) {
+	claim, node := machine("a")
+	guarded := podOn("a", "guarded")
+	guarded.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "true"}
+	r := rig(t, pool(nil), claim, node, guarded)
+	d := New(r.Deps, disruption.Options{})
+	pass(t, r, d)
+	r.Must(r.Client.Delete(ctx, claim))
+	pass(t, r, d)
+	r.Get(claim)
+	if c := claim.StatusConditions().Get(disruption.Disruptable); c.Reason != string(plan.BeingDeleted) {
+		t.Errorf("%s: %s", c.Reason, c.Message)
+	}
+	writes := r.API.Writes
+	pass(t, r, d)
+	if r.API.Writes != writes {
+		t.Errorf("%d writes although nothing has changed", r.API.Writes-writes)
 	}
 }
 
