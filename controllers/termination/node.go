@@ -46,12 +46,13 @@ const workers = 100
 
 // Reconciler serves Nodes that are being deleted; it is safe for concurrent use.
 type Reconciler struct {
-	deps  loop.Deps
-	turns *turns
+	deps     loop.Deps
+	turns    *turns
+	refusals *refusals
 }
 
 // New makes a Reconciler.
-func New(d loop.Deps) *Reconciler { return &Reconciler{d, newTurns()} }
+func New(d loop.Deps) *Reconciler { return &Reconciler{d, newTurns(), &refusals{}} }
 
 // Add registers the loop: it runs for Nodes with our finalizer that are being
 // deleted, and for what their drain may wait for.
@@ -76,6 +77,7 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	node := &corev1.Node{}
 	if err := r.deps.Client.Get(ctx, req.NamespacedName, node); err != nil {
+		r.refusals.set(req.Name, nil)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if node.DeletionTimestamp == nil || !loop.Ours(node) {
@@ -110,7 +112,7 @@ func (r *Reconciler) remove(ctx context.Context, node *corev1.Node) (reconcile.R
 	if old { // what was read of the claims cannot be written to any more
 		return reconcile.Result{RequeueAfter: loop.Soon}, nil
 	}
-	run := &removal{deps: r.deps, turns: r.turns, node: node}
+	run := &removal{deps: r.deps, turns: r.turns, refusals: r.refusals, node: node}
 	if len(claims) > 0 {
 		run.claim = claims[0]
 		value := cluster.Claim(run.claim)

@@ -28,6 +28,7 @@ import (
 type removal struct {
 	deps     loop.Deps
 	turns    *turns
+	refusals *refusals
 	budgets  *eviction.Budgets // of the latest view
 	node     *corev1.Node
 	claim    *karpv1.NodeClaim // nil if there is none
@@ -168,7 +169,7 @@ func (r *removal) view(ctx context.Context) (drain.View, error) {
 	}
 	r.budgets = eviction.NewBudgets(s.PDBs)
 	return drain.View{
-		Now: now, Node: node, Budgets: r.budgets, Volumes: s.Volumes,
+		Now: now, Node: node, Budgets: r.budgets, Refused: r.refusals.of(r.node.Name), Volumes: s.Volumes,
 		Attachments: s.Volumes.Attachments[r.node.Name], Waiting: drain.Waiting(s, r.node.Name),
 		Deadline: r.deadline, Ends: r.ends, Machine: r.machine, Policy: policy, DaemonSets: s.DaemonSets, Jobs: jobs,
 	}, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -12,6 +13,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/controllers/apply"
@@ -20,10 +24,11 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// evict sends the pods of the step away. A pod whose budget refuses keeps the
+// evict sends the pods of the step away. A pod whose eviction is refused keeps the
 // others waiting for nothing.
 func (r *removal) evict(ctx context.Context, step drain.Step) error {
 	var failed []error
+	refused := map[types.UID]string{}
 	reason := r.reason()
 	for _, p := range step.Evict {
 		evicted, err := r.evictOne(ctx, p, step.Fitted(p))
@@ -32,6 +37,8 @@ func (r *removal) evict(ctx context.Context, step drain.Step) error {
 		case errors.As(err, &blocked):
 			r.deps.Metrics.EvictionAnswered(code(blocked))
 			r.failedDraining(fmt.Sprintf("Pod %s/%s: %s", p.Namespace, p.Name, blocked.Message))
+		case apply.Refused(err):
+			refused[p.UID] = apply.Words(err)
 		case err != nil:
 			failed = append(failed, err)
 		case evicted:
@@ -39,6 +46,9 @@ func (r *removal) evict(ctx context.Context, step drain.Step) error {
 			r.deps.Metrics.PodDrained(reason)
 			r.deps.Writer.Event(apply.Event{Object: p, Reason: apply.Evicted, Message: "Evicted pod: " + reason})
 		}
+	}
+	if r.refusals.set(r.node.Name, refused) {
+		log.FromContext(ctx).Error(nil, "the API server refuses evictions", "Node", klog.KObj(r.node), "pods", len(refused), "error", slices.Sorted(maps.Values(refused))[0])
 	}
 	for _, gone := range step.Delete {
 		deleted, err := r.deps.Writer.DeletePod(ctx, gone.Pod, gone.Grace)

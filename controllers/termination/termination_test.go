@@ -11,7 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -30,11 +32,12 @@ var ctx = context.Background()
 // rig has one machine: claim c, Node n, taken over and initialized.
 type rig struct {
 	*looptest.Rig
-	t *testing.T
+	t     *testing.T
+	nodes *termination.Reconciler
 }
 
 func newRig(t *testing.T, change func(*karpv1.NodeClaim)) *rig {
-	r := &rig{looptest.New(t), t}
+	r := &rig{Rig: looptest.New(t), t: t}
 	c := r.NewClaim("c")
 	c.Finalizers = []string{engine.Finalizer}
 	if change != nil {
@@ -106,7 +109,10 @@ func (r *rig) try() error {
 	r.t.Helper()
 	r.Rig.Clock.Step(time.Second)
 	r.Sync()
-	_, one := termination.New(r.Deps).Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: "n"}})
+	if r.nodes == nil {
+		r.nodes = termination.New(r.Deps)
+	}
+	_, one := r.nodes.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: "n"}})
 	_, two := lifecycle.New(r.Deps).Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: "c"}})
 	return errors.Join(one, two)
 }
@@ -221,6 +227,34 @@ func TestAnEvictionThatTheServerRefusesDoesNotHoldUpTheOthers(t *testing.T) {
 	}
 	if !r.event("Node/n FailedDraining") {
 		t.Errorf("events %v", r.Events.List)
+	}
+}
+
+func TestAnEvictionThatIsForbiddenIsNamedAndAskedForAgain(t *testing.T) {
+	r := newRig(t, nil)
+	r.pod("a", nil)
+	forbidden := true
+	r.API.Before = func(verb string, o client.Object) error {
+		if verb == "evict" && forbidden {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, o.GetName(), errors.New("no such right"))
+		}
+		return nil
+	}
+	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	for range 3 {
+		r.step() // an error would be a line in the log each time
+	}
+	c := r.claim().StatusConditions().Get(karpv1.ConditionTypeDrained)
+	if c == nil || !strings.Contains(c.Message, "pod/a -n default") || !strings.Contains(c.Message, "no such right") {
+		t.Errorf("condition %+v", c)
+	}
+	if !r.event("NodeClaim/c FailedDraining: 1 pod is waiting to be evicted; the API server refuses to evict pod/a -n default") {
+		t.Errorf("events %v", r.Events.List)
+	}
+	forbidden = false
+	r.step()
+	if got := r.pods(); len(got) > 0 {
+		t.Errorf("left: %v", got)
 	}
 }
 

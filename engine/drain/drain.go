@@ -46,6 +46,9 @@ type View struct {
 	Node *snapshot.Node
 	// Budgets are the cluster's PDBs.
 	Budgets *eviction.Budgets
+	// Refused is what the API server said to the latest eviction of pods of the node that it
+	// refused, budgets aside.
+	Refused map[types.UID]string
 	// Attachments are those that name the node, by name.
 	Attachments []*storagev1.VolumeAttachment
 	// Cloud is the cloud's view of the machine's volumes; nil if it was not asked or
@@ -98,8 +101,8 @@ const (
 // Step is what to do now.
 type Step struct {
 	Phase Phase
-	// Evict are pods to evict, those first that lose most if their turn does not come;
-	// Delete are pods to delete without asking budgets, by namespace and name.
+	// Evict are pods to evict, those first that lose most if their turn does not come, those
+	// that were refused last; Delete are pods to delete without asking budgets, by namespace and name.
 	Evict  []*corev1.Pod
 	Delete []Deletion
 	// Left is what an evicted pod may have of its grace period before the cloud takes

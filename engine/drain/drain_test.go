@@ -71,6 +71,14 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		w.condition(c)
 	case "after":
 		w.view.Now = w.view.Now.Add(storytest.Duration(t, c.Args[0]))
+	case "refused":
+		w.view.Refused = map[types.UID]string{}
+		for _, p := range w.view.Node.Pods {
+			if p.Name == c.Args[0] {
+				p.UID = types.UID(p.Name)
+				w.view.Refused[p.UID] = "admission webhook x denied the request"
+			}
+		}
 	case "machine":
 		w.view.Machine = drain.Machine(c.Args[0])
 	case "csi":

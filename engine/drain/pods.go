@@ -67,7 +67,9 @@ func pods(v View, r roster) Step {
 		s.Pods = append(s.Pods, verdict)
 		waits = waits || verdict.Waits
 	}
-	slices.SortFunc(s.Evict, byValue)
+	slices.SortFunc(s.Evict, func(a, b *corev1.Pod) int {
+		return cmp.Or(cmp.Compare(min(len(v.Refused[a.UID]), 1), min(len(v.Refused[b.UID]), 1)), byValue(a, b))
+	})
 	s.pace(v, r)
 	if waits {
 		if !v.late() {
@@ -257,6 +259,10 @@ func (s *Step) leave(v View, p *corev1.Pod, leaving wave, r plan.Reason) plan.Re
 		return r
 	}
 	s.Evict = append(s.Evict, p)
+	if words := v.Refused[p.UID]; words != "" {
+		r.Code, r.Have = plan.EvictionRefused, words
+		return r
+	}
 	s.by(v.Now.Add(evictAgain))
 	r.Code = plan.EvictionPending
 	if began := drainBegan(v); !began.IsZero() && p.CreationTimestamp.After(began) {

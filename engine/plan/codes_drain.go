@@ -7,6 +7,9 @@ const (
 	// EvictionPending: the eviction of the pod, the first object, is next; Have
 	// says so if the pod came after the drain began.
 	EvictionPending Code = "EvictionPending"
+	// EvictionRefused: the API server does not let the pod be evicted, whatever its budgets
+	// say; Have are its words.
+	EvictionRefused Code = "EvictionRefused"
 	// EvictionPaced: Want pods of the node are ending, no more may at once.
 	EvictionPaced Code = "EvictionPaced"
 	// LaterWave: the pod leaves after those of an earlier wave; Want is its wave,

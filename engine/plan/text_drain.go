@@ -5,6 +5,7 @@ import "strings"
 // drainWords are those of codes_drain.go.
 var drainWords = words{
 	EvictionPending:      caused(say("%s is being evicted", first("the pod"))),
+	EvictionRefused:      caused(say("the API server refuses to evict %s", first("the pod"))),
 	EvictionPaced:        say("%s is evicted later: the policy lets %s pods of a node terminate at once", first("the pod"), want),
 	LaterWave:            say("%s leaves later: %s pods wait for %s ones", first("the pod"), want, have),
 	PodTerminating:       ends(say("%s is terminating", first("the pod"))),
@@ -86,9 +87,10 @@ const Toleration = `spec:
 func (r Reason) Remedy() string { return remedies.of(r) }
 
 var remedies = words{
-	PDBBlocks:      say("%s has to allow a disruption: more of its pods have to be healthy", others),
-	PDBNeverAllows: say("%s: lower minAvailable or add a replica, so that it can allow a disruption", others),
-	PDBConflict:    say("let only one of the budgets select the pod"),
+	PDBBlocks:       say("%s has to allow a disruption: more of its pods have to be healthy", others),
+	PDBNeverAllows:  say("%s: lower minAvailable or add a replica, so that it can allow a disruption", others),
+	PDBConflict:     say("let only one of the budgets select the pod"),
+	EvictionRefused: say("give the controller the right to create pods/eviction, or mend the admission webhook that refuses"),
 	DoNotDisrupt: func(r Reason) string {
 		if r.Until.IsZero() {
 			return "remove the annotation, or wait until the pod terminates"
