@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -45,18 +47,21 @@ func TestEveryFormOfInputGivesTheSameObjects(t *testing.T) {
 	}
 	const aJSON, bJSON = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[]}}`, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b"},"spec":{"containers":[]}}`
 	for name, c := range map[string]struct{ text, want string }{
-		"documents":            {a + "---\n" + b, "Pod default/a@1 Pod default/b@9"},
-		"comments and blanks":  {"# head\n---\n\n# none\n---\n" + a + "--- # next\n" + b + "---\n", "Pod default/a@5 Pod default/b@14"},
-		"an end marker":        {a + "...\n" + b, "Pod default/a@1 Pod default/b@10"},
-		"a directive":          {"%YAML 1.2\n---\n" + a, "Pod default/a@2"},
-		"a byte order mark":    {"\ufeff" + a, "Pod default/a@1"},
-		"lines of Windows":     {strings.ReplaceAll(a+"---\n"+b, "\n", "\r\n"), "Pod default/a@1 Pod default/b@9"},
-		"a list as of kubectl": {"apiVersion: v1\nitems:\n" + item(a) + item(b) + "kind: List\nmetadata:\n  resourceVersion: \"\"\n", "Pod default/a@3 Pod default/b@11"},
-		"an indented list":     {"apiVersion: v1\nkind: List\nitems:\n  " + strings.ReplaceAll(strings.TrimSpace(item(a)), "\n", "\n  ") + "\n", "Pod default/a@4"},
-		"a typed list":         {"apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n", "Pod default/a@4 Pod default/b@5"},
-		"a list of lists":      {"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: PodList\n  items:\n  - metadata: {name: a}\n", "Pod default/a@7"},
-		"an empty list":        {"apiVersion: v1\nitems: []\nkind: List\n", ""},
-		"an empty JSON list":   {`{"apiVersion":"v1","items":[],"kind":"List"}`, ""},
+		"documents":             {a + "---\n" + b, "Pod default/a@1 Pod default/b@9"},
+		"comments and blanks":   {"# head\n---\n\n# none\n---\n" + a + "--- # next\n" + b + "---\n", "Pod default/a@5 Pod default/b@14"},
+		"an end marker":         {a + "...\n" + b, "Pod default/a@1 Pod default/b@10"},
+		"a directive":           {"%YAML 1.2\n---\n" + a, "Pod default/a@2"},
+		"a byte order mark":     {"\ufeff" + a, "Pod default/a@1"},
+		"UTF-16, little end":    {inUTF16(binary.LittleEndian, a+"---\n"+b), "Pod default/a@1 Pod default/b@9"},
+		"UTF-16, big end":       {inUTF16(binary.BigEndian, a+"---\n"+b), "Pod default/a@1 Pod default/b@9"},
+		"carriage returns only": {strings.ReplaceAll(a+"---\n"+b, "\n", "\r"), "Pod default/a@1 Pod default/b@9"},
+		"lines of Windows":      {strings.ReplaceAll(a+"---\n"+b, "\n", "\r\n"), "Pod default/a@1 Pod default/b@9"},
+		"a list as of kubectl":  {"apiVersion: v1\nitems:\n" + item(a) + item(b) + "kind: List\nmetadata:\n  resourceVersion: \"\"\n", "Pod default/a@3 Pod default/b@11"},
+		"an indented list":      {"apiVersion: v1\nkind: List\nitems:\n  " + strings.ReplaceAll(strings.TrimSpace(item(a)), "\n", "\n  ") + "\n", "Pod default/a@4"},
+		"a typed list":          {"apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n", "Pod default/a@4 Pod default/b@5"},
+		"a list of lists":       {"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: PodList\n  items:\n  - metadata: {name: a}\n", "Pod default/a@7"},
+		"an empty list":         {"apiVersion: v1\nitems: []\nkind: List\n", ""},
+		"an empty JSON list":    {`{"apiVersion":"v1","items":[],"kind":"List"}`, ""},
 		"an anchor across items": {"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: a, labels: &l {app: web}}\n" +
 			"- apiVersion: v1\n  kind: Pod\n  metadata: {name: b, labels: *l}\n", "Pod default/a@4 Pod default/b@7"},
 		"JSON":                   {aJSON, "Pod default/a@1"},
@@ -78,6 +83,22 @@ func TestEveryFormOfInputGivesTheSameObjects(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 		})
+	}
+}
+
+// inUTF16 is what PowerShell makes of redirected output.
+func inUTF16(order binary.AppendByteOrder, s string) string {
+	var out []byte
+	for _, unit := range utf16.Encode([]rune("\ufeff" + s)) {
+		out = order.AppendUint16(out, unit)
+	}
+	return string(out)
+}
+
+func TestACompressedFileIsNamed(t *testing.T) {
+	_, err := read(t, "\x1f\x8b\x08\x00")
+	if err == nil || !strings.Contains(err.Error(), "stdin: the file is compressed") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -60,6 +60,9 @@ func Read(files []string, stdin io.Reader) (*Result, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading manifests: %w", err)
 		}
+		if data, err = plain(data); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 		found := cutLists(split(name, data))
 		if len(found) == 0 {
 			empty = append(empty, name)

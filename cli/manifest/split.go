@@ -33,7 +33,6 @@ type itemOf struct {
 // split cuts a file into documents. A document that is nothing but blank lines,
 // comments and directives is left out.
 func split(file string, data []byte) []document {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	var docs []document
 	start, startLine, line := 0, 1, 1
 	cut := func(end int) {
