@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
@@ -40,6 +41,9 @@ func Main(ctx context.Context, streams genericiooptions.IOStreams, args []string
 	executed, err := cmd.ExecuteContextC(ctx)
 	code := ExitCode(err)
 	if code == ExitError {
+		if meta.IsNoMatchError(err) {
+			err = fmt.Errorf("%w\nThe cluster does not serve this kind: 'millwright crds upgrade' installs Karpenter's and Millwright's", err)
+		}
 		mode := color.Auto
 		if f := executed.Flag(color.Flag); f != nil {
 			mode = color.Mode(f.Value.String())
@@ -75,6 +79,7 @@ Karpenter's NodePools and NodeClaims.
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	streams.Out = color.Escaped{Writer: streams.Out}
 	cmd.SetIn(streams.In)
 	cmd.SetOut(streams.Out)
 	cmd.SetErr(streams.ErrOut)

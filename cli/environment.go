@@ -156,6 +156,9 @@ func (c console) judge(name, value string) string {
 		default:
 			said = ""
 		}
+		if g, ok := f.Value.(*gates); ok && len(g.foreign()) > 0 {
+			said = "no effect: " + strings.Join(g.foreign(), ", ") + " cannot be switched here"
+		}
 	})
 	if slices.Contains(ofPod, name) || strings.HasPrefix(name, "AWS_") {
 		return ""

@@ -52,11 +52,16 @@ func (g *gates) Type() string { return "string" }
 
 func (g *gates) on(name string) bool { return g.is[name] }
 
+// foreign are the gates that are on and cannot be switched here.
+func (g *gates) foreign() []string {
+	return slices.DeleteFunc(slices.Clone(g.names), func(name string) bool {
+		return !g.is[name] || name == nodeRepair || slices.Contains(alwaysOn, name)
+	})
+}
+
 // warn says which gates cannot be switched on here.
 func (g *gates) warn(c console) {
-	for _, name := range g.names {
-		if g.is[name] && name != nodeRepair && !slices.Contains(alwaysOn, name) {
-			c.warn("--feature-gates %s=true has no effect: that gate cannot be switched here", name)
-		}
+	for _, name := range g.foreign() {
+		c.warn("--feature-gates %s=true has no effect: that gate cannot be switched here", name)
 	}
 }

@@ -116,7 +116,7 @@ func (in *inventory) add(ctx context.Context, c client.Reader, list client.Objec
 		return nil
 	})
 	if apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
-		in.unread = append(in.unread, fmt.Sprintf("%T", list))
+		in.unread = append(in.unread, listing.Kind(list))
 		return nil
 	}
 	if err != nil {

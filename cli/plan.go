@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/millwright-dev/millwright/cli/bill"
 	"github.com/millwright-dev/millwright/cli/classes"
@@ -199,11 +198,7 @@ func (o planOptions) printBill(w io.Writer, b bill.Bill) error {
 
 func (o planOptions) print(w io.Writer, p *plan.Plan) error {
 	if o.output == formatTable {
-		var table strings.Builder
-		if err := p.Table(&table); err != nil {
-			return err
-		}
-		return printers.WriteEscaped(w, table.String())
+		return p.Table(w)
 	}
 	var document bytes.Buffer
 	if err := p.JSON(&document); err != nil {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -20,10 +19,13 @@ func (c console) read(args []string, recursive bool) (*manifest.Result, error) {
 		return nil, err
 	}
 	input, err := manifest.Read(files, c.In)
-	if err == nil && len(input.Objects)+len(input.Ignored) == 0 {
-		err = fmt.Errorf("there is no object in %s", strings.Join(args, ", "))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(input.Objects)+len(input.Ignored) == 0:
+		return nil, fmt.Errorf("there is no object in %s", strings.Join(args, ", "))
 	}
-	return input, err
+	return input, offline.CheckPods(input.Objects)
 }
 
 // read turns the files into the state of a cluster, and returns the objects that are in it as well.
@@ -36,16 +38,16 @@ func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) 
 		c.warn("%s: the file holds no object", file)
 	}
 	c.noteIgnored(input.Ignored)
-	objects := c.unique(input.Objects)
-	if err := offline.CheckPods(objects); err != nil {
-		return nil, nil, err
+	for _, text := range offline.Missed(input.Ignored) {
+		c.warn("%s", text)
 	}
+	objects := c.unique(input.Objects)
 	for _, fault := range slices.Concat(offline.Faults(objects), offline.Classless(objects)) {
 		c.warn("%v", fault)
 	}
 	pools := slices.ContainsFunc(objects, isPool)
-	objects, left := offline.Classed(objects)
-	for _, w := range left {
+	objects, foreign := offline.Classed(objects)
+	for _, w := range foreign {
 		c.warn("%v", w)
 	}
 	store := cluster.NewStore(cluster.Options{Offline: true})
@@ -72,14 +74,9 @@ func isPool(o manifest.Object) bool { return o.Kind == "NodePool" }
 
 // noteIgnored names the kinds that were left out.
 func (c console) noteIgnored(ignored map[string]int) {
-	if len(ignored) == 0 {
-		return
+	if len(ignored) > 0 {
+		c.note("left out, because planning does not look at them: %s", offline.Counts(ignored))
 	}
-	parts := make([]string, 0, len(ignored))
-	for _, kind := range slices.Sorted(maps.Keys(ignored)) {
-		parts = append(parts, fmt.Sprintf("%s (%d)", kind, ignored[kind]))
-	}
-	c.note("left out, because planning does not look at them: %s", strings.Join(parts, ", "))
 }
 
 // unique drops objects that a later one replaces, as applying the files in turn

@@ -69,11 +69,7 @@ func readEvent(body []byte) ([]interruption.Event, error) {
 // cluster reads the manifests. Pools and machines that are missing have
 // stand-ins.
 func (o policyTest) cluster(c console, events []interruption.Event, now time.Time) (*snapshot.Snapshot, bool, error) {
-	files, err := manifest.Find(o.files, o.recursive)
-	if err != nil {
-		return nil, false, err
-	}
-	input, err := manifest.Read(files, c.In)
+	input, err := c.read(o.files, o.recursive)
 	if err != nil {
 		return nil, false, err
 	}

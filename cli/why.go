@@ -13,7 +13,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -121,7 +120,7 @@ func (q *question) print(w io.Writer, answers []*explain.Answer, unread []string
 	if q.output != formatText {
 		return printDocument(w, q.output, whyDoc{Answers: answers, Unreadable: append([]string{}, unread...)})
 	}
-	if err := printers.WriteEscaped(w, explain.Texts(answers)); err != nil || len(unread) == 0 {
+	if _, err := io.WriteString(w, explain.Texts(answers)); err != nil || len(unread) == 0 {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "Not readable for you, so that the answer may be incomplete: %s\n", strings.Join(unread, ", "))

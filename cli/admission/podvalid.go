@@ -3,6 +3,7 @@ package admission
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -17,11 +18,14 @@ import (
 // not known there would otherwise mean something else, or nothing, to a plan.
 func ValidatePod(spec *corev1.PodSpec, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
+	if len(spec.Containers) == 0 {
+		errs = append(errs, field.Required(at.Child("containers"), ""))
+	}
 	for i := range spec.InitContainers {
-		errs = append(errs, validateRequests(spec.InitContainers[i].Resources.Requests, at.Child("initContainers").Index(i))...)
+		errs = append(errs, validateResources(spec.InitContainers[i].Resources, at.Child("initContainers").Index(i).Child("resources"))...)
 	}
 	for i := range spec.Containers {
-		errs = append(errs, validateRequests(spec.Containers[i].Resources.Requests, at.Child("containers").Index(i))...)
+		errs = append(errs, validateResources(spec.Containers[i].Resources, at.Child("containers").Index(i).Child("resources"))...)
 	}
 	for i, c := range spec.TopologySpreadConstraints {
 		errs = append(errs, validateSpread(c, at.Child("topologySpreadConstraints").Index(i))...)
@@ -40,16 +44,37 @@ func ValidatePod(spec *corev1.PodSpec, at *field.Path) field.ErrorList {
 // overflow.
 var mostRequested = resource.MustParse("1P")
 
-func validateRequests(requests corev1.ResourceList, at *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for _, name := range slices.Sorted(maps.Keys(requests)) {
-		if q := requests[name]; q.Sign() < 0 {
-			errs = append(errs, field.Invalid(at.Child("resources", "requests").Key(string(name)), q.String(), "must not be below zero"))
-		} else if q.Cmp(mostRequested) > 0 {
-			errs = append(errs, field.Invalid(at.Child("resources", "requests").Key(string(name)), q.String(), "is more than can be counted; the most is "+mostRequested.String()))
+func validateResources(r corev1.ResourceRequirements, at *field.Path) field.ErrorList {
+	errs := append(validateAmounts(r.Requests, at.Child("requests")), validateAmounts(r.Limits, at.Child("limits"))...)
+	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
+		request := r.Requests[name]
+		if limit, ok := r.Limits[name]; ok && request.Cmp(limit) > 0 {
+			errs = append(errs, field.Invalid(at.Child("requests").Key(string(name)), request.String(), "must be less than or equal to the limit of "+limit.String()))
 		}
 	}
 	return errs
+}
+
+func validateAmounts(amounts corev1.ResourceList, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range slices.Sorted(maps.Keys(amounts)) {
+		q := amounts[name]
+		refuse := func(why string) { errs = append(errs, field.Invalid(at.Key(string(name)), q.String(), why)) }
+		switch {
+		case q.Sign() < 0:
+			refuse("must not be below zero")
+		case q.Cmp(mostRequested) > 0:
+			refuse("is more than can be counted; the most is " + mostRequested.String())
+		case extended(name) && q.MilliValue()%1000 != 0:
+			refuse("must be an integer")
+		}
+	}
+	return errs
+}
+
+// extended reports whether a resource is one of devices, of which only whole ones are given.
+func extended(name corev1.ResourceName) bool {
+	return strings.Contains(string(name), "/") && !strings.Contains(string(name), "kubernetes.io/")
 }
 
 func validateSpread(c corev1.TopologySpreadConstraint, at *field.Path) field.ErrorList {
@@ -80,6 +105,9 @@ func validateToleration(t corev1.Toleration, at *field.Path) field.ErrorList {
 	errs = append(errs, oneOf(t.Effect, at.Child("effect"), "", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)...)
 	if t.Key == "" && t.Operator != corev1.TolerationOpExists {
 		errs = append(errs, field.Invalid(at.Child("operator"), t.Operator, "must be Exists where there is no key"))
+	}
+	if t.Operator == corev1.TolerationOpExists && t.Value != "" {
+		errs = append(errs, field.Invalid(at.Child("value"), t.Value, "must be empty where the operator is Exists"))
 	}
 	return errs
 }

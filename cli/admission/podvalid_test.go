@@ -24,6 +24,12 @@ func TestValidatePod(t *testing.T) {
 		"spread's selector":        {`topologySpreadConstraints: [{topologyKey: zone, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchExpressions: [{key: app, operator: Is}]}}]`, "spec.topologySpreadConstraints[0].labelSelector.matchExpressions[0].operator"},
 		"requests":                 {`containers: [{name: a}, {name: b, resources: {requests: {cpu: "-1"}}}]`, "spec.containers[1].resources.requests[cpu]"},
 		"requests of init":         {`initContainers: [{name: a, resources: {requests: {memory: "-1"}}}]`, "spec.initContainers[0].resources.requests[memory]"},
+		"no container":             {`containers: []`, "spec.containers"},
+		"requests and limits":      {`containers: [{name: a, resources: {requests: {cpu: 500m, memory: 1Gi}, limits: {cpu: "1", memory: 1Gi}}}]`, ""},
+		"more than the limit":      {`containers: [{name: a, resources: {requests: {cpu: "1"}, limits: {cpu: 500m}}}]`, "spec.containers[0].resources.requests[cpu]"},
+		"a limit below zero":       {`containers: [{name: a, resources: {limits: {cpu: "-1"}}}]`, "spec.containers[0].resources.limits[cpu]"},
+		"half a device":            {`containers: [{name: a, resources: {limits: {nvidia.com/gpu: 500m}}}]`, "spec.containers[0].resources.limits[nvidia.com/gpu]"},
+		"toleration of all values": {`tolerations: [{key: team, operator: Exists, value: web}]`, "spec.tolerations[0].value"},
 		"toleration":               {`tolerations: [{operator: Exists}, {key: team, value: web, effect: NoExecute}]`, ""},
 		"toleration of nothing":    {`tolerations: [{value: web}]`, "spec.tolerations[0].operator"},
 		"toleration's operator":    {`tolerations: [{key: team, operator: In}]`, "spec.tolerations[0].operator"},
@@ -40,6 +46,9 @@ func TestValidatePod(t *testing.T) {
 			var spec corev1.PodSpec
 			if err := yaml.UnmarshalStrict([]byte(c.spec), &spec); err != nil {
 				t.Fatal(err)
+			}
+			if spec.Containers == nil {
+				spec.Containers = []corev1.Container{{}}
 			}
 			var want, got []string
 			if c.field != "" {

@@ -27,6 +27,9 @@ func (r *report) dump(files []string) error {
 	if err != nil {
 		return err
 	}
+	if err := offline.CheckPods(input.Objects); err != nil {
+		return err
+	}
 	r.reader, r.dumped = dump(offline.Complete(input.Objects)), true
 	return nil
 }

@@ -45,7 +45,10 @@ func Cluster(ctx context.Context, reader client.Reader, warn func(format string,
 		}, client.InNamespace(kind.Namespace()))
 		switch {
 		case kind.Custom && meta.IsNoMatchError(err):
-		case apierrors.IsForbidden(err), meta.IsNoMatchError(err):
+		case meta.IsNoMatchError(err):
+			whole = whole && kind.Alone
+			warn("not examined: the cluster serves no %s", listing.Kind(kind.List()))
+		case apierrors.IsForbidden(err):
 			whole = whole && kind.Alone
 			warn("not examined: %v", err)
 		case err != nil:

@@ -4,6 +4,8 @@ package listing
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,4 +28,9 @@ func Each[T client.Object](ctx context.Context, reader client.Reader, kind clien
 		}
 		return do(object)
 	})
+}
+
+// Kind is the kind of a typed list's items, such as NodePool.
+func Kind(list client.ObjectList) string {
+	return strings.TrimSuffix(reflect.TypeOf(list).Elem().Name(), "List")
 }

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
 	"github.com/millwright-dev/millwright/cli/admission"
@@ -26,22 +27,31 @@ func CheckPods(objects []manifest.Object) error {
 	return nil
 }
 
-// Classless are the pods and templates whose PriorityClass is not among the objects. A
-// cluster would not admit them; a dump need not be complete.
+// Classless are the pods and templates whose PriorityClass or RuntimeClass is not among the
+// objects. A cluster would not admit them; a dump need not be complete.
 func Classless(objects []manifest.Object) manifest.Errors {
-	classes := map[string]bool{}
+	priorities, runtimes := map[string]bool{}, map[string]bool{}
 	for _, o := range objects {
-		if class, ok := o.Object.(*schedulingv1.PriorityClass); ok {
-			classes[class.Name] = true
+		switch o.Object.(type) {
+		case *schedulingv1.PriorityClass:
+			priorities[o.GetName()] = true
+		case *nodev1.RuntimeClass:
+			runtimes[o.GetName()] = true
 		}
 	}
 	var out manifest.Errors
 	for _, o := range objects {
 		spec, at := workload.PodSpec(o.Object)
-		if spec == nil || spec.Priority != nil || spec.PriorityClassName == "" || classes[spec.PriorityClassName] || admission.SystemPriority(spec.PriorityClassName) {
+		if spec == nil {
 			continue
 		}
-		out = append(out, o.Errorf(at.Child("priorityClassName").String(), "there is no PriorityClass %q among the manifests, so the priority counts as 0", spec.PriorityClassName))
+		if name := spec.PriorityClassName; spec.Priority == nil && name != "" && !priorities[name] && !admission.SystemPriority(name) {
+			out = append(out, o.Errorf(at.Child("priorityClassName").String(), "there is no PriorityClass %q among the manifests, so the priority counts as 0", name))
+		}
+		// A pod that a cluster has admitted has what its class adds.
+		if name := spec.RuntimeClassName; name != nil && !runtimes[*name] && (o.Kind != "Pod" || o.GetUID() == "") {
+			out = append(out, o.Errorf(at.Child("runtimeClassName").String(), "there is no RuntimeClass %q among the manifests, so its overhead and its node selection do not count", *name))
+		}
 	}
 	return out
 }

@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"fmt"
+
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -8,12 +10,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ValidateCounts finds numbers of pods below zero, which an API server refuses.
+// mostPods is beyond what any cluster holds; each pod of a workload is made in memory.
+const mostPods = 1_000_000
+
+// ValidateCounts finds numbers of pods below zero, which an API server refuses, and above
+// mostPods.
 func ValidateCounts(o client.Object) field.ErrorList {
 	var errs field.ErrorList
 	check := func(name string, n *int32) {
 		if n != nil && *n < 0 {
 			errs = append(errs, field.Invalid(field.NewPath("spec", name), *n, "must be greater than or equal to 0"))
+		}
+		if n != nil && *n > mostPods && name != "completions" {
+			errs = append(errs, field.Invalid(field.NewPath("spec", name), *n, fmt.Sprintf("is more pods than can be looked at; the most is %d", mostPods)))
 		}
 	}
 	switch o := o.(type) {
