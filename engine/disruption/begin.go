@@ -164,7 +164,7 @@ func (d *decider) beginOne(n *snapshot.Node) (plan.Reason, bool) {
 		return *none, true
 	}
 	if pod := answer.Refused()[n.Name]; pod != nil {
-		return fitsNowhere(pod, n), true
+		return d.unplaced(pod, n), true
 	}
 	if reason, over := d.room.TakeAll(answer.NewNodes); over {
 		return reason, true
@@ -186,6 +186,18 @@ func (d *decider) standIn(nodes []*snapshot.Node) (whatif.Answer, *plan.Reason) 
 	}
 	fresh, none := static.Template(d.s, d.s.Pool(nodes[0].Claim.Pool), d.room)
 	return whatif.Answer{Plan: &plan.Plan{NewNodes: []plan.NewNode{fresh}}}, none
+}
+
+// unplaced is why a machine cannot be replaced, one of whose pods has no other place: its pool
+// launches nothing, or no machine would take the pod.
+func (d *decider) unplaced(pod *snapshot.Pod, n *snapshot.Node) plan.Reason {
+	r := fitsNowhere(pod, n)
+	if r.Have = d.s.Pool(n.Claim.Pool).NotReady; r.Have == "" {
+		if limited, over := d.room.Exceeded(n.Claim.Pool); over {
+			return limited
+		}
+	}
+	return r
 }
 
 // expectingFor bounds for how long pods that are expected on a machine hold its replacement

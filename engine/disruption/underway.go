@@ -196,7 +196,7 @@ func (u *underway) replace(g *group, budget *int) {
 	}
 	for _, n := range g.Nodes {
 		if pod := answer.Refused()[n.Name]; pod != nil {
-			u.callOff(g, n, fitsNowhere(pod, n))
+			u.callOff(g, n, u.unplaced(pod, n))
 			return
 		}
 		u.countOn(n, answer)

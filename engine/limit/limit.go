@@ -205,6 +205,25 @@ func (l *Ledger) Fits(pool string, amounts corev1.ResourceList) bool {
 	return !over
 }
 
+// Exceeded says which limit a pool's machines exceed as they are, if it was lowered below
+// what is in use.
+func (l *Ledger) Exceeded(pool string) (plan.Reason, bool) {
+	a := l.pools[pool]
+	if a == nil {
+		return plan.Reason{}, false
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.limits)) {
+		if used, most := a.used[name], a.limits[name]; used.Cmp(most) > 0 {
+			return holds(pool, most, string(name)+" is "+used.String()+" of "+most.String()), true
+		}
+	}
+	return plan.Reason{}, false
+}
+
+func holds(pool string, most resource.Quantity, have string) plan.Reason {
+	return plan.Reason{Code: plan.LimitHolds, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: pool}}, Want: most.String(), Have: have}
+}
+
 // Within keeps the choices for one more machine of a pool that its limits have room for.
 func (l *Ledger) Within(pool string, choices []catalog.Choice) []catalog.Choice {
 	return slices.DeleteFunc(slices.Clone(choices), func(c catalog.Choice) bool {
@@ -234,10 +253,7 @@ func (a *account) over(pool string, wants corev1.ResourceList) (plan.Reason, boo
 		most, want, sum := a.limits[name], wants[name], a.used[name].DeepCopy()
 		sum.Add(want)
 		if !want.IsZero() && sum.Cmp(most) > 0 {
-			return plan.Reason{
-				Code: plan.LimitHolds, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: pool}}, Want: most.String(),
-				Have: string(name) + " would be " + sum.String() + " of " + most.String(),
-			}, true
+			return holds(pool, most, string(name)+" would be "+sum.String()+" of "+most.String()), true
 		}
 	}
 	return plan.Reason{}, false

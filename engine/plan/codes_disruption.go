@@ -43,7 +43,8 @@ const (
 	// BudgetInvalid: a budget of the pool cannot be read, so all are shut; Have
 	// says what is wrong.
 	BudgetInvalid Code = "BudgetInvalid"
-	// PodFitsNowhere: the first object is a pod that would find no other machine.
+	// PodFitsNowhere: the first object is a pod that would find no other machine; Have is why
+	// the machine's own pool launches none, if it launches nothing.
 	PodFitsNowhere Code = "PodFitsNowhere"
 	// NothingCheaper: what the machine holds costs as much elsewhere; Have is its
 	// price, Want the least for the same.

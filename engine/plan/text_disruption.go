@@ -26,7 +26,13 @@ var disruptionWords = words{
 	},
 	BudgetInvalid:   say("%s has an invalid disruption budget, so none of its nodes may be disrupted: %s", first("NodePool"), have),
 	BudgetExhausted: ends(say("the disruption budget {%s} of %s allows no more now: %s", want, first("NodePool"), have)),
-	PodFitsNowhere:  say("no other node has room for %s", first("its pods")),
+	PodFitsNowhere: func(r Reason) string {
+		text := "no other node has room for " + r.first("its pods")
+		if r.Have != "" {
+			text += ", and its pool cannot launch: " + r.Have
+		}
+		return text
+	},
 	NothingCheaper: func(r Reason) string {
 		if r.Have == r.Want {
 			return fmt.Sprintf("costs %s, and nothing cheaper fits its pods", r.Have)

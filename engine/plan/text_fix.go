@@ -37,7 +37,7 @@ var fixes = words{
 	RolledBack:            say("resolve what holds %s first: millwright why node/NAME", first("the other machine")),
 	NotExamined:           say("nothing: it is examined soon"),
 	PriceUnknown:          say("give its instance type, zone and capacity type a price in the catalogue"),
-	PodFitsNowhere:        say("%s: loosen its node selector, affinity or volume's zone, or allow the pool machines that hold it", first("the pod")),
+	PodFitsNowhere:        fitsNowhereFix,
 	LimitHolds:            say("%s: raise spec.limits by one machine, so that the replacement can come first", first("the pool")),
 	ReplacementFailed:     say("see why new machines do not become ready: kubectl get nodeclaims, millwright why nodeclaim/NAME"),
 	NothingCheaper:        say("nothing: it is the cheapest for what runs there; more instance types or zones in the pool may help"),
@@ -99,4 +99,11 @@ var hurdleFixes = map[string]string{
 	"paybackTime":      "nothing, or raise paybackTime or lower podMoveCost in NodePolicy spec.disruption",
 	"machines":         "nothing: several small machines would be hardly cheaper than what is there",
 	"loopFreeze":       "nothing: less is asked when fewer pods were evicted lately; loopFreeze in NodePolicy spec.disruption says for how long they count, 0s not at all",
+}
+
+func fitsNowhereFix(r Reason) string {
+	if r.Have != "" {
+		return "see why its pool cannot launch: millwright why nodepool/NAME"
+	}
+	return r.first("the pod") + ": loosen its node selector, affinity or volume's zone, or allow the pool machines that hold it"
 }
