@@ -20,15 +20,15 @@ type rule func(e *examiner, n *snapshot.Node) (reason plan.Reason, found bool)
 // passes initialized has a claim and a Node, one that passes pooled has a pool.
 var (
 	// common are those of every voluntary disruption.
-	common = []rule{ours, notDeleted, initialized, pooled, notFrozen, nodeMayBeDisrupted}
+	common = []rule{ours, notDeleted, initialized, pooled, unshared, notFrozen, nodeMayBeDisrupted}
 	// emptiness are those of the cause Empty.
 	emptiness = []rule{
-		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
+		ours, notDeleted, initialized, pooled, unshared, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
 		notNominated, notReplacing, startedUp, consolidationOn, vacant, evictable, idleLongEnough,
 	}
 	// consolidating are those of the cause Underutilized, for a machine that is not vacant.
 	consolidating = []rule{
-		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
+		ours, notDeleted, initialized, pooled, unshared, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
 		consenting, notNominated, notReplacing, startedUp, consolidationOn, consolidates, oldEnough, cooledDown,
 		evictable, idleLongEnough, priced,
 	}
@@ -38,7 +38,7 @@ var (
 	// consolidatingOn are those of a consolidation that is under way: its pods may come
 	// and go.
 	consolidatingOn = []rule{
-		ours, notDeleted, initialized, pooled, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
+		ours, notDeleted, initialized, pooled, unshared, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
 		consenting, consolidationOn, consolidates, evictable,
 	}
 )
@@ -71,6 +71,8 @@ type examiner struct {
 	// that each is for.
 	replacing map[string]*snapshot.Node
 	budgets   *eviction.Budgets
+	// twins are Nodes without a claim that have the provider ID of a machine, by its name.
+	twins map[string][]*snapshot.Node
 	// started is when the youngest pod of each workload did, nil until it is asked for.
 	started map[string]time.Time
 	// mu is held while [Decision.Still] asks.
@@ -82,7 +84,7 @@ func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
 	nominated, refused := nominations(s, planned)
 	return &examiner{
 		s: s, planned: planned, nominated: nominated, refused: refused, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
-		budgets: eviction.NewBudgets(s.PDBs),
+		budgets: eviction.NewBudgets(s.PDBs), twins: twins(s),
 	}
 }
 

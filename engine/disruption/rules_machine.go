@@ -96,6 +96,35 @@ func initialized(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	return plan.Reason{Code: plan.NotInitialized, Objects: plan.MachineRefs(n), Want: "Node", Have: "NodeNotFound"}, n.Object == nil
 }
 
+// twins finds the Nodes that are another Node of a machine's instance, as a kubelet makes one
+// that comes back under another name.
+func twins(s *snapshot.Snapshot) map[string][]*snapshot.Node {
+	foreign := map[string][]*snapshot.Node{}
+	for _, n := range s.Nodes {
+		if n.Claim == nil && n.Object.Spec.ProviderID != "" {
+			foreign[n.Object.Spec.ProviderID] = append(foreign[n.Object.Spec.ProviderID], n)
+		}
+	}
+	out := map[string][]*snapshot.Node{}
+	for _, n := range s.Nodes {
+		if n.Claim != nil && len(foreign[n.Claim.ProviderID]) > 0 {
+			out[n.Name] = foreign[n.Claim.ProviderID]
+		}
+	}
+	return out
+}
+
+// unshared keeps a machine whose instance runs pods under another Node: the drain of its own
+// does not reach them.
+func unshared(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	for _, twin := range e.twins[n.Name] {
+		if i := slices.IndexFunc(twin.Pods, func(p *snapshot.Pod) bool { return eviction.Reschedulable(p.Pod) }); i >= 0 {
+			return plan.Reason{Code: plan.InstanceShared, Objects: append(plan.MachineRefs(twin), plan.PodRef(twin.Pods[i].Pod))}, true
+		}
+	}
+	return plan.Reason{}, false
+}
+
 func pooled(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	if n.Claim.Pool == "" {
 		return plan.Reason{Code: plan.Standalone, Objects: plan.MachineRefs(n)}, true

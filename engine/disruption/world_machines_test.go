@@ -128,6 +128,8 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 		delete(c.Conditions, snapshot.Initialized)
 		c.ProviderID = name(n)
 		c.Labels = o.Labels
+	case "id":
+		c.ProviderID, o.Spec.ProviderID = value, value
 	case "foreign":
 		n.Claim = nil
 	case "nodeless":

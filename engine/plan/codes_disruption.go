@@ -17,6 +17,9 @@ const (
 	PoolMissing Code = "PoolMissing"
 	// StaticPool: the pool keeps a fixed number of machines.
 	StaticPool Code = "StaticPool"
+	// InstanceShared: another Node, the first object, has the machine's provider ID, and a
+	// pod, the second, runs there that would end with the instance.
+	InstanceShared Code = "InstanceShared"
 	// DoNotDisrupt: the annotation on the first object (Node, NodeClaim or Pod)
 	// forbids it; Have is its value.
 	DoNotDisrupt Code = "DoNotDisrupt"

@@ -26,6 +26,7 @@ var fixes = words{
 	PolicyHolds:           say("NodePolicy of %s: wait, or change the field of spec.disruption that is named", first("the pool")),
 	Nominated:             say("nothing: the nomination ends when the pod is bound or gone, and expires otherwise"),
 	PoolMissing:           say("create %s again, or delete the NodeClaim", first("the pool")),
+	InstanceShared:        say("drain and delete %s, or give it its own provider ID", first("the other Node")),
 	NotInitialized:        say("the named condition has to become True; the gates say what it waits for"),
 	Disrupting:            say("nothing; to keep the machine, set the annotation karpenter.sh/do-not-disrupt: \"true\" on its Node before its claim is deleted"),
 	BeingDeleted:          say("see what its drain waits for: millwright why node/NAME"),

@@ -18,7 +18,7 @@ const (
 // Told says how people are told of a machine that stays for a reason.
 func (c Code) Told() Told {
 	switch c {
-	case DoNotDisrupt, NotAgreed, PDBBlocks, Nominated, PoolMissing, PodFitsNowhere, LimitHolds, ReplacementFailed:
+	case DoNotDisrupt, InstanceShared, NotAgreed, PDBBlocks, Nominated, PoolMissing, PodFitsNowhere, LimitHolds, ReplacementFailed:
 		return ToldOfMachine
 	case BudgetExhausted, BudgetInvalid, PolicyHolds, EvictionRateReached:
 		return ToldOfPool

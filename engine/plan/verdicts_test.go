@@ -78,6 +78,7 @@ var examples = map[Code]Reason{
 	BeingDeleted:        {Objects: ofNode},
 	NotOurs:             {Objects: ofNode},
 	NotInitialized:      {Objects: ofNode, Want: "Initialized", Have: "StartupTaintsExist"},
+	InstanceShared:      {Objects: []ObjectRef{other, aPod}},
 	Standalone:          {Objects: ofNode},
 	PoolMissing:         {Objects: ofPool},
 	StaticPool:          {Objects: ofPool},
