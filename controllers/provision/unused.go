@@ -8,6 +8,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -30,7 +31,10 @@ func (p *Provisioner) recordUnused(ctx context.Context, s *snapshot.Snapshot, an
 			continue // plain data
 		}
 		_, err = p.Writer.Claim(ctx, claim, func(nc *karpv1.NodeClaim) { nc.Annotations[backoff.UnusedAnnotation] = string(all) })
-		if err != nil {
+		switch {
+		case loop.Overtaken(err):
+			continue // the next plan finds it again
+		case err != nil:
 			log.FromContext(ctx).Error(err, "recording that a machine is not used", "NodeClaim", name)
 			continue
 		}
