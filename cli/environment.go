@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/millwright-dev/millwright/cli/gates"
 	"github.com/millwright-dev/millwright/engine/placement"
 )
 
@@ -156,8 +157,8 @@ func (c console) judge(name, value string) string {
 		default:
 			said = ""
 		}
-		if g, ok := f.Value.(*gates); ok && len(g.foreign()) > 0 {
-			said = "no effect: " + strings.Join(g.foreign(), ", ") + " cannot be switched here"
+		if g, ok := f.Value.(*gates.Gates); ok && err == nil {
+			said = g.Judge()
 		}
 	})
 	if slices.Contains(ofPod, name) || strings.HasPrefix(name, "AWS_") {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/millwright-dev/millwright/cli/gates"
 	"github.com/millwright-dev/millwright/cli/logging"
 	"github.com/millwright-dev/millwright/cli/version"
 	"github.com/millwright-dev/millwright/cloud/aws"
@@ -47,7 +48,7 @@ type runOptions struct {
 	mode                    word
 	minValues               word
 	preferences             preferences
-	gates                   gates
+	gates                   gates.Gates
 	webhook                 string
 	webhookFormat           word
 	aws                     aws.Config
@@ -97,7 +98,9 @@ understood, and a warning says so if they are set to more than their default.
 				return err
 			}
 			c.warnForeign(cmd.Flags())
-			o.gates.warn(c)
+			for _, name := range o.gates.Foreign() {
+				c.warn("--feature-gates %s=true has no effect: that gate cannot be switched here", name)
+			}
 			cfg, err := o.config(cmd.Context())
 			if err != nil {
 				return err
@@ -145,7 +148,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	complete(cmd, "mode", o.mode.allowed...)
 	addMinValues(f, &o.minValues)
 	addPreferences(f, &o.preferences)
-	addGates(f, &o.gates)
+	f.Var(&o.gates, "feature-gates", "Karpenter's feature gates, such as NodeRepair=true: machines are repaired also where no NodePolicy says how. Others cannot be switched; reserved capacity, static capacity and spot-to-spot consolidation are on")
 	f.StringVar(&o.leaseName, "leader-election-name", cluster.LeaseName, "name of the lease; Karpenter's own keeps the two from running at the same time, and a process that observes has "+controllers.ObserverName+" instead")
 	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
 	f.StringVar(&o.webhook, "notification-webhook", "", "URL that is told of approvals that are waited for, of what became of them and of what policies' interruption rules do; if empty there are no notifications. The URL may be all that it takes to write there: set the variable from a Secret")
@@ -198,7 +201,7 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 		REST: kube, Provider: provider, Announcements: announcements, Webhook: webhook,
 		BatchIdle: o.batchIdle, BatchMax: o.batchMax,
 		Placement:      plans,
-		NodeRepair:     o.gates.on(nodeRepair),
+		NodeRepair:     o.gates.On(gates.NodeRepair),
 		Observe:        o.mode.value == observe,
 		MetricsAddress: address(o.metricsPort), HealthAddress: address(o.healthPort),
 		MetricsAuthentication: o.metricsAuth, MetricsCertificates: o.metricsCerts, ProfilingAddress: o.profilingAddress(),

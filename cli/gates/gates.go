@@ -1,0 +1,76 @@
+// Package gates reads Karpenter's feature gates, and says which of them differ here.
+package gates
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Gates that are known here.
+const (
+	// NodeRepair is the gate for the repair of machines.
+	NodeRepair = "NodeRepair"
+	// spotToSpot is the gate for spot machines that replace spot machines.
+	spotToSpot = "SpotToSpotConsolidation"
+)
+
+// alwaysOn are gates of features that are not gated here.
+var alwaysOn = []string{"ReservedCapacity", "StaticCapacity"}
+
+// Gates are names and whether they are switched on, as in NodeRepair=true,NodeOverlay=false. It is
+// a pflag.Value; its zero value has none.
+type Gates struct {
+	text  string
+	names []string
+	is    map[string]bool
+}
+
+// Set reads the gates.
+func (g *Gates) Set(s string) error {
+	g.text, g.names, g.is = s, nil, map[string]bool{}
+	for part := range strings.SplitSeq(s, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		if name == "" && value == "" {
+			continue
+		}
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return fmt.Errorf("%q is not a name with true or false, as in %s=true", part, NodeRepair)
+		}
+		g.names, g.is[name] = append(g.names, name), on
+	}
+	return nil
+}
+
+// String is the gates as they were written.
+func (g *Gates) String() string { return g.text }
+
+// Type is the flag's type in the help.
+func (g *Gates) Type() string { return "string" }
+
+// On reports whether a gate is switched on.
+func (g *Gates) On(name string) bool { return g.is[name] }
+
+// Foreign are the gates that are on and cannot be switched here.
+func (g *Gates) Foreign() []string {
+	return slices.DeleteFunc(slices.Clone(g.names), func(name string) bool {
+		return !g.is[name] || name == NodeRepair || slices.Contains(alwaysOn, name)
+	})
+}
+
+// Judge says what is otherwise here than with a Karpenter that has these gates, empty if
+// nothing is.
+func (g *Gates) Judge() string {
+	var out []string
+	for _, name := range g.Foreign() {
+		if name != spotToSpot { // which is on here
+			out = append(out, name+" has no effect")
+		}
+	}
+	if slices.Contains(g.names, spotToSpot) && !g.is[spotToSpot] {
+		out = append(out, "spot machines are replaced by cheaper spot machines all the same, if that saves what spotToSpot of a NodePolicy asks, 20 % by default")
+	}
+	return strings.Join(out, "; ")
+}
