@@ -1,6 +1,9 @@
 package lifecycle
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,11 +53,10 @@ func (h *holds) of(now time.Time, store *cluster.Store, claim string, node *core
 
 // next takes new holds, and releases those that are kept no longer.
 func (h *holds) next(now time.Time, holds map[string]nomination.Hold) {
-	for _, last := range []bool{false, true} {
-		for name, hold := range holds {
-			if hold.Last == last && hold.Until.IsZero() && !h.holds[name].Until.IsZero() {
-				h.release(name)
-			}
+	byFree := func(a, b string) int { return cmp.Or(cmp.Compare(holds[a].Free, holds[b].Free), cmp.Compare(a, b)) }
+	for _, name := range slices.SortedFunc(maps.Keys(holds), byFree) {
+		if holds[name].Until.IsZero() && !h.holds[name].Until.IsZero() {
+			h.release(name)
 		}
 	}
 	h.at, h.holds = now, holds

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -11,19 +12,19 @@ import (
 	"github.com/millwright-dev/millwright/engine/nomination"
 )
 
-// Claims that are kept no longer are served together, those to which nothing is nominated last.
+// Claims that are kept no longer are served together, those first of which nominations keep most.
 func TestNodesThatAreKeptNoLongerOpenTogether(t *testing.T) {
 	r := looptest.New(t)
 	h := newHolds()
 	kept := nomination.Hold{Until: looptest.Noon.Add(time.Minute)}
 	h.next(looptest.Noon, map[string]nomination.Hold{"a": kept, "b": kept, "c": kept, "d": kept})
-	h.next(looptest.Noon, map[string]nomination.Hold{"a": {Last: true}, "b": {}, "c": kept, "d": {}, "e": {}})
+	h.next(looptest.Noon, map[string]nomination.Hold{"a": {Free: 1}, "b": {Free: 0.5}, "c": kept, "d": {}, "e": {}})
 	var got []string
 	for len(h.released) > 0 {
 		got = append(got, (<-h.released).Object.Name)
 	}
-	if len(got) != 3 || got[2] != "a" {
-		t.Errorf("served are %v, want b and d, then a", got)
+	if want := []string{"d", "b", "a"}; !slices.Equal(got, want) {
+		t.Errorf("served are %v, want %v", got, want)
 	}
 	// The one that asks is released with the others, not before them.
 	if got := h.of(looptest.Noon.Add(lifecycle.HoldPoll), r.Deps.Store, "c", &corev1.Node{}); got.Until != kept.Until {

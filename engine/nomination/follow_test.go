@@ -1,6 +1,7 @@
 package nomination_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -23,34 +24,34 @@ import (
 )
 
 // Clusters of 200 to 1,000 pods under rules of all kinds, in virtual time: every pod is
-// bound, and to machines of the first plan, wherever kube-scheduler can be told of the
-// plan. It can only in part where several workloads that are spread over zones share
-// machines: it counts the pods that are nominated to a node, so of the one whose turn it is
-// few can be, and others take its room on nodes where they have none to be kept.
+// bound, and to machines of the first plan but for one in a hundred, wherever kube-scheduler
+// can be told of the plan. It can only in part where several workloads that are spread over
+// zones share machines: it counts the pods that are nominated to a node, so of the one whose
+// turn it is few can be, and others take its room on nodes where they have none to be kept.
+// That costs one machine in six.
 func TestKubeSchedulerNeedsNoSecondLaunch(t *testing.T) {
-	contested, more := 0, 0
-	for i, seed := range []uint64{1, 4, 7, 9, 10, 17, 22, 36} {
+	contested, more, other, otherMore := 0, 0, 0, 0
+	for i := range 20 {
 		if !property.Some(i) {
 			continue
 		}
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			f := newFollow(t, seed)
-
+		t.Run(fmt.Sprint("seed ", i+1), func(t *testing.T) {
+			f := newFollow(t, uint64(i+1))
 			f.run()
 			for pool, n := range f.launched {
 				if f.zoned[pool] > 1 {
 					contested, more = contested+f.planned[pool], more+n-f.planned[pool]
-				} else if n != f.planned[pool] {
-					t.Errorf("pool %s: %d machines planned, %d launched", pool, f.planned[pool], n)
+				} else {
+					other, otherMore = other+f.planned[pool], otherMore+n-f.planned[pool]
 				}
 			}
 			t.Logf("after %v: %d pods tried, %d nominations forgotten, %d written", f.now.Sub(noon.Add(boot)), f.scheduler.tried, f.scheduler.cleared, f.wrote)
 		})
 	}
-	if more*100 > 16*contested {
-		t.Errorf("%d machines more than %d that were planned where workloads contest each other's room", more, contested)
+	t.Logf("%d machines more than %d that were planned where workloads contest each other's room, %d more than %d elsewhere", more, contested, otherMore, other)
+	if more*100 > 16*contested || otherMore*100 > other {
+		t.Error("too many")
 	}
-	t.Logf("%d machines more than %d where workloads contest each other's room", more, contested)
 }
 
 // In such clusters Nodes that become ready one after the other cost one machine in six: each
@@ -361,6 +362,9 @@ func (f *follow) open() {
 // release lets Nodes go that need not be held.
 func (f *follow) release() {
 	holds, at := nomination.Holds(f.picture(), "", nil), f.now
+	slices.SortStableFunc(f.arrivals, func(a, b arrival) int {
+		return cmp.Compare(holds[a.node.Claim.Name].Free, holds[b.node.Claim.Name].Free)
+	})
 	for i := range f.arrivals {
 		a := &f.arrivals[i]
 		if a.free || f.now.Before(a.at) {

@@ -25,9 +25,10 @@ type Hold struct {
 	Until time.Time
 	// For are the pods to be nominated to it, or those planned for Nodes that it opens with.
 	For []plan.ObjectRef
-	// Last says that of Nodes that open together it is to be opened after the others: no pods
-	// are nominated to it, so all of it is room for those whose own Node is still closed.
-	Last bool
+	// Free is the share of the machine that no nominations keep for its pods, 0 to 1. Of Nodes
+	// that open together the one with the least opens first: what is free is taken by pods
+	// whose own Node is still closed.
+	Free float64
 }
 
 // Holds are what keeps from taking pods the Nodes that have joined and take none yet, by claim;
@@ -45,7 +46,7 @@ func Holds(s *snapshot.Snapshot, claim string, node *corev1.Node) map[string]Hol
 			h = m.hold(n)
 		}
 		if len(h.For) == 0 || !s.Now.Before(h.Until) {
-			h = Hold{Last: h.Last}
+			h = Hold{Free: h.Free}
 		}
 		out[n.Claim.Name] = h
 	}
@@ -72,7 +73,7 @@ func (m *memo) hold(n *snapshot.Node) Hold {
 		since = knownSince(n, n.Object.CreationTimestamp.Time)
 	}
 	needing := slices.DeleteFunc(slices.Clone(m.planned[n]), func(p *snapshot.Pod) bool { return m.needless(p.Class, n) })
-	own, others := Hold{Until: since.Add(Grace)}, Hold{Last: len(needing) == 0}
+	own, others := Hold{Until: since.Add(Grace)}, Hold{Free: m.free(n)}
 	for _, p := range unnominated(needing, n, m) {
 		own.For = append(own.For, plan.PodRef(p.Pod))
 	}
@@ -96,6 +97,17 @@ func (m *memo) hold(n *snapshot.Node) Hold {
 		}
 	}
 	return others
+}
+
+// free is the share of a machine that no nominations keep for the pods planned for it.
+func (m *memo) free(n *snapshot.Node) float64 {
+	free := 1.0
+	for _, p := range m.planned[n] {
+		if p.Status.NominatedNodeName == n.Object.Name {
+			free -= m.share(p, n)
+		}
+	}
+	return max(free, 0)
 }
 
 // contestsOf are those of the pods planned for a machine. One for which no pods are planned any

@@ -1,6 +1,7 @@
 package nomination_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 		with  func(*snapshot.Snapshot)
 		want  []string
 		until time.Duration // after now
-		last  bool          // true if it is not to be kept, and opened after others
+		free  float64       // the share of it that no nominations keep; zero if it is not looked at
 	}{
 		"a pod is to be nominated": {ready: time.Second, want: []string{"big"}, until: nomination.Grace - time.Second},
 		"not for ever":             {ready: nomination.Grace},
@@ -37,7 +38,7 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 			s.Node("n4").Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-time.Second)}
 		}},
 		"a Node that is not ready": {ready: -1, want: []string{"big"}, until: nomination.Grace - 2*time.Second},
-		"all are nominated":        {ready: time.Second, with: func(s *snapshot.Snapshot) { nominate(s, "big", "n4", true) }},
+		"all are nominated":        {ready: time.Second, free: 0.125, with: func(s *snapshot.Snapshot) { nominate(s, "big", "n4", true) }},
 		"pods are to be nominated to another Node": {ready: nomination.Together, want: []string{"big", "web-3"}, until: nomination.Grace - nomination.Together,
 			with: func(s *snapshot.Snapshot) { s.Nominated[key("big")] = "n5" }},
 		"another Node is not ready": {ready: time.Second, want: []string{"big", "web-3"}, until: nomination.Together - time.Second,
@@ -50,7 +51,7 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 				s.Nominated[key("big")] = "n5"
 				s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
 			}},
-		"another Node is about to open": {ready: time.Second, last: true, with: func(s *snapshot.Snapshot) {
+		"another Node is about to open": {ready: time.Second, free: 1, with: func(s *snapshot.Snapshot) {
 			s.Nominated[key("big")] = "n5"
 			nominate(s, "big", "n5", true)
 		}},
@@ -105,8 +106,8 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 			if !slices.Equal(got, row.want) {
 				t.Errorf("waits for %v, want %v", got, row.want)
 			}
-			if row.last && !h.Last {
-				t.Error("not the last to be opened")
+			if row.free > 0 && math.Abs(h.Free-row.free) > 1e-9 {
+				t.Errorf("%v of it is free", h.Free)
 			}
 			if want := s.Now.Add(row.until); len(row.want) > 0 && !h.Until.Equal(want) || len(row.want) == 0 && !h.Until.IsZero() {
 				t.Errorf("waits until %v, want %v", h.Until, want)
