@@ -108,7 +108,10 @@ func (w *world) turn(ctx context.Context, c contestant, log string) (Result, err
 	if err != nil {
 		return result, err
 	}
-	p.Kill() // it would take machines away from under their pods
+	// It would take machines away from under their pods, and one that is killed leaves its lease.
+	if err := p.Stop(); err != nil {
+		return result, fmt.Errorf("%s: %w", c.title, err)
+	}
 	clearCtx, cancel := context.WithTimeout(ctx, w.cfg.Limit)
 	defer cancel()
 	return result, errors.Join(w.clear(clearCtx), ctx.Err())
