@@ -70,7 +70,7 @@ func withNode(s *snapshot.Snapshot, claim string, node *corev1.Node) *snapshot.S
 func (m *memo) hold(n *snapshot.Node) Hold {
 	since, ready := readySince(n)
 	if !ready {
-		since = knownSince(n, n.Object.CreationTimestamp.Time)
+		since = joined(n)
 	}
 	needing := slices.DeleteFunc(slices.Clone(m.planned[n]), func(p *snapshot.Pod) bool { return m.needless(p.Class, n) })
 	own, others := Hold{Until: since.Add(Grace)}, Hold{Free: m.free(n)}
@@ -86,7 +86,7 @@ func (m *memo) hold(n *snapshot.Node) Hold {
 			continue
 		}
 		others.Until = latest(others.Until, m.opens(of, n))
-		for _, o := range of.closed {
+		for _, o := range of.keeping(n) {
 			if with[o] {
 				continue
 			}
@@ -121,8 +121,8 @@ func (m *memo) contestsOf(n *snapshot.Node) []*contest {
 	})
 }
 
-// close finds the machines of each contest that are not about to take pods: they are not
-// ready, or pods are still to be nominated to them.
+// close finds the machines of each contest that take no pods yet. Those that are not ready or
+// to which pods are still to be nominated are not about to either.
 func (m *memo) close(s *snapshot.Snapshot) {
 	for _, n := range s.Nodes {
 		if n.Claim == nil {
@@ -132,11 +132,13 @@ func (m *memo) close(s *snapshot.Snapshot) {
 			of := m.contests[p.Class]
 			return of == nil || of.free[p.Class]
 		})
-		if _, ready := readySince(n); ready && (n.Registered() || len(unnominated(here, n, m)) == 0) {
-			continue
-		}
+		opens := isReady(n) && (n.Registered() || len(unnominated(here, n, m)) == 0)
 		for _, p := range here {
-			if of := m.contests[p.Class]; !slices.Contains(of.closed, n) {
+			of := m.contests[p.Class]
+			switch {
+			case opens && joining(n) && !slices.Contains(of.waiting, n):
+				of.waiting = append(of.waiting, n)
+			case !opens && !slices.Contains(of.closed, n):
 				of.closed = append(of.closed, n)
 			}
 		}
@@ -151,29 +153,34 @@ func (c *contest) closedBut(n *snapshot.Node) bool {
 // together reports whether a Node that has joined waits for others of a contest.
 func (m *memo) together(c *contest, n *snapshot.Node) bool { return m.now.Before(m.opens(c, n)) }
 
-// opens is when at the latest a Node that has joined stops to wait for others of a contest
-// that were launched with it, the zero time if it waits for none: as long as for nominations
-// of its own if those of the others are all that keeps them, for a moment if one is not ready.
+// opens is when at the latest a Node that has joined stops to wait for others of a contest, the
+// zero time if it waits for none: as long as for nominations of its own if those of the others
+// are all that keeps them, for a moment if one is not ready. One that is not ready itself waits
+// no longer than for its nominations: what makes it ready may not tolerate that it waits.
 func (m *memo) opens(c *contest, n *snapshot.Node) time.Time {
-	wait := time.Duration(0)
-	for _, o := range c.closed {
-		if o == n || o.Claim.Created.Sub(n.Claim.Created).Abs() > Together {
-			continue
-		}
-		if _, ready := readySince(o); !ready {
-			wait = Together
-			break
-		}
-		wait = Grace
-	}
 	since, ready := readySince(n)
+	others := c.keeping(n)
 	switch {
-	case wait == 0 || !joining(n):
+	case len(others) == 0 || !joining(n):
 		return time.Time{}
 	case !ready:
-		since = m.now
+		return joined(n).Add(Grace)
+	case slices.ContainsFunc(others, func(o *snapshot.Node) bool { return !isReady(o) }):
+		return since.Add(Together)
 	}
-	return since.Add(wait)
+	return since.Add(Grace)
+}
+
+// keeping are the machines of a contest that were launched with one and keep it from taking
+// pods: those that are not about to take them, and, if it is not ready, those that wait for it.
+func (c *contest) keeping(n *snapshot.Node) []*snapshot.Node {
+	others := c.closed
+	if !isReady(n) {
+		others = slices.Concat(c.closed, c.waiting)
+	}
+	return slices.DeleteFunc(slices.Clone(others), func(o *snapshot.Node) bool {
+		return o == n || o.Claim.Created.Sub(n.Claim.Created).Abs() > Together
+	})
 }
 
 // Due is when nominations may be due next without anything having changed, zero for never:
@@ -228,6 +235,14 @@ func readySince(n *snapshot.Node) (at time.Time, ok bool) {
 	}
 	return time.Time{}, false
 }
+
+func isReady(n *snapshot.Node) bool {
+	_, ready := readySince(n)
+	return ready
+}
+
+// joined is since when the Node of a machine is there, and it is known whose it is.
+func joined(n *snapshot.Node) time.Time { return knownSince(n, n.Object.CreationTimestamp.Time) }
 
 // knownSince is a time in the life of a Node, or when its claim was launched if that is later.
 func knownSince(n *snapshot.Node, at time.Time) time.Time {

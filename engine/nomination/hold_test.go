@@ -51,6 +51,17 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 				s.Nominated[key("big")] = "n5"
 				s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
 			}},
+		"another Node waits for it": {ready: -1, want: []string{"big", "web-3"}, until: nomination.Grace - 2*time.Second, with: func(s *snapshot.Snapshot) {
+			s.Nominated[key("big")] = "n5"
+			nominate(s, "big", "n5", true)
+			s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionTrue
+		}},
+		"neither is ready for long": {ready: -1, with: func(s *snapshot.Snapshot) {
+			s.Nominated[key("big")] = "n5"
+			for _, n := range []*snapshot.Node{s.Node("n4"), s.Node("n5")} {
+				n.Object.CreationTimestamp = metav1.NewTime(s.Now.Add(-nomination.Grace))
+			}
+		}},
 		"another Node is about to open": {ready: time.Second, free: 1, with: func(s *snapshot.Snapshot) {
 			s.Nominated[key("big")] = "n5"
 			nominate(s, "big", "n5", true)

@@ -27,7 +27,7 @@ type memo struct {
 // needless reports whether a pod of a class needs no nomination to a machine.
 func (m *memo) needless(c *snapshot.Class, n *snapshot.Node) bool {
 	of := m.contests[c]
-	return of != nil && of.free[c] && (!joining(n) || !of.closedBut(n) || m.together(of, n))
+	return of != nil && of.free[c] && (!joining(n) || !isReady(n) || !of.closedBut(n) || m.together(of, n))
 }
 
 type pair struct {

@@ -43,8 +43,8 @@ type contest struct {
 	// free are the classes that are left to kube-scheduler.
 	free map[*snapshot.Class]bool
 	// closed are the machines planned for the pods of the others that are not about to take
-	// pods yet.
-	closed []*snapshot.Node
+	// pods yet, waiting those that could.
+	closed, waiting []*snapshot.Node
 }
 
 // contend finds the sets of contending classes.
