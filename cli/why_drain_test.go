@@ -126,6 +126,19 @@ To fix before the next drain:
 	}
 }
 
+// That the API server refuses an eviction is on no object but the claim.
+func TestWhyOfADrainingNodeRepeatsWhatOnlyTheControllerKnows(t *testing.T) {
+	const refused = "ordinary pods are leaving; the API server refuses to evict pod/web -n default (no such right)"
+	for message, repeated := range map[string]bool{refused: true, "ordinary pods are leaving": false} {
+		objects := leaving()
+		objects[0].(*karpv1.NodeClaim).Status.Conditions[0].Message = message
+		answer := askAbout(t, []string{"node", "ip-1"}, objects...)
+		if strings.Contains(answer, "The controller reports: "+message) != repeated {
+			t.Errorf("%s", answer)
+		}
+	}
+}
+
 func TestWhyOfANodeThatWaitsForHooksSaysWhichAndUntilWhen(t *testing.T) {
 	objects := leaving()
 	claim, node := objects[0].(*karpv1.NodeClaim), objects[1].(*corev1.Node)

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,13 +43,7 @@ func Drain(v drain.View, step drain.Step) *Answer {
 	a.check("Hooks", step.Hooks)
 	a.check("Pods", step.Pods)
 	a.check("Volumes", step.Volumes)
-	// Volumes that only the cloud still has attached are as the controller found them: the
-	// cloud is not asked from here.
-	if v.Node.Claim != nil && step.Phase == drain.Terminate {
-		if c := v.Node.Claim.Conditions[snapshot.VolumesDetached]; c.Status == corev1.ConditionUnknown && c.Message != "" {
-			a.paragraph("The controller reports: " + c.Message + "\n")
-		}
-	}
+	a.reported(v.Node.Claim, step)
 	for _, r := range step.Blocked() {
 		a.Reasons = append(a.Reasons, r)
 		a.Fixes = append(a.Fixes, Fix{What: fmt.Sprintf("%s: %s", r.Objects[0], r.Remedy())})
@@ -60,6 +55,20 @@ func Drain(v drain.View, step drain.Step) *Answer {
 		a.ToMend = append(a.ToMend, Fix{What: "Add to each:", Commands: strings.Split(strings.TrimSpace(plan.Toleration), "\n")})
 	}
 	return a
+}
+
+// reported adds what only the controller has found out: volumes that the cloud still has
+// attached, and evictions that the API server refuses.
+func (a *Answer) reported(c *snapshot.Claim, step drain.Step) {
+	of := map[drain.Phase]string{drain.Drain: snapshot.Drained, drain.Terminate: snapshot.VolumesDetached}[step.Phase]
+	if c == nil || of == "" {
+		return
+	}
+	found := c.Conditions[of]
+	known := slices.ContainsFunc(step.Conditions, func(is plan.Condition) bool { return is.Type == of && strings.HasPrefix(is.Message, found.Message) })
+	if found.Status == corev1.ConditionUnknown && found.Message != "" && !known {
+		a.paragraph("The controller reports: " + found.Message + "\n")
+	}
 }
 
 // check lists what is waited for first.
