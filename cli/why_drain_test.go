@@ -99,7 +99,7 @@ Pods:
 
 What would have to change:
   pod/held -n default: the owner of the finalizers has to remove them: example.com/x
-  pod/web -n default: poddisruptionbudget/web -n default: lower minAvailable or add a replica, so that it can allow a disruption
+  pod/web -n default: poddisruptionbudget/web -n default: raise maxUnavailable, lower minAvailable or add a replica, so that it can allow a disruption
 
 To fix before the next drain:
   daemonset/ebs-csi-node -n default serves the volumes of ebs.csi.aws.com and does not tolerate the taint karpenter.sh/disrupted
