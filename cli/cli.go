@@ -41,16 +41,21 @@ func Main(ctx context.Context, streams genericiooptions.IOStreams, args []string
 	executed, err := cmd.ExecuteContextC(ctx)
 	code := ExitCode(err)
 	if code == ExitError {
-		if meta.IsNoMatchError(err) {
-			err = fmt.Errorf("%w\nThe cluster does not serve this kind: 'millwright crds upgrade' installs Karpenter's and Millwright's", err)
-		}
 		mode := color.Auto
 		if f := executed.Flag(color.Flag); f != nil {
 			mode = color.Mode(f.Value.String())
 		}
-		fmt.Fprintf(streams.ErrOut, "%s %s\n", color.For(streams.ErrOut, mode).Red("error:"), printers.EscapeTerminal(err.Error()))
+		fmt.Fprintf(streams.ErrOut, "%s %s\n", color.For(streams.ErrOut, mode).Red("error:"), printers.EscapeTerminal(message(err)))
 	}
 	return code
+}
+
+// message is what is said of an error: itself, and the command that helps.
+func message(err error) string {
+	if meta.IsNoMatchError(err) {
+		return err.Error() + "\nThe cluster does not serve this kind: 'millwright crds upgrade' installs Karpenter's and Millwright's"
+	}
+	return err.Error()
 }
 
 // ExitCode is the exit status for what a command of New returned.

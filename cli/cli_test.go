@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/millwright-dev/millwright/cli/version"
@@ -209,5 +212,15 @@ func TestAPlanThatTakesLongCanBeInterrupted(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := Main(ctx, genericiooptions.IOStreams{In: in, Out: &out, ErrOut: &errs}, []string{"plan", "-f", "-"}); code != ExitError || !strings.Contains(errs.String(), "interrupted") {
 		t.Errorf("exit %d: %s", code, errs.String())
+	}
+}
+
+func TestAClusterWithoutTheKindsIsToldHowToGetThem(t *testing.T) {
+	err := fmt.Errorf("listing NodeClaims: %w", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "karpenter.sh", Kind: "NodeClaim"}})
+	if got := message(err); !strings.HasPrefix(got, err.Error()+"\n") || !strings.Contains(got, "millwright crds upgrade") {
+		t.Errorf("got %q", got)
+	}
+	if err := errors.New("refused"); message(err) != "refused" {
+		t.Errorf("got %q", message(err))
 	}
 }

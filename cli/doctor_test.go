@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -22,12 +24,13 @@ import (
 	"github.com/millwright-dev/millwright/doctor"
 )
 
-// pages serves NodePools one to a page, and refuses StorageClasses if forbidden.
+// pages serves NodePools one to a page, and answers for Deployments with an error.
 type pages struct {
 	client.Reader
-	pools     []karpv1.NodePool
-	forbidden bool
-	lists     int
+	pools []karpv1.NodePool
+	// deployments is the error of listing them.
+	deployments error
+	lists       int
 }
 
 func (p *pages) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
@@ -47,9 +50,7 @@ func (p *pages) List(_ context.Context, list client.ObjectList, opts ...client.L
 			l.Continue = "more"
 		}
 	case *appsv1.DeploymentList:
-		if p.forbidden {
-			return apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, "", errors.New("not yours"))
-		}
+		return p.deployments
 	}
 	return nil
 }
@@ -62,13 +63,14 @@ func twoPools(t *testing.T) []karpv1.NodePool {
 }
 
 func TestDoctorReadsAClusterInPages(t *testing.T) {
-	for forbidden, want := range map[bool]string{
-		false: "warning  budget-never-opens  nodepool/frozen\n",
-		true:  "not examined: deployments.apps is forbidden: not yours\n",
+	for want, deployments := range map[string]error{
+		"warning  budget-never-opens  nodepool/frozen\n":           nil,
+		"not examined: deployments.apps is forbidden: not yours\n": apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, "", errors.New("not yours")),
+		"not examined: the cluster serves no Deployment\n":         fmt.Errorf("listing: %w", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "apps", Kind: "Deployment"}}),
 	} {
 		var out bytes.Buffer
 		mode := color.Never
-		p := &pages{pools: twoPools(t), forbidden: forbidden}
+		p := &pages{pools: twoPools(t), deployments: deployments}
 		cmd := newDoctorWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &mode}, examination{
 			connect: func(*genericclioptions.ConfigFlags) (client.Reader, error) { return p, nil },
 			clock:   clocktesting.NewFakePassiveClock(noon),

@@ -19,6 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -158,7 +159,7 @@ func (b Bill) Table(out io.Writer) error {
 	}
 	_, err := fmt.Fprintf(out, "\n%s\nNo plan for these pods costs less than $%.3f an hour.\n", b.course(), b.LowerBound)
 	if err == nil && b.Unplaced > 0 {
-		_, err = fmt.Fprintf(out, "%d pods have no place in the end: millwright plan says why.\n", b.Unplaced)
+		_, err = fmt.Fprintf(out, "%s without a place in the end: millwright plan says why.\n", plan.Count(b.Unplaced, "pod"))
 	}
 	return err
 }
