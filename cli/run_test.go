@@ -106,12 +106,12 @@ func TestKarpentersGateSwitchesRepairOn(t *testing.T) {
 }
 
 func TestSettingsOfKarpentersWithoutEffectAreNamed(t *testing.T) {
-	_, stderr, err := runWith(t, map[string]string{"FEATURE_GATES": "SpotToSpotConsolidation=true", "IGNORE_DRA_REQUESTS": "true"}, "--cpu-requests", "2000")
+	_, stderr, err := runWith(t, map[string]string{"FEATURE_GATES": "NodeOverlay=true,SpotToSpotConsolidation=true", "IGNORE_DRA_REQUESTS": "true"}, "--cpu-requests", "2000")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := "warning: --cpu-requests=2000 has no effect: the number of workers does not depend on it\n" +
-		"warning: --feature-gates SpotToSpotConsolidation=true has no effect: that gate cannot be switched here\n"
+		"warning: --feature-gates NodeOverlay=true has no effect: that gate cannot be switched here\n"
 	if stderr != want {
 		t.Errorf("got\n%swant\n%s", stderr, want)
 	}

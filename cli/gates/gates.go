@@ -16,8 +16,8 @@ const (
 	spotToSpot = "SpotToSpotConsolidation"
 )
 
-// alwaysOn are gates of features that are not gated here.
-var alwaysOn = []string{"ReservedCapacity", "StaticCapacity"}
+// alwaysOn are gates of features that are on here.
+var alwaysOn = []string{"ReservedCapacity", "StaticCapacity", spotToSpot}
 
 // Gates are names and whether they are switched on, as in NodeRepair=true,NodeOverlay=false. It is
 // a pflag.Value; its zero value has none.
@@ -65,9 +65,7 @@ func (g *Gates) Foreign() []string {
 func (g *Gates) Judge() string {
 	var out []string
 	for _, name := range g.Foreign() {
-		if name != spotToSpot { // which is on here
-			out = append(out, name+" has no effect")
-		}
+		out = append(out, name+" has no effect")
 	}
 	if slices.Contains(g.names, spotToSpot) && !g.is[spotToSpot] {
 		out = append(out, "spot machines are replaced by cheaper spot machines all the same, if that saves what spotToSpot of a NodePolicy asks, 20 % by default")

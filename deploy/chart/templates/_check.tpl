@@ -35,7 +35,7 @@ settings.disableClusterStateObservability: metrics are always served
 settings.{{ $name }}: images and subnets are looked up once a minute
 {{- end -}}
 {{- end -}}
-{{- range $name := list "nodeOverlay" "spotToSpotConsolidation" "capacityBuffer" -}}
+{{- range $name := list "nodeOverlay" "capacityBuffer" -}}
 {{- if get $s.featureGates $name }}
 settings.featureGates.{{ $name }}: that gate cannot be switched here
 {{- end -}}
