@@ -22,17 +22,14 @@ func (w *world) useExisting(out *plan.Plan) {
 	if len(w.Machines.List) == 0 {
 		return
 	}
-	accepting := map[*demand.Shape]bitset.Set{}
-	for _, sh := range w.Shapes {
-		if len(sh.Refused) == 0 {
-			accepting[sh] = w.Machines.Accepting(sh)
-		}
-	}
 	index := w.Machines.ByName()
 	refused := w.refused(index)
 	open := func(g *demand.Group) bitset.Set {
-		set := accepting[g.Shape]
-		if len(refused[g]) == 0 || set == nil {
+		if len(g.Shape.Refused) > 0 {
+			return nil
+		}
+		set := w.Machines.Accepting(g.Shape.Node)
+		if len(refused[g]) == 0 {
 			return set
 		}
 		set = set.Clone()
@@ -89,7 +86,7 @@ func (w *world) bySize(open func(*demand.Group) bitset.Set) []*demand.Group {
 		switch {
 		case w.cuts.First(g):
 			class[g] = -1
-		case choice[g] > 0 && w.Offerings.Sells(g.Shape, g.Need):
+		case choice[g] > 0 && w.Offerings.Sells(g.Shape.Node, g.Need):
 			class[g] = 1
 		}
 		for i, n := range g.Need {

@@ -138,7 +138,7 @@ func (t *packing) inDims(vec []int64) []int64 {
 
 // acceptsOf are the launches that accept a shape, by term.
 func (w *world) acceptsOf(sh *demand.Shape) []bitset.Set {
-	tolerant := w.Offerings.Accepting(sh)
+	tolerant := w.Offerings.Accepting(sh.Node)
 	out := make([]bitset.Set, len(sh.Terms))
 	for i, term := range sh.Terms {
 		out[i] = w.Offerings.Index.Satisfying(term)
@@ -152,7 +152,7 @@ func (w *world) looseOf(sh *demand.Shape) bitset.Set {
 	if sh.Base == nil {
 		return nil
 	}
-	return w.Offerings.Accepting(sh.Base)
+	return w.Offerings.Accepting(sh.Base.Node)
 }
 
 // divideLabels prepares for labels that are open on some launch and of which

@@ -178,7 +178,7 @@ func (w *world) bound(g *demand.Group) *demand.Shape {
 		if p.AboutTaints() {
 			next = sh.Avoiding(w.disliked(sh))
 		}
-		if next != nil && w.Offerings.Sells(next, g.Need) {
+		if next != nil && w.Offerings.Sells(next.Node, g.Need) {
 			sh = next
 		}
 	}

@@ -87,11 +87,8 @@ func (s *refined) lowestPlaced() (lowest int32, any bool) {
 // placeableAlone reports whether some machine, empty and without regard to limits, would
 // take a pod of the group.
 func (s *refined) placeableAlone(g *demand.Group) bool {
-	sh := g.Shape
-	if len(sh.Refused) > 0 {
-		return false
-	}
-	return s.Offerings.TakesOnSome(s.Offerings.Accepting(sh), g.Need) || s.Holds(sh, g.Need)
+	n := g.Shape.Node
+	return len(g.Shape.Refused) == 0 && (s.Offerings.TakesOnSome(s.Offerings.Accepting(n), g.Need) || s.Holds(n, g.Need))
 }
 
 // join puts the plan for the lower priorities behind that for the higher ones.

@@ -92,7 +92,7 @@ func (s *refined) knowPossible(asked []*demand.Shape, counts []*topology.DomainC
 			case l.PerNode() && len(s.plan.NewNodes) > 0:
 				l.Know(l.At("one more node"))
 			case !l.PerNode():
-				for _, name := range s.assigner.Domains(sh, l.Key) {
+				for _, name := range s.assigner.Domains(sh.Node, l.Key) {
 					l.Know(l.At(name))
 				}
 			}

@@ -249,14 +249,6 @@ func (b *Batch) shapeOf(from *snapshot.Shape) *Shape {
 	return sh
 }
 
-// SetClashes finds out which ports keep each shape away, once every port is
-// known.
-func (b *Batch) SetClashes() {
-	for _, sh := range b.Shapes {
-		sh.Clashes = b.Ports.Clashes(sh.ports)
-	}
-}
-
 // Intern finds the shape that is treated like this one.
 func (b *Batch) Intern(sh *Shape) *Shape {
 	sh.identify(&b.Ports)

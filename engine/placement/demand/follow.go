@@ -8,7 +8,6 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
-	"github.com/millwright-dev/millwright/engine/placement/volumes"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -183,7 +182,7 @@ func (sh *Shape) with(want requirement.Set) *Shape {
 		return nil
 	}
 	out := sh.copied()
-	if out.Terms = volumes.Combine(sh.Terms, []requirement.Set{want}); len(out.Terms) == 0 {
+	if out.Node = sh.Require(want); len(out.Terms) == 0 {
 		return nil
 	}
 	return out
@@ -202,11 +201,11 @@ func (sh *Shape) copied() *Shape {
 // Shapes that are bound alike are one, whatever workloads they were bound for.
 func (sh *Shape) Bare() *Shape {
 	if sh.bare == nil {
-		sh.bare = &Shape{Terms: sh.Terms, Tolerations: sh.Tolerations, others: sh.others, Paused: sh.Paused}
+		sh.bare = &Shape{Node: sh.Node}
 		sh.bare.identify(nil)
 	}
 	return sh.bare
 }
 
 // Dislikes reports whether there is a soft taint that the shape does not tolerate.
-func (sh *Shape) Dislikes(list []corev1.Taint) bool { return taints.Disliked(list, sh.Tolerations) }
+func (sh *Shape) Dislikes(list []corev1.Taint) bool { return taints.Disliked(list, sh.Tolerations[0]) }

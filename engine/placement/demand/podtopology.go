@@ -18,9 +18,9 @@ import (
 // affinity and anti-affinity, with counts for each. It is nil where no pod has any.
 type PodTopology struct {
 	Counts []*topology.DomainCounts
-	// Owners are a shape that states each rule: all that state a spread agree on
-	// which nodes it counts.
-	Owners []*Shape
+	// Owners are what pods that state each rule demand of their node: all that state a
+	// spread agree on which nodes it counts.
+	Owners []*Node
 	byID   map[string]int
 	// declared are the rules of each shape, memberships memoises in what else it takes part,
 	// invalid is why a shape's rules cannot be read.
@@ -179,7 +179,7 @@ func (c *PodTopology) ruleOf(d *topology.Demand, s *snapshot.Shape) int {
 	id = len(c.Counts)
 	c.byID[d.ID] = id
 	c.Counts = append(c.Counts, topology.NewDomainCounts(&d.Rule))
-	c.Owners = append(c.Owners, &Shape{Terms: s.Terms, Tolerations: s.Tolerations})
+	c.Owners = append(c.Owners, NodeOf(s.Terms, s.Tolerations))
 	if key, value, ok := d.Anchor(); ok {
 		at := [2]string{key, value}
 		c.anchored[at] = append(c.anchored[at], id)

@@ -1,16 +1,12 @@
 package demand
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/ports"
-	"github.com/millwright-dev/millwright/engine/placement/volumes"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -22,18 +18,12 @@ type Shape struct {
 	// Key is equal for shapes that are treated alike, whatever the pods are
 	// called.
 	Key string
-	// Terms are the alternatives for the node, those of volumes included.
-	Terms []requirement.Set
-	// Tolerations are the pod's; others are those of pods that it shares its node with,
-	// which have to tolerate the node's taints as well.
-	Tolerations []corev1.Toleration
-	others      [][]corev1.Toleration
+	// Node is what the node has to be, for volumes included.
+	*Node
 	// members are the pods of a unit, nil for a shape of single pods.
 	members []Member
-	// Paused are the pools of which no machine is launched for the pods.
-	Paused []snapshot.PausedPool
-	// ports are taken on the node, clashes are the ports that cannot be there.
-	ports, Clashes []ports.Token
+	// ports are taken on the node.
+	ports []ports.Token
 	// disks are the tokens of disks that the pod brings onto its node, diskClashes
 	// those that it cannot be with there.
 	disks, diskClashes []pack.Token
@@ -57,20 +47,11 @@ var rules = []func(b *Batch, from *snapshot.Shape, to *Shape){
 }
 
 func addTerms(_ *Batch, from *snapshot.Shape, to *Shape) {
-	to.Terms, to.Tolerations, to.Paused = from.Terms, from.Tolerations, from.Paused
+	to.Node = NodeOf(from.Terms, from.Tolerations)
+	to.Paused = from.Paused
 	if from.Invalid != "" {
 		to.refuse(plan.Reason{Code: plan.ConstraintsInvalid, Have: from.Invalid})
 	}
-}
-
-// PausedIn is why a pool launches nothing for the pods, if it does not.
-func (sh *Shape) PausedIn(pool string) (why string, paused bool) {
-	for _, p := range sh.Paused {
-		if p.Pool == pool {
-			return p.Why, true
-		}
-	}
-	return "", false
 }
 
 func addPorts(b *Batch, from *snapshot.Shape, to *Shape) { to.ports = b.Ports.Add(from.HostPorts) }
@@ -98,8 +79,8 @@ func addVolumes(b *Batch, from *snapshot.Shape, to *Shape) {
 		return
 	}
 	b.storage[from] = wanted
-	terms := volumes.Combine(to.Terms, wanted.Terms)
-	if len(terms) == 0 {
+	node := to.And(&Node{Terms: wanted.Terms})
+	if len(node.Terms) == 0 {
 		to.refuse(plan.Reason{
 			Code:    plan.VolumeClaimUnusable,
 			Objects: []plan.ObjectRef{{Kind: "PersistentVolumeClaim", Namespace: from.Namespace, Name: from.VolumeClaims[0].Name}},
@@ -107,7 +88,7 @@ func addVolumes(b *Batch, from *snapshot.Shape, to *Shape) {
 		})
 		return
 	}
-	to.Terms = terms
+	to.Node = node
 }
 
 // Alternatives prints terms of which one has to hold.
@@ -123,67 +104,43 @@ func (sh *Shape) refuse(r plan.Reason) { sh.Refused = append(sh.Refused, r) }
 
 // identify writes down everything that makes a difference.
 func (sh *Shape) identify(table *ports.Table) {
-	var buf []byte
-	text := func(s string) {
-		buf = binary.AppendUvarint(buf, uint64(len(s)))
-		buf = append(buf, s...)
-	}
-	buf = binary.AppendUvarint(buf, uint64(len(sh.Terms)))
-	for _, t := range sh.Terms {
-		text(t.Exact())
-	}
-	for _, list := range append([][]corev1.Toleration{sh.Tolerations}, sh.others...) {
-		buf = binary.AppendUvarint(buf, uint64(len(list)))
-		for _, t := range list {
-			text(t.Key)
-			text(string(t.Operator))
-			text(t.Value)
-			text(string(t.Effect))
-		}
-	}
+	k := key(sh.Node.Key())
 	for _, m := range sh.members {
-		text(m.Shape.Key)
-		buf = binary.AppendUvarint(buf, uint64(m.Count))
+		k.text(m.Shape.Key)
+		k.number(m.Count)
 	}
-	for _, p := range sh.Paused {
-		text(p.Pool)
-		text(p.Why)
-	}
-	buf = binary.AppendUvarint(buf, uint64(len(sh.ports)))
+	k.number(len(sh.ports))
 	for _, p := range sh.ports {
-		text(fmt.Sprint(table.Port(p)))
+		k.text(fmt.Sprint(table.Port(p)))
 	}
 	for _, d := range slices.Concat(sh.disks, sh.diskClashes) {
-		text(fmt.Sprint(d))
+		k.text(fmt.Sprint(d))
 	}
 	for _, r := range sh.Memberships {
-		text(fmt.Sprint(r))
+		k.text(fmt.Sprint(r))
 	}
 	for _, p := range sh.Preferences {
-		text(fmt.Sprint(p.Weight, p.Rule))
-		text(p.Want.Exact())
+		k.text(fmt.Sprint(p.Weight, p.Rule), p.Want.Exact())
 	}
 	for _, r := range sh.Refused {
-		text(fmt.Sprint(r))
+		k.text(fmt.Sprint(r))
 	}
 	if sh.Base != nil {
-		text(sh.Base.Key)
+		k.text(sh.Base.Key)
 	}
-	sh.Key = string(buf)
+	sh.Key = string(k)
 }
 
-// Alone is what packing has to know of the shape apart from its inter-pod rules.
-func (sh *Shape) Alone() pack.Family {
-	f := pack.Family{Present: sh.ports, Conflicts: sh.Clashes}
-	if len(sh.disks) > 0 {
-		f.Present, f.Conflicts = slices.Concat(f.Present, sh.disks), slices.Concat(f.Conflicts, sh.diskClashes)
-	}
-	return f
-}
+// PortClashes are the ports that cannot be on one node with the shape's. Ask once every port
+// is known.
+func (b *Batch) PortClashes(sh *Shape) []ports.Token { return b.Ports.Clashes(sh.ports) }
 
 // Family is what packing has to know of the shape.
 func (b *Batch) Family(sh *Shape) pack.Family {
-	f := sh.Alone()
+	f := pack.Family{Present: sh.ports, Conflicts: b.PortClashes(sh)}
+	if len(sh.disks) > 0 {
+		f.Present, f.Conflicts = slices.Concat(f.Present, sh.disks), slices.Concat(f.Conflicts, sh.diskClashes)
+	}
 	if b.PodTopology != nil && len(sh.Memberships) > 0 {
 		present, conflicts := b.PodTopology.Tokens(sh.Memberships)
 		f.Present, f.Conflicts = slices.Concat(f.Present, present), slices.Concat(f.Conflicts, conflicts)

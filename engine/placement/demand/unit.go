@@ -2,14 +2,9 @@ package demand
 
 import (
 	"slices"
-	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/placement/pack"
-	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
-	"github.com/millwright-dev/millwright/engine/placement/volumes"
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
@@ -24,28 +19,26 @@ type Member struct {
 // any of them demands, but for the rules that they keep by being together. ok is false
 // if such pods cannot share a node.
 func (b *Batch) Unit(members []Member, kept func(rule int) bool) (unit *Shape, ok bool) {
-	sh := &Shape{Terms: members[0].Shape.Terms, Tolerations: members[0].Shape.Tolerations, members: members}
+	sh := &Shape{Node: members[0].Shape.Node, members: members}
 	families := make([]pack.Family, len(members))
 	for i, m := range members {
 		families[i] = b.Family(m.Shape)
 	}
 	for i, m := range members {
 		if i > 0 {
-			sh.Terms = volumes.Combine(sh.Terms, m.Shape.Terms)
-			sh.tolerateAlso(m.Shape.Tolerations)
+			sh.Node = sh.And(m.Shape.Node)
 		}
 		for j, other := range members {
 			if (i != j || m.Count > 1) && (clash(&families[i], &families[j]) || b.PodTopology.repels(m.Shape, other.Shape)) {
 				return nil, false
 			}
 		}
-		sh.ports, sh.Clashes = union(sh.ports, m.Shape.ports), union(sh.Clashes, m.Shape.Clashes)
+		sh.ports = union(sh.ports, m.Shape.ports)
 		sh.disks, sh.diskClashes = union(sh.disks, m.Shape.disks), union(sh.diskClashes, m.Shape.diskClashes)
 		for _, r := range m.Shape.Memberships {
 			sh.play(r, kept)
 		}
 		sh.Preferences = append(sh.Preferences, m.Shape.Preferences...)
-		sh.Paused = append(sh.Paused, m.Shape.Paused...)
 	}
 	slices.SortFunc(sh.Memberships, func(x, y Membership) int { return x.Rule - y.Rule })
 	slices.SortStableFunc(sh.Preferences, func(x, y Preference) int { return y.Weight - x.Weight })
@@ -54,17 +47,12 @@ func (b *Batch) Unit(members []Member, kept func(rule int) bool) (unit *Shape, o
 
 // Beside is a shape that runs only on nodes that a DaemonSet's pods accept as well,
 // and there keeps a rule, which is about those pods. ok is false if there are none.
-func (b *Batch) Beside(from *Shape, rule int, terms []requirement.Set, tolerations []corev1.Toleration) (beside *Shape, ok bool) {
+func (b *Batch) Beside(from *Shape, rule int, daemon *Node) (beside *Shape, ok bool) {
 	sh := *from
+	sh.Node = from.And(daemon)
 	if l := b.PodTopology.Counts[rule]; !l.PerNode() {
-		terms = volumes.Combine(terms, []requirement.Set{requirement.NewSet(requirement.Must(l.Key, requirement.Exists))})
+		sh.Node = sh.Require(requirement.NewSet(requirement.Must(l.Key, requirement.Exists)))
 	}
-	sh.Terms = nil
-	if len(terms) > 0 {
-		sh.Terms = volumes.Combine(from.Terms, terms)
-	}
-	sh.others = slices.Clone(from.others)
-	sh.tolerateAlso(tolerations)
 	sh.Memberships = slices.DeleteFunc(slices.Clone(from.Memberships), func(r Membership) bool { return r.Rule == rule && !r.Selected })
 	for i := range sh.Memberships {
 		if sh.Memberships[i].Rule == rule {
@@ -102,46 +90,6 @@ func (sh *Shape) play(r Membership, kept func(rule int) bool) {
 	sh.Memberships[i].Declares = sh.Memberships[i].Declares || r.Declares
 	sh.Memberships[i].Selected = sh.Memberships[i].Selected || r.Selected
 	sh.Memberships[i].Weight = max(sh.Memberships[i].Weight, r.Weight)
-}
-
-// tolerateAlso has the nodes' taints tolerated by one more list.
-func (sh *Shape) tolerateAlso(list []corev1.Toleration) {
-	same := func(o []corev1.Toleration) bool { return slices.EqualFunc(o, list, equalTolerations) }
-	if !same(sh.Tolerations) && !slices.ContainsFunc(sh.others, same) {
-		sh.others = append(sh.others, list)
-	}
-}
-
-func equalTolerations(a, b corev1.Toleration) bool {
-	return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect
-}
-
-// Untolerated finds a taint that the shape does not tolerate.
-func (sh *Shape) Untolerated(list []corev1.Taint) (corev1.Taint, bool) {
-	if taint, kept := taints.Untolerated(list, sh.Tolerations); kept {
-		return taint, true
-	}
-	for _, other := range sh.others {
-		if taint, kept := taints.Untolerated(list, other); kept {
-			return taint, true
-		}
-	}
-	return corev1.Taint{}, false
-}
-
-// WriteAccepted writes down which taints the shape tolerates, and from which pools it
-// gets no machine.
-func (sh *Shape) WriteAccepted(b *strings.Builder) {
-	for _, p := range sh.Paused {
-		b.WriteString(p.Pool)
-		b.WriteByte(0)
-	}
-	for _, list := range append([][]corev1.Toleration{sh.Tolerations}, sh.others...) {
-		for i := range list {
-			b.WriteString(list[i].String())
-		}
-		b.WriteByte(0)
-	}
 }
 
 // Record enters n units of the shape into a domain of one of its rules.

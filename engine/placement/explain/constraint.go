@@ -266,9 +266,10 @@ func daemonRef(d *supply.Daemon) plan.ObjectRef {
 // portsTaken are the ports that DaemonSets take on some rows.
 func (sh *shelf) portsTaken(s *demand.Shape) []constraint {
 	var out []constraint
+	clashes := sh.PortClashes(s)
 	for d, daemon := range sh.Daemons {
 		for _, token := range daemon.Ports {
-			if !slices.Contains(s.Clashes, token) {
+			if !slices.Contains(clashes, token) {
 				continue
 			}
 			p := sh.Ports.Port(token)

@@ -46,6 +46,9 @@ func (t *Table) Add(ports []snapshot.HostPort) []Token {
 // Clashes are all ports of the table, in ascending order, that cannot be on one
 // node with the given ones. Ask once every port is in the table.
 func (t *Table) Clashes(ports []Token) []Token {
+	if len(ports) == 0 {
+		return nil
+	}
 	var out []Token
 	for id := range t.list {
 		if slices.ContainsFunc(ports, func(p Token) bool { return clash(t.list[p], t.list[id]) }) {

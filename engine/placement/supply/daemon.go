@@ -7,11 +7,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
+	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/ports"
-	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
-	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -19,7 +18,8 @@ import (
 // runs on.
 type Daemon struct {
 	*snapshot.DaemonSet
-	tolerations []corev1.Toleration
+	// Node is what its pods demand; nothing accepts them if that cannot be understood.
+	Node *demand.Node
 	// Ports are those that it takes on its node.
 	Ports []ports.Token
 	// Tokens are its pods' parts in anti-affinity over nodes.
@@ -27,7 +27,10 @@ type Daemon struct {
 }
 
 func (s *Supply) newDaemon(d *snapshot.DaemonSet) *Daemon {
-	out := &Daemon{DaemonSet: d, tolerations: withOwnTolerations(d.Pod.Class.Tolerations), Ports: s.Ports.Add(d.Pod.Class.HostPorts)}
+	out := &Daemon{DaemonSet: d, Node: demand.NodeOf(d.Pod.Class.Terms, withOwnTolerations(d.Pod.Class.Tolerations)), Ports: s.Ports.Add(d.Pod.Class.HostPorts)}
+	if d.Pod.Class.Invalid != "" {
+		out.Node.Terms = nil
+	}
 	if s.PodTopology != nil {
 		present, _ := s.PodTopology.Tokens(s.PodTopology.MembershipsOf(d.Pod.Class.Shape))
 		out.Tokens = present
@@ -48,23 +51,6 @@ func withOwnTolerations(list []corev1.Toleration) []corev1.Toleration {
 		exists(corev1.TaintNodePIDPressure, corev1.TaintEffectNoSchedule),
 		exists(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule),
 	)
-}
-
-// Tolerates reports whether the DaemonSet's pods stay on a node with the taints.
-func (d *Daemon) Tolerates(list []corev1.Taint) bool {
-	_, kept := taints.Untolerated(list, d.tolerations)
-	return !kept
-}
-
-// Tolerations are those of its pods, the DaemonSet controller's included.
-func (d *Daemon) Tolerations() []corev1.Toleration { return d.tolerations }
-
-// Terms are the alternatives for the node; none if they cannot be understood.
-func (d *Daemon) Terms() []requirement.Set {
-	if d.Pod.Class.Invalid != "" {
-		return nil
-	}
-	return d.Pod.Class.Terms
 }
 
 // runsOn reports whether one of the DaemonSet's pods is on the node already.

@@ -26,6 +26,7 @@ type Machines struct {
 	// index answers what is certain about labels, possible what may come of a machine that
 	// is not launched yet.
 	index, possible *affinity.Index
+	accepting       accepting
 }
 
 // Machine is one node with what it has left.
@@ -70,7 +71,7 @@ func (s *Supply) newMachines() *Machines {
 
 func (ms *Machines) makeIndices() {
 	says := func(i int, key string) requirement.Requirement { return ms.List[i].Says(key) }
-	ms.index, ms.possible = affinity.New(len(ms.List), true, says), affinity.New(len(ms.List), false, says)
+	ms.index, ms.possible, ms.accepting = affinity.New(len(ms.List), true, says), affinity.New(len(ms.List), false, says), accepting{}
 }
 
 // traits are the labels that are no names, the taints, and the pods that run.
@@ -247,10 +248,11 @@ func (s *Supply) reserve(ms *Machines) {
 	}
 	for _, d := range s.Daemons {
 		// A machine that is not launched yet may turn out to carry it.
-		for i := range ms.Labelled(&demand.Shape{Terms: d.Terms()}).All() {
+		for i := range ms.Labelled(d.Node).All() {
 			m := ms.List[i]
+			_, kept := d.Node.Untolerated(m.Taints)
 			switch {
-			case !d.Tolerates(m.Taints) || d.runsOn(m.Node):
+			case kept || d.runsOn(m.Node):
 			case promised[i]:
 				m.exclude(s, d.On(m.nodeName()))
 			default:
@@ -351,15 +353,17 @@ func (m *Machine) nodeName() string {
 // Satisfying are the machines whose labels satisfy a set of requirements.
 func (ms *Machines) Satisfying(want requirement.Set) bitset.Set { return ms.index.Satisfying(want) }
 
-// Accepting are the machines whose labels and taints a shape accepts.
-func (ms *Machines) Accepting(sh *demand.Shape) bitset.Set {
-	out := ms.index.Any(sh.Terms)
-	for i := range out.All() {
-		if _, kept := sh.Untolerated(ms.List[i].Taints); kept {
-			out.Remove(i)
+// Accepting are the machines that will do. The result is shared.
+func (ms *Machines) Accepting(n *demand.Node) bitset.Set {
+	return ms.accepting.of(n, func() bitset.Set {
+		out := ms.index.Any(n.Terms)
+		for i := range out.All() {
+			if _, kept := n.Untolerated(ms.List[i].Taints); kept {
+				out.Remove(i)
+			}
 		}
-	}
-	return out
+		return out
+	})
 }
 
 // ByName finds machines by the names of their Nodes and claims.
@@ -388,8 +392,8 @@ func (m *Machine) Domain(key string) (string, bool) {
 }
 
 // Holds reports whether a machine that exists would take a pod if it were empty.
-func (s *Supply) Holds(sh *demand.Shape, need []int64) bool {
-	for i := range s.Machines.Accepting(sh).All() {
+func (s *Supply) Holds(n *demand.Node, need []int64) bool {
+	for i := range s.Machines.Accepting(n).All() {
 		large := true
 		for d, have := range s.Dims.Have(s.Machines.List[i].Node.Allocatable()) {
 			large = large && (need[d] <= have || demand.OfVolumes(s.Dims.Names[d]))
@@ -401,6 +405,5 @@ func (s *Supply) Holds(sh *demand.Shape, need []int64) bool {
 	return false
 }
 
-// Labelled are the machines whose labels a shape accepts, or may come to accept
-// once they are launched.
-func (ms *Machines) Labelled(sh *demand.Shape) bitset.Set { return ms.possible.Any(sh.Terms) }
+// Labelled are the machines whose labels will do, or may come to once they are launched.
+func (ms *Machines) Labelled(n *demand.Node) bitset.Set { return ms.possible.Any(n.Terms) }

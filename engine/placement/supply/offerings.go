@@ -30,6 +30,7 @@ type Offerings struct {
 	Index  *affinity.Index
 	// Reservations are those that launches draw on.
 	Reservations []Reservation
+	accepting    accepting
 	// special are the labels that launches of one kind may differ in.
 	special map[string]bool
 	// Lenient says that minValues are only wished for.
@@ -72,7 +73,7 @@ type Overhead struct {
 }
 
 func (s *Supply) newOfferings() *Offerings {
-	m := &Offerings{special: map[string]bool{}}
+	m := &Offerings{special: map[string]bool{}, accepting: accepting{}}
 	sorted := slices.Clone(s.Snap.Pools)
 	slices.SortFunc(sorted, func(a, b *snapshot.Pool) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name))
@@ -210,40 +211,38 @@ func Undefined(key string) requirement.Requirement {
 	return requirement.Must(key, requirement.DoesNotExist)
 }
 
-// Accepting are the launches, sold at present or not, whose labels and taints a
-// shape accepts.
-func (m *Offerings) Accepting(sh *demand.Shape) bitset.Set {
-	out := m.Labelled(sh)
-	out.And(m.tolerated(func(p *Pool) bool {
-		_, paused := sh.PausedIn(p.Name)
-		_, kept := sh.Untolerated(p.Taints)
-		return !kept && !paused
-	}))
-	return out
+// Accepting are the launches, sold at present or not, that will do. The result is
+// shared.
+func (m *Offerings) Accepting(n *demand.Node) bitset.Set {
+	return m.accepting.of(n, func() bitset.Set {
+		open := bitset.New(len(m.Launches))
+		for _, p := range m.Pools {
+			_, paused := n.PausedIn(p.Name)
+			if _, kept := n.Untolerated(p.Taints); !kept && !paused {
+				open.AddRange(p.Lo, p.Hi)
+			}
+		}
+		open.And(m.Index.Any(n.Terms))
+		return open
+	})
 }
 
-// Labelled are the launches, sold at present or not, whose labels a shape accepts.
-func (m *Offerings) Labelled(sh *demand.Shape) bitset.Set { return m.Index.Any(sh.Terms) }
+// accepting memoises the places that accept what is demanded of nodes, by its key.
+type accepting map[string]bitset.Set
 
-// tolerated are the launches of some of the pools.
-func (m *Offerings) tolerated(pool func(*Pool) bool) bitset.Set {
-	out := bitset.New(len(m.Launches))
-	for _, p := range m.Pools {
-		if pool(p) {
-			out.AddRange(p.Lo, p.Hi)
-		}
+func (a accepting) of(n *demand.Node, find func() bitset.Set) bitset.Set {
+	known, ok := a[n.Key()]
+	if !ok {
+		known = find()
+		a[n.Key()] = known
 	}
-	return out
+	return known
 }
 
 // addOverheads finds out which DaemonSets would run on each launch.
 func (m *Offerings) addOverheads(s *Supply) {
 	var of []int32
-	m.Overheads, of = s.Overheads(len(m.Launches), func(d *Daemon) bitset.Set {
-		out := m.tolerated(func(p *Pool) bool { return d.Tolerates(p.Taints) })
-		out.And(m.Index.Any(d.Terms()))
-		return out
-	})
+	m.Overheads, of = s.Overheads(len(m.Launches), func(d *Daemon) bitset.Set { return m.Accepting(d.Node) })
 	for i, id := range of {
 		m.Launches[i].Overhead = id
 	}
@@ -305,9 +304,14 @@ func (m *Offerings) TakesOnSome(launches bitset.Set, need []int64) bool {
 	return false
 }
 
+// Selling are the launches that will do and are sold at present.
+func (m *Offerings) Selling(n *demand.Node) bitset.Set {
+	out := m.Accepting(n).Clone()
+	out.And(m.Available)
+	return out
+}
+
 // Sells reports whether a machine that is sold at present takes a pod.
-func (m *Offerings) Sells(sh *demand.Shape, need []int64) bool {
-	launches := m.Accepting(sh)
-	launches.And(m.Available)
-	return m.TakesOnSome(launches, need)
+func (m *Offerings) Sells(n *demand.Node, need []int64) bool {
+	return m.TakesOnSome(m.Selling(n), need)
 }

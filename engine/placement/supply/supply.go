@@ -28,8 +28,6 @@ func New(b *demand.Batch, c *Cache) *Supply {
 	}
 	s.Offerings = s.newOfferings()
 	s.Machines = s.newMachines()
-	// Only now are all ports known.
-	b.SetClashes()
 	return s
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/demand"
-	"github.com/millwright-dev/millwright/engine/placement/volumes"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -18,7 +17,7 @@ func (s *domains) bind(g *demand.Group, to requirement.Set, pods []*snapshot.Pod
 		keys[i] = r.Key()
 	}
 	sh := s.free(g.Shape, keys...)
-	sh.Terms = volumes.Combine(g.Shape.Terms, []requirement.Set{to})
+	sh.Node = g.Shape.Require(to)
 	return &demand.Group{Shape: s.Intern(sh), Need: g.Need, Pods: pods, Bundle: g.Bundle}
 }
 

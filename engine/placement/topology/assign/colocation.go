@@ -38,7 +38,7 @@ func (c *colocation) besideDaemons() {
 				if !l.Selects(d.Pod.Class.Shape) {
 					continue
 				}
-				if sh, ok := c.Batch.Beside(c.Batch.Groups[at].Shape, r.Rule, d.Terms(), d.Tolerations()); ok {
+				if sh, ok := c.Batch.Beside(c.Batch.Groups[at].Shape, r.Rule, d.Node); ok {
 					beside := *c.Batch.Groups[at]
 					beside.Shape, beside.Origin = sh, g
 					c.Batch.Groups[at] = &beside
@@ -108,7 +108,7 @@ func (c *colocation) beyond() map[*demand.Group]bool {
 			continue
 		}
 		room, f := 0, c.Family(g.Shape)
-		for i := range c.accepting(g.Shape).All() {
+		for i := range c.Machines.Accepting(g.Shape.Node).All() {
 			if domain, _ := c.Machines.List[i].Domain(corev1.LabelHostname); slices.Contains(there, domain) {
 				room += c.Machines.List[i].Load.Room(&f, g.Need, len(g.Pods))
 			}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
-	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
 )
@@ -42,12 +41,11 @@ func (c *cell) room() int {
 // found, by what shapes say about nodes.
 type domains struct {
 	*supply.Supply
-	offered               map[offersKey]*offers
-	availableTo, accepted map[string]bitset.Set
+	offered map[offersKey]*offers
 }
 
 func newDomains(s *supply.Supply) *domains {
-	return &domains{Supply: s, offered: map[offersKey]*offers{}, availableTo: map[string]bitset.Set{}, accepted: map[string]bitset.Set{}}
+	return &domains{Supply: s, offered: map[offersKey]*offers{}}
 }
 
 // offers are the launches that accept a shape, by cell.
@@ -58,12 +56,12 @@ type offers struct {
 	alike bool
 }
 
-type offersKey struct{ wants, keys string }
+type offersKey struct{ node, keys string }
 
 // offersOf finds the launches for a shape in each cell, the cheapest first within
 // a pool.
-func (s *domains) offersOf(sh *demand.Shape, keys []string) *offers {
-	at := offersKey{wants(sh), strings.Join(keys, ",")}
+func (s *domains) offersOf(n *demand.Node, keys []string) *offers {
+	at := offersKey{n.Key(), strings.Join(keys, ",")}
 	if known, ok := s.offered[at]; ok {
 		return known
 	}
@@ -71,7 +69,7 @@ func (s *domains) offersOf(sh *demand.Shape, keys []string) *offers {
 	index := map[string]int{}
 	var sums []uint64
 	m := s.Offerings
-	for i := range s.available(sh).All() {
+	for i := range s.Offerings.Selling(n).All() {
 		print := fingerprint(&m.Launches[i])
 		for values := range cellsAt(keys, func(key string) []string { return s.domainsOn(i, key) }) {
 			name := strings.Join(values, ",")
@@ -92,10 +90,10 @@ func (s *domains) offersOf(sh *demand.Shape, keys []string) *offers {
 	return out
 }
 
-// Domains are those of a label in which nodes for a shape can come to be.
-func (s *domains) Domains(sh *demand.Shape, key string) []string {
+// Domains are those of a label in which nodes that will do can come to be.
+func (s *domains) Domains(n *demand.Node, key string) []string {
 	var out []string
-	for _, values := range s.offersOf(sh, []string{key}).cells {
+	for _, values := range s.offersOf(n, []string{key}).cells {
 		if values[0] != nowhere {
 			out = append(out, values[0])
 		}
@@ -145,40 +143,6 @@ func fingerprint(l *supply.Launch) uint64 {
 	return x ^ x>>31
 }
 
-// wants is all that a shape says about nodes.
-func wants(sh *demand.Shape) string {
-	var b strings.Builder
-	for _, t := range sh.Terms {
-		b.WriteString(t.String())
-		b.WriteByte(0)
-	}
-	sh.WriteAccepted(&b)
-	return b.String()
-}
-
-// available are the launches that accept a shape and can be had at present.
-func (s *domains) available(sh *demand.Shape) bitset.Set {
-	at := wants(sh)
-	if known, ok := s.availableTo[at]; ok {
-		return known
-	}
-	out := s.Offerings.Accepting(sh)
-	out.And(s.Offerings.Available)
-	s.availableTo[at] = out
-	return out
-}
-
-// accepting are the machines that accept a shape.
-func (s *domains) accepting(sh *demand.Shape) bitset.Set {
-	at := wants(sh)
-	if known, ok := s.accepted[at]; ok {
-		return known
-	}
-	out := s.Machines.Accepting(sh)
-	s.accepted[at] = out
-	return out
-}
-
 // cellsOf lists the cells for a group: those with machines that exist first, then
 // the cheapest, then by name.
 func (s *domains) cellsOf(g *demand.Group, keys []string) []cell {
@@ -194,7 +158,7 @@ func (s *domains) cellsOf(g *demand.Group, keys []string) []cell {
 		return &out[i]
 	}
 	s.addExisting(g, keys, add)
-	offers := s.offersOf(g.Shape, keys)
+	offers := s.offersOf(g.Shape.Node, keys)
 	for i, values := range offers.cells {
 		if s.fitsAny(g, offers.launches[i]) {
 			c := add(values)
@@ -217,7 +181,7 @@ func (s *domains) addExisting(g *demand.Group, keys []string, add func([]string)
 		return
 	}
 	f := s.Family(g.Shape)
-	for i := range s.accepting(g.Shape).All() {
+	for i := range s.Machines.Accepting(g.Shape.Node).All() {
 		m := s.Machines.List[i]
 		for values := range cellsAt(keys, func(key string) []string { return certainly(m, key) }) {
 			if room := m.Load.Room(&f, g.Need, g.Units()); room > 0 {
@@ -274,13 +238,13 @@ func (s *domains) costOf(g *demand.Group, launches []int32, free int) float64 {
 // takes reports whether some machine, or one that could be launched, would take a
 // group's pods.
 func (s *domains) takes(g *demand.Group) bool {
-	return s.takenNow(g) || s.Offerings.TakesOnSome(s.available(g.Shape), g.Need)
+	return s.takenNow(g) || s.Offerings.Sells(g.Shape.Node, g.Need)
 }
 
 // takenNow reports whether a machine that exists has room for one of a group.
 func (s *domains) takenNow(g *demand.Group) bool {
 	f := s.Family(g.Shape)
-	for i := range s.accepting(g.Shape).All() {
+	for i := range s.Machines.Accepting(g.Shape.Node).All() {
 		if s.Machines.List[i].Load.Room(&f, g.Need, 1) > 0 {
 			return true
 		}

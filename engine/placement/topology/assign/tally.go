@@ -11,7 +11,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
-	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -207,7 +206,7 @@ func (t *tally) counts(rule int, s *Site) bool {
 	launches, ok := t.launches[rule]
 	if !ok {
 		m := t.Offerings
-		launches = t.compared(rule, len(m.Launches), m.Labelled, func(i int) []corev1.Taint { return m.Pools[m.Launches[i].Pool].Taints }, func(i int, key string) bool {
+		launches = t.compared(rule, len(m.Launches), func(n *demand.Node) bitset.Set { return m.Index.Any(n.Terms) }, func(i int) []corev1.Taint { return m.Pools[m.Launches[i].Pool].Taints }, func(i int, key string) bool {
 			return key == corev1.LabelHostname || !slices.Equal(t.domainsOn(i, key), []string{nowhere})
 		})
 		t.launches[rule] = launches
@@ -217,7 +216,7 @@ func (t *tally) counts(rule int, s *Site) bool {
 
 // compared are those of so many places that a rule counts: for a spread those that its
 // policies and its pod's other labels leave, else all.
-func (t *tally) compared(rule, places int, labelled func(*demand.Shape) bitset.Set, taintsOf func(int) []corev1.Taint, has func(place int, key string) bool) bitset.Set {
+func (t *tally) compared(rule, places int, labelled func(*demand.Node) bitset.Set, taintsOf func(int) []corev1.Taint, has func(place int, key string) bool) bitset.Set {
 	l, owner := t.PodTopology.Counts[rule], t.PodTopology.Owners[rule]
 	out := bitset.Full(places)
 	if l.Kind == topology.Spread && !l.IgnoreAffinity {
@@ -226,7 +225,7 @@ func (t *tally) compared(rule, places int, labelled func(*demand.Shape) bitset.S
 	for i := range out.All() {
 		kept := false
 		if l.HonorTaints {
-			_, kept = taints.Untolerated(taintsOf(i), owner.Tolerations)
+			_, kept = owner.Untolerated(taintsOf(i))
 		}
 		if kept || slices.ContainsFunc(l.Beside, func(key string) bool { return !has(i, key) }) {
 			out.Remove(i)

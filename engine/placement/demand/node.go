@@ -1,0 +1,106 @@
+package demand
+
+import (
+	"encoding/binary"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/placement/taints"
+	"github.com/millwright-dev/millwright/engine/placement/volumes"
+	"github.com/millwright-dev/millwright/engine/requirement"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// Node is what pods demand of their node, whatever else is on it. It is not changed once it is
+// made.
+type Node struct {
+	// Terms are the alternatives for its labels; none accept no node.
+	Terms []requirement.Set
+	// Tolerations are lists of which each has to tolerate its taints: one for each kind of
+	// pod that shares the node.
+	Tolerations [][]corev1.Toleration
+	// Paused are the pools of which no machine is launched.
+	Paused []snapshot.PausedPool
+	// key memoises Key.
+	key string
+}
+
+// NodeOf is what pods with the terms and tolerations demand.
+func NodeOf(terms []requirement.Set, tolerations []corev1.Toleration) *Node {
+	return &Node{Terms: terms, Tolerations: [][]corev1.Toleration{tolerations}}
+}
+
+// Key is equal for equal demands.
+func (n *Node) Key() string {
+	if n.key == "" {
+		var k key
+		k.number(len(n.Terms))
+		for _, t := range n.Terms {
+			k.text(t.Exact())
+		}
+		for _, list := range n.Tolerations {
+			k.number(len(list))
+			for _, t := range list {
+				k.text(t.Key, string(t.Operator), t.Value, string(t.Effect))
+			}
+		}
+		for _, p := range n.Paused {
+			k.text(p.Pool, p.Why)
+		}
+		n.key = string(k)
+	}
+	return n.key
+}
+
+// key is an identity that is being written down.
+type key []byte
+
+func (k *key) number(n int) { *k = binary.AppendUvarint(*k, uint64(n)) }
+
+func (k *key) text(list ...string) {
+	for _, s := range list {
+		k.number(len(s))
+		*k = append(*k, s...)
+	}
+}
+
+// And is what both demand.
+func (n *Node) And(o *Node) *Node {
+	out := &Node{Terms: volumes.Combine(n.Terms, o.Terms), Tolerations: slices.Clone(n.Tolerations), Paused: slices.Concat(n.Paused, o.Paused)}
+	for _, list := range o.Tolerations {
+		if !slices.ContainsFunc(out.Tolerations, func(known []corev1.Toleration) bool { return slices.EqualFunc(known, list, equalTolerations) }) {
+			out.Tolerations = append(out.Tolerations, list)
+		}
+	}
+	return out
+}
+
+// Require is a node that satisfies a set of requirements as well.
+func (n *Node) Require(want requirement.Set) *Node {
+	return n.And(&Node{Terms: []requirement.Set{want}})
+}
+
+func equalTolerations(a, b corev1.Toleration) bool {
+	return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect
+}
+
+// Untolerated finds a taint that is not tolerated.
+func (n *Node) Untolerated(list []corev1.Taint) (taint corev1.Taint, kept bool) {
+	for _, tolerations := range n.Tolerations {
+		if taint, kept = taints.Untolerated(list, tolerations); kept {
+			break
+		}
+	}
+	return taint, kept
+}
+
+// PausedIn is why a pool launches nothing for the pods, if it does not.
+func (n *Node) PausedIn(pool string) (why string, paused bool) {
+	for _, p := range n.Paused {
+		if p.Pool == pool {
+			return p.Why, true
+		}
+	}
+	return "", false
+}
