@@ -8,12 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/millwright-dev/millwright/engine/catalog"
-	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
-	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -64,27 +60,21 @@ func carriedOut(s *snapshot.Snapshot, p *plan.Plan) *snapshot.Snapshot {
 	return f
 }
 
-// planned is a new machine as one that is on its way. It has what all of its
-// alternatives have.
+// planned is a new machine as one that is on its way. Its labels are those that all of its
+// alternatives have; what it promises is found out as for any machine on its way.
 func planned(s *snapshot.Snapshot, n *plan.NewNode, i int) *snapshot.Node {
 	pool := s.Pool(n.Pool)
 	claim := &snapshot.Claim{
 		Name: fmt.Sprintf("%s%06d", topology.Planned, i), Pool: n.Pool, Class: pool.Class,
 		Labels: maps.Clone(pool.Labels), Taints: pool.Taints, StartupTaints: pool.StartupTaints,
 		Requirements: n.Requirements.And(common(n.Alternatives)), Requests: n.Requests,
-		Allocatable: least(n.Alternatives),
+		Allocatable: n.Choice.Type.Allocatable(),
 	}
 	if claim.Labels == nil {
 		claim.Labels = map[string]string{}
 	}
 	claim.Labels[snapshot.PoolLabel] = n.Pool
-	node := &snapshot.Node{Name: claim.Name, Claim: claim, Pods: n.Pods}
-	for _, d := range s.DaemonSets {
-		if mayRun(d, node) {
-			claim.Allocatable = vector.Less(claim.Allocatable, d.Pod.Class.Requests)
-		}
-	}
-	return node
+	return &snapshot.Node{Name: claim.Name, Claim: claim, Pods: n.Pods}
 }
 
 // common is what is certain about the labels of a machine whatever it becomes: one
@@ -103,42 +93,4 @@ func common(list []catalog.Choice) requirement.Set {
 		}
 	}
 	return out
-}
-
-// least is what pods can request of every alternative.
-func least(list []catalog.Choice) corev1.ResourceList {
-	out := list[0].Type.Allocatable()
-	done := map[*catalog.Type]bool{list[0].Type: true}
-	for _, c := range list {
-		if done[c.Type] {
-			continue
-		}
-		done[c.Type] = true
-		have := c.Type.Allocatable()
-		for name, q := range out {
-			if other := have[name]; other.Cmp(q) < 0 {
-				out[name] = other
-			}
-		}
-	}
-	return out
-}
-
-// mayRun reports whether a DaemonSet's pod may or may not come to be on a machine,
-// depending on what the machine becomes. What is certain is counted anyway.
-func mayRun(d *snapshot.DaemonSet, n *snapshot.Node) bool {
-	if _, kept := taints.Untolerated(n.Claim.Taints, d.Pod.Class.Tolerations); kept || d.Pod.Class.Invalid != "" {
-		return false
-	}
-	is := n.Guaranteed()
-	certain := func(r requirement.Requirement) bool { return is.Get(r.Key()).Implies(r) }
-	possible := func(r requirement.Requirement) bool { return is.Get(r.Key()).Overlaps(r) }
-	may := false
-	for _, term := range d.Pod.Class.Terms {
-		if !slices.ContainsFunc(term, func(r requirement.Requirement) bool { return !certain(r) }) {
-			return false
-		}
-		may = may || !slices.ContainsFunc(term, func(r requirement.Requirement) bool { return !possible(r) })
-	}
-	return may
 }

@@ -286,15 +286,8 @@ func (s *Supply) promise(m *Machine) bool {
 	if n.Object != nil || n.Claim.ProviderID != "" {
 		return false
 	}
-	at := slices.IndexFunc(o.Pools, func(p *Pool) bool { return p.Name == n.Claim.Pool })
-	if at < 0 || o.Pools[at].Lo == o.Pools[at].Hi {
-		return false
-	}
-	launches := bitset.New(len(o.Launches))
-	launches.AddRange(o.Pools[at].Lo, o.Pools[at].Hi)
-	launches.And(o.Index.Satisfying(n.Claim.Requirements))
 	var daemons, room []int64
-	for i := range launches.All() {
+	for i := range o.allowedBy(n.Claim).All() {
 		have, taken := o.Kinds[o.Launches[i].Kind].Allocatable, o.Overheads[o.Launches[i].Overhead].Need
 		if room == nil {
 			daemons, room = slices.Clone(taken), slices.Clone(have)

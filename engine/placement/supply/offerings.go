@@ -144,8 +144,6 @@ func sortedTypes(list []*catalog.Type) []*catalog.Type {
 	return out
 }
 
-func anyKey(string) bool { return true }
-
 // Allocatable is a type's, as a vector.
 func (s *Supply) Allocatable(t *catalog.Type) []int64 {
 	out := s.Dims.Have(t.Capacity)

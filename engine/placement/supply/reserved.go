@@ -59,24 +59,25 @@ func (m *Offerings) addReservations(s *Supply) {
 // keepFor takes a machine off that is not launched yet from every reservation that
 // it may draw on.
 func (m *Offerings) keepFor(n *snapshot.Node) {
-	want := n.Claim.Requirements
-	if !want.Get(catalog.CapacityTypeLabel).Has(catalog.Reserved) {
-		return
-	}
+	allowed := m.allowedBy(n.Claim)
 	for r := range m.Reservations {
-		for i := range m.Reservations[r].launches.All() {
-			l := &m.Launches[i]
-			if m.Pools[l.Pool].Name != n.Claim.Pool {
-				continue
-			}
-			_, ofType := m.Kinds[l.Kind].Requirements.Conflict(want, anyKey)
-			_, ofOffer := l.Offering.Requirements().Conflict(want, anyKey)
-			if !ofType && !ofOffer {
-				m.Reservations[r].Left--
-				break
-			}
+		draws := allowed.Clone()
+		if draws.And(m.Reservations[r].launches); !draws.Empty() {
+			m.Reservations[r].Left--
 		}
 	}
+}
+
+// allowedBy are the launches that may come of a claim.
+func (m *Offerings) allowedBy(c *snapshot.Claim) bitset.Set {
+	out := bitset.New(len(m.Launches))
+	for _, p := range m.Pools {
+		if p.Name == c.Pool {
+			out.AddRange(p.Lo, p.Hi)
+		}
+	}
+	out.And(m.Index.Satisfying(c.Requirements))
+	return out
 }
 
 // ReservationOf is the index of the reservation that a launch draws on.
