@@ -151,9 +151,12 @@ func (w *world) objections(sh *demand.Shape) []int {
 	out := make([]int, len(w.Machines.List))
 	for k := range sh.Preferences {
 		p := &sh.Preferences[k]
-		kept := w.Machines.Satisfying(p.Want)
-		for i, m := range w.Machines.List {
-			if p.AboutTaints() && sh.Dislikes(m.Taints) || p.Rule < 0 && !kept.Has(i) {
+		if p.Node == nil {
+			continue
+		}
+		kept := w.Machines.Accepting(p.Node)
+		for i := range out {
+			if !kept.Has(i) {
 				out[i] += p.Weight
 			}
 		}

@@ -175,23 +175,9 @@ func (w *world) bound(g *demand.Group) *demand.Shape {
 	for i := range sh.Preferences {
 		p := &sh.Preferences[i]
 		next := sh.Requiring(p, w.PodTopology)
-		if p.AboutTaints() {
-			next = sh.Avoiding(w.disliked(sh))
-		}
 		if next != nil && w.Offerings.Sells(next.Node, g.Need) {
 			sh = next
 		}
 	}
 	return w.Intern(sh)
-}
-
-// disliked are the pools with a soft taint that a shape does not tolerate.
-func (w *world) disliked(sh *demand.Shape) []string {
-	var out []string
-	for _, p := range w.Offerings.Pools {
-		if sh.Dislikes(p.Taints) {
-			out = append(out, p.Name)
-		}
-	}
-	return out
 }

@@ -107,14 +107,8 @@ func (s *refined) keeps(b *assign.Site, sh *demand.Shape, p *demand.Preference, 
 		domain, ok := s.assigner.Domain(b, l)
 		return ok && l.Kept(l.At(domain), sh.Selected(p.Rule))
 	}
-	if p.AboutTaints() {
-		if b.Machine >= 0 {
-			return !sh.Dislikes(s.Machines.List[b.Machine].Taints)
-		}
-		return !sh.Dislikes(s.Offerings.Pools[s.Offerings.Launches[b.Launch].Pool].Taints)
-	}
 	if b.Machine >= 0 {
-		return s.Machines.Satisfying(p.Want).Has(b.Machine)
+		return s.Machines.Accepting(p.Node).Has(b.Machine)
 	}
-	return s.Offerings.Index.Satisfying(p.Want).Has(b.Launch)
+	return s.Offerings.Accepting(p.Node).Has(b.Launch)
 }

@@ -4,12 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
-	"github.com/millwright-dev/millwright/engine/requirement"
-	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Relaxed tells the preferences that are not followed, by the key of the shape that
@@ -152,7 +147,9 @@ func (b *Batch) narrow(sh *Shape, w Relaxed, live map[int]bool) *Shape {
 // found their domain before, and which pods one node will have is not known.
 func (sh *Shape) Requiring(p *Preference, c *PodTopology) *Shape {
 	if p.Rule == aboutNode {
-		return sh.with(p.Want)
+		out := sh.copied()
+		out.Node = sh.And(p.Node)
+		return out
 	}
 	if l := c.Counts[p.Rule]; !l.PerNode() || l.Kind == topology.Affinity {
 		return nil
@@ -163,27 +160,6 @@ func (sh *Shape) Requiring(p *Preference, c *PodTopology) *Shape {
 		if r := &out.Memberships[i]; r.Rule == p.Rule {
 			r.Declares, r.Weight = true, 0
 		}
-	}
-	return out
-}
-
-// Avoiding is a shape that stays out of some pools.
-func (sh *Shape) Avoiding(pools []string) *Shape {
-	if len(pools) == 0 {
-		return nil
-	}
-	return sh.with(requirement.NewSet(requirement.Must(snapshot.PoolLabel, requirement.NotIn, pools...)))
-}
-
-// with is a shape that requires more of the node's labels; nil if nothing could
-// satisfy both.
-func (sh *Shape) with(want requirement.Set) *Shape {
-	if len(want) == 0 {
-		return nil
-	}
-	out := sh.copied()
-	if out.Node = sh.Require(want); len(out.Terms) == 0 {
-		return nil
 	}
 	return out
 }
@@ -206,6 +182,3 @@ func (sh *Shape) Bare() *Shape {
 	}
 	return sh.bare
 }
-
-// Dislikes reports whether there is a soft taint that the shape does not tolerate.
-func (sh *Shape) Dislikes(list []corev1.Taint) bool { return taints.Disliked(list, sh.Tolerations[0]) }

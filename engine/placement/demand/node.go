@@ -20,6 +20,9 @@ type Node struct {
 	// Tolerations are lists of which each has to tolerate its taints: one for each kind of
 	// pod that shares the node.
 	Tolerations [][]corev1.Toleration
+	// Soft are lists of which each has to tolerate its PreferNoSchedule taints, which else keep
+	// no pod away.
+	Soft [][]corev1.Toleration
 	// Paused are the pools of which no machine is launched.
 	Paused []snapshot.PausedPool
 	// key memoises Key.
@@ -39,11 +42,10 @@ func (n *Node) Key() string {
 		for _, t := range n.Terms {
 			k.text(t.Exact())
 		}
-		for _, list := range n.Tolerations {
-			k.number(len(list))
-			for _, t := range list {
-				k.text(t.Key, string(t.Operator), t.Value, string(t.Effect))
-			}
+		k.tolerations(n.Tolerations)
+		if len(n.Soft) > 0 {
+			k.text("soft")
+			k.tolerations(n.Soft)
 		}
 		for _, p := range n.Paused {
 			k.text(p.Pool, p.Why)
@@ -65,9 +67,21 @@ func (k *key) text(list ...string) {
 	}
 }
 
+func (k *key) tolerations(lists [][]corev1.Toleration) {
+	for _, list := range lists {
+		k.number(len(list))
+		for _, t := range list {
+			k.text(t.Key, string(t.Operator), t.Value, string(t.Effect))
+		}
+	}
+}
+
 // And is what both demand.
 func (n *Node) And(o *Node) *Node {
-	out := &Node{Terms: volumes.Combine(n.Terms, o.Terms), Tolerations: slices.Clone(n.Tolerations), Paused: slices.Concat(n.Paused, o.Paused)}
+	out := &Node{
+		Terms: volumes.Combine(n.Terms, o.Terms), Tolerations: slices.Clone(n.Tolerations),
+		Soft: slices.Concat(n.Soft, o.Soft), Paused: slices.Concat(n.Paused, o.Paused),
+	}
 	for _, list := range o.Tolerations {
 		if !slices.ContainsFunc(out.Tolerations, func(known []corev1.Toleration) bool { return slices.EqualFunc(known, list, equalTolerations) }) {
 			out.Tolerations = append(out.Tolerations, list)
@@ -93,6 +107,12 @@ func (n *Node) Untolerated(list []corev1.Taint) (taint corev1.Taint, kept bool) 
 		}
 	}
 	return taint, kept
+}
+
+// Stays reports whether no taint of a list keeps the pods away.
+func (n *Node) Stays(list []corev1.Taint) bool {
+	_, kept := n.Untolerated(list)
+	return !kept && !slices.ContainsFunc(n.Soft, func(tolerations []corev1.Toleration) bool { return taints.Disliked(list, tolerations) })
 }
 
 // PausedIn is why a pool launches nothing for the pods, if it does not.

@@ -20,9 +20,9 @@ type Preference struct {
 	Weight int
 	// Rule is the inter-pod rule, -1 if the preference is about the node.
 	Rule int
-	// Want is what the labels of the node should satisfy; nil if the preference is
-	// about its taints.
-	Want requirement.Set
+	// Node is what the node should satisfy, by its labels or its PreferNoSchedule taints;
+	// nil if the preference is about other pods.
+	Node *Node
 }
 
 // aboutNode is the rule of preferences about nodes.
@@ -30,7 +30,7 @@ const aboutNode = -1
 
 // AboutTaints reports whether the preference is for nodes without a
 // PreferNoSchedule taint that the pod does not tolerate.
-func (p *Preference) AboutTaints() bool { return p.Rule == aboutNode && p.Want == nil }
+func (p *Preference) AboutTaints() bool { return p.Rule == aboutNode && len(p.Node.Soft) > 0 }
 
 // Describe reads like "topology.kubernetes.io/zone In [a] (weight 10)".
 func (b *Batch) Describe(p *Preference) string {
@@ -42,7 +42,7 @@ func (b *Batch) Describe(p *Preference) string {
 	case p.Rule != aboutNode:
 		return fmt.Sprintf("%s (weight %d)", b.PodTopology.Counts[p.Rule], p.Weight)
 	}
-	return fmt.Sprintf("%s (weight %d)", p.Want, p.Weight)
+	return fmt.Sprintf("%s (weight %d)", p.Node.Terms[0], p.Weight)
 }
 
 // addPreferences collects what the pods would rather have. Of equal weights,
@@ -50,7 +50,7 @@ func (b *Batch) Describe(p *Preference) string {
 // weights.
 func addPreferences(b *Batch, from *snapshot.Shape, to *Shape) {
 	if b.softlyTainted(from.Tolerations) {
-		to.Preferences = append(to.Preferences, Preference{Weight: topology.FullWeight, Rule: aboutNode})
+		to.Preferences = append(to.Preferences, Preference{topology.FullWeight, aboutNode, &Node{Terms: []requirement.Set{nil}, Soft: [][]corev1.Toleration{from.Tolerations}}})
 	}
 	if a := from.Affinity; a != nil && a.NodeAffinity != nil {
 		terms := a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
@@ -59,7 +59,7 @@ func addPreferences(b *Batch, from *snapshot.Shape, to *Shape) {
 			// cannot be followed.
 			want, err := snapshot.TermOf(&terms[i].Preference)
 			if err == nil && len(want) > 0 {
-				to.Preferences = append(to.Preferences, Preference{int(terms[i].Weight), aboutNode, want})
+				to.Preferences = append(to.Preferences, Preference{int(terms[i].Weight), aboutNode, &Node{Terms: []requirement.Set{want}}})
 			}
 		}
 	}

@@ -120,7 +120,10 @@ func (sh *Shape) identify(table *ports.Table) {
 		k.text(fmt.Sprint(r))
 	}
 	for _, p := range sh.Preferences {
-		k.text(fmt.Sprint(p.Weight, p.Rule), p.Want.Exact())
+		k.text(fmt.Sprint(p.Weight, p.Rule))
+		if p.Node != nil {
+			k.text(p.Node.Key())
+		}
 	}
 	for _, r := range sh.Refused {
 		k.text(fmt.Sprint(r))

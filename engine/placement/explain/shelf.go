@@ -87,7 +87,7 @@ func newShelf(s *supply.Supply, p *supply.Pool, c *catalogue) *shelf {
 	sh.index = affinity.New(len(sh.rows), false, sh.label)
 	sh.index.Alike(func(i int) int32 { return sh.rows[i].Kind }, func(key string) bool { return !sh.special[key] })
 	sh.loads, sh.load = s.Overheads(len(sh.rows), func(d *supply.Daemon) bitset.Set {
-		if _, kept := d.Node.Untolerated(p.Taints); kept {
+		if !d.Node.Stays(p.Taints) {
 			return bitset.New(len(sh.rows))
 		}
 		return sh.accepting(d.Node.Terms)

@@ -250,9 +250,8 @@ func (s *Supply) reserve(ms *Machines) {
 		// A machine that is not launched yet may turn out to carry it.
 		for i := range ms.Labelled(d.Node).All() {
 			m := ms.List[i]
-			_, kept := d.Node.Untolerated(m.Taints)
 			switch {
-			case kept || d.runsOn(m.Node):
+			case !d.Node.Stays(m.Taints) || d.runsOn(m.Node):
 			case promised[i]:
 				m.exclude(s, d.On(m.nodeName()))
 			default:
@@ -343,15 +342,12 @@ func (m *Machine) nodeName() string {
 	return m.Node.Object.Name
 }
 
-// Satisfying are the machines whose labels satisfy a set of requirements.
-func (ms *Machines) Satisfying(want requirement.Set) bitset.Set { return ms.index.Satisfying(want) }
-
 // Accepting are the machines that will do. The result is shared.
 func (ms *Machines) Accepting(n *demand.Node) bitset.Set {
 	return ms.accepting.of(n, func() bitset.Set {
 		out := ms.index.Any(n.Terms)
 		for i := range out.All() {
-			if _, kept := n.Untolerated(ms.List[i].Taints); kept {
+			if !n.Stays(ms.List[i].Taints) {
 				out.Remove(i)
 			}
 		}

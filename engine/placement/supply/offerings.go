@@ -216,7 +216,7 @@ func (m *Offerings) Accepting(n *demand.Node) bitset.Set {
 		open := bitset.New(len(m.Launches))
 		for _, p := range m.Pools {
 			_, paused := n.PausedIn(p.Name)
-			if _, kept := n.Untolerated(p.Taints); !kept && !paused {
+			if n.Stays(p.Taints) && !paused {
 				open.AddRange(p.Lo, p.Hi)
 			}
 		}
