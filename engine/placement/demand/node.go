@@ -37,7 +37,7 @@ func NodeOf(terms []requirement.Set, tolerations []corev1.Toleration) *Node {
 // Key is equal for equal demands.
 func (n *Node) Key() string {
 	if n.key == "" {
-		var k key
+		k := make(key, 0, keySize)
 		k.number(len(n.Terms))
 		for _, t := range n.Terms {
 			k.text(t.Exact())
@@ -55,8 +55,10 @@ func (n *Node) Key() string {
 	return n.key
 }
 
-// key is an identity that is being written down.
+// key is an identity that is being written down; keySize is room for most.
 type key []byte
+
+const keySize = 256
 
 func (k *key) number(n int) { *k = binary.AppendUvarint(*k, uint64(n)) }
 
@@ -79,7 +81,7 @@ func (k *key) tolerations(lists [][]corev1.Toleration) {
 // And is what both demand.
 func (n *Node) And(o *Node) *Node {
 	out := &Node{
-		Terms: volumes.Combine(n.Terms, o.Terms), Tolerations: slices.Clone(n.Tolerations),
+		Terms: volumes.Combine(n.Terms, o.Terms), Tolerations: slices.Clip(n.Tolerations),
 		Soft: slices.Concat(n.Soft, o.Soft), Paused: slices.Concat(n.Paused, o.Paused),
 	}
 	for _, list := range o.Tolerations {

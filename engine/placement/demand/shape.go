@@ -104,7 +104,7 @@ func (sh *Shape) refuse(r plan.Reason) { sh.Refused = append(sh.Refused, r) }
 
 // identify writes down everything that makes a difference.
 func (sh *Shape) identify(table *ports.Table) {
-	k := key(sh.Node.Key())
+	k := append(make(key, 0, len(sh.Node.Key())+keySize), sh.Node.Key()...)
 	for _, m := range sh.members {
 		k.text(m.Shape.Key)
 		k.number(m.Count)
