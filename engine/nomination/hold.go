@@ -73,7 +73,8 @@ func (m *memo) hold(n *snapshot.Node) Hold {
 		since = joined(n)
 	}
 	needing := slices.DeleteFunc(slices.Clone(m.planned[n]), func(p *snapshot.Pod) bool { return m.needless(p.Class, n) })
-	own, others := Hold{Until: since.Add(Grace)}, Hold{Free: m.free(n)}
+	free := m.free(n)
+	own, others := Hold{Until: since.Add(Grace), Free: free}, Hold{Free: free}
 	for _, p := range unnominated(needing, n, m) {
 		own.For = append(own.For, plan.PodRef(p.Pod))
 	}
