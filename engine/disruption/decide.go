@@ -60,16 +60,11 @@ func newDecider(s *snapshot.Snapshot, opts Options) *decider {
 
 // closeTwins has nothing moved to further Nodes of an instance, whose room is counted once.
 func (d *decider) closeTwins() {
-	if len(d.twins) == 0 {
-		return
+	for _, twins := range d.twins {
+		d.world.Close(func(n *snapshot.Node) bool {
+			return slices.ContainsFunc(twins, func(t *snapshot.Node) bool { return t.Name == n.Name })
+		})
 	}
-	twin := map[string]bool{}
-	for _, list := range d.twins {
-		for _, n := range list {
-			twin[n.Name] = true
-		}
-	}
-	d.world.Close(func(n *snapshot.Node) bool { return twin[n.Name] })
 }
 
 // judge asks the rules about every machine that is not in a command.
