@@ -33,7 +33,7 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 		free  float64       // the share of it that no nominations keep; zero if it is not looked at
 	}{
 		"a pod is to be nominated": {ready: time.Second, want: []string{"big"}, until: nomination.Grace - time.Second},
-		"not for ever":             {ready: nomination.Grace},
+		"not for ever":             {ready: nomination.Grace, free: 1},
 		"the launch was recorded long after": {ready: time.Minute, want: []string{"big"}, until: nomination.Grace - time.Second, with: func(s *snapshot.Snapshot) {
 			s.Node("n4").Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-time.Second)}
 		}},
