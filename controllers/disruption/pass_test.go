@@ -235,8 +235,7 @@ func TestConsolidatableFollowsThePodsThatWouldHaveToMove(t *testing.T) {
 
 func TestWhoeverKeepsAMachineIsNamedInAnEvent(t *testing.T) {
 	claim, node := machine("a")
-	guarded := podOn("a", "guarded")
-	guarded.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "true"}
+	guarded := guardedOn("a")
 	shutClaim, shut := machine("b")
 	r := rig(t, pool(func(np *karpv1.NodePool) { np.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} }), claim, node, guarded, shutClaim, shut)
 	d := New(r.Deps, disruption.Options{})

@@ -65,6 +65,13 @@ func podOn(node, name string) *corev1.Pod {
 	}
 }
 
+// guardedOn is a pod that may not be disrupted.
+func guardedOn(node string) *corev1.Pod {
+	p := podOn(node, "guarded")
+	p.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "true"}
+	return p
+}
+
 func rig(t *testing.T, objects ...client.Object) *looptest.Rig { return looptest.New(t, objects...) }
 
 // pass makes one pass as a process that has just read everything.

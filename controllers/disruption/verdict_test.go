@@ -8,14 +8,12 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/engine/disruption"
-	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
 func TestTheVerdictIsOnTheClaim(t *testing.T) {
 	claim, node := machine("a")
-	guarded := podOn("a", "guarded")
-	guarded.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "true"}
+	guarded := guardedOn("a")
 	r := rig(t, pool(nil), claim, node, guarded)
 	d := New(r.Deps, disruption.Options{})
 	verdict := func() string {
@@ -44,8 +42,7 @@ func TestTheVerdictIsOnTheClaim(t *testing.T) {
 
 func TestAClaimThatOthersDeleteDoesNotSayThatItsMachineStays(t *testing.T) {
 	claim, node := machine("a")
-	guarded := podOn("a", "guarded")
-	guarded.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "true"}
+	guarded := guardedOn("a")
 	r := rig(t, pool(nil), claim, node, guarded)
 	d := New(r.Deps, disruption.Options{})
 	pass(t, r, d)
