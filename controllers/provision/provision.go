@@ -53,7 +53,9 @@ type Provisioner struct {
 	wake   chan struct{}
 	// nominator is told of every plan.
 	nominator *Nominator
-	events    flowcontrol.PassiveRateLimiter
+	// told is what came of the latest plan, zero if there was nothing to plan.
+	told   tally
+	events flowcontrol.PassiveRateLimiter
 }
 
 // New makes a Provisioner.
@@ -79,6 +81,7 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 	s := p.Snapshot()
 	if len(s.Pending) == 0 && !slices.ContainsFunc(s.Nodes, (*snapshot.Node).Deleting) {
 		p.Metrics.NothingPending(Name)
+		p.told = tally{}
 		return nil
 	}
 	id := rand.String(8)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
+	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cluster"
@@ -99,6 +101,31 @@ func TestPendingPodsGetTheMachinesOfThePlan(t *testing.T) {
 			t.Errorf("no event %q in\n%s", want, strings.Join(r.Events.List, "\n"))
 		}
 	}
+}
+
+func TestThatPodsStillHaveNoPlaceIsNotLoggedAgain(t *testing.T) {
+	r := rig(t, pool("general", nil), pending("impossible", "100"))
+	p := provisioner(r)
+	var lines []string
+	ctx := log.IntoContext(ctx, funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
+	look := func(want int) {
+		t.Helper()
+		for range 3 {
+			r.Sync()
+			r.Must(p.Pass(ctx))
+		}
+		if len(lines) != want {
+			t.Errorf("want %d lines:\n%s", want, strings.Join(lines, "\n"))
+		}
+	}
+	look(1)
+	r.Must(r.Client.Create(ctx, pending("impossible-2", "100")))
+	look(2)
+	r.Must(r.Client.Delete(ctx, pending("impossible", "100")))
+	r.Must(r.Client.Delete(ctx, pending("impossible-2", "100")))
+	look(2)
+	r.Must(r.Client.Create(ctx, pending("impossible-3", "100")))
+	look(3)
 }
 
 func TestNoPassLaunchesForTheSamePodsAgain(t *testing.T) {

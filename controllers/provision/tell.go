@@ -51,9 +51,11 @@ func (p *Provisioner) tell(ctx context.Context, s *snapshot.Snapshot, answer *pl
 		p.tellUnplaced(u)
 	}
 	p.tellIncompatible(ctx, s)
-	if t := count(answer, claims); t.pods > 0 {
+	t := count(answer, claims)
+	if t.pods > 0 && (t != p.told || t.nodeClaims > 0) {
 		log.FromContext(ctx).Info("planned pods", t.fields()...)
 	}
+	p.told = t
 }
 
 // tally is what came of the pods of a plan, counted apart from how many there were:
