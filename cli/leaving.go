@@ -53,7 +53,7 @@ func (in *inventory) drainView(ctx context.Context, reader client.Reader, node *
 	s := in.store.Snapshot(in.now, nil)
 	v := drain.View{
 		Now: in.now, Node: &snapshot.Node{Name: node.Name, Object: node, Claim: in.claimOf(node)},
-		Budgets: eviction.NewBudgets(s.PDBs), Volumes: s.Volumes, Attachments: s.Volumes.Attachments[node.Name],
+		Budgets: eviction.NewBudgets(s.PDBs), Volumes: s.Volumes,
 		Waiting: drain.Waiting(s, node.Name), DaemonSets: s.DaemonSets,
 		Policy: in.store.Policy(node.Labels[snapshot.PoolLabel]).Termination,
 	}
@@ -75,14 +75,22 @@ func (in *inventory) drainView(ctx context.Context, reader client.Reader, node *
 	if err := reader.List(ctx, &pods); err != nil {
 		return drain.View{}, fmt.Errorf("listing pods: %w", err)
 	}
-	for i := range pods.Items {
-		if pods.Items[i].Spec.NodeName == node.Name {
-			v.Node.Pods = append(v.Node.Pods, &snapshot.Pod{Pod: &pods.Items[i]})
+	for i := range in.nodes {
+		if o := &in.nodes[i]; o.Name != node.Name && o.Spec.ProviderID != "" && o.Spec.ProviderID == node.Spec.ProviderID {
+			v.Others = append(v.Others, &snapshot.Node{Name: o.Name, Object: o})
 		}
 	}
-	slices.SortFunc(v.Node.Pods, func(a, b *snapshot.Pod) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
+	for _, n := range append([]*snapshot.Node{v.Node}, v.Others...) {
+		v.Attachments = append(v.Attachments, s.Volumes.Attachments[n.Name]...)
+		for i := range pods.Items {
+			if pods.Items[i].Spec.NodeName == n.Name {
+				n.Pods = append(n.Pods, &snapshot.Pod{Pod: &pods.Items[i]})
+			}
+		}
+		slices.SortFunc(n.Pods, func(a, b *snapshot.Pod) int {
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		})
+	}
 	return v, nil
 }
 

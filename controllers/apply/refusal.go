@@ -79,7 +79,7 @@ func (r reporting) report(obj client.Object, verb string, err error) error {
 	}
 	kind := kindOf(obj)
 	r.w.count(verb, kind, string(apierrors.ReasonForError(err)))
-	if _, pod := obj.(*corev1.Pod); obj.GetUID() != "" && (!pod || verb == "evict") { // nominations are hints
+	if _, pod := obj.(*corev1.Pod); obj.GetUID() != "" && (!pod || verb != "change" && verb != "change the status of") { // nominations are hints
 		r.w.Event(Event{
 			Object: obj, Warning: true, Reason: WriteRefused, Window: refusedWindow, Dedupe: []string{verb},
 			Message: "the API server refuses to " + verb + " this " + kind + ": " + Words(err),

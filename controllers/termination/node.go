@@ -77,7 +77,7 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	node := &corev1.Node{}
 	if err := r.deps.Client.Get(ctx, req.NamespacedName, node); err != nil {
-		r.refusals.set(req.Name, nil)
+		r.refusals.forget(req.Name)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if node.DeletionTimestamp == nil || !loop.Ours(node) {
@@ -123,6 +123,10 @@ func (r *Reconciler) remove(ctx context.Context, node *corev1.Node) (reconcile.R
 			return reconcile.Result{}, err
 		}
 	}
+	if run.others, err = r.deps.NodesOf(ctx, run.providerID()); err != nil {
+		return reconcile.Result{}, err
+	}
+	run.others = slices.DeleteFunc(run.others, func(n *corev1.Node) bool { return n.Name == node.Name })
 	if run.machine, err = run.ask(ctx); err != nil {
 		return reconcile.Result{}, err
 	}

@@ -31,6 +31,7 @@ type removal struct {
 	refusals *refusals
 	budgets  *eviction.Budgets // of the latest view
 	node     *corev1.Node
+	others   []*corev1.Node    // of the same instance
 	claim    *karpv1.NodeClaim // nil if there is none
 	deadline time.Time
 	ends     time.Time
@@ -80,8 +81,7 @@ func (r *removal) decide(ctx context.Context, v drain.View) (drain.Step, error) 
 func (r *removal) carryOut(ctx context.Context, step drain.Step) (waits bool, err error) {
 	switch step.Phase {
 	case drain.Cordon:
-		r.node, err = r.deps.Writer.Node(ctx, r.node, drain.ApplyCordon)
-		return false, err
+		return false, r.change(ctx, drain.ApplyCordon)
 	case drain.Drain:
 		return true, r.evict(ctx, step)
 	case drain.PreDrain, drain.Detach, drain.PreTerminate:
@@ -90,8 +90,7 @@ func (r *removal) carryOut(ctx context.Context, step drain.Step) (waits bool, er
 		return r.terminate(ctx)
 	case drain.Release:
 		now := r.deps.Clock.Now()
-		r.node, err = r.deps.Writer.Node(ctx, r.node, func(n *corev1.Node) { drain.MarkOutOfService(n, now) })
-		return true, err
+		return true, r.change(ctx, func(n *corev1.Node) { drain.MarkOutOfService(n, now) })
 	}
 	_, err = r.deps.Writer.Node(ctx, r.node, func(n *corev1.Node) {
 		n.Finalizers = slices.DeleteFunc(n.Finalizers, func(f string) bool { return f == lifecycle.Finalizer })
@@ -100,6 +99,18 @@ func (r *removal) carryOut(ctx context.Context, step drain.Step) (waits bool, er
 		r.count()
 	}
 	return false, err
+}
+
+// change changes every Node of the instance.
+func (r *removal) change(ctx context.Context, change func(*corev1.Node)) error {
+	var err error
+	for i, o := range r.others {
+		if r.others[i], err = r.deps.Writer.Node(ctx, o, change); err != nil {
+			return err
+		}
+	}
+	r.node, err = r.deps.Writer.Node(ctx, r.node, change)
+	return err
 }
 
 // terminate tells the cloud to end the machine, again and again until it is gone.
@@ -153,14 +164,17 @@ func (r *removal) ask(ctx context.Context) (drain.Machine, error) {
 func (r *removal) view(ctx context.Context) (drain.View, error) {
 	now := r.deps.Clock.Now()
 	s := r.deps.Store.Snapshot(now, nil)
-	node := &snapshot.Node{Name: r.node.Name, Object: r.node}
+	nodes, err := r.nodes(ctx, r.deps.Client, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return drain.View{}, err
+	}
+	node := nodes[0]
 	if r.claim != nil {
 		node.Claim = cluster.Claim(r.claim)
 	}
-	var err error
-	// The snapshot leaves out pods that have ended; a drain may wait for those.
-	if node.Pods, err = r.pods(ctx, r.deps.Client, client.UnsafeDisableDeepCopy); err != nil {
-		return drain.View{}, err
+	var attachments []*storagev1.VolumeAttachment
+	for _, n := range nodes {
+		attachments = append(attachments, s.Volumes.Attachments[n.Name]...)
 	}
 	policy := r.policy()
 	jobs, err := r.jobs(ctx, policy.Hooks)
@@ -169,8 +183,8 @@ func (r *removal) view(ctx context.Context) (drain.View, error) {
 	}
 	r.budgets = eviction.NewBudgets(s.PDBs)
 	return drain.View{
-		Now: now, Node: node, Budgets: r.budgets, Refused: r.refusals.of(r.node.Name), Volumes: s.Volumes,
-		Attachments: s.Volumes.Attachments[r.node.Name], Waiting: drain.Waiting(s, r.node.Name),
+		Now: now, Node: node, Others: nodes[1:], Budgets: r.budgets, Refused: r.refusals.of(r.node.Name), Volumes: s.Volumes,
+		Attachments: attachments, Waiting: drain.Waiting(s, r.node.Name),
 		Deadline: r.deadline, Ends: r.ends, Machine: r.machine, Policy: policy, DaemonSets: s.DaemonSets, Jobs: jobs,
 	}, nil
 }
@@ -192,11 +206,25 @@ func (r *removal) policy() snapshot.Termination {
 	return r.deps.Store.Policy(r.node.Labels[karpv1.NodePoolLabelKey]).Termination
 }
 
-// pods are those on the Node, by namespace and name.
-func (r *removal) pods(ctx context.Context, from client.Reader, options ...client.ListOption) ([]*snapshot.Pod, error) {
+// nodes are those of the instance with their pods, the one that is being removed first. A
+// snapshot leaves out pods that have ended; a drain may wait for those.
+func (r *removal) nodes(ctx context.Context, from client.Reader, options ...client.ListOption) ([]*snapshot.Node, error) {
+	var out []*snapshot.Node
+	for _, n := range append([]*corev1.Node{r.node}, r.others...) {
+		pods, err := pods(ctx, n.Name, from, options...)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, &snapshot.Node{Name: n.Name, Object: n, Pods: pods})
+	}
+	return out, nil
+}
+
+// pods are those on a Node, by namespace and name.
+func pods(ctx context.Context, node string, from client.Reader, options ...client.ListOption) ([]*snapshot.Pod, error) {
 	var list corev1.PodList
-	if err := from.List(ctx, &list, append(options, client.MatchingFields{loop.PodNode: r.node.Name})...); err != nil {
-		return nil, fmt.Errorf("listing the pods of %s: %w", r.node.Name, err)
+	if err := from.List(ctx, &list, append(options, client.MatchingFields{loop.PodNode: node})...); err != nil {
+		return nil, fmt.Errorf("listing the pods of %s: %w", node, err)
 	}
 	out := make([]*snapshot.Pod, len(list.Items))
 	for i := range list.Items {
@@ -211,18 +239,18 @@ func (r *removal) pods(ctx context.Context, from client.Reader, options ...clien
 // lookAgain decides once more, on the pods and attachments that the API server and
 // the cloud have at this moment.
 func (r *removal) lookAgain(ctx context.Context, v drain.View) (drain.Step, error) {
-	fresh := *v.Node
-	var err error
-	if fresh.Pods, err = r.pods(ctx, r.deps.Live); err != nil {
+	nodes, err := r.nodes(ctx, r.deps.Live)
+	if err != nil {
 		return drain.Step{}, err
 	}
+	nodes[0].Claim = v.Node.Claim
 	var attachments storagev1.VolumeAttachmentList
 	if err := r.deps.Live.List(ctx, &attachments); err != nil {
 		return drain.Step{}, fmt.Errorf("listing VolumeAttachments: %w", err)
 	}
-	v.Node, v.Attachments = &fresh, nil
+	v.Node, v.Others, v.Attachments = nodes[0], nodes[1:], nil
 	for i := range attachments.Items {
-		if attachments.Items[i].Spec.NodeName == r.node.Name {
+		if slices.ContainsFunc(nodes, func(n *snapshot.Node) bool { return n.Name == attachments.Items[i].Spec.NodeName }) {
 			v.Attachments = append(v.Attachments, &attachments.Items[i])
 		}
 	}

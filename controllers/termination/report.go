@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
@@ -28,17 +28,17 @@ import (
 // others waiting for nothing.
 func (r *removal) evict(ctx context.Context, step drain.Step) error {
 	var failed []error
-	refused := map[types.UID]string{}
+	answers := map[types.UID]drain.Refusal{}
 	reason := r.reason()
 	for _, p := range step.Evict {
 		evicted, err := r.evictOne(ctx, p, step.Fitted(p))
 		var blocked *apply.BlockedError
+		answers[p.UID] = r.refusal(p, err)
 		switch {
 		case errors.As(err, &blocked):
 			r.deps.Metrics.EvictionAnswered(code(blocked))
 			r.failedDraining(fmt.Sprintf("Pod %s/%s: %s", p.Namespace, p.Name, blocked.Message))
 		case apply.Refused(err):
-			refused[p.UID] = apply.Words(err)
 		case err != nil:
 			failed = append(failed, err)
 		case evicted:
@@ -47,14 +47,14 @@ func (r *removal) evict(ctx context.Context, step drain.Step) error {
 			r.deps.Writer.Event(apply.Event{Object: p, Reason: apply.Evicted, Message: "Evicted pod: " + reason})
 		}
 	}
-	if r.refusals.set(r.node.Name, refused) {
-		log.FromContext(ctx).Error(nil, "the API server refuses evictions", "Node", klog.KObj(r.node), "pods", len(refused), "error", slices.Sorted(maps.Values(refused))[0])
-	}
 	for _, gone := range step.Delete {
 		deleted, err := r.deps.Writer.DeletePod(ctx, gone.Pod, gone.Grace)
-		if err != nil {
+		answers[gone.Pod.UID] = r.refusal(gone.Pod, err)
+		switch {
+		case apply.Refused(err):
+		case err != nil:
 			failed = append(failed, err)
-		} else if deleted {
+		case deleted:
 			r.deps.Metrics.PodDrained(reason)
 			r.deps.Writer.Event(apply.Event{
 				Object: gone.Pod, Reason: apply.Disrupted,
@@ -62,7 +62,19 @@ func (r *removal) evict(ctx context.Context, step drain.Step) error {
 			})
 		}
 	}
+	for _, cause := range r.refusals.note(r.node.Name, answers) {
+		log.FromContext(ctx).Error(nil, "the API server refuses to take pods away", "Node", klog.KObj(r.node), "error", cause)
+	}
 	return errors.Join(failed...)
+}
+
+// refusal is what the API server said to the removal of a pod, without the pod's name; zero
+// if it did not refuse.
+func (r *removal) refusal(p *corev1.Pod, err error) drain.Refusal {
+	if !apply.Refused(err) {
+		return drain.Refusal{}
+	}
+	return drain.Refusal{Words: strings.ReplaceAll(apply.Words(err), fmt.Sprintf(" %q", p.Name), ""), At: r.deps.Clock.Now()}
 }
 
 // evictOne evicts a pod when it is the turn of its budget.
@@ -180,13 +192,15 @@ func message(step drain.Step) string {
 // owner is the DaemonSet that a reason names, as far as an event has to know it.
 func owner(v drain.View, r plan.Reason) *appsv1.DaemonSet {
 	out := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: r.Objects[0].Namespace, Name: r.Objects[0].Name}}
-	for _, p := range v.Node.Pods {
-		if p.Namespace != r.Objects[1].Namespace || p.Name != r.Objects[1].Name {
-			continue
-		}
-		for _, o := range p.OwnerReferences {
-			if o.Kind == "DaemonSet" {
-				out.UID = o.UID
+	for _, n := range append(v.Others, v.Node) {
+		for _, p := range n.Pods {
+			if p.Namespace != r.Objects[1].Namespace || p.Name != r.Objects[1].Name {
+				continue
+			}
+			for _, o := range p.OwnerReferences {
+				if o.Kind == "DaemonSet" {
+					out.UID = o.UID
+				}
 			}
 		}
 	}

@@ -258,6 +258,60 @@ func TestAnEvictionThatIsForbiddenIsNamedAndAskedForAgain(t *testing.T) {
 	}
 }
 
+func TestADeletionThatIsForbiddenAtTheDeadlineIsNamedAndAskedForAgain(t *testing.T) {
+	r := newRig(t, func(c *karpv1.NodeClaim) {
+		c.Spec.TerminationGracePeriod = &metav1.Duration{Duration: time.Second}
+	})
+	r.pod("a", nil)
+	r.API.Before = func(verb string, o client.Object) error {
+		if _, pod := o.(*corev1.Pod); pod && verb == "delete" {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, o.GetName(), errors.New("no such right"))
+		}
+		return nil
+	}
+	r.Must(r.Rig.Client.Delete(ctx, r.claim()))
+	r.step()
+	r.Rig.Clock.SetTime(r.claim().DeletionTimestamp.Add(time.Minute)) // the fake API server stamps deletions with the real time
+	for range 3 {
+		r.step() // an error would be a line in the log each time
+	}
+	c := r.claim().StatusConditions().Get(karpv1.ConditionTypeDrained)
+	if c == nil || !strings.Contains(c.Message, "pod/a -n default") || !strings.Contains(c.Message, "no such right") {
+		t.Errorf("condition %+v", c)
+	}
+	if !r.event("Pod/a WriteRefused: the API server refuses to delete this Pod") {
+		t.Errorf("events %v", r.Events.List)
+	}
+}
+
+func TestThePodsOfAnotherNodeOfTheInstanceLeaveBeforeItEnds(t *testing.T) {
+	r := newRig(t, nil)
+	other := r.Join(r.Cloud.Ledger[0], "m")
+	r.pod("web", func(p *corev1.Pod) { p.Spec.NodeName = "m" })
+	held := true
+	r.API.Before = func(verb string, _ client.Object) error {
+		if verb == "evict" && held {
+			return tooMany()
+		}
+		return nil
+	}
+	r.Must(r.Rig.Client.Delete(ctx, r.claim()))
+	for range 10 {
+		r.step()
+	}
+	if r.Get(other); len(r.Cloud.Alive()) != 1 || !slices.ContainsFunc(other.Spec.Taints, func(x corev1.Taint) bool { return x.Key == "karpenter.sh/disrupted" }) {
+		t.Fatalf("alive %v, taints %v", r.Cloud.Alive(), other.Spec.Taints)
+	}
+	held = false
+	for range 10 {
+		r.step()
+		r.Cloud.Step()
+	}
+	if pods := r.pods(); len(pods) > 0 || len(r.Cloud.Alive()) > 0 || r.claim() != nil {
+		t.Errorf("pods %v, alive %v, claim %v", pods, r.Cloud.Alive(), r.claim())
+	}
+}
+
 func TestNothingIsStoppedWhileTheAPIServerKnowsMoreThanTheStore(t *testing.T) {
 	for name, late := range map[string]func(*rig){
 		"a pod": func(r *rig) {

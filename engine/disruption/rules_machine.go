@@ -114,8 +114,8 @@ func twins(s *snapshot.Snapshot) map[string][]*snapshot.Node {
 	return out
 }
 
-// unshared keeps a machine whose instance runs pods under another Node: the drain of its own
-// does not reach them.
+// unshared keeps a machine whose instance runs pods under another Node: they would have to
+// leave as well, and no decision counts them.
 func unshared(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	for _, twin := range e.twins[n.Name] {
 		if i := slices.IndexFunc(twin.Pods, func(p *snapshot.Pod) bool { return eviction.Reschedulable(p.Pod) }); i >= 0 {

@@ -44,12 +44,15 @@ type View struct {
 	Now time.Time
 	// Node has a Node object; its claim may be nil.
 	Node *snapshot.Node
+	// Others are further Nodes of the same instance, as a kubelet makes one that comes back
+	// under another name. Their pods and volumes leave like those of Node.
+	Others []*snapshot.Node
 	// Budgets are the cluster's PDBs.
 	Budgets *eviction.Budgets
-	// Refused is what the API server said to the latest eviction of pods of the node that it
-	// refused, budgets aside.
-	Refused map[types.UID]string
-	// Attachments are those that name the node, by name.
+	// Refused are the pods whose latest eviction or deletion the API server refused, budgets
+	// aside.
+	Refused map[types.UID]Refusal
+	// Attachments are those that name a Node of the instance, by name.
 	Attachments []*storagev1.VolumeAttachment
 	// Cloud is the cloud's view of the machine's volumes; nil if it was not asked or
 	// cannot tell.
@@ -70,6 +73,12 @@ type View struct {
 	DaemonSets []*snapshot.DaemonSet
 	// Jobs are those that the policy's hooks may wait for, by namespace and name.
 	Jobs []*batchv1.Job
+}
+
+// Refusal is what the API server said when it was asked to take a pod away, and when.
+type Refusal struct {
+	Words string
+	At    time.Time
 }
 
 // Machine is what the cloud says of a machine.
@@ -102,7 +111,7 @@ const (
 type Step struct {
 	Phase Phase
 	// Evict are pods to evict, those first that lose most if their turn does not come, those
-	// that were refused last; Delete are pods to delete without asking budgets, by namespace and name.
+	// that were refused last, in the order of their refusals; Delete are pods to delete without asking budgets, by namespace and name.
 	Evict  []*corev1.Pod
 	Delete []Deletion
 	// Left is what an evicted pod may have of its grace period before the cloud takes
@@ -168,7 +177,7 @@ func Next(v View) Step {
 	switch {
 	case v.Machine != Exists && !snapshot.Ready(v.Node.Object):
 		return release(v)
-	case !Cordoned(v.Node.Object):
+	case slices.ContainsFunc(v.nodes(), func(n *snapshot.Node) bool { return !Cordoned(n.Object) }):
 		return Step{Phase: Cordon}
 	}
 	hooked := hooks(v, snapshot.BeforeDrain)
@@ -200,6 +209,26 @@ func Next(v View) Step {
 	}
 	s.Phase, s.Wake = Terminate, v.Now.Add(terminatePoll)
 	return s
+}
+
+// nodes are those of the instance, each with the claim.
+func (v View) nodes() []*snapshot.Node {
+	out := []*snapshot.Node{v.Node}
+	for _, o := range v.Others {
+		n := *o
+		n.Claim = v.Node.Claim
+		out = append(out, &n)
+	}
+	return out
+}
+
+// inUse are the volumes that the kubelet of any Node of the instance has in use.
+func (v View) inUse() []corev1.UniqueVolumeName {
+	var out []corev1.UniqueVolumeName
+	for _, n := range v.nodes() {
+		out = append(out, n.Object.Status.VolumesInUse...)
+	}
+	return out
 }
 
 // Empty is the step by which the pods leave a node that stays, for its restart: first the

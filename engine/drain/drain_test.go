@@ -49,6 +49,8 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 	switch c.Name {
 	case "node":
 		w.node(t, c)
+	case "other":
+		w.other(c)
 	case "pod":
 		w.pod(t, c)
 	case "pdb":
@@ -72,11 +74,11 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 	case "after":
 		w.view.Now = w.view.Now.Add(storytest.Duration(t, c.Args[0]))
 	case "refused":
-		w.view.Refused = map[types.UID]string{}
+		w.view.Refused = map[types.UID]drain.Refusal{}
 		for _, p := range w.view.Node.Pods {
-			if p.Name == c.Args[0] {
+			if i := slices.Index(c.Args, p.Name); i >= 0 {
 				p.UID = types.UID(p.Name)
-				w.view.Refused[p.UID] = "admission webhook x denied the request"
+				w.view.Refused[p.UID] = drain.Refusal{Words: "admission webhook x denied the request", At: w.view.Now.Add(time.Duration(i-len(c.Args)) * time.Second)}
 			}
 		}
 	case "machine":
@@ -111,7 +113,9 @@ func (w *world) next() string {
 	w.view.Budgets = eviction.NewBudgets(w.pdbs)
 	step := drain.Next(w.view)
 	if step.Phase == drain.Cordon {
-		drain.ApplyCordon(w.view.Node.Object)
+		for _, n := range append(w.view.Others, w.view.Node) {
+			drain.ApplyCordon(n.Object)
+		}
 	}
 	if step.Phase == drain.Release {
 		drain.MarkOutOfService(w.view.Node.Object, w.view.Now)
@@ -155,10 +159,22 @@ func (w *world) node(t *testing.T, c storytest.Command) {
 	}
 }
 
+// other is a further Node of the instance.
+func (w *world) other(c storytest.Command) {
+	n := &snapshot.Node{Name: c.Args[0], Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: c.Args[0]}}}
+	if !c.Has("not-ready") {
+		n.Object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	}
+	w.view.Others = append(w.view.Others, n)
+}
+
 func (w *world) pod(t *testing.T, c storytest.Command) {
 	ns, name, _ := strings.Cut(c.Args[0], "/")
-	pods := slices.DeleteFunc(w.view.Node.Pods, func(p *snapshot.Pod) bool { return p.Namespace == ns && p.Name == name })
-	w.view.Node.Pods = pods
+	node := w.view.Node
+	if i := slices.IndexFunc(w.view.Others, func(n *snapshot.Node) bool { return n.Name == c.Options["on"] }); i >= 0 {
+		node = w.view.Others[i]
+	}
+	node.Pods = slices.DeleteFunc(node.Pods, func(p *snapshot.Pod) bool { return p.Namespace == ns && p.Name == name })
 	if c.Has("gone") {
 		return
 	}
@@ -204,8 +220,8 @@ func (w *world) pod(t *testing.T, c storytest.Command) {
 			set(c.Options[option])
 		}
 	}
-	w.view.Node.Pods = append(w.view.Node.Pods, &snapshot.Pod{Pod: p})
-	slices.SortFunc(w.view.Node.Pods, func(a, b *snapshot.Pod) int {
+	node.Pods = append(node.Pods, &snapshot.Pod{Pod: p})
+	slices.SortFunc(node.Pods, func(a, b *snapshot.Pod) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 }

@@ -68,7 +68,7 @@ func pods(v View, r roster) Step {
 		waits = waits || verdict.Waits
 	}
 	slices.SortFunc(s.Evict, func(a, b *corev1.Pod) int {
-		return cmp.Or(cmp.Compare(min(len(v.Refused[a.UID]), 1), min(len(v.Refused[b.UID]), 1)), byValue(a, b))
+		return cmp.Or(v.Refused[a.UID].At.Compare(v.Refused[b.UID].At), byValue(a, b))
 	})
 	s.pace(v, r)
 	if waits {
@@ -103,7 +103,7 @@ func (s *Step) pace(v View, r roster) {
 	later := s.Evict[most:]
 	s.Evict = s.Evict[:most]
 	for i := range s.Pods {
-		if slices.ContainsFunc(later, func(p *corev1.Pod) bool { return plan.PodRef(p) == s.Pods[i].Objects[0] }) {
+		if s.Pods[i].Code == plan.EvictionPending && slices.ContainsFunc(later, func(p *corev1.Pod) bool { return plan.PodRef(p) == s.Pods[i].Objects[0] }) {
 			s.Pods[i].Code, s.Pods[i].Want = plan.EvictionPaced, strconv.Itoa(v.Policy.MaxParallelEvictions)
 		}
 	}
@@ -230,7 +230,7 @@ func (s *Step) leave(v View, p *corev1.Pod, leaving wave, r plan.Reason) plan.Re
 	if overdue(v, p) {
 		s.Delete = append(s.Delete, Deletion{p, max(v.Deadline.Sub(v.Now), time.Second)})
 		r.Code, r.Until = plan.PodTerminating, v.Deadline
-		return r
+		return refused(v, p, r)
 	}
 	if eviction.Terminating(p) {
 		s.by(eviction.StuckFrom(p))
@@ -256,17 +256,24 @@ func (s *Step) leave(v View, p *corev1.Pod, leaving wave, r plan.Reason) plan.Re
 		}
 		s.Delete = append(s.Delete, Deletion{p, cmp.Or(s.Fitted(p), graceOf(p))})
 		r.Code = plan.EvictionPending
-		return r
+		return refused(v, p, r)
 	}
 	s.Evict = append(s.Evict, p)
-	if words := v.Refused[p.UID]; words != "" {
-		r.Code, r.Have = plan.EvictionRefused, words
-		return r
-	}
-	s.by(v.Now.Add(evictAgain))
 	r.Code = plan.EvictionPending
 	if began := drainBegan(v); !began.IsZero() && p.CreationTimestamp.After(began) {
 		r.Have = "it came after the drain began"
+	}
+	if r = refused(v, p, r); r.Code == plan.EvictionPending {
+		s.by(v.Now.Add(evictAgain))
+	}
+	return r
+}
+
+// refused is the verdict on a pod that is asked for: what the API server said the last time,
+// if it refused.
+func refused(v View, p *corev1.Pod, r plan.Reason) plan.Reason {
+	if words := v.Refused[p.UID].Words; words != "" {
+		r.Code, r.Have, r.Until = plan.EvictionRefused, words, time.Time{}
 	}
 	return r
 }

@@ -68,15 +68,15 @@ func release(v View) Step {
 func tied(v View) (pods, volumes []Verdict) {
 	var gone []corev1.UniqueVolumeName
 	x := newStorage(v, nil)
-	for _, p := range v.Node.Pods {
-		switch {
-		case eviction.Terminal(p.Pod) || eviction.Mirror(p.Pod):
-		case eviction.Tolerates(p.Pod, OutOfService):
+	for _, m := range newRoster(v) {
+		switch p := m.pod; {
+		case eviction.Terminal(p) || eviction.Mirror(p):
+		case eviction.Tolerates(p, OutOfService):
 			for i := range p.Spec.Volumes {
-				gone = append(gone, x.nameOf(p.Pod, &p.Spec.Volumes[i]))
+				gone = append(gone, x.nameOf(p, &p.Spec.Volumes[i]))
 			}
-		case !eviction.Daemon(p.Pod):
-			pods = append(pods, Verdict{plan.Reason{Code: plan.PodLost, Objects: []plan.ObjectRef{plan.PodRef(p.Pod)}}, true})
+		case !eviction.Daemon(p):
+			pods = append(pods, Verdict{plan.Reason{Code: plan.PodLost, Objects: []plan.ObjectRef{plan.PodRef(p)}}, true})
 		}
 	}
 	for _, a := range v.Attachments {

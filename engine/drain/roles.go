@@ -1,6 +1,9 @@
 package drain
 
 import (
+	"cmp"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/eviction"
@@ -35,15 +38,21 @@ type member struct {
 	why string
 }
 
-// roster are the pods of a node, by namespace and name.
+// roster are the pods of an instance, by namespace and name.
 type roster []member
 
 func newRoster(v View) roster {
-	needed := agents(v)
-	out := make(roster, len(v.Node.Pods))
-	for i, p := range v.Node.Pods {
-		out[i] = member{pod: p.Pod, role: v.roleOf(p.Pod, needed[p.Pod] != ""), why: needed[p.Pod]}
+	var out roster
+	for _, n := range v.nodes() {
+		v.Node = n
+		needed := agents(v)
+		for _, p := range n.Pods {
+			out = append(out, member{pod: p.Pod, role: v.roleOf(p.Pod, needed[p.Pod] != ""), why: needed[p.Pod]})
+		}
 	}
+	slices.SortFunc(out, func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.pod.Namespace, b.pod.Namespace), cmp.Compare(a.pod.Name, b.pod.Name))
+	})
 	return out
 }
 

@@ -182,7 +182,7 @@ func (x *storage) state(a *storagev1.VolumeAttachment) (state plan.Code, since, 
 	switch {
 	case x.leaving[name].pod != nil:
 		state = plan.VolumeInUse
-	case slices.Contains(x.view.Node.Object.Status.VolumesInUse, name):
+	case slices.Contains(x.view.inUse(), name):
 		state = plan.VolumeMounted
 	}
 	if x.drained.IsZero() {

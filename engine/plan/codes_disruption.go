@@ -18,7 +18,7 @@ const (
 	// StaticPool: the pool keeps a fixed number of machines.
 	StaticPool Code = "StaticPool"
 	// InstanceShared: another Node, the first object, has the machine's provider ID, and a
-	// pod, the second, runs there that would end with the instance.
+	// pod, the second, runs there that would have to leave with the instance.
 	InstanceShared Code = "InstanceShared"
 	// DoNotDisrupt: the annotation on the first object (Node, NodeClaim or Pod)
 	// forbids it; Have is its value.

@@ -11,7 +11,7 @@ var disruptionWords = words{
 	Disrupting:       caused(say("is being disrupted: %s", want)),
 	BeingDeleted:     say("is already being deleted"),
 	NotOurs:          say("has no NodeClaim, so Millwright does not manage it"),
-	InstanceShared:   say("%s has the same provider ID, and its pods would end with the instance: %s", first("another Node"), others),
+	InstanceShared:   say("%s has the same provider ID, and its pods would have to leave with the instance: %s", first("another Node"), others),
 	NotInitialized:   caused(say("is not initialized: waiting for %s", want)),
 	Standalone:       say("was created by hand and belongs to no NodePool"),
 	PoolMissing:      say("%s does not exist", first("NodePool")),
