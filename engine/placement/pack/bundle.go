@@ -3,8 +3,6 @@ package pack
 import (
 	"math"
 	"slices"
-
-	"github.com/millwright-dev/millwright/engine/placement/pack/grid"
 )
 
 // bundle is an amount of items, as the linear program sees them, that can go into
@@ -100,42 +98,102 @@ func fewest(in *instance, items []int32, most int) []bundle {
 			return out
 		}
 	}
-	return overGrid(in, items, 64, len(items)<<grid.MostSides)
+	return overGrid(in, items, 64, len(items)<<mostSides)
 }
 
 // overGrid divides items over the corners of a grid whose directions differ by a step
 // in powers of two; nil if there are more than so many.
 func overGrid(in *instance, items []int32, step float64, most int) []bundle {
-	index := make(map[uint64]int, min(most, len(items)))
-	cells := map[uint64][1 << grid.MostSides]int{}
-	var out []bundle
-	c := grid.New(in.p.Dims, step)
+	c := &corners{in: in, step: step, sides: make([]sides, in.p.Dims), need: make([]float64, in.p.Dims), index: map[uint64]int{}}
 	for _, i := range items {
-		c.Surround(in.need(i), in.heading(i), in.scale)
-		cell := c.Cell()
-		at, known := cells[cell]
-		for corner := range 1 << c.Used {
-			if !known {
-				key := c.Key(corner)
-				b, ok := index[key]
-				if !ok {
-					if b = len(out); b == most {
-						return nil
-					}
-					index[key] = b
-					out = append(out, bundle{need: make([]float64, in.p.Dims), size: math.Inf(1)})
-				}
-				at[corner] = b
-			}
-			b := &out[at[corner]]
-			c.Give(b.need, corner, in.counts[i])
-			if in.size[i] < b.size {
-				b.size, b.smallest = in.size[i], i
-			}
-		}
-		if !known {
-			cells[cell] = at
+		if c.divide(i); len(c.bundles) > most {
+			return nil
 		}
 	}
-	return out
+	return c.bundles
+}
+
+// corners are the directions of a grid, with what they have of the items.
+type corners struct {
+	in   *instance
+	step float64
+	// sides are those of an item, need what it would need at one of its corners.
+	sides []sides
+	need  []float64
+	// index finds bundles by a hash of their corner. Two have the same about once in 2^64
+	// cases; then the bound is a little lower.
+	index   map[uint64]int
+	bundles []bundle
+}
+
+// sides are the lines of the grid between which an item's need of a dimension is, what it
+// would need there, and how much of it goes to the second. It is nothing if it is on a line.
+type sides struct {
+	line [2]int
+	need [2]float64
+	part float64
+}
+
+// mostSides is over how many ratios an item is divided; by the others it is only told apart.
+const mostSides = 3
+
+// divide gives an item to the corners around its direction.
+func (c *corners) divide(item int32) {
+	divided := c.surround(item)
+	for corner := range 1 << divided {
+		key, part := uint64(0), 1.0
+		for d, side := range c.sides {
+			at := 0
+			if side.part > 0 {
+				at, corner = corner&1, corner>>1
+				part *= [2]float64{1 - side.part, side.part}[at]
+			}
+			c.need[d] = side.need[at]
+			key = key*0x9e3779b97f4a7c15 + uint64(side.line[at])
+		}
+		c.give(item, part, key)
+	}
+}
+
+// surround finds the sides of an item, and returns how many of its ratios are divided.
+func (c *corners) surround(item int32) (divided int) {
+	base := 0.0
+	for d, n := range c.in.need(item) {
+		need, side := float64(n), &c.sides[d]
+		switch {
+		case n == 0:
+			*side = sides{line: [2]int{math.MaxInt16}}
+		case base == 0:
+			base = need * c.in.scale[d]
+			*side = sides{line: [2]int{math.MaxInt16 - 1}, need: [2]float64{need}}
+		default:
+			place, unit := c.in.heading(item)[d]/c.step, base/c.in.scale[d]
+			low := int(math.Floor(place))
+			from, to := math.Exp2(float64(low)*c.step), math.Exp2(float64(low+1)*c.step)
+			part := (need*c.in.scale[d]/base - from) / (to - from)
+			if divided == mostSides || part < tiny {
+				*side = sides{line: [2]int{int(math.Round(place))}, need: [2]float64{need}}
+				continue
+			}
+			*side = sides{[2]int{low, low + 1}, [2]float64{from * unit, to * unit}, part}
+			divided++
+		}
+	}
+	return divided
+}
+
+// give adds a part of an item to a corner.
+func (c *corners) give(item int32, part float64, key uint64) {
+	n, ok := c.index[key]
+	if !ok {
+		n = len(c.bundles)
+		c.index[key], c.bundles = n, append(c.bundles, bundle{need: make([]float64, len(c.need)), size: math.Inf(1)})
+	}
+	b := &c.bundles[n]
+	for d, need := range c.need {
+		b.need[d] += part * need * float64(c.in.counts[item])
+	}
+	if c.in.size[item] < b.size {
+		b.size, b.smallest = c.in.size[item], item
+	}
 }
