@@ -80,7 +80,7 @@ func (c Command) Execution() Execution {
 		return Execution{By: Other, Test: test}
 	}
 	if c.Answered && strings.HasPrefix(c.Line, "kubectl millwright why ") {
-		return Execution{By: Other, Test: "cli/pages/pages_test.go, which finds the answer among the stories of cli"}
+		return Execution{By: Other, Test: "cli/pages_test.go, which finds the answer among the stories of cli"}
 	}
 	i := slices.IndexFunc(executions, func(e struct {
 		begins string

@@ -24,7 +24,7 @@ import (
 )
 
 var (
-	interleavings = flag.Int("interleavings", 25_000, "how many interleavings to try")
+	interleavings = flag.Int("interleavings", 6_250, "how many interleavings to try")
 	firstSeed     = flag.Uint64("seed", 1, "the seed of the first interleaving; the others count up from it")
 )
 

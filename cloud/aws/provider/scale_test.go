@@ -43,12 +43,21 @@ func (d inProcess) Do(req *http.Request) (*http.Response, error) {
 // workers is how many claims are served at once.
 const workers = 100
 
-// machineCount is how many machines the tests of scale launch.
+// machineCount is how many machines the tests of scale launch. Without -full only the first
+// of them does.
 func machineCount() int {
 	if property.Full() {
 		return 1000
 	}
 	return 250
+}
+
+// onlyInFull skips a test without -full.
+func onlyInFull(t *testing.T) {
+	t.Helper()
+	if !property.Full() {
+		t.Skip("a variant of the test before, played with -full")
+	}
 }
 
 // thousand launches and ends a thousand machines, or a quarter without -full, against EC2's
@@ -162,6 +171,7 @@ func TestAThousandMachinesWithinTheDocumentedLimits(t *testing.T) {
 }
 
 func TestAThousandMachinesWhenHalfIsSoldOut(t *testing.T) {
+	onlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c := thousand(t, func(c *awstest.Cloud, choices []catalog.Choice) {
 			for n, choice := range choices {
@@ -178,6 +188,7 @@ func TestAThousandMachinesWhenHalfIsSoldOut(t *testing.T) {
 }
 
 func TestAThousandMachinesThatEC2ShowsLate(t *testing.T) {
+	onlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c := thousand(t, func(c *awstest.Cloud, _ []catalog.Choice) {
 			c.EC2.SetDelays(ec2test.Delays{Boot: boot, Shutdown: shutdown, Lag: 30 * time.Second})

@@ -1,6 +1,6 @@
 // Links and anchors of the pages lead somewhere, manifests are what an API server takes, and
 // each command is executed by a test or package pages says why it is not.
-package pages_test
+package cli_test
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/pages"
 )
 
-const root = "../.."
+const root = ".."
 
 func read(t *testing.T, root string) map[string]string {
 	t.Helper()
