@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,9 +50,9 @@ func readEvent(body []byte) ([]interruption.Event, error) {
 		return nil, fmt.Errorf("not JSON: %w", err)
 	}
 	if head.DetailType != "" {
-		list, refusal := events.Reader{}.Read(body, time.Time{})
-		if refusal != "" {
-			return nil, fmt.Errorf("the message would not count: %s (%q)", refusal, head.DetailType)
+		list, refused := events.Reader{}.Read(body, time.Time{})
+		if refused.Refusal != "" {
+			return nil, fmt.Errorf("the message would not count: %s (%q)%s", refused.Refusal, head.DetailType, strings.TrimSuffix(": "+refused.Why, ": "))
 		}
 		return list, nil
 	}

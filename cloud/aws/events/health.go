@@ -35,21 +35,27 @@ var kinds = map[string]struct{ machine, volume interruption.Kind }{
 // health reads what AWS Health says of instances and volumes, whichever service it is about.
 // Their start is when the machine is affected at the latest: AWS names no later deadline in
 // these messages. An event that names other things only, such as a cluster, is none of ours.
-func health(_ *envelope, body []byte) ([]interruption.Event, Refusal) {
+func health(_ *envelope, body []byte) ([]interruption.Event, Refused) {
 	var d healthDetail
-	if !decode(body, &d) || d.Detail.ARN == "" || d.Detail.Code == "" {
-		return nil, Malformed
+	if err := decode(body, &d); err != nil {
+		return nil, malformed("%v", err)
+	}
+	if d.Detail.ARN == "" || d.Detail.Code == "" {
+		return nil, malformed("detail.eventArn and detail.eventTypeCode are required")
 	}
 	kind, known := kinds[d.Detail.Category]
 	if !known {
-		return nil, Irrelevant
+		return nil, Refused{Refusal: Irrelevant}
 	}
 	start, startOK := moment(d.Detail.Start)
 	_, endOK := moment(d.Detail.End)
 	// Maintenance of EC2 is always about instances.
 	strict := d.Detail.Service == "EC2" && kind.machine == interruption.Maintenance
-	if !startOK || !endOK || strict && len(d.Detail.Entities) == 0 {
-		return nil, Malformed
+	switch {
+	case !startOK || !endOK:
+		return nil, malformed("detail.startTime and detail.endTime are not times such as Mon, 19 Oct 2026 07:00:00 GMT")
+	case strict && len(d.Detail.Entities) == 0:
+		return nil, malformed("detail.affectedEntities names no instance")
 	}
 	event := interruption.Event{State: interruption.Announced}
 	if d.Detail.Category == "scheduledChange" {
@@ -77,9 +83,9 @@ func health(_ *envelope, body []byte) ([]interruption.Event, Refusal) {
 		out = append(out, e)
 	}
 	if len(out) == 0 {
-		return nil, Irrelevant
+		return nil, Refused{Refusal: Irrelevant}
 	}
-	return out, ""
+	return out, Refused{}
 }
 
 // moment reads a time in the form that Health uses; empty is none.

@@ -1,6 +1,8 @@
 package events
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +29,17 @@ const (
 	// Stale: too old, or from the future.
 	Stale Refusal = "Stale"
 )
+
+// Refused is a refusal and, of a body that is malformed, what is wrong with it. Its zero value
+// refuses nothing.
+type Refused struct {
+	Refusal
+	Why string
+}
+
+func malformed(format string, args ...any) Refused {
+	return Refused{Malformed, fmt.Sprintf(format, args...)}
+}
 
 // maxBody is how long a message of SQS can be, in bytes.
 const maxBody = 1 << 20
@@ -61,23 +74,29 @@ type envelope struct {
 
 // Read makes events of a body: one for every machine that it is about. With a
 // refusal there are none.
-func (r Reader) Read(body []byte, now time.Time) ([]interruption.Event, Refusal) {
+func (r Reader) Read(body []byte, now time.Time) ([]interruption.Event, Refused) {
 	var e envelope
-	if len(body) > maxBody || !decode(body, &e) || e.ID == "" || e.Time.IsZero() {
-		return nil, Malformed
+	if len(body) > maxBody {
+		return nil, malformed("it is longer than %d bytes", maxBody)
+	}
+	if err := decode(body, &e); err != nil {
+		return nil, malformed("%v", err)
+	}
+	if e.ID == "" || e.Time.IsZero() {
+		return nil, malformed("id and time are required")
 	}
 	parse, known := parsers[kind{e.Version, e.Source, e.DetailType}]
 	switch {
 	case !known:
-		return nil, Unknown
+		return nil, Refused{Refusal: Unknown}
 	case r.Account != "" && e.Account != r.Account, r.Region != "" && e.Region != r.Region:
-		return nil, Foreign
+		return nil, Refused{Refusal: Foreign}
 	case r.MaxAge > 0 && (now.Sub(e.Time) > r.MaxAge || e.Time.Sub(now) > ahead):
-		return nil, Stale
+		return nil, Refused{Refusal: Stale}
 	}
-	list, refusal := parse(&e, body)
-	if refusal != "" {
-		return nil, refusal
+	list, refused := parse(&e, body)
+	if refused.Refusal != "" {
+		return nil, refused
 	}
 	machine := r.Machine
 	if machine == nil {
@@ -85,19 +104,22 @@ func (r Reader) Read(body []byte, now time.Time) ([]interruption.Event, Refusal)
 	}
 	for i := range list {
 		named := machine(list[i].Machine) || list[i].Machine == "" && identified(list[i].Volume, "vol-")
-		if !named || len(list[i].ID) > maxID {
-			return nil, Malformed
+		if !named {
+			return nil, malformed("%q is not the ID of an instance", list[i].Machine)
+		}
+		if len(list[i].ID) > maxID {
+			return nil, malformed("its ID is longer than %d bytes", maxID)
 		}
 		list[i].Source, list[i].Issued = e.Source, e.Time
 	}
-	return list, ""
+	return list, Refused{}
 }
 
 // decode reads JSON with exact names and each name once, so that nobody else
 // reads it differently. Further fields are fine: AWS adds some over time.
-func decode(body []byte, into any) bool {
+func decode(body []byte, into any) error {
 	problems, err := kjson.UnmarshalStrict(body, into, kjson.DisallowDuplicateFields)
-	return err == nil && len(problems) == 0
+	return errors.Join(append(problems, err)...)
 }
 
 // instance reports whether a text is the ID of an EC2 instance.

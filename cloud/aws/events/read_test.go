@@ -70,7 +70,7 @@ func TestEveryKindIsRead(t *testing.T) {
 		{health("AWS_EC2_INSTANCE_STOP_SCHEDULED", `"statusCode":"closed",`, "x", ours), "Maintenance Stop Completed " + start},
 	} {
 		list, refusal := reader.Read([]byte(tt.body), now)
-		if refusal != "" || len(list) != 1 || list[0].Machine != ours {
+		if refusal.Refusal != "" || len(list) != 1 || list[0].Machine != ours {
 			t.Errorf("%s: %d events, refusal %q", tt.body, len(list), refusal)
 			continue
 		}
@@ -97,7 +97,7 @@ func TestWhatAnyServiceSaysOfAnInstanceOrAVolumeIsRead(t *testing.T) {
 		{"EKS", "scheduledChange", "arn:aws:ec2:eu-west-1:111122223333:instance/" + ours, "Maintenance  Announced " + start + " " + ours + "/"},
 	} {
 		list, refusal := reader.Read([]byte(concerning(tt.service, tt.category, tt.entity)), now)
-		if refusal != "" || len(list) != 1 {
+		if refusal.Refusal != "" || len(list) != 1 {
 			t.Errorf("%v: %d events, refusal %q", tt, len(list), refusal)
 			continue
 		}
@@ -156,8 +156,11 @@ func TestWhatDoesNotCountIsRefusedWithTheReason(t *testing.T) {
 		{"too long", replaced("terminate", strings.Repeat("x", 1<<20)), events.Malformed},
 	} {
 		list, refusal := reader.Read([]byte(tt.body), now)
-		if refusal != tt.want || len(list) > 0 {
+		if refusal.Refusal != tt.want || len(list) > 0 {
 			t.Errorf("%s: refused as %q with %d events, want %q", tt.name, refusal, len(list), tt.want)
+		}
+		if why := refusal.Why; (why == "") == (tt.want == events.Malformed) {
+			t.Errorf("%s: refused as %s because %q", tt.name, tt.want, why)
 		}
 	}
 }
@@ -177,7 +180,7 @@ func TestForgeriesAndNoiseCauseNoAction(t *testing.T) {
 	for range bodies {
 		text := forge(r)
 		list, refusal := reader.Read([]byte(text), now)
-		counts[refusal]++
+		counts[refusal.Refusal]++
 		d := interruption.Decide(s, list)
 		if len(d.Responses) > 0 {
 			t.Fatalf("something is done about\n%s", text)
@@ -227,7 +230,7 @@ func FuzzReadingNeverPanicsAndOnlyCountsWhatIsOurs(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		list, refusal := reader.Read(body, now)
-		if (len(list) == 0) == (refusal == "") {
+		if (len(list) == 0) == (refusal.Refusal == "") {
 			t.Errorf("%d events and the refusal %q", len(list), refusal)
 		}
 		for _, e := range list {

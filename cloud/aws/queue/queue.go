@@ -109,9 +109,9 @@ func (q *Queue) read(s *source, m *types.Message) cloud.Message {
 	if ms, err := strconv.ParseInt(m.Attributes[string(types.MessageSystemAttributeNameSentTimestamp)], 10, 64); err == nil {
 		out.Sent = time.UnixMilli(ms).UTC()
 	}
-	list, refusal := s.reader.Read([]byte(aws.ToString(m.Body)), q.config.Now())
-	if refusal != events.Irrelevant {
-		out.Events, out.Refusal = list, string(refusal)
+	list, refused := s.reader.Read([]byte(aws.ToString(m.Body)), q.config.Now())
+	if refused.Refusal != events.Irrelevant {
+		out.Events, out.Refusal = list, string(refused.Refusal)
 	}
 	return out
 }
