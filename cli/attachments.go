@@ -35,6 +35,7 @@ func newAttachments(c console) *cobra.Command {
 
 func newAttachmentsWith(c console, q attachmentsQuery) *cobra.Command {
 	q.kube = genericclioptions.NewConfigFlags(true)
+	q.kube.Namespace = nil // of the whole cluster
 	cmd := &cobra.Command{
 		Use:   "attachments",
 		Short: "List the VolumeAttachments that something is wrong with",

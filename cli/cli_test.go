@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -222,5 +223,24 @@ func TestAClusterWithoutTheKindsIsToldHowToGetThem(t *testing.T) {
 	}
 	if err := errors.New("refused"); message(err) != "refused" {
 		t.Errorf("got %q", message(err))
+	}
+}
+
+// Only what is about objects of a namespace takes one.
+func TestNoCommandIgnoresANamespace(t *testing.T) {
+	var takes []string
+	streams, _, _, _ := genericiooptions.NewTestIOStreams()
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		if cmd.Flags().Lookup("namespace") != nil {
+			takes = append(takes, cmd.Name())
+		}
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(New(streams))
+	if !slices.Equal(takes, []string{"why"}) {
+		t.Errorf("-n is taken by %v", takes)
 	}
 }

@@ -33,6 +33,7 @@ func newDeny(c console) *cobra.Command {
 
 func newDecision(c console, d decision) *cobra.Command {
 	d.kube = genericclioptions.NewConfigFlags(true)
+	d.kube.Namespace = nil // of the whole cluster
 	cmd := &cobra.Command{
 		Use:   d.verb + " NAME...",
 		Short: strings.ToUpper(d.verb[:1]) + d.verb[1:] + " DisruptionRequests",

@@ -36,6 +36,7 @@ func newDoctor(c console) *cobra.Command {
 
 func newDoctorWith(c console, e examination) *cobra.Command {
 	e.kube = genericclioptions.NewConfigFlags(true)
+	e.kube.Namespace = nil // of the whole cluster
 	cmd := &cobra.Command{
 		Use:   "doctor [-f FILE...] [--helm-chart DIR|TGZ [--values FILE...]...]",
 		Short: "Find what will bite in pools, add-ons and workloads, with the fix",
@@ -59,7 +60,8 @@ Checks: ` + strings.Join(doctor.Checks(), ", ") + `
 Exit status:
   0  nothing was found of the severity that --fail-on names
   1  something was
-  2  wrong usage, bad input, or an error`,
+  2  wrong usage, bad input, or an error; also if nothing was, but not all of the
+     cluster may be read`,
 		Example: `  millwright doctor
   millwright doctor -R -f deploy/
   millwright doctor -f pools.yaml --helm-chart cilium.tgz --values values.yaml --release kube-system/cilium
@@ -105,11 +107,11 @@ func (e examination) run(ctx context.Context, c console) error {
 	if err != nil {
 		return err
 	}
-	if err := (findings.Report{Findings: found, Where: in.Where}).Write(c.Out, e.output); err != nil {
+	if err := (findings.Report{Findings: found, Where: in.Where, Skipped: in.Skipped}).Write(c.Out, e.output); err != nil {
 		return err
 	}
 	if e.options.Fails(found) {
 		return errFindings
 	}
-	return nil
+	return e.options.Complete(in)
 }

@@ -76,12 +76,40 @@ func TestDoctorReadsAClusterInPages(t *testing.T) {
 			clock:   clocktesting.NewFakePassiveClock(noon),
 		})
 		cmd.SetArgs(nil)
-		if err := cmd.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), want) {
-			t.Errorf("%v, want %q:\n%s", err, want, out.String())
+		err := cmd.ExecuteContext(t.Context())
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("want %q:\n%s", want, out.String())
+		}
+		if denied := apierrors.IsForbidden(deployments); denied != (err != nil) || denied && !strings.Contains(err.Error(), "not all of the cluster may be read") {
+			t.Errorf("after %v it ends with %v", deployments, err)
 		}
 		listed := slices.DeleteFunc(doctor.Kinds(), func(k doctor.Kind) bool { return k.List == nil })
 		if want := len(listed) + 1; p.lists != want {
 			t.Errorf("%d lists, want %d: one of each kind, and a second page of one", p.lists, want)
+		}
+	}
+}
+
+// An examination that lacks rights gives no all-clear: it says so, and does not end with status 0
+// unless anything may be found.
+func TestDoctorGivesNoAllClearOfWhatItMayNotRead(t *testing.T) {
+	for form, want := range map[string]string{
+		"text": "\nNothing found in what was examined.\n", "json": `"notExamined": [`, "yaml": "notExamined:\n- 'deployments", "markdown": "Not examined:\n- deployments",
+		"sarif": `"text": "not examined: deployments`, "junit": `<skipped message="not examined">`,
+	} {
+		for fail, status := range map[string]int{"error": ExitError, "never": ExitOK} {
+			var out bytes.Buffer
+			mode := color.Never
+			fine := twoPools(t)[0]
+			p := &pages{pools: []karpv1.NodePool{fine, fine}, deployments: apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, "", errors.New("not yours"))}
+			cmd := newDoctorWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &mode}, examination{
+				connect: func(*genericclioptions.ConfigFlags) (client.Reader, error) { return p, nil },
+				clock:   clocktesting.NewFakePassiveClock(noon),
+			})
+			cmd.SetArgs([]string{"-o", form, "--fail-on", fail})
+			if err := cmd.ExecuteContext(t.Context()); ExitCode(err) != status || !strings.Contains(out.String(), want) {
+				t.Errorf("--fail-on %s -o %s: %v, want %d and %q:\n%s", fail, form, err, status, want, out.String())
+			}
 		}
 	}
 }

@@ -32,6 +32,7 @@ func newEvents(c console) *cobra.Command { return newEventsWith(c, eventsQuery{c
 
 func newEventsWith(c console, q eventsQuery) *cobra.Command {
 	q.kube = genericclioptions.NewConfigFlags(true)
+	q.kube.Namespace = nil // of the whole cluster
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "List what the cloud has announced about machines, and what is done or was done",

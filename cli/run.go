@@ -159,6 +159,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	addForeign(f)
 	readsEnvironment(f)
 	connection := pflag.NewFlagSet("connection", pflag.ContinueOnError)
+	o.kube.Namespace = nil // of the whole cluster
 	o.kube.AddFlags(connection)
 	f.AddFlagSet(connection)
 }

@@ -37,6 +37,7 @@ func newVerify(c console) *cobra.Command {
 
 func newVerifyWith(c console, v verification) *cobra.Command {
 	v.kube = genericclioptions.NewConfigFlags(true)
+	v.kube.Namespace = nil // of the whole cluster
 	v.about.Kinds = []string{target.Node, target.Claim, target.Pool}
 	cmd := &cobra.Command{
 		Use:   "verify node|nodeclaim|nodepool NAME... | TYPE/NAME... | TYPE -l SELECTOR",

@@ -26,6 +26,7 @@ import (
 
 func newKarpenter(c Config) *cobra.Command {
 	kube := genericclioptions.NewConfigFlags(true)
+	kube.Namespace = nil // of the whole cluster
 	var types string
 	var files []string
 	var dryRun bool

@@ -30,30 +30,30 @@ func place(objects []manifest.Object) func(doctor.Finding) string {
 	}
 }
 
-// Cluster reads the kinds that checks look at, each once and in pages. Kinds that may not be
-// read, or are not there, are warned of, and then it is not the whole cluster, unless all checks of
+// addCluster reads the kinds that checks look at, each once and in pages. Kinds that may not be
+// read, or are not there, are skipped, and then it is not the whole cluster, unless all checks of
 // other kinds do without.
-func Cluster(ctx context.Context, reader client.Reader, warn func(format string, args ...any)) (objects []client.Object, whole bool, err error) {
-	whole = true
+func (in *Input) addCluster(ctx context.Context, reader client.Reader, warn func(format string, args ...any)) error {
+	in.whole = true
 	for _, kind := range doctor.Kinds() {
 		if kind.List == nil {
 			continue
 		}
 		err := listing.Each(ctx, reader, kind.List(), func(o client.Object) error {
-			objects = append(objects, o)
+			in.objects = append(in.objects, o)
 			return nil
 		}, client.InNamespace(kind.Namespace()))
 		switch {
 		case kind.Custom && meta.IsNoMatchError(err):
 		case meta.IsNoMatchError(err):
-			whole = whole && kind.Alone
-			warn("not examined: the cluster serves no %s", listing.Kind(kind.List()))
+			in.whole = in.whole && kind.Alone
+			in.skip(warn, "the cluster serves no %s", listing.Kind(kind.List()))
 		case apierrors.IsForbidden(err):
-			whole = whole && kind.Alone
-			warn("not examined: %v", err)
+			in.whole, in.Denied = in.whole && kind.Alone, true
+			in.skip(warn, "%v", err)
 		case err != nil:
-			return nil, false, fmt.Errorf("listing: %w", err)
+			return fmt.Errorf("listing: %w", err)
 		}
 	}
-	return objects, whole, nil
+	return nil
 }

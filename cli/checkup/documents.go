@@ -116,7 +116,7 @@ func inTerraform(dir, address string) func(doctor.Finding) string {
 func (in *Input) addAddons(addons []addon.Addon, dir string, warn func(string, ...any)) error {
 	for _, a := range addons {
 		if !addon.Known(a.Name) {
-			warn("not examined: EKS add-on %s; known are %s", a.Name, strings.Join(addon.Names(), ", "))
+			in.skip(warn, "EKS add-on %s; known are %s", a.Name, strings.Join(addon.Names(), ", "))
 			continue
 		}
 		src, err := a.Source()
@@ -159,7 +159,7 @@ func (in *Input) addTerraform(doc *terraform.Document, dir string, charts []*atH
 	for _, release := range doc.Releases {
 		path := pathOf(release, dir, charts)
 		if path == "" {
-			warn("not examined: %s: its chart %s is not at hand; give it with --helm-chart", release.Address, release.Chart)
+			in.skip(warn, "%s: its chart %s is not at hand; give it with --helm-chart", release.Address, release.Chart)
 			continue
 		}
 		chart := release.Install

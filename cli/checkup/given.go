@@ -2,6 +2,7 @@ package checkup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -43,6 +44,24 @@ func (g *Given) AddFlags(flags *pflag.FlagSet) {
 	g.Charts.AddFlags(flags)
 }
 
+// Validate refuses what would be without effect.
+func (g *Given) Validate() error {
+	switch {
+	case g.Recursive && len(g.Files)+len(g.Dumps) == 0:
+		return errors.New("--recursive: give a directory with -f")
+	case g.Releases && !g.live():
+		return errors.New("--helm-releases: add --with-cluster, whose releases are to be read")
+	case g.Region != "" && !g.AWS:
+		return errors.New("--aws-region: add --aws, which asks about it")
+	}
+	return nil
+}
+
+// live reports whether a cluster is read: if so wished, or if nothing else is given.
+func (g *Given) live() bool {
+	return g.WithCluster || len(g.Files)+len(g.Dumps)+len(g.Charts)+len(g.Terraform)+len(g.Addons)+len(g.Documents) == 0
+}
+
 // Readers read what is neither a chart nor a document.
 type Readers struct {
 	// Cluster connects to one.
@@ -58,20 +77,17 @@ type Readers struct {
 	Warn func(format string, args ...any)
 }
 
-// Take reads all that is given, over what the cluster has if that is to be examined: if so
-// wished, or if nothing is given.
+// Take reads all that is given, over what the cluster has if that is to be examined.
 func (g *Given) Take(ctx context.Context, r Readers) (*Input, error) {
 	in := &Input{types: r.Types}
-	if g.WithCluster || len(g.Files)+len(g.Dumps)+len(g.Charts)+len(g.Terraform)+len(g.Addons)+len(g.Documents) == 0 {
+	if g.live() {
 		reader, err := r.Cluster()
 		if err != nil {
 			return nil, err
 		}
-		objects, whole, err := Cluster(ctx, reader, r.Warn)
-		if err != nil {
+		if err := in.addCluster(ctx, reader, r.Warn); err != nil {
 			return nil, err
 		}
-		in.AddCluster(objects, whole)
 		if g.Releases {
 			if err := in.addReleases(ctx, reader, r.Warn); err != nil {
 				return nil, err

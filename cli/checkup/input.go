@@ -18,6 +18,11 @@ import (
 // Input is what an inventory is made of. What is added later replaces objects of the same kind
 // and name. Its zero value is empty; it is not safe for concurrent use.
 type Input struct {
+	// Skipped is what was not examined, and why.
+	Skipped []string
+	// Denied says that it is so of some for want of rights.
+	Denied bool
+
 	objects []client.Object
 	written []manifest.Object
 	sources source.Set
@@ -32,9 +37,11 @@ type Input struct {
 	types  func() ([]*catalog.Type, error)
 }
 
-// AddCluster adds what a cluster has. whole says that nothing could not be read.
-func (in *Input) AddCluster(objects []client.Object, whole bool) {
-	in.objects, in.whole = append(in.objects, objects...), whole
+// skip says what is not examined.
+func (in *Input) skip(warn func(format string, args ...any), format string, args ...any) {
+	what := fmt.Sprintf(format, args...)
+	in.Skipped = append(in.Skipped, what)
+	warn("not examined: %s", what)
 }
 
 // AddManifests adds what was written by hand.

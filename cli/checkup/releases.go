@@ -20,12 +20,13 @@ func (in *Input) addReleases(ctx context.Context, reader client.Reader, warn fun
 			return nil
 		}
 		if err := in.addRelease(s); err != nil {
-			warn("secret/%s -n %s: %v", s.Name, s.Namespace, err)
+			in.skip(warn, "secret/%s -n %s: %v", s.Name, s.Namespace, err)
 		}
 		return nil
 	}, client.MatchingLabels(helm.StoredLabels()))
 	if apierrors.IsForbidden(err) {
-		warn("--helm-releases: %v", err)
+		in.Denied = true
+		in.skip(warn, "--helm-releases: %v", err)
 		return nil
 	}
 	if err != nil {

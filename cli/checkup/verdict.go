@@ -2,6 +2,7 @@ package checkup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,7 +39,7 @@ func (o *Options) Validate() error {
 	if allowed := []string{string(doctor.Error), anyKind, never}; !slices.Contains(allowed, o.FailOn) {
 		return fmt.Errorf("--fail-on: %q is not one of %s", o.FailOn, strings.Join(allowed, ", "))
 	}
-	return nil
+	return o.Given.Validate()
 }
 
 // Examine examines what is given. What the baseline accepts is not among the findings; notes
@@ -92,4 +93,12 @@ func (o *Options) Fails(findings []doctor.Finding) bool {
 	return slices.ContainsFunc(findings, func(f doctor.Finding) bool {
 		return o.FailOn == anyKind || o.FailOn == string(doctor.Error) && f.Severity == doctor.Error
 	})
+}
+
+// Complete refuses an examination that lacked rights, unless it may find anything.
+func (o *Options) Complete(in *Input) error {
+	if in.Denied && o.FailOn != never {
+		return errors.New("not all of the cluster may be read: grant the rights that the warnings name, or accept it with --fail-on never")
+	}
+	return nil
 }

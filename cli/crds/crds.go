@@ -58,6 +58,7 @@ func newPrint(out io.Writer) *cobra.Command {
 
 func newUpgrade(out io.Writer) *cobra.Command {
 	kube := genericclioptions.NewConfigFlags(true)
+	kube.Namespace = nil // of the whole cluster
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "upgrade",

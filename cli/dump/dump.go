@@ -37,6 +37,7 @@ type Config struct {
 // New is the command.
 func New(c Config) *cobra.Command {
 	kube := genericclioptions.NewConfigFlags(true)
+	kube.Namespace = nil // of the whole cluster
 	cmd := &cobra.Command{
 		Use:   "dump",
 		Short: "Write what plan, doctor and adopt read of a cluster to standard output",
@@ -65,6 +66,7 @@ look through the file before you pass it on.`,
 }
 
 func (c Config) write(ctx context.Context, reader client.Reader) error {
+	var denied []string
 	for _, kind := range manifest.Kinds() {
 		if kind.Group == control.SchedulerGroup {
 			continue // a file, no object
@@ -73,10 +75,14 @@ func (c Config) write(ctx context.Context, reader client.Reader) error {
 		switch {
 		case meta.IsNoMatchError(err): // the cluster does not serve it
 		case apierrors.IsForbidden(err):
+			denied = append(denied, kind.Kind)
 			c.Warn("left out: %v", err)
 		case err != nil:
 			return fmt.Errorf("listing %s: %w", kind.Kind, err)
 		}
+	}
+	if len(denied) > 0 {
+		return fmt.Errorf("the dump is incomplete, for want of rights to list %s: what reads it takes them for missing", strings.Join(denied, ", "))
 	}
 	return nil
 }

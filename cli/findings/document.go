@@ -21,13 +21,13 @@ type Finding struct {
 	Fix         *doctor.Fix `json:"fix,omitempty"`
 }
 
-// Document is what findings are in JSON and YAML. where may be nil.
-func Document(findings []doctor.Finding, where func(doctor.Finding) string) (any, error) {
-	list := make([]Finding, len(findings))
-	for i, f := range findings {
+// document is what a report is in JSON and YAML.
+func (r Report) document() (any, error) {
+	list := make([]Finding, len(r.Findings))
+	for i, f := range r.Findings {
 		list[i] = Finding{Check: f.Check, Severity: f.Severity, Object: f.Object, Field: f.Field, Message: f.Message, Advice: f.Advice, Origin: f.Origin, Fix: f.Fix}
-		if where != nil {
-			list[i].At = where(f)
+		if r.Where != nil {
+			list[i].At = r.Where(f)
 		}
 		if f.Patch == nil || f.Fix != nil {
 			continue
@@ -45,6 +45,7 @@ func Document(findings []doctor.Finding, where func(doctor.Finding) string) (any
 		}
 	}
 	return struct {
-		Findings []Finding `json:"findings"`
-	}{list}, nil
+		Findings    []Finding `json:"findings"`
+		NotExamined []string  `json:"notExamined,omitempty"`
+	}{list, r.Skipped}, nil
 }

@@ -13,6 +13,7 @@ type suite struct {
 	Name     string   `xml:"name,attr"`
 	Tests    int      `xml:"tests,attr"`
 	Failures int      `xml:"failures,attr"`
+	Skipped  int      `xml:"skipped,attr"`
 	Cases    []testcase
 }
 
@@ -21,16 +22,17 @@ type testcase struct {
 	Class   string   `xml:"classname,attr"`
 	Name    string   `xml:"name,attr"`
 	Failure *failure `xml:"failure,omitempty"`
+	Skipped *failure `xml:"skipped,omitempty"`
 }
 
 type failure struct {
-	Type    string `xml:"type,attr"`
+	Type    string `xml:"type,attr,omitempty"`
 	Message string `xml:"message,attr"`
 	Text    string `xml:",chardata"`
 }
 
-// junit has a test for each finding, which has failed, and one for each check that finds
-// nothing.
+// junit has a test for each finding, which has failed, one for each check that finds nothing, and
+// a skipped one for each thing that was not examined.
 func (r Report) junit(w io.Writer) error {
 	out := suite{Name: "millwright doctor", Failures: len(r.Findings)}
 	for _, check := range doctor.Checks() {
@@ -52,6 +54,10 @@ func (r Report) junit(w io.Writer) error {
 			out.Cases = append(out.Cases, testcase{Class: check, Name: check})
 		}
 	}
+	for _, what := range r.Skipped {
+		out.Cases = append(out.Cases, testcase{Class: "not examined", Name: what, Skipped: &failure{Message: "not examined"}})
+	}
+	out.Skipped = len(r.Skipped)
 	out.Tests = len(out.Cases)
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err

@@ -13,6 +13,12 @@ func (r Report) markdown(w io.Writer) error {
 	var b strings.Builder
 	errors, warnings := r.count()
 	fmt.Fprintf(&b, "## millwright doctor: %s, %s\n", plural(errors, "error"), plural(warnings, "warning"))
+	for i, what := range r.Skipped {
+		if i == 0 {
+			b.WriteString("\nNot examined:\n")
+		}
+		fmt.Fprintf(&b, "- %s\n", cell(what))
+	}
 	if len(r.Findings) > 0 {
 		b.WriteString("\n| | check | object | what |\n|---|---|---|---|\n")
 	}

@@ -18,7 +18,16 @@ type (
 		Tool struct {
 			Driver sarifDriver `json:"driver"`
 		} `json:"tool"`
-		Results []sarifResult `json:"results"`
+		Invocations []sarifInvocation `json:"invocations,omitempty"`
+		Results     []sarifResult     `json:"results"`
+	}
+	sarifInvocation struct {
+		Successful bool        `json:"executionSuccessful"`
+		Notes      []sarifNote `json:"toolExecutionNotifications"`
+	}
+	sarifNote struct {
+		Level   string    `json:"level"`
+		Message sarifText `json:"message"`
 	}
 	sarifDriver struct {
 		Name  string      `json:"name"`
@@ -70,6 +79,13 @@ func (r Report) sarif() sarifLog {
 			Locations:    []sarifLocation{r.location(f)},
 			Fingerprints: map[string]string{"finding/v1": f.Check + " " + f.Object.String() + " " + f.Field},
 		})
+	}
+	if len(r.Skipped) > 0 {
+		var notes []sarifNote
+		for _, what := range r.Skipped {
+			notes = append(notes, sarifNote{"warning", sarifText{"not examined: " + what}})
+		}
+		run.Invocations = []sarifInvocation{{Successful: true, Notes: notes}}
 	}
 	return sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}}
 }

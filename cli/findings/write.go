@@ -17,6 +17,8 @@ type Report struct {
 	// Where is the place of a finding in what was written by hand, such as pools.yaml:12; it may
 	// be empty.
 	Where func(doctor.Finding) string
+	// Skipped is what was not examined, and why.
+	Skipped []string
 }
 
 // Forms are those that Write knows.
@@ -26,7 +28,7 @@ func Forms() []string { return []string{"text", "json", "yaml", "markdown", "sar
 func (r Report) Write(w io.Writer, form string) error {
 	switch form {
 	case "json", "yaml":
-		document, err := Document(r.Findings, r.Where)
+		document, err := r.document()
 		if err != nil {
 			return err
 		}
@@ -46,7 +48,11 @@ func (r Report) Write(w io.Writer, form string) error {
 	case "junit":
 		return r.junit(w)
 	}
-	if len(r.Findings) == 0 {
+	switch {
+	case len(r.Findings) == 0 && len(r.Skipped) > 0:
+		_, err := fmt.Fprintln(w, "Nothing found in what was examined.")
+		return err
+	case len(r.Findings) == 0:
 		_, err := fmt.Fprintln(w, "Nothing found.")
 		return err
 	}
