@@ -3,6 +3,7 @@ package helm
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"helm.sh/helm/v4/pkg/chart/v2"
@@ -53,6 +54,9 @@ func (c Chart) Source() (*source.Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chart %s: %w", c.Path, err)
 	}
+	if missing := lacking(ch); len(missing) > 0 {
+		return nil, fmt.Errorf("chart %s: charts that it depends on are not in its charts folder: %s; 'helm dependency build' gets them", c.Path, strings.Join(missing, ", "))
+	}
 	values, err := c.values()
 	if err != nil {
 		return nil, err
@@ -69,6 +73,18 @@ func (c Chart) Source() (*source.Source, error) {
 		write = valuesFile(r.name, fmt.Sprintf("helm upgrade --install %s %s -n %s%s", finding.Word(r.name), finding.Word(c.Path), finding.Word(r.namespace), c.flags()))
 	}
 	return r.source(ch, values, write)
+}
+
+// lacking are the charts that a chart names as its dependencies and does not contain. Like Helm it
+// wants them whether or not a condition leaves them out.
+func lacking(ch *v2.Chart) []string {
+	var out []string
+	for _, d := range ch.Metadata.Dependencies {
+		if !slices.ContainsFunc(ch.Dependencies(), func(c *v2.Chart) bool { return c.Name() == d.Name }) {
+			out = append(out, d.Name)
+		}
+	}
+	return out
 }
 
 // flags are those of helm by which the values are set.

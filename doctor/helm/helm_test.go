@@ -188,10 +188,15 @@ func TestWhatNoValueDoesIsSaid(t *testing.T) {
 }
 
 func TestBadChartsAndValuesAreNamed(t *testing.T) {
+	partial := t.TempDir()
+	if err := os.WriteFile(filepath.Join(partial, "Chart.yaml"), []byte("{apiVersion: v2, name: partial, version: 1.0.0, dependencies: [{name: redis, version: 1.x.x, repository: none, condition: redis.enabled}]}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		chart helm.Chart
 		want  string
 	}{
+		"half a chart":  {helm.Chart{Path: partial}, "not in its charts folder: redis; 'helm dependency build'"},
 		"no chart":      {helm.Chart{Path: "testdata/gone"}, "chart testdata/gone: "},
 		"not a chart":   {helm.Chart{Path: "testdata/values"}, "chart testdata/values: Chart.yaml file is missing"},
 		"no values":     {helm.Chart{Path: "testdata/chart", Values: []string{"testdata/gone.yaml"}}, "reading values: open testdata/gone.yaml"},
