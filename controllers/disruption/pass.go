@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -120,17 +121,16 @@ func (d *Disruptor) next(decision *disruption.Decision) time.Duration {
 }
 
 func (d *Disruptor) carryOutAll(ctx context.Context, s *snapshot.Snapshot, decision *disruption.Decision) error {
-	if err := d.remember(ctx, s, decision); loop.Overtaken(err) {
-		return nil // the pool has changed, and the next pass knows how
-	} else if err != nil {
-		return err
-	}
+	held, err := d.remember(ctx, s, decision)
 	errs := make([]error, len(decision.Commands))
 	loop.SideBySide(len(errs), func(i int) {
 		c := decision.Commands[i]
-		errs[i] = d.settle(ctx, c, d.step(ctx, s, decision, c))
+		noted := !slices.ContainsFunc(c.Nodes, func(n *snapshot.Node) bool { return held[n.Claim.Pool] })
+		if noted || c.Step != disruption.Remove || c.Cause.Urgent() { // as disruption.Note counts them
+			errs[i] = d.settle(ctx, c, d.step(ctx, s, decision, c))
+		}
 	})
-	return errors.Join(errs...)
+	return errors.Join(append(errs, err)...)
 }
 
 // step is the next step of a command; to wait is none.

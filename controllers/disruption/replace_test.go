@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,8 +10,11 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
@@ -50,9 +54,9 @@ func drifted(t *testing.T) *looptest.Rig {
 	return r
 }
 
-// comers are the claims besides that of machine a.
+// comers are the claims besides those of machines a and b.
 func comers(r *looptest.Rig) []karpv1.NodeClaim {
-	return slices.DeleteFunc(r.Claims(), func(c karpv1.NodeClaim) bool { return c.Name == "claim-a" })
+	return slices.DeleteFunc(r.Claims(), func(c karpv1.NodeClaim) bool { return c.Name == "claim-a" || c.Name == "claim-b" })
 }
 
 // arrive gives every replacement a node and initializes it.
@@ -100,6 +104,40 @@ func TestADriftedMachineGoesOnlyWhenItsReplacementIsInitialized(t *testing.T) {
 	np := pool(func(*karpv1.NodePool) {})
 	if r.Get(np); !strings.Contains(np.Annotations[cluster.MovesAnnotation], `"pods":1`) {
 		t.Errorf("the pool does not remember that a pod was evicted: %q", np.Annotations)
+	}
+}
+
+func TestAPoolThatCannotBeWrittenToHoldsUpNoOther(t *testing.T) {
+	r := drifted(t)
+	np := pool(func(np *karpv1.NodePool) { np.Name, np.UID = "frozen", "frozen" })
+	np.Spec.Disruption.ConsolidateAfter = karpv1.MustParseNillableDuration("Never")
+	claim, node := machine("b")
+	claim.Annotations = map[string]string{
+		karpv1.NodePoolHashAnnotationKey: "another", karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion,
+	}
+	claim.Labels[karpv1.NodePoolLabelKey], node.Labels[karpv1.NodePoolLabelKey] = "frozen", "frozen"
+	node.Status.Allocatable = small.Capacity
+	for _, o := range []client.Object{np, claim, node, podOn("b", "db")} {
+		r.Must(r.Client.Create(ctx, o))
+	}
+	r.API.Before = func(verb string, o client.Object) error {
+		if verb == "patch" && o.GetName() == "frozen" {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "nodepools"}, "frozen", errors.New("a webhook says no"))
+		}
+		return nil
+	}
+	d := New(r.Deps, disruption.Options{})
+	for range 4 {
+		r.Sync()
+		_, err := d.Pass(ctx)
+		if err != nil && !strings.Contains(err.Error(), "a webhook says no") {
+			t.Fatal(err)
+		}
+		arrive(r)
+		r.Clock.Step(disruption.SettleTime)
+	}
+	if a, b := state(r, "a"), state(r, "b"); a != "taint Drifted deleted" || b != "taint Drifted" {
+		t.Errorf("machine a: %q, machine b of the pool that cannot be written to: %q", a, b)
 	}
 }
 
