@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,9 +111,11 @@ func (c *Collector) orphan(ctx context.Context, i cloud.Instance) error {
 		return err
 	}
 	log.FromContext(ctx).Info("ending a machine that no NodeClaim accounts for", "providerID", i.ProviderID, "claim", i.Claim)
-	drained := false
+	drained := slices.ContainsFunc(nodes, loop.Ours)
 	for _, n := range nodes {
-		drained = drained || loop.Ours(n)
+		if drained && !loop.Ours(n) {
+			continue // the drain of the other one covers its pods
+		}
 		if _, err := c.deps.Writer.Delete(ctx, n); err != nil {
 			return err
 		}

@@ -74,6 +74,18 @@ func (s *scene) sweep(t *testing.T) {
 	}
 }
 
+func TestAnotherNodeOfAMachineWithoutAClaimIsKeptUntilItsPodsAreDrained(t *testing.T) {
+	s := newScene(t)
+	own, other := s.node(true, true), s.Join(s.machine, "m")
+	s.sweep(t)
+	if s.Get(own); !s.deleting(own) {
+		t.Error("the machine's own Node stays")
+	}
+	if !s.Get(other) {
+		t.Error("the other Node is gone, and its pods with it")
+	}
+}
+
 func TestAMachineWithoutAClaimIsEnded(t *testing.T) {
 	s := newScene(t)
 	s.sweep(t)
