@@ -59,6 +59,10 @@ type head struct {
 	Items []json.RawMessage `json:"items"`
 }
 
+// kustomizations are the names of the files that Kustomize builds objects from; it asks for no
+// kind in them.
+var kustomizations = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+
 // decodeObject decodes one object, or the items of a list. The default kind is
 // that of an item in a typed list, whose items do not repeat it. The path is
 // that of the object in the document's text.
@@ -73,6 +77,8 @@ func (d document) decodeObject(raw []byte, kind schema.GroupVersionKind, path st
 		kind = schema.FromAPIVersionAndKind(h.APIVersion, h.Kind)
 	}
 	switch {
+	case kind.Group == "kustomize.config.k8s.io" || kind.Kind == "" && slices.Contains(kustomizations, filepath.Base(d.file)):
+		out.errs = append(out.errs, d.fieldError("", path, "", fmt.Sprintf("no object but how to build some: give what 'kubectl kustomize %s' prints, with -f -", filepath.Dir(d.file))))
 	case kind.Kind == "":
 		out.errs = append(out.errs, d.fieldError("", path, "kind", "missing; every object needs apiVersion and kind"))
 	case kind.Version == "":

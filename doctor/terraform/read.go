@@ -123,5 +123,5 @@ func syntax(err error) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the document ends too early: %w", errForm)
 	}
-	return fmt.Errorf("not JSON: %w", err)
+	return fmt.Errorf("not what terraform show -json prints: %w", err)
 }

@@ -358,7 +358,7 @@ func TestADocumentIsReadAsAStream(t *testing.T) {
 func TestGarbageGetsAMessage(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                      "the document ends too early: neither a plan nor a state",
-		"not JSON":              "not JSON: ",
+		"not JSON":              "not what terraform show -json prints: ",
 		"[]":                    "neither a plan nor a state; want what terraform show -json prints",
 		"{}":                    "neither a plan nor a state",
 		`{"planned_values":`:    "the document ends too early",
