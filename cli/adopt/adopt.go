@@ -54,8 +54,9 @@ the commands that move the machines, wave by wave, as a comment before them.
 The groups are what "aws autoscaling describe-auto-scaling-groups" prints. Groups that
 differ in their zone alone become one pool. Labels and taints come from the tags of
 cluster-autoscaler's templates and, with the cluster's Nodes (-f), from what all Nodes
-of a group have. What a NodePool has no counterpart for is said beside it. Nothing is
-changed; millwright plan says what the pools would launch.`,
+of a group have. Groups of other clusters, and groups that neither a tag nor a Node says
+to be of this one, are left out. What a NodePool has no counterpart for is said beside
+it. Nothing is changed; millwright plan says what the pools would launch.`,
 		Example: `  aws autoscaling describe-auto-scaling-groups > groups.json
   kubectl get nodes -o yaml > nodes.yaml
   millwright adopt cluster-autoscaler --groups groups.json -f nodes.yaml --role nodes > pools.yaml`,
@@ -68,17 +69,11 @@ changed; millwright plan says what the pools would launch.`,
 			if err != nil {
 				return err
 			}
-			for i := range groups {
-				if cluster == "" {
-					cluster = groups[i].cluster()
-				} else if of := groups[i].cluster(); of != "" && of != cluster {
-					return fmt.Errorf("group %s is of cluster %s, others are of %s: give the groups of one cluster", groups[i].Name, of, cluster)
-				}
-			}
-			if cluster == "" {
-				return errors.New("no tag of the groups names the cluster: say it with --cluster-name")
-			}
 			nodes, err := nodesOf(streams, files)
+			if err != nil {
+				return err
+			}
+			groups, others, err := ofCluster(groups, &cluster, nodes)
 			if err != nil {
 				return err
 			}
@@ -86,12 +81,12 @@ changed; millwright plan says what the pools would launch.`,
 			if err != nil {
 				return err
 			}
-			return writePools(streams.Out, all, nodes, class(groups, cluster, role))
+			return moves{cluster, all, others, nodes}.write(streams.Out, class(groups, cluster, role))
 		},
 	}
 	cmd.Flags().StringVar(&from, "groups", "", "file with what describe-auto-scaling-groups prints, - for standard input")
 	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, "files with the cluster's Nodes, for their labels and taints; may be repeated")
-	cmd.Flags().StringVar(&cluster, "cluster-name", "", "name of the EKS cluster; if empty the one that the groups' tags name")
+	cmd.Flags().StringVar(&cluster, "cluster-name", "", "name of the EKS cluster; may be empty if the groups' tags name no other")
 	cmd.Flags().StringVar(&role, "role", "", "name of the IAM role of machines, for the node class")
 	return cmd
 }

@@ -53,14 +53,47 @@ func TestGroupsBecomePoolsAndWaves(t *testing.T) {
 	}
 }
 
+// An account has other groups than those of a cluster: they are neither drained nor scaled to none.
+func TestGroupsOfOthersAreLeftOut(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "groups.json")
+	const groups = `{"AutoScalingGroups": [
+		{"AutoScalingGroupName": "ours", "Tags": [{"Key": "k8s.io/cluster-autoscaler/shop", "Value": "owned"}, {"Key": "eks:nodegroup-name", "Value": "web"}]},
+		{"AutoScalingGroupName": "scaled", "Tags": [{"Key": "k8s.io/cluster-autoscaler/enabled", "Value": "true"}]},
+		{"AutoScalingGroupName": "joined", "Instances": [{"InstanceId": "i-0a1"}]},
+		{"AutoScalingGroupName": "theirs", "Tags": [{"Key": "eks:cluster-name", "Value": "other"}]},
+		{"AutoScalingGroupName": "website", "Instances": [{"InstanceId": "i-0ff"}]}]}`
+	if err := os.WriteFile(file, []byte(groups), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	nodes := filepath.Join(t.TempDir(), "nodes.yaml")
+	if err := os.WriteFile(nodes, []byte("{apiVersion: v1, kind: Node, metadata: {name: a}, spec: {providerID: aws:///eu-west-1a/i-0a1}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := autoscaler(t, "--groups", file, "-f", nodes, "--role", "nodes", "--cluster-name", "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"of cluster shop: theirs, website\n", "--cluster-name shop --nodegroup-name web", "group-name joined --min-size 0", "group-name scaled --min-size 0",
+		"# scaled has no instances, and its launch template is not read; the pool may launch all types of amd64.\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "group-name website") || strings.Contains(got, "group-name theirs") || strings.Contains(got, "name: website") {
+		t.Errorf("the groups of others are moved:\n%s", got)
+	}
+}
+
 func TestGroupsThatCannotBeReadAreNamed(t *testing.T) {
 	for want, text := range map[string]string{
-		"is not what aws autoscaling":         `[`,
-		"there is no Auto Scaling group":      `{"AutoScalingGroups": []}`,
-		"AutoScalingGroups[0]":                `{"AutoScalingGroups": [{}]}`,
-		"no tag of the groups names":          `{"AutoScalingGroups": [{"AutoScalingGroupName": "a"}]}`,
-		`"batch" is not VALUE:EFFECT`:         `{"AutoScalingGroups": [{"AutoScalingGroupName": "a", "Tags": [{"Key": "eks:cluster-name", "Value": "c"}, {"Key": "k8s.io/cluster-autoscaler/node-template/taint/x", "Value": "batch"}]}]}`,
-		"group b is of cluster d, others are": `{"AutoScalingGroups": [{"AutoScalingGroupName": "a", "Tags": [{"Key": "eks:cluster-name", "Value": "c"}]}, {"AutoScalingGroupName": "b", "Tags": [{"Key": "eks:cluster-name", "Value": "d"}]}]}`,
+		"is not what aws autoscaling":          `[`,
+		"there is no Auto Scaling group":       `{"AutoScalingGroups": []}`,
+		"AutoScalingGroups[0]":                 `{"AutoScalingGroups": [{}]}`,
+		"no tag of the groups names":           `{"AutoScalingGroups": [{"AutoScalingGroupName": "a"}]}`,
+		`"batch" is not VALUE:EFFECT`:          `{"AutoScalingGroups": [{"AutoScalingGroupName": "a", "Tags": [{"Key": "eks:cluster-name", "Value": "c"}, {"Key": "k8s.io/cluster-autoscaler/node-template/taint/x", "Value": "batch"}]}]}`,
+		"pick one of c, d with --cluster-name": `{"AutoScalingGroups": [{"AutoScalingGroupName": "a", "Tags": [{"Key": "eks:cluster-name", "Value": "c"}]}, {"AutoScalingGroupName": "b", "Tags": [{"Key": "eks:cluster-name", "Value": "d"}]}]}`,
 	} {
 		file := filepath.Join(t.TempDir(), "groups.json")
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {

@@ -3,6 +3,7 @@ package adopt
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -73,6 +74,7 @@ func (g *group) tag(key string) string {
 
 // The tags by which cluster-autoscaler learns what a machine of an empty group would be.
 const (
+	autoTag  = "k8s.io/cluster-autoscaler/"
 	labelTag = "k8s.io/cluster-autoscaler/node-template/label/"
 	taintTag = "k8s.io/cluster-autoscaler/node-template/taint/"
 	nodeTag  = "eks:nodegroup-name"
@@ -87,8 +89,44 @@ func (g *group) cluster() string {
 		if name, ok := strings.CutPrefix(t.Key, "kubernetes.io/cluster/"); ok {
 			return name
 		}
+		if name, ok := strings.CutPrefix(t.Key, autoTag); ok && name != "enabled" && !strings.Contains(name, "/") {
+			return name
+		}
 	}
 	return ""
+}
+
+// ofCluster parts the groups of a cluster from the others of an account. Without a name it is the
+// only cluster that tags name. Where tags name one, a group that they say nothing of is of the
+// cluster if cluster-autoscaler scales it or one of its instances is among the Nodes.
+func ofCluster(all []group, cluster *string, nodes []*corev1.Node) (groups []group, others []string, err error) {
+	tagged := map[string]bool{}
+	for i := range all {
+		if name := all[i].cluster(); name != "" {
+			tagged[name] = true
+		}
+	}
+	names := slices.Sorted(maps.Keys(tagged))
+	switch {
+	case *cluster == "" && len(names) == 0:
+		return nil, nil, errors.New("no tag of the groups names the cluster: say it with --cluster-name")
+	case *cluster == "" && len(names) > 1:
+		return nil, nil, fmt.Errorf("the groups are of several clusters: pick one of %s with --cluster-name", strings.Join(names, ", "))
+	case *cluster == "":
+		*cluster = names[0]
+	}
+	for _, g := range all {
+		name := g.cluster()
+		if name == *cluster || len(names) == 0 || name == "" && (g.tag(autoTag+"enabled") != "" || len(g.nodes(nodes)) > 0) {
+			groups = append(groups, g)
+		} else {
+			others = append(others, g.Name)
+		}
+	}
+	if len(groups) == 0 {
+		return nil, nil, fmt.Errorf("no group is of cluster %s; tags name %s", *cluster, strings.Join(names, ", "))
+	}
+	return groups, others, nil
 }
 
 // pool is what the group's NodePool is called. Groups of one managed node group, or that are

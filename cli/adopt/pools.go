@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/cloud/ec2"
+	"github.com/millwright-dev/millwright/doctor/finding"
 )
 
 // moved is a NodePool that takes the place of one or several groups.
@@ -66,6 +67,9 @@ func pools(groups []group, nodes []*corev1.Node) ([]*moved, error) {
 		m.cpus, m.max, m.nodes = m.cpus+largest*g.MaxSize, m.max+g.MaxSize, m.nodes+max(g.DesiredCapacity, int64(len(g.Instances)))
 		if g.MinSize > 0 {
 			m.note("%s has a minimum size of %d; a NodePool keeps the machines that pods need", g.Name, g.MinSize)
+		}
+		if len(names) == 0 && !byAttributes {
+			m.note("%s has no instances, and its launch template is not read; the pool may launch all types of amd64", g.Name)
 		}
 		if byAttributes {
 			m.note("%s chooses types by attributes; the pool has those that run now, or all of amd64 if none does", g.Name)
@@ -156,14 +160,23 @@ func class(groups []group, cluster, role string) object {
 	}
 }
 
-// writePools writes the objects, with the way to them as a comment before.
-func writePools(w io.Writer, all []*moved, nodes []*corev1.Node, nodeClass object) error {
+// moves is the way of a cluster's machines to its pools.
+type moves struct {
+	cluster string
+	pools   []*moved
+	// others are the groups of the account that stay as they are.
+	others []string
+	nodes  []*corev1.Node
+}
+
+// write writes the objects, with the way to them as a comment before.
+func (a moves) write(w io.Writer, nodeClass object) error {
 	var out strings.Builder
-	waves(&out, all, nodes)
+	a.waves(&out)
 	if err := write(&out, nodeClass, nil); err != nil {
 		return err
 	}
-	for _, m := range all {
+	for _, m := range a.pools {
 		if m.system() {
 			continue
 		}
@@ -195,10 +208,13 @@ func (m *moved) system() bool {
 
 // waves says in which order machines move: groups with few machines first, each as a whole.
 // Groups of machines for system pods stay, Millwright itself runs there.
-func waves(out *strings.Builder, all []*moved, nodes []*corev1.Node) {
-	order := slices.Clone(all)
+func (a moves) waves(out *strings.Builder) {
+	order := slices.Clone(a.pools)
 	slices.SortStableFunc(order, func(a, b *moved) int { return int(a.nodes - b.nodes) })
 	out.WriteString("# From cluster-autoscaler to Millwright, group by group. Two autoscalers must not answer the\n# same pods: cluster-autoscaler stops before the pools are there.\n#\n#   kubectl --namespace kube-system scale deployment cluster-autoscaler --replicas=0\n#   kubectl apply -f THIS-FILE\n#\n# Then each wave moves the machines of one pool. Wait until its pods run before the next;\n# PodDisruptionBudgets hold a drain back as they always do.\n")
+	if len(a.others) > 0 {
+		fmt.Fprintf(out, "#\n# Left out, as neither a tag nor a Node says that they are of cluster %s: %s\n", a.cluster, strings.Join(a.others, ", "))
+	}
 	n := 0
 	for _, m := range order {
 		if m.system() {
@@ -212,17 +228,17 @@ func waves(out *strings.Builder, all []*moved, nodes []*corev1.Node) {
 				if i > 0 && m.groups[i-1].tag(nodeTag) == managed {
 					continue // one node group, a group for each zone
 				}
-				fmt.Fprintf(out, "#   kubectl drain --selector eks.amazonaws.com/nodegroup=%s --ignore-daemonsets --delete-emptydir-data\n#   aws eks update-nodegroup-config --cluster-name %s --nodegroup-name %s --scaling-config minSize=0,desiredSize=0\n", managed, g.cluster(), managed)
+				fmt.Fprintf(out, "#   kubectl drain --selector eks.amazonaws.com/nodegroup=%s --ignore-daemonsets --delete-emptydir-data\n#   aws eks update-nodegroup-config --cluster-name %s --nodegroup-name %s --scaling-config minSize=0,desiredSize=0\n", managed, finding.Word(a.cluster), managed)
 				continue
 			}
-			if names := g.nodeNames(nodes); len(g.Instances) == 0 {
+			if names := g.nodeNames(a.nodes); len(g.Instances) == 0 {
 				out.WriteString("#   it has no machines now\n")
 			} else if len(names) > 0 {
 				fmt.Fprintf(out, "#   kubectl drain %s --ignore-daemonsets --delete-emptydir-data\n", strings.Join(names, " "))
 			} else {
 				fmt.Fprintf(out, "#   kubectl drain NODE... --ignore-daemonsets --delete-emptydir-data   # give the Nodes with -f to have them named\n")
 			}
-			fmt.Fprintf(out, "#   aws autoscaling update-auto-scaling-group --auto-scaling-group-name %s --min-size 0 --desired-capacity 0\n", g.Name)
+			fmt.Fprintf(out, "#   aws autoscaling update-auto-scaling-group --auto-scaling-group-name %s --min-size 0 --desired-capacity 0\n", finding.Word(g.Name))
 		}
 	}
 	out.WriteString("#\n# Back: kubectl delete -f THIS-FILE, the sizes as they were, and cluster-autoscaler with its replicas.\n")
