@@ -61,7 +61,7 @@ var checks = []check{
 	{"metadata-open", func(in *Inventory) []Finding { return account.OpenMetadata(in.Classes) }, false},
 	{"metadata-unreachable", metadataOutOfReach, false},
 	{"metrics-unreachable", func(in *Inventory) []Finding {
-		return control.MetricsOutOfReach(in.controllers(), in.NetworkPolicies, in.Services)
+		return control.MetricsOutOfReach(in.controllers(), in.NetworkPolicies, in.APIs)
 	}, false},
 	{"min-values-unmet", minValuesUnmet, false},
 	{"node-never-empty", nodesThatAreNeverEmpty, false},

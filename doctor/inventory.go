@@ -59,8 +59,10 @@ type Inventory struct {
 	Flows           []*flowcontrolv1.FlowSchema
 	Leases          []*coordinationv1.Lease
 	NetworkPolicies []*networkingv1.NetworkPolicy
-	// Services are those of the API server.
-	Services []*apiregistrationv1.APIService
+	// APIs are those that the API server has others serve.
+	APIs []*apiregistrationv1.APIService
+	// Services say whose pods a webhook asks.
+	Services []*corev1.Service
 	// Nodes are all, also those of a group.
 	Nodes []*corev1.Node
 	// Complete says that this is a whole cluster, so that what is not there does not exist.
@@ -170,6 +172,8 @@ func New(objects []client.Object, complete bool) *Inventory {
 		case *networkingv1.NetworkPolicy:
 			in.NetworkPolicies = append(in.NetworkPolicies, o)
 		case *apiregistrationv1.APIService:
+			in.APIs = append(in.APIs, o)
+		case *corev1.Service:
 			in.Services = append(in.Services, o)
 		case *corev1.ConfigMap:
 			in.schedulers = append(in.schedulers, control.SchedulersIn(o)...)

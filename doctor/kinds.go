@@ -64,6 +64,7 @@ func Kinds() []Kind {
 		{"coordination.k8s.io", func() client.ObjectList { return &coordinationv1.LeaseList{} }, false, true, &coordinationv1.Lease{}, true},
 		{"networking.k8s.io", func() client.ObjectList { return &networkingv1.NetworkPolicyList{} }, false, true, &networkingv1.NetworkPolicy{}, true},
 		{apiregistrationv1.GroupName, func() client.ObjectList { return &apiregistrationv1.APIServiceList{} }, true, true, &apiregistrationv1.APIService{}, false},
+		{"", func() client.ObjectList { return &corev1.ServiceList{} }, false, true, &corev1.Service{}, true},
 		{"", func() client.ObjectList { return &corev1.ConfigMapList{} }, false, true, &corev1.ConfigMap{}, true},
 		{control.SchedulerGroup, nil, false, true, &control.KubeSchedulerConfiguration{}, false},
 	}

@@ -71,7 +71,7 @@ func single(in *Inventory) []Finding {
 			what = "no name is resolved"
 		}
 		for _, hook := range in.Webhooks {
-			if hook.fails() && hook.Service != nil && hook.Service.Namespace == w.Ref.Namespace && hook.Service.Name == w.Ref.Name {
+			if hook.fails() && in.asks(hook, w) {
 				what = fmt.Sprintf("%s refuses what it would have to ask for", hook.Ref)
 			}
 		}
@@ -86,6 +86,20 @@ func single(in *Inventory) []Finding {
 		})
 	}
 	return out
+}
+
+// asks reports whether a webhook's Service selects the pods of a workload. Where the Service is
+// elsewhere it is taken to be called as they are.
+func (in *Inventory) asks(hook Webhook, w Workload) bool {
+	if hook.Service == nil || hook.Service.Namespace != w.Ref.Namespace {
+		return false
+	}
+	for _, s := range in.Services {
+		if s.Namespace == w.Ref.Namespace && s.Name == hook.Service.Name {
+			return len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(w.Template.Labels))
+		}
+	}
+	return hook.Service.Name == w.Ref.Name
 }
 
 // dataOnNodes are StatefulSets whose data is in a folder of the node.
