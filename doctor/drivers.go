@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/engine/nodeagent"
 )
 
@@ -20,7 +21,7 @@ func driversThatDoNotAttach(in *Inventory) []Finding {
 			Severity: Error, Object: refOf("CSIDriver", d), Field: "spec.attachRequired",
 			Message: "is false: Kubernetes attaches no volume of the driver, detaches none from a node that goes, and counts none against a limit",
 			Advice:  "make the object anew with attachRequired: true; the field cannot be changed",
-			Patch:   anew("storage.k8s.io/v1", "CSIDriver", d, step("replace", "/spec/attachRequired", true)),
+			Patch:   finding.Anew("storage.k8s.io/v1", "CSIDriver", d, step("replace", "/spec/attachRequired", true)),
 		})
 	}
 	return out

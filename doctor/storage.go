@@ -9,6 +9,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
@@ -28,7 +29,7 @@ func volumesInAnyZone(in *Inventory) []Finding {
 			Severity: Warning, Object: refOf("StorageClass", c), Field: "volumeBindingMode",
 			Message: fmt.Sprintf("is Immediate: %s makes each volume in some zone, and the pod that comes later has to run there, whatever its pool, its spread or the capacity say", c.Provisioner),
 			Advice:  "make the class anew with volumeBindingMode: WaitForFirstConsumer; the field cannot be changed, and volumes that exist stay",
-			Patch:   anew("storage.k8s.io/v1", "StorageClass", c, step("add", "/volumeBindingMode", string(storagev1.VolumeBindingWaitForFirstConsumer))),
+			Patch:   finding.Anew("storage.k8s.io/v1", "StorageClass", c, step("add", "/volumeBindingMode", string(storagev1.VolumeBindingWaitForFirstConsumer))),
 		})
 	}
 	return out

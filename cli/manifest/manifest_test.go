@@ -192,11 +192,11 @@ func TestUnknownFieldsOfTheStatusArePassedOver(t *testing.T) {
 }
 
 func TestKindsThatSayNothingAboutMachinesAreCounted(t *testing.T) {
-	r, err := read(t, "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Service\n---\napiVersion: batch/v1\nkind: CronJob\nmetadata: {name: a}\n")
+	r, err := read(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Secret\n---\napiVersion: batch/v1\nkind: CronJob\nmetadata: {name: a}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Objects) != 1 || r.Objects[0].Kind != "CronJob" || r.Ignored["Service"] != 2 || r.Ignored["CronJob.batch"] != 1 {
+	if len(r.Objects) != 1 || r.Objects[0].Kind != "CronJob" || r.Ignored["Secret"] != 2 || r.Ignored["CronJob.batch"] != 1 {
 		t.Errorf("got %v, %v", r.Objects, r.Ignored)
 	}
 }
