@@ -1,6 +1,7 @@
 package interruption
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
@@ -159,6 +161,35 @@ func TestARateLimitHoldsAcrossRestarts(t *testing.T) {
 	w.Must(w.Client.Get(ctx, types.NamespacedName{Name: "general"}, pool))
 	if want := looptest.Noon.Add(90 * time.Minute).Format(time.RFC3339); !w.going() || !strings.Contains(pool.Annotations[cluster.BucketsAnnotation], want) {
 		t.Errorf("going %v, buckets %s, want %s", w.going(), pool.Annotations[cluster.BucketsAnnotation], want)
+	}
+}
+
+func TestAPoolThatCannotBeWrittenToHoldsAMachineUpToItsLastMomentOnly(t *testing.T) {
+	w := newWorld(t, rule("Drain", "Maintenance"))
+	policy := &v1alpha1.NodePolicy{}
+	w.Must(w.Client.Get(ctx, types.NamespacedName{Name: "policy"}, policy))
+	policy.Spec.Interruption.Rates = []v1alpha1.InterruptionRate{{Scope: "Pool", Burst: 1, Every: metav1.Duration{Duration: time.Hour}}}
+	w.Must(w.Client.Update(ctx, policy))
+	w.announce(about(interruption.Maintenance, 24*time.Hour))
+	look := func() {
+		w.Restart()
+		w.API.Before = func(verb string, o client.Object) error {
+			if _, pool := o.(*karpv1.NodePool); pool {
+				return errors.New("a webhook says no")
+			}
+			return nil
+		}
+		if _, err := New(w.Deps, &w.said).Look(ctx); err == nil || !strings.Contains(err.Error(), "a webhook says no") {
+			t.Errorf("error %v", err)
+		}
+		w.Get(w.claim)
+	}
+	if look(); w.going() {
+		t.Error("the machine goes although its rate could not be noted")
+	}
+	w.Clock.Step(24*time.Hour - time.Second)
+	if look(); !w.going() {
+		t.Error("the machine is not drained in its last moment")
 	}
 }
 

@@ -65,7 +65,7 @@ func (w *Watcher) Look(ctx context.Context) (time.Duration, error) {
 		errs = append(errs, fmt.Errorf("noting the rate limits of NodePool %s: %w", pool, err))
 	}
 	w.teller.take(ctx, d.Notices(s))
-	errs = append(errs, w.answerAll(ctx, d.Responses, held))
+	errs = append(errs, w.answerAll(ctx, s.Now, d.Responses, held))
 	return w.next(d), errors.Join(errs...)
 }
 
@@ -109,13 +109,13 @@ func (w *Watcher) events(ctx context.Context, s *snapshot.Snapshot) ([]cloud.Eve
 	return append(slices.Clone(events), recorded...), nil
 }
 
-// answerAll does what is due for every machine, but for those of pools whose rate
-// limits could not be noted.
-func (w *Watcher) answerAll(ctx context.Context, list []interruption.Response, held map[string]error) error {
+// answerAll does what is due for every machine. Those of pools whose rate limits could not
+// be noted wait for as long as they can.
+func (w *Watcher) answerAll(ctx context.Context, now time.Time, list []interruption.Response, held map[string]error) error {
 	errs := make([]error, len(list))
 	loop.SideBySide(len(list), func(i int) {
 		r := list[i]
-		if r.Node.Claim == nil || held[r.Node.Claim.Pool] != nil {
+		if r.Node.Claim == nil || held[r.Node.Claim.Pool] != nil && r.CanWait(now) {
 			return
 		}
 		if err := w.answer(ctx, r); err != nil && !loop.Overtaken(err) {

@@ -42,6 +42,10 @@ func Until(now, at time.Time) reconcile.Result {
 	return reconcile.Result{RequeueAfter: max(at.Sub(now), time.Millisecond)}
 }
 
+// Patience bounds the pause after an error of loops whose work falls due by the clock: one
+// object that cannot be written to must not make the others late.
+const Patience = 30 * time.Second
+
 // Backoff delays each object's retries by growing amounts.
 func Backoff(first, most time.Duration) workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](first, most)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -57,6 +58,7 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 		Named("nodepolicy").
 		Watches(&v1alpha1.NodePolicy{}, enqueue, changed).
 		Watches(&karpv1.NodePool{}, enqueue, changed).
+		WithOptions(controller.Options{RateLimiter: loop.Backoff(time.Second, loop.Patience)}).
 		Complete(New(d))
 }
 

@@ -21,7 +21,7 @@ func (d *Decision) pace(s *snapshot.Snapshot) {
 	var list []*Response
 	for i := range d.Responses {
 		r := &d.Responses[i]
-		if r.Node.Claim != nil && !r.Node.Deleting() && !replaced(r.Node) && !restart.Of(r.Node.Claim).UnderWay() && r.begins() != nil {
+		if r.paced() {
 			list = append(list, r)
 		}
 	}
@@ -43,6 +43,16 @@ func (d *Decision) pace(s *snapshot.Snapshot) {
 		}
 	}
 }
+
+// paced reports whether the machine would begin to go now, so that it counts for rates and
+// budgets.
+func (r *Response) paced() bool {
+	return r.Node.Claim != nil && !r.Node.Deleting() && !replaced(r.Node) && !restart.Of(r.Node.Claim).UnderWay() && r.begins() != nil
+}
+
+// CanWait reports whether the machine would begin to go now and need not yet: its last moment
+// has not come.
+func (r *Response) CanWait(now time.Time) bool { return r.paced() && !r.late(now) }
 
 // late reports whether the last moment has come for the machine to begin to go.
 func (r *Response) late(now time.Time) bool {
