@@ -76,6 +76,9 @@ func (d *decider) conditions(n *snapshot.Node, policy snapshot.Repair) []Finding
 			continue
 		}
 		since := c.LastTransitionTime.Time
+		if joined := n.Object.CreationTimestamp.Time; since.Before(joined) {
+			since = joined // the clock of its machine is behind
+		}
 		out = append(out, Finding{
 			Name: string(c.Type), What: string(c.Type) + "=" + string(c.Status), Since: since, Due: since.Add(rule.Toleration),
 			Action: cmp.Or(rule.Action, policy.Action),

@@ -31,7 +31,7 @@ var noon = time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC)
 //	rule main NetworkingReady/False 10m [ACTION]
 //	agent main cilium restarts=3 toleration=15m action=A
 //	nodes a count=4 ...                    several nodes: a1, a2, ...
-//	has n1,n2 NetworkingReady/False        a condition, from now on
+//	has n1,n2 NetworkingReady/False        a condition, from now on; behind=1h by a clock that is
 //	image n1,n2 ami-1
 //	crash n1 cilium 4 [running=3m]         its container has restarted so often
 //	calm n1 cilium 4                       it has, and runs well since
@@ -63,7 +63,7 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 			Restarts:          storytest.Number(t, c.Options["restarts"]), Toleration: storytest.Duration(t, c.Options["toleration"]), Action: snapshot.RepairAction(c.Options["action"]),
 		})
 	case "has":
-		w.has(c)
+		w.has(t, c)
 	case "image":
 		for _, name := range strings.Split(c.Args[0], ",") {
 			w.Node(name).Claim.Image = c.Args[1]
@@ -107,6 +107,9 @@ func (w *world) node(t *testing.T, c storytest.Command) {
 		n.Claim.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue}
 	}
 	setCondition(n.Object, corev1.NodeReady, corev1.ConditionTrue, w.now.Add(-time.Hour))
+	if c.Has("joins") {
+		n.Object.CreationTimestamp = metav1.NewTime(w.now)
+	}
 }
 
 func setCondition(n *corev1.Node, kind corev1.NodeConditionType, status corev1.ConditionStatus, since time.Time) {
@@ -120,10 +123,14 @@ func setCondition(n *corev1.Node, kind corev1.NodeConditionType, status corev1.C
 	n.Status.Conditions = append(n.Status.Conditions, fresh)
 }
 
-func (w *world) has(c storytest.Command) {
+func (w *world) has(t *testing.T, c storytest.Command) {
 	kind, status, _ := strings.Cut(c.Args[1], "/")
+	clock := w.now
+	if c.Has("behind") {
+		clock = clock.Add(-storytest.Duration(t, c.Options["behind"]))
+	}
 	for _, name := range strings.Split(c.Args[0], ",") {
-		setCondition(w.Node(name).Object, corev1.NodeConditionType(kind), corev1.ConditionStatus(status), w.now)
+		setCondition(w.Node(name).Object, corev1.NodeConditionType(kind), corev1.ConditionStatus(status), clock)
 	}
 }
 
