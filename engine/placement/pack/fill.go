@@ -1,6 +1,9 @@
 package pack
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // cursor is the place in a lane while one box is filled. It only moves forward: what does
 // not fit now will not fit later.
@@ -177,7 +180,7 @@ func (f *filler) start(model int) {
 			for d, n := range l.sum {
 				f.average[d] += n * f.inverse[d]
 			}
-			f.cursors = append(f.cursors, cursor{lane: l, pos: l.alive(0, f.left), plain: l.family.Plain()})
+			f.cursors = append(f.cursors, cursor{lane: l, plain: l.family.Plain()})
 		}
 	}
 }
@@ -198,6 +201,10 @@ func (f *filler) commit(parts []Part, n int) {
 		f.worth -= f.s.worth[part.Item] * float64(part.Count*n)
 		l := &f.lanes[f.laneOf[f.s.laneOf[part.Item]]]
 		l.count -= part.Count * n
+		if f.left[part.Item] == 0 {
+			at, _ := slices.BinarySearchFunc(l.items, int32(part.Item), f.s.byFallingSize)
+			l.items = slices.Delete(l.items, at, at+1)
+		}
 		for d, need := range f.s.need(int32(part.Item)) {
 			l.sum[d] -= float64(need) * float64(part.Count*n)
 		}
@@ -230,16 +237,12 @@ func (f *filler) seek(c *cursor) bool {
 			return true
 		}
 		c.taken = 0
-		if c.pos = c.lane.alive(c.pos+1, f.left); c.pos >= end {
-			break
-		}
+		c.pos++
 		switch n {
 		case 0:
 			c.pos = c.lane.from(c.pos, f.load.Free, c.lane.flattest, f.s.size)
-			c.pos = c.lane.alive(c.pos, f.left)
 		case tries:
 			c.pos = c.lane.from(c.pos, f.load.Free, c.lane.steepest, f.s.size)
-			c.pos = c.lane.alive(c.pos, f.left)
 		}
 	}
 	c.pos = end

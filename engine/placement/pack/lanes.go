@@ -20,17 +20,14 @@ type template struct {
 	flattest, steepest []float64
 }
 
-// lane is a list of items of one family with about the same ratios of needs, the largest
-// first, so that first fit is best fit.
+// lane is a list of items of one family with about the same ratios of needs, of which some
+// are left, the largest first, so that first fit is best fit.
 type lane struct {
 	*template
 	items []int32
 	// sum is what the items that are left need together, count their number.
 	sum   []float64
 	count int
-	// skip leads from a position to one at or after it that may have items left, with path
-	// compression.
-	skip []int32
 }
 
 // A family has at most mostLanes, fewer where there are many families.
@@ -86,7 +83,6 @@ func (s *solver) lanesOf(left []int) []lane {
 			mine = append(mine, i)
 		}
 	}
-	skip := make([]int32, len(mine)+len(s.lanes))
 	var out []lane
 	for lo := 0; lo < len(mine); {
 		number := s.laneOf[mine[lo]]
@@ -95,10 +91,6 @@ func (s *solver) lanesOf(left []int) []lane {
 			hi++
 		}
 		l := lane{template: &s.lanes[number], items: mine[lo:hi:hi], sum: make([]float64, s.p.Dims)}
-		l.skip, skip = skip[:hi-lo+1], skip[hi-lo+1:]
-		for pos := range l.skip {
-			l.skip[pos] = int32(pos)
-		}
 		for _, i := range l.items {
 			l.count += left[i]
 			for d, n := range s.need(i) {
@@ -152,29 +144,6 @@ func directions(in *instance, items []int32, step float64, most int) [][]int32 {
 		groups[g] = append(groups[g], i)
 	}
 	return groups
-}
-
-// alive is the first position from pos on whose item is not used up; the length
-// of the lane if there is none.
-func (l *lane) alive(pos int32, left []int) int32 {
-	end := int32(len(l.items))
-	at := pos
-	for at < end {
-		if l.skip[at] != at {
-			at = l.skip[at]
-			continue
-		}
-		if left[l.items[at]] > 0 {
-			break
-		}
-		l.skip[at] = at + 1
-	}
-	for pos < at {
-		next := l.skip[pos]
-		l.skip[pos] = at
-		pos = max(next, pos+1)
-	}
-	return at
 }
 
 // from is the first position from pos on that would fit if its item had the given slopes.
