@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -13,9 +14,10 @@ type DomainCounts struct {
 	*Rule
 	index   map[string]int
 	domains []tally
-	// known is how many domains a spread compares, least the lowest number of
-	// selected pods in any of them and ties how many have it.
-	known, least, ties int
+	// known is how many domains a spread compares, least the lowest number of selected pods
+	// in any of them, which is found anew when it is stale.
+	known, least int
+	stale        bool
 	// anywhere is the number of selected pods in all domains.
 	anywhere int
 }
@@ -54,14 +56,8 @@ func (l *DomainCounts) Know(d int) {
 	if t.known {
 		return
 	}
-	t.known = true
+	t.known, l.stale = true, true
 	l.known++
-	switch {
-	case l.known == 1 || t.selected < l.least:
-		l.least, l.ties = t.selected, 1
-	case t.selected == l.least:
-		l.ties++
-	}
 }
 
 // Record puts n pods into a domain.
@@ -73,30 +69,9 @@ func (l *DomainCounts) Record(d int, p Part, n int) {
 	if !p.Selected || n == 0 {
 		return
 	}
-	lowest := t.known && t.selected == l.least
+	l.stale = l.stale || t.known && t.selected == l.least
 	t.selected += n
 	l.anywhere += n
-	if !lowest {
-		return
-	}
-	if l.ties--; l.ties == 0 {
-		l.level()
-	}
-}
-
-// level finds the lowest number among the known domains.
-func (l *DomainCounts) level() {
-	l.ties = 0
-	for i := range l.domains {
-		t := &l.domains[i]
-		switch {
-		case !t.known || l.ties > 0 && t.selected > l.least:
-		case l.ties > 0 && t.selected == l.least:
-			l.ties++
-		default:
-			l.least, l.ties = t.selected, 1
-		}
-	}
 }
 
 // Selected is the number of selected pods in a domain.
@@ -170,6 +145,14 @@ func (l *DomainCounts) Holds() bool {
 func (l *DomainCounts) Least(here int) int {
 	if l.known < max(1, l.MinDomains) {
 		return 0
+	}
+	if l.stale {
+		l.least, l.stale = math.MaxInt, false
+		for i := range l.domains {
+			if t := &l.domains[i]; t.known {
+				l.least = min(l.least, t.selected)
+			}
+		}
 	}
 	return min(l.least, here)
 }

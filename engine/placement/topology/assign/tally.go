@@ -48,11 +48,10 @@ func domainsAt(m *supply.Machine, key string) []string {
 
 // levelCaps lets existing nodes count from the node with the fewest pods of a
 // spread: that is what the scheduler compares with as long as there is no new
-// node. Pods with further rules may have to wait for those, and then it is too
-// late.
+// node.
 func (t *tally) levelCaps() {
 	for i, l := range t.PodTopology.Counts {
-		if l.Kind != topology.Spread || !l.PerNode() || t.ownMore(i) {
+		if l.Kind != topology.Spread || !l.PerNode() {
 			continue
 		}
 		if least := l.Least(unbounded); least > 0 {
@@ -61,18 +60,6 @@ func (t *tally) levelCaps() {
 			}
 		}
 	}
-}
-
-// ownMore reports whether some owner of a rule has another one.
-func (t *tally) ownMore(rule int) bool {
-	return slices.ContainsFunc(t.Batch.Groups, func(g *demand.Group) bool {
-		declared, more := false, false
-		for _, r := range g.Shape.Memberships {
-			declared = declared || r.Declares && r.Rule == rule
-			more = more || r.Declares && r.Rule != rule
-		}
-		return declared && more
-	})
 }
 
 // Sites are all machines with the pods that a plan puts there. chosen are the launches
