@@ -39,12 +39,7 @@ func (t *packing) values(b *pack.Box) *supply.MinValues {
 func (t *packing) reachable(b *pack.Box) []int {
 	var most []int
 	for _, part := range b.Parts {
-		alone := [2]int{part.Item, b.Model}
-		counts, ok := t.alone[alone]
-		if !ok {
-			counts = t.values(&pack.Box{Model: b.Model, Parts: []pack.Part{{Item: part.Item, Count: 1}}}).Counts()
-			t.alone[alone] = counts
-		}
+		counts := t.values(&pack.Box{Model: b.Model, Parts: []pack.Part{{Item: part.Item, Count: 1}}}).Counts()
 		if most == nil {
 			most = make([]int, len(counts))
 		}

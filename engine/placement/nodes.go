@@ -92,13 +92,10 @@ type claims struct {
 	// lists memoises shortlists, suited is room for one.
 	lists  map[string]*list
 	suited []int
-	// named is for each kind the turn in which suiting took it last.
-	named []int
-	turn  int
 }
 
 func (t *packing) claims() *claims {
-	return &claims{packing: t, lists: map[string]*list{}, named: make([]int, len(t.w.Offerings.Kinds))}
+	return &claims{packing: t, lists: map[string]*list{}}
 }
 
 // admit puts boxes in the order of pool, type and content, charges them to their

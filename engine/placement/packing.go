@@ -31,16 +31,13 @@ type packing struct {
 	// dims are the dimensions of the problem.
 	dims    []int
 	problem pack.Problem
-	// alone memoises how many values of labels one unit of an item leaves, by item and
-	// model.
-	alone map[[2]int][]int
 }
 
 // newPacking makes the problem of putting the groups on the pools' machines. Groups
 // that none of them accepts are left out, and exotic machines but for some that are offered
 // in any case.
 func (w *world) newPacking(pools []*supply.Pool, groups []*demand.Group, offered bitset.Set) *packing {
-	t := &packing{w: w, pools: pools, alone: map[[2]int][]int{}}
+	t := &packing{w: w, pools: pools}
 	t.addShapes(groups, offered)
 	t.addDims()
 	t.divideLabels()

@@ -92,7 +92,7 @@ func (w *world) prices(p *plan.Plan) map[string]float64 {
 		of := map[*demand.Shape]float64{}
 		for _, pod := range n.Pods {
 			share := 0.0
-			for d, need := range w.ClassNeed(pod.Class) {
+			for d, need := range w.Dims.Need(pod.Class.Requests) {
 				if need > 0 && holds[d] > 0 {
 					share = max(share, float64(need)/float64(holds[d]))
 				}

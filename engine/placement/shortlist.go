@@ -3,6 +3,8 @@ package placement
 import (
 	"slices"
 	"sort"
+
+	"github.com/millwright-dev/millwright/engine/placement/bitset"
 )
 
 // shortlist are the launches that would hold a content, the one to count on in
@@ -28,33 +30,27 @@ func (t *claims) shortlist(c *content, planned, boxes int) []int {
 func (t *claims) suiting(c *content, planned, boxes int) []int {
 	m := t.w.Offerings
 	base := m.Kinds[m.Launches[planned].Kind].Size
-	out, kinds := t.suited[:0], 0
-	t.turn++
-	last, good := -1, false // a type's offerings often follow each other
-	end := 0                // after the last offering of all types that are named
+	out, named, kinds := t.suited[:0], bitset.New(len(m.Kinds)), 0
+	end := 0 // after the last offering of all types that are named
 	from := c.pool.Lo
 	if len(c.pool.MinValues) == 0 {
 		// Packing has chosen the cheapest.
 		from += sort.Search(planned-from, func(i int) bool { return m.Launches[from+i].Offering.Price >= m.Launches[planned].Offering.Price })
 	}
 	for i := range c.launches.Within(from, c.pool.Hi) {
-		kind := m.Launches[i].Kind
-		named := t.named[kind] == t.turn
-		if !named && kinds == maxTypes && len(c.pool.MinValues) == 0 {
+		kind := int(m.Launches[i].Kind)
+		known := named.Has(kind)
+		if !known && kinds == maxTypes && len(c.pool.MinValues) == 0 {
 			if i >= end {
 				break
 			}
 			continue
 		}
-		if last < 0 || m.Launches[last].Kind != kind || m.Launches[last].Overhead != m.Launches[i].Overhead {
-			last, good = i, t.suits(c, i) && c.pool.Spares(m.Kinds[kind].Size, base, boxes)
-		}
-		if good {
+		if t.suits(c, i) && c.pool.Spares(m.Kinds[kind].Size, base, boxes) {
 			out = append(out, i)
-			if !named {
-				t.named[kind] = t.turn
-				kinds++
-				end = max(end, m.Kinds[kind].End)
+			if !known {
+				named.Add(kind)
+				kinds, end = kinds+1, max(end, m.Kinds[kind].End)
 			}
 		}
 	}

@@ -38,8 +38,6 @@ type Batch struct {
 	// made memoises what the rules made of each shape, same the shapes by key.
 	made map[*snapshot.Shape]*Shape
 	same map[string]*Shape
-	// needs memoises what is asked by pods that run already.
-	needs map[*snapshot.Class][]int64
 	// soft are the lists of taints with a PreferNoSchedule among them, nil before
 	// they are asked for.
 	soft [][]corev1.Taint
@@ -47,7 +45,7 @@ type Batch struct {
 
 // New makes groups of the pods, which are by namespace and name.
 func New(s *snapshot.Snapshot, pods []*snapshot.Pod) *Batch {
-	b := &Batch{Snap: s, pods: pods, Disks: disks{}, made: map[*snapshot.Shape]*Shape{}, same: map[string]*Shape{}, needs: map[*snapshot.Class][]int64{}}
+	b := &Batch{Snap: s, pods: pods, Disks: disks{}, made: map[*snapshot.Shape]*Shape{}, same: map[string]*Shape{}}
 	b.gather(pods)
 	return b
 }
@@ -220,16 +218,6 @@ func (b *Batch) others(classes []*snapshot.Class) []corev1.ResourceName {
 func (b *Batch) fill(need []int64, c *snapshot.Class) {
 	b.Dims.Fill(need, c.Requests)
 	b.ofVolumes(c.Shape, func(name corev1.ResourceName, n int64) { need[b.Dims.Index[name]] = n })
-}
-
-// ClassNeed is what the pods of a class ask of the dimensions that matter.
-func (b *Batch) ClassNeed(c *snapshot.Class) []int64 {
-	need, ok := b.needs[c]
-	if !ok {
-		need = b.Dims.Need(c.Requests)
-		b.needs[c] = need
-	}
-	return need
 }
 
 // shapeOf runs the rules over a shape, once.

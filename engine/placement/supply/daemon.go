@@ -83,7 +83,7 @@ func (s *Supply) Overheads(places int, runs func(*Daemon) bitset.Set) (list []Ov
 func (s *Supply) overheadOf(set []int) Overhead {
 	o := Overhead{Daemons: set, Need: make([]int64, len(s.Dims.Names))}
 	for _, d := range set {
-		vector.Add(o.Need, s.ClassNeed(s.Daemons[d].Pod.Class), 1)
+		vector.Add(o.Need, s.Dims.Need(s.Daemons[d].Pod.Class.Requests), 1)
 		o.Present = append(append(o.Present, s.Daemons[d].Ports...), s.Daemons[d].Tokens...)
 	}
 	slices.Sort(o.Present)

@@ -159,7 +159,7 @@ func (s *Supply) newMachine(n *snapshot.Node) *Machine {
 // occupy takes a pod's share. What a pod that waits for its victims to go will
 // take counts as well.
 func (m *Machine) occupy(s *Supply, p *snapshot.Pod) {
-	for i, n := range s.ClassNeed(p.Class) {
+	for i, n := range s.Dims.Need(p.Class.Requests) {
 		m.Load.Free[i] = max(0, m.Load.Free[i]-n)
 	}
 	m.exclude(s, p)
