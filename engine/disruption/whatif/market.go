@@ -6,25 +6,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
-	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // market is what may be launched for a question: less to look through than
 // everything.
-func (w *World) market(q Question, pods []*snapshot.Pod) []*snapshot.Pool {
+func (w *World) market(q Question) []*snapshot.Pool {
 	if !q.RoomOnly && q.Ceiling == 0 {
 		return w.snap.Pools
-	}
-	shapes := map[*snapshot.Shape]bool{}
-	for _, p := range pods {
-		shapes[p.Class.Shape] = true
 	}
 	out := make([]*snapshot.Pool, len(w.snap.Pools))
 	for i, p := range w.snap.Pools {
 		trimmed := *p
 		switch {
-		case q.RoomOnly || !tolerated(p, shapes):
+		case q.RoomOnly:
 			trimmed.Types = nil
 		case !p.Requirements.HasMinValues() && w.options.MinTypes <= 1:
 			trimmed.Types = w.cheaper(p, q.Ceiling)
@@ -32,17 +27,6 @@ func (w *World) market(q Question, pods []*snapshot.Pod) []*snapshot.Pool {
 		out[i] = &trimmed
 	}
 	return out
-}
-
-// tolerated reports whether some pod could run on a pool's machines as far as
-// their taints go.
-func tolerated(p *snapshot.Pool, shapes map[*snapshot.Shape]bool) bool {
-	for sh := range shapes {
-		if _, kept := taints.Untolerated(p.Taints, sh.Tolerations); !kept {
-			return true
-		}
-	}
-	return false
 }
 
 func (w *World) cheaper(p *snapshot.Pool, ceiling float64) []*catalog.Type {

@@ -181,7 +181,7 @@ func (w *World) Put(q Question) Answer {
 			s.Pending = append(s.Pending, p)
 		}
 	}
-	s.Pools = w.market(q, s.Pending)
+	s.Pools = w.market(q)
 	w.Asked += overhead + len(s.Nodes) + w.pods()/podsPerMachine
 	opts := w.options
 	opts.Unexplained = true

@@ -6,8 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/eviction"
@@ -33,13 +31,13 @@ func Select(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplaced
 		}
 		pods = append(pods, p)
 	}
-	guards := newGuards(s.PDBs)
+	budgets := eviction.NewBudgets(s.PDBs)
 	for _, n := range s.Nodes {
 		if !n.Deleting() {
 			continue
 		}
 		for _, p := range n.Pods {
-			if eviction.Reschedulable(p.Pod) && !stays(n.Claim, p, guards, s.Now) {
+			if eviction.Reschedulable(p.Pod) && !stays(n.Claim, p, budgets, s.Now) {
 				pods = append(pods, p)
 			}
 		}
@@ -51,10 +49,10 @@ func Select(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplaced
 
 // stays reports whether something keeps a pod from being evicted that counts when its
 // machine is drained.
-func stays(c *snapshot.Claim, p *snapshot.Pod, guards guards, now time.Time) bool {
+func stays(c *snapshot.Claim, p *snapshot.Pod, budgets *eviction.Budgets, now time.Time) bool {
 	_, protected := eviction.Protected(p.Pod, now)
 	return protected && !drain.Ignores(c, drain.ProtectedPods) ||
-		guards.block(p) && !drain.Ignores(c, drain.GuardedPods)
+		guarded(p, budgets) && !drain.Ignores(c, drain.GuardedPods)
 }
 
 // provisionable reports whether a pod waits for a machine. The scheduler says so
@@ -114,36 +112,11 @@ func optedOut(p *snapshot.Pod) bool {
 	return true
 }
 
-// guards are the PDBs by namespace, with what they select.
-type guards map[string][]guard
-
-type guard struct {
-	*policyv1.PodDisruptionBudget
-	selector labels.Selector
-}
-
-func newGuards(pdbs []*policyv1.PodDisruptionBudget) guards {
-	g := guards{}
-	for _, pdb := range pdbs {
-		if selector, err := metav1.LabelSelectorAsSelector(pdb.Spec.Selector); err == nil {
-			g[pdb.Namespace] = append(g[pdb.Namespace], guard{pdb, selector})
-		}
-	}
-	return g
-}
-
-// block reports whether a pod can never be evicted: a PDB allows none of its
-// pods to go, or two PDBs guard it, which the eviction API refuses.
-func (g guards) block(p *snapshot.Pod) bool {
-	matching, shut := 0, false
-	for _, pdb := range g[p.Namespace] {
-		if !pdb.selector.Matches(labels.Set(p.Labels)) {
-			continue
-		}
-		matching++
-		shut = shut || neverAllows(&pdb.Spec) && !(alwaysAllows(&pdb.Spec) && notReady(p))
-	}
-	return shut || matching > 1
+// guarded reports whether a pod can never be evicted: a PDB allows none of its pods to go,
+// or two PDBs guard it, which the eviction API refuses.
+func guarded(p *snapshot.Pod, budgets *eviction.Budgets) bool {
+	over := budgets.Over(p.Pod)
+	return len(over) > 1 || len(over) == 1 && neverAllows(&over[0].Spec) && !(alwaysAllows(&over[0].Spec) && notReady(p))
 }
 
 func neverAllows(spec *policyv1.PodDisruptionBudgetSpec) bool {
