@@ -11,10 +11,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// launches bounds how many commands get their replacements in one decision; the
-// others wait for the next.
-const launches = 16
-
 // underway takes the commands further that have begun.
 type underway struct{ *decider }
 
@@ -42,10 +38,9 @@ func (u *underway) resume() {
 			u.room.Reserve(pool, amounts)
 		}
 	}
-	budget := launches
 	for _, g := range standing {
 		if g.Step == Launch {
-			u.replace(g, &budget)
+			u.replace(g)
 		}
 	}
 	for _, g := range standing {
@@ -182,13 +177,12 @@ func (u *underway) overspends(g *group, cost float64) bool {
 }
 
 // replace decides what a command's replacements are, now that its machines take
-// no more pods.
-func (u *underway) replace(g *group, budget *int) {
-	if *budget <= 0 && !u.static(g.Nodes[0]) {
+// no more pods. What is too much work for this decision waits for the next.
+func (u *underway) replace(g *group) {
+	if u.world.Asked > work && !u.static(g.Nodes[0]) {
 		g.Step = Settle
 		return
 	}
-	*budget--
 	answer, none := u.standIn(g.Nodes)
 	if none != nil {
 		u.callOff(g, g.Nodes[0], *none)

@@ -15,7 +15,7 @@
 // to placement with new machines to choose from (replace.go): many to none, to one, or
 // to several, of whatever pool and capacity type. Those that waste the most for each
 // pod that would move come first, in groups as large as may be; what is left is
-// asked about in small groups and alone. Every move has one hurdle, in $/h (hurdle.go).
+// asked about alone. Every move has one hurdle, in $/h (hurdle.go).
 //
 // Work is counted, not timed, so that the same input gives the same moves; where
 // it does not suffice for every group, the next pass begins further down the list.

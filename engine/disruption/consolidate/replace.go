@@ -14,9 +14,6 @@ import (
 // better; they cost more pods their place when one of their replacements fails.
 const largest = 32
 
-// sizes are those of the groups in which what is left is asked about then.
-var sizes = []int{8, 1}
-
 // wasteful is a candidate that costs more than what its pods need besides the room
 // that others have.
 type wasteful struct {
@@ -26,17 +23,13 @@ type wasteful struct {
 
 // replace finds groups of machines that new ones could stand in for at a lower
 // price: first those that waste the most for each pod that would move, in groups as
-// large as may be, then those that are left in small groups and one by one, from another
-// place on each turn.
+// large as may be, then those that are left one by one, from another place on each turn.
 func (s *search) replace() {
 	list := s.wasteful()
 	s.adoptGroups(slices.Collect(slices.Chunk(list, largest)), 0)
-	for _, size := range sizes {
-		list = slices.DeleteFunc(list, func(w wasteful) bool { return !s.available(w.Candidate) })
-		groups := slices.Collect(slices.Chunk(list, size))
-		if len(groups) > 0 {
-			s.adoptGroups(groups, int(s.Turn%int64(len(groups))))
-		}
+	list = slices.DeleteFunc(list, func(w wasteful) bool { return !s.available(w.Candidate) })
+	if len(list) > 0 {
+		s.adoptGroups(slices.Collect(slices.Chunk(list, 1)), int(s.Turn%int64(len(list))))
 	}
 }
 
