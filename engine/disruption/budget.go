@@ -149,7 +149,7 @@ func scale(text string, nodes int) (int, error) {
 func smallest(budgets []budget, now time.Time) (int, *snapshot.Budget) {
 	allowed, by := Unlimited, (*snapshot.Budget)(nil)
 	for _, b := range budgets {
-		if b.open(now) && b.limit < allowed {
+		if open, _ := b.at(now); open && b.limit < allowed {
 			allowed, by = b.limit, b.Budget
 		}
 	}
@@ -166,7 +166,7 @@ func opens(budgets []budget, disrupting int, now time.Time) time.Time {
 	for range lookAhead {
 		var next time.Time
 		for _, b := range budgets {
-			if end := b.closes(at); b.open(at) && end.After(at) && (next.IsZero() || end.Before(next)) {
+			if open, end := b.at(at); open && end.After(at) && (next.IsZero() || end.Before(next)) {
 				next = end
 			}
 		}
@@ -224,22 +224,17 @@ func newOpening(b snapshot.Budget) (opening, error) {
 	return opening{schedule, b.Duration}, nil
 }
 
-// open reports whether the window is open: it last opened less than its duration
-// ago. A schedule that never comes (30 February) is open, as it is in Karpenter,
-// so that its budget holds rather than vanishes.
-func (w opening) open(now time.Time) bool {
-	return w.schedule == nil || !w.schedule.Next(now.UTC().Add(-w.duration)).After(now.UTC())
-}
-
-// closes is when the opening that holds now ends, zero if it has no end. Another
-// opening may have begun by then.
-func (w opening) closes(now time.Time) time.Time {
+// at reports whether the window is open at a moment: it last opened less than its duration
+// ago; and when that opening ends, zero if it has no end. Another may have begun by then. A
+// schedule that never comes (30 February) is open, as it is in Karpenter, so that its budget
+// holds rather than vanishes.
+func (w opening) at(now time.Time) (open bool, end time.Time) {
 	if w.schedule == nil {
-		return time.Time{}
+		return true, time.Time{}
 	}
 	opened := w.schedule.Next(now.UTC().Add(-w.duration))
 	if opened.IsZero() {
-		return time.Time{}
+		return true, time.Time{}
 	}
-	return opened.Add(w.duration)
+	return !opened.After(now), opened.Add(w.duration)
 }

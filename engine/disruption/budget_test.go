@@ -110,11 +110,12 @@ func TestASummerTimeChangeMovesNoBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, day := range []int{28, 29, 30} {
-		if at := time.Date(2026, 3, day, 1, 30, 0, 0, time.UTC).In(berlin); !w.open(at) {
-			t.Errorf("shut at %v", at)
+		at, end := time.Date(2026, 3, day, 1, 30, 0, 0, time.UTC), time.Date(2026, 3, day, 2, 0, 0, 0, time.UTC)
+		if open, until := w.at(at.In(berlin)); !open || !until.Equal(end) {
+			t.Errorf("at %v: open %v, until %v", at, open, until)
 		}
-		if at := time.Date(2026, 3, day, 2, 0, 0, 0, time.UTC).In(berlin); w.open(at) {
-			t.Errorf("open at %v", at)
+		if open, _ := w.at(end.In(berlin)); open {
+			t.Errorf("open at %v", end)
 		}
 	}
 }

@@ -1,7 +1,5 @@
 package pack
 
-import "slices"
-
 // stepsToBound bounds the search for the content of a model that is worth most.
 const stepsToBound = 20_000
 
@@ -11,7 +9,6 @@ const stepsToBound = 20_000
 // (Farley). So they hold wherever the program stopped. They are nil where the kinds of
 // things are many or have rules, and where the bound of the program is good enough.
 func (s *solver) contents(boxes []Box, packed []int) []float64 {
-	p := &patterns{s: s, left: packed, row: make([]int, len(packed)), found: slices.Clone(boxes)}
 	kinds, things := 0, 0
 	for i, n := range packed {
 		if family := s.familyOf(int32(i)); n > 0 {
@@ -25,7 +22,7 @@ func (s *solver) contents(boxes []Box, packed []int) []float64 {
 		return nil
 	}
 	s.fee = 0
-	p.work = stepsPerThing * min(things, manyWork)
+	p := s.patterns(boxes, packed, things)
 	if !p.begin() {
 		return nil
 	}

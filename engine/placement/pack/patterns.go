@@ -47,14 +47,13 @@ const (
 // repack packs the content of boxes by patterns, if it is many things of few kinds and
 // that comes cheaper.
 func (s *solver) repack(boxes []Box, pools []Pool) []Box {
-	p := &patterns{s: s, left: make([]int, len(s.counts)), row: make([]int, len(s.counts))}
-	things, kinds := 0, 0
+	left, things, kinds := make([]int, len(s.counts)), 0, 0
 	for i := range boxes {
 		for _, part := range boxes[i].Parts {
-			if p.left[part.Item] == 0 {
+			if left[part.Item] == 0 {
 				kinds++
 			}
-			p.left[part.Item] += part.Count
+			left[part.Item] += part.Count
 			things += part.Count
 		}
 	}
@@ -62,13 +61,18 @@ func (s *solver) repack(boxes []Box, pools []Pool) []Box {
 		return boxes
 	}
 	s.charge(boxes)
-	p.work = stepsPerThing * min(things, manyWork)
-	p.found = slices.Clone(boxes)
-	p.best = boxes
+	p := s.patterns(boxes, left, things)
 	if p.solve(nil); !s.better(p.best, boxes) || !s.exchange(boxes, p.best, pools) {
 		return boxes
 	}
 	return p.best
+}
+
+// patterns begins with the contents of boxes, which hold so many things.
+func (s *solver) patterns(boxes []Box, left []int, things int) *patterns {
+	return &patterns{
+		s: s, left: left, row: make([]int, len(left)), found: slices.Clone(boxes), best: boxes, work: stepsPerThing * min(things, manyWork),
+	}
 }
 
 // better reports whether boxes cost less than others, with their fees.
