@@ -31,7 +31,7 @@ func Report(cfg Config, rounds []Round) string {
 	}
 	b.WriteString("\n## How\n\n")
 	fmt.Fprintf(&b, "- %s, %d CPUs, shared by the control plane, the simulated kubelets and the controller. Karpenter %s.\n", runtime.Version(), runtime.NumCPU(), karpenterVersion())
-	fmt.Fprintf(&b, "- Catalogue: KWOK's 144 types, on demand, linux/amd64. One NodePool, disruption by default (`consolidateAfter: 0s`, budget 10 %%). A Node appears %s after its launch; both have all flags by default.\n", cfg.LaunchDelay)
+	fmt.Fprintf(&b, "- Catalogue: KWOK's 144 types, on demand, linux/amd64. One NodePool, disruption by default (`consolidateAfter: 0s`, budget 10 %%). A Node appears %s after its launch and is ready %s to %s later; both have all flags by default.\n", cfg.LaunchDelay, cfg.ReadyDelay, cfg.ReadyDelay+cfg.ReadySpread)
 	b.WriteString("- A Node for critical add-ons only is there all the time, as that on which a controller runs; it is not counted.\n")
 	b.WriteString("- Workload: of 30 pods 20 of 250m/500Mi, 7 of 900m/3100Mi, 3 of 3500m/14Gi, in three Deployments created at once; ")
 	fmt.Fprintf(&b, "trickles are %d more pods, one each %s.\n", trickled, tricklePause)

@@ -23,6 +23,9 @@ type Config struct {
 	Phases []string
 	// LaunchDelay is the time from a launch to the appearance of the Node.
 	LaunchDelay time.Duration
+	// ReadyDelay is the time from then until it is ready, and ReadySpread how much longer it is
+	// at most.
+	ReadyDelay, ReadySpread time.Duration
 }
 
 // Result is one turn of one contestant.

@@ -76,6 +76,14 @@ metadata: {name: millwright-kwok, namespace: kube-system}
 data: {bootDelay: 0s, registrationDelay: 0s, shutdownDelay: 0s}
 `
 
+// kubelets sets how long Nodes take to become ready.
+const kubelets = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: sandbox-config, namespace: kube-system}
+data: {node-ready-delay: %[1]s, node-ready-spread: %[2]s}
+`
+
 const deploymentManifest = `
 apiVersion: apps/v1
 kind: Deployment
@@ -93,7 +101,8 @@ spec:
 
 // pools applies the class, the pool and what a contestant adds.
 func (w *world) pools(ctx context.Context, policy string) error {
-	return w.apply.Text(ctx, fmt.Sprintf(poolManifests, w.cfg.LaunchDelay)+"---"+simulatedCloud+"---"+home+"---"+policy)
+	nodes := fmt.Sprintf(poolManifests, w.cfg.LaunchDelay) + "---" + fmt.Sprintf(kubelets, w.cfg.ReadyDelay, w.cfg.ReadySpread)
+	return w.apply.Text(ctx, nodes+"---"+simulatedCloud+"---"+home+"---"+policy)
 }
 
 // burst creates the Deployments.

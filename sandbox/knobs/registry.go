@@ -10,6 +10,11 @@ var (
 		Scopes: []Scope{ScopeNode},
 		Help:   "time from a Node's appearance to its being Ready",
 	}
+	NodeReadySpread = Knob{
+		Name: "node-ready-spread", Annotation: "ready-spread", Kind: Duration,
+		Scopes: []Scope{ScopeNode},
+		Help:   "how much longer it takes at most; by the Node's UID, so that machines differ",
+	}
 	KubeletSilent = Knob{
 		Name: "kubelet-silent", Annotation: "kubelet", AnnotationOn: "silent", Kind: Switch,
 		Scopes: []Scope{ScopeNode},
@@ -236,7 +241,7 @@ var (
 // All lists every knob in the order in which users read about them.
 func All() []Knob {
 	return []Knob{
-		NodeReadyDelay, KubeletSilent, NodeRebootAfter, NodeIP, NodeTwinAfter, NodeTwinFor, NodeCondition, NodeConditionDelay, DevicePluginDelay, DevicePluginHang,
+		NodeReadyDelay, NodeReadySpread, KubeletSilent, NodeRebootAfter, NodeIP, NodeTwinAfter, NodeTwinFor, NodeCondition, NodeConditionDelay, DevicePluginDelay, DevicePluginHang,
 		CloudInitDelay, CloudInitHang, AgentTaint, AgentAddsTaint, AgentDelay, AgentHang, AgentWatches, AgentCrash, RetaintAfter, RetaintFor,
 		PodStartDelay, PodInitDuration, PodStopDelay, PreStopExecDuration, PodRunFor, PodExit,
 		CSIAttachLimit, CSIRegisterDelay, ProvisionDelay, ProvisionFail,

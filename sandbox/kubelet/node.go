@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"math"
 	"sync"
 	"time"
 
@@ -144,7 +146,11 @@ func (k *Kubelets) address(node *corev1.Node) string {
 }
 
 func (m *machine) readyAt(s knobs.Settings, node *corev1.Node) time.Time {
-	return m.booted.Add(s.Duration(knobs.NodeReadyDelay, knobs.OfNode(node)))
+	of := knobs.OfNode(node)
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(m.uid)) // never fails
+	spread := float64(hash.Sum32()) / math.MaxUint32 * float64(s.Duration(knobs.NodeReadySpread, of))
+	return m.booted.Add(s.Duration(knobs.NodeReadyDelay, of) + time.Duration(spread))
 }
 
 // reboots is when the machine reboots, and whether it still has to.

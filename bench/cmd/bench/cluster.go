@@ -22,6 +22,8 @@ func compareClusters(ctx context.Context, args []string) error {
 	hogs := fs.String("hogs", "0,1", "comma-separated numbers of busy loops beside; every size is played with each")
 	phases := fs.String("phases", "burst,70%,rollout,trickle,nothing", "comma-separated phases, in order")
 	fs.DurationVar(&cfg.LaunchDelay, "launch-delay", 3*time.Second, "time from a launch to the appearance of the Node")
+	fs.DurationVar(&cfg.ReadyDelay, "ready-delay", 300*time.Millisecond, "time from then until it is ready")
+	fs.DurationVar(&cfg.ReadySpread, "ready-spread", 0, "how much longer that takes at most; Nodes differ")
 	if err := cfg.Parse(fs, args, "karpenter-kwok", 30*time.Second); err != nil {
 		return err
 	}
