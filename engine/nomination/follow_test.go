@@ -45,7 +45,7 @@ func TestKubeSchedulerNeedsNoSecondLaunch(t *testing.T) {
 					other, otherMore = other+f.planned[pool], otherMore+n-f.planned[pool]
 				}
 			}
-			t.Logf("after %v: %d pods tried, %d nominations forgotten, %d written", f.now.Sub(noon.Add(boot)), f.scheduler.tried, f.scheduler.cleared, f.wrote)
+			t.Logf("after %v: %d pods tried, %d nominations forgotten, %d written", f.now.Sub(noon.Add(boot+f.lead)), f.scheduler.tried, f.scheduler.cleared, f.wrote)
 		})
 	}
 	t.Logf("%d machines more than %d that were planned where workloads contest each other's room, %d more than %d elsewhere", more, contested, otherMore, other)
@@ -77,8 +77,8 @@ func TestNodesOfAllKindsOfWorkloadsThatBecomeReadyApart(t *testing.T) {
 
 // Nodes that become ready within a moment open together, and take no other pods than planned
 // although those of one class are not nominated, also where the others are nominated slowly.
-// Where they are further apart, each wave of pods that kube-scheduler tries costs nominations,
-// and these at most one machine in ten.
+// Where they are further apart than a quarter of the time that they take, each wave of pods that
+// kube-scheduler tries costs nominations, and these at most one machine in ten.
 func TestNodesThatBecomeReadyApart(t *testing.T) {
 	for _, row := range []struct {
 		apart, lead, write time.Duration
@@ -88,6 +88,7 @@ func TestNodesThatBecomeReadyApart(t *testing.T) {
 		{nomination.Together, lead, perWrite, 0, 0.34},
 		{time.Second, 0, 4 * perWrite, 0, 0.34},
 		{10 * time.Second, lead, perWrite, 10, 3},
+		{10 * time.Second, 25 * time.Second, perWrite, 0, 0.34},
 	} {
 		t.Run(fmt.Sprint(row.apart, row.lead, row.write), func(t *testing.T) {
 			t.Parallel()
@@ -129,7 +130,7 @@ func TestNodesThatTakePlannedPodsFirstNeedNoSecondLaunch(t *testing.T) {
 			if !maps.Equal(f.launched, f.planned) {
 				t.Errorf("%v machines planned, %v launched", f.planned, f.launched)
 			}
-			t.Logf("after %v: %d pods tried, %d nominations forgotten, %d written", f.now.Sub(noon.Add(boot)), f.scheduler.tried, f.scheduler.cleared, f.wrote)
+			t.Logf("after %v: %d pods tried, %d nominations forgotten, %d written", f.now.Sub(noon.Add(boot+f.lead)), f.scheduler.tried, f.scheduler.cleared, f.wrote)
 			if f.opened != f.machines {
 				t.Errorf("%d of %d Nodes have been opened for other pods", f.opened, f.machines)
 			}
@@ -144,8 +145,8 @@ const (
 	latency  = 30 * time.Millisecond  // from a change until nominations begin to be written
 	perWrite = 5 * time.Millisecond   // a write: 200 a second, as --kube-client-qps has it
 	poll     = 100 * time.Millisecond // it is looked whether Nodes are still held
-	boot     = 20 * time.Second       // from a launch to the first Node that is ready
-	lead     = 5 * time.Second        // before which it has joined
+	boot     = 20 * time.Second       // from a launch until the first Node joins
+	lead     = 5 * time.Second        // from then until it is ready
 )
 
 // follow is a random cluster: pods are planned, machines come, a scheduler binds, and
@@ -176,11 +177,13 @@ type follow struct {
 
 // arrival is a machine that takes no pods yet.
 type arrival struct {
-	at     time.Time // when it is ready; when it takes pods if it is free
+	ready  time.Time // when it is
+	free   time.Time // since when it is not held any more
 	node   *snapshot.Node
 	object *corev1.Node // its Node
-	free   bool         // it is not held any more
 }
+
+var notReady = corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}
 
 func newFollow(t *testing.T, seed uint64) *follow {
 	f := emptyFollow(t, seed)
@@ -283,14 +286,15 @@ func (f *follow) launch(n *plan.NewNode) *snapshot.Node {
 	f.machines++
 	f.launched[n.Pool]++
 	f.say("node %s type=%s zone=%s pool=%s stage=appeared labels=team:%s", name, n.Choice.Type.Name, n.Choice.Offering.Zone, n.Pool, n.Pool)
-	node, ready := f.world.Node(name), metav1.NewTime(f.now.Add(boot+f.after()))
+	node, ready := f.world.Node(name), metav1.NewTime(f.now.Add(boot+f.lead+f.after()))
 	node.Object.Spec.Taints = append(node.Object.Spec.Taints, f.world.Pool(n.Pool).Taints...)
-	node.Object.CreationTimestamp = ready
+	node.Object.Spec.Taints = append(node.Object.Spec.Taints, notReady)
+	node.Object.CreationTimestamp = metav1.NewTime(ready.Add(-f.lead))
 	node.Object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, LastTransitionTime: ready}}
 	node.Claim.UID = types.UID(name)
 	node.Claim.Created = f.now
-	node.Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue}
-	f.arrivals = append(f.arrivals, arrival{at: ready.Time, node: node, object: node.Object})
+	node.Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: f.now}
+	f.arrivals = append(f.arrivals, arrival{ready: ready.Time, node: node, object: node.Object})
 	node.Object = nil
 	return node
 }
@@ -331,21 +335,26 @@ func (f *follow) write() {
 func (f *follow) join() {
 	for i := range f.arrivals {
 		a := &f.arrivals[i]
-		if !f.now.Before(a.at.Add(-f.lead)) && a.node.Object == nil {
+		if !f.now.Before(a.ready.Add(-f.lead)) && a.node.Object == nil {
 			a.node.Object = a.object
 			f.scheduler.nodes = append(f.scheduler.nodes, a.node)
 		}
-		if !f.now.Before(a.at) {
+		if !f.now.Before(a.ready) && a.object.Status.Conditions[0].Status == corev1.ConditionFalse {
 			a.object.Status.Conditions[0].Status = corev1.ConditionTrue
+			a.object.Spec.Taints = slices.DeleteFunc(a.object.Spec.Taints, func(t corev1.Taint) bool { return t == notReady })
+			if a.node.Registered() {
+				f.scheduler.wake()
+			}
 		}
 	}
 }
 
-// open has the Nodes take pods that have been let go.
+// open has the Nodes registered that have been let go.
 func (f *follow) open() {
-	f.arrivals = slices.DeleteFunc(f.arrivals, func(a arrival) bool {
-		if !a.free || f.now.Before(a.at) {
-			return false
+	for i := range f.arrivals {
+		a := &f.arrivals[i]
+		if a.free.IsZero() || f.now.Before(a.free) || a.node.Registered() {
+			continue
 		}
 		o := a.node.Object
 		o.Spec.Taints = slices.DeleteFunc(o.Spec.Taints, func(t corev1.Taint) bool { return t.Key == snapshot.UnregisteredTaint })
@@ -354,24 +363,23 @@ func (f *follow) open() {
 		}
 		o.Labels[snapshot.RegisteredLabel] = "true"
 		a.node.Claim.Conditions[snapshot.Registered] = snapshot.Condition{Status: corev1.ConditionTrue, Since: f.now}
-		f.scheduler.wake()
-		return true
-	})
+		if !slices.Contains(o.Spec.Taints, notReady) {
+			f.scheduler.wake()
+		}
+	}
 }
 
 // release lets Nodes go that need not be held.
 func (f *follow) release() {
+	f.arrivals = slices.DeleteFunc(f.arrivals, func(a arrival) bool { return a.node.Registered() && !f.now.Before(a.ready) })
 	holds, at := nomination.Holds(f.picture(), "", nil), f.now
 	slices.SortStableFunc(f.arrivals, func(a, b arrival) int {
 		return cmp.Compare(holds[a.node.Claim.Name].Free, holds[b.node.Claim.Name].Free)
 	})
 	for i := range f.arrivals {
 		a := &f.arrivals[i]
-		if a.free || f.now.Before(a.at) {
-			continue
-		}
-		if holds[a.node.Claim.Name].Until.IsZero() {
-			a.free, a.at = true, at
+		if a.node.Object != nil && a.free.IsZero() && holds[a.node.Claim.Name].Until.IsZero() {
+			a.free = at
 			at = at.Add(perNode)
 		}
 	}
@@ -406,7 +414,7 @@ func (f *follow) run() {
 	for pool, n := range f.launched {
 		f.planned[pool] = n
 	}
-	f.now = noon.Add(boot - lead)
+	f.now = noon.Add(boot)
 	replan, look, renew := f.now.Add(2*time.Second), f.now, f.now
 	for f.now.Before(noon.Add(20 * time.Minute)) {
 		f.join()

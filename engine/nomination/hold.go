@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/engine/nodeagent"
+	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -15,8 +17,12 @@ const (
 	// Grace is the time until the pods that need it are nominated to it.
 	Grace = 10 * time.Second
 	// Together is the time until others that were launched with it, at most so long before or
-	// after, are ready as well.
+	// after, are ready as well; longer, up to Grace, where machines take long (wait).
 	Together = 3 * time.Second
+	// Boot is the time until it is ready, from when it joined. One that is not ready takes no
+	// pods anyway, unless what keeps it from them is what its network waits for: where an
+	// agent of the network does not tolerate to be kept from it, that is for Grace.
+	Boot = time.Minute
 )
 
 // Hold is what keeps a Node that has joined from taking pods.
@@ -65,17 +71,19 @@ func withNode(s *snapshot.Snapshot, claim string, node *corev1.Node) *snapshot.S
 	return &known
 }
 
-// hold is that of one Node: for pods that are still to be nominated to it, then for those
-// planned for machines with which it opens together.
+// hold is that of one Node: for pods that are still to be nominated to it, and while it is not
+// ready for all that need it, as kube-scheduler forgets nominations to Nodes that take no pods;
+// then for those planned for machines with which it opens together.
 func (m *memo) hold(n *snapshot.Node) Hold {
-	since, ready := readySince(n)
-	if !ready {
-		since = joined(n)
-	}
 	needing := slices.DeleteFunc(slices.Clone(m.planned[n]), func(p *snapshot.Pod) bool { return m.needless(p.Class, n) })
 	free := m.free(n)
-	own, others := Hold{Until: since.Add(Grace), Free: free}, Hold{Free: free}
-	for _, p := range unnominated(needing, n, m) {
+	own, others := Hold{Free: free}, Hold{Free: free}
+	if since, ready := readySince(n); ready {
+		own.Until, needing = since.Add(Grace), unnominated(needing, n, m)
+	} else {
+		own.Until = joined(n).Add(m.boot)
+	}
+	for _, p := range needing {
 		own.For = append(own.For, plan.PodRef(p.Pod))
 	}
 	if len(own.For) > 0 {
@@ -156,8 +164,7 @@ func (m *memo) together(c *contest, n *snapshot.Node) bool { return m.now.Before
 
 // opens is when at the latest a Node that has joined stops to wait for others of a contest, the
 // zero time if it waits for none: as long as for nominations of its own if those of the others
-// are all that keeps them, for a moment if one is not ready. One that is not ready itself waits
-// no longer than for its nominations: what makes it ready may not tolerate that it waits.
+// are all that keeps them, for a moment if one is not ready.
 func (m *memo) opens(c *contest, n *snapshot.Node) time.Time {
 	since, ready := readySince(n)
 	others := c.keeping(n)
@@ -165,11 +172,18 @@ func (m *memo) opens(c *contest, n *snapshot.Node) time.Time {
 	case len(others) == 0 || !joining(n):
 		return time.Time{}
 	case !ready:
-		return joined(n).Add(Grace)
+		return joined(n).Add(m.boot)
 	case slices.ContainsFunc(others, func(o *snapshot.Node) bool { return !isReady(o) }):
-		return since.Add(Together)
+		return since.Add(wait(n, since))
 	}
 	return since.Add(Grace)
+}
+
+// wait is for how long a Node that is ready waits for others to be: for a quarter of the time
+// that it took itself, as machines that take longer also differ by more, from Together to Grace.
+func wait(n *snapshot.Node, ready time.Time) time.Duration {
+	took := ready.Sub(n.Claim.Conditions[snapshot.Launched].Since)
+	return min(max(took/4, Together), Grace)
 }
 
 // keeping are the machines of a contest that were launched with one and keep it from taking
@@ -184,6 +198,20 @@ func (c *contest) keeping(n *snapshot.Node) []*snapshot.Node {
 	})
 }
 
+// boot is for how long Nodes that are not ready are kept from taking pods.
+func boot(s *snapshot.Snapshot) time.Duration {
+	if slices.ContainsFunc(s.DaemonSets, func(d *snapshot.DaemonSet) bool {
+		_, kept := taints.Untolerated(handshake, d.Pod.Spec.Tolerations)
+		return kept && nodeagent.Network(&d.Pod.Spec)
+	}) {
+		return Grace
+	}
+	return Boot
+}
+
+// handshake are the taints that keep Nodes that have joined from taking pods.
+var handshake = []corev1.Taint{{Key: snapshot.UnregisteredTaint, Effect: corev1.TaintEffectNoExecute}}
+
 // Due is when nominations may be due next without anything having changed, zero for never:
 // when a Node has waited long enough for others.
 func Due(s *snapshot.Snapshot) time.Time {
@@ -193,8 +221,8 @@ func Due(s *snapshot.Snapshot) time.Time {
 			continue
 		}
 		since, ready := readySince(n)
-		for _, wait := range []time.Duration{Together, Grace} {
-			if at := since.Add(wait); ready && at.After(s.Now) && (due.IsZero() || at.Before(due)) {
+		for _, after := range []time.Duration{wait(n, since), Grace} {
+			if at := since.Add(after); ready && at.After(s.Now) && (due.IsZero() || at.Before(due)) {
 				due = at
 			}
 		}

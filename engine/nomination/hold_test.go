@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -21,8 +22,15 @@ func open(n *snapshot.Node) {
 	n.Object.Labels[snapshot.RegisteredLabel] = "true"
 }
 
-// A Node waits for the nominations of its own pods, as far as they are needed, for a short
-// time; as long for those of others that were launched with it, for a moment if one of these
+// network adds an agent of the network that tolerates nothing.
+func network(s *snapshot.Snapshot) {
+	cni := corev1.Volume{VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/etc/cni/net.d"}}}
+	pod := &corev1.Pod{Spec: corev1.PodSpec{HostNetwork: true, Volumes: []corev1.Volume{cni}}}
+	s.DaemonSets = append(s.DaemonSets, &snapshot.DaemonSet{DaemonSet: &appsv1.DaemonSet{}, Pod: &snapshot.Pod{Pod: pod, Class: &snapshot.Class{}}})
+}
+
+// A Node waits until it is ready, unless what makes it so could not run there; for the
+// nominations of its own pods, as far as they are needed, for a short time; as long for those of others that were launched with it, for a moment if one of these
 // is not ready; and not once it takes pods.
 func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 	for name, row := range map[string]struct {
@@ -37,8 +45,15 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 		"the launch was recorded long after": {ready: time.Minute, want: []string{"big"}, until: nomination.Grace - time.Second, with: func(s *snapshot.Snapshot) {
 			s.Node("n4").Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-time.Second)}
 		}},
-		"a Node that is not ready": {ready: -1, want: []string{"big"}, until: nomination.Grace - 2*time.Second},
-		"all are nominated":        {ready: time.Second, free: 0.125, with: func(s *snapshot.Snapshot) { nominate(s, "big", "n4", true) }},
+		"a Node that is not ready": {ready: -1, want: []string{"big"}, until: nomination.Boot - 2*time.Second},
+		"also for pods that are nominated, as kube-scheduler forgets that": {ready: -1, want: []string{"big"}, until: nomination.Boot - 2*time.Second,
+			with: func(s *snapshot.Snapshot) { nominate(s, "big", "n4", true) }},
+		"what makes it ready may not run there": {ready: -1, want: []string{"big"}, until: nomination.Grace - 2*time.Second, with: network},
+		"what makes it ready may run there": {ready: -1, want: []string{"big"}, until: nomination.Boot - 2*time.Second, with: func(s *snapshot.Snapshot) {
+			network(s)
+			s.DaemonSets[0].Pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+		}},
+		"all are nominated": {ready: time.Second, free: 0.125, with: func(s *snapshot.Snapshot) { nominate(s, "big", "n4", true) }},
 		"pods are to be nominated to another Node": {ready: nomination.Together, want: []string{"big", "web-3"}, until: nomination.Grace - nomination.Together,
 			with: func(s *snapshot.Snapshot) { s.Nominated[key("big")] = "n5" }},
 		"another Node is not ready": {ready: time.Second, want: []string{"big", "web-3"}, until: nomination.Together - time.Second,
@@ -46,12 +61,18 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 				s.Nominated[key("big")] = "n5"
 				s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
 			}},
+		"another Node is not ready, and both take long": {ready: time.Second, want: []string{"big", "web-3"}, until: 6 * time.Second,
+			with: func(s *snapshot.Snapshot) {
+				s.Nominated[key("big")] = "n5"
+				s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
+				s.Node("n4").Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-29 * time.Second)}
+			}},
 		"and then for its own pods of all classes": {ready: nomination.Together, want: []string{"web-1", "web-2"}, until: nomination.Grace - nomination.Together,
 			with: func(s *snapshot.Snapshot) {
 				s.Nominated[key("big")] = "n5"
 				s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
 			}},
-		"another Node waits for it": {ready: -1, want: []string{"big", "web-3"}, until: nomination.Grace - 2*time.Second, with: func(s *snapshot.Snapshot) {
+		"another Node waits for it": {ready: -1, want: []string{"big", "web-3"}, until: nomination.Boot - 2*time.Second, with: func(s *snapshot.Snapshot) {
 			s.Nominated[key("big")] = "n5"
 			nominate(s, "big", "n5", true)
 			s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionTrue
@@ -59,7 +80,8 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 		"neither is ready for long": {ready: -1, with: func(s *snapshot.Snapshot) {
 			s.Nominated[key("big")] = "n5"
 			for _, n := range []*snapshot.Node{s.Node("n4"), s.Node("n5")} {
-				n.Object.CreationTimestamp = metav1.NewTime(s.Now.Add(-nomination.Grace))
+				n.Object.CreationTimestamp = metav1.NewTime(s.Now.Add(-nomination.Boot))
+				n.Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-nomination.Boot)}
 			}
 		}},
 		"another Node is about to open": {ready: time.Second, free: 1, with: func(s *snapshot.Snapshot) {
@@ -98,7 +120,7 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 				"nominate web-1 n4", "nominate web-2 n4", "nominate web-3 n5", "nominate big n4")
 			for _, n := range []string{"n4", "n5"} {
 				node := s.Node(n)
-				node.Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue}
+				node.Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-max(row.ready, 2*time.Second))}
 				node.Object.CreationTimestamp = metav1.NewTime(s.Now.Add(-2 * time.Second))
 				status := corev1.ConditionTrue
 				if row.ready < 0 {

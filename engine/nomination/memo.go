@@ -12,6 +12,7 @@ import (
 // memo keeps what is asked of every pod of a class while nominations are decided.
 type memo struct {
 	now         time.Time
+	boot        time.Duration
 	allocatable map[*snapshot.Node]corev1.ResourceList
 	shares      map[pair]float64
 	rules       map[*snapshot.Class][]*rule
@@ -38,6 +39,7 @@ type pair struct {
 func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 	m := &memo{
 		now:         s.Now,
+		boot:        boot(s),
 		planned:     map[*snapshot.Node][]*snapshot.Pod{},
 		contests:    map[*snapshot.Class]*contest{},
 		first:       firstPools(s),
