@@ -1,10 +1,15 @@
 package e2e
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/millwright-dev/millwright/engine/nomination"
 )
 
 // Pods of several sizes are planned tightly, onto few machines of two pools.
@@ -17,22 +22,60 @@ func TestEveryPodRunsOnTheClassOfMachinePlannedForIt(t *testing.T) {
 		"three sizes in two pools": deployment("small", "blue", 60, "500m", "1Gi") + "---" +
 			deployment("large", "blue", 10, "3", "20Gi") + "---" +
 			deployment("arm", "green", 40, "1", "2Gi"),
-		"seven sizes": deployment("a", "blue", 9, "7", "13Gi") + "---" +
-			deployment("b", "blue", 11, "3500m", "26Gi") + "---" +
-			deployment("c", "blue", 17, "1900m", "3Gi") + "---" +
-			deployment("d", "blue", 23, "900m", "7Gi") + "---" +
-			deployment("e", "blue", 40, "250m", "400Mi") + "---" +
-			deployment("f", "blue", 5, "15", "20Gi") + "---" +
-			deployment("g", "blue", 30, "100m", "2Gi"),
+		"seven sizes": sevenSizes,
 	} {
 		t.Run(name, func(t *testing.T) {
-			rightClass(t, class+"---"+pool("blue", "amd64")+"---"+pool("green", "arm64"), workload)
+			rightClass(newCluster(t), class+"---"+pool("blue", "amd64")+"---"+pool("green", "arm64"), workload)
 		})
 	}
 }
 
-func rightClass(t *testing.T, pools, workload string) {
+var sevenSizes = deployment("a", "blue", 9, "7", "13Gi") + "---" +
+	deployment("b", "blue", 11, "3500m", "26Gi") + "---" +
+	deployment("c", "blue", 17, "1900m", "3Gi") + "---" +
+	deployment("d", "blue", 23, "900m", "7Gi") + "---" +
+	deployment("e", "blue", 40, "250m", "400Mi") + "---" +
+	deployment("f", "blue", 5, "15", "20Gi") + "---" +
+	deployment("g", "blue", 30, "100m", "2Gi")
+
+// Nodes of one plan that take longer to become ready than nominations are waited for are not
+// registered before: each would then take pods for itself.
+func TestNodesOfAPlanAreNotRegisteredBeforeTheyAreReady(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
+	c.inject("node-ready-delay", (nomination.Grace + 2*time.Second).String())
+	c.inject("node-ready-spread", "2s")
+	rightClass(c, class+"---"+pool("blue", "amd64"), sevenSizes)
+	nodes, claims := c.nodes(), c.claims()
+	slices.SortFunc(claims, func(a, b unstructured.Unstructured) int {
+		return a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time)
+	})
+	for _, claim := range claims {
+		if claim.GetCreationTimestamp().Sub(claims[0].GetCreationTimestamp().Time) > nomination.Together {
+			break // for a pod that has lost its place
+		}
+		name, _, _ := unstructured.NestedString(claim.Object, "status", "nodeName")
+		registered := since(&claim, "Registered")
+		for _, ready := range nodes[name].Status.Conditions {
+			if ready.Type == corev1.NodeReady && registered.Before(ready.LastTransitionTime.Time) {
+				t.Errorf("%s was registered at %v and ready at %v", name, registered, ready.LastTransitionTime)
+			}
+		}
+	}
+}
+
+// since is when a condition of a claim became what it is, the zero time if it has none.
+func since(claim *unstructured.Unstructured, kind string) (at time.Time) {
+	list, _, _ := unstructured.NestedSlice(claim.Object, "status", "conditions")
+	for _, item := range list {
+		if c, _ := item.(map[string]any); c["type"] == kind {
+			at, _ = time.Parse(time.RFC3339, fmt.Sprint(c["lastTransitionTime"]))
+		}
+	}
+	return at
+}
+
+func rightClass(c *cluster, pools, workload string) {
 	planned := c.plan(pools + "---" + workload)
 	w := c.watchPods()
 	c.manifests(pools)
@@ -40,14 +83,14 @@ func rightClass(t *testing.T, pools, workload string) {
 	c.eventually(time.Minute, func() error { return w.waiting(planned.pods) })
 	c.millwright()
 	c.eventually(90*time.Second, c.running("app", planned.pods))
-	t.Log(w.summary())
-	t.Logf("%d claims, %d were planned", len(c.claims()), planned.machines)
+	c.Log(w.summary())
+	c.Logf("%d claims, %d were planned", len(c.claims()), planned.machines)
 	nodes := c.nodes()
 	for _, p := range c.pods("app") {
 		labels := nodes[p.Spec.NodeName].Labels
 		got := labels["karpenter.sh/nodepool"] + "/" + labels[corev1.LabelArchStable]
 		if want := map[string]string{"blue": "blue/amd64", "green": "green/arm64"}[p.Spec.NodeSelector["team"]]; got != want {
-			t.Errorf("pod %s was planned for a machine of %s and runs on one of %s", p.Name, want, got)
+			c.Errorf("pod %s was planned for a machine of %s and runs on one of %s", p.Name, want, got)
 		}
 	}
 }
