@@ -77,8 +77,8 @@ func TestNodesOfAllKindsOfWorkloadsThatBecomeReadyApart(t *testing.T) {
 
 // Nodes that become ready within a moment open together, and take no other pods than planned
 // although those of one class are not nominated, also where the others are nominated slowly.
-// Where they are further apart than a quarter of the time that they take, each wave of pods that
-// kube-scheduler tries costs nominations, and these at most one machine in ten.
+// Where they are further apart than Nodes wait for each other, each wave of pods that
+// kube-scheduler tries costs nominations, and these two machines in five.
 func TestNodesThatBecomeReadyApart(t *testing.T) {
 	for _, row := range []struct {
 		apart, lead, write time.Duration
@@ -87,8 +87,9 @@ func TestNodesThatBecomeReadyApart(t *testing.T) {
 	}{
 		{nomination.Together, lead, perWrite, 0, 0.34},
 		{time.Second, 0, 4 * perWrite, 0, 0.34},
-		{10 * time.Second, lead, perWrite, 10, 3},
+		{10 * time.Second, lead, perWrite, 0, 0.34},
 		{10 * time.Second, 25 * time.Second, perWrite, 0, 0.34},
+		{20 * time.Second, 25 * time.Second, perWrite, 45, 3.5},
 	} {
 		t.Run(fmt.Sprint(row.apart, row.lead, row.write), func(t *testing.T) {
 			t.Parallel()

@@ -179,11 +179,11 @@ func (m *memo) opens(c *contest, n *snapshot.Node) time.Time {
 	return since.Add(Grace)
 }
 
-// wait is for how long a Node that is ready waits for others to be: for a quarter of the time
-// that it took itself, as machines that take longer also differ by more, from Together to Grace.
+// wait is for how long a Node that is ready waits for others to be: for half of the time that it
+// took itself, as machines that take longer also differ by more, from Together to Grace.
 func wait(n *snapshot.Node, ready time.Time) time.Duration {
 	took := ready.Sub(n.Claim.Conditions[snapshot.Launched].Since)
-	return min(max(took/4, Together), Grace)
+	return min(max(took/2, Together), Grace)
 }
 
 // keeping are the machines of a contest that were launched with one and keep it from taking

@@ -61,11 +61,11 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 				s.Nominated[key("big")] = "n5"
 				s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
 			}},
-		"another Node is not ready, and both take long": {ready: time.Second, want: []string{"big", "web-3"}, until: 6 * time.Second,
+		"another Node is not ready, and both take long": {ready: time.Second, want: []string{"big", "web-3"}, until: 7 * time.Second,
 			with: func(s *snapshot.Snapshot) {
 				s.Nominated[key("big")] = "n5"
 				s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
-				s.Node("n4").Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-29 * time.Second)}
+				s.Node("n4").Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-17 * time.Second)}
 			}},
 		"and then for its own pods of all classes": {ready: nomination.Together, want: []string{"web-1", "web-2"}, until: nomination.Grace - nomination.Together,
 			with: func(s *snapshot.Snapshot) {
