@@ -180,13 +180,17 @@ func New(objects []client.Object, complete bool) *Inventory {
 		case *control.KubeSchedulerConfiguration:
 			in.schedulers = append(in.schedulers, control.Scheduler{Ref: refOf("KubeSchedulerConfiguration", o), Config: &o.KubeSchedulerConfiguration})
 		case *corev1.Node:
-			in.Nodes = append(in.Nodes, o)
-			if g, ok := groupOf(o); ok {
-				in.Add(g)
-			}
+			in.addNode(o)
 		}
 	}
 	return in
+}
+
+func (in *Inventory) addNode(n *corev1.Node) {
+	in.Nodes = append(in.Nodes, n)
+	if g, ok := groupOf(n); ok {
+		in.Add(g)
+	}
 }
 
 // known is an object without the fields that its kind does not have, which are kept apart.
