@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// HoldPoll is how soon to look again whether a Node still has to be kept from taking
-// pods.
+// HoldPoll is how soon to look again whether a Node that is ready still has to be kept from
+// taking pods.
 const HoldPoll = 200 * time.Millisecond
 
 // View is what is known about a claim.

@@ -61,7 +61,10 @@ func takeOver(v View, s Step) Step {
 	s.Gates = append(s.Gates, Gate{Name: GateNode, Open: true, Since: joined})
 	if node.Labels[RegisteredLabel] != "true" {
 		if !v.Hold.Until.IsZero() {
-			s.Gates, s.Wake = append(s.Gates, held(v, joined)), v.Now.Add(HoldPoll)
+			s.Gates, s.Wake = append(s.Gates, held(v, joined)), v.Hold.Until
+			if ready(v, node).Open {
+				s.Wake = v.Now.Add(HoldPoll)
+			}
 			return s
 		}
 		s.Node = registration(v.Claim, node)
