@@ -107,10 +107,12 @@ func (w *walk) files() {
 	overlay := filepath.Join(w.folder, "overlays/live")
 	w.must(os.MkdirAll(overlay, 0o755))
 	w.must(os.CopyFS(filepath.Join(w.folder, "deploy"), os.DirFS(filepath.Join(root, "examples/workloads"))))
+	w.must(os.MkdirAll(filepath.Join(w.folder, "deploy/rbac"), 0o755))
 	for name, from := range map[string]string{
 		"pools.yaml": "examples/pools/general.yaml", "overlays/live/general.yaml": "examples/pools/general.yaml",
 		"policy.yaml": "cli/testdata/policy/kafka.yaml", "event.json": "cli/testdata/policy/retirement.json", "maintenance.json": "cli/testdata/policy/retirement.json",
-		"groups.json": "cli/adopt/testdata/groups.json", "plan.json": "cli/testdata/doctor/plan.json",
+		"deploy/rbac/planned-pods.yaml": "deploy/rbac/planned-pods.yaml",
+		"groups.json":                   "cli/adopt/testdata/groups.json", "plan.json": "cli/testdata/doctor/plan.json",
 	} {
 		text, err := os.ReadFile(filepath.Join(root, from))
 		w.must(err)
