@@ -125,8 +125,8 @@ func (d *Disruptor) carryOutAll(ctx context.Context, s *snapshot.Snapshot, decis
 	errs := make([]error, len(decision.Commands))
 	loop.SideBySide(len(errs), func(i int) {
 		c := decision.Commands[i]
-		noted := !slices.ContainsFunc(c.Nodes, func(n *snapshot.Node) bool { return held[n.Claim.Pool] })
-		if noted || c.Step != disruption.Remove || c.Cause.Urgent() { // as disruption.Note counts them
+		refused := slices.ContainsFunc(c.Nodes, func(n *snapshot.Node) bool { return held[n.Claim.Pool] })
+		if !refused || !c.Noted() {
 			errs[i] = d.settle(ctx, c, d.step(ctx, s, decision, c))
 		}
 	})

@@ -32,6 +32,10 @@ func machinesOf(s *snapshot.Snapshot, p *snapshot.Pool) []churnlog.Machine {
 	return out
 }
 
+// Noted reports whether what a command does next is noted on the pools of its machines before:
+// if it takes machines away that could have stayed.
+func (c Command) Noted() bool { return c.Step == Remove && !c.Cause.Urgent() }
+
 // Note is what a pool has to remember when the machines of commands go; nil if it is
 // nothing new. It is asked before they go: machines that came and go again show what was
 // spent.
@@ -39,7 +43,7 @@ func Note(s *snapshot.Snapshot, commands []Command, p *snapshot.Pool) []snapshot
 	var e churnlog.Entry
 	going := false
 	for _, c := range commands {
-		if c.Step != Remove || c.Cause.Urgent() {
+		if !c.Noted() {
 			continue
 		}
 		for _, n := range c.Nodes {
