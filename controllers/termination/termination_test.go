@@ -233,13 +233,7 @@ func TestAnEvictionThatTheServerRefusesDoesNotHoldUpTheOthers(t *testing.T) {
 func TestAnEvictionThatIsForbiddenIsNamedAndAskedForAgain(t *testing.T) {
 	r := newRig(t, nil)
 	r.pod("a", nil)
-	forbidden := true
-	r.API.Before = func(verb string, o client.Object) error {
-		if verb == "evict" && forbidden {
-			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, o.GetName(), errors.New("no such right"))
-		}
-		return nil
-	}
+	r.API.Before = forbid("evict")
 	r.Must(r.Rig.Client.Delete(ctx, r.node()))
 	for range 3 {
 		r.step() // an error would be a line in the log each time
@@ -251,10 +245,20 @@ func TestAnEvictionThatIsForbiddenIsNamedAndAskedForAgain(t *testing.T) {
 	if !r.event("NodeClaim/c FailedDraining: 1 pod is waiting to be evicted; the API server refuses to evict pod/a -n default") {
 		t.Errorf("events %v", r.Events.List)
 	}
-	forbidden = false
+	r.API.Before = nil
 	r.step()
 	if got := r.pods(); len(got) > 0 {
 		t.Errorf("left: %v", got)
+	}
+}
+
+// forbid refuses a verb on pods for want of rights.
+func forbid(what string) func(verb string, o client.Object) error {
+	return func(verb string, o client.Object) error {
+		if _, pod := o.(*corev1.Pod); pod && verb == what {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, o.GetName(), errors.New("no such right"))
+		}
+		return nil
 	}
 }
 
@@ -263,12 +267,7 @@ func TestADeletionThatIsForbiddenAtTheDeadlineIsNamedAndAskedForAgain(t *testing
 		c.Spec.TerminationGracePeriod = &metav1.Duration{Duration: time.Second}
 	})
 	r.pod("a", nil)
-	r.API.Before = func(verb string, o client.Object) error {
-		if _, pod := o.(*corev1.Pod); pod && verb == "delete" {
-			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, o.GetName(), errors.New("no such right"))
-		}
-		return nil
-	}
+	r.API.Before = forbid("delete")
 	r.Must(r.Rig.Client.Delete(ctx, r.claim()))
 	r.step()
 	r.Rig.Clock.SetTime(r.claim().DeletionTimestamp.Add(time.Minute)) // the fake API server stamps deletions with the real time
