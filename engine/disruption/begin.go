@@ -27,7 +27,10 @@ func (d *decider) beginEmpty() {
 		v.Saving = c.price
 		reason, stays := notReplacing(d.examiner, c.node)
 		if !stays {
-			reason, stays = d.account.refuses(Empty, one, false)
+			if reason, stays = d.account.refuses(Empty, one, false); stays && d.renewed(c.node) != "" {
+				v.Cause = d.renewed(c.node)
+				d.candidates[v.Cause] = append(d.candidates[v.Cause], c)
+			}
 		}
 		if stays {
 			v.Reason = reason
@@ -101,7 +104,7 @@ func doing(c Command) string {
 
 // beginReplacing replaces machines whose replacement is requested, and those that
 // have expired or drifted: vacant ones first, then those that have waited for
-// longest.
+// longest. One that cannot be replaced now may still be consolidated.
 func (d *decider) beginReplacing() {
 	var list []candidate
 	for _, cause := range append(UrgentCauses(), Expired, Drifted) {
@@ -112,7 +115,8 @@ func (d *decider) beginReplacing() {
 	}
 	old := map[string]bool{}
 	for _, c := range list {
-		old[c.node.Name] = true
+		cause := d.verdict(c.node).Cause
+		old[c.node.Name] = cause.Urgent() || d.account.allowance(c.node.Claim.Pool, cause).Allowed > 0
 	}
 	d.world.Close(func(n *snapshot.Node) bool { return old[n.Name] || !n.Initialized() })
 	slices.SortFunc(list, func(a, b candidate) int {
@@ -126,6 +130,9 @@ func (d *decider) beginReplacing() {
 	for _, c := range list {
 		if reason, stays := d.beginOne(c.node); stays {
 			d.verdict(c.node).Reason = reason
+			if _, blocked := d.ask(consolidating, c.node); !blocked && !d.verdict(c.node).Cause.Urgent() {
+				d.candidates[Underutilized] = append(d.candidates[Underutilized], c)
+			}
 		}
 	}
 }

@@ -68,6 +68,9 @@ func (c *consolidation) carry(found consolidate.Result) {
 	}
 	for name, stay := range found.Stays {
 		v := &c.Verdicts[c.at[name]]
+		if v.Cause != Underutilized {
+			continue // what holds its replacement back has been said
+		}
 		v.Saving, v.Reason = stay.Saving, stay.Reason
 		if stay.Reason.Code == plan.BudgetExhausted {
 			v.Reason = c.account.exhausted(v.Node.Claim.Pool, stay.Scope)

@@ -116,11 +116,14 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 			p.Limits = corev1.ResourceList{"nodes": resource.MustParse(value)}
 		case "sells": // type:cpu:price[:capacityType]
 			p.Types = sold(value)
-		case "budget": // nodes@schedule@duration, the schedule with _ for spaces
-			part := append(strings.Split(value, "@"), "", "")
+		case "budget": // nodes@schedule@duration@reason, the schedule with _ for spaces
+			part := append(strings.Split(value, "@"), "", "", "")
 			b := snapshot.Budget{Nodes: part[0], Schedule: strings.ReplaceAll(part[1], "_", " ")}
 			if part[2] != "" {
 				b.Duration = w.duration(part[2])
+			}
+			if part[3] != "" {
+				b.Reasons = []string{part[3]}
 			}
 			p.Disruption.Budgets = []snapshot.Budget{b}
 		default:
