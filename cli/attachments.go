@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/cli/explain"
+	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/attachment"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -34,8 +35,7 @@ func newAttachments(c console) *cobra.Command {
 }
 
 func newAttachmentsWith(c console, q attachmentsQuery) *cobra.Command {
-	q.kube = genericclioptions.NewConfigFlags(true)
-	q.kube.Namespace = nil // of the whole cluster
+	q.kube = kubeconfig.ClusterFlags()
 	cmd := &cobra.Command{
 		Use:   "attachments",
 		Short: "List the VolumeAttachments that something is wrong with",

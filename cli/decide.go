@@ -12,6 +12,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cli/explain"
+	"github.com/millwright-dev/millwright/cli/kubeconfig"
 )
 
 // decision is one call of `millwright approve` or `millwright deny`.
@@ -32,8 +33,7 @@ func newDeny(c console) *cobra.Command {
 }
 
 func newDecision(c console, d decision) *cobra.Command {
-	d.kube = genericclioptions.NewConfigFlags(true)
-	d.kube.Namespace = nil // of the whole cluster
+	d.kube = kubeconfig.ClusterFlags()
 	cmd := &cobra.Command{
 		Use:   d.verb + " NAME...",
 		Short: strings.ToUpper(d.verb[:1]) + d.verb[1:] + " DisruptionRequests",

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cli/checkup"
 	"github.com/millwright-dev/millwright/cli/findings"
+	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/cloud/aws"
 	"github.com/millwright-dev/millwright/doctor"
@@ -35,8 +36,7 @@ func newDoctor(c console) *cobra.Command {
 }
 
 func newDoctorWith(c console, e examination) *cobra.Command {
-	e.kube = genericclioptions.NewConfigFlags(true)
-	e.kube.Namespace = nil // of the whole cluster
+	e.kube = kubeconfig.ClusterFlags()
 	cmd := &cobra.Command{
 		Use:   "doctor [-f FILE...] [--helm-chart DIR|TGZ [--values FILE...]...]",
 		Short: "Find what will bite in pools, add-ons and workloads, with the fix",

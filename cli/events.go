@@ -17,6 +17,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cli/explain"
+	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/interruption"
 )
@@ -31,8 +32,7 @@ type eventsQuery struct {
 func newEvents(c console) *cobra.Command { return newEventsWith(c, eventsQuery{connect: connect}) }
 
 func newEventsWith(c console, q eventsQuery) *cobra.Command {
-	q.kube = genericclioptions.NewConfigFlags(true)
-	q.kube.Namespace = nil // of the whole cluster
+	q.kube = kubeconfig.ClusterFlags()
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "List what the cloud has announced about machines, and what is done or was done",

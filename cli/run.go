@@ -16,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/millwright-dev/millwright/cli/gates"
+	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cli/logging"
 	"github.com/millwright-dev/millwright/cli/version"
 	"github.com/millwright-dev/millwright/cloud/aws"
@@ -68,7 +69,7 @@ type runController func(context.Context, controllers.Config) error
 func newRun(c console) *cobra.Command { return newRunWith(c, controllers.Run) }
 
 func newRunWith(c console, start runController) *cobra.Command {
-	o := runOptions{kube: genericclioptions.NewConfigFlags(false)}
+	o := runOptions{kube: kubeconfig.ClusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "run --provider PROVIDER",
 		Short: "Run the controller",
@@ -159,7 +160,6 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	addForeign(f)
 	readsEnvironment(f)
 	connection := pflag.NewFlagSet("connection", pflag.ContinueOnError)
-	o.kube.Namespace = nil // of the whole cluster
 	o.kube.AddFlags(connection)
 	f.AddFlagSet(connection)
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/cli/explain"
+	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cli/target"
 )
 
@@ -36,8 +37,7 @@ func newVerify(c console) *cobra.Command {
 }
 
 func newVerifyWith(c console, v verification) *cobra.Command {
-	v.kube = genericclioptions.NewConfigFlags(true)
-	v.kube.Namespace = nil // of the whole cluster
+	v.kube = kubeconfig.ClusterFlags()
 	v.about.Kinds = []string{target.Node, target.Claim, target.Pool}
 	cmd := &cobra.Command{
 		Use:   "verify node|nodeclaim|nodepool NAME... | TYPE/NAME... | TYPE -l SELECTOR",

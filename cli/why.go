@@ -18,6 +18,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/explain"
+	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cli/target"
 	"github.com/millwright-dev/millwright/controllers"
 	"github.com/millwright-dev/millwright/controllers/apply"
@@ -45,7 +46,7 @@ func newWhy(c console) *cobra.Command {
 }
 
 func newWhyWith(c console, q question) *cobra.Command {
-	q.kube = genericclioptions.NewConfigFlags(true)
+	q.kube = kubeconfig.Flags()
 	cmd := &cobra.Command{
 		Use:   "why TYPE NAME... | TYPE/NAME... | TYPE -l SELECTOR",
 		Short: "Say why a pod waits, or a machine is not ready, stays or goes, and what would have to change",

@@ -21,12 +21,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/cli/crds"
+	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cluster"
 )
 
 func newKarpenter(c Config) *cobra.Command {
-	kube := genericclioptions.NewConfigFlags(true)
-	kube.Namespace = nil // of the whole cluster
+	kube := kubeconfig.ClusterFlags()
 	var types string
 	var files []string
 	var dryRun bool

@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/yaml"
 
+	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/deploy"
 	"github.com/millwright-dev/millwright/deploy/crdupgrade"
 )
@@ -57,8 +57,7 @@ func newPrint(out io.Writer) *cobra.Command {
 }
 
 func newUpgrade(out io.Writer) *cobra.Command {
-	kube := genericclioptions.NewConfigFlags(true)
-	kube.Namespace = nil // of the whole cluster
+	kube := kubeconfig.ClusterFlags()
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "upgrade",

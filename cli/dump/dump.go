@@ -20,6 +20,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cli/listing"
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/doctor/control"
@@ -36,8 +37,7 @@ type Config struct {
 
 // New is the command.
 func New(c Config) *cobra.Command {
-	kube := genericclioptions.NewConfigFlags(true)
-	kube.Namespace = nil // of the whole cluster
+	kube := kubeconfig.ClusterFlags()
 	cmd := &cobra.Command{
 		Use:   "dump",
 		Short: "Write what plan, doctor and adopt read of a cluster to standard output",
