@@ -19,7 +19,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +31,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -103,19 +103,15 @@ func (c *Collector) orphans(ctx context.Context, instances []cloud.Instance, cla
 	return errors.Join(failed...)
 }
 
-// orphan ends one machine: by way of its Node where that has our finalizer, so
-// that its pods are drained, else at once.
+// orphan ends one machine.
 func (c *Collector) orphan(ctx context.Context, i cloud.Instance) error {
 	nodes, err := c.deps.NodesOf(ctx, i.ProviderID)
 	if err != nil {
 		return err
 	}
 	log.FromContext(ctx).Info("ending a machine that no NodeClaim accounts for", "providerID", i.ProviderID, "claim", i.Claim)
-	drained := slices.ContainsFunc(nodes, loop.Ours)
-	for _, n := range nodes {
-		if drained && !loop.Ours(n) {
-			continue // the drain of the other one covers its pods
-		}
+	deleted, drained := lifecycle.EndOrphan(nodes)
+	for _, n := range deleted {
 		if _, err := c.deps.Writer.Delete(ctx, n); err != nil {
 			return err
 		}
@@ -202,7 +198,7 @@ func (c *Collector) ghosts(ctx context.Context, claims []karpv1.NodeClaim) error
 	var failed []error
 	for i := range nodes.Items {
 		n := &nodes.Items[i]
-		if n.DeletionTimestamp != nil || !loop.Ours(n) || snapshot.Ready(n) || n.Spec.ProviderID == "" || known[n.Spec.ProviderID] || !c.deps.ManagesNode(n) {
+		if n.DeletionTimestamp != nil || !lifecycle.Ours(n) || snapshot.Ready(n) || n.Spec.ProviderID == "" || known[n.Spec.ProviderID] || !c.deps.ManagesNode(n) {
 			continue
 		}
 		gone, err := c.gone(ctx, n.Spec.ProviderID)

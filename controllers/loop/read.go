@@ -147,6 +147,3 @@ func byName[T any](items []T, name func(*T) string) []*T {
 	slices.SortFunc(out, func(a, b *T) int { return cmp.Compare(name(a), name(b)) })
 	return out
 }
-
-// Ours reports whether registration has taken a Node over.
-func Ours(n *corev1.Node) bool { return slices.Contains(n.Finalizers, lifecycle.Finalizer) }

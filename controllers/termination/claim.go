@@ -84,7 +84,7 @@ func deleteNodes(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (wai
 	}
 	own, _ := cluster.Claim(claim).Own(nodes)
 	for _, n := range own {
-		if !loop.Ours(n) && !claim.StatusConditions(status.WithObservedOnly()).IsTrue(karpv1.ConditionTypeRegistered) {
+		if !lifecycle.Ours(n) && !claim.StatusConditions(status.WithObservedOnly()).IsTrue(karpv1.ConditionTypeRegistered) {
 			continue
 		}
 		waiting = true

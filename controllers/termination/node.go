@@ -80,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		r.refusals.forget(req.Name)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if node.DeletionTimestamp == nil || !loop.Ours(node) {
+	if node.DeletionTimestamp == nil || !lifecycle.Ours(node) {
 		return reconcile.Result{}, nil
 	}
 	if !r.deps.Store.Synced() {

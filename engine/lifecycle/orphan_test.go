@@ -1,0 +1,31 @@
+package lifecycle_test
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+)
+
+func TestAMachineWithoutAClaimIsDrainedByWayOfTheNodesThatWereTakenOver(t *testing.T) {
+	node := func(name string, finalizers ...string) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: finalizers}}
+	}
+	own, other := node("own", "example.com/audit", lifecycle.Finalizer), node("other", "example.com/audit")
+	for _, test := range []struct {
+		nodes, deleted []*corev1.Node
+		drained        bool
+	}{
+		{nil, nil, false},
+		{[]*corev1.Node{other}, []*corev1.Node{other}, false},
+		{[]*corev1.Node{own}, []*corev1.Node{own}, true},
+		{[]*corev1.Node{other, own}, []*corev1.Node{own}, true},
+	} {
+		if deleted, drained := lifecycle.EndOrphan(test.nodes); !slices.Equal(deleted, test.deleted) || drained != test.drained {
+			t.Errorf("of %d: %d are deleted, drained %t", len(test.nodes), len(deleted), drained)
+		}
+	}
+}
