@@ -47,7 +47,7 @@ func addPasses(mgr manager.Manager, d *Disruptor) error {
 		Named("disruption").
 		Watches(&karpv1.NodeClaim{}, poke).
 		Watches(&karpv1.NodePool{}, poke).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: loop.Backoff(time.Second, loop.Patience)}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: loop.Punctual()}).
 		Complete(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			wait, err := d.Pass(ctx)
 			if err != nil {

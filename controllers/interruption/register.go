@@ -53,7 +53,7 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 		Watches(&v1alpha1.NodePolicy{}, w.poke(never)).
 		Watches(&corev1.Node{}, w.poke(never)).
 		Watches(&corev1.Pod{}, w.poke(never)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: loop.Backoff(time.Second, loop.Patience)})
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: loop.Punctual()})
 	if d.Webhook != nil {
 		if err := mgr.Add(w.teller); err != nil {
 			return err

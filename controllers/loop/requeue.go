@@ -42,9 +42,14 @@ func Until(now, at time.Time) reconcile.Result {
 	return reconcile.Result{RequeueAfter: max(at.Sub(now), time.Millisecond)}
 }
 
-// Patience bounds the pause after an error of loops whose work falls due by the clock: one
-// object that cannot be written to must not make the others late.
-const Patience = 30 * time.Second
+// patience bounds the pause after an error of loops whose work falls due by the clock.
+const patience = 30 * time.Second
+
+// Punctual delays retries of loops whose work falls due by the clock: by half a minute at
+// most, as one object that cannot be written to must not make the others late.
+func Punctual() workqueue.TypedRateLimiter[reconcile.Request] {
+	return Backoff(time.Second, patience)
+}
 
 // Backoff delays each object's retries by growing amounts.
 func Backoff(first, most time.Duration) workqueue.TypedRateLimiter[reconcile.Request] {

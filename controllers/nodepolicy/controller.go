@@ -58,7 +58,7 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 		Named("nodepolicy").
 		Watches(&v1alpha1.NodePolicy{}, enqueue, changed).
 		Watches(&karpv1.NodePool{}, enqueue, changed).
-		WithOptions(controller.Options{RateLimiter: loop.Backoff(time.Second, loop.Patience)}).
+		WithOptions(controller.Options{RateLimiter: loop.Punctual()}).
 		Complete(New(d))
 }
 

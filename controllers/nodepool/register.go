@@ -32,7 +32,7 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 		Named("nodepool").
 		For(&karpv1.NodePool{}, builder.WithPredicates(changed)).
 		Watches(&karpv1.NodeClaim{}, r.claimEvents()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 10, RateLimiter: loop.Backoff(time.Second, loop.Patience)}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 10, RateLimiter: loop.Punctual()}).
 		Complete(r)
 }
 
