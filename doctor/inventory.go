@@ -8,6 +8,7 @@ import (
 	ec2v1 "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -63,6 +64,8 @@ type Inventory struct {
 	APIs []*apiregistrationv1.APIService
 	// Services say whose pods a webhook asks.
 	Services []*corev1.Service
+	// Autoscalers keep the number of pods of workloads.
+	Autoscalers []*autoscalingv2.HorizontalPodAutoscaler
 	// Nodes are all, also those of a group.
 	Nodes []*corev1.Node
 	// Complete says that this is a whole cluster, so that what is not there does not exist.
@@ -175,6 +178,8 @@ func New(objects []client.Object, complete bool) *Inventory {
 			in.APIs = append(in.APIs, o)
 		case *corev1.Service:
 			in.Services = append(in.Services, o)
+		case *autoscalingv2.HorizontalPodAutoscaler:
+			in.Autoscalers = append(in.Autoscalers, o)
 		case *corev1.ConfigMap:
 			in.schedulers = append(in.schedulers, control.SchedulersIn(o)...)
 		case *control.KubeSchedulerConfiguration:

@@ -7,6 +7,7 @@ import (
 	ec2v1 "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -65,6 +66,7 @@ func Kinds() []Kind {
 		{"networking.k8s.io", func() client.ObjectList { return &networkingv1.NetworkPolicyList{} }, false, true, &networkingv1.NetworkPolicy{}, true},
 		{apiregistrationv1.GroupName, func() client.ObjectList { return &apiregistrationv1.APIServiceList{} }, true, true, &apiregistrationv1.APIService{}, false},
 		{"", func() client.ObjectList { return &corev1.ServiceList{} }, false, true, &corev1.Service{}, true},
+		{autoscalingv2.GroupName, func() client.ObjectList { return &autoscalingv2.HorizontalPodAutoscalerList{} }, false, true, &autoscalingv2.HorizontalPodAutoscaler{}, true},
 		{"", func() client.ObjectList { return &corev1.ConfigMapList{} }, false, true, &corev1.ConfigMap{}, true},
 		{control.SchedulerGroup, nil, false, true, &control.KubeSchedulerConfiguration{}, false},
 	}

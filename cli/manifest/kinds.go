@@ -8,6 +8,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -90,6 +91,7 @@ var kinds = map[schema.GroupKind]kind{
 	{Group: coordinationv1.GroupName, Kind: "Lease"}:                     {"v1", true, examined, func() client.Object { return &coordinationv1.Lease{} }},
 	{Group: networkingv1.GroupName, Kind: "NetworkPolicy"}:               {"v1", true, examined, func() client.Object { return &networkingv1.NetworkPolicy{} }},
 	{Group: apiregistrationv1.GroupName, Kind: "APIService"}:             {"v1", false, examined, func() client.Object { return &apiregistrationv1.APIService{} }},
+	{Group: autoscalingv2.GroupName, Kind: "HorizontalPodAutoscaler"}:    {"v2", true, examined, func() client.Object { return &autoscalingv2.HorizontalPodAutoscaler{} }},
 	{Kind: "Service"}:   {"v1", true, examined, func() client.Object { return &corev1.Service{} }},
 	{Kind: "ConfigMap"}: {"v1", true, examined, func() client.Object { return &corev1.ConfigMap{} }},
 	{Group: "kubescheduler.config.k8s.io", Kind: "KubeSchedulerConfiguration"}: {"v1", false, nameless, func() client.Object { return &control.KubeSchedulerConfiguration{} }},
