@@ -66,6 +66,13 @@ resource "aws_sqs_queue" "dead" {
   redrive_allow_policy = jsonencode({ redrivePermission = "byQueue", sourceQueueArns = [local.queue_arn] })
 
   tags = var.tags
+
+  lifecycle {
+    precondition {
+      condition     = length(local.dead_name) <= 80
+      error_message = "queue_name: ${local.dead_name} has ${length(local.dead_name)} characters, and SQS allows 80; name the queue yourself, in at most 75, where the cluster's name has more than 65."
+    }
+  }
 }
 
 # Whoever can put a message into the queue can have machines drained: only this account's own

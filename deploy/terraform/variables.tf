@@ -172,7 +172,7 @@ variable "enable_spot_termination" {
 }
 
 variable "queue_name" {
-  description = "Name of the queue; Karpenter-CLUSTER if null"
+  description = "Name of the queue, at most 75 characters: that of messages that do not count is called NAME-dead; Karpenter-CLUSTER if null, for which CLUSTER may have 65"
   type        = string
   default     = null
 }

@@ -95,6 +95,7 @@ run "every_policy_stays_below_iams_limit" {
 
   variables {
     cluster_name = "a-name-as-long-as-eks-allows-it-to-be-which-is-a-hundred-characters-and-this-is-one-of-that-length"
+    queue_name   = "a-name-of-a-queue-as-long-as-one-may-be-that-has-one-for-dead-letters-as-we"
   }
 
   assert {
@@ -198,5 +199,51 @@ run "nothing_is_created_where_nothing_is_wanted" {
   assert {
     condition     = output.iam_role_arn == null && output.queue_arn == null && output.node_iam_role_arn == null && length(output.event_rules) == 0
     error_message = "Something was created."
+  }
+}
+
+run "a_cluster_with_a_name_of_65_characters_has_its_queues" {
+  command = plan
+
+  variables {
+    cluster_name = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+  }
+
+  assert {
+    condition     = length(output.dead_letter_queue_name) == 80
+    error_message = output.dead_letter_queue_name
+  }
+}
+
+run "a_longer_one_is_told_to_name_the_queue" {
+  command = plan
+
+  variables {
+    cluster_name = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+  }
+
+  expect_failures = [aws_sqs_queue.dead]
+}
+
+run "and_then_has_its_queues" {
+  command = plan
+
+  variables {
+    cluster_name = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+    queue_name   = "demo"
+  }
+
+  assert {
+    condition     = output.queue_name == "demo" && output.dead_letter_queue_name == "demo-dead"
+    error_message = "${output.queue_name} ${output.dead_letter_queue_name}"
+  }
+}
+
+run "without_queues_any_name_will_do" {
+  command = plan
+
+  variables {
+    cluster_name            = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+    enable_spot_termination = false
   }
 }
