@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -83,11 +85,15 @@ func kwokProvider(_ context.Context, o *runOptions) (controllers.Provider, error
 	}, nil
 }
 
+// ownNamespace is the file in which a pod finds the name of its namespace.
+const ownNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
 // leaseNamespace is where the lease is; empty leaves it to the service account's
 // files that a pod has.
-func (o *runOptions) leaseNamespace() string {
-	if o.leaseSpace != "" {
-		return o.leaseSpace
+func (o *runOptions) leaseNamespace() (string, error) {
+	space := cmp.Or(o.leaseSpace, os.Getenv("POD_NAMESPACE"))
+	if _, err := os.Stat(ownNamespace); err != nil && space == "" && !o.noElection {
+		return "", errors.New("--leader-election-namespace: required outside a pod; or --disable-leader-election, if no other process acts on this cluster")
 	}
-	return os.Getenv("POD_NAMESPACE")
+	return space, nil
 }

@@ -83,13 +83,13 @@ understood, and a warning says so if they are set to more than their default.
 
 ` + exitCodes,
 		Example: `  # Machines of EC2, for a cluster of EKS
-  CLUSTER_NAME=demo millwright run --provider aws
+  CLUSTER_NAME=demo millwright run --provider aws --leader-election-namespace kube-system
 
   # Simulated machines on the cluster of the current context
-  millwright run --provider kwok
+  millwright run --provider kwok --disable-leader-election
 
   # What would it do? Safe beside a running Karpenter
-  CLUSTER_NAME=demo millwright run --provider aws --mode observe
+  CLUSTER_NAME=demo millwright run --provider aws --mode observe --leader-election-namespace kube-system
 
   # In a cluster, with settings from the environment of a Deployment
   BATCH_MAX_DURATION=20s LOG_LEVEL=debug millwright run --provider kwok`,
@@ -198,6 +198,10 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 	if o.mode.value == observe && lease == cluster.LeaseName {
 		lease = controllers.ObserverName
 	}
+	space, err := o.leaseNamespace()
+	if err != nil {
+		return none, err
+	}
 	return controllers.Config{
 		REST: kube, Provider: provider, Announcements: announcements, Webhook: webhook,
 		BatchIdle: o.batchIdle, BatchMax: o.batchMax,
@@ -207,7 +211,7 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 		MetricsAddress: address(o.metricsPort), HealthAddress: address(o.healthPort),
 		MetricsAuthentication: o.metricsAuth, MetricsCertificates: o.metricsCerts, ProfilingAddress: o.profilingAddress(),
 		DisableLeaderElection: o.noElection,
-		LeaderElectionName:    lease, LeaderElectionNamespace: o.leaseNamespace(),
+		LeaderElectionName:    lease, LeaderElectionNamespace: space,
 		Build: metrics.Build{Version: v.Client, Commit: v.Commit},
 	}, nil
 }

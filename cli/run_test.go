@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,7 +19,8 @@ import (
 func runWith(t *testing.T, env map[string]string, args ...string) (cfg controllers.Config, stderr string, err error) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
-	env["LOG_OUTPUT_PATHS"] = log
+	t.Setenv("LOG_OUTPUT_PATHS", log)
+	t.Setenv("POD_NAMESPACE", "millwright-system")
 	for name, value := range env {
 		t.Setenv(name, value)
 	}
@@ -35,7 +37,7 @@ func runWith(t *testing.T, env map[string]string, args ...string) (cfg controlle
 }
 
 func TestTheDefaultsAreKarpenters(t *testing.T) {
-	c, stderr, err := runWith(t, map[string]string{"POD_NAMESPACE": "millwright-system"})
+	c, stderr, err := runWith(t, nil)
 	if err != nil || stderr != "" {
 		t.Fatal(err, stderr)
 	}
@@ -46,6 +48,15 @@ func TestTheDefaultsAreKarpenters(t *testing.T) {
 	}
 	if c.Provider.Name != "kwok" || c.Provider.New == nil || len(c.Provider.Classes) != 1 || c.Provider.Classes[0].Kind != "KWOKNodeClass" {
 		t.Errorf("got %+v", c.Provider)
+	}
+}
+
+func TestOutsideAPodTheNamespaceOfTheLeaseIsAskedFor(t *testing.T) {
+	for args, want := range map[string]string{"": "--leader-election-namespace", "--disable-leader-election": "", "--leader-election-namespace=x": ""} {
+		_, _, err := runWith(t, map[string]string{"POD_NAMESPACE": ""}, strings.Fields(args)...)
+		if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) {
+			t.Errorf("%q: %v", args, err)
+		}
 	}
 }
 
