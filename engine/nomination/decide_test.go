@@ -52,6 +52,17 @@ func nominate(s *snapshot.Snapshot, pod, node string, ours bool) *snapshot.Pod {
 	return p
 }
 
+// try has kube-scheduler find no node for the first pods that wait, as n4 is not ready.
+func try(s *snapshot.Snapshot, pods int) {
+	s.Node("n4").Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now}
+	s.Node("n4").Object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse}}
+	for i, p := range s.Pending[:pods] {
+		p = &snapshot.Pod{Pod: p.DeepCopy(), Class: p.Class}
+		s.Pending[i] = p
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(s.Now)}}
+	}
+}
+
 func decided(s *snapshot.Snapshot) string {
 	out := ""
 	changes := nomination.Decide(s)
@@ -115,6 +126,15 @@ func TestDecide(t *testing.T) {
 				"nominate even-1 n1", "nominate even-2 n1", "nominate even-3 n1",
 			},
 			want: `even-1 -> "n1" Planned; even-2 -> "n1" Planned; `,
+		},
+		"a Node that is not ready waits until kube-scheduler has tried all pods": {
+			lines: []string{"node n4 type=m pool=main stage=appeared", "nominate big n4", "nominate web-1 n2"},
+			with:  func(s *snapshot.Snapshot) { try(s, len(s.Pending)-1) },
+		},
+		"and no longer": {
+			lines: []string{"node n4 type=m pool=main stage=appeared", "nominate big n4", "nominate web-1 n2"},
+			with:  func(s *snapshot.Snapshot) { try(s, len(s.Pending)) },
+			want:  `big -> "n4" Planned; `,
 		},
 		"nodes of others need no help": {lines: []string{"nominate web-1 foreign"}},
 	} {

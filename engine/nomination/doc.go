@@ -41,8 +41,11 @@
 // A node that took pods before those planned for it are nominated would be filled with
 // others. So registration waits until the node is ready, then for the nominations ([Holds]): for
 // those to the node, for those to others that were launched with it and contend for the same
-// pods, and a moment for such a one that is not ready. Each node that opens has kube-scheduler try all pods that wait, and it
-// forgets the nominations of those whose node does not take pods yet. A pod that loses its place
-// is planned again with all others. What that costs is bounded by a test in a model of
+// pods, and a moment for such a one that is not ready. Each node that opens has kube-scheduler
+// try all pods that wait, and it forgets the nominations of those whose node does not take pods
+// yet. So it does when it tries new pods of a large burst for the first time, which takes longer
+// the more pods are nominated, as it copies those that are nominated to each node that it looks
+// at. Until it has tried all, none are nominated to nodes that are not ready. A pod that loses
+// its place is planned again with all others. What that costs is bounded by a test in a model of
 // kube-scheduler (follow_test.go).
 package nomination

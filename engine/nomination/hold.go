@@ -227,7 +227,7 @@ func excluded(s *snapshot.Snapshot) []*snapshot.DaemonSet {
 var handshake = []corev1.Taint{{Key: snapshot.UnregisteredTaint, Effect: corev1.TaintEffectNoExecute}}
 
 // Due is when nominations may be due next without anything having changed, zero for never:
-// when a Node has waited long enough for others.
+// when a Node has waited long enough for others, or kube-scheduler may have tried all pods.
 func Due(s *snapshot.Snapshot) time.Time {
 	var due time.Time
 	for _, n := range s.Nodes {
@@ -235,6 +235,9 @@ func Due(s *snapshot.Snapshot) time.Time {
 			continue
 		}
 		since, ready := readySince(n)
+		if next := s.Now.Add(time.Second); !ready && (due.IsZero() || next.Before(due)) && trying(s) {
+			due = next
+		}
 		for _, after := range []time.Duration{wait(n, since), Grace} {
 			if at := since.Add(after); ready && at.After(s.Now) && (due.IsZero() || at.Before(due)) {
 				due = at

@@ -1,6 +1,7 @@
 package nomination
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 type memo struct {
 	now         time.Time
 	excluded    []*snapshot.DaemonSet
+	trying      bool // kube-scheduler has still to try pods for the first time
 	allocatable map[*snapshot.Node]corev1.ResourceList
 	shares      map[pair]float64
 	rules       map[*snapshot.Class][]*rule
@@ -31,6 +33,11 @@ func (m *memo) needless(c *snapshot.Class, n *snapshot.Node) bool {
 	return of != nil && of.free[c] && (!joining(n) || !Ready(n) || !of.closedBut(n) || m.together(of, n))
 }
 
+// trying reports whether kube-scheduler has still to try pods for the first time.
+func trying(s *snapshot.Snapshot) bool {
+	return slices.ContainsFunc(s.Pending, func(p *snapshot.Pod) bool { return open(p) && waitingSince(p).IsZero() })
+}
+
 type pair struct {
 	class *snapshot.Class
 	node  *snapshot.Node
@@ -40,6 +47,7 @@ func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 	m := &memo{
 		now:         s.Now,
 		excluded:    excluded(s),
+		trying:      trying(s),
 		planned:     map[*snapshot.Node][]*snapshot.Pod{},
 		contests:    map[*snapshot.Class]*contest{},
 		first:       firstPools(s),
