@@ -230,18 +230,21 @@ var handshake = []corev1.Taint{{Key: snapshot.UnregisteredTaint, Effect: corev1.
 // when a Node has waited long enough for others, or kube-scheduler may have tried all pods.
 func Due(s *snapshot.Snapshot) time.Time {
 	var due time.Time
+	next := func(at time.Time) {
+		if at.After(s.Now) && (due.IsZero() || at.Before(due)) {
+			due = at
+		}
+	}
+	untried := trying(s)
 	for _, n := range s.Nodes {
 		if n.Claim == nil || !joining(n) {
 			continue
 		}
-		since, ready := readySince(n)
-		if next := s.Now.Add(time.Second); !ready && (due.IsZero() || next.Before(due)) && trying(s) {
-			due = next
-		}
-		for _, after := range []time.Duration{wait(n, since), Grace} {
-			if at := since.Add(after); ready && at.After(s.Now) && (due.IsZero() || at.Before(due)) {
-				due = at
-			}
+		if since, ready := readySince(n); ready {
+			next(since.Add(wait(n, since)))
+			next(since.Add(Grace))
+		} else if untried {
+			next(s.Now.Add(time.Second))
 		}
 	}
 	return due

@@ -165,3 +165,32 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 		})
 	}
 }
+
+// Nominations are looked at again when a Node stops to wait, and every second while one that is
+// not ready is kept from them until kube-scheduler has tried all pods.
+func TestNominationsAreDueWithoutAnyChange(t *testing.T) {
+	for name, row := range map[string]struct {
+		ready bool
+		tried int // pods
+		want  time.Duration
+	}{
+		"kube-scheduler has still to try a pod": {tried: 3, want: time.Second},
+		"it has tried all":                      {tried: 4},
+		"the Node is ready":                     {tried: 3, ready: true, want: nomination.Together},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := cluster(t, "node n4 type=m pool=main stage=appeared", "nominate big n4")
+			try(s, row.tried)
+			if row.ready {
+				s.Node("n4").Object.Status.Conditions[0] = corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(s.Now)}
+			}
+			due := time.Duration(0)
+			if at := nomination.Due(s); !at.IsZero() {
+				due = at.Sub(s.Now)
+			}
+			if due != row.want {
+				t.Errorf("after %v, want %v", due, row.want)
+			}
+		})
+	}
+}
