@@ -19,7 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/controllers/apply"
-	"github.com/millwright-dev/millwright/controllers/interruption"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // eventsQuery is one call of `millwright events`.
@@ -186,7 +186,7 @@ func interrupted(ctx context.Context, reader client.Reader) ([]eventDocument, er
 	out := []eventDocument{}
 	for i := range list.Items {
 		claim := &list.Items[i]
-		c := claim.StatusConditions().Get(interruption.Interrupted)
+		c := claim.StatusConditions().Get(snapshot.Interrupted)
 		if c == nil {
 			continue
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/interruption"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 func approved(action v1alpha1.InterruptionAction) v1alpha1.InterruptionRule {
@@ -153,7 +154,7 @@ func TestARateLimitHoldsAcrossRestarts(t *testing.T) {
 	w.Must(w.Client.Update(ctx, pool))
 	w.announce(about(interruption.Maintenance, 24*time.Hour))
 	w.look()
-	if c := w.claim.StatusConditions().Get(Interrupted); w.going() || c.Reason != "RateLimited" {
+	if c := w.claim.StatusConditions().Get(snapshot.Interrupted); w.going() || c.Reason != "RateLimited" {
 		t.Fatalf("going %v, condition %+v", w.going(), c)
 	}
 	w.Clock.Step(30 * time.Minute)

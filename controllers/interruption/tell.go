@@ -15,11 +15,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Interrupted is the condition of a NodeClaim that is True while the cloud has
-// announced something about its machine that the policy does not ignore. Its
-// message says what will be done and when.
-const Interrupted = "Interrupted"
-
 // toldAgain is how often an event that stands is told of again.
 const toldAgain = 6 * time.Hour
 
@@ -74,11 +69,11 @@ func (w *Watcher) volume(ctx context.Context, name string) []client.Object {
 
 // note keeps the condition. A claim that was never interrupted has none.
 func (w *Watcher) note(ctx context.Context, claim *karpv1.NodeClaim, v *interruption.Verdict) (*karpv1.NodeClaim, error) {
-	had := claim.StatusConditions().Get(Interrupted)
-	condition := plan.Condition{Type: Interrupted, Status: corev1.ConditionFalse, Reason: "Over", Message: "the cloud announces nothing any more"}
+	had := claim.StatusConditions().Get(snapshot.Interrupted)
+	condition := plan.Condition{Type: snapshot.Interrupted, Status: corev1.ConditionFalse, Reason: "Over", Message: "the cloud announces nothing any more"}
 	switch {
 	case v != nil:
-		condition = plan.Condition{Type: Interrupted, Status: corev1.ConditionTrue, Reason: string(v.Reason.Code), Message: v.String()}
+		condition = plan.Condition{Type: snapshot.Interrupted, Status: corev1.ConditionTrue, Reason: string(v.Reason.Code), Message: v.String()}
 	case had == nil || had.IsFalse():
 		return claim, nil
 	}

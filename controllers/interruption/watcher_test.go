@@ -22,6 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/interruption"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 var ctx = context.Background()
@@ -140,7 +141,7 @@ func TestACordonIsTakenBackWhenTheEventIsOver(t *testing.T) {
 		w := newWorld(t, rule("Cordon", "Maintenance"))
 		w.announce(about(interruption.Maintenance, time.Hour))
 		w.look()
-		if !w.cordoned() || !w.claim.StatusConditions().Get(Interrupted).IsTrue() {
+		if !w.cordoned() || !w.claim.StatusConditions().Get(snapshot.Interrupted).IsTrue() {
 			t.Fatalf("cordoned %v, conditions %v", w.cordoned(), w.claim.Status.Conditions)
 		}
 		e := about(interruption.Maintenance, time.Hour)
@@ -167,7 +168,7 @@ func TestADrainWaitsForItsWindowAndTellsSo(t *testing.T) {
 	w := newWorld(t, r)
 	w.announce(about(interruption.Maintenance, 14*24*time.Hour))
 	w.look()
-	c := w.claim.StatusConditions().Get(Interrupted)
+	c := w.claim.StatusConditions().Get(snapshot.Interrupted)
 	if w.going() || !c.IsTrue() || c.Reason != "OutsideWindow" || !strings.Contains(c.Message, "Drain at 2026-03-15T01:00:00Z") {
 		t.Fatalf("going %v, condition %+v", w.going(), c)
 	}
@@ -297,7 +298,7 @@ func TestALookThatIsCutOffIsMadeGoodByTheNext(t *testing.T) {
 			}
 			w.look()
 			w.look()
-			got := fmt.Sprint(w.going(), w.deadline(), w.cordoned(), w.claim.StatusConditions().Get(Interrupted).IsTrue())
+			got := fmt.Sprint(w.going(), w.deadline(), w.cordoned(), w.claim.StatusConditions().Get(snapshot.Interrupted).IsTrue())
 			if k == 0 {
 				want = got
 			}

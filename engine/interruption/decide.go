@@ -129,7 +129,7 @@ func Decide(s *snapshot.Snapshot, events []Event) *Decision {
 // combine makes one response of the verdicts about a machine.
 func (r *Response) combine(now time.Time) {
 	slices.SortStableFunc(r.Verdicts, func(a, b Verdict) int {
-		return cmp.Or(cmp.Compare(rank(b), rank(a)), soonest(a.Begins, b.Begins))
+		return cmp.Or(cmp.Compare(rank(b), rank(a)), soonest(a.Begins, b.Begins), soonest(a.End, b.End))
 	})
 	r.Action = snapshot.InterruptionIgnore
 	for _, v := range r.Verdicts {
@@ -238,12 +238,12 @@ func (r *Response) replace(now time.Time) {
 }
 
 // rank orders the verdicts about a machine: what is done now, the strongest first, what will
-// be done at a time that is known, what is only reported, and the rest.
+// be done at a time that is known or once it is approved, what is only reported, and the rest.
 func rank(v Verdict) int {
 	switch {
 	case v.Due && v.Action != snapshot.InterruptionNotify:
 		return strength(v.Action)
-	case !v.Begins.IsZero():
+	case !v.Begins.IsZero(), v.Reason.Code == plan.AwaitsApproval:
 		return 1
 	case v.Due:
 		return 0

@@ -59,11 +59,15 @@ const (
 	InstanceTerminating = "InstanceTerminating"
 )
 
-// Condition types of a claim that are ours: True once the hooks before a drain, or
-// before a termination, are not waited for any more.
+// Condition types of a claim that are ours.
 const (
+	// DrainHooksPassed and TerminationHooksPassed are True once the hooks before a drain, or
+	// before a termination, are not waited for any more.
 	DrainHooksPassed       = "DrainHooksPassed"
 	TerminationHooksPassed = "TerminationHooksPassed"
+	// Interrupted is True while the cloud has announced something about the machine that the
+	// policy does not ignore. Its message says what will be done and when.
+	Interrupted = "Interrupted"
 )
 
 // Is reports whether a condition is True.
