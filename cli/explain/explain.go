@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement"
@@ -132,19 +134,30 @@ func (a *Answer) trim() {
 	}
 }
 
+// although is why a machine should be replaced that stays.
+var although = map[disruption.Cause]string{disruption.Drifted: " although it has drifted", disruption.Expired: " although it has expired"}
+
 // Machine adds to the answer about a machine that works why it goes or stays.
 func (c *Cluster) Machine(a *Answer) {
 	v, ok := c.decided.Verdict(a.NodeClaim)
 	if !ok {
 		return
 	}
+	claim := v.Node.Claim
+	said := claim.Conditions[disruption.Disruptable]
+	if v.Disrupting && !claim.Is(snapshot.DisruptionReason) && said.Status == corev1.ConditionFalse {
+		// It is not marked: the controller knows what no object says, such as what the cloud refused.
+		a.say(fmt.Sprintf("It may go (%s), but the controller reported last that it stays (%s): %s.", v.Cause, said.Reason, said.Message))
+		a.blame([]plan.Reason{{Code: plan.Code(said.Reason)}})
+		return
+	}
 	a.Since, a.NextCheck, a.SavingPerHour = v.Reason.Since.UTC(), v.Reason.Until.UTC(), v.Saving
 	if v.Disrupting {
 		a.Verdict, a.Reasons = Disrupting, []plan.Reason{v.Reason}
-		a.say(fmt.Sprintf("It is being disrupted (%s): %s.", v.Cause, v.Reason.Message()))
+		a.say(fmt.Sprintf("It %s.", v.Reason.Message()))
 		return
 	}
-	a.say(fmt.Sprintf("It stays (%s): %s.", v.Reason.Code, v.Reason.Message()))
+	a.say(fmt.Sprintf("It stays%s (%s): %s.", although[v.Cause], v.Reason.Code, v.Reason.Message()))
 	if !a.Since.IsZero() {
 		a.say(fmt.Sprintf("That has been so since %s.", Stamp(a.Since)))
 	}
@@ -164,17 +177,25 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 	if p == nil {
 		return nil, fmt.Errorf("nodepool/%s does not exist", name)
 	}
-	byCode, price, count := map[plan.Code][]disruption.Verdict{}, 0.0, 0
+	byCode, price, count, unpriced := map[plan.Code][]disruption.Verdict{}, 0.0, 0, 0
 	for _, v := range c.decided.Verdicts {
 		if v.Node.Pool() == name {
 			byCode[v.Reason.Code] = append(byCode[v.Reason.Code], v)
-			price += disruption.Price(p, v.Node)
+			one := disruption.Price(p, v.Node)
+			price += one
 			count++
+			if one == 0 {
+				unpriced++
+			}
 		}
+	}
+	cost := plan.Dollars(price) + "/h"
+	if unpriced > 0 {
+		cost += fmt.Sprintf(", not counting %d whose price is not known", unpriced)
 	}
 	a := &Answer{
 		Object: plan.ObjectRef{Kind: "NodePool", Name: name}, Verdict: Ready, Machines: map[plan.Code]int{}, Reasons: []plan.Reason{}, Fixes: []Fix{},
-		Summary: []string{fmt.Sprintf("nodepool/%s has %s for %s/h.", name, plan.Count(count, "node"), plan.Dollars(price))},
+		Summary: []string{fmt.Sprintf("nodepool/%s has %s for %s.", name, plan.Count(count, "node"), cost)},
 	}
 	if p.NotReady != "" {
 		a.Verdict = NotReady

@@ -66,6 +66,9 @@ func (m *Machine) Answer(now time.Time) *Answer {
 	m.health(a)
 	if at, ok := m.Initialized(); ok {
 		a.say(fmt.Sprintf("%s has been ready since %s, %v after its NodeClaim was created.", m.Title(), Stamp(at), at.Sub(m.Claim.Created).Round(time.Second)))
+		if m.Claim.Is(snapshot.Interrupted) {
+			a.say(fmt.Sprintf("The cloud has announced %s.", m.Claim.Conditions[snapshot.Interrupted].Message))
+		}
 		return a
 	}
 	text, since := m.WaitsFor()

@@ -65,7 +65,8 @@ func consolidates(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 const Balanced = "Balanced"
 
 func priced(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	return plan.Reason{Code: plan.PriceUnknown, Objects: plan.MachineRefs(n)}, Price(e.s.Pool(n.Claim.Pool), n) <= 0
+	p := e.s.Pool(n.Claim.Pool)
+	return plan.Reason{Code: plan.PriceUnknown, Objects: plan.MachineRefs(n), Have: p.NotReady}, Price(p, n) <= 0
 }
 
 func ours(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {

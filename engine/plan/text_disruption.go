@@ -49,11 +49,11 @@ var disruptionWords = words{
 		if r.Want != "" {
 			return fmt.Sprintf("%s did not become ready within %s, so this machine stays for now; %s in a row", r.first("a machine that its pods need"), r.Want, r.Have)
 		}
-		return until(fmt.Sprintf("%s replacements in a row did not become ready; the next attempt waits", r.Have), r.Until)
+		return until(fmt.Sprintf("replacements did not become ready, %s in a row; the next attempt waits", r.Have), r.Until)
 	},
 	LimitHolds:          say("a replacement would exceed the limits of %s: %s", first("the pool"), have),
 	PolicyHolds:         ends(say("the policy of %s forbids it: %s", first("the pool"), want)),
-	PriceUnknown:        say("the price of its instance type is not known, so no saving can be computed"),
+	PriceUnknown:        caused(say("the price of its instance type is not known, so no saving can be computed")),
 	NotAgreed:           say("%s does not have the annotation karpenter.sh/do-not-disrupt: \"false\", which defaultDeny demands", first("a pod")),
 	WorkloadCoolsDown:   ends(say("a pod of the workload of %s started at %s, and workloadCooldown is %s", first("a pod"), since, want)),
 	EvictionRateReached: ends(say("evictionsPerHour of %s is %s, and %s pods were evicted in the last hour", first("the pool"), want, have)),

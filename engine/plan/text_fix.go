@@ -37,8 +37,8 @@ var fixes = words{
 	Replacement:           say("nothing: it is considered again when the other node is gone"),
 	RolledBack:            say("resolve what holds %s first: millwright why node/NAME", first("the other machine")),
 	NotExamined:           say("nothing: it is examined soon"),
-	PriceUnknown:          say("give its instance type, zone and capacity type a price in the catalogue"),
-	PodFitsNowhere:        fitsNowhereFix,
+	PriceUnknown:          unlessClosed(say("give its instance type, zone and capacity type a price in the catalogue")),
+	PodFitsNowhere:        unlessClosed(say("%s: loosen its node selector, affinity or volume's zone, or allow the pool machines that hold it", first("the pod"))),
 	LimitHolds:            say("%s: raise spec.limits by one machine, so that the replacement can come first", first("the pool")),
 	ReplacementFailed:     say("see why new machines do not become ready: kubectl get nodeclaims, millwright why nodeclaim/NAME"),
 	NothingCheaper:        say("nothing: it is the cheapest for what runs there; more instance types or zones in the pool may help"),
@@ -102,9 +102,12 @@ var hurdleFixes = map[string]string{
 	"loopFreeze":       "nothing: less is asked when fewer pods were evicted lately; loopFreeze in NodePolicy spec.disruption says for how long they count, 0s not at all",
 }
 
-func fitsNowhereFix(r Reason) string {
-	if r.Have != "" {
-		return "see why its pool cannot launch: millwright why nodepool/NAME"
+// unlessClosed is for reasons that a pool's not being ready may be behind.
+func unlessClosed(fix func(Reason) string) func(Reason) string {
+	return func(r Reason) string {
+		if r.Have != "" {
+			return "see why its pool cannot launch: millwright why nodepool/NAME"
+		}
+		return fix(r)
 	}
-	return r.first("the pod") + ": loosen its node selector, affinity or volume's zone, or allow the pool machines that hold it"
 }
