@@ -23,6 +23,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
+	"github.com/millwright-dev/millwright/cluster/hpa"
 	"github.com/millwright-dev/millwright/doctor/account"
 	"github.com/millwright-dev/millwright/doctor/control"
 	"github.com/millwright-dev/millwright/doctor/finding"
@@ -64,8 +65,6 @@ type Inventory struct {
 	APIs []*apiregistrationv1.APIService
 	// Services say whose pods a webhook asks.
 	Services []*corev1.Service
-	// Autoscalers keep the number of pods of workloads.
-	Autoscalers []*autoscalingv2.HorizontalPodAutoscaler
 	// Nodes are all, also those of a group.
 	Nodes []*corev1.Node
 	// Complete says that this is a whole cluster, so that what is not there does not exist.
@@ -86,6 +85,8 @@ type Workload struct {
 	Template *corev1.PodTemplateSpec
 	// Volumes are of the claims that are made for each pod.
 	Volumes []corev1.PersistentVolumeClaim
+	// Scaler is the autoscaler that sets Replicas, nil if there is none.
+	Scaler *autoscalingv2.HorizontalPodAutoscaler
 	// Recreates says that the pods of a Deployment end before their successors begin.
 	Recreates bool
 
@@ -130,6 +131,7 @@ func mutating(o *admissionv1.MutatingWebhookConfiguration) []Webhook {
 // at are left out.
 func New(objects []client.Object, complete bool) *Inventory {
 	in := &Inventory{Complete: complete}
+	scalers := map[hpa.Target]*autoscalingv2.HorizontalPodAutoscaler{}
 	for _, o := range slices.SortedStableFunc(slices.Values(objects), func(a, b client.Object) int {
 		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 	}) {
@@ -146,6 +148,8 @@ func New(objects []client.Object, complete bool) *Inventory {
 			w := workload("StatefulSet", o, o.Spec.Replicas, &o.Spec.Template)
 			w.Volumes = o.Spec.VolumeClaimTemplates
 			in.Workloads = append(in.Workloads, w)
+		case *autoscalingv2.HorizontalPodAutoscaler:
+			scalers[hpa.Of(o)] = o
 		case *batchv1.CronJob:
 			in.CronJobs = append(in.CronJobs, o)
 		case *batchv1.Job:
@@ -178,8 +182,6 @@ func New(objects []client.Object, complete bool) *Inventory {
 			in.APIs = append(in.APIs, o)
 		case *corev1.Service:
 			in.Services = append(in.Services, o)
-		case *autoscalingv2.HorizontalPodAutoscaler:
-			in.Autoscalers = append(in.Autoscalers, o)
 		case *corev1.ConfigMap:
 			in.schedulers = append(in.schedulers, control.SchedulersIn(o)...)
 		case *control.KubeSchedulerConfiguration:
@@ -187,6 +189,11 @@ func New(objects []client.Object, complete bool) *Inventory {
 		case *corev1.Node:
 			in.addNode(o)
 		}
+	}
+	for i := range in.Workloads {
+		w := &in.Workloads[i]
+		w.Scaler = scalers[hpa.Target{Kind: w.Ref.Kind, Namespace: w.Ref.Namespace, Name: w.Ref.Name}]
+		w.Replicas = hpa.Replicas(w.Scaler, w.Replicas)
 	}
 	return in
 }

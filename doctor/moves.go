@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -80,11 +79,8 @@ func single(in *Inventory) []Finding {
 			continue
 		}
 		ref, field := w.Ref, "replicas"
-		if hpa := in.autoscaler(w); hpa != nil {
-			if replicas(hpa.Spec.MinReplicas) > 1 {
-				continue
-			}
-			ref, field = refOf("HorizontalPodAutoscaler", hpa), "minReplicas"
+		if w.Scaler != nil {
+			ref, field = refOf("HorizontalPodAutoscaler", w.Scaler), "minReplicas"
 		}
 		out = append(out, Finding{
 			Severity: Warning, Object: ref, Field: "spec." + field,
@@ -94,17 +90,6 @@ func single(in *Inventory) []Finding {
 		})
 	}
 	return out
-}
-
-// autoscaler is what keeps the number of a workload's pods, nil if nothing does.
-func (in *Inventory) autoscaler(w Workload) *autoscalingv2.HorizontalPodAutoscaler {
-	i := slices.IndexFunc(in.Autoscalers, func(a *autoscalingv2.HorizontalPodAutoscaler) bool {
-		return a.Namespace == w.Ref.Namespace && a.Spec.ScaleTargetRef.Kind == w.Ref.Kind && a.Spec.ScaleTargetRef.Name == w.Ref.Name
-	})
-	if i < 0 {
-		return nil
-	}
-	return in.Autoscalers[i]
 }
 
 // asks reports whether a webhook's Service selects the pods of a workload. Where the Service is

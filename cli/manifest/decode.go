@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -94,6 +95,9 @@ func (d document) decodeObject(raw []byte, kind schema.GroupVersionKind, path st
 
 func (d document) decodeOne(raw []byte, gvk schema.GroupVersionKind, h head, path string, out *decoded) {
 	k, known := kinds[gvk.GroupKind()]
+	if gvk.GroupVersion() == autoscalingv1.SchemeGroupVersion {
+		known = false // an API server takes both versions
+	}
 	if !known {
 		if meant := meantBy(gvk); meant != "" {
 			out.errs = append(out.errs, d.fieldError(gvk.Kind+" "+h.Metadata.Name, path, "kind", fmt.Sprintf("%s has no kind %q; did you mean %s?", gvk.GroupVersion(), gvk.Kind, meant)))

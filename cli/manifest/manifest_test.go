@@ -191,6 +191,15 @@ func TestUnknownFieldsOfTheStatusArePassedOver(t *testing.T) {
 	}
 }
 
+// An API server takes both versions of an autoscaler; only the newer one has a type here.
+func TestAnAutoscalerOfTheFirstVersionIsNoError(t *testing.T) {
+	const of = "kind: HorizontalPodAutoscaler\nmetadata: {name: a}\nspec: {maxReplicas: 2, scaleTargetRef: {kind: Deployment, name: a}"
+	r, err := read(t, "apiVersion: autoscaling/v1\n"+of+", targetCPUUtilizationPercentage: 80}\n---\napiVersion: autoscaling/v2\n"+of+"}\n")
+	if err != nil || len(r.Objects) != 1 || r.Ignored["HorizontalPodAutoscaler.autoscaling"] != 1 {
+		t.Errorf("got %v, %v", r, err)
+	}
+}
+
 func TestKindsThatSayNothingAboutMachinesAreCounted(t *testing.T) {
 	r, err := read(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Secret\n---\napiVersion: batch/v1\nkind: CronJob\nmetadata: {name: a}\n")
 	if err != nil {

@@ -6,12 +6,16 @@ import (
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/cluster/hpa"
 )
 
 // Expand returns the pods and claims that the workloads among the objects lack.
@@ -39,6 +43,7 @@ type world struct {
 	owned map[owner]int
 	// deployments are by name, to find those that a ReplicaSet belongs to.
 	deployments map[types.NamespacedName]bool
+	scalers     map[hpa.Target]*autoscalingv2.HorizontalPodAutoscaler
 	out         []client.Object
 }
 
@@ -50,7 +55,7 @@ type owner struct {
 func index(objects []client.Object) *world {
 	w := &world{
 		pods: map[types.NamespacedName]*corev1.Pod{}, claims: map[types.NamespacedName]bool{},
-		owned: map[owner]int{}, deployments: map[types.NamespacedName]bool{},
+		owned: map[owner]int{}, deployments: map[types.NamespacedName]bool{}, scalers: map[hpa.Target]*autoscalingv2.HorizontalPodAutoscaler{},
 	}
 	for _, o := range objects {
 		name := client.ObjectKeyFromObject(o)
@@ -59,6 +64,8 @@ func index(objects []client.Object) *world {
 			w.pods[name] = o
 		case *corev1.PersistentVolumeClaim:
 			w.claims[name] = true
+		case *autoscalingv2.HorizontalPodAutoscaler:
+			w.scalers[hpa.Of(o)] = o
 		case *appsv1.Deployment:
 			w.deployments[name] = true
 			w.workloads = append(w.workloads, o)
@@ -103,7 +110,7 @@ func deploymentOf(replicaSet string, labels map[string]string) (string, bool) {
 
 func (w *world) deployment(o client.Object) {
 	if d, ok := o.(*appsv1.Deployment); ok {
-		w.replicate(d, appsv1.SchemeGroupVersion.WithKind("Deployment"), replicas(d.Spec.Replicas), d.Spec.Template)
+		w.replicate(d, appsv1.SchemeGroupVersion.WithKind("Deployment"), w.replicas("Deployment", d, d.Spec.Replicas), d.Spec.Template)
 	}
 }
 
@@ -117,7 +124,7 @@ func (w *world) replicaSet(o client.Object) {
 	if ref := metav1.GetControllerOf(rs); ref != nil && w.deployments[types.NamespacedName{Namespace: rs.Namespace, Name: ref.Name}] {
 		return
 	}
-	w.replicate(rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), replicas(rs.Spec.Replicas), rs.Spec.Template)
+	w.replicate(rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), w.replicas("ReplicaSet", rs, rs.Spec.Replicas), rs.Spec.Template)
 }
 
 // job expands a Job to the pods that would run now: its parallelism, bounded by
@@ -127,7 +134,7 @@ func (w *world) job(o client.Object) {
 	if !ok || j.Spec.Suspend != nil && *j.Spec.Suspend || finished(j) {
 		return
 	}
-	n := replicas(j.Spec.Parallelism)
+	n := w.replicas("Job", j, j.Spec.Parallelism)
 	if j.Spec.Completions != nil {
 		n = min(n, int(*j.Spec.Completions-j.Status.Succeeded))
 	}
@@ -140,11 +147,9 @@ func finished(j *batchv1.Job) bool {
 	})
 }
 
-func replicas(n *int32) int {
-	if n == nil {
-		return 1
-	}
-	return int(*n)
+// replicas is how many pods a workload is to have, 1 if it says nothing, by its autoscaler.
+func (w *world) replicas(kind string, o client.Object, n *int32) int {
+	return int(hpa.Replicas(w.scalers[hpa.Target{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}], ptr.Deref(n, 1)))
 }
 
 // replicate adds the pods that a workload lacks, under the first names that are
@@ -179,7 +184,7 @@ func (w *world) statefulSet(o client.Object) {
 	if s.Spec.Ordinals != nil {
 		start = int(s.Spec.Ordinals.Start)
 	}
-	for i := start; i < start+replicas(s.Spec.Replicas); i++ {
+	for i := start; i < start+w.replicas("StatefulSet", s, s.Spec.Replicas); i++ {
 		name := types.NamespacedName{Namespace: s.Namespace, Name: s.Name + "-" + strconv.Itoa(i)}
 		if w.pods[name] != nil {
 			continue

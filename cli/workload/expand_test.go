@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,6 +52,12 @@ func job(name string, change func(*batchv1.Job)) *batchv1.Job {
 	return j
 }
 
+func autoscaler(of string, least, most int32) *autoscalingv2.HorizontalPodAutoscaler {
+	return &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: meta("scale"), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "Deployment", Name: of}, MinReplicas: &least, MaxReplicas: most,
+	}}
+}
+
 func ended(pod *corev1.Pod) *corev1.Pod {
 	pod.Status.Phase = corev1.PodFailed
 	return pod
@@ -73,6 +80,10 @@ func TestAWorkloadGetsThePodsThatItLacks(t *testing.T) {
 		"a Deployment":                   {[]client.Object{deployment("web", ptr.To[int32](2))}, "Pod/web-0 Pod/web-1"},
 		"one replica unless said":        {[]client.Object{deployment("web", nil)}, "Pod/web-0"},
 		"scaled to zero":                 {[]client.Object{deployment("web", ptr.To[int32](0))}, ""},
+		"scaled up by an autoscaler":     {[]client.Object{deployment("web", nil), autoscaler("web", 2, 5)}, "Pod/web-0 Pod/web-1"},
+		"scaled down by an autoscaler":   {[]client.Object{deployment("web", ptr.To[int32](3)), autoscaler("web", 1, 2)}, "Pod/web-0 Pod/web-1"},
+		"an autoscaler that is off":      {[]client.Object{deployment("web", ptr.To[int32](0)), autoscaler("web", 2, 5)}, ""},
+		"an autoscaler of another":       {[]client.Object{deployment("web", nil), autoscaler("app", 2, 5)}, "Pod/web-0"},
 		"all pods are there":             {[]client.Object{deployment("web", nil), existing("web-6f-x", "ReplicaSet", "web-6f")}, ""},
 		"some pods are there":            {[]client.Object{deployment("web", ptr.To[int32](2)), replicaSet("web-6f", "web"), existing("web-6f-x", "ReplicaSet", "web-6f")}, "Pod/web-0"},
 		"a pod that has failed":          {[]client.Object{deployment("web", nil), ended(existing("web-6f-x", "ReplicaSet", "web-6f"))}, "Pod/web-0"},
