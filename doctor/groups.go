@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -22,10 +23,17 @@ type NodeGroup struct {
 	Name   string
 	Labels map[string]string
 	Taints []corev1.Taint
+	// Namespaces are patterns, as of [path.Match], of the only ones whose pods run there; none means
+	// all.
+	Namespaces []string
 }
 
 // groupLabels are those by which nodes of a group know it.
 var groupLabels = []string{"eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name"}
+
+// FargateLabel is the key of the label and of the taint of Fargate's nodes. Its own scheduler binds
+// pods there, and does not ask what they tolerate.
+const FargateLabel = "eks.amazonaws.com/compute-type"
 
 const controlPlaneLabel = "node-role.kubernetes.io/control-plane"
 
@@ -42,7 +50,7 @@ func groupOf(n *corev1.Node) (NodeGroup, bool) {
 	g := NodeGroup{Name: "node/" + n.Name, Labels: maps.Clone(n.Labels)}
 	maps.DeleteFunc(g.Labels, func(key, _ string) bool { return slices.Contains(ofOne, key) })
 	for _, t := range n.Spec.Taints {
-		if t.TimeAdded == nil && !strings.HasPrefix(t.Key, "node.kubernetes.io/") { // those come and go
+		if t.TimeAdded == nil && t.Key != FargateLabel && !strings.HasPrefix(t.Key, "node.kubernetes.io/") { // those come and go
 			g.Taints = append(g.Taints, t)
 		}
 	}
@@ -58,7 +66,7 @@ func groupOf(n *corev1.Node) (NodeGroup, bool) {
 func (in *Inventory) Add(groups ...NodeGroup) {
 	for _, g := range groups {
 		if !slices.ContainsFunc(in.Groups, func(x NodeGroup) bool {
-			return x.Name == g.Name || maps.Equal(x.Labels, g.Labels) && slices.Equal(x.Taints, g.Taints)
+			return x.Name == g.Name || maps.Equal(x.Labels, g.Labels) && slices.Equal(x.Taints, g.Taints) && slices.Equal(x.Namespaces, g.Namespaces)
 		}) {
 			in.Groups = append(in.Groups, g)
 		}
@@ -66,9 +74,13 @@ func (in *Inventory) Add(groups ...NodeGroup) {
 	slices.SortFunc(in.Groups, func(a, b NodeGroup) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// suits reports whether the labels of a group's nodes let pods of a class run there, as far as
-// they are known.
+// suits reports whether the namespace and the labels of a group's nodes let pods of a class run
+// there, as far as they are known.
 func suits(c *snapshot.Class, g NodeGroup) bool {
+	matches := func(pattern string) bool { ok, err := path.Match(pattern, c.Namespace); return ok && err == nil }
+	if len(g.Namespaces) > 0 && !slices.ContainsFunc(g.Namespaces, matches) {
+		return false
+	}
 	var has requirement.Set
 	for _, label := range slices.Sorted(maps.Keys(g.Labels)) {
 		if is, err := requirement.New(label, requirement.In, g.Labels[label]); err == nil {

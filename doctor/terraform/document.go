@@ -25,7 +25,7 @@ type Document struct {
 	Releases []Release
 	// Sources are manifests; each generates one object.
 	Sources []*source.Source
-	// Groups are those of aws_eks_node_group.
+	// Groups are those of aws_eks_node_group, and Fargate's nodes by aws_eks_fargate_profile.
 	Groups []doctor.NodeGroup
 
 	events   map[string]*events // by module
@@ -49,8 +49,8 @@ func Read(r io.Reader) (*Document, error) {
 	readers := map[string]func(Resource) error{
 		"aws_eks_addon": d.addon, "helm_release": d.release,
 		"kubernetes_manifest": d.manifest, "kubectl_manifest": d.text,
-		"aws_eks_node_group": d.group,
-		"aws_iam_role":       d.role, "aws_iam_role_policy_attachment": d.attachment, "aws_iam_role_policy": d.inline, "aws_iam_instance_profile": d.profile,
+		"aws_eks_node_group": d.group, "aws_eks_fargate_profile": d.fargate,
+		"aws_iam_role": d.role, "aws_iam_role_policy_attachment": d.attachment, "aws_iam_role_policy": d.inline, "aws_iam_instance_profile": d.profile,
 		"aws_sqs_queue": d.queue, "aws_sqs_queue_policy": d.policy, "aws_cloudwatch_event_rule": d.rule,
 	}
 	err := walk(r, func(r Resource) error {
@@ -142,6 +142,22 @@ func (d *Document) group(r Resource) error {
 	maps.Copy(g.Labels, v.Labels)
 	for _, t := range v.Taint {
 		g.Taints = append(g.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: effects[t.Effect]})
+	}
+	d.Groups = append(d.Groups, g)
+	return nil
+}
+
+func (d *Document) fargate(r Resource) error {
+	var v struct {
+		Name     string `json:"fargate_profile_name"`
+		Selector []struct{ Namespace string }
+	}
+	if err := r.decode(&v); err != nil {
+		return err
+	}
+	g := doctor.NodeGroup{Name: "Fargate profile " + cmp.Or(v.Name, r.Address), Labels: map[string]string{"kubernetes.io/os": "linux", doctor.FargateLabel: "fargate"}}
+	for _, s := range v.Selector {
+		g.Namespaces = append(g.Namespaces, s.Namespace)
 	}
 	d.Groups = append(d.Groups, g)
 	return nil

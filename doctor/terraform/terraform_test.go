@@ -303,6 +303,21 @@ func TestATaintedNodeGroupKeepsAddonsOut(t *testing.T) {
 	}
 }
 
+// A Fargate profile takes the pods of its namespaces, whatever they tolerate.
+func TestAFargateProfileTakesAddonsThatANodeGroupShutsOut(t *testing.T) {
+	for namespace, want := range map[string]int{"kube-system": 0, "kube-*": 0, "karpenter": 2} {
+		found, _ := examine(t, planOf("planned_values",
+			resource("aws_eks_node_group.gpu", m{"node_group_name": "gpu", "taint": []any{m{"key": "nvidia.com/gpu", "value": "", "effect": "NO_SCHEDULE"}}}),
+			resource("aws_eks_fargate_profile.system", m{"fargate_profile_name": "system", "selector": []any{m{"namespace": namespace}}}),
+			resource("aws_eks_addon.coredns", m{"cluster_name": "live", "addon_name": "coredns"}),
+			resource("aws_eks_addon.csi", ebs("")),
+		), "nowhere-to-run")
+		if len(found) != want {
+			t.Errorf("with a profile of %s: %+v", namespace, found)
+		}
+	}
+}
+
 func TestAReleaseIsMendedByFurtherValues(t *testing.T) {
 	release := func(values ...string) []byte {
 		return planOf("planned_values", pool(t), resource("helm_release.driver", m{
