@@ -40,6 +40,12 @@ settings.{{ $name }}: images and subnets are looked up once a minute
 settings.featureGates.{{ $name }}: that gate cannot be switched here
 {{- end -}}
 {{- end -}}
+{{- if $s.aws }}
+settings.aws: only Karpenter before 0.33 read it; the names without aws count
+{{- end -}}
+{{- if .Values.webhook }}
+webhook: only Karpenter before 1.1 had one
+{{- end -}}
 {{- if $s.awsFeatureGates.nodeClassCEL }}
 settings.awsFeatureGates.nodeClassCEL: that gate cannot be switched here
 {{- end -}}

@@ -98,7 +98,7 @@ func render3(t *testing.T, values map[string]any) (map[string]string, error) {
 func TestWrongValuesAreRefusedWithWhatToDo(t *testing.T) {
 	for name, row := range map[string]struct{ values, want string }{
 		"a typo":                         {`settings: {clusterNmae: demo}`, "'clusterNmae' not allowed"},
-		"a value that Karpenter dropped": {`webhook: {enabled: false}`, "'webhook' not allowed"},
+		"a value that Karpenter renamed": {`settings: {aws: {clusterName: demo}}`, "settings.clusterName is not set"},
 		"no cluster":                     {`{}`, "settings.clusterName is not set"},
 		"an unknown provider":            {`settings: {provider: gcp}`, "value must be one of 'aws', 'kwok'"},
 		"a number for a duration":        {`settings: {clusterName: a, batchIdleDuration: "1"}`, "/settings/batchIdleDuration"},
