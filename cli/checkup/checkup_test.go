@@ -116,6 +116,27 @@ func TestTheFolderOfFixesMendsWhatIsFound(t *testing.T) {
 	}
 }
 
+// Before an apply the values of a release may not be known: it is passed over, unless its chart
+// is given with values.
+func TestAReleaseOfUnknownValuesIsExaminedWithThoseOfTheFlags(t *testing.T) {
+	plan := filepath.Join(t.TempDir(), "plan.json")
+	const release = `{"address": "helm_release.a", "mode": "managed", "type": "helm_release", "values": {"name": "fixture", "chart": "fixture", "repository": "https://charts.example.com", "values": [null]}}`
+	if err := os.WriteFile(plan, []byte(`{"planned_values": {"root_module": {"resources": [`+release+`]}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for values, want := range map[string]bool{"": false, "../../doctor/helm/testdata/values/agent-shut-out.bad.yaml": true} {
+		given := checkup.Given{Terraform: []string{plan}, Charts: checkup.Charts{{Path: "../../doctor/helm/testdata/chart"}}}
+		if values != "" {
+			given.Charts[0].Values = []string{values}
+		}
+		found, notes := examine(t, checkup.Options{Given: given})
+		examined := slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Object.Kind == "DaemonSet" })
+		if examined != want || !slices.Contains(notes, "not examined: %s") {
+			t.Errorf("with values %q: %+v, %v", values, found, notes)
+		}
+	}
+}
+
 // patched is an object with the patches of a folder that are about it, in order.
 func patched(t *testing.T, o manifest.Object, dir string) client.Object {
 	t.Helper()

@@ -157,6 +157,13 @@ func (in *Input) addTerraform(doc *terraform.Document, dir string, charts []*atH
 		return err
 	}
 	for _, release := range doc.Releases {
+		if release.Unknown {
+			for _, c := range charts { // one without values of its own is only there for the release
+				c.used = c.used || c.name == filepath.Base(release.Chart) && len(c.chart.Values)+len(c.chart.Settings) == 0
+			}
+			in.skip(warn, "%s: its values are known only after an apply; give its chart with --helm-chart and --values, or a plan made after the apply", release.Address)
+			continue
+		}
 		path := pathOf(release, dir, charts)
 		if path == "" {
 			in.skip(warn, "%s: its chart %s is not at hand; give it with --helm-chart", release.Address, release.Chart)

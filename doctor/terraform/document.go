@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,6 +42,8 @@ type Release struct {
 	Chart, Repository, Version string
 	// Install is the chart with what is set; its Path is empty.
 	Install helm.Chart
+	// Unknown says that its values are known only after an apply.
+	Unknown bool
 }
 
 // Read reads a plan or a state.
@@ -91,31 +94,59 @@ func (d *Document) addon(r Resource) error {
 	return nil
 }
 
-// set is one value of helm_release's set.
+// set is one value of helm_release's set. A Value that is not known before an apply, such as a name
+// or an ARN, is missing.
 type set struct {
-	Name, Value, Type string
+	Name, Type string
+	Value      json.RawMessage
+}
+
+// setting is what Helm is told of it.
+func (s set) setting() (helm.Setting, error) {
+	value := "known-after-apply"
+	if len(s.Value) > 0 {
+		value = ""
+		if err := json.Unmarshal(s.Value, &value); err != nil {
+			return helm.Setting{}, fmt.Errorf("set %s: %w", s.Name, err)
+		}
+	}
+	return helm.Setting{Text: s.Name + "=" + value, String: s.Type == "string"}, nil
 }
 
 func (d *Document) release(r Resource) error {
 	var v struct {
 		Name, Namespace, Chart, Repository, Version string
-		Values                                      []string
+		Values                                      json.RawMessage
 		Set                                         []set
 	}
 	if err := r.decode(&v); err != nil {
 		return err
 	}
-	out := Release{Address: r.Address, Chart: v.Chart, Repository: v.Repository, Version: v.Version}
-	out.Install = helm.Chart{Release: v.Name, Namespace: v.Namespace, Set: map[string]any{}, Write: releaseFix(r.Address, len(v.Values))}
-	for i, text := range v.Values {
-		var values map[string]any
-		if err := yaml.Unmarshal([]byte(text), &values); err != nil {
+	var values []*string // nil is what is not known before an apply
+	if len(v.Values) > 0 {
+		if err := json.Unmarshal(v.Values, &values); err != nil {
+			return fmt.Errorf("values: %w", err)
+		}
+	}
+	out := Release{Address: r.Address, Chart: v.Chart, Repository: v.Repository, Version: v.Version, Unknown: len(v.Values) == 0 || slices.Contains(values, nil)}
+	if out.Unknown {
+		d.Releases = append(d.Releases, out)
+		return nil
+	}
+	out.Install = helm.Chart{Release: v.Name, Namespace: v.Namespace, Set: map[string]any{}, Write: releaseFix(r.Address, len(values))}
+	for i, text := range values {
+		var merged map[string]any
+		if err := yaml.Unmarshal([]byte(*text), &merged); err != nil {
 			return fmt.Errorf("values[%d]: %w", i, err)
 		}
-		out.Install.Set = source.Merge(out.Install.Set, values)
+		out.Install.Set = source.Merge(out.Install.Set, merged)
 	}
 	for _, s := range v.Set {
-		out.Install.Settings = append(out.Install.Settings, helm.Setting{Text: s.Name + "=" + s.Value, String: s.Type == "string"})
+		setting, err := s.setting()
+		if err != nil {
+			return err
+		}
+		out.Install.Settings = append(out.Install.Settings, setting)
 	}
 	d.Releases = append(d.Releases, out)
 	return nil

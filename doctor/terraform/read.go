@@ -18,6 +18,8 @@ type Resource struct {
 	Values json.RawMessage `json:"values"`
 }
 
+var errPartial = errors.New("the plan failed, and lacks what comes after the failure: make it again without errors")
+
 var errForm = errors.New("neither a plan nor a state; want what terraform show -json prints")
 
 // walk calls visit for each resource of a plan or a state, in the document's order. Data
@@ -35,6 +37,12 @@ func walk(r io.Reader, visit func(Resource) error) error {
 				}
 				return skip(dec)
 			})
+		case "errored":
+			var errored bool
+			if err := dec.Decode(&errored); err != nil || !errored {
+				return syntax(err)
+			}
+			return errPartial
 		case "format_version":
 			found = true
 		}

@@ -303,6 +303,35 @@ func TestATaintedNodeGroupKeepsAddonsOut(t *testing.T) {
 	}
 }
 
+// Of what is not known before an apply a plan has null in a list, and nothing in an object.
+func TestAReleaseWhoseValuesAreNotKnownYetIsNotExamined(t *testing.T) {
+	release := func(values any, set ...any) m {
+		return resource("helm_release.driver", m{"name": "driver", "chart": "chart", "values": values, "set": set})
+	}
+	mended := "agent: {tolerations: [{operator: Exists}]}"
+	unknown := release(nil)
+	delete(unknown["values"].(m), "values")
+	for name, row := range map[string]struct {
+		release m
+		unknown bool
+	}{
+		"all values": {unknown, true}, "one of them": {release([]any{mended, nil}), true}, "none": {release([]any{mended}), false},
+		"one that is set": {release([]any{mended}, m{"name": "controller.podAnnotations.role", "type": nil}), false},
+	} {
+		plan := planOf("planned_values", pool(t), row.release)
+		doc, err := terraform.Read(bytes.NewReader(plan))
+		if err != nil || len(doc.Releases) != 1 || doc.Releases[0].Unknown != row.unknown {
+			t.Errorf("unknown is %s: %+v, %v", name, doc, err)
+		}
+		if row.unknown {
+			continue
+		}
+		if found, _ := examine(t, plan, "agent-shut-out"); len(found) > 0 {
+			t.Errorf("unknown is %s: %+v", name, found)
+		}
+	}
+}
+
 // A Fargate profile takes the pods of its namespaces, whatever they tolerate.
 func TestAFargateProfileTakesAddonsThatANodeGroupShutsOut(t *testing.T) {
 	for namespace, want := range map[string]int{"kube-system": 0, "kube-*": 0, "karpenter": 2} {
@@ -372,12 +401,13 @@ func TestADocumentIsReadAsAStream(t *testing.T) {
 
 func TestGarbageGetsAMessage(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                      "the document ends too early: neither a plan nor a state",
-		"not JSON":              "not what terraform show -json prints: ",
-		"[]":                    "neither a plan nor a state; want what terraform show -json prints",
-		"{}":                    "neither a plan nor a state",
-		`{"planned_values":`:    "the document ends too early",
-		`{"planned_values":[]}`: "neither a plan nor a state",
+		"":                                     "the document ends too early: neither a plan nor a state",
+		"not JSON":                             "not what terraform show -json prints: ",
+		"[]":                                   "neither a plan nor a state; want what terraform show -json prints",
+		"{}":                                   "neither a plan nor a state",
+		`{"planned_values":{},"errored":true}`: "the plan failed, and lacks what comes after the failure",
+		`{"planned_values":`:                   "the document ends too early",
+		`{"planned_values":[]}`:                "neither a plan nor a state",
 		string(planOf("values", resource("helm_release.x", m{"values": []string{"["}}))): "helm_release.x: values[0]: ",
 		string(planOf("values", resource("kubectl_manifest.x", m{"yaml_body": "["}))):    "kubectl_manifest.x: yaml_body: ",
 		string(planOf("values", resource("aws_eks_addon.x", m{"addon_name": 1}))):        "aws_eks_addon.x: values: ",
