@@ -3,6 +3,7 @@ package helm
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -70,7 +71,9 @@ func (c Chart) Source() (*source.Source, error) {
 	}
 	write := c.Write
 	if write == nil {
-		write = valuesFile(r.name, fmt.Sprintf("helm upgrade --install %s %s -n %s%s", finding.Word(r.name), finding.Word(c.Path), finding.Word(r.namespace), c.flags()))
+		write = valuesFile(r.name, func(change map[string]any) string {
+			return fmt.Sprintf("helm upgrade --install %s %s -n %s%s", finding.Word(r.name), finding.Word(c.Path), finding.Word(r.namespace), c.flags(change))
+		})
 	}
 	return r.source(ch, values, write)
 }
@@ -87,13 +90,32 @@ func lacking(ch *v2.Chart) []string {
 	return out
 }
 
-// flags are those of helm by which the values are set.
-func (c Chart) flags() string {
+// Undoing are the settings that would undo a change of values, as they win over it.
+func Undoing(settings []Setting, change map[string]any) []Setting {
+	var out []Setting
+	for _, s := range settings {
+		set, err := source.Plain(change)
+		if err != nil || s.into(set) != nil {
+			continue
+		}
+		if set, err = source.Plain(set); err == nil && !reflect.DeepEqual(set, source.Merge(set, change)) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// flags are those of helm by which the values are set, without those that would undo a change.
+func (c Chart) flags(change map[string]any) string {
 	var b strings.Builder
 	for _, f := range c.Values {
 		fmt.Fprintf(&b, " -f %s", finding.Word(f))
 	}
+	undoing := Undoing(c.Settings, change)
 	for _, s := range c.Settings {
+		if slices.Contains(undoing, s) {
+			continue
+		}
 		flag := "--set"
 		if s.String {
 			flag = "--set-string"
@@ -118,25 +140,33 @@ func (c Chart) values() (map[string]any, error) {
 	}
 	out = source.Merge(out, c.Set)
 	for _, s := range c.Settings {
-		parse := strvals.ParseInto
-		if s.String {
-			parse = strvals.ParseIntoString
-		}
-		if err := parse(s.Text, out); err != nil {
-			return nil, fmt.Errorf("setting values: %q: %w", s.Text, err)
+		if err := s.into(out); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
 }
 
+// into sets it among values.
+func (s Setting) into(values map[string]any) error {
+	parse := strvals.ParseInto
+	if s.String {
+		parse = strvals.ParseIntoString
+	}
+	if err := parse(s.Text, values); err != nil {
+		return fmt.Errorf("setting values: %q: %w", s.Text, err)
+	}
+	return nil
+}
+
 // valuesFile writes changes of values as a file to be given to a command, after all others.
-func valuesFile(name, command string) func(map[string]any) (*doctor.Fix, error) {
+func valuesFile(name string, command func(change map[string]any) string) func(map[string]any) (*doctor.Fix, error) {
 	return func(change map[string]any) (*doctor.Fix, error) {
 		text, err := yaml.Marshal(change)
 		if err != nil {
 			return nil, fmt.Errorf("writing values: %w", err)
 		}
 		file := name + ".values.yaml"
-		return &doctor.Fix{Form: "Helm values", Do: command + " -f " + finding.Word(file), Text: string(text), File: file}, nil
+		return &doctor.Fix{Form: "Helm values", Do: command(change) + " -f " + finding.Word(file), Text: string(text), File: file}, nil
 	}
 }

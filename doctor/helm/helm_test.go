@@ -177,6 +177,27 @@ func TestSettingsWinOverFiles(t *testing.T) {
 	}
 }
 
+// Helm has what is set win over files of values, wherever it stands: the command leaves out what
+// would undo the fix.
+func TestTheCommandOfAFixDoesNotUndoIt(t *testing.T) {
+	src, err := helm.Chart{
+		Path: "testdata/chart", Values: []string{"testdata/values/pdb-allows-none.bad.yaml"}, Release: "a", Namespace: "b",
+		Settings: []helm.Setting{{Text: "podDisruptionBudget.minAvailable=3"}, {Text: "controller.podAnnotations.n=1", String: true}},
+	}.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, set := examine(t, src, "pdb-allows-none")
+	fixes, err := set.Fixes(found)
+	if err != nil || len(fixes) != 1 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	const command = "helm upgrade --install a testdata/chart -n b -f testdata/values/pdb-allows-none.bad.yaml --set-string controller.podAnnotations.n=1 -f a.values.yaml"
+	if fixes[0].Do != command {
+		t.Errorf("it is applied by %s, with\n%s", fixes[0].Do, fixes[0].Text)
+	}
+}
+
 func TestWhatNoValueDoesIsSaid(t *testing.T) {
 	src := fixture(t, "testdata/values/controller-never-moves.bad.yaml")
 	render := src.Render

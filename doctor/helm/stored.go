@@ -59,7 +59,7 @@ func Stored(data []byte) (*source.Source, error) {
 		return k.Chart, nil
 	}}
 	command := fmt.Sprintf("helm upgrade %s REPOSITORY/%s --version %s -n %s --reuse-values", finding.Word(k.Name), finding.Word(k.Chart.Name()), finding.Word(k.Chart.Metadata.Version), finding.Word(k.Namespace))
-	src, err := r.source(k.Chart, k.Config, valuesFile(k.Name, command))
+	src, err := r.source(k.Chart, k.Config, valuesFile(k.Name, func(map[string]any) string { return command }))
 	if err != nil {
 		return nil, err
 	}

@@ -133,7 +133,7 @@ func (d *Document) release(r Resource) error {
 		d.Releases = append(d.Releases, out)
 		return nil
 	}
-	out.Install = helm.Chart{Release: v.Name, Namespace: v.Namespace, Set: map[string]any{}, Write: releaseFix(r.Address, len(values))}
+	out.Install = helm.Chart{Release: v.Name, Namespace: v.Namespace, Set: map[string]any{}}
 	for i, text := range values {
 		var merged map[string]any
 		if err := yaml.Unmarshal([]byte(*text), &merged); err != nil {
@@ -148,6 +148,7 @@ func (d *Document) release(r Resource) error {
 		}
 		out.Install.Settings = append(out.Install.Settings, setting)
 	}
+	out.Install.Write = releaseFix(r.Address, len(values), out.Install.Settings)
 	d.Releases = append(d.Releases, out)
 	return nil
 }

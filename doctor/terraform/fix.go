@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/doctor/helm"
 )
 
 // inModule parts an address such as module.eks.aws_eks_addon.this["coredns"] into the module,
@@ -61,9 +62,14 @@ func addonFix(address, addon string) func(whole, change map[string]any) (*doctor
 // blueprint is a release of the module EKS Blueprints Addons, which has an input for each.
 var blueprint = regexp.MustCompile(`^(module\..*)\.module\.([a-z0-9_]+)\.helm_release\.this\[0\]$`)
 
-// releaseFix adds values after those that a helm_release has.
-func releaseFix(address string, count int) func(change map[string]any) (*doctor.Fix, error) {
+// releaseFix adds values after those that a helm_release has, of which what is set one by one wins.
+func releaseFix(address string, count int, settings []helm.Setting) func(change map[string]any) (*doctor.Fix, error) {
 	return func(change map[string]any) (*doctor.Fix, error) {
+		instead := ""
+		for _, s := range helm.Undoing(settings, change) {
+			name, _, _ := strings.Cut(s.Text, "=")
+			instead += ", and without its set of " + name
+		}
 		value := "yamlencode(" + expression(change, "    ") + ")"
 		if m := blueprint.FindStringSubmatch(address); m != nil {
 			fix := &doctor.Fix{
@@ -73,12 +79,14 @@ func releaseFix(address string, count int) func(change map[string]any) (*doctor.
 			if count > 0 {
 				fix.Do += fmt.Sprintf(", after the %d values that it has", count)
 			}
+			fix.Do += instead
 			return fix, nil
 		}
 		fix := argument(address, "values", "[\n    "+value+",\n  ]")
 		if count > 0 {
 			fix.Do += fmt.Sprintf(", after the %d that it has", count)
 		}
+		fix.Do += instead
 		return fix, nil
 	}
 }

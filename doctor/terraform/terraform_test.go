@@ -348,10 +348,11 @@ func TestAFargateProfileTakesAddonsThatANodeGroupShutsOut(t *testing.T) {
 }
 
 func TestAReleaseIsMendedByFurtherValues(t *testing.T) {
+	var set []any
 	release := func(values ...string) []byte {
 		return planOf("planned_values", pool(t), resource("helm_release.driver", m{
 			"name": "driver", "namespace": "kube-system", "chart": "chart", "repository": "https://charts.example.com", "version": "1.0.0",
-			"values": values, "set": []any{m{"name": "agent.enabled", "value": "true", "type": ""}, m{"name": `controller.podAnnotations.example\.com/a`, "value": "1", "type": "string"}},
+			"values": values, "set": append(set, m{"name": "agent.enabled", "value": "true", "type": ""}, m{"name": `controller.podAnnotations.example\.com/a`, "value": "1", "type": "string"}),
 		}))
 	}
 	found, _ := examine(t, release("agent: {tolerations: []}"), "agent-shut-out")
@@ -371,6 +372,11 @@ func TestAReleaseIsMendedByFurtherValues(t *testing.T) {
 	}
 	if left, _ := examine(t, release("agent: {tolerations: []}", string(text)), "agent-shut-out"); len(left) > 0 {
 		t.Errorf("with %s there is still %+v", text, left)
+	}
+	set = []any{m{"name": "podDisruptionBudget.minAvailable", "value": "2", "type": ""}} // wins over values
+	found, _ = examine(t, release("podDisruptionBudget: {enabled: true}"), "pdb-allows-none")
+	if want := "after the 1 that it has, and without its set of podDisruptionBudget.minAvailable"; len(found) != 1 || !strings.HasSuffix(found[0].Fix.Do, want) {
+		t.Errorf("%+v", found)
 	}
 }
 
