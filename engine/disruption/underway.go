@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -207,12 +208,30 @@ func (u *underway) replace(g *group) {
 	case u.overspends(g, answer.PricePerHour()):
 		return
 	}
+	if g.Spend > 0 {
+		within(answer.NewNodes, g.Spend)
+	}
 	if reason, over := u.room.TakeAll(answer.NewNodes); over {
 		u.callOff(g, g.Nodes[0], reason)
 		return
 	}
 	u.world.Go(g.Nodes, answer)
 	g.Launch = answer.NewNodes
+}
+
+// within leaves new machines only alternatives that are bought in the same way as the choice
+// and with which they cost at most so much together, in $/h, whichever they become. Those of
+// a pool that demands a choice of types keep all: what comes of it is checked once it is there.
+func within(list []plan.NewNode, spend float64) {
+	spare := (spend - plan.PriceOf(list)) / float64(len(list))
+	for i := range list {
+		n := &list[i]
+		if !n.Requirements.HasMinValues() {
+			n.Alternatives = slices.DeleteFunc(slices.Clone(n.Alternatives), func(a catalog.Choice) bool {
+				return a.Offering.CapacityType != n.Choice.Offering.CapacityType || a.Offering.Price > n.Choice.Offering.Price+spare
+			})
+		}
+	}
 }
 
 // placeMovers finds a place for the pods of all commands but those whose replacements

@@ -3,7 +3,6 @@ package consolidate
 import (
 	"slices"
 
-	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -30,7 +29,6 @@ func (s *search) judge(c *component, answer whatif.Answer) {
 			s.wait(n, saving/float64(len(c.nodes)))
 		}
 	default:
-		limit(c.launch, saving-h.dollars)
 		s.take(c, Move{Launch: c.launch, Saving: saving, Spare: saving - h.dollars}, answer)
 	}
 }
@@ -48,23 +46,4 @@ func (s *search) unplaced(c Candidate, pod *snapshot.Pod) plan.Reason {
 
 func nodeRef(c Candidate) []plan.ObjectRef {
 	return []plan.ObjectRef{{Kind: "Node", Name: c.Node.Name}}
-}
-
-// limit leaves the new machines only alternatives that are bought in the same way
-// as the choice and that together stay within what may be spent on top.
-func limit(list []plan.NewNode, spare float64) {
-	for i := range list {
-		n := &list[i]
-		if n.Requirements.HasMinValues() {
-			continue // the pool wants a choice; what comes of it is checked at the launch
-		}
-		ceiling := n.Choice.Offering.Price + spare/float64(len(list))
-		var kept []catalog.Choice
-		for _, a := range n.Alternatives {
-			if a.Offering.CapacityType == n.Choice.Offering.CapacityType && a.Offering.Price <= ceiling {
-				kept = append(kept, a)
-			}
-		}
-		n.Alternatives = kept
-	}
 }
