@@ -10,7 +10,6 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
-	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 	"github.com/millwright-dev/millwright/engine/static"
@@ -44,30 +43,9 @@ func (d *decider) beginEmpty() {
 // begin adds a command that has not begun yet.
 func (d *decider) begin(c Command) {
 	c.identify(c.Nodes, d.s.Now)
-	c.Needs, c.Step = needs(c.Launch), Mark
+	c.Step = Mark
 	d.account.charge(c.Nodes)
 	d.list(c, time.Time{})
-}
-
-// needs sums what planned machines take of their pools' limits, by pool.
-func needs(list []plan.NewNode) map[string]corev1.ResourceList {
-	var out map[string]corev1.ResourceList
-	for i := range list {
-		if out == nil {
-			out = map[string]corev1.ResourceList{}
-		}
-		sum := out[list[i].Pool]
-		if sum == nil {
-			sum = corev1.ResourceList{}
-			out[list[i].Pool] = sum
-		}
-		for name, q := range limit.Largest(&list[i]) {
-			have := sum[name]
-			have.Add(q)
-			sum[name] = have
-		}
-	}
-	return out
 }
 
 // list adds a command and gives its machines their verdicts.
@@ -163,7 +141,7 @@ func (d *decider) beginOne(n *snapshot.Node) (plan.Reason, bool) {
 	if reason, stays := d.resting(n.Claim.Pool); stays {
 		return reason, true
 	}
-	if d.world.Asked > work && !d.static(n) {
+	if d.worked(n) {
 		return plan.Reason{Code: plan.NotExamined, Objects: plan.MachineRefs(n), Have: dollars(0)}, true
 	}
 	answer, none := d.standIn(one)
@@ -181,6 +159,10 @@ func (d *decider) beginOne(n *snapshot.Node) (plan.Reason, bool) {
 	d.begin(Command{Progress: Progress{Cause: cause}, Nodes: one, Launch: answer.NewNodes})
 	return plan.Reason{}, false
 }
+
+// worked reports whether there has been enough work in this decision to leave the question
+// what takes a machine's place to the next; for one of a static pool there is none.
+func (d *decider) worked(n *snapshot.Node) bool { return d.world.Asked > work && !d.static(n) }
 
 // static reports whether a machine's pool keeps a fixed number of machines.
 func (d *decider) static(n *snapshot.Node) bool { return d.s.Pool(n.Claim.Pool).Replicas != nil }

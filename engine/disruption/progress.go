@@ -35,9 +35,6 @@ type Progress struct {
 	// cost in $/h, zero for no bound.
 	Saving float64 `json:"saving,omitempty"`
 	Spend  float64 `json:"spend,omitempty"`
-	// Needs are what the replacements were expected to take of the limits when the command
-	// began, by pool.
-	Needs map[string]corev1.ResourceList `json:"needs,omitempty"`
 	// Replaced is true once all replacements have been asked for; Replacements are
 	// their claims by name.
 	Replaced     bool     `json:"replaced,omitempty"`

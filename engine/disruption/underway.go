@@ -32,14 +32,6 @@ func (u *underway) resume() {
 	u.world.Remove(gone)
 	u.placeMovers(standing)
 	for _, g := range standing {
-		if g.Step != Mark && g.Step != Settle {
-			continue
-		}
-		for pool, amounts := range g.Needs { // keeps room for what it will launch
-			u.room.Reserve(pool, amounts)
-		}
-	}
-	for _, g := range standing {
 		if g.Step == Launch {
 			u.replace(g)
 		}
@@ -180,7 +172,7 @@ func (u *underway) overspends(g *group, cost float64) bool {
 // replace decides what a command's replacements are, now that its machines take
 // no more pods. What is too much work for this decision waits for the next.
 func (u *underway) replace(g *group) {
-	if u.world.Asked > work && !u.static(g.Nodes[0]) {
+	if u.worked(g.Nodes[0]) {
 		g.Step = Settle
 		return
 	}
@@ -235,7 +227,8 @@ func within(list []plan.NewNode, spend float64) {
 }
 
 // placeMovers finds a place for the pods of all commands but those whose replacements
-// are to be launched now, and calls off those for which there is none.
+// are to be launched now, and calls off those for which there is none. Of the limits it
+// keeps room for the machines that commands will launch once they have settled.
 func (u *underway) placeMovers(standing []*group) {
 	var movers []*snapshot.Node
 	for _, g := range standing {
@@ -248,11 +241,11 @@ func (u *underway) placeMovers(standing []*group) {
 	}
 	answer := u.world.Ask(movers)
 	u.world.Go(movers, answer)
-	unplaced := answer.WithoutRoom()
-	unready := unready(answer)
+	unplaced, unready, settling := answer.WithoutRoom(), unready(answer), map[string]bool{}
 	for _, g := range standing {
 		for _, n := range g.Nodes {
 			u.countOn(n, answer)
+			settling[n.Name] = (g.Step == Mark || g.Step == Settle) && !u.static(n)
 			pod := unplaced[n.Name]
 			switch {
 			case g.Step != Remove || g.Cause == Empty || u.static(n):
@@ -263,6 +256,19 @@ func (u *underway) placeMovers(standing []*group) {
 				g.Step = Launch
 			case unready[n.Name]:
 				g.Step = Await
+			}
+		}
+	}
+	for i := range answer.NewNodes {
+		n := &answer.NewNodes[i]
+		if slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return settling[answer.From(p)] }) {
+			u.room.Take(n)
+		}
+	}
+	for _, g := range standing {
+		if (g.Step == Mark || g.Step == Settle) && u.static(g.Nodes[0]) {
+			if fresh, none := u.standIn(g.Nodes); none == nil {
+				u.room.TakeAll(fresh.NewNodes)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption/drift"
 	"github.com/millwright-dev/millwright/engine/disruption/idle"
@@ -116,6 +117,12 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 		w.annotate(c, CommandAnnotation, p.String())
 		o.Spec.Taints = append(o.Spec.Taints, eviction.DisruptedTaint)
 		c.Conditions[snapshot.DisruptionReason] = snapshot.Condition{Status: corev1.ConditionTrue, Reason: part[0], Since: noon.Add(-time.Minute)}
+	case "settles": // marked a second ago, after command
+		c.Conditions[snapshot.DisruptionReason] = snapshot.Condition{Status: corev1.ConditionTrue, Reason: c.Conditions[snapshot.DisruptionReason].Reason, Since: noon.Add(-time.Second)}
+	case "unused": // by pods of a workload
+		w.annotate(c, backoff.UnusedAnnotation, `[{"workload":"`+value+`"}]`)
+	case "agrees":
+		o.Annotations[eviction.DoNotDisruptAnnotation] = "false"
 	case "replaces":
 		w.annotate(c, snapshot.ReplacesAnnotation, value)
 	case "failed": // times@ago
@@ -167,6 +174,8 @@ func (w *world) pod(name string, words []string) {
 			p.Status.StartTime = &at
 		case "by": // a ReplicaSet
 			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: value, Controller: new(true)}}
+		case "type":
+			p.Spec.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: value}
 		case "do-not-disrupt":
 			p.Annotations[eviction.DoNotDisruptAnnotation] = value
 		case "cpu":

@@ -114,7 +114,7 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 			p.Hash, p.HashVersion = value, "v3"
 		case "limit":
 			p.Limits = corev1.ResourceList{"nodes": resource.MustParse(value)}
-		case "sells": // type:cpu:price[:capacityType]
+		case "sells": // type:cpu:price[:capacityType[:out]], out of which the cloud is at present
 			p.Types = sold(value)
 		case "budget": // nodes@schedule@duration@reason, the schedule with _ for spaces
 			part := append(strings.Split(value, "@"), "", "", "")
@@ -137,13 +137,16 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 func sold(text string) []*catalog.Type {
 	var out []*catalog.Type
 	for _, one := range strings.Split(text, ",") {
-		part := append(strings.Split(one, ":"), catalog.OnDemand)
+		part := strings.Split(one, ":")
+		if len(part) == 3 {
+			part = append(part, catalog.OnDemand)
+		}
 		price, _ := strconv.ParseFloat(part[2], 64)
 		cpu := resource.MustParse(part[1])
 		out = append(out, &catalog.Type{
 			Name:      part[0],
 			Capacity:  corev1.ResourceList{"cpu": cpu, "memory": *resource.NewQuantity(cpu.Value()<<31, resource.BinarySI), "pods": resource.MustParse("110")},
-			Offerings: []catalog.Offering{{Zone: "a", CapacityType: part[3], Price: price, Available: true}},
+			Offerings: []catalog.Offering{{Zone: "a", CapacityType: part[3], Price: price, Available: len(part) == 4}},
 			Requirements: requirement.NewSet(
 				requirement.Must(corev1.LabelInstanceTypeStable, requirement.In, part[0]),
 				requirement.Must(corev1.LabelTopologyZone, requirement.In, "a"),

@@ -188,13 +188,6 @@ func (l *Ledger) clone(list []plan.NewNode) map[string]*account {
 	return out
 }
 
-// Reserve books amounts for what will be launched for a pool.
-func (l *Ledger) Reserve(pool string, amounts corev1.ResourceList) {
-	if a := l.pools[pool]; a != nil {
-		add(a.used, amounts)
-	}
-}
-
 // Fits reports whether a pool's limits have room for amounts.
 func (l *Ledger) Fits(pool string, amounts corev1.ResourceList) bool {
 	a := l.pools[pool]
