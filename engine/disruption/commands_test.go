@@ -1,9 +1,31 @@
 package disruption
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/engine/plan"
 )
+
+func TestALastLookFindsAPodThatNoPlaceIsPlannedFor(t *testing.T) {
+	const drifted = "pool p sells=small:4:1 hash=2\nnode a pool=p type=small cpu=4 hash=1 command=Drifted/claim-a\nnode b pool=p type=small cpu=4 hash=2\npod x/a cpu=1 on=a"
+	d := Decide(build(t, drifted), Options{})
+	if len(d.Commands) != 1 || d.Commands[0].Step != Remove {
+		t.Fatalf("commands: %+v", d.Commands)
+	}
+	for live, want := range map[string]plan.Code{
+		drifted:                          "",
+		drifted + "\npod x/b cpu=1 on=a": plan.HasPods,
+		drifted + "\npod x/b cpu=1 on=a of=DaemonSet": "",
+	} {
+		if reason, stays := d.Still(d.Commands[0], build(t, live).Nodes[0]); stays != (want != "") || stays && reason.Code != want {
+			t.Errorf("%q: stays %t because %s, want %q", live, stays, reason.Code, want)
+		}
+	}
+}
 
 func TestAReplacementCannotBecomeDearerThanItMayBe(t *testing.T) {
 	const before = "pool p hash=2 policy=WhenEmptyOrUnderutilized sells=old:16:4,small:4:1,small2:4:1.4,middle:8:1.6,spot:8:1.2:spot\nnode a pool=p type=old cpu=16 "
@@ -24,5 +46,84 @@ func TestAReplacementCannotBecomeDearerThanItMayBe(t *testing.T) {
 		if got := strings.Join(types, " "); got != want {
 			t.Errorf("%s: it may become one of %q, want %q", command, got, want)
 		}
+	}
+}
+
+// Pods that move go to machines that stay when the budget allows more: there they need not
+// move again.
+func TestPodsAreNotMovedToAMachineThatWillGoNext(t *testing.T) {
+	var text strings.Builder
+	fmt.Fprintln(&text, "pool p policy=WhenEmptyOrUnderutilized sells=small:4:1,large:8:2 budget=1")
+	for _, name := range []string{"a", "b", "c", "d"} {
+		fmt.Fprintf(&text, "node %[1]s pool=p type=large cpu=8\npod x/%[1]s cpu=1 on=%[1]s\n", name)
+	}
+	fmt.Fprintln(&text, "node e pool=p type=small cpu=4\npod x/e cpu=2 on=e") // the fullest
+	fmt.Fprintln(&text, "node f pool=p type=large cpu=8")
+	for i := range 5 {
+		fmt.Fprintf(&text, "pod x/f-%d cpu=200m on=f\n", i)
+	}
+	d := Decide(build(t, text.String()), Options{})
+	if len(d.Commands) != 1 || len(d.Commands[0].Placements) != 1 {
+		t.Fatalf("commands: %+v", d.Commands)
+	}
+	if p := d.Commands[0].Placements[0]; p.Node.Name != "f" {
+		t.Errorf("%s goes to %s", p.Pod.Name, p.Node.Name)
+	}
+}
+
+func TestADecisionAsksPlacementAboutAFewMachinesOfManyAndTheNextGoesOn(t *testing.T) {
+	var text strings.Builder
+	fmt.Fprintln(&text, "pool p hash=2 sells=small:4:1")
+	const machines = 300
+	for i := range machines {
+		fmt.Fprintf(&text, "node n%03[1]d pool=p type=small cpu=4 hash=1\npod x/%[1]d cpu=3 on=n%03[1]d\n", i)
+	}
+	d := Decide(build(t, text.String()), Options{})
+	first := len(d.Commands)
+	if most := work/machines + 1; first == 0 || first > most {
+		t.Errorf("%d of %d machines begin, want at most %d", first, machines, most)
+	}
+	left := 0
+	for _, v := range d.Verdicts {
+		if v.Reason.Code == plan.NotExamined {
+			left++
+		}
+	}
+	if first+left != machines {
+		t.Errorf("%d begin, %d wait for the next decision", first, left)
+	}
+}
+
+func TestADecisionSaysWhenTimeAloneMayChangeIt(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"node a pool=p":          0,
+		"node a pool=p event=1m": 4 * time.Minute,
+		"node a pool=p event=2m\nnode b pool=p event=1m":          3 * time.Minute,
+		"node a pool=p event=1m\nnode b pool=p event=2m":          3 * time.Minute,
+		"node a pool=p asked=Interrupted@1m/spot/2m notready":     2 * time.Minute,
+		"node a pool=p event=1m\nnode b pool=p tainted marked=1s": time.Second,
+	} {
+		s := build(t, "pool p\n"+text)
+		d := Decide(s, Options{})
+		got := time.Duration(0)
+		if !d.Recheck.IsZero() {
+			got = d.Recheck.Sub(s.Now)
+		}
+		if got != want {
+			t.Errorf("%q: in %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestMachinesOfOneAgeDoNotExpireAtOnce(t *testing.T) {
+	var at []time.Time
+	for i := range 20 {
+		s := build(t, fmt.Sprintf("pool p\nnode n%d pool=p expires=10h", i))
+		at = append(at, Expires(s.Nodes[0].Claim))
+	}
+	slices.SortFunc(at, time.Time.Compare)
+	full := noon.Add(9 * time.Hour)
+	if spread := at[len(at)-1].Sub(at[0]); spread < 30*time.Minute || at[0].Before(full.Add(-time.Hour)) || at[len(at)-1].After(full) {
+		t.Errorf("between %s and %s", at[0], at[len(at)-1])
 	}
 }

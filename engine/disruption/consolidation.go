@@ -32,8 +32,8 @@ func (c *consolidation) begin() {
 	}
 	for _, x := range list {
 		if m := c.world.Machine(x.node.Name); m != nil {
-			if from := c.counted[x.node.Name]; from != nil {
-				c.verdict(x.node).Reason = plan.Reason{Code: plan.CountedOn, Objects: plan.MachineRefs(from)}
+			if reason, stays := notReplacing(c.examiner, x.node); stays {
+				c.verdict(x.node).Reason = reason
 				continue
 			}
 			uses := c.account.uses(Underutilized, x.node)
@@ -99,7 +99,7 @@ func (c *consolidation) unready(m consolidate.Move) (plan.Reason, bool) {
 // launches reports whether a pool can launch machines now: its replacements have not
 // just failed, and its limits leave room for machines as large as it has.
 func (c *consolidation) launches(p *snapshot.Pool) bool {
-	if _, resting := c.resting(p.Name); resting || p.NotReady != "" || p.Replicas != nil {
+	if _, resting := c.resting(p.Name); resting {
 		return false
 	}
 	most := corev1.ResourceList{}
