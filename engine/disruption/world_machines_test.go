@@ -174,6 +174,12 @@ func (w *world) pod(name string, words []string) {
 			p.Status.StartTime = &at
 		case "by": // a ReplicaSet
 			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: value, Controller: new(true)}}
+		case "nominated": // by kube-scheduler
+			p.Status.NominatedNodeName = value
+		case "apart": // on another host than an app
+			p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+				{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": value}}},
+			}}}
 		case "type":
 			p.Spec.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: value}
 		case "do-not-disrupt":
