@@ -1,5 +1,5 @@
-// Package cloud is the port to a cloud: what Millwright asks of whoever rents
-// out machines, in value types of its own.
+// Package cloud is the port to a cloud: what Millwright asks of a
+// provider of machines, in value types of its own.
 //
 // A [Provider] is five calls. What only some clouds can do (drift, repair
 // policies, attached volumes, announcements of interruptions) is an interface of its

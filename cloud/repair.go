@@ -3,7 +3,7 @@ package cloud
 import "github.com/millwright-dev/millwright/engine/snapshot"
 
 // RepairPolicy says for how long a condition of a Node is tolerated that means that
-// its machine is broken. Its action is up to whoever asks.
+// its machine is broken. Its action is up to the caller.
 type RepairPolicy = snapshot.RepairCondition
 
 // Repairer is a provider that knows which conditions of Nodes mean that a machine

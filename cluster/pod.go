@@ -64,8 +64,8 @@ func (s *Store) dropPod(k string) {
 // kube-scheduler has found none for it, or has not tried it yet.
 func Waits(pod *corev1.Pod) bool { return mayWait(pod) }
 
-// mayWait holds for nominated pods as well: whoever nominated a pod has only
-// said where it is expected.
+// mayWait holds for nominated pods as well: a nomination only says where
+// a pod is expected.
 func mayWait(pod *corev1.Pod) bool {
 	ended := eviction.Terminal(pod) || eviction.Terminating(pod)
 	follows := eviction.Daemon(pod) || eviction.Mirror(pod)

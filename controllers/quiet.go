@@ -7,8 +7,8 @@ import (
 )
 
 // quietAtTheEnd is a log to which no error is one any more once the context has
-// ended: what is torn down complains, the lost lease first of all, and whoever
-// asked for the end should not be alarmed by it. The errors remain, at debug
+// ended: what is torn down complains, the lost lease first of all, and a user
+// who has asked for the end should not be alarmed by it. The errors remain, at debug
 // level.
 func quietAtTheEnd(ctx context.Context, log logr.Logger) logr.Logger {
 	return log.WithSink(quiet{log.GetSink(), ctx})

@@ -24,8 +24,8 @@ type TerminationHook struct {
 	// condition is waited for in the Node's status.
 	// +optional
 	Condition *HookCondition `json:"condition,omitempty"`
-	// job is waited for until it is complete. One that has failed is not: whoever made
-	// it makes another, or the hook's time runs out.
+	// job is waited for until it is complete. One that has failed is not: its
+	// creator makes another, or the hook's time runs out.
 	// +optional
 	Job *HookJob `json:"job,omitempty"`
 	// timeout is how long the hook is waited for. Default 10m.

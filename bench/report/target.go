@@ -19,7 +19,7 @@ const (
 )
 
 // targets says what is promised.
-const targets = "Targets: 100 times as many pods per CPU second where pods mind which others are near, 30 times elsewhere, 10 times where pods come in waves; " +
+const targets = "Targets: 100 times as many pods per CPU second where pods have topology constraints, 30 times elsewhere, 10 times where pods come in waves; " +
 	"a price at most 2 % above the bound where they do not, and never above the other's; where prices are linear in size a node more than the other's only for each 1 % that the plan is cheaper; every pod placed that some machine can take, by a plan that is right; " +
 	"arrivals-100x50 at most 12 % above the bound, lognormal-50k within 1 s, spread-100x50 within 0.2 s, hopeless-15k within 1 s and 300 MiB."
 

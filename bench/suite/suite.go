@@ -44,7 +44,7 @@ type Row struct {
 	// that the last iteration placed.
 	Bound, PlacedBound bound.Bound
 	Nodes, Unplaced    int
-	// Company says that pods mind which others are near, and Most is what a solve of
+	// Company says that pods have topology constraints, and Most is what a solve of
 	// the workload may take.
 	Company bool
 	Most    workload.Limits

@@ -9,8 +9,8 @@
 // # Machines
 //
 // Every machine is a record, one ConfigMap kwok-machine-<token> in kube-system,
-// and everything follows from the records: whoever holds the token of a launch
-// finds its machine, and after a crash the next process goes on where the last
+// and everything follows from the records: the token of a launch
+// leads to its machine, and after a crash the next process goes on where the last
 // one stopped. A machine is pending, then running, and some time later its Node
 // appears, under the claim's name, with provider ID kwok://<name> and the taint
 // karpenter.sh/unregistered. The Node is created once and is not touched again

@@ -33,7 +33,7 @@ type records struct {
 }
 
 // recordName derives from the token alone, so that a second launch with the same
-// token finds the first one's record, whoever made it.
+// token finds the first one's record, also of another process.
 func recordName(token string) string { return "kwok-machine-" + token }
 
 func checkToken(token string) error {

@@ -12,7 +12,7 @@
 // is written on its nodes (the karpenter.sh/disrupted taint) and claims
 // (DisruptionReason, and the annotation millwright.dev/disruption). The names of
 // replacements follow from the command. A process that is cut off at any line is
-// continued, or rolled back, by the next pass of whoever leads then.
+// continued, or rolled back, by the next pass of the leader.
 //
 // Between the marking and the removal kube-scheduler has seen the taint. The
 // last look before the removal reads the node, the claim and the node's pods

@@ -31,7 +31,7 @@ import (
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools,verbs=get
 
 // launch asks for the replacements of a command and notes them on its claims. The
-// names follow from the command, so that whoever repeats this asks for the same
+// names follow from the command, so that a repetition asks for the same
 // machines.
 func (d *Disruptor) launch(ctx context.Context, c disruption.Command) error {
 	defer d.Writer.Launching()()

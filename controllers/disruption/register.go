@@ -38,15 +38,15 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 func addPasses(mgr manager.Manager, d *Disruptor) error {
 	all := reconcile.Request{NamespacedName: types.NamespacedName{Name: "all"}}
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	poke := handler.Funcs{
+	trigger := handler.Funcs{
 		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { q.AddAfter(all, d.gather()) },
 		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { q.AddAfter(all, d.gather()) },
 		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { q.AddAfter(all, d.gather()) },
 	}
 	return builder.ControllerManagedBy(mgr).
 		Named("disruption").
-		Watches(&karpv1.NodeClaim{}, poke).
-		Watches(&karpv1.NodePool{}, poke).
+		Watches(&karpv1.NodeClaim{}, trigger).
+		Watches(&karpv1.NodePool{}, trigger).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: loop.Punctual()}).
 		Complete(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			wait, err := d.Pass(ctx)

@@ -48,11 +48,11 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 	w := New(d, announced)
 	b := builder.ControllerManagedBy(mgr).
 		Named(name).
-		Watches(&v1alpha1.DisruptionRequest{}, w.poke(always)).
-		Watches(&karpv1.NodeClaim{}, w.poke(onRecord)).
-		Watches(&v1alpha1.NodePolicy{}, w.poke(never)).
-		Watches(&corev1.Node{}, w.poke(never)).
-		Watches(&corev1.Pod{}, w.poke(never)).
+		Watches(&v1alpha1.DisruptionRequest{}, w.trigger(always)).
+		Watches(&karpv1.NodeClaim{}, w.trigger(onRecord)).
+		Watches(&v1alpha1.NodePolicy{}, w.trigger(never)).
+		Watches(&corev1.Node{}, w.trigger(never)).
+		Watches(&corev1.Pod{}, w.trigger(never)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: loop.Punctual()})
 	if d.Webhook != nil {
 		if err := mgr.Add(w.teller); err != nil {
@@ -64,7 +64,7 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 		if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return w.listen(ctx, heard) })); err != nil {
 			return err
 		}
-		b = b.WatchesRawSource(source.Channel(heard, w.poke(always)))
+		b = b.WatchesRawSource(source.Channel(heard, w.trigger(always)))
 	}
 	return b.Complete(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 		wait, err := w.Look(metrics.WithController(ctx, name))
@@ -81,9 +81,9 @@ func always(client.Object) bool     { return true }
 func never(client.Object) bool      { return false }
 func onRecord(o client.Object) bool { return o.GetAnnotations()[ledger.Annotation] != "" }
 
-// poke asks for a look after a change: of what asks for one anyway, and of anything
+// trigger asks for a look after a change: of what asks for one anyway, and of anything
 // as long as something stands that it may concern.
-func (w *Watcher) poke(asks func(client.Object) bool) handler.Funcs {
+func (w *Watcher) trigger(asks func(client.Object) bool) handler.Funcs {
 	soon := func(o client.Object, q queue) {
 		if asks(o) || w.standing.Load() {
 			q.AddAfter(all, gather)

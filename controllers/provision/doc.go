@@ -2,7 +2,7 @@
 //
 //	pod events ─► window ─► pass: Store ─► placement.Solve ─► NodeClaims, events, nominations
 //
-// Pods poke a [window], which opens at the first poke and closes when no new pod
+// Pods trigger a [window], which opens at the first trigger and closes when no new pod
 // has come for a while, so that pods that belong together are planned together.
 // A pass plans all pending pods, and those of machines that are going, on one
 // snapshot, and writes one NodeClaim for every machine of the plan. As long as pods

@@ -9,12 +9,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// again is the poke by which the loop itself asks for another pass.
+// again is the trigger by which the loop itself asks for another pass.
 const again types.UID = "again"
 
 // Poke asks for a pass on behalf of a pod or node.
 func (p *Provisioner) Poke(uid types.UID) {
-	if !p.window.poke(uid, p.Clock.Now()) {
+	if !p.window.trigger(uid, p.Clock.Now()) {
 		return
 	}
 	select {
@@ -23,7 +23,7 @@ func (p *Provisioner) Poke(uid types.UID) {
 	}
 }
 
-// pause is how long after a pass the next one comes although nothing pokes, as long as pods
+// pause is how long after a pass the next one comes although nothing triggers it, as long as pods
 // wait: one may have lost its place to another.
 const pause = 10 * time.Second
 

@@ -26,7 +26,7 @@ import (
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools,verbs=get;list;watch
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;create
 
-// Add registers the loop and what pokes it: pods that wait for a machine, nodes and claims
+// Add registers the loop and what triggers it: pods that wait for a machine, nodes and claims
 // whose pods are about to, and pools from which machines can be had that could not before.
 func Add(mgr manager.Manager, d loop.Deps) error {
 	p := New(d, Config{Placement: d.Settings.Placement})
@@ -39,17 +39,17 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 		}
 	}
 	return errors.Join(
-		poker(mgr, p, "provisioner.trigger.pod", &corev1.Pod{}, p.unplanned, nil),
-		poker(mgr, p, "provisioner.trigger.displaced", &corev1.Pod{}, p.displaced, triedAgain{}),
-		poker(mgr, p, "provisioner.trigger.node", &corev1.Node{}, leavingNode, nil),
-		poker(mgr, p, "provisioner.trigger.nodeclaim", &karpv1.NodeClaim{}, leavingClaim, nil),
-		poker(mgr, p, "provisioner.trigger.nodepool", &karpv1.NodePool{}, readyPool, opened{}),
+		addTrigger(mgr, p, "provisioner.trigger.pod", &corev1.Pod{}, p.unplanned, nil),
+		addTrigger(mgr, p, "provisioner.trigger.displaced", &corev1.Pod{}, p.displaced, triedAgain{}),
+		addTrigger(mgr, p, "provisioner.trigger.node", &corev1.Node{}, leavingNode, nil),
+		addTrigger(mgr, p, "provisioner.trigger.nodeclaim", &karpv1.NodeClaim{}, leavingClaim, nil),
+		addTrigger(mgr, p, "provisioner.trigger.nodepool", &karpv1.NodePool{}, readyPool, opened{}),
 	)
 }
 
-// poker pokes for each object that wants it, at every event, or at those that a further
+// addTrigger triggers a pass for each object that wants it, at every event, or at those that a further
 // predicate lets through.
-func poker(mgr manager.Manager, p *Provisioner, name string, kind client.Object, wants func(client.Object) bool, at predicate.Predicate) error {
+func addTrigger(mgr manager.Manager, p *Provisioner, name string, kind client.Object, wants func(client.Object) bool, at predicate.Predicate) error {
 	events := []predicate.Predicate{predicate.NewPredicateFuncs(wants)}
 	if at != nil {
 		events = append(events, at)

@@ -35,9 +35,9 @@ func newWindow(idle, longest time.Duration) *window {
 	return &window{idle: idle, max: longest, seen: map[types.UID]struct{}{}}
 }
 
-// poke reports whether it changed when the window closes. A UID that has poked
+// trigger reports whether it changed when the window closes. A UID that has triggered
 // before does not prolong the window.
-func (w *window) poke(uid types.UID, now time.Time) bool {
+func (w *window) trigger(uid types.UID, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, again := w.seen[uid]; again {
@@ -51,7 +51,7 @@ func (w *window) poke(uid types.UID, now time.Time) bool {
 	return true
 }
 
-// closes is when the window closes, zero if nobody has poked.
+// closes is when the window closes, zero if nothing has triggered it.
 func (w *window) closes() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -58,7 +58,7 @@ func (w *drainWorld) hook() {
 	w.hooks()
 }
 
-// serveHooks is whoever the hooks are for: it does what it has to as soon as it is
+// serveHooks is what the hooks wait for: it does what it has to as soon as it is
 // waited for.
 func (w *drainWorld) serveHooks() {
 	switch {

@@ -36,8 +36,8 @@ func (u *urgency) sort(waiting []bound) {
 }
 
 // bind binds what it can, again and again, the most urgent first, and returns the
-// rest. Pods that mind their company come first, as those that do not would have been
-// content later too. After each that is less urgent than one that waits, the urgent are
+// rest. Pods with topology constraints come first, as those without would have
+// fitted later too. After each that is less urgent than one that waits, the urgent are
 // asked again: it may be the one pod that they waited for, and the next one too many.
 func (x *binder) bind(waiting []bound, urgent *urgency) []bound {
 	urgent.sort(waiting)
@@ -48,7 +48,7 @@ func (x *binder) bind(waiting []bound, urgent *urgency) []bound {
 			most = urgent.left[waiting[0].pod]
 		}
 		waiting = slices.DeleteFunc(waiting, func(b bound) bool {
-			if again || !minds(b.pod) || !x.try(b) {
+			if again || !constrained(b.pod) || !x.try(b) {
 				return false
 			}
 			again = urgent.left[b.pod] < most
@@ -57,7 +57,7 @@ func (x *binder) bind(waiting []bound, urgent *urgency) []bound {
 		if len(waiting) < before {
 			continue
 		}
-		i := slices.IndexFunc(waiting, func(b bound) bool { return !minds(b.pod) && x.try(b) })
+		i := slices.IndexFunc(waiting, func(b bound) bool { return !constrained(b.pod) && x.try(b) })
 		if i < 0 {
 			return waiting
 		}

@@ -123,7 +123,7 @@ type binder struct {
 	namespaces map[string]map[string]string
 }
 
-func minds(p *snapshot.Pod) bool {
+func constrained(p *snapshot.Pod) bool {
 	a := p.Spec.Affinity
 	return len(p.Spec.TopologySpreadConstraints) > 0 || a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil)
 }

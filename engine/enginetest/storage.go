@@ -169,7 +169,7 @@ func csiNode(t testing.TB, c storytest.Command) *storagev1.CSINode {
 	return n
 }
 
-// attach attaches a volume to a node, whoever uses it.
+// attach attaches a volume to a node, used or not.
 func (s *Scenario) attach(c storytest.Command) {
 	node, volume := c.Args[0], c.Args[1]
 	a := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: node + "-" + volume}}

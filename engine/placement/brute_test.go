@@ -13,7 +13,7 @@ import (
 )
 
 // tiny is a cluster of three nodes that cannot grow, with two kinds of pods, the
-// first of which minds who is near: small enough to try everything.
+// first of which has topology constraints: small enough to try everything.
 type tiny struct {
 	zones [3]string
 	cpus  [3]int

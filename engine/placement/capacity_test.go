@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/enginetest/property"
 )
 
-// What pods of a random world mind.
+// What constrains pods of a random world.
 var (
 	limits  = regexp.MustCompile(` limits=\S+`)
 	hosts   = regexp.MustCompile(` spread=\S*host:\S+`)

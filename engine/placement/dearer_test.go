@@ -43,7 +43,7 @@ func TestADearerTypeIsNoLoss(t *testing.T) {
 // Where pools demand a choice of types, a type at a higher price may open one, and what is launched
 // there may cost more, but no pod loses its place.
 //
-// Not where pods mind who is near, as machines that were not to be had are domains that
+// Not where pods have topology constraints, as machines that were not to be had are domains that
 // were not there, nor where limits are scarce.
 func TestADearerTypeLeavesNoMorePodsWherePoolsDemandAChoice(t *testing.T) {
 	property.Check(t, func(t *rapid.T) {

@@ -29,10 +29,10 @@ func unwishing(t *rapid.T) string {
 	return wishes.ReplaceAllString(enginetest.Story(rapid.Uint64().Draw(t, "seed")), "")
 }
 
-// plain is a random world, with limits, machines and all, where nobody minds who is
-// near, nobody prefers anything, and no pool demands a choice of types: otherwise
-// one pod or type more can mean that others have to go elsewhere, that another wish
-// is granted, or that a choice is large enough.
+// plain is a random world, with limits, machines and all, but without topology constraints,
+// preferences and pools that demand a choice of types: otherwise one pod or type more can mean
+// that others have to go elsewhere, that another preference is met, or that a choice is large
+// enough.
 func plain(t *rapid.T) string {
 	return company.ReplaceAllString(unwishing(t), "")
 }

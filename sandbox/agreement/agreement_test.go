@@ -41,7 +41,7 @@ func TestKubeSchedulerRefusesNoPlacementInRandomClusters(t *testing.T) {
 	}
 }
 
-// Where pods mind neither company nor volumes, the plan knows every machine that
+// Where pods have neither topology constraints nor volumes, the plan knows every machine that
 // takes them.
 func TestNoPodIsLeftOutForWhichAMachineIsThere(t *testing.T) {
 	c := newCourt(t)

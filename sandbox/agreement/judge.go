@@ -19,13 +19,13 @@ type bound struct {
 // the plan has it, in any order that works, first on the machines that are there
 // while there are no others. It returns those that never get their turn, and why.
 //
-// Orders are tried in turn: pods that mind their company first, as those that do not
-// would have been content later too; pods with volumes first, as there may be just
+// Orders are tried in turn: pods with topology constraints first, as those without
+// would have fitted later too; pods with volumes first, as there may be just
 // enough of them; and a few at random.
 func (s *Scheduler) Judge(ctx context.Context, o *Outcome) ([]string, error) {
 	var refused []string
 	for chance := range uint64(10) {
-		first := minds
+		first := constrained
 		if chance%2 == 1 {
 			first = mounts
 		}
@@ -140,7 +140,7 @@ func (s *Scheduler) bindAll(ctx context.Context, waiting []bound, first func(*co
 
 func mounts(p *corev1.Pod) bool { return len(claimsOf(p)) > 0 }
 
-func minds(p *corev1.Pod) bool {
+func constrained(p *corev1.Pod) bool {
 	a := p.Spec.Affinity
 	return len(p.Spec.TopologySpreadConstraints) > 0 || a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil)
 }

@@ -20,7 +20,7 @@ type Storage struct {
 	Claims  []*corev1.PersistentVolumeClaim
 	Volumes []*corev1.PersistentVolume
 	Classes []*storagev1.StorageClass
-	// Attachments are volumes that are attached to nodes, whoever uses them.
+	// Attachments are volumes that are attached to nodes, used or not.
 	Attachments []*storagev1.VolumeAttachment
 }
 

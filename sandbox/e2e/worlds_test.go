@@ -21,7 +21,7 @@ import (
 // besides. It can be told of a plan only in part where pods have a required spread over
 // zones, because it counts the pods that are nominated to a node: of those that are alike
 // any may have the room of any other, but where several such Deployments share machines,
-// whoever is tried first has the room that was meant for another. And how it decides
+// the pod that is tried first has the room that was meant for another. And how it decides
 // depends on how fast it hears of nominations. So the bounds are loose, the more so beside
 // other clusters; in engine/nomination the same is held to the machine, in virtual time.
 // With -long there are twenty clusters, of up to a thousand pods.

@@ -28,7 +28,7 @@ var (
 	NodeIP = Knob{
 		Name: "node-ip", Kind: Address,
 		Scopes: []Scope{ScopeNode},
-		Help:   "the address of the machine, whoever else has it, instead of one that nobody had",
+		Help:   "the address of the machine, although another may have it, instead of one that is free",
 	}
 	NodeTwinAfter = Knob{
 		Name: "node-twin-after", Annotation: "twin-after", Kind: Duration,

@@ -1,8 +1,8 @@
 // Package kubelet plays the kubelet of every Node in the cluster.
 //
 // A Node that appears is a machine that boots: it gets a heartbeat, addresses,
-// node info and, after a while, the condition Ready. Whoever created the Node
-// gave it labels, taints and capacity; those are left alone. Pods bound to it
+// node info and, after a while, the condition Ready. Its labels,
+// taints and capacity are those with which it was created. Pods bound to it
 // go through their life (package life), volumes included. A Node that
 // disappears takes its machine along; one of the same name that comes back is
 // a new machine.

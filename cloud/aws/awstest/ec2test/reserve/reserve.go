@@ -114,7 +114,7 @@ type Spec struct {
 	CapacityReservationTarget     struct{ CapacityReservationId string }
 }
 
-// Want is a launch as far as a reservation minds it.
+// Want is what a reservation has to match of a launch.
 type Want struct{ Type, Zone, Market string }
 
 // Refuse says why a machine cannot be launched into the reservation on purpose, nil if it can;
