@@ -148,6 +148,11 @@ func (u *underway) await(g *group) {
 			})
 			return
 		}
+		if !g.committed && !g.Cause.Urgent() && u.renewed(c) == Drifted {
+			g.failed = true // its pods would move twice; a pool whose machines always drift must not launch one after the other
+			u.callOff(g, g.Nodes[0], plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(c), Have: "it has drifted by now"})
+			return
+		}
 		if !c.Claim.Is(snapshot.Initialized) {
 			g.Step = Await
 		}
