@@ -94,15 +94,30 @@ func (w *Watcher) cordon(ctx context.Context, r interruption.Response) error {
 		return nil
 	}
 	taint := corev1.Taint{Key: interruption.CordonTaint, Value: string(r.Verdicts[0].Event.Kind), Effect: corev1.TaintEffectNoSchedule}
-	_, err := w.Writer.Node(ctx, r.Node.Object, func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, taint) })
-	return err
+	return w.retaint(ctx, r, taint)
 }
 
 func (w *Watcher) uncordon(ctx context.Context, r interruption.Response) error {
-	_, err := w.Writer.Node(ctx, r.Node.Object, func(n *corev1.Node) {
-		n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == interruption.CordonTaint })
-	})
-	return err
+	return w.retaint(ctx, r)
+}
+
+// retaint replaces the cordon of every Node of the machine's instance, of its own last: that one
+// tells whether all are done.
+func (w *Watcher) retaint(ctx context.Context, r interruption.Response, cordon ...corev1.Taint) error {
+	nodes, err := w.NodesOf(ctx, r.Node.Claim.ProviderID)
+	if err != nil {
+		return err
+	}
+	nodes = slices.DeleteFunc(nodes, func(n *corev1.Node) bool { return n.Name == r.Node.Object.Name })
+	for _, n := range append(nodes, r.Node.Object) {
+		_, err := w.Writer.Node(ctx, n, func(n *corev1.Node) {
+			n.Spec.Taints = append(slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == interruption.CordonTaint }), cordon...)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // timetable notes on a claim by when its node must be empty, when the cloud takes the

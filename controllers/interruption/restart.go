@@ -116,6 +116,11 @@ func (w *Watcher) restartView(ctx context.Context, r interruption.Response) (res
 		Now: s.Now, Node: r.Node, Budgets: eviction.NewBudgets(s.PDBs), Volumes: s.Volumes,
 		Waiting: drain.Waiting(s, r.Node.Name), Policy: w.Store.Policy(r.Node.Claim.Pool).Termination, DaemonSets: s.DaemonSets,
 	}}
+	for _, n := range s.Nodes {
+		if n.Claim == nil && n.Object.Spec.ProviderID == r.Node.Claim.ProviderID {
+			v.Others = append(v.Others, n)
+		}
+	}
 	var jobs batchv1.JobList
 	if err := w.Client.List(ctx, &jobs, client.MatchingLabels{snapshot.HookNodeLabel: r.Node.Name}); err != nil {
 		return v, fmt.Errorf("listing the Jobs of hooks: %w", err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
@@ -187,5 +188,31 @@ func TestAnActionOfACloudThatCannotRestartIsAReplacement(t *testing.T) {
 	w.look()
 	if w.restart().Refused == "" || w.cordoned() {
 		t.Errorf("record %+v", w.restart())
+	}
+}
+
+func TestPodsOfAnotherNodeOfTheInstanceLeaveBeforeARestart(t *testing.T) {
+	s := &switched{}
+	w := newRestart(t, s)
+	other := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "twin", UID: "twin"}}
+	other.Spec.ProviderID = w.node.Spec.ProviderID
+	other.Status.Conditions = w.node.Status.Conditions
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "web"}, Spec: corev1.PodSpec{NodeName: other.Name, Containers: []corev1.Container{{Name: "c"}}}}
+	w.Must(errors.Join(w.Client.Create(ctx, other), w.Client.Create(ctx, pod)))
+	w.Must(w.lookOn(s))
+	w.Get(other)
+	if !interruption.HasCordon(other) || !w.cordoned() || len(s.told) > 0 || w.Get(pod) {
+		t.Fatalf("cordoned %v and %v, told %v, pod there %v", interruption.HasCordon(other), w.cordoned(), s.told, w.Get(pod))
+	}
+	for range 3 {
+		w.Clock.Step(5 * time.Second)
+		w.Must(w.lookOn(s))
+	}
+	w.boot("2")
+	w.Must(w.lookOn(s))
+	w.Must(w.lookOn(s))
+	w.Get(other)
+	if interruption.HasCordon(other) || w.cordoned() || strings.Join(s.told, " ") != "stop start" {
+		t.Errorf("afterwards: cordoned %v and %v, told %v", interruption.HasCordon(other), w.cordoned(), s.told)
 	}
 }
