@@ -238,6 +238,9 @@ func (s *Step) leave(v View, p *corev1.Pod, leaving wave, r plan.Reason) plan.Re
 			s.by(p.DeletionTimestamp.Time)
 		}
 		r.Code, r.Until = plan.PodTerminating, p.DeletionTimestamp.Time
+		if !v.Now.Before(r.Until) {
+			r.Until, r.Have = eviction.StuckFrom(p), "its grace period is over, and its kubelet has not reported its end"
+		}
 		return r
 	}
 	s.by(overdueFrom(v, p))

@@ -8,7 +8,7 @@ var drainWords = words{
 	EvictionRefused:      caused(say("the API server refuses to evict %s", first("the pod"))),
 	EvictionPaced:        say("%s is evicted later: the policy lets %s pods of a node terminate at once", first("the pod"), want),
 	LaterWave:            say("%s leaves later: %s pods wait for %s ones", first("the pod"), want, have),
-	PodTerminating:       ends(say("%s is terminating", first("the pod"))),
+	PodTerminating:       ends(caused(say("%s is terminating", first("the pod")))),
 	PodStuck:             say("%s should have terminated by %s and is no longer waited for", first("the pod"), since),
 	PodHeld:              say("%s has terminated but its finalizers keep it: %s", first("the pod"), have),
 	PodLeftBehind:        say("%s is left behind: it was still there at the deadline", first("the pod")),
