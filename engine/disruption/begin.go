@@ -88,9 +88,6 @@ func (d *decider) beginReplacing() {
 	for _, cause := range append(UrgentCauses(), Expired, Drifted) {
 		list = append(list, d.candidates[cause]...)
 	}
-	if len(list) == 0 {
-		return
-	}
 	old := map[string]bool{}
 	for _, c := range list {
 		cause := d.verdict(c.node).Cause

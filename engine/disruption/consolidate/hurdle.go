@@ -131,9 +131,6 @@ func (s *search) hurdle(c *component) hurdle {
 // disruption is what a move must save for the pods that it moves: each of them is worth
 // its weight in average pods of the pool.
 func (t Terms) disruption(replaced bool, pods float64) hurdle {
-	if t.Price <= 0 || t.Cost <= 0 {
-		return hurdle{}
-	}
 	h := hurdle{field: fieldPolicy}
 	weight, churn := 0.0, t.Churn.weight()
 	switch {
@@ -203,7 +200,7 @@ func distinct(n plan.NewNode, below float64) int {
 // added is what the machines must save by which a move makes its pools larger.
 func (t Terms) added(c *component) hurdle {
 	more := len(c.launch) - len(c.nodes)
-	if more <= 0 || t.Machines == 0 {
+	if more <= 0 {
 		return hurdle{}
 	}
 	return hurdle{dollars: addedWeight * float64(more) * t.Price / float64(t.Machines), field: fieldAdded, types: more}

@@ -133,7 +133,9 @@ func (s *search) excludeTargets() {
 			least = max(least, t.SpotSaving)
 		}
 		h := t.disruption(true, 1+(c.Cost-1)/p.full)
-		dear[c.Node.Name] = saving >= excludedAbove*h.dollars && saving > excludedAbove*least*c.Price
+		if saving >= excludedAbove*h.dollars && saving > excludedAbove*least*c.Price {
+			dear[c.Node.Name] = true
+		}
 	}
 	s.close(dear)
 }
@@ -141,9 +143,7 @@ func (s *search) excludeTargets() {
 // close keeps pods off machines from now on.
 func (s *search) close(names map[string]bool) {
 	s.World.Close(func(n *snapshot.Node) bool { return names[n.Name] })
-	for name, closed := range names {
-		if p := s.prefilter.at[name]; p != nil {
-			p.closed = p.closed || closed
-		}
+	for name := range names {
+		s.prefilter.at[name].closed = true
 	}
 }
