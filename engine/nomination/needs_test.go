@@ -30,6 +30,21 @@ func TestOneOfContendingClassesNeedsNoNominations(t *testing.T) {
 			lines: []string{small + " apart=host:app:small"},
 			want:  `small-1 -> "n1" Planned; small-2 -> "n1" Planned; `,
 		},
+		"unless its pods mount a volume": {
+			lines: []string{small + " claims=data"},
+			want:  `small-1 -> "n1" Planned; small-2 -> "n1" Planned; `,
+		},
+		"unless its pods claim a device": {
+			lines: []string{small},
+			with: func(s *snapshot.Snapshot) {
+				for _, p := range s.Pending {
+					if p.Labels["app"] == "small" {
+						p.Class.Devices = []snapshot.DeviceClaim{{}}
+					}
+				}
+			},
+			want: `small-1 -> "n1" Planned; small-2 -> "n1" Planned; `,
+		},
 		"unless others are about it": {
 			lines: []string{small, "pod picky cpu=1 memory=1Gi near=host:app:small", "nominate picky n1"},
 			want:  `picky -> "n1" Planned; small-1 -> "n1" Planned; small-2 -> "n1" Planned; `,
