@@ -135,60 +135,7 @@ func New(objects []client.Object, complete bool) *Inventory {
 	for _, o := range slices.SortedStableFunc(slices.Values(objects), func(a, b client.Object) int {
 		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 	}) {
-		switch o := in.known(o).(type) {
-		case *karpv1.NodePool:
-			in.Pools = append(in.Pools, o)
-		case *appsv1.DaemonSet:
-			in.DaemonSets = append(in.DaemonSets, o)
-		case *appsv1.Deployment:
-			w := workload("Deployment", o, o.Spec.Replicas, &o.Spec.Template)
-			w.Recreates = o.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType
-			in.Workloads = append(in.Workloads, w)
-		case *appsv1.StatefulSet:
-			w := workload("StatefulSet", o, o.Spec.Replicas, &o.Spec.Template)
-			w.Volumes = o.Spec.VolumeClaimTemplates
-			in.Workloads = append(in.Workloads, w)
-		case *autoscalingv2.HorizontalPodAutoscaler:
-			scalers[hpa.Of(o)] = o
-		case *batchv1.CronJob:
-			in.CronJobs = append(in.CronJobs, o)
-		case *batchv1.Job:
-			in.Jobs = append(in.Jobs, o)
-		case *policyv1.PodDisruptionBudget:
-			in.PDBs = append(in.PDBs, o)
-		case *storagev1.StorageClass:
-			in.StorageClasses = append(in.StorageClasses, o)
-		case *storagev1.CSIDriver:
-			in.Drivers = append(in.Drivers, o)
-		case *corev1.PersistentVolumeClaim:
-			in.Claims = append(in.Claims, o)
-		case *v1alpha1.NodePolicy:
-			in.Policies = append(in.Policies, o)
-		case *ec2v1.EC2NodeClass:
-			in.Classes = append(in.Classes, o)
-		case *admissionv1.ValidatingWebhookConfiguration:
-			in.Webhooks = append(in.Webhooks, validating(o)...)
-		case *admissionv1.MutatingWebhookConfiguration:
-			in.Webhooks = append(in.Webhooks, mutating(o)...)
-		case *apiextensionsv1.CustomResourceDefinition:
-			in.Served = append(in.Served, o)
-		case *flowcontrolv1.FlowSchema:
-			in.Flows = append(in.Flows, o)
-		case *coordinationv1.Lease:
-			in.Leases = append(in.Leases, o)
-		case *networkingv1.NetworkPolicy:
-			in.NetworkPolicies = append(in.NetworkPolicies, o)
-		case *apiregistrationv1.APIService:
-			in.APIs = append(in.APIs, o)
-		case *corev1.Service:
-			in.Services = append(in.Services, o)
-		case *corev1.ConfigMap:
-			in.schedulers = append(in.schedulers, control.SchedulersIn(o)...)
-		case *control.KubeSchedulerConfiguration:
-			in.schedulers = append(in.schedulers, control.Scheduler{Ref: refOf("KubeSchedulerConfiguration", o), Config: &o.KubeSchedulerConfiguration})
-		case *corev1.Node:
-			in.addNode(o)
-		}
+		in.add(in.known(o), scalers)
 	}
 	for i := range in.Workloads {
 		w := &in.Workloads[i]
@@ -196,6 +143,64 @@ func New(objects []client.Object, complete bool) *Inventory {
 		w.Replicas = hpa.Replicas(w.Scaler, w.Replicas)
 	}
 	return in
+}
+
+// add takes one object in, an autoscaler apart.
+func (in *Inventory) add(o client.Object, scalers map[hpa.Target]*autoscalingv2.HorizontalPodAutoscaler) {
+	switch o := o.(type) {
+	case *karpv1.NodePool:
+		in.Pools = append(in.Pools, o)
+	case *appsv1.DaemonSet:
+		in.DaemonSets = append(in.DaemonSets, o)
+	case *appsv1.Deployment:
+		w := workload("Deployment", o, o.Spec.Replicas, &o.Spec.Template)
+		w.Recreates = o.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType
+		in.Workloads = append(in.Workloads, w)
+	case *appsv1.StatefulSet:
+		w := workload("StatefulSet", o, o.Spec.Replicas, &o.Spec.Template)
+		w.Volumes = o.Spec.VolumeClaimTemplates
+		in.Workloads = append(in.Workloads, w)
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		scalers[hpa.Of(o)] = o
+	case *batchv1.CronJob:
+		in.CronJobs = append(in.CronJobs, o)
+	case *batchv1.Job:
+		in.Jobs = append(in.Jobs, o)
+	case *policyv1.PodDisruptionBudget:
+		in.PDBs = append(in.PDBs, o)
+	case *storagev1.StorageClass:
+		in.StorageClasses = append(in.StorageClasses, o)
+	case *storagev1.CSIDriver:
+		in.Drivers = append(in.Drivers, o)
+	case *corev1.PersistentVolumeClaim:
+		in.Claims = append(in.Claims, o)
+	case *v1alpha1.NodePolicy:
+		in.Policies = append(in.Policies, o)
+	case *ec2v1.EC2NodeClass:
+		in.Classes = append(in.Classes, o)
+	case *admissionv1.ValidatingWebhookConfiguration:
+		in.Webhooks = append(in.Webhooks, validating(o)...)
+	case *admissionv1.MutatingWebhookConfiguration:
+		in.Webhooks = append(in.Webhooks, mutating(o)...)
+	case *apiextensionsv1.CustomResourceDefinition:
+		in.Served = append(in.Served, o)
+	case *flowcontrolv1.FlowSchema:
+		in.Flows = append(in.Flows, o)
+	case *coordinationv1.Lease:
+		in.Leases = append(in.Leases, o)
+	case *networkingv1.NetworkPolicy:
+		in.NetworkPolicies = append(in.NetworkPolicies, o)
+	case *apiregistrationv1.APIService:
+		in.APIs = append(in.APIs, o)
+	case *corev1.Service:
+		in.Services = append(in.Services, o)
+	case *corev1.ConfigMap:
+		in.schedulers = append(in.schedulers, control.SchedulersIn(o)...)
+	case *control.KubeSchedulerConfiguration:
+		in.schedulers = append(in.schedulers, control.Scheduler{Ref: refOf("KubeSchedulerConfiguration", o), Config: &o.KubeSchedulerConfiguration})
+	case *corev1.Node:
+		in.addNode(o)
+	}
 }
 
 func (in *Inventory) addNode(n *corev1.Node) {
