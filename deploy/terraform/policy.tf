@@ -23,6 +23,15 @@ locals {
     Resource = arns
   } if length(arns) > 0]
 
+  # SQS uses a key of the account with the rights of whoever reads and sends.
+  queue_key = [for key in [var.queue_kms_master_key_id] : {
+    Sid       = "AllowQueueKey"
+    Effect    = "Allow"
+    Action    = ["kms:Decrypt", "kms:GenerateDataKey"]
+    Resource  = can(regex(":key/", key)) ? key : "arn:${local.partition}:kms:${local.region}:${local.account_id}:key/*"
+    Condition = { StringEquals = { "kms:ViaService" = "sqs.${local.region}.${local.dns_suffix}" } }
+  } if key != null]
+
   further = var.iam_policy_statements == null ? [] : var.iam_policy_statements
 
   policies = merge(
@@ -33,6 +42,8 @@ locals {
       }))
       Profiles = jsonencode(local.document.profiles)
     },
-    { for name, enabled in { Queue = local.enable_queue } : name => jsonencode(local.document.queue) if enabled },
+    { for name, enabled in { Queue = local.enable_queue } : name => jsonencode(merge(local.document.queue, {
+      Statement = concat(local.document.queue.Statement, local.queue_key)
+    })) if enabled },
   )
 }

@@ -109,6 +109,19 @@ run "every_policy_stays_below_iams_limit" {
   }
 }
 
+run "a_queue_with_a_key_of_the_account_can_be_read" {
+  command = plan
+
+  variables { queue_kms_master_key_id = "arn:aws:kms:eu-west-1:111122223333:key/a" }
+
+  assert {
+    condition = [for s in jsondecode(aws_iam_policy.controller["Queue"].policy).Statement : [s.Resource, s.Condition] if contains(flatten([s.Action]), "kms:Decrypt")] == [
+      ["arn:aws:kms:eu-west-1:111122223333:key/a", { StringEquals = { "kms:ViaService" = "sqs.eu-west-1.amazonaws.com" } }]
+    ]
+    error_message = "The controller may not decrypt messages: ${aws_iam_policy.controller["Queue"].policy}"
+  }
+}
+
 run "what_removes_or_launches_is_bound_to_this_clusters_tags" {
   command = apply
 
