@@ -61,6 +61,6 @@ const (
 	StaleTaintRemoved = "StaleTaintRemoved"
 	// WriteRefused: the API server does not let the object be changed.
 	WriteRefused = "WriteRefused"
-	// GivenUp: a machine did not get ready in time and is replaced.
+	// GivenUp: a machine did not get ready in time, or ended before, and is replaced.
 	GivenUp = "GivenUp"
 )

@@ -161,10 +161,14 @@ func (c *Collector) widow(ctx context.Context, claim *karpv1.NodeClaim) error {
 			return nil
 		}
 	}
-	if gone, err := c.gone(ctx, claim.Status.ProviderID); err != nil || !gone {
+	why, err := c.gone(ctx, claim.Status.ProviderID)
+	if err != nil || why == nil {
 		return err
 	}
-	log.FromContext(ctx).Info("giving up a NodeClaim whose machine is gone", "NodeClaim", claim.Name, "providerID", claim.Status.ProviderID)
+	log.FromContext(ctx).Info("giving up a NodeClaim whose machine is gone", "NodeClaim", claim.Name, "because", why.Error())
+	if claim, err = c.deps.Writer.Ended(ctx, claim, why.Error()); err != nil {
+		return err
+	}
 	first, err := c.deps.Writer.Delete(ctx, claim)
 	if err != nil || !first {
 		return err
@@ -176,13 +180,13 @@ func (c *Collector) widow(ctx context.Context, claim *karpv1.NodeClaim) error {
 	return nil
 }
 
-// gone asks the cloud for exactly this machine.
-func (c *Collector) gone(ctx context.Context, providerID string) (bool, error) {
-	_, err := c.deps.Provider.Get(ctx, providerID)
+// gone asks the cloud for exactly this machine, and is what it says if that is gone.
+func (c *Collector) gone(ctx context.Context, providerID string) (why, err error) {
+	_, err = c.deps.Provider.Get(ctx, providerID)
 	if err == nil || errors.Is(err, cloud.ErrNotFound) {
-		return err != nil, nil
+		return err, nil
 	}
-	return false, fmt.Errorf("looking up %s: %w", providerID, err)
+	return nil, fmt.Errorf("looking up %s: %w", providerID, err)
 }
 
 // ghosts deletes Nodes of ours that have no claim and no machine any more.
@@ -201,8 +205,8 @@ func (c *Collector) ghosts(ctx context.Context, claims []karpv1.NodeClaim) error
 		if n.DeletionTimestamp != nil || !lifecycle.Ours(n) || snapshot.Ready(n) || n.Spec.ProviderID == "" || known[n.Spec.ProviderID] || !c.deps.ManagesNode(n) {
 			continue
 		}
-		gone, err := c.gone(ctx, n.Spec.ProviderID)
-		if err == nil && gone {
+		why, err := c.gone(ctx, n.Spec.ProviderID)
+		if err == nil && why != nil {
 			_, err = c.deps.Writer.Delete(ctx, n)
 		}
 		failed = append(failed, err)

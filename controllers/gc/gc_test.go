@@ -3,6 +3,7 @@ package gc_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -153,6 +154,10 @@ func TestAClaimWhoseMachineIsGoneIsGivenUp(t *testing.T) {
 			claim := s.Claims()[0]
 			if got := s.deleting(&claim); got != test.want {
 				t.Errorf("deleted: %v", got)
+			}
+			failed := test.want && strings.HasPrefix(name, "never joined")
+			if got := claim.Annotations[lifecycle.GivenUpAnnotation] == string(lifecycle.MachineEnded); got != failed || failed != (len(s.Events.List) == 1) {
+				t.Errorf("counts as a failure: %v, events %v", got, s.Events.List)
 			}
 		})
 	}

@@ -145,6 +145,12 @@ func (w *Watcher) drain(ctx context.Context, r interruption.Response, claim *kar
 	if claim.DeletionTimestamp != nil {
 		return nil
 	}
+	if r.Verdicts[0].Event.Kind == interruption.Terminated {
+		var err error
+		if claim, err = w.Writer.Ended(ctx, claim, r.Verdicts[0].Reason.Message()); err != nil {
+			return err
+		}
+	}
 	first, err := w.Writer.Delete(ctx, claim)
 	if err != nil || !first {
 		return err

@@ -22,6 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/interruption"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -118,6 +119,23 @@ func TestWithoutAPolicyItIsKarpentersTable(t *testing.T) {
 		}
 		if got != want || w.cordoned() {
 			t.Errorf("%s: %s, want %s; cordoned %v", kind, got, want, w.cordoned())
+		}
+	}
+}
+
+// What the cloud ends before it joins counts as a failure, so that its pool does not launch the
+// same again and again.
+func TestAMachineThatEndsBeforeItJoinsCountsAsAFailure(t *testing.T) {
+	for registered, want := range map[bool]string{false: string(lifecycle.MachineEnded), true: ""} {
+		w := newWorld(t)
+		if registered {
+			w.claim.StatusConditions().SetTrue(karpv1.ConditionTypeRegistered)
+			w.Must(w.Rig.Client.Status().Update(ctx, w.claim))
+		}
+		w.announce(about(interruption.Terminated, 0))
+		w.look()
+		if got := w.claim.Annotations[lifecycle.GivenUpAnnotation]; got != want || !w.going() {
+			t.Errorf("registered %v: given up for %q, going %v", registered, got, w.going())
 		}
 	}
 }

@@ -107,6 +107,9 @@ const (
 	// NodeLost: the Node of a registered machine was removed past its finalizer. Its
 	// kubelet does not make another, so that nothing can run there any more.
 	NodeLost DeleteReason = "garbage_collected"
+	// MachineEnded: the cloud ended the machine before its Node registered, such as EC2 one whose
+	// encrypted volumes it may not open.
+	MachineEnded DeleteReason = "machine_ended"
 )
 
 // GivenUpAnnotation holds, on a claim that is deleted because its machine failed,
@@ -117,7 +120,7 @@ const GivenUpAnnotation = "millwright.dev/given-up"
 // or its configuration, so that another like it may fail as well.
 func (r DeleteReason) Failure() bool {
 	switch r {
-	case LaunchTimedOut, RegistrationTimedOut, InitializationTimedOut, StaleTaint:
+	case LaunchTimedOut, RegistrationTimedOut, InitializationTimedOut, StaleTaint, MachineEnded:
 		return true
 	}
 	return false

@@ -23,7 +23,9 @@ type Instance struct {
 	Subnet          string
 	SecurityGroups  []string
 	// State is pending, running, stopping, stopped, shutting-down or terminated.
-	State    string
+	State string
+	// Cause is why EC2, or somebody, ended or stopped it, in EC2's words.
+	Cause    string
 	Launched time.Time
 	Tags     map[string]string
 	// Spot says that it is bought so; Reservation is the capacity reservation that it was
@@ -106,6 +108,9 @@ func instance(i *types.Instance) Instance {
 	}
 	if i.State != nil {
 		out.State = string(i.State.Name)
+	}
+	if i.StateReason != nil {
+		out.Cause = value(i.StateReason.Message)
 	}
 	if p := i.Placement; p != nil {
 		out.Zone, out.ZoneID, out.Tenancy, out.Partition = value(p.AvailabilityZone), value(p.AvailabilityZoneId), string(p.Tenancy), value(p.PartitionNumber)

@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
@@ -52,6 +54,20 @@ func (r *rig) claimed(p *Provider) cloud.Instance {
 	claim.Status.ProviderID = i.ProviderID
 	r.must(r.kube.Create(r.t.Context(), claim))
 	return i
+}
+
+// EC2 accepts a launch and ends the machine at once, for instance where its volumes are encrypted
+// by a key that may not be used.
+func TestWhyAMachineEndedIsSaid(t *testing.T) {
+	r := newRig(t)
+	p := r.provider()
+	i := r.claimed(p)
+	r.must(r.cloud.EC2.FailInstance(i.ProviderID[strings.LastIndex(i.ProviderID, "/")+1:]))
+	r.clock.Step(boot + shutdown)
+	_, err := p.Get(t.Context(), i.ProviderID)
+	if !errors.Is(err, cloud.ErrNotFound) || !strings.Contains(err.Error(), `EC2 says "Server.InternalError: Internal error on launch"`) {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestAMachineDriftsWhenItsClassChanges(t *testing.T) {

@@ -41,7 +41,7 @@ func (p *Provider) found(ctx context.Context, providerID string) (*api.Instance,
 	}
 	i, err := p.machines.Get(ctx, id)
 	if err == nil && i.State == "terminated" {
-		err = cloud.ErrNotFound
+		err = fmt.Errorf("%w, EC2 says %q", cloud.ErrNotFound, i.Cause)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", providerID, err)
