@@ -19,6 +19,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -94,7 +95,7 @@ type Workload struct {
 }
 
 func workload(kind string, o client.Object, n *int32, t *corev1.PodTemplateSpec) Workload {
-	return Workload{Ref: refOf(kind, o), Replicas: replicas(n), Template: t, class: class(o.GetNamespace(), t)}
+	return Workload{Ref: refOf(kind, o), Replicas: ptr.Deref(n, 1), Template: t, class: class(o.GetNamespace(), t)}
 }
 
 // Webhook is one of a configuration, which Ref and Field name.
@@ -222,11 +223,4 @@ func (in *Inventory) known(o client.Object) client.Object {
 
 func refOf(kind string, o client.Object) plan.ObjectRef {
 	return finding.RefOf(kind, o)
-}
-
-func replicas(n *int32) int32 {
-	if n == nil {
-		return 1
-	}
-	return *n
 }
