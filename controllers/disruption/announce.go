@@ -52,7 +52,7 @@ func (d *Disruptor) announceMove(ctx context.Context, s *snapshot.Snapshot, deci
 		text = fmt.Sprintf("saves %s/h with %s in its place", plan.Dollars(c.Saving), c.Launch[0].Choice.Type.Name)
 	}
 	if len(c.Nodes) > 1 {
-		text += fmt.Sprintf(", together with %d others", len(c.Nodes)-1)
+		text += ", together with " + plan.Count(len(c.Nodes)-1, "other machine")
 	}
 	for _, n := range c.Nodes {
 		v, _ := decision.Verdict(n.Name)

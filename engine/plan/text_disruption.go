@@ -49,7 +49,7 @@ var disruptionWords = words{
 		if r.Want != "" {
 			return fmt.Sprintf("%s did not become ready within %s, so this machine stays for now; %s in a row", r.first("a machine that its pods need"), r.Want, r.Have)
 		}
-		return until(fmt.Sprintf("replacements did not become ready, %s in a row; the next attempt waits", r.Have), r.Until)
+		return until(fmt.Sprintf("replacements failed, %s in a row; the next attempt waits", r.Have), r.Until)
 	},
 	LimitHolds:          say("a replacement would exceed the limits of %s: %s", first("the pool"), have),
 	PolicyHolds:         ends(say("the policy of %s forbids it: %s", first("the pool"), want)),
