@@ -105,7 +105,8 @@ func (d *decider) beginReplacing() {
 	for _, c := range list {
 		if reason, stays := d.beginOne(c.node); stays {
 			d.verdict(c.node).Reason = reason
-			if _, blocked := d.ask(consolidating, c.node); !blocked && !d.verdict(c.node).Cause.Urgent() {
+			_, occupied := vacant(d.examiner, c.node) // an empty one goes by the budget for those
+			if _, blocked := d.ask(consolidating, c.node); occupied && !blocked && !d.verdict(c.node).Cause.Urgent() {
 				d.candidates[Underutilized] = append(d.candidates[Underutilized], c)
 			}
 		}

@@ -116,16 +116,19 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 			p.Limits = corev1.ResourceList{"nodes": resource.MustParse(value)}
 		case "sells": // type:cpu:price[:capacityType[:out]], out of which the cloud is at present
 			p.Types = sold(value)
-		case "budget": // nodes@schedule@duration@reason, the schedule with _ for spaces
-			part := append(strings.Split(value, "@"), "", "", "")
-			b := snapshot.Budget{Nodes: part[0], Schedule: strings.ReplaceAll(part[1], "_", " ")}
-			if part[2] != "" {
-				b.Duration = w.duration(part[2])
+		case "budget": // nodes@schedule@duration@reason,..., the schedule with _ for spaces
+			p.Disruption.Budgets = nil
+			for one := range strings.SplitSeq(value, ",") {
+				part := append(strings.Split(one, "@"), "", "", "")
+				b := snapshot.Budget{Nodes: part[0], Schedule: strings.ReplaceAll(part[1], "_", " ")}
+				if part[2] != "" {
+					b.Duration = w.duration(part[2])
+				}
+				if part[3] != "" {
+					b.Reasons = []string{part[3]}
+				}
+				p.Disruption.Budgets = append(p.Disruption.Budgets, b)
 			}
-			if part[3] != "" {
-				b.Reasons = []string{part[3]}
-			}
-			p.Disruption.Budgets = []snapshot.Budget{b}
 		default:
 			w.t.Fatalf("unknown word %q", word)
 		}
