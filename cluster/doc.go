@@ -11,8 +11,8 @@
 // total order. An update costs work in proportion to what changed; a snapshot
 // shares everything that did not change with the one before.
 //
-// Reading own writes needs no waiting: a write puts the
-// server's answer into the store at once, and a later event with an older
+// Reading own writes needs no waiting: a write puts the server's
+// answer into the store at once, and a later event with an older
 // resource version is ignored.
 //
 // Three rules decide what a snapshot shows (facts of Karpenter v1.14):

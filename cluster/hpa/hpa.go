@@ -1,7 +1,10 @@
 // Package hpa says how many pods a HorizontalPodAutoscaler lets a workload have.
 package hpa
 
-import autoscalingv2 "k8s.io/api/autoscaling/v2"
+import (
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/utils/ptr"
+)
 
 // Target is the workload that an autoscaler scales.
 type Target struct{ Kind, Namespace, Name string }
@@ -18,9 +21,6 @@ func Replicas(h *autoscalingv2.HorizontalPodAutoscaler, n int32) int32 {
 	if h == nil || n == 0 {
 		return n
 	}
-	least := int32(1)
-	if h.Spec.MinReplicas != nil {
-		least = *h.Spec.MinReplicas
-	}
+	least := ptr.Deref(h.Spec.MinReplicas, 1)
 	return min(max(n, least), max(h.Spec.MaxReplicas, least))
 }

@@ -39,7 +39,7 @@ func (p *Provisioner) createAll(ctx context.Context, claims []*karpv1.NodeClaim)
 	for i := range claims {
 		switch {
 		case refused[i] && errs[i] == nil && claims[i] != nil:
-			p.Poke(again) // this was a trial, and others wait
+			p.Trigger(again) // this was a trial, and others wait
 		case apply.Refused(errs[i]):
 			errs[i] = nil // told by the Writer, which also says when to try again
 		}

@@ -12,8 +12,8 @@ import (
 // again is the trigger by which the loop itself asks for another pass.
 const again types.UID = "again"
 
-// Poke asks for a pass on behalf of a pod or node.
-func (p *Provisioner) Poke(uid types.UID) {
+// Trigger asks for a pass on behalf of a pod or node.
+func (p *Provisioner) Trigger(uid types.UID) {
 	if !p.window.trigger(uid, p.Clock.Now()) {
 		return
 	}
@@ -27,7 +27,7 @@ func (p *Provisioner) Poke(uid types.UID) {
 // wait: one may have lost its place to another.
 const pause = 10 * time.Second
 
-// Start runs passes until the context ends. Pokes that arrive during a pass open
+// Start runs passes until the context ends. Triggers that arrive during a pass open
 // the next window.
 func (p *Provisioner) Start(ctx context.Context) error {
 	var next time.Time
@@ -61,7 +61,7 @@ func (p *Provisioner) run(ctx context.Context) time.Time {
 		if !errors.Is(err, errNotSynced) {
 			log.FromContext(ctx).Error(err, "planning pending pods")
 		}
-		p.Poke(again)
+		p.Trigger(again)
 	}
 	if !p.Store.Waiting() {
 		return time.Time{}

@@ -44,7 +44,7 @@ type Config struct {
 	Placement placement.Options
 }
 
-// Provisioner plans pending pods and creates the claims. Poke may be called at
+// Provisioner plans pending pods and creates the claims. Trigger may be called at
 // any time from anywhere; Pass runs one at a time.
 type Provisioner struct {
 	loop.Deps

@@ -358,10 +358,10 @@ func TestTheLoopPlansABatchWhenItsWindowClosesAndTriesAgainAfterARefusal(t *test
 	done, cancel := context.WithCancel(ctx)
 	stopped := make(chan error)
 	go func() { stopped <- p.Start(done) }()
-	p.Poke("web-1")
+	p.Trigger("web-1")
 	deadline := time.Now().Add(10 * time.Second)
 	for len(r.Claims()) == 0 && time.Now().Before(deadline) {
-		p.Poke("web-1") // as its watch does
+		p.Trigger("web-1") // as its watch does
 		if r.Clock.HasWaiters() {
 			r.Clock.Step(time.Second)
 		}

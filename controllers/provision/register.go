@@ -62,7 +62,7 @@ func addTrigger(mgr manager.Manager, p *Provisioner, name string, kind client.Ob
 			obj := kind.DeepCopyObject().(client.Object)
 			err := p.Client.Get(ctx, req.NamespacedName, obj)
 			if err == nil && wants(obj) {
-				p.Poke(obj.GetUID())
+				p.Trigger(obj.GetUID())
 			}
 			return reconcile.Result{}, client.IgnoreNotFound(err)
 		}))

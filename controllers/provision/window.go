@@ -75,7 +75,7 @@ func (w *window) pause() time.Duration {
 	return min(w.idle, max(w.idle/shortest, gaps*gap))
 }
 
-// close empties the window. Pokes from now on open the next one.
+// close empties the window. Triggers from now on open the next one.
 func (w *window) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -24,7 +24,7 @@ type Instance struct {
 	SecurityGroups  []string
 	// State is pending, running, stopping, stopped, shutting-down or terminated.
 	State string
-	// Cause is why EC2, or somebody, ended or stopped it, in EC2's words.
+	// Cause is why it was ended or stopped, in EC2's words.
 	Cause    string
 	Launched time.Time
 	Tags     map[string]string
