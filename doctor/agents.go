@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/nodeagent"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
@@ -153,13 +154,18 @@ func toleration(in *Inventory, ds *appsv1.DaemonSet) *Patch {
 	for _, g := range in.Groups {
 		lacks = append(lacks, shutOutOfGroup(ds, g)...)
 	}
-	var once []corev1.Taint
-	for _, t := range lacks {
-		if !slices.ContainsFunc(once, func(x corev1.Taint) bool { return x.Key == t.Key && x.Effect == t.Effect }) {
-			once = append(once, t)
+	return &Patch{Object: refOf("DaemonSet", ds), Steps: additions("/spec/template/spec/tolerations", ds.Spec.Template.Spec.Tolerations, once(lacks))}
+}
+
+// once are taints without those that another one's toleration tolerates.
+func once(all []corev1.Taint) []corev1.Taint {
+	var out []corev1.Taint
+	for _, t := range all {
+		if !slices.ContainsFunc(out, func(x corev1.Taint) bool { return x.Key == t.Key && x.Effect == t.Effect }) {
+			out = append(out, t)
 		}
 	}
-	return &Patch{Object: refOf("DaemonSet", ds), Steps: additions("/spec/template/spec/tolerations", ds.Spec.Template.Spec.Tolerations, once)}
+	return out
 }
 
 // mustTolerate are the taints of a pool that an agent must tolerate: those that stay; of those
@@ -198,7 +204,7 @@ func startupTaintsThatStay(in *Inventory) []Finding {
 			}
 			f := Finding{
 				Object: poolRef(np), Field: fmt.Sprintf("spec.template.spec.startupTaints[%d]", i),
-				Patch: &Patch{Object: poolRef(np), Steps: removals("/spec/template/spec/startupTaints", np.Spec.Template.Spec.StartupTaints, []int{i})},
+				Patch: &Patch{Object: poolRef(np), Steps: finding.Removals("/spec/template/spec/startupTaints", np.Spec.Template.Spec.StartupTaints, []int{i})},
 			}
 			switch domain, known := strings.CutSuffix(t.Key, notReady); {
 			case known && in.Complete:

@@ -142,6 +142,8 @@ func SeriousByPool(findings []Finding) map[string][]Finding {
 	return out
 }
 
+func step(op, path string, value any) Step { return finding.Op(op, path, value) }
+
 // Examine runs every check. Errors come first, then the order is by check, object and field.
 func Examine(in *Inventory) []Finding {
 	var out []Finding

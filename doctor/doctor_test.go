@@ -26,13 +26,14 @@ import (
 
 // Of every check: the bad manifests and documents get the findings of the file beside them, the
 // good ones none of any check, and once the fixes are applied the bad ones get none of this check
-// that a fix could mend.
+// that a fix could mend, and none that they had not before.
 func TestEveryCheckFindsWhatIsBadAndItsFixesMendIt(t *testing.T) {
 	for _, name := range doctor.Checks() {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join("testdata", name)
 			objects, documents := read(t, filepath.Join(dir, "bad.yaml")), documentsOf(t, filepath.Join(dir, "bad.json"))
-			found := of(name, examine(t, objects, documents))
+			before := examine(t, objects, documents)
+			found := of(name, slices.Clone(before))
 			if len(found) == 0 {
 				t.Fatal("nothing is found")
 			}
@@ -42,7 +43,13 @@ func TestEveryCheckFindsWhatIsBadAndItsFixesMendIt(t *testing.T) {
 			if err := finding.Print(&said, good, nil); err != nil || said.Len() > 0 {
 				t.Errorf("what is good: %v\n%s", err, said.String())
 			}
-			left := of(name, examine(t, mend(t, objects, found), perform(t, documents, found)))
+			after := examine(t, mend(t, objects, found), perform(t, documents, found))
+			for _, f := range after {
+				if !slices.ContainsFunc(before, func(x doctor.Finding) bool { return x.Check == f.Check && x.Object == f.Object }) {
+					t.Errorf("the fixes bring %+v", f)
+				}
+			}
+			left := of(name, after)
 			if slices.ContainsFunc(left, fixed) {
 				t.Errorf("the fixes leave %+v", left)
 			}

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -167,18 +168,11 @@ func shutOutOfGroup(ds *appsv1.DaemonSet, g NodeGroup) []corev1.Taint {
 
 // additions are the steps that add tolerations of taints.
 func additions(path string, has []corev1.Toleration, lacks []corev1.Taint) []Step {
-	if len(has) == 0 {
-		all := make([]any, len(lacks))
-		for i, t := range lacks {
-			all[i] = tolerate(t)
-		}
-		return []Step{step("add", path, all)}
+	all := make([]any, len(lacks))
+	for i, t := range lacks {
+		all[i] = tolerate(t)
 	}
-	var out []Step
-	for _, t := range lacks {
-		out = append(out, step("add", path+"/-", tolerate(t)))
-	}
-	return out
+	return finding.Added(path, len(has), all)
 }
 
 func texts(all []corev1.Taint) string {

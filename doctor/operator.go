@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,11 +50,7 @@ func lacking(in *Inventory, w Workload) (lacks []corev1.Taint, pools string) {
 			continue
 		}
 		names = append(names, "nodepool/"+np.Name)
-		for _, t := range shut {
-			if !slices.ContainsFunc(lacks, func(x corev1.Taint) bool { return x.Key == t.Key && x.Effect == t.Effect }) {
-				lacks = append(lacks, t)
-			}
-		}
+		lacks = append(lacks, shut...)
 	}
-	return lacks, strings.Join(names, " and ")
+	return once(lacks), strings.Join(names, " and ")
 }

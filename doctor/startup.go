@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/engine/nodeagent"
 )
 
@@ -73,17 +74,11 @@ func early(domain string) string {
 }
 
 func startupTaints(np *karpv1.NodePool, missing []corev1.Taint) []Step {
-	const path = "/spec/template/spec/startupTaints"
 	all := make([]any, len(missing))
-	var one []Step
 	for i, t := range missing {
 		all[i] = map[string]any{"key": t.Key, "effect": string(t.Effect)}
-		one = append(one, step("add", path+"/-", all[i]))
 	}
-	if len(np.Spec.Template.Spec.StartupTaints) == 0 {
-		return []Step{step("add", path, all)}
-	}
-	return one
+	return finding.Added("/spec/template/spec/startupTaints", len(np.Spec.Template.Spec.StartupTaints), all)
 }
 
 func hasKey(all []corev1.Taint, key string) bool {
@@ -109,7 +104,7 @@ func startupTaintsOfOthers(in *Inventory) []Finding {
 			Severity: Error, Object: poolRef(np), Field: fmt.Sprintf("spec.template.spec.startupTaints[%d]", at[0]),
 			Message: fmt.Sprintf("is %s, which Kubernetes or the cloud controller takes off nodes: an autoscaler that registers a node after that, as Karpenter does, puts it back, and the node is never initialized", text(taints[at[0]])),
 			Advice:  "leave it out: nodes that have such a taint are waited for without being told",
-			Patch:   &Patch{Object: poolRef(np), Steps: removals("/spec/template/spec/startupTaints", taints, at)},
+			Patch:   &Patch{Object: poolRef(np), Steps: finding.Removals("/spec/template/spec/startupTaints", taints, at)},
 		})
 	}
 	return out

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -23,8 +24,11 @@ func controllersThatNeverMove(in *Inventory) []Finding {
 	var out []Finding
 	for _, w := range in.Workloads {
 		var at []int
+		var stay []corev1.Toleration
 		for i, t := range w.Template.Spec.Tolerations {
-			if _, shut := taints.Untolerated([]corev1.Taint{eviction.DisruptedTaint}, []corev1.Toleration{t}); !shut {
+			if _, shut := taints.Untolerated([]corev1.Taint{eviction.DisruptedTaint}, []corev1.Toleration{t}); shut {
+				stay = append(stay, t)
+			} else {
 				at = append(at, i)
 			}
 		}
@@ -35,10 +39,32 @@ func controllersThatNeverMove(in *Inventory) []Finding {
 			Severity: Warning, Object: w.Ref, Field: fmt.Sprintf("spec.template.spec.tolerations[%d]", at[0]),
 			Message: fmt.Sprintf("tolerates %s: its pods are not moved off nodes that go, new ones may be bound there, and they are killed with the machine", text(eviction.DisruptedTaint)),
 			Advice:  "tolerate only the taints that are meant, such as CriticalAddonsOnly",
-			Patch:   &Patch{Object: w.Ref, Steps: removals("/spec/template/spec/tolerations", w.Template.Spec.Tolerations, at)},
+			Patch:   &Patch{Object: w.Ref, Steps: append(finding.Removals("/spec/template/spec/tolerations", w.Template.Spec.Tolerations, at), in.instead(w, stay)...)},
 		})
 	}
 	return out
+}
+
+// instead adds the tolerations that a workload needs once it has no others than these: of nodes
+// beside the pools and, as others may wait for what is on the host's network, of nodes that start.
+func (in *Inventory) instead(w Workload, has []corev1.Toleration) []Step {
+	c := *w.class
+	c.Tolerations = has
+	_, lacks := in.Nearest(&c)
+	if w.Ref.Namespace != "kube-system" && slices.ContainsFunc(in.Pools, func(np *karpv1.NodePool) bool { return in.admits(&c, np) }) {
+		lacks = nil
+	}
+	if w.Template.Spec.HostNetwork {
+		early := []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}
+		if ciliumOperator(w) {
+			early = append(early, corev1.Taint{Key: ciliumDomain + notReady, Effect: corev1.TaintEffectNoExecute})
+		}
+		for _, np := range in.Pools {
+			early = append(early, np.Spec.Template.Spec.StartupTaints...)
+		}
+		lacks = append(lacks, untolerated(early, &c)...)
+	}
+	return additions("/spec/template/spec/tolerations", has, once(lacks))
 }
 
 // selected are, of each PDB, the workloads whose pods it selects.

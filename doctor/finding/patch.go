@@ -3,6 +3,7 @@ package finding
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -35,6 +36,29 @@ type Step struct {
 
 // Op is a step that has a value.
 func Op(op, path string, value any) Step { return Step{Op: op, Path: path, Value: value} }
+
+// Removals are the steps that remove elements of a list, the last first. They fail if the list
+// has changed.
+func Removals[T any](path string, list []T, indices []int) []Step {
+	var out []Step
+	for _, i := range slices.Backward(slices.Sorted(slices.Values(indices))) {
+		at := fmt.Sprintf("%s/%d", path, i)
+		out = append(out, Op("test", at, list[i]), Step{Op: "remove", Path: at})
+	}
+	return out
+}
+
+// Added are the steps that add to a list of so many elements, which may be missing if it has none.
+func Added(path string, has int, all []any) []Step {
+	if has == 0 && len(all) > 0 {
+		return []Step{Op("add", path, all)}
+	}
+	var out []Step
+	for _, v := range all {
+		out = append(out, Op("add", path+"/-", v))
+	}
+	return out
+}
 
 // JSON is the patch's text.
 func (p *Patch) JSON() ([]byte, error) { return json.Marshal(p.Steps) }
