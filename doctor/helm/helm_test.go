@@ -208,6 +208,47 @@ func TestWhatNoValueDoesIsSaid(t *testing.T) {
 	}
 }
 
+// A chart within another goes by its alias, and Istio's charts keep their defaults below a value
+// that is not to be set.
+func TestValuesAreSetWhereAChartTakesThem(t *testing.T) {
+	const deployment = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: operator, namespace: kube-system}, spec: {template: {spec: {tolerations: {{ toJson .Values.tolerations }}}}}}"
+	for name, test := range map[string]struct{ chart, templates, values, want string }{
+		"an alias": {
+			"charts/worker", deployment, "tolerations: []",
+			"operator:\n  tolerations:\n  - effect: NoSchedule\n    key: dedicated\n    operator: Exists\n",
+		},
+		"Istio": {
+			".", `{{ $_ := set $ "Values" (mustMergeOverwrite $.Values._internal_defaults_do_not_set $.Values) }}` + deployment, "_internal_defaults_do_not_set: {tolerations: []}",
+			"tolerations:\n- effect: NoSchedule\n  key: dedicated\n  operator: Exists\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for file, text := range map[string]string{
+				"charts/worker/Chart.yaml":              "{apiVersion: v2, name: worker, version: 1.0.0}",
+				"Chart.yaml":                            "{apiVersion: v2, name: parent, version: 1.0.0, dependencies: [{name: worker, alias: operator, version: 1.x.x}]}",
+				test.chart + "/templates/operator.yaml": test.templates,
+				test.chart + "/values.yaml":             test.values,
+			} {
+				file = filepath.Join(dir, file)
+				if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			src, err := helm.Chart{Path: dir}.Source()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found, _ := examine(t, src, "nowhere-to-run"); len(found) != 1 || found[0].Fix == nil || found[0].Fix.Text != test.want {
+				t.Errorf("found %+v", found)
+			}
+		})
+	}
+}
+
 func TestBadChartsAndValuesAreNamed(t *testing.T) {
 	partial := t.TempDir()
 	if err := os.WriteFile(filepath.Join(partial, "Chart.yaml"), []byte("{apiVersion: v2, name: partial, version: 1.0.0, dependencies: [{name: redis, version: 1.x.x, repository: none, condition: redis.enabled}]}"), 0o600); err != nil {

@@ -29,10 +29,16 @@ type release struct {
 	load            func() (*v2.Chart, error)
 }
 
+// istioDefaults is the value below which Istio's charts keep the defaults of all others.
+const istioDefaults = "_internal_defaults_do_not_set"
+
 func (r release) source(ch *v2.Chart, values map[string]any, write func(map[string]any) (*doctor.Fix, error)) (*source.Source, error) {
 	values, err := source.Plain(values)
 	if err != nil {
 		return nil, err
+	}
+	if err := dependencies.ProcessDependencies(ch, values); err != nil { // a chart within it goes by its alias
+		return nil, fmt.Errorf("chart %s: dependencies: %w", ch.Name(), err)
 	}
 	all, err := chartutil.CoalesceValues(ch, values)
 	if err != nil {
@@ -41,6 +47,10 @@ func (r release) source(ch *v2.Chart, values map[string]any, write func(map[stri
 	plain, err := source.Plain(all)
 	if err != nil {
 		return nil, err
+	}
+	if defaults, ok := plain[istioDefaults].(map[string]any); ok {
+		delete(plain, istioDefaults)
+		plain = source.Merge(defaults, plain)
 	}
 	return &source.Source{Name: "chart " + ch.Name(), Values: values, All: plain, Render: r.render, Write: write}, nil
 }

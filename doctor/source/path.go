@@ -18,7 +18,7 @@ func at(value any, steps []string) any {
 }
 
 // alias is what charts call a field that they do not call as Kubernetes does.
-var alias = map[string]string{"replicas": "replicaCount"}
+var alias = map[string]string{"replicas": "replicaCount", "minReplicas": "autoscaleMin"}
 
 // called lists the paths of values that are called like a field, or end so, as
 // daemonsetTolerations does: the shortest first, then by their text.
