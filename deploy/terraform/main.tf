@@ -121,3 +121,9 @@ resource "aws_eks_pod_identity_association" "controller" {
 
   tags = var.tags
 }
+
+# Its address in the karpenter submodule of terraform-aws-modules/eks.
+moved {
+  from = aws_eks_pod_identity_association.karpenter
+  to   = aws_eks_pod_identity_association.controller
+}

@@ -4,9 +4,10 @@ locals {
   node_iam_role_arn    = local.create_node_iam_role ? aws_iam_role.node[0].arn : var.node_iam_role_arn
 
   policy_prefix = "arn:${local.partition}:iam::aws:policy"
-  cni_policy = var.cluster_ip_family == "ipv6" ? (
-    "arn:${local.partition}:iam::${local.account_id}:policy/AmazonEKS_CNI_IPv6_Policy"
-  ) : "${local.policy_prefix}/AmazonEKS_CNI_Policy"
+  cni_policies = {
+    ipv4 = { AmazonEKS_CNI_Policy = "${local.policy_prefix}/AmazonEKS_CNI_Policy" }
+    ipv6 = { AmazonEKS_CNI_IPv6_Policy = "arn:${local.partition}:iam::${local.account_id}:policy/AmazonEKS_CNI_IPv6_Policy" }
+  }
 
   node_policies = merge(
     {
@@ -14,8 +15,7 @@ locals {
       AmazonEC2ContainerRegistryPullOnly = "${local.policy_prefix}/AmazonEC2ContainerRegistryPullOnly"
       AmazonSSMManagedInstanceCore       = "${local.policy_prefix}/AmazonSSMManagedInstanceCore"
     },
-    { for key, arn in { AmazonEKS_CNI_Policy = local.cni_policy } : key => arn if var.node_iam_role_attach_cni_policy },
-    var.node_iam_role_additional_policies,
+    { for name, arn in local.cni_policies[var.cluster_ip_family] : name => arn if var.node_iam_role_attach_cni_policy },
   )
 }
 
@@ -44,7 +44,15 @@ resource "aws_iam_role" "node" {
 }
 
 resource "aws_iam_role_policy_attachment" "node" {
-  for_each = { for name, arn in local.node_policies : name => arn if local.create_node_iam_role }
+  for_each = { for name, arn in local.node_policies : name => arn
+  if local.create_node_iam_role && !contains(keys(var.node_iam_role_additional_policies), name) }
+
+  role       = aws_iam_role.node[0].name
+  policy_arn = each.value
+}
+
+resource "aws_iam_role_policy_attachment" "node_additional" {
+  for_each = { for name, arn in var.node_iam_role_additional_policies : name => arn if local.create_node_iam_role }
 
   role       = aws_iam_role.node[0].name
   policy_arn = each.value

@@ -1,5 +1,5 @@
 # Inputs have the names of the karpenter submodule of terraform-aws-modules/eks, so that a
-# cluster changes over by changing source. Those marked (own) are Millwright's.
+# cluster can change over; docs/install.md says how. Those marked (own) are Millwright's.
 
 variable "create" {
   description = "Whether to create anything"

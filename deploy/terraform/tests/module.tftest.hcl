@@ -260,3 +260,37 @@ run "without_queues_any_name_will_do" {
     enable_spot_termination = false
   }
 }
+
+# Two attachments of one policy, of which one is made while the other is destroyed, may end with
+# none; a second association of a service account is refused.
+run "submodule" {
+  state_key = "submodule"
+
+  module {
+    source = "./tests/submodule"
+  }
+}
+
+run "where_the_submodule_was_in_use_machines_and_controller_keep_their_rights" {
+  command   = apply
+  state_key = "submodule"
+
+  variables {
+    cluster_ip_family                 = "ipv6"
+    node_iam_role_name                = "nodes"
+    node_iam_role_use_name_prefix     = false
+    node_iam_role_additional_policies = { AmazonSSMManagedInstanceCore = "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore" }
+  }
+
+  assert {
+    condition = { for name, a in merge(aws_iam_role_policy_attachment.node, aws_iam_role_policy_attachment.node_additional) : name => a.id } == {
+      for name, a in run.submodule.attachments : name => a.id
+    }
+    error_message = "Attachments are created anew."
+  }
+
+  assert {
+    condition     = aws_eks_pod_identity_association.controller[0].association_id == run.submodule.association
+    error_message = "The association is created anew."
+  }
+}
