@@ -4,15 +4,14 @@
 //
 // A [snapshot.Window] opens at the times of a cron schedule and stays open for a
 // duration, both by the wall clock of its zone. In the night in which summer time
-// ends, a window from 02:00 for two hours is three hours long; when it begins, the
-// hour that does not exist is missing, and a window that lies in it altogether
-// does not open that day.
+// ends, a window from 02:00 for two hours is three hours long, and one that lies in
+// the hour that comes twice opens twice; when it begins, the hour that does not exist
+// is missing, and a window that lies in it altogether does not open that day.
 package window
 
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // a window must mean the same in an image without zone files
@@ -21,12 +20,6 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
-
-// day is a day of the calendar by the clock of a zone without summer time.
-const day = 24 * time.Hour
-
-// shift is more than summer time moves clocks by.
-const shift = 3 * time.Hour
 
 // Opens is the first moment from a time on at which one of the windows is open:
 // the time itself if one is open then, zero if there are none. Windows that cannot
@@ -89,42 +82,23 @@ func opens(w snapshot.Window, from time.Time) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	_, offset := from.In(loc).Zone()
-	shown := from.UTC().Add(time.Duration(offset) * time.Second)
-	for at := schedule.Next(shown.Add(-w.Duration - shift)); !at.IsZero(); at = schedule.Next(at) {
-		opens, closes := first(wall(at, loc)), last(wall(at.Add(w.Duration), loc))
+	for {
+		local := from.In(loc)
+		_, offset := local.Zone()
+		shown := from.UTC().Add(time.Duration(offset) * time.Second)
+		at := schedule.Next(shown.Add(-w.Duration)) // as if shown in UTC
 		switch {
-		case !from.Before(closes) || !opens.Before(closes):
-			// over, or swallowed by the hour that summer time skips
-		case opens.Before(from):
+		case at.IsZero():
+			return time.Time{}, &Error{"schedule", fmt.Sprintf("schedule %q does not come again", w.Schedule)}
+		case !at.After(shown):
 			return from, nil
-		default:
-			return opens, nil
 		}
-	}
-	return time.Time{}, &Error{"schedule", fmt.Sprintf("schedule %q does not come again", w.Schedule)}
-}
-
-func first(list []time.Time) time.Time { return slices.MinFunc(list, time.Time.Compare) }
-func last(list []time.Time) time.Time  { return slices.MaxFunc(list, time.Time.Compare) }
-
-// wall lists the moments at which a clock in a zone shows a time: one as a rule,
-// two in the hour that comes twice, and in the hour that is skipped the moment of
-// the change. The time is given as if it were UTC.
-func wall(shown time.Time, loc *time.Location) []time.Time {
-	var out []time.Time
-	for _, near := range []time.Time{shown.Add(-day), shown.Add(day)} {
-		_, offset := near.In(loc).Zone()
-		at := shown.Add(-time.Duration(offset) * time.Second)
-		if _, actual := at.In(loc).Zone(); actual == offset {
-			out = append(out, at)
+		opens := from.Add(at.Sub(shown))
+		if _, change := local.ZoneBounds(); !change.IsZero() && change.Before(opens) {
+			opens = change // from then on the clock shows another time
 		}
+		from = opens
 	}
-	if out == nil {
-		_, change := shown.Add(-day).In(loc).ZoneBounds()
-		out = append(out, change)
-	}
-	return out
 }
 
 // Describe words windows: "0 2 * * SUN for 2h0m0s Europe/Berlin".

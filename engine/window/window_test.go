@@ -12,6 +12,7 @@ import (
 func TestAWindowGoesByTheWallClockOfItsZone(t *testing.T) {
 	night := snapshot.Window{Schedule: "0 2 * * SUN", Duration: 2 * time.Hour, TimeZone: "Europe/Berlin"}
 	sliver := snapshot.Window{Schedule: "15 2 * * SUN", Duration: 30 * time.Minute, TimeZone: "Europe/Berlin"}
+	early := snapshot.Window{Schedule: "30 1 * * *", Duration: time.Hour, TimeZone: "Europe/Berlin"}
 	daily := snapshot.Window{Schedule: "@daily", Duration: time.Hour}
 	for _, tt := range []struct {
 		name, from, want string
@@ -23,6 +24,10 @@ func TestAWindowGoesByTheWallClockOfItsZone(t *testing.T) {
 		{"it has closed", "2026-10-18T02:00:00Z", "2026-10-25T00:00:00Z", []snapshot.Window{night}},
 		{"it is an hour longer when summer time ends", "2026-10-25T02:59:59Z", "2026-10-25T02:59:59Z", []snapshot.Window{night}},
 		{"and not more", "2026-10-25T03:00:00Z", "2026-11-01T01:00:00Z", []snapshot.Window{night}},
+		{"one in the hour that comes twice closes in between", "2026-10-25T00:45:00Z", "2026-10-25T01:15:00Z", []snapshot.Window{sliver}},
+		{"and opens again", "2026-10-25T01:44:59Z", "2026-10-25T01:44:59Z", []snapshot.Window{sliver}},
+		{"and not a third time", "2026-10-25T01:45:00Z", "2026-11-01T01:15:00Z", []snapshot.Window{sliver}},
+		{"one that ends in that hour comes back with it", "2026-10-25T00:30:00Z", "2026-10-25T01:00:00Z", []snapshot.Window{early}},
 		{"it is an hour shorter when summer time begins", "2027-03-28T00:59:59Z", "2027-03-28T01:00:00Z", []snapshot.Window{night}},
 		{"and not less", "2027-03-28T02:00:00Z", "2027-04-04T00:00:00Z", []snapshot.Window{night}},
 		{"one in the hour that is skipped does not open", "2027-03-28T00:00:00Z", "2027-04-04T00:15:00Z", []snapshot.Window{sliver}},
