@@ -55,7 +55,7 @@ func running(c Cause) []rule {
 	case Underutilized:
 		return consolidatingOn
 	}
-	return append(slices.Clip(urgency), stillRequested)
+	return append([]rule{stillRequested}, urgency...)
 }
 
 type examiner struct {
