@@ -197,9 +197,9 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 		Object: plan.ObjectRef{Kind: "NodePool", Name: name}, Verdict: Ready, Machines: map[plan.Code]int{}, Reasons: []plan.Reason{}, Fixes: []Fix{},
 		Summary: []string{fmt.Sprintf("nodepool/%s has %s for %s.", name, plan.Count(count, "node"), cost)},
 	}
-	if p.NotReady != "" {
+	if why := p.Closed(); why != "" {
 		a.Verdict = NotReady
-		a.say(fmt.Sprintf("It launches nothing: %s.", p.NotReady))
+		a.say(fmt.Sprintf("It launches nothing: %s.", why))
 	}
 	for _, allowed := range c.decided.Allowances {
 		if allowed.Pool == name && allowed.Allowed != disruption.Unlimited {

@@ -14,7 +14,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/controllers/apply"
-	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -169,7 +168,8 @@ func waits(pod *snapshot.Pod) bool {
 // launch.
 func (p *Provisioner) tellIncompatible(ctx context.Context, s *snapshot.Snapshot) {
 	for _, pool := range s.Pools {
-		if pool.NotReady != "" || pool.Replicas != nil || len(catalog.Rank(pool.Types, pool.Requirements, nil, nil)) > 0 {
+		why := pool.Closed()
+		if pool.NotReady != "" || pool.Replicas != nil || why == "" {
 			continue
 		}
 		np := &karpv1.NodePool{}
@@ -177,8 +177,7 @@ func (p *Provisioner) tellIncompatible(ctx context.Context, s *snapshot.Snapshot
 			continue // gone, or about to be seen again
 		}
 		p.Writer.Event(apply.Event{
-			Object: np, Warning: true, Reason: apply.NoCompatibleInstanceTypes, Window: incompatibleWindow,
-			Message: fmt.Sprintf("none of %d instance types is available and satisfies the NodePool's requirements", len(pool.Types)),
+			Object: np, Warning: true, Reason: apply.NoCompatibleInstanceTypes, Window: incompatibleWindow, Message: why,
 		})
 	}
 }

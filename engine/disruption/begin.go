@@ -179,7 +179,7 @@ func (d *decider) standIn(nodes []*snapshot.Node) (whatif.Answer, *plan.Reason) 
 // launches nothing, or no machine would take the pod.
 func (d *decider) unplaced(pod *snapshot.Pod, n *snapshot.Node) plan.Reason {
 	r := fitsNowhere(pod, n)
-	if r.Have = d.s.Pool(n.Claim.Pool).NotReady; r.Have == "" {
+	if r.Have = d.s.Pool(n.Claim.Pool).Closed(); r.Have == "" {
 		if limited, over := d.room.Exceeded(n.Claim.Pool); over {
 			return limited
 		}

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,6 +68,14 @@ type Pool struct {
 	// Types are the instance types that the cloud offers for the pool's class,
 	// by name.
 	Types []*catalog.Type
+}
+
+// Closed says why the pool launches nothing at present, whatever the pods; empty when it does.
+func (p *Pool) Closed() string {
+	if p.NotReady != "" || len(catalog.Rank(p.Types, p.Requirements, nil, nil)) > 0 {
+		return p.NotReady
+	}
+	return fmt.Sprintf("none of %d instance types is available and satisfies the NodePool's requirements", len(p.Types))
 }
 
 // LaunchRefusal is that the API server refuses to create claims of a pool: missing rights,
