@@ -51,7 +51,8 @@ func (q subject) name() string {
 
 func (m *matter) subject() subject { return subject{m.n.Claim.Name, m.event.ID, m.rule.Action} }
 
-// answer is what people have said: who denies wins.
+// answer is what people have said: who denies wins. An approval ends when its request is
+// withdrawn.
 func (m *matter) answer() (by string, d snapshot.Decision) {
 	by = m.subject().name()
 	for _, r := range m.s.Requests {
@@ -59,7 +60,7 @@ func (m *matter) answer() (by string, d snapshot.Decision) {
 		if about != m.subject() {
 			continue
 		}
-		if r.Decision == snapshot.Deny || r.Decision == snapshot.Approve && d == "" {
+		if r.Decision == snapshot.Deny || r.Decision == snapshot.Approve && r.Phase != snapshot.RequestWithdrawn && d == "" {
 			by, d = r.Name, r.Decision
 		}
 	}
@@ -133,13 +134,17 @@ func (q *requests) about(m *matter, v Verdict, budgets *eviction.Budgets) {
 	q.put(r)
 }
 
-// put takes a request over from the one that exists.
+// put takes a request over from the one that exists. One that was approved and withdrawn is
+// deleted, so that the next look asks anew.
 func (q *requests) put(r Request) {
 	i := slices.IndexFunc(q.s.Requests, func(old *snapshot.Request) bool { return old.Name == r.Name })
-	if i < 0 {
+	switch {
+	case i < 0:
 		r.Missing = true
-	} else if old := q.s.Requests[i]; old.Phase == r.Phase {
-		r.Since = old.Since
+	case q.s.Requests[i].Phase == snapshot.RequestWithdrawn && q.s.Requests[i].Decision == snapshot.Approve:
+		r = Request{Request: *q.s.Requests[i], Drop: true}
+	case q.s.Requests[i].Phase == r.Phase:
+		r.Since = q.s.Requests[i].Since
 	}
 	q.want[r.Name] = r
 }
