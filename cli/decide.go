@@ -103,6 +103,8 @@ func (d decision) follows(r *v1alpha1.DisruptionRequest) string {
 		return fmt.Sprintf("denied; %s will not happen, and the cloud acts at %s", what, explain.Stamp(r.Status.Deadline.Time))
 	case d.decision == v1alpha1.Deny:
 		return fmt.Sprintf("denied; %s will not happen", what)
+	case r.Status.Phase == "":
+		return fmt.Sprintf("approved; nothing asks for %s yet: the answer counts once event %s does", what, r.Spec.Event)
 	case r.Status.Begins.IsZero():
 		return fmt.Sprintf("approved; %s begins at once", what)
 	}

@@ -26,6 +26,7 @@ func TestAnAnswerIsWrittenUnlessItIsTooLate(t *testing.T) {
 	}{
 		{"approve", v1alpha1.RequestProposed, "r: approved; Drain of NodeClaim c begins at 2026-10-18T00:00:00Z"},
 		{"deny", v1alpha1.RequestApproved, "r: denied; Drain of NodeClaim c will not happen"},
+		{"approve", "", "r: approved; nothing asks for Drain of NodeClaim c yet: the answer counts once event e does"},
 		{"approve", v1alpha1.RequestExpired, "DisruptionRequest r is Expired: too late"},
 	} {
 		kinds := runtime.NewScheme()
