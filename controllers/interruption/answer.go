@@ -125,19 +125,24 @@ func (w *Watcher) retaint(ctx context.Context, r interruption.Response, cordon .
 func (w *Watcher) timetable(ctx context.Context, r interruption.Response, claim *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
 	return w.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
 		if r.WriteDeadline {
-			metav1.SetMetaDataAnnotation(&c.ObjectMeta, drain.DeadlineAnnotation, r.Deadline.UTC().Format(time.RFC3339))
+			setTime(c, drain.DeadlineAnnotation, r.Deadline)
 		}
 		if r.WriteIgnores {
 			metav1.SetMetaDataAnnotation(&c.ObjectMeta, drain.IgnoresAnnotation, r.Ignores)
 		}
-		switch {
-		case !r.WriteEnds:
-		case r.Ends.IsZero():
-			delete(c.Annotations, drain.EndsAnnotation)
-		default:
-			metav1.SetMetaDataAnnotation(&c.ObjectMeta, drain.EndsAnnotation, r.Ends.UTC().Format(time.RFC3339))
+		if r.WriteEnds {
+			setTime(c, drain.EndsAnnotation, r.Ends)
 		}
 	})
+}
+
+// setTime notes a time in an annotation of a claim, none for zero.
+func setTime(c *karpv1.NodeClaim, key string, at time.Time) {
+	if at.IsZero() {
+		delete(c.Annotations, key)
+		return
+	}
+	metav1.SetMetaDataAnnotation(&c.ObjectMeta, key, at.UTC().Format(time.RFC3339))
 }
 
 // drain deletes a claim, on which its timetable is.

@@ -24,7 +24,8 @@ type Response struct {
 	// kept for others; by namespace and name.
 	Evict []*snapshot.Pod
 	// Deadline ends the drain that is due, whatever holds pods back; zero for none.
-	// WriteDeadline is true if the claim neither has nor gets one that is as soon.
+	// WriteDeadline is true if the claim neither has nor gets one that is as soon, or if it
+	// has one of an event that was moved or is over.
 	Deadline      time.Time
 	WriteDeadline bool
 	// Ignores are the protections of pods that do not count in the drain that is due, as
@@ -169,6 +170,15 @@ func (r *Response) deadline(now time.Time) {
 		r.Deadline = drain.Never
 	}
 	r.WriteDeadline = !r.Deadline.IsZero() && sooner(claim, r.Deadline, now, rule.IgnoreGracePeriod)
+	noted, errDeadline := drain.Deadline(claim)
+	ends, errEnds := drain.Ends(claim)
+	if errDeadline == nil && errEnds == nil && !noted.IsZero() && noted.Equal(ends) {
+		// It is an event's, which takes it along when it is moved or over.
+		if grace := claim.TerminationGracePeriod; grace != nil && !rule.IgnoreGracePeriod && !claim.Deleted.IsZero() {
+			r.Deadline = slices.MinFunc([]time.Time{r.Deadline, claim.Deleted.Add(*grace)}, soonest)
+		}
+		r.WriteDeadline = !r.Deadline.Truncate(time.Second).Equal(noted)
+	}
 	r.Ignores = ignored(&rule)
 	r.WriteIgnores = r.Ignores != "" && claim.Annotations[drain.IgnoresAnnotation] != r.Ignores
 }

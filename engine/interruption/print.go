@@ -36,6 +36,8 @@ func (r Response) String() string {
 	switch {
 	case r.Deadline.Equal(drain.Never):
 		b.WriteString(", whatever its terminationGracePeriod")
+	case r.Deadline.IsZero() && r.WriteDeadline:
+		b.WriteString(", forced no more")
 	case !r.Deadline.IsZero():
 		fmt.Fprintf(&b, ", forced at %s", stamp(r.Deadline))
 	}

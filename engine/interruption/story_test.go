@@ -1,6 +1,7 @@
 package interruption_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/enginetest"
 	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
 	"github.com/millwright-dev/millwright/engine/interruption"
@@ -42,7 +44,8 @@ var start = time.Date(2026, 10, 12, 12, 0, 0, 0, time.UTC)
 //	at 2026-10-25T00:30:00Z             it is that time
 //	after 2h                            so much later
 //	respond                             the decision
-//	obey                                the decision is carried out, as far as Nodes show it
+//	obey                                the decision is carried out, as far as Nodes and claims show it
+//	noted n1                            by when the claim says that its node must be empty
 type world struct {
 	enginetest.Scenario
 	now    time.Time
@@ -78,6 +81,8 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		return w.decide().String()
 	case "obey":
 		w.obey(w.decide())
+	case "noted":
+		return cmp.Or(w.Node(c.Args[0]).Claim.Annotations[drain.DeadlineAnnotation], "none") + "\n"
 	default:
 		if !w.Do(t, c) {
 			t.Fatalf("unknown command %q", c.Name)
@@ -136,6 +141,12 @@ func (w *world) rates(t *testing.T, c storytest.Command) {
 
 func obey(r interruption.Response) {
 	object := r.Node.Object
+	if r.WriteDeadline {
+		note(r.Node.Claim, drain.DeadlineAnnotation, r.Deadline)
+	}
+	if r.WriteEnds {
+		note(r.Node.Claim, drain.EndsAnnotation, r.Ends)
+	}
 	switch {
 	case r.Uncordon:
 		object.Spec.Taints = nil
@@ -151,6 +162,16 @@ func obey(r interruption.Response) {
 		r.Node.Claim.Annotations = map[string]string{disruption.RequestAnnotation: r.Replace.String()}
 	case r.Action == snapshot.InterruptionDrain:
 		r.Node.Claim.Deleted = start
+	}
+}
+
+func note(c *snapshot.Claim, key string, at time.Time) {
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[key] = at.Format(time.RFC3339)
+	if at.IsZero() {
+		delete(c.Annotations, key)
 	}
 }
 
