@@ -74,6 +74,11 @@ Exit status:
 			if err := errors.Join(oneOf("output", e.output, findings.Forms()...), e.options.Validate()); err != nil {
 				return err
 			}
+			if cmd.Flags().Changed(instanceTypesFlag) { // no pool may ask
+				if _, err := instanceTypes(e.types); err != nil {
+					return err
+				}
+			}
 			return e.run(cmd.Context(), c)
 		},
 	}

@@ -90,6 +90,22 @@ func TestDoctorReadsAClusterInPages(t *testing.T) {
 	}
 }
 
+func TestDoctorNamesWhatCannotBeListedAndAFileOfTypesThatIsMissing(t *testing.T) {
+	for want, args := range map[string][]string{"listing Deployment: no route": nil, "--instance-types: ": {"--instance-types", "nowhere.json"}} {
+		var out bytes.Buffer
+		mode := color.Never
+		p := &pages{pools: twoPools(t), deployments: errors.New("no route")}
+		cmd := newDoctorWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &mode}, examination{
+			connect: func(*genericclioptions.ConfigFlags) (client.Reader, error) { return p, nil },
+			clock:   clocktesting.NewFakePassiveClock(noon),
+		})
+		cmd.SetArgs(args)
+		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
 // An examination that lacks rights gives no all-clear: it says so, and does not end with status 0
 // unless anything may be found.
 func TestDoctorGivesNoAllClearOfWhatItMayNotRead(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cli/explain"
+	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cli/listing"
 	"github.com/millwright-dev/millwright/cli/target"
 	"github.com/millwright-dev/millwright/cluster"
@@ -35,9 +36,9 @@ func connect(kube *genericclioptions.ConfigFlags) (client.Reader, error) { retur
 
 // connectClient is connect for commands that write.
 func connectClient(kube *genericclioptions.ConfigFlags) (client.Client, error) {
-	cfg, err := kube.ToRESTConfig()
+	cfg, err := kubeconfig.Connection(kube)
 	if err != nil {
-		return nil, fmt.Errorf("finding the cluster: %w", err)
+		return nil, err
 	}
 	if cfg.QPS == 0 { // client-go's default has a list of each kind wait for seconds
 		cfg.QPS, cfg.Burst = 50, 300 // kubectl's
@@ -120,7 +121,7 @@ func (in *inventory) add(ctx context.Context, c client.Reader, list client.Objec
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("listing: %w", err)
+		return fmt.Errorf("listing %s: %w", listing.Kind(list), err)
 	}
 	return nil
 }

@@ -182,9 +182,9 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 	if err != nil {
 		return none, fmt.Errorf("--notification-webhook: %w", err)
 	}
-	kube, err := o.kube.ToRESTConfig()
+	kube, err := kubeconfig.Connection(o.kube)
 	if err != nil {
-		return none, fmt.Errorf("finding the cluster: %w", err)
+		return none, err
 	}
 	kube = rest.CopyConfig(kube)
 	kube.QPS, kube.Burst = float32(o.qps), o.burst

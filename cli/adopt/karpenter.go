@@ -76,9 +76,9 @@ kinds, and the lease.`,
 
 // connect has the report look at the cluster of a kubeconfig.
 func (r *report) connect(kube *genericclioptions.ConfigFlags) error {
-	cfg, err := kube.ToRESTConfig()
+	cfg, err := kubeconfig.Connection(kube)
 	if err != nil {
-		return fmt.Errorf("finding the cluster: %w", err)
+		return err
 	}
 	kinds, err := known()
 	if err != nil {

@@ -121,7 +121,7 @@ func (r *report) objects(ctx context.Context) ([]client.Object, error) {
 			continue // the kind comes with Millwright
 		}
 		if err != nil {
-			return nil, fmt.Errorf("listing: %w", err)
+			return nil, fmt.Errorf("listing %s: %w", listing.Kind(list), err)
 		}
 	}
 	return out, nil

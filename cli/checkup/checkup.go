@@ -52,7 +52,7 @@ func (in *Input) addCluster(ctx context.Context, reader client.Reader, warn func
 			in.whole, in.Denied = in.whole && kind.Alone, true
 			in.skip(warn, "%v", err)
 		case err != nil:
-			return fmt.Errorf("listing: %w", err)
+			return fmt.Errorf("listing %s: %w", listing.Kind(kind.List()), err)
 		}
 	}
 	return nil

@@ -70,9 +70,9 @@ know is kept as it is: a newer one is never replaced by an older one.`,
   millwright crds upgrade`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := kube.ToRESTConfig()
+			cfg, err := kubeconfig.Connection(kube)
 			if err != nil {
-				return fmt.Errorf("finding the cluster: %w", err)
+				return err
 			}
 			set, err := clientset.NewForConfig(cfg)
 			if err != nil {

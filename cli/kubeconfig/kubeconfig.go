@@ -1,7 +1,14 @@
 // Package kubeconfig has the flags by which commands find their cluster.
 package kubeconfig
 
-import "k8s.io/cli-runtime/pkg/genericclioptions"
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
 
 // Flags are those of a command about objects of a namespace.
 func Flags() *genericclioptions.ConfigFlags { return genericclioptions.NewConfigFlags(true) }
@@ -11,4 +18,19 @@ func ClusterFlags() *genericclioptions.ConfigFlags {
 	f := Flags()
 	f.Namespace = nil
 	return f
+}
+
+// Connection leads to the cluster of flags, and to its own in a pod. Client-go would take one that
+// nothing names to be at localhost:8080.
+func Connection(f *genericclioptions.ConfigFlags) (*rest.Config, error) {
+	cfg, err := f.ToRESTConfig()
+	if err == nil && cfg.Host == clientcmd.ClusterDefaults.Server && *f.APIServer == "" {
+		if raw, _ := f.ToRawKubeConfigLoader().RawConfig(); len(raw.Clusters) == 0 {
+			err = errors.New("there is no kubeconfig: give one with --kubeconfig or KUBECONFIG")
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("finding the cluster: %w", err)
+	}
+	return cfg, nil
 }
