@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -86,6 +87,12 @@ type Instance struct {
 	// the other taints of the request, because its user data are not the provider's.
 	// They are then added when it has joined. Only the answer to a launch has it.
 	JoinsBare bool
+}
+
+// LaunchedFor reports whether a claim is the machine's. What another controller launched has
+// no token, and says only how the claim is called.
+func (i Instance) LaunchedFor(claim string, uid types.UID) bool {
+	return i.Token == string(uid) || i.Token == "" && i.Claim == claim
 }
 
 // State is where a machine is in its life.

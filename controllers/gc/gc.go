@@ -4,6 +4,7 @@
 //	machine without a claim  ──► its Node is drained, or it is terminated
 //	claim without a machine  ──► the claim is deleted
 //	Node of ours with neither ──► the Node is deleted
+//	claim without its machine's name ──► it is written on the claim
 //	machine without its claim's name ──► it is written on it in the cloud
 //	machine without its reservation ──► Node and claim are those of an on-demand machine
 //
@@ -19,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,6 +38,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;patch;delete
 
 const (
@@ -91,11 +94,15 @@ func (c *Collector) orphans(ctx context.Context, instances []cloud.Instance, cla
 	known := make(map[string]bool, len(claims))
 	for i := range claims {
 		// A claim that names its machine accounts for no second one of its token.
-		known[cmp.Or(claims[i].Status.ProviderID, string(claims[i].UID))] = true
+		if id := claims[i].Status.ProviderID; id != "" {
+			known[id] = true
+		} else {
+			known[string(claims[i].UID)], known[claims[i].Name] = true, true
+		}
 	}
 	var failed []error
 	for _, i := range instances {
-		if known[i.Token] || known[i.ProviderID] || c.deps.Clock.Since(i.Launched) < orphanAge || i.State == cloud.ShuttingDown {
+		if known[cmp.Or(i.Token, i.Claim)] || known[i.ProviderID] || c.deps.Clock.Since(i.Launched) < orphanAge || i.State == cloud.ShuttingDown {
 			continue
 		}
 		failed = append(failed, c.orphan(ctx, i))
@@ -125,7 +132,8 @@ func (c *Collector) orphan(ctx context.Context, i cloud.Instance) error {
 	return nil
 }
 
-// widows deletes the claims whose machine is gone.
+// widows deletes the claims whose machine is gone, and names it on those that have lost its
+// provider ID.
 func (c *Collector) widows(ctx context.Context, instances []cloud.Instance, claims []karpv1.NodeClaim) error {
 	alive := make(map[string]bool, len(instances))
 	for _, i := range instances {
@@ -137,6 +145,11 @@ func (c *Collector) widows(ctx context.Context, instances []cloud.Instance, clai
 		if alive[claim.Status.ProviderID] || !c.overdue(claim) {
 			continue
 		}
+		mine := slices.IndexFunc(instances, func(i cloud.Instance) bool { return i.LaunchedFor(claim.Name, claim.UID) })
+		if claim.Status.ProviderID == "" && mine >= 0 {
+			failed = append(failed, c.recall(ctx, claim, instances[mine].ProviderID))
+			continue
+		}
 		failed = append(failed, c.widow(ctx, claim))
 	}
 	return errors.Join(failed...)
@@ -145,10 +158,17 @@ func (c *Collector) widows(ctx context.Context, instances []cloud.Instance, clai
 // overdue reports whether a claim's machine should be in the cloud's answers.
 func (c *Collector) overdue(claim *karpv1.NodeClaim) bool {
 	value := cluster.Claim(claim)
-	if claim.DeletionTimestamp != nil || value.ProviderID == "" || !c.deps.Manages(value.Class) {
+	if claim.DeletionTimestamp != nil || !c.deps.Manages(value.Class) {
 		return false
 	}
 	return value.Is(snapshot.Registered) || value.Is(snapshot.Launched) && c.deps.Clock.Since(value.Conditions[snapshot.Launched].Since) >= joinTime
+}
+
+// recall writes on a claim which machine is its, where somebody has wiped that.
+func (c *Collector) recall(ctx context.Context, claim *karpv1.NodeClaim, providerID string) error {
+	log.FromContext(ctx).Info("found the machine of a NodeClaim that had lost its provider ID", "NodeClaim", claim.Name, "provider-id", providerID)
+	_, err := c.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) { c.Status.ProviderID = providerID })
+	return err
 }
 
 func (c *Collector) widow(ctx context.Context, claim *karpv1.NodeClaim) error {
@@ -180,8 +200,12 @@ func (c *Collector) widow(ctx context.Context, claim *karpv1.NodeClaim) error {
 	return nil
 }
 
-// gone asks the cloud for exactly this machine, and is what it says if that is gone.
+// gone asks the cloud for exactly this machine, and is what it says if that is gone. One whose
+// name nobody knows any more is.
 func (c *Collector) gone(ctx context.Context, providerID string) (why, err error) {
+	if providerID == "" {
+		return cloud.ErrNotFound, nil
+	}
 	_, err = c.deps.Provider.Get(ctx, providerID)
 	if err == nil || errors.Is(err, cloud.ErrNotFound) {
 		return err, nil

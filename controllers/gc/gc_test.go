@@ -163,6 +163,32 @@ func TestAClaimWhoseMachineIsGoneIsGivenUp(t *testing.T) {
 	}
 }
 
+func TestAClaimThatHasLostItsProviderIDFindsItsMachineAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*scene)
+		want   string
+		gone   bool
+	}{
+		"ours":                 {func(*scene) {}, "test://1", false},
+		"another controller's": {func(s *scene) { s.machine.Token = "" }, "test://1", false},
+		"of an earlier claim":  {func(s *scene) { s.machine.Token = "uid-b" }, "", true},
+		"gone":                 {func(s *scene) { s.machine.Gone = true }, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			claim := s.claim("Launched", "Registered")
+			claim.Status.ProviderID = ""
+			s.Must(s.Rig.Client.Status().Update(ctx, claim))
+			test.change(s)
+			s.sweep(t)
+			s.Get(claim)
+			if claim.Status.ProviderID != test.want || s.deleting(claim) != test.gone {
+				t.Errorf("provider ID %q, deleted %v", claim.Status.ProviderID, s.deleting(claim))
+			}
+		})
+	}
+}
+
 func TestANodeOfOursWithNeitherClaimNorMachineIsDeleted(t *testing.T) {
 	s := newScene(t)
 	n := s.node(true, false)

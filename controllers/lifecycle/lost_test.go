@@ -38,6 +38,18 @@ func TestAMachineWhoseNodeSomebodyRemovedIsGivenUp(t *testing.T) {
 	w.until("nothing is left", func() bool { return len(w.Claims()) == 0 && len(w.Cloud.Alive()) == 0 })
 }
 
+func TestAClaimThatHasLostItsProviderIDIsNotGivenUp(t *testing.T) {
+	w, _ := working(t)
+	c := w.claim("c")
+	c.Status.ProviderID = ""
+	w.Must(w.Rig.Client.Status().Update(ctx, c))
+	_, err := w.reconcileOnce()
+	w.Must(err)
+	if w.claim("c").DeletionTimestamp != nil {
+		t.Error("it is given up")
+	}
+}
+
 func TestANodeThatOnlyTheCacheMissesIsNotLost(t *testing.T) {
 	w, _ := working(t)
 	w.Deps.Client = withoutNodes{w.Deps.Client}

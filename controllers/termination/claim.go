@@ -34,11 +34,15 @@ func Claim(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (reconcile
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	waiting, err := deleteNodes(ctx, d, claim)
+	ids, err := machines(ctx, d, claim)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	waiting, err := deleteNodes(ctx, d, claim, ids)
 	if err != nil || waiting {
 		return reconcile.Result{RequeueAfter: poll}, err // events of the Nodes come first
 	}
-	gone, claim, err := stop(ctx, d, claim)
+	gone, claim, err := stop(ctx, d, claim, ids)
 	if err != nil || !gone {
 		return reconcile.Result{RequeueAfter: poll}, err
 	}
@@ -74,13 +78,17 @@ func setDeadline(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (*ka
 	return claim, err
 }
 
-// deleteNodes deletes the Nodes that were taken over for the claim and reports
-// whether any is still there. A Node that only carries its provider ID is left alone, and
-// one that was not taken over holds no finalizer and goes with its machine.
-func deleteNodes(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (waiting bool, err error) {
-	nodes, err := d.NodesOf(ctx, claim.Status.ProviderID)
-	if err != nil {
-		return false, err
+// deleteNodes deletes the Nodes of the machines that were taken over for the claim and
+// reports whether any is still there. A Node that only carries its provider ID is left alone,
+// and one that was not taken over holds no finalizer and goes with its machine.
+func deleteNodes(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim, ids []string) (waiting bool, err error) {
+	var nodes []*corev1.Node
+	for _, id := range ids {
+		carrying, err := d.NodesOf(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		nodes = append(nodes, carrying...)
 	}
 	own, _ := cluster.Claim(claim).Own(nodes)
 	for _, n := range own {
@@ -95,14 +103,8 @@ func deleteNodes(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (wai
 	return waiting, nil
 }
 
-// stop asks the cloud to end the claim's machine and reports whether none is
-// left. A claim without a provider ID may still have one: the launch may have
-// succeeded without anybody noting it down.
-func stop(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (bool, *karpv1.NodeClaim, error) {
-	ids, err := machines(ctx, d, claim)
-	if err != nil {
-		return false, claim, err
-	}
+// stop asks the cloud to end the claim's machines and reports whether none is left.
+func stop(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim, ids []string) (bool, *karpv1.NodeClaim, error) {
 	gone := true
 	for _, id := range ids {
 		err := d.Provider.Terminate(ctx, id)
@@ -117,10 +119,12 @@ func stop(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (bool, *kar
 	if gone {
 		return true, claim, nil
 	}
-	claim, err = terminating(ctx, d, claim)
+	claim, err := terminating(ctx, d, claim)
 	return false, claim, err
 }
 
+// machines are the provider IDs of the claim's. A claim that names none may still have one:
+// the launch may have succeeded without anybody noting it down, or somebody has wiped the note.
 func machines(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) ([]string, error) {
 	if claim.Status.ProviderID != "" {
 		return []string{claim.Status.ProviderID}, nil
@@ -131,7 +135,7 @@ func machines(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) ([]stri
 	}
 	var ids []string
 	for _, i := range instances {
-		if i.Token == string(claim.UID) {
+		if i.LaunchedFor(claim.Name, claim.UID) {
 			ids = append(ids, i.ProviderID)
 		}
 	}

@@ -610,6 +610,35 @@ func TestANodeThatNothingTiesToTheProviderIsLeftAlone(t *testing.T) {
 	}
 }
 
+func TestAClaimWhoseStatusHasLostItsMachineDrainsItAllTheSame(t *testing.T) {
+	for name, test := range map[string]func(*rig, *karpv1.NodeClaim){
+		"the provider ID": func(_ *rig, c *karpv1.NodeClaim) { c.Status.ProviderID = "" },
+		"all of it":       func(_ *rig, c *karpv1.NodeClaim) { c.Status = karpv1.NodeClaimStatus{} },
+		"the provider ID; Karpenter had launched it": func(r *rig, c *karpv1.NodeClaim) { c.Status.ProviderID, r.Cloud.Ledger[0].Token = "", "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.pod("web", nil)
+			c := r.claim()
+			test(r, c)
+			r.Must(r.Rig.Client.Status().Update(ctx, c))
+			r.Must(r.Rig.Client.Delete(ctx, c))
+			r.Cloud.Terminated = func(*looptest.Machine) {
+				if left := r.pods(); len(left) > 0 {
+					t.Errorf("the machine ends with pods %v", left)
+				}
+			}
+			for range 30 {
+				r.step()
+				r.Cloud.Step()
+			}
+			if r.node() != nil || r.claim() != nil || len(r.Cloud.Alive()) > 0 {
+				t.Errorf("left are Node %t, claim %t, %d machines", r.node() != nil, r.claim() != nil, len(r.Cloud.Alive()))
+			}
+		})
+	}
+}
+
 func TestADeadlineThatSomebodyBroughtForwardStays(t *testing.T) {
 	const soon = "2026-03-11T12:00:30Z"
 	r := newRig(t, func(c *karpv1.NodeClaim) {

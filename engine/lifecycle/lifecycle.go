@@ -208,6 +208,8 @@ func decide(v View) Step {
 		return Step{}
 	case !c.Is(snapshot.Launched):
 		return launch(v)
+	case c.ProviderID == "": // wiped; garbage collection finds the machine again, or that it is gone
+		return Step{Gates: passed(v, GateLaunched)}
 	case !c.Is(snapshot.Registered):
 		return register(v)
 	case len(v.Nodes) == 0:
