@@ -126,6 +126,15 @@ func (r DeleteReason) Failure() bool {
 	return false
 }
 
+// Ended is why a claim is deleted whose machine the cloud has ended: before its Node has
+// registered that is a failure, unless the claim is being deleted already.
+func Ended(c *snapshot.Claim) DeleteReason {
+	if c.Deleted.IsZero() && !c.Is(snapshot.Registered) {
+		return MachineEnded
+	}
+	return NodeLost
+}
+
 // Gate is one thing that a machine must get past.
 type Gate struct {
 	Name GateName

@@ -3,11 +3,13 @@ package lifecycle_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 func TestAMachineWithoutAClaimIsDrainedByWayOfTheNodesThatWereTakenOver(t *testing.T) {
@@ -26,6 +28,23 @@ func TestAMachineWithoutAClaimIsDrainedByWayOfTheNodesThatWereTakenOver(t *testi
 	} {
 		if deleted, drained := lifecycle.EndOrphan(test.nodes); !slices.Equal(deleted, test.deleted) || drained != test.drained {
 			t.Errorf("of %d: %d are deleted, drained %t", len(test.nodes), len(deleted), drained)
+		}
+	}
+}
+
+func TestAMachineThatTheCloudEndsHasFailedUntilItsNodeRegisters(t *testing.T) {
+	launched := map[string]snapshot.Condition{snapshot.Launched: {Status: corev1.ConditionTrue}}
+	registered := map[string]snapshot.Condition{snapshot.Registered: {Status: corev1.ConditionTrue}}
+	for _, test := range []struct {
+		claim  snapshot.Claim
+		failed bool
+	}{
+		{snapshot.Claim{Conditions: launched}, true},
+		{snapshot.Claim{Conditions: launched, Deleted: time.Unix(1, 0)}, false},
+		{snapshot.Claim{Conditions: registered}, false},
+	} {
+		if got := lifecycle.Ended(&test.claim); got.Failure() != test.failed {
+			t.Errorf("%+v: %s", test.claim, got)
 		}
 	}
 }
