@@ -26,9 +26,8 @@ func (d *decider) beginEmpty() {
 		v.Saving = c.price
 		reason, stays := notReplacing(d.examiner, c.node)
 		if !stays {
-			if reason, stays = d.account.refuses(Empty, one, false); stays && d.renewed(c.node) != "" {
-				v.Cause = d.renewed(c.node)
-				d.candidates[v.Cause] = append(d.candidates[v.Cause], c)
+			if reason, stays = d.account.refuses(Empty, one, false); stays {
+				v.Cause = cmp.Or(d.offer(c, Empty), Empty)
 			}
 		}
 		if stays {
@@ -38,6 +37,28 @@ func (d *decider) beginEmpty() {
 		d.begin(Command{Progress: Progress{Cause: Empty, Saving: c.price}, Nodes: one})
 		d.world.Remove(one)
 	}
+}
+
+// offer makes a machine that cannot go for one cause now a candidate for the next, by whose
+// budgets it may still go, and returns that; empty if there is none. They are in this order:
+//
+//	empty:     Empty, then Expired or Drifted
+//	with pods: Expired or Drifted, then Underutilized
+func (d *decider) offer(c candidate, refused Cause) Cause {
+	var next Cause
+	_, occupied := vacant(d.examiner, c.node)
+	switch {
+	case refused == Empty:
+		next = d.renewed(c.node)
+	case occupied && !refused.Urgent():
+		if _, blocked := d.ask(consolidating, c.node); !blocked {
+			next = Underutilized
+		}
+	}
+	if next != "" {
+		d.candidates[next] = append(d.candidates[next], c)
+	}
+	return next
 }
 
 // begin adds a command that has not begun yet.
@@ -105,10 +126,7 @@ func (d *decider) beginReplacing() {
 	for _, c := range list {
 		if reason, stays := d.beginOne(c.node); stays {
 			d.verdict(c.node).Reason = reason
-			_, occupied := vacant(d.examiner, c.node) // an empty one goes by the budget for those
-			if _, blocked := d.ask(consolidating, c.node); occupied && !blocked && !d.verdict(c.node).Cause.Urgent() {
-				d.candidates[Underutilized] = append(d.candidates[Underutilized], c)
-			}
+			d.offer(c, d.verdict(c.node).Cause)
 		}
 	}
 }
