@@ -21,7 +21,7 @@ func (r Reason) distance() (changes, foreign int) {
 	switch {
 	case r.Code == OfferingUnavailable && len(r.With) == 0:
 		return 0, 0
-	case r.Code == PoolNotReady || r.Code == MachinesUnused || r.Code == LaunchesRefused:
+	case r.Nearest == nil && (r.Code == PoolNotReady || r.Code == MachinesUnused || r.Code == LaunchesRefused):
 		return 1, 1 // what it would launch is not known
 	case r.Nearest == nil:
 		return math.MaxInt, 0
@@ -30,7 +30,7 @@ func (r Reason) distance() (changes, foreign int) {
 		switch c.Code {
 		case TaintNotTolerated, RequirementNotMet, PoolStatic:
 			foreign += 2
-		case ExcludedByPool, NoInstanceTypes:
+		case ExcludedByPool, NoInstanceTypes, PoolNotReady, MachinesUnused, LaunchesRefused:
 			foreign++
 		}
 	}

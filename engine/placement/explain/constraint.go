@@ -60,10 +60,10 @@ func members(list []constraint, set uint64) iter.Seq2[int, *constraint] {
 type kind int
 
 const (
-	closed      kind = iota // the pool launches nothing
-	required                // the pool's requirements and labels
-	tainted                 // the pool's taints
+	tainted     kind = iota // the pool's taints
 	label                   // the pod's nodeSelector and node affinity
+	closed                  // the pool launches nothing
+	required                // the pool's requirements and labels
 	claim                   // the pod's volumes
 	port                    // host ports that DaemonSets take
 	resource                // the pod's requests

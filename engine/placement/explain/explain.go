@@ -7,6 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -117,7 +118,7 @@ type inquiry struct {
 // reason is what a pool has against a pod, if it has anything.
 func (x *Explainer) reason(sh *shelf, g *demand.Group, wishes []wish) (plan.Reason, bool) {
 	if len(sh.rows) == 0 {
-		return sh.bare(), true
+		return sh.bare(g, wishes), true
 	}
 	q := &inquiry{shelf: sh, list: fold(sh.constraints(g, sh.joined(wishes)))}
 	q.cells = divide(sh.all, q.list)
@@ -130,12 +131,34 @@ func (x *Explainer) reason(sh *shelf, g *demand.Group, wishes []wish) (plan.Reas
 	return r, true
 }
 
-// bare is the reason of a pool of which the cloud has nothing to sell.
-func (sh *shelf) bare() plan.Reason {
+// bare is the reason of a pool of which the cloud has nothing to sell: what of it excludes the
+// pod, whatever there were, else why there is nothing.
+func (sh *shelf) bare(g *demand.Group, wishes []wish) plan.Reason {
+	r := plan.Reason{Objects: []plan.ObjectRef{sh.ref}}
+	if taint, kept := g.Shape.Untolerated(sh.Taints); kept {
+		r.Code, r.Field, r.Have = plan.TaintNotTolerated, plan.FieldTolerations, taint.ToString()
+		return r
+	}
+	for i := range wishes {
+		if w := &wishes[i]; !slices.ContainsFunc(w.terms, sh.allows) {
+			r.Code, r.Field, r.Want, r.Have = plan.RequirementNotMet, w.field, w.text, sh.sample(nil, w.keys())
+			return r
+		}
+	}
 	if sh.Closed != nil {
 		return *sh.Closed
 	}
-	return plan.Reason{Code: plan.NoInstanceTypes, Objects: []plan.ObjectRef{sh.ref}}
+	r.Code = plan.NoInstanceTypes
+	return r
+}
+
+// allows reports whether the pool, by what it says of labels itself, may have machines that
+// satisfy a term.
+func (sh *shelf) allows(term requirement.Set) bool {
+	return !slices.ContainsFunc(term, func(want requirement.Requirement) bool {
+		own, said := sh.says(want.Key())
+		return said && !own.Overlaps(want)
+	})
 }
 
 // told puts a set of constraints into the plan's words.

@@ -114,6 +114,14 @@ func (sh *shelf) label(row int, key string) requirement.Requirement {
 	return supply.Undefined(key)
 }
 
+// says is what the pool says of a label whatever its machines are.
+func (sh *shelf) says(key string) (requirement.Requirement, bool) {
+	if own, ok := sh.Own(key); ok {
+		return own, true
+	}
+	return sh.Requirements.Lookup(key)
+}
+
 // accepting are the rows that satisfy one of the terms.
 func (sh *shelf) accepting(terms []requirement.Set) bitset.Set {
 	out := bitset.New(len(sh.rows))
@@ -198,6 +206,11 @@ func (sh *shelf) offered(rows bitset.Set, key string) string {
 		if r.Operator() != requirement.DoesNotExist {
 			return r.String()
 		}
+	}
+	if own, said := sh.says(key); said && own.Finite() {
+		return listed(own.Values())
+	} else if said {
+		return own.String()
 	}
 	return ""
 }
