@@ -175,7 +175,7 @@ type Verdict struct {
 func Next(v View) Step {
 	v.Policy = v.Policy.Defaulted()
 	switch {
-	case v.Machine != Exists && !snapshot.Ready(v.Node.Object):
+	case v.Machine != Exists && !v.ready():
 		return release(v)
 	case slices.ContainsFunc(v.nodes(), func(n *snapshot.Node) bool { return !Cordoned(n.Object) }):
 		return Step{Phase: Cordon}
@@ -220,6 +220,11 @@ func (v View) nodes() []*snapshot.Node {
 		out = append(out, &n)
 	}
 	return out
+}
+
+// ready reports whether a Node of the instance is.
+func (v View) ready() bool {
+	return slices.ContainsFunc(v.nodes(), func(n *snapshot.Node) bool { return snapshot.Ready(n.Object) })
 }
 
 // inUse are the volumes that the kubelet of any Node of the instance has in use.
