@@ -203,7 +203,7 @@ func TestWhatNoValueDoesIsSaid(t *testing.T) {
 	render := src.Render
 	src.Render = func(map[string]any) ([]client.Object, error) { return render(src.Values) } // whatever is set
 	found, _ := examine(t, src, "controller-never-moves")
-	if len(found) != 1 || found[0].Fix != nil || !strings.Contains(found[0].Advice, "no value of chart fixture does it") {
+	if len(found) != 1 || found[0].Fix != nil || !strings.Contains(found[0].Advice, "no value of chart fixture is known to do it") {
 		t.Errorf("%+v", found)
 	}
 }

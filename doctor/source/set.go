@@ -58,11 +58,11 @@ func (s *Set) Mend(findings []doctor.Finding) error {
 			return err
 		}
 		if change == nil && f.Patch.Written {
-			f.Patch, f.Advice = nil, f.Advice+fmt.Sprintf("; no value of %s does it, its templates have to", src.Name)
+			f.Patch, f.Advice = nil, f.Advice+fmt.Sprintf("; no value of %s is known to do it, its templates have to", src.Name)
 			continue
 		}
 		if change == nil {
-			f.Advice += fmt.Sprintf("; no value of %s does it, and its next upgrade undoes a patch", src.Name)
+			f.Advice += fmt.Sprintf("; no value of %s is known to do it, and its next upgrade undoes a patch", src.Name)
 			continue
 		}
 		if f.Fix, err = src.Write(change); err != nil {

@@ -28,7 +28,7 @@ func TestAFieldThatTemplatesHaveIsNotPatchedInTheCluster(t *testing.T) {
 	}
 	for _, f := range found {
 		if f.Check == "field-unknown" {
-			if f.Patch != nil || !strings.HasSuffix(f.Advice, "no value of chart pools does it, its templates have to") {
+			if f.Patch != nil || !strings.HasSuffix(f.Advice, "no value of chart pools is known to do it, its templates have to") {
 				t.Errorf("advice %q, patch %+v", f.Advice, f.Patch)
 			}
 			return

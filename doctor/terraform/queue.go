@@ -96,16 +96,21 @@ func (d *Document) rule(r Resource) error {
 
 // heard are the patterns that feed the queues of a module: those of its own rules, or if it has
 // none of the rules of the module that calls it, of those called like it if there are any, as
-// aws_cloudwatch_event_rule.karpenter is beside module.karpenter_sqs.
+// aws_cloudwatch_event_rule.karpenter is beside module.karpenter_sqs; and those of rules outside
+// of all modules that rulesFix has named after it.
 func (d *Document) heard(module string) []account.Pattern {
 	rules := d.events[module].rules
-	if at := strings.LastIndex(module, "module."); len(rules) == 0 && at >= 0 {
-		name := module[at+len("module."):]
-		if caller := d.events[strings.TrimSuffix(module[:at], ".")]; caller != nil {
+	if at := strings.LastIndex(module, "module."); at >= 0 {
+		name := innermost(module)
+		if caller := d.events[strings.TrimSuffix(module[:at], ".")]; len(rules) == 0 && caller != nil {
 			rules = slices.DeleteFunc(slices.Clone(caller.rules), func(r rule) bool { return !strings.HasPrefix(name, r.label) })
 			if len(rules) == 0 {
 				rules = caller.rules
 			}
+		}
+		if root := d.events[""]; root != nil {
+			added := slices.DeleteFunc(slices.Clone(root.rules), func(r rule) bool { return !strings.HasPrefix(r.label, name+"_") })
+			rules = slices.Concat(rules, added)
 		}
 	}
 	out := make([]account.Pattern, len(rules))
@@ -128,7 +133,7 @@ func (d *Document) Queues() ([]account.Queue, error) {
 		for _, q := range queues {
 			made := account.Queue{
 				Name: q.address, Kinds: kinds, Retention: time.Duration(q.Retention) * time.Second, Visibility: time.Duration(q.Visibility) * time.Second,
-				AddRules: rulesFix(q.address),
+				AddRules: rulesFix(q),
 				SetRetention: func(d time.Duration) *doctor.Fix {
 					return argument(q.address, "message_retention_seconds", fmt.Sprint(int(d.Seconds())))
 				},
@@ -165,24 +170,36 @@ func (e *events) setPolicy(q *account.Queue, queues int) error {
 	return nil
 }
 
-// rulesFix adds a rule and a target for each kind of event.
-func rulesFix(address string) func(kinds []string) *doctor.Fix {
-	module, resource, key := split(address)
+// rulesFix adds a rule and a target for each kind of event: beside the queue, or, as the files of
+// a module may be nobody's to change, beside the call of the outermost, where heard finds them.
+func rulesFix(q queue) func(kinds []string) *doctor.Fix {
+	module, resource, key := split(q.address)
 	if key != "" {
 		resource += "[" + key + "]"
 	}
+	do, prefix, before := "beside the resource "+q.address, "", ""
+	if module != "" {
+		outermost := "module." + nameOf(strings.TrimPrefix(module, "module."))
+		do, prefix, resource = "beside "+outermost, innermost(module)+"_", "data.aws_sqs_queue.announcements"
+		before = fmt.Sprintf("data \"aws_sqs_queue\" \"announcements\" {\n  name       = %s\n  depends_on = [%s]\n}\n", quoted(cmp.Or(q.Name, "QUEUE")), outermost)
+	}
 	return func(kinds []string) *doctor.Fix {
 		var b strings.Builder
+		b.WriteString(before)
 		for _, kind := range kinds {
-			label := strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(kind), " ", "_"), "-", "_")
+			label := prefix + strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(kind), " ", "_"), "-", "_")
 			pattern := map[string]any{"source": []any{account.EventSources()[kind]}, "detail-type": []any{kind}}
 			fmt.Fprintf(&b, "resource \"aws_cloudwatch_event_rule\" %q {\n  event_pattern = jsonencode(%s)\n}\n", label, expression(pattern, "  "))
 			fmt.Fprintf(&b, "resource \"aws_cloudwatch_event_target\" %q {\n  rule = aws_cloudwatch_event_rule.%s.name\n  arn  = %s.arn\n}\n", label, label, resource)
 		}
-		do := "beside the resource " + address
-		if module != "" {
-			do = "in " + module + ", beside " + resource + ", or by a newer version of the module"
-		}
-		return &doctor.Fix{Form: "Terraform", Do: do, Text: b.String(), File: strings.TrimSuffix(fileOf(address), ".tf.txt") + "_rules.tf.txt"}
+		return &doctor.Fix{Form: "Terraform", Do: do, Text: b.String(), File: strings.TrimSuffix(fileOf(q.address), ".tf.txt") + "_rules.tf.txt"}
 	}
 }
+
+// innermost is what the last module of a path such as module.eks[0].module.karpenter is called.
+func innermost(module string) string {
+	return nameOf(module[strings.LastIndex(module, "module.")+len("module."):])
+}
+
+// nameOf is the name that a path begins with.
+func nameOf(path string) string { return path[:strings.IndexAny(path+".", ".[")] }

@@ -104,6 +104,34 @@ func TestQueuesOfAnnouncementsAreExamined(t *testing.T) {
 	}
 }
 
+// The files of a module may be a registry's: rules that it lacks belong beside its call.
+func TestRulesThatAModuleLacksAreAddedBesideItsCall(t *testing.T) {
+	const module = "module.eks[0].module.karpenter.aws_"
+	spot, err := json.Marshal(m{"source": []string{"aws.ec2"}, "detail-type": []string{"EC2 Spot Instance Interruption Warning"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue, own := resource(module+"sqs_queue.this[0]", m{"name": "Karpenter-live"}), resource(module+"cloudwatch_event_rule.r", m{"event_pattern": string(spot)})
+	queue["type"], own["type"] = "aws_sqs_queue", "aws_cloudwatch_event_rule"
+	found, _ := examine(t, planOf("planned_values", queue, own), "queue-deaf")
+	if len(found) != 1 || found[0].Fix.Do != "beside module.eks" || !strings.Contains(found[0].Fix.Text, `name       = "Karpenter-live"`) {
+		t.Fatalf("found %+v", found)
+	}
+	resources := []any{queue, own}
+	for _, match := range regexp.MustCompile(`(?s)"aws_cloudwatch_event_rule" "(.*?)" {\n(.*?\n})`).FindAllStringSubmatch(found[0].Fix.Text, -1) {
+		pattern, err := argumentOf(match[2], "event_pattern")
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := rule(pattern.(m)).(m)
+		made["address"], made["type"] = "aws_cloudwatch_event_rule."+match[1], "aws_cloudwatch_event_rule"
+		resources = append(resources, made)
+	}
+	if left, _ := examine(t, planOf("planned_values", resources...), "queue-deaf"); len(left) > 0 {
+		t.Errorf("%d resources later there is still %+v", len(resources), left)
+	}
+}
+
 func queueFindings(t *testing.T, s setup) []doctor.Finding {
 	t.Helper()
 	var out []doctor.Finding
