@@ -96,12 +96,13 @@ Exit status:
 func (e examination) run(ctx context.Context, c console) error {
 	found, in, err := e.options.Examine(ctx, checkup.Readers{
 		Cluster: func() (client.Reader, error) { return e.connect(e.kube) },
-		Manifests: func(files []string, recursive bool) ([]manifest.Object, error) {
+		Manifests: func(files []string, recursive bool) (*manifest.Result, error) {
 			input, err := c.read(files, recursive)
 			if err != nil {
 				return nil, err
 			}
-			return c.unique(input.Objects), nil
+			input.Objects = c.unique(input.Objects)
+			return input, nil
 		},
 		Account: func(ctx context.Context) (io.Reader, error) {
 			return aws.Documents(ctx, aws.Config{Region: e.options.Region})

@@ -37,6 +37,9 @@ func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) 
 	for _, file := range input.Empty {
 		c.warn("%s: the file holds no object", file)
 	}
+	for _, refused := range input.Refused {
+		c.warn("counts as none, as the dump lacks them: %s", refused.Message)
+	}
 	c.noteIgnored(input.Ignored)
 	for _, text := range offline.Missed(input.Ignored) {
 		c.warn("%s", text)

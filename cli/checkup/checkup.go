@@ -49,8 +49,7 @@ func (in *Input) addCluster(ctx context.Context, reader client.Reader, warn func
 			in.whole = in.whole && kind.Alone
 			in.skip(warn, "the cluster serves no %s", listing.Kind(kind.List()))
 		case apierrors.IsForbidden(err):
-			in.whole, in.Denied = in.whole && kind.Alone, true
-			in.skip(warn, "%v", err)
+			in.deny(kind, warn, "%v", err)
 		case err != nil:
 			return fmt.Errorf("listing %s: %w", listing.Kind(kind.List()), err)
 		}

@@ -32,13 +32,7 @@ import (
 
 var noon = time.Date(2026, 10, 12, 12, 0, 0, 0, time.UTC)
 
-func manifests(files []string, _ bool) ([]manifest.Object, error) {
-	input, err := manifest.Read(files, nil)
-	if err != nil {
-		return nil, err
-	}
-	return input.Objects, nil
-}
+func manifests(files []string, _ bool) (*manifest.Result, error) { return manifest.Read(files, nil) }
 
 func examine(t *testing.T, o checkup.Options) (found []doctor.Finding, notes []string) {
 	t.Helper()
@@ -102,12 +96,15 @@ func TestTheFolderOfFixesMendsWhatIsFound(t *testing.T) {
 		}
 	}
 	given.Charts[0].Values = append(given.Charts[0].Values, filepath.Join(dir, "fixture.values.yaml"))
-	read := func(files []string, recursive bool) ([]manifest.Object, error) {
-		objects, err := manifests(files, recursive)
-		for i := range objects {
-			objects[i].Object = patched(t, objects[i], dir)
+	read := func(files []string, recursive bool) (*manifest.Result, error) {
+		input, err := manifests(files, recursive)
+		if err != nil {
+			return nil, err
 		}
-		return objects, err
+		for i, o := range input.Objects {
+			input.Objects[i].Object = patched(t, o, dir)
+		}
+		return input, nil
 	}
 	o := checkup.Options{Given: given}
 	left, _, err := o.Examine(t.Context(), checkup.Readers{Manifests: read}, noon, func(string, ...any) {})

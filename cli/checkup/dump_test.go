@@ -82,7 +82,7 @@ func both(t *testing.T, check, file string) (dumped, live []doctor.Finding) {
 		t.Fatal(err)
 	}
 	var cluster objects
-	for _, o := range written {
+	for _, o := range written.Objects {
 		raw, err := json.Marshal(o.Object)
 		if err != nil {
 			t.Fatal(err)
@@ -106,6 +106,27 @@ func both(t *testing.T, check, file string) (dumped, live []doctor.Finding) {
 		return slices.DeleteFunc(found, func(f doctor.Finding) bool { return f.Check != check })
 	}
 	return look(checkup.Options{Given: checkup.Given{Dumps: []string{dump}}}), look(checkup.Options{})
+}
+
+// What a dump's author was not allowed to list is no reason to take it for missing.
+func TestADumpThatLacksKindsIsExaminedLikeAClusterThatRefusesThem(t *testing.T) {
+	dump := filepath.Join(t.TempDir(), "dump.yaml")
+	refused := `---
+{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","message":"storageclasses is forbidden","details":{"group":"storage.k8s.io","kind":"StorageClass"}}
+---
+{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","message":"pods is forbidden","details":{"kind":"Pod"}}
+`
+	if err := os.WriteFile(dump, []byte(rest+refused), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := checkup.Options{FailOn: string(doctor.Error), Given: checkup.Given{Dumps: []string{dump}}}
+	_, in, err := o.Examine(t.Context(), checkup.Readers{Manifests: manifests, Warn: t.Logf}, noon, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(in.Skipped, []string{"storageclasses is forbidden"}) || o.Complete(in) == nil {
+		t.Errorf("not examined %q, complete %v", in.Skipped, o.Complete(in))
+	}
 }
 
 // objects are a cluster's.

@@ -67,7 +67,7 @@ type Readers struct {
 	// Cluster connects to one.
 	Cluster func() (client.Reader, error)
 	// Manifests reads files and directories.
-	Manifests func(files []string, recursive bool) ([]manifest.Object, error)
+	Manifests func(files []string, recursive bool) (*manifest.Result, error)
 	// Account asks AWS, and answers with documents as the AWS CLI prints them.
 	Account func(context.Context) (io.Reader, error)
 	// Types are those that a cloud has; nil if it is not to be asked.
@@ -95,11 +95,11 @@ func (g *Given) Take(ctx context.Context, r Readers) (*Input, error) {
 		}
 	}
 	if len(g.Dumps) > 0 {
-		objects, err := r.Manifests(g.Dumps, g.Recursive)
+		input, err := r.Manifests(g.Dumps, g.Recursive)
 		if err != nil {
 			return nil, err
 		}
-		if err := in.AddDump(objects, r.Warn); err != nil {
+		if err := in.AddDump(input, r.Warn); err != nil {
 			return nil, err
 		}
 	}
@@ -118,11 +118,11 @@ func (g *Given) Take(ctx context.Context, r Readers) (*Input, error) {
 		in.addAccount(told)
 	}
 	if len(g.Files) > 0 {
-		objects, err := r.Manifests(g.Files, g.Recursive)
+		input, err := r.Manifests(g.Files, g.Recursive)
 		if err != nil {
 			return nil, err
 		}
-		if err := in.AddManifests(objects); err != nil {
+		if err := in.AddManifests(input.Objects); err != nil {
 			return nil, err
 		}
 	}

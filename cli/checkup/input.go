@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/cli/listing"
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/doctor"
 	"github.com/millwright-dev/millwright/doctor/account"
@@ -44,6 +45,12 @@ func (in *Input) skip(warn func(format string, args ...any), format string, args
 	warn("not examined: %s", what)
 }
 
+// deny says of a kind that it may not be read.
+func (in *Input) deny(kind doctor.Kind, warn func(format string, args ...any), format string, args ...any) {
+	in.whole, in.Denied = in.whole && kind.Alone, true
+	in.skip(warn, format, args...)
+}
+
 // AddManifests adds what was written by hand.
 func (in *Input) AddManifests(objects []manifest.Object) error {
 	in.written = append(in.written, objects...)
@@ -72,13 +79,20 @@ var everywhere = []string{"DaemonSet", "Deployment", "Node"}
 
 // AddDump adds what a cluster had when its objects were written down. One without a kind that
 // every cluster has counts as a part of it.
-func (in *Input) AddDump(objects []manifest.Object, warn func(format string, args ...any)) error {
-	if err := in.AddManifests(objects); err != nil {
+func (in *Input) AddDump(dump *manifest.Result, warn func(format string, args ...any)) error {
+	if err := in.AddManifests(dump.Objects); err != nil {
 		return err
 	}
 	in.whole = true
+	for _, refused := range dump.Refused {
+		for _, kind := range doctor.Kinds() {
+			if d := refused.Details; d != nil && kind.List != nil && d.Group == kind.Group && d.Kind == listing.Kind(kind.List()) {
+				in.deny(kind, warn, "%s", refused.Message)
+			}
+		}
+	}
 	for _, kind := range everywhere {
-		if !slices.ContainsFunc(objects, func(o manifest.Object) bool { return o.Kind == kind }) {
+		if !slices.ContainsFunc(dump.Objects, func(o manifest.Object) bool { return o.Kind == kind }) {
 			in.whole = false
 			warn("the dump has no %s: what is not in it counts as elsewhere", kind)
 		}

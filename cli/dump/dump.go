@@ -77,12 +77,31 @@ func (c Config) write(ctx context.Context, reader client.Reader) error {
 		case apierrors.IsForbidden(err):
 			denied = append(denied, kind.Kind)
 			c.Warn("left out: %v", err)
+			if err := c.refused(kind, err); err != nil {
+				return err
+			}
 		case err != nil:
 			return fmt.Errorf("listing %s: %w", kind.Kind, err)
 		}
 	}
 	if len(denied) > 0 {
-		return fmt.Errorf("the dump is incomplete, for want of rights to list %s: what reads it takes them for missing", strings.Join(denied, ", "))
+		return fmt.Errorf("the dump is incomplete, for want of rights to list %s: what reads it is told so", strings.Join(denied, ", "))
+	}
+	return nil
+}
+
+// refused writes that a kind may not be listed, so that what reads the dump does not take it
+// for missing.
+func (c Config) refused(kind schema.GroupVersionKind, err error) error {
+	text, err := json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Reason: apierrors.ReasonForError(err),
+		Message: err.Error(), Details: &metav1.StatusDetails{Group: kind.Group, Kind: kind.Kind},
+	})
+	if err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	if _, err := fmt.Fprintf(c.Out, "---\n%s\n", text); err != nil {
+		return fmt.Errorf("writing: %w", err)
 	}
 	return nil
 }

@@ -137,4 +137,7 @@ spec: {maxUnavailable: 0, selector: {matchLabels: {app: web}}}
 	if got := strings.Join(names, ", "); got != "ConfigMap kube-system/scheduler, Node n1, Node n2, APIService v1., PodDisruptionBudget shop/web" {
 		t.Errorf("read are %s", got)
 	}
+	if len(read.Refused) != 1 || read.Refused[0].Details.Kind != "Lease" || !strings.Contains(read.Refused[0].Message, "not yours") {
+		t.Errorf("refused are %+v", read.Refused)
+	}
 }

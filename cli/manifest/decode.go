@@ -29,6 +29,7 @@ import (
 // decoded is what came of one document.
 type decoded struct {
 	objects []Object
+	refused []metav1.Status
 	// ignored are the kinds that were left out, as Kind.group.
 	ignored []string
 	errs    Errors
@@ -88,6 +89,13 @@ func (d document) decodeObject(raw []byte, kind schema.GroupVersionKind, path st
 		for i, item := range h.Items {
 			d.decodeObject(item, itemKind(h.TypeMeta), fmt.Sprintf("%s.items[%d]", path, i), out)
 		}
+	case kind.Group == "" && kind.Kind == "Status":
+		var refused metav1.Status
+		if err := json.Unmarshal(raw, &refused); err != nil {
+			out.errs = append(out.errs, d.fieldError(kind.Kind, path, "", err.Error()))
+			return
+		}
+		out.refused = append(out.refused, refused)
 	default:
 		d.decodeOne(raw, kind, h, path, out)
 	}

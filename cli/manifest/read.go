@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -46,6 +47,8 @@ type Result struct {
 	Objects []Object
 	// Ignored counts the objects of kinds that are left out, by Kind.group.
 	Ignored map[string]int
+	// Refused are the lists that a cluster refused when its objects were written down.
+	Refused []metav1.Status
 	// Empty are the files without any object, in the order of the input.
 	Empty []string
 }
@@ -131,6 +134,7 @@ func collect(docs []document, results []decoded) (*Result, error) {
 			r = list.whole.decode()
 		}
 		out.Objects = append(out.Objects, r.objects...)
+		out.Refused = append(out.Refused, r.refused...)
 		for _, kind := range r.ignored {
 			out.Ignored[kind]++
 		}
