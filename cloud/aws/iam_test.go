@@ -29,7 +29,7 @@ type document struct {
 func shipped(t *testing.T) []document {
 	t.Helper()
 	texts, err := iam.Documents(iam.Values{
-		Partition: "aws", DNSSuffix: "amazonaws.com", Region: "us-east-1", Account: "111122223333", Cluster: "demo",
+		Partition: "aws", Region: "us-east-1", Account: "111122223333", Cluster: "demo",
 		NodeRoleARN: "arn:aws:iam::111122223333:role/nodes", Queue: "announcements", DeadLetterQueue: "refused",
 	})
 	if err != nil {

@@ -27,9 +27,8 @@ const Longest = 6144
 
 // Values are those of one cluster.
 type Values struct {
-	// Partition is aws, aws-cn or aws-us-gov; DNSSuffix amazonaws.com, or amazonaws.com.cn in
-	// China.
-	Partition, DNSSuffix string
+	// Partition is aws, aws-cn or aws-us-gov.
+	Partition string
 	// Region is such as eu-west-1, Account 12 digits.
 	Region, Account string
 	// Cluster is the name of the EKS cluster, NodeRoleARN the role of its machines.
@@ -40,7 +39,7 @@ type Values struct {
 
 func (v *Values) named() map[string]string {
 	return map[string]string{
-		"partition": v.Partition, "dns_suffix": v.DNSSuffix, "region": v.Region, "account": v.Account, "cluster": v.Cluster,
+		"partition": v.Partition, "region": v.Region, "account": v.Account, "cluster": v.Cluster,
 		"node_role_arn": v.NodeRoleARN, "queue": v.Queue, "dead_letter_queue": v.DeadLetterQueue,
 	}
 }

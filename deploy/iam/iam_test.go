@@ -11,7 +11,7 @@ import (
 
 func values() iam.Values {
 	return iam.Values{
-		Partition: "aws", DNSSuffix: "amazonaws.com", Region: "ap-southeast-1", Account: "111122223333",
+		Partition: "aws", Region: "ap-southeast-1", Account: "111122223333",
 		Cluster: strings.Repeat("c", 100), NodeRoleARN: "arn:aws:iam::111122223333:role/" + strings.Repeat("r", 64),
 		Queue: strings.Repeat("q", 80), DeadLetterQueue: strings.Repeat("d", 80),
 	}
@@ -33,6 +33,19 @@ func TestEachDocumentFitsIntoAManagedPolicy(t *testing.T) {
 		}
 		if strings.Contains(text, "${") {
 			t.Errorf("%s has a value left out:\n%s", name, text)
+		}
+	}
+}
+
+// In China a profile takes the role in the name of the one, and a launch in that of the other.
+func TestTheRoleIsPassedToEC2UnderBothOfItsNames(t *testing.T) {
+	documents, err := iam.Documents(values())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{`"ec2.amazonaws.com"`, `"ec2.amazonaws.com.cn"`} {
+		if !strings.Contains(documents["profiles"], name) {
+			t.Errorf("not to %s:\n%s", name, documents["profiles"])
 		}
 	}
 }

@@ -3,7 +3,6 @@
 locals {
   policy_values = {
     partition         = local.partition
-    dns_suffix        = local.dns_suffix
     region            = local.region
     account           = local.account_id
     cluster           = var.cluster_name
