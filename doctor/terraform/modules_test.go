@@ -97,7 +97,7 @@ func TestRolesAreMendedBesideTheirResources(t *testing.T) {
 		return string(text)
 	}
 	attached := func(policy string) m {
-		return resource("aws_iam_role_policy_attachment.a", m{"role": "nodes", "policy_arn": "arn:aws:iam::aws:policy/" + policy})
+		return resource("aws_iam_role_policy_attachment.a", m{"role": "nodes", "policy_arn": "arn:aws-cn:iam::aws:policy/" + policy})
 	}
 	role := func(trust string) m {
 		return resource("aws_iam_role.nodes", m{"name": "nodes", "assume_role_policy": trust})
@@ -110,7 +110,7 @@ func TestRolesAreMendedBesideTheirResources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []any{"arn:aws:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly", "arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy"}; !reflect.DeepEqual(policies, want) {
+	if want := []any{"arn:aws-cn:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly", "arn:aws-cn:iam::aws:policy/AmazonEKSWorkerNodePolicy"}; !reflect.DeepEqual(policies, want) {
 		t.Errorf("%v", policies)
 	}
 	document, err := argumentOf(found[0].Fix.Text, "assume_role_policy")

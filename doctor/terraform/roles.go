@@ -67,7 +67,12 @@ func (d *Document) profile(r Resource) error {
 
 // Account is what the document says of roles and instance profiles.
 func (d *Document) Account() (account.Account, error) {
-	out := account.Account{Profiles: d.profiles}
+	out, partition := account.Account{Profiles: d.profiles}, "arn:aws"
+	for _, a := range d.attached {
+		if before, _, known := strings.Cut(a.Policy, ofAWS); known {
+			partition = before
+		}
+	}
 	for _, r := range d.roles {
 		made := account.Role{Name: r.Name}
 		for _, a := range d.attached {
@@ -88,7 +93,7 @@ func (d *Document) Account() (account.Account, error) {
 			}
 			made.Trusts = account.Trusted(document)
 		}
-		made.Attach = attachFix(r.address)
+		made.Attach = attachFix(r.address, partition)
 		made.Trust = func(service string) *doctor.Fix {
 			return argument(r.address, "assume_role_policy", "jsonencode("+expression(account.Trusting(document, service), "  ")+")")
 		}
@@ -97,8 +102,8 @@ func (d *Document) Account() (account.Account, error) {
 	return out, nil
 }
 
-// attachFix attaches policies to a role, beside its resource.
-func attachFix(address string) func(policies []string) *doctor.Fix {
+// attachFix attaches policies of a partition, such as arn:aws-cn, to a role, beside its resource.
+func attachFix(address, partition string) func(policies []string) *doctor.Fix {
 	module, resource, key := split(address)
 	if key != "" {
 		resource += "[" + key + "]"
@@ -106,7 +111,7 @@ func attachFix(address string) func(policies []string) *doctor.Fix {
 	return func(policies []string) *doctor.Fix {
 		arns := make([]any, len(policies))
 		for i, name := range slices.Sorted(slices.Values(policies)) {
-			arns[i] = "arn:aws" + ofAWS + name
+			arns[i] = partition + ofAWS + name
 		}
 		do := "beside the resource " + address
 		if module != "" {
