@@ -55,10 +55,21 @@ func (d document) decode() decoded {
 type head struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        struct {
-		Name      string `json:"name"`
-		Namespace string `json:"namespace"`
+		Name        string          `json:"name"`
+		Namespace   string          `json:"namespace"`
+		UID         any             `json:"uid"`
+		Annotations json.RawMessage `json:"annotations"`
 	} `json:"metadata"`
 	Items []json.RawMessage `json:"items"`
+}
+
+// elsewhere reports whether an object of a chart is a hook that no install makes, such as a test.
+// One that a cluster has is there all the same.
+func (h head) elsewhere() bool {
+	var annotations map[string]any
+	_ = json.Unmarshal(h.Metadata.Annotations, &annotations) // those of another type are refused later
+	hook, _ := annotations["helm.sh/hook"].(string)
+	return hook != "" && !strings.Contains(hook, "install") && h.Metadata.UID == nil
 }
 
 // kustomizations are the names of the files that Kustomize builds objects from; it asks for no
@@ -102,6 +113,10 @@ func (d document) decodeObject(raw []byte, kind schema.GroupVersionKind, path st
 }
 
 func (d document) decodeOne(raw []byte, gvk schema.GroupVersionKind, h head, path string, out *decoded) {
+	if h.elsewhere() {
+		out.ignored = append(out.ignored, "hook of a chart")
+		return
+	}
 	k, known := kinds[gvk.GroupKind()]
 	if gvk.GroupVersion() == autoscalingv1.SchemeGroupVersion {
 		known = false // an API server takes both versions

@@ -200,6 +200,15 @@ func TestAnAutoscalerOfTheFirstVersionIsNoError(t *testing.T) {
 	}
 }
 
+// As helm template prints them.
+func TestOfTheHooksOfAChartThoseOfAnInstallCount(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a%s, annotations: {helm.sh/hook: \"%s\"}}\n---\n"
+	r, err := read(t, fmt.Sprintf(pod, "1", "test")+fmt.Sprintf(pod, "2", "post-delete")+fmt.Sprintf(pod, "3", "pre-install,pre-upgrade")+fmt.Sprintf(pod, "4, uid: x", "test"))
+	if err != nil || len(r.Objects) != 2 || r.Ignored["hook of a chart"] != 2 {
+		t.Errorf("got %v, %v", r, err)
+	}
+}
+
 func TestKindsThatSayNothingAboutMachinesAreCounted(t *testing.T) {
 	r, err := read(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Secret\n---\napiVersion: batch/v1\nkind: CronJob\nmetadata: {name: a}\n")
 	if err != nil {

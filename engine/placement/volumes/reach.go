@@ -119,7 +119,10 @@ func reachable(pv *corev1.PersistentVolume) ([]requirement.Set, error) {
 // begun, where one is there for the taking, or where its class makes one.
 func (b *Book) unbound(name types.NamespacedName, claim *corev1.PersistentVolumeClaim) ([]requirement.Set, *plan.Reason) {
 	className := b.className(claim)
-	if className == "" {
+	switch {
+	case className == "" && claim.Spec.StorageClassName == nil:
+		return nil, unusable(name, "it names no storage class, and no StorageClass is the default")
+	case className == "":
 		return nil, unusable(name, "it has neither a volume nor a storage class")
 	}
 	class := b.s.Volumes.StorageClasses[className]
