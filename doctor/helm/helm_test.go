@@ -208,17 +208,23 @@ func TestWhatNoValueDoesIsSaid(t *testing.T) {
 	}
 }
 
-// A chart within another goes by its alias, and Istio's charts keep their defaults below a value
-// that is not to be set.
+// A chart within another goes by its alias, Istio's charts keep their defaults below a value that is
+// not to be set, what is a map is merged, and cert-manager's budget has no value for what is missing.
 func TestValuesAreSetWhereAChartTakesThem(t *testing.T) {
+	const claimed = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {strategy: {{ toJson .Values.deploymentStrategy }}, template: {spec: {volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]}}}}`
+	const budget = `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: a}, spec: {{ with .Values.podDisruptionBudget }}{{ toJson . }}{{ else }}{minAvailable: "100%"}{{ end }}}`
 	const deployment = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: operator, namespace: kube-system}, spec: {template: {spec: {tolerations: {{ toJson .Values.tolerations }}}}}}"
-	for name, test := range map[string]struct{ chart, templates, values, want string }{
+	for name, test := range map[string]struct{ check, chart, templates, values, want string }{
+		"a map":       {"volume-of-one", ".", claimed, "deploymentStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}", "deploymentStrategy:\n  rollingUpdate: null\n  type: Recreate\n"},
+		"a new value": {"pdb-allows-none", ".", budget, "podDisruptionBudget: {}", "podDisruptionBudget:\n  maxUnavailable: 1\n"},
 		"an alias": {
-			"charts/worker", deployment, "tolerations: []",
+			"nowhere-to-run", "charts/worker", deployment, "tolerations: []",
 			"operator:\n  tolerations:\n  - effect: NoSchedule\n    key: dedicated\n    operator: Exists\n",
 		},
 		"Istio": {
-			".", `{{ $_ := set $ "Values" (mustMergeOverwrite $.Values._internal_defaults_do_not_set $.Values) }}` + deployment, "_internal_defaults_do_not_set: {tolerations: []}",
+			"nowhere-to-run", ".", `{{ $_ := set $ "Values" (mustMergeOverwrite $.Values._internal_defaults_do_not_set $.Values) }}` + deployment, "_internal_defaults_do_not_set: {tolerations: []}",
 			"tolerations:\n- effect: NoSchedule\n  key: dedicated\n  operator: Exists\n",
 		},
 	} {
@@ -242,7 +248,7 @@ func TestValuesAreSetWhereAChartTakesThem(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found, _ := examine(t, src, "nowhere-to-run"); len(found) != 1 || found[0].Fix == nil || found[0].Fix.Text != test.want {
+			if found, _ := examine(t, src, test.check); len(found) != 1 || found[0].Fix == nil || found[0].Fix.Text != test.want {
 				t.Errorf("found %+v", found)
 			}
 		})

@@ -5,7 +5,7 @@
 //	                    ▲                                              │
 //	                    └────────────── Mend: a change of values ◄─────┘
 //
-// Nothing is known about any chart. [Source.Mend] tries every value that is called like the
+// Little is known about any chart. [Source.Mend] tries every value that is called like the
 // field that the patch changes, renders again, and takes the one after which the object is as
 // the patch would have made it and the fewest other objects have changed. What it returns was
 // therefore seen to work; a chart that has no such value gets nil.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 )
@@ -25,11 +26,19 @@ func (g goal) lists() (is, be []any, ok bool) {
 func (g goal) value(now any) (any, bool) {
 	is, be, ok := g.lists()
 	if !ok {
-		switch now.(type) {
-		case map[string]any, []any:
-			return nil, false
+		was, isMap := now.(map[string]any)
+		set, toMap := g.set.(map[string]any)
+		_, wasList := now.([]any)
+		if isMap && toMap { // values are merged: what is to go has to be null
+			set = maps.Clone(set)
+			for key := range was {
+				if _, stays := set[key]; !stays {
+					set[key] = nil
+				}
+			}
+			return set, true
 		}
-		return g.set, !reflect.DeepEqual(now, g.set)
+		return g.set, !isMap && !wasList && !reflect.DeepEqual(now, g.set)
 	}
 	list, isList := now.([]any)
 	if !isList && now != nil {

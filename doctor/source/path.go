@@ -17,12 +17,13 @@ func at(value any, steps []string) any {
 	return v
 }
 
-// alias is what charts call a field that they do not call as Kubernetes does.
-var alias = map[string]string{"replicas": "replicaCount", "minReplicas": "autoscaleMin"}
+// alias is what charts call a field or a kind that they do not call as Kubernetes does.
+var alias = map[string]string{"replicas": "replicaCount", "minReplicas": "autoscaleMin", "PodDisruptionBudget": "pdb"}
 
 // called lists the paths of values that are called like a field, or end so, as
-// daemonsetTolerations does: the shortest first, then by their text.
-func called(values any, field string) [][]string {
+// daemonsetTolerations does, and those that a map which is called like the kind would have: the
+// shortest first, then by their text.
+func called(values any, field, kind string) [][]string {
 	var out [][]string
 	named := func(key, name string) bool {
 		return name != "" && strings.HasSuffix(strings.ToLower(key), strings.ToLower(name))
@@ -34,6 +35,9 @@ func called(values any, field string) [][]string {
 		}
 		switch v := v.(type) {
 		case map[string]any:
+			if _, is := v[field]; !is && len(p) > 0 && (named(p[len(p)-1], kind) || named(p[len(p)-1], alias[kind])) {
+				out = append(out, append(slices.Clone(p), field))
+			}
 			for _, key := range slices.Sorted(maps.Keys(v)) {
 				walk(v[key], append(p, key))
 			}

@@ -88,16 +88,20 @@ func (s *Source) Mend(p *doctor.Patch) (map[string]any, error) {
 		return nil, err
 	}
 	changes, now := map[string]any{}, before
+	var goals []goal
 	for _, field := range fields(p) {
 		g := goal{field: field, is: at(is, field), set: at(wanted, field), be: at(be, field)}
+		goals = append(goals, g)
 		if g.reached(at(now[p.Object], field)) {
 			continue
 		}
-		c, after := s.set(before, changes, p.Object, g)
-		if c == nil {
-			return nil, nil
+		if c, after := s.set(before, changes, p.Object, g); c != nil {
+			changes, now = Merge(changes, c), after
 		}
-		changes, now = Merge(changes, c), after
+	}
+	// One may be reached with another, as a budget's default goes where a value is set.
+	if slices.ContainsFunc(goals, func(g goal) bool { return !g.reached(at(now[p.Object], g.field)) }) {
+		return nil, nil
 	}
 	return changes, nil
 }
@@ -180,7 +184,7 @@ func (s *Source) search(before map[plan.ObjectRef]object, changes map[string]any
 			return c, after
 		}
 	}
-	for _, p := range called(all, g.field[len(g.field)-1]) {
+	for _, p := range called(all, g.field[len(g.field)-1], ref.Kind) {
 		value, ok := g.value(at(all, p))
 		if !ok {
 			continue
