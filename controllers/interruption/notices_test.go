@@ -17,19 +17,19 @@ import (
 type hook struct {
 	*httptest.Server
 	broken bool
-	// said are the types and subjects of what came.
-	said []string
+	// said are the types and subjects of what came, ids their IDs.
+	said, ids []string
 }
 
 func newHook(t *testing.T) *hook {
 	h := &hook{}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var event struct{ Type, Subject string }
+		var event struct{ ID, Type, Subject string }
 		if h.broken || json.NewDecoder(r.Body).Decode(&event) != nil {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
-		h.said = append(h.said, event.Type+" "+event.Subject)
+		h.said, h.ids = append(h.said, event.Type+" "+event.Subject), append(h.ids, event.ID)
 	}))
 	t.Cleanup(h.Close)
 	return h
@@ -89,6 +89,22 @@ func TestWhatWaitsForPeopleIsToldOnceAlsoAcrossRestartsAndAWebhookThatIsDown(t *
 	}
 	if len(h.said) != len(want) {
 		t.Errorf("said %q, want one each of %q", h.said, want)
+	}
+}
+
+func TestAnEventThatComesBackIsToldUnderAnIDOfItsOwn(t *testing.T) {
+	h := newHook(t)
+	w := newWorld(t, approved("Drain"))
+	look := w.watcher(h)
+	for _, state := range []interruption.State{interruption.Announced, interruption.Cancelled, interruption.Changed} {
+		e := about(interruption.Maintenance, 24*time.Hour)
+		e.State = state
+		w.announce(e)
+		w.Must(w.tell(h, look))
+		w.Clock.Step(time.Minute)
+	}
+	if len(h.said) != 3 || h.said[2] != h.said[0] || h.ids[2] == h.ids[0] {
+		t.Errorf("said %q with the IDs %q", h.said, h.ids)
 	}
 }
 

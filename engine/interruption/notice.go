@@ -28,7 +28,7 @@ func (d *Decision) Notices(s *snapshot.Snapshot) []Notice {
 	var out []Notice
 	for _, r := range s.Requests {
 		if r.Phase != "" && r.Phase != r.Told {
-			out = append(out, Notice{ID: r.Name + "/" + string(r.Phase), Request: r.Name, Phase: r.Phase})
+			out = append(out, Notice{ID: r.Name + "/" + string(r.Phase) + "/" + stamp(r.Since), Request: r.Name, Phase: r.Phase})
 		}
 	}
 	for i := range d.Responses {
