@@ -48,7 +48,7 @@ var fixes = words{
 	WorkloadCoolsDown:     say("wait, or shorten workloadCooldown in NodePolicy spec.disruption; a workload that scales all the time is never disrupted"),
 	EvictionRateReached:   say("wait, or raise evictionsPerHour in NodePolicy spec.disruption"),
 	NoPools:               say("create a NodePool"),
-	PoolNotReady:          say("%s: fix its node class until its condition Ready is True", first("the pool")),
+	PoolNotReady:          say("%s: fix its node class until its condition Ready is True, or its requirements", first("the pool")),
 	LaunchesRefused:       say("permit what the API server refuses: grant the right, raise the quota, or change the admission policy or webhook that it names"),
 	MachinesUnused:        say("remove what keeps the pods off those machines: a taint from outside, a DaemonSet larger than its template, a rule of kube-scheduler"),
 	TaintNotTolerated:     say("add the toleration to the pod, or use a pool without the taint"),

@@ -25,12 +25,10 @@ import (
 // Template is a machine of a pool as its template asks for it, and as a ledger has room for
 // it; the reason says why there is none.
 func Template(s *snapshot.Snapshot, p *snapshot.Pool, room *limit.Ledger) (plan.NewNode, *plan.Reason) {
-	if p.NotReady != "" {
-		return plan.NewNode{}, &plan.Reason{Code: plan.PoolNotReady, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: p.Name}}, Have: p.NotReady}
-	}
-	all := catalog.Rank(p.Types, p.Requirements, nil, s.Refused)
-	if len(all) == 0 {
-		return plan.NewNode{}, &plan.Reason{Code: plan.LimitHolds, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: p.Name}}, Have: "no machine can be had"}
+	all, why := catalog.Rank(p.Types, p.Requirements, nil, s.Refused), p.Closed()
+	if len(all) == 0 || why != "" {
+		why = cmp.Or(why, "the cloud has just refused all that its requirements allow")
+		return plan.NewNode{}, &plan.Reason{Code: plan.PoolNotReady, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: p.Name}}, Have: why}
 	}
 	choices := room.Within(p.Name, all)
 	if len(choices) == 0 {
