@@ -9,10 +9,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
+	"github.com/millwright-dev/millwright/engine/static"
 )
 
 // Cluster is a cluster and what the controller would decide about it now.
@@ -200,6 +202,9 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 	if why := p.Closed(); why != "" {
 		a.Verdict = NotReady
 		a.say(fmt.Sprintf("It launches nothing: %s.", why))
+	}
+	if _, _, short := static.Staff(c.s, p, disruption.Replacing(c.s), limit.New(c.s)); short != nil {
+		a.say(short.String() + ".")
 	}
 	for _, allowed := range c.decided.Allowances {
 		if allowed.Pool == name && allowed.Allowed != disruption.Unlimited {

@@ -42,7 +42,7 @@ func Staff(store *cluster.Store, s *snapshot.Snapshot, objects []manifest.Object
 		if pool == nil {
 			continue
 		}
-		launch, remove := static.Staff(s, pool, standIn, ledger)
+		launch, remove, _ := static.Staff(s, pool, standIn, ledger)
 		for i := range launch {
 			claim := provision.Claim(np, &launch[i])
 			claim.Name = fmt.Sprintf("%s-new-%d", np.Name, i+1)

@@ -61,6 +61,8 @@ const (
 	StaleTaintRemoved = "StaleTaintRemoved"
 	// WriteRefused: the API server does not let the object be changed.
 	WriteRefused = "WriteRefused"
+	// ReplicasMissing: machines of a static pool cannot be launched.
+	ReplicasMissing = "ReplicasMissing"
 	// GivenUp: a machine did not get ready in time, or ended before, and is replaced.
 	GivenUp = "GivenUp"
 )

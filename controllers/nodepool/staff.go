@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/controllers/provision"
 	"github.com/millwright-dev/millwright/engine/disruption"
@@ -28,7 +29,10 @@ func (r *Reconciler) staff(ctx context.Context, np *karpv1.NodePool) error {
 	if pool == nil {
 		return nil
 	}
-	launch, remove := static.Staff(s, pool, disruption.Replacing(s), limit.New(s))
+	launch, remove, short := static.Staff(s, pool, disruption.Replacing(s), limit.New(s))
+	if short != nil {
+		r.Writer.Event(apply.Event{Object: np, Warning: true, Reason: apply.ReplicasMissing, Message: short.String()})
+	}
 	var errs []error
 	for i := range launch {
 		claim := provision.Claim(np, &launch[i])

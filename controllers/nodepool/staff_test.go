@@ -1,6 +1,7 @@
 package nodepool
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/awslabs/operatorpkg/status"
@@ -35,5 +36,26 @@ func TestAStaticPoolIsFilledAndCutBack(t *testing.T) {
 		if got := int64(len(r.Claims())); got != n {
 			t.Errorf("%d machines, want %d", got, n)
 		}
+	}
+}
+
+func TestAStaticPoolThatCannotBeFilledSaysWhy(t *testing.T) {
+	np := pool(func(np *karpv1.NodePool) {
+		np.Spec.Replicas = new(int64(3))
+		np.Spec.Limits = karpv1.Limits{"nodes": resource.MustParse("2")}
+		np.Status.Conditions = []status.Condition{{Type: status.ConditionReady, Status: metav1.ConditionTrue}}
+	})
+	r := looptest.New(t, np, class("True", "Ready", ""))
+	r.Offered = []*catalog.Type{{
+		Name: "small", Capacity: corev1.ResourceList{"cpu": resource.MustParse("4")},
+		Offerings: []catalog.Offering{{Zone: "a", CapacityType: catalog.Spot, Price: 1, Available: true}},
+	}}
+	c := reconciler(r)
+	for range 3 {
+		run(t, r, c)
+	}
+	want := "NodePool/general ReplicasMissing: 1 of 3 machines missing: the limits of nodepool/general allow no further machine: nodes would be 3 of 2"
+	if got := len(r.Claims()); got != 2 || !slices.Contains(r.Events.List, want) {
+		t.Errorf("%d machines, events %q", got, r.Events.List)
 	}
 }

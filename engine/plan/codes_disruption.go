@@ -74,7 +74,7 @@ const (
 	// ReplacementFailed: what was launched in place of the machine did not become
 	// ready; the next attempt is at Until. Have is how many failed in a row.
 	ReplacementFailed Code = "ReplacementFailed"
-	// LimitHolds: a replacement would exceed the limits of the pool, the first object.
+	// LimitHolds: a further machine would exceed the limits of the pool, the first object.
 	LimitHolds Code = "LimitHolds"
 	// PolicyHolds: the NodePolicy of the pool, the first object, forbids it now; Want
 	// is the field.

@@ -51,7 +51,7 @@ var disruptionWords = words{
 		}
 		return until(fmt.Sprintf("replacements failed, %s in a row; the next attempt waits", r.Have), r.Until)
 	},
-	LimitHolds:          say("a replacement would exceed the limits of %s: %s", first("the pool"), have),
+	LimitHolds:          say("the limits of %s allow no further machine: %s", first("the pool"), have),
 	PolicyHolds:         ends(say("the policy of %s forbids it: %s", first("the pool"), want)),
 	PriceUnknown:        caused(say("the price of its instance type is not known, so no saving can be computed")),
 	NotAgreed:           say("%s does not have the annotation karpenter.sh/do-not-disrupt: \"false\", which defaultDeny demands", first("a pod")),

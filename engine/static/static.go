@@ -13,6 +13,7 @@ package static
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -40,10 +41,11 @@ func Template(s *snapshot.Snapshot, p *snapshot.Pool, room *limit.Ledger) (plan.
 
 // Staff compares a static pool's machines with its replicas. A machine that stands
 // in for another one, by name, counts once that one is going. Never both: either
-// some are launched, as far as the ledger has room, which is charged, or some removed.
-func Staff(s *snapshot.Snapshot, p *snapshot.Pool, standIn map[string]*snapshot.Node, room *limit.Ledger) (launch []plan.NewNode, remove []*snapshot.Node) {
+// some are launched, as far as the ledger has room, which is charged, or some removed. The
+// shortage is nil unless some that lack cannot be launched.
+func Staff(s *snapshot.Snapshot, p *snapshot.Pool, standIn map[string]*snapshot.Node, room *limit.Ledger) (launch []plan.NewNode, remove []*snapshot.Node, short *Shortage) {
 	if p.Replicas == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	var mine []*snapshot.Node
 	for _, n := range s.Nodes {
@@ -56,19 +58,31 @@ func Staff(s *snapshot.Snapshot, p *snapshot.Pool, standIn map[string]*snapshot.
 	}
 	lacking := *p.Replicas - int64(len(mine))
 	if lacking < 0 {
-		return nil, cheapest(s, mine)[:-lacking]
+		return nil, cheapest(s, mine)[:-lacking], nil
 	}
 	for range lacking {
 		fresh, none := Template(s, p, room)
-		if none != nil {
-			break
+		if none == nil {
+			if reason, over := room.Take(&fresh); over {
+				none = &reason
+			}
 		}
-		if _, over := room.Take(&fresh); over {
-			break
+		if none != nil {
+			return launch, nil, &Shortage{int(lacking) - len(launch), int(*p.Replicas), *none}
 		}
 		launch = append(launch, fresh)
 	}
-	return launch, nil
+	return launch, nil, nil
+}
+
+// Shortage is that machines of a static pool cannot be launched.
+type Shortage struct {
+	Missing, Replicas int
+	Reason            plan.Reason
+}
+
+func (s *Shortage) String() string {
+	return fmt.Sprintf("%d of %s missing: %s", s.Missing, plan.Count(s.Replicas, "machine"), s.Reason.Message())
 }
 
 // cheapest orders machines, those first that cost the least to move.

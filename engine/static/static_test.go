@@ -70,10 +70,13 @@ func TestAStaticPoolIsKeptAtItsNumber(t *testing.T) {
 			if tc.limit > 0 {
 				p.Limits = corev1.ResourceList{"nodes": *resource.NewQuantity(tc.limit, resource.DecimalSI)}
 			}
-			launch, remove := static.Staff(&snapshot.Snapshot{Now: noon, Pools: []*snapshot.Pool{p}, Nodes: tc.nodes}, p, tc.standIn, limit.New(&snapshot.Snapshot{Now: noon, Pools: []*snapshot.Pool{p}, Nodes: tc.nodes}))
+			launch, remove, short := static.Staff(&snapshot.Snapshot{Now: noon, Pools: []*snapshot.Pool{p}, Nodes: tc.nodes}, p, tc.standIn, limit.New(&snapshot.Snapshot{Now: noon, Pools: []*snapshot.Pool{p}, Nodes: tc.nodes}))
 			var names []string
 			for _, n := range remove {
 				names = append(names, n.Name)
+			}
+			if missing := int(tc.replicas) - len(tc.nodes) - len(launch); missing > 0 && (short == nil || short.Missing < missing) {
+				t.Errorf("%d machines are missing: %v", missing, short)
 			}
 			if len(launch) != tc.launch || !slices.Equal(names, tc.remove) {
 				t.Errorf("launch %d, remove %v; want %d, %v", len(launch), names, tc.launch, tc.remove)
