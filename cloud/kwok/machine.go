@@ -181,7 +181,8 @@ const (
 	// silentAnnotation makes the sandbox's kubelet stop, as if the machine were dead.
 	silentAnnotation = "sandbox.millwright.dev/kubelet"
 	silent           = "silent"
-	// attachLimitAnnotation tells the sandbox's CSI driver how many volumes fit.
+	// attachLimitAnnotation tells the sandbox's CSI driver how many volumes fit: as many as
+	// the type attaches, unless the NodePool's template says otherwise.
 	attachLimitAnnotation = "sandbox.millwright.dev/csi-attach-limit"
 	attachDetach          = "volumes.kubernetes.io/controller-managed-attach-detach"
 )
@@ -241,7 +242,7 @@ func (m *machine) node() *corev1.Node {
 		attachDetach:      "true",
 		MachineAnnotation: recordName(m.Token),
 	})
-	if m.AttachLimit > 0 {
+	if _, given := m.NodeAnnotations[attachLimitAnnotation]; !given && m.AttachLimit > 0 {
 		node.Annotations[attachLimitAnnotation] = strconv.FormatInt(m.AttachLimit, 10)
 	}
 	node.Spec.ProviderID = providerScheme + m.Claim

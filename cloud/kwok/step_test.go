@@ -95,18 +95,23 @@ func TestEC2NodesTellTheCSIDriverTheirAttachmentLimit(t *testing.T) {
 	w := newWorld(t)
 	w.Provider = New(Config{Client: w.client, Clock: w.clock, Types: ec2Types(t)})
 	typ := find(t, ec2Types(t), "m7i.large")
-	req := w.request("a")
-	req.Choices = []catalog.Choice{{Type: typ, Offering: &typ.Offerings[0]}}
-	if _, err := w.Launch(t.Context(), req); err != nil {
-		t.Fatal(err)
-	}
-	w.advance(5 * time.Second)
-	node := w.node("a")
-	if got := node.Annotations["sandbox.millwright.dev/csi-attach-limit"]; got != "31" {
-		t.Errorf("the limit is %q, want 31", got)
-	}
-	if node.Labels[labelTenancy] != "default" {
-		t.Errorf("tenancy is %q", node.Labels[labelTenancy])
+	for name, want := range map[string]string{"a": "31", "b": "3"} {
+		req := w.request(name)
+		req.Choices = []catalog.Choice{{Type: typ, Offering: &typ.Offerings[0]}}
+		if name == "b" {
+			req.Annotations[attachLimitAnnotation] = want
+		}
+		if _, err := w.Launch(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+		w.advance(5 * time.Second)
+		node := w.node(name)
+		if got := node.Annotations["sandbox.millwright.dev/csi-attach-limit"]; got != want {
+			t.Errorf("the limit of %s is %q, want %s", name, got, want)
+		}
+		if node.Labels[labelTenancy] != "default" {
+			t.Errorf("tenancy is %q", node.Labels[labelTenancy])
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (d *Driver) register(ctx context.Context, name string) (time.Duration, erro
 		}
 		want.Drivers = append(want.Drivers, d.entry(node, settings))
 	}
-	if err := d.writeCSINode(ctx, node, want); err != nil || !registered {
+	if there, err := d.writeCSINode(ctx, node, want); err != nil || !there || !registered {
 		return wait, err
 	}
 	return wait, d.untaint(ctx, node)
@@ -127,11 +127,12 @@ func (d *Driver) labelZone(ctx context.Context, node *corev1.Node) error {
 }
 
 // writeCSINode makes the CSINode of a node as wanted, as far as this driver is
-// concerned. One that belongs to an earlier node of the same name goes first.
-func (d *Driver) writeCSINode(ctx context.Context, node *corev1.Node, want storagev1.CSINodeSpec) error {
+// concerned, and reports whether it is. One that belongs to an earlier node of the same
+// name goes first; its events bring the driver back.
+func (d *Driver) writeCSINode(ctx context.Context, node *corev1.Node, want storagev1.CSINodeSpec) (there bool, err error) {
 	kubelet, err := d.Nodes(node.Name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	client := kubelet.Storage.CSINodes()
 	owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}
@@ -142,26 +143,26 @@ func (d *Driver) writeCSINode(ctx context.Context, node *corev1.Node, want stora
 			Spec:       want,
 		}, metav1.CreateOptions{})
 		if errors.IsAlreadyExists(err) {
-			return nil // its event is on the way
+			return false, nil // its event is on the way
 		}
-		return err
+		return err == nil, err
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !slices.Contains(have.OwnerReferences, owner) {
 		err := client.Delete(ctx, node.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &have.UID}})
 		if errors.IsNotFound(err) {
-			return nil
+			return false, nil
 		}
-		return err
+		return false, err
 	}
 	update := have.DeepCopy()
 	update.Spec.Drivers = slices.DeleteFunc(update.Spec.Drivers, func(e storagev1.CSINodeDriver) bool { return e.Name == d.Name })
 	update.Spec.Drivers = append(update.Spec.Drivers, want.Drivers...)
 	if equality.Semantic.DeepEqual(have.Spec, update.Spec) {
-		return nil
+		return true, nil
 	}
 	_, err = client.Update(ctx, update, metav1.UpdateOptions{})
-	return err
+	return err == nil, err
 }
