@@ -8,11 +8,12 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/millwright-dev/millwright/engine/nomination"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Trim takes off objects, before they are cached, who manages which field, and the templates
 // of controllers of which only numbers count. Of pods it keeps what is ours, which tells our
-// nominations from kube-scheduler's.
+// nominations from kube-scheduler's, and of Nodes that are joining when their taints changed.
 func Trim() toolscache.TransformFunc {
 	return func(in any) (any, error) {
 		switch o := in.(type) {
@@ -26,15 +27,23 @@ func Trim() toolscache.TransformFunc {
 			return in, nil // a tombstone, or nothing to take
 		}
 		var kept []metav1.ManagedFieldsEntry
-		if pod, ok := in.(*corev1.Pod); ok {
-			ours := nomination.Ours(pod)
-			for _, f := range pod.ManagedFields {
-				if ours && f.Manager == nomination.Manager || pod.Spec.NodeName == "" && nomination.Speaks(f) {
-					kept = append(kept, f)
-				}
+		for _, f := range obj.GetManagedFields() {
+			if counts(in, f) {
+				kept = append(kept, f)
 			}
 		}
 		obj.SetManagedFields(kept)
 		return in, nil
 	}
+}
+
+// counts reports whether it counts who manages these fields of an object.
+func counts(in any, f metav1.ManagedFieldsEntry) bool {
+	switch o := in.(type) {
+	case *corev1.Pod:
+		return f.Manager == nomination.Manager && nomination.Ours(o) || o.Spec.NodeName == "" && nomination.Speaks(f)
+	case *corev1.Node:
+		return o.Labels[snapshot.RegisteredLabel] != "true" && nomination.Taints(f)
+	}
+	return false
 }

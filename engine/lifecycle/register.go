@@ -62,7 +62,7 @@ func takeOver(v View, s Step) Step {
 	if node.Labels[RegisteredLabel] != "true" {
 		if !v.Hold.Until.IsZero() {
 			s.Gates, s.Wake = append(s.Gates, held(v, joined)), v.Hold.Until
-			if ready(v, node).Open {
+			if nomination.Ready(&snapshot.Node{Object: node, Claim: v.Claim, Learned: v.Learned}) {
 				s.Wake = v.Now.Add(HoldPoll)
 			}
 			return s

@@ -162,7 +162,7 @@ func wanted(s *snapshot.Snapshot, nodes map[string]*snapshot.Node, m *memo, p *s
 		return none(p, NotTaken)
 	case m.plannedFirst(n):
 		return admission(p, n, m)
-	case m.trying && joining(n) && !isReady(n) && p.Status.NominatedNodeName != n.Object.Name:
+	case m.trying && joining(n) && !Ready(n) && p.Status.NominatedNodeName != n.Object.Name:
 		return none(p, Early)
 	case m.needless(p.Class, n) && p.Status.NominatedNodeName != n.Object.Name:
 		return none(p, Interchangeable)

@@ -76,22 +76,24 @@ func TestNodesOfAllKindsOfWorkloadsThatBecomeReadyApart(t *testing.T) {
 }
 
 // Nodes that become ready within a moment open together, and take no other pods than planned
-// although those of one class are not nominated, also where the others are nominated slowly.
-// Where they are further apart than Nodes wait for each other, each wave of pods that
-// kube-scheduler tries costs nominations, and these two machines in five.
+// although those of one class are not nominated, also where the others are nominated slowly, or
+// where startup taints go long after. Where they are further apart than Nodes wait for each
+// other, each wave of pods that kube-scheduler tries costs nominations, and these two machines
+// in five.
 func TestNodesThatBecomeReadyApart(t *testing.T) {
 	for _, row := range []struct {
-		apart, lead, write time.Duration
-		more               int     // machines in a hundred
-		nominations        float64 // a pod
+		apart, lead, agent, write time.Duration
+		more                      int     // machines in a hundred
+		nominations               float64 // a pod
 	}{
-		{nomination.Together, lead, perWrite, 0, 0.34},
-		{time.Second, 0, 4 * perWrite, 0, 0.34},
-		{10 * time.Second, lead, perWrite, 0, 0.34},
-		{10 * time.Second, 25 * time.Second, perWrite, 0, 0.34},
-		{20 * time.Second, 25 * time.Second, perWrite, 45, 3.5},
+		{nomination.Together, lead, 0, perWrite, 0, 0.34},
+		{time.Second, 0, 0, 4 * perWrite, 0, 0.34},
+		{10 * time.Second, lead, 0, perWrite, 0, 0.34},
+		{10 * time.Second, 25 * time.Second, 0, perWrite, 0, 0.34},
+		{3 * time.Second, lead, 12 * time.Second, perWrite, 0, 0.34},
+		{20 * time.Second, 25 * time.Second, 0, perWrite, 45, 3.5},
 	} {
-		t.Run(fmt.Sprint(row.apart, row.lead, row.write), func(t *testing.T) {
+		t.Run(fmt.Sprint(row.apart, row.lead, row.agent, row.write), func(t *testing.T) {
 			t.Parallel()
 			planned, launched, wrote, pods := 0, 0, 0, 0
 			for seed := range uint64(4) {
@@ -99,7 +101,7 @@ func TestNodesThatBecomeReadyApart(t *testing.T) {
 					continue
 				}
 				f := emptyFollow(t, seed)
-				f.apart, f.lead, f.each = row.apart, row.lead, row.write
+				f.apart, f.lead, f.agent, f.each = row.apart, row.lead, row.agent, row.write
 				for _, size := range []string{"large count=100 cpu=3500m memory=14Gi", "medium count=233 cpu=900m memory=3100Mi", "small count=666 cpu=250m memory=500Mi"} {
 					name, _, _ := strings.Cut(size, " ")
 					f.say("pod %s select=team:blue labels=app:%s", size, name)
@@ -167,8 +169,9 @@ type follow struct {
 	opened int
 	// apart is the time over which Nodes that are launched together become ready.
 	apart time.Duration
-	// lead is how long before it is ready a Node is there.
-	lead time.Duration
+	// lead is how long before it is ready a Node is there, and agent how long after that it has
+	// a startup taint.
+	lead, agent time.Duration
 	// each is how long a write of a nomination takes.
 	each time.Duration
 	// writing are nominations to be written, wrote counts those that were.
@@ -179,12 +182,16 @@ type follow struct {
 // arrival is a machine that takes no pods yet.
 type arrival struct {
 	ready  time.Time // when it is
+	bare   time.Time // when its startup taint is gone
 	free   time.Time // since when it is not held any more
 	node   *snapshot.Node
 	object *corev1.Node // its Node
 }
 
-var notReady = corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}
+var (
+	notReady = corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}
+	starting = corev1.Taint{Key: "example.com/agent", Effect: corev1.TaintEffectNoSchedule}
+)
 
 func newFollow(t *testing.T, seed uint64) *follow {
 	f := emptyFollow(t, seed)
@@ -295,7 +302,13 @@ func (f *follow) launch(n *plan.NewNode) *snapshot.Node {
 	node.Claim.UID = types.UID(name)
 	node.Claim.Created = f.now
 	node.Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: f.now}
-	f.arrivals = append(f.arrivals, arrival{ready: ready.Time, node: node, object: node.Object})
+	bare := ready.Time
+	if f.agent > 0 {
+		node.Object.Spec.Taints = append(node.Object.Spec.Taints, starting)
+		node.Claim.StartupTaints = []corev1.Taint{starting}
+		bare = bare.Add(f.agent + f.after())
+	}
+	f.arrivals = append(f.arrivals, arrival{ready: ready.Time, bare: bare, node: node, object: node.Object})
 	node.Object = nil
 	return node
 }
@@ -342,11 +355,24 @@ func (f *follow) join() {
 		}
 		if !f.now.Before(a.ready) && a.object.Status.Conditions[0].Status == corev1.ConditionFalse {
 			a.object.Status.Conditions[0].Status = corev1.ConditionTrue
-			a.object.Spec.Taints = slices.DeleteFunc(a.object.Spec.Taints, func(t corev1.Taint) bool { return t == notReady })
-			if a.node.Registered() {
-				f.scheduler.wake()
-			}
+			f.untaint(a, notReady)
 		}
+		if !f.now.Before(a.bare) {
+			f.untaint(a, starting)
+		}
+	}
+}
+
+// untaint takes a taint off a Node.
+func (f *follow) untaint(a *arrival, taint corev1.Taint) {
+	left := slices.DeleteFunc(slices.Clone(a.object.Spec.Taints), func(t corev1.Taint) bool { return t == taint })
+	if len(left) == len(a.object.Spec.Taints) {
+		return
+	}
+	a.object.Spec.Taints = left
+	a.object.ManagedFields = []metav1.ManagedFieldsEntry{{Time: &metav1.Time{Time: f.now}, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:taints":{}}}`)}}
+	if a.node.Registered() {
+		f.scheduler.wake()
 	}
 }
 
@@ -372,7 +398,7 @@ func (f *follow) open() {
 
 // release lets Nodes go that need not be held.
 func (f *follow) release() {
-	f.arrivals = slices.DeleteFunc(f.arrivals, func(a arrival) bool { return a.node.Registered() && !f.now.Before(a.ready) })
+	f.arrivals = slices.DeleteFunc(f.arrivals, func(a arrival) bool { return a.node.Registered() && !f.now.Before(a.bare) })
 	holds, at := nomination.Holds(f.picture(), "", nil), f.now
 	slices.SortStableFunc(f.arrivals, func(a, b arrival) int {
 		return cmp.Compare(holds[a.node.Claim.Name].Free, holds[b.node.Claim.Name].Free)

@@ -1,10 +1,12 @@
 package nomination
 
 import (
+	"bytes"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/engine/nodeagent"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
@@ -19,9 +21,10 @@ const (
 	// Together is the time until others that were launched with it, at most so long before or
 	// after, are ready as well; longer, up to Grace, where machines take long (wait).
 	Together = 3 * time.Second
-	// Boot is the time until it is ready, from when it joined. One that is not ready takes no
-	// pods anyway, unless what keeps it from them is what its network waits for: where an
-	// agent of the network does not tolerate to be kept from it, that is for Grace.
+	// Boot is the time until it is ready and its startup taints are gone, from when it joined.
+	// Until then it takes no pods anyway, unless the agent that makes it ready, or takes off such
+	// a taint, waits for that itself: where one does not tolerate to be kept from it, that is
+	// for Grace.
 	Boot = time.Minute
 )
 
@@ -81,7 +84,7 @@ func (m *memo) hold(n *snapshot.Node) Hold {
 	if since, ready := readySince(n); ready {
 		own.Until, needing = since.Add(Grace), unnominated(needing, n, m)
 	} else {
-		own.Until = joined(n).Add(m.boot)
+		own.Until = joined(n).Add(m.boot(n))
 	}
 	for _, p := range needing {
 		own.For = append(own.For, plan.PodRef(p.Pod))
@@ -141,7 +144,7 @@ func (m *memo) close(s *snapshot.Snapshot) {
 			of := m.contests[p.Class]
 			return of == nil || of.free[p.Class]
 		})
-		opens := isReady(n) && (n.Registered() || len(unnominated(here, n, m)) == 0)
+		opens := Ready(n) && (n.Registered() || len(unnominated(here, n, m)) == 0)
 		for _, p := range here {
 			of := m.contests[p.Class]
 			switch {
@@ -172,8 +175,8 @@ func (m *memo) opens(c *contest, n *snapshot.Node) time.Time {
 	case len(others) == 0 || !joining(n):
 		return time.Time{}
 	case !ready:
-		return joined(n).Add(m.boot)
-	case slices.ContainsFunc(others, func(o *snapshot.Node) bool { return !isReady(o) }):
+		return joined(n).Add(m.boot(n))
+	case slices.ContainsFunc(others, func(o *snapshot.Node) bool { return !Ready(o) }):
 		return since.Add(wait(n, since))
 	}
 	return since.Add(Grace)
@@ -190,7 +193,7 @@ func wait(n *snapshot.Node, ready time.Time) time.Duration {
 // pods: those that are not about to take them, and, if it is not ready, those that wait for it.
 func (c *contest) keeping(n *snapshot.Node) []*snapshot.Node {
 	others := c.closed
-	if !isReady(n) {
+	if !Ready(n) {
 		others = slices.Concat(c.closed, c.waiting)
 	}
 	return slices.DeleteFunc(slices.Clone(others), func(o *snapshot.Node) bool {
@@ -198,15 +201,26 @@ func (c *contest) keeping(n *snapshot.Node) []*snapshot.Node {
 	})
 }
 
-// boot is for how long Nodes that are not ready are kept from taking pods.
-func boot(s *snapshot.Snapshot) time.Duration {
-	if slices.ContainsFunc(s.DaemonSets, func(d *snapshot.DaemonSet) bool {
-		_, kept := taints.Untolerated(handshake, d.Pod.Spec.Tolerations)
-		return kept && nodeagent.Network(&d.Pod.Spec)
-	}) {
-		return Grace
+// boot is for how long a Node that is not ready is kept from taking pods.
+func (m *memo) boot(n *snapshot.Node) time.Duration {
+	for _, d := range m.excluded {
+		frees := func(t corev1.Taint) bool {
+			_, kept := taints.Untolerated([]corev1.Taint{t}, d.Pod.Spec.Tolerations)
+			return startup(n, t) && !kept
+		}
+		if nodeagent.Network(&d.Pod.Spec) || slices.ContainsFunc(n.Object.Spec.Taints, frees) {
+			return Grace
+		}
 	}
 	return Boot
+}
+
+// excluded are the DaemonSets whose pods may not run on Nodes that are kept from taking pods.
+func excluded(s *snapshot.Snapshot) []*snapshot.DaemonSet {
+	return slices.DeleteFunc(slices.Clone(s.DaemonSets), func(d *snapshot.DaemonSet) bool {
+		_, kept := taints.Untolerated(handshake, d.Pod.Spec.Tolerations)
+		return !kept
+	})
 }
 
 // handshake are the taints that keep Nodes that have joined from taking pods.
@@ -251,27 +265,44 @@ func joining(n *snapshot.Node) bool {
 
 func unregistered(t corev1.Taint) bool { return t.Key == snapshot.UnregisteredTaint }
 
+// startup reports whether a taint keeps pods from a Node until something has started there.
+func startup(n *snapshot.Node, t corev1.Taint) bool {
+	return !unregistered(t) && t.Key != snapshot.PlannedTaint && n.Passing(t)
+}
+
 // readySince is since when a machine could take pods if it was not kept from it: since its
-// kubelet is ready, and it is known whose it is. A controller that has been away may learn that
-// long after.
+// kubelet is ready, the last startup taint is gone, and it is known whose it is. A controller
+// that has been away may learn that long after.
 func readySince(n *snapshot.Node) (at time.Time, ok bool) {
-	if n.Object == nil {
+	if n.Object == nil || slices.ContainsFunc(n.Object.Spec.Taints, func(t corev1.Taint) bool { return startup(n, t) }) {
 		return time.Time{}, false
-	}
-	for _, t := range n.Object.Spec.Taints {
-		if !unregistered(t) && snapshot.KnownEphemeral(t) {
-			return time.Time{}, false
-		}
 	}
 	for _, c := range n.Object.Status.Conditions {
 		if c.Type == corev1.NodeReady {
-			return knownSince(n, c.LastTransitionTime.Time), c.Status == corev1.ConditionTrue
+			return knownSince(n, latest(c.LastTransitionTime.Time, tainted(n.Object))), c.Status == corev1.ConditionTrue
 		}
 	}
 	return time.Time{}, false
 }
 
-func isReady(n *snapshot.Node) bool {
+// tainted is when the taints of a Node last changed. The API server keeps the time of every
+// field's last change with the field's manager.
+func tainted(n *corev1.Node) (at time.Time) {
+	for _, f := range n.ManagedFields {
+		if Taints(f) && f.Time != nil {
+			at = latest(at, f.Time.Time)
+		}
+	}
+	return at
+}
+
+// Taints reports whether an entry of a Node's managed fields is about its taints.
+func Taints(f metav1.ManagedFieldsEntry) bool {
+	return f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:taints"`))
+}
+
+// Ready reports whether a machine could take pods if it was not kept from it.
+func Ready(n *snapshot.Node) bool {
 	_, ready := readySince(n)
 	return ready
 }

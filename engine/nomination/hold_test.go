@@ -29,7 +29,14 @@ func network(s *snapshot.Snapshot) {
 	s.DaemonSets = append(s.DaemonSets, &snapshot.DaemonSet{DaemonSet: &appsv1.DaemonSet{}, Pod: &snapshot.Pod{Pod: pod, Class: &snapshot.Class{}}})
 }
 
-// A Node waits until it is ready, unless what makes it so could not run there; for the
+// startupTaint gives a Node a startup taint of its pool.
+func startupTaint(s *snapshot.Snapshot) {
+	n := s.Node("n4")
+	n.Claim.StartupTaints = []corev1.Taint{starting}
+	n.Object.Spec.Taints = append(n.Object.Spec.Taints, starting)
+}
+
+// A Node waits until it is ready and has no startup taints, unless what makes it so could not run there; for the
 // nominations of its own pods, as far as they are needed, for a short time; as long for those of others that were launched with it, for a moment if one of these
 // is not ready; and not once it takes pods.
 func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
@@ -52,6 +59,16 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 		"what makes it ready may run there": {ready: -1, want: []string{"big"}, until: nomination.Boot - 2*time.Second, with: func(s *snapshot.Snapshot) {
 			network(s)
 			s.DaemonSets[0].Pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+		}},
+		"a startup taint is there": {ready: time.Second, want: []string{"big"}, until: nomination.Boot - 2*time.Second, with: startupTaint},
+		"what takes the startup taint off may not run there": {ready: time.Second, want: []string{"big"}, until: nomination.Grace - 2*time.Second, with: func(s *snapshot.Snapshot) {
+			startupTaint(s)
+			agent := &corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{{Key: starting.Key, Operator: corev1.TolerationOpExists}}}}
+			s.DaemonSets = append(s.DaemonSets, &snapshot.DaemonSet{DaemonSet: &appsv1.DaemonSet{}, Pod: &snapshot.Pod{Pod: agent, Class: &snapshot.Class{}}})
+		}},
+		"its startup taint has gone long after it was ready": {ready: time.Minute, want: []string{"big"}, until: nomination.Grace - time.Second, with: func(s *snapshot.Snapshot) {
+			gone := metav1.NewTime(s.Now.Add(-time.Second))
+			s.Node("n4").Object.ManagedFields = []metav1.ManagedFieldsEntry{{Time: &gone, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:taints":{}}}`)}}
 		}},
 		"all are nominated": {ready: time.Second, free: 0.125, with: func(s *snapshot.Snapshot) { nominate(s, "big", "n4", true) }},
 		"pods are to be nominated to another Node": {ready: nomination.Together, want: []string{"big", "web-3"}, until: nomination.Grace - nomination.Together,

@@ -13,7 +13,7 @@ import (
 // memo keeps what is asked of every pod of a class while nominations are decided.
 type memo struct {
 	now         time.Time
-	boot        time.Duration
+	excluded    []*snapshot.DaemonSet
 	trying      bool // kube-scheduler has still to try pods for the first time
 	allocatable map[*snapshot.Node]corev1.ResourceList
 	shares      map[pair]float64
@@ -30,7 +30,7 @@ type memo struct {
 // needless reports whether a pod of a class needs no nomination to a machine.
 func (m *memo) needless(c *snapshot.Class, n *snapshot.Node) bool {
 	of := m.contests[c]
-	return of != nil && of.free[c] && (!joining(n) || !isReady(n) || !of.closedBut(n) || m.together(of, n))
+	return of != nil && of.free[c] && (!joining(n) || !Ready(n) || !of.closedBut(n) || m.together(of, n))
 }
 
 // trying reports whether kube-scheduler has still to try pods for the first time.
@@ -46,7 +46,7 @@ type pair struct {
 func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 	m := &memo{
 		now:         s.Now,
-		boot:        boot(s),
+		excluded:    excluded(s),
 		trying:      trying(s),
 		planned:     map[*snapshot.Node][]*snapshot.Pod{},
 		contests:    map[*snapshot.Class]*contest{},

@@ -13,7 +13,7 @@ var lifecycleWords = words{
 	NodeNotFound:               say("no Node with provider ID %s is in the cluster", want),
 	MultipleNodesFound:         say("several Nodes carry the same provider ID: %s", all),
 	RegistrationPending:        say("%s has joined and is being registered", first("the Node")),
-	NominationPending:          say("%s has joined; it takes pods as soon as it and the other machines of its plan are ready and the pods planned for it are nominated: %s", first("the Node"), others),
+	NominationPending:          say("%s has joined; it takes pods as soon as it and the other machines of its plan are ready, their startup taints are gone and the pods planned for it are nominated: %s", first("the Node"), others),
 	NodeNotReady:               caused(say("%s is not Ready", first("the Node"))),
 	StartupTaintsExist:         say("startup taint %s is still on %s", have, first("the Node")),
 	KnownEphemeralTaintsExist:  say("taint %s is still on %s", have, first("the Node")),

@@ -84,7 +84,7 @@ func (n *Node) Taints() []corev1.Taint {
 	case !n.Registered():
 		taints = n.Claim.Taints
 	case !n.Initialized():
-		taints = slices.DeleteFunc(slices.Clone(taints), n.passing)
+		taints = slices.DeleteFunc(slices.Clone(taints), n.Passing)
 	}
 	if n.Object.Spec.Unschedulable && !slices.ContainsFunc(taints, cordon) {
 		taints = append(slices.Clip(taints), corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
@@ -94,10 +94,10 @@ func (n *Node) Taints() []corev1.Taint {
 
 func cordon(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable }
 
-// passing reports whether a taint belongs to the start of a node.
-func (n *Node) passing(t corev1.Taint) bool {
+// Passing reports whether a taint belongs to the start of a node.
+func (n *Node) Passing(t corev1.Taint) bool {
 	same := func(o corev1.Taint) bool { return t.MatchTaint(&o) }
-	return slices.ContainsFunc(n.Claim.StartupTaints, same) || slices.ContainsFunc(n.Learned, same) || KnownEphemeral(t) || t.Key == PlannedTaint
+	return n.Claim != nil && slices.ContainsFunc(n.Claim.StartupTaints, same) || slices.ContainsFunc(n.Learned, same) || KnownEphemeral(t) || t.Key == PlannedTaint
 }
 
 // UnregisteredTaint is the key of the taint with which a machine joins the cluster.

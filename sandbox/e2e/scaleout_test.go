@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,14 +39,35 @@ var sevenSizes = deployment("a", "blue", 9, "7", "13Gi") + "---" +
 	deployment("f", "blue", 5, "15", "20Gi") + "---" +
 	deployment("g", "blue", 30, "100m", "2Gi")
 
-// Nodes of one plan that take longer to become ready than nominations are waited for are not
-// registered before: each would then take pods for itself.
+// Nodes of one plan that take longer to become ready, or to lose a startup taint, than
+// nominations are waited for are not registered before: each would then take pods for itself.
 func TestNodesOfAPlanAreNotRegisteredBeforeTheyAreReady(t *testing.T) {
 	t.Parallel()
+	late := nomination.Grace + 2*time.Second
 	c := newCluster(t)
-	c.inject("node-ready-delay", (nomination.Grace + 2*time.Second).String())
+	c.inject("node-ready-delay", late.String())
 	c.inject("node-ready-spread", "2s")
 	rightClass(c, class+"---"+pool("blue", "amd64"), sevenSizes)
+	c.registeredAfter(func(n corev1.Node) time.Time {
+		i := slices.IndexFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
+		return n.Status.Conditions[i].LastTransitionTime.Time
+	})
+}
+
+func TestNodesOfAPlanAreNotRegisteredBeforeTheirStartupTaintsAreGone(t *testing.T) {
+	t.Parallel()
+	late := nomination.Grace + 2*time.Second
+	c := newCluster(t)
+	c.inject("agent-taint", cni)
+	c.inject("agent-delay", late.String())
+	pools := strings.Replace(pool("blue", "amd64"), "    spec:\n", "    spec:\n      startupTaints: [{key: example.com/cni, effect: NoExecute}]\n", 1)
+	rightClass(c, class+"---"+pools, sevenSizes)
+	c.registeredAfter(func(n corev1.Node) time.Time { return n.CreationTimestamp.Add(late) })
+}
+
+// registeredAfter checks that no Node of the first plan was registered before it might be.
+func (c *cluster) registeredAfter(might func(corev1.Node) time.Time) {
+	c.Helper()
 	nodes, claims := c.nodes(), c.claims()
 	slices.SortFunc(claims, func(a, b unstructured.Unstructured) int {
 		return a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time)
@@ -55,11 +77,8 @@ func TestNodesOfAPlanAreNotRegisteredBeforeTheyAreReady(t *testing.T) {
 			break // for a pod that has lost its place
 		}
 		name, _, _ := unstructured.NestedString(claim.Object, "status", "nodeName")
-		registered := since(&claim, "Registered")
-		for _, ready := range nodes[name].Status.Conditions {
-			if ready.Type == corev1.NodeReady && registered.Before(ready.LastTransitionTime.Time) {
-				t.Errorf("%s was registered at %v and ready at %v", name, registered, ready.LastTransitionTime)
-			}
+		if registered, earliest := since(&claim, "Registered"), might(nodes[name]); registered.Before(earliest) {
+			c.Errorf("%s was registered at %v, before %v", name, registered, earliest)
 		}
 	}
 }
