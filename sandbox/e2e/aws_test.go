@@ -47,7 +47,7 @@ func newOnEC2(t *testing.T, sandboxArgs ...string) *onEC2 {
 func (c *onEC2) policies() []string {
 	c.Helper()
 	texts, err := iam.Documents(iam.Values{
-		Partition: "aws", DNSSuffix: "amazonaws.com", Region: aws.Region, Account: aws.Account, Cluster: c.aws.Cluster,
+		Partition: "aws", Region: aws.Region, Account: aws.Account, Cluster: c.aws.Cluster,
 		NodeRoleARN: "arn:aws:iam::" + aws.Account + ":role/nodes", Queue: c.aws.Cluster, DeadLetterQueue: c.aws.Cluster + "-dead",
 	})
 	c.must(err)
