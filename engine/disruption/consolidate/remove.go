@@ -23,7 +23,7 @@ func (s *search) remove() {
 	chosen, later := s.sift()
 	for range rounds {
 		if len(chosen) == 0 || s.World.Asked >= s.left {
-			return
+			break
 		}
 		answer := s.World.Put(whatif.Question{Gone: nodes(chosen), Shut: nodes(later), RoomOnly: true})
 		unplaced := answer.WithoutRoom()
