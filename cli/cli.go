@@ -98,7 +98,30 @@ Karpenter's NodePools and NodeClaims.
 	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newDoctor(c), newEvents(c), newApprove(c), newDeny(c), newVersion(c), crds.New(c.Out), export.New(c.Out),
 		dump.New(dump.Config{Out: c.Out, Warn: c.warn, Connect: connect}),
 		adopt.New(adopt.Config{Streams: c.IOStreams, Settings: c.judge, Types: instanceTypes, Findings: errFindings}))
+	interruptible(cmd)
 	return cmd
+}
+
+// interruptible has commands end when they are interrupted, also where what they wait for takes no
+// context, such as client-go's discovery; run ends by itself.
+func interruptible(cmd *cobra.Command) {
+	for _, below := range cmd.Commands() {
+		interruptible(below)
+	}
+	do := cmd.RunE
+	if do == nil || cmd.Name() == "run" {
+		return
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		done := make(chan error, 1)
+		go func() { done <- do(cmd, args) }()
+		select {
+		case err := <-done:
+			return err
+		case <-cmd.Context().Done():
+			return errors.New("interrupted")
+		}
+	}
 }
 
 // needs refuses a command without arguments.

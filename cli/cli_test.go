@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"runtime"
@@ -205,14 +207,19 @@ func TestAPlanFromStandardInputReadsItOnce(t *testing.T) {
 	}
 }
 
-func TestAPlanThatTakesLongCanBeInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
+func TestWhatTakesLongCanBeInterrupted(t *testing.T) {
 	in, open := io.Pipe() // nothing is ever written
 	defer func() { _ = open.Close() }()
-	var out, errs bytes.Buffer
-	if code := Main(ctx, genericiooptions.IOStreams{In: in, Out: &out, ErrOut: &errs}, []string{"plan", "-f", "-"}); code != ExitError || !strings.Contains(errs.String(), "interrupted") {
-		t.Errorf("exit %d: %s", code, errs.String())
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer silent.Close()
+	defer silent.CloseClientConnections()
+	for _, args := range [][]string{{"plan", "-f", "-"}, {"doctor", "--server", silent.URL}, {"adopt", "karpenter", "--server", silent.URL}, {"why", "pod", "a", "--server", silent.URL}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var out, errs bytes.Buffer
+		if code := Main(ctx, genericiooptions.IOStreams{In: in, Out: &out, ErrOut: &errs}, args); code != ExitError || !strings.Contains(errs.String(), "interrupted") {
+			t.Errorf("%q: exit %d: %s", args, code, errs.String())
+		}
 	}
 }
 

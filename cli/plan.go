@@ -80,16 +80,7 @@ standard error.
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			done := make(chan error, 1)
-			go func() { done <- o.run(c) }()
-			select {
-			case err := <-done:
-				return err
-			case <-cmd.Context().Done():
-				return errors.New("interrupted")
-			}
-		},
+		RunE: func(*cobra.Command, []string) error { return o.run(c) },
 	}
 	o.addTo(cmd)
 	return cmd

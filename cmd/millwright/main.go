@@ -18,6 +18,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)           // a second signal ends what does not heed the first
 	slog.SetLogLoggerLevel(slog.LevelWarn) // Helm's library tells of every link in a chart
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	code := cli.Main(ctx, streams, os.Args[1:])
