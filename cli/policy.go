@@ -43,8 +43,8 @@ at which the answer changes. No cluster is needed.
 An event is the body of a message that EventBridge puts into a queue, or JSON with
 the fields id, kind, code, machine, zone, notBefore, deadline, state and confirmed.
 The manifests are NodePolicies and, if you have them, NodePools, NodeClaims, Nodes,
-Pods and PodDisruptionBudgets, as kubectl prints them. Without the machine that an
-event is about, the answer is for a machine of each pool.
+Pods, PodDisruptionBudgets and DisruptionRequests, as kubectl prints them. Without
+the machine that an event is about, the answer is for a machine of each pool.
 
 ` + exitCodes,
 		Example: `  millwright policy test -f policy.yaml --event event.json
