@@ -85,8 +85,11 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 }
 
 // pendingSince is when kube-scheduler first said that there is no room for a
-// pod, or its creation.
+// pod, or its creation; zero for one that has a node.
 func pendingSince(p *corev1.Pod) time.Time {
+	if p.Spec.NodeName != "" {
+		return time.Time{}
+	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && !c.LastTransitionTime.IsZero() {
 			return c.LastTransitionTime.Time

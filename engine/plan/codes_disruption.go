@@ -23,7 +23,8 @@ const (
 	// DoNotDisrupt: the annotation on the first object (Node, NodeClaim or Pod)
 	// forbids it; Have is its value.
 	DoNotDisrupt Code = "DoNotDisrupt"
-	// Nominated: a pending pod, the first object, counts on the machine.
+	// Nominated: a pod that is pending, or whose node is leaving, the first object, counts on
+	// the machine.
 	Nominated Code = "Nominated"
 	// ConsolidationOff: the pool's consolidateAfter is Never.
 	ConsolidationOff Code = "ConsolidationOff"

@@ -58,7 +58,7 @@ var disruptionWords = words{
 	WorkloadCoolsDown:   ends(say("a pod of the workload of %s started at %s, and workloadCooldown is %s", first("a pod"), since, want)),
 	EvictionRateReached: ends(say("evictionsPerHour of %s is %s, and %s pods were evicted in the last hour", first("the pool"), want, have)),
 	DoNotDisrupt:        ends(say("%s has the annotation karpenter.sh/do-not-disrupt: %q", first("it"), have)),
-	Nominated:           say("is nominated for the pending %s", first("pod")),
+	Nominated:           say("is nominated for %s", first("pod")),
 	HasPods: func(r Reason) string {
 		if r.Have == "1" {
 			return "1 pod would have to move: " + list(r.Objects, r.Have)
