@@ -170,10 +170,8 @@ func (r *Response) deadline(now time.Time) {
 		r.Deadline = drain.Never
 	}
 	r.WriteDeadline = !r.Deadline.IsZero() && sooner(claim, r.Deadline, now, rule.IgnoreGracePeriod)
-	noted, errDeadline := drain.Deadline(claim)
-	ends, errEnds := drain.Ends(claim)
-	if errDeadline == nil && errEnds == nil && !noted.IsZero() && noted.Equal(ends) {
-		// It is an event's, which takes it along when it is moved or over.
+	if noted, ok := forced(claim); ok {
+		// The event takes it along when it is moved or over.
 		if grace := claim.TerminationGracePeriod; grace != nil && !rule.IgnoreGracePeriod && !claim.Deleted.IsZero() {
 			r.Deadline = slices.MinFunc([]time.Time{r.Deadline, claim.Deleted.Add(*grace)}, soonest)
 		}
@@ -181,6 +179,13 @@ func (r *Response) deadline(now time.Time) {
 	}
 	r.Ignores = ignored(&rule)
 	r.WriteIgnores = r.Ignores != "" && claim.Annotations[drain.IgnoresAnnotation] != r.Ignores
+}
+
+// forced is the deadline that an event has forced on a claim, which is when that ends.
+func forced(claim *snapshot.Claim) (deadline time.Time, ok bool) {
+	deadline, errDeadline := drain.Deadline(claim)
+	ends, errEnds := drain.Ends(claim)
+	return deadline, errDeadline == nil && errEnds == nil && !deadline.IsZero() && deadline.Equal(ends)
 }
 
 // rule is the one by which the machine goes; a claim that somebody else is deleting

@@ -84,7 +84,7 @@ func (m *matter) due() (bool, time.Time, plan.Reason) {
 	if r, silent := m.idle(); silent {
 		return r.Code == plan.InterruptionNoted, never, r
 	}
-	if m.atRest() {
+	if m.underway() || m.atRest() {
 		return true, never, plan.Reason{Code: plan.Interrupted, Want: string(m.rule.Action), Have: kind, Until: m.event.End()}
 	}
 	if r, begins, waits := m.unapproved(); waits {
@@ -132,6 +132,13 @@ func (m *matter) early() bool {
 		return !m.n.Initialized() && !m.late()
 	}
 	return false
+}
+
+// underway reports whether the machine leaves by a deadline that an event forces on it:
+// no approval, window or budget counts any more.
+func (m *matter) underway() bool {
+	_, ok := forced(m.n.Claim)
+	return ok && m.n.Deleting()
 }
 
 // atRest reports whether none of the pods runs there that the timetable is kept
