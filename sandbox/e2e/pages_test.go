@@ -54,7 +54,7 @@ func TestTheCommandsOfThePagesAreExecuted(t *testing.T) {
 	if out, code := w.shellIn(w.folder, "kubectl __complete millwright wh"); code != 0 || !strings.Contains(out, "why") {
 		t.Errorf("kubectl does not complete the plugin's commands: exit status %d\n%s", code, out)
 	}
-	w.types("", "", "aws ", "terraform ", "millwright ", "kubectl ", "sandbox ", "helm upgrade")
+	w.types("", "", "aws ", "terraform ", "millwright ", "kubectl ", "sandbox ", "helm template", "helm upgrade")
 	w.eventually(patience, w.settled)
 	machines := len(w.claims())
 	w.types("docs/install.md", "Uninstall", "helm uninstall")
