@@ -138,14 +138,14 @@ func (r *removal) providerID() string {
 	return r.node.Spec.ProviderID
 }
 
-// ask finds out what the cloud confirms about a machine none of whose Nodes is Ready. A Node
-// that never had a machine counts as one whose machine is gone.
+// ask finds out what the cloud confirms about the machine of a Node that is not
+// Ready. A Node that never had a machine counts as one whose machine is gone.
 func (r *removal) ask(ctx context.Context) (drain.Machine, error) {
 	id := r.providerID()
 	if id == "" {
 		return drain.Gone, nil
 	}
-	if slices.ContainsFunc(append(slices.Clip(r.others), r.node), snapshot.Ready) {
+	if snapshot.Ready(r.node) {
 		return drain.Exists, nil
 	}
 	instance, err := r.deps.Provider.Get(ctx, id)
