@@ -185,6 +185,9 @@ func TestAClaimThatHasLostItsProviderIDFindsItsMachineAgain(t *testing.T) {
 			if claim.Status.ProviderID != test.want || s.deleting(claim) != test.gone {
 				t.Errorf("provider ID %q, deleted %v", claim.Status.ProviderID, s.deleting(claim))
 			}
+			if ended := s.machine.State == cloud.ShuttingDown; test.want != "" && ended {
+				t.Error("its machine is ended")
+			}
 		})
 	}
 }

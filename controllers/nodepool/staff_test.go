@@ -14,10 +14,10 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
-func TestAStaticPoolIsFilledAndCutBack(t *testing.T) {
-	replicas := int64(3)
+// staticPool is a ready pool of three replicas that may have one type.
+func staticPool(t *testing.T, limits karpv1.Limits) (*looptest.Rig, *karpv1.NodePool) {
 	np := pool(func(np *karpv1.NodePool) {
-		np.Spec.Replicas = &replicas
+		np.Spec.Replicas, np.Spec.Limits = new(int64(3)), limits
 		np.Status.Conditions = []status.Condition{{Type: status.ConditionReady, Status: metav1.ConditionTrue}}
 	})
 	r := looptest.New(t, np, class("True", "Ready", ""))
@@ -25,6 +25,11 @@ func TestAStaticPoolIsFilledAndCutBack(t *testing.T) {
 		Name: "small", Capacity: corev1.ResourceList{"cpu": resource.MustParse("4")},
 		Offerings: []catalog.Offering{{Zone: "a", CapacityType: catalog.Spot, Price: 1, Available: true}},
 	}}
+	return r, np
+}
+
+func TestAStaticPoolIsFilledAndCutBack(t *testing.T) {
+	r, np := staticPool(t, nil)
 	c := reconciler(r)
 	for _, n := range []int64{3, 3, 5, 1, 0} {
 		r.Get(np)
@@ -40,16 +45,7 @@ func TestAStaticPoolIsFilledAndCutBack(t *testing.T) {
 }
 
 func TestAStaticPoolThatCannotBeFilledSaysWhy(t *testing.T) {
-	np := pool(func(np *karpv1.NodePool) {
-		np.Spec.Replicas = new(int64(3))
-		np.Spec.Limits = karpv1.Limits{"nodes": resource.MustParse("2")}
-		np.Status.Conditions = []status.Condition{{Type: status.ConditionReady, Status: metav1.ConditionTrue}}
-	})
-	r := looptest.New(t, np, class("True", "Ready", ""))
-	r.Offered = []*catalog.Type{{
-		Name: "small", Capacity: corev1.ResourceList{"cpu": resource.MustParse("4")},
-		Offerings: []catalog.Offering{{Zone: "a", CapacityType: catalog.Spot, Price: 1, Available: true}},
-	}}
+	r, _ := staticPool(t, karpv1.Limits{"nodes": resource.MustParse("2")})
 	c := reconciler(r)
 	for range 3 {
 		run(t, r, c)
