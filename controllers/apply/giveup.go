@@ -29,7 +29,7 @@ func (w *Writer) Ended(ctx context.Context, claim *karpv1.NodeClaim, why string)
 	return w.GiveUp(ctx, claim, lifecycle.Ended(cluster.Claim(claim)), "its machine ended before it joined: "+why)
 }
 
-// givenUp is the event's reason; empty where nobody has to know.
+// givenUp is the event's reason; empty for no event.
 func givenUp(reason lifecycle.DeleteReason) string {
 	switch reason {
 	case lifecycle.InsufficientCapacity:

@@ -4,7 +4,7 @@
 //	machine without a claim  ──► its Node is drained, or it is terminated
 //	claim without a machine  ──► the claim is deleted
 //	Node of ours with neither ──► the Node is deleted
-//	claim without its machine's name ──► it is written on the claim
+//	claim without its provider ID ──► it is restored
 //	machine without its claim's name ──► it is written on it in the cloud
 //	machine without its reservation ──► Node and claim are those of an on-demand machine
 //
@@ -164,7 +164,7 @@ func (c *Collector) overdue(claim *karpv1.NodeClaim) bool {
 	return value.Is(snapshot.Registered) || value.Is(snapshot.Launched) && c.deps.Clock.Since(value.Conditions[snapshot.Launched].Since) >= joinTime
 }
 
-// recall writes on a claim which machine is its, where somebody has wiped that.
+// recall restores the provider ID of a claim that has lost it.
 func (c *Collector) recall(ctx context.Context, claim *karpv1.NodeClaim, providerID string) error {
 	log.FromContext(ctx).Info("found the machine of a NodeClaim that had lost its provider ID", "NodeClaim", claim.Name, "provider-id", providerID)
 	_, err := c.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) { c.Status.ProviderID = providerID })
@@ -200,8 +200,8 @@ func (c *Collector) widow(ctx context.Context, claim *karpv1.NodeClaim) error {
 	return nil
 }
 
-// gone asks the cloud for exactly this machine, and is what it says if that is gone. One whose
-// name nobody knows any more is.
+// gone asks the cloud for exactly this machine, and is what it says if that is gone. Without a
+// provider ID it is: no machine was listed for the claim.
 func (c *Collector) gone(ctx context.Context, providerID string) (why, err error) {
 	if providerID == "" {
 		return cloud.ErrNotFound, nil

@@ -171,7 +171,7 @@ func (e *events) setPolicy(q *account.Queue, queues int) error {
 }
 
 // rulesFix adds a rule and a target for each kind of event: beside the queue, or, as the files of
-// a module may be nobody's to change, beside the call of the outermost, where heard finds them.
+// a module may be read-only, beside the call of the outermost module, where heard finds them.
 func rulesFix(q queue) func(kinds []string) *doctor.Fix {
 	module, resource, key := split(q.address)
 	if key != "" {
