@@ -41,8 +41,9 @@ const (
 // resource is a kind as it is named on a command line.
 type resource struct {
 	kind string
-	// names are all that kubectl takes for it, the plural first; then our own short ones.
+	// names are all that kubectl takes for it without the group, the plural first; then our own short ones.
 	names      []string
+	group      string
 	namespaced bool
 	list       func() client.ObjectList
 	// workload makes an object of a kind that stands for its pods; nil for others.
@@ -55,26 +56,26 @@ var podResource = resource{kind: Pod, names: []string{"pods", "po"}, namespaced:
 var resources = []resource{
 	{kind: Node, names: []string{"nodes", "no"}, list: func() client.ObjectList { return &corev1.NodeList{} }},
 	podResource,
-	{kind: Claim, names: []string{"nodeclaims", "nodeclaims.karpenter.sh", "claim", "claims"}, list: func() client.ObjectList { return &karpv1.NodeClaimList{} }},
-	{kind: Pool, names: []string{"nodepools", "nodepools.karpenter.sh", "pool", "pools"}, list: func() client.ObjectList { return &karpv1.NodePoolList{} }},
+	{kind: Claim, names: []string{"nodeclaims", "claim", "claims"}, group: "karpenter.sh", list: func() client.ObjectList { return &karpv1.NodeClaimList{} }},
+	{kind: Pool, names: []string{"nodepools", "pool", "pools"}, group: "karpenter.sh", list: func() client.ObjectList { return &karpv1.NodePoolList{} }},
 	{
-		kind: "deployment", names: []string{"deployments", "deploy", "deployments.apps"}, namespaced: true,
+		kind: "deployment", names: []string{"deployments", "deploy"}, group: "apps", namespaced: true,
 		list: func() client.ObjectList { return &appsv1.DeploymentList{} }, workload: func() client.Object { return &appsv1.Deployment{} },
 	},
 	{
-		kind: "replicaset", names: []string{"replicasets", "rs", "replicasets.apps"}, namespaced: true,
+		kind: "replicaset", names: []string{"replicasets", "rs"}, group: "apps", namespaced: true,
 		list: func() client.ObjectList { return &appsv1.ReplicaSetList{} }, workload: func() client.Object { return &appsv1.ReplicaSet{} },
 	},
 	{
-		kind: "statefulset", names: []string{"statefulsets", "sts", "statefulsets.apps"}, namespaced: true,
+		kind: "statefulset", names: []string{"statefulsets", "sts"}, group: "apps", namespaced: true,
 		list: func() client.ObjectList { return &appsv1.StatefulSetList{} }, workload: func() client.Object { return &appsv1.StatefulSet{} },
 	},
 	{
-		kind: "daemonset", names: []string{"daemonsets", "ds", "daemonsets.apps"}, namespaced: true,
+		kind: "daemonset", names: []string{"daemonsets", "ds"}, group: "apps", namespaced: true,
 		list: func() client.ObjectList { return &appsv1.DaemonSetList{} }, workload: func() client.Object { return &appsv1.DaemonSet{} },
 	},
 	{
-		kind: "job", names: []string{"jobs", "jobs.batch"}, namespaced: true,
+		kind: "job", names: []string{"jobs"}, group: "batch", namespaced: true,
 		list: func() client.ObjectList { return &batchv1.JobList{} }, workload: func() client.Object { return &batchv1.Job{} },
 	},
 }
@@ -101,8 +102,9 @@ func (t Target) Workload() bool { return t.workload != nil }
 
 func (q Query) resource(word string) (resource, error) {
 	word = strings.ToLower(word)
+	name, group, qualified := strings.Cut(word, ".") // as kubectl get -o name prints it
 	for _, r := range q.known() {
-		if word == r.kind || slices.Contains(r.names, word) {
+		if (name == r.kind || slices.Contains(r.names, name)) && (!qualified || strings.TrimPrefix(group, "v1.") == r.group) {
 			return r, nil
 		}
 	}
