@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -125,24 +124,24 @@ func (w *Watcher) retaint(ctx context.Context, r interruption.Response, cordon .
 func (w *Watcher) timetable(ctx context.Context, r interruption.Response, claim *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
 	return w.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
 		if r.WriteDeadline {
-			setTime(c, drain.DeadlineAnnotation, r.Deadline)
+			note(c, drain.DeadlineAnnotation, stamp(r.Deadline))
 		}
 		if r.WriteIgnores {
-			metav1.SetMetaDataAnnotation(&c.ObjectMeta, drain.IgnoresAnnotation, r.Ignores)
+			note(c, drain.IgnoresAnnotation, r.Ignores)
 		}
 		if r.WriteEnds {
-			setTime(c, drain.EndsAnnotation, r.Ends)
+			note(c, drain.EndsAnnotation, stamp(r.Ends))
 		}
 	})
 }
 
-// setTime notes a time in an annotation of a claim, none for zero.
-func setTime(c *karpv1.NodeClaim, key string, at time.Time) {
-	if at.IsZero() {
+// note keeps a value in an annotation of a claim, none for an empty one.
+func note(c *karpv1.NodeClaim, key, value string) {
+	if value == "" {
 		delete(c.Annotations, key)
 		return
 	}
-	metav1.SetMetaDataAnnotation(&c.ObjectMeta, key, at.UTC().Format(time.RFC3339))
+	metav1.SetMetaDataAnnotation(&c.ObjectMeta, key, value)
 }
 
 // drain deletes a claim, on which its timetable is.

@@ -30,7 +30,7 @@ type Response struct {
 	WriteDeadline bool
 	// Ignores are the protections of pods that do not count in the drain that is due, as
 	// drain.IgnoresAnnotation has them; WriteIgnores is true if the claim does not say so
-	// yet.
+	// yet, or does of an event that is over.
 	Ignores      string
 	WriteIgnores bool
 	// Ends is when the cloud takes the machine, which goes, at the latest; zero if that
@@ -170,7 +170,9 @@ func (r *Response) deadline(now time.Time) {
 		r.Deadline = drain.Never
 	}
 	r.WriteDeadline = !r.Deadline.IsZero() && sooner(claim, r.Deadline, now, rule.IgnoreGracePeriod)
-	if noted, ok := forced(claim); ok {
+	noted, ok := forced(claim)
+	lifted := noted.Equal(drain.Never) && !r.stands(func(v Verdict) bool { return v.rule.IgnoreGracePeriod })
+	if ok || lifted {
 		// The event takes it along when it is moved or over.
 		if grace := claim.TerminationGracePeriod; grace != nil && !rule.IgnoreGracePeriod && !claim.Deleted.IsZero() {
 			r.Deadline = slices.MinFunc([]time.Time{r.Deadline, claim.Deleted.Add(*grace)}, soonest)
@@ -178,7 +180,14 @@ func (r *Response) deadline(now time.Time) {
 		r.WriteDeadline = !r.Deadline.Truncate(time.Second).Equal(noted)
 	}
 	r.Ignores = ignored(&rule)
-	r.WriteIgnores = r.Ignores != "" && claim.Annotations[drain.IgnoresAnnotation] != r.Ignores
+	r.WriteIgnores = claim.Annotations[drain.IgnoresAnnotation] != r.Ignores &&
+		(r.Ignores != "" || !r.stands(func(v Verdict) bool { return ignored(&v.rule) != "" }))
+}
+
+// stands reports whether any of the events that are not over is such a one: what has been lifted
+// for a drain that has begun stays as long, whether the action is due or not.
+func (r *Response) stands(is func(Verdict) bool) bool {
+	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return !v.Event.Over() && is(v) })
 }
 
 // forced is the deadline that an event has forced on a claim, which is when that ends.

@@ -45,7 +45,7 @@ var start = time.Date(2026, 10, 12, 12, 0, 0, 0, time.UTC)
 //	after 2h                            so much later
 //	respond                             the decision
 //	obey                                the decision is carried out, as far as Nodes and claims show it
-//	noted n1                            by when the claim says that its node must be empty
+//	noted n1                            by when the claim says that its node must be empty, and what does not count
 type world struct {
 	enginetest.Scenario
 	now    time.Time
@@ -82,7 +82,12 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 	case "obey":
 		w.obey(w.decide())
 	case "noted":
-		return cmp.Or(w.Node(c.Args[0]).Claim.Annotations[drain.DeadlineAnnotation], "none") + "\n"
+		noted := w.Node(c.Args[0]).Claim.Annotations
+		out := cmp.Or(noted[drain.DeadlineAnnotation], "none")
+		if ignores := noted[drain.IgnoresAnnotation]; ignores != "" {
+			out += ", ignores " + ignores
+		}
+		return out + "\n"
 	default:
 		if !w.Do(t, c) {
 			t.Fatalf("unknown command %q", c.Name)
@@ -142,10 +147,13 @@ func (w *world) rates(t *testing.T, c storytest.Command) {
 func obey(r interruption.Response) {
 	object := r.Node.Object
 	if r.WriteDeadline {
-		note(r.Node.Claim, drain.DeadlineAnnotation, r.Deadline)
+		note(r.Node.Claim, drain.DeadlineAnnotation, stamp(r.Deadline))
+	}
+	if r.WriteIgnores {
+		note(r.Node.Claim, drain.IgnoresAnnotation, r.Ignores)
 	}
 	if r.WriteEnds {
-		note(r.Node.Claim, drain.EndsAnnotation, r.Ends)
+		note(r.Node.Claim, drain.EndsAnnotation, stamp(r.Ends))
 	}
 	switch {
 	case r.Uncordon:
@@ -165,14 +173,21 @@ func obey(r interruption.Response) {
 	}
 }
 
-func note(c *snapshot.Claim, key string, at time.Time) {
+func note(c *snapshot.Claim, key, value string) {
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
 	}
-	c.Annotations[key] = at.Format(time.RFC3339)
-	if at.IsZero() {
+	c.Annotations[key] = value
+	if value == "" {
 		delete(c.Annotations, key)
 	}
+}
+
+func stamp(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.Format(time.RFC3339)
 }
 
 func (w *world) rule(t *testing.T, c storytest.Command) {
