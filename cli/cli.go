@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/millwright-dev/millwright/cli/adopt"
+	"github.com/millwright-dev/millwright/cli/answer"
 	"github.com/millwright-dev/millwright/cli/color"
 	"github.com/millwright-dev/millwright/cli/crds"
 	"github.com/millwright-dev/millwright/cli/dump"
@@ -81,8 +82,6 @@ Karpenter's NodePools and NodeClaims.
 ` + exitCodes,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	streams.Out = color.Escaped{Writer: streams.Out}
 	cmd.SetIn(streams.In)
@@ -95,11 +94,24 @@ Karpenter's NodePools and NodeClaims.
 	cmd.PersistentFlags().Var(&when, color.Flag, "when to colour messages: auto, always or never")
 	complete(cmd, color.Flag, color.Modes()...)
 	c := console{streams, &when}
-	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newDoctor(c), newEvents(c), newApprove(c), newDeny(c), newVersion(c), crds.New(c.Out), export.New(c.Out),
+	answers := answer.Config{Out: c.Out, Connect: connectClient, Needs: needs, Help: exitCodes}
+	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newDoctor(c), newEvents(c), answer.Approve(answers), answer.Deny(answers), newVersion(c), crds.New(c.Out), export.New(c.Out),
 		dump.New(dump.Config{Out: c.Out, Warn: c.warn, Connect: connect}),
 		adopt.New(adopt.Config{Streams: c.IOStreams, Settings: c.judge, Types: instanceTypes, Findings: errFindings}))
+	cmd.InitDefaultCompletionCmd()
+	grouped(cmd)
 	interruptible(cmd)
 	return cmd
+}
+
+// grouped has commands that only hold others print their help, and refuse what is none of those.
+func grouped(cmd *cobra.Command) {
+	for _, below := range cmd.Commands() {
+		grouped(below)
+	}
+	if !cmd.Runnable() {
+		cmd.Args, cmd.RunE = cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 }
 
 // interruptible has commands end when they are interrupted, also where what they wait for takes no

@@ -25,8 +25,6 @@ func newPolicy(c console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "Try NodePolicies out",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPolicyTest(c))
 	return cmd

@@ -35,8 +35,6 @@ func New(c Config) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adopt",
 		Short: "Prepare the way over from Karpenter or cluster-autoscaler",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newKarpenter(c), newAutoscaler(c.Streams))
 	return cmd

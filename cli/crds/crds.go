@@ -28,8 +28,6 @@ func New(out io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crds",
 		Short: "Bring the kinds of NodePools and their like into a cluster, or print them",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newUpgrade(out), newPrint(out))
 	return cmd

@@ -1,19 +1,18 @@
-package cli
+package answer
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
-	"github.com/millwright-dev/millwright/cli/color"
 	"github.com/millwright-dev/millwright/cluster"
 )
 
@@ -37,13 +36,12 @@ func TestAnAnswerIsWrittenUnlessItIsTooLate(t *testing.T) {
 		r.Spec = v1alpha1.DisruptionRequestSpec{NodeClaim: "c", Event: "e", Action: "Drain"}
 		r.Status = v1alpha1.DisruptionRequestStatus{Phase: tt.phase, Begins: begins, Message: "too late"}
 		api := fake.NewClientBuilder().WithScheme(kinds).WithObjects(r).Build()
-		streams, _, out, _ := genericiooptions.NewTestIOStreams()
-		mode := color.Auto
-		d := decision{connect: func(*genericclioptions.ConfigFlags) (client.Client, error) { return api, nil }, decision: v1alpha1.Approve, verb: tt.verb}
+		var out strings.Builder
+		c := Config{Out: &out, Connect: func(*genericclioptions.ConfigFlags) (client.Client, error) { return api, nil }, Needs: func(string, string) cobra.PositionalArgs { return nil }}
+		cmd, decided := Approve(c), v1alpha1.Approve
 		if tt.verb == "deny" {
-			d.decision = v1alpha1.Deny
+			cmd, decided = Deny(c), v1alpha1.Deny
 		}
-		cmd := newDecision(console{streams, &mode}, d)
 		cmd.SetArgs([]string{"r", "--comment", "as agreed"})
 		cmd.SilenceUsage, cmd.SilenceErrors = true, true
 		err := cmd.ExecuteContext(t.Context())
@@ -57,8 +55,34 @@ func TestAnAnswerIsWrittenUnlessItIsTooLate(t *testing.T) {
 		if err := api.Get(t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
 			t.Fatal(err)
 		}
-		if written := r.Spec.Decision != ""; written != (tt.phase != v1alpha1.RequestExpired) || written && (r.Spec.Decision != d.decision || r.Spec.Comment != "as agreed") {
+		if written := r.Spec.Decision != ""; written != (tt.phase != v1alpha1.RequestExpired) || written && (r.Spec.Decision != decided || r.Spec.Comment != "as agreed") {
 			t.Errorf("%s when %s: spec %+v", tt.verb, tt.phase, r.Spec)
+		}
+	}
+}
+
+func TestWhatIsDecidedOtherwiseForTheSameMachineIsSaid(t *testing.T) {
+	kinds := runtime.NewScheme()
+	if err := cluster.AddToScheme(kinds); err != nil {
+		t.Fatal(err)
+	}
+	request := func(name, claim, event string, phase v1alpha1.RequestPhase) *v1alpha1.DisruptionRequest {
+		r := &v1alpha1.DisruptionRequest{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		r.Spec = v1alpha1.DisruptionRequestSpec{NodeClaim: claim, Event: event, Action: "Drain"}
+		r.Status.Phase = phase
+		return r
+	}
+	api := fake.NewClientBuilder().WithScheme(kinds).WithObjects(
+		request("r", "c", "e", v1alpha1.RequestProposed), request("denied", "c", "f", v1alpha1.RequestDenied), request("elsewhere", "d", "e", v1alpha1.RequestDenied),
+		request("over", "c", "g", v1alpha1.RequestWithdrawn), request("approved", "c", "h", v1alpha1.RequestApproved),
+	).Build()
+	for verb, want := range map[v1alpha1.Decision]string{
+		v1alpha1.Approve: "r: approved; Drain of NodeClaim c begins at once, although DisruptionRequest denied is Denied: each event is answered on its own",
+		v1alpha1.Deny:    "r: denied; Drain of NodeClaim c will not happen because of event e, although DisruptionRequest approved is Approved: each event is answered on its own",
+	} {
+		got, err := decision{decision: verb}.set(t.Context(), api, "r")
+		if got != want || err != nil {
+			t.Errorf("%s: %q, %v", verb, got, err)
 		}
 	}
 }

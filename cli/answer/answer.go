@@ -1,8 +1,10 @@
-package cli
+// Package answer is the commands that answer DisruptionRequests.
+package answer
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,25 +17,34 @@ import (
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
 )
 
+// Config is what the commands share with the others.
+type Config struct {
+	Out     io.Writer
+	Connect func(*genericclioptions.ConfigFlags) (client.Client, error)
+	// Needs refuses a command without arguments; Help ends what a command says of itself.
+	Needs func(what, example string) cobra.PositionalArgs
+	Help  string
+}
+
 // decision is one call of `millwright approve` or `millwright deny`.
 type decision struct {
-	kube     *genericclioptions.ConfigFlags
-	connect  func(*genericclioptions.ConfigFlags) (client.Client, error)
 	decision v1alpha1.Decision
 	verb     string
 	comment  string
 }
 
-func newApprove(c console) *cobra.Command {
-	return newDecision(c, decision{connect: connectClient, decision: v1alpha1.Approve, verb: "approve"})
+// Approve makes the command that approves.
+func Approve(c Config) *cobra.Command {
+	return command(c, decision{decision: v1alpha1.Approve, verb: "approve"})
 }
 
-func newDeny(c console) *cobra.Command {
-	return newDecision(c, decision{connect: connectClient, decision: v1alpha1.Deny, verb: "deny"})
+// Deny makes the command that denies.
+func Deny(c Config) *cobra.Command {
+	return command(c, decision{decision: v1alpha1.Deny, verb: "deny"})
 }
 
-func newDecision(c console, d decision) *cobra.Command {
-	d.kube = kubeconfig.ClusterFlags()
+func command(c Config, d decision) *cobra.Command {
+	kube := kubeconfig.ClusterFlags()
 	cmd := &cobra.Command{
 		Use:   d.verb + " NAME...",
 		Short: strings.ToUpper(d.verb[:1]) + d.verb[1:] + " DisruptionRequests",
@@ -47,10 +58,10 @@ What waits for an answer, and what happens without one, is shown by
 The same can be done with kubectl, or from Git:
   kubectl patch disruptionrequest NAME --type merge -p '{"spec":{"decision":"%[2]s"}}'
 
-`, d.verb, d.decision) + exitCodes,
-		Args: needs("which DisruptionRequest", d.verb+" NAME"),
+`, d.verb, d.decision) + c.Help,
+		Args: c.Needs("which DisruptionRequest", d.verb+" NAME"),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			api, err := d.connect(d.kube)
+			api, err := c.Connect(kube)
 			if err != nil {
 				return err
 			}
@@ -67,7 +78,7 @@ The same can be done with kubectl, or from Git:
 		},
 	}
 	cmd.Flags().StringVar(&d.comment, "comment", "", "why, for those who look at the request later")
-	d.kube.AddFlags(cmd.Flags())
+	kube.AddFlags(cmd.Flags())
 	return cmd
 }
 
@@ -92,7 +103,25 @@ func (d decision) set(ctx context.Context, api client.Client, name string) (stri
 	if err := api.Patch(ctx, r, client.MergeFrom(before)); err != nil {
 		return "", fmt.Errorf("answering DisruptionRequest %s: %w", name, err)
 	}
-	return fmt.Sprintf("%s: %s", name, d.follows(r)), nil
+	var all v1alpha1.DisruptionRequestList
+	if err := api.List(ctx, &all); err != nil && !apierrors.IsForbidden(err) {
+		return "", fmt.Errorf("%s is answered; listing DisruptionRequests: %w", name, err)
+	}
+	return fmt.Sprintf("%s: %s%s", name, d.follows(r), d.although(r, all.Items)), nil
+}
+
+// although names a request about the same machine that is answered the other way.
+func (d decision) although(r *v1alpha1.DisruptionRequest, all []v1alpha1.DisruptionRequest) string {
+	otherwise := v1alpha1.RequestDenied
+	if d.decision == v1alpha1.Deny {
+		otherwise = v1alpha1.RequestApproved
+	}
+	for _, q := range all {
+		if q.Spec.NodeClaim == r.Spec.NodeClaim && q.Name != r.Name && q.Status.Phase == otherwise {
+			return fmt.Sprintf(", although DisruptionRequest %s is %s: each event is answered on its own", q.Name, otherwise)
+		}
+	}
+	return ""
 }
 
 // follows says what a decision leads to.
@@ -100,9 +129,9 @@ func (d decision) follows(r *v1alpha1.DisruptionRequest) string {
 	what := fmt.Sprintf("%s of NodeClaim %s", r.Spec.Action, r.Spec.NodeClaim)
 	switch {
 	case d.decision == v1alpha1.Deny && !r.Status.Deadline.IsZero():
-		return fmt.Sprintf("denied; %s will not happen, and the cloud acts at %s", what, explain.Stamp(r.Status.Deadline.Time))
+		return fmt.Sprintf("denied; %s will not happen because of event %s, and the cloud acts at %s", what, r.Spec.Event, explain.Stamp(r.Status.Deadline.Time))
 	case d.decision == v1alpha1.Deny:
-		return fmt.Sprintf("denied; %s will not happen", what)
+		return fmt.Sprintf("denied; %s will not happen because of event %s", what, r.Spec.Event)
 	case r.Status.Phase == "":
 		return fmt.Sprintf("approved; nothing asks for %s yet: the answer counts once event %s does", what, r.Spec.Event)
 	case r.Status.Begins.IsZero():
