@@ -35,7 +35,7 @@ func launch(v View) Step {
 		Name: GateLaunched, Since: since(c, snapshot.Launched), Reason: unlaunched(c),
 		Next: Next{Actor: Cloud, Then: GiveUp, At: deadline},
 	}}}
-	if !v.Now.Before(deadline) {
+	if _, answered := c.Conditions[snapshot.Launched]; answered && !v.Now.Before(deadline) {
 		s.Delete = LaunchTimedOut
 		return s
 	}
