@@ -16,7 +16,6 @@
 package gc
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,9 +45,6 @@ const (
 	Interval = time.Minute
 	// orphanAge is how old a machine without a claim must be.
 	orphanAge = 30 * time.Second
-	// joinTime is how long a launched machine that has not registered may be
-	// missing from the cloud's answers.
-	joinTime = 2 * time.Minute
 )
 
 const name = "nodeclaim.garbagecollection"
@@ -91,23 +87,26 @@ func (c *Collector) Sweep(ctx context.Context) error {
 
 // orphans ends the machines that no claim accounts for.
 func (c *Collector) orphans(ctx context.Context, instances []cloud.Instance, claims []karpv1.NodeClaim) error {
-	known := make(map[string]bool, len(claims))
-	for i := range claims {
-		// A claim that names its machine accounts for no second one of its token.
-		if id := claims[i].Status.ProviderID; id != "" {
-			known[id] = true
-		} else {
-			known[string(claims[i].UID)], known[claims[i].Name] = true, true
-		}
-	}
+	known := providerIDs(claims)
 	var failed []error
 	for _, i := range instances {
-		if known[cmp.Or(i.Token, i.Claim)] || known[i.ProviderID] || c.deps.Clock.Since(i.Launched) < orphanAge || i.State == cloud.ShuttingDown {
+		if known[i.ProviderID] || c.deps.Clock.Since(i.Launched) < orphanAge || i.State == cloud.ShuttingDown {
 			continue
 		}
-		failed = append(failed, c.orphan(ctx, i))
+		// A claim that names its machine accounts for no second one of its token.
+		if !slices.ContainsFunc(claims, func(c karpv1.NodeClaim) bool { return c.Status.ProviderID == "" && i.LaunchedFor(c.Name, c.UID) }) {
+			failed = append(failed, c.orphan(ctx, i))
+		}
 	}
 	return errors.Join(failed...)
+}
+
+func providerIDs(claims []karpv1.NodeClaim) map[string]bool {
+	out := make(map[string]bool, len(claims))
+	for i := range claims {
+		out[claims[i].Status.ProviderID] = true
+	}
+	return out
 }
 
 // orphan ends one machine.
@@ -141,27 +140,37 @@ func (c *Collector) widows(ctx context.Context, instances []cloud.Instance, clai
 	}
 	var failed []error
 	for i := range claims {
-		claim := &claims[i]
-		if alive[claim.Status.ProviderID] || !c.overdue(claim) {
+		if alive[claims[i].Status.ProviderID] || !c.deps.Manages(cluster.ClassRef(claims[i].Spec.NodeClassRef)) {
 			continue
 		}
-		mine := slices.IndexFunc(instances, func(i cloud.Instance) bool { return i.LaunchedFor(claim.Name, claim.UID) })
-		if claim.Status.ProviderID == "" && mine >= 0 {
-			failed = append(failed, c.recall(ctx, claim, instances[mine].ProviderID))
-			continue
-		}
-		failed = append(failed, c.widow(ctx, claim))
+		failed = append(failed, c.widow(ctx, &claims[i], instances))
 	}
 	return errors.Join(failed...)
 }
 
-// overdue reports whether a claim's machine should be in the cloud's answers.
-func (c *Collector) overdue(claim *karpv1.NodeClaim) bool {
-	value := cluster.Claim(claim)
-	if claim.DeletionTimestamp != nil || !c.deps.Manages(value.Class) {
-		return false
+// widow deals with one claim whose machine was not listed under its provider ID.
+func (c *Collector) widow(ctx context.Context, claim *karpv1.NodeClaim, instances []cloud.Instance) error {
+	nodes, err := c.deps.NodesOf(ctx, claim.Status.ProviderID)
+	if err != nil {
+		return err
 	}
-	return value.Is(snapshot.Registered) || value.Is(snapshot.Launched) && c.deps.Clock.Since(value.Conditions[snapshot.Launched].Since) >= joinTime
+	v := lifecycle.Unlisted{Now: c.deps.Clock.Now(), Claim: cluster.Claim(claim), Nodes: nodes}
+	if i := slices.IndexFunc(instances, func(i cloud.Instance) bool { return i.LaunchedFor(claim.Name, claim.UID) }); i >= 0 {
+		v.Found = instances[i].ProviderID
+	}
+	switch v.Decide() {
+	case lifecycle.RecallMachine:
+		return c.recall(ctx, claim, v.Found)
+	case lifecycle.AskForMachine:
+		why, err := c.gone(ctx, v.Claim.ProviderID)
+		if err != nil || why == nil {
+			return err
+		}
+		return c.giveUp(ctx, claim, why)
+	case lifecycle.GiveUpMachine:
+		return c.giveUp(ctx, claim, cloud.ErrNotFound)
+	}
+	return nil
 }
 
 // recall restores the provider ID of a claim that has lost it.
@@ -171,22 +180,11 @@ func (c *Collector) recall(ctx context.Context, claim *karpv1.NodeClaim, provide
 	return err
 }
 
-func (c *Collector) widow(ctx context.Context, claim *karpv1.NodeClaim) error {
-	nodes, err := c.deps.NodesOf(ctx, claim.Status.ProviderID)
-	if err != nil {
-		return err
-	}
-	for _, n := range nodes {
-		if snapshot.Ready(n) {
-			return nil
-		}
-	}
-	why, err := c.gone(ctx, claim.Status.ProviderID)
-	if err != nil || why == nil {
-		return err
-	}
+// giveUp deletes a claim whose machine is gone, and says why.
+func (c *Collector) giveUp(ctx context.Context, claim *karpv1.NodeClaim, why error) error {
 	log.FromContext(ctx).Info("giving up a NodeClaim whose machine is gone", "NodeClaim", claim.Name, "because", why.Error())
-	if claim, err = c.deps.Writer.Ended(ctx, claim, why.Error()); err != nil {
+	claim, err := c.deps.Writer.Ended(ctx, claim, why.Error())
+	if err != nil {
 		return err
 	}
 	first, err := c.deps.Writer.Delete(ctx, claim)
@@ -200,12 +198,8 @@ func (c *Collector) widow(ctx context.Context, claim *karpv1.NodeClaim) error {
 	return nil
 }
 
-// gone asks the cloud for exactly this machine, and is what it says if that is gone. Without a
-// provider ID it is: no machine was listed for the claim.
+// gone asks the cloud for exactly this machine, and is what it says if that is gone.
 func (c *Collector) gone(ctx context.Context, providerID string) (why, err error) {
-	if providerID == "" {
-		return cloud.ErrNotFound, nil
-	}
 	_, err = c.deps.Provider.Get(ctx, providerID)
 	if err == nil || errors.Is(err, cloud.ErrNotFound) {
 		return err, nil
@@ -215,10 +209,7 @@ func (c *Collector) gone(ctx context.Context, providerID string) (why, err error
 
 // ghosts deletes Nodes of ours that have no claim and no machine any more.
 func (c *Collector) ghosts(ctx context.Context, claims []karpv1.NodeClaim) error {
-	known := make(map[string]bool, len(claims))
-	for i := range claims {
-		known[claims[i].Status.ProviderID] = true
-	}
+	known := providerIDs(claims)
 	var nodes corev1.NodeList
 	if err := c.deps.Client.List(ctx, &nodes); err != nil {
 		return fmt.Errorf("listing Nodes: %w", err)

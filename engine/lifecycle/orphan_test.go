@@ -48,3 +48,30 @@ func TestAMachineThatTheCloudEndsHasFailedUntilItsNodeRegisters(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatBecomesOfAClaimWhoseMachineIsNotListed(t *testing.T) {
+	now := time.Unix(1000, 0)
+	ready := []*corev1.Node{{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}}
+	registered := map[string]snapshot.Condition{snapshot.Registered: {Status: corev1.ConditionTrue}}
+	launched := func(ago time.Duration) map[string]snapshot.Condition {
+		return map[string]snapshot.Condition{snapshot.Launched: {Status: corev1.ConditionTrue, Since: now.Add(-ago)}}
+	}
+	for _, test := range []struct {
+		unlisted lifecycle.Unlisted
+		want     lifecycle.Search
+	}{
+		{lifecycle.Unlisted{Claim: &snapshot.Claim{ProviderID: "p", Conditions: registered}}, lifecycle.AskForMachine},
+		{lifecycle.Unlisted{Claim: &snapshot.Claim{ProviderID: "p", Conditions: registered}, Nodes: ready}, ""},
+		{lifecycle.Unlisted{Claim: &snapshot.Claim{ProviderID: "p", Conditions: registered, Deleted: now}}, ""},
+		{lifecycle.Unlisted{Claim: &snapshot.Claim{ProviderID: "p", Conditions: launched(time.Minute)}}, ""},
+		{lifecycle.Unlisted{Claim: &snapshot.Claim{ProviderID: "p", Conditions: launched(2 * time.Minute)}}, lifecycle.AskForMachine},
+		{lifecycle.Unlisted{Claim: &snapshot.Claim{}}, ""},
+		{lifecycle.Unlisted{Claim: &snapshot.Claim{Conditions: registered}, Found: "p"}, lifecycle.RecallMachine},
+		{lifecycle.Unlisted{Claim: &snapshot.Claim{Conditions: registered}}, lifecycle.GiveUpMachine},
+	} {
+		test.unlisted.Now = now
+		if got := test.unlisted.Decide(); got != test.want {
+			t.Errorf("%+v: %q", test.unlisted, got)
+		}
+	}
+}
