@@ -18,9 +18,10 @@ type Told struct {
 // document has what is read of all kinds of documents.
 type document struct {
 	Subnets []struct {
-		SubnetID, AvailabilityZone string
-		AvailableIPAddressCount    int
-		Tags                       []tag
+		SubnetID                string `json:"SubnetId"`
+		AvailabilityZone        string
+		AvailableIPAddressCount int
+		Tags                    []tag
 	}
 	SecurityGroups []struct {
 		GroupID, GroupName string
@@ -106,7 +107,10 @@ func (r *reading) add(raw json.RawMessage) error {
 	if !known {
 		return errForm
 	}
-	if err := json.Unmarshal(raw, &d); err != nil {
+	wrong := &json.UnmarshalTypeError{}
+	if err := json.Unmarshal(raw, &d); errors.As(err, &wrong) {
+		return fmt.Errorf("%s: %s, not what the AWS CLI prints", wrong.Field, wrong.Value)
+	} else if err != nil {
 		return err
 	}
 	for _, s := range d.Subnets {

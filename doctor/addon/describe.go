@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Read reads what `aws eks describe-addon` prints, of one add-on or of several one after
@@ -15,14 +16,20 @@ func Read(r io.Reader) ([]Addon, error) {
 	for {
 		var doc struct {
 			Addon *struct {
-				ClusterName, AddonName, AddonVersion, ConfigurationValues string
+				ClusterName         string `json:"clusterName"`
+				AddonName           string `json:"addonName"`
+				AddonVersion        string `json:"addonVersion"`
+				ConfigurationValues string `json:"configurationValues"`
 			} `json:"addon"`
 		}
 		err := dec.Decode(&doc)
 		if errors.Is(err, io.EOF) && len(out) > 0 {
 			return out, nil
 		}
+		wrong := &json.UnmarshalTypeError{}
 		switch {
+		case errors.As(err, &wrong):
+			return nil, fmt.Errorf("%s, not what aws eks describe-addon prints", strings.TrimPrefix(wrong.Field+": "+wrong.Value, ": "))
 		case errors.Is(err, io.EOF):
 			return nil, errors.New("it is empty; want what aws eks describe-addon prints")
 		case err != nil:
