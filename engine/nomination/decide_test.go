@@ -12,6 +12,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/enginetest"
 	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
+	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -135,6 +136,40 @@ func TestDecide(t *testing.T) {
 			lines: []string{"node n4 type=m pool=main stage=appeared", "nominate big n4", "nominate web-1 n2"},
 			with:  func(s *snapshot.Snapshot) { try(s, len(s.Pending)) },
 			want:  `big -> "n4" Planned; `,
+		},
+		"but what is nominated to it stays": {
+			lines: []string{"node n4 type=m pool=main stage=appeared", "nominate big n4"},
+			with:  func(s *snapshot.Snapshot) { try(s, 1); nominate(s, "big", "n4", true) },
+		},
+		"a Node that is ready does not wait for that": {
+			lines: []string{"node n4 type=m pool=main stage=appeared", "nominate big n4", "nominate web-1 n2"},
+			with: func(s *snapshot.Snapshot) {
+				try(s, 1)
+				s.Node("n4").Object.Status.Conditions[0].Status = corev1.ConditionTrue
+			},
+			want: `big -> "n4" Planned; `,
+		},
+		"Nodes that are ready come first": {
+			lines: []string{"node n4 type=m pool=main stage=appeared", "node n5 type=m pool=main stage=appeared", "pod large count=2 cpu=3 memory=14Gi",
+				"nominate large-1 n4", "nominate large-2 n5", "nominate web-1 n4", "nominate web-2 n5", "nominate web-3 n4"},
+			with: func(s *snapshot.Snapshot) {
+				try(s, len(s.Pending))
+				s.Node("n5").Object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(s.Now)}}
+			},
+			want: `large-2 -> "n5" Planned; large-1 -> "n4" Planned; `,
+		},
+		"a plan from before the Node was there names its claim": {
+			lines: []string{"node n4 type=m pool=main", "nominate big claim-4", "nominate web-1 n2"},
+			with:  func(s *snapshot.Snapshot) { s.Node("n4").Claim.Name = "claim-4" },
+			want:  `big -> "n4" Planned; `,
+		},
+		"a Node that is to be emptied keeps nobody": {
+			lines: []string{"node n4 type=m pool=main", "nominate big n4"},
+			with: func(s *snapshot.Snapshot) {
+				s.Node("n4").Object.Spec.Taints = []corev1.Taint{eviction.DisruptedTaint}
+				nominate(s, "big", "n4", true)
+			},
+			want: `big -> "" Leaving; `,
 		},
 		"nodes of others need no help": {lines: []string{"nominate web-1 foreign"}},
 	} {

@@ -66,6 +66,16 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 			agent := &corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{{Key: starting.Key, Operator: corev1.TolerationOpExists}}}}
 			s.DaemonSets = append(s.DaemonSets, &snapshot.DaemonSet{DaemonSet: &appsv1.DaemonSet{}, Pod: &snapshot.Pod{Pod: agent, Class: &snapshot.Class{}}})
 		}},
+		"all pods of DaemonSets tolerate that it is not ready": {ready: -1, want: []string{"big"}, until: nomination.Boot - 2*time.Second, with: func(s *snapshot.Snapshot) {
+			notReady := corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute}
+			s.Node("n4").Object.Spec.Taints = append(s.Node("n4").Object.Spec.Taints, notReady)
+			agent := &corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{{Key: notReady.Key, Operator: corev1.TolerationOpExists}}}}
+			s.DaemonSets = append(s.DaemonSets, &snapshot.DaemonSet{DaemonSet: &appsv1.DaemonSet{}, Pod: &snapshot.Pod{Pod: agent, Class: &snapshot.Class{}}})
+		}},
+		"something else was written to it long after it was ready": {ready: nomination.Grace, free: 1, with: func(s *snapshot.Snapshot) {
+			at := metav1.NewTime(s.Now)
+			s.Node("n4").Object.ManagedFields = []metav1.ManagedFieldsEntry{{Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{}}}`)}}
+		}},
 		"its startup taint has gone long after it was ready": {ready: time.Minute, want: []string{"big"}, until: nomination.Grace - time.Second, with: func(s *snapshot.Snapshot) {
 			gone := metav1.NewTime(s.Now.Add(-time.Second))
 			s.Node("n4").Object.ManagedFields = []metav1.ManagedFieldsEntry{{Time: &gone, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:taints":{}}}`)}}
