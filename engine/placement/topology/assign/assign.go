@@ -26,8 +26,6 @@ type Assigner struct {
 	divided map[string]int
 	// slots are the domains of groups that are bound to some.
 	slots map[*demand.Group]slot
-	// unfinished are the divisions with pods that have found no cell yet.
-	unfinished []*assignment
 	// names are the machines by the names of their Nodes and claims, once asked for.
 	names map[string]int
 }
@@ -90,7 +88,6 @@ func (a *Assigner) Assign() {
 		out.Origin = g
 		done = append(done, out)
 	}
-	done = append(done, a.finish()...)
 	a.Batch.Groups = done
 	a.Batch.Order()
 }
@@ -150,24 +147,13 @@ func (a *Assigner) assign(g *demand.Group) []*demand.Group {
 		g.Pods = g.Pods[:quota:quota]
 	}
 	if len(g.Pods) > 0 {
-		out = append(out, a.share(g, &whole)...)
+		a.divided[g.Key()] = len(g.Pods)
+		for _, part := range a.divide(g) {
+			out = append(out, a.colocation.bindToNodes(part))
+		}
 	}
 	for _, part := range out {
 		part.Origin = &whole
-	}
-	return out
-}
-
-// share gives the pods of a group, which were once the whole, their domains.
-func (a *Assigner) share(g, whole *demand.Group) []*demand.Group {
-	a.divided[g.Key()] = len(g.Pods)
-	unfinished := len(a.unfinished)
-	var out []*demand.Group
-	for _, part := range a.divide(g) {
-		out = append(out, a.colocation.bindToNodes(part))
-	}
-	for _, v := range a.unfinished[unfinished:] {
-		v.origin = whole
 	}
 	return out
 }

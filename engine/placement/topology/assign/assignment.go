@@ -21,9 +21,6 @@ type assignment struct {
 	keys  []string
 	cells []cell
 	in    [][]*snapshot.Pod
-	// rest are the pods without a cell, origin the group before it was divided.
-	rest   []*snapshot.Pod
-	origin *demand.Group
 	// most is how many pods a cell takes at most: by its room, and by what an
 	// earlier round has found out.
 	most  []int
@@ -48,8 +45,8 @@ type part struct {
 	fixed bool
 }
 
-// divide gives each pod of a group its domains, as far as there are any by now;
-// see finish for the others.
+// divide gives each pod of a group its domains, and refuses those for which there are
+// none.
 func (a *Assigner) divide(g *demand.Group) []*demand.Group {
 	g, keys := a.avoidRunning(g)
 	if len(keys) == 0 || len(g.Shape.Refused) > 0 {
@@ -63,39 +60,11 @@ func (a *Assigner) divide(g *demand.Group) []*demand.Group {
 		// Something else is in the way, and will be told.
 		return []*demand.Group{a.loosen(g, keys...)}
 	}
-	v.fill(g.Pods)
-	if len(v.rest) == 0 {
-		return v.groups()
-	}
-	a.unfinished = append(a.unfinished, v)
-	return nil
-}
-
-// finish looks again for domains for pods that found none, now that others are
-// where they are, and refuses those that are left.
-func (a *Assigner) finish() []*demand.Group {
-	for progress := true; progress; {
-		progress = false
-		for _, v := range a.unfinished {
-			before := len(v.rest)
-			v.fill(v.rest)
-			progress = progress || len(v.rest) < before
-		}
-	}
-	var out []*demand.Group
-	for _, v := range a.unfinished {
-		for _, part := range v.groups() {
-			out = append(out, a.colocation.bindToNodes(part))
-		}
-		if len(v.rest) > 0 {
-			left := &demand.Group{Shape: v.g.Shape, Need: v.g.Need, Pods: v.rest, Bundle: v.g.Bundle}
-			out = append(out, a.refuse(left, v.closedRule()))
-		}
-		for _, part := range out {
-			if part.Origin == nil {
-				part.Origin = v.origin
-			}
-		}
+	rest := v.fill(g.Pods)
+	out := v.groups()
+	if len(rest) > 0 {
+		left := &demand.Group{Shape: g.Shape, Need: g.Need, Pods: rest, Bundle: g.Bundle}
+		out = append(out, a.refuse(left, v.closedRule()))
 	}
 	return out
 }
@@ -155,7 +124,7 @@ func (a *Assigner) avoid(g *demand.Group, key string) *demand.Group {
 }
 
 func (a *Assigner) newAssignment(g *demand.Group, keys []string) *assignment {
-	v := &assignment{a: a, g: g, keys: keys, last: -1, origin: g}
+	v := &assignment{a: a, g: g, keys: keys, last: -1}
 	for _, r := range g.Shape.Memberships {
 		l := a.PodTopology.Counts[r.Rule]
 		if !slices.Contains(keys, l.Key) {
@@ -203,17 +172,18 @@ func pathOf(g *demand.Group, keys, values []string) string {
 	return g.Key() + "\x00" + strings.Join(keys, ",") + "=" + strings.Join(values, ",")
 }
 
-// fill puts pods into cells, first those that an earlier plan has put there; those
-// for which there is none are the rest.
-func (v *assignment) fill(pods []*snapshot.Pod) {
-	v.rest = v.keep(pods)
-	for ; len(v.rest) > 0; v.rest = v.rest[v.g.Bundle:] {
-		i := v.pick(len(v.rest) / v.g.Bundle)
+// fill puts pods into cells, first those that an earlier plan has put there, and
+// returns those for which there is none.
+func (v *assignment) fill(pods []*snapshot.Pod) []*snapshot.Pod {
+	rest := v.keep(pods)
+	for ; len(rest) > 0; rest = rest[v.g.Bundle:] {
+		i := v.pick(len(rest) / v.g.Bundle)
 		if i < 0 {
-			return
+			break
 		}
-		v.give(v.rest[:v.g.Bundle], i)
+		v.give(rest[:v.g.Bundle], i)
 	}
+	return rest
 }
 
 // keep leaves pods in the cells of an earlier plan, as far as the rules allow, and
