@@ -19,12 +19,11 @@
 // What pods prefer (preferred node and pod affinity, ScheduleAnyway,
 // PreferNoSchedule) is priced (prefer.go). A first plan follows no preference; a
 // second one follows all, and is taken if it places as many pods and costs at most
-// [Options.Preference] of the price of the pods that prefer something more. Until
-// it does, the kinds of pods whose price rose by more than that give up their lightest
-// preference, one after the other; what states no weight counts as 100. Pods that
-// gave up several then try each once more, the heaviest first. Pods that
-// find no machine as they would like it take any. A plan names the preferences that
-// it does not keep, as Relaxed. The spreads that kube-scheduler has by default for
+// [Options.Preference] of the price of the pods that prefer something more. Else
+// preferences are taken up one after the other, the heaviest of each kind of pod first,
+// and a kind of pods whose price rises by more than that goes without; what states no
+// weight counts as 100. Pods that find no machine as they would like it take any. A plan
+// names the preferences that it does not keep, as Relaxed. The spreads that kube-scheduler has by default for
 // pods without any are softer still: no price is paid for them, but of machines at
 // one price the plan takes those in the zone with the fewest.
 //

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/demand"
@@ -21,63 +22,76 @@ type refined struct {
 	plan *plan.Plan
 }
 
-// prefer looks for a plan that follows preferences and costs little more than the
-// one that follows none. Where following all of them is too dear, those pods that
-// became too dear themselves give up their lightest, until the plan is cheap
-// enough.
+// prefer looks for a plan that follows preferences and costs little more than the one
+// that follows none. Where following all of them is too dear, they are taken up one
+// after the other, the heaviest of each shape first: by all shapes, or else by those
+// that it does not make too dear themselves.
 func (r *run) prefer(none *refined) *refined {
+	tried := []*refined{none}
+	follow := func(preferences demand.Followed) *refined {
+		for _, known := range tried {
+			if maps.Equal(known.followed, preferences) {
+				return known
+			}
+		}
+		next := r.refine(preferences)
+		tried = append(tried, next)
+		return next
+	}
 	before := none.prices(none.plan)
-	relaxed := demand.Relaxed{}
-	for round := 0; ; round++ {
-		with := r.refine(relaxed)
-		if r.affordable(none, with, before, relaxed) {
-			return r.restore(none, with, before)
+	all := demand.Followed{}
+	for k := range most(none.asked) {
+		all = all.With(none.asked, k)
+	}
+	best := follow(all)
+	if r.affordable(none, best, before) {
+		return best
+	}
+	best = none
+	for k := range most(none.asked) {
+		next := follow(best.followed.With(none.asked, k))
+		if !r.affordable(none, next, before) {
+			next = follow(best.followed.With(r.cheap(none, next, before), k))
 		}
-		after := none.prices(with.plan)
-		giving := none.tooDear(before, after, relaxed, r.opts.Preference)
-		if !none.relaxLightest(giving, relaxed, round >= relaxAllAfter) {
-			with = none
-			with.relaxed = relaxed
-			return r.restore(none, with, before)
+		if r.affordable(none, next, before) {
+			best = next
 		}
 	}
+	return best
 }
 
-// restore takes preferences up again, the heaviest first, of pods that gave up
-// several: it may have been only one of them that was dear.
-func (r *run) restore(none, with *refined, before map[string]float64) *refined {
-	for k := 0; ; k++ {
-		trial, more := with.relaxed.Without(none.asked, k)
-		if !more {
-			return with
-		}
-		if trial == nil {
-			continue
-		}
-		if next := r.refine(trial); r.affordable(none, next, before, trial) {
-			with = next
-		}
+// most is how many preferences some shape has.
+func most(asked []*demand.Shape) int {
+	n := 0
+	for _, sh := range asked {
+		n = max(n, len(sh.Preferences))
 	}
+	return n
 }
-
-// relaxAllAfter is after how many plans pods give up all that they prefer at once.
-const relaxAllAfter = 3
 
 // affordable reports whether a plan that follows preferences places no fewer pods
 // and costs at most so much more, in proportion to what the pods cost that have
 // some.
-func (r *run) affordable(none, with *refined, before map[string]float64, relaxed demand.Relaxed) bool {
+func (r *run) affordable(none, with *refined, before map[string]float64) bool {
 	if len(with.plan.Unplaced) != len(none.plan.Unplaced) {
 		return len(with.plan.Unplaced) < len(none.plan.Unplaced)
 	}
 	holders := 0.0
 	for _, sh := range none.asked {
-		if sh.Follows(relaxed) {
+		if with.followed.Some(sh) {
 			holders += before[sh.Key]
 		}
 	}
 	const rounding = 1e-9
 	return with.plan.PricePerHour() <= none.plan.PricePerHour()+r.opts.Preference*holders+rounding
+}
+
+// cheap are the shapes whose pods cost no more than they may.
+func (r *run) cheap(none, with *refined, before map[string]float64) []*demand.Shape {
+	after := none.prices(with.plan)
+	return slices.DeleteFunc(slices.Clone(none.asked), func(sh *demand.Shape) bool {
+		return after[sh.Key] > before[sh.Key]*(1+r.opts.Preference)
+	})
 }
 
 // prices are what the pods of each shape that prefers something cost on new
@@ -107,34 +121,6 @@ func (w *world) prices(p *plan.Plan) map[string]float64 {
 		}
 	}
 	return out
-}
-
-// tooDear are the shapes that should give something up: those whose pods cost more
-// than they may, or all if it is others that do.
-func (w *world) tooDear(before, after map[string]float64, relaxed demand.Relaxed, allowance float64) []*demand.Shape {
-	var following, dear []*demand.Shape
-	for _, sh := range w.asked {
-		if !sh.Follows(relaxed) {
-			continue
-		}
-		following = append(following, sh)
-		if after[sh.Key] > before[sh.Key]*(1+allowance) {
-			dear = append(dear, sh)
-		}
-	}
-	if len(dear) == 0 {
-		return following
-	}
-	return dear
-}
-
-// relaxLightest waives the lightest preference of each shape, or all, and reports whether
-// some shape still has one.
-func (w *world) relaxLightest(shapes []*demand.Shape, relaxed demand.Relaxed, all bool) bool {
-	for _, sh := range shapes {
-		sh.Relax(relaxed, all)
-	}
-	return slices.ContainsFunc(w.asked, func(sh *demand.Shape) bool { return sh.Follows(relaxed) })
 }
 
 // follow binds the pods that are left to what they prefer, as far as it can be

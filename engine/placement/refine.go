@@ -9,14 +9,13 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// refine plans with some preferences given up, all of them if relaxed is nil: plan,
-// verify, add cuts, and plan again until the plan keeps every constraint. Where that
+// refine follows some preferences: plan, verify, add cuts, and plan again until the plan keeps every constraint. Where that
 // leaves pods that others keep out, it starts once more with those first, and the plan
 // that leaves the fewest counts.
-func (r *run) refine(relaxed demand.Relaxed) *refined {
+func (r *run) refine(followed demand.Followed) *refined {
 	var best *refined
 	for cuts := assign.NewCuts(); ; {
-		w := newWorld(r.snap, r.opts, r.pods, relaxed, cuts)
+		w := newWorld(r.snap, r.opts, r.pods, followed, cuts)
 		s := &refined{world: w, plan: w.solve()}
 		if w.assigner.Cut(s.plan, w.chosen) {
 			continue

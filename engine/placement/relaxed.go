@@ -54,7 +54,7 @@ func (s *refined) notKept(asked []*demand.Shape) []plan.Relaxed {
 
 func (s *refined) whyRelaxed(sh *demand.Shape, k int) plan.Reason {
 	want := s.Describe(&sh.Preferences[k])
-	if s.relaxed == nil || s.relaxed.Of(sh, k) {
+	if !s.followed.Has(sh, k) {
 		return plan.Reason{Code: plan.PreferenceTooDear, Want: want, Have: fmt.Sprintf("%g%%", 100*s.opts.Preference)}
 	}
 	return plan.Reason{Code: plan.PreferenceNotMet, Want: want}

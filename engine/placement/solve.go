@@ -60,21 +60,20 @@ type world struct {
 	opts     Options
 	// classes is the number of groups before they are divided over domains.
 	classes int
-	// asked are the shapes that prefer something, relaxed what they give up; nil is
-	// all.
-	asked   []*demand.Shape
-	relaxed demand.Relaxed
+	// asked are the shapes that prefer something, followed what is followed of that.
+	asked    []*demand.Shape
+	followed demand.Followed
 	// chosen are the launches of the new machines, in their order.
 	chosen []int
 }
 
-func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, relaxed demand.Relaxed, cuts *assign.Cuts) *world {
+func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, followed demand.Followed, cuts *assign.Cuts) *world {
 	b := demand.New(s, pods)
 	classes := len(b.Groups)
-	asked := b.Prefer(relaxed)
+	asked := b.Prefer(followed)
 	stock := supply.New(b, opts.Cache)
 	stock.Offerings.Lenient, stock.Offerings.MinTypes = opts.RelaxMinValues, opts.MinTypes
-	return &world{Supply: stock, assigner: assign.New(stock, opts.Preference, cuts), cuts: cuts, opts: opts, classes: classes, asked: asked, relaxed: relaxed}
+	return &world{Supply: stock, assigner: assign.New(stock, opts.Preference, cuts), cuts: cuts, opts: opts, classes: classes, asked: asked, followed: followed}
 }
 
 func (w *world) solve() *plan.Plan {

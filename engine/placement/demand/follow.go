@@ -7,72 +7,44 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 )
 
-// Relaxed tells the preferences that are not followed, by the key of the shape that
-// has them and in its order. Shapes that it does not know follow all of theirs.
-type Relaxed map[string][]bool
+// Followed are the preferences that a plan follows; nil is none.
+type Followed map[preferenceID]bool
 
-// Of reports whether a shape gives up its i-th preference.
-func (w Relaxed) Of(sh *Shape, i int) bool {
-	list := w[sh.Key]
-	return i < len(list) && list[i]
+// preferenceID is a preference by the key of the shape that has it and its place there.
+type preferenceID struct {
+	shape string
+	at    int
 }
 
-// Follows reports whether a shape follows some of its preferences.
-func (sh *Shape) Follows(w Relaxed) bool {
+// Has reports whether the i-th preference of a shape is followed.
+func (f Followed) Has(sh *Shape, i int) bool { return f[preferenceID{sh.Key, i}] }
+
+// Some reports whether some preference of a shape is followed.
+func (f Followed) Some(sh *Shape) bool {
 	for i := range sh.Preferences {
-		if !w.Of(sh, i) {
+		if f.Has(sh, i) {
 			return true
 		}
 	}
 	return false
 }
 
-// Relax waives the lightest preference that a shape still follows, or all.
-func (sh *Shape) Relax(w Relaxed, all bool) {
-	if w[sh.Key] == nil {
-		w[sh.Key] = make([]bool, len(sh.Preferences))
-	}
-	for i := range slices.Backward(sh.Preferences) {
-		if !w[sh.Key][i] {
-			w[sh.Key][i] = true
-			if !all {
-				return
-			}
-		}
-	}
-}
-
-// Without is w with the k-th preference taken up again by shapes that gave up
-// several; nil if there are none. more is false if no shape has so many.
-func (w Relaxed) Without(shapes []*Shape, k int) (out Relaxed, more bool) {
+// With is f and the i-th preference of each of some shapes.
+func (f Followed) With(shapes []*Shape, i int) Followed {
+	out := Followed{}
+	maps.Copy(out, f)
 	for _, sh := range shapes {
-		if k >= len(sh.Preferences) {
-			continue
+		if i < len(sh.Preferences) {
+			out[preferenceID{sh.Key, i}] = true
 		}
-		more = true
-		given := 0
-		for i := range sh.Preferences {
-			if w.Of(sh, i) {
-				given++
-			}
-		}
-		if given < 2 || !w.Of(sh, k) {
-			continue
-		}
-		if out == nil {
-			out = maps.Clone(w)
-		}
-		out[sh.Key] = slices.Clone(w[sh.Key])
-		out[sh.Key][k] = false
 	}
-	return out, more
+	return out
 }
 
-// Prefer leaves the shapes with the preferences that are followed, none if relaxed
-// is nil, and with their parts in the rules that are then left. It returns the
-// shapes that prefer something, as they were. It has to come before anything looks
-// at the shapes.
-func (b *Batch) Prefer(w Relaxed) []*Shape {
+// Prefer leaves the shapes with the preferences that are followed, and with their
+// parts in the rules that are then left. It returns the shapes that prefer
+// something, as they were. It has to come before anything looks at the shapes.
+func (b *Batch) Prefer(f Followed) []*Shape {
 	var asked []*Shape
 	for _, sh := range b.Shapes {
 		if len(sh.Preferences) > 0 && len(sh.Refused) == 0 {
@@ -82,18 +54,12 @@ func (b *Batch) Prefer(w Relaxed) []*Shape {
 	if len(asked) == 0 {
 		return nil
 	}
-	if w == nil {
-		w = Relaxed{}
-		for _, sh := range asked {
-			sh.Relax(w, true)
-		}
-	}
-	live := b.live(w)
+	live := b.live(f)
 	narrowed := map[*Shape]*Shape{}
 	for _, g := range b.Groups {
 		sh, ok := narrowed[g.Shape]
 		if !ok {
-			sh = b.narrow(g.Shape, w, live)
+			sh = b.narrow(g.Shape, f, live)
 			narrowed[g.Shape] = sh
 		}
 		g.Shape = sh
@@ -104,7 +70,7 @@ func (b *Batch) Prefer(w Relaxed) []*Shape {
 }
 
 // live are the rules that matter: some pod requires them, or follows them.
-func (b *Batch) live(w Relaxed) map[int]bool {
+func (b *Batch) live(f Followed) map[int]bool {
 	live := map[int]bool{}
 	if b.PodTopology != nil {
 		for rule := range b.PodTopology.Counts {
@@ -113,7 +79,7 @@ func (b *Batch) live(w Relaxed) map[int]bool {
 	}
 	for _, sh := range b.Shapes {
 		for i := range sh.Preferences {
-			if p := &sh.Preferences[i]; p.Rule != aboutNode && !w.Of(sh, i) {
+			if p := &sh.Preferences[i]; p.Rule != aboutNode && f.Has(sh, i) {
 				live[p.Rule] = true
 			}
 		}
@@ -121,12 +87,12 @@ func (b *Batch) live(w Relaxed) map[int]bool {
 	return live
 }
 
-func (b *Batch) narrow(sh *Shape, w Relaxed, live map[int]bool) *Shape {
+func (b *Batch) narrow(sh *Shape, f Followed, live map[int]bool) *Shape {
 	out := *sh
 	out.Preferences, out.Memberships = nil, nil
 	followed := map[int]bool{}
 	for i, p := range sh.Preferences {
-		if !w.Of(sh, i) {
+		if f.Has(sh, i) {
 			out.Preferences = append(out.Preferences, p)
 			followed[p.Rule] = true
 		}
