@@ -52,7 +52,7 @@ func New(s *supply.Supply, allowance float64, cuts *Cuts) *Assigner {
 // goes, and binds them to it: from then on it is a label like any other. Pods for
 // which there is no domain are refused.
 //
-// First come pods that have no choice; then those that declare no rule but
+// First come pods that others have kept out before; then those that declare no rule but
 // are selected by some, so that the others see where they are; then those with rules of
 // their own; and last those with affinity to others. An affinity that the pods themselves
 // satisfy begins where the first of them goes.
@@ -96,22 +96,13 @@ func (a *Assigner) Assign() {
 func (a *Assigner) inOrder() []*demand.Group {
 	turn := make(map[*demand.Group]int, len(a.Batch.Groups))
 	for _, g := range a.Batch.Groups {
-		choices, declares := unbounded, false
-		for _, r := range g.Shape.Memberships {
-			declares = declares || r.Declares || r.Weight > 0
-			if l := a.PodTopology.Counts[r.Rule]; !l.PerNode() && l.Kind == topology.AntiAffinity && len(g.Shape.Refused) == 0 {
-				choices = min(choices, len(a.cellsOf(g, []string{l.Key})))
-			}
-		}
 		switch {
 		case a.cuts.first[g.Key()]:
 			turn[g] = 0
-		case choices == 1:
+		case !slices.ContainsFunc(g.Shape.Memberships, func(r demand.Membership) bool { return r.Declares || r.Weight > 0 }):
 			turn[g] = 1
-		case !declares:
-			turn[g] = 2
 		default:
-			turn[g] = 1 + choices
+			turn[g] = 2
 		}
 	}
 	out := slices.Clone(a.Batch.Groups)

@@ -6,7 +6,7 @@
 //	bind.go        a group that may go to some domains only, or nowhere
 //	colocation.go  affinity over nodes: groups that share nodes, planned as one
 //	observe.go     what is known before domains are assigned
-//	assign.go      the order: pods without a choice, pods that rules select, pods that
+//	assign.go      the order: pods that were kept out, pods that rules select, pods that
 //	               declare rules, pods with affinity to others
 //	assignment.go  cells for each pod: a domain for each label of its rules
 //	pick.go        the cell for one more pod
