@@ -9,9 +9,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// refine follows some preferences: plan, verify, add cuts, and plan again until the plan keeps every constraint. Where that
-// leaves pods that others keep out, it starts once more with those first, and the plan
-// that leaves the fewest counts.
+// refine follows some preferences: plan, verify, add cuts, and plan again until the plan keeps
+// every constraint. Where that leaves pods that others keep out, it starts once more with those
+// first, and the plan that leaves the fewest counts.
 func (r *run) refine(followed demand.Followed) *refined {
 	var best *refined
 	for cuts := assign.NewCuts(); ; {
