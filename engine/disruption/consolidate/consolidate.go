@@ -101,6 +101,7 @@ type search struct {
 	Input
 	Result
 	prefilter *prefilter
+	offers    []offer
 	rates     rates
 	// used are the machines that take pods of a move.
 	used map[string]bool
@@ -111,7 +112,8 @@ type search struct {
 func Find(in Input) Result {
 	s := &search{Input: in, Result: Result{Stays: map[string]Stay{}}, used: map[string]bool{}, left: in.World.Asked + in.Work}
 	s.prefilter = newPrefilter(in.World)
-	s.rates = newRates(s.prefilter.dims, newOffers(s.prefilter.dims, in.World.Pools()))
+	s.offers = newOffers(s.prefilter.dims, in.World, in.World.Pools())
+	s.rates = newRates(s.prefilter.dims, s.offers)
 	s.rank()
 	s.excludeTargets()
 	s.remove()

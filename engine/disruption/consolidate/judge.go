@@ -1,15 +1,18 @@
 package consolidate
 
 import (
+	"slices"
+
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // judge makes a move of a component if it clears its hurdle and the budgets allow it.
 func (s *search) judge(c *component, answer whatif.Answer) {
 	if c.unplaced != nil {
 		if len(c.nodes) == 1 {
-			s.stay(c, Stay{Reason: fitsNowhere(c.nodes[0], c.unplaced)})
+			s.stay(c, Stay{Reason: s.unplaced(c.nodes[0], c.unplaced)})
 		}
 		return
 	}
@@ -28,6 +31,17 @@ func (s *search) judge(c *component, answer whatif.Answer) {
 	default:
 		s.take(c, Move{Launch: c.launch, Saving: saving, Spare: saving - h.dollars}, answer)
 	}
+}
+
+// unplaced says why a pod has no place for less than its machine costs: there is
+// none at any price, or it costs as much.
+func (s *search) unplaced(c Candidate, pod *snapshot.Pod) plan.Reason {
+	need := s.prefilter.need(pod.Class)
+	held := slices.ContainsFunc(s.offers, func(w offer) bool { return w.price < c.Price && room(need, w.have, 1) > 0 })
+	if !held || s.World.Ask([]*snapshot.Node{c.Node}).Refused()[c.Node.Name] == nil {
+		return plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Want: dollars(c.Price), Have: dollars(c.Price)}
+	}
+	return fitsNowhere(c, pod)
 }
 
 func nodeRef(c Candidate) []plan.ObjectRef {

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -48,7 +49,7 @@ func newRates(dims *vector.Dims, list []offer) rates {
 }
 
 // newOffers lists the types that are sold to those of the pools that launch.
-func newOffers(dims *vector.Dims, pools []*snapshot.Pool) []offer {
+func newOffers(dims *vector.Dims, w *whatif.World, pools []*snapshot.Pool) []offer {
 	var out []offer
 	at := map[*catalog.Type]int{}
 	for _, p := range pools {
@@ -56,7 +57,7 @@ func newOffers(dims *vector.Dims, pools []*snapshot.Pool) []offer {
 			continue
 		}
 		for _, t := range p.Types {
-			price := least(p, t)
+			price := w.Least(p, t)
 			if i, known := at[t]; known {
 				out[i].price = min(out[i].price, price)
 			} else if !math.IsInf(price, 0) {
@@ -66,19 +67,6 @@ func newOffers(dims *vector.Dims, pools []*snapshot.Pool) []offer {
 		}
 	}
 	return out
-}
-
-// least is the lowest price at which a pool gets a type now, in $/h; infinite if it does
-// not.
-func least(p *snapshot.Pool, t *catalog.Type) float64 {
-	price := math.Inf(1)
-	zones, capacities := p.Requirements.Get(corev1.LabelTopologyZone), p.Requirements.Get(catalog.CapacityTypeLabel)
-	for _, o := range t.Offerings {
-		if o.Available && zones.Has(o.Zone) && capacities.Has(o.CapacityType) {
-			price = min(price, o.Price)
-		}
-	}
-	return price
 }
 
 // scaled makes rates as high as no offer forbids; infinite if none has anything of
@@ -129,7 +117,7 @@ func (s *search) excludeTargets() {
 	byPool := map[string]rates{}
 	for _, p := range s.World.Pools() {
 		if s.Launches[p.Name] {
-			byPool[p.Name] = newRates(s.prefilter.dims, newOffers(s.prefilter.dims, []*snapshot.Pool{p}))
+			byPool[p.Name] = newRates(s.prefilter.dims, newOffers(s.prefilter.dims, s.World, []*snapshot.Pool{p}))
 		}
 	}
 	dear := map[string]bool{}

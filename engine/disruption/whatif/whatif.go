@@ -24,6 +24,8 @@ type World struct {
 	// Asked counts the machines that questions have looked at, and their pods, so many
 	// of which count as a machine: the measure of work.
 	Asked int
+	// least memoises Least.
+	least map[poolType]float64
 }
 
 // What a question costs besides the machines that it looks at, in machines, and how
@@ -37,7 +39,7 @@ const (
 // plan puts them and machines that are being deleted are gone. The plan may be
 // nil.
 func New(s *snapshot.Snapshot, p *plan.Plan, options placement.Options) *World {
-	w := &World{snap: s.Fork(), options: options}
+	w := &World{snap: s.Fork(), options: options, least: map[poolType]float64{}}
 	w.snap.Pending, w.snap.Nominated = nil, nil
 	if p != nil {
 		w.put(p.Placements, func(*snapshot.Pod) bool { return true })
@@ -154,6 +156,9 @@ type Question struct {
 	Shut []*snapshot.Node
 	// RoomOnly leaves new machines out.
 	RoomOnly bool
+	// Ceiling, unless zero, leaves out new machines that cost as much, in $/h, except
+	// where the pool demands a choice of types.
+	Ceiling float64
 }
 
 // Put asks a question. The world stays as it is.
@@ -176,23 +181,11 @@ func (w *World) Put(q Question) Answer {
 			s.Pending = append(s.Pending, p)
 		}
 	}
-	if q.RoomOnly {
-		s.Pools = withoutTypes(s.Pools)
-	}
+	s.Pools = w.market(q)
 	w.Asked += overhead + len(s.Nodes) + w.pods()/podsPerMachine
 	opts := w.options
 	opts.Unexplained = true
 	out.Plan = placement.Solve(s, opts)
-	return out
-}
-
-// withoutTypes are pools that have nothing to launch.
-func withoutTypes(pools []*snapshot.Pool) []*snapshot.Pool {
-	out := make([]*snapshot.Pool, len(pools))
-	for i, p := range pools {
-		bare := *p
-		bare.Types, out[i] = nil, &bare
-	}
 	return out
 }
 

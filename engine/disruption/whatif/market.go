@@ -1,0 +1,64 @@
+package whatif
+
+import (
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+)
+
+// market is what may be launched for a question: less to look through than
+// everything.
+func (w *World) market(q Question) []*snapshot.Pool {
+	if !q.RoomOnly && q.Ceiling == 0 {
+		return w.snap.Pools
+	}
+	out := make([]*snapshot.Pool, len(w.snap.Pools))
+	for i, p := range w.snap.Pools {
+		trimmed := *p
+		switch {
+		case q.RoomOnly:
+			trimmed.Types = nil
+		case !p.Requirements.HasMinValues() && w.options.MinTypes <= 1:
+			trimmed.Types = w.cheaper(p, q.Ceiling)
+		}
+		out[i] = &trimmed
+	}
+	return out
+}
+
+func (w *World) cheaper(p *snapshot.Pool, ceiling float64) []*catalog.Type {
+	out := make([]*catalog.Type, 0, len(p.Types))
+	for _, t := range p.Types {
+		if w.Least(p, t) < ceiling {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// poolType is a type as a pool buys it.
+type poolType struct {
+	pool string
+	kind *catalog.Type
+}
+
+// Least is the lowest price at which a pool gets a type now, in $/h; infinite if it
+// does not.
+func (w *World) Least(p *snapshot.Pool, t *catalog.Type) float64 {
+	price, known := w.least[poolType{p.Name, t}]
+	if known {
+		return price
+	}
+	price = math.Inf(1)
+	zones, capacities := p.Requirements.Get(corev1.LabelTopologyZone), p.Requirements.Get(catalog.CapacityTypeLabel)
+	for _, o := range t.Offerings {
+		if o.Available && zones.Has(o.Zone) && capacities.Has(o.CapacityType) {
+			price = min(price, o.Price)
+		}
+	}
+	w.least[poolType{p.Name, t}] = price
+	return price
+}
