@@ -127,7 +127,7 @@ func (c *Classes) Pod(pod *corev1.Pod) *Pod {
 }
 
 func (c *Classes) class(pod *corev1.Pod) *Class {
-	c.key.reset()
+	c.key.buf = c.key.buf[:0]
 	c.key.shape(pod)
 	end := len(c.key.buf)
 	c.key.requests(pod)

@@ -18,8 +18,6 @@ type keyWriter struct {
 	names []string
 }
 
-func (w *keyWriter) reset() { w.buf = w.buf[:0] }
-
 func (w *keyWriter) num(n int64)   { w.buf = binary.AppendVarint(w.buf, n) }
 func (w *keyWriter) length(n int)  { w.buf = binary.AppendUvarint(w.buf, uint64(n)) }
 func (w *keyWriter) text(s string) { w.length(len(s)); w.buf = append(w.buf, s...) }
@@ -184,18 +182,10 @@ func (w *keyWriter) spread(list []corev1.TopologySpreadConstraint) {
 		if c.MinDomains != nil {
 			w.num(int64(*c.MinDomains))
 		}
-		w.policy(c.NodeAffinityPolicy)
-		w.policy(c.NodeTaintsPolicy)
+		w.optional((*string)(c.NodeAffinityPolicy))
+		w.optional((*string)(c.NodeTaintsPolicy))
 		w.texts(c.MatchLabelKeys)
 	}
-}
-
-func (w *keyWriter) policy(p *corev1.NodeInclusionPolicy) {
-	if p == nil {
-		w.text("")
-		return
-	}
-	w.text(string(*p))
 }
 
 func (w *keyWriter) ports(pod *corev1.Pod) {
