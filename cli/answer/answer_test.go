@@ -85,4 +85,8 @@ func TestWhatIsDecidedOtherwiseForTheSameMachineIsSaid(t *testing.T) {
 			t.Errorf("%s: %q, %v", verb, got, err)
 		}
 	}
+	// One that was answered otherwise before is not another.
+	if got, err := (decision{decision: v1alpha1.Approve}).set(t.Context(), api, "denied"); strings.Contains(got, "although") || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
 }
