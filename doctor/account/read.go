@@ -20,12 +20,13 @@ type document struct {
 	Subnets []struct {
 		SubnetID                string `json:"SubnetId"`
 		AvailabilityZone        string
-		AvailableIPAddressCount int
+		AvailableIPAddressCount int `json:"AvailableIpAddressCount"`
 		Tags                    []tag
 	}
 	SecurityGroups []struct {
-		GroupID, GroupName string
-		Tags               []tag
+		GroupID   string `json:"GroupId"`
+		GroupName string
+		Tags      []tag
 	}
 	Role                  *role
 	Roles, RoleDetailList []role
@@ -40,10 +41,14 @@ type document struct {
 
 type tag struct{ Key, Value string }
 
-type attached struct{ PolicyName, PolicyARN string }
+type attached struct {
+	PolicyName string
+	PolicyARN  string `json:"PolicyArn"`
+}
 
 type role struct {
-	RoleName, ARN           string
+	RoleName                string
+	ARN                     string          `json:"Arn"`
 	AssumeRolePolicyDoc     json.RawMessage `json:"AssumeRolePolicyDocument"`
 	AttachedManagedPolicies []attached
 	RolePolicyList          []struct{ PolicyName string }
