@@ -28,6 +28,8 @@ func ParsePlanned(s string) (catalog.Key, error) {
 	return catalog.Key{Type: parts[0], Zone: parts[1], CapacityType: parts[2]}, nil
 }
 
+// launch asks for the machine of a claim until the launch timeout, and at least once: a claim of
+// which no answer is on record may have lost its status while its machine runs.
 func launch(v View) Step {
 	c := v.Claim
 	deadline := since(c, snapshot.Launched).Add(v.Policy.LaunchTimeout)

@@ -163,7 +163,7 @@ func TestDecide(t *testing.T) {
 			with:  func(s *snapshot.Snapshot) { s.Node("n4").Claim.Name = "claim-4" },
 			want:  `big -> "n4" Planned; `,
 		},
-		"a Node that is to be emptied keeps nobody": {
+		"nominations to a Node with the disruption taint are cleared": {
 			lines: []string{"node n4 type=m pool=main", "nominate big n4"},
 			with: func(s *snapshot.Snapshot) {
 				s.Node("n4").Object.Spec.Taints = []corev1.Taint{eviction.DisruptedTaint}

@@ -28,7 +28,7 @@ type refined struct {
 // that it does not make too dear themselves.
 func (r *run) prefer(none *refined) *refined {
 	tried := []*refined{none}
-	follow := func(preferences demand.Followed) *refined {
+	following := func(preferences demand.Followed) *refined {
 		for _, known := range tried {
 			if maps.Equal(known.followed, preferences) {
 				return known
@@ -43,15 +43,15 @@ func (r *run) prefer(none *refined) *refined {
 	for k := range most(none.asked) {
 		all = all.With(none.asked, k)
 	}
-	best := follow(all)
+	best := following(all)
 	if r.affordable(none, best, before) {
 		return best
 	}
 	best = none
 	for k := range most(none.asked) {
-		next := follow(best.followed.With(none.asked, k))
+		next := following(best.followed.With(none.asked, k))
 		if !r.affordable(none, next, before) {
-			next = follow(best.followed.With(r.cheap(none, next, before), k))
+			next = following(best.followed.With(r.cheap(none, next, before), k))
 		}
 		if r.affordable(none, next, before) {
 			best = next
