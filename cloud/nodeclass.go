@@ -2,8 +2,11 @@ package cloud
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -12,6 +15,22 @@ import (
 type Class interface {
 	metav1.Object
 	runtime.Object
+}
+
+// Ready is the condition Ready of a class; its Status is empty if there is none. Of the conditions
+// that it is made of its message tells no more than that they are False: theirs are put in.
+func Ready(conditions []status.Condition) status.Condition {
+	i := slices.IndexFunc(conditions, func(c status.Condition) bool { return c.Type == status.ConditionReady })
+	if i < 0 {
+		return status.Condition{}
+	}
+	ready := conditions[i]
+	for _, c := range conditions {
+		if named := c.Type + "=False"; c.Type != status.ConditionReady && c.Message != "" {
+			ready.Message = strings.Replace(ready.Message, named, named+" ("+c.Message+")", 1)
+		}
+	}
+	return ready
 }
 
 // ClassKind is what is the same for all node classes of a provider.

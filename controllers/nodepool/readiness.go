@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 
+	"github.com/awslabs/operatorpkg/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -53,11 +56,11 @@ func (r *Reconciler) readiness(np *karpv1.NodePool, class *unstructured.Unstruct
 	case class.GetDeletionTimestamp() != nil:
 		conditions.SetFalse(karpv1.ConditionTypeNodeClassReady, classTerminating, "NodeClass is terminating")
 	default:
-		status, reason, message := r.classReady(class)
-		switch status {
-		case "True":
+		ready, reason, message := r.classReady(class)
+		switch ready {
+		case metav1.ConditionTrue:
 			conditions.SetTrue(karpv1.ConditionTypeNodeClassReady)
-		case "False":
+		case metav1.ConditionFalse:
 			conditions.SetFalse(karpv1.ConditionTypeNodeClassReady, reason, message)
 		default:
 			conditions.SetFalse(karpv1.ConditionTypeNodeClassReady, classUnknown, "NodeClass has not reported whether it is ready")
@@ -68,25 +71,24 @@ func (r *Reconciler) readiness(np *karpv1.NodePool, class *unstructured.Unstruct
 // classReady is the class's Ready condition. A class without one belongs to a
 // provider that does not maintain it, such as KWOK's: then the provider is asked
 // whether it can launch from it.
-func (r *Reconciler) classReady(class *unstructured.Unstructured) (status, reason, message string) {
-	list, _, _ := unstructured.NestedSlice(class.Object, "status", "conditions")
-	for _, item := range list {
-		c, _ := item.(map[string]any)
-		if t, _, _ := unstructured.NestedString(c, "type"); t != "Ready" {
-			continue
-		}
-		status, _, _ = unstructured.NestedString(c, "status")
-		reason, _, _ = unstructured.NestedString(c, "reason")
-		message, _, _ = unstructured.NestedString(c, "message")
-		return status, reason, message
+func (r *Reconciler) classReady(class *unstructured.Unstructured) (ready metav1.ConditionStatus, reason, message string) {
+	var stated struct {
+		Status struct {
+			Conditions []status.Condition `json:"conditions"`
+		} `json:"status"`
+	}
+	// A status of another shape is no provider's that is known here.
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(class.Object, &stated)
+	if ready := cloud.Ready(stated.Status.Conditions); ready.Status != "" {
+		return ready.Status, ready.Reason, ready.Message
 	}
 	_, err := r.Types(snapshot.ClassRef{Group: class.GroupVersionKind().Group, Kind: class.GetKind(), Name: class.GetName()})
 	var notReady *cloud.ClassNotReadyError
 	switch {
 	case err == nil:
-		return "True", "", ""
+		return metav1.ConditionTrue, "", ""
 	case errors.As(err, &notReady):
-		return "False", "NodeClassNotReady", notReady.Reason
+		return metav1.ConditionFalse, "NodeClassNotReady", notReady.Reason
 	}
-	return "Unknown", "", ""
+	return metav1.ConditionUnknown, "", ""
 }

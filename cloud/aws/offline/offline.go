@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
-	"github.com/awslabs/operatorpkg/status"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/image"
@@ -145,12 +145,11 @@ func (c *Catalogue) gaps(class *ec2class.EC2NodeClass, region string, own bool) 
 // unready says why a class that has been looked at cannot launch; empty if it can, or if no
 // controller has looked yet.
 func unready(class *ec2class.EC2NodeClass) string {
-	i := slices.IndexFunc(class.Status.Conditions, func(c status.Condition) bool { return c.Type == status.ConditionReady })
-	if i < 0 || class.Status.Conditions[i].Status != "False" {
+	ready := cloud.Ready(class.Status.Conditions)
+	if ready.Status != metav1.ConditionFalse {
 		return ""
 	}
-	c := class.Status.Conditions[i]
-	return cmp.Or(c.Message, c.Reason, "its condition Ready is False")
+	return cmp.Or(ready.Message, ready.Reason, "its condition Ready is False")
 }
 
 // memory is what Nodes of the class turned out to have.

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
-	"github.com/awslabs/operatorpkg/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -67,14 +66,12 @@ func unready(class *ec2class.EC2NodeClass) string {
 	if class.DeletionTimestamp != nil {
 		return "it is being deleted"
 	}
-	i := slices.IndexFunc(class.Status.Conditions, func(c status.Condition) bool { return c.Type == "Ready" })
-	switch {
-	case i < 0:
+	switch ready := cloud.Ready(class.Status.Conditions); {
+	case ready.Status == "":
 		return "its status is not worked out yet"
-	case class.Status.Conditions[i].Status != metav1.ConditionTrue:
-		c := class.Status.Conditions[i]
-		return cmp.Or(c.Message, c.Reason, "its condition Ready is "+string(c.Status))
-	case class.Status.Conditions[i].ObservedGeneration != class.Generation:
+	case ready.Status != metav1.ConditionTrue:
+		return cmp.Or(ready.Message, ready.Reason, "its condition Ready is "+string(ready.Status))
+	case ready.ObservedGeneration != class.Generation:
 		return "its status is of an earlier spec"
 	}
 	return ""
