@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	kjson "sigs.k8s.io/json"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
@@ -20,6 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/offline"
 	"github.com/millwright-dev/millwright/cloud/aws/events"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/engine/interruption"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -46,8 +45,8 @@ func readEvent(body []byte) ([]interruption.Event, error) {
 	var head struct {
 		DetailType string `json:"detail-type"`
 	}
-	if err := json.Unmarshal(body, &head); err != nil {
-		return nil, fmt.Errorf("not JSON: %w", err)
+	if err := decode.JSON(body, &head); err != nil {
+		return nil, err
 	}
 	if head.DetailType != "" {
 		list, refused := events.Reader{}.Read(body, time.Time{})
@@ -57,8 +56,7 @@ func readEvent(body []byte) ([]interruption.Event, error) {
 		return list, nil
 	}
 	var e interruption.Event
-	unknown, err := kjson.UnmarshalStrict(body, &e)
-	if err = errors.Join(append(unknown, err)...); err != nil {
+	if err := decode.Strict(body, &e); err != nil {
 		return nil, err
 	}
 	if err := e.Check(); err != nil {

@@ -1,13 +1,13 @@
 package doctor
 
 import (
-	"encoding/json"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/doctor/control"
 	"github.com/millwright-dev/millwright/doctor/unknown"
 )
@@ -17,7 +17,7 @@ import (
 // are not known are left out. An object of a namespace that names none gets the given one.
 func Decode(raw []byte, namespace string) (client.Object, error) {
 	var head metav1.TypeMeta
-	if err := json.Unmarshal(raw, &head); err != nil {
+	if err := decode.JSON(raw, &head); err != nil {
 		return nil, fmt.Errorf("not a Kubernetes object: %w", err)
 	}
 	gvk := schema.FromAPIVersionAndKind(head.APIVersion, head.Kind)
@@ -26,7 +26,7 @@ func Decode(raw []byte, namespace string) (client.Object, error) {
 		return nil, nil
 	}
 	o := kind.object
-	if err := json.Unmarshal(raw, o); err != nil {
+	if err := decode.JSON(raw, o); err != nil {
 		return nil, fmt.Errorf("%s: %w", head.Kind, err)
 	}
 	if kind.namespaced && o.GetNamespace() == "" {

@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/doctor"
 )
 
@@ -40,8 +41,12 @@ func ReadBaseline(file string) (*Baseline, error) {
 		return nil, fmt.Errorf("reading the baseline: %w", err)
 	}
 	var b Baseline
-	if err := yaml.UnmarshalStrict(text, &b); err != nil {
-		return nil, fmt.Errorf("reading the baseline: %s: %w", file, err)
+	raw, err := yaml.YAMLToJSONStrict(text)
+	if err == nil {
+		err = decode.Strict(raw, &b)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	for i, a := range b.Accepted {
 		if !slices.Contains(doctor.Checks(), a.Check) {

@@ -230,7 +230,7 @@ func decodeInto(raw []byte, gvk schema.GroupVersionKind, obj any, fail func(wher
 		return errReported
 	}
 	for _, u := range unknown {
-		where, message := unknownField(u)
+		where, message := decode.Unknown(u)
 		if strings.HasPrefix(where, "status.") {
 			continue
 		}
@@ -238,17 +238,6 @@ func decodeInto(raw []byte, gvk schema.GroupVersionKind, obj any, fail func(wher
 		err = errReported
 	}
 	return err
-}
-
-var quoted = regexp.MustCompile(`^(unknown|duplicate) field "(.*)"$`)
-
-// unknownField takes the decoder's complaint apart.
-func unknownField(err error) (path, message string) {
-	m := quoted.FindStringSubmatch(err.Error())
-	if m == nil {
-		return "", err.Error()
-	}
-	return m[2], m[1] + " field"
 }
 
 // fieldError reports a field of the object that stands at a path of the text.

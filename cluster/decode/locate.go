@@ -1,13 +1,16 @@
 package decode
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -22,7 +25,10 @@ func Locate(raw json.RawMessage, into reflect.Type, path string) (string, error)
 	for into.Kind() == reflect.Pointer {
 		into = into.Elem()
 	}
-	if _, own := reflect.New(into).Interface().(json.Unmarshaler); own {
+	switch _, own := reflect.New(into).Interface().(json.Unmarshaler); {
+	case into == reflect.TypeFor[time.Time]() || into == reflect.TypeFor[metav1.Time]():
+		return path, wrongType(raw, into)
+	case own:
 		return path, err
 	}
 	if inner, why := locateInside(raw, into, path); why != nil {
@@ -77,6 +83,7 @@ func locateFields(fields map[string]json.RawMessage, into reflect.Type, path str
 			}
 			continue
 		}
+		name = cmp.Or(name, f.Name)
 		value, ok := fields[name]
 		if !ok {
 			continue
@@ -95,6 +102,10 @@ func wrongType(raw json.RawMessage, into reflect.Type) error {
 
 func typeWord(t reflect.Type) string {
 	switch t.Kind() {
+	case reflect.Struct:
+		if t == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[metav1.Time]() {
+			return "a time such as 2026-10-12T12:00:00Z"
+		}
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:

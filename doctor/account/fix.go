@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/doctor/finding"
 )
 
@@ -76,7 +77,7 @@ func queueOf(attributes map[string]string) (Queue, error) {
 		*into = time.Duration(seconds) * time.Second
 	}
 	if text := attributes["Policy"]; text != "" {
-		if err := json.Unmarshal([]byte(text), &q.Policy); err != nil {
+		if err := decode.JSON([]byte(text), &q.Policy); err != nil {
 			return q, fmt.Errorf("Attributes.Policy: %w", err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/url"
 	"strings"
+
+	"github.com/millwright-dev/millwright/cluster/decode"
 )
 
 // Told is what documents say.
@@ -112,11 +114,8 @@ func (r *reading) add(raw json.RawMessage) error {
 	if !known {
 		return errForm
 	}
-	wrong := &json.UnmarshalTypeError{}
-	if err := json.Unmarshal(raw, &d); errors.As(err, &wrong) {
-		return fmt.Errorf("%s: %s, not what the AWS CLI prints", wrong.Field, wrong.Value)
-	} else if err != nil {
-		return err
+	if err := decode.JSON(raw, &d); err != nil {
+		return fmt.Errorf("%w; not what the AWS CLI prints", err)
 	}
 	for _, s := range d.Subnets {
 		r.account.Subnets = append(r.account.Subnets, Subnet{ID: s.SubnetID, Zone: s.AvailabilityZone, Free: s.AvailableIPAddressCount, Tags: tags(s.Tags)})
@@ -175,7 +174,7 @@ func (r *reading) patterns(d *document) error {
 			continue
 		}
 		var p Pattern
-		if err := json.Unmarshal([]byte(rule.EventPattern), &p); err != nil {
+		if err := decode.JSON([]byte(rule.EventPattern), &p); err != nil {
 			return fmt.Errorf("Rules[%d].EventPattern: %w", i, err)
 		}
 		r.rules = append(r.rules, p)
@@ -259,7 +258,7 @@ func policyOf(raw json.RawMessage) (map[string]any, error) {
 	if len(raw) == 0 || text == "" && raw[0] == '"' {
 		return nil, nil
 	}
-	return out, json.Unmarshal(raw, &out)
+	return out, decode.JSON(raw, &out)
 }
 
 // Trusted are the services that a policy lets take a role.

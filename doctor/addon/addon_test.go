@@ -128,7 +128,7 @@ func TestWhatDescribeAddonPrintsIsRead(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0].Configuration != want[0].Configuration || got[0].Version != want[0].Version || got[1].Name != want[1].Name || got[1].Configuration != "" || got[0].Cluster != "live" {
 		t.Errorf("%v: %+v", err, got)
 	}
-	for text, want := range map[string]string{"": "it is empty", "{}": "no addon.addonName", "[]": "array, not what aws eks describe-addon prints", `{"addon":"vpc-cni"}`: "addon: string, not what", `{"addon":{"addonName":5}}`: "addon.addonName: number, not what", `{"addon":`: "not JSON"} {
+	for text, want := range map[string]string{"": "it is empty", "{}": "no addon.addonName", "[]": "want an object, got a list; not what aws eks describe-addon prints", `{"addon":"vpc-cni"}`: "addon: want an object, got the string \"vpc-cni\"; not what", `{"addon":{"addonName":5}}`: "addon.addonName: want a string, got the number 5; not what", `{"addon":`: "not JSON"} {
 		if _, err := addon.Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}

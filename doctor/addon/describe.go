@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+
+	"github.com/millwright-dev/millwright/cluster/decode"
 )
 
 // Read reads what `aws eks describe-addon` prints, of one add-on or of several one after
@@ -22,18 +23,21 @@ func Read(r io.Reader) ([]Addon, error) {
 				ConfigurationValues string `json:"configurationValues"`
 			} `json:"addon"`
 		}
-		err := dec.Decode(&doc)
+		var raw json.RawMessage
+		err := dec.Decode(&raw)
 		if errors.Is(err, io.EOF) && len(out) > 0 {
 			return out, nil
 		}
-		wrong := &json.UnmarshalTypeError{}
 		switch {
-		case errors.As(err, &wrong):
-			return nil, fmt.Errorf("%s, not what aws eks describe-addon prints", strings.TrimPrefix(wrong.Field+": "+wrong.Value, ": "))
 		case errors.Is(err, io.EOF):
 			return nil, errors.New("it is empty; want what aws eks describe-addon prints")
 		case err != nil:
 			return nil, fmt.Errorf("not JSON: %w", err)
+		}
+		if err := decode.JSON(raw, &doc); err != nil {
+			return nil, fmt.Errorf("%w; not what aws eks describe-addon prints", err)
+		}
+		switch {
 		case doc.Addon == nil || doc.Addon.AddonName == "":
 			return nil, errors.New("no addon.addonName; want what aws eks describe-addon prints")
 		}
