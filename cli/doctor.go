@@ -58,7 +58,8 @@ configuration.
 Checks: ` + strings.Join(doctor.Checks(), ", ") + `
 
 Exit status:
-  0  nothing was found of the severity that --fail-on names
+  0  nothing was found of the severity that --fail-on names; what is listed as not
+     examined, such as an add-on that is not known, does not change that
   1  something was
   2  wrong usage, bad input, or an error; also if nothing was, but not all of the
      cluster may be read`,
