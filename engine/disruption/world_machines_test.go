@@ -180,6 +180,11 @@ func (w *world) pod(name string, words []string) {
 			p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
 				{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": value}}},
 			}}}
+		case "even": // over the instance types with an app
+			p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+				MaxSkew: 1, TopologyKey: corev1.LabelInstanceTypeStable, WhenUnsatisfiable: corev1.DoNotSchedule,
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": value}},
+			}}
 		case "type":
 			p.Spec.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: value}
 		case "do-not-disrupt":

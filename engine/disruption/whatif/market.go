@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"math"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -9,10 +10,10 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// market is what may be launched for a question: less to look through than
-// everything.
-func (w *World) market(q Question) []*snapshot.Pool {
-	if !q.RoomOnly && q.Ceiling == 0 {
+// market is what may be launched for a question: less to look through than everything,
+// unless that would take domains away from a topology spread of pods that move.
+func (w *World) market(q Question, movers []*snapshot.Pod) []*snapshot.Pool {
+	if !q.RoomOnly && q.Ceiling == 0 || slices.ContainsFunc(movers, spreads) {
 		return w.snap.Pools
 	}
 	out := make([]*snapshot.Pool, len(w.snap.Pools))
@@ -27,6 +28,13 @@ func (w *World) market(q Question) []*snapshot.Pool {
 		out[i] = &trimmed
 	}
 	return out
+}
+
+// spreads reports whether a pod demands a spread over domains in which new nodes may come to be.
+func spreads(p *snapshot.Pod) bool {
+	return slices.ContainsFunc(p.Class.Shape.Spread, func(c corev1.TopologySpreadConstraint) bool {
+		return c.TopologyKey != corev1.LabelHostname && c.WhenUnsatisfiable == corev1.DoNotSchedule
+	})
 }
 
 func (w *World) cheaper(p *snapshot.Pool, ceiling float64) []*catalog.Type {

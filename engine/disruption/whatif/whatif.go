@@ -154,7 +154,8 @@ type Question struct {
 	Gone []*snapshot.Node
 	// Shut are machines that must take no pods.
 	Shut []*snapshot.Node
-	// RoomOnly leaves new machines out.
+	// RoomOnly asks for room on machines that exist; new ones are at most in the answer
+	// for pods without such room.
 	RoomOnly bool
 	// Ceiling, unless zero, leaves out new machines that cost as much, in $/h, except
 	// where the pool demands a choice of types.
@@ -181,7 +182,7 @@ func (w *World) Put(q Question) Answer {
 			s.Pending = append(s.Pending, p)
 		}
 	}
-	s.Pools = w.market(q)
+	s.Pools = w.market(q, s.Pending)
 	w.Asked += overhead + len(s.Nodes) + w.pods()/podsPerMachine
 	opts := w.options
 	opts.Unexplained = true
