@@ -129,10 +129,12 @@ func interruptible(cmd *cobra.Command) {
 		go func() { done <- do(cmd, args) }()
 		select {
 		case err := <-done:
-			return err
+			if err == nil || cmd.Context().Err() == nil {
+				return err
+			}
 		case <-cmd.Context().Done():
-			return errors.New("interrupted")
 		}
+		return errors.New("interrupted")
 	}
 }
 

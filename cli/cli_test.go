@@ -223,6 +223,19 @@ func TestWhatTakesLongCanBeInterrupted(t *testing.T) {
 	}
 }
 
+func TestAnInterruptedCommandSaysSoHoweverItEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	cmd := &cobra.Command{RunE: func(*cobra.Command, []string) error { return ctx.Err() }}
+	cmd.SetContext(ctx)
+	interruptible(cmd)
+	for range 1000 { // which of the two ends is seen first is chance
+		if err := cmd.RunE(cmd, nil); err == nil || err.Error() != "interrupted" {
+			t.Fatalf("got %v", err)
+		}
+	}
+}
+
 func TestAClusterWithoutTheKindsIsToldHowToGetThem(t *testing.T) {
 	err := fmt.Errorf("listing NodeClaims: %w", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "karpenter.sh", Kind: "NodeClaim"}})
 	if got := message(err); !strings.HasPrefix(got, err.Error()+"\n") || !strings.Contains(got, "millwright crds upgrade") {
