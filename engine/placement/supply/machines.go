@@ -2,9 +2,7 @@ package supply
 
 import (
 	"cmp"
-	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -40,8 +38,6 @@ type Machine struct {
 	Taints []corev1.Taint
 	// full is the share of the node's scarcest resource that is taken.
 	full float64
-	// trait memoises traits.
-	trait string
 }
 
 func (s *Supply) newMachines() *Machines {
@@ -54,16 +50,10 @@ func (s *Supply) newMachines() *Machines {
 	ms.makeIndices()
 	s.reserve(ms)
 	// The fullest first, so that pods close gaps before they open new ones; those
-	// that are ready before those that are not; equal ones by what they are rather than
-	// by their names.
+	// that are ready before those that are not.
 	slices.SortFunc(ms.List, func(a, b *Machine) int {
-		if c := cmp.Or(compareBool(b.Node.Initialized(), a.Node.Initialized()), cmp.Compare(b.full, a.full)); c != 0 {
-			return c
-		}
-		if c := slices.Compare(a.Load.Free, b.Load.Free); c != 0 {
-			return c
-		}
-		return cmp.Or(cmp.Compare(a.traits(), b.traits()), cmp.Compare(a.Node.Name, b.Node.Name))
+		return cmp.Or(compareBool(b.Node.Initialized(), a.Node.Initialized()), cmp.Compare(b.full, a.full),
+			slices.Compare(a.Load.Free, b.Load.Free), cmp.Compare(a.Node.Name, b.Node.Name))
 	})
 	ms.makeIndices()
 	return ms
@@ -72,37 +62,6 @@ func (s *Supply) newMachines() *Machines {
 func (ms *Machines) makeIndices() {
 	says := func(i int, key string) requirement.Requirement { return ms.List[i].Says(key) }
 	ms.index, ms.possible, ms.accepting = affinity.New(len(ms.List), true, says), affinity.New(len(ms.List), false, says), accepting{}
-}
-
-// traits are the labels that are no names, the taints, and the pods that run.
-func (m *Machine) traits() string {
-	if m.trait != "" {
-		return m.trait
-	}
-	labels := m.Node.Labels()
-	var b strings.Builder
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		if key != corev1.LabelHostname && key != corev1.LabelInstanceTypeStable {
-			b.WriteString(key + "=" + labels[key] + ",")
-		}
-	}
-	for _, r := range m.labels {
-		if r.Key() != corev1.LabelInstanceTypeStable {
-			b.WriteString(r.Exact() + ",")
-		}
-	}
-	for _, t := range m.Taints {
-		b.WriteString(t.Key + "=" + t.Value + ":" + string(t.Effect) + ",")
-	}
-	keys := make([]string, 0, len(m.Node.Pods))
-	for _, p := range m.Node.Pods {
-		if !p.Terminal() {
-			keys = append(keys, p.Class.Key)
-		}
-	}
-	slices.Sort(keys)
-	m.trait = b.String() + strings.Join(keys, ",")
-	return m.trait
 }
 
 // openLabels are those that the types and offerings of a pool define: what a
