@@ -114,6 +114,9 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 			p.Hash, p.HashVersion = value, "v3"
 		case "limit":
 			p.Limits = corev1.ResourceList{"nodes": resource.MustParse(value)}
+		case "weight":
+			weight, _ := strconv.ParseInt(value, 10, 32)
+			p.Weight = int32(weight)
 		case "sells": // type:cpu:price[:capacityType[:out]], out of which the cloud is at present
 			p.Types = sold(value)
 		case "budget": // nodes@schedule@duration@reason,..., the schedule with _ for spaces

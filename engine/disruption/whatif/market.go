@@ -11,10 +11,15 @@ import (
 )
 
 // market is what may be launched for a question: less to look through than everything,
-// unless that would take domains away from a topology spread of pods that move.
+// unless that would take domains away from a topology spread of pods that move. What a
+// ceiling leaves out of a pool must not go to one of a lower weight instead.
 func (w *World) market(q Question, movers []*snapshot.Pod) []*snapshot.Pool {
 	if !q.RoomOnly && q.Ceiling == 0 || slices.ContainsFunc(movers, spreads) {
 		return w.snap.Pools
+	}
+	least := int32(math.MaxInt32)
+	for _, p := range w.snap.Pools {
+		least = min(least, p.Weight)
 	}
 	out := make([]*snapshot.Pool, len(w.snap.Pools))
 	for i, p := range w.snap.Pools {
@@ -22,7 +27,7 @@ func (w *World) market(q Question, movers []*snapshot.Pod) []*snapshot.Pool {
 		switch {
 		case q.RoomOnly:
 			trimmed.Types = nil
-		case !p.Requirements.HasMinValues() && w.options.MinTypes <= 1:
+		case p.Weight == least && !p.Requirements.HasMinValues() && w.options.MinTypes <= 1:
 			trimmed.Types = w.cheaper(p, q.Ceiling)
 		}
 		out[i] = &trimmed

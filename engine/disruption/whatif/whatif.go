@@ -158,7 +158,7 @@ type Question struct {
 	// for pods without such room.
 	RoomOnly bool
 	// Ceiling, unless zero, leaves out new machines that cost as much, in $/h, except
-	// where the pool demands a choice of types.
+	// where the pool demands a choice of types or comes before others by its weight.
 	Ceiling float64
 }
 
