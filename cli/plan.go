@@ -154,6 +154,7 @@ func (o planOptions) run(c console) error {
 		disruption.Decide(s, disruption.Options{Turn: 1, Placement: opts}).Report(s, p)
 	}
 	fixed.Report(p)
+	p.Ignored = append(p.Ignored, offline.Suspended(bare(objects))...)
 	took := time.Since(read)
 	for _, note := range slices.Concat(known.Notes(), offline.ShutOut(p, bare(objects))) {
 		c.note("%s", note)

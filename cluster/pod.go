@@ -32,7 +32,7 @@ func (s *Store) putPod(pod *corev1.Pod) {
 		}
 		on.put(k, wrapped)
 		s.machines.touch(pod.Spec.NodeName)
-	case mayWait(pod):
+	case mayWait(pod), s.options.Offline && gated(pod):
 		s.waiting.put(k, wrapped, s.options.Offline || unschedulable(pod))
 	}
 }
@@ -69,8 +69,10 @@ func Waits(pod *corev1.Pod) bool { return mayWait(pod) }
 func mayWait(pod *corev1.Pod) bool {
 	ended := eviction.Terminal(pod) || eviction.Terminating(pod)
 	follows := eviction.Daemon(pod) || eviction.Mirror(pod)
-	return !ended && !follows && pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) == 0
+	return !ended && !follows && pod.Spec.NodeName == "" && !gated(pod)
 }
+
+func gated(pod *corev1.Pod) bool { return len(pod.Spec.SchedulingGates) > 0 }
 
 func unschedulable(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {

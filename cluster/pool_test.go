@@ -168,7 +168,7 @@ func TestOnlyPodsOfAClassThatASchedulerGaveUpOnArePending(t *testing.T) {
 	for _, test := range []struct {
 		options Options
 		want    string
-	}{{Options{}, "pending nominated\npending sibling\npending waits\n"}, {Options{Offline: true}, "pending nominated\npending sibling\npending unseen\npending waits\n"}} {
+	}{{Options{}, "pending nominated\npending sibling\npending waits\n"}, {Options{Offline: true}, "pending gated\npending nominated\npending sibling\npending unseen\npending waits\n"}} {
 		s := NewStore(test.options)
 		for _, p := range []*corev1.Pod{gated, unseen, sibling, nominated, daemon, done, testPod("waits", 1, "")} {
 			s.Update(p)

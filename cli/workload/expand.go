@@ -33,6 +33,21 @@ func Expand(objects []client.Object) []client.Object {
 	return w.out
 }
 
+// Suspended are the pods that suspended Jobs would have, of which Expand returns none.
+func Suspended(objects []client.Object) []*corev1.Pod {
+	w := index(objects)
+	for _, o := range w.workloads {
+		if j, ok := o.(*batchv1.Job); ok && ptr.Deref(j.Spec.Suspend, false) {
+			w.run(j)
+		}
+	}
+	out := make([]*corev1.Pod, len(w.out))
+	for i, o := range w.out {
+		out[i], _ = o.(*corev1.Pod)
+	}
+	return out
+}
+
 // world is what exists, and what is added to it.
 type world struct {
 	workloads []client.Object
@@ -127,11 +142,17 @@ func (w *world) replicaSet(o client.Object) {
 	w.replicate(rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), w.replicas("ReplicaSet", rs, rs.Spec.Replicas), rs.Spec.Template)
 }
 
-// job expands a Job to the pods that would run now: its parallelism, bounded by
-// the completions that are left.
+// job expands a Job that is not suspended.
 func (w *world) job(o client.Object) {
-	j, ok := o.(*batchv1.Job)
-	if !ok || j.Spec.Suspend != nil && *j.Spec.Suspend || finished(j) {
+	if j, ok := o.(*batchv1.Job); ok && !ptr.Deref(j.Spec.Suspend, false) {
+		w.run(j)
+	}
+}
+
+// run adds the pods of a Job that would run now: its parallelism, bounded by the completions
+// that are left.
+func (w *world) run(j *batchv1.Job) {
+	if finished(j) {
 		return
 	}
 	n := w.replicas("Job", j, j.Spec.Parallelism)

@@ -79,6 +79,8 @@ const (
 	PodOfNode Code = "PodOfNode"
 	// SchedulingGated: the gate Have keeps the pod from being scheduled.
 	SchedulingGated Code = "SchedulingGated"
+	// JobSuspended: the pod would be one of the first object, a Job that is suspended.
+	JobSuspended Code = "JobSuspended"
 	// Preempting: the scheduler makes room for the pod on the node Have.
 	Preempting Code = "Preempting"
 	// OptedOut: the pod accepts only nodes that belong to no pool.

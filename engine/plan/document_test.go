@@ -173,7 +173,7 @@ func TestEveryReasonOfPlacementHasWordsOfItsOwn(t *testing.T) {
 		NoPools, PoolNotReady, PoolStatic, NoInstanceTypes, ExcludedByPool, TaintNotTolerated, RequirementNotMet, InsufficientResources,
 		VolumeLimitExceeded, HostPortTaken, OfferingUnavailable, LimitExceeded, MinValuesNotMet, ConstraintsInvalid, ConstraintUnsupported,
 		VolumeClaimMissing, VolumeClaimUnusable, StorageClassMissing, TopologyNotSatisfiable,
-		PodEnded, PodOfDaemonSet, PodOfNode, SchedulingGated, Preempting, OptedOut, AwaitingScheduler, SchedulerDisagrees,
+		PodEnded, PodOfDaemonSet, PodOfNode, SchedulingGated, JobSuspended, Preempting, OptedOut, AwaitingScheduler, SchedulerDisagrees,
 	} {
 		text := Reason{Code: code, Want: "what", Have: "that"}.Message()
 		if text == "" || strings.Contains(text, string(code)) {

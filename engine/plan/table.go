@@ -168,6 +168,9 @@ func (p *Plan) Summary() string {
 	if len(p.Unplaced) > 0 {
 		parts = append(parts, Count(len(p.Unplaced), "pod")+" cannot be placed")
 	}
+	if len(p.Ignored) > 0 {
+		parts = append(parts, Count(len(p.Ignored), "pod")+" not considered")
+	}
 	if len(p.Disruptions) > 0 {
 		nodes, saving := 0, 0.0
 		for i := range p.Disruptions {

@@ -77,6 +77,7 @@ var fixes = words{
 	PreferenceTooDear:      say("nothing, or raise --preference-cost, or make the preference a requirement"),
 	PreferenceNotMet:       say("nothing, or make the preference a requirement"),
 	SchedulingGated:        say("the gate's owner has to remove it: %s", have),
+	JobSuspended:           say("set spec.suspend of %s to false, or wait for what suspended it, such as a queue", first("the Job")),
 	PodEnded:               say("nothing: it needs no machine"),
 	PodOfNode:              say("nothing: it needs no machine"),
 	PodOfDaemonSet:         say("make room for it on its node, or give the DaemonSet a higher priority"),

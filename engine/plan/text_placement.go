@@ -236,6 +236,7 @@ var placementWords = words{
 	PodOfDaemonSet:         say("the pod belongs to a DaemonSet and to a node that exists"),
 	PodOfNode:              say("the kubelet runs the pod by itself"),
 	SchedulingGated:        say("the scheduling gate %s holds the pod back", have),
+	JobSuspended:           say("%s is suspended", first("the Job")),
 	Preempting:             say("kube-scheduler preempts pods to make room for it on node %s", have),
 	OptedOut:               say("the pod accepts only nodes that belong to no pool (karpenter.sh/nodepool DoesNotExist)"),
 	AwaitingScheduler:      say("kube-scheduler has not tried the pod yet"),

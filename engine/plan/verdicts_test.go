@@ -131,6 +131,7 @@ var examples = map[Code]Reason{
 	PodOfDaemonSet:         {Objects: ofPod},
 	PodOfNode:              {Objects: ofPod},
 	SchedulingGated:        {Objects: ofPod, Have: "example.com/quota"},
+	JobSuspended:           {Objects: []ObjectRef{{Kind: "Job", Namespace: "batch", Name: "nightly"}}},
 	Preempting:             {Objects: ofPod, Have: "general-x7k2p"},
 	OptedOut:               {Objects: ofPod},
 	AwaitingScheduler:      {Objects: ofPod},
