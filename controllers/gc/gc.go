@@ -23,6 +23,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -150,13 +152,13 @@ func (c *Collector) widows(ctx context.Context, instances []cloud.Instance, clai
 
 // widow deals with one claim whose machine was not listed under its provider ID.
 func (c *Collector) widow(ctx context.Context, claim *karpv1.NodeClaim, instances []cloud.Instance) error {
-	nodes, err := c.deps.NodesOf(ctx, claim.Status.ProviderID)
+	nodes, err := c.nodes(ctx, claim)
 	if err != nil {
 		return err
 	}
 	v := lifecycle.Unlisted{Now: c.deps.Clock.Now(), Claim: cluster.Claim(claim), Nodes: nodes}
-	if i := slices.IndexFunc(instances, func(i cloud.Instance) bool { return i.LaunchedFor(claim.Name, claim.UID) }); i >= 0 {
-		v.Found = instances[i].ProviderID
+	if v.Found, err = c.find(ctx, claim, instances, nodes); err != nil {
+		return err
 	}
 	switch v.Decide() {
 	case lifecycle.RecallMachine:
@@ -171,6 +173,41 @@ func (c *Collector) widow(ctx context.Context, claim *karpv1.NodeClaim, instance
 		return c.giveUp(ctx, claim, cloud.ErrNotFound)
 	}
 	return nil
+}
+
+// nodes are those of a claim: by its provider ID, or by the name of its Node if it has lost that.
+func (c *Collector) nodes(ctx context.Context, claim *karpv1.NodeClaim) ([]*corev1.Node, error) {
+	if claim.Status.ProviderID != "" || claim.Status.NodeName == "" {
+		return c.deps.NodesOf(ctx, claim.Status.ProviderID)
+	}
+	var n corev1.Node
+	err := c.deps.Client.Get(ctx, client.ObjectKey{Name: claim.Status.NodeName}, &n)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("looking for Node %s: %w", claim.Status.NodeName, err)
+	}
+	return []*corev1.Node{&n}, nil
+}
+
+// find is the provider ID of the machine that was launched for a claim. One that the list lacks is
+// asked for as a Node of a claim that has lost it names it.
+func (c *Collector) find(ctx context.Context, claim *karpv1.NodeClaim, instances []cloud.Instance, nodes []*corev1.Node) (string, error) {
+	own := func(i cloud.Instance) bool { return i.LaunchedFor(claim.Name, claim.UID) }
+	if i := slices.IndexFunc(instances, own); i >= 0 {
+		return instances[i].ProviderID, nil
+	}
+	if claim.Status.ProviderID != "" || len(nodes) == 0 {
+		return "", nil
+	}
+	switch i, err := c.deps.Provider.Get(ctx, nodes[0].Spec.ProviderID); {
+	case err == nil && own(i):
+		return i.ProviderID, nil
+	case err != nil && !errors.Is(err, cloud.ErrNotFound):
+		return "", fmt.Errorf("looking up %s: %w", nodes[0].Spec.ProviderID, err)
+	}
+	return "", nil
 }
 
 // recall restores the provider ID of a claim that has lost it.

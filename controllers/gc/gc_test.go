@@ -173,11 +173,19 @@ func TestAClaimThatHasLostItsProviderIDFindsItsMachineAgain(t *testing.T) {
 		"another controller's": {func(s *scene) { s.machine.Token = "" }, "test://1", false},
 		"of an earlier claim":  {func(s *scene) { s.machine.Token = "uid-b" }, "", true},
 		"gone":                 {func(s *scene) { s.machine.Gone = true }, "", true},
+		"only the list lags":   {func(s *scene) { s.Cloud.Hidden = map[string]bool{"test://1": true}; s.node(true, false) }, "test://1", false},
+		"the list lags, and its Node's name is another machine's": {func(s *scene) {
+			s.Cloud.Hidden = map[string]bool{"test://1": true}
+			s.node(true, false)
+			s.machine.Token = "uid-b"
+		}, "", true},
+		"gone, with its Node left":            {func(s *scene) { s.node(true, false); s.machine.Gone = true }, "", true},
+		"gone, and its kubelet reports Ready": {func(s *scene) { s.node(true, true); s.machine.Gone = true }, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
 			claim := s.claim("Launched", "Registered")
-			claim.Status.ProviderID = ""
+			claim.Status.ProviderID, claim.Status.NodeName = "", "n"
 			s.Must(s.Rig.Client.Status().Update(ctx, claim))
 			test.change(s)
 			s.sweep(t)

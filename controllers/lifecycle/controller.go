@@ -141,6 +141,11 @@ func (r *Reconciler) advance(ctx context.Context, claim *karpv1.NodeClaim) (reco
 		return reconcile.Result{}, err
 	}
 	step := lifecycle.Decide(view)
+	if step.Search {
+		if found, err := r.recall(ctx, claim); found || err != nil {
+			return reconcile.Result{}, err
+		}
+	}
 	switch {
 	case err != nil && step.Delete != lifecycle.LaunchTimedOut:
 		return r.unlaunched(ctx, claim, err)

@@ -37,11 +37,31 @@ func (r *Reconciler) launch(ctx context.Context, claim *karpv1.NodeClaim, choice
 	if err != nil {
 		return r.unlaunched(ctx, claim, err)
 	}
+	return reconcile.Result{}, r.record(ctx, claim, instance)
+}
+
+// recall finds the machine of a claim of which nothing is on record.
+func (r *Reconciler) recall(ctx context.Context, claim *karpv1.NodeClaim) (found bool, err error) {
+	list, err := r.deps.Provider.List(ctx)
+	if err != nil {
+		return false, fmt.Errorf("listing instances: %w", err)
+	}
+	i := slices.IndexFunc(list, func(i cloud.Instance) bool {
+		return i.State != cloud.ShuttingDown && i.LaunchedFor(claim.Name, claim.UID)
+	})
+	if i < 0 {
+		return false, nil
+	}
+	return true, r.record(ctx, claim, list[i])
+}
+
+// record writes on a claim that its machine is launched.
+func (r *Reconciler) record(ctx context.Context, claim *karpv1.NodeClaim, instance cloud.Instance) error {
 	after, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) { r.launched(c, instance) })
 	if err == nil {
 		log.FromContext(ctx).Info(loop.LoggedLaunched, append(r.deps.MachineKeys(after), "pods", len(r.deps.Store.Planned(claim.Name)))...)
 	}
-	return reconcile.Result{}, err
+	return err
 }
 
 func request(claim *karpv1.NodeClaim, choices []catalog.Choice) cloud.LaunchRequest {

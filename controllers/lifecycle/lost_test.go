@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
 // working is a world with one initialized machine, claim c and Node n.
@@ -47,6 +48,31 @@ func TestAClaimThatHasLostItsProviderIDIsNotGivenUp(t *testing.T) {
 	w.Must(err)
 	if w.claim("c").DeletionTimestamp != nil {
 		t.Error("it is given up")
+	}
+}
+
+// As after a restore of claims without their status.
+func TestAClaimOfWhichNothingIsOnRecordFindsItsMachine(t *testing.T) {
+	for name, change := range map[string]func(*world){
+		"ours":                                   func(*world) {},
+		"another controller's":                   func(w *world) { w.Cloud.Ledger[0].Token = "" },
+		"another controller's, and all sold out": func(w *world) { w.Cloud.Ledger[0].Token = ""; w.Offered = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := working(t)
+			change(w)
+			c := w.claim("c")
+			c.Status = karpv1.NodeClaimStatus{}
+			w.Must(w.Rig.Client.Status().Update(ctx, c))
+			w.Rig.Clock.Step(time.Hour)
+			for range 3 {
+				_, err := w.reconcileOnce()
+				w.Must(err)
+			}
+			if c := w.claim("c"); c.Status.ProviderID != w.Cloud.Ledger[0].ProviderID || len(w.Cloud.Ledger) != 1 || !w.initialized("c")() {
+				t.Errorf("provider ID %q, machines %d, %+v", c.Status.ProviderID, len(w.Cloud.Ledger), c.Status.Conditions)
+			}
+		})
 	}
 }
 

@@ -28,8 +28,9 @@ func ParsePlanned(s string) (catalog.Key, error) {
 	return catalog.Key{Type: parts[0], Zone: parts[1], CapacityType: parts[2]}, nil
 }
 
-// launch asks for the machine of a claim until the launch timeout, and at least once: a claim of
-// which no answer is on record may have lost its status while its machine runs.
+// launch asks for the machine of a claim until the launch timeout, and at least once. A claim of
+// which no answer is on record by then may have lost its status while its machine runs, which need
+// not know the token: another controller may have launched it.
 func launch(v View) Step {
 	c := v.Claim
 	deadline := since(c, snapshot.Launched).Add(v.Policy.LaunchTimeout)
@@ -37,9 +38,12 @@ func launch(v View) Step {
 		Name: GateLaunched, Since: since(c, snapshot.Launched), Reason: unlaunched(c),
 		Next: Next{Actor: Cloud, Then: GiveUp, At: deadline},
 	}}}
-	if _, answered := c.Conditions[snapshot.Launched]; answered && !v.Now.Before(deadline) {
-		s.Delete = LaunchTimedOut
-		return s
+	if !v.Now.Before(deadline) {
+		if _, answered := c.Conditions[snapshot.Launched]; answered {
+			s.Delete = LaunchTimedOut
+			return s
+		}
+		s.Search = true
 	}
 	s.Launch = choices(v)
 	if len(s.Launch) == 0 {

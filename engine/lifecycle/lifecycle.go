@@ -56,6 +56,9 @@ type View struct {
 // Step is what to do next. More than one field can be set; they are carried out
 // in the order of the fields.
 type Step struct {
+	// Search says to look among all machines of the cloud for the claim's before anything else; the
+	// rest is for the case that there is none.
+	Search bool
 	// Launch are the choices to ask the cloud for; nil if it is not to be asked.
 	Launch []catalog.Choice
 	// Delete is why to give the claim up; empty to keep it.

@@ -17,8 +17,8 @@ const joinTime = 2 * time.Minute
 type Unlisted struct {
 	Now   time.Time
 	Claim *snapshot.Claim
-	// Found is the provider ID of a machine that was listed and launched for the claim, empty
-	// for none; Nodes are those of the claim's own.
+	// Found is the provider ID of a machine that was launched for the claim, which the list has or
+	// the claim's Node names, empty for none; Nodes are those of the claim's own.
 	Found string
 	Nodes []*corev1.Node
 }
@@ -36,18 +36,20 @@ const (
 	GiveUpMachine Search = "give up"
 )
 
-// Decide says what is done; nothing as long as the machine need not be listed, or its kubelet
-// reports.
+// Decide says what is done; nothing is given up as long as the machine need not be listed, or its
+// kubelet reports.
 func (u Unlisted) Decide() Search {
 	c := u.Claim
 	due := c.Is(snapshot.Registered) || c.Is(snapshot.Launched) && u.Now.Sub(c.Conditions[snapshot.Launched].Since) >= joinTime
 	switch {
-	case !c.Deleted.IsZero() || !due || slices.ContainsFunc(u.Nodes, snapshot.Ready):
+	case !c.Deleted.IsZero() || !due:
+		return ""
+	case c.ProviderID == "" && u.Found != "":
+		return RecallMachine
+	case slices.ContainsFunc(u.Nodes, snapshot.Ready):
 		return ""
 	case c.ProviderID != "":
 		return AskForMachine
-	case u.Found != "":
-		return RecallMachine
 	}
 	return GiveUpMachine
 }

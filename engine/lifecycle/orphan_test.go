@@ -67,6 +67,8 @@ func TestWhatBecomesOfAClaimWhoseMachineIsNotListed(t *testing.T) {
 		{lifecycle.Unlisted{Claim: &snapshot.Claim{ProviderID: "p", Conditions: launched(2 * time.Minute)}}, lifecycle.AskForMachine},
 		{lifecycle.Unlisted{Claim: &snapshot.Claim{}}, ""},
 		{lifecycle.Unlisted{Claim: &snapshot.Claim{Conditions: registered}, Found: "p"}, lifecycle.RecallMachine},
+		{lifecycle.Unlisted{Claim: &snapshot.Claim{Conditions: registered}, Found: "p", Nodes: ready}, lifecycle.RecallMachine},
+		{lifecycle.Unlisted{Claim: &snapshot.Claim{Conditions: registered}, Nodes: ready}, ""},
 		{lifecycle.Unlisted{Claim: &snapshot.Claim{Conditions: registered}}, lifecycle.GiveUpMachine},
 	} {
 		test.unlisted.Now = now

@@ -12,6 +12,9 @@ const clock = "15:04:05"
 // String prints a step as a checklist, for people and for tests.
 func (s Step) String() string {
 	var b strings.Builder
+	if s.Search {
+		b.WriteString("look for the claim's machine\n")
+	}
 	for _, c := range s.Launch {
 		fmt.Fprintf(&b, "launch %s %s %s\n", c.Type.Name, c.Offering.Zone, c.Offering.CapacityType)
 	}
