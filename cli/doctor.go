@@ -95,6 +95,7 @@ Exit status:
 }
 
 func (e examination) run(ctx context.Context, c console) error {
+	defer relayed(c)()
 	found, in, err := e.options.Examine(ctx, checkup.Readers{
 		Cluster: func() (client.Reader, error) { return e.connect(e.kube) },
 		Manifests: func(files []string, recursive bool) (*manifest.Result, error) {
