@@ -113,9 +113,9 @@ func attachFix(address, partition string) func(policies []string) *doctor.Fix {
 		for i, name := range slices.Sorted(slices.Values(policies)) {
 			arns[i] = partition + ofAWS + name
 		}
-		do := "beside the resource " + address
+		do := "add beside " + address
 		if module != "" {
-			do = "in " + module + ", beside " + resource + ", or by its input of additional policies"
+			do = "by the input of " + module + " for additional policies; in a module of your own, add beside " + resource
 		}
 		return &doctor.Fix{
 			Form: "Terraform", Do: do, File: strings.TrimSuffix(fileOf(address), ".tf.txt") + "_policies.tf.txt",
