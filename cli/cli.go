@@ -97,7 +97,7 @@ Karpenter's NodePools and NodeClaims.
 	answers := answer.Config{Out: c.Out, Connect: connectClient, Needs: needs, Help: exitCodes}
 	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newDoctor(c), newEvents(c), answer.Approve(answers), answer.Deny(answers), newVersion(c), crds.New(c.Out), export.New(c.Out),
 		dump.New(dump.Config{Out: c.Out, Warn: c.warn, Connect: connect}),
-		adopt.New(adopt.Config{Streams: c.IOStreams, Settings: c.judge, Types: instanceTypes, Findings: errFindings}))
+		adopt.New(adopt.Config{Streams: c.IOStreams, Settings: c.judge, Types: instanceTypes, Read: c.survey, Findings: errFindings}))
 	cmd.InitDefaultCompletionCmd()
 	grouped(cmd)
 	interruptible(cmd)

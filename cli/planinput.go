@@ -28,11 +28,11 @@ func (c console) read(args []string, recursive bool) (*manifest.Result, error) {
 	return input, offline.CheckPods(input.Objects)
 }
 
-// read turns the files into the state of a cluster, and returns the objects that are in it as well.
-func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) {
-	input, err := c.read(o.files, o.recursive)
+// survey reads manifests as well, and says what of them does not count.
+func (c console) survey(files []string, recursive bool) (*manifest.Result, error) {
+	input, err := c.read(files, recursive)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, file := range input.Empty {
 		c.warn("%s: the file holds no object", file)
@@ -40,11 +40,23 @@ func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) 
 	for _, refused := range input.Refused {
 		c.warn("counts as none, as the dump lacks them: %s", refused.Message)
 	}
-	c.noteIgnored(input.Ignored)
+	if len(input.Ignored) > 0 {
+		c.note("left out, because planning does not look at them: %s", offline.Counts(input.Ignored))
+	}
 	for _, text := range offline.Missed(input.Ignored) {
 		c.warn("%s", text)
 	}
-	objects := c.unique(input.Objects)
+	input.Objects = c.unique(input.Objects)
+	return input, nil
+}
+
+// read turns the files into the state of a cluster, and returns the objects that are in it as well.
+func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) {
+	input, err := c.survey(o.files, o.recursive)
+	if err != nil {
+		return nil, nil, err
+	}
+	objects := input.Objects
 	for _, fault := range slices.Concat(offline.Faults(objects), offline.Classless(objects)) {
 		c.warn("%v", fault)
 	}
@@ -74,13 +86,6 @@ func bare(objects []manifest.Object) []client.Object {
 }
 
 func isPool(o manifest.Object) bool { return o.Kind == "NodePool" }
-
-// noteIgnored names the kinds that were left out.
-func (c console) noteIgnored(ignored map[string]int) {
-	if len(ignored) > 0 {
-		c.note("left out, because planning does not look at them: %s", offline.Counts(ignored))
-	}
-}
 
 // unique drops objects that a later one replaces, as applying the files in turn
 // would.

@@ -68,12 +68,11 @@ func readEvent(body []byte) ([]interruption.Event, error) {
 // cluster reads the manifests. Pools and machines that are missing have
 // stand-ins.
 func (o policyTest) cluster(c console, events []interruption.Event, now time.Time) (*snapshot.Snapshot, bool, error) {
-	input, err := c.read(o.files, o.recursive)
+	input, err := c.survey(o.files, o.recursive)
 	if err != nil {
 		return nil, false, err
 	}
-	c.noteIgnored(input.Ignored)
-	objects := c.unique(input.Objects)
+	objects := input.Objects
 	if wrong := offline.Faults(objects); len(wrong) > 0 {
 		return nil, false, wrong
 	}

@@ -26,6 +26,8 @@ type Config struct {
 	Settings func(variable, value string) string
 	// Types are the instance types by the name of their catalogue, as --instance-types has it.
 	Types func(name string) ([]*catalog.Type, error)
+	// Read reads manifests, and says what of them does not count.
+	Read func(files []string, recursive bool) (*manifest.Result, error)
 	// Findings is the error of a command that did its work and objects to something.
 	Findings error
 }
@@ -36,11 +38,11 @@ func New(c Config) *cobra.Command {
 		Use:   "adopt",
 		Short: "Prepare the way over from Karpenter or cluster-autoscaler",
 	}
-	cmd.AddCommand(newKarpenter(c), newAutoscaler(c.Streams))
+	cmd.AddCommand(newKarpenter(c), newAutoscaler(c))
 	return cmd
 }
 
-func newAutoscaler(streams genericiooptions.IOStreams) *cobra.Command {
+func newAutoscaler(c Config) *cobra.Command {
 	var files []string
 	var cluster, role, from string
 	cmd := &cobra.Command{
@@ -63,11 +65,11 @@ it. Nothing is changed; millwright plan says what the pools would launch.`,
 			if from == "" || role == "" {
 				return errors.New("--groups and --role are needed\nSee 'millwright adopt cluster-autoscaler --help' for usage")
 			}
-			groups, err := groupsOf(streams, from)
+			groups, err := groupsOf(c.Streams, from)
 			if err != nil {
 				return err
 			}
-			nodes, err := nodesOf(streams, files)
+			nodes, err := c.nodesOf(files)
 			if err != nil {
 				return err
 			}
@@ -79,7 +81,7 @@ it. Nothing is changed; millwright plan says what the pools would launch.`,
 			if err != nil {
 				return err
 			}
-			return moves{cluster, all, others, nodes}.write(streams.Out, class(groups, cluster, role))
+			return moves{cluster, all, others, nodes}.write(c.Streams.Out, class(groups, cluster, role))
 		},
 	}
 	cmd.Flags().StringVar(&from, "groups", "", "file with what describe-auto-scaling-groups prints, - for standard input")
@@ -105,12 +107,11 @@ func groupsOf(streams genericiooptions.IOStreams, file string) ([]group, error) 
 	return groups, nil
 }
 
-func nodesOf(streams genericiooptions.IOStreams, files []string) ([]*corev1.Node, error) {
-	found, err := manifest.Find(files, false)
-	if err != nil || len(files) == 0 {
-		return nil, err
+func (c Config) nodesOf(files []string) ([]*corev1.Node, error) {
+	if len(files) == 0 {
+		return nil, nil
 	}
-	input, err := manifest.Read(found, streams.In)
+	input, err := c.Read(files, false)
 	if err != nil {
 		return nil, err
 	}

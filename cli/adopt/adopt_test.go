@@ -29,10 +29,18 @@ import (
 	"github.com/millwright-dev/millwright/internal/golden"
 )
 
+func read(files []string, recursive bool) (*manifest.Result, error) {
+	found, err := manifest.Find(files, recursive)
+	if err != nil {
+		return nil, err
+	}
+	return manifest.Read(found, nil)
+}
+
 func autoscaler(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	streams, _, out, _ := genericiooptions.NewTestIOStreams()
-	cmd := New(Config{Streams: streams})
+	cmd := New(Config{Streams: streams, Read: read})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(append([]string{"cluster-autoscaler"}, args...))
 	err := cmd.ExecuteContext(t.Context())
@@ -207,7 +215,7 @@ func TestADumpIsLookedAtLikeACluster(t *testing.T) {
 	}
 	streams, _, out, _ := genericiooptions.NewTestIOStreams()
 	run := func(file string) error {
-		cmd := New(Config{Streams: streams, Findings: errFindings, Settings: func(string, string) string { return "" }, Types: classes.Load})
+		cmd := New(Config{Streams: streams, Findings: errFindings, Settings: func(string, string) string { return "" }, Types: classes.Load, Read: read})
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		cmd.SetArgs([]string{"karpenter", "-f", "../testdata/manifests/machines.yaml", "-f", "../testdata/manifests/pool.yaml", "-f", file})
 		return cmd.ExecuteContext(t.Context())

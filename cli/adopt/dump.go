@@ -13,21 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/cli/offline"
 )
 
 // dump has the report look at the objects of files.
 func (r *report) dump(files []string) error {
-	found, err := manifest.Find(files, true)
+	input, err := r.Read(files, true)
 	if err != nil {
-		return err
-	}
-	input, err := manifest.Read(found, r.Streams.In)
-	if err != nil {
-		return err
-	}
-	if err := offline.CheckPods(input.Objects); err != nil {
 		return err
 	}
 	r.reader, r.dumped = dump(offline.Complete(input.Objects)), true
