@@ -93,12 +93,12 @@ func ephemeralTaints(v View, node *corev1.Node) Gate {
 
 // remover is who takes an ephemeral taint off.
 func remover(t corev1.Taint) Actor {
-	switch t.Key {
-	case corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable:
+	switch {
+	case snapshot.OfReadiness(t):
 		return Kubelet
-	case Uninitialized.Key:
+	case t.Key == Uninitialized.Key:
 		return CloudController
-	case Unregistered.Key:
+	case t.Key == Unregistered.Key:
 		return Millwright
 	}
 	return TaintOwner

@@ -202,13 +202,12 @@ func (c *contest) keeping(n *snapshot.Node) []*snapshot.Node {
 }
 
 // boot is for how long a Node that is not ready is kept from taking pods: not for long if what
-// makes it ready may not run there. All pods of DaemonSets tolerate that it is not ready; none
-// but an agent of the network changes that.
+// makes it ready, an agent of the network, or takes off a startup taint may not run there.
 func (m *memo) boot(n *snapshot.Node) time.Duration {
 	for _, d := range m.excluded {
 		frees := func(t corev1.Taint) bool {
 			_, kept := taints.Untolerated([]corev1.Taint{t}, d.Pod.Spec.Tolerations)
-			return startup(n, t) && t.Key != corev1.TaintNodeNotReady && !kept
+			return startup(n, t) && !snapshot.OfReadiness(t) && !kept
 		}
 		if nodeagent.Network(&d.Pod.Spec) || slices.ContainsFunc(n.Object.Spec.Taints, frees) {
 			return Grace

@@ -36,6 +36,15 @@ func startupTaint(s *snapshot.Snapshot) {
 	n.Object.Spec.Taints = append(n.Object.Spec.Taints, starting)
 }
 
+// tolerated gives a Node a taint, if it has not got it, that a DaemonSet tolerates.
+func tolerated(s *snapshot.Snapshot, t corev1.Taint) {
+	if node := s.Node("n4").Object; !slices.Contains(node.Spec.Taints, t) {
+		node.Spec.Taints = append(node.Spec.Taints, t)
+	}
+	agent := &corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{{Key: t.Key, Operator: corev1.TolerationOpExists}}}}
+	s.DaemonSets = append(s.DaemonSets, &snapshot.DaemonSet{DaemonSet: &appsv1.DaemonSet{}, Pod: &snapshot.Pod{Pod: agent, Class: &snapshot.Class{}}})
+}
+
 // A Node waits until it is ready and has no startup taints, unless what makes it so could not run there; for the
 // nominations of its own pods, as far as they are needed, for a short time; as long for those of others that were launched with it, for a moment if one of these
 // is not ready; and not once it takes pods.
@@ -63,14 +72,13 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 		"a startup taint is there": {ready: time.Second, want: []string{"big"}, until: nomination.Boot - 2*time.Second, with: startupTaint},
 		"what takes the startup taint off may not run there": {ready: time.Second, want: []string{"big"}, until: nomination.Grace - 2*time.Second, with: func(s *snapshot.Snapshot) {
 			startupTaint(s)
-			agent := &corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{{Key: starting.Key, Operator: corev1.TolerationOpExists}}}}
-			s.DaemonSets = append(s.DaemonSets, &snapshot.DaemonSet{DaemonSet: &appsv1.DaemonSet{}, Pod: &snapshot.Pod{Pod: agent, Class: &snapshot.Class{}}})
+			tolerated(s, starting)
 		}},
 		"all pods of DaemonSets tolerate that it is not ready": {ready: -1, want: []string{"big"}, until: nomination.Boot - 2*time.Second, with: func(s *snapshot.Snapshot) {
-			notReady := corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute}
-			s.Node("n4").Object.Spec.Taints = append(s.Node("n4").Object.Spec.Taints, notReady)
-			agent := &corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{{Key: notReady.Key, Operator: corev1.TolerationOpExists}}}}
-			s.DaemonSets = append(s.DaemonSets, &snapshot.DaemonSet{DaemonSet: &appsv1.DaemonSet{}, Pod: &snapshot.Pod{Pod: agent, Class: &snapshot.Class{}}})
+			tolerated(s, corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute})
+		}},
+		"and that it is unreachable": {ready: -1, want: []string{"big"}, until: nomination.Boot - 2*time.Second, with: func(s *snapshot.Snapshot) {
+			tolerated(s, corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule})
 		}},
 		"something else was written to it long after it was ready": {ready: nomination.Grace, free: 1, with: func(s *snapshot.Snapshot) {
 			at := metav1.NewTime(s.Now)

@@ -122,6 +122,12 @@ func KnownEphemeral(t corev1.Taint) bool {
 	return strings.HasPrefix(t.Key, "readiness.k8s.io/")
 }
 
+// OfReadiness reports whether a taint is one that the node lifecycle controller puts on a node and
+// takes off by what the kubelet reports, which no pod does.
+func OfReadiness(t corev1.Taint) bool {
+	return t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable
+}
+
 // Allocatable is what pods can request on the node. Until it is initialized,
 // the claim's estimate stands in for what the Node does not report yet; until
 // it is launched, only what the claim requests is certain. The caller must not
