@@ -36,7 +36,6 @@ func relax(in *instance) *relaxation {
 	g := s.newProgram(bundles)
 	g.relax()
 	prices := g.finish()
-	g.reach = make([]reach, len(s.p.Families))
 	for i := range s.p.Items {
 		s.worth[i] = g.worthOf(int32(i), prices)
 	}
@@ -69,54 +68,25 @@ func (in *instance) stretch(m int, prices []float64) {
 	}
 }
 
-// reach is where the items of a family can go: to these of the leads, everywhere with
-// a need of at most so much.
-type reach struct {
-	leads      []int
-	everywhere []int64
-	// prices are those of the leads, one after the other.
-	prices []float64
-}
-
-func (g *program) reachOf(family int, prices []float64) *reach {
-	r := &g.reach[family]
-	if r.everywhere != nil {
-		return r
-	}
-	r.everywhere = make([]int64, g.s.p.Dims)
-	for d := range r.everywhere {
-		r.everywhere[d] = math.MaxInt64
-	}
-	models := g.s.p.Families[family].bounding()
-	for _, m := range g.leads {
-		if !models.Has(m) {
-			continue
-		}
-		r.leads = append(r.leads, m)
-		r.prices = append(r.prices, prices[m*g.s.p.Dims:(m+1)*g.s.p.Dims]...)
-		for d, n := range g.s.p.Models[m].Holds {
-			r.everywhere[d] = min(r.everywhere[d], n)
-		}
-	}
-	return r
-}
-
 // worthOf is what an item adds at least to the price of any boxes.
 func (g *program) worthOf(item int32, prices []float64) float64 {
 	s := g.s
-	family := s.p.Items[item].Family
-	reach, need := g.reachOf(family, prices), s.need(item)
-	best, everywhere := math.Inf(1), fits(need, reach.everywhere)
-	for i, m := range reach.leads {
-		if everywhere || s.holds(m, item) {
-			best = min(best, cost(need, reach.prices[i*len(need):]))
+	models, need := s.p.Families[s.p.Items[item].Family].bounding(), s.need(item)
+	best, everywhere := math.Inf(1), true
+	for _, m := range g.leads {
+		switch {
+		case !models.Has(m):
+		case s.holds(m, item):
+			best = min(best, cost(need, prices[m*s.p.Dims:]))
+		default:
+			everywhere = false
 		}
 	}
 	// What another model stands for is never cheaper than that, if it is there.
-	if !everywhere || math.IsInf(best, 1) {
-		for m := range s.p.Families[family].bounding().All() {
+	if !everywhere {
+		for m := range models.All() {
 			if g.stands[m] != m && s.holds(m, item) {
-				best = min(best, cost(s.need(item), prices[m*s.p.Dims:]))
+				best = min(best, cost(need, prices[m*s.p.Dims:]))
 			}
 		}
 	}

@@ -41,8 +41,6 @@ type program struct {
 	proven, worth []float64
 	total         float64
 	tried, comes  []float64
-	// reach is that of each family, as far as it was asked.
-	reach []reach
 }
 
 const (
