@@ -105,7 +105,8 @@ func network(p *corev1.Pod, owners []string) bool {
 
 // networkOwners are the names of those who say whether the node's network is
 // ready: "cilium" for the condition's reason CiliumIsUp and for the taint
-// node.cilium.io/agent-not-ready.
+// node.cilium.io/agent-not-ready. That of a CSI driver, as ebs.csi.aws.com/agent-not-ready,
+// says nothing of a network.
 func networkOwners(v View) []string {
 	var out []string
 	for _, c := range v.Node.Object.Status.Conditions {
@@ -116,11 +117,10 @@ func networkOwners(v View) []string {
 	if v.Node.Claim == nil {
 		return out
 	}
-	drivers := driversOf(v)
 	for _, t := range v.Node.Claim.StartupTaints {
 		domain, ok := strings.CutSuffix(t.Key, "/agent-not-ready")
 		parts := strings.Split(domain, ".")
-		if ok && len(parts) > 1 && !slices.Contains(drivers, domain) {
+		if ok && len(parts) > 1 && !slices.Contains(parts, "csi") {
 			out = append(out, parts[len(parts)-2])
 		}
 	}
