@@ -32,6 +32,7 @@ var start = time.Date(2026, 10, 12, 12, 0, 0, 0, time.UTC)
 //	rule main Maintenance,... action=Drain codes=Stop,... pods=app=db lead=48h
 //	     window=Sunday/02:00-04:00/Europe/Berlin reserve=30m leave force respect confirmed pool-budgets
 //	     approval=Required waiting=app=db evict ignore-budgets ignore-grace
+//	no-rules main                       its rules are taken away
 //	rates main Pool/2/1m,Zone/1/30s
 //	budget main 10%                      of the NodePool
 //	grace n1 1h                         the terminationGracePeriod of a claim
@@ -56,6 +57,8 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 	switch c.Name {
 	case "rule":
 		w.rule(t, c)
+	case "no-rules":
+		w.Pool(c.Args[0]).Policy.Interruption.Rules = nil
 	case "event":
 		w.event(t, c)
 	case "rates":
