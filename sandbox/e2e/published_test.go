@@ -121,8 +121,10 @@ func TestTheValuesThatKarpenterPublishesRender(t *testing.T) {
 		out, err := helm.CombinedOutput()
 		return string(out), err
 	}
-	if out, err := render(); err == nil || !strings.Contains(out, "remove controller.image from the values") {
-		t.Errorf("with Karpenter's image: %v\n%s", err, out)
+	for _, image := range [][]string{nil, {"--set", "controller.image.repository=example.com/mirror/karpenter"}} {
+		if out, err := render(image...); err == nil || !strings.Contains(out, "remove controller.image from the values") {
+			t.Errorf("with Karpenter's image %v: %v\n%s", image, err, out)
+		}
 	}
 	const repository, tag, digest = "controller.image.repository=example.com/millwright", "controller.image.tag=v1", "controller.image.digest="
 	if out, err := render("--set", repository, "--set", tag, "--set", digest); err != nil || !strings.Contains(out, "kind: Deployment") || !strings.Contains(out, "example.com/millwright:v1") {

@@ -4,7 +4,7 @@
 {{- if and (eq .settings.provider "aws") (not .settings.clusterName) -}}
 {{- fail "\n\nsettings.clusterName is not set: with settings.provider=aws the name of the EKS cluster is needed, as in\n  --set settings.clusterName=my-cluster\nTo try it with simulated machines: --set settings.provider=kwok\n" -}}
 {{- end -}}
-{{- if contains "karpenter/controller" .controller.image.repository -}}
+{{- if regexMatch "karpenter(/controller)?$" .controller.image.repository -}}
 {{- fail (printf "\n\ncontroller.image.repository is %s, which is Karpenter's image: remove controller.image from the values, or name an image of Millwright\n" .controller.image.repository) -}}
 {{- end -}}
 {{- if eq (int .controller.metrics.port) (int .controller.healthProbe.port) -}}
