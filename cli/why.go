@@ -23,6 +23,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers"
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/engine/drain"
+	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
@@ -205,9 +206,16 @@ func (q *question) pod(ctx context.Context, reader client.Reader, in *inventory,
 	if err != nil {
 		return nil, err
 	}
-	a, err := cluster.Pod(namespace, name)
-	if err != nil || a.Verdict != explain.NeedsNode {
-		return a, err
+	var object corev1.Pod
+	err = reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &object)
+	if apierrors.IsNotFound(err) || err == nil && eviction.Terminal(&object) {
+		return nil, fmt.Errorf("%s does not exist, or has ended", plan.ObjectRef{Kind: "Pod", Namespace: namespace, Name: name})
+	} else if err != nil {
+		return nil, err
+	}
+	a := cluster.Pod(&object)
+	if a.Verdict != explain.NeedsNode {
+		return a, nil
 	}
 	said, at, err := q.said(ctx, reader, in, a.Object)
 	if said != "" {

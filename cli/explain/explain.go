@@ -32,16 +32,15 @@ func Of(s *snapshot.Snapshot) *Cluster {
 // shown is how many reasons are told in full, and how many fixes.
 const shown = 8
 
-// Pod says what becomes of a pod, and if its scheduler has refused it before, that; an
-// error says that there is none of that name.
-func (c *Cluster) Pod(namespace, name string) (*Answer, error) {
-	a, err := c.becomes(namespace, name)
+// Pod says what becomes of a pod, and if its scheduler has refused it before, that.
+func (c *Cluster) Pod(pod *corev1.Pod) *Answer {
+	a := c.becomes(pod)
 	for _, p := range c.s.Pending {
-		if err == nil && p.Namespace == namespace && p.Name == name {
+		if p.Namespace == pod.Namespace && p.Name == pod.Name {
 			a.disagreement(p)
 		}
 	}
-	return a, err
+	return a
 }
 
 // disagreement adds to the answer about a pod that it was refused before, unless that is
@@ -56,46 +55,52 @@ func (a *Answer) disagreement(p *snapshot.Pod) {
 	a.Fixes = append(a.Fixes, Fix{What: r.Fix()})
 }
 
-// becomes says what the plan has for a pod.
-func (c *Cluster) becomes(namespace, name string) (*Answer, error) {
-	is := func(p *snapshot.Pod) bool { return p.Namespace == namespace && p.Name == name }
-	title := plan.ObjectRef{Kind: "Pod", Namespace: namespace, Name: name}.String()
+// becomes says what the plan has for a pod. One that the snapshot leaves out, such as one that
+// its scheduler has not tried, is put to placement alone, which says why it is not planned.
+func (c *Cluster) becomes(pod *corev1.Pod) *Answer {
+	is := func(p *snapshot.Pod) bool { return p.Namespace == pod.Namespace && p.Name == pod.Name }
 	answer := func(v Verdict, format string, args ...any) *Answer {
 		return &Answer{
-			Object: plan.ObjectRef{Kind: "Pod", Namespace: namespace, Name: name}, Verdict: v,
-			Summary: []string{title + " " + fmt.Sprintf(format, args...)}, Reasons: []plan.Reason{}, Fixes: []Fix{},
+			Object: plan.PodRef(pod), Verdict: v,
+			Summary: []string{plan.PodRef(pod).String() + " " + fmt.Sprintf(format, args...)}, Reasons: []plan.Reason{}, Fixes: []Fix{},
 		}
+	}
+	unplaced := func(reasons []plan.Reason) *Answer {
+		a := answer(Unplaced, "cannot be placed.")
+		a.detail = "  " + strings.Join(plan.Messages(reasons, shown), "\n  ") + "\n"
+		a.blame(reasons)
+		a.trim()
+		return a
 	}
 	for _, u := range slices.Concat(c.plan.Unplaced, c.plan.Ignored) {
 		if is(u.Pod) {
-			a := answer(Unplaced, "cannot be placed.")
-			a.detail = "  " + strings.Join(plan.Messages(u.Reasons, shown), "\n  ") + "\n"
-			a.blame(u.Reasons)
-			a.trim()
-			return a, nil
+			return unplaced(u.Reasons)
 		}
 	}
 	for _, at := range c.plan.Placements {
 		if is(at.Pod) {
 			if at.Node.Object == nil {
-				return answer(NewNode, "gets a new node: nodeclaim/%s is being launched.", at.Node.Claim.Name), nil
+				return answer(NewNode, "gets a new node: nodeclaim/%s is being launched.", at.Node.Claim.Name)
 			}
-			return answer(ExistingNode, "has room on node/%s; its scheduler has to bind it.", at.Node.Name), nil
+			return answer(ExistingNode, "has room on node/%s; its scheduler has to bind it.", at.Node.Name)
 		}
 	}
 	for i := range c.plan.NewNodes {
 		n := &c.plan.NewNodes[i]
 		if slices.ContainsFunc(n.Pods, is) {
 			key := n.Choice.Key()
-			return answer(NeedsNode, "needs a new node of nodepool/%s, which is not being launched yet: %s in %s, %s.", n.Pool, key.Type, key.Zone, key.CapacityType), nil
+			return answer(NeedsNode, "needs a new node of nodepool/%s, which is not being launched yet: %s in %s, %s.", n.Pool, key.Type, key.Zone, key.CapacityType)
 		}
 	}
-	for _, n := range c.s.Nodes {
-		if slices.ContainsFunc(n.Pods, is) {
-			return answer(Bound, "is bound to node/%s.", n.Name), nil
-		}
+	if pod.Spec.NodeName != "" {
+		return answer(Bound, "is bound to node/%s.", pod.Spec.NodeName)
 	}
-	return nil, fmt.Errorf("%s does not exist, or has ended", title)
+	alone := &snapshot.Snapshot{Now: c.s.Now, Pending: []*snapshot.Pod{new(snapshot.Classes).Pod(pod)}}
+	var reasons []plan.Reason
+	for _, u := range placement.Solve(alone, placement.Options{}).Ignored {
+		reasons = append(reasons, u.Reasons...)
+	}
+	return unplaced(reasons)
 }
 
 // blame takes the reasons and lists what would have to change, each once.
