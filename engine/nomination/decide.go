@@ -123,9 +123,6 @@ func index(s *snapshot.Snapshot) map[string]*snapshot.Node {
 // planned are the pending pods that the latest plan knows, and those that no plan knows
 // because they have been refused.
 func planned(s *snapshot.Snapshot) []*snapshot.Pod {
-	if len(s.Nominated) == 0 {
-		return nil
-	}
 	var out []*snapshot.Pod
 	for _, p := range s.Pending {
 		_, known := s.Nominated[key(p)]
@@ -156,7 +153,7 @@ func wanted(s *snapshot.Snapshot, nodes map[string]*snapshot.Node, m *memo, p *s
 		return none(p, Leaving)
 	case n.Object == nil:
 		return none(p, Unplanned)
-	case n.Claim == nil && p.Status.NominatedNodeName != n.Object.Name:
+	case n.Claim == nil:
 		return none(p, Unplanned) // kube-scheduler needs no help with a machine that was there before
 	case Refused(p, n, s.Now):
 		return none(p, NotTaken)

@@ -171,7 +171,15 @@ func TestDecide(t *testing.T) {
 			},
 			want: `big -> "" Leaving; `,
 		},
-		"nodes of others need no help": {lines: []string{"nominate web-1 foreign"}},
+		"nodes of others need no help": {lines: []string{"nominate web-1 foreign", "nominate big foreign"}},
+		"a machine that is gone keeps nobody": {
+			lines: []string{"nominate web-1 n2"},
+			with: func(s *snapshot.Snapshot) {
+				s.Nominated[key("big")] = "gone"
+				nominate(s, "big", "gone", true)
+			},
+			want: `big -> "" Leaving; `,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := cluster(t, row.lines...)
@@ -259,6 +267,12 @@ func TestEachRefusalMakesAPodWaitForLonger(t *testing.T) {
 		if got := decided(s); wait > 0 && got != `web-1 -> "" NotTaken; ` {
 			t.Errorf("while it waits for %v: %q", wait, got)
 		}
+		latest := s.Nominated
+		s.Nominated = map[types.NamespacedName]string{key("web-2"): "n2"} // what waits is not planned
+		if got := decided(s); wait > 0 && got != `web-1 -> "" Unplanned; ` {
+			t.Errorf("while it waits for %v, unplanned: %q", wait, got)
+		}
+		s.Nominated = latest
 		// The next machine is complete at once, and refused as well.
 		s.Now = d.Again().Add(nomination.Patience + time.Second)
 		p.Status.NominatedNodeName = "n4"

@@ -54,7 +54,7 @@ func Holds(s *snapshot.Snapshot, claim string, node *corev1.Node) map[string]Hol
 		if !m.first[n.Claim.Pool] {
 			h = m.hold(n)
 		}
-		if len(h.For) == 0 || !s.Now.Before(h.Until) {
+		if !s.Now.Before(h.Until) {
 			h = Hold{Free: h.Free}
 		}
 		out[n.Claim.Name] = h
@@ -92,17 +92,9 @@ func (m *memo) hold(n *snapshot.Node) Hold {
 	if len(own.For) > 0 {
 		return own
 	}
-	with := map[*snapshot.Node]bool{n: true}
 	for _, of := range m.contestsOf(n) {
-		if !m.together(of, n) {
-			continue
-		}
 		others.Until = latest(others.Until, m.opens(of, n))
 		for _, o := range of.keeping(n) {
-			if with[o] {
-				continue
-			}
-			with[o] = true
 			for _, p := range m.planned[o] {
 				others.For = append(others.For, plan.PodRef(p.Pod))
 			}
@@ -141,8 +133,7 @@ func (m *memo) close(s *snapshot.Snapshot) {
 			continue
 		}
 		here := slices.DeleteFunc(slices.Clone(m.planned[n]), func(p *snapshot.Pod) bool {
-			of := m.contests[p.Class]
-			return of == nil || of.free[p.Class]
+			return m.contests[p.Class].free[p.Class]
 		})
 		opens := Ready(n) && (n.Registered() || len(unnominated(here, n, m)) == 0)
 		for _, p := range here {
@@ -261,7 +252,7 @@ func unnominated(planned []*snapshot.Pod, n *snapshot.Node, m *memo) []*snapshot
 // joining reports whether a machine's Node has joined and takes no pods yet. One that
 // joined without the taint takes pods already.
 func joining(n *snapshot.Node) bool {
-	return n.Object != nil && n.Claim.Is(snapshot.Launched) && !n.Registered() && !n.Deleting() && slices.ContainsFunc(n.Object.Spec.Taints, unregistered)
+	return n.Object != nil && n.Claim.Is(snapshot.Launched) && !n.Deleting() && slices.ContainsFunc(n.Object.Spec.Taints, unregistered)
 }
 
 func unregistered(t corev1.Taint) bool { return t.Key == snapshot.UnregisteredTaint }

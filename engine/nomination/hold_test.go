@@ -80,6 +80,9 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 		"and that it is unreachable": {ready: -1, want: []string{"big"}, until: nomination.Boot - 2*time.Second, with: func(s *snapshot.Snapshot) {
 			tolerated(s, corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule})
 		}},
+		"it is not known who wrote to it when": {ready: nomination.Grace, free: 1, with: func(s *snapshot.Snapshot) {
+			s.Node("n4").Object.ManagedFields = []metav1.ManagedFieldsEntry{{}, {FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:taints":{}}}`)}}
+		}},
 		"something else was written to it long after it was ready": {ready: nomination.Grace, free: 1, with: func(s *snapshot.Snapshot) {
 			at := metav1.NewTime(s.Now)
 			s.Node("n4").Object.ManagedFields = []metav1.ManagedFieldsEntry{{Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{}}}`)}}
@@ -134,6 +137,14 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 			nominate(s, "big", "n5", true)
 			open(s.Node("n5"))
 		}},
+		"another Node has opened before the nominations to it": {ready: time.Second, with: func(s *snapshot.Snapshot) {
+			s.Nominated[key("big")] = "n5"
+			open(s.Node("n5"))
+		}},
+		"a Node of others is not ready": {ready: time.Second, with: func(s *snapshot.Snapshot) {
+			s.Nominated[key("big")] = "foreign"
+			s.Node("foreign").Object.Status.Conditions = nil
+		}},
 		"another Node was opened before it is ready": {ready: time.Second, want: []string{"big", "web-3"}, until: nomination.Together - time.Second,
 			with: func(s *snapshot.Snapshot) {
 				s.Nominated[key("big")] = "n5"
@@ -181,6 +192,18 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 				t.Errorf("waits until %v, want %v", h.Until, want)
 			}
 		})
+	}
+}
+
+// The Node may have joined after the snapshot was taken; one that it knows is as it says.
+func TestANodeThatTheSnapshotDoesNotKnowYetWaitsAsWell(t *testing.T) {
+	s := cluster(t, "node n4 type=m pool=main stage=appeared", "nominate big n4", "nominate web-1 n2")
+	try(s, len(s.Pending))
+	known := nomination.Holds(s, "n4", &corev1.Node{})["n4"]
+	node := s.Node("n4").Object
+	s.Node("n4").Object = nil
+	if got := nomination.Holds(s, "n4", node)["n4"]; len(got.For) != 1 || got.For[0].Name != "big" || !got.Until.Equal(known.Until) || len(known.For) != 1 {
+		t.Errorf("waits for %+v, one that is known for %+v", got, known)
 	}
 }
 

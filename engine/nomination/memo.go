@@ -30,7 +30,7 @@ type memo struct {
 // needless reports whether a pod of a class needs no nomination to a machine.
 func (m *memo) needless(c *snapshot.Class, n *snapshot.Node) bool {
 	of := m.contests[c]
-	return of != nil && of.free[c] && (!joining(n) || !Ready(n) || !of.closedBut(n) || m.together(of, n))
+	return of.free[c] && (!joining(n) || !Ready(n) || !of.closedBut(n) || m.together(of, n))
 }
 
 // trying reports whether kube-scheduler has still to try pods for the first time.
