@@ -7,6 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/doctor/account"
 	"github.com/millwright-dev/millwright/doctor/control"
 	"github.com/millwright-dev/millwright/doctor/finding"
+	"github.com/millwright-dev/millwright/doctor/pool"
 	"github.com/millwright-dev/millwright/doctor/unknown"
 )
 
@@ -53,6 +54,7 @@ var checks = []check{
 	{"crd-left-behind", func(in *Inventory) []Finding { return control.DefinitionsLeftBehind(in.Served) }, false},
 	{"data-on-node", dataOnNodes, false},
 	{"driver-never-attaches", driversThatDoNotAttach, false},
+	{"expires-while-draining", func(in *Inventory) []Finding { return pool.ExpiringWhileDraining(in.Pools, in.longestGrace) }, false},
 	{"field-unknown", func(in *Inventory) []Finding { return unknown.Fields(in.unknown) }, false},
 	{"images-deprecated", func(in *Inventory) []Finding { return account.ImagesDeprecated(in.Classes) }, false},
 	{"images-float", func(in *Inventory) []Finding { return account.ImagesThatFloat(in.Classes) }, false},
@@ -74,9 +76,9 @@ var checks = []check{
 	{"pdbs-overlap", pdbsThatOverlap, false},
 	{"permission-denied", func(in *Inventory) []Finding { return account.PermissionsThatAreDenied(&in.Account) }, true},
 	{"plugin-on-some-nodes", pluginsOnSomeNodes, false},
-	{"pool-at-limit", poolsAtTheirLimit, false},
+	{"pool-at-limit", func(in *Inventory) []Finding { return pool.AtLimit(in.Pools) }, false},
 	{"pool-in-shadow", poolsInTheShadow, false},
-	{"pool-not-ready", poolsThatAreNotReady, false},
+	{"pool-not-ready", func(in *Inventory) []Finding { return pool.NotReady(in.Pools) }, false},
 	{"pool-out-of-reach", poolsOutOfReach, false},
 	{"pool-without-class", poolsWithoutAClass, false},
 	{"protected-for-ever", podsThatAreProtectedForEver, false},

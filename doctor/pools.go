@@ -1,12 +1,9 @@
 package doctor
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cluster"
@@ -68,47 +65,3 @@ func tolerate(t corev1.Taint) map[string]any {
 }
 
 func text(t corev1.Taint) string { return t.ToString() }
-
-// poolsThatAreNotReady launch nothing, as their status says.
-func poolsThatAreNotReady(in *Inventory) []Finding {
-	var out []Finding
-	for _, np := range in.Pools {
-		for _, c := range np.Status.Conditions {
-			if c.Status != metav1.ConditionFalse || !slices.Contains(needed, c.Type) {
-				continue
-			}
-			out = append(out, Finding{
-				Severity: Error, Object: poolRef(np), Field: "status.conditions." + c.Type,
-				Message: fmt.Sprintf("is False, so that the pool launches nothing: %s: %s", c.Reason, c.Message),
-				Advice:  "mend what the condition names; the status of the node class says more",
-			})
-		}
-	}
-	return out
-}
-
-// needed are the conditions without which a pool launches nothing.
-var needed = []string{karpv1.ConditionTypeNodeClassReady, karpv1.ConditionTypeValidationSucceeded}
-
-// poolsAtTheirLimit have used up what they may launch. A pool of a fixed number of nodes may be
-// meant to.
-func poolsAtTheirLimit(in *Inventory) []Finding {
-	var out []Finding
-	for _, np := range in.Pools {
-		if np.Spec.Replicas != nil {
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(np.Spec.Limits)) {
-			limit, used := np.Spec.Limits[name], np.Status.Resources[name]
-			if used.IsZero() || used.Cmp(limit) < 0 {
-				continue
-			}
-			out = append(out, Finding{
-				Severity: Warning, Object: poolRef(np), Field: "spec.limits." + string(name),
-				Message: fmt.Sprintf("is %s, and %s are in use: the pool launches nothing more, replacements of nodes that drift or expire neither", limit.String(), used.String()),
-				Advice:  "raise the limit, or let another pool take the pods",
-			})
-		}
-	}
-	return out
-}

@@ -5,14 +5,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/doctor/finding"
+	"github.com/millwright-dev/millwright/doctor/pool"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -195,7 +198,7 @@ func podsThatAreProtectedForEver(in *Inventory) []Finding {
 		}
 		out = append(out, Finding{
 			Severity: Warning, Object: poolRef(np), Field: "spec.template.spec.terminationGracePeriod",
-			Message: fmt.Sprintf("is not set, while nodes expire after %s and pods such as those of %s are never evicted (%s): an expired node with one waits for it for ever", expiry(np), in.Workloads[i].Ref, karpv1.DoNotDisruptAnnotationKey),
+			Message: fmt.Sprintf("is not set, while nodes expire after %s and pods such as those of %s are never evicted (%s): an expired node with one waits for it for ever", pool.Expiry(np), in.Workloads[i].Ref, karpv1.DoNotDisruptAnnotationKey),
 			Advice:  "bound the drain by a time that such pods may need",
 			Patch:   &Patch{Object: poolRef(np), Steps: []Step{{Op: "add", Path: "/spec/template/spec/terminationGracePeriod", Value: "24h"}}},
 		})
@@ -203,14 +206,17 @@ func podsThatAreProtectedForEver(in *Inventory) []Finding {
 	return out
 }
 
-func protected(w Workload) bool {
-	return w.Template.Annotations[karpv1.DoNotDisruptAnnotationKey] == "true"
+// longestGrace is the longest grace of pods that may run on nodes of a pool, and whose it is.
+func (in *Inventory) longestGrace(np *karpv1.NodePool) (longest time.Duration, of plan.ObjectRef) {
+	for _, w := range in.Workloads {
+		grace := time.Duration(ptr.Deref(w.Template.Spec.TerminationGracePeriodSeconds, 0)) * time.Second
+		if grace > longest && in.admits(w.class, np) {
+			longest, of = grace, w.Ref
+		}
+	}
+	return longest, of
 }
 
-func expiry(np *karpv1.NodePool) string {
-	d := np.Spec.Template.Spec.ExpireAfter
-	if len(d.Raw) > 0 {
-		return strings.Trim(string(d.Raw), `"`)
-	}
-	return d.Duration.String()
+func protected(w Workload) bool {
+	return w.Template.Annotations[karpv1.DoNotDisruptAnnotationKey] == "true"
 }
