@@ -172,7 +172,7 @@ func TestDecide(t *testing.T) {
 			want: `big -> "" Leaving; `,
 		},
 		"nodes of others need no help": {lines: []string{"nominate web-1 foreign", "nominate big foreign"}},
-		"a machine that is gone keeps nobody": {
+		"nominations to a machine that is gone are cleared": {
 			lines: []string{"nominate web-1 n2"},
 			with: func(s *snapshot.Snapshot) {
 				s.Nominated[key("big")] = "gone"

@@ -24,7 +24,6 @@ apiVersion: v1
 kind: Pod
 metadata: {name: web, namespace: default, labels: {app: web}}
 spec:
-  schedulerName: nobody
   schedulingGates: [{name: example.com/quota}]
   tolerations: [{key: example.com/own, operator: Exists}]
   initContainers: [{name: first, image: example.com/first}]
@@ -38,7 +37,7 @@ spec:
 	const theirs = `[{"op": "add", "path": "/spec/tolerations/-", "value": {"key": "example.com/dedicated", "operator": "Exists"}}]`
 	c.eventually(patience, func() error {
 		if out, code := patch(controller, "json", theirs); code == 0 || !strings.Contains(out, refused) {
-			return fmt.Errorf("a toleration of somebody else's taint: exit status %d, %s", code, out)
+			return fmt.Errorf("a toleration of another taint: exit status %d, %s", code, out)
 		}
 		return nil
 	})
@@ -47,6 +46,7 @@ spec:
 		`{"spec": {"initContainers": [{"name": "first", "image": "example.com/other"}]}}`,
 		`{"spec": {"schedulingGates": null}}`,
 		`{"spec": {"nodeSelector": {"example.com/disk": "fast"}}}`,
+		`{"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "example.com/disk", "operator": "Exists"}]}]}}}}}`,
 		`{"spec": {"activeDeadlineSeconds": 1}}`,
 		`{"metadata": {"labels": {"app": "api"}}}`,
 		`{"metadata": {"annotations": {"example.com/note": "x"}}}`,
