@@ -210,9 +210,10 @@ func TestAPlanFromStandardInputReadsItOnce(t *testing.T) {
 func TestWhatTakesLongCanBeInterrupted(t *testing.T) {
 	in, open := io.Pipe() // nothing is ever written
 	defer func() { _ = open.Close() }()
-	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	ended := make(chan struct{})
+	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-ended }))
 	defer silent.Close()
-	defer silent.CloseClientConnections()
+	defer close(ended) // Close waits for requests that a command no longer waits for, also those that it makes only now
 	for _, args := range [][]string{{"plan", "-f", "-"}, {"doctor", "--server", silent.URL}, {"adopt", "karpenter", "--server", silent.URL}, {"why", "pod", "a", "--server", silent.URL}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
