@@ -10,6 +10,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
+	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 	"github.com/millwright-dev/millwright/engine/static"
@@ -167,7 +168,7 @@ func (d *decider) beginOne(n *snapshot.Node) (plan.Reason, bool) {
 	if pod := answer.Refused()[n.Name]; pod != nil {
 		return d.unplaced(pod, n), true
 	}
-	if reason, over := d.room.TakeAll(answer.NewNodes); over {
+	if reason, over := d.world.Ledger.TakeAll(answer.NewNodes); over {
 		return reason, true
 	}
 	d.world.Go(one, answer)
@@ -189,16 +190,18 @@ func (d *decider) standIn(nodes []*snapshot.Node) (whatif.Answer, *plan.Reason) 
 	if !d.static(nodes[0]) {
 		return d.world.Ask(nodes), nil
 	}
-	fresh, none := static.Template(d.s, d.s.Pool(nodes[0].Claim.Pool), d.room)
+	fresh, none := static.Template(d.s, d.s.Pool(nodes[0].Claim.Pool), d.world.Ledger)
 	return whatif.Answer{Plan: &plan.Plan{NewNodes: []plan.NewNode{fresh}}}, none
 }
 
 // unplaced is why a machine cannot be replaced, one of whose pods has no other place: its pool
-// launches nothing, or no machine would take the pod.
+// launches nothing, its limits have no room for another machine like it, or none would take
+// the pod.
 func (d *decider) unplaced(pod *snapshot.Pod, n *snapshot.Node) plan.Reason {
 	r := fitsNowhere(pod, n)
-	if r.Have = d.s.Pool(n.Claim.Pool).Closed(); r.Have == "" {
-		if limited, over := d.room.Exceeded(n.Claim.Pool); over {
+	pool := d.s.Pool(n.Claim.Pool)
+	if r.Have = pool.Closed(); r.Have == "" {
+		if limited, over := d.world.Ledger.Over(pool.Name, limit.Size(pool, n)); over {
 			return limited
 		}
 	}

@@ -24,11 +24,13 @@ func (c *consolidation) begin() {
 	c.world.Close(c.restless)
 	in := consolidate.Input{
 		World: c.world, Remaining: map[string]int{}, Terms: map[string]consolidate.Terms{},
-		Launches: map[string]bool{}, Work: max(work-c.world.Asked, 1), Turn: c.opts.turnAt(c.s.Now),
+		Closed: map[string]plan.Reason{}, Book: c.book, Work: max(work-c.world.Asked, 1), Turn: c.opts.turnAt(c.s.Now),
 	}
 	for _, p := range c.s.Pools {
 		in.Terms[p.Name] = c.terms(p)
-		in.Launches[p.Name] = c.launches(p)
+		if reason, closed := c.closed(p); closed {
+			in.Closed[p.Name] = reason
+		}
 	}
 	for _, x := range list {
 		if m := c.world.Machine(x.node.Name); m != nil {
@@ -53,13 +55,6 @@ func (c *consolidation) carry(found consolidate.Result) {
 		for i, n := range m.Nodes {
 			nodes[i] = c.s.Nodes[c.at[n.Name]]
 		}
-		if reason, no := c.unready(m); no {
-			for _, n := range nodes {
-				v := c.verdict(n)
-				v.Reason, v.Saving = reason, m.Saving/float64(len(nodes))
-			}
-			continue
-		}
 		p := Progress{Cause: Underutilized, Saving: m.Saving}
 		if len(m.Launch) > 0 {
 			p.Spend = priceOf(c.s, nodes) - m.Saving + m.Spare
@@ -83,24 +78,21 @@ func (c *consolidation) carry(found consolidate.Result) {
 	}
 }
 
-// unready says why a replacement cannot be launched now.
-func (c *consolidation) unready(m consolidate.Move) (plan.Reason, bool) {
-	if len(m.Launch) == 0 {
-		return plan.Reason{}, false
-	}
-	for _, n := range m.Nodes {
+// book books what is launched in place of machines, or says why that cannot be now.
+func (c *consolidation) book(gone []*snapshot.Node, launch []plan.NewNode) (plan.Reason, bool) {
+	for _, n := range gone {
 		if reason, resting := c.resting(n.Claim.Pool); resting {
 			return reason, true
 		}
 	}
-	return c.room.TakeAll(m.Launch)
+	return c.world.Ledger.TakeAll(launch)
 }
 
-// launches reports whether a pool can launch machines now: its replacements have not
-// just failed, and its limits leave room for machines as large as it has.
-func (c *consolidation) launches(p *snapshot.Pool) bool {
-	if _, resting := c.resting(p.Name); resting {
-		return false
+// closed says why a pool launches no machines like its own now: its replacements have just
+// failed, or its limits have no room for machines as large as it has.
+func (c *consolidation) closed(p *snapshot.Pool) (plan.Reason, bool) {
+	if reason, resting := c.resting(p.Name); resting {
+		return reason, true
 	}
 	most := corev1.ResourceList{}
 	for _, n := range c.s.Nodes {
@@ -113,7 +105,7 @@ func (c *consolidation) launches(p *snapshot.Pool) bool {
 			}
 		}
 	}
-	return c.room.Fits(p.Name, most)
+	return c.world.Ledger.Over(p.Name, most)
 }
 
 // restless reports whether a machine is no target of a consolidation: pods have

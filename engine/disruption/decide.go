@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
-	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -37,7 +36,6 @@ type decider struct {
 	candidates map[Cause][]candidate
 	groups     []*group
 	overdue    map[string]bool // machines whose last deadline has passed
-	room       *limit.Ledger
 	// paused are the pools that launch no replacements for now.
 	paused map[string]pause
 }
@@ -48,7 +46,7 @@ func newDecider(s *snapshot.Snapshot, opts Options) *decider {
 		Decision: &Decision{Verdicts: make([]Verdict, len(s.Nodes)), Eligible: map[Cause]int{}, Allowances: a.allowances, examiner: e}, account: a,
 		examiner: e, opts: opts, world: whatif.New(s, e.planned, opts.Placement),
 		at: make(map[string]int, len(s.Nodes)), candidates: map[Cause][]candidate{},
-		overdue: map[string]bool{}, paused: pauses(s), room: limit.New(s),
+		overdue: map[string]bool{}, paused: pauses(s),
 	}
 	for i, n := range s.Nodes {
 		d.at[n.Name] = i

@@ -208,7 +208,7 @@ func (u *underway) replace(g *group) {
 	if g.Spend > 0 {
 		within(answer.NewNodes, g.Spend)
 	}
-	if reason, over := u.room.TakeAll(answer.NewNodes); over {
+	if reason, over := u.world.Ledger.TakeAll(answer.NewNodes); over {
 		u.callOff(g, g.Nodes[0], reason)
 		return
 	}
@@ -267,13 +267,13 @@ func (u *underway) placeMovers(standing []*group) {
 	for i := range answer.NewNodes {
 		n := &answer.NewNodes[i]
 		if slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return settling[answer.From(p)] }) {
-			u.room.Take(n)
+			u.world.Ledger.Take(n)
 		}
 	}
 	for _, g := range standing {
 		if (g.Step == Mark || g.Step == Settle) && u.static(g.Nodes[0]) {
 			if fresh, none := u.standIn(g.Nodes); none == nil {
-				u.room.TakeAll(fresh.NewNodes)
+				u.world.Ledger.TakeAll(fresh.NewNodes)
 			}
 		}
 	}

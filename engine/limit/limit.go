@@ -136,6 +136,19 @@ func (l *Ledger) TakeAll(list []plan.NewNode) (plan.Reason, bool) {
 	return plan.Reason{}, false
 }
 
+// With is a ledger in which planned machines are booked besides, as the largest that they
+// may become.
+func (l *Ledger) With(list []plan.NewNode) *Ledger {
+	out := &Ledger{pools: maps.Clone(l.pools)}
+	maps.Copy(out.pools, l.clone(list))
+	for i := range list {
+		if a := out.pools[list[i].Pool]; a != nil {
+			add(a.used, Largest(&list[i]))
+		}
+	}
+	return out
+}
+
 // planned is what a machine counts for certain: as its choice, or, where its pool demands a
 // choice of types, as the largest that it may become.
 func planned(n *plan.NewNode) corev1.ResourceList {
@@ -188,27 +201,14 @@ func (l *Ledger) clone(list []plan.NewNode) map[string]*account {
 	return out
 }
 
-// Fits reports whether a pool's limits have room for amounts.
-func (l *Ledger) Fits(pool string, amounts corev1.ResourceList) bool {
-	a := l.pools[pool]
-	if a == nil {
-		return true
-	}
-	_, over := a.over(pool, amounts)
-	return !over
-}
+// Used is what the machines of a pool have of what its limits are about, planned ones that
+// are booked among them. It must not be changed.
+func (l *Ledger) Used(pool string) corev1.ResourceList { return l.pools[pool].used }
 
-// Exceeded says which limit a pool's machines exceed as they are, if it was lowered below
-// what is in use.
-func (l *Ledger) Exceeded(pool string) (plan.Reason, bool) {
-	a := l.pools[pool]
-	if a == nil {
-		return plan.Reason{}, false
-	}
-	for _, name := range slices.Sorted(maps.Keys(a.limits)) {
-		if used, most := a.used[name], a.limits[name]; used.Cmp(most) > 0 {
-			return holds(pool, most, string(name)+" is "+used.String()+" of "+most.String()), true
-		}
+// Over says which limit of a pool amounts would exceed.
+func (l *Ledger) Over(pool string, amounts corev1.ResourceList) (plan.Reason, bool) {
+	if a := l.pools[pool]; a != nil {
+		return a.over(pool, amounts)
 	}
 	return plan.Reason{}, false
 }

@@ -1,6 +1,9 @@
 package placement
 
-import "github.com/millwright-dev/millwright/engine/placement/supply"
+import (
+	"github.com/millwright-dev/millwright/engine/limit"
+	"github.com/millwright-dev/millwright/engine/placement/supply"
+)
 
 // Options bound what Solve does. The zero value is the default.
 type Options struct {
@@ -28,6 +31,10 @@ type Options struct {
 	// Cache keeps the instance types in the form in which placement reads them from
 	// one plan to the next, and may be shared. Nil keeps nothing; plans are the same.
 	Cache *supply.Cache
+	// Ledger is what pools have of their limits, if that is more than the snapshot's machines:
+	// those that a what-if leaves out count until they are gone. It is only read. Nil is the
+	// snapshot's own.
+	Ledger *limit.Ledger
 	// Unexplained leaves out why pods have no place, for callers that only ask
 	// whether they have one, and ask often.
 	Unexplained bool

@@ -21,6 +21,7 @@ func (r *run) ranked() *plan.Plan {
 		first := above.ranked()
 		if len(first.Unplaced) < best.leftFrom(priority) {
 			below := &run{snap: carriedOut(r.snap, first), opts: r.opts, pods: withPriority(r.pods, func(p int32) bool { return p < priority })}
+			below.opts.Ledger = r.opts.Ledger.With(first.NewNodes)
 			return join(first, below.ranked(), r.snap)
 		}
 	}

@@ -3,6 +3,7 @@ package placement
 import (
 	"slices"
 
+	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/pending"
@@ -19,6 +20,9 @@ import (
 // create are planned with them, apart. The same snapshot and options
 // give the same plan, whatever order the objects came in.
 func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
+	if opts.Ledger == nil {
+		opts.Ledger = limit.New(s)
+	}
 	s = bounded(s, opts)
 	pods, ignored := pending.Select(s)
 	if len(pods) == 0 {
@@ -71,7 +75,7 @@ func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, followed
 	b := demand.New(s, pods)
 	classes := len(b.Groups)
 	asked := b.Prefer(followed)
-	stock := supply.New(b, opts.Cache)
+	stock := supply.New(b, opts.Cache, opts.Ledger)
 	stock.Offerings.Lenient, stock.Offerings.MinTypes = opts.RelaxMinValues, opts.MinTypes
 	return &world{Supply: stock, assigner: assign.New(stock, opts.Preference, cuts), cuts: cuts, opts: opts, classes: classes, asked: asked, followed: followed}
 }

@@ -59,8 +59,10 @@ type Input struct {
 	Remaining map[string]int
 	// Terms are those of all pools.
 	Terms map[string]Terms
-	// Launches are the pools that can launch machines now.
-	Launches map[string]bool
+	// Closed says of pools that launch no machines like their own now why.
+	Closed map[string]plan.Reason
+	// Book books what is launched in place of machines, or says why that cannot be now.
+	Book func(gone []*snapshot.Node, launch []plan.NewNode) (plan.Reason, bool)
 	// Work bounds the questions to placement, in machines looked at.
 	Work int
 	// Turn differs from pass to pass; groups are tried from another one on each
@@ -161,9 +163,15 @@ func (s *search) wait(c Candidate, saving float64) {
 	}
 }
 
-// take carries a move out.
+// take carries a move out, if what it launches can be launched now.
 func (s *search) take(part *component, m Move, answer whatif.Answer) {
 	m.Nodes = nodes(part.nodes)
+	if len(m.Launch) > 0 {
+		if reason, no := s.Book(m.Nodes, m.Launch); no {
+			s.stay(part, Stay{Reason: reason, Saving: m.Saving})
+			return
+		}
+	}
 	gone := map[string]bool{}
 	for _, c := range part.nodes {
 		for _, u := range c.Uses {

@@ -116,7 +116,7 @@ const excludedAbove = 1.5
 func (s *search) excludeTargets() {
 	byPool := map[string]rates{}
 	for _, p := range s.World.Pools() {
-		if s.Launches[p.Name] {
+		if _, closed := s.Closed[p.Name]; !closed {
 			byPool[p.Name] = newRates(s.prefilter.dims, newOffers(s.prefilter.dims, s.World, []*snapshot.Pool{p}))
 		}
 	}

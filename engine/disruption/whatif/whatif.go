@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -19,6 +20,9 @@ import (
 
 // World is a cluster as it will be. It is not safe for concurrent use.
 type World struct {
+	// Ledger is what pools have of their limits: machines that are gone from the world count
+	// until they are gone from the cluster, and so does what is booked as launched.
+	Ledger  *limit.Ledger
 	snap    *snapshot.Snapshot
 	options placement.Options
 	// Asked counts the machines that questions have looked at, and their pods, so many
@@ -39,7 +43,8 @@ const (
 // plan puts them and machines that are being deleted are gone. The plan may be
 // nil.
 func New(s *snapshot.Snapshot, p *plan.Plan, options placement.Options) *World {
-	w := &World{snap: s.Fork(), options: options, least: map[poolType]float64{}}
+	w := &World{Ledger: limit.New(s), snap: s.Fork(), options: options, least: map[poolType]float64{}}
+	w.options.Ledger, w.options.Unexplained = w.Ledger, true
 	w.snap.Pending, w.snap.Nominated = nil, nil
 	if p != nil {
 		w.put(p.Placements, func(*snapshot.Pod) bool { return true })
@@ -184,9 +189,7 @@ func (w *World) Put(q Question) Answer {
 	}
 	s.Pools = w.market(q, s.Pending)
 	w.Asked += overhead + len(s.Nodes) + w.pods()/podsPerMachine
-	opts := w.options
-	opts.Unexplained = true
-	out.Plan = placement.Solve(s, opts)
+	out.Plan = placement.Solve(s, w.options)
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
@@ -72,14 +73,14 @@ type Overhead struct {
 	Present []pack.Token
 }
 
-func (s *Supply) newOfferings() *Offerings {
+func (s *Supply) newOfferings(ledger *limit.Ledger) *Offerings {
 	m := &Offerings{special: map[string]bool{}, accepting: accepting{}}
 	sorted := slices.Clone(s.Snap.Pools)
 	slices.SortFunc(sorted, func(a, b *snapshot.Pool) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name))
 	})
 	for _, p := range sorted {
-		m.addPool(s, p)
+		m.addPool(s, p, ledger)
 	}
 	m.Index = newIndex(m.Launches, m.special, m.says)
 	m.Available, m.Exotic = bitset.New(len(m.Launches)), bitset.New(len(m.Launches))
@@ -98,8 +99,8 @@ func (s *Supply) newOfferings() *Offerings {
 }
 
 // addPool adds what a pool leaves of its types.
-func (m *Offerings) addPool(s *Supply, p *snapshot.Pool) {
-	entry := s.newPool(p)
+func (m *Offerings) addPool(s *Supply, p *snapshot.Pool, ledger *limit.Ledger) {
+	entry := s.newPool(p, ledger)
 	entry.Lo, entry.Hi = len(m.Launches), len(m.Launches)
 	if entry.Closed == nil {
 		v := s.cache.inventory(p.Types)

@@ -40,16 +40,19 @@ type Limit struct {
 	Most int64
 }
 
-func (s *Supply) newPool(p *snapshot.Pool) *Pool {
+func (s *Supply) newPool(p *snapshot.Pool, ledger *limit.Ledger) *Pool {
 	out := &Pool{Pool: p, Closed: closed(p), Zones: map[string]int{}}
 	for name, q := range p.Limits {
 		out.Limits = append(out.Limits, Limit{name, vector.AmountDown(name, q)})
 	}
 	slices.SortFunc(out.Limits, func(a, b Limit) int { return cmp.Compare(a.Name, b.Name) })
-	out.Used = make([]int64, len(out.Limits))
+	used := ledger.Used(p.Name)
+	for _, l := range out.Limits {
+		out.Used = append(out.Used, vector.AmountUp(l.Name, used[l.Name]))
+	}
 	for _, n := range s.Snap.Nodes {
-		if n.Pool() == p.Name {
-			out.count(n)
+		if n.Pool() == p.Name && !n.Deleting() {
+			out.Zones[n.Labels()[corev1.LabelTopologyZone]]++
 		}
 	}
 	for _, r := range p.Requirements {
@@ -76,22 +79,6 @@ func closed(p *snapshot.Pool) *plan.Reason {
 		}
 	}
 	return nil
-}
-
-// count adds a machine to what the pool has. One that is being deleted counts for the
-// limits until it is gone.
-func (p *Pool) count(n *snapshot.Node) {
-	if !n.Deleting() {
-		p.Zones[n.Labels()[corev1.LabelTopologyZone]]++
-	}
-	if len(p.Limits) == 0 {
-		return
-	}
-	size := limit.Size(p.Pool, n)
-	for i, l := range p.Limits {
-		q := size[l.Name]
-		p.Used[i] += vector.AmountUp(l.Name, q)
-	}
 }
 
 // SizeOf is what one machine takes of the limits.

@@ -3,6 +3,7 @@ package supply
 import (
 	"slices"
 
+	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
@@ -20,13 +21,14 @@ type Supply struct {
 }
 
 // New compiles where the pods of a batch could go. What of that depends on nothing
-// but the instance types is looked up in a cache.
-func New(b *demand.Batch, c *Cache) *Supply {
+// but the instance types is looked up in a cache; what pools have of their limits, in a
+// ledger.
+func New(b *demand.Batch, c *Cache, ledger *limit.Ledger) *Supply {
 	s := &Supply{Batch: b, opened: map[string]map[string]bool{}, cache: c}
 	for _, d := range b.Snap.DaemonSets {
 		s.Daemons = append(s.Daemons, s.newDaemon(d))
 	}
-	s.Offerings = s.newOfferings()
+	s.Offerings = s.newOfferings(ledger)
 	s.Machines = s.newMachines()
 	return s
 }
