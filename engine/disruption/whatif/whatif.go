@@ -21,7 +21,8 @@ import (
 // World is a cluster as it will be. It is not safe for concurrent use.
 type World struct {
 	// Ledger is what pools have of their limits: machines that are gone from the world count
-	// until they are gone from the cluster, and so does what is booked as launched.
+	// until they are gone from the cluster, and so do those that are planned and what is booked as
+	// launched.
 	Ledger  *limit.Ledger
 	snap    *snapshot.Snapshot
 	options placement.Options
@@ -48,6 +49,9 @@ func New(s *snapshot.Snapshot, p *plan.Plan, options placement.Options) *World {
 	w.snap.Pending, w.snap.Nominated = nil, nil
 	if p != nil {
 		w.put(p.Placements, func(*snapshot.Pod) bool { return true })
+		for _, n := range p.NewNodes {
+			w.Ledger.Take(&n)
+		}
 	}
 	w.snap.Nodes = slices.DeleteFunc(w.snap.Nodes, (*snapshot.Node).Deleting)
 	return w
