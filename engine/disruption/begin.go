@@ -3,6 +3,7 @@ package disruption
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -104,7 +105,8 @@ func doing(c Command) string {
 
 // beginReplacing replaces machines whose replacement is requested, and those that
 // have expired or drifted: vacant ones first, then those that have waited for
-// longest. One that cannot be replaced now may still be consolidated.
+// longest. One that cannot be replaced now may still be consolidated. Many such machines
+// could use up the work of every decision: half of it is for others, picked at random.
 func (d *decider) beginReplacing() {
 	var list []candidate
 	for _, cause := range append(UrgentCauses(), Expired, Drifted) {
@@ -124,7 +126,14 @@ func (d *decider) beginReplacing() {
 			cmp.Compare(a.node.Name, b.node.Name),
 		)
 	})
-	for _, c := range list {
+	inOrder := true
+	for i := range list {
+		if inOrder && d.world.Asked > work/2 && !d.verdict(list[i].node).Cause.Urgent() {
+			inOrder = false
+			seed := rand.NewPCG(uint64(d.opts.turnAt(d.s.Now)), 0)
+			rand.New(seed).Shuffle(len(list)-i, func(a, b int) { list[i+a], list[i+b] = list[i+b], list[i+a] })
+		}
+		c := list[i]
 		if reason, stays := d.beginOne(c.node); stays {
 			d.verdict(c.node).Reason = reason
 			d.offer(c, d.verdict(c.node).Cause)
@@ -159,7 +168,7 @@ func (d *decider) beginOne(n *snapshot.Node) (plan.Reason, bool) {
 		return reason, true
 	}
 	if d.worked(n) {
-		return plan.Reason{Code: plan.NotExamined, Objects: plan.MachineRefs(n), Have: dollars(0)}, true
+		return plan.Reason{Code: plan.NotExamined, Objects: plan.MachineRefs(n)}, true
 	}
 	answer, none := d.standIn(one)
 	if none != nil {

@@ -85,12 +85,43 @@ func TestADecisionAsksPlacementAboutAFewMachinesOfManyAndTheNextGoesOn(t *testin
 	}
 	left := 0
 	for _, v := range d.Verdicts {
-		if v.Reason.Code == plan.NotExamined {
+		if v.Reason.Message() == "is examined in one of the next passes" {
 			left++
 		}
 	}
 	if first+left != machines {
 		t.Errorf("%d begin, %d wait for the next decision", first, left)
+	}
+}
+
+func TestMachinesThatCannotBeReplacedKeepNoOtherFromItsTurn(t *testing.T) {
+	const machines = 120
+	var text strings.Builder
+	fmt.Fprintf(&text, "pool full hash=2 sells=small:4:1 limit=%d\n", machines)
+	for i := range machines {
+		fmt.Fprintf(&text, "node a%03[1]d pool=full type=small cpu=4 hash=1\npod x/%[1]d cpu=3 type=small app=x on=a%03[1]d\n", i)
+		for range 20 {
+			fmt.Fprintf(&text, "pod x/agent of=DaemonSet on=a%03d\n", i)
+		}
+	}
+	text.WriteString(`
+pool p hash=2 sells=mini:4:1,large:16:4 policy=WhenEmptyOrUnderutilized
+node drifted pool=p type=mini cpu=4 hash=1
+pod x/drifted cpu=3 type=mini app=x on=drifted
+node dear pool=p type=large cpu=16 hash=2
+pod x/dear cpu=3 app=x on=dear
+node alone pool=p type=mini cpu=4 hash=2
+pod x/alone cpu=1 apart=x on=alone
+`)
+	s := build(t, text.String())
+	begun := map[string]bool{}
+	for turn := int64(1); turn <= 10 && len(begun) < 2; turn++ {
+		for _, c := range Decide(s, Options{Turn: turn}).Commands {
+			begun[c.Nodes[0].Name] = true
+		}
+	}
+	if !begun["drifted"] || !begun["dear"] {
+		t.Errorf("what begins sooner or later is only %v", begun)
 	}
 }
 

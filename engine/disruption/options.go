@@ -8,9 +8,9 @@ import (
 
 // Options tune a decision. The zero value is the default.
 type Options struct {
-	// Turn says where the search for savings begins among candidates for whom the work
-	// does not suffice. Zero follows the time, so that each has its turn; another
-	// number makes the decision independent of the seconds at which it is asked.
+	// Turn says which machines are asked about where the work does not suffice for all.
+	// Zero follows the time, so that each has its turn; another number makes the
+	// decision independent of the seconds at which it is asked.
 	Turn int64
 	// Placement are the options that the provisioning pass uses, so that both
 	// count on the same machines for the same pods.
@@ -24,8 +24,9 @@ type Options struct {
 const SettleTime = 2 * time.Second
 
 // work bounds what is asked of placement in one decision, in machines looked at, of whose
-// pods eight count as one more; the least is one question. More finds savings in fewer
-// passes, less makes a pass shorter: a machine is looked at in about 20 microseconds.
+// pods eight count as one more; a quarter more if consolidation would have less than that.
+// More finds savings in fewer passes, less makes a pass shorter: a machine is looked at in
+// about 20 microseconds.
 const work = 40_000
 
 // turnAt is the turn at a time.
@@ -36,5 +37,5 @@ func (o Options) turnAt(now time.Time) int64 {
 	return now.Unix() / turn
 }
 
-// turn is how long the search begins at the same place, in seconds.
+// turn is how long the same machines are asked about, in seconds.
 const turn = 10

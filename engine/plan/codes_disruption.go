@@ -61,8 +61,8 @@ const (
 	// savings that was spent again. It is empty for a replacement that
 	// turned out to cost more than promised.
 	SavingTooSmall Code = "SavingTooSmall"
-	// NotExamined: the machine costs more than what it holds is worth by Have, and
-	// its turn comes with one of the next passes.
+	// NotExamined: the machine costs more than what it holds is worth by Have, or is to
+	// be replaced if that is empty, and its turn comes with one of the next passes.
 	NotExamined Code = "NotExamined"
 	// CountedOn: the pods of the first object, a machine that goes, will need the
 	// machine.

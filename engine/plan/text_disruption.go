@@ -41,10 +41,16 @@ var disruptionWords = words{
 		return fmt.Sprintf("costs %s; the cheapest alternative for its pods costs %s", r.Have, r.Want)
 	},
 	SavingTooSmall: ends(say("removing it would save %s, and must save %s%s", have, want, hurdleText)),
-	NotExamined:    say("costs up to %s more than its pods need; it is examined in one of the next passes", have),
-	CountedOn:      say("is needed by the pods of %s, which is being removed", first("a machine")),
-	Replacement:    say("was launched to replace %s", first("another machine")),
-	RolledBack:     say("its removal was rolled back because of %s: %s", first("another machine"), have),
+	NotExamined: func(r Reason) string {
+		const later = "is examined in one of the next passes"
+		if r.Have == "" {
+			return later
+		}
+		return fmt.Sprintf("costs up to %s more than its pods need; it %s", r.Have, later)
+	},
+	CountedOn:   say("is needed by the pods of %s, which is being removed", first("a machine")),
+	Replacement: say("was launched to replace %s", first("another machine")),
+	RolledBack:  say("its removal was rolled back because of %s: %s", first("another machine"), have),
 	ReplacementFailed: func(r Reason) string {
 		if r.Want != "" {
 			return fmt.Sprintf("%s did not become ready within %s, so this machine stays for now; %s in a row", r.first("a machine that its pods need"), r.Want, r.Have)
