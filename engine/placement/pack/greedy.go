@@ -74,7 +74,8 @@ func (s *solver) offers(f *filler) []offer {
 const same = 5e-4
 
 // best finds the offer with the best share by lazy evaluation: only offers whose promise is
-// the highest are filled again. Offers that nothing fits are dropped.
+// the highest are looked at, and filled again if their content cannot be had any more. Offers
+// that nothing fits are dropped.
 func (s *solver) best(f *filler, offers *[]offer, pools []Pool, round int) *offer {
 	left := f.worth + tiny // it has been summed up and taken from
 	for {
@@ -96,9 +97,11 @@ func (s *solver) best(f *filler, offers *[]offer, pools []Pool, round int) *offe
 		if o.round == round {
 			return o
 		}
-		parts, worth := f.fill(o.model)
-		o.parts = append(o.parts[:0], parts...)
-		o.share, o.round = worth/o.costs, round
+		if len(o.parts) == 0 || repeats(f.left, o.parts) == 0 {
+			parts, worth := f.fill(o.model)
+			o.parts, o.share = append(o.parts[:0], parts...), worth/o.costs
+		}
+		o.round = round
 	}
 }
 

@@ -36,7 +36,7 @@ func TestWhereTwiceTheSizeCostsTwiceAsMuchFewBoxesAreBought(t *testing.T) {
 		price                       float64
 	}{
 		{665, 233, 100, 6, 21.01},
-		{1_998, 699, 300, 13, 62.9},
+		{1_998, 699, 300, 12, 62.96},
 	} {
 		p := linear(test.small, test.medium, test.large)
 		s := Solve(p)
