@@ -73,6 +73,15 @@ func TestWhatIsNotAmongManifestsIsNotMissing(t *testing.T) {
 	}
 }
 
+// Its fix leaves it fewer tolerations, which no other check counts with.
+func TestWhatToleratesEverythingIsNotShutOut(t *testing.T) {
+	for _, f := range examine(t, read(t, "testdata/controller-never-moves/bad.yaml"), nil) {
+		if f.Check != "controller-never-moves" {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
 // Kubernetes refuses evictions by the count of a PDB, and counts for one of those that overlap.
 func TestOfPDBsThatOverlapTheOneThatIsOutOfDateGoes(t *testing.T) {
 	found := of("pdbs-overlap", doctor.Examine(doctor.New(read(t, "testdata/pdbs-overlap/counted.yaml"), true)))

@@ -51,10 +51,11 @@ func controllersThatNeverMove(in *Inventory) []Finding {
 // instead adds the tolerations that a workload needs once it has no others than these: of nodes
 // beside the pools and, as others may wait for what is on the host's network, of nodes that start.
 func (in *Inventory) instead(w Workload, has []corev1.Toleration) []Step {
-	c := *w.class
-	c.Tolerations = has
-	_, lacks := in.Nearest(&c)
-	if w.Ref.Namespace != "kube-system" && slices.ContainsFunc(in.Pools, func(np *karpv1.NodePool) bool { return in.admits(&c, np) }) {
+	t := *w.Template
+	t.Spec.Tolerations = has
+	c := class(w.Ref.Namespace, &t)
+	_, lacks := in.Nearest(c)
+	if w.Ref.Namespace != "kube-system" && slices.ContainsFunc(in.Pools, func(np *karpv1.NodePool) bool { return in.admits(c, np) }) {
 		lacks = nil
 	}
 	if w.Template.Spec.HostNetwork {
@@ -65,7 +66,7 @@ func (in *Inventory) instead(w Workload, has []corev1.Toleration) []Step {
 		for _, np := range in.Pools {
 			early = append(early, np.Spec.Template.Spec.StartupTaints...)
 		}
-		lacks = append(lacks, untolerated(early, &c)...)
+		lacks = append(lacks, untolerated(early, c)...)
 	}
 	return additions("/spec/template/spec/tolerations", has, once(lacks))
 }
