@@ -194,12 +194,23 @@ func removes(ds *appsv1.DaemonSet, t corev1.Taint) bool {
 	return nodeagent.Plugin(spec) && nodeagent.Mentions(spec, domain) || nodeagent.Network(spec) && strings.Contains(ds.Name, owner)
 }
 
+// told reports whether a controller or an agent has a taint's key in its arguments or environment,
+// as Istio's does that takes it off nodes.
+func (in *Inventory) told(key string) bool {
+	names := func(text string) bool { return strings.Contains(text, key) }
+	has := func(c corev1.Container) bool {
+		return slices.ContainsFunc(slices.Concat(c.Command, c.Args), names) || slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return names(e.Value) })
+	}
+	return slices.ContainsFunc(in.Workloads, func(w Workload) bool { return slices.ContainsFunc(w.Template.Spec.Containers, has) }) ||
+		slices.ContainsFunc(in.DaemonSets, func(ds *appsv1.DaemonSet) bool { return slices.ContainsFunc(ds.Spec.Template.Spec.Containers, has) })
+}
+
 // startupTaintsThatStay are those that nothing is known to remove.
 func startupTaintsThatStay(in *Inventory) []Finding {
 	var out []Finding
 	for _, np := range in.Pools {
 		for i, t := range np.Spec.Template.Spec.StartupTaints {
-			if slices.ContainsFunc(in.DaemonSets, func(ds *appsv1.DaemonSet) bool { return removes(ds, t) }) {
+			if slices.ContainsFunc(in.DaemonSets, func(ds *appsv1.DaemonSet) bool { return removes(ds, t) }) || in.told(t.Key) {
 				continue
 			}
 			f := Finding{
