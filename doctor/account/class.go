@@ -2,6 +2,7 @@ package account
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,8 +31,8 @@ func ClassesThatAreNotReady(classes []*ec2v1.EC2NodeClass) []finding.Finding {
 	return out
 }
 
-// families are those of images by their alias.
-var families = map[string]string{"al2": "AL2", "al2023": "AL2023", "bottlerocket": "Bottlerocket", "windows2019": "Windows2019", "windows2022": "Windows2022", "windows2025": "Windows2025"}
+// release is the version in the name of an image, as in amazon-eks-node-al2023-arm64-standard-1.33-v20250701.
+var release = regexp.MustCompile(`-(v[0-9.]+)(-|$)`)
 
 // ImagesThatFloat change by themselves, and all nodes with them.
 func ImagesThatFloat(classes []*ec2v1.EC2NodeClass) []finding.Finding {
@@ -41,32 +42,56 @@ func ImagesThatFloat(classes []*ec2v1.EC2NodeClass) []finding.Finding {
 		if i < 0 {
 			continue
 		}
-		alias := c.Spec.AMISelectorTerms[i].Alias
+		alias, path := c.Spec.AMISelectorTerms[i].Alias, fmt.Sprintf("/spec/amiSelectorTerms/%d/alias", i)
 		f := finding.Finding{
 			Severity: finding.Warning, Object: classRef(c), Field: fmt.Sprintf("spec.amiSelectorTerms[%d].alias", i),
 			Message: fmt.Sprintf("is %s: on the day on which AWS publishes an image all nodes drift, in every cluster at once, before anybody has tried it", alias),
 			Advice:  "pin a version, and raise it cluster by cluster",
 		}
-		family := families[strings.TrimSuffix(alias, "@latest")]
-		if ids := images(c); len(ids) > 0 && family != "" {
-			f.Advice += "; the fix pins the images that the class has now"
-			f.Patch = &finding.Patch{Object: f.Object, Steps: []finding.Step{
-				finding.Op("test", fmt.Sprintf("/spec/amiSelectorTerms/%d/alias", i), alias),
-				finding.Op("replace", "/spec/amiSelectorTerms", ids), finding.Op("add", "/spec/amiFamily", family),
-			}}
+		var pin []finding.Step
+		if year, windows := strings.CutPrefix(alias, "windows"); windows {
+			f.Advice = "select images by id, as an alias of Windows has no version, and change them cluster by cluster"
+			pin = byID(c, "Windows"+strings.TrimSuffix(year, "@latest"))
+		} else if version := versionOf(c); version != "" {
+			pin = []finding.Step{finding.Op("replace", path, strings.TrimSuffix(alias, "latest")+version)}
+		}
+		if len(pin) > 0 {
+			f.Advice += "; the fix pins what the class has now"
+			f.Patch = &finding.Patch{Object: f.Object, Steps: append([]finding.Step{finding.Op("test", path, alias)}, pin...)}
 		}
 		out = append(out, f)
 	}
 	return out
 }
 
-// images are those that a class has found, as terms that select them.
-func images(c *ec2v1.EC2NodeClass) []any {
-	var out []any
-	for _, ami := range c.Status.AMIs {
-		out = append(out, map[string]any{"id": ami.ID})
+// versionOf is the version of the images that a class has found, empty if they have none in common.
+func versionOf(c *ec2v1.EC2NodeClass) string {
+	version := ""
+	for i, ami := range c.Status.AMIs {
+		named := release.FindStringSubmatch(ami.Name)
+		if named == nil || i > 0 && named[1] != version {
+			return ""
+		}
+		version = named[1]
 	}
-	return out
+	return version
+}
+
+// byID are the steps that select the images that a class has found by their IDs, and then need
+// a family.
+func byID(c *ec2v1.EC2NodeClass, family string) []finding.Step {
+	var ids []any
+	for _, ami := range c.Status.AMIs {
+		ids = append(ids, map[string]any{"id": ami.ID})
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	steps := []finding.Step{finding.Op("replace", "/spec/amiSelectorTerms", ids)}
+	if c.Spec.AMIFamily == nil {
+		steps = append(steps, finding.Op("add", "/spec/amiFamily", family))
+	}
+	return steps
 }
 
 // OpenMetadata are classes whose instances hand their role to any pod.
