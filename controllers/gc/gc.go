@@ -198,7 +198,7 @@ func (c *Collector) find(ctx context.Context, claim *karpv1.NodeClaim, instances
 	if i := slices.IndexFunc(instances, own); i >= 0 {
 		return instances[i].ProviderID, nil
 	}
-	if claim.Status.ProviderID != "" || len(nodes) == 0 {
+	if claim.Status.ProviderID != "" || len(nodes) == 0 || nodes[0].Spec.ProviderID == "" {
 		return "", nil
 	}
 	switch i, err := c.deps.Provider.Get(ctx, nodes[0].Spec.ProviderID); {

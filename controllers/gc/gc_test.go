@@ -179,6 +179,18 @@ func TestAClaimThatHasLostItsProviderIDFindsItsMachineAgain(t *testing.T) {
 			s.node(true, false)
 			s.machine.Token = "uid-b"
 		}, "", true},
+		"its Node does not name the machine yet": {func(s *scene) {
+			s.Cloud.Hidden = map[string]bool{"test://1": true}
+			n := s.node(true, false)
+			n.Spec.ProviderID = ""
+			s.Must(s.Rig.Client.Update(ctx, n))
+			s.Cloud.Answer = func(call string) error {
+				if call == "get" {
+					return errors.New("a machine without a name was asked for")
+				}
+				return nil
+			}
+		}, "", true},
 		"gone, with its Node left":            {func(s *scene) { s.node(true, false); s.machine.Gone = true }, "", true},
 		"gone, and its kubelet reports Ready": {func(s *scene) { s.node(true, true); s.machine.Gone = true }, "", false},
 	} {
