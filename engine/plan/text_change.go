@@ -38,6 +38,8 @@ func change(c Constraint) string {
 		return fmt.Sprintf("minValues were %s instead of %s", c.Have, c.Want)
 	case PoolNotReady:
 		return "the pool were ready"
+	case MachinesUnused, LaunchesRefused:
+		return "the pool launched"
 	}
 	return "the pool were not static"
 }
