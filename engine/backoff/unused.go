@@ -1,6 +1,7 @@
 package backoff
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -35,6 +36,9 @@ const (
 	// usedAfter is how long a pod must have been on a machine for its workload to count
 	// as using it: preemption and eviction by a taint come sooner.
 	usedAfter = 30 * time.Second
+	// missedWithin is how soon after a machine began to take pods those come that replace the
+	// ones which it was launched for and lost before they used it.
+	missedWithin = 2 * usedAfter
 )
 
 // Unused says that a workload has not used a machine that was launched for it.
@@ -81,7 +85,8 @@ func PodsOf(c *snapshot.Claim) map[string]int {
 
 // FindUnused finds the machines that were launched for workloads which do not use them
 // and want further machines: none of the workload's pods is on the machine, or planned to
-// be, while the plan has some on a new machine of the pool or nowhere. If a workload uses
+// be, while the plan has some on a new machine of the pool or nowhere, and these do not all
+// come so late that its pods had used it before. If a workload uses
 // at least as many machines of a round of launches as it does not, it has merely shared
 // them with others, and none is found. The result is by the name of the claim.
 func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
@@ -107,7 +112,7 @@ func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 		}
 		for w := range PodsOf(n.Claim) {
 			key := poolWorkload{n.Claim.Pool, w}
-			if wanting[w] == nil || recorded(n.Claim, w) || n.Claim.Created.Before(lastFailure(s.Pool(key.pool), w)) {
+			if wanting[w] == nil || later(wanting[w], n) || recorded(n.Claim, w) || n.Claim.Created.Before(lastFailure(s.Pool(key.pool), w)) {
 				continue
 			}
 			if rounds[key] == nil {
@@ -137,12 +142,19 @@ func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 
 type poolWorkload struct{ pool, workload string }
 
+// later reports whether a pod is none that a machine was launched for, nor came in the place
+// of one that it lost soon.
+func later(p *snapshot.Pod, n *snapshot.Node) bool {
+	return n.Claim.Is(snapshot.Initialized) && p.CreationTimestamp.After(n.Claim.Conditions[snapshot.Initialized].Since.Add(missedWithin))
+}
+
 // wantingMore are the workloads with pods for which a plan has a new machine or none, each
-// with one of those pods. Pods that still run on a machine that is going do not count.
+// with the oldest of those pods. Pods that still run on a machine that is going do not count.
 func wantingMore(answer *plan.Plan) map[string]*snapshot.Pod {
 	out := map[string]*snapshot.Pod{}
 	add := func(p *snapshot.Pod) {
-		if w := Workload(p); p.Spec.NodeName == "" && (out[w] == nil || snapshot.ComparePods(p, out[w]) < 0) {
+		w := Workload(p)
+		if p.Spec.NodeName == "" && (out[w] == nil || cmp.Or(p.CreationTimestamp.Compare(out[w].CreationTimestamp.Time), snapshot.ComparePods(p, out[w])) < 0) {
 			out[w] = p
 		}
 	}

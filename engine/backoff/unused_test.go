@@ -264,3 +264,23 @@ func TestAWorkloadThatCanUseItsMachinesAgainIsServedAtOnce(t *testing.T) {
 		t.Errorf("after it has recovered, %d pods of a scale-out wait", len(r.pending))
 	}
 }
+
+func TestAWorkloadThatIsPreemptedLaterHasUsedItsMachines(t *testing.T) {
+	const replicas = 20
+	r := newRig(t, replicas).play(5 * time.Minute)
+	r.replicas = 2 * replicas // those of the other workload as well
+	r.fate = func(n *snapshot.Node) bool {
+		for i, p := range n.Pods {
+			if p.CreationTimestamp.Sub(noon) < 5*time.Minute {
+				other := p.DeepCopy()
+				other.OwnerReferences[0].Name = "urgent"
+				n.Pods[i] = r.classes.Pod(other)
+			}
+		}
+		return true
+	}
+	r.play(5*time.Minute + 20*time.Second)
+	if len(r.pending) > 0 || len(r.launches) != 2*replicas || len(r.pool.Failures) > 0 {
+		t.Errorf("%d pods wait, %d machines were launched, failures %+v", len(r.pending), len(r.launches), r.pool.Failures)
+	}
+}
