@@ -75,17 +75,22 @@ func leaving() []client.Object {
 
 func reader(t *testing.T, objects ...client.Object) func(*genericclioptions.ConfigFlags) (client.Reader, error) {
 	t.Helper()
+	c := fakeOf(t, objects...)
+	return func(*genericclioptions.ConfigFlags) (client.Reader, error) { return c, nil }
+}
+
+func fakeOf(t *testing.T, objects ...client.Object) client.WithWatch {
+	t.Helper()
 	kinds := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, cluster.AddToScheme} {
 		if err := add(kinds); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c := fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).WithIndex(&corev1.Event{}, "involvedObject.name", func(o client.Object) []string {
+	return fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).WithIndex(&corev1.Event{}, "involvedObject.name", func(o client.Object) []string {
 		e, _ := o.(*corev1.Event)
 		return []string{e.InvolvedObject.Name}
 	}).Build()
-	return func(*genericclioptions.ConfigFlags) (client.Reader, error) { return c, nil }
 }
 
 func TestWhyOfADrainingNodeIsAChecklistWithBlockersAndRemedies(t *testing.T) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -12,9 +13,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/millwright-dev/millwright/cli/color"
 	"github.com/millwright-dev/millwright/cli/manifest"
@@ -113,6 +116,34 @@ func TestWhyRepeatsWhatOnlyTheControllerKnows(t *testing.T) {
 	}
 }
 
+// A cluster goes on while it is read: a pod may be refused, or come, after the pods were listed.
+func TestWhyAnswersForAPodThatItsSchedulerRefusesMeanwhile(t *testing.T) {
+	const want = "pod/new-0 -n default needs a new node of nodepool/general"
+	objects := objectsOf(t, "testdata/why/base.yaml", "testdata/why/refused_and_planned_again.yaml")
+	if answer := askAbout(t, []string{"pod", "new-0", "--namespace", "default"}, objects...); !strings.Contains(answer, want) {
+		t.Fatalf("as long as nothing happens, the answer is\n%s", answer)
+	}
+	for name, listed := range map[string]func(*corev1.PodList){
+		"it came later": func(l *corev1.PodList) { l.Items = nil },
+		"it was refused later": func(l *corev1.PodList) {
+			for i := range l.Items {
+				l.Items[i].Status.Conditions = nil
+			}
+		},
+	} {
+		late := interceptor.NewClient(fakeOf(t, objects...), interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			err := c.List(ctx, list, opts...)
+			if pods, ok := list.(*corev1.PodList); ok {
+				listed(pods)
+			}
+			return err
+		}})
+		if answer := askOf(t, late, "pod", "new-0", "--namespace", "default"); !strings.Contains(answer, want) {
+			t.Errorf("%s:\n%s", name, answer)
+		}
+	}
+}
+
 // ask answers about the objects of files; later ones replace earlier ones.
 func ask(t *testing.T, args []string, files ...string) string {
 	t.Helper()
@@ -140,9 +171,15 @@ func objectsOf(t *testing.T, files ...string) []client.Object {
 
 func askAbout(t *testing.T, args []string, objects ...client.Object) string {
 	t.Helper()
+	return askOf(t, fakeOf(t, objects...), args...)
+}
+
+func askOf(t *testing.T, c client.Reader, args ...string) string {
+	t.Helper()
 	var out bytes.Buffer
 	mode := color.Never
-	cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &mode}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: reader(t, objects...)})
+	connect := func(*genericclioptions.ConfigFlags) (client.Reader, error) { return c, nil }
+	cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &mode}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: connect})
 	cmd.SetArgs(append(args, "--instance-types", "testdata/why/types.json"))
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)

@@ -55,8 +55,8 @@ func (a *Answer) disagreement(p *snapshot.Pod) {
 	a.Fixes = append(a.Fixes, Fix{What: r.Fix()})
 }
 
-// becomes says what the plan has for a pod. One that the snapshot leaves out, such as one that
-// its scheduler has not tried, is put to placement alone, which says why it is not planned.
+// becomes says what the plan has for a pod. One that the snapshot leaves out, because its
+// scheduler had not tried it by then, is planned with the others.
 func (c *Cluster) becomes(pod *corev1.Pod) *Answer {
 	is := func(p *snapshot.Pod) bool { return p.Namespace == pod.Namespace && p.Name == pod.Name }
 	answer := func(v Verdict, format string, args ...any) *Answer {
@@ -65,16 +65,13 @@ func (c *Cluster) becomes(pod *corev1.Pod) *Answer {
 			Summary: []string{plan.PodRef(pod).String() + " " + fmt.Sprintf(format, args...)}, Reasons: []plan.Reason{}, Fixes: []Fix{},
 		}
 	}
-	unplaced := func(reasons []plan.Reason) *Answer {
-		a := answer(Unplaced, "cannot be placed.")
-		a.detail = "  " + strings.Join(plan.Messages(reasons, shown), "\n  ") + "\n"
-		a.blame(reasons)
-		a.trim()
-		return a
-	}
 	for _, u := range slices.Concat(c.plan.Unplaced, c.plan.Ignored) {
 		if is(u.Pod) {
-			return unplaced(u.Reasons)
+			a := answer(Unplaced, "cannot be placed.")
+			a.detail = "  " + strings.Join(plan.Messages(u.Reasons, shown), "\n  ") + "\n"
+			a.blame(u.Reasons)
+			a.trim()
+			return a
 		}
 	}
 	for _, at := range c.plan.Placements {
@@ -95,12 +92,9 @@ func (c *Cluster) becomes(pod *corev1.Pod) *Answer {
 	if pod.Spec.NodeName != "" {
 		return answer(Bound, "is bound to node/%s.", pod.Spec.NodeName)
 	}
-	alone := &snapshot.Snapshot{Now: c.s.Now, Pending: []*snapshot.Pod{new(snapshot.Classes).Pod(pod)}}
-	var reasons []plan.Reason
-	for _, u := range placement.Solve(alone, placement.Options{}).Ignored {
-		reasons = append(reasons, u.Reasons...)
-	}
-	return unplaced(reasons)
+	since := *c.s
+	since.Pending = append(slices.DeleteFunc(slices.Clone(c.s.Pending), is), new(snapshot.Classes).Pod(pod))
+	return (&Cluster{s: &since, plan: placement.Solve(&since, placement.Options{})}).becomes(pod)
 }
 
 // blame takes the reasons and lists what would have to change, each once.
