@@ -164,9 +164,6 @@ func (d *decider) beginOne(n *snapshot.Node) (plan.Reason, bool) {
 	if reason, stays := d.account.refuses(cause, one, false); stays {
 		return reason, true
 	}
-	if reason, stays := d.resting(n.Claim.Pool); stays {
-		return reason, true
-	}
 	if d.worked(n) {
 		return plan.Reason{Code: plan.NotExamined, Objects: plan.MachineRefs(n)}, true
 	}
@@ -176,6 +173,9 @@ func (d *decider) beginOne(n *snapshot.Node) (plan.Reason, bool) {
 	}
 	if pod := answer.Refused()[n.Name]; pod != nil {
 		return d.unplaced(pod, n), true
+	}
+	if reason, rests := d.resting(n.Claim.Pool); rests && len(answer.NewNodes) > 0 {
+		return reason, true
 	}
 	if reason, over := d.world.Ledger.TakeAll(answer.NewNodes); over {
 		return reason, true
