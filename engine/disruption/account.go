@@ -57,7 +57,7 @@ func (a *account) refuses(cause Cause, nodes []*snapshot.Node, begun bool) (plan
 	for _, n := range nodes {
 		for _, u := range a.uses(cause, n) {
 			b := a.bounds[u.Scope]
-			if begun && b.pods || b.wide && n.Object != nil && !snapshot.Ready(n.Object) {
+			if begun && b.pods || b.wide && !snapshot.Ready(n.Object) {
 				continue // it is counted already
 			}
 			if sum[u.Scope] += u.Amount; sum[u.Scope] > a.left(u.Scope) {
@@ -68,11 +68,11 @@ func (a *account) refuses(cause Cause, nodes []*snapshot.Node, begun bool) (plan
 	return plan.Reason{}, false
 }
 
-// charge books machines of a command. One that is not ready counts already.
+// charge books machines of a command. Those that count already, or do not count, book nothing.
 func (a *account) charge(nodes []*snapshot.Node) {
 	for _, n := range nodes {
 		a.booked["pods/"+n.Claim.Pool] += movers(n)
-		if n.Object == nil || snapshot.Ready(n.Object) {
+		if counted, disrupting := counts(n); counted && !disrupting {
 			a.booked["pool/"+n.Claim.Pool]++
 			a.booked["zone/"]++
 			a.booked["zone/"+zoneOf(n)]++
@@ -109,7 +109,7 @@ func (a *account) uses(cause Cause, n *snapshot.Node) []consolidate.Use {
 		}
 		use("zone/"+zone+"/"+b.Nodes, 1, func() *bound { return a.wide(b, zone) })
 	}
-	if limit := pool.Policy.Disruption.EvictionsPerHour; limit > 0 && movers(n) > 0 {
+	if limit := pool.Policy.Disruption.EvictionsPerHour; limit > 0 {
 		use("pods/"+pool.Name, min(movers(n), limit), func() *bound { return a.evictions(pool, limit) })
 	}
 	return out
@@ -125,7 +125,7 @@ func (a *account) ofPool(p *snapshot.Pool, cause Cause) *bound {
 func (a *account) evictions(p *snapshot.Pool, limit int) *bound {
 	taken, until := churnlog.Evictions(p, a.s.Now, churnlog.Hour)
 	return &bound{over: "pods/" + p.Name, limit: limit, taken: taken, pods: true, reason: func(taken int) plan.Reason {
-		return plan.Reason{Code: plan.EvictionRateReached, Objects: poolRef(p), Want: fmt.Sprint(limit), Have: fmt.Sprint(taken), Until: until}
+		return plan.Reason{Code: plan.EvictionRateReached, Want: fmt.Sprint(limit), Have: fmt.Sprint(taken), Until: until}
 	}}
 }
 
@@ -133,7 +133,7 @@ func (a *account) evictions(p *snapshot.Pool, limit int) *bound {
 func (a *account) wide(b snapshot.WideBudget, zone string) *bound {
 	var c census
 	for _, n := range a.s.Nodes {
-		if zone == "" || n.Claim != nil && zoneOf(n) == zone {
+		if zone == "" || zoneOf(n) == zone {
 			c.add(n)
 		}
 	}
@@ -158,9 +158,7 @@ func (a *account) wide(b snapshot.WideBudget, zone string) *bound {
 func (a *account) exhausted(pool, scope string) plan.Reason {
 	b := a.bounds[scope]
 	r := b.reason(b.taken + a.booked[b.over])
-	if r.Objects == nil {
-		r.Objects = poolRef(a.s.Pool(pool))
-	}
+	r.Objects = poolRef(a.s.Pool(pool))
 	return r
 }
 

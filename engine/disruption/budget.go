@@ -225,16 +225,13 @@ func newOpening(b snapshot.Budget) (opening, error) {
 }
 
 // at reports whether the window is open at a moment: it last opened less than its duration
-// ago; and when that opening ends, zero if it has no end. Another may have begun by then. A
+// ago; and when that opening ends, not after now if it has no end. Another may have begun by then. A
 // schedule that never comes (30 February) is open, as it is in Karpenter, so that its budget
 // holds rather than vanishes.
 func (w opening) at(now time.Time) (open bool, end time.Time) {
 	if w.schedule == nil {
 		return true, time.Time{}
 	}
-	opened := w.schedule.Next(now.UTC().Add(-w.duration))
-	if opened.IsZero() {
-		return true, time.Time{}
-	}
+	opened := w.schedule.Next(now.UTC().Add(-w.duration)) // zero if it never comes
 	return !opened.After(now), opened.Add(w.duration)
 }

@@ -44,8 +44,8 @@ func Price(pool *snapshot.Pool, n *snapshot.Node) float64 {
 			return o.Price
 		}
 	}
-	price, err := strconv.ParseFloat(labels[priceLabel], 64)
-	if err != nil || !(price > 0) || math.IsInf(price, 1) {
+	price, _ := strconv.ParseFloat(labels[priceLabel], 64)
+	if !(price > 0) || math.IsInf(price, 1) {
 		return 0
 	}
 	return price

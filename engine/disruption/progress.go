@@ -121,17 +121,11 @@ const (
 func pauses(s *snapshot.Snapshot) map[string]pause {
 	out := map[string]pause{}
 	for _, n := range s.Nodes {
-		if n.Claim == nil || n.Claim.Annotations[FailureAnnotation] == "" {
-			continue
-		}
 		var f Failure
-		if json.Unmarshal([]byte(n.Claim.Annotations[FailureAnnotation]), &f) != nil || f.Failures < 1 || s.Now.Sub(f.At) > 2*longestPause {
+		if n.Claim == nil || json.Unmarshal([]byte(n.Claim.Annotations[FailureAnnotation]), &f) != nil || f.Failures < 1 || s.Now.Sub(f.At) > 2*longestPause {
 			continue
 		}
-		rest := longestPause
-		if f.Failures < 7 {
-			rest = firstPause << (f.Failures - 1)
-		}
+		rest := min(firstPause<<min(f.Failures-1, 6), longestPause)
 		if until := f.At.Add(rest); until.After(out[n.Claim.Pool].until) {
 			out[n.Claim.Pool] = pause{f.Failures, until}
 		}

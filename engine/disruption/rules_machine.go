@@ -34,7 +34,7 @@ func notReplacing(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 // because of it the oldest is enough to find out.
 func startedUp(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	taint, until := lifecycle.Unsettled(n.Claim, n.Object, e.s.Now)
-	if taint != "" && len(backoff.UnusedOf(n.Claim)) > 0 && slices.ContainsFunc(e.s.Nodes, func(o *snapshot.Node) bool { return triedBefore(e, o, n) }) {
+	if len(backoff.UnusedOf(n.Claim)) > 0 && slices.ContainsFunc(e.s.Nodes, func(o *snapshot.Node) bool { return triedBefore(e, o, n) }) {
 		return plan.Reason{}, false
 	}
 	return plan.Reason{
@@ -197,12 +197,8 @@ func oldEnough(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 // never opens.
 func inWindow(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	p := e.s.Pool(n.Claim.Pool)
-	windows := p.Policy.Disruption.Windows
-	if len(windows) == 0 {
-		return plan.Reason{}, false
-	}
 	r := plan.Reason{Code: plan.PolicyHolds, Objects: poolRef(p), Want: "outside its windows"}
-	opens, err := window.Opens(windows, e.s.Now)
+	opens, err := window.Opens(p.Policy.Disruption.Windows, e.s.Now)
 	switch {
 	case err != nil:
 		r.Want = fmt.Sprintf("a window cannot be read: %v", err)

@@ -100,7 +100,7 @@ func cooledDown(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 			continue
 		}
 		since := e.latestStarts()[workload(p)]
-		if until := since.Add(rest); !since.IsZero() && e.s.Now.Before(until) && until.After(r.Until) {
+		if until := since.Add(rest); e.s.Now.Before(until) && until.After(r.Until) {
 			r.Objects, r.Since, r.Until = []plan.ObjectRef{plan.PodRef(p.Pod)}, since, until
 		}
 	}

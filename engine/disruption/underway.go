@@ -98,7 +98,7 @@ func (u *underway) callOff(g *group, because *snapshot.Node, reason plan.Reason)
 	for _, n := range g.Nodes {
 		v := u.verdict(n)
 		v.Cause, v.Saving, v.Reason = g.Cause, g.Saving/float64(len(g.Nodes)), reason
-		if n != because && len(g.Nodes) > 1 {
+		if n != because {
 			v.Reason = plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(because), Have: reason.Message()}
 		}
 		r := Rollback{Node: n, Reason: v.Reason, Failed: g.failed}

@@ -27,7 +27,7 @@ const Soon = 10 * time.Minute
 // day is for how long entries are kept: no shorter than any loopFreeze.
 const day = 24 * time.Hour
 
-// most bounds how many entries are kept besides those of the last hour.
+// most bounds how many entries are kept: those of four hours, if pods go in every minute.
 const most = 240
 
 // Machine is one of a pool, with its price in $/h.
@@ -56,7 +56,7 @@ func Note(p *snapshot.Pool, e Entry, now time.Time) []snapshot.PoolMove {
 	for _, m := range known {
 		left--
 		age := now.Sub(m.At)
-		if m.Pods > 0 && (age <= Hour+time.Minute || age <= day && left < most) {
+		if age <= day && left < most {
 			out = append(out, m)
 		}
 	}
@@ -100,7 +100,7 @@ func spentAgain(p *snapshot.Pool, machines []Machine) []snapshot.PoolMove {
 // first of them is forgotten.
 func Evictions(p *snapshot.Pool, now time.Time, span time.Duration) (pods int, until time.Time) {
 	for _, m := range p.Moves {
-		if over := m.At.Add(span); m.Pods > 0 && now.Before(over) {
+		if over := m.At.Add(span); now.Before(over) {
 			pods += m.Pods
 			if until.IsZero() {
 				until = over

@@ -47,8 +47,7 @@ func (s *search) wasteful() []wasteful {
 	s.prefilter.order(s.Candidates)
 	var out []wasteful
 	for _, c := range s.Candidates {
-		p := s.prefilter.at[c.Node.Name]
-		if p == nil || !s.available(c) {
+		if !s.available(c) {
 			continue
 		}
 		need := make([]int64, len(s.prefilter.dims.Names))

@@ -60,7 +60,7 @@ func newOffers(dims *vector.Dims, w *whatif.World, pools []*snapshot.Pool) []off
 			price := w.Least(p, t)
 			if i, known := at[t]; known {
 				out[i].price = min(out[i].price, price)
-			} else if !math.IsInf(price, 0) {
+			} else {
 				at[t] = len(out)
 				out = append(out, offer{price, dims.Have(t.Allocatable())})
 			}
@@ -89,7 +89,7 @@ func scaled(r []float64, list []offer) []float64 {
 func value(r []float64, amounts []int64) float64 {
 	sum := 0.0
 	for i, n := range amounts {
-		if n > 0 && r[i] > 0 {
+		if n > 0 {
 			sum += float64(n) * r[i]
 		}
 	}

@@ -30,10 +30,27 @@ func TestAMachineDriftsWhenItIsNoLongerWhatItsPoolAsksFor(t *testing.T) {
 		"a label of the pool's that the claim lacks": {func(p *snapshot.Pool, _ *snapshot.Claim) {
 			p.Requirements, p.Labels = label("team", requirement.Exists), map[string]string{"team": "a"}
 		}, ""},
-		"the type is gone":                 {func(p *snapshot.Pool, _ *snapshot.Claim) { p.Types[0].Name = "other" }, drift.InstanceTypeNotFound},
-		"the type is gone, the claim new":  {func(p *snapshot.Pool, c *snapshot.Claim) { p.Types[0].Name, c.Created = "other", noon }, ""},
-		"the offering is gone":             {func(p *snapshot.Pool, _ *snapshot.Claim) { p.Types[0].Offerings[0].Zone = "b" }, drift.InstanceTypeNotFound},
-		"the offering is sold out":         {func(p *snapshot.Pool, _ *snapshot.Claim) { p.Types[0].Offerings[0].Available = false }, ""},
+		"the type is gone":                {func(p *snapshot.Pool, _ *snapshot.Claim) { p.Types[0].Name = "other" }, drift.InstanceTypeNotFound},
+		"the type is gone, the claim new": {func(p *snapshot.Pool, c *snapshot.Claim) { p.Types[0].Name, c.Created = "other", noon }, ""},
+		"the offering is gone":            {func(p *snapshot.Pool, _ *snapshot.Claim) { p.Types[0].Offerings[0].Zone = "b" }, drift.InstanceTypeNotFound},
+		"the offering is sold out":        {func(p *snapshot.Pool, _ *snapshot.Claim) { p.Types[0].Offerings[0].Available = false }, ""},
+		"the offering is gone, the zone not known": {func(p *snapshot.Pool, c *snapshot.Claim) {
+			p.Types[0].Offerings[0].Zone = "b"
+			p.Requirements = nil
+			delete(c.Labels, corev1.LabelTopologyZone)
+		}, ""},
+		"bought in another way now": {func(p *snapshot.Pool, c *snapshot.Claim) {
+			c.Labels[catalog.CapacityTypeLabel] = catalog.OnDemand
+		}, drift.InstanceTypeNotFound},
+		"a reservation is over, the type sold on demand": {func(p *snapshot.Pool, c *snapshot.Claim) {
+			c.Labels[catalog.CapacityTypeLabel], p.Types[0].Offerings[0].CapacityType = catalog.Reserved, catalog.OnDemand
+		}, ""},
+		"a reservation is over, the type sold as spot": {func(p *snapshot.Pool, c *snapshot.Claim) {
+			c.Labels[catalog.CapacityTypeLabel] = catalog.Reserved
+		}, drift.InstanceTypeNotFound},
+		"the type is gone from a pool of a fixed size": {func(p *snapshot.Pool, _ *snapshot.Claim) {
+			p.Types[0].Name, p.Replicas = "other", new(int64)
+		}, ""},
 		"the pool's types are not known":   {func(p *snapshot.Pool, _ *snapshot.Claim) { p.Types = nil }, ""},
 		"the cloud says so":                {func(_ *snapshot.Pool, c *snapshot.Claim) { mark(c, "AMIDrift") }, "AMIDrift"},
 		"a reason of ours that is history": {func(_ *snapshot.Pool, c *snapshot.Claim) { mark(c, drift.NodePoolDrifted) }, ""},

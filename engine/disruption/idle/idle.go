@@ -53,7 +53,7 @@ func Last(p *corev1.Pod, now time.Time) (Event, bool) {
 // had been told to, left then.
 func Gone(p *corev1.Pod, now time.Time) (Event, bool) {
 	e, counts := Last(p, now)
-	if counts && !eviction.Terminal(p) && p.DeletionTimestamp == nil {
+	if !eviction.Terminal(p) && p.DeletionTimestamp == nil {
 		e.At = now.Unix()
 	}
 	return e, counts
@@ -91,7 +91,7 @@ func (s Streak) Next(last, at time.Time, after *time.Duration) Streak {
 	switch {
 	case after == nil || *after == 0:
 		return Streak{}
-	case last.IsZero() || at.Sub(last) > *after:
+	case at.Sub(last) > *after: // or there was none before
 		return Streak{}
 	case s.Events == 0:
 		return Streak{Since: last.UTC(), Events: 2}

@@ -33,14 +33,28 @@ func TestAPodEventHasTheTimeOfThePod(t *testing.T) {
 			scheduled(p)
 			p.Annotations = map[string]string{"a": "b"}
 		}, time.Hour, true},
+		"bound and no longer ready": {func(p *corev1.Pod) {
+			scheduled(p)
+			p.Status.Conditions = append([]corev1.PodCondition{
+				{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: before(time.Minute)},
+				{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: before(time.Minute)},
+			}, p.Status.Conditions...)
+		}, time.Hour, true},
 		"ended": {func(p *corev1.Pod) {
 			scheduled(p)
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, LastTransitionTime: before(time.Minute)})
 			p.Status.Phase = corev1.PodSucceeded
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{
 				{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: before(20 * time.Minute)}}},
 				{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: before(30 * time.Minute)}}},
 			}
 		}, 20 * time.Minute, true},
+		"ended, and its containers do not say when": {func(p *corev1.Pod) {
+			scheduled(p)
+			p.Status.Phase = corev1.PodFailed
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, LastTransitionTime: before(time.Minute)})
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{}}
+		}, time.Minute, true},
 		"told to end, with a grace period": {func(p *corev1.Pod) {
 			scheduled(p)
 			at, grace := before(time.Minute), int64(120)
@@ -77,6 +91,7 @@ func TestAPodThatIsFoundDeletedLeftNowUnlessItHadBeenToldTo(t *testing.T) {
 		want   time.Time
 	}{
 		"while it ran":            {func(*corev1.Pod) {}, noon},
+		"after it had ended":      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, noon.Add(-time.Hour)},
 		"after it was told to go": {func(p *corev1.Pod) { p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &told, &grace }, noon.Add(-90 * time.Second)},
 	} {
 		p := &corev1.Pod{}
