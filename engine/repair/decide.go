@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/interruption/restart"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -180,8 +181,8 @@ func (d *decider) note(n *snapshot.Node, findings []Finding) {
 
 // wanted reports whether repair has asked for the machine's replacement.
 func wanted(n *snapshot.Node) bool {
-	r, ok := disruption.Requested(n.Claim)
-	return ok && r.Cause == disruption.Unhealthy
+	r, _ := disruption.Requested(n.Claim)
+	return r.Cause == disruption.Unhealthy
 }
 
 // turns are the sick machines, those under repair first, then by when their action
@@ -259,13 +260,13 @@ func (d *decider) repair(n *snapshot.Node, f *Finding) (snapshot.RepairAction, p
 		d.Commands = append(d.Commands, Command{Node: n, Do: Terminate, Deadline: d.s.Now, Finding: f})
 	case n.Claim.Annotations[disruption.RequestAnnotation] == "":
 		d.Commands = append(d.Commands, Command{Node: n, Do: Ask, Finding: f})
-	default: // asked for, maybe by somebody else
+	default: // asked for, maybe by others
 		d.recheck(until)
 	}
 	return action, plan.Reason{Code: plan.RepairDue, Want: string(action), Have: f.What, Since: f.Since, Until: until}
 }
 
-// action is what is done about a machine, and until when that is tried. Nobody
+// action is what is done about a machine, and until when that is tried, whoever asked. Nobody
 // can ask for the replacement of a machine that has not begun to work or belongs to
 // no pool.
 func (d *decider) action(n *snapshot.Node, f *Finding) (snapshot.RepairAction, time.Time) {
@@ -273,10 +274,10 @@ func (d *decider) action(n *snapshot.Node, f *Finding) (snapshot.RepairAction, t
 		return snapshot.RepairTerminate, time.Time{}
 	}
 	r, ok := disruption.Requested(n.Claim)
-	if !ok || r.Cause != disruption.Unhealthy {
+	if !ok {
 		return snapshot.RepairReplace, time.Time{}
 	}
-	until := r.At.Add(d.policy(n).ReplaceTimeout)
+	until := idle.Later(r.At, f.Due).Add(d.policy(n).ReplaceTimeout) // others may have asked before
 	if !d.s.Now.Before(until) {
 		return snapshot.RepairTerminate, time.Time{}
 	}

@@ -35,6 +35,7 @@ var noon = time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC)
 //	image n1,n2 ami-1
 //	crash n1 cilium 4 [running=3m]         its container has restarted so often
 //	calm n1 cilium 4                       it has, and runs well since
+//	asked n1                               others ask for its replacement
 //	delete n1                              somebody deletes its claim
 //	after 2h                               so much later
 //	decide                                 the decision
@@ -70,6 +71,8 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		}
 	case "crash", "calm":
 		w.crash(t, c)
+	case "asked": // by others, for an interruption
+		w.Node(c.Args[0]).Claim.Annotations[disruption.RequestAnnotation] = disruption.Request{Cause: disruption.Interrupted, At: w.now}.String()
 	case "delete":
 		w.Node(c.Args[0]).Claim.Deleted = w.now
 	case "after":
