@@ -14,6 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/enginetest"
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -282,5 +283,37 @@ func TestAWorkloadThatIsPreemptedLaterHasUsedItsMachines(t *testing.T) {
 	r.play(5*time.Minute + 20*time.Second)
 	if len(r.pending) > 0 || len(r.launches) != 2*replicas || len(r.pool.Failures) > 0 {
 		t.Errorf("%d pods wait, %d machines were launched, failures %+v", len(r.pending), len(r.launches), r.pool.Failures)
+	}
+}
+
+func TestWhatKeepsAWorkloadOffItsMachineIsSaid(t *testing.T) {
+	for want, change := range map[string]func(*rig, *snapshot.Node, *corev1.Pod){
+		"taint agent=starting:NoSchedule that the pod does not tolerate": func(_ *rig, n *snapshot.Node, _ *corev1.Pod) {
+			n.Object.Spec.Taints = []corev1.Taint{{Key: "agent", Value: "starting", Effect: corev1.TaintEffectNoSchedule}}
+		},
+		"kube-scheduler refused it: 0/1 nodes are available": func(_ *rig, _ *snapshot.Node, p *corev1.Pod) {
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+				Type: nomination.SchedulerDisagrees, Status: corev1.ConditionTrue, Message: "0/1 nodes are available", LastProbeTime: metav1.NewTime(noon.Add(time.Hour)),
+			})
+		},
+		"1 cpu left for a pod that requests 5; DaemonSets take 5": func(r *rig, n *snapshot.Node, _ *corev1.Pod) {
+			agent, ended, web := r.pod(), r.pod(), r.pod()
+			agent.OwnerReferences[0].Kind, ended.Status.Phase, web.OwnerReferences[0].Name = "DaemonSet", corev1.PodSucceeded, "other"
+			n.Pods = []*snapshot.Pod{agent, ended, web}
+		},
+		"its labels, topology or volumes do not suit the pod": func(*rig, *snapshot.Node, *corev1.Pod) {},
+	} {
+		r := newRig(t, 1)
+		waiting := r.pod()
+		n := r.boot(&snapshot.Node{Claim: &snapshot.Claim{
+			Name: "a", Pool: "general", Created: noon.Add(-time.Minute), Annotations: map[string]string{backoff.LaunchedForAnnotation: backoff.LaunchedFor([]*snapshot.Pod{waiting})},
+			Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("11"), corev1.ResourceMemory: resource.MustParse("16Gi"), corev1.ResourcePods: resource.MustParse("110")},
+		}})
+		change(r, n, waiting.Pod)
+		r.nodes = []*snapshot.Node{n}
+		found := backoff.FindUnused(r.snapshot(), &plan.Plan{Unplaced: []plan.Unplaced{{Pod: waiting}}})["a"]
+		if len(found) != 1 || found[0].Why != want {
+			t.Errorf("%+v, want %q", found, want)
+		}
 	}
 }
