@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 func TestALastLookFindsAPodThatNoPlaceIsPlannedFor(t *testing.T) {
@@ -123,6 +124,27 @@ pod x/alone cpu=1 apart=x on=alone
 	if !begun["drifted"] || !begun["dear"] {
 		t.Errorf("what begins sooner or later is only %v", begun)
 	}
+}
+
+func TestMachinesThatNothingCheaperCanStandInForKeepNoOtherFromItsTurn(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("pool p policy=WhenEmptyOrUnderutilized sells=small:4:1,large:16:4\n")
+	for i := range 300 {
+		fmt.Fprintf(&text, "node a%03[1]d pool=p type=large cpu=16\npod x/%[1]d cpu=1 type=large apart=x app=x on=a%03[1]d\n", i)
+	}
+	text.WriteString("node dear pool=p type=large cpu=16\npod x/dear cpu=3 apart=x app=x on=dear\npod x/agent of=DaemonSet on=dear")
+	s := build(t, text.String())
+	agent := s.Nodes[len(s.Nodes)-1].Pods[1]
+	for _, n := range s.Nodes {
+		n.Pods = append(n.Pods, slices.Repeat([]*snapshot.Pod{agent}, 150)...)
+	}
+	for turn := range int64(10) {
+		if d := Decide(s, Options{Turn: turn + 1}); len(d.Commands) == 1 && d.Commands[0].Nodes[0].Name == "dear" {
+			return
+		}
+	}
+	v, _ := Decide(s, Options{Turn: 1}).Verdict("dear")
+	t.Errorf("it is not examined in ten passes: %s", v.Reason.Message())
 }
 
 func TestADecisionSaysWhenTimeAloneMayChangeIt(t *testing.T) {

@@ -17,8 +17,8 @@
 // pod that would move come first, in groups as large as may be; what is left is
 // asked about alone. Every move has one hurdle, in $/h (hurdle.go).
 //
-// Work is counted, not timed, so that the same input gives the same moves; where
-// it does not suffice for every group, the next pass begins further down the list.
+// Work is counted, not timed, so that the same input gives the same moves; where it does
+// not suffice for every group, half of it is for those further down the list, each in turn.
 //
 // Invariants: moves together exceed no budget; a machine that takes pods of a move
 // is in no other; every move saves at least its hurdle.

@@ -22,15 +22,24 @@ type wasteful struct {
 }
 
 // replace finds groups of machines that new ones could stand in for at a lower
-// price: first those that waste the most for each pod that would move, in groups as
-// large as may be, then those that are left one by one, from another place on each turn.
+// price: those that waste the most for each pod that would move, in groups as large as may
+// be, with half of the work; with the rest of it the other groups and then those that are
+// left one by one, from another place on each turn.
 func (s *search) replace() {
 	list := s.wasteful()
-	s.adoptGroups(slices.Collect(slices.Chunk(list, largest)), 0)
+	left := s.adoptGroups(slices.Collect(slices.Chunk(list, largest)), s.left-s.Work/2)
+	s.adoptGroups(s.turned(left), s.left)
 	list = slices.DeleteFunc(list, func(w wasteful) bool { return !s.available(w.Candidate) })
-	if len(list) > 0 {
-		s.adoptGroups(slices.Collect(slices.Chunk(list, 1)), int(s.Turn%int64(len(list))))
+	s.adoptGroups(s.turned(slices.Collect(slices.Chunk(list, 1))), s.left)
+}
+
+// turned begins a list at another place on each turn.
+func (s *search) turned(list [][]wasteful) [][]wasteful {
+	if len(list) == 0 {
+		return nil
 	}
+	first := s.Turn % int64(len(list))
+	return slices.Concat(list[first:], list[:first])
 }
 
 // available reports whether a candidate is in no move yet, neither as one that goes
@@ -76,15 +85,16 @@ func (s *search) wasteful() []wasteful {
 	return out
 }
 
-// adoptGroups asks about one group after the other, beginning with the given one, and
-// makes moves of what is worth it.
-func (s *search) adoptGroups(groups [][]wasteful, first int) {
-	for i := range groups {
-		if s.World.Asked >= s.left {
-			return
+// adoptGroups asks about one group after the other until so much has been asked, makes moves
+// of what is worth it, and returns the groups that are left.
+func (s *search) adoptGroups(groups [][]wasteful, until int) [][]wasteful {
+	for i, g := range groups {
+		if s.World.Asked >= until {
+			return groups[i:]
 		}
-		s.adopt(s.affordable(groups[(first+i)%len(groups)]))
+		s.adopt(s.affordable(g))
 	}
+	return nil
 }
 
 // affordable are those of a group that the budgets allow.
