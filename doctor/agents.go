@@ -8,6 +8,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/doctor/finding"
@@ -27,7 +29,9 @@ type role struct {
 }
 
 var (
-	plugin  = role{"volumes cannot be mounted", "volumes are released, which then stay attached for six minutes"}
+	plugin = role{"volumes cannot be mounted", "volumes are released, which then stay attached for six minutes"}
+	// A mounter is a plugin whose volumes are not attached.
+	mounter = role{"volumes cannot be mounted", "volumes are unmounted, whose pods then do not end"}
 	network = role{"pods get no network, and nodes never get ready", "the other pods have ended, which then lose their network"}
 	proxy   = role{"Services cannot be reached", "the other pods have ended, which then lose their Services"}
 	// An agent of EKS Pod Identity hands out credentials, also to the agents of storage.
@@ -84,6 +88,9 @@ func agentsThatLeaveEarly(in *Inventory) []Finding {
 	var out []Finding
 	for _, ds := range in.DaemonSets {
 		if r := roleOf(ds); r != nil && r.early != "" && leavesEarly(ds) {
+			if r == &plugin && in.onlyMounts(ds) {
+				r = &mounter
+			}
 			out = append(out, Finding{
 				Severity: Warning, Object: refOf("DaemonSet", ds), Field: "spec.template.spec.tolerations",
 				Message: fmt.Sprintf("lack %s: a drain that goes by tolerations, as Karpenter's, evicts the agent before %s", text(eviction.DisruptedTaint), r.early),
@@ -92,6 +99,13 @@ func agentsThatLeaveEarly(in *Inventory) []Finding {
 		}
 	}
 	return out
+}
+
+// onlyMounts reports whether a plugin is of a driver whose volumes are not attached.
+func (in *Inventory) onlyMounts(ds *appsv1.DaemonSet) bool {
+	return slices.ContainsFunc(in.Drivers, func(d *storagev1.CSIDriver) bool {
+		return !ptr.Deref(d.Spec.AttachRequired, true) && nodeagent.Mentions(&ds.Spec.Template.Spec, d.Name)
+	})
 }
 
 func leavesEarly(ds *appsv1.DaemonSet) bool {

@@ -67,8 +67,11 @@ func startupTaintsThatAreMissing(in *Inventory) []Finding {
 
 // early is what becomes of pods that are there before an agent.
 func early(domain string) string {
-	if domain == ciliumDomain {
+	switch domain {
+	case ciliumDomain:
 		return "begin without a network, or with another one's address, before Cilium is there"
+	case efsDriver: // knows no limit
+		return "those with volumes cannot mount them before " + domain + " is registered"
 	}
 	return "those with volumes are counted against no limit before " + domain + " is registered: what is beyond it waits for its volume for ever"
 }
