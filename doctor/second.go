@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,19 +54,30 @@ func handlersOnPools(in *Inventory, ds *appsv1.DaemonSet) []Finding {
 	if !runs(&ds.Spec.Template.Spec, handler) || i < 0 {
 		return nil
 	}
-	f := Finding{
-		Severity: Warning, Object: refOf("DaemonSet", ds), Field: "spec.template.spec.affinity",
+	ref, affinity, path := refOf("DaemonSet", ds), ds.Spec.Template.Spec.Affinity, "/spec/template/spec/affinity"
+	steps := []Step{step("add", path, offPools(affinity))}
+	if affinity != nil {
+		steps = slices.Insert(steps, 0, step("test", path, affinity))
+	}
+	return []Finding{{
+		Severity: Warning, Object: ref, Field: "spec.template.spec.affinity",
 		Message: fmt.Sprintf("lets it run on nodes of nodepool/%s: it drains them at once when the cloud announces their end, whatever the policy of the pool says", in.Pools[i].Name),
 		Advice:  "keep it off them: nodeAffinity with karpenter.sh/nodepool DoesNotExist",
+		Patch:   &Patch{Object: ref, Steps: steps},
+	}}
+}
+
+// offPools is an affinity that also wants nodes of no pool.
+func offPools(a *corev1.Affinity) *corev1.Affinity {
+	a = cmp.Or(a, &corev1.Affinity{}).DeepCopy()
+	a.NodeAffinity = cmp.Or(a.NodeAffinity, &corev1.NodeAffinity{})
+	required := cmp.Or(a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution, &corev1.NodeSelector{NodeSelectorTerms: make([]corev1.NodeSelectorTerm, 1)})
+	for i := range required.NodeSelectorTerms {
+		term := &required.NodeSelectorTerms[i]
+		term.MatchExpressions = append(term.MatchExpressions, corev1.NodeSelectorRequirement{Key: karpv1.NodePoolLabelKey, Operator: corev1.NodeSelectorOpDoesNotExist})
 	}
-	if ds.Spec.Template.Spec.Affinity == nil {
-		f.Patch = &Patch{Object: f.Object, Steps: []Step{step("add", "/spec/template/spec/affinity", map[string]any{"nodeAffinity": map[string]any{
-			"requiredDuringSchedulingIgnoredDuringExecution": map[string]any{"nodeSelectorTerms": []any{map[string]any{
-				"matchExpressions": []any{map[string]any{"key": karpv1.NodePoolLabelKey, "operator": "DoesNotExist"}},
-			}}},
-		}})}}
-	}
-	return []Finding{f}
+	a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = required
+	return a
 }
 
 // runs reports whether a pod has a container of an image that is called so.
