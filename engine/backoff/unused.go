@@ -151,20 +151,24 @@ func later(p *snapshot.Pod, n *snapshot.Node) bool {
 // wantingMore are the workloads with pods for which a plan has a new machine or none, each
 // with the oldest of those pods. Pods that still run on a machine that is going do not count.
 func wantingMore(answer *plan.Plan) map[string]*snapshot.Pod {
-	out := map[string]*snapshot.Pod{}
-	add := func(p *snapshot.Pod) {
-		w := Workload(p)
-		if p.Spec.NodeName == "" && (out[w] == nil || cmp.Or(p.CreationTimestamp.Compare(out[w].CreationTimestamp.Time), snapshot.ComparePods(p, out[w])) < 0) {
-			out[w] = p
-		}
-	}
+	var pods []*snapshot.Pod
 	for i := range answer.NewNodes {
-		for _, p := range answer.NewNodes[i].Pods {
-			add(p)
-		}
+		pods = append(pods, answer.NewNodes[i].Pods...)
 	}
 	for _, u := range answer.Unplaced {
-		add(u.Pod)
+		pods = append(pods, u.Pod)
+	}
+	return oldestOf(slices.DeleteFunc(pods, func(p *snapshot.Pod) bool { return p.Spec.NodeName != "" }))
+}
+
+// oldestOf is the oldest of the pods of each workload.
+func oldestOf(pods []*snapshot.Pod) map[string]*snapshot.Pod {
+	out := map[string]*snapshot.Pod{}
+	for _, p := range pods {
+		w := Workload(p)
+		if o := out[w]; o == nil || cmp.Or(p.CreationTimestamp.Compare(o.CreationTimestamp.Time), snapshot.ComparePods(p, o)) < 0 {
+			out[w] = p
+		}
 	}
 	return out
 }

@@ -317,3 +317,30 @@ func TestWhatKeepsAWorkloadOffItsMachineIsSaid(t *testing.T) {
 		}
 	}
 }
+
+func TestATrialThatItsWorkloadLeftToOthersHoldsNoLaterPodsBack(t *testing.T) {
+	r := newRig(t, 1)
+	r.fate = tainted
+	r.play(20 * time.Second)
+	r.fate = func(n *snapshot.Node) bool {
+		if n.Name == "general-001" {
+			return tainted(n)
+		}
+		n.Object.Spec.Taints = nil
+		for i, p := range n.Pods {
+			if r.now.Sub(noon) < 2*time.Minute {
+				other := p.DeepCopy()
+				other.OwnerReferences[0].Name = "urgent"
+				n.Pods[i] = r.classes.Pod(other)
+			}
+		}
+		return true
+	}
+	r.play(3 * time.Minute)
+	launched := len(r.launches)
+	r.replicas = 2
+	r.play(3*time.Minute + 20*time.Second)
+	if len(r.pool.Failures) == 0 || len(r.launches) != launched+1 || len(r.pending) > 0 {
+		t.Errorf("%d machines are launched, %d pods wait, failures %+v", len(r.launches)-launched, len(r.pending), r.pool.Failures)
+	}
+}

@@ -47,10 +47,10 @@ func recovered(f snapshot.Failure, p *snapshot.Pool, nodes []*snapshot.Node, now
 }
 
 // trying reports whether a machine that was launched for the workload as a trial may still
-// turn out to be of use to it.
-func trying(f snapshot.Failure, p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) bool {
-	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
-		return launchedSince(n, p, f) && !n.Deleting() && !recorded(n.Claim, f.Workload) && (!n.Registered() || judged(n, now))
+// turn out to be of use to it, or not, for the oldest pod that waits.
+func trying(f snapshot.Failure, p *snapshot.Pool, s *snapshot.Snapshot, oldest *snapshot.Pod) bool {
+	return slices.ContainsFunc(s.Nodes, func(n *snapshot.Node) bool {
+		return launchedSince(n, p, f) && !n.Deleting() && !recorded(n.Claim, f.Workload) && (!n.Registered() || judged(n, s.Now)) && !later(oldest, n)
 	})
 }
 
@@ -80,11 +80,18 @@ func PauseWorkloads(s *snapshot.Snapshot) {
 	paused := map[string][]snapshot.PausedPool{}
 	spared := map[string][]snapshot.PausedPool{}
 	countRecorded(s)
+	var oldest map[string]*snapshot.Pod
 	for _, p := range s.Pools {
 		for _, w := range WorkloadPauses(p, s.Nodes, s.Now) {
+			if oldest == nil {
+				oldest = oldestOf(s.Pending)
+			}
+			if oldest[w.Workload] == nil {
+				continue
+			}
 			why := snapshot.PausedPool{Pool: p.Name, Why: UnusedReason(p.Name, w).Message()}
 			paused[w.Workload] = append(paused[w.Workload], why)
-			if !w.Until.IsZero() || trying(w.Failure, p, s.Nodes, s.Now) {
+			if !w.Until.IsZero() || trying(w.Failure, p, s, oldest[w.Workload]) {
 				spared[w.Workload] = append(spared[w.Workload], why)
 			}
 		}
