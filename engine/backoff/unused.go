@@ -37,8 +37,9 @@ const (
 	// as using it: preemption and eviction by a taint come sooner.
 	usedAfter = 30 * time.Second
 	// missedWithin is how soon after a machine began to take pods those come that replace the
-	// ones which it was launched for and lost before they used it.
-	missedWithin = 2 * usedAfter
+	// ones which it was launched for and lost: what loses its pods later, and again and again,
+	// costs three machines in ten minutes at most.
+	missedWithin = 3 * time.Minute
 )
 
 // Unused says that a workload has not used a machine that was launched for it.
