@@ -37,8 +37,7 @@ const (
 	// as using it: preemption and eviction by a taint come sooner.
 	usedAfter = 30 * time.Second
 	// missedWithin is how soon after a machine began to take pods those come that replace the
-	// ones which it was launched for and lost: what loses its pods later, and again and again,
-	// costs three machines in ten minutes at most.
+	// ones which it was launched for and lost.
 	missedWithin = 3 * time.Minute
 )
 
@@ -86,10 +85,10 @@ func PodsOf(c *snapshot.Claim) map[string]int {
 
 // FindUnused finds the machines that were launched for workloads which do not use them
 // and want further machines: none of the workload's pods is on the machine, or planned to
-// be, while the plan has some on a new machine of the pool or nowhere, and these do not all
-// come so late that its pods had used it before. If a workload uses
-// at least as many machines of a round of launches as it does not, it has merely shared
-// them with others, and none is found. The result is by the name of the claim.
+// be, while the plan has some on a new machine of the pool or nowhere that did not all come
+// later. If a workload uses at least as many machines of a round of launches as it does not,
+// it has merely shared them with others, and none is found. The result is by the name of the
+// claim.
 func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 	wanting := wantingMore(answer)
 	if len(wanting) == 0 {
@@ -143,8 +142,8 @@ func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 
 type poolWorkload struct{ pool, workload string }
 
-// later reports whether a pod is none that a machine was launched for, nor came in the place
-// of one that it lost soon.
+// later reports whether a pod was created so long after a machine began to take pods that it
+// does not tell whether the machine is used.
 func later(p *snapshot.Pod, n *snapshot.Node) bool {
 	return n.Claim.Is(snapshot.Initialized) && p.CreationTimestamp.After(n.Claim.Conditions[snapshot.Initialized].Since.Add(missedWithin))
 }

@@ -215,6 +215,18 @@ func tainted(n *snapshot.Node) bool {
 	return false
 }
 
+// preempt puts pods of another workload in the place of some; the machine goes on to take pods.
+func (r *rig) preempt(n *snapshot.Node, victim func(*snapshot.Pod) bool) bool {
+	for i, p := range n.Pods {
+		if victim(p) {
+			other := p.DeepCopy()
+			other.OwnerReferences[0].Name = "urgent"
+			n.Pods[i] = r.classes.Pod(other)
+		}
+	}
+	return true
+}
+
 func TestMachinesThatTheirWorkloadCannotUseAreNotLaunchedWithoutEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		replicas int
@@ -271,14 +283,7 @@ func TestAWorkloadThatIsPreemptedLaterHasUsedItsMachines(t *testing.T) {
 	r := newRig(t, replicas).play(5 * time.Minute)
 	r.replicas = 2 * replicas // those of the other workload as well
 	r.fate = func(n *snapshot.Node) bool {
-		for i, p := range n.Pods {
-			if p.CreationTimestamp.Sub(noon) < 5*time.Minute {
-				other := p.DeepCopy()
-				other.OwnerReferences[0].Name = "urgent"
-				n.Pods[i] = r.classes.Pod(other)
-			}
-		}
-		return true
+		return r.preempt(n, func(p *snapshot.Pod) bool { return p.CreationTimestamp.Sub(noon) < 5*time.Minute })
 	}
 	r.play(5*time.Minute + 20*time.Second)
 	if len(r.pending) > 0 || len(r.launches) != 2*replicas || len(r.pool.Failures) > 0 {
@@ -327,14 +332,7 @@ func TestATrialThatItsWorkloadLeftToOthersHoldsNoLaterPodsBack(t *testing.T) {
 			return tainted(n)
 		}
 		n.Object.Spec.Taints = nil
-		for i, p := range n.Pods {
-			if r.now.Sub(noon) < 2*time.Minute {
-				other := p.DeepCopy()
-				other.OwnerReferences[0].Name = "urgent"
-				n.Pods[i] = r.classes.Pod(other)
-			}
-		}
-		return true
+		return r.preempt(n, func(*snapshot.Pod) bool { return r.now.Sub(noon) < 2*time.Minute })
 	}
 	r.play(3 * time.Minute)
 	launched := len(r.launches)

@@ -47,7 +47,7 @@ func recovered(f snapshot.Failure, p *snapshot.Pool, nodes []*snapshot.Node, now
 }
 
 // trying reports whether a machine that was launched for the workload as a trial may still
-// turn out to be of use to it, or not, for the oldest pod that waits.
+// turn out to be of use to it: one that the oldest waiting pod can tell of.
 func trying(f snapshot.Failure, p *snapshot.Pool, s *snapshot.Snapshot, oldest *snapshot.Pod) bool {
 	return slices.ContainsFunc(s.Nodes, func(n *snapshot.Node) bool {
 		return launchedSince(n, p, f) && !n.Deleting() && !recorded(n.Claim, f.Workload) && (!n.Registered() || judged(n, s.Now)) && !later(oldest, n)
