@@ -260,15 +260,15 @@ func (d *decider) repair(n *snapshot.Node, f *Finding) (snapshot.RepairAction, p
 		d.Commands = append(d.Commands, Command{Node: n, Do: Terminate, Deadline: d.s.Now, Finding: f})
 	case n.Claim.Annotations[disruption.RequestAnnotation] == "":
 		d.Commands = append(d.Commands, Command{Node: n, Do: Ask, Finding: f})
-	default: // asked for, maybe by others
+	default: // requested, maybe for another cause
 		d.recheck(until)
 	}
 	return action, plan.Reason{Code: plan.RepairDue, Want: string(action), Have: f.What, Since: f.Since, Until: until}
 }
 
-// action is what is done about a machine, and until when that is tried, whoever asked. Nobody
-// can ask for the replacement of a machine that has not begun to work or belongs to
-// no pool.
+// action is what is done about a machine, and until when that is tried, also if the replacement
+// was requested for another cause. None can be requested for a machine that has not begun to work
+// or belongs to no pool.
 func (d *decider) action(n *snapshot.Node, f *Finding) (snapshot.RepairAction, time.Time) {
 	if f.Action == snapshot.RepairTerminate || !n.Claim.Is(snapshot.Initialized) || d.s.Pool(n.Claim.Pool) == nil {
 		return snapshot.RepairTerminate, time.Time{}
@@ -277,7 +277,7 @@ func (d *decider) action(n *snapshot.Node, f *Finding) (snapshot.RepairAction, t
 	if !ok {
 		return snapshot.RepairReplace, time.Time{}
 	}
-	until := idle.Later(r.At, f.Due).Add(d.policy(n).ReplaceTimeout) // others may have asked before
+	until := idle.Later(r.At, f.Due).Add(d.policy(n).ReplaceTimeout) // it may have been requested before
 	if !d.s.Now.Before(until) {
 		return snapshot.RepairTerminate, time.Time{}
 	}
