@@ -145,7 +145,8 @@ func (a *account) wide(b snapshot.WideBudget, zone string) *bound {
 	return &bound{over: "zone/" + zone, limit: limit, taken: c.disrupting, wide: true, reason: func(taken int) plan.Reason {
 		r := plan.Reason{
 			Code: plan.BudgetExhausted, Field: "spec.disruption.budgets of the NodePolicy", Want: fmt.Sprintf("%s, nodes: %q", where, b.Nodes),
-			Have: fmt.Sprintf("%d of %d nodes not ready or leaving, %d allowed", taken, c.nodes, limit),
+			Have:  fmt.Sprintf("%d of %d nodes not ready or leaving, %d allowed", taken, c.nodes, limit),
+			Total: limit,
 		}
 		if err != nil {
 			r.Code, r.Have = plan.BudgetInvalid, err.Error()

@@ -187,7 +187,7 @@ func (a Allowance) Reason(spent int) plan.Reason {
 	return plan.Reason{
 		Code: plan.BudgetExhausted, Objects: pool, Want: describe(a.Budget),
 		Have:  fmt.Sprintf("%d of %d nodes not ready or leaving, %d allowed", a.Disrupting+spent, a.Nodes, a.Allowed),
-		Until: a.Opens,
+		Total: a.Allowed, Until: a.Opens,
 	}
 }
 

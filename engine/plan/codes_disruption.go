@@ -42,7 +42,7 @@ const (
 	// before. The first object is the pool.
 	Starved Code = "Starved"
 	// BudgetExhausted: the pool's budgets permit no further disruption; Want is the
-	// budget that decided, Have the count, Until when it opens.
+	// budget that decided, Have the count, Total how many it allows, Until when it opens.
 	BudgetExhausted Code = "BudgetExhausted"
 	// BudgetInvalid: a budget of the pool cannot be read, so all are shut; Have
 	// says what is wrong.

@@ -62,7 +62,7 @@ var disruptionWords = words{
 	PriceUnknown:        caused(say("the price of its instance type is not known, so no saving can be computed")),
 	NotAgreed:           say("%s does not have the annotation karpenter.sh/do-not-disrupt: \"false\", which defaultDeny demands", first("a pod")),
 	WorkloadCoolsDown:   ends(say("a pod of the workload of %s started at %s, and workloadCooldown is %s", first("a pod"), since, want)),
-	EvictionRateReached: ends(say("evictionsPerHour of %s is %s, and %s pods were evicted in the last hour", first("the pool"), want, have)),
+	EvictionRateReached: ends(say("evictionsPerHour of %s is %s, and %s evicted in the last hour", first("the pool"), want, evicted)),
 	DoNotDisrupt:        ends(say("%s has the annotation karpenter.sh/do-not-disrupt: %q", first("it"), have)),
 	Nominated:           say("is nominated for %s", first("pod")),
 	HasPods: func(r Reason) string {
@@ -72,6 +72,14 @@ var disruptionWords = words{
 		return fmt.Sprintf("%s pods would have to move: %s", r.Have, list(r.Objects, r.Have))
 	},
 	PDBBlocks: say("%s may not be evicted: %s", first("a pod"), others),
+}
+
+// evicted is how many pods were evicted.
+func evicted(r Reason) string {
+	if r.Have == "1" {
+		return "1 pod was"
+	}
+	return r.Have + " pods were"
 }
 
 // hurdleText says what a move must save so much for.

@@ -21,7 +21,7 @@ var fixes = words{
 	HasPods:               say("consolidationPolicy: WhenEmptyOrUnderutilized lets machines go whose pods fit elsewhere"),
 	ConsolidationOff:      say("%s: set spec.disruption.consolidateAfter to a duration", first("the pool")),
 	ConsolidateAfter:      say("wait until no pod has come or gone for consolidateAfter, or shorten it; NodePolicy disruption.ignoreJobs leaves short jobs out"),
-	BudgetExhausted:       say("%s: wait until the budget opens, or raise nodes in %s; nodes that are not ready use it up", first("the pool"), Reason.budgets),
+	BudgetExhausted:       say("%s: %s", first("the pool"), roomInBudget),
 	BudgetInvalid:         say("%s: correct %s", first("the pool"), Reason.budgets),
 	PolicyHolds:           say("NodePolicy of %s: wait, or change the field of spec.disruption that is named", first("the pool")),
 	Nominated:             say("nothing: the nomination ends when the pod is bound or gone, and expires otherwise"),
@@ -88,6 +88,18 @@ var fixes = words{
 
 // budgets is where the budget of a reason is written.
 func (r Reason) budgets() string { return cmp.Or(r.Field, "spec.disruption.budgets") }
+
+// roomInBudget is what makes room in a budget that is used up.
+func roomInBudget(r Reason) string {
+	raise := "raise nodes in " + r.budgets()
+	switch {
+	case !r.Until.IsZero():
+		return "wait until the budget opens, or " + raise
+	case r.Total == 0:
+		return raise + "; it allows none, and waiting alone does not change that"
+	}
+	return "wait until fewer nodes are not ready or leaving, or " + raise
+}
 
 // hurdleFix is about a saving that is too small.
 func hurdleFix(r Reason) string {

@@ -88,7 +88,7 @@ var examples = map[Code]Reason{
 	HasPods:             {Objects: ofPod, Have: "1"},
 	PDBBlocks:           {Objects: []ObjectRef{aPod, aBudget}},
 	ConsolidateAfter:    {Objects: ofNode, Want: "1h0m0s", Since: noonish, Until: untilOne},
-	BudgetExhausted:     {Objects: ofPool, Want: `nodes: "10%"`, Have: "2 of 20 nodes not ready or leaving, 2 allowed"},
+	BudgetExhausted:     {Objects: ofPool, Want: `nodes: "10%"`, Have: "2 of 20 nodes not ready or leaving, 2 allowed", Total: 2},
 	BudgetInvalid:       {Objects: ofPool, Have: `schedule "0 25 * * *": end of range (25) above maximum (23): 25`},
 	PodFitsNowhere:      {Objects: []ObjectRef{aPod, theNode}},
 	NothingCheaper:      {Objects: ofNode, Have: "$0.10/h", Want: "$0.10/h"},
