@@ -102,8 +102,8 @@ func allowance(p *snapshot.Pool, cause Cause, c census, now time.Time) Allowance
 // budget is one that covers the cause, with its text read.
 type budget struct {
 	*snapshot.Budget
-	opening
-	limit int
+	schedule cron.Schedule // nil if it is always open
+	limit    int
 }
 
 // read keeps the budgets that cover a cause. One that cannot be read fails them
@@ -112,16 +112,21 @@ type budget struct {
 func read(all []snapshot.Budget, cause Cause, nodes int) ([]budget, error) {
 	var out []budget
 	for i := range all {
-		w, err := newOpening(all[i])
-		if err != nil {
-			return nil, err
+		var schedule cron.Schedule
+		if text := all[i].Schedule; text != "" {
+			var err error
+			// A time zone of the user's own would be a second prefix, which the parser
+			// refuses: a budget is in UTC.
+			if schedule, err = cron.ParseStandard("TZ=UTC " + text); err != nil {
+				return nil, fmt.Errorf("schedule %q: %w", text, err)
+			}
 		}
 		limit, err := scale(all[i].Nodes, nodes)
 		if err != nil {
 			return nil, err
 		}
 		if len(all[i].Reasons) == 0 || slices.Contains(all[i].Reasons, string(cause)) {
-			out = append(out, budget{&all[i], w, limit})
+			out = append(out, budget{&all[i], schedule, limit})
 		}
 	}
 	return out, nil
@@ -203,35 +208,14 @@ func describe(b *snapshot.Budget) string {
 	return strings.Join(parts, ", ")
 }
 
-// opening is when a budget is open: always, or for a duration after each time of
-// a cron schedule.
-type opening struct {
-	schedule cron.Schedule // nil for always
-	duration time.Duration
-}
-
-// newOpening reads a budget's schedule: five cron fields or a macro, in UTC.
-func newOpening(b snapshot.Budget) (opening, error) {
-	if b.Schedule == "" {
-		return opening{}, nil
-	}
-	// A time zone of the user's own would be a second prefix, which the parser
-	// refuses: a budget is in UTC.
-	schedule, err := cron.ParseStandard("TZ=UTC " + b.Schedule)
-	if err != nil {
-		return opening{}, fmt.Errorf("schedule %q: %w", b.Schedule, err)
-	}
-	return opening{schedule, b.Duration}, nil
-}
-
-// at reports whether the window is open at a moment: it last opened less than its duration
-// ago; and when that opening ends, not after now if it has no end. Another may have begun by then. A
+// at reports whether the budget is open at a moment, which it is for its duration after each
+// time of its schedule; and when that opening ends, not after now if it has no end. Another may have begun by then. A
 // schedule that never comes (30 February) is open, as it is in Karpenter, so that its budget
 // holds rather than vanishes.
-func (w opening) at(now time.Time) (open bool, end time.Time) {
-	if w.schedule == nil {
+func (b budget) at(now time.Time) (open bool, end time.Time) {
+	if b.schedule == nil {
 		return true, time.Time{}
 	}
-	opened := w.schedule.Next(now.UTC().Add(-w.duration)) // zero if it never comes
-	return !opened.After(now), opened.Add(w.duration)
+	opened := b.schedule.Next(now.UTC().Add(-b.Duration)) // zero if it never comes
+	return !opened.After(now), opened.Add(b.Duration)
 }

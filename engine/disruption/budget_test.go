@@ -105,16 +105,16 @@ func TestASummerTimeChangeMovesNoBudget(t *testing.T) {
 	if err != nil {
 		t.Skip("no time zone database here")
 	}
-	w, err := newOpening(snapshot.Budget{Nodes: "0", Schedule: "0 1 * * *", Duration: time.Hour})
+	budgets, err := read([]snapshot.Budget{{Nodes: "0", Schedule: "0 1 * * *", Duration: time.Hour}}, Empty, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, day := range []int{28, 29, 30} {
 		at, end := time.Date(2026, 3, day, 1, 30, 0, 0, time.UTC), time.Date(2026, 3, day, 2, 0, 0, 0, time.UTC)
-		if open, until := w.at(at.In(berlin)); !open || !until.Equal(end) {
+		if open, until := budgets[0].at(at.In(berlin)); !open || !until.Equal(end) {
 			t.Errorf("at %v: open %v, until %v", at, open, until)
 		}
-		if open, _ := w.at(end.In(berlin)); open {
+		if open, _ := budgets[0].at(end.In(berlin)); open {
 			t.Errorf("open at %v", end)
 		}
 	}
