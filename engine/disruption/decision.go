@@ -135,8 +135,6 @@ func (d *Decision) Verdict(name string) (Verdict, bool) {
 // It says why the machine stays if anything has come between: a mark that is gone,
 // or a pod that is not planned for. It is safe for concurrent use.
 func (d *Decision) Still(c Command, live *snapshot.Node) (reason plan.Reason, stays bool) {
-	d.examiner.mu.Lock()
-	defer d.examiner.mu.Unlock()
 	if reason, blocked := d.examiner.ask(running(c.Cause), live); blocked {
 		return reason, true
 	}

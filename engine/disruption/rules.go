@@ -73,10 +73,8 @@ type examiner struct {
 	budgets   *eviction.Budgets
 	// twins are Nodes without a claim that have the provider ID of a machine, by its name.
 	twins map[string][]*snapshot.Node
-	// started is when the youngest pod of each workload did, nil until it is asked for.
-	started map[string]time.Time
-	// mu is held while [Decision.Still] asks.
-	mu sync.Mutex
+	// started is when the youngest pod of each workload did.
+	started func() map[string]time.Time
 }
 
 func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
@@ -85,6 +83,7 @@ func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
 	return &examiner{
 		s: s, planned: planned, nominated: nominated, refused: refused, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
 		budgets: eviction.NewBudgets(s.PDBs), twins: twins(s),
+		started: sync.OnceValue(func() map[string]time.Time { return latestStarts(s) }),
 	}
 }
 

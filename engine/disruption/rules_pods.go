@@ -99,7 +99,7 @@ func cooledDown(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		if !eviction.Reschedulable(p.Pod) {
 			continue
 		}
-		since := e.latestStarts()[workload(p)]
+		since := e.started()[workload(p)]
 		if until := since.Add(rest); e.s.Now.Before(until) && until.After(r.Until) {
 			r.Objects, r.Since, r.Until = []plan.ObjectRef{plan.PodRef(p.Pod)}, since, until
 		}
@@ -108,19 +108,16 @@ func cooledDown(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 }
 
 // latestStarts maps each workload to when the youngest of its pods was started.
-func (e *examiner) latestStarts() map[string]time.Time {
-	if e.started != nil {
-		return e.started
-	}
-	e.started = map[string]time.Time{}
-	for _, n := range e.s.Nodes {
+func latestStarts(s *snapshot.Snapshot) map[string]time.Time {
+	out := map[string]time.Time{}
+	for _, n := range s.Nodes {
 		for _, p := range n.Pods {
-			if w, at := workload(p), p.Status.StartTime; w != "" && at != nil && at.After(e.started[w]) {
-				e.started[w] = at.Time
+			if w, at := workload(p), p.Status.StartTime; w != "" && at != nil && at.After(out[w]) {
+				out[w] = at.Time
 			}
 		}
 	}
-	return e.started
+	return out
 }
 
 // workload is a pod's controller, empty if it has none.
