@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -123,7 +124,7 @@ func (a *account) ofPool(p *snapshot.Pool, cause Cause) *bound {
 
 // evictions reads the bound of a pool's evictions in an hour.
 func (a *account) evictions(p *snapshot.Pool, limit int) *bound {
-	taken, until := churnlog.Evictions(p, a.s.Now, churnlog.Hour)
+	taken, until := churnlog.Evictions(p, a.s.Now, time.Hour)
 	return &bound{over: "pods/" + p.Name, limit: limit, taken: taken, pods: true, reason: func(taken int) plan.Reason {
 		return plan.Reason{Code: plan.EvictionRateReached, Want: fmt.Sprint(limit), Have: fmt.Sprint(taken), Until: until}
 	}}

@@ -17,9 +17,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Hour is what rates are counted over.
-const Hour = time.Hour
-
 // Soon is how soon after a move what is launched for pods counts as what the move saved,
 // spent again.
 const Soon = 10 * time.Minute
@@ -51,15 +48,8 @@ func Note(p *snapshot.Pool, e Entry, now time.Time) []snapshot.PoolMove {
 	if e.Pods == 0 && slices.Equal(known, p.Moves) {
 		return nil
 	}
-	left := len(known)
-	var out []snapshot.PoolMove
-	for _, m := range known {
-		left--
-		age := now.Sub(m.At)
-		if age <= day && left < most {
-			out = append(out, m)
-		}
-	}
+	out := slices.DeleteFunc(known, func(m snapshot.PoolMove) bool { return now.Sub(m.At) > day })
+	out = out[max(0, len(out)-most):]
 	if e.Pods == 0 {
 		return out
 	}

@@ -26,10 +26,10 @@ func TestEvictionsOfAMinuteAreOneEntryAndOldOnesAreForgotten(t *testing.T) {
 	if want := "12:00 9; 12:01 5; 12:59 6; 13:02 7; "; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if n, until := Evictions(p, noon.Add(62*time.Minute), Hour); n != 13 || !until.Equal(noon.Add(119*time.Minute)) {
+	if n, until := Evictions(p, noon.Add(62*time.Minute), time.Hour); n != 13 || !until.Equal(noon.Add(119*time.Minute)) {
 		t.Errorf("%d evictions in an hour, the first of them forgotten at %s", n, until)
 	}
-	if n, _ := Evictions(p, noon.Add(62*time.Minute), 2*Hour); n != 27 {
+	if n, _ := Evictions(p, noon.Add(62*time.Minute), 2*time.Hour); n != 27 {
 		t.Errorf("%d evictions in two hours", n)
 	}
 	p.Moves = Note(p, Entry{Pods: 1}, noon.Add(25*time.Hour+30*time.Minute))
