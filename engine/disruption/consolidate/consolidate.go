@@ -42,6 +42,8 @@ type Candidate struct {
 	Cost float64
 	// Uses are what it takes of what may go, of its pool's own budgets first.
 	Uses []Use
+	// waste is what it costs beyond what its pods need, in $/h.
+	waste float64
 }
 
 // Use is an amount of a scope of Input.Remaining.

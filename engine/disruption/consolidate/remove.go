@@ -21,11 +21,12 @@ const rounds = 3
 // again in the next pass.
 func (s *search) remove() {
 	chosen, later := s.sift()
+	s.close(later)
 	for range rounds {
 		if len(chosen) == 0 || s.World.Asked >= s.left {
 			break
 		}
-		answer := s.World.Put(whatif.Question{Gone: nodes(chosen), Shut: nodes(later), RoomOnly: true})
+		answer := s.World.Put(whatif.Question{Gone: nodes(chosen), RoomOnly: true})
 		unplaced := answer.WithoutRoom()
 		kept := slices.DeleteFunc(slices.Clone(chosen), func(c Candidate) bool {
 			pod, lacks := unplaced[c.Node.Name]
@@ -43,12 +44,9 @@ func (s *search) remove() {
 		}
 		chosen = kept
 	}
-	off := map[string]bool{}
 	for _, c := range later {
 		s.wait(c, c.Price)
-		off[c.Node.Name] = true
 	}
-	s.close(off)
 }
 
 // sift lets the prefilter choose: first some more than the budgets allow, then all

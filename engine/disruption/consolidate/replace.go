@@ -14,13 +14,6 @@ import (
 // better; they cost more pods their place when one of their replacements fails.
 const largest = 32
 
-// wasteful is a candidate that costs more than what its pods need besides the room
-// that others have.
-type wasteful struct {
-	Candidate
-	waste float64 // share of its price
-}
-
 // replace finds groups of machines that new ones could stand in for at a lower
 // price: those that waste the most for each pod that would move, in groups as large as may
 // be, with half of the work; with the rest of it the other groups and then those that are
@@ -29,12 +22,12 @@ func (s *search) replace() {
 	list := s.wasteful()
 	left := s.adoptGroups(slices.Collect(slices.Chunk(list, largest)), s.left-s.Work/2)
 	s.adoptGroups(s.turned(left), s.left)
-	list = slices.DeleteFunc(list, func(w wasteful) bool { return !s.available(w.Candidate) })
+	list = slices.DeleteFunc(list, func(c Candidate) bool { return !s.available(c) })
 	s.adoptGroups(s.turned(slices.Collect(slices.Chunk(list, 1))), s.left)
 }
 
 // turned begins a list at another place on each turn.
-func (s *search) turned(list [][]wasteful) [][]wasteful {
+func (s *search) turned(list [][]Candidate) [][]Candidate {
 	if len(list) == 0 {
 		return nil
 	}
@@ -48,13 +41,14 @@ func (s *search) available(c Candidate) bool {
 	return s.World.Machine(c.Node.Name) != nil && !s.used[c.Node.Name]
 }
 
-// wasteful are the candidates that are left, those that waste the most first,
-// pool by pool. The others are told why they are not looked at.
-func (s *search) wasteful() []wasteful {
+// wasteful are the candidates that are left and cost more than what their pods need besides
+// the room that others have, those that waste the most first, pool by pool. The others are
+// told why they are not looked at.
+func (s *search) wasteful() []Candidate {
 	r := s.rates
 	s.prefilter = newPrefilter(s.World)
 	s.prefilter.order(s.Candidates)
-	var out []wasteful
+	var out []Candidate
 	for _, c := range s.Candidates {
 		if !s.available(c) {
 			continue
@@ -63,22 +57,22 @@ func (s *search) wasteful() []wasteful {
 		for _, b := range s.prefilter.remove(c.Node, true) {
 			vector.Add(need, s.prefilter.need(b.class), int64(b.count))
 		}
-		w := wasteful{c, 1 - r.value(need)/c.Price}
-		if w.waste <= s.Terms[c.Node.Pool()].Saving {
+		c.waste = c.Price - r.value(need)
+		if c.waste <= s.Terms[c.Node.Pool()].Saving*c.Price {
 			s.stay(alone(c), Stay{Reason: plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Have: dollars(c.Price), Want: dollars(min(r.value(need), c.Price))}})
 			continue
 		}
-		if h := s.Terms[c.Node.Pool()].disruption(true, c.Cost); w.waste*c.Price < h.dollars {
-			s.stay(alone(c), Stay{Reason: h.reason(c, w.waste*c.Price), Saving: w.waste * c.Price})
+		if h := s.Terms[c.Node.Pool()].disruption(true, c.Cost); c.waste < h.dollars {
+			s.stay(alone(c), Stay{Reason: h.reason(c, c.waste), Saving: c.waste})
 			continue
 		}
-		s.stay(alone(c), Stay{Reason: plan.Reason{Code: plan.NotExamined, Objects: nodeRef(c), Have: dollars(c.Price * w.waste)}, Saving: c.Price * w.waste})
-		out = append(out, w)
+		s.stay(alone(c), Stay{Reason: plan.Reason{Code: plan.NotExamined, Objects: nodeRef(c), Have: dollars(c.waste)}, Saving: c.waste})
+		out = append(out, c)
 	}
-	slices.SortStableFunc(out, func(a, b wasteful) int {
+	slices.SortStableFunc(out, func(a, b Candidate) int {
 		return cmp.Or(
 			cmp.Compare(a.Node.Pool(), b.Node.Pool()),
-			-cmp.Compare(a.waste*a.Price/a.Cost, b.waste*b.Price/b.Cost),
+			-cmp.Compare(a.waste/a.Cost, b.waste/b.Cost),
 			cmp.Compare(a.Node.Name, b.Node.Name),
 		)
 	})
@@ -87,7 +81,7 @@ func (s *search) wasteful() []wasteful {
 
 // adoptGroups asks about one group after the other until so much has been asked, makes moves
 // of what is worth it, and returns the groups that are left.
-func (s *search) adoptGroups(groups [][]wasteful, until int) [][]wasteful {
+func (s *search) adoptGroups(groups [][]Candidate, until int) [][]Candidate {
 	for i, g := range groups {
 		if s.World.Asked >= until {
 			return groups[i:]
@@ -98,17 +92,17 @@ func (s *search) adoptGroups(groups [][]wasteful, until int) [][]wasteful {
 }
 
 // affordable are those of a group that the budgets allow.
-func (s *search) affordable(list []wasteful) []Candidate {
+func (s *search) affordable(list []Candidate) []Candidate {
 	var group []Candidate
-	for _, w := range list {
-		if !s.available(w.Candidate) {
+	for _, c := range list {
+		if !s.available(c) {
 			continue
 		}
-		if _, ok := s.afford(append(slices.Clip(group), w.Candidate)); !ok {
-			s.wait(w.Candidate, w.Price*w.waste)
+		if _, ok := s.afford(append(slices.Clip(group), c)); !ok {
+			s.wait(c, c.waste)
 			continue
 		}
-		group = append(group, w.Candidate)
+		group = append(group, c)
 	}
 	return group
 }

@@ -120,7 +120,7 @@ func (s *search) excludeTargets() {
 			byPool[p.Name] = newRates(s.prefilter.dims, newOffers(s.prefilter.dims, s.World, []*snapshot.Pool{p}))
 		}
 	}
-	dear := map[string]bool{}
+	var dear []Candidate
 	for _, c := range s.Candidates {
 		p, r := s.prefilter.at[c.Node.Name], byPool[c.Node.Pool()]
 		if r == nil || p.full <= 0 {
@@ -134,16 +134,16 @@ func (s *search) excludeTargets() {
 		}
 		h := t.disruption(true, 1+(c.Cost-1)/p.full)
 		if saving >= excludedAbove*h.dollars && saving > excludedAbove*least*c.Price {
-			dear[c.Node.Name] = true
+			dear = append(dear, c)
 		}
 	}
 	s.close(dear)
 }
 
 // close keeps pods off machines from now on.
-func (s *search) close(names map[string]bool) {
-	s.World.Close(func(n *snapshot.Node) bool { return names[n.Name] })
-	for name := range names {
-		s.prefilter.at[name].closed = true
+func (s *search) close(list []Candidate) {
+	for _, c := range list {
+		s.prefilter.at[c.Node.Name].closed = true
 	}
+	s.World.Close(func(n *snapshot.Node) bool { return s.prefilter.at[n.Name].closed })
 }

@@ -161,8 +161,6 @@ func (w *World) Ask(gone []*snapshot.Node) Answer { return w.Put(Question{Gone: 
 // Question is about machines that are thought gone.
 type Question struct {
 	Gone []*snapshot.Node
-	// Shut are machines that must take no pods.
-	Shut []*snapshot.Node
 	// RoomOnly asks for room on machines that exist; new ones are at most in the answer
 	// for pods without such room.
 	RoomOnly bool
@@ -176,13 +174,6 @@ func (w *World) Put(q Question) Answer {
 	f := *w
 	f.snap = w.snap.Fork()
 	f.Remove(q.Gone)
-	if len(q.Shut) > 0 {
-		closed := make(map[string]bool, len(q.Shut))
-		for _, n := range q.Shut {
-			closed[n.Name] = true
-		}
-		f.Close(func(n *snapshot.Node) bool { return closed[n.Name] })
-	}
 	s := f.snap
 	out := Answer{from: map[*snapshot.Pod]string{}}
 	for _, n := range q.Gone {
