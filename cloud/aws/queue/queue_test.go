@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -31,13 +32,22 @@ type world struct {
 	sdk aws.Config
 }
 
+// direct sends requests to a handler without a network: a connection that breaks
+// while a response is read costs the time for which its messages are hidden.
+type direct struct{ http.Handler }
+
+// Do is aws.HTTPClient's.
+func (d direct) Do(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w.Result(), r.Context().Err()
+}
+
 func newWorld(t *testing.T, c sqstest.Config) *world {
 	c.Queues = []string{"main", "dead"}
 	server := sqstest.New(c)
-	web := httptest.NewServer(server)
-	t.Cleanup(web.Close)
 	return &world{t, server, aws.Config{
-		Region: "eu-west-1", BaseEndpoint: &web.URL,
+		Region: "eu-west-1", HTTPClient: direct{server},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "key", SecretAccessKey: "secret"}, nil
 		}),
