@@ -23,8 +23,9 @@
 //
 // From the first such round on, one machine at a time is launched for the workload; after
 // as many as the policy allows there is a pause, which doubles. With the default policy
-// that is at most five machines in ten minutes. It ends when a pod of the workload has
-// been on a machine launched since for thirty seconds.
+// that is at most five machines in ten minutes. The workload is served without limit while a
+// pod of it has been on a machine launched since for thirty seconds, and what has been counted
+// is forgotten when one has for ten minutes.
 //
 // When a pause is over, what failed is on trial: one machine at a time, until one
 // gets ready. A new template starts with a clean slate, a new image does as well,

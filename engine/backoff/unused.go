@@ -33,8 +33,8 @@ const (
 	// judgedFor is how long after a machine began to take pods it may turn out that a
 	// workload does not use it.
 	judgedFor = 10 * time.Minute
-	// usedAfter is how long a pod must have been on a machine for its workload to count
-	// as using it: preemption and eviction by a taint come sooner.
+	// usedAfter is how long a pod must have been on a machine for its workload to be served
+	// without limit again: preemption and eviction by a taint mostly come sooner.
 	usedAfter = 30 * time.Second
 	// missedWithin is how soon after a machine began to take pods those come that replace the
 	// ones which it was launched for and lost.
@@ -231,10 +231,10 @@ func whyUnused(n *snapshot.Node, p *snapshot.Pod) string {
 	return "its labels, topology or volumes do not suit the pod"
 }
 
-// uses reports whether a workload has made use of a machine that was launched for it.
-func uses(n *snapshot.Node, workload string, now time.Time) bool {
+// uses reports whether a pod of a workload has been on a machine for as long as is asked.
+func uses(n *snapshot.Node, workload string, now time.Time, forAsLong time.Duration) bool {
 	return slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool {
-		return p.Active() && Workload(p) == workload && !boundAt(p).IsZero() && now.Sub(boundAt(p)) >= usedAfter
+		return p.Active() && Workload(p) == workload && !boundAt(p).IsZero() && now.Sub(boundAt(p)) >= forAsLong
 	})
 }
 

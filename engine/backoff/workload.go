@@ -24,7 +24,7 @@ func WorkloadPauses(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) []W
 	policy := snapshot.Initialization{Backoff: p.Policy.Initialization.Backoff}.Defaulted().Backoff
 	var out []WorkloadPause
 	for _, f := range p.Failures {
-		if f.Workload == "" || recovered(f, p, nodes, now) {
+		if f.Workload == "" || used(f, p, nodes, now, usedAfter) {
 			continue
 		}
 		pause := WorkloadPause{Failure: f}
@@ -39,10 +39,11 @@ func WorkloadPauses(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) []W
 	return out
 }
 
-// recovered reports whether a workload uses a machine that was launched for it since.
-func recovered(f snapshot.Failure, p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) bool {
+// used reports whether a workload has used a machine that was launched for it since, for
+// as long as is asked.
+func used(f snapshot.Failure, p *snapshot.Pool, nodes []*snapshot.Node, now time.Time, forAsLong time.Duration) bool {
 	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
-		return launchedSince(n, p, f) && uses(n, f.Workload, now)
+		return launchedSince(n, p, f) && uses(n, f.Workload, now, forAsLong)
 	})
 }
 
@@ -66,10 +67,12 @@ func launchedSince(n *snapshot.Node, p *snapshot.Pool, f snapshot.Failure) bool 
 // the longest pause, and so when it has wanted no machine for that long.
 const forgotten = 2 * time.Hour
 
-// Recover drops the failures of workloads that use their machines by now, and old ones.
+// Recover drops the failures of workloads that have used a machine for as long as it may turn
+// out to be unused, and old ones. So what takes a workload's pods away minutes after they began
+// to run counts on.
 func Recover(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) []snapshot.Failure {
 	return slices.DeleteFunc(slices.Clone(p.Failures), func(f snapshot.Failure) bool {
-		return f.Workload != "" && (now.Sub(f.Last) > forgotten || recovered(f, p, nodes, now))
+		return f.Workload != "" && (now.Sub(f.Last) > forgotten || used(f, p, nodes, now, judgedFor))
 	})
 }
 
