@@ -3,7 +3,6 @@ package disruption
 import (
 	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -130,8 +129,7 @@ func (d *decider) beginReplacing() {
 	for i := range list {
 		if inOrder && d.world.Asked > work/2 && !d.verdict(list[i].node).Cause.Urgent() {
 			inOrder = false
-			seed := rand.NewPCG(uint64(d.opts.turnAt(d.s.Now)), 0)
-			rand.New(seed).Shuffle(len(list)-i, func(a, b int) { list[i+a], list[i+b] = list[i+b], list[i+a] })
+			d.random.Shuffle(len(list)-i, func(a, b int) { list[i+a], list[i+b] = list[i+b], list[i+a] })
 		}
 		c := list[i]
 		if reason, stays := d.beginOne(c.node); stays {

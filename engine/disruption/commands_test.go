@@ -129,7 +129,7 @@ pod x/alone cpu=1 apart=x on=alone
 func TestMachinesThatNothingCheaperCanStandInForKeepNoOtherFromItsTurn(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("pool p policy=WhenEmptyOrUnderutilized sells=small:4:1,large:16:4\n")
-	for i := range 300 {
+	for i := range 600 {
 		fmt.Fprintf(&text, "node a%03[1]d pool=p type=large cpu=16\npod x/%[1]d cpu=1 type=large apart=x app=x on=a%03[1]d\n", i)
 	}
 	text.WriteString("node dear pool=p type=large cpu=16\npod x/dear cpu=3 apart=x app=x on=dear\npod x/agent of=DaemonSet on=dear")

@@ -24,7 +24,7 @@ func (c *consolidation) begin() {
 	c.world.Close(c.restless)
 	in := consolidate.Input{
 		World: c.world, Remaining: map[string]int{}, Terms: map[string]consolidate.Terms{},
-		Closed: map[string]plan.Reason{}, Book: c.book, Work: max(work-c.world.Asked, work/4), Turn: c.opts.turnAt(c.s.Now),
+		Closed: map[string]plan.Reason{}, Book: c.book, Work: max(work-c.world.Asked, work/4), Random: c.random,
 	}
 	for _, p := range c.s.Pools {
 		in.Terms[p.Name] = c.terms(p)

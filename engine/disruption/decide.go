@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -28,8 +29,9 @@ func Decide(s *snapshot.Snapshot, opts Options) *Decision {
 type decider struct {
 	*Decision
 	*examiner
-	opts  Options
 	world *whatif.World
+	// random orders what this decision may not come to.
+	random *rand.Rand
 	// at is where a machine's verdict is, by name.
 	at         map[string]int
 	account    *account
@@ -44,7 +46,7 @@ func newDecider(s *snapshot.Snapshot, opts Options) *decider {
 	e, a := newExaminer(s, opts), newAccount(s)
 	d := &decider{
 		Decision: &Decision{Verdicts: make([]Verdict, len(s.Nodes)), Eligible: map[Cause]int{}, Allowances: a.allowances, examiner: e}, account: a,
-		examiner: e, opts: opts, world: whatif.New(s, e.planned, opts.Placement),
+		examiner: e, world: whatif.New(s, e.planned, opts.Placement), random: opts.random(s.Now),
 		at: make(map[string]int, len(s.Nodes)), candidates: map[Cause][]candidate{},
 		overdue: map[string]bool{}, paused: pauses(s),
 	}

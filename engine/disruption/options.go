@@ -1,6 +1,8 @@
 package disruption
 
 import (
+	"cmp"
+	"math/rand/v2"
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/placement"
@@ -29,12 +31,9 @@ const SettleTime = 2 * time.Second
 // about 20 microseconds.
 const work = 40_000
 
-// turnAt is the turn at a time.
-func (o Options) turnAt(now time.Time) int64 {
-	if o.Turn != 0 {
-		return o.Turn
-	}
-	return now.Unix() / turn
+// random picks the machines that are asked about at a time.
+func (o Options) random(now time.Time) *rand.Rand {
+	return rand.New(rand.NewPCG(uint64(cmp.Or(o.Turn, now.Unix()/turn)), 0))
 }
 
 // turn is how long the same machines are asked about, in seconds.

@@ -18,7 +18,7 @@
 // asked about alone. Every move has one hurdle, in $/h (hurdle.go).
 //
 // Work is counted, not timed, so that the same input gives the same moves; where it does
-// not suffice for every group, half of it is for those further down the list, each in turn.
+// not suffice for every group, half of it is for those further down the list, picked at random.
 //
 // Invariants: moves together exceed no budget; a machine that takes pods of a move
 // is in no other; every move saves at least its hurdle.
@@ -26,6 +26,7 @@ package consolidate
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
@@ -67,9 +68,8 @@ type Input struct {
 	Book func(gone []*snapshot.Node, launch []plan.NewNode) (plan.Reason, bool)
 	// Work bounds the questions to placement, in machines looked at.
 	Work int
-	// Turn differs from pass to pass; groups are tried from another one on each
-	// time.
-	Turn int64
+	// Random orders the groups that are not asked about in their order.
+	Random *rand.Rand
 }
 
 // Move is machines that go, and what is launched instead.

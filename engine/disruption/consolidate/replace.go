@@ -16,23 +16,12 @@ const largest = 32
 
 // replace finds groups of machines that new ones could stand in for at a lower
 // price: those that waste the most for each pod that would move, in groups as large as may
-// be, with half of the work; with the rest of it the other groups and then those that are
-// left one by one, from another place on each turn.
+// be, and then those that are left one by one.
 func (s *search) replace() {
 	list := s.wasteful()
-	left := s.adoptGroups(slices.Collect(slices.Chunk(list, largest)), s.left-s.Work/2)
-	s.adoptGroups(s.turned(left), s.left)
+	s.adoptGroups(slices.Collect(slices.Chunk(list, largest)))
 	list = slices.DeleteFunc(list, func(c Candidate) bool { return !s.available(c) })
-	s.adoptGroups(s.turned(slices.Collect(slices.Chunk(list, 1))), s.left)
-}
-
-// turned begins a list at another place on each turn.
-func (s *search) turned(list [][]Candidate) [][]Candidate {
-	if len(list) == 0 {
-		return nil
-	}
-	first := s.Turn % int64(len(list))
-	return slices.Concat(list[first:], list[:first])
+	s.adoptGroups(slices.Collect(slices.Chunk(list, 1)))
 }
 
 // available reports whether a candidate is in no move yet, neither as one that goes
@@ -79,16 +68,17 @@ func (s *search) wasteful() []Candidate {
 	return out
 }
 
-// adoptGroups asks about one group after the other until so much has been asked, makes moves
-// of what is worth it, and returns the groups that are left.
-func (s *search) adoptGroups(groups [][]Candidate, until int) [][]Candidate {
-	for i, g := range groups {
-		if s.World.Asked >= until {
-			return groups[i:]
+// adoptGroups asks about one group after the other as long as there is work left, with half
+// of it in order and with the rest at random, and makes moves of what is worth it.
+func (s *search) adoptGroups(groups [][]Candidate) {
+	inOrder, half := true, (s.World.Asked+s.left)/2
+	for i := 0; i < len(groups) && s.World.Asked < s.left; i++ {
+		if inOrder && s.World.Asked >= half {
+			inOrder = false
+			s.Random.Shuffle(len(groups)-i, func(a, b int) { groups[i+a], groups[i+b] = groups[i+b], groups[i+a] })
 		}
-		s.adopt(s.affordable(g))
+		s.adopt(s.affordable(groups[i]))
 	}
-	return nil
 }
 
 // affordable are those of a group that the budgets allow.
