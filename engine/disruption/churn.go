@@ -8,12 +8,11 @@ import (
 
 // churn is how many of a pool's pods voluntary disruption has evicted lately, and how much
 // of what that saved was spent again.
-func (c *consolidation) churn(p *snapshot.Pool) consolidate.Churn {
+func (c *consolidation) churn(p *snapshot.Pool, machines []churnlog.Machine) consolidate.Churn {
 	evicted, until := churnlog.Evictions(p, c.s.Now, *p.Policy.Disruption.Defaulted().LoopFreeze)
 	if evicted == 0 {
 		return consolidate.Churn{}
 	}
-	machines := machinesOf(c.s, p)
 	out := consolidate.Churn{Evicted: evicted, Wasted: churnlog.Wasted(p, machines, c.s.Now), Until: until}
 	for _, m := range machines {
 		out.Pods += movers(m.Node)
@@ -25,7 +24,7 @@ func (c *consolidation) churn(p *snapshot.Pool) consolidate.Churn {
 func machinesOf(s *snapshot.Snapshot, p *snapshot.Pool) []churnlog.Machine {
 	var out []churnlog.Machine
 	for _, n := range s.Nodes {
-		if n.Claim != nil && n.Claim.Pool == p.Name {
+		if n.Pool() == p.Name {
 			out = append(out, churnlog.Machine{Node: n, Price: Price(p, n)})
 		}
 	}

@@ -33,17 +33,15 @@ func (c *consolidation) begin() {
 		}
 	}
 	for _, x := range list {
-		if m := c.world.Machine(x.node.Name); m != nil {
-			if reason, stays := notReplacing(c.examiner, x.node); stays {
-				c.verdict(x.node).Reason = reason
-				continue
-			}
-			uses := c.account.uses(Underutilized, x.node)
-			for _, u := range uses {
-				in.Remaining[u.Scope] = c.account.left(u.Scope)
-			}
-			in.Candidates = append(in.Candidates, consolidate.Candidate{Node: m, Price: x.price, Cost: m.MoveCost(), Uses: uses})
+		if reason, stays := notReplacing(c.examiner, x.node); stays {
+			c.verdict(x.node).Reason = reason
+			continue
 		}
+		m, uses := c.world.Machine(x.node.Name), c.account.uses(Underutilized, x.node)
+		for _, u := range uses {
+			in.Remaining[u.Scope] = c.account.left(u.Scope)
+		}
+		in.Candidates = append(in.Candidates, consolidate.Candidate{Node: m, Price: x.price, Cost: m.MoveCost(), Uses: uses})
 	}
 	c.carry(consolidate.Find(in))
 }
@@ -95,11 +93,8 @@ func (c *consolidation) closed(p *snapshot.Pool) (plan.Reason, bool) {
 		return reason, true
 	}
 	most := corev1.ResourceList{}
-	for _, n := range c.s.Nodes {
-		if n.Pool() != p.Name {
-			continue
-		}
-		for name, q := range limit.Size(p, n) {
+	for _, m := range machinesOf(c.s, p) {
+		for name, q := range limit.Size(p, m.Node) {
 			if have := most[name]; q.Cmp(have) > 0 {
 				most[name] = q
 			}
@@ -112,22 +107,23 @@ func (c *consolidation) closed(p *snapshot.Pool) (plan.Reason, bool) {
 // come or gone lately, it is not initialized, or others count on it already.
 func (c *consolidation) restless(n *snapshot.Node) bool {
 	_, at := Consolidatable(c.s, n)
-	return !at.IsZero() || n.Claim != nil && (!n.Initialized() || !n.Claim.Is(snapshot.Initialized) || c.replacing[n.Name] != nil)
+	return !at.IsZero() || !n.Initialized() || c.replacing[n.Name] != nil
 }
 
 // terms are what the consolidation of a pool's machines must be worth.
 func (c *consolidation) terms(p *snapshot.Pool) consolidate.Terms {
 	policy := p.Policy.Disruption.Defaulted()
+	machines := machinesOf(c.s, p)
 	t := consolidate.Terms{
 		Saving: policy.MinSaving, SpotSaving: policy.MinSpotSaving, SpotTypes: policy.MinSpotTypes,
 		Payback: policy.PaybackTime, PodCost: policy.PodMoveCost, StartUp: c.startUp(p),
-		Balanced: p.Disruption.Policy == Balanced, Churn: c.churn(p),
+		Balanced: p.Disruption.Policy == Balanced, Churn: c.churn(p, machines),
 	}
-	for _, n := range c.s.Nodes {
-		if n.Pool() == p.Name && !n.Deleting() {
-			t.Price += Price(p, n)
+	for _, m := range machines {
+		if !m.Deleting() {
+			t.Price += m.Price
 			t.Machines++
-			t.Cost += n.MoveCost()
+			t.Cost += m.MoveCost()
 		}
 	}
 	return t
@@ -138,7 +134,7 @@ func (c *consolidation) terms(p *snapshot.Pool) consolidate.Terms {
 func (d *decider) startUp(p *snapshot.Pool) time.Duration {
 	var took []time.Duration
 	for _, n := range d.s.Nodes {
-		if n.Pool() == p.Name && n.Claim != nil && n.Claim.Is(snapshot.Initialized) {
+		if n.Pool() == p.Name && n.Claim.Is(snapshot.Initialized) {
 			took = append(took, n.Claim.Conditions[snapshot.Initialized].Since.Sub(n.Claim.Created))
 		}
 	}

@@ -54,17 +54,9 @@ func newDecider(s *snapshot.Snapshot, opts Options) *decider {
 		d.at[n.Name] = i
 	}
 	d.groups = groups(s)
-	d.closeTwins()
+	// Nothing is moved to further Nodes of an instance, whose room is counted once.
+	d.world.Close(func(n *snapshot.Node) bool { return n.Claim == nil && d.twins[n.Object.Spec.ProviderID] != nil })
 	return d
-}
-
-// closeTwins has nothing moved to further Nodes of an instance, whose room is counted once.
-func (d *decider) closeTwins() {
-	for _, twins := range d.twins {
-		d.world.Close(func(n *snapshot.Node) bool {
-			return slices.ContainsFunc(twins, func(t *snapshot.Node) bool { return t.Name == n.Name })
-		})
-	}
 }
 
 // judge asks the rules about every machine that is not in a command.

@@ -71,7 +71,7 @@ type examiner struct {
 	// that each is for.
 	replacing map[string]*snapshot.Node
 	budgets   *eviction.Budgets
-	// twins are Nodes without a claim that have the provider ID of a machine, by its name.
+	// twins are Nodes without a claim that have the provider ID of a machine, by that.
 	twins map[string][]*snapshot.Node
 	// started is when the youngest pod of each workload did.
 	started func() map[string]time.Time

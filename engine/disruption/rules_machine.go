@@ -100,16 +100,16 @@ func initialized(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
 // twins finds the Nodes that are another Node of a machine's instance, as a kubelet makes one
 // that comes back under another name.
 func twins(s *snapshot.Snapshot) map[string][]*snapshot.Node {
-	foreign := map[string][]*snapshot.Node{}
+	machines := map[string]bool{}
 	for _, n := range s.Nodes {
-		if n.Claim == nil && n.Object.Spec.ProviderID != "" {
-			foreign[n.Object.Spec.ProviderID] = append(foreign[n.Object.Spec.ProviderID], n)
+		if n.Claim != nil && n.Claim.ProviderID != "" {
+			machines[n.Claim.ProviderID] = true
 		}
 	}
 	out := map[string][]*snapshot.Node{}
 	for _, n := range s.Nodes {
-		if n.Claim != nil && len(foreign[n.Claim.ProviderID]) > 0 {
-			out[n.Name] = foreign[n.Claim.ProviderID]
+		if n.Claim == nil && machines[n.Object.Spec.ProviderID] {
+			out[n.Object.Spec.ProviderID] = append(out[n.Object.Spec.ProviderID], n)
 		}
 	}
 	return out
@@ -118,7 +118,7 @@ func twins(s *snapshot.Snapshot) map[string][]*snapshot.Node {
 // unshared keeps a machine whose instance runs pods under another Node: they would have to
 // leave as well, and no decision counts them.
 func unshared(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	for _, twin := range e.twins[n.Name] {
+	for _, twin := range e.twins[n.Claim.ProviderID] {
 		if i := slices.IndexFunc(twin.Pods, func(p *snapshot.Pod) bool { return eviction.Reschedulable(p.Pod) }); i >= 0 {
 			return plan.Reason{Code: plan.InstanceShared, Objects: append(plan.MachineRefs(twin), plan.PodRef(twin.Pods[i].Pod))}, true
 		}
@@ -156,18 +156,18 @@ func consolidationOn(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 }
 
 func idleLongEnough(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	ok, at := Consolidatable(e.s, n)
-	if ok {
-		return plan.Reason{}, false
-	}
 	p := e.s.Pool(n.Claim.Pool)
+	rest := restOf(n, p, e.s.Now)
 	r := plan.Reason{
 		Code: plan.ConsolidateAfter, Objects: plan.MachineRefs(n),
-		Want: p.Disruption.ConsolidateAfter.String(), Since: restOf(n, p, e.s.Now).since, Until: at,
+		Want: p.Disruption.ConsolidateAfter.String(), Since: rest.since, Until: rest.until(),
+	}
+	if !e.s.Now.Before(r.Until) {
+		return plan.Reason{}, false
 	}
 	// Two rests in a row that were cut short are no accident.
 	streak, last := idle.StreakOf(n.Claim.Annotations), n.Claim.LastPodEvent
-	if streak.Events == 0 || last.Sub(streak.Since) < 2**p.Disruption.ConsolidateAfter && !at.Before(restOf(n, p, e.s.Now).idle) {
+	if streak.Events == 0 || last.Sub(streak.Since) < 2**p.Disruption.ConsolidateAfter && !r.Until.Before(rest.idle) {
 		return r, true
 	}
 	r.Code, r.Since, r.Total, r.Have = plan.Starved, streak.Since, streak.Events, streak.Interval(last).String()
