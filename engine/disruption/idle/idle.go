@@ -8,6 +8,7 @@ package idle
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -153,10 +154,5 @@ func told(p *corev1.Pod) time.Time {
 	return p.DeletionTimestamp.Add(-time.Duration(grace) * time.Second)
 }
 
-// Later is the later of two times.
-func Later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
+// Later is the latest of times.
+func Later(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
