@@ -58,11 +58,7 @@ type Change struct {
 // A pod that the plan does not know yet keeps what it has, and so does one that
 // kube-scheduler has nominated.
 func Decide(s *snapshot.Snapshot) []Change {
-	pods := planned(s)
-	if len(pods) == 0 {
-		return nil
-	}
-	changes := slices.DeleteFunc(takeTurns(s, pods), func(c Change) bool { return c.Node == c.Pod.Status.NominatedNodeName && c.Admit == nil })
+	changes := slices.DeleteFunc(takeTurns(s, planned(s)), func(c Change) bool { return c.Node == c.Pod.Status.NominatedNodeName && c.Admit == nil })
 	slices.SortFunc(changes, func(a, b Change) int {
 		return cmp.Or(
 			a.due.Compare(b.due), cmp.Compare(a.Node, b.Node), cmp.Compare(b.share, a.share),
@@ -82,11 +78,11 @@ func (c Change) Apply(p *corev1.Pod) {
 
 // takeTurns decides for each pod and puts off those whose turn has not come.
 func takeTurns(s *snapshot.Snapshot, pods []*snapshot.Pod) []Change {
-	nodes, m := index(s), newMemo(s, pods)
+	m := newMemo(s, pods)
 	out := make([]Change, 0, len(pods))
 	byNode := map[string][]*snapshot.Pod{}
 	for _, p := range pods {
-		c := wanted(s, nodes, m, p)
+		c := wanted(s, m, p)
 		out = append(out, c)
 		if c.Node != "" {
 			byNode[c.Node] = append(byNode[c.Node], p)
@@ -94,7 +90,7 @@ func takeTurns(s *snapshot.Snapshot, pods []*snapshot.Pod) []Change {
 	}
 	turn := make(map[*snapshot.Pod]bool, len(pods))
 	for node, planned := range byNode {
-		for _, p := range inTurn(planned, nodes[node], m) {
+		for _, p := range inTurn(planned, m.nodes[node], m) {
 			turn[p] = true
 		}
 	}
@@ -141,18 +137,20 @@ func key(p *snapshot.Pod) types.NamespacedName {
 func open(p *snapshot.Pod) bool { return p.Active() && !Foreign(p.Pod) }
 
 // wanted is the nomination that a pod should have.
-func wanted(s *snapshot.Snapshot, nodes map[string]*snapshot.Node, m *memo, p *snapshot.Pod) Change {
+func wanted(s *snapshot.Snapshot, m *memo, p *snapshot.Pod) Change {
 	name := s.Nominated[key(p)]
-	n, at := nodes[name], nodes[p.Status.NominatedNodeName]
+	n, at := m.nodes[name], m.nodes[p.Status.NominatedNodeName]
 	switch {
 	case at != nil && unnoted(p, at, s.Now):
 		return Change{Pod: p, Node: at.Name, Why: NotTaken} // until that is noted, so that nobody forgets it
 	case name == "":
 		return none(p, Unplanned)
-	case n == nil || n.Deleting() || disrupted(n):
+	case n == nil || n.Deleting():
 		return none(p, Leaving)
 	case n.Object == nil:
 		return none(p, Unplanned)
+	case eviction.Marked(n.Object):
+		return none(p, Leaving)
 	case n.Claim == nil:
 		return none(p, Unplanned) // kube-scheduler needs no help with a machine that was there before
 	case Refused(p, n, s.Now):
@@ -177,7 +175,3 @@ func due(n *snapshot.Node, now time.Time) time.Time {
 
 // none clears what a pod is nominated to.
 func none(p *snapshot.Pod, why Why) Change { return Change{Pod: p, Why: why, share: 2} }
-
-func disrupted(n *snapshot.Node) bool {
-	return n.Object != nil && slices.ContainsFunc(n.Object.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&eviction.DisruptedTaint) })
-}

@@ -2,6 +2,8 @@ package nomination
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -84,11 +86,8 @@ func unnoted(p *snapshot.Pod, n *snapshot.Node, now time.Time) bool {
 
 // Reason is why the pod is not on the machine: kube-scheduler's words.
 func (r Refusal) Reason() plan.Reason {
-	var d Disagreement
-	d.First, d.Last = r.At, r.At
-	if before, ok := DisagreementOf(r.Pod); ok {
-		d.First = before.First
-	}
+	before, _ := DisagreementOf(r.Pod)
+	d := Disagreement{First: cmp.Or(before.First, r.At), Last: r.At}
 	return plan.Reason{
 		Code: plan.SchedulerDisagrees, Objects: []plan.ObjectRef{{Kind: "Node", Name: r.Node.Name}, plan.PodRef(r.Pod.Pod)},
 		Have: words(r.Pod.Pod), Since: d.First, Until: d.Again(),
@@ -111,13 +110,7 @@ func (r Refusal) Note(p *corev1.Pod) {
 
 // Agree takes the disagreement off a pod that has a node.
 func Agree(p *corev1.Pod) {
-	kept := p.Status.Conditions[:0:0]
-	for _, c := range p.Status.Conditions {
-		if c.Type != SchedulerDisagrees {
-			kept = append(kept, c)
-		}
-	}
-	p.Status.Conditions = kept
+	p.Status.Conditions = slices.DeleteFunc(slices.Clone(p.Status.Conditions), func(c corev1.PodCondition) bool { return c.Type == SchedulerDisagrees })
 }
 
 // Noted is the disagreement of a pod as a reason, if it has one.
@@ -145,19 +138,26 @@ func words(p *corev1.Pod) string {
 	return ""
 }
 
-// spoken is when kube-scheduler last changed what it says about a pod. The API
-// server keeps the time of every field's last change with the field's manager.
+// spoken is when kube-scheduler last changed what it says about a pod.
 func spoken(p *snapshot.Pod) time.Time {
-	at := waitingSince(p)
-	for _, f := range p.ManagedFields {
-		if Speaks(f) && f.Time != nil && f.Time.After(at) {
-			at = f.Time.Time
+	return latest(waitingSince(p), written(p.ManagedFields, Speaks))
+}
+
+// Speaks reports whether an entry of a pod's managed fields is of the scheduler.
+func Speaks(f metav1.ManagedFieldsEntry) bool { return mentions(f, `PodScheduled`) }
+
+// written is when the fields of an object that entries are about last changed. The API server
+// keeps the time of every field's last change with the field's manager.
+func written(fields []metav1.ManagedFieldsEntry, about func(metav1.ManagedFieldsEntry) bool) (at time.Time) {
+	for _, f := range fields {
+		if f.Time != nil && about(f) {
+			at = latest(at, f.Time.Time)
 		}
 	}
 	return at
 }
 
-// Speaks reports whether an entry of a pod's managed fields is of the scheduler.
-func Speaks(f metav1.ManagedFieldsEntry) bool {
-	return f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`PodScheduled`))
+// mentions reports whether managed fields are about one.
+func mentions(f metav1.ManagedFieldsEntry, field string) bool {
+	return f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(field))
 }

@@ -55,7 +55,7 @@ func Awaited(s *snapshot.Snapshot, c *snapshot.Claim) []*snapshot.Pod {
 	var out []*snapshot.Pod
 	for _, p := range s.Pending {
 		node, known := s.Nominated[key(p)]
-		here := known && node != "" && (node == c.Name || node == c.NodeName) || !known && admitted(p, c)
+		here := node != "" && (node == c.Name || node == c.NodeName) || !known && admitted(p, c)
 		if here && open(p) {
 			out = append(out, p)
 		}
@@ -91,9 +91,6 @@ func AwaitedUntil(pods []*snapshot.Pod, c *snapshot.Claim, registered time.Time)
 // plannedFirst reports whether a machine takes the pods first that are planned for it, and
 // is still to be opened for others.
 func (m *memo) plannedFirst(n *snapshot.Node) bool {
-	if n.Claim == nil || n.Object == nil {
-		return false
-	}
 	tainted := func(t corev1.Taint) bool { return t.Key == snapshot.PlannedTaint }
 	return slices.ContainsFunc(n.Object.Spec.Taints, tainted) || joining(n) && m.first[n.Claim.Pool]
 }

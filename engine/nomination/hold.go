@@ -1,7 +1,6 @@
 package nomination
 
 import (
-	"bytes"
 	"slices"
 	"time"
 
@@ -163,7 +162,7 @@ func (m *memo) opens(c *contest, n *snapshot.Node) time.Time {
 	since, ready := readySince(n)
 	others := c.keeping(n)
 	switch {
-	case len(others) == 0 || !joining(n):
+	case len(others) == 0:
 		return time.Time{}
 	case !ready:
 		return joined(n).Add(m.boot(n))
@@ -245,7 +244,7 @@ func Due(s *snapshot.Snapshot) time.Time {
 // unnominated are those of the pods planned for a machine whose nomination to it is due.
 func unnominated(planned []*snapshot.Pod, n *snapshot.Node, m *memo) []*snapshot.Pod {
 	return slices.DeleteFunc(slices.Clone(inTurn(planned, n, m)), func(p *snapshot.Pod) bool {
-		return n.Object != nil && p.Status.NominatedNodeName == n.Object.Name
+		return p.Status.NominatedNodeName == n.Object.Name
 	})
 }
 
@@ -271,27 +270,14 @@ func readySince(n *snapshot.Node) (at time.Time, ok bool) {
 	}
 	for _, c := range n.Object.Status.Conditions {
 		if c.Type == corev1.NodeReady {
-			return knownSince(n, latest(c.LastTransitionTime.Time, tainted(n.Object))), c.Status == corev1.ConditionTrue
+			return knownSince(n, latest(c.LastTransitionTime.Time, written(n.Object.ManagedFields, Taints))), c.Status == corev1.ConditionTrue
 		}
 	}
 	return time.Time{}, false
 }
 
-// tainted is when the taints of a Node last changed. The API server keeps the time of every
-// field's last change with the field's manager.
-func tainted(n *corev1.Node) (at time.Time) {
-	for _, f := range n.ManagedFields {
-		if Taints(f) && f.Time != nil {
-			at = latest(at, f.Time.Time)
-		}
-	}
-	return at
-}
-
 // Taints reports whether an entry of a Node's managed fields is about its taints.
-func Taints(f metav1.ManagedFieldsEntry) bool {
-	return f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:taints"`))
-}
+func Taints(f metav1.ManagedFieldsEntry) bool { return mentions(f, `"f:taints"`) }
 
 // Ready reports whether a machine could take pods if it was not kept from it.
 func Ready(n *snapshot.Node) bool {
@@ -304,10 +290,5 @@ func joined(n *snapshot.Node) time.Time { return knownSince(n, n.Object.Creation
 
 // knownSince is a time in the life of a Node, or when its claim was launched if that is later.
 func knownSince(n *snapshot.Node, at time.Time) time.Time {
-	if n.Claim != nil {
-		if launched := n.Claim.Conditions[snapshot.Launched].Since; launched.After(at) {
-			return launched
-		}
-	}
-	return at
+	return latest(at, n.Claim.Conditions[snapshot.Launched].Since)
 }

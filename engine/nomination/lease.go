@@ -34,9 +34,7 @@ func Until(p *snapshot.Pod, n *snapshot.Node) time.Time {
 	if since.IsZero() || !complete(n) {
 		return time.Time{}
 	}
-	if at := changed(n); at.After(since) {
-		since = at
-	}
+	since = latest(since, changed(n))
 	if spoken(p).Before(n.Claim.Conditions[snapshot.Registered].Since.Add(-slack)) {
 		return since.Add(Lease)
 	}
@@ -61,11 +59,7 @@ func complete(n *snapshot.Node) bool {
 
 // changed is when a complete machine last became a different one for pods.
 func changed(n *snapshot.Node) time.Time {
-	at := n.Claim.Conditions[snapshot.Initialized].Since
-	if n.Claim.LastPodEvent.After(at) {
-		return n.Claim.LastPodEvent
-	}
-	return at
+	return latest(n.Claim.Conditions[snapshot.Initialized].Since, n.Claim.LastPodEvent)
 }
 
 // waitingSince is when kube-scheduler first found no node for a pod, zero if it

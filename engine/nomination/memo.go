@@ -13,10 +13,10 @@ import (
 // memo keeps what is asked of every pod of a class while nominations are decided.
 type memo struct {
 	now         time.Time
+	nodes       map[string]*snapshot.Node // by the names of Nodes and claims
 	excluded    []*snapshot.DaemonSet
 	trying      bool // kube-scheduler has still to try pods for the first time
 	allocatable map[*snapshot.Node]corev1.ResourceList
-	shares      map[pair]float64
 	rules       map[*snapshot.Class][]*rule
 	// first are the pools whose new Nodes take first the pods that they were launched for.
 	first map[string]bool
@@ -38,30 +38,24 @@ func trying(s *snapshot.Snapshot) bool {
 	return slices.ContainsFunc(s.Pending, func(p *snapshot.Pod) bool { return open(p) && waitingSince(p).IsZero() })
 }
 
-type pair struct {
-	class *snapshot.Class
-	node  *snapshot.Node
-}
-
 func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 	m := &memo{
 		now:         s.Now,
+		nodes:       index(s),
 		excluded:    excluded(s),
 		trying:      trying(s),
 		planned:     map[*snapshot.Node][]*snapshot.Pod{},
 		contests:    map[*snapshot.Class]*contest{},
 		first:       firstPools(s),
 		allocatable: map[*snapshot.Node]corev1.ResourceList{},
-		shares:      map[pair]float64{},
 		rules:       map[*snapshot.Class][]*rule{},
 	}
-	m.contend(s, planned)
-	nodes := index(s)
 	for _, p := range planned {
-		if n := nodes[s.Nominated[key(p)]]; n != nil {
+		if n := m.nodes[s.Nominated[key(p)]]; n != nil {
 			m.planned[n] = append(m.planned[n], p)
 		}
 	}
+	m.contend(s, planned)
 	m.close(s)
 	return m
 }
@@ -69,24 +63,18 @@ func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 // share is the part of its machine that a pod takes, of the resource of which it
 // takes the most.
 func (m *memo) share(p *snapshot.Pod, n *snapshot.Node) float64 {
-	of := pair{p.Class, n}
-	most, known := m.shares[of]
-	if known {
-		return most
-	}
 	allocatable, known := m.allocatable[n]
 	if !known {
 		allocatable = n.Allocatable()
 		m.allocatable[n] = allocatable
 	}
+	most := 0.0
 	for _, a := range p.Class.Requests {
 		if all, ok := allocatable[a.Name]; ok && !all.IsZero() {
 			most = max(most, a.Quantity.AsApproximateFloat64()/all.AsApproximateFloat64())
 		}
 	}
-	most = min(most, 1)
-	m.shares[of] = most
-	return most
+	return min(most, 1)
 }
 
 // spreads are the required spreads of a pod. One whose selector cannot be read is left

@@ -51,7 +51,7 @@ type contest struct {
 func (m *memo) contend(s *snapshot.Snapshot, pods []*snapshot.Pod) {
 	classes := count(s, pods)
 	rules := selectorsOf(classes)
-	machines := sync.OnceValue(func() []*machine { return machinesOf(s, pods) })
+	machines := sync.OnceValue(func() []*machine { return m.machines(s) })
 	for _, set := range contending(s, classes) {
 		of := &contest{free: map[*snapshot.Class]bool{}}
 		m.all = append(m.all, of)
@@ -129,18 +129,13 @@ func count(s *snapshot.Snapshot, pods []*snapshot.Pod) []*tally {
 
 func (t *tally) qualifies(contending []*tally, rules []labels.Selector) bool {
 	c := t.class
-	if len(c.VolumeClaims) > 0 || len(c.Devices) > 0 || constrained(c) {
+	if len(c.VolumeClaims) > 0 || len(c.Devices) > 0 || len(terms(c.Affinity)) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(rules, func(r labels.Selector) bool { return r.Matches(labels.Set(c.Labels)) }) &&
 		!slices.ContainsFunc(contending, func(o *tally) bool {
 			return o.class.Priority < c.Priority || slices.ContainsFunc(o.class.Spread, required)
 		})
-}
-
-// constrained reports whether a class declares a required constraint between pods.
-func constrained(c *snapshot.Class) bool {
-	return slices.ContainsFunc(c.Spread, required) || len(terms(c.Affinity)) > 0
 }
 
 // selectorsOf are the selectors of all required constraints between pods. Namespaces are

@@ -36,22 +36,18 @@ type machine struct {
 	planned map[*snapshot.Class]int
 }
 
-// machinesOf are the machines that the plan counts on for pods.
-func machinesOf(s *snapshot.Snapshot, pods []*snapshot.Pod) []*machine {
-	nodes, byNode := index(s), map[*snapshot.Node]*machine{}
+// machines are those that the plan counts on for pods.
+func (m *memo) machines(s *snapshot.Snapshot) []*machine {
 	var out []*machine
-	for _, p := range pods {
-		n := nodes[s.Nominated[key(p)]]
-		if n == nil {
+	for _, n := range s.Nodes {
+		if len(m.planned[n]) == 0 {
 			continue
 		}
-		m := byNode[n]
-		if m == nil {
-			m = &machine{node: n, free: free(s, n), planned: map[*snapshot.Class]int{}}
-			byNode[n] = m
-			out = append(out, m)
+		one := &machine{node: n, free: free(s, n), planned: map[*snapshot.Class]int{}}
+		for _, p := range m.planned[n] {
+			one.planned[p.Class]++
 		}
-		m.planned[p.Class]++
+		out = append(out, one)
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package nomination
 
 import (
-	"bytes"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +15,7 @@ const Manager = "millwright"
 // Ours reports whether a pod's nomination was made by Millwright.
 func Ours(p *corev1.Pod) bool {
 	return p.Status.NominatedNodeName != "" && slices.ContainsFunc(p.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
-		return f.Manager == Manager && f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:nominatedNodeName"`))
+		return f.Manager == Manager && mentions(f, `"f:nominatedNodeName"`)
 	})
 }
 

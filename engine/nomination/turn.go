@@ -92,12 +92,8 @@ func take(spreads []*spread, p *snapshot.Pod) bool {
 // room that they leave.
 func spreadsOf(pods []*snapshot.Pod, n *snapshot.Node, m *memo) []*spread {
 	var out []*spread
-	seen, looked := map[string]bool{}, map[*snapshot.Class]bool{}
+	seen := map[string]bool{}
 	for _, p := range pods {
-		if looked[p.Class] {
-			continue
-		}
-		looked[p.Class] = true
 		for _, r := range m.spreads(p) {
 			if !seen[r.id] {
 				seen[r.id] = true
