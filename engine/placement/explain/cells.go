@@ -31,7 +31,7 @@ func fold(list []constraint) []constraint {
 	return append(slices.Clone(list[:mostConstraints-1]), last)
 }
 
-// divide sorts the rows into cells. Time grows with the number of cells, of which
+// divide sorts the rows into cells, those first that fail the fewest. Time grows with the number of cells, of which
 // there are few: most constraints follow from the type, and a type's rows differ in
 // little.
 func divide(all bitset.Set, list []constraint) []cell {
@@ -51,21 +51,8 @@ func divide(all bitset.Set, list []constraint) []cell {
 			}
 		}
 	}
+	slices.SortStableFunc(cells, func(a, b cell) int { return bits.OnesCount64(a.fails) - bits.OnesCount64(b.fails) })
 	return cells
-}
-
-// least are the cells that fail no more than others: no other cell fails a part of
-// what they do. Those that fail the fewest come first.
-func least(cells []cell) []cell {
-	sorted := slices.Clone(cells)
-	slices.SortStableFunc(sorted, func(a, b cell) int { return bits.OnesCount64(a.fails) - bits.OnesCount64(b.fails) })
-	var out []cell
-	for _, c := range sorted {
-		if !slices.ContainsFunc(out, func(o cell) bool { return o.fails&^c.fails == 0 }) {
-			out = append(out, c)
-		}
-	}
-	return out
 }
 
 // exact is up to how many constraints the smallest set is looked for.

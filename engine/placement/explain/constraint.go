@@ -211,9 +211,6 @@ func (sh *shelf) sample(rows bitset.Set, keys []string) string {
 func (sh *shelf) amounts(need []int64) []constraint {
 	var out []constraint
 	for d, n := range need {
-		if n == 0 {
-			continue
-		}
 		c := plan.Constraint{Code: plan.InsufficientResources, Field: plan.FieldRequests}
 		print := func(n int64) string { return sh.Dims.Amount(d, n) }
 		if demand.OfVolumes(sh.Dims.Names[d]) {

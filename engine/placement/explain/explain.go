@@ -125,9 +125,8 @@ func (x *Explainer) reason(sh *shelf, g *demand.Group, wishes []wish) (plan.Reas
 	if fit := q.passing(0); !fit.Empty() {
 		return q.fewValues(fit)
 	}
-	some := least(q.cells)
-	r := x.told(q, conflict(some, q.list))
-	r.Nearest = q.miss(q.nearest(some))
+	r := x.told(q, conflict(q.cells, q.list))
+	r.Nearest = q.miss(q.nearest())
 	return r, true
 }
 

@@ -20,11 +20,10 @@ type near struct {
 // changes is how much would have to change for the row.
 func (n *near) changes() int { return bits.OnesCount64(n.fails) + len(n.few) }
 
-// nearest is the row for which the least has to change, and that is the easiest. some
-// are the cells that fail no more than others, those that fail the fewest first.
-func (q *inquiry) nearest(some []cell) near {
+// nearest is the row for which the least has to change, and that is the easiest.
+func (q *inquiry) nearest() near {
 	var best near
-	for i, c := range some {
+	for i, c := range q.cells {
 		if i > 0 && bits.OnesCount64(c.fails) > best.changes() {
 			break
 		}

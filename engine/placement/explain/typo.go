@@ -24,9 +24,6 @@ func (x *Explainer) meant(sh *shelf, w *wish) string {
 		return ""
 	}
 	key := want.Key()
-	if key == corev1.LabelHostname || key == snapshot.NameField {
-		return ""
-	}
 	known := x.labels()
 	if !slices.Contains(known, key) {
 		return like(key, known)

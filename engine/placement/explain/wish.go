@@ -34,17 +34,13 @@ func (w *wish) one() (requirement.Requirement, bool) {
 	return requirement.Requirement{}, false
 }
 
-// wishesOf lists what a pod asks for.
+// wishesOf lists what a pod asks for. The book is nil where no pod has volumes.
 func wishesOf(p *snapshot.Pod, book *volumes.Book) []wish {
 	var out []wish
 	for _, r := range requirement.FromLabels(p.Spec.NodeSelector) {
 		out = append(out, wish{kind: label, field: plan.FieldNodeSelector, text: equals(r), terms: []requirement.Set{{r}}})
 	}
-	out = append(out, affinityWishes(p)...)
-	if book == nil {
-		return out
-	}
-	return append(out, claimWishes(p, book)...)
+	return slices.Concat(out, affinityWishes(p), claimWishes(p, book))
 }
 
 // equals prints key=value.
