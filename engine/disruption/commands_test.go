@@ -147,6 +147,16 @@ func TestMachinesThatNothingCheaperCanStandInForKeepNoOtherFromItsTurn(t *testin
 	t.Errorf("it is not examined in ten passes: %s", v.Reason.Message())
 }
 
+func TestOnlyAConsolidationThatLaunchesBoundsWhatItMayCost(t *testing.T) {
+	const dear = "pool p policy=WhenEmptyOrUnderutilized min-saving=0.25 sells=small:4:1,large:16:4\nnode dear pool=p type=large cpu=16\npod x/dear cpu=3 on=dear\n"
+	for text, want := range map[string]float64{dear: 3, dear + "node other pool=p type=large cpu=16\npod x/other cpu=9 on=other": 0} {
+		d := Decide(build(t, text), Options{})
+		if len(d.Commands) != 1 || d.Commands[0].Spend != want {
+			t.Errorf("%s\n\n%+v, want one that costs at most %v", text, d.Commands, want)
+		}
+	}
+}
+
 func TestADecisionSaysWhenTimeAloneMayChangeIt(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"node a pool=p":          0,

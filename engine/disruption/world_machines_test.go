@@ -167,7 +167,7 @@ func (w *world) pod(name string, words []string) {
 		case "app":
 			p.Labels = map[string]string{key: value}
 		case "of":
-			version := map[string]string{"Node": "v1", "DaemonSet": "apps/v1", "StatefulSet": "apps/v1", "ReplicaSet": "apps/v1"}[value]
+			version := map[string]string{"Node": "v1", "DaemonSet": "apps/v1", "StatefulSet": "apps/v1", "ReplicaSet": "apps/v1", "Job": "batch/v1"}[value]
 			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: version, Kind: value}}
 		case "started":
 			at := metav1.NewTime(w.ago(value))
