@@ -33,7 +33,7 @@ func notNominated(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	}
 	return plan.Reason{
 		Code: plan.Nominated, Objects: []plan.ObjectRef{plan.PodRef(p.Pod)},
-		Since: pendingSince(p.Pod), Until: nomination.Until(p, n),
+		Since: pendingSince(p), Until: nomination.Until(p, n),
 	}, true
 }
 

@@ -1,13 +1,13 @@
 package disruption
 
 import (
+	"cmp"
 	"hash/fnv"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -86,16 +86,11 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 
 // pendingSince is when kube-scheduler first said that there is no room for a
 // pod, or its creation; zero for one that has a node.
-func pendingSince(p *corev1.Pod) time.Time {
+func pendingSince(p *snapshot.Pod) time.Time {
 	if p.Spec.NodeName != "" {
 		return time.Time{}
 	}
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && !c.LastTransitionTime.IsZero() {
-			return c.LastTransitionTime.Time
-		}
-	}
-	return p.CreationTimestamp.Time
+	return cmp.Or(nomination.WaitingSince(p), p.CreationTimestamp.Time)
 }
 
 // Expires is when a machine is to be replaced because of its age, zero for never:

@@ -140,7 +140,7 @@ func words(p *corev1.Pod) string {
 
 // spoken is when kube-scheduler last changed what it says about a pod.
 func spoken(p *snapshot.Pod) time.Time {
-	return latest(waitingSince(p), written(p.ManagedFields, Speaks))
+	return latest(WaitingSince(p), written(p.ManagedFields, Speaks))
 }
 
 // Speaks reports whether an entry of a pod's managed fields is of the scheduler.

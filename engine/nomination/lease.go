@@ -30,7 +30,7 @@ const slack = 10 * time.Second
 // last changed on it, whichever was last. The zero time is never: the machine is
 // still on its way, or not ours, or the pod still runs elsewhere.
 func Until(p *snapshot.Pod, n *snapshot.Node) time.Time {
-	since := waitingSince(p)
+	since := WaitingSince(p)
 	if since.IsZero() || !complete(n) {
 		return time.Time{}
 	}
@@ -62,9 +62,9 @@ func changed(n *snapshot.Node) time.Time {
 	return latest(n.Claim.Conditions[snapshot.Initialized].Since, n.Claim.LastPodEvent)
 }
 
-// waitingSince is when kube-scheduler first found no node for a pod, zero if it
+// WaitingSince is when kube-scheduler first found no node for a pod, zero if it
 // has not, or if the pod has a node.
-func waitingSince(p *snapshot.Pod) time.Time {
+func WaitingSince(p *snapshot.Pod) time.Time {
 	if p.Spec.NodeName != "" {
 		return time.Time{}
 	}

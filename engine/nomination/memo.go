@@ -35,7 +35,7 @@ func (m *memo) needless(c *snapshot.Class, n *snapshot.Node) bool {
 
 // trying reports whether kube-scheduler has still to try pods for the first time.
 func trying(s *snapshot.Snapshot) bool {
-	return slices.ContainsFunc(s.Pending, func(p *snapshot.Pod) bool { return open(p) && waitingSince(p).IsZero() })
+	return slices.ContainsFunc(s.Pending, func(p *snapshot.Pod) bool { return open(p) && WaitingSince(p).IsZero() })
 }
 
 func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
