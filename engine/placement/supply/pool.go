@@ -28,8 +28,6 @@ type Pool struct {
 	Used   []int64
 	// MinValues are the requirements with minValues.
 	MinValues []requirement.Requirement
-	// Reservations are those that the pool's launches draw on, by their ids.
-	Reservations []int
 	// Zones counts the pool's machines by zone.
 	Zones map[string]int
 }

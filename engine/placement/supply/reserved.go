@@ -1,7 +1,6 @@
 package supply
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -38,15 +37,6 @@ func (m *Offerings) addReservations(s *Supply) {
 		r.Left = min(r.Left, int64(o.Left))
 		r.launches.Add(i)
 		m.Launches[i].reservation = int32(at + 1)
-		if p := m.Pools[m.Launches[i].Pool]; !slices.Contains(p.Reservations, at) {
-			p.Reservations = append(p.Reservations, at)
-		}
-	}
-	if len(m.Reservations) == 0 {
-		return
-	}
-	for _, p := range m.Pools {
-		slices.SortFunc(p.Reservations, func(a, b int) int { return cmp.Compare(m.Reservations[a].ID, m.Reservations[b].ID) })
 	}
 	for _, n := range s.Snap.Nodes {
 		if !n.Deleting() && n.Claim != nil && n.Claim.ProviderID == "" {
@@ -90,9 +80,6 @@ func (m *Offerings) ReservationOf(launch int) (int, bool) {
 // same reservation, or those without any. A machine that is counted on a reservation
 // draws on it, and no other machine does.
 func (m *Offerings) Alike(launches bitset.Set, launch int) {
-	if len(m.Reservations) == 0 {
-		return
-	}
 	of, reserved := m.ReservationOf(launch)
 	for r := range m.Reservations {
 		switch {
