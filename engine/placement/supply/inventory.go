@@ -1,6 +1,7 @@
 package supply
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -22,8 +23,8 @@ type inventory struct {
 	// with the index of its type as its kind.
 	types    []*catalog.Type
 	launches []Launch
-	// special are the labels that offerings give.
-	special map[string]bool
+	// special are the labels that offerings give, defined those that types give as well.
+	special, defined map[string]bool
 
 	mu sync.Mutex
 	// index answers for launches what they say about labels; one without a label may come
@@ -42,6 +43,12 @@ func newInventory(types []*catalog.Type) *inventory {
 			for key := range o.Labels {
 				v.special[key] = true
 			}
+		}
+	}
+	v.defined = maps.Clone(v.special)
+	for _, t := range v.types {
+		for _, r := range t.Requirements {
+			v.defined[r.Key()] = true
 		}
 	}
 	sortByPrice(v.launches)

@@ -52,7 +52,13 @@ func (s *Supply) newMachines() *Machines {
 	// The fullest first, so that pods close gaps before they open new ones; those
 	// that are ready before those that are not.
 	slices.SortFunc(ms.List, func(a, b *Machine) int {
-		return cmp.Or(compareBool(b.Node.Initialized(), a.Node.Initialized()), cmp.Compare(b.full, a.full),
+		if a.Node.Initialized() != b.Node.Initialized() {
+			if a.Node.Initialized() {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.full, a.full),
 			slices.Compare(a.Load.Free, b.Load.Free), cmp.Compare(a.Node.Name, b.Node.Name))
 	})
 	ms.makeIndices()
@@ -67,34 +73,11 @@ func (ms *Machines) makeIndices() {
 // openLabels are those that the types and offerings of a pool define: what a
 // machine says about them is not known before it is launched.
 func (s *Supply) openLabels(pool string) map[string]bool {
-	if known, ok := s.opened[pool]; ok {
-		return known
-	}
-	out := map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}
+	var types []*catalog.Type
 	if p := s.Snap.Pool(pool); p != nil {
-		for _, t := range p.Types {
-			for _, r := range t.Requirements {
-				out[r.Key()] = true
-			}
-			for i := range t.Offerings {
-				for key := range t.Offerings[i].Labels {
-					out[key] = true
-				}
-			}
-		}
+		types = p.Types
 	}
-	s.opened[pool] = out
-	return out
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
+	return s.cache.inventory(types).defined
 }
 
 func (s *Supply) newMachine(n *snapshot.Node) *Machine {

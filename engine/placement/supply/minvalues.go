@@ -1,6 +1,7 @@
 package supply
 
 import (
+	"math"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
@@ -53,12 +54,7 @@ func (f *MinValues) Brings(launch int) bool {
 
 // Met reports whether there are enough values for every one of the minValues.
 func (f *MinValues) Met() bool {
-	for i, floor := range f.pool.MinValues {
-		if len(f.seen[i]) < floor.MinValues() {
-			return false
-		}
-	}
-	return true
+	return f.AtLeast(slices.Repeat([]int{math.MaxInt}, len(f.seen)))
 }
 
 // Counts are the numbers of different values so far, in the order of the pool's

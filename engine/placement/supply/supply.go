@@ -15,16 +15,14 @@ type Supply struct {
 	Daemons   []*Daemon
 	Machines  *Machines
 	Offerings *Offerings
-	// opened memoises the labels that are open before a launch, by pool.
-	opened map[string]map[string]bool
-	cache  *Cache
+	cache     *Cache
 }
 
 // New compiles where the pods of a batch could go. What of that depends on nothing
 // but the instance types is looked up in a cache; what pools have of their limits, in a
 // ledger.
 func New(b *demand.Batch, c *Cache, ledger *limit.Ledger) *Supply {
-	s := &Supply{Batch: b, opened: map[string]map[string]bool{}, cache: c}
+	s := &Supply{Batch: b, cache: c}
 	for _, d := range b.Snap.DaemonSets {
 		s.Daemons = append(s.Daemons, s.newDaemon(d))
 	}
