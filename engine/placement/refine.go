@@ -51,5 +51,5 @@ func (s *refined) onlyKeptOut(g *demand.Group, pod *snapshot.Pod) bool {
 	return slices.ContainsFunc(sh.Memberships, func(x demand.Membership) bool { return s.PodTopology.Wanted[x.Rule] }) &&
 		!slices.ContainsFunc(g.Shape.Refused, func(r plan.Reason) bool { return r.Code != plan.TopologyNotSatisfiable }) &&
 		!slices.ContainsFunc(sh.Memberships, func(x demand.Membership) bool { return s.PodTopology.Counts[x.Rule].OfClaim() }) &&
-		(s.Offerings.Sells(sh.Node, s.NeedOf(pod)) || s.Holds(sh.Node, s.NeedOf(pod)))
+		(s.Offerings.Sells(sh.Node, s.NeedOf(pod.Class)) || s.Holds(sh.Node, s.NeedOf(pod.Class)))
 }

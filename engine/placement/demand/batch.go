@@ -111,34 +111,25 @@ func (b *Batch) gather(pods []*snapshot.Pod) {
 		b.shapeOf(s)
 	}
 	b.Dims = vector.New(append(b.others(classes), corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory))
-	b.Groups = make([]*Group, 0, len(classes))
-	groups, needs := make([]Group, len(classes)), make([]int64, len(classes)*len(b.Dims.Names))
 	for i, c := range classes {
-		need := needs[i*len(b.Dims.Names):][:len(b.Dims.Names):len(b.Dims.Names)]
-		b.fill(need, c)
-		b.addGroup(&groups[i], b.shapeOf(c.Shape), need, members[i], waiting)
+		b.addGroups(b.shapeOf(c.Shape), b.NeedOf(c), members[i], waiting)
 	}
 	b.Order()
 	b.join()
 }
 
-// addGroup makes g the group of the pods of one class; those that have to wait for
-// another pod's volume get one of their own each.
-func (b *Batch) addGroup(g *Group, sh *Shape, need []int64, pods []*snapshot.Pod, waiting map[*snapshot.Pod]plan.Reason) {
-	free := pods
-	if len(waiting) > 0 {
-		free = make([]*snapshot.Pod, 0, len(pods))
-		for _, p := range pods {
-			if why, waits := waiting[p]; waits {
-				b.Groups = append(b.Groups, &Group{Shape: b.refused(sh, why), Need: need, Bundle: 1, Pods: []*snapshot.Pod{p}})
-			} else {
-				free = append(free, p)
-			}
+// addGroups makes a group of the pods of one class, and one of each that has to wait for
+// another pod's volume.
+func (b *Batch) addGroups(sh *Shape, need []int64, pods []*snapshot.Pod, waiting map[*snapshot.Pod]plan.Reason) {
+	free := slices.DeleteFunc(pods, func(p *snapshot.Pod) bool {
+		why, waits := waiting[p]
+		if waits {
+			b.Groups = append(b.Groups, &Group{Shape: b.refused(sh, why), Need: need, Bundle: 1, Pods: []*snapshot.Pod{p}})
 		}
-	}
+		return waits
+	})
 	if len(free) > 0 {
-		*g = Group{Shape: sh, Need: need, Bundle: 1, Pods: free}
-		b.Groups = append(b.Groups, g)
+		b.Groups = append(b.Groups, &Group{Shape: sh, Need: need, Bundle: 1, Pods: free})
 	}
 }
 
@@ -163,25 +154,14 @@ func (b *Batch) join() {
 
 // classesOf lists the classes in the order of their first pods, and the pods of each.
 func classesOf(pods []*snapshot.Pod) (list []*snapshot.Class, members [][]*snapshot.Pod) {
-	index := make(map[*snapshot.Class]int, min(len(pods), 1<<10))
-	of := make([]int, len(pods))
-	var count []int
-	for i, p := range pods {
+	index := map[*snapshot.Class]int{}
+	for _, p := range pods {
 		at, ok := index[p.Class]
 		if !ok {
 			at = len(list)
-			index[p.Class], list, count = at, append(list, p.Class), append(count, 0)
+			index[p.Class], list, members = at, append(list, p.Class), append(members, nil)
 		}
-		of[i] = at
-		count[at]++
-	}
-	members = make([][]*snapshot.Pod, len(list))
-	all := make([]*snapshot.Pod, len(pods))
-	for c, n := range count {
-		members[c], all = all[:0:n], all[n:]
-	}
-	for i, p := range pods {
-		members[of[i]] = append(members[of[i]], p)
+		members[at] = append(members[at], p)
 	}
 	return list, members
 }
@@ -190,11 +170,10 @@ func classesOf(pods []*snapshot.Pod) (list []*snapshot.Class, members [][]*snaps
 func shapesOf(classes []*snapshot.Class) []*snapshot.Shape {
 	var out []*snapshot.Shape
 	seen := map[*snapshot.Shape]bool{}
-	for i, c := range classes {
-		if i > 0 && c.Shape == classes[i-1].Shape || seen[c.Shape] {
-			continue
+	for _, c := range classes {
+		if !seen[c.Shape] {
+			seen[c.Shape], out = true, append(out, c.Shape)
 		}
-		seen[c.Shape], out = true, append(out, c.Shape)
 	}
 	slices.SortFunc(out, byShape)
 	return out
@@ -214,10 +193,11 @@ func (b *Batch) others(classes []*snapshot.Class) []corev1.ResourceName {
 	return slices.Collect(maps.Keys(seen))
 }
 
-// fill writes down what pods of a class ask, their volumes included.
-func (b *Batch) fill(need []int64, c *snapshot.Class) {
-	b.Dims.Fill(need, c.Requests)
+// NeedOf is what pods of a class of the batch ask, their volumes included.
+func (b *Batch) NeedOf(c *snapshot.Class) []int64 {
+	need := b.Dims.Need(c.Requests)
 	b.ofVolumes(c.Shape, func(name corev1.ResourceName, n int64) { need[b.Dims.Index[name]] = n })
+	return need
 }
 
 // shapeOf runs the rules over a shape, once.
@@ -229,12 +209,8 @@ func (b *Batch) shapeOf(from *snapshot.Shape) *Shape {
 	for _, add := range rules {
 		add(b, from, sh)
 	}
-	sh.identify(&b.Ports)
-	if same, ok := b.same[sh.Key]; ok {
-		sh = same
-	}
-	b.made[from], b.same[sh.Key] = sh, sh
-	return sh
+	b.made[from] = b.Intern(sh)
+	return b.made[from]
 }
 
 // Intern finds the shape that is treated like this one.
@@ -245,11 +221,4 @@ func (b *Batch) Intern(sh *Shape) *Shape {
 	}
 	b.same[sh.Key] = sh
 	return sh
-}
-
-// NeedOf is what a pod of the batch asks, its volumes included.
-func (b *Batch) NeedOf(p *snapshot.Pod) []int64 {
-	need := make([]int64, len(b.Dims.Names))
-	b.fill(need, p.Class)
-	return need
 }

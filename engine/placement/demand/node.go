@@ -80,25 +80,15 @@ func (k *key) tolerations(lists [][]corev1.Toleration) {
 
 // And is what both demand.
 func (n *Node) And(o *Node) *Node {
-	out := &Node{
-		Terms: volumes.Combine(n.Terms, o.Terms), Tolerations: slices.Clip(n.Tolerations),
+	return &Node{
+		Terms: volumes.Combine(n.Terms, o.Terms), Tolerations: slices.Concat(n.Tolerations, o.Tolerations),
 		Soft: slices.Concat(n.Soft, o.Soft), Paused: slices.Concat(n.Paused, o.Paused),
 	}
-	for _, list := range o.Tolerations {
-		if !slices.ContainsFunc(out.Tolerations, func(known []corev1.Toleration) bool { return slices.EqualFunc(known, list, equalTolerations) }) {
-			out.Tolerations = append(out.Tolerations, list)
-		}
-	}
-	return out
 }
 
 // Require is a node that satisfies a set of requirements as well.
 func (n *Node) Require(want requirement.Set) *Node {
 	return n.And(&Node{Terms: []requirement.Set{want}})
-}
-
-func equalTolerations(a, b corev1.Toleration) bool {
-	return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect
 }
 
 // Untolerated finds a taint that is not tolerated.

@@ -32,14 +32,7 @@ func New(names []corev1.ResourceName) *Dims {
 
 // Need rounds up; what is no dimension is left out.
 func (d *Dims) Need(asked snapshot.Amounts) []int64 {
-	need := make([]int64, len(d.Names))
-	d.Fill(need, asked)
-	return need
-}
-
-// Fill is Need into a vector that is there, all zero.
-func (d *Dims) Fill(need []int64, asked snapshot.Amounts) {
-	i := 0
+	need, i := make([]int64, len(d.Names)), 0
 	for at := range asked {
 		a := &asked[at]
 		for i < len(d.Names) && d.Names[i] < a.Name {
@@ -49,6 +42,7 @@ func (d *Dims) Fill(need []int64, asked snapshot.Amounts) {
 			need[i] = AmountUp(a.Name, a.Quantity)
 		}
 	}
+	return need
 }
 
 // Have rounds down and is never negative.
