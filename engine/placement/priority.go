@@ -2,6 +2,7 @@ package placement
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/demand"
@@ -52,14 +53,11 @@ func (s *refined) leftFrom(priority int32) int {
 // inverted are the priorities, the highest first, of pods that have no place though
 // pods of a lower priority have one, and for which there are machines.
 func (s *refined) inverted() []int32 {
-	if len(s.plan.Unplaced) == 0 {
-		return nil
-	}
-	lowest, any := s.lowestPlaced()
+	lowest := s.lowestPlaced()
 	var out []int32
 	for _, g := range s.Groups {
 		for _, p := range g.Pods {
-			if any && p.Class.Priority > lowest && !slices.Contains(out, p.Class.Priority) && s.placeableAlone(g) {
+			if p.Class.Priority > lowest && !slices.Contains(out, p.Class.Priority) && s.placeableAlone(g) {
 				out = append(out, p.Class.Priority)
 			}
 		}
@@ -68,21 +66,18 @@ func (s *refined) inverted() []int32 {
 	return out
 }
 
-func (s *refined) lowestPlaced() (lowest int32, any bool) {
-	see := func(p *snapshot.Pod) {
-		if !any || p.Class.Priority < lowest {
-			lowest, any = p.Class.Priority, true
-		}
-	}
+// lowestPlaced is the lowest priority of pods that have a place.
+func (s *refined) lowestPlaced() int32 {
+	lowest := int32(math.MaxInt32)
 	for _, x := range s.plan.Placements {
-		see(x.Pod)
+		lowest = min(lowest, x.Pod.Class.Priority)
 	}
 	for i := range s.plan.NewNodes {
 		for _, p := range s.plan.NewNodes[i].Pods {
-			see(p)
+			lowest = min(lowest, p.Class.Priority)
 		}
 	}
-	return lowest, any
+	return lowest
 }
 
 // placeableAlone reports whether some machine, empty and without regard to limits, would
