@@ -12,18 +12,20 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud/ec2"
 	"github.com/millwright-dev/millwright/doctor/finding"
+	"github.com/millwright-dev/millwright/engine/plan"
 )
 
 // moved is a NodePool that takes the place of one or several groups.
 type moved struct {
-	name             string
-	groups           []*group
-	types, zones     []string
-	capacity         []string
-	labels           map[string]string
-	taints           []corev1.Taint
-	cpus, max, nodes int64
-	notes            []string
+	name         string
+	groups       []*group
+	types, zones []string
+	capacity     []string
+	labels       map[string]string
+	taints       []corev1.Taint
+	cpus, max    int64
+	nodes        int
+	notes        []string
 }
 
 // pools joins groups into NodePools. Groups that differ in labels or taints stay apart.
@@ -64,7 +66,7 @@ func pools(groups []group, nodes []*corev1.Node) ([]*moved, error) {
 			}
 			largest = max(largest, cpus[name])
 		}
-		m.cpus, m.max, m.nodes = m.cpus+largest*g.MaxSize, m.max+g.MaxSize, m.nodes+max(g.DesiredCapacity, int64(len(g.Instances)))
+		m.cpus, m.max, m.nodes = m.cpus+largest*g.MaxSize, m.max+g.MaxSize, m.nodes+len(g.Instances)
 		if g.MinSize > 0 {
 			m.note("%s has a minimum size of %d; a NodePool keeps the machines that pods need", g.Name, g.MinSize)
 		}
@@ -210,7 +212,7 @@ func (m *moved) system() bool {
 // Groups of machines for system pods stay, Millwright itself runs there.
 func (a moves) waves(out *strings.Builder) {
 	order := slices.Clone(a.pools)
-	slices.SortStableFunc(order, func(a, b *moved) int { return int(a.nodes - b.nodes) })
+	slices.SortStableFunc(order, func(a, b *moved) int { return a.nodes - b.nodes })
 	out.WriteString("# From cluster-autoscaler to Millwright, group by group. Two autoscalers must not answer the\n# same pods: cluster-autoscaler stops before the pools are there.\n#\n#   kubectl --namespace kube-system scale deployment cluster-autoscaler --replicas=0\n#   kubectl apply -f THIS-FILE\n#\n# Then each wave moves the machines of one pool. Wait until its pods run before the next;\n# PodDisruptionBudgets hold a drain back as they always do.\n")
 	if len(a.others) > 0 {
 		fmt.Fprintf(out, "#\n# Left out, as neither a tag nor a Node says that they are of cluster %s: %s\n", a.cluster, strings.Join(a.others, ", "))
@@ -222,7 +224,7 @@ func (a moves) waves(out *strings.Builder) {
 			continue
 		}
 		n++
-		fmt.Fprintf(out, "#\n# Wave %d: %s, %d machines\n", n, m.name, m.nodes)
+		fmt.Fprintf(out, "#\n# Wave %d: %s, %s\n", n, m.name, plan.Count(m.nodes, "machine"))
 		for i, g := range m.groups {
 			if managed := g.tag(nodeTag); managed != "" {
 				if i > 0 && m.groups[i-1].tag(nodeTag) == managed {
