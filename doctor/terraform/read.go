@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Resource is one that is there, or will be when the plan is applied.
@@ -45,6 +46,7 @@ func walk(r io.Reader, visit func(Resource) error) error {
 			return errPartial
 		case "format_version":
 			found = true
+			return version(dec)
 		}
 		return skip(dec)
 	})
@@ -52,6 +54,20 @@ func walk(r io.Reader, visit func(Resource) error) error {
 		err = errForm
 	}
 	return err
+}
+
+// version reads a format_version, whose major number counts what is incompatible.
+func version(dec *json.Decoder) error {
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return syntax(err)
+	}
+	text, _ := v.(string)
+	if major, _, _ := strings.Cut(text, "."); major != "0" && major != "1" {
+		text, _ := json.Marshal(v)
+		return fmt.Errorf("format_version is %s: known are 0.x and 1.x", text)
+	}
+	return nil
 }
 
 // module visits the resources of a module and of those below it.

@@ -411,6 +411,8 @@ func TestGarbageGetsAMessage(t *testing.T) {
 		"not JSON":                             "not what terraform show -json prints: ",
 		"[]":                                   "neither a plan nor a state; want what terraform show -json prints",
 		"{}":                                   "neither a plan nor a state",
+		`{"format_version":"2.0"}`:             `format_version is "2.0": known are 0.x and 1.x`,
+		`{"format_version":1}`:                 "format_version is 1: known are 0.x and 1.x",
 		`{"planned_values":{},"errored":true}`: "the plan failed, and lacks what comes after the failure",
 		`{"planned_values":`:                   "the document ends too early",
 		`{"planned_values":[]}`:                "neither a plan nor a state",
