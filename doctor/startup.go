@@ -17,6 +17,7 @@ import (
 // node when they are ready.
 const (
 	efsDriver    = "efs.csi.aws.com"
+	s3Driver     = "s3.csi.aws.com"
 	ciliumDomain = "node.cilium.io"
 	taintKnown   = "1.19.0" // the first EBS driver that takes the taint off
 )
@@ -29,6 +30,8 @@ func expects(ds *appsv1.DaemonSet) string {
 		return ebsDriver
 	case nodeagent.Plugin(spec) && nodeagent.Mentions(spec, efsDriver):
 		return efsDriver
+	case nodeagent.Plugin(spec) && nodeagent.Mentions(spec, s3Driver) && olderThan(spec, "aws-mountpoint-s3-csi-driver", "2.1.0") == "": // the first that takes it off
+		return s3Driver
 	case nodeagent.Network(spec) && strings.Contains(ds.Name, "cilium"):
 		return ciliumDomain
 	}
@@ -70,7 +73,7 @@ func early(domain string) string {
 	switch domain {
 	case ciliumDomain:
 		return "begin without a network, or with another one's address, before Cilium is there"
-	case efsDriver: // knows no limit
+	case efsDriver, s3Driver: // know no limit
 		return "those with volumes cannot mount them before " + domain + " is registered"
 	}
 	return "those with volumes are counted against no limit before " + domain + " is registered: what is beyond it waits for its volume for ever"
