@@ -20,7 +20,6 @@ type group struct {
 	Name              string   `json:"AutoScalingGroupName"`
 	MinSize           int64    `json:"MinSize"`
 	MaxSize           int64    `json:"MaxSize"`
-	DesiredCapacity   int64    `json:"DesiredCapacity"`
 	AvailabilityZones []string `json:"AvailabilityZones"`
 	Subnets           string   `json:"VPCZoneIdentifier"` // comma-separated
 	Tags              []tag    `json:"Tags"`
