@@ -54,39 +54,26 @@ func New(s *supply.Supply, allowance float64, cuts *Cuts) *Assigner {
 //
 // First come pods that others have kept out before; then those that declare no rule but
 // are selected by some, so that the others see where they are; then those with rules of
-// their own; and last those with affinity to others. An affinity that the pods themselves
-// satisfy begins where the first of them goes.
+// their own; and last those with affinity to others. Of these always the first comes for
+// which a pod is there that it has to be near.
 func (a *Assigner) Assign() {
 	if a.PodTopology == nil {
 		return
 	}
 	a.knowDomains()
-	var done, waiting []*demand.Group
-	for _, g := range a.inOrder() {
-		switch {
-		case len(g.Shape.Memberships) == 0 || len(g.Shape.Refused) > 0:
+	var done []*demand.Group
+	waiting := slices.DeleteFunc(a.inOrder(), func(g *demand.Group) bool {
+		free := len(g.Shape.Memberships) == 0 || len(g.Shape.Refused) > 0
+		if free {
 			done = append(done, g)
-		case a.follows(g) && !(a.cuts.first[g.Key()] && a.ready(g)):
-			waiting = append(waiting, g)
-		default:
-			done = append(done, a.assign(g)...)
 		}
-	}
-	for progress := true; progress && len(waiting) > 0; {
-		progress = false
-		for i, g := range waiting {
-			if a.ready(g) {
-				done = append(done, a.assign(g)...)
-				waiting = slices.Delete(waiting, i, i+1)
-				progress = true
-				break
-			}
-		}
-	}
-	for _, g := range waiting {
-		out := a.refuse(g, a.colocation.unmet(g))
-		out.Origin = g
-		done = append(done, out)
+		return free
+	})
+	for len(waiting) > 0 {
+		i := max(0, slices.IndexFunc(waiting, a.ready))
+		done = append(done, a.assign(waiting[i])...)
+		copy(waiting[1:], waiting[:i])
+		waiting = waiting[1:]
 	}
 	a.Batch.Groups = done
 	a.Batch.Order()
@@ -101,8 +88,10 @@ func (a *Assigner) inOrder() []*demand.Group {
 			turn[g] = 0
 		case !slices.ContainsFunc(g.Shape.Memberships, func(r demand.Membership) bool { return r.Declares || r.Weight > 0 }):
 			turn[g] = 1
-		default:
+		case !a.follows(g):
 			turn[g] = 2
+		default:
+			turn[g] = 3
 		}
 	}
 	out := slices.Clone(a.Batch.Groups)
