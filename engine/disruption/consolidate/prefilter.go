@@ -15,13 +15,14 @@ import (
 
 // prefilter answers fast whether the pods of a machine would find room on others, as
 // far as amounts, labels and taints are concerned. What it lets through is not
-// certain; what it holds back would not fit.
+// certain; what it holds back would not fit, but for what unplaceable says.
 type prefilter struct {
 	dims   *vector.Dims
 	places []*place // the fullest first
 	at     map[string]*place
 	needs  map[*snapshot.Class][]int64
-	// unplaceable are classes that found no room; room only shrinks.
+	// unplaceable are classes for which one of their machines found no room on any other;
+	// room only shrinks. Nor do others' pods of the class go to that machine.
 	unplaceable map[*snapshot.Class]bool
 	accepts     map[pairing]bool
 }
@@ -177,7 +178,7 @@ func (s *prefilter) fit(b bundle, done *[]step) (left int) {
 	if s.unplaceable[b.class] {
 		return b.count
 	}
-	need, any := s.need(b.class), false
+	need := s.need(b.class)
 	for _, to := range s.places {
 		if to.gone || to.closed {
 			continue
@@ -188,12 +189,12 @@ func (s *prefilter) fit(b bundle, done *[]step) (left int) {
 		}
 		*done = append(*done, step{to, need, int64(n), to.busy})
 		vector.Add(to.free, need, -int64(n))
-		any, to.busy = true, true
+		to.busy = true
 		if b.count -= n; b.count == 0 {
 			return 0
 		}
 	}
-	s.unplaceable[b.class] = !any
+	s.unplaceable[b.class] = len(*done) == 0
 	return b.count
 }
 
