@@ -55,7 +55,7 @@ func (c *colocation) unite() {
 	if len(leaders) == 0 {
 		return
 	}
-	component := map[*demand.Group]*demand.Group{}
+	component := map[*demand.Group]*demand.Group{} // of those that lead or are led
 	var find func(g *demand.Group) *demand.Group
 	find = func(g *demand.Group) *demand.Group {
 		if up, ok := component[g]; ok && up != g {
@@ -66,20 +66,14 @@ func (c *colocation) unite() {
 	}
 	for _, g := range c.Batch.Groups {
 		for _, leader := range leaders[g] {
-			component[find(g)] = find(leader)
+			root := find(leader)
+			component[find(g)], component[root] = root, root
 		}
 	}
 	members := map[*demand.Group][]*demand.Group{}
-	var roots []*demand.Group
-	led := map[*demand.Group]bool{}
-	for _, list := range leaders {
-		for _, leader := range list {
-			led[leader] = true
-		}
-	}
-	var alone []*demand.Group
+	var roots, alone []*demand.Group
 	for _, g := range c.Batch.Groups {
-		if len(leaders[g]) == 0 && !led[g] {
+		if component[g] == nil {
 			alone = append(alone, g)
 			continue
 		}
