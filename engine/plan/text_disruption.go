@@ -62,7 +62,7 @@ var disruptionWords = words{
 	PriceUnknown:        caused(say("the price of its instance type is not known, so no saving can be computed")),
 	NotAgreed:           say("%s does not have the annotation karpenter.sh/do-not-disrupt: \"false\", which defaultDeny demands", first("a pod")),
 	WorkloadCoolsDown:   ends(say("a pod of the workload of %s started at %s, and workloadCooldown is %s", first("a pod"), since, want)),
-	EvictionRateReached: ends(say("evictionsPerHour of %s is %s, and %s evicted in the last hour", first("the pool"), want, evicted)),
+	EvictionRateReached: ends(say("evictionsPerHour of %s is %s, and %s", first("the pool"), want, evicted)),
 	DoNotDisrupt:        ends(say("%s has the annotation karpenter.sh/do-not-disrupt: %q", first("it"), have)),
 	Nominated:           say("is nominated for %s", first("pod")),
 	HasPods: func(r Reason) string {
@@ -77,9 +77,9 @@ var disruptionWords = words{
 // evicted is how many pods were evicted.
 func evicted(r Reason) string {
 	if r.Have == "1" {
-		return "1 pod was"
+		return "1 pod was evicted in the last hour or is about to be"
 	}
-	return r.Have + " pods were"
+	return r.Have + " pods were evicted in the last hour or are about to be"
 }
 
 // hurdleText says what a move must save so much for.
