@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,6 +59,9 @@ func (s *Store) nodeList() []*snapshot.Node {
 // joinAll joins claims and Nodes anew.
 func (s *Store) joinAll() {
 	claims, nodes := s.claims.list(), s.nodes.list()
+	if s.Synced() {
+		maps.DeleteFunc(s.completed, func(name string, _ map[string]bool) bool { return s.nodes.byKey[name] == nil })
+	}
 	owner := s.join(claims, nodes)
 	out := make([]*snapshot.Node, 0, len(claims)+len(nodes))
 	taken := make(map[string]bool, len(claims))
@@ -103,14 +107,14 @@ func (s *Store) machine(node *corev1.Node, c *snapshot.Claim) *snapshot.Node {
 		built.Name = c.Name
 		last, known = s.machines.alone[c.Name]
 	} else {
-		built.Name = node.Name
+		built.Name, built.Completed = node.Name, s.completed[node.Name]
 		last, known = s.machines.at[node.Name]
 		if on := s.podsOf[node.Name]; on != nil {
 			built.Pods = on.list()
 		}
 	}
 	if known {
-		if old := s.machines.list[last]; old.Object == node && old.Claim == c && sameSlice(old.Pods, built.Pods) && slices.Equal(old.Learned, built.Learned) {
+		if old := s.machines.list[last]; old.Object == node && old.Claim == c && sameSlice(old.Pods, built.Pods) && len(old.Completed) == len(built.Completed) && slices.Equal(old.Learned, built.Learned) {
 			return old
 		}
 	}

@@ -1,11 +1,13 @@
 package cluster
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -17,6 +19,7 @@ func (s *Store) putPod(pod *corev1.Pod) {
 	}
 	s.dropPod(k)
 	if eviction.Terminal(pod) {
+		s.complete(pod)
 		return
 	}
 	wrapped := s.classes.Pod(pod)
@@ -35,6 +38,23 @@ func (s *Store) putPod(pod *corev1.Pod) {
 	case mayWait(pod), s.options.Offline && gated(pod):
 		s.waiting.put(k, wrapped, s.options.Offline || unschedulable(pod))
 	}
+}
+
+// keptCompleted bounds the workloads that are remembered for a Node.
+const keptCompleted = 100
+
+// complete remembers that a pod of a workload succeeded on a Node, which is what there is to
+// tell of pods that end and are deleted before anybody looks.
+func (s *Store) complete(pod *corev1.Pod) {
+	node, workload := pod.Spec.NodeName, backoff.Workload(&snapshot.Pod{Pod: pod})
+	before := s.completed[node]
+	if pod.Status.Phase != corev1.PodSucceeded || eviction.Terminating(pod) || before[workload] || len(before) == keptCompleted {
+		return
+	}
+	after := map[string]bool{workload: true}
+	maps.Copy(after, before)
+	s.completed[node] = after
+	s.machines.touch(node)
 }
 
 // forgetPlanned forgets what the latest plan says of a pod: another of its name may come.

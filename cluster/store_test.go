@@ -453,3 +453,34 @@ func TestAJobIsExpectedToRunAsManyPodsAsItMay(t *testing.T) {
 		}
 	}
 }
+
+func TestANodeKnowsWhosePodsSucceededOnIt(t *testing.T) {
+	s := NewStore()
+	s.MarkSynced()
+	s.Update(testNode("n", 1, "p"))
+	ended := func(name string, phase corev1.PodPhase, change func(*corev1.Pod)) {
+		p := testPod(name, 1, "n")
+		s.Update(p)
+		s.Snapshot(noon, nil)
+		p = testPod(name, 2, "n")
+		if p.Status.Phase = phase; change != nil {
+			change(p)
+		}
+		s.Update(p)
+		s.Delete(p)
+	}
+	ended("failed", corev1.PodFailed, nil)
+	ended("evicted", corev1.PodSucceeded, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: noon} })
+	ended("done", corev1.PodSucceeded, nil)
+	if got := s.Snapshot(noon, nil).Nodes[0].Completed; len(got) != 1 || !got["Pod/default/done"] {
+		t.Errorf("completed %v", got)
+	}
+	s.Delete(testNode("n", 2, "p"))
+	s.Snapshot(noon, nil)
+	n := testNode("n", 3, "q")
+	n.UID = "another"
+	s.Update(n)
+	if got := s.Snapshot(noon, nil).Nodes[0].Completed; len(got) != 0 {
+		t.Errorf("completed on another Node of the name: %v", got)
+	}
+}

@@ -25,7 +25,7 @@
 // as many as the policy allows there is a pause, which doubles. With the default policy
 // that is at most five machines in ten minutes. The workload is served without limit while a
 // pod of it has been on a machine launched since for thirty seconds, and what has been counted
-// is forgotten when one has for ten minutes.
+// is forgotten when one has for ten minutes or has succeeded there.
 //
 // When a pause is over, what failed is on trial: one machine at a time, until one
 // gets ready. A new template starts with a clean slate, a new image does as well,

@@ -31,6 +31,8 @@ type rig struct {
 	stock    supply.Cache
 	nodes    []*snapshot.Node
 	replicas int
+	// cpu is what the next pods request.
+	cpu      int
 	made     int
 	pending  []*snapshot.Pod
 	launches []time.Time
@@ -42,7 +44,7 @@ type rig struct {
 
 func newRig(t *testing.T, replicas int) *rig {
 	return &rig{
-		t: t, now: noon, replicas: replicas, empty: map[string]time.Time{},
+		t: t, now: noon, replicas: replicas, cpu: 5, empty: map[string]time.Time{},
 		pool: &snapshot.Pool{Name: "general", Hash: "t", Types: enginetest.Catalogue(8)},
 		fate: func(*snapshot.Node) bool { return true },
 	}
@@ -58,7 +60,7 @@ func (r *rig) pod() *snapshot.Pod {
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &yes}},
 	}}
 	p.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("5"), corev1.ResourceMemory: resource.MustParse("1Gi"),
+		corev1.ResourceCPU: *resource.NewQuantity(int64(r.cpu), resource.DecimalSI), corev1.ResourceMemory: resource.MustParse("1Gi"),
 	}}}}
 	p.Status.Phase = corev1.PodPending
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, LastTransitionTime: metav1.NewTime(r.now)}}
@@ -289,6 +291,25 @@ func TestAWorkloadThatCanUseItsMachinesAgainIsServedAtOnce(t *testing.T) {
 	r.play(40 * time.Minute)
 	if len(r.pool.Failures) > 0 {
 		t.Errorf("failures %+v", r.pool.Failures)
+	}
+}
+
+func TestAWorkflowWhosePodsEndInTurnUsesItsMachines(t *testing.T) {
+	r := newRig(t, 1)
+	r.pool.Types, r.cpu = enginetest.Catalogue(100), 1
+	r.fate = func(n *snapshot.Node) bool {
+		if len(n.Pods) > 0 && r.now.Sub(n.Pods[0].Status.Conditions[0].LastTransitionTime.Time) >= 20*time.Second {
+			n.Completed = map[string]bool{backoff.Workload(n.Pods[0]): true}
+			n.Pods = nil
+			r.cpu *= 2 // the next step needs a larger machine
+		}
+		return true
+	}
+	for r.cpu < 64 && r.now.Sub(noon) < time.Hour {
+		r.step()
+	}
+	if len(r.pool.Failures) > 0 || len(r.launches) < 4 || r.now.Sub(noon) > 5*time.Minute {
+		t.Errorf("%d machines for %d pods, after %v; failures %+v", len(r.launches), r.made, r.now.Sub(noon), r.pool.Failures)
 	}
 }
 

@@ -90,6 +90,9 @@ type Node struct {
 	Learned []corev1.Taint
 	// Pods are those bound to the node, by namespace and name.
 	Pods []*Pod
+	// Completed are workloads, in the words of engine/backoff, of which a pod ran on the
+	// node until it succeeded. It is not changed.
+	Completed map[string]bool
 }
 
 // Own parts the Nodes with the claim's provider ID into its own and foreign ones.
