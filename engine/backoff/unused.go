@@ -85,10 +85,10 @@ func PodsOf(c *snapshot.Claim) map[string]int {
 
 // FindUnused finds the machines that were launched for workloads which do not use them
 // and want further machines: none of the workload's pods is on the machine, has succeeded on
-// it or is planned to be, while the plan has some on a new machine of the pool or nowhere that did not all come
-// later. If a workload uses at least as many machines of a round of launches as it does not,
-// it has merely shared them with others, and none is found. The result is by the name of the
-// claim.
+// it or is planned to be, while the plan has some on a new machine of the pool or nowhere that
+// did not all come later. If a workload uses at least as many machines of a round of launches
+// as it does not, it has merely shared them with others, and none is found. The result is by
+// the name of the claim.
 func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 	wanting := wantingMore(answer)
 	if len(wanting) == 0 {
@@ -229,14 +229,6 @@ func whyUnused(n *snapshot.Node, p *snapshot.Pod) string {
 		}
 	}
 	return "its labels, topology or volumes do not suit the pod"
-}
-
-// uses reports whether a pod of a workload has been on a machine for as long as is asked, or
-// until it succeeded.
-func uses(n *snapshot.Node, workload string, now time.Time, forAsLong time.Duration) bool {
-	return n.Completed[workload] || slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool {
-		return p.Active() && Workload(p) == workload && !boundAt(p).IsZero() && now.Sub(boundAt(p)) >= forAsLong
-	})
 }
 
 func boundAt(p *snapshot.Pod) time.Time {

@@ -39,11 +39,13 @@ func WorkloadPauses(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) []W
 	return out
 }
 
-// used reports whether a workload has used a machine that was launched for it since, for
-// as long as is asked.
+// used reports whether a pod of a workload has been on a machine that was launched for it
+// since for as long as is asked, or until it succeeded.
 func used(f snapshot.Failure, p *snapshot.Pool, nodes []*snapshot.Node, now time.Time, forAsLong time.Duration) bool {
 	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
-		return launchedSince(n, p, f) && uses(n, f.Workload, now, forAsLong)
+		return launchedSince(n, p, f) && (n.Completed[f.Workload] || slices.ContainsFunc(n.Pods, func(on *snapshot.Pod) bool {
+			return on.Active() && Workload(on) == f.Workload && !boundAt(on).IsZero() && now.Sub(boundAt(on)) >= forAsLong
+		}))
 	})
 }
 

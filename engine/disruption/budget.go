@@ -209,9 +209,9 @@ func describe(b *snapshot.Budget) string {
 }
 
 // at reports whether the budget is open at a moment, which it is for its duration after each
-// time of its schedule; and when that opening ends, not after now if it has no end. Another may have begun by then. A
-// schedule that never comes (30 February) is open, as it is in Karpenter, so that its budget
-// holds rather than vanishes.
+// time of its schedule; and when that opening ends, not after now if it has no end. Another may
+// have begun by then. A schedule that never comes (30 February) is open, as it is in Karpenter,
+// so that its budget holds rather than vanishes.
 func (b budget) at(now time.Time) (open bool, end time.Time) {
 	if b.schedule == nil {
 		return true, time.Time{}

@@ -31,9 +31,9 @@ func fold(list []constraint) []constraint {
 	return append(slices.Clone(list[:mostConstraints-1]), last)
 }
 
-// divide sorts the rows into cells, those first that fail the fewest. Time grows with the number of cells, of which
-// there are few: most constraints follow from the type, and a type's rows differ in
-// little.
+// divide sorts the rows into cells, those first that fail the fewest. Time grows with the
+// number of cells, of which there are few: most constraints follow from the type, and a
+// type's rows differ in little.
 func divide(all bitset.Set, list []constraint) []cell {
 	cells := []cell{{rows: all}}
 	for i := range list {
