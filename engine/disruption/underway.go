@@ -157,7 +157,7 @@ func (u *underway) await(g *group) {
 			g.Step = Await
 		}
 		if c.Claim.ProviderID != "" {
-			cost += Price(u.s.Pool(c.Claim.Pool), c)
+			cost += priceOf(u.s, []*snapshot.Node{c})
 		}
 	}
 	u.overspends(g, cost)
