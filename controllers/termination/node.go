@@ -22,6 +22,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/drain"
@@ -116,10 +117,11 @@ func (r *Reconciler) remove(ctx context.Context, node *corev1.Node) (reconcile.R
 	if len(claims) > 0 {
 		run.claim = claims[0]
 		value := cluster.Claim(run.claim)
-		if run.deadline, err = drain.Deadline(value); err != nil {
-			return reconcile.Result{}, err
+		if run.deadline, err = drain.Deadline(value); err == nil {
+			run.ends, err = drain.Ends(value)
 		}
-		if run.ends, err = drain.Ends(value); err != nil {
+		if err != nil {
+			run.event(apply.Event{Warning: true, Reason: apply.FailedDraining, Message: err.Error()})
 			return reconcile.Result{}, err
 		}
 	}

@@ -665,4 +665,9 @@ func TestADeadlineThatCannotBeReadIsAnErrorAndNotADeadline(t *testing.T) {
 	if got := r.pods(); len(got) != 1 {
 		t.Errorf("pods %v", got)
 	}
+	for _, on := range []string{"Node/n", "NodeClaim/c"} {
+		if !r.event(on + " FailedDraining: reading annotation karpenter.sh/nodeclaim-termination-timestamp of NodeClaim c") {
+			t.Errorf("%s is not told: %v", on, r.Events.List)
+		}
+	}
 }
