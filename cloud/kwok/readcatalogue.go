@@ -41,7 +41,7 @@ const maxProblems = 10
 func ReadCatalogue(r io.Reader) ([]*catalog.Type, error) {
 	var raw []json.RawMessage
 	if err := json.NewDecoder(r).Decode(&raw); err != nil {
-		return nil, fmt.Errorf("reading instance types: want a JSON array of objects: %w", err)
+		return nil, fmt.Errorf("reading instance types: want a JSON array of objects: %w", wrongType(err))
 	}
 	if len(raw) == 0 {
 		return nil, errors.New("reading instance types: the array is empty")
@@ -120,11 +120,7 @@ func (e *entry) merge(o entry) []error {
 func readEntry(raw json.RawMessage) (entry, []error) {
 	var e entry
 	if err := json.Unmarshal(raw, &e.fileType); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) && wrong.Field != "" {
-			err = fmt.Errorf("%s: want %s, not %s", wrong.Field, wrong.Type, wrong.Value)
-		}
-		return e, []error{err}
+		return e, []error{wrongType(err)}
 	}
 	var problems []error
 	if e.Name == "" {
@@ -148,6 +144,28 @@ func readEntry(raw json.RawMessage) (entry, []error) {
 	problems = append(problems, errs...)
 	e.offerings, errs = readOfferings(e.Offerings)
 	return e, append(problems, errs...)
+}
+
+// wrongType says in JSON's words what the decoder says in Go's.
+func wrongType(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	want := "an object"
+	switch wrong.Type.Kind() {
+	case reflect.Bool:
+		want = "true or false"
+	case reflect.Int:
+		want = "an integer"
+	case reflect.Float64:
+		want = "a number"
+	case reflect.String:
+		want = "a string"
+	case reflect.Slice:
+		want = "an array"
+	}
+	return fmt.Errorf("%swant %s, got %s", strings.TrimPrefix(wrong.Field+": ", ": "), want, wrong.Value)
 }
 
 func readResources(raw map[string]json.RawMessage) (corev1.ResourceList, []error) {
