@@ -64,14 +64,18 @@ func (r *report) outlook(ctx context.Context, out *bytes.Buffer) error {
 		out.WriteString("  no machine would be taken away or replaced now\n")
 	}
 	for _, d := range decided.Disruptions {
-		fmt.Fprintf(out, "  %s: %s, %d launched first, saves %s an hour\n", d.Cause, plan.Few(d.Nodes), len(d.Launch), plan.Dollars(d.Saving))
+		fmt.Fprintf(out, "  %s: %s", d.Cause, plan.Few(d.Nodes))
+		if len(d.Launch) > 0 {
+			fmt.Fprintf(out, ", launches %s first", plan.Count(len(d.Launch), "machine"))
+		}
+		fmt.Fprintln(out, plan.Effect(d.Saving))
 	}
 	why := map[plan.Code]int{}
 	for _, s := range decided.Stays {
 		why[s.Reason.Code]++
 	}
 	for _, code := range sorted(why) {
-		fmt.Fprintf(out, "  %d stay: %s\n", why[code], code)
+		fmt.Fprintf(out, "  stay: %d %s\n", why[code], code)
 	}
 	fmt.Fprintln(out, "  machines of Karpenter's are not replaced for the change itself; budgets hold as they did")
 

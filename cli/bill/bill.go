@@ -37,6 +37,8 @@ type Input struct {
 type Fleet struct {
 	Nodes        int     `json:"nodes"`
 	PricePerHour float64 `json:"pricePerHour"`
+	// Unpriced are those of the nodes whose price is not known, and counts as nothing.
+	Unpriced int `json:"unpriced,omitempty"`
 }
 
 // Pool is one pool's part of the bill.
@@ -88,7 +90,10 @@ func fleet(s *snapshot.Snapshot, p *snapshot.Pool) Fleet {
 	for _, n := range s.Nodes {
 		if n.Pool() == p.Name && !n.Deleting() {
 			out.Nodes++
-			out.PricePerHour += disruption.Price(p, n)
+			price := disruption.Price(p, n)
+			if out.PricePerHour += price; price <= 0 {
+				out.Unpriced++
+			}
 		}
 	}
 	out.PricePerHour = rounded(out.PricePerHour)
@@ -158,13 +163,18 @@ func (b Bill) Table(out io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "\n%s\nNo plan for these pods costs less than $%.3f an hour.\n", b.course(), b.LowerBound)
+	if err == nil && sum.Today.Unpriced > 0 {
+		_, err = fmt.Fprintf(out, "The price of %s is not known and counts as $0: --instance-types takes another catalogue.\n", plan.Count(sum.Today.Unpriced, "node"))
+	}
 	if err == nil && b.Unplaced > 0 {
 		_, err = fmt.Fprintf(out, "%s without a place in the end: millwright plan says why.\n", plan.Count(b.Unplaced, "pod"))
 	}
 	return err
 }
 
-func (f Fleet) plus(g Fleet) Fleet { return Fleet{f.Nodes + g.Nodes, f.PricePerHour + g.PricePerHour} }
+func (f Fleet) plus(g Fleet) Fleet {
+	return Fleet{f.Nodes + g.Nodes, f.PricePerHour + g.PricePerHour, f.Unpriced + g.Unpriced}
+}
 
 func line(w io.Writer, p Pool) {
 	fmt.Fprintf(w, "%s\t%d\t%.3f\t%d\t%.3f\t%d\t%d\t%d\n", p.Name, p.Today.Nodes, p.Today.PricePerHour, p.Settled.Nodes, p.Settled.PricePerHour, p.Removed, p.Launched, p.Evictions)
@@ -185,5 +195,5 @@ func (b Bill) course() string {
 	if !b.Settled {
 		return text + fmt.Sprintf(" It did not settle in %d decisions, %.1f hours.", rounds, b.Hours)
 	}
-	return text + fmt.Sprintf(" Nothing more is done after %.1f hours, within a week.", b.Hours)
+	return text + fmt.Sprintf(" After %.1f hours nothing more is done within a week.", b.Hours)
 }

@@ -93,7 +93,7 @@ func (d *decider) list(c Command, until time.Time) {
 func doing(c Command) string {
 	switch {
 	case c.Step == Launch:
-		return fmt.Sprintf("%d machines are launched first", len(c.Launch))
+		return fmt.Sprintf("launches %s first", plan.Count(len(c.Launch), "machine"))
 	case c.Step == Await && len(c.Replacements) > 0:
 		return "waits until " + c.Replacements[0] + " is initialized"
 	case c.Step == Await:

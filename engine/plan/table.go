@@ -177,7 +177,7 @@ func (p *Plan) Summary() string {
 			nodes += len(p.Disruptions[i].Nodes)
 			saving += p.Disruptions[i].Saving
 		}
-		parts = append(parts, Count(nodes, "node")+" would be removed"+effect(saving))
+		parts = append(parts, Count(nodes, "node")+" would be removed"+Effect(saving))
 	}
 	if len(parts) == 0 {
 		return "Nothing to do."
@@ -185,8 +185,8 @@ func (p *Plan) Summary() string {
 	return strings.Join(parts, "; ") + "."
 }
 
-// effect words a saving in $/h.
-func effect(saving float64) string {
+// Effect words a saving in $/h, after a comma; empty for none.
+func Effect(saving float64) string {
 	switch saving = dollars(saving); {
 	case saving > 0:
 		return fmt.Sprintf(", saving %s/h", Dollars(saving))

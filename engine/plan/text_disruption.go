@@ -8,7 +8,12 @@ import (
 
 // disruptionWords are those of codes_disruption.go.
 var disruptionWords = words{
-	Disrupting:       caused(say("is being disrupted: %s", want)),
+	Disrupting: caused(func(r Reason) string {
+		if r.Since.IsZero() {
+			return "is to be disrupted: " + r.Want
+		}
+		return "is being disrupted: " + r.Want
+	}),
 	BeingDeleted:     say("is already being deleted"),
 	NotOurs:          say("has no NodeClaim, so Millwright does not manage it"),
 	InstanceShared:   say("%s has the same provider ID, and its pods would have to leave with the instance: %s", first("another Node"), others),

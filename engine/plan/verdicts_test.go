@@ -74,7 +74,7 @@ var (
 
 // examples are reasons as the engine makes them.
 var examples = map[Code]Reason{
-	Disrupting:          {Objects: ofNode, Want: "Drifted", Have: "waits for NodeClaim general-5d2cb"},
+	Disrupting:          {Objects: ofNode, Since: noonish, Want: "Drifted", Have: "waits for NodeClaim general-5d2cb"},
 	BeingDeleted:        {Objects: ofNode},
 	NotOurs:             {Objects: ofNode},
 	NotInitialized:      {Objects: ofNode, Want: "Initialized", Have: "StartupTaintsExist"},
