@@ -38,8 +38,10 @@ terraform: ## Check and test the Terraform modules and their examples; needs ter
 demo: build sandbox ## Show it at work on a real control plane; KEEP=1 leaves the cluster up, CLOUD=aws is on an emulated AWS, STORY=NAME a failure.
 	@$(BIN)/sandbox demo --millwright $(BIN)/millwright $(if $(KEEP),--keep) $(if $(CLOUD),--cloud $(CLOUD)) $(if $(STORY),--story $(STORY))
 
+# Most of the time goes into linking a test program for each package; the linker spends a
+# third of it collecting garbage unless it may use more memory.
 test: ## Run every test: this module, the release's, then the sandbox and the end-to-end suite.
-	go test ./...
+	GOGC=400 go test ./...
 	go -C deploy/release test ./...
 	@$(MAKE) --no-print-directory e2e
 
