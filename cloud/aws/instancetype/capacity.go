@@ -29,7 +29,7 @@ func (c *Class) Pods(i *Info) int64 {
 	case f.eniPods:
 		n = c.addresses(i, c.ReservedENIs)
 	}
-	if k.PodsPerCore != nil && *k.PodsPerCore > 0 && f.perCore {
+	if k.PodsPerCore != nil && *k.PodsPerCore > 0 {
 		n = min(n, int64(*k.PodsPerCore)*i.VCPUs)
 	}
 	return n

@@ -77,7 +77,7 @@ func TestAllocatableFollowsTheClass(t *testing.T) {
 		{"maxPods leaves the reserve as it is", "m5.large", class(kubelet(ec2class.KubeletConfiguration{MaxPods: number(110)})), "1930m 6903Mi 110 17Gi"},
 		{"Bottlerocket's reserve follows maxPods", "m5.large", class(family("Bottlerocket"), kubelet(ec2class.KubeletConfiguration{MaxPods: number(110)})), "1930m 6012Mi 110 17Gi"},
 		{"podsPerCore caps", "m5.large", class(kubelet(ec2class.KubeletConfiguration{PodsPerCore: number(5)})), "1930m 6903Mi 10 17Gi"},
-		{"Bottlerocket has no podsPerCore", "m5.large", class(family("Bottlerocket"), kubelet(ec2class.KubeletConfiguration{PodsPerCore: number(5)})), "1930m 6903Mi 29 17Gi"},
+		{"Bottlerocket is told the pods of all cores", "m5.large", class(family("Bottlerocket"), kubelet(ec2class.KubeletConfiguration{PodsPerCore: number(5)})), "1930m 7112Mi 10 17Gi"},
 		{"Windows has 110 pods", "m5.large", class(family("Windows2022")), "1930m 6012Mi 110 44Gi"},
 		{"reserved interfaces", "m5.large", class(func(c *Class) { c.ReservedENIs = 1 }), "1930m 6903Mi 20 17Gi"},
 		{"all interfaces reserved", "m5.large", class(func(c *Class) { c.ReservedENIs = 3 }), "1930m 6903Mi 0 17Gi"},

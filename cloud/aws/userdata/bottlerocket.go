@@ -9,10 +9,6 @@ import (
 
 // bottlerocket merges settings into the user's.
 func bottlerocket(in Input) (string, error) {
-	k := in.kubelet()
-	if k.PodsPerCore != nil {
-		return "", fmt.Errorf("spec.kubelet.podsPerCore: Bottlerocket has no such setting")
-	}
 	document := map[string]any{}
 	if err := toml.Unmarshal([]byte(in.User), &document); err != nil {
 		return "", fmt.Errorf("spec.userData: not the TOML that Bottlerocket reads: %w", err)

@@ -136,6 +136,24 @@ func TestImagesAreKnownByTheirNames(t *testing.T) {
 	}
 }
 
+func TestPodsPerCoreLimitPods(t *testing.T) {
+	const windows = "<powershell>\n& $EKSBootstrapScriptFile -EKSClusterName 'a' -APIServerEndpoint 'b' -Base64ClusterCA 'c' -KubeletExtraArgs '--node-labels=\"x=1,y=2\" --pods-per-core=4'\n</powershell>"
+	for os, text := range map[boot.OS]string{
+		boot.AL2023:  nodeConfig(cluster + "\nkubelet: {config: {maxPods: 30, podsPerCore: 4}, flags: ['--node-labels=\"x=1,y=2\"']}"),
+		boot.Windows: windows,
+	} {
+		k, err := boot.Read(os, text)
+		if err != nil {
+			t.Errorf("%s: %v", os, err)
+			continue
+		}
+		n := boot.Node(k, machine(t, "m5.large"))
+		if pods := n.Status.Capacity.Pods().Value(); pods != 8 || n.Labels["x"] != "1" || n.Labels["y"] != "2" {
+			t.Errorf("%s: %d pods, labels %v", os, pods, n.Labels)
+		}
+	}
+}
+
 func machine(t *testing.T, name string) boot.Machine {
 	t.Helper()
 	types, err := ec2.Types()

@@ -45,8 +45,9 @@ type Kubelet struct {
 	Cluster, Endpoint, CA string
 	Labels                map[string]string
 	Taints                []corev1.Taint
-	// MaxPods is nil where the image decides.
-	MaxPods *int64
+	// MaxPods is nil where the image decides, PodsPerCore zero without limit.
+	MaxPods     *int64
+	PodsPerCore int64
 	// KubeReserved, SystemReserved and EvictionHard are by resource and by signal; what is
 	// not named has the image's default.
 	KubeReserved, SystemReserved, EvictionHard map[string]string
@@ -189,11 +190,15 @@ var flags = map[string]func(*Kubelet, string) error{
 		k.MaxPods = &n
 		return err
 	},
+	"pods-per-core": func(k *Kubelet, v string) (err error) {
+		k.PodsPerCore, err = strconv.ParseInt(v, 10, 32)
+		return err
+	},
 	"kube-reserved":   func(k *Kubelet, v string) error { return pairs(&k.KubeReserved, v, "=") },
 	"system-reserved": func(k *Kubelet, v string) error { return pairs(&k.SystemReserved, v, "=") },
 	"eviction-hard":   func(k *Kubelet, v string) error { return pairs(&k.EvictionHard, v, "<") },
 	"eviction-soft":   ignored, "eviction-soft-grace-period": ignored, "eviction-max-pod-grace-period": ignored,
-	"image-gc-high-threshold": ignored, "image-gc-low-threshold": ignored, "cpu-cfs-quota": ignored, "pods-per-core": ignored,
+	"image-gc-high-threshold": ignored, "image-gc-low-threshold": ignored, "cpu-cfs-quota": ignored,
 	"v": ignored, "cluster-dns": ignored, "feature-gates": ignored, "cloud-provider": ignored, "hostname-override": ignored,
 	"node-ip": ignored, "provider-id": ignored, "register-node": ignored, "serialize-image-pulls": ignored, "cpu-manager-policy": ignored,
 }

@@ -105,6 +105,7 @@ func (k *Kubelet) merge(c *nodeadm.NodeConfig) error {
 	}
 	var file struct {
 		MaxPods                                    *int64
+		PodsPerCore                                int64
 		RegisterWithTaints                         []corev1.Taint
 		KubeReserved, SystemReserved, EvictionHard map[string]string
 	}
@@ -114,6 +115,7 @@ func (k *Kubelet) merge(c *nodeadm.NodeConfig) error {
 	if file.MaxPods != nil {
 		k.MaxPods = file.MaxPods
 	}
+	k.PodsPerCore = max(k.PodsPerCore, file.PodsPerCore)
 	if file.RegisterWithTaints != nil {
 		k.Taints = file.RegisterWithTaints
 	}

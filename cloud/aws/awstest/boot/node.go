@@ -68,10 +68,14 @@ func (m *Machine) addresses() int64 {
 }
 
 func (k *Kubelet) maxPods(m Machine) int64 {
+	pods := m.addresses()
 	if k.MaxPods != nil {
-		return *k.MaxPods
+		pods = *k.MaxPods
 	}
-	return m.addresses()
+	if k.PodsPerCore > 0 {
+		pods = min(pods, k.PodsPerCore*m.Type.VCPUs)
+	}
+	return pods
 }
 
 // MemoryKept is how much of a machine's memory, in bytes, its kernel and firmware keep: a

@@ -124,7 +124,12 @@ func readWindows(data string) (Kubelet, error) {
 		case "-Base64ClusterCA":
 			k.CA = words[i+1]
 		case "-KubeletExtraArgs":
-			if err := k.flags(strings.Fields(words[i+1])); err != nil {
+			// They reach the kubelet by the command line of a service, which takes quotes away.
+			flags, err := shellWords(words[i+1])
+			if err != nil {
+				return k, err
+			}
+			if err := k.flags(flags); err != nil {
 				return k, err
 			}
 		case "-DNSClusterIP", "-ContainerRuntime", "-ServiceCIDR":
