@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -37,6 +38,8 @@ type Machine struct {
 	Reservation *ec2class.CapacityReservation
 	// IPv6 says that pods have addresses of that family.
 	IPv6 bool
+	// Region is where the machine is launched.
+	Region string
 }
 
 // Content is a launch template. It is a plain value whose JSON text is its identity.
@@ -91,7 +94,7 @@ func (c *Content) Name() string {
 func New(class *ec2class.EC2NodeClass, m Machine, cluster string) *Content {
 	c := &Content{
 		Image: m.Image, Profile: class.Status.InstanceProfile, UserData: base64.StdEncoding.EncodeToString([]byte(m.UserData)),
-		Devices: devices(class), Interfaces: interfaces(class, m), Metadata: metadata(class),
+		Devices: devices(class), Interfaces: interfaces(class, m), Metadata: metadata(class, m.Region),
 		Tenancy: m.Tenancy, Group: m.Group, Partition: m.Partition, CapacityType: m.CapacityType,
 		Tags: Tags(class, m.Pool, cluster),
 	}
@@ -182,7 +185,8 @@ func device(name, size string) *ec2class.BlockDeviceMapping {
 }
 
 // metadata are the class's options, with the defaults of the CRD for what it does not say.
-func metadata(class *ec2class.EC2NodeClass) ec2class.MetadataOptions {
+// Isolated regions do not know the option for IPv6.
+func metadata(class *ec2class.EC2NodeClass, region string) ec2class.MetadataOptions {
 	endpoint, ipv6, hops, tokens := "enabled", "disabled", int64(1), "required"
 	out := ec2class.MetadataOptions{HTTPEndpoint: &endpoint, HTTPProtocolIPv6: &ipv6, HTTPPutResponseHopLimit: &hops, HTTPTokens: &tokens}
 	if own := class.Spec.MetadataOptions; own != nil {
@@ -190,6 +194,9 @@ func metadata(class *ec2class.EC2NodeClass) ec2class.MetadataOptions {
 		fill(&out.HTTPProtocolIPv6, own.HTTPProtocolIPv6)
 		fill(&out.HTTPPutResponseHopLimit, own.HTTPPutResponseHopLimit)
 		fill(&out.HTTPTokens, own.HTTPTokens)
+	}
+	if strings.Contains(region, "-iso") {
+		out.HTTPProtocolIPv6 = nil
 	}
 	return out
 }

@@ -52,6 +52,7 @@ func TestEveryFieldReachesTheTemplate(t *testing.T) {
 		{name: "metadataOptions", class: func(c *ec2class.EC2NodeClass) {
 			c.Spec.MetadataOptions = &ec2class.MetadataOptions{HTTPPutResponseHopLimit: pointer(int64(2))}
 		}, want: `"httpPutResponseHopLimit":2`},
+		{name: "isolated region", machine: func(m *Machine) { m.Region = "us-isob-east-1" }, want: `"Metadata":{"httpEndpoint":"enabled","httpPutResponseHopLimit":1,`},
 		{name: "associatePublicIPAddress", class: func(c *ec2class.EC2NodeClass) { c.Spec.AssociatePublicIPAddress = pointer(false) }, want: `"PublicIP":false`},
 		{name: "ipPrefixCount", class: func(c *ec2class.EC2NodeClass) { c.Spec.IPPrefixCount = pointer(int32(4)) }, want: `"IPv4Prefixes":4`},
 		{name: "ipPrefixCount, IPv6", class: func(c *ec2class.EC2NodeClass) { c.Spec.IPPrefixCount = pointer(int32(4)) },

@@ -178,7 +178,7 @@ func (l *launch) content(c catalog.Choice, reservation *ec2class.CapacityReserva
 	efas := l.req.Requests[ec2class.ResourceEFA]
 	machine := launchtemplate.Machine{
 		Pool: l.req.Pool, CapacityType: c.Offering.CapacityType, Image: c.Type.Image, UserData: text,
-		Tenancy: l.tenancy(), Reservation: reservation, IPv6: l.IPv6, Group: l.group(l.class),
+		Tenancy: l.tenancy(), Reservation: reservation, IPv6: l.IPv6, Group: l.group(l.class), Region: l.Region,
 	}
 	if n, err := strconv.ParseInt(l.req.Labels[ec2class.LabelPlacementGroupPartition], 10, 32); err == nil {
 		machine.Partition = int32(n)
