@@ -219,8 +219,11 @@ func (in *Inventory) told(key string) bool {
 		slices.ContainsFunc(in.DaemonSets, func(ds *appsv1.DaemonSet) bool { return slices.ContainsFunc(ds.Spec.Template.Spec.Containers, has) })
 }
 
-// startupTaintsThatStay are those that nothing is known to remove.
+// startupTaintsThatStay are those that nothing in a whole cluster is known to remove.
 func startupTaintsThatStay(in *Inventory) []Finding {
+	if !in.Complete {
+		return nil
+	}
 	var out []Finding
 	for _, np := range in.Pools {
 		for i, t := range np.Spec.Template.Spec.StartupTaints {
@@ -231,13 +234,10 @@ func startupTaintsThatStay(in *Inventory) []Finding {
 				Object: poolRef(np), Field: fmt.Sprintf("spec.template.spec.startupTaints[%d]", i),
 				Patch: &Patch{Object: poolRef(np), Steps: finding.Removals("/spec/template/spec/startupTaints", np.Spec.Template.Spec.StartupTaints, []int{i})},
 			}
-			switch domain, known := strings.CutSuffix(t.Key, notReady); {
-			case known && in.Complete:
+			if domain, known := strings.CutSuffix(t.Key, notReady); known {
 				f.Severity, f.Advice = Error, "install what removes it, or take the taint off the pool"
 				f.Message = fmt.Sprintf("%s waits for an agent of %s, which is not there: nodes are never initialized", text(t), domain)
-			case known:
-				continue
-			default:
+			} else {
 				f.Severity, f.Advice = Warning, "make sure that something removes it; millwright verify shows in a pipeline whether nodes get ready"
 				f.Message = fmt.Sprintf("nothing is known that removes %s: until it goes, nodes are not initialized and take no pods", text(t))
 			}
