@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/millwright-dev/millwright/cli/adopt"
 	"github.com/millwright-dev/millwright/cli/answer"
@@ -51,12 +54,33 @@ func Main(ctx context.Context, streams genericiooptions.IOStreams, args []string
 	return code
 }
 
-// message is what is said of an error: itself, and the command that helps.
+// message is what is said of an error: what was being done, what went wrong, and the command that
+// helps. What libraries say of how they came to make a request is left out.
 func message(err error) string {
-	if meta.IsNoMatchError(err) {
-		return err.Error() + "\nThe cluster does not serve this kind: 'millwright crds upgrade' installs Karpenter's and Millwright's"
+	const help = "\n'millwright crds upgrade' installs the kinds of Karpenter and Millwright"
+	var discovery *apiutil.ErrResourceDiscoveryFailed
+	var version *meta.NoResourceMatchError
+	var request *url.Error
+	switch {
+	case errors.As(err, &discovery) && errors.As(err, &version):
+		return because(err, discovery, "the cluster does not serve "+version.PartialResource.GroupVersion().String()) + help
+	case meta.IsNoMatchError(err):
+		return err.Error() + help
+	case errors.As(err, &request):
+		return because(err, request, request.Error())
 	}
 	return err.Error()
+}
+
+// because words the cause of an error, after what the error says before it and before what begins
+// with "failed to", which no error of this program does.
+func because(err, cause error, text string) string {
+	before, last := strings.CutSuffix(err.Error(), cause.Error())
+	if !last {
+		return err.Error()
+	}
+	before, _, _ = strings.Cut(before, "failed to ")
+	return before + text
 }
 
 // ExitCode is the exit status for what a command of New returned.

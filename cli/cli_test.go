@@ -17,9 +17,11 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/millwright-dev/millwright/cli/version"
 	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
@@ -244,6 +246,19 @@ func TestAClusterWithoutTheKindsIsToldHowToGetThem(t *testing.T) {
 	}
 	if err := errors.New("refused"); message(err) != "refused" {
 		t.Errorf("got %q", message(err))
+	}
+	err = fmt.Errorf("listing NodeClaims: %w", &apiutil.ErrResourceDiscoveryFailed{{Group: "karpenter.sh", Version: "v1"}: apierrors.NewNotFound(schema.GroupResource{}, "")})
+	if got := message(err); !strings.HasPrefix(got, "listing NodeClaims: the cluster does not serve karpenter.sh/v1\n") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestWithoutAnAPIServerARequestIsNamedAndNoLibrarysWayToIt(t *testing.T) {
+	for _, command := range []string{"run --provider kwok --disable-leader-election", "why pod a", "events", "approve a"} {
+		_, stderr, code := call(t, "", append(strings.Fields(command), "--server", "https://127.0.0.1:1")...)
+		if _, last, _ := strings.Cut(stderr, "error: "); code != ExitError || strings.Contains(last, "failed to") || !strings.Contains(last, `: Get "https://127.0.0.1:1/api`) {
+			t.Errorf("%s: %d %q", command, code, last)
+		}
 	}
 }
 
