@@ -19,6 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/placement/pending"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -72,7 +73,8 @@ func Of(in Input) Bill {
 	out := Bill{LowerBound: rounded(bound(in, today)), Causes: map[string]int{}}
 	out.Settled = w.settle()
 	settled := w.look()
-	out.Hours, out.Unplaced = rounded(w.now.Sub(in.Now).Hours()), len(settled.Pending)
+	waiting, _ := pending.Select(settled)
+	out.Hours, out.Unplaced = rounded(w.now.Sub(in.Now).Hours()), len(waiting)
 	for cause, n := range w.causes {
 		out.Causes[string(cause)] = n
 	}

@@ -87,6 +87,21 @@ func TestPodsThatWouldShareAMachineEndOnOne(t *testing.T) {
 	}
 }
 
+func TestPodsThatNoPlanLooksAtAreNotWithoutAPlace(t *testing.T) {
+	pod := func(name string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)}}
+	}
+	gated := pod("gated")
+	gated.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}}
+	store := cluster.NewStore(cluster.Options{Offline: true})
+	store.Update(gated)
+	store.Update(pod("waits"))
+	store.MarkSynced()
+	if b := Of(Input{Store: store, Now: now}); b.Unplaced != 1 {
+		t.Errorf("%d pods without a place", b.Unplaced)
+	}
+}
+
 // A budget that opens within the week is waited for, one that is closed for good is not.
 func TestBudgetsAreWaitedFor(t *testing.T) {
 	nightly := "0 22 * * *"

@@ -171,6 +171,29 @@ func (c *Cluster) Machine(a *Answer) {
 	a.blame([]plan.Reason{v.Reason})
 }
 
+// bounds adds to the answer about a pool what its limits and its disruption budgets leave.
+func (c *Cluster) bounds(a *Answer, p *snapshot.Pool) {
+	var limits []string
+	used := limit.New(c.s).Used(p.Name)
+	for _, resource := range slices.Sorted(maps.Keys(p.Limits)) {
+		has, most := used[resource], p.Limits[resource]
+		limits = append(limits, fmt.Sprintf("%s %s of %s", resource, has.String(), most.String()))
+	}
+	if len(limits) > 0 {
+		a.say(fmt.Sprintf("Limits: %s.", strings.Join(limits, ", ")))
+	}
+	causes := map[string][]string{}
+	for _, allowed := range c.decided.Allowances {
+		if allowed.Pool == p.Name && allowed.Allowed != disruption.Unlimited {
+			left := fmt.Sprintf("%d of %s", allowed.Remaining(), plan.Count(allowed.Nodes, "node"))
+			causes[left] = append(causes[left], string(allowed.Cause))
+		}
+	}
+	for _, left := range slices.Sorted(maps.Keys(causes)) {
+		a.say(fmt.Sprintf("Disruption budgets: %s may be disrupted now as %s.", left, strings.Join(causes[left], ", ")))
+	}
+}
+
 // Pool counts the verdicts of a pool's machines and says what its budgets allow; an
 // error says that there is none of that name.
 func (c *Cluster) Pool(name string) (*Answer, error) {
@@ -205,11 +228,7 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 	if _, _, short := static.Staff(c.s, p, disruption.Replacing(c.s), limit.New(c.s)); short != nil {
 		a.say(short.String() + ".")
 	}
-	for _, allowed := range c.decided.Allowances {
-		if allowed.Pool == name && allowed.Allowed != disruption.Unlimited {
-			a.say(fmt.Sprintf("Disruption budgets: %d of %s may be disrupted now as %s.", allowed.Remaining(), plan.Count(allowed.Nodes, "node"), allowed.Cause))
-		}
-	}
+	c.bounds(a, p)
 	var reasons []plan.Reason
 	for i, code := range slices.Sorted(maps.Keys(byCode)) {
 		if i == 0 {

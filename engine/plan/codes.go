@@ -85,7 +85,7 @@ const (
 	Preempting Code = "Preempting"
 	// OptedOut: the pod accepts only nodes that belong to no pool.
 	OptedOut Code = "OptedOut"
-	// AwaitingScheduler: the scheduler has not found yet that the pod does not fit.
+	// AwaitingScheduler: the scheduler, which Have names, has not found yet that the pod does not fit.
 	AwaitingScheduler Code = "AwaitingScheduler"
 	// SchedulerDisagrees: the scheduler does not put the pod where there is room for it
 	// as far as is known here, on the first object if that is a Node. Have is what it

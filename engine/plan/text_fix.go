@@ -83,7 +83,7 @@ var fixes = words{
 	PodOfDaemonSet:         say("make room for it on its node, or give the DaemonSet a higher priority"),
 	Preempting:             say("nothing: kube-scheduler binds it when the pods that it evicts have gone"),
 	OptedOut:               say("let the pod accept nodes with the label karpenter.sh/nodepool"),
-	AwaitingScheduler:      say("nothing: kube-scheduler tries it in a moment; if it does not, check that it runs, and spec.schedulerName"),
+	AwaitingScheduler:      say("nothing: %s tries it in a moment; if it does not, check that it runs, and spec.schedulerName", scheduler),
 }
 
 // budgets is where the budget of a reason is written.

@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // pool names the pool that a reason is about.
@@ -239,7 +241,7 @@ var placementWords = words{
 	JobSuspended:           say("%s is suspended", first("the Job")),
 	Preempting:             say("kube-scheduler preempts pods to make room for it on node %s", have),
 	OptedOut:               say("the pod accepts only nodes that belong to no pool (karpenter.sh/nodepool DoesNotExist)"),
-	AwaitingScheduler:      say("kube-scheduler has not tried the pod yet"),
+	AwaitingScheduler:      say("%s has not tried the pod yet", scheduler),
 	SchedulerDisagrees:     disagreementText,
 }
 
@@ -276,4 +278,12 @@ func disagreementText(r Reason) string {
 		text += "; it is planned again at " + at(r.Until)
 	}
 	return text
+}
+
+// scheduler is the one that a pod names, kube-scheduler by its own name.
+func scheduler(r Reason) string {
+	if r.Have == "" || r.Have == corev1.DefaultSchedulerName {
+		return "kube-scheduler"
+	}
+	return "the scheduler " + r.Have
 }

@@ -77,7 +77,7 @@ func provisionable(p *snapshot.Pod, refused map[*snapshot.Class]bool) (plan.Reas
 	case optedOut(p):
 		return no(plan.OptedOut, "")
 	case p.Status.Phase != "" && !refused[p.Class]:
-		return no(plan.AwaitingScheduler, "")
+		return no(plan.AwaitingScheduler, p.Spec.SchedulerName)
 	}
 	return plan.Reason{}, true
 }
