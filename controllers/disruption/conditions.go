@@ -68,9 +68,9 @@ func (d *Disruptor) due(ctx context.Context, s *snapshot.Snapshot) []due {
 }
 
 // verdicts are the Disruptable conditions whose reason has changed, or whose message names
-// a pod that has gone or a time that has passed. A machine whose turn to be examined has not
-// come keeps what was found out before, one that others delete only loses what it said of its
-// staying, and one that is coming has other conditions that tell.
+// a pod that has gone, a time that has passed or a setting that has changed. A machine whose
+// turn to be examined has not come keeps what was found out before, one that others delete
+// only loses what it said of its staying, and one that is coming has other conditions that tell.
 func (d *Disruptor) verdicts(s *snapshot.Snapshot, decision *disruption.Decision) []due {
 	var out []due
 	said := map[string]plan.Reason{}
@@ -101,12 +101,13 @@ func (d *Disruptor) verdicts(s *snapshot.Snapshot, decision *disruption.Decision
 }
 
 // stale reports whether what was said of a machine is not so any more: its time has passed,
-// or a pod that it names is gone or elsewhere.
+// a setting that it names is another, or a pod that it names is gone or elsewhere.
 func stale(s *snapshot.Snapshot, was plan.Reason, v disruption.Verdict) bool {
 	if was.Message() == v.Reason.Message() {
 		return false
 	}
-	if !was.Until.IsZero() && !s.Now.Before(was.Until) {
+	prices := v.Reason.Code == plan.SavingTooSmall || v.Reason.Code == plan.NothingCheaper // they change all the time
+	if !was.Until.IsZero() && !s.Now.Before(was.Until) || was.Want != v.Reason.Want && !prices {
 		return true
 	}
 	return slices.ContainsFunc(was.Objects, func(o plan.ObjectRef) bool {

@@ -81,6 +81,22 @@ func TestTheVerdictNamesNoPodThatHasGone(t *testing.T) {
 	}
 }
 
+func TestTheVerdictNamesNoSettingThatHasChanged(t *testing.T) {
+	claim, node := machine("a")
+	np := pool(func(np *karpv1.NodePool) { np.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} })
+	r := rig(t, np, claim, node)
+	d := New(r.Deps, disruption.Options{})
+	pass(t, r, d)
+	r.Get(np)
+	np.Spec.Disruption.Budgets[0].Nodes = "0%"
+	r.Must(r.Client.Update(ctx, np))
+	pass(t, r, d)
+	r.Get(claim)
+	if c := claim.StatusConditions().Get(disruption.Disruptable); c.Reason != "BudgetExhausted" || !strings.Contains(c.Message, `nodes: "0%"`) {
+		t.Errorf("%s: %s", c.Reason, c.Message)
+	}
+}
+
 func TestThatAMachineDoesNotPayToReplaceIsAnEventOnceAQuarterOfAnHour(t *testing.T) {
 	claim, node := machine("a")
 	r := rig(t, pool(func(np *karpv1.NodePool) {
