@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/doctor"
 	"github.com/millwright-dev/millwright/doctor/account"
 	"github.com/millwright-dev/millwright/doctor/addon"
@@ -72,10 +73,20 @@ func (r Resource) decode(into any) error {
 	if len(r.Values) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(r.Values, into); err != nil {
+	if err := decode.JSON(r.Values, into); err != nil {
 		return fmt.Errorf("values: %w", err)
 	}
 	return nil
+}
+
+// mapping reads YAML as Helm does; of what is none it says as [decode.JSON] does what there is.
+func mapping(text string) (out map[string]any, err error) {
+	if err = yaml.Unmarshal([]byte(text), &out); err != nil {
+		if raw, broken := yaml.YAMLToJSON([]byte(text)); broken == nil {
+			err = decode.JSON(raw, &out)
+		}
+	}
+	return out, err
 }
 
 func (d *Document) addon(r Resource) error {
@@ -97,8 +108,9 @@ func (d *Document) addon(r Resource) error {
 // set is one value of helm_release's set. A Value that is not known before an apply, such as a name
 // or an ARN, is missing.
 type set struct {
-	Name, Type string
-	Value      json.RawMessage
+	Name  string          `json:"name"`
+	Type  string          `json:"type"`
+	Value json.RawMessage `json:"value"`
 }
 
 // setting is what Helm is told of it.
@@ -106,7 +118,7 @@ func (s set) setting() (helm.Setting, error) {
 	value := "known-after-apply"
 	if len(s.Value) > 0 {
 		value = ""
-		if err := json.Unmarshal(s.Value, &value); err != nil {
+		if err := decode.JSON(s.Value, &value); err != nil {
 			return helm.Setting{}, fmt.Errorf("set %s: %w", s.Name, err)
 		}
 	}
@@ -115,16 +127,20 @@ func (s set) setting() (helm.Setting, error) {
 
 func (d *Document) release(r Resource) error {
 	var v struct {
-		Name, Namespace, Chart, Repository, Version string
-		Values                                      json.RawMessage
-		Set                                         []set
+		Name       string          `json:"name"`
+		Namespace  string          `json:"namespace"`
+		Chart      string          `json:"chart"`
+		Repository string          `json:"repository"`
+		Version    string          `json:"version"`
+		Values     json.RawMessage `json:"values"`
+		Set        []set           `json:"set"`
 	}
 	if err := r.decode(&v); err != nil {
 		return err
 	}
 	var values []*string // nil is what is not known before an apply
 	if len(v.Values) > 0 {
-		if err := json.Unmarshal(v.Values, &values); err != nil {
+		if err := decode.JSON(v.Values, &values); err != nil {
 			return fmt.Errorf("values: %w", err)
 		}
 	}
@@ -135,8 +151,8 @@ func (d *Document) release(r Resource) error {
 	}
 	out.Install = helm.Chart{Release: v.Name, Namespace: v.Namespace, Set: map[string]any{}}
 	for i, text := range values {
-		var merged map[string]any
-		if err := yaml.Unmarshal([]byte(*text), &merged); err != nil {
+		merged, err := mapping(*text)
+		if err != nil {
 			return fmt.Errorf("values[%d]: %w", i, err)
 		}
 		out.Install.Set = source.Merge(out.Install.Set, merged)
@@ -164,7 +180,9 @@ func (d *Document) group(r Resource) error {
 		Prefix string            `json:"node_group_name_prefix"`
 		Labels map[string]string `json:"labels"`
 		Taint  []struct {
-			Key, Value, Effect string
+			Key    string `json:"key"`
+			Value  string `json:"value"`
+			Effect string `json:"effect"`
 		} `json:"taint"`
 	}
 	if err := r.decode(&v); err != nil {
@@ -182,7 +200,9 @@ func (d *Document) group(r Resource) error {
 func (d *Document) fargate(r Resource) error {
 	var v struct {
 		Name     string `json:"fargate_profile_name"`
-		Selector []struct{ Namespace string }
+		Selector []struct {
+			Namespace string `json:"namespace"`
+		} `json:"selector"`
 	}
 	if err := r.decode(&v); err != nil {
 		return err
@@ -212,8 +232,8 @@ func (d *Document) text(r Resource) error {
 	if err := r.decode(&v); err != nil {
 		return err
 	}
-	var object map[string]any
-	if err := yaml.Unmarshal([]byte(v.Body), &object); err != nil {
+	object, err := mapping(v.Body)
+	if err != nil {
 		return fmt.Errorf("yaml_body: %w", err)
 	}
 	return d.object(r.Address, object, func(change map[string]any) (*doctor.Fix, error) {

@@ -2,13 +2,13 @@ package terraform
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/doctor"
 	"github.com/millwright-dev/millwright/doctor/account"
 	"github.com/millwright-dev/millwright/doctor/source"
@@ -83,7 +83,7 @@ func (d *Document) rule(r Resource) error {
 	}
 	var p account.Pattern
 	if v.Pattern != "" {
-		if err := json.Unmarshal([]byte(v.Pattern), &p); err != nil {
+		if err := decode.JSON([]byte(v.Pattern), &p); err != nil {
 			return fmt.Errorf("event_pattern: %w", err)
 		}
 	}
@@ -155,7 +155,7 @@ func (e *events) setPolicy(q *account.Queue, queues int) error {
 			continue
 		}
 		var text map[string]any
-		if err := json.Unmarshal([]byte(p.text), &text); err != nil {
+		if err := decode.JSON([]byte(p.text), &text); err != nil {
 			return fmt.Errorf("%s: policy: %w", p.address, err)
 		}
 		plain, err := source.Plain(text)

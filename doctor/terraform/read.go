@@ -141,11 +141,14 @@ type ignored struct{}
 func (*ignored) UnmarshalJSON([]byte) error { return nil }
 
 func syntax(err error) error {
+	var wrong *json.UnmarshalTypeError
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the document ends too early: %w", errForm)
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return fmt.Errorf("not what terraform show -json prints: %s is of type %s", wrong.Field, wrong.Value)
 	}
 	return fmt.Errorf("not what terraform show -json prints: %w", err)
 }

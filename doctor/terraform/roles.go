@@ -1,11 +1,11 @@
 package terraform
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/doctor"
 	"github.com/millwright-dev/millwright/doctor/account"
 )
@@ -55,7 +55,10 @@ func (d *Document) inline(r Resource) error {
 }
 
 func (d *Document) profile(r Resource) error {
-	var v struct{ Name, Role string }
+	var v struct {
+		Name string `json:"name"`
+		Role string `json:"role"`
+	}
 	if err := r.decode(&v); err != nil {
 		return err
 	}
@@ -88,7 +91,7 @@ func (d *Document) Account() (account.Account, error) {
 		}
 		document := map[string]any{}
 		if r.Trust != "" {
-			if err := json.Unmarshal([]byte(r.Trust), &document); err != nil {
+			if err := decode.JSON([]byte(r.Trust), &document); err != nil {
 				return out, fmt.Errorf("%s: assume_role_policy: %w", r.address, err)
 			}
 			made.Trusts = account.Trusted(document)

@@ -416,9 +416,13 @@ func TestGarbageGetsAMessage(t *testing.T) {
 		`{"planned_values":{},"errored":true}`: "the plan failed, and lacks what comes after the failure",
 		`{"planned_values":`:                   "the document ends too early",
 		`{"planned_values":[]}`:                "neither a plan nor a state",
-		string(planOf("values", resource("helm_release.x", m{"values": []string{"["}}))): "helm_release.x: values[0]: ",
-		string(planOf("values", resource("kubectl_manifest.x", m{"yaml_body": "["}))):    "kubectl_manifest.x: yaml_body: ",
-		string(planOf("values", resource("aws_eks_addon.x", m{"addon_name": 1}))):        "aws_eks_addon.x: values: ",
+		string(planOf("values", resource("helm_release.x", m{"values": []string{"["}}))):                      "helm_release.x: values[0]: ",
+		string(planOf("values", resource("kubectl_manifest.x", m{"yaml_body": "["}))):                         "kubectl_manifest.x: yaml_body: ",
+		string(planOf("values", resource("aws_eks_addon.x", m{"addon_name": 1}))):                             "aws_eks_addon.x: values: addon_name: want a string, got the number 1",
+		string(planOf("values", resource("helm_release.x", m{"values": []string{"- a"}}))):                    "helm_release.x: values[0]: want an object, got a list",
+		string(planOf("values", resource("helm_release.x", m{"values": []int{1}}))):                           "helm_release.x: values: [0]: want a string, got the number 1",
+		string(planOf("values", resource("aws_cloudwatch_event_rule.x", m{"event_pattern": `{"source":1}`}))): "aws_cloudwatch_event_rule.x: event_pattern: source: want a list, got the number 1",
+		`{"values":{"root_module":{"resources":[{"address":1}]}}}`:                                            "not what terraform show -json prints: address is of type number",
 	} {
 		if _, err := terraform.Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v, want %s", text, err, want)
