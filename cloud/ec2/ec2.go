@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/csv"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -139,4 +140,16 @@ func (t *Type) GPUMaker() string {
 		return "amd"
 	}
 	return "nvidia"
+}
+
+// naming splits a name such as u-12tb1.metal into its letters and its generation.
+var naming = regexp.MustCompile(`^([a-z]+)(-[0-9]+tb)?([0-9]+).*\.`)
+
+// Category is the letters of a type's name and the generation; empty where a name does not
+// follow the rule.
+func Category(name string) (category, generation string) {
+	if m := naming.FindStringSubmatch(name); m != nil {
+		return m[1], m[3]
+	}
+	return "", ""
 }

@@ -126,3 +126,15 @@ func TestFiguresAreThoseOfTheReferenceTable(t *testing.T) {
 	}
 	t.Logf("%d types compared", len(types))
 }
+
+func TestNamesThatDoNotFollowTheRuleHaveNoCategory(t *testing.T) {
+	for name, want := range map[string]string{
+		"m5.large": "m 5", "u-12tb1.112xlarge": "u 1", "u7i-12tb.224xlarge": "u 7", "c7gn.metal": "c 7",
+		"m7i-flex.large": "m 7", "hpc7g.4xlarge": "hpc 7", "mac.metal": " ",
+	} {
+		category, generation := Category(name)
+		if got := category + " " + generation; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -67,6 +68,16 @@ func TestEC2TypesCarryTheirAccelerators(t *testing.T) {
 	} {
 		if got := quantities(find(t, ec2Types(t), c.name).Capacity, corev1.ResourceName(c.resource)); got != c.want {
 			t.Errorf("%s has %s of %s, want %s", c.name, got, c.resource, c.want)
+		}
+	}
+}
+
+func TestNodesOfEveryEC2TypeMayHaveItsLabels(t *testing.T) {
+	for _, typ := range ec2Types(t) {
+		for key, value := range (catalog.Choice{Type: typ, Offering: &typ.Offerings[0]}).Labels() {
+			if faults := validation.IsValidLabelValue(value); len(faults) > 0 {
+				t.Errorf("%s: %s=%q: %v", typ.Name, key, value, faults)
+			}
 		}
 	}
 }

@@ -3,7 +3,6 @@ package kwok
 import (
 	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -181,7 +180,7 @@ func (t ec2Type) offerings() []catalog.Offering {
 
 func (t ec2Type) labels() map[string][]string {
 	family, size, _ := strings.Cut(t.Name, ".")
-	category, generation := categoryOf(family)
+	category, generation := ec2.Category(t.Name)
 	values := map[string][]string{
 		corev1.LabelInstanceTypeStable: {t.Name},
 		corev1.LabelArchStable:         {t.Arch()},
@@ -218,17 +217,6 @@ func (t ec2Type) labels() map[string][]string {
 		number(labelGPUMemory, t.AcceleratorMiB)
 	}
 	return values
-}
-
-// categoryOf splits a family such as m6id into its letters and generation.
-func categoryOf(family string) (category, generation string) {
-	start := strings.IndexAny(family, "0123456789")
-	rest := family[start:]
-	end := slices.IndexFunc([]byte(rest), func(c byte) bool { return c < '0' || c > '9' })
-	if end < 0 {
-		end = len(rest)
-	}
-	return family[:start], rest[:end]
 }
 
 func count(n int64) resource.Quantity { return *resource.NewQuantity(n, resource.DecimalSI) }

@@ -1,7 +1,6 @@
 package instancetype
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -110,18 +109,6 @@ func (i *Info) interfaces() int64 {
 		return 0
 	}
 	return i.Cards[i.DefaultCard]
-}
-
-// naming splits a name such as u-12tb1.metal into its letters and its generation.
-var naming = regexp.MustCompile(`^([a-z]+)(-[0-9]+tb)?([0-9]+).*\.`)
-
-// category is the letters of a name and the generation; empty where a name does not follow
-// the rule.
-func (i *Info) category() (category, generation string) {
-	if m := naming.FindStringSubmatch(i.Name); m != nil {
-		return m[1], m[3]
-	}
-	return "", ""
 }
 
 func (i *Info) sold(usage string) bool { return slices.Contains(i.Usages, usage) }

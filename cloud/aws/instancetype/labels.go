@@ -8,6 +8,7 @@ import (
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/cloud/ec2"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
@@ -42,7 +43,7 @@ var Tenancies = []string{"default", "dedicated"}
 func (c *Class) labels(i *Info) map[string][]string {
 	v := values{}
 	family, size, _ := strings.Cut(i.Name, ".")
-	category, generation := i.category()
+	category, generation := ec2.Category(i.Name)
 	v.text(corev1.LabelInstanceTypeStable, i.Name)
 	v.text(corev1.LabelArchStable, i.Arch)
 	v.text(corev1.LabelTopologyRegion, c.Region)
