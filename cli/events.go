@@ -212,7 +212,7 @@ func (q eventsQuery) print(w io.Writer, doc *eventsDocument) error {
 		return printDocument(w, q.output, doc)
 	}
 	if len(doc.Machines)+len(doc.Requests) == 0 {
-		_, err := fmt.Fprintln(w, "The cloud has announced nothing that a policy does not ignore.")
+		_, err := fmt.Fprintln(w, "No announcement of the cloud is on record; what a policy ignores is not listed.")
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)

@@ -98,7 +98,7 @@ by-hand   c           Drain    -          -
 }
 
 func TestWithoutEventsItSaysSo(t *testing.T) {
-	if out := printEvents(t, nil); out != "The cloud has announced nothing that a policy does not ignore.\n" {
+	if out := printEvents(t, nil); out != "No announcement of the cloud is on record; what a policy ignores is not listed.\n" {
 		t.Errorf("printed %q", out)
 	}
 }
