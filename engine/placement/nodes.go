@@ -71,7 +71,7 @@ func (t *packing) choose(c *content, family, model int, open bitset.Set) {
 			if !t.cells.Possible(open, state) {
 				continue
 			}
-			t.cells.Narrow(open, state)
+			open.And(state)
 		}
 		c.launches.And(accepted)
 		c.terms = append(c.terms, sh.Terms[v])

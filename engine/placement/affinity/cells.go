@@ -102,23 +102,7 @@ func (c *Cells) State(of func(key string) (requirement.Requirement, bool)) bitse
 	return out
 }
 
-// Narrow intersects a state with another and reports whether every key still
-// has a cell. Both were made by the same Cells; a nil state is all cells.
-func (c *Cells) Narrow(state, with bitset.Set) bool {
-	for _, k := range c.keys {
-		left := uint64(0)
-		for w := k.lo; w < k.hi; w++ {
-			state[w] &= with[w]
-			left |= state[w]
-		}
-		if left == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// Possible reports whether Narrow would succeed, without changing the state.
+// Possible reports whether every key has a cell in both of two states.
 func (c *Cells) Possible(state, with bitset.Set) bool {
 	for _, k := range c.keys {
 		left := uint64(0)

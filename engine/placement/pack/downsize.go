@@ -27,13 +27,11 @@ func (in *instance) contains(b *Box, model int) bool {
 		if !f.Models.Has(model) || l.Room(f, in.need(int32(part.Item)), part.Count) < part.Count {
 			return false
 		}
-		if f.Variants != nil && l.Open != nil {
-			v, ok := l.Variant(f, model, in.p.Cells)
-			if !ok {
-				return false
-			}
-			in.p.Cells.Narrow(l.Open, f.Variants[v].State)
+		state, ok := l.variant(f, model, in.p.Cells)
+		if !ok {
+			return false
 		}
+		l.Open.And(state)
 		l.Add(f, in.need(int32(part.Item)), part.Count)
 	}
 	if in.p.Pools[in.p.Models[model].Pool].Guarded {

@@ -218,7 +218,7 @@ func (f *filler) settle(c *cursor, model int) bool {
 			return false
 		}
 		c.tokens = len(f.load.Present)
-		if _, ok := f.load.Variant(c.lane.family, model, f.s.p.Cells); !ok {
+		if _, ok := f.load.variant(c.lane.family, model, f.s.p.Cells); !ok {
 			return false
 		}
 	}
@@ -251,10 +251,8 @@ func (f *filler) seek(c *cursor) bool {
 
 func (f *filler) take(c *cursor, model int) {
 	item := c.lane.items[c.pos]
-	if l := &f.load; l.Open != nil && c.lane.family.Variants != nil {
-		v, _ := l.Variant(c.lane.family, model, f.s.p.Cells)
-		f.s.p.Cells.Narrow(l.Open, c.lane.family.Variants[v].State)
-	}
+	state, _ := f.load.variant(c.lane.family, model, f.s.p.Cells)
+	f.load.Open.And(state)
 	f.load.Add(c.lane.family, f.s.need(item), 1)
 	if c.taken++; c.taken > 1 {
 		f.parts[c.part].Count++

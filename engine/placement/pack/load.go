@@ -83,18 +83,18 @@ func (l *Load) admits(f *Family, known int) int {
 	return max(most, 0)
 }
 
-// Variant finds the first way to satisfy the family on a model with what is
-// already decided about open labels; ok is false if there is none.
-func (l *Load) Variant(f *Family, model int, cells *affinity.Cells) (v int, ok bool) {
+// variant is the state of the first way to satisfy the family on a model with what is
+// already decided about open labels, nil if none is open; ok is false if there is no way.
+func (l *Load) variant(f *Family, model int, cells *affinity.Cells) (state bitset.Set, ok bool) {
 	if f.Variants == nil || l.Open == nil {
-		return 0, true
+		return nil, true
 	}
-	for i := range f.Variants {
-		if f.Variants[i].Models.Has(model) && cells.Possible(l.Open, f.Variants[i].State) {
-			return i, true
+	for _, v := range f.Variants {
+		if v.Models.Has(model) && cells.Possible(l.Open, v.State) {
+			return v.State, true
 		}
 	}
-	return 0, false
+	return nil, false
 }
 
 // Add puts n items into the box. They have to fit.
