@@ -19,21 +19,20 @@ const (
 	sharePrefix  = "shared volumes of "
 )
 
-// AttachDriver is the driver of a dimension that counts volumes.
-func AttachDriver(name corev1.ResourceName) (string, bool) {
-	return strings.CutPrefix(string(name), attachPrefix)
-}
-
-// ShareDriver is the driver of a dimension of shared volumes.
-func ShareDriver(name corev1.ResourceName) (string, bool) {
-	return strings.CutPrefix(string(name), sharePrefix)
+// VolumesOf takes the name of a dimension that is about volumes apart: those that are a
+// pod's own, which it counts, or those that pods share.
+func VolumesOf(name corev1.ResourceName) (driver string, own, ok bool) {
+	if driver, own = strings.CutPrefix(string(name), attachPrefix); own {
+		return driver, true, true
+	}
+	driver, ok = strings.CutPrefix(string(name), sharePrefix)
+	return driver, false, ok
 }
 
 // OfVolumes reports whether a dimension is about volumes.
 func OfVolumes(name corev1.ResourceName) bool {
-	_, own := AttachDriver(name)
-	_, shared := ShareDriver(name)
-	return own || shared
+	_, _, ok := VolumesOf(name)
+	return ok
 }
 
 // readVolumes looks at the volumes of the pods, if there are any.

@@ -233,16 +233,16 @@ func (sh *shelf) amounts(need []int64) []constraint {
 // volumeCount prints a dimension that counts volumes, or says whether there is room
 // for those that pods share.
 func volumeCount(name corev1.ResourceName, n int64) string {
-	if driver, ok := demand.AttachDriver(name); ok && n == 1 {
+	switch driver, own, _ := demand.VolumesOf(name); {
+	case own && n == 1:
 		return "1 volume of " + driver
-	} else if ok {
+	case own:
 		return fmt.Sprintf("%d volumes of %s", n, driver)
+	case n == 0:
+		return "none of the shared volumes of " + driver
+	default:
+		return "all shared volumes of " + driver
 	}
-	driver, _ := demand.ShareDriver(name)
-	if n == 0 {
-		return fmt.Sprintf("none of the shared volumes of %s", driver)
-	}
-	return fmt.Sprintf("all shared volumes of %s", driver)
 }
 
 // carrying are the rows on which a DaemonSet would run.

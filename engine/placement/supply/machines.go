@@ -124,21 +124,11 @@ func (m *Machine) exclude(s *Supply, p *snapshot.Pod) {
 // without a known limit has no end.
 func (s *Supply) limitVolumes(m *Machine) {
 	for i, name := range s.Dims.Names {
-		if driver, own, ok := volumesOf(name); ok {
+		if driver, own, ok := demand.VolumesOf(name); ok {
 			limit, limited := s.attachLimit(m.Node, driver)
 			m.Load.Free[i] = s.volumeRoom(m.Node, driver, own, limit, limited)
 		}
 	}
-}
-
-// volumesOf takes the name of a dimension that is about volumes apart: those that
-// are a pod's own, or those that pods share.
-func volumesOf(name corev1.ResourceName) (driver string, own, ok bool) {
-	if driver, ok := demand.AttachDriver(name); ok {
-		return driver, true, true
-	}
-	driver, ok = demand.ShareDriver(name)
-	return driver, false, ok
 }
 
 // volumeRoom is what a node has of a dimension that is about volumes; a nil node

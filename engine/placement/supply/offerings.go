@@ -156,7 +156,7 @@ func (s *Supply) Allocatable(t *catalog.Type) []int64 {
 		out[i] = max(0, out[i]-pages.Value())
 	}
 	for i, name := range s.Dims.Names {
-		if driver, own, ok := volumesOf(name); ok {
+		if driver, own, ok := demand.VolumesOf(name); ok {
 			limit, limited := t.AttachLimits[driver]
 			out[i] = s.volumeRoom(nil, driver, own, limit, limited)
 		}
