@@ -22,8 +22,7 @@ func (w *world) useExisting(out *plan.Plan) {
 	if len(w.Machines.List) == 0 {
 		return
 	}
-	index := w.Machines.ByName()
-	refused := w.refused(index)
+	refused := w.refused()
 	open := func(g *demand.Group) bitset.Set {
 		if len(g.Shape.Refused) > 0 {
 			return nil
@@ -38,7 +37,7 @@ func (w *world) useExisting(out *plan.Plan) {
 		}
 		return set
 	}
-	w.keepNominated(index, open, out)
+	w.keepNominated(open, out)
 	for _, g := range w.bySize(open) {
 		if set := open(g); set != nil {
 			w.fill(g, set, out)
@@ -49,7 +48,7 @@ func (w *world) useExisting(out *plan.Plan) {
 // refused are the machines, by group, on which kube-scheduler does not put one
 // of the group's pods although it had the time, for a reason that is not known
 // here.
-func (w *world) refused(index map[string]int) map[*demand.Group][]int {
+func (w *world) refused() map[*demand.Group][]int {
 	out := map[*demand.Group][]int{}
 	for _, g := range w.Groups {
 		for _, p := range g.Pods {
@@ -60,7 +59,7 @@ func (w *world) refused(index map[string]int) map[*demand.Group][]int {
 					}
 				}
 			}
-			i, ok := index[p.Status.NominatedNodeName]
+			i, ok := w.Machines.ByName[p.Status.NominatedNodeName]
 			if ok && p.Spec.NodeName == "" && nomination.Refused(p, w.Machines.List[i].Node, w.Snap.Now) {
 				out[g] = append(out[g], i)
 			}
@@ -207,7 +206,7 @@ func (w *world) put(g *demand.Group, f *pack.Family, machine, n int, out *plan.P
 
 // keepNominated puts pods where an earlier plan counted on a machine for them, if they
 // still fit.
-func (w *world) keepNominated(index map[string]int, open func(*demand.Group) bitset.Set, out *plan.Plan) {
+func (w *world) keepNominated(open func(*demand.Group) bitset.Set, out *plan.Plan) {
 	if len(w.Snap.Nominated) == 0 {
 		return
 	}
@@ -219,7 +218,7 @@ func (w *world) keepNominated(index map[string]int, open func(*demand.Group) bit
 		f := w.Family(g.Shape)
 		var left []*snapshot.Pod
 		for unit := range slices.Chunk(g.Pods, g.Bundle) {
-			i, ok := index[w.Snap.Nominated[types.NamespacedName{Namespace: unit[0].Namespace, Name: unit[0].Name}]]
+			i, ok := w.Machines.ByName[w.Snap.Nominated[types.NamespacedName{Namespace: unit[0].Namespace, Name: unit[0].Name}]]
 			if !ok || !set.Has(i) || w.Machines.List[i].Load.Room(&f, g.Need, 1) == 0 {
 				left = append(left, unit...)
 				continue

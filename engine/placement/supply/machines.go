@@ -25,6 +25,8 @@ type Machines struct {
 	// is not launched yet.
 	index, possible *affinity.Index
 	accepting       accepting
+	// ByName finds machines by the names of their Nodes and claims.
+	ByName map[string]int
 }
 
 // Machine is one node with what it has left.
@@ -68,6 +70,13 @@ func (s *Supply) newMachines() *Machines {
 func (ms *Machines) makeIndices() {
 	says := func(i int, key string) requirement.Requirement { return ms.List[i].Says(key) }
 	ms.index, ms.possible, ms.accepting = affinity.New(len(ms.List), true, says), affinity.New(len(ms.List), false, says), accepting{}
+	ms.ByName = make(map[string]int, 2*len(ms.List))
+	for i, m := range ms.List {
+		ms.ByName[m.Node.Name] = i
+		if m.Node.Claim != nil {
+			ms.ByName[m.Node.Claim.Name] = i
+		}
+	}
 }
 
 // openLabels are those that the types and offerings of a pool define: what a
@@ -191,16 +200,9 @@ func (s *Supply) reserve(ms *Machines) {
 			}
 		}
 	}
-	if len(ms.List) == 0 {
-		return
-	}
-	byName := map[string]*Machine{}
-	for _, m := range ms.List {
-		byName[m.Node.Name] = m
-	}
 	for _, p := range s.Snap.Pending {
-		if m := byName[p.Status.NominatedNodeName]; m != nil && p.Active() && nomination.Foreign(p.Pod) {
-			m.occupy(s, p)
+		if i, ok := ms.ByName[p.Status.NominatedNodeName]; ok && p.Active() && nomination.Foreign(p.Pod) {
+			ms.List[i].occupy(s, p)
 		}
 	}
 	for _, m := range ms.List {
@@ -285,18 +287,6 @@ func (ms *Machines) Accepting(n *demand.Node) bitset.Set {
 		}
 		return out
 	})
-}
-
-// ByName finds machines by the names of their Nodes and claims.
-func (ms *Machines) ByName() map[string]int {
-	out := make(map[string]int, 2*len(ms.List))
-	for i, m := range ms.List {
-		out[m.Node.Name] = i
-		if m.Node.Claim != nil {
-			out[m.Node.Claim.Name] = i
-		}
-	}
-	return out
 }
 
 // Domain is a machine's value of a label, if that is certain. A machine that is on

@@ -26,8 +26,6 @@ type Assigner struct {
 	divided map[string]int
 	// slots are the domains of groups that are bound to some.
 	slots map[*demand.Group]slot
-	// names are the machines by the names of their Nodes and claims, once asked for.
-	names map[string]int
 }
 
 // slot is a cell of a group: the path to it, and how many pods were given it.

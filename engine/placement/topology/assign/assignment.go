@@ -257,10 +257,7 @@ func (v *assignment) nominatedTo(p *snapshot.Pod) int {
 	if !ok {
 		return -1
 	}
-	if a.names == nil {
-		a.names = a.Machines.ByName()
-	}
-	at, ok := a.names[name]
+	at, ok := a.Machines.ByName[name]
 	if !ok {
 		return -1
 	}
