@@ -185,7 +185,6 @@ func (t *packing) addModels() {
 		reservation    int
 	}
 	seen := map[identity]bool{}
-	last := make([]identity, len(m.Kinds)) // most kinds have only one
 	all := make([]int64, len(t.w.Dims.Names))
 	for _, p := range t.pools {
 		first := len(t.problem.Models)
@@ -195,13 +194,10 @@ func (t *packing) addModels() {
 			if r, ok := m.ReservationOf(i); ok {
 				id.reservation = r + 1
 			}
-			if marks[i] == 0 || last[l.Kind] == id || seen[id] {
+			if marks[i] == 0 || seen[id] {
 				continue
 			}
-			if last[l.Kind].mark != 0 {
-				seen[last[l.Kind]] = true
-			}
-			last[l.Kind] = id
+			seen[id] = true
 			m.Fill(all, l)
 			holds := t.inDims(all)
 			model := pack.Model{
