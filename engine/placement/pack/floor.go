@@ -96,7 +96,7 @@ func (f *floor) of(counts []int) float64 {
 		whole[g.part] = max(whole[g.part], least)
 	}
 	sum := 0.0
-	for _, p := range f.order() {
+	for p := range divided {
 		sum += max(divided[p], whole[p], filled[p])
 	}
 	return sum * (1 - tiny)
@@ -112,15 +112,4 @@ func (f *floor) boxes(counts []int) int {
 		}
 	}
 	return int(math.Ceil(most - tiny))
-}
-
-// order lists the parts in ascending order, so that sums come out the same.
-func (f *floor) order() []int {
-	var out []int
-	for family, p := range f.part {
-		if p == family {
-			out = append(out, p)
-		}
-	}
-	return out
 }

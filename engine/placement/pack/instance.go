@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -159,11 +160,5 @@ func (in *instance) familyOf(item int32) *Family { return &in.p.Families[in.p.It
 
 // byFallingSize compares items, the largest first, equal ones by their numbers.
 func (in *instance) byFallingSize(a, b int32) int {
-	switch x, y := in.size[a], in.size[b]; {
-	case x > y:
-		return -1
-	case x < y:
-		return 1
-	}
-	return int(a - b)
+	return cmp.Or(cmp.Compare(in.size[b], in.size[a]), int(a-b))
 }

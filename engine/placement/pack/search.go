@@ -67,7 +67,7 @@ func (p *patterns) start(model int) {
 			q.items = append(q.items, item)
 		}
 	}
-	slices.SortStableFunc(q.items, func(a, b int32) int { return cmp.Compare(p.s.size[b], p.s.size[a]) })
+	slices.SortFunc(q.items, p.s.byFallingSize)
 	q.count, q.best = make([]int, len(q.items)), nil
 	for len(q.loads) <= len(q.items) {
 		q.loads = append(q.loads, Load{})

@@ -1,6 +1,9 @@
 package pack
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // sprinkle seeds an empty box with small things and returns their number: as many as boxes
 // have on average, less the large ones that went into the last box. Largest first alone
@@ -30,10 +33,7 @@ func (f *filler) sprinkle(model int) int {
 func (f *filler) takeSmall(model, n int) int {
 	if f.ascending == nil {
 		f.ascending = slices.SortedFunc(slices.Values(f.s.ranked), func(a, b int32) int {
-			if f.s.size[a] == f.s.size[b] {
-				return int(a - b)
-			}
-			return f.s.byFallingSize(b, a)
+			return cmp.Or(cmp.Compare(f.s.size[a], f.s.size[b]), int(a-b))
 		})
 	}
 	taken := 0
