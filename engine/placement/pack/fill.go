@@ -49,19 +49,16 @@ type filler struct {
 	ascending []int32
 	early     []int32
 	large     float64
-	// laneOf finds the filler's lane by the layout's.
-	laneOf []int32
 }
 
 // newFiller prepares to fill boxes with what is left of the items.
 func (s *solver) newFiller(left []int) *filler {
 	f := &filler{
-		s: s, lanes: s.lanesOf(left), left: left, laneOf: make([]int32, len(s.lanes)), early: make([]int32, len(s.counts)),
+		s: s, lanes: s.lanesOf(left), left: left, early: make([]int32, len(s.counts)),
 		inverse: make([]float64, s.p.Dims), average: make([]float64, s.p.Dims), mark: make([]int64, s.p.Dims),
 		value: make([]float64, s.p.Dims), averages: make([]float64, s.p.Dims),
 	}
 	for i := range f.lanes {
-		f.laneOf[s.laneOf[f.lanes[i].items[0]]] = int32(i)
 		for _, item := range f.lanes[i].items {
 			f.worth += s.worth[item] * float64(left[item])
 		}
@@ -199,7 +196,7 @@ func (f *filler) commit(parts []Part, n int) {
 	for _, part := range parts {
 		f.left[part.Item] -= part.Count * n
 		f.worth -= f.s.worth[part.Item] * float64(part.Count*n)
-		l := &f.lanes[f.laneOf[f.s.laneOf[part.Item]]]
+		l := &f.lanes[f.s.laneOf[part.Item]]
 		l.count -= part.Count * n
 		if f.left[part.Item] == 0 {
 			at, _ := slices.BinarySearchFunc(l.items, int32(part.Item), f.s.byFallingSize)

@@ -59,7 +59,7 @@ func (s *solver) costs(model int) float64 { return s.p.Models[model].Price + s.f
 func (s *solver) offers(f *filler) []offer {
 	out := make([]offer, 0, len(s.p.Models))
 	for m := range s.p.Models {
-		if slices.ContainsFunc(f.lanes, func(l lane) bool { return l.family.Models.Has(m) }) {
+		if slices.ContainsFunc(f.lanes, func(l lane) bool { return l.count > 0 && l.family.Models.Has(m) }) {
 			price, costs := s.p.Models[m].Price, max(s.costs(m), tiny)
 			out = append(out, offer{model: m, round: -1, potential: s.potential[m] * price / costs, costs: costs})
 		}

@@ -20,8 +20,8 @@ type template struct {
 	flattest, steepest []float64
 }
 
-// lane is a list of items of one family with about the same ratios of needs, of which some
-// are left, the largest first, so that first fit is best fit.
+// lane is a list of items of one family with about the same ratios of needs, those of which
+// some are left, the largest first, so that first fit is best fit.
 type lane struct {
 	*template
 	items []int32
@@ -77,28 +77,20 @@ func newTemplate(in *instance, family int, items []int32) template {
 
 // lanesOf sorts those of the items of which something is left into lanes.
 func (s *solver) lanesOf(left []int) []lane {
-	mine := make([]int32, 0, len(s.ranked))
-	for _, i := range s.ranked {
-		if left[i] > 0 {
-			mine = append(mine, i)
-		}
+	out := make([]lane, len(s.lanes))
+	for i := range out {
+		out[i] = lane{template: &s.lanes[i], sum: make([]float64, s.p.Dims)}
 	}
-	var out []lane
-	for lo := 0; lo < len(mine); {
-		number := s.laneOf[mine[lo]]
-		hi := lo + 1
-		for hi < len(mine) && s.laneOf[mine[hi]] == number {
-			hi++
+	for _, i := range s.ranked {
+		if left[i] == 0 {
+			continue
 		}
-		l := lane{template: &s.lanes[number], items: mine[lo:hi:hi], sum: make([]float64, s.p.Dims)}
-		for _, i := range l.items {
-			l.count += left[i]
-			for d, n := range s.need(i) {
-				l.sum[d] += float64(n) * float64(left[i])
-			}
+		l := &out[s.laneOf[i]]
+		l.items = append(l.items, i)
+		l.count += left[i]
+		for d, n := range s.need(i) {
+			l.sum[d] += float64(n) * float64(left[i])
 		}
-		out = append(out, l)
-		lo = hi
 	}
 	return out
 }
