@@ -48,11 +48,10 @@ func (w *world) newPacking(pools []*supply.Pool, groups []*demand.Group, offered
 		t.problem.Items = append(t.problem.Items, pack.Item{Family: t.familyOf(g), Need: t.inDims(g.Need), Count: g.Units()})
 	}
 	// They may draw on the same reservations.
-	t.problem.Pools = []pack.Pool{{
-		Left:    w.Offerings.Left(pools),
-		Guarded: slices.ContainsFunc(pools, func(p *supply.Pool) bool { return len(p.MinValues) > 0 }),
-	}}
-	t.problem.Guard = t.meetsMinValues
+	t.problem.Limits = w.Offerings.Left(pools)
+	if slices.ContainsFunc(pools, func(p *supply.Pool) bool { return len(p.MinValues) > 0 }) {
+		t.problem.Guard = t.meetsMinValues
+	}
 	return t
 }
 

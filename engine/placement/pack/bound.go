@@ -24,14 +24,18 @@ type relaxation struct {
 	potential []float64
 }
 
-func relax(in *instance) *relaxation {
-	s := &relaxation{
+// relax makes an instance of a problem and solves its relaxation. A price of one there is
+// a unit here.
+func relax(p *Problem) (s *relaxation, unit float64) {
+	relative, unit := relativePrices(p)
+	in := newInstance(binding(relative), p.Dims)
+	s = &relaxation{
 		instance: in, worth: make([]float64, len(in.p.Items)), priced: make([]float64, len(in.p.Models)*in.p.Dims),
 		potential: make([]float64, len(in.p.Models)),
 	}
 	bundles := bundlesOf(in)
 	if len(bundles) == 0 {
-		return s
+		return s, unit
 	}
 	g := s.newProgram(bundles)
 	g.relax()
@@ -44,7 +48,7 @@ func relax(in *instance) *relaxation {
 			s.priced[m*s.p.Dims+d] = float64(n) * prices[m*s.p.Dims+d]
 		}
 	}
-	return s
+	return s, unit
 }
 
 // stretch makes a full box cost what the model costs. Where the program put no

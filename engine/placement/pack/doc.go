@@ -5,8 +5,8 @@
 //	Problem ──► Solve ──► Solution
 //	├── Items     a number of equal things: what each needs, and its family
 //	├── Families  which models will do, and who cannot share a box
-//	├── Models    boxes that can be bought: what they hold, the price, the pool
-//	└── Pools     what may be bought of them at most
+//	├── Models    boxes that can be bought: what they hold, the price
+//	└── Limits    what may be bought of them at most
 //
 // In order:
 //

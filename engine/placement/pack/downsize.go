@@ -1,7 +1,7 @@
 package pack
 
 // downsize finds the cheapest model for a box's content.
-func (s *solver) downsize(b *Box, pools []Pool) {
+func (s *solver) downsize(b *Box, limits []int64) {
 	need := make([]int64, s.p.Dims)
 	for _, part := range b.Parts {
 		for d, n := range s.need(int32(part.Item)) {
@@ -10,9 +10,9 @@ func (s *solver) downsize(b *Box, pools []Pool) {
 	}
 	for m := range s.p.Models {
 		model, now := &s.p.Models[m], &s.p.Models[b.Model]
-		if model.Price < now.Price && fits(need, model.Holds) && s.contains(b, m) && affords(pools, model, 1) > 0 {
-			buy(pools, now, -1)
-			buy(pools, model, 1)
+		if model.Price < now.Price && fits(need, model.Holds) && s.contains(b, m) && affords(limits, model, 1) > 0 {
+			buy(limits, now, -1)
+			buy(limits, model, 1)
 			b.Model = m
 		}
 	}
@@ -34,8 +34,5 @@ func (in *instance) contains(b *Box, model int) bool {
 		l.Open.And(state)
 		l.Add(f, in.need(int32(part.Item)), part.Count)
 	}
-	if in.p.Pools[in.p.Models[model].Pool].Guarded {
-		return in.p.Guard(&Box{Model: model, Parts: b.Parts})
-	}
-	return true
+	return in.p.Guard == nil || in.p.Guard(&Box{Model: model, Parts: b.Parts})
 }

@@ -13,31 +13,31 @@ const (
 // draft packs greedily twice: by price alone, which tells what an average box costs, and
 // with the fee. The better packing counts. Where there are many items, a sample is packed
 // by price alone.
-func (s *solver) draft(left []int, pools []Pool) []Box {
+func (s *solver) draft(left []int, limits []int64) []Box {
 	some := s.part(drafted)
-	rest, available := slices.Clone(some), clonePools(pools)
+	rest, available := slices.Clone(some), slices.Clone(limits)
 	plain := s.greedy(rest, available)
 	if len(plain) == 0 {
-		return s.greedy(left, pools)
+		return s.greedy(left, limits)
 	}
 	s.charge(plain)
 	all := slices.Equal(some, left)
 	if !all || len(plain) > s.floor.boxes(s.counts) {
-		after, budgets := slices.Clone(left), clonePools(pools)
+		after, budgets := slices.Clone(left), slices.Clone(limits)
 		out := s.greedy(after, budgets)
 		if !all || slices.Equal(after, rest) && s.better(out, plain) {
 			copy(left, after)
-			copy(pools, budgets)
+			copy(limits, budgets)
 			return out
 		}
 	}
 	copy(left, rest)
-	copy(pools, available)
+	copy(limits, available)
 	return plain
 }
 
 func (s *solver) charge(boxes []Box) {
-	s.fee = addedWeight * s.priceOf(boxes) / float64(len(boxes))
+	s.fee = addedWeight * s.p.price(boxes) / float64(len(boxes))
 }
 
 // part is a proportional sample of about so many things; all of them where some cannot

@@ -101,7 +101,7 @@ func (f *filler) fill(model int) (parts []Part, worth float64) {
 		f.early[part.Item] = 0
 	}
 	f.large = float64(things-small) / max(f.s.p.Models[model].Price, tiny)
-	if f.s.p.Pools[f.s.p.Models[model].Pool].Guarded {
+	if f.s.p.Guard != nil {
 		f.shrink(model)
 	}
 	for _, part := range f.parts {

@@ -32,22 +32,22 @@ func (o *offer) promise(round int, left float64) float64 {
 
 // greedy buys boxes, always the one whose content is worth most for its price,
 // and takes the content from what is left of the items.
-func (s *solver) greedy(left []int, pools []Pool) []Box {
+func (s *solver) greedy(left []int, limits []int64) []Box {
 	f := s.newFiller(left)
 	offers := s.offers(f)
 	var out []Box
 	for round := 0; !f.done(); round++ {
-		best := s.best(f, &offers, pools, round)
+		best := s.best(f, &offers, limits, round)
 		if best == nil {
 			break
 		}
 		model := &s.p.Models[best.model]
-		n := min(affords(pools, model, unlimited), repeats(left, best.parts))
+		n := min(affords(limits, model, unlimited), repeats(left, best.parts))
 		for range n {
 			out = append(out, Box{Model: best.model, Parts: slices.Clone(best.parts)})
 		}
 		f.commit(best.parts, n)
-		buy(pools, model, n)
+		buy(limits, model, n)
 	}
 	return out
 }
@@ -76,7 +76,7 @@ const same = 5e-4
 // best finds the offer with the best share by lazy evaluation: only offers whose promise is
 // the highest are looked at, and filled again if their content cannot be had any more. Offers
 // that nothing fits are dropped.
-func (s *solver) best(f *filler, offers *[]offer, pools []Pool, round int) *offer {
+func (s *solver) best(f *filler, offers *[]offer, limits []int64, round int) *offer {
 	left := f.worth + tiny // it has been summed up and taken from
 	for {
 		top, promise := -1, 0.0
@@ -90,7 +90,7 @@ func (s *solver) best(f *filler, offers *[]offer, pools []Pool, round int) *offe
 		}
 		o := &(*offers)[top]
 		model := &s.p.Models[o.model]
-		if affords(pools, model, 1) == 0 || o.round == round && len(o.parts) == 0 {
+		if affords(limits, model, 1) == 0 || o.round == round && len(o.parts) == 0 {
 			*offers = slices.Delete(*offers, top, top+1)
 			continue
 		}

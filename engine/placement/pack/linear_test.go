@@ -10,7 +10,7 @@ import (
 // costs twice as much: 1 to 256 CPUs, with 2, 4 or 8 GiB each. The dimensions are
 // thousandths of a CPU, MiB, and pods.
 func linear(small, medium, large int) *Problem {
-	p := &Problem{Dims: 3, Pools: []Pool{{}}, Items: []Item{
+	p := &Problem{Dims: 3, Items: []Item{
 		{Need: []int64{250, 500, 1}, Count: small},
 		{Need: []int64{900, 3100, 1}, Count: medium},
 		{Need: []int64{3500, 14 << 10, 1}, Count: large},
@@ -40,7 +40,7 @@ func TestWhereTwiceTheSizeCostsTwiceAsMuchFewBoxesAreBought(t *testing.T) {
 	} {
 		p := linear(test.small, test.medium, test.large)
 		s := Solve(p)
-		if price := s.Price(p); len(s.Boxes) > test.boxes || price > test.price {
+		if price := p.price(s.Boxes); len(s.Boxes) > test.boxes || price > test.price {
 			t.Errorf("%d boxes for %.2f, want at most %d for %.2f", len(s.Boxes), price, test.boxes, test.price)
 		}
 	}

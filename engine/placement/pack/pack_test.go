@@ -16,16 +16,16 @@ import (
 func problems(items, count int) *rapid.Generator[*Problem] {
 	return rapid.Custom(func(t *rapid.T) *Problem {
 		number := func(lo, hi int, what string) int { return rapid.IntRange(lo, hi).Draw(t, what) }
-		p := &Problem{Dims: 3, Pools: []Pool{{}, {}}}
+		p := &Problem{Dims: 3}
 		models := number(1, 4, "models")
 		for range models {
 			p.Models = append(p.Models, Model{
-				Pool: number(0, 1, "pool"), Price: float64(number(1, 40, "price")) / 10, Weighs: []int64{1},
+				Price: float64(number(1, 40, "price")) / 10, Weighs: []int64{int64(number(0, 1, "weighs"))},
 				Holds: []int64{int64(number(1, 12, "holds")), int64(number(1, 12, "holds")), int64(number(1, 8, "holds"))},
 			})
 		}
 		if rapid.Bool().Draw(t, "limited") {
-			p.Pools[0].Left = []int64{int64(number(0, 3, "left"))}
+			p.Limits = []int64{int64(number(0, 3, "limit"))}
 		}
 		for f := range number(1, 3, "families") {
 			family := Family{Models: bitset.New(models)}
@@ -61,10 +61,10 @@ func TestBoxesHoldTheirContentAndAllRulesAreKept(t *testing.T) {
 		p := problems(6, 20).Draw(t, "problem")
 		s := Solve(p)
 		packed := make([]int, len(p.Items))
-		bought := make([]int64, len(p.Pools))
+		weigh := int64(0)
 		for i := range s.Boxes {
 			b := &s.Boxes[i]
-			bought[p.Models[b.Model].Pool]++
+			weigh += p.Models[b.Model].Weighs[0]
 			if !legal(p, b) {
 				t.Errorf("box %+v is not possible", b)
 			}
@@ -76,17 +76,15 @@ func TestBoxesHoldTheirContentAndAllRulesAreKept(t *testing.T) {
 			if packed[i]+s.Left[i] != p.Items[i].Count {
 				t.Errorf("item %d: %d packed and %d left of %d", i, packed[i], s.Left[i], p.Items[i].Count)
 			}
-			if s.Left[i] > 0 && p.Pools[0].Left == nil && fitsAlone(p, i) {
+			if s.Left[i] > 0 && p.Limits == nil && fitsAlone(p, i) {
 				t.Errorf("item %d is left though it fits into a box", i)
 			}
 		}
-		for i, pool := range p.Pools {
-			if pool.Left != nil && bought[i] > pool.Left[0] {
-				t.Errorf("%d boxes of pool %d, which allows %d", bought[i], i, pool.Left[0])
-			}
+		if p.Limits != nil && weigh > p.Limits[0] {
+			t.Errorf("the boxes weigh %d, the limit is %d", weigh, p.Limits[0])
 		}
-		if bound := s.Bound(s.Boxes); s.Price(p) < bound*(1-1e-9) {
-			t.Errorf("price %g is below the bound %g", s.Price(p), bound)
+		if bound := s.Bound(s.Boxes); p.price(s.Boxes) < bound*(1-1e-9) {
+			t.Errorf("price %g is below the bound %g", p.price(s.Boxes), bound)
 		}
 	})
 }
@@ -103,7 +101,7 @@ func TestTheBoundKnowsHowManyBoxesThereHaveToBe(t *testing.T) {
 		{Models: all, Caps: []Cap{{Group: 1, Each: 1, Max: 1, Declares: true}}},
 	} {
 		s := Solve(&Problem{
-			Dims: 1, Models: []Model{one(10, 0.5), one(1, 0.1)}, Pools: []Pool{{}}, Families: []Family{alone, {Models: all}},
+			Dims: 1, Models: []Model{one(10, 0.5), one(1, 0.1)}, Families: []Family{alone, {Models: all}},
 			Items: []Item{{Family: 0, Count: 10, Need: []int64{1}}, {Family: 1, Count: 30, Need: []int64{1}}},
 		})
 		if bound := s.Bound(s.Boxes); math.Abs(bound-7.0/3) > 1e-3 {
@@ -201,13 +199,13 @@ func cheapest(p *Problem) float64 {
 func TestTheBoundIsBelowTheBestThatThereIsAndThePriceIsNot(t *testing.T) {
 	property.Check(t, func(t *rapid.T) {
 		p := problems(3, 2).Draw(t, "problem")
-		p.Pools[0].Left = nil
+		p.Limits = nil
 		best := cheapest(p)
 		s := Solve(p)
 		if bound := s.Bound(s.Boxes); bound > best*(1+1e-9) {
 			t.Errorf("the bound is %g, the best costs %g", bound, best)
 		}
-		if price := s.Price(p); price < best*(1-1e-9) {
+		if price := p.price(s.Boxes); price < best*(1-1e-9) {
 			t.Errorf("the price is %g, the best %g", price, best)
 		}
 	})
@@ -217,12 +215,12 @@ func TestManyThingsOfFewKindsArePackedByWholeContents(t *testing.T) {
 	models := bitset.New(2)
 	models.AddRange(0, 2)
 	p := &Problem{
-		Dims: 1, Pools: []Pool{{}}, Families: []Family{{Models: models}},
+		Dims: 1, Families: []Family{{Models: models}},
 		Models: []Model{{Price: 8, Holds: []int64{8}}, {Price: 10, Holds: []int64{10}}},
 		Items:  []Item{{Need: []int64{2}, Count: 50}, {Need: []int64{5}, Count: 40}, {Need: []int64{6}, Count: 30}},
 	}
 	// 20 boxes of 5 + 5, and of the smaller model 30 of 6 + 2 and 5 of four 2: all full.
-	if price := Solve(p).Price(p); price != 480 {
+	if price := p.price(Solve(p).Boxes); price != 480 {
 		t.Errorf("the price is %g, want 480", price)
 	}
 }
@@ -231,12 +229,12 @@ func TestOfEqualPricesTheLargestBoxesAreBought(t *testing.T) {
 	models := bitset.New(3)
 	models.AddRange(0, 3)
 	p := &Problem{
-		Dims: 1, Pools: []Pool{{}}, Families: []Family{{Models: models}},
+		Dims: 1, Families: []Family{{Models: models}},
 		Models: []Model{{Price: 1, Holds: []int64{1}}, {Price: 4, Holds: []int64{4}}, {Price: 16, Holds: []int64{16}}},
 		Items:  []Item{{Need: []int64{1}, Count: 41}},
 	}
-	if s := Solve(p); s.Price(p) != 41 || len(s.Boxes) != 5 {
-		t.Errorf("%d boxes for %g, want 5 for 41", len(s.Boxes), s.Price(p))
+	if s := Solve(p); p.price(s.Boxes) != 41 || len(s.Boxes) != 5 {
+		t.Errorf("%d boxes for %g, want 5 for 41", len(s.Boxes), p.price(s.Boxes))
 	}
 }
 
@@ -246,15 +244,15 @@ func TestWhatIsInALargeBoxFillsTheRoomThatOthersLeave(t *testing.T) {
 	models := bitset.New(3)
 	models.AddRange(0, 3)
 	p := &Problem{
-		Dims: 1, Pools: []Pool{{}}, Families: []Family{{Models: models, Present: []Token{3}, Conflicts: []Token{3}}, {Models: models}},
+		Dims: 1, Families: []Family{{Models: models, Present: []Token{3}, Conflicts: []Token{3}}, {Models: models}},
 		Models: []Model{{Price: 2, Holds: []int64{2}}, {Price: 8, Holds: []int64{8}}, {Price: 16, Holds: []int64{16}}},
 		Items:  []Item{{Family: 1, Need: []int64{1}, Count: 20}},
 	}
 	for range 10 { // each a kind of its own, so that there are few things of a kind
 		p.Items = append(p.Items, Item{Family: 0, Need: []int64{1}, Count: 1})
 	}
-	if s := Solve(p); s.Price(p) > 32 {
-		t.Errorf("the price is %g, want 32: %v", s.Price(p), s.Boxes)
+	if s := Solve(p); p.price(s.Boxes) > 32 {
+		t.Errorf("the price is %g, want 32: %v", p.price(s.Boxes), s.Boxes)
 	}
 }
 
@@ -263,7 +261,7 @@ func TestTheBoundKnowsThatThingsOfFewKindsAreWhole(t *testing.T) {
 	one := bitset.New(1)
 	one.Add(0)
 	s := Solve(&Problem{
-		Dims: 1, Pools: []Pool{{}}, Families: []Family{{Models: one}}, Models: []Model{{Price: 1, Holds: []int64{10}}},
+		Dims: 1, Families: []Family{{Models: one}}, Models: []Model{{Price: 1, Holds: []int64{10}}},
 		Items: []Item{{Need: []int64{4}, Count: 60}, {Need: []int64{7}, Count: 30}},
 	})
 	if bound := s.Bound(s.Boxes); math.Abs(bound-60) > 1e-3 {
@@ -276,7 +274,7 @@ func TestNoPackingOfManyThingsOfFewKindsIsBelowTheBound(t *testing.T) {
 	raised := 0
 	property.Check(t, func(t *rapid.T) {
 		p := problems(5, 60).Draw(t, "problem")
-		p.Pools[0].Left = nil
+		p.Limits = nil
 		for f := range p.Families {
 			p.Families[f] = Family{Models: p.Families[f].Models}
 		}
@@ -294,11 +292,11 @@ func TestNoPackingOfManyThingsOfFewKindsIsBelowTheBound(t *testing.T) {
 				some.Families[f] = Family{Models: models}
 			}
 			o := Solve(&some)
-			if slices.Equal(o.Left, s.Left) && o.Price(p) < bound*(1-1e-9) {
-				t.Errorf("without model %d the price is %g, and the bound %g", m, o.Price(p), bound)
+			if slices.Equal(o.Left, s.Left) && p.price(o.Boxes) < bound*(1-1e-9) {
+				t.Errorf("without model %d the price is %g, and the bound %g", m, p.price(o.Boxes), bound)
 			}
 		}
-		if price := s.Price(p); price < bound*(1-1e-9) {
+		if price := p.price(s.Boxes); price < bound*(1-1e-9) {
 			t.Errorf("the price is %g, the bound %g", price, bound)
 		}
 	})

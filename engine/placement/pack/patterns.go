@@ -46,7 +46,7 @@ const (
 
 // repack packs the content of boxes by patterns, if it is many things of few kinds and
 // that comes cheaper.
-func (s *solver) repack(boxes []Box, pools []Pool) []Box {
+func (s *solver) repack(boxes []Box, limits []int64) []Box {
 	left, things, kinds := make([]int, len(s.counts)), 0, 0
 	for i := range boxes {
 		for _, part := range boxes[i].Parts {
@@ -62,7 +62,7 @@ func (s *solver) repack(boxes []Box, pools []Pool) []Box {
 	}
 	s.charge(boxes)
 	p := s.patterns(boxes, left, things)
-	if p.solve(nil); !s.better(p.best, boxes) || !s.exchange(boxes, p.best, pools) {
+	if p.solve(nil); !s.better(p.best, boxes) || !s.exchange(boxes, p.best, limits) {
 		return boxes
 	}
 	return p.best
@@ -80,14 +80,12 @@ func (s *solver) better(boxes, others []Box) bool {
 	return s.costOf(boxes) < s.costOf(others)*(1-rounding)
 }
 
-func (s *solver) costOf(boxes []Box) float64 { return s.priceOf(boxes) + s.fee*float64(len(boxes)) }
+func (s *solver) costOf(boxes []Box) float64 { return s.p.price(boxes) + s.fee*float64(len(boxes)) }
 
-func (s *solver) priceOf(boxes []Box) float64 { return (&Solution{Boxes: boxes}).Price(s.p) }
-
-// exchange gives boxes back to their pools and takes others; false if the pools do not
-// leave these.
-func (s *solver) exchange(boxes, others []Box, pools []Pool) bool {
-	after := clonePools(pools)
+// exchange gives boxes back to the limits and takes others; false if the limits do not
+// allow these.
+func (s *solver) exchange(boxes, others []Box, limits []int64) bool {
+	after := slices.Clone(limits)
 	for i := range boxes {
 		buy(after, &s.p.Models[boxes[i].Model], -1)
 	}
@@ -98,7 +96,7 @@ func (s *solver) exchange(boxes, others []Box, pools []Pool) bool {
 		}
 		buy(after, m, 1)
 	}
-	copy(pools, after)
+	copy(limits, after)
 	return true
 }
 
@@ -115,7 +113,7 @@ func (p *patterns) solve(bought []Box) {
 	if p.s.costOf(bought)+p.master.Cost() >= p.s.costOf(p.best)*(1-worthwhile) {
 		return
 	}
-	p.consider(slices.Concat(bought, p.s.greedy(slices.Clone(p.left), make([]Pool, len(p.s.p.Pools)))))
+	p.consider(slices.Concat(bought, p.s.greedy(slices.Clone(p.left), nil)))
 	columns := p.columnsOfMost()
 	left, known := slices.Clone(p.left), p.known
 	whole := bought[:len(bought):len(bought)]

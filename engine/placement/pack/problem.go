@@ -8,41 +8,32 @@ import (
 // Problem is what to pack and what can be bought. Solve does not change it.
 type Problem struct {
 	// Dims is the length of every Need and Holds.
-	Dims     int
-	Models   []Model
-	Pools    []Pool
+	Dims   int
+	Models []Model
+	// Limits are what the boxes may weigh altogether, in units of their own; nil is
+	// without limit.
+	Limits   []int64
 	Families []Family
 	Items    []Item
 	// Cells interprets the states of models and variants, nil if nothing is open.
 	Cells *affinity.Cells
-	// Guard is asked about a box of a guarded pool before it is bought: is the
-	// content still modest enough? It has to say yes to a part of what it says yes
-	// to. Nil if no pool is guarded.
+	// Guard is asked about a box before it is bought: is the content still modest
+	// enough? It has to say yes to a part of what it says yes to. Nil is always yes.
 	Guard func(b *Box) bool
 }
 
 // Model is a kind of box.
 type Model struct {
-	Pool int
 	// Price is in $/h and not negative.
 	Price float64
 	// Holds is what fits into the box, by dimension.
 	Holds []int64
-	// Weighs is what the box takes of its pool's limits, in their order.
+	// Weighs is what the box takes of the limits, in their order.
 	Weighs []int64
 	// Open is the state of the labels that are open, nil if none is.
 	Open bitset.Set
 	// Present are the tokens that are in the box from the start.
 	Present []Token
-}
-
-// Pool bounds what is bought of its models.
-type Pool struct {
-	// Left is what may still be bought, in the pool's own units; nil is without
-	// limit.
-	Left []int64
-	// Guarded asks Problem.Guard about every box.
-	Guarded bool
 }
 
 // Token is a thing of which a box can have one kind of holder only: a host port,
@@ -130,11 +121,10 @@ func (s *Solution) Bound(boxes []Box) float64 {
 	return s.floor.of(counts) * s.unit * (1 - rounding)
 }
 
-// Price is the sum over the boxes.
-func (s *Solution) Price(p *Problem) float64 {
+func (p *Problem) price(boxes []Box) float64 {
 	sum := 0.0
-	for i := range s.Boxes {
-		sum += p.Models[s.Boxes[i].Model].Price
+	for i := range boxes {
+		sum += p.Models[boxes[i].Model].Price
 	}
 	return sum
 }

@@ -15,7 +15,7 @@ const (
 // vacate moves what it can of a box, the most expensive first, into room in cheaper ones, if a
 // cheaper model then holds the rest. Greedy leaves such room where some things take a box
 // each, and those that could have filled the boxes are used up.
-func (s *solver) vacate(boxes []Box, packed []int, pools []Pool) []Box {
+func (s *solver) vacate(boxes []Box, packed []int, limits []int64) []Box {
 	if !s.wasteful(boxes, packed) {
 		return boxes
 	}
@@ -35,14 +35,14 @@ func (s *solver) vacate(boxes []Box, packed []int, pools []Pool) []Box {
 	}
 	looks := looksPerThing * things
 	for at := 0; at < len(order) && looks > 0; at++ {
-		looks -= s.vacateOne(order[at:], loads[at:], pools)
+		looks -= s.vacateOne(order[at:], loads[at:], limits)
 	}
 	return slices.DeleteFunc(boxes, func(b Box) bool { return len(b.Parts) == 0 })
 }
 
 // wasteful reports whether boxes with so many of each item cost much more than the bound.
 func (s *solver) wasteful(boxes []Box, packed []int) bool {
-	return s.priceOf(boxes) > s.floor.of(packed)*(1+muchAbove)
+	return s.p.price(boxes) > s.floor.of(packed)*(1+muchAbove)
 }
 
 // load makes the load of a box.
@@ -55,7 +55,7 @@ func (s *solver) load(l *Load, b *Box) {
 
 // vacateOne moves what it can of the first box into the others, the cheapest first, and
 // returns the number of looks that this took.
-func (s *solver) vacateOne(boxes []*Box, loads []Load, pools []Pool) (looks int) {
+func (s *solver) vacateOne(boxes []*Box, loads []Load, limits []int64) (looks int) {
 	parts := slices.Clone(boxes[0].Parts)
 	slices.SortStableFunc(parts, func(a, b Part) int { return s.byFallingSize(int32(a.Item), int32(b.Item)) })
 	taken := map[int][]Part{}
@@ -65,7 +65,7 @@ func (s *solver) vacateOne(boxes []*Box, loads []Load, pools []Pool) (looks int)
 		for to := len(boxes) - 1; to > 0 && part.Count > 0; to-- {
 			m, l := boxes[to].Model, &loads[to]
 			looks++
-			if !fits(need, l.Free) || !family.Models.Has(m) || l.Open != nil || s.p.Pools[s.p.Models[m].Pool].Guarded {
+			if !fits(need, l.Free) || !family.Models.Has(m) || l.Open != nil || s.p.Guard != nil {
 				continue
 			}
 			if n := l.Room(family, need, part.Count); n > 0 {
@@ -75,14 +75,14 @@ func (s *solver) vacateOne(boxes []*Box, loads []Load, pools []Pool) (looks int)
 		}
 	}
 	rest := Box{boxes[0].Model, slices.DeleteFunc(parts, func(p Part) bool { return p.Count == 0 })}
-	if s.downsize(&rest, pools); rest.Model == boxes[0].Model && len(rest.Parts) > 0 {
+	if s.downsize(&rest, limits); rest.Model == boxes[0].Model && len(rest.Parts) > 0 {
 		for to := range taken {
 			s.load(&loads[to], boxes[to])
 		}
 		return looks
 	}
 	if len(rest.Parts) == 0 {
-		buy(pools, &s.p.Models[rest.Model], -1)
+		buy(limits, &s.p.Models[rest.Model], -1)
 	}
 	*boxes[0] = rest
 	for to, more := range taken {
