@@ -81,7 +81,7 @@ func (a *Assigner) avoidRunning(g *demand.Group) (*demand.Group, []string) {
 			continue
 		}
 		keys = append(keys, l.Key)
-		if l.Kind != topology.AntiAffinity || r.Declares || r.Weight > 0 || a.relevant[r.Rule] {
+		if a.relevant[r.Rule] {
 			divides[l.Key] = true
 		}
 	}
@@ -253,11 +253,7 @@ func (v *assignment) groups() []*demand.Group {
 // pod, -1 if there is none: the pod stays there if it can.
 func (v *assignment) nominatedTo(p *snapshot.Pod) int {
 	a := v.a
-	name, ok := a.Snap.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]
-	if !ok {
-		return -1
-	}
-	at, ok := a.Machines.ByName[name]
+	at, ok := a.Machines.ByName[a.Snap.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]]
 	if !ok {
 		return -1
 	}

@@ -204,7 +204,7 @@ func (c *colocation) nearOnNode(g *demand.Group) []demand.Membership {
 // no machine holds beside the others are refused. Units for new machines are of three sizes, if
 // some machine holds the largest: the smaller ones fill what it leaves.
 func (c *colocation) units(groups []*demand.Group, leaders map[*demand.Group][]*demand.Group) []*demand.Group {
-	count, most, leads := unlimited, 0, map[*demand.Group]bool{}
+	count, most, leads := unbounded, 0, map[*demand.Group]bool{}
 	for _, g := range groups {
 		for _, leader := range leaders[g] {
 			if leads[leader] = true; leader == g {
@@ -249,8 +249,6 @@ func (c *colocation) units(groups []*demand.Group, leaders map[*demand.Group][]*
 	}
 	return out
 }
-
-const unlimited = 1 << 30
 
 // divide shares the pods of each group out to so many units: first some small ones with one
 // of each group, as many with half of the average, and the rest in equal parts.
@@ -325,10 +323,6 @@ func (c *colocation) unit(groups []*demand.Group, order []int, shares [][][]*sna
 	return out
 }
 
-func manyPods(n int) string {
-	return fmt.Sprintf("no machine holds all %d pods that must share a node", n)
-}
-
 // crowded is the reason of pods that no machine holds beside those near which they have
 // to be.
 func (c *colocation) crowded(g *demand.Group, pods int) plan.Reason {
@@ -336,7 +330,8 @@ func (c *colocation) crowded(g *demand.Group, pods int) plan.Reason {
 	if len(own) == 0 {
 		return c.RuleOf(g)
 	}
-	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: c.PodTopology.Counts[own[0].Rule].String(), Have: manyPods(pods)}
+	have := fmt.Sprintf("no machine holds all %d pods that must share a node", pods)
+	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: c.PodTopology.Counts[own[0].Rule].String(), Have: have}
 }
 
 // turns are the groups whose pods are given room in a unit, one after the other: a pod
