@@ -1,6 +1,7 @@
 package supply
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -35,7 +36,8 @@ type inventory struct {
 }
 
 func newInventory(types []*catalog.Type) *inventory {
-	v := &inventory{types: sortedTypes(types), allocatable: map[string][][]int64{}, special: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
+	v := &inventory{allocatable: map[string][][]int64{}, special: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
+	v.types = slices.SortedStableFunc(slices.Values(types), func(a, b *catalog.Type) int { return cmp.Compare(a.Name, b.Name) })
 	for kind, t := range v.types {
 		for i := range t.Offerings {
 			o := &t.Offerings[i]

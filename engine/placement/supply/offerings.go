@@ -75,8 +75,7 @@ type Overhead struct {
 
 func (s *Supply) newOfferings(ledger *limit.Ledger) *Offerings {
 	m := &Offerings{special: map[string]bool{}, accepting: accepting{}}
-	sorted := slices.Clone(s.Snap.Pools)
-	slices.SortFunc(sorted, func(a, b *snapshot.Pool) int {
+	sorted := slices.SortedFunc(slices.Values(s.Snap.Pools), func(a, b *snapshot.Pool) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name))
 	})
 	for _, p := range sorted {
@@ -133,16 +132,6 @@ func sortByPrice(list []Launch) {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(x.Zone, y.Zone),
 			cmp.Compare(x.CapacityType, y.CapacityType), cmp.Compare(x.Reservation, y.Reservation))
 	})
-}
-
-func sortedTypes(list []*catalog.Type) []*catalog.Type {
-	byName := func(a, b *catalog.Type) int { return cmp.Compare(a.Name, b.Name) }
-	if slices.IsSortedFunc(list, byName) {
-		return list
-	}
-	out := slices.Clone(list)
-	slices.SortStableFunc(out, byName)
-	return out
 }
 
 // Allocatable is a type's, as a vector.
