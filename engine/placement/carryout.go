@@ -64,16 +64,15 @@ func carriedOut(s *snapshot.Snapshot, p *plan.Plan) *snapshot.Snapshot {
 // alternatives have; what it promises is found out as for any machine on its way.
 func planned(s *snapshot.Snapshot, n *plan.NewNode, i int) *snapshot.Node {
 	pool := s.Pool(n.Pool)
+	labels := map[string]string{}
+	maps.Copy(labels, pool.Labels)
+	labels[snapshot.PoolLabel] = n.Pool
 	claim := &snapshot.Claim{
 		Name: fmt.Sprintf("%s%06d", topology.Planned, i), Pool: n.Pool, Class: pool.Class,
-		Labels: maps.Clone(pool.Labels), Taints: pool.Taints, StartupTaints: pool.StartupTaints,
+		Labels: labels, Taints: pool.Taints, StartupTaints: pool.StartupTaints,
 		Requirements: n.Requirements.And(common(n.Alternatives)), Requests: n.Requests,
 		Allocatable: n.Choice.Type.Allocatable(),
 	}
-	if claim.Labels == nil {
-		claim.Labels = map[string]string{}
-	}
-	claim.Labels[snapshot.PoolLabel] = n.Pool
 	return &snapshot.Node{Name: claim.Name, Claim: claim, Pods: n.Pods}
 }
 

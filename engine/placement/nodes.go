@@ -94,10 +94,6 @@ type claims struct {
 	suited []int
 }
 
-func (t *packing) claims() *claims {
-	return &claims{packing: t, lists: map[string]*list{}}
-}
-
 // admit puts boxes in the order of pool, type and content, charges them to their
 // pools, and drops those that the pools' limits do not leave enough of a choice.
 func (t *claims) admit(boxes []pack.Box) []pack.Box {

@@ -43,9 +43,8 @@ func (w *world) newPacking(pools []*supply.Pool, groups []*demand.Group, offered
 	t.divideLabels()
 	t.addModels()
 	t.addFamilies()
-	t.problem.Items = make([]pack.Item, 0, len(t.groups))
-	for _, g := range t.groups {
-		t.problem.Items = append(t.problem.Items, pack.Item{Family: t.familyOf(g), Need: t.inDims(g.Need), Count: g.Units()})
+	for i, g := range t.groups {
+		t.problem.Items[i].Need = t.inDims(g.Need)
 	}
 	// They may draw on the same reservations.
 	t.problem.Limits = w.Offerings.Left(pools)
@@ -55,13 +54,8 @@ func (w *world) newPacking(pools []*supply.Pool, groups []*demand.Group, offered
 	return t
 }
 
-func (t *packing) familyOf(g *demand.Group) int {
-	i, _ := slices.BinarySearchFunc(t.shapes, g.Shape, func(a, b *demand.Shape) int { return cmp.Compare(a.Key, b.Key) })
-	return i
-}
-
 // addShapes takes the groups that some machine of the packing would have room for, and
-// their shapes. The others must not have any influence. Exotic machines are offered if one
+// their shapes, as items and families. The others must not have any influence. Exotic machines are offered if one
 // of the groups needs them, and then to all.
 func (t *packing) addShapes(groups []*demand.Group, offered bitset.Set) {
 	mine := bitset.New(len(t.w.Offerings.Launches))
@@ -101,6 +95,7 @@ func (t *packing) addShapes(groups []*demand.Group, offered bitset.Set) {
 			t.loose = append(t.loose, t.w.looseOf(last))
 		}
 		t.groups = append(t.groups, g)
+		t.problem.Items = append(t.problem.Items, pack.Item{Family: len(t.shapes) - 1, Count: g.Units()})
 	}
 }
 

@@ -108,10 +108,10 @@ func (w *world) launch(pools []*supply.Pool, out *plan.Plan) {
 		return
 	}
 	solution := pack.Solve(&t.problem)
-	claims := t.claims()
-	boxes := claims.admit(solution.Boxes)
+	c := &claims{packing: t, lists: map[string]*list{}}
+	boxes := c.admit(solution.Boxes)
 	out.LowerBound += t.bound(solution, boxes)
-	out.NewNodes = append(out.NewNodes, claims.nodes(boxes)...)
+	out.NewNodes = append(out.NewNodes, c.nodes(boxes)...)
 	w.Offerings.Exhaust()
 }
 
