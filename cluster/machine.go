@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -60,7 +61,7 @@ func (s *Store) nodeList() []*snapshot.Node {
 func (s *Store) joinAll() {
 	claims, nodes := s.claims.list(), s.nodes.list()
 	if s.Synced() {
-		maps.DeleteFunc(s.completed, func(name string, _ map[string]bool) bool { return s.nodes.byKey[name] == nil })
+		maps.DeleteFunc(s.completed, func(name string, _ map[string]time.Time) bool { return s.nodes.byKey[name] == nil })
 	}
 	owner := s.join(claims, nodes)
 	out := make([]*snapshot.Node, 0, len(claims)+len(nodes))
@@ -114,7 +115,7 @@ func (s *Store) machine(node *corev1.Node, c *snapshot.Claim) *snapshot.Node {
 		}
 	}
 	if known {
-		if old := s.machines.list[last]; old.Object == node && old.Claim == c && sameSlice(old.Pods, built.Pods) && len(old.Completed) == len(built.Completed) && slices.Equal(old.Learned, built.Learned) {
+		if old := s.machines.list[last]; old.Object == node && old.Claim == c && sameSlice(old.Pods, built.Pods) && maps.Equal(old.Completed, built.Completed) && slices.Equal(old.Learned, built.Learned) {
 			return old
 		}
 	}

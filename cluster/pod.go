@@ -1,13 +1,16 @@
 package cluster
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/backoff"
+	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -44,15 +47,22 @@ func (s *Store) putPod(pod *corev1.Pod) {
 const keptCompleted = 100
 
 // complete remembers that a pod of a workload succeeded on a Node, which is what there is to
-// tell of pods that end and are deleted before anybody looks.
+// tell of pods that end and are deleted before anybody looks. The oldest workload makes room
+// for another.
 func (s *Store) complete(pod *corev1.Pod) {
-	node, workload := pod.Spec.NodeName, backoff.Workload(&snapshot.Pod{Pod: pod})
-	before := s.completed[node]
-	if pod.Status.Phase != corev1.PodSucceeded || eviction.Terminating(pod) || before[workload] || len(before) == keptCompleted {
+	node, workload, at := pod.Spec.NodeName, backoff.Workload(&snapshot.Pod{Pod: pod}), idle.Ended(pod)
+	last, known := s.completed[node][workload]
+	if pod.Status.Phase != corev1.PodSucceeded || eviction.Terminating(pod) || known && !at.After(last) {
 		return
 	}
-	after := map[string]bool{workload: true}
-	maps.Copy(after, before)
+	after := map[string]time.Time{}
+	maps.Copy(after, s.completed[node])
+	if after[workload] = at; len(after) > keptCompleted {
+		oldest := slices.MinFunc(slices.Collect(maps.Keys(after)), func(a, b string) int {
+			return cmp.Or(after[a].Compare(after[b]), cmp.Compare(a, b))
+		})
+		delete(after, oldest)
+	}
 	s.completed[node] = after
 	s.machines.touch(node)
 }

@@ -471,9 +471,22 @@ func TestANodeKnowsWhosePodsSucceededOnIt(t *testing.T) {
 	}
 	ended("failed", corev1.PodFailed, nil)
 	ended("evicted", corev1.PodSucceeded, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: noon} })
-	ended("done", corev1.PodSucceeded, nil)
-	if got := s.Snapshot(noon, nil).Nodes[0].Completed; len(got) != 1 || !got["Pod/default/done"] {
+	done := func(at time.Time) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(at)}}}}
+		}
+	}
+	ended("done", corev1.PodSucceeded, done(noon.Add(-2*time.Minute)))
+	ended("done", corev1.PodSucceeded, done(noon.Add(-time.Minute)))
+	ended("done", corev1.PodSucceeded, done(noon.Add(-3*time.Minute)))
+	if got := s.Snapshot(noon, nil).Nodes[0].Completed; len(got) != 1 || !got["Pod/default/done"].Equal(noon.Add(-time.Minute)) {
 		t.Errorf("completed %v", got)
+	}
+	for i := range keptCompleted {
+		ended(fmt.Sprintf("bare-%d", i), corev1.PodSucceeded, done(noon.Add(time.Duration(i)*time.Second)))
+	}
+	if got := s.Snapshot(noon, nil).Nodes[0].Completed; len(got) != keptCompleted || !got["Pod/default/done"].IsZero() {
+		t.Errorf("%d workloads completed, the oldest among them: %v", len(got), got["Pod/default/done"])
 	}
 	s.Delete(testNode("n", 2, "p"))
 	s.Snapshot(noon, nil)

@@ -118,7 +118,7 @@ func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 			if rounds[key] == nil {
 				rounds[key] = &round{}
 			}
-			if planned[n][w] || n.Completed[w] || slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return p.Active() && Workload(p) == w }) {
+			if planned[n][w] || n.HasCompleted(w) || slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return p.Active() && Workload(p) == w }) {
 				rounds[key].used++
 			} else {
 				rounds[key].unused = append(rounds[key].unused, n)

@@ -43,7 +43,7 @@ func WorkloadPauses(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) []W
 // since for as long as is asked, or until it succeeded.
 func used(f snapshot.Failure, p *snapshot.Pool, nodes []*snapshot.Node, now time.Time, forAsLong time.Duration) bool {
 	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
-		return launchedSince(n, p, f) && (n.Completed[f.Workload] || slices.ContainsFunc(n.Pods, func(on *snapshot.Pod) bool {
+		return launchedSince(n, p, f) && (n.HasCompleted(f.Workload) || slices.ContainsFunc(n.Pods, func(on *snapshot.Pod) bool {
 			return on.Active() && Workload(on) == f.Workload && !boundAt(on).IsZero() && now.Sub(boundAt(on)) >= forAsLong
 		}))
 	})

@@ -165,6 +165,9 @@ func idleLongEnough(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	if !e.s.Now.Before(r.Until) {
 		return plan.Reason{}, false
 	}
+	if r.Until.Equal(rest.rounds) {
+		r.Want += fmt.Sprintf(" (%s after a pod has succeeded, for the next of its workload)", between)
+	}
 	// Two rests in a row that were cut short are no accident.
 	streak, last := idle.StreakOf(n.Claim.Annotations), n.Claim.LastPodEvent
 	if streak.Events == 0 || last.Sub(streak.Since) < 2**p.Disruption.ConsolidateAfter && !r.Until.Before(rest.idle) {

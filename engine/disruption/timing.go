@@ -34,8 +34,10 @@ func Consolidatable(s *snapshot.Snapshot, n *snapshot.Node) (ok bool, at time.Ti
 type rest struct {
 	// since is when the youngest of the pods that would have to move came, or if there are
 	// none when the last pod came or left; and not before the machine was initialized. idle
-	// is when it has been so for consolidateAfter.
+	// is when it has been so for consolidateAfter, and rounds is over.
 	since, idle time.Time
+	// rounds is until when the next pods are waited for, zero if none has succeeded.
+	rounds time.Time
 	// enough is when the machine has waited for long enough although pods keep coming, zero
 	// for never.
 	enough time.Time
@@ -53,6 +55,11 @@ func (r rest) until() time.Time {
 //
 //	price * waited >= patience * consolidateAfter * price * young / (pods + 1)
 const patience = 10
+
+// between is for how long the next pods are waited for where some have succeeded: those of
+// Jobs and workflows come in rounds, and a Job makes one that has failed anew after ten seconds.
+// Karpenter looks again fifteen seconds after it has found a machine empty.
+const between = 20 * time.Second
 
 // restOf judges a machine by the pods that would have to move. Others may come and go.
 func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
@@ -75,8 +82,11 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 	}
 	if pods == 0 {
 		r.since = idle.Later(r.since, n.Claim.LastPodEvent)
+		for _, at := range n.Completed {
+			r.rounds = idle.Later(r.rounds, at.Add(between))
+		}
 	}
-	r.idle = r.since.Add(after)
+	r.idle = idle.Later(r.since.Add(after), r.rounds)
 	if s := idle.StreakOf(n.Claim.Annotations); s.Events > 0 && pods > 0 {
 		began := idle.Later(s.Since, n.Claim.Conditions[snapshot.Initialized].Since)
 		r.enough = began.Add(after + patience*after*time.Duration(young)/time.Duration(pods+1))

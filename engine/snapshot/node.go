@@ -91,8 +91,14 @@ type Node struct {
 	// Pods are those bound to the node, by namespace and name.
 	Pods []*Pod
 	// Completed are workloads, in the words of engine/backoff, of which a pod ran on the
-	// node until it succeeded. It is not changed.
-	Completed map[string]bool
+	// node until it succeeded, each with when the last one did. It is not changed.
+	Completed map[string]time.Time
+}
+
+// HasCompleted reports whether a pod of a workload ran on the node until it succeeded.
+func (n *Node) HasCompleted(workload string) bool {
+	_, has := n.Completed[workload]
+	return has
 }
 
 // Own parts the Nodes with the claim's provider ID into its own and foreign ones.

@@ -39,7 +39,7 @@ func Last(p *corev1.Pod, now time.Time) (Event, bool) {
 	}
 	at := Bound(p)
 	if eviction.Terminal(p) {
-		at = Later(at, ended(p))
+		at = Later(at, Ended(p))
 	}
 	if p.DeletionTimestamp != nil {
 		at = Later(at, told(p))
@@ -127,9 +127,9 @@ func Bound(p *corev1.Pod) time.Time {
 	return p.CreationTimestamp.Time
 }
 
-// ended is when the last container of a pod did, or, where the containers do not
-// say, when one of its conditions last changed.
-func ended(p *corev1.Pod) time.Time {
+// Ended is when the last container of a pod that has ended did, or, where the containers do
+// not say, when one of its conditions last changed; zero where nothing says it.
+func Ended(p *corev1.Pod) time.Time {
 	var at time.Time
 	for _, c := range p.Status.ContainerStatuses {
 		if t := c.State.Terminated; t != nil {
