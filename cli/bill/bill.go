@@ -197,5 +197,8 @@ func (b Bill) course() string {
 	if !b.Settled {
 		return text + fmt.Sprintf(" It did not settle in %d decisions, %.1f hours.", rounds, b.Hours)
 	}
-	return text + fmt.Sprintf(" After %.1f hours nothing more is done within a week.", b.Hours)
+	if b.Hours >= 0.05 {
+		text += fmt.Sprintf(" That takes %.1f hours.", b.Hours)
+	}
+	return text + " Nothing more is done within a week."
 }
