@@ -212,8 +212,9 @@ func (s *Supply) reserve(ms *Machines) {
 
 // promise leaves a machine that is not launched yet what it has for pods whichever of the
 // launches that its claim allows comes of it: of the claim's requests what DaemonSets do not
-// take anywhere, and no more than any of the launches has beside its own. It reports whether it
-// did: for other machines, and while no such launch is known, it does nothing.
+// take anywhere, and no more than any of the launches has beside its own and beside the pods
+// that are planned there. It reports whether it did: for other machines, and while no such
+// launch is known, it does nothing.
 func (s *Supply) promise(m *Machine) bool {
 	n, o := m.Node, s.Offerings
 	if n.Object != nil || n.Claim.ProviderID != "" {
@@ -229,10 +230,18 @@ func (s *Supply) promise(m *Machine) bool {
 			daemons[d], room[d] = min(daemons[d], taken[d]), min(room[d], have[d]-taken[d])
 		}
 	}
+	if room == nil {
+		return false
+	}
+	for _, p := range n.Pods {
+		for d, need := range s.Dims.Need(p.Class.Requests) {
+			room[d] -= need
+		}
+	}
 	for d := range room {
 		m.Load.Free[d] = max(0, min(m.Load.Free[d]-daemons[d], room[d]))
 	}
-	return room != nil
+	return true
 }
 
 // fullness goes by what every pod needs, so that it does not depend on who waits.
