@@ -82,7 +82,9 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 	}
 	if pods == 0 {
 		r.since = idle.Later(r.since, n.Claim.LastPodEvent)
-		for _, at := range n.Completed {
+	}
+	for _, at := range n.Completed {
+		if pods == 0 && !pool.Policy.Disruption.IgnoreJobs {
 			r.rounds = idle.Later(r.rounds, at.Add(between))
 		}
 	}

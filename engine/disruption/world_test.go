@@ -67,6 +67,8 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 			after = w.duration(value)
 		case "never":
 			p.Disruption.ConsolidateAfter = nil
+		case "ignore-jobs":
+			p.Policy.Disruption.IgnoreJobs = true
 		case "static":
 			p.Replicas = new(int64)
 		case "not-ready":
