@@ -83,8 +83,8 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 	if pods == 0 {
 		r.since = idle.Later(r.since, n.Claim.LastPodEvent)
 	}
-	for _, at := range n.Completed {
-		if pods == 0 && !pool.Policy.Disruption.IgnoreJobs {
+	if pods == 0 && !pool.Policy.Disruption.IgnoreJobs {
+		for _, at := range n.Completed {
 			r.rounds = idle.Later(r.rounds, at.Add(between))
 		}
 	}

@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -115,7 +116,7 @@ func (k *Kubelet) merge(c *nodeadm.NodeConfig) error {
 	if file.MaxPods != nil {
 		k.MaxPods = file.MaxPods
 	}
-	k.PodsPerCore = max(k.PodsPerCore, file.PodsPerCore)
+	k.PodsPerCore = cmp.Or(file.PodsPerCore, k.PodsPerCore)
 	if file.RegisterWithTaints != nil {
 		k.Taints = file.RegisterWithTaints
 	}
