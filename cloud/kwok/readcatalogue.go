@@ -36,8 +36,7 @@ const maxProblems = 10
 // architecture and operating systems alone are one type that runs them all. The
 // types come back by name.
 //
-// Errors name the entry (counted from 0), the type and the field, for up to ten
-// mistakes at once. Fields that KWOK's format does not have are ignored.
+// Errors name the type and the field, as in [0].name, for up to ten mistakes at once. Fields that KWOK's format does not have are ignored.
 func ReadCatalogue(r io.Reader) ([]*catalog.Type, error) {
 	var raw []json.RawMessage
 	if err := json.NewDecoder(r).Decode(&raw); err != nil {
@@ -49,6 +48,10 @@ func ReadCatalogue(r io.Reader) ([]*catalog.Type, error) {
 	var entries []entry
 	var problems []error
 	for i, rawEntry := range raw {
+		if rawEntry[0] != '{' {
+			problems = append(problems, fmt.Errorf("reading instance types: [%d]: want an object", i))
+			continue
+		}
 		e, errs := readEntry(rawEntry)
 		e.index = i
 		same := slices.IndexFunc(entries, func(o entry) bool { return o.Name == e.Name && e.Name != "" })
@@ -58,7 +61,7 @@ func ReadCatalogue(r io.Reader) ([]*catalog.Type, error) {
 			entries = append(entries, e)
 		}
 		for _, err := range errs {
-			problems = append(problems, fmt.Errorf("reading instance types: entry %d (%s): %w", i, e.Name, err))
+			problems = append(problems, fmt.Errorf("reading instance types: %s[%d].%w", strings.TrimPrefix(e.Name+": ", ": "), i, err))
 		}
 	}
 	if more := len(problems) - maxProblems; more > 0 {
@@ -108,7 +111,7 @@ func (e *entry) merge(o entry) []error {
 	systems := o.OperatingSystems
 	o.OperatingSystems, o.Architecture = e.OperatingSystems, e.Architecture
 	if !reflect.DeepEqual(e.fileType, o.fileType) {
-		return []error{fmt.Errorf("name: entry %d has it already, with other figures", e.index)}
+		return []error{fmt.Errorf("name: [%d] has it already, with other figures", e.index)}
 	}
 	e.OperatingSystems = slices.Concat(e.OperatingSystems, systems)
 	e.architectures = slices.Concat(e.architectures, o.architectures)

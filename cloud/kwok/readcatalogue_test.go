@@ -78,9 +78,9 @@ func TestMistakesAreNamedByEntryTypeAndField(t *testing.T) {
 		{``, "want a JSON array"},
 		{`{"items": []}`, "want an array, got object"},
 		{`[]`, "the array is empty"},
-		{`[7]`, "entry 0 (): want an object, got number"},
-		{`[{}]`, "entry 0 (): name: missing"},
-		{edit(`"amd64"`, `""`), "entry 0 (g5.4xlarge): architecture: missing"},
+		{`[7]`, " [0]: want an object"},
+		{`[{}]`, " [0].name: missing"},
+		{edit(`"amd64"`, `""`), "g5.4xlarge: [0].architecture: missing"},
 		{edit(`["linux"]`, `[]`), "operatingSystems: missing"},
 		{edit(`"16"`, `"sixteen"`), `resources.cpu: "sixteen" is not a quantity`},
 		{edit(`"64Gi"`, `"-1"`), "resources.memory: \"-1\" is negative"},
@@ -95,7 +95,7 @@ func TestMistakesAreNamedByEntryTypeAndField(t *testing.T) {
 		{edit(`"zone": "b"`, `"zone": ""`), "offerings[0].zone: missing"},
 		{edit(`"spot", "zone": "a"`, `"on-demand", "zone": "b"`), "offerings[1].zone: b/on-demand is offered twice"},
 		{strings.Replace(longForm, `"In", "values": ["a"]`, `"Exists"`, 1), "topology.kubernetes.io/zone: want operator In and one value"},
-		{twice(simpleForm, edit("1.7", "1.8")), "entry 1 (g5.4xlarge): name: entry 0 has it already, with other figures"},
+		{twice(simpleForm, edit("1.7", "1.8")), "g5.4xlarge: [1].name: [0] has it already, with other figures"},
 	} {
 		_, err := ReadCatalogue(strings.NewReader(c.input))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
