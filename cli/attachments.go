@@ -43,7 +43,7 @@ func newAttachmentsWith(c console, q attachmentsQuery) *cobra.Command {
 or their volume is gone, or they are not attached or detached in time. Pods that
 want such a volume wait for it.
 
-` + exitCodes,
+` + exitCodes("something is wrong with a VolumeAttachment"),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneOf("output", q.output, formatTable, formatJSON, formatYAML); err != nil {

@@ -32,10 +32,14 @@ const (
 // What that is has been printed.
 var errFindings = errors.New("findings")
 
-const exitCodes = `Exit status:
-  0  success
-  1  the command has something to object to (plan: a pod cannot be placed)
-  2  wrong usage, bad input, or an error`
+// exitCodes are the exit statuses as a command's help has them; findings says what the 1 means, and is empty for a
+// command that objects to nothing.
+func exitCodes(findings string) string {
+	if findings != "" {
+		findings = "\n  1  " + findings
+	}
+	return "Exit status:\n  0  success" + findings + "\n  2  wrong usage, bad input, or an error"
+}
 
 // Main runs the command line and returns the process's exit status. What went
 // wrong is said on the error stream.
@@ -103,7 +107,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: `Millwright manages the machines of a Kubernetes cluster. It understands
 Karpenter's NodePools and NodeClaims.
 
-` + exitCodes,
+` + exitCodes("the command has something to object to"),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -118,7 +122,7 @@ Karpenter's NodePools and NodeClaims.
 	cmd.PersistentFlags().Var(&when, color.Flag, "when to colour messages: auto, always or never")
 	complete(cmd, color.Flag, color.Modes()...)
 	c := console{streams, &when}
-	answers := answer.Config{Out: c.Out, Connect: connectClient, Needs: needs, Help: exitCodes}
+	answers := answer.Config{Out: c.Out, Connect: connectClient, Needs: needs, Help: exitCodes("")}
 	cmd.AddCommand(newRun(c), newPlan(c), newVerify(c), newWhy(c), newAttachments(c), newPolicy(c), newDoctor(c), newEvents(c), answer.Approve(answers), answer.Deny(answers), newVersion(c), crds.New(c.Out), export.New(c.Out),
 		dump.New(dump.Config{Out: c.Out, Warn: c.warn, Connect: connect}),
 		adopt.New(adopt.Config{Streams: c.IOStreams, Settings: c.judge, Types: instanceTypes, Read: c.survey, Findings: errFindings}))

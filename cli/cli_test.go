@@ -168,10 +168,16 @@ func TestMessagesAreColouredOnlyWhereThatIsWanted(t *testing.T) {
 }
 
 func TestHelpDocumentsTheExitStatuses(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"plan", "--help"}, {"run", "--help"}} {
-		out, _, code := call(t, "", args...)
-		if code != ExitOK || !strings.Contains(out, "Exit status:") {
-			t.Errorf("%v: exit %d, %s", args, code, out)
+	for command, findings := range map[string]string{
+		"": "something to object to", "plan": "a pod cannot be placed", "attachments": "wrong with a VolumeAttachment",
+		"run": "", "why": "", "events": "", "policy test": "", "approve": "",
+	} {
+		out, _, code := call(t, "", append(strings.Fields(command), "--help")...)
+		_, statuses, _ := strings.Cut(out, "Exit status:")
+		_, one, found := strings.Cut(statuses, "\n  1  ")
+		one, _, _ = strings.Cut(one, "\n")
+		if code != ExitOK || !strings.Contains(statuses, "\n  2  ") || found != (findings != "") || !strings.Contains(one, findings) {
+			t.Errorf("millwright %s: exit %d, %s", command, code, statuses)
 		}
 	}
 }

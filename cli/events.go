@@ -44,7 +44,7 @@ hour. Machines whose policy ignores the event are not listed.
 Then come the DisruptionRequests: what people are asked, what they have answered, and
 what came of it. Those that are over are kept for a day.
 
-` + exitCodes,
+` + exitCodes(""),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneOf("output", q.output, formatTable, formatJSON, formatYAML); err != nil {

@@ -62,7 +62,7 @@ Custom objects get the defaults of their CRDs and are checked as an API server
 would check them. The same input gives the same bytes; --timing prints times on
 standard error.
 
-` + exitCodes,
+` + exitCodes("a pod cannot be placed"),
 		Example: `  # What would these pools launch for these workloads?
   millwright plan -R -f pools/ -f workloads/
 

@@ -44,7 +44,7 @@ The manifests are NodePolicies and, if you have them, NodePools, NodeClaims, Nod
 Pods, PodDisruptionBudgets and DisruptionRequests, as kubectl prints them. Without
 the machine that an event is about, the answer is for a machine of each pool.
 
-` + exitCodes,
+` + exitCodes(""),
 		Example: `  millwright policy test -f policy.yaml --event event.json
 
   # With the pods that run there, as of a certain time

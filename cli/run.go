@@ -81,7 +81,7 @@ variable is its name in capitals with underscores, as in --batch-max-duration an
 BATCH_MAX_DURATION. Settings of Karpenter's that have no counterpart here are
 understood, and a warning says so if they are set to more than their default.
 
-` + exitCodes,
+` + exitCodes(""),
 		Example: `  # Machines of EC2, for a cluster of EKS
   CLUSTER_NAME=demo millwright run --provider aws --leader-election-namespace kube-system
 

@@ -64,7 +64,7 @@ ReplicaSet, StatefulSet, DaemonSet or Job stands for its pods.
 It is worked out from the cluster's objects as the controller works it out, for the
 instance types of --instance-types. No access to the controller is needed.
 
-` + exitCodes,
+` + exitCodes(""),
 		Example: `  millwright why node/ip-10-0-0-1.ec2.internal
   millwright why nodeclaim general-x7k2p
   millwright why pod web-0 web-1 --namespace shop
