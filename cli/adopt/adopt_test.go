@@ -223,7 +223,7 @@ func TestADumpIsLookedAtLikeACluster(t *testing.T) {
 	if err := run(file); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"deployment/karpenter -n kube-system", "Empty: idle", "Machines that go: Empty 1", "helm get values karpenter"} {
+	for _, want := range []string{"deployment/karpenter -n kube-system", "Empty: idle", "KWOKNodeClass default is planned with EC2's instance types", "Machines that go: Empty 1", "helm get values karpenter"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/crds"
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cluster"
@@ -55,7 +56,7 @@ kinds, and the lease.`,
 			if err != nil {
 				return err
 			}
-			r := report{Config: c, now: time.Now(), types: found}
+			r := report{Config: c, now: time.Now(), types: found, ec2: types == classes.EC2}
 			if len(files) > 0 {
 				err = r.dump(files)
 			} else {
@@ -69,7 +70,7 @@ kinds, and the lease.`,
 	}
 	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, "file, directory or - with a dump of the cluster; may be repeated")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", true, "change nothing; the command never does")
-	cmd.Flags().StringVar(&types, "instance-types", "ec2", "what machines there are, as for millwright plan")
+	cmd.Flags().StringVar(&types, "instance-types", classes.EC2, "what machines there are, as for millwright plan")
 	kube.AddFlags(cmd.Flags())
 	return cmd
 }

@@ -21,10 +21,12 @@ import (
 	"github.com/millwright-dev/millwright/cli/bill"
 	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/listing"
+	"github.com/millwright-dev/millwright/cloud/aws/provider"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // report is one look at a cluster.
@@ -35,6 +37,8 @@ type report struct {
 	// dumped says that reader has objects of a file, which need not be all that there are.
 	dumped bool
 	types  []*catalog.Type
+	// ec2 says that types are EC2's.
+	ec2 bool
 	// kinds says what would become of the definitions; an error is that they cannot all be
 	// brought up to date.
 	kinds func(context.Context, io.Writer) error
@@ -60,6 +64,9 @@ func (r *report) outlook(ctx context.Context, out *bytes.Buffer) error {
 	decided := new(plan.Plan)
 	disruption.Decide(today, disruption.Options{Turn: 1}).Report(today, decided)
 	out.WriteString("\nOn the first day\n")
+	for _, class := range r.strangers(today) {
+		fmt.Fprintf(out, "  %s %s is planned with EC2's instance types; with --instance-types kwok it has those of Karpenter's KWOK\n", class.Kind, class.Name)
+	}
 	if len(decided.Disruptions) == 0 {
 		out.WriteString("  no machine would be taken away or replaced now\n")
 	}
@@ -87,6 +94,17 @@ func (r *report) outlook(ctx context.Context, out *bytes.Buffer) error {
 	}
 	indent(out, table.String())
 	return nil
+}
+
+// strangers are the classes of pools that are planned with EC2's types and are not EC2's.
+func (r *report) strangers(s *snapshot.Snapshot) []snapshot.ClassRef {
+	var out []snapshot.ClassRef
+	for _, p := range s.Pools {
+		if r.ec2 && p.Class.Group != provider.Group && !slices.Contains(out, p.Class) {
+			out = append(out, p.Class)
+		}
+	}
+	return out
 }
 
 // options are those of the store: a dump is as it was read.
