@@ -38,7 +38,7 @@ func (i *Image) Over(now time.Time) bool { return !i.Deprecated.IsZero() && !i.D
 // variant is what hardware an image is for.
 type variant struct {
 	arch string
-	kind string // standard, nvidia or neuron; empty is any
+	kind string // standard, nvidia or neuron, or the build of Windows; empty is any
 }
 
 // requirements are the variant's in Karpenter's words.
@@ -50,14 +50,20 @@ func (v variant) requirements() []corev1.NodeSelectorRequirement {
 		}
 		return corev1.NodeSelectorRequirement{Key: key, Operator: operator}
 	}
-	out := []corev1.NodeSelectorRequirement{{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{v.arch}}}
+	in := func(key, value string) corev1.NodeSelectorRequirement {
+		return corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}
+	}
+	out := []corev1.NodeSelectorRequirement{in(corev1.LabelArchStable, v.arch)}
 	switch v.kind {
+	case "":
 	case standard:
 		out = append(out, exists(ec2class.LabelInstanceGPUCount, false), exists(ec2class.LabelInstanceAcceleratorCount, false))
 	case nvidia:
 		out = append(out, exists(ec2class.LabelInstanceGPUCount, true))
 	case neuron:
 		out = append(out, exists(ec2class.LabelInstanceAcceleratorCount, true))
+	default:
+		out = []corev1.NodeSelectorRequirement{in(corev1.LabelOSStable, string(corev1.Windows)), out[0], in(corev1.LabelWindowsBuild, v.kind)}
 	}
 	return out
 }
@@ -118,11 +124,13 @@ func Parameters(alias *ec2class.Alias, kubernetes string) ([]Parameter, error) {
 			{path("x86_64", "-nvidia"), []variant{{amd, nvidia}}}, {path("arm64", "-nvidia"), []variant{{arm, nvidia}}},
 		}, nil
 	}
-	year, ok := strings.CutPrefix(alias.Family, "Windows")
-	if !ok {
+	build := map[string]string{
+		ec2class.AMIFamilyWindows2019: ec2class.Windows2019Build, ec2class.AMIFamilyWindows2022: ec2class.Windows2022Build, ec2class.AMIFamilyWindows2025: ec2class.Windows2025Build,
+	}[alias.Family]
+	if build == "" {
 		return nil, fmt.Errorf("spec.amiSelectorTerms: %q is no family that an alias can name", alias.Family)
 	}
-	return []Parameter{{"/aws/service/ami-windows-latest/Windows_Server-" + year + "-English-Core-EKS_Optimized-" + kubernetes + "/image_id", []variant{{arch: amd}}}}, nil
+	return []Parameter{{"/aws/service/ami-windows-latest/Windows_Server-" + strings.TrimPrefix(alias.Family, "Windows") + "-English-Core-EKS_Optimized-" + kubernetes + "/image_id", []variant{{amd, build}}}}, nil
 }
 
 func latest(a *ec2class.Alias) bool { return a.Version == ec2class.AliasVersionLatest }

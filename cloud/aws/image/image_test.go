@@ -1,6 +1,7 @@
 package image
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +84,24 @@ func labels(arch string, further ...string) requirement.Set {
 		}
 	}
 	return s
+}
+
+// Machines of Windows alone start from its images, and only from those of their build.
+func TestImagesOfWindowsAreForTheirBuild(t *testing.T) {
+	parameters, err := Parameters(&ec2class.Alias{Family: "Windows2022", Version: "latest"}, "1.34")
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := Aliased(parameters, map[string]string{parameters[0].Name: "ami-1"}, []Image{{ID: "ami-1", Created: noon}}, noon)
+	if got, want := fmt.Sprint(status[0].Requirements), "[{kubernetes.io/os In [windows]} {kubernetes.io/arch In [amd64]} {node.kubernetes.io/windows-build In [10.0.20348]}]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	windows := labels("amd64").With(requirement.Must(corev1.LabelOSStable, requirement.In, "windows"))
+	for build, want := range map[string]string{"10.0.20348": "ami-1", "10.0.17763": ""} {
+		if got := For(status, windows.With(requirement.Must(corev1.LabelWindowsBuild, requirement.In, build))); got != want {
+			t.Errorf("build %s starts from %q, want %q", build, got, want)
+		}
+	}
 }
 
 func TestEachKindOfHardwareHasItsImage(t *testing.T) {
