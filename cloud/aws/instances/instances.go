@@ -23,6 +23,7 @@ const mostEnded = 500
 
 // AWS is what is asked; [api.Client] answers it.
 type AWS interface {
+	Instances(ctx context.Context, tags map[string]string) ([]api.Instance, error)
 	InstancesByID(ctx context.Context, ids []string) ([]api.Instance, error)
 	Instance(ctx context.Context, id string) (api.Instance, error)
 	Terminate(ctx context.Context, ids []string) (before map[string]string, err error)
@@ -32,6 +33,8 @@ type AWS interface {
 type Config struct {
 	AWS   AWS
 	Clock clock.PassiveClock
+	// Tags are those of the cluster's machines; List asks for them.
+	Tags map[string]string
 	// Window is how long a question waits for others; in real time, whatever the clock says.
 	Window time.Duration
 }
@@ -41,6 +44,8 @@ type Machines struct {
 	Config
 	reads batcher[api.Instance]
 	ends  batcher[string]
+	// lists has one question, the empty ID.
+	lists batcher[[]api.Instance]
 
 	mu sync.Mutex
 	// known are machines as EC2 described them last, by ID; launched those that it need not
@@ -56,6 +61,7 @@ func New(c Config) *Machines {
 	m := &Machines{Config: c, known: map[string]api.Instance{}, launched: map[string]api.Instance{}, ended: map[string]bool{}}
 	m.reads = batcher[api.Instance]{window: c.Window, most: api.MostIDs, call: m.read}
 	m.ends = batcher[string]{window: c.Window, most: mostEnded, call: c.AWS.Terminate}
+	m.lists = batcher[[]api.Instance]{window: c.Window, most: 2, call: m.list}
 	return m
 }
 
@@ -78,8 +84,24 @@ func (m *Machines) Launched(i api.Instance) {
 	m.launched[i.ID] = i
 }
 
-// Listed takes note of all machines of the cluster that EC2 shows.
-func (m *Machines) Listed(list []api.Instance) {
+// List are all machines of the cluster that EC2 shows. The result is shared: the caller must not
+// modify it.
+func (m *Machines) List(ctx context.Context) ([]api.Instance, error) {
+	list, _, err := m.lists.ask(ctx, "")
+	return list, err
+}
+
+func (m *Machines) list(ctx context.Context, ids []string) (map[string][]api.Instance, error) {
+	list, err := m.AWS.Instances(ctx, m.Tags)
+	if err != nil {
+		return nil, err
+	}
+	m.note(list)
+	return map[string][]api.Instance{ids[0]: list}, nil
+}
+
+// note remembers what was listed.
+func (m *Machines) note(list []api.Instance) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	clear(m.known)
@@ -101,7 +123,7 @@ func (m *Machines) Listed(list []api.Instance) {
 	m.listed = now
 }
 
-// ListedAt is when Listed was last told; zero is never.
+// ListedAt is when List was last answered; zero is never.
 func (m *Machines) ListedAt() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -24,6 +24,8 @@ type ec2 struct {
 	// calls are how many machines each was about, by action.
 	calls map[string][]int
 	fails error
+	// subnet is that of all.
+	subnet string
 }
 
 func (e *ec2) called(action string, n int) func() {
@@ -33,6 +35,15 @@ func (e *ec2) called(action string, n int) func() {
 	time.Sleep(time.Second)
 	e.mu.Lock()
 	return e.mu.Unlock
+}
+
+func (e *ec2) Instances(context.Context, map[string]string) ([]api.Instance, error) {
+	defer e.called("list", len(e.states))()
+	var out []api.Instance
+	for id, state := range e.states {
+		out = append(out, api.Instance{ID: id, State: state, Subnet: e.subnet})
+	}
+	return out, e.fails
 }
 
 func (e *ec2) InstancesByID(_ context.Context, ids []string) ([]api.Instance, error) {
@@ -225,13 +236,52 @@ func TestAMachineThatEC2DoesNotShowYetIsThere(t *testing.T) {
 }
 
 func TestWhatIsRememberedIsWhatWasListedLast(t *testing.T) {
-	_, m := world(0)
-	m.Listed([]api.Instance{{ID: id(0), Subnet: "old"}, {ID: id(1)}})
-	m.Listed([]api.Instance{{ID: id(0), Subnet: "new"}})
-	if i, ok := m.Known(id(0)); !ok || i.Subnet != "new" {
-		t.Errorf("it is %+v, %v", i, ok)
-	}
-	if _, ok := m.Known(id(1)); ok {
-		t.Error("a machine that EC2 does not list is known")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		e, m := world(2)
+		for _, subnet := range []string{"old", "new"} {
+			e.subnet = subnet
+			if _, err := m.List(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			delete(e.states, id(1))
+		}
+		if i, ok := m.Known(id(0)); !ok || i.Subnet != "new" {
+			t.Errorf("it is %+v, %v", i, ok)
+		}
+		if _, ok := m.Known(id(1)); ok {
+			t.Error("a machine that EC2 does not list is known")
+		}
+	})
+}
+
+// Whoever asks while EC2 lists gets the next list: the one under way may lack what was launched
+// since.
+func TestAHundredListsAreOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, m := world(1)
+		list := func(string) error {
+			list, err := m.List(t.Context())
+			if err == nil && len(list) != len(e.states) {
+				err = fmt.Errorf("%d machines are listed of %d", len(list), len(e.states))
+			}
+			return err
+		}
+		var late sync.WaitGroup
+		late.Go(func() {
+			time.Sleep(500 * time.Millisecond)
+			e.mu.Lock()
+			e.states[id(1)] = "pending"
+			e.mu.Unlock()
+			if err := list(""); err != nil {
+				t.Error(err)
+			}
+		})
+		if err := all(100, func(string) error { _, err := m.List(t.Context()); return err }); err != nil {
+			t.Error(err)
+		}
+		late.Wait()
+		if len(e.calls["list"]) != 2 {
+			t.Errorf("%d calls, want 2", len(e.calls["list"]))
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -99,7 +100,9 @@ func New(c Config) *Provider {
 		version:   version{asked: c.Clock.Now()},
 	}
 	p.version.text.Store(c.Kubernetes)
-	p.machines = instances.New(instances.Config{AWS: c.AWS, Clock: c.Clock, Window: c.Window})
+	p.machines = instances.New(instances.Config{AWS: c.AWS, Clock: c.Clock, Window: c.Window, Tags: map[string]string{
+		ec2class.NodePoolTagKey: "", ec2class.NodeClassTagKey: "", ec2class.EKSClusterNameTagKey: c.Cluster.Name,
+	}})
 	p.resolver = nodeclass.New(nodeclass.Config{
 		AWS: c.AWS, Clock: c.Clock, Region: c.Region, Cluster: c.Cluster.Name, Kubernetes: p.version.read,
 		Addresses: &p.addresses, Check: p.check, MayLaunch: p.mayLaunch, Missing: c.Missing,

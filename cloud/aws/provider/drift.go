@@ -100,6 +100,6 @@ func (p *Provider) relist(ctx context.Context) error {
 	if p.Clock.Since(p.machines.ListedAt()) < relistAfter {
 		return nil
 	}
-	_, err := p.list(ctx)
+	_, err := p.machines.List(ctx)
 	return err
 }

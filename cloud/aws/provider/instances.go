@@ -60,7 +60,7 @@ func (p *Provider) Get(ctx context.Context, providerID string) (cloud.Instance, 
 
 // List describes the cluster's machines: ours, and those that Karpenter launched.
 func (p *Provider) List(ctx context.Context) ([]cloud.Instance, error) {
-	found, err := p.list(ctx)
+	found, err := p.machines.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -69,16 +69,6 @@ func (p *Provider) List(ctx context.Context) ([]cloud.Instance, error) {
 		out[i] = p.instance(ctx, &found[i])
 	}
 	return out, nil
-}
-
-func (p *Provider) list(ctx context.Context) ([]api.Instance, error) {
-	found, err := p.AWS.Instances(ctx, map[string]string{
-		ec2class.NodePoolTagKey: "", ec2class.NodeClassTagKey: "", ec2class.EKSClusterNameTagKey: p.Cluster.Name,
-	})
-	if err == nil {
-		p.machines.Listed(found)
-	}
-	return found, err
 }
 
 // Terminate begins a machine's shutdown.
