@@ -89,7 +89,7 @@ func (d *Disruptor) verdicts(s *snapshot.Snapshot, decision *disruption.Decision
 		}
 		was, known := d.said[want.claim]
 		switch {
-		case v.Node.Claim.Conditions[disruption.Disruptable].Reason == want.reason && known && (v.Disrupting || !stale(s, was, v)):
+		case v.Node.Claim.Conditions[disruption.Disruptable].Reason == want.reason && known && (v.Disrupting || !v.Outdates(was, s)):
 			said[want.claim] = was
 		default:
 			said[want.claim] = v.Reason
@@ -98,22 +98,6 @@ func (d *Disruptor) verdicts(s *snapshot.Snapshot, decision *disruption.Decision
 	}
 	d.said = said
 	return out
-}
-
-// stale reports whether what was said of a machine is not so any more: its time has passed,
-// a setting that it names is another, or a pod that it names is gone or elsewhere.
-func stale(s *snapshot.Snapshot, was plan.Reason, v disruption.Verdict) bool {
-	if was.Message() == v.Reason.Message() {
-		return false
-	}
-	prices := v.Reason.Code == plan.SavingTooSmall || v.Reason.Code == plan.NothingCheaper // they change all the time
-	if !was.Until.IsZero() && !s.Now.Before(was.Until) || was.Want != v.Reason.Want && !prices {
-		return true
-	}
-	return slices.ContainsFunc(was.Objects, func(o plan.ObjectRef) bool {
-		named := func(p *snapshot.Pod) bool { return p.Namespace == o.Namespace && p.Name == o.Name }
-		return o.Kind == "Pod" && !slices.ContainsFunc(v.Node.Pods, named) && !slices.ContainsFunc(s.Pending, named)
-	})
 }
 
 // set writes what has changed about one claim.

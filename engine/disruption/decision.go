@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"slices"
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/nomination"
@@ -93,6 +94,23 @@ type Verdict struct {
 	// Saving is what its removal or replacement saves in $/h, or would save if the
 	// Reason did not hold, as far as that is known.
 	Saving float64
+}
+
+// Outdates reports whether what was said of the machine before is not so any more: its time
+// has passed, a setting that it names is another, or a pod that it names is gone or elsewhere.
+// Prices change all the time and outdate nothing.
+func (v Verdict) Outdates(was plan.Reason, s *snapshot.Snapshot) bool {
+	if was.Message() == v.Reason.Message() {
+		return false
+	}
+	prices := v.Reason.Code == plan.SavingTooSmall || v.Reason.Code == plan.NothingCheaper
+	if !was.Until.IsZero() && !s.Now.Before(was.Until) || was.Want != v.Reason.Want && !prices {
+		return true
+	}
+	return slices.ContainsFunc(was.Objects, func(o plan.ObjectRef) bool {
+		named := func(p *snapshot.Pod) bool { return p.Namespace == o.Namespace && p.Name == o.Name }
+		return o.Kind == "Pod" && !slices.ContainsFunc(v.Node.Pods, named) && !slices.ContainsFunc(s.Pending, named)
+	})
 }
 
 // Decision is the answer to one snapshot.
