@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cli/explain"
@@ -101,7 +102,7 @@ func details(all bool) []client.ObjectList {
 		return nil
 	}
 	return []client.ObjectList{
-		&v1alpha1.NodePolicyList{}, &karpv1.NodePoolList{}, &appsv1.DaemonSetList{}, &corev1.LimitRangeList{}, &corev1.PodList{}, &storagev1.CSINodeList{},
+		&v1alpha1.NodePolicyList{}, &karpv1.NodePoolList{}, &overlayv1alpha1.NodeOverlayList{}, &appsv1.DaemonSetList{}, &corev1.LimitRangeList{}, &corev1.PodList{}, &storagev1.CSINodeList{},
 		&storagev1.StorageClassList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{},
 	}
 }
@@ -116,6 +117,9 @@ func (in *inventory) add(ctx context.Context, c client.Reader, list client.Objec
 		}
 		return nil
 	})
+	if _, overlays := list.(*overlayv1alpha1.NodeOverlayList); overlays && meta.IsNoMatchError(err) {
+		return nil // the kind comes with Karpenter 1.7
+	}
 	if apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
 		in.unread = append(in.unread, listing.Kind(list))
 		return nil

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/karpenter/pkg/apis"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 )
@@ -13,10 +14,15 @@ import (
 // GroupVersion is that of NodePool and NodeClaim.
 var GroupVersion = schema.GroupVersion{Group: apis.Group, Version: "v1"}
 
-// AddToScheme registers Millwright's own kinds, and NodePool and NodeClaim, which Karpenter's package only
-// does for client-go's global scheme.
+// OverlayVersion is that of NodeOverlay.
+var OverlayVersion = schema.GroupVersion{Group: apis.Group, Version: "v1alpha1"}
+
+// AddToScheme registers Millwright's own kinds, and NodePool, NodeClaim and NodeOverlay, which
+// Karpenter's packages only do for client-go's global scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	metav1.AddToGroupVersion(s, GroupVersion)
 	s.AddKnownTypes(GroupVersion, &karpv1.NodePool{}, &karpv1.NodePoolList{}, &karpv1.NodeClaim{}, &karpv1.NodeClaimList{})
+	metav1.AddToGroupVersion(s, OverlayVersion)
+	s.AddKnownTypes(OverlayVersion, &overlayv1alpha1.NodeOverlay{}, &overlayv1alpha1.NodeOverlayList{})
 	return v1alpha1.AddToScheme(s)
 }

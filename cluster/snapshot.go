@@ -20,7 +20,7 @@ func (s *Store) Snapshot(now time.Time, instanceTypes TypesFunc) *snapshot.Snaps
 			refused.Refused = r
 			p = &refused
 		}
-		out.Pools[i] = backoff.Apply(withTypes(p, instanceTypes), out.Nodes, now)
+		out.Pools[i] = backoff.Apply(s.withTypes(p, instanceTypes), out.Nodes, now)
 	}
 	backoff.PauseWorkloads(out)
 	return out
@@ -56,15 +56,16 @@ func (s *Store) copy(now time.Time) *snapshot.Snapshot {
 	}
 }
 
-func withTypes(p *snapshot.Pool, instanceTypes TypesFunc) *snapshot.Pool {
+func (s *Store) withTypes(p *snapshot.Pool, instanceTypes TypesFunc) *snapshot.Pool {
 	if instanceTypes == nil || p.NotReady != "" {
 		return p
 	}
 	out := *p
-	var err error
-	if out.Types, err = instanceTypes(p.Class); err != nil {
+	types, err := instanceTypes(p.Class)
+	if err != nil {
 		out.NotReady = err.Error()
 	}
+	out.Types = s.Types(p.Name, types)
 	return &out
 }
 

@@ -44,6 +44,8 @@ type Store struct {
 
 	pools      *table[*snapshot.Pool]
 	policies   *table[*v1alpha1.NodePolicy]
+	overlays   *table[catalog.Overlay]
+	overlaid   map[string]overlaid // by pool
 	requests   *table[*snapshot.Request]
 	claims     *table[*claim]
 	nodes      *table[*corev1.Node]
@@ -81,7 +83,7 @@ type claim struct {
 // NewStore makes an empty store.
 func NewStore(options ...Options) *Store {
 	s := &Store{
-		pools: newTable[*snapshot.Pool](), policies: newTable[*v1alpha1.NodePolicy](), requests: newTable[*snapshot.Request](), claims: newTable[*claim](), nodes: newTable[*corev1.Node](),
+		pools: newTable[*snapshot.Pool](), policies: newTable[*v1alpha1.NodePolicy](), overlays: newTable[catalog.Overlay](), overlaid: map[string]overlaid{}, requests: newTable[*snapshot.Request](), claims: newTable[*claim](), nodes: newTable[*corev1.Node](),
 		pods: map[string]*snapshot.Pod{}, waiting: newWaiting(), podsOf: map[string]*table[*snapshot.Pod]{}, completed: map[string]map[string]time.Time{},
 		daemonSets: newDaemonSets(), owners: newOwners(), pdbs: newTable[*policyv1.PodDisruptionBudget](),
 		attachments: map[string]*storagev1.VolumeAttachment{}, refused: map[catalog.Key]time.Time{}, launches: map[string]snapshot.LaunchRefusal{},

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 )
@@ -34,6 +35,8 @@ func (s *Store) Update(obj client.Object) {
 	case *v1alpha1.NodePolicy:
 		s.policies.put(o.Name, o)
 		s.governAll()
+	case *overlayv1alpha1.NodeOverlay:
+		s.putOverlay(o)
 	case *v1alpha1.DisruptionRequest:
 		s.requests.put(o.Name, request(o))
 	case *karpv1.NodeClaim:
@@ -96,9 +99,12 @@ func (s *Store) Delete(obj client.Object) {
 	switch o := obj.(type) {
 	case *karpv1.NodePool:
 		s.pools.drop(o.Name)
+		delete(s.overlaid, o.Name)
 	case *v1alpha1.NodePolicy:
 		s.policies.drop(o.Name)
 		s.governAll()
+	case *overlayv1alpha1.NodeOverlay:
+		s.overlays.drop(o.Name)
 	case *v1alpha1.DisruptionRequest:
 		s.requests.drop(o.Name)
 	case *karpv1.NodeClaim:
@@ -168,6 +174,8 @@ func identify(obj client.Object) (id, bool) {
 		kind = "NodePool"
 	case *v1alpha1.NodePolicy:
 		kind = "NodePolicy"
+	case *overlayv1alpha1.NodeOverlay:
+		kind = "NodeOverlay"
 	case *v1alpha1.DisruptionRequest:
 		kind = "DisruptionRequest"
 	case *karpv1.NodeClaim:

@@ -14,11 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 )
 
-// +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools;nodeclaims,verbs=list;watch
+// +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools;nodeclaims;nodeoverlays,verbs=list;watch
 // +kubebuilder:rbac:groups=millwright.dev,resources=nodepolicies;disruptionrequests,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=nodes;pods;namespaces;limitranges;persistentvolumes;persistentvolumeclaims,verbs=list;watch
 // +kubebuilder:rbac:groups=apps,resources=daemonsets;replicasets,verbs=list;watch
@@ -28,14 +29,19 @@ import (
 
 // Watch feeds the store from the manager's informers once the manager starts,
 // on every replica whether it leads or not. The store is [Store.Synced] when all
-// initial lists have arrived.
-func Watch(mgr manager.Manager, store *Store) error {
-	return mgr.Add(&watcher{cache: mgr.GetCache(), store: store})
+// initial lists have arrived. Overlays says whether NodeOverlays count.
+func Watch(mgr manager.Manager, store *Store, overlays bool) error {
+	kinds := watched()
+	if overlays {
+		kinds = append(kinds, &overlayv1alpha1.NodeOverlay{})
+	}
+	return mgr.Add(&watcher{cache: mgr.GetCache(), store: store, kinds: kinds})
 }
 
 type watcher struct {
 	cache cache.Cache
 	store *Store
+	kinds []client.Object
 }
 
 // NeedLeaderElection keeps the store warm on standby replicas.
@@ -53,7 +59,7 @@ func watched() []client.Object {
 // Start subscribes to every kind and returns when the context ends.
 func (w *watcher) Start(ctx context.Context) error {
 	var synced []toolscache.InformerSynced
-	for _, kind := range watched() {
+	for _, kind := range w.kinds {
 		informer, err := w.cache.GetInformer(ctx, kind)
 		if err != nil {
 			return fmt.Errorf("watching %T: %w", kind, err)

@@ -34,6 +34,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/metrics/conditions"
 	"github.com/millwright-dev/millwright/controllers/metrics/state"
 	"github.com/millwright-dev/millwright/controllers/nodeclass"
+	"github.com/millwright-dev/millwright/controllers/nodeoverlay"
 	"github.com/millwright-dev/millwright/controllers/nodepolicy"
 	"github.com/millwright-dev/millwright/controllers/nodepool"
 	"github.com/millwright-dev/millwright/controllers/provision"
@@ -109,7 +110,7 @@ func loops(observe bool) []func(manager.Manager, loop.Deps) error {
 		return observers()
 	}
 	return []func(manager.Manager, loop.Deps) error{
-		nodepool.Add, nodeclass.Add, nodepolicy.Add, provision.Add, disruption.Add,
+		nodepool.Add, nodeclass.Add, nodepolicy.Add, nodeoverlay.Add, provision.Add, disruption.Add,
 		lifecycle.Add, termination.Add, gc.Add, attachments.Add, interruption.Add, feed.Add, repair.Add,
 		state.Add, checkup.Add,
 	}
@@ -172,7 +173,7 @@ func newDeps(ctx context.Context, mgr manager.Manager, c Config, registry *prome
 		}
 	}
 	store := cluster.NewStore()
-	if err := cluster.Watch(mgr, store); err != nil {
+	if err := cluster.Watch(mgr, store, c.NodeOverlay); err != nil {
 		return loop.Deps{}, fmt.Errorf("watching the cluster: %w", err)
 	}
 	series, err := metrics.New(registry, c.Build)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cli/bill"
@@ -133,14 +134,17 @@ func (r *report) objects(ctx context.Context) ([]client.Object, error) {
 	for _, list := range []client.ObjectList{
 		&karpv1.NodePoolList{}, &karpv1.NodeClaimList{}, &corev1.NodeList{}, &corev1.NamespaceList{}, &corev1.PodList{}, &appsv1.DaemonSetList{},
 		&corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{}, &storagev1.StorageClassList{}, &storagev1.CSINodeList{},
-		&policyv1.PodDisruptionBudgetList{}, &v1alpha1.NodePolicyList{},
+		&policyv1.PodDisruptionBudgetList{}, &v1alpha1.NodePolicyList{}, &overlayv1alpha1.NodeOverlayList{},
 	} {
 		err := listing.Each(ctx, r.reader, list, func(o client.Object) error {
 			out = append(out, o)
 			return nil
 		})
-		if _, own := list.(*v1alpha1.NodePolicyList); own && meta.IsNoMatchError(err) {
-			continue // the kind comes with Millwright
+		switch list.(type) {
+		case *v1alpha1.NodePolicyList, *overlayv1alpha1.NodeOverlayList:
+			if meta.IsNoMatchError(err) {
+				continue // the kind comes with Millwright, or with Karpenter 1.7
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("listing %s: %w", listing.Kind(list), err)

@@ -8,13 +8,18 @@ import (
 	"strings"
 )
 
-// Gates that are known here.
+// Gates that can be switched here.
 const (
 	// NodeRepair is the gate for the repair of machines.
 	NodeRepair = "NodeRepair"
+	// NodeOverlay is the gate for NodeOverlays.
+	NodeOverlay = "NodeOverlay"
 	// spotToSpot is the gate for spot machines that replace spot machines.
 	spotToSpot = "SpotToSpotConsolidation"
 )
+
+// switched are those.
+var switched = []string{NodeRepair, NodeOverlay}
 
 // alwaysOn are gates of features that are on here.
 var alwaysOn = []string{"ReservedCapacity", "StaticCapacity", spotToSpot}
@@ -56,7 +61,7 @@ func (g *Gates) On(name string) bool { return g.is[name] }
 // Foreign are the gates that are on and cannot be switched here.
 func (g *Gates) Foreign() []string {
 	return slices.DeleteFunc(slices.Clone(g.names), func(name string) bool {
-		return !g.is[name] || name == NodeRepair || slices.Contains(alwaysOn, name)
+		return !g.is[name] || slices.Contains(switched, name) || slices.Contains(alwaysOn, name)
 	})
 }
 

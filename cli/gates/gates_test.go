@@ -8,9 +8,9 @@ func TestWhatIsOtherwiseThanInKarpenterIsSaid(t *testing.T) {
 		"": "",
 		"NodeRepair=true,ReservedCapacity=true,StaticCapacity=true": "",
 		"SpotToSpotConsolidation=true,NodeOverlay=false":            "",
-		"NodeOverlay=true,CapacityBuffer=true":                      "NodeOverlay has no effect; CapacityBuffer has no effect",
+		"NodeOverlay=true,CapacityBuffer=true":                      "CapacityBuffer has no effect",
 		"SpotToSpotConsolidation=false":                             spot,
-		"NodeOverlay=true,SpotToSpotConsolidation=false":            "NodeOverlay has no effect; " + spot,
+		"CapacityBuffer=true,SpotToSpotConsolidation=false":         "CapacityBuffer has no effect; " + spot,
 	} {
 		var g Gates
 		if err := g.Set(text); err != nil {

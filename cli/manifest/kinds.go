@@ -24,6 +24,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/doctor/control"
@@ -98,6 +99,7 @@ var kinds = map[schema.GroupKind]kind{
 
 	{Group: karpenterGroup, Kind: "NodePool"}:           {"v1", false, custom, func() client.Object { return &karpv1.NodePool{} }},
 	{Group: karpenterGroup, Kind: "NodeClaim"}:          {"v1", false, custom, func() client.Object { return &karpv1.NodeClaim{} }},
+	{Group: karpenterGroup, Kind: "NodeOverlay"}:        {"v1alpha1", false, custom, func() client.Object { return &overlayv1alpha1.NodeOverlay{} }},
 	{Group: v1alpha1.Group, Kind: "NodePolicy"}:         {"v1alpha1", false, custom, func() client.Object { return &v1alpha1.NodePolicy{} }},
 	{Group: v1alpha1.Group, Kind: "DisruptionRequest"}:  {"v1alpha1", false, custom, func() client.Object { return &v1alpha1.DisruptionRequest{} }},
 	{Group: "karpenter.kwok.sh", Kind: "KWOKNodeClass"}: {"v1alpha1", false, nodeClass, func() client.Object { return &unstructured.Unstructured{} }},

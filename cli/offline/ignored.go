@@ -11,7 +11,6 @@ import (
 // lacks without them.
 var missed = map[string]string{
 	"CapacityBuffer.autoscaling.x-k8s.io": "no room is kept for what it reserves",
-	"NodeOverlay.karpenter.sh":            "prices and capacities are those of the instance types, without what it changes",
 }
 
 // Counts is how many objects of each kind were left out, as in "Ingress.networking.k8s.io (2)".

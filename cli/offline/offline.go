@@ -13,6 +13,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cli/admission"
@@ -31,6 +32,8 @@ func Faults(objects []manifest.Object) manifest.Errors {
 			found = cluster.CheckPolicy(obj)
 		case *karpv1.NodePool:
 			found = cluster.CheckPool(obj)
+		case *overlayv1alpha1.NodeOverlay:
+			found = cluster.CheckOverlay(obj)
 		}
 		for _, f := range found {
 			out = append(out, o.Errorf(f.Field, "%s", f.Message))

@@ -226,7 +226,8 @@ func (p *Provider) start(ctx context.Context, req cloud.LaunchRequest, k Knobs) 
 }
 
 // choose picks the first choice that the catalogue has and no knob declares sold
-// out or reservation is full, with the catalogue's own figures.
+// out or reservation is full, at the catalogue's own price. The machine has what the
+// choice's type has: a device plugin is simulated by the overlay that counts on it.
 func (p *Provider) choose(choices []catalog.Choice, drawn map[string]int, k Knobs) (catalog.Choice, error) {
 	refused := make([]catalog.Key, 0, len(choices))
 	for _, c := range choices {
@@ -237,7 +238,7 @@ func (p *Provider) choose(choices []catalog.Choice, drawn map[string]int, k Knob
 		o := offering(t, c.Offering)
 		full := o != nil && o.Reservation != "" && drawn[o.Reservation] >= o.Left
 		if o != nil && o.Available && !full && !k.soldOut(o.Key(t.Name)) {
-			return catalog.Choice{Type: t, Offering: o}, nil
+			return catalog.Choice{Type: c.Type, Offering: o}, nil
 		}
 		refused = append(refused, c.Key())
 	}

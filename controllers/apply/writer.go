@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cluster"
@@ -89,6 +90,11 @@ func (w *Writer) Class(ctx context.Context, class client.Object, change func(cli
 // Policy changes a NodePolicy's status, like Claim.
 func (w *Writer) Policy(ctx context.Context, p *v1alpha1.NodePolicy, change func(*v1alpha1.NodePolicy)) (*v1alpha1.NodePolicy, error) {
 	return patch(ctx, w, p, change)
+}
+
+// Overlay changes a NodeOverlay's status, like Claim.
+func (w *Writer) Overlay(ctx context.Context, o *overlayv1alpha1.NodeOverlay, change func(*overlayv1alpha1.NodeOverlay)) (*overlayv1alpha1.NodeOverlay, error) {
+	return patch(ctx, w, o, change)
 }
 
 // CreateRequest creates a DisruptionRequest; afterwards every snapshot shows it. It

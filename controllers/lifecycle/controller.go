@@ -175,7 +175,8 @@ func (r *Reconciler) view(ctx context.Context, claim *karpv1.NodeClaim) (lifecyc
 	if !v.Claim.Is(snapshot.Launched) {
 		refused := r.deps.Store.Refused(now)
 		v.Refused = func(k catalog.Key) bool { _, ok := refused[k]; return ok }
-		v.Types, err = r.deps.Types(v.Claim.Class)
+		types, err := r.deps.Types(v.Claim.Class)
+		v.Types = r.deps.Store.Types(v.Claim.Pool, types)
 		return v, err
 	}
 	nodes, err := r.deps.NodesOf(ctx, v.Claim.ProviderID)

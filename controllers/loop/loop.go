@@ -69,6 +69,8 @@ type Settings struct {
 	// NodeRepair repairs machines for which no policy says how, as behind Karpenter's
 	// feature gate of that name.
 	NodeRepair bool
+	// NodeOverlay lets NodeOverlays count, as behind Karpenter's feature gate of that name.
+	NodeOverlay bool
 	// Observe is set in a process that tells what it would do, and does nothing.
 	Observe bool
 	// ManagedClasses are the node-class kinds that the provider serves, as

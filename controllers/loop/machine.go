@@ -46,7 +46,7 @@ func (d Deps) price(claim *karpv1.NodeClaim, k catalog.Key) string {
 	if err != nil {
 		return ""
 	}
-	for _, t := range types {
+	for _, t := range d.Store.Types(claim.Labels[karpv1.NodePoolLabelKey], types) {
 		if t.Name != k.Type {
 			continue
 		}

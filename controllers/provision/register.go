@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop"
@@ -27,7 +28,7 @@ import (
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;create
 
 // Add registers the loop and what triggers it: pods that wait for a machine, nodes and claims
-// whose pods are about to, and pools from which machines can be had that could not before.
+// whose pods are about to, and pools and overlays by which machines can be had that could not before.
 func Add(mgr manager.Manager, d loop.Deps) error {
 	p := New(d, Config{Placement: d.Settings.Placement})
 	if err := mgr.Add(p); err != nil {
@@ -38,12 +39,17 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 			return fmt.Errorf("adding the nominator: %w", err)
 		}
 	}
+	var overlays error
+	if d.Settings.NodeOverlay {
+		overlays = addTrigger(mgr, p, "provisioner.trigger.nodeoverlay", &overlayv1alpha1.NodeOverlay{}, ready, opened{})
+	}
 	return errors.Join(
+		overlays,
 		addTrigger(mgr, p, "provisioner.trigger.pod", &corev1.Pod{}, p.unplanned, nil),
 		addTrigger(mgr, p, "provisioner.trigger.displaced", &corev1.Pod{}, p.displaced, triedAgain{}),
 		addTrigger(mgr, p, "provisioner.trigger.node", &corev1.Node{}, leavingNode, nil),
 		addTrigger(mgr, p, "provisioner.trigger.nodeclaim", &karpv1.NodeClaim{}, leavingClaim, nil),
-		addTrigger(mgr, p, "provisioner.trigger.nodepool", &karpv1.NodePool{}, readyPool, opened{}),
+		addTrigger(mgr, p, "provisioner.trigger.nodepool", &karpv1.NodePool{}, ready, opened{}),
 	)
 }
 
@@ -128,20 +134,21 @@ func leavingNode(obj client.Object) bool {
 	return ok && slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&eviction.DisruptedTaint) })
 }
 
-func readyPool(obj client.Object) bool {
-	pool, ok := obj.(*karpv1.NodePool)
-	return ok && pool.StatusConditions(status.WithObservedOnly()).IsTrue(status.ConditionReady)
+// ready lets through pools that launch machines and overlays that count.
+func ready(obj client.Object) bool {
+	o, ok := obj.(status.Object)
+	return ok && o.StatusConditions(status.WithObservedOnly()).IsTrue(status.ConditionReady)
 }
 
-// opened lets through pools that have become ready or whose spec has changed. Pods that no
+// opened lets through what has become ready or whose spec has changed. Pods that no
 // pool could take are planned anew at once then, not when their turn comes again.
 type opened struct{ predicate.Funcs }
 
-// Create is false: a pool is not ready when it is created, and what there is at the start is
+// Create is false: nothing is ready when it is created, and what there is at the start is
 // planned for in any case.
 func (opened) Create(event.CreateEvent) bool { return false }
 
 // Update compares.
 func (opened) Update(e event.UpdateEvent) bool {
-	return !readyPool(e.ObjectOld) || e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration()
+	return !ready(e.ObjectOld) || e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration()
 }

@@ -31,7 +31,7 @@ func TestAPoolThatOpensAsksForAPlan(t *testing.T) {
 		{"it stays closed", closed, closed, false},
 		{"it closes", open, closed, false},
 	} {
-		got := readyPool(tt.now) && opened{}.Update(event.UpdateEvent{ObjectOld: tt.was, ObjectNew: tt.now})
+		got := ready(tt.now) && opened{}.Update(event.UpdateEvent{ObjectOld: tt.was, ObjectNew: tt.now})
 		if got != tt.want {
 			t.Errorf("%s: asks for a plan: %v, want %v", tt.name, got, tt.want)
 		}

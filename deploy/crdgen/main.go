@@ -24,6 +24,7 @@ import (
 var definitions = map[string][]byte{
 	"karpenter.sh_nodepools.yaml":            karpenterapis.NodePoolCRD,
 	"karpenter.sh_nodeclaims.yaml":           karpenterapis.NodeClaimCRD,
+	"karpenter.sh_nodeoverlays.yaml":         karpenterapis.NodeOverlayCRD,
 	"karpenter.kwok.sh_kwoknodeclasses.yaml": kwokapis.KWOKNodeClassCRD,
 	"karpenter.k8s.aws_ec2nodeclasses.yaml":  awsapis.EC2NodeClassCRD,
 }

@@ -43,6 +43,8 @@ type Offering struct {
 	CapacityType string
 	// Price is in US dollars per hour.
 	Price float64
+	// Repriced says that an overlay has changed the price, which the cloud does not know.
+	Repriced bool
 	// Available is false when the cloud does not sell it at present.
 	Available bool
 	// Labels are further labels that a node bought this way carries, such as a

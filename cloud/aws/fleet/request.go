@@ -151,6 +151,9 @@ const (
 	// PriceCapacity takes spot pools that are cheap and deep: of the cheap ones, those that
 	// are reclaimed least.
 	PriceCapacity = "price-capacity-optimized"
+	// CapacityPrioritized takes spot pools that are deep, and goes by the priorities among
+	// them: EC2 does not know what an overlay makes of prices.
+	CapacityPrioritized = "capacity-optimized-prioritized"
 	// Prioritized goes by the priorities.
 	Prioritized = "prioritized"
 
@@ -179,6 +182,8 @@ type Parts struct {
 func New(w *Wave, p Parts) Request {
 	r := Request{Token: p.Token, CapacityType: w.CapacityType, Target: w.CapacityType, Strategy: Prioritized, Tags: p.Tags, Context: p.Context}
 	switch {
+	case w.CapacityType == catalog.Spot && slices.ContainsFunc(w.Choices, func(c catalog.Choice) bool { return c.Offering.Repriced }):
+		r.Strategy = CapacityPrioritized
 	case w.CapacityType == catalog.Spot:
 		r.Strategy = PriceCapacity
 	case w.CapacityType != catalog.Reserved:

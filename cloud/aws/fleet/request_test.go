@@ -118,6 +118,10 @@ func TestTargetAndStrategyFollowTheCapacityType(t *testing.T) {
 			t.Errorf("%s %s %v: %q, want %q", tt.capacityType, tt.kind, tt.interruptible, got, tt.want)
 		}
 	}
+	repriced := &Wave{CapacityType: catalog.Spot, Choices: []catalog.Choice{{Type: &catalog.Type{}, Offering: &catalog.Offering{Repriced: true}}}}
+	if got := New(repriced, parts()).Strategy; got != CapacityPrioritized {
+		t.Errorf("for prices that EC2 does not know the strategy is %s", got)
+	}
 }
 
 func TestAttemptsHaveTokensOfTheirOwn(t *testing.T) {

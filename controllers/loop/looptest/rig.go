@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cluster"
@@ -71,7 +72,7 @@ func New(t testing.TB, objects ...client.Object) *Rig {
 	t.Helper()
 	kinds := kinds()
 	b := fake.NewClientBuilder().WithScheme(kinds).WithObjectTracker(clienttesting.NewObjectTracker(kinds, serializer.NewCodecFactory(kinds).UniversalDecoder())).WithObjects(objects...).
-		WithStatusSubresource(&karpv1.NodePool{}, &v1alpha1.NodePolicy{}, &v1alpha1.DisruptionRequest{}, &karpv1.NodeClaim{}, &corev1.Node{}, &corev1.Pod{})
+		WithStatusSubresource(&karpv1.NodePool{}, &v1alpha1.NodePolicy{}, &overlayv1alpha1.NodeOverlay{}, &v1alpha1.DisruptionRequest{}, &karpv1.NodeClaim{}, &corev1.Node{}, &corev1.Pod{})
 	for _, i := range loop.Indexes() {
 		b = b.WithIndex(i.Object, i.Field, i.Extract)
 	}
@@ -116,7 +117,7 @@ func (r *Rig) Sync() {
 	r.t.Helper()
 	seen := map[string]client.Object{}
 	for _, list := range []client.ObjectList{
-		&karpv1.NodePoolList{}, &v1alpha1.NodePolicyList{}, &v1alpha1.DisruptionRequestList{}, &karpv1.NodeClaimList{}, &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
+		&karpv1.NodePoolList{}, &v1alpha1.NodePolicyList{}, &overlayv1alpha1.NodeOverlayList{}, &v1alpha1.DisruptionRequestList{}, &karpv1.NodeClaimList{}, &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
 		&storagev1.VolumeAttachmentList{}, &storagev1.CSIDriverList{}, &storagev1.CSINodeList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{},
 	} {
 		if err := r.Client.List(context.Background(), list); err != nil {
