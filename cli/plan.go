@@ -108,6 +108,14 @@ func (o *planOptions) addTo(cmd *cobra.Command) {
 	}
 }
 
+// planning are the options of the plan.
+func (o planOptions) planning() placement.Options {
+	out := o.placement
+	out.RelaxMinValues = o.minValues.value == bestEffort
+	o.preferences.apply(&out)
+	return out
+}
+
 func (o planOptions) run(c console) error {
 	if err := errors.Join(oneOf("output", o.output, formatTable, formatJSON, formatYAML), oneOf("until", o.until, untilNow, untilSettled)); err != nil {
 		return err
@@ -141,11 +149,12 @@ func (o planOptions) run(c console) error {
 	}
 	read := time.Now()
 	look := func() *snapshot.Snapshot { return store.Snapshot(read, known.Of) }
+	for _, w := range offline.Contradicted(store, look, objects) {
+		c.warn("%v", w)
+	}
 	s := look()
 	fixed := offline.Staff(store, s, objects)
-	opts := o.placement
-	opts.RelaxMinValues = o.minValues.value == bestEffort
-	o.preferences.apply(&opts)
+	opts := o.planning()
 	if o.until == untilSettled {
 		return o.printBill(c.Out, bill.Of(bill.Input{Objects: offline.Complete(objects), Store: store, Now: read, Types: known.Of, Placement: opts}))
 	}
