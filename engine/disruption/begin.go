@@ -205,12 +205,9 @@ func (d *decider) standIn(nodes []*snapshot.Node) (whatif.Answer, *plan.Reason) 
 // launches nothing, its limits have no room for another machine like it, or none would take
 // the pod.
 func (d *decider) unplaced(pod *snapshot.Pod, n *snapshot.Node) plan.Reason {
-	r := fitsNowhere(pod, n)
-	pool := d.s.Pool(n.Claim.Pool)
-	if r.Have = pool.Closed(); r.Have == "" {
-		if limited, over := d.world.Ledger.Over(pool.Name, limit.Size(pool, n)); over {
-			return limited
-		}
+	r, pool := d.fitsNowhere(pod, n), d.s.Pool(n.Claim.Pool)
+	if limited, over := d.world.Ledger.Over(pool.Name, limit.Size(pool, n)); over && r.Have == "" {
+		return limited
 	}
 	return r
 }

@@ -200,7 +200,7 @@ func (u *underway) replace(g *group) {
 		g.Step = Remove
 	case g.Cause == Underutilized && g.Spend == 0:
 		pod := answer.NewNodes[0].Pods[0]
-		u.callOff(g, g.Nodes[0], fitsNowhere(pod, g.Nodes[0]))
+		u.callOff(g, g.Nodes[0], u.fitsNowhere(pod, g.Nodes[0]))
 		return
 	case u.overspends(g, answer.PricePerHour()):
 		return
@@ -256,7 +256,7 @@ func (u *underway) placeMovers(standing []*group) {
 			case g.Step != Remove || g.Cause == Empty || u.static(n):
 			case pod != nil && g.Cause == Underutilized:
 				g.failed = g.Replaced // launched for nothing: the same again would be launched the next time
-				u.callOff(g, n, fitsNowhere(pod, n))
+				u.callOff(g, n, u.fitsNowhere(pod, n))
 			case pod != nil:
 				g.Step = Launch
 			case unready[n.Name]:
