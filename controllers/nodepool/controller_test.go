@@ -357,3 +357,14 @@ func TestARestartNeitherForgetsNorRepeatsWhatWasCounted(t *testing.T) {
 		t.Errorf("after the restart: %q", got)
 	}
 }
+
+func TestAChangeOfAClassIsForThePoolsThatReferToIt(t *testing.T) {
+	other := pool(func(np *karpv1.NodePool) {
+		np.Name, np.UID = "other", "other"
+		np.Spec.Template.Spec.NodeClassRef.Name = "other"
+	})
+	got := reconciler(looptest.New(t, pool(nil), other)).poolsOf(ctx, looptest.Class)
+	if len(got) != 1 || got[0].Name != "general" {
+		t.Errorf("got %v", got)
+	}
+}

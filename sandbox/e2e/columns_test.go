@@ -2,9 +2,11 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -33,6 +35,16 @@ spec: {priority: 1, nodePools: {names: [blue]}, disruption: {windows: [{schedule
 	} {
 		c.eventually(patience, func() error { return c.filledIn(path, columns) })
 	}
+	// That its class goes is all that happens to this pool.
+	c.manifests(pool("calm", "amd64"))
+	c.eventually(patience, func() error { return c.poolSays("calm", "Ready", "") })
+	c.must(c.dynamic.Resource(kwokClasses).Delete(c.Context(), "default", metav1.DeleteOptions{}))
+	c.eventually(promised(5*time.Second), func() error {
+		if c.poolSays("calm", "Ready", "") == nil {
+			return errors.New("a NodePool is Ready without its class")
+		}
+		return nil
+	})
 	c.eventually(patience, func() error {
 		return c.eventSays("ValidationFailed", `spec.disruption.windows[0].timeZone: time zone "Europe/Atlantis" is not known`)
 	})
