@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"path"
 	"slices"
 	"time"
 
@@ -22,6 +23,8 @@ type Instance struct {
 	Zone, ZoneID    string
 	Subnet          string
 	SecurityGroups  []string
+	// Profile is the name of its instance profile.
+	Profile string
 	// State is pending, running, stopping, stopped, shutting-down or terminated.
 	State string
 	// Cause is why it was ended or stopped, in EC2's words.
@@ -108,6 +111,9 @@ func instance(i *types.Instance) Instance {
 	}
 	if i.State != nil {
 		out.State = string(i.State.Name)
+	}
+	if p := i.IamInstanceProfile; p != nil {
+		out.Profile = path.Base(value(p.Arn))
 	}
 	if i.StateReason != nil {
 		out.Cause = value(i.StateReason.Message)

@@ -78,6 +78,7 @@ type Provider struct {
 	memories  memories
 	version   version
 	templates templates
+	profiles  templates
 	resolver  *nodeclass.Resolver
 	machines  *instances.Machines
 
@@ -97,6 +98,7 @@ func New(c Config) *Provider {
 		soldOut:   soldOut{clock: c.Clock, until: map[soldOutKey]refusal{}},
 		attempts:  attempts{byToken: map[string]*attempt{}},
 		templates: templates{known: map[string]time.Time{}},
+		profiles:  templates{known: map[string]time.Time{}},
 		version:   version{asked: c.Clock.Now()},
 	}
 	p.version.text.Store(c.Kubernetes)

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -350,4 +351,55 @@ func TestRefusalsOfTheWholeCallAreTyped(t *testing.T) {
 			t.Errorf("%s: then %v, %d machines", code, err, r.machines())
 		}
 	}
+}
+
+// A profile that neither a class nor a machine names goes an hour after that was seen.
+func TestInstanceProfilesAreDeletedWhenNothingUsesThem(t *testing.T) {
+	r := newRig(t)
+	p := r.provider()
+	p.Isolated = false
+	for _, name := range []string{"current", "of-a-machine", "left"} {
+		r.must(p.AWS.CreateProfile(t.Context(), name, "/karpenter/us-east-1/demo/class-uid/", nil))
+		r.must(p.AWS.SetRole(t.Context(), name, "nodes"))
+	}
+	r.must(p.AWS.CreateProfile(t.Context(), "of-others", "/karpenter/us-east-1/other/class-uid/", nil))
+	names := func(profile string) {
+		class, err := p.read(t.Context(), classRef)
+		r.must(err)
+		class = class.DeepCopy()
+		class.Status.InstanceProfile = profile
+		r.must(r.kube.Update(t.Context(), class))
+	}
+	names("of-a-machine")
+	machine, err := p.Launch(t.Context(), r.request(p, "claim", onDemand))
+	r.must(err)
+	names("current")
+	left := func(want ...string) {
+		t.Helper()
+		found, err := p.AWS.Profiles(t.Context(), "/karpenter/")
+		r.must(err)
+		var got []string
+		for _, f := range found {
+			got = append(got, f.Name)
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("there are %v, want %v", got, want)
+		}
+	}
+	hour := func() {
+		for range int(unused/sweepEvery) + 1 {
+			r.must(p.sweepProfiles(t.Context()))
+			r.clock.Step(sweepEvery)
+		}
+	}
+	r.must(p.sweepProfiles(t.Context()))
+	left("current", "left", "of-a-machine", "of-others")
+	r.clock.Step(sweepEvery)
+	hour()
+	left("current", "of-a-machine", "of-others")
+	r.must(p.Terminate(t.Context(), machine.ProviderID))
+	r.clock.Step(shutdown)
+	hour()
+	hour()
+	left("current", "of-others")
 }

@@ -163,7 +163,7 @@ func (p *Provider) Run(ctx context.Context) error {
 		err := p.readShifts(ctx)
 		if now := p.Clock.Now(); now.Sub(last) >= every {
 			last = now
-			err = errors.Join(err, p.Refresh(ctx), p.sweepTemplates(ctx), p.relist(ctx), p.readVersion(ctx))
+			err = errors.Join(err, p.Refresh(ctx), p.sweepTemplates(ctx), p.sweepProfiles(ctx), p.relist(ctx), p.readVersion(ctx))
 			if p.Discover != nil && p.Discover(ctx) == nil {
 				return errAnew
 			}

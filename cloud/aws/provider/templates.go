@@ -18,14 +18,14 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
-// unused is how long a launch template is kept that nothing is launched from, and sweepEvery
-// how often EC2 is asked which there are. A pool that launches now and then keeps its own.
+// unused is how long a launch template or instance profile is kept that nothing is launched
+// from, and sweepEvery how often AWS is asked which there are. A pool that launches now and then keeps its own.
 const (
 	unused     = time.Hour
 	sweepEvery = 10 * time.Minute
 )
 
-// templates knows when launch templates were last of use. It is safe for concurrent use.
+// templates knows when launch templates, or instance profiles, were last of use. It is safe for concurrent use.
 type templates struct {
 	mu    sync.Mutex
 	known map[string]time.Time
