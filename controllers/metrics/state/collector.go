@@ -17,6 +17,7 @@ type Collector struct {
 	pools         poolSeries
 	pods          podSeries
 	cluster       clusterSeries
+	types         typeSeries
 	faults        *prometheus.Desc
 	announcements *prometheus.Desc
 
@@ -28,7 +29,7 @@ type Collector struct {
 // well known at this time.
 func New(d loop.Deps) *Collector {
 	return &Collector{
-		Deps: d, nodes: newNodeSeries(), pools: newPoolSeries(), pods: newPodSeries(), cluster: newClusterSeries(),
+		Deps: d, nodes: newNodeSeries(), pools: newPoolSeries(), pods: newPodSeries(), cluster: newClusterSeries(), types: newTypeSeries(),
 		faults: newAttachmentFaults(), announcements: newAnnouncements(),
 		unsynced: d.Clock.Now(),
 	}
@@ -50,7 +51,7 @@ func desc(subsystem, name, help string, labels ...string) *prometheus.Desc {
 
 // Describe is prometheus.Collector's.
 func (c *Collector) Describe(out chan<- *prometheus.Desc) {
-	for _, group := range [][]*prometheus.Desc{c.nodes.all(), c.pools.all(), c.pods.all(), c.cluster.all(), {c.faults, c.announcements}} {
+	for _, group := range [][]*prometheus.Desc{c.nodes.all(), c.pools.all(), c.pods.all(), c.cluster.all(), c.types.all(), {c.faults, c.announcements}} {
 		for _, d := range group {
 			out <- d
 		}
@@ -59,15 +60,14 @@ func (c *Collector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect is prometheus.Collector's.
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
-	// Without instance types: a cloud that does not answer must not keep anybody
-	// from reading the metrics.
-	s := c.Store.Snapshot(c.Clock.Now(), nil)
+	s := c.Store.Snapshot(c.Clock.Now(), c.Types) // providers know instance types by heart
 	c.collectCluster(out, s)
 	c.nodes.collect(out, s)
 	c.pools.collect(out, s)
 	c.collectPods(out, s)
 	c.collectAttachments(out, s)
 	c.collectAnnouncements(out, s)
+	c.types.collect(out, s)
 }
 
 type clusterSeries struct{ count, synced, unsynced, utilization *prometheus.Desc }

@@ -33,6 +33,7 @@ func world(t *testing.T) *looptest.Rig {
 	an := metav1.NewTime(looptest.Noon.Add(-time.Hour))
 	np := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "general"}}
 	np.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: looptest.Class.Group, Kind: looptest.Class.Kind, Name: looptest.Class.Name}
+	np.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{"zone-a"}}}
 	np.Spec.Limits = karpv1.Limits(list("cpu", "100", "example.com/gpu", "4"))
 	np.Status.Conditions = []status.Condition{{Type: status.ConditionReady, Status: metav1.ConditionTrue}}
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "claim-a", UID: "claim-a", Labels: map[string]string{karpv1.NodePoolLabelKey: "general"}}}
@@ -61,7 +62,10 @@ func world(t *testing.T) *looptest.Rig {
 	running.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	r := looptest.New(t, np, claim, launching, node, running,
 		pod("daemon", "a", corev1.PodRunning, "DaemonSet"), pod("waiting", "", corev1.PodPending, ""), pod("done", "a", corev1.PodSucceeded, ""))
-	r.Offered = []*catalog.Type{{Name: "small", Offerings: []catalog.Offering{{Zone: "zone-a", CapacityType: "spot", Price: 0.25}}}}
+	r.Offered = []*catalog.Type{{Name: "small", Capacity: list("cpu", "4", "memory", "8Gi"), Offerings: []catalog.Offering{
+		{Zone: "zone-a", CapacityType: "spot", Price: 0.25}, {Zone: "zone-a", CapacityType: "on-demand", Price: 1, Available: true},
+		{Zone: "zone-b", CapacityType: "spot", Price: 0.2, Available: true}, // the pool does not allow it
+	}}}
 	return r
 }
 
