@@ -24,10 +24,11 @@ func TestWhatAnOverlayMakesOfAPrice(t *testing.T) {
 		{price: "0.5", want: 0.5},
 		{adjustment: "+0.5", want: 2.5},
 		{adjustment: "-0.5", want: 1.5},
-		{adjustment: "-3", want: 0},
+		{adjustment: "-3", want: 2e-7},
 		{adjustment: "+10%", want: 2.2},
 		{adjustment: "-25%", want: 1.5},
-		{adjustment: "-100%", want: 0},
+		{adjustment: "-100%", want: 2e-7},
+		{price: "0", want: 2e-7},
 		{price: "dear", fault: `spec.price: "dear" is not a price in $/h`},
 		{adjustment: "half", fault: `spec.priceAdjustment: "half" is neither a change in $/h, as in -0.5, nor one in per cent, as in +10%`},
 	} {

@@ -28,15 +28,15 @@ const maxProblems = 10
 // operatingSystems, resources and offerings. An offering is either
 // {"capacityType", "zone", "price"} or {"Price", "Available", "Requirements"}
 // with node-selector requirements, each In with one value; further requirements
-// become labels of the offering. Available defaults to true. An offering with a
-// ReservationCapacity draws on the reservation that its requirement
-// karpenter.k8s.aws/capacity-reservation-id names, which holds so many machines; all
-// offerings of one reservation share them. The architecture
-// x86_64 means amd64, i386 means 386. Entries of one name that differ in
-// architecture and operating systems alone are one type that runs them all. The
-// types come back by name.
+// become labels of the offering. Available defaults to true. What is free costs $1e-7 an
+// hour. An offering with a ReservationCapacity draws on the reservation that its
+// requirement karpenter.k8s.aws/capacity-reservation-id names, which holds so many
+// machines; all offerings of one reservation share them. The architecture x86_64 means
+// amd64, i386 means 386. Entries of one name that differ in architecture and operating
+// systems alone are one type that runs them all. The types come back by name.
 //
-// Errors name the type and the field, as in [0].name, for up to ten mistakes at once. Fields that KWOK's format does not have are ignored.
+// Errors name the type and the field, as in [0].name, for up to ten mistakes at once.
+// Fields that KWOK's format does not have are ignored.
 func ReadCatalogue(r io.Reader) ([]*catalog.Type, error) {
 	var raw []json.RawMessage
 	if err := json.NewDecoder(r).Decode(&raw); err != nil {
@@ -241,7 +241,7 @@ func (f fileOffering) offering() (catalog.Offering, error) {
 	case *f.Price < 0 || math.IsInf(*f.Price, 0):
 		return o, fmt.Errorf("price: %v is not a price", *f.Price)
 	}
-	o.Price = *f.Price
+	o.Price = max(*f.Price, catalog.PaidFor)
 	if f.ReservationCapacity != nil {
 		return o, reserve(&o, *f.ReservationCapacity)
 	}

@@ -72,6 +72,12 @@ func TestTheLongFormOfKWOKsFileIsRead(t *testing.T) {
 	}
 }
 
+func TestWhatIsFreeHasAPrice(t *testing.T) {
+	if got := read(t, strings.Replace(simpleForm, "0.5", "0", 1))[0].Offerings[0].Price; got != catalog.PaidFor {
+		t.Errorf("it is %g", got)
+	}
+}
+
 func TestMistakesAreNamedByEntryTypeAndField(t *testing.T) {
 	edit := func(old, new string) string { return strings.Replace(simpleForm, old, new, 1) }
 	for _, c := range []struct{ input, want string }{

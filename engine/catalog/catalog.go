@@ -41,7 +41,7 @@ type Offering struct {
 	Zone string
 	// CapacityType is spot, on-demand or reserved.
 	CapacityType string
-	// Price is in US dollars per hour.
+	// Price is in US dollars per hour, above zero.
 	Price float64
 	// Repriced says that an overlay has changed the price, which the cloud does not know.
 	Repriced bool
@@ -58,6 +58,11 @@ type Offering struct {
 	// already taken off. Without a reservation it says nothing.
 	Left int
 }
+
+// PaidFor is the share of its price that capacity counts with which is paid for already. It is
+// the first choice then, and among several the cheaper type, as Karpenter has it of reservations.
+// Plans need prices above zero.
+const PaidFor = 1e-7
 
 // Key names an offering across snapshots.
 type Key struct {

@@ -25,10 +25,11 @@ type Overlay struct {
 	Capacity corev1.ResourceList
 }
 
-// PriceChange multiplies a price and adds to it, in $/h. No price falls below zero.
+// PriceChange multiplies a price and adds to it, in $/h; the result is never below what is
+// [PaidFor].
 type PriceChange struct{ Factor, Plus float64 }
 
-func (c *PriceChange) of(price float64) float64 { return max(0, price*c.Factor+c.Plus) }
+func (c *PriceChange) of(price float64) float64 { return max(price*PaidFor, price*c.Factor+c.Plus) }
 
 // Overlaid are the types as overlays have them for nodes with a pool's labels. Types that none
 // changes are shared.

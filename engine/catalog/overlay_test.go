@@ -78,7 +78,7 @@ func TestOverlaysChangePricesAndCapacity(t *testing.T) {
 		{"none", nil, "m a/on-demand 2 b/spot 1; n a/on-demand 4 b/reserved 0"},
 		{"one type", []Overlay{overlay("o", 0, half, "", is(corev1.LabelInstanceTypeStable, "m"))}, "m a/on-demand 1! b/spot 0.5!; n a/on-demand 4 b/reserved 0"},
 		{"one way to buy", []Overlay{overlay("o", 0, plus, "", is(CapacityTypeLabel, Spot))}, "m a/on-demand 2 b/spot 1.25!; n a/on-demand 4 b/reserved 0"},
-		{"one zone", []Overlay{overlay("o", 0, free, "", is(corev1.LabelTopologyZone, "a"))}, "m a/on-demand 0! b/spot 1; n a/on-demand 0! b/reserved 0"},
+		{"one zone", []Overlay{overlay("o", 0, free, "", is(corev1.LabelTopologyZone, "a"))}, "m a/on-demand 2e-07! b/spot 1; n a/on-demand 4e-07! b/reserved 0"},
 		{"one reservation", []Overlay{overlay("o", 0, plus, "", is(reservationID, "cr-1"))}, "m a/on-demand 2 b/spot 1; n a/on-demand 4 b/reserved 0.25!"},
 		{"what no node of the type has", []Overlay{overlay("o", 0, half, "", is("example.com/rack", "7"))}, "m a/on-demand 2 b/spot 1; n a/on-demand 4 b/reserved 0"},
 		{"what need not be there", []Overlay{overlay("o", 0, half, "", requirement.Must("example.com/rack", requirement.NotIn, "7"))}, "m a/on-demand 1! b/spot 0.5!; n a/on-demand 2! b/reserved 0!"},

@@ -90,10 +90,6 @@ func Bought(zone Zone, capacityType string, r Reservation) catalog.Offering {
 	return o
 }
 
-// reservedPrice makes capacity that is paid for already the first choice, and among
-// several the cheaper type, as Karpenter has it.
-const reservedPrice = 1e-7
-
 func (s *Supply) offerings(i *Info) []catalog.Offering {
 	var out []catalog.Offering
 	add := func(zone Zone, capacityType string, price float64, r Reservation) {
@@ -114,7 +110,7 @@ func (s *Supply) offerings(i *Info) []catalog.Offering {
 				continue
 			}
 			price, _ := s.Price(i.Name, zone.Name, catalog.OnDemand)
-			add(zone, catalog.Reserved, price*reservedPrice, r)
+			add(zone, catalog.Reserved, price*catalog.PaidFor, r)
 		}
 	}
 	slices.SortFunc(out, func(a, b catalog.Offering) int {
