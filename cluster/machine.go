@@ -61,7 +61,7 @@ func (s *Store) nodeList() []*snapshot.Node {
 func (s *Store) joinAll() {
 	claims, nodes := s.claims.list(), s.nodes.list()
 	if s.Synced() {
-		maps.DeleteFunc(s.completed, func(name string, _ map[string]time.Time) bool { return s.nodes.byKey[name] == nil })
+		maps.DeleteFunc(s.ended, func(name string, _ map[string]time.Time) bool { return s.nodes.byKey[name] == nil })
 	}
 	owner := s.join(claims, nodes)
 	out := make([]*snapshot.Node, 0, len(claims)+len(nodes))
@@ -108,14 +108,14 @@ func (s *Store) machine(node *corev1.Node, c *snapshot.Claim) *snapshot.Node {
 		built.Name = c.Name
 		last, known = s.machines.alone[c.Name]
 	} else {
-		built.Name, built.Completed = node.Name, s.completed[node.Name]
+		built.Name, built.Ended = node.Name, s.ended[node.Name]
 		last, known = s.machines.at[node.Name]
 		if on := s.podsOf[node.Name]; on != nil {
 			built.Pods = on.list()
 		}
 	}
 	if known {
-		if old := s.machines.list[last]; old.Object == node && old.Claim == c && sameSlice(old.Pods, built.Pods) && maps.Equal(old.Completed, built.Completed) && slices.Equal(old.Learned, built.Learned) {
+		if old := s.machines.list[last]; old.Object == node && old.Claim == c && sameSlice(old.Pods, built.Pods) && maps.Equal(old.Ended, built.Ended) && slices.Equal(old.Learned, built.Learned) {
 			return old
 		}
 	}

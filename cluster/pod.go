@@ -22,7 +22,7 @@ func (s *Store) putPod(pod *corev1.Pod) {
 	}
 	s.dropPod(k)
 	if eviction.Terminal(pod) {
-		s.complete(pod)
+		s.end(pod)
 		return
 	}
 	wrapped := s.classes.Pod(pod)
@@ -43,27 +43,27 @@ func (s *Store) putPod(pod *corev1.Pod) {
 	}
 }
 
-// keptCompleted bounds the workloads that are remembered for a Node.
-const keptCompleted = 100
+// keptEnded bounds the workloads that are remembered for a Node.
+const keptEnded = 100
 
-// complete remembers that a pod of a workload succeeded on a Node, which is what there is to
+// end remembers that a pod of a workload ended on a Node by itself, which is what there is to
 // tell of pods that end and are deleted before anybody looks. The oldest workload makes room
 // for another.
-func (s *Store) complete(pod *corev1.Pod) {
+func (s *Store) end(pod *corev1.Pod) {
 	node, workload, at := pod.Spec.NodeName, backoff.Workload(&snapshot.Pod{Pod: pod}), idle.Ended(pod)
-	last, known := s.completed[node][workload]
-	if pod.Status.Phase != corev1.PodSucceeded || eviction.Terminating(pod) || known && !at.After(last) {
+	last, known := s.ended[node][workload]
+	if !idle.EndedItself(pod) || known && !at.After(last) {
 		return
 	}
 	after := map[string]time.Time{}
-	maps.Copy(after, s.completed[node])
-	if after[workload] = at; len(after) > keptCompleted {
+	maps.Copy(after, s.ended[node])
+	if after[workload] = at; len(after) > keptEnded {
 		oldest := slices.MinFunc(slices.Collect(maps.Keys(after)), func(a, b string) int {
 			return cmp.Or(after[a].Compare(after[b]), cmp.Compare(a, b))
 		})
 		delete(after, oldest)
 	}
-	s.completed[node] = after
+	s.ended[node] = after
 	s.machines.touch(node)
 }
 

@@ -52,7 +52,7 @@ type Store struct {
 	pods       map[string]*snapshot.Pod
 	waiting    waiting
 	podsOf     map[string]*table[*snapshot.Pod] // by node name
-	completed  map[string]map[string]time.Time  // workloads, by node name
+	ended      map[string]map[string]time.Time  // workloads, by node name
 	daemonSets daemonSets
 	owners     owners
 	pdbs       *table[*policyv1.PodDisruptionBudget]
@@ -84,7 +84,7 @@ type claim struct {
 func NewStore(options ...Options) *Store {
 	s := &Store{
 		pools: newTable[*snapshot.Pool](), policies: newTable[*v1alpha1.NodePolicy](), overlays: newTable[catalog.Overlay](), overlaid: map[string]overlaid{}, requests: newTable[*snapshot.Request](), claims: newTable[*claim](), nodes: newTable[*corev1.Node](),
-		pods: map[string]*snapshot.Pod{}, waiting: newWaiting(), podsOf: map[string]*table[*snapshot.Pod]{}, completed: map[string]map[string]time.Time{},
+		pods: map[string]*snapshot.Pod{}, waiting: newWaiting(), podsOf: map[string]*table[*snapshot.Pod]{}, ended: map[string]map[string]time.Time{},
 		daemonSets: newDaemonSets(), owners: newOwners(), pdbs: newTable[*policyv1.PodDisruptionBudget](),
 		attachments: map[string]*storagev1.VolumeAttachment{}, refused: map[catalog.Key]time.Time{}, launches: map[string]snapshot.LaunchRefusal{},
 		gone: newTombstones(), objects: map[id]client.Object{},

@@ -454,7 +454,7 @@ func TestAJobIsExpectedToRunAsManyPodsAsItMay(t *testing.T) {
 	}
 }
 
-func TestANodeKnowsWhosePodsSucceededOnIt(t *testing.T) {
+func TestANodeKnowsWhosePodsEndedOnItByThemselves(t *testing.T) {
 	s := NewStore()
 	s.MarkSynced()
 	s.Update(testNode("n", 1, "p"))
@@ -469,31 +469,35 @@ func TestANodeKnowsWhosePodsSucceededOnIt(t *testing.T) {
 		s.Update(p)
 		s.Delete(p)
 	}
-	ended("failed", corev1.PodFailed, nil)
+	ended("rejected", corev1.PodFailed, nil)
 	ended("evicted", corev1.PodSucceeded, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: noon} })
 	done := func(at time.Time) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(at)}}}}
 		}
 	}
+	ended("under-pressure", corev1.PodFailed, func(p *corev1.Pod) {
+		done(noon)(p)
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet}}
+	})
 	ended("done", corev1.PodSucceeded, done(noon.Add(-2*time.Minute)))
-	ended("done", corev1.PodSucceeded, done(noon.Add(-time.Minute)))
+	ended("done", corev1.PodFailed, done(noon.Add(-time.Minute)))
 	ended("done", corev1.PodSucceeded, done(noon.Add(-3*time.Minute)))
-	if got := s.Snapshot(noon, nil).Nodes[0].Completed; len(got) != 1 || !got["Pod/default/done"].Equal(noon.Add(-time.Minute)) {
-		t.Errorf("completed %v", got)
+	if got := s.Snapshot(noon, nil).Nodes[0].Ended; len(got) != 1 || !got["Pod/default/done"].Equal(noon.Add(-time.Minute)) {
+		t.Errorf("ended %v", got)
 	}
-	for i := range keptCompleted {
+	for i := range keptEnded {
 		ended(fmt.Sprintf("bare-%d", i), corev1.PodSucceeded, done(noon.Add(time.Duration(i)*time.Second)))
 	}
-	if got := s.Snapshot(noon, nil).Nodes[0].Completed; len(got) != keptCompleted || !got["Pod/default/done"].IsZero() {
-		t.Errorf("%d workloads completed, the oldest among them: %v", len(got), got["Pod/default/done"])
+	if got := s.Snapshot(noon, nil).Nodes[0].Ended; len(got) != keptEnded || !got["Pod/default/done"].IsZero() {
+		t.Errorf("%d workloads ended, the oldest among them: %v", len(got), got["Pod/default/done"])
 	}
 	s.Delete(testNode("n", 2, "p"))
 	s.Snapshot(noon, nil)
 	n := testNode("n", 3, "q")
 	n.UID = "another"
 	s.Update(n)
-	if got := s.Snapshot(noon, nil).Nodes[0].Completed; len(got) != 0 {
-		t.Errorf("completed on another Node of the name: %v", got)
+	if got := s.Snapshot(noon, nil).Nodes[0].Ended; len(got) != 0 {
+		t.Errorf("ended on another Node of the name: %v", got)
 	}
 }

@@ -84,8 +84,8 @@ func PodsOf(c *snapshot.Claim) map[string]int {
 }
 
 // FindUnused finds the machines that were launched for workloads which do not use them
-// and want further machines: none of the workload's pods is on the machine, has succeeded on
-// it or is planned to be, while the plan has some on a new machine of the pool or nowhere that
+// and want further machines: none of the workload's pods is on the machine, has ended
+// by itself on it or is planned to be, while the plan has some on a new machine of the pool or nowhere that
 // did not all come later. If a workload uses at least as many machines of a round of launches
 // as it does not, it has merely shared them with others, and none is found. The result is by
 // the name of the claim.
@@ -118,7 +118,7 @@ func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 			if rounds[key] == nil {
 				rounds[key] = &round{}
 			}
-			if planned[n][w] || n.HasCompleted(w) || slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return p.Active() && Workload(p) == w }) {
+			if planned[n][w] || n.HasEnded(w) || slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return p.Active() && Workload(p) == w }) {
 				rounds[key].used++
 			} else {
 				rounds[key].unused = append(rounds[key].unused, n)

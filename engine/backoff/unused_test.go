@@ -299,7 +299,7 @@ func TestAWorkflowWhosePodsEndInTurnUsesItsMachines(t *testing.T) {
 	r.pool.Types, r.cpu = enginetest.Catalogue(100), 1
 	r.fate = func(n *snapshot.Node) bool {
 		if len(n.Pods) > 0 && r.now.Sub(n.Pods[0].Status.Conditions[0].LastTransitionTime.Time) >= 20*time.Second {
-			n.Completed = map[string]time.Time{backoff.Workload(n.Pods[0]): r.now}
+			n.Ended = map[string]time.Time{backoff.Workload(n.Pods[0]): r.now}
 			n.Pods = nil
 			r.cpu *= 2 // the next step needs a larger machine
 		}

@@ -40,10 +40,10 @@ func WorkloadPauses(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) []W
 }
 
 // used reports whether a pod of a workload has been on a machine that was launched for it
-// since for as long as is asked, or until it succeeded.
+// since for as long as is asked, or until it ended by itself.
 func used(f snapshot.Failure, p *snapshot.Pool, nodes []*snapshot.Node, now time.Time, forAsLong time.Duration) bool {
 	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
-		return launchedSince(n, p, f) && (n.HasCompleted(f.Workload) || slices.ContainsFunc(n.Pods, func(on *snapshot.Pod) bool {
+		return launchedSince(n, p, f) && (n.HasEnded(f.Workload) || slices.ContainsFunc(n.Pods, func(on *snapshot.Pod) bool {
 			return on.Active() && Workload(on) == f.Workload && !boundAt(on).IsZero() && now.Sub(boundAt(on)) >= forAsLong
 		}))
 	})

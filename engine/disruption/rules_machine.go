@@ -166,7 +166,7 @@ func idleLongEnough(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		return plan.Reason{}, false
 	}
 	if r.Until.Equal(rest.rounds) {
-		r.Want += fmt.Sprintf(" (%s after a pod has succeeded, for the next of its workload)", between)
+		r.Want += fmt.Sprintf(" (%s after a pod has ended, for the next of its workload)", between)
 	}
 	// Two rests in a row that were cut short are no accident.
 	streak, last := idle.StreakOf(n.Claim.Annotations), n.Claim.LastPodEvent

@@ -36,7 +36,7 @@ type rest struct {
 	// none when the last pod came or left; and not before the machine was initialized. idle
 	// is when it has been so for consolidateAfter, and rounds is over.
 	since, idle time.Time
-	// rounds is until when the next pods are waited for, zero if none has succeeded.
+	// rounds is until when the next pods are waited for, zero if none has ended by itself.
 	rounds time.Time
 	// enough is when the machine has waited for long enough although pods keep coming, zero
 	// for never.
@@ -56,10 +56,11 @@ func (r rest) until() time.Time {
 //	price * waited >= patience * consolidateAfter * price * young / (pods + 1)
 const patience = 10
 
-// between is for how long the next pods are waited for where some have succeeded: those of
-// Jobs and workflows come in rounds, and a Job makes one that has failed anew after ten seconds.
-// Karpenter looks again fifteen seconds after it has found a machine empty.
-const between = 20 * time.Second
+// between is for how long the next pods are waited for where some have ended: those of
+// Jobs and workflows come in rounds, and a Job makes one that has failed anew after ten
+// seconds, and after twenty if that fails too. Karpenter takes an empty machine fifteen to
+// twenty-five seconds later.
+const between = 25 * time.Second
 
 // restOf judges a machine by the pods that would have to move. Others may come and go.
 func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
@@ -84,7 +85,7 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 		r.since = idle.Later(r.since, n.Claim.LastPodEvent)
 	}
 	if pods == 0 && !pool.Policy.Disruption.IgnoreJobs {
-		for _, at := range n.Completed {
+		for _, at := range n.Ended {
 			r.rounds = idle.Later(r.rounds, at.Add(between))
 		}
 	}

@@ -47,8 +47,8 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 		o.Labels["node.kubernetes.io/instance-type"] = value
 	case "event":
 		c.LastPodEvent = w.ago(value)
-	case "completed": // a workload, whenever its pod has
-		n.Completed = map[string]time.Time{"Job/default/rounds": w.ago(value)}
+	case "ended": // a workload, whenever its pod has
+		n.Ended = map[string]time.Time{"Job/default/rounds": w.ago(value)}
 	case "streak": // since/events
 		since, events, _ := strings.Cut(value, "/")
 		n, _ := strconv.Atoi(events)

@@ -90,14 +90,14 @@ type Node struct {
 	Learned []corev1.Taint
 	// Pods are those bound to the node, by namespace and name.
 	Pods []*Pod
-	// Completed are workloads, in the words of engine/backoff, of which a pod ran on the
-	// node until it succeeded, each with when the last one did. It is not changed.
-	Completed map[string]time.Time
+	// Ended are workloads, in the words of engine/backoff, of which a pod ran on the node
+	// until it ended by itself, each with when the last one did. It is not changed.
+	Ended map[string]time.Time
 }
 
-// HasCompleted reports whether a pod of a workload ran on the node until it succeeded.
-func (n *Node) HasCompleted(workload string) bool {
-	_, has := n.Completed[workload]
+// HasEnded reports whether a pod of a workload ran on the node until it ended by itself.
+func (n *Node) HasEnded(workload string) bool {
+	_, has := n.Ended[workload]
 	return has
 }
 

@@ -145,6 +145,16 @@ func Ended(p *corev1.Pod) time.Time {
 	return at
 }
 
+// EndedItself reports whether a pod's containers ran until they succeeded or failed. One that is
+// deleted, evicted or preempted, or that the kubelet takes off or never starts, does not.
+func EndedItself(p *corev1.Pod) bool {
+	return eviction.Terminal(p) && !eviction.Terminating(p) &&
+		slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Terminated != nil }) &&
+		!slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
+		})
+}
+
 // told is when the deletion of a pod was asked for.
 func told(p *corev1.Pod) time.Time {
 	grace := int64(0)
