@@ -107,6 +107,32 @@ func TestADriftedMachineGoesOnlyWhenItsReplacementIsInitialized(t *testing.T) {
 	}
 }
 
+func TestARemovalThatIsRefusedIsNotedOnceHoweverOftenItIsTried(t *testing.T) {
+	r := drifted(t)
+	d := New(r.Deps, disruption.Options{})
+	refused := 0
+	r.API.Before = func(verb string, o client.Object) error {
+		if verb == "delete" && o.GetName() == "claim-a" {
+			refused++
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "nodeclaims"}, "claim-a", errors.New("a policy says no"))
+		}
+		return nil
+	}
+	for range 8 {
+		r.Sync()
+		_, err := d.Pass(ctx)
+		if err != nil && !strings.Contains(err.Error(), "a policy says no") {
+			t.Fatal(err)
+		}
+		arrive(r)
+		r.Clock.Step(time.Minute)
+	}
+	np := pool(func(*karpv1.NodePool) {})
+	if r.Get(np); refused < 3 || strings.Count(np.Annotations[cluster.MovesAnnotation], `"pods":1`) != 1 {
+		t.Errorf("refused %d times, the pool remembers %s", refused, np.Annotations[cluster.MovesAnnotation])
+	}
+}
+
 func TestAPoolThatCannotBeWrittenToHoldsUpNoOther(t *testing.T) {
 	r := drifted(t)
 	np := pool(func(np *karpv1.NodePool) { np.Name, np.UID = "frozen", "frozen" })

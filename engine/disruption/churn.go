@@ -45,6 +45,10 @@ func Note(s *snapshot.Snapshot, commands []Command, p *snapshot.Pool) []snapshot
 		if !c.Noted() {
 			continue
 		}
+		e.Commands = append(e.Commands, c.ID)
+		if churnlog.Knows(p, c.ID) {
+			continue
+		}
 		for _, n := range c.Nodes {
 			if n.Claim.Pool == p.Name {
 				going = true

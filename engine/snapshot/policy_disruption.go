@@ -73,6 +73,8 @@ type PoolMove struct {
 	// again on machines for pods, both in $/h.
 	Saved float64 `json:"saved,omitempty"`
 	Spent float64 `json:"spent,omitempty"`
+	// Commands are those of which the latest entry tells: one that is tried again counts once.
+	Commands []string `json:"commands,omitempty"`
 }
 
 // Window opens at the times of a schedule (cron, in a time zone by its IANA name,

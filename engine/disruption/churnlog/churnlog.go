@@ -34,18 +34,25 @@ type Machine struct {
 }
 
 // Entry is something to be noted: so many pods are evicted, and so much is saved in $/h by
-// moves. Machines are all of the pool's.
+// moves. Commands are what does it, with those that do and are known already. Machines are all
+// of the pool's.
 type Entry struct {
 	Pods     int
 	Saved    float64
+	Commands []string
 	Machines []Machine
+}
+
+// Knows reports whether a command is noted that does now what it was noted for.
+func Knows(p *snapshot.Pool, command string) bool {
+	return len(p.Moves) > 0 && slices.Contains(p.Moves[len(p.Moves)-1].Commands, command)
 }
 
 // Note adds what is done now, and what has been spent again of what was saved before. It is
 // nil if there is nothing new.
 func Note(p *snapshot.Pool, e Entry, now time.Time) []snapshot.PoolMove {
 	known := spentAgain(p, e.Machines)
-	if e.Pods == 0 && slices.Equal(known, p.Moves) {
+	if e.Pods == 0 && slices.EqualFunc(known, p.Moves, func(a, b snapshot.PoolMove) bool { return a.Spent == b.Spent }) {
 		return nil
 	}
 	out := slices.DeleteFunc(known, func(m snapshot.PoolMove) bool { return now.Sub(m.At) > day })
@@ -56,7 +63,10 @@ func Note(p *snapshot.Pool, e Entry, now time.Time) []snapshot.PoolMove {
 	last := snapshot.PoolMove{}
 	if i := len(out) - 1; i >= 0 && out[i].At.Truncate(time.Minute).Equal(now.Truncate(time.Minute)) {
 		last, out = out[i], out[:i]
+	} else if i >= 0 {
+		out[i].Commands = nil
 	}
+	last.Commands = slices.Compact(slices.Sorted(slices.Values(slices.Concat(last.Commands, e.Commands))))
 	last.At = now.UTC().Truncate(time.Second)
 	last.Pods += e.Pods
 	last.Saved += e.Saved
