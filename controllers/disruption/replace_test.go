@@ -133,6 +133,26 @@ func TestARemovalThatIsRefusedIsNotedOnceHoweverOftenItIsTried(t *testing.T) {
 	}
 }
 
+func TestAMarkThatIsRefusedOnTheClaimIsTakenOffItsNode(t *testing.T) {
+	r := drifted(t)
+	r.API.Before = func(verb string, o client.Object) error {
+		if _, claim := o.(*karpv1.NodeClaim); claim && verb == "patch" {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "nodeclaims"}, o.GetName(), errors.New("a policy says no"))
+		}
+		return nil
+	}
+	d := New(r.Deps, disruption.Options{})
+	for range 2 {
+		r.Sync()
+		if _, err := d.Pass(ctx); err == nil || !strings.Contains(err.Error(), "a policy says no") {
+			t.Fatalf("the pass ends with %v", err)
+		}
+		if got := state(r, "a"); got != "" {
+			t.Errorf("the machine is left with %q", got)
+		}
+	}
+}
+
 func TestAPoolThatCannotBeWrittenToHoldsUpNoOther(t *testing.T) {
 	r := drifted(t)
 	np := pool(func(np *karpv1.NodePool) { np.Name, np.UID = "frozen", "frozen" })

@@ -35,13 +35,20 @@ import (
 // comes to the node.
 func (d *Disruptor) mark(ctx context.Context, c disruption.Command) error {
 	fresh := true
-	for _, n := range c.Nodes {
+	nodes := make([]*corev1.Node, len(c.Nodes))
+	for i, n := range c.Nodes {
 		fresh = fresh && !n.Claim.Is(snapshot.DisruptionReason)
-		if _, err := d.Writer.Node(ctx, n.Object, eviction.Mark); err != nil {
+		var err error
+		if nodes[i], err = d.Writer.Node(ctx, n.Object, eviction.Mark); err != nil {
 			return err
 		}
 	}
 	err := d.note(ctx, c.Claims, c.Progress)
+	if apply.Refused(err) {
+		for i, n := range c.Nodes { // a taint would keep pods off and another machine would be marked in turn
+			err = errors.Join(err, d.rollBack(ctx, nodes[i], n.Claim.Name, disruption.Rollback{}))
+		}
+	}
 	if err == nil && fresh {
 		d.Metrics.CommandBegun(command(c))
 	}
