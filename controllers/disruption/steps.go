@@ -80,7 +80,7 @@ func (d *Disruptor) rollBack(ctx context.Context, node *corev1.Node, claimName s
 		_, err := d.Writer.Claim(ctx, claim, func(nc *karpv1.NodeClaim) {
 			delete(nc.Annotations, disruption.CommandAnnotation)
 			if r.Failed {
-				metav1.SetMetaDataAnnotation(&nc.ObjectMeta, disruption.FailureAnnotation, disruption.Failure{Failures: r.Failures, At: d.Clock.Now().UTC()}.String())
+				metav1.SetMetaDataAnnotation(&nc.ObjectMeta, disruption.FailureAnnotation, disruption.Failure{Failures: r.Failures, At: d.Clock.Now().UTC(), Template: r.Template}.String())
 			}
 			// The condition is no dependent of Ready, so that clearing it cannot fail.
 			_ = nc.StatusConditions(status.WithClock(d.Clock)).Clear(karpv1.ConditionTypeDisruptionReason)

@@ -71,9 +71,10 @@ type Rollback struct {
 	// Reason is why its command is off.
 	Reason plan.Reason
 	// Failed is true if the reason is that a replacement did not become ready;
-	// Failures counts those of the machine's pool, this one included.
+	// Failures counts those of the machine's pool with its Template, this one included.
 	Failed   bool
 	Failures int
+	Template string
 	// Discard are replacements of the command that are not initialized and have no pods
 	// that would have to move: they are not wanted any more.
 	Discard []*snapshot.Node

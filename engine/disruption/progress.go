@@ -46,6 +46,8 @@ type Failure struct {
 	// Failures is how many commands of the pool have failed in a row.
 	Failures int       `json:"failures"`
 	At       time.Time `json:"at"`
+	// Template is the hash of the pool's template that was tried.
+	Template string `json:"template,omitempty"`
 }
 
 // String is the progress as an annotation has it.
@@ -117,12 +119,16 @@ const (
 	longestPause = time.Hour
 )
 
-// pauses are those of all pools, from what is written on their claims.
+// pauses are those of all pools, from what is written on their claims about the templates that
+// they have now.
 func pauses(s *snapshot.Snapshot) map[string]pause {
 	out := map[string]pause{}
 	for _, n := range s.Nodes {
 		var f Failure
 		if n.Claim == nil || json.Unmarshal([]byte(n.Claim.Annotations[FailureAnnotation]), &f) != nil || f.Failures < 1 || s.Now.Sub(f.At) > 2*longestPause {
+			continue
+		}
+		if pool := s.Pool(n.Claim.Pool); pool == nil || f.Template != "" && f.Template != pool.Hash {
 			continue
 		}
 		rest := min(firstPause<<min(f.Failures-1, 6), longestPause)

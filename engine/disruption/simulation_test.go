@@ -238,7 +238,7 @@ func (s *simulation) rollBack(r Rollback) {
 	delete(n.Claim.Conditions, snapshot.DisruptionReason)
 	eviction.Unmark(n.Object)
 	if r.Failed {
-		n.Claim.Annotations[FailureAnnotation] = Failure{r.Failures, s.now}.String()
+		n.Claim.Annotations[FailureAnnotation] = Failure{r.Failures, s.now, r.Template}.String()
 	}
 }
 

@@ -103,7 +103,7 @@ func (u *underway) callOff(g *group, because *snapshot.Node, reason plan.Reason)
 		}
 		r := Rollback{Node: n, Reason: v.Reason, Failed: g.failed}
 		if g.failed {
-			r.Failures = u.paused[n.Claim.Pool].failures + 1
+			r.Failures, r.Template = u.paused[n.Claim.Pool].failures+1, u.s.Pool(n.Claim.Pool).Hash
 		}
 		for _, name := range slices.Sorted(maps.Keys(g.comers)) {
 			if c := g.comers[name]; unused(c) && !c.Deleting() {

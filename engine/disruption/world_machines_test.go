@@ -127,10 +127,11 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 		o.Annotations[eviction.DoNotDisruptAnnotation] = "false"
 	case "replaces":
 		w.annotate(c, snapshot.ReplacesAnnotation, value)
-	case "failed": // times@ago
+	case "failed": // times@ago/template
 		times, ago, _ := strings.Cut(value, "@")
+		ago, template, _ := strings.Cut(ago, "/")
 		n, _ := strconv.Atoi(times)
-		w.annotate(c, FailureAnnotation, Failure{n, w.ago(ago)}.String())
+		w.annotate(c, FailureAnnotation, Failure{n, w.ago(ago), template}.String())
 	case "coming":
 		n.Object = nil
 		delete(c.Conditions, snapshot.Registered)
