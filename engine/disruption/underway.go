@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -63,6 +64,8 @@ func (u *underway) giveUp(g *group) {
 	for _, name := range g.Replacements {
 		if c := g.comers[name]; c != nil && !c.Claim.Is(snapshot.Initialized) {
 			r.Objects = append(r.Objects, plan.ObjectRef{Kind: "NodeClaim", Name: name})
+			waits, _ := initialized(u.examiner, c)
+			r.Hint = cmp.Or(r.Hint, c.Claim.Conditions[waits.Want].Message, waits.Have)
 		}
 	}
 	g.failed = true

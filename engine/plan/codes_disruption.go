@@ -73,7 +73,8 @@ const (
 	// object; Have says why.
 	RolledBack Code = "RolledBack"
 	// ReplacementFailed: what was launched in place of the machine did not become
-	// ready; the next attempt is at Until. Have is how many failed in a row.
+	// ready; the next attempt is at Until. Have is how many failed in a row, Hint what the
+	// first of them waited for.
 	ReplacementFailed Code = "ReplacementFailed"
 	// LimitHolds: a further machine would exceed the limits of the pool, the first object.
 	LimitHolds Code = "LimitHolds"

@@ -58,7 +58,8 @@ var disruptionWords = words{
 	RolledBack:  say("its removal was rolled back because of %s: %s", first("another machine"), have),
 	ReplacementFailed: func(r Reason) string {
 		if r.Want != "" {
-			return fmt.Sprintf("%s did not become ready within %s, so this machine stays for now; %s in a row", r.first("a machine that its pods need"), r.Want, r.Have)
+			late := withCause(fmt.Sprintf("%s did not become ready within %s", r.first("a machine that its pods need"), r.Want), r.Hint)
+			return fmt.Sprintf("%s, so this machine stays for now; %s in a row", late, r.Have)
 		}
 		return until(fmt.Sprintf("replacements failed, %s in a row; the next attempt waits", r.Have), r.Until)
 	},
