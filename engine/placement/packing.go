@@ -28,8 +28,6 @@ type packing struct {
 	accepts [][]bitset.Set
 	loose   []bitset.Set
 	cells   *affinity.Cells
-	// dims are the dimensions of the problem.
-	dims    []int
 	problem pack.Problem
 }
 
@@ -37,15 +35,11 @@ type packing struct {
 // that none of them accepts are left out, and exotic machines but for some that are offered
 // in any case.
 func (w *world) newPacking(pools []*supply.Pool, groups []*demand.Group, offered bitset.Set) *packing {
-	t := &packing{w: w, pools: pools}
+	t := &packing{w: w, pools: pools, problem: pack.Problem{Dims: len(w.Dims.Names)}}
 	t.addShapes(groups, offered)
-	t.addDims()
 	t.divideLabels()
 	t.addModels()
 	t.addFamilies()
-	for i, g := range t.groups {
-		t.problem.Items[i].Need = t.inDims(g.Need)
-	}
 	// They may draw on the same reservations.
 	t.problem.Limits = w.Offerings.Left(pools)
 	if slices.ContainsFunc(pools, func(p *supply.Pool) bool { return len(p.MinValues) > 0 }) {
@@ -95,36 +89,8 @@ func (t *packing) addShapes(groups []*demand.Group, offered bitset.Set) {
 			t.loose = append(t.loose, t.w.looseOf(last))
 		}
 		t.groups = append(t.groups, g)
-		t.problem.Items = append(t.problem.Items, pack.Item{Family: len(t.shapes) - 1, Count: g.Units()})
+		t.problem.Items = append(t.problem.Items, pack.Item{Family: len(t.shapes) - 1, Need: g.Need, Count: g.Units()})
 	}
-}
-
-// addDims finds the dimensions that matter, by their numbers in the batch.
-func (t *packing) addDims() {
-	used := make([]bool, len(t.w.Dims.Names))
-	for _, g := range t.groups {
-		for d, n := range g.Need {
-			used[d] = used[d] || n > 0
-		}
-	}
-	for d, yes := range used {
-		if yes {
-			t.dims = append(t.dims, d)
-		}
-	}
-	t.problem.Dims = len(t.dims)
-}
-
-// inDims is a vector in the dimensions that matter.
-func (t *packing) inDims(vec []int64) []int64 {
-	if len(t.dims) == len(vec) {
-		return vec
-	}
-	out := make([]int64, len(t.dims))
-	for i, d := range t.dims {
-		out[i] = vec[d]
-	}
-	return out
 }
 
 // acceptsOf are the launches that accept a shape, by term.
@@ -179,7 +145,7 @@ func (t *packing) addModels() {
 		reservation    int
 	}
 	seen := map[identity]bool{}
-	all := make([]int64, len(t.w.Dims.Names))
+	holds := make([]int64, t.problem.Dims)
 	for _, p := range t.pools {
 		first := len(t.problem.Models)
 		for i := range t.offered.Within(p.Lo, p.Hi) {
@@ -192,8 +158,7 @@ func (t *packing) addModels() {
 				continue
 			}
 			seen[id] = true
-			m.Fill(all, l)
-			holds := t.inDims(all)
+			m.Fill(holds, l)
 			model := pack.Model{
 				Price: l.Offering.Price, Holds: holds,
 				Weighs: m.Weighs(t.pools, i), Present: m.Overheads[l.Overhead].Present, Open: t.open(i),
