@@ -100,47 +100,32 @@ func (w *world) bySize(open func(*demand.Group) bitset.Set) []*demand.Group {
 	return out
 }
 
-// fill puts as many of a group as possible on machines: on the fullest, but
-// where its pods prefer something on those to which they object least.
+// fill puts as many of a group as possible on machines: on the fullest of those to which
+// its pods object least. If they prefer something about the pods on the node, they come one
+// at a time, as each of them changes what the next would rather have.
 func (w *world) fill(g *demand.Group, accepting bitset.Set, out *plan.Plan) {
 	f := w.Family(g.Shape)
-	if len(g.Shape.Preferences) > 0 {
-		w.fillPreferring(g, &f, accepting, out)
-		return
-	}
-	for i := range accepting.All() {
-		if len(g.Pods) == 0 {
-			return
-		}
-		w.put(g, &f, i, g.Units(), out)
-	}
-}
-
-// fillPreferring puts pods on machines where they object to as little as
-// possible: one at a time if they prefer something about the pods on the node, as each
-// of them changes what the next would rather have.
-func (w *world) fillPreferring(g *demand.Group, f *pack.Family, accepting bitset.Set, out *plan.Plan) {
 	machines := slices.Collect(accepting.All())
 	against := w.objections(g.Shape)
 	slices.SortStableFunc(machines, func(x, y int) int { return cmp.Compare(against[x], against[y]) })
 	preferred := w.preferredOnNode(g.Shape)
 	if len(preferred) == 0 {
-		for _, i := range machines {
-			w.put(g, f, i, g.Units(), out)
+		for i := 0; i < len(machines) && len(g.Pods) > 0; i++ {
+			w.put(g, &f, machines[i], g.Units(), out)
 		}
 		return
 	}
 	for len(g.Pods) > 0 {
 		best, fewest := -1, 0
 		for _, i := range machines {
-			if n := against[i] + w.objectionsAt(preferred, i); (best < 0 || n < fewest) && w.Machines.List[i].Load.Room(f, g.Need, 1) > 0 {
+			if n := against[i] + w.objectionsAt(preferred, i); (best < 0 || n < fewest) && w.Machines.List[i].Load.Room(&f, g.Need, 1) > 0 {
 				best, fewest = i, n
 			}
 		}
 		if best < 0 {
 			return
 		}
-		w.put(g, f, best, 1, out)
+		w.put(g, &f, best, 1, out)
 	}
 }
 
