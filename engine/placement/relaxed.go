@@ -60,7 +60,8 @@ func (s *refined) whyRelaxed(sh *demand.Shape, k int) plan.Reason {
 	return plan.Reason{Code: plan.PreferenceNotMet, Want: want}
 }
 
-// counts count, for each preferred rule, who is where in the end.
+// counts count, for each preferred rule, who is where in the end. Spreads know the domains
+// where a node could have come to be: that there is none may be what it cost to spread.
 func (s *refined) counts(asked []*demand.Shape, sites []assign.Site) []*topology.DomainCounts {
 	if s.PodTopology == nil {
 		return nil
@@ -68,36 +69,26 @@ func (s *refined) counts(asked []*demand.Shape, sites []assign.Site) []*topology
 	out := make([]*topology.DomainCounts, len(s.PodTopology.Counts))
 	for _, sh := range asked {
 		for i := range sh.Preferences {
-			if rule := sh.Preferences[i].Rule; rule >= 0 && out[rule] == nil {
-				out[rule] = topology.NewDomainCounts(s.PodTopology.Counts[rule].Rule)
-			}
-		}
-	}
-	s.knowPossible(asked, out)
-	s.assigner.Tally(sites, out)
-	return out
-}
-
-// knowPossible tells spreads the domains where a node could have come to be: that
-// there is none may be what it cost to spread.
-func (s *refined) knowPossible(asked []*demand.Shape, counts []*topology.DomainCounts) {
-	for _, sh := range asked {
-		for i := range sh.Preferences {
 			rule := sh.Preferences[i].Rule
-			if rule < 0 || counts[rule].Kind != topology.Spread {
+			if rule < 0 {
 				continue
 			}
-			l := counts[rule]
-			switch {
-			case l.PerNode() && len(s.plan.NewNodes) > 0:
-				l.Know(l.At("one more node"))
+			if out[rule] == nil {
+				out[rule] = topology.NewDomainCounts(s.PodTopology.Counts[rule].Rule)
+			}
+			switch l := out[rule]; {
+			case l.Kind != topology.Spread:
 			case !l.PerNode():
 				for _, name := range s.assigner.Domains(sh.Node, l.Key) {
 					l.Know(l.At(name))
 				}
+			case len(s.plan.NewNodes) > 0:
+				l.Know(l.At("one more node"))
 			}
 		}
 	}
+	s.assigner.Tally(sites, out)
+	return out
 }
 
 // keeps reports whether a preference is kept for a pod at a site.
