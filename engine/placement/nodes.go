@@ -94,54 +94,37 @@ type claims struct {
 	suited []int
 }
 
-// admit puts boxes in the order of pool, type and content, charges them to their
-// pools, and drops those that the pools' limits do not leave enough of a choice.
+// admit puts boxes in order, charges them to their pools, and drops those that the pools'
+// limits do not leave enough of a choice.
 func (t *claims) admit(boxes []pack.Box) []pack.Box {
-	slices.SortFunc(boxes, func(a, b pack.Box) int {
-		return cmp.Or(
-			cmp.Compare(t.w.Offerings.Launches[t.launch[a.Model]].Pool, t.w.Offerings.Launches[t.launch[b.Model]].Pool),
-			cmp.Compare(t.w.Offerings.Launches[t.launch[a.Model]].Kind, t.w.Offerings.Launches[t.launch[b.Model]].Kind),
-			compareParts(a.Parts, b.Parts),
-		)
-	})
+	slices.SortFunc(boxes, func(a, b pack.Box) int { return t.compareBoxes(&a, &b) })
 	t.charge(boxes, 1)
 	return t.keepMinValues(boxes)
 }
 
-// nodes turns boxes into machines to launch and takes their pods from the groups. Which
-// zones the boxes get depends on those that came before, so they come by what they
-// are rather than by what their types are called.
+// nodes turns boxes into machines to launch and takes their pods from the groups.
 func (t *claims) nodes(boxes []pack.Box) []plan.NewNode {
-	order := make([]int, len(boxes))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		x, y := t.launch[boxes[a].Model], t.launch[boxes[b].Model]
-		return cmp.Or(cmp.Compare(t.w.Offerings.Launches[x].Pool, t.w.Offerings.Launches[y].Pool), t.compareBoxes(&boxes[a], &boxes[b]))
-	})
 	out := make([]plan.NewNode, len(boxes))
-	chosen := make([]int, len(boxes))
-	for _, i := range order {
-		out[i], chosen[i] = t.node(&boxes[i], len(boxes))
+	for i := range boxes {
+		chosen := 0
+		out[i], chosen = t.node(&boxes[i], len(boxes))
+		t.w.chosen = append(t.w.chosen, chosen)
 	}
-	t.w.chosen = append(t.w.chosen, chosen...)
 	return out
 }
 
-// compareBoxes orders boxes by what they are, the cheapest first.
+// compareBoxes orders boxes by pool and by what they are, the cheapest first. Which zones they
+// get depends on those that came before, so what their types are called comes last.
 func (t *packing) compareBoxes(a, b *pack.Box) int {
 	x, y := &t.problem.Models[a.Model], &t.problem.Models[b.Model]
-	if c := cmp.Compare(x.Price, y.Price); c != 0 {
+	one, other := &t.w.Offerings.Launches[t.launch[a.Model]], &t.w.Offerings.Launches[t.launch[b.Model]]
+	if c := cmp.Or(cmp.Compare(one.Pool, other.Pool), cmp.Compare(x.Price, y.Price)); c != 0 {
 		return c
 	}
-	return cmp.Or(compareParts(a.Parts, b.Parts), slices.Compare(x.Weighs, y.Weighs), slices.Compare(x.Holds, y.Holds))
-}
-
-func compareParts(a, b []pack.Part) int {
-	return slices.CompareFunc(a, b, func(x, y pack.Part) int {
+	parts := slices.CompareFunc(a.Parts, b.Parts, func(x, y pack.Part) int {
 		return cmp.Or(cmp.Compare(x.Item, y.Item), cmp.Compare(y.Count, x.Count))
 	})
+	return cmp.Or(parts, slices.Compare(x.Weighs, y.Weighs), slices.Compare(x.Holds, y.Holds), cmp.Compare(one.Kind, other.Kind))
 }
 
 // charge takes the boxes from their pools' limits, or gives them back.
