@@ -27,7 +27,10 @@ func (t *packing) values(b *pack.Box) *supply.MinValues {
 	c := t.contentOf(b)
 	counts := t.w.Offerings.NewMinValues(c.pool)
 	for i := range c.launches.Within(c.pool.Lo, c.pool.Hi) {
-		if t.suits(c, i) && c.pool.Affords(t.w.Offerings.Kinds[t.w.Offerings.Launches[i].Kind].Size) && counts.Add(i) {
+		if t.suits(c, i) && c.pool.Affords(t.w.Offerings.Kinds[t.w.Offerings.Launches[i].Kind].Size) {
+			counts.Add(i)
+		}
+		if counts.Met() {
 			break
 		}
 	}
@@ -82,9 +85,8 @@ func (t *claims) keepMinValues(boxes []pack.Box) []pack.Box {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		x, y := &boxes[a], &boxes[b]
-		return cmp.Or(cmp.Compare(t.podsOf(x), t.podsOf(y)), t.compareBoxes(y, x))
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(t.podsOf(&boxes[a]), t.podsOf(&boxes[b])), cmp.Compare(b, a))
 	})
 	gone := make([]bool, len(boxes))
 	left := len(boxes)
@@ -121,9 +123,7 @@ func (t *claims) keepsMinValues(b *pack.Box, boxes int) bool {
 	}
 	counts := t.w.Offerings.NewMinValues(p)
 	for _, l := range t.suiting(t.contentOf(b), t.launch[b.Model], boxes) {
-		if counts.Add(l) {
-			return true
-		}
+		counts.Add(l)
 	}
 	return counts.Met()
 }

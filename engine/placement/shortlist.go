@@ -90,12 +90,8 @@ func (t *claims) cut(c *content, suiting []int) []int {
 		}
 	}
 	for _, i := range suiting {
-		if counts.Met() {
-			break
-		}
-		if !kept[m.Launches[i].Kind] && counts.Brings(i) {
+		if !kept[m.Launches[i].Kind] && counts.Add(i) {
 			kept[m.Launches[i].Kind] = true
-			counts.Add(i)
 		}
 	}
 	return slices.DeleteFunc(suiting, func(i int) bool { return !kept[m.Launches[i].Kind] })

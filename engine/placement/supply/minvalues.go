@@ -24,32 +24,20 @@ func (m *Offerings) NewMinValues(p *Pool) *MinValues {
 	return f
 }
 
-// Add counts a launch and reports whether every floor is met.
+// Add counts a launch, and reports whether it has a value that a floor lacked.
 func (f *MinValues) Add(launch int) bool {
-	for i := range f.seen {
-		for _, v := range f.values(launch, i) {
+	brings := false
+	for i, floor := range f.pool.MinValues {
+		r := f.index.Says(launch, floor.Key())
+		if !r.Finite() {
+			continue
+		}
+		for _, v := range r.Values() {
+			brings = brings || len(f.seen[i]) < floor.MinValues() && !f.seen[i][v]
 			f.seen[i][v] = true
 		}
 	}
-	return f.Met()
-}
-
-// values are those that a launch has of the i-th label.
-func (f *MinValues) values(launch, i int) []string {
-	if r := f.index.Says(launch, f.pool.MinValues[i].Key()); r.Finite() {
-		return r.Values()
-	}
-	return nil
-}
-
-// Brings reports whether a launch has a value that a floor still lacks.
-func (f *MinValues) Brings(launch int) bool {
-	for i, floor := range f.pool.MinValues {
-		if len(f.seen[i]) < floor.MinValues() && slices.ContainsFunc(f.values(launch, i), func(v string) bool { return !f.seen[i][v] }) {
-			return true
-		}
-	}
-	return false
+	return brings
 }
 
 // Met reports whether there are enough values for every one of the minValues.
