@@ -8,7 +8,7 @@
 //	topology/assign  which domain for pods with inter-pod constraints: topology spread,
 //	          pod affinity and anti-affinity
 //	          then, in this package:
-//	          machines that exist, the fullest first (existing.go)
+//	          machines that exist, those with the least left first (existing.go)
 //	          new machines, pools of the highest weight first (packing.go), packed at the
 //	          lowest price (pack), written down as what a claim must demand (nodes.go,
 //	          shortlist.go)

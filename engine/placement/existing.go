@@ -16,8 +16,8 @@ import (
 
 // useExisting puts pods on machines that exist or are on their way: first where an
 // earlier plan counted on a machine, then the largest pods first, of equal ones
-// those with the least choice, each on the fullest machine that takes it. Groups that
-// others kept out in an earlier round may come before them.
+// those with the least choice, each on the machine with the least left that takes it.
+// Groups that others kept out in an earlier round may come before them.
 func (w *world) useExisting(out *plan.Plan) {
 	if len(w.Machines.List) == 0 {
 		return
@@ -100,8 +100,8 @@ func (w *world) bySize(open func(*demand.Group) bitset.Set) []*demand.Group {
 	return out
 }
 
-// fill puts as many of a group as possible on machines: on the fullest of those to which
-// its pods object least. If they prefer something about the pods on the node, they come one
+// fill puts as many of a group as possible on machines: with the least left of those to
+// which its pods object least. If they prefer something about the pods on the node, they come one
 // at a time, as each of them changes what the next would rather have.
 func (w *world) fill(g *demand.Group, accepting bitset.Set, out *plan.Plan) {
 	f := w.Family(g.Shape)

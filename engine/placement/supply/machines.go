@@ -38,8 +38,6 @@ type Machine struct {
 	// open are the labels that such a machine may have beyond what is certain.
 	open   map[string]bool
 	Taints []corev1.Taint
-	// full is the share of the node's scarcest resource that is taken.
-	full float64
 }
 
 func (s *Supply) newMachines() *Machines {
@@ -51,8 +49,8 @@ func (s *Supply) newMachines() *Machines {
 	}
 	ms.makeIndices()
 	s.reserve(ms)
-	// The fullest first, so that pods close gaps before they open new ones; those
-	// that are ready before those that are not.
+	// Those with the least left first, so that pods close gaps before they open new ones;
+	// those that are ready before those that are not.
 	slices.SortFunc(ms.List, func(a, b *Machine) int {
 		if a.Node.Initialized() != b.Node.Initialized() {
 			if a.Node.Initialized() {
@@ -60,8 +58,7 @@ func (s *Supply) newMachines() *Machines {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(b.full, a.full),
-			slices.Compare(a.Load.Free, b.Load.Free), cmp.Compare(a.Node.Name, b.Node.Name))
+		return cmp.Or(slices.Compare(a.Load.Free, b.Load.Free), cmp.Compare(a.Node.Name, b.Node.Name))
 	})
 	ms.makeIndices()
 	return ms
@@ -205,9 +202,6 @@ func (s *Supply) reserve(ms *Machines) {
 			ms.List[i].occupy(s, p)
 		}
 	}
-	for _, m := range ms.List {
-		m.full = m.fullness(s)
-	}
 }
 
 // promise leaves a machine that is not launched yet what it has for pods whichever of the
@@ -242,18 +236,6 @@ func (s *Supply) promise(m *Machine) bool {
 		m.Load.Free[d] = max(0, min(m.Load.Free[d]-daemons[d], room[d]))
 	}
 	return true
-}
-
-// fullness goes by what every pod needs, so that it does not depend on who waits.
-func (m *Machine) fullness(s *Supply) float64 {
-	most := 0.0
-	all := s.Dims.Have(m.Node.Allocatable())
-	for i, total := range all {
-		if name := s.Dims.Names[i]; total > 0 && (name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourcePods) {
-			most = max(most, 1-float64(m.Load.Free[i])/float64(total))
-		}
-	}
-	return most
 }
 
 // Says is what a machine says about a label.
