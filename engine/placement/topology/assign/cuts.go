@@ -65,10 +65,10 @@ func (a *Assigner) Cut(out *plan.Plan, chosen []int) bool {
 	}
 	broken, fresh := a.broken(out, chosen)
 	for level := a.cuts.rounds / roundsPerLevel; level <= cutAll; level++ {
-		left := a.capMissing(level, &fresh)
+		a.capMissing(level, &fresh)
 		for _, rule := range broken {
 			// Pods that follow others to where those are not have no other domain.
-			if a.PodTopology.Counts[rule].Kind == topology.Affinity && (!left || level >= cutGroups) || level >= cutAll {
+			if a.PodTopology.Counts[rule].Kind == topology.Affinity || level >= cutAll {
 				for _, key := range a.groups[rule] {
 					fresh = a.cuts.cap(key, 0) || fresh
 				}
@@ -82,9 +82,8 @@ func (a *Assigner) Cut(out *plan.Plan, chosen []int) bool {
 	return false
 }
 
-// capMissing caps domains, and groups, that have pods without a node, and reports
-// whether there are any.
-func (a *Assigner) capMissing(level int, fresh *bool) bool {
+// capMissing caps domains, and groups, that have pods without a node.
+func (a *Assigner) capMissing(level int, fresh *bool) {
 	missing := map[string]int{}
 	for _, g := range a.Batch.Groups {
 		if g.Origin == nil || len(g.Shape.Refused) > 0 || len(g.Pods) == 0 {
@@ -103,7 +102,6 @@ func (a *Assigner) capMissing(level int, fresh *bool) bool {
 			*fresh = a.cuts.cap(key, 0) || *fresh
 		}
 	}
-	return len(missing) > 0
 }
 
 // broken are the required rules over domains that a plan breaks. What their spreads
