@@ -52,8 +52,7 @@ func New(s *supply.Supply, allowance float64, cuts *Cuts) *Assigner {
 //
 // First come pods that others have kept out before; then those that declare no rule but
 // are selected by some, so that the others see where they are; then those with rules of
-// their own; and last those with affinity to others. Of these always the first comes for
-// which a pod is there that it has to be near.
+// their own. Always the first comes for which a pod is there that it has to be near.
 func (a *Assigner) Assign() {
 	if a.PodTopology == nil {
 		return
@@ -86,22 +85,13 @@ func (a *Assigner) inOrder() []*demand.Group {
 			turn[g] = 0
 		case !slices.ContainsFunc(g.Shape.Memberships, func(r demand.Membership) bool { return r.Declares || r.Weight > 0 }):
 			turn[g] = 1
-		case !a.follows(g):
-			turn[g] = 2
 		default:
-			turn[g] = 3
+			turn[g] = 2
 		}
 	}
 	out := slices.Clone(a.Batch.Groups)
 	slices.SortStableFunc(out, func(x, y *demand.Group) int { return cmp.Compare(turn[x], turn[y]) })
 	return out
-}
-
-// follows reports whether a group owns an affinity.
-func (a *Assigner) follows(g *demand.Group) bool {
-	return slices.ContainsFunc(g.Shape.Memberships, func(r demand.Membership) bool {
-		return (r.Declares || r.Weight > 0) && a.PodTopology.Counts[r.Rule].Kind == topology.Affinity
-	})
 }
 
 // ready reports whether a pod is there for each affinity of a group, or may be
