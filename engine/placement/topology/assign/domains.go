@@ -18,8 +18,8 @@ type cell struct {
 	values []string
 	// free is how many of the pods fit on machines that exist.
 	free int
-	// cost is about what new machines for all of the pods would cost there, in $/h,
-	// beyond those that exist; infinite where none can be launched.
+	// cost is about what new machines for all of the pods would cost there, in $/h;
+	// infinite where none can be launched.
 	cost float64
 }
 
@@ -67,24 +67,23 @@ func (s *domains) offersOf(n *demand.Node, keys []string) *offers {
 	}
 	out := &offers{alike: true}
 	index := map[string]int{}
-	var sums []uint64
-	m := s.Offerings
 	for i := range s.Offerings.Selling(n).All() {
-		print := fingerprint(&m.Launches[i])
 		for values := range cellsAt(keys, func(key string) []string { return s.domainsOn(i, key) }) {
 			name := strings.Join(values, ",")
 			c, ok := index[name]
 			if !ok {
 				c = len(out.cells)
 				index[name] = c
-				out.cells, out.launches, sums = append(out.cells, slices.Clone(values)), append(out.launches, nil), append(sums, 0)
+				out.cells, out.launches = append(out.cells, slices.Clone(values)), append(out.launches, nil)
 			}
 			out.launches[c] = append(out.launches[c], int32(i))
-			sums[c] += print
 		}
 	}
-	for _, sum := range sums {
-		out.alike = out.alike && sum == sums[0]
+	for _, list := range out.launches {
+		out.alike = out.alike && slices.EqualFunc(list, out.launches[0], func(x, y int32) bool {
+			one, other := &s.Offerings.Launches[x], &s.Offerings.Launches[y]
+			return one.Kind == other.Kind && one.Overhead == other.Overhead && one.Offering.Price == other.Offering.Price
+		})
 	}
 	s.offered[at] = out
 	return out
@@ -135,14 +134,6 @@ func cellsAt(keys []string, of func(key string) []string) func(yield func([]stri
 	}
 }
 
-// fingerprint is a number that launches of one kind at one price share.
-func fingerprint(l *supply.Launch) uint64 {
-	x := uint64(l.Kind)<<32 ^ uint64(l.Overhead)<<16 ^ uint64(l.Pool) ^ math.Float64bits(l.Offering.Price)*0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
 // cellsOf lists the cells for a group: those with machines that exist first, then
 // the cheapest, then by name.
 func (s *domains) cellsOf(g *demand.Group, keys []string) []cell {
@@ -164,7 +155,7 @@ func (s *domains) cellsOf(g *demand.Group, keys []string) []cell {
 			c := add(values)
 			c.cost = 0
 			if !offers.alike {
-				c.cost = s.costOf(g, offers.launches[i], c.free)
+				c.cost = s.costOf(g, offers.launches[i])
 			}
 		}
 	}
@@ -214,10 +205,10 @@ func (s *domains) fitsAny(g *demand.Group, launches []int32) bool {
 	return false
 }
 
-// costOf is about what the pods beyond free cost on the best of the launches: at
-// least a machine, and beyond that the part of machines that they fill.
-func (s *domains) costOf(g *demand.Group, launches []int32, free int) float64 {
-	pods := float64(max(1, len(g.Pods)-free))
+// costOf is about what the pods cost on the best of the launches: at least a machine, and
+// beyond that the part of machines that they fill.
+func (s *domains) costOf(g *demand.Group, launches []int32) float64 {
+	pods := float64(len(g.Pods))
 	best := math.Inf(1)
 	for _, i := range launches {
 		l := &s.Offerings.Launches[i]

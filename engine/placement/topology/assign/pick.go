@@ -2,6 +2,7 @@ package assign
 
 import (
 	"cmp"
+	"math"
 
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 )
@@ -33,7 +34,7 @@ func (v *assignment) pick(left int) int {
 	var lowest rank
 	limit := v.limit()
 	for i := range v.cells {
-		if !v.open(i) || v.prefers && v.price(i) > limit {
+		if !v.open(i) || v.price(i) > limit {
 			continue
 		}
 		r := v.rank(i, left)
@@ -90,15 +91,13 @@ func (v *assignment) price(i int) float64 {
 	return v.cells[i].cost
 }
 
-// limit is the most that a cell may cost which is chosen for a preference.
+// limit is the most that a cell may cost which is chosen for a preference: little more than
+// the cheapest in which machines can be launched.
 func (v *assignment) limit() float64 {
-	if !v.prefers {
-		return 0
-	}
-	least := -1.0
+	least := math.Inf(1)
 	for i := range v.cells {
-		if p := v.price(i); v.open(i) && (least < 0 || p < least) {
-			least = p
+		if v.prefers && v.open(i) {
+			least = min(least, v.cells[i].cost)
 		}
 	}
 	return least * (1 + v.a.allowance)
