@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
@@ -15,32 +13,10 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// plannedIndex is the number of the planned machine that a node stands for.
-func plannedIndex(n *snapshot.Node) (int, bool) {
-	name, ok := strings.CutPrefix(n.Name, topology.Planned)
-	if !ok {
-		return 0, false
-	}
-	i, err := strconv.Atoi(name)
-	return i, err == nil
-}
-
-// plannedIn counts the planned machines of a cluster.
-func plannedIn(s *snapshot.Snapshot) int {
-	n := 0
-	for _, node := range s.Nodes {
-		if _, ok := plannedIndex(node); ok {
-			n++
-		}
-	}
-	return n
-}
-
 // carriedOut is the cluster as it will be when a plan has come true: its pods are
-// on their machines, and its new machines are on their way. They are numbered
-// after those that were planned before.
-func carriedOut(s *snapshot.Snapshot, p *plan.Plan) *snapshot.Snapshot {
-	f := s.Fork()
+// on their machines, and its new machines, which made lists, are on their way.
+func carriedOut(s *snapshot.Snapshot, p *plan.Plan) (f *snapshot.Snapshot, made []*snapshot.Node) {
+	f = s.Fork()
 	coming := map[*snapshot.Node][]*snapshot.Pod{}
 	for _, x := range p.Placements {
 		coming[x.Node] = append(coming[x.Node], x.Pod)
@@ -52,12 +28,12 @@ func carriedOut(s *snapshot.Snapshot, p *plan.Plan) *snapshot.Snapshot {
 			f.Nodes[i] = &with
 		}
 	}
-	before := plannedIn(s)
 	for i := range p.NewNodes {
-		f.Nodes = append(f.Nodes, planned(s, &p.NewNodes[i], before+i))
+		made = append(made, planned(s, &p.NewNodes[i], len(s.Nodes)+i))
 	}
+	f.Nodes = append(f.Nodes, made...)
 	slices.SortFunc(f.Nodes, func(a, b *snapshot.Node) int { return cmp.Compare(a.Name, b.Name) })
-	return f
+	return f, made
 }
 
 // planned is a new machine as one that is on its way. Its labels are those that all of its

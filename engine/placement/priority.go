@@ -21,9 +21,10 @@ func (r *run) ranked() *plan.Plan {
 		above := &run{snap: r.snap, opts: r.opts, pods: withPriority(r.pods, func(p int32) bool { return p >= priority })}
 		first := above.ranked()
 		if len(first.Unplaced) < best.leftFrom(priority) {
-			below := &run{snap: carriedOut(r.snap, first), opts: r.opts, pods: withPriority(r.pods, func(p int32) bool { return p < priority })}
+			after, made := carriedOut(r.snap, first)
+			below := &run{snap: after, opts: r.opts, pods: withPriority(r.pods, func(p int32) bool { return p < priority })}
 			below.opts.Ledger = r.opts.Ledger.With(first.NewNodes)
-			return join(first, below.ranked(), r.snap)
+			return join(first, below.ranked(), r.snap, made)
 		}
 	}
 	return best.finish()
@@ -88,18 +89,17 @@ func (s *refined) placeableAlone(g *demand.Group) bool {
 }
 
 // join puts the plan for the lower priorities behind that for the higher ones.
-// Pods that it puts on machines of the first become theirs. s is the cluster that
-// the first was made for.
-func join(first, second *plan.Plan, s *snapshot.Snapshot) *plan.Plan {
+// Pods that it puts on machines of the first become theirs: made are those, s is the
+// cluster that the first was made for.
+func join(first, second *plan.Plan, s *snapshot.Snapshot, made []*snapshot.Node) *plan.Plan {
 	out := *first
 	out.NewNodes = slices.Concat(first.NewNodes, second.NewNodes)
 	out.Unplaced = slices.Concat(first.Unplaced, second.Unplaced)
 	out.Relaxed = slices.Concat(first.Relaxed, second.Relaxed)
 	out.Placements = slices.Clone(first.Placements)
-	before := plannedIn(s)
 	for _, x := range second.Placements {
-		if i, planned := plannedIndex(x.Node); planned && i >= before {
-			board(&out.NewNodes[i-before], x.Pod)
+		if i := slices.Index(made, x.Node); i >= 0 {
+			board(&out.NewNodes[i], x.Pod)
 			continue
 		}
 		// The copy of a machine stands for the machine itself.
