@@ -18,7 +18,7 @@ import (
 // earlier plan counted on a machine, then the largest pods first, of equal ones
 // those with the least choice, each on the machine with the least left that takes it.
 // Groups that others kept out in an earlier round may come before them.
-func (w *world) useExisting(out *plan.Plan) {
+func (w *world) useExisting() {
 	if len(w.Machines.List) == 0 {
 		return
 	}
@@ -37,10 +37,10 @@ func (w *world) useExisting(out *plan.Plan) {
 		}
 		return set
 	}
-	w.keepNominated(open, out)
+	w.keepNominated(open)
 	for _, g := range w.bySize(open) {
 		if set := open(g); set != nil {
-			w.fill(g, set, out)
+			w.fill(g, set)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (w *world) bySize(open func(*demand.Group) bitset.Set) []*demand.Group {
 // fill puts as many of a group as possible on machines: with the least left of those to
 // which its pods object least. If they prefer something about the pods on the node, they come one
 // at a time, as each of them changes what the next would rather have.
-func (w *world) fill(g *demand.Group, accepting bitset.Set, out *plan.Plan) {
+func (w *world) fill(g *demand.Group, accepting bitset.Set) {
 	f := w.Family(g.Shape)
 	machines := slices.Collect(accepting.All())
 	against := w.objections(g.Shape)
@@ -111,7 +111,7 @@ func (w *world) fill(g *demand.Group, accepting bitset.Set, out *plan.Plan) {
 	preferred := w.preferredOnNode(g.Shape)
 	if len(preferred) == 0 {
 		for i := 0; i < len(machines) && len(g.Pods) > 0; i++ {
-			w.put(g, &f, machines[i], g.Units(), out)
+			w.put(g, &f, machines[i], g.Units())
 		}
 		return
 	}
@@ -125,7 +125,7 @@ func (w *world) fill(g *demand.Group, accepting bitset.Set, out *plan.Plan) {
 		if best < 0 {
 			return
 		}
-		w.put(g, &f, best, 1, out)
+		w.put(g, &f, best, 1)
 	}
 }
 
@@ -173,7 +173,7 @@ func (w *world) objectionsAt(memberships []demand.Membership, machine int) int {
 }
 
 // put puts up to n of a group on a machine, and counts them for rules over nodes.
-func (w *world) put(g *demand.Group, f *pack.Family, machine, n int, out *plan.Plan) {
+func (w *world) put(g *demand.Group, f *pack.Family, machine, n int) {
 	m := w.Machines.List[machine]
 	if n = m.Load.Room(f, g.Need, n); n == 0 {
 		return
@@ -186,12 +186,12 @@ func (w *world) put(g *demand.Group, f *pack.Family, machine, n int, out *plan.P
 			}
 		}
 	}
-	place(g.Take(n), m.Node, out)
+	w.place(g.Take(n), m.Node)
 }
 
 // keepNominated puts pods where an earlier plan counted on a machine for them, if they
 // still fit.
-func (w *world) keepNominated(open func(*demand.Group) bitset.Set, out *plan.Plan) {
+func (w *world) keepNominated(open func(*demand.Group) bitset.Set) {
 	if len(w.Snap.Nominated) == 0 {
 		return
 	}
@@ -209,14 +209,14 @@ func (w *world) keepNominated(open func(*demand.Group) bitset.Set, out *plan.Pla
 				continue
 			}
 			w.Machines.List[i].Load.Add(&f, g.Need, 1)
-			place(unit, w.Machines.List[i].Node, out)
+			w.place(unit, w.Machines.List[i].Node)
 		}
 		g.Pods = left
 	}
 }
 
-func place(pods []*snapshot.Pod, n *snapshot.Node, out *plan.Plan) {
+func (w *world) place(pods []*snapshot.Pod, n *snapshot.Node) {
 	for _, p := range pods {
-		out.Placements = append(out.Placements, plan.Placement{Pod: p, Node: n})
+		w.plan.Placements = append(w.plan.Placements, plan.Placement{Pod: p, Node: n})
 	}
 }

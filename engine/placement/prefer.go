@@ -16,19 +16,13 @@ type run struct {
 	pods []*snapshot.Pod
 }
 
-// refined is a plan, and the world that it was made in.
-type refined struct {
-	*world
-	plan *plan.Plan
-}
-
 // prefer looks for a plan that follows preferences and costs little more than the one
 // that follows none. Where following all of them is too dear, they are taken up one
 // after the other, the heaviest of each shape first: by all shapes, or else by those
 // that it does not make too dear themselves.
-func (r *run) prefer(none *refined) *refined {
-	tried := []*refined{none}
-	following := func(preferences demand.Followed) *refined {
+func (r *run) prefer(none *world) *world {
+	tried := []*world{none}
+	following := func(preferences demand.Followed) *world {
 		for _, known := range tried {
 			if maps.Equal(known.followed, preferences) {
 				return known
@@ -38,7 +32,7 @@ func (r *run) prefer(none *refined) *refined {
 		tried = append(tried, next)
 		return next
 	}
-	before := none.prices(none.plan)
+	before := none.prices(&none.plan)
 	all := demand.Followed{}
 	for k := range most(none.asked) {
 		all = all.With(none.asked, k)
@@ -72,7 +66,7 @@ func most(asked []*demand.Shape) int {
 // affordable reports whether a plan that follows preferences places no fewer pods
 // and costs at most so much more, in proportion to what the pods cost that have
 // some.
-func (r *run) affordable(none, with *refined, before map[string]float64) bool {
+func (r *run) affordable(none, with *world, before map[string]float64) bool {
 	if len(with.plan.Unplaced) != len(none.plan.Unplaced) {
 		return len(with.plan.Unplaced) < len(none.plan.Unplaced)
 	}
@@ -87,8 +81,8 @@ func (r *run) affordable(none, with *refined, before map[string]float64) bool {
 }
 
 // cheap are the shapes whose pods cost no more than they may.
-func (r *run) cheap(none, with *refined, before map[string]float64) []*demand.Shape {
-	after := none.prices(with.plan)
+func (r *run) cheap(none, with *world, before map[string]float64) []*demand.Shape {
+	after := none.prices(&with.plan)
 	return slices.DeleteFunc(slices.Clone(none.asked), func(sh *demand.Shape) bool {
 		return after[sh.Key] > before[sh.Key]*(1+r.opts.Preference)
 	})

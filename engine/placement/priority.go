@@ -41,9 +41,9 @@ func withPriority(pods []*snapshot.Pod, keep func(int32) bool) []*snapshot.Pod {
 }
 
 // leftFrom counts the pods of at least a priority that have no place.
-func (s *refined) leftFrom(priority int32) int {
+func (w *world) leftFrom(priority int32) int {
 	n := 0
-	for _, u := range s.plan.Unplaced {
+	for _, u := range w.plan.Unplaced {
 		if u.Pod.Class.Priority >= priority {
 			n++
 		}
@@ -53,12 +53,12 @@ func (s *refined) leftFrom(priority int32) int {
 
 // inverted are the priorities, the highest first, of pods that have no place though
 // pods of a lower priority have one, and for which there are machines.
-func (s *refined) inverted() []int32 {
-	lowest := s.lowestPlaced()
+func (w *world) inverted() []int32 {
+	lowest := w.lowestPlaced()
 	var out []int32
-	for _, g := range s.Groups {
+	for _, g := range w.Groups {
 		for _, p := range g.Pods {
-			if p.Class.Priority > lowest && !slices.Contains(out, p.Class.Priority) && s.placeableAlone(g) {
+			if p.Class.Priority > lowest && !slices.Contains(out, p.Class.Priority) && w.placeableAlone(g) {
 				out = append(out, p.Class.Priority)
 			}
 		}
@@ -68,13 +68,13 @@ func (s *refined) inverted() []int32 {
 }
 
 // lowestPlaced is the lowest priority of pods that have a place.
-func (s *refined) lowestPlaced() int32 {
+func (w *world) lowestPlaced() int32 {
 	lowest := int32(math.MaxInt32)
-	for _, x := range s.plan.Placements {
+	for _, x := range w.plan.Placements {
 		lowest = min(lowest, x.Pod.Class.Priority)
 	}
-	for i := range s.plan.NewNodes {
-		for _, p := range s.plan.NewNodes[i].Pods {
+	for i := range w.plan.NewNodes {
+		for _, p := range w.plan.NewNodes[i].Pods {
 			lowest = min(lowest, p.Class.Priority)
 		}
 	}
@@ -83,9 +83,9 @@ func (s *refined) lowestPlaced() int32 {
 
 // placeableAlone reports whether some machine, empty and without regard to limits, would
 // take a pod of the group.
-func (s *refined) placeableAlone(g *demand.Group) bool {
+func (w *world) placeableAlone(g *demand.Group) bool {
 	n := g.Shape.Node
-	return len(g.Shape.Refused) == 0 && (s.Offerings.TakesOnSome(s.Offerings.Accepting(n), g.Need) || s.Holds(n, g.Need))
+	return len(g.Shape.Refused) == 0 && (w.Offerings.TakesOnSome(w.Offerings.Accepting(n), g.Need) || w.Holds(n, g.Need))
 }
 
 // join puts the plan for the lower priorities behind that for the higher ones.

@@ -13,12 +13,12 @@ import (
 
 // notKept finds the preferences that the plan does not keep, with the pods that
 // have them.
-func (s *refined) notKept(asked []*demand.Shape) []plan.Relaxed {
+func (w *world) notKept(asked []*demand.Shape) []plan.Relaxed {
 	if len(asked) == 0 {
 		return nil
 	}
-	sites := s.assigner.Sites(s.plan, s.chosen)
-	counts := s.counts(asked, sites)
+	sites := w.assigner.Sites(&w.plan, w.chosen)
+	counts := w.counts(asked, sites)
 	type entry struct {
 		shape *demand.Shape
 		index int
@@ -27,11 +27,11 @@ func (s *refined) notKept(asked []*demand.Shape) []plan.Relaxed {
 	for i := range sites {
 		kept := map[entry]bool{}
 		for _, p := range sites[i].Pods {
-			sh := s.ShapeOf(p)
+			sh := w.ShapeOf(p)
 			for k := range sh.Preferences {
 				e := entry{sh, k}
 				if _, known := kept[e]; !known {
-					kept[e] = s.keeps(&sites[i], sh, &sh.Preferences[k], counts)
+					kept[e] = w.keeps(&sites[i], sh, &sh.Preferences[k], counts)
 				}
 				if !kept[e] {
 					pods[e] = append(pods[e], p)
@@ -44,7 +44,7 @@ func (s *refined) notKept(asked []*demand.Shape) []plan.Relaxed {
 		for k := range sh.Preferences {
 			if list := pods[entry{sh, k}]; len(list) > 0 {
 				slices.SortFunc(list, snapshot.ComparePods)
-				out = append(out, plan.Relaxed{Reason: s.whyRelaxed(sh, k), Pods: list})
+				out = append(out, plan.Relaxed{Reason: w.whyRelaxed(sh, k), Pods: list})
 			}
 		}
 	}
@@ -52,21 +52,21 @@ func (s *refined) notKept(asked []*demand.Shape) []plan.Relaxed {
 	return out
 }
 
-func (s *refined) whyRelaxed(sh *demand.Shape, k int) plan.Reason {
-	want := s.Describe(&sh.Preferences[k])
-	if !s.followed.Has(sh, k) {
-		return plan.Reason{Code: plan.PreferenceTooDear, Want: want, Have: fmt.Sprintf("%g%%", 100*s.opts.Preference)}
+func (w *world) whyRelaxed(sh *demand.Shape, k int) plan.Reason {
+	want := w.Describe(&sh.Preferences[k])
+	if !w.followed.Has(sh, k) {
+		return plan.Reason{Code: plan.PreferenceTooDear, Want: want, Have: fmt.Sprintf("%g%%", 100*w.opts.Preference)}
 	}
 	return plan.Reason{Code: plan.PreferenceNotMet, Want: want}
 }
 
 // counts count, for each preferred rule, who is where in the end. Spreads know the domains
 // where a node could have come to be: that there is none may be what it cost to spread.
-func (s *refined) counts(asked []*demand.Shape, sites []assign.Site) []*topology.DomainCounts {
-	if s.PodTopology == nil {
+func (w *world) counts(asked []*demand.Shape, sites []assign.Site) []*topology.DomainCounts {
+	if w.PodTopology == nil {
 		return nil
 	}
-	out := make([]*topology.DomainCounts, len(s.PodTopology.Counts))
+	out := make([]*topology.DomainCounts, len(w.PodTopology.Counts))
 	for _, sh := range asked {
 		for i := range sh.Preferences {
 			rule := sh.Preferences[i].Rule
@@ -74,32 +74,32 @@ func (s *refined) counts(asked []*demand.Shape, sites []assign.Site) []*topology
 				continue
 			}
 			if out[rule] == nil {
-				out[rule] = topology.NewDomainCounts(s.PodTopology.Counts[rule].Rule)
+				out[rule] = topology.NewDomainCounts(w.PodTopology.Counts[rule].Rule)
 			}
 			switch l := out[rule]; {
 			case l.Kind != topology.Spread:
 			case !l.PerNode():
-				for _, name := range s.assigner.Domains(sh.Node, l.Key) {
+				for _, name := range w.assigner.Domains(sh.Node, l.Key) {
 					l.Know(l.At(name))
 				}
-			case len(s.plan.NewNodes) > 0:
+			case len(w.plan.NewNodes) > 0:
 				l.Know(l.At("one more node"))
 			}
 		}
 	}
-	s.assigner.Tally(sites, out)
+	w.assigner.Tally(sites, out)
 	return out
 }
 
 // keeps reports whether a preference is kept for a pod at a site.
-func (s *refined) keeps(b *assign.Site, sh *demand.Shape, p *demand.Preference, counts []*topology.DomainCounts) bool {
+func (w *world) keeps(b *assign.Site, sh *demand.Shape, p *demand.Preference, counts []*topology.DomainCounts) bool {
 	if p.Rule >= 0 {
 		l := counts[p.Rule]
-		domain, ok := s.assigner.Domain(b, l)
+		domain, ok := w.assigner.Domain(b, l)
 		return ok && l.Kept(l.At(domain), sh.Selected(p.Rule))
 	}
 	if b.Machine >= 0 {
-		return s.Machines.Accepting(p.Node).Has(b.Machine)
+		return w.Machines.Accepting(p.Node).Has(b.Machine)
 	}
-	return s.Offerings.Accepting(p.Node).Has(b.Launch)
+	return w.Offerings.Accepting(p.Node).Has(b.Launch)
 }

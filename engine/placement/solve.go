@@ -5,6 +5,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
+	"github.com/millwright-dev/millwright/engine/placement/explain"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/pending"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
@@ -35,7 +36,7 @@ func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
 }
 
 // best is the plan for all pods together, without regard to priorities.
-func (r *run) best() *refined {
+func (r *run) best() *world {
 	none := r.refine(nil)
 	if r.opts.IgnorePreferences {
 		none.asked = nil
@@ -47,18 +48,30 @@ func (r *run) best() *refined {
 }
 
 // finish adds to a plan what there is to say about it.
-func (s *refined) finish() *plan.Plan {
-	if !s.opts.Unexplained {
-		s.explain()
+func (w *world) finish() *plan.Plan {
+	if !w.opts.Unexplained {
+		w.leave(explain.New(w.Supply).Reasons)
 	}
-	s.plan.Relaxed = s.notKept(s.asked)
-	s.plan.Stats.Classes = s.classes
-	return s.plan
+	w.plan.Relaxed = w.notKept(w.asked)
+	w.plan.Stats.Classes = w.classes
+	return &w.plan
 }
 
-// world is one round of Solve.
+// leave notes the pods that have no place, which stay in their groups, and why.
+func (w *world) leave(why func(*demand.Group, *snapshot.Pod) []plan.Reason) {
+	w.plan.Unplaced = nil
+	for _, g := range w.Groups {
+		for _, p := range g.Pods {
+			w.plan.Unplaced = append(w.plan.Unplaced, plan.Unplaced{Pod: p, Reasons: why(g, p)})
+		}
+	}
+	sortPlan(&w.plan)
+}
+
+// world is one round of Solve, and its plan.
 type world struct {
 	*supply.Supply
+	plan     plan.Plan
 	assigner *assign.Assigner
 	cuts     *assign.Cuts
 	opts     Options
@@ -80,29 +93,26 @@ func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, followed
 	return &world{Supply: stock, assigner: assign.New(stock, opts.Preference, cuts), cuts: cuts, opts: opts, classes: classes, asked: asked, followed: followed}
 }
 
-func (w *world) solve() *plan.Plan {
-	out := &plan.Plan{}
+func (w *world) solve() {
 	w.assigner.Assign()
-	w.useExisting(out)
+	w.useExisting()
 	was := w.follow()
-	w.launchAll(out)
+	w.launchAll()
 	if w.unfollow(was) {
-		w.Offerings.Commit(out.NewNodes)
-		w.launchAll(out)
+		w.Offerings.Commit(w.plan.NewNodes)
+		w.launchAll()
 	}
-	w.leave(out)
-	sortPlan(out)
-	return out
+	w.leave(func(*demand.Group, *snapshot.Pod) []plan.Reason { return nil })
 }
 
-func (w *world) launchAll(out *plan.Plan) {
+func (w *world) launchAll() {
 	for _, pools := range w.Offerings.ByWeight() {
-		w.launch(pools, out)
+		w.launch(pools)
 	}
 }
 
 // launch puts what it can of the remaining pods on new machines of the pools.
-func (w *world) launch(pools []*supply.Pool, out *plan.Plan) {
+func (w *world) launch(pools []*supply.Pool) {
 	t := w.newPacking(pools, w.Groups, nil)
 	if len(t.groups) == 0 || len(t.problem.Models) == 0 {
 		return
@@ -110,8 +120,8 @@ func (w *world) launch(pools []*supply.Pool, out *plan.Plan) {
 	solution := pack.Solve(&t.problem)
 	c := &claims{packing: t, lists: map[string]*list{}}
 	boxes := c.admit(solution.Boxes)
-	out.LowerBound += t.bound(solution, boxes)
-	out.NewNodes = append(out.NewNodes, c.nodes(boxes)...)
+	w.plan.LowerBound += t.bound(solution, boxes)
+	w.plan.NewNodes = append(w.plan.NewNodes, c.nodes(boxes)...)
 	w.Offerings.Exhaust()
 }
 
