@@ -49,44 +49,31 @@ func (c *colocation) besideDaemons() {
 	}
 }
 
-// unite makes units of groups that have to share nodes.
+// unite makes units of groups that have to share nodes: of each that leads, or goes beside its
+// own kind, with those that follow it, and their followers.
 func (c *colocation) unite() {
-	leaders := c.leaders(c.beyond())
-	if len(leaders) == 0 {
-		return
-	}
-	component := map[*demand.Group]*demand.Group{} // of those that lead or are led
-	var find func(g *demand.Group) *demand.Group
-	find = func(g *demand.Group) *demand.Group {
-		if up, ok := component[g]; ok && up != g {
-			component[g] = find(up)
-			return component[g]
-		}
-		return g
-	}
-	for _, g := range c.Batch.Groups {
-		for _, leader := range leaders[g] {
-			root := find(leader)
-			component[find(g)], component[root] = root, root
-		}
-	}
+	followers, leader := c.leaders(c.beyond())
 	members := map[*demand.Group][]*demand.Group{}
-	var roots, alone []*demand.Group
+	for _, g := range followers {
+		first := leader[g]
+		for leader[first] != nil && leader[first] != first {
+			first = leader[first]
+		}
+		if members[first] == nil && first != g {
+			members[first] = []*demand.Group{first}
+		}
+		members[first] = append(members[first], g)
+	}
+	var out []*demand.Group
 	for _, g := range c.Batch.Groups {
-		if component[g] == nil {
-			alone = append(alone, g)
-			continue
+		switch {
+		case members[g] != nil:
+			out = append(out, c.units(members[g], leader)...)
+		case leader[g] == nil:
+			out = append(out, g)
 		}
-		root := find(g)
-		if members[root] == nil {
-			roots = append(roots, root)
-		}
-		members[root] = append(members[root], g)
 	}
-	for _, root := range roots {
-		alone = append(alone, c.units(members[root], leaders)...)
-	}
-	c.Batch.Groups = alone
+	c.Batch.Groups = out
 	c.Batch.Order()
 }
 
@@ -97,8 +84,12 @@ func (c *colocation) beyond() map[*demand.Group]bool {
 	var groups []*demand.Group
 	for _, g := range c.Batch.Groups {
 		groups = append(groups, g)
-		there := c.nodesFor(g)
-		if len(there) == 0 || len(g.Shape.Refused) > 0 || !c.pendingLeader(g) {
+		near, ok := c.nearOnNode(g)
+		if !ok || len(g.Shape.Refused) > 0 {
+			continue
+		}
+		there := c.PodTopology.Counts[near.Rule].Where()
+		if len(there) == 0 || !c.pendingLeader(near.Rule) {
 			continue
 		}
 		room, f := 0, c.Family(g.Shape)
@@ -120,20 +111,19 @@ func (c *colocation) beyond() map[*demand.Group]bool {
 	return out
 }
 
-// pendingLeader reports whether pods are pending, and not bound to others themselves, for
-// each affinity over nodes that a group requires.
-func (c *colocation) pendingLeader(g *demand.Group) bool {
-	return !slices.ContainsFunc(c.nearOnNode(g), func(r demand.Membership) bool {
-		return !slices.ContainsFunc(c.Batch.Groups, func(o *demand.Group) bool {
-			return len(o.Shape.Refused) == 0 && o.Shape.Selected(r.Rule) && len(c.nearOnNode(o)) == 0
-		})
+// pendingLeader reports whether pods are pending, and not bound to others themselves, that an
+// affinity over nodes selects.
+func (c *colocation) pendingLeader(rule int) bool {
+	return slices.ContainsFunc(c.Batch.Groups, func(o *demand.Group) bool {
+		_, bound := c.nearOnNode(o)
+		return !bound && len(o.Shape.Refused) == 0 && o.Shape.Selected(rule)
 	})
 }
 
-// leaders are, for each group that requires affinity over nodes to pods that are
-// pending, the groups beside which it goes: one for each rule, itself where the rule is
-// about the group's own pods. Groups that would wait for each other have none.
-func (c *colocation) leaders(beyond map[*demand.Group]bool) map[*demand.Group][]*demand.Group {
+// leaders are the groups beside which those go that require affinity over nodes to pods that
+// are pending: themselves where the rule is about the group's own pods. Who follows comes
+// after its leader. Groups that would wait for each other have none.
+func (c *colocation) leaders(beyond map[*demand.Group]bool) (followers []*demand.Group, leader map[*demand.Group]*demand.Group) {
 	selected := map[int][]*demand.Group{}
 	var waiting []*demand.Group
 	ready := map[*demand.Group]bool{}
@@ -146,30 +136,26 @@ func (c *colocation) leaders(beyond map[*demand.Group]bool) map[*demand.Group][]
 				selected[r.Rule] = append(selected[r.Rule], g)
 			}
 		}
-		switch own := c.nearOnNode(g); {
-		case len(own) == 0:
+		switch near, ok := c.nearOnNode(g); {
+		case !ok:
 			ready[g] = true
-		case beyond[g] || !slices.ContainsFunc(own, func(r demand.Membership) bool { return len(c.PodTopology.Counts[r.Rule].Where()) > 0 }):
+		case beyond[g] || len(c.PodTopology.Counts[near.Rule].Where()) == 0:
 			waiting = append(waiting, g)
 		}
 	}
-	out := map[*demand.Group][]*demand.Group{}
-	for progress := true; progress && len(waiting) > 0; {
+	leader = map[*demand.Group]*demand.Group{}
+	for progress := true; progress; {
 		progress = false
 		waiting = slices.DeleteFunc(waiting, func(g *demand.Group) bool {
-			var list []*demand.Group
-			for _, r := range c.nearOnNode(g) {
-				leader := leaderOf(g, r, selected[r.Rule], ready)
-				if leader == nil {
-					return false
-				}
-				list = append(list, leader)
+			near, _ := c.nearOnNode(g)
+			first := leaderOf(g, near, selected[near.Rule], ready)
+			if first != nil {
+				followers, leader[g], ready[g], progress = append(followers, g), first, true, true
 			}
-			out[g], ready[g], progress = list, true, true
-			return true
+			return first != nil
 		})
 	}
-	return out
+	return followers, leader
 }
 
 // leaderOf is the group beside which a rule puts another: the largest that does not
@@ -187,15 +173,15 @@ func leaderOf(g *demand.Group, r demand.Membership, selected []*demand.Group, re
 	return best
 }
 
-// nearOnNode are the parts of a group in affinity over nodes that it requires.
-func (c *colocation) nearOnNode(g *demand.Group) []demand.Membership {
-	var out []demand.Membership
+// nearOnNode is the part of a group in affinity over nodes that it requires: in one rule, as
+// the terms of a pod select together.
+func (c *colocation) nearOnNode(g *demand.Group) (near demand.Membership, ok bool) {
 	for _, r := range g.Shape.Memberships {
 		if l := c.PodTopology.Counts[r.Rule]; r.Declares && l.PerNode() && l.Kind == topology.Affinity {
-			out = append(out, r)
+			return r, true
 		}
 	}
-	return out
+	return near, false
 }
 
 // units makes units of groups of which some lead others: one for all where the pods
@@ -203,19 +189,15 @@ func (c *colocation) nearOnNode(g *demand.Group) []demand.Membership {
 // Pods of groups that only lead stay by themselves beyond one to a unit, and pods that
 // no machine holds beside the others are refused. Units for new machines are of three sizes, if
 // some machine holds the largest: the smaller ones fill what it leaves.
-func (c *colocation) units(groups []*demand.Group, leaders map[*demand.Group][]*demand.Group) []*demand.Group {
-	count, most, leads := unbounded, 0, map[*demand.Group]bool{}
+func (c *colocation) units(groups []*demand.Group, leader map[*demand.Group]*demand.Group) []*demand.Group {
+	count, most := unbounded, 0
 	for _, g := range groups {
-		for _, leader := range leaders[g] {
-			if leads[leader] = true; leader == g {
-				count = 1
-			}
-			count = min(count, len(leader.Pods))
-		}
-	}
-	for _, g := range groups {
-		if len(leaders[g]) > 0 {
-			most = max(most, len(g.Pods))
+		switch first := leader[g]; first {
+		case nil:
+		case g:
+			count, most = 1, max(most, len(g.Pods))
+		default:
+			count, most = min(count, len(first.Pods)), max(most, len(g.Pods))
 		}
 	}
 	count = min(count, most)
@@ -223,16 +205,15 @@ func (c *colocation) units(groups []*demand.Group, leaders map[*demand.Group][]*
 	pods := make([][]*snapshot.Pod, len(groups))
 	for i, g := range groups {
 		pods[i] = g.Pods
-		if len(leaders[g]) == 0 && len(g.Pods) > count {
+		if leader[g] == nil && len(g.Pods) > count {
 			pods[i], out = g.Pods[:count:count], append(out, &demand.Group{Shape: g.Shape, Need: g.Need, Pods: g.Pods[count:], Bundle: 1})
 		}
 	}
-	order := c.leadersFirst(groups, leaders)
 	shares := divide(pods, count, 0)
 	if third := count / 3; third > 0 {
 		mixed := divide(pods, count, third)
-		alike, _ := c.unitOf(groups, c.turns(order, shares[0]))
-		if _, ok := c.unitOf(groups, c.turns(order, mixed[count-1])); ok && !c.takenNow(alike) {
+		alike, _ := c.unitOf(groups, turns(shares[0]))
+		if _, ok := c.unitOf(groups, turns(mixed[count-1])); ok && !c.takenNow(alike) {
 			shares = mixed
 		}
 	}
@@ -241,7 +222,7 @@ func (c *colocation) units(groups []*demand.Group, leaders map[*demand.Group][]*
 		for hi < count && sameSizes(shares[lo], shares[hi]) {
 			hi++
 		}
-		units := c.unit(groups, order, shares[lo:hi])
+		units := c.unit(groups, shares[lo:hi])
 		if count == 1 {
 			units[0].Members = nil // there is no other way to divide them
 		}
@@ -274,25 +255,10 @@ func sameSizes(a, b [][]*snapshot.Pod) bool {
 	return slices.EqualFunc(a, b, func(x, y []*snapshot.Pod) bool { return len(x) == len(y) })
 }
 
-// leadersFirst is the order in which groups of one unit are given room, by their
-// indices: leaders before those that follow them.
-func (c *colocation) leadersFirst(groups []*demand.Group, leaders map[*demand.Group][]*demand.Group) []int {
-	var out []int
-	done := map[*demand.Group]bool{}
-	for len(out) < len(groups) {
-		for i, g := range groups {
-			if !done[g] && !slices.ContainsFunc(leaders[g], func(l *demand.Group) bool { return l != g && !done[l] }) {
-				done[g], out = true, append(out, i)
-			}
-		}
-	}
-	return out
-}
-
 // unit makes a group of equal units, of which each has the pods of shares by group. The
 // pods that no machine holds beside those before them are refused.
-func (c *colocation) unit(groups []*demand.Group, order []int, shares [][][]*snapshot.Pod) []*demand.Group {
-	turns := c.turns(order, shares[0])
+func (c *colocation) unit(groups []*demand.Group, shares [][][]*snapshot.Pod) []*demand.Group {
+	turns := turns(shares[0])
 	fit := len(turns)
 	kept, ok := c.unitOf(groups, turns)
 	if !ok {
@@ -326,22 +292,22 @@ func (c *colocation) unit(groups []*demand.Group, order []int, shares [][][]*sna
 // crowded is the reason of pods that no machine holds beside those near which they have
 // to be.
 func (c *colocation) crowded(g *demand.Group, pods int) plan.Reason {
-	own := c.nearOnNode(g)
-	if len(own) == 0 {
+	near, ok := c.nearOnNode(g)
+	if !ok {
 		return c.RuleOf(g)
 	}
 	have := fmt.Sprintf("no machine holds all %d pods that must share a node", pods)
-	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: c.PodTopology.Counts[own[0].Rule].String(), Have: have}
+	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: c.PodTopology.Counts[near.Rule].String(), Have: have}
 }
 
 // turns are the groups whose pods are given room in a unit, one after the other: a pod
 // of each, then the others in turn.
-func (c *colocation) turns(order []int, share [][]*snapshot.Pod) []int {
+func turns(share [][]*snapshot.Pod) []int {
 	var out []int
 	for round := 0; ; round++ {
 		before := len(out)
-		for _, i := range order {
-			if round < len(share[i]) {
+		for i, pods := range share {
+			if round < len(pods) {
 				out = append(out, i)
 			}
 		}
@@ -379,29 +345,16 @@ func (c *colocation) unitOf(groups []*demand.Group, turns []int) (*demand.Group,
 	return out, c.takes(out)
 }
 
-// nodesFor are the nodes where pods run for each affinity over nodes that a group
-// requires.
-func (c *colocation) nodesFor(g *demand.Group) []string {
-	var there []string
-	for i, r := range c.nearOnNode(g) {
-		names := c.PodTopology.Counts[r.Rule].Where()
-		if i == 0 {
-			there = names
-		}
-		there = slices.DeleteFunc(there, func(n string) bool { return !slices.Contains(names, n) })
-	}
-	return there
-}
-
 // bindToNodes has a group go where pods run that it requires on its node.
 func (c *colocation) bindToNodes(g *demand.Group) *demand.Group {
-	own := c.nearOnNode(g)
-	if len(own) == 0 || len(g.Shape.Refused) > 0 {
+	near, ok := c.nearOnNode(g)
+	if !ok || len(g.Shape.Refused) > 0 {
 		return g
 	}
-	there := c.nodesFor(g)
+	l := c.PodTopology.Counts[near.Rule]
+	there := l.Where()
 	if len(there) == 0 {
-		return c.refuse(g, c.unmet(g))
+		return c.refuse(g, demand.Unsatisfiable(l))
 	}
 	memberships := g.Shape.Memberships
 	out := c.bind(g, requirement.NewSet(requirement.Must(corev1.LabelHostname, requirement.In, there...)), g.Pods)
@@ -409,14 +362,4 @@ func (c *colocation) bindToNodes(g *demand.Group) *demand.Group {
 	sh.Memberships = slices.DeleteFunc(slices.Clone(memberships), func(r demand.Membership) bool { return c.PodTopology.Counts[r.Rule].Kind == topology.Affinity })
 	out.Shape = c.Intern(&sh)
 	return out
-}
-
-// unmet explains an affinity to pods that are nowhere.
-func (c *colocation) unmet(g *demand.Group) plan.Reason {
-	for _, r := range g.Shape.Memberships {
-		if l := c.PodTopology.Counts[r.Rule]; r.Declares && l.Kind == topology.Affinity && l.Anywhere() == 0 {
-			return demand.Unsatisfiable(l)
-		}
-	}
-	return plan.Reason{Code: plan.TopologyNotSatisfiable}
 }
