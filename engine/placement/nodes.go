@@ -143,7 +143,7 @@ func (t *claims) node(b *pack.Box, boxes int) (plan.NewNode, int) {
 	for _, part := range b.Parts {
 		n.Pods = append(n.Pods, t.groups[part.Item].Take(part.Count)...)
 	}
-	t.w.SortPods(n.Pods)
+	slices.SortFunc(n.Pods, snapshot.ComparePods)
 	chosen := t.shortlist(c, t.launch[b.Model], boxes)
 	c.pool.Zones[t.w.Offerings.Launches[chosen[0]].Offering.Zone]++
 	list := t.listOf(chosen)

@@ -17,13 +17,9 @@ import (
 // Batch is the pods to place, compiled: what Solve looks at more than once. It is
 // not safe for concurrent use.
 type Batch struct {
-	Snap *snapshot.Snapshot
-	// pods are all, by namespace and name; places says where each is, nil before
-	// it is asked for.
-	pods   []*snapshot.Pod
-	places map[*snapshot.Pod]int32
-	Dims   *vector.Dims
-	Ports  ports.Table
+	Snap  *snapshot.Snapshot
+	Dims  *vector.Dims
+	Ports ports.Table
 	// Shapes and groups are in an order that depends on what they are, not on
 	// what they are called.
 	Shapes []*Shape
@@ -45,7 +41,7 @@ type Batch struct {
 
 // New makes groups of the pods, which are by namespace and name.
 func New(s *snapshot.Snapshot, pods []*snapshot.Pod) *Batch {
-	b := &Batch{Snap: s, pods: pods, Disks: disks{}, made: map[*snapshot.Shape]*Shape{}, same: map[string]*Shape{}}
+	b := &Batch{Snap: s, Disks: disks{}, made: map[*snapshot.Shape]*Shape{}, same: map[string]*Shape{}}
 	b.gather(pods)
 	return b
 }

@@ -36,25 +36,6 @@ func compareGroups(a, b *Group) int {
 	return cmp.Or(slices.Compare(b.Need, a.Need), cmp.Compare(b.Bundle, a.Bundle))
 }
 
-// SortPods puts pods of the batch in the order of namespace and name. Where each comes
-// is found out once: names are long, alike, and far apart in memory.
-func (b *Batch) SortPods(pods []*snapshot.Pod) {
-	if b.places == nil {
-		b.places = make(map[*snapshot.Pod]int32, len(b.pods))
-		for i, p := range b.pods {
-			b.places[p] = int32(i)
-		}
-	}
-	order := make([]int32, len(pods))
-	for i, p := range pods {
-		order[i] = b.places[p]
-	}
-	slices.Sort(order)
-	for i, at := range order {
-		pods[i] = b.pods[at]
-	}
-}
-
 // byShape puts shapes that say most first.
 func byShape(a, b *snapshot.Shape) int {
 	return cmp.Or(cmp.Compare(len(b.ShapeKey), len(a.ShapeKey)), strings.Compare(b.ShapeKey, a.ShapeKey))
