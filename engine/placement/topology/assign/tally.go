@@ -99,15 +99,9 @@ func (t *tally) Domain(s *Site, l *topology.DomainCounts) (string, bool) {
 // counts by rule; nil ones are left out. Pods that run are only counted: whether
 // they keep their own rules is nothing that a plan decides.
 func (t *tally) Tally(sites []Site, counts []*topology.DomainCounts) {
-	known := map[int][]int{}
-	perNode := slices.ContainsFunc(counts, func(l *topology.DomainCounts) bool { return l != nil && l.PerNode() })
 	for i := range sites {
 		s := &sites[i]
-		in := known[s.Launch]
-		if in == nil || s.Launch < 0 || perNode {
-			in = t.domainsIn(s, counts)
-			known[s.Launch] = in
-		}
+		in := t.domainsIn(s, counts)
 		for _, p := range s.Pods {
 			for _, r := range t.PodTopology.MembershipsOf(p.Class.Shape) {
 				if in[r.Rule] >= 0 {
