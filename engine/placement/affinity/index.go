@@ -24,9 +24,6 @@ type Index struct {
 	at      func(place int, key string) requirement.Requirement
 	columns map[string]*column
 	answers map[string]bitset.Set
-	// kind and same are as in Alike, nil without it.
-	kind func(place int) int32
-	same func(key string) bool
 }
 
 // column is what all places say about one key: the distinct statements, and
@@ -43,11 +40,6 @@ type column struct {
 // all its values satisfy.
 func New(size int, certain bool, at func(place int, key string) requirement.Requirement) *Index {
 	return &Index{size: size, certain: certain, at: at, columns: map[string]*column{}, answers: map[string]bitset.Set{}}
-}
-
-// Alike says that places of one kind say the same about some keys.
-func (x *Index) Alike(kind func(place int) int32, same func(key string) bool) {
-	x.kind, x.same = kind, same
 }
 
 // Satisfying are the places that satisfy every requirement of the set. The
@@ -123,21 +115,8 @@ func (x *Index) column(key string) *column {
 	}
 	col := &column{of: make([]int32, x.size)}
 	known := statements{values: map[string]int32{}, others: map[string]int32{}}
-	alike := x.same != nil && x.same(key)
-	var byKind []int32 // the statement, from one
 	for place := range x.size {
-		if !alike {
-			col.of[place] = known.number(x.at(place, key))
-			continue
-		}
-		kind := int(x.kind(place))
-		for kind >= len(byKind) {
-			byKind = append(byKind, 0)
-		}
-		if byKind[kind] == 0 {
-			byKind[kind] = known.number(x.at(place, key)) + 1
-		}
-		col.of[place] = byKind[kind] - 1
+		col.of[place] = known.number(x.at(place, key))
 	}
 	col.says = known.list
 	x.columns[key] = col

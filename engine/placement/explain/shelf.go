@@ -26,20 +26,15 @@ type catalogue struct {
 	// unsold are the rows that the cloud does not sell at present, or whose
 	// reservation the plan has used up.
 	unsold bitset.Set
-	// special are the labels in which the rows of one type may differ.
-	special map[string]bool
 }
 
 func newCatalogue(s *supply.Supply, types []*catalog.Type) *catalogue {
-	c := &catalogue{list: types, special: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
+	c := &catalogue{list: types}
 	c.types, c.allocatable, c.rows = s.Sold(types)
 	c.all, c.unsold = bitset.Full(len(c.rows)), bitset.New(len(c.rows))
 	for i, r := range c.rows {
 		if !r.Offering.Available || s.Offerings.UsedUp(r.Offering) || s.Snap.Refused(r.Offering.Key(c.types[r.Kind].Name)) {
 			c.unsold.Add(i)
-		}
-		for key := range r.Offering.Labels {
-			c.special[key] = true
 		}
 	}
 	return c
@@ -85,7 +80,6 @@ func newShelf(s *supply.Supply, p *supply.Pool, c *catalogue) *shelf {
 		free: map[int][]int64{}, short: map[amount]bitset.Set{},
 	}
 	sh.index = affinity.New(len(sh.rows), false, sh.label)
-	sh.index.Alike(func(i int) int32 { return sh.rows[i].Kind }, func(key string) bool { return !sh.special[key] })
 	sh.loads, sh.load = s.Overheads(len(sh.rows), func(d *supply.Daemon) bitset.Set {
 		if !d.Node.Stays(p.Taints) {
 			return bitset.New(len(sh.rows))

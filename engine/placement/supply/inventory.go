@@ -2,7 +2,6 @@ package supply
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -24,8 +23,8 @@ type inventory struct {
 	// with the index of its type as its kind.
 	types    []*catalog.Type
 	launches []Launch
-	// special are the labels that offerings give, defined those that types give as well.
-	special, defined map[string]bool
+	// defined are the labels that types and offerings give.
+	defined map[string]bool
 
 	mu sync.Mutex
 	// index answers for launches what they say about labels; one without a label may come
@@ -36,31 +35,22 @@ type inventory struct {
 }
 
 func newInventory(types []*catalog.Type) *inventory {
-	v := &inventory{allocatable: map[string][][]int64{}, special: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
+	v := &inventory{allocatable: map[string][][]int64{}, defined: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
 	v.types = slices.SortedStableFunc(slices.Values(types), func(a, b *catalog.Type) int { return cmp.Compare(a.Name, b.Name) })
 	for kind, t := range v.types {
 		for i := range t.Offerings {
 			o := &t.Offerings[i]
 			v.launches = append(v.launches, Launch{Kind: int32(kind), Offering: o, available: o.Available, reserved: o.Reservation != ""})
 			for key := range o.Labels {
-				v.special[key] = true
+				v.defined[key] = true
 			}
 		}
-	}
-	v.defined = maps.Clone(v.special)
-	for _, t := range v.types {
 		for _, r := range t.Requirements {
 			v.defined[r.Key()] = true
 		}
 	}
 	sortByPrice(v.launches)
-	// They are read in this order.
-	offerings := make([]catalog.Offering, len(v.launches))
-	for i := range v.launches {
-		offerings[i] = *v.launches[i].Offering
-		v.launches[i].Offering = &offerings[i]
-	}
-	v.index = newIndex(v.launches, v.special, func(i int, key string) requirement.Requirement {
+	v.index = affinity.New(len(v.launches), false, func(i int, key string) requirement.Requirement {
 		l := &v.launches[i]
 		if value, ok := OfferingLabel(l.Offering, key); ok {
 			return requirement.Must(key, requirement.In, value)
@@ -71,14 +61,6 @@ func newInventory(types []*catalog.Type) *inventory {
 		return requirement.Must(key, requirement.NotIn)
 	})
 	return v
-}
-
-// newIndex answers for launches what they say about labels; those of one kind differ only in
-// the special ones.
-func newIndex(launches []Launch, special map[string]bool, says func(launch int, key string) requirement.Requirement) *affinity.Index {
-	out := affinity.New(len(launches), false, says)
-	out.Alike(func(i int) int32 { return launches[i].Kind }, func(key string) bool { return !special[key] })
-	return out
 }
 
 // Sold is what a cloud sells: the types of a list by name, what can be requested of each, and

@@ -2,7 +2,6 @@ package supply
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,8 +31,6 @@ type Offerings struct {
 	// Reservations are those that launches draw on.
 	Reservations []Reservation
 	accepting    accepting
-	// special are the labels that launches of one kind may differ in.
-	special map[string]bool
 	// Lenient says that minValues are only wished for.
 	Lenient bool
 	// MinTypes is how many instance types the caller demands of every machine, whatever
@@ -74,14 +71,14 @@ type Overhead struct {
 }
 
 func (s *Supply) newOfferings(ledger *limit.Ledger) *Offerings {
-	m := &Offerings{special: map[string]bool{}, accepting: accepting{}}
+	m := &Offerings{accepting: accepting{}}
 	sorted := slices.SortedFunc(slices.Values(s.Snap.Pools), func(a, b *snapshot.Pool) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name))
 	})
 	for _, p := range sorted {
 		m.addPool(s, p, ledger)
 	}
-	m.Index = newIndex(m.Launches, m.special, m.says)
+	m.Index = affinity.New(len(m.Launches), false, m.says)
 	m.Available, m.Exotic = bitset.New(len(m.Launches)), bitset.New(len(m.Launches))
 	for i := range m.Launches {
 		l := &m.Launches[i]
@@ -116,7 +113,6 @@ func (m *Offerings) addPool(s *Supply, p *snapshot.Pool, ledger *limit.Ledger) {
 			l.Pool, l.Kind = int32(len(m.Pools)), l.Kind+first
 			m.Kinds[l.Kind].End = i + 1
 		}
-		maps.Copy(m.special, v.special)
 	}
 	m.Pools = append(m.Pools, entry)
 }
