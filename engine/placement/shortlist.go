@@ -31,7 +31,6 @@ func (t *claims) suiting(c *content, planned, boxes int) []int {
 	m := t.w.Offerings
 	base := m.Kinds[m.Launches[planned].Kind].Size
 	out, named, kinds := t.suited[:0], bitset.New(len(m.Kinds)), 0
-	end := 0 // after the last offering of all types that are named
 	from := c.pool.Lo
 	if len(c.pool.MinValues) == 0 {
 		// Packing has chosen the cheapest.
@@ -41,16 +40,13 @@ func (t *claims) suiting(c *content, planned, boxes int) []int {
 		kind := int(m.Launches[i].Kind)
 		known := named.Has(kind)
 		if !known && kinds == maxTypes && len(c.pool.MinValues) == 0 {
-			if i >= end {
-				break
-			}
 			continue
 		}
 		if t.suits(c, i) && c.pool.Spares(m.Kinds[kind].Size, base, boxes) {
 			out = append(out, i)
 			if !known {
 				named.Add(kind)
-				kinds, end = kinds+1, max(end, m.Kinds[kind].End)
+				kinds++
 			}
 		}
 	}

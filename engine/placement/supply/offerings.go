@@ -58,8 +58,6 @@ type Kind struct {
 	Allocatable []int64
 	// Size is what one machine takes of the pool's limits.
 	Size []int64
-	// End is after the last launch of the kind.
-	End int
 }
 
 // Overhead is what a set of DaemonSets, by their numbers, takes of each machine.
@@ -111,7 +109,6 @@ func (m *Offerings) addPool(s *Supply, p *snapshot.Pool, ledger *limit.Ledger) {
 		for i := entry.Lo; i < entry.Hi; i++ {
 			l := &m.Launches[i]
 			l.Pool, l.Kind = int32(len(m.Pools)), l.Kind+first
-			m.Kinds[l.Kind].End = i + 1
 		}
 	}
 	m.Pools = append(m.Pools, entry)
