@@ -7,7 +7,7 @@
 //	colocation.go  affinity over nodes: groups that share nodes, planned as one
 //	observe.go     what is known before domains are assigned
 //	assign.go      the order: pods that were kept out, pods that rules select, pods that
-//	               declare rules, pods with affinity to others
+//	               declare rules
 //	assignment.go  cells for each pod: a domain for each label of its rules
 //	pick.go        the cell for one more pod
 //	cuts.go        verify a plan, and constrain the next by what it breaks
