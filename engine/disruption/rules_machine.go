@@ -166,11 +166,12 @@ func idleLongEnough(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		return plan.Reason{}, false
 	}
 	if r.Until.Equal(rest.rounds) {
-		r.Want += fmt.Sprintf(" (%s after a pod has ended, for the next of its workload)", between)
+		r.Since = rest.rounds.Add(-idle.Between)
+		r.Want += fmt.Sprintf(" (%s after a pod has ended, for the next of its workload)", idle.Between)
 	}
 	// Two rests in a row that were cut short are no accident.
 	streak, last := idle.StreakOf(n.Claim.Annotations), n.Claim.LastPodEvent
-	if streak.Events == 0 || last.Sub(streak.Since) < 2**p.Disruption.ConsolidateAfter && !r.Until.Before(rest.idle) {
+	if streak.Events == 0 || last.Sub(streak.Since) < 2*max(*p.Disruption.ConsolidateAfter, idle.Between) && !r.Until.Before(rest.idle) {
 		return r, true
 	}
 	r.Code, r.Since, r.Total, r.Have = plan.Starved, streak.Since, streak.Events, streak.Interval(last).String()

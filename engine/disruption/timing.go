@@ -38,8 +38,8 @@ type rest struct {
 	since, idle time.Time
 	// rounds is until when the next pods are waited for, zero if none has ended by itself.
 	rounds time.Time
-	// enough is when the machine has waited for long enough although pods keep coming, zero
-	// for never.
+	// enough is when the machine has waited for long enough although pods keep coming or
+	// ending, zero for never.
 	enough time.Time
 }
 
@@ -50,21 +50,17 @@ func (r rest) until() time.Time {
 	return r.idle
 }
 
-// patience bounds for how long a machine waits for young pods, in consolidateAfter: until
-// what it costs in the meantime is so many times what they cost while they become old.
+// patience bounds for how long a machine waits for young pods, in consolidateAfter, or
+// [idle.Between] if that is more: until what it costs in the meantime is so many times what they
+// cost while they become old.
 //
 //	price * waited >= patience * consolidateAfter * price * young / (pods + 1)
 const patience = 10
 
-// between is for how long the next pods are waited for where some have ended: those of
-// Jobs and workflows come in rounds, and a Job makes one that has failed anew after ten
-// seconds, and after twenty if that fails too. Karpenter takes an empty machine fifteen to
-// twenty-five seconds later.
-const between = 25 * time.Second
-
 // restOf judges a machine by the pods that would have to move. Others may come and go.
 func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 	after := *pool.Disruption.ConsolidateAfter
+	most := max(after, idle.Between)
 	r := rest{since: n.Claim.Conditions[snapshot.Initialized].Since}
 	pods, young := 0, 0
 	for _, p := range n.Pods {
@@ -76,7 +72,7 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 			continue
 		}
 		at := idle.Bound(p.Pod)
-		if now.Before(at.Add(after)) {
+		if now.Before(at.Add(most)) {
 			young++
 		}
 		r.since = idle.Later(r.since, at)
@@ -84,15 +80,15 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 	if pods == 0 {
 		r.since = idle.Later(r.since, n.Claim.LastPodEvent)
 	}
-	if pods == 0 && !pool.Policy.Disruption.IgnoreJobs {
+	if !pool.Policy.Disruption.IgnoreJobs {
 		for _, at := range n.Ended {
-			r.rounds = idle.Later(r.rounds, at.Add(between))
+			r.rounds = idle.Later(r.rounds, at.Add(idle.Between))
 		}
 	}
 	r.idle = idle.Later(r.since.Add(after), r.rounds)
 	if s := idle.StreakOf(n.Claim.Annotations); s.Events > 0 && pods > 0 {
 		began := idle.Later(s.Since, n.Claim.Conditions[snapshot.Initialized].Since)
-		r.enough = began.Add(after + patience*after*time.Duration(young)/time.Duration(pods+1))
+		r.enough = began.Add(most + patience*most*time.Duration(young)/time.Duration(pods+1))
 	}
 	return r
 }

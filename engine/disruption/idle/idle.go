@@ -21,6 +21,12 @@ import (
 // count: hundreds of pods that start together are one write.
 const Resolution = 10 * time.Second
 
+// Between is for how long the next pods are waited for where some have ended: those of Jobs
+// and workflows come in rounds, and a Job makes one that has failed anew after ten seconds, and
+// after twenty if that fails too. Karpenter takes an empty machine fifteen to twenty-five
+// seconds later.
+const Between = 25 * time.Second
+
 // Event says that a pod came to a node or left it.
 type Event struct {
 	Node string
@@ -70,8 +76,8 @@ func (e Event) Counts(last time.Time, policy snapshot.DisruptionPolicy) bool {
 // again: a Streak in JSON.
 const StreakAnnotation = "millwright.dev/pod-events"
 
-// Streak is events of a node none of which came later than consolidateAfter after the one
-// before: so many since the first.
+// Streak is events of a node none of which came later than consolidateAfter, or Between if that
+// is more, after the one before: so many since the first.
 type Streak struct {
 	Since  time.Time `json:"since"`
 	Events int       `json:"events"`
@@ -90,9 +96,9 @@ func StreakOf(annotations map[string]string) Streak {
 // never consolidates has none.
 func (s Streak) Next(last, at time.Time, after *time.Duration) Streak {
 	switch {
-	case after == nil || *after == 0:
+	case after == nil:
 		return Streak{}
-	case at.Sub(last) > *after: // or there was none before
+	case at.Sub(last) > max(*after, Between): // or there was none before
 		return Streak{}
 	case s.Events == 0:
 		return Streak{Since: last.UTC(), Events: 2}
