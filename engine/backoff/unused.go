@@ -84,11 +84,11 @@ func PodsOf(c *snapshot.Claim) map[string]int {
 }
 
 // FindUnused finds the machines that were launched for workloads which do not use them
-// and want further machines: none of the workload's pods is on the machine, has ended
-// by itself on it or is planned to be, while the plan has some on a new machine of the pool or nowhere that
-// did not all come later. If a workload uses at least as many machines of a round of launches
-// as it does not, it has merely shared them with others, and none is found. The result is by
-// the name of the claim.
+// and want further machines: none of the workload's pods is on the machine, has ended by itself
+// on it or is planned to be, while the plan has some on a new machine of the pool or nowhere
+// that did not all come later. If a workload uses at least as many machines of a round of
+// launches as it does not, it has merely shared them with others, and none is found. The result
+// is by the name of the claim.
 func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 	wanting := wantingMore(answer)
 	if len(wanting) == 0 {

@@ -77,8 +77,8 @@ type Provider struct {
 	tried     tried
 	memories  memories
 	version   version
-	templates templates
-	profiles  templates
+	templates uses
+	profiles  uses
 	resolver  *nodeclass.Resolver
 	machines  *instances.Machines
 
@@ -97,8 +97,8 @@ func New(c Config) *Provider {
 		Config: c, classes: map[string]catalogued{},
 		soldOut:   soldOut{clock: c.Clock, until: map[soldOutKey]refusal{}},
 		attempts:  attempts{byToken: map[string]*attempt{}},
-		templates: templates{known: map[string]time.Time{}},
-		profiles:  templates{known: map[string]time.Time{}},
+		templates: uses{known: map[string]time.Time{}},
+		profiles:  uses{known: map[string]time.Time{}},
 		version:   version{asked: c.Clock.Now()},
 	}
 	p.version.text.Store(c.Kubernetes)

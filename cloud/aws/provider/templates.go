@@ -18,15 +18,17 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
-// unused is how long a launch template or instance profile is kept that nothing is launched
-// from, and sweepEvery how often AWS is asked which there are. A pool that launches now and then keeps its own.
+// unused is how long a launch template or instance profile is kept from which nothing is
+// launched, and sweepEvery how often AWS is asked which there are. A pool that launches now and
+// then keeps its own.
 const (
 	unused     = time.Hour
 	sweepEvery = 10 * time.Minute
 )
 
-// templates knows when launch templates, or instance profiles, were last of use. It is safe for concurrent use.
-type templates struct {
+// uses knows when launch templates, or instance profiles, were last of use. It is safe for
+// concurrent use.
+type uses struct {
 	mu    sync.Mutex
 	known map[string]time.Time
 	// made are those that certainly exist.
@@ -37,7 +39,7 @@ type templates struct {
 }
 
 // alone waits until no other makes the template, and returns how to let the next one.
-func (t *templates) alone(ctx context.Context, name string) (done func(), err error) {
+func (t *uses) alone(ctx context.Context, name string) (done func(), err error) {
 	t.mu.Lock()
 	if t.making == nil {
 		t.making = map[string]chan struct{}{}
@@ -57,14 +59,14 @@ func (t *templates) alone(ctx context.Context, name string) (done func(), err er
 }
 
 // use reports whether a template certainly exists, and counts that it is used.
-func (t *templates) use(name string, now time.Time) bool {
+func (t *uses) use(name string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.known[name] = now
 	return t.made[name]
 }
 
-func (t *templates) exists(name string) {
+func (t *uses) exists(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.made == nil {
@@ -74,7 +76,7 @@ func (t *templates) exists(name string) {
 }
 
 // forget takes note that a template is gone.
-func (t *templates) forget(name string) {
+func (t *uses) forget(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.made, name)
@@ -84,7 +86,7 @@ func (t *templates) forget(name string) {
 
 // idle are those of some templates that are of no use any more. One that was not known is so
 // from now on.
-func (t *templates) idle(names []string, now time.Time) []string {
+func (t *uses) idle(names []string, now time.Time) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var out []string
@@ -100,7 +102,7 @@ func (t *templates) idle(names []string, now time.Time) []string {
 }
 
 // due reports whether it is time to sweep, and counts that it was done.
-func (t *templates) due(now time.Time) bool {
+func (t *uses) due(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now.Sub(t.swept) < sweepEvery {
