@@ -38,10 +38,10 @@ func Overlaid(types []*Type, labels map[string]string, overlays []Overlay) []*Ty
 	pool := requirement.FromLabels(labels)
 	out := slices.Clone(types)
 	for i, t := range types {
-		node := t.Requirements.And(pool)
+		n := kind{t: t, any: t.Requirements.And(pool), pool: pool}
 		prices, resources := map[int]float64{}, corev1.ResourceList{}
 		for _, o := range overlays {
-			if !o.selects(node) {
+			if !o.selects(n.any) {
 				continue
 			}
 			for name, q := range o.Capacity {
@@ -49,7 +49,7 @@ func Overlaid(types []*Type, labels map[string]string, overlays []Overlay) []*Ty
 					resources[name] = q
 				}
 			}
-			for _, k := range o.reprices(t, pool) {
+			for _, k := range n.repriced(&o) {
 				if _, set := prices[k]; !set {
 					prices[k] = o.Price.of(t.Offerings[k].Price)
 				}
@@ -83,23 +83,36 @@ func (o *Overlay) selects(node requirement.Set) bool {
 	return !conflict
 }
 
-// reprices are the offerings of a type, by index, whose price the overlay changes for a pool.
-func (o *Overlay) reprices(t *Type, pool requirement.Set) []int {
-	if o.Price == nil || !o.selects(t.Requirements.And(pool)) {
+// kind is the nodes of one type in a pool: their labels, and those of nodes that were bought by
+// each offering, once they are asked for.
+type kind struct {
+	t         *Type
+	any, pool requirement.Set
+	bought    []requirement.Set
+}
+
+// repriced are the offerings, by index, whose price an overlay changes that selects the kind.
+func (n *kind) repriced(o *Overlay) []int {
+	if o.Price == nil {
 		return nil
 	}
+	if n.bought == nil {
+		for k := range n.t.Offerings {
+			n.bought = append(n.bought, n.t.boughtBy(k).And(n.pool))
+		}
+	}
 	var out []int
-	for k := range t.Offerings {
-		if o.selects(t.bought(k).And(pool)) {
+	for k, node := range n.bought {
+		if o.selects(node) {
 			out = append(out, k)
 		}
 	}
 	return out
 }
 
-// bought are the labels of a node of the type that was bought by its k-th offering. It lacks
+// boughtBy are the labels of a node of the type that was bought by its k-th offering. It lacks
 // those that only other offerings come with.
-func (t *Type) bought(k int) requirement.Set {
+func (t *Type) boughtBy(k int) requirement.Set {
 	own := t.Offerings[k].Requirements()
 	for _, other := range t.Offerings {
 		for key := range other.Labels {
@@ -108,29 +121,11 @@ func (t *Type) bought(k int) requirement.Set {
 			}
 		}
 	}
-	out := t.Requirements
-	for _, r := range own {
-		out = out.Without(r.Key())
+	keys := make([]string, len(own))
+	for i, r := range own {
+		keys[i] = r.Key()
 	}
-	return out.And(own)
-}
-
-// Contradictions are overlays that must not count, each with one of the same weight that
-// changes a price or a resource of the same types of a pool, by name.
-func Contradictions(overlays []Overlay, markets []Market) map[string]string {
-	out := map[string]string{}
-	var kept []Overlay
-	for _, o := range inOrder(overlays) {
-		i := slices.IndexFunc(kept, func(k Overlay) bool {
-			return k.Weight == o.Weight && slices.ContainsFunc(markets, func(m Market) bool { return m.contradict(&k, &o) })
-		})
-		if i < 0 {
-			kept = append(kept, o)
-			continue
-		}
-		out[o.Name] = kept[i].Name
-	}
-	return out
+	return t.Requirements.Without(keys...).And(own)
 }
 
 // Market is what a pool may choose from: the labels of its nodes, and the types of its class.
@@ -139,18 +134,51 @@ type Market struct {
 	Types  []*Type
 }
 
-func (m Market) contradict(a, b *Overlay) bool {
-	pool := requirement.FromLabels(m.Labels)
-	return slices.ContainsFunc(m.Types, func(t *Type) bool {
-		if node := t.Requirements.And(pool); !a.selects(node) || !b.selects(node) {
-			return false
+// change is what one overlay of a weight may change: a resource of a kind, or the price of one
+// of its offerings.
+type change struct {
+	weight   int32
+	kind     int
+	resource corev1.ResourceName
+	offering int
+}
+
+// Contradictions are overlays that must not count, each with one of the same weight that
+// changes a price or a resource of the same types of a pool, by name.
+func Contradictions(overlays []Overlay, markets []Market) map[string]string {
+	var kinds []*kind
+	for _, m := range markets {
+		pool := requirement.FromLabels(m.Labels)
+		for _, t := range m.Types {
+			kinds = append(kinds, &kind{t: t, any: t.Requirements.And(pool), pool: pool})
 		}
-		for name := range a.Capacity {
-			if _, both := b.Capacity[name]; both {
-				return true
-			}
+	}
+	out, changed := map[string]string{}, map[change]string{}
+	for _, o := range inOrder(overlays) {
+		changes := o.changes(kinds)
+		if i := slices.IndexFunc(changes, func(c change) bool { return changed[c] != "" }); i >= 0 {
+			out[o.Name] = changed[changes[i]]
+			continue
 		}
-		theirs := b.reprices(t, pool)
-		return slices.ContainsFunc(a.reprices(t, pool), func(k int) bool { return slices.Contains(theirs, k) })
-	})
+		for _, c := range changes {
+			changed[c] = o.Name
+		}
+	}
+	return out
+}
+
+func (o *Overlay) changes(kinds []*kind) []change {
+	var out []change
+	for i, n := range kinds {
+		if !o.selects(n.any) {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(o.Capacity)) {
+			out = append(out, change{o.Weight, i, name, -1})
+		}
+		for _, k := range n.repriced(o) {
+			out = append(out, change{o.Weight, i, "", k})
+		}
+	}
+	return out
 }
