@@ -12,14 +12,20 @@ import (
 	"github.com/millwright-dev/millwright/doctor/finding"
 )
 
-// current are the versions that controllers read, by group.
-var current = map[string]string{"karpenter.sh": "v1", "karpenter.k8s.aws": "v1", v1alpha1.GroupVersion.Group: v1alpha1.GroupVersion.Version}
+// current are the versions that controllers read, by kind, or else by group.
+var current = map[string]string{
+	"nodeoverlays.karpenter.sh": "v1alpha1",
+	"karpenter.sh":              "v1", "karpenter.k8s.aws": "v1", v1alpha1.GroupVersion.Group: v1alpha1.GroupVersion.Version,
+}
 
 // DefinitionsLeftBehind are of kinds that an upgrade has not come to the end with.
 func DefinitionsLeftBehind(served []*apiextensionsv1.CustomResourceDefinition) []finding.Finding {
 	var out []finding.Finding
 	for _, crd := range served {
-		version, known := current[crd.Spec.Group]
+		version, known := current[crd.Name]
+		if !known {
+			version, known = current[crd.Spec.Group]
+		}
 		if !known {
 			continue
 		}

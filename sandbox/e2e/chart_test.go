@@ -78,7 +78,8 @@ func TestAReleaseIsInstalledUpgradedRolledBackAndRemovedUnderLoad(t *testing.T) 
 	c.nothingLeft("scaling")
 }
 
-// previousChart is the chart before its last change, from the repository's history.
+// previousChart is the chart before its last change, from the repository's history. It may bring
+// the kinds that the binary has, which is of now.
 func (c *cluster) previousChart() string {
 	c.Helper()
 	git := func(args ...string) string {
@@ -99,6 +100,10 @@ func (c *cluster) previousChart() string {
 		c.Fatalf("unpacking the chart of %s: %v\n%s", revision, err, out)
 	}
 	c.Logf("the previous chart is that of %s", revision)
+	const kinds = "files/zz_generated.crds.yaml"
+	now, err := os.ReadFile(filepath.Join(chart, kinds))
+	c.must(err)
+	c.must(os.WriteFile(filepath.Join(dir, "deploy/chart", kinds), now, 0o600))
 	return filepath.Join(dir, "deploy/chart")
 }
 
