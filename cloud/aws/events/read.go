@@ -102,11 +102,14 @@ func (r Reader) Read(body []byte, now time.Time) ([]interruption.Event, Refused)
 	if machine == nil {
 		machine = instance
 	}
+	first := list[0].Machine
+	list = slices.DeleteFunc(list, func(e interruption.Event) bool { // AWS Health names several things
+		return !machine(e.Machine) && (e.Machine != "" || !identified(e.Volume, "vol-"))
+	})
+	if len(list) == 0 {
+		return nil, malformed("%q is not the ID of an instance", first)
+	}
 	for i := range list {
-		named := machine(list[i].Machine) || list[i].Machine == "" && identified(list[i].Volume, "vol-")
-		if !named {
-			return nil, malformed("%q is not the ID of an instance", list[i].Machine)
-		}
 		if len(list[i].ID) > maxID {
 			return nil, malformed("its ID is longer than %d bytes", maxID)
 		}

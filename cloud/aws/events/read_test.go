@@ -118,6 +118,14 @@ func show(e interruption.Event) string {
 	return fmt.Sprintf("%s %s %s %s", e.Kind, e.Code, state, at)
 }
 
+func TestMaintenanceOfAnInstanceCountsBesideThatOfOtherThings(t *testing.T) {
+	both := strings.Replace(genuine(ours)[5], `[{"entityValue"`, `[{"entityValue":"h-0aa11bb22cc33dd44"},{"entityValue"`, 1)
+	list, refusal := reader.Read([]byte(both), now)
+	if len(list) != 1 || list[0].Machine != ours {
+		t.Errorf("%v, refused as %q", list, refusal)
+	}
+}
+
 func TestWhatDoesNotCountIsRefusedWithTheReason(t *testing.T) {
 	spot := genuine(ours)[0]
 	replaced := func(old, with string) string {
@@ -147,6 +155,7 @@ func TestWhatDoesNotCountIsRefusedWithTheReason(t *testing.T) {
 		{"a cluster alone", strings.Replace(concerning("EKS", "issue", ours), ours, "arn:aws:eks:eu-west-1:111122223333:cluster/demo", 1), events.Irrelevant},
 		{"nothing in particular", strings.Replace(concerning("RDS", "issue", ours), `{"entityValue":"`+ours+`"}`, "", 1), events.Irrelevant},
 		{"another category", strings.Replace(genuine(ours)[5], "scheduledChange", "investigation", 1), events.Irrelevant},
+		{"maintenance of a host alone", strings.Replace(genuine(ours)[5], ours, "h-0aa11bb22cc33dd44", 1), events.Malformed},
 		{"maintenance of nothing", strings.Replace(genuine(ours)[5], `{"entityValue":"`+ours+`"}`, "", 1), events.Malformed},
 		{"a start in another form", strings.Replace(genuine(ours)[5], "Mon, 19 Oct 2026 07:00:00 GMT", "2026-10-19", 1), events.Malformed},
 		{"another account", replaced("111122223333", "999988887777"), events.Foreign},
