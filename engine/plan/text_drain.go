@@ -90,7 +90,7 @@ var remedies = words{
 	PDBBlocks:       say("%s has to allow a disruption: more of its pods have to be healthy", others),
 	PDBNeverAllows:  say("%s: raise maxUnavailable, lower minAvailable or add a replica, so that it can allow a disruption", others),
 	PDBConflict:     say("let only one of the budgets select the pod"),
-	EvictionRefused: say("give the controller the rights to create pods/eviction and to delete pods, or mend the admission webhook that refuses"),
+	EvictionRefused: say("give the controller the rights to create pods/eviction and to delete pods, or mend the admission webhook or policy that refuses"),
 	DoNotDisrupt: func(r Reason) string {
 		if r.Until.IsZero() {
 			return "remove the annotation, or wait until the pod terminates"
