@@ -39,9 +39,8 @@ func New(d loop.Deps, mapper meta.RESTMapper) *Reconciler {
 	return &Reconciler{Deps: d, mapper: mapper, health: NewHealth(d.Clock.Now())}
 }
 
-// Periods of looking again without an event: a provider may change its mind about a class
-// that does not say itself whether it is ready, and an informer may tell of a claim before
-// the store has it.
+// Periods of looking again without an event: whether a class is ready may be known to the
+// provider only, not to its status, and an informer may tell of a claim before the store has it.
 const (
 	recheckReady   = time.Minute
 	recheckUnready = 5 * time.Second

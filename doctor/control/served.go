@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -22,11 +23,8 @@ var current = map[string]string{
 func DefinitionsLeftBehind(served []*apiextensionsv1.CustomResourceDefinition) []finding.Finding {
 	var out []finding.Finding
 	for _, crd := range served {
-		version, known := current[crd.Name]
-		if !known {
-			version, known = current[crd.Spec.Group]
-		}
-		if !known {
+		version := cmp.Or(current[crd.Name], current[crd.Spec.Group])
+		if version == "" {
 			continue
 		}
 		ref := finding.RefOf("CustomResourceDefinition", crd)

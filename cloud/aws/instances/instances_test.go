@@ -254,8 +254,8 @@ func TestWhatIsRememberedIsWhatWasListedLast(t *testing.T) {
 	})
 }
 
-// Whoever asks while EC2 lists gets the next list: the one under way may lack what was launched
-// since.
+// A list that is asked for while another is under way is the next one: that one may lack what
+// was launched since.
 func TestAHundredListsAreOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, m := world(1)
