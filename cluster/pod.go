@@ -43,6 +43,30 @@ func (s *Store) putPod(pod *corev1.Pod) {
 	}
 }
 
+// Found records that the API server has a pod on a Node. It stays in the snapshots as unseen
+// until a watch has told of it, or of any later state of a pod: watches keep the order.
+func (s *Store) Found(pod *snapshot.Pod) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	latest := s.told
+	if s.unseen != nil {
+		latest = s.unseen.Pod
+	}
+	if latest == nil || supersedes(pod.Pod, latest) {
+		s.unseen = pod
+	}
+}
+
+// tell takes in that a watch told of a pod.
+func (s *Store) tell(pod *corev1.Pod) {
+	if s.told == nil || supersedes(pod, s.told) {
+		s.told = pod
+	}
+	if s.unseen != nil && !supersedes(s.unseen.Pod, s.told) {
+		s.unseen = nil
+	}
+}
+
 // keptEnded bounds the workloads that are remembered for a Node.
 const keptEnded = 100
 

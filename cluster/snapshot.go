@@ -38,6 +38,7 @@ func (s *Store) copy(now time.Time) *snapshot.Snapshot {
 		Pools:      slices.Clone(s.pools.list()),
 		Nodes:      s.nodeList(),
 		Pending:    pending,
+		Unseen:     s.unseen,
 		Expected:   expected,
 		DaemonSets: s.daemonSets.list(&s.classes),
 		PDBs:       s.pdbs.list(),

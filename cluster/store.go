@@ -50,6 +50,8 @@ type Store struct {
 	claims     *table[*claim]
 	nodes      *table[*corev1.Node]
 	pods       map[string]*snapshot.Pod
+	told       client.Object // the latest state of any pod of which a watch told
+	unseen     *snapshot.Pod // on a Node in the API server, and later than that
 	waiting    waiting
 	podsOf     map[string]*table[*snapshot.Pod] // by node name
 	ended      map[string]map[string]time.Time  // workloads, by node name

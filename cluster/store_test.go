@@ -74,6 +74,35 @@ func picture(s *snapshot.Snapshot) string {
 	return out
 }
 
+func TestAPodThatWasFoundIsUnseenUntilAWatchHasComeAsFar(t *testing.T) {
+	pod := func(name, version string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, ResourceVersion: version}, Spec: corev1.PodSpec{NodeName: "a"}}
+	}
+	found := func(s *Store, name, version string) { s.Found(&snapshot.Pod{Pod: pod(name, version)}) }
+	unseen := func(s *Store) string {
+		if p := s.Snapshot(noon, nil).Unseen; p != nil {
+			return p.Name
+		}
+		return ""
+	}
+	s := NewStore()
+	s.Update(pod("old", "10"))
+	for _, step := range []struct {
+		does string
+		do   func()
+		want string
+	}{
+		{"what a watch passed is found", func() { found(s, "web", "9") }, ""},
+		{"two are found", func() { found(s, "late", "12"); found(s, "web", "11") }, "late"},
+		{"a watch tells of the earlier one", func() { s.Update(pod("web", "11")) }, "late"},
+		{"it tells of the end of another", func() { s.Delete(pod("web", "13")) }, ""},
+	} {
+		if step.do(); unseen(s) != step.want {
+			t.Errorf("%s: unseen is %q instead of %q", step.does, unseen(s), step.want)
+		}
+	}
+}
+
 func TestClaimsAndNodesAreOneMachineWhereTheirProviderIDsSaySo(t *testing.T) {
 	ofPool := testNode("shadow", 1, "")
 	ofPool.Labels = map[string]string{karpv1.NodePoolLabelKey: "default"}

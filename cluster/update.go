@@ -45,6 +45,7 @@ func (s *Store) Update(obj client.Object) {
 	case *corev1.Node:
 		s.putNode(o)
 	case *corev1.Pod:
+		s.tell(o)
 		s.putPod(o)
 	case *appsv1.DaemonSet:
 		s.daemonSets.put(o)
@@ -90,6 +91,9 @@ func (s *Store) Delete(obj client.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gone.add(obj)
+	if pod, ok := obj.(*corev1.Pod); ok {
+		s.tell(pod)
+	}
 	name, _ := identify(obj)
 	old, exists := s.objects[name]
 	if !exists || old.GetUID() != obj.GetUID() && obj.GetUID() != "" {

@@ -16,6 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/plan"
 )
 
 func TestAnEmptyMachineIsMarkedAndRemovedOnlyAfterTheMarkHasSettled(t *testing.T) {
@@ -91,6 +92,36 @@ func TestAPodThatWasBoundBehindTheMarkSavesTheMachine(t *testing.T) {
 	}
 	if got := state(r, "a"); got != "" {
 		t.Errorf("marks left: %q", got)
+	}
+}
+
+func TestNoMachineIsMarkedBeforeTheWatchHasToldOfThePodThatSavedOne(t *testing.T) {
+	claim, node := machine("a")
+	r := rig(t, pool(nil), claim, node)
+	d := New(r.Deps, disruption.Options{})
+	pass(t, r, d)
+	r.Must(r.Client.Create(ctx, podOn("a", "late")))
+	for range 3 { // while no event of a pod arrives
+		r.Clock.Step(disruption.SettleTime)
+		if _, err := d.Pass(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got := state(r, "a"); got != "" {
+			t.Fatalf("marks: %q", got)
+		}
+	}
+	if v, _ := d.Last().Verdict("a"); v.Reason.Code != plan.WatchBehind {
+		t.Errorf("the machine stays because it %s", v.Reason.Message())
+	}
+	pass(t, r, d)
+	if v, _ := d.Last().Verdict("a"); v.Reason.Code == plan.WatchBehind || state(r, "a") != "" {
+		t.Errorf("after the event the machine stays because it %s", v.Reason.Message())
+	}
+	r.Delete(podOn("a", "late"))
+	r.Clock.Step(time.Minute)
+	pass(t, r, d)
+	if got := state(r, "a"); got != "taint Empty" {
+		t.Errorf("after the pod has gone: %q", got)
 	}
 }
 

@@ -109,6 +109,9 @@ func (d *Disruptor) remove(ctx context.Context, s *snapshot.Snapshot, decision *
 		if reason, stays := decision.Still(c, live[i]); stays {
 			d.Store.Update(claims[i])
 			d.Store.Update(live[i].Object)
+			for _, p := range live[i].Pods {
+				d.Store.Found(p)
+			}
 			return d.callOff(ctx, c, live[i], reason)
 		}
 	}

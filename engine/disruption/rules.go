@@ -136,7 +136,7 @@ func (e *examiner) qualify(n *snapshot.Node) (Cause, plan.Reason, bool) {
 		cause = ""
 	}
 	if !blocked && !pressing(n) {
-		reason, blocked = inWindow(e, n)
+		reason, blocked = e.ask([]rule{upToDate, inWindow}, n)
 	}
 	return cause, reason, blocked
 }

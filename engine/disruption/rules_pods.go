@@ -14,6 +14,15 @@ import (
 
 // The rules about the pods that run on a machine or are expected there.
 
+// upToDate keeps every machine while the pods of the picture are old.
+func upToDate(e *examiner, _ *snapshot.Node) (plan.Reason, bool) {
+	p := e.s.Unseen
+	if p == nil {
+		return plan.Reason{}, false
+	}
+	return plan.Reason{Code: plan.WatchBehind, Objects: []plan.ObjectRef{plan.PodRef(p.Pod), {Kind: "Node", Name: p.Spec.NodeName}}}, true
+}
+
 func podsMayBeDisrupted(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	for _, p := range n.Pods {
 		if until, protected := eviction.Protected(p.Pod, e.s.Now); protected {

@@ -61,6 +61,9 @@ const (
 	// savings that was spent again. It is empty for a replacement that
 	// turned out to cost more than promised.
 	SavingTooSmall Code = "SavingTooSmall"
+	// WatchBehind: the API server has the first object, a pod, on the second, and the watch of
+	// pods has not told of it.
+	WatchBehind Code = "WatchBehind"
 	// NotExamined: the machine costs more than what it holds is worth by Have, or is to
 	// be replaced if that is empty, and its turn comes with one of the next passes.
 	NotExamined Code = "NotExamined"

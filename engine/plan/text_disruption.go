@@ -46,6 +46,7 @@ var disruptionWords = words{
 		return fmt.Sprintf("costs %s; the cheapest alternative for its pods costs %s", r.Have, r.Want)
 	},
 	SavingTooSmall: ends(say("removing it would save %s, and must save %s%s", have, want, hurdleText)),
+	WatchBehind:    say("the watch of pods is behind: it has not told yet of %s on a node that looked free", first("a pod")),
 	NotExamined: func(r Reason) string {
 		const later = "is examined in one of the next passes"
 		if r.Have == "" {

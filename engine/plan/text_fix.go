@@ -36,6 +36,7 @@ var fixes = words{
 	CountedOn:             say("nothing: it is considered again when the other node is gone"),
 	Replacement:           say("nothing: it is considered again when the other node is gone"),
 	RolledBack:            say("resolve what holds %s first: millwright why node/NAME", first("the other machine")),
+	WatchBehind:           say("nothing once events of pods arrive again; if it lasts, see what is between Millwright and the API server, such as a proxy that holds watches open"),
 	NotExamined:           say("nothing: it is examined soon"),
 	PriceUnknown:          unlessClosed(say("give its instance type, zone and capacity type a price in the catalogue")),
 	PodFitsNowhere:        unlessClosed(say("%s: loosen its node selector, affinity or volume's zone, or allow the pool machines that hold it", first("the pod"))),

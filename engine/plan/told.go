@@ -20,7 +20,7 @@ func (c Code) Told() Told {
 	switch c {
 	case DoNotDisrupt, InstanceShared, NotAgreed, PDBBlocks, Nominated, PoolMissing, PodFitsNowhere, LimitHolds, ReplacementFailed:
 		return ToldOfMachine
-	case BudgetExhausted, BudgetInvalid, PolicyHolds, EvictionRateReached:
+	case BudgetExhausted, BudgetInvalid, PolicyHolds, WatchBehind, EvictionRateReached:
 		return ToldOfPool
 	case NothingCheaper, Starved, SavingTooSmall, PriceUnknown:
 		return ToldSeldom

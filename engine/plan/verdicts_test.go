@@ -94,6 +94,7 @@ var examples = map[Code]Reason{
 	NothingCheaper:      {Objects: ofNode, Have: "$0.10/h", Want: "$0.10/h"},
 	Starved:             {Objects: append(ofPool, ofNode...), Have: "1m0s", Want: "2m0s", Total: 31, Since: untilOne.Add(-time.Hour), Until: untilOne},
 	SavingTooSmall:      {Objects: ofPool, Field: "loopFreeze", Have: "$0.01/h", Want: "$0.02/h", Removed: 12, Total: 300, Hint: "80%", Until: untilOne},
+	WatchBehind:         {Objects: []ObjectRef{aPod, other}},
 	NotExamined:         {Objects: ofNode, Have: "$0.05/h"},
 	CountedOn:           {Objects: []ObjectRef{other}},
 	Replacement:         {Objects: []ObjectRef{other}},

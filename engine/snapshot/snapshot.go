@@ -22,6 +22,9 @@ type Snapshot struct {
 	Nodes []*Node
 	// Pending are the pods that have no node, by namespace and name.
 	Pending []*Pod
+	// Unseen is a pod that the API server has on a Node and of which the watch of pods has not
+	// told, nil if no such pod is known: while there is one, the pods here are old.
+	Unseen *Pod
 	// Expected are the pods that controllers are about to create, in the order of their
 	// siblings.
 	Expected []Expected
