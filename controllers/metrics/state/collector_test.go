@@ -2,15 +2,19 @@ package state
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/prometheus/common/expfmt"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	"github.com/awslabs/operatorpkg/status"
 
@@ -84,6 +88,32 @@ func TestTheStateIsExportedAsItIsWhenScraped(t *testing.T) {
 		}
 	}
 	golden.Compare(t, "testdata/series.txt", got.String())
+}
+
+func TestThePriceOfAnOfferingIsTheLowestOfAnyPool(t *testing.T) {
+	r := world(t)
+	other := &karpv1.NodePool{}
+	r.Must(r.Client.Get(t.Context(), types.NamespacedName{Name: "general"}, other))
+	other.Name, other.ResourceVersion = "other", ""
+	other.Spec.Template.Labels = map[string]string{"team": "blue"}
+	overlay := &overlayv1alpha1.NodeOverlay{ObjectMeta: metav1.ObjectMeta{Name: "half"}, Spec: overlayv1alpha1.NodeOverlaySpec{
+		Requirements:    []overlayv1alpha1.NodeSelectorRequirement{{Key: "team", Operator: corev1.NodeSelectorOpIn, Values: []string{"blue"}}},
+		PriceAdjustment: new("-50%"),
+	}}
+	overlay.Status.Conditions = []status.Condition{{Type: status.ConditionReady, Status: metav1.ConditionTrue}, {Type: overlayv1alpha1.ConditionTypeValidationSucceeded, Status: metav1.ConditionTrue}}
+	r.Store.Update(other)
+	r.Store.Update(overlay)
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(New(r.Deps))
+	const want = `
+# HELP karpenter_cloudprovider_instance_type_offering_price_estimate Price of an offering that a pool allows, in US dollars per hour; the lowest if NodeOverlays give pools different ones.
+# TYPE karpenter_cloudprovider_instance_type_offering_price_estimate gauge
+karpenter_cloudprovider_instance_type_offering_price_estimate{capacity_type="on-demand",instance_type="small",zone="zone-a"} 0.5
+karpenter_cloudprovider_instance_type_offering_price_estimate{capacity_type="spot",instance_type="small",zone="zone-a"} 0.125
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "karpenter_cloudprovider_instance_type_offering_price_estimate"); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestAPodIsTimedOnceFromItsCreation(t *testing.T) {

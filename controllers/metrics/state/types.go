@@ -14,7 +14,7 @@ type typeSeries struct{ price, available, cores, memory *prometheus.Desc }
 
 func newTypeSeries() typeSeries {
 	return typeSeries{
-		price:     desc("cloudprovider", "instance_type_offering_price_estimate", "Price of an offering that a pool allows, in US dollars per hour.", "instance_type", "capacity_type", "zone"),
+		price:     desc("cloudprovider", "instance_type_offering_price_estimate", "Price of an offering that a pool allows, in US dollars per hour; the lowest if NodeOverlays give pools different ones.", "instance_type", "capacity_type", "zone"),
 		available: desc("cloudprovider", "instance_type_offering_available", "1 if an offering that a pool allows can be had at present.", "instance_type", "capacity_type", "zone"),
 		cores:     desc("cloudprovider", "instance_type_cpu_cores", "vCPUs of an instance type that a pool allows.", "instance_type"),
 		memory:    desc("cloudprovider", "instance_type_memory_bytes", "Memory of an instance type that a pool allows.", "instance_type"),
@@ -38,10 +38,14 @@ func (s typeSeries) collect(out chan<- prometheus.Metric, snap *snapshot.Snapsho
 			}
 			for _, o := range t.Offerings {
 				key := o.Key(t.Name)
-				if available[key] == 1 || !allows(o.Requirements()) { // pools have much in common
+				was, known := prices[key]
+				if known && available[key] == 1 && was <= o.Price || !allows(o.Requirements()) { // pools have much in common
 					continue
 				}
-				types[t.Name], prices[key] = t, o.Price
+				types[t.Name] = t
+				if !known || o.Price < was {
+					prices[key] = o.Price
+				}
 				if o.Available && snap.Unavailable[key].IsZero() {
 					available[key] = 1
 				}
