@@ -86,7 +86,9 @@ func (c *Cluster) becomes(pod *corev1.Pod) *Answer {
 		n := &c.plan.NewNodes[i]
 		if slices.ContainsFunc(n.Pods, is) {
 			key := n.Choice.Key()
-			return answer(NeedsNode, "needs a new node of nodepool/%s, which is not being launched yet: %s in %s, %s.", n.Pool, key.Type, key.Zone, key.CapacityType)
+			a := answer(NeedsNode, "needs a new node of nodepool/%s, which is not being launched yet: %s in %s, %s.", n.Pool, key.Type, key.Zone, key.CapacityType)
+			a.Summary = append(a.Summary, plan.Overlaid(n.Choice)...)
+			return a
 		}
 	}
 	if pod.Spec.NodeName != "" {
@@ -167,6 +169,11 @@ func (c *Cluster) Machine(a *Answer) {
 	}
 	if v.Saving > 0 {
 		a.say(fmt.Sprintf("Without that, %s/h could be saved.", plan.Dollars(v.Saving)))
+	}
+	if p := c.s.Pool(claim.Pool); p != nil {
+		if bought, known := disruption.Bought(p, v.Node); known {
+			a.Summary = append(a.Summary, plan.Overlaid(bought)...)
+		}
 	}
 	a.blame([]plan.Reason{v.Reason})
 }

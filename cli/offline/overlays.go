@@ -6,6 +6,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -32,7 +33,7 @@ func Contradicted(store *cluster.Store, look func() *snapshot.Snapshot, objects 
 	for _, o := range objects {
 		if _, ok := o.Object.(*overlayv1alpha1.NodeOverlay); ok && by[o.GetName()] != "" {
 			store.Delete(o.Object)
-			out = append(out, o.Errorf("spec.weight", "NodeOverlay %s has the same weight and changes prices or capacity of the same instance types, so this one does not count", by[o.GetName()]))
+			out = append(out, o.Errorf("spec.weight", "%s, so this one does not count", plan.Contradicted(by[o.GetName()])))
 		}
 	}
 	return out

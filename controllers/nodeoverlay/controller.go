@@ -21,6 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/plan"
 )
 
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodeoverlays;nodepools,verbs=list;watch
@@ -87,7 +88,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 		if faults, by := wrong[o.Name], contradicted[o.Name]; len(faults) > 0 {
 			reason, message = reasonInvalid, faults.String()
 		} else if by != "" {
-			reason, message = reasonConflict, fmt.Sprintf("NodeOverlay %s has the same weight and changes prices or capacity of the same instance types", by)
+			reason, message = reasonConflict, plan.Contradicted(by)
 		}
 		errs = append(errs, r.judge(ctx, o, reason, message))
 	}

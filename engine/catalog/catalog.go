@@ -20,6 +20,8 @@ type Type struct {
 	Requirements requirement.Set
 	// Capacity is the size of the machine, in Kubernetes' units.
 	Capacity corev1.ResourceList
+	// AddedBy names the overlay of each resource of Capacity that is one's.
+	AddedBy map[corev1.ResourceName]string
 	// Overhead is what the kubelet and the system keep for themselves.
 	Overhead corev1.ResourceList
 	// Offerings are the ways to buy it, in a fixed order. Prices of a type may
@@ -43,8 +45,9 @@ type Offering struct {
 	CapacityType string
 	// Price is in US dollars per hour, above zero.
 	Price float64
-	// Repriced says that an overlay has changed the price, which the cloud does not know.
-	Repriced bool
+	// PricedBy names the overlay whose price it is, which the cloud does not know; empty if the
+	// price is the cloud's.
+	PricedBy string
 	// Available is false when the cloud does not sell it at present.
 	Available bool
 	// Labels are further labels that a node bought this way carries, such as a

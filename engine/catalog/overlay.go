@@ -39,32 +39,26 @@ func Overlaid(types []*Type, labels map[string]string, overlays []Overlay) []*Ty
 	out := slices.Clone(types)
 	for i, t := range types {
 		n := kind{t: t, any: t.Requirements.And(pool), pool: pool}
-		prices, resources := map[int]float64{}, corev1.ResourceList{}
+		changed := *t
+		changed.AddedBy = map[corev1.ResourceName]string{}
+		changed.Capacity, changed.Offerings = maps.Clone(t.Capacity), slices.Clone(t.Offerings)
 		for _, o := range overlays {
 			if !o.selects(n.any) {
 				continue
 			}
 			for name, q := range o.Capacity {
-				if _, set := resources[name]; !set {
-					resources[name] = q
+				if changed.AddedBy[name] == "" {
+					changed.Capacity[name], changed.AddedBy[name] = q, o.Name
+					out[i] = &changed
 				}
 			}
 			for _, k := range n.repriced(&o) {
-				if _, set := prices[k]; !set {
-					prices[k] = o.Price.of(t.Offerings[k].Price)
+				if p := &changed.Offerings[k]; p.PricedBy == "" {
+					p.Price, p.PricedBy = o.Price.of(p.Price), o.Name
+					out[i] = &changed
 				}
 			}
 		}
-		if len(prices) == 0 && len(resources) == 0 {
-			continue
-		}
-		changed := *t
-		changed.Capacity, changed.Offerings = maps.Clone(t.Capacity), slices.Clone(t.Offerings)
-		maps.Copy(changed.Capacity, resources)
-		for k, price := range prices {
-			changed.Offerings[k].Price, changed.Offerings[k].Repriced = price, true
-		}
-		out[i] = &changed
 	}
 	return out
 }

@@ -44,20 +44,20 @@ func overlay(name string, weight int32, price *PriceChange, capacity string, rs 
 	return o
 }
 
-// shown is what overlays may change, as in "m a/on-demand 2 b/spot 1".
+// shown is what overlays may change, with the name of the one that has, as in "m a/on-demand 2!half b/spot 1".
 func shown(types []*Type) string {
 	var out []string
 	for _, t := range types {
 		line := t.Name
 		for _, name := range []corev1.ResourceName{"example.com/slots", "hugepages-2Mi"} {
 			if q, has := t.Capacity[name]; has {
-				line += fmt.Sprintf(" %s=%s", name, q.String())
+				line += fmt.Sprintf(" %s=%s", name, q.String()+"!"+t.AddedBy[name])
 			}
 		}
 		for _, o := range t.Offerings {
 			line += fmt.Sprintf(" %s/%s %g", o.Zone, o.CapacityType, o.Price)
-			if o.Repriced {
-				line += "!"
+			if o.PricedBy != "" {
+				line += "!" + o.PricedBy
 			}
 		}
 		out = append(out, line)
@@ -76,18 +76,18 @@ func TestOverlaysChangePricesAndCapacity(t *testing.T) {
 		want     string
 	}{
 		{"none", nil, "m a/on-demand 2 b/spot 1; n a/on-demand 4 b/reserved 0"},
-		{"one type", []Overlay{overlay("o", 0, half, "", is(corev1.LabelInstanceTypeStable, "m"))}, "m a/on-demand 1! b/spot 0.5!; n a/on-demand 4 b/reserved 0"},
-		{"one way to buy", []Overlay{overlay("o", 0, plus, "", is(CapacityTypeLabel, Spot))}, "m a/on-demand 2 b/spot 1.25!; n a/on-demand 4 b/reserved 0"},
-		{"one zone", []Overlay{overlay("o", 0, free, "", is(corev1.LabelTopologyZone, "a"))}, "m a/on-demand 2e-07! b/spot 1; n a/on-demand 4e-07! b/reserved 0"},
-		{"one reservation", []Overlay{overlay("o", 0, plus, "", is(reservationID, "cr-1"))}, "m a/on-demand 2 b/spot 1; n a/on-demand 4 b/reserved 0.25!"},
+		{"one type", []Overlay{overlay("o", 0, half, "", is(corev1.LabelInstanceTypeStable, "m"))}, "m a/on-demand 1!o b/spot 0.5!o; n a/on-demand 4 b/reserved 0"},
+		{"one way to buy", []Overlay{overlay("o", 0, plus, "", is(CapacityTypeLabel, Spot))}, "m a/on-demand 2 b/spot 1.25!o; n a/on-demand 4 b/reserved 0"},
+		{"one zone", []Overlay{overlay("o", 0, free, "", is(corev1.LabelTopologyZone, "a"))}, "m a/on-demand 2e-07!o b/spot 1; n a/on-demand 4e-07!o b/reserved 0"},
+		{"one reservation", []Overlay{overlay("o", 0, plus, "", is(reservationID, "cr-1"))}, "m a/on-demand 2 b/spot 1; n a/on-demand 4 b/reserved 0.25!o"},
 		{"what no node of the type has", []Overlay{overlay("o", 0, half, "", is("example.com/rack", "7"))}, "m a/on-demand 2 b/spot 1; n a/on-demand 4 b/reserved 0"},
-		{"what need not be there", []Overlay{overlay("o", 0, half, "", requirement.Must("example.com/rack", requirement.NotIn, "7"))}, "m a/on-demand 1! b/spot 0.5!; n a/on-demand 2! b/reserved 0!"},
-		{"a label of the pool", []Overlay{overlay("o", 0, half, "", is("team", "blue"), is(corev1.LabelInstanceTypeStable, "n"))}, "m a/on-demand 2 b/spot 1; n a/on-demand 2! b/reserved 0!"},
+		{"what need not be there", []Overlay{overlay("o", 0, half, "", requirement.Must("example.com/rack", requirement.NotIn, "7"))}, "m a/on-demand 1!o b/spot 0.5!o; n a/on-demand 2!o b/reserved 0!o"},
+		{"a label of the pool", []Overlay{overlay("o", 0, half, "", is("team", "blue"), is(corev1.LabelInstanceTypeStable, "n"))}, "m a/on-demand 2 b/spot 1; n a/on-demand 2!o b/reserved 0!o"},
 		{"another pool's", []Overlay{overlay("o", 0, half, "", is("team", "red"))}, "m a/on-demand 2 b/spot 1; n a/on-demand 4 b/reserved 0"},
-		{"capacity", []Overlay{overlay("o", 0, nil, "example.com/slots=3", is(corev1.LabelInstanceTypeStable, "m"))}, "m example.com/slots=3 a/on-demand 2 b/spot 1; n a/on-demand 4 b/reserved 0"},
+		{"capacity", []Overlay{overlay("o", 0, nil, "example.com/slots=3", is(corev1.LabelInstanceTypeStable, "m"))}, "m example.com/slots=3!o a/on-demand 2 b/spot 1; n a/on-demand 4 b/reserved 0"},
 		{"the highest weight counts, for each price and resource", []Overlay{
 			overlay("low", 1, plus, "example.com/slots=1"), overlay("high", 2, half, "hugepages-2Mi=1Gi", is(corev1.LabelTopologyZone, "a")),
-		}, "m example.com/slots=1 hugepages-2Mi=1Gi a/on-demand 1! b/spot 1.25!; n example.com/slots=1 hugepages-2Mi=1Gi a/on-demand 2! b/reserved 0.25!"},
+		}, "m example.com/slots=1!low hugepages-2Mi=1Gi!high a/on-demand 1!high b/spot 1.25!low; n example.com/slots=1!low hugepages-2Mi=1Gi!high a/on-demand 2!high b/reserved 0.25!low"},
 	} {
 		before := two()
 		got := Overlaid(before, map[string]string{"team": "blue"}, c.overlays)

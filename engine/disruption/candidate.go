@@ -37,18 +37,26 @@ const priceLabel = "eks-node-viewer/instance-price"
 // at present: by the catalogue, and if that lacks it by the Node's label; 0 if neither
 // knows.
 func Price(pool *snapshot.Pool, n *snapshot.Node) float64 {
-	labels := n.Labels()
-	name := labels[corev1.LabelInstanceTypeStable]
-	if i := slices.IndexFunc(pool.Types, func(t *catalog.Type) bool { return t.Name == name }); i >= 0 {
-		if o, ok := pool.Types[i].Offering(labels[corev1.LabelTopologyZone], labels[catalog.CapacityTypeLabel]); ok {
-			return o.Price
-		}
+	if bought, known := Bought(pool, n); known {
+		return bought.Offering.Price
 	}
-	price, _ := strconv.ParseFloat(labels[priceLabel], 64)
+	price, _ := strconv.ParseFloat(n.Labels()[priceLabel], 64)
 	if !(price > 0) || math.IsInf(price, 1) {
 		return 0
 	}
 	return price
+}
+
+// Bought is what a machine of a pool is by the catalogue; false if that lacks it.
+func Bought(pool *snapshot.Pool, n *snapshot.Node) (catalog.Choice, bool) {
+	labels := n.Labels()
+	name := labels[corev1.LabelInstanceTypeStable]
+	i := slices.IndexFunc(pool.Types, func(t *catalog.Type) bool { return t.Name == name })
+	if i < 0 {
+		return catalog.Choice{}, false
+	}
+	o, known := pool.Types[i].Offering(labels[corev1.LabelTopologyZone], labels[catalog.CapacityTypeLabel])
+	return catalog.Choice{Type: pool.Types[i], Offering: &o}, known
 }
 
 func priceOf(s *snapshot.Snapshot, nodes []*snapshot.Node) float64 {

@@ -182,7 +182,7 @@ type Parts struct {
 func New(w *Wave, p Parts) Request {
 	r := Request{Token: p.Token, CapacityType: w.CapacityType, Target: w.CapacityType, Strategy: Prioritized, Tags: p.Tags, Context: p.Context}
 	switch {
-	case w.CapacityType == catalog.Spot && slices.ContainsFunc(w.Choices, func(c catalog.Choice) bool { return c.Offering.Repriced }):
+	case w.CapacityType == catalog.Spot && slices.ContainsFunc(w.Choices, func(c catalog.Choice) bool { return c.Offering.PricedBy != "" }):
 		r.Strategy = CapacityPrioritized
 	case w.CapacityType == catalog.Spot:
 		r.Strategy = PriceCapacity

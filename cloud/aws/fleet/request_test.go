@@ -118,7 +118,7 @@ func TestTargetAndStrategyFollowTheCapacityType(t *testing.T) {
 			t.Errorf("%s %s %v: %q, want %q", tt.capacityType, tt.kind, tt.interruptible, got, tt.want)
 		}
 	}
-	repriced := &Wave{CapacityType: catalog.Spot, Choices: []catalog.Choice{{Type: &catalog.Type{}, Offering: &catalog.Offering{Repriced: true}}}}
+	repriced := &Wave{CapacityType: catalog.Spot, Choices: []catalog.Choice{{Type: &catalog.Type{}, Offering: &catalog.Offering{PricedBy: "overlay"}}}}
 	if got := New(repriced, parts()).Strategy; got != CapacityPrioritized {
 		t.Errorf("for prices that EC2 does not know the strategy is %s", got)
 	}
