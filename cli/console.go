@@ -7,6 +7,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/millwright-dev/millwright/cli/color"
+	"github.com/millwright-dev/millwright/cli/manifest"
 )
 
 // console is where a command reads and writes.
@@ -18,6 +19,13 @@ type console struct {
 // warn says on the error stream what is likely to be wrong.
 func (c console) warn(format string, args ...any) {
 	c.say(color.Painter.Yellow, "warning:", format, args)
+}
+
+// warnOf warns of faults in manifests.
+func (c console) warnOf(faults manifest.Errors) {
+	for _, f := range faults {
+		c.warn("%v", f)
+	}
 }
 
 // note says on the error stream what is worth knowing.

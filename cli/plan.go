@@ -149,10 +149,9 @@ func (o planOptions) run(c console) error {
 	}
 	read := time.Now()
 	look := func() *snapshot.Snapshot { return store.Snapshot(read, known.Of) }
-	for _, w := range offline.Contradicted(store, look, objects) {
-		c.warn("%v", w)
-	}
+	c.warnOf(offline.Contradicted(store, look, objects))
 	s := look()
+	c.warnOf(offline.Unbuffered(s, objects))
 	fixed := offline.Staff(store, s, objects)
 	opts := o.planning()
 	if o.until == untilSettled {

@@ -43,9 +43,6 @@ func (c console) survey(files []string, recursive bool) (*manifest.Result, error
 	if len(input.Ignored) > 0 {
 		c.note("left out, because planning does not look at them: %s", offline.Counts(input.Ignored))
 	}
-	for _, text := range offline.Missed(input.Ignored) {
-		c.warn("%s", text)
-	}
 	input.Objects = c.unique(input.Objects)
 	return input, nil
 }
@@ -57,14 +54,11 @@ func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) 
 		return nil, nil, err
 	}
 	objects := input.Objects
-	for _, fault := range slices.Concat(offline.Faults(objects), offline.Classless(objects)) {
-		c.warn("%v", fault)
-	}
+	c.warnOf(offline.Faults(objects))
+	c.warnOf(offline.Classless(objects))
 	pools := slices.ContainsFunc(objects, isPool)
 	objects, foreign := offline.Classed(objects)
-	for _, w := range foreign {
-		c.warn("%v", w)
-	}
+	c.warnOf(foreign)
 	store := cluster.NewStore(cluster.Options{Offline: true})
 	for _, obj := range offline.Complete(objects) {
 		store.Update(obj)

@@ -149,7 +149,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	complete(cmd, "mode", o.mode.allowed...)
 	addMinValues(f, &o.minValues)
 	addPreferences(f, &o.preferences)
-	f.Var(&o.gates, "feature-gates", "Karpenter's feature gates, such as NodeRepair=true: machines are repaired also where no NodePolicy says how; and NodeOverlay=true: NodeOverlays count. Others cannot be switched; reserved capacity, static capacity and spot-to-spot consolidation are on")
+	f.Var(&o.gates, "feature-gates", "Karpenter's feature gates, such as NodeRepair=true: machines are repaired also where no NodePolicy says how; NodeOverlay=true and CapacityBuffer=true: objects of these kinds count. Others cannot be switched; reserved capacity, static capacity and spot-to-spot consolidation are on")
 	f.StringVar(&o.leaseName, "leader-election-name", cluster.LeaseName, "name of the lease; Karpenter's own keeps the two from running at the same time, and a process that observes has "+controllers.ObserverName+" instead")
 	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
 	f.StringVar(&o.webhook, "notification-webhook", "", "URL that is told of approvals that are waited for, of what became of them and of what policies' interruption rules do; if empty there are no notifications. The URL may be all that it takes to write there: set the variable from a Secret")
@@ -208,6 +208,7 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 		Placement:      plans,
 		NodeRepair:     o.gates.On(gates.NodeRepair),
 		NodeOverlay:    o.gates.On(gates.NodeOverlay),
+		CapacityBuffer: o.gates.On(gates.CapacityBuffer),
 		Observe:        o.mode.value == observe,
 		MetricsAddress: address(o.metricsPort), HealthAddress: address(o.healthPort),
 		MetricsAuthentication: o.metricsAuth, MetricsCertificates: o.metricsCerts, ProfilingAddress: o.profilingAddress(),

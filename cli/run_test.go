@@ -107,22 +107,22 @@ func TestBadValuesInTheEnvironmentAbort(t *testing.T) {
 	}
 }
 
-func TestKarpentersGatesSwitchRepairAndOverlaysOn(t *testing.T) {
-	for value, want := range map[string]bool{"NodeRepair=true,NodeOverlay=true": true, "ReservedCapacity=true, NodeRepair=false,NodeOverlay=false,": false, "": false} {
+func TestKarpentersGatesAreSwitched(t *testing.T) {
+	for value, want := range map[string]bool{"NodeRepair=true,NodeOverlay=true,CapacityBuffer=true": true, "ReservedCapacity=true, NodeRepair=false,NodeOverlay=false,": false, "": false} {
 		c, stderr, err := runWith(t, map[string]string{"FEATURE_GATES": value})
-		if err != nil || stderr != "" || c.NodeRepair != want || c.NodeOverlay != want {
-			t.Errorf("%q: repair %t, overlays %t, %q, %v", value, c.NodeRepair, c.NodeOverlay, stderr, err)
+		if err != nil || stderr != "" || c.NodeRepair != want || c.NodeOverlay != want || c.CapacityBuffer != want {
+			t.Errorf("%q: repair %t, overlays %t, buffers %t, %q, %v", value, c.NodeRepair, c.NodeOverlay, c.CapacityBuffer, stderr, err)
 		}
 	}
 }
 
 func TestSettingsOfKarpentersWithoutEffectAreNamed(t *testing.T) {
-	_, stderr, err := runWith(t, map[string]string{"FEATURE_GATES": "CapacityBuffer=true,SpotToSpotConsolidation=true", "IGNORE_DRA_REQUESTS": "true"}, "--cpu-requests", "2000")
+	_, stderr, err := runWith(t, map[string]string{"FEATURE_GATES": "DynamicResources=true,SpotToSpotConsolidation=true", "IGNORE_DRA_REQUESTS": "true"}, "--cpu-requests", "2000")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := "warning: --cpu-requests=2000 has no effect: the number of workers does not depend on it\n" +
-		"warning: --feature-gates CapacityBuffer=true has no effect: that gate cannot be switched here\n"
+		"warning: --feature-gates DynamicResources=true has no effect: that gate cannot be switched here\n"
 	if stderr != want {
 		t.Errorf("got\n%swant\n%s", stderr, want)
 	}

@@ -48,11 +48,12 @@ func (s *Store) place(pod *snapshot.Pod) (machine string, known bool) {
 	return machine, true
 }
 
-// Waiting reports whether there are pending pods.
+// Waiting reports whether there are pending pods, or buffers, the room of which pods may take at
+// any time.
 func (s *Store) Waiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.waiting.refused.byKey) > 0
+	return len(s.waiting.refused.byKey)+len(s.buffers.objects) > 0
 }
 
 // Knows reports whether the latest plan has decided about a pod.

@@ -57,6 +57,7 @@ type Store struct {
 	ended      map[string]map[string]time.Time  // workloads, by node name
 	daemonSets daemonSets
 	owners     owners
+	buffers    buffers
 	pdbs       *table[*policyv1.PodDisruptionBudget]
 	namespaces dictionary[string, map[string]string]
 
@@ -87,7 +88,7 @@ func NewStore(options ...Options) *Store {
 	s := &Store{
 		pools: newTable[*snapshot.Pool](), policies: newTable[*v1alpha1.NodePolicy](), overlays: newTable[catalog.Overlay](), overlaid: map[string]overlaid{}, requests: newTable[*snapshot.Request](), claims: newTable[*claim](), nodes: newTable[*corev1.Node](),
 		pods: map[string]*snapshot.Pod{}, waiting: newWaiting(), podsOf: map[string]*table[*snapshot.Pod]{}, ended: map[string]map[string]time.Time{},
-		daemonSets: newDaemonSets(), owners: newOwners(), pdbs: newTable[*policyv1.PodDisruptionBudget](),
+		daemonSets: newDaemonSets(), owners: newOwners(), buffers: newBuffers(), pdbs: newTable[*policyv1.PodDisruptionBudget](),
 		attachments: map[string]*storagev1.VolumeAttachment{}, refused: map[catalog.Key]time.Time{}, launches: map[string]snapshot.LaunchRefusal{},
 		gone: newTombstones(), objects: map[id]client.Object{},
 	}

@@ -12,13 +12,16 @@ import (
 )
 
 // Trim takes off objects, before they are cached, who manages which field, and the templates
-// of controllers of which only numbers count. Of pods it keeps what is ours, which tells our
+// of controllers of which only numbers count, which those of ReplicaSets do where buffers may be made
+// of them. Of pods it keeps what is ours, which tells our
 // nominations from kube-scheduler's, and of Nodes that are joining when their taints changed.
-func Trim() toolscache.TransformFunc {
+func Trim(buffers bool) toolscache.TransformFunc {
 	return func(in any) (any, error) {
 		switch o := in.(type) {
 		case *appsv1.ReplicaSet:
-			o.Spec.Template = corev1.PodTemplateSpec{}
+			if !buffers {
+				o.Spec.Template = corev1.PodTemplateSpec{}
+			}
 		case *batchv1.Job:
 			o.Spec.Template = corev1.PodTemplateSpec{}
 		}

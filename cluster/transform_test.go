@@ -20,7 +20,7 @@ func TestOfANodeThatJoinsTheTimeOfItsTaintsIsKept(t *testing.T) {
 				{FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:conditions":{}}}`)},
 			},
 		}}
-		if _, err := cluster.Trim()(node); err != nil {
+		if _, err := cluster.Trim(false)(node); err != nil {
 			t.Fatal(err)
 		}
 		if got := len(node.ManagedFields); got != want {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
@@ -51,10 +52,20 @@ func (s *Store) Update(obj client.Object) {
 		s.daemonSets.put(o)
 	case *appsv1.ReplicaSet:
 		s.owners.put(o.UID, wantedByReplicaSet(o))
+		s.buffers.putTemplate(name, workload(&o.Spec.Template, o.Spec.Replicas))
+	case *appsv1.Deployment:
+		s.buffers.putTemplate(name, workload(&o.Spec.Template, o.Spec.Replicas))
+	case *appsv1.StatefulSet:
+		s.buffers.putTemplate(name, workload(&o.Spec.Template, o.Spec.Replicas))
+	case *corev1.PodTemplate:
+		s.buffers.putTemplate(name, template{pod: &o.Template, generation: o.Generation})
+	case *bufferv1beta1.CapacityBuffer:
+		s.buffers.put(o)
 	case *batchv1.Job:
 		s.owners.put(o.UID, wantedByJob(o))
 	case *corev1.LimitRange:
 		s.daemonSets.putRange(o)
+		s.buffers.touch()
 	case *policyv1.PodDisruptionBudget:
 		s.pdbs.put(key(o), o)
 	case *corev1.Namespace:
@@ -122,10 +133,18 @@ func (s *Store) Delete(obj client.Object) {
 		s.dropPod(key(o))
 	case *appsv1.DaemonSet:
 		s.daemonSets.drop(key(o))
-	case *appsv1.ReplicaSet, *batchv1.Job:
+	case *appsv1.ReplicaSet:
 		s.owners.put(old.GetUID(), 0)
+		s.buffers.dropTemplate(name)
+	case *batchv1.Job:
+		s.owners.put(old.GetUID(), 0)
+	case *appsv1.Deployment, *appsv1.StatefulSet, *corev1.PodTemplate:
+		s.buffers.dropTemplate(name)
+	case *bufferv1beta1.CapacityBuffer:
+		s.buffers.drop(key(o))
 	case *corev1.LimitRange:
 		s.daemonSets.dropRange(o)
+		s.buffers.touch()
 	case *policyv1.PodDisruptionBudget:
 		s.pdbs.drop(key(o))
 	case *corev1.Namespace:
@@ -194,6 +213,14 @@ func identify(obj client.Object) (id, bool) {
 		kind = "DaemonSet"
 	case *appsv1.ReplicaSet:
 		kind = "ReplicaSet"
+	case *appsv1.Deployment:
+		kind = "Deployment"
+	case *appsv1.StatefulSet:
+		kind = "StatefulSet"
+	case *corev1.PodTemplate:
+		kind = "PodTemplate"
+	case *bufferv1beta1.CapacityBuffer:
+		kind = "CapacityBuffer"
 	case *batchv1.Job:
 		kind = "Job"
 	case *corev1.LimitRange:

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
@@ -21,20 +22,18 @@ import (
 
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools;nodeclaims;nodeoverlays,verbs=list;watch
 // +kubebuilder:rbac:groups=millwright.dev,resources=nodepolicies;disruptionrequests,verbs=list;watch
-// +kubebuilder:rbac:groups="",resources=nodes;pods;namespaces;limitranges;persistentvolumes;persistentvolumeclaims,verbs=list;watch
-// +kubebuilder:rbac:groups=apps,resources=daemonsets;replicasets,verbs=list;watch
+// +kubebuilder:rbac:groups=autoscaling.x-k8s.io,resources=capacitybuffers,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=nodes;pods;namespaces;limitranges;podtemplates;persistentvolumes;persistentvolumeclaims,verbs=list;watch
+// +kubebuilder:rbac:groups=apps,resources=daemonsets;replicasets;deployments;statefulsets,verbs=list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list;watch
 // +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses;csidrivers;csinodes;volumeattachments,verbs=list;watch
 
 // Watch feeds the store from the manager's informers once the manager starts,
 // on every replica whether it leads or not. The store is [Store.Synced] when all
-// initial lists have arrived. Overlays says whether NodeOverlays count.
-func Watch(mgr manager.Manager, store *Store, overlays bool) error {
-	kinds := watched()
-	if overlays {
-		kinds = append(kinds, &overlayv1alpha1.NodeOverlay{})
-	}
+// initial lists have arrived. Further are the kinds that count behind gates.
+func Watch(mgr manager.Manager, store *Store, further ...client.Object) error {
+	kinds := append(watched(), further...)
 	return mgr.Add(&watcher{cache: mgr.GetCache(), store: store, kinds: kinds})
 }
 
@@ -46,6 +45,14 @@ type watcher struct {
 
 // NeedLeaderElection keeps the store warm on standby replicas.
 func (*watcher) NeedLeaderElection() bool { return false }
+
+// ForOverlays are the kinds that NodeOverlays need.
+func ForOverlays() []client.Object { return []client.Object{&overlayv1alpha1.NodeOverlay{}} }
+
+// ForBuffers are those that CapacityBuffers need.
+func ForBuffers() []client.Object {
+	return []client.Object{&bufferv1beta1.CapacityBuffer{}, &corev1.PodTemplate{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}}
+}
 
 func watched() []client.Object {
 	return []client.Object{

@@ -67,6 +67,10 @@ type Config struct {
 	// [FEATURE_GATES, NodeOverlay].
 	NodeOverlay bool
 
+	// CapacityBuffer lets CapacityBuffers count, as Karpenter does behind its gate
+	// [FEATURE_GATES, CapacityBuffer].
+	CapacityBuffer bool
+
 	// MetricsAddress and HealthAddress are where /metrics and /healthz, /readyz are
 	// served, as host:port. Empty means :8080 and :8081 [METRICS_PORT,
 	// HEALTH_PROBE_PORT]; "0" serves nothing.
@@ -174,7 +178,7 @@ func (c Config) metricsServer() metricsserver.Options {
 }
 
 func (c Config) settings() loop.Settings {
-	return loop.Settings{BatchIdle: c.BatchIdle, BatchMax: c.BatchMax, Placement: c.Placement, NodeRepair: c.NodeRepair, NodeOverlay: c.NodeOverlay, Observe: c.Observe, ManagedClasses: c.Provider.Classes}
+	return loop.Settings{BatchIdle: c.BatchIdle, BatchMax: c.BatchMax, Placement: c.Placement, NodeRepair: c.NodeRepair, NodeOverlay: c.NodeOverlay, CapacityBuffer: c.CapacityBuffer, Observe: c.Observe, ManagedClasses: c.Provider.Classes}
 }
 
 func defaultTo[T comparable](field *T, value T) {

@@ -148,7 +148,7 @@ func newManager(ctx context.Context, c Config, unread *unreadable) (manager.Mana
 	mgr, err := manager.New(c.REST, manager.Options{
 		Scheme:                        kinds,
 		Logger:                        quietAtTheEnd(ctx, log.Log),
-		Cache:                         cache.Options{DefaultTransform: cluster.Trim(), ByObject: cached, NewInformer: informers.New},
+		Cache:                         cache.Options{DefaultTransform: cluster.Trim(c.CapacityBuffer), ByObject: cached, NewInformer: informers.New},
 		Metrics:                       c.metricsServer(),
 		PprofBindAddress:              c.ProfilingAddress,
 		LeaderElection:                !c.DisableLeaderElection,
@@ -173,7 +173,14 @@ func newDeps(ctx context.Context, mgr manager.Manager, c Config, registry *prome
 		}
 	}
 	store := cluster.NewStore()
-	if err := cluster.Watch(mgr, store, c.NodeOverlay); err != nil {
+	var gated []client.Object
+	if c.NodeOverlay {
+		gated = append(gated, cluster.ForOverlays()...)
+	}
+	if c.CapacityBuffer {
+		gated = append(gated, cluster.ForBuffers()...)
+	}
+	if err := cluster.Watch(mgr, store, gated...); err != nil {
 		return loop.Deps{}, fmt.Errorf("watching the cluster: %w", err)
 	}
 	series, err := metrics.New(registry, c.Build)

@@ -129,9 +129,9 @@ func (w *world) put(o client.Object) {
 	w.Store.Update(o)
 }
 
-// schedule places the pods that wait.
+// schedule places the pods that wait, and launches room for buffers.
 func (w *world) schedule(s *snapshot.Snapshot) bool {
-	if len(s.Pending) == 0 {
+	if len(s.Pending)+len(s.Buffers) == 0 {
 		return false
 	}
 	p := placement.Solve(s, w.Placement)

@@ -14,12 +14,14 @@ const (
 	NodeRepair = "NodeRepair"
 	// NodeOverlay is the gate for NodeOverlays.
 	NodeOverlay = "NodeOverlay"
+	// CapacityBuffer is the gate for CapacityBuffers.
+	CapacityBuffer = "CapacityBuffer"
 	// spotToSpot is the gate for spot machines that replace spot machines.
 	spotToSpot = "SpotToSpotConsolidation"
 )
 
 // switched are those.
-var switched = []string{NodeRepair, NodeOverlay}
+var switched = []string{NodeRepair, NodeOverlay, CapacityBuffer}
 
 // alwaysOn are gates of features that are on here.
 var alwaysOn = []string{"ReservedCapacity", "StaticCapacity", spotToSpot}

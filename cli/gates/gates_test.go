@@ -8,9 +8,9 @@ func TestWhatIsOtherwiseThanInKarpenterIsSaid(t *testing.T) {
 		"": "",
 		"NodeRepair=true,ReservedCapacity=true,StaticCapacity=true": "",
 		"SpotToSpotConsolidation=true,NodeOverlay=false":            "",
-		"NodeOverlay=true,CapacityBuffer=true":                      "CapacityBuffer has no effect",
+		"NodeOverlay=true,CapacityBuffer=true":                      "",
 		"SpotToSpotConsolidation=false":                             spot,
-		"CapacityBuffer=true,SpotToSpotConsolidation=false":         "CapacityBuffer has no effect; " + spot,
+		"DynamicResources=true,SpotToSpotConsolidation=false":       "DynamicResources has no effect; " + spot,
 	} {
 		var g Gates
 		if err := g.Set(text); err != nil {

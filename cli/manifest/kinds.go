@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
@@ -64,6 +65,7 @@ const karpenterGroup = "karpenter.sh"
 var kinds = map[schema.GroupKind]kind{
 	{Kind: "Pod"}:                   {"v1", true, builtIn, func() client.Object { return &corev1.Pod{} }},
 	{Kind: "Node"}:                  {"v1", false, builtIn, func() client.Object { return &corev1.Node{} }},
+	{Kind: "PodTemplate"}:           {"v1", true, builtIn, func() client.Object { return &corev1.PodTemplate{} }},
 	{Kind: "Namespace"}:             {"v1", false, builtIn, func() client.Object { return &corev1.Namespace{} }},
 	{Kind: "PersistentVolume"}:      {"v1", false, builtIn, func() client.Object { return &corev1.PersistentVolume{} }},
 	{Kind: "PersistentVolumeClaim"}: {"v1", true, builtIn, func() client.Object { return &corev1.PersistentVolumeClaim{} }},
@@ -97,13 +99,14 @@ var kinds = map[schema.GroupKind]kind{
 	{Kind: "ConfigMap"}: {"v1", true, examined, func() client.Object { return &corev1.ConfigMap{} }},
 	{Group: "kubescheduler.config.k8s.io", Kind: "KubeSchedulerConfiguration"}: {"v1", false, nameless, func() client.Object { return &control.KubeSchedulerConfiguration{} }},
 
-	{Group: karpenterGroup, Kind: "NodePool"}:           {"v1", false, custom, func() client.Object { return &karpv1.NodePool{} }},
-	{Group: karpenterGroup, Kind: "NodeClaim"}:          {"v1", false, custom, func() client.Object { return &karpv1.NodeClaim{} }},
-	{Group: karpenterGroup, Kind: "NodeOverlay"}:        {"v1alpha1", false, custom, func() client.Object { return &overlayv1alpha1.NodeOverlay{} }},
-	{Group: v1alpha1.Group, Kind: "NodePolicy"}:         {"v1alpha1", false, custom, func() client.Object { return &v1alpha1.NodePolicy{} }},
-	{Group: v1alpha1.Group, Kind: "DisruptionRequest"}:  {"v1alpha1", false, custom, func() client.Object { return &v1alpha1.DisruptionRequest{} }},
-	{Group: "karpenter.kwok.sh", Kind: "KWOKNodeClass"}: {"v1alpha1", false, nodeClass, func() client.Object { return &unstructured.Unstructured{} }},
-	{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass"}:  {"v1", false, nodeClass, func() client.Object { return &unstructured.Unstructured{} }},
+	{Group: karpenterGroup, Kind: "NodePool"}:            {"v1", false, custom, func() client.Object { return &karpv1.NodePool{} }},
+	{Group: karpenterGroup, Kind: "NodeClaim"}:           {"v1", false, custom, func() client.Object { return &karpv1.NodeClaim{} }},
+	{Group: karpenterGroup, Kind: "NodeOverlay"}:         {"v1alpha1", false, custom, func() client.Object { return &overlayv1alpha1.NodeOverlay{} }},
+	{Group: bufferv1beta1.Group, Kind: "CapacityBuffer"}: {"v1beta1", true, custom, func() client.Object { return &bufferv1beta1.CapacityBuffer{} }},
+	{Group: v1alpha1.Group, Kind: "NodePolicy"}:          {"v1alpha1", false, custom, func() client.Object { return &v1alpha1.NodePolicy{} }},
+	{Group: v1alpha1.Group, Kind: "DisruptionRequest"}:   {"v1alpha1", false, custom, func() client.Object { return &v1alpha1.DisruptionRequest{} }},
+	{Group: "karpenter.kwok.sh", Kind: "KWOKNodeClass"}:  {"v1alpha1", false, nodeClass, func() client.Object { return &unstructured.Unstructured{} }},
+	{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass"}:   {"v1", false, nodeClass, func() client.Object { return &unstructured.Unstructured{} }},
 }
 
 // Kinds are all that Read returns, by group and kind.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
@@ -95,6 +96,11 @@ func (w *Writer) Policy(ctx context.Context, p *v1alpha1.NodePolicy, change func
 // Overlay changes a NodeOverlay's status, like Claim.
 func (w *Writer) Overlay(ctx context.Context, o *overlayv1alpha1.NodeOverlay, change func(*overlayv1alpha1.NodeOverlay)) (*overlayv1alpha1.NodeOverlay, error) {
 	return patch(ctx, w, o, change)
+}
+
+// Buffer changes a CapacityBuffer's status, like Claim.
+func (w *Writer) Buffer(ctx context.Context, b *bufferv1beta1.CapacityBuffer, change func(*bufferv1beta1.CapacityBuffer)) (*bufferv1beta1.CapacityBuffer, error) {
+	return patch(ctx, w, b, change)
 }
 
 // CreateRequest creates a DisruptionRequest; afterwards every snapshot shows it. It

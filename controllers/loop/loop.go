@@ -71,6 +71,9 @@ type Settings struct {
 	NodeRepair bool
 	// NodeOverlay lets NodeOverlays count, as behind Karpenter's feature gate of that name.
 	NodeOverlay bool
+
+	// CapacityBuffer lets CapacityBuffers count, likewise.
+	CapacityBuffer bool
 	// Observe is set in a process that tells what it would do, and does nothing.
 	Observe bool
 	// ManagedClasses are the node-class kinds that the provider serves, as

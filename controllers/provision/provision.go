@@ -79,7 +79,7 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 	}
 	ctx = metrics.WithController(ctx, Name)
 	s := p.Snapshot()
-	if len(s.Pending) == 0 && !slices.ContainsFunc(s.Nodes, (*snapshot.Node).Deleting) {
+	if len(s.Pending)+len(s.Buffers) == 0 && !slices.ContainsFunc(s.Nodes, (*snapshot.Node).Deleting) {
 		p.Metrics.NothingPending(Name)
 		p.told = tally{}
 		return nil
@@ -97,11 +97,12 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 		p.tell(ctx, s, answer, nil)
 		return nil
 	}
+	told := p.tellBuffers(ctx, s, answer)
 	claims, err := p.create(ctx, answer)
 	p.Store.Nominate(places(answer, claims)) // some claims have got another name, or none
 	p.nominator.Wake()
 	p.tell(ctx, s, answer, claims)
-	return err
+	return errors.Join(err, told)
 }
 
 // create writes the claims of a plan. The result has one entry for every new

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
@@ -28,7 +29,8 @@ import (
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;create
 
 // Add registers the loop and what triggers it: pods that wait for a machine, nodes and claims
-// whose pods are about to, and pools and overlays by which machines can be had that could not before.
+// whose pods are about to, pools and overlays by which machines can be had that could not before,
+// and buffers. What pods take of the room of those is seen when the next pass is due.
 func Add(mgr manager.Manager, d loop.Deps) error {
 	p := New(d, Config{Placement: d.Settings.Placement})
 	if err := mgr.Add(p); err != nil {
@@ -39,12 +41,16 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 			return fmt.Errorf("adding the nominator: %w", err)
 		}
 	}
-	var overlays error
+	var gated []error
 	if d.Settings.NodeOverlay {
-		overlays = addTrigger(mgr, p, "provisioner.trigger.nodeoverlay", &overlayv1alpha1.NodeOverlay{}, ready, opened{})
+		gated = append(gated, addTrigger(mgr, p, "provisioner.trigger.nodeoverlay", &overlayv1alpha1.NodeOverlay{}, ready, opened{}))
+	}
+	if d.Settings.CapacityBuffer {
+		any := func(client.Object) bool { return true }
+		gated = append(gated, addTrigger(mgr, p, "provisioner.trigger.capacitybuffer", &bufferv1beta1.CapacityBuffer{}, any, predicate.GenerationChangedPredicate{}))
 	}
 	return errors.Join(
-		overlays,
+		errors.Join(gated...),
 		addTrigger(mgr, p, "provisioner.trigger.pod", &corev1.Pod{}, p.unplanned, nil),
 		addTrigger(mgr, p, "provisioner.trigger.displaced", &corev1.Pod{}, p.displaced, triedAgain{}),
 		addTrigger(mgr, p, "provisioner.trigger.node", &corev1.Node{}, leavingNode, nil),

@@ -51,7 +51,7 @@ func (p *Provisioner) tell(ctx context.Context, s *snapshot.Snapshot, answer *pl
 	}
 	p.tellIncompatible(ctx, s)
 	t := count(answer, claims)
-	if t.pods > 0 && (t != p.told || t.nodeClaims > 0) {
+	if t.pods+t.chunks+t.unplacedChunks > 0 && (t != p.told || t.nodeClaims > 0) {
 		log.FromContext(ctx).Info("planned pods", t.fields()...)
 	}
 	p.told = t
@@ -65,15 +65,20 @@ type tally struct {
 	// or about to be, launching on machines whose NodeClaims have just been created, and
 	// refused on such as could not be.
 	pods, existing, inFlight, launching, refused, unplaced, ignored int
-	// expected are pods that are about to be created, and planned apart.
-	expected int
+	// expected are pods that are about to be created, and planned apart, chunks those of buffers
+	// that have room, and unplacedChunks those that have not.
+	expected, chunks, unplacedChunks int
 	// nodeClaims were created, at a price per hour.
 	nodeClaims int
 	price      float64
 }
 
 func count(answer *plan.Plan, claims []*karpv1.NodeClaim) tally {
-	t := tally{pods: answer.Stats.Pods + len(answer.Ignored), unplaced: len(answer.Unplaced), ignored: len(answer.Ignored), expected: len(answer.Expected)}
+	t := tally{pods: answer.Stats.Pods + len(answer.Ignored), unplaced: len(answer.Unplaced), ignored: len(answer.Ignored), unplacedChunks: len(answer.UnplacedChunks)}
+	for _, b := range answer.Buffers() {
+		t.chunks += b.Existing + b.New
+	}
+	t.expected = len(answer.Expected) - t.chunks
 	for _, at := range answer.Placements {
 		if at.Node.Object != nil && (at.Node.Claim == nil || at.Node.Registered()) {
 			t.existing++
@@ -103,7 +108,7 @@ func (t tally) fields() []any {
 		n    int
 	}{
 		{"onExistingNodes", t.existing}, {"onNodesInFlight", t.inFlight}, {"onNewNodes", t.launching}, {"onNewNodesNotLaunched", t.refused},
-		{"unplaced", t.unplaced}, {"ignored", t.ignored}, {"expected", t.expected}, {"newNodeClaims", t.nodeClaims},
+		{"unplaced", t.unplaced}, {"ignored", t.ignored}, {"expected", t.expected}, {"bufferChunks", t.chunks}, {"unplacedBufferChunks", t.unplacedChunks}, {"newNodeClaims", t.nodeClaims},
 	} {
 		if f.n > 0 {
 			out = append(out, f.name, f.n)

@@ -22,11 +22,12 @@ import (
 // The AWS provider publishes variants of Karpenter's own kinds that refuse more
 // labels; those of Karpenter are used, so that any cloud's labels pass.
 var definitions = map[string][]byte{
-	"karpenter.sh_nodepools.yaml":            karpenterapis.NodePoolCRD,
-	"karpenter.sh_nodeclaims.yaml":           karpenterapis.NodeClaimCRD,
-	"karpenter.sh_nodeoverlays.yaml":         karpenterapis.NodeOverlayCRD,
-	"karpenter.kwok.sh_kwoknodeclasses.yaml": kwokapis.KWOKNodeClassCRD,
-	"karpenter.k8s.aws_ec2nodeclasses.yaml":  awsapis.EC2NodeClassCRD,
+	"karpenter.sh_nodepools.yaml":               karpenterapis.NodePoolCRD,
+	"karpenter.sh_nodeclaims.yaml":              karpenterapis.NodeClaimCRD,
+	"karpenter.sh_nodeoverlays.yaml":            karpenterapis.NodeOverlayCRD,
+	"autoscaling.x-k8s.io_capacitybuffers.yaml": karpenterapis.CapacityBufferCRD,
+	"karpenter.kwok.sh_kwoknodeclasses.yaml":    kwokapis.KWOKNodeClassCRD,
+	"karpenter.k8s.aws_ec2nodeclasses.yaml":     awsapis.EC2NodeClassCRD,
 }
 
 func main() {

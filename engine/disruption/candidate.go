@@ -92,7 +92,7 @@ func poolRef(p *snapshot.Pool) []plan.ObjectRef {
 
 // fitsNowhere is why a machine stays, one of whose pods has no other place.
 func (d *decider) fitsNowhere(p *snapshot.Pod, n *snapshot.Node) plan.Reason {
-	return plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.PodRef(p.Pod)}, plan.MachineRefs(n)...), Have: d.s.Pool(n.Claim.Pool).Closed()}
+	return plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.RefOf(p)}, plan.MachineRefs(n)...), Have: d.s.Pool(n.Claim.Pool).Closed()}
 }
 
 func dollars(price float64) string { return plan.Dollars(price) + "/h" }

@@ -10,9 +10,9 @@ import (
 )
 
 // planFor is where the pods without a machine of their own will go, those that are about to
-// be created among them; nil if there are none.
+// be created and chunks of buffers among them; nil if there are none.
 func planFor(s *snapshot.Snapshot, opts placement.Options) *plan.Plan {
-	if len(s.Pending) == 0 && !slices.ContainsFunc(s.Nodes, (*snapshot.Node).Deleting) {
+	if len(s.Pending) == 0 && len(s.Buffers) == 0 && !slices.ContainsFunc(s.Nodes, (*snapshot.Node).Deleting) {
 		return nil
 	}
 	opts.Unexplained = true
@@ -32,7 +32,7 @@ func nominations(s *snapshot.Snapshot, planned *plan.Plan) (out map[string]*snap
 		return out, nil
 	}
 	keep := func(p *snapshot.Pod, n *snapshot.Node) {
-		if _, taken := out[n.Name]; !taken && !nomination.Refused(p, n, s.Now) {
+		if _, taken := out[n.Name]; !taken && p.Buffer == nil && !nomination.Refused(p, n, s.Now) {
 			out[n.Name] = p
 		}
 	}
@@ -47,6 +47,20 @@ func nominations(s *snapshot.Snapshot, planned *plan.Plan) (out map[string]*snap
 		}
 	}
 	return out, nomination.Refusals(s, planned.Placements)
+}
+
+// chunks maps the name of each machine that has room of buffers to the chunks there.
+func chunks(planned *plan.Plan) map[string][]*snapshot.Pod {
+	out := map[string][]*snapshot.Pod{}
+	if planned == nil {
+		return out
+	}
+	for _, at := range planned.Placements {
+		if at.Pod.Buffer != nil {
+			out[at.Node.Name] = append(out[at.Node.Name], at.Pod)
+		}
+	}
+	return out
 }
 
 // agreed are the pods with a node on which a disagreement is still noted.

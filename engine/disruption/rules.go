@@ -63,7 +63,9 @@ type examiner struct {
 	// planned is where the pods without a machine of their own will go.
 	planned   *plan.Plan
 	nominated map[string]*snapshot.Pod // by machine
-	refused   []nomination.Refusal
+	// chunks are those of buffers, by the machine that has their room.
+	chunks  map[string][]*snapshot.Pod
+	refused []nomination.Refusal
 	// counted are the machines that pods of commands count on, with the machine that
 	// the pods come from.
 	counted map[string]*snapshot.Node
@@ -81,7 +83,7 @@ func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
 	planned := planFor(s, opts.Placement)
 	nominated, refused := nominations(s, planned)
 	return &examiner{
-		s: s, planned: planned, nominated: nominated, refused: refused, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
+		s: s, planned: planned, nominated: nominated, chunks: chunks(planned), refused: refused, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
 		budgets: eviction.NewBudgets(s.PDBs), twins: twins(s),
 		started: sync.OnceValue(func() map[string]time.Time { return latestStarts(s) }),
 	}

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -49,7 +50,8 @@ func notNominated(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 // shownPods is how many pods a reason lists; the count says how many there are.
 const shownPods = 5
 
-func vacant(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
+// vacant keeps a machine that runs pods or has the room of buffers.
+func vacant(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	r := plan.Reason{Code: plan.HasPods}
 	count := 0
 	for _, p := range n.Pods {
@@ -58,6 +60,14 @@ func vacant(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		}
 		if count++; count <= shownPods {
 			r.Objects = append(r.Objects, plan.PodRef(p.Pod))
+		}
+	}
+	if chunks := e.chunks[n.Name]; count == 0 && len(chunks) > 0 {
+		r.Field, count = plan.FieldBuffer, len(chunks)
+		for _, p := range chunks {
+			if ref := plan.RefOf(p); !slices.Contains(r.Objects, ref) {
+				r.Objects = append(r.Objects, ref)
+			}
 		}
 	}
 	r.Have = strconv.Itoa(count)

@@ -44,6 +44,8 @@ func (w *world) add(kind, name string, words []string) {
 		w.s.Nodes = append(w.s.Nodes, w.node(name, words))
 	case "pod":
 		w.pod(name, words)
+	case "buffer":
+		w.buffer(name, words)
 	case "clock":
 		w.s.Now = noon.Add(w.duration(name))
 	case "pdb":
@@ -54,6 +56,18 @@ func (w *world) add(kind, name string, words []string) {
 		}
 		w.s.PDBs = append(w.s.PDBs, pdb)
 	}
+}
+
+// buffer has chunks of count and cpu.
+func (w *world) buffer(name string, words []string) {
+	of, chunk := pairs(words), &corev1.Pod{}
+	b := &snapshot.Buffer{}
+	b.Namespace, b.Name, _ = strings.Cut(name, "/")
+	b.Count, _ = strconv.Atoi(of["count"])
+	chunk.Namespace = b.Namespace
+	chunk.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(of["cpu"])}}}}
+	b.Chunk = w.classes.Pod(chunk)
+	w.s.Buffers = append(w.s.Buffers, b)
 }
 
 func (w *world) pool(name string, words []string) *snapshot.Pool {

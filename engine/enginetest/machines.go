@@ -117,6 +117,13 @@ func (s *Scenario) daemonSet(t testing.TB, c storytest.Command) {
 	})
 }
 
+func buffer(t testing.TB, c storytest.Command, classes *snapshot.Classes) *snapshot.Buffer {
+	t.Helper()
+	p := pod(t, c, c.Args[0])
+	p.UID = ""
+	return &snapshot.Buffer{Namespace: p.Namespace, Name: p.Name, Chunk: classes.Pod(p), Count: storytest.Number(t, option(c, "count", "1"))}
+}
+
 func pod(t testing.TB, c storytest.Command, name string) *corev1.Pod {
 	t.Helper()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{

@@ -61,6 +61,7 @@ import (
 //	refuse m.large/a/spot               the cloud has just refused this
 //	nominate web-1 n1                   an earlier plan counted on n1 for web-1
 //	expect web-1 count=20               so many more like web-1 are about to be created
+//	buffer room count=2 cpu=1 ...       a CapacityBuffer of chunks with a pod's options
 //
 // Its zero value is an empty cluster.
 type Scenario struct {
@@ -99,6 +100,8 @@ func (s *Scenario) Do(t testing.TB, c storytest.Command) bool {
 		s.nominate(c)
 	case "expect":
 		s.expect(t, c)
+	case "buffer":
+		s.Buffers = append(s.Buffers, buffer(t, c, &s.classes))
 	default:
 		return false
 	}

@@ -18,7 +18,7 @@ import (
 func carriedOut(s *snapshot.Snapshot, p *plan.Plan) (f *snapshot.Snapshot, made []*snapshot.Node) {
 	f = s.Fork()
 	coming := map[*snapshot.Node][]*snapshot.Pod{}
-	for _, x := range p.Placements {
+	for _, x := range slices.Concat(p.Placements, p.Expected) {
 		coming[x.Node] = append(coming[x.Node], x.Pod)
 	}
 	for i, n := range f.Nodes {
@@ -49,7 +49,7 @@ func planned(s *snapshot.Snapshot, n *plan.NewNode, i int) *snapshot.Node {
 		Requirements: n.Requirements.And(common(n.Alternatives)), Requests: n.Requests,
 		Allocatable: n.Choice.Type.Allocatable(),
 	}
-	return &snapshot.Node{Name: claim.Name, Claim: claim, Pods: n.Pods}
+	return &snapshot.Node{Name: claim.Name, Claim: claim, Pods: slices.Concat(n.Pods, n.Expected)}
 }
 
 // common is what is certain about the labels of a machine whatever it becomes: one

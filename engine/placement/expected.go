@@ -38,8 +38,8 @@ func (r *run) expecting(copies []*snapshot.Pod) *plan.Plan {
 	return out
 }
 
-// setApart moves expected pods out of where a plan has the pods that exist. Those without a
-// place are left out: their siblings tell why.
+// setApart moves expected pods and chunks of buffers out of where a plan has the pods that exist.
+// Expected pods without a place are left out: their siblings tell why.
 func setApart(out *plan.Plan, copies []*snapshot.Pod) {
 	unborn := make(map[*snapshot.Pod]bool, len(copies))
 	for _, p := range copies {
@@ -49,6 +49,11 @@ func setApart(out *plan.Plan, copies []*snapshot.Pod) {
 	for _, at := range out.Placements {
 		if is(at.Pod) {
 			out.Expected = append(out.Expected, at)
+		}
+	}
+	for _, u := range out.Unplaced {
+		if is(u.Pod) && u.Pod.Buffer != nil {
+			out.UnplacedChunks = append(out.UnplacedChunks, u)
 		}
 	}
 	out.Placements = slices.DeleteFunc(out.Placements, func(at plan.Placement) bool { return is(at.Pod) })

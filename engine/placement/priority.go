@@ -21,13 +21,18 @@ func (r *run) ranked() *plan.Plan {
 		above := &run{snap: r.snap, opts: r.opts, pods: withPriority(r.pods, func(p int32) bool { return p >= priority })}
 		first := above.ranked()
 		if len(first.Unplaced) < best.leftFrom(priority) {
-			after, made := carriedOut(r.snap, first)
-			below := &run{snap: after, opts: r.opts, pods: withPriority(r.pods, func(p int32) bool { return p < priority })}
-			below.opts.Ledger = r.opts.Ledger.With(first.NewNodes)
-			return join(first, below.ranked(), r.snap, made)
+			return r.after(first, withPriority(r.pods, func(p int32) bool { return p < priority }))
 		}
 	}
 	return best.finish()
+}
+
+// after is a plan with further pods, which get what is left once it has come true.
+func (r *run) after(first *plan.Plan, pods []*snapshot.Pod) *plan.Plan {
+	done, made := carriedOut(r.snap, first)
+	second := &run{snap: done, opts: r.opts, pods: pods}
+	second.opts.Ledger = r.opts.Ledger.With(first.NewNodes)
+	return join(first, second.ranked(), r.snap, made)
 }
 
 func withPriority(pods []*snapshot.Pod, keep func(int32) bool) []*snapshot.Pod {

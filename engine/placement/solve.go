@@ -18,7 +18,7 @@ import (
 // on machines that are on their way, on new ones, or nowhere and why.
 //
 // Every pending pod is in the plan exactly once, and pods that controllers are about to
-// create are planned with them, apart. The same snapshot and options
+// create are planned with them, apart. Room for buffers is planned after them. The same snapshot and options
 // give the same plan, whatever order the objects came in.
 func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
 	if opts.Ledger == nil {
@@ -26,12 +26,16 @@ func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
 	}
 	s = bounded(s, opts)
 	pods, ignored := pending.Select(s)
-	if len(pods) == 0 {
-		return &plan.Plan{Ignored: ignored}
+	pods, moved := apart(pods)
+	out, r := &plan.Plan{}, &run{snap: s, opts: opts.withDefaults(), pods: pods}
+	if len(pods) > 0 {
+		out = r.expecting(expected(s, pods))
 	}
-	r := &run{snap: s, opts: opts.withDefaults(), pods: pods}
-	out := r.expecting(expected(s, pods))
-	out.Ignored, out.Stats.Pods = ignored, len(pods)
+	if chunks := snapshot.Chunks(s.Buffers); len(moved)+len(chunks) > 0 {
+		out = r.after(out, slices.Concat(moved, chunks))
+		setApart(out, chunks)
+	}
+	out.Ignored, out.Stats.Pods = ignored, len(pods)+len(moved)
 	return out
 }
 

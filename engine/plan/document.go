@@ -23,6 +23,7 @@ type document struct {
 	Placements        []placementDoc  `json:"placements"`
 	Unplaced          []unplacedDoc   `json:"unplaced"`
 	Ignored           []unplacedDoc   `json:"ignored,omitempty"`
+	Buffers           []bufferDoc     `json:"buffers,omitempty"`
 	Relaxed           []relaxedDoc    `json:"relaxed,omitempty"`
 	Disruptions       []disruptionDoc `json:"disruptions,omitempty"`
 	Stays             []stayDoc       `json:"stays,omitempty"`
@@ -55,6 +56,15 @@ type placementDoc struct {
 type unplacedDoc struct {
 	Pod     string      `json:"pod"`
 	Reasons []reasonDoc `json:"reasons"`
+}
+
+// bufferDoc counts the chunks of a CapacityBuffer by where there is room for them.
+type bufferDoc struct {
+	Buffer   string      `json:"buffer"`
+	Existing int         `json:"onExistingNodes"`
+	New      int         `json:"onNewNodes"`
+	Unplaced int         `json:"unplaced"`
+	Reasons  []reasonDoc `json:"reasons,omitempty"`
 }
 
 // relaxedDoc is a preference that is not kept, and the pods that have it.
@@ -100,6 +110,9 @@ func (p *Plan) document() document {
 	}
 	if len(p.Ignored) > 0 {
 		d.Ignored = unplacedDocs(p.Ignored)
+	}
+	for _, s := range p.Buffers() {
+		d.Buffers = append(d.Buffers, bufferDoc{s.Buffer.Namespace + "/" + s.Buffer.Name, s.Existing, s.New, s.Unplaced, reasonDocs(s.Reasons, map[*Reason][]reasonDoc{})})
 	}
 	for i := range p.Relaxed {
 		d.Relaxed = append(d.Relaxed, p.Relaxed[i].document())

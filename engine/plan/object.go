@@ -21,6 +21,14 @@ func PodRef(p *corev1.Pod) ObjectRef {
 	return ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
 }
 
+// RefOf names a pod, or the buffer that it stands for a chunk of.
+func RefOf(p *snapshot.Pod) ObjectRef {
+	if b := p.Buffer; b != nil {
+		return ObjectRef{Kind: "CapacityBuffer", Namespace: b.Namespace, Name: b.Name}
+	}
+	return PodRef(p.Pod)
+}
+
 // MachineRefs name a machine: its Node, then its claim, as far as there are both.
 func MachineRefs(n *snapshot.Node) []ObjectRef {
 	var out []ObjectRef

@@ -14,10 +14,13 @@ type Plan struct {
 	NewNodes []NewNode
 	// Placements are pods that fit on machines that exist or are on their way.
 	Placements []Placement
-	// Expected are pods that controllers are about to create and that fit there as well.
+	// Expected are pods that controllers are about to create, and chunks of buffers, that fit
+	// there as well.
 	Expected []Placement
 	// Unplaced are the pods for which there is no machine, with the reasons.
 	Unplaced []Unplaced
+	// UnplacedChunks are those of buffers for which there is none.
+	UnplacedChunks []Unplaced
 	// Ignored are the pending pods that are none of placement's business, with the
 	// reason.
 	Ignored []Unplaced
@@ -46,7 +49,8 @@ type NewNode struct {
 	Alternatives []catalog.Choice
 	// Pods are those that the machine is launched for.
 	Pods []*snapshot.Pod
-	// Expected are those that controllers are about to create, for which it has room, too.
+	// Expected are those that controllers are about to create, and chunks of buffers, for which it
+	// has room, too.
 	Expected []*snapshot.Pod
 	// Requirements and Requests are what the claim must demand of the machine, so
 	// that any machine that satisfies them can run the pods.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Table writes the plan for people: the machines to launch with equal ones on one
@@ -16,12 +18,20 @@ func (p *Plan) Table(w io.Writer) error {
 	if len(p.NewNodes) > 0 {
 		p.newNodes(b)
 	}
-	if len(p.Placements) > 0 {
+	if len(p.Placements)+len(p.chunks()) > 0 {
 		p.placements(b)
 	}
 	if len(p.Unplaced) > 0 {
 		b.WriteString("\nCannot be placed:\n")
 		grouped(b, p.Unplaced)
+	}
+	if len(p.UnplacedChunks) > 0 {
+		b.WriteString("\nNo room for chunks of capacity buffers:\n")
+		for _, s := range p.Buffers() {
+			if s.Unplaced > 0 {
+				fmt.Fprintf(b, "  %d of %s/%s\n%s", s.Unplaced, s.Buffer.Namespace, s.Buffer.Name, reasonsText(s.Reasons, map[*Reason]string{}))
+			}
+		}
 	}
 	if len(p.Relaxed) > 0 {
 		b.WriteString("\nPlaced, but not as preferred:\n")
@@ -44,7 +54,7 @@ type newNodes struct {
 	text     string
 	nodes    int
 	names    []string
-	expected int
+	expected []*snapshot.Pod
 }
 
 func (n *newNodes) pods() string {
@@ -52,10 +62,7 @@ func (n *newNodes) pods() string {
 	if len(n.names) > 0 {
 		parts = append(parts, Few(n.names))
 	}
-	if n.expected > 0 {
-		parts = append(parts, fmt.Sprintf("%d about to be created", n.expected))
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(append(parts, comers(n.expected)...), ", ")
 }
 
 func (p *Plan) newNodes(b *strings.Builder) {
@@ -72,7 +79,7 @@ func (p *Plan) newNodes(b *strings.Builder) {
 			byText[text], rows = r, append(rows, r)
 		}
 		r.nodes++
-		r.expected += len(n.Expected)
+		r.expected = append(r.expected, n.Expected...)
 		for _, pod := range n.Pods {
 			r.names = append(r.names, pod.Namespace+"/"+pod.Name)
 		}
@@ -85,21 +92,26 @@ func (p *Plan) newNodes(b *strings.Builder) {
 
 func (p *Plan) placements(b *strings.Builder) {
 	var names []string
-	pods := map[string][]string{}
+	pods, chunks := map[string][]string{}, map[string][]*snapshot.Pod{}
 	for _, x := range p.Placements {
-		if pods[x.Node.Name] == nil {
-			names = append(names, x.Node.Name)
-		}
-		pods[x.Node.Name] = append(pods[x.Node.Name], x.Pod.Namespace+"/"+x.Pod.Name)
+		names, pods[x.Node.Name] = append(names, x.Node.Name), append(pods[x.Node.Name], x.Pod.Namespace+"/"+x.Pod.Name)
+	}
+	for _, x := range p.chunks() {
+		names, chunks[x.Node.Name] = append(names, x.Node.Name), append(chunks[x.Node.Name], x.Pod)
 	}
 	slices.Sort(names)
+	names = slices.Compact(names)
 	if b.Len() > 0 {
 		b.WriteString("\n")
 	}
 	t := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "NODE\tPODS")
 	for _, name := range names {
-		fmt.Fprintf(t, "%s\t%s\n", name, Few(pods[name]))
+		parts := comers(chunks[name])
+		if len(pods[name]) > 0 {
+			parts = append([]string{Few(pods[name])}, parts...)
+		}
+		fmt.Fprintf(t, "%s\t%s\n", name, strings.Join(parts, ", "))
 	}
 	_ = t.Flush()
 }
@@ -150,23 +162,37 @@ func Few(names []string) string {
 
 // Summary is the plan in one line.
 func (p *Plan) Summary() string {
-	placed, expected := 0, 0
+	placed, expected, chunks := 0, 0, 0
 	for i := range p.NewNodes {
-		placed, expected = placed+len(p.NewNodes[i].Pods), expected+len(p.NewNodes[i].Expected)
+		n := &p.NewNodes[i]
+		inBuffers := chunksIn(n.Expected)
+		placed, expected, chunks = placed+len(n.Pods), expected+len(n.Expected)-inBuffers, chunks+inBuffers
 	}
 	var parts []string
 	if len(p.NewNodes) > 0 {
-		pods := Count(placed, "pod")
-		if expected > 0 {
-			pods += fmt.Sprintf(" and %d about to be created", expected)
+		var pods []string
+		if placed > 0 || expected+chunks == 0 {
+			pods = append(pods, Count(placed, "pod"))
 		}
-		parts = append(parts, fmt.Sprintf("%s for %s at %s/h, %s", Count(len(p.NewNodes), "new node"), pods, Dollars(p.PricePerHour()), p.gap()))
+		if expected > 0 {
+			pods = append(pods, Count(expected, "pod")+" about to be created")
+		}
+		if chunks > 0 {
+			pods = append(pods, Count(chunks, "chunk")+" of capacity buffers")
+		}
+		parts = append(parts, fmt.Sprintf("%s for %s at %s/h, %s", Count(len(p.NewNodes), "new node"), strings.Join(pods, " and "), Dollars(p.PricePerHour()), p.gap()))
 	}
 	if len(p.Placements) > 0 {
 		parts = append(parts, Count(len(p.Placements), "pod")+" on nodes that exist")
 	}
+	if chunks := len(p.chunks()); chunks > 0 {
+		parts = append(parts, Count(chunks, "chunk")+" of capacity buffers on nodes that exist")
+	}
 	if len(p.Unplaced) > 0 {
 		parts = append(parts, Count(len(p.Unplaced), "pod")+" cannot be placed")
+	}
+	if len(p.UnplacedChunks) > 0 {
+		parts = append(parts, Count(len(p.UnplacedChunks), "chunk")+" of capacity buffers cannot be placed")
 	}
 	if len(p.Ignored) > 0 {
 		parts = append(parts, Count(len(p.Ignored), "pod")+" not considered")

@@ -7,11 +7,12 @@ import (
 )
 
 // MoveCost is what moving a machine's pods costs, in pods: 1 and, for each of them, 1
-// with what pod-deletion-cost and priority add or take, as Karpenter weighs them.
+// with what pod-deletion-cost and priority add or take, as Karpenter weighs them. To keep room
+// elsewhere costs nothing.
 func (n *Node) MoveCost() float64 {
 	sum := 1.0
 	for _, p := range n.Pods {
-		if !eviction.Reschedulable(p.Pod) {
+		if p.Buffer != nil || !eviction.Reschedulable(p.Pod) {
 			continue
 		}
 		cost := 1.0

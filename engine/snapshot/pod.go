@@ -13,6 +13,8 @@ import (
 type Pod struct {
 	*corev1.Pod
 	Class *Class
+	// Buffer is what the pod stands for a chunk of; nil for a pod that exists or is expected.
+	Buffer *Buffer
 }
 
 // Terminal reports whether the pod has ended and only its object is left.

@@ -28,6 +28,8 @@ type Snapshot struct {
 	// Expected are the pods that controllers are about to create, in the order of their
 	// siblings.
 	Expected []Expected
+	// Buffers are the CapacityBuffers, by namespace and name.
+	Buffers []*Buffer
 	// DaemonSets are the cluster's DaemonSets, by namespace and name.
 	DaemonSets []*DaemonSet
 	// PDBs are the cluster's disruption budgets, by namespace and name.

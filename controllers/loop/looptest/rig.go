@@ -33,6 +33,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
@@ -72,7 +73,7 @@ func New(t testing.TB, objects ...client.Object) *Rig {
 	t.Helper()
 	kinds := kinds()
 	b := fake.NewClientBuilder().WithScheme(kinds).WithObjectTracker(clienttesting.NewObjectTracker(kinds, serializer.NewCodecFactory(kinds).UniversalDecoder())).WithObjects(objects...).
-		WithStatusSubresource(&karpv1.NodePool{}, &v1alpha1.NodePolicy{}, &overlayv1alpha1.NodeOverlay{}, &v1alpha1.DisruptionRequest{}, &karpv1.NodeClaim{}, &corev1.Node{}, &corev1.Pod{})
+		WithStatusSubresource(&karpv1.NodePool{}, &v1alpha1.NodePolicy{}, &overlayv1alpha1.NodeOverlay{}, &bufferv1beta1.CapacityBuffer{}, &v1alpha1.DisruptionRequest{}, &karpv1.NodeClaim{}, &corev1.Node{}, &corev1.Pod{})
 	for _, i := range loop.Indexes() {
 		b = b.WithIndex(i.Object, i.Field, i.Extract)
 	}
@@ -117,7 +118,7 @@ func (r *Rig) Sync() {
 	r.t.Helper()
 	seen := map[string]client.Object{}
 	for _, list := range []client.ObjectList{
-		&karpv1.NodePoolList{}, &v1alpha1.NodePolicyList{}, &overlayv1alpha1.NodeOverlayList{}, &v1alpha1.DisruptionRequestList{}, &karpv1.NodeClaimList{}, &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
+		&karpv1.NodePoolList{}, &v1alpha1.NodePolicyList{}, &overlayv1alpha1.NodeOverlayList{}, &bufferv1beta1.CapacityBufferList{}, &corev1.PodTemplateList{}, &v1alpha1.DisruptionRequestList{}, &karpv1.NodeClaimList{}, &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
 		&storagev1.VolumeAttachmentList{}, &storagev1.CSIDriverList{}, &storagev1.CSINodeList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{},
 	} {
 		if err := r.Client.List(context.Background(), list); err != nil {

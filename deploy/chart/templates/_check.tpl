@@ -35,9 +35,6 @@ settings.disableClusterStateObservability: metrics are always served
 settings.{{ $name }}: images and subnets are looked up once a minute
 {{- end -}}
 {{- end -}}
-{{- if $s.featureGates.capacityBuffer }}
-settings.featureGates.capacityBuffer: that gate cannot be switched here
-{{- end -}}
 {{- if $s.aws }}
 settings.aws: only Karpenter before 0.33 read it; the names without aws count
 {{- end -}}

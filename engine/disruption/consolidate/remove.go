@@ -79,7 +79,7 @@ func nodes(list []Candidate) []*snapshot.Node {
 }
 
 func fitsNowhere(c Candidate, pod *snapshot.Pod) plan.Reason {
-	return plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.PodRef(pod.Pod)}, nodeRef(c)...)}
+	return plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.RefOf(pod)}, nodeRef(c)...)}
 }
 
 func dollars(price float64) string { return plan.Dollars(price) + "/h" }

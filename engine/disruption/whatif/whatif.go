@@ -46,7 +46,7 @@ const (
 func New(s *snapshot.Snapshot, p *plan.Plan, options placement.Options) *World {
 	w := &World{Ledger: limit.New(s), snap: s.Fork(), options: options, least: map[poolType]float64{}}
 	w.options.Ledger, w.options.Unexplained = w.Ledger, true
-	w.snap.Pending, w.snap.Nominated = nil, nil
+	w.snap.Pending, w.snap.Nominated, w.snap.Buffers = nil, nil, nil
 	if p != nil {
 		w.put(p.Placements, func(*snapshot.Pod) bool { return true })
 		for _, n := range p.NewNodes {
@@ -216,7 +216,7 @@ func Movers(n *snapshot.Node) []*snapshot.Pod {
 		}
 		again := *p.Pod
 		again.Spec.NodeName, again.Status, again.DeletionTimestamp = "", corev1.PodStatus{}, nil
-		out = append(out, &snapshot.Pod{Pod: &again, Class: p.Class})
+		out = append(out, &snapshot.Pod{Pod: &again, Class: p.Class, Buffer: p.Buffer})
 	}
 	return out
 }
@@ -241,6 +241,6 @@ func (w *World) put(placements []plan.Placement, wanted func(*snapshot.Pod) bool
 		}
 		pod := *p.Pod.Pod
 		pod.Spec.NodeName = p.Node.Name
-		w.snap.Nodes[i].Pods = append(w.snap.Nodes[i].Pods, &snapshot.Pod{Pod: &pod, Class: p.Pod.Class})
+		w.snap.Nodes[i].Pods = append(w.snap.Nodes[i].Pods, &snapshot.Pod{Pod: &pod, Class: p.Pod.Class, Buffer: p.Pod.Buffer})
 	}
 }

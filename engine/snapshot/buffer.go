@@ -1,0 +1,31 @@
+package snapshot
+
+import "strconv"
+
+// Buffer is a CapacityBuffer: room that is kept for pods to come.
+type Buffer struct {
+	Namespace, Name string
+	// Chunk is one unit of the room, in the shape of a pod; nil if what it is to be made of is
+	// not known, for which Reason and Fault say why.
+	Chunk         *Pod
+	Reason, Fault string
+	// Count is how many chunks are wanted.
+	Count int
+	// Template is the PodTemplate that the chunk was made of, at a generation; empty if it was
+	// made of a workload.
+	Template           string
+	TemplateGeneration int64
+}
+
+// Chunks are pods that stand for the room that buffers keep, up to [MostExpected] of them.
+func Chunks(buffers []*Buffer) []*Pod {
+	var out []*Pod
+	for _, b := range buffers {
+		for i := range min(b.Count, MostExpected-len(out)) {
+			pod := *b.Chunk.Pod
+			pod.Name = "capacity-buffer-" + b.Name + "-" + strconv.Itoa(i)
+			out = append(out, &Pod{Pod: &pod, Class: b.Chunk.Class, Buffer: b})
+		}
+	}
+	return out
+}
