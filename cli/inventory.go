@@ -117,9 +117,6 @@ func (in *inventory) add(ctx context.Context, c client.Reader, list client.Objec
 		}
 		return nil
 	})
-	if _, overlays := list.(*overlayv1alpha1.NodeOverlayList); overlays && meta.IsNoMatchError(err) {
-		return nil // the kind comes with Karpenter 1.7
-	}
 	if apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
 		in.unread = append(in.unread, listing.Kind(list))
 		return nil

@@ -140,11 +140,8 @@ func (r *report) objects(ctx context.Context) ([]client.Object, error) {
 			out = append(out, o)
 			return nil
 		})
-		switch list.(type) {
-		case *v1alpha1.NodePolicyList, *overlayv1alpha1.NodeOverlayList:
-			if meta.IsNoMatchError(err) {
-				continue // the kind comes with Millwright, or with Karpenter 1.7
-			}
+		if _, ours := list.(*v1alpha1.NodePolicyList); ours && meta.IsNoMatchError(err) {
+			continue // the kind comes with Millwright
 		}
 		if err != nil {
 			return nil, fmt.Errorf("listing %s: %w", listing.Kind(list), err)

@@ -7,27 +7,34 @@ import (
 	"reflect"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/pager"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 )
 
 // Each calls do with every object of a kind, of which it gets an empty list, and ends at the
 // first error. Objects are read in pages of 500 and are do's to keep. The reader must not be a
-// cache, which knows no pages.
+// cache, which knows no pages. NodeOverlays come with Karpenter 1.7: a cluster without the kind
+// has none.
 func Each[T client.Object](ctx context.Context, reader client.Reader, kind client.ObjectList, do func(T) error, opts ...client.ListOption) error {
 	pages := pager.New(func(ctx context.Context, page metav1.ListOptions) (runtime.Object, error) {
 		list, _ := kind.DeepCopyObject().(client.ObjectList)
 		return list, reader.List(ctx, list, append(opts[:len(opts):len(opts)], client.Limit(page.Limit), client.Continue(page.Continue))...)
 	})
-	return pages.EachListItem(ctx, metav1.ListOptions{}, func(o runtime.Object) error {
+	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(o runtime.Object) error {
 		object, ok := o.(T)
 		if !ok {
 			return fmt.Errorf("an item of %T is a %T", kind, o)
 		}
 		return do(object)
 	})
+	if _, late := kind.(*overlayv1alpha1.NodeOverlayList); late && meta.IsNoMatchError(err) {
+		return nil
+	}
+	return err
 }
 
 // Kind is the kind of a typed list's items, such as NodePool.
