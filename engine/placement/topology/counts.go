@@ -20,6 +20,9 @@ type DomainCounts struct {
 	stale        bool
 	// anywhere is the number of selected pods in all domains.
 	anywhere int
+	// NoFirst reports that the pods which an affinity selects are all pending, and that none
+	// of them can be the first.
+	NoFirst bool
 }
 
 // tally is what is in one domain: pods that the rule selects, and those that own
@@ -192,6 +195,8 @@ func (l *DomainCounts) Standing() string {
 		return "pods that demand it are in " + strings.Join(l.Declared(), ", ")
 	case len(names) == 0 && l.Kind == Spread:
 		return "no node has the label"
+	case l.NoFirst:
+		return "such pods are pending, and need others near them first"
 	case len(names) == 0:
 		return "there is no such pod anywhere"
 	}

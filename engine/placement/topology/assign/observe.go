@@ -39,6 +39,7 @@ func (a *Assigner) observe() {
 		}
 	}
 	a.colocation.besideDaemons()
+	a.colocation.needFirst()
 	a.colocation.unite()
 	a.findDeclarers()
 	a.levelCaps()
