@@ -102,12 +102,12 @@ func count(answer *plan.Plan, claims []*karpv1.NodeClaim) tally {
 
 // fields are a log line's; what there is none of is left out.
 func (t tally) fields() []any {
-	out := []any{"pods", t.pods}
+	var out []any
 	for _, f := range []struct {
 		name string
 		n    int
 	}{
-		{"onExistingNodes", t.existing}, {"onNodesInFlight", t.inFlight}, {"onNewNodes", t.launching}, {"onNewNodesNotLaunched", t.refused},
+		{"pods", t.pods}, {"onExistingNodes", t.existing}, {"onNodesInFlight", t.inFlight}, {"onNewNodes", t.launching}, {"onNewNodesNotLaunched", t.refused},
 		{"unplaced", t.unplaced}, {"ignored", t.ignored}, {"expected", t.expected}, {"bufferChunks", t.chunks}, {"unplacedBufferChunks", t.unplacedChunks}, {"newNodeClaims", t.nodeClaims},
 	} {
 		if f.n > 0 {
