@@ -202,6 +202,19 @@ func TestTwoThatWouldActAreObjectedTo(t *testing.T) {
 	}
 }
 
+const managedBuffer = `
+apiVersion: v1
+kind: PodTemplate
+metadata: {name: chunk, namespace: default}
+template: {spec: {containers: [{name: main, image: chunk, resources: {requests: {cpu: "1"}}}]}}
+---
+apiVersion: autoscaling.x-k8s.io/v1beta1
+kind: CapacityBuffer
+metadata: {name: room, namespace: default}
+spec: {podTemplateRef: {name: chunk}, replicas: 20}
+status: {conditions: [{type: ReadyForProvisioning, status: "True", reason: Resolved, message: "", lastTransitionTime: "2026-03-11T12:00:00Z"}]}
+`
+
 // A dump is looked at as the cluster would be, but for what it does not hold.
 func TestADumpIsLookedAtLikeACluster(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dump.yaml")
@@ -230,6 +243,14 @@ func TestADumpIsLookedAtLikeACluster(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "is free") || strings.Contains(out.String(), "Kinds") {
 		t.Errorf("a dump has no lease and no definitions:\n%s", out)
+	}
+	out.Reset()
+	text = append(text, "\n---\n"+managedBuffer...)
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(file); err != nil || strings.Contains(out.String(), "Empty: idle") {
+		t.Errorf("the machine has the room of a buffer that Karpenter keeps, %v:\n%s", err, out)
 	}
 	if err := run("../testdata/manifests/empty.yaml"); err == nil || !strings.Contains(err.Error(), "Karpenter is not installed here") {
 		t.Errorf("without Karpenter: %v", err)

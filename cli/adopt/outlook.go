@@ -15,6 +15,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/listing"
 	"github.com/millwright-dev/millwright/cloud/aws/provider"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/engine/buffer"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -130,12 +132,32 @@ func stored(objects []client.Object, store *cluster.Store) *cluster.Store {
 
 // objects are what plans depend on.
 func (r *report) objects(ctx context.Context) ([]client.Object, error) {
-	var out []client.Object
-	for _, list := range []client.ObjectList{
+	out, err := r.list(ctx,
 		&karpv1.NodePoolList{}, &karpv1.NodeClaimList{}, &corev1.NodeList{}, &corev1.NamespaceList{}, &corev1.PodList{}, &appsv1.DaemonSetList{},
 		&corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{}, &storagev1.StorageClassList{}, &storagev1.CSINodeList{},
 		&policyv1.PodDisruptionBudgetList{}, &v1alpha1.NodePolicyList{}, &overlayv1alpha1.NodeOverlayList{},
-	} {
+	)
+	if err != nil {
+		return nil, err
+	}
+	buffers, err := r.list(ctx, &bufferv1beta1.CapacityBufferList{})
+	if err != nil {
+		return nil, err
+	}
+	buffers = slices.DeleteFunc(buffers, func(o client.Object) bool {
+		return !meta.IsStatusConditionTrue(o.(*bufferv1beta1.CapacityBuffer).Status.Conditions, buffer.ReadyForProvisioning) // nobody keeps its room
+	})
+	if len(buffers) == 0 {
+		return out, nil
+	}
+	templates, err := r.list(ctx, &corev1.PodTemplateList{}, &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &appsv1.ReplicaSetList{})
+	return slices.Concat(out, buffers, templates), err
+}
+
+// list reads all objects of kinds.
+func (r *report) list(ctx context.Context, kinds ...client.ObjectList) ([]client.Object, error) {
+	var out []client.Object
+	for _, list := range kinds {
 		err := listing.Each(ctx, r.reader, list, func(o client.Object) error {
 			out = append(out, o)
 			return nil

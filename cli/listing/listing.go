@@ -12,13 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/pager"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 )
 
 // Each calls do with every object of a kind, of which it gets an empty list, and ends at the
 // first error. Objects are read in pages of 500 and are do's to keep. The reader must not be a
-// cache, which knows no pages. NodeOverlays come with Karpenter 1.7: a cluster without the kind
-// has none.
+// cache, which knows no pages. NodeOverlays and CapacityBuffers came late to Karpenter: a cluster
+// without the kind has none.
 func Each[T client.Object](ctx context.Context, reader client.Reader, kind client.ObjectList, do func(T) error, opts ...client.ListOption) error {
 	pages := pager.New(func(ctx context.Context, page metav1.ListOptions) (runtime.Object, error) {
 		list, _ := kind.DeepCopyObject().(client.ObjectList)
@@ -31,8 +32,11 @@ func Each[T client.Object](ctx context.Context, reader client.Reader, kind clien
 		}
 		return do(object)
 	})
-	if _, late := kind.(*overlayv1alpha1.NodeOverlayList); late && meta.IsNoMatchError(err) {
-		return nil
+	switch kind.(type) {
+	case *overlayv1alpha1.NodeOverlayList, *bufferv1beta1.CapacityBufferList:
+		if meta.IsNoMatchError(err) {
+			return nil
+		}
 	}
 	return err
 }
