@@ -2,7 +2,6 @@ package api
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/arczonalshift"
@@ -45,21 +44,29 @@ func translate(action string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var fault smithy.APIError
-	if errors.As(err, &fault) {
-		return fleet.Translate(action, fault.ErrorCode(), fault.ErrorMessage(), err)
-	}
-	return fmt.Errorf("%s: %w", action, err)
+	m, reason, message := understood(err)
+	return fleet.Translate(action, m, reason, message, err)
 }
 
 // meaning is what an error of AWS means, Unknown for any other.
 func meaning(err error) fleet.Meaning {
+	m, _, _ := understood(err)
+	return m
+}
+
+// understood is what an error of AWS means, with Karpenter's word for it and what AWS says. An answer
+// that blames the request is a refusal, whatever its code: nothing was done.
+func understood(err error) (m fleet.Meaning, reason, message string) {
 	var fault smithy.APIError
 	if !errors.As(err, &fault) {
-		return fleet.Unknown
+		return fleet.Unknown, "", ""
 	}
-	m, _ := fleet.Means(fault.ErrorCode(), fault.ErrorMessage())
-	return m
+	m, reason = fleet.Means(fault.ErrorCode(), fault.ErrorMessage())
+	var answer interface{ HTTPStatusCode() int }
+	if m == fleet.Unknown && errors.As(err, &answer) && answer.HTTPStatusCode()/100 == 4 {
+		m = fleet.Refused
+	}
+	return m, reason, fault.ErrorMessage()
 }
 
 func value[T any](p *T) T {

@@ -29,7 +29,7 @@ const (
 	Throttled
 	// Unauthorized: the credentials do not allow it.
 	Unauthorized
-	// Refused: a parameter is wrong; another offering does not help.
+	// Refused: AWS will not do it as it was asked; another offering does not help.
 	Refused
 	// NoTemplate: the launch template has been deleted meanwhile.
 	NoTemplate
@@ -118,9 +118,9 @@ func Means(code, message string) (Meaning, string) {
 }
 
 // Translate puts an error of a call into the port's words. The action is AWS's name of the
-// call, such as ec2:CreateFleet, and err the error that has the code and the message.
-func Translate(action, code, message string, err error) error {
-	meaning, reason := Means(code, message)
+// call, such as ec2:CreateFleet; meaning and reason are those of err, as [Means] has them, and
+// message is what AWS says.
+func Translate(action string, meaning Meaning, reason, message string, err error) error {
 	switch meaning {
 	case Throttled:
 		return &cloud.ThrottledError{Err: err}
@@ -210,7 +210,7 @@ func Judge(w *Wave, failures []Failure) Verdict {
 			}
 		default:
 			if v.Err == nil {
-				v.Err = Translate("ec2:CreateFleet", f.Code, f.Message, fmt.Errorf("%s", f))
+				v.Err = Translate("ec2:CreateFleet", meaning, reason, f.Message, fmt.Errorf("%s", f))
 			}
 		}
 	}

@@ -72,6 +72,7 @@ func TestWhatALaunchMayNotDoIsAConditionOfTheClass(t *testing.T) {
 		{"RunInstances", "UnauthorizedOperation", denied, "False RunInstancesAuthCheckFailed ", ""},
 		{"CreateFleet", "UnauthorizedOperation", denied, "False CreateFleetAuthCheckFailed ", ""},
 		{"RunInstances", "InvalidParameter", "Security group sg-1 and subnet subnet-1 belong to different networks.", "False SecurityGroupSubnetVPCMismatch ", ""},
+		{"RunInstances", "OptInRequired", "In order to use this AWS Marketplace product you need to accept terms and subscribe.", "False LaunchFailed ", ""},
 		{"RunInstances", "RequestLimitExceeded", "Request limit exceeded.", "True ", "throttled"},
 		{"RunInstances", "InvalidParameterValue", "Value (x) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name", "True ", "iamInstanceProfile"},
 	} {

@@ -100,6 +100,23 @@ func TestALaunchWhoseReplyWasLostIsRepeatedAsItWas(t *testing.T) {
 	}
 }
 
+// A refusal whose code has no meaning of its own is an answer all the same: the next request goes by
+// what is wanted then.
+func TestALaunchThatWasRefusedIsNotRepeatedAsItWas(t *testing.T) {
+	r := newRig(t)
+	p := r.provider()
+	req := r.request(p, "claim", onDemand)
+	r.next("CreateFleet", 1, fails(http.StatusBadRequest, "InvalidBlockDeviceMapping", "Volume of size 20GB is smaller than snapshot 'snap-1', expect size >= 30GB"))
+	var refused *cloud.RefusedError
+	if _, err := p.Launch(t.Context(), req); !errors.As(err, &refused) {
+		t.Fatalf("answered %v", err)
+	}
+	req.Choices = req.Choices[1:]
+	if got, err := p.Launch(t.Context(), req); err != nil || got.Type != req.Choices[0].Type.Name || r.machines() != 1 {
+		t.Errorf("launched %+v, error %v, %d machines", got, err, r.machines())
+	}
+}
+
 // A predecessor's attempt failed: its token is burnt, and after a while the next is begun.
 func TestATokenOfAnAttemptThatFailedIsNotWaitedForForEver(t *testing.T) {
 	r := newRig(t)
