@@ -215,7 +215,8 @@ const gone = "terminated"
 func (m *Machines) end(ctx context.Context, id string) (before string, err error) {
 	before, _, err = m.ends.ask(ctx, id)
 	var denied *cloud.UnauthorizedError
-	if errors.Is(err, cloud.ErrNotFound) || errors.As(err, &denied) {
+	var refused *cloud.RefusedError
+	if errors.Is(err, cloud.ErrNotFound) || errors.As(err, &denied) || errors.As(err, &refused) {
 		var alone map[string]string
 		alone, err = m.AWS.Terminate(ctx, []string{id})
 		before = alone[id]

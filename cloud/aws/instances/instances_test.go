@@ -24,6 +24,8 @@ type ec2 struct {
 	// calls are how many machines each was about, by action.
 	calls map[string][]int
 	fails error
+	// protected is a machine that may not be ended, and with it no other of its call.
+	protected string
 	// subnet is that of all.
 	subnet string
 }
@@ -72,6 +74,9 @@ func (e *ec2) Terminate(_ context.Context, ids []string) (map[string]string, err
 		s, ok := e.states[id]
 		if !ok {
 			return nil, cloud.ErrNotFound
+		}
+		if id == e.protected {
+			return nil, &cloud.RefusedError{Err: errors.New("OperationNotPermitted: it may not be terminated")}
 		}
 		before[id] = s
 	}
@@ -172,6 +177,27 @@ func TestOneThatIsNotThereKeepsNothingFromTheOthers(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+	})
+}
+
+func TestOneThatIsProtectedKeepsNoOtherFromEnding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, m := world(3)
+		e.protected = id(1)
+		err := all(3, func(which string) error {
+			var refused *cloud.RefusedError
+			if err := m.Terminate(t.Context(), which); (which == id(1)) != errors.As(err, &refused) {
+				return fmt.Errorf("%s: %w", which, err)
+			}
+			return nil
+		})
+		if err != nil || e.states[id(0)] != "shutting-down" || e.states[id(2)] != "shutting-down" {
+			t.Errorf("they are %v, error %v", e.states, err)
+		}
+		e.protected = ""
+		if err := m.Terminate(t.Context(), id(1)); err != nil || e.states[id(1)] != "shutting-down" {
+			t.Errorf("without its protection it is %s, error %v", e.states[id(1)], err)
 		}
 	})
 }
