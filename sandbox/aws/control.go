@@ -11,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 	"github.com/millwright-dev/millwright/engine/interruption"
 )
 
@@ -80,6 +81,8 @@ type Counts struct {
 type Capacity struct {
 	Pattern string `json:"pattern"`
 	Most    int    `json:"most"`
+	// Because is what launches beyond it fail with; nil is for lack of capacity.
+	Because *wire.Error `json:"because,omitempty"`
 }
 
 // Throttle sets EC2's token buckets: those that AWS documents, and one for the actions of a
@@ -143,7 +146,7 @@ func (c *control) answer(r *http.Request, what string) (any, error) {
 		}
 	}
 	do, ok := map[string]func(*json.Decoder) error{
-		"capacity": with(func(in Capacity) error { return c.cloud.EC2.SetCapacity(in.Pattern, in.Most) }),
+		"capacity": with(func(in Capacity) error { return c.cloud.EC2.SetCapacity(in.Pattern, in.Most, in.Because) }),
 		"throttle": with(c.throttle),
 		"interrupt": with(func(in Interruption) error {
 			return c.cloud.Interrupt(in.Instance, in.Notice)

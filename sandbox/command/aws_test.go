@@ -77,6 +77,7 @@ func TestAnAWSThatRunsIsScripted(t *testing.T) {
 		{line: "inject aws maintenance " + id + " --code Reboot --in 1h", then: status(t, client), want: "system-reboot ok"},
 		{line: "inject aws check " + id + " system", then: status(t, client), want: "system-reboot impaired"},
 		{line: "inject aws capacity m5.large/*/spot 1", then: again(t, client), want: "InsufficientInstanceCapacity"},
+		{line: "inject aws capacity m5.large/*/spot 1 MaxSpotInstanceCountExceeded", then: again(t, client), want: "MaxSpotInstanceCountExceeded"},
 		{line: "inject aws capacity m5.large/*/spot unlimited"},
 		{line: "inject aws throttle RunInstances 0.001", then: func() string { _ = again(t, client)(); return again(t, client)() }, want: "RequestLimitExceeded"},
 		{line: "inject aws throttle"},

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 	"github.com/millwright-dev/millwright/engine/interruption"
 	"github.com/millwright-dev/millwright/sandbox/aws"
 )
@@ -38,6 +39,7 @@ How long instances take to boot, to join and to shut down, and how long Describe
 does not know them, are the knobs ec2-boot-delay, ec2-join-delay, ec2-shutdown-delay and
 ec2-lag of "sandbox inject".`,
 		Example: `  sandbox inject aws capacity 'm5.*/us-east-1a/spot' 0     # sold out
+  sandbox inject aws capacity '*/*/spot' 0 MaxSpotInstanceCountExceeded "Max spot instance count exceeded"
   sandbox inject aws capacity '*/us-east-1a' unlimited
   sandbox inject aws throttle --documented                # the token buckets that AWS documents
   sandbox inject aws throttle CreateFleet 0.5             # calls per second
@@ -78,7 +80,7 @@ func (in *awsInjection) run(do func(ctx context.Context, at aws.Client, args []s
 
 func (in *awsInjection) capacity() *cobra.Command {
 	return &cobra.Command{
-		Use: "capacity TYPE[/ZONE[/CAPACITY-TYPE]] N", Short: "How many instances each offering of a pattern holds", Args: cobra.ExactArgs(2),
+		Use: "capacity TYPE[/ZONE[/CAPACITY-TYPE]] N [CODE [MESSAGE]]", Short: "How many instances each offering of a pattern holds, and what launches beyond it fail with", Args: cobra.RangeArgs(2, 4),
 		RunE: in.run(func(ctx context.Context, at aws.Client, args []string) error {
 			n := -1
 			if args[1] != "unlimited" {
@@ -87,7 +89,11 @@ func (in *awsInjection) capacity() *cobra.Command {
 					return fmt.Errorf("%q is neither a number of instances nor unlimited", args[1])
 				}
 			}
-			return at.SetCapacity(ctx, aws.Capacity{Pattern: args[0], Most: n})
+			limit := aws.Capacity{Pattern: args[0], Most: n}
+			if len(args) > 2 {
+				limit.Because = &wire.Error{Code: args[2], Message: strings.Join(args[3:], " ")}
+			}
+			return at.SetCapacity(ctx, limit)
 		}),
 	}
 }

@@ -1,6 +1,7 @@
 package ec2test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
 // Offering is what capacity is counted for.
@@ -28,10 +30,11 @@ func (o Offering) String() string {
 	return o.Type + "/" + o.Zone + "/on-demand"
 }
 
-// limit is how many instances each offering of a pattern holds.
+// limit is how many instances each offering of a pattern holds, and what others fail with.
 type limit struct {
 	pattern string
 	most    int
+	err     *wire.Error
 }
 
 // Sells reports whether there is an instance type and a zone.
@@ -42,9 +45,9 @@ func (e *EC2) Sells(typeName, zone string) bool {
 
 // SetCapacity says how many instances that are not stopped or terminated each offering of a
 // pattern holds at most: m5.*/us-east-1a/spot. Parts are globs, those left out match everything;
-// a negative number lifts the limit. Of several patterns that match the last one counts. Errors: a
-// pattern that nothing fits.
-func (e *EC2) SetCapacity(pattern string, most int) error {
+// a negative number lifts the limit. Of several patterns that match the last one counts. Others
+// fail for lack of capacity, if nothing else is said. Errors: a pattern that nothing fits.
+func (e *EC2) SetCapacity(pattern string, most int, because ...*wire.Error) error {
 	for strings.Count(pattern, "/") < 2 {
 		pattern += "/*"
 	}
@@ -59,7 +62,7 @@ func (e *EC2) SetCapacity(pattern string, most int) error {
 	if most < 0 {
 		most = math.MaxInt
 	}
-	e.limits = append(slices.DeleteFunc(e.limits, func(l limit) bool { return l.pattern == pattern }), limit{pattern, most})
+	e.limits = append(slices.DeleteFunc(e.limits, func(l limit) bool { return l.pattern == pattern }), limit{pattern, most, cmp.Or(because...)})
 	return nil
 }
 
@@ -77,14 +80,15 @@ func (e *EC2) sellsSome(pattern string) bool {
 	return false
 }
 
-// left is how many more instances an offering holds.
-func (e *EC2) left(o Offering) int {
+// left is how many more instances an offering holds, and what another fails with.
+func (e *EC2) left(o Offering) (int, error) {
+	sold := wire.Errorf("InsufficientInstanceCapacity", "We currently do not have sufficient %s capacity in the Availability Zone you requested (%s).", o.Type, o.Zone)
 	for _, l := range slices.Backward(e.limits) {
 		if ok, _ := path.Match(l.pattern, o.String()); ok {
-			return max(0, l.most-e.used(o))
+			return max(0, l.most-e.used(o)), cmp.Or(l.err, sold)
 		}
 	}
-	return math.MaxInt
+	return math.MaxInt, sold
 }
 
 func (e *EC2) used(o Offering) int {
@@ -133,8 +137,7 @@ type describeSpotPriceHistoryInput struct {
 	AvailabilityZone                   string
 }
 
-// describeSpotPriceHistory knows one price for each pool, which never changes: it is as
-// old as the day.
+// describeSpotPriceHistory knows one price for each pool, as old as the day.
 func describeSpotPriceHistory(e *EC2, in describeSpotPriceHistoryInput) (any, error) {
 	var out struct {
 		SpotPriceHistory []spotPrice

@@ -346,8 +346,8 @@ func startInstances(e *EC2, in instanceIdsInput) (any, error) {
 	for _, i := range list {
 		if s := e.state(i); s != stopped && s != running && s != pending {
 			return nil, wire.Errorf("IncorrectInstanceState", "The instance '%s' is not in a state from which it can be started.", i.id)
-		} else if s == stopped && e.left(i.offering) < 1 {
-			return nil, wire.Errorf("InsufficientInstanceCapacity", "Insufficient capacity.")
+		} else if left, lack := e.left(i.offering); s == stopped && left < 1 {
+			return nil, lack
 		}
 	}
 	var out struct{ StartingInstances []stateChange }

@@ -12,8 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
-// launch is what an instance is made of, after template, override and request have been
-// laid over each other.
+// launch is what an instance is made of: template, override and request laid over each other.
 type launch struct {
 	ImageId, InstanceType, UserData string
 	SubnetId                        string
@@ -80,8 +79,7 @@ func (l *launch) groups() []string {
 	return groups
 }
 
-// settle finds the subnet, and checks everything that EC2 checks before it looks for
-// capacity.
+// settle finds the subnet, and checks what EC2 checks before it looks for capacity.
 func (e *EC2) settle(l *launch) (*Subnet, error) {
 	t := e.types[l.InstanceType]
 	if t == nil {
@@ -163,13 +161,14 @@ func (e *EC2) refuse(l *launch, o Offering, s *Subnet) error {
 		return err
 	}
 	reserved, err := e.reservation(l, o)
+	left, lack := e.left(o)
 	switch {
 	case err != nil:
 		return err
 	case o.Spot && !t.Spot:
 		return wire.Errorf("InvalidParameterCombination", "Instance type %s is not supported as spot instance", o.Type)
-	case e.left(o) == 0 && reserved == "":
-		return wire.Errorf("InsufficientInstanceCapacity", "We currently do not have sufficient %s capacity in the Availability Zone you requested (%s).", o.Type, o.Zone)
+	case left == 0 && reserved == "":
+		return lack
 	case e.free(s) < l.addresses():
 		return wire.Errorf("InsufficientFreeAddressesInSubnet", "There are not enough free addresses in subnet '%s' to satisfy the requested number of instances.", s.SubnetId)
 	}

@@ -41,8 +41,8 @@ func runInstances(e *EC2, tree map[string]any) (any, error) {
 	if err := e.refuse(&l, offering, subnet); err != nil {
 		return nil, err
 	}
-	if left := min(e.left(offering), e.free(subnet)/l.addresses()); left < in.MinCount {
-		return nil, wire.Errorf("InsufficientInstanceCapacity", "We currently do not have sufficient %s capacity in the Availability Zone you requested (%s).", offering.Type, offering.Zone)
+	if left, lack := e.left(offering); min(left, e.free(subnet)/l.addresses()) < in.MinCount {
+		return nil, lack
 	}
 	out := describedReservation{OwnerId: e.config.Account}
 	for range in.MaxCount {
