@@ -28,7 +28,6 @@ import (
 	"github.com/millwright-dev/millwright/doctor"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
-	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -148,18 +147,10 @@ func (in *inventory) machine(c *snapshot.Claim) *explain.Machine {
 // not asked what it would launch.
 func checklist(v lifecycle.View) lifecycle.Step {
 	if !v.Claim.Is(snapshot.Launched) && v.Claim.Deleted.IsZero() {
-		c := v.Claim.Conditions[snapshot.Launched]
-		r := plan.Reason{Code: plan.LaunchPending, Objects: []plan.ObjectRef{{Kind: "NodeClaim", Name: v.Claim.Name}}}
-		if c.Reason == string(plan.LaunchFailed) {
-			r.Code, r.Have = plan.LaunchFailed, c.Message
-		}
-		at := c.Since
-		if at.IsZero() {
-			at = v.Claim.Created
-		}
+		r := lifecycle.Unlaunched(v.Claim)
 		return lifecycle.Step{Gates: []lifecycle.Gate{{
-			Name: lifecycle.GateLaunched, Since: at, Reason: r,
-			Next: lifecycle.Next{Actor: lifecycle.Cloud, Then: lifecycle.GiveUp, At: at.Add(v.Policy.Defaulted().LaunchTimeout)},
+			Name: lifecycle.GateLaunched, Since: r.Since, Reason: r,
+			Next: lifecycle.Next{Actor: lifecycle.Cloud, Then: lifecycle.GiveUp, At: r.Since.Add(v.Policy.Defaulted().LaunchTimeout)},
 		}}}
 	}
 	return lifecycle.Decide(v)

@@ -58,8 +58,8 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 	}{
 		"sold out":        {answer: &cloud.InsufficientCapacityError{Offerings: []catalog.Key{refused}}, deleted: true, event: "InsufficientCapacityError", refusedTo: true},
 		"class is broken": {answer: &cloud.ClassNotReadyError{Class: "KWOKNodeClass/default", Reason: "no subnets"}, deleted: true, event: "NodeClaim/c NodeClassNotReady: NodeClaim c is given up: node class KWOKNodeClass/default is not ready: no subnets"},
-		"throttled":       {answer: &cloud.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("slow down")}, message: "slow down", again: 7 * time.Second},
-		"not allowed":     {answer: &cloud.UnauthorizedError{Action: "ec2:CreateFleet", Err: errors.New("denied")}, message: "ec2:CreateFleet", err: true},
+		"throttled":       {answer: &cloud.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("slow down")}, message: "slow down", reason: "RequestLimitExceeded", again: 7 * time.Second},
+		"not allowed":     {answer: &cloud.UnauthorizedError{Action: "ec2:CreateFleet", Err: errors.New("denied")}, message: "ec2:CreateFleet", reason: "Unauthorized", err: true},
 		"refused":         {answer: &cloud.RefusedError{Reason: "AMINotFound", Err: errors.New("ami-1 is gone")}, message: "ami-1 is gone", reason: "AMINotFound", err: true},
 		"anything else":   {answer: errors.New(strings.Repeat("é", 400)), message: strings.Repeat("é", 150), err: true},
 	} {

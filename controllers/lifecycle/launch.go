@@ -129,18 +129,29 @@ func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, ca
 
 // retry records why a launch failed and fails, to be tried again.
 func (r *Reconciler) retry(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
-	reason := string(plan.LaunchFailed)
-	var refused *cloud.RefusedError
-	if errors.As(cause, &refused) {
-		reason = refused.Reason
-	}
 	_, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
-		c.StatusConditions(status.WithClock(r.deps.Clock)).SetUnknownWithReason(karpv1.ConditionTypeLaunched, reason, clip(cause.Error()))
+		c.StatusConditions(status.WithClock(r.deps.Clock)).SetUnknownWithReason(karpv1.ConditionTypeLaunched, reasonOf(cause), clip(cause.Error()))
 	})
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{}, fmt.Errorf("launching NodeClaim %s: %w", claim.Name, cause)
+}
+
+// reasonOf is Karpenter's word for why a launch failed.
+func reasonOf(cause error) string {
+	var refused *cloud.RefusedError
+	var denied *cloud.UnauthorizedError
+	var throttled *cloud.ThrottledError
+	switch {
+	case errors.As(cause, &refused):
+		return refused.Reason
+	case errors.As(cause, &denied):
+		return "Unauthorized"
+	case errors.As(cause, &throttled):
+		return "RequestLimitExceeded"
+	}
+	return string(plan.LaunchFailed)
 }
 
 func clip(s string) string {

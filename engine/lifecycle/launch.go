@@ -35,7 +35,7 @@ func launch(v View) Step {
 	c := v.Claim
 	deadline := since(c, snapshot.Launched).Add(v.Policy.LaunchTimeout)
 	s := Step{Wake: deadline, Gates: []Gate{{
-		Name: GateLaunched, Since: since(c, snapshot.Launched), Reason: unlaunched(c),
+		Name: GateLaunched, Since: since(c, snapshot.Launched), Reason: Unlaunched(c),
 		Next: Next{Actor: Cloud, Then: GiveUp, At: deadline},
 	}}}
 	if !v.Now.Before(deadline) {
@@ -52,14 +52,18 @@ func launch(v View) Step {
 	return s
 }
 
-// unlaunched repeats what the cloud said to the last attempt, if there was one.
-func unlaunched(c *snapshot.Claim) plan.Reason {
+// untold is the reason of a condition that nothing has been said of yet.
+const untold = "AwaitingReconciliation"
+
+// Unlaunched is why a claim is not launched: what the cloud said to the last attempt, whatever
+// word it had for it, if there was one.
+func Unlaunched(c *snapshot.Claim) plan.Reason {
 	r := plan.Reason{
 		Code:    plan.LaunchPending,
 		Objects: []plan.ObjectRef{{Kind: "NodeClaim", Name: c.Name}},
 		Since:   since(c, snapshot.Launched),
 	}
-	if said := c.Conditions[snapshot.Launched]; said.Reason == string(plan.LaunchFailed) {
+	if said := c.Conditions[snapshot.Launched]; said.Reason != "" && said.Reason != untold {
 		r.Code, r.Have = plan.LaunchFailed, said.Message
 	}
 	return r
