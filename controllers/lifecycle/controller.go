@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -31,6 +32,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -227,7 +229,7 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 	}
 	if step.Node != nil {
 		if _, err := r.deps.Writer.Node(ctx, v.Nodes[0], step.Node.Apply); err != nil {
-			return err
+			return errors.Join(err, r.unregistered(ctx, claim, v, err))
 		}
 	}
 	r.tellRemoved(v, step)
@@ -249,6 +251,17 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 	}
 	r.logProgress(ctx, v, after)
 	return nil
+}
+
+// unregistered records on a claim that the API server refuses to have its Node registered.
+func (r *Reconciler) unregistered(ctx context.Context, claim *karpv1.NodeClaim, v lifecycle.View, cause error) error {
+	if v.Claim.Is(snapshot.Registered) || !apply.Refused(cause) {
+		return nil
+	}
+	_, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
+		c.StatusConditions(status.WithClock(r.deps.Clock)).SetUnknownWithReason(karpv1.ConditionTypeRegistered, string(plan.RegistrationPending), clip(cause.Error()))
+	})
+	return err
 }
 
 // tellForeign warns of Nodes that carry the provider ID of the claim's machine.

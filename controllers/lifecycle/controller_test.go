@@ -13,8 +13,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -217,6 +219,29 @@ func TestATaintThatIsRemovedAtTheLastMomentDoesNotComeBack(t *testing.T) {
 	w.Get(node)
 	if !raced || len(node.Spec.Taints) != 0 || !w.initialized("c")() {
 		t.Errorf("taints %v, initialized %v", node.Spec.Taints, w.initialized("c")())
+	}
+}
+
+func TestAClaimWhoseNodeMayNotBeChangedSaysSo(t *testing.T) {
+	w := newWorld(t)
+	w.Must(w.Rig.Client.Create(ctx, w.NewClaim("c")))
+	for range 2 { // it is launched, and its Node is not there yet
+		if _, err := w.reconcileOnce(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Join(w.Cloud.Ledger[0], "n")
+	w.API.Before = func(_ string, o client.Object) error {
+		if _, node := o.(*corev1.Node); node {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "n", errors.New("a policy says no"))
+		}
+		return nil
+	}
+	if _, err := w.reconcileOnce(); err == nil {
+		t.Error("no error")
+	}
+	if c := w.claim("c").StatusConditions().Get(karpv1.ConditionTypeRegistered); !c.IsUnknown() || c.Reason != "RegistrationPending" || !strings.Contains(c.Message, "a policy says no") {
+		t.Errorf("Registered: %+v", c)
 	}
 }
 
