@@ -64,19 +64,23 @@ func (x *Explainer) labels() []string {
 }
 
 // like is the candidate that differs from a word by the fewest slips, one in four
-// letters at most, or only in what stands before the last slash; empty if none does.
+// letters at most, or only in what stands before the last slash; empty if none does, or
+// if the word is a candidate itself.
 func like(word string, candidates []string) string {
+	if slices.Contains(candidates, word) {
+		return ""
+	}
 	best, fewest := "", min(mostSlips, len(word)/4)+1
 	for _, c := range candidates {
 		n := slips(word, c)
-		if n > 0 && n < fewest {
+		if n < fewest {
 			best, fewest = c, n
 		}
 	}
 	if best != "" {
 		return best
 	}
-	i := slices.IndexFunc(candidates, func(c string) bool { return c != word && strings.Contains(c, "/") && last(c) == last(word) })
+	i := slices.IndexFunc(candidates, func(c string) bool { return strings.Contains(c, "/") && last(c) == last(word) })
 	if i < 0 {
 		return ""
 	}
