@@ -122,7 +122,7 @@ func (c *colocation) pendingLeader(rule int) bool {
 
 // leaders are the groups beside which those go that require affinity over nodes to pods that
 // are pending: themselves where the rule is about the group's own pods. Who follows comes
-// after its leader. Groups that would wait for each other have none.
+// after its leader. Groups that wait only for some that go beside pods that run have none.
 func (c *colocation) leaders(beyond map[*demand.Group]bool) (followers []*demand.Group, leader map[*demand.Group]*demand.Group) {
 	selected := map[int][]*demand.Group{}
 	var waiting []*demand.Group
