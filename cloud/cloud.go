@@ -87,6 +87,10 @@ type Instance struct {
 	// the other taints of the request, because its user data are not the provider's.
 	// They are then added when it has joined. Only the answer to a launch has it.
 	JoinsBare bool
+	// Lacked says what kept an earlier choice from being delivered, other than the cloud's
+	// capacity: a quota of the account, the addresses of a subnet. Empty if nothing did. Only
+	// the answer to a launch has it.
+	Lacked string
 }
 
 // LaunchedFor reports whether a claim is the machine's. What another controller launched has

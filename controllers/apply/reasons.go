@@ -63,6 +63,8 @@ const (
 	WriteRefused = "WriteRefused"
 	// ReplicasMissing: machines of a static pool cannot be launched.
 	ReplicasMissing = "ReplicasMissing"
+	// LaunchLimited: a machine is another than was asked for first, for what the account lacks.
+	LaunchLimited = "LaunchLimited"
 	// GivenUp: a machine did not get ready in time, or ended before, and is replaced.
 	GivenUp = "GivenUp"
 )

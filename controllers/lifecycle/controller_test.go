@@ -87,6 +87,25 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 	}
 }
 
+// dear is a cloud that could not deliver what was asked for first.
+type dear struct{ cloud.Provider }
+
+func (d dear) Launch(ctx context.Context, req cloud.LaunchRequest) (cloud.Instance, error) {
+	i, err := d.Provider.Launch(ctx, req)
+	i.Lacked = "SpotQuotaExceeded: no more spot"
+	return i, err
+}
+
+func TestAMachineThatTakesThePlaceOfAnotherSaysWhy(t *testing.T) {
+	w := launching(t, nil)
+	w.Provider = dear{w.Provider}
+	_, err := w.reconcileOnce()
+	w.Must(err)
+	if got := strings.Join(w.Events.List, " "); !strings.Contains(got, "NodeClaim/c LaunchLimited: ") || !strings.Contains(got, "SpotQuotaExceeded: no more spot") {
+		t.Errorf("events %s", got)
+	}
+}
+
 // slow is a cloud whose launches go on until the test ends.
 type slow struct {
 	cloud.Provider

@@ -18,6 +18,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
@@ -36,6 +37,12 @@ func (r *Reconciler) launch(ctx context.Context, claim *karpv1.NodeClaim, choice
 	instance, err := r.deps.Provider.Launch(ctx, request(claim, choices))
 	if err != nil {
 		return r.unlaunched(ctx, claim, err)
+	}
+	if instance.Lacked != "" {
+		r.deps.Writer.Event(apply.Event{
+			Object: claim, Warning: true, Reason: apply.LaunchLimited,
+			Message: fmt.Sprintf("launched %s in %s as %s; others could not be had: %s", instance.Type, instance.Zone, instance.CapacityType, instance.Lacked),
+		})
 	}
 	return reconcile.Result{}, r.record(ctx, claim, instance)
 }

@@ -298,7 +298,7 @@ func (l *launch) launched(ctx context.Context, s *sent, i fleet.Launched) (cloud
 		State: cloud.Pending, Launched: l.Clock.Now(),
 		Labels: labels(choice.Type, choice.Offering, l.tenancy()), Annotations: l.annotations(),
 		Capacity: choice.Type.Capacity, Allocatable: choice.Type.Allocatable(),
-		JoinsBare: l.class.AMIFamily() == ec2class.AMIFamilyCustom,
+		JoinsBare: l.class.AMIFamily() == ec2class.AMIFamilyCustom, Lacked: l.cause,
 	}
 	l.machines.Launched(api.Instance{
 		ID: i.ID, Type: i.Type, Image: i.Image, Zone: i.Zone, Subnet: i.Subnet, State: "pending", Launched: out.Launched, Tags: s.request.Tags,

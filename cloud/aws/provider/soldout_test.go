@@ -13,6 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 	"github.com/millwright-dev/millwright/cloud/aws/network"
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
@@ -102,6 +103,21 @@ func TestAFullSubnetGivesWayToAnotherOfItsZone(t *testing.T) {
 	req := r.request(p, "last", onDemand)
 	if _, err := p.Launch(t.Context(), req); !errors.As(err, &short) || len(short.Offerings) != len(req.Choices) || !strings.Contains(short.Cause, "subnet-small") {
 		t.Errorf("answered %v", err)
+	}
+}
+
+// What is bought instead of spot says why, once: then spot is not asked for any more.
+func TestAMachineThatTakesThePlaceOfSpotSaysWhy(t *testing.T) {
+	r := newRig(t, "m5.large")
+	p := r.provider()
+	r.must(r.cloud.EC2.SetCapacity("*/*/spot", 0, wire.Errorf("MaxSpotInstanceCountExceeded", "Max spot instance count exceeded")))
+	any := func(catalog.Choice) bool { return true }
+	for i, want := range []string{"SpotQuotaExceeded: Max spot instance count exceeded", ""} {
+		got, err := p.Launch(t.Context(), r.request(p, fmt.Sprint("claim-", i), any))
+		r.must(err)
+		if got.CapacityType != catalog.OnDemand || got.Lacked != want {
+			t.Errorf("machine %d is %s and lacked %q, want %q", i, got.CapacityType, got.Lacked, want)
+		}
 	}
 }
 
