@@ -20,7 +20,8 @@ type healthDetail struct {
 			Latest string `json:"latestDescription"`
 		} `json:"eventDescription"`
 		Entities []struct {
-			Value string `json:"entityValue"`
+			Value  string `json:"entityValue"`
+			Status string `json:"status"`
 		} `json:"affectedEntities"`
 	} `json:"detail"`
 }
@@ -69,6 +70,9 @@ func health(_ *envelope, body []byte) ([]interruption.Event, Refused) {
 	for _, entity := range d.Detail.Entities {
 		e := event
 		e.ID = d.Detail.ARN
+		if e.State == interruption.Announced && (entity.Status == "RESOLVED" || entity.Status == "UNIMPAIRED") {
+			e.State = interruption.Completed // of this one
+		}
 		switch id := entity.Value[strings.LastIndexByte(entity.Value, '/')+1:]; {
 		case identified(id, "vol-"):
 			e.Kind, e.Volume = kind.volume, id

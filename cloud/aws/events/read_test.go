@@ -126,6 +126,19 @@ func TestMaintenanceOfAnInstanceCountsBesideThatOfOtherThings(t *testing.T) {
 	}
 }
 
+// AWS Health goes on listing what it has come to the end with beside what it has not.
+func TestWhatIsOverForOneInstanceIsNotForAnother(t *testing.T) {
+	both := strings.Replace(genuine(ours)[5], `[{"entityValue":"`+ours+`"`, `[{"entityValue":"i-0bb11bb22cc33dd44","status":"RESOLVED"},{"entityValue":"i-0cc11bb22cc33dd44","status":"UNIMPAIRED"},{"entityValue":"`+ours+`","status":"PENDING"`, 1)
+	list, refusal := reader.Read([]byte(both), now)
+	var got []string
+	for _, e := range list {
+		got = append(got, string(e.State))
+	}
+	if want := "Completed Completed Announced"; strings.Join(got, " ") != want {
+		t.Errorf("they are %v, want %s, refused as %q", got, want, refusal)
+	}
+}
+
 func TestWhatDoesNotCountIsRefusedWithTheReason(t *testing.T) {
 	spot := genuine(ours)[0]
 	replaced := func(old, with string) string {
