@@ -18,12 +18,13 @@ func (f *filler) weigh(model int) {
 
 // rate scores the item that a cursor is at; of items with rules, of which a box takes only
 // some, those of which most are left go first.
-func (f *filler) rate(c *cursor) {
+func (f *filler) rate(c *cursor) float64 {
 	item := c.lane.items[c.pos]
-	c.seen, c.item, c.score = f.now, item, f.score(item, c.plain)
+	score := f.score(item, c.plain)
 	if !c.plain {
-		c.score *= math.Sqrt(float64(f.left[item]))
+		score *= math.Sqrt(float64(f.left[item]))
 	}
+	return score
 }
 
 // spare is the share of a box's price that may be left in any shape.
