@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -50,13 +51,18 @@ type Unused struct {
 	Why string `json:"why"`
 }
 
-// Workload names what a pod belongs to: its controller, or itself.
+// Workload names what a pod belongs to: its controller, or itself. Chunks belong to their buffer.
 func Workload(p *snapshot.Pod) string {
+	if b := p.Buffer; b != nil {
+		return bufferKind + b.Namespace + "/" + b.Name
+	}
 	if c := metav1.GetControllerOf(p.Pod); c != nil {
 		return c.Kind + "/" + p.Namespace + "/" + c.Name
 	}
 	return "Pod/" + p.Namespace + "/" + p.Name
 }
+
+const bufferKind = "CapacityBuffer/"
 
 // LaunchedFor is the annotation of a claim that is launched for pods.
 func LaunchedFor(pods []*snapshot.Pod) string {
@@ -94,12 +100,9 @@ func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 	if len(wanting) == 0 {
 		return nil
 	}
-	planned := map[*snapshot.Node]map[string]bool{}
+	planned := map[*snapshot.Node][]*snapshot.Pod{}
 	for _, at := range slices.Concat(answer.Placements, answer.Expected) {
-		if planned[at.Node] == nil {
-			planned[at.Node] = map[string]bool{}
-		}
-		planned[at.Node][Workload(at.Pod)] = true
+		planned[at.Node] = append(planned[at.Node], at.Pod)
 	}
 	type round struct {
 		used   int
@@ -118,7 +121,7 @@ func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 			if rounds[key] == nil {
 				rounds[key] = &round{}
 			}
-			if planned[n][w] || n.HasEnded(w) || slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return p.Active() && Workload(p) == w }) {
+			if n.HasEnded(w) || slices.ContainsFunc(slices.Concat(planned[n], n.Pods), func(p *snapshot.Pod) bool { return uses(p, w) }) {
 				rounds[key].used++
 			} else {
 				rounds[key].unused = append(rounds[key].unused, n)
@@ -140,6 +143,12 @@ func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 	return out
 }
 
+// uses reports whether a pod on a machine, or planned for it, is of a workload that it was launched for, or has come
+// into the room of a buffer.
+func uses(p *snapshot.Pod, workload string) bool {
+	return p.Active() && (Workload(p) == workload || strings.HasPrefix(workload, bufferKind) && eviction.Reschedulable(p.Pod))
+}
+
 type poolWorkload struct{ pool, workload string }
 
 // later reports whether a pod was created so long after a machine began to take pods that it
@@ -154,8 +163,9 @@ func wantingMore(answer *plan.Plan) map[string]*snapshot.Pod {
 	var pods []*snapshot.Pod
 	for i := range answer.NewNodes {
 		pods = append(pods, answer.NewNodes[i].Pods...)
+		pods = append(pods, slices.DeleteFunc(slices.Clone(answer.NewNodes[i].Expected), func(p *snapshot.Pod) bool { return p.Buffer == nil })...)
 	}
-	for _, u := range answer.Unplaced {
+	for _, u := range slices.Concat(answer.Unplaced, answer.UnplacedChunks) {
 		pods = append(pods, u.Pod)
 	}
 	return oldestOf(slices.DeleteFunc(pods, func(p *snapshot.Pod) bool { return p.Spec.NodeName != "" }))

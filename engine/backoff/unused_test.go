@@ -358,6 +358,42 @@ func TestWhatKeepsAWorkloadOffItsMachineIsSaid(t *testing.T) {
 	}
 }
 
+// A pod that takes the room of a buffer uses what was launched for it.
+func TestAMachineOfABufferIsUsedByAnyPod(t *testing.T) {
+	for name, c := range map[string]struct {
+		plan   func(n *snapshot.Node, chunk, pod *snapshot.Pod) *plan.Plan
+		unused int
+	}{
+		"nobody": {func(_ *snapshot.Node, chunk, _ *snapshot.Pod) *plan.Plan {
+			return &plan.Plan{UnplacedChunks: []plan.Unplaced{{Pod: chunk}}}
+		}, 1},
+		"nobody, and the chunk gets another": {func(_ *snapshot.Node, chunk, _ *snapshot.Pod) *plan.Plan {
+			return &plan.Plan{NewNodes: []plan.NewNode{{Pool: "general", Expected: []*snapshot.Pod{chunk}}}}
+		}, 1},
+		"a pod that runs": {func(n *snapshot.Node, chunk, pod *snapshot.Pod) *plan.Plan {
+			n.Pods = []*snapshot.Pod{pod}
+			return &plan.Plan{UnplacedChunks: []plan.Unplaced{{Pod: chunk}}}
+		}, 0},
+		"a pod that is to run": {func(n *snapshot.Node, chunk, pod *snapshot.Pod) *plan.Plan {
+			return &plan.Plan{Placements: []plan.Placement{{Pod: pod, Node: n}}, UnplacedChunks: []plan.Unplaced{{Pod: chunk}}}
+		}, 0},
+		"a chunk, and another lacks room": {func(n *snapshot.Node, chunk, _ *snapshot.Pod) *plan.Plan {
+			return &plan.Plan{Expected: []plan.Placement{{Pod: chunk, Node: n}}, UnplacedChunks: []plan.Unplaced{{Pod: chunk}}}
+		}, 0},
+	} {
+		r := newRig(t, 1)
+		chunk := &snapshot.Pod{Pod: new(corev1.Pod), Class: r.pod().Class, Buffer: &snapshot.Buffer{Namespace: "default", Name: "room"}}
+		n := r.boot(&snapshot.Node{Claim: &snapshot.Claim{
+			Name: "a", Pool: "general", Created: noon.Add(-time.Minute), Annotations: map[string]string{backoff.LaunchedForAnnotation: "CapacityBuffer/default/room=3"},
+		}})
+		r.nodes = []*snapshot.Node{n}
+		answer := c.plan(n, chunk, r.pod())
+		if found := backoff.FindUnused(r.snapshot(), answer); len(found) != c.unused {
+			t.Errorf("%s uses it: %+v", name, found)
+		}
+	}
+}
+
 func TestATrialThatItsWorkloadLeftToOthersHoldsNoLaterPodsBack(t *testing.T) {
 	r := newRig(t, 1)
 	r.fate = tainted

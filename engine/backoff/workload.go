@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -44,7 +46,7 @@ func WorkloadPauses(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) []W
 func used(f snapshot.Failure, p *snapshot.Pool, nodes []*snapshot.Node, now time.Time, forAsLong time.Duration) bool {
 	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
 		return launchedSince(n, p, f) && (n.HasEnded(f.Workload) || slices.ContainsFunc(n.Pods, func(on *snapshot.Pod) bool {
-			return on.Active() && Workload(on) == f.Workload && !boundAt(on).IsZero() && now.Sub(boundAt(on)) >= forAsLong
+			return uses(on, f.Workload) && !boundAt(on).IsZero() && now.Sub(boundAt(on)) >= forAsLong
 		}))
 	})
 }
@@ -78,9 +80,9 @@ func Recover(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) []snapshot
 	})
 }
 
-// PauseWorkloads gives the pending pods for which pools launch nothing at present a class
+// PauseWorkloads gives the pending pods and the chunks of buffers for which pools launch nothing at present a class
 // that says so: all of a workload during its pause and while a trial is under way, all but
-// one otherwise. The snapshot's list is replaced, not changed.
+// one otherwise. The snapshot's lists are replaced, not changed.
 func PauseWorkloads(s *snapshot.Snapshot) {
 	paused := map[string][]snapshot.PausedPool{}
 	spared := map[string][]snapshot.PausedPool{}
@@ -89,7 +91,7 @@ func PauseWorkloads(s *snapshot.Snapshot) {
 	for _, p := range s.Pools {
 		for _, w := range WorkloadPauses(p, s.Nodes, s.Now) {
 			if oldest == nil {
-				oldest = oldestOf(s.Pending)
+				oldest = oldestOf(slices.Concat(s.Pending, firstChunks(s.Buffers)))
 			}
 			if oldest[w.Workload] == nil {
 				continue
@@ -104,7 +106,17 @@ func PauseWorkloads(s *snapshot.Snapshot) {
 	if len(paused) == 0 {
 		return
 	}
-	pods := slices.Clone(s.Pending)
+	pods, buffers := slices.Clone(s.Pending), slices.Clone(s.Buffers)
+	for i, p := range firstChunks(buffers) {
+		if w := Workload(p); p.Class != nil && len(paused[w]) > 0 {
+			b := *buffers[i]
+			b.Rest = p.Class.WithPaused(paused[w])
+			if len(spared[w]) > 0 {
+				b.Chunk = &snapshot.Pod{Pod: p.Pod, Class: b.Rest}
+			}
+			buffers[i] = &b
+		}
+	}
 	classes := map[*snapshot.Class]map[string]*snapshot.Class{}
 	first := map[string]bool{}
 	for i, p := range pods {
@@ -125,7 +137,19 @@ func PauseWorkloads(s *snapshot.Snapshot) {
 		}
 		pods[i] = &snapshot.Pod{Pod: p.Pod, Class: classes[p.Class][key]}
 	}
-	s.Pending = pods
+	s.Pending, s.Buffers = pods, buffers
+}
+
+// firstChunks are a chunk of each buffer, without a class where there is none.
+func firstChunks(buffers []*snapshot.Buffer) []*snapshot.Pod {
+	out := make([]*snapshot.Pod, len(buffers))
+	for i, b := range buffers {
+		out[i] = &snapshot.Pod{Pod: new(corev1.Pod), Buffer: b}
+		if b.Chunk != nil {
+			out[i] = &snapshot.Pod{Pod: b.Chunk.Pod, Class: b.Chunk.Class, Buffer: b}
+		}
+	}
+	return out
 }
 
 // countRecorded counts what is recorded on claims and may not be on their pools yet.

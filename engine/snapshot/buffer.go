@@ -9,6 +9,8 @@ type Buffer struct {
 	// not known, for which Reason and Fault say why.
 	Chunk         *Pod
 	Reason, Fault string
+	// Rest is the class of all chunks but the first; nil if it is that of Chunk.
+	Rest *Class
 	// Count is how many chunks are wanted.
 	Count int
 	// Template is the PodTemplate that the chunk was made of, at a generation; empty if it was
@@ -22,9 +24,12 @@ func Chunks(buffers []*Buffer) []*Pod {
 	var out []*Pod
 	for _, b := range buffers {
 		for i := range min(b.Count, MostExpected-len(out)) {
-			pod := *b.Chunk.Pod
+			pod, class := *b.Chunk.Pod, b.Chunk.Class
 			pod.Name = "capacity-buffer-" + b.Name + "-" + strconv.Itoa(i)
-			out = append(out, &Pod{Pod: &pod, Class: b.Chunk.Class, Buffer: b})
+			if i > 0 && b.Rest != nil {
+				class = b.Rest
+			}
+			out = append(out, &Pod{Pod: &pod, Class: class, Buffer: b})
 		}
 	}
 	return out

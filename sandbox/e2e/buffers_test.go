@@ -66,6 +66,26 @@ func TestABufferKeepsRoomForPodsToCome(t *testing.T) {
 	c.eventually(patience, c.running("app=web", 2))
 }
 
+// Machines that never have room for the chunks that they are launched for are launched with pauses.
+func TestABufferIsNotGivenOneMachineAfterTheOther(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.manifests(class + "---" + pool("web", "arm64"))
+	c.millwrightWith([]string{"FEATURE_GATES=CapacityBuffer=true"})
+	log := c.watchClaims()
+	c.quarantine("web")
+	c.manifests(buffer)
+	c.eventually(patience, func() error { return c.poolSays("web", "MachinesUnused", "CapacityBuffer/default/room") })
+	first := time.Now()
+	c.throughout(time.Minute, func() error {
+		if n := len(log.of("web")); n > 5 {
+			return fmt.Errorf("%d machines after %s:\n%s", n, time.Since(first), log.tell("web"))
+		}
+		return nil
+	})
+	c.eventually(patience, func() error { return c.bufferSays("RequiresNewCapacity") })
+}
+
 // bufferSays checks the condition Provisioning of the buffer.
 func (c *cluster) bufferSays(reason string) error {
 	b, err := c.dynamic.Resource(bufferKind).Namespace("default").Get(c.Context(), "room", metav1.GetOptions{})
