@@ -44,8 +44,9 @@ func (s *Store) putPod(pod *corev1.Pod) {
 }
 
 // Found records that the API server has a pod on a Node. It stays in the snapshots as unseen
-// until a watch has told of it, or of any later state of a pod: watches keep the order.
-func (s *Store) Found(pod *snapshot.Pod) {
+// until a watch has told of it, or of any later state of a pod: watches keep the order. A pod that
+// is gone before a watch begins anew is never told of, so it is forgotten after a while.
+func (s *Store) Found(pod *snapshot.Pod, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	latest := s.told
@@ -53,8 +54,19 @@ func (s *Store) Found(pod *snapshot.Pod) {
 		latest = s.unseen.Pod
 	}
 	if latest == nil || supersedes(pod.Pod, latest) {
-		s.unseen = pod
+		s.unseen, s.found = pod, now
 	}
+}
+
+// unseenFor is how long a pod that was found is remembered. It is longer than any watch lasts.
+const unseenFor = 15 * time.Minute
+
+// unseenAt is the pod that is unseen now, nil if there is none.
+func (s *Store) unseenAt(now time.Time) *snapshot.Pod {
+	if s.unseen != nil && !now.Before(s.found.Add(unseenFor)) {
+		s.unseen = nil
+	}
+	return s.unseen
 }
 
 // tell takes in that a watch told of a pod.

@@ -38,7 +38,7 @@ func (s *Store) copy(now time.Time) *snapshot.Snapshot {
 		Pools:      slices.Clone(s.pools.list()),
 		Nodes:      s.nodeList(),
 		Pending:    pending,
-		Unseen:     s.unseen,
+		Unseen:     s.unseenAt(now),
 		Expected:   expected,
 		Buffers:    s.buffers.list(&s.classes, s.daemonSets.rangesOf),
 		DaemonSets: s.daemonSets.list(&s.classes),

@@ -52,6 +52,7 @@ type Store struct {
 	pods       map[string]*snapshot.Pod
 	told       client.Object // the latest state of any pod of which a watch told
 	unseen     *snapshot.Pod // on a Node in the API server, and later than that
+	found      time.Time     // when that was
 	waiting    waiting
 	podsOf     map[string]*table[*snapshot.Pod] // by node name
 	ended      map[string]map[string]time.Time  // workloads, by node name

@@ -78,9 +78,10 @@ func TestAPodThatWasFoundIsUnseenUntilAWatchHasComeAsFar(t *testing.T) {
 	pod := func(name, version string) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, ResourceVersion: version}, Spec: corev1.PodSpec{NodeName: "a"}}
 	}
-	found := func(s *Store, name, version string) { s.Found(&snapshot.Pod{Pod: pod(name, version)}) }
+	found := func(s *Store, name, version string) { s.Found(&snapshot.Pod{Pod: pod(name, version)}, noon) }
+	at := noon
 	unseen := func(s *Store) string {
-		if p := s.Snapshot(noon, nil).Unseen; p != nil {
+		if p := s.Snapshot(at, nil).Unseen; p != nil {
 			return p.Name
 		}
 		return ""
@@ -96,6 +97,8 @@ func TestAPodThatWasFoundIsUnseenUntilAWatchHasComeAsFar(t *testing.T) {
 		{"two are found", func() { found(s, "late", "12"); found(s, "web", "11") }, "late"},
 		{"a watch tells of the earlier one", func() { s.Update(pod("web", "11")) }, "late"},
 		{"it tells of the end of another", func() { s.Delete(pod("web", "13")) }, ""},
+		{"one is found that is never told of", func() { found(s, "lost", "14") }, "lost"},
+		{"a while later", func() { at = noon.Add(unseenFor) }, ""},
 	} {
 		if step.do(); unseen(s) != step.want {
 			t.Errorf("%s: unseen is %q instead of %q", step.does, unseen(s), step.want)

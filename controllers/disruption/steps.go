@@ -110,7 +110,7 @@ func (d *Disruptor) remove(ctx context.Context, s *snapshot.Snapshot, decision *
 			d.Store.Update(claims[i])
 			d.Store.Update(live[i].Object)
 			for _, p := range live[i].Pods {
-				d.Store.Found(p)
+				d.Store.Found(p, d.Clock.Now())
 			}
 			return d.callOff(ctx, c, live[i], reason)
 		}
