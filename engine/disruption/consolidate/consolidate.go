@@ -116,7 +116,7 @@ type search struct {
 func Find(in Input) Result {
 	s := &search{Input: in, Result: Result{Stays: map[string]Stay{}}, used: map[string]bool{}, left: in.World.Asked + in.Work}
 	s.prefilter = newPrefilter(in.World)
-	s.offers = newOffers(s.prefilter.dims, in.World, in.World.Pools())
+	s.offers = newOffers(s.prefilter.dims, in.World.Pools())
 	s.rates = newRates(s.prefilter.dims, s.offers)
 	s.rank()
 	s.excludeTargets()

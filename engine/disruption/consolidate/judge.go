@@ -33,16 +33,15 @@ func (s *search) judge(c *component, answer whatif.Answer) {
 	}
 }
 
-// unplaced says why a pod has no place for less than its machine costs: nothing may be
-// launched, there is none at any price, or it costs as much.
+// unplaced says why a pod has no place: no cheaper machine would hold it, nothing may be
+// launched, or none takes it.
 func (s *search) unplaced(c Candidate, pod *snapshot.Pod) plan.Reason {
 	need := s.prefilter.need(pod.Class)
-	held := slices.ContainsFunc(s.offers, func(w offer) bool { return w.price < c.Price && room(need, w.have, 1) > 0 })
-	if reason, closed := s.Closed[c.Node.Pool()]; held && closed {
-		return reason
-	}
-	if !held || s.World.Ask([]*snapshot.Node{c.Node}).Refused()[c.Node.Name] == nil {
+	if !slices.ContainsFunc(s.offers, func(w offer) bool { return w.price < c.Price && room(need, w.have, 1) > 0 }) {
 		return plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Want: dollars(c.Price), Have: dollars(c.Price)}
+	}
+	if reason, closed := s.Closed[c.Node.Pool()]; closed {
+		return reason
 	}
 	return fitsNowhere(c, pod)
 }

@@ -2,9 +2,7 @@ package consolidate
 
 import (
 	"math"
-	"slices"
 
-	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -13,36 +11,23 @@ import (
 // so that some may be refused.
 const surplus = 3
 
-// rounds bounds how often placement is asked about machines that are to go.
-const rounds = 3
-
 // remove finds machines whose pods fit on others. Pods go to machines that the
 // prefilter would keep even if there were no budgets, so that they need not move
 // again in the next pass.
 func (s *search) remove() {
 	chosen, later := s.sift()
 	s.close(later)
-	for range rounds {
-		if len(chosen) == 0 || s.World.Asked >= s.left {
-			break
-		}
-		answer := s.World.Put(whatif.Question{Gone: nodes(chosen), RoomOnly: true})
+	if len(chosen) > 0 {
+		answer := s.World.Room(nodes(chosen))
 		unplaced := answer.WithoutRoom()
-		kept := slices.DeleteFunc(slices.Clone(chosen), func(c Candidate) bool {
-			pod, lacks := unplaced[c.Node.Name]
-			if lacks {
+		for _, c := range chosen {
+			// Each is a move of its own: its pods have a place even if the others stay.
+			if pod := unplaced[c.Node.Name]; pod == nil {
+				s.judge(alone(c), answer)
+			} else {
 				s.stay(alone(c), Stay{Reason: fitsNowhere(c, pod), Saving: c.Price})
 			}
-			return lacks
-		})
-		if len(kept) == len(chosen) {
-			// Each is a move of its own: its pods have a place even if the others stay.
-			for _, c := range kept {
-				s.judge(alone(c), answer)
-			}
-			break
 		}
-		chosen = kept
 	}
 	for _, c := range later {
 		s.wait(c, c.Price)

@@ -102,7 +102,7 @@ func (s *search) adopt(group []Candidate) {
 	if len(group) == 0 {
 		return
 	}
-	answer := s.World.Put(whatif.Question{Gone: nodes(group), Ceiling: priceOf(group)})
+	answer := s.World.Ask(nodes(group))
 	for _, part := range components(group, answer) {
 		// Pods of another part may go there.
 		if !slices.ContainsFunc(part.nodes, func(c Candidate) bool { return !s.available(c) }) {

@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
-	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -49,7 +48,7 @@ func newRates(dims *vector.Dims, list []offer) rates {
 }
 
 // newOffers lists the types that are sold to those of the pools that launch.
-func newOffers(dims *vector.Dims, w *whatif.World, pools []*snapshot.Pool) []offer {
+func newOffers(dims *vector.Dims, pools []*snapshot.Pool) []offer {
 	var out []offer
 	at := map[*catalog.Type]int{}
 	for _, p := range pools {
@@ -57,7 +56,7 @@ func newOffers(dims *vector.Dims, w *whatif.World, pools []*snapshot.Pool) []off
 			continue
 		}
 		for _, t := range p.Types {
-			price := w.Least(p, t)
+			price := least(p, t)
 			if i, known := at[t]; known {
 				out[i].price = min(out[i].price, price)
 			} else {
@@ -67,6 +66,18 @@ func newOffers(dims *vector.Dims, w *whatif.World, pools []*snapshot.Pool) []off
 		}
 	}
 	return out
+}
+
+// least is the lowest price at which a pool gets a type now, in $/h; infinite if it does not.
+func least(p *snapshot.Pool, t *catalog.Type) float64 {
+	price := math.Inf(1)
+	zones, capacities := p.Requirements.Get(corev1.LabelTopologyZone), p.Requirements.Get(catalog.CapacityTypeLabel)
+	for _, o := range t.Offerings {
+		if o.Available && zones.Has(o.Zone) && capacities.Has(o.CapacityType) {
+			price = min(price, o.Price)
+		}
+	}
+	return price
 }
 
 // scaled makes rates as high as no offer forbids; infinite if none has anything of
@@ -117,7 +128,7 @@ func (s *search) excludeTargets() {
 	byPool := map[string]rates{}
 	for _, p := range s.World.Pools() {
 		if _, closed := s.Closed[p.Name]; !closed {
-			byPool[p.Name] = newRates(s.prefilter.dims, newOffers(s.prefilter.dims, s.World, []*snapshot.Pool{p}))
+			byPool[p.Name] = newRates(s.prefilter.dims, newOffers(s.prefilter.dims, []*snapshot.Pool{p}))
 		}
 	}
 	var dear []Candidate
@@ -128,12 +139,12 @@ func (s *search) excludeTargets() {
 		}
 		saving := c.Price - r.value(s.prefilter.filled(p))
 		t := s.Terms[c.Node.Pool()]
-		least := t.Saving
+		share := t.Saving
 		if c.Node.Labels()[catalog.CapacityTypeLabel] == catalog.Spot {
-			least = max(least, t.SpotSaving)
+			share = max(share, t.SpotSaving)
 		}
 		h := t.disruption(true, 1+(c.Cost-1)/p.full)
-		if saving >= excludedAbove*h.dollars && saving > excludedAbove*least*c.Price {
+		if saving >= excludedAbove*h.dollars && saving > excludedAbove*share*c.Price {
 			dear = append(dear, c)
 		}
 	}

@@ -29,8 +29,6 @@ type World struct {
 	// Asked counts the machines that questions have looked at, and their pods, so many
 	// of which count as a machine: the measure of work.
 	Asked int
-	// least memoises Least.
-	least map[poolType]float64
 }
 
 // What a question costs besides the machines that it looks at, in machines, and how
@@ -44,7 +42,7 @@ const (
 // plan puts them and machines that are being deleted are gone. The plan may be
 // nil.
 func New(s *snapshot.Snapshot, p *plan.Plan, options placement.Options) *World {
-	w := &World{Ledger: limit.New(s), snap: s.Fork(), options: options, least: map[poolType]float64{}}
+	w := &World{Ledger: limit.New(s), snap: s.Fork(), options: options}
 	w.options.Ledger, w.options.Unexplained = w.Ledger, true
 	w.snap.Pending, w.snap.Nominated, w.snap.Buffers = nil, nil, nil
 	if p != nil {
@@ -156,33 +154,27 @@ func (a Answer) Refused() map[string]*snapshot.Pod {
 
 // Ask plans for the pods of machines as if those were gone. The world stays as it
 // is.
-func (w *World) Ask(gone []*snapshot.Node) Answer { return w.Put(Question{Gone: gone}) }
+func (w *World) Ask(gone []*snapshot.Node) Answer { return w.ask(gone, false) }
 
-// Question is about machines that are thought gone.
-type Question struct {
-	Gone []*snapshot.Node
-	// RoomOnly asks for room on machines that exist; new ones are at most in the answer
-	// for pods without such room.
-	RoomOnly bool
-	// Ceiling, unless zero, leaves out new machines that cost as much, in $/h, except
-	// where the pool demands a choice of types or comes before others by its weight.
-	Ceiling float64
-}
+// Room asks only for room on machines that exist; new ones are at most in the answer for
+// pods without such room.
+func (w *World) Room(gone []*snapshot.Node) Answer { return w.ask(gone, true) }
 
-// Put asks a question. The world stays as it is.
-func (w *World) Put(q Question) Answer {
+func (w *World) ask(gone []*snapshot.Node, roomOnly bool) Answer {
 	f := *w
 	f.snap = w.snap.Fork()
-	f.Remove(q.Gone)
+	f.Remove(gone)
 	s := f.snap
 	out := Answer{from: map[*snapshot.Pod]string{}}
-	for _, n := range q.Gone {
+	for _, n := range gone {
 		for _, p := range Movers(n) {
 			out.from[p] = n.Name
 			s.Pending = append(s.Pending, p)
 		}
 	}
-	s.Pools = w.market(q, s.Pending)
+	if roomOnly {
+		s.Pools = w.unstocked(s.Pending)
+	}
 	w.Asked += overhead + len(s.Nodes) + w.pods()/podsPerMachine
 	out.Plan = placement.Solve(s, w.options)
 	return out

@@ -1,7 +1,6 @@
 package whatif
 
 import (
-	"math"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,27 +38,14 @@ func TestAQuestionLeavesTheWorldAsItIs(t *testing.T) {
 	}
 }
 
-func TestRoomOnlyLaunchesNothing(t *testing.T) {
+func TestWhereThereIsOnlyRoomNothingIsLaunched(t *testing.T) {
 	w := full()
 	gone := []*snapshot.Node{w.Machine("a")}
 	if answer := w.Ask(gone); len(answer.NewNodes) != 1 {
 		t.Fatalf("%d new machines, want one", len(answer.NewNodes))
 	}
-	answer := w.Put(Question{Gone: gone, RoomOnly: true})
+	answer := w.Room(gone)
 	if len(answer.NewNodes) != 0 || answer.WithoutRoom()["a"] == nil {
 		t.Errorf("new machines %v, unplaced %v", answer.NewNodes, answer.WithoutRoom())
-	}
-}
-
-func TestACeilingLeavesOutWhatCostsAsMuch(t *testing.T) {
-	w := full()
-	gone := []*snapshot.Node{w.Machine("a")}
-	price := w.Ask(gone).NewNodes[0].Choice.Offering.Price
-	if answer := w.Put(Question{Gone: gone, Ceiling: price}); len(answer.NewNodes) != 0 {
-		t.Errorf("launched %v for less than %v", answer.NewNodes[0].Choice, price)
-	}
-	above := math.Nextafter(price, math.Inf(1))
-	if answer := w.Put(Question{Gone: gone, Ceiling: above}); len(answer.NewNodes) != 1 || answer.NewNodes[0].Choice.Offering.Price != price {
-		t.Errorf("launched %v, want one machine for %v", answer.NewNodes, price)
 	}
 }
