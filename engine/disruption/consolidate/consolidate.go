@@ -115,10 +115,10 @@ type search struct {
 // Find looks for moves.
 func Find(in Input) Result {
 	s := &search{Input: in, Result: Result{Stays: map[string]Stay{}}, used: map[string]bool{}, left: in.World.Asked + in.Work}
-	s.prefilter = newPrefilter(in.World)
+	s.rank()
+	s.prefilter = newPrefilter(in.World, in.Candidates)
 	s.offers = newOffers(s.prefilter.dims, in.World.Pools())
 	s.rates = newRates(s.prefilter.dims, s.offers)
-	s.rank()
 	s.excludeTargets()
 	s.remove()
 	s.replace()
@@ -131,7 +131,6 @@ func (s *search) rank() {
 	slices.SortFunc(s.Candidates, func(a, b Candidate) int {
 		return cmp.Or(-cmp.Compare(a.Price/a.Cost, b.Price/b.Cost), cmp.Compare(a.Node.Name, b.Node.Name))
 	})
-	s.prefilter.order(s.Candidates)
 }
 
 // afford reports whether the budgets let all of them go.

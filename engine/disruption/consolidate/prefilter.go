@@ -18,7 +18,7 @@ import (
 // certain; what it holds back would not fit, but for what unplaceable says.
 type prefilter struct {
 	dims   *vector.Dims
-	places []*place // the fullest first
+	places []*place // in the order in which pods go there
 	at     map[string]*place
 	needs  map[*snapshot.Class][]int64
 	// unplaceable are classes for which one of their machines found no room on any other;
@@ -35,7 +35,10 @@ type place struct {
 	gone, busy, closed bool
 }
 
-func newPrefilter(w *whatif.World) *prefilter {
+// newPrefilter has pods go first to the machines that are no candidates, the fullest of
+// them first, and then to the candidates that would be the last to go: pods that
+// went to others would soon move again.
+func newPrefilter(w *whatif.World, candidates []Candidate) *prefilter {
 	s := &prefilter{
 		dims: vector.New(names(w.Machines())), at: map[string]*place{},
 		needs: map[*snapshot.Class][]int64{}, unplaceable: map[*snapshot.Class]bool{}, accepts: map[pairing]bool{},
@@ -44,21 +47,14 @@ func newPrefilter(w *whatif.World) *prefilter {
 		p := s.newPlace(n)
 		s.places, s.at[n.Name] = append(s.places, p), p
 	}
-	slices.SortFunc(s.places, func(a, b *place) int {
-		return cmp.Or(-cmp.Compare(a.full, b.full), cmp.Compare(a.node.Name, b.node.Name))
-	})
-	return s
-}
-
-// order has pods go first to the machines that are no candidates, the fullest of
-// them first, and then to the candidates that would be the last to go: pods that
-// went to others would soon move again.
-func (s *prefilter) order(candidates []Candidate) {
 	turn := make(map[string]int, len(candidates))
 	for i, c := range candidates {
 		turn[c.Node.Name] = len(candidates) - i
 	}
-	slices.SortStableFunc(s.places, func(a, b *place) int { return cmp.Compare(turn[a.node.Name], turn[b.node.Name]) })
+	slices.SortFunc(s.places, func(a, b *place) int {
+		return cmp.Or(turn[a.node.Name]-turn[b.node.Name], -cmp.Compare(a.full, b.full), cmp.Compare(a.node.Name, b.node.Name))
+	})
+	return s
 }
 
 // names are the resources that some pod asks for.

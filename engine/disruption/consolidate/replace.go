@@ -35,8 +35,7 @@ func (s *search) available(c Candidate) bool {
 // told why they are not looked at.
 func (s *search) wasteful() []Candidate {
 	r := s.rates
-	s.prefilter = newPrefilter(s.World)
-	s.prefilter.order(s.Candidates)
+	s.prefilter = newPrefilter(s.World, s.Candidates)
 	var out []Candidate
 	for _, c := range s.Candidates {
 		if !s.available(c) {
