@@ -13,6 +13,10 @@ type cursor struct {
 	taken int // of the item at pos
 	part  int // of the content, if some of the item are taken
 	plain bool
+	// score is that of item, which was at pos when it was seen last.
+	score float64
+	item  int32
+	seen  int
 	// tokens is how many of those in the box are known not to be in conflict.
 	tokens int
 }
@@ -35,6 +39,10 @@ type filler struct {
 	// average go into it, by dimension; zero where the average needs none.
 	value, averages []float64
 	parts           []Part
+	// now counts what is taken, mark is how much has to be free until all lanes are
+	// looked at again.
+	now  int
+	mark []int64
 	// ascending are the items, the smallest first; early is for each item where in
 	// parts it is, from one, if it was put in before the others. large is how many
 	// others went into the box that was filled last, for its price.
@@ -47,7 +55,7 @@ type filler struct {
 func (s *solver) newFiller(left []int) *filler {
 	f := &filler{
 		s: s, lanes: s.lanesOf(left), left: left, early: make([]int32, len(s.counts)),
-		inverse: make([]float64, s.p.Dims), average: make([]float64, s.p.Dims),
+		inverse: make([]float64, s.p.Dims), average: make([]float64, s.p.Dims), mark: make([]int64, s.p.Dims),
 		value: make([]float64, s.p.Dims), averages: make([]float64, s.p.Dims),
 	}
 	for i := range f.lanes {
@@ -60,13 +68,32 @@ func (s *solver) newFiller(left []int) *filler {
 
 // fill is the best content for a box of a model that greedy finds, and what it is worth;
 // commit takes it from what is left.
+//
+// All lanes are scored again when the box has become noticeably fuller, in between only
+// the one in front, until it stays there (lazy greedy).
 func (f *filler) fill(model int) (parts []Part, worth float64) {
 	f.start(model)
 	f.weigh(model)
 	f.parts = f.parts[:0]
 	small := f.sprinkle(model)
-	for c := f.front(model); c != nil; c = f.front(model) {
-		f.take(c, model)
+	for {
+		if f.fuller() {
+			f.rescore(model)
+		}
+		at := f.front()
+		if at < 0 {
+			break
+		}
+		c := &f.cursors[at]
+		switch {
+		case c.seen == f.now:
+			f.take(c, model)
+			f.now++
+		case !f.settle(c, model):
+			f.drop(at)
+		default:
+			f.rate(c)
+		}
 	}
 	things := 0
 	for _, part := range f.parts {
@@ -83,25 +110,50 @@ func (f *filler) fill(model int) (parts []Part, worth float64) {
 	return f.parts, worth
 }
 
-// front is the cursor at the item with the best score, nil if none is left; those that have
-// nothing more that fits are dropped.
-func (f *filler) front(model int) *cursor {
-	best, first, front := -1.0, int32(0), (*cursor)(nil)
-	for i := 0; i < len(f.cursors); {
-		c := &f.cursors[i]
-		if !f.settle(c, model) {
-			last := len(f.cursors) - 1
-			f.cursors[i] = f.cursors[last]
-			f.cursors = f.cursors[:last]
+// noticeable is the share of what was free at the last look at all lanes.
+const noticeable = 0.8
+
+// fuller reports whether it is time to look at all lanes.
+func (f *filler) fuller() bool {
+	for d, n := range f.load.Free {
+		if n < f.mark[d] {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *filler) rescore(model int) {
+	for c := 0; c < len(f.cursors); {
+		if !f.settle(&f.cursors[c], model) {
+			f.drop(c)
 			continue
 		}
-		item, score := c.lane.items[c.pos], f.rate(c)
-		if score > best || score == best && item < first {
-			best, first, front = score, item, c
-		}
-		i++
+		f.rate(&f.cursors[c])
+		c++
 	}
-	return front
+	for d, n := range f.load.Free {
+		f.mark[d] = int64(noticeable * float64(n))
+	}
+}
+
+// drop removes a cursor that has nothing more that fits.
+func (f *filler) drop(c int) {
+	last := len(f.cursors) - 1
+	f.cursors[c] = f.cursors[last]
+	f.cursors = f.cursors[:last]
+}
+
+// front is the cursor with the best score, -1 if none is left.
+func (f *filler) front() int {
+	best, at := -1.0, -1
+	for c := range f.cursors {
+		cur := &f.cursors[c]
+		if cur.score > best || cur.score == best && cur.item < f.cursors[at].item {
+			best, at = cur.score, c
+		}
+	}
+	return at
 }
 
 func (f *filler) start(model int) {
@@ -114,6 +166,10 @@ func (f *filler) start(model int) {
 		}
 	}
 	f.cursors = f.cursors[:0]
+	f.now++
+	for d, n := range f.load.Free {
+		f.mark[d] = n + 1
+	}
 	clear(f.average)
 	for i := range f.lanes {
 		l := &f.lanes[i]

@@ -18,13 +18,12 @@ func (f *filler) weigh(model int) {
 
 // rate scores the item that a cursor is at; of items with rules, of which a box takes only
 // some, those of which most are left go first.
-func (f *filler) rate(c *cursor) float64 {
+func (f *filler) rate(c *cursor) {
 	item := c.lane.items[c.pos]
-	score := f.score(item, c.plain)
+	c.seen, c.item, c.score = f.now, item, f.score(item, c.plain)
 	if !c.plain {
-		score *= math.Sqrt(float64(f.left[item]))
+		c.score *= math.Sqrt(float64(f.left[item]))
 	}
-	return score
 }
 
 // spare is the share of a box's price that may be left in any shape.
