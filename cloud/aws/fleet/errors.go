@@ -37,7 +37,7 @@ const (
 	TokenUsed
 	// Gone: what the call is about does not exist.
 	Gone
-	// Broken: EC2 has a fault.
+	// Broken: EC2 has a fault, or got the request too late or with credentials that had ended.
 	Broken
 )
 
@@ -100,6 +100,10 @@ var rules = []rule{
 	{"InternalFailure", "", Broken, "InternalError"},
 	{"Unavailable", "", Broken, "InternalError"},
 	{"ServiceUnavailable", "", Broken, "InternalError"},
+	{"RequestTimeout", "", Broken, ""},
+	{"RequestExpired", "", Broken, ""},
+	{"ExpiredToken", "", Broken, ""},
+	{"ExpiredTokenException", "", Broken, ""},
 	{"InvalidParameter", "", Refused, cloud.LaunchFailed},
 	{"InvalidParameterValue", "", Refused, cloud.LaunchFailed},
 	{"InvalidParameterCombination", "", Refused, cloud.LaunchFailed},

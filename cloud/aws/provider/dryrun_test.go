@@ -74,6 +74,7 @@ func TestWhatALaunchMayNotDoIsAConditionOfTheClass(t *testing.T) {
 		{"RunInstances", "InvalidParameter", "Security group sg-1 and subnet subnet-1 belong to different networks.", "False SecurityGroupSubnetVPCMismatch ", ""},
 		{"RunInstances", "OptInRequired", "In order to use this AWS Marketplace product you need to accept terms and subscribe.", "False LaunchFailed ", ""},
 		{"RunInstances", "RequestLimitExceeded", "Request limit exceeded.", "True ", "throttled"},
+		{"RunInstances", "ExpiredToken", "The security token included in the request is expired", "True ", "expired"},
 		{"RunInstances", "InvalidParameterValue", "Value (x) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name", "True ", "iamInstanceProfile"},
 	} {
 		r := newRig(t)
