@@ -62,7 +62,7 @@ func (s *solver) repack(boxes []Box, limits []int64) []Box {
 	}
 	s.charge(boxes)
 	p := s.patterns(boxes, left, things)
-	if p.solve(); !s.better(p.best, boxes) || !s.exchange(boxes, p.best, limits) {
+	if p.solve(nil); !s.better(p.best, boxes) || !s.exchange(boxes, p.best, limits) {
 		return boxes
 	}
 	return p.best
@@ -100,30 +100,48 @@ func (s *solver) exchange(boxes, others []Box, limits []int64) bool {
 	return true
 }
 
-// solve dives: it buys the patterns of which the master has whole boxes, or else one of that
-// of which it has most, and gives up where the master's bound is no better than the
-// incumbent. On the way the rest packed greedily is a candidate.
-func (p *patterns) solve() {
-	var bought []Box
-	for p.begin() {
-		p.relax()
-		if p.s.costOf(bought)+p.master.Cost() >= p.s.costOf(p.best)*(1-worthwhile) {
-			return
-		}
-		p.consider(slices.Concat(bought, p.s.greedy(slices.Clone(p.left), nil)))
-		columns, before := p.columnsOfMost(), len(bought)
-		for _, c := range columns {
-			pattern := p.known[p.master.Basis[c]]
-			for range min(int(p.master.X[c]+near), repeats(p.left, pattern.Parts)) {
-				bought = append(bought, p.take(pattern))
-			}
-		}
-		if len(bought) == before {
-			bought = append(bought, p.take(p.clip(p.known[p.master.Basis[columns[0]]])))
+// solve is branch and bound by diving: it buys the patterns of which the master has whole
+// boxes, or else branches on those of which it has most, and prunes where the master's
+// bound is no better than the incumbent. At each node the rest packed greedily is a
+// candidate.
+func (p *patterns) solve(bought []Box) {
+	if !p.begin() {
+		p.consider(bought)
+		return
+	}
+	p.relax()
+	if p.s.costOf(bought)+p.master.Cost() >= p.s.costOf(p.best)*(1-worthwhile) {
+		return
+	}
+	p.consider(slices.Concat(bought, p.s.greedy(slices.Clone(p.left), nil)))
+	columns := p.columnsOfMost()
+	left, known := slices.Clone(p.left), p.known
+	whole := bought[:len(bought):len(bought)]
+	for _, c := range columns {
+		for range min(int(p.master.X[c]+near), repeats(p.left, known[p.master.Basis[c]].Parts)) {
+			whole = append(whole, p.take(known[p.master.Basis[c]]))
 		}
 	}
-	p.consider(bought)
+	if len(whole) > len(bought) {
+		p.solve(whole)
+		copy(p.left, left)
+		return
+	}
+	var next []Box
+	for _, c := range columns[:min(len(columns), branches)] {
+		next = append(next, p.clip(known[p.master.Basis[c]]))
+	}
+	for i := range next {
+		if i > 0 && p.work <= 0 {
+			return
+		}
+		p.solve(append(bought[:len(bought):len(bought)], p.take(next[i])))
+		copy(p.left, left)
+	}
 }
+
+// branches is how many patterns a node branches on.
+const branches = 3
 
 // columnsOfMost are the rows of the patterns that the master buys, those of which it
 // buys most first.

@@ -86,9 +86,22 @@ func (g *program) relax() {
 			worth[b] = max(0, v)
 			total += worth[b]
 		}
+		// Dual stabilization: half-way between the master's duals and the best proven.
+		for b := range worth {
+			worth[b] = (worth[b] + g.worth[b]) / 2
+		}
 		known := len(g.columns)
-		if g.price(worth); total-g.total <= near*total || known == len(g.columns) {
+		g.price(worth)
+		if total-g.total <= near*total {
 			return
+		}
+		if known == len(g.columns) {
+			for b, v := range g.master.Dual {
+				worth[b] = max(0, v)
+			}
+			if g.price(worth); known == len(g.columns) {
+				return
+			}
 		}
 		g.pivot(known)
 	}
