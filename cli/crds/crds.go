@@ -138,7 +138,11 @@ func (u *upgrade) do(ctx context.Context) (said string, err error) {
 	case crdupgrade.Upgrade:
 		return u.replace(ctx, have)
 	case crdupgrade.Keep:
-		return "kept: the cluster's also has " + few(u.verdict.Theirs), nil
+		said := "kept: the cluster's also has " + few(u.verdict.Theirs)
+		if len(u.verdict.Ours) > 0 {
+			said += ", and lacks " + few(u.verdict.Ours)
+		}
+		return said, nil
 	}
 	return "not replaced: the cluster's also has " + few(u.verdict.Theirs) + "; this version's also has " + few(u.verdict.Ours), nil
 }

@@ -20,7 +20,8 @@ type Action string
 const (
 	// Create means that the cluster has none.
 	Create Action = "Create"
-	// Keep means that ours has nothing that the cluster's lacks.
+	// Keep means that ours has nothing that the cluster's lacks, or that others have a say in the kind
+	// and each has something that the other lacks.
 	Keep Action = "Keep"
 	// Upgrade means that ours has all that the cluster's has.
 	Upgrade Action = "Upgrade"
@@ -36,6 +37,9 @@ type Verdict struct {
 	Theirs, Ours []string
 }
 
+// shared is the group of the kinds that Cluster Autoscaler reads as well.
+const shared = "autoscaling.x-k8s.io"
+
 // Decide compares ours with the cluster's definition of the same name, nil if it has none.
 func Decide(have, ours *apiextensionsv1.CustomResourceDefinition) Verdict {
 	if have == nil {
@@ -43,7 +47,7 @@ func Decide(have, ours *apiextensionsv1.CustomResourceDefinition) Verdict {
 	}
 	v := Verdict{Theirs: missing(have, ours), Ours: missing(ours, have)}
 	switch {
-	case len(v.Theirs) > 0 && len(v.Ours) > 0:
+	case len(v.Theirs) > 0 && len(v.Ours) > 0 && ours.Spec.Group != shared:
 		v.Action = Refuse
 	case len(v.Theirs) > 0:
 		v.Action = Keep

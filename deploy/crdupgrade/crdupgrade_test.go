@@ -12,12 +12,17 @@ import (
 
 func pools(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
+	return definition(t, "karpenter.sh_nodepools.yaml")
+}
+
+func definition(t *testing.T, file string) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
 	list, err := deploy.CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range list {
-		if c.File == "karpenter.sh_nodepools.yaml" {
+		if c.File == file {
 			out := new(apiextensionsv1.CustomResourceDefinition)
 			if err := yaml.Unmarshal(c.YAML, out); err != nil {
 				t.Fatal(err)
@@ -25,7 +30,7 @@ func pools(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 			return out
 		}
 	}
-	t.Fatal("no definition of NodePools")
+	t.Fatalf("no definition %s", file)
 	return nil
 }
 
@@ -78,6 +83,16 @@ func TestAServedVersionIsNeverTakenAway(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if got := Decide(nil, pools(t)); got.Action != Create {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// Cluster Autoscaler's may be older or newer; that keeps nothing else from being installed.
+func TestAKindThatOthersReadAsWellIsKept(t *testing.T) {
+	const file = "autoscaling.x-k8s.io_capacitybuffers.yaml"
+	have := definition(t, file)
+	have.Spec.Versions[0].Name = "v1alpha1"
+	if got := Decide(have, definition(t, file)); got.Action != Keep || !slices.Equal(got.Theirs, []string{"v1alpha1"}) || !slices.Equal(got.Ours, []string{"v1beta1"}) {
 		t.Errorf("got %+v", got)
 	}
 }
