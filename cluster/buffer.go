@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +16,7 @@ import (
 
 // buffers are the CapacityBuffers, and what has templates of pods that they may be made of.
 type buffers struct {
-	objects   map[string]*bufferv1beta1.CapacityBuffer
+	objects   *table[*bufferv1beta1.CapacityBuffer]
 	templates map[id]template
 	built     []*snapshot.Buffer
 	stale     bool
@@ -31,16 +30,16 @@ type template struct {
 }
 
 func newBuffers() buffers {
-	return buffers{objects: map[string]*bufferv1beta1.CapacityBuffer{}, templates: map[id]template{}}
+	return buffers{objects: newTable[*bufferv1beta1.CapacityBuffer](), templates: map[id]template{}}
 }
 
 func (b *buffers) put(o *bufferv1beta1.CapacityBuffer) {
-	b.objects[key(o)] = o
+	b.objects.put(key(o), o)
 	b.stale = true
 }
 
 func (b *buffers) drop(k string) {
-	delete(b.objects, k)
+	b.objects.drop(k)
 	b.stale = true
 }
 
@@ -58,7 +57,9 @@ func (b *buffers) dropTemplate(of id) {
 }
 
 // touch says that what buffers are made of has changed.
-func (b *buffers) touch() { b.stale = b.stale || len(b.objects) > 0 }
+func (b *buffers) touch() { b.stale = b.stale || b.any() }
+
+func (b *buffers) any() bool { return len(b.objects.byKey) > 0 }
 
 // workload is the template of a workload.
 func workload(pod *corev1.PodTemplateSpec, replicas *int32) template {
@@ -76,14 +77,11 @@ func (b *buffers) list(classes *snapshot.Classes, ranges func(namespace string) 
 		return b.built
 	}
 	b.built, b.stale = nil, false
-	for _, o := range b.objects {
+	for _, o := range b.objects.list() {
 		if s := o.Spec.ProvisioningStrategy; s == nil || *s == "" || *s == bufferv1beta1.ActiveProvisioningStrategy {
 			b.built = append(b.built, b.build(o, classes, ranges(o.Namespace)))
 		}
 	}
-	slices.SortFunc(b.built, func(x, y *snapshot.Buffer) int {
-		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name))
-	})
 	return b.built
 }
 

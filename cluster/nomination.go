@@ -53,7 +53,7 @@ func (s *Store) place(pod *snapshot.Pod) (machine string, known bool) {
 func (s *Store) Waiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.waiting.refused.byKey)+len(s.buffers.objects) > 0
+	return len(s.waiting.refused.byKey) > 0 || s.buffers.any()
 }
 
 // Knows reports whether the latest plan has decided about a pod.

@@ -11,10 +11,10 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Trim takes off objects, before they are cached, who manages which field, and the templates
-// of controllers of which only numbers count, which those of ReplicaSets do where buffers may be made
-// of them. Of pods it keeps what is ours, which tells our
-// nominations from kube-scheduler's, and of Nodes that are joining when their taints changed.
+// Trim takes off objects, before they are cached, who manages which field, and the templates of
+// controllers of which only the numbers of pods count. Those of ReplicaSets stay where buffers may be
+// made of them. Of pods it keeps what is ours, which tells our nominations from kube-scheduler's, and
+// of Nodes that are joining when their taints changed.
 func Trim(buffers bool) toolscache.TransformFunc {
 	return func(in any) (any, error) {
 		switch o := in.(type) {

@@ -144,8 +144,8 @@ func (r *report) objects(ctx context.Context) ([]client.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	buffers = slices.DeleteFunc(buffers, func(o client.Object) bool {
-		return !meta.IsStatusConditionTrue(o.(*bufferv1beta1.CapacityBuffer).Status.Conditions, buffer.ReadyForProvisioning) // nobody keeps its room
+	buffers = slices.DeleteFunc(buffers, func(o client.Object) bool { // those that no controller resolves
+		return !meta.IsStatusConditionTrue(o.(*bufferv1beta1.CapacityBuffer).Status.Conditions, buffer.ReadyForProvisioning)
 	})
 	if len(buffers) == 0 {
 		return out, nil

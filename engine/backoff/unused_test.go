@@ -364,10 +364,10 @@ func TestAMachineOfABufferIsUsedByAnyPod(t *testing.T) {
 		plan   func(n *snapshot.Node, chunk, pod *snapshot.Pod) *plan.Plan
 		unused int
 	}{
-		"nobody": {func(_ *snapshot.Node, chunk, _ *snapshot.Pod) *plan.Plan {
+		"no pod": {func(_ *snapshot.Node, chunk, _ *snapshot.Pod) *plan.Plan {
 			return &plan.Plan{UnplacedChunks: []plan.Unplaced{{Pod: chunk}}}
 		}, 1},
-		"nobody, and the chunk gets another": {func(_ *snapshot.Node, chunk, _ *snapshot.Pod) *plan.Plan {
+		"no pod, and the chunk gets another": {func(_ *snapshot.Node, chunk, _ *snapshot.Pod) *plan.Plan {
 			return &plan.Plan{NewNodes: []plan.NewNode{{Pool: "general", Expected: []*snapshot.Pod{chunk}}}}
 		}, 1},
 		"a pod that runs": {func(n *snapshot.Node, chunk, pod *snapshot.Pod) *plan.Plan {
