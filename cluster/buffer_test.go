@@ -119,3 +119,12 @@ func TestAChunkIsAPodOfItsTemplateWithoutWhatIsYetToCome(t *testing.T) {
 		t.Error("the template was changed")
 	}
 }
+
+func TestTemplatesOfReplicaSetsStayWhereBuffersCount(t *testing.T) {
+	for _, buffers := range []bool{true, false} {
+		rs := &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Template: templateOf("1")}}
+		if _, err := Trim(buffers)(rs); err != nil || len(rs.Spec.Template.Spec.Containers) > 0 != buffers {
+			t.Errorf("with buffers %t: the template is %+v, %v", buffers, rs.Spec.Template, err)
+		}
+	}
+}

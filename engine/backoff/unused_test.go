@@ -394,6 +394,26 @@ func TestAMachineOfABufferIsUsedByAnyPod(t *testing.T) {
 	}
 }
 
+// A pause holds all chunks of a buffer back, and then all but one.
+func TestABufferIsPausedAsAWorkloadIs(t *testing.T) {
+	for name, c := range map[string]struct {
+		since       time.Duration
+		first, rest bool
+	}{"in a pause": {time.Second, true, true}, "after it": {90 * time.Minute, false, true}} {
+		r := newRig(t, 1)
+		r.pool.Failures = []snapshot.Failure{{Workload: "CapacityBuffer/default/room", Count: 5, Last: noon.Add(-c.since)}}
+		b := &snapshot.Buffer{Namespace: "default", Name: "room", Chunk: r.pod(), Count: 2}
+		other := &snapshot.Buffer{Namespace: "default", Name: "unresolved"}
+		s := r.snapshot()
+		s.Buffers = []*snapshot.Buffer{b, other}
+		backoff.PauseWorkloads(s)
+		chunks := snapshot.Chunks(s.Buffers)
+		if first, rest := len(chunks[0].Class.Paused) > 0, len(chunks[1].Class.Paused) > 0; first != c.first || rest != c.rest || b.Rest != nil || s.Buffers[1] != other {
+			t.Errorf("%s: the first chunk is paused %t, the others %t", name, first, rest)
+		}
+	}
+}
+
 func TestATrialThatItsWorkloadLeftToOthersHoldsNoLaterPodsBack(t *testing.T) {
 	r := newRig(t, 1)
 	r.fate = tainted

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/enginetest"
 	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -47,5 +48,22 @@ func TestWhereThereIsOnlyRoomNothingIsLaunched(t *testing.T) {
 	answer := w.Room(gone)
 	if len(answer.NewNodes) != 0 || answer.WithoutRoom()["a"] == nil {
 		t.Errorf("new machines %v, unplaced %v", answer.NewNodes, answer.WithoutRoom())
+	}
+}
+
+// Room for a buffer stays that wherever it is, and costs nothing to move.
+func TestChunksStayChunksInAWorld(t *testing.T) {
+	w := full()
+	var classes snapshot.Classes
+	chunk := &snapshot.Pod{Pod: enginetest.Pod("chunk", 1000, 256), Buffer: &snapshot.Buffer{Name: "room"}}
+	chunk.Class = classes.Pod(chunk.Pod).Class
+	before := w.Machine("a").MoveCost()
+	w = New(w.snap, &plan.Plan{Placements: []plan.Placement{{Pod: chunk, Node: w.Machine("a")}}}, placement.Options{})
+	a := w.Machine("a")
+	if n := len(a.Pods); n != 2 || a.Pods[1].Buffer != chunk.Buffer || a.MoveCost() != before {
+		t.Fatalf("%d pods, the last of buffer %v, at a cost of %v instead of %v", n, a.Pods[n-1].Buffer, a.MoveCost(), before)
+	}
+	if movers := Movers(a); len(movers) != 2 || movers[1].Buffer != chunk.Buffer {
+		t.Errorf("what moves is %v", movers)
 	}
 }
