@@ -10,6 +10,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // unmarked has the cloud write on machines to which claim they belong, where another
@@ -34,7 +35,8 @@ func (c *Collector) each(claims []karpv1.NodeClaim, machines map[string]bool, do
 	var failed []error
 	for i := range claims {
 		claim := &claims[i]
-		if machines[claim.Status.ProviderID] && claim.Status.NodeName != "" && claim.DeletionTimestamp == nil && c.deps.Manages(cluster.Claim(claim).Class) {
+		value := cluster.Claim(claim)
+		if machines[claim.Status.ProviderID] && value.Is(snapshot.Registered) && claim.DeletionTimestamp == nil && c.deps.Manages(value.Class) {
 			failed = append(failed, do(claim))
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
 	"github.com/millwright-dev/millwright/cloud"
 )
 
@@ -32,7 +34,7 @@ func TestAMachineThatDoesNotSayWhoseItIsIsMarked(t *testing.T) {
 			s := newScene(t)
 			m := &marking{Provider: s.Deps.Provider}
 			s.Deps.Provider = m
-			claim := s.claim()
+			claim := s.claim(karpv1.ConditionTypeRegistered)
 			claim.Status.NodeName = "n"
 			s.Must(s.Rig.Client.Status().Update(ctx, claim))
 			tt.change(s)

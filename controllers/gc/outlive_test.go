@@ -3,6 +3,8 @@ package gc_test
 import (
 	"testing"
 
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
@@ -15,22 +17,22 @@ func (reserving) ReservationLabels() []string { return []string{"example.com/res
 func TestAMachineWhoseReservationHasEndedIsOnDemand(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*scene)
-		node   string
+		stage  string
 		want   string
 	}{
-		"it has ended":                       {func(s *scene) { s.machine.CapacityType = catalog.OnDemand }, "n", catalog.OnDemand},
-		"it stands":                          {func(s *scene) { s.machine.CapacityType = catalog.Reserved }, "n", catalog.Reserved},
-		"the machine has not registered yet": {func(s *scene) { s.machine.CapacityType = catalog.OnDemand }, "", catalog.Reserved},
+		"it has ended":                       {func(s *scene) { s.machine.CapacityType = catalog.OnDemand }, karpv1.ConditionTypeRegistered, catalog.OnDemand},
+		"it stands":                          {func(s *scene) { s.machine.CapacityType = catalog.Reserved }, karpv1.ConditionTypeRegistered, catalog.Reserved},
+		"the machine has not registered yet": {func(s *scene) { s.machine.CapacityType = catalog.OnDemand }, karpv1.ConditionTypeLaunched, catalog.Reserved},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
 			s.Deps.Provider = reserving{s.Deps.Provider}
 			labels := map[string]string{catalog.CapacityTypeLabel: catalog.Reserved, "example.com/reservation": "cr-1", "team": "x"}
 			s.machine.Labels = labels
-			claim, node := s.claim(), s.node(true, true)
+			claim, node := s.claim(tt.stage), s.node(true, true)
 			claim.Labels = labels
 			s.Must(s.Rig.Client.Update(ctx, claim))
-			claim.Status.ProviderID, claim.Status.NodeName = "test://1", tt.node
+			claim.Status.ProviderID, claim.Status.NodeName = "test://1", "n"
 			s.Must(s.Rig.Client.Status().Update(ctx, claim))
 			tt.change(s)
 			s.sweep(t)

@@ -151,7 +151,7 @@ func (r *Reconciler) advance(ctx context.Context, claim *karpv1.NodeClaim) (reco
 	switch {
 	case err != nil && step.Delete != lifecycle.LaunchTimedOut:
 		return r.unlaunched(ctx, claim, err)
-	case step.Delete == lifecycle.NodeLost:
+	case step.Delete == lifecycle.NodeLost, step.Delete == lifecycle.MachineEnded:
 		return r.lost(ctx, claim, step)
 	case step.Delete != "":
 		return reconcile.Result{}, r.giveUp(ctx, claim, step.Delete, step.Blocked())
@@ -246,7 +246,7 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 	if err != nil {
 		return err
 	}
-	if step.NodeName != "" {
+	if !v.Claim.Is(snapshot.Registered) && after.StatusConditions().IsTrue(karpv1.ConditionTypeRegistered) {
 		r.deps.Metrics.NodeCreated(v.Claim.Pool)
 	}
 	r.logProgress(ctx, v, after)

@@ -39,6 +39,33 @@ func TestAMachineWhoseNodeSomebodyRemovedIsGivenUp(t *testing.T) {
 	w.until("nothing is left", func() bool { return len(w.Claims()) == 0 && len(w.Cloud.Alive()) == 0 })
 }
 
+// A Node that waits for the pods planned for it is on record, so that its kubelet, which does not
+// make another, is not waited for in vain.
+func TestAMachineWhoseNodeSomebodyRemovedBeforeItRegisteredFails(t *testing.T) {
+	w := newWorld(t)
+	w.Must(w.Rig.Client.Create(ctx, w.NewClaim("c")))
+	_, err := w.reconcileOnce()
+	w.Must(err)
+	c := w.claim("c")
+	c.Status.NodeName = "n"
+	w.Must(w.Rig.Client.Status().Update(ctx, c))
+	node, cache := w.Join(w.Cloud.Ledger[0], "n"), w.Deps.Client
+	w.Deps.Client = withoutNodes{cache}
+	_, err = w.reconcileOnce()
+	w.Must(err)
+	if w.claim("c").DeletionTimestamp != nil {
+		t.Fatal("the claim is given up for a Node that only the cache misses")
+	}
+	w.Deps.Client = cache
+	w.Delete(node)
+	_, err = w.reconcileOnce()
+	w.Must(err)
+	if c := w.claim("c"); c.DeletionTimestamp == nil || c.Annotations["millwright.dev/given-up"] != "machine_ended" {
+		t.Errorf("the claim is deleted %v, given up for %q", c.DeletionTimestamp, c.Annotations["millwright.dev/given-up"])
+	}
+	w.until("nothing is left", func() bool { return len(w.Claims()) == 0 && len(w.Cloud.Alive()) == 0 })
+}
+
 func TestAClaimThatHasLostItsProviderIDIsNotGivenUp(t *testing.T) {
 	w, _ := working(t)
 	c := w.claim("c")

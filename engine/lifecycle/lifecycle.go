@@ -111,7 +111,7 @@ const (
 	// kubelet does not make another, so that nothing can run there any more.
 	NodeLost DeleteReason = "garbage_collected"
 	// MachineEnded: the cloud ended the machine before its Node registered, such as EC2 one whose
-	// encrypted volumes it may not open.
+	// encrypted volumes it may not open, or somebody removed the Node before that.
 	MachineEnded DeleteReason = "machine_ended"
 )
 
@@ -129,8 +129,8 @@ func (r DeleteReason) Failure() bool {
 	return false
 }
 
-// Ended is why a claim is deleted whose machine the cloud has ended: before its Node has
-// registered that is a failure, unless the claim is being deleted already.
+// Ended is why a claim is deleted whose machine the cloud has ended, or whose Node is lost: before
+// that has registered it is a failure, unless the claim is being deleted already.
 func Ended(c *snapshot.Claim) DeleteReason {
 	if c.Deleted.IsZero() && !c.Is(snapshot.Registered) {
 		return MachineEnded
@@ -225,7 +225,7 @@ func decide(v View) Step {
 	case !c.Is(snapshot.Registered):
 		return register(v)
 	case len(v.Nodes) == 0:
-		return Step{Delete: NodeLost, Gates: append(passed(v, GateLaunched), Gate{Name: GateNode, Reason: notFound(c)})}
+		return lost(v)
 	case len(v.Nodes) == 1 && v.Nodes[0].Labels[RegisteredLabel] != "true":
 		return takeOver(v, Step{Gates: passed(v, GateLaunched)})
 	case v.Starting():
@@ -233,6 +233,11 @@ func decide(v View) Step {
 	default:
 		return Step{Gates: passed(v, append([]GateName{GateLaunched, GateNode, GateRegistered}, later...)...)}
 	}
+}
+
+// lost gives up a machine whose Node was there and is not any more.
+func lost(v View) Step {
+	return Step{Delete: Ended(v.Claim), Gates: append(passed(v, GateLaunched), Gate{Name: GateNode, Reason: notFound(v.Claim)})}
 }
 
 // passed are gates that are open because a condition of the claim says so.

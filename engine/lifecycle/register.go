@@ -33,8 +33,11 @@ func register(v View) Step {
 	c := v.Claim
 	deadline := since(c, snapshot.Registered).Add(v.Policy.RegistrationTimeout)
 	s := Step{Gates: passed(v, GateLaunched), Wake: deadline}
-	if len(v.Nodes) == 1 {
+	switch {
+	case len(v.Nodes) == 1:
 		return takeOver(v, s)
+	case len(v.Nodes) == 0 && c.NodeName != "":
+		return lost(v)
 	}
 	r, status := notFound(c), corev1.ConditionUnknown
 	r.Since = since(c, snapshot.Launched)
@@ -61,7 +64,11 @@ func takeOver(v View, s Step) Step {
 	s.Gates = append(s.Gates, Gate{Name: GateNode, Open: true, Since: joined})
 	if node.Labels[RegisteredLabel] != "true" {
 		if !v.Hold.Until.IsZero() {
-			s.Gates, s.Wake = append(s.Gates, held(v, joined)), v.Hold.Until
+			gate := held(v, joined)
+			s.Gates, s.Wake = append(s.Gates, gate), v.Hold.Until
+			if c := v.Claim; !c.Is(snapshot.Registered) && c.NodeName != node.Name { // known from now on, so that it is missed if it goes
+				s.NodeName, s.Conditions = node.Name, []plan.Condition{waiting(snapshot.Registered, corev1.ConditionUnknown, gate.Reason)}
+			}
 			if nomination.Ready(&snapshot.Node{Object: node, Claim: v.Claim, Learned: v.Learned}) {
 				s.Wake = v.Now.Add(HoldPoll)
 			}
