@@ -19,6 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/controllers/notify"
+	"github.com/millwright-dev/millwright/controllers/servertime"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -41,8 +42,8 @@ type Config struct {
 	// nowhere.
 	Webhook *notify.Webhook
 
-	// Clock is the time of all loops; nil is the real one. The lease and the
-	// windows of client-go always use the real one.
+	// Clock is the time of all loops; nil is the API server's, as its answers tell it. The
+	// lease and the windows of client-go always use the machine's own.
 	Clock clock.Clock
 
 	// BatchIdle is how long a plan waits for one more pending pod, BatchMax for how
@@ -142,7 +143,6 @@ func (c Config) withDefaults() (Config, error) {
 	case c.BatchIdle < 0 || c.BatchMax < 0:
 		return c, errors.New("a batch window must not be negative")
 	}
-	defaultTo(&c.Clock, clock.Clock(clock.RealClock{}))
 	defaultTo(&c.BatchIdle, time.Second)
 	defaultTo(&c.BatchMax, 10*time.Second)
 	defaultTo(&c.MetricsAddress, ":8080")
@@ -156,6 +156,11 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("the idle batch window %v exceeds the longest %v", c.BatchIdle, c.BatchMax)
 	}
 	c.REST = rest.CopyConfig(c.REST)
+	if c.Clock == nil {
+		theirs := servertime.New(clock.RealClock{}, tellSkew)
+		c.REST.Wrap(theirs.Wrap)
+		c.Clock = theirs
+	}
 	defaultTo(&c.REST.QPS, 200)
 	defaultTo(&c.REST.Burst, 300)
 	if c.REST.UserAgent == "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
@@ -102,6 +103,12 @@ func Run(ctx context.Context, c Config) error {
 func tellMissing(right denied.Right, namespace string) {
 	log.Log.Error(nil, "a right is missing: the API server does not allow to "+right.String(), "verb", right.Verb, "resource", right.Resource, "group", right.Group, "namespace", namespace,
 		"help", "the chart and deploy/rbac grant what is needed; rights that only an option needs come with the option")
+}
+
+// tellSkew says that this machine's clock is not the API server's, or is again.
+func tellSkew(behind time.Duration) {
+	log.Log.Info(fmt.Sprintf("the API server's time counts: this machine's clock differs by %v", -behind.Round(time.Second)),
+		"help", "synchronize the clocks of all nodes; those of kubelets are taken as they are")
 }
 
 // loops are all that run, in no particular order.
