@@ -194,7 +194,7 @@ func (c *Client) Stop(ctx context.Context, id string) error {
 // without the offering.
 func (c *Client) Start(ctx context.Context, id string) error {
 	_, err := c.ec2.StartInstances(ctx, &ec2.StartInstancesInput{InstanceIds: []string{id}})
-	if m := meaning(err); err != nil && (m == fleet.NoCapacity || m == fleet.Quota) {
+	if m := meaning(err); err != nil && slices.Contains([]fleet.Meaning{fleet.NoCapacity, fleet.NoRoom, fleet.Quota}, m) {
 		return &cloud.InsufficientCapacityError{Cause: err.Error()}
 	}
 	return translate("ec2:StartInstances", err)

@@ -19,6 +19,8 @@ const (
 	Unknown Meaning = iota
 	// NoCapacity: the offering cannot be had now.
 	NoCapacity
+	// NoRoom: the capacity reservation is used up.
+	NoRoom
 	// NoAddresses: the subnet has no addresses left; another subnet of the zone may have.
 	NoAddresses
 	// NoSpot: no spot capacity can be had in the account at all.
@@ -55,8 +57,8 @@ var rules = []rule{
 	{"InsufficientInstanceCapacity", "", NoCapacity, ""},
 	{"UnfulfillableCapacity", "", NoCapacity, ""},
 	{"Unsupported", "", NoCapacity, ""},
-	{"ReservationCapacityExceeded", "", NoCapacity, ""},
-	{"InsufficientReservedInstanceCapacity", "", NoCapacity, ""},
+	{"ReservationCapacityExceeded", "", NoRoom, ""},
+	{"InsufficientReservedInstanceCapacity", "", NoRoom, ""},
 	{"InsufficientFreeAddressesInSubnet", "", NoAddresses, "InsufficientFreeAddressesInSubnet"},
 	{"MaxSpotInstanceCountExceeded", "", Quota, "SpotQuotaExceeded"},
 	{"VcpuLimitExceeded", "", Quota, "VCPULimitExceeded"},
@@ -168,8 +170,9 @@ type Verdict struct {
 	SoldOut []catalog.Key
 	// Full are the subnets that have no addresses left.
 	Full []Subnet
-	// NoSpot says that the account can have no spot capacity.
-	NoSpot bool
+	// NoSpot says that the account can have no spot capacity, NoRoom that the capacity
+	// reservation has none left.
+	NoSpot, NoRoom bool
 	// Err is the worst of the other failures, nil if there are none: it is not for lack of
 	// capacity that the launch failed.
 	Err error
@@ -190,8 +193,8 @@ func Judge(w *Wave, failures []Failure) Verdict {
 	for _, f := range failures {
 		meaning, reason := Means(f.Code, f.Message)
 		switch meaning {
-		case NoCapacity, Quota, NoAddresses:
-			if meaning != NoCapacity {
+		case NoCapacity, NoRoom, Quota, NoAddresses:
+			if v.NoRoom = v.NoRoom || meaning == NoRoom; meaning == Quota || meaning == NoAddresses {
 				v.Cause = cmp.Or(v.Cause, reason+": "+f.Message)
 			}
 			if full := (Subnet{f.Subnet, f.Zone}); meaning == NoAddresses && full.ID != "" && full.Zone != "" {

@@ -81,7 +81,8 @@ type Resolver struct {
 	mu sync.Mutex
 	// checked is when an instance profile was last found to be right.
 	checked map[string]time.Time
-	// left is how many machines capacity reservations had room for.
+	// left is how many machines capacity reservations have room for: what EC2 said last, less
+	// those launched since and with those ended since.
 	left map[string]int
 	// groups are the placement groups of the classes, by class.
 	groups map[string]*api.PlacementGroup
@@ -371,7 +372,18 @@ func (r *Resolver) Serial() uint64 {
 	return r.serial
 }
 
-// Left is how many machines a capacity reservation had room for when EC2 was last asked.
+// Drawn takes note that a capacity reservation has room for n machines less, or more if n is
+// below zero, than EC2 said: it is asked once a minute only.
+func (r *Resolver) Drawn(reservation string, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if before, known := r.left[reservation]; known {
+		r.left[reservation] = max(0, before-n)
+		r.serial++
+	}
+}
+
+// Left is for how many machines a capacity reservation has room.
 func (r *Resolver) Left(reservation string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

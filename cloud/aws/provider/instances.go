@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -78,6 +79,9 @@ func (p *Provider) Terminate(ctx context.Context, providerID string) error {
 		return err
 	}
 	if err := p.machines.Terminate(ctx, id); err != nil {
+		if i, known := p.machines.Known(id); known && errors.Is(err, cloud.ErrNotFound) {
+			p.resolver.Drawn(i.Reservation, -1)
+		}
 		return fmt.Errorf("%s: %w", providerID, err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"time"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
@@ -198,10 +199,13 @@ func (l *launch) unanswered(ctx context.Context, s *sent, meaning fleet.Meaning,
 		return cloud.Instance{}, err
 	case fleet.NoTemplate:
 		err = fmt.Errorf("%w: %w", errTemplateGone, err)
-	case fleet.NoCapacity, fleet.NoAddresses, fleet.NoSpot, fleet.Quota:
+	case fleet.NoCapacity, fleet.NoRoom, fleet.NoAddresses, fleet.NoSpot, fleet.Quota:
 		// The whole call was refused for what is otherwise said of an offering.
 		l.cause = err.Error()
-		if l.lacks(s, s.wave.Keys("")); s.wave.Reservation != "" {
+		switch l.lacks(s, s.wave.Keys("")); {
+		case meaning == fleet.NoRoom:
+			l.resolver.Drawn(s.wave.Reservation, math.MaxInt)
+		case s.wave.Reservation != "":
 			l.soldOut.add(l.scope(s), s.wave.Keys("")...)
 		}
 		if meaning == fleet.NoSpot {
@@ -263,8 +267,11 @@ func (l *launch) judge(s *sent, answer fleet.Answer) error {
 	if v.NoSpot {
 		l.soldOut.add(scope{}, catalog.Key{CapacityType: catalog.Spot})
 	}
-	l.soldOut.add(l.scope(s), v.SoldOut...)
-	l.lacks(s, v.SoldOut)
+	if l.lacks(s, v.SoldOut); v.NoRoom {
+		l.resolver.Drawn(s.wave.Reservation, math.MaxInt)
+	} else {
+		l.soldOut.add(l.scope(s), v.SoldOut...)
+	}
 	l.cause = cmp.Or(l.cause, v.Cause)
 	if v.Err != nil {
 		l.failed = append(l.failed, v.Err)
@@ -304,6 +311,7 @@ func (l *launch) launched(ctx context.Context, s *sent, i fleet.Launched) (cloud
 		ID: i.ID, Type: i.Type, Image: i.Image, Zone: i.Zone, Subnet: i.Subnet, State: "pending", Launched: out.Launched, Tags: s.request.Tags,
 		Spot: s.wave.CapacityType == catalog.Spot, Reservation: s.wave.Reservation, Tenancy: l.tenancy(), Group: l.group(l.class),
 	})
+	l.resolver.Drawn(s.wave.Reservation, 1)
 	partition, err := l.partition(ctx, i.ID)
 	if err != nil {
 		return cloud.Instance{}, fmt.Errorf("%s: %w", out.ProviderID, err)

@@ -299,3 +299,64 @@ func TestAMachineOutlivesItsReservation(t *testing.T) {
 		r.clock.SetTime(end)
 	}
 }
+
+// EC2 is asked once a minute how much room reservations have; launches and ends count at once.
+func TestTheRoomOfAReservationIsKnownBetweenTwoQuestions(t *testing.T) {
+	r := newRig(t)
+	r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", Total: 2, Tags: ml})
+	p := r.provider()
+	r.resolved(p, reserving)
+	room := func() int {
+		for _, c := range r.request(p, "claim", reserved).Choices {
+			return c.Offering.Left
+		}
+		return 0
+	}
+	first, err := p.Launch(t.Context(), r.request(p, "first", reserved))
+	r.must(err)
+	r.clock.Step(boot)
+	if got := room(); got != 1 {
+		t.Errorf("after a launch there is room for %d", got)
+	}
+	_, err = p.Launch(t.Context(), r.request(p, "second", reserved))
+	r.must(err)
+	if got := room(); got != 0 {
+		t.Errorf("after another launch there is room for %d", got)
+	}
+	r.must(p.Terminate(t.Context(), first.ProviderID))
+	if got := room(); got != 0 {
+		t.Errorf("while a machine ends there is room for %d", got)
+	}
+	r.clock.Step(shutdown)
+	if err := p.Terminate(t.Context(), first.ProviderID); !errors.Is(err, cloud.ErrNotFound) {
+		t.Fatalf("it has not ended: %v", err)
+	}
+	if got := room(); got != 1 {
+		t.Errorf("after a machine has ended there is room for %d", got)
+	}
+}
+
+// What another cluster leaves of a reservation can be had as soon as EC2 says so.
+func TestAReservationThatWasFullIsAskedForOnceEC2SaysThatItHasRoom(t *testing.T) {
+	r := newRig(t)
+	has := func(n int) {
+		r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", Total: n, Tags: ml})
+	}
+	has(1)
+	p := r.provider()
+	r.resolved(p, reserving)
+	req := r.request(p, "claim", reserved)
+	has(0)
+	var short *cloud.InsufficientCapacityError
+	if _, err := p.Launch(t.Context(), req); !errors.As(err, &short) || !strings.Contains(err.Error(), "capacity reservation cr-1 has no room") {
+		t.Errorf("into a full one: %v", err)
+	}
+	if list := r.request(p, "claim", reserved).Choices; len(list) > 0 {
+		t.Errorf("of a full one there are %+v", list)
+	}
+	has(1)
+	r.again(p, reserving)
+	if _, err := p.Launch(t.Context(), r.request(p, "claim", reserved)); err != nil {
+		t.Errorf("into one that has room again: %v", err)
+	}
+}
