@@ -62,7 +62,8 @@ type Config struct {
 	Kubernetes func() string
 	// Addresses is told how many each subnet has left.
 	Addresses *network.Addresses
-	// Check names what is wrong with a class by itself; nil if nothing is.
+	// Check names what is wrong with a class by itself; nil if nothing is. Errors: RefusedError,
+	// if Karpenter has a reason for it.
 	Check func(*ec2class.EC2NodeClass) error
 	// MayLaunch tries the calls of a launch without making anything. Errors:
 	// cloud.UnauthorizedError, RefusedError.
@@ -393,7 +394,11 @@ func (r *Resolver) Left(reservation string) int {
 // validation says what is wrong with the class by itself, and whether machines may be launched
 // from it. It comes last, when the other steps have found what it refers to.
 func (r *Resolver) validation(ctx context.Context, class *ec2class.EC2NodeClass) error {
-	if err := r.Check(class); err != nil {
+	var refused *cloud.RefusedError
+	switch err := r.Check(class); {
+	case errors.As(err, &refused):
+		return wrongf(refused.Reason, "%v", refused.Err)
+	case err != nil:
 		return wrongf("InvalidSpec", "%v", err)
 	}
 	conditions := class.StatusConditions(status.WithClock(r.Clock))
@@ -410,7 +415,6 @@ func (r *Resolver) validation(ctx context.Context, class *ec2class.EC2NodeClass)
 	}
 	err := r.MayLaunch(ctx, class)
 	var denied *cloud.UnauthorizedError
-	var refused *cloud.RefusedError
 	switch {
 	case errors.As(err, &denied):
 		_, name, _ := strings.Cut(denied.Action, ":")

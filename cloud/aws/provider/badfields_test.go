@@ -8,6 +8,8 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/cloud/aws/userdata"
 )
 
 // What the API server lets pass and cannot work is named in a condition; no class is tried for
@@ -26,6 +28,7 @@ func TestABadValueThatTheAPIServerLetsPassIsNamedInACondition(t *testing.T) {
 		"{blockDeviceMappings: [{ebs: {volumeSize: 7Gi}}]}":                                                                         "ValidationSucceeded InvalidSpec spec.blockDeviceMappings[0].deviceName: EC2 needs one",
 		"{blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 7Gi}}, {deviceName: /dev/xvda, ebs: {volumeSize: 7Gi}}]}": "ValidationSucceeded InvalidSpec spec.blockDeviceMappings[1].deviceName: /dev/xvda is that of spec.blockDeviceMappings[0], too",
 		"{blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: Gi}}]}":                                                   "ValidationSucceeded InvalidSpec spec.blockDeviceMappings[0].ebs.volumeSize: 0 is no size",
+		"{userData: '" + strings.Repeat("x", userdata.MaxSize) + "'}":                                                               "ValidationSucceeded UserDataSizeLimitExceeded spec.userData: together with what makes the machine join they are ",
 		"{tags: {'aws:x': y}}":                                        "ValidationSucceeded LaunchFailed refused: operation error EC2: CreateLaunchTemplate",
 		"{role: others}":                                              "InstanceProfileReady InstanceProfileNotReady spec.role: IAM has no role others",
 		"{role: '', instanceProfile: none}":                           "ValidationSucceeded InstanceProfileNameInvalid spec.instanceProfile: EC2 knows no instance profile none",
@@ -37,7 +40,7 @@ func TestABadValueThatTheAPIServerLetsPassIsNamedInACondition(t *testing.T) {
 		"{placementGroupSelector: {name: none}}":                      "PlacementGroupReady PlacementGroupNotFound spec.placementGroupSelector: there is no placement group none",
 		"{capacityReservationSelectorTerms: [{id: cr-9}]}":            "",
 	} {
-		t.Run(spec, func(t *testing.T) {
+		t.Run(spec[:min(len(spec), 100)], func(t *testing.T) {
 			r := newRig(t, "m5.large", "m6g.large")
 			class := &ec2class.EC2NodeClass{}
 			r.must(r.kube.Get(t.Context(), client.ObjectKey{Name: "default"}, class))

@@ -3,6 +3,7 @@ package provider
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -419,4 +420,23 @@ func TestInstanceProfilesAreDeletedWhenNothingUsesThem(t *testing.T) {
 	hour()
 	hour()
 	left("current", "of-others")
+}
+
+// The labels and taints of a pool are in the user data of its machines: what is too large for one
+// is no fault of the class.
+func TestUserDataThatAPoolMakesTooLargeAreRefusedInKarpentersWord(t *testing.T) {
+	r := newRig(t)
+	p := r.provider()
+	r.resolved(p, discovering)
+	req := r.request(p, "claim", onDemand)
+	for n := range 100 {
+		req.Labels[fmt.Sprint("example.com/label-", n)] = strings.Repeat("x", 63)
+	}
+	for n := range 100 {
+		req.Taints = append(req.Taints, corev1.Taint{Key: fmt.Sprint("example.com/taint-", n), Value: strings.Repeat("x", 63), Effect: corev1.TaintEffectNoSchedule})
+	}
+	var refused *cloud.RefusedError
+	if _, err := p.Launch(t.Context(), req); !errors.As(err, &refused) || refused.Reason != "UserDataSizeLimitExceeded" {
+		t.Errorf("answered %v", err)
+	}
 }

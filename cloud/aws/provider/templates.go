@@ -12,6 +12,7 @@ import (
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/aws/launchtemplate"
 	"github.com/millwright-dev/millwright/cloud/aws/userdata"
@@ -174,7 +175,11 @@ func (l *launch) content(c catalog.Choice, reservation *ec2class.CapacityReserva
 		Cluster: l.Cluster, Labels: l.joinsWith(c), Taints: l.req.Taints,
 		MaxPods: settings.Pods(&info), Kubelet: l.class.Spec.Kubelet, RAID0: settings.RAID0, User: user,
 	})
-	if err != nil {
+	var refused *cloud.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return nil, err
+	case err != nil:
 		return nil, notReady(l.req.Class, err.Error())
 	}
 	efas := l.req.Requests[ec2class.ResourceEFA]

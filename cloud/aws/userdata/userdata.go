@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-
 	"slices"
 	"strconv"
 	"strings"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
 )
 
 // MaxSize is how many bytes of user data EC2 takes, before they are encoded.
@@ -46,7 +47,8 @@ type Cluster struct {
 }
 
 // Render is the user data of a family, as EC2NodeClass calls it. Errors name the field of
-// the EC2NodeClass, or what is not known of the cluster.
+// the EC2NodeClass, or what is not known of the cluster; of user data that EC2 would not take,
+// cloud.RefusedError.
 func Render(family string, in Input) (string, error) {
 	render, ok := families[family]
 	if !ok {
@@ -60,7 +62,8 @@ func Render(family string, in Input) (string, error) {
 		return "", err
 	}
 	if len(text) > MaxSize {
-		return "", fmt.Errorf("spec.userData: together with what makes the machine join they are %d bytes, and EC2 takes %d", len(text), MaxSize)
+		err := fmt.Errorf("spec.userData: together with what makes the machine join they are %d bytes, and EC2 takes %d", len(text), MaxSize)
+		return "", &cloud.RefusedError{Reason: "UserDataSizeLimitExceeded", Err: err}
 	}
 	return text, nil
 }

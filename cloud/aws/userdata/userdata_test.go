@@ -213,7 +213,7 @@ func TestWhatCannotBeRenderedNamesTheField(t *testing.T) {
 		"spec.userData: settings.kubernetes.node-labels is not a table":                                                                       {"Bottlerocket", func(in *Input) { in.User = "settings.kubernetes.node-labels = 1" }},
 		"spec.userData: part 1 of the MIME document: ":                                                                                        {"AL2023", func(in *Input) { in.User = "Content-Type: multipart/mixed; boundary=\"X\"\n\nno parts\n" }},
 		"spec.userData: Content-Type: ":                                                                                                       {"AL2", func(in *Input) { in.User = "Content-Type: multipart/mixed; boundary\n\n--X\n" }},
-		"spec.userData: together with what makes the machine join they are 20000 bytes, and EC2 takes 16384":                                  {"Custom", func(in *Input) { in.User = strings.Repeat("x", 20000) }},
+		"refused: spec.userData: together with what makes the machine join they are 20000 bytes, and EC2 takes 16384":                         {"Custom", func(in *Input) { in.User = strings.Repeat("x", 20000) }},
 	} {
 		in := input()
 		row.change(&in)
