@@ -131,7 +131,7 @@ func (e *examiner) qualify(n *snapshot.Node) (Cause, plan.Reason, bool) {
 	case renewed != "":
 		cause = renewed
 		reason, blocked = e.ask(renewal, n)
-	case reason.Code == plan.HasPods:
+	case reason.Code == plan.HasPods, reason.Code == plan.HasBuffers:
 		cause = Underutilized
 		reason, blocked = e.ask(consolidating, n)
 	default:

@@ -63,7 +63,7 @@ func vacant(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		}
 	}
 	if chunks := e.chunks[n.Name]; count == 0 && len(chunks) > 0 {
-		r.Field, count = plan.FieldBuffer, len(chunks)
+		r.Code, count = plan.HasBuffers, len(chunks)
 		for _, p := range chunks {
 			if ref := plan.RefOf(p); !slices.Contains(r.Objects, ref) {
 				r.Objects = append(r.Objects, ref)

@@ -8,9 +8,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// FieldBuffer is the Field of HasPods for a machine without pods that has the room of a buffer.
-const FieldBuffer = "buffer"
-
 // BufferState is how many chunks of a buffer there is room for: on machines that exist or are
 // on their way, and on new ones; and for how many there is none, with the reasons of the first.
 type BufferState struct {

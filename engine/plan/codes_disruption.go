@@ -31,6 +31,9 @@ const (
 	// HasPods: pods that would have to move run there; Have is how many, the
 	// objects are the first few.
 	HasPods Code = "HasPods"
+	// HasBuffers: no such pods run there, but it has the room of capacity buffers, the
+	// objects; Have is how many chunks.
+	HasBuffers Code = "HasBuffers"
 	// PDBBlocks: the first object is a pod that the PDBs after it guard.
 	PDBBlocks Code = "PDBBlocks"
 	// ConsolidateAfter: the machine has not been quiet for long enough; Want is the

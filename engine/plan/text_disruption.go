@@ -73,15 +73,13 @@ var disruptionWords = words{
 	DoNotDisrupt:        ends(say("%s has the annotation karpenter.sh/do-not-disrupt: %q", first("it"), have)),
 	Nominated:           say("is nominated for %s", first("pod")),
 	HasPods: func(r Reason) string {
-		if r.Field == FieldBuffer {
-			return "capacity buffers would need room elsewhere (chunks: " + r.Have + "): " + list(r.Objects, "")
-		}
 		if r.Have == "1" {
 			return "1 pod would have to move: " + list(r.Objects, r.Have)
 		}
 		return fmt.Sprintf("%s pods would have to move: %s", r.Have, list(r.Objects, r.Have))
 	},
-	PDBBlocks: say("%s may not be evicted: %s", first("a pod"), others),
+	HasBuffers: say("capacity buffers would need room elsewhere (chunks: %s): %s", have, all),
+	PDBBlocks:  say("%s may not be evicted: %s", first("a pod"), others),
 }
 
 // evicted is how many pods were evicted.

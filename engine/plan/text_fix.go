@@ -19,6 +19,7 @@ var fixes = words{
 		return fmt.Sprintf("%s: raise maxUnavailable or add a replica, so that it allows one disruption", list(r.rest(), ""))
 	},
 	HasPods:               say("consolidationPolicy: WhenEmptyOrUnderutilized lets machines go whose pods fit elsewhere"),
+	HasBuffers:            say("consolidationPolicy: WhenEmptyOrUnderutilized lets machines go whose chunks fit elsewhere; or %s: ask for fewer", first("the buffer")),
 	ConsolidationOff:      say("%s: set spec.disruption.consolidateAfter to a duration", first("the pool")),
 	ConsolidateAfter:      say("wait until no pod has come or gone for consolidateAfter, or shorten it; NodePolicy disruption.ignoreJobs leaves short jobs out"),
 	BudgetExhausted:       say("%s: %s", first("the pool"), roomInBudget),

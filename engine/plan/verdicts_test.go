@@ -86,6 +86,7 @@ var examples = map[Code]Reason{
 	Nominated:           {Objects: ofPod},
 	ConsolidationOff:    {Objects: ofPool},
 	HasPods:             {Objects: ofPod, Have: "1"},
+	HasBuffers:          {Objects: []ObjectRef{{Kind: "CapacityBuffer", Namespace: "shop", Name: "room"}}, Have: "2"},
 	PDBBlocks:           {Objects: []ObjectRef{aPod, aBudget}},
 	ConsolidateAfter:    {Objects: ofNode, Want: "1h0m0s", Since: noonish, Until: untilOne},
 	BudgetExhausted:     {Objects: ofPool, Want: `nodes: "10%"`, Have: "2 of 20 nodes not ready or leaving, 2 allowed", Total: 2},
