@@ -38,7 +38,7 @@ type Provider interface {
 	List(ctx context.Context) ([]Instance, error)
 
 	// Terminate begins to shut a machine down and returns at once; nil while it
-	// goes on. Errors: ErrNotFound once it is gone for good.
+	// goes on. Errors: ErrNotFound once it is gone for good, TerminationError.
 	Terminate(ctx context.Context, providerID string) error
 }
 
@@ -58,6 +58,16 @@ type LaunchRequest struct {
 	// Requests are what the pods of the plan ask for, for clouds that attach some devices
 	// only to machines that need them.
 	Requests corev1.ResourceList
+	// Failed, if set, is told of every offering that the cloud did not deliver, also when it
+	// delivered another.
+	Failed func(LaunchFailure)
+}
+
+// Fail tells of an offering that was not delivered.
+func (r *LaunchRequest) Fail(f LaunchFailure) {
+	if r.Failed != nil {
+		r.Failed(f)
+	}
 }
 
 // Instance is one machine.

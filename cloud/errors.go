@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -60,6 +61,7 @@ type ThrottledError struct {
 
 func (e *ThrottledError) Error() string { return fmt.Sprintf("throttled: %v", e.Err) }
 func (e *ThrottledError) Unwrap() error { return e.Err }
+func (*ThrottledError) reason() string  { return "RequestLimitExceeded" }
 
 // UnauthorizedError says that the credentials do not allow a call.
 type UnauthorizedError struct {
@@ -72,9 +74,7 @@ func (e *UnauthorizedError) Error() string {
 	return fmt.Sprintf("not allowed to %s: %v", e.Action, e.Err)
 }
 func (e *UnauthorizedError) Unwrap() error { return e.Err }
-
-// LaunchFailed is the reason of a launch that failed for none in particular.
-const LaunchFailed = "LaunchFailed"
+func (*UnauthorizedError) reason() string  { return "Unauthorized" }
 
 // RefusedError says that the cloud refuses a launch for what the node class asks, whichever
 // offering is taken: an image that is not there, user data that are too large. It is tried
@@ -85,5 +85,57 @@ type RefusedError struct {
 	Err    error
 }
 
-func (e *RefusedError) Error() string { return fmt.Sprintf("refused: %v", e.Err) }
-func (e *RefusedError) Unwrap() error { return e.Err }
+func (e *RefusedError) Error() string  { return fmt.Sprintf("refused: %v", e.Err) }
+func (e *RefusedError) Unwrap() error  { return e.Err }
+func (e *RefusedError) reason() string { return e.Reason }
+
+// CallError says that a call failed in none of the other ways.
+type CallError struct {
+	// Action is the cloud's name of the call, Reason Karpenter's word for what happened.
+	Action, Reason string
+	Err            error
+}
+
+func (e *CallError) Error() string  { return fmt.Sprintf("%s: %v", e.Action, e.Err) }
+func (e *CallError) Unwrap() error  { return e.Err }
+func (e *CallError) reason() string { return e.Reason }
+
+// Reasons of launches that failed, beside those of the errors above.
+const (
+	// LaunchFailed is that of none in particular.
+	LaunchFailed = "LaunchFailed"
+	// SoldOut is EC2's word for an offering that it has no more of.
+	SoldOut = "InsufficientInstanceCapacity"
+)
+
+// Reason is Karpenter's word, in conditions and metrics, for why a launch failed.
+func Reason(err error) string {
+	var known interface {
+		error
+		reason() string
+	}
+	if errors.As(err, &known) {
+		return cmp.Or(known.reason(), LaunchFailed)
+	}
+	return LaunchFailed
+}
+
+// LaunchFailure is what kept a launch from an offering.
+type LaunchFailure struct {
+	// Zone and ZoneID are empty if the cloud names no offering, but refuses all that it was
+	// asked for at once.
+	Zone, ZoneID string
+	CapacityType string
+	// Reason is such as [Reason] has.
+	Reason string
+}
+
+// TerminationError says that the cloud did not do as it was told with a machine that it has.
+type TerminationError struct {
+	// Zone and ZoneID are the machine's, as far as they are known.
+	Zone, ZoneID string
+	Err          error
+}
+
+func (e *TerminationError) Error() string { return e.Err.Error() }
+func (e *TerminationError) Unwrap() error { return e.Err }

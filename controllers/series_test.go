@@ -139,7 +139,7 @@ func kindOf(c prometheus.Collector, name string, labels int) (string, int) {
 
 // In the cluster for which series are counted, this is how many values a label has.
 var values = map[string]int{
-	"node_name": 1000, "instance_type": 1000, "nodepool": 10, "zone": 3, "capacity_type": 2, "resource_type": 5,
+	"node_name": 1000, "instance_type": 1000, "nodepool": 10, "zone": 3, "zone_id": 1, "capacity_type": 2, "resource_type": 5,
 	"managed": 1, "image_id": 2, "driver": 1, "namespace": 1, "scheduling_id": 1,
 	"karpenter_sh_nodepool": 10, "karpenter_k8s_aws_ec2nodeclass": 2, "karpenter_sh_initialized": 2,
 	"min_values_relaxed": 2, "consolidation_policy": 2, "termination_mode": 3, "consolidation_type": 4, "decision": 2,

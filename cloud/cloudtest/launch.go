@@ -79,9 +79,32 @@ func choicesAreOrdered(t *testing.T, c Cloud) {
 	}
 	choices := c.choices(t, 3, catalog.OnDemand) // of spot choices the cloud has the last word
 	c.SellOut(choices[0].Key())
-	got := launch(t, c.Provider, c.request(t, "claim", choices[0], choices[2], choices[1]))
+	req := c.request(t, "claim", choices[0], choices[2], choices[1])
+	failed := told(&req)
+	got := launch(t, c.Provider, req)
 	if key := (catalog.Key{Type: got.Type, Zone: got.Zone, CapacityType: got.CapacityType}); key != choices[2].Key() {
 		t.Errorf("launched %v, want %v", key, choices[2].Key())
+	}
+	wantFailed(t, failed, choices[0])
+}
+
+// told are the failures that a launch will tell of.
+func told(req *cloud.LaunchRequest) *[]cloud.LaunchFailure {
+	var out []cloud.LaunchFailure
+	req.Failed = func(f cloud.LaunchFailure) { out = append(out, f) }
+	return &out
+}
+
+// wantFailed are the offerings that are sold out, whatever else was tried before.
+func wantFailed(t *testing.T, got *[]cloud.LaunchFailure, soldOut ...catalog.Choice) {
+	t.Helper()
+	for _, choice := range soldOut {
+		o := choice.Offering
+		if !slices.ContainsFunc(*got, func(f cloud.LaunchFailure) bool {
+			return f.Zone == o.Zone && f.CapacityType == o.CapacityType && f.Reason == cloud.SoldOut
+		}) {
+			t.Errorf("told of %+v, not of %v", *got, choice.Key())
+		}
 	}
 }
 
@@ -92,7 +115,9 @@ func soldOutLeavesNothing(t *testing.T, c Cloud) {
 	choices := c.choices(t, 3)
 	c.SellOut(choices[0].Key(), choices[1].Key())
 	var insufficient *cloud.InsufficientCapacityError
-	_, err := c.Provider.Launch(t.Context(), c.request(t, "claim", choices[:2]...))
+	req := c.request(t, "claim", choices[:2]...)
+	failed := told(&req)
+	_, err := c.Provider.Launch(t.Context(), req)
 	if !errors.As(err, &insufficient) {
 		t.Fatalf("answered %v", err)
 	}
@@ -101,6 +126,7 @@ func soldOutLeavesNothing(t *testing.T, c Cloud) {
 			t.Errorf("the error names %v, not %v", insufficient.Offerings, choice.Key())
 		}
 	}
+	wantFailed(t, failed, choices[:2]...)
 	wantIDs(t, c.Provider)
 	// The token is not burnt: with another choice it launches.
 	launch(t, c.Provider, c.request(t, "claim", choices[2]))

@@ -210,7 +210,7 @@ func (p *Provider) start(ctx context.Context, req cloud.LaunchRequest, k Knobs) 
 	if err != nil {
 		return nil, err
 	}
-	choice, err := p.choose(req.Choices, drawn, k)
+	choice, err := p.choose(req, drawn, k)
 	if err != nil {
 		return nil, err
 	}
@@ -228,9 +228,9 @@ func (p *Provider) start(ctx context.Context, req cloud.LaunchRequest, k Knobs) 
 // choose picks the first choice that the catalogue has and no knob declares sold
 // out or reservation is full, at the catalogue's own price. The machine has what the
 // choice's type has: a device plugin is simulated by the overlay that counts on it.
-func (p *Provider) choose(choices []catalog.Choice, drawn map[string]int, k Knobs) (catalog.Choice, error) {
-	refused := make([]catalog.Key, 0, len(choices))
-	for _, c := range choices {
+func (p *Provider) choose(req cloud.LaunchRequest, drawn map[string]int, k Knobs) (catalog.Choice, error) {
+	refused := make([]catalog.Key, 0, len(req.Choices))
+	for _, c := range req.Choices {
 		t, ok := p.byName[c.Type.Name]
 		if !ok {
 			return catalog.Choice{}, fmt.Errorf("launching: this cloud has no instance type %s", c.Type.Name)
@@ -241,6 +241,7 @@ func (p *Provider) choose(choices []catalog.Choice, drawn map[string]int, k Knob
 			return catalog.Choice{Type: c.Type, Offering: o}, nil
 		}
 		refused = append(refused, c.Key())
+		req.Fail(cloud.LaunchFailure{Zone: c.Offering.Zone, ZoneID: c.Labels()[labelZoneID], CapacityType: c.Offering.CapacityType, Reason: cloud.SoldOut})
 	}
 	return catalog.Choice{}, &cloud.InsufficientCapacityError{Offerings: refused}
 }

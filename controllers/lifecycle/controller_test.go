@@ -63,6 +63,7 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 		"throttled":       {answer: &cloud.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("slow down")}, message: "slow down", reason: "RequestLimitExceeded", again: 7 * time.Second},
 		"not allowed":     {answer: &cloud.UnauthorizedError{Action: "ec2:CreateFleet", Err: errors.New("denied")}, message: "ec2:CreateFleet", reason: "Unauthorized", err: true},
 		"refused":         {answer: &cloud.RefusedError{Reason: "AMINotFound", Err: errors.New("ami-1 is gone")}, message: "ami-1 is gone", reason: "AMINotFound", err: true},
+		"broken":          {answer: &cloud.CallError{Action: "ec2:CreateFleet", Reason: "InternalError", Err: errors.New("try later")}, message: "ec2:CreateFleet: try later", reason: "InternalError", err: true},
 		"anything else":   {answer: errors.New(strings.Repeat("é", 400)), message: strings.Repeat("é", 150), err: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,6 @@ import (
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
-	"github.com/millwright-dev/millwright/engine/plan"
 )
 
 // refusedFor is how long no plan counts on an offering that the cloud could not
@@ -137,28 +136,12 @@ func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, ca
 // retry records why a launch failed and fails, to be tried again.
 func (r *Reconciler) retry(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
 	_, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
-		c.StatusConditions(status.WithClock(r.deps.Clock)).SetUnknownWithReason(karpv1.ConditionTypeLaunched, reasonOf(cause), clip(cause.Error()))
+		c.StatusConditions(status.WithClock(r.deps.Clock)).SetUnknownWithReason(karpv1.ConditionTypeLaunched, cloud.Reason(cause), clip(cause.Error()))
 	})
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{}, fmt.Errorf("launching NodeClaim %s: %w", claim.Name, cause)
-}
-
-// reasonOf is Karpenter's word for why a launch failed.
-func reasonOf(cause error) string {
-	var refused *cloud.RefusedError
-	var denied *cloud.UnauthorizedError
-	var throttled *cloud.ThrottledError
-	switch {
-	case errors.As(cause, &refused):
-		return refused.Reason
-	case errors.As(cause, &denied):
-		return "Unauthorized"
-	case errors.As(cause, &throttled):
-		return "RequestLimitExceeded"
-	}
-	return string(plan.LaunchFailed)
 }
 
 func clip(s string) string {

@@ -165,6 +165,43 @@ func (s stub) Get(context.Context, string) (cloud.Instance, error) {
 	return cloud.Instance{ProviderID: "x"}, s.err
 }
 
+// Launch fails for one offering and delivers another.
+func (s stub) Launch(_ context.Context, req cloud.LaunchRequest) (cloud.Instance, error) {
+	req.Fail(cloud.LaunchFailure{Zone: "a", ZoneID: "az1", CapacityType: "spot", Reason: cloud.SoldOut})
+	return cloud.Instance{}, nil
+}
+
+func (s stub) Terminate(context.Context, string) error { return s.err }
+
+func TestWhatACloudDoesNotDeliverOrEndIsCounted(t *testing.T) {
+	r := prometheus.NewRegistry()
+	m, err := New(r, Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+	ended := func(answer error) {
+		if got := Wrap(stub{err: answer}, m, "kwok", clock).Terminate(t.Context(), "x"); !errors.Is(got, answer) {
+			t.Errorf("the answer became %v", got)
+		}
+	}
+	if _, err := Wrap(stub{}, m, "kwok", clock).Launch(t.Context(), cloud.LaunchRequest{}); err != nil {
+		t.Error(err)
+	}
+	ended(nil)
+	ended(cloud.ErrNotFound)
+	ended(fmt.Errorf("x: %w", &cloud.TerminationError{Zone: "a", ZoneID: "az1", Err: errors.New("not allowed")}))
+	got := exported(t, r)
+	for _, series := range []string{
+		"karpenter_cloudprovider_instance_launch_failures_total{capacity_type=spot,reason=InsufficientInstanceCapacity,zone=a,zone_id=az1}",
+		"karpenter_cloudprovider_instance_termination_failures_total{zone=a,zone_id=az1}",
+	} {
+		if got[series] != 1 {
+			t.Errorf("%s is %v of %v", series, got[series], got)
+		}
+	}
+}
+
 func TestCallsToAProviderAreMeasuredAndItsAnswersKept(t *testing.T) {
 	for label, err := range map[string]error{
 		"NodeClaimNotFoundError":    fmt.Errorf("looking: %w", cloud.ErrNotFound),

@@ -16,6 +16,8 @@ import (
 type cloudCalls struct {
 	duration *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
+	// launches and terminations count those that failed.
+	launches, terminations *prometheus.CounterVec
 }
 
 func newCloudCalls() cloudCalls {
@@ -23,10 +25,15 @@ func newCloudCalls() cloudCalls {
 	return cloudCalls{
 		duration: histogram(s, "duration_seconds", "Time of a call to the cloud provider.", DurationBuckets(), "controller", "method", "provider"),
 		errors:   counter(s, "errors_total", "Calls to the cloud provider that failed.", "controller", "method", "provider", "error"),
+		launches: counter(s, "instance_launch_failures_total", "Offerings that the cloud did not deliver to a launch, also if it delivered another; zone is empty where it refused all at once.",
+			"zone", "zone_id", "capacity_type", "reason"),
+		terminations: counter(s, "instance_termination_failures_total", "Requests to end a machine that the cloud has and did not end.", "zone", "zone_id"),
 	}
 }
 
-func (c cloudCalls) all() []prometheus.Collector { return []prometheus.Collector{c.duration, c.errors} }
+func (c cloudCalls) all() []prometheus.Collector {
+	return []prometheus.Collector{c.duration, c.errors, c.launches, c.terminations}
+}
 
 // controllerKey is the context key of the calling controller's name.
 type controllerKey struct{}
@@ -61,6 +68,7 @@ func (p *Provider) InstanceTypes(ctx context.Context, class snapshot.ClassRef) (
 
 // Launch is cloud.Provider's.
 func (p *Provider) Launch(ctx context.Context, req cloud.LaunchRequest) (cloud.Instance, error) {
+	req.Failed = p.metrics.launchFailed
 	return measure(ctx, p, "Create", func() (cloud.Instance, error) { return p.Provider.Launch(ctx, req) })
 }
 
@@ -77,6 +85,10 @@ func (p *Provider) List(ctx context.Context) ([]cloud.Instance, error) {
 // Terminate is cloud.Provider's.
 func (p *Provider) Terminate(ctx context.Context, providerID string) error {
 	_, err := measure(ctx, p, "Delete", func() (struct{}, error) { return struct{}{}, p.Provider.Terminate(ctx, providerID) })
+	var failed *cloud.TerminationError
+	if p.metrics != nil && errors.As(err, &failed) {
+		p.metrics.cloud.terminations.WithLabelValues(failed.Zone, failed.ZoneID).Inc()
+	}
 	return err
 }
 
@@ -86,6 +98,12 @@ func measure[T any](ctx context.Context, p *Provider, method string, call func()
 	controller, _ := ctx.Value(controllerKey{}).(string)
 	p.metrics.called(controller, method, p.name, p.clock.Since(started), err)
 	return out, err
+}
+
+func (m *Metrics) launchFailed(f cloud.LaunchFailure) {
+	if m != nil {
+		m.cloud.launches.WithLabelValues(f.Zone, f.ZoneID, f.CapacityType, f.Reason).Inc()
+	}
 }
 
 func (m *Metrics) called(controller, method, provider string, took time.Duration, err error) {

@@ -48,17 +48,18 @@ const (
 type rule struct {
 	code, contains string
 	meaning        Meaning
-	// reason is Karpenter's word for it in a condition.
+	// reason is Karpenter's word for it; EC2's own where Karpenter has one for all that is
+	// sold out.
 	reason string
 }
 
 // rules are tried in order; the first that fits counts.
 var rules = []rule{
-	{"InsufficientInstanceCapacity", "", NoCapacity, ""},
-	{"UnfulfillableCapacity", "", NoCapacity, ""},
-	{"Unsupported", "", NoCapacity, ""},
-	{"ReservationCapacityExceeded", "", NoRoom, ""},
-	{"InsufficientReservedInstanceCapacity", "", NoRoom, ""},
+	{cloud.SoldOut, "", NoCapacity, cloud.SoldOut},
+	{"UnfulfillableCapacity", "", NoCapacity, "UnfulfillableCapacity"},
+	{"Unsupported", "", NoCapacity, "Unsupported"},
+	{"ReservationCapacityExceeded", "", NoRoom, "ReservationCapacityExceeded"},
+	{"InsufficientReservedInstanceCapacity", "", NoRoom, "InsufficientReservedInstanceCapacity"},
 	{"InsufficientFreeAddressesInSubnet", "", NoAddresses, "InsufficientFreeAddressesInSubnet"},
 	{"MaxSpotInstanceCountExceeded", "", Quota, "SpotQuotaExceeded"},
 	{"VcpuLimitExceeded", "", Quota, "VCPULimitExceeded"},
@@ -112,8 +113,8 @@ var rules = []rule{
 	{"MissingParameter", "", Refused, cloud.LaunchFailed},
 }
 
-// Means says what follows from an error of AWS, by its code and its message, and Karpenter's
-// word for it in a condition.
+// Means says what follows from an error of AWS, by its code and its message, and the word for
+// it in conditions and metrics.
 func Means(code, message string) (Meaning, string) {
 	for _, r := range rules {
 		if r.code == code && strings.Contains(message, r.contains) {
@@ -137,7 +138,7 @@ func Translate(action string, meaning Meaning, reason, message string, err error
 	case Gone:
 		return fmt.Errorf("%w: %w", cloud.ErrNotFound, err)
 	}
-	return fmt.Errorf("%s: %w", action, err)
+	return &cloud.CallError{Action: action, Reason: reason, Err: err}
 }
 
 // denier is what keeps the credentials from a call.

@@ -181,7 +181,7 @@ func (m *Machines) late(id string) (api.Instance, bool) {
 
 // Terminate begins to end a machine. Once that is under way EC2 is only asked whether it is
 // over. Errors: cloud.ErrNotFound once it is gone for good, ThrottledError while EC2 does not
-// know the machine yet.
+// know the machine yet, TerminationError if EC2 does not end it.
 func (m *Machines) Terminate(ctx context.Context, id string) error {
 	if m.ending(id) {
 		i, err := m.Get(ctx, id)
@@ -197,13 +197,18 @@ func (m *Machines) Terminate(ctx context.Context, id string) error {
 	if err == nil && before == gone {
 		err = cloud.ErrNotFound
 	}
-	if err != nil {
-		return err
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.ended[id] = true
-	return nil
+	switch i, shown := m.known[id]; {
+	case err == nil:
+		m.ended[id] = true
+	case !errors.Is(err, cloud.ErrNotFound):
+		if !shown {
+			i = m.launched[id]
+		}
+		return &cloud.TerminationError{Zone: i.Zone, ZoneID: i.ZoneID, Err: err}
+	}
+	return err
 }
 
 var errNotShown = errors.New("the machine was just launched, and EC2 does not know it yet")

@@ -186,8 +186,14 @@ func TestOneThatIsProtectedKeepsNoOtherFromEnding(t *testing.T) {
 		e, m := world(3)
 		e.protected = id(1)
 		err := all(3, func(which string) error {
+			m.Launched(api.Instance{ID: which, Zone: "zone-a", ZoneID: "use1-az1"})
 			var refused *cloud.RefusedError
-			if err := m.Terminate(t.Context(), which); (which == id(1)) != errors.As(err, &refused) {
+			var failed *cloud.TerminationError
+			err := m.Terminate(t.Context(), which)
+			if errors.As(err, &failed) && (failed.Zone != "zone-a" || failed.ZoneID != "use1-az1") {
+				return fmt.Errorf("%s: %+v", which, failed)
+			}
+			if (which == id(1)) != errors.As(err, &refused) || (failed != nil) != (refused != nil) {
 				return fmt.Errorf("%s: %w", which, err)
 			}
 			return nil

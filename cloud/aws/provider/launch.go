@@ -201,6 +201,7 @@ func (l *launch) unanswered(ctx context.Context, s *sent, meaning fleet.Meaning,
 		err = fmt.Errorf("%w: %w", errTemplateGone, err)
 	case fleet.NoCapacity, fleet.NoRoom, fleet.NoAddresses, fleet.NoSpot, fleet.Quota:
 		// The whole call was refused for what is otherwise said of an offering.
+		l.fail(s, "", cloud.Reason(err))
 		l.cause = err.Error()
 		switch l.lacks(s, s.wave.Keys("")); {
 		case meaning == fleet.NoRoom:
@@ -249,9 +250,28 @@ func earliest(list []api.Instance) *api.Instance {
 	return first
 }
 
+// fail tells of an offering that a request did not get; without a zone, of all of them.
+func (l *launch) fail(s *sent, zone, reason string) {
+	l.req.Fail(cloud.LaunchFailure{Zone: zone, ZoneID: l.zoneID(zone), CapacityType: s.wave.CapacityType, Reason: reason})
+}
+
+// zoneID is what all accounts call a zone, as far as the class knows.
+func (l *launch) zoneID(zone string) string {
+	for _, s := range l.class.Status.Subnets {
+		if s.Zone == zone {
+			return s.ZoneID
+		}
+	}
+	return ""
+}
+
 // judge remembers what the failures of an answer teach. It says what to do if nothing was
 // launched.
 func (l *launch) judge(s *sent, answer fleet.Answer) error {
+	for _, f := range answer.Failures {
+		_, reason := fleet.Means(f.Code, f.Message)
+		l.fail(s, f.Zone, reason)
+	}
 	v := fleet.Judge(&s.wave, answer.Failures)
 	next := errNothing
 	for _, full := range v.Full {
@@ -308,7 +328,7 @@ func (l *launch) launched(ctx context.Context, s *sent, i fleet.Launched) (cloud
 		JoinsBare: l.class.AMIFamily() == ec2class.AMIFamilyCustom, Lacked: l.cause,
 	}
 	l.machines.Launched(api.Instance{
-		ID: i.ID, Type: i.Type, Image: i.Image, Zone: i.Zone, Subnet: i.Subnet, State: "pending", Launched: out.Launched, Tags: s.request.Tags,
+		ID: i.ID, Type: i.Type, Image: i.Image, Zone: i.Zone, ZoneID: l.zoneID(i.Zone), Subnet: i.Subnet, State: "pending", Launched: out.Launched, Tags: s.request.Tags,
 		Spot: s.wave.CapacityType == catalog.Spot, Reservation: s.wave.Reservation, Tenancy: l.tenancy(), Group: l.group(l.class),
 	})
 	l.resolver.Drawn(s.wave.Reservation, 1)

@@ -345,6 +345,7 @@ func TestClassesThatAreNotReadyLaunchNothingAndKeepTheirMachines(t *testing.T) {
 
 func TestRefusalsOfTheWholeCallAreTyped(t *testing.T) {
 	for code, check := range map[string]func(error) bool{
+		"InternalError": func(err error) bool { return cloud.Reason(err) == "InternalError" },
 		"UnauthorizedOperation": func(err error) bool {
 			var e *cloud.UnauthorizedError
 			return errors.As(err, &e) && e.Action == "ec2:CreateFleet"
@@ -361,12 +362,22 @@ func TestRefusalsOfTheWholeCallAreTyped(t *testing.T) {
 		r := newRig(t)
 		p := r.provider()
 		req := r.request(p, "claim", onDemand)
+		var failed []cloud.LaunchFailure
+		req.Failed = func(f cloud.LaunchFailure) { failed = append(failed, f) }
 		r.next("CreateFleet", 1, fails(http.StatusForbidden, code, "message"))
 		if _, err := p.Launch(t.Context(), req); !check(err) {
 			t.Errorf("%s: %v", code, err)
 		}
 		if _, err := p.Launch(t.Context(), req); err != nil || r.machines() != 1 {
 			t.Errorf("%s: then %v, %d machines", code, err, r.machines())
+		}
+		// What is said of an offering otherwise counts as such, of none in particular.
+		var want []cloud.LaunchFailure
+		if code == "MaxFleetCountExceeded" {
+			want = append(want, cloud.LaunchFailure{CapacityType: catalog.OnDemand, Reason: "FleetQuotaExceeded"})
+		}
+		if !slices.Equal(failed, want) {
+			t.Errorf("%s: told of %+v, want %+v", code, failed, want)
 		}
 	}
 }

@@ -113,8 +113,14 @@ func TestAMachineThatTakesThePlaceOfSpotSaysWhy(t *testing.T) {
 	r.must(r.cloud.EC2.SetCapacity("*/*/spot", 0, wire.Errorf("MaxSpotInstanceCountExceeded", "Max spot instance count exceeded")))
 	any := func(catalog.Choice) bool { return true }
 	for i, want := range []string{"SpotQuotaExceeded: Max spot instance count exceeded", ""} {
-		got, err := p.Launch(t.Context(), r.request(p, fmt.Sprint("claim-", i), any))
+		req := r.request(p, fmt.Sprint("claim-", i), any)
+		failed := map[cloud.LaunchFailure]bool{}
+		req.Failed = func(f cloud.LaunchFailure) { failed[f] = true }
+		got, err := p.Launch(t.Context(), req)
 		r.must(err)
+		if f := (cloud.LaunchFailure{Zone: "us-east-1b", ZoneID: "use1-az2", CapacityType: catalog.Spot, Reason: "SpotQuotaExceeded"}); failed[f] != (want != "") {
+			t.Errorf("for machine %d it is told of %v", i, failed)
+		}
 		if got.CapacityType != catalog.OnDemand || got.Lacked != want {
 			t.Errorf("machine %d is %s and lacked %q, want %q", i, got.CapacityType, got.Lacked, want)
 		}
