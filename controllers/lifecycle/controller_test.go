@@ -64,7 +64,9 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 		"not allowed":     {answer: &cloud.UnauthorizedError{Action: "ec2:CreateFleet", Err: errors.New("denied")}, message: "ec2:CreateFleet", reason: "Unauthorized", err: true},
 		"refused":         {answer: &cloud.RefusedError{Reason: "AMINotFound", Err: errors.New("ami-1 is gone")}, message: "ami-1 is gone", reason: "AMINotFound", err: true},
 		"broken":          {answer: &cloud.CallError{Action: "ec2:CreateFleet", Reason: "InternalError", Err: errors.New("try later")}, message: "ec2:CreateFleet: try later", reason: "InternalError", err: true},
-		"anything else":   {answer: errors.New(strings.Repeat("é", 400)), message: strings.Repeat("é", 150), err: true},
+		"anything else":   {answer: errors.New(strings.Repeat("é", 400)), message: strings.Repeat("é", 400), err: true},
+		"a long story":    {answer: errors.New("long" + strings.Repeat(" story", 10_000)), message: "long" + strings.Repeat(" story", 5460) + "…", err: true},
+		"one long word":   {answer: errors.New(strings.Repeat("é", 20_000)), message: strings.Repeat("é", 16_382) + "…", err: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := launching(t, test.answer)
@@ -75,7 +77,7 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 			if got := w.claim("c").DeletionTimestamp != nil; got != test.deleted {
 				t.Errorf("deleted: %v", got)
 			}
-			if c := w.claim("c").StatusConditions().Get(karpv1.ConditionTypeLaunched); test.message != "" && (c.Reason != cmp.Or(test.reason, "LaunchFailed") || !c.IsUnknown() || !strings.Contains(c.Message, test.message) || len(c.Message) > 300) {
+			if c := w.claim("c").StatusConditions().Get(karpv1.ConditionTypeLaunched); test.message != "" && (c.Reason != cmp.Or(test.reason, "LaunchFailed") || !c.IsUnknown() || !strings.Contains(c.Message, test.message) || len(c.Message) > 32768) {
 				t.Errorf("condition %+v", c)
 			}
 			if got := w.Store.Snapshot(w.Rig.Clock.Now(), nil).Refused(refused); got != test.refusedTo {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
@@ -28,8 +28,9 @@ import (
 // deliver.
 const refusedFor = 3 * time.Minute
 
-// maxMessage bounds what the cloud says in a condition, in bytes, as in Karpenter.
-const maxMessage = 300
+// maxMessage is what the API server takes as a condition's message; it counts characters, and
+// these are bytes.
+const maxMessage = 32768
 
 // launch asks the cloud for the machine. The token makes a repetition harmless.
 func (r *Reconciler) launch(ctx context.Context, claim *karpv1.NodeClaim, choices []catalog.Choice) (reconcile.Result, error) {
@@ -144,13 +145,14 @@ func (r *Reconciler) retry(ctx context.Context, claim *karpv1.NodeClaim, cause e
 	return reconcile.Result{}, fmt.Errorf("launching NodeClaim %s: %w", claim.Name, cause)
 }
 
+// clip keeps as many whole words as there is room for.
 func clip(s string) string {
 	if len(s) <= maxMessage {
 		return s
 	}
-	n := maxMessage
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
+	s = s[:maxMessage-len("…")]
+	if word := strings.LastIndexByte(s, ' '); word > 0 {
+		s = s[:word]
 	}
-	return s[:n]
+	return strings.ToValidUTF8(s, "") + "…"
 }
