@@ -75,10 +75,16 @@ type tally struct {
 
 func count(answer *plan.Plan, claims []*karpv1.NodeClaim) tally {
 	t := tally{pods: answer.Stats.Pods + len(answer.Ignored), unplaced: len(answer.Unplaced), ignored: len(answer.Ignored), unplacedChunks: len(answer.UnplacedChunks)}
-	for _, b := range answer.Buffers() {
-		t.chunks += b.Existing + b.New
+	expect := func(pod *snapshot.Pod) {
+		if pod.Buffer != nil {
+			t.chunks++
+		} else {
+			t.expected++
+		}
 	}
-	t.expected = len(answer.Expected) - t.chunks
+	for _, at := range answer.Expected {
+		expect(at.Pod)
+	}
 	for _, at := range answer.Placements {
 		if at.Node.Object != nil && (at.Node.Claim == nil || at.Node.Registered()) {
 			t.existing++
@@ -88,7 +94,9 @@ func count(answer *plan.Plan, claims []*karpv1.NodeClaim) tally {
 	}
 	for i := range answer.NewNodes {
 		n := &answer.NewNodes[i]
-		t.expected += len(n.Expected)
+		for _, pod := range n.Expected {
+			expect(pod)
+		}
 		if i >= len(claims) || claims[i] == nil {
 			t.refused += len(n.Pods)
 			continue
