@@ -22,9 +22,8 @@ import (
 
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodepools;nodeclaims;nodeoverlays,verbs=list;watch
 // +kubebuilder:rbac:groups=millwright.dev,resources=nodepolicies;disruptionrequests,verbs=list;watch
-// +kubebuilder:rbac:groups=autoscaling.x-k8s.io,resources=capacitybuffers,verbs=list;watch
-// +kubebuilder:rbac:groups="",resources=nodes;pods;namespaces;limitranges;podtemplates;persistentvolumes;persistentvolumeclaims,verbs=list;watch
-// +kubebuilder:rbac:groups=apps,resources=daemonsets;replicasets;deployments;statefulsets,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=nodes;pods;namespaces;limitranges;persistentvolumes;persistentvolumeclaims,verbs=list;watch
+// +kubebuilder:rbac:groups=apps,resources=daemonsets;replicasets,verbs=list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list;watch
 // +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses;csidrivers;csinodes;volumeattachments,verbs=list;watch
@@ -49,7 +48,7 @@ func (*watcher) NeedLeaderElection() bool { return false }
 // ForOverlays are the kinds that NodeOverlays need.
 func ForOverlays() []client.Object { return []client.Object{&overlayv1alpha1.NodeOverlay{}} }
 
-// ForBuffers are those that CapacityBuffers need.
+// ForBuffers are those that CapacityBuffers need. The rights are in deploy/rbac/capacity-buffers.yaml.
 func ForBuffers() []client.Object {
 	return []client.Object{&bufferv1beta1.CapacityBuffer{}, &corev1.PodTemplate{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}}
 }

@@ -17,8 +17,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// +kubebuilder:rbac:groups=autoscaling.x-k8s.io,resources=capacitybuffers/status,verbs=patch
-
 // tellBuffers writes what came of the buffers to their status.
 func (p *Provisioner) tellBuffers(ctx context.Context, s *snapshot.Snapshot, answer *plan.Plan) error {
 	states := map[*snapshot.Buffer]plan.BufferState{}

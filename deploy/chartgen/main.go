@@ -28,6 +28,7 @@ var parts = map[string]string{
 	"aws":                    "aws/role.yaml",
 	"kwok":                   "kwok/role.yaml",
 	"planned-pods":           "planned-pods.yaml",
+	"capacity-buffers":       "capacity-buffers.yaml",
 	"metrics-authentication": "metrics-authentication.yaml",
 	"approver":               "approver.yaml",
 }
