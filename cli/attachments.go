@@ -75,12 +75,8 @@ want such a volume wait for it.
 func (q attachmentsQuery) faults(ctx context.Context, reader client.Reader) ([]attachment.Fault, error) {
 	// Any Node counts, also one that Millwright would not plan with.
 	in := &inventory{store: cluster.NewStore(cluster.Options{Offline: true}), now: q.clock.Now()}
-	for _, list := range []client.ObjectList{
-		&corev1.NodeList{}, &storagev1.VolumeAttachmentList{}, &storagev1.CSINodeList{}, &corev1.PersistentVolumeList{},
-	} {
-		if err := in.add(ctx, reader, list); err != nil {
-			return nil, err
-		}
+	if err := in.add(ctx, reader, &corev1.NodeList{}, &storagev1.VolumeAttachmentList{}, &storagev1.CSINodeList{}, &corev1.PersistentVolumeList{}); err != nil {
+		return nil, err
 	}
 	if len(in.unread) > 0 {
 		return nil, fmt.Errorf("not readable for you: %s", strings.Join(in.unread, ", "))

@@ -16,6 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
@@ -65,6 +66,8 @@ type inventory struct {
 	// unread are the kinds that could not be read, so that what depends on them is
 	// only known from conditions.
 	unread []string
+	// buffered says that there are CapacityBuffers that count.
+	buffered bool
 }
 
 // take reads what the lifecycle depends on: NodeClaims and Nodes, and if all is
@@ -87,10 +90,8 @@ func take(ctx context.Context, c client.Reader, now time.Time, all bool) (*inven
 	for i := range nodes.Items {
 		in.store.Update(&nodes.Items[i])
 	}
-	for _, list := range details(all) {
-		if err := in.add(ctx, c, list); err != nil {
-			return nil, err
-		}
+	if err := in.add(ctx, c, details(all)...); err != nil {
+		return nil, err
 	}
 	in.store.MarkSynced()
 	return in, nil
@@ -106,8 +107,22 @@ func details(all bool) []client.ObjectList {
 	}
 }
 
-func (in *inventory) add(ctx context.Context, c client.Reader, list client.ObjectList) error {
+func (in *inventory) add(ctx context.Context, c client.Reader, lists ...client.ObjectList) error {
+	for _, list := range lists {
+		if err := in.addKind(ctx, c, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (in *inventory) addKind(ctx context.Context, c client.Reader, list client.ObjectList) error {
 	err := listing.Each(ctx, c, list, func(o client.Object) error {
+		b, ok := o.(*bufferv1beta1.CapacityBuffer)
+		if ok && !explain.Counts(b) {
+			return nil
+		}
+		in.buffered = in.buffered || ok
 		in.store.Update(o)
 		if np, ok := o.(*karpv1.NodePool); ok {
 			if c := np.StatusConditions().Get(cluster.LaunchesRefused); c != nil && c.IsTrue() {

@@ -45,10 +45,8 @@ func (in *inventory) claimOf(n *corev1.Node) *snapshot.Claim {
 // drainView is what the controller would see, but for the cloud: that a machine is
 // gone is known here from the mark that follows.
 func (in *inventory) drainView(ctx context.Context, reader client.Reader, node *corev1.Node) (drain.View, error) {
-	for _, list := range []client.ObjectList{&policyv1.PodDisruptionBudgetList{}, &storagev1.VolumeAttachmentList{}, &storagev1.CSIDriverList{}} {
-		if err := in.add(ctx, reader, list); err != nil {
-			return drain.View{}, err
-		}
+	if err := in.add(ctx, reader, &policyv1.PodDisruptionBudgetList{}, &storagev1.VolumeAttachmentList{}, &storagev1.CSIDriverList{}); err != nil {
+		return drain.View{}, err
 	}
 	s := in.store.Snapshot(in.now, nil)
 	v := drain.View{

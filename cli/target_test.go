@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 )
 
 // aWorkload is a Deployment that is too large for any machine, with two pods, beside the
@@ -25,6 +26,14 @@ func aWorkload(t *testing.T) []client.Object {
 		Spec:       appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: selector}},
 	})
 	objects = append(objects, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "impostor"}, Spec: corev1.NodeSpec{ProviderID: "kwok://general-a"}})
+	for name, strategy := range map[string]string{"room": "", "lost": "", "foreign": "other"} {
+		b := &bufferv1beta1.CapacityBuffer{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+		b.Spec.PodTemplateRef, b.Spec.ProvisioningStrategy = &bufferv1beta1.LocalObjectRef{Name: "none"}, &strategy
+		if name != "room" {
+			b.Status.Conditions = []metav1.Condition{{Type: "ReadyForProvisioning"}}
+		}
+		objects = append(objects, b)
+	}
 	for _, name := range []string{"huge-a", "huge-b"} {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: selector}}
 		p.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": k8sresource.MustParse("900")}}}}
@@ -62,8 +71,12 @@ func TestWhyTakesKubectlsForms(t *testing.T) {
 		"pod huge-a node/node-a":         {"error: node/node-a: either TYPE NAME... or TYPE/NAME..., not both"},
 		"pod/":                           {"error: pod/: not of the form TYPE/NAME"},
 		"node/impostor":                  {"error: node/impostor carries the provider ID of nodeclaim/general-a, whose Node is node/node-a: Millwright has nothing to do with it"},
-		"service/web":                    {`error: "service" is not one of node, pod, nodeclaim, nodepool, deployment`},
-		"statefulset/gone":               {"error: reading statefulset/gone -n default: "},
+		"service/web":                    {`error: "service" is not one of node, pod, nodeclaim, nodepool, capacitybuffer, deployment`},
+		"capacitybuffer room":            {"capacitybuffer/room -n default counts for nothing: no controller has said anything in its status."},
+		"cb/lost":                        {"capacitybuffer/lost -n default keeps no room (PodTemplateNotFound): PodTemplate \"none\" does not exist in namespace \"default\"."},
+		"buffers gone":                   {"error: capacitybuffer/gone -n default does not exist"},
+		"capacitybuffers.autoscaling.x-k8s.io foreign": {"capacitybuffer/foreign -n default is left to others"},
+		"statefulset/gone": {"error: reading statefulset/gone -n default: "},
 	} {
 		var out bytes.Buffer
 		mode := color.Never
@@ -83,9 +96,10 @@ func TestWhyTakesKubectlsForms(t *testing.T) {
 
 func TestNamesAreCompletedFromTheCluster(t *testing.T) {
 	for begun, want := range map[string]string{
-		"":               "node pod nodeclaim nodepool deployment replicaset statefulset daemonset job",
+		"":               "node pod nodeclaim nodepool capacitybuffer deployment replicaset statefulset daemonset job",
 		"pod ":           "huge-a huge-b web-0",
 		"pod huge-a ":    "huge-b web-0",
+		"buffer ":        "foreign lost room",
 		"deploy/":        "deploy/huge",
 		"pod/huge-a no/": "no/impostor no/node-a",
 		"service ":       "",

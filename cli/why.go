@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 
 	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/explain"
@@ -58,7 +60,8 @@ time since when it is open or closed. Of one that works: why it stays, or why it
 on its way out. Of one that is broken: what is wrong and what is done about it. Of
 one that is being taken away: what that waits for, the deadline, and what would
 unblock it. Of a pod (--namespace): the node that it gets, or for every NodePool what
-is in the way. Of a NodePool: its machines by what holds for them. A Deployment,
+is in the way. Of a NodePool: its machines by what holds for them. Of a CapacityBuffer
+(--namespace): for how many chunks there is room and where, and why not for more. A Deployment,
 ReplicaSet, StatefulSet, DaemonSet or Job stands for its pods.
 
 It is worked out from the cluster's objects as the controller works it out, for the
@@ -70,7 +73,8 @@ instance types of --instance-types. No access to the controller is needed.
   millwright why pod web-0 web-1 --namespace shop
   millwright why deployment/web -n shop
   millwright why nodes -l karpenter.sh/nodepool=general
-  millwright why nodepool general -o json`,
+  millwright why nodepool general -o json
+  millwright why capacitybuffer room -n shop`,
 		Args:              needs("which object", "why pod/NAME"),
 		ValidArgsFunction: q.about.Complete(q.connect, q.kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -153,23 +157,32 @@ func (q *question) answer(ctx context.Context, reader client.Reader, in *invento
 		}
 		return out, err
 	case t.Kind() == target.Pod:
-		a, err := q.pod(ctx, reader, in, namespace, t.Name)
+		return only(q.pod(ctx, reader, in, namespace, t.Name))
+	case t.Kind() == target.Buffer:
+		var object bufferv1beta1.CapacityBuffer
+		if err := t.Get(ctx, reader, namespace, &object); err != nil {
+			return nil, err
+		}
+		cluster, err := q.decided(ctx, reader, in)
 		if err != nil {
 			return nil, err
 		}
-		return []*explain.Answer{a}, nil
+		return only(cluster.Buffer(&object), nil)
 	case t.Kind() == target.Pool:
 		cluster, err := q.decided(ctx, reader, in)
 		if err != nil {
 			return nil, err
 		}
-		a, err := cluster.Pool(t.Name)
-		if err != nil {
-			return nil, err
-		}
-		return []*explain.Answer{a}, nil
+		return only(cluster.Pool(t.Name))
 	}
 	return q.machine(ctx, reader, in, t)
+}
+
+func only(a *explain.Answer, err error) ([]*explain.Answer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []*explain.Answer{a}, nil
 }
 
 // machine answers about a Node or a NodeClaim.
@@ -256,10 +269,12 @@ func (q *question) decided(ctx context.Context, reader client.Reader, in *invent
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range []client.ObjectList{&policyv1.PodDisruptionBudgetList{}, &corev1.NamespaceList{}} {
-		if err := in.add(ctx, reader, l); err != nil {
-			return nil, err
-		}
+	err = in.add(ctx, reader, &policyv1.PodDisruptionBudgetList{}, &corev1.NamespaceList{}, &bufferv1beta1.CapacityBufferList{})
+	if err == nil && in.buffered {
+		err = in.add(ctx, reader, &corev1.PodTemplateList{}, &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &appsv1.ReplicaSetList{})
+	}
+	if err != nil {
+		return nil, err
 	}
 	found, err := classes.List(ctx, reader)
 	if apierrors.IsForbidden(err) {

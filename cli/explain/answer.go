@@ -11,7 +11,7 @@ import (
 // Verdict is an answer in one word.
 type Verdict string
 
-// Verdicts about machines, pods and pools.
+// Verdicts about machines, pods, the chunks of buffers, and pools.
 const (
 	// Starting: the machine is not ready for work yet.
 	Starting Verdict = "Starting"
@@ -35,7 +35,7 @@ const (
 
 	// Ready: the pool can launch machines.
 	Ready Verdict = "Ready"
-	// NotReady: the pool launches nothing.
+	// NotReady: the pool launches nothing, or there is no saying what the buffer is made of.
 	NotReady Verdict = "NotReady"
 )
 

@@ -20,10 +20,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cli/listing"
@@ -36,6 +39,8 @@ const (
 	Claim = "nodeclaim"
 	Pool  = "nodepool"
 	Pod   = "pod"
+	// Buffer is a CapacityBuffer.
+	Buffer = "capacitybuffer"
 )
 
 // resource is a kind as it is named on a command line.
@@ -58,6 +63,7 @@ var resources = []resource{
 	podResource,
 	{kind: Claim, names: []string{"nodeclaims", "claim", "claims"}, group: "karpenter.sh", list: func() client.ObjectList { return &karpv1.NodeClaimList{} }},
 	{kind: Pool, names: []string{"nodepools", "pool", "pools"}, group: "karpenter.sh", list: func() client.ObjectList { return &karpv1.NodePoolList{} }},
+	{kind: Buffer, names: []string{"capacitybuffers", "cb", "buffer", "buffers"}, group: bufferv1beta1.Group, namespaced: true, list: func() client.ObjectList { return &bufferv1beta1.CapacityBufferList{} }},
 	{
 		kind: "deployment", names: []string{"deployments", "deploy"}, group: "apps", namespaced: true,
 		list: func() client.ObjectList { return &appsv1.DeploymentList{} }, workload: func() client.Object { return &appsv1.Deployment{} },
@@ -211,6 +217,15 @@ func (r resource) namesOf(ctx context.Context, reader client.Reader, namespace s
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// Get reads the target. An error says if there is none.
+func (t Target) Get(ctx context.Context, reader client.Reader, namespace string, into client.Object) error {
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: t.Name}, into)
+	if apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err) {
+		return fmt.Errorf("%s does not exist", t.Ref(namespace))
+	}
+	return err
 }
 
 // Pods are those of a workload, by name: those that its selector selects. An error says if
