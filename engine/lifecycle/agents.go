@@ -7,10 +7,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/engine/devices"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/placement/volumes"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -41,37 +41,11 @@ func resources(v View, node *corev1.Node) Gate {
 // draDrivers is closed while a driver that the claim lists lacks slices.
 func draDrivers(v View, node *corev1.Node) Gate {
 	for _, driver := range strings.Split(v.Claim.Annotations[DRADriversAnnotation], ",") {
-		if driver = strings.TrimSpace(driver); driver != "" && !published(driver, v.Slices) {
+		if driver = strings.TrimSpace(driver); driver != "" && !devices.Published(driver, v.Slices) {
 			return closed(GateDRA, registeredAt(v, node), plan.Reason{Code: plan.DRADriverPoolsNotPublished, Want: driver}, Next{Actor: DRADriver})
 		}
 	}
 	return Gate{Name: GateDRA, Open: true}
-}
-
-// published reports whether a driver has a pool of which all slices of the newest
-// generation are there.
-func published(driver string, slices []*resourcev1.ResourceSlice) bool {
-	type state struct{ generation, have, want int64 }
-	pools := map[string]state{}
-	for _, s := range slices {
-		if s.Spec.Driver != driver {
-			continue
-		}
-		p := pools[s.Spec.Pool.Name]
-		switch g := s.Spec.Pool.Generation; {
-		case g > p.generation || p.have == 0:
-			p = state{g, 1, s.Spec.Pool.ResourceSliceCount}
-		case g == p.generation:
-			p.have++
-		}
-		pools[s.Spec.Pool.Name] = p
-	}
-	for _, p := range pools {
-		if p.have == p.want {
-			return true
-		}
-	}
-	return false
 }
 
 // csiDrivers is closed by the first driver, by name, that a pod of the Node needs

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -225,7 +226,7 @@ func (t *claims) requests(c *content, chosen []int) corev1.ResourceList {
 	vector.Add(sum, least, 1)
 	out := t.w.Dims.List(sum)
 	for name := range out {
-		if demand.OfVolumes(name) {
+		if demand.OfVolumes(name) || strings.HasPrefix(string(name), snapshot.DevicePrefix) {
 			delete(out, name)
 		}
 	}

@@ -44,7 +44,7 @@ const (
 	// why.
 	ConstraintsInvalid Code = "ConstraintsInvalid"
 	// ConstraintUnsupported: the pod relies on Want, which placement does not
-	// cover, through the first object, if there is one.
+	// cover, through the first object, if there is one; Have says why not.
 	ConstraintUnsupported Code = "ConstraintUnsupported"
 	// VolumeClaimMissing: the pod mounts a claim, the first object, that does not
 	// exist.

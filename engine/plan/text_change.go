@@ -78,16 +78,24 @@ func amountChange(c Constraint) string {
 	return fmt.Sprintf("the pod asked for %s instead of %s", c.Have, amountOf(c.Want))
 }
 
-// amountOf is the number of "cpu 4".
+// amountOf is the number of "cpu 4" and of "2 devices of a kind".
 func amountOf(s string) string {
-	if _, n, ok := strings.Cut(s, " "); ok {
-		return n
+	if before, after, ok := strings.Cut(s, " "); ok && !numberFirst(s) {
+		return after
+	} else if ok {
+		return before
 	}
 	return s
 }
 
-// nameOf is the resource of "cpu 4".
+// nameOf is the resource of "cpu 4", and the kind of "2 devices of a kind".
 func nameOf(s string) string {
-	name, _, _ := strings.Cut(s, " ")
-	return name
+	before, after, _ := strings.Cut(s, " ")
+	if numberFirst(s) {
+		return after
+	}
+	return before
 }
+
+// numberFirst reports whether a number comes first.
+func numberFirst(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }

@@ -224,7 +224,7 @@ var placementWords = words{
 	ConstraintsInvalid: say("the pod's constraints are invalid: %s", have),
 	ConstraintUnsupported: func(r Reason) string {
 		if len(r.Objects) > 0 {
-			return fmt.Sprintf("the pod asks for %s: %s is not supported", r.Objects[0], r.Want)
+			return fmt.Sprintf("the pod claims devices through %s, which does not count: %s", r.Objects[0], r.Have)
 		}
 		return "the pod relies on " + r.Want + ", which is not supported"
 	},

@@ -102,6 +102,43 @@ type Disk struct {
 type DeviceClaim struct {
 	Name     string
 	Template bool
+	// Why says why the claim does not count; empty before claims are counted.
+	Why string
+}
+
+// DevicePrefix begins the names of resources that count devices of dynamic resource allocation.
+// They are the engine's own: no API object names them.
+const DevicePrefix = "devices of "
+
+// WithDevices is the class of the same pods with the devices that they claim among their
+// requests. terms are further alternatives for their node, nil for none; left are the claims that
+// do not count.
+func (c *Class) WithDevices(amounts corev1.ResourceList, terms []requirement.Set, left []DeviceClaim) *Class {
+	mark := &strings.Builder{}
+	shape := *c.Shape
+	fmt.Fprintf(mark, "\x00devices %v", left)
+	if shape.Devices = left; terms != nil {
+		shape.Terms = both(shape.Terms, terms)
+		fmt.Fprintf(mark, " on %v", terms)
+	}
+	shape.ShapeKey += mark.String()
+	requests := slices.Clone(c.Requests)
+	for _, a := range AmountsOf(amounts) {
+		requests = requests.with(a.Name, a.Quantity)
+		fmt.Fprintf(mark, " %s %s", a.Name, a.Quantity.String())
+	}
+	return &Class{Key: c.Key + mark.String(), Requests: requests, Shape: &shape}
+}
+
+// both are the combinations of two lists of alternatives.
+func both(a, b []requirement.Set) []requirement.Set {
+	var out []requirement.Set
+	for _, x := range a {
+		for _, y := range b {
+			out = append(out, x.And(y))
+		}
+	}
+	return out
 }
 
 // HostPort is a port that a pod takes on its node. An empty IP is all of them.

@@ -90,6 +90,9 @@ type Node struct {
 	Learned []corev1.Taint
 	// Pods are those bound to the node, by namespace and name.
 	Pods []*Pod
+	// Devices is what can be requested of the node in devices of dynamic resource allocation;
+	// nil before they are counted.
+	Devices corev1.ResourceList
 	// Ended are workloads, in the words of engine/backoff, of which a pod ran on the node
 	// until it ended by itself, each with when the last one did. It is not changed.
 	Ended map[string]time.Time

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -133,7 +134,12 @@ func OfReadiness(t corev1.Taint) bool {
 // it is launched, only what the claim requests is certain. The caller must not
 // modify the map.
 func (n *Node) Allocatable() corev1.ResourceList {
-	return n.amounts(func(s *corev1.NodeStatus) corev1.ResourceList { return s.Allocatable }, func(c *Claim) corev1.ResourceList { return c.Allocatable })
+	out := n.amounts(func(s *corev1.NodeStatus) corev1.ResourceList { return s.Allocatable }, func(c *Claim) corev1.ResourceList { return c.Allocatable })
+	if len(n.Devices) > 0 {
+		out = maps.Clone(out)
+		maps.Copy(out, n.Devices)
+	}
+	return out
 }
 
 // Capacity is the size of the machine, known like its Allocatable.

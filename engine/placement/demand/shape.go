@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,8 +63,9 @@ func refuseDevices(_ *Batch, from *snapshot.Shape, to *Shape) {
 		if d.Template {
 			kind = "ResourceClaimTemplate"
 		}
+		why := cmp.Or(d.Why, "the setting ignore-dra-requests is true")
 		to.refuse(plan.Reason{
-			Code: plan.ConstraintUnsupported, Want: "dynamic resource allocation",
+			Code: plan.ConstraintUnsupported, Want: "dynamic resource allocation", Have: why,
 			Objects: []plan.ObjectRef{{Kind: kind, Namespace: from.Namespace, Name: d.Name}},
 		})
 	}

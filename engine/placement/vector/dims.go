@@ -130,6 +130,12 @@ func (d *Dims) Amount(i int, n int64) string {
 	if n >= mostAsked {
 		return fmt.Sprintf("%s more than any machine has", d.Names[i])
 	}
+	if of, devices := strings.CutPrefix(string(d.Names[i]), snapshot.DevicePrefix); devices {
+		if n == 1 {
+			return "1 device of " + of
+		}
+		return fmt.Sprintf("%d devices of %s", n, of)
+	}
 	q := Quantity(d.Names[i], n)
 	return fmt.Sprintf("%s %s", d.Names[i], q.String())
 }
