@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -73,6 +74,7 @@ func ReadCatalogue(r io.Reader) ([]*catalog.Type, error) {
 	types := make([]*catalog.Type, len(entries))
 	for i, e := range entries {
 		types[i] = kwokType(e.Name, e.architectures, e.OperatingSystems, e.capacity, e.offerings)
+		types[i].Devices = e.devices()
 	}
 	sortTypes(types)
 	return types, nil
@@ -84,6 +86,22 @@ type fileType struct {
 	Architecture     string                     `json:"architecture"`
 	OperatingSystems []string                   `json:"operatingSystems"`
 	Resources        map[string]json.RawMessage `json:"resources"`
+	Devices          []fileDevice               `json:"devices,omitempty"`
+}
+
+// fileDevice is a device as a ResourceSlice has it, with its driver.
+type fileDevice struct {
+	Driver string `json:"driver"`
+	resourcev1.Device
+}
+
+// devices are those that drivers offer on a node of the type.
+func (e *entry) devices() []catalog.Device {
+	var out []catalog.Device
+	for i := range e.Devices {
+		out = append(out, catalog.Device{Driver: e.Devices[i].Driver, Device: &e.Devices[i].Device})
+	}
+	return out
 }
 
 type fileOffering struct {
@@ -145,6 +163,11 @@ func readEntry(raw json.RawMessage) (entry, []error) {
 	var errs []error
 	e.capacity, errs = readResources(e.Resources)
 	problems = append(problems, errs...)
+	for i, d := range e.Devices {
+		if d.Driver == "" || d.Name == "" {
+			problems = append(problems, fmt.Errorf("devices[%d]: driver and name are needed", i))
+		}
+	}
 	e.offerings, errs = readOfferings(e.Offerings)
 	return e, append(problems, errs...)
 }

@@ -72,6 +72,14 @@ func TestTheLongFormOfKWOKsFileIsRead(t *testing.T) {
 	}
 }
 
+func TestDevicesOfTypesAreRead(t *testing.T) {
+	text := strings.Replace(simpleForm, `["linux"]`, `["linux"], "devices": [{"driver": "d", "name": "gpu-0", "attributes": {"model": {"string": "a"}}, "capacity": {"memory": {"value": "80Gi"}}}]`, 1)
+	got := read(t, text)[0].Devices
+	if len(got) != 1 || got[0].Driver != "d" || got[0].Name != "gpu-0" || *got[0].Attributes["model"].StringValue != "a" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestWhatIsFreeHasAPrice(t *testing.T) {
 	if got := read(t, strings.Replace(simpleForm, "0.5", "0", 1))[0].Offerings[0].Price; got != catalog.PaidFor {
 		t.Errorf("it is %g", got)
@@ -91,6 +99,8 @@ func TestMistakesAreNamedByEntryTypeAndField(t *testing.T) {
 		{edit(`"16"`, `"sixteen"`), `resources.cpu: "sixteen" is not a quantity`},
 		{edit(`"64Gi"`, `"-1"`), "resources.memory: \"-1\" is negative"},
 		{edit(`"memory"`, `"mem"`), "resources.memory: missing"},
+		{edit(`["linux"]`, `["linux"], "devices": [{"driver": "d"}]`), "devices[0]: driver and name are needed"},
+		{edit(`["linux"]`, `["linux"], "devices": {}`), "devices: want an array, got object"},
 		{edit(`1.7`, `"much"`), "offerings.price: want a number, got string"},
 		{edit(`["linux"]`, `"linux"`), "operatingSystems: want an array, got string"},
 		{edit(`1.7`, `1.7, "available": "yes"`), "offerings.available: want true or false, got string"},

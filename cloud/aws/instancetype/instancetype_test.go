@@ -141,6 +141,18 @@ func TestAcceleratorsAndInterfacesAreCapacity(t *testing.T) {
 			t.Errorf("%s has %s of %s, want %s", tt.typ, got, tt.resource, tt.want)
 		}
 	}
+	gpus := infos["g5.12xlarge"]
+	devices := Resolve(&gpus, class(), supply()).Devices
+	if len(devices) != 4 || devices[3].Driver != "gpu.nvidia.com" || devices[3].Name != "gpu-3" || *devices[3].Attributes["type"].StringValue != "gpu" {
+		t.Errorf("g5.12xlarge has the devices %v", devices)
+	}
+	if got := devices[0].Device.Capacity["memory"].Value; got.String() != "22888Mi" {
+		t.Errorf("a GPU has %s", got.String())
+	}
+	radeon := infos["g4ad.16xlarge"]
+	if got := Resolve(&radeon, class(), supply()).Devices; got != nil {
+		t.Errorf("NVIDIA's driver has AMD's GPUs: %v", got)
+	}
 	info := infos["m5.large"]
 	windows := class(func(c *Class) { c.Family = ec2class.AMIFamilyWindows2022 })
 	if got := printed(Resolve(&info, windows, supply()).Capacity, ec2class.ResourcePrivateIPv4Address); got != "9" {
