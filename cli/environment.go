@@ -88,7 +88,6 @@ var foreign = []struct {
 	{"disable-controller-warmup", "true", trueFalse, "standby replicas always keep their caches warm"},
 	{"disable-cluster-state-observability", "false", trueFalse, "metrics are always served"},
 	{"cpu-requests", "1000", nil, "the number of workers does not depend on it"},
-	{"ignore-dra-requests", "true", trueFalse, "resource claims are not considered yet"},
 	{"ami-refresh-interval", "1m0s", nil, "images are looked up once a minute"},
 	{"subnet-refresh-interval", "1m0s", nil, "subnets are looked up once a minute"},
 	{"scheduler-config", "", nil, "the scheduler's configuration is not read"},

@@ -10,6 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/cli/offline"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/cluster/devicecel"
 )
 
 // read reads manifests, of which there must be some.
@@ -59,7 +60,7 @@ func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) 
 	pools := slices.ContainsFunc(objects, isPool)
 	objects, foreign := offline.Classed(objects)
 	c.warnOf(foreign)
-	store := cluster.NewStore(cluster.Options{Offline: true})
+	store := cluster.NewStore(cluster.Options{Offline: true, Devices: devicecel.New()})
 	for _, obj := range offline.Complete(objects) {
 		store.Update(obj)
 	}

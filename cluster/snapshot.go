@@ -23,7 +23,7 @@ func (s *Store) Snapshot(now time.Time, instanceTypes TypesFunc) *snapshot.Snaps
 		out.Pools[i] = backoff.Apply(s.withTypes(p, instanceTypes), out.Nodes, now)
 	}
 	backoff.PauseWorkloads(out)
-	return out
+	return s.withDevices(out)
 }
 
 // copy takes everything but the instance types, which the cloud provider gives

@@ -15,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/devices"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -29,6 +30,9 @@ type Options struct {
 	// validation, every pod that has no node is pending unless it is gated, and
 	// Nodes without a provider ID are kept. Default: false.
 	Offline bool
+	// Devices evaluates what selects devices of dynamic resource allocation. Nil: resource
+	// claims do not count.
+	Devices devices.Selector
 }
 
 // Store is what is known of the cluster. It is safe for concurrent use; objects
@@ -59,6 +63,7 @@ type Store struct {
 	daemonSets daemonSets
 	owners     owners
 	buffers    buffers
+	devices    deviceObjects
 	pdbs       *table[*policyv1.PodDisruptionBudget]
 	namespaces dictionary[string, map[string]string]
 
@@ -95,6 +100,9 @@ func NewStore(options ...Options) *Store {
 	}
 	for _, o := range options {
 		s.options = o
+	}
+	if s.options.Devices != nil {
+		s.devices.counter = devices.NewCounter(s.options.Devices)
 	}
 	return s
 }

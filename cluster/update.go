@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -93,6 +94,8 @@ func (s *Store) updateStorage(obj client.Object) {
 		list := append(slices.Clone(s.attachmentsOf.entries[o.Spec.NodeName]), o)
 		slices.SortFunc(list, func(a, b *storagev1.VolumeAttachment) int { return cmp.Compare(a.Name, b.Name) })
 		s.attachmentsOf.put(o.Spec.NodeName, list)
+	default:
+		s.devices.put(obj)
 	}
 }
 
@@ -168,6 +171,8 @@ func (s *Store) deleteStorage(obj client.Object) {
 		s.csiNodes.drop(o.Name)
 	case *storagev1.VolumeAttachment:
 		s.dropAttachment(o.Name)
+	default:
+		s.devices.drop(obj)
 	}
 }
 
@@ -239,6 +244,14 @@ func identify(obj client.Object) (id, bool) {
 		kind = "CSINode"
 	case *storagev1.VolumeAttachment:
 		kind = "VolumeAttachment"
+	case *resourcev1.DeviceClass:
+		kind = "DeviceClass"
+	case *resourcev1.ResourceClaim:
+		kind = "ResourceClaim"
+	case *resourcev1.ResourceClaimTemplate:
+		kind = "ResourceClaimTemplate"
+	case *resourcev1.ResourceSlice:
+		kind = "ResourceSlice"
 	}
 	return id{kind, key(obj)}, kind != ""
 }

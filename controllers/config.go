@@ -72,6 +72,10 @@ type Config struct {
 	// [FEATURE_GATES, CapacityBuffer].
 	CapacityBuffer bool
 
+	// Devices lets devices of dynamic resource allocation count; else pods that claim some have
+	// no place [IGNORE_DRA_REQUESTS].
+	Devices bool
+
 	// MetricsAddress and HealthAddress are where /metrics and /healthz, /readyz are
 	// served, as host:port. Empty means :8080 and :8081 [METRICS_PORT,
 	// HEALTH_PROBE_PORT]; "0" serves nothing.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/cluster/decode"
+	"github.com/millwright-dev/millwright/cluster/devicecel"
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/attachments"
 	"github.com/millwright-dev/millwright/controllers/checkup"
@@ -179,7 +180,7 @@ func newDeps(ctx context.Context, mgr manager.Manager, c Config, registry *prome
 			return loop.Deps{}, fmt.Errorf("indexing %T by %s: %w", i.Object, i.Field, err)
 		}
 	}
-	store := cluster.NewStore()
+	options := cluster.Options{}
 	var gated []client.Object
 	if c.NodeOverlay {
 		gated = append(gated, cluster.ForOverlays()...)
@@ -187,6 +188,10 @@ func newDeps(ctx context.Context, mgr manager.Manager, c Config, registry *prome
 	if c.CapacityBuffer {
 		gated = append(gated, cluster.ForBuffers()...)
 	}
+	if c.Devices {
+		options.Devices, gated = devicecel.New(), append(gated, cluster.ForDevices()...)
+	}
+	store := cluster.NewStore(options)
 	if err := cluster.Watch(mgr, store, gated...); err != nil {
 		return loop.Deps{}, fmt.Errorf("watching the cluster: %w", err)
 	}

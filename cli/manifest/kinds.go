@@ -16,6 +16,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -82,6 +83,10 @@ var kinds = map[schema.GroupKind]kind{
 	{Group: corev1.GroupName, Kind: "LimitRange"}:                     {"v1", true, builtIn, func() client.Object { return &corev1.LimitRange{} }},
 	{Group: schedulingv1.GroupName, Kind: "PriorityClass"}:            {"v1", false, builtIn, func() client.Object { return &schedulingv1.PriorityClass{} }},
 	{Group: nodev1.GroupName, Kind: "RuntimeClass"}:                   {"v1", false, builtIn, func() client.Object { return &nodev1.RuntimeClass{} }},
+	{Group: resourcev1.GroupName, Kind: "DeviceClass"}:                {"v1", false, builtIn, func() client.Object { return &resourcev1.DeviceClass{} }},
+	{Group: resourcev1.GroupName, Kind: "ResourceClaim"}:              {"v1", true, builtIn, func() client.Object { return &resourcev1.ResourceClaim{} }},
+	{Group: resourcev1.GroupName, Kind: "ResourceClaimTemplate"}:      {"v1", true, builtIn, func() client.Object { return &resourcev1.ResourceClaimTemplate{} }},
+	{Group: resourcev1.GroupName, Kind: "ResourceSlice"}:              {"v1", false, builtIn, func() client.Object { return &resourcev1.ResourceSlice{} }},
 	{Group: storagev1.GroupName, Kind: "StorageClass"}:                {"v1", false, builtIn, func() client.Object { return &storagev1.StorageClass{} }},
 	{Group: storagev1.GroupName, Kind: "CSIDriver"}:                   {"v1", false, examined, func() client.Object { return &storagev1.CSIDriver{} }},
 	{Group: storagev1.GroupName, Kind: "CSINode"}:                     {"v1", false, builtIn, func() client.Object { return &storagev1.CSINode{} }},

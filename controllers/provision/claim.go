@@ -14,6 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/devices"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -58,6 +59,9 @@ func annotations(np *karpv1.NodePool, n *plan.NewNode) map[string]string {
 	out[karpv1.NodeClaimMinValuesRelaxedAnnotationKey] = strconv.FormatBool(n.MinValuesRelaxed)
 	if workloads := backoff.LaunchedFor(slices.Concat(n.Pods, n.Expected)); workloads != "" {
 		out[backoff.LaunchedForAnnotation] = workloads
+	}
+	if drivers := devices.Drivers(n.Pods, n.Alternatives); len(drivers) > 0 {
+		out[lifecycle.DRADriversAnnotation] = strings.Join(drivers, ",")
 	}
 	out[lifecycle.PlannedAnnotation] = strings.Join([]string{key.Type, key.Zone, key.CapacityType}, "/")
 	return out

@@ -11,15 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// bufferRights are what the gate needs besides.
-const bufferRights = `---
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: millwright-capacity-buffers}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: millwright-capacity-buffers}
-subjects: [{kind: ServiceAccount, name: millwright, namespace: millwright-system}]
-`
-
 const buffer = `
 apiVersion: v1
 kind: PodTemplate
@@ -44,7 +35,7 @@ var bufferKind = schema.GroupVersionResource{Group: "autoscaling.x-k8s.io", Vers
 func TestABufferKeepsRoomForPodsToCome(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	c.manifests(class + "---" + pool("web", "arm64") + bufferRights)
+	c.manifests(class + "---" + pool("web", "arm64") + binding("millwright-capacity-buffers"))
 	c.millwrightWith([]string{"FEATURE_GATES=CapacityBuffer=true"})
 	exactly := func(n int) func() error {
 		return func() error {
@@ -79,7 +70,7 @@ func TestABufferKeepsRoomForPodsToCome(t *testing.T) {
 func TestABufferIsNotGivenOneMachineAfterTheOther(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	c.manifests(class + "---" + pool("web", "arm64") + bufferRights)
+	c.manifests(class + "---" + pool("web", "arm64") + binding("millwright-capacity-buffers"))
 	c.millwrightWith([]string{"FEATURE_GATES=CapacityBuffer=true"})
 	log := c.watchClaims()
 	c.quarantine("web")

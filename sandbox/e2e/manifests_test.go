@@ -48,3 +48,14 @@ spec:
       - {name: main, image: example.com/%[1]s, resources: {requests: {cpu: %[4]q, memory: %[5]q}}}
 `, name, team, replicas, cpu, memory)
 }
+
+// binding gives Millwright a role that not every setting needs.
+func binding(role string) string {
+	return fmt.Sprintf(`---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
+subjects: [{kind: ServiceAccount, name: millwright, namespace: millwright-system}]
+`, role)
+}

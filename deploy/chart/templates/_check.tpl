@@ -24,9 +24,6 @@
 {{- /* Settings of Karpenter's that have no effect here, one a line. */ -}}
 {{- define "millwright.ineffective" -}}
 {{- $s := .Values.settings -}}
-{{- if not $s.ignoreDRARequests }}
-settings.ignoreDRARequests=false: resource claims are not considered yet
-{{- end -}}
 {{- if $s.disableClusterStateObservability }}
 settings.disableClusterStateObservability: metrics are always served
 {{- end -}}
