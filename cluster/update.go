@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -196,64 +197,18 @@ type id struct{ kind, key string }
 
 // identify names an object of a kind that the store knows.
 func identify(obj client.Object) (id, bool) {
-	kind := ""
 	switch obj.(type) {
-	case *karpv1.NodePool:
-		kind = "NodePool"
-	case *v1alpha1.NodePolicy:
-		kind = "NodePolicy"
-	case *overlayv1alpha1.NodeOverlay:
-		kind = "NodeOverlay"
-	case *v1alpha1.DisruptionRequest:
-		kind = "DisruptionRequest"
-	case *karpv1.NodeClaim:
-		kind = "NodeClaim"
-	case *corev1.Node:
-		kind = "Node"
-	case *corev1.Pod:
-		kind = "Pod"
-	case *corev1.Namespace:
-		kind = "Namespace"
-	case *appsv1.DaemonSet:
-		kind = "DaemonSet"
-	case *appsv1.ReplicaSet:
-		kind = "ReplicaSet"
-	case *appsv1.Deployment:
-		kind = "Deployment"
-	case *appsv1.StatefulSet:
-		kind = "StatefulSet"
-	case *corev1.PodTemplate:
-		kind = "PodTemplate"
-	case *bufferv1beta1.CapacityBuffer:
-		kind = "CapacityBuffer"
-	case *batchv1.Job:
-		kind = "Job"
-	case *corev1.LimitRange:
-		kind = "LimitRange"
-	case *policyv1.PodDisruptionBudget:
-		kind = "PodDisruptionBudget"
-	case *corev1.PersistentVolumeClaim:
-		kind = "PersistentVolumeClaim"
-	case *corev1.PersistentVolume:
-		kind = "PersistentVolume"
-	case *storagev1.StorageClass:
-		kind = "StorageClass"
-	case *storagev1.CSIDriver:
-		kind = "CSIDriver"
-	case *storagev1.CSINode:
-		kind = "CSINode"
-	case *storagev1.VolumeAttachment:
-		kind = "VolumeAttachment"
-	case *resourcev1.DeviceClass:
-		kind = "DeviceClass"
-	case *resourcev1.ResourceClaim:
-		kind = "ResourceClaim"
-	case *resourcev1.ResourceClaimTemplate:
-		kind = "ResourceClaimTemplate"
-	case *resourcev1.ResourceSlice:
-		kind = "ResourceSlice"
+	case *karpv1.NodePool, *v1alpha1.NodePolicy, *overlayv1alpha1.NodeOverlay,
+		*v1alpha1.DisruptionRequest, *karpv1.NodeClaim, *corev1.Node, *corev1.Pod, *corev1.Namespace,
+		*appsv1.DaemonSet, *appsv1.ReplicaSet, *appsv1.Deployment, *appsv1.StatefulSet,
+		*corev1.PodTemplate, *bufferv1beta1.CapacityBuffer, *batchv1.Job, *corev1.LimitRange,
+		*policyv1.PodDisruptionBudget, *corev1.PersistentVolumeClaim, *corev1.PersistentVolume,
+		*storagev1.StorageClass, *storagev1.CSIDriver, *storagev1.CSINode, *storagev1.VolumeAttachment,
+		*resourcev1.DeviceClass, *resourcev1.ResourceClaim, *resourcev1.ResourceClaimTemplate,
+		*resourcev1.ResourceSlice:
+		return id{reflect.TypeOf(obj).Elem().Name(), key(obj)}, true
 	}
-	return id{kind, key(obj)}, kind != ""
+	return id{"", key(obj)}, false
 }
 
 // supersedes reports whether a state is newer than the stored one. Resource

@@ -57,10 +57,11 @@ func annotations(np *karpv1.NodePool, n *plan.NewNode) map[string]string {
 	out[karpv1.NodePoolHashAnnotationKey] = np.Hash()
 	out[karpv1.NodePoolHashVersionAnnotationKey] = karpv1.NodePoolHashVersion
 	out[karpv1.NodeClaimMinValuesRelaxedAnnotationKey] = strconv.FormatBool(n.MinValuesRelaxed)
-	if workloads := backoff.LaunchedFor(slices.Concat(n.Pods, n.Expected)); workloads != "" {
+	pods := slices.Concat(n.Pods, n.Expected)
+	if workloads := backoff.LaunchedFor(pods); workloads != "" {
 		out[backoff.LaunchedForAnnotation] = workloads
 	}
-	if drivers := devices.Drivers(n.Pods, n.Alternatives); len(drivers) > 0 {
+	if drivers := devices.Drivers(pods, n.Alternatives); len(drivers) > 0 {
 		out[lifecycle.DRADriversAnnotation] = strings.Join(drivers, ",")
 	}
 	out[lifecycle.PlannedAnnotation] = strings.Join([]string{key.Type, key.Zone, key.CapacityType}, "/")

@@ -144,3 +144,15 @@ func TestAClaimListsTheCheapestSixHundredTypes(t *testing.T) {
 		}
 	}
 }
+
+func TestAClaimNamesTheDriversThatItsPodsNeed(t *testing.T) {
+	const name = snapshot.DevicePrefix + "class gpu"
+	gpu := kind("gpu", "8", offering("zone-a", "spot", 1))
+	gpu.Drivers = map[corev1.ResourceName][]string{name: {"b.example.com", "a.example.com"}}
+	expected := &snapshot.Pod{Pod: &corev1.Pod{}, Class: &snapshot.Class{Requests: snapshot.Amounts{{Name: name}}}}
+	choice := catalog.Choice{Type: gpu, Offering: &gpu.Offerings[0]}
+	c := Claim(parsePool(t, poolYAML), &plan.NewNode{Pool: "general", Choice: choice, Alternatives: []catalog.Choice{choice}, Expected: []*snapshot.Pod{expected}})
+	if got := c.Annotations["karpenter.sh/requested-dra-drivers"]; got != "a.example.com,b.example.com" {
+		t.Errorf("drivers %q", got)
+	}
+}

@@ -1,10 +1,12 @@
 package devices
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -56,7 +58,7 @@ func (c *Counter) Count(s *snapshot.Snapshot, o *Objects) *snapshot.Snapshot {
 	}
 	f.Expected = slices.Clone(s.Expected)
 	for i := range f.Expected {
-		f.Expected[i].Like = like[f.Expected[i].Like]
+		f.Expected[i].Like = cmp.Or(like[f.Expected[i].Like], f.Expected[i].Like)
 	}
 	f.Buffers = slices.Clone(s.Buffers)
 	for i, b := range f.Buffers {
@@ -118,7 +120,8 @@ type count struct {
 	objects  *Objects
 	selector Selector
 	kinds    map[string]*kind
-	// users are the pods of each claim that they name themselves, in order.
+	// users are the pods of each claim that they name themselves, those without a node first, by
+	// name.
 	users   map[types.NamespacedName][]*snapshot.Pod
 	asks    map[*snapshot.Pod]*ask
 	byClass map[*snapshot.Class]*ask
@@ -175,36 +178,41 @@ func (c *count) readPods() {
 			}
 		}
 	})
-	for _, users := range c.users {
-		slices.SortFunc(users, snapshot.ComparePods)
-	}
 	for _, p := range claiming {
 		c.asks[p] = c.ask(p)
 	}
 }
 
-// ask works out what a pod claims, once for each class whose pods have claims of their own.
+// ask works out what a pod claims, once for each class whose pods have claims of their own that
+// are still to be allocated.
 func (c *count) ask(p *snapshot.Pod) *ask {
-	own := !slices.ContainsFunc(p.Class.Devices, func(d snapshot.DeviceClaim) bool { return !d.Template })
-	if known := c.byClass[p.Class]; known != nil && own {
+	alike := true
+	for i, d := range p.Class.Devices {
+		alike = alike && d.Template && !c.allocated(p, i)
+	}
+	if known := c.byClass[p.Class]; known != nil && alike {
 		return known
 	}
 	a := &ask{asked: asked{}}
-	for _, d := range p.Class.Devices {
-		if err := c.readClaim(p, d, a); err != nil {
+	for i, d := range p.Class.Devices {
+		if err := c.readClaim(p, i, a); err != nil {
 			d.Why = err.Error()
 			a.left = append(a.left, d)
 		}
 	}
-	if own {
+	if alike {
 		c.byClass[p.Class] = a
 	}
 	return a
 }
 
-// readClaim adds one claim of a pod to what it asks for.
-func (c *count) readClaim(p *snapshot.Pod, d snapshot.DeviceClaim, to *ask) error {
+// readClaim adds the i-th claim of a pod to what it asks for.
+func (c *count) readClaim(p *snapshot.Pod, i int, to *ask) error {
+	d := p.Class.Devices[i]
 	of := types.NamespacedName{Namespace: p.Class.Namespace, Name: d.Name}
+	if c.allocated(p, i) {
+		return to.pin(c.claimOf(p, i).Status.Allocation)
+	}
 	if d.Template {
 		template := c.objects.Templates[of]
 		if template == nil {
@@ -212,19 +220,39 @@ func (c *count) readClaim(p *snapshot.Pod, d snapshot.DeviceClaim, to *ask) erro
 		}
 		return c.read(&template.Spec.Spec, to.asked)
 	}
-	claim := c.objects.Claims[of]
-	if claim == nil {
+	switch claim := c.objects.Claims[of]; {
+	case claim == nil:
 		return fmt.Errorf("it does not exist")
+	case c.users[of][0] != p:
+		return fmt.Errorf("pod %s shares it and comes first", c.users[of][0].Name)
+	default:
+		return c.read(&claim.Spec, to.asked)
 	}
-	users := c.users[of]
-	runs := func(u *snapshot.Pod) bool { return u != p && u.Spec.NodeName != "" }
-	switch i := slices.IndexFunc(users, runs); {
-	case claim.Status.Allocation != nil && i >= 0:
-		return to.pin(claim.Status.Allocation)
-	case users[0] != p:
-		return fmt.Errorf("pod %s shares it and comes first", users[0].Name)
+}
+
+// allocated reports whether the i-th claim of a pod has devices that stay where they are whatever
+// becomes of the pod: it has no node yet, or shares the claim with a pod that runs.
+func (c *count) allocated(p *snapshot.Pod, i int) bool {
+	claim := c.claimOf(p, i)
+	if claim == nil || claim.Status.Allocation == nil {
+		return false
 	}
-	return c.read(&claim.Spec, to.asked)
+	of := types.NamespacedName{Namespace: claim.Namespace, Name: claim.Name}
+	return p.Spec.NodeName == "" || slices.ContainsFunc(c.users[of], func(u *snapshot.Pod) bool { return u != p && u.Spec.NodeName != "" })
+}
+
+// claimOf is the i-th claim of a pod, nil while there is none.
+func (c *count) claimOf(p *snapshot.Pod, i int) *resourcev1.ResourceClaim {
+	name := p.Class.Devices[i].Name
+	if p.Class.Devices[i].Template {
+		of := p.Spec.ResourceClaims[i].Name
+		at := slices.IndexFunc(p.Status.ResourceClaimStatuses, func(s corev1.PodResourceClaimStatus) bool { return s.Name == of && s.ResourceClaimName != nil })
+		if at < 0 {
+			return nil
+		}
+		name = *p.Status.ResourceClaimStatuses[at].ResourceClaimName
+	}
+	return c.objects.Claims[types.NamespacedName{Namespace: p.Class.Namespace, Name: name}]
 }
 
 // pin demands a node that reaches the devices that a claim has.

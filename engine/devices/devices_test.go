@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -89,7 +90,7 @@ func inDefault(name string) types.NamespacedName {
 func world() (*snapshot.Snapshot, *Objects) {
 	o := &Objects{
 		Classes:   map[string]*resourcev1.DeviceClass{"gpu": {ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}},
-		Templates: map[types.NamespacedName]*resourcev1.ResourceClaimTemplate{inDefault("any"): templateOf(requestFor("gpu", 1)), inDefault("b"): templateOf(requestFor("gpu", 1, "model=b"))},
+		Templates: map[types.NamespacedName]*resourcev1.ResourceClaimTemplate{inDefault("any"): templateOf(requestFor("gpu", 0)), inDefault("b"): templateOf(requestFor("gpu", 1, "model=b"))},
 		Claims:    map[types.NamespacedName]*resourcev1.ResourceClaim{},
 		Slices:    map[string]*resourcev1.ResourceSlice{"n": sliceOf("n", deviceOf("0", "a"), deviceOf("1", "a"), deviceOf("2", "ab"))},
 	}
@@ -134,6 +135,14 @@ func TestDevicesOfNodesAndTypesAreResources(t *testing.T) {
 	}
 	if again := counter.Count(s, o); &again.Pools[0].Types[0] != &out.Pools[0].Types[0] {
 		t.Error("an equal list of types is another one")
+	}
+	dearer := *s.Pools[0].Types[0]
+	s.Pools[0].Types = []*catalog.Type{&dearer}
+	if dearer.Exotic = true; !counter.Count(s, o).Pools[0].Types[0].Exotic {
+		t.Error("another list of types is the old one")
+	}
+	if drivers := out.Pools[0].Types[0].Drivers; len(drivers) != 2 {
+		t.Errorf("drivers %v, want those of each kind alone", drivers)
 	}
 	o.Slices["n"] = sliceOf("n", deviceOf("0", "a"))
 	if amount(counter.Count(s, o).Pools[0].Types[0].Capacity, anyGPU) != 1 {
@@ -189,6 +198,40 @@ func TestSharedClaims(t *testing.T) {
 	}
 }
 
+// While kube-scheduler binds a pod, the devices of its claim are no longer free, and it needs no
+// others.
+func TestAPodThatIsBeingBoundNeedsNoOtherDevices(t *testing.T) {
+	var classes snapshot.Classes
+	s, o := world()
+	x := podOf(&classes, "x", "", fromTemplate("b"))
+	x.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "c", ResourceClaimName: new("x-c")}}
+	s.Pending = []*snapshot.Pod{podOf(&classes, "w", "", fromTemplate("b")), x, podOf(&classes, "y", "", fromTemplate("b"))}
+	s.Expected = []snapshot.Expected{{Like: s.Pending[2], Count: 1}, {Like: podOf(&classes, "gone", ""), Count: 1}}
+	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x-c"}}
+	o.Claims[inDefault("x-c")] = claim
+	claim.Status.Allocation = &resourcev1.AllocationResult{
+		Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Driver: "d", Pool: "n", Device: "2"}}},
+		NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"n"}}},
+		}}},
+	}
+	out := NewCounter(plain{}).Count(s, o)
+	if got := amount(out.Nodes[0].Allocatable(), modelB); got != 0 {
+		t.Errorf("%d devices are free", got)
+	}
+	for i, want := range []int64{1, 0, 1} {
+		if q := out.Pending[i].Class.Requests.Get(modelB); q.Value() != want {
+			t.Errorf("%s needs %s, want %d", out.Pending[i].Name, q.String(), want)
+		}
+	}
+	if terms := fmt.Sprint(out.Pending[1].Class.Terms); !strings.Contains(terms, "metadata.name") {
+		t.Errorf("x goes to %s", terms)
+	}
+	if out.Expected[0].Like != out.Pending[2] || out.Expected[1].Like == nil {
+		t.Error("expected pods are like others than before")
+	}
+}
+
 func TestClaimsThatCannotBeCountedSayWhy(t *testing.T) {
 	yes, model := true, resourcev1.FullyQualifiedName("d/model")
 	all, admin := requestFor("gpu", 1), requestFor("gpu", 1)
@@ -196,11 +239,11 @@ func TestClaimsThatCannotBeCountedSayWhy(t *testing.T) {
 	two := templateOf(requestFor("gpu", 2), requestFor("gpu", 1))
 	two.Spec.Spec.Devices.Constraints = []resourcev1.DeviceConstraint{{MatchAttribute: &model}}
 	for want, template := range map[string]*resourcev1.ResourceClaimTemplate{
-		`it does not exist`: nil,
-		`request "r": DeviceClass "npu" does not exist`:                 templateOf(requestFor("npu", 1)),
-		`request "r": selector 1: no =`:                                 templateOf(requestFor("gpu", 1, "wrong")),
-		`request "r": allocationMode All is not supported`:              templateOf(all),
-		`request "r": adminAccess is not supported`:                     templateOf(admin),
+		`it does not exist`:                                            nil,
+		`request "r": DeviceClass "npu" does not exist`:                templateOf(requestFor("npu", 1)),
+		`request "r": selector 1: no =`:                                templateOf(requestFor("gpu", 1, "wrong")),
+		`request "r": allocationMode All is not supported`:             templateOf(all),
+		`request "r": adminAccess is not supported`:                    templateOf(admin),
 		`request "r": alternatives (firstAvailable) are not supported`: templateOf(resourcev1.DeviceRequest{Name: "r"}),
 		`request "r": constraints over several requests, or other than one matchAttribute, are not supported`: two,
 	} {
@@ -214,6 +257,45 @@ func TestClaimsThatCannotBeCountedSayWhy(t *testing.T) {
 		if len(c.Devices) != 1 || c.Devices[0].Why != want {
 			t.Errorf("got %v, want %s", c.Devices, want)
 		}
+	}
+}
+
+// A claim that only its own pod names goes where the pod goes.
+func TestAClaimOfOnePod(t *testing.T) {
+	var classes snapshot.Classes
+	s, o := world()
+	o.Claims[inDefault("own")] = &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "own"}, Spec: templateOf(requestFor("gpu", 2)).Spec.Spec}
+	o.Claims[inDefault("own")].Status.Allocation = &resourcev1.AllocationResult{}
+	s.Nodes[0].Pods = []*snapshot.Pod{podOf(&classes, "a", "n", named("own"))}
+	if q := NewCounter(plain{}).Count(s, o).Nodes[0].Pods[0].Class.Requests.Get(anyGPU); q.Value() != 2 {
+		t.Errorf("it asks for %s", q.String())
+	}
+}
+
+// Of more kinds than can be counted exactly each counts, and all together.
+func TestManyKindsOnCommonDevices(t *testing.T) {
+	h := &host{devices: []*catalog.Device{{Driver: "d"}}, selected: map[string][]bool{}}
+	var kinds []string
+	for i := range mostJoint + 1 {
+		kinds = append(kinds, fmt.Sprint("k", i))
+		h.selected[kinds[i]] = []bool{true}
+	}
+	if got := len(dimensions(kinds, []*host{h})); got != mostJoint+2 {
+		t.Errorf("%d resources for %d kinds", got, len(kinds))
+	}
+}
+
+// A constraint on a single device is none.
+func TestOneDeviceKeepsConstraints(t *testing.T) {
+	var classes snapshot.Classes
+	s, o := world()
+	model := resourcev1.FullyQualifiedName("d/model")
+	one := templateOf(requestFor("gpu", 1))
+	one.Spec.Spec.Devices.Constraints = []resourcev1.DeviceConstraint{{DistinctAttribute: &model}}
+	o.Templates[inDefault("t")] = one
+	s.Pending = []*snapshot.Pod{podOf(&classes, "x", "", fromTemplate("t"))}
+	if q := NewCounter(plain{}).Count(s, o).Pending[0].Class.Requests.Get(anyGPU); q.Value() != 1 {
+		t.Errorf("it asks for %s", q.String())
 	}
 }
 
@@ -315,4 +397,86 @@ func allocates(h *host, requests []string, used map[int]bool) bool {
 		}
 	}
 	return false
+}
+
+// A machine on its way has what the least of the types has that it may become.
+func TestMachinesOnTheirWay(t *testing.T) {
+	for _, c := range []struct {
+		types []string
+		want  int64
+	}{{[]string{"big"}, 3}, {[]string{"big", "small"}, 1}, {[]string{"big", "none"}, 0}} {
+		var classes snapshot.Classes
+		s, o := world()
+		small := &catalog.Type{Name: "small", Devices: []catalog.Device{{Driver: "d", Device: new(deviceOf("0", "a"))}}}
+		s.Pools[0].Types = append(s.Pools[0].Types, small, &catalog.Type{Name: "none"})
+		s.Nodes = append(s.Nodes, &snapshot.Node{Name: "coming", Claim: &snapshot.Claim{
+			Name: "coming", Pool: "p", Requirements: requirement.NewSet(requirement.Must(corev1.LabelInstanceTypeStable, requirement.In, c.types...)),
+		}})
+		s.Pending = []*snapshot.Pod{podOf(&classes, "x", "", fromTemplate("any"))}
+		if got := amount(NewCounter(plain{}).Count(s, o).Nodes[1].Allocatable(), anyGPU); got != c.want {
+			t.Errorf("as one of %v: %d devices, want %d", c.types, got, c.want)
+		}
+		// A Node that has joined has them before its drivers publish, the pods on it included.
+		joined := nodeOf("coming", podOf(&classes, "early", "coming", fromTemplate("any")))
+		joined.Object.Labels = nil
+		joined.Claim, s.Nodes[1] = s.Nodes[1].Claim, joined
+		if got := amount(NewCounter(plain{}).Count(s, o).Nodes[1].Allocatable(), anyGPU); got != c.want {
+			t.Errorf("joined as one of %v: %d devices, want %d", c.types, got, c.want)
+		}
+	}
+}
+
+// What was learned of a driver stands for what the cloud tells of it; other drivers are as told.
+func TestWhatIsLearnedComesFirst(t *testing.T) {
+	var classes snapshot.Classes
+	s, o := world()
+	big := s.Pools[0].Types[0]
+	for i := range 5 {
+		big.Devices = append(big.Devices, catalog.Device{Driver: "d", Device: new(deviceOf(fmt.Sprint(i), "a"))})
+	}
+	big.Devices = append(big.Devices, catalog.Device{Driver: "other", Device: new(deviceOf("0", "a"))})
+	s.Nodes = append(s.Nodes, nodeOf("broken"))
+	o.Slices["broken"] = sliceOf("broken", deviceOf("0", "a"))
+	s.Pending = []*snapshot.Pod{podOf(&classes, "x", "", fromTemplate("any"))}
+	out := NewCounter(plain{}).Count(s, o)
+	if got := amount(out.Pools[0].Types[0].Capacity, anyGPU); got != 4 {
+		t.Errorf("%d devices, want 3 that a node has and the other driver's", got)
+	}
+	if got := out.Pools[0].Types[0].Drivers[anyGPU]; !slices.Equal(got, []string{"d", "other"}) {
+		t.Errorf("drivers %v", got)
+	}
+	without := *out.Pools[0].Types[0]
+	without.Drivers = map[corev1.ResourceName][]string{anyGPU: {"other"}}
+	if got := Drivers(out.Pending, []catalog.Choice{{Type: out.Pools[0].Types[0]}, {Type: &without}}); !slices.Equal(got, []string{"other"}) {
+		t.Errorf("drivers of whichever it becomes: %v", got)
+	}
+}
+
+func TestChunksOfBuffersClaimDevices(t *testing.T) {
+	var classes snapshot.Classes
+	s, o := world()
+	chunk := podOf(&classes, "chunk", "", fromTemplate("any"))
+	s.Buffers = []*snapshot.Buffer{{Namespace: "default", Name: "b", Chunk: chunk, Rest: chunk.Class, Count: 2}, {Name: "unknown"}}
+	b := NewCounter(plain{}).Count(s, o).Buffers[0]
+	for _, class := range []*snapshot.Class{b.Chunk.Class, b.Rest} {
+		if q := class.Requests.Get(anyGPU); q.Value() != 1 {
+			t.Errorf("a chunk asks for %s", q.String())
+		}
+	}
+}
+
+// Access for administrators takes nothing, and a taint without an effect keeps nobody off.
+func TestWhatTakesNoDevice(t *testing.T) {
+	var classes snapshot.Classes
+	s, o := world()
+	o.Slices["fabric"] = sliceOf("n", deviceOf("9", "a"))
+	o.Slices["fabric"].Spec.NodeName, o.Slices["fabric"].Spec.AllNodes = nil, new(true)
+	o.Slices["n"].Spec.Devices[0].Taints = []resourcev1.DeviceTaint{{Key: "seen", Effect: resourcev1.DeviceTaintEffectNone}}
+	o.Claims[inDefault("agent")] = &resourcev1.ResourceClaim{Status: resourcev1.ResourceClaimStatus{Allocation: &resourcev1.AllocationResult{
+		Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Driver: "d", Pool: "n", Device: "1", AdminAccess: new(true)}}},
+	}}}
+	s.Pending = []*snapshot.Pod{podOf(&classes, "x", "", fromTemplate("any"))}
+	if got := amount(NewCounter(plain{}).Count(s, o).Nodes[0].Allocatable(), anyGPU); got != 3 {
+		t.Errorf("%d devices are free, want 3", got)
+	}
 }

@@ -135,11 +135,12 @@ func OfReadiness(t corev1.Taint) bool {
 // modify the map.
 func (n *Node) Allocatable() corev1.ResourceList {
 	out := n.amounts(func(s *corev1.NodeStatus) corev1.ResourceList { return s.Allocatable }, func(c *Claim) corev1.ResourceList { return c.Allocatable })
-	if len(n.Devices) > 0 {
-		out = maps.Clone(out)
-		maps.Copy(out, n.Devices)
+	if len(n.Devices) == 0 {
+		return out
 	}
-	return out
+	with := maps.Clone(n.Devices)
+	maps.Copy(with, out)
+	return with
 }
 
 // Capacity is the size of the machine, known like its Allocatable.

@@ -25,7 +25,11 @@ func (a amounts) ask(what snapshot.Amounts) {
 	}
 }
 
-func (a amounts) names() []corev1.ResourceName { return slices.Sorted(maps.Keys(a)) }
+// names are those that API objects have: what counts claimed devices has expressions in it.
+func (a amounts) names() []corev1.ResourceName {
+	own := func(name corev1.ResourceName) bool { return strings.HasPrefix(string(name), snapshot.DevicePrefix) }
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(a)), own)
+}
 
 // label is a name as Prometheus labels have it.
 func label(name corev1.ResourceName) string {

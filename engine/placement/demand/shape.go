@@ -63,7 +63,7 @@ func refuseDevices(_ *Batch, from *snapshot.Shape, to *Shape) {
 		if d.Template {
 			kind = "ResourceClaimTemplate"
 		}
-		why := cmp.Or(d.Why, "the setting ignore-dra-requests is true")
+		why := cmp.Or(d.Why, "that takes ignore-dra-requests=false")
 		to.refuse(plan.Reason{
 			Code: plan.ConstraintUnsupported, Want: "dynamic resource allocation", Have: why,
 			Objects: []plan.ObjectRef{{Kind: kind, Namespace: from.Namespace, Name: d.Name}},
