@@ -69,6 +69,9 @@ func (c *Counter) Count(s *snapshot.Snapshot, o *Objects) *snapshot.Snapshot {
 
 // withTypes is a pool whose types have their devices as resources.
 func (c *Counter) withTypes(p *snapshot.Pool, n *count) *snapshot.Pool {
+	if len(p.Types) == 0 { // not asked for: what was made of them before is kept
+		return p
+	}
 	to := slices.Clone(p.Types)
 	for i, t := range to {
 		if h := n.ofType[t.Name]; h != nil {

@@ -136,6 +136,12 @@ func TestDevicesOfNodesAndTypesAreResources(t *testing.T) {
 	if again := counter.Count(s, o); &again.Pools[0].Types[0] != &out.Pools[0].Types[0] {
 		t.Error("an equal list of types is another one")
 	}
+	bare := s.Fork()
+	bare.Pools[0] = &snapshot.Pool{Name: "p"}
+	first := &counter.Count(s, o).Pools[0].Types[0]
+	if counter.Count(bare, o); &counter.Count(s, o).Pools[0].Types[0] != first {
+		t.Error("a snapshot without types made others forgotten")
+	}
 	dearer := *s.Pools[0].Types[0]
 	s.Pools[0].Types = []*catalog.Type{&dearer}
 	if dearer.Exotic = true; !counter.Count(s, o).Pools[0].Types[0].Exotic {
