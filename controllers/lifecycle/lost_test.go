@@ -39,8 +39,8 @@ func TestAMachineWhoseNodeSomebodyRemovedIsGivenUp(t *testing.T) {
 	w.until("nothing is left", func() bool { return len(w.Claims()) == 0 && len(w.Cloud.Alive()) == 0 })
 }
 
-// A Node that waits for the pods planned for it is on record, so that its kubelet, which does not
-// make another, is not waited for in vain.
+// A Node that waits for the pods planned for it is on record: if it is deleted, its kubelet, which
+// does not make another, is not waited for.
 func TestAMachineWhoseNodeSomebodyRemovedBeforeItRegisteredFails(t *testing.T) {
 	w := newWorld(t)
 	w.Must(w.Rig.Client.Create(ctx, w.NewClaim("c")))

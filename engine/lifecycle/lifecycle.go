@@ -111,7 +111,7 @@ const (
 	// kubelet does not make another, so that nothing can run there any more.
 	NodeLost DeleteReason = "garbage_collected"
 	// MachineEnded: the cloud ended the machine before its Node registered, such as EC2 one whose
-	// encrypted volumes it may not open, or somebody removed the Node before that.
+	// encrypted volumes it may not open, or its Node was deleted before that.
 	MachineEnded DeleteReason = "machine_ended"
 )
 

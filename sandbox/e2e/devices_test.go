@@ -65,7 +65,7 @@ spec:
 `
 
 // Pods that claim devices get machines that have them, as many as their devices are enough for;
-// the machines take work once the driver has published, and those whose devices nobody needs go.
+// the machines take work once the driver has published, and those whose devices are claimed no longer go.
 func TestClaimedDevicesCount(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
