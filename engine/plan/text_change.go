@@ -80,12 +80,11 @@ func amountChange(c Constraint) string {
 
 // amountOf is the number of "cpu 4" and of "2 devices of a kind".
 func amountOf(s string) string {
-	if before, after, ok := strings.Cut(s, " "); ok && !numberFirst(s) {
+	before, after, ok := strings.Cut(s, " ")
+	if ok && !numberFirst(s) {
 		return after
-	} else if ok {
-		return before
 	}
-	return s
+	return before
 }
 
 // nameOf is the resource of "cpu 4", and the kind of "2 devices of a kind".
