@@ -3,11 +3,13 @@ package devices
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -102,19 +104,8 @@ func withDevices(t *catalog.Type, h *host, dims []dimension) *catalog.Type {
 
 // sameDevices reports whether two types that were made of one have the same devices.
 func sameDevices(a, b *catalog.Type) bool {
-	if a == b {
-		return true
-	}
-	if len(a.Capacity) != len(b.Capacity) || len(a.Drivers) != len(b.Drivers) {
-		return false
-	}
-	for name, drivers := range a.Drivers {
-		x, y := a.Capacity[name], b.Capacity[name]
-		if x.Cmp(y) != 0 || !slices.Equal(drivers, b.Drivers[name]) {
-			return false
-		}
-	}
-	return true
+	return a == b || maps.EqualFunc(a.Capacity, b.Capacity, func(x, y resource.Quantity) bool { return x.Cmp(y) == 0 }) &&
+		maps.EqualFunc(a.Drivers, b.Drivers, slices.Equal)
 }
 
 // count is one call of Count.
@@ -142,7 +133,8 @@ type count struct {
 // ask is what pods claim.
 type ask struct {
 	asked asked
-	// terms are alternatives for the node, nil if any will do.
+	// terms are the pods' alternatives for their node with those of devices that are allocated,
+	// nil if there are none.
 	terms []requirement.Set
 	// left are the claims that cannot be counted.
 	left []snapshot.DeviceClaim
@@ -214,7 +206,7 @@ func (c *count) readClaim(p *snapshot.Pod, i int, to *ask) error {
 	d := p.Class.Devices[i]
 	of := types.NamespacedName{Namespace: p.Class.Namespace, Name: d.Name}
 	if c.allocated(p, i) {
-		return to.pin(c.claimOf(p, i).Status.Allocation)
+		return to.pin(p.Class, c.claimOf(p, i).Status.Allocation)
 	}
 	if d.Template {
 		template := c.objects.Templates[of]
@@ -259,7 +251,7 @@ func (c *count) claimOf(p *snapshot.Pod, i int) *resourcev1.ResourceClaim {
 }
 
 // pin demands a node that reaches the devices that a claim has.
-func (a *ask) pin(allocation *resourcev1.AllocationResult) error {
+func (a *ask) pin(class *snapshot.Class, allocation *resourcev1.AllocationResult) error {
 	if allocation.NodeSelector == nil {
 		return nil
 	}
@@ -272,10 +264,10 @@ func (a *ask) pin(allocation *resourcev1.AllocationResult) error {
 		terms = append(terms, set)
 	}
 	if a.terms == nil {
-		a.terms = []requirement.Set{nil}
+		a.terms = class.Terms
 	}
 	if a.terms = volumes.Combine(a.terms, terms); len(a.terms) == 0 {
-		return fmt.Errorf("no node reaches its devices and those of the pod's other claims")
+		return fmt.Errorf("no node that would do for the pod reaches its devices")
 	}
 	return nil
 }

@@ -142,9 +142,9 @@ func TestDevicesOfNodesAndTypesAreResources(t *testing.T) {
 	if counter.Count(bare, o); &counter.Count(s, o).Pools[0].Types[0] != first {
 		t.Error("a snapshot without types made others forgotten")
 	}
-	dearer := *s.Pools[0].Types[0]
-	s.Pools[0].Types = []*catalog.Type{&dearer}
-	if dearer.Exotic = true; !counter.Count(s, o).Pools[0].Types[0].Exotic {
+	changed := *s.Pools[0].Types[0]
+	s.Pools[0].Types = []*catalog.Type{&changed}
+	if changed.Exotic = true; !counter.Count(s, o).Pools[0].Types[0].Exotic {
 		t.Error("another list of types is the old one")
 	}
 	if drivers := out.Pools[0].Types[0].Drivers; len(drivers) != 2 {
@@ -157,6 +157,29 @@ func TestDevicesOfNodesAndTypesAreResources(t *testing.T) {
 	s.Pending = s.Pending[2:]
 	if counter.Count(s, o) != s {
 		t.Error("a snapshot without claims was copied")
+	}
+}
+
+// Two kinds may come to overlap though as many devices satisfy each as before.
+func TestTypesAreMadeAnewWhenKindsOverlap(t *testing.T) {
+	var classes snapshot.Classes
+	s, o := world()
+	o.Templates[inDefault("a")] = templateOf(requestFor("gpu", 1, "model=a"))
+	s.Pending = []*snapshot.Pod{podOf(&classes, "x", "", fromTemplate("a")), podOf(&classes, "y", "", fromTemplate("b"))}
+	// Elsewhere the two overlap in any case.
+	elsewhere := nodeOf("m")
+	elsewhere.Object.Labels = nil
+	s.Nodes = append(s.Nodes, elsewhere)
+	o.Slices["m"] = sliceOf("m", deviceOf("0", "ab"))
+	counter := NewCounter(plain{})
+	for _, c := range []struct {
+		models [3]string
+		want   int64
+	}{{[3]string{"a", "ab", "c"}, 2}, {[3]string{"a", "a", "b"}, 3}} {
+		o.Slices["n"] = sliceOf("n", deviceOf("0", c.models[0]), deviceOf("1", c.models[1]), deviceOf("2", c.models[2]))
+		if got := amount(counter.Count(s, o).Pools[0].Types[0].Capacity, "devices of class gpu with model=a or class gpu with model=b"); got != c.want {
+			t.Errorf("%v: %d devices, want %d", c.models, got, c.want)
+		}
 	}
 }
 
@@ -471,7 +494,7 @@ func TestChunksOfBuffersClaimDevices(t *testing.T) {
 	}
 }
 
-// Access for administrators takes nothing, and a taint without an effect keeps nobody off.
+// Access for administrators takes nothing, and a taint without an effect excludes no device.
 func TestWhatTakesNoDevice(t *testing.T) {
 	var classes snapshot.Classes
 	s, o := world()

@@ -80,10 +80,12 @@ func known(t *catalog.Type, learned map[string][]*catalog.Device) []*catalog.Dev
 // node is a node with its devices as resources, and its pods with what they claim. Of a node that
 // is initialized those count that are published and free, of another those of its type.
 func (c *count) node(n *snapshot.Node) *snapshot.Node {
-	amounts := c.ofMachine(n)
 	ready := n.Claim == nil || n.Initialized()
+	var amounts map[corev1.ResourceName]int64
 	if ready {
 		amounts = c.free(n.Object.Name)
+	} else {
+		amounts = c.ofMachine(n)
 	}
 	out := *n
 	out.Pods = make([]*snapshot.Pod, len(n.Pods))
@@ -121,8 +123,8 @@ func (c *count) free(node string) map[corev1.ResourceName]int64 {
 func (c *count) ofMachine(n *snapshot.Node) map[corev1.ResourceName]int64 {
 	var least map[corev1.ResourceName]int64
 	pool := c.snap.Pool(n.Pool())
-	if pool == nil || n.Claim == nil {
-		return map[corev1.ResourceName]int64{}
+	if pool == nil {
+		return nil
 	}
 	is := n.Guaranteed().Get(corev1.LabelInstanceTypeStable)
 	for _, t := range pool.Types {
@@ -141,9 +143,6 @@ func (c *count) ofMachine(n *snapshot.Node) map[corev1.ResourceName]int64 {
 				delete(least, name)
 			}
 		}
-	}
-	if least == nil {
-		least = map[corev1.ResourceName]int64{}
 	}
 	return least
 }

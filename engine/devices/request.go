@@ -15,7 +15,7 @@ type Selector interface {
 	// Check tells what is wrong with an expression.
 	Check(expression string) error
 	// Selects reports whether a device satisfies a checked expression. An error says that the
-	// expression cannot be evaluated for it, as for a label that it does not have.
+	// expression cannot be evaluated for it, as for an attribute that it does not have.
 	Selects(expression string, d *catalog.Device) (bool, error)
 }
 
@@ -34,15 +34,11 @@ type asked map[string]int64
 
 // read adds what a claim asks for, and keeps the kinds.
 func (c *count) read(spec *resourcev1.ResourceClaimSpec, to asked) error {
-	sums := asked{}
 	for i := range spec.Devices.Requests {
 		r := &spec.Devices.Requests[i]
-		if err := c.readRequest(r, constraintsOn(r.Name, spec), len(spec.Devices.Requests) == 1, sums); err != nil {
+		if err := c.readRequest(r, constraintsOn(r.Name, spec), len(spec.Devices.Requests) == 1, to); err != nil {
 			return fmt.Errorf("request %q: %w", r.Name, err)
 		}
-	}
-	for words, n := range sums {
-		to[words] += n
 	}
 	return nil
 }

@@ -111,14 +111,14 @@ type DeviceClaim struct {
 const DevicePrefix = "devices of "
 
 // WithDevices is the class of the same pods with the devices that they claim among their
-// requests. terms are further alternatives for their node, nil for none; left are the claims that
+// requests. terms are the alternatives for their node, nil if they stay; left are the claims that
 // do not count.
 func (c *Class) WithDevices(amounts corev1.ResourceList, terms []requirement.Set, left []DeviceClaim) *Class {
 	mark := &strings.Builder{}
 	shape := *c.Shape
 	fmt.Fprintf(mark, "\x00devices %v", left)
 	if shape.Devices = left; terms != nil {
-		shape.Terms = both(shape.Terms, terms)
+		shape.Terms = terms
 		fmt.Fprintf(mark, " on %v", terms)
 	}
 	shape.ShapeKey += mark.String()
@@ -128,17 +128,6 @@ func (c *Class) WithDevices(amounts corev1.ResourceList, terms []requirement.Set
 		fmt.Fprintf(mark, " %s %s", a.Name, a.Quantity.String())
 	}
 	return &Class{Key: c.Key + mark.String(), Requests: requests, Shape: &shape}
-}
-
-// both are the combinations of two lists of alternatives.
-func both(a, b []requirement.Set) []requirement.Set {
-	var out []requirement.Set
-	for _, x := range a {
-		for _, y := range b {
-			out = append(out, x.And(y))
-		}
-	}
-	return out
 }
 
 // HostPort is a port that a pod takes on its node. An empty IP is all of them.

@@ -138,8 +138,9 @@ func (n *Node) Allocatable() corev1.ResourceList {
 	if len(n.Devices) == 0 {
 		return out
 	}
-	with := maps.Clone(n.Devices)
+	with := make(corev1.ResourceList, len(out)+len(n.Devices))
 	maps.Copy(with, out)
+	maps.Copy(with, n.Devices)
 	return with
 }
 
