@@ -130,11 +130,15 @@ func (m *Machines) ListedAt() time.Time {
 	return m.listed
 }
 
-// Known is a machine as EC2 described it last, from memory.
+// Known is a machine as EC2 described it last, or as it was launched if EC2 has not yet, from
+// memory.
 func (m *Machines) Known(id string) (api.Instance, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i, ok := m.known[id]
+	if !ok {
+		i, ok = m.launched[id]
+	}
 	return i, ok
 }
 
@@ -197,15 +201,13 @@ func (m *Machines) Terminate(ctx context.Context, id string) error {
 	if err == nil && before == gone {
 		err = cloud.ErrNotFound
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch i, shown := m.known[id]; {
+	switch {
 	case err == nil:
+		m.mu.Lock()
+		defer m.mu.Unlock()
 		m.ended[id] = true
 	case !errors.Is(err, cloud.ErrNotFound):
-		if !shown {
-			i = m.launched[id]
-		}
+		i, _ := m.Known(id)
 		return &cloud.TerminationError{Zone: i.Zone, ZoneID: i.ZoneID, Err: err}
 	}
 	return err

@@ -28,8 +28,8 @@ const relistAfter = 5 * time.Minute
 var errNotSeen = errors.New("EC2 has not described the machine yet")
 
 // Drifted says why a machine is not what its class asks for any more. It goes by what EC2 said
-// of the machine last; only what would be a machine that has left its capacity reservation is
-// asked for again, because EC2 moves such machines itself.
+// of the machine last, or by what was launched; only what would be a machine that has left its
+// capacity reservation is asked for again, because EC2 moves such machines itself.
 func (p *Provider) Drifted(ctx context.Context, providerID string) (string, error) {
 	id, err := idOf(providerID)
 	if err != nil {

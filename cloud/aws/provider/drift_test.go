@@ -80,6 +80,9 @@ func TestAMachineDriftsWhenItsClassChanges(t *testing.T) {
 		"the subnets": {func(c *ec2class.EC2NodeClass) {
 			c.Spec.SubnetSelectorTerms = []ec2class.SubnetSelectorTerm{{ID: "subnet-public"}}
 		}, "SubnetDrift"},
+		"the security groups": {func(c *ec2class.EC2NodeClass) {
+			c.Spec.SecurityGroupSelectorTerms = []ec2class.SecurityGroupSelectorTerm{{ID: "sg-other"}}
+		}, "SecurityGroupDrift"},
 		"the order of the terms": {func(c *ec2class.EC2NodeClass) {
 			c.Spec.SubnetSelectorTerms = append(c.Spec.SubnetSelectorTerms, c.Spec.SubnetSelectorTerms...)
 		}, ""},
@@ -96,18 +99,18 @@ func TestAMachineDriftsWhenItsClassChanges(t *testing.T) {
 					c.Spec.SubnetSelectorTerms[0].ID = r.elsewhere(i.Zone)
 				}
 			})
-			if _, err := p.Drifted(t.Context(), i.ProviderID); err == nil {
-				t.Error("it was judged before EC2 had described it")
-			}
-			_, err := p.List(t.Context())
-			r.must(err)
 			before := r.calls["DescribeInstances"]
-			got, err := p.Drifted(t.Context(), i.ProviderID)
-			if err != nil || got != tt.want {
-				t.Errorf("drifted by %q, error %v; want %q", got, err, tt.want)
+			drifted := func(when string) {
+				if got, err := p.Drifted(t.Context(), i.ProviderID); err != nil || got != tt.want {
+					t.Errorf("%s: drifted by %q, error %v; want %q", when, got, err, tt.want)
+				}
 			}
-			if r.calls["DescribeInstances"] != before {
-				t.Error("EC2 was asked")
+			drifted("before EC2 has described it")
+			r.clock.Step(boot)
+			r.must(p.relist(t.Context()))
+			drifted("as EC2 describes it")
+			if asked := r.calls["DescribeInstances"] - before; asked != 1 {
+				t.Errorf("EC2 was asked %d times, not once for a list", asked)
 			}
 		})
 	}

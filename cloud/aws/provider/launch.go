@@ -327,10 +327,14 @@ func (l *launch) launched(ctx context.Context, s *sent, i fleet.Launched) (cloud
 		Capacity: choice.Type.Capacity, Allocatable: choice.Type.Allocatable(),
 		JoinsBare: l.class.AMIFamily() == ec2class.AMIFamilyCustom, Lacked: l.cause,
 	}
-	l.machines.Launched(api.Instance{
+	machine := api.Instance{
 		ID: i.ID, Type: i.Type, Image: i.Image, Zone: i.Zone, ZoneID: l.zoneID(i.Zone), Subnet: i.Subnet, State: "pending", Launched: out.Launched, Tags: s.request.Tags,
 		Spot: s.wave.CapacityType == catalog.Spot, Reservation: s.wave.Reservation, Tenancy: l.tenancy(), Group: l.group(l.class),
-	})
+	}
+	for _, g := range l.class.Status.SecurityGroups {
+		machine.SecurityGroups = append(machine.SecurityGroups, g.ID)
+	}
+	l.machines.Launched(machine)
 	l.resolver.Drawn(s.wave.Reservation, 1)
 	partition, err := l.partition(ctx, i.ID)
 	if err != nil {

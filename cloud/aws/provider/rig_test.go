@@ -60,8 +60,10 @@ var classRef = snapshot.ClassRef{Group: Group, Kind: Kind, Name: "default"}
 func newRig(t *testing.T, names ...string) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)), calls: map[string]int{}}
+	network := ec2test.DefaultNetwork("us-east-1", "demo")
+	network.SecurityGroups = append(network.SecurityGroups, ec2test.SecurityGroup{GroupId: "sg-other", GroupName: "other", VpcId: network.SecurityGroups[0].VpcId})
 	var err error
-	r.cloud, err = awstest.New(awstest.Config{Clock: r.clock, Seed: 1, Types: few(t, names...), Delays: ec2test.Delays{Boot: boot, Shutdown: shutdown}})
+	r.cloud, err = awstest.New(awstest.Config{Clock: r.clock, Seed: 1, Network: &network, Types: few(t, names...), Delays: ec2test.Delays{Boot: boot, Shutdown: shutdown}})
 	r.must(err)
 	r.web = httptest.NewServer(http.HandlerFunc(r.serve))
 	t.Cleanup(r.web.Close)
