@@ -384,11 +384,13 @@ func (r *Resolver) Drawn(reservation string, n int) {
 	}
 }
 
-// Left is for how many machines a capacity reservation has room.
-func (r *Resolver) Left(reservation string) int {
+// Left is for how many machines a capacity reservation has room, as far as EC2 has told this
+// process.
+func (r *Resolver) Left(reservation string) (n int, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.left[reservation]
+	n, known = r.left[reservation]
+	return n, known
 }
 
 // validation says what is wrong with the class by itself, and whether machines may be launched

@@ -90,11 +90,18 @@ type basis struct {
 	soldOut, shifts      [2]uint64
 }
 
-// InstanceTypes lists what can be launched under a class, from memory.
+// InstanceTypes lists what can be launched under a class, from memory. A process that has just
+// started does not answer before it knows how much room the class's capacity reservations have:
+// dearer machines would be launched beside reserved ones that are free.
 func (p *Provider) InstanceTypes(ctx context.Context, ref snapshot.ClassRef) ([]*catalog.Type, error) {
 	class, err := p.class(ctx, ref)
 	if err != nil {
 		return nil, err
+	}
+	for _, r := range class.Status.CapacityReservations {
+		if _, known := p.resolver.Left(r.ID); !known {
+			return nil, notReady(ref, "how much room its capacity reservation "+r.ID+" has is not known yet")
+		}
 	}
 	return p.types(class)
 }
@@ -180,8 +187,9 @@ func (p *Provider) supply(class *ec2class.EC2NodeClass) *instancetype.Supply {
 		if r.State == ec2class.CapacityReservationStateExpiring {
 			continue
 		}
+		left, _ := p.resolver.Left(r.ID)
 		out.Reservations = append(out.Reservations, instancetype.Reservation{
-			ID: r.ID, Type: r.InstanceType, Zone: r.AvailabilityZone, Kind: string(r.ReservationType), Interruptible: r.Interruptible, Left: p.resolver.Left(r.ID),
+			ID: r.ID, Type: r.InstanceType, Zone: r.AvailabilityZone, Kind: string(r.ReservationType), Interruptible: r.Interruptible, Left: left,
 		})
 	}
 	return out

@@ -300,6 +300,22 @@ func TestAMachineOutlivesItsReservation(t *testing.T) {
 	}
 }
 
+// A class is as ready as the process before has left it.
+func TestNothingIsLaunchedBesideAReservationWhoseRoomIsNotKnownYet(t *testing.T) {
+	r := newRig(t)
+	r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", Total: 1, Tags: ml})
+	r.resolved(r.provider(), reserving)
+	p := r.provider()
+	var notReady *cloud.ClassNotReadyError
+	if _, err := p.InstanceTypes(t.Context(), classRef); !errors.As(err, &notReady) || !strings.Contains(notReady.Reason, "capacity reservation cr-1") {
+		t.Errorf("a process that has just started answers %v", err)
+	}
+	r.again(p, reserving)
+	if list := r.request(p, "claim", reserved).Choices; len(list) != 1 || list[0].Offering.Left != 1 {
+		t.Errorf("once EC2 has told, the choices are %+v", list)
+	}
+}
+
 // EC2 is asked once a minute how much room reservations have; launches and ends count at once.
 func TestTheRoomOfAReservationIsKnownBetweenTwoQuestions(t *testing.T) {
 	r := newRig(t)
