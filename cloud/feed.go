@@ -24,8 +24,10 @@ type Message struct {
 	// there is a refusal.
 	Events []Event
 	// Refusal is why the message does not count: a word of a short list of the
-	// queue's. Empty if it counts.
-	Refusal string
+	// queue's. Empty if it counts. Why is what is wrong with one that cannot be read.
+	Refusal, Why string
+	// Again says that the queue has delivered it before.
+	Again bool
 	// Sent is when it was put into the queue, zero if that is not known.
 	Sent time.Time
 	// Outcome is what became of it; set before Settle.
@@ -33,6 +35,10 @@ type Message struct {
 	// Handle is the queue's own.
 	Handle any
 }
+
+// RefusedBefore reports whether a message that does not count is no news: without a place to keep
+// such messages a queue delivers them again and again.
+func (m *Message) RefusedBefore() bool { return m.Refusal != "" && m.Again }
 
 // Outcome is what became of a message.
 type Outcome string

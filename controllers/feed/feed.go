@@ -119,7 +119,11 @@ func (f *Feed) Receive(ctx context.Context) error {
 	}
 	f.take(ctx, messages)
 	for i := range messages {
-		f.Metrics.MessageTaken(&messages[i], now)
+		m := &messages[i]
+		f.Metrics.MessageTaken(m, now)
+		if m.Why != "" && !m.RefusedBefore() {
+			log.FromContext(ctx).Info("a message of the queue does not count", "reason", m.Refusal, "why", m.Why, "sent", m.Sent)
+		}
 	}
 	if err := queue.Settle(ctx, messages); err != nil {
 		f.Metrics.FeedFailed("settle")

@@ -218,6 +218,32 @@ func TestAMessageIsForgottenOnlyWhenItIsOnRecord(t *testing.T) {
 	}
 }
 
+// Without a dead-letter queue what does not count is delivered until it is too old for the queue.
+func TestAMessageThatDoesNotCountIsCountedOnce(t *testing.T) {
+	w := newWorld(t, 1)
+	m := message()
+	m.Refusal = "Malformed"
+	for range 3 {
+		w.Must(w.receive(m))
+		m.Again = true
+	}
+	if got := w.counted("millwright_interruption_messages_total", "Refused", "Malformed"); got != 1 {
+		t.Errorf("counted %v times", got)
+	}
+	if got := w.counted("karpenter_interruption_received_messages_total", "no_op"); got != 1 {
+		t.Errorf("received %v times", got)
+	}
+	if got := w.counted("millwright_interruption_queue_age_seconds"); got != 0 {
+		t.Errorf("the queue's age is %v s, although nothing in it is due", got)
+	}
+	late := message(spot("m0"))
+	late.Again = true
+	w.Must(w.receive(late))
+	if got := w.counted("millwright_interruption_messages_total", "Recorded"); got != 1 {
+		t.Errorf("one that counts, and is delivered again, is on record %v times", got)
+	}
+}
+
 // early is a message of this moment.
 func early(machine string) cloud.Message {
 	m := message(spot(machine))

@@ -67,17 +67,18 @@ func (m *Metrics) QueueRead(now time.Time, batch []cloud.Message) {
 		return
 	}
 	oldest := time.Duration(0)
-	for _, message := range batch {
-		if !message.Sent.IsZero() {
-			oldest = max(oldest, now.Sub(message.Sent))
+	for i := range batch {
+		if m := &batch[i]; !m.Sent.IsZero() && !m.RefusedBefore() {
+			oldest = max(oldest, now.Sub(m.Sent))
 		}
 	}
 	m.feeds.age.WithLabelValues().Set(oldest.Seconds())
 }
 
-// MessageTaken counts a message that has its outcome.
+// MessageTaken counts a message that has its outcome. One that does not count is counted once,
+// however often the queue delivers it.
 func (m *Metrics) MessageTaken(message *cloud.Message, now time.Time) {
-	if m == nil {
+	if m == nil || message.RefusedBefore() {
 		return
 	}
 	word := noOp

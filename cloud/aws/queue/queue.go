@@ -91,7 +91,7 @@ func (q *Queue) Receive(ctx context.Context) ([]cloud.Message, error) {
 	out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl: &s.url, MaxNumberOfMessages: batch,
 		WaitTimeSeconds: int32(longPoll / time.Second), VisibilityTimeout: int32(visibility / time.Second),
-		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameSentTimestamp},
+		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameSentTimestamp, types.MessageSystemAttributeNameApproximateReceiveCount},
 	})
 	if err != nil {
 		return nil, q.explain("sqs:ReceiveMessage", q.config.Queue, err)
@@ -109,9 +109,12 @@ func (q *Queue) read(s *source, m *types.Message) cloud.Message {
 	if ms, err := strconv.ParseInt(m.Attributes[string(types.MessageSystemAttributeNameSentTimestamp)], 10, 64); err == nil {
 		out.Sent = time.UnixMilli(ms).UTC()
 	}
+	if n, err := strconv.Atoi(m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)]); err == nil {
+		out.Again = n > 1
+	}
 	list, refused := s.reader.Read([]byte(aws.ToString(m.Body)), q.config.Now())
 	if refused.Refusal != events.Irrelevant {
-		out.Events, out.Refusal = list, string(refused.Refusal)
+		out.Events, out.Refusal, out.Why = list, string(refused.Refusal), refused.Why
 	}
 	return out
 }

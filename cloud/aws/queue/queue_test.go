@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/events"
@@ -130,6 +132,24 @@ func TestOnlyWhatNothingIsLostWithIsDeleted(t *testing.T) {
 		if c := w.Counts("main"); c.Deleted != deleted || c.Waiting != 1-deleted || w.Counts("dead").Waiting != 0 {
 			t.Errorf("%s: %+v", outcome, c)
 		}
+	}
+}
+
+func TestAMessageSaysWhetherItWasDeliveredBefore(t *testing.T) {
+	w := newWorld(t, sqstest.Config{})
+	w.must(w.Send("main", "noise", 0))
+	q, client := w.open(queue.Config{Queue: "main"}), sqs.NewFromConfig(w.sdk)
+	url, err := client.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: aws.String("main")})
+	w.must(err)
+	for _, again := range []bool{false, true, true} {
+		list := w.settle(q, cloud.Later)
+		if len(list) != 1 || list[0].Again != again || list[0].Why == "" {
+			t.Fatalf("received %+v", list)
+		}
+		_, err := client.ChangeMessageVisibility(t.Context(), &sqs.ChangeMessageVisibilityInput{
+			QueueUrl: url.QueueUrl, ReceiptHandle: list[0].Handle.(*types.Message).ReceiptHandle,
+		})
+		w.must(err)
 	}
 }
 
