@@ -81,6 +81,7 @@ func (p *Provider) Terminate(ctx context.Context, providerID string) error {
 	if err := p.machines.Terminate(ctx, id); err != nil {
 		if i, known := p.machines.Known(id); known && errors.Is(err, cloud.ErrNotFound) {
 			p.resolver.Drawn(i.Reservation, -1)
+			p.soldOut.returned(i.Group, i.Zone)
 		}
 		return fmt.Errorf("%s: %w", providerID, err)
 	}

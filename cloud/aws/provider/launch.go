@@ -287,12 +287,12 @@ func (l *launch) judge(s *sent, answer fleet.Answer) error {
 	if v.NoSpot {
 		l.soldOut.add(scope{}, catalog.Key{CapacityType: catalog.Spot})
 	}
+	l.cause = cmp.Or(l.cause, v.Cause)
 	if l.lacks(s, v.SoldOut); v.NoRoom {
 		l.resolver.Drawn(s.wave.Reservation, math.MaxInt)
 	} else {
 		l.soldOut.add(l.scope(s), v.SoldOut...)
 	}
-	l.cause = cmp.Or(l.cause, v.Cause)
 	if v.Err != nil {
 		l.failed = append(l.failed, v.Err)
 	}
@@ -302,14 +302,18 @@ func (l *launch) judge(s *sent, answer fleet.Answer) error {
 // scope is within what offerings of a request are sold out.
 func (l *launch) scope(s *sent) scope { return scope{l.group(l.class), s.wave.Reservation} }
 
-// lacks takes note of offerings that a launch goes without. A reservation's are known here
-// alone: the port cannot tell them from those of another reservation.
+// lacks takes note of offerings that a launch goes without. Those of a reservation or a placement
+// group are known here alone: the port cannot tell them from others of the same type and zone.
 func (l *launch) lacks(s *sent, keys []catalog.Key) {
-	switch id := s.wave.Reservation; {
-	case id == "":
+	in := l.scope(s)
+	switch {
+	case in == (scope{}):
 		l.refused = append(l.refused, keys...)
-	case len(keys) > 0:
-		l.cause = cmp.Or(l.cause, "capacity reservation "+id+" has no room")
+	case len(keys) == 0:
+	case in.reservation != "":
+		l.cause = cmp.Or(l.cause, "capacity reservation "+in.reservation+" has no room")
+	default:
+		l.cause = cmp.Or(l.cause, fmt.Sprintf("placement group %s has no room for %s in %s", in.group, keys[0].Type, keys[0].Zone))
 	}
 }
 

@@ -3,6 +3,7 @@ package provider
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -182,14 +183,53 @@ func TestASpreadGroupHasSevenMachinesInAZone(t *testing.T) {
 	p := r.provider()
 	r.resolved(p, grouped("far"))
 	one := func(c catalog.Choice) bool { return onDemand(c) && c.Offering.Zone == "us-east-1a" }
+	var last cloud.Instance
 	for n := range 7 {
-		_, err := p.Launch(t.Context(), r.request(p, fmt.Sprint("claim-", n), one))
+		var err error
+		last, err = p.Launch(t.Context(), r.request(p, fmt.Sprint("claim-", n), one))
 		r.must(err)
 	}
 	req := r.request(p, "eighth", one)
 	req.Choices = append(req.Choices, r.request(p, "eighth", onDemand).Choices...)
 	if i, err := p.Launch(t.Context(), req); err != nil || i.Zone == "us-east-1a" {
 		t.Errorf("the eighth is in %s, %v", i.Zone, err)
+	}
+	if list := r.request(p, "ninth", one).Choices; len(list) > 0 {
+		t.Errorf("the group is full, and there are %+v", list)
+	}
+	r.must(p.Terminate(t.Context(), last.ProviderID))
+	r.clock.Step(shutdown)
+	if err := p.Terminate(t.Context(), last.ProviderID); !errors.Is(err, cloud.ErrNotFound) {
+		t.Fatalf("once it has ended: %v", err)
+	}
+	if i, err := p.Launch(t.Context(), r.request(p, "ninth", one)); err != nil || i.Zone != "us-east-1a" {
+		t.Errorf("once one has ended: %s, %v", i.Zone, err)
+	}
+}
+
+// Other classes have the same types in the same zone.
+func TestAPlacementGroupWithoutRoomRulesOutNothingOutsideIt(t *testing.T) {
+	for name, fault := range map[string]func(http.ResponseWriter, func(http.ResponseWriter)){
+		"of the whole call": fails(http.StatusBadRequest, "InsufficientInstanceCapacity", "none"),
+		"of the offering":   nil,
+	} {
+		r := newRig(t)
+		r.cloud.EC2.Reserved.AddGroup(reserve.Group{GroupId: "pg-1", GroupName: "far", Strategy: "spread"})
+		p := r.provider()
+		r.resolved(p, grouped("far"))
+		req := r.request(p, "claim", func(c catalog.Choice) bool { return onDemand(c) && c.Offering.Zone == "us-east-1a" })
+		var err error
+		if fault != nil {
+			r.next("CreateFleet", 1, fault)
+		}
+		for n := 0; n < 8 && err == nil; n++ {
+			req.Token, req.Claim = fmt.Sprint("uid-", n), fmt.Sprint("claim-", n)
+			_, err = p.Launch(t.Context(), req)
+		}
+		var short *cloud.InsufficientCapacityError
+		if !errors.As(err, &short) || len(short.Offerings) > 0 || short.Cause == "" {
+			t.Errorf("%s: %+v", name, err)
+		}
 	}
 }
 

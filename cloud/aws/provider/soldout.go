@@ -61,6 +61,21 @@ func (s *soldOut) add(in scope, keys ...catalog.Key) {
 	}
 }
 
+// returned takes note that a machine in a placement group has ended: there is room in its zone.
+func (s *soldOut) returned(group, zone string) {
+	if group == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.until {
+		if key.group == group && key.Zone == zone {
+			delete(s.until, key)
+			s.serial++
+		}
+	}
+}
+
 // stands reports whether an offering is still not to be counted on.
 func (s *soldOut) stands(in scope, k catalog.Key) bool {
 	s.mu.Lock()
