@@ -39,14 +39,16 @@ demo: build sandbox ## Show it at work on a real control plane; KEEP=1 leaves th
 	@$(BIN)/sandbox demo --millwright $(BIN)/millwright $(if $(KEEP),--keep) $(if $(CLOUD),--cloud $(CLOUD)) $(if $(STORY),--story $(STORY))
 
 # Most of the time goes into linking a test program for each package; the linker spends a
-# third of it collecting garbage unless it may use more memory.
+# third of it collecting garbage unless it may use more memory, and a fifth on what only
+# debuggers read.
 test: ## Run every test: this module, the release's, then the sandbox and the end-to-end suite.
-	GOGC=400 go test ./...
+	GOGC=400 go test -ldflags "-s -w" ./...
 	go -C deploy/release test ./...
 	@$(MAKE) --no-print-directory e2e
 
+# The tests wait more than they compute: with one for each processor, half of these are idle.
 e2e: build sandbox $(BIN)/helm $(BIN)/kubectl ## Run the sandbox's tests and the end-to-end suite.
-	cd sandbox && go test -count=1 -vet=off -ldflags "-s -w" -timeout 75m ./...
+	cd sandbox && go test -count=1 -vet=off -ldflags "-s -w" -timeout 75m -parallel $$(($$(getconf _NPROCESSORS_ONLN) + 1)) ./...
 
 # Packages whose tests draw random worlds, or play a quarter of their cases without -full.
 RANDOM = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/enginetest\/property[] ]/ && $$1 !~ /property$$/ {print $$1}')
