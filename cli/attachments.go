@@ -31,7 +31,8 @@ type attachmentsQuery struct {
 }
 
 func newAttachments(c console) *cobra.Command {
-	return newAttachmentsWith(c, attachmentsQuery{connect: connect, clock: clock.RealClock{}})
+	connect, theirs := timed()
+	return newAttachmentsWith(c, attachmentsQuery{connect: connect, clock: theirs})
 }
 
 func newAttachmentsWith(c console, q attachmentsQuery) *cobra.Command {
@@ -74,14 +75,14 @@ want such a volume wait for it.
 
 func (q attachmentsQuery) faults(ctx context.Context, reader client.Reader) ([]attachment.Fault, error) {
 	// Any Node counts, also one that Millwright would not plan with.
-	in := &inventory{store: cluster.NewStore(cluster.Options{Offline: true}), now: q.clock.Now()}
+	in := &inventory{store: cluster.NewStore(cluster.Options{Offline: true})}
 	if err := in.add(ctx, reader, &corev1.NodeList{}, &storagev1.VolumeAttachmentList{}, &storagev1.CSINodeList{}, &corev1.PersistentVolumeList{}); err != nil {
 		return nil, err
 	}
 	if len(in.unread) > 0 {
 		return nil, fmt.Errorf("not readable for you: %s", strings.Join(in.unread, ", "))
 	}
-	return attachment.Faults(in.store.Snapshot(in.now, nil)), nil
+	return attachment.Faults(in.store.Snapshot(q.clock.Now(), nil)), nil
 }
 
 // faultDocument is one fault in JSON and YAML.

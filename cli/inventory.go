@@ -12,9 +12,10 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/transport"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -26,6 +27,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/listing"
 	"github.com/millwright-dev/millwright/cli/target"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/servertime"
 	"github.com/millwright-dev/millwright/doctor"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
@@ -35,26 +37,20 @@ import (
 // connect makes a client for the cluster of the flags.
 func connect(kube *genericclioptions.ConfigFlags) (client.Reader, error) { return connectClient(kube) }
 
+// timed is connect, and the time by the answers of the API server that is connected to: what
+// is old, or due, is so by its clock, whatever this machine's says.
+func timed() (func(*genericclioptions.ConfigFlags) (client.Reader, error), clock.Clock) {
+	theirs := servertime.New(clock.RealClock{}, nil)
+	return func(kube *genericclioptions.ConfigFlags) (client.Reader, error) { return dial(kube, theirs.Wrap) }, theirs
+}
+
 // connectClient is connect for commands that write.
 func connectClient(kube *genericclioptions.ConfigFlags) (client.Client, error) {
-	cfg, err := kubeconfig.Connection(kube)
-	if err != nil {
-		return nil, err
-	}
-	if cfg.QPS == 0 { // client-go's default has a list of each kind wait for seconds
-		cfg.QPS, cfg.Burst = 50, 300 // kubectl's
-	}
-	kinds := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, cluster.AddToScheme, doctor.AddToScheme} {
-		if err := add(kinds); err != nil {
-			return nil, fmt.Errorf("registering kinds: %w", err)
-		}
-	}
-	c, err := client.New(cfg, client.Options{Scheme: kinds})
-	if err != nil {
-		return nil, fmt.Errorf("connecting to the cluster: %w", err)
-	}
-	return c, nil
+	return dial(kube, nil)
+}
+
+func dial(kube *genericclioptions.ConfigFlags, through transport.WrapperFunc) (client.Client, error) {
+	return kubeconfig.Client(kube, through, scheme.AddToScheme, cluster.AddToScheme, doctor.AddToScheme)
 }
 
 // inventory is what was read of a cluster.
@@ -71,13 +67,14 @@ type inventory struct {
 }
 
 // take reads what the lifecycle depends on: NodeClaims and Nodes, and if all is
-// asked for the rest, which only adds detail to what their conditions say.
-func take(ctx context.Context, c client.Reader, now time.Time, all bool) (*inventory, error) {
-	in := &inventory{store: cluster.NewStore(), now: now}
+// asked for the rest, which only adds detail. Now is asked once there is an answer; see timed.
+func take(ctx context.Context, c client.Reader, now func() time.Time, all bool) (*inventory, error) {
+	in := &inventory{store: cluster.NewStore()}
 	var claims karpv1.NodeClaimList
 	if err := c.List(ctx, &claims); err != nil {
 		return nil, fmt.Errorf("listing NodeClaims: %w", err)
 	}
+	in.now = now()
 	var nodes corev1.NodeList
 	if err := c.List(ctx, &nodes); err != nil {
 		return nil, fmt.Errorf("listing Nodes: %w", err)

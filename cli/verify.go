@@ -33,7 +33,8 @@ type verification struct {
 const pollEvery = time.Second
 
 func newVerify(c console) *cobra.Command {
-	return newVerifyWith(c, verification{connect: connect, clock: clock.RealClock{}})
+	connect, theirs := timed()
+	return newVerifyWith(c, verification{connect: connect, clock: theirs})
 }
 
 func newVerifyWith(c console, v verification) *cobra.Command {
@@ -88,28 +89,29 @@ Exit status:
 
 // run waits and prints.
 func (v verification) run(ctx context.Context, c console, reader client.Reader, about []target.Target) error {
-	deadline := v.clock.Now().Add(v.timeout)
+	up := v.clock.NewTimer(v.timeout) // however the time changes
+	defer up.Stop()
 	for {
-		in, err := take(ctx, reader, v.clock.Now(), false)
+		in, err := take(ctx, reader, v.clock.Now, false)
 		if err != nil {
 			return err
 		}
-		if _, problems := v.look(in, about); len(problems) == 0 || !v.clock.Now().Before(deadline) {
+		if _, problems := v.look(in, about); len(problems) == 0 {
 			return v.conclude(ctx, c, reader, about)
 		}
-		timer := v.clock.NewTimer(min(pollEvery, deadline.Sub(v.clock.Now())))
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return context.Cause(ctx)
-		case <-timer.C():
+		case <-up.C():
+			return v.conclude(ctx, c, reader, about)
+		case <-v.clock.After(pollEvery):
 		}
 	}
 }
 
 // conclude reads everything once more and prints what came of it.
 func (v verification) conclude(ctx context.Context, c console, reader client.Reader, about []target.Target) error {
-	in, err := take(ctx, reader, v.clock.Now(), true)
+	in, err := take(ctx, reader, v.clock.Now, true)
 	if err != nil {
 		return err
 	}

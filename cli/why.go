@@ -45,7 +45,8 @@ type question struct {
 }
 
 func newWhy(c console) *cobra.Command {
-	return newWhyWith(c, question{connect: connect, clock: clock.RealClock{}})
+	connect, theirs := timed()
+	return newWhyWith(c, question{connect: connect, clock: theirs})
 }
 
 func newWhyWith(c console, q question) *cobra.Command {
@@ -106,7 +107,7 @@ func (q *question) run(ctx context.Context, w io.Writer, reader client.Reader, a
 	if err != nil {
 		return err
 	}
-	in, err := take(ctx, reader, q.clock.Now(), true)
+	in, err := take(ctx, reader, q.clock.Now, true)
 	if err != nil {
 		return err
 	}

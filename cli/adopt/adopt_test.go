@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/kubernetes/scheme"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -136,7 +137,7 @@ func look(t *testing.T, kinds error, objects ...client.Object) (string, error) {
 			return ""
 		}},
 		reader: fake.NewClientBuilder().WithScheme(known).WithObjects(objects...).Build(),
-		now:    now, kinds: func(context.Context, io.Writer) error { return kinds },
+		clock:  clocktesting.NewFakePassiveClock(now), kinds: func(context.Context, io.Writer) error { return kinds },
 	}
 	err := r.write(t.Context())
 	return out.String(), err

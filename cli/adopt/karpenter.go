@@ -18,12 +18,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/transport"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/crds"
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/servertime"
 )
 
 func newKarpenter(c Config) *cobra.Command {
@@ -56,11 +59,12 @@ kinds, and the lease.`,
 			if err != nil {
 				return err
 			}
-			r := report{Config: c, now: time.Now(), types: found, ec2: types == classes.EC2}
+			theirs := servertime.New(clock.RealClock{}, nil)
+			r := report{Config: c, clock: theirs, types: found, ec2: types == classes.EC2}
 			if len(files) > 0 {
 				err = r.dump(files)
 			} else {
-				err = r.connect(kube)
+				err = r.connect(kube, theirs.Wrap)
 			}
 			if err != nil {
 				return err
@@ -75,12 +79,13 @@ kinds, and the lease.`,
 	return cmd
 }
 
-// connect has the report look at the cluster of a kubeconfig.
-func (r *report) connect(kube *genericclioptions.ConfigFlags) error {
+// connect has the report look at the cluster of a kubeconfig; through wraps its transport.
+func (r *report) connect(kube *genericclioptions.ConfigFlags, through transport.WrapperFunc) error {
 	cfg, err := kubeconfig.Connection(kube)
 	if err != nil {
 		return err
 	}
+	cfg.Wrap(through)
 	kinds, err := known()
 	if err != nil {
 		return err
@@ -179,7 +184,7 @@ func (r *report) actors(ctx context.Context, out *bytes.Buffer, theirs []appsv1.
 		fmt.Fprintf(out, "  deployment/%s -n %s, %d of %d replicas ready, image %s\n", d.Name, d.Namespace, d.Status.ReadyReplicas, replicas(d), d.Spec.Template.Spec.Containers[0].Image)
 		lease := new(coordinationv1.Lease)
 		err := r.reader.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: cluster.LeaseName}, lease)
-		switch holder := holderOf(lease, r.now); {
+		switch holder := holderOf(lease, r.clock.Now()); {
 		case client.IgnoreNotFound(err) != nil:
 			return fmt.Errorf("reading the lease: %w", err)
 		case r.dumped:

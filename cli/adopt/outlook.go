@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -36,7 +36,8 @@ import (
 type report struct {
 	Config
 	reader client.Reader
-	now    time.Time
+	// clock tells the API server's time, once it has answered.
+	clock clock.PassiveClock
 	// dumped says that reader has objects of a file, which need not be all that there are.
 	dumped bool
 	types  []*catalog.Type
@@ -63,7 +64,7 @@ func (r *report) outlook(ctx context.Context, out *bytes.Buffer) error {
 	if err != nil {
 		return err
 	}
-	today := stored(objects, cluster.NewStore(r.options())).Snapshot(r.now, known.Of)
+	today := stored(objects, cluster.NewStore(r.options())).Snapshot(r.clock.Now(), known.Of)
 	decided := new(plan.Plan)
 	disruption.Decide(today, disruption.Options{Turn: 1}).Report(today, decided)
 	out.WriteString("\nOn the first day\n")
@@ -90,7 +91,7 @@ func (r *report) outlook(ctx context.Context, out *bytes.Buffer) error {
 	fmt.Fprintln(out, "  machines of Karpenter's are not replaced for the change itself; budgets hold as they did")
 
 	out.WriteString("\nBill, at list prices; SETTLED is when nothing more would be done\n")
-	costs := bill.Of(bill.Input{Objects: objects, Store: stored(objects, cluster.NewStore(r.options())), Now: r.now, Types: known.Of})
+	costs := bill.Of(bill.Input{Objects: objects, Store: stored(objects, cluster.NewStore(r.options())), Now: r.clock.Now(), Types: known.Of})
 	var table bytes.Buffer
 	if err := costs.Table(&table); err != nil {
 		return err

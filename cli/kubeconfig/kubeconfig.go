@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/transport"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Flags are those of a command about objects of a namespace.
@@ -33,4 +36,28 @@ func Connection(f *genericclioptions.ConfigFlags) (*rest.Config, error) {
 		return nil, fmt.Errorf("finding the cluster: %w", err)
 	}
 	return cfg, nil
+}
+
+// Client is a client of the cluster of flags that knows kinds; through, which may be nil, wraps its
+// transport.
+func Client(f *genericclioptions.ConfigFlags, through transport.WrapperFunc, kinds ...func(*runtime.Scheme) error) (client.Client, error) {
+	cfg, err := Connection(f)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.QPS == 0 { // client-go's default has a list of each kind wait for seconds
+		cfg.QPS, cfg.Burst = 50, 300 // kubectl's
+	}
+	cfg.Wrap(through)
+	known := runtime.NewScheme()
+	for _, add := range kinds {
+		if err := add(known); err != nil {
+			return nil, fmt.Errorf("registering kinds: %w", err)
+		}
+	}
+	c, err := client.New(cfg, client.Options{Scheme: known})
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	return c, nil
 }

@@ -33,8 +33,8 @@ type Clock struct {
 	shift, told time.Duration
 }
 
-// New shifts a clock; report is told by how much it is behind, negative if it is ahead, whenever
-// that has changed by [Tell].
+// New shifts a clock; report, which may be nil, is told by how much it is behind, negative if it
+// is ahead, whenever that has changed by [Tell].
 func New(own clock.Clock, report func(shift time.Duration)) *Clock {
 	return &Clock{Clock: own, report: report}
 }
@@ -78,7 +78,7 @@ func (c *Clock) agree(date, sent, answered time.Time) {
 		c.told = shift
 	}
 	c.mu.Unlock()
-	if tell {
+	if tell && c.report != nil {
 		c.report(shift)
 	}
 }
