@@ -144,7 +144,7 @@ func (r *Reconciler) advance(ctx context.Context, claim *karpv1.NodeClaim) (reco
 	}
 	step := lifecycle.Decide(view)
 	if step.Search {
-		if found, err := r.recall(ctx, claim); found || err != nil {
+		if found, err := r.recall(ctx, claim, view.Types); found || err != nil {
 			return reconcile.Result{}, err
 		}
 	}
@@ -156,7 +156,7 @@ func (r *Reconciler) advance(ctx context.Context, claim *karpv1.NodeClaim) (reco
 	case step.Delete != "":
 		return reconcile.Result{}, r.giveUp(ctx, claim, step.Delete, step.Blocked())
 	case step.Launch != nil:
-		return r.launch(ctx, claim, step.Launch)
+		return r.launch(ctx, claim, step.Launch, view.Types)
 	}
 	if err := r.carryOut(ctx, claim, view, step); err != nil {
 		return reconcile.Result{}, err

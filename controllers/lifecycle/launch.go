@@ -33,7 +33,7 @@ const refusedFor = 3 * time.Minute
 const maxMessage = 32768
 
 // launch asks the cloud for the machine. The token makes a repetition harmless.
-func (r *Reconciler) launch(ctx context.Context, claim *karpv1.NodeClaim, choices []catalog.Choice) (reconcile.Result, error) {
+func (r *Reconciler) launch(ctx context.Context, claim *karpv1.NodeClaim, choices []catalog.Choice, types []*catalog.Type) (reconcile.Result, error) {
 	instance, err := r.deps.Provider.Launch(ctx, request(claim, choices))
 	if err != nil {
 		return r.unlaunched(ctx, claim, err)
@@ -44,11 +44,11 @@ func (r *Reconciler) launch(ctx context.Context, claim *karpv1.NodeClaim, choice
 			Message: fmt.Sprintf("launched %s in %s as %s; others could not be had: %s", instance.Type, instance.Zone, instance.CapacityType, instance.Lacked),
 		})
 	}
-	return reconcile.Result{}, r.record(ctx, claim, instance)
+	return reconcile.Result{}, r.record(ctx, claim, instance, types)
 }
 
 // recall finds the machine of a claim of which nothing is on record.
-func (r *Reconciler) recall(ctx context.Context, claim *karpv1.NodeClaim) (found bool, err error) {
+func (r *Reconciler) recall(ctx context.Context, claim *karpv1.NodeClaim, types []*catalog.Type) (found bool, err error) {
 	list, err := r.deps.Provider.List(ctx)
 	if err != nil {
 		return false, fmt.Errorf("listing instances: %w", err)
@@ -59,16 +59,36 @@ func (r *Reconciler) recall(ctx context.Context, claim *karpv1.NodeClaim) (found
 	if i < 0 {
 		return false, nil
 	}
-	return true, r.record(ctx, claim, list[i])
+	return true, r.record(ctx, claim, list[i], types)
 }
 
-// record writes on a claim that its machine is launched.
-func (r *Reconciler) record(ctx context.Context, claim *karpv1.NodeClaim, instance cloud.Instance) error {
+// record writes on a claim that its machine is launched. Types are those of its pool.
+func (r *Reconciler) record(ctx context.Context, claim *karpv1.NodeClaim, instance cloud.Instance, types []*catalog.Type) error {
+	promise(&instance, types)
 	after, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) { r.launched(c, instance) })
 	if err == nil {
 		log.FromContext(ctx).Info(loop.LoggedLaunched, append(r.deps.MachineKeys(after), "pods", len(r.deps.Store.Planned(claim.Name)))...)
 	}
 	return err
+}
+
+// promise adds what overlays give an instance's type. Of a machine that it has launched before, a
+// cloud may know only what it is by itself, and its Node would be ready without the rest.
+func promise(i *cloud.Instance, types []*catalog.Type) {
+	at := slices.IndexFunc(types, func(t *catalog.Type) bool { return t.Name == i.Type })
+	if at < 0 || len(types[at].AddedBy) == 0 {
+		return
+	}
+	added := corev1.ResourceList{}
+	for name := range types[at].AddedBy {
+		added[name] = types[at].Capacity[name]
+	}
+	for _, list := range []*corev1.ResourceList{&i.Capacity, &i.Allocatable} {
+		whole := corev1.ResourceList{}
+		maps.Copy(whole, *list)
+		maps.Copy(whole, added)
+		*list = whole
+	}
 }
 
 func request(claim *karpv1.NodeClaim, choices []catalog.Choice) cloud.LaunchRequest {

@@ -2,15 +2,20 @@ package lifecycle_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
 // working is a world with one initialized machine, claim c and Node n.
@@ -98,6 +103,59 @@ func TestAClaimOfWhichNothingIsOnRecordFindsItsMachine(t *testing.T) {
 			}
 			if c := w.claim("c"); c.Status.ProviderID != w.Cloud.Ledger[0].ProviderID || len(w.Cloud.Ledger) != 1 || !w.initialized("c")() {
 				t.Errorf("provider ID %q, machines %d, %+v", c.Status.ProviderID, len(w.Cloud.Ledger), c.Status.Conditions)
+			}
+		})
+	}
+}
+
+// unaware is a cloud that does not know what overlays give its types, once it has launched.
+type unaware struct{ cloud.Provider }
+
+func (u unaware) List(ctx context.Context) ([]cloud.Instance, error) {
+	list, err := u.Provider.List(ctx)
+	for i := range list {
+		list[i].Capacity, list[i].Allocatable = bare(list[i])
+	}
+	return list, err
+}
+
+func (u unaware) Launch(ctx context.Context, req cloud.LaunchRequest) (cloud.Instance, error) {
+	i, err := u.Provider.Launch(ctx, req)
+	i.Capacity, i.Allocatable = bare(i)
+	return i, err
+}
+
+func bare(i cloud.Instance) (capacity, allocatable corev1.ResourceList) {
+	capacity, allocatable = maps.Clone(i.Capacity), maps.Clone(i.Allocatable)
+	delete(capacity, slots)
+	delete(allocatable, slots)
+	return capacity, allocatable
+}
+
+const slots = "example.com/slots"
+
+// As after a crash between a launch and its record, or a restore of claims without their status.
+func TestAMachineThatIsFoundAgainIsPromisedWhatOverlaysGiveItsType(t *testing.T) {
+	for name, after := range map[string]time.Duration{"launched again": 0, "looked for": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := working(t)
+			two := resource.MustParse("2")
+			with := *w.Offered[0]
+			with.Capacity, with.AddedBy = maps.Clone(with.Capacity), map[corev1.ResourceName]string{slots: "slots"}
+			with.Capacity[slots] = two
+			w.Offered = []*catalog.Type{&with}
+			w.Deps.Provider = unaware{w.Deps.Provider}
+			c := w.claim("c")
+			c.Status = karpv1.NodeClaimStatus{}
+			w.Must(w.Rig.Client.Status().Update(ctx, c))
+			w.Rig.Clock.Step(after)
+			for range 2 {
+				_, err := w.reconcileOnce()
+				w.Must(err)
+			}
+			got := w.claim("c").Status
+			if got.ProviderID == "" || !got.Capacity[slots].Equal(two) || !got.Allocatable[slots].Equal(two) || got.Capacity.Cpu().IsZero() {
+				t.Errorf("machine %q: capacity %v, allocatable %v", got.ProviderID, got.Capacity, got.Allocatable)
 			}
 		})
 	}
