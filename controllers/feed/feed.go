@@ -64,8 +64,9 @@ func (f *Feed) followQueue(ctx context.Context) error {
 	f.awaitStore(ctx)
 	ctx = metrics.WithController(ctx, name)
 	var work sync.WaitGroup
+	var queue rest
 	for range receivers {
-		work.Go(func() { f.receiveAll(ctx) })
+		work.Go(func() { f.receiveAll(ctx, &queue) })
 	}
 	work.Wait()
 	return nil
@@ -82,26 +83,49 @@ func (f *Feed) awaitStore(ctx context.Context) {
 	}
 }
 
-// receiveAll takes one batch after the other. After a failure it waits, longer
-// each time.
-func (f *Feed) receiveAll(ctx context.Context) {
-	wait := retryFirst
+// receiveAll takes one batch after the other. After a failure it waits, longer each time; the
+// queue is the same for all receivers, and so is the wait.
+func (f *Feed) receiveAll(ctx context.Context, queue *rest) {
 	for ctx.Err() == nil {
 		err := f.Receive(ctx)
-		if err == nil {
-			wait = retryFirst
-			continue
-		}
 		if ctx.Err() != nil {
 			return
 		}
-		log.FromContext(ctx).Error(err, "reading the queue of interruptions", "again in", wait)
-		select {
-		case <-ctx.Done():
-		case <-f.Clock.After(wait):
+		wait, news := queue.after(err, f.Clock.Now())
+		if news {
+			log.FromContext(ctx).Error(err, "reading the queue of interruptions", "again in", wait)
 		}
-		wait = min(2*wait, retryMost)
+		if wait > 0 {
+			select {
+			case <-ctx.Done():
+			case <-f.Clock.After(wait):
+			}
+		}
 	}
+}
+
+// rest is for how long the queue is left alone. It is safe for concurrent use.
+type rest struct {
+	mu    sync.Mutex
+	until time.Time
+	last  time.Duration
+}
+
+// after is how long to wait after an attempt, and whether its failure is news: attempts that
+// were under way when another one failed say nothing that is not known.
+func (r *rest) after(err error, now time.Time) (wait time.Duration, news bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err == nil:
+		r.last, r.until = 0, time.Time{}
+		return 0, false
+	case now.Before(r.until):
+		return r.until.Sub(now), false
+	}
+	r.last = min(max(2*r.last, retryFirst), retryMost)
+	r.until = now.Add(r.last)
+	return r.last, true
 }
 
 // Receive takes one batch of messages.

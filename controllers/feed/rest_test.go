@@ -1,0 +1,29 @@
+package feed
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// Several receivers fail at once when the queue does.
+func TestAFailureOfTheQueueIsOneForAllReceivers(t *testing.T) {
+	broken := errors.New("broken")
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	var queue rest
+	for _, wait := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+		for n := range receivers {
+			got, news := queue.after(broken, now.Add(time.Duration(n)*time.Millisecond))
+			if want := wait*time.Second - time.Duration(n)*time.Millisecond; got != want || news != (n == 0) {
+				t.Fatalf("receiver %d waits %v, want %v; news: %v", n, got, want, news)
+			}
+		}
+		now = now.Add(wait * time.Second)
+	}
+	if wait, news := queue.after(nil, now); wait != 0 || news {
+		t.Errorf("after a success it waits %v, news: %v", wait, news)
+	}
+	if wait, news := queue.after(broken, now); wait != retryFirst || !news {
+		t.Errorf("after the next failure it waits %v, news: %v", wait, news)
+	}
+}
