@@ -1,11 +1,14 @@
 package loop
 
 import (
+	"sync"
+
 	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/cloud"
@@ -51,7 +54,46 @@ func Punctual() workqueue.TypedRateLimiter[reconcile.Request] {
 	return Backoff(time.Second, patience)
 }
 
-// Backoff delays each object's retries by growing amounts.
+// Backoff delays each object's retries by growing amounts, the longer it has been failing. That it
+// is looked at in between, because something has changed, makes the pause no longer: a burst of
+// events during a short failure would else end in the longest one.
 func Backoff(first, most time.Duration) workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](first, most)
+	return newPauses(clock.RealClock{}, first, most)
+}
+
+// pauses are those of objects that fail.
+type pauses struct {
+	workqueue.TypedRateLimiter[reconcile.Request]
+	clock clock.PassiveClock
+
+	mu    sync.Mutex
+	until map[reconcile.Request]time.Time
+}
+
+func newPauses(c clock.PassiveClock, first, most time.Duration) *pauses {
+	return &pauses{
+		TypedRateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](first, most),
+		clock:            c, until: map[reconcile.Request]time.Time{},
+	}
+}
+
+// When is how long to wait: until the end of the pause that has begun, if there is one.
+func (p *pauses) When(of reconcile.Request) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.clock.Now()
+	if left := p.until[of].Sub(now); left > 0 {
+		return left
+	}
+	wait := p.TypedRateLimiter.When(of)
+	p.until[of] = now.Add(wait)
+	return wait
+}
+
+// Forget is called when an object has not failed.
+func (p *pauses) Forget(of reconcile.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.until, of)
+	p.TypedRateLimiter.Forget(of)
 }

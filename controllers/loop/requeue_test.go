@@ -37,21 +37,3 @@ func TestOnlyWhatBrokeIsAnErrorAndItComesWithoutAResult(t *testing.T) {
 		})
 	}
 }
-
-func TestWhatFallsDueByTheClockIsRetriedWithinHalfAMinute(t *testing.T) {
-	limiter := loop.Punctual()
-	var broken, other reconcile.Request
-	broken.Name, other.Name = "broken", "other"
-	for i, want := range []time.Duration{1, 2, 4, 8, 16, 30, 30, 30} {
-		if got := limiter.When(broken); got != want*time.Second {
-			t.Errorf("retry %d comes after %s, want %d s", i+1, got, want)
-		}
-	}
-	if got := limiter.When(other); got != time.Second {
-		t.Errorf("the first retry of another object comes after %s", got)
-	}
-	limiter.Forget(broken)
-	if got := limiter.When(broken); got != time.Second {
-		t.Errorf("the first retry after a success comes after %s", got)
-	}
-}
