@@ -7,21 +7,19 @@ import (
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/transport"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
-	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cli/listing"
@@ -29,6 +27,7 @@ import (
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/servertime"
 	"github.com/millwright-dev/millwright/doctor"
+	"github.com/millwright-dev/millwright/engine/devices"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -64,12 +63,14 @@ type inventory struct {
 	unread []string
 	// buffered says that there are CapacityBuffers that count.
 	buffered bool
+	slices   []*resourcev1.ResourceSlice
 }
 
 // take reads what the lifecycle depends on: NodeClaims and Nodes, and if all is
-// asked for the rest, which only adds detail. Now is asked once there is an answer; see timed.
-func take(ctx context.Context, c client.Reader, now func() time.Time, all bool) (*inventory, error) {
-	in := &inventory{store: cluster.NewStore()}
+// asked for the rest, which only adds detail. Devices are read if they count, or if a
+// machine waits for them. Now is asked once there is an answer; see timed.
+func take(ctx context.Context, c client.Reader, now func() time.Time, all bool, selector devices.Selector) (*inventory, error) {
+	in := &inventory{store: cluster.NewStore(cluster.Options{Devices: selector})}
 	var claims karpv1.NodeClaimList
 	if err := c.List(ctx, &claims); err != nil {
 		return nil, fmt.Errorf("listing NodeClaims: %w", err)
@@ -80,28 +81,24 @@ func take(ctx context.Context, c client.Reader, now func() time.Time, all bool) 
 		return nil, fmt.Errorf("listing Nodes: %w", err)
 	}
 	in.nodes = nodes.Items
+	counts := selector != nil
 	for i := range claims.Items {
 		in.store.Update(&claims.Items[i])
 		in.claims = append(in.claims, cluster.Claim(&claims.Items[i]))
+		counts = counts || lifecycle.AwaitsDevices(in.claims[i])
 	}
 	for i := range nodes.Items {
 		in.store.Update(&nodes.Items[i])
 	}
-	if err := in.add(ctx, c, details(all)...); err != nil {
+	var kinds []client.ObjectList
+	if all {
+		kinds = listing.Details(counts)
+	}
+	if err := in.add(ctx, c, kinds...); err != nil {
 		return nil, err
 	}
 	in.store.MarkSynced()
 	return in, nil
-}
-
-func details(all bool) []client.ObjectList {
-	if !all {
-		return nil
-	}
-	return []client.ObjectList{
-		&v1alpha1.NodePolicyList{}, &karpv1.NodePoolList{}, &overlayv1alpha1.NodeOverlayList{}, &appsv1.DaemonSetList{}, &corev1.LimitRangeList{}, &corev1.PodList{}, &storagev1.CSINodeList{},
-		&storagev1.StorageClassList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{},
-	}
 }
 
 func (in *inventory) add(ctx context.Context, c client.Reader, lists ...client.ObjectList) error {
@@ -121,10 +118,13 @@ func (in *inventory) addKind(ctx context.Context, c client.Reader, list client.O
 		}
 		in.buffered = in.buffered || ok
 		in.store.Update(o)
-		if np, ok := o.(*karpv1.NodePool); ok {
-			if c := np.StatusConditions().Get(cluster.LaunchesRefused); c != nil && c.IsTrue() {
-				in.store.RefuseLaunches(np.Name, c.Message, in.now)
+		switch o := o.(type) {
+		case *karpv1.NodePool:
+			if c := o.StatusConditions().Get(cluster.LaunchesRefused); c != nil && c.IsTrue() {
+				in.store.RefuseLaunches(o.Name, c.Message, in.now)
 			}
+		case *resourcev1.ResourceSlice:
+			in.slices = append(in.slices, o)
 		}
 		return nil
 	})
@@ -151,21 +151,9 @@ func (in *inventory) machine(c *snapshot.Claim) *explain.Machine {
 			v.Pods = n.Pods
 		}
 		v.CSINode = s.Volumes.CSINodes[name]
+		v.Slices = slices.DeleteFunc(slices.Clone(in.slices), func(s *resourcev1.ResourceSlice) bool { return ptr.Deref(s.Spec.NodeName, "") != name })
 	}
-	return &explain.Machine{Claim: c, Node: name, Step: checklist(v)}
-}
-
-// checklist is the step of the state machine; a claim that waits for the cloud is
-// not asked what it would launch.
-func checklist(v lifecycle.View) lifecycle.Step {
-	if !v.Claim.Is(snapshot.Launched) && v.Claim.Deleted.IsZero() {
-		r := lifecycle.Unlaunched(v.Claim)
-		return lifecycle.Step{Gates: []lifecycle.Gate{{
-			Name: lifecycle.GateLaunched, Since: r.Since, Reason: r,
-			Next: lifecycle.Next{Actor: lifecycle.Cloud, Then: lifecycle.GiveUp, At: r.Since.Add(v.Policy.Defaulted().LaunchTimeout)},
-		}}}
-	}
-	return lifecycle.Decide(v)
+	return &explain.Machine{Claim: c, Node: name, Step: lifecycle.Checklist(v)}
 }
 
 // find lists the machines that a name stands for: of a claim, a node or a pool.

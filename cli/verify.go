@@ -92,7 +92,7 @@ func (v verification) run(ctx context.Context, c console, reader client.Reader, 
 	up := v.clock.NewTimer(v.timeout) // however the time changes
 	defer up.Stop()
 	for {
-		in, err := take(ctx, reader, v.clock.Now, false)
+		in, err := take(ctx, reader, v.clock.Now, false, nil)
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (v verification) run(ctx context.Context, c console, reader client.Reader, 
 
 // conclude reads everything once more and prints what came of it.
 func (v verification) conclude(ctx context.Context, c console, reader client.Reader, about []target.Target) error {
-	in, err := take(ctx, reader, v.clock.Now, true)
+	in, err := take(ctx, reader, v.clock.Now, true, nil)
 	if err != nil {
 		return err
 	}

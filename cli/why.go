@@ -22,8 +22,10 @@ import (
 	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cli/target"
+	"github.com/millwright-dev/millwright/cluster/devicecel"
 	"github.com/millwright-dev/millwright/controllers"
 	"github.com/millwright-dev/millwright/controllers/apply"
+	"github.com/millwright-dev/millwright/engine/devices"
 	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -38,6 +40,8 @@ type question struct {
 	types  string
 	output string
 	about  target.Query
+	// ignoreDRA is the controller's setting.
+	ignoreDRA bool
 
 	// known is what the controller would decide, once it is worked out, from these classes' types.
 	known *explain.Cluster
@@ -66,7 +70,8 @@ is in the way. Of a NodePool: its machines by what holds for them. Of a Capacity
 ReplicaSet, StatefulSet, DaemonSet or Job stands for its pods.
 
 It is worked out from the cluster's objects as the controller works it out, for the
-instance types of --instance-types. No access to the controller is needed.
+instance types of --instance-types; --ignore-dra-requests has to be as the controller
+has it. No access to the controller is needed.
 
 ` + exitCodes(""),
 		Example: `  millwright why node/ip-10-0-0-1.ec2.internal
@@ -92,6 +97,7 @@ instance types of --instance-types. No access to the controller is needed.
 	}
 	cmd.Flags().StringVarP(&q.about.Selector, "selector", "l", "", "label selector, instead of names")
 	addInstanceTypes(cmd, &q.types)
+	strictBool(cmd.Flags(), &q.ignoreDRA, "ignore-dra-requests", true, "devices that pods claim do not count, as the controller has it")
 	cmd.Flags().StringVarP(&q.output, "output", "o", formatText, "text, json or yaml")
 	complete(cmd, "output", formatText, formatJSON, formatYAML)
 	q.kube.AddFlags(cmd.Flags())
@@ -107,7 +113,11 @@ func (q *question) run(ctx context.Context, w io.Writer, reader client.Reader, a
 	if err != nil {
 		return err
 	}
-	in, err := take(ctx, reader, q.clock.Now, true)
+	var counting devices.Selector
+	if !q.ignoreDRA {
+		counting = devicecel.New()
+	}
+	in, err := take(ctx, reader, q.clock.Now, true, counting)
 	if err != nil {
 		return err
 	}

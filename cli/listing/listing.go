@@ -7,13 +7,20 @@ import (
 	"reflect"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/pager"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
+
+	"github.com/millwright-dev/millwright/api/v1alpha1"
 )
 
 // Each calls do with every object of a kind, of which it gets an empty list, and ends at the
@@ -44,4 +51,17 @@ func Each[T client.Object](ctx context.Context, reader client.Reader, kind clien
 // Kind is the kind of a typed list's items, such as NodePool.
 func Kind(list client.ObjectList) string {
 	return strings.TrimSuffix(reflect.TypeOf(list).Elem().Name(), "List")
+}
+
+// Details are the kinds that a plan depends on besides NodeClaims and Nodes, if devices that pods
+// claim count with those.
+func Details(devices bool) []client.ObjectList {
+	out := []client.ObjectList{
+		&v1alpha1.NodePolicyList{}, &karpv1.NodePoolList{}, &overlayv1alpha1.NodeOverlayList{}, &appsv1.DaemonSetList{}, &corev1.LimitRangeList{}, &corev1.PodList{}, &storagev1.CSINodeList{},
+		&storagev1.StorageClassList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{},
+	}
+	if devices {
+		out = append(out, &resourcev1.DeviceClassList{}, &resourcev1.ResourceClaimTemplateList{}, &resourcev1.ResourceClaimList{}, &resourcev1.ResourceSliceList{})
+	}
+	return out
 }

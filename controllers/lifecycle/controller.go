@@ -197,7 +197,7 @@ func (r *Reconciler) view(ctx context.Context, claim *karpv1.NodeClaim) (lifecyc
 			v.Awaited = nomination.Awaited(r.deps.Store.Snapshot(now, nil), v.Claim)
 		}
 	}
-	if v.Claim.Annotations[lifecycle.DRADriversAnnotation] != "" && !v.Claim.Is(snapshot.Initialized) && len(v.Nodes) == 1 {
+	if lifecycle.AwaitsDevices(v.Claim) && len(v.Nodes) == 1 {
 		v.Slices, err = r.slices(ctx, v.Nodes[0].Name)
 	}
 	return v, err

@@ -38,6 +38,11 @@ func resources(v View, node *corev1.Node) Gate {
 	return Gate{Name: GateResources, Open: true}
 }
 
+// AwaitsDevices reports whether a claim's machine waits for ResourceSlices.
+func AwaitsDevices(c *snapshot.Claim) bool {
+	return c.Annotations[DRADriversAnnotation] != "" && !c.Is(snapshot.Initialized)
+}
+
 // draDrivers is closed while a driver that the claim lists lacks slices.
 func draDrivers(v View, node *corev1.Node) Gate {
 	for _, driver := range strings.Split(v.Claim.Annotations[DRADriversAnnotation], ",") {
