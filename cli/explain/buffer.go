@@ -13,6 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
+const gate = "open the gate: --feature-gates CapacityBuffer=true, in the chart settings.featureGates.capacityBuffer"
+
 // Counts reports whether a controller has taken up a buffer: behind a gate that is shut, none
 // says anything in its status.
 func Counts(o *bufferv1beta1.CapacityBuffer) bool {
@@ -27,7 +29,7 @@ func (c *Cluster) Buffer(o *bufferv1beta1.CapacityBuffer) *Answer {
 	switch {
 	case !Counts(o):
 		a.say(fmt.Sprintf("%s counts for nothing: no controller has said anything in its status.", ref))
-		a.Fixes = append(a.Fixes, Fix{What: "open the gate: --feature-gates CapacityBuffer=true, in the chart settings.featureGates.capacityBuffer"})
+		a.Fixes = append(a.Fixes, Fix{What: gate})
 		return a
 	case i < 0:
 		a.say(fmt.Sprintf("%s is left to others: its strategy is another than %s.", ref, bufferv1beta1.ActiveProvisioningStrategy))
@@ -124,6 +126,7 @@ func (a *Answer) report(o *bufferv1beta1.CapacityBuffer, now []buffer.Condition)
 	text := fmt.Sprintf("Its condition %s has been %s since %s", said.Type, said.Status, Stamp(a.Since))
 	if last := now[len(now)-1]; last.Reason != said.Reason || last.Message != said.Message {
 		text += fmt.Sprintf(", and said last (%s): %s", said.Reason, said.Message)
+		a.Fixes = append(a.Fixes, Fix{What: "if its status stays as it is, " + gate})
 	}
 	a.say(text + ".")
 }
