@@ -1,9 +1,8 @@
 package loop
 
 import (
-	"sync"
-
 	"errors"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
