@@ -92,7 +92,10 @@ func allowance(p *snapshot.Pool, cause Cause, c census, now time.Time) Allowance
 		a.Invalid = err.Error()
 		return a
 	}
-	a.Allowed, a.Budget = smallest(budgets, now)
+	allowed, by := smallest(budgets, now)
+	if a.Allowed = allowed; by != nil {
+		a.Budget = by.Budget
+	}
 	if a.Remaining() == 0 {
 		a.Opens = opens(budgets, c.disrupting, now)
 	}
@@ -151,11 +154,12 @@ func scale(text string, nodes int) (int, error) {
 	return int(v), nil
 }
 
-func smallest(budgets []budget, now time.Time) (int, *snapshot.Budget) {
-	allowed, by := Unlimited, (*snapshot.Budget)(nil)
-	for _, b := range budgets {
-		if open, _ := b.at(now); open && b.limit < allowed {
-			allowed, by = b.limit, b.Budget
+// smallest is the budget that permits least at a moment, nil if none is open.
+func smallest(budgets []budget, now time.Time) (allowed int, by *budget) {
+	allowed = Unlimited
+	for i := range budgets {
+		if open, _ := budgets[i].at(now); open && budgets[i].limit < allowed {
+			allowed, by = budgets[i].limit, &budgets[i]
 		}
 	}
 	return allowed, by
@@ -164,21 +168,19 @@ func smallest(budgets []budget, now time.Time) (int, *snapshot.Budget) {
 // lookAhead bounds how many closing windows opens steps over.
 const lookAhead = 64
 
-// opens is the first end of a budget's window after which more than disrupting
-// is allowed.
+// opens is when more than disrupting will be allowed, zero if that is not known: at the end of
+// one window after the other, always of the budget that permits least.
 func opens(budgets []budget, disrupting int, now time.Time) time.Time {
-	at := now
 	for range lookAhead {
-		var next time.Time
-		for _, b := range budgets {
-			if open, end := b.at(at); open && end.After(at) && (next.IsZero() || end.Before(next)) {
-				next = end
-			}
+		allowed, by := smallest(budgets, now)
+		if allowed > disrupting {
+			return now
 		}
-		if allowed, _ := smallest(budgets, next); next.IsZero() || allowed > disrupting {
-			return next
+		_, end := by.at(now)
+		if !end.After(now) {
+			break
 		}
-		at = next
+		now = end
 	}
 	return time.Time{}
 }

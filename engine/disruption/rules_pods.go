@@ -62,9 +62,9 @@ func vacant(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 			r.Objects = append(r.Objects, plan.PodRef(p.Pod))
 		}
 	}
-	if chunks := e.chunks[n.Name]; count == 0 && len(chunks) > 0 {
-		r.Code, count = plan.HasBuffers, len(chunks)
-		for _, p := range chunks {
+	if count == 0 {
+		r.Code, count = plan.HasBuffers, len(e.chunks[n.Name])
+		for _, p := range e.chunks[n.Name] {
 			if ref := plan.RefOf(p); !slices.Contains(r.Objects, ref) {
 				r.Objects = append(r.Objects, ref)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/disruption/drift"
 	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/interruption/restart"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -83,6 +84,8 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 	case "hash":
 		w.annotate(c, drift.HashAnnotation, value)
 		w.annotate(c, drift.VersionAnnotation, "v3")
+	case "restarting": // since a while
+		w.annotate(c, restart.Annotation, restart.Record{Events: []string{"event"}, Begun: w.ago(value)}.Text())
 	case "expires": // after, of an hour's age
 		d := w.duration(value)
 		c.ExpireAfter = &d
