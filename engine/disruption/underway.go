@@ -57,7 +57,7 @@ func (u *underway) giveUp(g *group) {
 	since := g.Nodes[0].Claim.Conditions[snapshot.DisruptionReason].Since
 	pool := u.s.Pool(g.Nodes[0].Claim.Pool)
 	most := max(replacementTimeout, 2*u.startUp(pool))
-	if g.committed || u.s.Now.Before(since.Add(most)) {
+	if u.s.Now.Before(since.Add(most)) {
 		return
 	}
 	r := plan.Reason{Code: plan.ReplacementFailed, Have: fmt.Sprint(u.paused[pool.Name].failures + 1), Want: most.String()}
@@ -151,7 +151,7 @@ func (u *underway) await(g *group) {
 			})
 			return
 		}
-		if !g.committed && !g.Cause.Urgent() && u.renewed(c) == Drifted {
+		if !g.Cause.Urgent() && u.renewed(c) == Drifted {
 			g.failed = true // its pods would move twice; a pool whose machines always drift must not launch one after the other
 			u.callOff(g, g.Nodes[0], plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(c), Have: "it has drifted by now"})
 			return
