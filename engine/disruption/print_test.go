@@ -21,7 +21,7 @@ func (d *Decision) Table(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t%s %s%s\n", machines(c.Nodes), c.Step, c.Cause, launched(c))
 	}
 	for _, o := range d.Overdue {
-		fmt.Fprintf(t, "%s\tRemove whatever holds\n", o.Node.Name)
+		fmt.Fprintf(t, "%s\tRemove whatever holds\t%s\ttime for its pods\n", o.Node.Name, clock(o.Ends))
 	}
 	for _, r := range d.Rollbacks {
 		failures := ""
