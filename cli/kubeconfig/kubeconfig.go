@@ -24,7 +24,8 @@ func ClusterFlags() *genericclioptions.ConfigFlags {
 }
 
 // Connection leads to the cluster of flags, and to its own in a pod. Client-go would take one that
-// nothing names to be at localhost:8080.
+// nothing names to be at localhost:8080. Unless the flags say otherwise, requests are as frequent as
+// kubectl's may be.
 func Connection(f *genericclioptions.ConfigFlags) (*rest.Config, error) {
 	cfg, err := f.ToRESTConfig()
 	if err == nil && cfg.Host == clientcmd.ClusterDefaults.Server && *f.APIServer == "" {
@@ -35,6 +36,9 @@ func Connection(f *genericclioptions.ConfigFlags) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding the cluster: %w", err)
 	}
+	if cfg.QPS == 0 { // client-go's default has a list of each kind wait for seconds
+		cfg.QPS, cfg.Burst = 50, 300 // kubectl's
+	}
 	return cfg, nil
 }
 
@@ -44,9 +48,6 @@ func Client(f *genericclioptions.ConfigFlags, through transport.WrapperFunc, kin
 	cfg, err := Connection(f)
 	if err != nil {
 		return nil, err
-	}
-	if cfg.QPS == 0 { // client-go's default has a list of each kind wait for seconds
-		cfg.QPS, cfg.Burst = 50, 300 // kubectl's
 	}
 	cfg.Wrap(through)
 	known := runtime.NewScheme()

@@ -92,7 +92,7 @@ type basis struct {
 
 // InstanceTypes lists what can be launched under a class, from memory. A process that has just
 // started does not answer before it knows how much room the class's capacity reservations have:
-// dearer machines would be launched beside reserved ones that are free.
+// on-demand machines would be launched while reserved capacity is free.
 func (p *Provider) InstanceTypes(ctx context.Context, ref snapshot.ClassRef) ([]*catalog.Type, error) {
 	class, err := p.class(ctx, ref)
 	if err != nil {
