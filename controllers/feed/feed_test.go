@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
@@ -222,10 +224,16 @@ func TestAMessageIsForgottenOnlyWhenItIsOnRecord(t *testing.T) {
 func TestAMessageThatDoesNotCountIsCountedOnce(t *testing.T) {
 	w := newWorld(t, 1)
 	m := message()
-	m.Refusal = "Malformed"
+	m.Refusal, m.Why = "Malformed", "no JSON"
+	var said []string
+	logged := log.IntoContext(ctx, funcr.New(func(_, args string) { said = append(said, args) }, funcr.Options{}))
 	for range 3 {
-		w.Must(w.receive(m))
+		w.queue.batches = append(w.queue.batches, []cloud.Message{m})
+		w.Must(New(w.Deps).Receive(logged))
 		m.Again = true
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "no JSON") {
+		t.Errorf("the log says %q", said)
 	}
 	if got := w.counted("millwright_interruption_messages_total", "Refused", "Malformed"); got != 1 {
 		t.Errorf("counted %v times", got)
