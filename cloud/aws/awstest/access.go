@@ -1,13 +1,9 @@
 package awstest
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/iamtest/ec2access"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/iamtest/policy"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
+	"github.com/millwright-dev/millwright/cloud/aws/sqstest"
 )
 
 // guard holds calls against policies. It is safe for concurrent use.
@@ -121,7 +118,7 @@ func (c *Cloud) authorize(call *wire.Request) error {
 		e.Code, e.Status, e.Message = "UnauthorizedOperation", http.StatusForbidden, "You are not authorized to perform this operation. "+e.Message
 	case "iam", "sts":
 		e.Code, e.Status = "AccessDenied", http.StatusForbidden
-	case "eks", "arc-zonal-shift":
+	case "eks", "arc-zonal-shift", "sqs":
 		e.Status = http.StatusForbidden
 	}
 	return e
@@ -150,6 +147,9 @@ func (c *Cloud) access(call *wire.Request) policy.Access {
 		a.Resource = fmt.Sprintf("arn:aws:eks:%s:%s:cluster/%s", c.config.Region, c.config.Account, text("name"))
 	case "arc-zonal-shift":
 		a.Keys["arc-zonal-shift:ResourceIdentifier"] = []string{text("resourceIdentifier")}
+	case "sqs":
+		a.Action = strings.TrimSuffix(a.Action, "Batch") // IAM knows batches by the name of the single action
+		a.Resource = fmt.Sprintf("arn:aws:sqs:%s:%s:%s", c.config.Region, c.config.Account, sqstest.NameOf(call))
 	case "ssm":
 		account := c.config.Account
 		if strings.HasPrefix(text("Name"), "/aws/service/") {
@@ -158,29 +158,4 @@ func (c *Cloud) access(call *wire.Request) policy.Access {
 		a.Resource = fmt.Sprintf("arn:aws:ssm:%s:%s:parameter/%s", c.config.Region, account, strings.TrimPrefix(text("Name"), "/"))
 	}
 	return a
-}
-
-// queueDenied answers a call to SQS that is not allowed, and reports whether it has.
-func (c *Cloud) queueDenied(w http.ResponseWriter, r *http.Request, action string) bool {
-	body, err := io.ReadAll(r.Body)
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	var in struct{ QueueUrl, QueueName string }
-	if err != nil || json.Unmarshal(body, &in) != nil {
-		return false // SQS says what is wrong
-	}
-	name := in.QueueName
-	if name == "" {
-		name = path.Base(in.QueueUrl)
-	}
-	// IAM knows batches by the name of the single action.
-	a := c.guard.denied(wire.Caller(r), []policy.Access{{
-		Action: "sqs:" + strings.TrimSuffix(action, "Batch"), Resource: fmt.Sprintf("arn:aws:sqs:%s:%s:%s", c.config.Region, c.config.Account, name),
-	}})
-	if a == nil {
-		return false
-	}
-	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-	w.WriteHeader(http.StatusForbidden)
-	_ = json.NewEncoder(w).Encode(map[string]string{"__type": "com.amazon.coral.service#AccessDeniedException", "message": c.refusal(a)})
-	return true
 }

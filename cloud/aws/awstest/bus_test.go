@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
@@ -88,6 +89,28 @@ func TestASpotInstanceIsTakenBackAfterItsNotice(t *testing.T) {
 	next("terminated" + reason)
 	if err := w.Interrupt(id, awstest.SpotNotice); code(err) != "IncorrectInstanceState: The instance '"+id+"' is terminated." {
 		t.Errorf("once more: %v", err)
+	}
+}
+
+func TestFaultsReachTheQueue(t *testing.T) {
+	w := newWorld(t, awstest.Config{Queues: []string{"events"}})
+	client := sqs.NewFromConfig(w.aws)
+	receive := func() error {
+		_, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: aws.String("http://any/111122223333/events")})
+		return err
+	}
+	w.Inject(awstest.Fault{Action: "sqs:Receive*", Code: "AccessDeniedException", Message: "no", Times: 1})
+	if err := receive(); code(err) != "AccessDeniedException" {
+		t.Errorf("got %v", err)
+	}
+	w.Inject(awstest.Fault{Action: "sqs:*", Code: "QueueDoesNotExist", Message: "no"})
+	var missing *sqstypes.QueueDoesNotExist
+	if err := receive(); !errors.As(err, &missing) {
+		t.Errorf("got %v", err)
+	}
+	w.ClearFaults()
+	if err := receive(); err != nil {
+		t.Errorf("afterwards: %v", err)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -122,21 +121,13 @@ func New(config Config) (*Cloud, error) {
 	c.services = map[string]wire.Handler{
 		"ec2": c.EC2.Handle, "iam": c.IAM.Handle, "sts": c.IAM.Handle,
 		"ssm:GetParameter": wire.Handle(c.ssm.get), "ssm:GetParameters": wire.Handle(c.ssm.getAll),
-		"eks": wire.Handle(c.cluster), "pricing": wire.Handle(c.products), "arc-zonal-shift": wire.Handle(c.managedResource),
+		"sqs": c.SQS.Handle, "eks": wire.Handle(c.cluster), "pricing": wire.Handle(c.products), "arc-zonal-shift": wire.Handle(c.managedResource),
 	}
 	return c, nil
 }
 
 // ServeHTTP is http.Handler's.
 func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if action, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "AmazonSQS."); ok {
-		c.count("sqs:"+action, false)
-		if c.queueDenied(w, r, action) {
-			return
-		}
-		c.SQS.ServeHTTP(w, r)
-		return
-	}
 	call, err := wire.Read(r)
 	fault, refused := c.admit(call)
 	if err == nil {

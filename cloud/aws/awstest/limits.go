@@ -98,7 +98,7 @@ func (f *Fault) Check() error {
 }
 
 // Plays reports whether an action, as IAM writes it, or a pattern is one of those that are
-// answered, SQS's left out.
+// answered.
 func Plays(pattern string) bool {
 	services, err := wire.Services()
 	if err != nil {
@@ -159,12 +159,6 @@ func (c *Cloud) Calls() (all, throttled map[string]int) {
 }
 
 type count struct{ all, throttled int }
-
-func (c *Cloud) count(action string, throttled bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.counted(action, throttled)
-}
 
 // counted counts a call; the lock is held.
 func (c *Cloud) counted(action string, throttled bool) {

@@ -29,7 +29,7 @@ const kept = 10_000
 
 // note remembers a call.
 func (c *Cloud) note(call *wire.Request, answer any, err error) {
-	if call == nil || call.Operation == nil {
+	if call == nil || call.Operation == nil || call.Service.Name == "sqs" {
 		return
 	}
 	out := Call{At: c.config.Clock.Now(), Caller: call.AccessKey, Action: call.Service.Name + ":" + call.Operation.Name, Input: call.Input}

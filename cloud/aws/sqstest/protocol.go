@@ -1,21 +1,17 @@
 package sqstest
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"path"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
 // request has the fields of all operations.
 type request struct {
-	QueueName         string
-	QueueUrl          string
 	MessageBody       string
 	DelaySeconds      int
 	MessageAttributes map[string]attribute
@@ -36,55 +32,34 @@ type entry struct {
 	MessageAttributes map[string]attribute
 }
 
-// apiError is an error in AWS's words.
-type apiError struct{ code, query, text string }
-
-func (e *apiError) Error() string { return e.code + ": " + e.text }
-
-var errNoQueue = &apiError{"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue", "The specified queue does not exist."}
-
-// longest is how large a request may be, in bytes.
-const longest = 4 << 20
+var errNoQueue = &wire.Error{Code: "QueueDoesNotExist", Query: "AWS.SimpleQueueService.NonExistentQueue", Message: "The specified queue does not exist."}
 
 // ServeHTTP is http.Handler's.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	answer, err := s.answer(r)
-	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-	var api *apiError
-	switch {
-	case errors.As(err, &api):
-		w.Header().Set("X-Amzn-Query-Error", api.query+";Sender")
-		w.WriteHeader(http.StatusBadRequest)
-		answer = map[string]any{"__type": "com.amazonaws.sqs#" + api.code, "message": api.text}
-	case err != nil:
-		w.WriteHeader(http.StatusInternalServerError)
-		answer = map[string]any{"__type": "InternalFailure", "message": err.Error()}
+	call, err := wire.Read(r)
+	var answer any
+	if err == nil {
+		answer, err = s.Handle(call)
 	}
-	_ = json.NewEncoder(w).Encode(answer) // a client that has gone
+	wire.Write(w, call, answer, err)
 }
 
-func (s *Server) answer(r *http.Request) (any, error) {
-	target, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "AmazonSQS.")
-	if !ok || r.Method != http.MethodPost {
-		return nil, &apiError{"InvalidAction", "InvalidAction", "not an operation of SQS"}
-	}
+// Handle is a [wire.Handler].
+func (s *Server) Handle(call *wire.Request) (any, error) {
 	var in request
-	if err := json.NewDecoder(io.LimitReader(r.Body, longest)).Decode(&in); err != nil {
-		return nil, &apiError{"SerializationException", "InvalidParameterValue", err.Error()}
+	if err := wire.Bind(call.Input, &in); err != nil {
+		return nil, err
 	}
-	name := in.QueueName
-	if name == "" {
-		name = path.Base(in.QueueUrl)
-	}
+	name := NameOf(call)
 	s.mu.Lock()
 	_, exists := s.queues[name]
 	s.mu.Unlock()
 	if !exists {
 		return nil, errNoQueue
 	}
-	switch target {
+	switch call.Operation.Name {
 	case "GetQueueUrl":
-		return map[string]any{"QueueUrl": fmt.Sprintf("http://%s/%s/%s", r.Host, s.config.Account, name)}, nil
+		return map[string]any{"QueueUrl": fmt.Sprintf("http://%s/%s/%s", call.Host, s.config.Account, name)}, nil
 	case "GetQueueAttributes":
 		return map[string]any{"Attributes": map[string]string{"ApproximateNumberOfMessages": strconv.Itoa(s.Counts(name).Waiting)}}, nil
 	case "SendMessage":
@@ -93,19 +68,28 @@ func (s *Server) answer(r *http.Request) (any, error) {
 	case "SendMessageBatch":
 		return s.putAll(name, &in), nil
 	case "ReceiveMessage":
-		return map[string]any{"Messages": s.receive(r, name, &in)}, nil
+		return map[string]any{"Messages": s.receive(call.Gone, name, &in)}, nil
 	case "DeleteMessage":
 		s.remove(name, in.ReceiptHandle)
-		return map[string]any{}, nil
+		return nil, nil
 	case "DeleteMessageBatch":
 		return s.removeAll(name, &in), nil
 	case "ChangeMessageVisibility":
-		if in.VisibilityTimeout == nil || !s.hide(name, in.ReceiptHandle, seconds(*in.VisibilityTimeout)) {
-			return nil, &apiError{"ReceiptHandleIsInvalid", "ReceiptHandleIsInvalid", "The receipt handle is not valid."}
+		if !s.hide(name, in.ReceiptHandle, seconds(*in.VisibilityTimeout)) {
+			return nil, wire.Errorf("ReceiptHandleIsInvalid", "The receipt handle is not valid.")
 		}
-		return map[string]any{}, nil
+		return nil, nil
 	}
-	return nil, &apiError{"InvalidAction", "InvalidAction", target + " is not played here"}
+	return nil, wire.Errorf("InvalidAction", "%s is not played here", call.Operation.Name)
+}
+
+// NameOf is the name of the queue that a call is about.
+func NameOf(call *wire.Request) string {
+	if name, ok := call.Input["QueueName"].(string); ok {
+		return name
+	}
+	url, _ := call.Input["QueueUrl"].(string)
+	return path.Base(url)
 }
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
@@ -117,12 +101,12 @@ type received struct {
 	Body              string
 	MD5OfBody         string
 	Attributes        map[string]string
-	MessageAttributes map[string]attribute `json:",omitempty"`
+	MessageAttributes map[string]attribute
 }
 
 // receive waits until there are messages, the poll's time is over or the client has
 // gone.
-func (s *Server) receive(r *http.Request, name string, in *request) []received {
+func (s *Server) receive(gone <-chan struct{}, name string, in *request) []received {
 	hide := 30 * time.Second
 	if in.VisibilityTimeout != nil {
 		hide = seconds(*in.VisibilityTimeout)
@@ -132,14 +116,14 @@ func (s *Server) receive(r *http.Request, name string, in *request) []received {
 		list, changed, next := s.take(name, max(1, min(in.MaxNumberOfMessages, 10)), hide)
 		wait := time.Until(end)
 		if len(list) > 0 || wait <= 0 {
-			return wire(list)
+			return described(list)
 		}
 		if !next.IsZero() {
 			wait = min(wait, max(time.Until(next), time.Millisecond))
 		}
 		timer := time.NewTimer(wait)
 		select {
-		case <-r.Context().Done():
+		case <-gone:
 			timer.Stop()
 			return nil
 		case <-changed:
@@ -149,7 +133,7 @@ func (s *Server) receive(r *http.Request, name string, in *request) []received {
 	}
 }
 
-func wire(list []message) []received {
+func described(list []message) []received {
 	out := make([]received, len(list))
 	for i, m := range list {
 		out[i] = received{

@@ -56,7 +56,7 @@ type message struct {
 
 type attribute struct {
 	DataType    string
-	StringValue string `json:",omitempty"`
+	StringValue string
 }
 
 // New makes a server.

@@ -24,6 +24,8 @@ type Request struct {
 	AccessKey, Region, ID string
 	// Host is the one that the client spoke to.
 	Host string
+	// Gone is closed when the client waits no longer.
+	Gone <-chan struct{}
 }
 
 // Read finds out which call an HTTP request is. With an error it still returns what
@@ -33,7 +35,7 @@ func Read(r *http.Request) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Request{Host: r.Host, ID: r.Header.Get("Amz-Sdk-Invocation-Id")}
+	out := &Request{Host: r.Host, Gone: r.Context().Done(), ID: r.Header.Get("Amz-Sdk-Invocation-Id")}
 	signedFor := out.credential(r.Header.Get("Authorization"))
 	body, err := io.ReadAll(io.LimitReader(r.Body, longest))
 	if err != nil {
@@ -48,13 +50,6 @@ func Read(r *http.Request) (*Request, error) {
 		return out, out.readForm(all, signedFor, body)
 	}
 	return out, out.readREST(all, r, body)
-}
-
-// Caller is the access key with which a request is signed.
-func Caller(r *http.Request) string {
-	out := &Request{}
-	out.credential(r.Header.Get("Authorization"))
-	return out.AccessKey
 }
 
 // credential takes key, region and service from a signature of version 4.
