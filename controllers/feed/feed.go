@@ -87,11 +87,12 @@ func (f *Feed) awaitStore(ctx context.Context) {
 // queue is the same for all receivers, and so is the wait.
 func (f *Feed) receiveAll(ctx context.Context, queue *rest) {
 	for ctx.Err() == nil {
+		began := f.Clock.Now()
 		err := f.Receive(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		wait, news := queue.after(err, f.Clock.Now())
+		wait, news := queue.after(began, err, f.Clock.Now())
 		if news {
 			log.FromContext(ctx).Error(err, "reading the queue of interruptions", "again in", wait)
 		}
@@ -111,17 +112,17 @@ type rest struct {
 	last  time.Duration
 }
 
-// after is how long to wait after an attempt, and whether its failure is news: attempts that
-// were under way when another one failed say nothing that is not known.
-func (r *rest) after(err error, now time.Time) (wait time.Duration, news bool) {
+// after is how long to wait after an attempt, and whether its failure is news: an attempt that
+// was under way when another one failed says nothing that is not known, whatever came of it.
+func (r *rest) after(began time.Time, err error, now time.Time) (wait time.Duration, news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
+	case began.Before(r.until):
+		return max(0, r.until.Sub(now)), false
 	case err == nil:
 		r.last, r.until = 0, time.Time{}
 		return 0, false
-	case now.Before(r.until):
-		return r.until.Sub(now), false
 	}
 	r.last = min(max(2*r.last, retryFirst), retryMost)
 	r.until = now.Add(r.last)
