@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/fleet"
 )
 
 var (
@@ -122,14 +123,8 @@ func (q *Queue) explain(action, name string, err error) error {
 	if _, throttled := retry.DefaultThrottleErrorCodes[api.ErrorCode()]; throttled {
 		return &cloud.ThrottledError{Err: fmt.Errorf("queue %s: %w", name, err)}
 	}
-	if denied[api.ErrorCode()] {
+	if meaning, _ := fleet.Means(api.ErrorCode(), api.ErrorMessage()); meaning == fleet.Unauthorized {
 		return &cloud.UnauthorizedError{Action: action, Err: fmt.Errorf("queue %s: %w", name, err)}
 	}
 	return fmt.Errorf("%s on queue %s: %w", action, name, err)
-}
-
-// denied are the codes of AWS for credentials that do not allow a call.
-var denied = map[string]bool{
-	"AccessDenied": true, "AccessDeniedException": true, "InvalidClientTokenId": true, "UnrecognizedClientException": true,
-	"ExpiredToken": true, "ExpiredTokenException": true, "SignatureDoesNotMatch": true, "KmsAccessDenied": true,
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/events"
 	"github.com/millwright-dev/millwright/cloud/aws/events/eventstest"
 	"github.com/millwright-dev/millwright/cloud/aws/queue"
+	"github.com/millwright-dev/millwright/cloud/aws/rights"
 	"github.com/millwright-dev/millwright/cloud/aws/sqstest"
 	"github.com/millwright-dev/millwright/engine/interruption"
 )
@@ -232,6 +233,21 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 	cancel()
 	if _, err := w.open(queue.Config{Queue: "main"}).Receive(cut); !errors.Is(err, context.Canceled) {
 		t.Errorf("cut off: %v", err)
+	}
+}
+
+func TestAQueueThatIsNotThereIsMissedUntilItIs(t *testing.T) {
+	w := newWorld(t, sqstest.Config{})
+	var record rights.Record
+	record.Watch(&w.sdk)
+	for _, tt := range []struct{ queue, missing string }{
+		{"absent", "sqs:ReceiveMessage: The specified queue does not exist."}, {"main", ""},
+	} {
+		w.must(w.Send("main", "noise", 0)) // answered at once
+		_, err := w.open(queue.Config{Queue: "http://any/111122223333/" + tt.queue}).Receive(t.Context())
+		if got := strings.Join(record.Missing(), ", "); got != tt.missing || (err == nil) != (tt.missing == "") {
+			t.Errorf("of %s missing is %q, %v", tt.queue, got, err)
+		}
 	}
 }
 

@@ -1,4 +1,5 @@
-// Package rights remembers which calls of AWS the credentials do not allow. It sees the answers
+// Package rights remembers which calls of AWS the credentials do not allow, and those of a queue
+// that is not there, of which SQS says the same. It sees the answers
 // to all calls of the clients that are made with a configuration, whichever part of the
 // provider makes them.
 //
