@@ -9,11 +9,13 @@ import (
 	ec2v1 "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/doctor/finding"
 )
 
 // ClassesThatAreNotReady name something in AWS that is not there, as their status says: subnets,
-// security groups, images, a role.
+// security groups, images, a role. Conditions of our own tell what the controller lacks, without
+// which the class is ready all the same.
 func ClassesThatAreNotReady(classes []*ec2v1.EC2NodeClass) []finding.Finding {
 	var out []finding.Finding
 	for _, c := range classes {
@@ -21,11 +23,16 @@ func ClassesThatAreNotReady(classes []*ec2v1.EC2NodeClass) []finding.Finding {
 			if condition.Status != metav1.ConditionFalse || condition.Type == "Ready" {
 				continue
 			}
-			out = append(out, finding.Finding{
+			f := finding.Finding{
 				Severity: finding.Error, Object: classRef(c), Field: "status.conditions." + condition.Type,
 				Message: fmt.Sprintf("is False, so that nothing is launched of the class: %s: %s", condition.Reason, condition.Message),
 				Advice:  "mend what the condition names: a selector that selects nothing, or a role that is not there",
-			})
+			}
+			if strings.HasPrefix(condition.Type, v1alpha1.Group+"/") {
+				f.Severity, f.Message = finding.Warning, fmt.Sprintf("is False: %s: %s", condition.Reason, condition.Message)
+				f.Advice = "mend what the condition names: a call that IAM does not allow, or a queue that is not there"
+			}
+			out = append(out, f)
 		}
 	}
 	return out

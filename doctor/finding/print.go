@@ -20,7 +20,7 @@ func Print(w io.Writer, findings []Finding, where func(Finding) string) error {
 			fmt.Fprintf(&b, "  %s", at)
 		}
 		b.WriteString("\n")
-		fmt.Fprintf(&b, "  %s: %s.\n", f.Field, f.Message)
+		fmt.Fprintf(&b, "  %s: %s.\n", f.Field, strings.TrimSuffix(f.Message, "."))
 		fmt.Fprintf(&b, "  fix: %s.\n", f.Advice)
 		lines, err := fixLines(f)
 		if err != nil {
