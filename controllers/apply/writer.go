@@ -2,11 +2,13 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,6 +43,8 @@ type Writer struct {
 	count    func(verb, kind, reason string)
 	// launching is held from the look at what exists until what is launched does.
 	launching sync.Mutex
+	// doubted are the names of claims that may have been created: nobody said.
+	doubted sync.Map
 }
 
 // New makes a Writer.
@@ -61,15 +65,40 @@ func (w *Writer) Launching() (done func()) {
 }
 
 // CreateClaim creates a claim; afterwards it holds its name and UID, and every
-// snapshot shows it. The claim must not be changed any more.
+// snapshot shows it. The claim must not be changed any more. After an error it may
+// exist nevertheless: see Settle.
 func (w *Writer) CreateClaim(ctx context.Context, claim *karpv1.NodeClaim) error {
 	err := w.api.Create(ctx, claim)
 	w.launch(ctx, claim, err)
 	if err != nil {
+		if !Refused(err) && !apierrors.IsAlreadyExists(err) {
+			w.doubted.Store(claim.Name, nil)
+		}
 		return fmt.Errorf("creating a NodeClaim: %w", err)
 	}
 	w.store.Update(claim)
 	return nil
+}
+
+// Settle asks which of the claims exist whose creation got no answer; every snapshot shows
+// those afterwards. Who launches calls it before the snapshot, as the watch may lag behind.
+func (w *Writer) Settle(ctx context.Context, live client.Reader) error {
+	var errs []error
+	w.doubted.Range(func(key, _ any) bool {
+		claim := &karpv1.NodeClaim{}
+		err := live.Get(ctx, types.NamespacedName{Name: key.(string)}, claim)
+		switch {
+		case err == nil:
+			w.store.Update(claim)
+			fallthrough
+		case apierrors.IsNotFound(err):
+			w.doubted.Delete(key)
+		default:
+			errs = append(errs, fmt.Errorf("reading NodeClaim %s, which may have been created: %w", key, err))
+		}
+		return true
+	})
+	return errors.Join(errs...)
 }
 
 // Claim changes a claim's metadata and status. The claim that is passed in stays

@@ -24,6 +24,9 @@ func (r *Reconciler) staff(ctx context.Context, np *karpv1.NodePool) error {
 		return nil
 	}
 	defer r.Writer.Launching()()
+	if err := r.Writer.Settle(ctx, r.Live); err != nil {
+		return err
+	}
 	s := r.Snapshot()
 	pool := s.Pool(np.Name)
 	if pool == nil {

@@ -1,6 +1,7 @@
 package nodepool
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
@@ -41,6 +43,24 @@ func TestAStaticPoolIsFilledAndCutBack(t *testing.T) {
 		if got := int64(len(r.Claims())); got != n {
 			t.Errorf("%d machines, want %d", got, n)
 		}
+	}
+}
+
+func TestALostAnswerIsNotAMachineMoreThanAStaticPoolHas(t *testing.T) {
+	r, np := staticPool(t, nil)
+	c := reconciler(r)
+	r.API.Before = func(verb string, o client.Object) error {
+		if verb != "create" {
+			return nil
+		}
+		r.Must(r.API.API.Create(ctx, o.DeepCopyObject().(client.Object)))
+		return errors.New("connection reset")
+	}
+	for range 3 {
+		_ = c.staff(ctx, np) // no watch tells the store
+	}
+	if n := len(r.Claims()); n != 3 {
+		t.Errorf("%d machines, want 3", n)
 	}
 }
 

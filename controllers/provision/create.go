@@ -3,10 +3,8 @@ package provision
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -17,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 )
 
-// attempts bounds how often one creation is tried.
+// attempts bounds how many names are tried for a claim.
 const attempts = 4
 
 // createAll creates claims side by side. A claim that could not be created
@@ -47,25 +45,18 @@ func (p *Provisioner) createAll(ctx context.Context, claims []*karpv1.NodeClaim)
 	return errors.Join(errs...)
 }
 
-// createOne creates a claim under a name of our own choice, so that a creation
-// whose answer was lost can be tried again without making a second machine.
+// createOne creates a claim under a name that is free, and returns it as it is then.
 func (p *Provisioner) createOne(ctx context.Context, claim *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
-	lost := false // an earlier attempt under this name may have succeeded
 	var err error
 	for range attempts {
-		err = p.Writer.CreateClaim(ctx, claim.DeepCopy())
-		switch {
-		case err == nil:
-			return p.created(ctx, claim.Name)
-		case apierrors.IsAlreadyExists(err) && lost:
-			return p.created(ctx, claim.Name)
-		case apierrors.IsAlreadyExists(err):
-			p.name(claim)
-		case apply.Refused(err) || ctx.Err() != nil:
-			return nil, err
-		default:
-			lost = true
+		created := claim.DeepCopy()
+		if err = p.Writer.CreateClaim(ctx, created); err == nil {
+			return created, nil
 		}
+		if !apierrors.IsAlreadyExists(err) {
+			break
+		}
+		p.name(claim)
 	}
 	return nil, err
 }
@@ -73,17 +64,4 @@ func (p *Provisioner) createOne(ctx context.Context, claim *karpv1.NodeClaim) (*
 // name gives a claim a name that is probably free.
 func (p *Provisioner) name(claim *karpv1.NodeClaim) {
 	claim.Name = claim.GenerateName + p.config.Suffix()
-}
-
-// created is a claim that exists, as the store or else the API server has it.
-func (p *Provisioner) created(ctx context.Context, name string) (*karpv1.NodeClaim, error) {
-	if claim, ok := p.Store.NodeClaim(name); ok {
-		return claim, nil
-	}
-	claim := &karpv1.NodeClaim{}
-	if err := p.Live.Get(ctx, types.NamespacedName{Name: name}, claim); err != nil {
-		return nil, fmt.Errorf("reading NodeClaim %s, which was just created: %w", name, err)
-	}
-	p.Store.Update(claim)
-	return claim, nil
 }

@@ -12,6 +12,6 @@
 // A claim is in the store before its creation returns, and a snapshot shows it
 // as the machine that it will be; a pass therefore neither waits for launches
 // nor plans a machine twice. The name of a claim is chosen before it is created:
-// when the answer to a creation is lost, the same creation is tried again and
-// cannot make a second machine.
+// when the answer to a creation is lost, the next pass first asks whether there is
+// a claim of that name, however far the watch of claims lags behind.
 package provision

@@ -78,6 +78,9 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 		return errNotSynced
 	}
 	ctx = metrics.WithController(ctx, Name)
+	if err := p.Writer.Settle(ctx, p.Live); err != nil {
+		return err
+	}
 	s := p.Snapshot()
 	if len(s.Pending)+len(s.Buffers) == 0 && !slices.ContainsFunc(s.Nodes, (*snapshot.Node).Deleting) {
 		p.Metrics.NothingPending(Name)

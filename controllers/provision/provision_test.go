@@ -195,11 +195,10 @@ func TestALostAnswerIsNotASecondMachine(t *testing.T) {
 		happens bool // although the answer is lost
 		times   int
 		claims  int
-		err     bool
 	}{
-		"created, once":     {true, 1, 1, false},
-		"not created, once": {false, 1, 1, false},
-		"never again":       {false, 100, 0, true},
+		"created":     {true, 1, 1},
+		"not created": {false, 1, 1},
+		"never":       {false, 100, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rig(t, pool("general", nil), pending("web-1", "1500m"))
@@ -215,15 +214,35 @@ func TestALostAnswerIsNotASecondMachine(t *testing.T) {
 				return lost
 			}
 			p := provisioner(r)
-			if err := p.Pass(ctx); (err != nil) != tc.err {
+			if err := p.Pass(ctx); !errors.Is(err, lost) {
 				t.Errorf("error %v", err)
 			}
+			p.Live = unreachable{r.Client} // and the store is not told by a watch either
+			if err := p.Pass(ctx); !errors.Is(err, errUnreachable) {
+				t.Errorf("error %v", err)
+			}
+			p.Live = r.Client
 			_ = p.Pass(ctx)
 			if n := len(r.Claims()); n != tc.claims {
 				t.Errorf("%d claims, want %d", n, tc.claims)
 			}
+			if err := p.Pass(ctx); (err != nil) != (tc.claims == 0) {
+				t.Errorf("error %v", err)
+			}
 		})
 	}
+}
+
+var errUnreachable = errors.New("the API server is not reached")
+
+// unreachable reads pools and nothing else.
+type unreachable struct{ client.Reader }
+
+func (u unreachable) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	if _, ok := o.(*karpv1.NodePool); ok {
+		return u.Reader.Get(ctx, key, o, options...)
+	}
+	return errUnreachable
 }
 
 func TestANameThatIsTakenIsNotOurMachine(t *testing.T) {
