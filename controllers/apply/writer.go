@@ -80,6 +80,12 @@ func (w *Writer) CreateClaim(ctx context.Context, claim *karpv1.NodeClaim) error
 	return nil
 }
 
+// Doubts reports whether a claim whose creation ended with an error may exist.
+func (w *Writer) Doubts(claim *karpv1.NodeClaim) bool {
+	_, doubted := w.doubted.Load(claim.Name)
+	return doubted
+}
+
 // Settle asks which of the claims exist whose creation got no answer; every snapshot shows
 // those afterwards. Who launches calls it before the snapshot, as the watch may lag behind.
 func (w *Writer) Settle(ctx context.Context, live client.Reader) error {

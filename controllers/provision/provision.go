@@ -102,7 +102,6 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 	}
 	told := p.tellBuffers(ctx, s, answer)
 	claims, err := p.create(ctx, answer)
-	p.Store.Nominate(places(answer, claims)) // some claims have got another name, or none
 	p.nominator.Wake()
 	p.tell(ctx, s, answer, claims)
 	return errors.Join(err, told)
@@ -132,9 +131,16 @@ func (p *Provisioner) create(ctx context.Context, answer *plan.Plan) ([]*karpv1.
 			p.name(claims[i])
 		}
 	}
-	// A machine may be there before the last claim is.
-	p.Store.Nominate(places(answer, claims))
-	return claims, errors.Join(err, p.createAll(ctx, claims))
+	named := slices.Clone(claims)
+	p.Store.Nominate(places(answer, named)) // a machine may be there before the last claim is
+	err = errors.Join(err, p.createAll(ctx, claims))
+	for i, claim := range claims {
+		if claim == nil && named[i] != nil && !p.Writer.Doubts(named[i]) {
+			named[i] = nil
+		}
+	}
+	p.Store.Nominate(places(answer, named)) // some claims have got another name, or none
+	return claims, err
 }
 
 // pools reads the pools of a plan once more: what is written must not exceed

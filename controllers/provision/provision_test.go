@@ -217,6 +217,9 @@ func TestALostAnswerIsNotASecondMachine(t *testing.T) {
 			if err := p.Pass(ctx); !errors.Is(err, lost) {
 				t.Errorf("error %v", err)
 			}
+			if machine, _ := r.Store.Place(types.NamespacedName{Namespace: "default", Name: "web-1"}); machine != "general-00001" {
+				t.Errorf("the pod is meant for %q", machine)
+			}
 			p.Live = unreachable{r.Client} // and the store is not told by a watch either
 			if err := p.Pass(ctx); !errors.Is(err, errUnreachable) {
 				t.Errorf("error %v", err)
