@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	"github.com/awslabs/operatorpkg/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,6 +115,31 @@ func TestAMachineDriftsWhenItsClassChanges(t *testing.T) {
 				t.Errorf("EC2 was asked %d times, not once for a list", asked)
 			}
 		})
+	}
+}
+
+// Whoever changed it: a machine whose security groups are not the class's is replaced.
+func TestAMachineDriftsWhenItsSecurityGroupsAreChangedInEC2(t *testing.T) {
+	r := newRig(t)
+	p := r.provider()
+	r.resolved(p, discovering)
+	i := r.claimed(p)
+	id, err := idOf(i.ProviderID)
+	r.must(err)
+	c := r.once()
+	c.Region, c.Credentials = "us-east-1", aws.AnonymousCredentials{}
+	const own = "sg-0000000000000000a"
+	for _, tt := range []struct {
+		groups []string
+		want   string
+	}{{[]string{"sg-other"}, "SecurityGroupDrift"}, {[]string{"sg-other", own}, "SecurityGroupDrift"}, {[]string{own}, ""}} {
+		_, err := ec2.NewFromConfig(c).ModifyInstanceAttribute(t.Context(), &ec2.ModifyInstanceAttributeInput{InstanceId: &id, Groups: tt.groups})
+		r.must(err)
+		r.clock.Step(relistAfter)
+		r.must(p.relist(t.Context()))
+		if got, err := p.Drifted(t.Context(), i.ProviderID); err != nil || got != tt.want {
+			t.Errorf("with %v: drifted by %q, error %v; want %q", tt.groups, got, err, tt.want)
+		}
 	}
 }
 

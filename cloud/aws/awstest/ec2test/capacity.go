@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/chance"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -107,13 +108,15 @@ func (e *EC2) price(o Offering) float64 {
 	if !o.Spot {
 		return t.OnDemand
 	}
-	share := 0.30 + 0.35*e.fraction("spot", o.Type)
-	share *= 0.93 + 0.14*e.fraction("spot", o.Type, o.Zone)
+	share := 0.30 + 0.35*chance.Fraction(e.config.Seed, "spot", o.Type)
+	share *= 0.93 + 0.14*chance.Fraction(e.config.Seed, "spot", o.Type, o.Zone)
 	return math.Round(t.OnDemand*share*1e4) / 1e4
 }
 
 // depth is how much a spot pool has to give, from 0 to 1.
-func (e *EC2) depth(o Offering) float64 { return e.fraction("depth", o.Type, o.Zone) }
+func (e *EC2) depth(o Offering) float64 {
+	return chance.Fraction(e.config.Seed, "depth", o.Type, o.Zone)
+}
 
 type spotPrice struct {
 	InstanceType, AvailabilityZone, ProductDescription, SpotPrice string

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/chance"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 	"github.com/millwright-dev/millwright/cloud/ec2"
@@ -181,6 +182,7 @@ var handlers = map[string]handler{
 	"DescribeSubnets":                on(describeSubnets),
 	"DescribeVolumes":                on(describeVolumes),
 	"DetachVolume":                   on(detachVolume),
+	"ModifyInstanceAttribute":        on(modifyInstanceAttribute),
 	"RunInstances":                   runInstances,
 	"StartInstances":                 on(startInstances),
 	"StopInstances":                  on(stopInstances),
@@ -190,5 +192,5 @@ var handlers = map[string]handler{
 // id makes the ID of something new.
 func (e *EC2) id(prefix string) string {
 	e.serial++
-	return fmt.Sprintf("%s-%08x%09x", prefix, uint32(hash(e.config.Seed, prefix)), e.serial)
+	return fmt.Sprintf("%s-%08x%09x", prefix, uint32(chance.Hash(e.config.Seed, prefix)), e.serial)
 }

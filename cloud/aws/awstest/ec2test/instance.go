@@ -189,7 +189,7 @@ func (e *EC2) describedInstance(i *instance) describedInstance {
 		Placement: describedPlacement{i.zone.Name, i.zone.ID, cmp.Or(i.launch.Placement.Tenancy, "default"),
 			i.launch.Placement.GroupId, i.launch.Placement.GroupName, i.launch.Placement.PartitionNumber},
 		SubnetId: i.subnet, VpcId: i.vpc, NetworkInterfaces: i.interfaces,
-		SecurityGroups: e.groupNames(i.launch.groups()), MetadataOptions: i.launch.MetadataOptions,
+		SecurityGroups: i.interfaces[0].Groups, MetadataOptions: i.launch.MetadataOptions,
 		RootDeviceName: i.image.RootDeviceName, RootDeviceType: "ebs", Platform: i.image.Platform, PlatformDetails: i.image.PlatformDetails,
 		EnaSupport: true, BlockDeviceMappings: e.instanceDevices(i), Tags: e.tagsOf(i.id),
 	}
@@ -336,6 +336,32 @@ func stopInstances(e *EC2, in instanceIdsInput) (any, error) {
 		out.StoppingInstances = append(out.StoppingInstances, stateChange{i.id, e.state(i), before})
 	}
 	return out, nil
+}
+
+type modifyInstanceAttributeInput struct {
+	InstanceId string
+	Groups     []string
+	DryRun     bool
+}
+
+// modifyInstanceAttribute gives an instance other security groups: one call changes one attribute.
+func modifyInstanceAttribute(e *EC2, in modifyInstanceAttributeInput) (any, error) {
+	list, err := e.lookup([]string{in.InstanceId})
+	if err != nil {
+		return nil, err
+	}
+	i, groups := list[0], e.groupNames(in.Groups)
+	switch {
+	case len(in.Groups) == 0:
+		return nil, wire.Errorf("InvalidParameterCombination", "No attribute but the security groups is played here.")
+	case len(groups) < len(in.Groups):
+		return nil, wire.Errorf("InvalidGroup.NotFound", "The security groups %v do not exist", in.Groups)
+	case len(i.interfaces) > 1:
+		return nil, wire.Errorf("InvalidInstanceID", "There are multiple interfaces attached to instance '%s'. Please specify an interface ID for the operation instead.", i.id)
+	case !in.DryRun:
+		i.interfaces[0].Groups = groups
+	}
+	return nil, nil
 }
 
 func startInstances(e *EC2, in instanceIdsInput) (any, error) {

@@ -2,7 +2,6 @@ package ec2test
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -10,20 +9,6 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/typeinfo"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
-
-var typeFields = describe.Fields[typeinfo.Info]{
-	"instance-type":                         describe.One(func(t typeinfo.Info) string { return t.InstanceType }),
-	"current-generation":                    describe.One(func(t typeinfo.Info) string { return describe.YesNo(t.CurrentGeneration) }),
-	"bare-metal":                            describe.One(func(t typeinfo.Info) string { return describe.YesNo(t.BareMetal) }),
-	"hypervisor":                            describe.One(func(t typeinfo.Info) string { return t.Hypervisor }),
-	"instance-storage-supported":            describe.One(func(t typeinfo.Info) string { return describe.YesNo(t.InstanceStorageSupported) }),
-	"supported-virtualization-type":         func(t typeinfo.Info) []string { return t.SupportedVirtualizationTypes },
-	"supported-usage-class":                 func(t typeinfo.Info) []string { return t.SupportedUsageClasses },
-	"supported-root-device-type":            func(t typeinfo.Info) []string { return t.SupportedRootDeviceTypes },
-	"processor-info.supported-architecture": func(t typeinfo.Info) []string { return t.ProcessorInfo.SupportedArchitectures },
-	"vcpu-info.default-vcpus":               describe.One(func(t typeinfo.Info) string { return fmt.Sprint(t.VCpuInfo.DefaultVCpus) }),
-	"memory-info.size-in-mib":               describe.One(func(t typeinfo.Info) string { return fmt.Sprint(t.MemoryInfo.SizeInMiB) }),
-}
 
 type describeInstanceTypesInput struct {
 	describe.Query
@@ -45,7 +30,7 @@ func describeInstanceTypes(e *EC2, in describeInstanceTypesInput) (any, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.types)) {
 		t := typeinfo.Of(e.types[name])
-		ok, err := describe.Pass(in.Filters, typeFields, nil, t)
+		ok, err := describe.Pass(in.Filters, typeinfo.Fields, nil, t)
 		if err != nil {
 			return nil, err
 		}

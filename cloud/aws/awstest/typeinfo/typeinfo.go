@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
 	"github.com/millwright-dev/millwright/cloud/ec2"
 )
 
@@ -204,4 +205,19 @@ func accelerate(out *Info, t *ec2.Type) {
 	default:
 		out.GpuInfo = &gpuInfo{[]gpu{{chip(t.Accelerator), makers[t.GPUMaker()], t.Accelerators, memoryInfo{t.AcceleratorMiB}}}, memory}
 	}
+}
+
+// Fields are what instance types can be filtered by.
+var Fields = describe.Fields[Info]{
+	"instance-type":                         describe.One(func(t Info) string { return t.InstanceType }),
+	"current-generation":                    describe.One(func(t Info) string { return describe.YesNo(t.CurrentGeneration) }),
+	"bare-metal":                            describe.One(func(t Info) string { return describe.YesNo(t.BareMetal) }),
+	"hypervisor":                            describe.One(func(t Info) string { return t.Hypervisor }),
+	"instance-storage-supported":            describe.One(func(t Info) string { return describe.YesNo(t.InstanceStorageSupported) }),
+	"supported-virtualization-type":         func(t Info) []string { return t.SupportedVirtualizationTypes },
+	"supported-usage-class":                 func(t Info) []string { return t.SupportedUsageClasses },
+	"supported-root-device-type":            func(t Info) []string { return t.SupportedRootDeviceTypes },
+	"processor-info.supported-architecture": func(t Info) []string { return t.ProcessorInfo.SupportedArchitectures },
+	"vcpu-info.default-vcpus":               describe.One(func(t Info) string { return fmt.Sprint(t.VCpuInfo.DefaultVCpus) }),
+	"memory-info.size-in-mib":               describe.One(func(t Info) string { return fmt.Sprint(t.MemoryInfo.SizeInMiB) }),
 }

@@ -52,6 +52,8 @@ func Of(c Config, r *wire.Request) []policy.Access {
 		for _, id := range bound(r.Input, struct{ InstanceIds []string }{}).InstanceIds {
 			a.uses("instance", id)
 		}
+	case "ModifyInstanceAttribute":
+		a.uses("instance", bound(r.Input, struct{ InstanceId string }{}).InstanceId)
 	case "CreateTags", "DeleteTags":
 		in := bound(r.Input, struct {
 			Resources []string
