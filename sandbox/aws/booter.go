@@ -264,7 +264,7 @@ func (b *Booter) node(i *ec2test.Instance) (*corev1.Node, error) {
 	}
 	return boot.Node(k, boot.Machine{
 		OS: os, Name: i.DNSName, Address: i.Address, ProviderID: "aws:///" + i.Zone + "/" + i.ID, Type: i.Type,
-		DiskGiB: disk(os, i), Devices: os == boot.Unknown || withDrivers(i.Image.Name),
+		DiskGiB: disk(os, i), Fabric: i.Fabric, Devices: os == boot.Unknown || withDrivers(i.Image.Name),
 	}), nil
 }
 

@@ -40,8 +40,6 @@ type Instance struct {
 	Tenancy              string
 	Group                string
 	Partition            int32
-	// Fabric is how many of its interfaces are fabric adapters.
-	Fabric int64
 	// Volumes are what is attached and stays when it goes.
 	Volumes []Attached
 }
@@ -132,11 +130,6 @@ func instance(i *types.Instance) Instance {
 	slices.Sort(out.SecurityGroups)
 	for _, t := range i.Tags {
 		out.Tags[value(t.Key)] = value(t.Value)
-	}
-	for _, n := range i.NetworkInterfaces {
-		if kind := value(n.InterfaceType); kind == "efa" || kind == "efa-only" {
-			out.Fabric++
-		}
 	}
 	for _, d := range i.BlockDeviceMappings {
 		if d.Ebs != nil && !value(d.Ebs.DeleteOnTermination) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
@@ -317,6 +318,23 @@ func (l *launch) lacks(s *sent, keys []catalog.Key) {
 	}
 }
 
+// fabric reports whether the machine gets fabric adapters beyond what the class lists: only if
+// its pods ask for them.
+func (l *launch) fabric() bool {
+	efas := l.req.Requests[ec2class.ResourceEFA]
+	return !efas.IsZero()
+}
+
+// attached is what the machine has of what its type can have.
+func (l *launch) attached(can corev1.ResourceList) corev1.ResourceList {
+	if l.fabric() || len(l.class.Spec.NetworkInterfaces) > 0 {
+		return can
+	}
+	has := can.DeepCopy()
+	delete(has, ec2class.ResourceEFA)
+	return has
+}
+
 // launched describes the machine that EC2 has just started.
 func (l *launch) launched(ctx context.Context, s *sent, i fleet.Launched) (cloud.Instance, error) {
 	choice, ok := s.wave.Find(i.Type, i.Zone)
@@ -328,7 +346,7 @@ func (l *launch) launched(ctx context.Context, s *sent, i fleet.Launched) (cloud
 		Type: i.Type, Zone: i.Zone, CapacityType: s.wave.CapacityType, ImageID: i.Image,
 		State: cloud.Pending, Launched: l.Clock.Now(),
 		Labels: labels(choice.Type, choice.Offering, l.tenancy()), Annotations: l.annotations(),
-		Capacity: choice.Type.Capacity, Allocatable: choice.Type.Allocatable(),
+		Capacity: l.attached(choice.Type.Capacity), Allocatable: l.attached(choice.Type.Allocatable()),
 		JoinsBare: l.class.AMIFamily() == ec2class.AMIFamilyCustom, Lacked: l.cause,
 	}
 	machine := api.Instance{

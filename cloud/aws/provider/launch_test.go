@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
@@ -449,5 +449,26 @@ func TestUserDataThatAPoolMakesTooLargeAreRefusedInKarpentersWord(t *testing.T) 
 	var refused *cloud.RefusedError
 	if _, err := p.Launch(t.Context(), req); !errors.As(err, &refused) || refused.Reason != "UserDataSizeLimitExceeded" {
 		t.Errorf("answered %v", err)
+	}
+}
+
+// Fabric adapters are attached only if pods ask for them: a machine in flight must not count as
+// one that has them.
+func TestAMachineHasTheFabricAdaptersThatItWasLaunchedWith(t *testing.T) {
+	r := newRig(t, "c5n.18xlarge")
+	p := r.provider()
+	for claim, asked := range map[string]int64{"plain": 0, "fabric": 1} {
+		req := r.request(p, claim, onDemand)
+		if asked > 0 {
+			req.Requests = corev1.ResourceList{ec2class.ResourceEFA: *resource.NewQuantity(asked, resource.DecimalSI)}
+		}
+		got, err := p.Launch(t.Context(), req)
+		r.must(err)
+		capacity, allocatable := got.Capacity[ec2class.ResourceEFA], got.Allocatable[ec2class.ResourceEFA]
+		list, _, _ := r.cloud.EC2.Instances()
+		i := slices.IndexFunc(list, func(i ec2test.Instance) bool { return strings.HasSuffix(got.ProviderID, i.ID) })
+		if has := list[i].Fabric; has != asked || capacity.Value() != has || allocatable.Value() != has {
+			t.Errorf("%s has %d adapters, and is told to have %s, allocatable %s", claim, has, &capacity, &allocatable)
+		}
 	}
 }

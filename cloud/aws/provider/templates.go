@@ -182,7 +182,6 @@ func (l *launch) content(c catalog.Choice, reservation *ec2class.CapacityReserva
 	case err != nil:
 		return nil, notReady(l.req.Class, err.Error())
 	}
-	efas := l.req.Requests[ec2class.ResourceEFA]
 	machine := launchtemplate.Machine{
 		Pool: l.req.Pool, CapacityType: c.Offering.CapacityType, Image: c.Type.Image, UserData: text,
 		Tenancy: l.tenancy(), Reservation: reservation, IPv6: l.IPv6, Group: l.group(l.class), Region: l.Region,
@@ -190,7 +189,7 @@ func (l *launch) content(c catalog.Choice, reservation *ec2class.CapacityReserva
 	if n, err := strconv.ParseInt(l.req.Labels[ec2class.LabelPlacementGroupPartition], 10, 32); err == nil {
 		machine.Partition = int32(n)
 	}
-	if !efas.IsZero() {
+	if l.fabric() {
 		machine.EFAs = info.EFAs
 	}
 	return launchtemplate.New(l.class, machine, l.Cluster.Name), nil

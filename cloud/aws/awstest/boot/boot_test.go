@@ -206,6 +206,15 @@ func TestAcceleratorsNeedAnImageWithTheirDrivers(t *testing.T) {
 	}
 }
 
+func TestANodeTellsOfItsFabricAdapters(t *testing.T) {
+	m := machine(t, "c5n.18xlarge")
+	m.Fabric = 1
+	n := boot.Node(boot.Kubelet{}, m)
+	if efas := n.Status.Allocatable["vpc.amazonaws.com/efa"]; efas.Value() != 1 {
+		t.Errorf("%v adapters", efas.Value())
+	}
+}
+
 func TestTheInstanceStoreHoldsTheDataWithRAID0(t *testing.T) {
 	m := machine(t, "m5d.large")
 	disk := boot.Node(boot.Kubelet{RAID0: true}, m).Status.Capacity.StorageEphemeral()

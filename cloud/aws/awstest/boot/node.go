@@ -22,6 +22,8 @@ type Machine struct {
 	Type                      *ec2.Type
 	// DiskGiB is the volume with the kubelet's data.
 	DiskGiB int64
+	// Fabric is how many fabric adapters it has, which their device plugin tells of.
+	Fabric int64
 	// Devices says that the image brings the drivers of accelerators.
 	Devices bool
 }
@@ -94,6 +96,9 @@ func (k *Kubelet) capacity(m Machine) corev1.ResourceList {
 		corev1.ResourceMemory:           size(m.Type.MemoryMiB*mib - MemoryKept(m.Type.MemoryMiB)),
 		corev1.ResourceEphemeralStorage: size(disk),
 		corev1.ResourcePods:             *resource.NewQuantity(k.maxPods(m), resource.DecimalSI),
+	}
+	if m.Fabric > 0 && m.OS != Windows {
+		list["vpc.amazonaws.com/efa"] = *resource.NewQuantity(m.Fabric, resource.DecimalSI)
 	}
 	if m.Type.Accelerators == 0 || !m.Devices {
 		return list

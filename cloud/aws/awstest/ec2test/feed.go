@@ -26,7 +26,9 @@ type Instance struct {
 	State, Reason string
 	// Disks are the sizes in GiB of the volumes that it started with, by device.
 	Disks map[string]int
-	Tags  map[string]string
+	// Fabric is how many of its interfaces are Elastic Fabric Adapters.
+	Fabric int64
+	Tags   map[string]string
 }
 
 // Instances lists all that EC2 has not forgotten, by ID, whether DescribeInstances shows
@@ -57,6 +59,11 @@ func (e *EC2) told(i *instance) Instance {
 		ID: i.id, Zone: i.zone.Name, ZoneID: i.zone.ID, Region: e.config.Region, Type: e.types[i.offering.Type], Image: i.image,
 		UserData: i.launch.UserData, Address: i.interfaces[0].PrivateIpAddress, Spot: i.offering.Spot, Price: e.price(i.offering), Launched: i.launched,
 		State: c.state.Name, Reason: c.message, Disks: i.disks, Tags: maps.Clone(e.tags[i.id]),
+	}
+	for _, n := range i.interfaces {
+		if n.InterfaceType != "interface" {
+			out.Fabric++
+		}
 	}
 	out.DNSName = e.dnsName(out.Address)
 	return out
