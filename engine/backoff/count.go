@@ -96,9 +96,10 @@ func countUnused(failures []snapshot.Failure, claims []*snapshot.Claim) []snapsh
 	}
 	slices.SortFunc(all, func(a, b found) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Name, b.Name)) })
 	for _, u := range all {
-		i := slices.IndexFunc(failures, func(f snapshot.Failure) bool { return f.Workload == u.Workload })
+		template := u.Annotations[TemplateAnnotation]
+		i := slices.IndexFunc(failures, func(f snapshot.Failure) bool { return f.Workload == u.Workload && f.Template == template })
 		if i < 0 {
-			failures, i = append(failures, snapshot.Failure{Workload: u.Workload, Template: u.Annotations[TemplateAnnotation]}), len(failures)
+			failures, i = append(failures, snapshot.Failure{Workload: u.Workload, Template: template}), len(failures)
 		}
 		f := &failures[i]
 		if u.At.Before(f.Last) {

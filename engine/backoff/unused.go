@@ -18,6 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -134,7 +135,7 @@ func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 			continue
 		}
 		for _, n := range r.unused {
-			out[n.Claim.Name] = append(out[n.Claim.Name], Unused{Workload: key.workload, At: s.Now.Truncate(time.Second), Why: whyUnused(n, wanting[key.workload])})
+			out[n.Claim.Name] = append(out[n.Claim.Name], Unused{Workload: key.workload, At: s.Now.Truncate(time.Second), Why: WhyUnused(n, wanting[key.workload])})
 		}
 	}
 	for _, list := range out {
@@ -214,8 +215,8 @@ func lastFailure(p *snapshot.Pool, workload string) time.Time {
 	return time.Time{}
 }
 
-// whyUnused is what keeps a pod off the machine, as far as can be seen.
-func whyUnused(n *snapshot.Node, p *snapshot.Pod) string {
+// WhyUnused is what keeps a pod off the machine, as far as can be seen.
+func WhyUnused(n *snapshot.Node, p *snapshot.Pod) string {
 	if t, kept := taints.Untolerated(n.Taints(), p.Class.Tolerations); kept {
 		return "taint " + t.ToString() + " that the pod does not tolerate"
 	}
@@ -238,7 +239,27 @@ func whyUnused(n *snapshot.Node, p *snapshot.Pod) string {
 			return fmt.Sprintf("%s %s left for a pod that requests %s; DaemonSets take %s", left.String(), want.Name, want.Quantity.String(), daemons.String())
 		}
 	}
-	return "its labels, topology or volumes do not suit the pod"
+	if r, found := unmet(p, n.Labels()); found {
+		has := "no label " + r.Key()
+		if v, ok := n.Labels()[r.Key()]; ok {
+			has = fmt.Sprintf("the label %s=%s", r.Key(), v)
+		}
+		return fmt.Sprintf("its Node has %s, and the pod asks for %s", has, r)
+	}
+	return "its topology or volumes do not suit the pod"
+}
+
+// unmet is a requirement of a pod that labels do not meet: of its first alternative, if they
+// meet none.
+func unmet(p *snapshot.Pod, labels map[string]string) (first requirement.Requirement, found bool) {
+	for _, term := range slices.Backward(p.Class.Terms) {
+		i := slices.IndexFunc(term, func(r requirement.Requirement) bool { return !requirement.Set{r}.Matches(labels) })
+		if i < 0 {
+			return first, false
+		}
+		first = term[i]
+	}
+	return first, true
 }
 
 func boundAt(p *snapshot.Pod) time.Time {

@@ -271,6 +271,23 @@ func TestMachinesThatTheirWorkloadCannotUseAreNotLaunchedWithoutEnd(t *testing.T
 	}
 }
 
+func TestMachinesOfAnOlderTemplateDoNotHideThoseOfThePresentOne(t *testing.T) {
+	r := newRig(t, 1)
+	unused := func(name, hash string, after time.Duration) *snapshot.Claim {
+		return &snapshot.Claim{Name: name, Pool: "general", Annotations: map[string]string{
+			backoff.TemplateAnnotation: hash,
+			backoff.UnusedAnnotation:   fmt.Sprintf(`[{"workload":"ReplicaSet/default/web","at":%q,"why":"it is too small"}]`, noon.Add(after).Format(time.RFC3339)),
+		}}
+	}
+	claims := []*snapshot.Claim{unused("old", "older", 0), unused("new", template, time.Minute)}
+	for range 2 {
+		r.pool.Failures = backoff.Count(r.pool.Failures, claims, template)
+		if f := r.pool.Failures; len(f) != 1 || f[0].Count != 1 || f[0].Claim != "new" {
+			t.Fatalf("%+v", f)
+		}
+	}
+}
+
 func TestAWorkloadThatCanUseItsMachinesAgainIsServedAtOnce(t *testing.T) {
 	r := newRig(t, 3)
 	r.fate = tainted
@@ -341,7 +358,14 @@ func TestWhatKeepsAWorkloadOffItsMachineIsSaid(t *testing.T) {
 			agent.OwnerReferences[0].Kind, ended.Status.Phase, web.OwnerReferences[0].Name = "DaemonSet", corev1.PodSucceeded, "other"
 			n.Pods = []*snapshot.Pod{agent, ended, web}
 		},
-		"its labels, topology or volumes do not suit the pod": func(*rig, *snapshot.Node, *corev1.Pod) {},
+		"its Node has no label feature, and the pod asks for feature In [on]": func(_ *rig, _ *snapshot.Node, p *corev1.Pod) {
+			p.Spec.NodeSelector = map[string]string{"feature": "on"}
+		},
+		"its Node has the label feature=off, and the pod asks for feature In [on]": func(_ *rig, n *snapshot.Node, p *corev1.Pod) {
+			metav1.SetMetaDataLabel(&n.Object.ObjectMeta, "feature", "off")
+			p.Spec.NodeSelector = map[string]string{"feature": "on"}
+		},
+		"its topology or volumes do not suit the pod": func(*rig, *snapshot.Node, *corev1.Pod) {},
 	} {
 		r := newRig(t, 1)
 		waiting := r.pod()
@@ -350,6 +374,7 @@ func TestWhatKeepsAWorkloadOffItsMachineIsSaid(t *testing.T) {
 			Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("11"), corev1.ResourceMemory: resource.MustParse("16Gi"), corev1.ResourcePods: resource.MustParse("110")},
 		}})
 		change(r, n, waiting.Pod)
+		waiting = r.classes.Pod(waiting.Pod)
 		r.nodes = []*snapshot.Node{n}
 		found := backoff.FindUnused(r.snapshot(), &plan.Plan{Unplaced: []plan.Unplaced{{Pod: waiting}}})["a"]
 		if len(found) != 1 || found[0].Why != want {

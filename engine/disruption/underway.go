@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -261,6 +262,11 @@ func (u *underway) placeMovers(standing []*group) {
 				g.failed = g.Replaced // launched for nothing: the same again would be launched the next time
 				u.callOff(g, n, u.fitsNowhere(pod, n))
 			case pod != nil:
+				if c := futile(g, answer); c != nil {
+					g.failed = true
+					u.callOff(g, n, plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(c), Have: fmt.Sprintf("it takes none of the pods (%s)", backoff.WhyUnused(c, pod))})
+					continue
+				}
 				g.Step = Launch
 			case unready[n.Name]:
 				g.Step = Await
@@ -280,6 +286,19 @@ func (u *underway) placeMovers(standing []*group) {
 			}
 		}
 	}
+}
+
+// futile is a replacement that is ready and that no pod is on or would go to, nil if there is
+// none: it is not what it was planned to be, and a further one would not be either.
+func futile(g *group, a whatif.Answer) *snapshot.Node {
+	for _, name := range g.Replacements {
+		c := g.comers[name]
+		if c != nil && c.Claim.Is(snapshot.Initialized) && movers(c) == 0 &&
+			!slices.ContainsFunc(a.Placements, func(p plan.Placement) bool { return p.Node.Name == c.Name }) {
+			return c
+		}
+	}
+	return nil
 }
 
 // unready are the machines some of whose pods count on one that is not initialized.
