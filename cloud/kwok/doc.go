@@ -23,7 +23,8 @@
 // shuts down and when it dies, the annotation sandbox.millwright.dev/kubelet:
 // silent stops the sandbox's kubelet; upstream KWOK does not know it. A Node
 // with the annotation millwright.dev/machine whose record is missing counts as
-// dead. Other Nodes are left alone.
+// dead. A Node that Karpenter's KWOK provider has made is a machine without a record,
+// which is there as long as its Node; no knob concerns it. Other Nodes are left alone.
 //
 // Node classes are KWOKNodeClass objects; their nodeRegistrationDelay counts.
 //

@@ -279,6 +279,13 @@ func (p *Provider) Get(ctx context.Context, providerID string) (cloud.Instance, 
 		return cloud.Instance{}, err
 	}
 	m, err := p.find(ctx, providerID)
+	if errors.Is(err, cloud.ErrNotFound) {
+		n, err := p.findRecordless(ctx, providerID)
+		if err != nil {
+			return cloud.Instance{}, err
+		}
+		return recordlessInstance(n), nil
+	}
 	if err != nil {
 		return cloud.Instance{}, err
 	}
@@ -311,7 +318,7 @@ func (p *Provider) find(ctx context.Context, providerID string) (*machine, error
 	return m, err
 }
 
-// List describes every machine, by provider ID.
+// List describes every machine: those with records by provider ID, then the others.
 func (p *Provider) List(ctx context.Context) ([]cloud.Instance, error) {
 	knobs, err := p.admit(ctx)
 	if err != nil {
@@ -326,7 +333,8 @@ func (p *Provider) List(ctx context.Context) ([]cloud.Instance, error) {
 	for i, m := range machines {
 		instances[i] = m.instance()
 	}
-	return instances, nil
+	others, err := p.listRecordless(ctx)
+	return append(instances, others...), err
 }
 
 // Terminate begins a machine's shutdown. It works on machines that Get and List
@@ -337,6 +345,9 @@ func (p *Provider) Terminate(ctx context.Context, providerID string) error {
 		return err
 	}
 	m, err := p.find(ctx, providerID)
+	if errors.Is(err, cloud.ErrNotFound) {
+		return p.terminateRecordless(ctx, providerID)
+	}
 	if err != nil {
 		return err
 	}
