@@ -28,14 +28,17 @@ type relaxation struct {
 // a unit here.
 func relax(p *Problem) (s *relaxation, unit float64) {
 	relative, unit := relativePrices(p)
-	in := newInstance(binding(relative), p.Dims)
-	s = &relaxation{
+	return newInstance(binding(relative), p.Dims).relax(), unit
+}
+
+func (in *instance) relax() *relaxation {
+	s := &relaxation{
 		instance: in, worth: make([]float64, len(in.p.Items)), priced: make([]float64, len(in.p.Models)*in.p.Dims),
 		potential: make([]float64, len(in.p.Models)),
 	}
 	bundles := bundlesOf(in)
 	if len(bundles) == 0 {
-		return s, unit
+		return s
 	}
 	g := s.newProgram(bundles)
 	g.relax()
@@ -48,7 +51,16 @@ func relax(p *Problem) (s *relaxation, unit float64) {
 			s.priced[m*s.p.Dims+d] = float64(n) * prices[m*s.p.Dims+d]
 		}
 	}
-	return s, unit
+	return s
+}
+
+// worthOfAll is what the program says that all items cost at least.
+func (s *relaxation) worthOfAll() float64 {
+	sum := 0.0
+	for i, n := range s.counts {
+		sum += s.worth[i] * float64(n)
+	}
+	return sum
 }
 
 // stretch makes a full box cost what the model costs. Where the program put no

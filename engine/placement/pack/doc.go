@@ -18,6 +18,8 @@
 //	greedy.go, fill.go         box by box, always the model whose best content is worth
 //	                           most of its price (lanes.go: candidates; score.go: the next
 //	                           item; sprinkle.go: seed of small items; draft.go: the fee)
+//	reprice.go                 the same by prices for what is left, where places in groups
+//	                           bind and the plan costs much more than the bound
 //	patterns.go, search.go     cutting stock for many items of few kinds: column generation
 //	                           over whole contents, priced by branch and bound
 //	downsize.go                the cheapest model that holds a box's content

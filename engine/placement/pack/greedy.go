@@ -32,11 +32,14 @@ func (o *offer) promise(round int, left float64) float64 {
 
 // greedy buys boxes, always the one whose content is worth most for its price,
 // and takes the content from what is left of the items.
-func (s *solver) greedy(left []int, limits []int64) []Box {
+func (s *solver) greedy(left []int, limits []int64) []Box { return s.downTo(0, left, limits) }
+
+// downTo is greedy until what is left is worth no more than that.
+func (s *solver) downTo(worth float64, left []int, limits []int64) []Box {
 	f := s.newFiller(left)
 	offers := s.offers(f)
 	var out []Box
-	for round := 0; !f.done(); round++ {
+	for round := 0; !f.done() && (worth == 0 || f.worth > worth); round++ {
 		best := s.best(f, &offers, limits, round)
 		if best == nil {
 			break

@@ -16,8 +16,21 @@ type solver struct {
 func Solve(p *Problem) *Solution {
 	relaxed, unit := relax(p)
 	s := &solver{relaxation: relaxed, layout: newLayout(relaxed.instance), floor: newFloor(relaxed)}
-	left, limits := slices.Clone(s.counts), slices.Clone(p.Limits)
-	boxes := s.repack(s.draft(left, limits), limits)
+	boxes, left := s.pack(s.draft)
+	packed := s.packed(left)
+	if s.measured < s.p.Dims && s.wasteful(boxes, packed) {
+		if others, rest := s.pack(s.repriced); slices.Equal(rest, left) && s.better(others, boxes) {
+			boxes = others
+		}
+	}
+	s.floor.contents = s.contents(boxes, packed)
+	return &Solution{Boxes: boxes, Left: left, floor: s.floor, unit: unit}
+}
+
+// pack improves on the boxes that a way to buy them comes to, and returns what is left.
+func (s *solver) pack(buy func(left []int, limits []int64) []Box) (boxes []Box, left []int) {
+	left, limits := slices.Clone(s.counts), slices.Clone(s.p.Limits)
+	boxes = s.repack(buy(left, limits), limits)
 	for done := 0; done < len(boxes); {
 		for i := range boxes[done:] {
 			s.downsize(&boxes[done+i], limits)
@@ -25,13 +38,16 @@ func Solve(p *Problem) *Solution {
 		// Smaller boxes may have left room in the limits.
 		done, boxes = len(boxes), append(boxes, s.greedy(left, limits)...)
 	}
-	packed := slices.Clone(s.counts)
+	return s.vacate(boxes, s.packed(left), limits), left
+}
+
+// packed is how many of each item are in boxes.
+func (s *solver) packed(left []int) []int {
+	out := slices.Clone(s.counts)
 	for i, n := range left {
-		packed[i] -= n
+		out[i] -= n
 	}
-	boxes = s.vacate(boxes, packed, limits)
-	s.floor.contents = s.contents(boxes, packed)
-	return &Solution{Boxes: boxes, Left: left, floor: s.floor, unit: unit}
+	return out
 }
 
 // Bound is a price that no set of boxes with all items goes below.
