@@ -84,7 +84,9 @@ func TestClaimedDevicesCount(t *testing.T) {
 	c.eventually(patience, claimsOf(2))
 	c.eventually(patience, func() error {
 		for _, claim := range c.claims() {
-			if !slices.ContainsFunc(conditionsOf(&claim), func(x claimCondition) bool { return x.kind == "Initialized" && strings.Contains(x.message, "gpu.example.com") }) {
+			if !slices.ContainsFunc(conditionsOf(&claim), func(x claimCondition) bool {
+				return x.kind == "Initialized" && strings.Contains(x.message, "gpu.example.com")
+			}) {
 				return fmt.Errorf("%s does not wait for the driver: %v", claim.GetName(), conditionsOf(&claim))
 			}
 		}
