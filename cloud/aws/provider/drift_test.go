@@ -118,7 +118,7 @@ func TestAMachineDriftsWhenItsClassChanges(t *testing.T) {
 	}
 }
 
-// Whoever changed it: a machine whose security groups are not the class's is replaced.
+// A machine whose security groups are not the class's is replaced.
 func TestAMachineDriftsWhenItsSecurityGroupsAreChangedInEC2(t *testing.T) {
 	r := newRig(t)
 	p := r.provider()
