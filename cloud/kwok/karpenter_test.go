@@ -10,7 +10,7 @@ import (
 )
 
 // A Node that Karpenter's KWOK provider has made, whether it is Ready or not, is a machine
-// until it is deleted. One that somebody else has made is none.
+// until it is deleted. A Node made by hand is none.
 func TestMachinesThatKarpenterHasLaunchedAreThereAsLongAsTheirNodes(t *testing.T) {
 	w := newWorld(t)
 	for name, labels := range map[string]map[string]string{

@@ -43,7 +43,7 @@ type Writer struct {
 	count    func(verb, kind, reason string)
 	// launching is held from the look at what exists until what is launched does.
 	launching sync.Mutex
-	// doubted are the names of claims that may have been created: nobody said.
+	// doubted are the names of claims whose creation got no answer: they may exist.
 	doubted sync.Map
 }
 
