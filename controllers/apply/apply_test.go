@@ -2,6 +2,7 @@ package apply_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -22,7 +24,7 @@ var ctx = context.Background()
 func TestAWriteSendsOnlyWhatChangedAndIsInTheStoreAtOnce(t *testing.T) {
 	r := looptest.New(t)
 	c := r.NewClaim("c")
-	r.Must(r.Writer.CreateClaim(ctx, c))
+	r.Must(r.Writer.CreateClaim(ctx, c, untold))
 	if _, ok := r.Store.NodeClaim("c"); !ok {
 		t.Fatal("a created claim is not in the store")
 	}
@@ -45,6 +47,66 @@ func TestAWriteSendsOnlyWhatChangedAndIsInTheStoreAtOnce(t *testing.T) {
 	}
 	if got, _ := r.Store.NodeClaim("c"); got.Status.ProviderID != "p" || got.Labels["a"] != "b" {
 		t.Errorf("the store has %+v", got)
+	}
+}
+
+func untold(*karpv1.NodeClaim) {}
+
+func TestOfAClaimItIsToldOnceThatItExists(t *testing.T) {
+	lost := errors.New("connection reset")
+	for name, happens := range map[string]bool{"although the answer is lost": true, "at the second attempt": false} {
+		t.Run(name, func(t *testing.T) {
+			r := looptest.New(t)
+			r.API.Before = func(string, client.Object) error {
+				r.API.Before = nil
+				if happens {
+					r.Must(r.API.API.Create(ctx, r.NewClaim("c")))
+				}
+				return lost
+			}
+			var told []types.UID
+			create := func() error {
+				return r.Writer.CreateClaim(ctx, r.NewClaim("c"), func(c *karpv1.NodeClaim) { told = append(told, c.UID) })
+			}
+			if err := create(); !errors.Is(err, lost) || len(told) > 0 {
+				t.Fatalf("error %v, told of %v", err, told)
+			}
+			if !happens {
+				r.Must(create())
+			}
+			for range 2 {
+				r.Must(r.Writer.Settle(ctx, r.Client))
+			}
+			if want := []types.UID{"uid-c"}; !slices.Equal(told, want) {
+				t.Errorf("told of %v, want %v", told, want)
+			}
+		})
+	}
+}
+
+// late answers when the caller does not wait any more.
+type late struct {
+	apply.API
+	end context.CancelFunc
+}
+
+func (l late) Create(ctx context.Context, o client.Object) error {
+	err := l.API.Create(ctx, o)
+	l.end()
+	return errors.Join(err, ctx.Err())
+}
+
+func TestAWriteThatHasBegunIsEndedAndNoneBeginsInAProcessThatEnds(t *testing.T) {
+	r := looptest.New(t)
+	ending, end := context.WithCancel(ctx)
+	r.API.API = late{r.API.API, end}
+	told := 0
+	tell := func(*karpv1.NodeClaim) { told++ }
+	if err := r.Writer.CreateClaim(ending, r.NewClaim("a"), tell); err != nil || told != 1 {
+		t.Errorf("error %v, told %d times", err, told)
+	}
+	if err := r.Writer.CreateClaim(ending, r.NewClaim("b"), tell); !errors.Is(err, context.Canceled) || len(r.Claims()) != 1 {
+		t.Errorf("error %v, %d claims", err, len(r.Claims()))
 	}
 }
 
@@ -71,7 +133,7 @@ func TestTheLastFinalizerTakesTheClaimOutOfTheStore(t *testing.T) {
 	r := looptest.New(t)
 	c := r.NewClaim("c")
 	c.Finalizers = []string{"karpenter.sh/termination"}
-	r.Must(r.Writer.CreateClaim(ctx, c))
+	r.Must(r.Writer.CreateClaim(ctx, c, untold))
 	_, err := r.Writer.Delete(ctx, c)
 	r.Must(err)
 	r.Get(c)
@@ -86,7 +148,7 @@ func TestADeletionSparesAnotherObjectOfTheSameName(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "uid-n"}}
 	r := looptest.New(t, node)
 	claim := r.NewClaim("c")
-	r.Must(r.Writer.CreateClaim(ctx, claim))
+	r.Must(r.Writer.CreateClaim(ctx, claim, untold))
 	for _, o := range []client.Object{node, claim} {
 		var sent client.DeleteOptions
 		r.API.API = deletions{apply.ForClient(r.Client), &sent}
@@ -102,7 +164,7 @@ func TestOnlyTheFirstDeletionCounts(t *testing.T) {
 	r := looptest.New(t)
 	c := r.NewClaim("c")
 	c.Finalizers = []string{"karpenter.sh/termination"}
-	r.Must(r.Writer.CreateClaim(ctx, c))
+	r.Must(r.Writer.CreateClaim(ctx, c, untold))
 	for _, want := range []bool{true, false} { // a cache may show it as it was, twice
 		if first, err := r.Writer.Delete(ctx, c); err != nil || first != want {
 			t.Errorf("first %v, want %v; error %v", first, want, err)

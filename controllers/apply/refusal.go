@@ -47,33 +47,39 @@ func Words(err error) string {
 	return err.Error()
 }
 
-// reporting tells of writes that are refused: an event on the object and a count.
+// reporting tells of writes that are refused: an event on the object and a count. A write that
+// has begun is ended whatever happens to its context, or a process that ends would not learn of
+// what it has done.
 type reporting struct {
 	API
 	w *Writer
 }
 
 func (r reporting) Patch(ctx context.Context, obj client.Object, patch client.Patch) error {
-	return r.report(obj, "change", r.API.Patch(ctx, obj, patch))
+	return r.report(ctx, obj, "change", func(ctx context.Context) error { return r.API.Patch(ctx, obj, patch) })
 }
 
 func (r reporting) PatchStatus(ctx context.Context, obj client.Object, patch client.Patch) error {
-	return r.report(obj, "change the status of", r.API.PatchStatus(ctx, obj, patch))
+	return r.report(ctx, obj, "change the status of", func(ctx context.Context) error { return r.API.PatchStatus(ctx, obj, patch) })
 }
 
 func (r reporting) Create(ctx context.Context, obj client.Object) error {
-	return r.report(obj, "create", r.API.Create(ctx, obj))
+	return r.report(ctx, obj, "create", func(ctx context.Context) error { return r.API.Create(ctx, obj) })
 }
 
 func (r reporting) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
-	return r.report(obj, "delete", r.API.Delete(ctx, obj, opts...))
+	return r.report(ctx, obj, "delete", func(ctx context.Context) error { return r.API.Delete(ctx, obj, opts...) })
 }
 
 func (r reporting) Evict(ctx context.Context, pod *corev1.Pod, eviction *policyv1.Eviction) error {
-	return r.report(pod, "evict", r.API.Evict(ctx, pod, eviction))
+	return r.report(ctx, pod, "evict", func(ctx context.Context) error { return r.API.Evict(ctx, pod, eviction) })
 }
 
-func (r reporting) report(obj client.Object, verb string, err error) error {
+func (r reporting) report(ctx context.Context, obj client.Object, verb string, write func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := write(context.WithoutCancel(ctx))
 	if !Refused(err) {
 		return err
 	}

@@ -43,7 +43,8 @@ type Writer struct {
 	count    func(verb, kind, reason string)
 	// launching is held from the look at what exists until what is launched does.
 	launching sync.Mutex
-	// doubted are the names of claims whose creation got no answer: they may exist.
+	// doubted are the claims whose creation got no answer, which may exist: by name, what is
+	// to be done if they do.
 	doubted sync.Map
 }
 
@@ -66,17 +67,19 @@ func (w *Writer) Launching() (done func()) {
 
 // CreateClaim creates a claim; afterwards it holds its name and UID, and every
 // snapshot shows it. The claim must not be changed any more. After an error it may
-// exist nevertheless: see Settle.
-func (w *Writer) CreateClaim(ctx context.Context, claim *karpv1.NodeClaim) error {
+// exist nevertheless: see Settle. Created is told of the claim once it is known to exist.
+func (w *Writer) CreateClaim(ctx context.Context, claim *karpv1.NodeClaim, created func(*karpv1.NodeClaim)) error {
 	err := w.api.Create(ctx, claim)
 	w.launch(ctx, claim, err)
 	if err != nil {
 		if !Refused(err) && !apierrors.IsAlreadyExists(err) {
-			w.doubted.Store(claim.Name, nil)
+			w.doubted.Store(claim.Name, created)
 		}
 		return fmt.Errorf("creating a NodeClaim: %w", err)
 	}
+	w.doubted.Delete(claim.Name)
 	w.store.Update(claim)
+	created(claim)
 	return nil
 }
 
@@ -95,8 +98,10 @@ func (w *Writer) Settle(ctx context.Context, live client.Reader) error {
 		err := live.Get(ctx, types.NamespacedName{Name: key.(string)}, claim)
 		switch {
 		case err == nil:
-			w.store.Update(claim)
-			fallthrough
+			if created, ok := w.doubted.LoadAndDelete(key); ok {
+				w.store.Update(claim)
+				created.(func(*karpv1.NodeClaim))(claim)
+			}
 		case apierrors.IsNotFound(err):
 			w.doubted.Delete(key)
 		default:

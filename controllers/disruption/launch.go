@@ -11,17 +11,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/controllers/apply"
-	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/provision"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/eviction"
-	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -35,6 +32,9 @@ import (
 // machines.
 func (d *Disruptor) launch(ctx context.Context, c disruption.Command) error {
 	defer d.Writer.Launching()()
+	if err := d.Writer.Settle(ctx, d.Live); err != nil {
+		return err
+	}
 	if reason, over := d.exceeded(c); over {
 		log.FromContext(ctx).Info("replacement waits", "nodeclaims", c.Claims, "because", reason.Message())
 		return nil // the next decision knows what was launched meanwhile
@@ -75,16 +75,15 @@ func (d *Disruptor) exceeded(c disruption.Command) (plan.Reason, bool) {
 
 // create creates one replacement, or finds that an earlier attempt has.
 func (d *Disruptor) create(ctx context.Context, claim *karpv1.NodeClaim, c disruption.Command) error {
-	err := d.Writer.CreateClaim(ctx, claim)
+	created := d.Created(ctx, reason(c.Cause), "replaces", strings.Join(c.Claims, ","), "reason", string(c.Cause))
+	err := d.Writer.CreateClaim(ctx, claim, func(claim *karpv1.NodeClaim) {
+		created(claim)
+		d.Writer.Event(apply.Event{
+			Object: claim, Reason: apply.DisruptionLaunching,
+			Message: fmt.Sprintf("Launching NodeClaim to replace %s: %s", c.Nodes[0].Name, c.Cause),
+		})
+	})
 	if !apierrors.IsAlreadyExists(err) {
-		if err == nil {
-			d.Metrics.ClaimCreated(reason(c.Cause), claim.Labels[karpv1.NodePoolLabelKey], false)
-			log.FromContext(ctx).Info(loop.LoggedCreated, append(d.MachineKeys(claim), "NodeClaim", klog.KObj(claim), "planned", claim.Annotations[lifecycle.PlannedAnnotation], "replaces", strings.Join(c.Claims, ","), "reason", string(c.Cause))...)
-			d.Writer.Event(apply.Event{
-				Object: claim, Reason: apply.DisruptionLaunching,
-				Message: fmt.Sprintf("Launching NodeClaim to replace %s: %s", c.Nodes[0].Name, c.Cause),
-			})
-		}
 		return err
 	}
 	there := &karpv1.NodeClaim{}

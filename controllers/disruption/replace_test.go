@@ -19,6 +19,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption"
@@ -104,6 +105,32 @@ func TestADriftedMachineGoesOnlyWhenItsReplacementIsInitialized(t *testing.T) {
 	np := pool(func(*karpv1.NodePool) {})
 	if r.Get(np); !strings.Contains(np.Annotations[cluster.MovesAnnotation], `"pods":1`) {
 		t.Errorf("the pool does not remember that a pod was evicted: %q", np.Annotations)
+	}
+}
+
+func TestAReplacementIsToldOfOnceAlthoughTheAnswerIsLost(t *testing.T) {
+	r := drifted(t)
+	d := New(r.Deps, disruption.Options{})
+	pass(t, r, d)
+	r.Clock.Step(disruption.SettleTime)
+	lost := errors.New("connection reset")
+	r.API.Before = func(_ string, o client.Object) error {
+		r.API.Before = nil
+		r.Must(r.API.API.Create(ctx, o.DeepCopyObject().(client.Object)))
+		return lost
+	}
+	var lines []string
+	r.Sync()
+	if _, err := d.Pass(looptest.Logged(&lines)); !errors.Is(err, lost) {
+		t.Errorf("error %v", err)
+	}
+	for range 3 {
+		_, err := d.Pass(looptest.Logged(&lines)) // no watch tells the store
+		r.Must(err)
+	}
+	logged := strings.Count(strings.Join(lines, "\n"), loop.LoggedCreated)
+	if n := len(comers(r)); n != 1 || logged != 1 || !published(r, "DisruptionLaunching: Launching NodeClaim to replace a: Drifted") {
+		t.Errorf("%d replacements, %d are logged, events %v", n, logged, r.Events.List)
 	}
 }
 

@@ -1,11 +1,16 @@
 package loop
 
 import (
+	"context"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
@@ -19,6 +24,16 @@ const (
 	LoggedDisrupting  = "disrupting node(s)"
 	LoggedDeleted     = "deleted nodeclaim"
 )
+
+// Created is told of every claim that is created: it counts and logs it. The reason is one
+// of the metrics', keys and values are added to the log line.
+func (d Deps) Created(ctx context.Context, reason string, more ...any) func(*karpv1.NodeClaim) {
+	return func(claim *karpv1.NodeClaim) {
+		d.Metrics.ClaimCreated(reason, claim.Labels[karpv1.NodePoolLabelKey], claim.Annotations[karpv1.NodeClaimMinValuesRelaxedAnnotationKey] == "true")
+		keys := append(d.MachineKeys(claim), "NodeClaim", klog.KObj(claim), "planned", claim.Annotations[lifecycle.PlannedAnnotation])
+		log.FromContext(ctx).Info(LoggedCreated, append(keys, more...)...)
+	}
+}
 
 // MachineKeys are the keys and values by which a log line describes a claim's machine: its
 // pool, Node, type, zone and price, as far as they are known. The claim itself is named by

@@ -40,11 +40,7 @@ func (r *Reconciler) staff(ctx context.Context, np *karpv1.NodePool) error {
 	for i := range launch {
 		claim := provision.Claim(np, &launch[i])
 		claim.Name = claim.GenerateName + rand.String(5)
-		err := r.Writer.CreateClaim(ctx, claim)
-		if err == nil {
-			r.Metrics.ClaimCreated(metrics.Provisioned, np.Name, false)
-		}
-		errs = append(errs, err)
+		errs = append(errs, r.Writer.CreateClaim(ctx, claim, r.Created(ctx, metrics.Provisioned)))
 	}
 	for _, n := range remove {
 		if claim, ok := r.Store.NodeClaim(n.Claim.Name); ok {

@@ -3,6 +3,7 @@ package nodepool
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/awslabs/operatorpkg/status"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
@@ -56,11 +58,15 @@ func TestALostAnswerIsNotAMachineMoreThanAStaticPoolHas(t *testing.T) {
 		r.Must(r.API.API.Create(ctx, o.DeepCopyObject().(client.Object)))
 		return errors.New("connection reset")
 	}
+	var lines []string
 	for range 3 {
-		_ = c.staff(ctx, np) // no watch tells the store
+		_ = c.staff(looptest.Logged(&lines), np) // no watch tells the store
 	}
 	if n := len(r.Claims()); n != 3 {
 		t.Errorf("%d machines, want 3", n)
+	}
+	if n := strings.Count(strings.Join(lines, "\n"), loop.LoggedCreated); n != 3 {
+		t.Errorf("%d machines are logged, want 3", n)
 	}
 }
 

@@ -5,14 +5,11 @@ import (
 	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/klog/v2"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
-	"github.com/millwright-dev/millwright/engine/lifecycle"
 )
 
 // attempts bounds how many names are tried for a claim.
@@ -29,10 +26,7 @@ func (p *Provisioner) createAll(ctx context.Context, claims []*karpv1.NodeClaim)
 		}
 		pool := claim.Labels[karpv1.NodePoolLabelKey]
 		refused[i] = p.Store.RefusedLaunches(pool) != nil
-		if claims[i], errs[i] = p.createOne(ctx, claim); errs[i] == nil {
-			p.Metrics.ClaimCreated(metrics.Provisioned, pool, false)
-			log.FromContext(ctx).Info(loop.LoggedCreated, append(p.MachineKeys(claim), "NodeClaim", klog.KObj(claim), "planned", claim.Annotations[lifecycle.PlannedAnnotation])...)
-		}
+		claims[i], errs[i] = p.createOne(ctx, claim)
 	})
 	for i := range claims {
 		switch {
@@ -50,7 +44,7 @@ func (p *Provisioner) createOne(ctx context.Context, claim *karpv1.NodeClaim) (*
 	var err error
 	for range attempts {
 		created := claim.DeepCopy()
-		if err = p.Writer.CreateClaim(ctx, created); err == nil {
+		if err = p.Writer.CreateClaim(ctx, created, p.Created(ctx, metrics.Provisioned)); err == nil {
 			return created, nil
 		}
 		if !apierrors.IsAlreadyExists(err) {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
-	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -19,10 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
@@ -107,7 +106,7 @@ func TestThatPodsStillHaveNoPlaceIsNotLoggedAgain(t *testing.T) {
 	r := rig(t, pool("general", nil), pending("impossible", "100"))
 	p := provisioner(r)
 	var lines []string
-	ctx := log.IntoContext(ctx, funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
+	ctx := looptest.Logged(&lines)
 	look := func(want int) {
 		t.Helper()
 		for range 3 {
@@ -214,6 +213,8 @@ func TestALostAnswerIsNotASecondMachine(t *testing.T) {
 				return lost
 			}
 			p := provisioner(r)
+			var lines []string
+			ctx := looptest.Logged(&lines)
 			if err := p.Pass(ctx); !errors.Is(err, lost) {
 				t.Errorf("error %v", err)
 			}
@@ -231,6 +232,9 @@ func TestALostAnswerIsNotASecondMachine(t *testing.T) {
 			}
 			if err := p.Pass(ctx); (err != nil) != (tc.claims == 0) {
 				t.Errorf("error %v", err)
+			}
+			if n := strings.Count(strings.Join(lines, "\n"), loop.LoggedCreated); n != tc.claims {
+				t.Errorf("%d claims are logged, want %d", n, tc.claims)
 			}
 		})
 	}

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -33,6 +34,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
@@ -139,6 +141,16 @@ func (r *Rig) Sync() {
 		}
 	}
 	r.known = seen
+}
+
+// Logged is a context whose log is appended to lines. It is safe for concurrent use.
+func Logged(lines *[]string) context.Context {
+	var mu sync.Mutex
+	return log.IntoContext(context.Background(), funcr.New(func(_, args string) {
+		mu.Lock()
+		defer mu.Unlock()
+		*lines = append(*lines, args)
+	}, funcr.Options{}))
 }
 
 // Must fails the test on an error.
