@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/disruption/churnlog"
-	"github.com/millwright-dev/millwright/engine/disruption/consolidate"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -23,7 +22,7 @@ type account struct {
 	allowances []Allowance
 	// booked counts the machines of commands, or their pods, by what bounds are over.
 	booked map[string]int
-	// bounds are the budgets that machines have been asked about, by scope.
+	// bounds memoises budgets by what is read for them.
 	bounds map[string]*bound
 }
 
@@ -36,6 +35,12 @@ type bound struct {
 	reason     func(taken int) plan.Reason
 }
 
+// use is how much of a bound a machine takes.
+type use struct {
+	*bound
+	amount int
+}
+
 func newAccount(s *snapshot.Snapshot) *account {
 	return &account{s: s, allowances: Allowances(s), booked: map[string]int{}, bounds: map[string]*bound{}}
 }
@@ -45,24 +50,20 @@ func (a *account) allowance(pool string, cause Cause) Allowance {
 	return a.allowances[slices.IndexFunc(a.allowances, func(x Allowance) bool { return x.Pool == pool && x.Cause == cause })]
 }
 
-// left is what may still be taken of a scope.
-func (a *account) left(scope string) int {
-	b := a.bounds[scope]
-	return max(0, b.limit-b.taken-a.booked[b.over])
-}
-
 // refuses says which budget keeps machines from going together for a cause. The evictions
 // of a command that has begun are counted already.
 func (a *account) refuses(cause Cause, nodes []*snapshot.Node, begun bool) (plan.Reason, bool) {
-	sum := map[string]int{}
+	sum := map[*bound]int{}
 	for _, n := range nodes {
 		for _, u := range a.uses(cause, n) {
-			b := a.bounds[u.Scope]
-			if begun && b.pods || b.wide && !snapshot.Ready(n.Object) {
+			if begun && u.pods || u.wide && !snapshot.Ready(n.Object) {
 				continue // it is counted already
 			}
-			if sum[u.Scope] += u.Amount; sum[u.Scope] > a.left(u.Scope) {
-				return a.exhausted(n.Claim.Pool, u.Scope), true
+			taken := u.taken + a.booked[u.over]
+			if sum[u.bound] += u.amount; sum[u.bound] > max(0, u.limit-taken) {
+				r := u.reason(taken)
+				r.Objects = poolRef(a.s.Pool(n.Claim.Pool))
+				return r, true
 			}
 		}
 	}
@@ -84,22 +85,22 @@ func (a *account) charge(nodes []*snapshot.Node) {
 // uses are what a machine that goes for a cause would take of the budgets that cover it,
 // of its pool's own first. Budgets hold urgent causes back only if their request says so,
 // and then as they hold expiry back.
-func (a *account) uses(cause Cause, n *snapshot.Node) []consolidate.Use {
+func (a *account) uses(cause Cause, n *snapshot.Node) []use {
 	if cause.Urgent() {
 		if !requested(n).Budgeted {
 			return nil
 		}
 		cause = Expired
 	}
-	var out []consolidate.Use
-	use := func(scope string, amount int, read func() *bound) {
-		if a.bounds[scope] == nil {
-			a.bounds[scope] = read()
+	var out []use
+	add := func(key string, amount int, read func() *bound) {
+		if a.bounds[key] == nil {
+			a.bounds[key] = read()
 		}
-		out = append(out, consolidate.Use{Scope: scope, Amount: amount})
+		out = append(out, use{a.bounds[key], amount})
 	}
 	pool := a.s.Pool(n.Claim.Pool)
-	use("pool/"+pool.Name+"/"+string(cause), 1, func() *bound { return a.ofPool(pool, cause) })
+	add("pool/"+pool.Name+"/"+string(cause), 1, func() *bound { return a.ofPool(pool, cause) })
 	for _, b := range pool.Policy.Disruption.Budgets {
 		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, string(cause)) {
 			continue
@@ -108,10 +109,10 @@ func (a *account) uses(cause Cause, n *snapshot.Node) []consolidate.Use {
 		if b.Zone {
 			zone = zoneOf(n)
 		}
-		use("zone/"+zone+"/"+b.Nodes, 1, func() *bound { return a.wide(b, zone) })
+		add("zone/"+zone+"/"+b.Nodes, 1, func() *bound { return a.wide(b, zone) })
 	}
 	if limit := pool.Policy.Disruption.EvictionsPerHour; limit > 0 {
-		use("pods/"+pool.Name, min(movers(n), limit), func() *bound { return a.evictions(pool, limit) })
+		add("pods/"+pool.Name, min(movers(n), limit), func() *bound { return a.evictions(pool, limit) })
 	}
 	return out
 }
@@ -154,14 +155,6 @@ func (a *account) wide(b snapshot.WideBudget, zone string) *bound {
 		}
 		return r
 	}}
-}
-
-// exhausted is why a machine of a pool waits for a scope.
-func (a *account) exhausted(pool, scope string) plan.Reason {
-	b := a.bounds[scope]
-	r := b.reason(b.taken + a.booked[b.over])
-	r.Objects = poolRef(a.s.Pool(pool))
-	return r
 }
 
 // zoneOf is a machine's zone, a dash if it is not known.

@@ -23,8 +23,11 @@ func (c *consolidation) begin() {
 	}
 	c.world.Close(c.restless)
 	in := consolidate.Input{
-		World: c.world, Remaining: map[string]int{}, Terms: map[string]consolidate.Terms{},
-		Closed: map[string]plan.Reason{}, Book: c.book, Work: max(work-c.world.Asked, work/4), Random: c.random,
+		World: c.world, Terms: map[string]consolidate.Terms{}, Closed: map[string]plan.Reason{}, Begin: c.move,
+		Refuses: func(gone []*snapshot.Node) (plan.Reason, bool) {
+			return c.account.refuses(Underutilized, c.seen(gone), false)
+		},
+		Work: max(work-c.world.Asked, work/4), Random: c.random,
 	}
 	for _, p := range c.s.Pools {
 		in.Terms[p.Name] = c.terms(p)
@@ -33,57 +36,50 @@ func (c *consolidation) begin() {
 		}
 	}
 	for _, x := range list {
+		v := c.verdict(x.node)
 		if reason, stays := notReplacing(c.examiner, x.node); stays {
-			c.verdict(x.node).Reason = reason
+			v.Reason = reason
 			continue
 		}
-		m, uses := c.world.Machine(x.node.Name), c.account.uses(Underutilized, x.node)
-		for _, u := range uses {
-			in.Remaining[u.Scope] = c.account.left(u.Scope)
-		}
-		in.Candidates = append(in.Candidates, consolidate.Candidate{Node: m, Price: x.price, Cost: m.MoveCost(), Uses: uses})
-	}
-	c.carry(consolidate.Find(in))
-}
-
-// carry makes commands of moves and verdicts of the rest.
-func (c *consolidation) carry(found consolidate.Result) {
-	for _, m := range found.Moves {
-		nodes := make([]*snapshot.Node, len(m.Nodes))
-		for i, n := range m.Nodes {
-			nodes[i] = c.s.Nodes[c.at[n.Name]]
-		}
-		p := Progress{Cause: Underutilized, Saving: m.Saving}
-		if len(m.Launch) > 0 {
-			p.Spend = priceOf(c.s, nodes) - m.Saving + m.Spare
-		}
-		c.decider.begin(Command{Progress: p, Nodes: nodes, Launch: m.Launch, Placements: m.Placements})
-	}
-	for name, stay := range found.Stays {
-		v := &c.Verdicts[c.at[name]]
-		if v.Cause != Underutilized {
-			continue // what holds its replacement back has been said
-		}
-		v.Saving, v.Reason = stay.Saving, stay.Reason
-		if stay.Reason.Code == plan.BudgetExhausted {
-			v.Reason = c.account.exhausted(v.Node.Claim.Pool, stay.Scope)
-		}
-	}
-	for _, x := range c.candidates[Underutilized] {
-		if v := c.verdict(x.node); v.Reason.Code == "" {
+		if v.Reason.Code == "" { // it stands if the machine takes pods of others
 			v.Reason = plan.Reason{Code: plan.NothingCheaper, Objects: plan.MachineRefs(x.node), Have: dollars(x.price), Want: dollars(x.price)}
 		}
+		m := c.world.Machine(x.node.Name)
+		in.Candidates = append(in.Candidates, consolidate.Candidate{Node: m, Price: x.price, Cost: m.MoveCost()})
+	}
+	for name, stay := range consolidate.Find(in) {
+		// If the cause is another, what holds its replacement back has been said.
+		if v := &c.Verdicts[c.at[name]]; v.Cause == Underutilized {
+			v.Saving, v.Reason = stay.Saving, stay.Reason
+		}
 	}
 }
 
-// book books what is launched in place of machines, or says why that cannot be now.
-func (c *consolidation) book(gone []*snapshot.Node, launch []plan.NewNode) (plan.Reason, bool) {
-	for _, n := range gone {
-		if reason, resting := c.resting(n.Claim.Pool); resting {
+// move begins the command of a move, unless what it launches cannot be launched now.
+func (c *consolidation) move(m consolidate.Move) (plan.Reason, bool) {
+	nodes, p := c.seen(m.Nodes), Progress{Cause: Underutilized, Saving: m.Saving}
+	if len(m.Launch) > 0 {
+		for _, n := range nodes {
+			if reason, resting := c.resting(n.Claim.Pool); resting {
+				return reason, true
+			}
+		}
+		if reason, over := c.world.Ledger.TakeAll(m.Launch); over {
 			return reason, true
 		}
+		p.Spend = priceOf(c.s, nodes) - m.Saving + m.Spare
 	}
-	return c.world.Ledger.TakeAll(launch)
+	c.decider.begin(Command{Progress: p, Nodes: nodes, Launch: m.Launch, Placements: m.Placements})
+	return plan.Reason{}, false
+}
+
+// seen are machines of the world as the snapshot has them.
+func (c *consolidation) seen(list []*snapshot.Node) []*snapshot.Node {
+	out := make([]*snapshot.Node, len(list))
+	for i, n := range list {
+		out[i] = c.s.Nodes[c.at[n.Name]]
+	}
+	return out
 }
 
 // closed says why a pool launches no machines like its own now: its replacements have just

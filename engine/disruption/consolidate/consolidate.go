@@ -1,7 +1,7 @@
 // Package consolidate looks for machines that the cluster can do without, and for
 // machines that can be replaced by cheaper ones.
 //
-//	Input (a world, candidates, budgets) ──► Find ──► Moves, and a reason for every other candidate
+//	Input (a world, candidates, budgets) ──► Find ──► Begin for every Move, and a reason for every other candidate
 //
 // Candidates that would be well worth replacing even if they were full of pods like
 // their own take no pods of others: pods should move once (value.go).
@@ -41,16 +41,8 @@ type Candidate struct {
 	Price float64
 	// Cost is what moving its pods costs, in pods: 1 and each pod's share.
 	Cost float64
-	// Uses are what it takes of what may go, of its pool's own budgets first.
-	Uses []Use
 	// waste is what it costs beyond what its pods need, in $/h.
 	waste float64
-}
-
-// Use is an amount of a scope of Input.Remaining.
-type Use struct {
-	Scope  string
-	Amount int
 }
 
 // Input is the question.
@@ -58,14 +50,15 @@ type Input struct {
 	// World is changed by every move that is found.
 	World      *whatif.World
 	Candidates []Candidate
-	// Remaining is how much may go in each scope that candidates use. It is used up.
-	Remaining map[string]int
 	// Terms are those of all pools.
 	Terms map[string]Terms
 	// Closed says of pools that launch no machines like their own now why.
 	Closed map[string]plan.Reason
-	// Book books what is launched in place of machines, or says why that cannot be now.
-	Book func(gone []*snapshot.Node, launch []plan.NewNode) (plan.Reason, bool)
+	// Refuses says which budget keeps machines from going together, besides those of the moves
+	// that have begun.
+	Refuses func(gone []*snapshot.Node) (plan.Reason, bool)
+	// Begin begins a move, or says why it cannot begin now.
+	Begin func(Move) (plan.Reason, bool)
 	// Work bounds the questions to placement, in machines looked at.
 	Work int
 	// Random orders the groups that are not asked about in their order.
@@ -82,19 +75,9 @@ type Move struct {
 	Saving, Spare float64
 }
 
-// Result is the answer.
-type Result struct {
-	// Moves are in the order in which they were found.
-	Moves []Move
-	// Stays says why the other candidates stay, by the machine's name.
-	Stays map[string]Stay
-}
-
 // Stay is why a candidate stays.
 type Stay struct {
 	Reason plan.Reason
-	// Scope is what is used up if the Reason is BudgetExhausted.
-	Scope string
 	// Saving is what would be saved in $/h without it, as far as that is known.
 	Saving float64
 	// settled is true if no further question can change it.
@@ -103,7 +86,7 @@ type Stay struct {
 
 type search struct {
 	Input
-	Result
+	stays     map[string]Stay
 	prefilter *prefilter
 	offers    []offer
 	rates     rates
@@ -112,9 +95,10 @@ type search struct {
 	left int
 }
 
-// Find looks for moves.
-func Find(in Input) Result {
-	s := &search{Input: in, Result: Result{Stays: map[string]Stay{}}, used: map[string]bool{}, left: in.World.Asked + in.Work}
+// Find looks for moves and begins them. It says of the candidates that stay why, by the
+// machine's name.
+func Find(in Input) map[string]Stay {
+	s := &search{Input: in, stays: map[string]Stay{}, used: map[string]bool{}, left: in.World.Asked + in.Work}
 	s.rank()
 	s.prefilter = newPrefilter(in.World, in.Candidates)
 	s.offers = newOffers(s.prefilter.dims, in.World.Pools())
@@ -122,7 +106,7 @@ func Find(in Input) Result {
 	s.excludeTargets()
 	s.remove()
 	s.replace()
-	return s.Result
+	return s.stays
 }
 
 // rank puts the candidates in the order in which they should go: those first that
@@ -133,25 +117,12 @@ func (s *search) rank() {
 	})
 }
 
-// afford reports whether the budgets let all of them go.
-func (s *search) afford(nodes []Candidate) (scope string, ok bool) {
-	needs := map[string]int{}
-	for _, c := range nodes {
-		for _, u := range c.Uses {
-			if needs[u.Scope] += u.Amount; needs[u.Scope] > s.Remaining[u.Scope] {
-				return u.Scope, false
-			}
-		}
-	}
-	return "", true
-}
-
 // stay notes why the candidates of a component stay, unless something better is known.
 func (s *search) stay(c *component, why Stay) {
 	why.Saving /= float64(len(c.nodes))
 	for _, n := range c.nodes {
-		if !s.Stays[n.Node.Name].settled {
-			s.Stays[n.Node.Name] = why
+		if !s.stays[n.Node.Name].settled {
+			s.stays[n.Node.Name] = why
 		}
 	}
 }
@@ -159,35 +130,29 @@ func (s *search) stay(c *component, why Stay) {
 // wait notes that moves have used something up that a candidate would need to go. One that
 // only went beyond what may go together is asked about in a smaller group.
 func (s *search) wait(c Candidate, saving float64) {
-	if scope, ok := s.afford([]Candidate{c}); !ok {
-		s.stay(alone(c), Stay{Reason: plan.Reason{Code: plan.BudgetExhausted}, Scope: scope, Saving: saving, settled: true})
+	if reason, no := s.Refuses([]*snapshot.Node{c.Node}); no {
+		s.stay(alone(c), Stay{Reason: reason, Saving: saving, settled: true})
 	}
 }
 
-// take carries a move out, if what it launches can be launched now.
+// take carries a move out, unless it cannot begin now.
 func (s *search) take(part *component, m Move, answer whatif.Answer) {
 	m.Nodes = nodes(part.nodes)
-	if len(m.Launch) > 0 {
-		if reason, no := s.Book(m.Nodes, m.Launch); no {
-			s.stay(part, Stay{Reason: reason, Saving: m.Saving})
-			return
-		}
-	}
-	gone := map[string]bool{}
-	for _, c := range part.nodes {
-		for _, u := range c.Uses {
-			s.Remaining[u.Scope] -= u.Amount
-		}
-		delete(s.Stays, c.Node.Name)
-		gone[c.Node.Name] = true
-	}
 	slices.SortFunc(m.Nodes, func(a, b *snapshot.Node) int { return cmp.Compare(a.Name, b.Name) })
-	s.World.Go(m.Nodes, answer)
 	for _, at := range answer.Placements {
-		if gone[answer.From(at.Pod)] {
-			s.used[at.Node.Name] = true
+		if slices.ContainsFunc(m.Nodes, func(n *snapshot.Node) bool { return n.Name == answer.From(at.Pod) }) {
 			m.Placements = append(m.Placements, at)
 		}
 	}
-	s.Moves = append(s.Moves, m)
+	if reason, no := s.Begin(m); no {
+		s.stay(part, Stay{Reason: reason, Saving: m.Saving})
+		return
+	}
+	s.World.Go(m.Nodes, answer)
+	for _, n := range m.Nodes {
+		delete(s.stays, n.Name)
+	}
+	for _, at := range m.Placements {
+		s.used[at.Node.Name] = true
+	}
 }

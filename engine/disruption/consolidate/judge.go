@@ -18,13 +18,13 @@ func (s *search) judge(c *component, answer whatif.Answer) {
 	}
 	before, after := priceOf(c.nodes), plan.PriceOf(c.launch)
 	saving, h := before-after, s.hurdle(c)
-	_, affordable := s.afford(c.nodes)
+	_, refused := s.Refuses(nodes(c.nodes))
 	switch {
 	case len(c.launch) > 0 && saving <= 0:
 		s.stay(c, Stay{Reason: plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c.nodes[0]), Want: dollars(after), Have: dollars(before)}})
 	case saving < h.dollars:
 		s.stay(c, Stay{Reason: h.reason(c.nodes[0], saving), Saving: saving, settled: len(c.launch) == 0 && h.field != fieldPayback})
-	case !affordable:
+	case refused:
 		for _, n := range c.nodes {
 			s.wait(n, saving/float64(len(c.nodes)))
 		}

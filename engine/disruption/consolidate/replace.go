@@ -87,7 +87,7 @@ func (s *search) affordable(list []Candidate) []Candidate {
 		if !s.available(c) {
 			continue
 		}
-		if _, ok := s.afford(append(slices.Clip(group), c)); !ok {
+		if _, no := s.Refuses(nodes(append(slices.Clip(group), c))); no {
 			s.wait(c, c.waste)
 			continue
 		}
