@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/disruption/churnlog"
-	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -30,9 +30,7 @@ type account struct {
 type bound struct {
 	over         string
 	limit, taken int
-	// pods is true if it counts those, wide if it is not over a pool.
-	pods, wide bool
-	reason     func(taken int) plan.Reason
+	reason       func(taken int) plan.Reason
 }
 
 // use is how much of a bound a machine takes.
@@ -50,15 +48,11 @@ func (a *account) allowance(pool string, cause Cause) Allowance {
 	return a.allowances[slices.IndexFunc(a.allowances, func(x Allowance) bool { return x.Pool == pool && x.Cause == cause })]
 }
 
-// refuses says which budget keeps machines from going together for a cause. The evictions
-// of a command that has begun are counted already.
+// refuses says which budget keeps machines from going together for a cause.
 func (a *account) refuses(cause Cause, nodes []*snapshot.Node, begun bool) (plan.Reason, bool) {
 	sum := map[*bound]int{}
 	for _, n := range nodes {
-		for _, u := range a.uses(cause, n) {
-			if begun && u.pods || u.wide && !snapshot.Ready(n.Object) {
-				continue // it is counted already
-			}
+		for _, u := range a.uses(cause, n, begun) {
 			taken := u.taken + a.booked[u.over]
 			if sum[u.bound] += u.amount; sum[u.bound] > max(0, u.limit-taken) {
 				r := u.reason(taken)
@@ -83,9 +77,10 @@ func (a *account) charge(nodes []*snapshot.Node) {
 }
 
 // uses are what a machine that goes for a cause would take of the budgets that cover it,
-// of its pool's own first. Budgets hold urgent causes back only if their request says so,
-// and then as they hold expiry back.
-func (a *account) uses(cause Cause, n *snapshot.Node) []use {
+// of its pool's own first. Of budgets over all pools, one that is not ready is counted already,
+// and of those of evictions one whose command has begun. Budgets hold urgent causes back only if
+// their request says so, and then as they hold expiry back.
+func (a *account) uses(cause Cause, n *snapshot.Node, begun bool) []use {
 	if cause.Urgent() {
 		if !requested(n).Budgeted {
 			return nil
@@ -102,7 +97,7 @@ func (a *account) uses(cause Cause, n *snapshot.Node) []use {
 	pool := a.s.Pool(n.Claim.Pool)
 	add("pool/"+pool.Name+"/"+string(cause), 1, func() *bound { return a.ofPool(pool, cause) })
 	for _, b := range pool.Policy.Disruption.Budgets {
-		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, string(cause)) {
+		if !snapshot.Ready(n.Object) || len(b.Reasons) > 0 && !slices.Contains(b.Reasons, string(cause)) {
 			continue
 		}
 		zone := ""
@@ -111,7 +106,7 @@ func (a *account) uses(cause Cause, n *snapshot.Node) []use {
 		}
 		add("zone/"+zone+"/"+b.Nodes, 1, func() *bound { return a.wide(b, zone) })
 	}
-	if limit := pool.Policy.Disruption.EvictionsPerHour; limit > 0 {
+	if limit := pool.Policy.Disruption.EvictionsPerHour; limit > 0 && !begun {
 		add("pods/"+pool.Name, min(movers(n), limit), func() *bound { return a.evictions(pool, limit) })
 	}
 	return out
@@ -126,7 +121,7 @@ func (a *account) ofPool(p *snapshot.Pool, cause Cause) *bound {
 // evictions reads the bound of a pool's evictions in an hour.
 func (a *account) evictions(p *snapshot.Pool, limit int) *bound {
 	taken, until := churnlog.Evictions(p, a.s.Now, time.Hour)
-	return &bound{over: "pods/" + p.Name, limit: limit, taken: taken, pods: true, reason: func(taken int) plan.Reason {
+	return &bound{over: "pods/" + p.Name, limit: limit, taken: taken, reason: func(taken int) plan.Reason {
 		return plan.Reason{Code: plan.EvictionRateReached, Want: fmt.Sprint(limit), Have: fmt.Sprint(taken), Until: until}
 	}}
 }
@@ -144,7 +139,7 @@ func (a *account) wide(b snapshot.WideBudget, zone string) *bound {
 	if zone != "" {
 		where = "across: Zone (" + zone + ")"
 	}
-	return &bound{over: "zone/" + zone, limit: limit, taken: c.disrupting, wide: true, reason: func(taken int) plan.Reason {
+	return &bound{over: "zone/" + zone, limit: limit, taken: c.disrupting, reason: func(taken int) plan.Reason {
 		r := plan.Reason{
 			Code: plan.BudgetExhausted, Field: "spec.disruption.budgets of the NodePolicy", Want: fmt.Sprintf("%s, nodes: %q", where, b.Nodes),
 			Have:  fmt.Sprintf("%d of %d nodes not ready or leaving, %d allowed", taken, c.nodes, limit),
@@ -161,12 +156,4 @@ func (a *account) wide(b snapshot.WideBudget, zone string) *bound {
 func zoneOf(n *snapshot.Node) string { return cmp.Or(n.Labels()[corev1.LabelTopologyZone], "-") }
 
 // movers counts the pods of a machine that would be evicted and made again.
-func movers(n *snapshot.Node) int {
-	count := 0
-	for _, p := range n.Pods {
-		if eviction.Reschedulable(p.Pod) {
-			count++
-		}
-	}
-	return count
-}
+func movers(n *snapshot.Node) int { return len(whatif.Moving(n)) }

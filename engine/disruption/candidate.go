@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -72,14 +73,9 @@ func priceOf(s *snapshot.Snapshot, nodes []*snapshot.Node) float64 {
 // unplanned is a pod of a machine that would have to move and that the command
 // does not know, nil if there is none.
 func unplanned(c Command, live *snapshot.Node) *snapshot.Pod {
-	known := map[string]bool{}
-	for _, n := range c.Nodes {
-		for _, p := range n.Pods {
-			known[p.Namespace+"/"+p.Name+"/"+string(p.UID)] = true
-		}
-	}
-	for _, p := range live.Pods {
-		if eviction.Reschedulable(p.Pod) && !known[p.Namespace+"/"+p.Name+"/"+string(p.UID)] {
+	for _, p := range whatif.Moving(live) {
+		same := func(o *snapshot.Pod) bool { return snapshot.ComparePods(o, p) == 0 }
+		if !slices.ContainsFunc(c.Nodes, func(n *snapshot.Node) bool { return slices.ContainsFunc(n.Pods, same) }) {
 			return p
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
+	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -20,7 +21,6 @@ func Decide(s *snapshot.Snapshot, opts Options) *Decision {
 	d.beginReplacing()
 	(&consolidation{d}).begin()
 	slices.SortFunc(d.Rollbacks, func(a, b Rollback) int { return d.at[a.Node.Name] - d.at[b.Node.Name] })
-	d.Refusals, d.Agreed = d.refused, agreed(s)
 	d.Recheck = d.earliest()
 	return d.Decision
 }
@@ -37,23 +37,24 @@ type decider struct {
 	account    *account
 	candidates map[Cause][]candidate
 	groups     []*group
-	overdue    map[string]bool // machines whose last deadline has passed
 	// paused are the pools that launch no replacements for now.
 	paused map[string]pause
 }
 
 func newDecider(s *snapshot.Snapshot, opts Options) *decider {
-	e, a := newExaminer(s, opts), newAccount(s)
+	planned := planFor(s, opts.Placement)
+	e, a := newExaminer(s, planned), newAccount(s)
 	d := &decider{
-		Decision: &Decision{Verdicts: make([]Verdict, len(s.Nodes)), Eligible: map[Cause]int{}, Allowances: a.allowances, examiner: e}, account: a,
-		examiner: e, world: whatif.New(s, e.planned, opts.Placement), random: opts.random(s.Now),
-		at: make(map[string]int, len(s.Nodes)), candidates: map[Cause][]candidate{},
-		overdue: map[string]bool{}, paused: pauses(s),
+		Decision: &Decision{
+			Verdicts: make([]Verdict, len(s.Nodes)), Eligible: map[Cause]int{}, Allowances: a.allowances, examiner: e,
+			Refusals: nomination.Refusals(s, planned.Placements), Agreed: agreed(s),
+		},
+		examiner: e, world: whatif.New(s, planned, opts.Placement), random: opts.random(s.Now), account: a,
+		at: make(map[string]int, len(s.Nodes)), candidates: map[Cause][]candidate{}, groups: groups(s), paused: pauses(s),
 	}
 	for i, n := range s.Nodes {
-		d.at[n.Name] = i
+		d.at[n.Name], d.Verdicts[i].Node = i, n
 	}
-	d.groups = groups(s)
 	// Nothing is moved to further Nodes of an instance, whose room is counted once.
 	d.world.Close(func(n *snapshot.Node) bool { return n.Claim == nil && d.twins[n.Object.Spec.ProviderID] != nil })
 	return d
@@ -61,15 +62,8 @@ func newDecider(s *snapshot.Snapshot, opts Options) *decider {
 
 // judge asks the rules about every machine that is not in a command.
 func (d *decider) judge() {
-	running := map[string]bool{}
-	for _, g := range d.groups {
-		for _, n := range g.Nodes {
-			running[n.Name] = true
-		}
-	}
 	for i, n := range d.s.Nodes {
-		d.Verdicts[i].Node = n
-		if running[n.Name] || d.overdue[n.Name] {
+		if Marked(n) && !n.Deleting() || d.Verdicts[i].Disrupting {
 			continue
 		}
 		cause, reason, blocked := d.qualify(n)

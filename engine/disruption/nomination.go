@@ -10,10 +10,10 @@ import (
 )
 
 // planFor is where the pods without a machine of their own will go, those that are about to
-// be created and chunks of buffers among them; nil if there are none.
+// be created and chunks of buffers among them.
 func planFor(s *snapshot.Snapshot, opts placement.Options) *plan.Plan {
 	if len(s.Pending) == 0 && len(s.Buffers) == 0 && !slices.ContainsFunc(s.Nodes, (*snapshot.Node).Deleting) {
-		return nil
+		return &plan.Plan{}
 	}
 	opts.Unexplained = true
 	out := placement.Solve(s, opts)
@@ -21,23 +21,23 @@ func planFor(s *snapshot.Snapshot, opts placement.Options) *plan.Plan {
 	return out
 }
 
-// nominations maps the name of each machine that a pod without a machine of its
-// own counts on to the first such pod: where placement puts it, or where
-// kube-scheduler says that it will run. A pod that kube-scheduler does not put
-// there although it had the time holds the machine no longer, and is among the refused
-// until that is noted.
-func nominations(s *snapshot.Snapshot, planned *plan.Plan) (out map[string]*snapshot.Pod, refused []nomination.Refusal) {
-	out = map[string]*snapshot.Pod{}
-	if planned == nil {
-		return out, nil
-	}
+// nominations maps the name of each machine that a pod without a machine of its own counts on to
+// the first such pod: where placement puts it, or where kube-scheduler says that it will run. A
+// pod that kube-scheduler does not put there although it had the time holds the machine no
+// longer. Chunks are those of buffers that have room on a machine.
+func nominations(s *snapshot.Snapshot, planned *plan.Plan) (nominated map[string]*snapshot.Pod, chunks map[string][]*snapshot.Pod) {
+	nominated, chunks = map[string]*snapshot.Pod{}, map[string][]*snapshot.Pod{}
 	keep := func(p *snapshot.Pod, n *snapshot.Node) {
-		if _, taken := out[n.Name]; !taken && p.Buffer == nil && !nomination.Refused(p, n, s.Now) {
-			out[n.Name] = p
+		if _, taken := nominated[n.Name]; !taken && !nomination.Refused(p, n, s.Now) {
+			nominated[n.Name] = p
 		}
 	}
-	for _, p := range planned.Placements {
-		keep(p.Pod, p.Node)
+	for _, at := range planned.Placements {
+		if at.Pod.Buffer != nil {
+			chunks[at.Node.Name] = append(chunks[at.Node.Name], at.Pod)
+		} else {
+			keep(at.Pod, at.Node)
+		}
 	}
 	for _, p := range s.Pending {
 		if nomination.Foreign(p.Pod) {
@@ -46,21 +46,7 @@ func nominations(s *snapshot.Snapshot, planned *plan.Plan) (out map[string]*snap
 			}
 		}
 	}
-	return out, nomination.Refusals(s, planned.Placements)
-}
-
-// chunks maps the name of each machine that has room of buffers to the chunks there.
-func chunks(planned *plan.Plan) map[string][]*snapshot.Pod {
-	out := map[string][]*snapshot.Pod{}
-	if planned == nil {
-		return out
-	}
-	for _, at := range planned.Placements {
-		if at.Pod.Buffer != nil {
-			out[at.Node.Name] = append(out[at.Node.Name], at.Pod)
-		}
-	}
-	return out
+	return nominated, chunks
 }
 
 // agreed are the pods with a node on which a disagreement is still noted.

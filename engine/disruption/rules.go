@@ -7,7 +7,6 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/disruption/drift"
 	"github.com/millwright-dev/millwright/engine/eviction"
-	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -59,13 +58,10 @@ func running(c Cause) []rule {
 }
 
 type examiner struct {
-	s *snapshot.Snapshot
-	// planned is where the pods without a machine of their own will go.
-	planned   *plan.Plan
+	s         *snapshot.Snapshot
 	nominated map[string]*snapshot.Pod // by machine
 	// chunks are those of buffers, by the machine that has their room.
-	chunks  map[string][]*snapshot.Pod
-	refused []nomination.Refusal
+	chunks map[string][]*snapshot.Pod
 	// counted are the machines that pods of commands count on, with the machine that
 	// the pods come from.
 	counted map[string]*snapshot.Node
@@ -79,11 +75,10 @@ type examiner struct {
 	started func() map[string]time.Time
 }
 
-func newExaminer(s *snapshot.Snapshot, opts Options) *examiner {
-	planned := planFor(s, opts.Placement)
-	nominated, refused := nominations(s, planned)
+func newExaminer(s *snapshot.Snapshot, planned *plan.Plan) *examiner {
+	nominated, chunks := nominations(s, planned)
 	return &examiner{
-		s: s, planned: planned, nominated: nominated, chunks: chunks(planned), refused: refused, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
+		s: s, nominated: nominated, chunks: chunks, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
 		budgets: eviction.NewBudgets(s.PDBs), twins: twins(s),
 		started: sync.OnceValue(func() map[string]time.Time { return latestStarts(s) }),
 	}

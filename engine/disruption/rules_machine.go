@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/disruption/idle"
+	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/interruption/restart"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
@@ -119,8 +120,8 @@ func twins(s *snapshot.Snapshot) map[string][]*snapshot.Node {
 // leave as well, and no decision counts them.
 func unshared(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	for _, twin := range e.twins[n.Claim.ProviderID] {
-		if i := slices.IndexFunc(twin.Pods, func(p *snapshot.Pod) bool { return eviction.Reschedulable(p.Pod) }); i >= 0 {
-			return plan.Reason{Code: plan.InstanceShared, Objects: append(plan.MachineRefs(twin), plan.PodRef(twin.Pods[i].Pod))}, true
+		if pods := whatif.Moving(twin); len(pods) > 0 {
+			return plan.Reason{Code: plan.InstanceShared, Objects: append(plan.MachineRefs(twin), plan.PodRef(pods[0].Pod))}, true
 		}
 	}
 	return plan.Reason{}, false

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -52,15 +53,10 @@ const shownPods = 5
 
 // vacant keeps a machine that runs pods or has the room of buffers.
 func vacant(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	r := plan.Reason{Code: plan.HasPods}
-	count := 0
-	for _, p := range n.Pods {
-		if !eviction.Reschedulable(p.Pod) {
-			continue
-		}
-		if count++; count <= shownPods {
-			r.Objects = append(r.Objects, plan.PodRef(p.Pod))
-		}
+	r, pods := plan.Reason{Code: plan.HasPods}, whatif.Moving(n)
+	count := len(pods)
+	for _, p := range pods[:min(count, shownPods)] {
+		r.Objects = append(r.Objects, plan.PodRef(p.Pod))
 	}
 	if count == 0 {
 		r.Code, count = plan.HasBuffers, len(e.chunks[n.Name])
@@ -99,8 +95,8 @@ func consenting(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	if !e.s.Pool(n.Claim.Pool).Policy.Disruption.DefaultDeny || n.Object.Annotations[eviction.DoNotDisruptAnnotation] == agrees {
 		return plan.Reason{}, false
 	}
-	for _, p := range n.Pods {
-		if eviction.Reschedulable(p.Pod) && p.Annotations[eviction.DoNotDisruptAnnotation] != agrees {
+	for _, p := range whatif.Moving(n) {
+		if p.Annotations[eviction.DoNotDisruptAnnotation] != agrees {
 			return plan.Reason{Code: plan.NotAgreed, Objects: append([]plan.ObjectRef{plan.PodRef(p.Pod)}, poolRef(e.s.Pool(n.Claim.Pool))...)}, true
 		}
 	}
@@ -114,10 +110,7 @@ func cooledDown(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		return plan.Reason{}, false
 	}
 	r := plan.Reason{Code: plan.WorkloadCoolsDown, Want: rest.String()}
-	for _, p := range n.Pods {
-		if !eviction.Reschedulable(p.Pod) {
-			continue
-		}
+	for _, p := range whatif.Moving(n) {
 		since := e.started()[workload(p)]
 		if until := since.Add(rest); e.s.Now.Before(until) && until.After(r.Until) {
 			r.Objects, r.Since, r.Until = []plan.ObjectRef{plan.PodRef(p.Pod)}, since, until

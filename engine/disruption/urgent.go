@@ -150,7 +150,6 @@ func (d *decider) enforce() {
 		if !is {
 			continue
 		}
-		d.overdue[n.Name] = true
 		d.Overdue = append(d.Overdue, o)
 		going = append(going, n)
 		d.Verdicts[i] = Verdict{Node: n, Disrupting: true, Cause: o.Cause, Reason: plan.Reason{
@@ -158,7 +157,7 @@ func (d *decider) enforce() {
 		}}
 	}
 	d.groups = slices.DeleteFunc(d.groups, func(g *group) bool {
-		g.Nodes = slices.DeleteFunc(g.Nodes, func(n *snapshot.Node) bool { return d.overdue[n.Name] })
+		g.Nodes = slices.DeleteFunc(g.Nodes, func(n *snapshot.Node) bool { return d.verdict(n).Disrupting })
 		return len(g.Nodes) == 0
 	})
 	d.world.Remove(going)

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
-	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -119,10 +118,7 @@ type bundle struct {
 // bundles are the pods of a machine that would move, the largest first.
 func (s *prefilter) bundles(n *snapshot.Node) []bundle {
 	var out []bundle
-	for _, p := range n.Pods {
-		if !eviction.Reschedulable(p.Pod) {
-			continue
-		}
+	for _, p := range whatif.Moving(n) {
 		i := slices.IndexFunc(out, func(b bundle) bool { return b.class == p.Class })
 		if i < 0 {
 			out = append(out, bundle{class: p.Class})

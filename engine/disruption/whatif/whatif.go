@@ -39,17 +39,14 @@ const (
 )
 
 // New is the world in which the pods of a plan for the snapshot are where the
-// plan puts them and machines that are being deleted are gone. The plan may be
-// nil.
+// plan puts them and machines that are being deleted are gone.
 func New(s *snapshot.Snapshot, p *plan.Plan, options placement.Options) *World {
 	w := &World{Ledger: limit.New(s), snap: s.Fork(), options: options}
 	w.options.Ledger, w.options.Unexplained = w.Ledger, true
 	w.snap.Pending, w.snap.Nominated, w.snap.Buffers = nil, nil, nil
-	if p != nil {
-		w.put(p.Placements, func(*snapshot.Pod) bool { return true })
-		for _, n := range p.NewNodes {
-			w.Ledger.Take(&n)
-		}
+	w.put(p.Placements, func(*snapshot.Pod) bool { return true })
+	for _, n := range p.NewNodes {
+		w.Ledger.Take(&n)
 	}
 	w.snap.Nodes = slices.DeleteFunc(w.snap.Nodes, (*snapshot.Node).Deleting)
 	return w
@@ -199,16 +196,18 @@ func (w *World) Go(gone []*snapshot.Node, a Answer) {
 	})
 }
 
+// Moving are a machine's pods that would have to move.
+func Moving(n *snapshot.Node) []*snapshot.Pod {
+	return slices.DeleteFunc(slices.Clone(n.Pods), func(p *snapshot.Pod) bool { return !eviction.Reschedulable(p.Pod) })
+}
+
 // Movers are a machine's pods as they would be made again elsewhere.
 func Movers(n *snapshot.Node) []*snapshot.Pod {
-	var out []*snapshot.Pod
-	for _, p := range n.Pods {
-		if !eviction.Reschedulable(p.Pod) {
-			continue
-		}
+	out := Moving(n)
+	for i, p := range out {
 		again := *p.Pod
 		again.Spec.NodeName, again.Status, again.DeletionTimestamp = "", corev1.PodStatus{}, nil
-		out = append(out, &snapshot.Pod{Pod: &again, Class: p.Class, Buffer: p.Buffer})
+		out[i] = &snapshot.Pod{Pod: &again, Class: p.Class, Buffer: p.Buffer}
 	}
 	return out
 }

@@ -27,7 +27,7 @@ func full() *World {
 		n.Pods = append(n.Pods, classes.Pod(p))
 		s.Nodes = append(s.Nodes, n)
 	}
-	return New(s, nil, placement.Options{})
+	return New(s, &plan.Plan{}, placement.Options{})
 }
 
 func TestAQuestionLeavesTheWorldAsItIs(t *testing.T) {
