@@ -116,7 +116,7 @@ func (d *decider) beginReplacing() {
 		cause := d.verdict(c.node).Cause
 		old[c.node.Name] = cause.Urgent() || d.account.allowance(c.node.Claim.Pool, cause).Allowed > 0
 	}
-	d.world.Close(func(n *snapshot.Node) bool { return old[n.Name] || !n.Initialized() })
+	d.world.Close(func(n *snapshot.Node) bool { return old[n.Name] })
 	slices.SortFunc(list, func(a, b candidate) int {
 		return cmp.Or(
 			byDeadline(a.node, b.node),

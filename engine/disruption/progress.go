@@ -73,7 +73,7 @@ func (p Progress) ReplacementName(pool string, i int) string {
 func progressOf(n *snapshot.Node) Progress {
 	var p Progress
 	err := json.Unmarshal([]byte(n.Claim.Annotations[CommandAnnotation]), &p)
-	if err != nil || p.ID == "" || !slices.Contains(p.Claims, n.Claim.Name) {
+	if err != nil || p.ID == "" {
 		cause := Cause(n.Claim.Conditions[snapshot.DisruptionReason].Reason)
 		if !slices.Contains(append(Causes(), UrgentCauses()...), cause) {
 			cause = Empty

@@ -85,6 +85,8 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 			p.Policy.Disruption.IgnoreJobs = true
 		case "static":
 			p.Replicas = new(int64)
+		case "on-trial":
+			p.OnTrial = true
 		case "not-ready":
 			p.NotReady = value
 		case "policy":
