@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/engine/disruption/churnlog"
 	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/limit"
@@ -19,13 +20,13 @@ import (
 // beginEmpty lets empty machines go, the dearest first.
 func (d *decider) beginEmpty() {
 	list := d.candidates[Empty]
-	slices.SortFunc(list, func(a, b candidate) int {
-		return cmp.Or(-cmp.Compare(a.price, b.price), cmp.Compare(a.node.Name, b.node.Name))
+	slices.SortFunc(list, func(a, b churnlog.Machine) int {
+		return cmp.Or(-cmp.Compare(a.Price, b.Price), cmp.Compare(a.Node.Name, b.Node.Name))
 	})
 	for _, c := range list {
-		v, one := d.verdict(c.node), []*snapshot.Node{c.node}
-		v.Saving = c.price
-		reason, stays := notReplacing(d.examiner, c.node)
+		v, one := d.verdict(c.Node), []*snapshot.Node{c.Node}
+		v.Saving = c.Price
+		reason, stays := notReplacing(d.examiner, c.Node)
 		if !stays {
 			if reason, stays = d.account.refuses(Empty, one, false); stays {
 				v.Cause = cmp.Or(d.offer(c, Empty), Empty)
@@ -35,7 +36,7 @@ func (d *decider) beginEmpty() {
 			v.Reason = reason
 			continue
 		}
-		d.begin(Command{Progress: Progress{Cause: Empty, Saving: c.price}, Nodes: one})
+		d.begin(Command{Progress: Progress{Cause: Empty, Saving: c.Price}, Nodes: one})
 		d.world.Remove(one)
 	}
 }
@@ -45,14 +46,14 @@ func (d *decider) beginEmpty() {
 //
 //	empty:     Empty, then Expired or Drifted
 //	with pods: Expired or Drifted, then Underutilized
-func (d *decider) offer(c candidate, refused Cause) Cause {
+func (d *decider) offer(c churnlog.Machine, refused Cause) Cause {
 	var next Cause
-	_, occupied := vacant(d.examiner, c.node)
+	_, occupied := vacant(d.examiner, c.Node)
 	switch {
 	case refused == Empty:
-		next = d.renewed(c.node)
+		next = d.renewed(c.Node)
 	case occupied && !refused.Urgent():
-		if _, blocked := d.ask(consolidating, c.node); !blocked {
+		if _, blocked := d.ask(consolidating, c.Node); !blocked {
 			next = Underutilized
 		}
 	}
@@ -107,34 +108,34 @@ func doing(c Command) string {
 // longest. One that cannot be replaced now may still be consolidated. Many such machines
 // could use up the work of every decision: half of it is for others, picked at random.
 func (d *decider) beginReplacing() {
-	var list []candidate
+	var list []churnlog.Machine
 	for _, cause := range append(UrgentCauses(), Expired, Drifted) {
 		list = append(list, d.candidates[cause]...)
 	}
 	old := map[string]bool{}
 	for _, c := range list {
-		cause := d.verdict(c.node).Cause
-		old[c.node.Name] = cause.Urgent() || d.account.allowance(c.node.Claim.Pool, cause).Allowed > 0
+		cause := d.verdict(c.Node).Cause
+		old[c.Node.Name] = cause.Urgent() || d.account.allowance(c.Node.Claim.Pool, cause).Allowed > 0
 	}
 	d.world.Close(func(n *snapshot.Node) bool { return old[n.Name] })
-	slices.SortFunc(list, func(a, b candidate) int {
+	slices.SortFunc(list, func(a, b churnlog.Machine) int {
 		return cmp.Or(
-			byDeadline(a.node, b.node),
-			cmp.Compare(a.node.MoveCost(), 1)-cmp.Compare(b.node.MoveCost(), 1),
-			d.due(a.node).Compare(d.due(b.node)),
-			cmp.Compare(a.node.Name, b.node.Name),
+			byDeadline(a.Node, b.Node),
+			cmp.Compare(a.Node.MoveCost(), 1)-cmp.Compare(b.Node.MoveCost(), 1),
+			d.due(a.Node).Compare(d.due(b.Node)),
+			cmp.Compare(a.Node.Name, b.Node.Name),
 		)
 	})
 	inOrder := true
 	for i := range list {
-		if inOrder && d.world.Asked > work/2 && !d.verdict(list[i].node).Cause.Urgent() {
+		if inOrder && d.world.Asked > work/2 && !d.verdict(list[i].Node).Cause.Urgent() {
 			inOrder = false
 			d.random.Shuffle(len(list)-i, func(a, b int) { list[i+a], list[i+b] = list[i+b], list[i+a] })
 		}
 		c := list[i]
-		if reason, stays := d.beginOne(c.node); stays {
-			d.verdict(c.node).Reason = reason
-			d.offer(c, d.verdict(c.node).Cause)
+		if reason, stays := d.beginOne(c.Node); stays {
+			d.verdict(c.Node).Reason = reason
+			d.offer(c, d.verdict(c.Node).Cause)
 		}
 	}
 }

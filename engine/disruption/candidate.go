@@ -14,12 +14,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// candidate is a machine that may go if the budget allows it.
-type candidate struct {
-	node  *snapshot.Node
-	price float64 // $/h, 0 if not known
-}
-
 // Marked reports whether a machine of ours carries any mark of a command: the
 // taint on the node or the condition on the claim.
 func Marked(n *snapshot.Node) bool {

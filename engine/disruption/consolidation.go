@@ -36,16 +36,16 @@ func (c *consolidation) begin() {
 		}
 	}
 	for _, x := range list {
-		v := c.verdict(x.node)
-		if reason, stays := notReplacing(c.examiner, x.node); stays {
+		v := c.verdict(x.Node)
+		if reason, stays := notReplacing(c.examiner, x.Node); stays {
 			v.Reason = reason
 			continue
 		}
 		if v.Reason.Code == "" { // it stands if the machine takes pods of others
-			v.Reason = plan.Reason{Code: plan.NothingCheaper, Objects: plan.MachineRefs(x.node), Have: dollars(x.price), Want: dollars(x.price)}
+			v.Reason = plan.Reason{Code: plan.NothingCheaper, Objects: plan.MachineRefs(x.Node), Have: dollars(x.Price), Want: dollars(x.Price)}
 		}
-		m := c.world.Machine(x.node.Name)
-		in.Candidates = append(in.Candidates, consolidate.Candidate{Node: m, Price: x.price, Cost: m.MoveCost()})
+		m := c.world.Machine(x.Node.Name)
+		in.Candidates = append(in.Candidates, consolidate.Candidate{Node: m, Price: x.Price, Cost: m.MoveCost()})
 	}
 	for name, stay := range consolidate.Find(in) {
 		// If the cause is another, what holds its replacement back has been said.

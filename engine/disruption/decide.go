@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millwright-dev/millwright/engine/disruption/churnlog"
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -35,7 +36,7 @@ type decider struct {
 	// at is where a machine's verdict is, by name.
 	at         map[string]int
 	account    *account
-	candidates map[Cause][]candidate
+	candidates map[Cause][]churnlog.Machine
 	groups     []*group
 	// paused are the pools that launch no replacements for now.
 	paused map[string]pause
@@ -50,7 +51,7 @@ func newDecider(s *snapshot.Snapshot, opts Options) *decider {
 			Refusals: nomination.Refusals(s, planned.Placements), Agreed: agreed(s),
 		},
 		examiner: e, world: whatif.New(s, planned, opts.Placement), random: opts.random(s.Now), account: a,
-		at: make(map[string]int, len(s.Nodes)), candidates: map[Cause][]candidate{}, groups: groups(s), paused: pauses(s),
+		at: make(map[string]int, len(s.Nodes)), candidates: map[Cause][]churnlog.Machine{}, groups: groups(s), paused: pauses(s),
 	}
 	for i, n := range s.Nodes {
 		d.at[n.Name], d.Verdicts[i].Node = i, n
@@ -69,7 +70,7 @@ func (d *decider) judge() {
 		cause, reason, blocked := d.qualify(n)
 		d.Verdicts[i] = Verdict{Node: n, Cause: cause, Reason: reason, Disrupting: reason.Code == plan.BeingDeleted}
 		if !blocked {
-			d.candidates[cause] = append(d.candidates[cause], candidate{n, Price(d.s.Pool(n.Claim.Pool), n)})
+			d.candidates[cause] = append(d.candidates[cause], churnlog.Machine{Node: n, Price: Price(d.s.Pool(n.Claim.Pool), n)})
 			d.Eligible[cause]++
 		}
 	}

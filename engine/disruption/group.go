@@ -11,8 +11,6 @@ import (
 // group is a command under way.
 type group struct {
 	Command
-	// comers are the replacements that exist, by claim name.
-	comers map[string]*snapshot.Node
 	// committed is true once one of its machines is being deleted, failed if its
 	// replacements were launched and are of no use.
 	committed, failed bool
@@ -31,7 +29,7 @@ func groups(s *snapshot.Snapshot) []*group {
 		p := progressOf(n)
 		g := byID[p.ID]
 		if g == nil {
-			g = &group{Command: Command{Progress: p}, comers: map[string]*snapshot.Node{}}
+			g = &group{Command: Command{Progress: p}}
 			byID[p.ID], out = g, append(out, g)
 		}
 		switch {
@@ -42,14 +40,6 @@ func groups(s *snapshot.Snapshot) []*group {
 			g.Progress = p
 		}
 		g.Nodes = append(g.Nodes, n)
-	}
-	for _, n := range s.Nodes {
-		if n.Claim == nil {
-			continue
-		}
-		if g := byID[n.Claim.Annotations[snapshot.ReplacesAnnotation]]; g != nil {
-			g.comers[n.Claim.Name] = n
-		}
 	}
 	out = slices.DeleteFunc(out, func(g *group) bool { return len(g.Nodes) == 0 })
 	slices.SortStableFunc(out, func(a, b *group) int {

@@ -3,7 +3,6 @@ package disruption
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -63,7 +62,7 @@ func (u *underway) giveUp(g *group) {
 	}
 	r := plan.Reason{Code: plan.ReplacementFailed, Have: fmt.Sprint(u.paused[pool.Name].failures + 1), Want: most.String()}
 	for _, name := range g.Replacements {
-		if c := g.comers[name]; c != nil && !c.Claim.Is(snapshot.Initialized) {
+		if c := u.s.Node(name); c != nil && !c.Claim.Is(snapshot.Initialized) {
 			r.Objects = append(r.Objects, plan.ObjectRef{Kind: "NodeClaim", Name: name})
 			waits, _ := initialized(u.examiner, c)
 			r.Hint = cmp.Or(r.Hint, c.Claim.Conditions[waits.Want].Message, waits.Have)
@@ -109,8 +108,8 @@ func (u *underway) callOff(g *group, because *snapshot.Node, reason plan.Reason)
 		if g.failed {
 			r.Failures, r.Template = u.paused[n.Claim.Pool].failures+1, u.s.Pool(n.Claim.Pool).Hash
 		}
-		for _, name := range slices.Sorted(maps.Keys(g.comers)) {
-			if c := g.comers[name]; unused(c) && !c.Deleting() {
+		for _, c := range u.s.Nodes {
+			if old := u.replacing[c.Name]; old != nil && progressOf(old).ID == g.ID && unused(c) && !c.Deleting() {
 				r.Discard = append(r.Discard, c)
 			}
 		}
@@ -143,7 +142,7 @@ func (u *underway) advance(g *group) {
 func (u *underway) await(g *group) {
 	cost := 0.0
 	for _, name := range g.Replacements {
-		c := g.comers[name]
+		c := u.s.Node(name)
 		if c == nil || c.Deleting() {
 			g.failed = true
 			pool := g.Nodes[0].Claim.Pool
@@ -262,7 +261,7 @@ func (u *underway) placeMovers(standing []*group) {
 				g.failed = g.Replaced // launched for nothing: the same again would be launched the next time
 				u.callOff(g, n, u.fitsNowhere(pod, n))
 			case pod != nil:
-				if c := futile(g, answer); c != nil {
+				if c := u.futile(g, answer); c != nil {
 					g.failed = true
 					u.callOff(g, n, plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(c), Have: fmt.Sprintf("it takes none of the pods (%s)", backoff.WhyUnused(c, pod))})
 					continue
@@ -290,9 +289,9 @@ func (u *underway) placeMovers(standing []*group) {
 
 // futile is a replacement that is ready and that no pod is on or would go to, nil if there is
 // none: it is not what it was planned to be, and a further one would not be either.
-func futile(g *group, a whatif.Answer) *snapshot.Node {
+func (u *underway) futile(g *group, a whatif.Answer) *snapshot.Node {
 	for _, name := range g.Replacements {
-		c := g.comers[name]
+		c := u.s.Node(name)
 		if c != nil && c.Claim.Is(snapshot.Initialized) && movers(c) == 0 &&
 			!slices.ContainsFunc(a.Placements, func(p plan.Placement) bool { return p.Node.Name == c.Name }) {
 			return c

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -110,9 +112,6 @@ type Overdue struct {
 	Cause Cause
 	// Ends is until when its pods may end.
 	Ends time.Time
-
-	since time.Time
-	why   string
 }
 
 // lastGrace is how long pods of a machine that is overdue have to end, if its
@@ -121,40 +120,34 @@ const lastGrace = 30 * time.Second
 
 // overdue says whether a machine's last deadline has passed: that of its age, or of
 // a request.
-func (e *examiner) overdue(n *snapshot.Node) (Overdue, bool) {
+func (e *examiner) overdue(n *snapshot.Node) (o Overdue, why plan.Reason, is bool) {
 	if n.Claim == nil || n.Deleting() || e.s.Pool(n.Claim.Pool) == nil {
-		return Overdue{}, false
+		return o, why, false
 	}
-	grace := lastGrace
-	if g := n.Claim.TerminationGracePeriod; g != nil {
-		grace = *g
+	o = Overdue{n, Expired, e.s.Now.Add(ptr.Deref(n.Claim.TerminationGracePeriod, lastGrace))}
+	why = plan.Reason{Code: plan.Disrupting, Objects: plan.MachineRefs(n), Have: "its last deadline has passed"}
+	if d := e.s.Pool(n.Claim.Pool).Policy.Disruption.ExpiryDeadline; d != nil && n.Claim.ExpireAfter != nil {
+		why.Since = n.Claim.Created.Add(*n.Claim.ExpireAfter + *d)
 	}
-	o := Overdue{
-		Node: n, Cause: Expired, Ends: e.s.Now.Add(grace),
-		since: lastDeadline(e.s.Pool(n.Claim.Pool), n.Claim), why: "its last deadline has passed",
-	}
-	if r := requested(n); !r.Deadline.IsZero() && (o.since.IsZero() || r.Deadline.Before(o.since)) {
-		o.Cause, o.since, o.why = r.Cause, r.Deadline, because(r, "there is no time for a replacement")
+	if r := requested(n); !r.Deadline.IsZero() && (why.Since.IsZero() || r.Deadline.Before(why.Since)) {
+		o.Cause, why.Since, why.Have = r.Cause, r.Deadline, because(r, "there is no time for a replacement")
 		if !r.Ends.IsZero() {
 			o.Ends = r.Ends
 		}
 	}
-	return o, !o.since.IsZero() && !e.s.Now.Before(o.since)
+	why.Want = string(o.Cause)
+	return o, why, !why.Since.IsZero() && !e.s.Now.Before(why.Since)
 }
 
 // enforce lists the machines that are overdue. They are in no command.
 func (d *decider) enforce() {
 	var going []*snapshot.Node
 	for i, n := range d.s.Nodes {
-		o, is := d.examiner.overdue(n)
-		if !is {
-			continue
+		if o, why, is := d.overdue(n); is {
+			d.Overdue = append(d.Overdue, o)
+			going = append(going, n)
+			d.Verdicts[i] = Verdict{Node: n, Disrupting: true, Cause: o.Cause, Reason: why}
 		}
-		d.Overdue = append(d.Overdue, o)
-		going = append(going, n)
-		d.Verdicts[i] = Verdict{Node: n, Disrupting: true, Cause: o.Cause, Reason: plan.Reason{
-			Code: plan.Disrupting, Objects: plan.MachineRefs(n), Want: string(o.Cause), Have: o.why, Since: o.since,
-		}}
 	}
 	d.groups = slices.DeleteFunc(d.groups, func(g *group) bool {
 		g.Nodes = slices.DeleteFunc(g.Nodes, func(n *snapshot.Node) bool { return d.verdict(n).Disrupting })
@@ -162,14 +155,4 @@ func (d *decider) enforce() {
 	})
 	d.world.Remove(going)
 	d.account.charge(going)
-}
-
-// lastDeadline is when a machine is removed for its age whatever else holds; zero
-// for never.
-func lastDeadline(p *snapshot.Pool, c *snapshot.Claim) time.Time {
-	d := p.Policy.Disruption.ExpiryDeadline
-	if d == nil || c.ExpireAfter == nil {
-		return time.Time{}
-	}
-	return c.Created.Add(*c.ExpireAfter + *d)
 }
