@@ -99,7 +99,10 @@ type search struct {
 // machine's name.
 func Find(in Input) map[string]Stay {
 	s := &search{Input: in, stays: map[string]Stay{}, used: map[string]bool{}, left: in.World.Asked + in.Work}
-	s.rank()
+	// Those that cost the most for each pod that would move should go first.
+	slices.SortFunc(s.Candidates, func(a, b Candidate) int {
+		return cmp.Or(-cmp.Compare(a.Price/a.Cost, b.Price/b.Cost), cmp.Compare(a.Node.Name, b.Node.Name))
+	})
 	s.prefilter = newPrefilter(in.World, in.Candidates)
 	s.offers = newOffers(s.prefilter.dims, in.World.Pools())
 	s.rates = newRates(s.prefilter.dims, s.offers)
@@ -107,14 +110,6 @@ func Find(in Input) map[string]Stay {
 	s.remove()
 	s.replace()
 	return s.stays
-}
-
-// rank puts the candidates in the order in which they should go: those first that
-// cost the most for each pod that would move.
-func (s *search) rank() {
-	slices.SortFunc(s.Candidates, func(a, b Candidate) int {
-		return cmp.Or(-cmp.Compare(a.Price/a.Cost, b.Price/b.Cost), cmp.Compare(a.Node.Name, b.Node.Name))
-	})
 }
 
 // stay notes why the candidates of a component stay, unless something better is known.

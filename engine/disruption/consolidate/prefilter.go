@@ -58,16 +58,13 @@ func newPrefilter(w *whatif.World, candidates []Candidate) *prefilter {
 
 // names are the resources that some pod asks for.
 func names(nodes []*snapshot.Node) []corev1.ResourceName {
-	seen := map[*snapshot.Class]bool{}
 	var out []corev1.ResourceName
 	for _, n := range nodes {
 		for _, p := range n.Pods {
-			if seen[p.Class] {
-				continue
-			}
-			seen[p.Class] = true
 			for _, a := range p.Class.Requests {
-				out = append(out, a.Name)
+				if !slices.Contains(out, a.Name) {
+					out = append(out, a.Name)
+				}
 			}
 		}
 	}

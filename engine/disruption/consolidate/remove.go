@@ -11,7 +11,9 @@ import (
 // prefilter would keep even if there were no budgets, so that they need not move
 // again in the next pass.
 func (s *search) remove() {
-	chosen := s.sift()
+	chosen := slices.DeleteFunc(slices.Clone(s.Candidates), func(c Candidate) bool {
+		return s.prefilter.at[c.Node.Name].busy || len(s.prefilter.remove(c.Node, false)) > 0
+	})
 	if len(chosen) == 0 {
 		return
 	}
@@ -25,13 +27,6 @@ func (s *search) remove() {
 			s.stay(alone(c), Stay{Reason: fitsNowhere(c, pod), Saving: c.Price})
 		}
 	}
-}
-
-// sift lets the prefilter choose.
-func (s *search) sift() []Candidate {
-	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c Candidate) bool {
-		return s.prefilter.at[c.Node.Name].busy || len(s.prefilter.remove(c.Node, false)) > 0
-	})
 }
 
 func nodes(list []Candidate) []*snapshot.Node {

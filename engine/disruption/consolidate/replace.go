@@ -130,10 +130,10 @@ func alone(c Candidate) *component { return &component{nodes: []Candidate{c}} }
 
 // components divides a group by who shares new machines with whom.
 func components(group []Candidate, answer whatif.Answer) []*component {
-	of := map[string]*component{}
+	of, refused := map[string]*component{}, answer.Refused()
 	var all []*component
 	for _, c := range group {
-		one := alone(c)
+		one := &component{nodes: []Candidate{c}, unplaced: refused[c.Node.Name]}
 		of[c.Node.Name], all = one, append(all, one)
 	}
 	join := func(a, b *component) *component {
@@ -145,6 +145,7 @@ func components(group []Candidate, answer whatif.Answer) []*component {
 		}
 		a.nodes = append(a.nodes, b.nodes...)
 		a.launch = append(a.launch, b.launch...)
+		a.unplaced = cmp.Or(a.unplaced, b.unplaced)
 		all = slices.DeleteFunc(all, func(c *component) bool { return c == b })
 		return a
 	}
@@ -154,12 +155,6 @@ func components(group []Candidate, answer whatif.Answer) []*component {
 			whole = join(whole, of[answer.From(pod)])
 		}
 		whole.launch = append(whole.launch, n)
-	}
-	refused := answer.Refused()
-	for _, c := range group {
-		if pod := refused[c.Node.Name]; pod != nil {
-			of[c.Node.Name].unplaced = pod
-		}
 	}
 	return all
 }

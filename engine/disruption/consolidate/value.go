@@ -50,19 +50,12 @@ func newRates(dims *vector.Dims, list []offer) rates {
 // newOffers lists the types that are sold to those of the pools that launch.
 func newOffers(dims *vector.Dims, pools []*snapshot.Pool) []offer {
 	var out []offer
-	at := map[*catalog.Type]int{}
 	for _, p := range pools {
 		if p.NotReady != "" || p.Replicas != nil {
 			continue
 		}
 		for _, t := range p.Types {
-			price := least(p, t)
-			if i, known := at[t]; known {
-				out[i].price = min(out[i].price, price)
-			} else {
-				at[t] = len(out)
-				out = append(out, offer{price, dims.Have(t.Allocatable())})
-			}
+			out = append(out, offer{least(p, t), dims.Have(t.Allocatable())})
 		}
 	}
 	return out
@@ -131,7 +124,6 @@ func (s *search) excludeTargets() {
 			byPool[p.Name] = newRates(s.prefilter.dims, newOffers(s.prefilter.dims, []*snapshot.Pool{p}))
 		}
 	}
-	var dear []Candidate
 	for _, c := range s.Candidates {
 		p, r := s.prefilter.at[c.Node.Name], byPool[c.Node.Pool()]
 		if r == nil || p.full <= 0 {
@@ -145,16 +137,8 @@ func (s *search) excludeTargets() {
 		}
 		h := t.disruption(true, 1+(c.Cost-1)/p.full)
 		if saving >= excludedAbove*h.dollars && saving > excludedAbove*share*c.Price {
-			dear = append(dear, c)
+			p.closed = true
 		}
-	}
-	s.close(dear)
-}
-
-// close keeps pods off machines from now on.
-func (s *search) close(list []Candidate) {
-	for _, c := range list {
-		s.prefilter.at[c.Node.Name].closed = true
 	}
 	s.World.Close(func(n *snapshot.Node) bool { return s.prefilter.at[n.Name].closed })
 }

@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
-	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -49,19 +48,14 @@ func Seen(pool *snapshot.Pool, c *snapshot.Claim, now time.Time) string {
 		return ""
 	case rehashed(pool, c):
 		return NodePoolDrifted
-	case !required(pool).Matches(c.Labels):
+	// The pool's labels are part of the template's hash, and a claim of an older version may lack
+	// one that says nothing about the machine.
+	case !pool.Requirements.Without(slices.Collect(maps.Keys(pool.Labels))...).Matches(c.Labels):
 		return RequirementsDrifted
 	case pool.Replicas == nil && now.Sub(c.Created) >= settled && unsold(pool, c):
 		return InstanceTypeNotFound
 	}
 	return ""
-}
-
-// required are the pool's requirements without its labels: those are part of the
-// template's hash, and a claim of an older version may lack one that says nothing
-// about the machine.
-func required(pool *snapshot.Pool) requirement.Set {
-	return pool.Requirements.Without(slices.Collect(maps.Keys(pool.Labels))...)
 }
 
 // Reported is the cloud's own reason, empty if it has none.

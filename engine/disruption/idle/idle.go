@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -48,7 +49,8 @@ func Last(p *corev1.Pod, now time.Time) (Event, bool) {
 		at = Later(at, Ended(p))
 	}
 	if p.DeletionTimestamp != nil {
-		at = Later(at, told(p))
+		grace := time.Duration(ptr.Deref(p.DeletionGracePeriodSeconds, 0)) * time.Second
+		at = Later(at, p.DeletionTimestamp.Add(-grace)) // when it was told to end
 	}
 	if at.IsZero() || at.After(now) {
 		at = now
@@ -159,15 +161,6 @@ func EndedItself(p *corev1.Pod) bool {
 		!slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
 		})
-}
-
-// told is when the deletion of a pod was asked for.
-func told(p *corev1.Pod) time.Time {
-	grace := int64(0)
-	if p.DeletionGracePeriodSeconds != nil {
-		grace = *p.DeletionGracePeriodSeconds
-	}
-	return p.DeletionTimestamp.Add(-time.Duration(grace) * time.Second)
 }
 
 // Later is the latest of times.

@@ -235,3 +235,25 @@ func (w *World) put(placements []plan.Placement, wanted func(*snapshot.Pod) bool
 		w.snap.Nodes[i].Pods = append(w.snap.Nodes[i].Pods, &snapshot.Pod{Pod: &pod, Class: p.Pod.Class, Buffer: p.Pod.Buffer})
 	}
 }
+
+// unstocked are the pools with nothing to sell, unless that would take domains away from a
+// topology spread of pods that move.
+func (w *World) unstocked(movers []*snapshot.Pod) []*snapshot.Pool {
+	if slices.ContainsFunc(movers, spreads) {
+		return w.snap.Pools
+	}
+	out := make([]*snapshot.Pool, len(w.snap.Pools))
+	for i, p := range w.snap.Pools {
+		empty := *p
+		empty.Types = nil
+		out[i] = &empty
+	}
+	return out
+}
+
+// spreads reports whether a pod demands a spread over domains in which new nodes may come to be.
+func spreads(p *snapshot.Pod) bool {
+	return slices.ContainsFunc(p.Class.Shape.Spread, func(c corev1.TopologySpreadConstraint) bool {
+		return c.TopologyKey != corev1.LabelHostname && c.WhenUnsatisfiable == corev1.DoNotSchedule
+	})
+}
