@@ -1,5 +1,7 @@
 package pack
 
+import "slices"
+
 // stepsToBound bounds the search for the content of a model that is worth most.
 const stepsToBound = 20_000
 
@@ -8,22 +10,14 @@ const stepsToBound = 20_000
 // master program, without fees, lowered until no content is worth more than its model
 // (Farley). So they hold wherever the program stopped. They are nil where the kinds of
 // things are many or have rules, and where the bound of the program is good enough.
-func (s *solver) contents(boxes []Box, packed []int) []float64 {
-	kinds, things := 0, 0
-	for i, n := range packed {
-		if family := s.familyOf(int32(i)); n > 0 {
-			if kinds++; kinds > fewKinds || !family.Plain() || family.Loose != nil {
-				return nil
-			}
-			things += n
-		}
-	}
-	if !s.wasteful(boxes, packed) {
+func (s *solver) contents(boxes []Box) []float64 {
+	p := s.patterns(boxes)
+	if p == nil || !s.wasteful(boxes) {
 		return nil
 	}
 	s.fee = 0
-	p := s.patterns(boxes, packed, things)
-	if !p.begin() {
+	p.begin()
+	if slices.ContainsFunc(p.items, func(i int32) bool { return !s.familyOf(i).Plain() || s.familyOf(i).Loose != nil }) {
 		return nil
 	}
 	p.relax()
@@ -31,7 +25,7 @@ func (s *solver) contents(boxes []Box, packed []int) []float64 {
 	for _, m := range p.models {
 		most = max(most, p.most(m)/max(s.costs(m), tiny))
 	}
-	out := make([]float64, len(packed))
+	out := make([]float64, len(s.counts))
 	for r, i := range p.items {
 		if v := p.master.Dual[r]; v > tiny {
 			out[i] = v / most

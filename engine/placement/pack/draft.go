@@ -13,31 +13,23 @@ const (
 // draft packs greedily twice: by price alone, which tells what an average box costs, and
 // with the fee. The better packing counts. Where there are many items, a sample is packed
 // by price alone.
-func (s *solver) draft(left []int, limits []int64) []Box {
+func (s *solver) draft() []Box {
 	some := s.part(drafted)
-	rest, available := slices.Clone(some), slices.Clone(limits)
-	plain := s.greedy(rest, available)
-	if len(plain) == 0 {
-		return s.greedy(left, limits)
-	}
+	plain := s.greedy(slices.Clone(some), slices.Clone(s.p.Limits))
 	s.charge(plain)
-	all := slices.Equal(some, left)
-	if !all || len(plain) > s.floor.boxes(s.counts) {
-		after, budgets := slices.Clone(left), slices.Clone(limits)
-		out := s.greedy(after, budgets)
-		if !all || slices.Equal(after, rest) && s.better(out, plain) {
-			copy(left, after)
-			copy(limits, budgets)
-			return out
-		}
+	all := slices.Equal(some, s.counts)
+	if all && len(plain) <= s.floor.boxes(s.counts) {
+		return plain
 	}
-	copy(left, rest)
-	copy(limits, available)
-	return plain
+	out := s.greedy(slices.Clone(s.counts), slices.Clone(s.p.Limits))
+	if all && !s.better(out, plain) {
+		return plain
+	}
+	return out
 }
 
 func (s *solver) charge(boxes []Box) {
-	s.fee = addedWeight * s.p.price(boxes) / float64(len(boxes))
+	s.fee = addedWeight * s.p.price(boxes) / float64(max(len(boxes), 1))
 }
 
 // part is a proportional sample of about so many things; all of them where some cannot

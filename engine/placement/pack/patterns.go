@@ -17,6 +17,8 @@ import (
 type patterns struct {
 	s    *solver
 	left []int
+	// things are how many there are to begin with, of so many kinds.
+	things, kinds int
 	// items are those of which something is left, row their rows in the master.
 	items []int32
 	row   []int
@@ -46,58 +48,32 @@ const (
 
 // repack packs the content of boxes by patterns, if it is many things of few kinds and
 // that comes cheaper.
-func (s *solver) repack(boxes []Box, limits []int64) []Box {
-	left, things, kinds := make([]int, len(s.counts)), 0, 0
-	for i := range boxes {
-		for _, part := range boxes[i].Parts {
-			if left[part.Item] == 0 {
-				kinds++
-			}
-			left[part.Item] += part.Count
-			things += part.Count
-		}
-	}
-	if len(boxes) < 2 || kinds > fewKinds || things < manyThings*kinds {
+func (s *solver) repack(boxes []Box) []Box {
+	p := s.patterns(boxes)
+	if len(boxes) < 2 || p == nil || p.things < manyThings*p.kinds {
 		return boxes
 	}
 	s.charge(boxes)
-	p := s.patterns(boxes, left, things)
-	if p.solve(nil); !s.better(p.best, boxes) || !s.exchange(boxes, p.best, limits) {
+	beyond := func(limit int64) bool { return limit < 0 }
+	if p.solve(nil); !s.better(p.best, boxes) || slices.ContainsFunc(s.available(p.best), beyond) {
 		return boxes
 	}
 	return p.best
 }
 
-// patterns begins with the contents of boxes, which hold so many things.
-func (s *solver) patterns(boxes []Box, left []int, things int) *patterns {
-	return &patterns{
-		s: s, left: left, row: make([]int, len(left)), found: slices.Clone(boxes), best: boxes, work: stepsPerThing * min(things, manyWork),
-	}
-}
-
-// better reports whether boxes cost less than others, with their fees.
-func (s *solver) better(boxes, others []Box) bool {
-	return s.costOf(boxes) < s.costOf(others)*(1-rounding)
-}
-
-func (s *solver) costOf(boxes []Box) float64 { return s.p.price(boxes) + s.fee*float64(len(boxes)) }
-
-// exchange gives boxes back to the limits and takes others; false if the limits do not
-// allow these.
-func (s *solver) exchange(boxes, others []Box, limits []int64) bool {
-	after := slices.Clone(limits)
-	for i := range boxes {
-		buy(after, &s.p.Models[boxes[i].Model], -1)
-	}
-	for i := range others {
-		m := &s.p.Models[others[i].Model]
-		if affords(after, m, 1) == 0 {
-			return false
+// patterns begins with the contents of boxes; nil if these are of many kinds.
+func (s *solver) patterns(boxes []Box) *patterns {
+	p := &patterns{s: s, left: contentOf(boxes, len(s.counts)), row: make([]int, len(s.counts)), found: slices.Clone(boxes), best: boxes}
+	for _, n := range p.left {
+		if p.things += n; n > 0 {
+			p.kinds++
 		}
-		buy(after, m, 1)
 	}
-	copy(limits, after)
-	return true
+	p.work = stepsPerThing * min(p.things, manyWork)
+	if p.kinds > fewKinds {
+		return nil
+	}
+	return p
 }
 
 // solve is branch and bound by diving: it buys the patterns of which the master has whole

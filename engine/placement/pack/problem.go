@@ -112,13 +112,7 @@ type Solution struct {
 
 // Bound is a price that no set of boxes with the content of these goes below.
 func (s *Solution) Bound(boxes []Box) float64 {
-	counts := make([]int, len(s.Left))
-	for i := range boxes {
-		for _, part := range boxes[i].Parts {
-			counts[part.Item] += part.Count
-		}
-	}
-	return s.floor.of(counts) * s.unit * (1 - rounding)
+	return s.floor.of(contentOf(boxes, len(s.Left))) * s.unit * (1 - rounding)
 }
 
 func (p *Problem) price(boxes []Box) float64 {

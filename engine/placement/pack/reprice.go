@@ -10,7 +10,8 @@ const fewLeft = 0.1
 // whenever half of it has been packed. Of a group of which a box holds only so many, the
 // members that come last have less to share their boxes with, and then a place for one of
 // them costs more.
-func (s *solver) repriced(left []int, limits []int64) []Box {
+func (s *solver) repriced() []Box {
+	left, limits := slices.Clone(s.counts), slices.Clone(s.p.Limits)
 	first, fee := s.relaxation, s.fee
 	defer func() { s.relaxation, s.fee = first, fee }()
 	s.fee = 0

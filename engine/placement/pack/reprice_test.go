@@ -36,7 +36,7 @@ func TestPlacesInGroupsArePricedAgain(t *testing.T) {
 		}
 		relaxed, _ := relax(p)
 		s := &solver{relaxation: relaxed, layout: newLayout(relaxed.instance), floor: newFloor(relaxed)}
-		once, _ := s.pack(s.draft)
+		once := s.improve(s.draft())
 		before, after := s.p.price(once), s.p.price(Solve(p).Boxes)
 		if after > before*(1+rounding) {
 			t.Errorf("seed %d: the price is %g, more than the %g of packing once", seed+1, after, before)

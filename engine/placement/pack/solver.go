@@ -16,39 +16,64 @@ type solver struct {
 func Solve(p *Problem) *Solution {
 	relaxed, unit := relax(p)
 	s := &solver{relaxation: relaxed, layout: newLayout(relaxed.instance), floor: newFloor(relaxed)}
-	boxes, left := s.pack(s.draft)
-	packed := s.packed(left)
-	if s.measured < s.p.Dims && s.wasteful(boxes, packed) {
-		if others, rest := s.pack(s.repriced); slices.Equal(rest, left) && s.better(others, boxes) {
+	boxes := s.improve(s.draft())
+	if s.measured < s.p.Dims && s.wasteful(boxes) {
+		if others := s.improve(s.repriced()); s.better(others, boxes) {
 			boxes = others
 		}
 	}
-	s.floor.contents = s.contents(boxes, packed)
-	return &Solution{Boxes: boxes, Left: left, floor: s.floor, unit: unit}
+	s.floor.contents = s.contents(boxes)
+	return &Solution{Boxes: boxes, Left: s.left(boxes), floor: s.floor, unit: unit}
 }
 
-// pack improves on the boxes that a way to buy them comes to, and returns what is left.
-func (s *solver) pack(buy func(left []int, limits []int64) []Box) (boxes []Box, left []int) {
-	left, limits := slices.Clone(s.counts), slices.Clone(s.p.Limits)
-	boxes = s.repack(buy(left, limits), limits)
+// improve makes boxes cheaper, and buys more where that leaves room in the limits.
+func (s *solver) improve(boxes []Box) []Box {
+	boxes = s.repack(boxes)
+	left, limits := s.left(boxes), s.available(boxes)
 	for done := 0; done < len(boxes); {
 		for i := range boxes[done:] {
 			s.downsize(&boxes[done+i], limits)
 		}
-		// Smaller boxes may have left room in the limits.
 		done, boxes = len(boxes), append(boxes, s.greedy(left, limits)...)
 	}
-	return s.vacate(boxes, s.packed(left), limits), left
+	return s.vacate(boxes, limits)
 }
 
-// packed is how many of each item are in boxes.
-func (s *solver) packed(left []int) []int {
-	out := slices.Clone(s.counts)
-	for i, n := range left {
-		out[i] -= n
+// contentOf is how many of each item are in boxes.
+func contentOf(boxes []Box, items int) []int {
+	out := make([]int, items)
+	for i := range boxes {
+		for _, part := range boxes[i].Parts {
+			out[part.Item] += part.Count
+		}
 	}
 	return out
 }
+
+// left is what boxes leave of the items.
+func (s *solver) left(boxes []Box) []int {
+	out := contentOf(boxes, len(s.p.Items))
+	for i, n := range out {
+		out[i] = s.p.Items[i].Count - n
+	}
+	return out
+}
+
+// available is what boxes leave of the limits.
+func (s *solver) available(boxes []Box) []int64 {
+	limits := slices.Clone(s.p.Limits)
+	for i := range boxes {
+		buy(limits, &s.p.Models[boxes[i].Model], 1)
+	}
+	return limits
+}
+
+// better reports whether boxes cost less than others with the same content, with their fees.
+func (s *solver) better(boxes, others []Box) bool {
+	return s.costOf(boxes) < s.costOf(others)*(1-rounding) && slices.Equal(s.left(boxes), s.left(others))
+}
+
+func (s *solver) costOf(boxes []Box) float64 { return s.p.price(boxes) + s.fee*float64(len(boxes)) }
 
 // Bound is a price that no set of boxes with all items goes below.
 func Bound(p *Problem) float64 {

@@ -15,13 +15,9 @@ const (
 // vacate moves what it can of a box, the most expensive first, into room in cheaper ones, if a
 // cheaper model then holds the rest. Greedy leaves such room where some things take a box
 // each, and those that could have filled the boxes are used up.
-func (s *solver) vacate(boxes []Box, packed []int, limits []int64) []Box {
-	if !s.wasteful(boxes, packed) {
+func (s *solver) vacate(boxes []Box, limits []int64) []Box {
+	if !s.wasteful(boxes) {
 		return boxes
-	}
-	things := 0
-	for _, n := range packed {
-		things += n
 	}
 	loads, order := make([]Load, len(boxes)), make([]*Box, len(boxes))
 	for i := range boxes {
@@ -30,19 +26,22 @@ func (s *solver) vacate(boxes []Box, packed []int, limits []int64) []Box {
 	slices.SortStableFunc(order, func(a, b *Box) int {
 		return cmp.Compare(s.p.Models[b.Model].Price, s.p.Models[a.Model].Price)
 	})
+	looks := 0
 	for i, b := range order {
 		s.load(&loads[i], b)
+		for _, part := range b.Parts {
+			looks += looksPerThing * part.Count
+		}
 	}
-	looks := looksPerThing * things
 	for at := 0; at < len(order) && looks > 0; at++ {
 		looks -= s.vacateOne(order[at:], loads[at:], limits)
 	}
 	return slices.DeleteFunc(boxes, func(b Box) bool { return len(b.Parts) == 0 })
 }
 
-// wasteful reports whether boxes with so many of each item cost much more than the bound.
-func (s *solver) wasteful(boxes []Box, packed []int) bool {
-	return s.p.price(boxes) > s.floor.of(packed)*(1+muchAbove)
+// wasteful reports whether boxes cost much more than the bound.
+func (s *solver) wasteful(boxes []Box) bool {
+	return s.p.price(boxes) > s.floor.of(contentOf(boxes, len(s.counts)))*(1+muchAbove)
 }
 
 // load makes the load of a box.
