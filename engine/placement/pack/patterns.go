@@ -24,9 +24,8 @@ type patterns struct {
 	row   []int
 	// found are all patterns so far, known those parts of them that are still needed.
 	found, known []Box
-	// columns are the known patterns as columns of the master.
-	columns [][]simplex.Entry
-	master  *simplex.Program
+	// master covers the items by the known patterns.
+	master *master
 	// models may hold one of the items, the dearest first.
 	models []int
 	search search
@@ -156,20 +155,22 @@ func (p *patterns) begin() bool {
 	slices.SortFunc(p.models, func(a, b int) int {
 		return cmp.Or(cmp.Compare(p.s.p.Models[b].Price, p.s.p.Models[a].Price), cmp.Compare(a, b))
 	})
-	p.known, p.columns = nil, nil
+	p.known = nil
+	n := len(p.items)
+	demand := make([]float64, n)
+	for r, i := range p.items {
+		demand[r] = float64(p.left[i])
+	}
+	p.master = &master{Program: simplex.New(demand, slices.Repeat([]float64{1}, n), slices.Repeat([]float64{prohibitive}, n))}
 	for _, b := range p.found {
 		if b = p.clip(b); len(b.Parts) > 0 {
 			p.learn(b)
 		}
 	}
 	p.work -= len(p.found)
-	n := len(p.items)
-	demand, ones, costs, names := make([]float64, n), make([]float64, n), make([]float64, n), make([]int, n)
-	for r, i := range p.items {
+	for _, i := range p.items {
 		p.alone(i)
-		demand[r], ones[r], costs[r], names[r] = float64(p.left[i]), 1, prohibitive, -1-r
 	}
-	p.master = simplex.New(demand, ones, costs, names)
 	return n > 0
 }
 
@@ -202,43 +203,22 @@ func (p *patterns) learn(b Box) bool {
 	for i, part := range b.Parts {
 		column[i] = simplex.Entry{Row: p.row[part.Item], Value: float64(part.Count)}
 	}
-	p.known, p.columns = append(p.known, b), append(p.columns, column)
+	p.known = append(p.known, b)
+	p.master.learn(p.s.costs(b.Model), column)
 	return true
 }
 
 // relax solves the master by column generation.
 func (p *patterns) relax() {
-	for more := true; more; {
-		p.pivot()
+	for more, fresh := true, 0; more; {
+		p.master.pivot(fresh)
+		fresh = len(p.known)
 		more = false
 		for _, m := range p.models {
 			if b := p.richest(m); b != nil && p.learn(*b) {
 				p.found, more = append(p.found, *b), true
 			}
 		}
-	}
-}
-
-// pivot solves the restricted master.
-func (p *patterns) pivot() {
-	lp := p.master
-	for range masterPivots {
-		// A thing may also be in more boxes than one.
-		if spare := slices.IndexFunc(lp.Dual, func(v float64) bool { return v < -tiny }); spare >= 0 {
-			lp.Enter(-1-lp.Rows-spare, []simplex.Entry{{Row: spare, Value: -1}}, 0)
-			continue
-		}
-		least, at := -worthwhile/100, -1
-		for c := range p.known {
-			costs := p.s.costs(p.known[c].Model)
-			if r := lp.Reduced(p.columns[c], costs) / max(costs, tiny); r < least {
-				least, at = r, c
-			}
-		}
-		if at < 0 {
-			return
-		}
-		lp.Enter(at, p.columns[at], p.s.costs(p.known[at].Model))
 	}
 }
 

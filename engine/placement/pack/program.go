@@ -21,14 +21,9 @@ type program struct {
 	// takes the same bundles and holds at least as much of everything for its price.
 	leads  []int
 	stands []int
-	master *simplex.Program
-	// columns are those that the master may choose from, by their prices: divided
-	// contents of models. Each has as many entries as there are dimensions, the last
-	// ones zero where that is too many. Every are the numbers of all, candidates of
-	// those that are worth a look after a pivot.
-	columns           []float64
-	entries           []simplex.Entry
-	every, candidates []int32
+	// master covers the bundles, entries are room for one of its columns.
+	master  *master
+	entries []simplex.Entry
 	// inner are the small programs of the leads, in their order. They look at bundles
 	// in pieces of about one size: piece is what those of each bundle need, gain what
 	// they are worth.
@@ -72,11 +67,6 @@ func (s *relaxation) newProgram(bundles []bundle) *program {
 	return g
 }
 
-// entriesOf are the shares of bundles that a column has.
-func (g *program) entriesOf(column int) []simplex.Entry {
-	return g.entries[column*g.s.p.Dims:][:g.s.p.Dims]
-}
-
 func (g *program) relax() {
 	g.start()
 	worth := make([]float64, len(g.bundles))
@@ -90,38 +80,36 @@ func (g *program) relax() {
 		for b := range worth {
 			worth[b] = (worth[b] + g.worth[b]) / 2
 		}
-		known := len(g.columns)
+		known := len(g.master.columns)
 		g.price(worth)
 		if total-g.total <= near*total {
 			return
 		}
-		if known == len(g.columns) {
+		if known == len(g.master.columns) {
 			for b, v := range g.master.Dual {
 				worth[b] = max(0, v)
 			}
-			if g.price(worth); known == len(g.columns) {
+			if g.price(worth); known == len(g.master.columns) {
 				return
 			}
 		}
-		g.pivot(known)
+		g.master.pivot(known)
 	}
 }
 
 // start makes the master of the best model for each bundle alone.
 func (g *program) start() {
 	n := len(g.bundles)
-	demand, diagonal, cost, names := make([]float64, n), make([]float64, n), make([]float64, n), make([]int, n)
+	demand, diagonal, cost := slices.Repeat([]float64{1}, n), make([]float64, n), make([]float64, n)
 	for b := range g.bundles {
-		demand[b] = 1
 		best := math.Inf(1)
 		for _, m := range g.bundles[b].models {
 			if most := g.s.most(m, g.bundles[b].need); g.s.p.Models[m].Price < best*most {
 				best, cost[b], diagonal[b] = g.s.p.Models[m].Price/most, g.s.p.Models[m].Price, most
 			}
 		}
-		names[b] = -1 - b
 	}
-	g.master = simplex.New(demand, diagonal, cost, names)
+	g.master = &master{Program: simplex.New(demand, diagonal, cost)}
 }
 
 // most is how often a need fits into a model, fractions included.
@@ -154,19 +142,14 @@ func (g *program) price(worth []float64) {
 
 // offer makes a column of the content that richest is at, if it lowers the price.
 func (g *program) offer(lp *simplex.Program, price float64) {
-	from := len(g.entries)
+	g.entries = g.entries[:0]
 	for r, name := range lp.Basis {
 		if name >= 0 && lp.X[r] > 0 {
 			g.entries = append(g.entries, simplex.Entry{Row: name, Value: lp.X[r] / g.pieces[name]})
 		}
 	}
-	if -g.master.Reduced(g.entries[from:], price) <= worthwhile*price {
-		g.entries = g.entries[:from]
-		return
-	}
-	g.columns = append(g.columns, price)
-	for len(g.entries) < len(g.columns)*g.s.p.Dims {
-		g.entries = append(g.entries, simplex.Entry{})
+	if g.master.Reduced(g.entries, price) < -worthwhile*price {
+		g.master.learn(price, slices.Clone(g.entries))
 	}
 }
 
@@ -194,56 +177,6 @@ func (g *program) prove() {
 		g.proven, g.tried = g.tried, g.proven
 		g.worth, g.comes = g.comes, g.worth
 	}
-}
-
-// pivot solves the restricted master, to which the columns from fresh on are new.
-func (g *program) pivot(fresh int) {
-	lp := g.master
-	for c := fresh; c < len(g.columns); c++ {
-		g.every = append(g.every, int32(c))
-	}
-	among := g.every[fresh:]
-	for range masterPivots {
-		// A bundle may also be covered more than once.
-		if spare := slices.IndexFunc(lp.Dual, func(v float64) bool { return v < -tiny }); spare >= 0 {
-			lp.Enter(-1-2*lp.Rows-spare, []simplex.Entry{{Row: spare, Value: -1}}, 0)
-			continue
-		}
-		at := g.cheapest(among)
-		if at < 0 {
-			if at = g.cheapest(g.every); at < 0 {
-				return
-			}
-		}
-		among = g.candidates
-		lp.Enter(at, g.entriesOf(at), g.columns[at])
-	}
-}
-
-// cheapest is the column among some with the least reduced cost for its price, -1 if none
-// is negative. Those that are negative become the candidates (partial pricing).
-func (g *program) cheapest(among []int32) int {
-	least, at, kept := 0.0, -1, g.candidates[:0]
-	dual := g.master.Dual
-	for _, c := range among {
-		price := g.columns[c]
-		r := price
-		for _, e := range g.entriesOf(int(c)) {
-			r -= dual[e.Row] * e.Value
-		}
-		if r >= 0 {
-			continue
-		}
-		if r /= max(price, tiny); r >= -worthwhile/10 {
-			continue
-		}
-		kept = append(kept, c)
-		if r < least {
-			least, at = r, int(c)
-		}
-	}
-	g.candidates = kept
-	return at
 }
 
 // finish returns the best dual prices, by model and dimension, and fills in potential.

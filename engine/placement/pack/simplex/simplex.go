@@ -26,15 +26,13 @@ type Program struct {
 
 const tiny = 1e-9
 
-// New starts from a diagonal basis: variable names[r] with a single
-// coefficient diagonal[r] in row r.
-func New(b, diagonal, cost []float64, names []int) *Program {
-	n := len(b)
-	s := Empty(n)
-	for r := range n {
-		s.inverse[r*n+r] = 1 / diagonal[r]
-		s.X[r] = b[r] / diagonal[r]
-		s.Basis[r], s.Costs[r], s.Dual[r] = names[r], cost[r], cost[r]/diagonal[r]
+// New starts from a diagonal basis: a variable with a single coefficient diagonal[r] for
+// each row r, named from -1 down.
+func New(b, diagonal, cost []float64) *Program {
+	s := Empty(len(b))
+	for r, d := range diagonal {
+		s.inverse[r*s.Rows+r] = 1 / d
+		s.X[r], s.Basis[r], s.Costs[r], s.Dual[r] = b[r]/d, -1-r, cost[r], cost[r]/d
 	}
 	return s
 }

@@ -7,7 +7,7 @@ import (
 
 func TestTheBestMixOfTwoIsFound(t *testing.T) {
 	// Least 3x + 2y with 2x + y >= 8 and x + 3y >= 9: x = 3, y = 2.
-	s := New([]float64{8, 9}, []float64{1, 1}, []float64{100, 100}, []int{-1, -2})
+	s := New([]float64{8, 9}, []float64{1, 1}, []float64{100, 100})
 	columns := [][]Entry{{{0, 2}, {1, 1}}, {{0, 1}, {1, 3}}, {{0, -1}}, {{1, -1}}}
 	costs := []float64{3, 2, 0, 0}
 	for range 20 {
