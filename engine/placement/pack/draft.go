@@ -17,12 +17,8 @@ func (s *solver) draft() []Box {
 	some := s.part(drafted)
 	plain := s.greedy(slices.Clone(some), slices.Clone(s.p.Limits))
 	s.charge(plain)
-	all := slices.Equal(some, s.counts)
-	if all && len(plain) <= s.floor.boxes(s.counts) {
-		return plain
-	}
 	out := s.greedy(slices.Clone(s.counts), slices.Clone(s.p.Limits))
-	if all && !s.better(out, plain) {
+	if slices.Equal(some, s.counts) && !s.better(out, plain) {
 		return plain
 	}
 	return out

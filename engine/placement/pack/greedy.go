@@ -1,9 +1,6 @@
 package pack
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // offer is a model and the best box of it that is known.
 type offer struct {
@@ -61,15 +58,12 @@ func (s *solver) costs(model int) float64 { return s.p.Models[model].Price + s.f
 // offers lists the models that some item accepts, the dearest first, which wins ties.
 func (s *solver) offers(f *filler) []offer {
 	out := make([]offer, 0, len(s.p.Models))
-	for m := range s.p.Models {
+	for _, m := range s.dearest {
 		if slices.ContainsFunc(f.lanes, func(l lane) bool { return l.count > 0 && l.family.Models.Has(m) }) {
 			price, costs := s.p.Models[m].Price, max(s.costs(m), tiny)
 			out = append(out, offer{model: m, round: -1, potential: s.potential[m] * price / costs, costs: costs})
 		}
 	}
-	slices.SortFunc(out, func(a, b offer) int {
-		return cmp.Or(cmp.Compare(s.p.Models[b.model].Price, s.p.Models[a.model].Price), cmp.Compare(a.model, b.model))
-	})
 	return out
 }
 

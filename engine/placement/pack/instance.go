@@ -23,6 +23,8 @@ type instance struct {
 	scale, size, headings []float64
 	// flat dimensions are needed in equal amounts by all, like the number of pods.
 	flat []bool
+	// dearest are the models by their prices, the highest first, equal ones in order.
+	dearest []int
 }
 
 // relativePrices is the problem with prices in shares of the highest, which is returned as
@@ -71,6 +73,10 @@ func newInstance(p *Problem, measured int) *instance {
 		}
 		in.addHeading(p.Items[i].Need)
 	}
+	for m := range p.Models {
+		in.dearest = append(in.dearest, m)
+	}
+	slices.SortStableFunc(in.dearest, func(a, b int) int { return cmp.Compare(p.Models[b].Price, p.Models[a].Price) })
 	in.roundDown()
 	return in
 }

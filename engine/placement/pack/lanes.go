@@ -3,6 +3,7 @@ package pack
 import (
 	"math"
 	"slices"
+	"sort"
 )
 
 // layout is the items sorted into lanes.
@@ -149,17 +150,5 @@ func (l *lane) from(pos int32, free []int64, slopes, size []float64) int32 {
 	}
 	// A rounding error must not skip what just fits.
 	most *= 1 + 1e-9
-	lo, hi := int(pos), len(l.items)
-	if lo >= hi || size[l.items[lo]] <= most {
-		return pos
-	}
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if size[l.items[mid]] <= most {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return int32(lo)
+	return pos + int32(sort.Search(len(l.items)-int(pos), func(n int) bool { return size[l.items[int(pos)+n]] <= most }))
 }

@@ -33,7 +33,10 @@ func (g *program) chooseLeads() {
 					return false
 				}
 			}
-			return contains(g.by[l], g.by[m])
+			return !slices.ContainsFunc(g.by[m], func(b int) bool {
+				_, takes := slices.BinarySearch(g.by[l], b)
+				return !takes
+			})
 		})
 		if beaten >= 0 {
 			g.stands[m] = g.leads[beaten]
@@ -42,21 +45,4 @@ func (g *program) chooseLeads() {
 		g.leads = append(g.leads, m)
 	}
 	slices.Sort(g.leads)
-}
-
-// contains reports whether all of b, ascending, is in a, ascending.
-func contains(a, b []int) bool {
-	if len(a) < len(b) {
-		return false
-	}
-	i := 0
-	for _, x := range b {
-		for i < len(a) && a[i] < x {
-			i++
-		}
-		if i == len(a) || a[i] != x {
-			return false
-		}
-	}
-	return true
 }

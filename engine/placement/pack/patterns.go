@@ -147,14 +147,11 @@ func (p *patterns) begin() bool {
 		}
 	}
 	p.models = p.models[:0]
-	for m := range p.s.p.Models {
+	for _, m := range p.s.dearest {
 		if slices.ContainsFunc(p.items, func(i int32) bool { return p.s.accepts(m, i) }) {
 			p.models = append(p.models, m)
 		}
 	}
-	slices.SortFunc(p.models, func(a, b int) int {
-		return cmp.Or(cmp.Compare(p.s.p.Models[b].Price, p.s.p.Models[a].Price), cmp.Compare(a, b))
-	})
 	p.known = nil
 	n := len(p.items)
 	demand := make([]float64, n)
