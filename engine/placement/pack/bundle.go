@@ -91,95 +91,63 @@ func singles(in *instance, items []int32) []bundle {
 	return out
 }
 
-// fewest divides items over the finest grid with few enough corners.
+// fewest divides items over the corners of the finest grid that has few enough of them.
 func fewest(in *instance, items []int32, most int) []bundle {
-	for step := firstStep; step <= 64; step *= 2 {
-		if out := overGrid(in, items, step, most); out != nil {
-			return out
+	for step := firstStep; ; step *= 2 {
+		if step > coarsest {
+			most = math.MaxInt
+		}
+		c := &corners{in: in, step: step, need: make([]float64, in.p.Dims), index: map[uint64]int{}}
+		for i := 0; i < len(items) && len(c.bundles) <= most; i++ {
+			c.divide(items[i], 0, 1, 0, mostSides)
+		}
+		if len(c.bundles) <= most {
+			return c.bundles
 		}
 	}
-	return overGrid(in, items, 64, len(items)<<mostSides)
 }
 
-// overGrid divides items over the corners of a grid whose directions differ by a step
-// in powers of two; nil if there are more than so many.
-func overGrid(in *instance, items []int32, step float64, most int) []bundle {
-	c := &corners{in: in, step: step, sides: make([]sides, in.p.Dims), need: make([]float64, in.p.Dims), index: map[uint64]int{}}
-	for _, i := range items {
-		if c.divide(i); len(c.bundles) > most {
-			return nil
-		}
-	}
-	return c.bundles
-}
-
-// corners are the directions of a grid, with what they have of the items.
+// corners are the directions of a grid, which differ by a step in powers of two, with what
+// they have of the items.
 type corners struct {
 	in   *instance
 	step float64
-	// sides are those of an item, need what it would need at one of its corners.
-	sides []sides
-	need  []float64
+	// need is what an item would need at a corner.
+	need []float64
 	// index finds bundles by a hash of their corner. Two have the same about once in 2^64
 	// cases; then the bound is a little lower.
 	index   map[uint64]int
 	bundles []bundle
 }
 
-// sides are the lines of the grid between which an item's need of a dimension is, what it
-// would need there, and how much of it goes to the second. It is nothing if it is on a line.
-type sides struct {
-	line [2]int
-	need [2]float64
-	part float64
-}
-
 // mostSides is over how many ratios an item is divided; by the others it is only told apart.
 const mostSides = 3
 
-// divide gives an item to the corners around its direction.
-func (c *corners) divide(item int32) {
-	divided := c.surround(item)
-	for corner := range 1 << divided {
-		key, part := uint64(0), 1.0
-		for d, side := range c.sides {
-			at := 0
-			if side.part > 0 {
-				at, corner = corner&1, corner>>1
-				part *= [2]float64{1 - side.part, side.part}[at]
-			}
-			c.need[d] = side.need[at]
-			key = key*0x9e3779b97f4a7c15 + uint64(side.line[at])
-		}
+// divide gives a part of an item to the corners around its direction. Where these are in the
+// first d dimensions is in the key; of the other ratios so many may be divided.
+func (c *corners) divide(item int32, d int, part float64, key uint64, sides int) {
+	if d == len(c.need) {
 		c.give(item, part, key)
+		return
 	}
-}
-
-// surround finds the sides of an item, and returns how many of its ratios are divided.
-func (c *corners) surround(item int32) (divided int) {
-	base := 0.0
-	for d, n := range c.in.need(item) {
-		need, side := float64(n), &c.sides[d]
-		switch {
-		case n == 0:
-			*side = sides{line: [2]int{math.MaxInt16}}
-		case base == 0:
-			base = need * c.in.scale[d]
-			*side = sides{line: [2]int{math.MaxInt16 - 1}, need: [2]float64{need}}
-		default:
-			place, unit := c.in.heading(item)[d]/c.step, base/c.in.scale[d]
-			low := int(math.Floor(place))
-			from, to := math.Exp2(float64(low)*c.step), math.Exp2(float64(low+1)*c.step)
-			part := (need*c.in.scale[d]/base - from) / (to - from)
-			if divided == mostSides || part < tiny {
-				*side = sides{line: [2]int{int(math.Round(place))}, need: [2]float64{need}}
-				continue
-			}
-			*side = sides{[2]int{low, low + 1}, [2]float64{from * unit, to * unit}, part}
-			divided++
-		}
+	at := func(line, need, share float64, sides int) {
+		c.need[d] = need
+		c.divide(item, d+1, part*share, key*0x9e3779b97f4a7c15+uint64(int64(line)), sides)
 	}
-	return divided
+	need, heading := float64(c.in.need(item)[d]), c.in.heading(item)[d]
+	if math.IsNaN(heading) {
+		at(math.MaxInt16-min(need, 1), need, 1, sides)
+		return
+	}
+	low := math.Floor(heading / c.step)
+	from, ratio, to := math.Exp2(low*c.step), math.Exp2(heading), math.Exp2((low+1)*c.step)
+	share := (ratio - from) / (to - from)
+	if sides == 0 || share < tiny {
+		at(math.Round(heading/c.step), need, 1, sides)
+		return
+	}
+	at(low, need*from/ratio, 1-share, sides-1)
+	at(low+1, need*to/ratio, share, sides-1)
 }
 
 // give adds a part of an item to a corner.

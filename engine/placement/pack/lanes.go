@@ -37,7 +37,8 @@ const (
 	allLanes  = 320
 )
 
-const firstStep = 0.25 // in powers of two
+// Directions differ by a step in powers of two, from the finest to the coarsest.
+const firstStep, coarsest = 0.25, 64
 
 func newLayout(in *instance) *layout {
 	l := &layout{laneOf: make([]int32, len(in.counts)), ranked: make([]int32, 0, len(in.counts))}
@@ -97,46 +98,38 @@ func (s *solver) lanesOf(left []int) []lane {
 }
 
 // split groups items of one family by direction, in steps that are doubled until there
-// are few enough groups.
+// are few enough groups. A dimension that all need alike tells sizes apart rather than
+// directions, and is left out.
 func split(in *instance, items []int32, most int) [][]int32 {
 	if len(items) <= most/2 {
 		return slices.Collect(slices.Chunk(items, 1))
 	}
 	for step := firstStep; ; step *= 2 {
-		if step > 64 {
-			most = len(items)
+		if step > coarsest {
+			most = math.MaxInt
 		}
-		if groups := directions(in, items, step, most); groups != nil {
+		index := map[uint64]int{}
+		var groups [][]int32
+		for i := 0; i < len(items) && len(groups) <= most; i++ {
+			key := uint64(14695981039346656037)
+			for d, log := range in.heading(items[i]) {
+				bucket := int64(math.MinInt32)
+				if !math.IsNaN(log) && !in.flat[d] {
+					bucket = int64(math.Round(log / step))
+				}
+				key = (key ^ uint64(bucket)) * 1099511628211
+			}
+			g, ok := index[key]
+			if !ok {
+				g = len(groups)
+				index[key], groups = g, append(groups, nil)
+			}
+			groups[g] = append(groups[g], items[i])
+		}
+		if len(groups) <= most {
 			return groups
 		}
 	}
-}
-
-// directions groups items by their headings, rounded to steps. A dimension that all need
-// alike tells sizes apart rather than directions, and is left out. It is nil if there are
-// more than so many groups.
-func directions(in *instance, items []int32, step float64, most int) [][]int32 {
-	index := map[uint64]int{}
-	var groups [][]int32
-	for _, i := range items {
-		key := uint64(14695981039346656037)
-		for d, log := range in.heading(i) {
-			bucket := int64(math.MinInt32)
-			if !math.IsNaN(log) && !in.flat[d] {
-				bucket = int64(math.Round(log / step))
-			}
-			key = (key ^ uint64(bucket)) * 1099511628211
-		}
-		g, ok := index[key]
-		if !ok {
-			if g = len(groups); g == most {
-				return nil
-			}
-			index[key], groups = g, append(groups, nil)
-		}
-		groups[g] = append(groups[g], i)
-	}
-	return groups
 }
 
 // from is the first position from pos on that would fit if its item had the given slopes.
