@@ -10,8 +10,6 @@ import (
 type cursor struct {
 	lane  *lane
 	pos   int32
-	taken int // of the item at pos
-	part  int // of the content, if some of the item are taken
 	plain bool
 	// score is that of item, which was at pos when it was seen last.
 	score float64
@@ -43,18 +41,18 @@ type filler struct {
 	// looked at again.
 	now  int
 	mark []int64
-	// ascending are the items, the smallest first; early is for each item where in
-	// parts it is, from one, if it was put in before the others. large is how many
-	// others went into the box that was filled last, for its price.
+	// at is where in parts each item is, from one. ascending are the items, the smallest
+	// first; large is how many things went into the box that was filled last, beside those
+	// that it was seeded with, for its price.
+	at        []int32
 	ascending []int32
-	early     []int32
 	large     float64
 }
 
 // newFiller prepares to fill boxes with what is left of the items.
 func (s *solver) newFiller(left []int) *filler {
 	f := &filler{
-		s: s, lanes: s.lanesOf(left), left: left, early: make([]int32, len(s.counts)),
+		s: s, lanes: s.lanesOf(left), left: left, at: make([]int32, len(s.counts)),
 		inverse: make([]float64, s.p.Dims), average: make([]float64, s.p.Dims), mark: make([]int64, s.p.Dims),
 		value: make([]float64, s.p.Dims), averages: make([]float64, s.p.Dims),
 	}
@@ -98,7 +96,7 @@ func (f *filler) fill(model int) (parts []Part, worth float64) {
 	things := 0
 	for _, part := range f.parts {
 		things += part.Count
-		f.early[part.Item] = 0
+		f.at[part.Item] = 0
 	}
 	f.large = float64(things-small) / max(f.s.p.Models[model].Price, tiny)
 	if f.s.p.Guard != nil {
@@ -230,10 +228,9 @@ func (f *filler) seek(c *cursor) bool {
 	end := int32(len(c.lane.items))
 	for n := 0; c.pos < end; n++ {
 		item := c.lane.items[c.pos]
-		if f.left[item] > c.taken+f.before(item) && fits(f.s.need(item), f.load.Free) {
+		if f.left[item] > f.in(item) && fits(f.s.need(item), f.load.Free) {
 			return true
 		}
-		c.taken = 0
 		c.pos++
 		switch n {
 		case 0:
@@ -250,18 +247,25 @@ func (f *filler) take(c *cursor, model int) {
 	item := c.lane.items[c.pos]
 	state, _ := f.load.variant(c.lane.family, model, f.s.p.Cells)
 	f.load.Open.And(state)
-	f.load.Add(c.lane.family, f.s.need(item), 1)
-	if c.taken++; c.taken > 1 {
-		f.parts[c.part].Count++
-		return
+	f.put(c.lane.family, item, 1)
+}
+
+// put puts n of an item into the box.
+func (f *filler) put(family *Family, item int32, n int) {
+	f.load.Add(family, f.s.need(item), n)
+	if f.at[item] == 0 {
+		f.parts = append(f.parts, Part{Item: int(item)})
+		f.at[item] = int32(len(f.parts))
 	}
-	if early := f.early[item]; early > 0 {
-		c.part = int(early) - 1
-		f.parts[c.part].Count++
-		return
+	f.parts[f.at[item]-1].Count += n
+}
+
+// in is how many of an item are in the box.
+func (f *filler) in(item int32) int {
+	if at := f.at[item]; at > 0 {
+		return f.parts[at-1].Count
 	}
-	c.part = len(f.parts)
-	f.parts = append(f.parts, Part{Item: int(item), Count: 1})
+	return 0
 }
 
 // shrink takes the last things out again until the guard allows the content.

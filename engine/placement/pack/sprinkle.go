@@ -47,7 +47,7 @@ func (f *filler) takeSmall(model, n int) int {
 			}
 			continue
 		}
-		family := &f.s.p.Families[f.s.p.Items[item].Family]
+		family := f.s.familyOf(item)
 		if !family.Models.Has(model) || !family.Plain() {
 			continue
 		}
@@ -55,18 +55,8 @@ func (f *filler) takeSmall(model, n int) int {
 		if count == 0 {
 			break
 		}
-		f.load.Add(family, f.s.need(item), count)
-		f.parts = append(f.parts, Part{Item: int(item), Count: count})
-		f.early[item] = int32(len(f.parts))
+		f.put(family, item, count)
 		taken += count
 	}
 	return taken
-}
-
-// before is how many of an item were put in early.
-func (f *filler) before(item int32) int {
-	if early := f.early[item]; early > 0 {
-		return f.parts[early-1].Count
-	}
-	return 0
 }
