@@ -14,7 +14,8 @@
 //	instance.go                the problem as vectors
 //	bound.go, program.go       linear relaxation by column generation: dual prices, which
 //	                           are a lower bound, and what each item is worth (bundle.go:
-//	                           aggregation; knapsack.go: pricing; leads.go: dominance)
+//	                           aggregation; master.go: the restricted master; knapsack.go:
+//	                           pricing; leads.go: dominance)
 //	greedy.go, fill.go         box by box, always the model whose best content is worth
 //	                           most of its price (lanes.go: candidates; score.go: the next
 //	                           item; sprinkle.go: seed of small items; draft.go: the fee)
