@@ -29,7 +29,6 @@ func Expand(objects []client.Object) []client.Object {
 			kind(o)
 		}
 	}
-	w.ephemeralClaims()
 	return w.out
 }
 
@@ -229,25 +228,6 @@ func (w *world) mountTemplates(pod *corev1.Pod, s *appsv1.StatefulSet) {
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
 		}})
 		w.claim(pod.Namespace, claim, template.ObjectMeta, template.Spec)
-	}
-}
-
-// ephemeralClaims adds the claims that pods with generic ephemeral volumes get.
-func (w *world) ephemeralClaims() {
-	names := make([]types.NamespacedName, 0, len(w.pods))
-	for name := range w.pods {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b types.NamespacedName) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	for _, name := range names {
-		for _, v := range w.pods[name].Spec.Volumes {
-			if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
-				t := v.Ephemeral.VolumeClaimTemplate
-				w.claim(name.Namespace, name.Name+"-"+v.Name, t.ObjectMeta, t.Spec)
-			}
-		}
 	}
 }
 

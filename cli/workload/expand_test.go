@@ -99,7 +99,7 @@ func TestAWorkloadGetsThePodsThatItLacks(t *testing.T) {
 		"a finished Job": {[]client.Object{job("batch", func(j *batchv1.Job) {
 			j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 		})}, ""},
-		"a pod with an ephemeral volume":     {[]client.Object{&corev1.Pod{ObjectMeta: meta("a"), Spec: corev1.PodSpec{Volumes: []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{}}}}}}}}, "PersistentVolumeClaim/a-tmp"},
+		"a pod with an ephemeral volume":     {[]client.Object{&corev1.Pod{ObjectMeta: meta("a"), Spec: corev1.PodSpec{Volumes: []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{}}}}}}}}, ""},
 		"a DaemonSet is the engine's matter": {[]client.Object{&appsv1.DaemonSet{ObjectMeta: meta("agent")}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
