@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -93,17 +94,19 @@ func wantedByReplicaSet(rs *appsv1.ReplicaSet) int {
 	return int(*rs.Spec.Replicas)
 }
 
-// wantedByJob is how many pods a Job has at the same time.
-func wantedByJob(j *batchv1.Job) int {
-	if j.DeletionTimestamp != nil || j.Spec.Suspend != nil && *j.Spec.Suspend {
+// WantedByJob is how many pods a Job goes on to have at the same time: none once it is known how
+// it ends, and none in place of those that have ended once a pod of a Job without completions
+// has succeeded.
+func WantedByJob(j *batchv1.Job) int {
+	decided := slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type != batchv1.JobSuspended && c.Status == corev1.ConditionTrue
+	})
+	if j.DeletionTimestamp != nil || decided || ptr.Deref(j.Spec.Suspend, false) || j.Spec.Completions == nil && j.Status.Succeeded > 0 {
 		return 0
 	}
-	wanted := 1
-	if j.Spec.Parallelism != nil {
-		wanted = int(*j.Spec.Parallelism)
-	}
+	wanted := ptr.Deref(j.Spec.Parallelism, 1)
 	if j.Spec.Completions != nil {
-		wanted = min(wanted, int(*j.Spec.Completions-j.Status.Succeeded))
+		wanted = min(wanted, *j.Spec.Completions-j.Status.Succeeded)
 	}
-	return max(0, wanted)
+	return int(max(0, wanted))
 }

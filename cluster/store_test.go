@@ -474,14 +474,33 @@ func TestPodsThatControllersAreAboutToMakeAreExpected(t *testing.T) {
 func TestAJobIsExpectedToRunAsManyPodsAsItMay(t *testing.T) {
 	n := func(i int32) *int32 { return &i }
 	yes := true
-	for want, job := range map[int]*batchv1.Job{
-		1: {},
-		4: {Spec: batchv1.JobSpec{Parallelism: n(4)}},
-		3: {Spec: batchv1.JobSpec{Parallelism: n(8), Completions: n(5)}, Status: batchv1.JobStatus{Succeeded: 2}},
-		0: {Spec: batchv1.JobSpec{Parallelism: n(8), Suspend: &yes}},
+	in := func(kinds ...batchv1.JobConditionType) batchv1.JobStatus {
+		s := batchv1.JobStatus{Succeeded: 2}
+		for _, kind := range kinds {
+			s.Conditions = append(s.Conditions, batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue})
+		}
+		return s
+	}
+	half := batchv1.JobSpec{Parallelism: n(8), Completions: n(5)}
+	for _, c := range []struct {
+		job  batchv1.Job
+		want int
+	}{
+		{batchv1.Job{}, 1},
+		{batchv1.Job{Spec: batchv1.JobSpec{Parallelism: n(4)}}, 4},
+		{batchv1.Job{Spec: half, Status: in()}, 3},
+		{batchv1.Job{Spec: batchv1.JobSpec{Parallelism: n(8), Suspend: &yes}}, 0},
+		// No work is left in its queue.
+		{batchv1.Job{Spec: batchv1.JobSpec{Parallelism: n(4)}, Status: in()}, 0},
+		// It was suspended and is not any more, or its end is known.
+		{batchv1.Job{Spec: half, Status: in(batchv1.JobSuspended)}, 3},
+		{batchv1.Job{Spec: half, Status: in(batchv1.JobComplete)}, 0},
+		{batchv1.Job{Spec: half, Status: in(batchv1.JobFailed)}, 0},
+		{batchv1.Job{Spec: half, Status: in(batchv1.JobFailureTarget)}, 0},
+		{batchv1.Job{Spec: half, Status: in(batchv1.JobSuccessCriteriaMet)}, 0},
 	} {
-		if got := wantedByJob(job); got != want {
-			t.Errorf("%+v: %d pods, want %d", job.Spec, got, want)
+		if got := WantedByJob(&c.job); got != c.want {
+			t.Errorf("%+v, %+v: %d pods, want %d", c.job.Spec, c.job.Status, got, c.want)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (s *Store) Update(obj client.Object) {
 	case *bufferv1beta1.CapacityBuffer:
 		s.buffers.put(o)
 	case *batchv1.Job:
-		s.owners.put(o.UID, wantedByJob(o))
+		s.owners.put(o.UID, WantedByJob(o))
 	case *corev1.LimitRange:
 		s.daemonSets.putRange(o)
 		s.buffers.touch()

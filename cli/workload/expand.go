@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/cluster/hpa"
 )
 
@@ -37,7 +38,9 @@ func Suspended(objects []client.Object) []*corev1.Pod {
 	w := index(objects)
 	for _, o := range w.workloads {
 		if j, ok := o.(*batchv1.Job); ok && ptr.Deref(j.Spec.Suspend, false) {
-			w.run(j)
+			resumed := j.DeepCopy()
+			resumed.Spec.Suspend = nil
+			w.job(resumed)
 		}
 	}
 	out := make([]*corev1.Pod, len(w.out))
@@ -141,30 +144,10 @@ func (w *world) replicaSet(o client.Object) {
 	w.replicate(rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), w.replicas("ReplicaSet", rs, rs.Spec.Replicas), rs.Spec.Template)
 }
 
-// job expands a Job that is not suspended.
 func (w *world) job(o client.Object) {
-	if j, ok := o.(*batchv1.Job); ok && !ptr.Deref(j.Spec.Suspend, false) {
-		w.run(j)
+	if j, ok := o.(*batchv1.Job); ok {
+		w.replicate(j, batchv1.SchemeGroupVersion.WithKind("Job"), cluster.WantedByJob(j), j.Spec.Template)
 	}
-}
-
-// run adds the pods of a Job that would run now: its parallelism, bounded by the completions
-// that are left.
-func (w *world) run(j *batchv1.Job) {
-	if finished(j) {
-		return
-	}
-	n := w.replicas("Job", j, j.Spec.Parallelism)
-	if j.Spec.Completions != nil {
-		n = min(n, int(*j.Spec.Completions-j.Status.Succeeded))
-	}
-	w.replicate(j, batchv1.SchemeGroupVersion.WithKind("Job"), n, j.Spec.Template)
-}
-
-func finished(j *batchv1.Job) bool {
-	return slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
-	})
 }
 
 // replicas is how many pods a workload is to have, 1 if it says nothing, by its autoscaler.
