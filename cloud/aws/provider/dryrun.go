@@ -18,8 +18,8 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
-// allowedFor is how long a class that may launch is not tried again, unless it changes. One
-// that may not is tried each time, because the policy may have been mended.
+// allowedFor is how long a class that may launch is not tried again, unless it changes or a
+// launch is refused. One that may not is tried each time, because the policy may have been mended.
 const allowedFor = 30 * time.Minute
 
 // tried remembers the classes that may launch, by name. It is safe for concurrent use.
@@ -48,6 +48,17 @@ func (t *tried) found(class string, traits [sha256.Size]byte, now time.Time) {
 		t.allowed = map[string]trial{}
 	}
 	t.allowed[class] = trial{traits, now}
+}
+
+// refused forgets what was found of a class, if AWS refuses one of its launches for good.
+func (t *tried) refused(class string, cause error) {
+	var denied *cloud.UnauthorizedError
+	var refused *cloud.RefusedError
+	if errors.As(cause, &denied) || errors.As(cause, &refused) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.allowed, class)
+	}
 }
 
 // traits are what decides whether a class may launch.

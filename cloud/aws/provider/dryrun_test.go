@@ -1,12 +1,15 @@
 package provider
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/cloud"
 )
 
 // validated works out the status of the class anew, and is the condition of its validation.
@@ -100,6 +103,29 @@ func TestWhatALaunchMayNotDoIsAConditionOfTheClass(t *testing.T) {
 		if again, answer := r.validated(p, same); !strings.HasPrefix(again, "True ") || answer != "" {
 			t.Errorf("%s works again, and the condition is %s, error %s", tt.action, again, answer)
 		}
+	}
+}
+
+// A right that is taken away after a class was found to be allowed shows when it launches next,
+// and then in the class, so that its pods are planned on other pools.
+func TestAClassIsTriedAgainOnceALaunchOfItIsRefused(t *testing.T) {
+	r := newRig(t)
+	p := r.provider()
+	_, err := p.Launch(t.Context(), r.request(p, "first", onDemand))
+	r.must(err)
+	if got, _ := r.validated(p, same); !strings.HasPrefix(got, "True ") {
+		t.Fatalf("it is %s", got)
+	}
+	r.next("CreateFleet", 2, fails(http.StatusForbidden, "UnauthorizedOperation", "User: x is not authorized to perform: ec2:CreateFleet on resource: y"))
+	var denied *cloud.UnauthorizedError
+	if _, err := p.Launch(t.Context(), r.request(p, "second", onDemand)); !errors.As(err, &denied) {
+		t.Fatalf("error %v", err)
+	}
+	if got, _ := r.validated(p, same); !strings.HasPrefix(got, "False CreateFleetAuthCheckFailed ") {
+		t.Errorf("after a launch was refused it is %s", got)
+	}
+	if got, _ := r.validated(p, same); !strings.HasPrefix(got, "True ") {
+		t.Errorf("once launches are allowed it is %s", got)
 	}
 }
 

@@ -39,6 +39,7 @@ func (p *Provider) Launch(ctx context.Context, req cloud.LaunchRequest) (cloud.I
 	if err == nil {
 		p.attempts.finished(req.Token)
 	}
+	p.tried.refused(class.Name, err)
 	return instance, err
 }
 
