@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -188,7 +189,8 @@ func (d deletions) Delete(ctx context.Context, o client.Object, opts ...client.D
 }
 
 func TestAForcedDeletionLeavesAtLeastOneSecond(t *testing.T) {
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "u"}}
+	evicted := []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "u"}, Status: corev1.PodStatus{Conditions: evicted}}
 	r := looptest.New(t, p)
 	var sent client.DeleteOptions
 	r.API.API = deletions{r.API.API, &sent}
@@ -199,6 +201,56 @@ func TestAForcedDeletionLeavesAtLeastOneSecond(t *testing.T) {
 		if *sent.GracePeriodSeconds != want {
 			t.Errorf("grace %v: %d seconds sent, want %d", grace, *sent.GracePeriodSeconds, want)
 		}
+	}
+}
+
+// statuses records the pods whose status was changed.
+type statuses struct {
+	apply.API
+	changed []corev1.Pod
+	err     error
+}
+
+func (s *statuses) PatchStatus(ctx context.Context, o client.Object, p client.Patch) error {
+	if s.err != nil {
+		return s.err
+	}
+	err := s.API.PatchStatus(ctx, o, p)
+	s.changed = append(s.changed, *o.(*corev1.Pod))
+	return err
+}
+
+// As after an eviction, the podFailurePolicy of a Job can tell that the pod did not fail.
+func TestAPodThatIsDeletedAtADeadlineSaysSoFirst(t *testing.T) {
+	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue}
+	target := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}
+	for name, tc := range map[string]struct {
+		has     []corev1.PodCondition
+		answer  error
+		changed int
+		deleted bool
+	}{
+		"that runs":                 {has: []corev1.PodCondition{ready}, changed: 1, deleted: true},
+		"that was evicted before":   {has: []corev1.PodCondition{ready, target}, deleted: true},
+		"whose status is not ours":  {answer: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", nil), deleted: true},
+		"that is gone":              {answer: apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "p", nil)},
+		"while nothing is answered": {answer: errors.New("connection reset")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "u"}, Status: corev1.PodStatus{Conditions: tc.has}}
+			r := looptest.New(t, p)
+			s := &statuses{API: r.API.API, err: tc.answer}
+			r.API.API = s
+			deleted, err := r.Writer.DeletePod(ctx, p, time.Second)
+			if deleted != tc.deleted || (err != nil) != (name == "while nothing is answered") || len(s.changed) != tc.changed || r.Get(p.DeepCopy()) == tc.deleted {
+				t.Errorf("deleted %v, error %v, %d changes", deleted, err, len(s.changed))
+			}
+			for _, p := range s.changed {
+				if got := p.Status.Conditions; len(got) != 2 || !slices.Contains(got, ready) || got[0].Type != corev1.DisruptionTarget && got[1].Type != corev1.DisruptionTarget {
+					t.Errorf("conditions %+v", got)
+				}
+			}
+		})
 	}
 }
 

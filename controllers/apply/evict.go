@@ -2,7 +2,9 @@ package apply
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -57,10 +60,18 @@ func (w *Writer) EvictWithin(ctx context.Context, pod *corev1.Pod, grace time.Du
 }
 
 // DeletePod deletes exactly this pod without asking its disruption budgets, with
-// a grace period of at least one second. It is for deadlines only.
+// a grace period of at least one second. It is for deadlines only. The pod says before that
+// it did not fail by itself, as one that is evicted does: the podFailurePolicy of its Job may ask.
 func (w *Writer) DeletePod(ctx context.Context, pod *corev1.Pod, grace time.Duration) (bool, error) {
+	err := w.disrupt(ctx, pod)
+	switch {
+	case gone(err):
+		return false, nil
+	case err != nil && !Refused(err):
+		return false, fmt.Errorf("telling of pod %s/%s that it is disrupted: %w", pod.Namespace, pod.Name, err)
+	}
 	seconds := max(1, int64(grace/time.Second))
-	err := w.api.Delete(ctx, pod, preconditions(pod), client.GracePeriodSeconds(seconds))
+	err = w.api.Delete(ctx, pod, preconditions(pod), client.GracePeriodSeconds(seconds))
 	switch {
 	case err == nil:
 		return true, nil
@@ -68,4 +79,22 @@ func (w *Writer) DeletePod(ctx context.Context, pod *corev1.Pod, grace time.Dura
 		return false, nil
 	}
 	return false, fmt.Errorf("deleting pod %s/%s: %w", pod.Namespace, pod.Name, err)
+}
+
+// disrupt sets the condition DisruptionTarget of exactly this pod, if it has none.
+func (w *Writer) disrupt(ctx context.Context, pod *corev1.Pod) error {
+	condition := corev1.PodCondition{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(w.recent.clock.Now()),
+		Reason: "DeletionAtDeadline", Message: "the pod had to leave its node by a deadline, whatever its disruption budgets say",
+	}
+	if slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == condition.Type && c.Status == condition.Status }) {
+		return nil
+	}
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID}, "status": map[string]any{"conditions": []corev1.PodCondition{condition}},
+	})
+	if err != nil {
+		return err
+	}
+	return w.api.PatchStatus(ctx, pod.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, body))
 }

@@ -23,6 +23,7 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=delete
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
+// +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch
 
 // ask finds out which machines that are to be restarted cannot be, and notes why on their
