@@ -1,5 +1,5 @@
 // Command crdgen writes the CustomResourceDefinitions of the published API
-// packages into a directory, and removes others from it, all but Millwright's
+// packages into a directory, with what later releases have added, and removes others from it, all but Millwright's
 // own, which controller-gen makes of the types in api/.
 //
 //	go run ./deploy/crdgen deploy/crds
@@ -57,7 +57,11 @@ func write(dir string) error {
 			return err
 		}
 	}
-	for name, text := range definitions {
+	for name, published := range definitions {
+		text, err := amended(name, published)
+		if err != nil {
+			return err
+		}
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
 			return err
 		}
