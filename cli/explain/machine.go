@@ -150,7 +150,8 @@ func (m *Machine) Gates() []Gate {
 var repairHelp = map[plan.Code]string{
 	plan.RepairBlocked:     "find out what is wrong with so many; or raise NodePolicy spec.repair.breaker.maxUnhealthy",
 	plan.CorrelatedFailure: "mend what they share; or raise NodePolicy spec.repair.breaker.correlatedPercent",
-	plan.RepairBudget:      "wait for the others; or raise NodePolicy spec.repair.budget",
+	plan.RepairBudget:      "wait for the others; or raise NodePolicy spec.repair.budget, or the NodePool's budget for Unhealthy",
+	plan.DoNotRepair:       "remove the annotation karpenter.sh/do-not-repair from the Node and the NodeClaim",
 	plan.TooFewHealthy:     "use NodePolicy spec.repair.action: Replace; or lower spec.repair.minHealthy",
 	plan.FindingNoted:      "mend the machine or delete its NodeClaim: kubectl delete nodeclaim ",
 }

@@ -74,7 +74,7 @@ func (w *Watcher) event(v *repair.Verdict) {
 	switch v.Reason.Code {
 	case plan.FindingTolerated:
 		return
-	case plan.RepairBlocked, plan.CorrelatedFailure, plan.RepairBudget, plan.TooFewHealthy:
+	case plan.DoNotRepair, plan.RepairBlocked, plan.CorrelatedFailure, plan.RepairBudget, plan.BudgetInvalid, plan.TooFewHealthy:
 		e.Reason, e.Window = apply.NodeRepairBlocked, blockedWindow
 	}
 	objects := []client.Object{v.Node.Object}

@@ -85,6 +85,14 @@ func counts(n *snapshot.Node) (counted, disrupting bool) {
 	return true, n.Deleting() || !snapshot.Ready(n.Object)
 }
 
+// Repairs is what a pool's budgets permit of repairs while so many of its nodes are under repair.
+// Only budgets that name Unhealthy count.
+func Repairs(p *snapshot.Pool, nodes, under int, now time.Time) Allowance {
+	named := *p
+	named.Disruption.Budgets = slices.DeleteFunc(slices.Clone(p.Disruption.Budgets), func(b snapshot.Budget) bool { return len(b.Reasons) == 0 })
+	return allowance(&named, Unhealthy, census{nodes, under}, now)
+}
+
 func allowance(p *snapshot.Pool, cause Cause, c census, now time.Time) Allowance {
 	a := Allowance{Pool: p.Name, Cause: cause, Nodes: c.nodes, Disrupting: c.disrupting}
 	budgets, err := read(p.Disruption.Budgets, cause, c.nodes)

@@ -1,7 +1,7 @@
 package plan
 
 // What is done about a machine that is broken: the verdicts of package repair.
-// Have of the first four is what is wrong, Since when it began.
+// Have of the first five is what is wrong, Since when it began.
 const (
 	// RepairDue: the action Want is due; Until is when a replacement is waited for no
 	// longer.
@@ -12,6 +12,8 @@ const (
 	FindingNoted Code = "FindingNoted"
 	// FindingIgnored: the policy does not care.
 	FindingIgnored Code = "FindingIgnored"
+	// DoNotRepair: an annotation keeps the machine from being repaired.
+	DoNotRepair Code = "DoNotRepair"
 	// RepairBlocked: Have are the nodes of the pool, the first object, that are
 	// unhealthy, more than Want.
 	RepairBlocked Code = "RepairBlocked"

@@ -14,6 +14,7 @@ var repairWords = words{
 	FindingTolerated:  say("%s since %s; %s at %s unless it ends", have, since, want, end),
 	FindingNoted:      say("%s since %s, which the policy only reports", have, since),
 	FindingIgnored:    say("%s since %s, which the policy ignores", have, since),
+	DoNotRepair:       say("%s since %s; not repaired, because of the annotation karpenter.sh/do-not-repair", have, since),
 	RepairBlocked:     say("no node of %s is repaired while more than %s are unhealthy: %s are", pooled, want, have),
 	CorrelatedFailure: say("not repaired, because the failure is not the node's own: %s, %s nodes unhealthy", want, have),
 	RepairBudget:      say("the repair budget %s of %s is used up: %s under repair", want, pooled, have),

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -52,9 +53,16 @@ func underRepair(n *snapshot.Node, findings []Finding) bool {
 	return wanted(n) || n.Deleting() && len(harmful(findings)) > 0
 }
 
+// DoNotRepairAnnotation on a Node or NodeClaim, "true", keeps it from being repaired, as Karpenter
+// has it from 1.15 on.
+const DoNotRepairAnnotation = "karpenter.sh/do-not-repair"
+
 // held says why a machine whose repair is due is not repaired.
 func (d *decider) held(n *snapshot.Node, f *Finding, action snapshot.RepairAction) (plan.Reason, bool) {
 	policy := d.policy(n)
+	if n.Object.Annotations[DoNotRepairAnnotation] == "true" || n.Claim.Annotations[DoNotRepairAnnotation] == "true" {
+		return plan.Reason{Code: plan.DoNotRepair, Have: f.What, Since: f.Since}, true
+	}
 	pool := *d.censusOf(n)
 	if n.Claim.Pool == "" {
 		pool = d.everybody()
@@ -72,10 +80,33 @@ func (d *decider) held(n *snapshot.Node, f *Finding, action snapshot.RepairActio
 	if limit := scale(policy.Budget, pool.nodes); !underRepair(n, d.sick[n]) && pool.repairing >= limit {
 		return plan.Reason{Code: plan.RepairBudget, Have: fmt.Sprint(pool.repairing), Want: policy.Budget, Since: f.Since, Objects: poolRef(n)}, true
 	}
+	if reason, used := d.budget(n, pool); used {
+		reason.Since = f.Since
+		return reason, true
+	}
 	if action == snapshot.RepairTerminate && pool.healthy < policy.MinHealthy {
 		return plan.Reason{Code: plan.TooFewHealthy, Have: fmt.Sprint(pool.healthy), Want: fmt.Sprint(policy.MinHealthy), Since: f.Since, Objects: poolRef(n)}, true
 	}
 	return plan.Reason{}, false
+}
+
+// budget reports whether the budgets of a machine's pool that name Unhealthy are used up, and by
+// what.
+func (d *decider) budget(n *snapshot.Node, c census) (plan.Reason, bool) {
+	p := d.s.Pool(n.Claim.Pool)
+	if p == nil || underRepair(n, d.sick[n]) {
+		return plan.Reason{}, false
+	}
+	a := disruption.Repairs(p, c.nodes, c.repairing, d.s.Now)
+	if a.Remaining() > 0 {
+		return plan.Reason{}, false
+	}
+	d.recheck(a.Opens)
+	reason := a.Reason(0)
+	if a.Invalid == "" {
+		reason.Code, reason.Have = plan.RepairBudget, fmt.Sprint(c.repairing)
+	}
+	return reason, true
 }
 
 // everybody is the census of the cluster.

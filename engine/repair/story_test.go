@@ -35,6 +35,8 @@ var noon = time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC)
 //	image n1,n2 ami-1
 //	crash n1 cilium 4 [running=3m]         its container has restarted so often
 //	calm n1 cilium 4                       it has, and runs well since
+//	annotate node n1 true                  karpenter.sh/do-not-repair of a node, or a claim
+//	budget main 1 Unhealthy [SCHEDULE 1h]  a budget of the pool, of a reason or of all
 //	asked n1                               others ask for its replacement
 //	delete n1                              somebody deletes its claim
 //	after 2h                               so much later
@@ -71,6 +73,24 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		}
 	case "crash", "calm":
 		w.crash(t, c)
+	case "annotate":
+		n := w.Node(c.Args[1])
+		annotations := n.Claim.Annotations
+		if c.Args[0] == "node" {
+			annotations = map[string]string{}
+			n.Object.Annotations = annotations
+		}
+		annotations[repair.DoNotRepairAnnotation] = c.Args[2]
+	case "budget":
+		p := w.Pool(c.Args[0])
+		b := snapshot.Budget{Nodes: c.Args[1]}
+		if len(c.Args) > 2 {
+			b.Reasons = c.Args[2:3]
+		}
+		if last := len(c.Args) - 1; last > 3 {
+			b.Schedule, b.Duration = strings.Join(c.Args[3:last], " "), storytest.Duration(t, c.Args[last])
+		}
+		p.Disruption.Budgets = append(p.Disruption.Budgets, b)
 	case "asked": // by others, for an interruption
 		w.Node(c.Args[0]).Claim.Annotations[disruption.RequestAnnotation] = disruption.Request{Cause: disruption.Interrupted, At: w.now}.String()
 	case "delete":
