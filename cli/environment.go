@@ -76,9 +76,8 @@ func (b *boolean) String() string { return fmt.Sprint(bool(*b)) }
 // Type is the flag's type; pflag knows a switch by it.
 func (b *boolean) Type() string { return "bool" }
 
-// foreign are Karpenter's settings that mean nothing to Millwright, or nothing
-// yet: a Deployment of Karpenter's must start all the same, and what Karpenter
-// refuses is refused.
+// foreign are Karpenter's settings that mean nothing to Millwright, or nothing yet: a Deployment of
+// Karpenter's must start all the same, and what Karpenter refuses is refused.
 var foreign = []struct {
 	name, value string
 	allowed     []string // none: anything
@@ -90,7 +89,10 @@ var foreign = []struct {
 	{"cpu-requests", "1000", nil, "the number of workers does not depend on it"},
 	{"ami-refresh-interval", "1m0s", nil, "images are looked up once a minute"},
 	{"subnet-refresh-interval", "1m0s", nil, "subnets are looked up once a minute"},
+	{"security-group-refresh-interval", "1m0s", nil, "security groups are looked up once a minute"},
 	{"scheduler-config", "", nil, "the scheduler's configuration is not read"},
+	{"legacy-node-repair", "false", trueFalse, "there is one way to repair nodes"},
+	{"aws-feature-gates", "", nil, "none of these gates can be switched here"},
 }
 
 var trueFalse = []string{"true", "false"}
