@@ -27,9 +27,12 @@
 {{- if $s.disableClusterStateObservability }}
 settings.disableClusterStateObservability: metrics are always served
 {{- end -}}
-{{- range $name := list "amiRefreshInterval" "subnetRefreshInterval" -}}
+{{- if $s.legacyNodeRepair }}
+settings.legacyNodeRepair: there is one way to repair nodes
+{{- end -}}
+{{- range $name := list "amiRefreshInterval" "subnetRefreshInterval" "securityGroupRefreshInterval" -}}
 {{- if not (has (get $s $name) (list "1m" "1m0s" "60s")) }}
-settings.{{ $name }}: images and subnets are looked up once a minute
+settings.{{ $name }}: images, subnets and security groups are looked up once a minute
 {{- end -}}
 {{- end -}}
 {{- if $s.aws }}
@@ -38,7 +41,9 @@ settings.aws: only Karpenter before 0.33 read it; the names without aws count
 {{- if .Values.webhook }}
 webhook: only Karpenter before 1.1 had one
 {{- end -}}
-{{- if $s.awsFeatureGates.nodeClassCEL }}
-settings.awsFeatureGates.nodeClassCEL: that gate cannot be switched here
+{{- range $name, $on := $s.awsFeatureGates -}}
+{{- if $on }}
+settings.awsFeatureGates.{{ $name }}: that gate cannot be switched here
+{{- end -}}
 {{- end -}}
 {{- end -}}

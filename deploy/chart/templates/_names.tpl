@@ -63,3 +63,9 @@ annotations:
   name: {{ include "millwright.serviceAccount" . }}
   namespace: {{ .Release.Namespace }}
 {{- end -}}
+
+{{- /* Whether pods' claims on devices are left out of account, empty for the binary's default. */ -}}
+{{- define "millwright.ignoreDRARequests" -}}
+{{- $s := .Values.settings -}}
+{{- if eq (toString $s.enableDRA) "true" }}false{{ else if hasKey $s "ignoreDRARequests" }}{{ $s.ignoreDRARequests }}{{ end -}}
+{{- end -}}

@@ -79,7 +79,7 @@ securityContext:
   "VM_MEMORY_OVERHEAD_PERCENT" $s.vmMemoryOverheadPercent
   "RESERVED_ENIS" $s.reservedENIs
   "ENABLE_ZONAL_SHIFT" $s.enableZonalShift
-  "IGNORE_DRA_REQUESTS" $s.ignoreDRARequests
+  "IGNORE_DRA_REQUESTS" (include "millwright.ignoreDRARequests" .)
   "DISABLE_CLUSTER_STATE_OBSERVABILITY" $s.disableClusterStateObservability
   "DISABLE_DRY_RUN" $s.disableDryRun
   "FEATURE_GATES" (join "," $gates)
