@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	ec2v1 "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/millwright-dev/millwright/api/awsv1"
 )
 
 // asksMetadata are, of controllers that ask an instance's metadata service as they start, the
@@ -51,9 +52,9 @@ func asks(c corev1.Container) bool {
 }
 
 // classOf is the EC2NodeClass of a pool; nil if it is not known.
-func (in *Inventory) classOf(np *karpv1.NodePool) *ec2v1.EC2NodeClass {
+func (in *Inventory) classOf(np *karpv1.NodePool) *awsv1.EC2NodeClass {
 	ref := np.Spec.Template.Spec.NodeClassRef
-	i := slices.IndexFunc(in.Classes, func(c *ec2v1.EC2NodeClass) bool {
+	i := slices.IndexFunc(in.Classes, func(c *awsv1.EC2NodeClass) bool {
 		return ref != nil && ref.Kind == "EC2NodeClass" && ref.Name == c.Name
 	})
 	if i < 0 {
@@ -63,7 +64,7 @@ func (in *Inventory) classOf(np *karpv1.NodePool) *ec2v1.EC2NodeClass {
 }
 
 // hops is how far answers of the metadata service go: 0 if it is off, 1 by default.
-func hops(c *ec2v1.EC2NodeClass) int64 {
+func hops(c *awsv1.EC2NodeClass) int64 {
 	m := c.Spec.MetadataOptions
 	switch {
 	case m == nil:

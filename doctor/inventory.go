@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	ec2v1 "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -23,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/cluster/hpa"
 	"github.com/millwright-dev/millwright/doctor/account"
@@ -48,7 +48,7 @@ type Inventory struct {
 	Claims         []*corev1.PersistentVolumeClaim
 	Policies       []*v1alpha1.NodePolicy
 	// Classes are those of EC2.
-	Classes  []*ec2v1.EC2NodeClass
+	Classes  []*awsv1.EC2NodeClass
 	Webhooks []Webhook
 	// Groups are the nodes that are no pool's, by name.
 	Groups []NodeGroup
@@ -177,7 +177,7 @@ func (in *Inventory) add(o client.Object, scalers map[hpa.Target]*autoscalingv2.
 		in.Claims = append(in.Claims, o)
 	case *v1alpha1.NodePolicy:
 		in.Policies = append(in.Policies, o)
-	case *ec2v1.EC2NodeClass:
+	case *awsv1.EC2NodeClass:
 		in.Classes = append(in.Classes, o)
 	case *admissionv1.ValidatingWebhookConfiguration:
 		in.Webhooks = append(in.Webhooks, validating(o)...)

@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"slices"
 
-	ec2v1 "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -23,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/doctor/control"
 	"github.com/millwright-dev/millwright/doctor/unknown"
@@ -46,7 +46,7 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{"karpenter.sh", func() client.ObjectList { return &karpv1.NodePoolList{} }, false, false, &karpv1.NodePool{}, false},
-		{"karpenter.k8s.aws", func() client.ObjectList { return &ec2v1.EC2NodeClassList{} }, true, false, &ec2v1.EC2NodeClass{}, false},
+		{"karpenter.k8s.aws", func() client.ObjectList { return &awsv1.EC2NodeClassList{} }, true, false, &awsv1.EC2NodeClass{}, false},
 		{v1alpha1.GroupVersion.Group, func() client.ObjectList { return &v1alpha1.NodePolicyList{} }, true, false, &v1alpha1.NodePolicy{}, false},
 		{"apps", func() client.ObjectList { return &appsv1.DaemonSetList{} }, false, false, &appsv1.DaemonSet{}, true},
 		{"apps", func() client.ObjectList { return &appsv1.DeploymentList{} }, false, false, &appsv1.Deployment{}, true},
@@ -83,9 +83,9 @@ func (k Kind) Namespace() string {
 
 // AddToScheme registers the kinds that are neither Kubernetes' own nor in package cluster.
 func AddToScheme(s *runtime.Scheme) error {
-	gv := schema.GroupVersion{Group: "karpenter.k8s.aws", Version: "v1"}
-	metav1.AddToGroupVersion(s, gv)
-	s.AddKnownTypes(gv, &ec2v1.EC2NodeClass{}, &ec2v1.EC2NodeClassList{})
+	if err := awsv1.AddToScheme(s); err != nil {
+		return err
+	}
 	if err := apiregistrationv1.AddToScheme(s); err != nil {
 		return err
 	}

@@ -11,13 +11,13 @@ import (
 	"slices"
 	"strings"
 
-	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/aws/offline"
 	"github.com/millwright-dev/millwright/cloud/aws/provider"
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -29,7 +29,7 @@ import (
 type Types struct {
 	plain   []*catalog.Type
 	ec2     *offline.Catalogue // nil if the types are not EC2's
-	classes map[string]*ec2class.EC2NodeClass
+	classes map[string]*awsv1.EC2NodeClass
 	// answers are those of classes, by name, so that one has the same types in every snapshot.
 	answers map[string]answer
 }
@@ -42,16 +42,16 @@ type answer struct {
 
 // New reads the EC2NodeClasses among some objects.
 func New(types []*catalog.Type, objects []client.Object) (*Types, error) {
-	c := &Types{plain: types, classes: map[string]*ec2class.EC2NodeClass{}, answers: map[string]answer{}}
+	c := &Types{plain: types, classes: map[string]*awsv1.EC2NodeClass{}, answers: map[string]answer{}}
 	for _, o := range objects {
-		if class, ok := o.(*ec2class.EC2NodeClass); ok {
+		if class, ok := o.(*awsv1.EC2NodeClass); ok {
 			c.classes[class.Name] = class
 		}
 		u, ok := o.(*unstructured.Unstructured)
 		if !ok || u.GetKind() != provider.Kind || u.GroupVersionKind().Group != provider.Group {
 			continue
 		}
-		class := &ec2class.EC2NodeClass{}
+		class := &awsv1.EC2NodeClass{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, class); err != nil {
 			return nil, fmt.Errorf("reading EC2NodeClass %s: %w", u.GetName(), err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/cloud/aws/offline"
 	"github.com/millwright-dev/millwright/cloud/ec2"
@@ -62,7 +63,7 @@ func TestWhatIsExportedIsACatalogueForPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	class := &ec2class.EC2NodeClass{}
+	class := &awsv1.EC2NodeClass{}
 	class.Spec.AMISelectorTerms = []ec2class.AMISelectorTerm{{Alias: "al2023@latest"}}
 	got, _, err := of.Types(class)
 	if err != nil {

@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
@@ -129,7 +130,7 @@ func (a *customer) exercise(ctx context.Context) {
 		a.hear(p.Release(ctx, class))
 	}
 	profile := "nodes"
-	last := &ec2class.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "last"}, Spec: classes[0].Spec}
+	last := &awsv1.EC2NodeClass{EC2NodeClass: ec2class.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "last"}, Spec: classes[0].Spec}}
 	last.Spec.Role, last.Spec.InstanceProfile = "", &profile
 	a.resolve(ctx, p, last) // what was refused since shows
 }
@@ -178,7 +179,7 @@ func version(t *testing.T) *rest.Config {
 
 // classes makes one that leaves a volume behind, one that launches into a placement group from
 // a snapshot, and one with a capacity reservation.
-func (a *customer) classes(ctx context.Context, p *provider.Provider) []*ec2class.EC2NodeClass {
+func (a *customer) classes(ctx context.Context, p *provider.Provider) []*awsv1.EC2NodeClass {
 	a.t.Helper()
 	a.EC2.Reserved.AddGroup(reserve.Group{GroupId: "pg-1", GroupName: "near", Strategy: "cluster"})
 	a.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1a", Total: 1})
@@ -187,9 +188,9 @@ func (a *customer) classes(ctx context.Context, p *provider.Provider) []*ec2clas
 		Role: "nodes", AMISelectorTerms: []ec2class.AMISelectorTerm{{Alias: "al2023@latest"}},
 		SubnetSelectorTerms: []ec2class.SubnetSelectorTerm{{Tags: mine}}, SecurityGroupSelectorTerms: []ec2class.SecurityGroupSelectorTerm{{Tags: mine}},
 	}
-	var out []*ec2class.EC2NodeClass
+	var out []*awsv1.EC2NodeClass
 	for _, name := range []string{"default", "grouped", "reserving"} {
-		class := &ec2class.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Spec: spec}
+		class := &awsv1.EC2NodeClass{EC2NodeClass: ec2class.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Spec: spec}}
 		switch name {
 		case "default":
 			class.Spec.BlockDeviceMappings = []*ec2class.BlockDeviceMapping{{DeviceName: &device, EBS: &ec2class.BlockDevice{DeleteOnTermination: &stays}}}
@@ -213,7 +214,7 @@ func (a *customer) classes(ctx context.Context, p *provider.Provider) []*ec2clas
 }
 
 // resolve works out the status of a class, and takes note of what its conditions say.
-func (a *customer) resolve(ctx context.Context, p *provider.Provider, class *ec2class.EC2NodeClass) {
+func (a *customer) resolve(ctx context.Context, p *provider.Provider, class *awsv1.EC2NodeClass) {
 	_, err := p.Resolve(ctx, class)
 	a.hear(err)
 	for _, c := range class.Status.Conditions {

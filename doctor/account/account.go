@@ -7,6 +7,7 @@ import (
 
 	ec2v1 "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
@@ -87,7 +88,7 @@ func tagged(tags, wanted map[string]string) bool {
 }
 
 // subnets are those that a class selects.
-func (a *Account) subnets(c *ec2v1.EC2NodeClass) []Subnet {
+func (a *Account) subnets(c *awsv1.EC2NodeClass) []Subnet {
 	return slices.DeleteFunc(slices.Clone(a.Subnets), func(s Subnet) bool {
 		return !slices.ContainsFunc(c.Spec.SubnetSelectorTerms, func(t ec2v1.SubnetSelectorTerm) bool {
 			return (t.ID == "" || t.ID == s.ID) && tagged(s.Tags, t.Tags)
@@ -96,7 +97,7 @@ func (a *Account) subnets(c *ec2v1.EC2NodeClass) []Subnet {
 }
 
 // groups are the security groups that a class selects.
-func (a *Account) groups(c *ec2v1.EC2NodeClass) []SecurityGroup {
+func (a *Account) groups(c *awsv1.EC2NodeClass) []SecurityGroup {
 	return slices.DeleteFunc(slices.Clone(a.SecurityGroups), func(g SecurityGroup) bool {
 		return !slices.ContainsFunc(c.Spec.SecurityGroupSelectorTerms, func(t ec2v1.SecurityGroupSelectorTerm) bool {
 			return (t.ID == "" || t.ID == g.ID) && (t.Name == "" || t.Name == g.Name) && tagged(g.Tags, t.Tags)
@@ -109,7 +110,7 @@ func (a *Account) groups(c *ec2v1.EC2NodeClass) []SecurityGroup {
 const fewAddresses = 32
 
 // SubnetsNearlyFull have too few addresses left for the nodes of a class.
-func SubnetsNearlyFull(a *Account, classes []*ec2v1.EC2NodeClass) []finding.Finding {
+func SubnetsNearlyFull(a *Account, classes []*awsv1.EC2NodeClass) []finding.Finding {
 	var out []finding.Finding
 	for _, c := range classes {
 		for _, s := range a.subnets(c) {
@@ -128,7 +129,7 @@ func SubnetsNearlyFull(a *Account, classes []*ec2v1.EC2NodeClass) []finding.Find
 
 // ClassesThatSelectNothing name subnets or security groups that are not among those that are
 // known.
-func ClassesThatSelectNothing(a *Account, classes []*ec2v1.EC2NodeClass) []finding.Finding {
+func ClassesThatSelectNothing(a *Account, classes []*awsv1.EC2NodeClass) []finding.Finding {
 	var out []finding.Finding
 	for _, c := range classes {
 		add := func(field, what string) {
@@ -150,7 +151,7 @@ func ClassesThatSelectNothing(a *Account, classes []*ec2v1.EC2NodeClass) []findi
 
 // AmbiguousGroups are security groups of one machine that a load balancer controller cannot tell
 // apart.
-func AmbiguousGroups(a *Account, classes []*ec2v1.EC2NodeClass) []finding.Finding {
+func AmbiguousGroups(a *Account, classes []*awsv1.EC2NodeClass) []finding.Finding {
 	var out []finding.Finding
 	for _, c := range classes {
 		var owned []string
@@ -175,6 +176,6 @@ func AmbiguousGroups(a *Account, classes []*ec2v1.EC2NodeClass) []finding.Findin
 	return out
 }
 
-func classRef(c *ec2v1.EC2NodeClass) plan.ObjectRef {
+func classRef(c *awsv1.EC2NodeClass) plan.ObjectRef {
 	return plan.ObjectRef{Kind: "EC2NodeClass", Name: c.Name}
 }

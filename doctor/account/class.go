@@ -9,6 +9,7 @@ import (
 	ec2v1 "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/doctor/finding"
 )
@@ -16,7 +17,7 @@ import (
 // ClassesThatAreNotReady name something in AWS that is not there, as their status says: subnets,
 // security groups, images, a role. Conditions of our own tell what the controller lacks, without
 // which the class is ready all the same.
-func ClassesThatAreNotReady(classes []*ec2v1.EC2NodeClass) []finding.Finding {
+func ClassesThatAreNotReady(classes []*awsv1.EC2NodeClass) []finding.Finding {
 	var out []finding.Finding
 	for _, c := range classes {
 		for _, condition := range c.Status.Conditions {
@@ -42,7 +43,7 @@ func ClassesThatAreNotReady(classes []*ec2v1.EC2NodeClass) []finding.Finding {
 var release = regexp.MustCompile(`-(v[0-9.]+)(-|$)`)
 
 // ImagesThatFloat change by themselves, and all nodes with them.
-func ImagesThatFloat(classes []*ec2v1.EC2NodeClass) []finding.Finding {
+func ImagesThatFloat(classes []*awsv1.EC2NodeClass) []finding.Finding {
 	var out []finding.Finding
 	for _, c := range classes {
 		i := slices.IndexFunc(c.Spec.AMISelectorTerms, func(t ec2v1.AMISelectorTerm) bool { return strings.HasSuffix(t.Alias, "@latest") })
@@ -72,7 +73,7 @@ func ImagesThatFloat(classes []*ec2v1.EC2NodeClass) []finding.Finding {
 }
 
 // versionOf is the version of the images that a class has found, empty if they have none in common.
-func versionOf(c *ec2v1.EC2NodeClass) string {
+func versionOf(c *awsv1.EC2NodeClass) string {
 	version := ""
 	for i, ami := range c.Status.AMIs {
 		named := release.FindStringSubmatch(ami.Name)
@@ -86,7 +87,7 @@ func versionOf(c *ec2v1.EC2NodeClass) string {
 
 // byID are the steps that select the images that a class has found by their IDs, and then need
 // a family.
-func byID(c *ec2v1.EC2NodeClass, family string) []finding.Step {
+func byID(c *awsv1.EC2NodeClass, family string) []finding.Step {
 	var ids []any
 	for _, ami := range c.Status.AMIs {
 		ids = append(ids, map[string]any{"id": ami.ID})
@@ -102,7 +103,7 @@ func byID(c *ec2v1.EC2NodeClass, family string) []finding.Step {
 }
 
 // OpenMetadata are classes whose instances hand their role to any pod.
-func OpenMetadata(classes []*ec2v1.EC2NodeClass) []finding.Finding {
+func OpenMetadata(classes []*awsv1.EC2NodeClass) []finding.Finding {
 	var out []finding.Finding
 	for _, c := range classes {
 		m := c.Spec.MetadataOptions
@@ -133,7 +134,7 @@ func OpenMetadata(classes []*ec2v1.EC2NodeClass) []finding.Finding {
 }
 
 // InOneZone are classes all of whose subnets are in one zone.
-func InOneZone(classes []*ec2v1.EC2NodeClass) []finding.Finding {
+func InOneZone(classes []*awsv1.EC2NodeClass) []finding.Finding {
 	var out []finding.Finding
 	for _, c := range classes {
 		var zones []string
@@ -156,7 +157,7 @@ func InOneZone(classes []*ec2v1.EC2NodeClass) []finding.Finding {
 
 // ImagesDeprecated are those that their publisher has taken out of use, of a class that names no
 // newer ones.
-func ImagesDeprecated(classes []*ec2v1.EC2NodeClass) []finding.Finding {
+func ImagesDeprecated(classes []*awsv1.EC2NodeClass) []finding.Finding {
 	var out []finding.Finding
 	for _, c := range classes {
 		var old []string

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	ec2v1 "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
@@ -24,7 +24,7 @@ var nodePolicies = [][]string{
 }
 
 // RolesThatAreUnusable are those of classes with which no instance starts or joins.
-func RolesThatAreUnusable(a *Account, classes []*ec2v1.EC2NodeClass) []finding.Finding {
+func RolesThatAreUnusable(a *Account, classes []*awsv1.EC2NodeClass) []finding.Finding {
 	var out []finding.Finding
 	for _, c := range classes {
 		field, name := "spec.role", c.Spec.Role
@@ -54,12 +54,12 @@ func RolesThatAreUnusable(a *Account, classes []*ec2v1.EC2NodeClass) []finding.F
 	return out
 }
 
-func unusable(c *ec2v1.EC2NodeClass, field, message, advice string, fix *finding.Fix) finding.Finding {
+func unusable(c *awsv1.EC2NodeClass, field, message, advice string, fix *finding.Fix) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Object: classRef(c), Field: field, Message: message, Advice: advice, Fix: fix}
 }
 
 // faults are what a class's role lacks.
-func (r Role) faults(c *ec2v1.EC2NodeClass, field string) []finding.Finding {
+func (r Role) faults(c *awsv1.EC2NodeClass, field string) []finding.Finding {
 	var out []finding.Finding
 	if r.Trusts != nil && !slices.ContainsFunc(r.Trusts, func(s string) bool { return strings.HasPrefix(s, "ec2.amazonaws.com") }) {
 		out = append(out, unusable(c, field, "is "+r.Name+", which does not trust ec2.amazonaws.com: instances get no credentials and do not join", "let EC2 take the role", r.Trust("ec2.amazonaws.com")))

@@ -113,7 +113,7 @@ var homes = []home{
 	{"sigs.k8s.io/karpenter/pkg/apis", karpenterReaders},
 	{"sigs.k8s.io/karpenter/kwok/apis", karpenterReaders},
 	{"sigs.k8s.io/karpenter", nil},
-	{"github.com/aws/karpenter-provider-aws/pkg/apis", karpenterReaders},
+	{"github.com/aws/karpenter-provider-aws/pkg/apis", append(karpenterReaders, "api/awsv1")},
 	{"github.com/aws/karpenter-provider-aws", nil},
 	{"github.com/aws/aws-sdk-go-v2", []string{"cloud/aws"}},
 	{"github.com/aws/aws-sdk-go", nil},

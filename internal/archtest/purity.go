@@ -23,7 +23,7 @@ var impure = []string{
 }
 
 // pureDespite are parts of the trees above that only compute.
-var pureDespite = []string{"net/netip", "net/url"}
+var pureDespite = []string{"net/netip", "net/url", "github.com/aws/karpenter-provider-aws/pkg/apis"}
 
 // clocks are the functions of package time that read a clock or wait for one.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}

@@ -99,6 +99,8 @@ var badEC2 = []struct{ field, spec, want string }{
 	{"connectionTracking.udpTimeout", "{connectionTracking: {udpTimeout: 29}}", "connectionTracking.udpTimeout"},
 	{"cpuOptions", "{cpuOptions: fast}", "spec.cpuOptions"},
 	{"cpuOptions.nestedVirtualization", "{cpuOptions: {nestedVirtualization: 'yes'}}", "cpuOptions.nestedVirtualization: Unsupported value"},
+	{"enclaveOptions", "{enclaveOptions: {}}", "enclaveOptions.enabled: Required value"},
+	{"enclaveOptions.enabled", "{enclaveOptions: {enabled: 'yes'}}", "enclaveOptions.enabled"},
 	{"metadataOptions", "{metadataOptions: none}", "spec.metadataOptions"},
 	{"metadataOptions.httpEndpoint", "{metadataOptions: {httpEndpoint: 'on'}}", "metadataOptions.httpEndpoint: Unsupported value"},
 	{"metadataOptions.httpProtocolIPv6", "{metadataOptions: {httpProtocolIPv6: 'on'}}", "metadataOptions.httpProtocolIPv6: Unsupported value"},

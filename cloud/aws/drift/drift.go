@@ -13,6 +13,7 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 )
 
@@ -28,7 +29,7 @@ const (
 
 // View is what is known of one machine and its class.
 type View struct {
-	Class *ec2class.EC2NodeClass
+	Class *awsv1.EC2NodeClass
 	// Claim are the annotations of the machine's NodeClaim, nil if it is not known.
 	Claim   map[string]string
 	Machine *api.Instance

@@ -7,6 +7,7 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/cloud/aws/drift"
 )
@@ -14,7 +15,7 @@ import (
 var hash, version = ec2class.AnnotationEC2NodeClassHash, ec2class.AnnotationEC2NodeClassHashVersion
 
 func view() drift.View {
-	class := &ec2class.EC2NodeClass{}
+	class := &awsv1.EC2NodeClass{}
 	class.Annotations = map[string]string{hash: "1", version: "v5"}
 	class.Status.Subnets = []ec2class.Subnet{{ID: "subnet-a"}, {ID: "subnet-b"}}
 	class.Status.SecurityGroups = []ec2class.SecurityGroup{{ID: "sg-2"}, {ID: "sg-1"}}

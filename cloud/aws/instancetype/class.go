@@ -8,6 +8,8 @@ import (
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/millwright-dev/millwright/api/awsv1"
 )
 
 // DefaultMemoryOverhead is the share of a machine's memory that the hypervisor and the
@@ -23,6 +25,8 @@ type Class struct {
 	Family string
 	// Kubelet is spec.kubelet, nil if it says nothing.
 	Kubelet *ec2class.KubeletConfiguration
+	// Later is what releases of Karpenter after 1.14 have added to the spec.
+	Later awsv1.Later
 	// Devices are spec.blockDeviceMappings.
 	Devices []*ec2class.BlockDeviceMapping
 	// RAID0 joins the instance store's disks to hold the kubelet's data.
@@ -46,9 +50,9 @@ type Class struct {
 }
 
 // ClassOf reads an EC2NodeClass; the settings of the process are left to the caller.
-func ClassOf(c *ec2class.EC2NodeClass) Class {
+func ClassOf(c *awsv1.EC2NodeClass) Class {
 	out := Class{
-		Family: c.AMIFamily(), Kubelet: c.Spec.Kubelet, Devices: c.Spec.BlockDeviceMappings,
+		Family: c.AMIFamily(), Kubelet: c.Spec.Kubelet, Later: c.Later, Devices: c.Spec.BlockDeviceMappings,
 		RAID0:      c.Spec.InstanceStorePolicy != nil && *c.Spec.InstanceStorePolicy == ec2class.InstanceStorePolicyRAID0,
 		Interfaces: c.Spec.NetworkInterfaces, ConnectionTracking: c.Spec.ConnectionTracking != nil,
 		MemoryOverhead: DefaultMemoryOverhead,
@@ -118,7 +122,7 @@ func (c *Class) Check() error {
 			}
 		}
 	}
-	return nil
+	return c.checkLater()
 }
 
 func isQuantity(text string) bool {

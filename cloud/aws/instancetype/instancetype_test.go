@@ -1,6 +1,7 @@
 package instancetype
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/ec2"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -257,6 +259,17 @@ func TestTheClassRefusesTypesWithAReason(t *testing.T) {
 	}
 }
 
+// kubeletField is a class with a field of spec.kubelet that Karpenter 1.14 did not know.
+func kubeletField(name, value string) func(*Class) {
+	return func(c *Class) { c.Later.Kubelet = map[string]json.RawMessage{name: json.RawMessage(value)} }
+}
+
+func TestAClassMaySayWhatItsKubeletTakes(t *testing.T) {
+	if err := class(kubeletField("seccompDefault", "true")).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAClassThatCannotBeCountedNamesTheField(t *testing.T) {
 	for want, change := range map[string]func(*Class){
 		`spec.amiFamily: "Ubuntu" is not a family of images`: func(c *Class) { c.Family = "Ubuntu" },
@@ -265,6 +278,17 @@ func TestAClassThatCannotBeCountedNamesTheField(t *testing.T) {
 		},
 		`spec.kubelet.evictionHard.memory.available: "120%" is not a percentage`: func(c *Class) {
 			c.Kubelet = &ec2class.KubeletConfiguration{EvictionHard: map[string]string{"memory.available": "120%"}}
+		},
+		"spec.enclaveOptions.enabled: Millwright does not enable Nitro Enclaves": func(c *Class) {
+			c.Later.EnclaveOptions = &awsv1.EnclaveOptions{Enabled: true}
+		},
+		`spec.kubelet.maxPods: "vcpus * 10" cannot be read, and expressions are not evaluated`:                                             kubeletField("maxPods", `"vcpus * 10"`),
+		"spec.kubelet.maxPod: the kubelet has no such setting":                                                                             kubeletField("maxPod", "10"),
+		"spec.kubelet.registerWithTaints: taints of Nodes are for NodePools to say":                                                        kubeletField("registerWithTaints", "[]"),
+		"spec.kubelet.seccompDefault: json: cannot unmarshal string into Go struct field KubeletConfiguration.seccompDefault of type bool": kubeletField("seccompDefault", `"yes"`),
+		"spec.kubelet.seccompDefault: images of family AL2 cannot be told of it, those of AL2023 can": func(c *Class) {
+			kubeletField("seccompDefault", "true")(c)
+			c.Family = ec2class.AMIFamilyAL2
 		},
 	} {
 		if err := class(change).Check(); err == nil || err.Error() != want {

@@ -14,6 +14,7 @@ import (
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
@@ -91,7 +92,7 @@ func (c *Content) Name() string {
 }
 
 // New is the template for machines of a class, which must be ready.
-func New(class *ec2class.EC2NodeClass, m Machine, cluster string) *Content {
+func New(class *awsv1.EC2NodeClass, m Machine, cluster string) *Content {
 	c := &Content{
 		Image: m.Image, Profile: class.Status.InstanceProfile, UserData: base64.StdEncoding.EncodeToString([]byte(m.UserData)),
 		Devices: devices(class), Interfaces: interfaces(class, m), Metadata: metadata(class, m.Region),
@@ -117,7 +118,7 @@ func New(class *ec2class.EC2NodeClass, m Machine, cluster string) *Content {
 }
 
 // Tags are those that Karpenter puts on what it creates: policies of AWS allow calls by them.
-func Tags(class *ec2class.EC2NodeClass, pool, cluster string) map[string]string {
+func Tags(class *awsv1.EC2NodeClass, pool, cluster string) map[string]string {
 	tags := maps.Clone(class.Spec.Tags)
 	if tags == nil {
 		tags = map[string]string{}
@@ -133,7 +134,7 @@ func Tags(class *ec2class.EC2NodeClass, pool, cluster string) map[string]string 
 func OwnerTag(cluster string) string { return "kubernetes.io/cluster/" + cluster }
 
 // CheckTags names a tag of the class that is Karpenter's own: of several the first, by key.
-func CheckTags(class *ec2class.EC2NodeClass) error {
+func CheckTags(class *awsv1.EC2NodeClass) error {
 	for _, key := range slices.Sorted(maps.Keys(class.Spec.Tags)) {
 		for _, pattern := range ec2class.RestrictedTagPatterns {
 			if pattern.MatchString(key) {
@@ -146,7 +147,7 @@ func CheckTags(class *ec2class.EC2NodeClass) error {
 
 // CheckDevices finds devices without a name of their own, which EC2 refuses, and volumes whose size
 // is none: the CRD's pattern admits a unit alone.
-func CheckDevices(class *ec2class.EC2NodeClass) error {
+func CheckDevices(class *awsv1.EC2NodeClass) error {
 	at := map[string]int{}
 	for i, d := range class.Spec.BlockDeviceMappings {
 		if d.DeviceName == nil || *d.DeviceName == "" {
@@ -164,7 +165,7 @@ func CheckDevices(class *ec2class.EC2NodeClass) error {
 }
 
 // devices are the class's, or those that images of the family need.
-func devices(class *ec2class.EC2NodeClass) []*ec2class.BlockDeviceMapping {
+func devices(class *awsv1.EC2NodeClass) []*ec2class.BlockDeviceMapping {
 	if len(class.Spec.BlockDeviceMappings) > 0 {
 		return class.Spec.BlockDeviceMappings
 	}
@@ -186,7 +187,7 @@ func device(name, size string) *ec2class.BlockDeviceMapping {
 
 // metadata are the class's options, with the defaults of the CRD for what it does not say.
 // Isolated regions do not know the option for IPv6.
-func metadata(class *ec2class.EC2NodeClass, region string) ec2class.MetadataOptions {
+func metadata(class *awsv1.EC2NodeClass, region string) ec2class.MetadataOptions {
 	endpoint, ipv6, hops, tokens := "enabled", "disabled", int64(1), "required"
 	out := ec2class.MetadataOptions{HTTPEndpoint: &endpoint, HTTPProtocolIPv6: &ipv6, HTTPPutResponseHopLimit: &hops, HTTPTokens: &tokens}
 	if own := class.Spec.MetadataOptions; own != nil {
@@ -210,7 +211,7 @@ func fill[T any](into **T, value *T) {
 // interfaces are those that the class lists, or one for each fabric adapter that is asked
 // for, or one. They are always spelled out: security groups and public addresses belong to
 // them.
-func interfaces(class *ec2class.EC2NodeClass, m Machine) []Interface {
+func interfaces(class *awsv1.EC2NodeClass, m Machine) []Interface {
 	full := Interface{PublicIP: class.Spec.AssociatePublicIPAddress, Tracking: class.Spec.ConnectionTracking}
 	for _, g := range class.Status.SecurityGroups {
 		full.Groups = append(full.Groups, g.ID)

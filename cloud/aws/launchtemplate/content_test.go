@@ -8,16 +8,18 @@ import (
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/api/awsv1"
 )
 
 func pointer[T any](v T) *T { return &v }
 
-func class(change ...func(*ec2class.EC2NodeClass)) *ec2class.EC2NodeClass {
-	c := &ec2class.EC2NodeClass{
+func class(change ...func(*awsv1.EC2NodeClass)) *awsv1.EC2NodeClass {
+	c := &awsv1.EC2NodeClass{EC2NodeClass: ec2class.EC2NodeClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "default"},
 		Spec:       ec2class.EC2NodeClassSpec{AMIFamily: pointer("AL2023"), Role: "node", Tags: map[string]string{"team": "x"}},
 		Status:     ec2class.EC2NodeClassStatus{InstanceProfile: "profile", SecurityGroups: []ec2class.SecurityGroup{{ID: "sg-1"}, {ID: "sg-2"}}},
-	}
+	}}
 	for _, f := range change {
 		f(c)
 	}
@@ -38,33 +40,33 @@ func TestEveryFieldReachesTheTemplate(t *testing.T) {
 	plain := New(class(), machine(), "demo")
 	for _, tt := range []struct {
 		name    string
-		class   func(*ec2class.EC2NodeClass)
+		class   func(*awsv1.EC2NodeClass)
 		machine func(*Machine)
 		want    string // part of the content's JSON
 	}{
 		{name: "image", machine: func(m *Machine) { m.Image = "ami-2" }, want: `"Image":"ami-2"`},
 		{name: "userData", machine: func(m *Machine) { m.UserData = "bye" }, want: `"UserData":"Ynll"`},
-		{name: "instanceProfile", class: func(c *ec2class.EC2NodeClass) { c.Status.InstanceProfile = "other" }, want: `"Profile":"other"`},
-		{name: "blockDeviceMappings", class: func(c *ec2class.EC2NodeClass) {
+		{name: "instanceProfile", class: func(c *awsv1.EC2NodeClass) { c.Status.InstanceProfile = "other" }, want: `"Profile":"other"`},
+		{name: "blockDeviceMappings", class: func(c *awsv1.EC2NodeClass) {
 			c.Spec.BlockDeviceMappings = []*ec2class.BlockDeviceMapping{device("/dev/xvdz", "7Gi")}
 		}, want: `"/dev/xvdz"`},
-		{name: "detailedMonitoring", class: func(c *ec2class.EC2NodeClass) { c.Spec.DetailedMonitoring = pointer(true) }, want: `"Monitoring":true`},
-		{name: "metadataOptions", class: func(c *ec2class.EC2NodeClass) {
+		{name: "detailedMonitoring", class: func(c *awsv1.EC2NodeClass) { c.Spec.DetailedMonitoring = pointer(true) }, want: `"Monitoring":true`},
+		{name: "metadataOptions", class: func(c *awsv1.EC2NodeClass) {
 			c.Spec.MetadataOptions = &ec2class.MetadataOptions{HTTPPutResponseHopLimit: pointer(int64(2))}
 		}, want: `"httpPutResponseHopLimit":2`},
 		{name: "isolated region", machine: func(m *Machine) { m.Region = "us-isob-east-1" }, want: `"Metadata":{"httpEndpoint":"enabled","httpPutResponseHopLimit":1,`},
-		{name: "associatePublicIPAddress", class: func(c *ec2class.EC2NodeClass) { c.Spec.AssociatePublicIPAddress = pointer(false) }, want: `"PublicIP":false`},
-		{name: "ipPrefixCount", class: func(c *ec2class.EC2NodeClass) { c.Spec.IPPrefixCount = pointer(int32(4)) }, want: `"IPv4Prefixes":4`},
-		{name: "ipPrefixCount, IPv6", class: func(c *ec2class.EC2NodeClass) { c.Spec.IPPrefixCount = pointer(int32(4)) },
+		{name: "associatePublicIPAddress", class: func(c *awsv1.EC2NodeClass) { c.Spec.AssociatePublicIPAddress = pointer(false) }, want: `"PublicIP":false`},
+		{name: "ipPrefixCount", class: func(c *awsv1.EC2NodeClass) { c.Spec.IPPrefixCount = pointer(int32(4)) }, want: `"IPv4Prefixes":4`},
+		{name: "ipPrefixCount, IPv6", class: func(c *awsv1.EC2NodeClass) { c.Spec.IPPrefixCount = pointer(int32(4)) },
 			machine: func(m *Machine) { m.IPv6 = true }, want: `"IPv4Prefixes":null,"IPv6Prefixes":4,"IPv6Addresses":1,"PrimaryIPv6":true`},
-		{name: "connectionTracking", class: func(c *ec2class.EC2NodeClass) {
+		{name: "connectionTracking", class: func(c *awsv1.EC2NodeClass) {
 			c.Spec.ConnectionTracking = &ec2class.ConnectionTracking{UDPTimeout: pointer(int32(45))}
 		}, want: `"Tracking":{"udpTimeout":45}`},
-		{name: "cpuOptions", class: func(c *ec2class.EC2NodeClass) {
+		{name: "cpuOptions", class: func(c *awsv1.EC2NodeClass) {
 			c.Spec.CPUOptions = &ec2class.CPUOptions{NestedVirtualization: pointer("enabled")}
 		}, want: `"Nested":"enabled"`},
-		{name: "tags", class: func(c *ec2class.EC2NodeClass) { c.Spec.Tags = map[string]string{"team": "y"} }, want: `"team":"y"`},
-		{name: "security groups", class: func(c *ec2class.EC2NodeClass) { c.Status.SecurityGroups = []ec2class.SecurityGroup{{ID: "sg-3"}} }, want: `"Groups":["sg-3"]`},
+		{name: "tags", class: func(c *awsv1.EC2NodeClass) { c.Spec.Tags = map[string]string{"team": "y"} }, want: `"team":"y"`},
+		{name: "security groups", class: func(c *awsv1.EC2NodeClass) { c.Status.SecurityGroups = []ec2class.SecurityGroup{{ID: "sg-3"}} }, want: `"Groups":["sg-3"]`},
 		{name: "tenancy", machine: func(m *Machine) { m.Tenancy = "dedicated" }, want: `"Tenancy":"dedicated"`},
 		{name: "placement group", machine: func(m *Machine) { m.Group, m.Partition = "pg-1", 3 }, want: `"Group":"pg-1","Partition":3`},
 		{name: "capacity type", machine: func(m *Machine) { m.CapacityType = "on-demand" }, want: `"CapacityType":"on-demand"`},
@@ -76,7 +78,7 @@ func TestEveryFieldReachesTheTemplate(t *testing.T) {
 			m.CapacityType, m.Reservation = "reserved", &ec2class.CapacityReservation{ID: "cr-1", Interruptible: true}
 		}, want: `"Reservation":"cr-1","Market":"interruptible-capacity-reservation"`},
 		{name: "fabric adapters", machine: func(m *Machine) { m.EFAs = 2 }, want: `{"Card":1,"Device":1,"Type":"efa"`},
-		{name: "networkInterfaces", class: func(c *ec2class.EC2NodeClass) {
+		{name: "networkInterfaces", class: func(c *awsv1.EC2NodeClass) {
 			c.Spec.AssociatePublicIPAddress = pointer(true)
 			c.Spec.NetworkInterfaces = []*ec2class.NetworkInterface{{InterfaceType: "interface"}, {NetworkCardIndex: 1, DeviceIndex: 2, InterfaceType: "efa-only"}}
 		}, want: `{"Card":1,"Device":2,"Type":"efa-only","Groups":["sg-1","sg-2"],"PublicIP":null`},
@@ -125,7 +127,7 @@ func TestFamiliesHaveTheirOwnDevices(t *testing.T) {
 		"AL2": "/dev/xvda 20Gi", "AL2023": "/dev/xvda 20Gi", "Bottlerocket": "/dev/xvda 4Gi /dev/xvdb 20Gi", "Windows2022": "/dev/sda1 50Gi", "Custom": "",
 	} {
 		var got []string
-		for _, d := range New(class(func(c *ec2class.EC2NodeClass) { c.Spec.AMIFamily = &family }), machine(), "demo").Devices {
+		for _, d := range New(class(func(c *awsv1.EC2NodeClass) { c.Spec.AMIFamily = &family }), machine(), "demo").Devices {
 			got = append(got, *d.DeviceName+" "+d.EBS.VolumeSize.String())
 		}
 		if s := strings.Join(got, " "); s != want {
@@ -139,7 +141,7 @@ func TestTagsOfTheControllerCannotBeTheClasses(t *testing.T) {
 		"team": false, "karpenter.sh/nodepool": true, "karpenter.sh/nodeclaim": true, "eks:eks-cluster-name": true,
 		"kubernetes.io/cluster/other": true, "karpenter.k8s.aws/ec2nodeclass": true,
 	} {
-		err := CheckTags(class(func(c *ec2class.EC2NodeClass) { c.Spec.Tags = map[string]string{key: "v"} }))
+		err := CheckTags(class(func(c *awsv1.EC2NodeClass) { c.Spec.Tags = map[string]string{key: "v"} }))
 		if (err != nil) != bad {
 			t.Errorf("%s: %v", key, err)
 		}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/cloud/aws/image"
@@ -135,15 +136,15 @@ func newAccount() *account {
 	}
 }
 
-func newClass(change ...func(*ec2class.EC2NodeClass)) *ec2class.EC2NodeClass {
+func newClass(change ...func(*awsv1.EC2NodeClass)) *awsv1.EC2NodeClass {
 	tags := map[string]string{"discovery": "demo"}
-	c := &ec2class.EC2NodeClass{
+	c := &awsv1.EC2NodeClass{EC2NodeClass: ec2class.EC2NodeClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "default", UID: "uid", Generation: 3},
 		Spec: ec2class.EC2NodeClassSpec{
 			Role: "nodes", AMISelectorTerms: []ec2class.AMISelectorTerm{{Alias: "al2023@latest"}},
 			SubnetSelectorTerms: []ec2class.SubnetSelectorTerm{{Tags: tags}}, SecurityGroupSelectorTerms: []ec2class.SecurityGroupSelectorTerm{{Tags: tags}},
 		},
-	}
+	}}
 	for _, f := range change {
 		f(c)
 	}
@@ -154,8 +155,8 @@ func newResolver(a *account) (*Resolver, *clocktesting.FakeClock) {
 	clock := clocktesting.NewFakeClock(noon)
 	return New(Config{
 		AWS: a, Clock: clock, Region: "eu-west-1", Cluster: "demo", Kubernetes: func() string { return "1.34" }, Addresses: &network.Addresses{},
-		MayLaunch: func(context.Context, *ec2class.EC2NodeClass) error { return a.call("MayLaunch") },
-		Check: func(c *ec2class.EC2NodeClass) error {
+		MayLaunch: func(context.Context, *awsv1.EC2NodeClass) error { return a.call("MayLaunch") },
+		Check: func(c *awsv1.EC2NodeClass) error {
 			if c.Spec.UserData != nil {
 				return errors.New("spec.userData: too large")
 			}
@@ -190,7 +191,7 @@ func TestAClassThatIsInOrderBecomesReady(t *testing.T) {
 func TestWhatIsWrongIsSaidInTheConditionOfItsStep(t *testing.T) {
 	text, near := "x", "near"
 	for name, tt := range map[string]struct {
-		class     func(*ec2class.EC2NodeClass)
+		class     func(*awsv1.EC2NodeClass)
 		account   func(*account)
 		condition string
 		want      string // reason and message
@@ -199,25 +200,25 @@ func TestWhatIsWrongIsSaidInTheConditionOfItsStep(t *testing.T) {
 			want: "SubnetsNotFound: spec.subnetSelectorTerms: no subnet of the account in eu-west-1 fits any of the terms"},
 		"no security group": {account: func(a *account) { a.groups = nil }, condition: "SecurityGroupsReady",
 			want: "SecurityGroupsNotFound: spec.securityGroupSelectorTerms: no security group of the account in eu-west-1 fits any of the terms"},
-		"no image": {class: func(c *ec2class.EC2NodeClass) { c.Spec.AMISelectorTerms = []ec2class.AMISelectorTerm{{ID: "ami-9"}} }, condition: "AMIsReady",
+		"no image": {class: func(c *awsv1.EC2NodeClass) { c.Spec.AMISelectorTerms = []ec2class.AMISelectorTerm{{ID: "ami-9"}} }, condition: "AMIsReady",
 			want: "AMINotFound: spec.amiSelectorTerms: no image of an architecture of Kubernetes fits any of the terms in eu-west-1"},
-		"no parameter": {class: func(c *ec2class.EC2NodeClass) {
+		"no parameter": {class: func(c *awsv1.EC2NodeClass) {
 			c.Spec.AMISelectorTerms = []ec2class.AMISelectorTerm{{SSMParameter: "mine"}}
 		}, condition: "AMIsReady",
 			want: "AMINotFound: spec.amiSelectorTerms: there is no SSM parameter mine in eu-west-1"},
 		"no image of the alias": {account: func(a *account) { a.parameters = nil }, condition: "AMIsReady",
 			want: "AMINotFound: spec.amiSelectorTerms: AWS publishes no image of AL2023@latest for Kubernetes 1.34 in eu-west-1"},
-		"an alias that is over": {class: func(c *ec2class.EC2NodeClass) {
+		"an alias that is over": {class: func(c *awsv1.EC2NodeClass) {
 			c.Spec.AMISelectorTerms = []ec2class.AMISelectorTerm{{Alias: "al2@latest"}}
 		}, condition: "AMIsReady",
 			want: "UnsupportedAlias: spec.amiSelectorTerms: there are no AL2 images for Kubernetes 1.33 and later"},
-		"no role": {class: func(c *ec2class.EC2NodeClass) { c.Spec.Role = "missing" }, condition: "InstanceProfileReady",
+		"no role": {class: func(c *awsv1.EC2NodeClass) { c.Spec.Role = "missing" }, condition: "InstanceProfileReady",
 			want: "InstanceProfileNotReady: spec.role: IAM has no role missing"},
-		"no placement group": {class: func(c *ec2class.EC2NodeClass) {
+		"no placement group": {class: func(c *awsv1.EC2NodeClass) {
 			c.Spec.PlacementGroupSelector = &ec2class.PlacementGroupSelector{Name: &near}
 		}, condition: "PlacementGroupReady",
 			want: "PlacementGroupNotFound: spec.placementGroupSelector: there is no placement group near in eu-west-1"},
-		"an invalid spec": {class: func(c *ec2class.EC2NodeClass) { c.Spec.UserData = &text }, condition: "ValidationSucceeded", want: "InvalidSpec: spec.userData: too large"},
+		"an invalid spec": {class: func(c *awsv1.EC2NodeClass) { c.Spec.UserData = &text }, condition: "ValidationSucceeded", want: "InvalidSpec: spec.userData: too large"},
 		"a launch that is not allowed": {account: func(a *account) {
 			a.fail["MayLaunch"] = &cloud.UnauthorizedError{Action: "ec2:RunInstances", Err: errors.New("no identity-based policy allows it")}
 		}, condition: "ValidationSucceeded", want: "RunInstancesAuthCheckFailed: not allowed to ec2:RunInstances: no identity-based policy allows it"},
@@ -317,17 +318,17 @@ func TestWhatConcernsTheProcessIsToldWhileItLasts(t *testing.T) {
 
 // AWS's parameters count for a day, unless their image is no good any more; others for minutes.
 func TestParametersAreReadAgainWhenTheirImagesMayHaveChanged(t *testing.T) {
-	own := func(c *ec2class.EC2NodeClass) {
+	own := func(c *awsv1.EC2NodeClass) {
 		c.Spec.AMISelectorTerms = []ec2class.AMISelectorTerm{{SSMParameter: "mine"}}
 	}
 	for name, tt := range map[string]struct {
-		class  func(*ec2class.EC2NodeClass)
+		class  func(*awsv1.EC2NodeClass)
 		images []image.Image
 		again  time.Duration
 	}{
-		"AWS's":               {class: func(*ec2class.EC2NodeClass) {}, images: []image.Image{{ID: "ami-1", Arch: "amd64"}}, again: publishedTTL},
-		"AWS's of old":        {class: func(*ec2class.EC2NodeClass) {}, images: []image.Image{{ID: "ami-1", Arch: "amd64", Deprecated: noon}}, again: outdatedTTL},
-		"AWS's of none":       {class: func(*ec2class.EC2NodeClass) {}, again: outdatedTTL},
+		"AWS's":               {class: func(*awsv1.EC2NodeClass) {}, images: []image.Image{{ID: "ami-1", Arch: "amd64"}}, again: publishedTTL},
+		"AWS's of old":        {class: func(*awsv1.EC2NodeClass) {}, images: []image.Image{{ID: "ami-1", Arch: "amd64", Deprecated: noon}}, again: outdatedTTL},
+		"AWS's of none":       {class: func(*awsv1.EC2NodeClass) {}, again: outdatedTTL},
 		"one's own":           {class: own, images: []image.Image{{ID: "ami-1", Arch: "amd64"}}, again: ownTTL},
 		"one's own, outdated": {class: own, again: ownTTL},
 	} {
@@ -406,7 +407,7 @@ func TestAProfileThatKarpenterMadeIsKept(t *testing.T) {
 
 func TestAnInstanceProfileOfTheUsersIsTakenAsItIs(t *testing.T) {
 	name := "mine"
-	a, c := newAccount(), newClass(func(c *ec2class.EC2NodeClass) { c.Spec.Role, c.Spec.InstanceProfile = "", &name })
+	a, c := newAccount(), newClass(func(c *awsv1.EC2NodeClass) { c.Spec.Role, c.Spec.InstanceProfile = "", &name })
 	r, _ := newResolver(a)
 	if _, err := r.Resolve(t.Context(), c); err != nil || c.Status.InstanceProfile != "mine" || slices.Contains(a.calls, "CreateProfile") {
 		t.Errorf("the profile is %s, error %v, calls %v", c.Status.InstanceProfile, err, a.calls)

@@ -9,15 +9,14 @@ import (
 	"fmt"
 	"slices"
 
-	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
-
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 )
 
 // profile is the class's own, or one that is made for its role. One that Karpenter made for
 // the role is kept.
-func (r *Resolver) profile(ctx context.Context, class *ec2class.EC2NodeClass) error {
+func (r *Resolver) profile(ctx context.Context, class *awsv1.EC2NodeClass) error {
 	if own := class.Spec.InstanceProfile; own != nil {
 		class.Status.InstanceProfile = *own
 		return nil
@@ -64,7 +63,7 @@ func (r *Resolver) hasRole(ctx context.Context, name, role string) (bool, error)
 
 // makeProfile makes an instance profile and gives it the role. Each step may have been taken
 // by a predecessor.
-func (r *Resolver) makeProfile(ctx context.Context, class *ec2class.EC2NodeClass, name string) error {
+func (r *Resolver) makeProfile(ctx context.Context, class *awsv1.EC2NodeClass, name string) error {
 	if err := r.AWS.CreateProfile(ctx, name, r.path(class), class.InstanceProfileTags(r.Cluster, r.Region)); err != nil {
 		return err
 	}
@@ -86,18 +85,18 @@ func baseName(role string) string {
 }
 
 // profileName follows from the class and the role, within IAM's 128 characters.
-func (r *Resolver) profileName(class *ec2class.EC2NodeClass) string {
+func (r *Resolver) profileName(class *awsv1.EC2NodeClass) string {
 	sum := sha256.Sum256([]byte(r.Region + " " + string(class.UID) + " " + class.Spec.Role))
 	return fmt.Sprintf("%.100s_%d", r.Cluster, binary.BigEndian.Uint64(sum[:8]))
 }
 
 // path is where the instance profiles of a class are, Karpenter's and ours.
-func (r *Resolver) path(class *ec2class.EC2NodeClass) string {
+func (r *Resolver) path(class *awsv1.EC2NodeClass) string {
 	return fmt.Sprintf("/karpenter/%s/%s/%s/", r.Region, r.Cluster, class.UID)
 }
 
 // Release deletes the instance profiles that were made for a class.
-func (r *Resolver) Release(ctx context.Context, class *ec2class.EC2NodeClass) error {
+func (r *Resolver) Release(ctx context.Context, class *awsv1.EC2NodeClass) error {
 	if class.Spec.Role == "" && class.Status.InstanceProfile == "" {
 		return nil
 	}

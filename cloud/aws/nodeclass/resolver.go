@@ -14,6 +14,7 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	"k8s.io/utils/clock"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/cloud/aws/image"
@@ -64,10 +65,10 @@ type Config struct {
 	Addresses *network.Addresses
 	// Check names what is wrong with a class by itself; nil if nothing is. Errors: RefusedError,
 	// if Karpenter has a reason for it.
-	Check func(*ec2class.EC2NodeClass) error
+	Check func(*awsv1.EC2NodeClass) error
 	// MayLaunch tries the calls of a launch without making anything. Errors:
 	// cloud.UnauthorizedError, RefusedError.
-	MayLaunch func(context.Context, *ec2class.EC2NodeClass) error
+	MayLaunch func(context.Context, *awsv1.EC2NodeClass) error
 	// Missing tells which calls AWS has refused lately for lack of a right, whatever they were
 	// for; nil if it is not known.
 	Missing func() []string
@@ -108,7 +109,7 @@ const (
 // step is one part of the status.
 type step struct {
 	condition string
-	run       func(*Resolver, context.Context, *ec2class.EC2NodeClass) error
+	run       func(*Resolver, context.Context, *awsv1.EC2NodeClass) error
 }
 
 var steps = []step{
@@ -134,7 +135,7 @@ func wrongf(reason, format string, args ...any) error {
 const unauthorized = "Unauthorized"
 
 // Resolve works out the status of a class, in place.
-func (r *Resolver) Resolve(ctx context.Context, class *ec2class.EC2NodeClass) (time.Duration, error) {
+func (r *Resolver) Resolve(ctx context.Context, class *awsv1.EC2NodeClass) (time.Duration, error) {
 	conditions := class.StatusConditions(status.WithClock(r.Clock))
 	var unanswered []error
 	for _, s := range steps {
@@ -180,7 +181,7 @@ func (r *Resolver) told(conditions status.ConditionSet) error {
 	return errors.Join(failed...)
 }
 
-func (r *Resolver) subnets(ctx context.Context, class *ec2class.EC2NodeClass) error {
+func (r *Resolver) subnets(ctx context.Context, class *awsv1.EC2NodeClass) error {
 	var all []network.Subnet
 	for _, q := range selector.Subnets(class.Spec.SubnetSelectorTerms) {
 		found, err := r.AWS.Subnets(ctx, q)
@@ -197,7 +198,7 @@ func (r *Resolver) subnets(ctx context.Context, class *ec2class.EC2NodeClass) er
 	return nil
 }
 
-func (r *Resolver) securityGroups(ctx context.Context, class *ec2class.EC2NodeClass) error {
+func (r *Resolver) securityGroups(ctx context.Context, class *awsv1.EC2NodeClass) error {
 	var all []ec2class.SecurityGroup
 	for _, q := range selector.SecurityGroups(class.Spec.SecurityGroupSelectorTerms) {
 		found, err := r.AWS.SecurityGroups(ctx, q)
@@ -214,7 +215,7 @@ func (r *Resolver) securityGroups(ctx context.Context, class *ec2class.EC2NodeCl
 }
 
 // images are those of an alias, or those that the terms find.
-func (r *Resolver) images(ctx context.Context, class *ec2class.EC2NodeClass) error {
+func (r *Resolver) images(ctx context.Context, class *awsv1.EC2NodeClass) error {
 	found, err := r.found(ctx, class)
 	if err != nil {
 		return err
@@ -226,7 +227,7 @@ func (r *Resolver) images(ctx context.Context, class *ec2class.EC2NodeClass) err
 	return nil
 }
 
-func (r *Resolver) found(ctx context.Context, class *ec2class.EC2NodeClass) ([]ec2class.AMI, error) {
+func (r *Resolver) found(ctx context.Context, class *awsv1.EC2NodeClass) ([]ec2class.AMI, error) {
 	if alias := class.Alias(); alias != nil {
 		return r.aliased(ctx, alias)
 	}
@@ -300,7 +301,7 @@ func (r *Resolver) described(ctx context.Context, queries []selector.Query) ([]i
 	return all, nil
 }
 
-func (r *Resolver) placementGroup(ctx context.Context, class *ec2class.EC2NodeClass) error {
+func (r *Resolver) placementGroup(ctx context.Context, class *awsv1.EC2NodeClass) error {
 	s := class.Spec.PlacementGroupSelector
 	if s == nil {
 		r.keepGroup(class.Name, nil)
@@ -341,7 +342,7 @@ func (r *Resolver) Group(class string) *api.PlacementGroup {
 	return r.groups[class]
 }
 
-func (r *Resolver) reservations(ctx context.Context, class *ec2class.EC2NodeClass) error {
+func (r *Resolver) reservations(ctx context.Context, class *awsv1.EC2NodeClass) error {
 	var all []ec2class.CapacityReservation
 	for _, q := range selector.Reservations(class.Spec.CapacityReservationSelectorTerms) {
 		found, err := r.AWS.Reservations(ctx, q, r.Clock.Now())
@@ -395,7 +396,7 @@ func (r *Resolver) Left(reservation string) (n int, known bool) {
 
 // validation says what is wrong with the class by itself, and whether machines may be launched
 // from it. It comes last, when the other steps have found what it refers to.
-func (r *Resolver) validation(ctx context.Context, class *ec2class.EC2NodeClass) error {
+func (r *Resolver) validation(ctx context.Context, class *awsv1.EC2NodeClass) error {
 	var refused *cloud.RefusedError
 	switch err := r.Check(class); {
 	case errors.As(err, &refused):

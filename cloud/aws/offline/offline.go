@@ -18,6 +18,7 @@ import (
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/image"
 	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
@@ -80,7 +81,7 @@ func region(zone string) string { return strings.TrimRight(zone, "abcdefghijklmn
 
 // Types are the machines of a class, by name, and what it leaves open. Errors:
 // cloud.ClassNotReadyError.
-func (c *Catalogue) Types(class *ec2class.EC2NodeClass) ([]*catalog.Type, []Gap, error) {
+func (c *Catalogue) Types(class *awsv1.EC2NodeClass) ([]*catalog.Type, []Gap, error) {
 	settings := instancetype.ClassOf(class)
 	settings.Memory = memory(class)
 	reason := unready(class)
@@ -117,7 +118,7 @@ func (c *Catalogue) Types(class *ec2class.EC2NodeClass) ([]*catalog.Type, []Gap,
 }
 
 // gaps are what a class leaves open.
-func (c *Catalogue) gaps(class *ec2class.EC2NodeClass, region string, own bool) []Gap {
+func (c *Catalogue) gaps(class *awsv1.EC2NodeClass, region string, own bool) []Gap {
 	var out []Gap
 	for _, g := range []struct {
 		open bool
@@ -144,7 +145,7 @@ func (c *Catalogue) gaps(class *ec2class.EC2NodeClass, region string, own bool) 
 
 // unready says why a class that has been looked at cannot launch; empty if it can, or if no
 // controller has looked yet.
-func unready(class *ec2class.EC2NodeClass) string {
+func unready(class *awsv1.EC2NodeClass) string {
 	ready := cloud.Ready(class.Status.Conditions)
 	if ready.Status != metav1.ConditionFalse {
 		return ""
@@ -153,7 +154,7 @@ func unready(class *ec2class.EC2NodeClass) string {
 }
 
 // memory is what Nodes of the class turned out to have.
-func memory(class *ec2class.EC2NodeClass) func(string) (int64, bool) {
+func memory(class *awsv1.EC2NodeClass) func(string) (int64, bool) {
 	seen := observed.Read(class.Annotations[observed.Annotation]).ByType()
 	return func(name string) (int64, bool) {
 		bytes, ok := seen[name]
@@ -162,7 +163,7 @@ func memory(class *ec2class.EC2NodeClass) func(string) (int64, bool) {
 }
 
 // zonesOf are those of a class's subnets.
-func zonesOf(class *ec2class.EC2NodeClass) []instancetype.Zone {
+func zonesOf(class *awsv1.EC2NodeClass) []instancetype.Zone {
 	var out []instancetype.Zone
 	for _, s := range class.Status.Subnets {
 		if zone := (instancetype.Zone{Name: s.Zone, ID: s.ZoneID}); !slices.Contains(out, zone) {

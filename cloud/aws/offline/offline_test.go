@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/observed"
 	"github.com/millwright-dev/millwright/cloud/aws/price"
@@ -32,14 +33,14 @@ func priced() []*catalog.Type {
 	return []*catalog.Type{offer("m5.large", 0.096), offer("m6g.large", 0.077), offer("made-up.large", 1)}
 }
 
-func class(change func(*ec2class.EC2NodeClass)) *ec2class.EC2NodeClass {
-	c := &ec2class.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+func class(change func(*awsv1.EC2NodeClass)) *awsv1.EC2NodeClass {
+	c := &awsv1.EC2NodeClass{EC2NodeClass: ec2class.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}
 	c.Spec.AMISelectorTerms = []ec2class.AMISelectorTerm{{Alias: "al2023@latest"}}
 	change(c)
 	return c
 }
 
-func types(t *testing.T, change func(*ec2class.EC2NodeClass)) (map[string]*catalog.Type, []Gap) {
+func types(t *testing.T, change func(*awsv1.EC2NodeClass)) (map[string]*catalog.Type, []Gap) {
 	t.Helper()
 	c, err := New(priced())
 	if err != nil {
@@ -57,7 +58,7 @@ func types(t *testing.T, change func(*ec2class.EC2NodeClass)) (map[string]*catal
 }
 
 func TestWhatAClassSaysOfItsNodesCounts(t *testing.T) {
-	got, gaps := types(t, func(c *ec2class.EC2NodeClass) {
+	got, gaps := types(t, func(c *awsv1.EC2NodeClass) {
 		c.Spec.Kubelet = &ec2class.KubeletConfiguration{MaxPods: pointer(int32(20)), KubeReserved: map[string]string{"cpu": "500m"}}
 		c.Spec.BlockDeviceMappings = []*ec2class.BlockDeviceMapping{{DeviceName: pointer("/dev/xvda"), RootVolume: true, EBS: &ec2class.BlockDevice{VolumeSize: pointer(resource.MustParse("100Gi"))}}}
 		c.Annotations = map[string]string{observed.Annotation: `{"m5.large/ami-1":8000000000}`}
@@ -80,7 +81,7 @@ func TestWhatAClassSaysOfItsNodesCounts(t *testing.T) {
 }
 
 func TestZonesAndImagesOfTheStatusCount(t *testing.T) {
-	got, gaps := types(t, func(c *ec2class.EC2NodeClass) {
+	got, gaps := types(t, func(c *awsv1.EC2NodeClass) {
 		c.Status.Subnets = []ec2class.Subnet{{ID: "subnet-1", Zone: "eu-central-1b", ZoneID: "euc1-az3"}, {ID: "subnet-2", Zone: "eu-central-1b", ZoneID: "euc1-az3"}}
 		c.Status.AMIs = []ec2class.AMI{{ID: "ami-arm", Requirements: []corev1.NodeSelectorRequirement{{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"arm64"}}}}}
 		c.Status.Conditions = []status.Condition{{Type: price.Condition, Status: metav1.ConditionFalse, Message: "they are old"}}
@@ -109,7 +110,7 @@ func TestZonesAndImagesOfTheStatusCount(t *testing.T) {
 }
 
 func TestARegionWithBuiltInPricesHasItsOwn(t *testing.T) {
-	got, gaps := types(t, func(c *ec2class.EC2NodeClass) {
+	got, gaps := types(t, func(c *awsv1.EC2NodeClass) {
 		c.Status.Subnets = []ec2class.Subnet{{ID: "subnet-1", Zone: "us-gov-west-1b", ZoneID: "usgw1-az2"}}
 	})
 	m5 := got["m5.large"]
@@ -132,13 +133,13 @@ func TestAClassThatCannotLaunchSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
-		change func(*ec2class.EC2NodeClass)
+		change func(*awsv1.EC2NodeClass)
 		want   string
 	}{
-		"its status": {func(c *ec2class.EC2NodeClass) {
+		"its status": {func(c *awsv1.EC2NodeClass) {
 			c.Status.Conditions = []status.Condition{{Type: status.ConditionReady, Status: metav1.ConditionFalse, Message: "no subnets"}}
 		}, "no subnets"},
-		"its spec": {func(c *ec2class.EC2NodeClass) {
+		"its spec": {func(c *awsv1.EC2NodeClass) {
 			c.Spec.Kubelet = &ec2class.KubeletConfiguration{KubeReserved: map[string]string{"cpu": "x"}}
 		}, `spec.kubelet.kubeReserved.cpu: "x" is not a quantity`},
 	} {

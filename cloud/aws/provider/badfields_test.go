@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	"github.com/awslabs/operatorpkg/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/aws/userdata"
 )
 
@@ -23,13 +23,16 @@ func TestABadValueThatTheAPIServerLetsPassIsNamedInACondition(t *testing.T) {
 		"{kubelet: {evictionHard: {memory.available: '0'}}}":                                                                        `ValidationSucceeded InvalidSpec spec.kubelet.evictionHard.memory.available: "0" is not above zero`,
 		"{kubelet: {evictionHard: {nodefs.inodesFree: '-1'}}}":                                                                      `ValidationSucceeded InvalidSpec spec.kubelet.evictionHard.nodefs.inodesFree: "-1" is not above zero`,
 		"{kubelet: {evictionSoft: {memory.available: abc}, evictionSoftGracePeriod: {memory.available: 1m}}}":                       `ValidationSucceeded InvalidSpec spec.kubelet.evictionSoft.memory.available: "abc" is neither a quantity nor a percentage`,
+		"{kubelet: {maxPods: vcpus * 10}}":                                                                                          `ValidationSucceeded InvalidSpec spec.kubelet.maxPods: "vcpus * 10" cannot be read, and expressions are not evaluated`,
+		"{kubelet: {seccompDefaut: true}}":                                                                                          "ValidationSucceeded InvalidSpec spec.kubelet.seccompDefaut: the kubelet has no such setting",
+		"{enclaveOptions: {enabled: true}}":                                                                                         "ValidationSucceeded InvalidSpec spec.enclaveOptions.enabled: Millwright does not enable Nitro Enclaves",
 		"{userData: 'Content-Type: multipart/mixed; boundary'}":                                                                     "ValidationSucceeded InvalidSpec no user data can be made for it: spec.userData: Content-Type: ",
 		"{amiSelectorTerms: [{alias: bottlerocket@latest}], userData: '[settings'}":                                                 "ValidationSucceeded InvalidSpec no user data can be made for it: spec.userData: not the TOML that Bottlerocket reads: ",
 		"{blockDeviceMappings: [{ebs: {volumeSize: 7Gi}}]}":                                                                         "ValidationSucceeded InvalidSpec spec.blockDeviceMappings[0].deviceName: EC2 needs one",
 		"{blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 7Gi}}, {deviceName: /dev/xvda, ebs: {volumeSize: 7Gi}}]}": "ValidationSucceeded InvalidSpec spec.blockDeviceMappings[1].deviceName: /dev/xvda is that of spec.blockDeviceMappings[0], too",
 		"{blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: Gi}}]}":                                                   "ValidationSucceeded InvalidSpec spec.blockDeviceMappings[0].ebs.volumeSize: 0 is no size",
 		"{userData: '" + strings.Repeat("x", userdata.MaxSize) + "'}":                                                               "ValidationSucceeded UserDataSizeLimitExceeded spec.userData: together with what makes the machine join they are ",
-		"{tags: {'aws:x': y}}":                                        "ValidationSucceeded LaunchFailed refused: operation error EC2: CreateLaunchTemplate",
+		"{tags: {'aws:x': z}}":                                        "ValidationSucceeded LaunchFailed refused: operation error EC2: CreateLaunchTemplate",
 		"{role: others}":                                              "InstanceProfileReady InstanceProfileNotReady spec.role: IAM has no role others",
 		"{role: '', instanceProfile: none}":                           "ValidationSucceeded InstanceProfileNameInvalid spec.instanceProfile: EC2 knows no instance profile none",
 		"{amiSelectorTerms: [{alias: al2023@v1}]}":                    "AMIsReady AMINotFound spec.amiSelectorTerms: AWS publishes no image of AL2023@v1",
@@ -42,10 +45,10 @@ func TestABadValueThatTheAPIServerLetsPassIsNamedInACondition(t *testing.T) {
 	} {
 		t.Run(spec[:min(len(spec), 100)], func(t *testing.T) {
 			r := newRig(t, "m5.large", "m6g.large")
-			class := &ec2class.EC2NodeClass{}
+			class := &awsv1.EC2NodeClass{}
 			r.must(r.kube.Get(t.Context(), client.ObjectKey{Name: "default"}, class))
 			discovering(class)
-			class.Spec = r.overlaid(class.Spec, spec)
+			r.overlay(class, spec)
 			_, err := r.provider().Resolve(t.Context(), class)
 			r.must(err)
 			said := ""

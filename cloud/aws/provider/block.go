@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
-
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/engine/interruption"
@@ -25,7 +24,7 @@ func (p *Provider) endings(ctx context.Context) ([]cloud.Event, error) {
 	if len(machines) == 0 {
 		return nil, nil
 	}
-	var classes ec2class.EC2NodeClassList
+	var classes awsv1.EC2NodeClassList
 	if err := p.Reader.List(ctx, &classes); err != nil {
 		return nil, fmt.Errorf("listing EC2NodeClasses: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/image"
 	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
@@ -26,11 +27,11 @@ const (
 )
 
 // read finds a class, whatever its state.
-func (p *Provider) read(ctx context.Context, ref snapshot.ClassRef) (*ec2class.EC2NodeClass, error) {
+func (p *Provider) read(ctx context.Context, ref snapshot.ClassRef) (*awsv1.EC2NodeClass, error) {
 	if ref.Group != Group || ref.Kind != Kind {
 		return nil, notReady(ref, fmt.Sprintf("this cloud has no %s of group %s, only %s of %s", ref.Kind, ref.Group, Kind, Group))
 	}
-	class := &ec2class.EC2NodeClass{}
+	class := &awsv1.EC2NodeClass{}
 	err := p.Reader.Get(ctx, client.ObjectKey{Name: ref.Name}, class)
 	if apierrors.IsNotFound(err) {
 		return nil, notReady(ref, "it does not exist")
@@ -47,7 +48,7 @@ func notReady(ref snapshot.ClassRef, reason string) error {
 
 // class finds a class that machines can be described by: its status was worked out once. One
 // that has turned bad since keeps its machines.
-func (p *Provider) class(ctx context.Context, ref snapshot.ClassRef) (*ec2class.EC2NodeClass, error) {
+func (p *Provider) class(ctx context.Context, ref snapshot.ClassRef) (*awsv1.EC2NodeClass, error) {
 	class, err := p.read(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func (p *Provider) class(ctx context.Context, ref snapshot.ClassRef) (*ec2class.
 }
 
 // unready says why nothing can be launched from a class, empty if something can.
-func unready(class *ec2class.EC2NodeClass) string {
+func unready(class *awsv1.EC2NodeClass) string {
 	if class.DeletionTimestamp != nil {
 		return "it is being deleted"
 	}
@@ -107,7 +108,7 @@ func (p *Provider) InstanceTypes(ctx context.Context, ref snapshot.ClassRef) ([]
 }
 
 // types is the catalogue of a class as Kubernetes has it.
-func (p *Provider) types(class *ec2class.EC2NodeClass) ([]*catalog.Type, error) {
+func (p *Provider) types(class *awsv1.EC2NodeClass) ([]*catalog.Type, error) {
 	_, _, serial := p.market.read()
 	_, shifts := p.shifts.active(p.Clock.Now())
 	from := basis{string(class.UID), class.ResourceVersion, serial, p.resolver.Serial(), p.soldOut.sweep(), shifts}
@@ -124,7 +125,7 @@ func (p *Provider) types(class *ec2class.EC2NodeClass) ([]*catalog.Type, error) 
 }
 
 // catalogue is what can be launched under a class whose status is known.
-func (p *Provider) catalogue(class *ec2class.EC2NodeClass) ([]*catalog.Type, error) {
+func (p *Provider) catalogue(class *awsv1.EC2NodeClass) ([]*catalog.Type, error) {
 	infos, zones, _ := p.market.read()
 	if len(infos) == 0 {
 		return nil, notReady(refOf(class), "what EC2 sells in "+p.Region+" is not known yet")
@@ -147,12 +148,12 @@ func (p *Provider) catalogue(class *ec2class.EC2NodeClass) ([]*catalog.Type, err
 	return types, nil
 }
 
-func refOf(class *ec2class.EC2NodeClass) snapshot.ClassRef {
+func refOf(class *awsv1.EC2NodeClass) snapshot.ClassRef {
 	return snapshot.ClassRef{Group: Group, Kind: Kind, Name: class.Name}
 }
 
 // settings are the class's and the process's.
-func (p *Provider) settings(class *ec2class.EC2NodeClass) *instancetype.Class {
+func (p *Provider) settings(class *awsv1.EC2NodeClass) *instancetype.Class {
 	c := instancetype.ClassOf(class)
 	c.Region, c.MemoryOverhead, c.ReservedENIs = p.Region, p.MemoryOverhead, p.ReservedENIs
 	seen := p.memories.of(class)
@@ -167,14 +168,14 @@ func (p *Provider) settings(class *ec2class.EC2NodeClass) *instancetype.Class {
 }
 
 // group is the ID of a class's placement group, empty without one.
-func (p *Provider) group(class *ec2class.EC2NodeClass) string {
+func (p *Provider) group(class *awsv1.EC2NodeClass) string {
 	if g := p.resolver.Group(class.Name); g != nil {
 		return g.ID
 	}
 	return ""
 }
 
-func (p *Provider) supply(class *ec2class.EC2NodeClass) *instancetype.Supply {
+func (p *Provider) supply(class *awsv1.EC2NodeClass) *instancetype.Supply {
 	group, shifted := p.group(class), p.shifted(class)
 	out := &instancetype.Supply{
 		Price: p.Prices.Of,
@@ -196,7 +197,7 @@ func (p *Provider) supply(class *ec2class.EC2NodeClass) *instancetype.Supply {
 }
 
 // inZones are the zones of a class's subnets in which a type is sold.
-func inZones(class *ec2class.EC2NodeClass, sold []string) []instancetype.Zone {
+func inZones(class *awsv1.EC2NodeClass, sold []string) []instancetype.Zone {
 	var out []instancetype.Zone
 	for _, s := range class.Status.Subnets {
 		zone := instancetype.Zone{Name: s.Zone, ID: s.ZoneID}

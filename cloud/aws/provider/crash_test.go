@@ -16,6 +16,7 @@ import (
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
 	"github.com/millwright-dev/millwright/engine/enginetest/property"
@@ -91,7 +92,7 @@ func (r *cut) story() {
 		_, err := r.now.Resolve(r.t.Context(), class)
 		return err
 	})
-	stored := &ec2class.EC2NodeClass{}
+	stored := &awsv1.EC2NodeClass{}
 	r.must(r.kube.Get(r.t.Context(), client.ObjectKeyFromObject(class), stored))
 	stored.Status.InstanceProfile = class.Status.InstanceProfile
 	r.must(r.kube.Update(r.t.Context(), stored))
@@ -165,7 +166,7 @@ func (r *cut) restart(providerID string) {
 }
 
 // clean makes sure that nothing is left.
-func (r *rig) clean(class *ec2class.EC2NodeClass) {
+func (r *rig) clean(class *awsv1.EC2NodeClass) {
 	r.t.Helper()
 	p := r.provider()
 	machines, err := p.List(r.t.Context())

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/cloud/aws/drift"
@@ -86,7 +87,7 @@ func (p *Provider) claimOf(ctx context.Context, providerID string, i *api.Instan
 }
 
 // imageFor is what a machine like this would be started from now; empty if that is not known.
-func (p *Provider) imageFor(class *ec2class.EC2NodeClass, i *api.Instance) string {
+func (p *Provider) imageFor(class *awsv1.EC2NodeClass, i *api.Instance) string {
 	info, known := p.market.info(i.Type)
 	settings := p.settings(class)
 	if !known || settings.Check() != nil {

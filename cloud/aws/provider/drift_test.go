@@ -13,13 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 )
 
 // resolved changes the class and works out its status, as the controller of node classes does.
-func (r *rig) resolved(p *Provider, change func(*ec2class.EC2NodeClass)) {
+func (r *rig) resolved(p *Provider, change func(*awsv1.EC2NodeClass)) {
 	r.t.Helper()
-	class := &ec2class.EC2NodeClass{}
+	class := &awsv1.EC2NodeClass{}
 	r.must(r.kube.Get(r.t.Context(), client.ObjectKey{Name: "default"}, class))
 	change(class)
 	if class.Annotations == nil {
@@ -38,7 +39,7 @@ func (r *rig) resolved(p *Provider, change func(*ec2class.EC2NodeClass)) {
 }
 
 // discovering makes the class one whose status the emulator's answers fill in.
-func discovering(c *ec2class.EC2NodeClass) {
+func discovering(c *awsv1.EC2NodeClass) {
 	mine := map[string]string{"karpenter.sh/discovery": "demo"}
 	c.Spec.Role = "nodes"
 	c.Spec.SubnetSelectorTerms = []ec2class.SubnetSelectorTerm{{Tags: mine}}
@@ -74,18 +75,18 @@ func TestWhyAMachineEndedIsSaid(t *testing.T) {
 
 func TestAMachineDriftsWhenItsClassChanges(t *testing.T) {
 	for name, tt := range map[string]struct {
-		change func(*ec2class.EC2NodeClass)
+		change func(*awsv1.EC2NodeClass)
 		want   string
 	}{
-		"nothing changes": {func(*ec2class.EC2NodeClass) {}, ""},
-		"the spec":        {func(c *ec2class.EC2NodeClass) { c.Spec.Tags = map[string]string{"team": "x"} }, "NodeClassDrift"},
-		"the subnets": {func(c *ec2class.EC2NodeClass) {
+		"nothing changes": {func(*awsv1.EC2NodeClass) {}, ""},
+		"the spec":        {func(c *awsv1.EC2NodeClass) { c.Spec.Tags = map[string]string{"team": "x"} }, "NodeClassDrift"},
+		"the subnets": {func(c *awsv1.EC2NodeClass) {
 			c.Spec.SubnetSelectorTerms = []ec2class.SubnetSelectorTerm{{ID: "subnet-public"}}
 		}, "SubnetDrift"},
-		"the security groups": {func(c *ec2class.EC2NodeClass) {
+		"the security groups": {func(c *awsv1.EC2NodeClass) {
 			c.Spec.SecurityGroupSelectorTerms = []ec2class.SecurityGroupSelectorTerm{{ID: "sg-other"}}
 		}, "SecurityGroupDrift"},
-		"the order of the terms": {func(c *ec2class.EC2NodeClass) {
+		"the order of the terms": {func(c *awsv1.EC2NodeClass) {
 			c.Spec.SubnetSelectorTerms = append(c.Spec.SubnetSelectorTerms, c.Spec.SubnetSelectorTerms...)
 		}, ""},
 	} {
@@ -94,7 +95,7 @@ func TestAMachineDriftsWhenItsClassChanges(t *testing.T) {
 			p := r.provider()
 			r.resolved(p, discovering)
 			i := r.claimed(p)
-			r.resolved(p, func(c *ec2class.EC2NodeClass) {
+			r.resolved(p, func(c *awsv1.EC2NodeClass) {
 				c.Status.Conditions = nil
 				tt.change(c)
 				if len(c.Spec.SubnetSelectorTerms) == 1 && c.Spec.SubnetSelectorTerms[0].ID != "" {
@@ -165,7 +166,7 @@ func TestATakeoverFromKarpenterDriftsNothing(t *testing.T) {
 		id, _ := idOf(i.ProviderID)
 		r.must(p.AWS.TagInstance(t.Context(), id, map[string]string{TokenTag: "", ec2class.NodeClaimTagKey: tagged}))
 		p = r.provider()
-		r.resolved(p, func(c *ec2class.EC2NodeClass) { c.Status.Conditions = nil })
+		r.resolved(p, func(c *awsv1.EC2NodeClass) { c.Status.Conditions = nil })
 		r.must(p.relist(t.Context()))
 		if got, err := p.Drifted(t.Context(), i.ProviderID); err != nil || got != "" {
 			t.Errorf("claim tag %q: drifted by %q, error %v", tagged, got, err)

@@ -13,6 +13,7 @@ import (
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/fleet"
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -62,7 +63,7 @@ func (t *tried) refused(class string, cause error) {
 }
 
 // traits are what decides whether a class may launch.
-func traits(class *ec2class.EC2NodeClass) ([sha256.Size]byte, error) {
+func traits(class *awsv1.EC2NodeClass) ([sha256.Size]byte, error) {
 	var ids []string
 	for _, s := range class.Status.Subnets {
 		ids = append(ids, s.ID)
@@ -85,7 +86,7 @@ func traits(class *ec2class.EC2NodeClass) ([sha256.Size]byte, error) {
 // anything. CreateFleet can only be tried with a launch template that exists: with one of the
 // class's that a launch has left, else the first launch tells. What the process was not allowed
 // to ask when it started is asked first.
-func (p *Provider) mayLaunch(ctx context.Context, class *ec2class.EC2NodeClass) error {
+func (p *Provider) mayLaunch(ctx context.Context, class *awsv1.EC2NodeClass) error {
 	if err := p.knows(ctx); err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (p *Provider) knows(ctx context.Context) error {
 
 // likely is the cheapest machine of the class, on demand: such a launch needs no more rights
 // than others. It is nil if the class has no machine that can be bought.
-func (p *Provider) likely(class *ec2class.EC2NodeClass) (*catalog.Choice, error) {
+func (p *Provider) likely(class *awsv1.EC2NodeClass) (*catalog.Choice, error) {
 	types, err := p.catalogue(class) // of a status that is not written yet
 	if err != nil {
 		return nil, err

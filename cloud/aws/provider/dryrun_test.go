@@ -9,13 +9,14 @@ import (
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 )
 
 // validated works out the status of the class anew, and is the condition of its validation.
-func (r *rig) validated(p *Provider, change func(*ec2class.EC2NodeClass)) (condition, answer string) {
+func (r *rig) validated(p *Provider, change func(*awsv1.EC2NodeClass)) (condition, answer string) {
 	r.t.Helper()
-	class := &ec2class.EC2NodeClass{}
+	class := &awsv1.EC2NodeClass{}
 	r.must(r.kube.Get(r.t.Context(), client.ObjectKey{Name: "default"}, class))
 	discovering(class)
 	change(class)
@@ -27,7 +28,7 @@ func (r *rig) validated(p *Provider, change func(*ec2class.EC2NodeClass)) (condi
 	return string(c.Status) + " " + c.Reason + " " + c.Message, answer
 }
 
-func same(*ec2class.EC2NodeClass) {}
+func same(*awsv1.EC2NodeClass) {}
 
 func TestAClassIsTriedWithoutMakingAnything(t *testing.T) {
 	r := newRig(t)
@@ -42,7 +43,7 @@ func TestAClassIsTriedWithoutMakingAnything(t *testing.T) {
 	if _, _ = r.validated(p, same); tried != 1 || r.calls["RunInstances"] != 1 {
 		t.Errorf("tried %d times, and %d more although nothing has changed", tried, r.calls["RunInstances"]-tried)
 	}
-	if _, _ = r.validated(p, func(c *ec2class.EC2NodeClass) { c.Spec.Tags = map[string]string{"team": "x"} }); r.calls["RunInstances"] != 2 {
+	if _, _ = r.validated(p, func(c *awsv1.EC2NodeClass) { c.Spec.Tags = map[string]string{"team": "x"} }); r.calls["RunInstances"] != 2 {
 		t.Error("a class that has changed was not tried again")
 	}
 	r.clock.Step(allowedFor)
@@ -86,14 +87,14 @@ func TestWhatALaunchMayNotDoIsAConditionOfTheClass(t *testing.T) {
 		r.must(err)
 		p = r.provider()
 		// What is known before a call that is not answered stays.
-		class := &ec2class.EC2NodeClass{}
+		class := &awsv1.EC2NodeClass{}
 		r.must(r.kube.Get(t.Context(), client.ObjectKey{Name: "default"}, class))
 		class.StatusConditions().SetTrue(ec2class.ConditionTypeValidationSucceeded)
 		r.must(r.kube.Update(t.Context(), class))
 
 		r.next(tt.action, 1, fails(http.StatusForbidden, tt.code, strings.ReplaceAll(tt.message, "ACTION", "ec2:"+tt.action)))
 		keep := class.Status.Conditions
-		got, answer := r.validated(p, func(c *ec2class.EC2NodeClass) { c.Status.Conditions = keep })
+		got, answer := r.validated(p, func(c *awsv1.EC2NodeClass) { c.Status.Conditions = keep })
 		if !strings.HasPrefix(got, tt.condition) || !strings.Contains(answer, tt.answer) || (answer == "") != (tt.answer == "") {
 			t.Errorf("%s answers %s: the condition is %s, error %q", tt.action, tt.code, got, answer)
 		}

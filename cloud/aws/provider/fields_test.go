@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/api/awsv1"
 )
 
 // fields are a value for each field of an EC2NodeClass's spec, laid over a class that selects by
@@ -69,6 +71,7 @@ var fields = []struct{ field, spec, want string }{
 	{"blockDeviceMappings.ebs.volumeInitializationRate", "{blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {snapshotID: snap-9, volumeInitializationRate: 150}}]}", "CreateLaunchTemplate VolumeInitializationRate:150"},
 	{"blockDeviceMappings.ebs.volumeSize", "{blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 7Gi}}]}", "CreateLaunchTemplate VolumeSize:7"},
 	{"blockDeviceMappings.ebs.volumeType", "{blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 7Gi, volumeType: io2}}]}", "CreateLaunchTemplate VolumeType:io2"},
+	{"kubelet", "{kubelet: {seccompDefault: true}}", "CreateLaunchTemplate seccompDefault: true"},
 	{"kubelet.clusterDNS", "{kubelet: {clusterDNS: [10.9.9.9]}}", "CreateLaunchTemplate 10.9.9.9"},
 	{"kubelet.maxPods", "{kubelet: {maxPods: 17}}", "CreateLaunchTemplate maxPods: 17"},
 	{"kubelet.podsPerCore", "{kubelet: {podsPerCore: 6}}", "CreateLaunchTemplate podsPerCore: 6"},
@@ -92,7 +95,7 @@ func leaves(t reflect.Type, prefix string) []string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || t.PkgPath() != reflect.TypeFor[ec2class.EC2NodeClass]().PkgPath() {
+	if t.Kind() != reflect.Struct || t.PkgPath() != reflect.TypeFor[ec2class.EC2NodeClassSpec]().PkgPath() {
 		return []string{prefix}
 	}
 	var out []string
@@ -121,17 +124,18 @@ func (r *rig) recorded() []string {
 	return out
 }
 
-// overlaid is a spec with some top-level fields of another.
-func (r *rig) overlaid(spec ec2class.EC2NodeClassSpec, over string) (out ec2class.EC2NodeClassSpec) {
+// overlay puts some top-level fields of another spec into a class's.
+func (r *rig) overlay(class *awsv1.EC2NodeClass, over string) {
 	r.t.Helper()
-	text, err := json.Marshal(spec)
+	text, err := json.Marshal(class)
 	r.must(err)
-	var base, more map[string]any
+	var base map[string]any
+	more := map[string]any{}
 	r.must(errors.Join(json.Unmarshal(text, &base), yaml.Unmarshal([]byte(over), &more)))
-	maps.Copy(base, more)
+	maps.Copy(base["spec"].(map[string]any), more)
 	text, err = json.Marshal(base)
-	r.must(errors.Join(err, yaml.UnmarshalStrict(text, &out)))
-	return out
+	*class = awsv1.EC2NodeClass{}
+	r.must(errors.Join(err, json.Unmarshal(text, class)))
 }
 
 // Resolving a class and launching from it tells AWS of every field of its spec.
@@ -142,11 +146,11 @@ func TestEveryFieldOfAClassReachesACall(t *testing.T) {
 		t.Run(f.field, func(t *testing.T) {
 			r := newRig(t, "m5.large", "m6g.large", "p4d.24xlarge")
 			p := r.provider()
-			class := &ec2class.EC2NodeClass{}
+			class := &awsv1.EC2NodeClass{}
 			r.must(r.kube.Get(t.Context(), client.ObjectKey{Name: "default"}, class))
 			discovering(class)
 			class.Status.InstanceProfile = ""
-			class.Spec = r.overlaid(class.Spec, f.spec)
+			r.overlay(class, f.spec)
 			_, _ = p.Resolve(t.Context(), class) // some of what is selected is not there
 			class.Status.Conditions = []status.Condition{{Type: "Ready", Status: metav1.ConditionTrue, ObservedGeneration: 1}}
 			r.must(r.kube.Update(t.Context(), class))

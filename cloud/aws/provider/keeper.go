@@ -8,6 +8,7 @@ import (
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/launchtemplate"
 	"github.com/millwright-dev/millwright/cloud/aws/userdata"
@@ -18,7 +19,7 @@ var _ cloud.ClassKeeper = (*Provider)(nil)
 // ClassKind is that of EC2NodeClass.
 func (p *Provider) ClassKind() cloud.ClassKind {
 	return cloud.ClassKind{
-		New:       func() cloud.Class { return &ec2class.EC2NodeClass{} },
+		New:       func() cloud.Class { return &awsv1.EC2NodeClass{} },
 		Finalizer: ec2class.TerminationFinalizer,
 		HashKey:   ec2class.AnnotationEC2NodeClassHash, VersionKey: ec2class.AnnotationEC2NodeClassHashVersion,
 		Version: ec2class.EC2NodeClassHashVersion,
@@ -27,7 +28,7 @@ func (p *Provider) ClassKind() cloud.ClassKind {
 
 // Hash is Karpenter's.
 func (p *Provider) Hash(class cloud.Class) string {
-	c, ok := class.(*ec2class.EC2NodeClass)
+	c, ok := class.(*awsv1.EC2NodeClass)
 	if !ok {
 		return ""
 	}
@@ -38,7 +39,7 @@ var errKind = errors.New("not an EC2NodeClass")
 
 // Resolve works out the status of a class, and brings its record of memory up to date.
 func (p *Provider) Resolve(ctx context.Context, class cloud.Class) (time.Duration, error) {
-	c, ok := class.(*ec2class.EC2NodeClass)
+	c, ok := class.(*awsv1.EC2NodeClass)
 	if !ok {
 		return 0, errKind
 	}
@@ -49,7 +50,7 @@ func (p *Provider) Resolve(ctx context.Context, class cloud.Class) (time.Duratio
 // Release deletes the launch templates and instance profiles of a class. An isolated VPC has no
 // way to IAM: what was made there for a role is left, as in Karpenter.
 func (p *Provider) Release(ctx context.Context, class cloud.Class) error {
-	c, ok := class.(*ec2class.EC2NodeClass)
+	c, ok := class.(*awsv1.EC2NodeClass)
 	if !ok {
 		return errKind
 	}
@@ -65,7 +66,7 @@ func (p *Provider) Release(ctx context.Context, class cloud.Class) error {
 }
 
 // check names what is wrong with a class by itself.
-func (p *Provider) check(class *ec2class.EC2NodeClass) error {
+func (p *Provider) check(class *awsv1.EC2NodeClass) error {
 	if err := launchtemplate.CheckTags(class); err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (p *Provider) check(class *ec2class.EC2NodeClass) error {
 		user = *class.Spec.UserData
 	}
 	if _, err := userdata.Render(class.AMIFamily(), userdata.Input{
-		Cluster: p.Cluster, MaxPods: 110, Kubelet: class.Spec.Kubelet, RAID0: settings.RAID0, User: user,
+		Cluster: p.Cluster, MaxPods: 110, Kubelet: class.Spec.Kubelet, More: class.Later.Kubelet, RAID0: settings.RAID0, User: user,
 	}); err != nil {
 		return fmt.Errorf("no user data can be made for it: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/cloud/aws/fleet"
@@ -48,7 +49,7 @@ type launch struct {
 	*Provider
 	attempt *attempt
 	req     cloud.LaunchRequest
-	class   *ec2class.EC2NodeClass
+	class   *awsv1.EC2NodeClass
 
 	refused []catalog.Key
 	cause   string
@@ -382,7 +383,7 @@ func (l *launch) tenancy() string {
 func (l *launch) annotations() map[string]string { return Annotations(l.class) }
 
 // Annotations are those of the claims of a class.
-func Annotations(class *ec2class.EC2NodeClass) map[string]string {
+func Annotations(class *awsv1.EC2NodeClass) map[string]string {
 	out := map[string]string{
 		ec2class.AnnotationInstanceTagged: "true", ec2class.AnnotationClusterNameTaggedCompatability: "true",
 		ec2class.AnnotationInstanceProfile: class.Status.InstanceProfile,

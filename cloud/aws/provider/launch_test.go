@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
 	"github.com/millwright-dev/millwright/cloud/aws/fleet"
@@ -311,15 +312,15 @@ func TestTheUserDataJoinTheClusterAndKeepTemplatesEqual(t *testing.T) {
 
 func TestClassesThatAreNotReadyLaunchNothingAndKeepTheirMachines(t *testing.T) {
 	for name, tt := range map[string]struct {
-		change func(*ec2class.EC2NodeClass)
+		change func(*awsv1.EC2NodeClass)
 		want   string
 	}{
-		"no status":       {func(c *ec2class.EC2NodeClass) { c.Status.Conditions = nil }, "its status is not worked out yet"},
-		"an earlier spec": {func(c *ec2class.EC2NodeClass) { c.Generation = 2 }, "its status is of an earlier spec"},
-		"says why": {func(c *ec2class.EC2NodeClass) {
+		"no status":       {func(c *awsv1.EC2NodeClass) { c.Status.Conditions = nil }, "its status is not worked out yet"},
+		"an earlier spec": {func(c *awsv1.EC2NodeClass) { c.Generation = 2 }, "its status is of an earlier spec"},
+		"says why": {func(c *awsv1.EC2NodeClass) {
 			c.Status.Conditions[0].Status, c.Status.Conditions[0].Message = "False", "no subnets"
 		}, "no subnets"},
-		"a kubelet quantity": {func(c *ec2class.EC2NodeClass) {
+		"a kubelet quantity": {func(c *awsv1.EC2NodeClass) {
 			c.Spec.Kubelet = &ec2class.KubeletConfiguration{KubeReserved: map[string]string{"cpu": "x"}}
 		}, `spec.kubelet.kubeReserved.cpu: "x" is not a quantity`},
 	} {
@@ -328,7 +329,7 @@ func TestClassesThatAreNotReadyLaunchNothingAndKeepTheirMachines(t *testing.T) {
 			p := r.provider()
 			launched, err := p.Launch(t.Context(), r.request(p, "claim", onDemand))
 			r.must(err)
-			class := &ec2class.EC2NodeClass{}
+			class := &awsv1.EC2NodeClass{}
 			r.must(r.kube.Get(t.Context(), client.ObjectKey{Name: "default"}, class))
 			tt.change(class)
 			r.must(r.kube.Update(t.Context(), class))

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/aws/observed"
 )
 
@@ -24,7 +25,7 @@ type memories struct {
 }
 
 // of is what is known of a class's types.
-func (m *memories) of(class *ec2class.EC2NodeClass) map[string]int64 {
+func (m *memories) of(class *awsv1.EC2NodeClass) map[string]int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	text := class.Annotations[observed.Annotation]
@@ -39,7 +40,7 @@ func (m *memories) of(class *ec2class.EC2NodeClass) map[string]int64 {
 }
 
 // learn brings the record of a class up to date with the Nodes that have registered, in place.
-func (p *Provider) learn(ctx context.Context, class *ec2class.EC2NodeClass) error {
+func (p *Provider) learn(ctx context.Context, class *awsv1.EC2NodeClass) error {
 	var nodes corev1.NodeList
 	err := p.Reader.List(ctx, &nodes, client.MatchingLabels{ec2class.LabelNodeClass: class.Name, karpv1.NodeRegisteredLabelKey: "true"})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/aws/observed"
 )
 
@@ -40,7 +41,7 @@ func TestMemoryIsLearnedFromNodesAndOutlivesThem(t *testing.T) {
 	r.must(r.kube.Create(t.Context(), node))
 	_, err := p.List(t.Context())
 	r.must(err)
-	again := func(c *ec2class.EC2NodeClass) { c.Status.Conditions = nil }
+	again := func(c *awsv1.EC2NodeClass) { c.Status.Conditions = nil }
 	r.resolved(p, again)
 	if got := r.memory(p, i.Type); got != before {
 		t.Errorf("a Node that has not registered was believed: %s", got)
@@ -58,7 +59,7 @@ func TestMemoryIsLearnedFromNodesAndOutlivesThem(t *testing.T) {
 	if got := r.memory(p, i.Type); got != "3700Mi" {
 		t.Errorf("after a restart, without the Node, it has %s", got)
 	}
-	class := &ec2class.EC2NodeClass{}
+	class := &awsv1.EC2NodeClass{}
 	r.must(r.kube.Get(t.Context(), client.ObjectKey{Name: "default"}, class))
 	class.Status.AMIs = nil
 	r.must(p.learn(t.Context(), class))

@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"slices"
 
-	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	"github.com/millwright-dev/millwright/api/awsv1"
 )
 
 // sweepProfiles deletes the instance profiles that were made for roles, by Karpenter as well, and
 // that neither a class nor a machine names any more. Where no class has a role IAM is not asked,
 // and the rights for it may be missing.
 func (p *Provider) sweepProfiles(ctx context.Context) error {
-	var classes ec2class.EC2NodeClassList
+	var classes awsv1.EC2NodeClassList
 	if err := p.Reader.List(ctx, &classes); err != nil {
 		return fmt.Errorf("listing EC2NodeClasses: %w", err)
 	}
-	roles := slices.ContainsFunc(classes.Items, func(c ec2class.EC2NodeClass) bool { return c.Spec.Role != "" })
+	roles := slices.ContainsFunc(classes.Items, func(c awsv1.EC2NodeClass) bool { return c.Spec.Role != "" })
 	now := p.Clock.Now()
 	if p.Observe || p.Isolated || !roles || !p.profiles.due(now) {
 		return nil

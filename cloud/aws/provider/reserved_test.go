@@ -10,6 +10,7 @@ import (
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
@@ -20,7 +21,7 @@ import (
 func reserved(c catalog.Choice) bool { return c.Offering.CapacityType == catalog.Reserved }
 
 // reserving makes the class select reservations by a tag, and resolves it.
-func reserving(c *ec2class.EC2NodeClass) {
+func reserving(c *awsv1.EC2NodeClass) {
 	discovering(c)
 	c.Spec.CapacityReservationSelectorTerms = []ec2class.CapacityReservationSelectorTerm{{Tags: map[string]string{"team": "ml"}}}
 }
@@ -28,9 +29,9 @@ func reserving(c *ec2class.EC2NodeClass) {
 var ml = map[string]string{"team": "ml"}
 
 // again resolves the class anew, once it may be asked about again.
-func (r *rig) again(p *Provider, change func(*ec2class.EC2NodeClass)) {
+func (r *rig) again(p *Provider, change func(*awsv1.EC2NodeClass)) {
 	r.clock.Step(2 * time.Minute)
-	r.resolved(p, func(c *ec2class.EC2NodeClass) { change(c); c.Status.Conditions = nil })
+	r.resolved(p, func(c *awsv1.EC2NodeClass) { change(c); c.Status.Conditions = nil })
 }
 
 func TestMachinesAreLaunchedIntoReservationsUntilTheseAreFull(t *testing.T) {
@@ -134,11 +135,11 @@ func TestTheStatusOfAClassHasItsReservationsAndAMachineOfAnotherDrifts(t *testin
 		r.must(err)
 		return reason
 	}
-	r.again(p, func(c *ec2class.EC2NodeClass) { reserving(c); status = c.Status.CapacityReservations })
+	r.again(p, func(c *awsv1.EC2NodeClass) { reserving(c); status = c.Status.CapacityReservations })
 	if got := drifted(); got != "" || len(status) != 1 || status[0].ID != "cr-1" {
 		t.Errorf("drifted by %q, status %+v", got, status)
 	}
-	r.again(p, func(c *ec2class.EC2NodeClass) {
+	r.again(p, func(c *awsv1.EC2NodeClass) {
 		reserving(c)
 		c.Spec.CapacityReservationSelectorTerms[0].Tags = map[string]string{"team": "other"}
 	})
@@ -153,8 +154,8 @@ func TestTheStatusOfAClassHasItsReservationsAndAMachineOfAnotherDrifts(t *testin
 }
 
 // grouped makes the class launch into a placement group.
-func grouped(name string) func(*ec2class.EC2NodeClass) {
-	return func(c *ec2class.EC2NodeClass) {
+func grouped(name string) func(*awsv1.EC2NodeClass) {
+	return func(c *awsv1.EC2NodeClass) {
 		discovering(c)
 		c.Spec.PlacementGroupSelector = &ec2class.PlacementGroupSelector{Name: &name}
 	}
@@ -279,7 +280,7 @@ func TestAMachineIsInThePartitionThatItsLabelSays(t *testing.T) {
 			}
 		}
 	}
-	r.again(p, func(c *ec2class.EC2NodeClass) { discovering(c); c.Spec.PlacementGroupSelector = nil })
+	r.again(p, func(c *awsv1.EC2NodeClass) { discovering(c); c.Spec.PlacementGroupSelector = nil })
 }
 
 // EC2 takes the machines of a capacity block back from half an hour before its end.

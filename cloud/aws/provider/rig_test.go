@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
@@ -197,12 +198,12 @@ func (r *rig) config(c aws.Config) Config {
 }
 
 // readyClass is a class whose status names what the emulator has.
-func readyClass() *ec2class.EC2NodeClass {
+func readyClass() *awsv1.EC2NodeClass {
 	arch := func(value string) []corev1.NodeSelectorRequirement {
 		return []corev1.NodeSelectorRequirement{{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}}
 	}
 	network := ec2test.DefaultNetwork("us-east-1", "demo")
-	c := &ec2class.EC2NodeClass{
+	c := &awsv1.EC2NodeClass{EC2NodeClass: ec2class.EC2NodeClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "default", UID: "class-uid", Generation: 1},
 		Spec:       ec2class.EC2NodeClassSpec{Role: "node", AMISelectorTerms: []ec2class.AMISelectorTerm{{Alias: "al2023@latest"}}},
 		Status: ec2class.EC2NodeClassStatus{
@@ -211,7 +212,7 @@ func readyClass() *ec2class.EC2NodeClass {
 				{ID: "ami-00000000000000x86", Requirements: arch("amd64")}, {ID: "ami-00000000000000a64", Requirements: arch("arm64")},
 			},
 		},
-	}
+	}}
 	for _, s := range network.Subnets {
 		zone := ""
 		for _, z := range network.Zones {

@@ -1,10 +1,9 @@
 package provider
 
 import (
-	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/millwright-dev/millwright/api/awsv1"
 )
 
 // +kubebuilder:rbac:groups=karpenter.k8s.aws,resources=ec2nodeclasses,verbs=get;list;watch;patch
@@ -13,9 +12,4 @@ import (
 // +kubebuilder:rbac:groups="",namespace=kube-system,resources=services,verbs=get
 
 // AddToScheme registers EC2NodeClass.
-func AddToScheme(s *runtime.Scheme) error {
-	version := schema.GroupVersion{Group: Group, Version: "v1"}
-	s.AddKnownTypes(version, &ec2class.EC2NodeClass{}, &ec2class.EC2NodeClassList{})
-	metav1.AddToGroupVersion(s, version)
-	return nil
-}
+func AddToScheme(s *runtime.Scheme) error { return awsv1.AddToScheme(s) }

@@ -8,8 +8,7 @@ import (
 	"sync"
 	"time"
 
-	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
-
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/engine/interruption"
@@ -63,7 +62,7 @@ func (p *Provider) readShifts(ctx context.Context) error {
 
 // shifted are the zones of a class, by name, that traffic is shifted away from. Nothing is
 // launched there.
-func (p *Provider) shifted(class *ec2class.EC2NodeClass) map[string]bool {
+func (p *Provider) shifted(class *awsv1.EC2NodeClass) map[string]bool {
 	active, _ := p.shifts.active(p.Clock.Now())
 	out := map[string]bool{}
 	for _, s := range active {
@@ -113,7 +112,7 @@ func (p *Provider) impaired(ctx context.Context) ([]cloud.Event, error) {
 
 // zoneNames are the account's names of zones, by EC2's own.
 func (p *Provider) zoneNames(ctx context.Context) (map[string]string, error) {
-	var classes ec2class.EC2NodeClassList
+	var classes awsv1.EC2NodeClassList
 	if err := p.Reader.List(ctx, &classes); err != nil {
 		return nil, fmt.Errorf("listing EC2NodeClasses: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
@@ -20,7 +21,7 @@ func (p *Provider) Sold(ctx context.Context) ([]*catalog.Type, error) {
 		return nil, err
 	}
 	family := ec2class.AMIFamilyAL2023
-	settings := p.settings(&ec2class.EC2NodeClass{Spec: ec2class.EC2NodeClassSpec{AMIFamily: &family}})
+	settings := p.settings(&awsv1.EC2NodeClass{EC2NodeClass: ec2class.EC2NodeClass{Spec: ec2class.EC2NodeClassSpec{AMIFamily: &family}}})
 	infos, zones, _ := p.market.read()
 	var out []*catalog.Type
 	for i := range infos {

@@ -173,7 +173,7 @@ func (l *launch) content(c catalog.Choice, reservation *ec2class.CapacityReserva
 	}
 	text, err := userdata.Render(l.class.AMIFamily(), userdata.Input{
 		Cluster: l.Cluster, Labels: l.joinsWith(c), Taints: l.req.Taints,
-		MaxPods: settings.Pods(&info), Kubelet: l.class.Spec.Kubelet, RAID0: settings.RAID0, User: user,
+		MaxPods: settings.Pods(&info), Kubelet: l.class.Spec.Kubelet, More: l.class.Later.Kubelet, RAID0: settings.RAID0, User: user,
 	})
 	var refused *cloud.RefusedError
 	switch {

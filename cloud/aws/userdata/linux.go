@@ -82,6 +82,9 @@ func (in Input) kubeletConfig() (map[string]any, error) {
 	if err := json.Unmarshal(raw, &out); err != nil {
 		return nil, fmt.Errorf("spec.kubelet: %w", err)
 	}
+	for name, value := range in.More {
+		out[name] = value
+	}
 	out["maxPods"] = in.MaxPods
 	if dns := in.dns(); len(dns) > 0 {
 		out["clusterDNS"] = dns

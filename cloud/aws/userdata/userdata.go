@@ -1,6 +1,7 @@
 package userdata
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -28,6 +29,8 @@ type Input struct {
 	MaxPods int64
 	// Kubelet is EC2NodeClass spec.kubelet, nil if it says nothing.
 	Kubelet *ec2class.KubeletConfiguration
+	// More are further settings of the kubelet, by name, for images that take any.
+	More map[string]json.RawMessage
 	// RAID0 joins the instance store's disks for the kubelet and the container runtime.
 	RAID0 bool
 	// User is EC2NodeClass spec.userData.

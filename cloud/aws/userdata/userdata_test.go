@@ -1,6 +1,7 @@
 package userdata
 
 import (
+	"encoding/json"
 	"net/netip"
 	"path/filepath"
 	"strings"
@@ -66,6 +67,9 @@ var cases = map[string]func(*Input){
 			corev1.Taint{Key: "dedicated", Value: "batch", Effect: corev1.TaintEffectNoExecute}, corev1.Taint{Key: "cilium", Effect: corev1.TaintEffectNoSchedule})
 	},
 	"quotes": func(in *Input) { in.Cluster.Name = "it's" },
+	"further": func(in *Input) {
+		in.Kubelet, in.More = everything(), map[string]json.RawMessage{"singleProcessOOMKill": json.RawMessage("true"), "shutdownGracePeriod": json.RawMessage(`"30s"`)}
+	},
 }
 
 const mimeOfTwo = `MIME-Version: 1.0
@@ -107,7 +111,7 @@ mine = ["gone:NoSchedule"]
 func all(f func(family, name string, in Input)) {
 	for family, mine := range own {
 		for name, change := range cases {
-			if family == "Custom" && name != "plain" {
+			if family == "Custom" && name != "plain" || family != "AL2023" && name == "further" {
 				continue
 			}
 			in := input()

@@ -1,0 +1,54 @@
+package instancetype
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	kubelet "k8s.io/kubelet/config/v1beta1"
+	strict "sigs.k8s.io/json"
+
+	"github.com/millwright-dev/millwright/api/awsv1"
+)
+
+// checkLater names the field after 1.14 by which no machines can be made: of several the first,
+// by name.
+func (c *Class) checkLater() error {
+	if o := c.Later.EnclaveOptions; o != nil && o.Enabled {
+		return errors.New("spec.enclaveOptions.enabled: Millwright does not enable Nitro Enclaves")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Later.Kubelet)) {
+		if err := c.checkKubelet(name, c.Later.Kubelet[name]); err != nil {
+			return fmt.Errorf("spec.kubelet.%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// checkKubelet says what is wrong with a field of spec.kubelet. Only images of AL2023 take a
+// kubelet's configuration as it is; others are told of what Karpenter 1.14 knows, one by one.
+func (c *Class) checkKubelet(name string, value json.RawMessage) error {
+	field := map[string]json.RawMessage{name: value}
+	if awsv1.Known(name) {
+		return fmt.Errorf("%s cannot be read, and expressions are not evaluated", value)
+	}
+	raw, err := json.Marshal(field)
+	if err != nil {
+		return err
+	}
+	unknown, err := strict.UnmarshalStrict(raw, &kubelet.KubeletConfiguration{})
+	switch {
+	case err != nil:
+		return err
+	case len(unknown) > 0:
+		return errors.New("the kubelet has no such setting")
+	case name == "registerWithTaints":
+		return errors.New("taints of Nodes are for NodePools to say")
+	case c.Family != ec2class.AMIFamilyAL2023:
+		return fmt.Errorf("images of family %s cannot be told of it, those of AL2023 can", c.Family)
+	}
+	return nil
+}
