@@ -24,11 +24,12 @@ type relaxation struct {
 	potential []float64
 }
 
-// relax makes an instance of a problem and solves its relaxation. A price of one there is
-// a unit here.
-func relax(p *Problem) (s *relaxation, unit float64) {
+// relax makes an instance of a problem and solves its relaxation.
+func relax(p *Problem) *relaxation {
 	relative, unit := relativePrices(p)
-	return newInstance(binding(relative), p.Dims).relax(), unit
+	in := newInstance(binding(relative), p.Dims)
+	in.unit = unit
+	return in.relax()
 }
 
 func (in *instance) relax() *relaxation {

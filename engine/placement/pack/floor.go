@@ -27,6 +27,9 @@ func newFloor(s *relaxation) *floor {
 	return f
 }
 
+// price is the bound in the prices of the problem that the instance was made of.
+func (f *floor) price(counts []int) float64 { return f.of(counts) * f.s.unit * (1 - rounding) }
+
 // of is the bound for so many of each item.
 func (f *floor) of(counts []int) float64 {
 	var divided, whole, filled float64

@@ -9,6 +9,8 @@ import (
 // instance is a problem compiled to vectors. It does not change.
 type instance struct {
 	p *Problem
+	// unit is the price of which one here is a share.
+	unit float64
 	// counts are the items that there are, needs what they need, one after the other.
 	counts []int
 	needs  []int64
@@ -131,6 +133,15 @@ func gcd(a, b int64) int64 {
 
 func (in *instance) need(item int32) []int64 {
 	return in.needs[int(item)*in.p.Dims : (int(item)+1)*in.p.Dims]
+}
+
+// scaled is an amount in which the dimensions are comparable.
+func (in *instance) scaled(amount []int64) []float64 {
+	out := make([]float64, len(amount))
+	for d, n := range amount {
+		out[d] = float64(n) * in.scale[d]
+	}
+	return out
 }
 
 // holdsOf is what can be used of a model.

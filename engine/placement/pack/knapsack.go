@@ -20,13 +20,9 @@ func (g *program) cut() {
 		}
 	}
 	g.inner = make([]simplex.Program, len(g.leads))
-	room := make([]float64, dims)
 	for i, m := range g.leads {
-		for d, n := range g.s.holdsOf(m) {
-			room[d] = float64(n) * g.s.scale[d]
-		}
 		g.inner[i] = *simplex.Empty(dims)
-		g.inner[i].Reset(room)
+		g.inner[i].Reset(g.s.scaled(g.s.holdsOf(m)))
 	}
 }
 

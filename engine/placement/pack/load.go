@@ -14,15 +14,15 @@ type Load struct {
 	Free []int64
 	// Present are the tokens in the box.
 	Present []Token
-	// Counts are the members of groups in the box.
-	Counts []GroupCount
+	// counts are the members of groups in the box.
+	counts []groupCount
 	// Open is the state of the open labels, nil if none is.
 	Open bitset.Set
 }
 
-// GroupCount is the number of a group's members, and whether one of them declares the limit.
-type GroupCount struct {
-	Group, Count int32
+// groupCount is the number of a group's members, and whether one of them declares the limit.
+type groupCount struct {
+	group, count int32
 	declared     bool
 }
 
@@ -30,7 +30,7 @@ type GroupCount struct {
 func (l *Load) Reset(m *Model) {
 	l.Free = append(l.Free[:0], m.Holds...)
 	l.Present = append(l.Present[:0], m.Present...)
-	l.Counts = l.Counts[:0]
+	l.counts = l.counts[:0]
 	l.Open = append(l.Open[:0], m.Open...)
 	if m.Open == nil {
 		l.Open = nil
@@ -41,7 +41,7 @@ func (l *Load) Reset(m *Model) {
 func (l *Load) become(o *Load) {
 	l.Free = append(l.Free[:0], o.Free...)
 	l.Present = append(l.Present[:0], o.Present...)
-	l.Counts = append(l.Counts[:0], o.Counts...)
+	l.counts = append(l.counts[:0], o.counts...)
 	l.Open = nil
 }
 
@@ -77,7 +77,7 @@ func (l *Load) admits(f *Family, known int) int {
 	}
 	for _, c := range f.Caps {
 		if g := l.group(c.Group); c.Declares || g.declared {
-			most = min(most, int((c.Max-g.Count)/c.Each))
+			most = min(most, int((c.Max-g.count)/c.Each))
 		}
 	}
 	return max(most, 0)
@@ -109,23 +109,23 @@ func (l *Load) Add(f *Family, need []int64, n int) {
 	}
 	for _, c := range f.Caps {
 		g := l.group(c.Group)
-		g.Count += int32(n) * c.Each
+		g.count += int32(n) * c.Each
 		g.declared = g.declared || c.Declares
 	}
 }
 
 // Count adds to the number of a group's members.
-func (l *Load) Count(group, n int32) { l.group(group).Count += n }
+func (l *Load) Count(group, n int32) { l.group(group).count += n }
 
 // group finds a group's entry, or makes one. It is valid until the next call.
-func (l *Load) group(number int32) *GroupCount {
-	for i := range l.Counts {
-		if l.Counts[i].Group == number {
-			return &l.Counts[i]
+func (l *Load) group(number int32) *groupCount {
+	for i := range l.counts {
+		if l.counts[i].group == number {
+			return &l.counts[i]
 		}
 	}
-	l.Counts = append(l.Counts, GroupCount{Group: number})
-	return &l.Counts[len(l.Counts)-1]
+	l.counts = append(l.counts, groupCount{group: number})
+	return &l.counts[len(l.counts)-1]
 }
 
 func clash(present, conflicts []Token) bool {

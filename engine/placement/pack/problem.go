@@ -106,13 +106,11 @@ type Solution struct {
 	// Left is what was not packed, by item.
 	Left  []int
 	floor *floor
-	// unit is a price of one to the floor.
-	unit float64
 }
 
 // Bound is a price that no set of boxes with the content of these goes below.
 func (s *Solution) Bound(boxes []Box) float64 {
-	return s.floor.of(contentOf(boxes, len(s.Left))) * s.unit * (1 - rounding)
+	return s.floor.price(contentOf(boxes, len(s.Left)))
 }
 
 func (p *Problem) price(boxes []Box) float64 {

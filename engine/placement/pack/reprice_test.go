@@ -34,7 +34,7 @@ func TestPlacesInGroupsArePricedAgain(t *testing.T) {
 			}
 			p.Items = append(p.Items, item)
 		}
-		relaxed, _ := relax(p)
+		relaxed := relax(p)
 		s := &solver{relaxation: relaxed, layout: newLayout(relaxed.instance), floor: newFloor(relaxed)}
 		once := s.improve(s.draft())
 		before, after := s.p.price(once), s.p.price(Solve(p).Boxes)

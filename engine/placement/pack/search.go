@@ -23,10 +23,6 @@ type search struct {
 	most float64
 	// left is how many steps remain.
 	left int
-	lp   *simplex.Program
-	// among, piece and room are what the program over a divided content is made of.
-	among       []int
-	piece, room []float64
 }
 
 // steps bounds one search; to begin one counts as some.
@@ -101,24 +97,19 @@ func (p *patterns) descend(at int, worth float64) {
 // divided is the linear bound of a model, and finds its dual prices.
 func (p *patterns) divided(model int) float64 {
 	q, s := &p.search, p.s
-	q.worth, q.among, q.piece, q.room = q.worth[:0], q.among[:0], q.piece[:0], q.room[:0]
+	q.worth = q.worth[:0]
+	var among []int
+	var pieces []float64
 	for i, item := range q.items {
-		q.worth, q.among = append(q.worth, p.master.Dual[p.row[item]]), append(q.among, i)
-		for d, n := range s.need(item) {
-			q.piece = append(q.piece, float64(n)*s.scale[d])
-		}
+		q.worth, among = append(q.worth, p.master.Dual[p.row[item]]), append(among, i)
+		pieces = append(pieces, s.scaled(s.need(item))...)
 	}
 	holds := s.p.Models[model].Holds
-	for d, n := range holds {
-		q.room = append(q.room, float64(n)*s.scale[d])
-	}
-	if q.lp == nil {
-		q.lp = simplex.Empty(s.p.Dims)
-	}
-	q.lp.Reset(q.room)
-	q.lp.Fill(q.among, q.worth, q.piece, func(*simplex.Program) {})
+	lp := simplex.Empty(s.p.Dims)
+	lp.Reset(s.scaled(holds))
+	lp.Fill(among, q.worth, pieces, func(*simplex.Program) {})
 	q.prices = q.prices[:0]
-	for d, v := range q.lp.Dual {
+	for d, v := range lp.Dual {
 		q.prices = append(q.prices, max(0, -v)*s.scale[d])
 	}
 	// The program stops a little short of prices at which no item is worth more.

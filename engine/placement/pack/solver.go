@@ -14,7 +14,7 @@ type solver struct {
 // Solve packs the items into boxes. What fits into no box, or into none that the
 // limits still allow, is left.
 func Solve(p *Problem) *Solution {
-	relaxed, unit := relax(p)
+	relaxed := relax(p)
 	s := &solver{relaxation: relaxed, layout: newLayout(relaxed.instance), floor: newFloor(relaxed)}
 	boxes := s.improve(s.draft())
 	if s.measured < s.p.Dims && s.wasteful(boxes) {
@@ -23,7 +23,7 @@ func Solve(p *Problem) *Solution {
 		}
 	}
 	s.floor.contents = s.contents(boxes)
-	return &Solution{Boxes: boxes, Left: s.left(boxes), floor: s.floor, unit: unit}
+	return &Solution{Boxes: boxes, Left: s.left(boxes), floor: s.floor}
 }
 
 // improve makes boxes cheaper, and buys more where that leaves room in the limits.
@@ -77,8 +77,8 @@ func (s *solver) costOf(boxes []Box) float64 { return s.p.price(boxes) + s.fee*f
 
 // Bound is a price that no set of boxes with all items goes below.
 func Bound(p *Problem) float64 {
-	relaxed, unit := relax(p)
-	return newFloor(relaxed).of(relaxed.counts) * unit * (1 - rounding)
+	f := newFloor(relax(p))
+	return f.price(f.s.counts)
 }
 
 // affords is how many more boxes of a model the limits allow.
