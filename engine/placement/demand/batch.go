@@ -28,7 +28,7 @@ type Batch struct {
 	Volumes *volumes.Book
 	// storage is what the volumes of each shape ask for.
 	storage map[*snapshot.Shape]volumes.Demand
-	Disks   disks
+	disks   disks
 	// PodTopology is nil where no pod has an inter-pod constraint.
 	PodTopology *PodTopology
 	// made memoises what the rules made of each shape, same the shapes by key.
@@ -41,8 +41,22 @@ type Batch struct {
 
 // New makes groups of the pods, which are by namespace and name.
 func New(s *snapshot.Snapshot, pods []*snapshot.Pod) *Batch {
-	b := &Batch{Snap: s, Disks: disks{}, made: map[*snapshot.Shape]*Shape{}, same: map[string]*Shape{}}
-	b.gather(pods)
+	b := &Batch{Snap: s, disks: disks{}, made: map[*snapshot.Shape]*Shape{}, same: map[string]*Shape{}}
+	classes, members := classesOf(pods)
+	b.readVolumes(classes, members)
+	waiting := contenders(b.Volumes, classes, members)
+	// Rules and tokens are numbered in this order, and groups sorted by the numbers.
+	shapes := shapesOf(classes)
+	b.PodTopology = b.newPodTopology(classes, shapes)
+	for _, sh := range shapes {
+		b.shapeOf(sh)
+	}
+	b.Dims = vector.New(append(b.others(classes), corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory))
+	for i, c := range classes {
+		b.addGroups(b.shapeOf(c.Shape), b.NeedOf(c), members[i], waiting)
+	}
+	b.Order()
+	b.join()
 	return b
 }
 
@@ -93,25 +107,6 @@ func (g *Group) Take(n int) []*snapshot.Pod {
 	out := g.Pods[:n:n]
 	g.Pods = g.Pods[n:]
 	return out
-}
-
-// gather makes groups of the pods. pods are by namespace and name.
-func (b *Batch) gather(pods []*snapshot.Pod) {
-	classes, members := classesOf(pods)
-	b.readVolumes(classes, members)
-	waiting := contenders(b.Volumes, classes, members)
-	// Rules and tokens are numbered in this order, and groups sorted by the numbers.
-	shapes := shapesOf(classes)
-	b.PodTopology = b.newPodTopology(classes, shapes)
-	for _, s := range shapes {
-		b.shapeOf(s)
-	}
-	b.Dims = vector.New(append(b.others(classes), corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory))
-	for i, c := range classes {
-		b.addGroups(b.shapeOf(c.Shape), b.NeedOf(c), members[i], waiting)
-	}
-	b.Order()
-	b.join()
 }
 
 // addGroups makes a group of the pods of one class, and one of each that has to wait for

@@ -142,14 +142,16 @@ func (b *Batch) PortClashes(sh *Shape) []ports.Token { return b.Ports.Clashes(sh
 
 // Family is what packing has to know of the shape.
 func (b *Batch) Family(sh *Shape) pack.Family {
-	f := pack.Family{Present: sh.ports, Conflicts: b.PortClashes(sh)}
-	if len(sh.disks) > 0 {
-		f.Present, f.Conflicts = slices.Concat(f.Present, sh.disks), slices.Concat(f.Conflicts, sh.diskClashes)
+	present, conflicts := b.PodTopology.Tokens(sh.Memberships)
+	return pack.Family{
+		Present: slices.Concat(sh.ports, sh.disks, present), Conflicts: slices.Concat(b.PortClashes(sh), sh.diskClashes, conflicts),
+		Caps: b.PodTopology.caps(sh),
 	}
-	if b.PodTopology != nil && len(sh.Memberships) > 0 {
-		present, conflicts := b.PodTopology.Tokens(sh.Memberships)
-		f.Present, f.Conflicts = slices.Concat(f.Present, present), slices.Concat(f.Conflicts, conflicts)
-		f.Caps = b.PodTopology.caps(sh)
-	}
-	return f
+}
+
+// TokensOf are what a pod that runs has on its node.
+func (b *Batch) TokensOf(from *snapshot.Shape) []pack.Token {
+	disks, _ := b.disks.tokens(from.Disks)
+	present, _ := b.PodTopology.Tokens(b.PodTopology.MembershipsOf(from))
+	return slices.Concat(b.Ports.Add(from.HostPorts), disks, present)
 }

@@ -88,9 +88,9 @@ const diskTokens = 1 << 19
 // disks numbers disks that not all pods of a node can use, by what tells them apart.
 type disks map[string]pack.Token
 
-// Tokens are what disks bring onto a node, and what they cannot be with there: of each
+// tokens are what disks bring onto a node, and what they cannot be with there: of each
 // disk there is a token for those who write and one for those who only read.
-func (t disks) Tokens(list []snapshot.Disk) (present, clashes []pack.Token) {
+func (t disks) tokens(list []snapshot.Disk) (present, clashes []pack.Token) {
 	for _, d := range list {
 		if d.Clash == "" {
 			continue
@@ -112,5 +112,5 @@ func (t disks) Tokens(list []snapshot.Disk) (present, clashes []pack.Token) {
 }
 
 func addDisks(b *Batch, from *snapshot.Shape, to *Shape) {
-	to.disks, to.diskClashes = b.Disks.Tokens(from.Disks)
+	to.disks, to.diskClashes = b.disks.tokens(from.Disks)
 }

@@ -265,7 +265,7 @@ func (sh *shelf) portsTaken(s *demand.Shape) []constraint {
 	var out []constraint
 	clashes := sh.PortClashes(s)
 	for d, daemon := range sh.Daemons {
-		for _, token := range daemon.Ports {
+		for _, token := range daemon.Tokens {
 			if !slices.Contains(clashes, token) {
 				continue
 			}

@@ -9,7 +9,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/pack"
-	"github.com/millwright-dev/millwright/engine/placement/ports"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -20,20 +19,14 @@ type Daemon struct {
 	*snapshot.DaemonSet
 	// Node is what its pods demand; nothing accepts them if that cannot be understood.
 	Node *demand.Node
-	// Ports are those that it takes on its node.
-	Ports []ports.Token
-	// Tokens are its pods' parts in anti-affinity over nodes.
+	// Tokens are what its pods have on their nodes.
 	Tokens []pack.Token
 }
 
 func (s *Supply) newDaemon(d *snapshot.DaemonSet) *Daemon {
-	out := &Daemon{DaemonSet: d, Node: demand.NodeOf(d.Pod.Class.Terms, withOwnTolerations(d.Pod.Class.Tolerations)), Ports: s.Ports.Add(d.Pod.Class.HostPorts)}
+	out := &Daemon{DaemonSet: d, Node: demand.NodeOf(d.Pod.Class.Terms, withOwnTolerations(d.Pod.Class.Tolerations)), Tokens: s.TokensOf(d.Pod.Class.Shape)}
 	if d.Pod.Class.Invalid != "" {
 		out.Node.Terms = nil
-	}
-	if s.PodTopology != nil {
-		present, _ := s.PodTopology.Tokens(s.PodTopology.MembershipsOf(d.Pod.Class.Shape))
-		out.Tokens = present
 	}
 	return out
 }
@@ -84,7 +77,7 @@ func (s *Supply) overheadOf(set []int) Overhead {
 	o := Overhead{Daemons: set, Need: make([]int64, len(s.Dims.Names))}
 	for _, d := range set {
 		vector.Add(o.Need, s.Dims.Need(s.Daemons[d].Pod.Class.Requests), 1)
-		o.Present = append(append(o.Present, s.Daemons[d].Ports...), s.Daemons[d].Tokens...)
+		o.Present = append(o.Present, s.Daemons[d].Tokens...)
 	}
 	slices.Sort(o.Present)
 	o.Present = slices.Compact(o.Present)

@@ -40,7 +40,7 @@ func newInventory(types []*catalog.Type) *inventory {
 	for kind, t := range v.types {
 		for i := range t.Offerings {
 			o := &t.Offerings[i]
-			v.launches = append(v.launches, Launch{Kind: int32(kind), Offering: o, available: o.Available, reserved: o.Reservation != ""})
+			v.launches = append(v.launches, Launch{Kind: int32(kind), Offering: o})
 			for key := range o.Labels {
 				v.defined[key] = true
 			}
@@ -71,28 +71,16 @@ func (s *Supply) Sold(list []*catalog.Type) (types []*catalog.Type, allocatable 
 	return v.types, v.requestable(s), v.launches
 }
 
-// choose adds to a list the launches that a pool's requirements allow, in order, and
-// returns it with the types that they are of, by name. The kinds of the launches are
-// indices of these.
-func (v *inventory) choose(list []Launch, want requirement.Set) (types []int32, launches []Launch) {
+// satisfying are the launches that a pool's requirements allow, and the types that they are of.
+func (v *inventory) satisfying(want requirement.Set) (launches, types bitset.Set) {
 	v.mu.Lock()
-	fit := v.index.Satisfying(want)
+	launches = v.index.Satisfying(want)
 	v.mu.Unlock()
-	of := bitset.New(len(v.types))
-	for i := range fit.All() {
-		of.Add(int(v.launches[i].Kind))
+	types = bitset.New(len(v.types))
+	for i := range launches.All() {
+		types.Add(int(v.launches[i].Kind))
 	}
-	number := make([]int32, len(v.types))
-	for kind := range of.All() {
-		number[kind], types = int32(len(types)), append(types, int32(kind))
-	}
-	list = slices.Grow(list, fit.Len())
-	for i := range fit.All() {
-		l := v.launches[i]
-		l.Kind = number[l.Kind]
-		list = append(list, l)
-	}
-	return types, list
+	return launches, types
 }
 
 // mostKept is of how many lists of types, and of how many sets of dimensions for

@@ -95,7 +95,7 @@ func (s *Supply) newMachine(n *snapshot.Node) *Machine {
 		}
 	}
 	m.Load.Free = s.Dims.Have(n.Allocatable())
-	s.limitVolumes(m)
+	s.limitVolumes(m.Load.Free, n, func(driver string) (int64, bool) { return s.attachLimit(n, driver) })
 	for _, p := range n.Pods {
 		if !p.Terminal() {
 			m.occupy(s, p)
@@ -115,42 +115,29 @@ func (m *Machine) occupy(s *Supply, p *snapshot.Pod) {
 
 // exclude keeps out the pods that would not run beside one.
 func (m *Machine) exclude(s *Supply, p *snapshot.Pod) {
-	m.Load.Present = append(m.Load.Present, s.Ports.Add(p.Class.HostPorts)...)
-	if len(p.Class.Disks) > 0 {
-		disks, _ := s.Disks.Tokens(p.Class.Disks)
-		m.Load.Present = append(m.Load.Present, disks...)
-	}
-	if s.PodTopology != nil {
-		present, _ := s.PodTopology.Tokens(s.PodTopology.MembershipsOf(p.Class.Shape))
-		m.Load.Present = append(m.Load.Present, present...)
-	}
+	m.Load.Present = append(m.Load.Present, s.TokensOf(p.Class.Shape)...)
 }
 
-// limitVolumes sets what is left of a node's attachments, by driver. A driver
-// without a known limit has no end.
-func (s *Supply) limitVolumes(m *Machine) {
+// limitVolumes sets what a node has of the dimensions that are about volumes: what is left of
+// its attachments, by driver. A driver without a known limit has no end; a nil node does not
+// exist yet.
+func (s *Supply) limitVolumes(have []int64, n *snapshot.Node, limit func(driver string) (int64, bool)) {
 	for i, name := range s.Dims.Names {
-		if driver, own, ok := demand.VolumesOf(name); ok {
-			limit, limited := s.attachLimit(m.Node, driver)
-			m.Load.Free[i] = s.volumeRoom(m.Node, driver, own, limit, limited)
+		driver, own, ok := demand.VolumesOf(name)
+		if !ok {
+			continue
+		}
+		have[i] = endless
+		if most, limited := limit(driver); limited {
+			left, shares := s.Volumes.Room(n, driver, most)
+			switch {
+			case own:
+				have[i] = left
+			case !shares:
+				have[i] = 0
+			}
 		}
 	}
-}
-
-// volumeRoom is what a node has of a dimension that is about volumes; a nil node
-// does not exist yet.
-func (s *Supply) volumeRoom(n *snapshot.Node, driver string, own bool, limit int64, limited bool) int64 {
-	if !limited {
-		return endless
-	}
-	left, shares := s.Volumes.Room(n, driver, limit)
-	switch {
-	case own:
-		return left
-	case shares:
-		return endless
-	}
-	return 0
 }
 
 // endless stands for no limit and leaves room for sums.

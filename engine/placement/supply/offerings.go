@@ -46,9 +46,6 @@ type Launch struct {
 	Offering             *catalog.Offering
 	// reservation is the index of the reservation and one, zero for none.
 	reservation int32
-	// available reports that the cloud has the offering, reserved that it is from a
-	// reservation.
-	available, reserved bool
 }
 
 // Kind is a type as a pool offers it.
@@ -80,7 +77,7 @@ func (s *Supply) newOfferings(ledger *limit.Ledger) *Offerings {
 	m.Available, m.Exotic = bitset.New(len(m.Launches)), bitset.New(len(m.Launches))
 	for i := range m.Launches {
 		l := &m.Launches[i]
-		if l.available && (len(s.Snap.Unavailable) == 0 || !s.Snap.Refused(l.Offering.Key(m.Kinds[l.Kind].Name))) {
+		if l.Offering.Available && (len(s.Snap.Unavailable) == 0 || !s.Snap.Refused(l.Offering.Key(m.Kinds[l.Kind].Name))) {
 			m.Available.Add(i)
 		}
 		if (catalog.Choice{Type: m.Kinds[l.Kind].Type, Offering: l.Offering}).Exotic() && len(m.Pools[l.Pool].MinValues) == 0 {
@@ -95,22 +92,23 @@ func (s *Supply) newOfferings(ledger *limit.Ledger) *Offerings {
 // addPool adds what a pool leaves of its types.
 func (m *Offerings) addPool(s *Supply, p *snapshot.Pool, ledger *limit.Ledger) {
 	entry := s.newPool(p, ledger)
-	entry.Lo, entry.Hi = len(m.Launches), len(m.Launches)
+	entry.Lo = len(m.Launches)
 	if entry.Closed == nil {
 		v := s.cache.inventory(p.Types)
-		var types []int32
-		types, m.Launches = v.choose(m.Launches, p.Requirements)
-		entry.Hi = len(m.Launches)
-		allocatable, first := v.requestable(s), int32(len(m.Kinds))
-		m.Kinds = slices.Grow(m.Kinds, len(types))
-		for _, i := range types {
+		launches, types := v.satisfying(p.Requirements)
+		allocatable, kinds := v.requestable(s), make([]int32, len(v.types))
+		m.Kinds = slices.Grow(m.Kinds, types.Len())
+		for i := range types.All() {
+			kinds[i] = int32(len(m.Kinds))
 			m.Kinds = append(m.Kinds, Kind{Type: v.types[i], Allocatable: allocatable[i], Size: entry.SizeOf(v.types[i])})
 		}
-		for i := entry.Lo; i < entry.Hi; i++ {
-			l := &m.Launches[i]
-			l.Pool, l.Kind = int32(len(m.Pools)), l.Kind+first
+		m.Launches = slices.Grow(m.Launches, launches.Len())
+		for i := range launches.All() {
+			l := v.launches[i]
+			m.Launches = append(m.Launches, Launch{Pool: int32(len(m.Pools)), Kind: kinds[l.Kind], Offering: l.Offering})
 		}
 	}
+	entry.Hi = len(m.Launches)
 	m.Pools = append(m.Pools, entry)
 }
 
@@ -119,10 +117,7 @@ func (m *Offerings) addPool(s *Supply, p *snapshot.Pool, ledger *limit.Ledger) {
 func sortByPrice(list []Launch) {
 	slices.SortFunc(list, func(a, b Launch) int {
 		x, y := a.Offering, b.Offering
-		if by := cmp.Compare(x.Price, y.Price); by != 0 {
-			return by
-		}
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(x.Zone, y.Zone),
+		return cmp.Or(cmp.Compare(x.Price, y.Price), cmp.Compare(a.Kind, b.Kind), cmp.Compare(x.Zone, y.Zone),
 			cmp.Compare(x.CapacityType, y.CapacityType), cmp.Compare(x.Reservation, y.Reservation))
 	})
 }
@@ -137,12 +132,10 @@ func (s *Supply) Allocatable(t *catalog.Type) []int64 {
 		pages := t.HugePages()
 		out[i] = max(0, out[i]-pages.Value())
 	}
-	for i, name := range s.Dims.Names {
-		if driver, own, ok := demand.VolumesOf(name); ok {
-			limit, limited := t.AttachLimits[driver]
-			out[i] = s.volumeRoom(nil, driver, own, limit, limited)
-		}
-	}
+	s.limitVolumes(out, nil, func(driver string) (limit int64, limited bool) {
+		limit, limited = t.AttachLimits[driver]
+		return limit, limited
+	})
 	return out
 }
 

@@ -81,9 +81,6 @@ func closed(p *snapshot.Pool) *plan.Reason {
 
 // SizeOf is what one machine takes of the limits.
 func (p *Pool) SizeOf(t *catalog.Type) []int64 {
-	if len(p.Limits) == 0 {
-		return nil
-	}
 	out := make([]int64, len(p.Limits))
 	for i, l := range p.Limits {
 		q := t.Capacity[l.Name]
@@ -91,18 +88,6 @@ func (p *Pool) SizeOf(t *catalog.Type) []int64 {
 		if l.Name == limit.Nodes {
 			out[i] = 1
 		}
-	}
-	return out
-}
-
-// Left is what the limits still allow, nil if there are none.
-func (p *Pool) Left() []int64 {
-	if len(p.Limits) == 0 {
-		return nil
-	}
-	out := make([]int64, len(p.Limits))
-	for i, l := range p.Limits {
-		out[i] = max(0, l.Most-p.Used[i])
 	}
 	return out
 }

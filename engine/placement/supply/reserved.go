@@ -23,10 +23,10 @@ type Reservation struct {
 func (m *Offerings) addReservations(s *Supply) {
 	ids := map[string]int{}
 	for i := range m.Launches {
-		if !m.Launches[i].reserved {
+		o := m.Launches[i].Offering
+		if o.Reservation == "" {
 			continue
 		}
-		o := m.Launches[i].Offering
 		at, ok := ids[o.Reservation]
 		if !ok {
 			at = len(m.Reservations)
@@ -110,7 +110,9 @@ func (m *Offerings) UsedUp(o *catalog.Offering) bool {
 func (m *Offerings) Left(pools []*Pool) []int64 {
 	var out []int64
 	for _, p := range pools {
-		out = append(out, p.Left()...)
+		for i, l := range p.Limits {
+			out = append(out, max(0, l.Most-p.Used[i]))
+		}
 	}
 	for _, r := range m.Reservations {
 		out = append(out, max(0, r.Left))
