@@ -32,27 +32,20 @@ func Of(s *snapshot.Snapshot) *Cluster {
 // shown is how many reasons are told in full, and how many fixes.
 const shown = 8
 
-// Pod says what becomes of a pod, and if its scheduler has refused it before, that.
+// Pod says what becomes of a pod, and if its scheduler has refused it before, that, unless it is
+// the answer.
 func (c *Cluster) Pod(pod *corev1.Pod) *Answer {
 	a := c.becomes(pod)
 	for _, p := range c.s.Pending {
-		if p.Namespace == pod.Namespace && p.Name == pod.Name {
-			a.disagreement(p)
+		r, noted := nomination.Noted(p)
+		said := slices.ContainsFunc(a.Reasons, func(r plan.Reason) bool { return r.Code == plan.SchedulerDisagrees })
+		if noted && !said && p.Namespace == pod.Namespace && p.Name == pod.Name {
+			a.say(fmt.Sprintf("Its scheduler has refused nodes with room for it since %s (SchedulerDisagrees): %q.", Stamp(r.Since), r.Have))
+			a.Reasons = append(a.Reasons, r)
+			a.Fixes = append(a.Fixes, Fix{What: r.Fix()})
 		}
 	}
 	return a
-}
-
-// disagreement adds to the answer about a pod that it was refused before, unless that is
-// the answer.
-func (a *Answer) disagreement(p *snapshot.Pod) {
-	r, noted := nomination.Noted(p)
-	if !noted || slices.ContainsFunc(a.Reasons, func(r plan.Reason) bool { return r.Code == plan.SchedulerDisagrees }) {
-		return
-	}
-	a.say(fmt.Sprintf("Its scheduler has refused nodes with room for it since %s (SchedulerDisagrees): %q.", Stamp(r.Since), r.Have))
-	a.Reasons = append(a.Reasons, r)
-	a.Fixes = append(a.Fixes, Fix{What: r.Fix()})
 }
 
 // becomes says what the plan has for a pod. One that the snapshot leaves out, because its

@@ -179,12 +179,12 @@ func (sh *shelf) constraints(g *demand.Group, wishes []wish) []constraint {
 func (sh *shelf) wished(w *wish) constraint {
 	c := constraint{
 		Constraint: plan.Constraint{Code: plan.RequirementNotMet, Object: w.object, Field: w.field, Want: w.text},
-		kind:       w.kind, out: sh.except(sh.accepting(w.terms)), wish: w,
+		kind:       w.kind, out: sh.except(sh.index.Any(w.terms)), wish: w,
 		have: func(rows bitset.Set) string { return sh.sample(rows, w.keys()) },
 	}
 	for i := range w.terms {
 		if len(w.terms) > 1 {
-			c.choices = append(c.choices, sh.accepting(w.terms[i:i+1]))
+			c.choices = append(c.choices, sh.index.Any(w.terms[i:i+1]))
 		}
 	}
 	return c
@@ -224,7 +224,7 @@ func (sh *shelf) amounts(need []int64) []constraint {
 		out = append(out, constraint{
 			Constraint: c, kind: resource, out: sh.shortOf(d, n),
 			have: func(rows bitset.Set) string { return print(sh.most(d, rows)) },
-			lack: func(row int) int64 { return n - sh.freeOf(d)[row] },
+			lack: func(row int) int64 { return n - sh.free(row, d) },
 		})
 	}
 	return out
@@ -324,12 +324,10 @@ func fieldOf(l *topology.DomainCounts, r demand.Membership) string {
 // which the domain is not known. A new machine is a domain of its own for rules
 // over nodes, with no pod there yet.
 func (sh *shelf) closedBy(l *topology.DomainCounts, r demand.Membership) bitset.Set {
-	out := sh.all.Clone()
 	if l.PerNode() && l.Open(l.At(""), r.Part) {
 		return bitset.New(len(sh.rows))
-	} else if l.PerNode() {
-		return out
 	}
+	out := sh.all.Clone()
 	for _, domain := range sh.values(sh.all, l.Key) {
 		if l.Open(l.At(domain), r.Part) {
 			out.AndNot(sh.having(l.Key, domain))

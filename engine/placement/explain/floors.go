@@ -31,7 +31,10 @@ func (q *inquiry) fewValues(fit bitset.Set) (plan.Reason, bool) {
 		n.few = append(n.few, q.tooFew(floor, 0))
 	}
 	r := q.demanded(n.few[0])
-	for _, c := range members(q.list, q.narrowing(floors[0])) {
+	// Of the constraints that together leave too few values none can be left out; the pool's own
+	// are tried first.
+	narrowing := shrink(q.list, func(set uint64) bool { return q.variety(floors[0], ^set) < floors[0].MinValues() })
+	for _, c := range members(q.list, narrowing) {
 		r.With = append(r.With, c.of(fit))
 	}
 	r.Nearest = q.miss(n)
@@ -82,10 +85,4 @@ func (q *inquiry) variety(floor requirement.Requirement, forgiven uint64) int {
 		most = max(most, len(q.values(rows, floor.Key())))
 	}
 	return most
-}
-
-// narrowing are the constraints that together leave too few values of one of the pool's
-// minValues: none can be left out. The pool's own are tried first.
-func (q *inquiry) narrowing(floor requirement.Requirement) uint64 {
-	return shrink(q.list, func(set uint64) bool { return q.variety(floor, ^set) < floor.MinValues() })
 }

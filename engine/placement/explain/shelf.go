@@ -61,9 +61,7 @@ type shelf struct {
 	// of them each row does.
 	loads []supply.Overhead
 	load  []int32
-	// free memoises what is left for pods, by dimension and row; short the rows
-	// with too little, by dimension and amount.
-	free  map[int][]int64
+	// short memoises the rows with too little left for pods, by dimension and amount.
 	short map[amount]bitset.Set
 	// own are the constraints that the pool brings by itself.
 	own []constraint
@@ -76,15 +74,14 @@ type amount struct {
 
 func newShelf(s *supply.Supply, p *supply.Pool, c *catalogue) *shelf {
 	sh := &shelf{
-		Supply: s, Pool: p, catalogue: c, ref: plan.ObjectRef{Kind: "NodePool", Name: p.Name},
-		free: map[int][]int64{}, short: map[amount]bitset.Set{},
+		Supply: s, Pool: p, catalogue: c, ref: plan.ObjectRef{Kind: "NodePool", Name: p.Name}, short: map[amount]bitset.Set{},
 	}
 	sh.index = affinity.New(len(sh.rows), false, sh.label)
 	sh.loads, sh.load = s.Overheads(len(sh.rows), func(d *supply.Daemon) bitset.Set {
 		if !d.Node.Stays(p.Taints) {
 			return bitset.New(len(sh.rows))
 		}
-		return sh.accepting(d.Node.Terms)
+		return sh.index.Any(d.Node.Terms)
 	})
 	sh.own = sh.ownConstraints()
 	return sh
@@ -116,15 +113,6 @@ func (sh *shelf) says(key string) (requirement.Requirement, bool) {
 	return sh.Requirements.Lookup(key)
 }
 
-// accepting are the rows that satisfy one of the terms.
-func (sh *shelf) accepting(terms []requirement.Set) bitset.Set {
-	out := bitset.New(len(sh.rows))
-	for _, term := range terms {
-		out.Or(sh.index.Satisfying(term))
-	}
-	return out
-}
-
 // having are the rows that may have a value as a label. The result is shared.
 func (sh *shelf) having(key, value string) bitset.Set {
 	return sh.index.One(requirement.Must(key, requirement.In, value))
@@ -137,17 +125,9 @@ func (sh *shelf) except(rows bitset.Set) bitset.Set {
 	return out
 }
 
-// freeOf is what the rows leave for pods of one dimension.
-func (sh *shelf) freeOf(dim int) []int64 {
-	if known, ok := sh.free[dim]; ok {
-		return known
-	}
-	out := make([]int64, len(sh.rows))
-	for i, r := range sh.rows {
-		out[i] = max(0, sh.allocatable[r.Kind][dim]-sh.loads[sh.load[i]].Need[dim])
-	}
-	sh.free[dim] = out
-	return out
+// free is what a row leaves for pods of one dimension.
+func (sh *shelf) free(row, dim int) int64 {
+	return max(0, sh.allocatable[sh.rows[row].Kind][dim]-sh.loads[sh.load[row]].Need[dim])
 }
 
 // shortOf are the rows that leave less of a dimension than is needed. The result is
@@ -157,8 +137,8 @@ func (sh *shelf) shortOf(dim int, need int64) bitset.Set {
 		return known
 	}
 	out := bitset.New(len(sh.rows))
-	for i, n := range sh.freeOf(dim) {
-		if n < need {
+	for i := range sh.rows {
+		if sh.free(i, dim) < need {
 			out.Add(i)
 		}
 	}
@@ -168,9 +148,9 @@ func (sh *shelf) shortOf(dim int, need int64) bitset.Set {
 
 // most is the largest amount that some of the rows leave.
 func (sh *shelf) most(dim int, rows bitset.Set) int64 {
-	free, out := sh.freeOf(dim), int64(0)
+	out := int64(0)
 	for i := range rows.All() {
-		out = max(out, free[i])
+		out = max(out, sh.free(i, dim))
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -80,14 +81,12 @@ func like(word string, candidates []string) string {
 	if best != "" {
 		return best
 	}
-	i := slices.IndexFunc(candidates, func(c string) bool { return strings.Contains(c, "/") && last(c) == last(word) })
+	i := slices.IndexFunc(candidates, func(c string) bool { return strings.Contains(c, "/") && path.Base(c) == path.Base(word) })
 	if i < 0 {
 		return ""
 	}
 	return candidates[i]
 }
-
-func last(s string) string { return s[strings.LastIndexByte(s, '/')+1:] }
 
 // slips counts what makes one word of another, up to one more than is forgiven.
 // Another digit, or another last letter, is no slip but another thing (a zone, a

@@ -38,13 +38,10 @@ func (w *wish) one() (requirement.Requirement, bool) {
 func wishesOf(p *snapshot.Pod, book *volumes.Book) []wish {
 	var out []wish
 	for _, r := range requirement.FromLabels(p.Spec.NodeSelector) {
-		out = append(out, wish{kind: label, field: plan.FieldNodeSelector, text: equals(r), terms: []requirement.Set{{r}}})
+		out = append(out, wish{kind: label, field: plan.FieldNodeSelector, text: r.Key() + "=" + r.Values()[0], terms: []requirement.Set{{r}}})
 	}
 	return slices.Concat(out, affinityWishes(p), claimWishes(p, book))
 }
-
-// equals prints key=value.
-func equals(r requirement.Requirement) string { return r.Key() + "=" + r.Values()[0] }
 
 func affinityWishes(p *snapshot.Pod) []wish {
 	var terms []requirement.Set
@@ -57,14 +54,11 @@ func affinityWishes(p *snapshot.Pod) []wish {
 			}
 		}
 	}
-	if len(terms) != 1 {
-		if len(terms) == 0 {
-			return nil
-		}
+	if len(terms) > 1 {
 		return []wish{{kind: label, field: plan.FieldNodeAffinity, text: demand.Alternatives(terms), terms: terms}}
 	}
 	var out []wish
-	for _, r := range terms[0] {
+	for _, r := range slices.Concat(terms...) {
 		out = append(out, wish{kind: label, field: plan.FieldNodeAffinity, text: r.String(), terms: []requirement.Set{{r}}})
 	}
 	return out
