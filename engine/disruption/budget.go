@@ -48,18 +48,15 @@ func (a Allowance) Remaining() int { return max(0, a.Allowed-a.Disrupting) }
 // Causes.
 func Allowances(s *snapshot.Snapshot) []Allowance {
 	out := make([]Allowance, 0, len(s.Pools)*len(Causes()))
-	of := map[string]*census{}
-	for _, p := range s.Pools {
-		of[p.Name] = &census{}
-	}
+	of := map[string]census{}
 	for _, n := range s.Nodes {
-		if c := of[n.Pool()]; c != nil {
-			c.add(n)
-		}
+		c := of[n.Pool()]
+		c.add(n)
+		of[n.Pool()] = c
 	}
 	for _, p := range s.Pools {
 		for _, c := range Causes() {
-			out = append(out, allowance(p, c, *of[p.Name], s.Now))
+			out = append(out, allowance(p, c, of[p.Name], s.Now))
 		}
 	}
 	return out
@@ -101,9 +98,7 @@ func allowance(p *snapshot.Pool, cause Cause, c census, now time.Time) Allowance
 		return a
 	}
 	allowed, by := smallest(budgets, now)
-	if a.Allowed = allowed; by != nil {
-		a.Budget = by.Budget
-	}
+	a.Allowed, a.Budget = allowed, by.Budget
 	if a.Remaining() == 0 {
 		a.Opens = opens(budgets, c.disrupting, now)
 	}
@@ -162,12 +157,12 @@ func scale(text string, nodes int) (int, error) {
 	return int(v), nil
 }
 
-// smallest is the budget that permits least at a moment, nil if none is open.
-func smallest(budgets []budget, now time.Time) (allowed int, by *budget) {
+// smallest is the budget that permits least at a moment, the zero value if none is open.
+func smallest(budgets []budget, now time.Time) (allowed int, by budget) {
 	allowed = Unlimited
-	for i := range budgets {
-		if open, _ := budgets[i].at(now); open && budgets[i].limit < allowed {
-			allowed, by = budgets[i].limit, &budgets[i]
+	for _, b := range budgets {
+		if open, _ := b.at(now); open && b.limit < allowed {
+			allowed, by = b.limit, b
 		}
 	}
 	return allowed, by

@@ -10,9 +10,6 @@ import (
 // of what that saved was spent again.
 func (c *consolidation) churn(p *snapshot.Pool, machines []churnlog.Machine) consolidate.Churn {
 	evicted, until := churnlog.Evictions(p, c.s.Now, *p.Policy.Disruption.Defaulted().LoopFreeze)
-	if evicted == 0 {
-		return consolidate.Churn{}
-	}
 	out := consolidate.Churn{Evicted: evicted, Wasted: churnlog.Wasted(p, machines, c.s.Now), Until: until}
 	for _, m := range machines {
 		out.Pods += movers(m.Node)

@@ -19,27 +19,23 @@ type rule func(e *examiner, n *snapshot.Node) (reason plan.Reason, found bool)
 // passes initialized has a claim and a Node, one that passes pooled has a pool.
 var (
 	// common are those of every voluntary disruption.
-	common = []rule{ours, notDeleted, initialized, pooled, unshared, notFrozen, nodeMayBeDisrupted}
-	// emptiness are those of the cause Empty.
-	emptiness = []rule{
-		ours, notDeleted, initialized, pooled, unshared, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
-		notNominated, notReplacing, startedUp, consolidationOn, vacant, evictable, idleLongEnough,
-	}
-	// consolidating are those of the cause Underutilized, for a machine that is not vacant.
-	consolidating = []rule{
-		ours, notDeleted, initialized, pooled, unshared, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
-		consenting, notNominated, notReplacing, startedUp, consolidationOn, consolidates, oldEnough, cooledDown,
-		evictable, idleLongEnough, priced,
-	}
+	common = []rule{ours, notDeleted, initialized, pooled, unshared, notFrozen}
 	// renewal are those of the causes Drifted and Expired. What protects pods gives
 	// way to a termination grace period.
-	renewal = slices.Concat(common, []rule{unless(graced, podsMayBeDisrupted), unless(graced, consenting), unless(graced, evictable)})
+	renewal = slices.Concat(common, []rule{
+		nodeMayBeDisrupted, unless(graced, podsMayBeDisrupted), unless(graced, consenting), unless(graced, evictable),
+	})
+	// dispensable are those of machines that may go for good.
+	dispensable = slices.Concat(common, []rule{dynamic, nodeMayBeDisrupted, podsMayBeDisrupted})
+	// emptiness are those of the cause Empty.
+	emptiness = slices.Concat(dispensable, []rule{notNominated, notReplacing, startedUp, consolidationOn, vacant, evictable, idleLongEnough})
+	// consolidating are those of the cause Underutilized, for a machine that is not vacant.
+	consolidating = slices.Concat(dispensable, []rule{
+		consenting, notNominated, notReplacing, startedUp, consolidationOn, consolidates, oldEnough, cooledDown, evictable, idleLongEnough, priced,
+	})
 	// consolidatingOn are those of a consolidation that is under way: its pods may come
 	// and go.
-	consolidatingOn = []rule{
-		ours, notDeleted, initialized, pooled, unshared, notFrozen, dynamic, nodeMayBeDisrupted, podsMayBeDisrupted,
-		consenting, consolidationOn, consolidates, evictable,
-	}
+	consolidatingOn = slices.Concat(dispensable, []rule{consenting, consolidationOn, consolidates, evictable})
 )
 
 // running are the rules that a command must pass at each step.

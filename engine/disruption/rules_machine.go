@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -78,13 +79,11 @@ func notDeleted(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	if !n.Deleting() {
 		return plan.Reason{}, false
 	}
-	since := n.Claim.Deleted
-	if since.IsZero() && n.Object != nil && n.Object.DeletionTimestamp != nil {
-		since = n.Object.DeletionTimestamp.Time
+	var node time.Time
+	if n.Object != nil && n.Object.DeletionTimestamp != nil {
+		node = n.Object.DeletionTimestamp.Time
 	}
-	if since.IsZero() {
-		since = n.Claim.Conditions[snapshot.InstanceTerminating].Since
-	}
+	since := cmp.Or(n.Claim.Deleted, node, n.Claim.Conditions[snapshot.InstanceTerminating].Since)
 	return plan.Reason{Code: plan.BeingDeleted, Objects: plan.MachineRefs(n), Since: since}, true
 }
 
