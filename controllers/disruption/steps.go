@@ -79,7 +79,7 @@ func (d *Disruptor) rollBack(ctx context.Context, node *corev1.Node, claimName s
 	if claim, ok := d.Store.NodeClaim(claimName); ok {
 		_, err := d.Writer.Claim(ctx, claim, func(nc *karpv1.NodeClaim) {
 			delete(nc.Annotations, disruption.CommandAnnotation)
-			if r.Failed {
+			if r.Failures > 0 {
 				metav1.SetMetaDataAnnotation(&nc.ObjectMeta, disruption.FailureAnnotation, disruption.Failure{Failures: r.Failures, At: d.Clock.Now().UTC(), Template: r.Template}.String())
 			}
 			// The condition is no dependent of Ready, so that clearing it cannot fail.

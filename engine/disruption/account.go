@@ -82,7 +82,7 @@ func (a *account) charge(nodes []*snapshot.Node) {
 // their request says so, and then as they hold expiry back.
 func (a *account) uses(cause Cause, n *snapshot.Node, begun bool) []use {
 	if cause.Urgent() {
-		if !requested(n).Budgeted {
+		if !Requested(n.Claim).Budgeted {
 			return nil
 		}
 		cause = Expired

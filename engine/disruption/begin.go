@@ -83,7 +83,7 @@ func (d *decider) list(c Command, until time.Time) {
 		*d.verdict(n) = Verdict{
 			Node: n, Disrupting: true, Cause: c.Cause, Saving: c.Saving / float64(len(c.Nodes)),
 			Reason: plan.Reason{
-				Code: plan.Disrupting, Objects: objects, Want: string(c.Cause), Have: because(requested(n), doing(c)),
+				Code: plan.Disrupting, Objects: objects, Want: string(c.Cause), Have: because(Requested(n.Claim), doing(c)),
 				Since: n.Claim.Conditions[snapshot.DisruptionReason].Since, Until: until,
 			},
 		}
@@ -142,7 +142,7 @@ func (d *decider) beginReplacing() {
 
 // due is since when a machine should be replaced, as far as that is known.
 func (d *decider) due(n *snapshot.Node) time.Time {
-	if r, ok := Requested(n.Claim); ok {
+	if r := Requested(n.Claim); r.Cause != "" {
 		return r.At
 	}
 	if d.verdict(n).Cause == Expired {

@@ -36,7 +36,7 @@ func (c Command) Noted() bool { return c.Step == Remove && !c.Cause.Urgent() }
 // nothing new. It is asked before they go: machines that came and go again show what was
 // spent.
 func Note(s *snapshot.Snapshot, commands []Command, p *snapshot.Pool) []snapshot.PoolMove {
-	var e churnlog.Entry
+	var e snapshot.PoolMove
 	going := false
 	for _, c := range commands {
 		if !c.Noted() {
@@ -59,6 +59,5 @@ func Note(s *snapshot.Snapshot, commands []Command, p *snapshot.Pool) []snapshot
 	if !going {
 		return nil
 	}
-	e.Machines = machinesOf(s, p)
-	return churnlog.Note(p, e, s.Now)
+	return churnlog.Note(p, machinesOf(s, p), e, s.Now)
 }

@@ -83,7 +83,7 @@ func (d *decider) verdict(n *snapshot.Node) *Verdict { return &d.Verdicts[d.at[n
 func (d *decider) earliest() time.Time {
 	var first time.Time
 	for _, v := range d.Verdicts {
-		for _, at := range []time.Time{v.Reason.Until, requested(v.Node).Deadline} {
+		for _, at := range []time.Time{v.Reason.Until, Requested(v.Node.Claim).Deadline} {
 			if at.After(d.s.Now) && (first.IsZero() || at.Before(first)) {
 				first = at
 			}

@@ -70,9 +70,8 @@ type Rollback struct {
 	Node *snapshot.Node
 	// Reason is why its command is off.
 	Reason plan.Reason
-	// Failed is true if the reason is that a replacement did not become ready;
-	// Failures counts those of the machine's pool with its Template, this one included.
-	Failed   bool
+	// Failures counts the replacements of the machine's pool with its Template that did not become
+	// ready in a row, this one included; zero if that is not the reason.
 	Failures int
 	Template string
 	// Discard are replacements of the command that are not initialized and have no pods

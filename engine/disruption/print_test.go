@@ -25,7 +25,7 @@ func (d *Decision) Table(w io.Writer) error {
 	}
 	for _, r := range d.Rollbacks {
 		failures := ""
-		if r.Failed {
+		if r.Failures > 0 {
 			failures = fmt.Sprintf(", %d failed in a row", r.Failures)
 		}
 		fmt.Fprintf(t, "%s\tRollback%s\n", r.Node.Name, failures)

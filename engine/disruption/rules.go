@@ -114,7 +114,7 @@ func (e *examiner) ask(rules []rule, n *snapshot.Node) (plan.Reason, bool) {
 func (e *examiner) qualify(n *snapshot.Node) (Cause, plan.Reason, bool) {
 	reason, blocked := e.ask(emptiness, n)
 	cause := Empty
-	switch asked, renewed := requested(n).Cause, e.renewed(n); {
+	switch asked, renewed := Requested(n.Claim).Cause, e.renewed(n); {
 	case asked != "":
 		cause = asked
 		reason, blocked = e.ask(urgency, n)

@@ -237,7 +237,7 @@ func (s *simulation) rollBack(r Rollback) {
 	delete(n.Claim.Annotations, CommandAnnotation)
 	delete(n.Claim.Conditions, snapshot.DisruptionReason)
 	eviction.Unmark(n.Object)
-	if r.Failed {
+	if r.Failures > 0 {
 		n.Claim.Annotations[FailureAnnotation] = Failure{r.Failures, s.now, r.Template}.String()
 	}
 }

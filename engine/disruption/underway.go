@@ -19,16 +19,13 @@ type underway struct{ *decider }
 // resume takes every command under way one step further, or calls it off.
 func (u *underway) resume() {
 	var standing []*group
+	var gone []*snapshot.Node
 	for _, g := range u.groups {
 		if u.holds(g) {
 			u.account.charge(g.Nodes)
-			standing = append(standing, g)
+			u.advance(g)
+			standing, gone = append(standing, g), append(gone, g.Nodes...)
 		}
-	}
-	var gone []*snapshot.Node
-	for _, g := range standing {
-		u.advance(g)
-		gone = append(gone, g.Nodes...)
 	}
 	u.world.Remove(gone)
 	u.placeMovers(standing)
@@ -104,7 +101,7 @@ func (u *underway) callOff(g *group, because *snapshot.Node, reason plan.Reason)
 		if n != because {
 			v.Reason = plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(because), Have: reason.Message()}
 		}
-		r := Rollback{Node: n, Reason: v.Reason, Failed: g.failed}
+		r := Rollback{Node: n, Reason: v.Reason}
 		if g.failed {
 			r.Failures, r.Template = u.paused[n.Claim.Pool].failures+1, u.s.Pool(n.Claim.Pool).Hash
 		}
@@ -313,8 +310,8 @@ func unready(a whatif.Answer) map[string]bool {
 
 // countOn notes the machines that will take a machine's pods.
 func (d *decider) countOn(from *snapshot.Node, a whatif.Answer) {
-	for _, p := range a.Placements {
-		if a.From(p.Pod) == from.Name && d.counted[p.Node.Name] == nil {
+	for _, p := range a.Of(from) {
+		if d.counted[p.Node.Name] == nil {
 			d.counted[p.Node.Name] = from
 		}
 	}

@@ -57,20 +57,12 @@ func (r Request) String() string {
 	return string(text)
 }
 
-// Requested reads a claim's request; ok is false if it has none that can be read.
-func Requested(c *snapshot.Claim) (r Request, ok bool) {
-	if err := json.Unmarshal([]byte(c.Annotations[RequestAnnotation]), &r); err != nil || !r.Cause.Urgent() {
-		return Request{}, false
-	}
-	return r, true
-}
-
-// requested is a machine's request, the zero value if it has none.
-func requested(n *snapshot.Node) Request {
-	if n.Claim == nil {
+// Requested reads a claim's request, the zero value if there is no claim or it has none that
+// can be read.
+func Requested(c *snapshot.Claim) (r Request) {
+	if c == nil || json.Unmarshal([]byte(c.Annotations[RequestAnnotation]), &r) != nil || !r.Cause.Urgent() {
 		return Request{}
 	}
-	r, _ := Requested(n.Claim)
 	return r
 }
 
@@ -79,15 +71,15 @@ var urgency = []rule{ours, notDeleted, initialized, pooled, unless(pressing, not
 
 // pressing reports whether a machine's request is held back neither by the freeze, nor by
 // windows and budgets.
-func pressing(n *snapshot.Node) bool { r := requested(n); return r.Cause != "" && !r.Budgeted }
+func pressing(n *snapshot.Node) bool { r := Requested(n.Claim); return r.Cause != "" && !r.Budgeted }
 
 func stillRequested(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	return plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(n), Have: "its replacement is not requested any more"}, requested(n).Cause == ""
+	return plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(n), Have: "its replacement is not requested any more"}, Requested(n.Claim).Cause == ""
 }
 
 // byDeadline puts the machines with requests first, of those the earliest deadline.
 func byDeadline(a, b *snapshot.Node) int {
-	r, q := requested(a), requested(b)
+	r, q := Requested(a.Claim), Requested(b.Claim)
 	return cmp.Or(r.rank()-q.rank(), r.Deadline.Compare(q.Deadline))
 }
 
@@ -129,7 +121,7 @@ func (e *examiner) overdue(n *snapshot.Node) (o Overdue, why plan.Reason, is boo
 	if d := e.s.Pool(n.Claim.Pool).Policy.Disruption.ExpiryDeadline; d != nil && n.Claim.ExpireAfter != nil {
 		why.Since = n.Claim.Created.Add(*n.Claim.ExpireAfter + *d)
 	}
-	if r := requested(n); !r.Deadline.IsZero() && (why.Since.IsZero() || r.Deadline.Before(why.Since)) {
+	if r := Requested(n.Claim); !r.Deadline.IsZero() && (why.Since.IsZero() || r.Deadline.Before(why.Since)) {
 		o.Cause, why.Since, why.Have = r.Cause, r.Deadline, because(r, "there is no time for a replacement")
 		if !r.Ends.IsZero() {
 			o.Ends = r.Ends

@@ -227,8 +227,7 @@ func replaced(n *snapshot.Node) bool {
 	if n.Claim == nil {
 		return false
 	}
-	r, is := disruption.Requested(n.Claim)
-	return is && r.Cause == disruption.Interrupted
+	return disruption.Requested(n.Claim).Cause == disruption.Interrupted
 }
 
 func (r *Response) take(a snapshot.InterruptionAction) {
@@ -251,8 +250,8 @@ func (r *Response) replace(now time.Time) {
 	if r.Node.Claim == nil || r.Node.Deleting() {
 		return
 	}
-	asked, is := disruption.Requested(r.Node.Claim)
-	mine := is && asked.Cause == disruption.Interrupted
+	asked := disruption.Requested(r.Node.Claim)
+	is, mine := asked.Cause != "", asked.Cause == disruption.Interrupted
 	switch {
 	case r.Action == snapshot.InterruptionReplace && !is:
 		r.Replace = &disruption.Request{Cause: disruption.Interrupted, At: now.UTC().Truncate(time.Second), Why: r.Verdicts[0].Event.title()}

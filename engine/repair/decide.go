@@ -181,8 +181,7 @@ func (d *decider) note(n *snapshot.Node, findings []Finding) {
 
 // wanted reports whether repair has asked for the machine's replacement.
 func wanted(n *snapshot.Node) bool {
-	r, _ := disruption.Requested(n.Claim)
-	return r.Cause == disruption.Unhealthy
+	return disruption.Requested(n.Claim).Cause == disruption.Unhealthy
 }
 
 // turns are the sick machines, those under repair first, then by when their action
@@ -273,8 +272,8 @@ func (d *decider) action(n *snapshot.Node, f *Finding) (snapshot.RepairAction, t
 	if f.Action == snapshot.RepairTerminate || !n.Claim.Is(snapshot.Initialized) || d.s.Pool(n.Claim.Pool) == nil {
 		return snapshot.RepairTerminate, time.Time{}
 	}
-	r, ok := disruption.Requested(n.Claim)
-	if !ok {
+	r := disruption.Requested(n.Claim)
+	if r.Cause == "" {
 		return snapshot.RepairReplace, time.Time{}
 	}
 	until := idle.Later(r.At, f.Due).Add(d.policy(n).ReplaceTimeout) // it may have been requested before

@@ -33,25 +33,16 @@ type Machine struct {
 	Price float64
 }
 
-// Entry is something to be noted: so many pods are evicted, and so much is saved in $/h by
-// moves. Commands are what does it, with those that do and are known already. Machines are all
-// of the pool's.
-type Entry struct {
-	Pods     int
-	Saved    float64
-	Commands []string
-	Machines []Machine
-}
-
 // Knows reports whether a command is noted that does now what it was noted for.
 func Knows(p *snapshot.Pool, command string) bool {
 	return len(p.Moves) > 0 && slices.Contains(p.Moves[len(p.Moves)-1].Commands, command)
 }
 
-// Note adds what is done now, and what has been spent again of what was saved before. It is
-// nil if there is nothing new.
-func Note(p *snapshot.Pool, e Entry, now time.Time) []snapshot.PoolMove {
-	known := spentAgain(p, e.Machines)
+// Note adds what is done now, and what has been spent again of what was saved before, as the
+// pool's machines show. The commands that do it come with those that do and are known already.
+// It is nil if there is nothing new.
+func Note(p *snapshot.Pool, machines []Machine, e snapshot.PoolMove, now time.Time) []snapshot.PoolMove {
+	known := spentAgain(p, machines)
 	if e.Pods == 0 && slices.EqualFunc(known, p.Moves, func(a, b snapshot.PoolMove) bool { return a.Spent == b.Spent }) {
 		return nil
 	}

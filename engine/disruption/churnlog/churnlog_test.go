@@ -17,7 +17,7 @@ func machine(created time.Duration, price float64) Machine {
 func TestEvictionsOfAMinuteAreOneEntryAndOldOnesAreForgotten(t *testing.T) {
 	p := &snapshot.Pool{}
 	for i, at := range []time.Duration{-25 * time.Hour, 0, 10 * time.Second, 50 * time.Second, time.Minute, 59 * time.Minute, 62 * time.Minute} {
-		p.Moves = Note(p, Entry{Pods: i + 1}, noon.Add(at))
+		p.Moves = Note(p, nil, snapshot.PoolMove{Pods: i + 1}, noon.Add(at))
 	}
 	got := ""
 	for _, m := range p.Moves {
@@ -32,7 +32,7 @@ func TestEvictionsOfAMinuteAreOneEntryAndOldOnesAreForgotten(t *testing.T) {
 	if n, _ := Evictions(p, noon.Add(62*time.Minute), 2*time.Hour); n != 27 {
 		t.Errorf("%d evictions in two hours", n)
 	}
-	p.Moves = Note(p, Entry{Pods: 1}, noon.Add(25*time.Hour+30*time.Minute))
+	p.Moves = Note(p, nil, snapshot.PoolMove{Pods: 1}, noon.Add(25*time.Hour+30*time.Minute))
 	if len(p.Moves) != 1 {
 		t.Errorf("after a day there is %v", p.Moves)
 	}
@@ -40,7 +40,7 @@ func TestEvictionsOfAMinuteAreOneEntryAndOldOnesAreForgotten(t *testing.T) {
 
 func TestWhatIsLaunchedForPodsSoonAfterAMoveIsSpentAgain(t *testing.T) {
 	p := &snapshot.Pool{}
-	p.Moves = Note(p, Entry{Pods: 3, Saved: 2}, noon)
+	p.Moves = Note(p, nil, snapshot.PoolMove{Pods: 3, Saved: 2}, noon)
 	for name, tc := range map[string]struct {
 		machines []Machine
 		want     float64
@@ -64,11 +64,11 @@ func TestWhatIsLaunchedForPodsSoonAfterAMoveIsSpentAgain(t *testing.T) {
 
 func TestThatMachinesCameIsNotedBeforeTheyGoAgain(t *testing.T) {
 	p := &snapshot.Pool{}
-	p.Moves = Note(p, Entry{Pods: 3, Saved: 2}, noon)
-	if Note(p, Entry{}, noon.Add(5*time.Minute)) != nil {
+	p.Moves = Note(p, nil, snapshot.PoolMove{Pods: 3, Saved: 2}, noon)
+	if Note(p, nil, snapshot.PoolMove{}, noon.Add(5*time.Minute)) != nil {
 		t.Error("there is something to note although nothing came")
 	}
-	p.Moves = Note(p, Entry{Machines: []Machine{machine(5*time.Minute, 1)}}, noon.Add(6*time.Minute))
+	p.Moves = Note(p, []Machine{machine(5*time.Minute, 1)}, snapshot.PoolMove{}, noon.Add(6*time.Minute))
 	if got := Wasted(p, nil, noon.Add(23*time.Hour)); got != 0.5 {
 		t.Errorf("once it is gone, %v was wasted", got)
 	}
@@ -80,7 +80,7 @@ func TestThatMachinesCameIsNotedBeforeTheyGoAgain(t *testing.T) {
 func TestWhatIsRememberedIsBounded(t *testing.T) {
 	p := &snapshot.Pool{}
 	for i := range 24 * 60 {
-		p.Moves = Note(p, Entry{Pods: 1}, noon.Add(time.Duration(i)*time.Minute))
+		p.Moves = Note(p, nil, snapshot.PoolMove{Pods: 1}, noon.Add(time.Duration(i)*time.Minute))
 	}
 	if len(p.Moves) > most+1 {
 		t.Errorf("%d entries after a day", len(p.Moves))

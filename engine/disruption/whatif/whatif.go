@@ -44,7 +44,7 @@ func New(s *snapshot.Snapshot, p *plan.Plan, options placement.Options) *World {
 	w := &World{Ledger: limit.New(s), snap: s.Fork(), options: options}
 	w.options.Ledger, w.options.Unexplained = w.Ledger, true
 	w.snap.Pending, w.snap.Nominated, w.snap.Buffers = nil, nil, nil
-	w.put(p.Placements, func(*snapshot.Pod) bool { return true })
+	w.put(p.Placements)
 	for _, n := range p.NewNodes {
 		w.Ledger.Take(&n)
 	}
@@ -113,6 +113,13 @@ type Answer struct {
 // From is the machine that a pod of the plan comes from.
 func (a Answer) From(p *snapshot.Pod) string { return a.from[p] }
 
+// Of are the placements of pods that come from some of the machines.
+func (a Answer) Of(gone ...*snapshot.Node) []plan.Placement {
+	return slices.DeleteFunc(slices.Clone(a.Placements), func(at plan.Placement) bool {
+		return !slices.ContainsFunc(gone, func(n *snapshot.Node) bool { return n.Name == a.from[at.Pod] })
+	})
+}
+
 // WithoutRoom maps the machines that pods come from to the first pod for which the
 // plan has no room on a machine that exists and is open.
 func (a Answer) WithoutRoom() map[string]*snapshot.Pod {
@@ -135,10 +142,7 @@ func (a Answer) Refused() map[string]*snapshot.Pod {
 			out[a.from[p]] = p
 		}
 	}
-	for _, u := range a.Unplaced {
-		lacks(u.Pod)
-	}
-	for _, u := range a.Ignored {
+	for _, u := range slices.Concat(a.Unplaced, a.Ignored) {
 		lacks(u.Pod)
 	}
 	for _, at := range a.Placements {
@@ -191,9 +195,7 @@ func (w *World) pods() int {
 // not part of the world.
 func (w *World) Go(gone []*snapshot.Node, a Answer) {
 	w.Remove(gone)
-	w.put(a.Placements, func(p *snapshot.Pod) bool {
-		return slices.ContainsFunc(gone, func(n *snapshot.Node) bool { return n.Name == a.from[p] })
-	})
+	w.put(a.Of(gone...))
 }
 
 // Moving are a machine's pods that would have to move.
@@ -213,7 +215,7 @@ func Movers(n *snapshot.Node) []*snapshot.Pod {
 }
 
 // put binds pods to machines.
-func (w *World) put(placements []plan.Placement, wanted func(*snapshot.Pod) bool) {
+func (w *World) put(placements []plan.Placement) {
 	at := make(map[string]int, len(w.snap.Nodes))
 	for i, n := range w.snap.Nodes {
 		at[n.Name] = i
@@ -222,7 +224,7 @@ func (w *World) put(placements []plan.Placement, wanted func(*snapshot.Pod) bool
 	w.snap.Nodes = slices.Clone(w.snap.Nodes)
 	for _, p := range placements {
 		i, found := at[p.Node.Name]
-		if !found || !wanted(p.Pod) {
+		if !found {
 			continue
 		}
 		if !changed[i] {
