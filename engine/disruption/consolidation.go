@@ -23,7 +23,7 @@ func (c *consolidation) begin() {
 	}
 	c.world.Close(c.restless)
 	in := consolidate.Input{
-		World: c.world, Terms: map[string]consolidate.Terms{}, Closed: map[string]plan.Reason{}, Begin: c.move,
+		World: c.world, Terms: map[string]consolidate.Terms{}, Begin: c.move,
 		Refuses: func(gone []*snapshot.Node) (plan.Reason, bool) {
 			return c.account.refuses(Underutilized, c.seen(gone), false)
 		},
@@ -31,9 +31,6 @@ func (c *consolidation) begin() {
 	}
 	for _, p := range c.s.Pools {
 		in.Terms[p.Name] = c.terms(p)
-		if reason, closed := c.closed(p); closed {
-			in.Closed[p.Name] = reason
-		}
 	}
 	for _, x := range list {
 		v := c.verdict(x.Node)
@@ -108,13 +105,12 @@ func (c *consolidation) restless(n *snapshot.Node) bool {
 
 // terms are what the consolidation of a pool's machines must be worth.
 func (c *consolidation) terms(p *snapshot.Pool) consolidate.Terms {
-	policy := p.Policy.Disruption.Defaulted()
 	machines := machinesOf(c.s, p)
 	t := consolidate.Terms{
-		Saving: policy.MinSaving, SpotSaving: policy.MinSpotSaving, SpotTypes: policy.MinSpotTypes,
-		Payback: policy.PaybackTime, PodCost: policy.PodMoveCost, StartUp: c.startUp(p),
-		Balanced: p.Disruption.Policy == Balanced, Churn: c.churn(p, machines),
+		DisruptionPolicy: p.Policy.Disruption.Defaulted(), StartUp: c.startUp(p), Balanced: p.Disruption.Policy == Balanced,
+		Churn: c.churn(p, machines),
 	}
+	t.Closed, _ = c.closed(p)
 	for _, m := range machines {
 		if !m.Deleting() {
 			t.Price += m.Price

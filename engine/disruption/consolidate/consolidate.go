@@ -52,8 +52,6 @@ type Input struct {
 	Candidates []Candidate
 	// Terms are those of all pools.
 	Terms map[string]Terms
-	// Closed says of pools that launch no machines like their own now why.
-	Closed map[string]plan.Reason
 	// Refuses says which budget keeps machines from going together, besides those of the moves
 	// that have begun.
 	Refuses func(gone []*snapshot.Node) (plan.Reason, bool)
@@ -162,7 +160,7 @@ func (s *search) unplaced(c Candidate, pod *snapshot.Pod) plan.Reason {
 	if !slices.ContainsFunc(s.offers, func(w offer) bool { return w.price < c.Price && room(need, w.have, 1) > 0 }) {
 		return plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Want: dollars(c.Price), Have: dollars(c.Price)}
 	}
-	if reason, closed := s.Closed[c.Node.Pool()]; closed {
+	if reason := s.Terms[c.Node.Pool()].Closed; reason.Code != "" {
 		return reason
 	}
 	return fitsNowhere(c, pod)

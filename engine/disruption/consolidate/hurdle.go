@@ -9,21 +9,18 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Terms are what a pool asks of a move: its policy, its size, and what became of earlier
 // moves.
 type Terms struct {
-	// Saving is the least share of the price that a replacement must save.
-	Saving float64
-	// SpotSaving is asked of a spot machine for a spot machine if there are SpotTypes
-	// types to choose from.
-	SpotSaving float64
-	SpotTypes  int
-	// Payback is within what time a move must save what it costs, zero for no bound:
-	// new machines for StartUp beside the old ones, and PodCost dollars for each pod.
-	Payback, StartUp time.Duration
-	PodCost          float64
+	// The policy is the NodePolicy's, with its defaults.
+	snapshot.DisruptionPolicy
+	// Closed is why the pool launches no machines like its own now, the zero value if it does.
+	Closed plan.Reason
+	// StartUp is how long new machines run beside the old ones.
+	StartUp time.Duration
 	// Price is that of all machines of the pool in $/h, Machines how many they are, and Cost
 	// what moving all its pods costs, in pods. Balanced is true if the pool's consolidation policy is.
 	Price, Cost float64
@@ -148,35 +145,35 @@ func (t Terms) disruption(replaced bool, pods float64) hurdle {
 
 // payback is what a move must save to have earned what it costs in time.
 func (t Terms) payback(c *component) hurdle {
-	if t.Payback <= 0 {
+	if t.PaybackTime <= 0 {
 		return hurdle{}
 	}
 	cost := plan.PriceOf(c.launch) * t.StartUp.Hours()
 	for _, n := range c.nodes {
-		cost += t.PodCost * (n.Cost - 1)
+		cost += t.PodMoveCost * (n.Cost - 1)
 	}
-	return hurdle{dollars: cost / t.Payback.Hours(), field: fieldPayback}
+	return hurdle{dollars: cost / t.PaybackTime.Hours(), field: fieldPayback}
 }
 
 // share is what replacements must save of the price. If the new machines would be spot
 // machines for spot machines, the cloud may interrupt them sooner, the more so the fewer
 // types it can choose from at a price that still saves something:
 //
-//	share = Saving + (SpotSaving - Saving) * SpotTypes / types
+//	share = MinSaving + (MinSpotSaving - MinSaving) * MinSpotTypes / types
 //
-// which is SpotSaving for SpotTypes types, less for more of them, and more for fewer.
+// which is MinSpotSaving for MinSpotTypes types, less for more of them, and more for fewer.
 func (t Terms) share(c *component) hurdle {
 	if len(c.launch) == 0 {
 		return hurdle{}
 	}
 	before := priceOf(c.nodes)
 	saving := before - plan.PriceOf(c.launch)
-	out := hurdle{dollars: t.Saving * before, field: fieldSaving}
+	out := hurdle{dollars: t.MinSaving * before, field: fieldSaving}
 	spot := !slices.ContainsFunc(c.nodes, func(n Candidate) bool { return n.Node.Labels()[catalog.CapacityTypeLabel] != catalog.Spot })
 	for _, fresh := range c.launch {
 		if spot && fresh.Choice.Offering.CapacityType == catalog.Spot {
 			types := distinct(fresh, saving+fresh.Choice.Offering.Price)
-			share := t.Saving + (t.SpotSaving-t.Saving)*float64(t.SpotTypes)/float64(types)
+			share := t.MinSaving + (t.MinSpotSaving-t.MinSaving)*float64(t.MinSpotTypes)/float64(types)
 			if share*before > out.dollars {
 				out = hurdle{dollars: share * before, field: fieldSpot, types: types}
 			}

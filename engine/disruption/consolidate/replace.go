@@ -46,7 +46,7 @@ func (s *search) wasteful() []Candidate {
 			vector.Add(need, s.prefilter.need(b.class), int64(b.count))
 		}
 		c.waste = c.Price - r.value(need)
-		if c.waste <= s.Terms[c.Node.Pool()].Saving*c.Price {
+		if c.waste <= s.Terms[c.Node.Pool()].MinSaving*c.Price {
 			s.stay(alone(c), Stay{Reason: plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Have: dollars(c.Price), Want: dollars(min(r.value(need), c.Price))}})
 			continue
 		}

@@ -120,7 +120,7 @@ const excludedAbove = 1.5
 func (s *search) excludeTargets() {
 	byPool := map[string]rates{}
 	for _, p := range s.World.Pools() {
-		if _, closed := s.Closed[p.Name]; !closed {
+		if s.Terms[p.Name].Closed.Code == "" {
 			byPool[p.Name] = newRates(s.prefilter.dims, newOffers(s.prefilter.dims, []*snapshot.Pool{p}))
 		}
 	}
@@ -131,9 +131,9 @@ func (s *search) excludeTargets() {
 		}
 		saving := c.Price - r.value(s.prefilter.filled(p))
 		t := s.Terms[c.Node.Pool()]
-		share := t.Saving
+		share := t.MinSaving
 		if c.Node.Labels()[catalog.CapacityTypeLabel] == catalog.Spot {
-			share = max(share, t.SpotSaving)
+			share = max(share, t.MinSpotSaving)
 		}
 		h := t.disruption(true, 1+(c.Cost-1)/p.full)
 		if saving >= excludedAbove*h.dollars && saving > excludedAbove*share*c.Price {
