@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -50,8 +51,9 @@ func newDecider(s *snapshot.Snapshot, opts Options) *decider {
 			Verdicts: make([]Verdict, len(s.Nodes)), Eligible: map[Cause]int{}, Allowances: a.allowances, examiner: e,
 			Refusals: nomination.Refusals(s, planned.Placements), Agreed: agreed(s),
 		},
-		examiner: e, world: whatif.New(s, planned, opts.Placement), random: opts.random(s.Now), account: a,
+		examiner: e, world: whatif.New(s, planned, opts.Placement), account: a,
 		at: make(map[string]int, len(s.Nodes)), candidates: map[Cause][]churnlog.Machine{}, groups: groups(s), paused: pauses(s),
+		random: rand.New(rand.NewPCG(uint64(cmp.Or(opts.Turn, s.Now.Unix()/turn)), 0)),
 	}
 	for i, n := range s.Nodes {
 		d.at[n.Name], d.Verdicts[i].Node = i, n

@@ -1,8 +1,6 @@
 package disruption
 
 import (
-	"cmp"
-	"math/rand/v2"
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/placement"
@@ -30,11 +28,6 @@ const SettleTime = 2 * time.Second
 // More finds savings in fewer passes, less makes a pass shorter: a machine is looked at in
 // about 20 microseconds.
 const work = 40_000
-
-// random picks the machines that are asked about at a time.
-func (o Options) random(now time.Time) *rand.Rand {
-	return rand.New(rand.NewPCG(uint64(cmp.Or(o.Turn, now.Unix()/turn)), 0))
-}
 
 // turn is how long the same machines are asked about, in seconds.
 const turn = 10
