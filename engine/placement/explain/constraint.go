@@ -309,15 +309,10 @@ func (sh *shelf) companions(s *demand.Shape) []constraint {
 }
 
 func fieldOf(l *topology.DomainCounts, r demand.Membership) string {
-	switch {
-	case !r.Declares:
+	if !r.Declares {
 		return ""
-	case l.Kind == topology.Spread:
-		return plan.FieldSpread
-	case l.Kind == topology.Affinity:
-		return plan.FieldPodAffinity
 	}
-	return plan.FieldPodAntiAffinity
+	return [...]string{topology.Spread: plan.FieldSpread, topology.Affinity: plan.FieldPodAffinity, topology.AntiAffinity: plan.FieldPodAntiAffinity}[l.Kind]
 }
 
 // closedBy are the rows in whose domain a rule wants no more of the pods, or of

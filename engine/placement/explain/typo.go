@@ -20,12 +20,11 @@ const mostSlips = 2
 // meant is what a wish for a label may have meant: a label that is set anywhere, or a
 // value that rows of the pool have. Empty if there is nothing like it.
 func (x *Explainer) meant(sh *shelf, w *wish) string {
-	want, ok := w.one()
-	if !ok || want.Operator() != requirement.In {
+	if len(w.terms) != 1 || len(w.terms[0]) != 1 || w.terms[0][0].Operator() != requirement.In {
 		return ""
 	}
-	key := want.Key()
-	known := x.labels()
+	want := w.terms[0][0]
+	key, known := want.Key(), x.labels()
 	if !slices.Contains(known, key) {
 		return like(key, known)
 	}

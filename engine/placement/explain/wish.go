@@ -26,14 +26,6 @@ type wish struct {
 	terms []requirement.Set
 }
 
-// one is the wish as a single requirement, if it is that simple.
-func (w *wish) one() (requirement.Requirement, bool) {
-	if len(w.terms) == 1 && len(w.terms[0]) == 1 {
-		return w.terms[0][0], true
-	}
-	return requirement.Requirement{}, false
-}
-
 // wishesOf lists what a pod asks for. The book is nil where no pod has volumes.
 func wishesOf(p *snapshot.Pod, book *volumes.Book) []wish {
 	var out []wish
