@@ -79,23 +79,6 @@ func (c *consolidation) seen(list []*snapshot.Node) []*snapshot.Node {
 	return out
 }
 
-// closed says why a pool launches no machines like its own now: its replacements have just
-// failed, or its limits have no room for machines as large as it has.
-func (c *consolidation) closed(p *snapshot.Pool) (plan.Reason, bool) {
-	if reason, resting := c.resting(p.Name); resting {
-		return reason, true
-	}
-	most := corev1.ResourceList{}
-	for _, m := range machinesOf(c.s, p) {
-		for name, q := range limit.Size(p, m.Node) {
-			if have := most[name]; q.Cmp(have) > 0 {
-				most[name] = q
-			}
-		}
-	}
-	return c.world.Ledger.Over(p.Name, most)
-}
-
 // restless reports whether a machine is no target of a consolidation: pods have
 // come or gone lately, it is not initialized, or others count on it already.
 func (c *consolidation) restless(n *snapshot.Node) bool {
@@ -103,20 +86,30 @@ func (c *consolidation) restless(n *snapshot.Node) bool {
 	return !at.IsZero() || !n.Initialized() || c.replacing[n.Name] != nil
 }
 
-// terms are what the consolidation of a pool's machines must be worth.
+// terms are what the consolidation of a pool's machines must be worth. The pool launches no
+// machines like its own if its replacements have just failed, or its limits have no room for
+// machines as large as it has.
 func (c *consolidation) terms(p *snapshot.Pool) consolidate.Terms {
 	machines := machinesOf(c.s, p)
 	t := consolidate.Terms{
 		DisruptionPolicy: p.Policy.Disruption.Defaulted(), StartUp: c.startUp(p), Balanced: p.Disruption.Policy == Balanced,
 		Churn: c.churn(p, machines),
 	}
-	t.Closed, _ = c.closed(p)
+	most, resting := corev1.ResourceList{}, false
 	for _, m := range machines {
+		for name, q := range limit.Size(p, m.Node) {
+			if have := most[name]; q.Cmp(have) > 0 {
+				most[name] = q
+			}
+		}
 		if !m.Deleting() {
 			t.Price += m.Price
 			t.Machines++
 			t.Cost += m.MoveCost()
 		}
+	}
+	if t.Closed, resting = c.resting(p.Name); !resting {
+		t.Closed, _ = c.world.Ledger.Over(p.Name, most)
 	}
 	return t
 }
