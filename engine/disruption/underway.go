@@ -59,7 +59,7 @@ func (u *underway) giveUp(g *group) {
 	}
 	r := plan.Reason{Code: plan.ReplacementFailed, Have: fmt.Sprint(u.paused[pool.Name].failures + 1), Want: most.String()}
 	for _, name := range g.Replacements {
-		if c := u.s.Node(name); c != nil && !c.Claim.Is(snapshot.Initialized) {
+		if c := u.comer(name); c != nil && !c.Claim.Is(snapshot.Initialized) {
 			r.Objects = append(r.Objects, plan.ObjectRef{Kind: "NodeClaim", Name: name})
 			waits, _ := initialized(u.examiner, c)
 			r.Hint = cmp.Or(r.Hint, c.Claim.Conditions[waits.Want].Message, waits.Have)
@@ -139,7 +139,7 @@ func (u *underway) advance(g *group) {
 func (u *underway) await(g *group) {
 	cost := 0.0
 	for _, name := range g.Replacements {
-		c := u.s.Node(name)
+		c := u.comer(name)
 		if c == nil || c.Deleting() {
 			g.failed = true
 			pool := g.Nodes[0].Claim.Pool
@@ -288,13 +288,22 @@ func (u *underway) placeMovers(standing []*group) {
 // none: it is not what it was planned to be, and a further one would not be either.
 func (u *underway) futile(g *group, a whatif.Answer) *snapshot.Node {
 	for _, name := range g.Replacements {
-		c := u.s.Node(name)
+		c := u.comer(name)
 		if c != nil && c.Claim.Is(snapshot.Initialized) && movers(c) == 0 &&
 			!slices.ContainsFunc(a.Placements, func(p plan.Placement) bool { return p.Node.Name == c.Name }) {
 			return c
 		}
 	}
 	return nil
+}
+
+// comer is the replacement with a claim of that name, nil if there is none.
+func (d *decider) comer(name string) *snapshot.Node {
+	n := d.s.Node(name)
+	if n == nil || n.Claim == nil {
+		return nil
+	}
+	return n
 }
 
 // unready are the machines some of whose pods count on one that is not initialized.
