@@ -319,10 +319,12 @@ func fieldOf(l *topology.DomainCounts, r demand.Membership) string {
 // which the domain is not known. A new machine is a domain of its own for rules
 // over nodes, with no pod there yet.
 func (sh *shelf) closedBy(l *topology.DomainCounts, r demand.Membership) bitset.Set {
+	out := sh.all.Clone()
 	if l.PerNode() && l.Open(l.At(""), r.Part) {
 		return bitset.New(len(sh.rows))
+	} else if l.PerNode() {
+		return out
 	}
-	out := sh.all.Clone()
 	for _, domain := range sh.values(sh.all, l.Key) {
 		if l.Open(l.At(domain), r.Part) {
 			out.AndNot(sh.having(l.Key, domain))
