@@ -25,15 +25,15 @@ func (b *Batch) Order() {
 }
 
 // Sort puts groups of one shape one after the other, the shapes by key.
-func Sort(groups []*Group) { slices.SortFunc(groups, compareGroups) }
-
-func compareGroups(a, b *Group) int {
-	if a.Shape != b.Shape {
-		if c := cmp.Compare(a.Shape.Key, b.Shape.Key); c != 0 {
-			return c
+func Sort(groups []*Group) {
+	slices.SortFunc(groups, func(a, b *Group) int {
+		if a.Shape != b.Shape {
+			if c := cmp.Compare(a.Shape.Key, b.Shape.Key); c != 0 {
+				return c
+			}
 		}
-	}
-	return cmp.Or(slices.Compare(b.Need, a.Need), cmp.Compare(b.Bundle, a.Bundle))
+		return cmp.Or(slices.Compare(b.Need, a.Need), cmp.Compare(b.Bundle, a.Bundle))
+	})
 }
 
 // byShape puts shapes that say most first.

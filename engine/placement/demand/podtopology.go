@@ -59,19 +59,9 @@ func (b *Batch) newPodTopology(classes []*snapshot.Class, shapes []*snapshot.Sha
 	for _, s := range shapes {
 		c.own(s, labels, false)
 		c.share(s, b.Volumes)
-		for _, o := range c.declared[s] {
-			if o.weight == 0 {
-				c.Wanted[o.rule] = true
-			}
-		}
 	}
 	for _, s := range guards(b.Snap) {
 		c.own(s, labels, true)
-		for _, o := range c.declared[s] {
-			if o.weight == 0 && c.Counts[o.rule].Kind == topology.AntiAffinity {
-				c.guarded[o.rule] = true
-			}
-		}
 	}
 	if len(c.Counts) == 0 && len(c.invalid) == 0 {
 		return nil
@@ -109,11 +99,9 @@ func namespaces(snap *snapshot.Snapshot, classes []*snapshot.Class) map[string]m
 	out := make(map[string]map[string]string, len(snap.Namespaces))
 	add := func(name string, labels map[string]string) {
 		if _, ok := labels[corev1.LabelMetadataName]; !ok {
-			labels = maps.Clone(labels)
-			if labels == nil {
-				labels = map[string]string{}
-			}
-			labels[corev1.LabelMetadataName] = name
+			with := map[string]string{corev1.LabelMetadataName: name}
+			maps.Copy(with, labels)
+			labels = with
 		}
 		out[name] = labels
 	}
@@ -152,10 +140,22 @@ func (c *PodTopology) own(s *snapshot.Shape, namespaces map[string]map[string]st
 		if running && (d.Kind != topology.AntiAffinity || d.Weight > 0) {
 			continue
 		}
-		id := c.ruleOf(d, s)
-		if !slices.ContainsFunc(c.declared[s], func(o declaration) bool { return o.rule == id }) {
-			c.declared[s] = append(c.declared[s], declaration{id, d.Weight})
-		}
+		c.declare(d, s, running)
+	}
+}
+
+// declare enters a rule of a shape, once.
+func (c *PodTopology) declare(d *topology.Demand, s *snapshot.Shape, running bool) {
+	id := c.ruleOf(d, s)
+	if slices.ContainsFunc(c.declared[s], func(o declaration) bool { return o.rule == id }) {
+		return
+	}
+	c.declared[s] = append(c.declared[s], declaration{id, d.Weight})
+	switch {
+	case running:
+		c.guarded[id] = true
+	case d.Weight == 0:
+		c.Wanted[id] = true
 	}
 }
 
@@ -163,10 +163,7 @@ func (c *PodTopology) own(s *snapshot.Shape, namespaces map[string]map[string]st
 func (c *PodTopology) share(s *snapshot.Shape, book *volumes.Book) {
 	for _, name := range book.Together(s) {
 		d := topology.OneZone(types.NamespacedName{Namespace: s.Namespace, Name: name})
-		id := c.ruleOf(&d, s)
-		if o := (declaration{id, 0}); !slices.Contains(c.declared[s], o) {
-			c.declared[s] = append(c.declared[s], o)
-		}
+		c.declare(&d, s, false)
 	}
 }
 

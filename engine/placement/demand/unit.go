@@ -29,7 +29,7 @@ func (b *Batch) Unit(members []Member, kept func(rule int) bool) (unit *Shape, o
 			sh.Node = sh.And(m.Shape.Node)
 		}
 		for j, other := range members {
-			if (i != j || m.Count > 1) && (clash(&families[i], &families[j]) || b.PodTopology.repels(m.Shape, other.Shape)) {
+			if (i != j || m.Count > 1) && (families[i].Clashes(&families[j]) || b.PodTopology.repels(m.Shape, other.Shape)) {
 				return nil, false
 			}
 		}
@@ -60,11 +60,6 @@ func (b *Batch) Beside(from *Shape, rule int, daemon *Node) (beside *Shape, ok b
 		}
 	}
 	return b.Intern(&sh), len(sh.Terms) > 0
-}
-
-// clash reports whether a box with one of a family takes none of another.
-func clash(one, other *pack.Family) bool {
-	return slices.ContainsFunc(one.Present, func(t pack.Token) bool { return slices.Contains(other.Conflicts, t) })
 }
 
 // repels reports whether pods of a shape declare anti-affinity to those of another.

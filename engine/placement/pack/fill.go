@@ -75,7 +75,7 @@ func (f *filler) fill(model int) (parts []Part, worth float64) {
 	f.parts = f.parts[:0]
 	small := f.sprinkle(model)
 	for {
-		if f.fuller() {
+		if !fits(f.mark, f.load.Free) {
 			f.rescore(model)
 		}
 		at := f.front()
@@ -110,16 +110,6 @@ func (f *filler) fill(model int) (parts []Part, worth float64) {
 
 // noticeable is the share of what was free at the last look at all lanes.
 const noticeable = 0.8
-
-// fuller reports whether it is time to look at all lanes.
-func (f *filler) fuller() bool {
-	for d, n := range f.load.Free {
-		if n < f.mark[d] {
-			return true
-		}
-	}
-	return false
-}
 
 func (f *filler) rescore(model int) {
 	for c := 0; c < len(f.cursors); {
@@ -181,12 +171,7 @@ func (f *filler) start(model int) {
 }
 
 func (f *filler) done() bool {
-	for i := range f.lanes {
-		if f.lanes[i].count > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(f.lanes, func(l lane) bool { return l.count > 0 })
 }
 
 // commit takes a content out of what is left, n times.

@@ -128,14 +128,12 @@ func (l *Load) group(number int32) *groupCount {
 	return &l.counts[len(l.counts)-1]
 }
 
+// Clashes reports whether a box with one of the family takes none of another.
+func (f *Family) Clashes(o *Family) bool { return clash(f.Present, o.Conflicts) }
+
 func clash(present, conflicts []Token) bool {
-	if len(present) == 0 || len(conflicts) == 0 {
-		return false
-	}
-	for _, t := range present {
-		if _, found := slices.BinarySearch(conflicts, t); found {
-			return true
-		}
-	}
-	return false
+	return len(conflicts) > 0 && slices.ContainsFunc(present, func(t Token) bool {
+		_, found := slices.BinarySearch(conflicts, t)
+		return found
+	})
 }

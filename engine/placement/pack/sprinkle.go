@@ -5,14 +5,11 @@ import (
 	"slices"
 )
 
-// sprinkle seeds an empty box with small things and returns their number: as many as boxes
-// have on average, less the large ones that went into the last box. Largest first alone
-// would leave the smallest for the end, of which the number of pods lets a box hold only
-// so many.
-func (f *filler) sprinkle(model int) int {
-	if f.large == 0 {
-		return 0
-	}
+// sprinkle seeds an empty box with small things without rules and returns their number: as
+// many as boxes have on average, less the large ones that went into the last box. Largest
+// first alone would leave the smallest for the end, of which the number of pods lets a box
+// hold only so many.
+func (f *filler) sprinkle(model int) (taken int) {
 	boxes, count := 0.0, 0
 	for d, n := range f.average {
 		if !f.s.flat[d] {
@@ -22,23 +19,17 @@ func (f *filler) sprinkle(model int) int {
 	for i := range f.cursors {
 		count += f.cursors[i].lane.count
 	}
-	if boxes <= 1 {
+	if f.large == 0 || boxes <= 1 {
 		return 0
 	}
 	want := int(float64(count)/boxes - f.large*f.s.p.Models[model].Price)
-	return f.takeSmall(model, want)
-}
-
-// takeSmall puts up to n of the smallest things without rules into the box.
-func (f *filler) takeSmall(model, n int) int {
 	if f.ascending == nil {
 		f.ascending = slices.SortedFunc(slices.Values(f.s.ranked), func(a, b int32) int {
 			return cmp.Or(cmp.Compare(f.s.size[a], f.s.size[b]), int(a-b))
 		})
 	}
-	taken := 0
 	for i, item := range f.ascending {
-		if taken >= n {
+		if taken >= want {
 			break
 		}
 		if f.left[item] == 0 {
@@ -51,7 +42,7 @@ func (f *filler) takeSmall(model, n int) int {
 		if !family.Models.Has(model) || !family.Plain() {
 			continue
 		}
-		count := f.load.Room(family, f.s.need(item), min(n-taken, f.left[item]))
+		count := f.load.Room(family, f.s.need(item), min(want-taken, f.left[item]))
 		if count == 0 {
 			break
 		}

@@ -86,9 +86,7 @@ func provisionable(p *snapshot.Pod, refused map[*snapshot.Class]bool) (plan.Reas
 func refusedClasses(s *snapshot.Snapshot) map[*snapshot.Class]bool {
 	out := map[*snapshot.Class]bool{}
 	for _, p := range s.Pending {
-		if !out[p.Class] && unschedulable(p) {
-			out[p.Class] = true
-		}
+		out[p.Class] = out[p.Class] || unschedulable(p)
 	}
 	return out
 }

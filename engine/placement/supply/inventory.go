@@ -19,8 +19,9 @@ import (
 // in it depends on a pool or a pod. What it gives out is shared and must not be
 // changed. It is safe for concurrent use.
 type inventory struct {
-	// types are by name; launches are all ways to buy them, the cheapest first, each
-	// with the index of its type as its kind.
+	// types are by name; launches are all ways to buy them, the cheapest first,
+	// equal ones by type, zone, capacity type and reservation, each with the index of its
+	// type as its kind.
 	types    []*catalog.Type
 	launches []Launch
 	// defined are the labels that types and offerings give.
@@ -49,7 +50,11 @@ func newInventory(types []*catalog.Type) *inventory {
 			v.defined[r.Key()] = true
 		}
 	}
-	sortByPrice(v.launches)
+	slices.SortFunc(v.launches, func(a, b Launch) int {
+		x, y := a.Offering, b.Offering
+		return cmp.Or(cmp.Compare(x.Price, y.Price), cmp.Compare(a.Kind, b.Kind), cmp.Compare(x.Zone, y.Zone),
+			cmp.Compare(x.CapacityType, y.CapacityType), cmp.Compare(x.Reservation, y.Reservation))
+	})
 	v.index = affinity.New(len(v.launches), false, func(i int, key string) requirement.Requirement {
 		l := &v.launches[i]
 		if value, ok := OfferingLabel(l.Offering, key); ok {

@@ -112,16 +112,6 @@ func (m *Offerings) addPool(s *Supply, p *snapshot.Pool, ledger *limit.Ledger) {
 	m.Pools = append(m.Pools, entry)
 }
 
-// sortByPrice puts the launches of a pool in order, the cheapest first, equal ones
-// by type, zone, capacity type and reservation.
-func sortByPrice(list []Launch) {
-	slices.SortFunc(list, func(a, b Launch) int {
-		x, y := a.Offering, b.Offering
-		return cmp.Or(cmp.Compare(x.Price, y.Price), cmp.Compare(a.Kind, b.Kind), cmp.Compare(x.Zone, y.Zone),
-			cmp.Compare(x.CapacityType, y.CapacityType), cmp.Compare(x.Reservation, y.Reservation))
-	})
-}
-
 // Allocatable is a type's, as a vector.
 func (s *Supply) Allocatable(t *catalog.Type) []int64 {
 	out := s.Dims.Have(t.Capacity)

@@ -38,24 +38,20 @@ func (m *Offerings) addReservations(s *Supply) {
 		r.launches.Add(i)
 		m.Launches[i].reservation = int32(at + 1)
 	}
+	// A machine that is not launched yet may draw on each that its claim allows.
 	for _, n := range s.Snap.Nodes {
-		if !n.Deleting() && n.Claim != nil && n.Claim.ProviderID == "" {
-			m.keepFor(n)
+		if n.Deleting() || n.Claim == nil || n.Claim.ProviderID != "" || len(m.Reservations) == 0 {
+			continue
+		}
+		allowed := m.allowedBy(n.Claim)
+		for r := range m.Reservations {
+			draws := allowed.Clone()
+			if draws.And(m.Reservations[r].launches); !draws.Empty() {
+				m.Reservations[r].Left--
+			}
 		}
 	}
 	m.Exhaust()
-}
-
-// keepFor takes a machine off that is not launched yet from every reservation that
-// it may draw on.
-func (m *Offerings) keepFor(n *snapshot.Node) {
-	allowed := m.allowedBy(n.Claim)
-	for r := range m.Reservations {
-		draws := allowed.Clone()
-		if draws.And(m.Reservations[r].launches); !draws.Empty() {
-			m.Reservations[r].Left--
-		}
-	}
 }
 
 // allowedBy are the launches that may come of a claim.

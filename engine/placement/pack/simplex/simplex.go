@@ -6,11 +6,10 @@
 // dual, and lets in a column whose reduced cost is negative.
 package simplex
 
-// Program is the revised simplex method for: least cost·x with columns·x = b and
-// x >= 0, where columns are made when they are needed. It starts from a basis
-// that the caller knows to be feasible, and keeps the inverse of the basis.
-//
-// A program is not safe for concurrent use.
+import "slices"
+
+// Program starts from a basis that the caller knows to be feasible, and keeps the inverse
+// of the basis. It is not safe for concurrent use.
 type Program struct {
 	Rows int
 	// X are the values of the basic variables, Basis their names, as given to Enter,
@@ -164,7 +163,8 @@ func (s *Program) pivot(leave, name int, reduced float64) {
 func (s *Program) Fill(among []int, gains, pieces []float64, visit func(*Program)) float64 {
 	dims := s.Rows
 	for range 50 * dims {
-		if slack := wrongSign(s); slack >= 0 {
+		// Where a price has the wrong sign, some of the dimension should rather stay unused.
+		if slack := slices.IndexFunc(s.Dual, func(v float64) bool { return v > tiny }); slack >= 0 {
 			s.column = append(s.column[:0], Entry{slack, 1})
 			s.Enter(-1-slack, s.column, 0)
 			continue
@@ -193,15 +193,4 @@ func (s *Program) Fill(among []int, gains, pieces []float64, visit func(*Program
 		}
 	}
 	return -s.Cost()
-}
-
-// wrongSign finds a dimension whose price has the wrong sign, so that some of it
-// should rather stay unused; -1 if there is none.
-func wrongSign(lp *Program) int {
-	for d := range lp.Dual {
-		if lp.Dual[d] > tiny {
-			return d
-		}
-	}
-	return -1
 }
