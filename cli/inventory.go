@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +26,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/listing"
 	"github.com/millwright-dev/millwright/cli/target"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/servertime"
 	"github.com/millwright-dev/millwright/doctor"
 	"github.com/millwright-dev/millwright/engine/devices"
@@ -54,6 +56,8 @@ func dial(kube *genericclioptions.ConfigFlags, through transport.WrapperFunc) (c
 
 // inventory is what was read of a cluster.
 type inventory struct {
+	// adding is held while an object is added.
+	adding sync.Mutex
 	store  *cluster.Store
 	nodes  []corev1.Node
 	claims []*snapshot.Claim
@@ -101,17 +105,25 @@ func take(ctx context.Context, c client.Reader, now func() time.Time, all bool, 
 	return in, nil
 }
 
+// add reads kinds side by side: an API server that is busy or far away takes its time for each.
 func (in *inventory) add(ctx context.Context, c client.Reader, lists ...client.ObjectList) error {
-	for _, list := range lists {
-		if err := in.addKind(ctx, c, list); err != nil {
-			return err
+	errs := make([]error, len(lists))
+	loop.SideBySide(len(lists), func(i int) { errs[i] = in.addKind(ctx, c, lists[i]) })
+	for i, err := range errs {
+		switch {
+		case apierrors.IsForbidden(err) || meta.IsNoMatchError(err):
+			in.unread = append(in.unread, listing.Kind(lists[i]))
+		case err != nil:
+			return fmt.Errorf("listing %s: %w", listing.Kind(lists[i]), err)
 		}
 	}
 	return nil
 }
 
 func (in *inventory) addKind(ctx context.Context, c client.Reader, list client.ObjectList) error {
-	err := listing.Each(ctx, c, list, func(o client.Object) error {
+	return listing.Each(ctx, c, list, func(o client.Object) error {
+		in.adding.Lock()
+		defer in.adding.Unlock()
 		b, ok := o.(*bufferv1beta1.CapacityBuffer)
 		if ok && !explain.Counts(b) {
 			return nil
@@ -128,14 +140,6 @@ func (in *inventory) addKind(ctx context.Context, c client.Reader, list client.O
 		}
 		return nil
 	})
-	if apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
-		in.unread = append(in.unread, listing.Kind(list))
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("listing %s: %w", listing.Kind(list), err)
-	}
-	return nil
 }
 
 // machine looks at one claim as the controller would.
