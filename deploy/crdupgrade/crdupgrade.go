@@ -81,15 +81,18 @@ func missing(a, b *apiextensionsv1.CustomResourceDefinition) []string {
 
 // fields lists the fields of a schema that another has no place for.
 func fields(path string, a, b *apiextensionsv1.JSONSchemaProps) []string {
-	if a == nil || open(b) {
+	if a == nil || open(b) && (b == nil || len(b.Properties) == 0) {
 		return nil
 	}
 	var out []string
-	if open(a) {
+	if open(a) && (!open(b) || len(a.Properties) == 0) { // b has types for some
 		out = append(out, path+"*")
 	}
 	for name := range a.Properties {
 		sub, ok := b.Properties[name]
+		if !ok && open(b) {
+			continue
+		}
 		if !ok {
 			out = append(out, path+name)
 			continue

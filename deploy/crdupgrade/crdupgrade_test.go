@@ -1,6 +1,7 @@
 package crdupgrade
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -70,6 +71,31 @@ func TestAFieldThatAClusterHasIsNeverTakenAway(t *testing.T) {
 		got := Decide(have, pools(t))
 		if got.Action != row.want || !slices.Equal(got.Theirs, row.theirs) || !slices.Equal(got.Ours, row.ours) {
 			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+// Karpenter 1.15 checks nothing of spec.kubelet, 1.14 all. Ours knows types for what 1.14 knew, so
+// a value of another type can be said with 1.15's alone.
+func TestADefinitionThatTakesAnythingIsNotReplacedByOneWithTypes(t *testing.T) {
+	const file = "karpenter.k8s.aws_ec2nodeclasses.yaml"
+	yes := true
+	for name, row := range map[string]struct {
+		kubelet func(*apiextensionsv1.JSONSchemaProps)
+		want    Verdict
+	}{
+		"1.14": {func(k *apiextensionsv1.JSONSchemaProps) { k.XPreserveUnknownFields = nil }, Verdict{Upgrade, nil, []string{"v1 spec.kubelet.*"}}},
+		"1.15": {func(k *apiextensionsv1.JSONSchemaProps) {
+			*k = apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &yes}
+		}, Verdict{Keep, []string{"v1 spec.kubelet.*"}, nil}},
+	} {
+		have := definition(t, file)
+		spec := have.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+		kubelet := spec.Properties["kubelet"]
+		row.kubelet(&kubelet)
+		spec.Properties["kubelet"] = kubelet
+		if got := Decide(have, definition(t, file)); !reflect.DeepEqual(got, row.want) {
+			t.Errorf("that of Karpenter %s: got %+v, want %+v", name, got, row.want)
 		}
 	}
 }

@@ -2,12 +2,10 @@ package instancetype
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/millwright-dev/millwright/api/awsv1"
 )
@@ -96,38 +94,15 @@ func (c *Class) kubelet() *ec2class.KubeletConfiguration {
 }
 
 // Check names the field of the EC2NodeClass with which no capacity can be worked out, or no
-// kubelet starts: of several the first, by name.
+// kubelet starts: of several the first.
 func (c *Class) Check() error {
 	if _, ok := families[c.Family]; !ok {
 		return fmt.Errorf("spec.amiFamily: %q is not a family of images", c.Family)
 	}
-	k := c.kubelet()
-	for _, field := range []struct {
-		name   string
-		values map[string]string
-	}{{"kubeReserved", k.KubeReserved}, {"systemReserved", k.SystemReserved}} {
-		for _, name := range slices.Sorted(maps.Keys(field.values)) {
-			if text := field.values[name]; !isQuantity(text) {
-				return fmt.Errorf("spec.kubelet.%s.%s: %q is not a quantity", field.name, name, text)
-			}
-		}
-	}
-	for _, field := range []struct {
-		name   string
-		values map[string]string
-	}{{"evictionHard", k.EvictionHard}, {"evictionSoft", k.EvictionSoft}} {
-		for _, signal := range slices.Sorted(maps.Keys(field.values)) {
-			if _, err := threshold(resource.Quantity{}, field.values[signal]); err != nil {
-				return fmt.Errorf("spec.kubelet.%s.%s: %w", field.name, signal, err)
-			}
-		}
+	if err := c.checkKubelet(); err != nil {
+		return fmt.Errorf("spec.kubelet.%w", err)
 	}
 	return c.checkLater()
-}
-
-func isQuantity(text string) bool {
-	_, err := resource.ParseQuantity(text)
-	return err == nil
 }
 
 // Refuses says why machines of a type cannot be had under the class, empty if they can.

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/ec2"
@@ -90,7 +92,7 @@ func TestAllocatableFollowsTheClass(t *testing.T) {
 		{"systemReserved on top", "m5.large", class(kubelet(ec2class.KubeletConfiguration{SystemReserved: map[string]string{"cpu": "100m", "memory": "100Mi"}})), "1830m 6803Mi 29 17Gi"},
 		{"evictionHard by quantity", "m5.large", class(kubelet(ec2class.KubeletConfiguration{EvictionHard: map[string]string{"memory.available": "500Mi", "nodefs.available": "1Gi"}})), "1930m 6503Mi 29 18Gi"},
 		{"evictionHard switched off", "m5.large", class(kubelet(ec2class.KubeletConfiguration{EvictionHard: map[string]string{"memory.available": "100%", "nodefs.available": "100%"}})), "1930m 7003Mi 29 19Gi"},
-		{"evictionSoft does not count", "m5.large", class(kubelet(ec2class.KubeletConfiguration{EvictionSoft: map[string]string{"memory.available": "2Gi"}})), "1930m 6903Mi 29 17Gi"},
+		{"evictionSoft does not count", "m5.large", class(kubelet(ec2class.KubeletConfiguration{EvictionSoft: map[string]string{"memory.available": "2Gi"}, EvictionSoftGracePeriod: map[string]metav1.Duration{"memory.available": {Duration: time.Minute}}})), "1930m 6903Mi 29 17Gi"},
 		{"the family's device", "m5.large", class(func(c *Class) {
 			c.Devices = []*ec2class.BlockDeviceMapping{device("/dev/xvda", "100Gi", false)}
 		}), "1930m 6903Mi 29 89Gi"},
@@ -259,6 +261,8 @@ func TestTheClassRefusesTypesWithAReason(t *testing.T) {
 	}
 }
 
+func ptr[T any](v T) *T { return &v }
+
 // kubeletField is a class with a field of spec.kubelet that Karpenter 1.14 did not know.
 func kubeletField(name, value string) func(*Class) {
 	return func(c *Class) { c.Later.Kubelet = map[string]json.RawMessage{name: json.RawMessage(value)} }
@@ -278,6 +282,27 @@ func TestAClassThatCannotBeCountedNamesTheField(t *testing.T) {
 		},
 		`spec.kubelet.evictionHard.memory.available: "120%" is not a percentage`: func(c *Class) {
 			c.Kubelet = &ec2class.KubeletConfiguration{EvictionHard: map[string]string{"memory.available": "120%"}}
+		},
+		`spec.kubelet.systemReserved: "gpu" is none of cpu, memory, ephemeral-storage, pid`: func(c *Class) {
+			c.Kubelet = &ec2class.KubeletConfiguration{SystemReserved: map[string]string{"gpu": "1"}}
+		},
+		`spec.kubelet.systemReserved.cpu: "-1" is negative`: func(c *Class) {
+			c.Kubelet = &ec2class.KubeletConfiguration{SystemReserved: map[string]string{"cpu": "-1"}}
+		},
+		"spec.kubelet.evictionSoft.pid.available: it takes a threshold and an evictionSoftGracePeriod": func(c *Class) {
+			c.Kubelet = &ec2class.KubeletConfiguration{EvictionSoft: map[string]string{"pid.available": "5%"}}
+		},
+		"spec.kubelet.evictionSoft.memory.available: it takes a threshold and an evictionSoftGracePeriod": func(c *Class) {
+			c.Kubelet = &ec2class.KubeletConfiguration{EvictionSoftGracePeriod: map[string]metav1.Duration{"memory.available": {Duration: time.Minute}}}
+		},
+		"spec.kubelet.podsPerCore: -1 is not from 0 to 2147483647": func(c *Class) {
+			c.Kubelet = &ec2class.KubeletConfiguration{PodsPerCore: ptr(int32(-1))}
+		},
+		"spec.kubelet.imageGCHighThresholdPercent: 101 is not from 0 to 100": func(c *Class) {
+			c.Kubelet = &ec2class.KubeletConfiguration{ImageGCHighThresholdPercent: ptr(int32(101))}
+		},
+		"spec.kubelet.imageGCLowThresholdPercent: 80 is not below imageGCHighThresholdPercent, 80": func(c *Class) {
+			c.Kubelet = &ec2class.KubeletConfiguration{ImageGCLowThresholdPercent: ptr(int32(80)), ImageGCHighThresholdPercent: ptr(int32(80))}
 		},
 		"spec.enclaveOptions.enabled: Millwright does not enable Nitro Enclaves": func(c *Class) {
 			c.Later.EnclaveOptions = &awsv1.EnclaveOptions{Enabled: true}

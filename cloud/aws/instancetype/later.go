@@ -21,16 +21,16 @@ func (c *Class) checkLater() error {
 		return errors.New("spec.enclaveOptions.enabled: Millwright does not enable Nitro Enclaves")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Later.Kubelet)) {
-		if err := c.checkKubelet(name, c.Later.Kubelet[name]); err != nil {
+		if err := c.checkSetting(name, c.Later.Kubelet[name]); err != nil {
 			return fmt.Errorf("spec.kubelet.%s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// checkKubelet says what is wrong with a field of spec.kubelet. Only images of AL2023 take a
+// checkSetting says what is wrong with such a field of spec.kubelet. Only images of AL2023 take a
 // kubelet's configuration as it is; others are told of what Karpenter 1.14 knows, one by one.
-func (c *Class) checkKubelet(name string, value json.RawMessage) error {
+func (c *Class) checkSetting(name string, value json.RawMessage) error {
 	field := map[string]json.RawMessage{name: value}
 	if awsv1.Known(name) {
 		return fmt.Errorf("%s cannot be read, and expressions are not evaluated", value)
