@@ -1,6 +1,9 @@
 package pack
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	// addedWeight is the fee in average boxes: a box more is a machine more to run, to
@@ -17,11 +20,28 @@ func (s *solver) draft() []Box {
 	some := s.part(drafted)
 	plain := s.greedy(slices.Clone(some), slices.Clone(s.p.Limits))
 	s.charge(plain)
+	all := slices.Equal(some, s.counts)
+	if all && len(plain) <= s.fewestBoxes() {
+		return plain
+	}
 	out := s.greedy(slices.Clone(s.counts), slices.Clone(s.p.Limits))
-	if slices.Equal(some, s.counts) && !s.better(out, plain) {
+	if all && !s.better(out, plain) {
 		return plain
 	}
 	return out
+}
+
+// fewestBoxes is how many boxes groups take at least, of which a box holds only so many. A
+// packing into no more has nothing to gain from the fee.
+func (s *solver) fewestBoxes() int {
+	boxes, most := map[group]float64{}, 1.0
+	for i, n := range s.counts {
+		for g, share := range s.familyOf(int32(i)).groups() {
+			boxes[g] += float64(n) * share.ofBox()
+			most = max(most, boxes[g])
+		}
+	}
+	return int(math.Ceil(most - tiny))
 }
 
 func (s *solver) charge(boxes []Box) {
