@@ -18,9 +18,8 @@ const environment = "millwright.dev/environment"
 // variable is the environment variable of a flag.
 func variable(flag string) string { return strings.ToUpper(strings.ReplaceAll(flag, "-", "_")) }
 
-// fromEnvironment sets the flags that the command line did not set and that have
-// a variable. Kubectl's connection flags have none: kubectl has none for them,
-// and KUBECONFIG works anyway.
+// fromEnvironment sets the flags that the command line did not set and that have a variable.
+// Kubectl's connection flags have none: kubectl has none for them, and KUBECONFIG works anyway.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	var first error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -41,8 +40,7 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 	return first
 }
 
-// readsEnvironment gives every flag defined so far its variable, and says so in
-// the help.
+// readsEnvironment gives every flag defined so far its variable, and says so in the help.
 func readsEnvironment(flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Annotations == nil {

@@ -176,8 +176,7 @@ func asked(ctx context.Context, reader client.Reader) ([]requestDocument, error)
 	return out, nil
 }
 
-// interrupted lists the claims with the condition, those that stand first, then
-// by name.
+// interrupted lists the claims with the condition, those that stand first, then by name.
 func interrupted(ctx context.Context, reader client.Reader) ([]eventDocument, error) {
 	var list karpv1.NodeClaimList
 	if err := reader.List(ctx, &list); err != nil {

@@ -208,8 +208,7 @@ func (in *inventory) carrying(providerID string) []*corev1.Node {
 	return out
 }
 
-// foreign reports whether a Node carries the provider ID of a claim's machine and is not its
-// Node.
+// foreign reports whether a Node carries the provider ID of a claim's machine and is not its Node.
 func (in *inventory) foreign(c *snapshot.Claim, name string) bool {
 	_, foreign := c.Own(in.carrying(c.ProviderID))
 	return slices.ContainsFunc(foreign, func(n *corev1.Node) bool { return n.Name == name })

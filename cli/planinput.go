@@ -82,8 +82,7 @@ func bare(objects []manifest.Object) []client.Object {
 
 func isPool(o manifest.Object) bool { return o.Kind == "NodePool" }
 
-// unique drops objects that a later one replaces, as applying the files in turn
-// would.
+// unique drops objects that a later one replaces, as applying the files in turn would.
 func (c console) unique(objects []manifest.Object) []manifest.Object {
 	last := make(map[string]int, len(objects))
 	for i, o := range objects {

@@ -63,8 +63,7 @@ const (
 	observe = "observe"
 )
 
-// runController is what `millwright run` ends in; tests replace it through
-// newRunWith.
+// runController is what `millwright run` ends in; tests replace it through newRunWith.
 type runController func(context.Context, controllers.Config) error
 
 func newRun(c console) *cobra.Command { return newRunWith(c, controllers.Run) }
@@ -256,8 +255,7 @@ func address(port int) string {
 	return fmt.Sprintf(":%d", port)
 }
 
-// profilingAddress is on the loopback interface: profiles show memory, and have no
-// authentication.
+// profilingAddress is on the loopback interface: profiles show memory, and have no authentication.
 func (o *runOptions) profilingAddress() string {
 	if !o.profiling {
 		return ""
