@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/arczonalshift"
@@ -45,7 +46,27 @@ func translate(action string, err error) error {
 		return nil
 	}
 	m, reason, message := understood(err)
-	return fleet.Translate(action, m, reason, message, err)
+	return fleet.Translate(action, m, reason, message, stable(err))
+}
+
+// told is an error with another text.
+type told struct {
+	error
+	text string
+}
+
+func (t *told) Error() string { return t.text }
+func (t *told) Unwrap() error { return t.error }
+
+// stable leaves the ID of the request out of what an error says. It is another with each attempt,
+// and so would be the conditions that tell of the error: their change would be a reason to try
+// again at once.
+func stable(err error) error {
+	var answer interface{ ServiceRequestID() string }
+	if !errors.As(err, &answer) {
+		return err
+	}
+	return &told{err, strings.ReplaceAll(err.Error(), "RequestID: "+answer.ServiceRequestID()+", ", "")}
 }
 
 // meaning is what an error of AWS means, Unknown for any other.

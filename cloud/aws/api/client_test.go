@@ -1,0 +1,43 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/smithy-go"
+
+	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/selector"
+)
+
+// What an error says goes into conditions, which change only if the error does.
+func TestAnErrorSaysTheSameWithEachAttempt(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprintf(w, "<Response><Errors><Error><Code>UnauthorizedOperation</Code><Message>You may not</Message></Error></Errors><RequestID>id-%d</RequestID></Response>", asked)
+	}))
+	defer server.Close()
+	c := New(aws.Config{Region: "eu-west-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")})
+	said := map[string]bool{}
+	for range 2 {
+		_, err := c.Reservations(t.Context(), selector.Query{Filters: []selector.Filter{{Name: "state", Values: []string{"active"}}}}, time.Now())
+		var denied *cloud.UnauthorizedError
+		var fault smithy.APIError
+		if !errors.As(err, &denied) || !errors.As(err, &fault) || !strings.Contains(err.Error(), "You may not") {
+			t.Fatalf("the error is %v", err)
+		}
+		said[err.Error()] = true
+	}
+	if asked != 2 || len(said) != 1 {
+		t.Errorf("asked %d times, AWS is told to have said %v", asked, said)
+	}
+}
