@@ -94,9 +94,9 @@ func wantedByReplicaSet(rs *appsv1.ReplicaSet) int {
 	return int(*rs.Spec.Replicas)
 }
 
-// WantedByJob is how many pods a Job goes on to have at the same time: none once it is known how
-// it ends, and none in place of those that have ended once a pod of a Job without completions
-// has succeeded.
+// WantedByJob is how many pods a Job will still run at the same time: none once it has succeeded
+// or failed or is about to, nor after the first success of one without completions, as the Job
+// controller then creates no more.
 func WantedByJob(j *batchv1.Job) int {
 	decided := slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return c.Type != batchv1.JobSuspended && c.Status == corev1.ConditionTrue

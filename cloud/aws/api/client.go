@@ -49,24 +49,23 @@ func translate(action string, err error) error {
 	return fleet.Translate(action, m, reason, message, stable(err))
 }
 
-// told is an error with another text.
-type told struct {
+// reworded is an error with another text.
+type reworded struct {
 	error
 	text string
 }
 
-func (t *told) Error() string { return t.text }
-func (t *told) Unwrap() error { return t.error }
+func (r *reworded) Error() string { return r.text }
+func (r *reworded) Unwrap() error { return r.error }
 
-// stable leaves the ID of the request out of what an error says. It is another with each attempt,
-// and so would be the conditions that tell of the error: their change would be a reason to try
-// again at once.
+// stable leaves the ID of the request out of an error's text. It is new with each attempt: a
+// condition with the text would change each time, and its object would be reconciled at once.
 func stable(err error) error {
 	var answer interface{ ServiceRequestID() string }
 	if !errors.As(err, &answer) {
 		return err
 	}
-	return &told{err, strings.ReplaceAll(err.Error(), "RequestID: "+answer.ServiceRequestID()+", ", "")}
+	return &reworded{err, strings.ReplaceAll(err.Error(), "RequestID: "+answer.ServiceRequestID()+", ", "")}
 }
 
 // meaning is what an error of AWS means, Unknown for any other.

@@ -17,8 +17,8 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/selector"
 )
 
-// What an error says goes into conditions, which change only if the error does.
-func TestAnErrorSaysTheSameWithEachAttempt(t *testing.T) {
+// Errors go into conditions, which change only if the error does.
+func TestAnErrorReadsTheSameAfterEachAttempt(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked++
@@ -38,6 +38,6 @@ func TestAnErrorSaysTheSameWithEachAttempt(t *testing.T) {
 		said[err.Error()] = true
 	}
 	if asked != 2 || len(said) != 1 {
-		t.Errorf("asked %d times, AWS is told to have said %v", asked, said)
+		t.Errorf("asked %d times, the errors are %v", asked, said)
 	}
 }

@@ -304,14 +304,14 @@ func TestAClassThatCannotBeCountedNamesTheField(t *testing.T) {
 		"spec.kubelet.imageGCLowThresholdPercent: 80 is not below imageGCHighThresholdPercent, 80": func(c *Class) {
 			c.Kubelet = &ec2class.KubeletConfiguration{ImageGCLowThresholdPercent: ptr(int32(80)), ImageGCHighThresholdPercent: ptr(int32(80))}
 		},
-		"spec.enclaveOptions.enabled: Millwright does not enable Nitro Enclaves": func(c *Class) {
+		"spec.enclaveOptions.enabled: Nitro Enclaves are not supported": func(c *Class) {
 			c.Later.EnclaveOptions = &awsv1.EnclaveOptions{Enabled: true}
 		},
-		`spec.kubelet.maxPods: "vcpus * 10" cannot be read, and expressions are not evaluated`:                                             kubeletField("maxPods", `"vcpus * 10"`),
+		`spec.kubelet.maxPods: "vcpus * 10" is of another type, and expressions are not supported`:                                         kubeletField("maxPods", `"vcpus * 10"`),
 		"spec.kubelet.maxPod: the kubelet has no such setting":                                                                             kubeletField("maxPod", "10"),
-		"spec.kubelet.registerWithTaints: taints of Nodes are for NodePools to say":                                                        kubeletField("registerWithTaints", "[]"),
+		"spec.kubelet.registerWithTaints: it is set from the taints of the NodePool":                                                       kubeletField("registerWithTaints", "[]"),
 		"spec.kubelet.seccompDefault: json: cannot unmarshal string into Go struct field KubeletConfiguration.seccompDefault of type bool": kubeletField("seccompDefault", `"yes"`),
-		"spec.kubelet.seccompDefault: images of family AL2 cannot be told of it, those of AL2023 can": func(c *Class) {
+		"spec.kubelet.seccompDefault: images of family AL2 do not support it, those of AL2023 do": func(c *Class) {
 			kubeletField("seccompDefault", "true")(c)
 			c.Family = ec2class.AMIFamilyAL2
 		},

@@ -18,7 +18,7 @@ import (
 // by name.
 func (c *Class) checkLater() error {
 	if o := c.Later.EnclaveOptions; o != nil && o.Enabled {
-		return errors.New("spec.enclaveOptions.enabled: Millwright does not enable Nitro Enclaves")
+		return errors.New("spec.enclaveOptions.enabled: Nitro Enclaves are not supported")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Later.Kubelet)) {
 		if err := c.checkSetting(name, c.Later.Kubelet[name]); err != nil {
@@ -28,12 +28,12 @@ func (c *Class) checkLater() error {
 	return nil
 }
 
-// checkSetting says what is wrong with such a field of spec.kubelet. Only images of AL2023 take a
-// kubelet's configuration as it is; others are told of what Karpenter 1.14 knows, one by one.
+// checkSetting says what is wrong with such a field of spec.kubelet. Only AL2023 takes the kubelet's
+// own configuration file; images of other families have a flag or a setting for each field of 1.14.
 func (c *Class) checkSetting(name string, value json.RawMessage) error {
 	field := map[string]json.RawMessage{name: value}
 	if awsv1.Known(name) {
-		return fmt.Errorf("%s cannot be read, and expressions are not evaluated", value)
+		return fmt.Errorf("%s is of another type, and expressions are not supported", value)
 	}
 	raw, err := json.Marshal(field)
 	if err != nil {
@@ -46,9 +46,9 @@ func (c *Class) checkSetting(name string, value json.RawMessage) error {
 	case len(unknown) > 0:
 		return errors.New("the kubelet has no such setting")
 	case name == "registerWithTaints":
-		return errors.New("taints of Nodes are for NodePools to say")
+		return errors.New("it is set from the taints of the NodePool")
 	case c.Family != ec2class.AMIFamilyAL2023:
-		return fmt.Errorf("images of family %s cannot be told of it, those of AL2023 can", c.Family)
+		return fmt.Errorf("images of family %s do not support it, those of AL2023 do", c.Family)
 	}
 	return nil
 }
