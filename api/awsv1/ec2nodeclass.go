@@ -10,6 +10,7 @@ import (
 	"maps"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -51,45 +52,31 @@ func AddToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// fields are those of an object, unread.
-type fields = map[string]json.RawMessage
-
 // UnmarshalJSON reads a class. A field of spec.kubelet that cannot be read is kept as it is, not
 // an error: one class must not keep all others from being read.
 func (c *EC2NodeClass) UnmarshalJSON(data []byte) error {
-	var object, spec, kubelet fields
+	var object struct{ Spec Later }
 	if err := json.Unmarshal(data, &object); err != nil {
 		return err
 	}
-	var later Later
-	if raw, ok := object["spec"]; ok {
-		if err := json.Unmarshal(raw, &spec); err != nil {
-			return fmt.Errorf("spec: %w", err)
-		}
-		if err := json.Unmarshal(raw, &struct {
-			Kubelet        *fields          `json:"kubelet"`
-			EnclaveOptions **EnclaveOptions `json:"enclaveOptions"`
-		}{&kubelet, &later.EnclaveOptions}); err != nil {
-			return fmt.Errorf("spec: %w", err)
-		}
-	}
-	for name, value := range kubelet {
+	c.Later = object.Spec
+	unread := map[string]any{}
+	for name, value := range object.Spec.Kubelet {
 		if readable(name, value) {
-			continue
+			delete(c.Later.Kubelet, name)
+		} else {
+			unread[name] = nil
 		}
-		if later.Kubelet == nil {
-			later.Kubelet = fields{}
-		}
-		later.Kubelet[name] = value
-		delete(kubelet, name)
 	}
-	if len(later.Kubelet) > 0 {
-		spec["kubelet"] = must(kubelet)
-		object["spec"] = must(spec)
-		data = must(object)
+	if len(unread) == 0 {
+		c.Later.Kubelet = nil
+		return json.Unmarshal(data, &c.EC2NodeClass)
 	}
-	c.Later = later
-	return json.Unmarshal(data, &c.EC2NodeClass)
+	read, err := jsonpatch.MergePatch(data, must(map[string]any{"spec": map[string]any{"kubelet": unread}}))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(read, &c.EC2NodeClass)
 }
 
 // Known reports whether the published type has a field of spec.kubelet.
@@ -97,7 +84,7 @@ func Known(name string) bool { return readable(name, json.RawMessage("null")) }
 
 // readable reports whether it has it, for such a value.
 func readable(name string, value json.RawMessage) bool {
-	d := json.NewDecoder(bytes.NewReader(must(fields{name: value})))
+	d := json.NewDecoder(bytes.NewReader(must(map[string]json.RawMessage{name: value})))
 	d.DisallowUnknownFields()
 	return d.Decode(&ec2class.KubeletConfiguration{}) == nil
 }
@@ -105,32 +92,10 @@ func readable(name string, value json.RawMessage) bool {
 // MarshalJSON writes all that was read.
 func (c EC2NodeClass) MarshalJSON() ([]byte, error) {
 	data, err := json.Marshal(c.EC2NodeClass)
-	if err != nil || c.Later.Kubelet == nil && c.Later.EnclaveOptions == nil {
-		return data, err
-	}
-	var object, spec, kubelet fields
-	if err := json.Unmarshal(data, &object); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(object["spec"], &spec); err != nil {
-		return nil, err
-	}
-	if c.Later.EnclaveOptions != nil {
-		spec["enclaveOptions"] = must(c.Later.EnclaveOptions)
-	}
-	if c.Later.Kubelet != nil {
-		if raw, ok := spec["kubelet"]; ok {
-			if err := json.Unmarshal(raw, &kubelet); err != nil {
-				return nil, err
-			}
-		} else {
-			kubelet = fields{}
-		}
-		maps.Copy(kubelet, c.Later.Kubelet)
-		spec["kubelet"] = must(kubelet)
-	}
-	object["spec"] = must(spec)
-	return json.Marshal(object)
+	return jsonpatch.MergePatch(data, must(map[string]any{"spec": c.Later}))
 }
 
 // must is JSON of what was JSON before.

@@ -60,6 +60,31 @@ func TestAPoolGetsTheDefaultsOfItsCRD(t *testing.T) {
 	}
 }
 
+// Fields and values that Karpenter has from 1.15 on.
+func TestWhatLaterReleasesHaveAddedIsTakenAndKept(t *testing.T) {
+	const class = `
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: a}
+spec:
+  role: nodes
+  amiSelectorTerms: [{alias: al2023@latest}]
+  subnetSelectorTerms: [{id: subnet-1}]
+  securityGroupSelectorTerms: [{id: sg-1}]
+  kubelet: {seccompDefault: true}
+  enclaveOptions: {enabled: false}
+`
+	for kind, row := range map[schema.GroupVersionKind]struct{ text, kept string }{
+		nodePool: {pool("      requirements: []\n  disruption: {budgets: [{nodes: '1', reasons: [Unhealthy]}]}\n"), `"budgets":[{"nodes":"1","reasons":["Unhealthy"]}],"consolidateAfter":"0s"`},
+		ec2Class: {class, `"kubelet":{"seccompDefault":true}`},
+	} {
+		raw, problems, err := CustomResource(kind, asJSON(t, row.text))
+		if err != nil || len(problems) > 0 || !strings.Contains(string(raw), row.kept) {
+			t.Errorf("%s: %v %v\n%s", kind.Kind, err, problems, raw)
+		}
+	}
+}
+
 func TestWhatAnAPIServerRefusesIsRefusedWithTheField(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind              schema.GroupVersionKind

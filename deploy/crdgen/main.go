@@ -1,6 +1,6 @@
 // Command crdgen writes the CustomResourceDefinitions of the published API
-// packages into a directory, with what later releases have added, and removes others from it, all but Millwright's
-// own, which controller-gen makes of the types in api/.
+// packages into a directory, with what later releases have added, and removes others from it,
+// all but Millwright's own, which controller-gen makes of the types in api/.
 //
 //	go run ./deploy/crdgen deploy/crds
 package main

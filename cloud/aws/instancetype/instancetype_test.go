@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/ec2"
@@ -261,8 +262,6 @@ func TestTheClassRefusesTypesWithAReason(t *testing.T) {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // kubeletField is a class with a field of spec.kubelet that Karpenter 1.14 did not know.
 func kubeletField(name, value string) func(*Class) {
 	return func(c *Class) { c.Later.Kubelet = map[string]json.RawMessage{name: json.RawMessage(value)} }
@@ -296,13 +295,13 @@ func TestAClassThatCannotBeCountedNamesTheField(t *testing.T) {
 			c.Kubelet = &ec2class.KubeletConfiguration{EvictionSoftGracePeriod: map[string]metav1.Duration{"memory.available": {Duration: time.Minute}}}
 		},
 		"spec.kubelet.podsPerCore: -1 is not from 0 to 2147483647": func(c *Class) {
-			c.Kubelet = &ec2class.KubeletConfiguration{PodsPerCore: ptr(int32(-1))}
+			c.Kubelet = &ec2class.KubeletConfiguration{PodsPerCore: ptr.To(int32(-1))}
 		},
 		"spec.kubelet.imageGCHighThresholdPercent: 101 is not from 0 to 100": func(c *Class) {
-			c.Kubelet = &ec2class.KubeletConfiguration{ImageGCHighThresholdPercent: ptr(int32(101))}
+			c.Kubelet = &ec2class.KubeletConfiguration{ImageGCHighThresholdPercent: ptr.To(int32(101))}
 		},
 		"spec.kubelet.imageGCLowThresholdPercent: 80 is not below imageGCHighThresholdPercent, 80": func(c *Class) {
-			c.Kubelet = &ec2class.KubeletConfiguration{ImageGCLowThresholdPercent: ptr(int32(80)), ImageGCHighThresholdPercent: ptr(int32(80))}
+			c.Kubelet = &ec2class.KubeletConfiguration{ImageGCLowThresholdPercent: ptr.To(int32(80)), ImageGCHighThresholdPercent: ptr.To(int32(80))}
 		},
 		"spec.enclaveOptions.enabled: Nitro Enclaves are not supported": func(c *Class) {
 			c.Later.EnclaveOptions = &awsv1.EnclaveOptions{Enabled: true}

@@ -51,7 +51,25 @@ func (c *Class) checkKubelet() error {
 			return fmt.Errorf("evictionSoft.%s: it takes a threshold and an evictionSoftGracePeriod", signal)
 		}
 	}
-	return checkNumbers(map[string]*int32{"maxPods": k.MaxPods, "podsPerCore": k.PodsPerCore}, k.ImageGCLowThresholdPercent, k.ImageGCHighThresholdPercent)
+	low, high := k.ImageGCLowThresholdPercent, k.ImageGCHighThresholdPercent
+	for _, field := range []struct {
+		name  string
+		value *int32
+		most  int32
+	}{
+		{"maxPods", k.MaxPods, math.MaxInt32},
+		{"podsPerCore", k.PodsPerCore, math.MaxInt32},
+		{"imageGCLowThresholdPercent", low, 100},
+		{"imageGCHighThresholdPercent", high, 100},
+	} {
+		if v := field.value; v != nil && (*v < 0 || *v > field.most) {
+			return fmt.Errorf("%s: %d is not from 0 to %d", field.name, *v, field.most)
+		}
+	}
+	if low != nil && high != nil && *low >= *high {
+		return fmt.Errorf("imageGCLowThresholdPercent: %d is not below imageGCHighThresholdPercent, %d", *low, *high)
+	}
+	return nil
 }
 
 func checkAmount(text string) error {
@@ -68,30 +86,4 @@ func checkAmount(text string) error {
 func checkThreshold(text string) error {
 	_, err := threshold(resource.Quantity{}, text)
 	return err
-}
-
-// checkNumbers checks counts, by field, and the percentages between which images are collected.
-func checkNumbers(counts map[string]*int32, low, high *int32) error {
-	within := func(name string, value *int32, most int32) error {
-		if value != nil && (*value < 0 || *value > most) {
-			return fmt.Errorf("%s: %d is not from 0 to %d", name, *value, most)
-		}
-		return nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		if err := within(name, counts[name], math.MaxInt32); err != nil {
-			return err
-		}
-	}
-	const lowest, highest = "imageGCLowThresholdPercent", "imageGCHighThresholdPercent"
-	if err := within(lowest, low, 100); err != nil {
-		return err
-	}
-	if err := within(highest, high, 100); err != nil {
-		return err
-	}
-	if low != nil && high != nil && *low >= *high {
-		return fmt.Errorf("%s: %d is not below %s, %d", lowest, *low, highest, *high)
-	}
-	return nil
 }

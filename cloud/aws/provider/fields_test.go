@@ -134,8 +134,13 @@ func (r *rig) overlay(class *awsv1.EC2NodeClass, over string) {
 	r.must(errors.Join(json.Unmarshal(text, &base), yaml.Unmarshal([]byte(over), &more)))
 	maps.Copy(base["spec"].(map[string]any), more)
 	text, err = json.Marshal(base)
+	r.must(err)
+	delete(more, "kubelet") // takes any field
+	delete(more, "enclaveOptions")
+	known, err := json.Marshal(more)
+	r.must(errors.Join(err, yaml.UnmarshalStrict(known, &ec2class.EC2NodeClassSpec{})))
 	*class = awsv1.EC2NodeClass{}
-	r.must(errors.Join(err, json.Unmarshal(text, class)))
+	r.must(json.Unmarshal(text, class))
 }
 
 // Resolving a class and launching from it tells AWS of every field of its spec.

@@ -6,7 +6,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 )
 
-// The second model is dearer than the first for all that it holds, and yet what is too large
+// The second model has the higher price per unit of every dimension, and yet what is too large
 // for the first costs least in it.
 func TestTheBoundReckonsWithModelsThatAreTheBestOnlyForWhatIsLarge(t *testing.T) {
 	p := &Problem{
