@@ -54,6 +54,8 @@ type Type struct {
 	// NetworkCards are the interfaces that each card holds, by index.
 	NetworkCards       []int64
 	DefaultNetworkCard int64
+	// Enclaves says that it supports Nitro Enclaves. No table tells: it is for emulators to set.
+	Enclaves bool
 }
 
 // Types lists the table by name. The result is shared and must not be modified.

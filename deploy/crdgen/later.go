@@ -32,7 +32,7 @@ var later = map[string]func(spec *apiextensionsv1.JSONSchemaProps){
 		spec.Properties["kubelet"] = kubelet
 		spec.Properties["enclaveOptions"] = apiextensionsv1.JSONSchemaProps{
 			Type:        "object",
-			Description: "EnclaveOptions says whether instances are enabled for Nitro Enclaves; if it is left out they are not. They are not supported: nothing is launched from a class that enables them.",
+			Description: "EnclaveOptions says whether instances are enabled for Nitro Enclaves; if it is left out they are not. If they are, only instance types are launched that support them.",
 			Required:    []string{"enabled"},
 			Properties:  map[string]apiextensionsv1.JSONSchemaProps{"enabled": {Type: "boolean"}},
 		}

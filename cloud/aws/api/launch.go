@@ -172,6 +172,9 @@ func templateData(t *launchtemplate.Content) *types.RequestLaunchTemplateData {
 	if t.Nested != "" {
 		out.CpuOptions = &types.LaunchTemplateCpuOptionsRequest{NestedVirtualization: types.NestedVirtualizationSpecification(t.Nested)}
 	}
+	if t.Enclaves {
+		out.EnclaveOptions = &types.LaunchTemplateEnclaveOptionsRequest{Enabled: aws.Bool(true)}
+	}
 	for _, d := range t.Devices {
 		out.BlockDeviceMappings = append(out.BlockDeviceMappings, blockDevice(d))
 	}

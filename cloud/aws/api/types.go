@@ -37,7 +37,7 @@ func (c *Client) Types(ctx context.Context) ([]instancetype.Info, error) {
 }
 
 func typeInfo(t *types.InstanceTypeInfo) instancetype.Info {
-	out := instancetype.Info{Name: string(t.InstanceType), Hypervisor: string(t.Hypervisor), BareMetal: value(t.BareMetal)}
+	out := instancetype.Info{Name: string(t.InstanceType), Hypervisor: string(t.Hypervisor), BareMetal: value(t.BareMetal), Enclaves: t.NitroEnclavesSupport == types.NitroEnclavesSupportSupported}
 	if p := t.ProcessorInfo; p != nil {
 		for _, a := range p.SupportedArchitectures {
 			if out.Arch == "" {

@@ -1,6 +1,7 @@
 package instancetype
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,16 +24,16 @@ type Class struct {
 	Family string
 	// Kubelet is spec.kubelet, nil if it says nothing.
 	Kubelet *ec2class.KubeletConfiguration
-	// Later is what releases of Karpenter after 1.14 have added to the spec.
-	Later awsv1.Later
+	// LaterKubelet is what of spec.kubelet releases of Karpenter after 1.14 have added.
+	LaterKubelet map[string]json.RawMessage
 	// Devices are spec.blockDeviceMappings.
 	Devices []*ec2class.BlockDeviceMapping
 	// RAID0 joins the instance store's disks to hold the kubelet's data.
 	RAID0 bool
 	// Interfaces are spec.networkInterfaces, nil if it says nothing.
 	Interfaces []*ec2class.NetworkInterface
-	// ConnectionTracking and NestedVirtualization are asked for.
-	ConnectionTracking, NestedVirtualization bool
+	// ConnectionTracking, NestedVirtualization and Enclaves, Nitro's, are asked for.
+	ConnectionTracking, NestedVirtualization, Enclaves bool
 	// PlacementStrategy is that of the placement group: cluster, spread or partition; empty
 	// without one. PlacementGroup is its ID, Partitions how many it has.
 	PlacementStrategy, PlacementGroup string
@@ -50,10 +51,10 @@ type Class struct {
 // ClassOf reads an EC2NodeClass; the settings of the process are left to the caller.
 func ClassOf(c *awsv1.EC2NodeClass) Class {
 	out := Class{
-		Family: c.AMIFamily(), Kubelet: c.Spec.Kubelet, Later: c.Later, Devices: c.Spec.BlockDeviceMappings,
+		Family: c.AMIFamily(), Kubelet: c.Spec.Kubelet, LaterKubelet: c.Later.Kubelet, Devices: c.Spec.BlockDeviceMappings,
 		RAID0:      c.Spec.InstanceStorePolicy != nil && *c.Spec.InstanceStorePolicy == ec2class.InstanceStorePolicyRAID0,
 		Interfaces: c.Spec.NetworkInterfaces, ConnectionTracking: c.Spec.ConnectionTracking != nil,
-		MemoryOverhead: DefaultMemoryOverhead,
+		Enclaves: c.Later.EnclaveOptions != nil && c.Later.EnclaveOptions.Enabled, MemoryOverhead: DefaultMemoryOverhead,
 	}
 	if o := c.Spec.CPUOptions; o != nil && o.NestedVirtualization != nil {
 		out.NestedVirtualization = *o.NestedVirtualization == "enabled"
@@ -118,6 +119,8 @@ func (c *Class) Refuses(i *Info) string {
 		return "connection tracking needs the Nitro hypervisor"
 	case c.NestedVirtualization && !i.NestedVirtualization:
 		return "it has no nested virtualization"
+	case c.Enclaves && !i.Enclaves:
+		return "it does not support Nitro Enclaves"
 	}
 	return c.refusesInterfaces(i)
 }

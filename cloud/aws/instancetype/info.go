@@ -43,6 +43,8 @@ type Info struct {
 	Strategies []string
 	// NestedVirtualization says that virtual machines can run on it.
 	NestedVirtualization bool
+	// Enclaves says that it supports Nitro Enclaves.
+	Enclaves bool
 	// Volumes is how many EBS volumes pods can have; zero is not known.
 	Volumes int64
 }
@@ -56,7 +58,8 @@ type Device struct {
 	MemoryMiB, Cores int64
 }
 
-// FromTable is what the built-in table knows of a type. It lacks the placement strategies.
+// FromTable is what the built-in table knows of a type. It lacks the placement strategies,
+// nested virtualization and Nitro Enclaves.
 func FromTable(t *ec2.Type) Info {
 	info := Info{
 		Name: t.Name, Arch: t.Arch(), Maker: t.Maker, VCPUs: t.VCPUs, MemoryMiB: t.MemoryMiB,

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/ec2"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -236,6 +235,7 @@ func TestTheClassRefusesTypesWithAReason(t *testing.T) {
 		{"m6g.large", func(c *Class) { c.Family = ec2class.AMIFamilyWindows2019 }, "Windows runs on amd64 only"},
 		{"m5.large", func(c *Class) { c.PlacementStrategy = "cluster" }, "it cannot be in a placement group with strategy cluster"},
 		{"t2.small", func(c *Class) { c.ConnectionTracking = true }, "connection tracking needs the Nitro hypervisor"},
+		{"m5.large", func(c *Class) { c.Enclaves = true }, "it does not support Nitro Enclaves"},
 		{"m5.large", func(c *Class) { c.NestedVirtualization = true }, "it has no nested virtualization"},
 		{"m5.large", func(c *Class) {
 			c.Interfaces = []*ec2class.NetworkInterface{{InterfaceType: "interface"}, {NetworkCardIndex: 1, InterfaceType: "interface"}}
@@ -264,7 +264,7 @@ func TestTheClassRefusesTypesWithAReason(t *testing.T) {
 
 // kubeletField is a class with a field of spec.kubelet that Karpenter 1.14 did not know.
 func kubeletField(name, value string) func(*Class) {
-	return func(c *Class) { c.Later.Kubelet = map[string]json.RawMessage{name: json.RawMessage(value)} }
+	return func(c *Class) { c.LaterKubelet = map[string]json.RawMessage{name: json.RawMessage(value)} }
 }
 
 func TestAClassMaySayWhatItsKubeletTakes(t *testing.T) {
@@ -302,9 +302,6 @@ func TestAClassThatCannotBeCountedNamesTheField(t *testing.T) {
 		},
 		"spec.kubelet.imageGCLowThresholdPercent: 80 is not below imageGCHighThresholdPercent, 80": func(c *Class) {
 			c.Kubelet = &ec2class.KubeletConfiguration{ImageGCLowThresholdPercent: ptr.To(int32(80)), ImageGCHighThresholdPercent: ptr.To(int32(80))}
-		},
-		"spec.enclaveOptions.enabled: Nitro Enclaves are not supported": func(c *Class) {
-			c.Later.EnclaveOptions = &awsv1.EnclaveOptions{Enabled: true}
 		},
 		`spec.kubelet.maxPods: "vcpus * 10" is of another type, and expressions are not supported`:                                         kubeletField("maxPods", `"vcpus * 10"`),
 		"spec.kubelet.maxPod: the kubelet has no such setting":                                                                             kubeletField("maxPod", "10"),

@@ -14,14 +14,11 @@ import (
 	"github.com/millwright-dev/millwright/api/awsv1"
 )
 
-// checkLater names the field after 1.14 by which no machines can be made: of several the first,
-// by name.
+// checkLater names the field of spec.kubelet after 1.14 by which no machines can be made: of several
+// the first, by name.
 func (c *Class) checkLater() error {
-	if o := c.Later.EnclaveOptions; o != nil && o.Enabled {
-		return errors.New("spec.enclaveOptions.enabled: Nitro Enclaves are not supported")
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Later.Kubelet)) {
-		if err := c.checkSetting(name, c.Later.Kubelet[name]); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(c.LaterKubelet)) {
+		if err := c.checkSetting(name, c.LaterKubelet[name]); err != nil {
 			return fmt.Errorf("spec.kubelet.%s: %w", name, err)
 		}
 	}

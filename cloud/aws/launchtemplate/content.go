@@ -57,6 +57,8 @@ type Content struct {
 	Partition  int32
 	// Nested is EC2NodeClass spec.cpuOptions.nestedVirtualization.
 	Nested string
+	// Enclaves enables Nitro Enclaves.
+	Enclaves bool `json:",omitempty"`
 	// CapacityType is that of the machines; spot requests carry tags of their own.
 	CapacityType string
 	// Reservation is the ID of the capacity reservation to draw on. Machines that are not
@@ -104,6 +106,9 @@ func New(class *awsv1.EC2NodeClass, m Machine, cluster string) *Content {
 	}
 	if o := class.Spec.CPUOptions; o != nil && o.NestedVirtualization != nil {
 		c.Nested = *o.NestedVirtualization
+	}
+	if o := class.Later.EnclaveOptions; o != nil {
+		c.Enclaves = o.Enabled
 	}
 	if r := m.Reservation; r != nil && m.CapacityType == catalog.Reserved {
 		c.Reservation = r.ID

@@ -65,6 +65,7 @@ func TestEveryFieldReachesTheTemplate(t *testing.T) {
 		{name: "cpuOptions", class: func(c *awsv1.EC2NodeClass) {
 			c.Spec.CPUOptions = &ec2class.CPUOptions{NestedVirtualization: pointer("enabled")}
 		}, want: `"Nested":"enabled"`},
+		{name: "enclaveOptions", class: func(c *awsv1.EC2NodeClass) { c.Later.EnclaveOptions = &awsv1.EnclaveOptions{Enabled: true} }, want: `"Enclaves":true`},
 		{name: "tags", class: func(c *awsv1.EC2NodeClass) { c.Spec.Tags = map[string]string{"team": "y"} }, want: `"team":"y"`},
 		{name: "security groups", class: func(c *awsv1.EC2NodeClass) { c.Status.SecurityGroups = []ec2class.SecurityGroup{{ID: "sg-3"}} }, want: `"Groups":["sg-3"]`},
 		{name: "tenancy", machine: func(m *Machine) { m.Tenancy = "dedicated" }, want: `"Tenancy":"dedicated"`},

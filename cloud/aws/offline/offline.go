@@ -39,6 +39,7 @@ const (
 	OtherRegion   Gap = "its subnets are in another region than the prices"
 	OwnPrices     Gap = "its on-demand prices are those that are built in for the region of its subnets; spot is the same share of them as elsewhere"
 	NoGroup       Gap = "the strategy of its placement group is not known, so every type counts as fit for it"
+	NoFeatures    Gap = "which types have nested virtualization, or support Nitro Enclaves, is not known, so every type counts as fit for it"
 	NoReservation Gap = "what its capacity reservations have left is not known, so they are left out"
 )
 
@@ -84,6 +85,8 @@ func region(zone string) string { return strings.TrimRight(zone, "abcdefghijklmn
 func (c *Catalogue) Types(class *awsv1.EC2NodeClass) ([]*catalog.Type, []Gap, error) {
 	settings := instancetype.ClassOf(class)
 	settings.Memory = memory(class)
+	features := settings.NestedVirtualization || settings.Enclaves
+	settings.NestedVirtualization, settings.Enclaves = false, false
 	reason := unready(class)
 	if err := settings.Check(); err != nil {
 		reason = err.Error()
@@ -114,11 +117,11 @@ func (c *Catalogue) Types(class *awsv1.EC2NodeClass) ([]*catalog.Type, []Gap, er
 			out = append(out, t)
 		}
 	}
-	return out, c.gaps(class, settings.Region, own), nil
+	return out, c.gaps(class, settings.Region, own, features), nil
 }
 
-// gaps are what a class leaves open.
-func (c *Catalogue) gaps(class *awsv1.EC2NodeClass, region string, own bool) []Gap {
+// gaps are what a class leaves open, which asks for features of types or not.
+func (c *Catalogue) gaps(class *awsv1.EC2NodeClass, region string, own, features bool) []Gap {
 	var out []Gap
 	for _, g := range []struct {
 		open bool
@@ -129,6 +132,7 @@ func (c *Catalogue) gaps(class *awsv1.EC2NodeClass, region string, own bool) []G
 		{region != c.region && !own, OtherRegion},
 		{own, OwnPrices},
 		{class.Spec.PlacementGroupSelector != nil, NoGroup},
+		{features, NoFeatures},
 		{len(class.Spec.CapacityReservationSelectorTerms) > 0, NoReservation},
 	} {
 		if g.open {

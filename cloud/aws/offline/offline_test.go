@@ -109,6 +109,19 @@ func TestZonesAndImagesOfTheStatusCount(t *testing.T) {
 	}
 }
 
+func TestWhatTheTableDoesNotTellOfTypesIsAGap(t *testing.T) {
+	for name, change := range map[string]func(*awsv1.EC2NodeClass){
+		"nested virtualization": func(c *awsv1.EC2NodeClass) {
+			c.Spec.CPUOptions = &ec2class.CPUOptions{NestedVirtualization: pointer("enabled")}
+		},
+		"Nitro Enclaves": func(c *awsv1.EC2NodeClass) { c.Later.EnclaveOptions = &awsv1.EnclaveOptions{Enabled: true} },
+	} {
+		if got, gaps := types(t, change); len(got) != 2 || !slices.Contains(gaps, NoFeatures) {
+			t.Errorf("%s: the types are %v, open is %v", name, got, gaps)
+		}
+	}
+}
+
 func TestARegionWithBuiltInPricesHasItsOwn(t *testing.T) {
 	got, gaps := types(t, func(c *awsv1.EC2NodeClass) {
 		c.Status.Subnets = []ec2class.Subnet{{ID: "subnet-1", Zone: "us-gov-west-1b", ZoneID: "usgw1-az2"}}

@@ -80,6 +80,7 @@ func TestAMachineDriftsWhenItsClassChanges(t *testing.T) {
 	}{
 		"nothing changes": {func(*awsv1.EC2NodeClass) {}, ""},
 		"the spec":        {func(c *awsv1.EC2NodeClass) { c.Spec.Tags = map[string]string{"team": "x"} }, "NodeClassDrift"},
+		"Nitro Enclaves":  {enclaves, "NodeClassDrift"},
 		"the subnets": {func(c *awsv1.EC2NodeClass) {
 			c.Spec.SubnetSelectorTerms = []ec2class.SubnetSelectorTerm{{ID: "subnet-public"}}
 		}, "SubnetDrift"},

@@ -75,7 +75,7 @@ func traits(class *awsv1.EC2NodeClass) ([sha256.Size]byte, error) {
 		ids = append(ids, a.ID)
 	}
 	slices.Sort(ids)
-	text, err := json.Marshal([]any{class.UID, class.Spec, class.Status.InstanceProfile, ids})
+	text, err := json.Marshal([]any{class.UID, class.Spec, class.Later, class.Status.InstanceProfile, ids})
 	if err != nil {
 		return [sha256.Size]byte{}, fmt.Errorf("hashing EC2NodeClass %s: %w", class.Name, err)
 	}

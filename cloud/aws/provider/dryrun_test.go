@@ -30,6 +30,8 @@ func (r *rig) validated(p *Provider, change func(*awsv1.EC2NodeClass)) (conditio
 
 func same(*awsv1.EC2NodeClass) {}
 
+func enclaves(c *awsv1.EC2NodeClass) { c.Later.EnclaveOptions = &awsv1.EnclaveOptions{Enabled: true} }
+
 func TestAClassIsTriedWithoutMakingAnything(t *testing.T) {
 	r := newRig(t)
 	p := r.provider()
@@ -46,8 +48,11 @@ func TestAClassIsTriedWithoutMakingAnything(t *testing.T) {
 	if _, _ = r.validated(p, func(c *awsv1.EC2NodeClass) { c.Spec.Tags = map[string]string{"team": "x"} }); r.calls["RunInstances"] != 2 {
 		t.Error("a class that has changed was not tried again")
 	}
+	if _, _ = r.validated(p, enclaves); r.calls["RunInstances"] != 3 {
+		t.Error("a class was not tried again with Nitro Enclaves")
+	}
 	r.clock.Step(allowedFor)
-	if _, _ = r.validated(p, same); r.calls["RunInstances"] != 3 {
+	if _, _ = r.validated(p, same); r.calls["RunInstances"] != 4 {
 		t.Errorf("not tried again after %v", allowedFor)
 	}
 	if r.calls["CreateFleet"] > 0 {

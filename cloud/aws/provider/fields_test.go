@@ -51,6 +51,7 @@ var fields = []struct{ field, spec, want string }{
 	{"context", "{context: ctx-1}", "CreateFleet Context:ctx-1"},
 	{"instanceStorePolicy", "{instanceStorePolicy: RAID0}", "CreateLaunchTemplate strategy: RAID0"},
 	{"cpuOptions.nestedVirtualization", "{cpuOptions: {nestedVirtualization: disabled}}", "CreateLaunchTemplate NestedVirtualization:disabled"},
+	{"enclaveOptions.enabled", "{enclaveOptions: {enabled: true}}", "CreateLaunchTemplate EnclaveOptions:map[Enabled:true]"},
 	{"connectionTracking.tcpEstablishedTimeout", "{connectionTracking: {tcpEstablishedTimeout: 77}}", "CreateLaunchTemplate TcpEstablishedTimeout:77"},
 	{"connectionTracking.udpStreamTimeout", "{connectionTracking: {udpStreamTimeout: 66}}", "CreateLaunchTemplate UdpStreamTimeout:66"},
 	{"connectionTracking.udpTimeout", "{connectionTracking: {udpTimeout: 45}}", "CreateLaunchTemplate UdpTimeout:45"},

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -471,5 +473,26 @@ func TestAMachineHasTheFabricAdaptersThatItWasLaunchedWith(t *testing.T) {
 		if has := list[i].Fabric; has != asked || capacity.Value() != has || allocatable.Value() != has {
 			t.Errorf("%s has %d adapters, and is told to have %s, allocatable %s", claim, has, &capacity, &allocatable)
 		}
+	}
+}
+
+func TestNitroEnclavesAreEnabledOnTypesThatSupportThem(t *testing.T) {
+	r := newRig(t)
+	p := r.provider()
+	r.resolved(p, func(c *awsv1.EC2NodeClass) { discovering(c); enclaves(c) })
+	types, err := p.InstanceTypes(t.Context(), classRef)
+	r.must(err)
+	if len(types) != 1 || types[0].Name != "m5.xlarge" {
+		t.Errorf("the types are %v", types)
+	}
+	i := r.claimed(p)
+	c := r.once()
+	c.Region, c.Credentials = "us-east-1", aws.AnonymousCredentials{}
+	id, err := idOf(i.ProviderID)
+	r.must(err)
+	out, err := ec2.NewFromConfig(c).DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: []string{id}})
+	r.must(err)
+	if o := out.Reservations[0].Instances[0].EnclaveOptions; o == nil || !aws.ToBool(o.Enabled) {
+		t.Errorf("EC2 shows %v", o)
 	}
 }

@@ -100,6 +100,7 @@ func few(t *testing.T, names ...string) []ec2.Type {
 	for _, typ := range all {
 		for _, name := range names {
 			if typ.Name == name {
+				typ.Enclaves = name == "m5.xlarge" || name == "p4d.24xlarge"
 				out = append(out, typ)
 			}
 		}

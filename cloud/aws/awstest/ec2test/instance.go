@@ -139,6 +139,7 @@ type describedInstance struct {
 	IamInstanceProfile                                                              *profile
 	MetadataOptions                                                                 map[string]any
 	Monitoring                                                                      struct{ State string }
+	EnclaveOptions                                                                  struct{ Enabled bool }
 	RootDeviceName, RootDeviceType, Platform, PlatformDetails                       string
 	EnaSupport                                                                      bool
 	CapacityReservationId                                                           string
@@ -191,7 +192,7 @@ func (e *EC2) describedInstance(i *instance) describedInstance {
 		SubnetId: i.subnet, VpcId: i.vpc, NetworkInterfaces: i.interfaces,
 		SecurityGroups: i.interfaces[0].Groups, MetadataOptions: i.launch.MetadataOptions,
 		RootDeviceName: i.image.RootDeviceName, RootDeviceType: "ebs", Platform: i.image.Platform, PlatformDetails: i.image.PlatformDetails,
-		EnaSupport: true, BlockDeviceMappings: e.instanceDevices(i), Tags: e.tagsOf(i.id),
+		EnaSupport: true, EnclaveOptions: i.launch.EnclaveOptions, BlockDeviceMappings: e.instanceDevices(i), Tags: e.tagsOf(i.id),
 	}
 	out.CapacityReservationSpecification = i.launch.CapacityReservationSpecification
 	r, _ := e.Reserved.Find(i.capacityReservation)

@@ -22,7 +22,7 @@ type launch struct {
 	Placement                       placement
 	InstanceMarketOptions           struct{ MarketType string }
 	MetadataOptions                 map[string]any
-	Monitoring                      struct{ Enabled bool }
+	Monitoring, EnclaveOptions      struct{ Enabled bool }
 	TagSpecifications               []tagging.Specification
 	BlockDeviceMappings             []blockDevice
 

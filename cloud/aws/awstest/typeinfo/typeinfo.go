@@ -152,6 +152,9 @@ func Of(t *ec2.Type) Info {
 	if t.Spot {
 		out.SupportedUsageClasses = append(out.SupportedUsageClasses, "spot")
 	}
+	if t.Enclaves {
+		out.NitroEnclavesSupport = "supported"
+	}
 	if t.EBSMbps == 0 {
 		out.EbsInfo.EbsOptimizedSupport, out.EbsInfo.EbsOptimizedInfo = "unsupported", nil
 	}
