@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -237,10 +237,11 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 		if step.NodeName != "" {
 			c.Status.NodeName = step.NodeName
 		}
-		if c.Annotations == nil && len(step.Annotations) > 0 {
-			c.Annotations = map[string]string{}
+		for key, value := range step.Annotations {
+			if metav1.SetMetaDataAnnotation(&c.ObjectMeta, key, value); value == "" {
+				delete(c.Annotations, key)
+			}
 		}
-		maps.Copy(c.Annotations, step.Annotations)
 		r.deps.SetConditions(c, step.Conditions)
 	})
 	if err != nil {

@@ -306,6 +306,38 @@ func TestAClaimWhoseLastWriteFailsIsInitializedTheNextTime(t *testing.T) {
 	}
 }
 
+// Karpenter 1.15 was draining the Node for a reboot when Millwright took its lease.
+func TestANodeThatKarpenterWasAboutToRebootTakesPodsAgain(t *testing.T) {
+	w := newWorld(t)
+	w.Must(w.Rig.Client.Create(ctx, w.NewClaim("c")))
+	var node *corev1.Node
+	for node == nil || !w.initialized("c")() {
+		if _, err := w.reconcileOnce(); err != nil {
+			t.Fatal(err)
+		}
+		if node == nil {
+			node = w.Join(w.Cloud.Ledger[0], "n")
+		}
+	}
+	w.Get(node)
+	node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: "karpenter.sh/rebooting", Effect: corev1.TaintEffectNoSchedule})
+	w.Must(w.Rig.Client.Update(ctx, node))
+	claim := w.claim("c")
+	claim.Annotations = map[string]string{"karpenter.sh/reboot-pre-boot-id": node.Status.NodeInfo.BootID}
+	w.Must(w.Rig.Client.Update(ctx, claim))
+	claim.StatusConditions().SetTrueWithReason("Rebooting", "RebootRequested", "BadNode")
+	w.Must(w.Rig.Client.Status().Update(ctx, claim))
+	if _, err := w.reconcileOnce(); err != nil {
+		t.Fatal(err)
+	}
+	w.Get(node)
+	claim = w.claim("c")
+	_, annotated := claim.Annotations["karpenter.sh/reboot-pre-boot-id"]
+	if c := claim.StatusConditions().Get("Rebooting"); len(node.Spec.Taints) > 0 || annotated || !c.IsFalse() || !w.initialized("c")() {
+		t.Errorf("taints %v, annotations %v, condition %+v", node.Spec.Taints, claim.Annotations, c)
+	}
+}
+
 func TestAClaimOfAnotherProvidersClassIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	c := w.NewClaim("c")

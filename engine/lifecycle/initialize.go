@@ -103,6 +103,13 @@ func (s *Step) act(v View, node *corev1.Node, g *Gate) {
 	}
 }
 
+func (s *Step) annotate(key, value string) {
+	if s.Annotations == nil {
+		s.Annotations = map[string]string{}
+	}
+	s.Annotations[key] = value
+}
+
 func (s *Step) change(v View) *NodeChange {
 	if s.Node == nil {
 		s.Node = &NodeChange{Claim: v.Claim}
@@ -135,9 +142,13 @@ func consequence(c snapshot.Consequence) Action {
 	return Alert
 }
 
-// registeredAt is when a Node was taken over. One that was made anew starts over.
+// registeredAt is when a Node was taken over. One that was made anew starts over, and so does one
+// that Karpenter reboots: when that was asked for, and when it has ended.
 func registeredAt(v View, node *corev1.Node) time.Time {
 	at := v.Claim.Conditions[snapshot.Registered].Since
+	if reboot := v.Claim.Conditions[rebootCondition].Since; reboot.After(at) {
+		at = reboot
+	}
 	if node != nil && node.CreationTimestamp.After(at) {
 		return node.CreationTimestamp.Time
 	}

@@ -75,7 +75,7 @@ type Step struct {
 	// UntaintedNode is true if the Node joined without the unregistered taint, so
 	// that pods may have started on it too early.
 	UntaintedNode bool
-	// Annotations to set on the claim.
+	// Annotations to set on the claim; an empty one is taken off.
 	Annotations map[string]string
 	// Gates are all stages in their order, up to the first one that nothing is
 	// known about.
@@ -193,6 +193,7 @@ func Decide(v View) Step {
 	v.Policy = v.Policy.Defaulted()
 	s := decide(v)
 	if s.Delete == "" && v.Claim.Deleted.IsZero() && v.Claim.Is(snapshot.Registered) {
+		s.endReboot(v)
 		s.observe(v)
 	}
 	return s

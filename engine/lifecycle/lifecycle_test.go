@@ -130,7 +130,11 @@ func (w *world) carryOut(step lifecycle.Step) {
 	for _, c := range step.Conditions {
 		w.set(c)
 	}
-	maps.Copy(w.view.Claim.Annotations, step.Annotations)
+	for key, value := range step.Annotations {
+		if w.view.Claim.Annotations[key] = value; value == "" {
+			delete(w.view.Claim.Annotations, key)
+		}
+	}
 }
 
 func (w *world) set(c plan.Condition) {
@@ -156,6 +160,8 @@ func (w *world) claim(t *testing.T, c storytest.Command) {
 			claim.Taints = append(claim.Taints, taint(t, v))
 		case "startup-taint":
 			claim.StartupTaints = append(claim.StartupTaints, taint(t, v))
+		case "pre-boot-id":
+			claim.Annotations["karpenter.sh/reboot-pre-boot-id"] = v
 		case "bare":
 			claim.Annotations[lifecycle.JoinsBareAnnotation] = "true"
 		case "deleted":
@@ -208,6 +214,8 @@ func (w *world) node(t *testing.T, c storytest.Command) {
 			n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{
 				Type: corev1.NodeConditionType(strings.TrimPrefix(k, "condition-")), Status: corev1.ConditionStatus(v), LastTransitionTime: metav1.NewTime(w.view.Now),
 			})
+		case k == "boot":
+			n.Status.NodeInfo.BootID = v
 		case k == "unregistered":
 			n.Spec.Taints = append(n.Spec.Taints, lifecycle.Unregistered)
 		case k == "do-not-sync-taints":

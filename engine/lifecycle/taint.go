@@ -98,7 +98,7 @@ func remover(t corev1.Taint) Actor {
 		return Kubelet
 	case t.Key == Uninitialized.Key:
 		return CloudController
-	case t.Key == Unregistered.Key:
+	case t.Key == Unregistered.Key, t.Key == Rebooting.Key:
 		return Millwright
 	}
 	return TaintOwner

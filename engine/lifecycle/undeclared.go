@@ -70,7 +70,7 @@ func (s *Step) observe(v View) {
 		}
 	}
 	if now := strings.Join(out, ","); now != was {
-		s.Annotations = map[string]string{UndeclaredAnnotation: now}
+		s.annotate(UndeclaredAnnotation, now)
 	}
 }
 

@@ -104,18 +104,21 @@ func (n *Node) Passing(t corev1.Taint) bool {
 // UnregisteredTaint is the key of the taint with which a machine joins the cluster.
 const UnregisteredTaint = "karpenter.sh/unregistered"
 
+// RebootingTaint is the key of the taint with which Karpenter 1.15 reboots a node to repair it.
+const RebootingTaint = "karpenter.sh/rebooting"
+
 // PlannedTaint is the key of the taint, and of the tolerations for it, by which a new node
 // takes first the pods that it was launched for. Its value is the UID of the claim.
 const PlannedTaint = "millwright.dev/planned-pods"
 
 // KnownEphemeral reports whether a taint is one that Kubernetes, the cloud's
-// controllers or Karpenter's handshake take off a node while it starts. Values
+// controllers or Karpenter take off a node while it starts, also once more. Values
 // do not matter.
 func KnownEphemeral(t corev1.Taint) bool {
 	switch t.Key {
 	case corev1.TaintNodeNotReady:
 		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
-	case corev1.TaintNodeUnreachable, "node.cloudprovider.kubernetes.io/uninitialized":
+	case RebootingTaint, corev1.TaintNodeUnreachable, "node.cloudprovider.kubernetes.io/uninitialized":
 		return t.Effect == corev1.TaintEffectNoSchedule
 	case UnregisteredTaint:
 		return t.Effect == corev1.TaintEffectNoExecute
