@@ -156,4 +156,10 @@ func (a *account) wide(b snapshot.WideBudget, zone string) *bound {
 func zoneOf(n *snapshot.Node) string { return cmp.Or(n.Labels()[corev1.LabelTopologyZone], "-") }
 
 // movers counts the pods of a machine that would be evicted and made again.
-func movers(n *snapshot.Node) int { return len(whatif.Moving(n)) }
+func movers(n *snapshot.Node) int {
+	count := 0
+	for range whatif.Moving(n) {
+		count++
+	}
+	return count
+}

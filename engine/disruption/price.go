@@ -67,7 +67,7 @@ func priceOf(s *snapshot.Snapshot, nodes []*snapshot.Node) float64 {
 // unplanned is a pod of a machine that would have to move and that the command
 // does not know, nil if there is none.
 func unplanned(c Command, live *snapshot.Node) *snapshot.Pod {
-	for _, p := range whatif.Moving(live) {
+	for p := range whatif.Moving(live) {
 		same := func(o *snapshot.Pod) bool { return snapshot.ComparePods(o, p) == 0 }
 		if !slices.ContainsFunc(c.Nodes, func(n *snapshot.Node) bool { return slices.ContainsFunc(n.Pods, same) }) {
 			return p

@@ -119,8 +119,8 @@ func twins(s *snapshot.Snapshot) map[string][]*snapshot.Node {
 // leave as well, and no decision counts them.
 func unshared(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	for _, twin := range e.twins[n.Claim.ProviderID] {
-		if pods := whatif.Moving(twin); len(pods) > 0 {
-			return plan.Reason{Code: plan.InstanceShared, Objects: append(plan.MachineRefs(twin), plan.PodRef(pods[0].Pod))}, true
+		for p := range whatif.Moving(twin) {
+			return plan.Reason{Code: plan.InstanceShared, Objects: append(plan.MachineRefs(twin), plan.PodRef(p.Pod))}, true
 		}
 	}
 	return plan.Reason{}, false

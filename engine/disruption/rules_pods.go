@@ -53,10 +53,11 @@ const shownPods = 5
 
 // vacant keeps a machine that runs pods or has the room of buffers.
 func vacant(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	r, pods := plan.Reason{Code: plan.HasPods}, whatif.Moving(n)
-	count := len(pods)
-	for _, p := range pods[:min(count, shownPods)] {
-		r.Objects = append(r.Objects, plan.PodRef(p.Pod))
+	r, count := plan.Reason{Code: plan.HasPods}, 0
+	for p := range whatif.Moving(n) {
+		if count++; count <= shownPods {
+			r.Objects = append(r.Objects, plan.PodRef(p.Pod))
+		}
 	}
 	if count == 0 {
 		r.Code, count = plan.HasBuffers, len(e.chunks[n.Name])
@@ -95,7 +96,7 @@ func consenting(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	if !e.s.Pool(n.Claim.Pool).Policy.Disruption.DefaultDeny || n.Object.Annotations[eviction.DoNotDisruptAnnotation] == agrees {
 		return plan.Reason{}, false
 	}
-	for _, p := range whatif.Moving(n) {
+	for p := range whatif.Moving(n) {
 		if p.Annotations[eviction.DoNotDisruptAnnotation] != agrees {
 			return plan.Reason{Code: plan.NotAgreed, Objects: append([]plan.ObjectRef{plan.PodRef(p.Pod)}, poolRef(e.s.Pool(n.Claim.Pool))...)}, true
 		}
@@ -110,7 +111,7 @@ func cooledDown(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		return plan.Reason{}, false
 	}
 	r := plan.Reason{Code: plan.WorkloadCoolsDown, Want: rest.String()}
-	for _, p := range whatif.Moving(n) {
+	for p := range whatif.Moving(n) {
 		since := e.started()[workload(p)]
 		if until := since.Add(rest); e.s.Now.Before(until) && until.After(r.Until) {
 			r.Objects, r.Since, r.Until = []plan.ObjectRef{plan.PodRef(p.Pod)}, since, until

@@ -63,8 +63,9 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 	after := *pool.Disruption.ConsolidateAfter
 	most := max(after, idle.Between)
 	r := rest{since: n.Claim.Conditions[snapshot.Initialized].Since}
-	pods, young := whatif.Moving(n), 0
-	for _, p := range pods {
+	pods, young := 0, 0
+	for p := range whatif.Moving(n) {
+		pods++
 		if pool.Policy.Disruption.IgnoreJobs && eviction.OfJob(p.Pod) {
 			continue
 		}
@@ -74,7 +75,7 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 		}
 		r.since = idle.Later(r.since, at)
 	}
-	if len(pods) == 0 {
+	if pods == 0 {
 		r.since = idle.Later(r.since, n.Claim.LastPodEvent)
 	}
 	if !pool.Policy.Disruption.IgnoreJobs {
@@ -83,9 +84,9 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 		}
 	}
 	r.idle = idle.Later(r.since.Add(after), r.rounds)
-	if s := idle.StreakOf(n.Claim.Annotations); s.Events > 0 && len(pods) > 0 {
+	if s := idle.StreakOf(n.Claim.Annotations); s.Events > 0 && pods > 0 {
 		began := idle.Later(s.Since, n.Claim.Conditions[snapshot.Initialized].Since)
-		r.enough = began.Add(most + patience*most*time.Duration(young)/time.Duration(len(pods)+1))
+		r.enough = began.Add(most + patience*most*time.Duration(young)/time.Duration(pods+1))
 	}
 	return r
 }

@@ -319,7 +319,7 @@ func unready(a whatif.Answer) map[string]bool {
 
 // countOn notes the machines that will take a machine's pods.
 func (d *decider) countOn(from *snapshot.Node, a whatif.Answer) {
-	for _, p := range a.Of(from) {
+	for p := range a.Of(from) {
 		if d.counted[p.Node.Name] == nil {
 			d.counted[p.Node.Name] = from
 		}

@@ -174,7 +174,7 @@ func nodeRef(c Candidate) []plan.ObjectRef {
 func (s *search) take(part *component, m Move, answer whatif.Answer) {
 	m.Nodes = nodes(part.nodes)
 	slices.SortFunc(m.Nodes, func(a, b *snapshot.Node) int { return cmp.Compare(a.Name, b.Name) })
-	m.Placements = answer.Of(m.Nodes...)
+	m.Placements = slices.Collect(answer.Of(m.Nodes...))
 	if reason, no := s.Begin(m); no {
 		s.stay(part, Stay{Reason: reason, Saving: m.Saving})
 		return

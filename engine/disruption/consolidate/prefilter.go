@@ -115,7 +115,7 @@ type bundle struct {
 // bundles are the pods of a machine that would move, the largest first.
 func (s *prefilter) bundles(n *snapshot.Node) []bundle {
 	var out []bundle
-	for _, p := range whatif.Moving(n) {
+	for p := range whatif.Moving(n) {
 		i := slices.IndexFunc(out, func(b bundle) bool { return b.class == p.Class })
 		if i < 0 {
 			out = append(out, bundle{class: p.Class})

@@ -7,6 +7,7 @@
 package whatif
 
 import (
+	"iter"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,7 +45,7 @@ func New(s *snapshot.Snapshot, p *plan.Plan, options placement.Options) *World {
 	w := &World{Ledger: limit.New(s), snap: s.Fork(), options: options}
 	w.options.Ledger, w.options.Unexplained = w.Ledger, true
 	w.snap.Pending, w.snap.Nominated, w.snap.Buffers = nil, nil, nil
-	w.put(p.Placements)
+	w.put(slices.Values(p.Placements))
 	for _, n := range p.NewNodes {
 		w.Ledger.Take(&n)
 	}
@@ -114,10 +115,15 @@ type Answer struct {
 func (a Answer) From(p *snapshot.Pod) string { return a.from[p] }
 
 // Of are the placements of pods that come from some of the machines.
-func (a Answer) Of(gone ...*snapshot.Node) []plan.Placement {
-	return slices.DeleteFunc(slices.Clone(a.Placements), func(at plan.Placement) bool {
-		return !slices.ContainsFunc(gone, func(n *snapshot.Node) bool { return n.Name == a.from[at.Pod] })
-	})
+func (a Answer) Of(gone ...*snapshot.Node) iter.Seq[plan.Placement] {
+	return func(yield func(plan.Placement) bool) {
+		for _, at := range a.Placements {
+			of := slices.ContainsFunc(gone, func(n *snapshot.Node) bool { return n.Name == a.from[at.Pod] })
+			if of && !yield(at) {
+				return
+			}
+		}
+	}
 }
 
 // WithoutRoom maps the machines that pods come from to the first pod for which the
@@ -199,30 +205,36 @@ func (w *World) Go(gone []*snapshot.Node, a Answer) {
 }
 
 // Moving are a machine's pods that would have to move.
-func Moving(n *snapshot.Node) []*snapshot.Pod {
-	return slices.DeleteFunc(slices.Clone(n.Pods), func(p *snapshot.Pod) bool { return !eviction.Reschedulable(p.Pod) })
+func Moving(n *snapshot.Node) iter.Seq[*snapshot.Pod] {
+	return func(yield func(*snapshot.Pod) bool) {
+		for _, p := range n.Pods {
+			if eviction.Reschedulable(p.Pod) && !yield(p) {
+				return
+			}
+		}
+	}
 }
 
 // Movers are a machine's pods as they would be made again elsewhere.
 func Movers(n *snapshot.Node) []*snapshot.Pod {
-	out := Moving(n)
-	for i, p := range out {
+	out := make([]*snapshot.Pod, 0, len(n.Pods))
+	for p := range Moving(n) {
 		again := *p.Pod
 		again.Spec.NodeName, again.Status, again.DeletionTimestamp = "", corev1.PodStatus{}, nil
-		out[i] = &snapshot.Pod{Pod: &again, Class: p.Class, Buffer: p.Buffer}
+		out = append(out, &snapshot.Pod{Pod: &again, Class: p.Class, Buffer: p.Buffer})
 	}
 	return out
 }
 
 // put binds pods to machines.
-func (w *World) put(placements []plan.Placement) {
+func (w *World) put(placements iter.Seq[plan.Placement]) {
 	at := make(map[string]int, len(w.snap.Nodes))
 	for i, n := range w.snap.Nodes {
 		at[n.Name] = i
 	}
 	changed := map[int]bool{}
 	w.snap.Nodes = slices.Clone(w.snap.Nodes)
-	for _, p := range placements {
+	for p := range placements {
 		i, found := at[p.Node.Name]
 		if !found {
 			continue
