@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
+	"github.com/millwright-dev/millwright/cli/listing"
 	"github.com/millwright-dev/millwright/cli/target"
 	"github.com/millwright-dev/millwright/cluster/devicecel"
 	"github.com/millwright-dev/millwright/controllers"
@@ -152,23 +154,11 @@ type whyDoc struct {
 	Unreadable []string `json:"unreadable"`
 }
 
-// answer answers about a target: of a workload, about each of its pods.
+// answer answers about a target, or about each of the pods that it stands for.
 func (q *question) answer(ctx context.Context, reader client.Reader, in *inventory, t target.Target, namespace string) ([]*explain.Answer, error) {
 	switch {
-	case t.Workload():
-		pods, err := t.Pods(ctx, reader, namespace)
-		var out []*explain.Answer
-		for _, name := range pods {
-			a, of := q.pod(ctx, reader, in, namespace, name)
-			if of != nil {
-				err = errors.Join(err, of)
-				continue
-			}
-			out = append(out, a)
-		}
-		return out, err
-	case t.Kind() == target.Pod:
-		return only(q.pod(ctx, reader, in, namespace, t.Name))
+	case t.OfPods():
+		return q.pods(ctx, reader, in, t, namespace)
 	case t.Kind() == target.Buffer:
 		var object bufferv1beta1.CapacityBuffer
 		if err := t.Get(ctx, reader, namespace, &object); err != nil {
@@ -224,51 +214,56 @@ func (q *question) machine(ctx context.Context, reader client.Reader, in *invent
 	return out, nil
 }
 
-// pod answers about a pod.
-func (q *question) pod(ctx context.Context, reader client.Reader, in *inventory, namespace, name string) (*explain.Answer, error) {
+// pods answers about the pods that a target stands for.
+func (q *question) pods(ctx context.Context, reader client.Reader, in *inventory, t target.Target, namespace string) ([]*explain.Answer, error) {
 	cluster, err := q.decided(ctx, reader, in)
 	if err != nil {
 		return nil, err
 	}
-	var object corev1.Pod
-	err = reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &object)
-	if apierrors.IsNotFound(err) || err == nil && eviction.Terminal(&object) {
-		return nil, fmt.Errorf("%s does not exist, or has ended", plan.ObjectRef{Kind: "Pod", Namespace: namespace, Name: name})
-	} else if err != nil {
+	pods, err := t.Pods(ctx, reader, namespace)
+	if err != nil {
 		return nil, err
 	}
-	a := cluster.Pod(&object)
-	if a.Verdict != explain.NeedsNode {
-		return a, nil
+	pods = slices.DeleteFunc(pods, func(p *corev1.Pod) bool {
+		ended := eviction.Terminal(p)
+		if ended {
+			err = errors.Join(err, fmt.Errorf("%s has ended", plan.PodRef(p)))
+		}
+		return ended
+	})
+	answers := cluster.Pods(pods)
+	if !slices.ContainsFunc(answers, func(a *explain.Answer) bool { return a.Verdict == explain.NeedsNode }) {
+		return answers, err
 	}
-	said, at, err := q.said(ctx, reader, in, a.Object)
-	if said != "" {
-		a.Contradict(said, at)
+	said, unread := q.said(ctx, reader, in, namespace)
+	for _, a := range answers {
+		if e := said[a.Object.Name]; e != nil && a.Verdict == explain.NeedsNode {
+			a.Contradict(e.Message, e.LastTimestamp.Time)
+		}
 	}
-	return a, err
+	return answers, errors.Join(err, unread)
 }
 
 // current is how old an event may be that still holds: the controller repeats the one
 // about a pod without a machine after five minutes.
 const current = 6 * time.Minute
 
-// said is what the controller said last of a pod for which it has no machine, empty if
-// that is nothing or old: it knows what the cloud refused a moment ago, which no object
-// says.
-func (q *question) said(ctx context.Context, reader client.Reader, in *inventory, pod plan.ObjectRef) (text string, at time.Time, err error) {
-	var events corev1.EventList
-	err = reader.List(ctx, &events, client.InNamespace(pod.Namespace), client.MatchingFields{"involvedObject.name": pod.Name})
-	if apierrors.IsForbidden(err) {
-		in.unread = append(in.unread, fmt.Sprintf("%T", &events))
-		return "", at, nil
-	}
-	for _, e := range events.Items {
-		ours := e.Source.Component == controllers.EventSource && e.Reason == apply.FailedScheduling
-		if ours && in.now.Sub(e.LastTimestamp.Time) < current && !e.LastTimestamp.Time.Before(at) {
-			text, at = e.Message, e.LastTimestamp.Time
+// said is what the controller said last of the pods of a namespace for which it has no machine,
+// unless that is old: it knows what the cloud refused a moment ago, which no object says.
+func (q *question) said(ctx context.Context, reader client.Reader, in *inventory, namespace string) (map[string]*corev1.Event, error) {
+	out := map[string]*corev1.Event{}
+	err := listing.Each(ctx, reader, &corev1.EventList{}, func(e *corev1.Event) error {
+		last := out[e.InvolvedObject.Name]
+		if in.now.Sub(e.LastTimestamp.Time) < current && (last == nil || !e.LastTimestamp.Before(&last.LastTimestamp)) {
+			out[e.InvolvedObject.Name] = e
 		}
+		return nil
+	}, client.InNamespace(namespace), client.MatchingFields{"source": controllers.EventSource, "reason": apply.FailedScheduling})
+	if apierrors.IsForbidden(err) {
+		in.unread = append(in.unread, "Event")
+		err = nil
 	}
-	return text, at, err
+	return out, err
 }
 
 // decided is the cluster with what the controller would decide about it now.

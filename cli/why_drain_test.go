@@ -87,10 +87,15 @@ func fakeOf(t *testing.T, objects ...client.Object) client.WithWatch {
 			t.Fatal(err)
 		}
 	}
-	return fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).WithIndex(&corev1.Event{}, "involvedObject.name", func(o client.Object) []string {
-		e, _ := o.(*corev1.Event)
-		return []string{e.InvolvedObject.Name}
-	}).Build()
+	event := func(field func(*corev1.Event) string) client.IndexerFunc {
+		return func(o client.Object) []string {
+			e, _ := o.(*corev1.Event)
+			return []string{field(e)}
+		}
+	}
+	return fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).
+		WithIndex(&corev1.Event{}, "source", event(func(e *corev1.Event) string { return e.Source.Component })).
+		WithIndex(&corev1.Event{}, "reason", event(func(e *corev1.Event) string { return e.Reason })).Build()
 }
 
 func TestWhyOfADrainingNodeIsAChecklistWithBlockersAndRemedies(t *testing.T) {

@@ -32,25 +32,50 @@ func Of(s *snapshot.Snapshot) *Cluster {
 // shown is how many reasons are told in full, and how many fixes.
 const shown = 8
 
-// Pod says what becomes of a pod, and if its scheduler has refused it before, that, unless it is
-// the answer.
-func (c *Cluster) Pod(pod *corev1.Pod) *Answer {
-	a := c.becomes(pod)
+// Pods says what becomes of pods, and if their scheduler has refused them before, that, unless it
+// is the answer. Those that the snapshot leaves out, because their scheduler had not tried them by
+// then, are planned with the others.
+func (c *Cluster) Pods(pods []*corev1.Pod) []*Answer {
+	out := make([]*Answer, len(pods))
+	late := map[plan.ObjectRef]bool{}
+	for i, pod := range pods {
+		out[i] = becomes(c.plan, pod)
+		late[plan.PodRef(pod)] = out[i] == nil
+	}
+	if slices.Contains(out, nil) {
+		since, classes := *c.s, new(snapshot.Classes)
+		since.Pending = slices.DeleteFunc(slices.Clone(c.s.Pending), func(p *snapshot.Pod) bool { return late[plan.PodRef(p.Pod)] })
+		for i, pod := range pods {
+			if out[i] == nil {
+				since.Pending = append(since.Pending, classes.Pod(pod))
+			}
+		}
+		planned := placement.Solve(&since, placement.Options{})
+		for i, pod := range pods {
+			if out[i] == nil {
+				out[i] = becomes(planned, pod)
+			}
+		}
+	}
+	refused := map[plan.ObjectRef]plan.Reason{}
 	for _, p := range c.s.Pending {
-		r, noted := nomination.Noted(p)
-		said := slices.ContainsFunc(a.Reasons, func(r plan.Reason) bool { return r.Code == plan.SchedulerDisagrees })
-		if noted && !said && p.Namespace == pod.Namespace && p.Name == pod.Name {
+		if r, noted := nomination.Noted(p); noted {
+			refused[plan.PodRef(p.Pod)] = r
+		}
+	}
+	for _, a := range out {
+		r, noted := refused[a.Object]
+		if noted && !slices.ContainsFunc(a.Reasons, func(r plan.Reason) bool { return r.Code == plan.SchedulerDisagrees }) {
 			a.say(fmt.Sprintf("Its scheduler has refused nodes with room for it since %s (SchedulerDisagrees): %q.", Stamp(r.Since), r.Have))
 			a.Reasons = append(a.Reasons, r)
 			a.Fixes = append(a.Fixes, Fix{What: r.Fix()})
 		}
 	}
-	return a
+	return out
 }
 
-// becomes says what the plan has for a pod. One that the snapshot leaves out, because its
-// scheduler had not tried it by then, is planned with the others.
-func (c *Cluster) becomes(pod *corev1.Pod) *Answer {
+// becomes says what a plan has for a pod; nil if it leaves out one that is not bound.
+func becomes(p *plan.Plan, pod *corev1.Pod) *Answer {
 	is := func(p *snapshot.Pod) bool { return p.Namespace == pod.Namespace && p.Name == pod.Name }
 	answer := func(v Verdict, format string, args ...any) *Answer {
 		return &Answer{
@@ -58,16 +83,18 @@ func (c *Cluster) becomes(pod *corev1.Pod) *Answer {
 			Summary: []string{plan.PodRef(pod).String() + " " + fmt.Sprintf(format, args...)}, Reasons: []plan.Reason{}, Fixes: []Fix{},
 		}
 	}
-	for _, u := range slices.Concat(c.plan.Unplaced, c.plan.Ignored) {
-		if is(u.Pod) {
-			a := answer(Unplaced, "cannot be placed.")
-			a.detail = "  " + strings.Join(plan.Messages(u.Reasons, shown), "\n  ") + "\n"
-			a.blame(u.Reasons)
-			a.trim()
-			return a
+	for _, list := range [][]plan.Unplaced{p.Unplaced, p.Ignored} {
+		for i := range list {
+			if is(list[i].Pod) {
+				a := answer(Unplaced, "cannot be placed.")
+				a.detail = "  " + strings.Join(plan.Messages(list[i].Reasons, shown), "\n  ") + "\n"
+				a.blame(list[i].Reasons)
+				a.trim()
+				return a
+			}
 		}
 	}
-	for _, at := range c.plan.Placements {
+	for _, at := range p.Placements {
 		if is(at.Pod) {
 			if at.Node.Object == nil {
 				return answer(NewNode, "gets a new node: nodeclaim/%s is being launched.", at.Node.Claim.Name)
@@ -75,8 +102,8 @@ func (c *Cluster) becomes(pod *corev1.Pod) *Answer {
 			return answer(ExistingNode, "has room on node/%s; its scheduler has to bind it.", at.Node.Name)
 		}
 	}
-	for i := range c.plan.NewNodes {
-		n := &c.plan.NewNodes[i]
+	for i := range p.NewNodes {
+		n := &p.NewNodes[i]
 		if slices.ContainsFunc(n.Pods, is) {
 			key := n.Choice.Key()
 			a := answer(NeedsNode, "needs a new node of nodepool/%s, which is not being launched yet: %s in %s, %s.", n.Pool, key.Type, key.Zone, key.CapacityType)
@@ -87,9 +114,7 @@ func (c *Cluster) becomes(pod *corev1.Pod) *Answer {
 	if pod.Spec.NodeName != "" {
 		return answer(Bound, "is bound to node/%s.", pod.Spec.NodeName)
 	}
-	since := *c.s
-	since.Pending = append(slices.DeleteFunc(slices.Clone(c.s.Pending), is), new(snapshot.Classes).Pod(pod))
-	return (&Cluster{s: &since, plan: placement.Solve(&since, placement.Options{})}).becomes(pod)
+	return nil
 }
 
 // blame takes the reasons and lists what would have to change, each once.

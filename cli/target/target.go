@@ -9,6 +9,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,17 +95,18 @@ type Query struct {
 	Selector string
 }
 
-// Target is one object.
+// Target is one object, or the pods that a selector selects.
 type Target struct {
 	resource
-	Name string
+	Name     string
+	selector labels.Selector
 }
 
 // Kind is the object's kind in lower case, such as node or statefulset.
 func (t Target) Kind() string { return t.kind }
 
-// Workload reports whether the object stands for its pods.
-func (t Target) Workload() bool { return t.workload != nil }
+// OfPods reports whether the target stands for pods.
+func (t Target) OfPods() bool { return t.kind == Pod || t.workload != nil }
 
 func (q Query) resource(word string) (resource, error) {
 	word = strings.ToLower(word)
@@ -132,7 +134,7 @@ func (q Query) known() []resource {
 }
 
 // Parse reads the arguments, of which there is at least one. With a selector the targets
-// are looked up in the cluster; there is at least one.
+// are looked up in the cluster; there is at least one. Pods are looked up by Pods.
 func (q Query) Parse(ctx context.Context, reader client.Reader, namespace string, args []string) ([]Target, error) {
 	if strings.Contains(args[0], "/") {
 		return q.pairs(args)
@@ -153,7 +155,7 @@ func (q Query) Parse(ctx context.Context, reader client.Reader, namespace string
 			if strings.Contains(name, "/") {
 				return nil, fmt.Errorf("%s: either TYPE NAME... or TYPE/NAME..., not both", name)
 			}
-			out = append(out, Target{r, name})
+			out = append(out, Target{resource: r, Name: name})
 		}
 		return out, nil
 	}
@@ -177,7 +179,7 @@ func (q Query) pairs(args []string) ([]Target, error) {
 		if name == "" || strings.Contains(name, "/") {
 			return nil, fmt.Errorf("%s: not of the form TYPE/NAME", arg)
 		}
-		out = append(out, Target{r, name})
+		out = append(out, Target{resource: r, Name: name})
 	}
 	return out, nil
 }
@@ -186,6 +188,9 @@ func (q Query) selected(ctx context.Context, reader client.Reader, namespace str
 	selector, err := labels.Parse(q.Selector)
 	if err != nil {
 		return nil, fmt.Errorf("--selector: %w", err)
+	}
+	if r.kind == Pod {
+		return []Target{{resource: r, selector: selector}}, nil
 	}
 	names, err := r.namesOf(ctx, reader, namespace, selector)
 	if err != nil {
@@ -196,27 +201,32 @@ func (q Query) selected(ctx context.Context, reader client.Reader, namespace str
 	}
 	out := make([]Target, len(names))
 	for i, name := range names {
-		out[i] = Target{r, name}
+		out[i] = Target{resource: r, Name: name}
 	}
 	return out, nil
 }
 
 // namesOf lists the objects of a kind that a selector selects, by name.
 func (r resource) namesOf(ctx context.Context, reader client.Reader, namespace string, selector labels.Selector) ([]string, error) {
+	var names []string
+	err := r.each(ctx, reader, namespace, selector, func(o client.Object) error {
+		names = append(names, o.GetName())
+		return nil
+	})
+	slices.Sort(names)
+	return names, err
+}
+
+// each calls do with the objects of a kind that a selector selects.
+func (r resource) each(ctx context.Context, reader client.Reader, namespace string, selector labels.Selector, do func(client.Object) error) error {
 	opts := []client.ListOption{client.MatchingLabelsSelector{Selector: selector}}
 	if r.namespaced {
 		opts = append(opts, client.InNamespace(namespace))
 	}
-	var names []string
-	err := listing.Each(ctx, reader, r.list(), func(o client.Object) error {
-		names = append(names, o.GetName())
-		return nil
-	}, opts...)
-	if err != nil {
-		return nil, fmt.Errorf("listing %s: %w", r.names[0], err)
+	if err := listing.Each(ctx, reader, r.list(), do, opts...); err != nil {
+		return fmt.Errorf("listing %s: %w", r.names[0], err)
 	}
-	slices.Sort(names)
-	return names, nil
+	return nil
 }
 
 // Get reads the target. An error says if there is none.
@@ -228,19 +238,35 @@ func (t Target) Get(ctx context.Context, reader client.Reader, namespace string,
 	return err
 }
 
-// Pods are those of a workload, by name: those that its selector selects. An error says if
-// there are none.
-func (t Target) Pods(ctx context.Context, reader client.Reader, namespace string) ([]string, error) {
-	o := t.workload()
-	if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: t.Name}, o); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", t.Ref(namespace), err)
+// Pods are those that the target stands for, by name: of a workload, those that its selector
+// selects. An error says if there are none.
+func (t Target) Pods(ctx context.Context, reader client.Reader, namespace string) ([]*corev1.Pod, error) {
+	selector := t.selector
+	if t.workload != nil {
+		o := t.workload()
+		err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: t.Name}, o)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", t.Ref(namespace), err)
+		}
+		if selector, err = metav1.LabelSelectorAsSelector(selectorOf(o)); err != nil {
+			return nil, fmt.Errorf("%s: spec.selector: %w", t.Ref(namespace), err)
+		}
+	} else if selector == nil {
+		pod := &corev1.Pod{}
+		return []*corev1.Pod{pod}, t.Get(ctx, reader, namespace, pod)
 	}
-	selector, err := metav1.LabelSelectorAsSelector(selectorOf(o))
-	if err != nil {
-		return nil, fmt.Errorf("%s: spec.selector: %w", t.Ref(namespace), err)
-	}
-	pods, err := podResource.namesOf(ctx, reader, namespace, selector)
-	if err == nil && len(pods) == 0 {
+	var pods []*corev1.Pod
+	err := podResource.each(ctx, reader, namespace, selector, func(o client.Object) error {
+		pod, _ := o.(*corev1.Pod)
+		pods = append(pods, pod)
+		return nil
+	})
+	switch {
+	case err != nil || len(pods) > 0:
+		slices.SortFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	case t.Name == "":
+		err = fmt.Errorf("there is no pod with %s", selector)
+	default:
 		err = fmt.Errorf("%s has no pods", t.Ref(namespace))
 	}
 	return pods, err
