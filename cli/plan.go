@@ -151,6 +151,7 @@ func (o planOptions) run(c console) error {
 	look := func() *snapshot.Snapshot { return store.Snapshot(read, known.Of) }
 	c.warnOf(offline.Contradicted(store, look, objects))
 	s := look()
+	c.warnOf(offline.Unready(objects, known.Unready()))
 	c.warnOf(offline.Unbuffered(s, objects))
 	fixed := offline.Staff(store, s, objects)
 	opts := o.planning()

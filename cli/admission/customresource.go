@@ -44,14 +44,28 @@ func CustomResource(kind schema.GroupVersionKind, raw []byte) ([]byte, field.Err
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &object); err != nil {
 		return nil, nil, fmt.Errorf("decoding: %w", err)
 	}
+	putBack := leaveOut(kind, object)
 	if errs, err := unknownFields(kind, object); err != nil || len(errs) > 0 {
 		return nil, errs, err
 	}
 	if errs := d.admit(object); len(errs) > 0 {
 		return nil, errs, nil
 	}
+	putBack()
 	out, err := json.Marshal(object)
 	return out, nil, err
+}
+
+// leaveOut takes out of an EC2NodeClass what Karpenter's own definition leaves unchecked from 1.15 on,
+// spec.kubelet: a cluster may hold what ours refuses. What is wrong with it is said of the class.
+func leaveOut(kind schema.GroupVersionKind, object map[string]any) (putBack func()) {
+	spec, _ := object["spec"].(map[string]any)
+	kubelet, ok := spec["kubelet"].(map[string]any)
+	if !ok || kind.Kind != "EC2NodeClass" {
+		return func() {}
+	}
+	delete(spec, "kubelet")
+	return func() { spec["kubelet"] = kubelet }
 }
 
 // definition is a compiled CRD of one version.

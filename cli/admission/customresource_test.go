@@ -71,12 +71,12 @@ spec:
   amiSelectorTerms: [{alias: al2023@latest}]
   subnetSelectorTerms: [{id: subnet-1}]
   securityGroupSelectorTerms: [{id: sg-1}]
-  kubelet: {seccompDefault: true}
+  kubelet: {maxPods: vcpus * 10, seccompDefault: true}
   enclaveOptions: {enabled: false}
 `
 	for kind, row := range map[schema.GroupVersionKind]struct{ text, kept string }{
 		nodePool: {pool("      requirements: []\n  disruption: {budgets: [{nodes: '1', reasons: [Unhealthy]}]}\n"), `"budgets":[{"nodes":"1","reasons":["Unhealthy"]}],"consolidateAfter":"0s"`},
-		ec2Class: {class, `"kubelet":{"seccompDefault":true}`},
+		ec2Class: {class, `"kubelet":{"maxPods":"vcpus * 10","seccompDefault":true}`},
 	} {
 		raw, problems, err := CustomResource(kind, asJSON(t, row.text))
 		if err != nil || len(problems) > 0 || !strings.Contains(string(raw), row.kept) {

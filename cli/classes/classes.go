@@ -6,6 +6,7 @@ package classes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/awsv1"
+	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/offline"
 	"github.com/millwright-dev/millwright/cloud/aws/provider"
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -75,6 +77,18 @@ func (c *Types) Of(ref snapshot.ClassRef) ([]*catalog.Type, error) {
 		c.answers[ref.Name] = a
 	}
 	return a.types, a.err
+}
+
+// Unready is why nothing can be launched from the EC2NodeClasses that were asked for, by name.
+func (c *Types) Unready() map[string]string {
+	out := map[string]string{}
+	for name, a := range c.answers {
+		var unready *cloud.ClassNotReadyError
+		if errors.As(a.err, &unready) {
+			out[name] = unready.Reason
+		}
+	}
+	return out
 }
 
 // List reads the EC2NodeClasses of a cluster; it has none if it does not know the kind.

@@ -48,3 +48,21 @@ func Classed(objects []manifest.Object) ([]manifest.Object, manifest.Errors) {
 	})
 	return kept, said
 }
+
+// Unready are the EC2NodeClasses from which nothing can be launched, by name, each with the field
+// that is to blame.
+func Unready(objects []manifest.Object, reasons map[string]string) manifest.Errors {
+	var out manifest.Errors
+	for _, o := range objects {
+		reason, unready := reasons[o.GetName()]
+		if !unready || o.Kind != "EC2NodeClass" {
+			continue
+		}
+		path, why, found := strings.Cut(reason, ": ")
+		if !found || !strings.HasPrefix(path, "spec.") {
+			path, why = "", reason
+		}
+		out = append(out, o.Errorf(path, "%s; its pools are left out", why))
+	}
+	return out
+}
