@@ -45,10 +45,11 @@ func TestAClassIsTriedWithoutMakingAnything(t *testing.T) {
 	if _, _ = r.validated(p, same); tried != 1 || r.calls["RunInstances"] != 1 {
 		t.Errorf("tried %d times, and %d more although nothing has changed", tried, r.calls["RunInstances"]-tried)
 	}
-	if _, _ = r.validated(p, func(c *awsv1.EC2NodeClass) { c.Spec.Tags = map[string]string{"team": "x"} }); r.calls["RunInstances"] != 2 {
+	tagged := func(c *awsv1.EC2NodeClass) { c.Spec.Tags = map[string]string{"team": "x"} }
+	if _, _ = r.validated(p, tagged); r.calls["RunInstances"] != 2 {
 		t.Error("a class that has changed was not tried again")
 	}
-	if _, _ = r.validated(p, enclaves); r.calls["RunInstances"] != 3 {
+	if _, _ = r.validated(p, func(c *awsv1.EC2NodeClass) { tagged(c); enclaves(c) }); r.calls["RunInstances"] != 3 {
 		t.Error("a class was not tried again with Nitro Enclaves")
 	}
 	r.clock.Step(allowedFor)
