@@ -16,14 +16,22 @@ import (
 	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 )
 
-// aWorkload is a Deployment that is too large for any machine, with two pods, beside the
-// machine of base.yaml.
+// aWorkload is a Deployment that is too large for any machine, with two pods, and workloads
+// whose pods the API server refuses, beside the machine of base.yaml.
 func aWorkload(t *testing.T) []client.Object {
 	t.Helper()
 	selector := map[string]string{"app": "huge"}
 	objects := append(objectsOf(t, "testdata/why/base.yaml"), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "huge"},
 		Spec:       appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: selector}},
+	}, &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "refused"},
+		Spec:       appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "refused"}}},
+		Status:     appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "pods \"refused-\" is forbidden: no"}}},
+	}, &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "huge-1"},
+		Spec:       appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: selector}},
+		Status:     appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{{Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Message: "pods \"huge-c\" is forbidden: exceeded quota"}}},
 	})
 	objects = append(objects, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "impostor"}, Spec: corev1.NodeSpec{ProviderID: "kwok://general-a"}})
 	for name, strategy := range map[string]string{"room": "", "lost": "", "foreign": "other"} {
@@ -76,6 +84,8 @@ func TestWhyTakesKubectlsForms(t *testing.T) {
 		"cb/lost":                        {"capacitybuffer/lost -n default keeps no room (PodTemplateNotFound): PodTemplate \"none\" does not exist in namespace \"default\"."},
 		"buffers gone":                   {"error: capacitybuffer/gone -n default does not exist"},
 		"capacitybuffers.autoscaling.x-k8s.io foreign": {"capacitybuffer/foreign -n default is left to others"},
+		"deploy/refused":   {"error: deployment/refused -n default lacks pods: the API server refuses them: pods \"refused-\" is forbidden: no"},
+		"rs/huge-1":        {huge, "error: replicaset/huge-1 -n default lacks pods: the API server refuses them: pods \"huge-c\" is forbidden: exceeded quota"},
 		"statefulset/gone": {"error: reading statefulset/gone -n default: "},
 	} {
 		var out bytes.Buffer
@@ -100,7 +110,7 @@ func TestNamesAreCompletedFromTheCluster(t *testing.T) {
 		"pod ":           "huge-a huge-b web-0",
 		"pod huge-a ":    "huge-b web-0",
 		"buffer ":        "foreign lost room",
-		"deploy/":        "deploy/huge",
+		"deploy/":        "deploy/huge deploy/refused",
 		"pod/huge-a no/": "no/impostor no/node-a",
 		"service ":       "",
 	} {

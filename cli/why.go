@@ -221,7 +221,7 @@ func (q *question) pods(ctx context.Context, reader client.Reader, in *inventory
 		return nil, err
 	}
 	pods, err := t.Pods(ctx, reader, namespace)
-	if err != nil {
+	if len(pods) == 0 {
 		return nil, err
 	}
 	pods = slices.DeleteFunc(pods, func(p *corev1.Pod) bool {

@@ -239,9 +239,10 @@ func (t Target) Get(ctx context.Context, reader client.Reader, namespace string,
 }
 
 // Pods are those that the target stands for, by name: of a workload, those that its selector
-// selects. An error says if there are none.
+// selects. An error says if there are none, or beside those that are there, that the API server
+// refuses the others.
 func (t Target) Pods(ctx context.Context, reader client.Reader, namespace string) ([]*corev1.Pod, error) {
-	selector := t.selector
+	selector, lacks := t.selector, ""
 	if t.workload != nil {
 		o := t.workload()
 		err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: t.Name}, o)
@@ -251,9 +252,13 @@ func (t Target) Pods(ctx context.Context, reader client.Reader, namespace string
 		if selector, err = metav1.LabelSelectorAsSelector(selectorOf(o)); err != nil {
 			return nil, fmt.Errorf("%s: spec.selector: %w", t.Ref(namespace), err)
 		}
+		lacks = refused(o)
 	} else if selector == nil {
 		pod := &corev1.Pod{}
-		return []*corev1.Pod{pod}, t.Get(ctx, reader, namespace, pod)
+		if err := t.Get(ctx, reader, namespace, pod); err != nil {
+			return nil, err
+		}
+		return []*corev1.Pod{pod}, nil
 	}
 	var pods []*corev1.Pod
 	err := podResource.each(ctx, reader, namespace, selector, func(o client.Object) error {
@@ -261,15 +266,40 @@ func (t Target) Pods(ctx context.Context, reader client.Reader, namespace string
 		pods = append(pods, pod)
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	switch {
-	case err != nil || len(pods) > 0:
-		slices.SortFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	case lacks != "":
+		err = fmt.Errorf("%s lacks pods: the API server refuses them: %s", t.Ref(namespace), lacks)
+	case len(pods) > 0:
 	case t.Name == "":
 		err = fmt.Errorf("there is no pod with %s", selector)
 	default:
 		err = fmt.Errorf("%s has no pods", t.Ref(namespace))
 	}
 	return pods, err
+}
+
+// refused is why pods of a workload cannot be made, as its controller says; empty if they can or
+// its kind does not say.
+func refused(o client.Object) string {
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		for _, c := range o.Status.Conditions {
+			if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
+				return c.Message
+			}
+		}
+	case *appsv1.ReplicaSet:
+		for _, c := range o.Status.Conditions {
+			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
+				return c.Message
+			}
+		}
+	}
+	return ""
 }
 
 // Ref names the target as messages do.
