@@ -29,6 +29,20 @@ type Reservation struct {
 	Left int
 }
 
+// Reservations are those of a class's status that are not about to end, with what each has left.
+func Reservations(listed []ec2class.CapacityReservation, left func(id string) int) []Reservation {
+	var out []Reservation
+	for _, r := range listed {
+		if r.State == ec2class.CapacityReservationStateExpiring {
+			continue
+		}
+		out = append(out, Reservation{
+			ID: r.ID, Type: r.InstanceType, Zone: r.AvailabilityZone, Kind: string(r.ReservationType), Interruptible: r.Interruptible, Left: left(r.ID),
+		})
+	}
+	return out
+}
+
 // Supply is where and at what price a type can be bought.
 type Supply struct {
 	// Zones are those in which EC2 sells the type and the class has a subnet.

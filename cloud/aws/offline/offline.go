@@ -40,7 +40,7 @@ const (
 	OwnPrices     Gap = "its on-demand prices are those that are built in for the region of its subnets; spot is the same share of them as elsewhere"
 	NoGroup       Gap = "the strategy of its placement group is not known, so every type counts as fit for it"
 	NoFeatures    Gap = "which types have nested virtualization, or support Nitro Enclaves, is not known, so every type counts as fit for it"
-	NoReservation Gap = "what its capacity reservations have left is not known, so they are left out"
+	NoReservation Gap = "what its capacity reservations have left is not known, so they count as full"
 )
 
 // Catalogue is what EC2 sells, at the prices of a region. It is safe for concurrent use.
@@ -103,7 +103,7 @@ func (c *Catalogue) Types(class *awsv1.EC2NodeClass) ([]*catalog.Type, []Gap, er
 	if err != nil {
 		return nil, nil, err
 	}
-	supply := &instancetype.Supply{Price: price}
+	supply := &instancetype.Supply{Price: price, Reservations: instancetype.Reservations(class.Status.CapacityReservations, func(string) int { return 0 })}
 	if len(class.Status.AMIs) > 0 {
 		supply.Image = func(labels requirement.Set) string { return image.For(class.Status.AMIs, labels) }
 	}

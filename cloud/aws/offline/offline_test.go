@@ -122,6 +122,26 @@ func TestWhatTheTableDoesNotTellOfTypesIsAGap(t *testing.T) {
 	}
 }
 
+func TestAReservationHasAPriceAndNoRoom(t *testing.T) {
+	got, gaps := types(t, func(c *awsv1.EC2NodeClass) {
+		c.Spec.CapacityReservationSelectorTerms = []ec2class.CapacityReservationSelectorTerm{{ID: "cr-1"}}
+		c.Status.CapacityReservations = []ec2class.CapacityReservation{
+			{ID: "cr-1", InstanceType: "m5.large", AvailabilityZone: "us-east-1a"},
+			{ID: "cr-2", InstanceType: "m5.large", AvailabilityZone: "us-east-1b", State: ec2class.CapacityReservationStateExpiring},
+		}
+	})
+	o, known := got["m5.large"].Offering("us-east-1a", catalog.Reserved)
+	if !known || o.Reservation != "cr-1" || !(o.Price > 0) || o.Available {
+		t.Errorf("the offering is %+v, known %v", o, known)
+	}
+	if _, known := got["m5.large"].Offering("us-east-1b", catalog.Reserved); known {
+		t.Error("a reservation that is about to end counts")
+	}
+	if !slices.Contains(gaps, NoReservation) {
+		t.Errorf("open is %v", gaps)
+	}
+}
+
 func TestARegionWithBuiltInPricesHasItsOwn(t *testing.T) {
 	got, gaps := types(t, func(c *awsv1.EC2NodeClass) {
 		c.Status.Subnets = []ec2class.Subnet{{ID: "subnet-1", Zone: "us-gov-west-1b", ZoneID: "usgw1-az2"}}

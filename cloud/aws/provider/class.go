@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -177,23 +176,17 @@ func (p *Provider) group(class *awsv1.EC2NodeClass) string {
 
 func (p *Provider) supply(class *awsv1.EC2NodeClass) *instancetype.Supply {
 	group, shifted := p.group(class), p.shifted(class)
-	out := &instancetype.Supply{
+	return &instancetype.Supply{
 		Price: p.Prices.Of,
 		SoldOut: func(typeName string, o *catalog.Offering) bool {
 			return shifted[o.Zone] || p.soldOut.stands(scope{group, o.Reservation}, o.Key(typeName))
 		},
 		Image: func(labels requirement.Set) string { return image.For(class.Status.AMIs, labels) },
+		Reservations: instancetype.Reservations(class.Status.CapacityReservations, func(id string) int {
+			left, _ := p.resolver.Left(id)
+			return left
+		}),
 	}
-	for _, r := range class.Status.CapacityReservations {
-		if r.State == ec2class.CapacityReservationStateExpiring {
-			continue
-		}
-		left, _ := p.resolver.Left(r.ID)
-		out.Reservations = append(out.Reservations, instancetype.Reservation{
-			ID: r.ID, Type: r.InstanceType, Zone: r.AvailabilityZone, Kind: string(r.ReservationType), Interruptible: r.Interruptible, Left: left,
-		})
-	}
-	return out
 }
 
 // inZones are the zones of a class's subnets in which a type is sold.
