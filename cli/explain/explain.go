@@ -112,9 +112,29 @@ func becomes(p *plan.Plan, pod *corev1.Pod) *Answer {
 		}
 	}
 	if pod.Spec.NodeName != "" {
-		return answer(Bound, "is bound to node/%s.", pod.Spec.NodeName)
+		a := answer(Bound, "is bound to node/%s.", pod.Spec.NodeName)
+		if r, ok := unsized(pod); ok {
+			a.detail = "  " + r.Message() + "\n"
+			a.blame([]plan.Reason{r})
+		}
+		return a
 	}
 	return nil
+}
+
+// unsized is why the kubelet has not given a pod what it asks for, if it says so.
+func unsized(pod *corev1.Pod) (plan.Reason, bool) {
+	for _, c := range pod.Status.Conditions {
+		if c.Type != corev1.PodResizePending || c.Status != corev1.ConditionTrue {
+			continue
+		}
+		code := plan.ResizeDeferred
+		if c.Reason == corev1.PodReasonInfeasible {
+			code = plan.ResizeInfeasible
+		}
+		return plan.Reason{Code: code, Objects: []plan.ObjectRef{plan.PodRef(pod), {Kind: "Node", Name: pod.Spec.NodeName}}, Have: c.Message}, true
+	}
+	return plan.Reason{}, false
 }
 
 // blame takes the reasons and lists what would have to change, each once.

@@ -92,3 +92,12 @@ const (
 	// says; Until is when the pod is planned again.
 	SchedulerDisagrees Code = "SchedulerDisagrees"
 )
+
+// Why a pod on a node has not got what it asks for. The objects are the pod and the node; Have is
+// what the kubelet says.
+const (
+	// ResizeDeferred: the kubelet resizes the pod once others have left.
+	ResizeDeferred Code = "ResizeDeferred"
+	// ResizeInfeasible: the kubelet will never resize the pod.
+	ResizeInfeasible Code = "ResizeInfeasible"
+)

@@ -174,6 +174,7 @@ func TestEveryReasonOfPlacementHasWordsOfItsOwn(t *testing.T) {
 		VolumeLimitExceeded, HostPortTaken, OfferingUnavailable, LimitExceeded, MinValuesNotMet, ConstraintsInvalid, ConstraintUnsupported,
 		VolumeClaimMissing, VolumeClaimUnusable, StorageClassMissing, TopologyNotSatisfiable,
 		PodEnded, PodOfDaemonSet, PodOfNode, SchedulingGated, JobSuspended, Preempting, OptedOut, AwaitingScheduler, SchedulerDisagrees,
+		ResizeDeferred, ResizeInfeasible,
 	} {
 		text := Reason{Code: code, Want: "what", Have: "that"}.Message()
 		if text == "" || strings.Contains(text, string(code)) {

@@ -85,6 +85,8 @@ var fixes = words{
 	PodOfDaemonSet:         say("make room for it on its node, or give the DaemonSet a higher priority"),
 	Preempting:             say("nothing: kube-scheduler binds it when the pods that it evicts have gone"),
 	OptedOut:               say("let the pod accept nodes with the label karpenter.sh/nodepool"),
+	ResizeDeferred:         say("make room on %s, or delete %s once its workload asks for as much: only a pod without a node gets a new one", second("its node"), first("the pod")),
+	ResizeInfeasible:       say("ask for what %s can give, or delete %s once its workload asks for as much: only a pod without a node gets a new one", second("its node"), first("the pod")),
 	AwaitingScheduler:      say("nothing: %s tries it in a moment; if it does not, check that it runs, and spec.schedulerName", scheduler),
 }
 

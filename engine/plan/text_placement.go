@@ -243,6 +243,8 @@ var placementWords = words{
 	OptedOut:               say("the pod accepts only nodes that belong to no pool (karpenter.sh/nodepool DoesNotExist)"),
 	AwaitingScheduler:      say("%s has not tried the pod yet", scheduler),
 	SchedulerDisagrees:     disagreementText,
+	ResizeDeferred:         say("the resize of the pod waits for room on %s: %s", second("its node"), have),
+	ResizeInfeasible:       say("the pod cannot be resized on %s: %s", second("its node"), have),
 }
 
 func (r Reason) second(otherwise string) string {

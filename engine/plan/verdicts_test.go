@@ -141,4 +141,6 @@ var examples = map[Code]Reason{
 		Objects: []ObjectRef{theNode, aPod}, Since: noonish, Until: untilOne,
 		Have: "0/1 nodes are available: 1 node(s) did not have enough free storage.",
 	},
+	ResizeDeferred:   {Objects: []ObjectRef{aPod, theNode}, Have: "Node didn't have enough resource: cpu, requested: 6000, used: 5000, capacity: 8000"},
+	ResizeInfeasible: {Objects: []ObjectRef{aPod, theNode}, Have: "Node didn't have enough capacity: cpu, requested: 9000, capacity: 8000"},
 }
