@@ -22,27 +22,34 @@ func (w *world) useExisting() {
 	if len(w.Machines.List) == 0 {
 		return
 	}
-	refused := w.refused()
-	open := func(g *demand.Group) bitset.Set {
-		if len(g.Shape.Refused) > 0 {
-			return nil
+	e := &existing{w, w.refused()}
+	e.keepNominated()
+	for _, g := range e.bySize() {
+		if set := e.open(g); set != nil {
+			e.fill(g, set)
 		}
-		set := w.Machines.Accepting(g.Shape.Node)
-		if len(refused[g]) == 0 {
-			return set
-		}
+	}
+}
+
+// existing puts pods on machines.
+type existing struct {
+	*world
+	refused map[*demand.Group][]int
+}
+
+// open are the machines that may take a group, nil if none ever does. The result is shared.
+func (e *existing) open(g *demand.Group) bitset.Set {
+	if len(g.Shape.Refused) > 0 {
+		return nil
+	}
+	set := e.Machines.Accepting(g.Shape.Node)
+	if len(e.refused[g]) > 0 {
 		set = set.Clone()
-		for _, i := range refused[g] {
+		for _, i := range e.refused[g] {
 			set.Remove(i)
 		}
-		return set
 	}
-	w.keepNominated(open)
-	for _, g := range w.bySize(open) {
-		if set := open(g); set != nil {
-			w.fill(g, set)
-		}
-	}
+	return set
 }
 
 // refused are the machines, by group, on which kube-scheduler does not put one
@@ -71,28 +78,28 @@ func (w *world) refused() map[*demand.Group][]int {
 // bySize lists the groups, those that others kept out first, then those for which no
 // machine can be launched: of each the largest need first, then those for which the
 // fewest machines are open, and those with the most inter-pod constraints.
-func (w *world) bySize(open func(*demand.Group) bitset.Set) []*demand.Group {
-	largest := make([]int64, len(w.Dims.Names))
-	for _, m := range w.Machines.List {
-		for i, n := range w.Dims.Have(m.Node.Allocatable()) {
+func (e *existing) bySize() []*demand.Group {
+	largest := make([]int64, len(e.Dims.Names))
+	for _, m := range e.Machines.List {
+		for i, n := range e.Dims.Have(m.Node.Allocatable()) {
 			largest[i] = max(largest[i], n)
 		}
 	}
-	size, choice := make(map[*demand.Group]float64, len(w.Groups)), make(map[*demand.Group]int, len(w.Groups))
-	class := make(map[*demand.Group]int, len(w.Groups))
-	for _, g := range w.Groups {
-		choice[g] = open(g).Len()
+	size, choice := make(map[*demand.Group]float64, len(e.Groups)), make(map[*demand.Group]int, len(e.Groups))
+	class := make(map[*demand.Group]int, len(e.Groups))
+	for _, g := range e.Groups {
+		choice[g] = e.open(g).Len()
 		switch {
-		case w.cuts.First(g):
+		case e.cuts.First(g):
 			class[g] = -1
-		case choice[g] > 0 && w.Offerings.Sells(g.Shape.Node, g.Need):
+		case choice[g] > 0 && e.Offerings.Sells(g.Shape.Node, g.Need):
 			class[g] = 1
 		}
 		for i, n := range g.Need {
 			size[g] = max(size[g], float64(n)/float64(max(largest[i], 1)))
 		}
 	}
-	out := slices.Clone(w.Groups)
+	out := slices.Clone(e.Groups)
 	slices.SortStableFunc(out, func(a, b *demand.Group) int {
 		return cmp.Or(cmp.Compare(class[a], class[b]), cmp.Compare(size[b], size[a]),
 			cmp.Compare(choice[a], choice[b]), cmp.Compare(len(b.Shape.Memberships), len(a.Shape.Memberships)))
@@ -103,42 +110,42 @@ func (w *world) bySize(open func(*demand.Group) bitset.Set) []*demand.Group {
 // fill puts as many of a group as possible on machines: with the least left of those to
 // which its pods object least. If they prefer something about the pods on the node, they come one
 // at a time, as each of them changes what the next would rather have.
-func (w *world) fill(g *demand.Group, accepting bitset.Set) {
-	f := w.Family(g.Shape)
+func (e *existing) fill(g *demand.Group, accepting bitset.Set) {
+	f := e.Family(g.Shape)
 	machines := slices.Collect(accepting.All())
-	against := w.objections(g.Shape)
+	against := e.objections(g.Shape)
 	slices.SortStableFunc(machines, func(x, y int) int { return cmp.Compare(against[x], against[y]) })
-	preferred := w.preferredOnNode(g.Shape)
+	preferred := e.preferredOnNode(g.Shape)
 	if len(preferred) == 0 {
 		for i := 0; i < len(machines) && len(g.Pods) > 0; i++ {
-			w.put(g, &f, machines[i], g.Units())
+			e.put(g, &f, machines[i], g.Units())
 		}
 		return
 	}
 	for len(g.Pods) > 0 {
 		best, fewest := -1, 0
 		for _, i := range machines {
-			if n := against[i] + w.objectionsAt(preferred, i); (best < 0 || n < fewest) && w.Machines.List[i].Load.Room(&f, g.Need, 1) > 0 {
+			if n := against[i] + e.objectionsAt(preferred, i); (best < 0 || n < fewest) && e.Machines.List[i].Load.Room(&f, g.Need, 1) > 0 {
 				best, fewest = i, n
 			}
 		}
 		if best < 0 {
 			return
 		}
-		w.put(g, &f, best, 1)
+		e.put(g, &f, best, 1)
 	}
 }
 
 // objections are how much a shape has against each machine by itself: the weights
 // of the preferences for nodes that it does not keep.
-func (w *world) objections(sh *demand.Shape) []int {
-	out := make([]int, len(w.Machines.List))
+func (e *existing) objections(sh *demand.Shape) []int {
+	out := make([]int, len(e.Machines.List))
 	for k := range sh.Preferences {
 		p := &sh.Preferences[k]
 		if p.Node == nil {
 			continue
 		}
-		kept := w.Machines.Accepting(p.Node)
+		kept := e.Machines.Accepting(p.Node)
 		for i := range out {
 			if !kept.Has(i) {
 				out[i] += p.Weight
@@ -150,10 +157,10 @@ func (w *world) objections(sh *demand.Shape) []int {
 
 // preferredOnNode are the memberships in which a shape prefers who is on its node. Other
 // domains are decided, and counted, before.
-func (w *world) preferredOnNode(sh *demand.Shape) []demand.Membership {
+func (e *existing) preferredOnNode(sh *demand.Shape) []demand.Membership {
 	var out []demand.Membership
 	for _, r := range sh.Memberships {
-		if r.Weight > 0 && w.PodTopology.Counts[r.Rule].PerNode() {
+		if r.Weight > 0 && e.PodTopology.Counts[r.Rule].PerNode() {
 			out = append(out, r)
 		}
 	}
@@ -161,62 +168,61 @@ func (w *world) preferredOnNode(sh *demand.Shape) []demand.Membership {
 }
 
 // objectionsAt is how much the pods on a machine are against what the memberships prefer.
-func (w *world) objectionsAt(memberships []demand.Membership, machine int) int {
+func (e *existing) objectionsAt(memberships []demand.Membership, machine int) int {
 	sum := 0
 	for _, r := range memberships {
-		l := w.PodTopology.Counts[r.Rule]
-		if domain, ok := w.Machines.List[machine].Domain(l.Key); ok {
+		l := e.PodTopology.Counts[r.Rule]
+		if domain, ok := e.Machines.List[machine].Domain(l.Key); ok {
 			sum += r.Weight * l.Objections(l.At(domain), r.Selected)
 		}
 	}
 	return sum
 }
 
-// put puts up to n of a group on a machine, and counts them for rules over nodes.
-func (w *world) put(g *demand.Group, f *pack.Family, machine, n int) {
-	m := w.Machines.List[machine]
-	if n = m.Load.Room(f, g.Need, n); n == 0 {
-		return
+// put puts up to n of a group on a machine.
+func (e *existing) put(g *demand.Group, f *pack.Family, machine, n int) {
+	if n = e.Machines.List[machine].Load.Room(f, g.Need, n); n > 0 {
+		e.place(g, f, machine, g.Take(n))
 	}
+}
+
+// place puts pods of a group on a machine that has room, and counts them for rules over nodes.
+func (e *existing) place(g *demand.Group, f *pack.Family, machine int, pods []*snapshot.Pod) {
+	m, n := e.Machines.List[machine], len(pods)/g.Bundle
 	m.Load.Add(f, g.Need, n)
 	for _, r := range g.Shape.Memberships {
-		if l := w.PodTopology.Counts[r.Rule]; l.PerNode() {
+		if l := e.PodTopology.Counts[r.Rule]; l.PerNode() {
 			if domain, ok := m.Domain(l.Key); ok {
 				g.Shape.Record(l, l.At(domain), r, n)
 			}
 		}
 	}
-	w.place(g.Take(n), m.Node)
+	for _, p := range pods {
+		e.plan.Placements = append(e.plan.Placements, plan.Placement{Pod: p, Node: m.Node})
+	}
 }
 
 // keepNominated puts pods where an earlier plan counted on a machine for them, if they
 // still fit.
-func (w *world) keepNominated(open func(*demand.Group) bitset.Set) {
-	if len(w.Snap.Nominated) == 0 {
+func (e *existing) keepNominated() {
+	if len(e.Snap.Nominated) == 0 {
 		return
 	}
-	for _, g := range w.Groups {
-		set := open(g)
+	for _, g := range e.Groups {
+		set := e.open(g)
 		if set == nil {
 			continue
 		}
-		f := w.Family(g.Shape)
+		f := e.Family(g.Shape)
 		var left []*snapshot.Pod
 		for unit := range slices.Chunk(g.Pods, g.Bundle) {
-			i, ok := w.Machines.ByName[w.Snap.Nominated[types.NamespacedName{Namespace: unit[0].Namespace, Name: unit[0].Name}]]
-			if !ok || !set.Has(i) || w.Machines.List[i].Load.Room(&f, g.Need, 1) == 0 {
+			i, ok := e.Machines.ByName[e.Snap.Nominated[types.NamespacedName{Namespace: unit[0].Namespace, Name: unit[0].Name}]]
+			if ok && set.Has(i) && e.Machines.List[i].Load.Room(&f, g.Need, 1) > 0 {
+				e.place(g, &f, i, unit)
+			} else {
 				left = append(left, unit...)
-				continue
 			}
-			w.Machines.List[i].Load.Add(&f, g.Need, 1)
-			w.place(unit, w.Machines.List[i].Node)
 		}
 		g.Pods = left
-	}
-}
-
-func (w *world) place(pods []*snapshot.Pod, n *snapshot.Node) {
-	for _, p := range pods {
-		w.plan.Placements = append(w.plan.Placements, plan.Placement{Pod: p, Node: n})
 	}
 }
