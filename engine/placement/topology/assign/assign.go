@@ -7,7 +7,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
-	"github.com/millwright-dev/millwright/engine/placement/topology"
 )
 
 // Assigner assigns pods with inter-pod constraints to topology domains. It is not safe for
@@ -97,10 +96,8 @@ func (a *Assigner) inOrder() []*demand.Group {
 // ready reports whether a pod is there for each affinity of a group, or may be
 // with the group itself.
 func (a *Assigner) ready(g *demand.Group) bool {
-	return !slices.ContainsFunc(g.Shape.Memberships, func(r demand.Membership) bool {
-		l := a.PodTopology.Counts[r.Rule]
-		return r.Declares && l.Kind == topology.Affinity && !r.Selected && l.Anywhere() == 0
-	})
+	_, lacks := a.lacksFirst(g, nil)
+	return !lacks
 }
 
 // assign divides a group over domains. Pods beyond the group's quota are left as

@@ -53,13 +53,6 @@ func (a *Assigner) divide(g *demand.Group) []*demand.Group {
 		return []*demand.Group{g}
 	}
 	v := a.newAssignment(g, keys)
-	if len(v.cells) == 0 {
-		if a.takes(g) {
-			return []*demand.Group{a.refuse(g, v.closedRule())}
-		}
-		// Something else is in the way, and will be told.
-		return []*demand.Group{a.loosen(g, keys...)}
-	}
 	rest := v.fill(g.Pods)
 	out := v.groups()
 	if len(rest) > 0 {
@@ -117,7 +110,7 @@ func (a *Assigner) avoid(g *demand.Group, key string) *demand.Group {
 		return a.loosen(g, key)
 	}
 	out := a.bind(g, requirement.NewSet(requirement.Must(key, requirement.NotIn, closed...)), g.Pods)
-	if len(out.Shape.Terms) == 0 || !a.takes(out) && a.takes(g) {
+	if !a.takes(out) {
 		return a.refuse(g, demand.Unsatisfiable(by))
 	}
 	return out

@@ -49,9 +49,9 @@ func (c *colocation) needFirst() {
 
 // lacksFirst is a required affinity of a group that selects no pod that is there or comes,
 // nor the group itself.
-func (c *colocation) lacksFirst(g *demand.Group, comes map[int]bool) (rule int, lacks bool) {
+func (s *domains) lacksFirst(g *demand.Group, comes map[int]bool) (rule int, lacks bool) {
 	for _, r := range g.Shape.Memberships {
-		if l := c.PodTopology.Counts[r.Rule]; r.Declares && l.Kind == topology.Affinity && !r.Selected && !comes[r.Rule] && l.Anywhere() == 0 {
+		if l := s.PodTopology.Counts[r.Rule]; r.Declares && l.Kind == topology.Affinity && !r.Selected && !comes[r.Rule] && l.Anywhere() == 0 {
 			return r.Rule, true
 		}
 	}
