@@ -59,12 +59,8 @@ func (t *claims) relax(set requirement.Set, p *supply.Pool, chosen []int) (requi
 	if !t.w.opts.RelaxMinValues || len(p.MinValues) == 0 {
 		return set, false
 	}
-	counts := t.w.Offerings.NewMinValues(p)
-	for _, i := range chosen {
-		counts.Add(i)
-	}
 	relaxed := false
-	for i, n := range counts.Counts() {
+	for i, n := range t.w.Offerings.NewMinValues(p, chosen...).Counts() {
 		if floor := p.MinValues[i]; n < floor.MinValues() {
 			set = set.Without(floor.Key()).With(set.Get(floor.Key()).WithMinValues(n))
 			relaxed = true
@@ -78,7 +74,7 @@ func (t *claims) relax(set requirement.Set, p *supply.Pool, chosen []int) (requi
 // dearest. Their pods stay where they are. What a box could become only grows as others
 // go, so one look at each does.
 func (t *claims) keepMinValues(boxes []pack.Box) []pack.Box {
-	if t.w.opts.RelaxMinValues || !slices.ContainsFunc(t.pools, func(p *supply.Pool) bool { return len(p.MinValues) > 0 && len(p.Limits) > 0 }) {
+	if t.w.opts.RelaxMinValues {
 		return boxes
 	}
 	order := make([]int, len(boxes))
@@ -88,22 +84,15 @@ func (t *claims) keepMinValues(boxes []pack.Box) []pack.Box {
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(t.podsOf(&boxes[a]), t.podsOf(&boxes[b])), cmp.Compare(b, a))
 	})
-	gone := make([]bool, len(boxes))
 	left := len(boxes)
 	for _, i := range order {
 		if !t.keepsMinValues(&boxes[i], left) {
 			t.charge(boxes[i:i+1], -1)
-			gone[i] = true
+			boxes[i].Parts = nil
 			left--
 		}
 	}
-	kept := boxes[:0]
-	for i := range boxes {
-		if !gone[i] {
-			kept = append(kept, boxes[i])
-		}
-	}
-	return kept
+	return slices.DeleteFunc(boxes, func(b pack.Box) bool { return b.Parts == nil })
 }
 
 func (t *packing) podsOf(b *pack.Box) int {
@@ -121,9 +110,5 @@ func (t *claims) keepsMinValues(b *pack.Box, boxes int) bool {
 	if len(p.MinValues) == 0 || len(p.Limits) == 0 {
 		return true
 	}
-	counts := t.w.Offerings.NewMinValues(p)
-	for _, l := range t.suiting(t.contentOf(b), t.launch[b.Model], boxes) {
-		counts.Add(l)
-	}
-	return counts.Met()
+	return t.w.Offerings.NewMinValues(p, t.suiting(t.contentOf(b), t.launch[b.Model], boxes)...).Met()
 }

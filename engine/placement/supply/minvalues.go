@@ -15,11 +15,14 @@ type MinValues struct {
 	seen  []map[string]bool
 }
 
-// NewMinValues counts for a pool's minValues, from nothing.
-func (m *Offerings) NewMinValues(p *Pool) *MinValues {
+// NewMinValues counts some launches for a pool's minValues.
+func (m *Offerings) NewMinValues(p *Pool, launches ...int) *MinValues {
 	f := &MinValues{index: m.Index, pool: p, seen: make([]map[string]bool, len(p.MinValues))}
 	for i := range f.seen {
 		f.seen[i] = map[string]bool{}
+	}
+	for _, i := range launches {
+		f.Add(i)
 	}
 	return f
 }
