@@ -16,15 +16,17 @@ const (
 	NodeOverlay = "NodeOverlay"
 	// CapacityBuffer is the gate for CapacityBuffers.
 	CapacityBuffer = "CapacityBuffer"
+	// TerminateFirstDrift is the gate for machines that go before their replacement is launched.
+	TerminateFirstDrift = "TerminateFirstDrift"
 	// spotToSpot is the gate for spot machines that replace spot machines.
 	spotToSpot = "SpotToSpotConsolidation"
 )
 
 // switched are those.
-var switched = []string{NodeRepair, NodeOverlay, CapacityBuffer}
+var switched = []string{NodeRepair, NodeOverlay, CapacityBuffer, TerminateFirstDrift}
 
 // alwaysOn are gates of features that are on here.
-var alwaysOn = []string{"ReservedCapacity", "StaticCapacity", spotToSpot}
+var alwaysOn = []string{"ReservedCapacity", "StaticCapacity", "TerminateFirstRepair", spotToSpot}
 
 // Gates are names and whether they are switched on, as in NodeRepair=true,NodeOverlay=false. It is
 // a pflag.Value; its zero value has none.

@@ -74,6 +74,8 @@ type Settings struct {
 
 	// CapacityBuffer lets CapacityBuffers count, likewise.
 	CapacityBuffer bool
+	// TerminateFirstDrift is disruption's option of that name.
+	TerminateFirstDrift bool
 	// Observe is set in a process that tells what it would do, and does nothing.
 	Observe bool
 	// ManagedClasses are the node-class kinds that the provider serves, as

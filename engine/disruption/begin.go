@@ -93,6 +93,8 @@ func (d *decider) list(c Command, until time.Time) {
 // doing words what a command waits for; empty for nothing.
 func doing(c Command) string {
 	switch {
+	case c.First != nil:
+		return "goes before its replacement is launched, as " + c.First.Message()
 	case c.Step == Launch:
 		return fmt.Sprintf("launches %s first", plan.Count(len(c.Launch), "machine"))
 	case c.Step == Await && len(c.Replacements) > 0:
@@ -166,12 +168,10 @@ func (d *decider) beginOne(n *snapshot.Node) (plan.Reason, bool) {
 	if d.worked(n) {
 		return plan.Reason{Code: plan.NotExamined, Objects: plan.MachineRefs(n)}, true
 	}
-	answer, none := d.standIn(one)
+	c := Command{Progress: Progress{Cause: cause}, Nodes: one}
+	answer, _, none := d.replacement(&c)
 	if none != nil {
 		return *none, true
-	}
-	if pod := answer.Refused()[n.Name]; pod != nil {
-		return d.unplaced(pod, n), true
 	}
 	if reason, rests := d.resting(n.Claim.Pool); rests && len(answer.NewNodes) > 0 {
 		return reason, true
@@ -181,7 +181,8 @@ func (d *decider) beginOne(n *snapshot.Node) (plan.Reason, bool) {
 	}
 	d.world.Go(one, answer)
 	d.countOn(n, answer)
-	d.begin(Command{Progress: Progress{Cause: cause}, Nodes: one, Launch: answer.NewNodes})
+	c.Launch = answer.NewNodes
+	d.begin(c)
 	return plan.Reason{}, false
 }
 
@@ -192,14 +193,42 @@ func (d *decider) worked(n *snapshot.Node) bool { return d.world.Asked > work &&
 // static reports whether a machine's pool keeps a fixed number of machines.
 func (d *decider) static(n *snapshot.Node) bool { return d.s.Pool(n.Claim.Pool).Replicas != nil }
 
-// standIn is what takes the place of machines of a command: room for their pods, or one
-// more machine of a static pool. The reason says why there can be none.
-func (d *decider) standIn(nodes []*snapshot.Node) (whatif.Answer, *plan.Reason) {
-	if !d.static(nodes[0]) {
-		return d.world.Ask(nodes), nil
+// replacement is what takes the place of a command's machines. Where limits or a capacity
+// reservation have room for that only once its machine is gone, and the cause lets it go first,
+// the command says so. The reason says why there is none, and for which machine.
+func (d *decider) replacement(c *Command) (whatif.Answer, *snapshot.Node, *plan.Reason) {
+	answer, of, none := d.standIn(d.world, c.Nodes)
+	if none == nil || c.Cause != Expired && (c.Cause != Drifted || !d.terminateFirstDrift) {
+		return answer, of, none
 	}
-	fresh, none := static.Template(d.s, d.s.Pool(nodes[0].Claim.Pool), d.world.Ledger)
-	return whatif.Answer{Plan: &plan.Plan{NewNodes: []plan.NewNode{fresh}}}, none
+	vacated := d.world.Vacated(c.Nodes[0])
+	if vacated == nil {
+		return answer, of, none
+	}
+	later, _, never := d.standIn(vacated, c.Nodes)
+	d.world.Asked = vacated.Asked
+	if _, rests := d.resting(c.Nodes[0].Claim.Pool); never != nil || rests {
+		return answer, of, none
+	}
+	c.First, later.NewNodes = none, nil
+	return later, nil, nil
+}
+
+// standIn is what takes the place of machines in a world: room for their pods, or one more
+// machine of a static pool. The reason says why there is none, and for which machine.
+func (d *decider) standIn(w *whatif.World, nodes []*snapshot.Node) (whatif.Answer, *snapshot.Node, *plan.Reason) {
+	if d.static(nodes[0]) {
+		fresh, none := static.Template(d.s, w.Pool(nodes[0].Claim.Pool), w.Ledger)
+		return whatif.Answer{Plan: &plan.Plan{NewNodes: []plan.NewNode{fresh}}}, nodes[0], none
+	}
+	answer := w.Ask(nodes)
+	for _, n := range nodes {
+		if pod := answer.Refused()[n.Name]; pod != nil {
+			reason := d.unplaced(pod, n)
+			return answer, n, &reason
+		}
+	}
+	return answer, nil, nil
 }
 
 // unplaced is why a machine cannot be replaced, one of whose pods has no other place: its pool

@@ -40,7 +40,8 @@ type decider struct {
 	candidates map[Cause][]churnlog.Machine
 	groups     []*group
 	// paused are the pools that launch no replacements for now.
-	paused map[string]pause
+	paused              map[string]pause
+	terminateFirstDrift bool
 }
 
 func newDecider(s *snapshot.Snapshot, opts Options) *decider {
@@ -53,7 +54,8 @@ func newDecider(s *snapshot.Snapshot, opts Options) *decider {
 		},
 		examiner: e, world: whatif.New(s, planned, opts.Placement), account: a,
 		at: make(map[string]int, len(s.Nodes)), candidates: map[Cause][]churnlog.Machine{}, groups: groups(s), paused: pauses(s),
-		random: rand.New(rand.NewPCG(uint64(cmp.Or(opts.Turn, s.Now.Unix()/turn)), 0)),
+		terminateFirstDrift: opts.TerminateFirstDrift,
+		random:              rand.New(rand.NewPCG(uint64(cmp.Or(opts.Turn, s.Now.Unix()/turn)), 0)),
 	}
 	for i, n := range s.Nodes {
 		d.at[n.Name], d.Verdicts[i].Node = i, n

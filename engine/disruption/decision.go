@@ -60,6 +60,8 @@ type Command struct {
 	// Launch are the machines to ask for if the step is Launch, or that are
 	// expected to be asked for if it is Mark.
 	Launch []plan.NewNode
+	// First is why its machine goes before the replacement is launched; nil if it does not.
+	First *plan.Reason
 	// Placements are where pods are expected to go that need none of those, for a
 	// consolidation that begins.
 	Placements []plan.Placement

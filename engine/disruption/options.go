@@ -15,6 +15,10 @@ type Options struct {
 	// Placement are the options that the provisioning pass uses, so that both
 	// count on the same machines for the same pods.
 	Placement placement.Options
+	// TerminateFirstDrift lets a machine that has drifted go before its replacement is launched
+	// where its pool's limits or its capacity reservation have room for that only then, as
+	// Karpenter's feature gate of that name does. One that has expired always may.
+	TerminateFirstDrift bool
 }
 
 // SettleTime is how long a machine stays marked before it is removed. It covers

@@ -41,8 +41,8 @@ func TestScenarios(t *testing.T) {
 
 func decide(t *testing.T, input string) string {
 	t.Helper()
-	d := Decide(build(t, input), Options{})
-	again := Decide(build(t, input), Options{})
+	opts := Options{TerminateFirstDrift: strings.Contains(input, "gate TerminateFirstDrift\n")}
+	d, again := Decide(build(t, input), opts), Decide(build(t, input), opts)
 	var first, second bytes.Buffer
 	if err := d.Table(&first); err != nil {
 		t.Fatal(err)

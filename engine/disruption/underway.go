@@ -181,16 +181,12 @@ func (u *underway) replace(g *group) {
 		g.Step = Settle
 		return
 	}
-	answer, none := u.standIn(g.Nodes)
+	answer, of, none := u.replacement(&g.Command)
 	if none != nil {
-		u.callOff(g, g.Nodes[0], *none)
+		u.callOff(g, of, *none)
 		return
 	}
 	for _, n := range g.Nodes {
-		if pod := answer.Refused()[n.Name]; pod != nil {
-			u.callOff(g, n, u.unplaced(pod, n))
-			return
-		}
 		u.countOn(n, answer)
 	}
 	switch {
@@ -277,7 +273,7 @@ func (u *underway) placeMovers(standing []*group) {
 	}
 	for _, g := range standing {
 		if (g.Step == Mark || g.Step == Settle) && u.static(g.Nodes[0]) {
-			if fresh, none := u.standIn(g.Nodes); none == nil {
+			if fresh, _, none := u.standIn(u.world, g.Nodes); none == nil {
 				u.world.Ledger.TakeAll(fresh.NewNodes)
 			}
 		}

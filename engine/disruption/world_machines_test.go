@@ -106,6 +106,8 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 		w.annotate(c, lifecycle.UndeclaredAnnotation, "example.com/agent:NoSchedule")
 	case "capacity":
 		o.Labels["karpenter.sh/capacity-type"] = value
+	case "reservation":
+		o.Labels["karpenter.sh/capacity-type"], o.Labels["reservation"] = catalog.Reserved, value
 	case "cpu": // of a type that its pool sells
 		o.Labels["karpenter.sh/capacity-type"] = catalog.OnDemand
 		cpu := resource.MustParse(value)

@@ -157,7 +157,8 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 	return p
 }
 
-// sold are types with twice as many GiB as CPUs.
+// sold are types with twice as many GiB as CPUs. Reserved ones are of a reservation of their name
+// without room.
 func sold(text string) []*catalog.Type {
 	var out []*catalog.Type
 	for _, one := range strings.Split(text, ",") {
@@ -167,10 +168,14 @@ func sold(text string) []*catalog.Type {
 		}
 		price, _ := strconv.ParseFloat(part[2], 64)
 		cpu := resource.MustParse(part[1])
+		offering := catalog.Offering{Zone: "a", CapacityType: part[3], Price: price, Available: len(part) == 4}
+		if part[3] == catalog.Reserved {
+			offering.Reservation, offering.Labels = part[0], map[string]string{"reservation": part[0]}
+		}
 		out = append(out, &catalog.Type{
 			Name:      part[0],
 			Capacity:  corev1.ResourceList{"cpu": cpu, "memory": *resource.NewQuantity(cpu.Value()<<31, resource.BinarySI), "pods": resource.MustParse("110")},
-			Offerings: []catalog.Offering{{Zone: "a", CapacityType: part[3], Price: price, Available: len(part) == 4}},
+			Offerings: []catalog.Offering{offering},
 			Requirements: requirement.NewSet(
 				requirement.Must(corev1.LabelInstanceTypeStable, requirement.In, part[0]),
 				requirement.Must(corev1.LabelTopologyZone, requirement.In, "a"),

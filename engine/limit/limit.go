@@ -149,6 +149,19 @@ func (l *Ledger) With(list []plan.NewNode) *Ledger {
 	return out
 }
 
+// Without is a ledger in which a machine of a pool does not count.
+func (l *Ledger) Without(p *snapshot.Pool, n *snapshot.Node) *Ledger {
+	out := &Ledger{pools: maps.Clone(l.pools)}
+	maps.Copy(out.pools, l.clone([]plan.NewNode{{Pool: p.Name}}))
+	used := out.pools[p.Name].used
+	for name, q := range Size(p, n) {
+		have := used[name]
+		have.Sub(q)
+		used[name] = have
+	}
+	return out
+}
+
 // planned is what a machine counts for certain: as its choice, or, where its pool demands a
 // choice of types, as the largest that it may become.
 func planned(n *plan.NewNode) corev1.ResourceList {

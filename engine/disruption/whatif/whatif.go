@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/placement"
@@ -102,8 +103,66 @@ func (w *World) Machines() []*snapshot.Node { return w.snap.Nodes }
 // Pools are those of the world.
 func (w *World) Pools() []*snapshot.Pool { return w.snap.Pools }
 
+// Pool finds a pool of the world, nil if there is none.
+func (w *World) Pool(name string) *snapshot.Pool { return w.snap.Pool(name) }
+
 // Machine finds a machine of the world, nil if it is gone.
 func (w *World) Machine(name string) *snapshot.Node { return w.snap.Node(name) }
+
+// Vacated is the world in which what a machine has of its pool's limits and of its capacity
+// reservation is free as well, nil if neither bounds it.
+func (w *World) Vacated(n *snapshot.Node) *World {
+	pool := w.snap.Pool(n.Claim.Pool)
+	reservation := reservationOf(pool, n)
+	if len(pool.Limits) == 0 && reservation == "" {
+		return nil
+	}
+	f := *w
+	f.Ledger, f.snap = w.Ledger.Without(pool, n), w.snap.Fork()
+	f.options.Ledger = f.Ledger
+	if reservation != "" {
+		f.options.Cache = nil // of types that are of this question only
+		for i, p := range f.snap.Pools {
+			f.snap.Pools[i] = withRoom(p, reservation)
+		}
+	}
+	return &f
+}
+
+// reservationOf is the capacity reservation that a machine draws on, empty if that is none which
+// its pool may use.
+func reservationOf(pool *snapshot.Pool, n *snapshot.Node) string {
+	labels := n.Labels()
+	for _, t := range pool.Types {
+		for i := range t.Offerings {
+			o := &t.Offerings[i]
+			if o.Reservation != "" && t.Name == labels[corev1.LabelInstanceTypeStable] && o.Requirements().Matches(labels) {
+				return o.Reservation
+			}
+		}
+	}
+	return ""
+}
+
+// withRoom is a pool for which a capacity reservation has room for one more machine.
+func withRoom(p *snapshot.Pool, reservation string) *snapshot.Pool {
+	out := *p
+	out.Types = slices.Clone(p.Types)
+	for i, t := range out.Types {
+		if !slices.ContainsFunc(t.Offerings, func(o catalog.Offering) bool { return o.Reservation == reservation }) {
+			continue
+		}
+		roomy := *t
+		roomy.Offerings = slices.Clone(t.Offerings)
+		for j := range roomy.Offerings {
+			if o := &roomy.Offerings[j]; o.Reservation == reservation {
+				o.Left, o.Available = o.Left+1, true
+			}
+		}
+		out.Types[i] = &roomy
+	}
+	return &out
+}
 
 // Answer is a plan for pods of machines that are thought gone.
 type Answer struct {
