@@ -61,18 +61,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if np.DeletionTimestamp != nil || !r.Manages(cluster.ClassRef(np.Spec.Template.Spec.NodeClassRef)) {
 		return reconcile.Result{}, nil
 	}
-	after, err := r.update(ctx, np)
+	synced := r.Store.Synced()
+	after, err := r.update(ctx, np, synced)
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}
-	if err == nil {
+	if err == nil && synced {
 		err = r.staff(ctx, after)
 	}
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("updating NodePool %s: %w", np.Name, err)
 	}
 	again := recheckUnready
-	if r.conditions(after).Root().IsTrue() {
+	switch {
+	case !synced:
+		again = time.Second
+	case r.conditions(after).Root().IsTrue():
 		again = recheckReady
 	}
 	if until := r.nextPause(after); until > 0 {
@@ -81,8 +85,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// update walks a pool through the steps and writes the outcome.
-func (r *Reconciler) update(ctx context.Context, np *karpv1.NodePool) (*karpv1.NodePool, error) {
+// update walks a pool through the steps and writes the outcome. What is counted waits for the
+// store to be synced.
+func (r *Reconciler) update(ctx context.Context, np *karpv1.NodePool, synced bool) (*karpv1.NodePool, error) {
 	if err := r.restampClaims(ctx, np); err != nil {
 		return nil, err
 	}
@@ -91,7 +96,6 @@ func (r *Reconciler) update(ctx context.Context, np *karpv1.NodePool) (*karpv1.N
 		return nil, fmt.Errorf("reading its node class: %w", err)
 	}
 	now := r.Store.Snapshot(r.Clock.Now(), nil)
-	synced := r.Store.Synced()
 	claims, counted := r.ended(now, np.Name)
 	after, err := r.Writer.Pool(ctx, np, func(np *karpv1.NodePool) {
 		if decode.Fault(np) == "" {

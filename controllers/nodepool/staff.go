@@ -20,7 +20,7 @@ import (
 
 // staff keeps a static pool at its number of machines.
 func (r *Reconciler) staff(ctx context.Context, np *karpv1.NodePool) error {
-	if np.Spec.Replicas == nil || !r.Store.Synced() {
+	if np.Spec.Replicas == nil {
 		return nil
 	}
 	defer r.Writer.Launching()()

@@ -5,14 +5,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -45,6 +48,21 @@ func TestAStaticPoolIsFilledAndCutBack(t *testing.T) {
 		if got := int64(len(r.Claims())); got != n {
 			t.Errorf("%d machines, want %d", got, n)
 		}
+	}
+}
+
+func TestAStaticPoolIsFilledOnceTheStoreIsSynced(t *testing.T) {
+	r, np := staticPool(t, nil)
+	c := reconciler(r)
+	c.Store = cluster.NewStore()
+	result, err := c.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(np)})
+	r.Must(err)
+	if n := len(r.Claims()); n > 0 || result.RequeueAfter > time.Second {
+		t.Errorf("%d machines before it is, and the next look after %v", n, result.RequeueAfter)
+	}
+	c.Store = r.Store
+	if run(t, r, c); len(r.Claims()) != 3 {
+		t.Errorf("%d machines once it is, want 3", len(r.Claims()))
 	}
 }
 
