@@ -173,6 +173,9 @@ func (d *decider) beginOne(n *snapshot.Node) (plan.Reason, bool) {
 	if none != nil {
 		return *none, true
 	}
+	if c.First != nil && d.expects(n.Claim.Pool) {
+		return *c.First, true
+	}
 	if reason, rests := d.resting(n.Claim.Pool); rests && len(answer.NewNodes) > 0 {
 		return reason, true
 	}
@@ -212,6 +215,12 @@ func (d *decider) replacement(c *Command) (whatif.Answer, *snapshot.Node, *plan.
 	}
 	c.First, later.NewNodes = none, nil
 	return later, nil, nil
+}
+
+// expects reports whether machines of a pool are to come, which budgets do not count.
+func (d *decider) expects(pool string) bool {
+	return slices.ContainsFunc(d.missing, func(n plan.NewNode) bool { return n.Pool == pool }) ||
+		slices.ContainsFunc(d.s.Nodes, func(n *snapshot.Node) bool { return n.Pool() == pool && !n.Initialized() && !n.Deleting() })
 }
 
 // standIn is what takes the place of machines in a world: room for their pods, or one more

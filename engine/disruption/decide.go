@@ -11,6 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
+	"github.com/millwright-dev/millwright/engine/static"
 )
 
 // Decide judges every machine of a snapshot.
@@ -32,6 +33,8 @@ type decider struct {
 	*Decision
 	*examiner
 	world *whatif.World
+	// missing are machines that pods and static pools lack and that are launched outside of commands.
+	missing []plan.NewNode
 	// random orders what this decision may not come to.
 	random *rand.Rand
 	// at is where a machine's verdict is, by name.
@@ -52,13 +55,17 @@ func newDecider(s *snapshot.Snapshot, opts Options) *decider {
 			Verdicts: make([]Verdict, len(s.Nodes)), Eligible: map[Cause]int{}, Allowances: a.allowances, examiner: e,
 			Refusals: nomination.Refusals(s, planned.Placements), Agreed: agreed(s),
 		},
-		examiner: e, world: whatif.New(s, planned, opts.Placement), account: a,
+		examiner: e, missing: slices.Clip(planned.NewNodes), world: whatif.New(s, planned, opts.Placement), account: a,
 		at: make(map[string]int, len(s.Nodes)), candidates: map[Cause][]churnlog.Machine{}, groups: groups(s), paused: pauses(s),
 		terminateFirstDrift: opts.TerminateFirstDrift,
 		random:              rand.New(rand.NewPCG(uint64(cmp.Or(opts.Turn, s.Now.Unix()/turn)), 0)),
 	}
 	for i, n := range s.Nodes {
 		d.at[n.Name], d.Verdicts[i].Node = i, n
+	}
+	for _, p := range s.Pools {
+		launch, _, _ := static.Staff(s, p, d.replacing, d.world.Ledger)
+		d.missing = append(d.missing, launch...)
 	}
 	// Nothing is moved to further Nodes of an instance, whose room is counted once.
 	d.world.Close(func(n *snapshot.Node) bool { return n.Claim == nil && d.twins[n.Object.Spec.ProviderID] != nil })

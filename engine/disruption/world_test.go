@@ -85,6 +85,7 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 			p.Policy.Disruption.IgnoreJobs = true
 		case "static":
 			p.Replicas = new(int64)
+			*p.Replicas, _ = strconv.ParseInt(value, 10, 64)
 		case "on-trial":
 			p.OnTrial = true
 		case "not-ready":
