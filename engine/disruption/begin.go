@@ -217,10 +217,13 @@ func (d *decider) replacement(c *Command) (whatif.Answer, *snapshot.Node, *plan.
 	return later, nil, nil
 }
 
-// expects reports whether machines of a pool are to come, which budgets do not count.
+// expects reports whether machines of a pool are to come, or have room to come once an instance has
+// ended: budgets count none of these.
 func (d *decider) expects(pool string) bool {
 	return slices.ContainsFunc(d.missing, func(n plan.NewNode) bool { return n.Pool == pool }) ||
-		slices.ContainsFunc(d.s.Nodes, func(n *snapshot.Node) bool { return n.Pool() == pool && !n.Initialized() && !n.Deleting() })
+		slices.ContainsFunc(d.s.Nodes, func(n *snapshot.Node) bool {
+			return n.Pool() == pool && n.Claim != nil && (n.Claim.Is(snapshot.InstanceTerminating) || !n.Initialized() && !n.Deleting())
+		})
 }
 
 // standIn is what takes the place of machines in a world: room for their pods, or one more
