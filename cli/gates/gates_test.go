@@ -9,6 +9,7 @@ func TestWhatIsOtherwiseThanInKarpenterIsSaid(t *testing.T) {
 		"NodeRepair=true,ReservedCapacity=true,StaticCapacity=true": "",
 		"SpotToSpotConsolidation=true,NodeOverlay=false":            "",
 		"NodeOverlay=true,CapacityBuffer=true":                      "",
+		"TerminateFirstDrift=true,TerminateFirstRepair=true":        "",
 		"SpotToSpotConsolidation=false":                             spot,
 		"DynamicResources=true,SpotToSpotConsolidation=false":       "DynamicResources has no effect; " + spot,
 	} {
