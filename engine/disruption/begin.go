@@ -173,7 +173,7 @@ func (d *decider) beginOne(n *snapshot.Node) (plan.Reason, bool) {
 	if none != nil {
 		return *none, true
 	}
-	if c.First != nil && d.expects(n.Claim.Pool) {
+	if c.First != nil && d.incomplete(n.Claim.Pool) {
 		return *c.First, true
 	}
 	if reason, rests := d.resting(n.Claim.Pool); rests && len(answer.NewNodes) > 0 {
@@ -201,7 +201,7 @@ func (d *decider) static(n *snapshot.Node) bool { return d.s.Pool(n.Claim.Pool).
 // the command says so. The reason says why there is none, and for which machine.
 func (d *decider) replacement(c *Command) (whatif.Answer, *snapshot.Node, *plan.Reason) {
 	answer, of, none := d.standIn(d.world, c.Nodes)
-	if none == nil || c.Cause != Expired && (c.Cause != Drifted || !d.terminateFirstDrift) {
+	if none == nil || !d.goesFirst(c.Cause) {
 		return answer, of, none
 	}
 	vacated := d.world.Vacated(c.Nodes[0])
@@ -217,9 +217,14 @@ func (d *decider) replacement(c *Command) (whatif.Answer, *snapshot.Node, *plan.
 	return later, nil, nil
 }
 
-// expects reports whether machines of a pool are to come, or have room to come once an instance has
+// goesFirst reports whether a cause lets a machine go before its replacement is launched.
+func (d *decider) goesFirst(c Cause) bool {
+	return c == Expired || c == Drifted && d.terminateFirstDrift
+}
+
+// incomplete reports whether machines of a pool are to come, or have room to come once an instance has
 // ended: budgets count none of these.
-func (d *decider) expects(pool string) bool {
+func (d *decider) incomplete(pool string) bool {
 	return slices.ContainsFunc(d.missing, func(n plan.NewNode) bool { return n.Pool == pool }) ||
 		slices.ContainsFunc(d.s.Nodes, func(n *snapshot.Node) bool {
 			return n.Pool() == pool && n.Claim != nil && (n.Claim.Is(snapshot.InstanceTerminating) || !n.Initialized() && !n.Deleting())
