@@ -45,7 +45,10 @@ var checks = []check{
 	{"agent-leaves-early", agentsThatLeaveEarly, false},
 	{"agent-shut-out", agentsThatAreShutOut, false},
 	{"attach-limit-fixed", limitsThatAreFixed, false},
-	{"budget-never-opens", budgetsThatNeverOpen, false},
+	{"budget-lapses", func(in *Inventory) []Finding { return pool.BudgetsThatLapse(in.Pools, in.windowed) }, false},
+	{"budget-never-opens", func(in *Inventory) []Finding {
+		return append(policiesThatNeverOpen(in), pool.BudgetsThatNeverOpen(in.Pools)...)
+	}, false},
 	{"class-not-ready", func(in *Inventory) []Finding { return account.ClassesThatAreNotReady(in.Classes) }, false},
 	{"class-selects-nothing", func(in *Inventory) []Finding { return account.ClassesThatSelectNothing(&in.Account, in.Classes) }, true},
 	{"clock-skewed", func(in *Inventory) []Finding { return control.ClocksThatDiffer(in.Nodes) }, false},

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/millwright-dev/millwright/api/v1alpha1"
+	"github.com/millwright-dev/millwright/doctor/pool"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 	"github.com/millwright-dev/millwright/engine/window"
@@ -74,9 +75,9 @@ func longestPause(list []v1alpha1.Window) (time.Duration, bool) {
 	if slices.ContainsFunc(windows, func(w snapshot.Window) bool { return window.Check(w) != nil }) {
 		return 0, false
 	}
-	begin := firstDay
+	begin := pool.FirstDay
 	var longest time.Duration
-	for at := begin; at.Before(begin.Add(year)); {
+	for at := begin; at.Before(begin.Add(pool.Year)); {
 		open, err := window.Opens(windows, at)
 		if err != nil {
 			return 0, false

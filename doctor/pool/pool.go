@@ -1,5 +1,5 @@
 // Package pool examines what NodePools say by themselves, for package doctor: their status, their
-// limits, and for how long their nodes live.
+// limits, their budgets, and for how long their nodes live.
 package pool
 
 import (
@@ -52,7 +52,7 @@ func AtLimit(pools []*karpv1.NodePool) []finding.Finding {
 			}
 			out = append(out, finding.Finding{
 				Severity: finding.Warning, Object: finding.RefOf("NodePool", np), Field: "spec.limits." + string(name),
-				Message: fmt.Sprintf("is %s, and %s are in use: the pool launches nothing more, replacements of nodes that drift or expire neither", limit.String(), used.String()),
+				Message: fmt.Sprintf("is %s, and %s are in use: the pool launches nothing more, and no replacement before its node has gone", limit.String(), used.String()),
 				Advice:  "raise the limit, or let another pool take the pods",
 			})
 		}
