@@ -54,7 +54,7 @@ type Type struct {
 	// NetworkCards are the interfaces that each card holds, by index.
 	NetworkCards       []int64
 	DefaultNetworkCard int64
-	// Enclaves says that it supports Nitro Enclaves. No table tells: it is for emulators to set.
+	// Enclaves says that it supports Nitro Enclaves, which the table does not know: emulators set it.
 	Enclaves bool
 }
 

@@ -22,8 +22,8 @@ const (
 	rebootPending   = 20 * time.Minute // as long as Karpenter waits for a reboot that the cloud was asked for
 )
 
-// endReboot ends a reboot that Karpenter has begun and that nobody goes on with: once the Node has
-// booted, or cannot be expected to, pods may run there again.
+// endReboot ends a reboot that Karpenter began, and that Millwright does not continue: once the Node
+// has booted, or is not expected to any more, pods may run there again.
 func (s *Step) endReboot(v View) {
 	if len(v.Nodes) != 1 || !v.Claim.Is(rebootCondition) && !hasTaint(v.Nodes[0].Spec.Taints, Rebooting) {
 		return
@@ -36,7 +36,7 @@ func (s *Step) endReboot(v View) {
 	}
 	change := s.change(v)
 	change.RemoveTaints = append(change.RemoveTaints, Rebooting)
-	end := plan.Condition{Type: rebootCondition, Status: corev1.ConditionFalse, Reason: "RebootFailed", Message: "Karpenter has begun it, and nobody goes on with it"}
+	end := plan.Condition{Type: rebootCondition, Status: corev1.ConditionFalse, Reason: "RebootFailed", Message: "Karpenter began it, and Millwright does not continue it"}
 	if booted {
 		end.Reason, end.Message = "RebootSucceeded", "the Node has booted"
 	}
