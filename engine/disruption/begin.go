@@ -204,12 +204,12 @@ func (d *decider) replacement(c *Command) (whatif.Answer, *snapshot.Node, *plan.
 	if none == nil || !d.goesFirst(c.Cause) {
 		return answer, of, none
 	}
-	vacated := d.world.Vacated(c.Nodes[0])
-	if vacated == nil {
+	freed := d.world.Freed(c.Nodes[0])
+	if freed == nil {
 		return answer, of, none
 	}
-	later, _, never := d.standIn(vacated, c.Nodes)
-	d.world.Asked = vacated.Asked
+	later, _, never := d.standIn(freed, c.Nodes)
+	d.world.Asked = freed.Asked
 	if _, rests := d.resting(c.Nodes[0].Claim.Pool); never != nil || rests {
 		return answer, of, none
 	}

@@ -109,9 +109,9 @@ func (w *World) Pool(name string) *snapshot.Pool { return w.snap.Pool(name) }
 // Machine finds a machine of the world, nil if it is gone.
 func (w *World) Machine(name string) *snapshot.Node { return w.snap.Node(name) }
 
-// Vacated is the world in which what a machine has of its pool's limits and of its capacity
+// Freed is the world in which what a machine has of its pool's limits and of its capacity
 // reservation is free as well, nil if neither bounds it.
-func (w *World) Vacated(n *snapshot.Node) *World {
+func (w *World) Freed(n *snapshot.Node) *World {
 	pool := w.snap.Pool(n.Claim.Pool)
 	reservation := reservationOf(pool, n)
 	if len(pool.Limits) == 0 && reservation == "" {
