@@ -11,6 +11,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/doctor/finding"
+	"github.com/millwright-dev/millwright/engine/snapshot"
+	"github.com/millwright-dev/millwright/engine/window"
 )
 
 // BudgetsThatNeverOpen allow no disruption at any time.
@@ -19,7 +21,7 @@ func BudgetsThatNeverOpen(pools []*karpv1.NodePool) []finding.Finding {
 	for _, np := range pools {
 		for i := range np.Spec.Disruption.Budgets {
 			b := &np.Spec.Disruption.Budgets[i]
-			if b.Nodes != "0" && b.Nodes != "0%" || !always(b) {
+			if b.Nodes != "0" && b.Nodes != "0%" || lapse(np.Spec.Disruption.Budgets[i:i+1]) {
 				continue
 			}
 			what := "no node is consolidated, or replaced when it has drifted"
@@ -64,33 +66,48 @@ func BudgetsThatLapse(pools []*karpv1.NodePool, windowed func(*karpv1.NodePool) 
 	return out
 }
 
-// lapsing are the reasons of a budget for which none holds at the end of one of its windows.
+// lapsing are the reasons of a budget in windows for which at some time no budget counts.
 func lapsing(b *karpv1.Budget, all []karpv1.Budget) []karpv1.DisruptionReason {
-	schedule := scheduleOf(b)
-	if schedule == nil {
+	if scheduleOf(b) == nil {
 		return nil
-	}
-	var ends []time.Time
-	for at := schedule.Next(FirstDay); !at.IsZero() && at.Before(FirstDay.Add(Year)) && len(ends) < most; at = schedule.Next(at) {
-		ends = append(ends, at.Add(b.Duration.Duration))
 	}
 	reasons := b.Reasons
 	if len(reasons) == 0 {
 		reasons = []karpv1.DisruptionReason{karpv1.DisruptionReasonDrifted, karpv1.DisruptionReasonEmpty, karpv1.DisruptionReasonUnderutilized}
 	}
 	return slices.DeleteFunc(slices.Clone(reasons), func(reason karpv1.DisruptionReason) bool {
-		return !slices.ContainsFunc(ends, func(end time.Time) bool {
-			return !slices.ContainsFunc(all, func(o karpv1.Budget) bool {
-				return (len(o.Reasons) == 0 || slices.Contains(o.Reasons, reason)) && holds(&o, end)
-			})
-		})
+		return !lapse(slices.DeleteFunc(slices.Clone(all), func(o karpv1.Budget) bool {
+			return len(o.Reasons) > 0 && !slices.Contains(o.Reasons, reason)
+		}))
 	})
 }
 
-// holds reports whether a budget counts at a time.
-func holds(b *karpv1.Budget, at time.Time) bool {
-	schedule := scheduleOf(b)
-	return schedule == nil || !schedule.Next(at.Add(-b.Duration.Duration)).After(at)
+// lapse reports whether at some time of a year none of some budgets counts: always, or from the end of
+// a window on, as another one is not open then.
+func lapse(budgets []karpv1.Budget) bool {
+	windows := make([]snapshot.Window, len(budgets))
+	for i, b := range budgets {
+		if b.Schedule == nil || b.Duration == nil {
+			return false
+		}
+		windows[i] = snapshot.Window{Schedule: *b.Schedule, Duration: b.Duration.Duration}
+	}
+	if _, err := window.Opens(windows, FirstDay); err != nil {
+		return true
+	}
+	return slices.ContainsFunc(budgets, func(b karpv1.Budget) bool {
+		schedule, at := scheduleOf(&b), FirstDay
+		for n := 0; schedule != nil && n < most; n++ {
+			if at = schedule.Next(at); at.IsZero() || at.After(FirstDay.Add(Year)) {
+				break
+			}
+			end := at.Add(b.Duration.Duration)
+			if open, err := window.Opens(windows, end); err != nil || open.After(end) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // scheduleOf is when a budget begins to count, nil if it always does or the API server refuses it.
@@ -137,24 +154,3 @@ const (
 
 // FirstDay is where looking at schedules begins.
 var FirstDay = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// always reports whether a budget holds at every time of a year: each of its times comes
-// before the duration since the one before is over.
-func always(b *karpv1.Budget) bool {
-	schedule := scheduleOf(b)
-	if schedule == nil {
-		return b.Schedule == nil || b.Duration == nil // the API server refuses others
-	}
-	begin := FirstDay
-	at := schedule.Next(begin)
-	for range most {
-		next := schedule.Next(at)
-		if next.IsZero() || next.After(at.Add(b.Duration.Duration)) {
-			return false
-		}
-		if at = next; at.After(begin.Add(Year)) {
-			return true
-		}
-	}
-	return true
-}
