@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/disruption/churnlog"
+	"github.com/millwright-dev/millwright/engine/disruption/deletioncost"
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -23,6 +24,9 @@ func Decide(s *snapshot.Snapshot, opts Options) *Decision {
 	d.beginEmpty()
 	d.beginReplacing()
 	(&consolidation{d}).begin()
+	if opts.PodDeletionCosts {
+		d.DeletionCosts = deletioncost.Changes(s, d.ranked())
+	}
 	slices.SortFunc(d.Rollbacks, func(a, b Rollback) int { return d.at[a.Node.Name] - d.at[b.Node.Name] })
 	d.Recheck = d.earliest()
 	return d.Decision
@@ -85,6 +89,32 @@ func (d *decider) judge() {
 			d.Eligible[cause]++
 		}
 	}
+}
+
+// ranked are the machines that scale-ins may empty: those that go, and those that may not go
+// now but on whose pods it does not depend.
+func (d *decider) ranked() []deletioncost.Machine {
+	var out []deletioncost.Machine
+	for i, n := range d.s.Nodes {
+		v, class, rules := d.Verdicts[i], deletioncost.Consolidated, emptying
+		switch {
+		case n.Claim == nil:
+			continue
+		case v.Disrupting, n.Deleting():
+			class, rules = deletioncost.Leaving, nil
+		case v.Cause != "" && v.Cause != Empty && v.Cause != Underutilized:
+			class, rules = deletioncost.Renewed, renewal
+		}
+		if _, blocked := d.ask(rules, n); blocked {
+			continue
+		}
+		m := deletioncost.Machine{Node: n, Class: class}
+		if class != deletioncost.Leaving { // its pool may be gone
+			m.Price = Price(d.s.Pool(n.Claim.Pool), n)
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // verdict is the one for a machine.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millwright-dev/millwright/engine/disruption/deletioncost"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -130,6 +131,8 @@ type Decision struct {
 	// noted on them; Agreed have such a note and have a node by now.
 	Refusals []nomination.Refusal
 	Agreed   []*snapshot.Pod
+	// DeletionCosts are pods that are to have another deletion cost.
+	DeletionCosts []deletioncost.Change
 	// Allowances are by pool and cause.
 	Allowances []Allowance
 	// Eligible counts the machines that qualify for each cause, budgets aside.

@@ -19,6 +19,9 @@ type Options struct {
 	// where its pool's limits or its capacity reservation have room for that only then, as
 	// Karpenter's feature gate of that name does. One that has expired always may.
 	TerminateFirstDrift bool
+	// PodDeletionCosts has pods get deletion costs, as with Karpenter's feature gate
+	// PodDeletionCostManagement.
+	PodDeletionCosts bool
 }
 
 // SettleTime is how long a machine stays marked before it is removed. It covers

@@ -39,6 +39,9 @@ func (d *Decision) Table(w io.Writer) error {
 	for _, p := range d.Agreed {
 		fmt.Fprintf(t, "%s/%s\tAgreed\n", p.Namespace, p.Name)
 	}
+	for _, c := range d.DeletionCosts {
+		fmt.Fprintf(t, "%s/%s\tCost %d\n", c.Pod.Namespace, c.Pod.Name, c.Cost)
+	}
 	return t.Flush()
 }
 

@@ -33,6 +33,8 @@ var (
 	consolidating = slices.Concat(dispensable, []rule{
 		consenting, notNominated, notReplacing, startedUp, consolidationOn, consolidates, oldEnough, cooledDown, evictable, idleLongEnough, priced,
 	})
+	// emptying are those of a machine whose pods ReplicaSets do best to delete first.
+	emptying = slices.Concat(dispensable, []rule{consolidationOn})
 	// consolidatingOn are those of a consolidation that is under way: its pods may come
 	// and go.
 	consolidatingOn = slices.Concat(dispensable, []rule{consenting, consolidationOn, consolidates, evictable})

@@ -41,7 +41,10 @@ func TestScenarios(t *testing.T) {
 
 func decide(t *testing.T, input string) string {
 	t.Helper()
-	opts := Options{TerminateFirstDrift: strings.Contains(input, "gate TerminateFirstDrift\n")}
+	opts := Options{
+		TerminateFirstDrift: strings.Contains(input, "gate TerminateFirstDrift\n"),
+		PodDeletionCosts:    strings.Contains(input, "gate PodDeletionCostManagement\n"),
+	}
 	d, again := Decide(build(t, input), opts), Decide(build(t, input), opts)
 	var first, second bytes.Buffer
 	if err := d.Table(&first); err != nil {

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -181,7 +182,7 @@ func (w *world) pod(name string, words []string) {
 			at := metav1.NewTime(w.ago(value))
 			p.Status.StartTime = &at
 		case "by": // a ReplicaSet
-			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: value, Controller: new(true)}}
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: value, UID: types.UID(value), Controller: new(true)}}
 		case "nominated": // by kube-scheduler
 			p.Status.NominatedNodeName = value
 		case "apart": // on another host than an app
@@ -195,6 +196,8 @@ func (w *world) pod(name string, words []string) {
 			}}
 		case "type":
 			p.Spec.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: value}
+		case "cost":
+			p.Annotations[corev1.PodDeletionCost] = value
 		case "do-not-disrupt":
 			p.Annotations[eviction.DoNotDisruptAnnotation] = value
 		case "cpu":
