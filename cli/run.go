@@ -149,7 +149,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	complete(cmd, "mode", o.mode.allowed...)
 	addMinValues(f, &o.minValues)
 	addPreferences(f, &o.preferences)
-	f.Var(&o.gates, "feature-gates", "Karpenter's feature gates, such as NodeRepair=true: machines are repaired also where no NodePolicy says how; NodeOverlay=true and CapacityBuffer=true: objects of these kinds count; TerminateFirstDrift=true: machines that have drifted go before their replacements where limits or a capacity reservation have no room for these before. Others cannot be switched; reserved capacity, static capacity and spot-to-spot consolidation are on")
+	f.Var(&o.gates, "feature-gates", "Karpenter's feature gates, such as NodeRepair=true: machines are repaired also where no NodePolicy says how; NodeOverlay=true and CapacityBuffer=true: objects of these kinds count; TerminateFirstDrift=true: machines that have drifted go before their replacements where limits or a capacity reservation have no room for these before; PodDeletionCostManagement=true: pods get deletion costs by which ReplicaSets that scale in empty one machine after the other. Others cannot be switched; reserved capacity, static capacity and spot-to-spot consolidation are on")
 	strictBool(f, &o.ignoreDRA, "ignore-dra-requests", true, "launch nothing for pods that claim devices of dynamic resource allocation; else devices count as resources do, and the API server has to have resource.k8s.io/v1")
 	f.StringVar(&o.leaseName, "leader-election-name", cluster.LeaseName, "name of the lease; Karpenter's own keeps the two from running at the same time, and a process that observes has "+controllers.ObserverName+" instead")
 	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
@@ -207,7 +207,7 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 		REST: kube, Provider: provider, Announcements: announcements, Webhook: webhook,
 		BatchIdle: o.batchIdle, BatchMax: o.batchMax,
 		Placement: plans, Observe: o.mode.value == observe, NodeRepair: o.gates.On(gates.NodeRepair),
-		NodeOverlay: o.gates.On(gates.NodeOverlay), CapacityBuffer: o.gates.On(gates.CapacityBuffer), TerminateFirstDrift: o.gates.On(gates.TerminateFirstDrift), Devices: !o.ignoreDRA,
+		NodeOverlay: o.gates.On(gates.NodeOverlay), CapacityBuffer: o.gates.On(gates.CapacityBuffer), TerminateFirstDrift: o.gates.On(gates.TerminateFirstDrift), PodDeletionCosts: o.gates.On(gates.PodDeletionCostManagement), Devices: !o.ignoreDRA,
 		MetricsAddress: address(o.metricsPort), HealthAddress: address(o.healthPort),
 		MetricsAuthentication: o.metricsAuth, MetricsCertificates: o.metricsCerts, ProfilingAddress: o.profilingAddress(),
 		DisableLeaderElection: o.noElection,

@@ -108,10 +108,10 @@ func TestBadValuesInTheEnvironmentAbort(t *testing.T) {
 }
 
 func TestKarpentersGatesAreSwitched(t *testing.T) {
-	for value, want := range map[string]bool{"NodeRepair=true,NodeOverlay=true,CapacityBuffer=true,TerminateFirstDrift=true": true, "ReservedCapacity=true, NodeRepair=false,NodeOverlay=false,": false, "": false} {
+	for value, want := range map[string]bool{"NodeRepair=true,NodeOverlay=true,CapacityBuffer=true,TerminateFirstDrift=true,PodDeletionCostManagement=true": true, "ReservedCapacity=true, NodeRepair=false,NodeOverlay=false,": false, "": false} {
 		c, stderr, err := runWith(t, map[string]string{"FEATURE_GATES": value})
-		if err != nil || stderr != "" || c.NodeRepair != want || c.NodeOverlay != want || c.CapacityBuffer != want || c.TerminateFirstDrift != want {
-			t.Errorf("%q: repair %t, overlays %t, buffers %t, terminate first %t, %q, %v", value, c.NodeRepair, c.NodeOverlay, c.CapacityBuffer, c.TerminateFirstDrift, stderr, err)
+		if err != nil || stderr != "" || c.NodeRepair != want || c.NodeOverlay != want || c.CapacityBuffer != want || c.TerminateFirstDrift != want || c.PodDeletionCosts != want {
+			t.Errorf("%q: repair %t, overlays %t, buffers %t, terminate first %t, costs %t, %q, %v", value, c.NodeRepair, c.NodeOverlay, c.CapacityBuffer, c.TerminateFirstDrift, c.PodDeletionCosts, stderr, err)
 		}
 	}
 }

@@ -74,6 +74,9 @@ type Config struct {
 	// TerminateFirstDrift lets machines that have drifted go before their replacements where
 	// these have no room before [FEATURE_GATES, TerminateFirstDrift].
 	TerminateFirstDrift bool
+	// PodDeletionCosts has ReplicaSets that scale in empty one machine after the other
+	// [FEATURE_GATES, PodDeletionCostManagement].
+	PodDeletionCosts bool
 
 	// Devices lets devices of dynamic resource allocation count; else pods that claim some have
 	// no place [IGNORE_DRA_REQUESTS].
@@ -190,7 +193,7 @@ func (c Config) metricsServer() metricsserver.Options {
 }
 
 func (c Config) settings() loop.Settings {
-	return loop.Settings{BatchIdle: c.BatchIdle, BatchMax: c.BatchMax, Placement: c.Placement, NodeRepair: c.NodeRepair, NodeOverlay: c.NodeOverlay, CapacityBuffer: c.CapacityBuffer, TerminateFirstDrift: c.TerminateFirstDrift, Observe: c.Observe, ManagedClasses: c.Provider.Classes}
+	return loop.Settings{BatchIdle: c.BatchIdle, BatchMax: c.BatchMax, Placement: c.Placement, NodeRepair: c.NodeRepair, NodeOverlay: c.NodeOverlay, CapacityBuffer: c.CapacityBuffer, TerminateFirstDrift: c.TerminateFirstDrift, PodDeletionCosts: c.PodDeletionCosts, Observe: c.Observe, ManagedClasses: c.Provider.Classes}
 }
 
 func defaultTo[T comparable](field *T, value T) {

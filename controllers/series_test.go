@@ -144,7 +144,7 @@ var values = map[string]int{
 	"karpenter_sh_nodepool": 10, "karpenter_k8s_aws_ec2nodeclass": 2, "karpenter_sh_initialized": 2,
 	"min_values_relaxed": 2, "consolidation_policy": 2, "termination_mode": 3, "consolidation_type": 4, "decision": 2,
 	"controller": 6, "method": 6, "provider": 1, "error": 4, "code": 5, "operation": 5, "outcome": 5, "message_type": 11, "kind": 10, "state": 2,
-	"verb": 4, "resource": 10, "group": 1, "type": 12, "status": 3, "condition": 6, "reason": 12,
+	"verb": 4, "resource": 10, "group": 1, "type": 12, "status": 3, "condition": 6, "reason": 12, "result": 4,
 	"check": 42, "severity": 1,
 	"version": 1, "goversion": 1, "goarch": 1, "commit": 1,
 }

@@ -18,12 +18,14 @@ const (
 	CapacityBuffer = "CapacityBuffer"
 	// TerminateFirstDrift is the gate for machines that go before their replacement is launched.
 	TerminateFirstDrift = "TerminateFirstDrift"
+	// PodDeletionCostManagement is the gate for deletion costs of pods, which ReplicaSets go by.
+	PodDeletionCostManagement = "PodDeletionCostManagement"
 	// spotToSpot is the gate for spot machines that replace spot machines.
 	spotToSpot = "SpotToSpotConsolidation"
 )
 
 // switched are those.
-var switched = []string{NodeRepair, NodeOverlay, CapacityBuffer, TerminateFirstDrift}
+var switched = []string{NodeRepair, NodeOverlay, CapacityBuffer, TerminateFirstDrift, PodDeletionCostManagement}
 
 // alwaysOn are gates of features that are on here.
 var alwaysOn = []string{"ReservedCapacity", "StaticCapacity", "TerminateFirstRepair", spotToSpot}

@@ -10,6 +10,7 @@ func TestWhatIsOtherwiseThanInKarpenterIsSaid(t *testing.T) {
 		"SpotToSpotConsolidation=true,NodeOverlay=false":            "",
 		"NodeOverlay=true,CapacityBuffer=true":                      "",
 		"TerminateFirstDrift=true,TerminateFirstRepair=true":        "",
+		"PodDeletionCostManagement=true":                            "",
 		"SpotToSpotConsolidation=false":                             spot,
 		"DynamicResources=true,SpotToSpotConsolidation=false":       "DynamicResources has no effect; " + spot,
 	} {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/controllers/loop"
@@ -35,6 +36,9 @@ type Disruptor struct {
 	said map[string]plan.Reason
 	// took is how long the latest decision took, in nanoseconds.
 	took atomic.Int64
+	// costs rations the writing of deletion costs, which is paused until costsPaused.
+	costs       flowcontrol.PassiveRateLimiter
+	costsPaused time.Time
 }
 
 // gather is how long a pass waits after an event, so that changes that come
@@ -46,7 +50,10 @@ func (d *Disruptor) gather() time.Duration {
 
 // New makes a Disruptor.
 func New(d loop.Deps, options disruption.Options) *Disruptor {
-	return &Disruptor{Deps: d, options: options}
+	return &Disruptor{
+		Deps: d, options: options,
+		costs: flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(costsPerSecond, costsBurst, d.Clock),
+	}
 }
 
 // Last is the latest decision, nil before the first pass.
@@ -80,6 +87,7 @@ func (d *Disruptor) Pass(ctx context.Context) (time.Duration, error) {
 		d.rollBackAll(ctx, decision),
 		d.carryOutAll(ctx, s, decision),
 		d.conditions(ctx, s, decision),
+		d.deletionCosts(ctx, decision),
 	)
 	return d.next(decision), err
 }

@@ -24,7 +24,9 @@ import (
 // Add registers the loop of passes and, unless this is an observer, the recording of
 // pod events.
 func Add(mgr manager.Manager, d loop.Deps) error {
-	if err := addPasses(mgr, New(d, disruption.Options{Placement: d.Settings.Placement, TerminateFirstDrift: d.Settings.TerminateFirstDrift})); err != nil {
+	if err := addPasses(mgr, New(d, disruption.Options{
+		Placement: d.Settings.Placement, TerminateFirstDrift: d.Settings.TerminateFirstDrift, PodDeletionCosts: d.Settings.PodDeletionCosts,
+	})); err != nil {
 		return err
 	}
 	if d.Settings.Observe {

@@ -76,6 +76,8 @@ type Settings struct {
 	CapacityBuffer bool
 	// TerminateFirstDrift is disruption's option of that name.
 	TerminateFirstDrift bool
+	// PodDeletionCosts is disruption's option of that name.
+	PodDeletionCosts bool
 	// Observe is set in a process that tells what it would do, and does nothing.
 	Observe bool
 	// ManagedClasses are the node-class kinds that the provider serves, as

@@ -10,10 +10,12 @@ type disruption struct {
 	evaluation                                  *prometheus.HistogramVec
 	decisions, byPool, failedValidations, queue *prometheus.CounterVec
 	eligible, cost, verdicts                    *prometheus.GaugeVec
+	costsWritten                                *prometheus.CounterVec
+	costsPending                                *prometheus.GaugeVec
 }
 
 func newDisruption() disruption {
-	const s = "voluntary_disruption"
+	const s, costs = "voluntary_disruption", "pod_deletion_cost"
 	return disruption{
 		evaluation: histogram(s, "decision_evaluation_duration_seconds", "Time to decide about every machine once.",
 			DurationBuckets(), "reason", "consolidation_type"),
@@ -26,11 +28,14 @@ func newDisruption() disruption {
 		cost:     gauge("nodepools", "cost_total", "Price of a pool's machines in $/h, as far as it is known.", "nodepool"),
 		verdicts: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "millwright", Subsystem: "disruption", Name: "verdicts",
 			Help: "Machines by the one reason for which each stays, or goes."}, []string{"nodepool", "reason"}),
+		costsWritten: counter(costs, "pod_annotation_writes_total", "Deletion costs written on pods, by what came of it.", "result"),
+		costsPending: gauge(costs, "nodes_with_pending_annotation_writes", "Nodes with pods whose deletion cost is to be another.", "nodepool"),
 	}
 }
 
 func (d disruption) all() []prometheus.Collector {
-	return []prometheus.Collector{d.evaluation, d.decisions, d.byPool, d.failedValidations, d.queue, d.eligible, d.cost, d.verdicts}
+	return []prometheus.Collector{d.evaluation, d.decisions, d.byPool, d.failedValidations, d.queue, d.eligible, d.cost, d.verdicts,
+		d.costsWritten, d.costsPending}
 }
 
 // Command labels a voluntary disruption.
@@ -93,5 +98,31 @@ func (m *Metrics) Verdicts(machines map[Verdict]int) {
 	m.disruption.verdicts.Reset()
 	for v, n := range machines {
 		m.disruption.verdicts.WithLabelValues(v.Pool, v.Reason).Set(float64(n))
+	}
+}
+
+// Results of writing a deletion cost, in Karpenter's words.
+const (
+	CostUpdated  = "updated"
+	CostNotFound = "skipped_notfound"
+	CostConflict = "skipped_conflict"
+	CostError    = "error"
+)
+
+// DeletionCostWritten counts the deletion cost of one pod.
+func (m *Metrics) DeletionCostWritten(result string) {
+	if m != nil {
+		m.disruption.costsWritten.WithLabelValues(result).Inc()
+	}
+}
+
+// DeletionCostsPending sets how many nodes of each pool have pods whose cost is to be another.
+func (m *Metrics) DeletionCostsPending(byPool map[string]int) {
+	if m == nil {
+		return
+	}
+	m.disruption.costsPending.Reset()
+	for pool, n := range byPool {
+		m.disruption.costsPending.WithLabelValues(pool).Set(float64(n))
 	}
 }

@@ -65,6 +65,9 @@ func fill(m *Metrics) {
 	m.CommandBegun(c)
 	m.CommandCalledOff(c)
 	m.CommandFailed(c)
+	m.DeletionCostWritten(CostUpdated)
+	m.DeletionCostsPending(map[string]int{"gone": 1})
+	m.DeletionCostsPending(map[string]int{"p": 2})
 	m.PoolsCost(map[string]float64{"gone": 1})
 	m.PoolsCost(map[string]float64{"p": 0.5})
 	m.Verdicts(map[Verdict]int{{Pool: "gone", Reason: "HasPods"}: 1})
@@ -119,6 +122,8 @@ func TestSeriesHaveKarpentersNamesAndLabels(t *testing.T) {
 		"karpenter_voluntary_disruption_failed_validations_total{consolidation_type=empty}":                                            1,
 		"karpenter_voluntary_disruption_queue_failures_total{consolidation_type=empty,decision=delete,reason=empty}":                   1,
 
+		"karpenter_pod_deletion_cost_nodes_with_pending_annotation_writes{nodepool=p}":  2,
+		"karpenter_pod_deletion_cost_pod_annotation_writes_total{result=updated}":       1,
 		"karpenter_interruption_received_messages_total{message_type=spot_interrupted}": 1,
 		"karpenter_interruption_received_messages_total{message_type=no_op}":            1,
 		"karpenter_interruption_deleted_messages_total{}":                               1,

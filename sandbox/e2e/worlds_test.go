@@ -53,7 +53,7 @@ func TestNodesThatTakePlannedPodsFirstNeedNoSecondLaunch(t *testing.T) {
 		w.documents = append(w.documents, plannedFirst)
 		t.Run(fmt.Sprintf("%02d of %d pods", i+1, w.pods), func(t *testing.T) {
 			c := newCluster(t)
-			c.manifests(c.admissionPolicy())
+			c.manifests(c.admissionPolicy("rbac.plannedPods=true"))
 			want := c.live(w)
 			if n := c.admitted(); n*100 < want.pods*99 {
 				c.Errorf("%d of %d pods tolerate the taint of a Node that was launched for them", n, want.pods)
