@@ -9,6 +9,9 @@ import (
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/millwright-dev/millwright/cloud/aws/observed"
+	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
 const (
@@ -145,6 +148,26 @@ func (c *Class) overhead(i *Info, capacity corev1.ResourceList) corev1.ResourceL
 		add(out, name, q)
 	}
 	return out
+}
+
+// observe takes off what pods cannot have beyond that, as Nodes have shown.
+func (c *Class) observe(t *catalog.Type) {
+	seen, lacking := c.Allocatable(t.Name)
+	for name, q := range seen {
+		if observed.HugePages(name) && q.Sign() > 0 {
+			t.Capacity[name] = q
+		}
+	}
+	expected := t.Allocatable()
+	for name, q := range seen {
+		if more := expected[name]; !observed.HugePages(name) && more.Cmp(q) > 0 {
+			more.Sub(q)
+			add(t.Overhead, name, more)
+		}
+	}
+	for name, lack := range lacking {
+		add(t.Overhead, name, lack.Of(expected[name]))
+	}
 }
 
 func (c *Class) kubeReserved(i *Info) corev1.ResourceList {

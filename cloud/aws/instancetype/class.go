@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/api/awsv1"
+	"github.com/millwright-dev/millwright/cloud/aws/observed"
 )
 
 // DefaultMemoryOverhead is the share of a machine's memory that the hypervisor and the
@@ -46,6 +48,10 @@ type Class struct {
 	// Memory is what a Node of a type was seen to report, in bytes; nil if nothing was
 	// observed. It takes the place of the estimate.
 	Memory func(typeName string) (int64, bool)
+	// Allocatable is what pods could request of Nodes of a type where that was seen to be less
+	// than capacity less overhead, and the huge pages that Nodes have; of a type that was not
+	// seen, what is presumed to be lacking. It is nil if nothing was observed.
+	Allocatable func(typeName string) (seen corev1.ResourceList, lacking map[corev1.ResourceName]observed.Lack)
 }
 
 // ClassOf reads an EC2NodeClass; the settings of the process are left to the caller.

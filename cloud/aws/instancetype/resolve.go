@@ -82,6 +82,9 @@ func Resolve(i *Info, c *Class, s *Supply) *catalog.Type {
 func Describe(i *Info, c *Class, offerings ...catalog.Offering) *catalog.Type {
 	t := &catalog.Type{Name: i.Name, Capacity: c.capacity(i), Offerings: offerings, Devices: i.gpus(), Exotic: i.BareMetal || len(i.GPUs)+len(i.Neurons)+len(i.Inference) > 0}
 	t.Overhead = c.overhead(i, t.Capacity)
+	if c.Allocatable != nil {
+		c.observe(t)
+	}
 	labels := values(c.labels(i))
 	labels.offered(offerings)
 	t.Requirements = labels.set()

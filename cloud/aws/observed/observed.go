@@ -1,58 +1,62 @@
-// Package observed remembers how much memory Nodes turned out to have, by instance type and
-// image.
+// Package observed remembers what Nodes turned out to have, by instance type and image.
 //
 //	Nodes that registered + the record so far ──► Learn ──► the record ──► by type
 //
 // EC2 tells the memory of a machine; its Node has less by what hypervisor, firmware and kernel
 // keep, which depends on both type and image. A flat share stands in for that until the first
-// Node of a kind has registered. The record is an annotation of the EC2NodeClass, so that it
-// outlives the process and every Node; it has the images of the class's status only, and of
-// each kind the smallest memory seen.
+// Node of a kind has registered. What pods can request is less again by what the kubelet and the
+// system keep, which follows from the class as long as its user data, its image or an agent does
+// not say otherwise. The records are annotations of the EC2NodeClass, so that they outlive the
+// process and every Node; they have the images of the class's status only, and of each kind the
+// smallest amounts seen.
 package observed
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 )
 
-// Annotation of an EC2NodeClass holds its record.
+// Annotation of an EC2NodeClass holds its record of memory.
 const Annotation = "millwright.dev/observed-memory"
 
 // Kind is an instance type with an image.
 type Kind struct{ Type, Image string }
+
+// MarshalText is type/image.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.Type + "/" + k.Image), nil }
+
+// UnmarshalText reads what MarshalText has written; the image is empty if it was not that.
+func (k *Kind) UnmarshalText(text []byte) error {
+	k.Type, k.Image, _ = strings.Cut(string(text), "/")
+	return nil
+}
 
 // Record is the smallest memory that was seen of a kind, in bytes.
 type Record map[Kind]int64
 
 // Read reads an annotation; what makes no sense in it is left out.
 func Read(text string) Record {
-	var flat map[string]int64
-	if json.Unmarshal([]byte(text), &flat) != nil {
+	out := Record{}
+	if json.Unmarshal([]byte(text), &out) != nil {
 		return Record{}
 	}
-	out := Record{}
-	for key, bytes := range flat {
-		if name, image, ok := strings.Cut(key, "/"); ok && bytes > 0 {
-			out[Kind{name, image}] = bytes
-		}
-	}
+	maps.DeleteFunc(out, func(k Kind, bytes int64) bool { return k.Image == "" || bytes <= 0 })
 	return out
 }
 
 // Text is the annotation, in a fixed order; empty if there is nothing to keep.
-func (r Record) Text() string {
-	if len(r) == 0 {
+func (r Record) Text() string { return text(r, len(r)) }
+
+func text(record any, kinds int) string {
+	if kinds == 0 {
 		return ""
 	}
-	flat := map[string]int64{}
-	for k, bytes := range r {
-		flat[k.Type+"/"+k.Image] = bytes
-	}
-	text, err := json.Marshal(flat) // by key
+	out, err := json.Marshal(record) // maps by key
 	if err != nil {
 		panic(err) // plain data
 	}
-	return string(text)
+	return string(out)
 }
 
 // Learn takes note of a Node.
@@ -67,11 +71,7 @@ func (r Record) Learn(k Kind, bytes int64) {
 
 // Keep forgets images other than these.
 func (r Record) Keep(images map[string]bool) {
-	for k := range r {
-		if !images[k.Image] {
-			delete(r, k)
-		}
-	}
+	maps.DeleteFunc(r, func(k Kind, _ int64) bool { return !images[k.Image] })
 }
 
 // ByType is the smallest memory of each type, whichever the image.

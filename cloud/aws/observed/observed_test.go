@@ -4,6 +4,9 @@ import (
 	"maps"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/millwright-dev/millwright/cloud/aws/observed"
 )
 
@@ -37,6 +40,46 @@ func TestWhatMakesNoSenseIsLeftOut(t *testing.T) {
 	for _, text := range []string{"", "x", "[]", `{"a":"b"}`, `{"m5.large":1}`, `{"m5.large/ami-1":-1}`} {
 		if got := observed.Read(text); len(got) > 0 {
 			t.Errorf("%s is %v", text, got)
+		}
+	}
+}
+
+func TestCommonToAllKindsIsTheLeastThatOneOfThemLacks(t *testing.T) {
+	amounts := func(cpu, memory, pages string) corev1.ResourceList {
+		return corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory), "hugepages-2Mi": resource.MustParse(pages), "example.com/device": resource.MustParse("0")}
+	}
+	expected := map[string]corev1.ResourceList{"small": amounts("2", "8Gi", "0"), "large": amounts("16", "64Gi", "0")}
+	a := observed.ReadAllocatable("", "1")
+	learn := func(typeName string, node corev1.ResourceList) string {
+		a.Learn(observed.Kind{Type: typeName, Image: "ami-1"}, node, expected[typeName])
+		a.Compare(func(name string) corev1.ResourceList { return expected[name] })
+		return a.Text()
+	}
+	for _, step := range []struct {
+		of   string
+		node corev1.ResourceList
+		want string
+	}{
+		{"small", amounts("1500m", "5Gi", "2Gi"), `{"hash":"1","least":{"small/ami-1":{"cpu":"1500m","hugepages-2Mi":"2Gi","memory":"5Gi"}},` +
+			`"common":{"cpu":{"amount":"500m","share":0.25},"memory":{"amount":"1Gi","share":0.125}}}`},
+		{"large", amounts("14", "64Gi", "0"), `{"hash":"1","least":{"large/ami-1":{"cpu":"14"},"small/ami-1":{"cpu":"1500m","hugepages-2Mi":"2Gi","memory":"5Gi"}},` +
+			`"common":{"cpu":{"amount":"500m","share":0.125}}}`},
+		{"large", amounts("16", "64Gi", "0"), `{"hash":"1","least":{"large/ami-1":{"cpu":"14"},"small/ami-1":{"cpu":"1500m","hugepages-2Mi":"2Gi","memory":"5Gi"}},` +
+			`"common":{"cpu":{"amount":"500m","share":0.125}}}`},
+	} {
+		if got := learn(step.of, step.node); got != step.want {
+			t.Errorf("after a Node of %s the record is\n%s; want\n%s", step.of, got, step.want)
+		}
+	}
+	if got := observed.ReadAllocatable(a.Text(), "1"); got.Text() != a.Text() {
+		t.Errorf("read again it is %s", got.Text())
+	}
+	if got := observed.ReadAllocatable(a.Text(), "2"); len(got.Least) > 0 {
+		t.Errorf("of another spec it is %s", got.Text())
+	}
+	for cpu, want := range map[string]string{"2": "250m", "32": "500m"} {
+		if got := a.Common["cpu"].Of(resource.MustParse(cpu)); got.Cmp(resource.MustParse(want)) != 0 {
+			t.Errorf("of %s cpu %s are presumed to be lacking; want %s", cpu, got.String(), want)
 		}
 	}
 }

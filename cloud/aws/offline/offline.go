@@ -84,7 +84,7 @@ func region(zone string) string { return strings.TrimRight(zone, "abcdefghijklmn
 // cloud.ClassNotReadyError.
 func (c *Catalogue) Types(class *awsv1.EC2NodeClass) ([]*catalog.Type, []Gap, error) {
 	settings := instancetype.ClassOf(class)
-	settings.Memory = memory(class)
+	settings.Memory, settings.Allocatable = observed.Of(class.Annotations)
 	features := settings.NestedVirtualization || settings.Enclaves
 	settings.NestedVirtualization, settings.Enclaves = false, false
 	reason := unready(class)
@@ -155,15 +155,6 @@ func unready(class *awsv1.EC2NodeClass) string {
 		return ""
 	}
 	return cmp.Or(ready.Message, ready.Reason, "its condition Ready is False")
-}
-
-// memory is what Nodes of the class turned out to have.
-func memory(class *awsv1.EC2NodeClass) func(string) (int64, bool) {
-	seen := observed.Read(class.Annotations[observed.Annotation]).ByType()
-	return func(name string) (int64, bool) {
-		bytes, ok := seen[name]
-		return bytes, ok
-	}
 }
 
 // zonesOf are those of a class's subnets.

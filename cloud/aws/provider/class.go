@@ -155,11 +155,8 @@ func refOf(class *awsv1.EC2NodeClass) snapshot.ClassRef {
 func (p *Provider) settings(class *awsv1.EC2NodeClass) *instancetype.Class {
 	c := instancetype.ClassOf(class)
 	c.Region, c.MemoryOverhead, c.ReservedENIs = p.Region, p.MemoryOverhead, p.ReservedENIs
-	seen := p.memories.of(class)
-	c.Memory = func(typeName string) (int64, bool) {
-		bytes, ok := seen[typeName]
-		return bytes, ok
-	}
+	seen := p.seen.of(class)
+	c.Memory, c.Allocatable = seen.memory, seen.allocatable
 	if g := p.resolver.Group(class.Name); g != nil {
 		c.PlacementGroup, c.PlacementStrategy, c.Partitions = g.ID, g.Strategy, g.Partitions
 	}

@@ -75,7 +75,7 @@ type Provider struct {
 	attempts  attempts
 	shifts    shifts
 	tried     tried
-	memories  memories
+	seen      sightings
 	version   version
 	templates uses
 	profiles  uses
