@@ -150,8 +150,17 @@ func TestAcceleratorsAndInterfacesAreCapacity(t *testing.T) {
 	if len(devices) != 4 || devices[3].Driver != "gpu.nvidia.com" || devices[3].Name != "gpu-3" || *devices[3].Attributes["type"].StringValue != "gpu" {
 		t.Errorf("g5.12xlarge has the devices %v", devices)
 	}
-	if got := devices[0].Device.Capacity["memory"].Value; got.String() != "22888Mi" {
+	if got := devices[0].Device.Capacity["memory"].Value; got.String() != "23028Mi" {
 		t.Errorf("a GPU has %s", got.String())
+	}
+	if a := devices[0].Attributes; *a["productName"].StringValue != "NVIDIA A10G" || *a["cudaComputeCapability"].VersionValue != "8.6.0" {
+		t.Errorf("a GPU has the attributes %v", a)
+	}
+	old := gpus
+	old.Name = "p3.2xlarge"
+	memory := old.gpus()[0].Capacity["memory"].Value
+	if a := old.gpus()[0].Attributes; len(a) != 1 || memory.String() != "22888Mi" {
+		t.Errorf("a GPU of a family that is not in the table has the attributes %v and %s", a, memory.String())
 	}
 	radeon := infos["g4ad.16xlarge"]
 	if got := Resolve(&radeon, class(), supply()).Devices; got != nil {
