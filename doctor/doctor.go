@@ -61,6 +61,7 @@ var checks = []check{
 	{"field-unknown", func(in *Inventory) []Finding { return unknown.Fields(in.unknown) }, false},
 	{"images-deprecated", func(in *Inventory) []Finding { return account.ImagesDeprecated(in.Classes) }, false},
 	{"images-float", func(in *Inventory) []Finding { return account.ImagesThatFloat(in.Classes) }, false},
+	{"label-of-others", func(in *Inventory) []Finding { return pool.LabelsOfOthers(in.Pools) }, false},
 	{"lease-held", leasesHeldFromOutside, false},
 	{"maintenance-at-once", maintenanceAtOnce, false},
 	{"metadata-open", func(in *Inventory) []Finding { return account.OpenMetadata(in.Classes) }, false},
