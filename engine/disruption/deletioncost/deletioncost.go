@@ -12,11 +12,13 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -57,22 +59,25 @@ func (c Change) Apply(p *corev1.Pod) {
 	metav1.SetMetaDataAnnotation(&p.ObjectMeta, corev1.PodDeletionCost, strconv.Itoa(int(c.Cost)))
 }
 
-// Costs above floor and below zero are managed here, as is leaving; all others are users'
+// Costs above floor and below zero are managed here, as is lowest; all others are users'
 // own and stay. Without the gate, a pod's cost also says what it costs to move: these are
 // too small to count there.
 const (
-	leaving = math.MinInt32
-	floor   = -1 << 24
+	lowest = math.MinInt32
+	floor  = -1 << 24
 	// step is how far apart the costs of machines are that come first or last.
 	step = 1 << 10
 	// alike is the ratio up to which machines keep their order.
 	alike = 1.25
+	// settled is for how long a pod has to have a node before it gets a cost: where many come at
+	// once, each of them changes the place of its machine.
+	settled = time.Minute
 )
 
 // Changes are the pods whose cost differs from what it should be, node by node, those first that
 // are to be deleted first. Machines of a snapshot that are not among those given, for one because a pod
 // there must not be disrupted, have no costs. No cost is written to the pods of a ReplicaSet
-// that has none on a second machine, as it has no choice.
+// that has none on a second machine, as it has no choice, nor to one that has just come.
 func Changes(s *snapshot.Snapshot, machines []Machine) []Change {
 	list := make([]ranked, 0, len(machines))
 	given := make(map[*snapshot.Node]bool, len(machines))
@@ -84,7 +89,7 @@ func Changes(s *snapshot.Snapshot, machines []Machine) []Change {
 	costs := make([]int32, len(list))
 	first, _ := slices.BinarySearchFunc(list, Renewed, func(r ranked, c Class) int { return cmp.Compare(r.Class, c) })
 	for i := range costs[:first] {
-		costs[i] = leaving
+		costs[i] = lowest
 	}
 	copy(costs[first:], assign(list[first:]))
 
@@ -92,7 +97,7 @@ func Changes(s *snapshot.Snapshot, machines []Machine) []Change {
 	choose := choices(s)
 	for i, m := range list {
 		for _, p := range m.Node.Pods {
-			if owner := ownerOf(p); choose[owner] && p.Active() && managed(p) && costOf(p) != costs[i] {
+			if choose[ownerOf(p)] && p.Active() && s.Now.Sub(idle.Bound(p.Pod)) >= settled && managed(p) && costOf(p) != costs[i] {
 				out = append(out, Change{m.Node, p, costs[i]})
 			}
 		}
@@ -240,5 +245,5 @@ func costOf(p *snapshot.Pod) int32 {
 func managed(p *snapshot.Pod) bool {
 	_, has := p.Annotations[corev1.PodDeletionCost]
 	cost := costOf(p)
-	return !has || cost == leaving || cost > floor && cost < 0
+	return !has || cost == lowest || cost > floor && cost < 0
 }
