@@ -115,14 +115,17 @@ func Changes(s *snapshot.Snapshot, machines []Machine) []Change {
 // ranked is a machine with what its place depends on.
 type ranked struct {
 	Machine
-	// level is the logarithm, in steps of alike, of what its removal saves for each pod that moves.
-	level float64
+	// saving and size are logarithms, in steps of alike: of what its removal saves for each pod
+	// that moves, and of how many these are.
+	saving, size float64
 	// cost is that of its pods, zero if they have none.
 	cost int32
 }
 
 func rankedOf(m Machine) ranked {
-	r := ranked{Machine: m, level: math.Floor(math.Log(m.Price/m.Node.MoveCost()) / math.Log(alike))}
+	pods := m.Node.MoveCost()
+	steps := func(x float64) float64 { return math.Floor(math.Log(x) / math.Log(alike)) }
+	r := ranked{Machine: m, saving: steps(m.Price / pods), size: steps(pods)}
 	for _, p := range m.Node.Pods {
 		if c := costOf(p); c > floor && c < 0 && ownerOf(p) != "" {
 			r.cost = c
@@ -132,8 +135,13 @@ func rankedOf(m Machine) ranked {
 	return r
 }
 
+// compare orders machines: of those whose removal saves alike for a pod the small ones are first, as
+// a scale-in that ends before a machine is empty has pods move.
 func (r ranked) compare(o ranked) int {
-	return cmp.Or(cmp.Compare(r.Class, o.Class), cmp.Compare(o.level, r.level), cmp.Compare(r.cost, o.cost), cmp.Compare(r.Node.Name, o.Node.Name))
+	return cmp.Or(
+		cmp.Compare(r.Class, o.Class), cmp.Compare(o.saving, r.saving), cmp.Compare(r.size, o.size),
+		cmp.Compare(r.cost, o.cost), cmp.Compare(r.Node.Name, o.Node.Name),
+	)
 }
 
 // assign gives machines costs in their order. As many as can keep those that they have.
