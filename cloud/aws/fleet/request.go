@@ -17,8 +17,9 @@ const Doubt = time.Minute
 const (
 	// maxTypes is how many instance types a wave names, as in Karpenter.
 	maxTypes = 60
-	// maxOverrides is EC2's own limit.
+	// maxOverrides and maxTemplates are EC2's own limits.
 	maxOverrides = 300
+	maxTemplates = 50
 )
 
 // Wave is what one CreateFleet asks for: choices of one capacity type, best first.
@@ -76,6 +77,21 @@ func (w *Wave) types() int {
 		seen[c.Type.Name] = true
 	}
 	return len(seen)
+}
+
+// Within is the wave with as many launch templates as one CreateFleet takes: choices that would
+// need another are left out.
+func (w *Wave) Within(template func(catalog.Choice) string) Wave {
+	out, names := *w, map[string]bool{}
+	out.Choices = slices.DeleteFunc(slices.Clone(w.Choices), func(c catalog.Choice) bool {
+		name := template(c)
+		if len(names) == maxTemplates && !names[name] {
+			return true
+		}
+		names[name] = true
+		return false
+	})
+	return out
 }
 
 // Keys are the offerings of a wave in a zone; empty is every zone.

@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -54,6 +55,25 @@ func TestWavesAreOfOneCapacityTypeInTheOrderOfTheBestChoice(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestARequestNamesAtMostFiftyLaunchTemplates(t *testing.T) {
+	var choices []catalog.Choice
+	for n := range 60 {
+		choices = append(choices, choice(fmt.Sprintf("t%02d", n), "a", catalog.OnDemand, float64(n)))
+	}
+	for each, want := range map[int]int{1: 50, 2: 60} {
+		template := func(c catalog.Choice) string {
+			n, _ := strconv.Atoi(c.Type.Name[1:])
+			return fmt.Sprint(n / each)
+		}
+		whole := Waves(choices)[0]
+		wave := whole.Within(template)
+		request := New(&wave, Parts{Subnet: map[string]string{"a": "subnet-1"}, Template: template, Image: func(catalog.Choice) string { return "" }})
+		if len(wave.Choices) != want || wave.Choices[want-1].Type.Name != choices[want-1].Type.Name || len(request.Configs) != want/each {
+			t.Errorf("with a template for %d types: %d choices and %d templates", each, len(wave.Choices), len(request.Configs))
+		}
 	}
 }
 

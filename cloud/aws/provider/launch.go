@@ -106,7 +106,7 @@ var (
 // prepare makes the request for a wave, with the launch templates that it names.
 func (l *launch) prepare(ctx context.Context, wave fleet.Wave) (*sent, error) {
 	reservation := l.reservation(wave.Reservation)
-	names := map[string]string{} // by type
+	names, contents := map[string]string{}, map[string]*launchtemplate.Content{} // by type, by name
 	for _, c := range wave.Choices {
 		if names[c.Type.Name] != "" {
 			continue
@@ -115,15 +115,25 @@ func (l *launch) prepare(ctx context.Context, wave fleet.Wave) (*sent, error) {
 		if err != nil {
 			return nil, err
 		}
+		name := content.Name()
+		names[c.Type.Name], contents[name] = name, content
+	}
+	template := func(c catalog.Choice) string { return names[c.Type.Name] }
+	wave = wave.Within(template)
+	for _, c := range wave.Choices {
+		content, due := contents[template(c)]
+		if !due {
+			continue
+		}
 		if err := l.ensureTemplate(ctx, content); err != nil {
 			return nil, err
 		}
-		names[c.Type.Name] = content.Name()
+		delete(contents, template(c))
 	}
 	subnets, done := l.addresses.Choose(l.class.Status.Subnets, wave.Zones(), need(&wave))
 	parts := fleet.Parts{
 		Token: fleet.Token(l.req.Token, l.attempt.number), Subnet: subnets, Tags: l.tags(),
-		Template: func(c catalog.Choice) string { return names[c.Type.Name] },
+		Template: template,
 		Image:    func(c catalog.Choice) string { return c.Type.Image },
 	}
 	if l.class.Spec.Context != nil {
