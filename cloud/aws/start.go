@@ -21,6 +21,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
+	"github.com/millwright-dev/millwright/cloud/aws/expression"
 	"github.com/millwright-dev/millwright/cloud/aws/price"
 	"github.com/millwright-dev/millwright/cloud/aws/provider"
 	"github.com/millwright-dev/millwright/cloud/aws/userdata"
@@ -47,6 +48,9 @@ type ProviderConfig struct {
 	MemoryOverhead float64
 	// ReservedENIs are network interfaces that pods do not get [RESERVED_ENIS].
 	ReservedENIs int
+	// Expressions has those of an EC2NodeClass's spec.kubelet evaluated, for each instance type
+	// [AWS_FEATURE_GATES: NodeClassCEL].
+	Expressions bool
 	// ZonalShift follows the cluster's zonal shifts: nothing is launched in a zone that
 	// traffic is shifted away from, and it is announced as impaired [ENABLE_ZONAL_SHIFT].
 	ZonalShift bool
@@ -112,6 +116,9 @@ func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider
 	settings := provider.Config{
 		AWS: calls, Reader: k.Cached, Clock: clock.RealClock{}, Region: sdk.Region, Prices: book,
 		MemoryOverhead: c.MemoryOverhead, ReservedENIs: int64(c.ReservedENIs), Isolated: c.Isolated, Observe: c.Observe, Window: cmp.Or(c.window, window), NoDryRun: c.NoDryRun,
+	}
+	if c.Expressions {
+		settings.Expressions = expression.New()
 	}
 	if c.Rights != nil {
 		settings.Missing = c.Rights.Missing

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/api/awsv1"
+	"github.com/millwright-dev/millwright/cloud/aws/expression"
 	"github.com/millwright-dev/millwright/cloud/aws/observed"
 )
 
@@ -28,6 +29,8 @@ type Class struct {
 	Kubelet *ec2class.KubeletConfiguration
 	// LaterKubelet is what of spec.kubelet releases of Karpenter after 1.14 have added.
 	LaterKubelet map[string]json.RawMessage
+	// Expressions evaluates those of spec.kubelet; nil refuses a class that has any.
+	Expressions *expression.Evaluator
 	// Devices are spec.blockDeviceMappings.
 	Devices []*ec2class.BlockDeviceMapping
 	// RAID0 joins the instance store's disks to hold the kubelet's data.
@@ -101,15 +104,19 @@ func (c *Class) kubelet() *ec2class.KubeletConfiguration {
 }
 
 // Check names the field of the EC2NodeClass with which no capacity can be worked out, or no
-// kubelet starts: of several the first.
-func (c *Class) Check() error {
+// kubelet starts: of several the first. Errors: ExpressionError, for expressions that none of these
+// types, or one of them, has a value for.
+func (c *Class) Check(infos []Info) error {
 	if _, ok := families[c.Family]; !ok {
 		return fmt.Errorf("spec.amiFamily: %q is not a family of images", c.Family)
 	}
 	if err := c.checkKubelet(); err != nil {
 		return fmt.Errorf("spec.kubelet.%w", err)
 	}
-	return c.checkLater()
+	if err := c.checkLater(); err != nil {
+		return err
+	}
+	return c.checkExpressions(infos)
 }
 
 // Refuses says why machines of a type cannot be had under the class, empty if they can.

@@ -114,7 +114,7 @@ func TestAllocatableFollowsTheClass(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			info := infos[tt.typ]
-			if err := tt.class.Check(); err != nil {
+			if err := tt.class.Check(nil); err != nil {
 				t.Fatal(err)
 			}
 			got := ""
@@ -277,7 +277,7 @@ func kubeletField(name, value string) func(*Class) {
 }
 
 func TestAClassMaySayWhatItsKubeletTakes(t *testing.T) {
-	if err := class(kubeletField("seccompDefault", "true")).Check(); err != nil {
+	if err := class(kubeletField("seccompDefault", "true")).Check(nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -285,7 +285,7 @@ func TestAClassMaySayWhatItsKubeletTakes(t *testing.T) {
 func TestAClassThatCannotBeCountedNamesTheField(t *testing.T) {
 	for want, change := range map[string]func(*Class){
 		`spec.amiFamily: "Ubuntu" is not a family of images`: func(c *Class) { c.Family = "Ubuntu" },
-		`spec.kubelet.kubeReserved.cpu: "many" is not a quantity`: func(c *Class) {
+		`spec.kubelet.kubeReserved.cpu: "many" is no quantity, and an expression only with the feature gate NodeClassCEL`: func(c *Class) {
 			c.Kubelet = &ec2class.KubeletConfiguration{KubeReserved: map[string]string{"cpu": "many"}}
 		},
 		`spec.kubelet.evictionHard.memory.available: "120%" is not a percentage`: func(c *Class) {
@@ -312,7 +312,9 @@ func TestAClassThatCannotBeCountedNamesTheField(t *testing.T) {
 		"spec.kubelet.imageGCLowThresholdPercent: 80 is not below imageGCHighThresholdPercent, 80": func(c *Class) {
 			c.Kubelet = &ec2class.KubeletConfiguration{ImageGCLowThresholdPercent: ptr.To(int32(80)), ImageGCHighThresholdPercent: ptr.To(int32(80))}
 		},
-		`spec.kubelet.maxPods: "vcpus * 10" is of another type, and expressions are not supported`:                                         kubeletField("maxPods", `"vcpus * 10"`),
+		`spec.kubelet.maxPods: "vcpus * 10" is no number, and an expression only with the feature gate NodeClassCEL`:                       kubeletField("maxPods", `"vcpus * 10"`),
+		"spec.kubelet.maxPods: json: cannot unmarshal bool into Go struct field KubeletConfiguration.maxPods of type int32":                kubeletField("maxPods", "true"),
+		`spec.kubelet.evictionSoftGracePeriod: time: unknown unit "x" in duration "5x"`:                                                    kubeletField("evictionSoftGracePeriod", `{"memory.available": "5x"}`),
 		"spec.kubelet.maxPod: the kubelet has no such setting":                                                                             kubeletField("maxPod", "10"),
 		"spec.kubelet.registerWithTaints: it is set from the taints of the NodePool":                                                       kubeletField("registerWithTaints", "[]"),
 		"spec.kubelet.seccompDefault: json: cannot unmarshal string into Go struct field KubeletConfiguration.seccompDefault of type bool": kubeletField("seccompDefault", `"yes"`),
@@ -321,7 +323,7 @@ func TestAClassThatCannotBeCountedNamesTheField(t *testing.T) {
 			c.Family = ec2class.AMIFamilyAL2
 		},
 	} {
-		if err := class(change).Check(); err == nil || err.Error() != want {
+		if err := class(change).Check(nil); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

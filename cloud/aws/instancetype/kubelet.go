@@ -72,12 +72,9 @@ func (c *Class) checkKubelet() error {
 	return nil
 }
 
+// checkAmount leaves what is no quantity to checkExpressions.
 func checkAmount(text string) error {
-	q, err := resource.ParseQuantity(text)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%q is not a quantity", text)
-	case q.Sign() < 0:
+	if q, err := resource.ParseQuantity(text); err == nil && q.Sign() < 0 {
 		return fmt.Errorf("%q is negative", text)
 	}
 	return nil

@@ -18,6 +18,9 @@ import (
 // the first, by name.
 func (c *Class) checkLater() error {
 	for _, name := range slices.Sorted(maps.Keys(c.LaterKubelet)) {
+		if _, ok := c.podsTerm(); ok && name == maxPods {
+			continue
+		}
 		if err := c.checkSetting(name, c.LaterKubelet[name]); err != nil {
 			return fmt.Errorf("spec.kubelet.%s: %w", name, err)
 		}
@@ -29,12 +32,12 @@ func (c *Class) checkLater() error {
 // own configuration file; images of other families have a flag or a setting for each field of 1.14.
 func (c *Class) checkSetting(name string, value json.RawMessage) error {
 	field := map[string]json.RawMessage{name: value}
-	if awsv1.Known(name) {
-		return fmt.Errorf("%s is of another type, and expressions are not supported", value)
-	}
 	raw, err := json.Marshal(field)
 	if err != nil {
 		return err
+	}
+	if awsv1.Known(name) {
+		return json.Unmarshal(raw, &ec2class.KubeletConfiguration{})
 	}
 	unknown, err := strict.UnmarshalStrict(raw, &kubelet.KubeletConfiguration{})
 	switch {

@@ -80,6 +80,7 @@ func Resolve(i *Info, c *Class, s *Supply) *catalog.Type {
 // Describe is what a Node of the type is under the class, bought in one of these ways, whether
 // it can be bought now or not.
 func Describe(i *Info, c *Class, offerings ...catalog.Offering) *catalog.Type {
+	c, _ = c.On(i)
 	t := &catalog.Type{Name: i.Name, Capacity: c.capacity(i), Offerings: offerings, Devices: i.gpus(), Exotic: i.BareMetal || len(i.GPUs)+len(i.Neurons)+len(i.Inference) > 0}
 	t.Overhead = c.overhead(i, t.Capacity)
 	if c.Allocatable != nil {

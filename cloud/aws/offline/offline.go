@@ -20,6 +20,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/expression"
 	"github.com/millwright-dev/millwright/cloud/aws/image"
 	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/aws/observed"
@@ -40,14 +41,16 @@ const (
 	OwnPrices     Gap = "its on-demand prices are those that are built in for the region of its subnets; spot is the same share of them as elsewhere"
 	NoGroup       Gap = "the strategy of its placement group is not known, so every type counts as fit for it"
 	NoFeatures    Gap = "which types have nested virtualization, or support Nitro Enclaves, is not known, so every type counts as fit for it"
+	Gated         Gap = "expressions in its spec.kubelet count as with the feature gate NodeClassCEL; a controller without it refuses the class"
 	NoReservation Gap = "what its capacity reservations have left is not known, so they count as full"
 )
 
 // Catalogue is what EC2 sells, at the prices of a region. It is safe for concurrent use.
 type Catalogue struct {
-	infos  []instancetype.Info
-	priced map[string]*catalog.Type
-	region string
+	infos       []instancetype.Info
+	expressions *expression.Evaluator
+	priced      map[string]*catalog.Type
+	region      string
 }
 
 // New makes a Catalogue of types with offerings, whose names are EC2's.
@@ -56,7 +59,7 @@ func New(priced []*catalog.Type) (*Catalogue, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Catalogue{priced: make(map[string]*catalog.Type, len(priced))}
+	c := &Catalogue{expressions: expression.New(), priced: make(map[string]*catalog.Type, len(priced))}
 	for _, t := range priced {
 		c.priced[t.Name] = t
 	}
@@ -85,10 +88,11 @@ func region(zone string) string { return strings.TrimRight(zone, "abcdefghijklmn
 func (c *Catalogue) Types(class *awsv1.EC2NodeClass) ([]*catalog.Type, []Gap, error) {
 	settings := instancetype.ClassOf(class)
 	settings.Memory, settings.Allocatable = observed.Of(class.Annotations)
+	settings.Expressions = c.expressions
 	features := settings.NestedVirtualization || settings.Enclaves
 	settings.NestedVirtualization, settings.Enclaves = false, false
 	reason := unready(class)
-	if err := settings.Check(); err != nil {
+	if err := settings.Check(c.infos); err != nil {
 		reason = err.Error()
 	}
 	if reason != "" {
@@ -117,11 +121,13 @@ func (c *Catalogue) Types(class *awsv1.EC2NodeClass) ([]*catalog.Type, []Gap, er
 			out = append(out, t)
 		}
 	}
-	return out, c.gaps(class, settings.Region, own, features), nil
+	return out, c.gaps(class, settings.Region, own, features, settings.HasExpressions()), nil
 }
 
-// gaps are what a class leaves open, which asks for features of types or not.
-func (c *Catalogue) gaps(class *awsv1.EC2NodeClass, region string, own, features bool) []Gap {
+// gaps are what a class leaves open, which asks for features of types or not, and has expressions
+// or not.
+func (c *Catalogue) gaps(class *awsv1.EC2NodeClass, region string, own, features, expressions bool) []Gap {
+	gated := expressions && cloud.Ready(class.Status.Conditions).Status != metav1.ConditionTrue
 	var out []Gap
 	for _, g := range []struct {
 		open bool
@@ -133,6 +139,7 @@ func (c *Catalogue) gaps(class *awsv1.EC2NodeClass, region string, own, features
 		{own, OwnPrices},
 		{class.Spec.PlacementGroupSelector != nil, NoGroup},
 		{features, NoFeatures},
+		{gated, Gated},
 		{len(class.Spec.CapacityReservationSelectorTerms) > 0, NoReservation},
 	} {
 		if g.open {

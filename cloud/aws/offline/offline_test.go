@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
@@ -77,6 +78,29 @@ func TestWhatAClassSaysOfItsNodesCounts(t *testing.T) {
 	}
 	if want := []Gap{NoSubnets, NoImages}; !slices.Equal(gaps, want) {
 		t.Errorf("open is %v, want %v", gaps, want)
+	}
+}
+
+// A class that no controller has looked at may be refused by one without the gate.
+func TestExpressionsOfAClassCount(t *testing.T) {
+	for ready, want := range map[metav1.ConditionStatus][]Gap{"": {NoSubnets, NoImages, Gated}, metav1.ConditionTrue: {NoSubnets, NoImages}} {
+		got, gaps := types(t, func(c *awsv1.EC2NodeClass) {
+			c.Later.Kubelet = map[string]json.RawMessage{"maxPods": json.RawMessage(`"vcpus * 10"`)}
+			c.Spec.Kubelet = &ec2class.KubeletConfiguration{KubeReserved: map[string]string{"cpu": "max_pods * 10"}}
+			if ready != "" {
+				c.Status.Conditions = []status.Condition{{Type: status.ConditionReady, Status: ready}}
+			}
+		})
+		m5 := got["m5.large"]
+		if m5 == nil {
+			t.Fatalf("the types are %v", got)
+		}
+		if allocatable := m5.Allocatable(); allocatable.Pods().Value() != 20 || allocatable.Cpu().MilliValue() != 1800 {
+			t.Errorf("m5.large has %v", allocatable)
+		}
+		if !slices.Equal(gaps, want) {
+			t.Errorf("Ready %q: open is %v, want %v", ready, gaps, want)
+		}
 	}
 }
 
@@ -174,7 +198,7 @@ func TestAClassThatCannotLaunchSaysWhy(t *testing.T) {
 		}, "no subnets"},
 		"its spec": {func(c *awsv1.EC2NodeClass) {
 			c.Spec.Kubelet = &ec2class.KubeletConfiguration{KubeReserved: map[string]string{"cpu": "x"}}
-		}, `spec.kubelet.kubeReserved.cpu: "x" is not a quantity`},
+		}, `spec.kubelet.kubeReserved.cpu: "x" is neither a quantity nor an expression: undeclared reference to 'x' at 1:1`},
 	} {
 		var notReady *cloud.ClassNotReadyError
 		if _, _, err := c.Types(class(tt.change)); !errors.As(err, &notReady) || notReady.Reason != tt.want {

@@ -133,7 +133,7 @@ func (p *Provider) catalogue(class *awsv1.EC2NodeClass) ([]*catalog.Type, error)
 		return nil, notReady(refOf(class), "its placement group is not known yet")
 	}
 	settings := p.settings(class)
-	if err := settings.Check(); err != nil {
+	if err := settings.Check(infos); err != nil {
 		return nil, notReady(refOf(class), err.Error())
 	}
 	supply := p.supply(class)
@@ -154,7 +154,7 @@ func refOf(class *awsv1.EC2NodeClass) snapshot.ClassRef {
 // settings are the class's and the process's.
 func (p *Provider) settings(class *awsv1.EC2NodeClass) *instancetype.Class {
 	c := instancetype.ClassOf(class)
-	c.Region, c.MemoryOverhead, c.ReservedENIs = p.Region, p.MemoryOverhead, p.ReservedENIs
+	c.Region, c.MemoryOverhead, c.ReservedENIs, c.Expressions = p.Region, p.MemoryOverhead, p.ReservedENIs, p.Expressions
 	seen := p.seen.of(class)
 	c.Memory, c.Allocatable = seen.memory, seen.allocatable
 	if g := p.resolver.Group(class.Name); g != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
+	"github.com/millwright-dev/millwright/cloud/aws/expression"
 	"github.com/millwright-dev/millwright/cloud/aws/instances"
 	"github.com/millwright-dev/millwright/cloud/aws/network"
 	"github.com/millwright-dev/millwright/cloud/aws/nodeclass"
@@ -46,6 +47,9 @@ type Config struct {
 	MemoryOverhead float64
 	// ReservedENIs are network interfaces that pods do not get [RESERVED_ENIS].
 	ReservedENIs int64
+	// Expressions evaluates those of spec.kubelet; nil refuses a class that has any
+	// [AWS_FEATURE_GATES: NodeClassCEL].
+	Expressions *expression.Evaluator
 	// Isolated says that neither the Pricing API nor IAM can be reached [ISOLATED_VPC].
 	Isolated bool
 	// ClusterARN is the cluster's name in ARC, to follow its zonal shifts; empty follows none

@@ -90,7 +90,7 @@ func (p *Provider) claimOf(ctx context.Context, providerID string, i *api.Instan
 func (p *Provider) imageFor(class *awsv1.EC2NodeClass, i *api.Instance) string {
 	info, known := p.market.info(i.Type)
 	settings := p.settings(class)
-	if !known || settings.Check() != nil {
+	if !known || settings.Check([]instancetype.Info{info}) != nil {
 		return ""
 	}
 	return image.For(class.Status.AMIs, instancetype.Describe(&info, settings, offering(i, capacityType(i))).Requirements)

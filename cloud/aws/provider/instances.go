@@ -119,7 +119,7 @@ func (p *Provider) instance(ctx context.Context, i *api.Instance) cloud.Instance
 	}
 	info, known := p.market.info(i.Type)
 	settings := p.settings(class)
-	if !known || settings.Check() != nil {
+	if !known || settings.Check([]instancetype.Info{info}) != nil {
 		return out
 	}
 	// What the machine is does not depend on whether it can still be bought.

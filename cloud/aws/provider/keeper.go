@@ -10,6 +10,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/aws/launchtemplate"
 	"github.com/millwright-dev/millwright/cloud/aws/userdata"
 )
@@ -73,8 +74,14 @@ func (p *Provider) check(class *awsv1.EC2NodeClass) error {
 	if err := launchtemplate.CheckDevices(class); err != nil {
 		return err
 	}
+	infos, _, _ := p.market.read()
 	settings := p.settings(class)
-	if err := settings.Check(); err != nil {
+	err := settings.Check(infos)
+	var unworkable *instancetype.ExpressionError
+	switch {
+	case errors.As(err, &unworkable):
+		return &cloud.RefusedError{Reason: unworkable.Reason, Err: err}
+	case err != nil:
 		return err
 	}
 	if p.Discover != nil {
@@ -84,8 +91,9 @@ func (p *Provider) check(class *awsv1.EC2NodeClass) error {
 	if class.Spec.UserData != nil {
 		user = *class.Spec.UserData
 	}
+	settings, _ = settings.On(&instancetype.Info{}) // any machine's will do
 	if _, err := userdata.Render(class.AMIFamily(), userdata.Input{
-		Cluster: p.Cluster, MaxPods: 110, Kubelet: class.Spec.Kubelet, More: class.Later.Kubelet, RAID0: settings.RAID0, User: user,
+		Cluster: p.Cluster, MaxPods: 110, Kubelet: settings.Kubelet, More: settings.LaterKubelet, RAID0: settings.RAID0, User: user,
 	}); err != nil {
 		return fmt.Errorf("no user data can be made for it: %w", err)
 	}

@@ -324,7 +324,7 @@ func TestClassesThatAreNotReadyLaunchNothingAndKeepTheirMachines(t *testing.T) {
 		}, "no subnets"},
 		"a kubelet quantity": {func(c *awsv1.EC2NodeClass) {
 			c.Spec.Kubelet = &ec2class.KubeletConfiguration{KubeReserved: map[string]string{"cpu": "x"}}
-		}, `spec.kubelet.kubeReserved.cpu: "x" is not a quantity`},
+		}, `spec.kubelet.kubeReserved.cpu: "x" is no quantity, and an expression only with the feature gate NodeClassCEL`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)

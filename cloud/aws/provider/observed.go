@@ -91,7 +91,8 @@ func (p *Provider) learn(ctx context.Context, class *awsv1.EC2NodeClass) error {
 func (p *Provider) expected(class *awsv1.EC2NodeClass) func(typeName string) corev1.ResourceList {
 	settings := p.settings(class)
 	settings.Allocatable = nil
-	wrong := settings.Check()
+	infos, _, _ := p.market.read()
+	wrong := settings.Check(infos)
 	of := map[string]corev1.ResourceList{}
 	return func(typeName string) corev1.ResourceList {
 		want, done := of[typeName]

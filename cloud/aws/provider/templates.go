@@ -166,14 +166,17 @@ func (l *launch) content(c catalog.Choice, reservation *ec2class.CapacityReserva
 	if !ok {
 		return nil, fmt.Errorf("launching: EC2 has no instance type %s in %s", c.Type.Name, l.Region)
 	}
-	settings := l.settings(l.class)
+	settings, err := l.settings(l.class).On(&info)
+	if err != nil {
+		return nil, notReady(l.req.Class, err.Error())
+	}
 	user := ""
 	if l.class.Spec.UserData != nil {
 		user = *l.class.Spec.UserData
 	}
 	text, err := userdata.Render(l.class.AMIFamily(), userdata.Input{
 		Cluster: l.Cluster, Labels: l.joinsWith(c), Taints: l.req.Taints,
-		MaxPods: settings.Pods(&info), Kubelet: l.class.Spec.Kubelet, More: l.class.Later.Kubelet, RAID0: settings.RAID0, User: user,
+		MaxPods: settings.Pods(&info), Kubelet: settings.Kubelet, More: settings.LaterKubelet, RAID0: settings.RAID0, User: user,
 	})
 	var refused *cloud.RefusedError
 	switch {
