@@ -90,7 +90,6 @@ var foreign = []struct {
 	{"security-group-refresh-interval", "1m0s", nil, "security groups are looked up once a minute"},
 	{"scheduler-config", "", nil, "the scheduler's configuration is not read"},
 	{"legacy-node-repair", "false", trueFalse, "there is one way to repair nodes"},
-	{"aws-feature-gates", "", nil, "none of these gates can be switched here"},
 }
 
 var trueFalse = []string{"true", "false"}
@@ -134,6 +133,13 @@ func (c console) warnForeign(flags *pflag.FlagSet) {
 			c.warn("--%s=%s has no effect: %s", f.name, set.Value, f.why)
 		}
 	}
+	flags.VisitAll(func(f *pflag.Flag) {
+		if g, ok := f.Value.(*gates.Gates); ok {
+			for _, name := range g.Foreign() {
+				c.warn("--%s %s=true has no effect: that gate cannot be switched here", f.Name, name)
+			}
+		}
+	})
 }
 
 // ofPod are variables of Karpenter's pods that say where it runs, not what it does.
@@ -142,6 +148,9 @@ var ofPod = []string{"KUBERNETES_MIN_VERSION", "SYSTEM_NAMESPACE", "DISABLE_WEBH
 // judge says what is to be known of a variable of Karpenter's, empty if it has its effect here.
 func (c console) judge(name, value string) string {
 	said := "no setting that is known here"
+	if slices.Contains(ofPod, name) || strings.HasPrefix(name, "AWS_") {
+		said = ""
+	}
 	newRun(c).Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Annotations[environment] == nil || variable(f.Name) != name {
 			return
@@ -160,9 +169,6 @@ func (c console) judge(name, value string) string {
 			said = g.Judge()
 		}
 	})
-	if slices.Contains(ofPod, name) || strings.HasPrefix(name, "AWS_") {
-		return ""
-	}
 	return said
 }
 

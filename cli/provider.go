@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	kwokapis "sigs.k8s.io/karpenter/kwok/apis"
 
+	"github.com/millwright-dev/millwright/cli/gates"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws"
 	"github.com/millwright-dev/millwright/cloud/aws/provider"
@@ -45,7 +46,7 @@ func (o *runOptions) newProvider(ctx context.Context) (controllers.Provider, err
 func awsProvider(ctx context.Context, o *runOptions) (controllers.Provider, error) {
 	c := o.ec2
 	o.aws.Rights = &aws.Rights{} // the readers of announcements tell it as well
-	c.Config, c.Observe = o.aws, o.mode.value == observe
+	c.Config, c.Observe, c.Expressions = o.aws, o.mode.value == observe, o.ec2Gates.On(gates.NodeClassCEL)
 	if err := c.Check(); err != nil {
 		return controllers.Provider{}, err
 	}

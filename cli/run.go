@@ -49,7 +49,7 @@ type runOptions struct {
 	mode                    word
 	minValues               word
 	preferences             preferences
-	gates                   gates.Gates
+	gates, ec2Gates         gates.Gates
 	ignoreDRA               bool
 	webhook                 string
 	webhookFormat           word
@@ -69,7 +69,7 @@ type runController func(context.Context, controllers.Config) error
 func newRun(c console) *cobra.Command { return newRunWith(c, controllers.Run) }
 
 func newRunWith(c console, start runController) *cobra.Command {
-	o := runOptions{kube: kubeconfig.ClusterFlags()}
+	o := runOptions{kube: kubeconfig.ClusterFlags(), gates: gates.OfKarpenter(), ec2Gates: gates.OfAWS()}
 	cmd := &cobra.Command{
 		Use:   "run --provider PROVIDER",
 		Short: "Run the controller",
@@ -99,9 +99,6 @@ understood, and a warning says so if they are set to more than their default.
 				return err
 			}
 			c.warnForeign(cmd.Flags())
-			for _, name := range o.gates.Foreign() {
-				c.warn("--feature-gates %s=true has no effect: that gate cannot be switched here", name)
-			}
 			cfg, err := o.config(cmd.Context())
 			if err != nil {
 				return err
@@ -150,6 +147,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	addMinValues(f, &o.minValues)
 	addPreferences(f, &o.preferences)
 	f.Var(&o.gates, "feature-gates", "Karpenter's feature gates, such as NodeRepair=true: machines are repaired also where no NodePolicy says how; NodeOverlay=true and CapacityBuffer=true: objects of these kinds count; TerminateFirstDrift=true: machines that have drifted go before their replacements where limits or a capacity reservation have no room for these before; PodDeletionCostManagement=true: pods get deletion costs by which ReplicaSets that scale in empty one machine after the other. Others cannot be switched; reserved capacity, static capacity and spot-to-spot consolidation are on")
+	f.Var(&o.ec2Gates, "aws-feature-gates", "feature gates of Karpenter's provider for AWS: NodeClassCEL=true evaluates expressions in an EC2NodeClass's spec.kubelet, for each instance type. Others cannot be switched")
 	strictBool(f, &o.ignoreDRA, "ignore-dra-requests", true, "launch nothing for pods that claim devices of dynamic resource allocation; else devices count as resources do, and the API server has to have resource.k8s.io/v1")
 	f.StringVar(&o.leaseName, "leader-election-name", cluster.LeaseName, "name of the lease; Karpenter's own keeps the two from running at the same time, and a process that observes has "+controllers.ObserverName+" instead")
 	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
@@ -267,6 +265,6 @@ func (o *runOptions) profilingAddress() string {
 func (o *runOptions) logStart(cfg controllers.Config) {
 	ctrl.Log.Info("starting millwright", "version", cfg.Build.Version, "provider", o.provider, "mode", o.mode.value,
 		"batch-idle-duration", o.batchIdle, "batch-max-duration", o.batchMax, "preference-policy", o.preferences.policy.value,
-		"min-values-policy", o.minValues.value, "feature-gates", o.gates.String(), "leader-election", !o.noElection,
+		"min-values-policy", o.minValues.value, "feature-gates", o.gates.String(), "aws-feature-gates", o.ec2Gates.String(), "leader-election", !o.noElection,
 		"interruption-queue", o.aws.Queue)
 }

@@ -96,7 +96,7 @@ func TestProfilesAreServedToThePodAlone(t *testing.T) {
 
 func TestBadValuesInTheEnvironmentAbort(t *testing.T) {
 	for variable, value := range map[string]string{
-		"BATCH_MAX_DURATION": "soon", "DISABLE_LEADER_ELECTION": "yes", "METRICS_PORT": "http", "IGNORE_DRA_REQUESTS": "1", "FEATURE_GATES": "NodeRepair=maybe", "MIN_VALUES_POLICY": "Sometimes", "PREFERENCE_POLICY": "Maybe", "PREFERENCE_COST": "little",
+		"BATCH_MAX_DURATION": "soon", "DISABLE_LEADER_ELECTION": "yes", "METRICS_PORT": "http", "IGNORE_DRA_REQUESTS": "1", "FEATURE_GATES": "NodeRepair=maybe", "AWS_FEATURE_GATES": "NodeClassCEL", "MIN_VALUES_POLICY": "Sometimes", "PREFERENCE_POLICY": "Maybe", "PREFERENCE_COST": "little",
 	} {
 		t.Run(variable, func(t *testing.T) {
 			_, _, err := runWith(t, map[string]string{variable: value})
@@ -117,11 +117,12 @@ func TestKarpentersGatesAreSwitched(t *testing.T) {
 }
 
 func TestSettingsOfKarpentersWithoutEffectAreNamed(t *testing.T) {
-	_, stderr, err := runWith(t, map[string]string{"FEATURE_GATES": "DynamicResources=true,SpotToSpotConsolidation=true", "IGNORE_DRA_REQUESTS": "true"}, "--cpu-requests", "2000")
+	_, stderr, err := runWith(t, map[string]string{"FEATURE_GATES": "DynamicResources=true,SpotToSpotConsolidation=true", "AWS_FEATURE_GATES": "NodeClassCEL=true,RebootForRepair=true", "IGNORE_DRA_REQUESTS": "true"}, "--cpu-requests", "2000")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := "warning: --cpu-requests=2000 has no effect: the number of workers does not depend on it\n" +
+		"warning: --aws-feature-gates RebootForRepair=true has no effect: that gate cannot be switched here\n" +
 		"warning: --feature-gates DynamicResources=true has no effect: that gate cannot be switched here\n"
 	if stderr != want {
 		t.Errorf("got\n%swant\n%s", stderr, want)

@@ -20,23 +20,32 @@ const (
 	TerminateFirstDrift = "TerminateFirstDrift"
 	// PodDeletionCostManagement is the gate for deletion costs of pods, which ReplicaSets go by.
 	PodDeletionCostManagement = "PodDeletionCostManagement"
+	// NodeClassCEL is the gate of Karpenter's provider for AWS for expressions in an EC2NodeClass's
+	// kubelet.
+	NodeClassCEL = "NodeClassCEL"
 	// spotToSpot is the gate for spot machines that replace spot machines.
 	spotToSpot = "SpotToSpotConsolidation"
 )
-
-// switched are those.
-var switched = []string{NodeRepair, NodeOverlay, CapacityBuffer, TerminateFirstDrift, PodDeletionCostManagement}
 
 // alwaysOn are gates of features that are on here.
 var alwaysOn = []string{"ReservedCapacity", "StaticCapacity", "TerminateFirstRepair", spotToSpot}
 
 // Gates are names and whether they are switched on, as in NodeRepair=true,NodeOverlay=false. It is
-// a pflag.Value; its zero value has none.
+// a pflag.Value.
 type Gates struct {
-	text  string
-	names []string
-	is    map[string]bool
+	switched []string
+	text     string
+	names    []string
+	is       map[string]bool
 }
+
+// OfKarpenter are the gates of Karpenter itself.
+func OfKarpenter() Gates {
+	return Gates{switched: []string{NodeRepair, NodeOverlay, CapacityBuffer, TerminateFirstDrift, PodDeletionCostManagement}}
+}
+
+// OfAWS are the gates of Karpenter's provider for AWS.
+func OfAWS() Gates { return Gates{switched: []string{NodeClassCEL}} }
 
 // Set reads the gates.
 func (g *Gates) Set(s string) error {
@@ -48,7 +57,7 @@ func (g *Gates) Set(s string) error {
 		}
 		on, err := strconv.ParseBool(value)
 		if err != nil {
-			return fmt.Errorf("%q is not a name with true or false, as in %s=true", part, NodeRepair)
+			return fmt.Errorf("%q is not a name with true or false, as in %s=true", part, g.switched[0])
 		}
 		g.names, g.is[name] = append(g.names, name), on
 	}
@@ -67,7 +76,7 @@ func (g *Gates) On(name string) bool { return g.is[name] }
 // Foreign are the gates that are on and cannot be switched here.
 func (g *Gates) Foreign() []string {
 	return slices.DeleteFunc(slices.Clone(g.names), func(name string) bool {
-		return !g.is[name] || slices.Contains(switched, name) || slices.Contains(alwaysOn, name)
+		return !g.is[name] || slices.Contains(g.switched, name) || slices.Contains(alwaysOn, name)
 	})
 }
 

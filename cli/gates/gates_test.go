@@ -13,13 +13,21 @@ func TestWhatIsOtherwiseThanInKarpenterIsSaid(t *testing.T) {
 		"PodDeletionCostManagement=true":                            "",
 		"SpotToSpotConsolidation=false":                             spot,
 		"DynamicResources=true,SpotToSpotConsolidation=false":       "DynamicResources has no effect; " + spot,
+		"NodeClassCEL=true":                                         "NodeClassCEL has no effect",
 	} {
-		var g Gates
+		g := OfKarpenter()
 		if err := g.Set(text); err != nil {
 			t.Fatal(err)
 		}
 		if got := g.Judge(); got != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestTheProvidersGatesAreOthers(t *testing.T) {
+	g := OfAWS()
+	if err := g.Set("NodeClassCEL=true,DRAEFA=false,RebootForRepair=true"); err != nil || !g.On(NodeClassCEL) || g.Judge() != "RebootForRepair has no effect" {
+		t.Errorf("%v, %t, %q", err, g.On(NodeClassCEL), g.Judge())
 	}
 }

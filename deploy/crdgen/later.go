@@ -25,10 +25,22 @@ var later = map[string]func(spec *apiextensionsv1.JSONSchemaProps){
 		disruption.Properties["budgets"].Items.Schema.Properties["reasons"] = reasons
 		spec.Properties["disruption"] = disruption
 	},
-	// Karpenter's provider for AWS 1.15. It leaves all of spec.kubelet unchecked by the API server.
+	// Karpenter's provider for AWS 1.15. It leaves all of spec.kubelet unchecked by the API server, and
+	// takes expressions behind the gate NodeClassCEL.
 	"karpenter.k8s.aws_ec2nodeclasses.yaml": func(spec *apiextensionsv1.JSONSchemaProps) {
 		kubelet, open := spec.Properties["kubelet"], true
 		kubelet.XPreserveUnknownFields = &open
+		pods := kubelet.Properties["maxPods"]
+		kubelet.Properties["maxPods"] = apiextensionsv1.JSONSchemaProps{
+			Description:  pods.Description + " A string is an expression of CEL, evaluated for each instance type.",
+			XIntOrString: true, XValidations: apiextensionsv1.ValidationRules{{Rule: "type(self) != int || self >= 0", Message: "maxPods cannot be negative"}},
+		}
+		for _, name := range []string{"kubeReserved", "systemReserved"} {
+			reserve := kubelet.Properties[name]
+			reserve.Description += " What is no quantity is an expression of CEL, evaluated for each instance type."
+			reserve.AdditionalProperties.Schema.Pattern = ""
+			kubelet.Properties[name] = reserve
+		}
 		spec.Properties["kubelet"] = kubelet
 		spec.Properties["enclaveOptions"] = apiextensionsv1.JSONSchemaProps{
 			Type:        "object",
