@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/millwright-dev/millwright/cli/switches"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws"
 	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
@@ -28,11 +29,11 @@ func addEC2(f *pflag.FlagSet, into *aws.ProviderConfig) {
 	f.StringVar(&into.Cluster, "cluster-name", "", "name of the cluster, in EKS and in the tags of what is created; required with --provider aws")
 	f.StringVar(&into.ClusterEndpoint, "cluster-endpoint", "", "URL of the API server as machines reach it; if empty EKS is asked")
 	f.StringVar(&into.CABundle, "cluster-ca-bundle", "", "certificate authority of the API server in base64; if empty that of this process's own connection")
-	strictBool(f, &into.Isolated, "isolated-vpc", false, "do not ask for prices, nor delete instance profiles, because the VPC has no way to the Pricing API and to IAM")
-	strictBool(f, &into.EKSVersion, "eks-control-plane", false, "ask EKS for the version of the control plane, not the API server")
+	switches.Add(f, &into.Isolated, "isolated-vpc", false, "do not ask for prices, nor delete instance profiles, because the VPC has no way to the Pricing API and to IAM")
+	switches.Add(f, &into.EKSVersion, "eks-control-plane", false, "ask EKS for the version of the control plane, not the API server")
 	f.Float64Var(&into.MemoryOverhead, "vm-memory-overhead-percent", instancetype.DefaultMemoryOverhead, "share of a machine's memory, from 0 to 1, that its Node does not see")
-	strictBool(f, &into.ZonalShift, "enable-zonal-shift", false, "launch nothing in zones that ARC shifts the cluster's traffic away from, and count them as impaired")
-	strictBool(f, &into.NoDryRun, "disable-dry-run", false, "do not ask EC2, by dry runs, whether it would allow the launches of a node class")
+	switches.Add(f, &into.ZonalShift, "enable-zonal-shift", false, "launch nothing in zones that ARC shifts the cluster's traffic away from, and count them as impaired")
+	switches.Add(f, &into.NoDryRun, "disable-dry-run", false, "do not ask EC2, by dry runs, whether it would allow the launches of a node class")
 	f.IntVar(&into.ReservedENIs, "reserved-enis", 0, "network interfaces of each machine that pods do not get")
 }
 

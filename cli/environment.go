@@ -10,6 +10,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cli/gates"
 	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/spread"
 )
 
 // environment marks flags that may be set by a variable.
@@ -51,29 +52,6 @@ func readsEnvironment(flags *pflag.FlagSet) {
 	})
 }
 
-// boolean is a switch that takes nothing but true and false, as Karpenter's.
-type boolean bool
-
-func strictBool(flags *pflag.FlagSet, into *bool, name string, value bool, usage string) {
-	*into = value
-	flags.VarPF((*boolean)(into), name, "", usage).NoOptDefVal = "true"
-}
-
-// Set refuses 1, t, yes and the like.
-func (b *boolean) Set(s string) error {
-	if s != "true" && s != "false" {
-		return fmt.Errorf("%q is not true or false", s)
-	}
-	*b = s == "true"
-	return nil
-}
-
-// String is true or false.
-func (b *boolean) String() string { return fmt.Sprint(bool(*b)) }
-
-// Type is the flag's type; pflag knows a switch by it.
-func (b *boolean) Type() string { return "bool" }
-
 // foreign are Karpenter's settings that mean nothing to Millwright, or nothing yet: a Deployment of
 // Karpenter's must start all the same, and what Karpenter refuses is refused.
 var foreign = []struct {
@@ -88,7 +66,6 @@ var foreign = []struct {
 	{"ami-refresh-interval", "1m0s", nil, "images are looked up once a minute"},
 	{"subnet-refresh-interval", "1m0s", nil, "subnets are looked up once a minute"},
 	{"security-group-refresh-interval", "1m0s", nil, "security groups are looked up once a minute"},
-	{"scheduler-config", "", nil, "the scheduler's configuration is not read"},
 	{"legacy-node-repair", "false", trueFalse, "there is one way to repair nodes"},
 }
 
@@ -182,6 +159,13 @@ func addMinValues(flags *pflag.FlagSet, into *word) {
 
 // ignore is Karpenter's word for plans that pay no heed to what pods prefer.
 const ignore = "Ignore"
+
+func addScheduler(flags *pflag.FlagSet, into *spread.Defaults) {
+	flags.Func("scheduler-config", "how kube-scheduler is configured, as a `document` in YAML or JSON: podTopologySpread.defaultConstraints are the topology spread constraints of pods that state none", func(s string) (err error) {
+		*into, err = spread.Parse(s)
+		return err
+	})
+}
 
 // preferences are the settings about what pods prefer.
 type preferences struct {

@@ -29,7 +29,6 @@ import (
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/servertime"
 	"github.com/millwright-dev/millwright/doctor"
-	"github.com/millwright-dev/millwright/engine/devices"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -72,9 +71,9 @@ type inventory struct {
 
 // take reads what the lifecycle depends on: NodeClaims and Nodes, and if all is
 // asked for the rest, which only adds detail. Devices are read if they count, or if a
-// machine waits for them. Now is asked once there is an answer; see timed.
-func take(ctx context.Context, c client.Reader, now func() time.Time, all bool, selector devices.Selector) (*inventory, error) {
-	in := &inventory{store: cluster.NewStore(cluster.Options{Devices: selector})}
+// machine waits for them, and what pods are selected by if the options give them spreads. Now is asked once there is an answer; see timed.
+func take(ctx context.Context, c client.Reader, now func() time.Time, all bool, options cluster.Options) (*inventory, error) {
+	in := &inventory{store: cluster.NewStore(options)}
 	var claims karpv1.NodeClaimList
 	if err := c.List(ctx, &claims); err != nil {
 		return nil, fmt.Errorf("listing NodeClaims: %w", err)
@@ -85,7 +84,7 @@ func take(ctx context.Context, c client.Reader, now func() time.Time, all bool, 
 		return nil, fmt.Errorf("listing Nodes: %w", err)
 	}
 	in.nodes = nodes.Items
-	counts := selector != nil
+	counts := options.Devices != nil
 	for i := range claims.Items {
 		in.store.Update(&claims.Items[i])
 		in.claims = append(in.claims, cluster.Claim(&claims.Items[i]))
@@ -96,7 +95,7 @@ func take(ctx context.Context, c client.Reader, now func() time.Time, all bool, 
 	}
 	var kinds []client.ObjectList
 	if all {
-		kinds = listing.Details(counts)
+		kinds = listing.Details(counts, len(options.Spread) > 0)
 	}
 	if err := in.add(ctx, c, kinds...); err != nil {
 		return nil, err

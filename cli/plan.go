@@ -20,6 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
+	"github.com/millwright-dev/millwright/engine/spread"
 )
 
 type planOptions struct {
@@ -32,6 +33,7 @@ type planOptions struct {
 	minValues word
 	// preferences are as for run.
 	preferences preferences
+	spread      spread.Defaults
 	placement   placement.Options
 }
 
@@ -99,6 +101,7 @@ func (o *planOptions) addTo(cmd *cobra.Command) {
 	addInstanceTypes(cmd, &o.types)
 	addMinValues(flags, &o.minValues)
 	addPreferences(flags, &o.preferences)
+	addScheduler(flags, &o.spread)
 	complete(cmd, "preference-policy", "Respect", ignore)
 	complete(cmd, "min-values-policy", "Strict", bestEffort)
 	complete(cmd, "until", untilNow, untilSettled)

@@ -60,7 +60,7 @@ func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) 
 	pools := slices.ContainsFunc(objects, isPool)
 	objects, foreign := offline.Classed(objects)
 	c.warnOf(foreign)
-	store := cluster.NewStore(cluster.Options{Offline: true, Devices: devicecel.New()})
+	store := cluster.NewStore(cluster.Options{Offline: true, Devices: devicecel.New(), Spread: o.spread})
 	for _, obj := range offline.Complete(objects) {
 		store.Update(obj)
 	}

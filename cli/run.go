@@ -18,6 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/gates"
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cli/logging"
+	"github.com/millwright-dev/millwright/cli/switches"
 	"github.com/millwright-dev/millwright/cli/version"
 	"github.com/millwright-dev/millwright/cloud/aws"
 	"github.com/millwright-dev/millwright/cluster"
@@ -26,6 +27,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/notify"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
+	"github.com/millwright-dev/millwright/engine/spread"
 )
 
 // runOptions are the settings of the controller. Flags and variables that
@@ -51,6 +53,7 @@ type runOptions struct {
 	preferences             preferences
 	gates, ec2Gates         gates.Gates
 	ignoreDRA               bool
+	spread                  spread.Defaults
 	webhook                 string
 	webhookFormat           word
 	aws                     aws.Config
@@ -126,9 +129,9 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	addInstanceTypes(cmd, &o.types)
 
 	f.IntVar(&o.metricsPort, "metrics-port", 8080, "port of /metrics; 0 serves none")
-	strictBool(f, &o.metricsAuth, "metrics-authentication", false, "serve /metrics over TLS, to holders of a token that the API server accepts and whose RBAC allows get on the URL /metrics")
+	switches.Add(f, &o.metricsAuth, "metrics-authentication", false, "serve /metrics over TLS, to holders of a token that the API server accepts and whose RBAC allows get on the URL /metrics")
 	f.StringVar(&o.metricsCerts, "metrics-cert-dir", "", "folder with tls.crt and tls.key for --metrics-authentication, read again when they change; if empty the process signs its certificate itself")
-	strictBool(f, &o.profiling, "enable-profiling", false, "serve /debug/pprof to the pod itself and thereby to kubectl port-forward")
+	switches.Add(f, &o.profiling, "enable-profiling", false, "serve /debug/pprof to the pod itself and thereby to kubectl port-forward")
 	f.IntVar(&o.profilingPort, "profiling-port", 6060, "port of /debug/pprof, on the loopback address only")
 	f.IntVar(&o.healthPort, "health-probe-port", 8081, "port of /healthz and /readyz; 0 serves none")
 	f.IntVar(&o.qps, "kube-client-qps", 200, "requests per second to the API server")
@@ -140,7 +143,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.log.ErrorPaths, "log-error-output-paths", "stderr", "comma-separated files, or stdout or stderr, for errors of the log itself")
 	f.DurationVar(&o.batchMax, "batch-max-duration", 10*time.Second, "how long a plan waits at most since the first pending pod")
 	f.DurationVar(&o.batchIdle, "batch-idle-duration", time.Second, "how long a plan waits for one more pending pod")
-	strictBool(f, &o.noElection, "disable-leader-election", false, "run at once, without a lease; for a single process only")
+	switches.Add(f, &o.noElection, "disable-leader-election", false, "run at once, without a lease; for a single process only")
 	o.mode = word{act, []string{act, observe}}
 	f.Var(&o.mode, "mode", "act does what is decided; observe only tells it, by events, metrics and the log, and writes nothing else")
 	complete(cmd, "mode", o.mode.allowed...)
@@ -148,7 +151,8 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	addPreferences(f, &o.preferences)
 	f.Var(&o.gates, "feature-gates", "Karpenter's feature gates, such as NodeRepair=true: machines are repaired also where no NodePolicy says how; NodeOverlay=true and CapacityBuffer=true: objects of these kinds count; TerminateFirstDrift=true: machines that have drifted go before their replacements where limits or a capacity reservation have no room for these before; PodDeletionCostManagement=true: pods get deletion costs by which ReplicaSets that scale in empty one machine after the other. Others cannot be switched; reserved capacity, static capacity and spot-to-spot consolidation are on")
 	f.Var(&o.ec2Gates, "aws-feature-gates", "feature gates of Karpenter's provider for AWS: NodeClassCEL=true evaluates expressions in an EC2NodeClass's spec.kubelet, for each instance type. Others cannot be switched")
-	strictBool(f, &o.ignoreDRA, "ignore-dra-requests", true, "launch nothing for pods that claim devices of dynamic resource allocation; else devices count as resources do, and the API server has to have resource.k8s.io/v1")
+	switches.Add(f, &o.ignoreDRA, "ignore-dra-requests", true, "launch nothing for pods that claim devices of dynamic resource allocation; else devices count as resources do, and the API server has to have resource.k8s.io/v1")
+	addScheduler(f, &o.spread)
 	f.StringVar(&o.leaseName, "leader-election-name", cluster.LeaseName, "name of the lease; Karpenter's own keeps the two from running at the same time, and a process that observes has "+controllers.ObserverName+" instead")
 	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
 	f.StringVar(&o.webhook, "notification-webhook", "", "URL that is told of approvals that are waited for, of what became of them and of what policies' interruption rules do; if empty there are no notifications. The URL may be all that it takes to write there: set the variable from a Secret")
@@ -205,7 +209,7 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 		REST: kube, Provider: provider, Announcements: announcements, Webhook: webhook,
 		BatchIdle: o.batchIdle, BatchMax: o.batchMax,
 		Placement: plans, Observe: o.mode.value == observe, NodeRepair: o.gates.On(gates.NodeRepair),
-		NodeOverlay: o.gates.On(gates.NodeOverlay), CapacityBuffer: o.gates.On(gates.CapacityBuffer), TerminateFirstDrift: o.gates.On(gates.TerminateFirstDrift), PodDeletionCosts: o.gates.On(gates.PodDeletionCostManagement), Devices: !o.ignoreDRA,
+		NodeOverlay: o.gates.On(gates.NodeOverlay), CapacityBuffer: o.gates.On(gates.CapacityBuffer), TerminateFirstDrift: o.gates.On(gates.TerminateFirstDrift), PodDeletionCosts: o.gates.On(gates.PodDeletionCostManagement), Devices: !o.ignoreDRA, Spread: o.spread,
 		MetricsAddress: address(o.metricsPort), HealthAddress: address(o.healthPort),
 		MetricsAuthentication: o.metricsAuth, MetricsCertificates: o.metricsCerts, ProfilingAddress: o.profilingAddress(),
 		DisableLeaderElection: o.noElection,

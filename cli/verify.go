@@ -15,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cli/target"
+	"github.com/millwright-dev/millwright/cluster"
 )
 
 // verification is one call of `millwright verify`.
@@ -92,7 +93,7 @@ func (v verification) run(ctx context.Context, c console, reader client.Reader, 
 	up := v.clock.NewTimer(v.timeout) // however the time changes
 	defer up.Stop()
 	for {
-		in, err := take(ctx, reader, v.clock.Now, false, nil)
+		in, err := take(ctx, reader, v.clock.Now, false, cluster.Options{})
 		if err != nil {
 			return err
 		}
@@ -111,7 +112,7 @@ func (v verification) run(ctx context.Context, c console, reader client.Reader, 
 
 // conclude reads everything once more and prints what came of it.
 func (v verification) conclude(ctx context.Context, c console, reader client.Reader, about []target.Target) error {
-	in, err := take(ctx, reader, v.clock.Now, true, nil)
+	in, err := take(ctx, reader, v.clock.Now, true, cluster.Options{})
 	if err != nil {
 		return err
 	}

@@ -23,14 +23,16 @@ import (
 	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cli/listing"
+	"github.com/millwright-dev/millwright/cli/switches"
 	"github.com/millwright-dev/millwright/cli/target"
+	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/cluster/devicecel"
 	"github.com/millwright-dev/millwright/controllers"
 	"github.com/millwright-dev/millwright/controllers/apply"
-	"github.com/millwright-dev/millwright/engine/devices"
 	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/spread"
 )
 
 // question is one call of `millwright why`.
@@ -42,8 +44,9 @@ type question struct {
 	types  string
 	output string
 	about  target.Query
-	// ignoreDRA is the controller's setting.
+	// ignoreDRA and spread are the controller's settings.
 	ignoreDRA bool
+	spread    spread.Defaults
 
 	// known is what the controller would decide, once it is worked out, from these classes' types.
 	known *explain.Cluster
@@ -72,8 +75,8 @@ is in the way. Of a NodePool: its machines by what holds for them. Of a Capacity
 ReplicaSet, StatefulSet, DaemonSet or Job stands for its pods.
 
 It is worked out from the cluster's objects as the controller works it out, for the
-instance types of --instance-types; --ignore-dra-requests has to be as the controller
-has it. No access to the controller is needed.
+instance types of --instance-types; --ignore-dra-requests and --scheduler-config have
+to be as the controller has them. No access to the controller is needed.
 
 ` + exitCodes(""),
 		Example: `  millwright why node/ip-10-0-0-1.ec2.internal
@@ -99,7 +102,8 @@ has it. No access to the controller is needed.
 	}
 	cmd.Flags().StringVarP(&q.about.Selector, "selector", "l", "", "label selector, instead of names")
 	addInstanceTypes(cmd, &q.types)
-	strictBool(cmd.Flags(), &q.ignoreDRA, "ignore-dra-requests", true, "devices that pods claim do not count, as the controller has it")
+	switches.Add(cmd.Flags(), &q.ignoreDRA, "ignore-dra-requests", true, "devices that pods claim do not count, as the controller has it")
+	addScheduler(cmd.Flags(), &q.spread)
 	cmd.Flags().StringVarP(&q.output, "output", "o", formatText, "text, json or yaml")
 	complete(cmd, "output", formatText, formatJSON, formatYAML)
 	q.kube.AddFlags(cmd.Flags())
@@ -115,9 +119,9 @@ func (q *question) run(ctx context.Context, w io.Writer, reader client.Reader, a
 	if err != nil {
 		return err
 	}
-	var counting devices.Selector
+	counting := cluster.Options{Spread: q.spread}
 	if !q.ignoreDRA {
-		counting = devicecel.New()
+		counting.Devices = devicecel.New()
 	}
 	in, err := take(ctx, reader, q.clock.Now, true, counting)
 	if err != nil {
@@ -292,6 +296,6 @@ func (q *question) decided(ctx context.Context, reader client.Reader, in *invent
 	if err != nil {
 		return nil, err
 	}
-	q.known, q.of = explain.Of(in.store.Snapshot(in.now, known.Of)), known
+	q.known, q.of = explain.Of(in.store.Snapshot(in.now, known.Of), in.store.Wrap), known
 	return q.known, nil
 }

@@ -72,21 +72,21 @@ func workload(pod *corev1.PodTemplateSpec, replicas *int32) template {
 
 // list is every buffer, by namespace and name. Buffers of another strategy than the active one are
 // not ours.
-func (b *buffers) list(classes *snapshot.Classes, ranges func(namespace string) []*corev1.LimitRange) []*snapshot.Buffer {
+func (b *buffers) list(wrap func(*corev1.Pod) *snapshot.Pod, ranges func(namespace string) []*corev1.LimitRange) []*snapshot.Buffer {
 	if !b.stale {
 		return b.built
 	}
 	b.built, b.stale = nil, false
 	for _, o := range b.objects.list() {
 		if s := o.Spec.ProvisioningStrategy; s == nil || *s == "" || *s == bufferv1beta1.ActiveProvisioningStrategy {
-			b.built = append(b.built, b.build(o, classes, ranges(o.Namespace)))
+			b.built = append(b.built, b.build(o, wrap, ranges(o.Namespace)))
 		}
 	}
 	return b.built
 }
 
 // build makes the chunk that a buffer is made of.
-func (b *buffers) build(o *bufferv1beta1.CapacityBuffer, classes *snapshot.Classes, ranges []*corev1.LimitRange) *snapshot.Buffer {
+func (b *buffers) build(o *bufferv1beta1.CapacityBuffer, wrap func(*corev1.Pod) *snapshot.Pod, ranges []*corev1.LimitRange) *snapshot.Buffer {
 	out := &snapshot.Buffer{Namespace: o.Namespace, Name: o.Name}
 	t, reason, err := b.resolve(o)
 	if err != nil {
@@ -96,7 +96,7 @@ func (b *buffers) build(o *bufferv1beta1.CapacityBuffer, classes *snapshot.Class
 	if ref := o.Spec.PodTemplateRef; ref != nil {
 		out.Template, out.TemplateGeneration = ref.Name, t.generation
 	}
-	out.Chunk = classes.Pod(chunk(o.Namespace, t.pod, ranges))
+	out.Chunk = wrap(chunk(o.Namespace, t.pod, ranges))
 	size := buffer.Size{Replicas: o.Spec.Replicas, Limits: corev1.ResourceList(o.Spec.Limits)}
 	if o.Spec.ScalableRef != nil {
 		size.Percentage, size.Of = o.Spec.Percentage, t.replicas

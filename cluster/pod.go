@@ -25,8 +25,9 @@ func (s *Store) putPod(pod *corev1.Pod) {
 		s.end(pod)
 		return
 	}
-	wrapped := s.classes.Pod(pod)
+	wrapped := s.wrap(pod)
 	s.pods[k] = wrapped
+	s.spreads.Put(pod)
 	s.daemonSets.putPod(wrapped)
 	s.owners.count(wrapped, 1)
 	switch {
@@ -114,6 +115,7 @@ func (s *Store) dropPod(k string) {
 		return
 	}
 	delete(s.pods, k)
+	s.spreads.Drop(old.Pod)
 	s.daemonSets.dropPod(old)
 	s.owners.count(old, -1)
 	s.waiting.drop(k, old)

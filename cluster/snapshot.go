@@ -40,7 +40,7 @@ func (s *Store) copy(now time.Time) *snapshot.Snapshot {
 		Pending:    pending,
 		Unseen:     s.unseenAt(now),
 		Expected:   expected,
-		Buffers:    s.buffers.list(&s.classes, s.daemonSets.rangesOf),
+		Buffers:    s.buffers.list(s.wrap, s.daemonSets.rangesOf),
 		DaemonSets: s.daemonSets.list(&s.classes),
 		PDBs:       s.pdbs.list(),
 		Requests:   s.requests.list(),

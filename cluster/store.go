@@ -17,6 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/devices"
 	"github.com/millwright-dev/millwright/engine/snapshot"
+	"github.com/millwright-dev/millwright/engine/spread"
 )
 
 // TypesFunc lists the instance types of a node class; cloud.Provider has it. An
@@ -33,6 +34,8 @@ type Options struct {
 	// Devices evaluates what selects devices of dynamic resource allocation. Nil: resource
 	// claims do not count.
 	Devices devices.Selector
+	// Spread are the topology spread constraints of pods that state none.
+	Spread spread.Defaults
 }
 
 // Store is what is known of the cluster. It is safe for concurrent use; objects
@@ -59,7 +62,8 @@ type Store struct {
 	found      time.Time     // when that was
 	waiting    waiting
 	podsOf     map[string]*table[*snapshot.Pod] // by node name
-	ended      map[string]map[string]time.Time  // workloads, by node name
+	spreads    *spread.Index
+	ended      map[string]map[string]time.Time // workloads, by node name
 	daemonSets daemonSets
 	owners     owners
 	buffers    buffers
@@ -101,10 +105,18 @@ func NewStore(options ...Options) *Store {
 	for _, o := range options {
 		s.options = o
 	}
+	s.spreads = spread.NewIndex(s.options.Spread)
 	if s.options.Devices != nil {
 		s.devices.counter = devices.NewCounter(s.options.Devices)
 	}
 	return s
+}
+
+// Offline is an empty store with the same options for objects that are read from a file.
+func (s *Store) Offline() *Store {
+	o := s.options
+	o.Offline = true
+	return NewStore(o)
 }
 
 // Refuse records that the cloud could not deliver an offering, so that no plan

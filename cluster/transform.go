@@ -12,13 +12,17 @@ import (
 )
 
 // Trim takes off objects, before they are cached, who manages which field, and the templates of
-// controllers of which only the numbers of pods count. Those of ReplicaSets stay where buffers may be
-// made of them. Of pods it keeps what is ours, which tells our nominations from kube-scheduler's, and
+// controllers of which only the numbers of pods count. Those of ReplicaSets and StatefulSets stay where
+// buffers may be made of them. Of pods it keeps what is ours, which tells our nominations from kube-scheduler's, and
 // of Nodes that are joining when their taints changed.
 func Trim(buffers bool) toolscache.TransformFunc {
 	return func(in any) (any, error) {
 		switch o := in.(type) {
 		case *appsv1.ReplicaSet:
+			if !buffers {
+				o.Spec.Template = corev1.PodTemplateSpec{}
+			}
+		case *appsv1.StatefulSet:
 			if !buffers {
 				o.Spec.Template = corev1.PodTemplateSpec{}
 			}

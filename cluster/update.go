@@ -32,6 +32,7 @@ func (s *Store) Update(obj client.Object) {
 		return
 	}
 	s.objects[name] = obj
+	s.respread(obj, false)
 	switch o := obj.(type) {
 	case *karpv1.NodePool:
 		s.pools.put(o.Name, s.govern(Pool(o, s.options)))
@@ -70,6 +71,8 @@ func (s *Store) Update(obj client.Object) {
 		s.buffers.touch()
 	case *policyv1.PodDisruptionBudget:
 		s.pdbs.put(key(o), o)
+	case *corev1.Service:
+		s.buffers.touch()
 	case *corev1.Namespace:
 		s.namespaces.put(o.Name, o.Labels)
 	default:
@@ -115,6 +118,7 @@ func (s *Store) Delete(obj client.Object) {
 		return
 	}
 	delete(s.objects, name)
+	s.respread(obj, true)
 	switch o := obj.(type) {
 	case *karpv1.NodePool:
 		s.pools.drop(o.Name)
@@ -151,6 +155,8 @@ func (s *Store) Delete(obj client.Object) {
 		s.buffers.touch()
 	case *policyv1.PodDisruptionBudget:
 		s.pdbs.drop(key(o))
+	case *corev1.Service:
+		s.buffers.touch()
 	case *corev1.Namespace:
 		s.namespaces.drop(o.Name)
 	default:
@@ -202,6 +208,7 @@ func identify(obj client.Object) (id, bool) {
 		*v1alpha1.DisruptionRequest, *karpv1.NodeClaim, *corev1.Node, *corev1.Pod, *corev1.Namespace,
 		*appsv1.DaemonSet, *appsv1.ReplicaSet, *appsv1.Deployment, *appsv1.StatefulSet,
 		*corev1.PodTemplate, *bufferv1beta1.CapacityBuffer, *batchv1.Job, *corev1.LimitRange,
+		*corev1.Service, *corev1.ReplicationController,
 		*policyv1.PodDisruptionBudget, *corev1.PersistentVolumeClaim, *corev1.PersistentVolume,
 		*storagev1.StorageClass, *storagev1.CSIDriver, *storagev1.CSINode, *storagev1.VolumeAttachment,
 		*resourcev1.DeviceClass, *resourcev1.ResourceClaim, *resourcev1.ResourceClaimTemplate,

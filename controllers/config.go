@@ -22,6 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/servertime"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
+	"github.com/millwright-dev/millwright/engine/spread"
 )
 
 // Config says with what Millwright runs. The names in brackets are Karpenter's
@@ -81,6 +82,10 @@ type Config struct {
 	// Devices lets devices of dynamic resource allocation count; else pods that claim some have
 	// no place [IGNORE_DRA_REQUESTS].
 	Devices bool
+
+	// Spread are kube-scheduler's topology spread constraints for pods that state none
+	// [SCHEDULER_CONFIG].
+	Spread spread.Defaults
 
 	// MetricsAddress and HealthAddress are where /metrics and /healthz, /readyz are
 	// served, as host:port. Empty means :8080 and :8081 [METRICS_PORT,
@@ -193,7 +198,7 @@ func (c Config) metricsServer() metricsserver.Options {
 }
 
 func (c Config) settings() loop.Settings {
-	return loop.Settings{BatchIdle: c.BatchIdle, BatchMax: c.BatchMax, Placement: c.Placement, NodeRepair: c.NodeRepair, NodeOverlay: c.NodeOverlay, CapacityBuffer: c.CapacityBuffer, TerminateFirstDrift: c.TerminateFirstDrift, PodDeletionCosts: c.PodDeletionCosts, Observe: c.Observe, ManagedClasses: c.Provider.Classes}
+	return loop.Settings{BatchIdle: c.BatchIdle, BatchMax: c.BatchMax, Placement: c.Placement, NodeRepair: c.NodeRepair, NodeOverlay: c.NodeOverlay, CapacityBuffer: c.CapacityBuffer, Spread: c.Spread, TerminateFirstDrift: c.TerminateFirstDrift, PodDeletionCosts: c.PodDeletionCosts, Observe: c.Observe, ManagedClasses: c.Provider.Classes}
 }
 
 func defaultTo[T comparable](field *T, value T) {

@@ -180,7 +180,7 @@ func newDeps(ctx context.Context, mgr manager.Manager, c Config, registry *prome
 			return loop.Deps{}, fmt.Errorf("indexing %T by %s: %w", i.Object, i.Field, err)
 		}
 	}
-	options := cluster.Options{}
+	options := cluster.Options{Spread: c.Spread}
 	var gated []client.Object
 	if c.NodeOverlay {
 		gated = append(gated, cluster.ForOverlays()...)
@@ -190,6 +190,9 @@ func newDeps(ctx context.Context, mgr manager.Manager, c Config, registry *prome
 	}
 	if c.Devices {
 		options.Devices, gated = devicecel.New(), append(gated, cluster.ForDevices()...)
+	}
+	if len(c.Spread) > 0 {
+		gated = append(gated, cluster.ForSpread()...)
 	}
 	store := cluster.NewStore(options)
 	if err := cluster.Watch(mgr, store, gated...); err != nil {

@@ -27,6 +27,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/servertime"
+	"github.com/millwright-dev/millwright/engine/spread"
 )
 
 func newKarpenter(c Config) *cobra.Command {
@@ -130,6 +131,7 @@ func (r *report) write(ctx context.Context) error {
 		return err
 	}
 	r.settings(&out, &theirs[0])
+	r.spread, _ = spread.Parse(variables(&theirs[0])["SCHEDULER_CONFIG"]) // settings says why it cannot be read
 	if r.kinds != nil {
 		out.WriteString("\nKinds\n")
 		var said bytes.Buffer

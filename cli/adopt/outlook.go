@@ -30,6 +30,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
+	"github.com/millwright-dev/millwright/engine/spread"
 )
 
 // report is one look at a cluster.
@@ -47,6 +48,8 @@ type report struct {
 	// brought up to date.
 	kinds func(context.Context, io.Writer) error
 
+	// spread is what Karpenter is told of kube-scheduler's default constraints.
+	spread     spread.Defaults
 	objections []string
 }
 
@@ -112,7 +115,9 @@ func (r *report) strangers(s *snapshot.Snapshot) []snapshot.ClassRef {
 }
 
 // options are those of the store: a dump is as it was read.
-func (r *report) options() cluster.Options { return cluster.Options{Offline: r.dumped} }
+func (r *report) options() cluster.Options {
+	return cluster.Options{Offline: r.dumped, Spread: r.spread}
+}
 
 func sorted(m map[plan.Code]int) []plan.Code {
 	var out []plan.Code
@@ -140,6 +145,13 @@ func (r *report) objects(ctx context.Context) ([]client.Object, error) {
 	)
 	if err != nil {
 		return nil, err
+	}
+	if len(r.spread) > 0 {
+		selecting, err := r.list(ctx, listing.Selecting()...)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, selecting...)
 	}
 	buffers, err := r.list(ctx, &bufferv1beta1.CapacityBufferList{})
 	if err != nil {

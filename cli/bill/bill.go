@@ -107,7 +107,7 @@ func rounded(x float64) float64 { return math.Round(x*1e6) / 1e6 }
 
 // bound is the least that the pods of pools cost if all were placed anew.
 func bound(in Input, today *snapshot.Snapshot) float64 {
-	store := cluster.NewStore(cluster.Options{Offline: true})
+	store := in.Store.Offline()
 	for _, o := range unbound(in.Objects, today) {
 		store.Update(o)
 	}

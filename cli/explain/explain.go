@@ -22,11 +22,12 @@ type Cluster struct {
 	s       *snapshot.Snapshot
 	plan    *plan.Plan
 	decided *disruption.Decision
+	wrap    func(*corev1.Pod) *snapshot.Pod
 }
 
-// Of asks the engine as the controller does.
-func Of(s *snapshot.Snapshot) *Cluster {
-	return &Cluster{s, placement.Solve(s, placement.Options{}), disruption.Decide(s, disruption.Options{})}
+// Of asks the engine as the controller does. wrap gives pods their classes.
+func Of(s *snapshot.Snapshot, wrap func(*corev1.Pod) *snapshot.Pod) *Cluster {
+	return &Cluster{s, placement.Solve(s, placement.Options{}), disruption.Decide(s, disruption.Options{}), wrap}
 }
 
 // shown is how many reasons are told in full, and how many fixes.
@@ -43,11 +44,11 @@ func (c *Cluster) Pods(pods []*corev1.Pod) []*Answer {
 		late[plan.PodRef(pod)] = out[i] == nil
 	}
 	if slices.Contains(out, nil) {
-		since, classes := *c.s, new(snapshot.Classes)
+		since := *c.s
 		since.Pending = slices.DeleteFunc(slices.Clone(c.s.Pending), func(p *snapshot.Pod) bool { return late[plan.PodRef(p.Pod)] })
 		for i, pod := range pods {
 			if out[i] == nil {
-				since.Pending = append(since.Pending, classes.Pod(pod))
+				since.Pending = append(since.Pending, c.wrap(pod))
 			}
 		}
 		planned := placement.Solve(&since, placement.Options{})

@@ -54,8 +54,8 @@ func Kind(list client.ObjectList) string {
 }
 
 // Details are the kinds that a plan depends on besides NodeClaims and Nodes, if devices that pods
-// claim count with those.
-func Details(devices bool) []client.ObjectList {
+// claim count with those, and if pods are spread by default with what selects them.
+func Details(devices, spread bool) []client.ObjectList {
 	out := []client.ObjectList{
 		&v1alpha1.NodePolicyList{}, &karpv1.NodePoolList{}, &overlayv1alpha1.NodeOverlayList{}, &appsv1.DaemonSetList{}, &corev1.LimitRangeList{}, &corev1.PodList{}, &storagev1.CSINodeList{},
 		&storagev1.StorageClassList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{},
@@ -63,5 +63,13 @@ func Details(devices bool) []client.ObjectList {
 	if devices {
 		out = append(out, &resourcev1.DeviceClassList{}, &resourcev1.ResourceClaimTemplateList{}, &resourcev1.ResourceClaimList{}, &resourcev1.ResourceSliceList{})
 	}
+	if spread {
+		out = append(out, Selecting()...)
+	}
 	return out
+}
+
+// Selecting are the kinds that select pods, for default topology spread constraints.
+func Selecting() []client.ObjectList {
+	return []client.ObjectList{&corev1.ServiceList{}, &corev1.ReplicationControllerList{}, &appsv1.ReplicaSetList{}, &appsv1.StatefulSetList{}}
 }

@@ -69,6 +69,8 @@ var kinds = map[schema.GroupKind]kind{
 	{Kind: "PodTemplate"}:           {"v1", true, builtIn, func() client.Object { return &corev1.PodTemplate{} }},
 	{Kind: "Namespace"}:             {"v1", false, builtIn, func() client.Object { return &corev1.Namespace{} }},
 	{Kind: "PersistentVolume"}:      {"v1", false, builtIn, func() client.Object { return &corev1.PersistentVolume{} }},
+	{Kind: "Service"}:               {"v1", true, builtIn, func() client.Object { return &corev1.Service{} }},
+	{Kind: "ReplicationController"}: {"v1", true, builtIn, func() client.Object { return &corev1.ReplicationController{} }},
 	{Kind: "PersistentVolumeClaim"}: {"v1", true, builtIn, func() client.Object { return &corev1.PersistentVolumeClaim{} }},
 
 	{Group: appsv1.GroupName, Kind: "Deployment"}:  {"v1", true, builtIn, func() client.Object { return &appsv1.Deployment{} }},
@@ -100,7 +102,6 @@ var kinds = map[schema.GroupKind]kind{
 	{Group: coordinationv1.GroupName, Kind: "Lease"}:                     {"v1", true, examined, func() client.Object { return &coordinationv1.Lease{} }},
 	{Group: networkingv1.GroupName, Kind: "NetworkPolicy"}:               {"v1", true, examined, func() client.Object { return &networkingv1.NetworkPolicy{} }},
 	{Group: apiregistrationv1.GroupName, Kind: "APIService"}:             {"v1", false, examined, func() client.Object { return &apiregistrationv1.APIService{} }},
-	{Kind: "Service"}:   {"v1", true, examined, func() client.Object { return &corev1.Service{} }},
 	{Kind: "ConfigMap"}: {"v1", true, examined, func() client.Object { return &corev1.ConfigMap{} }},
 	{Group: "kubescheduler.config.k8s.io", Kind: "KubeSchedulerConfiguration"}: {"v1", false, nameless, func() client.Object { return &control.KubeSchedulerConfiguration{} }},
 

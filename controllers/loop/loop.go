@@ -30,6 +30,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
+	"github.com/millwright-dev/millwright/engine/spread"
 )
 
 // Deps is what loops share. All fields are set and safe for concurrent use.
@@ -74,6 +75,8 @@ type Settings struct {
 
 	// CapacityBuffer lets CapacityBuffers count, likewise.
 	CapacityBuffer bool
+	// Spread are the topology spread constraints of pods that state none.
+	Spread spread.Defaults
 	// TerminateFirstDrift is disruption's option of that name.
 	TerminateFirstDrift bool
 	// PodDeletionCosts is disruption's option of that name.

@@ -20,6 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
 	"github.com/millwright-dev/millwright/engine/nomination"
+	"github.com/millwright-dev/millwright/engine/spread"
 )
 
 // +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
@@ -119,13 +120,17 @@ func (n *Nominator) watch(mgr manager.Manager) error {
 		builder.ControllerManagedBy(mgr).Named("provisioner.nominate.node").
 			For(&corev1.Node{}).Complete(awake),
 		builder.ControllerManagedBy(mgr).Named("provisioner.nominate.pod").
-			For(&corev1.Pod{}, builder.WithPredicates(renominated())).Complete(awake),
+			For(&corev1.Pod{}, builder.WithPredicates(renominated(n.Settings.Spread))).Complete(awake),
 	)
 }
 
 // renominated lets through what changes the nomination of a pod that waits, and the end of
 // the waiting of a nominated pod if that is another one's turn.
-func renominated() predicate.Predicate {
+func renominated(byDefault spread.Defaults) predicate.Predicate {
+	takesTurns := func(obj client.Object) bool {
+		pod, ok := obj.(*corev1.Pod)
+		return ok && nomination.TakesTurns(pod, byDefault)
+	}
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return false },
 		DeleteFunc: func(e event.DeleteEvent) bool { return nominee(e.Object) != "" && takesTurns(e.Object) },
@@ -146,9 +151,4 @@ func nominee(obj client.Object) string {
 func waiting(obj client.Object) bool {
 	pod, ok := obj.(*corev1.Pod)
 	return ok && cluster.Waits(pod)
-}
-
-func takesTurns(obj client.Object) bool {
-	pod, ok := obj.(*corev1.Pod)
-	return ok && nomination.TakesTurns(pod)
 }

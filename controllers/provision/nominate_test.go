@@ -20,13 +20,19 @@ func TestWhatBeginsAPassOfNominations(t *testing.T) {
 		"a pod that would rather be spread is bound": {from: pod{nominated: true, spread: true, wish: true}, to: pod{bound: true, spread: true, wish: true}},
 		"a pod that was not nominated is bound":      {from: pod{spread: true}, to: pod{bound: true, spread: true}},
 	} {
-		if got := renominated().Update(event.UpdateEvent{ObjectOld: row.from.object(), ObjectNew: row.to.object()}); got != row.want {
+		if got := renominated(nil).Update(event.UpdateEvent{ObjectOld: row.from.object(), ObjectNew: row.to.object()}); got != row.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
 	for p, want := range map[pod]bool{{nominated: true}: false, {spread: true}: false, {nominated: true, spread: true}: true} {
-		if got := renominated().Delete(event.DeleteEvent{Object: p.object()}); got != want {
+		if got := renominated(nil).Delete(event.DeleteEvent{Object: p.object()}); got != want {
 			t.Errorf("%+v is gone: %t", p, got)
+		}
+	}
+	byDefault := renominated(pod{spread: true}.object().Spec.TopologySpreadConstraints)
+	for p, want := range map[pod]bool{{nominated: true}: true, {nominated: true, spread: true, wish: true}: false} {
+		if got := byDefault.Delete(event.DeleteEvent{Object: p.object()}); got != want {
+			t.Errorf("%+v is gone, and the cluster has a required spread by default: %t", p, got)
 		}
 	}
 }

@@ -29,6 +29,7 @@ var parts = map[string]string{
 	"kwok":                   "kwok/role.yaml",
 	"planned-pods":           "planned-pods.yaml",
 	"capacity-buffers":       "capacity-buffers.yaml",
+	"default-spread":         "default-spread.yaml",
 	"deletion-costs":         "deletion-costs.yaml",
 	"devices":                "devices.yaml",
 	"metrics-authentication": "metrics-authentication.yaml",

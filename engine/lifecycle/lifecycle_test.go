@@ -87,7 +87,7 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 			if !c.Has("refused") {
 				pod.Spec.Tolerations = []corev1.Toleration{{Key: snapshot.PlannedTaint, Operator: corev1.TolerationOpEqual, Value: string(w.view.Claim.UID), Effect: corev1.TaintEffectNoSchedule}}
 			}
-			w.view.Awaited = append(w.view.Awaited, &snapshot.Pod{Pod: pod})
+			w.view.Awaited = append(w.view.Awaited, new(snapshot.Classes).Pod(pod))
 		}
 	case "untaint":
 		w.find(c.Args[0]).Spec.Taints = slices.DeleteFunc(w.find(c.Args[0]).Spec.Taints, func(x corev1.Taint) bool { return x.Key == c.Args[1] })

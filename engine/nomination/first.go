@@ -68,7 +68,7 @@ func Awaited(s *snapshot.Snapshot, c *snapshot.Claim) []*snapshot.Pod {
 // A spread that counts only nodes whose taints its pods tolerate would miss the others.
 func PlannedFirst(awaited []*snapshot.Pod) bool {
 	return len(awaited) > 0 && !slices.ContainsFunc(awaited, func(p *snapshot.Pod) bool {
-		return slices.ContainsFunc(p.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
+		return slices.ContainsFunc(p.Class.Spread, func(c corev1.TopologySpreadConstraint) bool {
 			return c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
 		})
 	})

@@ -92,7 +92,7 @@ func TestPodsThatHonourTaintsHaveNoNodeForThemselves(t *testing.T) {
 		t.Error("a Node is for pods that are awaited, and for none else")
 	}
 	honour := corev1.NodeInclusionPolicyHonor
-	pods[1].Spec.TopologySpreadConstraints[0].NodeTaintsPolicy = &honour
+	pods[1].Class.Spread[0].NodeTaintsPolicy = &honour
 	if nomination.PlannedFirst(pods) {
 		t.Error("a Node is for pods that honour taints")
 	}

@@ -17,9 +17,13 @@ import (
 // other nodes have pods too, one.
 
 // TakesTurns reports whether a pod is nominated in turn with others like it: when it waits
-// no longer, another one's turn has come.
-func TakesTurns(p *corev1.Pod) bool {
-	return slices.ContainsFunc(p.Spec.TopologySpreadConstraints, required)
+// no longer, another one's turn has come. byDefault are the spreads that may hold for one that
+// states none.
+func TakesTurns(p *corev1.Pod, byDefault []corev1.TopologySpreadConstraint) bool {
+	if own := p.Spec.TopologySpreadConstraints; len(own) > 0 {
+		return slices.ContainsFunc(own, required)
+	}
+	return slices.ContainsFunc(byDefault, required)
 }
 
 func required(c corev1.TopologySpreadConstraint) bool {

@@ -65,8 +65,9 @@ const (
 	FieldLabels       = "spec.template.metadata.labels"
 	FieldLimits       = "spec.limits"
 
-	// FieldMinTypes is a setting of the caller, in no object.
-	FieldMinTypes = "--min-types"
+	// FieldMinTypes and FieldDefaultSpread are settings of the caller, in no object.
+	FieldMinTypes      = "--min-types"
+	FieldDefaultSpread = "--scheduler-config"
 )
 
 // Miss is the machine that a pod fails to get by the least.

@@ -42,9 +42,11 @@ type Shape struct {
 	// Namespace and Labels are what the selectors of other pods see.
 	Namespace string
 	Labels    map[string]string
-	// Affinity and Spread are as in the pod's spec, nil if there are none.
-	Affinity *corev1.Affinity
-	Spread   []corev1.TopologySpreadConstraint
+	// Affinity and Spread are as in the pod's spec, nil if there are none. SpreadByDefault says
+	// that Spread is not in the spec, but what the cluster has for pods without any.
+	Affinity        *corev1.Affinity
+	Spread          []corev1.TopologySpreadConstraint
+	SpreadByDefault bool
 	// VolumeClaims names the claims that the pod mounts, those of generic
 	// ephemeral volumes included, in the order of its volumes.
 	VolumeClaims []VolumeClaim
@@ -147,14 +149,19 @@ type Classes struct {
 }
 
 // Pod wraps a pod with its class. It costs about a microsecond for a pod whose
-// class is known.
-func (c *Classes) Pod(pod *corev1.Pod) *Pod {
-	return &Pod{Pod: pod, Class: c.class(pod)}
+// class is known. byDefault are the topology spread constraints that hold for it if it
+// states none.
+func (c *Classes) Pod(pod *corev1.Pod, byDefault ...corev1.TopologySpreadConstraint) *Pod {
+	return &Pod{Pod: pod, Class: c.class(pod, byDefault)}
 }
 
-func (c *Classes) class(pod *corev1.Pod) *Class {
+func (c *Classes) class(pod *corev1.Pod, spread []corev1.TopologySpreadConstraint) *Class {
+	byDefault := len(spread) > 0
+	if own := pod.Spec.TopologySpreadConstraints; len(own) > 0 || !byDefault {
+		spread, byDefault = own, false
+	}
 	c.key.buf = c.key.buf[:0]
-	c.key.shape(pod)
+	c.key.shape(pod, spread, byDefault)
 	end := len(c.key.buf)
 	c.key.requests(pod)
 	if known, ok := c.byKey[string(c.key.buf)]; ok {
@@ -167,6 +174,7 @@ func (c *Classes) class(pod *corev1.Pod) *Class {
 	shape, ok := c.shapes[key[:end]]
 	if !ok {
 		shape = newShape(pod, key[:end])
+		shape.Spread, shape.SpreadByDefault = spread, byDefault
 		c.shapes[key[:end]] = shape
 	}
 	class := &Class{Key: key, Requests: requestsOf(pod), Shape: shape}
@@ -192,7 +200,6 @@ func newShape(pod *corev1.Pod, key string) *Shape {
 		Namespace:    pod.Namespace,
 		Labels:       pod.Labels,
 		Affinity:     pod.Spec.Affinity,
-		Spread:       pod.Spec.TopologySpreadConstraints,
 		VolumeClaims: volumeClaimsOf(pod),
 		Disks:        disksOf(pod),
 		Devices:      devicesOf(pod),

@@ -53,15 +53,17 @@ func (w *keyWriter) labels(m map[string]string) {
 	}
 }
 
-// shape writes everything but the requests.
-func (w *keyWriter) shape(pod *corev1.Pod) {
+// shape writes everything but the requests. Spread is the pod's own, or if it is the cluster's the
+// default.
+func (w *keyWriter) shape(pod *corev1.Pod, spread []corev1.TopologySpreadConstraint, byDefault bool) {
 	spec := &pod.Spec
 	w.text(pod.Namespace)
 	w.labels(pod.Labels)
 	w.labels(spec.NodeSelector)
 	w.tolerations(tolerations(pod))
 	w.affinity(spec.Affinity)
-	w.spread(spec.TopologySpreadConstraints)
+	w.spread(spread)
+	w.flag(byDefault)
 	w.ports(pod)
 	w.volumes(pod)
 	w.devices(pod)

@@ -64,6 +64,11 @@ annotations:
   namespace: {{ .Release.Namespace }}
 {{- end -}}
 
+{{- /* How kube-scheduler is configured, empty if nothing is said of it. */ -}}
+{{- define "millwright.schedulerConfig" -}}
+{{- with .Values.settings.schedulerConfig }}{{ kindIs "string" . | ternary . (toJson .) }}{{ end -}}
+{{- end -}}
+
 {{- /* Whether pods' claims on devices are left out of account, empty for the binary's default. */ -}}
 {{- define "millwright.ignoreDRARequests" -}}
 {{- $s := .Values.settings -}}

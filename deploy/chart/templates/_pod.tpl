@@ -79,6 +79,7 @@ securityContext:
   "VM_MEMORY_OVERHEAD_PERCENT" $s.vmMemoryOverheadPercent
   "RESERVED_ENIS" $s.reservedENIs
   "ENABLE_ZONAL_SHIFT" $s.enableZonalShift
+  "SCHEDULER_CONFIG" (include "millwright.schedulerConfig" .)
   "IGNORE_DRA_REQUESTS" (include "millwright.ignoreDRARequests" .)
   "DISABLE_CLUSTER_STATE_OBSERVABILITY" $s.disableClusterStateObservability
   "DISABLE_DRY_RUN" $s.disableDryRun

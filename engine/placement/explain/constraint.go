@@ -309,8 +309,11 @@ func (sh *shelf) companions(s *demand.Shape) []constraint {
 }
 
 func fieldOf(l *topology.DomainCounts, r demand.Membership) string {
-	if !r.Declares {
+	switch {
+	case !r.Declares:
 		return ""
+	case l.ByDefault:
+		return plan.FieldDefaultSpread
 	}
 	return [...]string{topology.Spread: plan.FieldSpread, topology.Affinity: plan.FieldPodAffinity, topology.AntiAffinity: plan.FieldPodAntiAffinity}[l.Kind]
 }

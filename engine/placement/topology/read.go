@@ -93,7 +93,7 @@ func (r *reader) spreads() {
 }
 
 func (r *reader) spread(to *Rule, c *corev1.TopologySpreadConstraint) error {
-	to.Kind, to.Key, to.MaxSkew = Spread, requirement.NormalizeKey(c.TopologyKey), int(c.MaxSkew)
+	to.Kind, to.Key, to.MaxSkew, to.ByDefault = Spread, requirement.NormalizeKey(c.TopologyKey), int(c.MaxSkew), r.shape.SpreadByDefault
 	to.HonorTaints = c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
 	to.IgnoreAffinity = c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore
 	if c.MinDomains != nil {
@@ -105,6 +105,9 @@ func (r *reader) spread(to *Rule, c *corev1.TopologySpreadConstraint) error {
 	}
 	to.about = []aim{{[]string{r.shape.Namespace}, sel}}
 	to.ID = fmt.Sprintf("spread/%s/%s/%d/%d/%s", to.Key, to.about[0].id(), to.MaxSkew, to.MinDomains, strings.Join(to.Beside, ","))
+	if to.ByDefault {
+		to.ID += "/default"
+	}
 	// Which nodes count depends on the owner, unless it says otherwise.
 	if !to.IgnoreAffinity {
 		to.ID += "/" + fmt.Sprint(r.shape.Terms)

@@ -42,6 +42,8 @@ type Rule struct {
 	// HonorTaints and IgnoreAffinity say which nodes a spread counts: by default
 	// all that the pod's node affinity accepts, whatever their taints.
 	HonorTaints, IgnoreAffinity bool
+	// ByDefault says that no pod states the spread: the cluster has it for pods without any.
+	ByDefault bool
 	// Beside are the labels, sorted, that a node needs besides Key for a spread to
 	// count it: those of the pod's other spreads.
 	Beside []string
@@ -127,7 +129,11 @@ func (r *Rule) String() string {
 	}
 	about := strings.Join(slices.Compact(names), " and ")
 	if r.Kind == Spread {
-		return fmt.Sprintf("spread of %s over %s, maxSkew %d", about, r.Key, r.MaxSkew)
+		by := ""
+		if r.ByDefault {
+			by = ", the cluster's default"
+		}
+		return fmt.Sprintf("spread of %s over %s, maxSkew %d%s", about, r.Key, r.MaxSkew, by)
 	}
 	return fmt.Sprintf("%s to %s in one %s", r.Kind, about, r.Key)
 }
