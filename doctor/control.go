@@ -13,6 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/doctor/control"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/spread"
 )
 
 // ours reports whether a workload is a Millwright that acts, theirs whether it is Karpenter.
@@ -46,6 +47,26 @@ func settings(w Workload) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// spreads are the default spreads that each controller of NodePools is told of by its variables.
+func (in *Inventory) spreads() []spread.Defaults {
+	var out []spread.Defaults
+	for _, w := range in.Workloads {
+		if !ours(w) && !theirs(w) {
+			continue
+		}
+		var told spread.Defaults
+		for _, c := range w.Template.Spec.Containers {
+			for _, e := range c.Env {
+				if d, err := spread.Parse(e.Value); e.Name == "SCHEDULER_CONFIG" && err == nil {
+					told = d
+				}
+			}
+		}
+		out = append(out, told)
+	}
+	return out
 }
 
 // twoControllers are Karpenter and Millwright, both acting on the same NodePools.

@@ -92,7 +92,7 @@ var checks = []check{
 	{"queue-unset", queuesUnset, false},
 	{"requests-queued", requestsQueued, false},
 	{"role-unusable", func(in *Inventory) []Finding { return account.RolesThatAreUnusable(&in.Account, in.Classes) }, true},
-	{"scheduler-differs", func(in *Inventory) []Finding { return control.SchedulersThatDiffer(in.schedulers) }, false},
+	{"scheduler-differs", func(in *Inventory) []Finding { return control.SchedulersThatDiffer(in.schedulers, in.spreads()) }, false},
 	{"second-hand", secondHands, false},
 	{"security-groups-ambiguous", func(in *Inventory) []Finding { return account.AmbiguousGroups(&in.Account, in.Classes) }, true},
 	{"single-replica", single, false},

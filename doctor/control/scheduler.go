@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/spread"
 )
 
 // SchedulerGroup is the API group of kube-scheduler's configuration.
@@ -58,12 +60,13 @@ var followed = []string{"NodeAffinity", "NodeName", "NodePorts", "NodeResourcesF
 // filterless are kube-scheduler's own plugins that keep no pod off a node.
 var filterless = []string{"DefaultBinder", "DefaultPreemption", "DynamicResources", "GangScheduling", "ImageLocality", "NodeDeclaredFeatures", "NodeResourcesBalancedAllocation", "PrioritySort", "SchedulingGates"}
 
-// SchedulersThatDiffer let kube-scheduler decide by other filters than plans do.
-func SchedulersThatDiffer(all []Scheduler) []finding.Finding {
+// SchedulersThatDiffer let kube-scheduler decide by other filters than plans do. told are the
+// default spreads that each controller is told of.
+func SchedulersThatDiffer(all []Scheduler, told []spread.Defaults) []finding.Finding {
 	var out []finding.Finding
 	for _, s := range all {
 		for i := range s.Config.Profiles {
-			for _, d := range differences(&s.Config.Profiles[i]) {
+			for _, d := range differences(&s.Config.Profiles[i], told) {
 				d.Field = fmt.Sprintf("%sprofiles[%d].%s", s.Field, i, d.Field)
 				d.Severity, d.Object = finding.Warning, s.Ref
 				out = append(out, d)
@@ -84,7 +87,7 @@ func SchedulersThatDiffer(all []Scheduler) []finding.Finding {
 }
 
 // differences are those of a profile; fields are the profile's.
-func differences(p *schedulerv1.KubeSchedulerProfile) []finding.Finding {
+func differences(p *schedulerv1.KubeSchedulerProfile, told []spread.Defaults) []finding.Finding {
 	var out []finding.Finding
 	add := func(field, message, advice string) {
 		out = append(out, finding.Finding{Field: field, Message: message, Advice: advice})
@@ -111,7 +114,7 @@ func differences(p *schedulerv1.KubeSchedulerProfile) []finding.Finding {
 		}
 	}
 	for i, c := range p.PluginConfig {
-		out = append(out, argued(c, fmt.Sprintf("pluginConfig[%d].args.", i))...)
+		out = append(out, argued(c, fmt.Sprintf("pluginConfig[%d].args.", i), told)...)
 	}
 	return out
 }
@@ -125,7 +128,7 @@ func lost(p *schedulerv1.Plugins, off string) []string {
 }
 
 // argued are the differences that a plugin's arguments make; at is before their fields.
-func argued(c schedulerv1.PluginConfig, at string) []finding.Finding {
+func argued(c schedulerv1.PluginConfig, at string, told []spread.Defaults) []finding.Finding {
 	var args struct {
 		DefaultConstraints    []corev1.TopologySpreadConstraint
 		IgnoredResources      []string
@@ -139,11 +142,14 @@ func argued(c schedulerv1.PluginConfig, at string) []finding.Finding {
 	switch c.Name {
 	case "PodTopologySpread":
 		for i, d := range args.DefaultConstraints {
-			if d.WhenUnsatisfiable == corev1.DoNotSchedule {
+			unknown := func(known spread.Defaults) bool {
+				return !slices.ContainsFunc(known, func(k corev1.TopologySpreadConstraint) bool { return apiequality.Semantic.DeepEqual(k, d) })
+			}
+			if d.WhenUnsatisfiable == corev1.DoNotSchedule && (len(told) == 0 || slices.ContainsFunc(told, unknown)) {
 				out = append(out, finding.Finding{
 					Field:   fmt.Sprintf("%sdefaultConstraints[%d].whenUnsatisfiable", at, i),
-					Message: fmt.Sprintf("is DoNotSchedule for %s, of all pods that say nothing themselves: plans read only what pods say, and launch nodes in domains where kube-scheduler lets no pod go", d.TopologyKey),
-					Advice:  "use ScheduleAnyway, or write the constraint into the pods that need it",
+					Message: fmt.Sprintf("is DoNotSchedule for %s, of all pods that say nothing themselves: plans that are not told of it launch nodes in domains where kube-scheduler lets no pod go", d.TopologyKey),
+					Advice:  "give the controller the same constraints, in SCHEDULER_CONFIG under podTopologySpread (in the chart settings.schedulerConfig); Karpenter knows it from 1.15 on",
 				})
 			}
 		}
