@@ -59,6 +59,9 @@ type Config struct {
 	// AuditLog, if set, is a file for a line of JSON about every request of a service
 	// account: who, which verb, which resource, which answer.
 	AuditLog string
+	// SchedulerConfig are further fields of kube-scheduler's configuration, such as profiles, in
+	// YAML.
+	SchedulerConfig string
 	// Progress, if set, is told what is being started.
 	Progress func(step string)
 }
@@ -119,6 +122,7 @@ func (c *Cluster) start(ctx context.Context, cfg Config) error {
 		Dir:             c.dir,
 		FastNodeFailure: cfg.FastNodeFailure,
 		AuditLog:        cfg.AuditLog,
+		SchedulerConfig: cfg.SchedulerConfig,
 		Progress:        cfg.Progress,
 	})
 	if err != nil {

@@ -52,6 +52,7 @@ do is scripted with "sandbox inject" and with annotations.`,
 	flags.BoolVar(&tied, "tied", false, "stop when standard input ends, as it does when the parent process dies")
 	flags.BoolVar(&cfg.FastNodeFailure, "node-failure-fast", false, "give up on a silent node within 6 s and evict its pods 5 s later")
 	flags.StringVar(&cfg.AuditLog, "audit-log", "", "write what service accounts ask of the API server to this file, a line of JSON for each request")
+	flags.StringVar(&cfg.SchedulerConfig, "scheduler-config", "", "further fields of kube-scheduler's configuration, such as profiles, in YAML")
 	flags.StringToStringVar(&cfg.Knobs, "set", nil, "settings to start with, as in --set pod-start-delay=1s; see \"sandbox inject --help\"")
 	return cmd
 }

@@ -31,6 +31,9 @@ type Config struct {
 	// AuditLog, if set, is a file for a line of JSON about every request that a service
 	// account made, as kube-apiserver audits at the level Metadata.
 	AuditLog string
+	// SchedulerConfig are further fields of kube-scheduler's configuration, such as profiles, in
+	// YAML.
+	SchedulerConfig string
 	// Progress, if set, is told what is being started.
 	Progress func(step string)
 }
@@ -121,7 +124,7 @@ func (p *Plane) start(ctx context.Context, cfg Config) error {
 		return err
 	}
 	p.keep(startControllers(cfg, p.bundle, managerConfig))
-	p.keep(startScheduler(cfg.Dir, schedulerConfig))
+	p.keep(startScheduler(cfg, schedulerConfig))
 	return p.waitFor(ctx, acceptingPods)
 }
 

@@ -11,7 +11,7 @@ import (
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 )
 
-// schedulerConfig is the scheduler's own configuration file. All nodes are
+// schedulerConfig is where the scheduler's own configuration file begins. All nodes are
 // scored, so that a placement does not depend on how many nodes there are.
 const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -30,10 +30,10 @@ percentageOfNodesToScore: 100
 const schedulerConfigz = "componentconfig"
 
 // startScheduler starts kube-scheduler.
-func startScheduler(dir, kubeconfig string) *component {
+func startScheduler(cfg Config, kubeconfig string) *component {
 	return launch("kube-scheduler", func(ctx context.Context) error {
-		file := filepath.Join(dir, "scheduler.yaml")
-		if err := os.WriteFile(file, fmt.Appendf(nil, schedulerConfig, kubeconfig), 0o600); err != nil {
+		file := filepath.Join(cfg.Dir, "scheduler.yaml")
+		if err := os.WriteFile(file, append(fmt.Appendf(nil, schedulerConfig, kubeconfig), cfg.SchedulerConfig...), 0o600); err != nil {
 			return fmt.Errorf("writing configuration: %w", err)
 		}
 		opts := options.NewOptions()
