@@ -150,7 +150,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	addMinValues(f, &o.minValues)
 	addPreferences(f, &o.preferences)
 	f.Var(&o.gates, "feature-gates", "Karpenter's feature gates, such as NodeRepair=true: machines are repaired also where no NodePolicy says how; NodeOverlay=true and CapacityBuffer=true: objects of these kinds count; TerminateFirstDrift=true: machines that have drifted go before their replacements where limits or a capacity reservation have no room for these before; PodDeletionCostManagement=true: pods get deletion costs by which ReplicaSets that scale in empty one machine after the other. Others cannot be switched; reserved capacity, static capacity and spot-to-spot consolidation are on")
-	f.Var(&o.ec2Gates, "aws-feature-gates", "feature gates of Karpenter's provider for AWS: NodeClassCEL=true evaluates expressions in an EC2NodeClass's spec.kubelet, for each instance type. Others cannot be switched")
+	f.Var(&o.ec2Gates, "aws-feature-gates", "feature gates of Karpenter's provider for AWS: NodeClassCEL=true evaluates expressions in an EC2NodeClass's spec.kubelet, for each instance type; RebootForRepair=true reboots machines under repair whose accelerators have failed in a way that a reboot may mend, and replaces them if it does not. Others cannot be switched")
 	switches.Add(f, &o.ignoreDRA, "ignore-dra-requests", true, "launch nothing for pods that claim devices of dynamic resource allocation; else devices count as resources do, and the API server has to have resource.k8s.io/v1")
 	addScheduler(f, &o.spread)
 	f.StringVar(&o.leaseName, "leader-election-name", cluster.LeaseName, "name of the lease; Karpenter's own keeps the two from running at the same time, and a process that observes has "+controllers.ObserverName+" instead")

@@ -117,12 +117,12 @@ func TestKarpentersGatesAreSwitched(t *testing.T) {
 }
 
 func TestSettingsOfKarpentersWithoutEffectAreNamed(t *testing.T) {
-	_, stderr, err := runWith(t, map[string]string{"FEATURE_GATES": "DynamicResources=true,SpotToSpotConsolidation=true", "AWS_FEATURE_GATES": "NodeClassCEL=true,RebootForRepair=true", "IGNORE_DRA_REQUESTS": "true"}, "--cpu-requests", "2000")
+	_, stderr, err := runWith(t, map[string]string{"FEATURE_GATES": "DynamicResources=true,SpotToSpotConsolidation=true", "AWS_FEATURE_GATES": "NodeClassCEL=true,RebootForRepair=true,DRAEFA=true", "IGNORE_DRA_REQUESTS": "true"}, "--cpu-requests", "2000")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := "warning: --cpu-requests=2000 has no effect: the number of workers does not depend on it\n" +
-		"warning: --aws-feature-gates RebootForRepair=true has no effect: that gate cannot be switched here\n" +
+		"warning: --aws-feature-gates DRAEFA=true has no effect: that gate cannot be switched here\n" +
 		"warning: --feature-gates DynamicResources=true has no effect: that gate cannot be switched here\n"
 	if stderr != want {
 		t.Errorf("got\n%swant\n%s", stderr, want)

@@ -23,6 +23,9 @@ const (
 	// NodeClassCEL is the gate of Karpenter's provider for AWS for expressions in an EC2NodeClass's
 	// kubelet.
 	NodeClassCEL = "NodeClassCEL"
+	// RebootForRepair is the gate of Karpenter's provider for AWS for machines that are rebooted before
+	// they are replaced.
+	RebootForRepair = "RebootForRepair"
 	// spotToSpot is the gate for spot machines that replace spot machines.
 	spotToSpot = "SpotToSpotConsolidation"
 )
@@ -45,7 +48,7 @@ func OfKarpenter() Gates {
 }
 
 // OfAWS are the gates of Karpenter's provider for AWS.
-func OfAWS() Gates { return Gates{switched: []string{NodeClassCEL}} }
+func OfAWS() Gates { return Gates{switched: []string{NodeClassCEL, RebootForRepair}} }
 
 // Set reads the gates.
 func (g *Gates) Set(s string) error {

@@ -144,12 +144,12 @@ func (a *customer) provider(ctx context.Context) (*provider.Provider, Config, er
 	return p, config, err
 }
 
-// restarted stops and starts a machine, as far as it lets itself be.
+// restarted reboots, stops and starts a machine, as far as it lets itself be.
 func (a *customer) restarted(ctx context.Context, p *provider.Provider, machines []cloud.Instance) {
 	for _, i := range machines {
 		why, err := p.Irrestartable(ctx, i.ProviderID)
 		if a.hear(err) && why == "" {
-			a.hear(errors.Join(p.Stop(ctx, i.ProviderID), p.Start(ctx, i.ProviderID)))
+			a.hear(errors.Join(p.Reboot(ctx, i.ProviderID), p.Stop(ctx, i.ProviderID), p.Start(ctx, i.ProviderID)))
 		}
 	}
 }

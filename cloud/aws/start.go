@@ -51,6 +51,9 @@ type ProviderConfig struct {
 	// Expressions has those of an EC2NodeClass's spec.kubelet evaluated, for each instance type
 	// [AWS_FEATURE_GATES: NodeClassCEL].
 	Expressions bool
+	// RebootForRepair has machines rebooted whose accelerators have failed in a way that a reboot may
+	// mend, where machines are repaired [AWS_FEATURE_GATES: RebootForRepair].
+	RebootForRepair bool
 	// ZonalShift follows the cluster's zonal shifts: nothing is launched in a zone that
 	// traffic is shifted away from, and it is announced as impaired [ENABLE_ZONAL_SHIFT].
 	ZonalShift bool
@@ -116,6 +119,7 @@ func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider
 	settings := provider.Config{
 		AWS: calls, Reader: k.Cached, Clock: clock.RealClock{}, Region: sdk.Region, Prices: book,
 		MemoryOverhead: c.MemoryOverhead, ReservedENIs: int64(c.ReservedENIs), Isolated: c.Isolated, Observe: c.Observe, Window: cmp.Or(c.window, window), NoDryRun: c.NoDryRun,
+		RebootForRepair: c.RebootForRepair,
 	}
 	if c.Expressions {
 		settings.Expressions = expression.New()

@@ -37,6 +37,10 @@ const (
 const (
 	// SchedulerDisagrees: kube-scheduler does not put a pod where there is room for it.
 	SchedulerDisagrees = "SchedulerDisagrees"
+	// RebootFailed: a machine was to be rebooted, for its repair, and is not back; RebootObserved: it
+	// has booted. Karpenter's words.
+	RebootFailed   = "RebootFailed"
+	RebootObserved = "RebootObserved"
 	// RestartFailed: the cloud does not stop or start a machine that is being restarted.
 	RestartFailed = "RestartFailed"
 	// WouldDisrupt: an observer would begin to take a machine away.

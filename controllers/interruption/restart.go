@@ -5,26 +5,17 @@ import (
 	"errors"
 	"fmt"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
-	"github.com/millwright-dev/millwright/engine/drain"
-	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/interruption"
 	"github.com/millwright-dev/millwright/engine/interruption/restart"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
-
-// +kubebuilder:rbac:groups="",resources=pods,verbs=delete
-// +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
-// +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
-// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch
 
 // ask finds out which machines that are to be restarted cannot be, and notes why on their
 // claims. It reports whether it has noted anything.
@@ -94,7 +85,7 @@ func (w *Watcher) restart(ctx context.Context, r interruption.Response, claim *k
 		}
 		log.FromContext(ctx).Info("a machine restarts", "nodeclaim", claim.Name, "record", step.Record.Text())
 	}
-	errs := w.leave(ctx, step.Drain)
+	errs := w.Leave(ctx, step.Drain)
 	switch id := r.Node.Claim.ProviderID; step.Do {
 	case restart.Stop:
 		err = machines.Stop(ctx, id)
@@ -112,21 +103,11 @@ func (w *Watcher) restart(ctx context.Context, r interruption.Response, claim *k
 
 // restartView is what the cluster, and where it matters the cloud, know of the machine.
 func (w *Watcher) restartView(ctx context.Context, r interruption.Response) (restart.View, error) {
-	s := w.Store.Snapshot(w.Clock.Now(), nil)
-	v := restart.View{Order: *r.Restart, State: restart.Running, View: drain.View{
-		Now: s.Now, Node: r.Node, Budgets: eviction.NewBudgets(s.PDBs), Volumes: s.Volumes,
-		Waiting: drain.Waiting(s, r.Node.Name), Policy: w.Store.Policy(r.Node.Claim.Pool).Termination, DaemonSets: s.DaemonSets,
-	}}
-	for _, n := range s.Nodes {
-		if n.Claim == nil && n.Object.Spec.ProviderID == r.Node.Claim.ProviderID {
-			v.Others = append(v.Others, n)
-		}
+	v := restart.View{Order: *r.Restart, State: restart.Running}
+	var err error
+	if v.View, err = w.EmptyView(ctx, w.Store.Snapshot(w.Clock.Now(), nil), r.Node); err != nil {
+		return v, err
 	}
-	var jobs batchv1.JobList
-	if err := w.Client.List(ctx, &jobs, client.MatchingLabels{snapshot.HookNodeLabel: r.Node.Name}); err != nil {
-		return v, fmt.Errorf("listing the Jobs of hooks: %w", err)
-	}
-	v.Jobs = drain.HookJobs(jobs.Items)
 	if !restart.Of(r.Node.Claim).Committed() && snapshot.Ready(r.Node.Object) {
 		return v, nil
 	}
@@ -143,22 +124,4 @@ func (w *Watcher) restartView(ctx context.Context, r interruption.Response) (res
 
 var restartStates = map[cloud.State]restart.State{
 	cloud.Pending: restart.Starting, cloud.Running: restart.Running, cloud.Stopping: restart.Stopping, cloud.Stopped: restart.Stopped,
-}
-
-// leave has pods leave before a restart.
-func (w *Watcher) leave(ctx context.Context, s drain.Step) error {
-	var errs []error
-	blocked := (*apply.BlockedError)(nil)
-	did := func(_ bool, err error) {
-		if err != nil && !loop.Overtaken(err) && !errors.As(err, &blocked) {
-			errs = append(errs, err)
-		}
-	}
-	for _, p := range s.Evict {
-		did(w.Writer.EvictWithin(ctx, p, s.Fitted(p)))
-	}
-	for _, x := range s.Delete {
-		did(w.Writer.DeletePod(ctx, x.Pod, x.Grace))
-	}
-	return errors.Join(errs...)
 }

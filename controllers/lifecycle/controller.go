@@ -250,8 +250,26 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 	if !v.Claim.Is(snapshot.Registered) && after.StatusConditions().IsTrue(karpv1.ConditionTypeRegistered) {
 		r.deps.Metrics.NodeCreated(v.Claim.Pool)
 	}
+	r.tellRebooted(v, step, after)
 	r.logProgress(ctx, v, after)
 	return nil
+}
+
+// tellRebooted says that a Node has booted, and counts the end of its reboot.
+func (r *Reconciler) tellRebooted(v lifecycle.View, step lifecycle.Step, claim *karpv1.NodeClaim) {
+	if step.Node != nil && slices.Contains(step.Node.RemoveTaints, lifecycle.Rebooting) && v.Booted() {
+		r.deps.Writer.Event(apply.Event{Object: claim, Reason: apply.RebootObserved, Message: "the Node has booted"})
+	}
+	i := slices.IndexFunc(step.Conditions, func(c plan.Condition) bool { return c.Type == snapshot.Rebooting })
+	if i < 0 {
+		return
+	}
+	result := metrics.RebootSucceeded
+	if end := step.Conditions[i]; end.Reason == lifecycle.RebootFailed {
+		result = metrics.RebootRecoveryTimeout
+		r.deps.Writer.Event(apply.Event{Object: claim, Warning: true, Reason: apply.RebootFailed, Message: end.Message})
+	}
+	r.deps.Metrics.Rebooted(result, v.Now.Sub(v.Claim.Conditions[snapshot.Rebooting].Since), v.Now.Sub(v.IssuedAt()))
 }
 
 // unregistered records on a claim that the API server refuses to have its Node registered.

@@ -306,8 +306,8 @@ func TestAClaimWhoseLastWriteFailsIsInitializedTheNextTime(t *testing.T) {
 	}
 }
 
-// Karpenter 1.15 was draining the Node for a reboot when Millwright took its lease.
-func TestANodeThatKarpenterWasAboutToRebootTakesPodsAgain(t *testing.T) {
+// The cloud was told to reboot the Node, by Karpenter or by us.
+func TestANodeThatHasRebootedTakesPodsAgain(t *testing.T) {
 	w := newWorld(t)
 	w.Must(w.Rig.Client.Create(ctx, w.NewClaim("c")))
 	var node *corev1.Node
@@ -323,9 +323,9 @@ func TestANodeThatKarpenterWasAboutToRebootTakesPodsAgain(t *testing.T) {
 	node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: "karpenter.sh/rebooting", Effect: corev1.TaintEffectNoSchedule})
 	w.Must(w.Rig.Client.Update(ctx, node))
 	claim := w.claim("c")
-	claim.Annotations = map[string]string{"karpenter.sh/reboot-pre-boot-id": node.Status.NodeInfo.BootID}
+	claim.Annotations = map[string]string{"karpenter.sh/reboot-pre-boot-id": "before"}
 	w.Must(w.Rig.Client.Update(ctx, claim))
-	claim.StatusConditions().SetTrueWithReason("Rebooting", "RebootRequested", "BadNode")
+	claim.StatusConditions().SetTrueWithReason("Rebooting", "RebootIssued", "BadNode")
 	w.Must(w.Rig.Client.Status().Update(ctx, claim))
 	if _, err := w.reconcileOnce(); err != nil {
 		t.Fatal(err)

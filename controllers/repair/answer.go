@@ -36,6 +36,8 @@ func (w *Watcher) carryOut(ctx context.Context, s *snapshot.Snapshot, c repair.C
 		return w.annotate(ctx, claim, disruption.RequestAnnotation, request.String())
 	case repair.Withdraw:
 		return w.annotate(ctx, claim, disruption.RequestAnnotation, "")
+	case repair.Reboot:
+		return w.request(ctx, c, claim)
 	case repair.Bound:
 		err := w.annotate(ctx, claim, repair.TerminationAnnotation, c.Deadline.UTC().Format(time.RFC3339))
 		if err == nil {

@@ -5,6 +5,7 @@
 //	                        ├► Withdraw   takes it off
 //	                        ├► Terminate  deletes the claim, with a deadline that is now, after a last live look
 //	                        ├► Bound      the deadline of a drain
+//	                        ├► Reboot     the request for a reboot; what is requested goes on with NextReboot
 //	                        ├► the condition Unhealthy of claims, and since when agents crash
 //	                        └► the condition RepairBlocked of pools, and events
 //

@@ -57,6 +57,11 @@ func (w *Watcher) Look(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s of NodeClaim %s: %w", c.Do, c.Node.Claim.Name, err))
 		}
 	}
+	for _, n := range d.Rebooting {
+		if err := w.reboot(ctx, s, n); err != nil && !loop.Overtaken(err) {
+			errs = append(errs, fmt.Errorf("rebooting NodeClaim %s: %w", n.Claim.Name, err))
+		}
+	}
 	return errors.Join(errs...)
 }
 

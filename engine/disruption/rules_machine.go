@@ -143,6 +143,9 @@ func nodeMayBeDisrupted(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	if r := restart.Of(n.Claim); r.UnderWay() {
 		return plan.Reason{Code: plan.Restarting, Objects: plan.MachineRefs(n), Have: r.Phase(), Since: r.Begun}, true
 	}
+	if r := n.Claim.Conditions[snapshot.Rebooting]; r.Status == corev1.ConditionTrue {
+		return plan.Reason{Code: plan.Rebooting, Objects: plan.MachineRefs(n), Have: r.Message, Since: r.Since}, true
+	}
 	if n.Object.Annotations[eviction.DoNotDisruptAnnotation] == "true" {
 		return plan.Reason{Code: plan.DoNotDisrupt, Objects: []plan.ObjectRef{{Kind: "Node", Name: n.Object.Name}}, Have: "true"}, true
 	}

@@ -143,10 +143,10 @@ func consequence(c snapshot.Consequence) Action {
 }
 
 // registeredAt is when a Node was taken over. One that was made anew starts over, and so does one
-// that Karpenter reboots: when that was asked for, and when it has ended.
+// that is rebooted: when that was requested, and when it has ended.
 func registeredAt(v View, node *corev1.Node) time.Time {
 	at := v.Claim.Conditions[snapshot.Registered].Since
-	if reboot := v.Claim.Conditions[rebootCondition].Since; reboot.After(at) {
+	if reboot := v.Claim.Conditions[snapshot.Rebooting].Since; reboot.After(at) {
 		at = reboot
 	}
 	if node != nil && node.CreationTimestamp.After(at) {

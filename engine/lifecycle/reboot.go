@@ -9,39 +9,70 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Rebooting is the taint with which Karpenter, from 1.15 on, keeps pods off a Node that it repairs by a
-// reboot, from before the drain until the Node has booted.
+// Rebooting is the taint that keeps pods off a Node that is rebooted for its repair, from before the
+// drain until the Node has booted.
 var Rebooting = corev1.Taint{Key: snapshot.RebootingTaint, Effect: corev1.TaintEffectNoSchedule}
 
-// What Karpenter writes on the claim of such a Node: a condition that is True until the reboot has
-// ended, and, before it asks the cloud, an annotation with the ID of the Node's boot. Initialized is
-// Unknown from when the cloud was asked.
+// PreBootAnnotation of a claim is the ID of its Node's boot before a reboot, noted before the cloud is
+// told, in Karpenter's words.
+const PreBootAnnotation = "karpenter.sh/reboot-pre-boot-id"
+
+// Reasons of the condition Rebooting, in Karpenter's words. It is True until the reboot has ended.
 const (
-	rebootCondition = "Rebooting"
-	preBootID       = "karpenter.sh/reboot-pre-boot-id"
-	rebootPending   = 20 * time.Minute // as long as Karpenter waits for a reboot that the cloud was asked for
+	RebootRequested = "RebootRequested"
+	RebootIssued    = "RebootIssued"
+	RebootSucceeded = "RebootSucceeded"
+	RebootFailed    = "RebootFailed"
 )
 
-// endReboot ends a reboot that Karpenter began, and that Millwright does not continue: once the Node
-// has booted, or is not expected to any more, pods may run there again.
+// RebootTimeout is how long a Node may take, from when the cloud was told, to be Ready after another
+// boot, as in Karpenter.
+const RebootTimeout = 20 * time.Minute
+
+// endReboot ends a reboot that the cloud was told of: once the Node has booted pods may run there
+// again, and once it is Ready, or is waited for no longer, the reboot has ended. Also the taint of one
+// that has ended otherwise goes.
 func (s *Step) endReboot(v View) {
-	if len(v.Nodes) != 1 || !v.Claim.Is(rebootCondition) && !hasTaint(v.Nodes[0].Spec.Taints, Rebooting) {
+	if len(v.Nodes) != 1 {
 		return
 	}
-	before, asked := v.Claim.Annotations[preBootID]
-	booted := asked && v.Nodes[0].Status.NodeInfo.BootID != before
-	if until := registeredAt(v, v.Nodes[0]).Add(rebootPending); asked && !booted && !v.Claim.Is(snapshot.Initialized) && v.Now.Before(until) {
+	node, reboot := v.Nodes[0], v.Claim.Conditions[snapshot.Rebooting]
+	under, issued, booted := reboot.Status == corev1.ConditionTrue, reboot.Reason == RebootIssued, v.Booted()
+	if tainted := hasTaint(node.Spec.Taints, Rebooting); tainted && (booted || !under) {
+		change := s.change(v)
+		change.RemoveTaints = append(change.RemoveTaints, Rebooting)
+	}
+	if !under || !issued {
+		return
+	}
+	until := v.IssuedAt().Add(RebootTimeout)
+	end := plan.Condition{Type: snapshot.Rebooting, Status: corev1.ConditionFalse, Reason: RebootSucceeded, Message: "the Node is Ready after another boot"}
+	switch ready := snapshot.Ready(node); {
+	case booted && ready:
+	case v.Now.Before(until):
 		s.Wake = earliest(s.Wake, until)
 		return
-	}
-	change := s.change(v)
-	change.RemoveTaints = append(change.RemoveTaints, Rebooting)
-	end := plan.Condition{Type: rebootCondition, Status: corev1.ConditionFalse, Reason: "RebootFailed", Message: "Karpenter began it, and Millwright does not continue it"}
-	if booted {
-		end.Reason, end.Message = "RebootSucceeded", "the Node has booted"
+	case booted:
+		end.Reason, end.Message = RebootFailed, "the Node has booted, and is not Ready after "+RebootTimeout.String()
+	default:
+		end.Reason, end.Message = RebootFailed, "the Node has not booted after "+RebootTimeout.String()
+		change := s.change(v)
+		change.RemoveTaints = append(change.RemoveTaints, Rebooting)
 	}
 	s.Conditions = append(s.Conditions, end)
-	if asked { // else Karpenter would take it for the mark of its next reboot
-		s.annotate(preBootID, "")
+	s.annotate(PreBootAnnotation, "") // else it would be the mark of the next reboot
+}
+
+// Booted reports whether the one Node has booted since the cloud was told to reboot it.
+func (v View) Booted() bool {
+	before, noted := v.Claim.Annotations[PreBootAnnotation]
+	return noted && len(v.Nodes) == 1 && v.Claim.Conditions[snapshot.Rebooting].Reason == RebootIssued && v.Nodes[0].Status.NodeInfo.BootID != before
+}
+
+// IssuedAt is when the cloud was told to reboot a machine: Initialized is Unknown since.
+func (v View) IssuedAt() time.Time {
+	if c := v.Claim.Conditions[snapshot.Initialized]; c.Status == corev1.ConditionUnknown {
+		return c.Since
 	}
+	return v.Claim.Conditions[snapshot.Rebooting].Since
 }

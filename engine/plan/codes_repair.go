@@ -1,11 +1,13 @@
 package plan
 
 // What is done about a machine that is broken: the verdicts of package repair.
-// Have of the first five is what is wrong, Since when it began.
+// Have of the first six is what is wrong, Since when it began.
 const (
 	// RepairDue: the action Want is due; Until is when a replacement is waited for no
 	// longer.
 	RepairDue Code = "RepairDue"
+	// Rebooting: the machine is being rebooted.
+	Rebooting Code = "Rebooting"
 	// FindingTolerated: the action Want is due at Until.
 	FindingTolerated Code = "FindingTolerated"
 	// FindingNoted: it is told of, and nothing else is done.

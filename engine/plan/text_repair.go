@@ -11,6 +11,7 @@ var repairWords = words{
 		}
 		return text
 	},
+	Rebooting:         say("is being rebooted, because %s", have),
 	FindingTolerated:  say("%s since %s; %s at %s unless it ends", have, since, want, end),
 	FindingNoted:      say("%s since %s, which the policy only reports", have, since),
 	FindingIgnored:    say("%s since %s, which the policy ignores", have, since),

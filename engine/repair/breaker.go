@@ -50,7 +50,7 @@ func harmful(findings []Finding) []Finding {
 
 // underRepair reports whether a machine takes up a place of the budget.
 func underRepair(n *snapshot.Node, findings []Finding) bool {
-	return wanted(n) || n.Deleting() && len(harmful(findings)) > 0
+	return wanted(n) || n.Claim.Is(snapshot.Rebooting) || n.Deleting() && len(harmful(findings)) > 0
 }
 
 // DoNotRepairAnnotation on a Node or NodeClaim, "true", keeps it from being repaired, as Karpenter

@@ -37,6 +37,8 @@ const (
 	Terminate Do = "Terminate"
 	// Bound: put Deadline on the claim, whose machine is being drained.
 	Bound Do = "Bound"
+	// Reboot: put the request for a reboot on the claim.
+	Reboot Do = "Reboot"
 )
 
 // Command is one thing to do.
@@ -94,6 +96,9 @@ type Decision struct {
 	// to note; Calm those that have such a note and where none does.
 	Crashing map[*snapshot.Node]time.Time
 	Calm     []*snapshot.Node
+	// Rebooting are the machines whose reboot is requested and has not ended, for [NextReboot], also
+	// those that Karpenter has begun with and that are not to be repaired here.
+	Rebooting []*snapshot.Node
 	// Blocks are one for each pool where a machine that is due is not repaired because
 	// of a breaker, by pool.
 	Blocks []Block
@@ -147,6 +152,9 @@ func (d *decider) examine() {
 	for _, n := range d.s.Nodes {
 		if n.Claim == nil {
 			continue
+		}
+		if n.Object != nil && n.Claim.Is(snapshot.Rebooting) && !n.Deleting() {
+			d.Rebooting = append(d.Rebooting, n)
 		}
 		var findings []Finding
 		if d.watched(n) {
@@ -214,6 +222,8 @@ func (d *decider) judge(n *snapshot.Node) {
 	case n.Deleting():
 		v.Reason.Code = plan.BeingDeleted
 		d.bound(n, f)
+	case n.Claim.Is(snapshot.Rebooting):
+		v.Action, v.Reason.Code = snapshot.RepairReboot, plan.Rebooting
 	case f.Action == snapshot.RepairIgnore:
 		v.Reason.Code = plan.FindingIgnored
 		if n.Claim.Is(Unhealthy) {
@@ -257,6 +267,8 @@ func (d *decider) repair(n *snapshot.Node, f *Finding) (snapshot.RepairAction, p
 	switch {
 	case action == snapshot.RepairTerminate:
 		d.Commands = append(d.Commands, Command{Node: n, Do: Terminate, Deadline: d.s.Now, Finding: f})
+	case action == snapshot.RepairReboot:
+		d.Commands = append(d.Commands, Command{Node: n, Do: Reboot, Finding: f})
 	case n.Claim.Annotations[disruption.RequestAnnotation] == "":
 		d.Commands = append(d.Commands, Command{Node: n, Do: Ask, Finding: f})
 	default: // requested, maybe for another cause
@@ -266,10 +278,17 @@ func (d *decider) repair(n *snapshot.Node, f *Finding) (snapshot.RepairAction, p
 }
 
 // action is what is done about a machine, and until when that is tried, also if the replacement
-// was requested for another cause. None can be requested for a machine that has not begun to work
+// was requested for another cause. Where a reboot is not tried, or not any more, it is the policy's. None can be requested for a machine that has not begun to work
 // or belongs to no pool.
 func (d *decider) action(n *snapshot.Node, f *Finding) (snapshot.RepairAction, time.Time) {
-	if f.Action == snapshot.RepairTerminate || !n.Claim.Is(snapshot.Initialized) || d.s.Pool(n.Claim.Pool) == nil {
+	action := f.Action
+	if action == snapshot.RepairReboot {
+		if d.mayReboot(n) {
+			return action, time.Time{}
+		}
+		action = d.policy(n).Action
+	}
+	if action == snapshot.RepairTerminate || !n.Claim.Is(snapshot.Initialized) || d.s.Pool(n.Claim.Pool) == nil {
 		return snapshot.RepairTerminate, time.Time{}
 	}
 	r := disruption.Requested(n.Claim)

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -25,15 +26,18 @@ type Finding struct {
 	Action     snapshot.RepairAction
 }
 
-// harmful reports whether the machine counts as unhealthy: somebody wants it to
-// go.
+// harmful reports whether the machine counts as unhealthy: it is to be repaired.
 func (f *Finding) harmful() bool {
-	return f.Action == snapshot.RepairReplace || f.Action == snapshot.RepairTerminate
+	return removes(f.Action) || f.Action == snapshot.RepairReboot
+}
+
+func removes(a snapshot.RepairAction) bool {
+	return a == snapshot.RepairReplace || a == snapshot.RepairTerminate
 }
 
 // strength orders actions from the mildest.
 func strength(a snapshot.RepairAction) int {
-	return slices.Index([]snapshot.RepairAction{snapshot.RepairIgnore, snapshot.RepairAlert, snapshot.RepairReplace, snapshot.RepairTerminate}, a)
+	return slices.Index([]snapshot.RepairAction{snapshot.RepairIgnore, snapshot.RepairAlert, snapshot.RepairReboot, snapshot.RepairReplace, snapshot.RepairTerminate}, a)
 }
 
 // findings are what is wrong with a machine, the one that decides first: of those
@@ -79,16 +83,25 @@ func (d *decider) conditions(n *snapshot.Node, policy snapshot.Repair) []Finding
 		if joined := n.Object.CreationTimestamp.Time; since.Before(joined) {
 			since = joined // the clock of its machine is behind
 		}
-		out = append(out, Finding{
-			Name: string(c.Type), What: string(c.Type) + "=" + string(c.Status), Since: since, Due: since.Add(rule.Toleration),
+		f := Finding{
+			Name: string(c.Type), What: string(c.Type) + "=" + string(c.Status), Since: since, Due: idle.Later(since, rebooted(n.Claim)).Add(rule.Toleration),
 			Action: cmp.Or(rule.Action, policy.Action),
-		})
+		}
+		if f.Action == snapshot.RepairReboot && !removes(policy.Action) {
+			f.Action = policy.Action // it wants less
+		}
+		if rule.Reason != nil {
+			f.What += " (" + c.Reason + ")"
+		}
+		out = append(out, f)
 	}
 	return out
 }
 
 func match(rules []snapshot.RepairCondition, c corev1.NodeCondition) (snapshot.RepairCondition, bool) {
-	i := slices.IndexFunc(rules, func(r snapshot.RepairCondition) bool { return r.Type == c.Type && r.Status == c.Status })
+	i := slices.IndexFunc(rules, func(r snapshot.RepairCondition) bool {
+		return r.Type == c.Type && r.Status == c.Status && (r.Reason == nil || r.Reason.MatchString(c.Reason))
+	})
 	if i < 0 {
 		return snapshot.RepairCondition{}, false
 	}

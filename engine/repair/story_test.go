@@ -1,6 +1,9 @@
 package repair_test
 
 import (
+	"maps"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,8 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/enginetest"
 	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
+	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/repair"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -26,12 +32,16 @@ var noon = time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC)
 // enginetest.Scenario:
 //
 //	gate                                   Karpenter's feature gate is on
-//	provider Ready/Unknown 30m             the provider's conditions, an action may follow
+//	provider Ready/Unknown 30m             the provider's conditions, an action may follow, and a reason Ready/Unknown/X
 //	repair main action=A budget=B min=N breaker=20% nodes=3 percent=50 replace=15m drain=5m
 //	rule main NetworkingReady/False 10m [ACTION]
 //	agent main cilium restarts=3 toleration=15m action=A
 //	nodes a count=4 ...                    several nodes: a1, a2, ...
-//	has n1,n2 NetworkingReady/False        a condition, from now on; behind=1h by a clock that is
+//	has n1,n2 NetworkingReady/False        a condition, from now on, a reason may follow; behind=1h by a clock that is
+//	boot n1 1                              its Node's boot ID
+//	requested n1 30s                       Karpenter has requested its reboot, with a bound for the drain
+//	step n1                                its reboot one step further
+//	rebooted n1 RebootSucceeded            its reboot has ended
 //	image n1,n2 ami-1
 //	crash n1 cilium 4 [running=3m]         its container has restarted so often
 //	calm n1 cilium 4                       it has, and runs well since
@@ -67,6 +77,19 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 		})
 	case "has":
 		w.has(t, c)
+	case "boot":
+		w.Node(c.Args[0]).Object.Status.NodeInfo.BootID = c.Args[1]
+	case "requested":
+		claim := w.Node(c.Args[0]).Claim
+		claim.Annotations[repair.RebootDrainAnnotation] = c.Args[1]
+		claim.Conditions[snapshot.Rebooting] = snapshot.Condition{Status: corev1.ConditionTrue, Reason: lifecycle.RebootRequested, Since: w.now}
+	case "step":
+		return w.step(w.Node(c.Args[0]))
+	case "rebooted":
+		claim := w.Node(c.Args[0]).Claim
+		claim.Conditions[snapshot.Rebooting] = snapshot.Condition{Status: corev1.ConditionFalse, Reason: c.Args[1], Since: w.now}
+		claim.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue, Since: w.now}
+		delete(claim.Annotations, lifecycle.PreBootAnnotation)
 	case "image":
 		for _, name := range strings.Split(c.Args[0], ",") {
 			w.Node(name).Claim.Image = c.Args[1]
@@ -146,14 +169,44 @@ func setCondition(n *corev1.Node, kind corev1.NodeConditionType, status corev1.C
 	n.Status.Conditions = append(n.Status.Conditions, fresh)
 }
 
+// step takes a machine's reboot one step further, as far as objects show it, and says what was done.
+func (w *world) step(n *snapshot.Node) string {
+	step := repair.NextReboot(drain.View{Now: w.now, Node: n, Budgets: eviction.NewBudgets(nil)})
+	var did []string
+	if step.Taint {
+		did = append(did, "taint")
+		n.Object.Spec.Taints = append(n.Object.Spec.Taints, lifecycle.Rebooting)
+	}
+	if step.Drain.Phase != "" {
+		did = append(did, "wait for pods")
+	}
+	for _, key := range slices.Sorted(maps.Keys(step.Notes)) {
+		did = append(did, key+"="+step.Notes[key])
+		n.Claim.Annotations[key] = step.Notes[key]
+	}
+	if step.Tell {
+		did = append(did, "tell the cloud")
+	}
+	if step.Issued {
+		did = append(did, "issued")
+	}
+	if step.Failed != "" {
+		did = append(did, "failed: "+step.Failed)
+	}
+	return strings.Join(did, "; ") + "\n"
+}
+
 func (w *world) has(t *testing.T, c storytest.Command) {
 	kind, status, _ := strings.Cut(c.Args[1], "/")
+	status, reason, _ := strings.Cut(status, "/")
 	clock := w.now
 	if c.Has("behind") {
 		clock = clock.Add(-storytest.Duration(t, c.Options["behind"]))
 	}
 	for _, name := range strings.Split(c.Args[0], ",") {
 		setCondition(w.Node(name).Object, corev1.NodeConditionType(kind), corev1.ConditionStatus(status), clock)
+		conditions := w.Node(name).Object.Status.Conditions
+		conditions[len(conditions)-1].Reason = reason
 	}
 }
 
@@ -218,6 +271,8 @@ func (w *world) obey() {
 			notes[disruption.RequestAnnotation] = disruption.Request{Cause: disruption.Unhealthy, At: w.now}.String()
 		case repair.Withdraw:
 			delete(notes, disruption.RequestAnnotation)
+		case repair.Reboot:
+			c.Node.Claim.Conditions[snapshot.Rebooting] = snapshot.Condition{Status: corev1.ConditionTrue, Reason: lifecycle.RebootRequested, Message: c.Finding.RebootCause(), Since: w.now}
 		case repair.Bound:
 			notes[repair.TerminationAnnotation] = c.Deadline.Format(time.RFC3339)
 		case repair.Terminate:
@@ -240,9 +295,13 @@ func rule(t *testing.T, args []string) snapshot.RepairCondition {
 	if !ok {
 		t.Fatalf("%q is not TYPE/STATUS", args[0])
 	}
+	status, reason, reasoned := strings.Cut(status, "/")
 	out := snapshot.RepairCondition{Type: corev1.NodeConditionType(kind), Status: corev1.ConditionStatus(status), Toleration: storytest.Duration(t, args[1])}
 	if len(args) > 2 {
 		out.Action = snapshot.RepairAction(args[2])
+	}
+	if reasoned {
+		out.Reason = regexp.MustCompile(reason)
 	}
 	return out
 }

@@ -57,6 +57,9 @@ const (
 	Drained             = "Drained"
 	VolumesDetached     = "VolumesDetached"
 	InstanceTerminating = "InstanceTerminating"
+	// Rebooting is True from when a machine is to be rebooted, for its repair, until that has
+	// ended. From when the cloud was told, Initialized is Unknown.
+	Rebooting = "Rebooting"
 )
 
 // Condition types of a claim that are ours.

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"cmp"
+	"regexp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,8 +51,10 @@ type Repair struct {
 
 // RepairCondition says when a condition of a Node means that its machine is broken.
 type RepairCondition struct {
-	Type       corev1.NodeConditionType
-	Status     corev1.ConditionStatus
+	Type   corev1.NodeConditionType
+	Status corev1.ConditionStatus
+	// Reason matches the condition's; nil is any.
+	Reason     *regexp.Regexp
 	Toleration time.Duration
 	Action     RepairAction
 }
@@ -71,6 +74,7 @@ type RepairAction string
 const (
 	RepairIgnore    RepairAction = "Ignore"
 	RepairAlert     RepairAction = "Alert"
+	RepairReboot    RepairAction = "Reboot" // only of a provider's rules
 	RepairReplace   RepairAction = "Replace"
 	RepairTerminate RepairAction = "Terminate"
 )

@@ -86,6 +86,8 @@ func (n *Node) Taints() []corev1.Taint {
 		taints = n.Claim.Taints
 	case !n.Initialized():
 		taints = slices.DeleteFunc(slices.Clone(taints), n.Passing)
+	case n.Claim != nil && n.Claim.Is(Rebooting):
+		taints = slices.DeleteFunc(slices.Clone(taints), func(t corev1.Taint) bool { return t.Key == RebootingTaint })
 	}
 	if n.Object.Spec.Unschedulable && !slices.ContainsFunc(taints, cordon) {
 		taints = append(slices.Clip(taints), corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
@@ -104,7 +106,8 @@ func (n *Node) Passing(t corev1.Taint) bool {
 // UnregisteredTaint is the key of the taint with which a machine joins the cluster.
 const UnregisteredTaint = "karpenter.sh/unregistered"
 
-// RebootingTaint is the key of the taint with which Karpenter 1.15 reboots a node to repair it.
+// RebootingTaint is the key of the taint that keeps pods off a node that is rebooted for its repair,
+// from before the drain until it has booted.
 const RebootingTaint = "karpenter.sh/rebooting"
 
 // PlannedTaint is the key of the taint, and of the tolerations for it, by which a new node

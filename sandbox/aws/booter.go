@@ -73,7 +73,7 @@ type machine struct {
 	// booted says that its kubelet has started since it last began to run: it has
 	// registered its Node, or was refused.
 	booted bool
-	// boots counts how often it began to run.
+	// boots counts how often it began to run, or rebooted.
 	boots int
 }
 

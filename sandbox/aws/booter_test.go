@@ -204,6 +204,23 @@ func TestAStoppedInstanceHasItsNodeTaintedAndBootsAnewWhenItStarts(t *testing.T)
 	})
 }
 
+func TestAnInstanceThatIsRebootedBootsAnew(t *testing.T) {
+	w := newWorld(t)
+	id := w.launch(data("demo", endpoint, "CA"))
+	w.eventually(func() error { _, err := w.node(id); return err })
+	if _, err := w.calls.RebootInstances(t.Context(), &ec2.RebootInstancesInput{InstanceIds: []string{id}}); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(func() error {
+		w.kubelets.mu.Lock()
+		defer w.kubelets.mu.Unlock()
+		if n, err := w.node(id); err != nil || w.kubelets.restarts[n.Name] != 1 {
+			return fmt.Errorf("restarts: %v, %w", w.kubelets.restarts, errors.Join(err))
+		}
+		return nil
+	})
+}
+
 func TestAnInstanceThatIsToldWronglyNeverJoinsAndSaysWhy(t *testing.T) {
 	w := newWorld(t)
 	for want, text := range map[string]string{

@@ -177,6 +177,12 @@ func (c *Client) Terminate(ctx context.Context, ids []string) (before map[string
 	return before, nil
 }
 
+// Reboot tells a machine that runs to reboot.
+func (c *Client) Reboot(ctx context.Context, id string) error {
+	_, err := c.ec2.RebootInstances(ctx, &ec2.RebootInstancesInput{InstanceIds: []string{id}})
+	return translate("ec2:RebootInstances", err)
+}
+
 // Stop begins to stop a machine that runs.
 func (c *Client) Stop(ctx context.Context, id string) error {
 	_, err := c.ec2.StopInstances(ctx, &ec2.StopInstancesInput{InstanceIds: []string{id}})

@@ -11,26 +11,33 @@ import (
 	"github.com/millwright-dev/millwright/engine/interruption"
 )
 
-// Follow tells of every change of an instance's state, in order, until ctx ends. Each is
-// also put into the queue, as EventBridge does. An instance that is there at the beginning
+// Follow tells of every change of an instance's state, and of reboots, in order, until ctx ends. Changes
+// of state are also put into the queue, as EventBridge does. An instance that is there at the beginning
 // is told of as well. Without a follower no state change reaches the queue.
 func (c *Cloud) Follow(ctx context.Context, tell func(ec2test.Instance)) {
-	known := map[string]string{}
+	type seen struct {
+		state   string
+		reboots int
+	}
+	known := map[string]seen{}
 	for {
 		list, next, changed := c.EC2.Instances()
 		now := c.config.Clock.Now()
-		seen := map[string]string{}
+		all := map[string]seen{}
 		for i := range list {
-			seen[list[i].ID] = list[i].State
-			if known[list[i].ID] != list[i].State {
+			before, now := known[list[i].ID], seen{list[i].State, list[i].Reboots}
+			all[list[i].ID] = now
+			if before.state != now.state {
 				// A queue that is there takes every message.
 				_ = c.publish(func(o eventstest.Origin) (string, error) {
 					return eventstest.StateChange(o, c.event(), list[i].ID, list[i].State)
 				})
+			}
+			if before != now {
 				tell(list[i])
 			}
 		}
-		known = seen
+		known = all
 		var due <-chan time.Time
 		if !next.IsZero() {
 			due = c.config.Clock.After(next.Sub(now))

@@ -50,6 +50,9 @@ type Config struct {
 	// Expressions evaluates those of spec.kubelet; nil refuses a class that has any
 	// [AWS_FEATURE_GATES: NodeClassCEL].
 	Expressions *expression.Evaluator
+	// RebootForRepair has machines rebooted whose accelerators have failed in a way that a reboot may
+	// mend [AWS_FEATURE_GATES: RebootForRepair].
+	RebootForRepair bool
 	// Isolated says that neither the Pricing API nor IAM can be reached [ISOLATED_VPC].
 	Isolated bool
 	// ClusterARN is the cluster's name in ARC, to follow its zonal shifts; empty follows none

@@ -132,7 +132,7 @@ func (r *cut) alone(providerID, token string) {
 	}
 }
 
-// restart stops a machine and starts it, and gives it tags that it lacks.
+// restart reboots a machine, stops it and starts it, and gives it tags that it lacks.
 func (r *cut) restart(providerID string) {
 	r.t.Helper()
 	becomes := func(want cloud.State, do func(context.Context, string) error) {
@@ -153,6 +153,10 @@ func (r *cut) restart(providerID string) {
 		}
 		return err
 	})
+	r.again(func() error { return r.now.Reboot(r.t.Context(), providerID) })
+	if list, _, _ := r.cloud.EC2.Instances(); len(list) != 1 || list[0].Reboots == 0 {
+		r.t.Errorf("not rebooted: %v", list)
+	}
 	becomes(cloud.Stopped, func(ctx context.Context, id string) error { return r.now.Stop(ctx, id) })
 	becomes(cloud.Running, func(ctx context.Context, id string) error { return r.now.Start(ctx, id) })
 	r.cloud.EC2.Untag(providerID[strings.LastIndexByte(providerID, '/')+1:], ec2class.NameTagKey)
@@ -206,7 +210,7 @@ func TestOneMachineForAClaimWhicheverReplyIsLost(t *testing.T) {
 		}
 	}
 	for _, action := range []string{
-		"CreateInstanceProfile", "AddRoleToInstanceProfile", "CreateLaunchTemplate", "RunInstances", "CreateFleet", "StopInstances", "StartInstances",
+		"CreateInstanceProfile", "AddRoleToInstanceProfile", "CreateLaunchTemplate", "RunInstances", "CreateFleet", "RebootInstances", "StopInstances", "StartInstances",
 		"CreateTags", "TerminateInstances", "DeleteLaunchTemplate", "RemoveRoleFromInstanceProfile", "DeleteInstanceProfile",
 	} {
 		if !lost[action] {

@@ -2,8 +2,10 @@ package provider
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // resolved changes the class and works out its status, as the controller of node classes does.
@@ -204,6 +207,19 @@ func TestTheRepairPoliciesAreKarpentersForEKS(t *testing.T) {
 	for key, toleration := range want {
 		if got[key] != toleration {
 			t.Errorf("%s is tolerated for %q, want %s", key, got[key], toleration)
+		}
+	}
+}
+
+func TestBehindTheGateMachinesRebootForWhatNVIDIACallsTransient(t *testing.T) {
+	p := &Provider{Config: Config{RebootForRepair: true}}
+	for reason, want := range map[string]snapshot.RepairAction{"NvidiaXID46Error": snapshot.RepairReboot, "XID158": snapshot.RepairReboot, "NvidiaXID64Error": "", "NvidiaDeviceCountMismatch": ""} {
+		list := p.RepairPolicies()
+		i := slices.IndexFunc(list, func(r cloud.RepairPolicy) bool {
+			return r.Type == "AcceleratedHardwareReady" && (r.Reason == nil || r.Reason.MatchString(reason))
+		})
+		if list[i].Action != want || list[i].Toleration != 10*time.Minute {
+			t.Errorf("%s: %v", reason, list[i])
 		}
 	}
 }

@@ -9,7 +9,10 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
-var _ cloud.Restarter = (*Provider)(nil)
+var (
+	_ cloud.Restarter = (*Provider)(nil)
+	_ cloud.Rebooter  = (*Provider)(nil)
+)
 
 // Irrestartable is about spot machines, which EC2 does not let us stop, and about the
 // instance store, which does not outlive a stop.
@@ -36,6 +39,15 @@ func (p *Provider) Irrestartable(ctx context.Context, providerID string) (string
 		return fmt.Sprintf("the instance store of type %s, %d GB, would lose its data", i.Type, info.StoreGB), nil
 	}
 	return "", nil
+}
+
+// Reboot tells a machine to reboot.
+func (p *Provider) Reboot(ctx context.Context, providerID string) error {
+	id, err := idOf(providerID)
+	if err == nil {
+		err = p.AWS.Reboot(ctx, id)
+	}
+	return of(providerID, err)
 }
 
 // Stop begins to stop a machine.

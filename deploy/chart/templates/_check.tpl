@@ -41,7 +41,7 @@ settings.aws: only Karpenter before 0.33 read it; the names without aws count
 {{- if .Values.webhook }}
 webhook: only Karpenter before 1.1 had one
 {{- end -}}
-{{- range $name, $on := omit ($s.awsFeatureGates | default dict) "nodeClassCEL" -}}
+{{- range $name, $on := omit ($s.awsFeatureGates | default dict) "nodeClassCEL" "rebootForRepair" -}}
 {{- if $on }}
 settings.awsFeatureGates.{{ $name }}: that gate cannot be switched here
 {{- end -}}

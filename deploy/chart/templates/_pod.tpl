@@ -84,7 +84,7 @@ securityContext:
   "DISABLE_CLUSTER_STATE_OBSERVABILITY" $s.disableClusterStateObservability
   "DISABLE_DRY_RUN" $s.disableDryRun
   "FEATURE_GATES" (join "," $gates)
-  "AWS_FEATURE_GATES" (printf "NodeClassCEL=%v" (($s.awsFeatureGates | default dict).nodeClassCEL | default false))
+  "AWS_FEATURE_GATES" (printf "NodeClassCEL=%v,RebootForRepair=%v" (($s.awsFeatureGates | default dict).nodeClassCEL | default false) (($s.awsFeatureGates | default dict).rebootForRepair | default false))
   "LOG_LEVEL" .Values.logLevel
   "LOG_OUTPUT_PATHS" (join "," .Values.logOutputPaths)
   "LOG_ERROR_OUTPUT_PATHS" (join "," .Values.logErrorOutputPaths)

@@ -183,6 +183,7 @@ var handlers = map[string]handler{
 	"DescribeVolumes":                on(describeVolumes),
 	"DetachVolume":                   on(detachVolume),
 	"ModifyInstanceAttribute":        on(modifyInstanceAttribute),
+	"RebootInstances":                on(rebootInstances),
 	"RunInstances":                   runInstances,
 	"StartInstances":                 on(startInstances),
 	"StopInstances":                  on(stopInstances),

@@ -22,6 +22,7 @@ type Instance struct {
 	// Price is that of an hour, in USD.
 	Price    float64
 	Launched time.Time
+	Reboots  int // that EC2 was told to make
 	// State is EC2's word, Reason says why.
 	State, Reason string
 	// Disks are the sizes in GiB of the volumes that it started with, by device.
@@ -57,7 +58,7 @@ func (e *EC2) told(i *instance) Instance {
 	c := e.current(i)
 	out := Instance{
 		ID: i.id, Zone: i.zone.Name, ZoneID: i.zone.ID, Region: e.config.Region, Type: e.types[i.offering.Type], Image: i.image,
-		UserData: i.launch.UserData, Address: i.interfaces[0].PrivateIpAddress, Spot: i.offering.Spot, Price: e.price(i.offering), Launched: i.launched,
+		UserData: i.launch.UserData, Address: i.interfaces[0].PrivateIpAddress, Spot: i.offering.Spot, Price: e.price(i.offering), Launched: i.launched, Reboots: i.reboots,
 		State: c.state.Name, Reason: c.message, Disks: i.disks, Tags: maps.Clone(e.tags[i.id]),
 	}
 	for _, n := range i.interfaces {

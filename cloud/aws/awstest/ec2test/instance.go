@@ -43,6 +43,7 @@ type change struct {
 type instance struct {
 	id, reservation, spotRequest, token string
 	launched                            time.Time
+	reboots                             int
 	launch                              launch
 	image                               Image
 	offering                            Offering
@@ -291,18 +292,27 @@ type instanceIdsInput struct {
 // userInitiated is the reason for what a caller asked for.
 const userInitiated = "Client.UserInitiatedShutdown"
 
-func terminateInstances(e *EC2, in instanceIdsInput) (any, error) {
+// each does something to every instance of a call, unless one of them refuses.
+func (e *EC2) each(in instanceIdsInput, refuses func(*instance, state) error, do func(*instance, state)) (out []stateChange, err error) {
 	list, err := e.lookup(in.InstanceIds)
+	for k := 0; k < len(list) && err == nil; k++ {
+		err = refuses(list[k], e.state(list[k]))
+	}
 	if err != nil || in.DryRun {
 		return nil, err
 	}
-	var out struct{ TerminatingInstances []stateChange }
 	for _, i := range list {
 		before := e.state(i)
-		e.terminate(i, userInitiated, userInitiated+": User initiated shutdown")
-		out.TerminatingInstances = append(out.TerminatingInstances, stateChange{i.id, e.state(i), before})
+		do(i, before)
+		out = append(out, stateChange{i.id, e.state(i), before})
 	}
 	return out, nil
+}
+
+func terminateInstances(e *EC2, in instanceIdsInput) (any, error) {
+	never := func(*instance, state) error { return nil }
+	list, err := e.each(in, never, func(i *instance, _ state) { e.terminate(i, userInitiated, userInitiated+": User initiated shutdown") })
+	return struct{ TerminatingInstances []stateChange }{list}, err
 }
 
 // terminate begins an instance's end, unless it has begun.
@@ -313,30 +323,19 @@ func (e *EC2) terminate(i *instance, code, message string) {
 }
 
 func stopInstances(e *EC2, in instanceIdsInput) (any, error) {
-	list, err := e.lookup(in.InstanceIds)
-	if err != nil {
-		return nil, err
-	}
-	for _, i := range list {
-		switch s := e.state(i); {
-		case i.offering.Spot:
-			return nil, wire.Errorf("UnsupportedOperation", "You can't stop the Spot Instance '%s' because it is associated with a one-time Spot Instance request.", i.id)
-		case s == shuttingDown || s == terminated:
-			return nil, wire.Errorf("IncorrectInstanceState", "This instance '%s' is not in a state from which it can be stopped.", i.id)
+	list, err := e.each(in, func(i *instance, s state) error {
+		if i.offering.Spot {
+			return wire.Errorf("UnsupportedOperation", "You can't stop the Spot Instance '%s' because it is associated with a one-time Spot Instance request.", i.id)
+		} else if s == shuttingDown || s == terminated {
+			return wire.Errorf("IncorrectInstanceState", "This instance '%s' is not in a state from which it can be stopped.", i.id)
 		}
-	}
-	var out struct{ StoppingInstances []stateChange }
-	if in.DryRun {
-		return nil, nil
-	}
-	for _, i := range list {
-		before := e.state(i)
-		if before == pending || before == running {
+		return nil
+	}, func(i *instance, s state) {
+		if s == pending || s == running {
 			e.enter(i, userInitiated, userInitiated+": User initiated shutdown", stopping, e.delays.Shutdown, stopped)
 		}
-		out.StoppingInstances = append(out.StoppingInstances, stateChange{i.id, e.state(i), before})
-	}
-	return out, nil
+	})
+	return struct{ StoppingInstances []stateChange }{list}, err
 }
 
 type modifyInstanceAttributeInput struct {
@@ -365,30 +364,30 @@ func modifyInstanceAttribute(e *EC2, in modifyInstanceAttributeInput) (any, erro
 	return nil, nil
 }
 
-func startInstances(e *EC2, in instanceIdsInput) (any, error) {
-	list, err := e.lookup(in.InstanceIds)
-	if err != nil {
-		return nil, err
-	}
-	for _, i := range list {
-		if s := e.state(i); s != stopped && s != running && s != pending {
-			return nil, wire.Errorf("IncorrectInstanceState", "The instance '%s' is not in a state from which it can be started.", i.id)
-		} else if left, lack := e.left(i.offering); s == stopped && left < 1 {
-			return nil, lack
+func rebootInstances(e *EC2, in instanceIdsInput) (any, error) {
+	_, err := e.each(in, func(i *instance, s state) error {
+		if s == running {
+			return nil
 		}
-	}
-	var out struct{ StartingInstances []stateChange }
-	if in.DryRun {
-		return nil, nil
-	}
-	for _, i := range list {
-		before := e.state(i)
-		if before == stopped {
+		return wire.Errorf("IncorrectState", "Instance '%s' is not in a state from which it can be rebooted.", i.id)
+	}, func(i *instance, _ state) { i.reboots++ })
+	return struct{}{}, err
+}
+
+func startInstances(e *EC2, in instanceIdsInput) (any, error) {
+	list, err := e.each(in, func(i *instance, s state) error {
+		if s != stopped && s != running && s != pending {
+			return wire.Errorf("IncorrectInstanceState", "The instance '%s' is not in a state from which it can be started.", i.id)
+		} else if left, lack := e.left(i.offering); s == stopped && left < 1 {
+			return lack
+		}
+		return nil
+	}, func(i *instance, s state) {
+		if s == stopped {
 			i.launched = e.now()
 			i.moved()
 			e.enter(i, "", "", pending, e.delays.Boot, running)
 		}
-		out.StartingInstances = append(out.StartingInstances, stateChange{i.id, e.state(i), before})
-	}
-	return out, nil
+	})
+	return struct{ StartingInstances []stateChange }{list}, err
 }

@@ -48,7 +48,7 @@ func Of(c Config, r *wire.Request) []policy.Access {
 	case "DeleteLaunchTemplate":
 		id, _ := bound(r.Input, template{}).in(c.World)
 		a.uses("launch-template", id)
-	case "TerminateInstances", "StopInstances", "StartInstances":
+	case "TerminateInstances", "RebootInstances", "StopInstances", "StartInstances":
 		for _, id := range bound(r.Input, struct{ InstanceIds []string }{}).InstanceIds {
 			a.uses("instance", id)
 		}

@@ -41,7 +41,7 @@ var services = []service{
 		ec2.DescribeLaunchTemplateVersionsInput{}, ec2.DescribeLaunchTemplatesInput{}, ec2.DescribePlacementGroupsInput{},
 		ec2.DescribeSecurityGroupsInput{}, ec2.DescribeSpotInstanceRequestsInput{}, ec2.DescribeSpotPriceHistoryInput{},
 		ec2.DescribeSubnetsInput{}, ec2.DescribeVolumesInput{}, ec2.DetachVolumeInput{}, ec2.RunInstancesInput{},
-		ec2.ModifyInstanceAttributeInput{}, ec2.StartInstancesInput{}, ec2.StopInstancesInput{}, ec2.TerminateInstancesInput{},
+		ec2.ModifyInstanceAttributeInput{}, ec2.RebootInstancesInput{}, ec2.StartInstancesInput{}, ec2.StopInstancesInput{}, ec2.TerminateInstancesInput{},
 	}, []answered{{ec2.DescribeCapacityReservationsOutput{}, []string{"CapacityReservations", "Interruptible"}}}},
 	{"ssm", "ssm-2014-11-06", []any{ssm.GetParameterInput{}, ssm.GetParametersInput{}}, nil},
 	{"iam", "iam-2010-05-08", []any{
