@@ -38,7 +38,7 @@ var later = map[string]func(spec *apiextensionsv1.JSONSchemaProps){
 		for _, name := range []string{"kubeReserved", "systemReserved"} {
 			reserve := kubelet.Properties[name]
 			reserve.Description += " What is no quantity is an expression of CEL, evaluated for each instance type."
-			reserve.AdditionalProperties.Schema.Pattern = ""
+			reserve.AdditionalProperties.Schema.Pattern += expression
 			kubelet.Properties[name] = reserve
 		}
 		spec.Properties["kubelet"] = kubelet
@@ -50,6 +50,10 @@ var later = map[string]func(spec *apiextensionsv1.JSONSchemaProps){
 		}
 	},
 }
+
+// expression is what the API server lets pass as an expression beside the pattern of a quantity:
+// the name of a variable, or what has an operator or a call.
+const expression = `|^[a-z_]+$|[-+*/%?(]`
 
 // amended is a published definition with what later releases have added.
 func amended(file string, text []byte) ([]byte, error) {
