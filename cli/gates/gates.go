@@ -31,7 +31,7 @@ const (
 )
 
 // alwaysOn are gates of features that are on here.
-var alwaysOn = []string{"ReservedCapacity", "StaticCapacity", "TerminateFirstRepair", spotToSpot}
+var alwaysOn = []string{"ReservedCapacity", "StaticCapacity", "TerminateFirstRepair", "DRANVIDIAGPU", spotToSpot}
 
 // Gates are names and whether they are switched on, as in NodeRepair=true,NodeOverlay=false. It is
 // a pflag.Value.

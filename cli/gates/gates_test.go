@@ -27,7 +27,7 @@ func TestWhatIsOtherwiseThanInKarpenterIsSaid(t *testing.T) {
 
 func TestTheProvidersGatesAreOthers(t *testing.T) {
 	g := OfAWS()
-	if err := g.Set("NodeClassCEL=true,DRANVIDIAGPU=false,DRAEFA=true,RebootForRepair=true"); err != nil || !g.On(NodeClassCEL) || !g.On(RebootForRepair) || g.Judge() != "DRAEFA has no effect" {
+	if err := g.Set("NodeClassCEL=true,DRANVIDIAGPU=true,DRAEFA=true,RebootForRepair=true"); err != nil || !g.On(NodeClassCEL) || !g.On(RebootForRepair) || g.Judge() != "DRAEFA has no effect" {
 		t.Errorf("%v, %t, %t, %q", err, g.On(NodeClassCEL), g.On(RebootForRepair), g.Judge())
 	}
 }

@@ -41,8 +41,8 @@ settings.aws: only Karpenter before 0.33 read it; the names without aws count
 {{- if .Values.webhook }}
 webhook: only Karpenter before 1.1 had one
 {{- end -}}
-{{- range $name, $on := omit ($s.awsFeatureGates | default dict) "nodeClassCEL" "rebootForRepair" -}}
-{{- if $on }}
+{{- range $name, $on := omit ($s.awsFeatureGates | default dict) "nodeClassCEL" "rebootForRepair" "draNVIDIAGPU" -}}
+{{- if eq (toString $on) "true" }}
 settings.awsFeatureGates.{{ $name }}: that gate cannot be switched here
 {{- end -}}
 {{- end -}}
