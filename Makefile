@@ -14,7 +14,7 @@ export GOTOOLCHAIN ?= local
 PROGRESS := NF == 1 && !/:/ { if (++n % 100 == 0) printf "  %4d packages of about 2,500\n", n; fflush(); next } { print; fflush() }
 
 build: ## Build bin/millwright.
-	@go build -trimpath -ldflags "-s -w -X github.com/millwright-dev/millwright/cli/version.number=$(VERSION)" -o $(BIN)/millwright ./cmd/millwright
+	@go build -ldflags "-s -w -X github.com/millwright-dev/millwright/cli/version.number=$(VERSION)" -o $(BIN)/millwright ./cmd/millwright
 
 sandbox: ## Build bin/sandbox, a Kubernetes control plane in one binary.
 	@[ -x $(BIN)/sandbox ] || echo "Building bin/sandbox. The first time compiles a whole Kubernetes control plane: 4 to 10 minutes on two cores."
