@@ -51,6 +51,29 @@ func (c *cache) remove(m *Machine) {
 
 func (c *cache) bind(p *corev1.Pod) { c.pods[p.Spec.NodeName][p.UID] = p }
 
+// wait keeps the pods that have no node, for which kube-scheduler has found no room.
+func (c *cache) wait(pods []*corev1.Pod) {
+	c.pods[""] = map[types.UID]*corev1.Pod{}
+	for _, p := range pods {
+		w := *p
+		w.Status.Phase = corev1.PodPending
+		w.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+		c.pods[""][p.UID] = &w
+	}
+}
+
+// gone forgets the pods that a machine has no longer, and returns their names.
+func (c *cache) gone(m *Machine) []client.ObjectKey {
+	var out []client.ObjectKey
+	for uid, p := range c.pods[m.Name] {
+		if m.Pods[uid] == nil {
+			delete(c.pods[m.Name], uid)
+			out = append(out, client.ObjectKeyFromObject(p))
+		}
+	}
+	return out
+}
+
 // Get finds nodes and pools.
 func (c *cache) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
 	switch into := into.(type) {

@@ -98,7 +98,7 @@ func fill(m *Machine, share float64, next func() *corev1.Pod) {
 		if _, over := with.Exceeds(m.Offer.Free); over || used(with) > share+0.1 {
 			continue
 		}
-		m.Bind(p)
+		m.Bind(p, m.Node.CreationTimestamp.Time)
 		sum = with
 	}
 }
@@ -141,10 +141,15 @@ func (c Case) pools() []*karpv1.NodePool {
 		workload.OwnedBy(p, team(i))
 		out = append(out, p)
 	}
-	for _, p := range out {
+	return ready(out)
+}
+
+// ready are pools that machines may be launched from.
+func ready(pools []*karpv1.NodePool) []*karpv1.NodePool {
+	for _, p := range pools {
 		for _, t := range []string{karpv1.ConditionTypeValidationSucceeded, karpv1.ConditionTypeNodeClassReady} {
 			p.StatusConditions().SetTrue(t)
 		}
 	}
-	return out
+	return pools
 }

@@ -10,17 +10,24 @@ import (
 	"github.com/millwright-dev/millwright/bench/measure"
 )
 
-// workClock tells the time by what the process has worked: its CPU time over
-// GOMAXPROCS, which is the least that could have passed on an idle machine. A search
-// that is bounded by this clock gets as far however busy the machine is, and at least as
-// far as by the clock on the wall of an idle one.
+// workClock is at a time of a simulation, and goes on from there by what the process has
+// worked since: its CPU time over GOMAXPROCS, which is the least that could have passed on
+// an idle machine. A search that is bounded by this clock gets as far however busy the
+// machine is, and at least as far as by the clock on the wall of an idle one.
 type workClock struct {
 	clock.RealClock
 	begun  time.Time
 	before time.Duration
 }
 
-func newWorkClock() *workClock { return &workClock{begun: time.Now(), before: measure.CPU()} }
+func newWorkClock(now time.Time) *workClock { return &workClock{begun: now, before: measure.CPU()} }
+
+// set puts the clock forward to a time, unless it is later already.
+func (c *workClock) set(now time.Time) {
+	if now.After(c.Now()) {
+		c.begun, c.before = now, measure.CPU()
+	}
+}
 
 // Now is the time.
 func (c *workClock) Now() time.Time {
@@ -34,7 +41,7 @@ func (c *workClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 const glance = 20 * time.Millisecond
 
 // limit is a context whose deadline is so much later by this clock, and which stop
-// ends. It says that its deadline is over already, so that no context made of it sets
+// ends. The clock must not be set before that. It says that its deadline is over already, so that no context made of it sets
 // one by the wall: those end when this one does.
 func (c *workClock) limit(ctx context.Context, d time.Duration) (l context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -54,7 +61,10 @@ func (c *workClock) limit(ctx context.Context, d time.Duration) (l context.Conte
 		}
 		out.err = context.DeadlineExceeded
 	}()
-	return out, cancel
+	return out, func() {
+		cancel()
+		<-out.done
+	}
 }
 
 // limited is a context with an end of its own.

@@ -8,7 +8,7 @@ import (
 )
 
 func TestALimitEndsByWorkAndNotByTheWall(t *testing.T) {
-	c := newWorkClock()
+	c := newWorkClock(time.Now())
 	outer, stop := c.limit(context.Background(), 50*time.Millisecond)
 	defer stop()
 	ctx, cancel := context.WithDeadline(outer, c.begun)
@@ -21,5 +21,18 @@ func TestALimitEndsByWorkAndNotByTheWall(t *testing.T) {
 	<-ctx.Done()
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		t.Errorf("it ended with %v", ctx.Err())
+	}
+}
+
+func TestTheClockIsPutForwardAndNeverBack(t *testing.T) {
+	begun := time.Now()
+	c := newWorkClock(begun)
+	c.set(begun.Add(time.Hour))
+	if c.Since(begun) < time.Hour {
+		t.Error("it was not put forward")
+	}
+	c.set(begun)
+	if c.Since(begun) < time.Hour {
+		t.Error("it was put back")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -37,7 +38,8 @@ type Machine struct {
 	Pods  map[types.UID]*corev1.Pod
 }
 
-// Move is machines that go, what comes instead, and where the pods go.
+// Move is machines that go, what comes, and where pods go: those of the machines that go,
+// and those that wait.
 type Move struct {
 	Gone   []string
 	Launch []Launch
@@ -111,7 +113,7 @@ func (c *Cluster) Pods() []*corev1.Pod {
 func (c *Cluster) Add(key offer.Key, now time.Time) (*Machine, error) {
 	o := c.offers[key]
 	if o == nil {
-		return nil, fmt.Errorf("nobody sells %v", key)
+		return nil, fmt.Errorf("there is no offer %v", key)
 	}
 	c.made++
 	m := &Machine{Name: fmt.Sprintf("%s-%05d", key.Pool, c.made), Offer: o, Pods: map[types.UID]*corev1.Pod{}}
@@ -120,20 +122,23 @@ func (c *Cluster) Add(key offer.Key, now time.Time) (*Machine, error) {
 	return m, nil
 }
 
-// Bind puts a copy of a pod on a machine.
-func (m *Machine) Bind(pod *corev1.Pod) *corev1.Pod {
-	p := *pod
+// Bind puts a copy of a pod on a machine, where it starts at once.
+func (m *Machine) Bind(pod *corev1.Pod, now time.Time) *corev1.Pod {
+	p, start := *pod, metav1.NewTime(now)
 	p.Spec.NodeName = m.Name
-	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &m.Node.CreationTimestamp}
+	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &start}
 	m.Pods[p.UID] = &p
 	return &p
 }
 
-// Apply carries a move out. An error says that a pod has no machine or is where it
-// cannot run.
-func (c *Cluster) Apply(m Move, now time.Time) (Change, error) {
+// Apply carries a move out, for pods that wait besides those of the machines that go. An
+// error says that a pod has no machine or is where it cannot run.
+func (c *Cluster) Apply(m Move, now time.Time, waiting ...*corev1.Pod) (Change, error) {
 	var out Change
 	homeless := map[types.UID]*corev1.Pod{}
+	for _, p := range waiting {
+		homeless[p.UID] = p
+	}
 	for _, name := range m.Gone {
 		gone := c.Machines[name]
 		if gone == nil {
@@ -150,7 +155,7 @@ func (c *Cluster) Apply(m Move, now time.Time) (Change, error) {
 			return fmt.Errorf("pod %s cannot go to its machine", uid)
 		}
 		delete(homeless, uid)
-		out.Moved = append(out.Moved, to.Bind(pod))
+		out.Moved = append(out.Moved, to.Bind(pod, now))
 		touched[to] = true
 		return nil
 	}
@@ -159,7 +164,9 @@ func (c *Cluster) Apply(m Move, now time.Time) (Change, error) {
 		if err != nil {
 			return out, err
 		}
-		fresh.Claim.Annotations = map[string]string{snapshot.ReplacesAnnotation: "a move"}
+		if len(m.Gone) > 0 {
+			fresh.Claim.Annotations = map[string]string{snapshot.ReplacesAnnotation: "a move"}
+		}
 		out.Came = append(out.Came, fresh)
 		for _, uid := range l.Pods {
 			if err := bind(uid, fresh); err != nil {
@@ -173,7 +180,7 @@ func (c *Cluster) Apply(m Move, now time.Time) (Change, error) {
 		}
 	}
 	if len(homeless) > 0 {
-		return out, fmt.Errorf("%d pods have no machine any more", len(homeless))
+		return out, fmt.Errorf("%d pods have no machine", len(homeless))
 	}
 	for to := range touched {
 		if err := to.check(); err != nil {

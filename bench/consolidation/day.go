@@ -2,7 +2,6 @@ package consolidation
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -16,34 +15,62 @@ import (
 	"github.com/millwright-dev/millwright/bench/offer"
 	"github.com/millwright-dev/millwright/bench/workload"
 	"github.com/millwright-dev/millwright/engine/catalog"
-	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/disruption/idle"
-	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Regime is how a day's cluster is consolidated.
+// Autoscaler is an engine with one cluster, pods that wait included.
+type Autoscaler interface {
+	Session
+	// Provision finds machines for pods that wait.
+	Provision(ctx context.Context, now time.Time, waiting []*corev1.Pod) (Move, error)
+	// Touched tells of a machine whose pods or whose claim have changed.
+	Touched(m *Machine)
+}
+
+// Regime is how a day's cluster is run.
 type Regime struct {
 	Name        string
 	Consolidate karpv1.ConsolidationPolicy
-	Policy      snapshot.DisruptionPolicy
+	// Policy is the NodePolicy's, of Millwright only; Karpenter is true if it is Karpenter that runs it.
+	Policy    snapshot.DisruptionPolicy
+	Karpenter bool
 }
 
 // Regimes are those that a day is lived through with. The first is what the others'
 // savings are counted against.
 func Regimes() []Regime {
 	return []Regime{
-		{"WhenEmpty", karpv1.ConsolidationPolicyWhenEmpty, snapshot.DisruptionPolicy{}},
-		{"WhenEmptyOrUnderutilized", karpv1.ConsolidationPolicyWhenEmptyOrUnderutilized, snapshot.DisruptionPolicy{}},
-		{"Balanced", disruption.Balanced, snapshot.DisruptionPolicy{}},
+		{Name: "WhenEmpty", Consolidate: karpv1.ConsolidationPolicyWhenEmpty},
+		{Name: "WhenEmptyOrUnderutilized", Consolidate: karpv1.ConsolidationPolicyWhenEmptyOrUnderutilized},
+		{Name: "Balanced", Consolidate: karpv1.ConsolidationPolicyBalanced},
 		{
-			"WhenEmptyOrUnderutilized, calm", karpv1.ConsolidationPolicyWhenEmptyOrUnderutilized,
-			snapshot.DisruptionPolicy{MinNodeAge: 30 * time.Minute, WorkloadCooldown: 10 * time.Minute, PaybackTime: 2 * time.Hour, PodMoveCost: 0.002, MinSaving: 0.05},
+			Name: "WhenEmptyOrUnderutilized, calm", Consolidate: karpv1.ConsolidationPolicyWhenEmptyOrUnderutilized,
+			Policy: snapshot.DisruptionPolicy{MinNodeAge: 30 * time.Minute, WorkloadCooldown: 10 * time.Minute, PaybackTime: 2 * time.Hour, PodMoveCost: 0.002, MinSaving: 0.05},
 		},
 	}
 }
 
-// Day is what came of a day.
+// OfKarpenter are the regimes that Karpenter knows, with Karpenter.
+func OfKarpenter() []Regime {
+	out := Regimes()[:3]
+	for i := range out {
+		out[i].Name, out[i].Karpenter = "Karpenter, "+out[i].Name, true
+	}
+	return out
+}
+
+// begin takes a cluster up.
+func (g Regime) begin(ctx context.Context, c *Cluster) (Autoscaler, error) {
+	if g.Karpenter {
+		return theirsWith(ctx, c)
+	}
+	out := oursWith(c)
+	out.pools[0].Policy.Disruption = g.Policy
+	return out, nil
+}
+
+// Day is what came of a day, or of its first hours.
 type Day struct {
 	Regime string
 	// Evictions are of pods that consolidation moved; Dollars is what all machines cost.
@@ -61,29 +88,28 @@ const step = time.Minute
 // again is how soon a machine must be launched to have come back.
 const again = 10 * time.Minute
 
-// Live lives through a day of web, cron and batch load in virtual time. Machines and
-// pods start at once.
-func Live(g Regime, list []*catalog.Type, seed uint64) (Day, error) {
-	pools := workload.OnePool()
+// Live lives through the first hours of a day of web, cron and batch load in virtual time.
+// Machines and pods start at once, and pods run where the engine has planned them.
+func Live(ctx context.Context, g Regime, list []*catalog.Type, seed uint64, hours int) (Day, error) {
+	pools := ready(workload.OnePool())
 	pools[0].Spec.Disruption.ConsolidationPolicy = g.Consolidate
 	pools[0].Spec.Disruption.ConsolidateAfter = karpv1.MustParseNillableDuration("2m")
 	c, err := NewCluster(pools, list)
 	if err != nil {
 		return Day{}, err
 	}
-	session, err := Millwright{}.Begin(context.Background(), c)
+	engine, err := g.begin(ctx, c)
 	if err != nil {
 		return Day{}, err
 	}
-	l := &living{Cluster: c, engine: session.(*ours), dice: rand.New(rand.NewPCG(seed, 24)), day: Day{Regime: g.Name}, ends: map[types.UID]time.Time{}, removed: map[offer.Key][]removal{}}
-	l.engine.pools[0].Policy.Disruption = g.Policy
-	for at := bench.Now; at.Before(bench.Now.Add(24 * time.Hour)); at = at.Add(step) {
+	l := &living{Cluster: c, engine: engine, dice: rand.New(rand.NewPCG(seed, 24)), day: Day{Regime: g.Name}, ends: map[types.UID]time.Time{}, removed: map[offer.Key][]removal{}}
+	for at := bench.Now; at.Before(bench.Now.Add(time.Duration(hours) * time.Hour)); at = at.Add(step) {
 		l.now = at
 		l.load()
-		if err := l.provision(); err != nil {
+		if err := l.provision(ctx); err != nil {
 			return l.day, err
 		}
-		if err := l.consolidate(); err != nil {
+		if err := l.consolidate(ctx); err != nil {
 			return l.day, err
 		}
 		l.day.Dollars += c.PricePerHour() * step.Hours()
@@ -94,7 +120,7 @@ func Live(g Regime, list []*catalog.Type, seed uint64) (Day, error) {
 // living is a cluster in the middle of its day.
 type living struct {
 	*Cluster
-	engine  *ours
+	engine  Autoscaler
 	dice    *rand.Rand
 	now     time.Time
 	day     Day
@@ -114,104 +140,81 @@ type removal struct {
 
 // touch notes a pod event on a machine.
 func (l *living) touch(m *Machine) {
-	streak := idle.StreakOf(m.Claim.Annotations).Next(m.Claim.Status.LastPodEventTime.Time, l.now, l.engine.pools[0].Disruption.ConsolidateAfter)
+	streak := idle.StreakOf(m.Claim.Annotations).Next(m.Claim.Status.LastPodEventTime.Time, l.now, l.Pools[0].Spec.Disruption.ConsolidateAfter.Duration)
 	metav1.SetMetaDataAnnotation(&m.Claim.ObjectMeta, idle.StreakAnnotation, streak.String())
 	m.Claim.Status.LastPodEventTime = metav1.NewTime(l.now)
-	l.engine.add(m)
+	l.engine.Touched(m)
 }
 
 // provision finds machines for the pods that wait.
-func (l *living) provision() error {
+func (l *living) provision(ctx context.Context) error {
 	if len(l.pending) == 0 {
 		return nil
 	}
-	s := l.engine.snapshot(l.now)
-	pods := map[types.UID]*corev1.Pod{}
-	for _, p := range l.pending {
-		pods[p.UID] = p
-		s.Pending = append(s.Pending, l.engine.classes.Pod(p))
+	m, err := l.engine.Provision(ctx, l.now, l.pending)
+	if err != nil {
+		return err
 	}
-	p := placement.Solve(s, l.engine.options)
-	if len(p.Unplaced) > 0 {
-		return fmt.Errorf("%d pods have no machine", len(p.Unplaced))
-	}
-	for _, at := range p.Placements {
-		m := l.Machines[at.Node.Name]
-		l.bind(m, pods[at.Pod.UID])
-		l.touch(m)
-	}
-	for _, n := range p.NewNodes {
-		k := offer.Key{Pool: n.Pool, Type: n.Choice.Type.Name, Zone: n.Choice.Offering.Zone, CapacityType: n.Choice.Offering.CapacityType}
-		m, err := l.Add(k, l.now)
-		if err != nil {
-			return err
-		}
-		for _, pod := range n.Pods {
-			l.bind(m, pods[pod.UID])
-		}
-		l.touch(m)
-		l.day.Launched++
-		if i := slices.IndexFunc(l.removed[k], func(r removal) bool { return l.now.Sub(r.at) <= again }); i >= 0 {
-			if l.removed[k][i].empty {
-				l.day.Empty++
-			} else {
-				l.day.Moved++
-			}
-			l.removed[k] = slices.Delete(l.removed[k], i, i+1)
-		}
+	if _, err := l.apply(ctx, m, l.pending...); err != nil {
+		return err
 	}
 	l.pending = nil
+	for _, n := range m.Launch {
+		l.day.Launched++
+		i := slices.IndexFunc(l.removed[n.Key], func(r removal) bool { return l.now.Sub(r.at) <= again })
+		if i < 0 {
+			continue
+		}
+		if l.removed[n.Key][i].empty {
+			l.day.Empty++
+		} else {
+			l.day.Moved++
+		}
+		l.removed[n.Key] = slices.Delete(l.removed[n.Key], i, i+1)
+	}
 	return nil
 }
 
-func (l *living) bind(m *Machine, p *corev1.Pod) {
-	start := metav1.NewTime(l.now)
-	m.Bind(p).Status.StartTime = &start
-}
-
 // consolidate decides once and carries it out.
-func (l *living) consolidate() error {
-	s := l.engine.snapshot(l.now)
-	d := disruption.Decide(s, disruption.Options{Placement: l.engine.options})
-	l.engine.note(s, d.Commands)
-	for i, m := range moves(d) {
-		c := d.Commands[i]
-		for _, name := range m.Gone {
-			key := l.Machines[name].Offer.Key
-			l.removed[key] = append(l.removed[key], removal{l.now, c.Cause == disruption.Empty})
-		}
-		change, err := l.Apply(m, l.now)
+func (l *living) consolidate(ctx context.Context) error {
+	read, err := l.engine.Decide(ctx, l.now)
+	if err != nil {
+		return err
+	}
+	moves, err := read()
+	if err != nil {
+		return err
+	}
+	for _, m := range moves {
+		change, err := l.apply(ctx, m)
 		if err != nil {
 			return err
 		}
 		l.day.Evictions += len(change.Moved)
-		if err := l.engine.Follow(context.Background(), change); err != nil {
-			return err
-		}
-		touched := map[string]bool{}
-		for _, p := range change.Moved {
-			start := metav1.NewTime(l.now)
-			p.Status.StartTime = &start
-			touched[p.Spec.NodeName] = true
-		}
-		for _, m := range l.Sorted() {
-			if touched[m.Name] {
-				l.touch(m)
-			}
+		for _, gone := range change.Gone {
+			l.removed[gone.Offer.Key] = append(l.removed[gone.Offer.Key], removal{l.now, len(gone.Pods) == 0})
 		}
 	}
 	return nil
 }
 
-// Days lives through a day under each regime.
-func Days(list []*catalog.Type, seed uint64) ([]Day, error) {
-	var out []Day
-	for _, g := range Regimes() {
-		d, err := Live(g, list, seed)
-		if err != nil {
-			return out, fmt.Errorf("%s: %w", g.Name, err)
-		}
-		out = append(out, d)
+// apply carries a move out, and tells the engine of it.
+func (l *living) apply(ctx context.Context, m Move, waiting ...*corev1.Pod) (Change, error) {
+	change, err := l.Apply(m, l.now, waiting...)
+	if err != nil {
+		return change, err
 	}
-	return out, nil
+	if err := l.engine.Follow(ctx, change); err != nil {
+		return change, err
+	}
+	touched := map[string]bool{}
+	for _, p := range change.Moved {
+		touched[p.Spec.NodeName] = true
+	}
+	for _, m := range l.Sorted() {
+		if touched[m.Name] {
+			l.touch(m)
+		}
+	}
+	return change, nil
 }

@@ -9,13 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
+	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/injection"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
+	duration "sigs.k8s.io/karpenter/pkg/utils/disruption"
 
+	"github.com/millwright-dev/millwright/bench"
 	"github.com/millwright-dev/millwright/bench/karpenter"
 	"github.com/millwright-dev/millwright/bench/offer"
 )
@@ -32,7 +36,9 @@ type Karpenter struct{}
 func (Karpenter) Name() string { return "Karpenter" }
 
 // Begin fills Karpenter's state of the cluster.
-func (Karpenter) Begin(ctx context.Context, c *Cluster) (Session, error) {
+func (Karpenter) Begin(ctx context.Context, c *Cluster) (Session, error) { return theirsWith(ctx, c) }
+
+func theirsWith(ctx context.Context, c *Cluster) (*theirs, error) {
 	o, err := karpenter.Defaults()
 	if err != nil {
 		return nil, err
@@ -40,12 +46,13 @@ func (Karpenter) Begin(ctx context.Context, c *Cluster) (Session, error) {
 	karpenter.RegisterLabels(c.Types)
 	s := &theirs{
 		cache: newCache(c.Pools), cloud: &provider{types: karpenter.InstanceTypes(c.Types)},
-		recorder: events.NewRecorder(&record.FakeRecorder{}), clock: newWorkClock(), options: o,
+		recorder: events.NewRecorder(&record.FakeRecorder{}), clock: newWorkClock(bench.Now), options: o,
+		claims: map[string]*karpv1.NodeClaim{},
 	}
 	s.cluster = state.NewCluster(s.clock, s.cache, s.cloud)
-	p := provisioning.NewProvisioner(s.cache, s.recorder, s.cloud, s.cluster, s.clock, nil, nil)
-	s.queue = disruption.NewQueue(s.cache, s.recorder, s.cluster, s.clock, p)
-	common := disruption.MakeConsolidation(s.clock, s.cluster, s.cache, p, s.cloud, s.recorder, s.queue)
+	s.provisioner = provisioning.NewProvisioner(s.cache, s.recorder, s.cloud, s.cluster, s.clock, nil, nil)
+	s.queue = disruption.NewQueue(s.cache, s.recorder, s.cluster, s.clock, s.provisioner)
+	common := disruption.MakeConsolidation(s.clock, s.cluster, s.cache, s.provisioner, s.cloud, s.recorder, s.queue)
 	valid := disruption.WithValidator(accept{})
 	s.methods = []disruption.Method{
 		disruption.NewEmptiness(common, valid),
@@ -64,19 +71,23 @@ func (accept) Validate(_ context.Context, c disruption.Command, _ time.Duration)
 
 // theirs is Karpenter with a cluster.
 type theirs struct {
-	cache    *cache
-	cloud    *provider
-	cluster  *state.Cluster
-	queue    *disruption.Queue
-	recorder events.Recorder
-	clock    *workClock
-	options  *options.Options
-	methods  []disruption.Method
+	cache       *cache
+	cloud       *provider
+	cluster     *state.Cluster
+	provisioner *provisioning.Provisioner
+	queue       *disruption.Queue
+	recorder    events.Recorder
+	clock       *workClock
+	options     *options.Options
+	methods     []disruption.Method
+	claims      map[string]*karpv1.NodeClaim
 }
 
 // Decide asks the methods in turn until one has a command.
-func (s *theirs) Decide(ctx context.Context, _ time.Time) (func() ([]Move, error), error) {
+func (s *theirs) Decide(ctx context.Context, now time.Time) (func() ([]Move, error), error) {
 	ctx = options.ToContext(injection.WithControllerName(ctx, "disruption"), s.options)
+	s.clock.set(now)
+	s.consolidatable()
 	for _, m := range s.methods {
 		commands, err := s.ask(ctx, m)
 		if err != nil || len(commands) > 0 {
@@ -114,29 +125,80 @@ func (s *theirs) ask(ctx context.Context, m disruption.Method) ([]disruption.Com
 func theirMoves(commands []disruption.Command) ([]Move, error) {
 	var out []Move
 	for _, c := range commands {
-		m := Move{Binds: map[types.UID]string{}}
+		var claims []*scheduling.NodeClaim
+		for _, r := range c.Replacements {
+			claims = append(claims, r.NodeClaim)
+		}
+		m, err := theirMove(claims, c.Results.ExistingNodes)
+		if err != nil {
+			return nil, err
+		}
 		for _, n := range c.Candidates {
 			m.Gone = append(m.Gone, n.Name())
-		}
-		for _, r := range c.Replacements {
-			best, found := karpenter.Cheapest(r.NodeClaim)
-			if !found {
-				return nil, fmt.Errorf("a replacement that cannot be bought")
-			}
-			l := Launch{Key: offer.Key{Pool: best.Pool, Type: best.Type, Zone: best.Zone, CapacityType: best.CapacityType}}
-			for _, p := range r.Pods {
-				l.Pods = append(l.Pods, p.UID)
-			}
-			m.Launch = append(m.Launch, l)
-		}
-		for _, n := range c.Results.ExistingNodes {
-			for _, p := range n.Pods {
-				m.Binds[p.UID] = n.Name()
-			}
 		}
 		out = append(out, m)
 	}
 	return out, nil
+}
+
+func theirMove(claims []*scheduling.NodeClaim, existing []*scheduling.ExistingNode) (Move, error) {
+	m := Move{Binds: map[types.UID]string{}}
+	for _, c := range claims {
+		best, found := karpenter.Cheapest(c)
+		if !found {
+			return m, fmt.Errorf("a machine that cannot be bought")
+		}
+		l := Launch{Key: offer.Key{Pool: best.Pool, Type: best.Type, Zone: best.Zone, CapacityType: best.CapacityType}}
+		for _, p := range c.Pods {
+			l.Pods = append(l.Pods, p.UID)
+		}
+		m.Launch = append(m.Launch, l)
+	}
+	for _, n := range existing {
+		for _, p := range n.Pods {
+			m.Binds[p.UID] = n.Name()
+		}
+	}
+	return m, nil
+}
+
+// consolidatable keeps the condition of that name, as a controller of its own does.
+func (s *theirs) consolidatable() {
+	for _, p := range s.cache.pools {
+		for _, c := range s.claims {
+			if c.Labels[karpv1.NodePoolLabelKey] != p.Name {
+				continue
+			}
+			if duration.IsUnderConsolidateAfter(p, c, s.clock) {
+				_ = c.StatusConditions().Clear(karpv1.ConditionTypeConsolidatable)
+			} else {
+				c.StatusConditions().SetTrue(karpv1.ConditionTypeConsolidatable)
+			}
+			s.cluster.UpdateNodeClaim(c)
+		}
+	}
+}
+
+// Provision is what its provisioner schedules. kube-scheduler has found no room for the pods.
+func (s *theirs) Provision(ctx context.Context, now time.Time, waiting []*corev1.Pod) (Move, error) {
+	ctx = options.ToContext(injection.WithControllerName(ctx, "provisioner"), s.options)
+	s.clock.set(now)
+	s.cache.wait(waiting)
+	results, err := s.provisioner.Schedule(ctx)
+	s.cache.wait(nil)
+	if err != nil {
+		return Move{}, fmt.Errorf("scheduling: %w", err)
+	}
+	return theirMove(results.NewNodeClaims, results.ExistingNodes)
+}
+
+// Touched does what its informers do when pods of a machine have come or gone.
+func (s *theirs) Touched(m *Machine) {
+	for _, pod := range s.cache.gone(m) {
+		s.cluster.DeletePod(pod)
+	}
+	s.cluster.UpdateNodeClaim(m.Claim)
+	s.cluster.MarkUnconsolidated()
 }
 
 // Follow does what Karpenter's informers do.
@@ -144,6 +206,7 @@ func (s *theirs) Follow(ctx context.Context, c Change) error {
 	ctx = options.ToContext(ctx, s.options)
 	for _, m := range c.Gone {
 		s.cache.remove(m)
+		delete(s.claims, m.Name)
 		for _, p := range m.Pods {
 			s.cluster.DeletePod(client.ObjectKeyFromObject(p))
 		}
@@ -152,6 +215,7 @@ func (s *theirs) Follow(ctx context.Context, c Change) error {
 	}
 	for _, m := range c.Came {
 		s.cache.add(m)
+		s.claims[m.Name] = m.Claim
 		s.cluster.UpdateNodeClaim(m.Claim)
 		if err := s.cluster.UpdateNode(ctx, m.Node); err != nil {
 			return fmt.Errorf("adding node: %w", err)

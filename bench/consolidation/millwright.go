@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/bench/offer"
@@ -14,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -25,7 +27,9 @@ func (Millwright) Name() string { return "Millwright" }
 
 // Begin translates the pools, the machines and the pods, as the cluster's store keeps
 // them.
-func (Millwright) Begin(_ context.Context, c *Cluster) (Session, error) {
+func (Millwright) Begin(_ context.Context, c *Cluster) (Session, error) { return oursWith(c), nil }
+
+func oursWith(c *Cluster) *ours {
 	s := &ours{nodes: map[string]*snapshot.Node{}, options: placement.Options{Cache: &supply.Cache{}}}
 	sorted := slices.SortedFunc(slices.Values(c.Types), func(a, b *catalog.Type) int { return cmp.Compare(a.Name, b.Name) })
 	for _, np := range c.Pools {
@@ -37,7 +41,7 @@ func (Millwright) Begin(_ context.Context, c *Cluster) (Session, error) {
 	for _, m := range c.Sorted() {
 		s.add(m)
 	}
-	return s, nil
+	return s
 }
 
 // ours is Millwright with a cluster.
@@ -80,6 +84,19 @@ func (s *ours) Decide(_ context.Context, now time.Time) (func() ([]Move, error),
 	}, nil
 }
 
+// Provision is one plan.
+func (s *ours) Provision(_ context.Context, now time.Time, waiting []*corev1.Pod) (Move, error) {
+	world := s.snapshot(now)
+	for _, p := range waiting {
+		world.Pending = append(world.Pending, s.classes.Pod(p))
+	}
+	p := placement.Solve(world, s.options)
+	return move(p.NewNodes, p.Placements), nil
+}
+
+// Touched takes a machine up again.
+func (s *ours) Touched(m *Machine) { s.add(m) }
+
 // note keeps on the pools what is done, as the controller does.
 func (s *ours) note(world *snapshot.Snapshot, commands []disruption.Command) {
 	done := slices.Clone(commands)
@@ -97,23 +114,28 @@ func (s *ours) note(world *snapshot.Snapshot, commands []disruption.Command) {
 func moves(d *disruption.Decision) []Move {
 	var out []Move
 	for _, c := range d.Commands {
-		m := Move{Binds: map[types.UID]string{}}
+		m := move(c.Launch, c.Placements)
 		for _, n := range c.Nodes {
 			m.Gone = append(m.Gone, n.Name)
-		}
-		for _, n := range c.Launch {
-			l := Launch{Key: offer.Key{Pool: n.Pool, Type: n.Choice.Type.Name, Zone: n.Choice.Offering.Zone, CapacityType: n.Choice.Offering.CapacityType}}
-			for _, p := range n.Pods {
-				l.Pods = append(l.Pods, p.UID)
-			}
-			m.Launch = append(m.Launch, l)
-		}
-		for _, at := range c.Placements {
-			m.Binds[at.Pod.UID] = at.Node.Name
 		}
 		out = append(out, m)
 	}
 	return out
+}
+
+func move(launch []plan.NewNode, placements []plan.Placement) Move {
+	m := Move{Binds: map[types.UID]string{}}
+	for _, n := range launch {
+		l := Launch{Key: offer.Key{Pool: n.Pool, Type: n.Choice.Type.Name, Zone: n.Choice.Offering.Zone, CapacityType: n.Choice.Offering.CapacityType}}
+		for _, p := range n.Pods {
+			l.Pods = append(l.Pods, p.UID)
+		}
+		m.Launch = append(m.Launch, l)
+	}
+	for _, at := range placements {
+		m.Binds[at.Pod.UID] = at.Node.Name
+	}
+	return m
 }
 
 // Follow keeps the machines up to date.

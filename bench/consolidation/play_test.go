@@ -87,12 +87,12 @@ func TestMovesThatCannotBeCarriedOutAreRefused(t *testing.T) {
 		t.Fatal("the machines should be of two pools")
 	}
 	for want, m := range map[string]Move{
-		"is not there":               {Gone: []string{"nobody"}},
+		"is not there":               {Gone: []string{"another"}},
 		"pods have no machine":       {Gone: []string{general.Name}},
 		"cannot go to its machine":   {Binds: map[types.UID]string{"stranger": general.Name}},
 		"must not run on":            to(general, owned),
 		"holds more cpu than it has": to(general, twin(t, c, general)),
-		"nobody sells":               {Gone: []string{general.Name}, Launch: []Launch{{}}},
+		"there is no offer":          {Gone: []string{general.Name}, Launch: []Launch{{}}},
 	} {
 		if _, err := c.Clone().Apply(m, bench.Now); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
@@ -120,7 +120,7 @@ func twin(t *testing.T, c *Cluster, of *Machine) *Machine {
 		for i := range 4 {
 			copied := *p
 			copied.UID += types.UID(rune('a' + i))
-			m.Bind(&copied)
+			m.Bind(&copied, bench.Now)
 		}
 	}
 	return m

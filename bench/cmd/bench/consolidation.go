@@ -34,6 +34,7 @@ func consolidate(ctx context.Context, args []string) error {
 	out := fs.String("o", "CONSOLIDATION.md", "file for the report; - is standard output")
 	fs.Uint64Var(&c.seed, "seed", 1, "seed of the clusters")
 	daySeeds := fs.Uint64("days", 3, "how many seeds of the day of changing load")
+	theirDays := fs.Uint64("karpenter-days", 1, "how many of these seeds Karpenter lives through as well")
 	note := fs.String("note", "", "a line for the report, such as what else ran on the machine")
 	fs.DurationVar(&c.limit, "limit", 15*time.Minute, "CPU time after which an engine is stopped on one cluster")
 	name := fs.String("run", "", "regular expression of case names")
@@ -67,11 +68,20 @@ func consolidate(ctx context.Context, args []string) error {
 		if ctx.Err() != nil {
 			break
 		}
-		day, err := consolidation.Days(types, s+1)
-		if err != nil {
-			return err
+		regimes := consolidation.Regimes()
+		if s < *theirDays {
+			regimes = append(regimes, consolidation.OfKarpenter()...)
 		}
-		days = append(days, day)
+		var seeds []consolidation.Day
+		for _, g := range regimes {
+			d, err := consolidation.Live(ctx, g, types, s+1, 24)
+			if err != nil {
+				return fmt.Errorf("%s: %w", g.Name, err)
+			}
+			fmt.Fprintf(os.Stderr, "seed %d, %s: $%.2f, %d evictions\n", s+1, g.Name, d.Dollars, d.Evictions)
+			seeds = append(seeds, d)
+		}
+		days = append(days, seeds)
 	}
 	write := func(f *os.File) error {
 		return errors.Join(consolidation.Write(f, results, about), consolidation.WriteDays(f, days))
