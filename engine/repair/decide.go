@@ -278,8 +278,8 @@ func (d *decider) repair(n *snapshot.Node, f *Finding) (snapshot.RepairAction, p
 }
 
 // action is what is done about a machine, and until when that is tried, also if the replacement
-// was requested for another cause. Where a reboot is not tried, or not any more, it is the policy's. None can be requested for a machine that has not begun to work
-// or belongs to no pool.
+// was requested for another cause. Where no reboot is tried, or none any more, it is the policy's
+// action. None can be requested for a machine that has not begun to work or belongs to no pool.
 func (d *decider) action(n *snapshot.Node, f *Finding) (snapshot.RepairAction, time.Time) {
 	action := f.Action
 	if action == snapshot.RepairReboot {

@@ -213,7 +213,7 @@ func TestTheRepairPoliciesAreKarpentersForEKS(t *testing.T) {
 
 func TestBehindTheGateMachinesRebootForWhatNVIDIACallsTransient(t *testing.T) {
 	p := &Provider{Config: Config{RebootForRepair: true}}
-	for reason, want := range map[string]snapshot.RepairAction{"NvidiaXID46Error": snapshot.RepairReboot, "XID158": snapshot.RepairReboot, "NvidiaXID64Error": "", "NvidiaDeviceCountMismatch": ""} {
+	for reason, want := range map[string]snapshot.RepairAction{"NvidiaXID46Error": snapshot.RepairReboot, "XID158": snapshot.RepairReboot, "NvidiaXID64Error": "", "XID480": "", "NvidiaDeviceCountMismatch": ""} {
 		list := p.RepairPolicies()
 		i := slices.IndexFunc(list, func(r cloud.RepairPolicy) bool {
 			return r.Type == "AcceleratedHardwareReady" && (r.Reason == nil || r.Reason.MatchString(reason))

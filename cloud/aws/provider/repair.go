@@ -14,7 +14,7 @@ var _ cloud.Repairer = (*Provider)(nil)
 
 // transient are the reasons of AcceleratedHardwareReady, by NVIDIA's numbers, for which Karpenter
 // reboots a machine.
-var transient = regexp.MustCompile(`XID(46|48|54|62|63|95|109|110|136|140|143|155|156|158)`)
+var transient = regexp.MustCompile(`XID(46|48|54|62|63|95|109|110|136|140|143|155|156|158)(\D|$)`)
 
 // RepairPolicies are Karpenter's for EKS: the kubelet's condition, and those that the EKS node
 // monitoring agent sets.
