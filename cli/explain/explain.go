@@ -100,7 +100,16 @@ func becomes(p *plan.Plan, pod *corev1.Pod) *Answer {
 			if at.Node.Object == nil {
 				return answer(NewNode, "gets a new node: nodeclaim/%s is being launched.", at.Node.Claim.Name)
 			}
-			return answer(ExistingNode, "has room on node/%s; its scheduler has to bind it.", at.Node.Name)
+			if at.Node.Initialized() {
+				return answer(ExistingNode, "has room on node/%s; its scheduler has to bind it.", at.Node.Name)
+			}
+			text, _ := (&Machine{Claim: at.Node.Claim}).WaitsFor()
+			a := answer(ExistingNode, "has room on node/%s, which is not ready: %s.", at.Node.Name, text)
+			if c := at.Node.Claim.Conditions[snapshot.Initialized]; c.Reason != "" {
+				a.Reasons = append(a.Reasons, plan.Reason{Code: plan.Code(c.Reason), Objects: []plan.ObjectRef{{Kind: "Node", Name: at.Node.Name}}})
+			}
+			a.Fixes = append(a.Fixes, Fix{What: "the node has to become ready", Commands: []string{"millwright why node/" + at.Node.Name}})
+			return a
 		}
 	}
 	for i := range p.NewNodes {
