@@ -84,7 +84,7 @@ func (s *Store) tell(pod *corev1.Pod) {
 const keptEnded = 100
 
 // end remembers that a pod of a workload ended on a Node by itself, which is what there is to
-// tell of pods that end and are deleted before anybody looks. The oldest workload makes room
+// tell of pods that end and are deleted before the next look. The oldest workload makes room
 // for another.
 func (s *Store) end(pod *corev1.Pod) {
 	node, workload, at := pod.Spec.NodeName, backoff.Workload(&snapshot.Pod{Pod: pod}), idle.Ended(pod)

@@ -78,7 +78,7 @@ const (
 	MovesAnnotation = "millwright.dev/moves"
 )
 
-// buckets reads such an annotation; what somebody has garbled counts as full.
+// buckets reads such an annotation; what cannot be read counts as full.
 func buckets(text string) snapshot.Buckets {
 	if text == "" {
 		return nil
@@ -90,7 +90,7 @@ func buckets(text string) snapshot.Buckets {
 	return out
 }
 
-// read reads such an annotation; what somebody has garbled counts as nothing.
+// read reads such an annotation; what cannot be read counts as nothing.
 func read[T any](text string) []T {
 	if text == "" {
 		return nil

@@ -178,7 +178,7 @@ func (m *machines) stop() {
 	m.events.Shutdown()
 }
 
-// fast is a client configuration for a server nobody else has to share.
+// fast is a client configuration for a server that has no other clients.
 func fast(rc *rest.Config) *rest.Config {
 	rc.QPS = -1
 	rc.ContentType = runtime.ContentTypeProtobuf
@@ -186,8 +186,8 @@ func fast(rc *rest.Config) *rest.Config {
 	return rc
 }
 
-// withoutManagedFields drops what takes most room in the caches and what nobody
-// here reads. The API server keeps them through an update that has none.
+// withoutManagedFields drops what takes most room in the caches and is not
+// read here. The API server keeps them through an update that has none.
 func withoutManagedFields(obj any) (any, error) {
 	if o, ok := obj.(metav1.Object); ok {
 		o.SetManagedFields(nil)

@@ -6,7 +6,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // cloud has announced something about. Millwright writes one where a NodePolicy
 // says `approval`, and waits until spec.decision is set: by `millwright approve`,
 // by kubectl, or from Git. Its status says what would be done to which pods, when,
-// and what happens if nobody answers.
+// and what happens without an answer.
 //
 // One that is written by hand before Millwright asks counts as the answer: what
 // matters are nodeClaim, event and action, not the name.
@@ -110,7 +110,7 @@ type DisruptionRequestStatus struct {
 	// message says in a sentence what will happen, or has.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// unanswered says what happens if nobody answers.
+	// unanswered says what happens without an answer.
 	// +optional
 	Unanswered string `json:"unanswered,omitempty"`
 	// node, nodePool and zone are the machine's.

@@ -70,7 +70,7 @@ type HookCondition struct {
 }
 
 // HookJob is a Job with the labels millwright.dev/node, the Node's name, and
-// millwright.dev/hook, the hook's. Somebody else creates it, when the Node gets the
+// millwright.dev/hook, the hook's. A controller of your own creates it, when the Node gets the
 // taint karpenter.sh/disrupted for example; its pods may run anywhere, and on the Node
 // itself if they tolerate that taint.
 type HookJob struct {

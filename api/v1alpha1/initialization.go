@@ -37,7 +37,7 @@ type Initialization struct {
 	// onTimeout says what happens to a machine that is not initialized in time:
 	// "Alert" keeps it and says so in events and conditions; "Retain" also keeps pods
 	// away from it (taint millwright.dev/not-initialized) and plans them elsewhere,
-	// so that somebody can look at it; "Replace" gives it up. Default Alert.
+	// so that it can be looked at; "Replace" gives it up. Default Alert.
 	// +kubebuilder:default=Alert
 	// +optional
 	OnTimeout Consequence `json:"onTimeout,omitempty"`
@@ -67,7 +67,7 @@ type Initialization struct {
 	// +optional
 	CSIDrivers []string `json:"csiDrivers,omitempty"`
 	// undeclaredTaints says what to do about a taint that new Nodes of a pool carry
-	// and that somebody removes within minutes, although the pool does not list it in
+	// and that is removed within minutes, although the pool does not list it in
 	// startupTaints: "Learn" plans with it as a startup taint, so that no machine is
 	// launched twice, and tells which lines to add to the NodePool; "Ignore" does
 	// neither. Default Learn.

@@ -130,10 +130,10 @@ type InterruptionRule struct {
 	// +optional
 	Unconfirmed Unconfirmed `json:"unconfirmed,omitempty"`
 	// approval says whether people are asked, with a DisruptionRequest that is written
-	// as soon as the event is known: "None" asks nobody; "Required" does nothing
-	// without an approval, and leaves the machine to the cloud if nobody answers;
+	// as soon as the event is known: "None" does not ask; "Required" does nothing
+	// without an approval, and leaves the machine to the cloud if there is no answer;
 	// "UntilDeadline" waits for one until the last moment, reserve before the deadline,
-	// and then begins if nobody has denied it. Default None.
+	// and then begins unless it was denied. Default None.
 	// +optional
 	Approval Approval `json:"approval,omitempty"`
 }

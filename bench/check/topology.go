@@ -96,7 +96,7 @@ func judgeAffinity(r *rule, domains map[string]*domain) error {
 			continue
 		}
 		if len(d.matching) == 0 {
-			return fmt.Errorf("pod %s in %s %s has nobody there to follow", d.carriers[0].Name, r.key, name)
+			return fmt.Errorf("pod %s in %s %s has no pod there to follow", d.carriers[0].Name, r.key, name)
 		}
 		if allIn(d.matching, d.carriers) {
 			started++

@@ -93,7 +93,7 @@ func slicesOf(s string, n int) []string {
 func dollars(v float64) string       { return fmt.Sprintf("%.2f", v) }
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f", d.Seconds()) }
 
-// Line is a result for somebody who waits.
+// Line is a result in a line.
 func (r Result) Line() string {
 	return fmt.Sprintf("%-18s %-11s %4d decisions, %6d evictions, CPU %s s, longest %s s, $%s/h to $%s/h, bound $%s/h, unfinished %t, wrong %q",
 		r.Case, r.Engine, len(r.Decisions), r.Moved, seconds(r.CPU()), seconds(r.Longest(wall)), dollars(r.Before), dollars(r.After), dollars(r.Bound), r.Unfinished, r.Wrong)

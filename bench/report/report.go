@@ -125,8 +125,8 @@ func Line(r suite.Row) string {
 		r.Workload, r.Engine, r.Iterations, seconds(r.Wall), seconds(r.CPU), count(perCPU(r)), r.PricePerHour, overBound(r), r.Nodes, unplaced(r), verdict)
 }
 
-// perSecond counts the pods that were placed, and those that nobody could have
-// placed; saying no to the others is not work.
+// perSecond counts the pods that were placed, and those that have no place
+// anywhere; saying no to the others is not work.
 func perSecond(r suite.Row, d time.Duration) float64 {
 	refused := max(r.Unplaced-r.Bound.Impossible, 0)
 	return float64(r.Pods-refused) / seconds(d)

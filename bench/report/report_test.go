@@ -50,10 +50,10 @@ func TestPricesOfDifferentPodsAreNotCompared(t *testing.T) {
 
 func TestEveryTargetThatIsMissedIsNamed(t *testing.T) {
 	for want, change := range map[string]func(ours, theirs *suite.Row){
-		"40.0 times the pods per CPU second, promised are 100":     func(o, _ *suite.Row) { o.CPU, o.Company = 50*time.Millisecond, true },
+		"40.0 times the pods per CPU second, promised are 100":     func(o, _ *suite.Row) { o.CPU, o.Topology = 50*time.Millisecond, true },
 		"29.4 times the pods per CPU second, promised are 30":      func(o, _ *suite.Row) { o.CPU = 68 * time.Millisecond },
 		"2.5 % above the bound, promised are 2":                    func(o, _ *suite.Row) { o.PricePerHour = 8.2 },
-		"dearer than Karpenter":                                    func(o, th *suite.Row) { o.Company, th.PricePerHour = true, 7.99 },
+		"costs more than Karpenter":                                func(o, th *suite.Row) { o.Topology, th.PricePerHour = true, 7.99 },
 		"2 pods have no place that could have one":                 func(o, th *suite.Row) { o.Unplaced, th.Unplaced, o.Bound.Impossible = 5, 5, 3 },
 		"30 nodes where Karpenter has 5, for a price 20.0 % lower": func(o, _ *suite.Row) { o.Linear, o.Nodes = true, 30 },
 		"0.010 s, promised are 0.005":                              func(o, _ *suite.Row) { o.Most.Wall = 5 * time.Millisecond },

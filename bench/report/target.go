@@ -9,10 +9,10 @@ import (
 // What is promised of every workload, by how many times as many pods per CPU second
 // and by price.
 const (
-	timesPlain   = 30
-	timesCompany = 100
-	timesWaves   = 10
-	mostOver     = 1.02
+	timesPlain    = 30
+	timesTopology = 100
+	timesWaves    = 10
+	mostOver      = 1.02
 	// aNode is the share of the other's price that a node more has to save where prices
 	// are linear in size.
 	aNode = 0.01
@@ -35,8 +35,8 @@ func missed(ours, theirs suite.Row) []string {
 	switch {
 	case ours.Waves:
 		least = timesWaves
-	case ours.Company:
-		least = timesCompany
+	case ours.Topology:
+		least = timesTopology
 	}
 	faster := perCPU(ours) / perCPU(theirs)
 	over := ours.PricePerHour / ours.PlacedBound.PerHour
@@ -45,11 +45,11 @@ func missed(ours, theirs suite.Row) []string {
 	miss(ours.Unplaced > ours.Bound.Impossible, "%d pods have no place that could have one", ours.Unplaced-ours.Bound.Impossible)
 	miss(faster < least, "%.1f times the pods per CPU second, promised are %.0f", faster, least)
 	most := ours.Most.Price
-	if most == 0 && !ours.Company {
+	if most == 0 && !ours.Topology {
 		most = mostOver
 	}
 	miss(most > 0 && over > most, "%.1f %% above the bound, promised are %.0f", 100*(over-1), 100*(most-1))
-	miss(ours.Unplaced == theirs.Unplaced && ours.PricePerHour > theirs.PricePerHour*(1+rounding), "dearer than %s", theirs.Engine)
+	miss(ours.Unplaced == theirs.Unplaced && ours.PricePerHour > theirs.PricePerHour*(1+rounding), "costs more than %s", theirs.Engine)
 	saved := 1 - ours.PricePerHour/theirs.PricePerHour
 	miss(ours.Linear && float64(ours.Nodes-theirs.Nodes) > saved/aNode, "%d nodes where %s has %d, for a price %.1f %% lower", ours.Nodes, theirs.Engine, theirs.Nodes, 100*saved)
 	miss(ours.Most.Wall > 0 && ours.Wall > ours.Most.Wall, "%.3f s, promised are %g", seconds(ours.Wall), seconds(ours.Most.Wall))

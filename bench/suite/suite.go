@@ -44,10 +44,10 @@ type Row struct {
 	// that the last iteration placed.
 	Bound, PlacedBound bound.Bound
 	Nodes, Unplaced    int
-	// Company says that pods have topology constraints, and Most is what a solve of
+	// Topology says that pods have topology constraints, and Most is what a solve of
 	// the workload may take.
-	Company bool
-	Most    workload.Limits
+	Topology bool
+	Most     workload.Limits
 	// Waves says that pods come in several parts.
 	Waves bool
 	// Linear says that few machines cost no more than many.
@@ -72,7 +72,7 @@ func Run(ctx context.Context, c Config, w workload.Workload, engines []bench.Eng
 			return fmt.Errorf("workload %s: %s: %w", w.Name, e.Name(), err)
 		}
 		row.Workload, row.Most, row.Linear, row.Waves = w.Name, w.Most, w.Linear, w.Waves > 1
-		row.Company = workload.MindsCompany(p.Pods)
+		row.Topology = workload.HasTopology(p.Pods)
 		done(row)
 	}
 	return nil

@@ -52,9 +52,9 @@ type Limits struct {
 	Price float64
 }
 
-// MindsCompany reports whether some pod has a rule, required or preferred, about
+// HasTopology reports whether some pod has a rule, required or preferred, about
 // which other pods are near.
-func MindsCompany(pods []*corev1.Pod) bool {
+func HasTopology(pods []*corev1.Pod) bool {
 	return slices.ContainsFunc(pods, func(p *corev1.Pod) bool {
 		a := p.Spec.Affinity
 		return len(p.Spec.TopologySpreadConstraints) > 0 || a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil)

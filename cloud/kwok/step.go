@@ -216,7 +216,7 @@ func (p *Provider) forget(ctx context.Context, m *machine) error {
 }
 
 // deleteOrphans deletes the Nodes whose machine's record is not there, as when
-// somebody deletes a record by hand: such a machine is gone too.
+// a record is deleted by hand: such a machine is gone too.
 func (p *Provider) deleteOrphans(ctx context.Context, machines []*machine) error {
 	known := make(map[string]bool, len(machines))
 	for _, m := range machines {

@@ -10,7 +10,7 @@
 // The [Writer] sends only the difference, and only if the object is still the
 // one that was read (optimistic lock on its resource version). A write that is
 // built on an old state therefore fails with a conflict, which controllers
-// answer by looking again; a taint that somebody removed in between can never
+// answer by looking again; a taint that was removed in between can never
 // come back. No difference means no request.
 //
 // The server's answer goes into the store before the call returns, so nothing

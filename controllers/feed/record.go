@@ -26,8 +26,8 @@ const (
 	// while machines are being launched: it may be about one that is not written down
 	// yet.
 	young = 30 * time.Second
-	// attempts is how often a record is written anew when somebody else has changed
-	// the claim in between.
+	// attempts is how often a record is written anew when another writer has
+	// changed the claim in between.
 	attempts = 5
 )
 

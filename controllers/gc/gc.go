@@ -1,4 +1,4 @@
-// Package gc finds what a crash, a lost answer or somebody else's hand left
+// Package gc finds what a crash, a lost answer or a deletion by hand left
 // behind.
 //
 //	machine without a claim  ──► its Node is drained, or it is terminated

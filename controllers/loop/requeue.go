@@ -17,7 +17,7 @@ import (
 // read, in case no event follows.
 const Soon = 100 * time.Millisecond
 
-// Overtaken reports errors that only say that somebody else was faster: an object
+// Overtaken reports errors that only say that another writer was faster: an object
 // has changed since it was read, or is gone. Looking again is all it takes.
 func Overtaken(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
 

@@ -16,6 +16,6 @@
 //	            kept in an annotation
 //
 // Names, reasons and the hash are Karpenter's. The launches behind the health
-// condition are not reported by anybody: they are read off the pool's claims,
-// which either register or are given up.
+// condition need no report: they are read off the pool's claims, which either
+// register or are given up.
 package nodepool

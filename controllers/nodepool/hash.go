@@ -11,8 +11,8 @@ func stamp(np *karpv1.NodePool) {
 	metav1.SetMetaDataAnnotation(&np.ObjectMeta, karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion)
 }
 
-// outdated reports whether the pool was last stamped by somebody who computes
-// the hash in another way, so that comparing it to ours means nothing.
+// outdated reports whether the pool was last stamped by a controller that
+// computes the hash in another way, so that the two cannot be compared.
 func outdated(np *karpv1.NodePool) bool {
 	return np.Annotations[karpv1.NodePoolHashVersionAnnotationKey] != karpv1.NodePoolHashVersion
 }

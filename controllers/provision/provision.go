@@ -25,8 +25,8 @@ import (
 // Name is the loop's, in logs and in the controller label of metrics.
 const Name = "provisioner"
 
-// Nominated events are rationed over all pods; ten thousand of them would tell
-// nobody anything.
+// Nominated events are rationed over all pods; ten thousand of them would not
+// be read.
 const (
 	eventsPerSecond = 5
 	eventsBurst     = 10

@@ -55,7 +55,7 @@ func (w *Watcher) tell(ctx context.Context, d *repair.Decision) error {
 	return errors.Join(errs...)
 }
 
-// note changes a claim. One that is gone, or that somebody else has just changed, is
+// note changes a claim. One that is gone, or has just been changed elsewhere, is
 // for the next look.
 func (w *Watcher) note(ctx context.Context, n *snapshot.Node, change func(*karpv1.NodeClaim)) error {
 	claim, ok := w.Store.NodeClaim(n.Claim.Name)

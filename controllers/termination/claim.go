@@ -124,7 +124,7 @@ func stop(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim, ids []strin
 }
 
 // machines are the provider IDs of the claim's. A claim that names none may still have one:
-// the launch may have succeeded without anybody noting it down, or it was erased.
+// the launch may have succeeded without a note of it, or the note was erased.
 func machines(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) ([]string, error) {
 	if claim.Status.ProviderID != "" {
 		return []string{claim.Status.ProviderID}, nil

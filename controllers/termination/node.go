@@ -171,7 +171,7 @@ func (r *Reconciler) manages(node *corev1.Node, claims []*karpv1.NodeClaim) bool
 
 // adopt is for a Node that has lost its claim and the label of its class: if the
 // provider has launched its machine, the Node gets the label back, so that it is
-// known also when the machine is gone. Nobody knows the name of its class any more.
+// known also when the machine is gone. The name of its class is lost.
 // The result is nil for a Node that is not ours.
 func (r *Reconciler) adopt(ctx context.Context, node *corev1.Node) (*corev1.Node, error) {
 	if node.Spec.ProviderID == "" || len(r.deps.Settings.ManagedClasses) == 0 {

@@ -106,7 +106,7 @@ func closing(policy map[string]any) (closed map[string]any, at int) {
 	list := slices.Clone(statements)
 	for i, s := range list {
 		statement, _ := s.(map[string]any)
-		if statement["Effect"] != "Allow" || statement["Condition"] != nil || !everybody(statement["Principal"]) {
+		if statement["Effect"] != "Allow" || statement["Condition"] != nil || !anyAccount(statement["Principal"]) {
 			continue
 		}
 		if at < 0 {
@@ -123,15 +123,15 @@ func closing(policy map[string]any) (closed map[string]any, at int) {
 	return closed, at
 }
 
-// everybody reports whether a principal is any account.
-func everybody(principal any) bool {
+// anyAccount reports whether a principal is any account.
+func anyAccount(principal any) bool {
 	switch p := principal.(type) {
 	case string:
 		return p == "*"
 	case []any:
-		return slices.ContainsFunc(p, everybody)
+		return slices.ContainsFunc(p, anyAccount)
 	case map[string]any:
-		return everybody(p["AWS"])
+		return anyAccount(p["AWS"])
 	}
 	return false
 }

@@ -1,5 +1,5 @@
-// Package attachment finds VolumeAttachments that something is wrong with: nobody
-// detaches them, or nobody can. A pod that wants such a volume waits for it, often
+// Package attachment finds VolumeAttachments that something is wrong with: they
+// are not detached, or cannot be. A pod that wants such a volume waits for it, often
 // without saying so.
 //
 //	snapshot ──► Faults ──► reasons: node gone, driver gone, volume gone, failing

@@ -117,8 +117,8 @@ func (w world) objects(a *storagev1.VolumeAttachment) []plan.ObjectRef {
 // abandonment is after how long an orphan is no longer left to Kubernetes.
 const abandonment = 6 * time.Minute
 
-// Deletable are the orphans, by name, that nobody is going to deal with any more
-// and that may be deleted because the policy of some pool asks for it: the pool of
+// Deletable are the orphans, by name, that Kubernetes will not deal with any
+// more and that may be deleted because the policy of some pool asks for it: the pool of
 // an orphan cannot be told, as its Node is gone. seen is since when each has been
 // found orphaned.
 func Deletable(s *snapshot.Snapshot, faults []Fault, seen map[string]time.Time) []Fault {
@@ -131,7 +131,7 @@ func Deletable(s *snapshot.Snapshot, faults []Fault, seen map[string]time.Time) 
 }
 
 // Abandoned are the orphans that have been so since before a time: Kubernetes
-// gives a volume up that nobody unmounts after six minutes, and has not.
+// gives a volume up that is not unmounted after six minutes, and has not.
 func Abandoned(faults []Fault, seen map[string]time.Time, before time.Time) []Fault {
 	return slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool {
 		since, ok := seen[f.Attachment.Name]

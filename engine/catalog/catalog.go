@@ -122,7 +122,7 @@ func (t *Type) Allocatable() corev1.ResourceList {
 }
 
 // HugePages is the memory that is set aside for huge pages of every size, and that
-// nobody can request as memory.
+// cannot be requested as memory.
 func (t *Type) HugePages() resource.Quantity {
 	var sum resource.Quantity
 	for name, q := range t.Capacity {

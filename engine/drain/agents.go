@@ -147,8 +147,8 @@ func daemonSet(p *corev1.Pod) plan.ObjectRef {
 	return plan.PodRef(p)
 }
 
-// forgetful reports the DaemonSets of agents that would be evicted by anybody
-// who goes by tolerations, by namespace and name.
+// forgetful reports the DaemonSets of agents that would be evicted by a
+// controller that goes by tolerations, by namespace and name.
 func forgetful(r roster) []plan.Reason {
 	var out []plan.Reason
 	for _, m := range r {

@@ -40,7 +40,7 @@
 // or budgets do not count from the beginning (see [Ignores]), as the policy for an
 // interruption may want.
 //
-// A wait that nobody knows the end of is never silent: its reason names the
+// A wait without a known end is never silent: its reason names the
 // objects, and has a remedy (plan.Reason.Remedy).
 //
 // Nothing is decided that does not follow from the view, so a crash between any

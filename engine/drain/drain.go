@@ -28,7 +28,7 @@ const (
 	// recheck is for what callers hear of when it changes (pods, budgets,
 	// attachments), in case they did not.
 	recheck = 10 * time.Second
-	// terminatePoll is for the cloud, which tells nobody when a machine is gone.
+	// terminatePoll is for the cloud, which does not tell when a machine is gone.
 	terminatePoll = 5 * time.Second
 )
 

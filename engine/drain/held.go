@@ -49,10 +49,10 @@ func (x *storage) stateInCloud(name corev1.UniqueVolumeName) string {
 	return detached
 }
 
-// held are the verdicts on volumes that have no attachment any more and that
-// somebody still holds, by name, and on a cloud that does not say. Kubernetes cannot
-// do more for such a volume, so it is waited for only for as long as any volume may
-// take; afterwards the end of the machine is what releases it.
+// held are the verdicts, by name, on volumes that are still held without an attachment,
+// and one on a cloud that does not say whether it holds any. Kubernetes cannot do more
+// for such a volume, so it is waited for only for as long as any volume may take;
+// afterwards the end of the machine is what releases it.
 func (x *storage) held(s *Step) []Verdict {
 	since, until := x.heldFor()
 	waits := x.view.Now.Before(until)
@@ -61,7 +61,7 @@ func (x *storage) held(s *Step) []Verdict {
 	for name, holder := range holders {
 		volume, ours := owners[name]
 		if !ours {
-			continue // nobody in Kubernetes uses it
+			continue // no PersistentVolume is about it
 		}
 		r := plan.Reason{Code: plan.VolumeHeld, Objects: x.withClaim(nil, volume, name), Since: since, Have: holder}
 		switch {

@@ -133,8 +133,8 @@ func closedSince(v View) time.Time {
 	return v.Now // it does now
 }
 
-// Blocked are the reasons why the step waits for something that nobody knows an
-// end of, the most stubborn first.
+// Blocked are the reasons why the step waits for something without a known
+// end, the most stubborn first.
 func (s Step) Blocked() []plan.Reason {
 	var out []plan.Reason
 	for _, list := range [][]Verdict{s.Hooks, s.Pods, s.Volumes} {

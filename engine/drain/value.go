@@ -14,7 +14,7 @@ const deletionCost = "controller.kubernetes.io/pod-deletion-cost"
 // machine may let only some go in time: those first that lose most if their turn does
 // not come. These are pods of a higher priority; then those with volumes, which have
 // to be detached before they can start elsewhere, and those that ask for more time to
-// end; then those that are dearer to delete.
+// end; then those with a higher deletion cost.
 func byValue(a, b *corev1.Pod) int {
 	return cmp.Or(
 		cmp.Compare(priority(b), priority(a)),

@@ -78,7 +78,7 @@ func story(list []Verdict) string {
 	return strings.Join(parts, "; ")
 }
 
-// helpless orders what is waited for: first what somebody has to do something
+// helpless orders what is waited for: first what takes a person to do something
 // about, then what the end of the machine mends, then what goes on by itself.
 func helpless(x Verdict) int {
 	switch {

@@ -11,7 +11,7 @@ import (
 )
 
 // volumes checks that pods reach their volumes from a node, that the node can attach
-// them, and that nobody gets what another pod has for itself.
+// them, and that none gets what another pod has for itself.
 func (c *checker) volumes(name string, object *corev1.Node, limits map[string]int64, there, coming []*snapshot.Pod) {
 	attached := map[string]map[string]bool{}
 	for _, p := range slices.Concat(there, coming) {

@@ -22,7 +22,7 @@ import (
 // then for each alternative, that hold too much, repel a pod by taint or label,
 // or give one host port twice; pool limits that some choice of alternatives
 // exceeds; pools whose minValues are not kept; a price below the bound; pods that
-// the scheduler would not bind where they are planned, for the company there.
+// the scheduler would not bind where they are planned, for the pods there.
 func Check(s *snapshot.Snapshot, p *plan.Plan) []string {
 	c := &checker{s: s, p: p}
 	c.accounts()

@@ -71,7 +71,7 @@ func (c *crowd) machine(i int) {
 			c.say("attachment n%d gone-%d", i, i)
 		}
 	}
-	// Nobody runs on a machine that is not there.
+	// No pod runs on a machine that is not there.
 	if strings.Contains(line, "launched") && !strings.Contains(line, "foreign") {
 		return
 	}
@@ -152,8 +152,8 @@ func (c *crowd) identity() string {
 }
 
 // rules are about who else is near. Which nodes a spread counts depends on the
-// pod's node affinity; where that is about a label that a pool leaves open, nobody
-// knows before the node is there.
+// pod's node affinity; where that is about a label that a pool leaves open, that is
+// not known before the node is there.
 func (c *crowd) rules(pod string) string {
 	app := func() string { return ":app:" + c.pick("a", "b", "c") }
 	// fields adds some of the fields that a constraint may have.

@@ -14,7 +14,7 @@ import (
 )
 
 // Hopeless is n pods of so many kinds of which nearly all ask for what Hoard does
-// not have: labels, zones and machines that nobody sells, more than the largest
+// not have: labels, zones and machines that no type has, more than the largest
 // machine has, two things at odds, or a taint that they do not tolerate.
 func Hopeless(n, kinds int, seed uint64) []*corev1.Pod {
 	rng := rand.New(rand.NewPCG(seed, 4))
@@ -56,7 +56,7 @@ func Hopeless(n, kinds int, seed uint64) []*corev1.Pod {
 	return out
 }
 
-// Hoard is five pools as a company has them: general ones for each architecture, one
+// Hoard is five pools as an organization has them: general ones for each architecture, one
 // for GPUs behind a taint, one for batch, and one that is nearly used up.
 func Hoard(list []*catalog.Type) []*snapshot.Pool {
 	in := func(key string, values ...string) requirement.Requirement {

@@ -84,7 +84,7 @@ func (d *dice) lines() []string {
 	for i := range d.IntN(5) {
 		line := d.aNode(i, types, pools)
 		out = append(out, line)
-		// Nobody runs on a machine that is not there.
+		// No pod runs on a machine that is not there.
 		for j := range d.IntN(3) {
 			if !strings.Contains(line, "launched") || strings.Contains(line, "foreign") {
 				out = append(out, fmt.Sprintf("pod r%d-%d on=n%d count=%d", i, j, i, 1+d.IntN(3))+d.amounts()+d.labels()+d.pick("", "", "", " apart=host:app:a", " apart=zone:app:b"))
@@ -97,18 +97,18 @@ func (d *dice) lines() []string {
 		if d.once(6) {
 			line += " ports=" + d.pick("80", "80,443", "10.0.0.1:80", "53/UDP")
 		}
-		company := d.company(app)
+		topology := d.topology(app)
 		// Which nodes a spread counts depends on the pod's affinity; where that is
-		// about a label that a pool leaves open, nobody knows before the node is there.
+		// about a label that a pool leaves open, that is not known before the node is there.
 		if strings.Contains(line, "team:") || strings.Contains(line, "level:") {
-			company = ""
+			topology = ""
 		}
-		// Nor over which zones, where a machine is ordered of which nobody knows the zone:
+		// Nor over which zones, where a machine is ordered whose zone is open:
 		// it makes one more domain, or none, when it is there.
-		if strings.Contains(company, "spread=zone") && !strings.Contains(company, "/anyway") && slices.ContainsFunc(out, unlaunched) {
-			company = ""
+		if strings.Contains(topology, "spread=zone") && !strings.Contains(topology, "/anyway") && slices.ContainsFunc(out, unlaunched) {
+			topology = ""
 		}
-		out = append(out, line+company)
+		out = append(out, line+topology)
 	}
 	return out
 }
@@ -210,10 +210,10 @@ func (d *dice) whereabouts() string {
 	return " " + strings.Join(out, " ")
 }
 
-// company constrains who else is there. Where two kinds of pods are each spread by the
+// topology is the constraints by other pods. Where two kinds of pods are each spread by the
 // other's numbers, the order in which the scheduler takes them decides whether it comes
 // to an end: such a plan is right if there is one.
-func (d *dice) company(app string) string {
+func (d *dice) topology(app string) string {
 	other := d.pick("a", "b", "c")
 	switch d.IntN(28) {
 	case 0:

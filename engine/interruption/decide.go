@@ -197,8 +197,8 @@ func forced(claim *snapshot.Claim) (deadline time.Time, ok bool) {
 	return deadline, errDeadline == nil && errEnds == nil && !deadline.IsZero() && deadline.Equal(ends)
 }
 
-// rule is the one by which the machine goes; a claim that somebody else is deleting
-// goes by none.
+// rule is the one by which the machine goes; a claim that is being deleted
+// otherwise goes by none.
 func (r *Response) rule() snapshot.InterruptionRule {
 	for _, v := range r.Verdicts {
 		if v.Due && limited(v.Action) || r.Node.Deleting() && replaced(r.Node) && v.Action == snapshot.InterruptionReplace && !v.Event.Over() {

@@ -110,7 +110,7 @@ type Event struct {
 	Text   string    `json:"text,omitempty"`
 }
 
-// Check says what is wrong with an event that somebody wrote, naming the field.
+// Check says what is wrong with an event that was written by hand, naming the field.
 func (e *Event) Check() error {
 	switch {
 	case e.ID == "":

@@ -52,7 +52,7 @@ func (d *Decision) Risks(s *snapshot.Snapshot) Risks {
 		known[k] = again(known[k], k, s.Now)
 		p := s.Pool(response.Node.Claim.Pool)
 		if p == nil {
-			continue // nobody can remember it; it rests as long as it is being reclaimed
+			continue // it cannot be remembered; it rests as long as it is being reclaimed
 		}
 		list, changed := out.Changed[p.Name]
 		if !changed {

@@ -23,7 +23,7 @@ type Request struct {
 	// Missing is true for one that does not exist yet, Drop for one that was over for
 	// long enough.
 	Missing, Drop bool
-	// Message says what will happen, Unanswered what happens if nobody answers.
+	// Message says what will happen, Unanswered what happens without an answer.
 	Message, Unanswered string
 	Kind                Kind
 	Node, Pool, Zone    string
@@ -31,7 +31,7 @@ type Request struct {
 	// Deadline when the cloud acts; Expires when the request ends without an answer.
 	Begins, Deadline, Expires time.Time
 	// Movers counts the pods that would have to move; Pods are the first of all that
-	// are concerned. Both are only told while nobody has answered.
+	// are concerned. Both are only told while there is no answer.
 	Movers int
 	Pods   []PodFate
 }
@@ -186,7 +186,7 @@ func (m *matter) words(v Verdict, begins time.Time) string {
 	return fmt.Sprintf("%s: %s", what, v.Reason.Message())
 }
 
-// otherwise says what happens if nobody answers.
+// otherwise says what happens without an answer.
 func (m *matter) otherwise() string {
 	expires := m.expires()
 	switch {

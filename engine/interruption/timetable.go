@@ -60,7 +60,7 @@ func sooner(c *snapshot.Claim, deadline, now time.Time, always bool) bool {
 
 // CordonTaint keeps new pods away from a machine that the cloud has announced
 // something about; its value is the kind. It is a taint of our own, so that a
-// cordon of somebody else's is never taken back.
+// cordon of another's is never taken back.
 const CordonTaint = "millwright.dev/interruption"
 
 // Cordoned reports whether a machine carries our cordon.

@@ -27,7 +27,7 @@
 //
 // Taints belong to those who put them there. The machine joins with the taints of
 // its claim, because its launch asked for them; one that is missing when the Node
-// is taken over was removed by somebody who had the right to, and is not put
+// is taken over was removed with the right to do so, and is not put
 // back. Only a machine that joined without the handshake, or that is known to
 // join bare ([JoinsBareAnnotation]), gets them at registration. Every write of
 // taints is bound to the state of the Node that was read, since the API keeps

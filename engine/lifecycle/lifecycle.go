@@ -38,8 +38,8 @@ type View struct {
 	Slices []*resourcev1.ResourceSlice
 	// Policy is what the pool's NodePolicy decides.
 	Policy snapshot.Initialization
-	// Learned are taints of the pool's new Nodes that somebody removes although the
-	// pool does not declare them.
+	// Learned are taints of the pool's new Nodes that are removed within minutes although
+	// the pool does not declare them.
 	Learned []corev1.Taint
 	// Pods are those on the Node and those that the latest plan puts there;
 	// CSINode is the Node's, nil if there is none; DaemonSets are the cluster's. All

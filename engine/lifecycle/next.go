@@ -14,7 +14,7 @@ type Next struct {
 	At   time.Time
 }
 
-// Actor is somebody who opens gates.
+// Actor is a component or a person that opens gates.
 type Actor string
 
 // The actors, as they are called in a sentence.

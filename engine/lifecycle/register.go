@@ -116,7 +116,7 @@ func registration(c *snapshot.Claim, node *corev1.Node) *NodeChange {
 
 // bare reports whether a Node joined without the claim's taints. Every launch asks
 // for them, together with the unregistered taint: where that one is, the others
-// were, and one that is missing has been removed by somebody since.
+// were, and one that is missing has been removed since.
 func bare(c *snapshot.Claim, node *corev1.Node) bool {
 	return !hasTaint(node.Spec.Taints, Unregistered) || c.Annotations[JoinsBareAnnotation] == "true"
 }

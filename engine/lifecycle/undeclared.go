@@ -13,7 +13,7 @@ import (
 
 // UndeclaredAnnotation lists, on a claim, the taints that its Node carried soon
 // after it joined and that the claim does not declare, each as key:effect,
-// separated by commas. One that somebody removed in time begins with "-", one
+// separated by commas. One that was removed in time begins with "-", one
 // that stayed for longer than [LearnedPatience] with "!".
 const UndeclaredAnnotation = "millwright.dev/undeclared-taints"
 
@@ -75,7 +75,7 @@ func (s *Step) observe(v View) {
 }
 
 // Unsettled is an undeclared taint that a young Node carries and of which it is not
-// known yet whether somebody removes it, and until when that is waited for; empty if
+// known yet whether it is removed, and until when that is waited for; empty if
 // there is none.
 func Unsettled(c *snapshot.Claim, node *corev1.Node, now time.Time) (taint string, until time.Time) {
 	until = node.CreationTimestamp.Add(LearnedPatience)
@@ -93,8 +93,8 @@ func Unsettled(c *snapshot.Claim, node *corev1.Node, now time.Time) (taint strin
 // name is a taint without its value, which does not matter.
 func name(t corev1.Taint) string { return t.Key + ":" + string(t.Effect) }
 
-// undeclared reports whether a taint keeps pods away although nobody who is known
-// to taint nodes has put it there.
+// undeclared reports whether a taint keeps pods away, and is of none of the
+// components that are known to taint nodes.
 func undeclared(c *snapshot.Claim, t corev1.Taint) bool {
 	for _, known := range []string{"node.kubernetes.io/", "karpenter.sh/", "millwright.dev/", "node.cloudprovider.kubernetes.io/"} {
 		if strings.HasPrefix(t.Key, known) {

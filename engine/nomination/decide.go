@@ -142,7 +142,7 @@ func wanted(s *snapshot.Snapshot, m *memo, p *snapshot.Pod) Change {
 	n, at := m.nodes[name], m.nodes[p.Status.NominatedNodeName]
 	switch {
 	case at != nil && unnoted(p, at, s.Now):
-		return Change{Pod: p, Node: at.Name, Why: NotTaken} // until that is noted, so that nobody forgets it
+		return Change{Pod: p, Node: at.Name, Why: NotTaken} // until that is noted, so that it is not forgotten
 	case name == "":
 		return none(p, Unplanned)
 	case n == nil || n.Deleting():

@@ -9,7 +9,7 @@ import (
 
 // Manager is the field manager under which nominations are written. The API
 // server keeps the record of whose a nomination is, and hands it over or drops
-// it in the same write by which anybody else changes or clears the nomination.
+// it in the same write by which another client changes or clears the nomination.
 const Manager = "millwright"
 
 // Ours reports whether a pod's nomination was made by Millwright.
@@ -19,7 +19,7 @@ func Ours(p *corev1.Pod) bool {
 	})
 }
 
-// Foreign reports whether a pod is nominated by somebody else, nearly always
+// Foreign reports whether a pod is nominated by another client, nearly always
 // kube-scheduler: it makes room there by preemption, or is about to bind the pod
-// to the node. Nobody else may interfere.
+// to the node. It stays as it is.
 func Foreign(p *corev1.Pod) bool { return p.Status.NominatedNodeName != "" && !Ours(p) }

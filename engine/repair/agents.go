@@ -64,8 +64,8 @@ func (d *decider) daemonSet(p *corev1.Pod) *snapshot.DaemonSet {
 	return d.s.DaemonSets[i]
 }
 
-// crashingSince is when somebody noted that an agent crashes there; now if nobody
-// has.
+// crashingSince is since when it is noted that an agent crashes there; now if it is
+// not.
 func (d *decider) crashingSince(n *snapshot.Node) time.Time {
 	at, err := time.Parse(time.RFC3339, n.Claim.Annotations[CrashingAnnotation])
 	if err != nil || at.After(d.s.Now) {

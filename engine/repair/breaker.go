@@ -65,7 +65,7 @@ func (d *decider) held(n *snapshot.Node, f *Finding, action snapshot.RepairActio
 	}
 	pool := *d.censusOf(n)
 	if n.Claim.Pool == "" {
-		pool = d.everybody()
+		pool = d.all()
 	}
 	if limit := scale(policy.MaxUnhealthy, pool.nodes); pool.unhealthy > limit {
 		return d.block(n, f, plan.Reason{
@@ -109,8 +109,8 @@ func (d *decider) budget(n *snapshot.Node, c census) (plan.Reason, bool) {
 	return reason, true
 }
 
-// everybody is the census of the cluster.
-func (d *decider) everybody() census {
+// all is the census of the cluster.
+func (d *decider) all() census {
 	var out census
 	for _, c := range d.census {
 		out.nodes, out.unhealthy = out.nodes+c.nodes, out.unhealthy+c.unhealthy

@@ -55,7 +55,7 @@ type Command struct {
 // something is wrong that the policy does not ignore.
 const Unhealthy = "Unhealthy"
 
-// Told reports whether anybody wants to know.
+// Told reports whether it is told.
 func (v *Verdict) Told() bool {
 	return v.Reason.Code != plan.FindingIgnored && v.Reason.Code != plan.BeingDeleted
 }
@@ -85,8 +85,8 @@ type Block struct {
 
 // Decision is the answer to one snapshot.
 type Decision struct {
-	// Verdicts are by machine. A machine that is not there is healthy, or nobody
-	// wants to know.
+	// Verdicts are by machine. A machine that is not there is healthy, or is not
+	// watched.
 	Verdicts []Verdict
 	// Commands are in the order in which machines have their turn.
 	Commands []Command
@@ -141,7 +141,7 @@ func (d *decider) policy(n *snapshot.Node) snapshot.Repair {
 	return snapshot.Repair{}.Defaulted()
 }
 
-// watched reports whether a machine is anybody's business: it has joined, is not being
+// watched reports whether a machine may be repaired: it has joined, is not being
 // restarted, and its policy or the gate wants it repaired.
 func (d *decider) watched(n *snapshot.Node) bool {
 	return !restart.Of(n.Claim).UnderWay() && n.Claim != nil && n.Object != nil && (d.opts.Gate || d.policy(n).On)

@@ -137,7 +137,7 @@ func TestEachRuleFindsItsViolation(t *testing.T) {
 		{"a licence instead of a doc comment", "engine/x/x.go", "// Copyright.\n\npackage x\n", ruleDoc, "engine/x", "has no doc comment"},
 		{"documentation of a former name", "engine/x/x.go", doc + "\n// hold waits.\nfunc wait() {}\n", ruleDoc, "engine/x/x.go:5", `begins with "hold"`},
 		{"a name that says nothing", "engine/utils/x.go", "// Package utils is documented.\npackage utils\n", ruleName, "engine/utils", "named after nothing"},
-		{"a word that stands for no term", "engine/plan/x.go", "package plan\n\n// Nobody waits.\nvar x = 1\n", ruleWords, "engine/plan/x.go:3", `"Nobody"`},
+		{"a word that stands for no term", "controllers/nodepool/x.go", "package nodepool\n\n// Nobody waits.\nvar x = 1\n", ruleWords, "controllers/nodepool/x.go:3", `"Nobody"`},
 		{"a file that has grown out of hand", "engine/x/x.go", doc + strings.Repeat("\n", maxFile), ruleSize, "engine/x/x.go", "702 lines"},
 		{"a function that has grown out of hand", "engine/x/x.go", doc + "func f() {\n" + strings.Repeat("\n", maxFunction) + "}\n", ruleSize, "engine/x/x.go:3", "f has 102 lines"},
 		{"init", "cloud/kwok/x.go", doc + "func init() {}\n", ruleInit, "cloud/kwok/x.go:3", "init runs on import"},

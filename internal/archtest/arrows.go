@@ -105,7 +105,7 @@ type home struct {
 	dirs   []string
 }
 
-// karpenterReaders translate Karpenter's objects; everybody else speaks the
+// karpenterReaders translate Karpenter's objects; all others have the
 // engine's own values.
 var karpenterReaders = []string{"cluster", "controllers", "cloud/*", "doctor", "cli", "deploy", "examples"}
 

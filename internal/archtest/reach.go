@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// unreachable lists modules that pure code must not pull in through anybody
-// else either: a decision that links them can be neither small nor replayed.
+// unreachable lists modules that pure code must not pull in through another
+// package either: a decision that links them can be neither small nor replayed.
 var unreachable = []string{
 	"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "sigs.k8s.io/karpenter",
 	"github.com/aws", "github.com/prometheus",

@@ -37,7 +37,7 @@ func NewScheduler(ctx context.Context) (*Scheduler, error) {
 		return nil, fmt.Errorf("reading kube-scheduler's defaults: %w", err)
 	}
 	client := fake.NewClientset()
-	// Nobody starts the informers: their stores are filled by hand.
+	// The informers are not started: their stores are filled by hand.
 	s := &Scheduler{stores: informers.NewSharedInformerFactory(client, 0), cluster: newCluster()}
 	s.framework, err = runtime.NewFramework(ctx, plugins.NewInTreeRegistry(), withoutDevices(&cfg.Profiles[0]),
 		runtime.WithClientSet(client),

@@ -133,7 +133,7 @@ func (d *Driver) attach(ctx context.Context, va *storagev1.VolumeAttachment) (ti
 
 func (d *Driver) detach(ctx context.Context, va *storagev1.VolumeAttachment) (time.Duration, error) {
 	if !slices.Contains(va.Finalizers, d.finalizer()) {
-		return 0, nil // somebody else holds it
+		return 0, nil // another controller holds it
 	}
 	p := d.proceed(detaching, va)
 	if p.err != nil {
@@ -165,7 +165,7 @@ func (d *Driver) claim(va *storagev1.VolumeAttachment) error {
 	if slices.ContainsFunc(pv.Spec.AccessModes, shared) {
 		return nil
 	}
-	// What was attached before this process began is in nobody's memory.
+	// What was attached before this process began is not in the ledger yet.
 	each(d.attachmentLister.List, func(a *storagev1.VolumeAttachment) {
 		if a.Status.Attached && (volumeOf(a) == volume || a.Spec.NodeName == va.Spec.NodeName) {
 			d.held.take(volumeOf(a), a.Name, a.Spec.NodeName, math.MaxInt)

@@ -13,7 +13,7 @@ type ledger struct {
 }
 
 // take gives the volume to the attachment to a node unless another has it or the node has as
-// many as it can, and returns who has it now, empty if nobody.
+// many as it can, and returns which has it now, empty if none.
 func (l *ledger) take(volume, attachment, node string, limit int) (holder string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

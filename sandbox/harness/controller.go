@@ -223,7 +223,7 @@ func WriteKubeconfig(ctx context.Context, admin *rest.Config, path string) error
 	return clientcmd.WriteToFile(*config, path)
 }
 
-// freePorts finds loopback ports that nobody listens on.
+// freePorts finds loopback ports that are not in use.
 func freePorts(n int) ([]string, error) {
 	var ports []string
 	for range n {

@@ -198,7 +198,7 @@ func untilNext(now time.Time, moments ...time.Time) time.Duration {
 }
 
 // patchNode sends the difference between two states of a node, so that nothing
-// is written that somebody else may be changing. The status subresource takes
+// is written that another client may be changing. The status subresource takes
 // labels and annotations as well.
 func (k *Kubelets) patchNode(ctx context.Context, have, want *corev1.Node) error {
 	before, err := json.Marshal(have)

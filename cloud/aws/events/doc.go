@@ -3,7 +3,7 @@
 //
 //	body ──► Reader.Read ──► []interruption.Event, or a Refusal
 //
-// It is strict, because anybody who may write to the queue can write anything: a
+// It is strict, because who may write to the queue can write anything: a
 // body counts only if it is whole, of a kind and version that are known, from the
 // account and region that are expected, and neither old nor from the future.
 // Whether its machine is one of ours is decided later, by the snapshot. What is

@@ -19,7 +19,7 @@ type Refusal string
 const (
 	// Malformed: not a whole envelope with the details of its kind.
 	Malformed Refusal = "Malformed"
-	// Unknown: an envelope of a version, source or kind that nobody here knows.
+	// Unknown: an envelope of a version, source or kind that is not known here.
 	Unknown Refusal = "Unknown"
 	// Irrelevant: whole and known, but nothing follows from it, such as that a machine
 	// begins to run.
@@ -118,8 +118,8 @@ func (r Reader) Read(body []byte, now time.Time) ([]interruption.Event, Refused)
 	return list, Refused{}
 }
 
-// decode reads JSON with exact names and each name once, so that nobody else
-// reads it differently. Further fields are fine: AWS adds some over time.
+// decode reads JSON with exact names and each name once, so that no other
+// reader takes it differently. Further fields are fine: AWS adds some over time.
 func decode(body []byte, into any) error {
 	problems, err := kjson.UnmarshalStrict(body, into, kjson.DisallowDuplicateFields)
 	return errors.Join(append(problems, err)...)

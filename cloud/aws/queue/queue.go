@@ -21,7 +21,7 @@ const (
 	batch = 10
 	// longPoll is how long a request waits for a message; SQS allows no more.
 	longPoll = 20 * time.Second
-	// visibility is for how long nobody else gets a message. Putting a batch on record
+	// visibility is for how long no other receiver gets a message. Putting a batch on record
 	// takes well below a second; a spot machine has two minutes.
 	visibility = 30 * time.Second
 	// together is how many bytes of messages are sent at once at most.

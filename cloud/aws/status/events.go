@@ -30,7 +30,7 @@ func eventsOf(s types.InstanceStatus, now time.Time) []cloud.Event {
 	for _, e := range s.Events {
 		text := aws.ToString(e.Description)
 		if _, known := codes[e.Code]; !known {
-			continue // nobody knows what it does to the machine
+			continue // what it does to the machine is not known
 		}
 		if strings.HasPrefix(text, "[") { // [Completed], [Canceled]: EC2 lists them for another week
 			continue

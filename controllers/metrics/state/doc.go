@@ -4,6 +4,6 @@
 // A [Collector] reads the state when it is scraped. Nothing is polled in
 // between, and no series outlives its object.
 //
-// [Add] times pods from creation to binding and readiness, which only somebody
-// who watches can tell.
+// [Add] times pods from creation to binding and readiness, which can only
+// be told while it happens.
 package state

@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// typeSeries are about the instance types that pools allow: a cloud has more than anybody looks at.
+// typeSeries are about the instance types that pools allow: a cloud has hundreds of others.
 type typeSeries struct{ price, available, cores, memory *prometheus.Desc }
 
 func newTypeSeries() typeSeries {

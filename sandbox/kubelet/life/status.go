@@ -23,7 +23,7 @@ const (
 
 // status is the report of a life. It keeps what belongs to others: their
 // conditions, the quality of service, the claims. A final phase given by
-// somebody else is kept as it is.
+// another client is kept as it is.
 func status(in Input, l Life) corev1.PodStatus {
 	old := &in.Pod.Status
 	if final(old.Phase) {

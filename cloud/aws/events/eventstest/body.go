@@ -100,7 +100,7 @@ func health(e interruption.Event) map[string]any {
 }
 
 // Forge is a message that must not count, made from one about a machine of ours and
-// one about somebody else's: from another account or region, replayed, cut off,
+// one about another's: from another account or region, replayed, cut off,
 // about a stranger with bytes damaged, or of a version that does not exist.
 func Forge(r *rand.Rand, o Origin, ours, stranger interruption.Event) string {
 	body := func(o Origin, e interruption.Event) string {
