@@ -169,14 +169,24 @@ func (s *theirs) consolidatable() {
 			if c.Labels[karpv1.NodePoolLabelKey] != p.Name {
 				continue
 			}
-			if duration.IsUnderConsolidateAfter(p, c, s.clock) {
-				_ = c.StatusConditions().Clear(karpv1.ConditionTypeConsolidatable)
+			conditions, under := c.StatusConditions(), duration.IsUnderConsolidateAfter(p, c, s.clock)
+			if conditions.IsTrue(karpv1.ConditionTypeConsolidatable) != under {
+				continue
+			}
+			if under {
+				_ = conditions.Clear(karpv1.ConditionTypeConsolidatable)
 			} else {
-				c.StatusConditions().SetTrue(karpv1.ConditionTypeConsolidatable)
+				conditions.SetTrue(karpv1.ConditionTypeConsolidatable)
 			}
 			s.cluster.UpdateNodeClaim(c)
 		}
 	}
+}
+
+// take takes up a claim, as a copy, because its conditions are changed here.
+func (s *theirs) take(m *Machine) {
+	s.claims[m.Name] = m.Claim.DeepCopy()
+	s.cluster.UpdateNodeClaim(s.claims[m.Name])
 }
 
 // Provision is what its provisioner schedules. kube-scheduler has found no room for the pods.
@@ -197,7 +207,7 @@ func (s *theirs) Touched(m *Machine) {
 	for _, pod := range s.cache.gone(m) {
 		s.cluster.DeletePod(pod)
 	}
-	s.cluster.UpdateNodeClaim(m.Claim)
+	s.take(m)
 	s.cluster.MarkUnconsolidated()
 }
 
@@ -215,8 +225,7 @@ func (s *theirs) Follow(ctx context.Context, c Change) error {
 	}
 	for _, m := range c.Came {
 		s.cache.add(m)
-		s.claims[m.Name] = m.Claim
-		s.cluster.UpdateNodeClaim(m.Claim)
+		s.take(m)
 		if err := s.cluster.UpdateNode(ctx, m.Node); err != nil {
 			return fmt.Errorf("adding node: %w", err)
 		}
