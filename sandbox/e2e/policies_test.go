@@ -54,6 +54,7 @@ func TestAProcessUsesEveryRightOfThePolicies(t *testing.T) {
 		c.eventually(patience, c.running("app="+app, 1))
 	}
 
+	c.requestReboot(c.claimOf("reserved"))
 	restarted, instances := c.nodeOf("db").Name, c.instances()
 	c.must(c.aws.Maintain(c.Context(), aws.Maintenance{Instance: instances[restarted].ID, Code: interruption.Stop, In: 24 * time.Hour}))
 	c.untag(instances[c.nodeOf("near").Name].ID)
@@ -62,6 +63,8 @@ func TestAProcessUsesEveryRightOfThePolicies(t *testing.T) {
 	c.must(c.aws.Interrupt(c.Context(), aws.Interruption{Instance: instances[reclaimed].ID, Notice: awstest.SpotNotice}))
 	c.eventually(patience, func() error { return c.restarting(restarted, `"done"`) })
 	c.eventually(awstest.SpotNotice, func() error { return c.without(reclaimed) })
+	c.eventually(patience, func() error { return c.called("ec2:RebootInstances", 1) })
+	c.eventually(patience, func() error { return c.working("reserved", 1) })
 	c.eventually(patience, c.running("app=spot", 1))
 	c.eventually(patience, c.running("app=db", 1))
 	c.eventually(patience, func() error {

@@ -22,19 +22,7 @@ func TestARebootKeepsInstanceAndNode(t *testing.T) {
 	before := c.nodeOf("web")
 	instance, claim := c.instances()[before.Name], c.claimOf("web")
 
-	patch := func(text string, what ...string) {
-		_, err := c.dynamic.Resource(nodeClaims).Patch(c.Context(), claim, types.MergePatchType, []byte(text), metav1.PatchOptions{}, what...)
-		c.must(err)
-	}
-	patch(`{"metadata":{"annotations":{"karpenter.sh/reboot-termination-grace-period":"30s"}}}`)
-	object, err := c.dynamic.Resource(nodeClaims).Get(c.Context(), claim, metav1.GetOptions{})
-	c.must(err)
-	status := object.Object["status"].(map[string]any)
-	text, err := json.Marshal(append(status["conditions"].([]any), map[string]any{
-		"type": "Rebooting", "status": "True", "reason": "RebootRequested", "message": "a test", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
-	}))
-	c.must(err)
-	patch(`{"status":{"conditions":`+string(text)+`}}`, "status")
+	c.requestReboot(claim)
 	c.eventually(patience, func() error { return c.called("ec2:RebootInstances", 1) })
 	controller.Kill()
 	c.controller()
@@ -49,4 +37,23 @@ func TestARebootKeepsInstanceAndNode(t *testing.T) {
 	if after, n := c.nodeOf("web"), c.launched("web"); after.UID != before.UID || c.instances()[after.Name].ID != instance.ID || n != 1 {
 		c.Errorf("node %s, instance %s, %d launched; they were %s, %s, 1", after.UID, c.instances()[after.Name].ID, n, before.UID, instance.ID)
 	}
+}
+
+// requestReboot requests the reboot of a claim's machine, as repair does.
+func (c *onEC2) requestReboot(claim string) {
+	c.Helper()
+	patch := func(text string, what ...string) {
+		c.Helper()
+		_, err := c.dynamic.Resource(nodeClaims).Patch(c.Context(), claim, types.MergePatchType, []byte(text), metav1.PatchOptions{}, what...)
+		c.must(err)
+	}
+	patch(`{"metadata":{"annotations":{"karpenter.sh/reboot-termination-grace-period":"30s"}}}`)
+	object, err := c.dynamic.Resource(nodeClaims).Get(c.Context(), claim, metav1.GetOptions{})
+	c.must(err)
+	status := object.Object["status"].(map[string]any)
+	text, err := json.Marshal(append(status["conditions"].([]any), map[string]any{
+		"type": "Rebooting", "status": "True", "reason": "RebootRequested", "message": "a test", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
+	}))
+	c.must(err)
+	patch(`{"status":{"conditions":`+string(text)+`}}`, "status")
 }
