@@ -27,7 +27,7 @@ const (
 const (
 	// RebootDrain is how long pods have to leave; those that have not are rebooted with the machine.
 	RebootDrain = 5 * time.Minute
-	// RebootTelling is how long, after that, the cloud is told again that refuses for now.
+	// RebootTelling is how long, after that, the call is repeated while it fails for a time.
 	RebootTelling = 5 * time.Minute
 	// A machine that was rebooted MaxReboots times in RebootMemory is replaced.
 	MaxReboots   = 2
