@@ -100,11 +100,14 @@ func becomes(p *plan.Plan, pod *corev1.Pod) *Answer {
 			if at.Node.Object == nil {
 				return answer(NewNode, "gets a new node: nodeclaim/%s is being launched.", at.Node.Claim.Name)
 			}
-			if at.Node.Initialized() {
+			waits := ""
+			if !at.Node.Initialized() {
+				waits, _ = (&Machine{Claim: at.Node.Claim}).WaitsFor()
+			}
+			if waits == "" { // also where only the Node's label is still to come
 				return answer(ExistingNode, "has room on node/%s; its scheduler has to bind it.", at.Node.Name)
 			}
-			text, _ := (&Machine{Claim: at.Node.Claim}).WaitsFor()
-			a := answer(ExistingNode, "has room on node/%s, which is not ready: %s.", at.Node.Name, text)
+			a := answer(ExistingNode, "has room on node/%s, which is not ready: %s.", at.Node.Name, waits)
 			if c := at.Node.Claim.Conditions[snapshot.Initialized]; c.Reason != "" {
 				a.Reasons = append(a.Reasons, plan.Reason{Code: plan.Code(c.Reason), Objects: []plan.ObjectRef{{Kind: "Node", Name: at.Node.Name}}})
 			}
