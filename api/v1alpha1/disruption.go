@@ -67,7 +67,7 @@ type Disruption struct {
 	PodMoveCost string `json:"podMoveCost,omitempty"`
 	// loopFreeze is for how long the evictions of a pool raise what further moves of pods
 	// must save, where machines had to be launched within ten minutes after earlier moves.
-	// It does not hold empty machines back. 0s switches it off. Default 1h.
+	// It does not hold empty machines back. 0s switches it off. Default 15m.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('24h')",message="at most 24h"

@@ -46,7 +46,7 @@ func Regimes() []Regime {
 		{Name: "Balanced", Consolidate: karpv1.ConsolidationPolicyBalanced},
 		{
 			Name: "WhenEmptyOrUnderutilized, calm", Consolidate: karpv1.ConsolidationPolicyWhenEmptyOrUnderutilized,
-			Policy: snapshot.DisruptionPolicy{MinNodeAge: 30 * time.Minute, WorkloadCooldown: 10 * time.Minute, PaybackTime: 2 * time.Hour, PodMoveCost: 0.002, MinSaving: 0.05},
+			Policy: snapshot.DisruptionPolicy{MinNodeAge: 30 * time.Minute, WorkloadCooldown: 10 * time.Minute, PaybackTime: 2 * time.Hour, PodMoveCost: 0.002, MinSaving: 0.05, LoopFreeze: new(time.Hour)},
 		},
 	}
 }

@@ -115,7 +115,7 @@ func WriteDays(w io.Writer, bySeed [][]Day) error {
 		}
 	}
 	b.WriteString(`
-Millwright under four policies, and Karpenter where it is named, in virtual time, a decision a minute: twelve Deployments that follow the sun, a CronJob of a dozen pods every ten minutes, a batch of sixty twice a day; consolidateAfter is 2m. Saved is beside Millwright's WhenEmpty. Calm is minNodeAge 30m, workloadCooldown 10m, paybackTime 2h with podMoveCost 0.002, minSavingPercent 5. Pods run where the engine has planned them, machines start at once, and no command of Karpenter's fails in its 15 s of validation. Karpenter finds machines for pods with its provisioner, and its condition Consolidatable is kept by the rule of its controller.
+Millwright under four policies, and Karpenter where it is named, in virtual time, a decision a minute: twelve Deployments that follow the sun, a CronJob of a dozen pods every ten minutes, a batch of sixty twice a day; consolidateAfter is 2m. Saved is beside Millwright's WhenEmpty. Calm is minNodeAge 30m, workloadCooldown 10m, paybackTime 2h with podMoveCost 0.002, minSavingPercent 5, loopFreeze 1h. Pods run where the engine has planned them, machines start at once, and no command of Karpenter's fails in its 15 s of validation. Karpenter finds machines for pods with its provisioner, and its condition Consolidatable is kept by the rule of its controller.
 
 A machine has come back if it was launched for pods within ten minutes after consolidation had removed one of its kind (type, zone, capacity type); each removed machine comes back once at most. Empty ones go in their ordinary time whatever comes back, and no pod moves for them. Those with pods count towards what the next move must save.
 `)

@@ -10,7 +10,7 @@ const (
 	DefaultMinSaving     = 0.02
 	DefaultMinSpotSaving = 0.2
 	DefaultMinSpotTypes  = 5
-	DefaultLoopFreeze    = time.Hour
+	DefaultLoopFreeze    = 15 * time.Minute
 )
 
 // DisruptionPolicy says about voluntary disruption what a pool has no field for.
