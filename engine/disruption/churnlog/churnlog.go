@@ -87,7 +87,7 @@ func spentAgain(p *snapshot.Pool, machines []Machine) []snapshot.PoolMove {
 	return out
 }
 
-// Evictions are those of the last hour, or of another span of at most a day, and when the
+// Evictions are those of a span of at most a day until now, and when the
 // first of them is forgotten.
 func Evictions(p *snapshot.Pool, now time.Time, span time.Duration) (pods int, until time.Time) {
 	for _, m := range p.Moves {
