@@ -181,8 +181,11 @@ func (c Config) withDefaults() (Config, error) {
 	if c.REST.UserAgent == "" {
 		c.REST.UserAgent = "millwright/" + c.Build.Version
 	}
-	if c.Observe {
+	switch {
+	case c.Observe:
 		readOnly(c.REST)
+	case !c.DisableLeaderElection:
+		fenced(c.REST, clock.RealClock{})
 	}
 	return c, nil
 }

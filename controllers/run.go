@@ -149,7 +149,7 @@ func newManager(ctx context.Context, c Config, unread *unreadable) (manager.Mana
 	informers := &decode.Informers{REST: c.REST, Scheme: kinds, Report: unread.report}
 	lease := rest.CopyConfig(c.REST) // a budget of its own: the lease is renewed whatever the loops do
 	lease.QPS, lease.Burst = 0, 0
-	again := true // Run may be called again
+	again, lasts := true, leaseDuration // Run may be called again
 	// controller-runtime's priority queue (0.24.1) can hang when it is shut down: it hands
 	// an item, its locks held, to a worker that has left, and other workers wait for them.
 	priorities := false
@@ -164,6 +164,7 @@ func newManager(ctx context.Context, c Config, unread *unreadable) (manager.Mana
 		LeaderElectionNamespace:       c.LeaderElectionNamespace,
 		LeaderElectionConfig:          lease,
 		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &lasts,
 		GracefulShutdownTimeout:       &c.ShutdownTimeout,
 		Controller:                    config.Controller{SkipNameValidation: &again, UsePriorityQueue: &priorities},
 	})
