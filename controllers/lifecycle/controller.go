@@ -154,7 +154,7 @@ func (r *Reconciler) advance(ctx context.Context, claim *karpv1.NodeClaim) (reco
 	case step.Delete == lifecycle.NodeLost, step.Delete == lifecycle.MachineEnded:
 		return r.lost(ctx, claim, step)
 	case step.Delete != "":
-		return reconcile.Result{}, r.giveUp(ctx, claim, step.Delete, step.Blocked())
+		return reconcile.Result{}, r.abandon(ctx, claim, step)
 	case step.Launch != nil:
 		return r.launch(ctx, claim, step.Launch, view.Types)
 	}
@@ -237,11 +237,7 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 		if step.NodeName != "" {
 			c.Status.NodeName = step.NodeName
 		}
-		for key, value := range step.Annotations {
-			if metav1.SetMetaDataAnnotation(&c.ObjectMeta, key, value); value == "" {
-				delete(c.Annotations, key)
-			}
-		}
+		annotate(c, step)
 		r.deps.SetConditions(c, step.Conditions)
 	})
 	if err != nil {
@@ -253,6 +249,14 @@ func (r *Reconciler) carryOut(ctx context.Context, claim *karpv1.NodeClaim, v li
 	r.tellRebooted(v, step, after)
 	r.logProgress(ctx, v, after)
 	return nil
+}
+
+func annotate(c *karpv1.NodeClaim, step lifecycle.Step) {
+	for key, value := range step.Annotations {
+		if metav1.SetMetaDataAnnotation(&c.ObjectMeta, key, value); value == "" {
+			delete(c.Annotations, key)
+		}
+	}
 }
 
 // tellRebooted says that a Node has booted, and counts the end of its reboot.

@@ -306,6 +306,39 @@ func TestAClaimWhoseLastWriteFailsIsInitializedTheNextTime(t *testing.T) {
 	}
 }
 
+func TestAClaimThatIsGivenUpForWantOfAResourceNamesIt(t *testing.T) {
+	w := newWorld(t)
+	w.Must(w.Rig.Client.Create(ctx, &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}))
+	w.Must(w.Rig.Client.Create(ctx, &v1alpha1.NodePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1alpha1.NodePolicySpec{
+		NodePools:      v1alpha1.PoolSelector{Names: []string{"default"}},
+		Initialization: &v1alpha1.Initialization{Timeout: "1m", OnTimeout: v1alpha1.Replace},
+	}}))
+	c := w.NewClaim("c")
+	c.Spec.Resources.Requests = corev1.ResourceList{"example.com/gpu": resource.MustParse("1")}
+	w.Offered[0].Capacity["example.com/gpu"] = resource.MustParse("1")
+	w.Must(w.Rig.Client.Create(ctx, c))
+	joined := false
+	for range 5 {
+		w.Sync()
+		if _, err := w.reconcileOnce(); err != nil {
+			t.Fatal(err)
+		}
+		if !joined {
+			node := w.Join(w.Cloud.Ledger[0], "n")
+			delete(node.Status.Allocatable, "example.com/gpu")
+			w.Must(w.Rig.Client.Status().Update(ctx, node))
+			joined = true
+		}
+	}
+	w.Rig.Clock.Step(2 * time.Minute)
+	if _, err := w.reconcileOnce(); err != nil {
+		t.Fatal(err)
+	}
+	if c := w.claim("c"); c.DeletionTimestamp == nil || c.Annotations["millwright.dev/given-up"] != "initialization_timeout" || c.Annotations["millwright.dev/lacked-resource"] != "example.com/gpu" {
+		t.Errorf("deleted %v, annotations %v, conditions %v", c.DeletionTimestamp, c.Annotations, c.Status.Conditions)
+	}
+}
+
 // The cloud was told to reboot the Node, by Karpenter or by us.
 func TestANodeThatHasRebootedTakesPodsAgain(t *testing.T) {
 	w := newWorld(t)

@@ -12,6 +12,15 @@ import (
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 )
 
+// abandon gives a claim up for what a step says of it.
+func (r *Reconciler) abandon(ctx context.Context, claim *karpv1.NodeClaim, step lifecycle.Step) error {
+	claim, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) { annotate(c, step) })
+	if err != nil {
+		return err
+	}
+	return r.giveUp(ctx, claim, step.Delete, step.Blocked())
+}
+
 // giveUp deletes the claim; its finalizer takes care of what was launched.
 func (r *Reconciler) giveUp(ctx context.Context, claim *karpv1.NodeClaim, reason lifecycle.DeleteReason, why string) error {
 	claim, err := r.deps.Writer.GiveUp(ctx, claim, reason, why)

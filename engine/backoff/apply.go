@@ -13,7 +13,7 @@ import (
 // at a time while it is on trial, and nothing of the images and offerings that
 // pause. Of an image that is on trial one machine may start at a time, and nothing
 // is planned with it meanwhile; a pool on trial tries the images first that failed
-// least. Nodes are the cluster's. The pool that is passed in stays as it is.
+// least. Of resources that are on trial, as of images; for those that pause see [PauseWorkloads]. Nodes are the cluster's. The pool that is passed in stays as it is.
 func Apply(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) *snapshot.Pool {
 	p = refuse(p, now)
 	pauses := Pauses(p, now)
@@ -26,13 +26,17 @@ func Apply(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) *snapshot.Po
 		active := now.Before(pause.Until)
 		switch {
 		case pause.Pool && active && out.NotReady == "":
-			out.NotReady = Reason(p.Name, pause).Message()
+			out.NotReady = Reason(p.Name, pause, now).Message()
 		case pause.Pool:
 			out.OnTrial = out.OnTrial || !active
 		case pause.Image != "" && (active || starting(p, nodes, pause.Image)):
 			images = append(images, pause.Image)
 		case pause.Image != "":
 			out.TrialImages = append(out.TrialImages, pause.Image)
+		case pause.Resource != "":
+			if !held(p, nodes, pause, now) {
+				out.TrialResources = append(out.TrialResources, pause.Resource)
+			}
 		case active:
 			offerings = append(offerings, pause.Offering)
 		}

@@ -44,9 +44,9 @@ func Count(failures []snapshot.Failure, claims []*snapshot.Claim, template strin
 func count(failures []snapshot.Failure, c *snapshot.Claim) []snapshot.Failure {
 	reason := lifecycle.DeleteReason(c.Annotations[lifecycle.GivenUpAnnotation])
 	failed := !c.Deleted.IsZero() && reason.Failure()
-	for _, key := range keys(c) {
+	for _, key := range keys(c, failed) {
 		i := slices.IndexFunc(failures, func(f snapshot.Failure) bool {
-			return f.Workload == "" && f.Template == key.Template && f.Offering == key.Offering && f.Image == key.Image
+			return f.Workload == "" && f.Template == key.Template && f.Offering == key.Offering && f.Image == key.Image && f.Resource == key.Resource
 		})
 		switch {
 		case failed && i < 0:
@@ -65,6 +65,9 @@ func count(failures []snapshot.Failure, c *snapshot.Claim) []snapshot.Failure {
 		}
 		f.Count, f.Last, f.Reason, f.Claim = f.Count+1, c.Deleted, string(reason), c.Name
 		f.Counted = append(f.Counted[max(0, len(f.Counted)+1-kept):], c.UID)
+		if f.Resource != "" {
+			tell(f, c.Name+": "+c.Labels[corev1.LabelInstanceTypeStable])
+		}
 	}
 	return failures
 }
@@ -108,20 +111,34 @@ func countUnused(failures []snapshot.Failure, claims []*snapshot.Claim) []snapsh
 		if u.At.After(f.Last) {
 			f.Count, f.Last, f.Reason, f.Claim = f.Count+1, u.At, string(plan.MachinesUnused), u.Name
 		}
-		if became := u.Name + ": " + u.Why; !slices.Contains(f.Machines, became) {
-			f.Machines = append(f.Machines[max(0, len(f.Machines)+1-listed):], became)
-		}
+		tell(f, u.Name+": "+u.Why)
 	}
 	return failures
 }
 
-// keys are what a claim may have in common with others.
-func keys(c *snapshot.Claim) []snapshot.Failure {
-	t := c.Annotations[TemplateAnnotation]
-	if t == "" {
+// tell adds what became of a machine to those that a failure tells of.
+func tell(f *snapshot.Failure, became string) {
+	if !slices.Contains(f.Machines, became) {
+		f.Machines = append(f.Machines[max(0, len(f.Machines)+1-listed):], became)
+	}
+}
+
+// keys are what a claim may have in common with others. One that failed for want of a resource
+// says nothing of pods that do not request it, and one that got ready has all that it requests.
+func keys(c *snapshot.Claim, failed bool) []snapshot.Failure {
+	t, lacked := c.Annotations[TemplateAnnotation], corev1.ResourceName(c.Annotations[lifecycle.LackedAnnotation])
+	switch {
+	case t == "":
 		return nil
+	case failed && lacked != "":
+		return []snapshot.Failure{{Template: t, Resource: lacked}}
 	}
 	out := []snapshot.Failure{{Template: t, OnlyImage: c.Image}}
+	for name := range c.Requests {
+		if !failed && requests(c, name) {
+			out = append(out, snapshot.Failure{Template: t, Resource: name})
+		}
+	}
 	if c.Image != "" {
 		out = append(out, snapshot.Failure{Template: t, Image: c.Image})
 	}
@@ -129,6 +146,12 @@ func keys(c *snapshot.Claim) []snapshot.Failure {
 		out = append(out, snapshot.Failure{Template: t, Offering: lifecycle.FormatPlanned(o)})
 	}
 	return out
+}
+
+// requests reports whether a claim asks for some of a resource.
+func requests(c *snapshot.Claim, name corev1.ResourceName) bool {
+	q := c.Requests[name]
+	return !q.IsZero()
 }
 
 // offering is what the claim became, or was to become if it never did.
@@ -159,23 +182,25 @@ func ended(c *snapshot.Claim) time.Time {
 }
 
 // tidy forgets other templates and old offerings, and puts the rest in order: the
-// template, its images, its offerings, workloads.
+// template, its resources, its images, its offerings, workloads.
 func tidy(failures []snapshot.Failure, template string) []snapshot.Failure {
 	out := slices.DeleteFunc(failures, func(f snapshot.Failure) bool { return f.Template != template })
 	kind := func(f snapshot.Failure) int {
 		switch {
 		case f.Workload != "":
-			return 3
+			return 4
 		case f.Offering != "":
-			return 2
+			return 3
 		case f.Image != "":
+			return 2
+		case f.Resource != "":
 			return 1
 		}
 		return 0
 	}
 	slices.SortFunc(out, func(a, b snapshot.Failure) int {
 		return cmp.Or(cmp.Compare(kind(a), kind(b)), b.Last.Compare(a.Last), cmp.Compare(a.Image, b.Image),
-			cmp.Compare(a.Offering, b.Offering), cmp.Compare(a.Workload, b.Workload))
+			cmp.Compare(a.Offering, b.Offering), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Workload, b.Workload))
 	})
 	workloads := slices.IndexFunc(out, func(f snapshot.Failure) bool { return f.Workload != "" })
 	if workloads < 0 {

@@ -3,6 +3,7 @@ package backoff
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -43,6 +44,7 @@ func Pauses(p *snapshot.Pool, now time.Time) []Pause {
 	var out []Pause
 	for _, r := range reached {
 		switch {
+		case r.Resource != "": // other pods are not concerned
 		case r.Image != "":
 			r.Pool = !others(r.Image)
 		case r.OnlyImage != "" && others(r.OnlyImage):
@@ -76,13 +78,13 @@ func Worst(p *snapshot.Pool, now time.Time) (plan.Reason, bool) {
 	}
 	var all []said
 	for _, pause := range Pauses(p, now) {
-		r := Reason(p.Name, pause)
+		r := Reason(p.Name, pause, now)
 		rank := 0
-		if !now.Before(pause.Until) {
+		if r.Code == plan.LaunchesOnTrial {
 			if pause.Offering != "" {
 				continue
 			}
-			r.Code, rank = plan.LaunchesOnTrial, 1
+			rank = 1
 		}
 		if !pause.Pool {
 			rank += 2
@@ -106,15 +108,29 @@ func Next(p *snapshot.Pool, now time.Time) time.Time {
 	return next
 }
 
-// Reason is why something of a pool pauses.
-func Reason(pool string, p Pause) plan.Reason {
-	want := p.Offering
-	if p.Image != "" {
-		want = "image " + p.Image
-	}
-	return plan.Reason{
-		Code: plan.LaunchesPaused, Want: want, Have: p.Failure.Reason, Total: p.Count,
+// Reason is why something of a pool pauses, or is on trial.
+func Reason(pool string, p Pause, now time.Time) plan.Reason {
+	out := plan.Reason{
+		Code: plan.LaunchesPaused, Want: p.Offering, Have: p.Failure.Reason, Total: p.Count,
 		Objects: []plan.ObjectRef{{Kind: "NodePool", Name: pool}, {Kind: "NodeClaim", Name: p.Claim}},
 		Since:   p.Last, Until: p.Until,
 	}
+	if !now.Before(p.Until) {
+		out.Code = plan.LaunchesOnTrial
+	}
+	switch {
+	case p.Image != "":
+		out.Want = "image " + p.Image
+	case p.Resource != "":
+		out.Field, out.Want, out.Have = plan.FieldRequests, string(p.Resource), strings.Join(p.Machines, "; ")
+	}
+	return out
+}
+
+// held reports whether nothing is launched for pods that request the resource of a pause: until
+// its end, and while a trial is under way.
+func held(p *snapshot.Pool, nodes []*snapshot.Node, pause Pause, now time.Time) bool {
+	return now.Before(pause.Until) || slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
+		return n.Pool() == p.Name && n.Claim != nil && !n.Deleting() && !n.Initialized() && requests(n.Claim, pause.Resource)
+	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/enginetest"
+	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
@@ -70,7 +71,7 @@ func (r *rig) pod() *snapshot.Pod {
 // snapshot is the cluster as the controllers would see it.
 func (r *rig) snapshot() *snapshot.Snapshot {
 	pool := *r.pool
-	s := &snapshot.Snapshot{Now: r.now, Pools: []*snapshot.Pool{&pool}, Nodes: slices.Clone(r.nodes), Pending: slices.Clone(r.pending)}
+	s := &snapshot.Snapshot{Now: r.now, Pools: []*snapshot.Pool{backoff.Apply(&pool, r.nodes, r.now)}, Nodes: slices.Clone(r.nodes), Pending: slices.Clone(r.pending)}
 	backoff.PauseWorkloads(s)
 	return s
 }
@@ -164,7 +165,10 @@ func (r *rig) record(found map[string][]backoff.Unused) {
 // bind puts pods onto the machines that are planned for them.
 func (r *rig) bind(answer *plan.Plan) {
 	for _, at := range answer.Placements {
-		if at.Node.Object == nil {
+		if at.Node.Object == nil || slices.ContainsFunc(at.Pod.Class.Requests, func(want snapshot.Amount) bool {
+			q := at.Node.Object.Status.Allocatable[want.Name]
+			return q.IsZero()
+		}) {
 			continue
 		}
 		i := slices.IndexFunc(r.nodes, func(n *snapshot.Node) bool { return n.Name == at.Node.Name })
@@ -179,12 +183,17 @@ func (r *rig) bind(answer *plan.Plan) {
 }
 
 func (r *rig) launch(answer *plan.Plan) {
+	room := limit.New(r.snapshot())
 	for i := range answer.NewNodes {
 		n := &answer.NewNodes[i]
+		if _, over := room.Take(n); over {
+			continue
+		}
 		r.launches = append(r.launches, r.now)
 		name := fmt.Sprintf("general-%03d", len(r.launches))
 		r.nodes = append(r.nodes, &snapshot.Node{Name: name, Claim: &snapshot.Claim{
-			Name: name, UID: types.UID(name), Pool: "general", Created: r.now, Requirements: n.Requirements,
+			Name: name, UID: types.UID(name), Pool: "general", Created: r.now, Requirements: n.Requirements, Requests: n.Requests,
+			Labels:      map[string]string{corev1.LabelInstanceTypeStable: n.Choice.Type.Name},
 			Annotations: map[string]string{backoff.TemplateAnnotation: template, backoff.LaunchedForAnnotation: backoff.LaunchedFor(n.Pods)},
 			Capacity:    n.Choice.Type.Capacity, Allocatable: n.Choice.Type.Allocatable(), Conditions: map[string]snapshot.Condition{},
 		}})

@@ -67,22 +67,29 @@ func launchedSince(n *snapshot.Node, p *snapshot.Pool, f snapshot.Failure) bool 
 	return forIt
 }
 
-// forgotten is how long after the last failure of a workload nothing is known of it: twice
-// the longest pause, and so when it has wanted no machine for that long.
+// forgotten is how long after the last failure of a workload, or for want of a resource, nothing
+// is known of it: twice the longest pause, and so when no machine has been wanted for that long.
 const forgotten = 2 * time.Hour
 
-// Recover drops the failures of workloads that have used a machine for as long as it may turn
+// Recover drops failures for want of a resource that are old and are not tried again, and those of workloads that have used a machine for as long as it may turn
 // out to be unused, and old ones. So what takes a workload's pods away minutes after they began
 // to run counts on.
 func Recover(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) []snapshot.Failure {
 	return slices.DeleteFunc(slices.Clone(p.Failures), func(f snapshot.Failure) bool {
-		return f.Workload != "" && (now.Sub(f.Last) > forgotten || used(f, p, nodes, now, judgedFor))
+		switch old := now.Sub(f.Last) > forgotten; {
+		case f.Workload != "":
+			return old || used(f, p, nodes, now, judgedFor)
+		case f.Resource != "":
+			return old && !held(p, nodes, Pause{Failure: f}, now)
+		}
+		return false
 	})
 }
 
 // PauseWorkloads gives the pending pods and the chunks of buffers for which pools launch nothing at present a class
 // that says so: all of a workload during its pause and while a trial is under way, all but
-// one otherwise. The snapshot's lists are replaced, not changed.
+// one otherwise; and all that request a resource which machines of the pool did not have, during
+// the pause for that and while a trial is under way. The snapshot's lists are replaced, not changed.
 func PauseWorkloads(s *snapshot.Snapshot) {
 	paused := map[string][]snapshot.PausedPool{}
 	spared := map[string][]snapshot.PausedPool{}
@@ -103,15 +110,20 @@ func PauseWorkloads(s *snapshot.Snapshot) {
 			}
 		}
 	}
-	if len(paused) == 0 {
+	short := lacking(s)
+	if len(paused)+len(short) == 0 {
 		return
 	}
 	pods, buffers := slices.Clone(s.Pending), slices.Clone(s.Buffers)
 	for i, p := range firstChunks(buffers) {
-		if w := Workload(p); p.Class != nil && len(paused[w]) > 0 {
+		if p.Class == nil {
+			continue
+		}
+		w, lacks := Workload(p), short.of(p.Class)
+		if len(paused[w])+len(lacks) > 0 {
 			b := *buffers[i]
-			b.Rest = p.Class.WithPaused(paused[w])
-			if len(spared[w]) > 0 {
+			b.Rest = p.Class.WithPaused(slices.Concat(paused[w], lacks))
+			if len(spared[w])+len(lacks) > 0 {
 				b.Chunk = &snapshot.Pod{Pod: p.Pod, Class: b.Rest}
 			}
 			buffers[i] = &b
@@ -125,7 +137,7 @@ func PauseWorkloads(s *snapshot.Snapshot) {
 		if !first[w] {
 			pools, first[w] = spared[w], true
 		}
-		if len(pools) == 0 {
+		if pools = slices.Concat(pools, short.of(p.Class)); len(pools) == 0 {
 			continue
 		}
 		key := fmt.Sprint(w, len(pools))
@@ -138,6 +150,31 @@ func PauseWorkloads(s *snapshot.Snapshot) {
 		pods[i] = &snapshot.Pod{Pod: p.Pod, Class: classes[p.Class][key]}
 	}
 	s.Pending, s.Buffers = pods, buffers
+}
+
+// lack is which pools launch nothing for pods that request a resource.
+type lack map[corev1.ResourceName][]snapshot.PausedPool
+
+func lacking(s *snapshot.Snapshot) lack {
+	out := lack{}
+	for _, p := range s.Pools {
+		for _, pause := range Pauses(p, s.Now) {
+			if pause.Resource != "" && held(p, s.Nodes, pause, s.Now) {
+				out[pause.Resource] = append(out[pause.Resource], snapshot.PausedPool{Pool: p.Name, Why: Reason(p.Name, pause, s.Now).Message()})
+			}
+		}
+	}
+	return out
+}
+
+// of are the pools that launch nothing for pods of a class.
+func (l lack) of(c *snapshot.Class) (out []snapshot.PausedPool) {
+	for _, want := range c.Requests {
+		if want.Quantity.Sign() > 0 {
+			out = append(out, l[want.Name]...)
+		}
+	}
+	return out
 }
 
 // firstChunks are a chunk of each buffer, without a class where there is none.

@@ -92,6 +92,9 @@ func (s *Step) act(v View, node *corev1.Node, g *Gate) {
 	switch {
 	case g.Next.Then == GiveUp && s.Delete == "":
 		s.Delete = InitializationTimedOut
+		if b := s.Blocker(); b.Name == GateResources {
+			s.annotate(LackedAnnotation, b.Reason.Want)
+		}
 		if g.Reason.Code == plan.StaleUninitializedTaint {
 			s.Delete = StaleTaint
 		}

@@ -119,6 +119,10 @@ const (
 // the reason.
 const GivenUpAnnotation = "millwright.dev/given-up"
 
+// LackedAnnotation names, on a claim that is given up because its Node does not have a
+// resource that the claim requests, the resource.
+const LackedAnnotation = "millwright.dev/lacked-resource"
+
 // Failure reports whether the reason says something against the machine, its image
 // or its configuration, so that another like it may fail as well.
 func (r DeleteReason) Failure() bool {

@@ -1,5 +1,5 @@
 // Package limit keeps account of what NodePools may have: spec.limits, and the machines that
-// a pool or an image on trial may have.
+// a pool, an image or a resource on trial may have.
 //
 //	snapshot ──► New ──► Ledger ──► Take, machine by machine, for launches of whatever origin
 //
@@ -29,19 +29,23 @@ type Ledger struct{ pools map[string]*account }
 type account struct {
 	limits, used corev1.ResourceList
 	// trial is true if only one machine may be starting; images are those of which one may
-	// be launched, by name, true once it is.
-	trial    bool
-	starting int
-	images   map[string]bool
+	// be launched, by name, true once it is; resources are alike.
+	trial     bool
+	starting  int
+	images    map[string]bool
+	resources map[corev1.ResourceName]bool
 }
 
 // New opens a ledger for the pools of a snapshot.
 func New(s *snapshot.Snapshot) *Ledger {
 	l := &Ledger{pools: make(map[string]*account, len(s.Pools))}
 	for _, p := range s.Pools {
-		l.pools[p.Name] = &account{limits: p.Limits, used: corev1.ResourceList{}, trial: p.OnTrial, images: map[string]bool{}}
+		l.pools[p.Name] = &account{limits: p.Limits, used: corev1.ResourceList{}, trial: p.OnTrial, images: map[string]bool{}, resources: map[corev1.ResourceName]bool{}}
 		for _, image := range p.TrialImages {
 			l.pools[p.Name].images[image] = false
+		}
+		for _, name := range p.TrialResources {
+			l.pools[p.Name].resources[name] = false
 		}
 	}
 	for _, n := range s.Nodes {
@@ -126,6 +130,9 @@ func (l *Ledger) TakeAll(list []plan.NewNode) (plan.Reason, bool) {
 		if image := list[i].Choice.Type.Image; a.onTrial(image) {
 			a.images[image] = true
 		}
+		for name := range a.resources {
+			a.resources[name] = a.resources[name] || requests(&list[i], name)
+		}
 		add(a.used, size)
 	}
 	for i := range list {
@@ -207,7 +214,7 @@ func (l *Ledger) clone(list []plan.NewNode) map[string]*account {
 	for i := range list {
 		if a := l.pools[list[i].Pool]; a != nil && out[list[i].Pool] == nil {
 			kept := *a
-			kept.used, kept.images = a.used.DeepCopy(), maps.Clone(a.images)
+			kept.used, kept.images, kept.resources = a.used.DeepCopy(), maps.Clone(a.images), maps.Clone(a.resources)
 			out[list[i].Pool] = &kept
 		}
 	}
@@ -244,9 +251,19 @@ func (a *account) onTrial(image string) bool {
 	return is
 }
 
+// requests reports whether pods of a planned machine ask for some of a resource.
+func requests(n *plan.NewNode, name corev1.ResourceName) bool {
+	q := n.Requests[name]
+	return !q.IsZero()
+}
+
 // exceeded says which limit a machine would exceed.
 func (a *account) exceeded(n *plan.NewNode, wants corev1.ResourceList) (plan.Reason, bool) {
-	if taken := a.images[n.Choice.Type.Image]; taken || a.trial && a.starting > 0 {
+	taken := a.images[n.Choice.Type.Image]
+	for name := range a.resources {
+		taken = taken || a.resources[name] && requests(n, name)
+	}
+	if taken || a.trial && a.starting > 0 {
 		return plan.Reason{
 			Code: plan.LimitHolds, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: n.Pool}}, Have: "its launches fail, so one machine at a time is tried",
 		}, true

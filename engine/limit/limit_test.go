@@ -60,6 +60,8 @@ func TestALedgerCountsEverythingThatExists(t *testing.T) {
 		"a pool on trial":                      {snapshot.Pool{OnTrial: true}, nil, node, 1},
 		"a pool on trial whose machine is starting": {snapshot.Pool{OnTrial: true}, []*snapshot.Node{machine(launched)}, node, 0},
 		"an image on trial":                         {snapshot.Pool{TrialImages: []string{"x86"}}, nil, node, 1},
+		"a resource on trial":                       {snapshot.Pool{TrialResources: []corev1.ResourceName{"example.com/gpu"}}, nil, plan.NewNode{Pool: "p", Choice: node.Choice, Requests: corev1.ResourceList{"example.com/gpu": resource.MustParse("1")}}, 1},
+		"a resource on trial that is not requested": {snapshot.Pool{TrialResources: []corev1.ResourceName{"example.com/gpu"}}, nil, node, 20},
 		"another image than that on trial":          {snapshot.Pool{TrialImages: []string{"arm"}}, nil, node, 20},
 	} {
 		t.Run(name, func(t *testing.T) {

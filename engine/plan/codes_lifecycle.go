@@ -67,7 +67,9 @@ const (
 const (
 	// LaunchesPaused: Total machines in a row of the pool, the first object, failed
 	// with Have, the last of them the second object; so nothing is launched from the
-	// pool, or nothing of Want, an offering or an image, until the end.
+	// pool, or nothing of Want, an offering or an image, until the end. With a Field, the
+	// Nodes did not get what that asks for, Want, and Have names the machines with their types;
+	// so nothing is launched for pods that request it.
 	LaunchesPaused Code = "LaunchesPaused"
 	// LaunchesOnTrial: the same, and the pause is over: one machine at a time is
 	// launched until one gets ready.

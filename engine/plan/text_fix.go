@@ -52,7 +52,7 @@ var fixes = words{
 	NoPools:               say("create a NodePool"),
 	PoolNotReady:          say("%s: fix its node class until its condition Ready is True, or its requirements", first("the pool")),
 	LaunchesRefused:       say("permit what the API server refuses: grant the right, raise the quota, or change the admission policy or webhook that it names"),
-	MachinesUnused:        say("remove what keeps the pods off those machines: a taint from outside, a DaemonSet larger than its template, a rule of kube-scheduler"),
+	MachinesUnused:        say("remove what keeps the pods off those machines: a taint from outside, a DaemonSet larger than its template, a rule of kube-scheduler; or have the resource that they lack published there, or ask for types that have it"),
 	TaintNotTolerated:     say("add the toleration to the pod, or use a pool without the taint"),
 	RequirementNotMet:     say("let the pool allow what is named, or ask for less in the pod"),
 	ExcludedByPool:        say("let the pool allow what is named, or ask for less in the pod"),

@@ -49,11 +49,26 @@ func unusedText(r Reason) string {
 	return text + "; the next one is launched after " + at(r.Until)
 }
 
+// lackedText words what machines that did not get a resource mean for pods that request it.
+func lackedText(r Reason) string {
+	text := fmt.Sprintf("%d machines in a row were given up because their Nodes did not get %s (%s)", r.Total, r.Want, r.Have)
+	if r.Total == 1 {
+		text = fmt.Sprintf("a machine was given up because its Node did not get %s (%s)", r.Want, r.Have)
+	}
+	if r.Code == LaunchesOnTrial {
+		return text + "; for pods that request it one at a time is launched until one gets it"
+	}
+	return text + "; for pods that request it no other is launched before " + at(r.Until)
+}
+
 // pausedText words what failed machines mean for the next ones.
 func pausedText(r Reason) string {
 	what := ""
 	if r.Want != "" {
 		what = " of " + r.Want
+	}
+	if r.Field == FieldRequests {
+		return lackedText(r)
 	}
 	failed := fmt.Sprintf("%d machines%s in a row failed (%s, last %s)", r.Total, what, r.Have, list(r.rest(), ""))
 	if r.Total == 1 {

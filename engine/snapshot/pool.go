@@ -58,9 +58,10 @@ type Pool struct {
 	Moves []PoolMove
 	// OnTrial lets the pool start one machine at a time, after failures. TrialImages
 	// are the images of which it starts one machine at a time, and of which none is
-	// starting.
-	OnTrial     bool
-	TrialImages []string
+	// starting; TrialResources are such resources.
+	OnTrial        bool
+	TrialImages    []string
+	TrialResources []corev1.ResourceName
 	// Refused is that the API server refuses the pool's claims, nil if it does not.
 	Refused *LaunchRefusal
 	// NotReady says why the pool cannot launch at present; empty when it can.
