@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/disruption"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement"
@@ -98,7 +99,7 @@ func becomes(p *plan.Plan, pod *corev1.Pod) *Answer {
 	for _, at := range p.Placements {
 		if is(at.Pod) {
 			if at.Node.Object == nil {
-				return answer(NewNode, "gets a new node: nodeclaim/%s is being launched.", at.Node.Claim.Name)
+				return answer(NewNode, "gets a new node: nodeclaim/%s is being launched.", at.Node.Claim.Name).unlaunched(at.Node.Claim)
 			}
 			waits := ""
 			if !at.Node.Initialized() {
@@ -133,6 +134,16 @@ func becomes(p *plan.Plan, pod *corev1.Pod) *Answer {
 		return a
 	}
 	return nil
+}
+
+// unlaunched says of a pod that waits for a claim why its launch has failed, if it has.
+func (a *Answer) unlaunched(claim *snapshot.Claim) *Answer {
+	if r := lifecycle.Unlaunched(claim); r.Code == plan.LaunchFailed && !claim.Is(snapshot.Launched) {
+		a.Summary = []string{fmt.Sprintf("%s waits for nodeclaim/%s: %s.", a.Object, claim.Name, r.Message())}
+		a.Reasons = append(a.Reasons, r)
+		a.Fixes = append(a.Fixes, Fix{What: "the launch has to succeed, or the NodeClaim is given up", Commands: []string{"millwright why nodeclaim/" + claim.Name}})
+	}
+	return a
 }
 
 // unsized is why the kubelet has not given a pod what it asks for, if it says so.
