@@ -26,6 +26,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/crds"
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/controllers/servertime"
 	"github.com/millwright-dev/millwright/engine/spread"
 )
@@ -91,9 +92,11 @@ func (r *report) connect(kube *genericclioptions.ConfigFlags, through transport.
 	if err != nil {
 		return err
 	}
-	if r.reader, err = client.New(cfg, client.Options{Scheme: kinds}); err != nil {
+	reader, err := client.New(cfg, client.Options{Scheme: kinds})
+	if err != nil {
 		return fmt.Errorf("connecting to the cluster: %w", err)
 	}
+	r.reader = decode.Client(reader)
 	definitions, err := clientset.NewForConfig(cfg)
 	if err != nil {
 		return fmt.Errorf("connecting to the cluster: %w", err)

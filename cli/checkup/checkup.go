@@ -13,6 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cli/listing"
 	"github.com/millwright-dev/millwright/cli/manifest"
+	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/doctor"
 )
 
@@ -40,6 +41,9 @@ func (in *Input) addCluster(ctx context.Context, reader client.Reader, warn func
 			continue
 		}
 		err := listing.Each(ctx, reader, kind.List(), func(o client.Object) error {
+			if fault := decode.Fault(o); fault != "" {
+				warn("what is wrong with the rest of it is not known: %s %s: %s", listing.Kind(kind.List()), o.GetName(), fault)
+			}
 			in.objects = append(in.objects, o)
 			return nil
 		}, client.InNamespace(kind.Namespace()))

@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/transport"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/cluster/decode"
 )
 
 // Flags are those of a command about objects of a namespace.
@@ -43,7 +45,7 @@ func Connection(f *genericclioptions.ConfigFlags) (*rest.Config, error) {
 }
 
 // Client is a client of the cluster of flags that knows kinds; through, which may be nil, wraps its
-// transport.
+// transport. What cannot be read of an object is left out of it, as in package decode.
 func Client(f *genericclioptions.ConfigFlags, through transport.WrapperFunc, kinds ...func(*runtime.Scheme) error) (client.Client, error) {
 	cfg, err := Connection(f)
 	if err != nil {
@@ -60,5 +62,5 @@ func Client(f *genericclioptions.ConfigFlags, through transport.WrapperFunc, kin
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
-	return c, nil
+	return decode.Client(c), nil
 }

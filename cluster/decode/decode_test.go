@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -52,11 +53,12 @@ func TestWhatCannotBeReadIsLeftOutAndNamed(t *testing.T) {
 func TestAnObjectThatCannotBeReadCostsOnlyItself(t *testing.T) {
 	bad, good := pool(t, "bad", `{"limits": {"cpu": "1e1.5"}}`), pool(t, "good", `{"limits": {"cpu": "4"}}`)
 	answers := map[string]any{
-		"/api":                  metav1.APIVersions{Versions: []string{"v1"}},
-		"/apis":                 metav1.APIGroupList{Groups: []metav1.APIGroup{{Name: "karpenter.sh", Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "karpenter.sh/v1", Version: "v1"}}}}},
-		"/apis/karpenter.sh/v1": metav1.APIResourceList{GroupVersion: "karpenter.sh/v1", APIResources: []metav1.APIResource{{Name: "nodepools", Kind: "NodePool"}}},
-		"/apis/karpenter.sh":    metav1.APIGroup{Name: "karpenter.sh", Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "karpenter.sh/v1", Version: "v1"}}},
-		"/api/v1":               metav1.APIResourceList{GroupVersion: "v1"},
+		"/api":                                metav1.APIVersions{Versions: []string{"v1"}},
+		"/apis":                               metav1.APIGroupList{Groups: []metav1.APIGroup{{Name: "karpenter.sh", Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "karpenter.sh/v1", Version: "v1"}}}}},
+		"/apis/karpenter.sh/v1":               metav1.APIResourceList{GroupVersion: "karpenter.sh/v1", APIResources: []metav1.APIResource{{Name: "nodepools", Kind: "NodePool"}}},
+		"/apis/karpenter.sh":                  metav1.APIGroup{Name: "karpenter.sh", Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "karpenter.sh/v1", Version: "v1"}}},
+		"/api/v1":                             metav1.APIResourceList{GroupVersion: "v1"},
+		"/apis/karpenter.sh/v1/nodepools/bad": bad.Object,
 		"/apis/karpenter.sh/v1/nodepools": map[string]any{
 			"apiVersion": "karpenter.sh/v1", "kind": "NodePoolList", "metadata": map[string]any{"resourceVersion": "9"}, "items": []any{bad.Object, good.Object},
 		},
@@ -103,17 +105,30 @@ func TestAnObjectThatCannotBeReadCostsOnlyItself(t *testing.T) {
 	if !c.WaitForCacheSync(ctx) {
 		t.Fatal("the cache never has a list")
 	}
-	var list karpv1.NodePoolList
-	if err := c.List(ctx, &list); err != nil {
+	direct, err := client.New(cfg, client.Options{Scheme: kinds})
+	if err != nil {
 		t.Fatal(err)
 	}
-	var got []string
-	for i := range list.Items {
-		got = append(got, fmt.Sprintf("%s %t", list.Items[i].Name, Fault(&list.Items[i]) == ""))
-	}
-	slices.Sort(got)
-	if !slices.Equal(got, []string{"bad false", "good true"}) {
-		t.Errorf("the cache has %q", got)
+	for name, reader := range map[string]client.Reader{"cache": c, "client": Client(direct)} {
+		var list karpv1.NodePoolList
+		if err := reader.List(ctx, &list); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i := range list.Items {
+			got = append(got, fmt.Sprintf("%s %t", list.Items[i].Name, Fault(&list.Items[i]) == ""))
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, []string{"bad false", "good true"}) {
+			t.Errorf("the %s has %q", name, got)
+		}
+		var one karpv1.NodePool
+		if err := reader.Get(ctx, client.ObjectKey{Name: "bad"}, &one); err != nil || Fault(&one) == "" {
+			t.Errorf("the %s has %+v for the one that cannot be read, error %v", name, one, err)
+		}
+		if err := reader.Get(ctx, client.ObjectKey{Name: "none"}, &one); !apierrors.IsNotFound(err) {
+			t.Errorf("the %s has one that does not exist: %v", name, err)
+		}
 	}
 	const want = "bad spec.limits[cpu]: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$' <nil>"
 	if said := <-reported; said != want || len(reported) > 0 {

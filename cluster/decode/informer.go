@@ -2,16 +2,12 @@ package decode
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,7 +35,7 @@ type Informers struct {
 
 // New is cache.Options.NewInformer.
 func (r *Informers) New(lw toolscache.ListerWatcher, of runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-	kind, typed := of.(client.Object)
+	_, typed := of.(client.Object)
 	gvk, err := apiutil.GVKForObject(of, r.Scheme)
 	if _, bare := of.(runtime.Unstructured); !typed || bare || err != nil || builtIn(gvk.Group) {
 		return toolscache.NewSharedIndexInformer(lw, of, resync, indexers)
@@ -48,11 +44,10 @@ func (r *Informers) New(lw toolscache.ListerWatcher, of runtime.Object, resync t
 	return toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			out, err := lister.ListWithContext(ctx, options)
-			var answer apierrors.APIStatus
-			if err == nil || errors.As(err, &answer) || ctx.Err() != nil {
+			if !undecoded(ctx, err) {
 				return out, err
 			}
-			if lenient, again := r.list(ctx, gvk, kind, options); again == nil {
+			if lenient, again := r.list(ctx, gvk, options); again == nil {
 				return lenient, nil
 			}
 			return out, err
@@ -71,7 +66,7 @@ func builtIn(group string) bool {
 }
 
 // list reads all objects of a kind one by one.
-func (r *Informers) list(ctx context.Context, gvk schema.GroupVersionKind, kind client.Object, options metav1.ListOptions) (runtime.Object, error) {
+func (r *Informers) list(ctx context.Context, gvk schema.GroupVersionKind, options metav1.ListOptions) (runtime.Object, error) {
 	c, err := r.connect()
 	if err != nil {
 		return nil, err
@@ -81,31 +76,7 @@ func (r *Informers) list(ctx context.Context, gvk schema.GroupVersionKind, kind 
 	if err != nil {
 		return nil, err
 	}
-	var bare unstructured.UnstructuredList
-	bare.SetGroupVersionKind(gvk)
-	if err := c.List(ctx, &bare, &client.ListOptions{Raw: &options}); err != nil {
-		return nil, err
-	}
-	items := make([]runtime.Object, 0, len(bare.Items))
-	for i := range bare.Items {
-		obj := kind.DeepCopyObject().(client.Object)
-		if err := Object(&bare.Items[i], obj); err != nil {
-			r.report(&bare.Items[i], err)
-			continue
-		}
-		if fault := Fault(obj); fault != "" {
-			r.report(obj, nil)
-		}
-		items = append(items, obj)
-	}
-	listed, err := meta.ListAccessor(out)
-	if err != nil {
-		return nil, err
-	}
-	listed.SetResourceVersion(bare.GetResourceVersion())
-	listed.SetContinue(bare.GetContinue())
-	listed.SetRemainingItemCount(bare.GetRemainingItemCount())
-	return out, meta.SetList(out, items)
+	return out, list(ctx, c, gvk, out, r.report, &client.ListOptions{Raw: &options})
 }
 
 // connect makes the client with the first object that cannot be read.

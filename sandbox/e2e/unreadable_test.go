@@ -22,7 +22,7 @@ spec:
 `
 
 // An object that the API server stores and Go's types refuse costs only itself, whether it is
-// there before the controller or comes while it runs.
+// there before the controller or comes while it runs, and so it is with commands.
 func TestANodePoolThatCannotBeReadCostsOnlyItself(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -47,4 +47,13 @@ func TestANodePoolThatCannotBeReadCostsOnlyItself(t *testing.T) {
 	}
 	c.manifests(deployment("more", "good", 3, "1", "1Gi"))
 	c.eventually(patience, c.running("app=more", 3))
+	for command, says := range map[string]string{
+		"why nodepool good":       "nodepool/good has",
+		"why nodepool unreadable": "spec.disruption.budgets[0].duration: ",
+		"doctor":                  "NodePool unreadable: spec.disruption.budgets[0].duration: ",
+	} {
+		if out, code := c.command(strings.Fields(command)...); !strings.Contains(out, says) {
+			c.Errorf("%s does not say %q, but ends with %d:\n%s", command, says, code, out)
+		}
+	}
 }
