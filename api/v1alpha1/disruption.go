@@ -67,7 +67,8 @@ type Disruption struct {
 	PodMoveCost string `json:"podMoveCost,omitempty"`
 	// loopFreeze is for how long the evictions of a pool raise what further moves of pods
 	// must save, where machines had to be launched within ten minutes after earlier moves.
-	// It does not hold empty machines back. 0s switches it off. Default 15m.
+	// It does not hold empty machines back. 0s switches it off, and with it the room that such a
+	// pool keeps for as many pods as came in the last ten minutes. Default 15m.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('24h')",message="at most 24h"

@@ -21,7 +21,6 @@ func (c *consolidation) begin() {
 	if len(list) == 0 {
 		return
 	}
-	c.world.Close(c.restless)
 	in := consolidate.Input{
 		World: c.world, Terms: map[string]consolidate.Terms{}, Begin: c.move,
 		Refuses: func(gone []*snapshot.Node) (plan.Reason, bool) {
@@ -32,6 +31,8 @@ func (c *consolidation) begin() {
 	for _, p := range c.s.Pools {
 		in.Terms[p.Name] = c.terms(p)
 	}
+	c.keepRoom(in.Terms)
+	c.world.Close(c.restless)
 	for _, x := range list {
 		v := c.verdict(x.Node)
 		if reason, stays := notReplacing(c.examiner, x.Node); stays {

@@ -53,6 +53,10 @@ const (
 	// PodFitsNowhere: the first object is a pod that would find no other machine; Have is why
 	// the machine's own pool launches none, if it launches nothing.
 	PodFitsNowhere Code = "PodFitsNowhere"
+	// RoomKept: its pods may fit on others, but not the room besides that the pool, the first
+	// object, keeps for as many pods as Have, as so many came within Want: until Until if no further
+	// pods come. Hint is the share of savings that was spent again.
+	RoomKept Code = "RoomKept"
 	// NothingCheaper: what the machine holds costs as much elsewhere; Have is its
 	// price, Want the least for the same.
 	NothingCheaper Code = "NothingCheaper"

@@ -39,6 +39,9 @@ var disruptionWords = words{
 		}
 		return text
 	},
+	RoomKept: ends(func(r Reason) string {
+		return fmt.Sprintf("%s keeps room for pods like those of the last %s (%s), because %s of what its moves saved was spent again (loopFreeze)", r.first("its NodePool"), r.Want, r.Have, r.Hint)
+	}),
 	NothingCheaper: func(r Reason) string {
 		if r.Have == r.Want {
 			return fmt.Sprintf("costs %s, and nothing cheaper fits its pods", r.Have)

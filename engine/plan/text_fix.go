@@ -44,6 +44,7 @@ var fixes = words{
 	LimitHolds:            say("%s: raise spec.limits by one machine, so that the replacement can come first", first("the pool")),
 	ReplacementFailed:     say("see why new machines do not become ready: kubectl get nodeclaims, millwright why nodeclaim/NAME"),
 	NothingCheaper:        say("nothing: it is the cheapest for what runs there; more instance types or zones in the pool may help"),
+	RoomKept:              say("nothing: it goes when fewer pods come; loopFreeze: 0s in NodePolicy spec.disruption keeps no room"),
 	Starved:               say("set consolidateAfter of %s below %s, or ignoreJobs in NodePolicy spec.disruption if the pods are of Jobs", first("the pool"), have),
 	SavingTooSmall:        hurdleFix,
 	NotAgreed:             say("%s: set the annotation karpenter.sh/do-not-disrupt: \"false\", or defaultDeny to false in NodePolicy spec.disruption", first("the pod")),

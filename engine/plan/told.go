@@ -22,7 +22,7 @@ func (c Code) Told() Told {
 		return ToldOfMachine
 	case BudgetExhausted, BudgetInvalid, PolicyHolds, WatchBehind, EvictionRateReached:
 		return ToldOfPool
-	case NothingCheaper, Starved, SavingTooSmall, PriceUnknown:
+	case NothingCheaper, RoomKept, Starved, SavingTooSmall, PriceUnknown:
 		return ToldSeldom
 	}
 	return Untold

@@ -92,6 +92,7 @@ var examples = map[Code]Reason{
 	BudgetExhausted:     {Objects: ofPool, Want: `nodes: "10%"`, Have: "2 of 20 nodes not ready or leaving, 2 allowed", Total: 2},
 	BudgetInvalid:       {Objects: ofPool, Have: `schedule "0 25 * * *": end of range (25) above maximum (23): 25`},
 	PodFitsNowhere:      {Objects: []ObjectRef{aPod, theNode}},
+	RoomKept:            {Objects: ofPool, Have: "12", Want: "10m0s", Hint: "24%", Until: untilOne},
 	NothingCheaper:      {Objects: ofNode, Have: "$0.10/h", Want: "$0.10/h"},
 	Starved:             {Objects: append(ofPool, ofNode...), Have: "1m0s", Want: "2m0s", Total: 31, Since: untilOne.Add(-time.Hour), Until: untilOne},
 	SavingTooSmall:      {Objects: ofPool, Field: "loopFreeze", Have: "$0.01/h", Want: "$0.02/h", Removed: 12, Total: 300, Hint: "80%", Until: untilOne},

@@ -107,6 +107,7 @@ func Find(in Input) map[string]Stay {
 	s.excludeTargets()
 	s.remove()
 	s.replace()
+	s.tellKept()
 	return s.stays
 }
 
@@ -156,6 +157,9 @@ func (s *search) judge(c *component, answer whatif.Answer) {
 // unplaced says why a pod has no place: no cheaper machine would hold it, nothing may be
 // launched, or none takes it.
 func (s *search) unplaced(c Candidate, pod *snapshot.Pod) plan.Reason {
+	if whatif.Kept(pod) {
+		return s.fitsNowhere(c, pod)
+	}
 	need := s.prefilter.need(pod.Class)
 	if !slices.ContainsFunc(s.offers, func(w offer) bool { return w.price < c.Price && room(need, w.have, 1) > 0 }) {
 		return plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Want: dollars(c.Price), Have: dollars(c.Price)}
@@ -163,7 +167,7 @@ func (s *search) unplaced(c Candidate, pod *snapshot.Pod) plan.Reason {
 	if reason := s.Terms[c.Node.Pool()].Closed; reason.Code != "" {
 		return reason
 	}
-	return fitsNowhere(c, pod)
+	return s.fitsNowhere(c, pod)
 }
 
 func nodeRef(c Candidate) []plan.ObjectRef {
@@ -174,7 +178,11 @@ func nodeRef(c Candidate) []plan.ObjectRef {
 func (s *search) take(part *component, m Move, answer whatif.Answer) {
 	m.Nodes = nodes(part.nodes)
 	slices.SortFunc(m.Nodes, func(a, b *snapshot.Node) int { return cmp.Compare(a.Name, b.Name) })
-	m.Placements = slices.Collect(answer.Of(m.Nodes...))
+	for at := range answer.Of(m.Nodes...) {
+		if !whatif.Kept(at.Pod) {
+			m.Placements = append(m.Placements, at)
+		}
+	}
 	if reason, no := s.Begin(m); no {
 		s.stay(part, Stay{Reason: reason, Saving: m.Saving})
 		return

@@ -36,7 +36,17 @@ type Churn struct {
 	Evicted, Pods int
 	Wasted        float64
 	Until         time.Time
+	Expected      Expected
 }
+
+// Expected is for how many pods that may come a pool keeps room, and until when if none comes.
+type Expected struct {
+	Pods  int
+	Until time.Time
+}
+
+// wasted is the share that was spent again, for a message.
+func (c Churn) wasted() string { return strconv.Itoa(int(math.Round(100*c.Wasted))) + "%" }
 
 // weight is what churn adds to the weight of a pod.
 func (c Churn) weight() float64 {
@@ -99,7 +109,7 @@ func (h *hurdle) reason(c Candidate, saving float64) plan.Reason {
 	}
 	if h.field == fieldChurn {
 		r.Removed, r.Total, r.Until = h.churn.Evicted, h.churn.Pods, h.churn.Until
-		r.Hint = strconv.Itoa(int(math.Round(100*h.churn.Wasted))) + "%"
+		r.Hint = h.churn.wasted()
 	}
 	return r
 }

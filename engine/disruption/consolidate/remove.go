@@ -3,6 +3,7 @@ package consolidate
 import (
 	"slices"
 
+	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -24,7 +25,7 @@ func (s *search) remove() {
 		if pod := unplaced[c.Node.Name]; pod == nil {
 			s.judge(alone(c), answer)
 		} else {
-			s.stay(alone(c), Stay{Reason: fitsNowhere(c, pod), Saving: c.Price})
+			s.stay(alone(c), Stay{Reason: s.fitsNowhere(c, pod), Saving: c.Price})
 		}
 	}
 }
@@ -37,7 +38,11 @@ func nodes(list []Candidate) []*snapshot.Node {
 	return out
 }
 
-func fitsNowhere(c Candidate, pod *snapshot.Pod) plan.Reason {
+// fitsNowhere says that a pod of a machine has no place, or room that is kept there.
+func (s *search) fitsNowhere(c Candidate, pod *snapshot.Pod) plan.Reason {
+	if whatif.Kept(pod) {
+		return s.roomKept(c)
+	}
 	return plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.RefOf(pod)}, nodeRef(c)...)}
 }
 

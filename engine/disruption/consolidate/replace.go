@@ -151,8 +151,13 @@ func components(group []Candidate, answer whatif.Answer) []*component {
 	}
 	for _, n := range answer.NewNodes {
 		var whole *component
+		first := n.Pods[0]
 		for _, pod := range n.Pods {
 			whole = join(whole, of[answer.From(pod)])
+		}
+		if n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), whatif.Kept); len(n.Pods) == 0 {
+			whole.unplaced = cmp.Or(whole.unplaced, first) // nothing is launched to keep room
+			continue
 		}
 		whole.launch = append(whole.launch, n)
 	}

@@ -74,6 +74,43 @@ func (w *World) Close(closed func(*snapshot.Node) bool) {
 	w.snap.Nodes = nodes
 }
 
+// kept stands for the room that Keep keeps.
+var kept snapshot.Buffer
+
+// Keep keeps room for pods like some, as far as machines that exist have it. It is kept elsewhere
+// if a machine goes that has it, and costs nothing to move.
+func (w *World) Keep(like []*snapshot.Pod) {
+	if len(like) == 0 {
+		return
+	}
+	s := w.snap.Fork()
+	for _, p := range like {
+		room := again(p)
+		room.Buffer = &kept
+		s.Pending = append(s.Pending, room)
+	}
+	s.Pools = w.unstocked(s.Pending)
+	w.put(slices.Values(w.solve(s).Placements))
+}
+
+// WithoutKept is the world without that room, false if there is none in it.
+func (w *World) WithoutKept() (*World, bool) {
+	f, found := *w, false
+	f.snap = w.snap.Fork()
+	f.snap.Nodes = slices.Clone(w.snap.Nodes)
+	for i, n := range f.snap.Nodes {
+		if slices.ContainsFunc(n.Pods, Kept) {
+			free := *n
+			free.Pods = slices.DeleteFunc(slices.Clone(n.Pods), Kept)
+			f.snap.Nodes[i], found = &free, true
+		}
+	}
+	return &f, found
+}
+
+// Kept reports whether a pod stands for room that Keep keeps.
+func Kept(p *snapshot.Pod) bool { return p.Buffer == &kept }
+
 // closedTaint keeps pods off a machine in a what-if.
 var closedTaint = corev1.Taint{Key: "millwright.dev/closed", Effect: corev1.TaintEffectNoSchedule}
 
@@ -191,9 +228,7 @@ func (a Answer) WithoutRoom() map[string]*snapshot.Pod {
 	out := a.Refused()
 	for i := range a.NewNodes {
 		for _, p := range a.NewNodes[i].Pods {
-			if out[a.from[p]] == nil {
-				out[a.from[p]] = p
-			}
+			a.lacks(out, p)
 		}
 	}
 	return out
@@ -202,20 +237,22 @@ func (a Answer) WithoutRoom() map[string]*snapshot.Pod {
 // Refused is like WithoutRoom, and new machines count as room.
 func (a Answer) Refused() map[string]*snapshot.Pod {
 	out := map[string]*snapshot.Pod{}
-	lacks := func(p *snapshot.Pod) {
-		if out[a.from[p]] == nil {
-			out[a.from[p]] = p
-		}
-	}
 	for _, u := range slices.Concat(a.Unplaced, a.Ignored) {
-		lacks(u.Pod)
+		a.lacks(out, u.Pod)
 	}
 	for _, at := range a.Placements {
 		if Closed(at.Node) {
-			lacks(at.Pod)
+			a.lacks(out, at.Pod)
 		}
 	}
 	return out
+}
+
+// lacks notes a pod without a place. Room that is kept is named only where no pod lacks one.
+func (a Answer) lacks(out map[string]*snapshot.Pod, p *snapshot.Pod) {
+	if was := out[a.from[p]]; was == nil || Kept(was) {
+		out[a.from[p]] = p
+	}
 }
 
 // Ask plans for the pods of machines as if those were gone. The world stays as it
@@ -241,9 +278,13 @@ func (w *World) ask(gone []*snapshot.Node, roomOnly bool) Answer {
 	if roomOnly {
 		s.Pools = w.unstocked(s.Pending)
 	}
-	w.Asked += overhead + len(s.Nodes) + w.pods()/podsPerMachine
-	out.Plan = placement.Solve(s, w.options)
+	out.Plan = w.solve(s)
 	return out
+}
+
+func (w *World) solve(s *snapshot.Snapshot) *plan.Plan {
+	w.Asked += overhead + len(s.Nodes) + w.pods()/podsPerMachine
+	return placement.Solve(s, w.options)
 }
 
 // pods counts those of all machines.
@@ -278,11 +319,16 @@ func Moving(n *snapshot.Node) iter.Seq[*snapshot.Pod] {
 func Movers(n *snapshot.Node) []*snapshot.Pod {
 	out := make([]*snapshot.Pod, 0, len(n.Pods))
 	for p := range Moving(n) {
-		again := *p.Pod
-		again.Spec.NodeName, again.Status, again.DeletionTimestamp = "", corev1.PodStatus{}, nil
-		out = append(out, &snapshot.Pod{Pod: &again, Class: p.Class, Buffer: p.Buffer})
+		out = append(out, again(p))
 	}
 	return out
+}
+
+// again is a pod as it would be made again.
+func again(p *snapshot.Pod) *snapshot.Pod {
+	pod := *p.Pod
+	pod.Spec.NodeName, pod.Status, pod.DeletionTimestamp = "", corev1.PodStatus{}, nil
+	return &snapshot.Pod{Pod: &pod, Class: p.Class, Buffer: p.Buffer}
 }
 
 // put binds pods to machines.

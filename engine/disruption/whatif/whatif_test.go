@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -65,5 +66,33 @@ func TestChunksStayChunksInAWorld(t *testing.T) {
 	}
 	if movers := Movers(a); len(movers) != 2 || movers[1].Buffer != chunk.Buffer {
 		t.Errorf("what moves is %v", movers)
+	}
+}
+
+// Room is kept where there is some, moves with a machine's pods, costs nothing, and can be left out.
+func TestRoomIsKept(t *testing.T) {
+	w := full()
+	var classes snapshot.Classes
+	like := func(name string, milli int64) *snapshot.Pod { return classes.Pod(enginetest.Pod(name, milli, 256)) }
+	before := w.Machine("a").MoveCost()
+	w.Keep([]*snapshot.Pod{like("small", 1000), like("too-large", 2000)})
+	var kept []*snapshot.Node
+	for _, n := range w.Machines() {
+		if slices.ContainsFunc(n.Pods, Kept) {
+			kept = append(kept, n)
+		}
+	}
+	if len(kept) != 1 || len(kept[0].Pods) != 2 || kept[0].MoveCost() != before {
+		t.Fatalf("room is kept on %d machines", len(kept))
+	}
+	if n := len(Movers(kept[0])); n != 2 {
+		t.Errorf("%d move, want the pod and the room", n)
+	}
+	free, found := w.WithoutKept()
+	if !found || slices.ContainsFunc(free.Machine(kept[0].Name).Pods, Kept) || !slices.ContainsFunc(kept[0].Pods, Kept) {
+		t.Error("without the room that is kept the world is not another one")
+	}
+	if _, found := free.WithoutKept(); found {
+		t.Error("room is left")
 	}
 }

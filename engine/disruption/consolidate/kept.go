@@ -1,0 +1,37 @@
+package consolidate
+
+import (
+	"strconv"
+
+	"github.com/millwright-dev/millwright/engine/disruption/churnlog"
+	"github.com/millwright-dev/millwright/engine/plan"
+)
+
+// roomKept says that a machine's pods may have a place, but not with the room that is kept.
+func (s *search) roomKept(c Candidate) plan.Reason {
+	churn := s.Terms[c.Node.Pool()].Churn
+	return plan.Reason{
+		Code: plan.RoomKept, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: c.Node.Pool()}},
+		Have: strconv.Itoa(churn.Expected.Pods), Want: churnlog.Soon.String(), Hint: churn.wasted(), Until: churn.Expected.Until,
+	}
+}
+
+// tellKept says so of the candidates that would be worth nothing, or whose pods would have no
+// place, because of that room alone.
+func (s *search) tellKept() {
+	free, keeps := s.World.WithoutKept()
+	if !keeps {
+		return
+	}
+	prefilter := newPrefilter(free, s.Candidates)
+	for _, c := range s.Candidates {
+		why := s.stays[c.Node.Name]
+		switch why.Reason.Code {
+		case "", plan.NothingCheaper, plan.PodFitsNowhere:
+			if s.available(c) && len(prefilter.remove(free.Machine(c.Node.Name), true)) == 0 {
+				why.Reason = s.roomKept(c)
+				s.stays[c.Node.Name] = why
+			}
+		}
+	}
+}
