@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -33,9 +36,10 @@ func (f Faults) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// CheckPolicy finds fields that cannot be read, and windows that never open.
+// CheckPolicy finds fields that cannot be read, selectors that select nothing because they are
+// none, and windows that never open.
 func CheckPolicy(p *v1alpha1.NodePolicy) Faults {
-	out := unread(p)
+	out := append(unread(p), checkSelectors(p)...)
 	check := func(field string, list []v1alpha1.Window) {
 		for i, w := range windows(list) {
 			var e *window.Error
@@ -50,6 +54,42 @@ func CheckPolicy(p *v1alpha1.NodePolicy) Faults {
 	if in := p.Spec.Interruption; in != nil {
 		for i := range in.Rules {
 			check(fmt.Sprintf("spec.interruption.rules[%d]", i), in.Rules[i].Windows)
+		}
+	}
+	return out
+}
+
+// checkSelectors finds selectors of a policy with an operator, a key or a value that is none.
+func checkSelectors(p *v1alpha1.NodePolicy) Faults {
+	var out Faults
+	spec := field.NewPath("spec")
+	check := func(at *field.Path, s *metav1.LabelSelector) {
+		for _, e := range validation.ValidateLabelSelector(s, validation.LabelSelectorValidationOptions{}, at) {
+			out = append(out, Fault{e.Field, e.ErrorBody() + ", so the selector selects nothing"})
+		}
+	}
+	daemonSets := func(at *field.Path, list []v1alpha1.DaemonSetSelector) {
+		for i := range list {
+			check(at.Index(i).Child("selector"), list[i].Selector)
+		}
+	}
+	check(spec.Child("nodePools", "selector"), p.Spec.NodePools.Selector)
+	if in := p.Spec.Initialization; in != nil {
+		daemonSets(spec.Child("initialization", "readyDaemonSets"), in.ReadyDaemonSets)
+	}
+	if t := p.Spec.Termination; t != nil {
+		daemonSets(spec.Child("termination", "agents"), t.Agents)
+	}
+	if in := p.Spec.Interruption; in != nil {
+		for i := range in.Rules {
+			rule := spec.Child("interruption", "rules").Index(i)
+			check(rule.Child("pods"), in.Rules[i].Pods)
+			check(rule.Child("waiting"), in.Rules[i].Waiting)
+		}
+	}
+	if r := p.Spec.Repair; r != nil {
+		for i := range r.Agents {
+			check(spec.Child("repair", "agents").Index(i).Child("selector"), r.Agents[i].Selector)
 		}
 	}
 	return out

@@ -33,8 +33,7 @@ func (s *Store) Policy(pool string) snapshot.Policy {
 	return s.policyOf(pool)
 }
 
-// PolicyOf translates a NodePolicy as far as it matters who rules. A selector
-// that cannot be read, which the API server refuses, selects nothing.
+// PolicyOf translates a NodePolicy as far as it matters who rules.
 func PolicyOf(p *v1alpha1.NodePolicy) policy.Policy {
 	out := policy.Policy{Name: p.Name, Priority: p.Spec.Priority, Names: p.Spec.NodePools.Names, Selector: selector(p.Spec.NodePools.Selector)}
 	for _, s := range p.Spec.Sections() {
@@ -43,7 +42,8 @@ func PolicyOf(p *v1alpha1.NodePolicy) policy.Policy {
 	return out
 }
 
-// selector translates a label selector; nil stays nil.
+// selector translates a label selector; nil stays nil. One that is none, which the API server
+// admits and [CheckPolicy] names, selects nothing.
 func selector(in *metav1.LabelSelector) labels.Selector {
 	if in == nil {
 		return nil

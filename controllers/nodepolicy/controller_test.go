@@ -3,6 +3,7 @@ package nodepolicy_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,41 @@ func TestTheStatusShowsWhoRulesAndTheStoreFollowsTheSameRule(t *testing.T) {
 	r.Delete(policy("gpu", 0, everything, ""))
 	if got := r.Store.Policy("train").Initialization.Timeout; got != 10*time.Minute {
 		t.Errorf("without its policy the pool has the timeout %v", got)
+	}
+}
+
+// A selector that the API server admits may be none; the policy names it, wherever it is.
+func TestAPolicySaysWhichOfItsSelectorsAreNone(t *testing.T) {
+	none := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn}}}
+	some := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	p := policy("broken", 0, v1alpha1.PoolSelector{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a b": "c"}}}, "")
+	p.Spec.Initialization = &v1alpha1.Initialization{ReadyDaemonSets: []v1alpha1.DaemonSetSelector{{Selector: some}, {Selector: none}}}
+	p.Spec.Termination = &v1alpha1.Termination{Agents: []v1alpha1.DaemonSetSelector{{Selector: none}}}
+	p.Spec.Interruption = &v1alpha1.Interruption{Rules: []v1alpha1.InterruptionRule{{Pods: none, Waiting: some}, {Waiting: none}}}
+	p.Spec.Repair = &v1alpha1.Repair{Agents: []v1alpha1.RepairAgent{{DaemonSetSelector: v1alpha1.DaemonSetSelector{Selector: none}}}}
+	r := looptest.New(t, pool("web", nil), p)
+	_, err := nodepolicy.New(r.Deps).Reconcile(context.Background(), reconcile.Request{})
+	r.Must(err)
+	r.Get(p)
+	valid := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionValidationSucceeded)
+	if valid.Status != metav1.ConditionFalse {
+		t.Fatalf("the policy is taken for valid: %+v", valid)
+	}
+	var fields []string
+	for fault := range strings.SplitSeq(valid.Message, "; ") {
+		if path, _, ok := strings.Cut(fault, ": "); ok && strings.HasPrefix(path, "spec.") {
+			fields = append(fields, path)
+		}
+	}
+	if want := []string{
+		"spec.nodePools.selector.matchLabels",
+		"spec.initialization.readyDaemonSets[1].selector.matchExpressions[0].values",
+		"spec.termination.agents[0].selector.matchExpressions[0].values",
+		"spec.interruption.rules[0].pods.matchExpressions[0].values",
+		"spec.interruption.rules[1].waiting.matchExpressions[0].values",
+		"spec.repair.agents[0].selector.matchExpressions[0].values",
+	}; !slices.Equal(fields, want) {
+		t.Errorf("named are %q, want %q; all of it: %s", fields, want, valid.Message)
 	}
 }
 
