@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
@@ -22,13 +21,11 @@ import (
 	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
-	"github.com/millwright-dev/millwright/cli/listing"
+	"github.com/millwright-dev/millwright/cli/running"
 	"github.com/millwright-dev/millwright/cli/switches"
 	"github.com/millwright-dev/millwright/cli/target"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/cluster/devicecel"
-	"github.com/millwright-dev/millwright/controllers"
-	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -236,38 +233,13 @@ func (q *question) pods(ctx context.Context, reader client.Reader, in *inventory
 		return ended
 	})
 	answers := cluster.Pods(pods)
-	if !slices.ContainsFunc(answers, func(a *explain.Answer) bool { return a.Verdict == explain.NeedsNode }) {
+	if !slices.ContainsFunc(answers, (*explain.Answer).Promises) {
 		return answers, err
 	}
-	said, unread := q.said(ctx, reader, in, namespace)
-	for _, a := range answers {
-		if e := said[a.Object.Name]; e != nil && a.Verdict == explain.NeedsNode {
-			a.Contradict(e.Message, e.LastTimestamp.Time)
-		}
-	}
-	return answers, errors.Join(err, unread)
-}
-
-// current is how old an event may be that still holds: the controller repeats the one
-// about a pod without a machine after five minutes.
-const current = 6 * time.Minute
-
-// said is what the controller said last of the pods of a namespace for which it has no machine,
-// unless that is old: it knows what the cloud refused a moment ago, which no object says.
-func (q *question) said(ctx context.Context, reader client.Reader, in *inventory, namespace string) (map[string]*corev1.Event, error) {
-	out := map[string]*corev1.Event{}
-	err := listing.Each(ctx, reader, &corev1.EventList{}, func(e *corev1.Event) error {
-		last := out[e.InvolvedObject.Name]
-		if in.now.Sub(e.LastTimestamp.Time) < current && (last == nil || !e.LastTimestamp.Before(&last.LastTimestamp)) {
-			out[e.InvolvedObject.Name] = e
-		}
-		return nil
-	}, client.InNamespace(namespace), client.MatchingFields{"source": controllers.EventSource, "reason": apply.FailedScheduling})
-	if apierrors.IsForbidden(err) {
-		in.unread = append(in.unread, "Event")
-		err = nil
-	}
-	return out, err
+	controller, unread, failed := running.Read(ctx, reader, in.now, namespace)
+	in.unread = append(in.unread, unread...)
+	cluster.Attend(answers, controller)
+	return answers, errors.Join(err, failed)
 }
 
 // decided is the cluster with what the controller would decide about it now.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -94,6 +95,7 @@ func fakeOf(t *testing.T, objects ...client.Object) client.WithWatch {
 		}
 	}
 	return fake.NewClientBuilder().WithScheme(kinds).WithObjects(objects...).
+		WithIndex(&coordinationv1.Lease{}, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).
 		WithIndex(&corev1.Event{}, "source", event(func(e *corev1.Event) string { return e.Source.Component })).
 		WithIndex(&corev1.Event{}, "reason", event(func(e *corev1.Event) string { return e.Reason })).Build()
 }

@@ -146,13 +146,6 @@ func section(b *strings.Builder, title string, list []Fix) {
 	}
 }
 
-// Contradict adds that the controller said otherwise, of a pod for which there would be a
-// machine as far as the objects tell.
-func (a *Answer) Contradict(said string, at time.Time) {
-	a.say(fmt.Sprintf("But at %s the controller reported: %s.", Stamp(at), strings.TrimSuffix(said, ".")))
-	a.Fixes = append(a.Fixes, Fix{What: "if none is available at present: " + plan.Reason{Code: plan.OfferingUnavailable}.Fix()})
-}
-
 // say adds a sentence to the summary.
 func (a *Answer) say(sentence string) { a.Summary = append(a.Summary, sentence) }
 

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/limit"
@@ -41,7 +42,7 @@ func (c *Cluster) Pods(pods []*corev1.Pod) []*Answer {
 	out := make([]*Answer, len(pods))
 	late := map[plan.ObjectRef]bool{}
 	for i, pod := range pods {
-		out[i] = becomes(c.plan, pod)
+		out[i] = becomes(c.s, c.plan, pod)
 		late[plan.PodRef(pod)] = out[i] == nil
 	}
 	if slices.Contains(out, nil) {
@@ -55,7 +56,7 @@ func (c *Cluster) Pods(pods []*corev1.Pod) []*Answer {
 		planned := placement.Solve(&since, placement.Options{})
 		for i, pod := range pods {
 			if out[i] == nil {
-				out[i] = becomes(planned, pod)
+				out[i] = becomes(&since, planned, pod)
 			}
 		}
 	}
@@ -77,7 +78,7 @@ func (c *Cluster) Pods(pods []*corev1.Pod) []*Answer {
 }
 
 // becomes says what a plan has for a pod; nil if it leaves out one that is not bound.
-func becomes(p *plan.Plan, pod *corev1.Pod) *Answer {
+func becomes(s *snapshot.Snapshot, p *plan.Plan, pod *corev1.Pod) *Answer {
 	is := func(p *snapshot.Pod) bool { return p.Namespace == pod.Namespace && p.Name == pod.Name }
 	answer := func(v Verdict, format string, args ...any) *Answer {
 		return &Answer{
@@ -122,6 +123,7 @@ func becomes(p *plan.Plan, pod *corev1.Pod) *Answer {
 			key := n.Choice.Key()
 			a := answer(NeedsNode, "needs a new node of nodepool/%s, which is not being launched yet: %s in %s, %s.", n.Pool, key.Type, key.Zone, key.CapacityType)
 			a.Summary = append(a.Summary, plan.Overlaid(n.Choice)...)
+			a.refused(s, p.NewNodes[:i+1])
 			return a
 		}
 	}
@@ -144,6 +146,27 @@ func (a *Answer) unlaunched(claim *snapshot.Claim) *Answer {
 		a.Fixes = append(a.Fixes, Fix{What: "the launch has to succeed, or the NodeClaim is given up", Commands: []string{"millwright why nodeclaim/" + claim.Name}})
 	}
 	return a
+}
+
+// refused adds why the last of the machines of a plan is not launched although the plan has it: of
+// a pool that is on trial, or has others on trial, one is at a time.
+func (a *Answer) refused(s *snapshot.Snapshot, planned []plan.NewNode) {
+	room := limit.New(s)
+	var reason plan.Reason
+	var over bool
+	for _, n := range planned {
+		reason, over = room.Take(&n)
+	}
+	if !over {
+		return
+	}
+	pool := planned[len(planned)-1].Pool
+	if trial, found := backoff.Worst(s.Pool(pool), s.Now); found {
+		reason = trial
+	}
+	a.say(fmt.Sprintf("It waits for another one: %s.", reason.Message()))
+	a.Reasons = append(a.Reasons, reason)
+	a.Fixes = append(a.Fixes, Fix{What: "a machine of nodepool/" + pool + " has to become ready", Commands: []string{"millwright verify pool " + pool}})
 }
 
 // unsized is why the kubelet has not given a pod what it asks for, if it says so.

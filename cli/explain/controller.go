@@ -1,0 +1,113 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/millwright-dev/millwright/engine/plan"
+)
+
+// Controller is what objects tell of the process that launches machines.
+type Controller struct {
+	// Name is that of the leases of which a process holds one while it acts, Acting; Observing
+	// are of those that only observe. Unknown says that they may not be read.
+	Name              string
+	Acting, Observing []*coordinationv1.Lease
+	Unknown           bool
+	// Said is what the controller said last of pods, by their names.
+	Said map[string]*corev1.Event
+}
+
+// Attend adds to answers about pods that promise machines what the controller said of the pods,
+// and why none of them is launched if no controller does that.
+func (c *Cluster) Attend(answers []*Answer, by *Controller) {
+	for _, a := range answers {
+		if !a.Promises() {
+			continue
+		}
+		if e := by.Said[a.Object.Name]; e != nil && a.Verdict == NeedsNode {
+			a.contradict(e.Message, e.LastTimestamp.Time)
+		}
+		if !by.Unknown {
+			c.unattended(a, by)
+		}
+	}
+}
+
+// Promises reports whether the answer is that a machine comes.
+func (a *Answer) Promises() bool { return a.Verdict == NeedsNode || a.Verdict == NewNode }
+
+// contradict adds that the controller reported otherwise a moment ago, when the answer is
+// that a pod would get a machine: the cloud has none at present.
+func (a *Answer) contradict(said string, at time.Time) {
+	a.say(fmt.Sprintf("But at %s the controller reported: %s.", Stamp(at), strings.TrimSuffix(said, ".")))
+	a.Fixes = append(a.Fixes, Fix{What: "if none is available at present: " + plan.Reason{Code: plan.OfferingUnavailable}.Fix()})
+}
+
+// unattended adds why no process launches a machine, if none does.
+func (c *Cluster) unattended(a *Answer, by *Controller) {
+	held := func(l *coordinationv1.Lease) bool {
+		lasts := time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
+		return ptr.Deref(l.Spec.HolderIdentity, "") != "" && c.s.Now.Before(renewed(l).Add(lasts))
+	}
+	if i := slices.IndexFunc(by.Acting, held); i >= 0 {
+		c.unready(a, by.Acting[i])
+		return
+	}
+	observer := slices.IndexFunc(by.Observing, held)
+	switch {
+	case len(by.Acting) > 0:
+		last := slices.MaxFunc(by.Acting, func(x, y *coordinationv1.Lease) int { return renewed(x).Compare(renewed(y)) })
+		a.say(fmt.Sprintf("No controller has held %s since %s: nothing is launched until one runs.", named(last), Stamp(renewed(last))))
+	case observer < 0 && len(by.Said) > 0: // by one that runs without a lease
+		return
+	case observer < 0:
+		a.say(fmt.Sprintf("There is no lease %s: nothing is launched unless a controller runs with --disable-leader-election, or with a lease of another name.", by.Name))
+	}
+	if observer >= 0 {
+		a.say(fmt.Sprintf("%s is that of a controller which only observes, and launches nothing.", named(by.Observing[observer])))
+	}
+	a.Fixes = append(a.Fixes, Fix{
+		What:     "run a controller that acts: a Deployment with replicas and without --mode observe",
+		Commands: []string{"kubectl get leases -A --field-selector metadata.name=" + by.Name},
+	})
+}
+
+// unready adds that the pod which holds a lease is not ready. The identity of a holder is its host
+// name, which is a pod's name, and something random.
+func (c *Cluster) unready(a *Answer, l *coordinationv1.Lease) {
+	name, _, _ := strings.Cut(*l.Spec.HolderIdentity, "_")
+	for _, n := range c.s.Nodes {
+		for _, p := range n.Pods {
+			if p.Namespace != l.Namespace || p.Name != name {
+				continue
+			}
+			for _, cond := range p.Status.Conditions {
+				if cond.Type == corev1.PodReady && cond.Status != corev1.ConditionTrue {
+					a.say(fmt.Sprintf("%s, which holds %s, has not been ready since %s, and plans nothing until it is.", plan.PodRef(p.Pod), named(l), Stamp(cond.LastTransitionTime.Time)))
+					a.Fixes = append(a.Fixes, Fix{
+						What:     "the controller has to become ready: its log says what it waits for, or which right it lacks",
+						Commands: []string{fmt.Sprintf("kubectl logs %s -n %s", name, l.Namespace)},
+					})
+				}
+			}
+		}
+	}
+}
+
+func named(l *coordinationv1.Lease) string {
+	return plan.ObjectRef{Kind: "Lease", Namespace: l.Namespace, Name: l.Name}.String()
+}
+
+func renewed(l *coordinationv1.Lease) time.Time {
+	if at := l.Spec.RenewTime; at != nil {
+		return at.Time
+	}
+	return time.Time{}
+}
