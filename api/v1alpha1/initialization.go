@@ -177,7 +177,7 @@ const (
 )
 
 // Backoff bounds how often a pool launches what has failed before. Failures are
-// machines that were given up because they did not launch, register or initialize
+// machines that were given up, or retained, because they did not launch, register or initialize
 // in time. They are counted per template of the pool, and per image and per offering
 // (instance type, zone and capacity type) of the template; other pools are not
 // concerned.

@@ -42,8 +42,8 @@ func Count(failures []snapshot.Failure, claims []*snapshot.Claim, template strin
 
 // count adds one claim to what it has in common with others.
 func count(failures []snapshot.Failure, c *snapshot.Claim) []snapshot.Failure {
-	reason := lifecycle.DeleteReason(c.Annotations[lifecycle.GivenUpAnnotation])
-	failed := !c.Deleted.IsZero() && reason.Failure()
+	reason, at := failure(c)
+	failed := !at.IsZero()
 	for _, key := range keys(c, failed) {
 		i := slices.IndexFunc(failures, func(f snapshot.Failure) bool {
 			return f.Workload == "" && f.Template == key.Template && f.Offering == key.Offering && f.Image == key.Image && f.Resource == key.Resource
@@ -63,13 +63,22 @@ func count(failures []snapshot.Failure, c *snapshot.Claim) []snapshot.Failure {
 		if f.Count > 0 && f.OnlyImage != key.OnlyImage {
 			f.OnlyImage = ""
 		}
-		f.Count, f.Last, f.Reason, f.Claim = f.Count+1, c.Deleted, string(reason), c.Name
+		f.Count, f.Last, f.Reason, f.Claim = f.Count+1, at, string(reason), c.Name
 		f.Counted = append(f.Counted[max(0, len(f.Counted)+1-kept):], c.UID)
 		if f.Resource != "" {
 			tell(f, c.Name+": "+c.Labels[corev1.LabelInstanceTypeStable])
 		}
 	}
 	return failures
+}
+
+// failure is why and when a claim's machine failed, zero if it has not: when it was given up, or
+// kept without pods.
+func failure(c *snapshot.Claim) (reason lifecycle.DeleteReason, at time.Time) {
+	if reason = lifecycle.DeleteReason(c.Annotations[lifecycle.GivenUpAnnotation]); reason.Failure() {
+		return reason, c.Deleted
+	}
+	return lifecycle.InitializationTimedOut, lifecycle.Retained(c)
 }
 
 func cloned(failures []snapshot.Failure) []snapshot.Failure {
@@ -175,8 +184,10 @@ func ready(c *snapshot.Claim) time.Time {
 }
 
 func ended(c *snapshot.Claim) time.Time {
-	if !c.Deleted.IsZero() {
-		return c.Deleted
+	for _, at := range []time.Time{c.Deleted, lifecycle.Retained(c)} {
+		if !at.IsZero() {
+			return at
+		}
 	}
 	return ready(c)
 }

@@ -22,6 +22,7 @@ const branch corev1.ResourceName = "vpc.amazonaws.com/pod-eni"
 type lackingRig struct {
 	*rig
 	published bool
+	onTimeout snapshot.Consequence
 	// withBranch are the launches of machines for pods that request some.
 	withBranch []string
 }
@@ -34,7 +35,7 @@ func newLackingRig(t *testing.T) *lackingRig {
 		with.Capacity[branch] = resource.MustParse("2")
 		r.pool.Types[i] = &with
 	}
-	return &lackingRig{rig: r}
+	return &lackingRig{rig: r, onTimeout: snapshot.Replace}
 }
 
 // want adds a pending pod of a workload.
@@ -103,7 +104,7 @@ func (r *lackingRig) live(n *snapshot.Node) *snapshot.Node {
 	}
 	step := lifecycle.Decide(lifecycle.View{
 		Now: r.now, Claim: n.Claim, Nodes: []*corev1.Node{n.Object},
-		Policy: snapshot.Initialization{Timeout: time.Minute, OnTimeout: snapshot.Replace},
+		Policy: snapshot.Initialization{Timeout: time.Minute, OnTimeout: r.onTimeout},
 	})
 	claim := *n.Claim
 	out := *n
@@ -188,6 +189,54 @@ func TestMachinesWithoutTheResourceThatTheyWereLaunchedForEndAlthoughOthersOfThe
 	}
 }
 
+// Those that are kept are trials enough.
+func TestNoFurtherMachineIsLaunchedWhileThreeAreKeptWithoutPods(t *testing.T) {
+	r := newLackingRig(t)
+	r.onTimeout = snapshot.Retain
+	r.wantBranch("secured")
+	r.want("web", nil)
+	for range 60 {
+		r.minute()
+	}
+	if n := len(r.withBranch); n != 3 || len(r.pending) != 1 {
+		t.Errorf("%d machines for the pod with a branch interface, at %v; %d pods wait", n, r.withBranch, len(r.pending))
+	}
+	for what, got := range map[string]string{"the pool": r.says(), "the pod": r.waits("secured")} {
+		if !strings.Contains(got, "the Nodes of 3 machines in a row did not get "+string(branch)) {
+			t.Errorf("%s says %s", what, got)
+		}
+	}
+
+	r.published = true
+	for i, n := range r.nodes {
+		if q := n.Claim.Requests[branch]; !q.IsZero() {
+			whole := *n
+			whole.Object = n.Object.DeepCopy()
+			whole.Object.Status.Allocatable[branch] = resource.MustParse("2")
+			r.nodes[i] = &whole
+		}
+	}
+	r.minute()
+	if len(r.pending) > 0 || r.says() != "" || len(r.withBranch) != 3 {
+		t.Errorf("after the plugin was mended %d pods wait, the pool says %q, %d machines", len(r.pending), r.says(), len(r.withBranch))
+	}
+}
+
+func TestAMachineThatIsKeptWithoutPodsFailedOnceAndNoLongerOnceItIsInitialized(t *testing.T) {
+	c := &snapshot.Claim{Name: "a", Pool: "general", UID: "a", Annotations: map[string]string{
+		backoff.TemplateAnnotation: template, lifecycle.RetainedAnnotation: noon.Format(time.RFC3339),
+	}}
+	failures := backoff.Count(nil, []*snapshot.Claim{c}, template)
+	failures = backoff.Count(failures, []*snapshot.Claim{c}, template)
+	if len(failures) != 1 || failures[0].Count != 1 || !failures[0].Last.Equal(noon) || failures[0].Reason != string(lifecycle.InitializationTimedOut) {
+		t.Fatalf("counted as %+v", failures)
+	}
+	c.Conditions = map[string]snapshot.Condition{snapshot.Initialized: {Status: corev1.ConditionTrue, Since: noon.Add(time.Minute)}}
+	if left := backoff.Count(failures, []*snapshot.Claim{c}, template); len(left) != 0 {
+		t.Errorf("left are %+v", left)
+	}
+}
+
 func TestOneMachineAtATimeTriesWhetherAResourceIsThereByNow(t *testing.T) {
 	r := newLackingRig(t)
 	r.pool.Failures = []snapshot.Failure{{Template: template, Resource: branch, Count: 3, Last: noon.Add(-time.Hour), Machines: []string{"general-000: m5.large"}}}
@@ -204,7 +253,7 @@ func TestOneMachineAtATimeTriesWhetherAResourceIsThereByNow(t *testing.T) {
 			t.Errorf("pod %s waits for a resource that it does not request", p.Name)
 		}
 	}
-	const want = "3 machines in a row were given up because their Nodes did not get vpc.amazonaws.com/pod-eni (general-000: m5.large); for pods that request it one at a time is launched until one gets it"
+	const want = "the Nodes of 3 machines in a row did not get vpc.amazonaws.com/pod-eni (general-000: m5.large); for pods that request it one at a time is launched until one gets it"
 	if got := r.says(); got != want {
 		t.Errorf("the pool says %s", got)
 	}

@@ -43,6 +43,11 @@ func initialize(v View) Step {
 			s.Node.RemoveTaints = []corev1.Taint{NotInitialized}
 		}
 	}
+	for _, key := range []string{RetainedAnnotation, LackedAnnotation} {
+		if v.Claim.Annotations[key] != "" {
+			s.annotate(key, "")
+		}
+	}
 	s.Conditions = []plan.Condition{done(snapshot.Initialized)}
 	return s
 }
@@ -92,17 +97,28 @@ func (s *Step) act(v View, node *corev1.Node, g *Gate) {
 	switch {
 	case g.Next.Then == GiveUp && s.Delete == "":
 		s.Delete = InitializationTimedOut
-		if b := s.Blocker(); b.Name == GateResources {
-			s.annotate(LackedAnnotation, b.Reason.Want)
-		}
+		s.lacks()
 		if g.Reason.Code == plan.StaleUninitializedTaint {
 			s.Delete = StaleTaint
 		}
 	case node == nil:
-	case g.Next.Then == Retain && !hasTaint(node.Spec.Taints, NotInitialized):
-		s.change(v).AddTaints = []corev1.Taint{NotInitialized}
+	case g.Next.Then == Retain:
+		if !hasTaint(node.Spec.Taints, NotInitialized) {
+			s.change(v).AddTaints = []corev1.Taint{NotInitialized}
+		}
+		if v.Claim.Annotations[RetainedAnnotation] == "" {
+			s.annotate(RetainedAnnotation, v.Now.UTC().Format(time.RFC3339))
+			s.lacks()
+		}
 	case g.Next.Then == RemoveTaint:
 		s.change(v).RemoveTaints = []corev1.Taint{Uninitialized}
+	}
+}
+
+// lacks names the resource that the machine waits for first, if it is one.
+func (s *Step) lacks() {
+	if b := s.Blocker(); b.Name == GateResources {
+		s.annotate(LackedAnnotation, b.Reason.Want)
 	}
 }
 

@@ -119,8 +119,21 @@ const (
 // the reason.
 const GivenUpAnnotation = "millwright.dev/given-up"
 
-// LackedAnnotation names, on a claim that is given up because its Node does not have a
-// resource that the claim requests, the resource.
+// RetainedAnnotation holds, on a claim whose machine is kept without pods because it was not
+// initialized in time, since when, as RFC 3339.
+const RetainedAnnotation = "millwright.dev/retained"
+
+// Retained is since when a claim's machine is kept without pods, zero if it is not.
+func Retained(c *snapshot.Claim) time.Time {
+	since, err := time.Parse(time.RFC3339, c.Annotations[RetainedAnnotation])
+	if err != nil || c.Is(snapshot.Initialized) {
+		return time.Time{}
+	}
+	return since
+}
+
+// LackedAnnotation names, on a claim that is given up or kept without pods because its Node does
+// not have a resource that the claim requests, the resource.
 const LackedAnnotation = "millwright.dev/lacked-resource"
 
 // Failure reports whether the reason says something against the machine, its image

@@ -51,9 +51,9 @@ func unusedText(r Reason) string {
 
 // lackedText words what machines that did not get a resource mean for pods that request it.
 func lackedText(r Reason) string {
-	text := fmt.Sprintf("%d machines in a row were given up because their Nodes did not get %s (%s)", r.Total, r.Want, r.Have)
+	text := fmt.Sprintf("the Nodes of %d machines in a row did not get %s (%s)", r.Total, r.Want, r.Have)
 	if r.Total == 1 {
-		text = fmt.Sprintf("a machine was given up because its Node did not get %s (%s)", r.Want, r.Have)
+		text = fmt.Sprintf("the Node of a machine did not get %s (%s)", r.Want, r.Have)
 	}
 	if r.Code == LaunchesOnTrial {
 		return text + "; for pods that request it one at a time is launched until one gets it"
