@@ -1,6 +1,7 @@
 package backoff_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,7 +69,9 @@ func (r *lackingRig) minute() {
 		}
 		r.nodes = deleted(r.nodes)
 		r.now = r.now.Add(5 * time.Second)
-		answer := placement.Solve(r.snapshot(), placement.Options{Cache: &r.stock})
+		s := r.snapshot()
+		answer := placement.Solve(s, placement.Options{Cache: &r.stock})
+		r.record(backoff.FindUnused(s, answer))
 		r.bind(answer)
 		before := len(r.nodes)
 		r.launch(answer)
@@ -197,6 +200,9 @@ func TestNoFurtherMachineIsLaunchedWhileThreeAreKeptWithoutPods(t *testing.T) {
 	r.want("web", nil)
 	for range 60 {
 		r.minute()
+	}
+	if slices.ContainsFunc(r.pool.Failures, func(f snapshot.Failure) bool { return f.Workload != "" }) {
+		t.Errorf("machines that are kept count as not used as well: %+v", r.pool.Failures)
 	}
 	if n := len(r.withBranch); n != 3 || len(r.pending) != 1 {
 		t.Errorf("%d machines for the pod with a branch interface, at %v; %d pods wait", n, r.withBranch, len(r.pending))

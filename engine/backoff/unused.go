@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/engine/eviction"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -184,10 +185,11 @@ func oldestOf(pods []*snapshot.Pod) map[string]*snapshot.Pod {
 	return out
 }
 
-// judged reports whether it can turn out now that a machine is not used.
+// judged reports whether it can turn out now that a machine is not used. One that is retained is
+// kept from its pods, and counts as failed.
 func judged(n *snapshot.Node, now time.Time) bool {
 	return n.Claim != nil && !n.Deleting() && n.Registered() && n.Claim.Is(snapshot.Registered) &&
-		now.Sub(n.Claim.Conditions[snapshot.Registered].Since) < judgedFor
+		now.Sub(n.Claim.Conditions[snapshot.Registered].Since) < judgedFor && lifecycle.Retained(n.Claim).IsZero()
 }
 
 // UnusedOf reads what is recorded on a claim.
