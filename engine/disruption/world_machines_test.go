@@ -47,6 +47,8 @@ func (w *world) nodeWord(n *snapshot.Node, word string) {
 		c.Pool = value
 	case "type":
 		o.Labels["node.kubernetes.io/instance-type"] = value
+	case "labels": // the claim has them too
+		c.Labels = o.Labels
 	case "event":
 		c.LastPodEvent = w.ago(value)
 	case "ended": // a workload, whenever its pod has

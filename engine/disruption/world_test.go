@@ -136,6 +136,8 @@ func (w *world) pool(name string, words []string) *snapshot.Pool {
 		case "weight":
 			weight, _ := strconv.ParseInt(value, 10, 32)
 			p.Weight = int32(weight)
+		case "only": // a type
+			p.Requirements = requirement.NewSet(requirement.Must(corev1.LabelInstanceTypeStable, requirement.In, value))
 		case "sells": // type:cpu:price[:capacityType[:out]], out of which the cloud is at present
 			p.Types = sold(value)
 		case "budget": // nodes@schedule@duration@reason,..., the schedule with _ for spaces

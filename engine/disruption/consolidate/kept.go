@@ -16,8 +16,8 @@ func (s *search) roomKept(c Candidate) plan.Reason {
 	}
 }
 
-// tellKept says so of the candidates that would be worth nothing, or whose pods would have no
-// place, because of that room alone.
+// tellKept says so of the candidates that could be removed, and would be worth it, if there was no
+// such room.
 func (s *search) tellKept() {
 	free, keeps := s.World.WithoutKept()
 	if !keeps {
@@ -27,8 +27,8 @@ func (s *search) tellKept() {
 	for _, c := range s.Candidates {
 		why := s.stays[c.Node.Name]
 		switch why.Reason.Code {
-		case "", plan.NothingCheaper, plan.PodFitsNowhere:
-			if s.available(c) && len(prefilter.remove(free.Machine(c.Node.Name), true)) == 0 {
+		case "", plan.NothingCheaper, plan.PodFitsNowhere, plan.SavingTooSmall:
+			if s.available(c) && c.Price >= s.hurdle(alone(c)).dollars && len(prefilter.remove(free.Machine(c.Node.Name), true)) == 0 {
 				why.Reason = s.roomKept(c)
 				s.stays[c.Node.Name] = why
 			}
