@@ -25,12 +25,10 @@ func (s *search) tellKept() {
 	}
 	prefilter := newPrefilter(free, s.Candidates)
 	for _, c := range s.Candidates {
-		why := s.stays[c.Node.Name]
-		switch why.Reason.Code {
+		switch s.stays[c.Node.Name].Reason.Code {
 		case "", plan.NothingCheaper, plan.PodFitsNowhere, plan.SavingTooSmall:
 			if s.available(c) && c.Price >= s.hurdle(alone(c)).dollars && len(prefilter.remove(free.Machine(c.Node.Name), true)) == 0 {
-				why.Reason = s.roomKept(c)
-				s.stays[c.Node.Name] = why
+				s.stays[c.Node.Name] = Stay{Reason: s.roomKept(c), Saving: c.Price}
 			}
 		}
 	}
