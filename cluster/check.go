@@ -36,8 +36,8 @@ func (f Faults) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// CheckPolicy finds fields that cannot be read, selectors that select nothing because they are
-// none, and windows that never open.
+// CheckPolicy finds fields that cannot be read, invalid label selectors, and windows that never
+// open.
 func CheckPolicy(p *v1alpha1.NodePolicy) Faults {
 	out := append(unread(p), checkSelectors(p)...)
 	check := func(field string, list []v1alpha1.Window) {
@@ -59,7 +59,7 @@ func CheckPolicy(p *v1alpha1.NodePolicy) Faults {
 	return out
 }
 
-// checkSelectors finds selectors of a policy with an operator, a key or a value that is none.
+// checkSelectors finds the invalid label selectors of a policy, which select nothing.
 func checkSelectors(p *v1alpha1.NodePolicy) Faults {
 	var out Faults
 	spec := field.NewPath("spec")

@@ -42,7 +42,7 @@ func PolicyOf(p *v1alpha1.NodePolicy) policy.Policy {
 	return out
 }
 
-// selector translates a label selector; nil stays nil. One that is none, which the API server
+// selector translates a label selector; nil stays nil. An invalid one, which the API server
 // admits and [CheckPolicy] names, selects nothing.
 func selector(in *metav1.LabelSelector) labels.Selector {
 	if in == nil {

@@ -16,7 +16,7 @@ const leaseDuration = 15 * time.Second
 
 // fenced makes every client of a configuration refuse to write anything but events and leases
 // unless the lease has been renewed within leaseDuration. A process that was frozen goes on where
-// it was, while another leads already: client-go finds out by and by, for up to ten seconds.
+// it was, while another leads already: client-go notices it up to ten seconds later.
 func fenced(c *rest.Config, machine clock.PassiveClock) {
 	f := &fence{clock: machine}
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return fencing{next, f} })

@@ -72,8 +72,8 @@ func TestTheStatusShowsWhoRulesAndTheStoreFollowsTheSameRule(t *testing.T) {
 	}
 }
 
-// A selector that the API server admits may be none; the policy names it, wherever it is.
-func TestAPolicySaysWhichOfItsSelectorsAreNone(t *testing.T) {
+// The API server admits invalid selectors; the policy names it, wherever it is.
+func TestAPolicySaysWhichOfItsSelectorsAreInvalid(t *testing.T) {
 	none := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn}}}
 	some := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	p := policy("broken", 0, v1alpha1.PoolSelector{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a b": "c"}}}, "")

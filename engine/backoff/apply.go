@@ -13,7 +13,8 @@ import (
 // at a time while it is on trial, and nothing of the images and offerings that
 // pause. Of an image that is on trial one machine may start at a time, and nothing
 // is planned with it meanwhile; a pool on trial tries the images first that failed
-// least. Of resources that are on trial, as of images; for those that pause see [PauseWorkloads]. Nodes are the cluster's. The pool that is passed in stays as it is.
+// least. Resources are on trial as images are; for those that pause see [PauseWorkloads].
+// Nodes are the cluster's. The pool that is passed in stays as it is.
 func Apply(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) *snapshot.Pool {
 	p = refuse(p, now)
 	pauses := Pauses(p, now)
@@ -29,7 +30,7 @@ func Apply(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) *snapshot.Po
 			out.NotReady = Reason(p.Name, pause, now).Message()
 		case pause.Pool:
 			out.OnTrial = out.OnTrial || !active
-		case pause.Image != "" && (active || starting(p, nodes, pause.Image)):
+		case pause.Image != "" && (active || starting(p, nodes, func(c *snapshot.Claim) bool { return imageOf(p, c) == pause.Image })):
 			images = append(images, pause.Image)
 		case pause.Image != "":
 			out.TrialImages = append(out.TrialImages, pause.Image)
@@ -55,8 +56,7 @@ func usable(p *snapshot.Pool) []string {
 		if t.Image == "" || slices.Contains(out, t.Image) {
 			continue
 		}
-		_, conflict := t.Requirements.Conflict(p.Requirements, func(string) bool { return true })
-		if !conflict && slices.ContainsFunc(t.Offerings, func(o catalog.Offering) bool { return o.Available }) {
+		if p.Permits(t) && slices.ContainsFunc(t.Offerings, func(o catalog.Offering) bool { return o.Available }) {
 			out = append(out, t.Image)
 		}
 	}
@@ -83,10 +83,11 @@ func suspects(p *snapshot.Pool) []string {
 	return slices.DeleteFunc(images, func(image string) bool { return failed(image) == least })
 }
 
-// starting reports whether a machine of the pool with an image is on its way.
-func starting(p *snapshot.Pool, nodes []*snapshot.Node, image string) bool {
+// starting reports whether a machine of the pool of some kind is not initialized yet, those that are
+// retained among them.
+func starting(p *snapshot.Pool, nodes []*snapshot.Node, is func(*snapshot.Claim) bool) bool {
 	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
-		return n.Pool() == p.Name && n.Claim != nil && !n.Deleting() && !n.Initialized() && imageOf(p, n.Claim) == image
+		return n.Pool() == p.Name && n.Claim != nil && !n.Deleting() && !n.Initialized() && is(n.Claim)
 	})
 }
 

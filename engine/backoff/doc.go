@@ -6,8 +6,8 @@
 //
 // Failures are machines that were given up, or retained without pods, because they did not launch,
 // register or initialize in time, or that the cloud ended before they registered. They are counted
-// in a row: per template of the pool, per image and per offering of that template. What failed as often as the
-// policy allows is paused, for twice as long with each further failure.
+// in a row: per template of the pool, per image and per offering of that template. What failed as
+// often as the policy allows is paused, for twice as long with each further failure.
 //
 // Who is to blame? A template, when its machines failed whatever image they had,
 // or when it has only one. When all of them had one image and the pool can be had

@@ -130,7 +130,5 @@ func Reason(pool string, p Pause, now time.Time) plan.Reason {
 // held reports whether nothing is launched for pods that request the resource of a pause: until
 // its end, and while a trial is under way.
 func held(p *snapshot.Pool, nodes []*snapshot.Node, pause Pause, now time.Time) bool {
-	return now.Before(pause.Until) || slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
-		return n.Pool() == p.Name && n.Claim != nil && !n.Deleting() && !n.Initialized() && requests(n.Claim, pause.Resource)
-	})
+	return now.Before(pause.Until) || starting(p, nodes, func(c *snapshot.Claim) bool { return requests(c, pause.Resource) })
 }

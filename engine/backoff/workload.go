@@ -71,8 +71,8 @@ func launchedSince(n *snapshot.Node, p *snapshot.Pool, f snapshot.Failure) bool 
 // is known of it: twice the longest pause, and so when no machine has been wanted for that long.
 const forgotten = 2 * time.Hour
 
-// Recover drops failures for want of a resource that are old and are not tried again, and those of workloads that have used a machine for as long as it may turn
-// out to be unused, and old ones. So what takes a workload's pods away minutes after they began
+// Recover drops old failures for want of a resource that is not tried again, and failures of
+// workloads that are old or have used a machine for as long as it may turn out to be unused. So what takes a workload's pods away minutes after they began
 // to run counts on.
 func Recover(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) []snapshot.Failure {
 	return slices.DeleteFunc(slices.Clone(p.Failures), func(f snapshot.Failure) bool {

@@ -22,10 +22,13 @@ func (c *consolidation) keepRoom(terms map[string]consolidate.Terms) {
 	var like []*snapshot.Pod
 	for _, p := range c.s.Pools {
 		t := terms[p.Name]
+		if *t.LoopFreeze == 0 || t.Churn.Wasted == 0 {
+			continue
+		}
 		came, until := c.arrivals(p)
 		evicted, _ := churnlog.Evictions(p, c.s.Now, churnlog.Soon) // they came again elsewhere
 		count := int(min(1, t.Churn.Wasted/fullWaste) * float64(len(came)-evicted))
-		if *t.LoopFreeze == 0 || count <= 0 {
+		if count <= 0 {
 			continue
 		}
 		t.Churn.Expected = consolidate.Expected{Pods: count, Until: until}

@@ -71,6 +71,12 @@ type Pool struct {
 	Types []*catalog.Type
 }
 
+// Permits reports whether a machine of the pool may be of a type.
+func (p *Pool) Permits(t *catalog.Type) bool {
+	_, conflict := t.Requirements.Conflict(p.Requirements, func(string) bool { return true })
+	return !conflict
+}
+
 // Closed says why the pool launches nothing at present, whatever the pods; empty when it does.
 func (p *Pool) Closed() string {
 	if p.NotReady != "" || len(catalog.Rank(p.Types, p.Requirements, nil, nil)) > 0 {

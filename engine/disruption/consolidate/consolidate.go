@@ -20,6 +20,9 @@
 // Work is counted, not timed, so that the same input gives the same moves; where it does
 // not suffice for every group, half of it is for those further down the list, picked at random.
 //
+// Room that the world keeps for pods to come (kept.go) moves like pods that cost nothing to move,
+// and nothing is launched for it.
+//
 // Invariants: moves together exceed no budget; a machine that takes pods of a move
 // is in no other; every move saves at least its hurdle.
 package consolidate
@@ -158,7 +161,7 @@ func (s *search) judge(c *component, answer whatif.Answer) {
 // launched, or none takes it.
 func (s *search) unplaced(c Candidate, pod *snapshot.Pod) plan.Reason {
 	if whatif.Kept(pod) {
-		return s.fitsNowhere(c, pod)
+		return s.roomKept(c)
 	}
 	need := s.prefilter.need(pod.Class)
 	if !slices.ContainsFunc(s.offers, func(w offer) bool { return w.price < c.Price && room(need, w.have, 1) > 0 }) {

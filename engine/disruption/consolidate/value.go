@@ -64,7 +64,7 @@ func newOffers(dims *vector.Dims, pools []*snapshot.Pool) []offer {
 // least is the lowest price at which a pool gets a type now, in $/h; infinite if it does not.
 func least(p *snapshot.Pool, t *catalog.Type) float64 {
 	price := math.Inf(1)
-	if _, conflict := t.Requirements.Conflict(p.Requirements, func(string) bool { return true }); conflict {
+	if !p.Permits(t) {
 		return price
 	}
 	zones, capacities := p.Requirements.Get(corev1.LabelTopologyZone), p.Requirements.Get(catalog.CapacityTypeLabel)
