@@ -61,6 +61,7 @@ type HookCondition struct {
 	// type is the condition's.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=316
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
 	Type string `json:"type"`
 	// status is what it must be. Default True.
 	// +kubebuilder:validation:Enum="True";"False";"Unknown"

@@ -63,6 +63,8 @@ type Initialization struct {
 	// initialized, in addition to the drivers of volumes that pods on the Node use,
 	// which are always waited for. Default none.
 	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$`
 	// +listType=set
 	// +optional
 	CSIDrivers []string `json:"csiDrivers,omitempty"`
@@ -157,6 +159,7 @@ type NodeCondition struct {
 	// type is the condition's, such as NetworkingReady.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=316
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
 	Type string `json:"type"`
 	// status is what it must be. Default True.
 	// +kubebuilder:validation:Enum="True";"False"

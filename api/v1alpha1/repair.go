@@ -67,6 +67,7 @@ type RepairCondition struct {
 	// type is the condition's, such as Ready or NetworkingReady.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=316
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
 	Type string `json:"type"`
 	// status is the one that means it.
 	// +kubebuilder:validation:Enum="True";"False";"Unknown"

@@ -33,6 +33,10 @@ spec:
 		"not a duration":                      {policy(byName, "{timeout: soon}"), "should match"},
 		"an unknown consequence":              {policy(byName, "{onTimeout: Reboot}"), "Unsupported value"},
 		"a DaemonSet without its namespace":   {policy(byName, "{readyDaemonSets: [{name: cni}]}"), "a name needs its namespace"},
+		"a CSI driver without a name":         {policy(byName, `{csiDrivers: [""]}`), "spec.initialization.csiDrivers[0]"},
+		"a CSI driver's name that none has":   {policy(byName, `{csiDrivers: [ebs.csi.aws.com, "a b"]}`), "spec.initialization.csiDrivers[1]"},
+		"conditions as they are called":       {policy(byName, `{nodeConditions: [{type: NetworkingReady}, {type: example.com/gpu-ready}]}`), ""},
+		"a condition's type that none has":    {policy(byName, `{nodeConditions: [{type: "a b"}]}`), "spec.initialization.nodeConditions[0].type"},
 		"a pause that is longer than allowed": {policy(byName, "{backoff: {initial: 2h}}"), "max must not be shorter"},
 	} {
 		t.Run(name, func(t *testing.T) {
