@@ -54,6 +54,9 @@ type Offering struct {
 	PricedBy string
 	// Available is false when the cloud does not sell it at present.
 	Available bool
+	// Lacks is what keeps it from being available other than the cloud's capacity, for people:
+	// a quota of the account, the addresses of a zone's subnets. Empty if nothing does.
+	Lacks string
 	// Labels are further labels that a node bought this way carries, such as a
 	// reservation's id. Usually empty.
 	Labels map[string]string

@@ -27,7 +27,7 @@ import (
 // for the labels of that meaning.
 //
 //	type m.large cpu=2 memory=8Gi price=0.10 spot=0.04 zones=a,b arch=arm64 gpu=1 pods=20
-//	     labels=k:v attach=DRIVER:25 reserved-cpu=100m sold-out=a/spot more=RESOURCE:1
+//	     labels=k:v attach=DRIVER:25 reserved-cpu=100m sold-out=a/spot:WHAT-IS-LACKING more=RESOURCE:1
 //	     reserved=a/cr-1:2,... reserved-price=0.001 only-reserved
 //	pool main weight=10 require=zone:In:a,b;k:Exists min-values=type:2 taints=k=v:NoSchedule
 //	     startup-taints=... limits=cpu:10,nodes:2 labels=k:v types=m.large not-ready=WHY static=3
@@ -230,8 +230,13 @@ func (s *Scenario) newType(t testing.TB, c storytest.Command) *catalog.Type {
 			if err != nil {
 				t.Fatal(err)
 			}
-			gone := slices.Contains(list(c.Options["sold-out"]), zone+"/"+kind)
-			out.Offerings = append(out.Offerings, catalog.Offering{Zone: zone, CapacityType: kind, Price: price, Available: !gone})
+			o := catalog.Offering{Zone: zone, CapacityType: kind, Price: price, Available: true}
+			for _, out := range list(c.Options["sold-out"]) {
+				if offering, lacks, _ := strings.Cut(out, ":"); offering == zone+"/"+kind {
+					o.Available, o.Lacks = false, strings.ReplaceAll(lacks, "_", " ")
+				}
+			}
+			out.Offerings = append(out.Offerings, o)
 		}
 	}
 	out.Offerings = append(out.Offerings, reserved(t, c)...)

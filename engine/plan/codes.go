@@ -32,7 +32,8 @@ const (
 	// node of the pool that would do.
 	HostPortTaken Code = "HostPortTaken"
 	// OfferingUnavailable: the cloud does not sell at present any of the types that
-	// would do; Have names zones and capacity types.
+	// would do; Have names zones and capacity types, Want what else than the cloud's capacity
+	// is short, if anything is.
 	OfferingUnavailable Code = "OfferingUnavailable"
 	// LimitExceeded: another node would exceed the pool's limit Want; Have is what
 	// is in use, with this plan's nodes.

@@ -60,8 +60,14 @@ var fixes = words{
 	NoInstanceTypes:       say("let the pool allow what is named, or ask for less in the pod"),
 	InsufficientResources: say("request less, or allow the pool larger machines"),
 	VolumeLimitExceeded:   say("request less, or allow the pool larger machines"),
-	OfferingUnavailable:   say("allow more zones, instance types or capacity types; it is tried again by itself"),
-	LimitExceeded:         say("%s: raise spec.limits", first("the pool")),
+	OfferingUnavailable: func(r Reason) string {
+		const wider = "allow more zones, instance types or capacity types; it is tried again by itself"
+		if r.Want != "" {
+			return "provide what is lacking, or " + wider
+		}
+		return wider
+	},
+	LimitExceeded: say("%s: raise spec.limits", first("the pool")),
 	MinValuesNotMet: func(r Reason) string {
 		if r.Field == FieldMinTypes {
 			return "lower " + FieldMinTypes + ", or allow the pool more instance types"

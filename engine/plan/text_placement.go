@@ -117,7 +117,7 @@ func predicate(c Constraint) string {
 		}
 		return fmt.Sprintf("satisfies the %s (%s)", c.Want, c.Have)
 	case OfferingUnavailable:
-		return "is available at present"
+		return "is available at present" + lackText(c.Want)
 	case LimitExceeded:
 		return fmt.Sprintf("is within the pool's limit of %s (%s in use)", c.Want, amountOf(c.Have))
 	}
@@ -138,7 +138,7 @@ func aloneText(r Reason) string {
 	case VolumeLimitExceeded:
 		return fmt.Sprintf("no machine attaches %s; the most is %s", r.Want, r.Have)
 	case OfferingUnavailable:
-		return "no offering is available at present: " + r.Have
+		return "no offering is available at present: " + r.Have + lackText(r.Want)
 	case LimitExceeded:
 		text := fmt.Sprintf("its limit of %s leaves no room for another node (%s in use)", r.Want, amountOf(r.Have))
 		if r.Nearest != nil && len(r.Nearest.Changes) == 1 {
@@ -147,6 +147,14 @@ func aloneText(r Reason) string {
 		return text
 	}
 	return "no machine " + predicate(r.constraint())
+}
+
+// lackText is what is short other than the cloud's capacity.
+func lackText(what string) string {
+	if what == "" {
+		return ""
+	}
+	return " (lacking: " + what + ")"
 }
 
 // labelsText is what machines have instead of a label.

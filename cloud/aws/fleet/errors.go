@@ -176,6 +176,10 @@ type Verdict struct {
 	// SoldOut are the offerings that could not be had. Those of a zone whose subnet is full are
 	// not among them: it may have another.
 	SoldOut []catalog.Key
+	// Limited are those of them that a quota of the account keeps from being had, and Limit is
+	// what EC2 says of the first.
+	Limited []catalog.Key
+	Limit   string
 	// Full are the subnets that have no addresses left.
 	Full []Subnet
 	// NoSpot says that the account can have no spot capacity, NoRoom that the capacity
@@ -193,13 +197,24 @@ type Verdict struct {
 // all that the wave asked for.
 func Judge(w *Wave, failures []Failure) Verdict {
 	var v Verdict
+	var meaning Meaning
 	add := func(k catalog.Key) {
-		if k.Type != "" && k.Zone != "" && !slices.Contains(v.SoldOut, k) {
+		if k.Type == "" || k.Zone == "" {
+			return
+		}
+		if !slices.Contains(v.SoldOut, k) {
 			v.SoldOut = append(v.SoldOut, k)
+		}
+		if meaning == Quota && !slices.Contains(v.Limited, k) {
+			v.Limited = append(v.Limited, k)
 		}
 	}
 	for _, f := range failures {
-		meaning, reason := Means(f.Code, f.Message)
+		var reason string
+		meaning, reason = Means(f.Code, f.Message)
+		if meaning == Quota {
+			v.Limit = cmp.Or(v.Limit, reason+": "+f.Message)
+		}
 		switch meaning {
 		case NoCapacity, NoRoom, Quota, NoAddresses:
 			if v.NoRoom = v.NoRoom || meaning == NoRoom; meaning == Quota || meaning == NoAddresses {

@@ -335,7 +335,7 @@ func TestOfferingsAreWhereTheClassHasSubnets(t *testing.T) {
 	s.Price = func(_, zone, capacityType string) (float64, bool) {
 		return 1, capacityType == catalog.OnDemand || zone == "eu-west-1a"
 	}
-	s.SoldOut = func(_ string, o *catalog.Offering) bool { return o.Zone == "eu-west-1b" }
+	s.SoldOut = func(_ string, o *catalog.Offering) (string, bool) { return "", o.Zone == "eu-west-1b" }
 	s.Reservations = []Reservation{
 		{ID: "cr-2", Type: "m5.large", Zone: "eu-west-1a", Left: 3},
 		{ID: "cr-1", Type: "m5.large", Zone: "eu-west-1a", Kind: "capacity-block", Interruptible: true},

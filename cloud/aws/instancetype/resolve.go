@@ -49,8 +49,9 @@ type Supply struct {
 	Zones []Zone
 	// Price is in US dollars per hour; without one there is no offering.
 	Price func(typeName, zone, capacityType string) (float64, bool)
-	// SoldOut reports what EC2 has refused of late; nil is nothing.
-	SoldOut func(typeName string, o *catalog.Offering) bool
+	// SoldOut reports what EC2 has refused of late, and for want of what other than its capacity;
+	// nil is nothing.
+	SoldOut func(typeName string, o *catalog.Offering) (lacks string, out bool)
 	// Reservations are those of the class, of any type.
 	Reservations []Reservation
 	// Image is what machines with these labels are started from, empty if there is no image
@@ -113,7 +114,11 @@ func (s *Supply) offerings(i *Info) []catalog.Offering {
 	add := func(zone Zone, capacityType string, price float64, r Reservation) {
 		o := Bought(zone, capacityType, r)
 		o.Price, o.Left = price, r.Left
-		o.Available = (r.ID == "" || r.Left > 0) && (s.SoldOut == nil || !s.SoldOut(i.Name, &o))
+		o.Available = r.ID == "" || r.Left > 0
+		if s.SoldOut != nil {
+			lacks, out := s.SoldOut(i.Name, &o)
+			o.Lacks, o.Available = lacks, o.Available && !out
+		}
 		out = append(out, o)
 	}
 	for _, zone := range s.Zones {

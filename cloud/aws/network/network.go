@@ -9,6 +9,7 @@ package network
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync"
 
@@ -58,21 +59,15 @@ func (a *Addresses) Seen(subnets []Subnet) {
 	}
 }
 
-// Full takes note that a subnet has none left.
+// Full takes note that a subnet has none left: any other is chosen before it, also one whose
+// addresses launches in flight may all take.
 func (a *Addresses) Full(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.free == nil {
 		a.free = map[string]int64{}
 	}
-	a.free[id] = 0
-}
-
-// Room reports whether one of some subnets in a zone has addresses left.
-func (a *Addresses) Room(subnets []ec2class.Subnet, zone string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.ContainsFunc(subnets, func(s ec2class.Subnet) bool { return s.Zone == zone && a.free[s.ID] > 0 })
+	a.free[id] = math.MinInt64 / 2
 }
 
 // Choose takes the subnet with most free addresses in each zone and takes need off it; done

@@ -172,11 +172,20 @@ func (p *Provider) group(class *awsv1.EC2NodeClass) string {
 }
 
 func (p *Provider) supply(class *awsv1.EC2NodeClass) *instancetype.Supply {
-	group, shifted := p.group(class), p.shifted(class)
+	group, shifted, full := p.group(class), p.shifted(class), map[string]bool{}
+	for _, s := range class.Status.Subnets {
+		full[s.Zone] = p.soldOut.full(class.Status.Subnets, s.Zone)
+	}
 	return &instancetype.Supply{
 		Price: p.Prices.Of,
-		SoldOut: func(typeName string, o *catalog.Offering) bool {
-			return shifted[o.Zone] || p.soldOut.stands(scope{group, o.Reservation}, o.Key(typeName))
+		SoldOut: func(typeName string, o *catalog.Offering) (lacks string, out bool) {
+			switch {
+			case shifted[o.Zone]:
+				return "", true
+			case full[o.Zone]:
+				return "free addresses in the subnets of " + o.Zone, true
+			}
+			return p.soldOut.stands(scope{group: group, reservation: o.Reservation}, o.Key(typeName))
 		},
 		Image: func(labels requirement.Set) string { return image.For(class.Status.AMIs, labels) },
 		Reservations: instancetype.Reservations(class.Status.CapacityReservations, func(id string) int {

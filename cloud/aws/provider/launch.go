@@ -220,10 +220,10 @@ func (l *launch) unanswered(ctx context.Context, s *sent, meaning fleet.Meaning,
 		case meaning == fleet.NoRoom:
 			l.resolver.Drawn(s.wave.Reservation, math.MaxInt)
 		case s.wave.Reservation != "":
-			l.soldOut.add(l.scope(s), s.wave.Keys("")...)
+			l.soldOut.add(l.scope(s), "", s.wave.Keys("")...)
 		}
 		if meaning == fleet.NoSpot {
-			l.soldOut.add(scope{}, catalog.Key{CapacityType: catalog.Spot})
+			l.soldOut.add(scope{}, err.Error(), catalog.Key{CapacityType: catalog.Spot})
 		}
 		err = errNothing
 	}
@@ -289,22 +289,22 @@ func (l *launch) judge(s *sent, answer fleet.Answer) error {
 	next := errNothing
 	for _, full := range v.Full {
 		l.addresses.Full(full.ID)
+		l.soldOut.add(scope{subnet: full.ID}, "", catalog.Key{})
 	}
 	for _, full := range v.Full {
-		if l.addresses.Room(l.class.Status.Subnets, full.Zone) {
+		if !l.soldOut.full(l.class.Status.Subnets, full.Zone) {
 			next = errOtherSubnet
-		} else {
-			v.SoldOut = append(v.SoldOut, s.wave.Keys(full.Zone)...)
 		}
 	}
 	if v.NoSpot {
-		l.soldOut.add(scope{}, catalog.Key{CapacityType: catalog.Spot})
+		l.soldOut.add(scope{}, v.Cause, catalog.Key{CapacityType: catalog.Spot})
 	}
 	l.cause = cmp.Or(l.cause, v.Cause)
 	if l.lacks(s, v.SoldOut); v.NoRoom {
 		l.resolver.Drawn(s.wave.Reservation, math.MaxInt)
 	} else {
-		l.soldOut.add(l.scope(s), v.SoldOut...)
+		l.soldOut.add(l.scope(s), v.Limit, v.Limited...)
+		l.soldOut.add(l.scope(s), "", v.SoldOut...)
 	}
 	if v.Err != nil {
 		l.failed = append(l.failed, v.Err)
@@ -313,7 +313,9 @@ func (l *launch) judge(s *sent, answer fleet.Answer) error {
 }
 
 // scope is within what offerings of a request are sold out.
-func (l *launch) scope(s *sent) scope { return scope{l.group(l.class), s.wave.Reservation} }
+func (l *launch) scope(s *sent) scope {
+	return scope{group: l.group(l.class), reservation: s.wave.Reservation}
+}
 
 // lacks takes note of offerings that a launch goes without. Those of a reservation or a placement
 // group are known here alone: the port cannot tell them from others of the same type and zone.

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	"k8s.io/utils/clock"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -16,12 +17,12 @@ const (
 	longest  = 30 * time.Minute
 )
 
-// scope is within what an offering is sold out: a placement group, whose limits are its own, or
-// a capacity reservation, by ID. Most have neither.
-type scope struct{ group, reservation string }
+// scope is within what an offering is sold out: a placement group, whose limits are its own, a
+// capacity reservation or a subnet, by ID. Most have none of them.
+type scope struct{ group, reservation, subnet string }
 
 // soldOutKey is an offering within its scope. One with a capacity type alone is all of that
-// type, in any scope.
+// type, in any scope; one with nothing is whatever needs an address of a subnet.
 type soldOutKey struct {
 	catalog.Key
 	scope
@@ -30,6 +31,8 @@ type soldOutKey struct {
 type refusal struct {
 	until time.Time
 	pause time.Duration
+	// lacks is as in [catalog.Offering].
+	lacks string
 }
 
 // soldOut remembers what EC2 could not deliver. It is safe for concurrent use.
@@ -41,8 +44,9 @@ type soldOut struct {
 	serial uint64
 }
 
-// add remembers that offerings were refused. A refusal while one stands is the same one.
-func (s *soldOut) add(in scope, keys ...catalog.Key) {
+// add remembers that offerings were refused, and for want of what other than EC2's capacity. A
+// refusal while one stands is the same one.
+func (s *soldOut) add(in scope, lacks string, keys ...catalog.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
@@ -56,7 +60,7 @@ func (s *soldOut) add(in scope, keys ...catalog.Key) {
 		case known && now.Before(before.until.Add(longest)):
 			pause = min(2*before.pause, longest)
 		}
-		s.until[key] = refusal{now.Add(pause), pause}
+		s.until[key] = refusal{now.Add(pause), pause, lacks}
 		s.serial++
 	}
 }
@@ -76,12 +80,32 @@ func (s *soldOut) returned(group, zone string) {
 	}
 }
 
-// stands reports whether an offering is still not to be counted on.
-func (s *soldOut) stands(in scope, k catalog.Key) bool {
+// stands reports whether an offering is still not to be counted on, and what it lacks.
+func (s *soldOut) stands(in scope, k catalog.Key) (lacks string, stands bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
-	return now.Before(s.until[soldOutKey{k, in}].until) || now.Before(s.until[soldOutKey{Key: catalog.Key{CapacityType: k.CapacityType}}].until)
+	for _, key := range []soldOutKey{{k, in}, {Key: catalog.Key{CapacityType: k.CapacityType}}} {
+		if r := s.until[key]; now.Before(r.until) {
+			return r.lacks, true
+		}
+	}
+	return "", false
+}
+
+// full reports whether no subnet of a class in a zone has addresses left, as far as launches have
+// told of late.
+func (s *soldOut) full(subnets []ec2class.Subnet, zone string) bool {
+	full := false
+	for i := range subnets {
+		if subnets[i].Zone != zone {
+			continue
+		}
+		if _, full = s.stands(scope{subnet: subnets[i].ID}, catalog.Key{}); !full {
+			return false
+		}
+	}
+	return full
 }
 
 // sweep forgets what is over for good, and reports the state that answers depend on: it

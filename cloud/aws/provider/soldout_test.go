@@ -77,7 +77,7 @@ func TestAFullSubnetGivesWayToAnotherOfItsZone(t *testing.T) {
 	r := newRig(t)
 	n := ec2test.DefaultNetwork("us-east-1", "demo")
 	small, large := n.Subnets[0], n.Subnets[0]
-	small.SubnetId, small.CidrBlock, large.SubnetId, large.CidrBlock = "subnet-small", "10.1.0.0/29", "subnet-large", "10.1.1.0/24" // 3 and 251 addresses
+	small.SubnetId, small.CidrBlock, large.SubnetId, large.CidrBlock = "subnet-small", "10.1.0.0/29", "subnet-large", "10.1.1.0/29" // 3 addresses each
 	n.Subnets = []ec2test.Subnet{small, large}
 	var err error
 	r.cloud, err = awstest.New(awstest.Config{Clock: r.clock, Network: &n, Types: few(t, "m5.large", "m5.xlarge")})
@@ -87,7 +87,7 @@ func TestAFullSubnetGivesWayToAnotherOfItsZone(t *testing.T) {
 	believed := func(small, large int64) {
 		p.addresses.Seen([]network.Subnet{{ID: "subnet-small", Free: small}, {ID: "subnet-large", Free: large}})
 	}
-	for i, want := range []string{"subnet-small", "subnet-small", "subnet-small", "subnet-large"} {
+	for i, want := range []string{"subnet-small", "subnet-small", "subnet-small", "subnet-large", "subnet-large", "subnet-large"} {
 		believed(1000, 200)
 		got, err := p.Launch(t.Context(), r.request(p, fmt.Sprint("claim-", i), onDemand))
 		r.must(err)
@@ -97,12 +97,60 @@ func TestAFullSubnetGivesWayToAnotherOfItsZone(t *testing.T) {
 			t.Errorf("machine %d is in %s, want %s, error %v", i, m.Subnet, want, err)
 		}
 	}
-	// Where no other has room the zone is left out for a while, with all that was asked for.
-	believed(1000, 0)
+	// Where no other has room the zone is left out for a while, whatever was asked for, and its
+	// offerings say why. Other launches may be about to take what the other had.
+	believed(1000, -200)
 	var short *cloud.InsufficientCapacityError
 	req := r.request(p, "last", onDemand)
-	if _, err := p.Launch(t.Context(), req); !errors.As(err, &short) || len(short.Offerings) != len(req.Choices) || !strings.Contains(short.Cause, "subnet-small") {
+	req.Choices = req.Choices[:1]
+	if _, err := p.Launch(t.Context(), req); !errors.As(err, &short) || !strings.Contains(short.Cause, "subnet-small") {
 		t.Errorf("answered %v", err)
+	}
+	lacking := func() (out []string) {
+		types, err := p.InstanceTypes(t.Context(), classRef)
+		r.must(err)
+		for _, offered := range types {
+			for _, o := range offered.Offerings {
+				if o.CapacityType == catalog.OnDemand && (o.Lacks != "" || !o.Available) {
+					out = append(out, fmt.Sprintf("%s in %s lacks %s", offered.Name, o.Zone, o.Lacks))
+				}
+			}
+		}
+		return out
+	}
+	const want = "[m5.large in us-east-1a lacks free addresses in the subnets of us-east-1a m5.xlarge in us-east-1a lacks free addresses in the subnets of us-east-1a]"
+	if got := fmt.Sprint(lacking()); got != want {
+		t.Errorf("left out are %v, want %v", got, want)
+	}
+	r.clock.Step(shortest)
+	if got := lacking(); len(got) != 0 {
+		t.Errorf("after %v left out are %v", shortest, got)
+	}
+}
+
+// What a quota keeps from being launched says so where it is offered.
+func TestWhatAQuotaLeavesOutSaysSo(t *testing.T) {
+	r := newRig(t, "m5.large")
+	p := r.provider()
+	r.must(r.cloud.EC2.SetCapacity("m5.large/us-east-1a/on-demand", 0, wire.Errorf("VcpuLimitExceeded", "no more vCPUs")))
+	r.must(r.cloud.EC2.SetCapacity("m5.large/us-east-1b/on-demand", 0, nil))
+	_, err := p.Launch(t.Context(), r.request(p, "claim", func(c catalog.Choice) bool {
+		return onDemand(c) && (c.Offering.Zone == "us-east-1a" || c.Offering.Zone == "us-east-1b")
+	}))
+	var short *cloud.InsufficientCapacityError
+	if !errors.As(err, &short) {
+		t.Errorf("answered %v", err)
+	}
+	lacks := map[string]string{}
+	types, err := p.InstanceTypes(t.Context(), classRef)
+	r.must(err)
+	for _, o := range types[0].Offerings {
+		if o.CapacityType == catalog.OnDemand && !o.Available {
+			lacks[o.Zone] = o.Lacks
+		}
+	}
+	if lacks["us-east-1a"] != "VCPULimitExceeded: no more vCPUs" || lacks["us-east-1b"] != "" {
+		t.Errorf("offerings lack %q", lacks)
 	}
 }
 

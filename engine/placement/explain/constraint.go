@@ -24,10 +24,10 @@ type constraint struct {
 	out bitset.Set
 	// wish is what the pod asks of labels, nil if it is about something else.
 	wish *wish
-	// have is what some rows offer, at what one row offers or would take; nil where
-	// the Constraint, or have, says it.
-	have func(rows bitset.Set) string
-	at   func(row int) string
+	// have is what some rows offer, want what is asked of them, at what one row offers or would
+	// take; nil where the Constraint, or have, says it.
+	have, want func(rows bitset.Set) string
+	at         func(row int) string
 	// lack is how much one row lacks; nil where that cannot be measured.
 	lack func(row int) int64
 	// choices are the rows that each of several ways to satisfy it leaves, where one is
@@ -41,6 +41,9 @@ func (c *constraint) of(rows bitset.Set) plan.Constraint {
 	out := c.Constraint
 	if c.have != nil {
 		out.Have = c.have(rows)
+	}
+	if c.want != nil {
+		out.Want = c.want(rows)
 	}
 	return out
 }
@@ -99,6 +102,7 @@ func (sh *shelf) ownConstraints() []constraint {
 		Constraint: plan.Constraint{Code: plan.OfferingUnavailable, Object: sh.ref},
 		kind:       unsold, out: sh.unsold,
 		have: func(rows bitset.Set) string { return strings.Join(sh.onSale(rows), "; ") },
+		want: sh.lacking,
 	}}, sh.limitConstraints()...)
 	for _, r := range sh.Requirements {
 		if !r.Possible() {

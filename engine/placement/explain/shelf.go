@@ -2,6 +2,7 @@ package explain
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -187,6 +188,21 @@ func (sh *shelf) offered(rows bitset.Set, key string) string {
 		return own.String()
 	}
 	return ""
+}
+
+// lacking lists what keeps some rows from being sold other than the cloud's capacity, if that is
+// so of all of them.
+func (sh *shelf) lacking(rows bitset.Set) string {
+	var out []string
+	for i := range rows.All() {
+		lacks := sh.rows[i].Offering.Lacks
+		if lacks == "" {
+			return ""
+		}
+		out = append(out, lacks)
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), "; ")
 }
 
 // onSale says where the rows of a set are bought, as "spot in a, b".
