@@ -132,3 +132,15 @@ func TestAPoolPausesThenIsOnTrialAndAnOfferingPausesAlone(t *testing.T) {
 		t.Error("the pool that was passed in has changed")
 	}
 }
+
+// A clock that was hours ahead does not keep a pool from launching until then; one that is a
+// little ahead changes nothing.
+func TestFailuresThatAreHoursAheadAreDropped(t *testing.T) {
+	for ahead, left := range map[time.Duration]int{time.Minute: 1, 24 * time.Hour: 0} {
+		p := &snapshot.Pool{Name: "main", Failures: []snapshot.Failure{{Template: "a", Count: 5, Last: noon.Add(ahead)}}}
+		p.Failures = backoff.Recover(p, nil, noon)
+		if pauses := backoff.Pauses(p, noon); len(pauses) != left {
+			t.Errorf("%v ahead: the pool pauses %+v", ahead, pauses)
+		}
+	}
+}

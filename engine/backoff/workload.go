@@ -72,11 +72,14 @@ func launchedSince(n *snapshot.Node, p *snapshot.Pool, f snapshot.Failure) bool 
 const forgotten = 2 * time.Hour
 
 // Recover drops old failures for want of a resource that is not tried again, and failures of
-// workloads that are old or have used a machine for as long as it may turn out to be unused. So what takes a workload's pods away minutes after they began
-// to run counts on.
+// workloads that are old or have used a machine for as long as it may turn out to be unused. So what
+// takes a workload's pods away minutes after they began to run counts on. Failures that are hours
+// ahead were written by a clock that was wrong, or by hand: the pool would pause until then.
 func Recover(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) []snapshot.Failure {
 	return slices.DeleteFunc(slices.Clone(p.Failures), func(f snapshot.Failure) bool {
 		switch old := now.Sub(f.Last) > forgotten; {
+		case f.Last.Sub(now) > forgotten:
+			return true
 		case f.Workload != "":
 			return old || used(f, p, nodes, now, judgedFor)
 		case f.Resource != "":
