@@ -392,6 +392,32 @@ func TestAProfileIsMadeOnceAndLookedAtNowAndThen(t *testing.T) {
 	}
 }
 
+// A profile that somebody deletes is made again as soon as EC2 refuses it, not when it is next
+// looked at.
+func TestAProfileThatEC2DoesNotKnowIsLookedAtAgain(t *testing.T) {
+	a, c := newAccount(), newClass()
+	r, _ := newResolver(a)
+	for range 2 { // it is made, and found to be right
+		if _, err := r.Resolve(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := c.Status.InstanceProfile
+	delete(a.profiles, name)
+	r.MayLaunch = func(context.Context, *awsv1.EC2NodeClass) error {
+		if a.profiles[name] == nil {
+			return &cloud.RefusedError{Reason: profileUnknown, Err: errors.New("no such profile")}
+		}
+		return nil
+	}
+	if _, err := r.Resolve(t.Context(), c); err == nil || a.profiles[name] != nil {
+		t.Errorf("at first: error %v, profile %v", err, a.profiles[name])
+	}
+	if _, err := r.Resolve(t.Context(), c); err != nil || a.profiles[name] == nil || c.Status.InstanceProfile != name {
+		t.Errorf("then: error %v, profile %v", err, a.profiles[name])
+	}
+}
+
 func TestAProfileThatKarpenterMadeIsKept(t *testing.T) {
 	a, c := newAccount(), newClass()
 	a.profiles["demo_123"] = &api.Profile{Name: "demo_123", Path: "/karpenter/eu-west-1/demo/uid/", Roles: []string{"nodes"}}

@@ -41,7 +41,7 @@ func (r *Resolver) profile(ctx context.Context, class *awsv1.EC2NodeClass) error
 
 // hasRole reports whether an instance profile exists and has the role.
 func (r *Resolver) hasRole(ctx context.Context, name, role string) (bool, error) {
-	key, now := name+" "+role, r.Clock.Now()
+	key, now := checkKey(name, role), r.Clock.Now()
 	r.mu.Lock()
 	last, known := r.checked[key]
 	r.mu.Unlock()
@@ -60,6 +60,9 @@ func (r *Resolver) hasRole(ctx context.Context, name, role string) (bool, error)
 	r.checked[key] = now
 	return true, nil
 }
+
+// checkKey is the key of checked.
+func checkKey(name, role string) string { return name + " " + role }
 
 // makeProfile makes an instance profile and gives it the role. Each step may have been taken
 // by a predecessor.

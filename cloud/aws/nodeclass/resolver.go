@@ -426,10 +426,14 @@ func (r *Resolver) validation(ctx context.Context, class *awsv1.EC2NodeClass) er
 		return wrongf(refused.Reason, "spec.instanceProfile: EC2 knows no instance profile %s: %v", *class.Spec.InstanceProfile, refused)
 	case errors.As(err, &refused) && refused.Reason != profileUnknown:
 		return wrongf(refused.Reason, "%v", refused)
+	case refused != nil: // it may have been deleted meanwhile
+		r.mu.Lock()
+		delete(r.checked, checkKey(class.Status.InstanceProfile, class.Spec.Role))
+		r.mu.Unlock()
 	}
 	return err
 }
 
 // profileUnknown is the reason with which EC2 refuses an instance profile that it has not heard
-// of yet; IAM has it, as another step has found.
+// of, or not yet. Another step has found that IAM has it, if not just now.
 const profileUnknown = "InstanceProfileNameInvalid"
