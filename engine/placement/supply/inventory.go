@@ -2,9 +2,11 @@ package supply
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"weak"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -88,9 +90,7 @@ func (v *inventory) satisfying(want requirement.Set) (launches, types bitset.Set
 	return launches, types
 }
 
-// mostKept is of how many lists of types, and of how many sets of dimensions for
-// each, something is kept before all of it is forgotten: old ones go away at some
-// time.
+// mostKept is of how many sets of dimensions something is kept before all of it is forgotten.
 const mostKept = 64
 
 // requestable is what can be requested of each type.
@@ -127,8 +127,9 @@ func (v *inventory) requestableOf(s *Supply) [][]int64 {
 // Cache keeps from one plan to the next the lists of instance types that clouds
 // sell, in the form in which pools choose from them; what pools and pods make of
 // them is found out for every plan. Plans are the same without. It goes by where a
-// list is, so a changed list has to be another one. The zero value is empty. It is
-// safe for concurrent use.
+// list is, so a changed list has to be another one, and keeps nothing of lists that are
+// garbage: on EC2 one takes 15 MB, and each launch that is refused makes another. The zero
+// value is empty. It is safe for concurrent use.
 type Cache struct {
 	mu   sync.Mutex
 	made map[list]*inventory
@@ -136,7 +137,7 @@ type Cache struct {
 
 // list is where a list of types is.
 type list struct {
-	first  **catalog.Type
+	first  weak.Pointer[*catalog.Type]
 	length int
 }
 
@@ -147,13 +148,14 @@ func (c *Cache) inventory(types []*catalog.Type) *inventory {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := list{&types[0], len(types)}
+	key := list{weak.Make(&types[0]), len(types)}
 	if known, ok := c.made[key]; ok {
 		return known
 	}
-	if c.made == nil || len(c.made) >= mostKept {
+	if c.made == nil {
 		c.made = map[list]*inventory{}
 	}
+	maps.DeleteFunc(c.made, func(l list, _ *inventory) bool { return l.first.Value() == nil })
 	made := newInventory(types)
 	c.made[key] = made
 	return made
