@@ -24,6 +24,7 @@
 //	patterns.go, search.go     cutting stock for many items of few kinds: column generation
 //	                           over whole contents, priced by branch and bound
 //	downsize.go                the cheapest model that holds a box's content
+//	recreate.go                ruin and recreate of the boxes that waste most, of small packings
 //	vacate.go                  content of expensive boxes into room that cheaper ones have left
 //	floor.go                   the bound, with what follows from boxes being whole
 //	contents.go                the same for whole contents of things of few kinds

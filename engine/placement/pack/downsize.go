@@ -2,20 +2,29 @@ package pack
 
 // downsize finds the cheapest model for a box's content.
 func (s *solver) downsize(b *Box, limits []int64) {
-	need := make([]int64, s.p.Dims)
+	if m := s.cheapest(b, s.p.Models[b.Model].Price, limits); m >= 0 {
+		buy(limits, &s.p.Models[b.Model], -1)
+		buy(limits, &s.p.Models[m], 1)
+		b.Model = m
+	}
+}
+
+// cheapest is the cheapest model below a price that holds the content of a box, and of which
+// the limits allow one more; -1 if there is none.
+func (s *solver) cheapest(b *Box, below float64, limits []int64) int {
+	best, need := -1, make([]int64, s.p.Dims)
 	for _, part := range b.Parts {
 		for d, n := range s.need(int32(part.Item)) {
 			need[d] += n * int64(part.Count)
 		}
 	}
 	for m := range s.p.Models {
-		model, now := &s.p.Models[m], &s.p.Models[b.Model]
-		if model.Price < now.Price && fits(need, model.Holds) && s.contains(b, m) && affords(limits, model, 1) > 0 {
-			buy(limits, now, -1)
-			buy(limits, model, 1)
-			b.Model = m
+		model := &s.p.Models[m]
+		if model.Price < below && fits(need, model.Holds) && s.contains(b, m) && affords(limits, model, 1) > 0 {
+			best, below = m, model.Price
 		}
 	}
+	return best
 }
 
 // contains reports whether a model can take the content of a box.

@@ -93,12 +93,10 @@ func (f *filler) fill(model int) (parts []Part, worth float64) {
 			f.rate(c)
 		}
 	}
-	things := 0
 	for _, part := range f.parts {
-		things += part.Count
 		f.at[part.Item] = 0
 	}
-	f.large = float64(things-small) / max(f.s.p.Models[model].Price, tiny)
+	f.large = float64(things(f.parts)-small) / max(f.s.p.Models[model].Price, tiny)
 	if f.s.p.Guard != nil {
 		f.shrink(model)
 	}

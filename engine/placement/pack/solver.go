@@ -36,7 +36,7 @@ func (s *solver) improve(boxes []Box) []Box {
 		}
 		done, boxes = len(boxes), append(boxes, s.greedy(left, limits)...)
 	}
-	return s.vacate(boxes, limits)
+	return s.vacate(s.recreate(boxes, limits), limits)
 }
 
 // contentOf is how many of each item are in boxes.
