@@ -15,9 +15,9 @@ const (
 	refilled = 15_000
 )
 
-// recreate packs the content of up to three boxes anew into one or two that cost less, as long
-// as it finds some (ruin and recreate): of those boxes that cost most beyond what their content
-// is worth. Greedy fills one box after the other, and what is left for the last ones fills none.
+// recreate packs the content of up to three boxes anew into one or two that cost less, over and
+// over (ruin and recreate). It takes boxes that cost most beyond what their content is worth:
+// greedy fills one box after the other, and what is left for the last ones fills none.
 func (s *solver) recreate(boxes []Box, limits []int64) []Box {
 	for work := refilled; work > 0 && len(boxes) <= fewBoxes && s.wasteful(boxes); {
 		slices.SortStableFunc(boxes, func(a, b Box) int { return cmp.Compare(s.waste(&b), s.waste(&a)) })
@@ -124,6 +124,7 @@ func without(content, taken []Part) []Part {
 	return out
 }
 
+// things is how many things a content has.
 func things(parts []Part) int {
 	n := 0
 	for _, part := range parts {

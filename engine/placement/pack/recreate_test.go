@@ -27,6 +27,33 @@ func TestTenThingsCostLittleMoreThanTheyMust(t *testing.T) {
 	}
 }
 
+// Fewer boxes may leave room in the limits for what had none.
+func TestWhatPackingAnewLeavesOfTheLimitsIsBought(t *testing.T) {
+	models := bitset.New(24)
+	models.AddRange(0, 24)
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed+1, 0))
+		p := &Problem{Dims: 3, Families: []Family{{Models: models}}, Models: machines(), Limits: []int64{3}}
+		for m := range p.Models {
+			p.Models[m].Weighs = []int64{1}
+		}
+		for range 30 {
+			p.Items = append(p.Items, Item{Need: []int64{20 * size(r), 80 * size(r), 1}, Count: 1})
+		}
+		s := Solve(p)
+		if left := things(partsOf(s.Left)); left > 0 && len(s.Boxes) < 3 {
+			t.Errorf("seed %d: %d of 30 are left, in %d boxes of 3", seed+1, left, len(s.Boxes))
+		}
+	}
+}
+
+func partsOf(counts []int) (out []Part) {
+	for i, n := range counts {
+		out = append(out, Part{i, n})
+	}
+	return out
+}
+
 // optimum is the lowest price of single things, by dynamic programming over their subsets.
 func optimum(p *Problem) float64 {
 	full := 1<<len(p.Items) - 1

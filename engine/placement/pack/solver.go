@@ -30,13 +30,20 @@ func Solve(p *Problem) *Solution {
 func (s *solver) improve(boxes []Box) []Box {
 	boxes = s.repack(boxes)
 	left, limits := s.left(boxes), s.available(boxes)
+	boxes = s.complete(boxes, left, limits)
+	boxes = s.vacate(s.recreate(boxes, limits), limits)
+	return append(boxes, s.complete(s.greedy(left, limits), left, limits)...)
+}
+
+// complete downsizes boxes, and buys more where that leaves room in the limits.
+func (s *solver) complete(boxes []Box, left []int, limits []int64) []Box {
 	for done := 0; done < len(boxes); {
 		for i := range boxes[done:] {
 			s.downsize(&boxes[done+i], limits)
 		}
 		done, boxes = len(boxes), append(boxes, s.greedy(left, limits)...)
 	}
-	return s.vacate(s.recreate(boxes, limits), limits)
+	return boxes
 }
 
 // contentOf is how many of each item are in boxes.
