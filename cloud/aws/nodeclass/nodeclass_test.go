@@ -392,8 +392,7 @@ func TestAProfileIsMadeOnceAndLookedAtNowAndThen(t *testing.T) {
 	}
 }
 
-// A profile that somebody deletes is made again as soon as EC2 refuses it, not when it is next
-// looked at.
+// A deleted profile is made again as soon as EC2 refuses it, not at the next check.
 func TestAProfileThatEC2DoesNotKnowIsLookedAtAgain(t *testing.T) {
 	a, c := newAccount(), newClass()
 	r, _ := newResolver(a)

@@ -303,6 +303,7 @@ func (l *launch) judge(s *sent, answer fleet.Answer) error {
 	if l.lacks(s, v.SoldOut); v.NoRoom {
 		l.resolver.Drawn(s.wave.Reservation, math.MaxInt)
 	} else {
+		// Limited are among SoldOut; what is added first stands.
 		l.soldOut.add(l.scope(s), v.Limit, v.Limited...)
 		l.soldOut.add(l.scope(s), "", v.SoldOut...)
 	}
