@@ -9,15 +9,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/millwright-dev/millwright/cli/gates"
-	"github.com/millwright-dev/millwright/engine/placement"
-	"github.com/millwright-dev/millwright/engine/spread"
+	"github.com/millwright-dev/millwright/cli/settings"
+	"github.com/millwright-dev/millwright/cli/switches"
 )
 
 // environment marks flags that may be set by a variable.
 const environment = "millwright.dev/environment"
-
-// variable is the environment variable of a flag.
-func variable(flag string) string { return strings.ToUpper(strings.ReplaceAll(flag, "-", "_")) }
 
 // fromEnvironment sets the flags that the command line did not set and that have a variable.
 // Kubectl's connection flags have none: kubectl has none for them, and KUBECONFIG works anyway.
@@ -27,7 +24,7 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 		if f.Changed || first != nil || f.Annotations[environment] == nil {
 			return
 		}
-		name := variable(f.Name)
+		name := settings.Variable(f.Name)
 		value := os.Getenv(name)
 		if value == "" {
 			return
@@ -47,8 +44,8 @@ func readsEnvironment(flags *pflag.FlagSet) {
 		if f.Annotations == nil {
 			f.Annotations = map[string][]string{}
 		}
-		f.Annotations[environment] = []string{variable(f.Name)}
-		f.Usage += " [$" + variable(f.Name) + "]"
+		f.Annotations[environment] = []string{settings.Variable(f.Name)}
+		f.Usage += " [$" + settings.Variable(f.Name) + "]"
 	})
 }
 
@@ -71,31 +68,10 @@ var foreign = []struct {
 
 var trueFalse = []string{"true", "false"}
 
-// word is a flag that takes one of some words, or any if there are none.
-type word struct {
-	value   string
-	allowed []string
-}
-
-// Set refuses what is not allowed.
-func (w *word) Set(s string) error {
-	if len(w.allowed) > 0 && !slices.Contains(w.allowed, s) {
-		return fmt.Errorf("must be one of %s", strings.Join(w.allowed, ", "))
-	}
-	w.value = s
-	return nil
-}
-
-// String is the word.
-func (w *word) String() string { return w.value }
-
-// Type is the flag's type in the help.
-func (w *word) Type() string { return "string" }
-
 // addForeign defines the settings without effect; the help leaves them out.
 func addForeign(flags *pflag.FlagSet) {
 	for _, f := range foreign {
-		flag := flags.VarPF(&word{f.value, f.allowed}, f.name, "", "without effect: "+f.why)
+		flag := flags.VarPF(&switches.Word{Value: f.value, Allowed: f.allowed}, f.name, "", "without effect: "+f.why)
 		flag.Hidden = true
 		if len(f.allowed) > 0 && f.allowed[0] == trueFalse[0] {
 			flag.NoOptDefVal = "true"
@@ -129,7 +105,7 @@ func (c console) judge(name, value string) string {
 		said = ""
 	}
 	newRun(c).Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Annotations[environment] == nil || variable(f.Name) != name {
+		if f.Annotations[environment] == nil || settings.Variable(f.Name) != name {
 			return
 		}
 		why, without := strings.CutPrefix(f.Usage, "without effect: ")
@@ -147,50 +123,4 @@ func (c console) judge(name, value string) string {
 		}
 	})
 	return said
-}
-
-// bestEffort is Karpenter's word for minValues that are only wished for.
-const bestEffort = "BestEffort"
-
-func addMinValues(flags *pflag.FlagSet, into *word) {
-	*into = word{"Strict", []string{"Strict", bestEffort}}
-	flags.Var(into, "min-values-policy", "what to do for pods for which a NodePool has fewer different values than its minValues: Strict launches nothing, BestEffort makes do with what there is")
-}
-
-// ignore is Karpenter's word for plans that pay no heed to what pods prefer.
-const ignore = "Ignore"
-
-func addScheduler(flags *pflag.FlagSet, into *spread.Defaults) {
-	flags.Func("scheduler-config", "how kube-scheduler is configured, as a `document` in YAML or JSON: podTopologySpread.defaultConstraints are the topology spread constraints of pods that state none", func(s string) (err error) {
-		*into, err = spread.Parse(s)
-		return err
-	})
-}
-
-// preferences are the settings about what pods prefer.
-type preferences struct {
-	policy word
-	// cost is in percent.
-	cost float64
-}
-
-func addPreferences(flags *pflag.FlagSet, into *preferences) {
-	into.policy = word{"Respect", []string{"Respect", ignore}}
-	flags.Var(&into.policy, "preference-policy", "what to do about what pods prefer: Respect follows it as long as it costs little, Ignore does not look at it")
-	flags.Float64Var(&into.cost, "preference-cost", 10, "percent by which pods that prefer something may become dearer for it")
-}
-
-func (p *preferences) check() error {
-	if !(p.cost >= 0 && p.cost <= 10_000) {
-		return fmt.Errorf("--preference-cost: must be between 0 and 10000, not %g", p.cost)
-	}
-	return nil
-}
-
-// apply sets the options of a plan, where nothing is less than zero.
-func (p *preferences) apply(o *placement.Options) {
-	o.IgnorePreferences = p.policy.value == ignore
-	if o.Preference = p.cost / 100; p.cost == 0 {
-		o.Preference = -1
-	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -71,19 +72,31 @@ type inventory struct {
 
 // take reads what the lifecycle depends on: NodeClaims and Nodes, and if all is
 // asked for the rest, which only adds detail. Devices are read if they count, or if a
-// machine waits for them, and what pods are selected by if the options give them spreads. Now is asked once there is an answer; see timed.
-func take(ctx context.Context, c client.Reader, now func() time.Time, all bool, options cluster.Options) (*inventory, error) {
-	in := &inventory{store: cluster.NewStore(options)}
+// machine waits for them, and what pods are selected by if the options give them spreads. The
+// options may be asked of the cluster meanwhile. Now is asked once there is an answer; see timed.
+func take(ctx context.Context, c client.Reader, now func() time.Time, all bool, ask func() (cluster.Options, error)) (*inventory, error) {
 	var claims karpv1.NodeClaimList
-	if err := c.List(ctx, &claims); err != nil {
-		return nil, fmt.Errorf("listing NodeClaims: %w", err)
-	}
-	in.now = now()
 	var nodes corev1.NodeList
-	if err := c.List(ctx, &nodes); err != nil {
-		return nil, fmt.Errorf("listing Nodes: %w", err)
+	var options cluster.Options
+	errs := make([]error, 3)
+	loop.SideBySide(len(errs), func(i int) {
+		switch i {
+		case 0:
+			if err := c.List(ctx, &claims); err != nil {
+				errs[i] = fmt.Errorf("listing NodeClaims: %w", err)
+			}
+		case 1:
+			if err := c.List(ctx, &nodes); err != nil {
+				errs[i] = fmt.Errorf("listing Nodes: %w", err)
+			}
+		case 2:
+			options, errs[i] = ask()
+		}
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
-	in.nodes = nodes.Items
+	in := &inventory{store: cluster.NewStore(options), nodes: nodes.Items, now: now()}
 	counts := options.Devices != nil
 	for i := range claims.Items {
 		in.store.Update(&claims.Items[i])
@@ -103,6 +116,9 @@ func take(ctx context.Context, c client.Reader, now func() time.Time, all bool, 
 	in.store.MarkSynced()
 	return in, nil
 }
+
+// noOptions are those of commands that only look at machines.
+func noOptions() (cluster.Options, error) { return cluster.Options{}, nil }
 
 // add reads kinds side by side: an API server that is busy or far away takes its time for each.
 func (in *inventory) add(ctx context.Context, c client.Reader, lists ...client.ObjectList) error {

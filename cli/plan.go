@@ -12,15 +12,16 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/millwright-dev/millwright/cli/bill"
 	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/offline"
+	"github.com/millwright-dev/millwright/cli/settings"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
-	"github.com/millwright-dev/millwright/engine/spread"
 )
 
 type planOptions struct {
@@ -30,11 +31,12 @@ type planOptions struct {
 	output    string
 	timing    bool
 	until     string
-	minValues word
-	// preferences are as for run.
-	preferences preferences
-	spread      spread.Defaults
-	placement   placement.Options
+	// controller are the flags that are the controller's.
+	controller *pflag.FlagSet
+	planning   settings.Planning
+	// assumed are those of them that are not known.
+	assumed   []string
+	placement placement.Options
 }
 
 // Values of --until.
@@ -61,7 +63,8 @@ not there counts with the pods that it would have. Other kinds are left out, and
 named on standard error.
 
 Custom objects get the defaults of their CRDs and are checked as an API server
-would check them. The same input gives the same bytes; --timing prints times on
+would check them. Of a dump, settings that are not given are those of the controller's
+pod, which the controller's lease names; a note says which. The same input gives the same bytes; --timing prints times on
 standard error.
 
 ` + exitCodes("a pod cannot be placed"),
@@ -99,11 +102,11 @@ func (o *planOptions) addTo(cmd *cobra.Command) {
 	flags.StringVar(&o.until, "until", untilNow, "now, or settled: have what would be decided come true until nothing is left, and say what machines cost then")
 	flags.BoolVar(&o.timing, "timing", false, "print how long reading and solving took, on standard error")
 	addInstanceTypes(cmd, &o.types)
-	addMinValues(flags, &o.minValues)
-	addPreferences(flags, &o.preferences)
-	addScheduler(flags, &o.spread)
-	complete(cmd, "preference-policy", "Respect", ignore)
-	complete(cmd, "min-values-policy", "Strict", bestEffort)
+	o.controller = pflag.NewFlagSet("controller", pflag.ContinueOnError)
+	o.controller.AddFlag(flags.Lookup(instanceTypesFlag))
+	o.planning.Add(o.controller)
+	flags.AddFlagSet(o.controller)
+	o.planning.Complete(cmd)
 	complete(cmd, "until", untilNow, untilSettled)
 	complete(cmd, "output", formatTable, formatJSON, formatYAML)
 	if err := cmd.MarkFlagFilename("filename", "yaml", "yml", "json"); err != nil {
@@ -111,19 +114,8 @@ func (o *planOptions) addTo(cmd *cobra.Command) {
 	}
 }
 
-// planning are the options of the plan.
-func (o planOptions) planning() placement.Options {
-	out := o.placement
-	out.RelaxMinValues = o.minValues.value == bestEffort
-	o.preferences.apply(&out)
-	return out
-}
-
-func (o planOptions) run(c console) error {
+func (o *planOptions) run(c console) error {
 	if err := errors.Join(oneOf("output", o.output, formatTable, formatJSON, formatYAML), oneOf("until", o.until, untilNow, untilSettled)); err != nil {
-		return err
-	}
-	if err := o.preferences.check(); err != nil {
 		return err
 	}
 	if o.placement.MaxCPU < 0 || o.placement.MinTypes < 0 {
@@ -138,11 +130,11 @@ func (o planOptions) run(c console) error {
 		defer debug.SetGCPercent(debug.SetGCPercent(400))
 	}
 	began := time.Now()
-	types, err := instanceTypes(o.types)
-	if err != nil {
+	store, objects, err := o.read(c)
+	if err := errors.Join(err, o.planning.Check()); err != nil {
 		return err
 	}
-	store, objects, err := o.read(c)
+	types, err := instanceTypes(o.types)
 	if err != nil {
 		return err
 	}
@@ -154,10 +146,14 @@ func (o planOptions) run(c console) error {
 	look := func() *snapshot.Snapshot { return store.Snapshot(read, known.Of) }
 	c.warnOf(offline.Contradicted(store, look, objects))
 	s := look()
+	if names := settings.Matter(o.assumed, s); len(names) > 0 {
+		c.note("settings %s", settings.Assumed(names))
+	}
 	c.warnOf(offline.Unready(objects, known.Unready()))
 	c.warnOf(offline.Unbuffered(s, objects))
 	fixed := offline.Staff(store, s, objects)
-	opts := o.planning()
+	opts := o.placement
+	o.planning.Set(&opts)
 	if o.until == untilSettled {
 		return o.printBill(c.Out, bill.Of(bill.Input{Objects: offline.Complete(objects), Store: store, Now: read, Types: known.Of, Placement: opts}))
 	}

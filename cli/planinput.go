@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cli/manifest"
 	"github.com/millwright-dev/millwright/cli/offline"
+	"github.com/millwright-dev/millwright/cli/running"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/cluster/devicecel"
 )
@@ -49,18 +50,21 @@ func (c console) survey(files []string, recursive bool) (*manifest.Result, error
 }
 
 // read turns the files into the state of a cluster, and returns the objects that are in it as well.
-func (o planOptions) read(c console) (*cluster.Store, []manifest.Object, error) {
+func (o *planOptions) read(c console) (*cluster.Store, []manifest.Object, error) {
 	input, err := c.survey(o.files, o.recursive)
 	if err != nil {
 		return nil, nil, err
 	}
 	objects := input.Objects
+	if pod := running.PodAmong(bare(objects)); pod != nil {
+		o.assumed = c.learn(o.controller, pod)
+	}
 	c.warnOf(offline.Faults(objects))
 	c.warnOf(offline.Classless(objects))
 	pools := slices.ContainsFunc(objects, isPool)
 	objects, foreign := offline.Classed(objects)
 	c.warnOf(foreign)
-	store := cluster.NewStore(cluster.Options{Offline: true, Devices: devicecel.New(), Spread: o.spread})
+	store := cluster.NewStore(cluster.Options{Offline: true, Devices: devicecel.New(), Spread: o.planning.Spread})
 	for _, obj := range offline.Complete(objects) {
 		store.Update(obj)
 	}

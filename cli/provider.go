@@ -46,7 +46,7 @@ func (o *runOptions) newProvider(ctx context.Context) (controllers.Provider, err
 func awsProvider(ctx context.Context, o *runOptions) (controllers.Provider, error) {
 	c := o.ec2
 	o.aws.Rights = &aws.Rights{} // the readers of announcements tell it as well
-	c.Config, c.Observe, c.Expressions = o.aws, o.mode.value == observe, o.ec2Gates.On(gates.NodeClassCEL)
+	c.Config, c.Observe, c.Expressions = o.aws, o.mode.Value == observe, o.ec2Gates.On(gates.NodeClassCEL)
 	c.RebootForRepair = o.ec2Gates.On(gates.RebootForRepair)
 	if err := c.Check(); err != nil {
 		return controllers.Provider{}, err

@@ -18,6 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/gates"
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cli/logging"
+	"github.com/millwright-dev/millwright/cli/settings"
 	"github.com/millwright-dev/millwright/cli/switches"
 	"github.com/millwright-dev/millwright/cli/version"
 	"github.com/millwright-dev/millwright/cloud/aws"
@@ -27,7 +28,6 @@ import (
 	"github.com/millwright-dev/millwright/controllers/notify"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
-	"github.com/millwright-dev/millwright/engine/spread"
 )
 
 // runOptions are the settings of the controller. Flags and variables that
@@ -48,14 +48,12 @@ type runOptions struct {
 	batchIdle, batchMax     time.Duration
 	noElection              bool
 	leaseName, leaseSpace   string
-	mode                    word
-	minValues               word
-	preferences             preferences
+	mode                    switches.Word
+	planning                settings.Planning
 	gates, ec2Gates         gates.Gates
 	ignoreDRA               bool
-	spread                  spread.Defaults
 	webhook                 string
-	webhookFormat           word
+	webhookFormat           switches.Word
 	aws                     aws.Config
 	ec2                     aws.ProviderConfig
 }
@@ -144,19 +142,17 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.batchMax, "batch-max-duration", 10*time.Second, "how long a plan waits at most since the first pending pod")
 	f.DurationVar(&o.batchIdle, "batch-idle-duration", time.Second, "how long a plan waits for one more pending pod")
 	switches.Add(f, &o.noElection, "disable-leader-election", false, "run at once, without a lease; for a single process only")
-	o.mode = word{act, []string{act, observe}}
+	o.mode = switches.Word{Value: act, Allowed: []string{act, observe}}
 	f.Var(&o.mode, "mode", "act does what is decided; observe only tells it, by events, metrics and the log, and writes nothing else")
-	complete(cmd, "mode", o.mode.allowed...)
-	addMinValues(f, &o.minValues)
-	addPreferences(f, &o.preferences)
+	complete(cmd, "mode", o.mode.Allowed...)
+	o.planning.Add(f)
 	f.Var(&o.gates, "feature-gates", "Karpenter's feature gates, such as NodeRepair=true: machines are repaired also where no NodePolicy says how; NodeOverlay=true and CapacityBuffer=true: objects of these kinds count; TerminateFirstDrift=true: machines that have drifted go before their replacements where limits or a capacity reservation have no room for these before; PodDeletionCostManagement=true: pods get deletion costs by which ReplicaSets that scale in empty one machine after the other. Others cannot be switched; reserved capacity, static capacity and spot-to-spot consolidation are on")
 	f.Var(&o.ec2Gates, "aws-feature-gates", "feature gates of Karpenter's provider for AWS: NodeClassCEL=true evaluates expressions in an EC2NodeClass's spec.kubelet, for each instance type; RebootForRepair=true reboots machines under repair whose accelerators have failed in a way that a reboot may mend, and replaces them if it does not. Others cannot be switched")
 	switches.Add(f, &o.ignoreDRA, "ignore-dra-requests", true, "launch nothing for pods that claim devices of dynamic resource allocation; else devices count as resources do, and the API server has to have resource.k8s.io/v1")
-	addScheduler(f, &o.spread)
 	f.StringVar(&o.leaseName, "leader-election-name", cluster.LeaseName, "name of the lease; Karpenter's own keeps the two from running at the same time, and a process that observes has "+controllers.ObserverName+" instead")
 	f.StringVar(&o.leaseSpace, "leader-election-namespace", "", "namespace of the lease; if empty $POD_NAMESPACE, then the pod's own")
 	f.StringVar(&o.webhook, "notification-webhook", "", "URL that is told of approvals that are waited for, of what became of them and of what policies' interruption rules do; if empty there are no notifications. The URL may be all that it takes to write there: set the variable from a Secret")
-	o.webhookFormat = word{string(notify.CloudEvents), notify.Formats()}
+	o.webhookFormat = switches.Word{Value: string(notify.CloudEvents), Allowed: notify.Formats()}
 	f.Var(&o.webhookFormat, "notification-format", "what the webhook takes: CloudEvents in JSON, or Slack for a text as Slack's incoming webhooks take it")
 	addAnnouncements(f, &o.aws)
 	addEC2(f, &o.ec2)
@@ -181,7 +177,7 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 	if err != nil {
 		return none, err
 	}
-	webhook, err := notify.New(o.webhook, notify.Format(o.webhookFormat.value), o.ec2.Cluster)
+	webhook, err := notify.New(o.webhook, notify.Format(o.webhookFormat.Value), o.ec2.Cluster)
 	if err != nil {
 		return none, fmt.Errorf("--notification-webhook: %w", err)
 	}
@@ -195,10 +191,10 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 	if err != nil {
 		return none, err
 	}
-	plans := placement.Options{RelaxMinValues: o.minValues.value == bestEffort, Cache: &supply.Cache{}}
-	o.preferences.apply(&plans)
+	plans := placement.Options{Cache: &supply.Cache{}}
+	o.planning.Set(&plans)
 	lease := o.leaseName
-	if o.mode.value == observe && lease == cluster.LeaseName {
+	if o.mode.Value == observe && lease == cluster.LeaseName {
 		lease = controllers.ObserverName
 	}
 	space, err := o.leaseNamespace()
@@ -208,8 +204,8 @@ func (o *runOptions) config(ctx context.Context) (controllers.Config, error) {
 	return controllers.Config{
 		REST: kube, Provider: provider, Announcements: announcements, Webhook: webhook,
 		BatchIdle: o.batchIdle, BatchMax: o.batchMax,
-		Placement: plans, Observe: o.mode.value == observe, NodeRepair: o.gates.On(gates.NodeRepair),
-		NodeOverlay: o.gates.On(gates.NodeOverlay), CapacityBuffer: o.gates.On(gates.CapacityBuffer), TerminateFirstDrift: o.gates.On(gates.TerminateFirstDrift), PodDeletionCosts: o.gates.On(gates.PodDeletionCostManagement), Devices: !o.ignoreDRA, Spread: o.spread,
+		Placement: plans, Observe: o.mode.Value == observe, NodeRepair: o.gates.On(gates.NodeRepair),
+		NodeOverlay: o.gates.On(gates.NodeOverlay), CapacityBuffer: o.gates.On(gates.CapacityBuffer), TerminateFirstDrift: o.gates.On(gates.TerminateFirstDrift), PodDeletionCosts: o.gates.On(gates.PodDeletionCostManagement), Devices: !o.ignoreDRA, Spread: o.planning.Spread,
 		MetricsAddress: address(o.metricsPort), HealthAddress: address(o.healthPort),
 		MetricsAuthentication: o.metricsAuth, MetricsCertificates: o.metricsCerts, ProfilingAddress: o.profilingAddress(),
 		DisableLeaderElection: o.noElection,
@@ -245,7 +241,7 @@ func (o *runOptions) check() error {
 	case o.batchMax < o.batchIdle:
 		return fmt.Errorf("--batch-max-duration: %v is shorter than --batch-idle-duration %v", o.batchMax, o.batchIdle)
 	}
-	return o.preferences.check()
+	return o.planning.Check()
 }
 
 func validPort(n int) bool { return n >= 0 && n <= math.MaxUint16 }
@@ -267,8 +263,8 @@ func (o *runOptions) profilingAddress() string {
 
 // logStart is the one line by which a log begins.
 func (o *runOptions) logStart(cfg controllers.Config) {
-	ctrl.Log.Info("starting millwright", "version", cfg.Build.Version, "provider", o.provider, "mode", o.mode.value,
-		"batch-idle-duration", o.batchIdle, "batch-max-duration", o.batchMax, "preference-policy", o.preferences.policy.value,
-		"min-values-policy", o.minValues.value, "feature-gates", o.gates.String(), "aws-feature-gates", o.ec2Gates.String(), "leader-election", !o.noElection,
+	ctrl.Log.Info("starting millwright", "version", cfg.Build.Version, "provider", o.provider, "mode", o.mode.Value,
+		"batch-idle-duration", o.batchIdle, "batch-max-duration", o.batchMax, "preference-policy", o.planning.PreferencePolicy.Value,
+		"min-values-policy", o.planning.MinValuesPolicy.Value, "feature-gates", o.gates.String(), "aws-feature-gates", o.ec2Gates.String(), "leader-election", !o.noElection,
 		"interruption-queue", o.aws.Queue)
 }

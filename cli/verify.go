@@ -15,7 +15,6 @@ import (
 	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cli/target"
-	"github.com/millwright-dev/millwright/cluster"
 )
 
 // verification is one call of `millwright verify`.
@@ -93,7 +92,7 @@ func (v verification) run(ctx context.Context, c console, reader client.Reader, 
 	up := v.clock.NewTimer(v.timeout) // however the time changes
 	defer up.Stop()
 	for {
-		in, err := take(ctx, reader, v.clock.Now, false, cluster.Options{})
+		in, err := take(ctx, reader, v.clock.Now, false, noOptions)
 		if err != nil {
 			return err
 		}
@@ -112,7 +111,7 @@ func (v verification) run(ctx context.Context, c console, reader client.Reader, 
 
 // conclude reads everything once more and prints what came of it.
 func (v verification) conclude(ctx context.Context, c console, reader client.Reader, about []target.Target) error {
-	in, err := take(ctx, reader, v.clock.Now, true, cluster.Options{})
+	in, err := take(ctx, reader, v.clock.Now, true, noOptions)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -53,7 +54,8 @@ func stuck(t *testing.T) client.WithWatch {
 			t.Fatal(err)
 		}
 	}
-	return fake.NewClientBuilder().WithScheme(kinds).WithObjects(claim, node, foreign).WithStatusSubresource(claim).Build()
+	return fake.NewClientBuilder().WithScheme(kinds).WithObjects(claim, node, foreign).WithStatusSubresource(claim).
+		WithIndex(&coordinationv1.Lease{}, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).Build()
 }
 
 // free lets the machine become ready for work.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -20,16 +21,16 @@ import (
 
 	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/explain"
+	"github.com/millwright-dev/millwright/cli/gates"
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cli/running"
-	"github.com/millwright-dev/millwright/cli/switches"
+	"github.com/millwright-dev/millwright/cli/settings"
 	"github.com/millwright-dev/millwright/cli/target"
 	"github.com/millwright-dev/millwright/cluster"
-	"github.com/millwright-dev/millwright/cluster/devicecel"
+	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
-	"github.com/millwright-dev/millwright/engine/spread"
 )
 
 // question is one call of `millwright why`.
@@ -41,9 +42,13 @@ type question struct {
 	types  string
 	output string
 	about  target.Query
-	// ignoreDRA and spread are the controller's settings.
-	ignoreDRA bool
-	spread    spread.Defaults
+	// controller are the flags that are the controller's, unless they are given: these.
+	controller *pflag.FlagSet
+	planning   settings.Planning
+	gates      gates.Gates
+	ignoreDRA  bool
+	// unknown are those of them that are not known, and assumed those by which the answers may go.
+	unknown, assumed []string
 
 	// known is what the controller would decide, once it is worked out, from these classes' types.
 	known *explain.Cluster
@@ -72,8 +77,8 @@ is in the way. Of a NodePool: its machines by what holds for them. Of a Capacity
 ReplicaSet, StatefulSet, DaemonSet or Job stands for its pods.
 
 It is worked out from the cluster's objects as the controller works it out, for the
-instance types of --instance-types; --ignore-dra-requests and --scheduler-config have
-to be as the controller has them. No access to the controller is needed.
+settings that its pod has by flags and variables, unless they are given here. The pod is
+the one that holds the controller's lease. No access to the controller is needed.
 
 ` + exitCodes(""),
 		Example: `  millwright why node/ip-10-0-0-1.ec2.internal
@@ -94,20 +99,18 @@ to be as the controller has them. No access to the controller is needed.
 				return err
 			}
 			defer func() { q.of.Tell(c.note) }()
-			return q.run(cmd.Context(), c.Out, reader, args)
+			return q.run(cmd.Context(), c, reader, args)
 		},
 	}
 	cmd.Flags().StringVarP(&q.about.Selector, "selector", "l", "", "label selector, instead of names")
-	addInstanceTypes(cmd, &q.types)
-	switches.Add(cmd.Flags(), &q.ignoreDRA, "ignore-dra-requests", true, "devices that pods claim do not count, as the controller has it")
-	addScheduler(cmd.Flags(), &q.spread)
+	q.addSettings(cmd)
 	cmd.Flags().StringVarP(&q.output, "output", "o", formatText, "text, json or yaml")
 	complete(cmd, "output", formatText, formatJSON, formatYAML)
 	q.kube.AddFlags(cmd.Flags())
 	return cmd
 }
 
-func (q *question) run(ctx context.Context, w io.Writer, reader client.Reader, args []string) error {
+func (q *question) run(ctx context.Context, c console, reader client.Reader, args []string) error {
 	namespace, _, err := q.kube.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return fmt.Errorf("reading the namespace from the kubeconfig: %w", err)
@@ -116,11 +119,7 @@ func (q *question) run(ctx context.Context, w io.Writer, reader client.Reader, a
 	if err != nil {
 		return err
 	}
-	counting := cluster.Options{Spread: q.spread}
-	if !q.ignoreDRA {
-		counting.Devices = devicecel.New()
-	}
-	in, err := take(ctx, reader, q.clock.Now, true, counting)
+	in, err := take(ctx, reader, q.clock.Now, true, func() (cluster.Options, error) { return q.learn(ctx, c, reader) })
 	if err != nil {
 		return err
 	}
@@ -133,17 +132,21 @@ func (q *question) run(ctx context.Context, w io.Writer, reader client.Reader, a
 	if len(answers) == 0 {
 		return failed
 	}
-	return errors.Join(q.print(w, answers, in.unread), failed)
+	return errors.Join(q.print(c.Out, answers, in.unread), failed)
 }
 
 func (q *question) print(w io.Writer, answers []*explain.Answer, unread []string) error {
 	if q.output != formatText {
-		return printDocument(w, q.output, whyDoc{Answers: answers, Unreadable: append([]string{}, unread...)})
+		return printDocument(w, q.output, whyDoc{Answers: answers, Unreadable: append([]string{}, unread...), Assumed: q.assumed})
 	}
-	if _, err := io.WriteString(w, explain.Texts(answers)); err != nil || len(unread) == 0 {
-		return err
+	text := explain.Texts(answers)
+	if len(q.assumed) > 0 {
+		text += fmt.Sprintf("Settings %s\n", settings.Assumed(q.assumed))
 	}
-	_, err := fmt.Fprintf(w, "Not readable for you, so that the answer may be incomplete: %s\n", strings.Join(unread, ", "))
+	if len(unread) > 0 {
+		text += fmt.Sprintf("Not readable for you, so that the answer may be incomplete: %s\n", strings.Join(unread, ", "))
+	}
+	_, err := io.WriteString(w, text)
 	return err
 }
 
@@ -153,6 +156,9 @@ type whyDoc struct {
 	// Unreadable are the kinds that the user may not list, so that gates may be
 	// missing.
 	Unreadable []string `json:"unreadable"`
+	// Assumed are the controller's settings that are not known and that the answers may go
+	// by: they are taken as the defaults.
+	Assumed []string `json:"assumed,omitempty"`
 }
 
 // answer answers about a target, or about each of the pods that it stands for.
@@ -268,6 +274,9 @@ func (q *question) decided(ctx context.Context, reader client.Reader, in *invent
 	if err != nil {
 		return nil, err
 	}
-	q.known, q.of = explain.Of(in.store.Snapshot(in.now, known.Of), in.store.Wrap), known
+	options := disruption.Options{TerminateFirstDrift: q.gates.On(gates.TerminateFirstDrift)}
+	q.planning.Set(&options.Placement)
+	s := in.store.Snapshot(in.now, known.Of)
+	q.known, q.of, q.assumed = explain.Of(s, options, in.store.Wrap), known, settings.Matter(q.unknown, s)
 	return q.known, nil
 }

@@ -54,7 +54,7 @@ func (a *Answer) contradict(said string, at time.Time) {
 func (c *Cluster) unattended(a *Answer, by *Controller) {
 	held := func(l *coordinationv1.Lease) bool {
 		lasts := time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
-		return ptr.Deref(l.Spec.HolderIdentity, "") != "" && c.s.Now.Before(renewed(l).Add(lasts))
+		return ptr.Deref(l.Spec.HolderIdentity, "") != "" && c.s.Now.Before(Renewed(l).Add(lasts))
 	}
 	if i := slices.IndexFunc(by.Acting, held); i >= 0 {
 		c.unready(a, by.Acting[i])
@@ -63,8 +63,8 @@ func (c *Cluster) unattended(a *Answer, by *Controller) {
 	observer := slices.IndexFunc(by.Observing, held)
 	switch {
 	case len(by.Acting) > 0:
-		last := slices.MaxFunc(by.Acting, func(x, y *coordinationv1.Lease) int { return renewed(x).Compare(renewed(y)) })
-		a.say(fmt.Sprintf("No controller has held %s since %s: nothing is launched until one runs.", named(last), Stamp(renewed(last))))
+		last := slices.MaxFunc(by.Acting, func(x, y *coordinationv1.Lease) int { return Renewed(x).Compare(Renewed(y)) })
+		a.say(fmt.Sprintf("No controller has held %s since %s: nothing is launched until one runs.", named(last), Stamp(Renewed(last))))
 	case observer < 0 && len(by.Said) > 0: // by one that runs without a lease
 		return
 	case observer < 0:
@@ -79,10 +79,16 @@ func (c *Cluster) unattended(a *Answer, by *Controller) {
 	})
 }
 
-// unready adds that the pod which holds a lease is not ready. The identity of a holder is its host
-// name, which is a pod's name, and something random.
+// Holder is the name of the pod that holds a lease, empty if none does. The identity of a holder is
+// its host name, which is a pod's name, and something random.
+func Holder(l *coordinationv1.Lease) string {
+	name, _, _ := strings.Cut(ptr.Deref(l.Spec.HolderIdentity, ""), "_")
+	return name
+}
+
+// unready adds that the pod which holds a lease is not ready.
 func (c *Cluster) unready(a *Answer, l *coordinationv1.Lease) {
-	name, _, _ := strings.Cut(*l.Spec.HolderIdentity, "_")
+	name := Holder(l)
 	for _, n := range c.s.Nodes {
 		for _, p := range n.Pods {
 			if p.Namespace != l.Namespace || p.Name != name {
@@ -105,7 +111,8 @@ func named(l *coordinationv1.Lease) string {
 	return plan.ObjectRef{Kind: "Lease", Namespace: l.Namespace, Name: l.Name}.String()
 }
 
-func renewed(l *coordinationv1.Lease) time.Time {
+// Renewed is when a lease was renewed last; zero if it never was.
+func Renewed(l *coordinationv1.Lease) time.Time {
 	if at := l.Spec.RenewTime; at != nil {
 		return at.Time
 	}

@@ -24,12 +24,13 @@ type Cluster struct {
 	s       *snapshot.Snapshot
 	plan    *plan.Plan
 	decided *disruption.Decision
+	options placement.Options
 	wrap    func(*corev1.Pod) *snapshot.Pod
 }
 
-// Of asks the engine as the controller does. wrap gives pods their classes.
-func Of(s *snapshot.Snapshot, wrap func(*corev1.Pod) *snapshot.Pod) *Cluster {
-	return &Cluster{s, placement.Solve(s, placement.Options{}), disruption.Decide(s, disruption.Options{}), wrap}
+// Of asks the engine as the controller does that has these options. wrap gives pods their classes.
+func Of(s *snapshot.Snapshot, options disruption.Options, wrap func(*corev1.Pod) *snapshot.Pod) *Cluster {
+	return &Cluster{s, placement.Solve(s, options.Placement), disruption.Decide(s, options), options.Placement, wrap}
 }
 
 // shown is how many reasons are told in full, and how many fixes.
@@ -53,7 +54,7 @@ func (c *Cluster) Pods(pods []*corev1.Pod) []*Answer {
 				since.Pending = append(since.Pending, c.wrap(pod))
 			}
 		}
-		planned := placement.Solve(&since, placement.Options{})
+		planned := placement.Solve(&since, c.options)
 		for i, pod := range pods {
 			if out[i] == nil {
 				out[i] = becomes(&since, planned, pod)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,12 +28,6 @@ const current = 6 * time.Minute
 // that may not be read are named.
 func Read(ctx context.Context, reader client.Reader, now time.Time, namespace string) (*explain.Controller, []string, error) {
 	out := &explain.Controller{Name: cluster.LeaseName}
-	leases := func(name string, into *[]*coordinationv1.Lease) error {
-		return listing.Each(ctx, reader, &coordinationv1.LeaseList{}, func(l *coordinationv1.Lease) error {
-			*into = append(*into, l)
-			return nil
-		}, client.MatchingFields{"metadata.name": name})
-	}
 	kinds := []string{"Event", "Lease", "Lease"}
 	errs := make([]error, len(kinds))
 	loop.SideBySide(len(kinds), func(i int) {
@@ -42,9 +35,9 @@ func Read(ctx context.Context, reader client.Reader, now time.Time, namespace st
 		case 0:
 			out.Said, errs[i] = said(ctx, reader, now, namespace)
 		case 1:
-			errs[i] = leases(cluster.LeaseName, &out.Acting)
+			errs[i] = leasesOf(ctx, reader, cluster.LeaseName, &out.Acting)
 		case 2:
-			errs[i] = leases(controllers.ObserverName, &out.Observing)
+			errs[i] = leasesOf(ctx, reader, controllers.ObserverName, &out.Observing)
 		}
 	})
 	var unread []string

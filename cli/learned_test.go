@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/millwright-dev/millwright/cli/color"
+)
+
+// controllerPod is the pod that holds the lease of testdata/why/base.yaml.
+func controllerPod(container string) string {
+	return `---
+apiVersion: v1
+kind: Pod
+metadata: {name: millwright-0, namespace: millwright-system, annotations: {kubectl.kubernetes.io/default-container: controller}}
+spec: {nodeName: node-a, containers: [{name: sidecar, image: side, args: [--min-values-policy=BestEffort]}, {name: controller, image: x, ` + container + `}]}
+status: {phase: Running, conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-03-11T11:59:00Z"}]}
+`
+}
+
+// What is said of a pool whose minValues no machine meets goes by the policy that the controller has.
+func TestWhyAndPlanGoByTheSettingsOfTheControllersPod(t *testing.T) {
+	const (
+		strict = "demand 2 of node.kubernetes.io/instance-type"
+		placed = "needs a new node of nodepool/general"
+		asked  = "note: settings of pod/millwright-0 -n millwright-system: --min-values-policy=BestEffort\n"
+		unsure = "not known of the controller, so its defaults are assumed: --min-values-policy\n"
+	)
+	for name, row := range map[string]struct {
+		container, args string
+		says            []string
+	}{
+		"by a flag":             {`args: [run, --provider, kwok, --min-values-policy=BestEffort]`, "", []string{placed, asked}},
+		"by a flag of two":      {`command: [/millwright, run, --disable-leader-election, --min-values-policy, BestEffort], args: [--log-level, debug]`, "", []string{placed, asked}},
+		"by a variable":         {`env: [{name: MIN_VALUES_POLICY, value: BestEffort}, {name: OTHER, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]`, "", []string{placed, asked}},
+		"the flag wins":         {`args: [run, --min-values-policy=Strict], env: [{name: MIN_VALUES_POLICY, value: BestEffort}]`, "", []string{strict}},
+		"the default":           {`args: [run], env: [{name: FEATURE_GATES, value: "NodeRepair=true,TerminateFirstDrift=false"}, {name: MIN_VALUES_POLICY}]`, "", []string{strict}},
+		"what is given wins":    {`env: [{name: MIN_VALUES_POLICY, value: BestEffort}]`, "--min-values-policy=Strict", []string{strict}},
+		"out of a ConfigMap":    {`env: [{name: MIN_VALUES_POLICY, valueFrom: {configMapKeyRef: {name: x, key: policy}}}]`, "", []string{strict, unsure}},
+		"out of some ConfigMap": {`envFrom: [{configMapRef: {name: x}}], args: [--preference-policy=Ignore]`, "", []string{strict, unsure, "note: settings of pod/millwright-0 -n millwright-system: --preference-policy=Ignore\n"}},
+		"by reference":          {`env: [{name: X, value: BestEffort}], args: [run, --min-values-policy=$(X)]`, "", []string{strict, unsure}},
+		"given, out of a Secret": {`env: [{name: MIN_VALUES_POLICY, valueFrom: {secretKeyRef: {name: x, key: policy}}}]`, "--min-values-policy=BestEffort",
+			[]string{placed}},
+	} {
+		files := []string{"testdata/why/base.yaml", "testdata/why/min_values.yaml", written(t, controllerPod(row.container))}
+		why := ask(t, append([]string{"pod", "new-0"}, strings.Fields(row.args)...), files...)
+		streams, _, out, errOut := genericiooptions.NewTestIOStreams()
+		mode := color.Never
+		cmd := newPlan(console{streams, &mode})
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		cmd.SetArgs(append([]string{"--instance-types", "testdata/why/types.json", "-f", files[0], "-f", files[1], "-f", files[2]}, strings.Fields(row.args)...))
+		err := cmd.Execute()
+		planned := out.String() + errOut.String()
+		if strings.Contains(why, "NodeRepair") {
+			t.Errorf("%s: a gate that does not count is told:\n%s", name, why)
+		}
+		for _, what := range []string{strict, placed, asked, unsure} {
+			is := slices.Contains(row.says, what)
+			if strings.Contains(why, what) != is {
+				t.Errorf("%s: why says %q: %t:\n%s", name, what, !is, why)
+			}
+			if what != placed && strings.Contains(planned, what) != is {
+				t.Errorf("%s: plan says %q: %t: %v\n%s", name, what, !is, err, planned)
+			}
+		}
+	}
+}
+
+// Of a controller that is no pod the settings are not known, which is said where the answer may
+// depend on them, and only there.
+func TestWhySaysWhichSettingsItAssumes(t *testing.T) {
+	const unsure = "not known of the controller, so its defaults are assumed: --min-values-policy\n"
+	if answer := ask(t, []string{"pod", "new-0"}, "testdata/why/base.yaml", "testdata/why/min_values.yaml"); !strings.Contains(answer, unsure) {
+		t.Errorf("a pool has minValues:\n%s", answer)
+	}
+	if answer := ask(t, []string{"pod", "new-0", "-o", "json"}, "testdata/why/base.yaml", "testdata/why/min_values.yaml"); !strings.Contains(answer, `"min-values-policy"`) {
+		t.Errorf("a program is not told:\n%s", answer)
+	}
+	if answer := ask(t, []string{"pod", "new-0"}, "testdata/why/base.yaml", "testdata/why/limit.yaml"); strings.Contains(answer, "assumed") {
+		t.Errorf("no setting matters here:\n%s", answer)
+	}
+}
