@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -36,8 +37,15 @@ func Undeclared(annotation string) (removed, stayed []string) {
 	return removed, stayed
 }
 
+// entries are those of the annotation that this package can have written.
 func entries(annotation string) []string {
-	return strings.FieldsFunc(annotation, func(r rune) bool { return r == ',' })
+	return slices.DeleteFunc(strings.Split(annotation, ","), func(entry string) bool {
+		if entry != "" && strings.Contains(markRemoved+markStayed, entry[:1]) {
+			entry = entry[1:]
+		}
+		_, ok := taintOf(entry)
+		return !ok
+	})
 }
 
 // observe notes which undeclared taints come and go on a young Node.
@@ -64,7 +72,7 @@ func (s *Step) observe(v View) {
 		out = append(out, entry)
 	}
 	for _, t := range node.Spec.Taints {
-		if known := strings.Contains(was, name(t)); young && !known && undeclared(v.Claim, t) {
+		if known := strings.Contains(was, name(t)); young && !known && learnable(t) && !hasTaint(v.Claim.Taints, t) && !hasTaint(v.Claim.StartupTaints, t) {
 			out = append(out, name(t))
 			s.Wake = earliest(s.Wake, end)
 		}
@@ -93,16 +101,22 @@ func Unsettled(c *snapshot.Claim, node *corev1.Node, now time.Time) (taint strin
 // name is a taint without its value, which does not matter.
 func name(t corev1.Taint) string { return t.Key + ":" + string(t.Effect) }
 
-// undeclared reports whether a taint keeps pods away, and is of none of the
+// taintOf reads a name; ok says that it is one that a pool can learn.
+func taintOf(name string) (t corev1.Taint, ok bool) {
+	key, effect, _ := strings.Cut(name, ":")
+	t = corev1.Taint{Key: key, Effect: corev1.TaintEffect(effect)}
+	return t, learnable(t) && len(validation.IsQualifiedName(key)) == 0
+}
+
+// learnable reports whether a taint keeps pods away, and is of none of the
 // components that are known to taint nodes.
-func undeclared(c *snapshot.Claim, t corev1.Taint) bool {
+func learnable(t corev1.Taint) bool {
 	for _, known := range []string{"node.kubernetes.io/", "karpenter.sh/", "millwright.dev/", "node.cloudprovider.kubernetes.io/"} {
 		if strings.HasPrefix(t.Key, known) {
 			return false
 		}
 	}
-	return t.Effect != corev1.TaintEffectPreferNoSchedule && !snapshot.KnownEphemeral(t) &&
-		!hasTaint(c.Taints, t) && !hasTaint(c.StartupTaints, t)
+	return (t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute) && !snapshot.KnownEphemeral(t)
 }
 
 // LearnAfter is how many machines of a pool must have lost an undeclared taint
@@ -116,8 +130,10 @@ const LearnAfter = 2
 func Learn(known []snapshot.LearnedTaint, claims []*snapshot.Claim, declared []corev1.Taint) []snapshot.LearnedTaint {
 	out := map[string]snapshot.LearnedTaint{}
 	for _, k := range known {
-		k.Claims = slices.Clone(k.Claims)
-		out[k.Taint] = k
+		if _, ok := taintOf(k.Taint); ok {
+			k.Claims = slices.Clone(k.Claims)
+			out[k.Taint] = k
+		}
 	}
 	for _, c := range claims {
 		removed, _ := Undeclared(c.Annotations[UndeclaredAnnotation])
@@ -151,8 +167,8 @@ func Learn(known []snapshot.LearnedTaint, claims []*snapshot.Claim, declared []c
 func Learned(known []snapshot.LearnedTaint) []corev1.Taint {
 	var out []corev1.Taint
 	for _, k := range known {
-		if key, effect, ok := strings.Cut(k.Taint, ":"); ok && len(k.Claims) >= LearnAfter {
-			out = append(out, corev1.Taint{Key: key, Effect: corev1.TaintEffect(effect)})
+		if t, ok := taintOf(k.Taint); ok && len(k.Claims) >= LearnAfter {
+			out = append(out, t)
 		}
 	}
 	return out

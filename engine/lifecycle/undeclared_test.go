@@ -41,3 +41,26 @@ func TestATaintIsLearnedFromTheSecondMachineAndForgottenWhenItStaysOrIsDeclared(
 		t.Errorf("a declared taint is still learned: %v", got)
 	}
 }
+
+// Others may write annotations too: what is no taint that a Node may lose is not learned, and
+// what a pool remembers of such is forgotten.
+func TestWhatIsNoTaintIsNotLearned(t *testing.T) {
+	names := []string{"", "cni", "cni:", ":NoSchedule", "cni:Sometimes", "cni:PreferNoSchedule", "not a key:NoSchedule", "x:\n- {}:NoSchedule", "!cni:NoSchedule", "node.kubernetes.io/not-ready:NoExecute", "cni:NoSchedule"}
+	remembered := make([]snapshot.LearnedTaint, len(names))
+	for i, name := range names {
+		remembered[i] = snapshot.LearnedTaint{Taint: name, Claims: []types.UID{"c1", "c2"}}
+	}
+	var claims []*snapshot.Claim
+	for _, uid := range []types.UID{"c1", "c2"} {
+		claims = append(claims, &snapshot.Claim{UID: uid, Annotations: map[string]string{lifecycle.UndeclaredAnnotation: "-" + strings.Join(names, ",-")}})
+	}
+	const want = "[{cni:NoSchedule [c1 c2]}]"
+	for what, got := range map[string][]snapshot.LearnedTaint{"of claims": lifecycle.Learn(nil, claims, nil), "of the pool": lifecycle.Learn(remembered, nil, nil)} {
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s is learned %q, want %s", what, got, want)
+		}
+	}
+	if got := lifecycle.Learned(remembered); len(got) != 1 {
+		t.Errorf("the next machines are expected to lose %v", got)
+	}
+}
