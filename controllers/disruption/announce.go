@@ -19,7 +19,8 @@ import (
 // protectionWindow is how often a pod is told what its do-not-disrupt comes to.
 const protectionWindow = 15 * time.Minute
 
-// announce publishes what becomes of commands, and which pods are protected for a time.
+// announce publishes what becomes of commands, which pods are protected for a time, and what
+// protects nothing.
 func (d *Disruptor) announce(ctx context.Context, s *snapshot.Snapshot, decision *disruption.Decision) {
 	for _, c := range decision.Commands {
 		switch {
@@ -38,6 +39,7 @@ func (d *Disruptor) announce(ctx context.Context, s *snapshot.Snapshot, decision
 		if n.Claim == nil {
 			continue
 		}
+		d.announceVoid(n)
 		for _, p := range n.Pods {
 			d.announceProtection(p.Pod)
 		}
@@ -94,7 +96,22 @@ func (d *Disruptor) announceOff(cause disruption.Cause, n *snapshot.Node, reason
 	}
 }
 
-// announceProtection tells a pod what its do-not-disrupt comes to, if that is for a time.
+// announceVoid tells a machine that its do-not-disrupt protects nothing.
+func (d *Disruptor) announceVoid(n *snapshot.Node) {
+	var node map[string]string
+	if n.Object != nil {
+		node = n.Object.Annotations
+	}
+	if value, ok := eviction.Void(n.Claim.Annotations, node); ok {
+		d.tellOf(disruption.Verdict{Node: n}, apply.Event{
+			Warning: true, Reason: string(eviction.Invalid), Dedupe: []string{value}, Window: protectionWindow,
+			Message: fmt.Sprintf("karpenter.sh/do-not-disrupt: %q protects nothing: on a NodeClaim or Node only true does", value),
+		})
+	}
+}
+
+// announceProtection tells a pod what its do-not-disrupt comes to, if that is for a time or
+// nothing.
 func (d *Disruptor) announceProtection(p *corev1.Pod) {
 	notice, until := eviction.NoticeOf(p, d.Clock.Now())
 	e := apply.Event{Object: p, Reason: string(notice), Window: protectionWindow}

@@ -90,6 +90,36 @@ func TestAPodIsToldOfItsProtection(t *testing.T) {
 	}
 }
 
+// On a machine do-not-disrupt cannot be for a time, and what is neither true nor false is told,
+// unless it is protected all the same.
+func TestAMachineIsToldOfAProtectionThatIsNone(t *testing.T) {
+	a, nodeA := machine("a")
+	a.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "30m"}
+	b, nodeB := machine("b")
+	nodeB.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "TRUE"}
+	c, nodeC := machine("c")
+	c.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "yes"}
+	nodeC.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "true"}
+	e, nodeE := machine("e")
+	e.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "false"}
+	r := rig(t, pool(nil), a, nodeA, b, nodeB, c, nodeC, e, nodeE)
+	pass(t, r, New(r.Deps, disruption.Options{}))
+	for _, event := range []string{
+		`NodeClaim/claim-a InvalidDoNotDisruptAnnotation: karpenter.sh/do-not-disrupt: "30m" protects nothing: on a NodeClaim or Node only true does`,
+		`Node/a InvalidDoNotDisruptAnnotation`,
+		`Node/b InvalidDoNotDisruptAnnotation: karpenter.sh/do-not-disrupt: "TRUE" protects nothing`,
+	} {
+		if !published(r, event) {
+			t.Errorf("no event %q, only %q", event, r.Events.List)
+		}
+	}
+	for _, object := range []string{"Node/c", "NodeClaim/claim-c", "Node/e", "NodeClaim/claim-e"} {
+		if published(r, object+" InvalidDoNotDisruptAnnotation") {
+			t.Errorf("%s is told that nothing protects it", object)
+		}
+	}
+}
+
 // What holds the machines of a pool back is said of the pool, once for all of them.
 func TestWhatHoldsAPoolBackIsToldOfThePool(t *testing.T) {
 	a, nodeA := machine("a")

@@ -14,8 +14,9 @@ func TestAProtectionForATimeIsTold(t *testing.T) {
 	now := time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC)
 	started := metav1.NewTime(now.Add(-time.Hour))
 	for value, want := range map[string]eviction.Notice{
-		"": "", "true": "", "false": "", "2h": eviction.Lasts, "55m": eviction.Elapsed, "30m": "",
+		"": eviction.Invalid, "true": "", "false": "", "2h": eviction.Lasts, "55m": eviction.Elapsed, "30m": "",
 		"yes": eviction.Invalid, "-5m": eviction.Invalid, "0s": eviction.Invalid, "1d": eviction.Invalid,
+		"TRUE": eviction.Invalid, "99999999h": eviction.Invalid,
 	} {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{eviction.DoNotDisruptAnnotation: value}}}
 		p.Status.StartTime = &started
