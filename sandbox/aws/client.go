@@ -119,6 +119,12 @@ func (c Client) AddGroup(ctx context.Context, in reserve.Group) error {
 	return c.do(ctx, http.MethodPost, "group", in, nil)
 }
 
+// Remove deletes a subnet, security group, placement group or capacity reservation, or deregisters
+// an image.
+func (c Client) Remove(ctx context.Context, id string) error {
+	return c.do(ctx, http.MethodPost, "remove", id, nil)
+}
+
 // Interrupt takes a spot instance back.
 func (c Client) Interrupt(ctx context.Context, in Interruption) error {
 	return c.do(ctx, http.MethodPost, "interrupt", in, nil)

@@ -158,6 +158,7 @@ func (c *control) answer(r *http.Request, what string) (any, error) {
 		"policies":    with(func(in Policies) error { return c.cloud.SetPolicies(ControllerKey, in.Documents...) }),
 		"reservation": with(c.reserve),
 		"group":       with(c.group),
+		"remove":      with(func(id string) error { return c.cloud.EC2.Remove(id) }),
 		"announce":    with(func(in interruption.Event) error { return c.cloud.Announce(in) }),
 		"fail":        with(func(in Instance) error { return c.cloud.EC2.FailInstance(in.ID) }),
 		"fault":       with(c.fault),

@@ -55,12 +55,13 @@ ec2-lag of "sandbox inject".`,
   sandbox inject aws reservation cr-1 m5.large us-east-1a 2 --ends 1h
   sandbox inject aws reservation cr-1 m5.large us-east-1a 0  # it has no room any more
   sandbox inject aws group near cluster                   # a placement group
+  sandbox inject aws remove subnet-0000000000000000a      # what no instance is in goes, images always
   sandbox inject aws health vol-0aa11bb22cc33dd44         # EBS has trouble with a volume
   sandbox inject aws policies lifecycle.json discovery.json  # IAM allows the controller no more
   sandbox inject aws policies                             # everything again`,
 	}
 	cmd.AddCommand(in.capacity(), in.throttle(), in.spot(), in.rebalance(), in.maintenance(), in.check(), in.fail(), in.fault(), in.policies(),
-		in.reservation(), in.group(), in.health())
+		in.reservation(), in.group(), in.remove(), in.health())
 	for _, sub := range cmd.Commands() {
 		in.add(sub)
 	}

@@ -61,6 +61,13 @@ func (in *awsInjection) group() *cobra.Command {
 	return cmd
 }
 
+func (in *awsInjection) remove() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove ID", Short: "Delete a subnet, security group, placement group or capacity reservation, or deregister an image", Args: cobra.ExactArgs(1),
+		RunE: in.run(func(ctx context.Context, at aws.Client, args []string) error { return at.Remove(ctx, args[0]) }),
+	}
+}
+
 func (in *awsInjection) health() *cobra.Command {
 	return &cobra.Command{
 		Use: "health INSTANCE|VOLUME", Short: "AWS Health tells of trouble of a service with an instance, or of EBS with a volume (vol-…)", Args: cobra.ExactArgs(1),

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/vpc"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/iamtest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 	"github.com/millwright-dev/millwright/cloud/aws/sqstest"
@@ -35,8 +36,8 @@ type Config struct {
 
 	// Types are sold; nil is the table of package cloud/ec2.
 	Types []ec2.Type
-	// Network is nil for ec2test.DefaultNetwork.
-	Network *ec2test.Network
+	// Network is nil for vpc.Default.
+	Network *vpc.Network
 	// Images can be launched, in addition to those that AWS publishes for EKS.
 	Images []ec2test.Image
 	// Policies are AWS's own that are attached to each role, by name.
@@ -65,7 +66,7 @@ func (c *Config) complete() error {
 		c.Types = types
 	}
 	if c.Network == nil {
-		n := ec2test.DefaultNetwork(c.Region, c.Cluster)
+		n := vpc.Default(c.Region, c.Cluster)
 		c.Network = &n
 	}
 	if c.Roles == nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/vpc"
 )
 
 // world is a cloud, its clock and a client of the SDK.
@@ -301,7 +302,7 @@ func TestAnInstanceLivesByTheClock(t *testing.T) {
 }
 
 func TestSubnetsRunOutOfAddresses(t *testing.T) {
-	n := ec2test.DefaultNetwork("us-east-1", "demo")
+	n := vpc.Default("us-east-1", "demo")
 	n.Subnets[0].CidrBlock = "10.1.0.0/28" // 11 addresses
 	w := newWorld(t, awstest.Config{Network: &n})
 	w.template("nodes")

@@ -32,6 +32,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/vpc"
 	"github.com/millwright-dev/millwright/cloud/aws/price"
 	"github.com/millwright-dev/millwright/cloud/aws/userdata"
 	"github.com/millwright-dev/millwright/cloud/ec2"
@@ -61,8 +62,8 @@ var classRef = snapshot.ClassRef{Group: Group, Kind: Kind, Name: "default"}
 func newRig(t *testing.T, names ...string) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)), calls: map[string]int{}}
-	network := ec2test.DefaultNetwork("us-east-1", "demo")
-	network.SecurityGroups = append(network.SecurityGroups, ec2test.SecurityGroup{GroupId: "sg-other", GroupName: "other", VpcId: network.SecurityGroups[0].VpcId})
+	network := vpc.Default("us-east-1", "demo")
+	network.SecurityGroups = append(network.SecurityGroups, vpc.SecurityGroup{GroupId: "sg-other", GroupName: "other", VpcId: network.SecurityGroups[0].VpcId})
 	var err error
 	r.cloud, err = awstest.New(awstest.Config{Clock: r.clock, Seed: 1, Network: &network, Types: few(t, names...), Delays: ec2test.Delays{Boot: boot, Shutdown: shutdown}})
 	r.must(err)
@@ -203,7 +204,7 @@ func readyClass() *awsv1.EC2NodeClass {
 	arch := func(value string) []corev1.NodeSelectorRequirement {
 		return []corev1.NodeSelectorRequirement{{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}}
 	}
-	network := ec2test.DefaultNetwork("us-east-1", "demo")
+	network := vpc.Default("us-east-1", "demo")
 	c := &awsv1.EC2NodeClass{EC2NodeClass: ec2class.EC2NodeClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "default", UID: "class-uid", Generation: 1},
 		Spec:       ec2class.EC2NodeClassSpec{Role: "node", AMISelectorTerms: []ec2class.AMISelectorTerm{{Alias: "al2023@latest"}}},

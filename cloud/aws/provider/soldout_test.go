@@ -11,8 +11,8 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
-	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/vpc"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 	"github.com/millwright-dev/millwright/cloud/aws/network"
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -75,10 +75,10 @@ func TestAReservationWithoutRoomIsNoOthers(t *testing.T) {
 // A zone whose emptiest subnet turns out to be full has another one, for the same claim.
 func TestAFullSubnetGivesWayToAnotherOfItsZone(t *testing.T) {
 	r := newRig(t)
-	n := ec2test.DefaultNetwork("us-east-1", "demo")
+	n := vpc.Default("us-east-1", "demo")
 	small, large := n.Subnets[0], n.Subnets[0]
 	small.SubnetId, small.CidrBlock, large.SubnetId, large.CidrBlock = "subnet-small", "10.1.0.0/29", "subnet-large", "10.1.1.0/29" // 3 addresses each
-	n.Subnets = []ec2test.Subnet{small, large}
+	n.Subnets = []vpc.Subnet{small, large}
 	var err error
 	r.cloud, err = awstest.New(awstest.Config{Clock: r.clock, Network: &n, Types: few(t, "m5.large", "m5.xlarge")})
 	r.must(err)

@@ -40,7 +40,7 @@ type limit struct {
 
 // Sells reports whether there is an instance type and a zone.
 func (e *EC2) Sells(typeName, zone string) bool {
-	_, ok := e.network.zone(zone)
+	_, ok := e.network.Zone(zone)
 	return ok && e.types[typeName] != nil
 }
 

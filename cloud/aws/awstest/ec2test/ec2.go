@@ -11,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/chance"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/vpc"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 	"github.com/millwright-dev/millwright/cloud/ec2"
 )
@@ -25,8 +26,8 @@ type Config struct {
 	Account, Region string
 	// Types are sold in every zone.
 	Types []ec2.Type
-	// Network is the zones, subnets and security groups, as DefaultNetwork makes them.
-	Network Network
+	// Network is the zones, subnets and security groups, as vpc.Default makes them.
+	Network vpc.Network
 	// Images can be launched.
 	Images []Image
 	// Profile says whether EC2 knows an instance profile of this name or ARN; nil is yes
@@ -57,7 +58,7 @@ type EC2 struct {
 	serial    uint64
 	delays    Delays
 	types     map[string]*ec2.Type
-	network   Network
+	network   vpc.Network
 	images    map[string]*Image
 	limits    []limit
 	templates map[string]*template

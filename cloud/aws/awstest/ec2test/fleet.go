@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/tagging"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/vpc"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -35,7 +36,7 @@ type fleetOptions struct {
 type candidate struct {
 	launch   launch
 	offering Offering
-	subnet   *Subnet
+	subnet   *vpc.Subnet
 	priority float64
 	echo     map[string]any
 	// broken is why it cannot be launched at all.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/vpc"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
 
@@ -47,7 +48,7 @@ type instance struct {
 	launch                              launch
 	image                               Image
 	offering                            Offering
-	zone                                Zone
+	zone                                vpc.Zone
 	subnet, vpc                         string
 	// capacityReservation is the one that it is in.
 	capacityReservation string

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/tagging"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/vpc"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/typeinfo"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
@@ -80,7 +81,7 @@ func (l *launch) groups() []string {
 }
 
 // settle finds the subnet, and checks what EC2 checks before it looks for capacity.
-func (e *EC2) settle(l *launch) (*Subnet, error) {
+func (e *EC2) settle(l *launch) (*vpc.Subnet, error) {
 	t := e.types[l.InstanceType]
 	if t == nil {
 		return nil, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for InstanceType.", l.InstanceType)
@@ -106,7 +107,7 @@ func (e *EC2) settle(l *launch) (*Subnet, error) {
 		return nil, err
 	}
 	for _, id := range l.groups() {
-		g := e.network.group(id)
+		g := e.network.Group(id)
 		if g == nil {
 			return nil, wire.Errorf("InvalidGroup.NotFound", "The security group '%s' does not exist", id)
 		}
@@ -123,7 +124,7 @@ func (e *EC2) settle(l *launch) (*Subnet, error) {
 }
 
 // place finds the subnet that a launch is for.
-func (e *EC2) place(l *launch) (*Subnet, error) {
+func (e *EC2) place(l *launch) (*vpc.Subnet, error) {
 	id := l.SubnetId
 	for _, i := range l.NetworkInterfaces {
 		if i.SubnetId != "" && i.DeviceIndex == 0 && i.NetworkCardIndex == 0 {
@@ -135,18 +136,18 @@ func (e *EC2) place(l *launch) (*Subnet, error) {
 		zone = l.Placement.AvailabilityZoneId
 	}
 	if id != "" {
-		subnet := e.network.subnet(id)
+		subnet := e.network.Subnet(id)
 		if subnet == nil {
 			return nil, wire.Errorf("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", id)
 		}
-		if z, ok := e.network.zone(subnet.AvailabilityZone); zone != "" && (!ok || z.Name != zone && z.ID != zone) {
+		if z, ok := e.network.Zone(subnet.AvailabilityZone); zone != "" && (!ok || z.Name != zone && z.ID != zone) {
 			return nil, wire.Errorf("InvalidParameterValue", "The subnet '%s' is not in the availability zone '%s'", id, zone)
 		}
 		return subnet, nil
 	}
 	for i := range e.network.Subnets {
 		s := &e.network.Subnets[i]
-		if z, _ := e.network.zone(s.AvailabilityZone); zone == "" || z.Name == zone || z.ID == zone {
+		if z, _ := e.network.Zone(s.AvailabilityZone); zone == "" || z.Name == zone || z.ID == zone {
 			return s, nil
 		}
 	}
@@ -154,7 +155,7 @@ func (e *EC2) place(l *launch) (*Subnet, error) {
 }
 
 // refuse says why a launch cannot be had now, nil if it can.
-func (e *EC2) refuse(l *launch, o Offering, s *Subnet) error {
+func (e *EC2) refuse(l *launch, o Offering, s *vpc.Subnet) error {
 	t := e.types[o.Type]
 	at := l.Placement
 	if err := e.join(&at, o.Zone); err != nil {
@@ -179,8 +180,8 @@ func (e *EC2) refuse(l *launch, o Offering, s *Subnet) error {
 type given struct{ instance, volume []Tag }
 
 // start makes an instance.
-func (e *EC2) start(l *launch, o Offering, s *Subnet, tags given, token string) *instance {
-	zone, _ := e.network.zone(s.AvailabilityZone)
+func (e *EC2) start(l *launch, o Offering, s *vpc.Subnet, tags given, token string) *instance {
+	zone, _ := e.network.Zone(s.AvailabilityZone)
 	i := &instance{
 		id: e.id("i"), reservation: e.id("r"), launched: e.now(), launch: *l, offering: o, zone: zone,
 		subnet: s.SubnetId, vpc: s.VpcId, addresses: l.addresses(), token: token, image: *e.images[l.ImageId],
@@ -204,7 +205,7 @@ func (e *EC2) start(l *launch, o Offering, s *Subnet, tags given, token string) 
 	return i
 }
 
-func (e *EC2) attach(i *instance, spec interfaceSpec, s *Subnet) networkInterface {
+func (e *EC2) attach(i *instance, spec interfaceSpec, s *vpc.Subnet) networkInterface {
 	n := networkInterface{
 		NetworkInterfaceId: e.id("eni"), SubnetId: s.SubnetId, VpcId: s.VpcId, OwnerId: e.config.Account,
 		Status: "in-use", InterfaceType: "interface", SourceDestCheck: true,
@@ -224,7 +225,7 @@ func (e *EC2) attach(i *instance, spec interfaceSpec, s *Subnet) networkInterfac
 func (e *EC2) groupNames(ids []string) []groupName {
 	var out []groupName
 	for _, id := range ids {
-		if g := e.network.group(id); g != nil {
+		if g := e.network.Group(id); g != nil {
 			out = append(out, groupName{g.GroupId, g.GroupName})
 		}
 	}

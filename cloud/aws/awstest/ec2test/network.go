@@ -7,95 +7,15 @@ import (
 	"slices"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/describe"
-	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/tagging"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/vpc"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
 )
-
-// Network is where instances can be.
-type Network struct {
-	Zones          []Zone
-	Subnets        []Subnet
-	SecurityGroups []SecurityGroup
-}
-
-// Zone is an availability zone: us-east-1a and use1-az1.
-type Zone struct{ Name, ID string }
-
-// Subnet is one. Fields left empty are filled in.
-type Subnet struct {
-	SubnetId, VpcId, AvailabilityZone, AvailabilityZoneId string
-	CidrBlock                                             string
-	// AvailableIpAddressCount follows from the block and the instances.
-	AvailableIpAddressCount int
-	MapPublicIpOnLaunch     bool
-	State, OwnerId          string
-	SubnetArn               string
-	Tags                    []Tag
-}
-
-// SecurityGroup is one. Its rules play no part.
-type SecurityGroup struct {
-	GroupId, GroupName, VpcId, Description, OwnerId string
-	Tags                                            []Tag
-}
-
-// DefaultNetwork is a VPC over zones a, b and c of a region, with one private subnet of
-// 8,187 addresses in each and one security group, all tagged
-// karpenter.sh/discovery=CLUSTER and kubernetes.io/cluster/CLUSTER=owned.
-func DefaultNetwork(region, cluster string) Network {
-	tags := tagging.Of(map[string]string{"karpenter.sh/discovery": cluster, "kubernetes.io/cluster/" + cluster: "owned"})
-	n := Network{SecurityGroups: []SecurityGroup{{GroupId: "sg-0000000000000000a", GroupName: cluster + "-node", VpcId: "vpc-0000000000000000a", Description: "nodes", Tags: tags}}}
-	for i, letter := range "abc" {
-		zone := Zone{Name: region + string(letter), ID: fmt.Sprintf("%s-az%d", shortRegion(region), i+1)}
-		n.Zones = append(n.Zones, zone)
-		n.Subnets = append(n.Subnets, Subnet{
-			SubnetId: "subnet-0000000000000000" + string(letter), VpcId: "vpc-0000000000000000a",
-			AvailabilityZone: zone.Name, CidrBlock: fmt.Sprintf("10.0.%d.0/19", 32*i), Tags: tags,
-		})
-	}
-	return n
-}
-
-// shortRegion is us-east-1 as zone IDs have it, use1.
-func shortRegion(region string) string {
-	var out []byte
-	for i := range len(region) {
-		if i == 0 || i == 1 || region[i-1] == '-' {
-			out = append(out, region[i])
-		}
-	}
-	return string(out)
-}
-
-func (n Network) zone(name string) (Zone, bool) {
-	i := slices.IndexFunc(n.Zones, func(z Zone) bool { return z.Name == name || z.ID == name })
-	if i < 0 {
-		return Zone{}, false
-	}
-	return n.Zones[i], true
-}
-
-func (n Network) subnet(id string) *Subnet {
-	i := slices.IndexFunc(n.Subnets, func(s Subnet) bool { return s.SubnetId == id })
-	if i < 0 {
-		return nil
-	}
-	return &n.Subnets[i]
-}
-
-func (n Network) group(id string) *SecurityGroup {
-	i := slices.IndexFunc(n.SecurityGroups, func(g SecurityGroup) bool { return g.GroupId == id })
-	if i < 0 {
-		return nil
-	}
-	return &n.SecurityGroups[i]
-}
 
 // reserved is how many addresses of a subnet EC2 keeps for itself.
 const reserved = 5
 
 // free counts the addresses that are left in a subnet.
-func (e *EC2) free(s *Subnet) int {
+func (e *EC2) free(s *vpc.Subnet) int {
 	block, err := netip.ParsePrefix(s.CidrBlock)
 	if err != nil {
 		return 0
@@ -111,7 +31,7 @@ func (e *EC2) free(s *Subnet) int {
 
 // address is the next one in a subnet; those of instances that are gone are not used
 // again before the block has been gone through.
-func (e *EC2) address(s *Subnet) string {
+func (e *EC2) address(s *vpc.Subnet) string {
 	block, err := netip.ParsePrefix(s.CidrBlock)
 	if err != nil {
 		return ""
@@ -125,8 +45,8 @@ func (e *EC2) address(s *Subnet) string {
 }
 
 // described is a subnet as it is now.
-func (e *EC2) described(s Subnet) Subnet {
-	zone, _ := e.network.zone(s.AvailabilityZone)
+func (e *EC2) described(s vpc.Subnet) vpc.Subnet {
+	zone, _ := e.network.Zone(s.AvailabilityZone)
 	s.AvailabilityZoneId = zone.ID
 	s.AvailableIpAddressCount = e.free(&s)
 	s.State, s.OwnerId = "available", e.config.Account
@@ -135,13 +55,13 @@ func (e *EC2) described(s Subnet) Subnet {
 	return s
 }
 
-var subnetFields = describe.Fields[Subnet]{
-	"subnet-id":            describe.One(func(s Subnet) string { return s.SubnetId }),
-	"vpc-id":               describe.One(func(s Subnet) string { return s.VpcId }),
-	"availability-zone":    describe.One(func(s Subnet) string { return s.AvailabilityZone }),
-	"availability-zone-id": describe.One(func(s Subnet) string { return s.AvailabilityZoneId }),
-	"state":                describe.One(func(s Subnet) string { return s.State }),
-	"owner-id":             describe.One(func(s Subnet) string { return s.OwnerId }),
+var subnetFields = describe.Fields[vpc.Subnet]{
+	"subnet-id":            describe.One(func(s vpc.Subnet) string { return s.SubnetId }),
+	"vpc-id":               describe.One(func(s vpc.Subnet) string { return s.VpcId }),
+	"availability-zone":    describe.One(func(s vpc.Subnet) string { return s.AvailabilityZone }),
+	"availability-zone-id": describe.One(func(s vpc.Subnet) string { return s.AvailabilityZoneId }),
+	"state":                describe.One(func(s vpc.Subnet) string { return s.State }),
+	"owner-id":             describe.One(func(s vpc.Subnet) string { return s.OwnerId }),
 }
 
 type describeSubnetsInput struct {
@@ -151,12 +71,12 @@ type describeSubnetsInput struct {
 
 func describeSubnets(e *EC2, in describeSubnetsInput) (any, error) {
 	for _, id := range in.SubnetIds {
-		if e.network.subnet(id) == nil {
+		if e.network.Subnet(id) == nil {
 			return nil, wire.Errorf("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", id)
 		}
 	}
 	var out struct {
-		Subnets   []Subnet
+		Subnets   []vpc.Subnet
 		NextToken string
 	}
 	for _, s := range e.network.Subnets {
@@ -169,19 +89,19 @@ func describeSubnets(e *EC2, in describeSubnetsInput) (any, error) {
 			out.Subnets = append(out.Subnets, s)
 		}
 	}
-	id := func(s Subnet) string { return s.SubnetId }
-	slices.SortFunc(out.Subnets, func(a, b Subnet) int { return cmp.Compare(id(a), id(b)) })
+	id := func(s vpc.Subnet) string { return s.SubnetId }
+	slices.SortFunc(out.Subnets, func(a, b vpc.Subnet) int { return cmp.Compare(id(a), id(b)) })
 	var err error
 	out.Subnets, out.NextToken, err = describe.Page(out.Subnets, id, in.MaxResults, 5, 1000, in.NextToken)
 	return out, err
 }
 
-var groupFields = describe.Fields[SecurityGroup]{
-	"group-id":    describe.One(func(g SecurityGroup) string { return g.GroupId }),
-	"group-name":  describe.One(func(g SecurityGroup) string { return g.GroupName }),
-	"vpc-id":      describe.One(func(g SecurityGroup) string { return g.VpcId }),
-	"owner-id":    describe.One(func(g SecurityGroup) string { return g.OwnerId }),
-	"description": describe.One(func(g SecurityGroup) string { return g.Description }),
+var groupFields = describe.Fields[vpc.SecurityGroup]{
+	"group-id":    describe.One(func(g vpc.SecurityGroup) string { return g.GroupId }),
+	"group-name":  describe.One(func(g vpc.SecurityGroup) string { return g.GroupName }),
+	"vpc-id":      describe.One(func(g vpc.SecurityGroup) string { return g.VpcId }),
+	"owner-id":    describe.One(func(g vpc.SecurityGroup) string { return g.OwnerId }),
+	"description": describe.One(func(g vpc.SecurityGroup) string { return g.Description }),
 }
 
 type describeSecurityGroupsInput struct {
@@ -191,12 +111,12 @@ type describeSecurityGroupsInput struct {
 
 func describeSecurityGroups(e *EC2, in describeSecurityGroupsInput) (any, error) {
 	for _, id := range in.GroupIds {
-		if e.network.group(id) == nil {
+		if e.network.Group(id) == nil {
 			return nil, wire.Errorf("InvalidGroup.NotFound", "The security group '%s' does not exist", id)
 		}
 	}
 	var out struct {
-		SecurityGroups []SecurityGroup
+		SecurityGroups []vpc.SecurityGroup
 		NextToken      string
 	}
 	for _, g := range e.network.SecurityGroups {
@@ -209,8 +129,8 @@ func describeSecurityGroups(e *EC2, in describeSecurityGroupsInput) (any, error)
 			out.SecurityGroups = append(out.SecurityGroups, g)
 		}
 	}
-	id := func(g SecurityGroup) string { return g.GroupId }
-	slices.SortFunc(out.SecurityGroups, func(a, b SecurityGroup) int { return cmp.Compare(id(a), id(b)) })
+	id := func(g vpc.SecurityGroup) string { return g.GroupId }
+	slices.SortFunc(out.SecurityGroups, func(a, b vpc.SecurityGroup) int { return cmp.Compare(id(a), id(b)) })
 	var err error
 	out.SecurityGroups, out.NextToken, err = describe.Page(out.SecurityGroups, id, in.MaxResults, 5, 1000, in.NextToken)
 	return out, err
@@ -237,7 +157,7 @@ type describeAvailabilityZonesInput struct {
 
 func describeAvailabilityZones(e *EC2, in describeAvailabilityZonesInput) (any, error) {
 	for _, name := range slices.Concat(in.ZoneNames, in.ZoneIds) {
-		if _, ok := e.network.zone(name); !ok {
+		if _, ok := e.network.Zone(name); !ok {
 			return nil, wire.Errorf("InvalidParameterValue", "Invalid availability zone: [%s]", name)
 		}
 	}

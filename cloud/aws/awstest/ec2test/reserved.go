@@ -13,7 +13,7 @@ func (e *EC2) world() reserve.World {
 	}
 	return reserve.World{
 		Now: e.now, Account: e.config.Account, Region: e.config.Region,
-		ZoneID: func(zone string) string { z, _ := e.network.zone(zone); return z.ID },
+		ZoneID: func(zone string) string { z, _ := e.network.Zone(zone); return z.ID },
 		Members: func(group string) (out []reserve.Member) {
 			each(func(i *instance) {
 				if at := i.launch.Placement; at.GroupId == group {

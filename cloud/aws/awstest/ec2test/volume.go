@@ -235,7 +235,7 @@ type createVolumeInput struct {
 }
 
 func createVolume(e *EC2, in createVolumeInput) (any, error) {
-	if _, ok := e.network.zone(in.AvailabilityZone); !ok {
+	if _, ok := e.network.Zone(in.AvailabilityZone); !ok {
 		return nil, wire.Errorf("InvalidZone.NotFound", "The zone '%s' does not exist.", in.AvailabilityZone)
 	}
 	if in.Size < 1 {

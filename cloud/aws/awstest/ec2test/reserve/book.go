@@ -49,6 +49,23 @@ func (b *Book) Reserve(r Reservation) {
 	b.reservations = append(b.reservations, r)
 }
 
+// Remove deletes a placement group that has no machines, or a capacity reservation, by its ID.
+func (b *Book) Remove(id string) error {
+	g, err := b.Group(id, "")
+	_, reserved := b.Find(id)
+	switch {
+	case err != nil && !reserved:
+		return err
+	case err == nil && len(b.Members(id)) > 0:
+		return wire.Errorf("InvalidPlacementGroup.InUse", "The placement group %s is in use and may not be deleted.", g.GroupName)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.groups = slices.DeleteFunc(b.groups, func(g Group) bool { return g.GroupId == id })
+	b.reservations = slices.DeleteFunc(b.reservations, func(r Reservation) bool { return r.ID == id })
+	return nil
+}
+
 // Find is a reservation by its ID.
 func (b *Book) Find(id string) (Reservation, bool) {
 	b.mu.Lock()
