@@ -98,11 +98,13 @@ var rules = []rule{
 	{"InvalidAMIID.NotFound", "", Refused, "AMINotFound"},
 	{"InvalidAMIID.Unavailable", "", Refused, "AMINotFound"},
 	{"InvalidSubnetID.NotFound", "", Refused, "SubnetResolutionFailed"},
+	{"InvalidPlacementGroup.Unknown", "", Refused, "PlacementGroupNotFound"},
+	{"InvalidPlacementGroupId.NotFound", "", Refused, "PlacementGroupNotFound"},
 	{"InvalidGroup.NotFound", "", Refused, "SecurityGroupNotFound"},
 	{"InvalidSecurityGroupID.NotFound", "", Refused, "SecurityGroupNotFound"},
 	{"InvalidInstanceID.NotFound", "", Gone, ""},
 	{"InvalidInstanceID.Malformed", "", Gone, ""},
-	{"InvalidCapacityReservationId.NotFound", "", Gone, ""},
+	{"InvalidCapacityReservationId.NotFound", "", Gone, "CapacityReservationNotFound"},
 	{"NoSuchEntity", "", Gone, ""},
 	{"ParameterNotFound", "", Gone, ""},
 	{"ResourceNotFoundException", "", Gone, ""},
@@ -118,6 +120,15 @@ var rules = []rule{
 	{"InvalidParameterValue", "", Refused, cloud.LaunchFailed},
 	{"InvalidParameterCombination", "", Refused, cloud.LaunchFailed},
 	{"MissingParameter", "", Refused, cloud.LaunchFailed},
+}
+
+// Meant is what an error of a launch means for a wave: a capacity reservation that does not exist
+// any more has no room.
+func (w *Wave) Meant(m Meaning) Meaning {
+	if m == Gone && w.Reservation != "" {
+		return NoRoom
+	}
+	return m
 }
 
 // Means says what follows from an error of AWS, by its code and its message, and the word for
@@ -210,14 +221,14 @@ func Judge(w *Wave, failures []Failure) Verdict {
 		}
 	}
 	for _, f := range failures {
-		var reason string
-		meaning, reason = Means(f.Code, f.Message)
+		said, reason := Means(f.Code, f.Message)
+		meaning = w.Meant(said)
 		if meaning == Quota {
 			v.Limit = cmp.Or(v.Limit, reason+": "+f.Message)
 		}
 		switch meaning {
 		case NoCapacity, NoRoom, Quota, NoAddresses:
-			if v.NoRoom = v.NoRoom || meaning == NoRoom; meaning == Quota || meaning == NoAddresses {
+			if v.NoRoom = v.NoRoom || meaning == NoRoom; meaning == Quota || meaning == NoAddresses || said == Gone {
 				v.Cause = cmp.Or(v.Cause, reason+": "+f.Message)
 			}
 			if full := (Subnet{f.Subnet, f.Zone}); meaning == NoAddresses && full.ID != "" && full.Zone != "" {

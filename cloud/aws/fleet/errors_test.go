@@ -62,6 +62,8 @@ func TestEveryCodeBecomesOneOfThePortsErrors(t *testing.T) {
 		{"InvalidAMIID.NotFound", "", "refused AMINotFound"},
 		{"InvalidAMIID.Unavailable", "", "refused AMINotFound"},
 		{"InvalidSubnetID.NotFound", "", "refused SubnetResolutionFailed"},
+		{"InvalidPlacementGroup.Unknown", "", "refused PlacementGroupNotFound"},
+		{"InvalidPlacementGroupId.NotFound", "", "refused PlacementGroupNotFound"},
 		{"InvalidGroup.NotFound", "", "refused SecurityGroupNotFound"},
 		{"InvalidSecurityGroupID.NotFound", "", "refused SecurityGroupNotFound"},
 		{"InvalidInstanceID.NotFound", "", "not found"},

@@ -202,7 +202,7 @@ func (l *launch) send(ctx context.Context, s *sent) (cloud.Instance, error) {
 // unanswered says what is known after an error: that nothing was launched, that there was an
 // earlier request, or nothing.
 func (l *launch) unanswered(ctx context.Context, s *sent, meaning fleet.Meaning, err error) (cloud.Instance, error) {
-	switch meaning {
+	switch meaning = s.wave.Meant(meaning); meaning {
 	case fleet.TokenUsed:
 		s.done("")
 		l.attempt.open = nil

@@ -36,12 +36,14 @@ func (r *rig) toBeHad(p *Provider, of func(*catalog.Offering) string) map[string
 	return out
 }
 
-// A reservation that EC2 says is full, although its count says otherwise, does not rule out
-// another of the same type and zone.
+// A reservation that EC2 says is full, although its count says otherwise, or that does not exist
+// any more, does not rule out another of the same type and zone.
 func TestAReservationWithoutRoomIsNoOthers(t *testing.T) {
 	for name, fault := range map[string]func(http.ResponseWriter, func(http.ResponseWriter)){
-		"of the whole call": fails(http.StatusBadRequest, "ReservationCapacityExceeded", "full"),
-		"of the offering":   nil,
+		"of the whole call":       fails(http.StatusBadRequest, "ReservationCapacityExceeded", "full"),
+		"of the offering":         nil,
+		"gone, of the whole call": fails(http.StatusBadRequest, "InvalidCapacityReservationId.NotFound", "The capacity reservation ID 'cr-1' does not exist"),
+		"gone, of the offering":   nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, "m5.large")
@@ -51,14 +53,18 @@ func TestAReservationWithoutRoomIsNoOthers(t *testing.T) {
 			p := r.provider()
 			r.resolved(p, reserving)
 			first := r.request(p, "claim", func(c catalog.Choice) bool { return c.Offering.Reservation == "cr-1" })
-			if fault != nil {
+			gone := strings.HasPrefix(name, "gone")
+			switch {
+			case fault != nil:
 				r.next("CreateFleet", 1, fault)
-			} else {
+			case gone:
+				r.must(r.cloud.EC2.Remove("cr-1"))
+			default:
 				_, err := p.Launch(t.Context(), r.request(p, "other", func(c catalog.Choice) bool { return c.Offering.Reservation == "cr-1" }))
 				r.must(err)
 			}
 			var short *cloud.InsufficientCapacityError
-			if _, err := p.Launch(t.Context(), first); !errors.As(err, &short) || len(short.Offerings) > 0 || !strings.Contains(err.Error(), "full") && !strings.Contains(err.Error(), "capacity reservation cr-1 has no room") {
+			if _, err := p.Launch(t.Context(), first); !errors.As(err, &short) || len(short.Offerings) > 0 || !strings.Contains(err.Error(), "full") && !strings.Contains(err.Error(), "capacity reservation cr-1 has no room") && !(gone && strings.Contains(err.Error(), "The capacity reservation ID 'cr-1' does not exist")) {
 				t.Errorf("answered %v", err)
 			}
 			left := r.toBeHad(p, func(o *catalog.Offering) string { return o.Reservation })
