@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/aws/fleet"
 )
 
@@ -24,10 +25,11 @@ type attempt struct {
 	used time.Time // guarded by attempts.mu
 }
 
-// sent is a request and the wave that it asks for.
+// sent is a request, the wave that it asks for and the class as it was then.
 type sent struct {
 	request fleet.Request
 	wave    fleet.Wave
+	class   *awsv1.EC2NodeClass
 	done    func(usedSubnet string)
 }
 

@@ -22,6 +22,10 @@ import (
 // TokenTag is the key of the tag that holds a launch's token: the NodeClaim's UID.
 const TokenTag = "millwright.dev/nodeclaim-uid"
 
+// HashTag is the key of the tag that holds the hash of the spec from which a machine was launched,
+// as VERSION/HASH: the class may be another once the launch is on record.
+const HashTag = "millwright.dev/ec2nodeclass-hash"
+
 // Config is what a provider needs; every field without another word is required.
 type Config struct {
 	// AWS calls AWS.

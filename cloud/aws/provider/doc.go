@@ -20,6 +20,7 @@
 // # Tags
 //
 // Machines carry Karpenter's tags, by which IAM policies allow calls and its controller knows
-// them, and one more: [TokenTag], the UID of the NodeClaim. The tag karpenter.sh/nodeclaim is
-// there from the start, so nothing is tagged afterwards.
+// them, and two more: [TokenTag], the UID of the NodeClaim, and [HashTag], from which spec they
+// were launched. The tag karpenter.sh/nodeclaim is there from the start, so nothing is tagged
+// afterwards.
 package provider

@@ -12,6 +12,7 @@ import (
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	"github.com/awslabs/operatorpkg/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -221,5 +222,55 @@ func TestBehindTheGateMachinesRebootForWhatNVIDIACallsTransient(t *testing.T) {
 		if list[i].Action != want || list[i].Toleration != 10*time.Minute {
 			t.Errorf("%s: %v", reason, list[i])
 		}
+	}
+}
+
+// The class is edited between CreateFleet and the launch's record, which the same process or its
+// successor writes: the machine is one of the spec that it was launched from, so it has drifted.
+func TestAMachineIsOfTheSpecThatItWasLaunchedFromWhateverTheClassIsByThen(t *testing.T) {
+	for name, recorded := range map[string]func(r *rig, p *Provider, req cloud.LaunchRequest) (cloud.Instance, error){
+		"by the same process": func(r *rig, p *Provider, req cloud.LaunchRequest) (cloud.Instance, error) {
+			return p.Launch(r.t.Context(), req)
+		},
+		"by its successor": func(r *rig, _ *Provider, req cloud.LaunchRequest) (cloud.Instance, error) {
+			return r.provider().Launch(r.t.Context(), req)
+		},
+		"from the list": func(r *rig, _ *Provider, _ cloud.LaunchRequest) (cloud.Instance, error) {
+			list, err := r.provider().List(r.t.Context())
+			if len(list) != 1 {
+				r.t.Fatalf("there are %+v", list)
+			}
+			return list[0], err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			p := r.provider()
+			r.resolved(p, discovering)
+			before := &awsv1.EC2NodeClass{}
+			r.must(r.kube.Get(t.Context(), client.ObjectKey{Name: "default"}, before))
+			req := r.request(p, "claim", onDemand)
+			r.next("CreateFleet", 1, loses)
+			if _, err := p.Launch(t.Context(), req); err == nil {
+				t.Fatal("the reply was not lost")
+			}
+			r.resolved(p, func(c *awsv1.EC2NodeClass) {
+				discovering(c)
+				c.Spec.Tags, c.Spec.UserData = map[string]string{"team": "a"}, ptr.To("#!/bin/bash\n")
+			})
+			after := &awsv1.EC2NodeClass{}
+			r.must(r.kube.Get(t.Context(), client.ObjectKey{Name: "default"}, after))
+			after.Status.InstanceProfile = "others"
+			r.must(r.kube.Update(t.Context(), after))
+			i, err := recorded(r, p, req)
+			r.must(err)
+			key := ec2class.AnnotationEC2NodeClassHash
+			if got, want := i.Annotations[key], before.Annotations[key]; got != want {
+				t.Errorf("it is of the spec %s, want %s", got, want)
+			}
+			if got, want := i.Annotations[ec2class.AnnotationInstanceProfile], before.Status.InstanceProfile; got != want {
+				t.Errorf("its instance profile is %s, want %s", got, want)
+			}
+		})
 	}
 }

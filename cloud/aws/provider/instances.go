@@ -128,7 +128,13 @@ func (p *Provider) instance(ctx context.Context, i *api.Instance) cloud.Instance
 	if i.Partition > 0 {
 		out.Labels[ec2class.LabelPlacementGroupPartition] = strconv.Itoa(int(i.Partition))
 	}
-	out.Annotations = Annotations(class)
+	out.Annotations = annotations(class)
+	if version, hash, ok := strings.Cut(i.Tags[HashTag], "/"); ok {
+		out.Annotations[ec2class.AnnotationEC2NodeClassHash], out.Annotations[ec2class.AnnotationEC2NodeClassHashVersion] = hash, version
+	}
+	if i.Profile != "" {
+		out.Annotations[ec2class.AnnotationInstanceProfile] = i.Profile
+	}
 	out.Capacity, out.Allocatable = t.Capacity, t.Allocatable()
 	out.JoinsBare = class.AMIFamily() == ec2class.AMIFamilyCustom
 	return out

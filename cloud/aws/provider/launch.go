@@ -150,7 +150,7 @@ func (l *launch) prepare(ctx context.Context, wave fleet.Wave) (*sent, error) {
 		}
 		return nil, errNothing
 	}
-	return &sent{request, wave, done}, nil
+	return &sent{request, wave, l.class, done}, nil
 }
 
 // need is how many addresses a machine of the wave will take at least: its own and its pods'.
@@ -177,6 +177,9 @@ func (l *launch) reservation(id string) *ec2class.CapacityReservation {
 func (l *launch) tags() map[string]string {
 	tags := launchtemplate.Tags(l.class, l.req.Pool, l.Cluster.Name)
 	tags[ec2class.NodeClaimTagKey], tags[TokenTag] = l.req.Claim, l.req.Token
+	if hash := l.class.Annotations[ec2class.AnnotationEC2NodeClassHash]; hash != "" {
+		tags[HashTag] = l.class.Annotations[ec2class.AnnotationEC2NodeClassHashVersion] + "/" + hash
+	}
 	if _, ok := tags[ec2class.NameTagKey]; !ok {
 		tags[ec2class.NameTagKey] = l.req.Claim
 	}
@@ -360,15 +363,15 @@ func (l *launch) launched(ctx context.Context, s *sent, i fleet.Launched) (cloud
 		ProviderID: providerID(i.Zone, i.ID), Token: l.req.Token, Claim: l.req.Claim, Pool: l.req.Pool,
 		Type: i.Type, Zone: i.Zone, CapacityType: s.wave.CapacityType, ImageID: i.Image,
 		State: cloud.Pending, Launched: l.Clock.Now(),
-		Labels: labels(choice.Type, choice.Offering, l.tenancy()), Annotations: l.annotations(),
+		Labels: labels(choice.Type, choice.Offering, l.tenancy()), Annotations: annotations(s.class),
 		Capacity: l.attached(choice.Type.Capacity), Allocatable: l.attached(choice.Type.Allocatable()),
-		JoinsBare: l.class.AMIFamily() == ec2class.AMIFamilyCustom, Lacked: l.cause,
+		JoinsBare: s.class.AMIFamily() == ec2class.AMIFamilyCustom, Lacked: l.cause,
 	}
 	machine := api.Instance{
 		ID: i.ID, Type: i.Type, Image: i.Image, Zone: i.Zone, ZoneID: l.zoneID(i.Zone), Subnet: i.Subnet, State: "pending", Launched: out.Launched, Tags: s.request.Tags,
-		Spot: s.wave.CapacityType == catalog.Spot, Reservation: s.wave.Reservation, Tenancy: l.tenancy(), Group: l.group(l.class),
+		Spot: s.wave.CapacityType == catalog.Spot, Reservation: s.wave.Reservation, Tenancy: l.tenancy(), Group: l.group(s.class),
 	}
-	for _, g := range l.class.Status.SecurityGroups {
+	for _, g := range s.class.Status.SecurityGroups {
 		machine.SecurityGroups = append(machine.SecurityGroups, g.ID)
 	}
 	l.machines.Launched(machine)
@@ -393,10 +396,7 @@ func (l *launch) tenancy() string {
 
 // annotations are what Karpenter's controllers look for on a claim that is launched: from
 // which spec, and that the machine has its tags.
-func (l *launch) annotations() map[string]string { return Annotations(l.class) }
-
-// Annotations are those of the claims of a class.
-func Annotations(class *awsv1.EC2NodeClass) map[string]string {
+func annotations(class *awsv1.EC2NodeClass) map[string]string {
 	out := map[string]string{
 		ec2class.AnnotationInstanceTagged: "true", ec2class.AnnotationClusterNameTaggedCompatability: "true",
 		ec2class.AnnotationInstanceProfile: class.Status.InstanceProfile,

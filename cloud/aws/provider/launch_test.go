@@ -226,6 +226,7 @@ func TestWhatEC2CouldNotDeliverIsUnavailableForAWhile(t *testing.T) {
 func TestAMachineCarriesTheTagsThatPoliciesAndKarpenterKnow(t *testing.T) {
 	r := newRig(t)
 	p := r.provider()
+	r.resolved(p, discovering)
 	got, err := p.Launch(t.Context(), r.request(p, "claim", onDemand))
 	r.must(err)
 	id, err := idOf(got.ProviderID)
@@ -235,6 +236,7 @@ func TestAMachineCarriesTheTagsThatPoliciesAndKarpenterKnow(t *testing.T) {
 	for key, want := range map[string]string{
 		"kubernetes.io/cluster/demo": "owned", "eks:eks-cluster-name": "demo", "karpenter.sh/nodepool": "pool", "karpenter.sh/nodeclaim": "claim",
 		"karpenter.k8s.aws/ec2nodeclass": "default", "Name": "claim", TokenTag: "uid-of-claim",
+		HashTag: got.Annotations[ec2class.AnnotationEC2NodeClassHashVersion] + "/" + got.Annotations[ec2class.AnnotationEC2NodeClassHash],
 	} {
 		if i.Tags[key] != want {
 			t.Errorf("tag %s is %q, want %q", key, i.Tags[key], want)
