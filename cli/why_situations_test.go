@@ -180,11 +180,22 @@ func askOf(t *testing.T, c client.Reader, args ...string) string {
 	mode := color.Never
 	connect := func(*genericclioptions.ConfigFlags) (client.Reader, error) { return c, nil }
 	cmd := newWhyWith(console{genericiooptions.IOStreams{Out: &out, ErrOut: &out}, &mode}, question{clock: clocktesting.NewFakePassiveClock(noon), connect: connect})
-	cmd.SetArgs(append(args, "--instance-types", "testdata/why/types.json"))
+	cmd.SetArgs(append([]string{"--instance-types", "testdata/why/types.json"}, args...))
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+// What EC2 said of subnets is on the class, and counts for pools and for pods.
+func TestAZoneWithoutAddressesIsNamed(t *testing.T) {
+	const want = "free addresses in the subnets of us-east-1a"
+	for _, question := range []string{"nodepool general", "pod new-0 -n default"} {
+		answer := ask(t, append(strings.Fields(question), "--instance-types", "ec2"), "testdata/why/base.yaml", "testdata/why/zones/full.yaml")
+		if !strings.Contains(answer, want) {
+			t.Errorf("%s: the answer is\n%s", question, answer)
+		}
+	}
 }
 
 func TestAPoolThatCanLaunchIsReady(t *testing.T) {

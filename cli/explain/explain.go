@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/backoff"
+	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/limit"
@@ -287,6 +288,26 @@ func (c *Cluster) bounds(a *Answer, p *snapshot.Pool) {
 	}
 }
 
+// lacking lists what keeps offerings that a pool allows from being sold other than the cloud's
+// capacity.
+func lacking(p *snapshot.Pool) []string {
+	allows := func(key, value string) bool {
+		r, ok := p.Requirements.Lookup(key)
+		return !ok || r.Has(value)
+	}
+	var out []string
+	for _, t := range p.Types {
+		for i := range t.Offerings {
+			o := &t.Offerings[i]
+			if o.Lacks != "" && !slices.Contains(out, o.Lacks) && allows(corev1.LabelTopologyZone, o.Zone) && allows(catalog.CapacityTypeLabel, o.CapacityType) {
+				out = append(out, o.Lacks)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // Pool counts the verdicts of a pool's machines and says what its budgets allow; an
 // error says that there is none of that name.
 func (c *Cluster) Pool(name string) (*Answer, error) {
@@ -317,6 +338,9 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 	if why := p.Closed(); why != "" {
 		a.Verdict = NotReady
 		a.say(fmt.Sprintf("It launches nothing: %s.", why))
+	}
+	if lacks := lacking(p); len(lacks) > 0 {
+		a.say(fmt.Sprintf("Some of its machines cannot be had, for want of: %s.", strings.Join(lacks, "; ")))
 	}
 	if _, _, short := static.Staff(c.s, p, disruption.Replacing(c.s), limit.New(c.s)); short != nil {
 		a.say(short.String() + ".")

@@ -44,6 +44,15 @@ func Status(subnets []Subnet) []ec2class.Subnet {
 type Addresses struct {
 	mu   sync.Mutex
 	free map[string]int64
+	// none are those of which EC2 said last that they have none left.
+	none map[string]bool
+}
+
+// None reports whether EC2 said of a subnet last that it has none left.
+func (a *Addresses) None(id string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.none[id]
 }
 
 // Seen takes note of what EC2 says; launches in flight before that are part of it, or small
@@ -54,8 +63,11 @@ func (a *Addresses) Seen(subnets []Subnet) {
 	if a.free == nil {
 		a.free = map[string]int64{}
 	}
+	if a.none == nil {
+		a.none = map[string]bool{}
+	}
 	for _, s := range subnets {
-		a.free[s.ID] = s.Free
+		a.free[s.ID], a.none[s.ID] = s.Free, s.Free == 0
 	}
 }
 

@@ -50,3 +50,20 @@ func TestAZoneWithoutASubnetHasNone(t *testing.T) {
 	}
 	done("")
 }
+
+// A zone is full once none of its subnets has an address left.
+func TestAClassSaysWhichOfItsZonesAreFull(t *testing.T) {
+	var a Addresses
+	class := &ec2class.EC2NodeClass{}
+	class.Status.Subnets = Status(subnets)
+	for _, tt := range []struct {
+		one, two, three int64
+		want            string
+	}{{1, 0, 5, "[]"}, {0, 0, 5, "[a]"}, {0, 0, 0, "[a b]"}, {0, 3, 0, "[b]"}, {2, 3, 4, "[]"}} {
+		a.Seen([]Subnet{{ID: "subnet-1", Free: tt.one}, {ID: "subnet-2", Free: tt.two}, {ID: "subnet-3", Free: tt.three}})
+		a.Mark(class)
+		if got := fmt.Sprint(Marked(class.Annotations)); got != tt.want {
+			t.Errorf("of %+v full is %s", tt, got)
+		}
+	}
+}

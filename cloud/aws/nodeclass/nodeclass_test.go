@@ -316,6 +316,25 @@ func TestWhatConcernsTheProcessIsToldWhileItLasts(t *testing.T) {
 	}
 }
 
+// A zone without addresses is no fault of the class: its other zones may have some.
+func TestAZoneWithoutAddressesIsSaidWhileItLasts(t *testing.T) {
+	a, c := newAccount(), newClass()
+	r, _ := newResolver(a)
+	for _, free := range []int64{0, 1} {
+		a.subnets["tag:discovery=demo"][0].Free = free
+		if _, err := r.Resolve(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		said := c.StatusConditions().Get(network.Condition)
+		if (said != nil) != (free == 0) || said != nil && (!said.IsFalse() || said.Message != "there are no free addresses in the subnets of a") {
+			t.Errorf("with %d addresses: %+v", free, said)
+		}
+		if !c.StatusConditions().Root().IsTrue() || !c.StatusConditions().IsTrue(ec2class.ConditionTypeSubnetsReady) {
+			t.Errorf("with %d addresses the class is %+v", free, c.Status.Conditions)
+		}
+	}
+}
+
 // AWS's parameters count for a day, unless their image is no good any more; others for minutes.
 func TestParametersAreReadAgainWhenTheirImagesMayHaveChanged(t *testing.T) {
 	own := func(c *awsv1.EC2NodeClass) {

@@ -153,7 +153,7 @@ func (r *Resolver) Resolve(ctx context.Context, class *awsv1.EC2NodeClass) (time
 			unanswered = append(unanswered, fmt.Errorf("%s: %w", s.condition, err))
 		}
 	}
-	unanswered = append(unanswered, r.told(conditions))
+	unanswered = append(unanswered, r.told(conditions, class))
 	return recheck, errors.Join(unanswered...)
 }
 
@@ -161,8 +161,8 @@ func (r *Resolver) Resolve(ctx context.Context, class *awsv1.EC2NodeClass) (time
 // for no class. It is only there while one is refused, and a class is ready without it.
 const CallsAllowed = "millwright.dev/CallsAllowed"
 
-// told says what concerns the process, not the class alone.
-func (r *Resolver) told(conditions status.ConditionSet) error {
+// told says what concerns the process, not the class alone, and which zones are full.
+func (r *Resolver) told(conditions status.ConditionSet, class *awsv1.EC2NodeClass) error {
 	var failed []error
 	tell := func(condition, reason, message string) {
 		if message == "" {
@@ -171,6 +171,11 @@ func (r *Resolver) told(conditions status.ConditionSet) error {
 		}
 		conditions.SetFalse(condition, reason, message)
 	}
+	full := make([]string, 0, len(class.Status.Subnets))
+	for _, zone := range network.Marked(class.Annotations) {
+		full = append(full, "there are no "+network.Lacks(zone))
+	}
+	tell(network.Condition, network.NoAddresses, strings.Join(full, "; "))
 	if r.Missing != nil {
 		tell(CallsAllowed, unauthorized, strings.Join(r.Missing(), "; "))
 	}
@@ -192,6 +197,7 @@ func (r *Resolver) subnets(ctx context.Context, class *awsv1.EC2NodeClass) error
 	}
 	r.Addresses.Seen(all)
 	class.Status.Subnets = network.Status(all)
+	r.Addresses.Mark(&class.EC2NodeClass)
 	if len(all) == 0 {
 		return wrongf("SubnetsNotFound", "spec.subnetSelectorTerms: no subnet of the account in %s fits any of the terms", r.Region)
 	}

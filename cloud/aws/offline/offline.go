@@ -23,6 +23,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/expression"
 	"github.com/millwright-dev/millwright/cloud/aws/image"
 	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
+	"github.com/millwright-dev/millwright/cloud/aws/network"
 	"github.com/millwright-dev/millwright/cloud/aws/observed"
 	"github.com/millwright-dev/millwright/cloud/aws/price"
 	"github.com/millwright-dev/millwright/cloud/ec2"
@@ -108,6 +109,14 @@ func (c *Catalogue) Types(class *awsv1.EC2NodeClass) ([]*catalog.Type, []Gap, er
 		return nil, nil, err
 	}
 	supply := &instancetype.Supply{Price: price, Reservations: instancetype.Reservations(class.Status.CapacityReservations, func(string) int { return 0 })}
+	if full := network.Marked(class.Annotations); len(full) > 0 {
+		supply.SoldOut = func(_ string, o *catalog.Offering) (string, bool) {
+			if slices.Contains(full, o.Zone) {
+				return network.Lacks(o.Zone), true
+			}
+			return "", false
+		}
+	}
 	if len(class.Status.AMIs) > 0 {
 		supply.Image = func(labels requirement.Set) string { return image.For(class.Status.AMIs, labels) }
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/network"
 	"github.com/millwright-dev/millwright/cloud/aws/observed"
 	"github.com/millwright-dev/millwright/cloud/aws/price"
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -56,6 +57,17 @@ func types(t *testing.T, change func(*awsv1.EC2NodeClass)) (map[string]*catalog.
 		out[one.Name] = one
 	}
 	return out, gaps
+}
+
+func TestAFullZoneIsNotForSale(t *testing.T) {
+	got, _ := types(t, func(c *awsv1.EC2NodeClass) {
+		c.Annotations = map[string]string{network.FullAnnotation: "us-east-1b"}
+	})
+	for _, o := range got["m5.large"].Offerings {
+		if full := o.Zone == "us-east-1b"; o.Available == full || (o.Lacks == network.Lacks(o.Zone)) != full {
+			t.Errorf("the offering is %+v", o)
+		}
+	}
 }
 
 func TestWhatAClassSaysOfItsNodesCounts(t *testing.T) {

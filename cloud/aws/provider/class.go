@@ -14,6 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/image"
 	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
+	"github.com/millwright-dev/millwright/cloud/aws/network"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -172,18 +173,15 @@ func (p *Provider) group(class *awsv1.EC2NodeClass) string {
 }
 
 func (p *Provider) supply(class *awsv1.EC2NodeClass) *instancetype.Supply {
-	group, shifted, full := p.group(class), p.shifted(class), map[string]bool{}
-	for _, s := range class.Status.Subnets {
-		full[s.Zone] = p.soldOut.full(class.Status.Subnets, s.Zone)
-	}
+	group, shifted, full := p.group(class), p.shifted(class), p.full(class)
 	return &instancetype.Supply{
 		Price: p.Prices.Of,
 		SoldOut: func(typeName string, o *catalog.Offering) (lacks string, out bool) {
 			switch {
 			case shifted[o.Zone]:
 				return "", true
-			case full[o.Zone]:
-				return "free addresses in the subnets of " + o.Zone, true
+			case slices.Contains(full, o.Zone):
+				return network.Lacks(o.Zone), true
 			}
 			return p.soldOut.stands(scope{group: group, reservation: o.Reservation}, o.Key(typeName))
 		},
@@ -193,6 +191,14 @@ func (p *Provider) supply(class *awsv1.EC2NodeClass) *instancetype.Supply {
 			return left
 		}),
 	}
+}
+
+// full are the zones that have no addresses left, as EC2 said last or as launches have told of late.
+func (p *Provider) full(class *awsv1.EC2NodeClass) []string {
+	return network.Full(class.Status.Subnets, func(id string) bool {
+		_, refused := p.soldOut.stands(scope{subnet: id}, catalog.Key{})
+		return refused || p.addresses.None(id)
+	})
 }
 
 // inZones are the zones of a class's subnets in which a type is sold.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"time"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
@@ -294,8 +295,9 @@ func (l *launch) judge(s *sent, answer fleet.Answer) error {
 		l.addresses.Full(full.ID)
 		l.soldOut.add(scope{subnet: full.ID}, "", catalog.Key{})
 	}
+	zones := l.full(l.class)
 	for _, full := range v.Full {
-		if !l.soldOut.full(l.class.Status.Subnets, full.Zone) {
+		if !slices.Contains(zones, full.Zone) {
 			next = errOtherSubnet
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	"k8s.io/utils/clock"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -91,21 +90,6 @@ func (s *soldOut) stands(in scope, k catalog.Key) (lacks string, stands bool) {
 		}
 	}
 	return "", false
-}
-
-// full reports whether no subnet of a class in a zone has addresses left, as far as launches have
-// told of late.
-func (s *soldOut) full(subnets []ec2class.Subnet, zone string) bool {
-	full := false
-	for i := range subnets {
-		if subnets[i].Zone != zone {
-			continue
-		}
-		if _, full = s.stands(scope{subnet: subnets[i].ID}, catalog.Key{}); !full {
-			return false
-		}
-	}
-	return full
 }
 
 // sweep forgets what is over for good, and reports the state that answers depend on: it

@@ -132,6 +132,12 @@ func TestAFullSubnetGivesWayToAnotherOfItsZone(t *testing.T) {
 	if got := lacking(); len(got) != 0 {
 		t.Errorf("after %v left out are %v", shortest, got)
 	}
+	// Once EC2 says so itself, nothing has to fail.
+	launches := r.calls["CreateFleet"]
+	r.again(p, discovering)
+	if got := fmt.Sprint(lacking()); got != want || r.calls["CreateFleet"] != launches {
+		t.Errorf("left out are %v, want %v, after %d launches", got, want, r.calls["CreateFleet"]-launches)
+	}
 }
 
 // What a quota keeps from being launched says so where it is offered.
