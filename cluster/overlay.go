@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	overlayv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
+	"github.com/millwright-dev/millwright/cluster/admitted"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
@@ -19,8 +19,8 @@ import (
 func Overlay(o *overlayv1alpha1.NodeOverlay) (catalog.Overlay, Faults) {
 	out := catalog.Overlay{Name: o.Name, Capacity: o.Spec.Capacity}
 	faults := unread(o)
-	if err := o.RuntimeValidate(context.Background()); err != nil {
-		faults = append(faults, Fault{"spec", sortedErrors(err)})
+	if why := admitted.Overlay(o); why != "" {
+		faults = append(faults, Fault{"spec", why})
 	}
 	if o.Spec.Weight != nil {
 		out.Weight = *o.Spec.Weight

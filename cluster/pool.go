@@ -2,18 +2,15 @@ package cluster
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/millwright-dev/millwright/cluster/admitted"
 	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -149,8 +146,8 @@ func notReady(np *karpv1.NodePool, options Options) string {
 		return "the NodePool is being deleted"
 	}
 	if options.Offline {
-		if err := np.RuntimeValidate(context.Background()); err != nil {
-			return sortedErrors(err)
+		if why := admitted.Pool(np); why != "" {
+			return why
 		}
 		if len(np.Status.Conditions) == 0 {
 			return ""
@@ -199,19 +196,4 @@ func ClassRef(ref *karpv1.NodeClassReference) snapshot.ClassRef {
 		return snapshot.ClassRef{}
 	}
 	return snapshot.ClassRef{Group: ref.Group, Kind: ref.Kind, Name: ref.Name}
-}
-
-// sortedErrors words a joined error the same way every time; Karpenter's
-// validation walks over maps.
-func sortedErrors(err error) string {
-	var many interface{ Errors() []error }
-	if !errors.As(err, &many) {
-		return err.Error()
-	}
-	texts := make([]string, 0, len(many.Errors()))
-	for _, e := range many.Errors() {
-		texts = append(texts, e.Error())
-	}
-	slices.Sort(texts)
-	return strings.Join(texts, "; ")
 }

@@ -73,6 +73,10 @@ func TestEveryFieldOfAPoolIsTranslated(t *testing.T) {
 	}
 }
 
+func expireAfter(age string) func(*karpv1.NodePool) {
+	return func(np *karpv1.NodePool) { np.Spec.Template.Spec.ExpireAfter = karpv1.MustParseNillableDuration(age) }
+}
+
 func TestAPoolSaysWhyItCannotLaunch(t *testing.T) {
 	ready := func(np *karpv1.NodePool) {
 		np.StatusConditions().SetTrue(karpv1.ConditionTypeValidationSucceeded)
@@ -91,7 +95,10 @@ func TestAPoolSaysWhyItCannotLaunch(t *testing.T) {
 			ready(np)
 			np.StatusConditions().SetFalse(karpv1.ConditionTypeNodeClassReady, "NodeClassNotFound", "no KWOKNodeClass std")
 		}, Options{}, "no KWOKNodeClass std"},
-		"offline with a bad label": {func(np *karpv1.NodePool) { np.Spec.Template.Labels["karpenter.sh/custom"] = "x" }, Options{Offline: true}, "karpenter.sh/custom"},
+		"offline with a bad label":    {func(np *karpv1.NodePool) { np.Spec.Template.Labels["karpenter.sh/custom"] = "x" }, Options{Offline: true}, "karpenter.sh/custom"},
+		"offline and expired at once": {expireAfter("0m"), Options{Offline: true}, "spec.template.spec.expireAfter: is zero"},
+		"offline and expired soon":    {expireAfter("1m"), Options{Offline: true}, ""},
+		"offline and never expired":   {expireAfter("Never"), Options{Offline: true}, ""},
 		"unreadable requirement": {func(np *karpv1.NodePool) {
 			ready(np)
 			np.Spec.Template.Spec.Requirements[0].Operator = "Near"

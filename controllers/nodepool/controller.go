@@ -2,14 +2,10 @@ package nodepool
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
-	"go.uber.org/multierr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +14,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/cluster/admitted"
 	"github.com/millwright-dev/millwright/cluster/decode"
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
@@ -101,7 +98,7 @@ func (r *Reconciler) update(ctx context.Context, np *karpv1.NodePool, synced boo
 		if decode.Fault(np) == "" {
 			stamp(np)
 		}
-		r.validation(ctx, np)
+		r.validation(np)
 		r.budgets(np)
 		r.readiness(np, class)
 		r.registrationHealth(np, class)
@@ -143,22 +140,13 @@ func (r *Reconciler) claims(ctx context.Context, np *karpv1.NodePool) ([]karpv1.
 	return list.Items, nil
 }
 
-// validation sets ValidationSucceeded from Karpenter's own rules.
-func (r *Reconciler) validation(ctx context.Context, np *karpv1.NodePool) {
-	errs := multierr.Errors(np.RuntimeValidate(ctx))
-	if fault := decode.Fault(np); fault != "" {
-		errs = append(errs, errors.New(fault))
-	}
-	if len(errs) == 0 {
-		r.conditions(np).SetTrue(karpv1.ConditionTypeValidationSucceeded)
+// validation sets ValidationSucceeded.
+func (r *Reconciler) validation(np *karpv1.NodePool) {
+	if why := admitted.Pool(np); why != "" {
+		r.conditions(np).SetFalse(karpv1.ConditionTypeValidationSucceeded, "NodePoolValidationFailed", why)
 		return
 	}
-	texts := make([]string, len(errs))
-	for i, err := range errs {
-		texts[i] = err.Error()
-	}
-	slices.Sort(texts) // the rules walk over maps
-	r.conditions(np).SetFalse(karpv1.ConditionTypeValidationSucceeded, "NodePoolValidationFailed", strings.Join(texts, "; "))
+	r.conditions(np).SetTrue(karpv1.ConditionTypeValidationSucceeded)
 }
 
 // conditionBudgetInvalid is True while a disruption budget cannot be read. The pool

@@ -146,15 +146,16 @@ func TestAPoolSaysWhichOfItsBudgetsCannotBeReadAndLaunchesAllTheSame(t *testing.
 	}
 }
 
-func TestAPoolThatKarpenterWouldRefuseIsNotReady(t *testing.T) {
+func TestAPoolThatCannotWorkIsNotReady(t *testing.T) {
 	r := looptest.New(t, class("True", "", ""), pool(func(np *karpv1.NodePool) {
 		np.Spec.Template.Labels = map[string]string{"karpenter.sh/custom": "x"}
+		np.Spec.Template.Spec.ExpireAfter = karpv1.MustParseNillableDuration("0s")
 		np.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{{Key: "karpenter.sh/nodepool", Operator: "In", Values: []string{"x"}}}
 	}))
 	c := reconciler(r)
 	np := run(t, r, c)
 	first := condition(np, karpv1.ConditionTypeValidationSucceeded)
-	if !strings.HasPrefix(first, "False NodePoolValidationFailed: ") || !strings.Contains(first, "karpenter.sh/custom") || !strings.Contains(first, "karpenter.sh/nodepool") {
+	if !strings.HasPrefix(first, "False NodePoolValidationFailed: ") || !strings.Contains(first, "karpenter.sh/custom") || !strings.Contains(first, "karpenter.sh/nodepool") || !strings.Contains(first, "spec.template.spec.expireAfter: ") {
 		t.Errorf("ValidationSucceeded is %q", first)
 	}
 	writes := r.API.Writes

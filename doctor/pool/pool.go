@@ -69,6 +69,14 @@ func ExpiringWhileDraining(pools []*karpv1.NodePool, grace func(*karpv1.NodePool
 		if expires == nil {
 			continue
 		}
+		if *expires == 0 {
+			out = append(out, finding.Finding{
+				Severity: finding.Error, Object: finding.RefOf("NodePool", np), Field: "spec.template.spec.expireAfter",
+				Message: fmt.Sprintf("is %s: every node would be replaced as soon as it is there, so Millwright launches none, and Karpenter replaces them without an end", Expiry(np)),
+				Advice:  "Never is for nodes that do not expire; else let them live for several times what a drain may take",
+			})
+			continue
+		}
 		drain, of := grace(np)
 		by := "terminationGracePeriodSeconds of " + of.String()
 		if bound := np.Spec.Template.Spec.TerminationGracePeriod; bound != nil {

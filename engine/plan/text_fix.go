@@ -11,7 +11,13 @@ func (r Reason) Fix() string { return fixes.of(r) }
 
 // fixes are what would have to change.
 var fixes = words{
-	DoNotDisrupt: say("%s: remove the annotation karpenter.sh/do-not-disrupt, or let the pod end; with a terminationGracePeriod on the pool drift and expiry do not wait for it", first("the object")),
+	DoNotDisrupt: func(r Reason) string {
+		remove := fmt.Sprintf("%s: remove the annotation karpenter.sh/do-not-disrupt", r.first("the object"))
+		if len(r.Objects) > 0 && r.Objects[0].Kind != "Pod" {
+			return remove
+		}
+		return remove + ", or let the pod end; with a terminationGracePeriod on the pool drift and expiry do not wait for it"
+	},
 	PDBBlocks: func(r Reason) string {
 		if len(r.rest()) > 1 {
 			return fmt.Sprintf("let only one of %s select %s: the API evicts no pod that several guard", list(r.rest(), ""), r.first("the pod"))
