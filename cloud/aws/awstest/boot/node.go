@@ -29,6 +29,7 @@ type Machine struct {
 }
 
 const (
+	kib = 1 << 10
 	mib = 1 << 20
 	gib = 1 << 30
 )
@@ -81,9 +82,9 @@ func (k *Kubelet) maxPods(m Machine) int64 {
 }
 
 // MemoryKept is how much of a machine's memory, in bytes, its kernel and firmware keep: a
-// share for the page tables, and a fixed part.
+// share for the page tables, and a fixed part. The rest is in whole KiB, as kernels tell it.
 func MemoryKept(memoryMiB int64) int64 {
-	return int64(float64(memoryMiB*mib)*0.016) + 64*mib
+	return (int64(float64(memoryMiB*mib)*0.016) + 64*mib + kib - 1) / kib * kib
 }
 
 func (k *Kubelet) capacity(m Machine) corev1.ResourceList {
