@@ -6,10 +6,10 @@ const (
 	// Interrupted: the action Want is due because of the event Have; Until is when
 	// the cloud acts at the latest.
 	Interrupted Code = "Interrupted"
-	// DeadlineComes: no window opens until the deadline, so that the action is due, or
+	// DeadlineComes: no window opens any more until the deadline, so that the action is due, or
 	// will be at Until.
 	DeadlineComes Code = "DeadlineComes"
-	// NoWindowInTime: no window opens until the deadline, and the policy rather leaves
+	// NoWindowInTime: no window opens any more until the deadline, and the policy rather leaves
 	// the machine alone.
 	NoWindowInTime Code = "NoWindowInTime"
 	// BeforeLeadTime: the action may begin Want before the event, at Until.

@@ -9,8 +9,8 @@ import (
 // interruptionWords are those of codes_interruption.go.
 var interruptionWords = words{
 	Interrupted:         func(r Reason) string { return due(fmt.Sprintf("%s because of %s", r.Want, r.Have), r.Until) },
-	DeadlineComes:       say("no window opens before the deadline, so it happens at the last safe moment"),
-	NoWindowInTime:      say("no window opens before the deadline, and whenTooLate leaves the machine alone"),
+	DeadlineComes:       say("no window is left before the deadline, so it happens at the last safe moment"),
+	NoWindowInTime:      say("no window is left before the deadline, and whenTooLate leaves the machine alone"),
 	BeforeLeadTime:      ends(say("the policy acts %s before the event: waits", want)),
 	OutsideWindow:       ends(caused(say("waits for the window %s", want))),
 	InterruptionOver:    say("the event is %s", have),
