@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+
 	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
@@ -18,7 +20,8 @@ const blockSource = "ec2:DescribeCapacityReservations"
 const reclaimed = 30 * time.Minute
 
 // endings are the ends of capacity blocks, for each machine in one. Like Karpenter, they are told
-// from when nothing is launched into the block any more.
+// from when nothing is launched into the block any more: once the class's status says that it
+// expires, by which plans go, or what replaces a machine would be launched into it again.
 func (p *Provider) endings(ctx context.Context) ([]cloud.Event, error) {
 	machines := p.machines.InBlocks()
 	if len(machines) == 0 {
@@ -31,7 +34,7 @@ func (p *Provider) endings(ctx context.Context) ([]cloud.Event, error) {
 	ends := map[string]time.Time{}
 	for i := range classes.Items {
 		for _, r := range classes.Items[i].Status.CapacityReservations {
-			if r.EndTime != nil {
+			if r.EndTime != nil && r.State == ec2class.CapacityReservationStateExpiring {
 				ends[r.ID] = r.EndTime.Time
 			}
 		}
@@ -39,7 +42,7 @@ func (p *Provider) endings(ctx context.Context) ([]cloud.Event, error) {
 	var out []cloud.Event
 	for _, m := range machines {
 		end, known := ends[m.Reservation]
-		if !known || p.Clock.Now().Before(end.Add(-api.Expiring)) {
+		if !known {
 			continue
 		}
 		out = append(out, cloud.Event{

@@ -288,7 +288,7 @@ func TestMachinesOfACapacityBlockAreToldToGoBeforeItEnds(t *testing.T) {
 	for kind, want := range map[string]int{"capacity-block": 1, "default": 0} {
 		r := newRig(t)
 		end := r.clock.Now().Add(3 * time.Hour)
-		r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", ReservationType: kind, Total: 1, Tags: ml, End: end})
+		r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", ReservationType: kind, Total: 2, Tags: ml, End: end})
 		p := r.provider()
 		r.resolved(p, reserving)
 		i, err := p.Launch(t.Context(), r.request(p, "claim", reserved))
@@ -305,9 +305,16 @@ func TestMachinesOfACapacityBlockAreToldToGoBeforeItEnds(t *testing.T) {
 			t.Errorf("%s: too early there is %+v", kind, got)
 		}
 		r.clock.Step(time.Second)
+		if got, more := events(), r.request(p, "next", reserved).Choices; len(got) > 0 && len(more) > 0 {
+			t.Errorf("%s: it is told to go, and what replaces it may be launched into the block: %+v", kind, more)
+		}
+		r.resolved(p, reserving)
 		got := events()
 		if len(got) != want {
 			t.Fatalf("%s: announced %+v", kind, got)
+		}
+		if more := r.request(p, "next", reserved).Choices; want > 0 && len(more) > 0 {
+			t.Errorf("%s: still offered is %+v", kind, more)
 		}
 		for _, e := range got {
 			if e.Kind != interruption.Reservation || e.Machine != i.ProviderID || !e.NotBefore.Equal(end.Add(-30*time.Minute)) || !e.Confirmed || e.Check() != nil {
