@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/cli/gates"
 	"github.com/millwright-dev/millwright/cli/running"
 	"github.com/millwright-dev/millwright/cli/settings"
 	"github.com/millwright-dev/millwright/cli/switches"
@@ -24,8 +23,7 @@ func (q *question) addSettings(cmd *cobra.Command) {
 	q.controller = pflag.NewFlagSet("controller", pflag.ContinueOnError)
 	q.controller.AddFlag(cmd.Flags().Lookup(instanceTypesFlag))
 	q.planning.Add(q.controller)
-	q.gates = gates.OfKarpenter()
-	q.controller.Var(&q.gates, "feature-gates", "Karpenter's feature gates, of which TerminateFirstDrift counts")
+	settings.AddGates(q.controller, &q.gates)
 	switches.Add(q.controller, &q.ignoreDRA, "ignore-dra-requests", true, "devices that pods claim do not count")
 	cmd.Flags().AddFlagSet(q.controller)
 	q.planning.Complete(cmd)

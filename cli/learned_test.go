@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -81,5 +82,38 @@ func TestWhySaysWhichSettingsItAssumes(t *testing.T) {
 	}
 	if answer := ask(t, []string{"pod", "new-0"}, "testdata/why/base.yaml", "testdata/why/limit.yaml"); strings.Contains(answer, "assumed") {
 		t.Errorf("no setting matters here:\n%s", answer)
+	}
+}
+
+// A pool whose limits have no room for a replacement keeps a machine that has drifted, unless the
+// controller has the gate by which that one goes first.
+func TestPlanGoesByTheGateForDrift(t *testing.T) {
+	text, err := os.ReadFile("testdata/why/base.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	drifted := strings.Replace(string(text), "  - {type: Consolidatable,", "  - {type: Drifted, status: \"True\", reason: ImageDrift, message: \"\", lastTransitionTime: \"2026-03-11T11:06:00Z\"}\n  - {type: Consolidatable,", 1)
+	drifted = strings.Replace(drifted, "spec:\n  disruption:", "spec:\n  limits: {nodes: \"1\"}\n  disruption:", 1)
+	drifted = strings.Replace(drifted, "  requirements: []", "  expireAfter: Never\n  requirements: []", 1)
+	for container, goes := range map[string]bool{
+		`args: [run]`: false,
+		`env: [{name: FEATURE_GATES, value: "NodeRepair=true,TerminateFirstDrift=true"}]`: true,
+	} {
+		for _, until := range []string{"now", "settled"} {
+			streams, _, out, errOut := genericiooptions.NewTestIOStreams()
+			mode := color.Never
+			cmd := newPlan(console{streams, &mode})
+			cmd.SetArgs([]string{"--instance-types", "testdata/why/types.json", "-f", written(t, drifted), "-f", written(t, controllerPod(container)), "--until", until})
+			if err := cmd.Execute(); err != nil {
+				t.Fatal(err, errOut)
+			}
+			says := out.String() + errOut.String()
+			if gone := !strings.Contains(says, "LimitHolds") && !strings.Contains(says, "Nothing would be taken away"); gone != goes {
+				t.Errorf("%s, until %s: it goes: %t:\n%s", container, until, gone, says)
+			}
+			if said := strings.Contains(says, "-n millwright-system: --feature-gates=TerminateFirstDrift=true\n"); said != goes {
+				t.Errorf("the note is\n%s", says)
+			}
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cli/bill"
 	"github.com/millwright-dev/millwright/cli/classes"
+	"github.com/millwright-dev/millwright/cli/gates"
 	"github.com/millwright-dev/millwright/cli/offline"
 	"github.com/millwright-dev/millwright/cli/settings"
 	"github.com/millwright-dev/millwright/engine/disruption"
@@ -34,6 +35,7 @@ type planOptions struct {
 	// controller are the flags that are the controller's.
 	controller *pflag.FlagSet
 	planning   settings.Planning
+	gates      gates.Gates
 	// assumed are those of them that are not known.
 	assumed   []string
 	placement placement.Options
@@ -105,6 +107,7 @@ func (o *planOptions) addTo(cmd *cobra.Command) {
 	o.controller = pflag.NewFlagSet("controller", pflag.ContinueOnError)
 	o.controller.AddFlag(flags.Lookup(instanceTypesFlag))
 	o.planning.Add(o.controller)
+	settings.AddGates(o.controller, &o.gates)
 	flags.AddFlagSet(o.controller)
 	o.planning.Complete(cmd)
 	complete(cmd, "until", untilNow, untilSettled)
@@ -152,14 +155,14 @@ func (o *planOptions) run(c console) error {
 	c.warnOf(offline.Unready(objects, known.Unready()))
 	c.warnOf(offline.Unbuffered(s, objects))
 	fixed := offline.Staff(store, s, objects)
-	opts := o.placement
-	o.planning.Set(&opts)
+	opts := disruption.Options{Turn: 1, Placement: o.placement, TerminateFirstDrift: o.gates.On(gates.TerminateFirstDrift)}
+	o.planning.Set(&opts.Placement)
 	if o.until == untilSettled {
-		return o.printBill(c.Out, bill.Of(bill.Input{Objects: offline.Complete(objects), Store: store, Now: read, Types: known.Of, Placement: opts}))
+		return o.printBill(c.Out, bill.Of(bill.Input{Objects: offline.Complete(objects), Store: store, Now: read, Types: known.Of, Options: opts}))
 	}
-	p := placement.Solve(look(), opts)
+	p := placement.Solve(look(), opts.Placement)
 	if len(s.Nodes) > 0 {
-		disruption.Decide(s, disruption.Options{Turn: 1, Placement: opts}).Report(s, p)
+		disruption.Decide(s, opts).Report(s, p)
 	}
 	fixed.Report(p)
 	p.Ignored = append(p.Ignored, offline.Suspended(bare(objects))...)

@@ -27,11 +27,12 @@ import (
 // Input is a cluster at a time.
 type Input struct {
 	// Objects are what is in Store, which Of changes.
-	Objects   []client.Object
-	Store     *cluster.Store
-	Now       time.Time
-	Types     cluster.TypesFunc
-	Placement placement.Options
+	Objects []client.Object
+	Store   *cluster.Store
+	Now     time.Time
+	Types   cluster.TypesFunc
+	// Options are those of every decision, but for the turn.
+	Options disruption.Options
 }
 
 // Fleet is a number of machines and what they cost in $/h.
@@ -112,7 +113,7 @@ func bound(in Input, today *snapshot.Snapshot) float64 {
 		store.Update(o)
 	}
 	store.MarkSynced()
-	return placement.Solve(store.Snapshot(in.Now, in.Types), in.Placement).LowerBound
+	return placement.Solve(store.Snapshot(in.Now, in.Types), in.Options.Placement).LowerBound
 }
 
 // unbound are the objects without machines of pools, whose pods wait for a place.

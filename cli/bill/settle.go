@@ -67,7 +67,8 @@ func (w *world) settle() bool {
 		if w.arrive(s) {
 			continue
 		}
-		d := disruption.Decide(s, disruption.Options{Turn: turn, Placement: w.Placement})
+		w.Options.Turn = turn
+		d := disruption.Decide(s, w.Options)
 		done := w.schedule(s)
 		if w.carryOut(s, d) || done {
 			w.now = w.now.Add(coming)
@@ -134,7 +135,7 @@ func (w *world) schedule(s *snapshot.Snapshot) bool {
 	if len(s.Pending)+len(s.Buffers) == 0 {
 		return false
 	}
-	p := placement.Solve(s, w.Placement)
+	p := placement.Solve(s, w.Options.Placement)
 	for i := range p.NewNodes {
 		w.launch(&p.NewNodes[i])
 	}

@@ -30,7 +30,11 @@ func Learn(flags *pflag.FlagSet, pod *corev1.Pod) (learned, unknown []string) {
 		case f.Changed:
 		case hidden(f.Name) || is && f.Value.Set(value) != nil:
 			unknown = append(unknown, f.Name)
-		case is && value != f.DefValue && (f.Name != featureGates || strings.Contains(value, gates.TerminateFirstDrift+"=true")):
+		case is && f.Name == featureGates:
+			if g, ok := f.Value.(*gates.Gates); ok && g.On(gates.TerminateFirstDrift) {
+				learned = append(learned, "--"+f.Name+"="+gates.TerminateFirstDrift+"=true")
+			}
+		case is && value != f.DefValue:
 			learned = append(learned, "--"+f.Name+"="+value)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/millwright-dev/millwright/cli/gates"
 	"github.com/millwright-dev/millwright/cli/switches"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/spread"
@@ -58,6 +59,12 @@ func (p *Planning) Add(flags *pflag.FlagSet) {
 		p.Spread, err = spread.Parse(s)
 		return err
 	})
+}
+
+// AddGates defines Karpenter's feature gates for what says what a controller would decide.
+func AddGates(flags *pflag.FlagSet, into *gates.Gates) {
+	*into = gates.OfKarpenter()
+	flags.Var(into, featureGates, "Karpenter's feature gates, of which TerminateFirstDrift counts")
 }
 
 // Complete has shells complete the words.
