@@ -70,13 +70,19 @@ func binding(p *Problem) *Problem {
 
 // mostBoxesOf are the groups that take the most boxes.
 func mostBoxesOf(p *Problem) []group {
-	boxes := map[group]float64{}
-	for i := range p.Items {
-		for g, s := range p.Families[p.Items[i].Family].groups() {
-			boxes[g] += float64(p.Items[i].Count) * s.ofBox()
-		}
-	}
+	boxes := boxesOf(p)
 	return slices.SortedFunc(maps.Keys(boxes), func(a, b group) int {
 		return cmp.Or(cmp.Compare(boxes[b], boxes[a]), slices.Compare(a[:], b[:]))
 	})[:min(len(boxes), mostBinding)]
+}
+
+// boxesOf is how many boxes each group takes at least.
+func boxesOf(p *Problem) map[group]float64 {
+	out := map[group]float64{}
+	for i := range p.Items {
+		for g, s := range p.Families[p.Items[i].Family].groups() {
+			out[g] += float64(p.Items[i].Count) * s.ofBox()
+		}
+	}
+	return out
 }

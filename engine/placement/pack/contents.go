@@ -11,7 +11,7 @@ const stepsToBound = 20_000
 // (Farley). So they hold wherever the program stopped. They are nil where the kinds of
 // things are many or have rules, and where the bound of the program is good enough.
 func (s *solver) contents(boxes []Box) []float64 {
-	p := s.patterns(boxes)
+	p := s.patterns(boxes, fewKinds)
 	if p == nil || !s.wasteful(boxes) {
 		return nil
 	}
@@ -43,8 +43,8 @@ func (p *patterns) most(model int) float64 {
 	if divided <= q.most {
 		return q.most
 	}
-	q.left = stepsToBound
-	if p.descend(0, 0); q.left > 0 {
+	q.left, q.more = stepsToBound, 0
+	if p.descend(0, 0, 0); q.left > 0 {
 		return q.most
 	}
 	return divided

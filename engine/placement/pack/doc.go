@@ -14,15 +14,16 @@
 //	instance.go                the problem as vectors
 //	bound.go, program.go       linear relaxation by column generation: dual prices, which
 //	                           are a lower bound, and what each item is worth (bundle.go:
-//	                           aggregation; master.go: the restricted master; knapsack.go:
+//	                           aggregation; simplex: the restricted master; knapsack.go:
 //	                           pricing; leads.go: dominance)
 //	greedy.go, fill.go         box by box, always the model whose best content is worth
 //	                           most of its price (lanes.go: candidates; score.go: the next
 //	                           item; sprinkle.go: seed of small items; draft.go: the fee)
-//	reprice.go                 the same by prices for what is left, where places in groups
-//	                           bind and the plan costs much more than the bound
 //	patterns.go, search.go     cutting stock for many items of few kinds: column generation
 //	                           over whole contents, priced by branch and bound
+//	classes.go                 the same where kinds are many by their rules alone, and the plan
+//	                           costs much more than the bound
+//	reprice.go                 else greedy by prices for what is left, where places in groups bind
 //	downsize.go                the cheapest model that holds a box's content
 //	recreate.go                ruin and recreate of the boxes that waste most, of small packings
 //	vacate.go                  content of expensive boxes into room that cheaper ones have left

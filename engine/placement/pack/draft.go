@@ -34,12 +34,9 @@ func (s *solver) draft() []Box {
 // fewestBoxes is how many boxes groups take at least, of which a box holds only so many. A
 // packing into no more has nothing to gain from the fee.
 func (s *solver) fewestBoxes() int {
-	boxes, most := map[group]float64{}, 1.0
-	for i, n := range s.counts {
-		for g, share := range s.familyOf(int32(i)).groups() {
-			boxes[g] += float64(n) * share.ofBox()
-			most = max(most, boxes[g])
-		}
+	most := 1.0
+	for _, n := range boxesOf(s.p) {
+		most = max(most, n)
 	}
 	return int(math.Ceil(most - tiny))
 }

@@ -253,14 +253,10 @@ func (f *filler) in(item int32) int {
 
 // shrink takes the last things out again until the guard allows the content.
 func (f *filler) shrink(model int) {
-	total := 0
-	for _, p := range f.parts {
-		total += p.Count
-	}
 	modest := func(keep int) bool {
 		return f.s.p.Guard(&Box{Model: model, Parts: prefix(f.parts, keep)})
 	}
-	f.parts = prefix(f.parts, sort.Search(total, func(n int) bool { return !modest(n + 1) }))
+	f.parts = prefix(f.parts, sort.Search(things(f.parts), func(n int) bool { return !modest(n + 1) }))
 }
 
 // prefix is the first n things of a content.

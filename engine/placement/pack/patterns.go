@@ -25,7 +25,7 @@ type patterns struct {
 	// found are all patterns so far, known those parts of them that are still needed.
 	found, known []Box
 	// master covers the items by the known patterns.
-	master *master
+	master *simplex.Master
 	// models may hold one of the items, the dearest first.
 	models []int
 	search search
@@ -45,10 +45,10 @@ const (
 	prohibitive = 1e3
 )
 
-// repack packs the content of boxes by patterns, if it is many things of few kinds and
-// that comes cheaper.
-func (s *solver) repack(boxes []Box) []Box {
-	p := s.patterns(boxes)
+// repack packs the content of boxes by patterns, if it is many things of at most so many kinds
+// and that comes cheaper.
+func (s *solver) repack(boxes []Box, kinds int) []Box {
+	p := s.patterns(boxes, kinds)
 	if len(boxes) < 2 || p == nil || p.things < manyThings*p.kinds {
 		return boxes
 	}
@@ -60,8 +60,8 @@ func (s *solver) repack(boxes []Box) []Box {
 	return p.best
 }
 
-// patterns begins with the contents of boxes; nil if these are of many kinds.
-func (s *solver) patterns(boxes []Box) *patterns {
+// patterns begins with the contents of boxes; nil if these are of more kinds than that.
+func (s *solver) patterns(boxes []Box, kinds int) *patterns {
 	p := &patterns{s: s, left: contentOf(boxes, len(s.counts)), row: make([]int, len(s.counts)), found: slices.Clone(boxes), best: boxes}
 	for _, n := range p.left {
 		if p.things += n; n > 0 {
@@ -69,7 +69,7 @@ func (s *solver) patterns(boxes []Box) *patterns {
 		}
 	}
 	p.work = stepsPerThing * min(p.things, manyWork)
-	if p.kinds > fewKinds {
+	if p.kinds > kinds {
 		return nil
 	}
 	return p
@@ -158,7 +158,7 @@ func (p *patterns) begin() bool {
 	for r, i := range p.items {
 		demand[r] = float64(p.left[i])
 	}
-	p.master = &master{Program: simplex.New(demand, slices.Repeat([]float64{1}, n), slices.Repeat([]float64{prohibitive}, n))}
+	p.master = simplex.NewMaster(demand, slices.Repeat([]float64{1}, n), slices.Repeat([]float64{prohibitive}, n))
 	for _, b := range p.found {
 		if b = p.clip(b); len(b.Parts) > 0 {
 			p.learn(b)
@@ -201,19 +201,29 @@ func (p *patterns) learn(b Box) bool {
 		column[i] = simplex.Entry{Row: p.row[part.Item], Value: float64(part.Count)}
 	}
 	p.known = append(p.known, b)
-	p.master.learn(p.s.costs(b.Model), column)
+	p.master.Learn(p.s.costs(b.Model), column)
 	return true
 }
 
-// relax solves the master by column generation.
+// relax solves the master by column generation. It looks again at the models that had a
+// pattern, and at all when none has (partial pricing).
 func (p *patterns) relax() {
-	for more, fresh := true, 0; more; {
-		p.master.pivot(fresh)
-		fresh = len(p.known)
-		more = false
-		for _, m := range p.models {
-			if b := p.richest(m); b != nil && p.learn(*b) {
-				p.found, more = append(p.found, *b), true
+	fresh := 0
+	for _, p.search.effort = range efforts {
+		for among := p.models; ; {
+			p.master.Pivot(fresh)
+			fresh = len(p.known)
+			var next []int
+			for _, m := range among {
+				if b := p.richest(m); b != nil && p.learn(*b) {
+					p.found, next = append(p.found, *b), append(next, m)
+				}
+			}
+			if len(next) == 0 && len(among) == len(p.models) {
+				break
+			}
+			if among = next; len(next) == 0 {
+				among = p.models
 			}
 		}
 	}

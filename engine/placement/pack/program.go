@@ -22,7 +22,7 @@ type program struct {
 	leads  []int
 	stands []int
 	// master covers the bundles, entries are room for one of its columns.
-	master  *master
+	master  *simplex.Master
 	entries []simplex.Entry
 	// inner are the small programs of the leads, in their order. They look at bundles
 	// in pieces of about one size: piece is what those of each bundle need, gain what
@@ -40,7 +40,6 @@ type program struct {
 
 const (
 	programRounds = 60
-	masterPivots  = 400
 	// near is the share of the total at which what is promised is close enough to
 	// what is proven.
 	near = 5e-4
@@ -80,20 +79,20 @@ func (g *program) relax() {
 		for b := range worth {
 			worth[b] = (worth[b] + g.worth[b]) / 2
 		}
-		known := len(g.master.columns)
+		known := g.master.Known()
 		g.price(worth)
 		if total-g.total <= near*total {
 			return
 		}
-		if known == len(g.master.columns) {
+		if known == g.master.Known() {
 			for b, v := range g.master.Dual {
 				worth[b] = max(0, v)
 			}
-			if g.price(worth); known == len(g.master.columns) {
+			if g.price(worth); known == g.master.Known() {
 				return
 			}
 		}
-		g.master.pivot(known)
+		g.master.Pivot(known)
 	}
 }
 
@@ -109,7 +108,7 @@ func (g *program) start() {
 			}
 		}
 	}
-	g.master = &master{Program: simplex.New(demand, diagonal, cost)}
+	g.master = simplex.NewMaster(demand, diagonal, cost)
 }
 
 // most is how often a need fits into a model, fractions included.
@@ -149,7 +148,7 @@ func (g *program) offer(lp *simplex.Program, price float64) {
 		}
 	}
 	if g.master.Reduced(g.entries, price) < -worthwhile*price {
-		g.master.learn(price, slices.Clone(g.entries))
+		g.master.Learn(price, slices.Clone(g.entries))
 	}
 }
 

@@ -9,8 +9,11 @@ const fewLeft = 0.1
 // repriced is greedy, by price alone, with the linear program solved again for what is left
 // whenever half of it has been packed. Of a group of which a box holds only so many, the
 // members that come last have less to share their boxes with, and then a place for one of
-// them costs more.
+// them costs more. It is nil where there are no such groups.
 func (s *solver) repriced() []Box {
+	if s.measured == s.p.Dims {
+		return nil
+	}
 	left, limits := slices.Clone(s.counts), slices.Clone(s.p.Limits)
 	first, fee := s.relaxation, s.fee
 	defer func() { s.relaxation, s.fee = first, fee }()

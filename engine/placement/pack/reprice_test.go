@@ -27,8 +27,7 @@ func TestPlacesInGroupsArePricedAgain(t *testing.T) {
 			}
 			p.Items = append(p.Items, item)
 		}
-		relaxed := relax(p)
-		s := &solver{relaxation: relaxed, layout: newLayout(relaxed.instance), floor: newFloor(relaxed)}
+		s := newSolver(relax(p))
 		once := s.improve(s.draft())
 		before, after := s.p.price(once), s.p.price(Solve(p).Boxes)
 		if after > before*(1+rounding) {

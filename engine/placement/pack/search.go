@@ -2,31 +2,48 @@ package pack
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/pack/simplex"
 )
 
 // search looks for the content of a model that is worth most, by branch and bound over
-// the number of each item, the largest item first, from as many as fit down to none.
+// the number of each item, from as many as fit down to none, first the item that loses least
+// of what it is worth.
 type search struct {
-	items []int32
-	// worth is that of one of each item, prices are those of what is left in the box,
-	// at which no item is worth more than what it needs.
-	worth, prices []float64
-	// loads are the box before each item, count is the number of it.
+	items []option
+	// prices are those of what is left in the box.
+	prices []float64
+	// loads are the box after so many items.
 	loads []Load
-	count []int
-	// best are the numbers that were worth most, and more than enough.
-	best []int
+	// best are the numbers of items that were worth most, and more than enough.
+	best []Part
 	most float64
 	// left is how many steps remain.
 	left int
+	effort
 }
 
-// steps bounds one search; to begin one counts as some.
-const steps, stepsToBegin = 400, 10
+// option is an item, what one is worth and what is lost by that, as what it needs costs more,
+// and the number of it.
+type option struct {
+	item        int32
+	worth, loss float64
+	count       int
+}
+
+// effort is in how many steps a content is looked for, and what share it has to be worth more
+// than the best, which is the model's price to begin with.
+type effort struct {
+	steps int
+	more  float64
+}
+
+// efforts are what column generation makes, the second once the first finds nothing more.
+var efforts = []effort{{100, 5e-3}, {400, worthwhile}}
+
+// stepsToBegin are what beginning a search counts as.
+const stepsToBegin = 10
 
 // richest is a content of a model with negative reduced cost, nil if none is found.
 func (p *patterns) richest(model int) *Box {
@@ -35,18 +52,13 @@ func (p *patterns) richest(model int) *Box {
 		return nil
 	}
 	p.start(model)
-	if q.most = p.s.costs(model) * (1 + worthwhile); p.divided(model) <= q.most {
+	if q.most = p.s.costs(model) * (1 + q.more); p.divided(model) <= q.most {
 		return nil
 	}
-	q.left = steps
-	p.descend(0, 0)
-	p.work -= steps - q.left
-	b := &Box{Model: model}
-	for i, n := range q.best {
-		if n > 0 {
-			b.Parts = append(b.Parts, Part{int(q.items[i]), n})
-		}
-	}
+	q.left = q.steps
+	p.descend(0, 0, 0)
+	p.work -= q.steps - q.left
+	b := &Box{Model: model, Parts: q.best}
 	slices.SortFunc(b.Parts, func(a, b Part) int { return cmp.Compare(a.Item, b.Item) })
 	if len(b.Parts) == 0 || !p.s.contains(b, model) {
 		return nil
@@ -57,71 +69,89 @@ func (p *patterns) richest(model int) *Box {
 // start prepares to search the contents of a model.
 func (p *patterns) start(model int) {
 	q := &p.search
-	q.items = q.items[:0]
+	q.items, q.best = q.items[:0], nil
 	for r, item := range p.items {
 		if p.master.Dual[r] > tiny && p.s.accepts(model, item) {
-			q.items = append(q.items, item)
+			q.items = append(q.items, option{item: item, worth: p.master.Dual[r]})
 		}
 	}
-	slices.SortFunc(q.items, p.s.byFallingSize)
-	q.count, q.best = make([]int, len(q.items)), nil
-	for len(q.loads) <= len(q.items) {
-		q.loads = append(q.loads, Load{})
+	slices.SortFunc(q.items, func(a, b option) int { return p.s.byFallingSize(a.item, b.item) })
+	if q.loads == nil {
+		q.loads = make([]Load, 1)
 	}
 	q.loads[0].Reset(&p.s.p.Models[model])
 }
 
-// descend branches on the number of an item, where the content so far is worth so much.
-func (p *patterns) descend(at int, worth float64) {
+// descend branches on the number of each item from one on, where the content so far is worth
+// so much and has its load at a depth. What is left is worth no more than it costs.
+func (p *patterns) descend(depth, from int, worth float64) {
 	q := &p.search
-	l := &q.loads[at]
-	if worth > q.most {
-		q.most, q.best = worth, slices.Clone(q.count[:at])
+	if len(q.loads) == depth+1 {
+		q.loads = append(q.loads, Load{})
 	}
-	if at == len(q.items) || worth+cost(l.Free, q.prices) <= q.most {
-		return
-	}
-	item, next := q.items[at], &q.loads[at+1]
-	family, need := p.s.familyOf(item), p.s.need(item)
-	for n := l.Room(family, need, p.left[item]); n >= 0 && q.left > 0; n-- {
-		q.left--
-		q.count[at] = n
-		next.become(l)
-		if n > 0 {
-			next.Add(family, need, n)
+	bound := worth + cost(q.loads[depth].Free, q.prices)
+	for at := from; at < len(q.items); at++ {
+		o := &q.items[at]
+		family, need := p.s.familyOf(o.item), p.s.need(o.item)
+		n := q.loads[depth].Room(family, need, p.left[o.item])
+		if bound-float64(n)*o.loss <= q.most {
+			n = min(n, int((bound-q.most)/max(o.loss, tiny)))
 		}
-		p.descend(at+1, worth+float64(n)*q.worth[at])
+		for ; n > 0 && q.left > 0 && bound-float64(n)*o.loss > q.most; n-- {
+			q.left--
+			o.count = n
+			content := worth + float64(n)*o.worth
+			if content > q.most {
+				q.most, q.best = content*(1+q.more), chosen(q.items[:at+1])
+			}
+			next := &q.loads[depth+1]
+			next.become(&q.loads[depth])
+			next.Add(family, need, n)
+			p.descend(depth+1, at+1, content)
+		}
+		o.count = 0
 	}
+}
+
+func chosen(options []option) []Part {
+	var out []Part
+	for _, o := range options {
+		if o.count > 0 {
+			out = append(out, Part{int(o.item), o.count})
+		}
+	}
+	return out
 }
 
 // divided is the linear bound of a model, and finds its dual prices.
 func (p *patterns) divided(model int) float64 {
 	q, s := &p.search, p.s
-	q.worth = q.worth[:0]
 	var among []int
-	var pieces []float64
-	for i, item := range q.items {
-		q.worth, among = append(q.worth, p.master.Dual[p.row[item]]), append(among, i)
-		pieces = append(pieces, s.scaled(s.need(item))...)
+	var worth, pieces []float64
+	for i, o := range q.items {
+		worth, among = append(worth, o.worth), append(among, i)
+		pieces = append(pieces, s.scaled(s.need(o.item))...)
 	}
 	holds := s.p.Models[model].Holds
 	lp := simplex.Empty(s.p.Dims)
 	lp.Reset(s.scaled(holds))
-	lp.Fill(among, q.worth, pieces, func(*simplex.Program) {})
+	lp.Fill(among, worth, pieces, func(*simplex.Program) {})
 	q.prices = q.prices[:0]
 	for d, v := range lp.Dual {
 		q.prices = append(q.prices, max(0, -v)*s.scale[d])
 	}
 	// The program stops a little short of prices at which no item is worth more.
 	short := 1.0
-	for i, item := range q.items {
-		short = max(short, q.worth[i]/cost(s.need(item), q.prices))
-	}
-	if math.IsInf(short, 1) {
-		return short
+	for _, o := range q.items {
+		short = max(short, o.worth/max(cost(s.need(o.item), q.prices), tiny*o.worth))
 	}
 	for d := range q.prices {
 		q.prices[d] *= short
 	}
+	for i := range q.items {
+		o := &q.items[i]
+		o.loss, o.count = max(0, cost(s.need(o.item), q.prices)-o.worth), 0
+	}
+	slices.SortStableFunc(q.items, func(a, b option) int { return cmp.Compare(a.loss*b.worth, b.loss*a.worth) })
 	return cost(holds, q.prices)
 }

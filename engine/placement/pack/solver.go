@@ -11,15 +11,24 @@ type solver struct {
 	fee float64
 }
 
+func newSolver(relaxed *relaxation) *solver {
+	return &solver{relaxation: relaxed, layout: newLayout(relaxed.instance), floor: newFloor(relaxed)}
+}
+
 // Solve packs the items into boxes. What fits into no box, or into none that the
 // limits still allow, is left.
 func Solve(p *Problem) *Solution {
-	relaxed := relax(p)
-	s := &solver{relaxation: relaxed, layout: newLayout(relaxed.instance), floor: newFloor(relaxed)}
+	s := newSolver(relax(p))
 	boxes := s.improve(s.draft())
-	if s.measured < s.p.Dims && s.wasteful(boxes) {
-		if others := s.improve(s.repriced()); s.better(others, boxes) {
-			boxes = others
+	for _, again := range []func() []Box{s.classed, s.repriced} {
+		if !s.wasteful(boxes) {
+			break
+		}
+		if others := again(); others != nil {
+			if others = s.improve(others); s.better(others, boxes) {
+				boxes = others
+				break
+			}
 		}
 	}
 	s.floor.contents = s.contents(boxes)
@@ -28,7 +37,7 @@ func Solve(p *Problem) *Solution {
 
 // improve makes boxes cheaper, and buys more where that leaves room in the limits.
 func (s *solver) improve(boxes []Box) []Box {
-	boxes = s.repack(boxes)
+	boxes = s.repack(boxes, fewKinds)
 	left, limits := s.left(boxes), s.available(boxes)
 	boxes = s.complete(boxes, left, limits)
 	boxes = s.vacate(s.recreate(boxes, limits), limits)
