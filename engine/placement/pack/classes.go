@@ -33,9 +33,7 @@ func (s *solver) classed() []Box {
 	if len(c.items) > mostClasses || 2*len(c.items) > len(slices.Concat(c.items...)) {
 		return nil
 	}
-	in := newInstance(&c.p, s.measured)
-	in.unit = s.unit
-	of := newSolver(in.relax())
+	of := newSolver(newInstance(&c.p, s.measured).relax())
 	boxes := of.repack(of.draft(), mostClasses)
 	slices.SortStableFunc(boxes, func(a, b Box) int { return cmp.Compare(of.costs(b.Model), of.costs(a.Model)) })
 	left, limits := slices.Clone(s.counts), slices.Clone(s.p.Limits)
