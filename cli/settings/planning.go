@@ -52,7 +52,7 @@ type Planning struct {
 func (p *Planning) Add(flags *pflag.FlagSet) {
 	p.PreferencePolicy = switches.Word{Value: respect, Allowed: []string{respect, ignore}}
 	flags.Var(&p.PreferencePolicy, preferencePolicy, "what to do about what pods prefer: Respect follows it as long as it costs little, Ignore does not look at it")
-	flags.Float64Var(&p.cost, preferenceCost, 10, "percent by which pods that prefer something may become dearer for it")
+	flags.Float64Var(&p.cost, preferenceCost, 10, "percent by which the price of pods that prefer something may rise for it")
 	p.MinValuesPolicy = switches.Word{Value: strict, Allowed: []string{strict, bestEffort}}
 	flags.Var(&p.MinValuesPolicy, minValuesPolicy, "what to do for pods for which a NodePool has fewer different values than its minValues: Strict launches nothing, BestEffort makes do with what there is")
 	flags.Func(schedulerConfig, "how kube-scheduler is configured, as a `document` in YAML or JSON: podTopologySpread.defaultConstraints are the topology spread constraints of pods that state none", func(s string) (err error) {
