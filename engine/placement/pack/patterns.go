@@ -19,9 +19,11 @@ type patterns struct {
 	left []int
 	// things are how many there are to begin with, of so many kinds.
 	things, kinds int
-	// items are those of which something is left, row their rows in the master.
-	items []int32
-	row   []int
+	// items are those of which something is left, the largest first, row their rows in the
+	// master, pieces what they need, by row.
+	items  []int32
+	row    []int
+	pieces []float64
 	// found are all patterns so far, known those parts of them that are still needed.
 	found, known []Box
 	// master covers the items by the known patterns.
@@ -29,6 +31,9 @@ type patterns struct {
 	// models may hold one of the items, the dearest first.
 	models []int
 	search search
+	// efforts are those of the next search for patterns: the root makes all, and what is
+	// known there is nearly enough for the nodes below it.
+	efforts []effort
 	// best is the incumbent.
 	best []Box
 	// work is how many steps are left.
@@ -62,7 +67,7 @@ func (s *solver) repack(boxes []Box, kinds int) []Box {
 
 // patterns begins with the contents of boxes; nil if these are of more kinds than that.
 func (s *solver) patterns(boxes []Box, kinds int) *patterns {
-	p := &patterns{s: s, left: contentOf(boxes, len(s.counts)), row: make([]int, len(s.counts)), found: slices.Clone(boxes), best: boxes}
+	p := &patterns{s: s, left: contentOf(boxes, len(s.counts)), row: make([]int, len(s.counts)), found: slices.Clone(boxes), best: boxes, efforts: efforts}
 	for _, n := range p.left {
 		if p.things += n; n > 0 {
 			p.kinds++
@@ -85,6 +90,7 @@ func (p *patterns) solve(bought []Box) {
 		return
 	}
 	p.relax()
+	p.efforts = efforts[:1]
 	if p.s.costOf(bought)+p.master.Cost() >= p.s.costOf(p.best)*(1-worthwhile) {
 		return
 	}
@@ -139,12 +145,15 @@ func (p *patterns) consider(boxes []Box) {
 
 // begin makes a restricted master for what is left; false if nothing is.
 func (p *patterns) begin() bool {
-	p.items = p.items[:0]
+	p.items, p.pieces = p.items[:0], p.pieces[:0]
 	for i, n := range p.left {
 		if n > 0 {
-			p.row[i] = len(p.items)
 			p.items = append(p.items, int32(i))
 		}
+	}
+	slices.SortFunc(p.items, p.s.byFallingSize)
+	for r, i := range p.items {
+		p.row[i], p.pieces = r, append(p.pieces, p.s.scaled(p.s.need(i))...)
 	}
 	p.models = p.models[:0]
 	for _, m := range p.s.dearest {
@@ -174,15 +183,18 @@ func (p *patterns) begin() bool {
 // alone learns the box that holds one item at the lowest price for each.
 func (p *patterns) alone(item int32) {
 	var best Box
+	var l Load
 	least := math.Inf(1)
 	for _, m := range p.models {
 		if !p.s.accepts(m, item) {
 			continue
 		}
-		var l Load
 		l.Reset(&p.s.p.Models[m])
 		n := l.Room(p.s.familyOf(item), p.s.need(item), p.left[item])
-		if b := (Box{m, []Part{{int(item), n}}}); n > 0 && p.s.costs(m)/float64(n) < least && p.s.contains(&b, m) {
+		if n == 0 || p.s.costs(m)/float64(n) >= least {
+			continue
+		}
+		if b := (Box{m, []Part{{int(item), n}}}); p.s.contains(&b, m) {
 			best, least = b, p.s.costs(m)/float64(n)
 		}
 	}
@@ -209,7 +221,7 @@ func (p *patterns) learn(b Box) bool {
 // pattern, and at all when none has (partial pricing).
 func (p *patterns) relax() {
 	fresh := 0
-	for _, p.search.effort = range efforts {
+	for _, p.search.effort = range p.efforts {
 		for among := p.models; ; {
 			p.master.Pivot(fresh)
 			fresh = len(p.known)

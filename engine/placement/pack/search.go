@@ -12,7 +12,10 @@ import (
 // of what it is worth.
 type search struct {
 	items []option
-	// prices are those of what is left in the box.
+	// among are the rows of items, lp is the box filled with parts of them, prices are those
+	// of what is left in the box.
+	among  []int
+	lp     *simplex.Program
 	prices []float64
 	// loads are the box after so many items.
 	loads []Load
@@ -69,15 +72,14 @@ func (p *patterns) richest(model int) *Box {
 // start prepares to search the contents of a model.
 func (p *patterns) start(model int) {
 	q := &p.search
-	q.items, q.best = q.items[:0], nil
+	q.items, q.among, q.best = q.items[:0], q.among[:0], nil
 	for r, item := range p.items {
 		if p.master.Dual[r] > tiny && p.s.accepts(model, item) {
-			q.items = append(q.items, option{item: item, worth: p.master.Dual[r]})
+			q.items, q.among = append(q.items, option{item: item, worth: p.master.Dual[r]}), append(q.among, r)
 		}
 	}
-	slices.SortFunc(q.items, func(a, b option) int { return p.s.byFallingSize(a.item, b.item) })
 	if q.loads == nil {
-		q.loads = make([]Load, 1)
+		q.loads, q.lp = make([]Load, 1), simplex.Empty(p.s.p.Dims)
 	}
 	q.loads[0].Reset(&p.s.p.Models[model])
 }
@@ -126,18 +128,11 @@ func chosen(options []option) []Part {
 // divided is the linear bound of a model, and finds its dual prices.
 func (p *patterns) divided(model int) float64 {
 	q, s := &p.search, p.s
-	var among []int
-	var worth, pieces []float64
-	for i, o := range q.items {
-		worth, among = append(worth, o.worth), append(among, i)
-		pieces = append(pieces, s.scaled(s.need(o.item))...)
-	}
 	holds := s.p.Models[model].Holds
-	lp := simplex.Empty(s.p.Dims)
-	lp.Reset(s.scaled(holds))
-	lp.Fill(among, worth, pieces, func(*simplex.Program) {})
+	q.lp.Reset(s.scaled(holds))
+	q.lp.Fill(q.among, p.master.Dual, p.pieces, func(*simplex.Program) {})
 	q.prices = q.prices[:0]
-	for d, v := range lp.Dual {
+	for d, v := range q.lp.Dual {
 		q.prices = append(q.prices, max(0, -v)*s.scale[d])
 	}
 	// The program stops a little short of prices at which no item is worth more.
