@@ -21,7 +21,7 @@ func (s *solver) draft() []Box {
 	plain := s.greedy(slices.Clone(some), slices.Clone(s.p.Limits))
 	s.charge(plain)
 	all := slices.Equal(some, s.counts)
-	if all && len(plain) <= s.fewestBoxes() {
+	if all && len(plain) <= s.p.fewestBoxes() {
 		return plain
 	}
 	out := s.greedy(slices.Clone(s.counts), slices.Clone(s.p.Limits))
@@ -33,9 +33,9 @@ func (s *solver) draft() []Box {
 
 // fewestBoxes is how many boxes groups take at least, of which a box holds only so many. A
 // packing into no more has nothing to gain from the fee.
-func (s *solver) fewestBoxes() int {
+func (p *Problem) fewestBoxes() int {
 	most := 1.0
-	for _, n := range boxesOf(s.p) {
+	for _, n := range boxesOf(p) {
 		most = max(most, n)
 	}
 	return int(math.Ceil(most - tiny))

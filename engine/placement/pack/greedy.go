@@ -34,10 +34,10 @@ func (s *solver) greedy(left []int, limits []int64) []Box { return s.downTo(0, l
 // downTo is greedy until what is left is worth no more than that.
 func (s *solver) downTo(worth float64, left []int, limits []int64) []Box {
 	f := s.newFiller(left)
-	offers := s.offers(f)
+	g := &market{filler: f, offers: f.offers(), limits: limits}
 	var out []Box
-	for round := 0; !f.done() && (worth == 0 || f.worth > worth); round++ {
-		best := s.best(f, &offers, limits, round)
+	for ; !f.done() && (worth == 0 || f.worth > worth); g.round++ {
+		best := g.best()
 		if best == nil {
 			break
 		}
@@ -55,13 +55,21 @@ func (s *solver) downTo(worth float64, left []int, limits []int64) []Box {
 // costs is the price of a model with the fee.
 func (s *solver) costs(model int) float64 { return s.p.Models[model].Price + s.fee }
 
+// market is the offers that greedy chooses from, round by round.
+type market struct {
+	*filler
+	offers []offer
+	limits []int64
+	round  int
+}
+
 // offers lists the models that some item accepts, the dearest first, which wins ties.
-func (s *solver) offers(f *filler) []offer {
-	out := make([]offer, 0, len(s.p.Models))
-	for _, m := range s.dearest {
+func (f *filler) offers() []offer {
+	out := make([]offer, 0, len(f.s.p.Models))
+	for _, m := range f.s.dearest {
 		if slices.ContainsFunc(f.lanes, func(l lane) bool { return l.count > 0 && l.family.Models.Has(m) }) {
-			price, costs := s.p.Models[m].Price, max(s.costs(m), tiny)
-			out = append(out, offer{model: m, round: -1, potential: s.potential[m] * price / costs, costs: costs})
+			price, costs := f.s.p.Models[m].Price, max(f.s.costs(m), tiny)
+			out = append(out, offer{model: m, round: -1, potential: f.s.potential[m] * price / costs, costs: costs})
 		}
 	}
 	return out
@@ -73,32 +81,31 @@ const same = 5e-4
 // best finds the offer with the best share by lazy evaluation: only offers whose promise is
 // the highest are looked at, and filled again if their content cannot be had any more. Offers
 // that nothing fits are dropped.
-func (s *solver) best(f *filler, offers *[]offer, limits []int64, round int) *offer {
-	left := f.worth + tiny // it has been summed up and taken from
+func (g *market) best() *offer {
+	left := g.worth + tiny // it has been summed up and taken from
 	for {
 		top, promise := -1, 0.0
-		for i := range *offers {
-			if p := (*offers)[i].promise(round, left); top < 0 || p > promise*(1+same) {
+		for i := range g.offers {
+			if p := g.offers[i].promise(g.round, left); top < 0 || p > promise*(1+same) {
 				top, promise = i, p
 			}
 		}
 		if top < 0 {
 			return nil
 		}
-		o := &(*offers)[top]
-		model := &s.p.Models[o.model]
-		if affords(limits, model, 1) == 0 || o.round == round && len(o.parts) == 0 {
-			*offers = slices.Delete(*offers, top, top+1)
+		o := &g.offers[top]
+		if affords(g.limits, &g.s.p.Models[o.model], 1) == 0 || o.round == g.round && len(o.parts) == 0 {
+			g.offers = slices.Delete(g.offers, top, top+1)
 			continue
 		}
-		if o.round == round {
+		if o.round == g.round {
 			return o
 		}
-		if len(o.parts) == 0 || repeats(f.left, o.parts) == 0 {
-			parts, worth := f.fill(o.model)
+		if len(o.parts) == 0 || repeats(g.left, o.parts) == 0 {
+			parts, worth := g.fill(o.model)
 			o.parts, o.share = append(o.parts[:0], parts...), worth/o.costs
 		}
-		o.round = round
+		o.round = g.round
 	}
 }
 

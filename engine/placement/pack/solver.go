@@ -67,19 +67,19 @@ func contentOf(boxes []Box, items int) []int {
 }
 
 // left is what boxes leave of the items.
-func (s *solver) left(boxes []Box) []int {
-	out := contentOf(boxes, len(s.p.Items))
+func (in *instance) left(boxes []Box) []int {
+	out := contentOf(boxes, len(in.p.Items))
 	for i, n := range out {
-		out[i] = s.p.Items[i].Count - n
+		out[i] = in.p.Items[i].Count - n
 	}
 	return out
 }
 
 // available is what boxes leave of the limits.
-func (s *solver) available(boxes []Box) []int64 {
-	limits := slices.Clone(s.p.Limits)
+func (in *instance) available(boxes []Box) []int64 {
+	limits := slices.Clone(in.p.Limits)
 	for i := range boxes {
-		buy(limits, &s.p.Models[boxes[i].Model], 1)
+		buy(limits, &in.p.Models[boxes[i].Model], 1)
 	}
 	return limits
 }

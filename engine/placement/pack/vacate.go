@@ -44,14 +44,6 @@ func (s *solver) wasteful(boxes []Box) bool {
 	return s.p.price(boxes) > s.floor.of(contentOf(boxes, len(s.counts)))*(1+muchAbove)
 }
 
-// load makes the load of a box.
-func (s *solver) load(l *Load, b *Box) {
-	l.Reset(&s.p.Models[b.Model])
-	for _, part := range b.Parts {
-		l.Add(s.familyOf(int32(part.Item)), s.need(int32(part.Item)), part.Count)
-	}
-}
-
 // vacateOne moves what it can of the first box into the others, the cheapest first, and
 // returns the number of looks that this took.
 func (s *solver) vacateOne(boxes []*Box, loads []Load, limits []int64) (looks int) {
