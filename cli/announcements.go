@@ -10,7 +10,6 @@ import (
 	"github.com/millwright-dev/millwright/cli/switches"
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws"
-	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 )
 
 // addAnnouncements defines where announcements of AWS come from.
@@ -31,10 +30,8 @@ func addEC2(f *pflag.FlagSet, into *aws.ProviderConfig) {
 	f.StringVar(&into.CABundle, "cluster-ca-bundle", "", "certificate authority of the API server in base64; if empty that of this process's own connection")
 	switches.Add(f, &into.Isolated, "isolated-vpc", false, "do not ask for prices, nor delete instance profiles, because the VPC has no way to the Pricing API and to IAM")
 	switches.Add(f, &into.EKSVersion, "eks-control-plane", false, "ask EKS for the version of the control plane, not the API server")
-	f.Float64Var(&into.MemoryOverhead, "vm-memory-overhead-percent", instancetype.DefaultMemoryOverhead, "share of a machine's memory, from 0 to 1, that its Node does not see")
 	switches.Add(f, &into.ZonalShift, "enable-zonal-shift", false, "launch nothing in zones that ARC shifts the cluster's traffic away from, and count them as impaired")
 	switches.Add(f, &into.NoDryRun, "disable-dry-run", false, "do not ask EC2, by dry runs, whether it would allow the launches of a node class")
-	f.IntVar(&into.ReservedENIs, "reserved-enis", 0, "network interfaces of each machine that pods do not get")
 }
 
 // announcements makes the sources. Machines of the simulated cloud have other names

@@ -117,3 +117,61 @@ func TestPlanGoesByTheGateForDrift(t *testing.T) {
 		}
 	}
 }
+
+// What a Node of EC2 has room for goes by settings of the process, of which no object tells but the pod.
+func TestWhyAndPlanGoByWhatTheControllerReservesOfMachines(t *testing.T) {
+	const class = `---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec: {amiSelectorTerms: [{alias: al2023@latest}], role: nodes, subnetSelectorTerms: [{tags: {a: b}}], securityGroupSelectorTerms: [{tags: {a: b}}]}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: general}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+      - {key: node.kubernetes.io/instance-type, operator: In, values: [m5.large]}
+      - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+status: {conditions: [{type: Ready, status: "True", reason: Ready, message: "", lastTransitionTime: "2026-03-11T10:00:00Z"}]}
+`
+	const pod = `---
+apiVersion: v1
+kind: Pod
+metadata: {name: new-0, namespace: default, creationTimestamp: "2026-03-11T11:59:00Z"}
+spec: {nodeSelector: {node.kubernetes.io/instance-type: m5.large}, containers: [{name: c, image: x, resources: {requests: {memory: 6800Mi}}}]}
+status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, lastTransitionTime: "2026-03-11T11:59:00Z"}]}
+`
+	for name, row := range map[string]struct {
+		container, args string
+		placed          bool
+		says            string
+	}{
+		"the defaults":       {`args: [run]`, "", true, ""},
+		"a larger overhead":  {`env: [{name: VM_MEMORY_OVERHEAD_PERCENT, value: "0.2"}]`, "", false, "note: settings of pod/millwright-0 -n millwright-system: --vm-memory-overhead-percent=0.2\n"},
+		"no interface left":  {`args: [run, --reserved-enis=3]`, "", false, "note: settings of pod/millwright-0 -n millwright-system: --reserved-enis=3\n"},
+		"given":              {`args: [run]`, "--reserved-enis=3", false, ""},
+		"out of a ConfigMap": {`envFrom: [{configMapRef: {name: x}}]`, "", true, "not known of the controller, so its defaults are assumed: --reserved-enis, --vm-memory-overhead-percent\n"},
+	} {
+		args := append([]string{"--instance-types", "ec2"}, strings.Fields(row.args)...)
+		files := []string{"testdata/why/base.yaml", written(t, class), written(t, pod), written(t, controllerPod(row.container))}
+		streams, _, out, errOut := genericiooptions.NewTestIOStreams()
+		mode := color.Never
+		cmd := newPlan(console{streams, &mode})
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		cmd.SetArgs(append(args, "-f", files[0], "-f", files[1], "-f", files[2], "-f", files[3]))
+		err := cmd.Execute()
+		placed := row.placed
+		for command, row := range map[string]struct{ said, placed, says string }{
+			"why":  {ask(t, append([]string{"pod", "new-0"}, args...), files...), "needs a new node of nodepool/general", row.says},
+			"plan": {out.String() + errOut.String(), "1 new node", row.says},
+		} {
+			if strings.Contains(row.said, row.placed) != placed || !strings.Contains(row.said, row.says) {
+				t.Errorf("%s, %s: not as wanted: placed %t, %q: %v\n%s", name, command, placed, row.says, err, row.said)
+			}
+		}
+	}
+}

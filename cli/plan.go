@@ -141,7 +141,7 @@ func (o *planOptions) run(c console) error {
 	if err != nil {
 		return err
 	}
-	known, err := classes.New(types, bare(objects))
+	known, err := classes.New(types, o.planning.Machines, bare(objects))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cli/classes"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/controllers/provision"
 	"github.com/millwright-dev/millwright/engine/placement"
 )
@@ -29,7 +30,7 @@ func TestMachinesOnTheirWayAreEnoughForTheirPodsAfterARestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		known, err := classes.New(kinds, bare(objects))
+		known, err := classes.New(kinds, instancetype.DefaultSettings(), bare(objects))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -270,7 +270,7 @@ func (q *question) decided(ctx context.Context, reader client.Reader, in *invent
 	} else if err != nil {
 		return nil, err
 	}
-	known, err := classes.New(types, found)
+	known, err := classes.New(types, q.planning.Machines, found)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/bill"
 	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/listing"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/aws/provider"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/buffer"
@@ -63,7 +64,7 @@ func (r *report) outlook(ctx context.Context, out *bytes.Buffer) error {
 	if err != nil {
 		return fmt.Errorf("listing EC2NodeClasses: %w", err)
 	}
-	known, err := classes.New(r.types, found)
+	known, err := classes.New(r.types, instancetype.DefaultSettings(), found)
 	if err != nil {
 		return err
 	}

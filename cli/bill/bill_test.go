@@ -15,6 +15,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cli/classes"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cluster"
 )
 
@@ -38,7 +39,7 @@ func bill(t *testing.T, np *karpv1.NodePool, machines int) Bill {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := classes.New(catalogue, nil)
+	known, err := classes.New(catalogue, instancetype.DefaultSettings(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

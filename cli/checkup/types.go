@@ -8,6 +8,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cli/classes"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/aws/provider"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -21,7 +22,7 @@ func typesOf(load func() ([]*catalog.Type, error), objects []client.Object) func
 		if err != nil {
 			return nil, err
 		}
-		return classes.New(types, objects)
+		return classes.New(types, instancetype.DefaultSettings(), objects)
 	})
 	return func(np *karpv1.NodePool) ([]*catalog.Type, error) {
 		ref := cluster.ClassRef(np.Spec.Template.Spec.NodeClassRef)

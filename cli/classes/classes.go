@@ -1,7 +1,7 @@
 // Package classes says which instance types node classes have on the command line, where the
 // provider that launches from them does not run.
 //
-//	--instance-types + EC2NodeClasses of manifests or a cluster ──► Types.Of ──► cluster.Snapshot
+//	--instance-types + EC2NodeClasses of manifests or a cluster + settings ──► Types.Of ──► cluster.Snapshot
 package classes
 
 import (
@@ -20,6 +20,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/aws/offline"
 	"github.com/millwright-dev/millwright/cloud/aws/provider"
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -29,9 +30,10 @@ import (
 // Types says which types a node class has, by what EC2NodeClasses say themselves. It is not
 // safe for concurrent use.
 type Types struct {
-	plain   []*catalog.Type
-	ec2     *offline.Catalogue // nil if the types are not EC2's
-	classes map[string]*awsv1.EC2NodeClass
+	plain    []*catalog.Type
+	settings instancetype.Settings
+	ec2      *offline.Catalogue // nil if the types are not EC2's
+	classes  map[string]*awsv1.EC2NodeClass
 	// answers are those of classes, by name, so that one has the same types in every snapshot.
 	answers map[string]answer
 }
@@ -42,9 +44,9 @@ type answer struct {
 	err   error
 }
 
-// New reads the EC2NodeClasses among some objects.
-func New(types []*catalog.Type, objects []client.Object) (*Types, error) {
-	c := &Types{plain: types, classes: map[string]*awsv1.EC2NodeClass{}, answers: map[string]answer{}}
+// New reads the EC2NodeClasses among some objects, for a controller of these settings.
+func New(types []*catalog.Type, s instancetype.Settings, objects []client.Object) (*Types, error) {
+	c := &Types{plain: types, settings: s, classes: map[string]*awsv1.EC2NodeClass{}, answers: map[string]answer{}}
 	for _, o := range objects {
 		if class, ok := o.(*awsv1.EC2NodeClass); ok {
 			c.classes[class.Name] = class
@@ -73,7 +75,7 @@ func (c *Types) Of(ref snapshot.ClassRef) ([]*catalog.Type, error) {
 	}
 	a, ok := c.answers[ref.Name]
 	if !ok {
-		a.types, a.gaps, a.err = c.ec2.Types(class)
+		a.types, a.gaps, a.err = c.ec2.Types(class, c.settings)
 		c.answers[ref.Name] = a
 	}
 	return a.types, a.err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/aws/offline"
 	"github.com/millwright-dev/millwright/cloud/ec2"
 	"github.com/millwright-dev/millwright/cloud/kwok"
@@ -65,7 +66,7 @@ func TestWhatIsExportedIsACatalogueForPlans(t *testing.T) {
 	}
 	class := &awsv1.EC2NodeClass{}
 	class.Spec.AMISelectorTerms = []ec2class.AMISelectorTerm{{Alias: "al2023@latest"}}
-	got, _, err := of.Types(class)
+	got, _, err := of.Types(class, instancetype.DefaultSettings())
 	if err != nil {
 		t.Fatal(err)
 	}

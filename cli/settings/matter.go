@@ -6,11 +6,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/cloud/aws/provider"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Matter keeps those of some settings that decisions about a cluster may depend on. Of most
-// clusters none does: no NodePool has minValues, and no pod prefers anything or claims devices.
+// clusters few do: no NodePool has minValues, and no pod prefers anything or claims devices.
 func Matter(names []string, s *snapshot.Snapshot) []string {
 	pods := func(has func(*snapshot.Pod) bool) bool {
 		return slices.ContainsFunc(s.Pending, has) ||
@@ -22,6 +23,8 @@ func Matter(names []string, s *snapshot.Snapshot) []string {
 			return !slices.ContainsFunc(s.Pools, func(p *snapshot.Pool) bool { return p.Requirements.HasMinValues() })
 		case preferencePolicy, preferenceCost:
 			return !pods(prefers)
+		case memoryOverhead, reservedENIs:
+			return !slices.ContainsFunc(s.Pools, func(p *snapshot.Pool) bool { return p.Class.Group == provider.Group && p.Class.Kind == provider.Kind })
 		case ignoreDRA:
 			return !pods(func(p *snapshot.Pod) bool { return len(p.Spec.ResourceClaims) > 0 })
 		case featureGates: // of which TerminateFirstDrift counts

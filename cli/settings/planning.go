@@ -12,6 +12,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cli/gates"
 	"github.com/millwright-dev/millwright/cli/switches"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/spread"
 )
@@ -34,6 +35,8 @@ const (
 	ignoreDRA        = "ignore-dra-requests"
 	featureGates     = "feature-gates"
 	instanceTypes    = "instance-types"
+	memoryOverhead   = "vm-memory-overhead-percent"
+	reservedENIs     = "reserved-enis"
 )
 
 // Planning are the settings that every plan goes by. The zero value is for Add.
@@ -43,6 +46,9 @@ type Planning struct {
 
 	// PreferencePolicy and MinValuesPolicy are Karpenter's.
 	PreferencePolicy, MinValuesPolicy switches.Word
+
+	// Machines are those by which Nodes of EC2 have less than their machines.
+	Machines instancetype.Settings
 
 	// cost is in percent.
 	cost float64
@@ -59,6 +65,8 @@ func (p *Planning) Add(flags *pflag.FlagSet) {
 		p.Spread, err = spread.Parse(s)
 		return err
 	})
+	flags.Float64Var(&p.Machines.MemoryOverhead, memoryOverhead, instancetype.DefaultMemoryOverhead, "share of a machine's memory, from 0 to 1, that its Node does not see")
+	flags.Int64Var(&p.Machines.ReservedENIs, reservedENIs, 0, "network interfaces of each machine that pods do not get")
 }
 
 // AddGates defines Karpenter's feature gates for what says what a controller would decide.
@@ -81,7 +89,7 @@ func (p *Planning) Check() error {
 	if !(p.cost >= 0 && p.cost <= 10_000) {
 		return fmt.Errorf("--%s: must be between 0 and 10000, not %g", preferenceCost, p.cost)
 	}
-	return nil
+	return p.Machines.Check()
 }
 
 // Set sets the options of a plan, where nothing is less than zero.

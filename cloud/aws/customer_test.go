@@ -33,6 +33,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/aws/provider"
 	"github.com/millwright-dev/millwright/cloud/ec2"
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -139,7 +140,7 @@ func (a *customer) exercise(ctx context.Context) {
 func (a *customer) provider(ctx context.Context) (*provider.Provider, Config, error) {
 	config := Config{Region: "us-east-1", Endpoint: a.url, Queue: "announcements", DeadLetterQueue: "refused", MaxAge: time.Minute, StatusEvery: time.Minute, Rights: &Rights{}}
 	p, err := NewProvider(ctx, ProviderConfig{
-		Config: config, Cluster: "demo", ClusterEndpoint: "https://demo.example", CABundle: "Q0E=", MemoryOverhead: 0.075, ZonalShift: true, window: time.Nanosecond,
+		Config: config, Cluster: "demo", ClusterEndpoint: "https://demo.example", CABundle: "Q0E=", Settings: instancetype.DefaultSettings(), ZonalShift: true, window: time.Nanosecond,
 	}, Kubernetes{REST: version(a.t), Cached: a.kube, Live: a.kube})
 	return p, config, err
 }

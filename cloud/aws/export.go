@@ -26,7 +26,7 @@ func Export(ctx context.Context, c ProviderConfig) ([]*catalog.Type, error) {
 		return nil, err
 	}
 	p := provider.New(provider.Config{
-		AWS: api.New(sdk), Region: sdk.Region, Prices: book, Isolated: c.Isolated, MemoryOverhead: instancetype.DefaultMemoryOverhead,
+		AWS: api.New(sdk), Region: sdk.Region, Prices: book, Isolated: c.Isolated, Settings: instancetype.DefaultSettings(),
 	})
 	types, err := p.Sold(ctx)
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/cloud/aws/expression"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/aws/price"
 	"github.com/millwright-dev/millwright/cloud/aws/provider"
 	"github.com/millwright-dev/millwright/cloud/aws/userdata"
@@ -43,11 +44,8 @@ type ProviderConfig struct {
 	// EKSVersion asks EKS for the control plane's version, not the API server
 	// [EKS_CONTROL_PLANE].
 	EKSVersion bool
-	// MemoryOverhead is the share of a machine's memory that its Node does not see, from 0 to
-	// 1 [VM_MEMORY_OVERHEAD_PERCENT].
-	MemoryOverhead float64
-	// ReservedENIs are network interfaces that pods do not get [RESERVED_ENIS].
-	ReservedENIs int
+	// Settings are those that hold for the Nodes of all classes.
+	instancetype.Settings
 	// Expressions has those of an EC2NodeClass's spec.kubelet evaluated, for each instance type
 	// [AWS_FEATURE_GATES: NodeClassCEL].
 	Expressions bool
@@ -69,13 +67,11 @@ type ProviderConfig struct {
 
 // Check refuses what cannot work.
 func (c *ProviderConfig) Check() error {
-	switch {
-	case c.Cluster == "":
+	if c.Cluster == "" {
 		return errors.New("--cluster-name: required with --provider aws")
-	case c.MemoryOverhead < 0 || c.MemoryOverhead >= 1:
-		return fmt.Errorf("--vm-memory-overhead-percent: must be a share from 0 to 1, such as 0.075, not %g", c.MemoryOverhead)
-	case c.ReservedENIs < 0:
-		return fmt.Errorf("--reserved-enis: must not be negative, not %d", c.ReservedENIs)
+	}
+	if err := c.Settings.Check(); err != nil {
+		return err
 	}
 	if _, err := base64.StdEncoding.DecodeString(c.CABundle); err != nil {
 		return fmt.Errorf("--cluster-ca-bundle: is not base64: %w", err)
@@ -118,7 +114,7 @@ func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider
 	}
 	settings := provider.Config{
 		AWS: calls, Reader: k.Cached, Clock: clock.RealClock{}, Region: sdk.Region, Prices: book,
-		MemoryOverhead: c.MemoryOverhead, ReservedENIs: int64(c.ReservedENIs), Isolated: c.Isolated, Observe: c.Observe, Window: cmp.Or(c.window, window), NoDryRun: c.NoDryRun,
+		Settings: c.Settings, Isolated: c.Isolated, Observe: c.Observe, Window: cmp.Or(c.window, window), NoDryRun: c.NoDryRun,
 		RebootForRepair: c.RebootForRepair,
 	}
 	if c.Expressions {

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/ec2"
 )
 
@@ -56,7 +57,7 @@ func TestTheProviderStartsWithWhatTheFlagsSay(t *testing.T) {
 	dns := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kube-dns"}, Spec: corev1.ServiceSpec{ClusterIP: "172.20.0.10"}}
 	p, err := NewProvider(t.Context(), ProviderConfig{
 		Config: Config{Region: "us-east-1", Endpoint: emulated(t)}, Cluster: "demo", ClusterEndpoint: "https://demo.example", CABundle: "Q0E=",
-		MemoryOverhead: 0.075, Isolated: true,
+		Settings: instancetype.DefaultSettings(), Isolated: true,
 	}, kubernetes(t, dns))
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +113,7 @@ func onInstance(t *testing.T) (*awstest.Cloud, string) {
 func TestAnInstanceKnowsRegionAndCredentialsAndEKSTheRest(t *testing.T) {
 	cloud, url := onInstance(t)
 	config := Config{Endpoint: url, Queue: "announcements", MaxAge: time.Minute}
-	p, err := NewProvider(t.Context(), ProviderConfig{Config: config, Cluster: "demo", MemoryOverhead: 0.075, EKSVersion: true}, kubernetes(t))
+	p, err := NewProvider(t.Context(), ProviderConfig{Config: config, Cluster: "demo", Settings: instancetype.DefaultSettings(), EKSVersion: true}, kubernetes(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,8 +145,8 @@ func TestWhatIsMissingAtTheStartIsSaid(t *testing.T) {
 	url := emulated(t)
 	for want, c := range map[string]ProviderConfig{
 		"--cluster-name: required with --provider aws":                                      {},
-		"--vm-memory-overhead-percent: must be a share from 0 to 1, such as 0.075, not 7.5": {Cluster: "demo", MemoryOverhead: 7.5},
-		"--reserved-enis: must not be negative, not -1":                                     {Cluster: "demo", ReservedENIs: -1},
+		"--vm-memory-overhead-percent: must be a share from 0 to 1, such as 0.075, not 7.5": {Cluster: "demo", Settings: instancetype.Settings{MemoryOverhead: 7.5}},
+		"--reserved-enis: must not be negative, not -1":                                     {Cluster: "demo", Settings: instancetype.Settings{ReservedENIs: -1}},
 		"--cluster-ca-bundle: is not base64":                                                {Cluster: "demo", CABundle: "?"},
 		"asking EKS for cluster other; set --cluster-endpoint if it is none of EKS's":       {Cluster: "other", Config: Config{Region: "us-east-1", Endpoint: url}},
 		"--enable-zonal-shift: EKS does not tell the ARN of cluster other: ":                {Cluster: "other", ClusterEndpoint: "https://demo.example", ZonalShift: true, Config: Config{Region: "us-east-1", Endpoint: url}},

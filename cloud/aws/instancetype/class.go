@@ -18,6 +18,30 @@ import (
 // firmware keep, unless VM_MEMORY_OVERHEAD_PERCENT says another.
 const DefaultMemoryOverhead = 0.075
 
+// Settings are those of the process by which Nodes have less than their machines, whatever their
+// EC2NodeClass.
+type Settings struct {
+	// MemoryOverhead is the share of a machine's memory, from 0 to 1, that its Node does not see
+	// [VM_MEMORY_OVERHEAD_PERCENT].
+	MemoryOverhead float64
+	// ReservedENIs are network interfaces of each machine that pods do not get [RESERVED_ENIS].
+	ReservedENIs int64
+}
+
+// DefaultSettings are those of a process that is told none.
+func DefaultSettings() Settings { return Settings{MemoryOverhead: DefaultMemoryOverhead} }
+
+// Check refuses what is not in range; errors name the flags.
+func (s Settings) Check() error {
+	switch {
+	case !(s.MemoryOverhead >= 0 && s.MemoryOverhead < 1):
+		return fmt.Errorf("--vm-memory-overhead-percent: must be a share from 0 to 1, such as 0.075, not %g", s.MemoryOverhead)
+	case s.ReservedENIs < 0:
+		return fmt.Errorf("--reserved-enis: must not be negative, not %d", s.ReservedENIs)
+	}
+	return nil
+}
+
 // Class is how machines are configured: by an EC2NodeClass, and by the settings of the
 // process.
 type Class struct {
@@ -44,10 +68,7 @@ type Class struct {
 	PlacementStrategy, PlacementGroup string
 	Partitions                        int64
 
-	// MemoryOverhead is the share of memory that Nodes do not see, from 0 to 1.
-	MemoryOverhead float64
-	// ReservedENIs are interfaces that pods do not get.
-	ReservedENIs int64
+	Settings
 	// Memory is what a Node of a type was seen to report, in bytes; nil if nothing was
 	// observed. It takes the place of the estimate.
 	Memory func(typeName string) (int64, bool)
@@ -57,13 +78,14 @@ type Class struct {
 	Allocatable func(typeName string) (seen corev1.ResourceList, lacking map[corev1.ResourceName]observed.Lack)
 }
 
-// ClassOf reads an EC2NodeClass; the settings of the process are left to the caller.
-func ClassOf(c *awsv1.EC2NodeClass) Class {
+// ClassOf reads an EC2NodeClass.
+func ClassOf(c *awsv1.EC2NodeClass, s Settings) Class {
 	out := Class{
-		Family: c.AMIFamily(), Kubelet: c.Spec.Kubelet, LaterKubelet: c.Later.Kubelet, Devices: c.Spec.BlockDeviceMappings,
+		Settings: s,
+		Family:   c.AMIFamily(), Kubelet: c.Spec.Kubelet, LaterKubelet: c.Later.Kubelet, Devices: c.Spec.BlockDeviceMappings,
 		RAID0:      c.Spec.InstanceStorePolicy != nil && *c.Spec.InstanceStorePolicy == ec2class.InstanceStorePolicyRAID0,
 		Interfaces: c.Spec.NetworkInterfaces, ConnectionTracking: c.Spec.ConnectionTracking != nil,
-		Enclaves: c.Later.EnclaveOptions != nil && c.Later.EnclaveOptions.Enabled, MemoryOverhead: DefaultMemoryOverhead,
+		Enclaves: c.Later.EnclaveOptions != nil && c.Later.EnclaveOptions.Enabled,
 	}
 	if o := c.Spec.CPUOptions; o != nil && o.NestedVirtualization != nil {
 		out.NestedVirtualization = *o.NestedVirtualization == "enabled"

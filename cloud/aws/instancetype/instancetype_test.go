@@ -42,7 +42,7 @@ func supply() *Supply {
 }
 
 func class(change ...func(*Class)) *Class {
-	c := &Class{Region: "eu-west-1", Family: ec2class.AMIFamilyAL2023, MemoryOverhead: DefaultMemoryOverhead}
+	c := &Class{Region: "eu-west-1", Family: ec2class.AMIFamilyAL2023, Settings: DefaultSettings()}
 	for _, f := range change {
 		f(c)
 	}

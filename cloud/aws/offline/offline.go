@@ -84,10 +84,10 @@ func (c *Catalogue) Region() string { return c.region }
 // region is that of a zone such as eu-west-1a.
 func region(zone string) string { return strings.TrimRight(zone, "abcdefghijklmnopqrstuvwxyz") }
 
-// Types are the machines of a class, by name, and what it leaves open. Errors:
-// cloud.ClassNotReadyError.
-func (c *Catalogue) Types(class *awsv1.EC2NodeClass) ([]*catalog.Type, []Gap, error) {
-	settings := instancetype.ClassOf(class)
+// Types are the machines of a class, by name, for a controller of these settings, and what the class
+// leaves open. Errors: cloud.ClassNotReadyError.
+func (c *Catalogue) Types(class *awsv1.EC2NodeClass, process instancetype.Settings) ([]*catalog.Type, []Gap, error) {
+	settings := instancetype.ClassOf(class, process)
 	settings.Memory, settings.Allocatable = observed.Of(class.Annotations)
 	settings.Expressions = c.expressions
 	features := settings.NestedVirtualization || settings.Enclaves

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/aws/network"
 	"github.com/millwright-dev/millwright/cloud/aws/observed"
 	"github.com/millwright-dev/millwright/cloud/aws/price"
@@ -48,7 +49,7 @@ func types(t *testing.T, change func(*awsv1.EC2NodeClass)) (map[string]*catalog.
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, gaps, err := c.Types(class(change))
+	list, gaps, err := c.Types(class(change), instancetype.DefaultSettings())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +214,7 @@ func TestAClassThatCannotLaunchSaysWhy(t *testing.T) {
 		}, `spec.kubelet.kubeReserved.cpu: "x" is neither a quantity nor an expression: undeclared reference to 'x' at 1:1`},
 	} {
 		var notReady *cloud.ClassNotReadyError
-		if _, _, err := c.Types(class(tt.change)); !errors.As(err, &notReady) || notReady.Reason != tt.want {
+		if _, _, err := c.Types(class(tt.change), instancetype.DefaultSettings()); !errors.As(err, &notReady) || notReady.Reason != tt.want {
 			t.Errorf("%s: got %v, want %s", name, err, tt.want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 	"github.com/millwright-dev/millwright/cloud/aws/expression"
 	"github.com/millwright-dev/millwright/cloud/aws/instances"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/aws/network"
 	"github.com/millwright-dev/millwright/cloud/aws/nodeclass"
 	"github.com/millwright-dev/millwright/cloud/aws/price"
@@ -46,11 +47,8 @@ type Config struct {
 	IPv6 bool
 	// Prices may be shared with what shows them.
 	Prices *price.Book
-	// MemoryOverhead is the share of a machine's memory that its Node does not see, from 0
-	// to 1 [VM_MEMORY_OVERHEAD_PERCENT].
-	MemoryOverhead float64
-	// ReservedENIs are network interfaces that pods do not get [RESERVED_ENIS].
-	ReservedENIs int64
+	// Settings are those that hold for the Nodes of all classes.
+	instancetype.Settings
 	// Expressions evaluates those of spec.kubelet; nil refuses a class that has any
 	// [AWS_FEATURE_GATES: NodeClassCEL].
 	Expressions *expression.Evaluator

@@ -33,6 +33,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/vpc"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/aws/price"
 	"github.com/millwright-dev/millwright/cloud/aws/userdata"
 	"github.com/millwright-dev/millwright/cloud/ec2"
@@ -194,7 +195,7 @@ func (r *rig) config(c aws.Config) Config {
 		return aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "secret"}, nil
 	})
 	return Config{
-		AWS: api.New(c), Reader: r.kube, Clock: r.clock, Region: c.Region, Kubernetes: "1.35", Prices: book, MemoryOverhead: 0.075, Isolated: true,
+		AWS: api.New(c), Reader: r.kube, Clock: r.clock, Region: c.Region, Kubernetes: "1.35", Prices: book, Settings: instancetype.DefaultSettings(), Isolated: true,
 		Cluster: userdata.Cluster{Name: "demo", Endpoint: "https://demo.example", CA: "Q0E=", ServiceCIDR: "172.20.0.0/16"},
 	}
 }
