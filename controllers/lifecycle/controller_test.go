@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -62,7 +64,7 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 		"class is broken": {answer: &cloud.ClassNotReadyError{Class: "KWOKNodeClass/default", Reason: "no subnets"}, deleted: true, event: "NodeClaim/c NodeClassNotReady: NodeClaim c is given up: node class KWOKNodeClass/default is not ready: no subnets"},
 		"throttled":       {answer: &cloud.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("slow down")}, message: "slow down", reason: "RequestLimitExceeded", again: 7 * time.Second},
 		"not allowed":     {answer: &cloud.UnauthorizedError{Action: "ec2:CreateFleet", Err: errors.New("denied")}, message: "ec2:CreateFleet", reason: "Unauthorized", err: true},
-		"refused":         {answer: &cloud.RefusedError{Reason: "AMINotFound", Err: errors.New("ami-1 is gone")}, message: "ami-1 is gone", reason: "AMINotFound", err: true},
+		"refused":         {answer: &cloud.RefusedError{Reason: "AMINotFound", Err: errors.New("ami-1 is gone")}, message: "ami-1 is gone", reason: "AMINotFound", again: time.Second},
 		"broken":          {answer: &cloud.CallError{Action: "ec2:CreateFleet", Reason: "InternalError", Err: errors.New("try later")}, message: "ec2:CreateFleet: try later", reason: "InternalError", err: true},
 		"anything else":   {answer: errors.New(strings.Repeat("é", 400)), message: strings.Repeat("é", 400), err: true},
 		"a long story":    {answer: errors.New("long" + strings.Repeat(" story", 10_000)), message: "long" + strings.Repeat(" story", 5460) + "…", err: true},
@@ -87,6 +89,28 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 				t.Errorf("events %s", got)
 			}
 		})
+	}
+}
+
+// What the cloud refuses for an image that is gone goes on until people mend it: it is logged once for
+// each cause, and asked again less and less often.
+func TestALaunchThatIsRefusedIsSaidOnceAndTriedLessOften(t *testing.T) {
+	w := launching(t, &cloud.RefusedError{Reason: "AMINotFound", Err: errors.New("ami-1 is gone")})
+	var lines []string
+	listening := log.IntoContext(ctx, funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
+	born := w.claim("c").CreationTimestamp.Time
+	var pauses []string
+	for _, age := range []time.Duration{0, time.Second, 2 * time.Second, 8 * time.Second, 29 * time.Second, 4 * time.Minute} {
+		w.Rig.Clock.SetTime(born.Add(age))
+		result, err := lifecycle.New(w.Deps).Reconcile(listening, reconcile.Request{NamespacedName: client.ObjectKey{Name: "c"}})
+		w.Must(err)
+		pauses = append(pauses, result.RequeueAfter.String())
+	}
+	if got := strings.Join(pauses, " "); got != "1s 1s 2s 8s 29s 30s" {
+		t.Errorf("tried again after %s", got)
+	}
+	if said := strings.Join(lines, "\n"); strings.Count(said, "ami-1 is gone") != 1 {
+		t.Errorf("logged\n%s", said)
 	}
 }
 

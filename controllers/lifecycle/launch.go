@@ -28,6 +28,10 @@ import (
 // deliver.
 const refusedFor = 3 * time.Minute
 
+// refusedAgain is the longest pause before a launch is tried again that the cloud refused for what
+// the node class asks; it bounds how long that goes on after it was mended.
+const refusedAgain = 30 * time.Second
+
 // maxMessage is what the API server takes as a condition's message; it counts characters, and
 // these are bytes.
 const maxMessage = 32768
@@ -141,6 +145,7 @@ func (r *Reconciler) launched(c *karpv1.NodeClaim, i cloud.Instance) {
 func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
 	var capacity *cloud.InsufficientCapacityError
 	var class *cloud.ClassNotReadyError
+	var refused *cloud.RefusedError
 	switch {
 	case errors.As(cause, &capacity):
 		until := r.deps.Clock.Now().Add(refusedFor)
@@ -150,19 +155,40 @@ func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, ca
 		return reconcile.Result{}, r.giveUp(ctx, claim, lifecycle.InsufficientCapacity, capacity.Error())
 	case errors.As(cause, &class):
 		return reconcile.Result{}, r.giveUp(ctx, claim, lifecycle.NodeClassNotReady, class.Error())
+	case errors.As(cause, &refused):
+		return r.refused(ctx, claim, cause)
 	}
 	return r.retry(ctx, claim, cause)
 }
 
+// refused records why the cloud refuses a launch until people mend it. That is said once for each
+// cause, and tried again after pauses that double, as it is no fault of this process.
+func (r *Reconciler) refused(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
+	was := claim.StatusConditions().Get(karpv1.ConditionTypeLaunched)
+	if err := r.unresolved(ctx, claim, cause); err != nil {
+		return reconcile.Result{}, err
+	}
+	if was == nil || was.Reason != cloud.Reason(cause) || was.Message != clip(cause.Error()) {
+		log.FromContext(ctx).Error(cause, "the cloud refuses a launch for what the node class asks; it is tried again", r.deps.MachineKeys(claim)...)
+	}
+	age := r.deps.Clock.Since(claim.CreationTimestamp.Time)
+	return reconcile.Result{RequeueAfter: min(max(age, time.Second), refusedAgain)}, nil
+}
+
 // retry records why a launch failed and fails, to be tried again.
 func (r *Reconciler) retry(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
-	_, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
-		c.StatusConditions(status.WithClock(r.deps.Clock)).SetUnknownWithReason(karpv1.ConditionTypeLaunched, cloud.Reason(cause), clip(cause.Error()))
-	})
-	if err != nil {
+	if err := r.unresolved(ctx, claim, cause); err != nil {
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{}, fmt.Errorf("launching NodeClaim %s: %w", claim.Name, cause)
+}
+
+// unresolved records why it is not known whether there will be a machine.
+func (r *Reconciler) unresolved(ctx context.Context, claim *karpv1.NodeClaim, cause error) error {
+	_, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
+		c.StatusConditions(status.WithClock(r.deps.Clock)).SetUnknownWithReason(karpv1.ConditionTypeLaunched, cloud.Reason(cause), clip(cause.Error()))
+	})
+	return err
 }
 
 // clip keeps as many whole words as there is room for.
