@@ -78,21 +78,17 @@ func take(ctx context.Context, c client.Reader, now func() time.Time, all bool, 
 	var claims karpv1.NodeClaimList
 	var nodes corev1.NodeList
 	var options cluster.Options
-	errs := make([]error, 3)
-	loop.SideBySide(len(errs), func(i int) {
-		switch i {
-		case 0:
-			if err := c.List(ctx, &claims); err != nil {
-				errs[i] = fmt.Errorf("listing NodeClaims: %w", err)
+	list := func(into client.ObjectList) func() error {
+		return func() error {
+			if err := c.List(ctx, into); err != nil {
+				return fmt.Errorf("listing %ss: %w", listing.Kind(into), err)
 			}
-		case 1:
-			if err := c.List(ctx, &nodes); err != nil {
-				errs[i] = fmt.Errorf("listing Nodes: %w", err)
-			}
-		case 2:
-			options, errs[i] = ask()
+			return nil
 		}
-	})
+	}
+	questions := []func() error{list(&claims), list(&nodes), func() (err error) { options, err = ask(); return err }}
+	errs := make([]error, len(questions))
+	loop.SideBySide(len(questions), func(i int) { errs[i] = questions[i]() })
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/millwright-dev/millwright/cli/bill"
 	"github.com/millwright-dev/millwright/cli/classes"
@@ -26,19 +25,13 @@ import (
 )
 
 type planOptions struct {
-	files     []string
-	recursive bool
-	types     string
-	output    string
-	timing    bool
-	until     string
-	// controller are the flags that are the controller's.
-	controller *pflag.FlagSet
-	planning   settings.Planning
-	gates      gates.Gates
-	// assumed are those of them that are not known.
-	assumed   []string
-	placement placement.Options
+	files      []string
+	recursive  bool
+	output     string
+	timing     bool
+	until      string
+	controller learned
+	placement  placement.Options
 }
 
 // Values of --until.
@@ -103,13 +96,7 @@ func (o *planOptions) addTo(cmd *cobra.Command) {
 	flags.IntVar(&o.placement.MinTypes, "min-types", 0, "leave every machine a choice of at least so many instance types")
 	flags.StringVar(&o.until, "until", untilNow, "now, or settled: have what would be decided come true until nothing is left, and say what machines cost then")
 	flags.BoolVar(&o.timing, "timing", false, "print how long reading and solving took, on standard error")
-	addInstanceTypes(cmd, &o.types)
-	o.controller = pflag.NewFlagSet("controller", pflag.ContinueOnError)
-	o.controller.AddFlag(flags.Lookup(instanceTypesFlag))
-	o.planning.Add(o.controller)
-	settings.AddGates(o.controller, &o.gates)
-	flags.AddFlagSet(o.controller)
-	o.planning.Complete(cmd)
+	o.controller.add(cmd)
 	complete(cmd, "until", untilNow, untilSettled)
 	complete(cmd, "output", formatTable, formatJSON, formatYAML)
 	if err := cmd.MarkFlagFilename("filename", "yaml", "yml", "json"); err != nil {
@@ -134,14 +121,14 @@ func (o *planOptions) run(c console) error {
 	}
 	began := time.Now()
 	store, objects, err := o.read(c)
-	if err := errors.Join(err, o.planning.Check()); err != nil {
+	if err := errors.Join(err, o.controller.planning.Check()); err != nil {
 		return err
 	}
-	types, err := instanceTypes(o.types)
+	types, err := instanceTypes(o.controller.types)
 	if err != nil {
 		return err
 	}
-	known, err := classes.New(types, o.planning.Machines, bare(objects))
+	known, err := classes.New(types, o.controller.planning.Machines, bare(objects))
 	if err != nil {
 		return err
 	}
@@ -149,14 +136,14 @@ func (o *planOptions) run(c console) error {
 	look := func() *snapshot.Snapshot { return store.Snapshot(read, known.Of) }
 	c.warnOf(offline.Contradicted(store, look, objects))
 	s := look()
-	if names := settings.Matter(o.assumed, s); len(names) > 0 {
+	if names := settings.Matter(o.controller.unknown, s); len(names) > 0 {
 		c.note("settings %s", settings.Assumed(names))
 	}
 	c.warnOf(offline.Unready(objects, known.Unready()))
 	c.warnOf(offline.Unbuffered(s, objects))
 	fixed := offline.Staff(store, s, objects)
-	opts := disruption.Options{Turn: 1, Placement: o.placement, TerminateFirstDrift: o.gates.On(gates.TerminateFirstDrift)}
-	o.planning.Set(&opts.Placement)
+	opts := disruption.Options{Turn: 1, Placement: o.placement, TerminateFirstDrift: o.controller.gates.On(gates.TerminateFirstDrift)}
+	o.controller.planning.Set(&opts.Placement)
 	if o.until == untilSettled {
 		return o.printBill(c.Out, bill.Of(bill.Input{Objects: offline.Complete(objects), Store: store, Now: read, Types: known.Of, Options: opts}))
 	}

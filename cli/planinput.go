@@ -57,14 +57,14 @@ func (o *planOptions) read(c console) (*cluster.Store, []manifest.Object, error)
 	}
 	objects := input.Objects
 	if pod := running.PodAmong(bare(objects)); pod != nil {
-		o.assumed = c.learn(o.controller, pod)
+		o.controller.from(pod, c)
 	}
 	c.warnOf(offline.Faults(objects))
 	c.warnOf(offline.Classless(objects))
 	pools := slices.ContainsFunc(objects, isPool)
 	objects, foreign := offline.Classed(objects)
 	c.warnOf(foreign)
-	store := cluster.NewStore(cluster.Options{Offline: true, Devices: devicecel.New(), Spread: o.planning.Spread})
+	store := cluster.NewStore(cluster.Options{Offline: true, Devices: devicecel.New(), Spread: o.controller.planning.Spread})
 	for _, obj := range offline.Complete(objects) {
 		store.Update(obj)
 	}

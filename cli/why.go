@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -38,17 +37,13 @@ type question struct {
 	kube    *genericclioptions.ConfigFlags
 	connect func(*genericclioptions.ConfigFlags) (client.Reader, error)
 	clock   clock.PassiveClock
-	// types names the instance types; see addInstanceTypes.
-	types  string
-	output string
-	about  target.Query
-	// controller are the flags that are the controller's, unless they are given: these.
-	controller *pflag.FlagSet
-	planning   settings.Planning
-	gates      gates.Gates
+	output  string
+	about   target.Query
+
+	controller learned
 	ignoreDRA  bool
-	// unknown are those of them that are not known, and assumed those by which the answers may go.
-	unknown, assumed []string
+	// assumed are settings that are not known, and by which the answers may go.
+	assumed []string
 
 	// known is what the controller would decide, once it is worked out, from these classes' types.
 	known *explain.Cluster
@@ -253,7 +248,7 @@ func (q *question) decided(ctx context.Context, reader client.Reader, in *invent
 	if q.known != nil {
 		return q.known, nil
 	}
-	types, err := instanceTypes(q.types)
+	types, err := instanceTypes(q.controller.types)
 	if err != nil {
 		return nil, err
 	}
@@ -270,13 +265,13 @@ func (q *question) decided(ctx context.Context, reader client.Reader, in *invent
 	} else if err != nil {
 		return nil, err
 	}
-	known, err := classes.New(types, q.planning.Machines, found)
+	known, err := classes.New(types, q.controller.planning.Machines, found)
 	if err != nil {
 		return nil, err
 	}
-	options := disruption.Options{TerminateFirstDrift: q.gates.On(gates.TerminateFirstDrift)}
-	q.planning.Set(&options.Placement)
+	options := disruption.Options{TerminateFirstDrift: q.controller.gates.On(gates.TerminateFirstDrift)}
+	q.controller.planning.Set(&options.Placement)
 	s := in.store.Snapshot(in.now, known.Of)
-	q.known, q.of, q.assumed = explain.Of(s, options, in.store.Wrap), known, settings.Matter(q.unknown, s)
+	q.known, q.of, q.assumed = explain.Of(s, options, in.store.Wrap), known, settings.Matter(q.controller.unknown, s)
 	return q.known, nil
 }

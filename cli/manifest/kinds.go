@@ -60,8 +60,8 @@ const (
 
 const karpenterGroup = "karpenter.sh"
 
-// kinds are those that say something about machines or about pods that need
-// them. Node classes have no type here: each cloud has its own, and the schema
+// kinds are those that say something about machines, about pods that need them, or about which
+// pod is the controller. Node classes have no type here: each cloud has its own, and the schema
 // of its CRD says all that there is to check.
 var kinds = map[schema.GroupKind]kind{
 	{Kind: "Pod"}:                   {"v1", true, builtIn, func() client.Object { return &corev1.Pod{} }},
@@ -99,7 +99,7 @@ var kinds = map[schema.GroupKind]kind{
 
 	{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}: {"v1", false, examined, func() client.Object { return &apiextensionsv1.CustomResourceDefinition{} }},
 	{Group: flowcontrolv1.GroupName, Kind: "FlowSchema"}:                 {"v1", false, examined, func() client.Object { return &flowcontrolv1.FlowSchema{} }},
-	{Group: coordinationv1.GroupName, Kind: "Lease"}:                     {"v1", true, examined, func() client.Object { return &coordinationv1.Lease{} }},
+	{Group: coordinationv1.GroupName, Kind: "Lease"}:                     {"v1", true, builtIn, func() client.Object { return &coordinationv1.Lease{} }},
 	{Group: networkingv1.GroupName, Kind: "NetworkPolicy"}:               {"v1", true, examined, func() client.Object { return &networkingv1.NetworkPolicy{} }},
 	{Group: apiregistrationv1.GroupName, Kind: "APIService"}:             {"v1", false, examined, func() client.Object { return &apiregistrationv1.APIService{} }},
 	{Kind: "ConfigMap"}: {"v1", true, examined, func() client.Object { return &corev1.ConfigMap{} }},
