@@ -33,6 +33,11 @@ func (in *Inventory) mayRun(c *snapshot.Class, np *karpv1.NodePool) bool {
 
 // offers reports whether nodes of a pool may have the labels that one of some terms wants.
 func (in *Inventory) offers(np *karpv1.NodePool, terms []requirement.Set) bool {
+	return meets(in.nodes(np), terms, func(string) bool { return true })
+}
+
+// nodes are the labels of a pool's nodes, as far as the pool says.
+func (in *Inventory) nodes(np *karpv1.NodePool) requirement.Set {
 	nodes, known := in.labels[np]
 	if !known {
 		pool := cluster.Pool(np, cluster.Options{Offline: true})
@@ -42,7 +47,7 @@ func (in *Inventory) offers(np *karpv1.NodePool, terms []requirement.Set) bool {
 		}
 		in.labels[np] = nodes
 	}
-	return meets(nodes, terms, func(string) bool { return true })
+	return nodes
 }
 
 // meets reports whether nodes with some labels are ones that one of some terms wants.

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,61 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/engine/catalog"
-	"github.com/millwright-dev/millwright/engine/snapshot"
 )
-
-// mostWeight is the largest that a NodePool may have.
-const mostWeight = 100
-
-func weight(np *karpv1.NodePool) int32 {
-	if np.Spec.Weight == nil {
-		return 0
-	}
-	return *np.Spec.Weight
-}
-
-// poolsInTheShadow are those whose pods a pool of a higher weight takes first, all of them.
-func poolsInTheShadow(in *Inventory) []Finding {
-	var out []Finding
-	for _, np := range in.Pools {
-		for _, other := range in.Pools {
-			if weight(other) <= weight(np) || !covers(other, np) {
-				continue
-			}
-			f := Finding{
-				Severity: Warning, Object: poolRef(np), Field: "spec.weight",
-				Message: fmt.Sprintf("is %d, that of nodepool/%s %d, which may launch all that this pool may, for the same pods and without a limit: this one launches only for pods that name it", weight(np), other.Name, weight(other)),
-				Advice:  "give it a higher weight, or the other one a limit",
-			}
-			if weight(other) < mostWeight {
-				f.Patch = &Patch{Object: f.Object, Steps: []Step{step("add", "/spec/weight", weight(other)+1)}}
-			}
-			out = append(out, f)
-			break
-		}
-	}
-	return out
-}
-
-// covers reports whether a pool takes every pod that another one takes, and may launch all that
-// the other may.
-func covers(by, np *karpv1.NodePool) bool {
-	if len(by.Spec.Limits) > 0 || by.Spec.Replicas != nil || np.Spec.Replicas != nil || !maps.Equal(by.Spec.Template.Labels, np.Spec.Template.Labels) {
-		return false
-	}
-	for _, t := range by.Spec.Template.Spec.Taints {
-		if !slices.ContainsFunc(np.Spec.Template.Spec.Taints, func(x corev1.Taint) bool { return x.MatchTaint(&t) && x.Value == t.Value }) {
-			return false
-		}
-	}
-	narrow := cluster.Pool(np, cluster.Options{Offline: true}).Requirements
-	for _, wants := range cluster.Pool(by, cluster.Options{Offline: true}).Requirements.Without(snapshot.PoolLabel) {
-		if has, ok := narrow.Lookup(wants.Key()); !ok || !has.Implies(wants) {
-			return false
-		}
-	}
-	return true
-}
 
 // poolsWithoutAClass name a node class that is not there, while others are.
 func poolsWithoutAClass(in *Inventory) []Finding {

@@ -90,28 +90,3 @@ func startupTaints(np *karpv1.NodePool, missing []corev1.Taint) []Step {
 func hasKey(all []corev1.Taint, key string) bool {
 	return slices.ContainsFunc(all, func(t corev1.Taint) bool { return t.Key == key })
 }
-
-// startupTaintsOfOthers are those that Kubernetes or a cloud controller puts on nodes and takes
-// off itself.
-func startupTaintsOfOthers(in *Inventory) []Finding {
-	var out []Finding
-	for _, np := range in.Pools {
-		taints := np.Spec.Template.Spec.StartupTaints
-		var at []int
-		for i, t := range taints {
-			if strings.HasPrefix(t.Key, "node.kubernetes.io/") || t.Key == "node.cloudprovider.kubernetes.io/uninitialized" {
-				at = append(at, i)
-			}
-		}
-		if len(at) == 0 {
-			continue
-		}
-		out = append(out, Finding{
-			Severity: Error, Object: poolRef(np), Field: fmt.Sprintf("spec.template.spec.startupTaints[%d]", at[0]),
-			Message: fmt.Sprintf("is %s, which Kubernetes or the cloud controller takes off nodes: an autoscaler that registers a node after that, as Karpenter does, puts it back, and the node is never initialized", text(taints[at[0]])),
-			Advice:  "leave it out: nodes that have such a taint are waited for without being told",
-			Patch:   &Patch{Object: poolRef(np), Steps: finding.Removals("/spec/template/spec/startupTaints", taints, at)},
-		})
-	}
-	return out
-}

@@ -1,5 +1,5 @@
 // Package pool examines what NodePools say by themselves, for package doctor: their status, their
-// limits, their budgets, and for how long their nodes live.
+// limits, weights, budgets and startup taints, and for how long their nodes live.
 package pool
 
 import (
