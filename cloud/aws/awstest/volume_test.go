@@ -1,6 +1,7 @@
 package awstest_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
+	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
 )
 
 // disks shows the volumes of an instance as DescribeInstances has them: device=status.
@@ -56,6 +58,9 @@ func TestAVolumeIsAttachedDetachedAndSticks(t *testing.T) {
 	attach := &ec2.AttachVolumeInput{VolumeId: made.VolumeId, InstanceId: &id, Device: aws.String("/dev/xvdaa")}
 	if _, err := w.ec2.AttachVolume(ctx, attach); code(err) != "IncorrectState" {
 		t.Errorf("to a pending instance: %v", err)
+	}
+	if _, err := w.ec2.RebootInstances(ctx, &ec2.RebootInstancesInput{InstanceIds: []string{id}}); code(err) != "IncorrectInstanceState" {
+		t.Errorf("rebooting one: %v", err)
 	}
 	w.clock.Step(time.Second)
 	if _, err := w.ec2.AttachVolume(ctx, attach); err != nil {
@@ -118,5 +123,18 @@ func TestTheRootVolumeGoesWithItsInstanceAndAnAttachedOneStays(t *testing.T) {
 	}
 	if got := w.status(root); got != "InvalidVolume.NotFound" {
 		t.Errorf("the root volume is %q", got)
+	}
+}
+
+func TestACapacityBlockTakesNoLaunchOfTheUsualMarket(t *testing.T) {
+	w := newWorld(t, awstest.Config{})
+	w.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1a", Total: 1, ReservationType: reserve.Block})
+	_, err := w.ec2.RunInstances(t.Context(), &ec2.RunInstancesInput{
+		MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: "m5.large", ImageId: aws.String(x86),
+		Placement:                        &types.Placement{AvailabilityZone: aws.String("us-east-1a")},
+		CapacityReservationSpecification: &types.CapacityReservationSpecification{CapacityReservationTarget: &types.CapacityReservationTarget{CapacityReservationId: aws.String("cr-1")}},
+	})
+	if code(err) != "InvalidParameterValue" || !strings.Contains(err.Error(), "market type") {
+		t.Errorf("answered %v", err)
 	}
 }

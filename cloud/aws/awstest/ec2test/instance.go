@@ -370,7 +370,7 @@ func rebootInstances(e *EC2, in instanceIdsInput) (any, error) {
 		if s == running {
 			return nil
 		}
-		return wire.Errorf("IncorrectState", "Instance '%s' is not in a state from which it can be rebooted.", i.id)
+		return wire.Errorf("IncorrectInstanceState", "The instance '%s' is not in a state from which it can be rebooted.", i.id)
 	}, func(i *instance, _ state) { i.reboots++ })
 	return struct{}{}, err
 }

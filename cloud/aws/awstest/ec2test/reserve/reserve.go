@@ -128,7 +128,7 @@ func (r *Reservation) Refuse(w Want, used int, now time.Time) error {
 	case r.Zone != w.Zone:
 		return wire.Errorf("InvalidParameterValue", "The Availability Zone %s does not match that of the capacity reservation, %s.", w.Zone, r.Zone)
 	case r.Market() != w.Market:
-		return wire.Errorf("InvalidParameterCombination", "The capacity reservation %s is for launches of the market type %q, not %q.", r.ID, r.Market(), w.Market)
+		return wire.Errorf("InvalidParameterValue", "The market type (purchasing) option is not valid. Choose a different market type and try again")
 	case used >= r.Total:
 		return wire.Errorf("ReservationCapacityExceeded", "The requested capacity is more than the capacity reservation %s has.", r.ID)
 	}
