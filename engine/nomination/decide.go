@@ -25,8 +25,9 @@ const (
 	// Later: other pods are nominated to the node first, as kube-scheduler would find
 	// that all of them together are too many for a spread.
 	Later Why = "Later"
-	// Early: the Node is not ready, and kube-scheduler has still to try pods for the first time.
-	// It forgets their nominations to Nodes that take none, and is several times slower with many.
+	// Early: the Node is not ready, and kube-scheduler has still to try pods for the first time,
+	// or does so again as another that was launched with it takes pods. It forgets their
+	// nominations to Nodes that take none, and is several times slower with many.
 	Early Why = "Early"
 	// Interchangeable: all pods that contend for the same machines are nominated but those of
 	// the pod's class, so any place will do for it.
@@ -157,7 +158,7 @@ func wanted(s *snapshot.Snapshot, m *memo, p *snapshot.Pod) Change {
 		return none(p, NotTaken)
 	case m.plannedFirst(n):
 		return admission(p, n, m)
-	case m.trying && joining(n) && !Ready(n) && p.Status.NominatedNodeName != n.Object.Name:
+	case (m.trying || m.late[n]) && joining(n) && !Ready(n) && p.Status.NominatedNodeName != n.Object.Name:
 		return none(p, Early)
 	case m.needless(p.Class, n) && p.Status.NominatedNodeName != n.Object.Name:
 		return none(p, Interchangeable)

@@ -35,6 +35,7 @@ func cluster(t *testing.T, lines ...string) *snapshot.Snapshot {
 			t.Fatalf("unknown command: %s", line)
 		}
 	}
+	s.Node("n1").Claim.Created = s.Node("n2").Claim.Created.Add(-time.Hour)
 	return &s.Snapshot
 }
 
@@ -136,6 +137,10 @@ func TestDecide(t *testing.T) {
 			lines: []string{"node n4 type=m pool=main stage=appeared", "nominate big n4", "nominate web-1 n2"},
 			with:  func(s *snapshot.Snapshot) { try(s, len(s.Pending)) },
 			want:  `big -> "n4" Planned; `,
+		},
+		"nor while a Node that was launched with it takes pods": {
+			lines: []string{"node n4 type=m pool=main stage=appeared", "node n5 type=m pool=main stage=registered", "nominate big n4", "nominate web-1 n2"},
+			with:  func(s *snapshot.Snapshot) { try(s, len(s.Pending)) },
 		},
 		"but what is nominated to it stays": {
 			lines: []string{"node n4 type=m pool=main stage=appeared", "nominate big n4"},

@@ -45,7 +45,8 @@
 // try all pods that wait, and it forgets the nominations of those whose node does not take pods
 // yet. So it does when it tries new pods of a large burst for the first time, which takes longer
 // the more pods are nominated, as it copies those that are nominated to each node that it looks
-// at. Until it has tried all, none are nominated to nodes that are not ready. A pod that loses
+// at. Until it has tried all, none are nominated to nodes that are not ready, nor are they once
+// others that were launched with these take pods. A pod that loses
 // its place is planned again with all others. What that costs is bounded by a test in a model of
 // kube-scheduler (follow_test.go).
 package nomination

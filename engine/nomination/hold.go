@@ -15,10 +15,12 @@ import (
 
 // For how long after it could take pods a Node that has joined is kept from it, at most.
 const (
-	// Grace is the time until the pods that need it are nominated to it.
+	// Grace is the time until the pods that need it are nominated to it, which may begin anew
+	// when it waits no longer for others.
 	Grace = 10 * time.Second
 	// Together is the time until others that were launched with it, at most so long before or
-	// after, are ready as well; longer, up to Grace, where machines take long (wait).
+	// after, are ready as well; longer, up to Grace, where machines take long (wait) and none of
+	// them takes pods yet.
 	Together = 3 * time.Second
 	// Boot is the time until it is ready and its startup taints are gone, from when it joined.
 	// Until then it takes no pods anyway, unless the agent that makes it ready, or takes off such
@@ -81,7 +83,7 @@ func (m *memo) hold(n *snapshot.Node) Hold {
 	free := m.free(n)
 	own, others := Hold{Free: free}, Hold{Free: free}
 	if since, ready := readySince(n); ready {
-		own.Until, needing = since.Add(Grace), unnominated(needing, n, m)
+		own.Until, needing = since.Add(2*Grace), unnominated(needing, n, m)
 	} else {
 		own.Until = joined(n).Add(m.boot(n))
 	}
@@ -167,6 +169,9 @@ func (m *memo) opens(c *contest, n *snapshot.Node) time.Time {
 	case !ready:
 		return joined(n).Add(m.boot(n))
 	case slices.ContainsFunc(others, func(o *snapshot.Node) bool { return !Ready(o) }):
+		if m.late[n] {
+			return since.Add(Together)
+		}
 		return since.Add(wait(n, since))
 	}
 	return since.Add(Grace)
@@ -177,6 +182,24 @@ func (m *memo) opens(c *contest, n *snapshot.Node) time.Time {
 func wait(n *snapshot.Node, ready time.Time) time.Duration {
 	took := ready.Sub(n.Claim.Conditions[snapshot.Launched].Since)
 	return min(max(took/2, Together), Grace)
+}
+
+// lateOf are the machines whose Nodes have joined after others that were launched with them in
+// their pool had begun to take pods: they open one by one.
+func lateOf(s *snapshot.Snapshot) map[*snapshot.Node]bool {
+	taking := map[string][]time.Time{}
+	for _, n := range s.Nodes {
+		if n.Claim != nil && n.Registered() && !n.Deleting() {
+			taking[n.Claim.Pool] = append(taking[n.Claim.Pool], n.Claim.Created)
+		}
+	}
+	out := map[*snapshot.Node]bool{}
+	for _, n := range s.Nodes {
+		if n.Claim != nil && joining(n) {
+			out[n] = slices.ContainsFunc(taking[n.Claim.Pool], func(t time.Time) bool { return t.Sub(n.Claim.Created).Abs() <= Together })
+		}
+	}
+	return out
 }
 
 // keeping are the machines of a contest that were launched with one and keep it from taking
@@ -232,8 +255,9 @@ func Due(s *snapshot.Snapshot) time.Time {
 			continue
 		}
 		if since, ready := readySince(n); ready {
-			next(since.Add(wait(n, since)))
-			next(since.Add(Grace))
+			for _, d := range []time.Duration{Together, wait(n, since), Grace, 2 * Grace} {
+				next(since.Add(d))
+			}
 		} else if untried {
 			next(s.Now.Add(time.Second))
 		}

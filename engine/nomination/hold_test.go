@@ -56,9 +56,9 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 		until time.Duration // after now
 		free  float64       // the share of it that no nominations keep; zero if it is not looked at
 	}{
-		"a pod is to be nominated": {ready: time.Second, want: []string{"big"}, until: nomination.Grace - time.Second},
-		"not for ever":             {ready: nomination.Grace, free: 1},
-		"the launch was recorded long after": {ready: time.Minute, want: []string{"big"}, until: nomination.Grace - time.Second, with: func(s *snapshot.Snapshot) {
+		"a pod is to be nominated": {ready: time.Second, want: []string{"big"}, until: 2*nomination.Grace - time.Second},
+		"not for ever":             {ready: 2 * nomination.Grace, free: 1},
+		"the launch was recorded long after": {ready: time.Minute, want: []string{"big"}, until: 2*nomination.Grace - time.Second, with: func(s *snapshot.Snapshot) {
 			s.Node("n4").Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-time.Second)}
 		}},
 		"a Node that is not ready": {ready: -1, want: []string{"big"}, until: nomination.Boot - 2*time.Second},
@@ -80,14 +80,14 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 		"and that it is unreachable": {ready: -1, want: []string{"big"}, until: nomination.Boot - 2*time.Second, with: func(s *snapshot.Snapshot) {
 			tolerated(s, corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule})
 		}},
-		"it is not known who wrote to it when": {ready: nomination.Grace, free: 1, with: func(s *snapshot.Snapshot) {
+		"it is not known who wrote to it when": {ready: 2 * nomination.Grace, free: 1, with: func(s *snapshot.Snapshot) {
 			s.Node("n4").Object.ManagedFields = []metav1.ManagedFieldsEntry{{}, {FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:taints":{}}}`)}}
 		}},
-		"something else was written to it long after it was ready": {ready: nomination.Grace, free: 1, with: func(s *snapshot.Snapshot) {
+		"something else was written to it long after it was ready": {ready: 2 * nomination.Grace, free: 1, with: func(s *snapshot.Snapshot) {
 			at := metav1.NewTime(s.Now)
 			s.Node("n4").Object.ManagedFields = []metav1.ManagedFieldsEntry{{Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{}}}`)}}
 		}},
-		"its startup taint has gone long after it was ready": {ready: time.Minute, want: []string{"big"}, until: nomination.Grace - time.Second, with: func(s *snapshot.Snapshot) {
+		"its startup taint has gone long after it was ready": {ready: time.Minute, want: []string{"big"}, until: 2*nomination.Grace - time.Second, with: func(s *snapshot.Snapshot) {
 			gone := metav1.NewTime(s.Now.Add(-time.Second))
 			s.Node("n4").Object.ManagedFields = []metav1.ManagedFieldsEntry{{Time: &gone, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:taints":{}}}`)}}
 		}},
@@ -105,7 +105,14 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 				s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
 				s.Node("n4").Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-17 * time.Second)}
 			}},
-		"and then for its own pods of all classes": {ready: nomination.Together, want: []string{"web-1", "web-2"}, until: nomination.Grace - nomination.Together,
+		"another Node is not ready, both take long, and a third takes pods": {ready: time.Second, want: []string{"big", "web-3"}, until: nomination.Together - time.Second,
+			with: func(s *snapshot.Snapshot) {
+				s.Nominated[key("big")] = "n5"
+				s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
+				s.Node("n4").Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now.Add(-17 * time.Second)}
+				s.Node("n1").Claim.Created = s.Node("n4").Claim.Created
+			}},
+		"and then for its own pods of all classes": {ready: nomination.Together, want: []string{"web-1", "web-2"}, until: 2*nomination.Grace - nomination.Together,
 			with: func(s *snapshot.Snapshot) {
 				s.Nominated[key("big")] = "n5"
 				s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
@@ -152,7 +159,7 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 				open(s.Node("n5"))
 				s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
 			}},
-		"another Node was launched long before": {ready: time.Second, want: []string{"web-1", "web-2"}, until: nomination.Grace - time.Second, with: func(s *snapshot.Snapshot) {
+		"another Node was launched long before": {ready: time.Second, want: []string{"web-1", "web-2"}, until: 2*nomination.Grace - time.Second, with: func(s *snapshot.Snapshot) {
 			s.Nominated[key("big")] = "n5"
 			s.Node("n5").Claim.Created = s.Node("n4").Claim.Created.Add(-time.Minute)
 		}},

@@ -20,6 +20,8 @@ type memo struct {
 	rules       map[*snapshot.Class][]*rule
 	// first are the pools whose new Nodes take first the pods that they were launched for.
 	first map[string]bool
+	// late are the Nodes that have joined when others launched with them take pods already.
+	late map[*snapshot.Node]bool
 	// planned are the pods that the plan has on each machine, in order.
 	planned map[*snapshot.Node][]*snapshot.Pod
 	// all are the sets of contending classes, contests the same by their classes.
@@ -47,6 +49,7 @@ func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 		planned:     map[*snapshot.Node][]*snapshot.Pod{},
 		contests:    map[*snapshot.Class]*contest{},
 		first:       firstPools(s),
+		late:        lateOf(s),
 		allocatable: map[*snapshot.Node]corev1.ResourceList{},
 		rules:       map[*snapshot.Class][]*rule{},
 	}
