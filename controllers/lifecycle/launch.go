@@ -28,8 +28,8 @@ import (
 // deliver.
 const refusedFor = 3 * time.Minute
 
-// refusedAgain is the longest pause before a launch is tried again that the cloud refused for what
-// the node class asks; it bounds how long that goes on after it was mended.
+// refusedAgain is the longest pause between retries of a launch that the cloud refuses for what the
+// node class asks for, and so the delay after the class is mended.
 const refusedAgain = 30 * time.Second
 
 // maxMessage is what the API server takes as a condition's message; it counts characters, and
@@ -161,8 +161,8 @@ func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, ca
 	return r.retry(ctx, claim, cause)
 }
 
-// refused records why the cloud refuses a launch until people mend it. That is said once for each
-// cause, and tried again after pauses that double, as it is no fault of this process.
+// refused records why the cloud refuses what the node class asks for. Each cause is logged once. A
+// retry follows after as long as the claim exists: the pause doubles, and survives a restart.
 func (r *Reconciler) refused(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
 	was := claim.StatusConditions().Get(karpv1.ConditionTypeLaunched)
 	if err := r.unresolved(ctx, claim, cause); err != nil {

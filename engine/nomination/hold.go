@@ -15,8 +15,8 @@ import (
 
 // For how long after it could take pods a Node that has joined is kept from it, at most.
 const (
-	// Grace is the time until the pods that need it are nominated to it, which may begin anew
-	// when it waits no longer for others.
+	// Grace is the time until pods are nominated to it, or to others that are ready as well; as
+	// long again for its own, since some are nominated only when it has stopped to wait.
 	Grace = 10 * time.Second
 	// Together is the time until others that were launched with it, at most so long before or
 	// after, are ready as well; longer, up to Grace, where machines take long (wait) and none of
@@ -255,7 +255,7 @@ func Due(s *snapshot.Snapshot) time.Time {
 			continue
 		}
 		if since, ready := readySince(n); ready {
-			for _, d := range []time.Duration{Together, wait(n, since), Grace, 2 * Grace} {
+			for _, d := range []time.Duration{Together, wait(n, since), Grace} {
 				next(since.Add(d))
 			}
 		} else if untried {
