@@ -46,6 +46,9 @@ func (e *InsufficientCapacityError) Error() string {
 type ClassNotReadyError struct {
 	Class  string // kind/name
 	Reason string
+	// Pending says that the provider is working it out, as after an edit of the class or its own
+	// start: nothing has to be mended, and a launch waits.
+	Pending bool
 }
 
 func (e *ClassNotReadyError) Error() string {
@@ -61,7 +64,7 @@ type ThrottledError struct {
 
 func (e *ThrottledError) Error() string { return fmt.Sprintf("throttled: %v", e.Err) }
 func (e *ThrottledError) Unwrap() error { return e.Err }
-func (*ThrottledError) reason() string  { return "RequestLimitExceeded" }
+func (*ThrottledError) reason() string  { return Throttled }
 
 // UnauthorizedError says that the credentials do not allow a call.
 type UnauthorizedError struct {
@@ -106,6 +109,8 @@ const (
 	LaunchFailed = "LaunchFailed"
 	// SoldOut is EC2's word for an offering that it has no more of.
 	SoldOut = "InsufficientInstanceCapacity"
+	// Throttled is that of a ThrottledError.
+	Throttled = "RequestLimitExceeded"
 )
 
 // Reason is Karpenter's word, in conditions and metrics, for why a launch failed.

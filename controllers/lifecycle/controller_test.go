@@ -60,15 +60,16 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 		event     string
 		refusedTo bool
 	}{
-		"sold out":        {answer: &cloud.InsufficientCapacityError{Offerings: []catalog.Key{refused}}, deleted: true, event: "InsufficientCapacityError", refusedTo: true},
-		"class is broken": {answer: &cloud.ClassNotReadyError{Class: "KWOKNodeClass/default", Reason: "no subnets"}, deleted: true, event: "NodeClaim/c NodeClassNotReady: NodeClaim c is given up: node class KWOKNodeClass/default is not ready: no subnets"},
-		"throttled":       {answer: &cloud.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("slow down")}, message: "slow down", reason: "RequestLimitExceeded", again: 7 * time.Second},
-		"not allowed":     {answer: &cloud.UnauthorizedError{Action: "ec2:CreateFleet", Err: errors.New("denied")}, message: "ec2:CreateFleet", reason: "Unauthorized", err: true},
-		"refused":         {answer: &cloud.RefusedError{Reason: "AMINotFound", Err: errors.New("ami-1 is gone")}, message: "ami-1 is gone", reason: "AMINotFound", again: time.Second},
-		"broken":          {answer: &cloud.CallError{Action: "ec2:CreateFleet", Reason: "InternalError", Err: errors.New("try later")}, message: "ec2:CreateFleet: try later", reason: "InternalError", err: true},
-		"anything else":   {answer: errors.New(strings.Repeat("é", 400)), message: strings.Repeat("é", 400), err: true},
-		"a long story":    {answer: errors.New("long" + strings.Repeat(" story", 10_000)), message: "long" + strings.Repeat(" story", 5460) + "…", err: true},
-		"one long word":   {answer: errors.New(strings.Repeat("é", 20_000)), message: strings.Repeat("é", 16_382) + "…", err: true},
+		"sold out":         {answer: &cloud.InsufficientCapacityError{Offerings: []catalog.Key{refused}}, deleted: true, event: "InsufficientCapacityError", refusedTo: true},
+		"class is broken":  {answer: &cloud.ClassNotReadyError{Class: "KWOKNodeClass/default", Reason: "no subnets"}, deleted: true, event: "NodeClaim/c NodeClassNotReady: NodeClaim c is given up: node class KWOKNodeClass/default is not ready: no subnets"},
+		"class is pending": {answer: &cloud.ClassNotReadyError{Class: "KWOKNodeClass/default", Reason: "its status is of an earlier spec", Pending: true}, message: "its status is of an earlier spec", again: time.Second},
+		"throttled":        {answer: &cloud.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("slow down")}, message: "slow down", reason: "RequestLimitExceeded", again: 7 * time.Second},
+		"not allowed":      {answer: &cloud.UnauthorizedError{Action: "ec2:CreateFleet", Err: errors.New("denied")}, message: "ec2:CreateFleet", reason: "Unauthorized", err: true},
+		"refused":          {answer: &cloud.RefusedError{Reason: "AMINotFound", Err: errors.New("ami-1 is gone")}, message: "ami-1 is gone", reason: "AMINotFound", again: time.Second},
+		"broken":           {answer: &cloud.CallError{Action: "ec2:CreateFleet", Reason: "InternalError", Err: errors.New("try later")}, message: "ec2:CreateFleet: try later", reason: "InternalError", err: true},
+		"anything else":    {answer: errors.New(strings.Repeat("é", 400)), message: strings.Repeat("é", 400), err: true},
+		"a long story":     {answer: errors.New("long" + strings.Repeat(" story", 10_000)), message: "long" + strings.Repeat(" story", 5460) + "…", err: true},
+		"one long word":    {answer: errors.New(strings.Repeat("é", 20_000)), message: strings.Repeat("é", 16_382) + "…", err: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := launching(t, test.answer)

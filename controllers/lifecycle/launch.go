@@ -28,6 +28,9 @@ import (
 // deliver.
 const refusedFor = 3 * time.Minute
 
+// pendingAgain is the pause between looks at a node class that is being worked out.
+const pendingAgain = time.Second
+
 // refusedAgain is the longest pause between retries of a launch that the cloud refuses for what the
 // node class asks for, and so the delay after the class is mended.
 const refusedAgain = 30 * time.Second
@@ -141,12 +144,14 @@ func (r *Reconciler) launched(c *karpv1.NodeClaim, i cloud.Instance) {
 
 // unlaunched answers to the cloud's refusal: a claim that cannot be had is given
 // up, so that its pods are planned anew without the offerings that were refused;
-// anything else is tried again.
+// anything else is tried again, until the launch timeout.
 func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
 	var capacity *cloud.InsufficientCapacityError
 	var class *cloud.ClassNotReadyError
 	var refused *cloud.RefusedError
 	switch {
+	case errors.As(cause, &class) && class.Pending:
+		return reconcile.Result{RequeueAfter: pendingAgain}, r.unresolved(ctx, claim, cause)
 	case errors.As(cause, &capacity):
 		until := r.deps.Clock.Now().Add(refusedFor)
 		for _, k := range capacity.Offerings {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -23,6 +24,9 @@ import (
 	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/lifecycle"
+	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // +kubebuilder:rbac:groups=karpenter.sh,resources=nodeclaims,verbs=get;list;watch;patch
@@ -32,6 +36,10 @@ const name = "nodeclass"
 
 // lookAgain is how often a class that is deleted is looked at while claims use it.
 const lookAgain = 10 * time.Minute
+
+// patience is the longest pause between tries to work out a class for which the cloud does not
+// answer, and so the delay after it does.
+const patience = 15 * time.Second
 
 // Reconciler serves one class at a time; it is safe for concurrent use on different ones.
 type Reconciler struct {
@@ -47,7 +55,7 @@ func New(d loop.Deps, keeper cloud.ClassKeeper) *Reconciler {
 
 // Add registers the loop, if the provider keeps the status of its classes: it runs for every
 // class whose spec, annotations or deletion change, when it is time to look again, and for
-// the class of every claim that goes.
+// the class of every claim that goes or that the cloud does not launch.
 func Add(mgr manager.Manager, d loop.Deps) error {
 	keeper, ok := cloud.As[cloud.ClassKeeper](d.Provider)
 	if !ok {
@@ -58,8 +66,8 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 	return builder.ControllerManagedBy(mgr).
 		Named(name).
 		For(r.kind.New(), builder.WithPredicates(changed)).
-		Watches(&karpv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(classOf), builder.WithPredicates(gone())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 10, RateLimiter: loop.Backoff(time.Second, time.Minute)}).
+		Watches(&karpv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(classOf), builder.WithPredicates(telling())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 10, RateLimiter: loop.Backoff(time.Second, patience)}).
 		Complete(r)
 }
 
@@ -71,11 +79,29 @@ func classOf(_ context.Context, obj client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: claim.Spec.NodeClassRef.Name}}}
 }
 
-// gone lets only the end of an object pass.
-func gone() predicate.Predicate {
+// telling lets pass what a claim tells of its class: that it ends, and that its launch failed for
+// another reason than before. Throttled calls are no better answered for more of them.
+func telling() predicate.Predicate {
 	p := predicate.NewPredicateFuncs(func(client.Object) bool { return false })
 	p.DeleteFunc = nil
+	p.UpdateFunc = func(e event.UpdateEvent) bool {
+		after := failure(e.ObjectNew)
+		return after != "" && after != cloud.Throttled && after != failure(e.ObjectOld)
+	}
 	return p
+}
+
+// failure is why a claim's launch has failed so far, in one word; empty if it has not.
+func failure(obj client.Object) string {
+	claim, ok := obj.(*karpv1.NodeClaim)
+	if !ok {
+		return ""
+	}
+	c := cluster.Claim(claim)
+	if c.Is(snapshot.Launched) || lifecycle.Unlaunched(c).Code != plan.LaunchFailed {
+		return ""
+	}
+	return c.Conditions[snapshot.Launched].Reason
 }
 
 // Reconcile looks at one class.

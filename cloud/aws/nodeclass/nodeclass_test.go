@@ -457,3 +457,29 @@ func TestAnInstanceProfileOfTheUsersIsTakenAsItIs(t *testing.T) {
 		t.Errorf("the profile is %s, error %v, calls %v", c.Status.InstanceProfile, err, a.calls)
 	}
 }
+
+// What was mended counts soon, and a class that stays as it is costs fewer calls.
+func TestAClassThatIsNotReadyIsLookedAtSooner(t *testing.T) {
+	a, c := newAccount(), newClass()
+	r, clock := newResolver(a)
+	subnets := a.subnets
+	var pauses []string
+	look := func() {
+		again, err := r.Resolve(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pauses = append(pauses, again.String())
+	}
+	look()
+	a.subnets = nil
+	for _, wrong := range []time.Duration{0, time.Minute, 40 * time.Second, time.Hour} {
+		clock.Step(wrong)
+		look()
+	}
+	a.subnets = subnets
+	look()
+	if got := strings.Join(pauses, " "); got != "1m0s 5s 6s 10s 15s 1m0s" {
+		t.Errorf("looked at again after %s", got)
+	}
+}

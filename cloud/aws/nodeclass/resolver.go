@@ -102,6 +102,9 @@ func New(c Config) *Resolver {
 // Periods of looking again.
 const (
 	recheck = time.Minute
+	// A class that is not ready is looked at again after a tenth of the time since, within
+	// these bounds: it is ready that soon after it was mended.
+	mendedLeast, mendedMost = 5 * time.Second, 15 * time.Second
 	// profileTTL is how long an instance profile that was right is not looked at.
 	profileTTL = 15 * time.Minute
 )
@@ -154,7 +157,11 @@ func (r *Resolver) Resolve(ctx context.Context, class *awsv1.EC2NodeClass) (time
 		}
 	}
 	unanswered = append(unanswered, r.told(conditions, class))
-	return recheck, errors.Join(unanswered...)
+	again := recheck
+	if ready := conditions.Root(); !ready.IsTrue() {
+		again = min(max(r.Clock.Since(ready.LastTransitionTime.Time)/10, mendedLeast), mendedMost)
+	}
+	return again, errors.Join(unanswered...)
 }
 
 // CallsAllowed is the condition of a class that says which calls AWS refuses, also such as are

@@ -46,6 +46,11 @@ func notReady(ref snapshot.ClassRef, reason string) error {
 	return &cloud.ClassNotReadyError{Class: ref.Kind + "/" + ref.Name, Reason: reason}
 }
 
+// notYet says of a class that what it lacks is being found out.
+func notYet(ref snapshot.ClassRef, reason string) error {
+	return &cloud.ClassNotReadyError{Class: ref.Kind + "/" + ref.Name, Reason: reason, Pending: true}
+}
+
 // class finds a class that machines can be described by: its status was worked out once. One
 // that has turned bad since keeps its machines.
 func (p *Provider) class(ctx context.Context, ref snapshot.ClassRef) (*awsv1.EC2NodeClass, error) {
@@ -53,8 +58,8 @@ func (p *Provider) class(ctx context.Context, ref snapshot.ClassRef) (*awsv1.EC2
 	if err != nil {
 		return nil, err
 	}
-	if problem := unready(class); problem != "" {
-		return nil, notReady(ref, problem)
+	if err := unready(class); err != nil {
+		return nil, err
 	}
 	if p.Discover != nil {
 		return nil, notReady(ref, "EKS did not tell of the cluster when this process started")
@@ -62,20 +67,23 @@ func (p *Provider) class(ctx context.Context, ref snapshot.ClassRef) (*awsv1.EC2
 	return class, nil
 }
 
-// unready says why nothing can be launched from a class, empty if something can.
-func unready(class *awsv1.EC2NodeClass) string {
+// unready says why nothing can be launched from a class, if nothing can.
+func unready(class *awsv1.EC2NodeClass) error {
+	ref := refOf(class)
 	if class.DeletionTimestamp != nil {
-		return "it is being deleted"
+		return notReady(ref, "it is being deleted")
 	}
 	switch ready := cloud.Ready(class.Status.Conditions); {
 	case ready.Status == "":
-		return "its status is not worked out yet"
-	case ready.Status != metav1.ConditionTrue:
-		return cmp.Or(ready.Message, ready.Reason, "its condition Ready is "+string(ready.Status))
+		return notYet(ref, "its status is not worked out yet")
 	case ready.ObservedGeneration != class.Generation:
-		return "its status is of an earlier spec"
+		return notYet(ref, "its status is of an earlier spec")
+	case ready.Status == metav1.ConditionFalse:
+		return notReady(ref, cmp.Or(ready.Message, ready.Reason, "its condition Ready is False"))
+	case ready.Status != metav1.ConditionTrue:
+		return notYet(ref, cmp.Or(ready.Message, ready.Reason, "its condition Ready is "+string(ready.Status)))
 	}
-	return ""
+	return nil
 }
 
 // catalogued is what InstanceTypes last answered for a class, and from what.
@@ -101,7 +109,7 @@ func (p *Provider) InstanceTypes(ctx context.Context, ref snapshot.ClassRef) ([]
 	}
 	for _, r := range class.Status.CapacityReservations {
 		if _, known := p.resolver.Left(r.ID); !known {
-			return nil, notReady(ref, "how much room its capacity reservation "+r.ID+" has is not known yet")
+			return nil, notYet(ref, "how much room its capacity reservation "+r.ID+" has is not known yet")
 		}
 	}
 	return p.types(class)
@@ -128,10 +136,10 @@ func (p *Provider) types(class *awsv1.EC2NodeClass) ([]*catalog.Type, error) {
 func (p *Provider) catalogue(class *awsv1.EC2NodeClass) ([]*catalog.Type, error) {
 	infos, zones, _ := p.market.read()
 	if len(infos) == 0 {
-		return nil, notReady(refOf(class), "what EC2 sells in "+p.Region+" is not known yet")
+		return nil, notYet(refOf(class), "what EC2 sells in "+p.Region+" is not known yet")
 	}
 	if class.Spec.PlacementGroupSelector != nil && p.resolver.Group(class.Name) == nil {
-		return nil, notReady(refOf(class), "its placement group is not known yet")
+		return nil, notYet(refOf(class), "its placement group is not known yet")
 	}
 	settings := p.settings(class)
 	if err := settings.Check(infos); err != nil {

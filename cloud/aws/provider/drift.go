@@ -60,7 +60,7 @@ func (p *Provider) drifted(ctx context.Context, providerID string, i *api.Instan
 		return "", notReady(ref, "it is being deleted")
 	}
 	if class.Spec.PlacementGroupSelector != nil && p.group(class) == "" {
-		return "", notReady(ref, "its placement group is not known yet")
+		return "", notYet(ref, "its placement group is not known yet")
 	}
 	claim, err := p.claimOf(ctx, providerID, i)
 	if err != nil {

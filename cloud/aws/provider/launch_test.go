@@ -316,17 +316,24 @@ func TestTheUserDataJoinTheClusterAndKeepTemplatesEqual(t *testing.T) {
 
 func TestClassesThatAreNotReadyLaunchNothingAndKeepTheirMachines(t *testing.T) {
 	for name, tt := range map[string]struct {
-		change func(*awsv1.EC2NodeClass)
-		want   string
+		change  func(*awsv1.EC2NodeClass)
+		want    string
+		pending bool
 	}{
-		"no status":       {func(c *awsv1.EC2NodeClass) { c.Status.Conditions = nil }, "its status is not worked out yet"},
-		"an earlier spec": {func(c *awsv1.EC2NodeClass) { c.Generation = 2 }, "its status is of an earlier spec"},
-		"says why": {func(c *awsv1.EC2NodeClass) {
+		"no status":       {change: func(c *awsv1.EC2NodeClass) { c.Status.Conditions = nil }, want: "its status is not worked out yet", pending: true},
+		"an earlier spec": {change: func(c *awsv1.EC2NodeClass) { c.Generation = 2 }, want: "its status is of an earlier spec", pending: true},
+		"says why": {change: func(c *awsv1.EC2NodeClass) {
 			c.Status.Conditions[0].Status, c.Status.Conditions[0].Message = "False", "no subnets"
-		}, "no subnets"},
-		"a kubelet quantity": {func(c *awsv1.EC2NodeClass) {
+		}, want: "no subnets"},
+		"says why of an earlier spec": {change: func(c *awsv1.EC2NodeClass) {
+			c.Generation, c.Status.Conditions[0].Status, c.Status.Conditions[0].Message = 2, "False", "no subnets"
+		}, want: "its status is of an earlier spec", pending: true},
+		"does not know": {change: func(c *awsv1.EC2NodeClass) {
+			c.Status.Conditions[0].Status, c.Status.Conditions[0].Message = "Unknown", "EC2 does not answer"
+		}, want: "EC2 does not answer", pending: true},
+		"a kubelet quantity": {change: func(c *awsv1.EC2NodeClass) {
 			c.Spec.Kubelet = &ec2class.KubeletConfiguration{KubeReserved: map[string]string{"cpu": "x"}}
-		}, `spec.kubelet.kubeReserved.cpu: "x" is no quantity, and an expression only with the feature gate NodeClassCEL`},
+		}, want: `spec.kubelet.kubeReserved.cpu: "x" is no quantity, and an expression only with the feature gate NodeClassCEL`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -338,8 +345,8 @@ func TestClassesThatAreNotReadyLaunchNothingAndKeepTheirMachines(t *testing.T) {
 			tt.change(class)
 			r.must(r.kube.Update(t.Context(), class))
 			var notReady *cloud.ClassNotReadyError
-			if _, err := p.InstanceTypes(t.Context(), classRef); !errors.As(err, &notReady) || notReady.Reason != tt.want {
-				t.Errorf("InstanceTypes answered %v, want %s", err, tt.want)
+			if _, err := p.InstanceTypes(t.Context(), classRef); !errors.As(err, &notReady) || notReady.Reason != tt.want || notReady.Pending != tt.pending {
+				t.Errorf("InstanceTypes answered %+v, want %s, pending: %v", err, tt.want, tt.pending)
 			}
 			if got, err := p.Get(t.Context(), launched.ProviderID); err != nil || got.Claim != "claim" {
 				t.Errorf("its machine is %+v, error %v", got, err)

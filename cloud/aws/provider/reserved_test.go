@@ -355,7 +355,7 @@ func TestNothingIsLaunchedBesideAReservationWhoseRoomIsNotKnownYet(t *testing.T)
 	r.resolved(r.provider(), reserving)
 	p := r.provider()
 	var notReady *cloud.ClassNotReadyError
-	if _, err := p.InstanceTypes(t.Context(), classRef); !errors.As(err, &notReady) || !strings.Contains(notReady.Reason, "capacity reservation cr-1") {
+	if _, err := p.InstanceTypes(t.Context(), classRef); !errors.As(err, &notReady) || !notReady.Pending || !strings.Contains(notReady.Reason, "capacity reservation cr-1") {
 		t.Errorf("a process that has just started answers %v", err)
 	}
 	r.again(p, reserving)
