@@ -149,7 +149,7 @@ func shutOut(in *Inventory, ds *appsv1.DaemonSet, np *karpv1.NodePool) []corev1.
 	if !in.mayRun(c, np) {
 		return nil
 	}
-	return slices.DeleteFunc(concerned(ds, mustTolerate(ds, np)), func(t corev1.Taint) bool {
+	return slices.DeleteFunc(concerned(ds, in.mustTolerate(ds, np)), func(t corev1.Taint) bool {
 		_, shut := taints.Untolerated([]corev1.Taint{t}, c.Tolerations)
 		return !shut
 	})
@@ -185,11 +185,11 @@ func once(all []corev1.Taint) []corev1.Taint {
 // mustTolerate are the taints of a pool that an agent must tolerate: those that stay; of those
 // that go after the start all if the agent connects pods, as whatever removes them may need
 // the network, and else those that wait for this agent.
-func mustTolerate(ds *appsv1.DaemonSet, np *karpv1.NodePool) []corev1.Taint {
+func (in *Inventory) mustTolerate(ds *appsv1.DaemonSet, np *karpv1.NodePool) []corev1.Taint {
 	spec := np.Spec.Template.Spec
 	out := slices.Clone(spec.Taints)
 	for _, t := range spec.StartupTaints {
-		if nodeagent.Network(&ds.Spec.Template.Spec) || removes(ds, t) {
+		if nodeagent.Network(&ds.Spec.Template.Spec) || in.removes(ds, t) {
 			out = append(out, t)
 		}
 	}
@@ -197,7 +197,10 @@ func mustTolerate(ds *appsv1.DaemonSet, np *karpv1.NodePool) []corev1.Taint {
 }
 
 // removes reports whether an agent is the one that a startup taint waits for.
-func removes(ds *appsv1.DaemonSet, t corev1.Taint) bool {
+func (in *Inventory) removes(ds *appsv1.DaemonSet, t corev1.Taint) bool {
+	if expects(ds) == ciliumDomain {
+		return t.Key == in.ciliumTaint()
+	}
 	domain, ok := strings.CutSuffix(t.Key, notReady)
 	if !ok {
 		return false
@@ -221,23 +224,29 @@ func (in *Inventory) told(key string) bool {
 
 // startupTaintsThatStay are those that nothing in a whole cluster is known to remove.
 func startupTaintsThatStay(in *Inventory) []Finding {
-	if !in.Complete {
-		return nil
-	}
 	var out []Finding
 	for _, np := range in.Pools {
 		for i, t := range np.Spec.Template.Spec.StartupTaints {
-			if slices.ContainsFunc(in.DaemonSets, func(ds *appsv1.DaemonSet) bool { return removes(ds, t) }) || in.told(t.Key) {
+			gone := slices.ContainsFunc(in.DaemonSets, func(ds *appsv1.DaemonSet) bool { return in.removes(ds, t) }) || in.told(t.Key)
+			if gone || !in.Complete && !in.misnamed(t) {
 				continue
 			}
 			f := Finding{
-				Object: poolRef(np), Field: fmt.Sprintf("spec.template.spec.startupTaints[%d]", i),
+				Severity: Error, Object: poolRef(np), Field: fmt.Sprintf("spec.template.spec.startupTaints[%d]", i),
 				Patch: &Patch{Object: poolRef(np), Steps: finding.Removals("/spec/template/spec/startupTaints", np.Spec.Template.Spec.StartupTaints, []int{i})},
 			}
-			if domain, known := strings.CutSuffix(t.Key, notReady); known {
-				f.Severity, f.Advice = Error, "install what removes it, or take the taint off the pool"
+			switch domain, known := strings.CutSuffix(t.Key, notReady); {
+			case in.misnamed(t):
+				f.Advice = "declare the taint that Cilium takes off"
+				f.Message = fmt.Sprintf("%s waits for Cilium, whose agentNotReadyTaintKey is %s: nodes are never initialized", text(t), in.ciliumTaint())
+				if !slices.ContainsFunc(np.Spec.Template.Spec.StartupTaints, func(t corev1.Taint) bool { return t.Key == in.ciliumTaint() }) {
+					path := fmt.Sprintf("/spec/template/spec/startupTaints/%d/key", i)
+					f.Patch.Steps = []Step{step("test", path, t.Key), step("replace", path, in.ciliumTaint())}
+				}
+			case known:
+				f.Advice = "install what removes it, or take the taint off the pool"
 				f.Message = fmt.Sprintf("%s waits for an agent of %s, which is not there: nodes are never initialized", text(t), domain)
-			} else {
+			default:
 				f.Severity, f.Advice = Warning, "make sure that something removes it; millwright verify shows in a pipeline whether nodes get ready"
 				f.Message = fmt.Sprintf("nothing is known that removes %s: until it goes, nodes are not initialized and take no pods", text(t))
 			}

@@ -2,13 +2,16 @@ package doctor
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/millwright-dev/millwright/doctor/account"
 	"github.com/millwright-dev/millwright/doctor/control"
 	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/doctor/pool"
+	"github.com/millwright-dev/millwright/doctor/protection"
 	"github.com/millwright-dev/millwright/doctor/unknown"
+	"github.com/millwright-dev/millwright/doctor/webhook"
 )
 
 // What checks answer with is in package finding.
@@ -87,6 +90,7 @@ var checks = []check{
 	{"pool-out-of-reach", poolsOutOfReach, false},
 	{"pool-without-class", poolsWithoutAClass, false},
 	{"protected-for-ever", podsThatAreProtectedForEver, false},
+	{"protection-void", func(in *Inventory) []Finding { return protection.Void(in.launched()) }, false},
 	{"queue-deaf", func(in *Inventory) []Finding { return account.QueuesThatAreDeaf(in.Queues) }, true},
 	{"queue-forgets", func(in *Inventory) []Finding { return account.QueuesThatForget(in.Queues) }, true},
 	{"queue-open", func(in *Inventory) []Finding { return account.QueuesThatAreOpen(in.Queues) }, true},
@@ -106,7 +110,7 @@ var checks = []check{
 	{"volume-in-any-zone", volumesInAnyZone, false},
 	{"volume-of-one", ofOnePod, false},
 	{"volume-out-of-reach", volumesOutOfReach, false},
-	{"webhook-blocks", webhooksThatBlock, false},
+	{"webhook-blocks", func(in *Inventory) []Finding { return webhook.ThatBlock(in.Webhooks) }, false},
 	{"window-too-late", windowsThatOpenTooLate, false},
 }
 
@@ -157,7 +161,7 @@ func Examine(in *Inventory) []Finding {
 	for _, c := range checks {
 		for _, f := range c.find(in) {
 			f.Check = c.name
-			out = append(out, f)
+			out = append(out, in.kept(f))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Finding) int {
@@ -165,4 +169,14 @@ func Examine(in *Inventory) []Finding {
 			cmp.Compare(a.Object.String(), b.Object.String()), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Message, b.Message))
 	})
 	return out
+}
+
+// kept is a finding without a patch of what a controller would put back as it was.
+func (in *Inventory) kept(f Finding) Finding {
+	if f.Patch == nil || in.owners[f.Patch.Object] == "" {
+		return f
+	}
+	f.Origin, f.Patch = in.owners[f.Patch.Object], nil
+	f.Advice += fmt.Sprintf(", in %s, which a controller makes it from: a patch would be undone", f.Origin)
+	return f
 }

@@ -90,6 +90,23 @@ func TestOfPDBsThatOverlapTheOneThatIsOutOfDateGoes(t *testing.T) {
 	}
 }
 
+// An operator would put back what a patch changes, as Tigera's does of Calico's agents.
+func TestWhatAControllerKeepsIsMendedWhereItIsMadeFrom(t *testing.T) {
+	in := doctor.New(read(t, "testdata/kept-by-operators.yaml"), true)
+	same(t, "testdata/kept-by-operators.txt", doctor.Examine(in))
+}
+
+// Cilium is told which taint it takes off, and leaves its usual one on: also where the rest of a
+// cluster is not known.
+func TestPoolsDeclareTheTaintThatCiliumIsToldOf(t *testing.T) {
+	objects := read(t, "testdata/cilium-renamed.yaml")
+	found := doctor.Examine(doctor.New(objects, false))
+	same(t, "testdata/cilium-renamed.txt", found)
+	for _, f := range doctor.Examine(doctor.New(mend(t, objects, found), true)) {
+		t.Errorf("the fixes leave %+v", f)
+	}
+}
+
 func of(check string, all []doctor.Finding) []doctor.Finding {
 	return slices.DeleteFunc(all, func(f doctor.Finding) bool { return f.Check != check })
 }

@@ -2,8 +2,8 @@ package doctor
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -29,6 +29,7 @@ import (
 	"github.com/millwright-dev/millwright/doctor/control"
 	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/doctor/unknown"
+	"github.com/millwright-dev/millwright/doctor/webhook"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -49,7 +50,7 @@ type Inventory struct {
 	Policies       []*v1alpha1.NodePolicy
 	// Classes are those of EC2.
 	Classes  []*awsv1.EC2NodeClass
-	Webhooks []Webhook
+	Webhooks []webhook.Webhook
 	// Groups are the nodes that are no pool's, by name.
 	Groups []NodeGroup
 	// Queues are those of the cloud's announcements.
@@ -76,6 +77,8 @@ type Inventory struct {
 
 	unknown    []*unknown.Object
 	schedulers []control.Scheduler
+	owners     map[plan.ObjectRef]string            // what the controller that keeps an object makes it from
+	ciliumKey  string                               // of the taint that Cilium is told to take off nodes, empty if that is not known
 	labels     map[*karpv1.NodePool]requirement.Set // those of each pool's nodes, once they were asked for
 }
 
@@ -88,6 +91,8 @@ type Workload struct {
 	Volumes []corev1.PersistentVolumeClaim
 	// Scaler is the autoscaler that sets Replicas, nil if there is none.
 	Scaler *autoscalingv2.HorizontalPodAutoscaler
+	// Annotations are its own, not those of its pods.
+	Annotations map[string]string
 	// Recreates says that the pods of a Deployment end before their successors begin.
 	Recreates bool
 
@@ -95,47 +100,20 @@ type Workload struct {
 }
 
 func workload(kind string, o client.Object, n *int32, t *corev1.PodTemplateSpec) Workload {
-	return Workload{Ref: refOf(kind, o), Replicas: ptr.Deref(n, 1), Template: t, class: class(o.GetNamespace(), t)}
-}
-
-// Webhook is one of a configuration, which Ref and Field name.
-type Webhook struct {
-	Ref       plan.ObjectRef
-	Field     string
-	Rules     []admissionv1.RuleWithOperations
-	Policy    *admissionv1.FailurePolicyType
-	Namespace *metav1.LabelSelector
-	Objects   *metav1.LabelSelector
-	Service   *admissionv1.ServiceReference
-	Matches   []admissionv1.MatchCondition
-}
-
-func validating(o *admissionv1.ValidatingWebhookConfiguration) []Webhook {
-	var out []Webhook
-	for i := range o.Webhooks {
-		w := &o.Webhooks[i]
-		out = append(out, Webhook{refOf("ValidatingWebhookConfiguration", o), fmt.Sprintf("webhooks[%d]", i), w.Rules, w.FailurePolicy, w.NamespaceSelector, w.ObjectSelector, w.ClientConfig.Service, w.MatchConditions})
-	}
-	return out
-}
-
-func mutating(o *admissionv1.MutatingWebhookConfiguration) []Webhook {
-	var out []Webhook
-	for i := range o.Webhooks {
-		w := &o.Webhooks[i]
-		out = append(out, Webhook{refOf("MutatingWebhookConfiguration", o), fmt.Sprintf("webhooks[%d]", i), w.Rules, w.FailurePolicy, w.NamespaceSelector, w.ObjectSelector, w.ClientConfig.Service, w.MatchConditions})
-	}
-	return out
+	return Workload{Ref: refOf(kind, o), Replicas: ptr.Deref(n, 1), Template: t, Annotations: o.GetAnnotations(), class: class(o.GetNamespace(), t)}
 }
 
 // New sorts objects by their kinds, each kind by namespace and name. Kinds that no check looks
 // at are left out.
 func New(objects []client.Object, complete bool) *Inventory {
-	in := &Inventory{Complete: complete}
+	in := &Inventory{Complete: complete, owners: map[plan.ObjectRef]string{}}
 	scalers := map[hpa.Target]*autoscalingv2.HorizontalPodAutoscaler{}
 	for _, o := range slices.SortedStableFunc(slices.Values(objects), func(a, b client.Object) int {
 		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 	}) {
+		if owner := metav1.GetControllerOf(o); owner != nil {
+			in.owners[refOf(KindOf(o), o)] = strings.ToLower(owner.Kind) + "/" + owner.Name
+		}
 		in.add(in.known(o), scalers)
 	}
 	for i := range in.Workloads {
@@ -180,9 +158,9 @@ func (in *Inventory) add(o client.Object, scalers map[hpa.Target]*autoscalingv2.
 	case *awsv1.EC2NodeClass:
 		in.Classes = append(in.Classes, o)
 	case *admissionv1.ValidatingWebhookConfiguration:
-		in.Webhooks = append(in.Webhooks, validating(o)...)
+		in.Webhooks = append(in.Webhooks, webhook.Validating(o)...)
 	case *admissionv1.MutatingWebhookConfiguration:
-		in.Webhooks = append(in.Webhooks, mutating(o)...)
+		in.Webhooks = append(in.Webhooks, webhook.Mutating(o)...)
 	case *apiextensionsv1.CustomResourceDefinition:
 		in.Served = append(in.Served, o)
 	case *flowcontrolv1.FlowSchema:
@@ -196,11 +174,18 @@ func (in *Inventory) add(o client.Object, scalers map[hpa.Target]*autoscalingv2.
 	case *corev1.Service:
 		in.Services = append(in.Services, o)
 	case *corev1.ConfigMap:
-		in.schedulers = append(in.schedulers, control.SchedulersIn(o)...)
+		in.addConfig(o)
 	case *control.KubeSchedulerConfiguration:
 		in.schedulers = append(in.schedulers, control.Scheduler{Ref: refOf("KubeSchedulerConfiguration", o), Config: &o.KubeSchedulerConfiguration})
 	case *corev1.Node:
 		in.addNode(o)
+	}
+}
+
+func (in *Inventory) addConfig(o *corev1.ConfigMap) {
+	in.schedulers = append(in.schedulers, control.SchedulersIn(o)...)
+	if o.Name == "cilium-config" {
+		in.ciliumKey = o.Data["agent-not-ready-taint-key"]
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/millwright-dev/millwright/doctor/finding"
+	"github.com/millwright-dev/millwright/doctor/webhook"
 )
 
 // pdbsThatMatchNothing protect no pod. What a PDB's status says counts more than what is given.
@@ -71,7 +72,7 @@ func single(in *Inventory) []Finding {
 			what = "no name is resolved"
 		}
 		for _, hook := range in.Webhooks {
-			if hook.fails() && in.asks(hook, w) {
+			if hook.Fails() && in.asks(hook, w) {
 				what = fmt.Sprintf("%s refuses what it would have to ask for", hook.Ref)
 			}
 		}
@@ -94,7 +95,7 @@ func single(in *Inventory) []Finding {
 
 // asks reports whether a webhook's Service selects the pods of a workload. Where the Service is
 // elsewhere it is taken to be called as they are.
-func (in *Inventory) asks(hook Webhook, w Workload) bool {
+func (in *Inventory) asks(hook webhook.Webhook, w Workload) bool {
 	if hook.Service == nil || hook.Service.Namespace != w.Ref.Namespace {
 		return false
 	}

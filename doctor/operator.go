@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,7 +46,7 @@ func ciliumOperator(w Workload) bool {
 func lacking(in *Inventory, w Workload) (lacks []corev1.Taint, pools string) {
 	var names []string
 	for _, np := range in.Pools {
-		shut := untolerated(np.Spec.Template.Spec.StartupTaints, w.class)
+		shut := slices.DeleteFunc(untolerated(np.Spec.Template.Spec.StartupTaints, w.class), in.misnamed)
 		if len(shut) == 0 || !in.mayRun(w.class, np) {
 			continue
 		}

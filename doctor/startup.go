@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/engine/nodeagent"
 )
 
-// taintsAtTheStart are the drivers and networks whose agents take DOMAIN/agent-not-ready off a
-// node when they are ready.
+// These are the drivers and networks whose agents take DOMAIN/agent-not-ready off a node when they
+// are ready.
 const (
 	efsDriver    = "efs.csi.aws.com"
 	s3Driver     = "s3.csi.aws.com"
@@ -22,7 +23,27 @@ const (
 	taintKnown   = "1.19.0" // the first EBS driver that takes the taint off
 )
 
-// expects is the domain of the startup taint that an agent takes off, empty if it takes none.
+// takesOff is the key of the startup taint that an agent takes off nodes, empty if it takes none.
+func (in *Inventory) takesOff(ds *appsv1.DaemonSet) string {
+	switch domain := expects(ds); domain {
+	case "":
+		return ""
+	case ciliumDomain:
+		return in.ciliumTaint()
+	default:
+		return domain + notReady
+	}
+}
+
+// ciliumTaint is the key of the taint that Cilium takes off nodes.
+func (in *Inventory) ciliumTaint() string { return cmp.Or(in.ciliumKey, ciliumDomain+notReady) }
+
+// misnamed reports whether a taint is Cilium's by default where Cilium is told of another one.
+func (in *Inventory) misnamed(t corev1.Taint) bool {
+	return t.Key == ciliumDomain+notReady && t.Key != in.ciliumTaint()
+}
+
+// expects is the domain of the agent that takes a startup taint off nodes, empty for others.
 func expects(ds *appsv1.DaemonSet) string {
 	spec := &ds.Spec.Template.Spec
 	switch {
@@ -47,13 +68,13 @@ func startupTaintsThatAreMissing(in *Inventory) []Finding {
 		var missing []corev1.Taint
 		var why []string
 		for _, ds := range in.DaemonSets {
-			domain := expects(ds)
-			wanted := corev1.Taint{Key: domain + notReady, Effect: corev1.TaintEffectNoExecute}
-			if domain == "" || len(untolerated([]corev1.Taint{wanted}, class(ds.Namespace, &ds.Spec.Template))) > 0 || hasKey(np.Spec.Template.Spec.StartupTaints, domain+notReady) || hasKey(missing, domain+notReady) || !in.mayRun(class(ds.Namespace, &ds.Spec.Template), np) {
+			wanted := corev1.Taint{Key: in.takesOff(ds), Effect: corev1.TaintEffectNoExecute}
+			has := func(t corev1.Taint) bool { return t.Key == wanted.Key || expects(ds) == ciliumDomain && in.misnamed(t) }
+			if wanted.Key == "" || len(untolerated([]corev1.Taint{wanted}, class(ds.Namespace, &ds.Spec.Template))) > 0 || slices.ContainsFunc(np.Spec.Template.Spec.StartupTaints, has) || slices.ContainsFunc(missing, has) || !in.mayRun(class(ds.Namespace, &ds.Spec.Template), np) {
 				continue
 			}
 			missing = append(missing, wanted)
-			why = append(why, early(domain))
+			why = append(why, early(expects(ds)))
 		}
 		if len(missing) == 0 {
 			continue
@@ -85,8 +106,4 @@ func startupTaints(np *karpv1.NodePool, missing []corev1.Taint) []Step {
 		all[i] = map[string]any{"key": t.Key, "effect": string(t.Effect)}
 	}
 	return finding.Added("/spec/template/spec/startupTaints", len(np.Spec.Template.Spec.StartupTaints), all)
-}
-
-func hasKey(all []corev1.Taint, key string) bool {
-	return slices.ContainsFunc(all, func(t corev1.Taint) bool { return t.Key == key })
 }

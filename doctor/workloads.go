@@ -16,9 +16,11 @@ import (
 
 	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/doctor/pool"
+	"github.com/millwright-dev/millwright/doctor/protection"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // controllersThatNeverMove tolerate the mark of nodes that go: they are not drained, and end
@@ -61,7 +63,7 @@ func (in *Inventory) instead(w Workload, has []corev1.Toleration) []Step {
 	if w.Template.Spec.HostNetwork {
 		early := []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}
 		if ciliumOperator(w) {
-			early = append(early, corev1.Taint{Key: ciliumDomain + notReady, Effect: corev1.TaintEffectNoExecute})
+			early = append(early, corev1.Taint{Key: in.ciliumTaint(), Effect: corev1.TaintEffectNoExecute})
 		}
 		for _, np := range in.Pools {
 			early = append(early, np.Spec.Template.Spec.StartupTaints...)
@@ -203,6 +205,29 @@ func podsThatAreProtectedForEver(in *Inventory) []Finding {
 			Advice:  "bound the drain by a time that such pods may need",
 			Patch:   &Patch{Object: poolRef(np), Steps: []Step{{Op: "add", Path: "/spec/template/spec/terminationGracePeriod", Value: "24h"}}},
 		})
+	}
+	return out
+}
+
+// launched are the pods that a pool's nodes may run.
+func (in *Inventory) launched() []protection.Pods {
+	var out []protection.Pods
+	add := func(c *snapshot.Class, p protection.Pods) {
+		if slices.ContainsFunc(in.Pools, func(np *karpv1.NodePool) bool { return in.admits(c, np) }) {
+			out = append(out, p)
+		}
+	}
+	for _, w := range in.Workloads {
+		add(w.class, protection.Pods{Of: w.Ref, Own: w.Annotations, At: []string{"spec", "template"}, Annotations: w.Template.Annotations})
+	}
+	for _, j := range in.CronJobs {
+		t := &j.Spec.JobTemplate.Spec.Template
+		add(class(j.Namespace, t), protection.Pods{Of: refOf("CronJob", j), Own: j.Annotations, At: []string{"spec", "jobTemplate", "spec", "template"}, Annotations: t.Annotations})
+	}
+	for _, j := range in.Jobs {
+		if metav1.GetControllerOf(j) == nil {
+			add(class(j.Namespace, &j.Spec.Template), protection.Pods{Of: refOf("Job", j), Own: j.Annotations, At: []string{"spec", "template"}, Annotations: j.Spec.Template.Annotations, Fixed: true})
+		}
 	}
 	return out
 }
