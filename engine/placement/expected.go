@@ -41,31 +41,20 @@ func (r *run) expecting(copies []*snapshot.Pod) *plan.Plan {
 // setApart moves expected pods and chunks of buffers out of where a plan has the pods that exist.
 // Expected pods without a place are left out: their siblings tell why.
 func setApart(out *plan.Plan, copies []*snapshot.Pod) {
-	unborn := make(map[*snapshot.Pod]bool, len(copies))
+	copied := make(map[*snapshot.Pod]bool, len(copies))
 	for _, p := range copies {
-		unborn[p] = true
+		copied[p] = true
 	}
-	is := func(p *snapshot.Pod) bool { return unborn[p] }
-	for _, at := range out.Placements {
-		if is(at.Pod) {
-			out.Expected = append(out.Expected, at)
-		}
-	}
-	for _, u := range out.Unplaced {
-		if is(u.Pod) && u.Pod.Buffer != nil {
-			out.UnplacedChunks = append(out.UnplacedChunks, u)
-		}
-	}
-	out.Placements = slices.DeleteFunc(out.Placements, func(at plan.Placement) bool { return is(at.Pod) })
-	out.Unplaced = slices.DeleteFunc(out.Unplaced, func(u plan.Unplaced) bool { return is(u.Pod) })
+	is := func(p *snapshot.Pod) bool { return copied[p] }
+	placed, rest := partition(out.Placements, func(at plan.Placement) bool { return is(at.Pod) })
+	out.Expected, out.Placements = append(out.Expected, placed...), rest
+	unplaced, left := partition(out.Unplaced, func(u plan.Unplaced) bool { return is(u.Pod) })
+	chunks, _ := partition(unplaced, func(u plan.Unplaced) bool { return u.Pod.Buffer != nil })
+	out.UnplacedChunks, out.Unplaced = append(out.UnplacedChunks, chunks...), left
 	for i := range out.NewNodes {
 		n := &out.NewNodes[i]
-		for _, p := range n.Pods {
-			if is(p) {
-				n.Expected = append(n.Expected, p)
-			}
-		}
-		n.Pods = slices.DeleteFunc(n.Pods, is)
+		expected, pods := partition(n.Pods, is)
+		n.Expected, n.Pods = append(n.Expected, expected...), pods
 	}
 	for i := range out.Relaxed {
 		out.Relaxed[i].Pods = slices.DeleteFunc(out.Relaxed[i].Pods, is)

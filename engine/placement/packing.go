@@ -2,6 +2,7 @@ package placement
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
@@ -70,10 +71,7 @@ func (t *packing) addShapes(groups []*demand.Group, offered bitset.Set) {
 		}
 		if g.Shape != last {
 			last, accepts = g.Shape, t.w.acceptsOf(g.Shape)
-			open = bitset.New(len(t.w.Offerings.Launches))
-			for _, accepted := range accepts {
-				open.Or(accepted)
-			}
+			open = t.w.Offerings.Accepting(g.Shape.Node).Clone()
 			open.And(mine)
 			generic = open.Clone()
 			generic.And(affordable)
@@ -86,7 +84,11 @@ func (t *packing) addShapes(groups []*demand.Group, offered bitset.Set) {
 		}
 		if n := len(t.shapes); n == 0 || t.shapes[n-1] != last {
 			t.shapes, t.accepts = append(t.shapes, last), append(t.accepts, accepts)
-			t.loose = append(t.loose, t.w.looseOf(last))
+			var loose bitset.Set
+			if last.Base != nil {
+				loose = t.w.Offerings.Accepting(last.Base.Node)
+			}
+			t.loose = append(t.loose, loose)
 		}
 		t.groups = append(t.groups, g)
 		t.problem.Items = append(t.problem.Items, pack.Item{Family: len(t.shapes) - 1, Need: g.Need, Count: g.Units()})
@@ -102,14 +104,6 @@ func (w *world) acceptsOf(sh *demand.Shape) []bitset.Set {
 		out[i].And(tolerant)
 	}
 	return out
-}
-
-// looseOf are the launches that accept a shape, whatever domain it is bound to.
-func (w *world) looseOf(sh *demand.Shape) bitset.Set {
-	if sh.Base == nil {
-		return nil
-	}
-	return w.Offerings.Accepting(sh.Base.Node)
 }
 
 // divideLabels prepares for labels that are open on some launch and of which
@@ -176,11 +170,11 @@ func (t *packing) addModels() {
 // cases; what is planned is checked again.
 func (t *packing) marks() []uint64 {
 	out := make([]uint64, len(t.w.Offerings.Launches))
-	n := uint64(0)
+	random := rand.NewPCG(1, 2)
 	mark := func(accepted bitset.Set) {
-		n++
+		n := random.Uint64()
 		for i := range accepted.All() {
-			out[i] ^= scramble(n)
+			out[i] ^= n
 		}
 	}
 	for i, terms := range t.accepts {
@@ -192,14 +186,6 @@ func (t *packing) marks() []uint64 {
 		}
 	}
 	return out
-}
-
-// scramble spreads a number over 64 bits.
-func scramble(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }
 
 // dominated reports whether a model of the same pool is as good in every way: it

@@ -18,10 +18,11 @@ import (
 func (r *run) ranked() *plan.Plan {
 	best := r.best()
 	for _, priority := range best.inverted() {
-		above := &run{snap: r.snap, opts: r.opts, pods: withPriority(r.pods, func(p int32) bool { return p >= priority })}
-		first := above.ranked()
-		if len(first.Unplaced) < best.leftFrom(priority) {
-			return r.after(first, withPriority(r.pods, func(p int32) bool { return p < priority }))
+		upper, lower := partition(r.pods, func(p *snapshot.Pod) bool { return p.Class.Priority >= priority })
+		left, _ := partition(best.plan.Unplaced, func(u plan.Unplaced) bool { return u.Pod.Class.Priority >= priority })
+		first := (&run{snap: r.snap, opts: r.opts, pods: upper}).ranked()
+		if len(first.Unplaced) < len(left) {
+			return r.after(first, lower)
 		}
 	}
 	return best.finish()
@@ -35,25 +36,16 @@ func (r *run) after(first *plan.Plan, pods []*snapshot.Pod) *plan.Plan {
 	return join(first, second.ranked(), r.snap, made)
 }
 
-func withPriority(pods []*snapshot.Pod, keep func(int32) bool) []*snapshot.Pod {
-	var out []*snapshot.Pod
-	for _, p := range pods {
-		if keep(p.Class.Priority) {
-			out = append(out, p)
+// partition divides a list into what is so and what is not, in their order.
+func partition[T any](list []T, is func(T) bool) (yes, no []T) {
+	for _, x := range list {
+		if is(x) {
+			yes = append(yes, x)
+		} else {
+			no = append(no, x)
 		}
 	}
-	return out
-}
-
-// leftFrom counts the pods of at least a priority that have no place.
-func (w *world) leftFrom(priority int32) int {
-	n := 0
-	for _, u := range w.plan.Unplaced {
-		if u.Pod.Class.Priority >= priority {
-			n++
-		}
-	}
-	return n
+	return yes, no
 }
 
 // inverted are the priorities, the highest first, of pods that have no place though
@@ -104,7 +96,10 @@ func join(first, second *plan.Plan, s *snapshot.Snapshot, made []*snapshot.Node)
 	out.Placements = slices.Clone(first.Placements)
 	for _, x := range second.Placements {
 		if i := slices.Index(made, x.Node); i >= 0 {
-			board(&out.NewNodes[i], x.Pod)
+			n := &out.NewNodes[i] // has room for it whatever it becomes
+			n.Pods = append(n.Pods, x.Pod)
+			slices.SortFunc(n.Pods, snapshot.ComparePods)
+			n.Requests = vector.Sum(n.Requests, x.Pod.Class.Requests)
 			continue
 		}
 		// The copy of a machine stands for the machine itself.
@@ -115,11 +110,4 @@ func join(first, second *plan.Plan, s *snapshot.Snapshot, made []*snapshot.Node)
 	out.Stats.Classes += second.Stats.Classes
 	sortPlan(&out)
 	return &out
-}
-
-// board adds a pod to a new machine that has room for it whatever it becomes.
-func board(n *plan.NewNode, p *snapshot.Pod) {
-	n.Pods = append(n.Pods, p)
-	slices.SortFunc(n.Pods, snapshot.ComparePods)
-	n.Requests = vector.Sum(n.Requests, p.Class.Requests)
 }

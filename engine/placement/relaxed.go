@@ -44,20 +44,16 @@ func (w *world) notKept(asked []*demand.Shape) []plan.Relaxed {
 		for k := range sh.Preferences {
 			if list := pods[entry{sh, k}]; len(list) > 0 {
 				slices.SortFunc(list, snapshot.ComparePods)
-				out = append(out, plan.Relaxed{Reason: w.whyRelaxed(sh, k), Pods: list})
+				why := plan.Reason{Code: plan.PreferenceNotMet, Want: w.Describe(&sh.Preferences[k])}
+				if !w.followed.Has(sh, k) {
+					why.Code, why.Have = plan.PreferenceTooDear, fmt.Sprintf("%g%%", 100*w.opts.Preference)
+				}
+				out = append(out, plan.Relaxed{Reason: why, Pods: list})
 			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b plan.Relaxed) int { return snapshot.ComparePods(a.Pods[0], b.Pods[0]) })
 	return out
-}
-
-func (w *world) whyRelaxed(sh *demand.Shape, k int) plan.Reason {
-	want := w.Describe(&sh.Preferences[k])
-	if !w.followed.Has(sh, k) {
-		return plan.Reason{Code: plan.PreferenceTooDear, Want: want, Have: fmt.Sprintf("%g%%", 100*w.opts.Preference)}
-	}
-	return plan.Reason{Code: plan.PreferenceNotMet, Want: want}
 }
 
 // counts count, for each preferred rule, who is where in the end. Spreads know the domains
@@ -94,9 +90,14 @@ func (w *world) counts(asked []*demand.Shape, sites []assign.Site) []*topology.D
 // keeps reports whether a preference is kept for a pod at a site.
 func (w *world) keeps(b *assign.Site, sh *demand.Shape, p *demand.Preference, counts []*topology.DomainCounts) bool {
 	if p.Rule >= 0 {
-		l := counts[p.Rule]
+		l, pod := counts[p.Rule], topology.Part{Selected: sh.Selected(p.Rule)}
 		domain, ok := w.assigner.Domain(b, l)
-		return ok && l.Kept(l.At(domain), sh.Selected(p.Rule))
+		if !ok {
+			return false
+		}
+		l.Record(l.At(domain), pod, -1)
+		defer l.Record(l.At(domain), pod, 1)
+		return l.Objections(l.At(domain), pod.Selected) == 0
 	}
 	if b.Machine >= 0 {
 		return w.Machines.Accepting(p.Node).Has(b.Machine)

@@ -26,7 +26,9 @@ func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
 	}
 	s = bounded(s, opts)
 	pods, ignored := pending.Select(s)
-	pods, moved := apart(pods)
+	// Chunks of buffers come after all pods, which therefore never count on them: kube-scheduler
+	// does not know of them. These are to be kept elsewhere than on the machines that have them.
+	moved, pods := partition(pods, func(p *snapshot.Pod) bool { return p.Buffer != nil })
 	out, r := &plan.Plan{}, &run{snap: s, opts: opts.withDefaults(), pods: pods}
 	if len(pods) > 0 {
 		out = r.expecting(expected(s, pods))
@@ -123,9 +125,7 @@ func (w *world) launch(pools []*supply.Pool) {
 	}
 	solution := pack.Solve(&t.problem)
 	c := &claims{packing: t, lists: map[string]*list{}}
-	boxes := c.admit(solution.Boxes)
-	w.plan.LowerBound += t.bound(solution, boxes)
-	w.plan.NewNodes = append(w.plan.NewNodes, c.nodes(boxes)...)
+	w.plan.LowerBound += t.bound(solution, c.nodes(solution.Boxes))
 	w.Offerings.Exhaust()
 }
 

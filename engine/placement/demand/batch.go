@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/millwright-dev/millwright/engine/placement/ports"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/placement/volumes"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -17,9 +16,8 @@ import (
 // Batch is the pods to place, compiled: what Solve looks at more than once. It is
 // not safe for concurrent use.
 type Batch struct {
-	Snap  *snapshot.Snapshot
-	Dims  *vector.Dims
-	Ports ports.Table
+	Snap *snapshot.Snapshot
+	Dims *vector.Dims
 	// Shapes and groups are in an order that depends on what they are, not on
 	// what they are called.
 	Shapes []*Shape
@@ -27,8 +25,8 @@ type Batch struct {
 	// Volumes is nil where no pod has any.
 	Volumes *volumes.Book
 	// storage is what the volumes of each shape ask for.
-	storage map[*snapshot.Shape]volumes.Demand
-	disks   disks
+	storage    map[*snapshot.Shape]volumes.Demand
+	exclusives exclusives
 	// PodTopology is nil where no pod has an inter-pod constraint.
 	PodTopology *PodTopology
 	// made memoises what the rules made of each shape, same the shapes by key.
@@ -41,7 +39,7 @@ type Batch struct {
 
 // New makes groups of the pods, which are by namespace and name.
 func New(s *snapshot.Snapshot, pods []*snapshot.Pod) *Batch {
-	b := &Batch{Snap: s, disks: disks{}, made: map[*snapshot.Shape]*Shape{}, same: map[string]*Shape{}}
+	b := &Batch{Snap: s, exclusives: exclusives{}, made: map[*snapshot.Shape]*Shape{}, same: map[string]*Shape{}}
 	classes, members := classesOf(pods)
 	b.readVolumes(classes, members)
 	waiting := contenders(b.Volumes, classes, members)
@@ -92,11 +90,11 @@ func (g *Group) Units() int { return len(g.Pods) / g.Bundle }
 // be divided among units in another way. Only the numbers of pods in the groups have a meaning.
 func (g *Group) Apart(n int) []*Group {
 	if len(g.Members) == 0 {
-		return []*Group{{Shape: g.Shape, Need: g.Need, Pods: g.Pods[:n*g.Bundle], Bundle: g.Bundle}}
+		return []*Group{{Shape: g.Shape, Need: g.Need, Pods: make([]*snapshot.Pod, n*g.Bundle), Bundle: g.Bundle}}
 	}
 	out := make([]*Group, len(g.Members))
 	for i, m := range g.Members {
-		out[i] = &Group{Shape: m.Shape, Need: m.Need, Pods: g.Pods[:n*m.Count], Bundle: 1}
+		out[i] = &Group{Shape: m.Shape, Need: m.Need, Pods: make([]*snapshot.Pod, n*m.Count), Bundle: 1}
 	}
 	return out
 }
@@ -206,7 +204,7 @@ func (b *Batch) shapeOf(from *snapshot.Shape) *Shape {
 
 // Intern finds the shape that is treated like this one.
 func (b *Batch) Intern(sh *Shape) *Shape {
-	sh.identify(&b.Ports)
+	sh.identify()
 	if same, ok := b.same[sh.Key]; ok {
 		return same
 	}

@@ -144,7 +144,7 @@ func (sh *Shape) copied() *Shape {
 func (sh *Shape) Bare() *Shape {
 	if sh.bare == nil {
 		sh.bare = &Shape{Node: sh.Node}
-		sh.bare.identify(nil)
+		sh.bare.identify()
 	}
 	return sh.bare
 }

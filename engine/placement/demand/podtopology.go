@@ -231,7 +231,7 @@ func addPodTopology(b *Batch, from *snapshot.Shape, to *Shape) {
 	to.Memberships = b.PodTopology.MembershipsOf(from)
 }
 
-// topologyTokens is where the tokens of anti-affinity begin, above those of ports.
+// topologyTokens is where the tokens of anti-affinity begin, above those of host ports and disks.
 const topologyTokens = 1 << 20
 
 // Tokens are what a pod with the memberships brings onto its node, and what it cannot be

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/millwright-dev/millwright/engine/placement/pack"
-	"github.com/millwright-dev/millwright/engine/placement/ports"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -23,11 +22,9 @@ type Shape struct {
 	*Node
 	// members are the pods of a unit, nil for a shape of single pods.
 	members []Member
-	// ports are taken on the node.
-	ports []ports.Token
-	// disks are the tokens of disks that the pod brings onto its node, diskClashes
-	// those that it cannot be with there.
-	disks, diskClashes []pack.Token
+	// present are the tokens of host ports and disks that the pod brings onto its node,
+	// conflicts those that it cannot be with there.
+	present, conflicts []pack.Token
 	// Memberships are the shape's parts in rules about who is near.
 	Memberships []Membership
 	// Preferences are what the pods would rather have, the heaviest first.
@@ -44,7 +41,7 @@ type Shape struct {
 // being made, and may refuse it. Taints and labels need no refusal: they are looked at for
 // each machine.
 var rules = []func(b *Batch, from *snapshot.Shape, to *Shape){
-	addTerms, addVolumes, addPorts, addDisks, refuseDevices, addPodTopology, addPreferences,
+	addTerms, addVolumes, addExclusives, refuseDevices, addPodTopology, addPreferences,
 }
 
 func addTerms(_ *Batch, from *snapshot.Shape, to *Shape) {
@@ -54,8 +51,6 @@ func addTerms(_ *Batch, from *snapshot.Shape, to *Shape) {
 		to.refuse(plan.Reason{Code: plan.ConstraintsInvalid, Have: from.Invalid})
 	}
 }
-
-func addPorts(b *Batch, from *snapshot.Shape, to *Shape) { to.ports = b.Ports.Add(from.HostPorts) }
 
 func refuseDevices(_ *Batch, from *snapshot.Shape, to *Shape) {
 	for _, d := range from.Devices {
@@ -105,19 +100,13 @@ func Alternatives(terms []requirement.Set) string {
 func (sh *Shape) refuse(r plan.Reason) { sh.Refused = append(sh.Refused, r) }
 
 // identify writes down everything that makes a difference.
-func (sh *Shape) identify(table *ports.Table) {
+func (sh *Shape) identify() {
 	k := append(make(key, 0, len(sh.Node.Key())+keySize), sh.Node.Key()...)
 	for _, m := range sh.members {
 		k.text(m.Shape.Key)
 		k.number(m.Count)
 	}
-	k.number(len(sh.ports))
-	for _, p := range sh.ports {
-		k.text(fmt.Sprint(table.Port(p)))
-	}
-	for _, d := range slices.Concat(sh.disks, sh.diskClashes) {
-		k.text(fmt.Sprint(d))
-	}
+	k.text(fmt.Sprint(sh.present, sh.conflicts))
 	for _, r := range sh.Memberships {
 		k.text(fmt.Sprint(r))
 	}
@@ -136,22 +125,17 @@ func (sh *Shape) identify(table *ports.Table) {
 	sh.Key = string(k)
 }
 
-// PortClashes are the ports that cannot be on one node with the shape's. Ask once every port
-// is known.
-func (b *Batch) PortClashes(sh *Shape) []ports.Token { return b.Ports.Clashes(sh.ports) }
-
 // Family is what packing has to know of the shape.
 func (b *Batch) Family(sh *Shape) pack.Family {
 	present, conflicts := b.PodTopology.Tokens(sh.Memberships)
 	return pack.Family{
-		Present: slices.Concat(sh.ports, sh.disks, present), Conflicts: slices.Concat(b.PortClashes(sh), sh.diskClashes, conflicts),
-		Caps: b.PodTopology.caps(sh),
+		Present: slices.Concat(sh.present, present), Conflicts: slices.Concat(sh.conflicts, conflicts), Caps: b.PodTopology.caps(sh),
 	}
 }
 
 // TokensOf are what a pod that runs has on its node.
 func (b *Batch) TokensOf(from *snapshot.Shape) []pack.Token {
-	disks, _ := b.disks.tokens(from.Disks)
+	used, _ := b.exclusives.tokens(uses(from))
 	present, _ := b.PodTopology.Tokens(b.PodTopology.MembershipsOf(from))
-	return slices.Concat(b.Ports.Add(from.HostPorts), disks, present)
+	return slices.Concat(used, present)
 }

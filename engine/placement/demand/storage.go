@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/volumes"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -79,38 +78,4 @@ func (b *Batch) refused(sh *Shape, why plan.Reason) *Shape {
 	out := *sh
 	out.Refused = append(slices.Clip(out.Refused), why)
 	return b.Intern(&out)
-}
-
-// diskTokens is where the tokens of disks begin: above those of ports, below those
-// of anti-affinity.
-const diskTokens = 1 << 19
-
-// disks numbers disks that not all pods of a node can use, by what tells them apart.
-type disks map[string]pack.Token
-
-// tokens are what disks bring onto a node, and what they cannot be with there: of each
-// disk there is a token for those who write and one for those who only read.
-func (t disks) tokens(list []snapshot.Disk) (present, clashes []pack.Token) {
-	for _, d := range list {
-		if d.Clash == "" {
-			continue
-		}
-		writer, ok := t[d.Clash]
-		if !ok {
-			writer = pack.Token(diskTokens + 2*len(t))
-			t[d.Clash] = writer
-		}
-		if d.ReadOnly {
-			present, clashes = append(present, writer+1), append(clashes, writer)
-		} else {
-			present, clashes = append(present, writer), append(clashes, writer, writer+1)
-		}
-	}
-	slices.Sort(present)
-	slices.Sort(clashes)
-	return slices.Compact(present), slices.Compact(clashes)
-}
-
-func addDisks(b *Batch, from *snapshot.Shape, to *Shape) {
-	to.disks, to.diskClashes = b.disks.tokens(from.Disks)
 }

@@ -33,8 +33,7 @@ func (b *Batch) Unit(members []Member, kept func(rule int) bool) (unit *Shape, o
 				return nil, false
 			}
 		}
-		sh.ports = union(sh.ports, m.Shape.ports)
-		sh.disks, sh.diskClashes = union(sh.disks, m.Shape.disks), union(sh.diskClashes, m.Shape.diskClashes)
+		sh.present, sh.conflicts = union(sh.present, m.Shape.present), union(sh.conflicts, m.Shape.conflicts)
 		for _, r := range m.Shape.Memberships {
 			sh.play(r, kept)
 		}

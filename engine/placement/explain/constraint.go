@@ -267,13 +267,11 @@ func daemonRef(d *supply.Daemon) plan.ObjectRef {
 // portsTaken are the ports that DaemonSets take on some rows.
 func (sh *shelf) portsTaken(s *demand.Shape) []constraint {
 	var out []constraint
-	clashes := sh.PortClashes(s)
 	for d, daemon := range sh.Daemons {
-		for _, token := range daemon.Tokens {
-			if !slices.Contains(clashes, token) {
+		for _, p := range daemon.Pod.Class.HostPorts {
+			if !sh.PortTaken(s, p) {
 				continue
 			}
-			p := sh.Ports.Port(token)
 			out = append(out, constraint{
 				Constraint: plan.Constraint{
 					Code: plan.HostPortTaken, Object: daemonRef(daemon), Field: plan.FieldPorts, Want: fmt.Sprintf("%s/%d", p.Protocol, p.Port)},

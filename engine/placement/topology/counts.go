@@ -63,7 +63,7 @@ func (l *DomainCounts) Know(d int) {
 	l.known++
 }
 
-// Record puts n pods into a domain.
+// Record puts n pods into a domain, or takes them out where n is negative.
 func (l *DomainCounts) Record(d int, p Part, n int) {
 	t := &l.domains[d]
 	if p.Declares {
@@ -72,7 +72,7 @@ func (l *DomainCounts) Record(d int, p Part, n int) {
 	if !p.Selected || n == 0 {
 		return
 	}
-	l.stale = l.stale || t.known && t.selected == l.least
+	l.stale = l.stale || t.known && min(t.selected, t.selected+n) <= l.least
 	t.selected += n
 	l.anywhere += n
 }
@@ -110,23 +110,6 @@ func (l *DomainCounts) Objections(d int, selected bool) int {
 		return 1
 	}
 	return t.selected
-}
-
-// Kept reports whether a pod that is in a domain, and counted there if it is
-// selected, has the rule kept.
-func (l *DomainCounts) Kept(d int, selected bool) bool {
-	t := &l.domains[d]
-	self := 0
-	if selected {
-		self = 1
-	}
-	switch l.Kind {
-	case Spread:
-		return t.selected-l.Least(t.selected) <= l.MaxSkew
-	case Affinity:
-		return t.selected > self || selected && l.anywhere == self
-	}
-	return t.selected <= self
 }
 
 // Holds reports whether the rule is kept in every domain with pods that declare it.

@@ -107,8 +107,7 @@ func (a *Assigner) assign(g *demand.Group) []*demand.Group {
 	var out []*demand.Group
 	if quota, ok := a.cuts.most[g.Key()]; ok && quota < len(g.Pods) {
 		quota -= quota % g.Bundle
-		left := &demand.Group{Shape: g.Shape, Need: g.Need, Pods: g.Pods[quota:]}
-		out = append(out, a.refuse(left, a.RuleOf(g)))
+		out = append(out, a.refuse(g, g.Pods[quota:], a.RuleOf(g)))
 		g.Pods = g.Pods[:quota:quota]
 	}
 	if len(g.Pods) > 0 {

@@ -56,8 +56,7 @@ func (a *Assigner) divide(g *demand.Group) []*demand.Group {
 	rest := v.fill(g.Pods)
 	out := v.groups()
 	if len(rest) > 0 {
-		left := &demand.Group{Shape: g.Shape, Need: g.Need, Pods: rest, Bundle: g.Bundle}
-		out = append(out, a.refuse(left, v.closedRule()))
+		out = append(out, a.refuse(g, rest, v.closedRule()))
 	}
 	return out
 }
@@ -111,7 +110,7 @@ func (a *Assigner) avoid(g *demand.Group, key string) *demand.Group {
 	}
 	out := a.bind(g, requirement.NewSet(requirement.Must(key, requirement.NotIn, closed...)), g.Pods)
 	if !a.takes(out) {
-		return a.refuse(g, demand.Unsatisfiable(by))
+		return a.refuse(g, g.Pods, demand.Unsatisfiable(by))
 	}
 	return out
 }

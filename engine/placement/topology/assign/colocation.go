@@ -219,7 +219,7 @@ func (c *colocation) units(groups []*demand.Group, leader map[*demand.Group]*dem
 	}
 	for lo := 0; lo < count; {
 		hi := lo + 1
-		for hi < count && sameSizes(shares[lo], shares[hi]) {
+		for hi < count && slices.EqualFunc(shares[lo], shares[hi], func(x, y []*snapshot.Pod) bool { return len(x) == len(y) }) {
 			hi++
 		}
 		units := c.unit(groups, shares[lo:hi])
@@ -251,10 +251,6 @@ func divide(groups [][]*snapshot.Pod, count, small int) [][][]*snapshot.Pod {
 	return shares
 }
 
-func sameSizes(a, b [][]*snapshot.Pod) bool {
-	return slices.EqualFunc(a, b, func(x, y []*snapshot.Pod) bool { return len(x) == len(y) })
-}
-
 // unit makes a group of equal units, of which each has the pods of shares by group. The
 // pods that no machine holds beside those before them are refused.
 func (c *colocation) unit(groups []*demand.Group, shares [][][]*snapshot.Pod) []*demand.Group {
@@ -281,7 +277,7 @@ func (c *colocation) unit(groups []*demand.Group, shares [][][]*snapshot.Pod) []
 	out := []*demand.Group{kept}
 	for i, g := range groups {
 		if pods := refused[i]; len(pods) > 0 {
-			left := c.refuse(&demand.Group{Shape: g.Shape, Need: g.Need, Pods: pods}, c.crowded(g, len(turns)))
+			left := c.refuse(g, pods, c.crowded(g, len(turns)))
 			left.Origin = g
 			out = append(out, left)
 		}
@@ -354,7 +350,7 @@ func (c *colocation) bindToNodes(g *demand.Group) *demand.Group {
 	l := c.PodTopology.Counts[near.Rule]
 	there := l.Where()
 	if len(there) == 0 {
-		return c.refuse(g, demand.Unsatisfiable(l))
+		return c.refuse(g, g.Pods, demand.Unsatisfiable(l))
 	}
 	memberships := g.Shape.Memberships
 	out := c.bind(g, requirement.NewSet(requirement.Must(corev1.LabelHostname, requirement.In, there...)), g.Pods)

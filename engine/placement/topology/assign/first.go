@@ -43,7 +43,7 @@ func (c *colocation) needFirst() {
 		rule, _ := c.lacksFirst(g, comes)
 		l := c.PodTopology.Counts[rule]
 		l.NoFirst = pending[rule]
-		c.Batch.Groups[i] = c.refuse(g, demand.Unsatisfiable(l))
+		c.Batch.Groups[i] = c.refuse(g, g.Pods, demand.Unsatisfiable(l))
 	}
 }
 
