@@ -20,12 +20,10 @@
 // PreferNoSchedule) is priced (prefer.go). A first plan follows no preference; a
 // second one follows all, and is taken if it places as many pods and costs at most
 // [Options.Preference] of the price of the pods that prefer something more. Else
-// preferences are taken up one after the other, the heaviest of each kind of pod first,
-// and a kind of pods whose price rises by more than that goes without; what states no
-// weight counts as 100. Pods that find no machine as they would like it take any. A plan
-// names the preferences that it does not keep, as Relaxed. The spreads that kube-scheduler has by default for
-// pods without any are softer still: no price is paid for them, but of machines at
-// one price the plan takes those in the zone with the fewest.
+// preferences are taken up one after the other, the heaviest of each kind of pod first.
+// A plan names the preferences that it does not keep, as Relaxed. No price is paid for
+// the spreads that kube-scheduler has by default for pods without any, but of machines
+// at one price the plan takes those in the zone with the fewest.
 //
 // Priorities matter where something is scarce: room within limits, on nodes that
 // exist, in reservations (priority.go). All pods are planned together at first. If
@@ -34,20 +32,16 @@
 // themselves, and the others fill what is left, on their machines too.
 //
 // Rules that depend on little are packages of their own: affinity (labels), taints,
-// ports, volumes, topology. Everything that is compared often is compiled to
-// numbers first: amounts to vectors (vector), labels and taints to sets of launches
-// (bitset).
+// volumes, topology. What is compared often is compiled to numbers first: amounts to
+// vectors (vector), labels and taints to sets of launches (bitset).
 //
 // Of plans with as many pods placed the one counts that costs least, where each machine
 // more has to save 2 % of what a machine costs on average (pack/draft.go): fewer machines
-// are less to run, but half as many may cost only 1 % more. Each is in the zone where its
-// pool has the fewest
-// (shortlist.go). Options.MaxCPU and Options.MinTypes bound what may be launched
-// (bounds.go): less goes down with a small machine.
+// are less to run. Each is in the zone where its pool has the fewest (shortlist.go).
 //
 // Invariants: a machine never gets more than it holds, nor a pod that it would
 // repel; a pool's limits hold for the plan as it is and for every combination of
 // the alternatives that it names; a reservation is drawn on by the machines that
-// are counted on it, all pools together, and by no others; every pending pod is in the plan exactly once;
-// equal snapshots give equal plans.
+// are counted on it, all pools together, and by no others; every pending pod is in the
+// plan exactly once; equal snapshots give equal plans.
 package placement
