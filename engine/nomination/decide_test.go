@@ -129,6 +129,22 @@ func TestDecide(t *testing.T) {
 			},
 			want: `even-1 -> "n1" Planned; even-2 -> "n1" Planned; `,
 		},
+		"the pods of another ReplicaSet leave room if the spread has matchLabelKeys": {
+			lines: []string{
+				"pod old count=2 cpu=500m labels=app:even,pod-template-hash:old on=n1",
+				"pod even count=3 cpu=2 memory=1Gi labels=app:even,pod-template-hash:new spread=host:2:app:even/match:pod-template-hash",
+				"nominate even-1 n1", "nominate even-2 n1", "nominate even-3 n1",
+			},
+			want: `even-1 -> "n1" Planned; even-2 -> "n1" Planned; `,
+		},
+		"two ReplicaSets have a turn each if the spread has matchLabelKeys": {
+			lines: []string{
+				"pod old cpu=1 memory=1Gi labels=app:even,pod-template-hash:old spread=zone:1:app:even/match:pod-template-hash",
+				"pod new cpu=1 memory=1Gi labels=app:even,pod-template-hash:new spread=zone:1:app:even/match:pod-template-hash",
+				"nominate old n1", "nominate new n1",
+			},
+			want: `new -> "n1" Planned; old -> "n1" Planned; `,
+		},
 		"a Node that is not ready waits until kube-scheduler has tried all pods": {
 			lines: []string{"node n4 type=m pool=main stage=appeared", "nominate big n4", "nominate web-1 n2"},
 			with:  func(s *snapshot.Snapshot) { try(s, len(s.Pending)-1) },

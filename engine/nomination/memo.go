@@ -5,8 +5,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -17,7 +17,8 @@ type memo struct {
 	excluded    []*snapshot.DaemonSet
 	trying      bool // kube-scheduler has still to try pods for the first time
 	allocatable map[*snapshot.Node]corev1.ResourceList
-	rules       map[*snapshot.Class][]*rule
+	namespaces  map[string]map[string]string
+	rules       map[*snapshot.Shape][]*topology.Rule
 	// first are the pools whose new Nodes take first the pods that they were launched for.
 	first map[string]bool
 	// late are the Nodes that have joined when others launched with them take pods already.
@@ -51,7 +52,8 @@ func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 		first:       firstPools(s),
 		late:        lateOf(s),
 		allocatable: map[*snapshot.Node]corev1.ResourceList{},
-		rules:       map[*snapshot.Class][]*rule{},
+		namespaces:  s.Namespaces,
+		rules:       map[*snapshot.Shape][]*topology.Rule{},
 	}
 	for _, p := range planned {
 		if n := m.nodes[s.Nominated[key(p)]]; n != nil {
@@ -80,23 +82,19 @@ func (m *memo) share(p *snapshot.Pod, n *snapshot.Node) float64 {
 	return min(most, 1)
 }
 
-// spreads are the required spreads of a pod. One whose selector cannot be read is left
-// out; such pods are never planned.
-func (m *memo) spreads(p *snapshot.Pod) []*rule {
-	rules, known := m.rules[p.Class]
+// rulesOf are those between pods that the ones of a class require. A class whose rules cannot be
+// read has none; its pods are never planned.
+func (m *memo) rulesOf(c *snapshot.Class) []*topology.Rule {
+	rules, known := m.rules[c.Shape]
 	if known {
 		return rules
 	}
-	for i := range p.Class.Spread {
-		c := &p.Class.Spread[i]
-		if !required(*c) {
-			continue
-		}
-		if selector, err := metav1.LabelSelectorAsSelector(c.LabelSelector); err == nil {
-			id := p.Namespace + "/" + c.TopologyKey + "/" + metav1.FormatLabelSelector(c.LabelSelector)
-			rules = append(rules, &rule{id: id, namespace: p.Namespace, selector: selector, host: c.TopologyKey == corev1.LabelHostname, skew: int(c.MaxSkew)})
+	demands, _ := topology.DemandsOf(c.Shape, m.namespaces)
+	for i := range demands {
+		if d := &demands[i]; d.Weight == 0 {
+			rules = append(rules, &d.Rule)
 		}
 	}
-	m.rules[p.Class] = rules
+	m.rules[c.Shape] = rules
 	return rules
 }

@@ -5,11 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-
 	"github.com/millwright-dev/millwright/engine/placement/taints"
+	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -50,7 +47,11 @@ type contest struct {
 // contend finds the sets of contending classes.
 func (m *memo) contend(s *snapshot.Snapshot, pods []*snapshot.Pod) {
 	classes := count(s, pods)
-	rules := selectorsOf(classes)
+	var rules []*topology.Rule
+	for _, t := range classes {
+		t.rules = m.rulesOf(t.class)
+		rules = append(rules, t.rules...)
+	}
 	machines := sync.OnceValue(func() []*machine { return m.machines(s) })
 	for _, set := range contending(s, classes) {
 		of := &contest{free: map[*snapshot.Class]bool{}}
@@ -65,7 +66,7 @@ func (m *memo) contend(s *snapshot.Snapshot, pods []*snapshot.Pod) {
 }
 
 // leftToScheduler are those of contending classes whose pods need no nominations.
-func leftToScheduler(machines func() []*machine, set []*tally, rules []labels.Selector) []*tally {
+func leftToScheduler(machines func() []*machine, set []*tally, rules []*topology.Rule) []*tally {
 	var qualified, one []*tally
 	for _, c := range set {
 		if !c.qualifies(set, rules) {
@@ -99,6 +100,7 @@ func saved(classes []*tally) int {
 // tally is a class with the number of its planned pods, and of those that have no nomination.
 type tally struct {
 	class      *snapshot.Class
+	rules      []*topology.Rule
 	pods, open int
 }
 
@@ -127,51 +129,16 @@ func count(s *snapshot.Snapshot, pods []*snapshot.Pod) []*tally {
 	return out
 }
 
-func (t *tally) qualifies(contending []*tally, rules []labels.Selector) bool {
+func (t *tally) qualifies(contending []*tally, rules []*topology.Rule) bool {
 	c := t.class
-	if len(c.VolumeClaims) > 0 || len(c.Devices) > 0 || len(terms(c.Affinity)) > 0 {
+	if len(c.VolumeClaims) > 0 || len(c.Devices) > 0 || len(t.rules) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(rules, func(r labels.Selector) bool { return r.Matches(labels.Set(c.Labels)) }) &&
+	spread := func(r *topology.Rule) bool { return r.Kind == topology.Spread }
+	return !slices.ContainsFunc(rules, func(r *topology.Rule) bool { return r.Selects(c.Shape) }) &&
 		!slices.ContainsFunc(contending, func(o *tally) bool {
-			return o.class.Priority < c.Priority || slices.ContainsFunc(o.class.Spread, required)
+			return o.class.Priority < c.Priority || slices.ContainsFunc(o.rules, spread)
 		})
-}
-
-// selectorsOf are the selectors of all required constraints between pods. Namespaces are
-// left out of account: a selector that matches more than it should costs a nomination.
-func selectorsOf(classes []*tally) []labels.Selector {
-	var out []labels.Selector
-	add := func(s *metav1.LabelSelector) {
-		selector, err := metav1.LabelSelectorAsSelector(s)
-		if err != nil {
-			selector = labels.Everything()
-		}
-		out = append(out, selector)
-	}
-	for _, t := range classes {
-		for _, c := range t.class.Spread {
-			if required(c) {
-				add(c.LabelSelector)
-			}
-		}
-		for _, term := range terms(t.class.Affinity) {
-			add(term.LabelSelector)
-		}
-	}
-	return out
-}
-
-// terms are the required terms of affinity and anti-affinity to pods.
-func terms(a *corev1.Affinity) []corev1.PodAffinityTerm {
-	var out []corev1.PodAffinityTerm
-	if a != nil && a.PodAffinity != nil {
-		out = append(out, a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
-	}
-	if a != nil && a.PodAntiAffinity != nil {
-		out = append(out, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
-	}
-	return out
 }
 
 // contending divides classes into sets that have no pool in common. A class whose pods may

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -30,24 +30,11 @@ func required(c corev1.TopologySpreadConstraint) bool {
 	return c.WhenUnsatisfiable == corev1.DoNotSchedule
 }
 
-// rule is a required spread.
-type rule struct {
-	id, namespace string
-	selector      labels.Selector
-	host          bool
-	skew          int
-}
-
-// spread is a rule on a node: how many more of the pods that it compares may be
+// spread is a required spread on a node: how many more of the pods that it selects may be
 // nominated there.
 type spread struct {
-	*rule
+	*topology.Rule
 	room int
-}
-
-// counts reports whether a pod is one of those that a rule compares.
-func (r *rule) counts(p *snapshot.Pod) bool {
-	return p.Namespace == r.namespace && r.selector.Matches(labels.Set(p.Labels))
 }
 
 // inTurn are those of the pods planned for a node that may be nominated to it at the
@@ -78,7 +65,7 @@ func there(p *snapshot.Pod, n *snapshot.Node) int {
 func take(spreads []*spread, p *snapshot.Pod) bool {
 	var counting []*spread
 	for _, s := range spreads {
-		if !s.counts(p) {
+		if !s.Selects(p.Class.Shape) {
 			continue
 		}
 		if s.room == 0 {
@@ -98,24 +85,24 @@ func spreadsOf(pods []*snapshot.Pod, n *snapshot.Node, m *memo) []*spread {
 	var out []*spread
 	seen := map[string]bool{}
 	for _, p := range pods {
-		for _, r := range m.spreads(p) {
-			if !seen[r.id] {
-				seen[r.id] = true
-				out = append(out, &spread{r, r.room(n)})
+		for _, r := range m.rulesOf(p.Class) {
+			if r.Kind == topology.Spread && !seen[r.ID] {
+				seen[r.ID] = true
+				out = append(out, &spread{r, room(r, n)})
 			}
 		}
 	}
 	return out
 }
 
-// room is for how many nominations of pods a rule leaves room on a node.
-func (r *rule) room(n *snapshot.Node) int {
-	if !r.host {
+// room is for how many nominations of pods a spread leaves room on a node.
+func room(r *topology.Rule, n *snapshot.Node) int {
+	if !r.PerNode() {
 		return 1
 	}
-	room := r.skew
+	room := r.MaxSkew
 	for _, p := range n.Pods {
-		if r.counts(p) {
+		if r.Selects(p.Class.Shape) {
 			room--
 		}
 	}
