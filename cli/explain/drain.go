@@ -25,7 +25,7 @@ var phaseText = map[drain.Phase]string{
 // Drain says what a machine that is being taken away waits for.
 func Drain(v drain.View, step drain.Step) *Answer {
 	a := &Answer{
-		Object: plan.ObjectRef{Kind: "Node", Name: v.Node.Name}, NodePool: v.Node.Pool(), Verdict: Leaving, Since: leavingSince(v.Node).UTC(),
+		Object: plan.NodeRef(v.Node.Name), NodePool: v.Node.Pool(), Verdict: Leaving, Since: leavingSince(v.Node).UTC(),
 		Deadline: v.Deadline.UTC(), Reasons: []plan.Reason{}, Fixes: []Fix{},
 	}
 	if v.Node.Claim != nil {

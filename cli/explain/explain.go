@@ -113,7 +113,7 @@ func becomes(s *snapshot.Snapshot, p *plan.Plan, pod *corev1.Pod) *Answer {
 			}
 			a := answer(ExistingNode, "has room on node/%s, which is not ready: %s.", at.Node.Name, waits)
 			if c := at.Node.Claim.Conditions[snapshot.Initialized]; c.Reason != "" {
-				a.Reasons = append(a.Reasons, plan.Reason{Code: plan.Code(c.Reason), Objects: []plan.ObjectRef{{Kind: "Node", Name: at.Node.Name}}})
+				a.Reasons = append(a.Reasons, plan.Reason{Code: plan.Code(c.Reason), Objects: []plan.ObjectRef{plan.NodeRef(at.Node.Name)}})
 			}
 			a.Fixes = append(a.Fixes, Fix{What: "the node has to become ready", Commands: []string{"millwright why node/" + at.Node.Name}})
 			return a
@@ -181,7 +181,7 @@ func unsized(pod *corev1.Pod) (plan.Reason, bool) {
 		if c.Reason == corev1.PodReasonInfeasible {
 			code = plan.ResizeInfeasible
 		}
-		return plan.Reason{Code: code, Objects: []plan.ObjectRef{plan.PodRef(pod), {Kind: "Node", Name: pod.Spec.NodeName}}, Have: c.Message}, true
+		return plan.Reason{Code: code, Objects: []plan.ObjectRef{plan.PodRef(pod), plan.NodeRef(pod.Spec.NodeName)}, Have: c.Message}, true
 	}
 	return plan.Reason{}, false
 }
@@ -255,7 +255,7 @@ func (c *Cluster) Machine(a *Answer) {
 		a.say(fmt.Sprintf("It is considered again at %s.", Stamp(a.NextCheck)))
 	}
 	if v.Saving > 0 {
-		a.say(fmt.Sprintf("Without that, %s/h could be saved.", plan.Dollars(v.Saving)))
+		a.say(fmt.Sprintf("Without that, %s could be saved.", plan.PerHour(v.Saving)))
 	}
 	if p := c.s.Pool(claim.Pool); p != nil {
 		if bought, known := disruption.Bought(p, v.Node); known {
@@ -327,12 +327,12 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 			}
 		}
 	}
-	cost := plan.Dollars(price) + "/h"
+	cost := plan.PerHour(price)
 	if unpriced > 0 {
 		cost += fmt.Sprintf(", not counting %d whose price is not known", unpriced)
 	}
 	a := &Answer{
-		Object: plan.ObjectRef{Kind: "NodePool", Name: name}, Verdict: Ready, Machines: map[plan.Code]int{}, Reasons: []plan.Reason{}, Fixes: []Fix{},
+		Object: plan.PoolRef(name), Verdict: Ready, Machines: map[plan.Code]int{}, Reasons: []plan.Reason{}, Fixes: []Fix{},
 		Summary: []string{fmt.Sprintf("nodepool/%s has %s for %s.", name, plan.Count(count, "node"), cost)},
 	}
 	if why := p.Closed(); why != "" {

@@ -87,9 +87,9 @@ func (m *Machine) Answer(now time.Time) *Answer {
 
 func (m *Machine) object() plan.ObjectRef {
 	if m.Node == "" {
-		return plan.ObjectRef{Kind: "NodeClaim", Name: m.Claim.Name}
+		return plan.ClaimRef(m.Claim.Name)
 	}
-	return plan.ObjectRef{Kind: "Node", Name: m.Node}
+	return plan.NodeRef(m.Node)
 }
 
 // Checklist is what the machine has passed and what not, with times.

@@ -49,9 +49,9 @@ func (d *Disruptor) announce(ctx context.Context, s *snapshot.Snapshot, decision
 // announceMove tells of a saving that is about to be made, and in a Balanced pool that
 // it is worth moving the pods.
 func (d *Disruptor) announceMove(ctx context.Context, s *snapshot.Snapshot, decision *disruption.Decision, c disruption.Command) {
-	text := fmt.Sprintf("saves %s/h without a replacement", plan.Dollars(c.Saving))
+	text := fmt.Sprintf("saves %s without a replacement", plan.PerHour(c.Saving))
 	if len(c.Launch) > 0 {
-		text = fmt.Sprintf("saves %s/h with %s in its place", plan.Dollars(c.Saving), c.Launch[0].Choice.Type.Name)
+		text = fmt.Sprintf("saves %s with %s in its place", plan.PerHour(c.Saving), c.Launch[0].Choice.Type.Name)
 	}
 	if len(c.Nodes) > 1 {
 		text += ", together with " + plan.Count(len(c.Nodes)-1, "other machine")

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // again is the trigger by which the loop itself asks for another pass.
@@ -32,7 +34,7 @@ const pause = 10 * time.Second
 func (p *Provisioner) Start(ctx context.Context) error {
 	var next time.Time
 	for ctx.Err() == nil {
-		closes, stop := p.At(earlier(p.window.closes(), next))
+		closes, stop := p.At(snapshot.Earliest(p.window.closes(), next))
 		select {
 		case <-ctx.Done():
 		case <-p.wake:
@@ -43,14 +45,6 @@ func (p *Provisioner) Start(ctx context.Context) error {
 		stop()
 	}
 	return nil
-}
-
-// earlier is the earlier of two times; zero is never.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // run makes a pass, and returns when the next one is due at the latest, zero for never. One

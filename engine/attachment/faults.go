@@ -102,7 +102,7 @@ func failure(a *storagev1.VolumeAttachment, detaching bool) string {
 // objects are the attachment, its node, and as far as they are known its volume
 // and the volume's claim.
 func (w world) objects(a *storagev1.VolumeAttachment) []plan.ObjectRef {
-	out := []plan.ObjectRef{{Kind: "VolumeAttachment", Name: a.Name}, {Kind: "Node", Name: a.Spec.NodeName}}
+	out := []plan.ObjectRef{{Kind: "VolumeAttachment", Name: a.Name}, plan.NodeRef(a.Spec.NodeName)}
 	name := a.Spec.Source.PersistentVolumeName
 	if name == nil {
 		return out

@@ -112,7 +112,7 @@ func Next(p *snapshot.Pool, now time.Time) time.Time {
 func Reason(pool string, p Pause, now time.Time) plan.Reason {
 	out := plan.Reason{
 		Code: plan.LaunchesPaused, Want: p.Offering, Have: p.Failure.Reason, Total: p.Count,
-		Objects: []plan.ObjectRef{{Kind: "NodePool", Name: pool}, {Kind: "NodeClaim", Name: p.Claim}},
+		Objects: []plan.ObjectRef{plan.PoolRef(pool), plan.ClaimRef(p.Claim)},
 		Since:   p.Last, Until: p.Until,
 	}
 	if !now.Before(p.Until) {

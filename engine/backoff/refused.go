@@ -30,7 +30,7 @@ func RefusedUntil(r *snapshot.LaunchRefusal) time.Time {
 // RefusedReason is why a pool launches nothing, in the API server's words.
 func RefusedReason(pool string, r *snapshot.LaunchRefusal) plan.Reason {
 	return plan.Reason{
-		Code: plan.LaunchesRefused, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: pool}}, Have: r.Words, Total: r.Count,
+		Code: plan.LaunchesRefused, Objects: []plan.ObjectRef{plan.PoolRef(pool)}, Have: r.Words, Total: r.Count,
 		Since: r.Last, Until: RefusedUntil(r),
 	}
 }

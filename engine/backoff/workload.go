@@ -214,7 +214,7 @@ func countRecorded(s *snapshot.Snapshot) {
 func UnusedReason(pool string, w WorkloadPause) plan.Reason {
 	return plan.Reason{
 		Code: plan.MachinesUnused, Want: w.Workload, Have: strings.Join(w.Machines, "; "), Total: w.Count,
-		Objects: []plan.ObjectRef{{Kind: "NodePool", Name: pool}, {Kind: "NodeClaim", Name: w.Claim}},
+		Objects: []plan.ObjectRef{plan.PoolRef(pool), plan.ClaimRef(w.Claim)},
 		Since:   w.Last, Until: w.Until,
 	}
 }

@@ -51,7 +51,7 @@ func (c *consolidation) arrivals(p *snapshot.Pool) (out []*snapshot.Pod, until t
 		}
 		for pod := range whatif.Moving(n) {
 			if over := idle.Bound(pod.Pod).Add(churnlog.Soon); c.s.Now.Before(over) && !eviction.OfJob(pod.Pod) {
-				out, until = append(out, pod), idle.Later(until, over)
+				out, until = append(out, pod), snapshot.Latest(until, over)
 			}
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/disruption/churnlog"
-	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/disruption/whatif"
 	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -78,7 +77,7 @@ func (d *decider) list(c Command, until time.Time) {
 	for _, n := range c.Nodes {
 		objects := plan.MachineRefs(n)
 		for _, name := range c.Replacements {
-			objects = append(objects, plan.ObjectRef{Kind: "NodeClaim", Name: name})
+			objects = append(objects, plan.ClaimRef(name))
 		}
 		*d.verdict(n) = Verdict{
 			Node: n, Disrupting: true, Cause: c.Cause, Saving: c.Saving / float64(len(c.Nodes)),
@@ -266,7 +265,7 @@ const expectingFor = 10 * time.Minute
 // expecting keeps a machine that pods are about to be bound to from being replaced for a
 // voluntary cause, until they are, or kube-scheduler has had the time.
 func (d *decider) expecting(n *snapshot.Node) (plan.Reason, bool) {
-	since := idle.Later(d.due(n), n.Claim.Conditions[snapshot.Initialized].Since)
+	since := snapshot.Latest(d.due(n), n.Claim.Conditions[snapshot.Initialized].Since)
 	if d.verdict(n).Cause.Urgent() || !d.s.Now.Before(since.Add(expectingFor)) {
 		return plan.Reason{}, false
 	}

@@ -190,7 +190,7 @@ func opens(budgets []budget, disrupting int, now time.Time) time.Time {
 
 // Reason is why the next machine has to wait when spent others were let go.
 func (a Allowance) Reason(spent int) plan.Reason {
-	pool := []plan.ObjectRef{{Kind: "NodePool", Name: a.Pool}}
+	pool := []plan.ObjectRef{plan.PoolRef(a.Pool)}
 	if a.Invalid != "" {
 		return plan.Reason{Code: plan.BudgetInvalid, Objects: pool, Have: a.Invalid}
 	}

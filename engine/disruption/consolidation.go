@@ -40,7 +40,7 @@ func (c *consolidation) begin() {
 			continue
 		}
 		if v.Reason.Code == "" { // it stands if the machine takes pods of others
-			v.Reason = plan.Reason{Code: plan.NothingCheaper, Objects: plan.MachineRefs(x.Node), Have: dollars(x.Price), Want: dollars(x.Price)}
+			v.Reason = plan.Reason{Code: plan.NothingCheaper, Objects: plan.MachineRefs(x.Node), Have: plan.PerHour(x.Price), Want: plan.PerHour(x.Price)}
 		}
 		m := c.world.Machine(x.Node.Name)
 		in.Candidates = append(in.Candidates, consolidate.Candidate{Node: m, Price: x.Price, Cost: m.MoveCost()})

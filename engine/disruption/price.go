@@ -77,12 +77,10 @@ func unplanned(c Command, live *snapshot.Node) *snapshot.Pod {
 }
 
 func poolRef(p *snapshot.Pool) []plan.ObjectRef {
-	return []plan.ObjectRef{{Kind: "NodePool", Name: p.Name}}
+	return []plan.ObjectRef{plan.PoolRef(p.Name)}
 }
 
 // fitsNowhere is why a machine stays, one of whose pods has no other place.
 func (d *decider) fitsNowhere(p *snapshot.Pod, n *snapshot.Node) plan.Reason {
 	return plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.RefOf(p)}, plan.MachineRefs(n)...), Have: d.s.Pool(n.Claim.Pool).Closed()}
 }
-
-func dollars(price float64) string { return plan.Dollars(price) + "/h" }

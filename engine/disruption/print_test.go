@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -61,7 +62,7 @@ func launched(c Command) string {
 		text += fmt.Sprintf(", launching %s %s/%s/%s", c.Launch[i].Pool, key.Type, key.Zone, key.CapacityType)
 	}
 	if c.Cause == Underutilized && c.Saving != 0 {
-		text += ", saving " + dollars(c.Saving)
+		text += ", saving " + plan.PerHour(c.Saving)
 	}
 	return text
 }

@@ -146,7 +146,7 @@ func (d *decider) resting(pool string) (plan.Reason, bool) {
 		return plan.Reason{}, false
 	}
 	return plan.Reason{
-		Code: plan.ReplacementFailed, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: pool}},
+		Code: plan.ReplacementFailed, Objects: []plan.ObjectRef{plan.PoolRef(pool)},
 		Have: fmt.Sprint(p.failures), Until: p.until,
 	}, true
 }

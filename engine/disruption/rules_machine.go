@@ -130,7 +130,7 @@ func pooled(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	if n.Claim.Pool == "" {
 		return plan.Reason{Code: plan.Standalone, Objects: plan.MachineRefs(n)}, true
 	}
-	ref := plan.ObjectRef{Kind: "NodePool", Name: n.Claim.Pool}
+	ref := plan.PoolRef(n.Claim.Pool)
 	return plan.Reason{Code: plan.PoolMissing, Objects: append([]plan.ObjectRef{ref}, plan.MachineRefs(n)...)}, e.s.Pool(n.Claim.Pool) == nil
 }
 
@@ -147,9 +147,9 @@ func nodeMayBeDisrupted(_ *examiner, n *snapshot.Node) (plan.Reason, bool) {
 		return plan.Reason{Code: plan.Rebooting, Objects: plan.MachineRefs(n), Have: r.Message, Since: r.Since}, true
 	}
 	if n.Object.Annotations[eviction.DoNotDisruptAnnotation] == "true" {
-		return plan.Reason{Code: plan.DoNotDisrupt, Objects: []plan.ObjectRef{{Kind: "Node", Name: n.Object.Name}}, Have: "true"}, true
+		return plan.Reason{Code: plan.DoNotDisrupt, Objects: []plan.ObjectRef{plan.NodeRef(n.Object.Name)}, Have: "true"}, true
 	}
-	claim := plan.ObjectRef{Kind: "NodeClaim", Name: n.Claim.Name}
+	claim := plan.ClaimRef(n.Claim.Name)
 	return plan.Reason{Code: plan.DoNotDisrupt, Objects: []plan.ObjectRef{claim}, Have: "true"}, n.Claim.Annotations[eviction.DoNotDisruptAnnotation] == "true"
 }
 

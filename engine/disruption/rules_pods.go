@@ -22,7 +22,7 @@ func upToDate(e *examiner, _ *snapshot.Node) (plan.Reason, bool) {
 	if p == nil {
 		return plan.Reason{}, false
 	}
-	return plan.Reason{Code: plan.WatchBehind, Objects: []plan.ObjectRef{plan.PodRef(p.Pod), {Kind: "Node", Name: p.Spec.NodeName}}}, true
+	return plan.Reason{Code: plan.WatchBehind, Objects: []plan.ObjectRef{plan.PodRef(p.Pod), plan.NodeRef(p.Spec.NodeName)}}, true
 }
 
 func podsMayBeDisrupted(e *examiner, n *snapshot.Node) (plan.Reason, bool) {

@@ -73,19 +73,19 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 		if now.Before(at.Add(most)) {
 			young++
 		}
-		r.since = idle.Later(r.since, at)
+		r.since = snapshot.Latest(r.since, at)
 	}
 	if pods == 0 {
-		r.since = idle.Later(r.since, n.Claim.LastPodEvent)
+		r.since = snapshot.Latest(r.since, n.Claim.LastPodEvent)
 	}
 	if !pool.Policy.Disruption.IgnoreJobs {
 		for _, at := range n.Ended {
-			r.rounds = idle.Later(r.rounds, at.Add(idle.Between))
+			r.rounds = snapshot.Latest(r.rounds, at.Add(idle.Between))
 		}
 	}
-	r.idle = idle.Later(r.since.Add(after), r.rounds)
+	r.idle = snapshot.Latest(r.since.Add(after), r.rounds)
 	if s := idle.StreakOf(n.Claim.Annotations); s.Events > 0 && pods > 0 {
-		began := idle.Later(s.Since, n.Claim.Conditions[snapshot.Initialized].Since)
+		began := snapshot.Latest(s.Since, n.Claim.Conditions[snapshot.Initialized].Since)
 		r.enough = began.Add(most + patience*most*time.Duration(young)/time.Duration(pods+1))
 	}
 	return r

@@ -60,7 +60,7 @@ func (u *underway) giveUp(g *group) {
 	r := plan.Reason{Code: plan.ReplacementFailed, Have: fmt.Sprint(u.paused[pool.Name].failures + 1), Want: most.String()}
 	for _, name := range g.Replacements {
 		if c := u.comer(name); c != nil && !c.Claim.Is(snapshot.Initialized) {
-			r.Objects = append(r.Objects, plan.ObjectRef{Kind: "NodeClaim", Name: name})
+			r.Objects = append(r.Objects, plan.ClaimRef(name))
 			waits, _ := initialized(u.examiner, c)
 			r.Hint = cmp.Or(r.Hint, c.Claim.Conditions[waits.Want].Message, waits.Have)
 		}
@@ -144,7 +144,7 @@ func (u *underway) await(g *group) {
 			g.failed = true
 			pool := g.Nodes[0].Claim.Pool
 			u.callOff(g, g.Nodes[0], plan.Reason{
-				Code: plan.ReplacementFailed, Objects: []plan.ObjectRef{{Kind: "NodeClaim", Name: name}}, Have: fmt.Sprint(u.paused[pool].failures + 1),
+				Code: plan.ReplacementFailed, Objects: []plan.ObjectRef{plan.ClaimRef(name)}, Have: fmt.Sprint(u.paused[pool].failures + 1),
 			})
 			return
 		}
@@ -168,7 +168,7 @@ func (u *underway) overspends(g *group, cost float64) bool {
 	over := g.Spend > 0 && cost > g.Spend+1e-9
 	if over {
 		u.callOff(g, g.Nodes[0], plan.Reason{
-			Code: plan.SavingTooSmall, Objects: plan.MachineRefs(g.Nodes[0]), Want: dollars(g.Saving), Have: dollars(g.Spend + g.Saving - cost),
+			Code: plan.SavingTooSmall, Objects: plan.MachineRefs(g.Nodes[0]), Want: plan.PerHour(g.Saving), Have: plan.PerHour(g.Spend + g.Saving - cost),
 		})
 	}
 	return over

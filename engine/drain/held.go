@@ -74,7 +74,7 @@ func (x *storage) held(s *Step) []Verdict {
 	}
 	slices.SortFunc(out, func(a, b Verdict) int { return cmp.Compare(a.Objects[0].Name, b.Objects[0].Name) })
 	if c := x.view.Cloud; c != nil && c.Silent != "" {
-		r := plan.Reason{Code: plan.CloudSilent, Objects: []plan.ObjectRef{{Kind: "Node", Name: x.view.Node.Name}}, Since: since, Have: c.Silent}
+		r := plan.Reason{Code: plan.CloudSilent, Objects: []plan.ObjectRef{plan.NodeRef(x.view.Node.Name)}, Since: since, Have: c.Silent}
 		out = append(out, Verdict{r, waits})
 	}
 	if waits && len(out) > 0 {

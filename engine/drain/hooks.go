@@ -115,7 +115,7 @@ func (v View) hookEnd(point snapshot.HookPoint) time.Time {
 // met reports whether what a hook waits for is there, and how it stands.
 func (v View) met(h snapshot.Hook) (bool, plan.Reason) {
 	node := v.Node.Object
-	r := plan.Reason{Objects: []plan.ObjectRef{{Kind: "Node", Name: node.Name}}}
+	r := plan.Reason{Objects: []plan.ObjectRef{plan.NodeRef(node.Name)}}
 	switch {
 	case h.Annotation != "":
 		value, there := node.Annotations[h.Annotation]

@@ -86,10 +86,7 @@ func (c *checker) coming(x *binder, there bool) []bound {
 // start adds the DaemonSets' pods that come with a node, beside those that run there.
 func (c *checker) start(x *binder, node *corev1.Node, there []*snapshot.Pod) {
 	for _, d := range c.s.DaemonSets {
-		runs := slices.ContainsFunc(there, func(p *snapshot.Pod) bool {
-			return slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "DaemonSet" && o.Name == d.Name })
-		})
-		if !runs && c.repelled(d.Pod, node) == "" {
+		if !slices.ContainsFunc(there, d.Owns) && c.repelled(d.Pod, node) == "" {
 			x.pods = append(x.pods, bound{d.Pod, node})
 		}
 	}

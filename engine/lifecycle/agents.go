@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/engine/devices"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
@@ -161,8 +160,7 @@ func runsOn(v View, d *snapshot.DaemonSet, node *corev1.Node) bool {
 
 func podOf(v View, d *snapshot.DaemonSet, node *corev1.Node) *snapshot.Pod {
 	i := slices.IndexFunc(v.Pods, func(p *snapshot.Pod) bool {
-		return p.Spec.NodeName == node.Name && p.Namespace == d.Namespace && p.DeletionTimestamp == nil &&
-			slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "DaemonSet" && o.Name == d.Name })
+		return p.Spec.NodeName == node.Name && p.DeletionTimestamp == nil && d.Owns(p)
 	})
 	if i < 0 {
 		return nil

@@ -6,11 +6,8 @@ import "github.com/millwright-dev/millwright/engine/snapshot"
 // not asked what it would launch.
 func Checklist(v View) Step {
 	if !v.Claim.Is(snapshot.Launched) && v.Claim.Deleted.IsZero() {
-		r := Unlaunched(v.Claim)
-		return Step{Gates: []Gate{{
-			Name: GateLaunched, Since: r.Since, Reason: r,
-			Next: Next{Actor: Cloud, Then: GiveUp, At: r.Since.Add(v.Policy.Defaulted().LaunchTimeout)},
-		}}}
+		v.Policy = v.Policy.Defaulted()
+		return Step{Gates: []Gate{launching(v)}}
 	}
 	return Decide(v)
 }

@@ -82,7 +82,7 @@ func (s *Step) follow(v View, node *corev1.Node, g *Gate) {
 	for _, d := range deadlines {
 		g.Next = d
 		if v.Now.Before(d.At) {
-			s.Wake = earliest(s.Wake, d.At)
+			s.Wake = snapshot.Earliest(s.Wake, d.At)
 			return
 		}
 		s.act(v, node, g)
@@ -172,14 +172,6 @@ func registeredAt(v View, node *corev1.Node) time.Time {
 		return node.CreationTimestamp.Time
 	}
 	return at
-}
-
-// earliest is the earlier of two times; zero is none.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 func closed(name GateName, since time.Time, r plan.Reason, next Next) Gate {

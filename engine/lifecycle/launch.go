@@ -33,12 +33,9 @@ func ParsePlanned(s string) (catalog.Key, error) {
 // not know the token: another controller may have launched it.
 func launch(v View) Step {
 	c := v.Claim
-	deadline := since(c, snapshot.Launched).Add(v.Policy.LaunchTimeout)
-	s := Step{Wake: deadline, Gates: []Gate{{
-		Name: GateLaunched, Since: since(c, snapshot.Launched), Reason: Unlaunched(c),
-		Next: Next{Actor: Cloud, Then: GiveUp, At: deadline},
-	}}}
-	if !v.Now.Before(deadline) {
+	g := launching(v)
+	s := Step{Wake: g.Next.At, Gates: []Gate{g}}
+	if !v.Now.Before(g.Next.At) {
 		if _, answered := c.Conditions[snapshot.Launched]; answered {
 			s.Delete = LaunchTimedOut
 			return s
@@ -52,6 +49,15 @@ func launch(v View) Step {
 	return s
 }
 
+// launching is the gate of a claim that has no machine yet.
+func launching(v View) Gate {
+	r := Unlaunched(v.Claim)
+	return Gate{
+		Name: GateLaunched, Since: r.Since, Reason: r,
+		Next: Next{Actor: Cloud, Then: GiveUp, At: r.Since.Add(v.Policy.LaunchTimeout)},
+	}
+}
+
 // untold is the reason of a condition that nothing has been said of yet.
 const untold = "AwaitingReconciliation"
 
@@ -60,7 +66,7 @@ const untold = "AwaitingReconciliation"
 func Unlaunched(c *snapshot.Claim) plan.Reason {
 	r := plan.Reason{
 		Code:    plan.LaunchPending,
-		Objects: []plan.ObjectRef{{Kind: "NodeClaim", Name: c.Name}},
+		Objects: []plan.ObjectRef{plan.ClaimRef(c.Name)},
 		Since:   since(c, snapshot.Launched),
 	}
 	if said := c.Conditions[snapshot.Launched]; said.Reason != "" && said.Reason != untold {

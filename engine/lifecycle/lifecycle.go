@@ -229,7 +229,7 @@ func (v View) Impostors() (plan.Reason, bool) {
 	if len(v.Foreign) == 0 {
 		return plan.Reason{}, false
 	}
-	return plan.Reason{Code: plan.MultipleNodesFound, Objects: append([]plan.ObjectRef{{Kind: "Node", Name: v.Claim.NodeName}}, nodeRefs(v.Foreign)...), Want: v.Claim.ProviderID}, true
+	return plan.Reason{Code: plan.MultipleNodesFound, Objects: append([]plan.ObjectRef{plan.NodeRef(v.Claim.NodeName)}, nodeRefs(v.Foreign)...), Want: v.Claim.ProviderID}, true
 }
 
 func decide(v View) Step {

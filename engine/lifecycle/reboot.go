@@ -50,7 +50,7 @@ func (s *Step) endReboot(v View) {
 	switch ready := snapshot.Ready(node); {
 	case booted && ready:
 	case v.Now.Before(until):
-		s.Wake = earliest(s.Wake, until)
+		s.Wake = snapshot.Earliest(s.Wake, until)
 		return
 	case booted:
 		end.Reason, end.Message = RebootFailed, "the Node has booted, and is not Ready after "+RebootTimeout.String()

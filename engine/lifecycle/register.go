@@ -54,7 +54,7 @@ func register(v View) Step {
 }
 
 func notFound(c *snapshot.Claim) plan.Reason {
-	return plan.Reason{Code: plan.NodeNotFound, Objects: []plan.ObjectRef{{Kind: "NodeClaim", Name: c.Name}}, Want: c.ProviderID}
+	return plan.Reason{Code: plan.NodeNotFound, Objects: []plan.ObjectRef{plan.ClaimRef(c.Name)}, Want: c.ProviderID}
 }
 
 // takeOver makes the one Node ours.
@@ -172,7 +172,7 @@ func (n *NodeChange) takeOver(node *corev1.Node) {
 func nodeRefs(nodes []*corev1.Node) []plan.ObjectRef {
 	out := make([]plan.ObjectRef, 0, len(nodes))
 	for _, n := range nodes {
-		out = append(out, plan.ObjectRef{Kind: "Node", Name: n.Name})
+		out = append(out, plan.NodeRef(n.Name))
 	}
 	return out
 }

@@ -128,7 +128,7 @@ func (s *Step) watchTaint(v View, node *corev1.Node) {
 		s.change(v).Annotations = map[string]string{WorkDoneAnnotation: v.Now.UTC().Format(time.RFC3339)}
 	}
 	if at := staleAt(v, node); v.Now.Before(at) {
-		s.Wake = earliest(s.Wake, at)
+		s.Wake = snapshot.Earliest(s.Wake, at)
 	}
 }
 
@@ -146,7 +146,7 @@ func (s *Step) open(v View, node *corev1.Node) {
 		until = half
 	}
 	if v.Now.Before(until) && !s.starves(v, node, taint) {
-		s.Wake = earliest(s.Wake, earliest(until, v.Now.Add(plannedPoll)))
+		s.Wake = snapshot.Earliest(s.Wake, snapshot.Earliest(until, v.Now.Add(plannedPoll)))
 		return
 	}
 	change := s.change(v)

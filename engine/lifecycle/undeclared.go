@@ -67,14 +67,14 @@ func (s *Step) observe(v View) {
 		case !young:
 			entry = markStayed + entry
 		default:
-			s.Wake = earliest(s.Wake, end)
+			s.Wake = snapshot.Earliest(s.Wake, end)
 		}
 		out = append(out, entry)
 	}
 	for _, t := range node.Spec.Taints {
 		if known := strings.Contains(was, name(t)); young && !known && learnable(t) && !hasTaint(v.Claim.Taints, t) && !hasTaint(v.Claim.StartupTaints, t) {
 			out = append(out, name(t))
-			s.Wake = earliest(s.Wake, end)
+			s.Wake = snapshot.Earliest(s.Wake, end)
 		}
 	}
 	if now := strings.Join(out, ","); now != was {
@@ -180,5 +180,5 @@ func Declare(pool string, learned []corev1.Taint) plan.Reason {
 	for i, t := range learned {
 		lines[i] = "- {key: " + t.Key + ", effect: " + string(t.Effect) + "}"
 	}
-	return plan.Reason{Code: plan.UndeclaredStartupTaints, Want: strings.Join(lines, "\n"), Objects: []plan.ObjectRef{{Kind: "NodePool", Name: pool}}}
+	return plan.Reason{Code: plan.UndeclaredStartupTaints, Want: strings.Join(lines, "\n"), Objects: []plan.ObjectRef{plan.PoolRef(pool)}}
 }

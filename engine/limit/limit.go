@@ -234,7 +234,7 @@ func (l *Ledger) Over(pool string, amounts corev1.ResourceList) (plan.Reason, bo
 }
 
 func holds(pool string, most resource.Quantity, have string) plan.Reason {
-	return plan.Reason{Code: plan.LimitHolds, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: pool}}, Want: most.String(), Have: have}
+	return plan.Reason{Code: plan.LimitHolds, Objects: []plan.ObjectRef{plan.PoolRef(pool)}, Want: most.String(), Have: have}
 }
 
 // Within keeps the choices for one more machine of a pool that its limits have room for.
@@ -265,7 +265,7 @@ func (a *account) exceeded(n *plan.NewNode, wants corev1.ResourceList) (plan.Rea
 	}
 	if taken || a.trial && a.starting > 0 {
 		return plan.Reason{
-			Code: plan.LimitHolds, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: n.Pool}}, Have: "its launches fail, so one machine at a time is tried",
+			Code: plan.LimitHolds, Objects: []plan.ObjectRef{plan.PoolRef(n.Pool)}, Have: "its launches fail, so one machine at a time is tried",
 		}, true
 	}
 	return a.over(n.Pool, wants)

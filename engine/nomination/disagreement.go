@@ -89,7 +89,7 @@ func (r Refusal) Reason() plan.Reason {
 	before, _ := DisagreementOf(r.Pod)
 	d := Disagreement{First: cmp.Or(before.First, r.At), Last: r.At}
 	return plan.Reason{
-		Code: plan.SchedulerDisagrees, Objects: []plan.ObjectRef{{Kind: "Node", Name: r.Node.Name}, plan.PodRef(r.Pod.Pod)},
+		Code: plan.SchedulerDisagrees, Objects: []plan.ObjectRef{plan.NodeRef(r.Node.Name), plan.PodRef(r.Pod.Pod)},
 		Have: words(r.Pod.Pod), Since: d.First, Until: d.Again(),
 	}
 }
@@ -140,7 +140,7 @@ func words(p *corev1.Pod) string {
 
 // spoken is when kube-scheduler last changed what it says about a pod.
 func spoken(p *snapshot.Pod) time.Time {
-	return latest(WaitingSince(p), written(p.ManagedFields, Speaks))
+	return snapshot.Latest(WaitingSince(p), written(p.ManagedFields, Speaks))
 }
 
 // Speaks reports whether an entry of a pod's managed fields is of the scheduler.
@@ -151,7 +151,7 @@ func Speaks(f metav1.ManagedFieldsEntry) bool { return mentions(f, `PodScheduled
 func written(fields []metav1.ManagedFieldsEntry, about func(metav1.ManagedFieldsEntry) bool) (at time.Time) {
 	for _, f := range fields {
 		if f.Time != nil && about(f) {
-			at = latest(at, f.Time.Time)
+			at = snapshot.Latest(at, f.Time.Time)
 		}
 	}
 	return at

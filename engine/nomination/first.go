@@ -83,7 +83,7 @@ func AwaitedUntil(pods []*snapshot.Pod, c *snapshot.Claim, registered time.Time)
 		if admitted(p, c) {
 			patience = PlannedFor
 		}
-		until = latest(until, registered.Add(patience))
+		until = snapshot.Latest(until, registered.Add(patience))
 	}
 	return until
 }
@@ -105,5 +105,3 @@ func firstPools(s *snapshot.Snapshot) map[string]bool {
 	}
 	return out
 }
-
-func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

@@ -94,7 +94,7 @@ func (m *memo) hold(n *snapshot.Node) Hold {
 		return own
 	}
 	for _, of := range m.contestsOf(n) {
-		others.Until = latest(others.Until, m.opens(of, n))
+		others.Until = snapshot.Latest(others.Until, m.opens(of, n))
 		for _, o := range of.keeping(n) {
 			for _, p := range m.planned[o] {
 				others.For = append(others.For, plan.PodRef(p.Pod))
@@ -294,7 +294,7 @@ func readySince(n *snapshot.Node) (at time.Time, ok bool) {
 	}
 	for _, c := range n.Object.Status.Conditions {
 		if c.Type == corev1.NodeReady {
-			return knownSince(n, latest(c.LastTransitionTime.Time, written(n.Object.ManagedFields, Taints))), c.Status == corev1.ConditionTrue
+			return knownSince(n, snapshot.Latest(c.LastTransitionTime.Time, written(n.Object.ManagedFields, Taints))), c.Status == corev1.ConditionTrue
 		}
 	}
 	return time.Time{}, false
@@ -314,5 +314,5 @@ func joined(n *snapshot.Node) time.Time { return knownSince(n, n.Object.Creation
 
 // knownSince is a time in the life of a Node, or when its claim was launched if that is later.
 func knownSince(n *snapshot.Node, at time.Time) time.Time {
-	return latest(at, n.Claim.Conditions[snapshot.Launched].Since)
+	return snapshot.Latest(at, n.Claim.Conditions[snapshot.Launched].Since)
 }

@@ -34,7 +34,7 @@ func Until(p *snapshot.Pod, n *snapshot.Node) time.Time {
 	if since.IsZero() || !complete(n) {
 		return time.Time{}
 	}
-	since = latest(since, changed(n))
+	since = snapshot.Latest(since, changed(n))
 	if spoken(p).Before(n.Claim.Conditions[snapshot.Registered].Since.Add(-slack)) {
 		return since.Add(Lease)
 	}
@@ -59,7 +59,7 @@ func complete(n *snapshot.Node) bool {
 
 // changed is when a complete machine last became a different one for pods.
 func changed(n *snapshot.Node) time.Time {
-	return latest(n.Claim.Conditions[snapshot.Initialized].Since, n.Claim.LastPodEvent)
+	return snapshot.Latest(n.Claim.Conditions[snapshot.Initialized].Since, n.Claim.LastPodEvent)
 }
 
 // WaitingSince is when kube-scheduler first found no node for a pod, zero if it

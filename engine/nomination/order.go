@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -68,7 +67,7 @@ func free(s *snapshot.Snapshot, n *snapshot.Node) map[corev1.ResourceName]float6
 		take(p)
 	}
 	for _, d := range s.DaemonSets {
-		if !slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return metav1.IsControlledBy(p, d) }) {
+		if !slices.ContainsFunc(n.Pods, d.Owns) {
 			take(d.On(n.Name))
 		}
 	}

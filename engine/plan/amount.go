@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// PerHour is a price for an hour.
+func PerHour(x float64) string { return Dollars(x) + "/h" }
+
 // Dollars is an amount of money as prices are written: $12.34, $0.154, $0.0042; cents at
 // least, and three digits that count below a dollar.
 func Dollars(x float64) string {

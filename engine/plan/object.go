@@ -21,6 +21,15 @@ func PodRef(p *corev1.Pod) ObjectRef {
 	return ObjectRef{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
 }
 
+// PoolRef names a NodePool.
+func PoolRef(name string) ObjectRef { return ObjectRef{Kind: "NodePool", Name: name} }
+
+// ClaimRef names a NodeClaim.
+func ClaimRef(name string) ObjectRef { return ObjectRef{Kind: "NodeClaim", Name: name} }
+
+// NodeRef names a Node.
+func NodeRef(name string) ObjectRef { return ObjectRef{Kind: "Node", Name: name} }
+
 // RefOf names a pod, or the buffer that it stands for a chunk of.
 func RefOf(p *snapshot.Pod) ObjectRef {
 	if b := p.Buffer; b != nil {
@@ -33,10 +42,10 @@ func RefOf(p *snapshot.Pod) ObjectRef {
 func MachineRefs(n *snapshot.Node) []ObjectRef {
 	var out []ObjectRef
 	if n.Object != nil {
-		out = append(out, ObjectRef{Kind: "Node", Name: n.Object.Name})
+		out = append(out, NodeRef(n.Object.Name))
 	}
 	if n.Claim != nil {
-		out = append(out, ObjectRef{Kind: "NodeClaim", Name: n.Claim.Name})
+		out = append(out, ClaimRef(n.Claim.Name))
 	}
 	return out
 }

@@ -12,7 +12,7 @@ import (
 func Overlaid(c catalog.Choice) []string {
 	var out []string
 	if by := c.Offering.PricedBy; by != "" {
-		out = append(out, fmt.Sprintf("nodeoverlay/%s sets the price of %s to %s/h.", by, c.Type.Name, Dollars(c.Offering.Price)))
+		out = append(out, fmt.Sprintf("nodeoverlay/%s sets the price of %s to %s.", by, c.Type.Name, PerHour(c.Offering.Price)))
 	}
 	for _, resource := range slices.Sorted(maps.Keys(c.Type.AddedBy)) {
 		q := c.Type.Capacity[resource]

@@ -180,7 +180,7 @@ func (p *Plan) Summary() string {
 		if chunks > 0 {
 			pods = append(pods, Count(chunks, "chunk")+" of capacity buffers")
 		}
-		parts = append(parts, fmt.Sprintf("%s for %s at %s/h, %s", Count(len(p.NewNodes), "new node"), strings.Join(pods, " and "), Dollars(p.PricePerHour()), p.gap()))
+		parts = append(parts, fmt.Sprintf("%s for %s at %s, %s", Count(len(p.NewNodes), "new node"), strings.Join(pods, " and "), PerHour(p.PricePerHour()), p.gap()))
 	}
 	if len(p.Placements) > 0 {
 		parts = append(parts, Count(len(p.Placements), "pod")+" on nodes that exist")
@@ -215,9 +215,9 @@ func (p *Plan) Summary() string {
 func Effect(saving float64) string {
 	switch saving = dollars(saving); {
 	case saving > 0:
-		return fmt.Sprintf(", saving %s/h", Dollars(saving))
+		return fmt.Sprintf(", saving %s", PerHour(saving))
 	case saving < 0:
-		return fmt.Sprintf(", for %s/h more", Dollars(-saving))
+		return fmt.Sprintf(", for %s more", PerHour(-saving))
 	}
 	return ""
 }

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/disruption"
-	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/interruption/restart"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -295,7 +294,7 @@ func (d *decider) action(n *snapshot.Node, f *Finding) (snapshot.RepairAction, t
 	if r.Cause == "" {
 		return snapshot.RepairReplace, time.Time{}
 	}
-	until := idle.Later(r.At, f.Due).Add(d.policy(n).ReplaceTimeout) // it may have been requested before
+	until := snapshot.Latest(r.At, f.Due).Add(d.policy(n).ReplaceTimeout) // it may have been requested before
 	if !d.s.Now.Before(until) {
 		return snapshot.RepairTerminate, time.Time{}
 	}

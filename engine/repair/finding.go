@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/millwright-dev/millwright/engine/disruption/idle"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -84,7 +83,7 @@ func (d *decider) conditions(n *snapshot.Node, policy snapshot.Repair) []Finding
 			since = joined // the clock of its machine is behind
 		}
 		f := Finding{
-			Name: string(c.Type), What: string(c.Type) + "=" + string(c.Status), Since: since, Due: idle.Later(since, rebooted(n.Claim)).Add(rule.Toleration),
+			Name: string(c.Type), What: string(c.Type) + "=" + string(c.Status), Since: since, Due: snapshot.Latest(since, rebooted(n.Claim)).Add(rule.Toleration),
 			Action: cmp.Or(rule.Action, policy.Action),
 		}
 		if f.Action == snapshot.RepairReboot && !removes(policy.Action) {

@@ -30,5 +30,5 @@ func poolRef(n *snapshot.Node) []plan.ObjectRef {
 	if n.Claim.Pool == "" {
 		return nil
 	}
-	return []plan.ObjectRef{{Kind: "NodePool", Name: n.Claim.Pool}}
+	return []plan.ObjectRef{plan.PoolRef(n.Claim.Pool)}
 }

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -67,6 +68,13 @@ func (d *DaemonSet) On(node string) *Pod {
 		return p
 	}
 	return d.Pod
+}
+
+// Owns reports whether a pod is one of the DaemonSet's.
+func (d *DaemonSet) Owns(p *Pod) bool {
+	return p.Namespace == d.Namespace && slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool {
+		return o.Kind == "DaemonSet" && o.Name == d.Name
+	})
 }
 
 // Refused reports whether the cloud refused an offering lately.

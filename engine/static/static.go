@@ -29,7 +29,7 @@ func Template(s *snapshot.Snapshot, p *snapshot.Pool, room *limit.Ledger) (plan.
 	all, why := catalog.Rank(p.Types, p.Requirements, nil, s.Refused), p.Closed()
 	if len(all) == 0 || why != "" {
 		why = cmp.Or(why, "the cloud has just refused all that its requirements allow")
-		return plan.NewNode{}, &plan.Reason{Code: plan.PoolNotReady, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: p.Name}}, Have: why}
+		return plan.NewNode{}, &plan.Reason{Code: plan.PoolNotReady, Objects: []plan.ObjectRef{plan.PoolRef(p.Name)}, Have: why}
 	}
 	choices := room.Within(p.Name, all)
 	if len(choices) == 0 {

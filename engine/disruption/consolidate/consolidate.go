@@ -145,7 +145,7 @@ func (s *search) judge(c *component, answer whatif.Answer) {
 	_, refused := s.Refuses(nodes(c.nodes))
 	switch {
 	case len(c.launch) > 0 && saving <= 0:
-		s.stay(c, Stay{Reason: plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c.nodes[0]), Want: dollars(after), Have: dollars(before)}})
+		s.stay(c, Stay{Reason: plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c.nodes[0]), Want: plan.PerHour(after), Have: plan.PerHour(before)}})
 	case saving < h.dollars:
 		s.stay(c, Stay{Reason: h.reason(c.nodes[0], saving), Saving: saving, settled: len(c.launch) == 0 && h.field != fieldPayback})
 	case refused:
@@ -165,7 +165,7 @@ func (s *search) unplaced(c Candidate, pod *snapshot.Pod) plan.Reason {
 	}
 	need := s.prefilter.need(pod.Class)
 	if !slices.ContainsFunc(s.offers, func(w offer) bool { return w.price < c.Price && room(need, w.have, 1) > 0 }) {
-		return plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Want: dollars(c.Price), Have: dollars(c.Price)}
+		return plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Want: plan.PerHour(c.Price), Have: plan.PerHour(c.Price)}
 	}
 	if reason := s.Terms[c.Node.Pool()].Closed; reason.Code != "" {
 		return reason
@@ -174,7 +174,7 @@ func (s *search) unplaced(c Candidate, pod *snapshot.Pod) plan.Reason {
 }
 
 func nodeRef(c Candidate) []plan.ObjectRef {
-	return []plan.ObjectRef{{Kind: "Node", Name: c.Node.Name}}
+	return []plan.ObjectRef{plan.NodeRef(c.Node.Name)}
 }
 
 // take carries a move out, unless it cannot begin now.

@@ -102,10 +102,10 @@ const (
 // reason is why a move that saves less is not made.
 func (h *hurdle) reason(c Candidate, saving float64) plan.Reason {
 	r := plan.Reason{
-		Code: plan.SavingTooSmall, Objects: nodeRef(c), Field: h.field, Want: dollars(h.dollars), Have: dollars(saving), Total: h.types,
+		Code: plan.SavingTooSmall, Objects: nodeRef(c), Field: h.field, Want: plan.PerHour(h.dollars), Have: plan.PerHour(saving), Total: h.types,
 	}
 	if h.field == fieldPolicy || h.field == fieldChurn {
-		r.Objects = []plan.ObjectRef{{Kind: "NodePool", Name: c.Node.Pool()}}
+		r.Objects = []plan.ObjectRef{plan.PoolRef(c.Node.Pool())}
 	}
 	if h.field == fieldChurn {
 		r.Removed, r.Total, r.Until = h.churn.Evicted, h.churn.Pods, h.churn.Until

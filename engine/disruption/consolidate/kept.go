@@ -11,7 +11,7 @@ import (
 func (s *search) roomKept(c Candidate) plan.Reason {
 	churn := s.Terms[c.Node.Pool()].Churn
 	return plan.Reason{
-		Code: plan.RoomKept, Objects: []plan.ObjectRef{{Kind: "NodePool", Name: c.Node.Pool()}},
+		Code: plan.RoomKept, Objects: []plan.ObjectRef{plan.PoolRef(c.Node.Pool())},
 		Have: strconv.Itoa(churn.Expected.Pods), Want: churnlog.Soon.String(), Hint: churn.wasted(), Until: churn.Expected.Until,
 	}
 }

@@ -45,5 +45,3 @@ func (s *search) fitsNowhere(c Candidate, pod *snapshot.Pod) plan.Reason {
 	}
 	return plan.Reason{Code: plan.PodFitsNowhere, Objects: append([]plan.ObjectRef{plan.RefOf(pod)}, nodeRef(c)...)}
 }
-
-func dollars(price float64) string { return plan.Dollars(price) + "/h" }

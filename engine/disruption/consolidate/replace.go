@@ -47,14 +47,14 @@ func (s *search) wasteful() []Candidate {
 		}
 		c.waste = c.Price - r.value(need)
 		if c.waste <= s.Terms[c.Node.Pool()].MinSaving*c.Price {
-			s.stay(alone(c), Stay{Reason: plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Have: dollars(c.Price), Want: dollars(min(r.value(need), c.Price))}})
+			s.stay(alone(c), Stay{Reason: plan.Reason{Code: plan.NothingCheaper, Objects: nodeRef(c), Have: plan.PerHour(c.Price), Want: plan.PerHour(min(r.value(need), c.Price))}})
 			continue
 		}
 		if h := s.Terms[c.Node.Pool()].disruption(true, c.Cost); c.waste < h.dollars {
 			s.stay(alone(c), Stay{Reason: h.reason(c, c.waste), Saving: c.waste})
 			continue
 		}
-		s.stay(alone(c), Stay{Reason: plan.Reason{Code: plan.NotExamined, Objects: nodeRef(c), Have: dollars(c.waste)}, Saving: c.waste})
+		s.stay(alone(c), Stay{Reason: plan.Reason{Code: plan.NotExamined, Objects: nodeRef(c), Have: plan.PerHour(c.waste)}, Saving: c.waste})
 		out = append(out, c)
 	}
 	slices.SortStableFunc(out, func(a, b Candidate) int {

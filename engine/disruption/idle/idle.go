@@ -46,11 +46,11 @@ func Last(p *corev1.Pod, now time.Time) (Event, bool) {
 	}
 	at := Bound(p)
 	if eviction.Terminal(p) {
-		at = Later(at, Ended(p))
+		at = snapshot.Latest(at, Ended(p))
 	}
 	if p.DeletionTimestamp != nil {
 		grace := time.Duration(ptr.Deref(p.DeletionGracePeriodSeconds, 0)) * time.Second
-		at = Later(at, p.DeletionTimestamp.Add(-grace)) // when it was told to end
+		at = snapshot.Latest(at, p.DeletionTimestamp.Add(-grace)) // when it was told to end
 	}
 	if at.IsZero() || at.After(now) {
 		at = now
@@ -141,14 +141,14 @@ func Ended(p *corev1.Pod) time.Time {
 	var at time.Time
 	for _, c := range p.Status.ContainerStatuses {
 		if t := c.State.Terminated; t != nil {
-			at = Later(at, t.FinishedAt.Time)
+			at = snapshot.Latest(at, t.FinishedAt.Time)
 		}
 	}
 	if !at.IsZero() {
 		return at
 	}
 	for _, c := range p.Status.Conditions {
-		at = Later(at, c.LastTransitionTime.Time)
+		at = snapshot.Latest(at, c.LastTransitionTime.Time)
 	}
 	return at
 }
@@ -162,6 +162,3 @@ func EndedItself(p *corev1.Pod) bool {
 			return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
 		})
 }
-
-// Later is the latest of times.
-func Later(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
