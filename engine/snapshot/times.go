@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Latest is the latest of times.
+// Latest is the latest of some times, at least one.
 func Latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // Earliest is the earlier of two times; zero is none.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
@@ -48,11 +47,7 @@ func withOwnTolerations(list []corev1.Toleration) []corev1.Toleration {
 
 // runsOn reports whether one of the DaemonSet's pods is on the node already.
 func (d *Daemon) runsOn(n *snapshot.Node) bool {
-	return slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool {
-		return !p.Terminal() && p.Namespace == d.Namespace && slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool {
-			return o.Kind == "DaemonSet" && o.Name == d.Name
-		})
-	})
+	return slices.ContainsFunc(n.Pods, func(p *snapshot.Pod) bool { return !p.Terminal() && d.Owns(p) })
 }
 
 // Overheads are the different sets of DaemonSets that so many places carry, and which of
