@@ -1,6 +1,9 @@
 package placement
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -64,4 +67,48 @@ func (t *claims) relax(set requirement.Set, p *supply.Pool, chosen []int) (requi
 		}
 	}
 	return set, relaxed
+}
+
+// keepMinValues drops boxes until the limits leave all others the alternatives that
+// minValues demand: of those that lack some, first those with the fewest pods, then the
+// dearest. Their pods stay where they are. What a box could become only grows as others
+// go, so one look at each does.
+func (t *claims) keepMinValues(boxes []pack.Box) []pack.Box {
+	if t.w.opts.RelaxMinValues {
+		return boxes
+	}
+	order := make([]int, len(boxes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(t.podsOf(&boxes[a]), t.podsOf(&boxes[b])), cmp.Compare(b, a))
+	})
+	left := len(boxes)
+	for _, i := range order {
+		if !t.keepsMinValues(&boxes[i], left) {
+			t.charge(boxes[i:i+1], -1)
+			boxes[i].Parts = nil
+			left--
+		}
+	}
+	return slices.DeleteFunc(boxes, func(b pack.Box) bool { return b.Parts == nil })
+}
+
+func (t *packing) podsOf(b *pack.Box) int {
+	pods := 0
+	for _, part := range b.Parts {
+		pods += part.Count * t.groups[part.Item].Bundle
+	}
+	return pods
+}
+
+// keepsMinValues reports whether a box, one of so many, has alternatives with the
+// different values that its pool demands.
+func (t *claims) keepsMinValues(b *pack.Box, boxes int) bool {
+	p := t.poolOf(b)
+	if len(p.MinValues) == 0 || len(p.Limits) == 0 {
+		return true
+	}
+	return t.w.Offerings.NewMinValues(p, t.suiting(t.contentOf(b), t.launch[b.Model], boxes)...).Met()
 }

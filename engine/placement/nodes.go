@@ -95,28 +95,23 @@ type claims struct {
 	suited []int
 }
 
-// nodes turns boxes into machines to launch, takes their pods from the groups, and returns the
-// boxes. It leaves out those that the pools' limits do not leave the alternatives that minValues
-// demand; there is more for the others then.
-func (t *claims) nodes(boxes []pack.Box) []pack.Box {
+// admit puts boxes in order, charges them to their pools, and drops those that the pools'
+// limits do not leave enough of a choice.
+func (t *claims) admit(boxes []pack.Box) []pack.Box {
 	slices.SortFunc(boxes, func(a, b pack.Box) int { return t.compareBoxes(&a, &b) })
+	t.charge(boxes, 1)
+	return t.keepMinValues(boxes)
+}
+
+// nodes turns boxes into machines to launch and takes their pods from the groups.
+func (t *claims) nodes(boxes []pack.Box) []plan.NewNode {
+	out := make([]plan.NewNode, len(boxes))
 	for i := range boxes {
-		t.w.Offerings.Charge(t.launch[boxes[i].Model], 1)
+		chosen := 0
+		out[i], chosen = t.node(&boxes[i], len(boxes))
+		t.w.chosen = append(t.w.chosen, chosen)
 	}
-	left := len(boxes)
-	kept := boxes[:0]
-	for _, b := range boxes {
-		c := t.contentOf(&b)
-		chosen := t.shortlist(c, t.launch[b.Model], left)
-		if !t.w.opts.RelaxMinValues && !t.w.Offerings.NewMinValues(c.pool, chosen...).Met() {
-			t.w.Offerings.Charge(t.launch[b.Model], -1)
-			left--
-			continue
-		}
-		kept = append(kept, b)
-		t.w.plan.NewNodes, t.w.chosen = append(t.w.plan.NewNodes, t.node(&b, c, chosen)), append(t.w.chosen, chosen[0])
-	}
-	return kept
+	return out
 }
 
 // compareBoxes orders boxes by pool and by what they are, the cheapest first. Which zones they
@@ -133,20 +128,30 @@ func (t *packing) compareBoxes(a, b *pack.Box) int {
 	return cmp.Or(parts, slices.Compare(x.Weighs, y.Weighs), slices.Compare(x.Holds, y.Holds), cmp.Compare(one.Kind, other.Kind))
 }
 
-// node turns a box into a machine that may become each of the chosen launches; the first is the
-// one that is counted on.
-func (t *claims) node(b *pack.Box, c *content, chosen []int) plan.NewNode {
+// charge takes the boxes from their pools' limits, or gives them back.
+func (t *claims) charge(boxes []pack.Box, times int64) {
+	for i := range boxes {
+		t.w.Offerings.Charge(t.launch[boxes[i].Model], times)
+	}
+}
+
+// node turns one of so many boxes into a machine, and tells the launch that is counted
+// on.
+func (t *claims) node(b *pack.Box, boxes int) (plan.NewNode, int) {
+	c := t.contentOf(b)
 	n := plan.NewNode{Pool: c.pool.Name}
+	n.Pods = make([]*snapshot.Pod, 0, t.podsOf(b))
 	for _, part := range b.Parts {
 		n.Pods = append(n.Pods, t.groups[part.Item].Take(part.Count)...)
 	}
 	slices.SortFunc(n.Pods, snapshot.ComparePods)
+	chosen := t.shortlist(c, t.launch[b.Model], boxes)
 	c.pool.Zones[t.w.Offerings.Launches[chosen[0]].Offering.Zone]++
 	list := t.listOf(chosen)
 	n.Alternatives, n.Choice = list.choices, list.choices[0]
 	n.Requirements, n.MinValuesRelaxed = t.relax(t.requirements(c, list.types, chosen[0]), c.pool, chosen)
 	n.Requests = t.requests(c, chosen)
-	return n
+	return n, chosen[0]
 }
 
 // list is a shortlist in the plan's words. Most machines of a plan share theirs.

@@ -125,7 +125,9 @@ func (w *world) launch(pools []*supply.Pool) {
 	}
 	solution := pack.Solve(&t.problem)
 	c := &claims{packing: t, lists: map[string]*list{}}
-	w.plan.LowerBound += t.bound(solution, c.nodes(solution.Boxes))
+	boxes := c.admit(solution.Boxes)
+	w.plan.LowerBound += t.bound(solution, boxes)
+	w.plan.NewNodes = append(w.plan.NewNodes, c.nodes(boxes)...)
 	w.Offerings.Exhaust()
 }
 

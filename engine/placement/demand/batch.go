@@ -90,11 +90,11 @@ func (g *Group) Units() int { return len(g.Pods) / g.Bundle }
 // be divided among units in another way. Only the numbers of pods in the groups have a meaning.
 func (g *Group) Apart(n int) []*Group {
 	if len(g.Members) == 0 {
-		return []*Group{{Shape: g.Shape, Need: g.Need, Pods: make([]*snapshot.Pod, n*g.Bundle), Bundle: g.Bundle}}
+		return []*Group{{Shape: g.Shape, Need: g.Need, Pods: g.Pods[:n*g.Bundle], Bundle: g.Bundle}}
 	}
 	out := make([]*Group, len(g.Members))
 	for i, m := range g.Members {
-		out[i] = &Group{Shape: m.Shape, Need: m.Need, Pods: make([]*snapshot.Pod, n*m.Count), Bundle: 1}
+		out[i] = &Group{Shape: m.Shape, Need: m.Need, Pods: g.Pods[:n*m.Count], Bundle: 1}
 	}
 	return out
 }
