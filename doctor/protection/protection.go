@@ -5,7 +5,6 @@ package protection
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/engine/eviction"
@@ -32,7 +31,7 @@ func Void(all []Pods) []finding.Finding {
 		value, set := p.Annotations[eviction.DoNotDisruptAnnotation]
 		own, onOwner := p.Own[eviction.DoNotDisruptAnnotation]
 		switch {
-		case set && !known(value):
+		case set && !eviction.Valid(value):
 			out = append(out, p.finding(p.At, eviction.DoNotDisruptAnnotation, fmt.Sprintf("is %q, neither \"true\" nor a positive duration: its pods are evicted as any other", value)))
 		case set: // what is known says what is wanted
 		case onOwner && own != "false":
@@ -42,11 +41,6 @@ func Void(all []Pods) []finding.Finding {
 		}
 	}
 	return out
-}
-
-func known(value string) bool {
-	d, err := time.ParseDuration(value)
-	return value == "true" || value == "false" || err == nil && d > 0
 }
 
 // finding is about an annotation of the object at a path.

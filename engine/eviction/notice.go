@@ -31,8 +31,8 @@ func NoticeOf(p *corev1.Pod, now time.Time) (Notice, time.Time) {
 		return "", time.Time{}
 	}
 	until, protected := Protected(p, now)
-	switch d, err := time.ParseDuration(value); {
-	case err != nil || d <= 0:
+	switch {
+	case !Valid(value):
 		return Invalid, time.Time{}
 	case protected && !until.IsZero():
 		return Lasts, until
@@ -40,6 +40,13 @@ func NoticeOf(p *corev1.Pod, now time.Time) (Notice, time.Time) {
 		return Elapsed, until
 	}
 	return "", time.Time{}
+}
+
+// Valid reports whether a do-not-disrupt of a pod has a value that means something: true, false
+// or a positive duration.
+func Valid(value string) bool {
+	d, err := time.ParseDuration(value)
+	return value == "true" || value == "false" || err == nil && d > 0
 }
 
 // Void is a value that protects nothing on a claim or its Node, by their annotations, where

@@ -9,7 +9,7 @@ import (
 )
 
 // exclusives numbers what not all pods of a node can use, host ports and disks, by what tells
-// it apart. The zero map cannot be added to.
+// it apart. A nil map cannot be added to.
 type exclusives map[string]pack.Token
 
 func (t exclusives) number(name string) pack.Token {
