@@ -9,6 +9,8 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Class is a node class as Kubernetes has it.
@@ -18,17 +20,26 @@ type Class interface {
 }
 
 // Ready is the condition Ready of a class; its Status is empty if there is none. Of the conditions
-// that it is made of its message tells no more than that they are False: theirs are put in.
+// that it is made of its message tells no more than that they are False: theirs are put in, and
+// such as only follow from them are left out.
 func Ready(conditions []status.Condition) status.Condition {
 	i := slices.IndexFunc(conditions, func(c status.Condition) bool { return c.Type == status.ConditionReady })
 	if i < 0 {
 		return status.Condition{}
 	}
 	ready := conditions[i]
-	for _, c := range conditions {
-		if named := c.Type + "=False"; c.Type != status.ConditionReady && c.Message != "" {
-			ready.Message = strings.Replace(ready.Message, named, named+" ("+c.Message+")", 1)
+	var parts []string
+	for _, part := range strings.Split(ready.Message, ", ") {
+		at := slices.IndexFunc(conditions, func(c status.Condition) bool { return c.Type != status.ConditionReady && c.Type+"=False" == part })
+		switch {
+		case at < 0 || conditions[at].Message == "":
+			parts = append(parts, part)
+		case conditions[at].Reason != snapshot.DependenciesNotReady:
+			parts = append(parts, part+" ("+conditions[at].Message+")")
 		}
+	}
+	if len(parts) > 0 {
+		ready.Message = strings.Join(parts, ", ")
 	}
 	return ready
 }

@@ -169,7 +169,8 @@ func TestWhatAPolicyLacksIsNamed(t *testing.T) {
 	}
 }
 
-// lacking takes an entry from a statement, and finds fault unless a condition names it.
+// lacking takes an entry from a statement, and finds fault unless a condition names it, in words
+// that are the same for every refusal.
 func lacking(t *testing.T, documents []document, sid, field, entry string, names func(string) bool) {
 	t.Run(sid+"/"+entry, func(t *testing.T) {
 		a := newCustomer(t)
@@ -179,6 +180,9 @@ func lacking(t *testing.T, documents []document, sid, field, entry string, names
 		a.exercise(t.Context())
 		if !slices.ContainsFunc(a.conditions, names) {
 			t.Errorf("without %s of %s, no condition names it; said was\n%s", entry, sid, strings.Join(a.said, "\n"))
+		}
+		if i := slices.IndexFunc(a.said, func(text string) bool { return strings.Contains(text, "Encoded authorization") }); i >= 0 {
+			t.Errorf("what is new with each refusal is said: %s", a.said[i])
 		}
 	})
 }

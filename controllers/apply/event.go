@@ -41,6 +41,12 @@ func (w *Writer) Event(e Event) {
 	w.recorder.Event(e.Object, kind, e.Reason, e.Message)
 }
 
+// First reports whether something is to be told for the first time within a window, by what tells
+// it apart from all else.
+func (w *Writer) First(what string, window time.Duration) bool {
+	return w.recent.first("told\x00"+what, window)
+}
+
 // key tells events apart.
 func (e Event) key() string {
 	return strings.Join(append([]string{e.Reason, string(e.Object.GetUID()), e.Object.GetNamespace(), e.Object.GetName()}, e.Dedupe...), "\x00")

@@ -60,11 +60,16 @@ type Reconciler struct {
 	// launching has an element for every claim that is being decided upon and launched.
 	launching chan struct{}
 	holds     *holds
+	// failing are the pauses of claims whose launches fail.
+	failing *loop.Pauses
 }
 
 // New makes a Reconciler.
 func New(d loop.Deps) *Reconciler {
-	return &Reconciler{deps: d, launching: make(chan struct{}, launches), holds: newHolds()}
+	return &Reconciler{
+		deps: d, launching: make(chan struct{}, launches), holds: newHolds(),
+		failing: loop.NewPauses(d.Clock, launchAgainLeast, launchAgainMost),
+	}
 }
 
 // Add registers the loop: it runs for every claim that changes, for the claims of
@@ -103,6 +108,9 @@ func (r *Reconciler) claimsOf(ctx context.Context, obj client.Object) []reconcil
 // Reconcile takes a claim one step further.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	claim, err := r.deps.Claim(ctx, req.Name)
+	if err != nil || claim.DeletionTimestamp != nil || cluster.Claim(claim).Is(snapshot.Launched) {
+		r.failing.Forget(req)
+	}
 	if err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}

@@ -64,12 +64,12 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 		"class is broken":  {answer: &cloud.ClassNotReadyError{Class: "KWOKNodeClass/default", Reason: "no subnets"}, deleted: true, event: "NodeClaim/c NodeClassNotReady: NodeClaim c is given up: node class KWOKNodeClass/default is not ready: no subnets"},
 		"class is pending": {answer: &cloud.ClassNotReadyError{Class: "KWOKNodeClass/default", Reason: "its status is of an earlier spec", Pending: true}, message: "its status is of an earlier spec", again: time.Second},
 		"throttled":        {answer: &cloud.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("slow down")}, message: "slow down", reason: "RequestLimitExceeded", again: 7 * time.Second},
-		"not allowed":      {answer: &cloud.UnauthorizedError{Action: "ec2:CreateFleet", Err: errors.New("denied")}, message: "ec2:CreateFleet", reason: "Unauthorized", err: true},
+		"not allowed":      {answer: &cloud.UnauthorizedError{Action: "ec2:CreateFleet", Err: errors.New("denied")}, message: "ec2:CreateFleet", reason: "Unauthorized", again: time.Second},
 		"refused":          {answer: &cloud.RefusedError{Reason: "AMINotFound", Err: errors.New("ami-1 is gone")}, message: "ami-1 is gone", reason: "AMINotFound", again: time.Second},
-		"broken":           {answer: &cloud.CallError{Action: "ec2:CreateFleet", Reason: "InternalError", Err: errors.New("try later")}, message: "ec2:CreateFleet: try later", reason: "InternalError", err: true},
-		"anything else":    {answer: errors.New(strings.Repeat("é", 400)), message: strings.Repeat("é", 400), err: true},
-		"a long story":     {answer: errors.New("long" + strings.Repeat(" story", 10_000)), message: "long" + strings.Repeat(" story", 5460) + "…", err: true},
-		"one long word":    {answer: errors.New(strings.Repeat("é", 20_000)), message: strings.Repeat("é", 16_382) + "…", err: true},
+		"broken":           {answer: &cloud.CallError{Action: "ec2:CreateFleet", Reason: "InternalError", Err: errors.New("try later")}, message: "ec2:CreateFleet: try later", reason: "InternalError", again: time.Second},
+		"anything else":    {answer: errors.New(strings.Repeat("é", 400)), message: strings.Repeat("é", 400), again: time.Second},
+		"a long story":     {answer: errors.New("long" + strings.Repeat(" story", 10_000)), message: "long" + strings.Repeat(" story", 5460) + "…", again: time.Second},
+		"one long word":    {answer: errors.New(strings.Repeat("é", 20_000)), message: strings.Repeat("é", 16_382) + "…", again: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := launching(t, test.answer)
@@ -93,25 +93,50 @@ func TestWhatTheCloudAnswersToALaunchDecidesWhatHappens(t *testing.T) {
 	}
 }
 
-// What the cloud refuses for an image that is gone goes on until people mend it: it is logged once for
-// each cause, and asked again less and less often.
-func TestALaunchThatIsRefusedIsSaidOnceAndTriedLessOften(t *testing.T) {
-	w := launching(t, &cloud.RefusedError{Reason: "AMINotFound", Err: errors.New("ami-1 is gone")})
-	var lines []string
-	listening := log.IntoContext(ctx, funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
-	born := w.claim("c").CreationTimestamp.Time
-	var pauses []string
-	for _, age := range []time.Duration{0, time.Second, 2 * time.Second, 8 * time.Second, 29 * time.Second, 4 * time.Minute} {
-		w.Rig.Clock.SetTime(born.Add(age))
-		result, err := lifecycle.New(w.Deps).Reconcile(listening, reconcile.Request{NamespacedName: client.ObjectKey{Name: "c"}})
-		w.Must(err)
-		pauses = append(pauses, result.RequeueAfter.String())
-	}
-	if got := strings.Join(pauses, " "); got != "1s 1s 2s 8s 29s 30s" {
-		t.Errorf("tried again after %s", got)
-	}
-	if said := strings.Join(lines, "\n"); strings.Count(said, "ami-1 is gone") != 1 {
-		t.Errorf("logged\n%s", said)
+// What the cloud refuses goes on until people mend it. All claims with which it is the same share a
+// line of the log, and each is asked for again less and less often, whatever happens to it between.
+func TestACauseForWhichLaunchesFailIsLoggedOnceAndTriedLessOften(t *testing.T) {
+	for name, answer := range map[string]error{
+		"refused": &cloud.RefusedError{Reason: "AMINotFound", Err: errors.New("ami-1 is gone")},
+		"denied":  &cloud.UnauthorizedError{Action: "ec2:CreateFleet", Err: errors.New("ami-1 is gone")},
+		"broken":  &cloud.CallError{Action: "ec2:CreateFleet", Reason: "InternalError", Err: errors.New("ami-1 is gone")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := launching(t, answer)
+			w.Must(w.Rig.Client.Create(ctx, w.NewClaim("d")))
+			asked, always := 0, w.Cloud.Answer
+			w.Cloud.Answer = func(call string) error {
+				if call == "launch" {
+					asked++
+				}
+				return always(call)
+			}
+			var lines []string
+			listening := log.IntoContext(ctx, funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
+			r := lifecycle.New(w.Deps)
+			var pauses []string
+			for range 7 {
+				result := reconcile.Result{}
+				for range 3 { // as when its condition changes
+					for _, claim := range []string{"c", "d"} {
+						var err error
+						result, err = r.Reconcile(listening, reconcile.Request{NamespacedName: client.ObjectKey{Name: claim}})
+						w.Must(err)
+					}
+				}
+				pauses = append(pauses, result.RequeueAfter.String())
+				w.Rig.Clock.Step(result.RequeueAfter)
+			}
+			if got := strings.Join(pauses, " "); got != "1s 2s 4s 8s 16s 30s 30s" {
+				t.Errorf("tried again after %s", got)
+			}
+			if asked != 2*7 {
+				t.Errorf("the cloud was asked %d times", asked)
+			}
+			if said := strings.Join(lines, "\n"); strings.Count(said, "ami-1 is gone") != 1 {
+				t.Errorf("logged\n%s", said)
+			}
+		})
 	}
 }
 
@@ -202,8 +227,8 @@ func TestAClaimThatNothingOnOfferSatisfiesIsGivenUpAloud(t *testing.T) {
 func TestALaunchThatKeepsFailingIsGivenUpAfterFiveMinutes(t *testing.T) {
 	w := launching(t, errors.New("broken"))
 	w.Cloud.Answer = func(string) error { return errors.New("broken") } // the list of types as well
-	if _, err := w.reconcileOnce(); err == nil {
-		t.Fatal("the failure was swallowed")
+	if result, err := w.reconcileOnce(); err != nil || result.RequeueAfter != time.Second {
+		t.Fatalf("it is tried again in %v, error %v", result.RequeueAfter, err)
 	}
 	w.Rig.Clock.Step(5 * time.Minute)
 	if _, err := w.reconcileOnce(); err != nil {

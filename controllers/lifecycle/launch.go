@@ -12,6 +12,7 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -31,16 +32,24 @@ const refusedFor = 3 * time.Minute
 // pendingAgain is the pause between looks at a node class that is being worked out.
 const pendingAgain = time.Second
 
-// refusedAgain is the longest pause between retries of a launch that the cloud refuses for what the
-// node class asks for, and so the delay after the class is mended.
-const refusedAgain = 30 * time.Second
+// launchAgain are the shortest and the longest pause between attempts to launch a claim's machine.
+// The longest is the delay after what keeps it from being launched was mended.
+const launchAgainLeast, launchAgainMost = time.Second, 30 * time.Second
+
+// toldFor is how long a cause for which launches fail is not logged again.
+const toldFor = 10 * time.Minute
 
 // maxMessage is what the API server takes as a condition's message; it counts characters, and
 // these are bytes.
 const maxMessage = 32768
 
-// launch asks the cloud for the machine. The token makes a repetition harmless.
+// launch asks the cloud for the machine, unless it has just failed to give it: whatever else happens
+// to a claim, its own condition among it, is no reason to ask sooner. The token makes a repetition
+// harmless.
 func (r *Reconciler) launch(ctx context.Context, claim *karpv1.NodeClaim, choices []catalog.Choice, types []*catalog.Type) (reconcile.Result, error) {
+	if left := r.failing.Left(requestFor(claim)); left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
 	instance, err := r.deps.Provider.Launch(ctx, request(claim, choices))
 	if err != nil {
 		return r.unlaunched(ctx, claim, err)
@@ -148,7 +157,7 @@ func (r *Reconciler) launched(c *karpv1.NodeClaim, i cloud.Instance) {
 func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
 	var capacity *cloud.InsufficientCapacityError
 	var class *cloud.ClassNotReadyError
-	var refused *cloud.RefusedError
+	var throttled *cloud.ThrottledError
 	switch {
 	case errors.As(cause, &class) && class.Pending:
 		return reconcile.Result{RequeueAfter: pendingAgain}, r.unresolved(ctx, claim, cause)
@@ -160,32 +169,27 @@ func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, ca
 		return reconcile.Result{}, r.giveUp(ctx, claim, lifecycle.InsufficientCapacity, capacity.Error())
 	case errors.As(cause, &class):
 		return reconcile.Result{}, r.giveUp(ctx, claim, lifecycle.NodeClassNotReady, class.Error())
-	case errors.As(cause, &refused):
-		return r.refused(ctx, claim, cause)
+	case errors.As(cause, &throttled) && throttled.RetryAfter > 0:
+		return reconcile.Result{RequeueAfter: throttled.RetryAfter}, r.unresolved(ctx, claim, cause)
 	}
 	return r.retry(ctx, claim, cause)
 }
 
-// refused records why the cloud refuses what the node class asks for. Each cause is logged once. A
-// retry follows after as long as the claim exists: the pause doubles, and survives a restart.
-func (r *Reconciler) refused(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
-	was := claim.StatusConditions().Get(karpv1.ConditionTypeLaunched)
+// retry records why a launch failed, to be tried again after a pause. The condition is each claim's
+// own; the log has every cause once, as hundreds of claims may share it.
+func (r *Reconciler) retry(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
+	pause := r.failing.When(requestFor(claim))
 	if err := r.unresolved(ctx, claim, cause); err != nil {
 		return reconcile.Result{}, err
 	}
-	if was == nil || was.Reason != cloud.Reason(cause) || was.Message != clip(cause.Error()) {
-		log.FromContext(ctx).Error(cause, "the cloud refuses a launch for what the node class asks; it is tried again", r.deps.MachineKeys(claim)...)
+	if r.deps.Writer.First(cluster.ClassRef(claim.Spec.NodeClassRef).Name+"\x00"+cloud.Reason(cause)+"\x00"+cause.Error(), toldFor) {
+		log.FromContext(ctx).Error(cause, "a launch failed and is tried again; that of other claims which fail alike is not logged", r.deps.MachineKeys(claim)...)
 	}
-	age := r.deps.Clock.Since(claim.CreationTimestamp.Time)
-	return reconcile.Result{RequeueAfter: min(max(age, time.Second), refusedAgain)}, nil
+	return reconcile.Result{RequeueAfter: pause}, nil
 }
 
-// retry records why a launch failed and fails, to be tried again.
-func (r *Reconciler) retry(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
-	if err := r.unresolved(ctx, claim, cause); err != nil {
-		return reconcile.Result{}, err
-	}
-	return reconcile.Result{}, fmt.Errorf("launching NodeClaim %s: %w", claim.Name, cause)
+func requestFor(claim *karpv1.NodeClaim) reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(claim)}
 }
 
 // unresolved records why it is not known whether there will be a machine.

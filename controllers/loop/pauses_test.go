@@ -12,7 +12,7 @@ import (
 // A right that is missing, or an API server that refuses, for some seconds in which much happens.
 func TestPausesGrowWithTheTimeOfFailureNotWithTheNumberOfEvents(t *testing.T) {
 	c := clocktesting.NewFakePassiveClock(time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC))
-	p := newPauses(c, time.Second, time.Minute)
+	p := NewPauses(c, time.Second, time.Minute)
 	of := reconcile.Request{NamespacedName: types.NamespacedName{Name: "c"}}
 	wait := func(want time.Duration) {
 		t.Helper()
@@ -28,7 +28,13 @@ func TestPausesGrowWithTheTimeOfFailureNotWithTheNumberOfEvents(t *testing.T) {
 	pass(400 * time.Millisecond)
 	wait(600 * time.Millisecond)
 	pass(600 * time.Millisecond)
+	if left := p.Left(of); left > 0 {
+		t.Errorf("a pause that is over lasts %v more", left)
+	}
 	wait(2 * time.Second)
+	if left := p.Left(of); left != 2*time.Second {
+		t.Errorf("a pause that has just begun lasts %v more", left)
+	}
 	pass(2 * time.Second)
 	wait(4 * time.Second)
 	p.Forget(of)
@@ -37,7 +43,7 @@ func TestPausesGrowWithTheTimeOfFailureNotWithTheNumberOfEvents(t *testing.T) {
 
 func TestWhatFallsDueByTheClockIsRetriedWithinHalfAMinute(t *testing.T) {
 	c := clocktesting.NewFakePassiveClock(time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC))
-	limiter := newPauses(c, time.Second, patience)
+	limiter := NewPauses(c, time.Second, patience)
 	var broken, other reconcile.Request
 	broken.Name, other.Name = "broken", "other"
 	for i, want := range []time.Duration{1, 2, 4, 8, 16, 30, 30, 30} {

@@ -57,11 +57,11 @@ func Punctual() workqueue.TypedRateLimiter[reconcile.Request] {
 // is looked at in between, because something has changed, makes the pause no longer: a burst of
 // events during a short failure would else end in the longest one.
 func Backoff(first, most time.Duration) workqueue.TypedRateLimiter[reconcile.Request] {
-	return newPauses(clock.RealClock{}, first, most)
+	return NewPauses(clock.RealClock{}, first, most)
 }
 
-// pauses are those of objects that fail.
-type pauses struct {
+// Pauses are those of objects that fail. It is safe for concurrent use.
+type Pauses struct {
 	workqueue.TypedRateLimiter[reconcile.Request]
 	clock clock.PassiveClock
 
@@ -69,28 +69,37 @@ type pauses struct {
 	until map[reconcile.Request]time.Time
 }
 
-func newPauses(c clock.PassiveClock, first, most time.Duration) *pauses {
-	return &pauses{
+// NewPauses are those of [Backoff], for a loop that keeps them itself.
+func NewPauses(c clock.PassiveClock, first, most time.Duration) *Pauses {
+	return &Pauses{
 		TypedRateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](first, most),
 		clock:            c, until: map[reconcile.Request]time.Time{},
 	}
 }
 
 // When is how long to wait: until the end of the pause that has begun, if there is one.
-func (p *pauses) When(of reconcile.Request) time.Duration {
+func (p *Pauses) When(of reconcile.Request) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.clock.Now()
-	if left := p.until[of].Sub(now); left > 0 {
+	if left := p.left(of); left > 0 {
 		return left
 	}
 	wait := p.TypedRateLimiter.When(of)
-	p.until[of] = now.Add(wait)
+	p.until[of] = p.clock.Now().Add(wait)
 	return wait
 }
 
+// Left is how long the pause still lasts that an object is in; zero or less if it is in none.
+func (p *Pauses) Left(of reconcile.Request) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.left(of)
+}
+
+func (p *Pauses) left(of reconcile.Request) time.Duration { return p.until[of].Sub(p.clock.Now()) }
+
 // Forget is called when an object has not failed.
-func (p *pauses) Forget(of reconcile.Request) {
+func (p *Pauses) Forget(of reconcile.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.until, of)

@@ -154,7 +154,7 @@ func (r *Reconciler) keep(ctx context.Context, class cloud.Class) (again time.Du
 const invalid = "InvalidSpec"
 
 // tell publishes what the conditions of a class say is wrong since it was looked at last. Ready
-// only repeats the others.
+// only repeats the others, and so does one that waits for them.
 func (r *Reconciler) tell(before, now client.Object) {
 	was, _ := before.(status.Object)
 	is, ok := now.(status.Object)
@@ -162,7 +162,7 @@ func (r *Reconciler) tell(before, now client.Object) {
 		return
 	}
 	for _, c := range is.GetConditions() {
-		if old := was.StatusConditions().Get(c.Type); c.Status != metav1.ConditionFalse || c.Type == status.ConditionReady || old != nil && old.Status == c.Status && old.Reason == c.Reason {
+		if old := was.StatusConditions().Get(c.Type); c.Status != metav1.ConditionFalse || c.Type == status.ConditionReady || c.Reason == snapshot.DependenciesNotReady || old != nil && old.Status == c.Status && old.Reason == c.Reason {
 			continue
 		}
 		r.Writer.Event(apply.Event{Object: now, Warning: true, Reason: c.Reason, Message: c.Type + ": " + c.Message, Dedupe: []string{c.Type}})

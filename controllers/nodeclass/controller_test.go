@@ -17,6 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/controllers/nodeclass"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 const (
@@ -112,6 +113,7 @@ func (k *failing) Resolve(_ context.Context, c cloud.Class) (time.Duration, erro
 		conditions.SetTrue(karpv1.ConditionTypeNodeClassReady)
 	} else {
 		conditions.SetFalse(karpv1.ConditionTypeNodeClassReady, k.reason, "no subnet fits")
+		conditions.SetFalse(karpv1.ConditionTypeValidationSucceeded, snapshot.DependenciesNotReady, "waits for the others")
 	}
 	return time.Minute, nil
 }

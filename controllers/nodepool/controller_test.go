@@ -47,6 +47,7 @@ func class(ready, reason, message string) *unstructured.Unstructured {
 	if ready != "" {
 		_ = unstructured.SetNestedSlice(u.Object, []any{
 			map[string]any{"type": "Validated", "status": "True"},
+			map[string]any{"type": "Tried", "status": "False", "reason": snapshot.DependenciesNotReady, "message": "waits for SubnetsReady"},
 			map[string]any{"type": "SubnetsReady", "status": "False", "message": "no subnet matches"},
 			map[string]any{"type": "Ready", "status": ready, "reason": reason, "message": message},
 		}, "status", "conditions")
@@ -92,7 +93,7 @@ func TestAPoolIsAsReadyAsItsClass(t *testing.T) {
 	}{
 		"ready":     {class("True", "Ready", ""), nil, "True NodeClassReady: ", "True Ready: "},
 		"not ready": {class("False", "SubnetsNotFound", "no subnet matches"), nil, "False SubnetsNotFound: no subnet matches", "False UnhealthyDependents: NodeClassReady=False"},
-		"made of others": {class("False", "UnhealthyDependents", "SubnetsReady=False, Validated=Unknown"), nil,
+		"made of others": {class("False", "UnhealthyDependents", "Tried=False, SubnetsReady=False, Validated=Unknown"), nil,
 			"False UnhealthyDependents: SubnetsReady=False (no subnet matches), Validated=Unknown", "False UnhealthyDependents: NodeClassReady=False"},
 		"undecided": {class("Unknown", "", ""), nil, "False NodeClassReadinessUnknown: NodeClass has not reported whether it is ready", "False UnhealthyDependents: NodeClassReady=False"},
 		"missing":   {nil, nil, "False NodeClassNotFound: NodeClass not found on cluster", "False UnhealthyDependents: NodeClassReady=False"},

@@ -12,6 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/api/v1alpha1"
 	"github.com/millwright-dev/millwright/doctor/finding"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // ClassesThatAreNotReady name something in AWS that is not there, as their status says: subnets,
@@ -21,7 +22,7 @@ func ClassesThatAreNotReady(classes []*awsv1.EC2NodeClass) []finding.Finding {
 	var out []finding.Finding
 	for _, c := range classes {
 		for _, condition := range c.Status.Conditions {
-			if condition.Status != metav1.ConditionFalse || condition.Type == "Ready" {
+			if condition.Status != metav1.ConditionFalse || condition.Type == "Ready" || condition.Reason == snapshot.DependenciesNotReady {
 				continue
 			}
 			f := finding.Finding{

@@ -46,6 +46,10 @@ type Condition struct {
 	Since time.Time
 }
 
+// DependenciesNotReady is the reason, in Karpenter's words, of a condition of a node class that is
+// False only because others are: it says nothing that they do not say.
+const DependenciesNotReady = "DependenciesNotReady"
+
 // Condition types of a claim, in Karpenter's words.
 const (
 	Launched            = "Launched"

@@ -58,14 +58,14 @@ type reworded struct {
 func (r *reworded) Error() string { return r.text }
 func (r *reworded) Unwrap() error { return r.error }
 
-// stable leaves the ID of the request out of an error's text. It is new with each attempt: a
-// condition with the text would change each time, and its object would be reconciled at once.
+// stable leaves out of an error's text what is new with each attempt: the ID of the request, and
+// what only IAM can read. A condition with the text would change each time.
 func stable(err error) error {
 	var answer interface{ ServiceRequestID() string }
 	if !errors.As(err, &answer) {
 		return err
 	}
-	return &reworded{err, strings.ReplaceAll(err.Error(), "RequestID: "+answer.ServiceRequestID()+", ", "")}
+	return &reworded{err, fleet.Plain(strings.ReplaceAll(err.Error(), "RequestID: "+answer.ServiceRequestID()+", ", ""))}
 }
 
 // meaning is what an error of AWS means, Unknown for any other.

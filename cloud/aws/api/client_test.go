@@ -22,7 +22,7 @@ func TestAnErrorReadsTheSameAfterEachAttempt(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked++
 		w.WriteHeader(http.StatusForbidden)
-		fmt.Fprintf(w, "<Response><Errors><Error><Code>UnauthorizedOperation</Code><Message>You may not</Message></Error></Errors><RequestID>id-%d</RequestID></Response>", asked)
+		fmt.Fprintf(w, "<Response><Errors><Error><Code>UnauthorizedOperation</Code><Message>You may not. Encoded authorization failure message: 4GIOHlTkI%d</Message></Error></Errors><RequestID>id-%d</RequestID></Response>", asked, asked)
 	}))
 	defer server.Close()
 	c := New(aws.Config{Region: "eu-west-1", BaseEndpoint: &server.URL, Credentials: aws.AnonymousCredentials{}})

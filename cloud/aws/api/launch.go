@@ -26,7 +26,7 @@ func (c *Client) Launch(ctx context.Context, r fleet.Request) (fleet.Answer, fle
 	}
 	answer := fleet.Answer{Fleet: value(out.FleetId)}
 	for _, e := range out.Errors {
-		f := fleet.Failure{Code: value(e.ErrorCode), Message: value(e.ErrorMessage)}
+		f := fleet.Failure{Code: value(e.ErrorCode), Message: fleet.Plain(value(e.ErrorMessage))}
 		if o := override(e.LaunchTemplateAndOverrides); o != nil {
 			f.Type, f.Zone, f.Subnet = string(o.InstanceType), value(o.AvailabilityZone), value(o.SubnetId)
 		}

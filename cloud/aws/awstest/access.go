@@ -1,6 +1,7 @@
 package awstest
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"net/http"
@@ -21,6 +22,7 @@ type guard struct {
 	policies policy.Policies
 	on       bool
 	granted  map[string]Grant
+	refused  uint64 // calls
 }
 
 // Grant is an access, and the statement that has allowed it.
@@ -97,6 +99,14 @@ func (g *guard) denied(caller string, list []policy.Access) *policy.Access {
 	return nil
 }
 
+// encoded stands for what IAM alone can read of a refusal: no two are the same.
+func (g *guard) encoded() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refused++
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, g.refused)))
+}
+
 // authorize refuses a call that the policies do not allow, in its service's words.
 func (c *Cloud) authorize(call *wire.Request) error {
 	var wants []policy.Access
@@ -115,7 +125,8 @@ func (c *Cloud) authorize(call *wire.Request) error {
 	e := &wire.Error{Code: "AccessDeniedException", Message: c.refusal(a), Status: http.StatusBadRequest}
 	switch call.Service.Name {
 	case "ec2":
-		e.Code, e.Status, e.Message = "UnauthorizedOperation", http.StatusForbidden, "You are not authorized to perform this operation. "+e.Message
+		e.Code, e.Status = "UnauthorizedOperation", http.StatusForbidden
+		e.Message = "You are not authorized to perform this operation. " + e.Message + ". Encoded authorization failure message: " + c.guard.encoded()
 	case "iam", "sts":
 		e.Code, e.Status = "AccessDenied", http.StatusForbidden
 	case "eks", "arc-zonal-shift", "sqs":

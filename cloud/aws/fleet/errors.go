@@ -142,6 +142,17 @@ func Means(code, message string) (Meaning, string) {
 	return Unknown, cloud.LaunchFailed
 }
 
+// Plain is a message of AWS without the part that EC2 encodes, for sts:DecodeAuthorizationMessage
+// to read: it differs from answer to answer, also where nothing else does.
+func Plain(message string) string {
+	text, rest, found := strings.Cut(message, " Encoded authorization failure message: ")
+	if !found {
+		return message
+	}
+	_, after, _ := strings.Cut(rest, " ")
+	return strings.TrimSpace(text + " " + after)
+}
+
 // Translate puts an error of a call into the port's words. The action is AWS's name of the
 // call, such as ec2:CreateFleet; meaning and reason are those of err, as [Means] has them, and
 // message is what AWS says.

@@ -21,6 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/network"
 	"github.com/millwright-dev/millwright/cloud/aws/price"
 	"github.com/millwright-dev/millwright/cloud/aws/selector"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // AWS is what the steps ask; [api.Client] answers it.
@@ -424,7 +425,7 @@ func (r *Resolver) validation(ctx context.Context, class *awsv1.EC2NodeClass) er
 	} {
 		switch c := conditions.Get(needed); {
 		case c.IsFalse():
-			return wrongf("DependenciesNotReady", "launches are tried once %s is true", needed)
+			return wrongf(snapshot.DependenciesNotReady, "launches are tried once %s is true", needed)
 		case !c.IsTrue():
 			return fmt.Errorf("launches are tried once %s is known", needed)
 		}

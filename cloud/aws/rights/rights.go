@@ -66,7 +66,7 @@ func (r *Record) answered(action string, err error) {
 	if r.refused == nil {
 		r.refused = map[string]string{}
 	}
-	r.refused[action] = fault.ErrorMessage()
+	r.refused[action] = fleet.Plain(fault.ErrorMessage())
 }
 
 // Missing are the actions whose last answer was a refusal, each with the message, in order.
