@@ -63,7 +63,9 @@ func release(v View) Step {
 
 // tied are the pods and attachments that keep something from starting elsewhere.
 // Pods that tolerate the taint are not removed by it, and neither are their
-// volumes: Kubernetes does both once the Node is gone. After the deadline a volume
+// volumes: Kubernetes does both once the Node is gone, the latter six minutes later.
+// If they were deleted before, kube-scheduler could put the next ones onto the dead
+// Node, whose taints keep nothing from it that tolerates them all. After the deadline a volume
 // that is being detached already is left to its driver, which needs no Node.
 func tied(v View) (pods, volumes []Verdict) {
 	var gone []corev1.UniqueVolumeName

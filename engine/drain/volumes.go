@@ -149,7 +149,11 @@ func (x *storage) verdict(a *storagev1.VolumeAttachment) Verdict {
 	if r.Code == plan.VolumeDetaching && a.Status.DetachError != nil {
 		r.Have = a.Status.DetachError.Message
 	}
-	if !r.Until.IsZero() && !x.view.Now.Before(r.Until) {
+	switch {
+	case r.Until.IsZero() || x.view.Now.Before(r.Until):
+	case r.Code == plan.VolumeMounted && !x.answers:
+		r.Code, r.Until = plan.VolumeUnreachable, time.Time{}
+	default:
 		r.Want, r.Code, r.Until = string(r.Code), plan.VolumeStuck, time.Time{}
 		r.Have = x.why(a, plan.Code(r.Want))
 	}

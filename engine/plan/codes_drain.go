@@ -82,8 +82,8 @@ const (
 	// VolumeStuck: it has been in the state Want, a code, for too long; Have says
 	// why if that is known.
 	VolumeStuck Code = "VolumeStuck"
-	// VolumeUnreachable: a pod uses it that should have ended, and the kubelet does
-	// not answer: only the end of the machine can release it.
+	// VolumeUnreachable: a pod uses it that should have ended, or it should have been
+	// unmounted, and the kubelet does not answer: only the end of the machine can release it.
 	VolumeUnreachable Code = "VolumeUnreachable"
 	// VolumeReleasing: the machine is gone, the attachment not yet.
 	VolumeReleasing Code = "VolumeReleasing"

@@ -33,7 +33,7 @@ var drainWords = words{
 	VolumeHeld:        say("%s has no attachment any more, but %s", Reason.volume, have),
 	CloudSilent:       caused(say("the cloud does not report which volumes are attached to the instance of %s", first("the Node"))),
 	VolumeStuck:       caused(say("%s has been %s for too long", Reason.volume, stuckIn)),
-	VolumeUnreachable: say("%s is in use by a pod on a kubelet that does not respond", Reason.volume),
+	VolumeUnreachable: say("%s is in use on a kubelet that does not respond", Reason.volume),
 	VolumeReleasing:   say("%s is still attached to an instance that is gone", Reason.volume),
 	VolumeIgnored:     say("%s is not waited for: %s", first("the attachment"), have),
 }
