@@ -151,6 +151,20 @@ func TestWhyOfADrainingNodeRepeatsWhatOnlyTheControllerKnows(t *testing.T) {
 	}
 }
 
+// Neither is what the cloud says when it does not end the instance on any other.
+func TestWhyOfADrainingNodeRepeatsThatTheCloudDoesNotEndItsInstance(t *testing.T) {
+	const refused = "the cloud does not terminate the instance: its attribute disableApiTermination is set"
+	objects := leaving()[:2]
+	claim := objects[0].(*karpv1.NodeClaim)
+	claim.Status.Conditions = []status.Condition{
+		{Type: karpv1.ConditionTypeDrained, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(-time.Minute))},
+		{Type: karpv1.ConditionTypeInstanceTerminating, Status: metav1.ConditionFalse, Message: refused},
+	}
+	if answer := askAbout(t, []string{"node", "ip-1"}, objects...); !strings.Contains(answer, "The controller reports: "+refused) {
+		t.Errorf("it is not said:\n%s", answer)
+	}
+}
+
 func TestWhyOfANodeThatWaitsForHooksSaysWhichAndUntilWhen(t *testing.T) {
 	objects := leaving()
 	claim, node := objects[0].(*karpv1.NodeClaim), objects[1].(*corev1.Node)

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -58,16 +59,21 @@ func Drain(v drain.View, step drain.Step) *Answer {
 }
 
 // reported adds what only the controller has found out: volumes that the cloud still has
-// attached, and evictions that the API server refuses.
+// attached, evictions that the API server refuses, and a cloud that does not end the instance.
 func (a *Answer) reported(c *snapshot.Claim, step drain.Step) {
-	of := map[drain.Phase]string{drain.Drain: snapshot.Drained, drain.Terminate: snapshot.VolumesDetached}[step.Phase]
-	if c == nil || of == "" {
+	if c == nil {
 		return
 	}
-	found := c.Conditions[of]
-	known := slices.ContainsFunc(step.Conditions, func(is plan.Condition) bool { return is.Type == of && strings.HasPrefix(is.Message, found.Message) })
-	if found.Status == corev1.ConditionUnknown && found.Message != "" && !known {
-		a.paragraph("The controller reports: " + found.Message + "\n")
+	of := map[drain.Phase]map[string]corev1.ConditionStatus{
+		drain.Drain:     {snapshot.Drained: corev1.ConditionUnknown},
+		drain.Terminate: {snapshot.VolumesDetached: corev1.ConditionUnknown, snapshot.InstanceTerminating: corev1.ConditionFalse},
+	}[step.Phase]
+	for _, kind := range slices.Sorted(maps.Keys(of)) {
+		found := c.Conditions[kind]
+		known := slices.ContainsFunc(step.Conditions, func(is plan.Condition) bool { return is.Type == kind && strings.HasPrefix(is.Message, found.Message) })
+		if found.Status == of[kind] && found.Message != "" && !known {
+			a.paragraph("The controller reports: " + found.Message + "\n")
+		}
 	}
 }
 

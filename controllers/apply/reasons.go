@@ -53,6 +53,8 @@ const (
 	AttachmentFault = "AttachmentFault"
 	// VolumesLeftBehind: a machine was ended with volumes attached to it.
 	VolumesLeftBehind = "VolumesLeftBehind"
+	// TerminationRefused: the cloud does not terminate the instance of a machine that goes.
+	TerminationRefused = "TerminationRefused"
 	// AwaitingHooks: a machine that goes waits for hooks of its policy.
 	AwaitingHooks = "AwaitingHooks"
 	// NodeUnhealthy: something is wrong with a machine; the message says what becomes of

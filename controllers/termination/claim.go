@@ -10,6 +10,7 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -111,7 +112,7 @@ func stop(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim, ids []strin
 		switch {
 		case errors.Is(err, cloud.ErrNotFound):
 		case err != nil:
-			return false, claim, fmt.Errorf("terminating %s: %w", id, err)
+			return false, claim, unended(ctx, d, claim, id, err)
 		default:
 			gone = false
 		}
@@ -147,6 +148,32 @@ func terminating(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (*ka
 	return d.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
 		c.StatusConditions(status.WithClock(d.Clock)).SetTrue(karpv1.ConditionTypeInstanceTerminating)
 	})
+}
+
+// unended is the error of a cloud that does not end a machine. Where it refuses to, with the
+// instance protected from termination for example, that is noted on its claim and told on it and
+// on other objects: nothing else shows what the removal waits for.
+func unended(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim, id string, err error, others ...client.Object) error {
+	var refused *cloud.TerminationError
+	var throttled *cloud.ThrottledError
+	failed := fmt.Errorf("terminating %s: %w", id, err)
+	if !errors.As(err, &refused) || errors.As(err, &throttled) {
+		return failed
+	}
+	message := "the cloud does not terminate the instance: " + err.Error()
+	if claim != nil {
+		others = append(others, claim)
+	}
+	for _, o := range others {
+		d.Writer.Event(apply.Event{Object: o, Warning: true, Reason: apply.TerminationRefused, Message: message})
+	}
+	if claim == nil {
+		return failed
+	}
+	_, err = d.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
+		c.StatusConditions(status.WithClock(d.Clock)).SetFalse(karpv1.ConditionTypeInstanceTerminating, apply.TerminationRefused, message)
+	})
+	return errors.Join(failed, err)
 }
 
 func count(d loop.Deps, claim *karpv1.NodeClaim) {

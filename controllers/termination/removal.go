@@ -122,7 +122,7 @@ func (r *removal) terminate(ctx context.Context) (waits bool, err error) {
 		r.machine = drain.Gone
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("terminating %s: %w", id, err)
+		return false, unended(ctx, r.deps, r.claim, id, err, r.node)
 	}
 	if r.claim != nil {
 		r.claim, err = terminating(ctx, r.deps, r.claim)

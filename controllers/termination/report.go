@@ -58,7 +58,7 @@ func (r *removal) evict(ctx context.Context, step drain.Step) error {
 			r.deps.Metrics.PodDrained(reason)
 			r.deps.Writer.Event(apply.Event{
 				Object: gone.Pod, Reason: apply.Disrupted,
-				Message: fmt.Sprintf("Deleted with a grace period of %.0f s: its node must be empty by %s", gone.Grace.Seconds(), r.deadline.UTC().Format("2006-01-02T15:04:05Z")),
+				Message: fmt.Sprintf("Deleted with a grace period of %.0f s: %s", gone.Grace.Seconds(), r.because(gone)),
 			})
 		}
 	}
@@ -66,6 +66,14 @@ func (r *removal) evict(ctx context.Context, step drain.Step) error {
 		log.FromContext(ctx).Error(nil, "the API server refuses to take pods away", "Node", klog.KObj(r.node), "error", cause)
 	}
 	return errors.Join(failed...)
+}
+
+// because is why a pod is deleted whatever its budgets say.
+func (r *removal) because(d drain.Deletion) string {
+	if d.Unguarded {
+		return "the policy for its node's interruption lets no PodDisruptionBudget hold it back"
+	}
+	return "its node must be empty by " + r.deadline.UTC().Format("2006-01-02T15:04:05Z")
 }
 
 // refusal is what the API server said to the removal of a pod, without the pod's name; zero

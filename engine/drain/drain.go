@@ -162,6 +162,8 @@ func (s *Step) by(at time.Time) {
 type Deletion struct {
 	Pod   *corev1.Pod
 	Grace time.Duration
+	// Unguarded says that its budgets do not count; otherwise there is no time to ask them.
+	Unguarded bool
 }
 
 // Verdict is a pod or attachment that is still there.
@@ -266,7 +268,16 @@ const DeadlineAnnotation = "karpenter.sh/nodeclaim-termination-timestamp"
 const EndsAnnotation = "millwright.dev/ends"
 
 // Deadline is when the node of a claim must be empty, zero for never.
-func Deadline(c *snapshot.Claim) (time.Time, error) { return timeOf(c, DeadlineAnnotation) }
+func Deadline(c *snapshot.Claim) (time.Time, error) {
+	at, err := Noted(c)
+	if at.Equal(Never) {
+		return time.Time{}, err
+	}
+	return at, err
+}
+
+// Noted is the deadline that is on a claim, [Never] included; zero if there is none.
+func Noted(c *snapshot.Claim) (time.Time, error) { return timeOf(c, DeadlineAnnotation) }
 
 // Ends is when the cloud takes the machine of a claim at the latest, zero if that is
 // not known or it does not.

@@ -228,7 +228,7 @@ func (s *Step) decide(v View, m member, leaving wave) Verdict {
 // leave is for pods that have to go.
 func (s *Step) leave(v View, p *corev1.Pod, leaving wave, r plan.Reason) plan.Reason {
 	if overdue(v, p) {
-		s.Delete = append(s.Delete, Deletion{p, max(v.Deadline.Sub(v.Now), time.Second)})
+		s.Delete = append(s.Delete, Deletion{Pod: p, Grace: max(v.Deadline.Sub(v.Now), time.Second)})
 		r.Code, r.Until = plan.PodTerminating, v.Deadline
 		return refused(v, p, r)
 	}
@@ -257,7 +257,7 @@ func (s *Step) leave(v View, p *corev1.Pod, leaving wave, r plan.Reason) plan.Re
 		if !Ignores(v.Node.Claim, GuardedPods) {
 			return guarded(r, blocking)
 		}
-		s.Delete = append(s.Delete, Deletion{p, cmp.Or(s.Fitted(p), graceOf(p))})
+		s.Delete = append(s.Delete, Deletion{Pod: p, Grace: cmp.Or(s.Fitted(p), graceOf(p)), Unguarded: true})
 		r.Code = plan.EvictionPending
 		return refused(v, p, r)
 	}

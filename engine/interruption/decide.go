@@ -192,7 +192,7 @@ func (r *Response) stands(is func(Verdict) bool) bool {
 
 // forced is the deadline that an event has forced on a claim, which is when that ends.
 func forced(claim *snapshot.Claim) (deadline time.Time, ok bool) {
-	deadline, errDeadline := drain.Deadline(claim)
+	deadline, errDeadline := drain.Noted(claim)
 	ends, errEnds := drain.Ends(claim)
 	return deadline, errDeadline == nil && errEnds == nil && !deadline.IsZero() && deadline.Equal(ends)
 }

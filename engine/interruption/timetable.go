@@ -49,7 +49,7 @@ func text(err error) string {
 // sooner reports whether a deadline is before the one that a claim has, or will
 // get from its grace period once it is deleted, unless that does not count.
 func sooner(c *snapshot.Claim, deadline, now time.Time, always bool) bool {
-	at, err := drain.Deadline(c)
+	at, err := drain.Noted(c)
 	noted := err == nil && !at.IsZero()
 	grace := c.TerminationGracePeriod
 	if noted && !(always && grace != nil && at.Equal(c.Deleted.Add(*grace))) {
