@@ -33,7 +33,7 @@ func aWorkload(t *testing.T) []client.Object {
 		Spec:       appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: selector}},
 		Status:     appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{{Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Message: "pods \"huge-c\" is forbidden: exceeded quota"}}},
 	})
-	objects = append(objects, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "impostor"}, Spec: corev1.NodeSpec{ProviderID: "kwok://general-a"}})
+	objects = append(objects, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "duplicate"}, Spec: corev1.NodeSpec{ProviderID: "kwok://general-a"}})
 	for name, strategy := range map[string]string{"room": "", "lost": "", "foreign": "other"} {
 		b := &bufferv1beta1.CapacityBuffer{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 		b.Spec.PodTemplateRef, b.Spec.ProvisioningStrategy = &bufferv1beta1.LocalObjectRef{Name: "none"}, &strategy
@@ -78,7 +78,7 @@ func TestWhyTakesKubectlsForms(t *testing.T) {
 		"pod/huge-a node-a":              {"error: node-a: either TYPE NAME... or TYPE/NAME..., not both"},
 		"pod huge-a node/node-a":         {"error: node/node-a: either TYPE NAME... or TYPE/NAME..., not both"},
 		"pod/":                           {"error: pod/: not of the form TYPE/NAME"},
-		"node/impostor":                  {"error: node/impostor carries the provider ID of nodeclaim/general-a, whose Node is node/node-a: Millwright has nothing to do with it"},
+		"node/duplicate":                 {"error: node/duplicate carries the provider ID of nodeclaim/general-a, whose Node is node/node-a: Millwright has nothing to do with it"},
 		"service/web":                    {`error: "service" is not one of node, pod, nodeclaim, nodepool, capacitybuffer, deployment`},
 		"capacitybuffer room":            {"capacitybuffer/room -n default counts for nothing: no controller has said anything in its status."},
 		"cb/lost":                        {"capacitybuffer/lost -n default keeps no room (PodTemplateNotFound): PodTemplate \"none\" does not exist in namespace \"default\"."},
@@ -111,7 +111,7 @@ func TestNamesAreCompletedFromTheCluster(t *testing.T) {
 		"pod huge-a ":    "huge-b web-0",
 		"buffer ":        "foreign lost room",
 		"deploy/":        "deploy/huge deploy/refused",
-		"pod/huge-a no/": "no/impostor no/node-a",
+		"pod/huge-a no/": "no/duplicate no/node-a",
 		"service ":       "",
 	} {
 		var out bytes.Buffer

@@ -33,11 +33,11 @@ func addHealth(mgr manager.Manager, store *cluster.Store, rights *denied.Watch, 
 		return nil
 	}
 	h := &health{mapper: mgr.GetRESTMapper(), synced: store.Synced, rights: rights.Missing, log: mgr.GetLogger().WithName("health")}
-	patience := time.Second
+	timeout := time.Second
 	server := &manager.Server{
 		Name:            "health",
 		Server:          &http.Server{Addr: address, Handler: h.handler(), ReadHeaderTimeout: 10 * time.Second},
-		ShutdownTimeout: &patience,
+		ShutdownTimeout: &timeout,
 	}
 	if err := mgr.Add(server); err != nil {
 		return fmt.Errorf("adding the health server: %w", err)

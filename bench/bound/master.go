@@ -39,7 +39,7 @@ func (m *master) add(fill []float64, cost float64) {
 // solve finds the values, and forgets fills that have not mattered for a while,
 // the first ones excepted. A fill that is missed is found again.
 func (m *master) solve() (values []float64, total float64) {
-	const patience = 8 // rounds
+	const idleRounds = 8
 	values, influence, total := maximize(m.gain, m.fills, m.costs)
 	kept := 0
 	for i := range m.fills {
@@ -47,7 +47,7 @@ func (m *master) solve() (values []float64, total float64) {
 		if influence[i] > 0 {
 			m.idle[i] = 0
 		}
-		if i < len(m.gain) || m.idle[i] < patience {
+		if i < len(m.gain) || m.idle[i] < idleRounds {
 			m.fills[kept], m.costs[kept], m.idle[kept] = m.fills[i], m.costs[i], m.idle[i]
 			kept++
 		}

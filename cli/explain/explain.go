@@ -335,9 +335,11 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 		Object: plan.PoolRef(name), Verdict: Ready, Machines: map[plan.Code]int{}, Reasons: []plan.Reason{}, Fixes: []Fix{},
 		Summary: []string{fmt.Sprintf("nodepool/%s has %s for %s.", name, plan.Count(count, "node"), cost)},
 	}
+	reasons := []plan.Reason{}
 	if why := p.Closed(); why != "" {
 		a.Verdict = NotReady
 		a.say(fmt.Sprintf("It launches nothing: %s.", why))
+		reasons = append(reasons, plan.Reason{Code: plan.PoolNotReady, Objects: []plan.ObjectRef{a.Object}, Have: why})
 	}
 	if lacks := lacking(p); len(lacks) > 0 {
 		a.say(fmt.Sprintf("Some of its machines cannot be had, for want of: %s.", strings.Join(lacks, "; ")))
@@ -346,7 +348,6 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 		a.say(short.String() + ".")
 	}
 	c.bounds(a, p)
-	var reasons []plan.Reason
 	for i, code := range slices.Sorted(maps.Keys(byCode)) {
 		if i == 0 {
 			a.detail = "Verdicts:\n"

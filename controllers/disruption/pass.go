@@ -74,7 +74,7 @@ func (d *Disruptor) Pass(ctx context.Context) (time.Duration, error) {
 		d.Metrics.Evaluated(reason(c), "", d.Clock.Since(started), decision.Eligible[c])
 	}
 	d.Metrics.PoolsCost(costs(s))
-	d.Metrics.Verdicts(tally(decision))
+	d.Metrics.Verdicts(verdictCounts(decision))
 	d.tell(ctx, decision)
 	if d.Settings.Observe {
 		d.tellImagined(ctx, decision)
@@ -92,8 +92,8 @@ func (d *Disruptor) Pass(ctx context.Context) (time.Duration, error) {
 	return d.next(decision), err
 }
 
-// tally counts the machines with each verdict.
-func tally(decision *disruption.Decision) map[metrics.Verdict]int {
+// verdictCounts counts the machines with each verdict.
+func verdictCounts(decision *disruption.Decision) map[metrics.Verdict]int {
 	out := map[metrics.Verdict]int{}
 	for _, v := range decision.Verdicts {
 		out[metrics.Verdict{Pool: v.Node.Pool(), Reason: string(v.Reason.Code)}]++
@@ -174,7 +174,7 @@ func (d *Disruptor) rollBackAll(ctx context.Context, decision *disruption.Decisi
 		err := errors.Join(d.discard(ctx, r), d.rollBack(ctx, r.Node.Object, r.Node.Claim.Name, r))
 		switch {
 		case err == nil:
-			log.FromContext(ctx).Info("machine stays after all", "nodeclaim", r.Node.Claim.Name, "because", r.Reason.Message())
+			log.FromContext(ctx).Info("rolled back disruption", "nodeclaim", r.Node.Claim.Name, "reason", r.Reason.Message())
 		case !loop.Overtaken(err):
 			errs = append(errs, err)
 		}

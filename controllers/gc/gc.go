@@ -80,8 +80,8 @@ func (c *Collector) Sweep(ctx context.Context) error {
 	}
 	return errors.Join(
 		c.orphans(ctx, instances, claims.Items),
-		c.widows(ctx, instances, claims.Items),
-		c.ghosts(ctx, claims.Items),
+		c.unlistedClaims(ctx, instances, claims.Items),
+		c.abandonedNodes(ctx, claims.Items),
 		c.unmarked(ctx, instances, claims.Items),
 		c.outliving(ctx, instances, claims.Items),
 	)
@@ -117,7 +117,7 @@ func (c *Collector) orphan(ctx context.Context, i cloud.Instance) error {
 	if err != nil {
 		return err
 	}
-	log.FromContext(ctx).Info("ending a machine that no NodeClaim accounts for", "providerID", i.ProviderID, "claim", i.Claim)
+	log.FromContext(ctx).Info("terminating an instance without a NodeClaim", "providerID", i.ProviderID, "claim", i.Claim)
 	deleted, drained := lifecycle.EndOrphan(nodes)
 	for _, n := range deleted {
 		if _, err := c.deps.Writer.Delete(ctx, n); err != nil {
@@ -133,9 +133,9 @@ func (c *Collector) orphan(ctx context.Context, i cloud.Instance) error {
 	return nil
 }
 
-// widows deletes the claims whose machine is gone, and names it on those that have lost its
-// provider ID.
-func (c *Collector) widows(ctx context.Context, instances []cloud.Instance, claims []karpv1.NodeClaim) error {
+// unlistedClaims deletes the claims whose instance is gone, and writes its provider ID to those
+// that have lost it.
+func (c *Collector) unlistedClaims(ctx context.Context, instances []cloud.Instance, claims []karpv1.NodeClaim) error {
 	alive := make(map[string]bool, len(instances))
 	for _, i := range instances {
 		alive[i.ProviderID] = true
@@ -145,13 +145,13 @@ func (c *Collector) widows(ctx context.Context, instances []cloud.Instance, clai
 		if alive[claims[i].Status.ProviderID] || !c.deps.Manages(cluster.ClassRef(claims[i].Spec.NodeClassRef)) {
 			continue
 		}
-		failed = append(failed, c.widow(ctx, &claims[i], instances))
+		failed = append(failed, c.unlistedClaim(ctx, &claims[i], instances))
 	}
 	return errors.Join(failed...)
 }
 
-// widow deals with one claim whose machine was not listed under its provider ID.
-func (c *Collector) widow(ctx context.Context, claim *karpv1.NodeClaim, instances []cloud.Instance) error {
+// unlistedClaim deals with one claim whose instance was not listed under its provider ID.
+func (c *Collector) unlistedClaim(ctx context.Context, claim *karpv1.NodeClaim, instances []cloud.Instance) error {
 	nodes, err := c.nodes(ctx, claim)
 	if err != nil {
 		return err
@@ -244,8 +244,8 @@ func (c *Collector) gone(ctx context.Context, providerID string) (why, err error
 	return nil, fmt.Errorf("looking up %s: %w", providerID, err)
 }
 
-// ghosts deletes Nodes of ours that have no claim and no machine any more.
-func (c *Collector) ghosts(ctx context.Context, claims []karpv1.NodeClaim) error {
+// abandonedNodes deletes Nodes of ours that have neither a claim nor an instance any more.
+func (c *Collector) abandonedNodes(ctx context.Context, claims []karpv1.NodeClaim) error {
 	known := providerIDs(claims)
 	var nodes corev1.NodeList
 	if err := c.deps.Client.List(ctx, &nodes); err != nil {

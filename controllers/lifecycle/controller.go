@@ -297,7 +297,7 @@ func (r *Reconciler) unregistered(ctx context.Context, claim *karpv1.NodeClaim, 
 
 // tellForeign warns of Nodes that carry the provider ID of the claim's machine.
 func (r *Reconciler) tellForeign(claim *karpv1.NodeClaim, v lifecycle.View) {
-	reason, found := v.Impostors()
+	reason, found := v.DuplicateNodes()
 	if !found {
 		return
 	}

@@ -212,11 +212,11 @@ func (r withoutNodes) List(ctx context.Context, list client.ObjectList, opts ...
 // takes part in the machine's life nor goes with it.
 func TestANodeWithAnotherMachinesProviderIDIsOnlyWarnedOf(t *testing.T) {
 	w, node := working(t)
-	impostor := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a-impostor"}, Spec: corev1.NodeSpec{ProviderID: node.Spec.ProviderID}}
-	w.Must(w.Rig.Client.Create(ctx, impostor))
+	duplicate := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a-duplicate"}, Spec: corev1.NodeSpec{ProviderID: node.Spec.ProviderID}}
+	w.Must(w.Rig.Client.Create(ctx, duplicate))
 	_, err := w.reconcileOnce()
 	w.Must(err)
-	for _, want := range []string{"NodeClaim/c MultipleNodesFound: several Nodes carry the same provider ID: node/n, node/a-impostor", "Node/a-impostor MultipleNodesFound"} {
+	for _, want := range []string{"NodeClaim/c MultipleNodesFound: several Nodes carry the same provider ID: node/n, node/a-duplicate", "Node/a-duplicate MultipleNodesFound"} {
 		if !slices.ContainsFunc(w.Events.List, func(e string) bool { return strings.HasPrefix(e, want) }) {
 			t.Errorf("no event %q in %v", want, w.Events.List)
 		}
@@ -226,7 +226,7 @@ func TestANodeWithAnotherMachinesProviderIDIsOnlyWarnedOf(t *testing.T) {
 	}
 	w.Delete(w.claim("c"))
 	w.until("the machine is gone", func() bool { return len(w.Claims()) == 0 && len(w.Cloud.Alive()) == 0 })
-	if left := w.nodes(); len(left) != 1 || left[0].Name != "a-impostor" || left[0].DeletionTimestamp != nil {
+	if left := w.nodes(); len(left) != 1 || left[0].Name != "a-duplicate" || left[0].DeletionTimestamp != nil {
 		t.Errorf("left are %v", left)
 	}
 }

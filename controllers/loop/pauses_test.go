@@ -43,7 +43,7 @@ func TestPausesGrowWithTheTimeOfFailureNotWithTheNumberOfEvents(t *testing.T) {
 
 func TestWhatFallsDueByTheClockIsRetriedWithinHalfAMinute(t *testing.T) {
 	c := clocktesting.NewFakePassiveClock(time.Date(2026, 3, 11, 12, 0, 0, 0, time.UTC))
-	limiter := NewPauses(c, time.Second, patience)
+	limiter := NewPauses(c, time.Second, maxBackoff)
 	var broken, other reconcile.Request
 	broken.Name, other.Name = "broken", "other"
 	for i, want := range []time.Duration{1, 2, 4, 8, 16, 30, 30, 30} {

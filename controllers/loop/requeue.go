@@ -44,13 +44,13 @@ func Until(now, at time.Time) reconcile.Result {
 	return reconcile.Result{RequeueAfter: max(at.Sub(now), time.Millisecond)}
 }
 
-// patience bounds the pause after an error of loops whose work falls due by the clock.
-const patience = 30 * time.Second
+// maxBackoff bounds the pause after an error of loops whose work falls due by the clock.
+const maxBackoff = 30 * time.Second
 
 // Punctual delays retries of loops whose work falls due by the clock: by half a minute at
 // most, as one object that cannot be written to must not make the others late.
 func Punctual() workqueue.TypedRateLimiter[reconcile.Request] {
-	return Backoff(time.Second, patience)
+	return Backoff(time.Second, maxBackoff)
 }
 
 // Backoff delays each object's retries by growing amounts, the longer it has been failing. That it

@@ -37,9 +37,9 @@ const name = "nodeclass"
 // lookAgain is how often a class that is deleted is looked at while claims use it.
 const lookAgain = 10 * time.Minute
 
-// patience is the longest pause between tries to work out a class for which the cloud does not
+// maxBackoff is the longest pause between tries to work out a class for which the cloud does not
 // answer, and so the delay after it does.
-const patience = 15 * time.Second
+const maxBackoff = 15 * time.Second
 
 // Reconciler serves one class at a time; it is safe for concurrent use on different ones.
 type Reconciler struct {
@@ -67,7 +67,7 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 		Named(name).
 		For(r.kind.New(), builder.WithPredicates(changed)).
 		Watches(&karpv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(classOf), builder.WithPredicates(telling())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 10, RateLimiter: loop.Backoff(time.Second, patience)}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 10, RateLimiter: loop.Backoff(time.Second, maxBackoff)}).
 		Complete(r)
 }
 

@@ -31,8 +31,8 @@ const (
 // Formats are all of them.
 func Formats() []string { return []string{string(CloudEvents), string(Slack)} }
 
-// patience is for how long a receiver may take to answer.
-const patience = 10 * time.Second
+// timeout is for how long a receiver may take to answer.
+const timeout = 10 * time.Second
 
 // Message is something that people are told.
 type Message struct {
@@ -65,7 +65,7 @@ func New(to string, format Format, cluster string) (*Webhook, error) {
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return nil, errors.New("is not a URL such as https://hooks.example.com/services/1")
 	}
-	return &Webhook{url: to, format: format, source: path.Join("millwright", cluster), client: &http.Client{Timeout: patience}}, nil
+	return &Webhook{url: to, format: format, source: path.Join("millwright", cluster), client: &http.Client{Timeout: timeout}}, nil
 }
 
 // event is a CloudEvent.

@@ -54,7 +54,7 @@ type Provisioner struct {
 	// nominator is told of every plan.
 	nominator *Nominator
 	// told is what came of the latest plan, zero if there was nothing to plan.
-	told   tally
+	told   outcome
 	events flowcontrol.PassiveRateLimiter
 }
 
@@ -84,7 +84,7 @@ func (p *Provisioner) Pass(ctx context.Context) error {
 	s := p.Snapshot()
 	if len(s.Pending)+len(s.Buffers) == 0 && !slices.ContainsFunc(s.Nodes, (*snapshot.Node).Deleting) {
 		p.Metrics.NothingPending(Name)
-		p.told = tally{}
+		p.told = outcome{}
 		return nil
 	}
 	id := rand.String(8)

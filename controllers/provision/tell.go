@@ -57,10 +57,10 @@ func (p *Provisioner) tell(ctx context.Context, s *snapshot.Snapshot, answer *pl
 	p.told = t
 }
 
-// tally is what came of the pods of a plan, counted apart from how many there were:
+// outcome is what came of the pods of a plan, counted apart from how many there were:
 //
 //	pods = existing + inFlight + launching + refused + unplaced + ignored
-type tally struct {
+type outcome struct {
 	// existing are placed on Nodes that take pods, inFlight on machines that are launched
 	// or about to be, launching on machines whose NodeClaims have just been created, and
 	// refused on such as could not be.
@@ -73,8 +73,8 @@ type tally struct {
 	price      float64
 }
 
-func count(answer *plan.Plan, claims []*karpv1.NodeClaim) tally {
-	t := tally{pods: answer.Stats.Pods + len(answer.Ignored), unplaced: len(answer.Unplaced), ignored: len(answer.Ignored), unplacedChunks: len(answer.UnplacedChunks)}
+func count(answer *plan.Plan, claims []*karpv1.NodeClaim) outcome {
+	t := outcome{pods: answer.Stats.Pods + len(answer.Ignored), unplaced: len(answer.Unplaced), ignored: len(answer.Ignored), unplacedChunks: len(answer.UnplacedChunks)}
 	expect := func(pod *snapshot.Pod) {
 		if pod.Buffer != nil {
 			t.chunks++
@@ -109,7 +109,7 @@ func count(answer *plan.Plan, claims []*karpv1.NodeClaim) tally {
 }
 
 // fields are a log line's; what there is none of is left out.
-func (t tally) fields() []any {
+func (t outcome) fields() []any {
 	var out []any
 	for _, f := range []struct {
 		name string
@@ -134,7 +134,7 @@ func (p *Provisioner) tellImagined(s *snapshot.Snapshot, answer *plan.Plan) {
 		n := &answer.NewNodes[i]
 		key := n.Choice.Key()
 		for _, pod := range n.Pods {
-			p.tellNominated(s, pod, fmt.Sprintf("a new machine of pool %s, %s/%s/%s, if this were no mere observer", n.Pool, key.Type, key.Zone, key.CapacityType))
+			p.tellNominated(s, pod, fmt.Sprintf("a new machine of pool %s, %s/%s/%s; observe mode: not launched", n.Pool, key.Type, key.Zone, key.CapacityType))
 		}
 	}
 }

@@ -34,11 +34,11 @@ func TestSumsInTheLogAddUp(t *testing.T) {
 	answer.Placements = append(answer.Placements, at(17, &snapshot.Node{Claim: claim})...)
 	answer.Placements = append(answer.Placements, at(19, &snapshot.Node{Object: &corev1.Node{}})...)
 	got := count(answer, []*karpv1.NodeClaim{{}, nil})
-	want := tally{pods: 77, existing: 30, inFlight: 30, launching: 7, refused: 5, unplaced: 3, ignored: 2, nodeClaims: 1, price: 0.25}
+	want := outcome{pods: 77, existing: 30, inFlight: 30, launching: 7, refused: 5, unplaced: 3, ignored: 2, nodeClaims: 1, price: 0.25}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if fields := (tally{pods: 1, existing: 1}).fields(); len(fields) != 4 {
+	if fields := (outcome{pods: 1, existing: 1}).fields(); len(fields) != 4 {
 		t.Errorf("said: %v", fields)
 	}
 }

@@ -50,7 +50,7 @@ func (w *Watcher) Look(ctx context.Context) error {
 	}
 	s := w.Managed(w.Store.Snapshot(w.Clock.Now(), nil))
 	d := repair.Decide(s, w.options)
-	w.Metrics.Unhealthy(tally(d))
+	w.Metrics.Unhealthy(unhealthyCounts(d))
 	errs := []error{w.tell(ctx, d), w.tellPools(ctx, d)}
 	for _, c := range d.Commands {
 		if err := w.carryOut(ctx, s, c); err != nil && !loop.Overtaken(err) {
@@ -65,8 +65,8 @@ func (w *Watcher) Look(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// tally counts unhealthy machines by pool, what is wrong and what becomes of that.
-func tally(d *repair.Decision) map[metrics.Unwell]int {
+// unhealthyCounts counts unhealthy machines by pool, what is wrong and what becomes of that.
+func unhealthyCounts(d *repair.Decision) map[metrics.Unwell]int {
 	out := map[metrics.Unwell]int{}
 	for _, v := range d.Verdicts {
 		out[metrics.Unwell{Pool: v.Node.Claim.Pool, Condition: v.Findings[0].Name, Reason: string(v.Reason.Code)}]++

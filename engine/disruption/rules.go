@@ -165,5 +165,5 @@ func unless(holds func(*snapshot.Node) bool, r rule) rule {
 func graced(n *snapshot.Node) bool { return n.Claim.TerminationGracePeriod != nil }
 
 func stillDrifted(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	return plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(n), Have: "it is what its pool asks for again"}, e.renewed(n) == ""
+	return plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(n), Have: "it no longer drifts"}, e.renewed(n) == ""
 }

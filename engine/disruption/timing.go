@@ -51,12 +51,12 @@ func (r rest) until() time.Time {
 	return r.idle
 }
 
-// patience bounds for how long a machine waits for young pods, in consolidateAfter, or
+// maxYoung bounds for how long a machine waits for young pods, in consolidateAfter, or
 // [idle.Between] if that is more: until what it costs in the meantime is so many times what they
 // cost while they become old.
 //
-//	price * waited >= patience * consolidateAfter * price * young / (pods + 1)
-const patience = 10
+//	price * waited >= maxYoung * consolidateAfter * price * young / (pods + 1)
+const maxYoung = 10
 
 // restOf judges a machine by the pods that would have to move. Others may come and go.
 func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
@@ -86,7 +86,7 @@ func restOf(n *snapshot.Node, pool *snapshot.Pool, now time.Time) rest {
 	r.idle = snapshot.Latest(r.since.Add(after), r.rounds)
 	if s := idle.StreakOf(n.Claim.Annotations); s.Events > 0 && pods > 0 {
 		began := snapshot.Latest(s.Since, n.Claim.Conditions[snapshot.Initialized].Since)
-		r.enough = began.Add(most + patience*most*time.Duration(young)/time.Duration(pods+1))
+		r.enough = began.Add(most + maxYoung*most*time.Duration(young)/time.Duration(pods+1))
 	}
 	return r
 }

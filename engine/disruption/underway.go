@@ -150,7 +150,7 @@ func (u *underway) await(g *group) {
 		}
 		if !g.Cause.Urgent() && u.renewed(c) == Drifted {
 			g.failed = true // its pods would move twice; a pool whose machines always drift must not launch one after the other
-			u.callOff(g, g.Nodes[0], plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(c), Have: "it has drifted by now"})
+			u.callOff(g, g.Nodes[0], plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(c), Have: "the replacement has drifted itself"})
 			return
 		}
 		if !c.Claim.Is(snapshot.Initialized) {

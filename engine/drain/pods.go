@@ -144,12 +144,12 @@ func (s Step) Blocked() []plan.Reason {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b plan.Reason) int { return cmp.Compare(patience(a), patience(b)) })
+	slices.SortStableFunc(out, func(a, b plan.Reason) int { return cmp.Compare(persistence(a), persistence(b)) })
 	return out
 }
 
-// patience orders blockers: those last that usually go away by themselves.
-func patience(r plan.Reason) int {
+// persistence orders blockers: those last that usually go away by themselves.
+func persistence(r plan.Reason) int {
 	if r.Code == plan.PDBBlocks {
 		return 1
 	}

@@ -224,8 +224,8 @@ func (v View) Starting() bool {
 		(!v.Claim.Is(snapshot.Initialized) || len(v.Nodes) == 1 && v.Nodes[0].Labels[InitializedLabel] != "true")
 }
 
-// Impostors says that foreign Nodes carry the machine's provider ID; false if none does.
-func (v View) Impostors() (plan.Reason, bool) {
+// DuplicateNodes says that foreign Nodes carry the machine's provider ID; false if none does.
+func (v View) DuplicateNodes() (plan.Reason, bool) {
 	if len(v.Foreign) == 0 {
 		return plan.Reason{}, false
 	}

@@ -114,7 +114,7 @@ func (w *world) next() string {
 	step := lifecycle.Decide(v)
 	w.carryOut(step)
 	text := step.String()
-	if reason, found := v.Impostors(); found {
+	if reason, found := v.DuplicateNodes(); found {
 		text = strings.TrimSuffix(text, "\n") + "\nwarning: " + reason.Message()
 	}
 	return text

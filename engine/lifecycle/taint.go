@@ -33,9 +33,9 @@ const plannedPoll = time.Second
 // shownPods is how many of the pods that are waited for are named.
 const shownPods = 5
 
-// LearnedPatience is for how long after it joined a taint that the pool does not
+// LearnedTaintTimeout is for how long after it joined a taint that the pool does not
 // declare is waited for. One that stays longer is meant to stay.
-const LearnedPatience = 10 * time.Minute
+const LearnedTaintTimeout = 10 * time.Minute
 
 // hasTaint looks for a taint by key and effect.
 func hasTaint(taints []corev1.Taint, t corev1.Taint) bool {
@@ -49,13 +49,13 @@ func startupTaints(v View, node *corev1.Node) Gate {
 		r := plan.Reason{Code: plan.StartupTaintsExist, Have: t.ToString()}
 		return closed(GateStartupTaints, taintedSince(v, node, t), r, Next{Actor: TaintOwner})
 	}
-	patience := node.CreationTimestamp.Add(LearnedPatience)
+	until := node.CreationTimestamp.Add(LearnedTaintTimeout)
 	t, ok := firstTaint(node, func(t corev1.Taint) bool { return hasTaint(v.Learned, t) })
-	if !ok || !v.Now.Before(patience) {
+	if !ok || !v.Now.Before(until) {
 		return Gate{Name: GateStartupTaints, Open: true}
 	}
 	r := plan.Reason{Code: plan.UndeclaredStartupTaint, Have: t.ToString(), Want: v.Claim.Pool}
-	return closed(GateStartupTaints, taintedSince(v, node, t), r, Next{Actor: TaintOwner, Then: Ignore, At: patience})
+	return closed(GateStartupTaints, taintedSince(v, node, t), r, Next{Actor: TaintOwner, Then: Ignore, At: until})
 }
 
 // ephemeralTaints is closed by those that Kubernetes takes off by itself, and by the one

@@ -15,7 +15,7 @@ import (
 // UndeclaredAnnotation lists, on a claim, the taints that its Node carried soon
 // after it joined and that the claim does not declare, each as key:effect,
 // separated by commas. One that was removed in time begins with "-", one
-// that stayed for longer than [LearnedPatience] with "!".
+// that stayed for longer than [LearnedTaintTimeout] with "!".
 const UndeclaredAnnotation = "millwright.dev/undeclared-taints"
 
 // The marks of the annotation's entries.
@@ -55,7 +55,7 @@ func (s *Step) observe(v View) {
 	}
 	node := v.Nodes[0]
 	was := v.Claim.Annotations[UndeclaredAnnotation]
-	end := node.CreationTimestamp.Add(LearnedPatience)
+	end := node.CreationTimestamp.Add(LearnedTaintTimeout)
 	young := v.Now.Before(end)
 	var out []string
 	for _, entry := range entries(was) {
@@ -86,7 +86,7 @@ func (s *Step) observe(v View) {
 // known yet whether it is removed, and until when that is waited for; empty if
 // there is none.
 func Unsettled(c *snapshot.Claim, node *corev1.Node, now time.Time) (taint string, until time.Time) {
-	until = node.CreationTimestamp.Add(LearnedPatience)
+	until = node.CreationTimestamp.Add(LearnedTaintTimeout)
 	if !now.Before(until) {
 		return "", time.Time{}
 	}

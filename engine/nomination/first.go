@@ -79,11 +79,11 @@ func PlannedFirst(awaited []*snapshot.Pod) bool {
 func AwaitedUntil(pods []*snapshot.Pod, c *snapshot.Claim, registered time.Time) time.Time {
 	var until time.Time
 	for _, p := range pods {
-		patience := Admission
+		lifetime := Admission
 		if admitted(p, c) {
-			patience = PlannedFor
+			lifetime = PlannedFor
 		}
-		until = snapshot.Latest(until, registered.Add(patience))
+		until = snapshot.Latest(until, registered.Add(lifetime))
 	}
 	return until
 }

@@ -66,21 +66,21 @@ func (m *memo) contend(s *snapshot.Snapshot, pods []*snapshot.Pod) {
 }
 
 // leftToScheduler are those of contending classes whose pods need no nominations.
-func leftToScheduler(machines func() []*machine, set []*tally, rules []*topology.Rule) []*tally {
-	var qualified, one []*tally
+func leftToScheduler(machines func() []*machine, set []*contender, rules []*topology.Rule) []*contender {
+	var qualified, one []*contender
 	for _, c := range set {
 		if !c.qualifies(set, rules) {
 			continue
 		}
 		if qualified = append(qualified, c); len(one) == 0 || c.open > one[0].open {
-			one = []*tally{c}
+			one = []*contender{c}
 		}
 	}
 	if len(qualified) < 2 {
 		return one
 	}
 	counted := slices.DeleteFunc(slices.Clone(machines()), func(m *machine) bool {
-		return !slices.ContainsFunc(set, func(t *tally) bool { return m.planned[t.class] > 0 })
+		return !slices.ContainsFunc(set, func(t *contender) bool { return m.planned[t.class] > 0 })
 	})
 	if several := inAnyOrder(counted, qualified); saved(several) > saved(one) {
 		return several
@@ -89,7 +89,7 @@ func leftToScheduler(machines func() []*machine, set []*tally, rules []*topology
 }
 
 // saved is how many nominations need not be written.
-func saved(classes []*tally) int {
+func saved(classes []*contender) int {
 	sum := 0
 	for _, t := range classes {
 		sum += t.open
@@ -97,21 +97,21 @@ func saved(classes []*tally) int {
 	return sum
 }
 
-// tally is a class with the number of its planned pods, and of those that have no nomination.
-type tally struct {
+// contender is a class with the number of its planned pods, and of those that have no nomination.
+type contender struct {
 	class      *snapshot.Class
 	rules      []*topology.Rule
 	pods, open int
 }
 
-// count tallies classes, by their keys. Pods that are expected have no nomination.
-func count(s *snapshot.Snapshot, pods []*snapshot.Pod) []*tally {
-	byClass := map[*snapshot.Class]*tally{}
-	var out []*tally
+// count counts the pods of each class, in the order of the keys. Pods that are expected have no nomination.
+func count(s *snapshot.Snapshot, pods []*snapshot.Pod) []*contender {
+	byClass := map[*snapshot.Class]*contender{}
+	var out []*contender
 	for _, p := range pods {
 		t := byClass[p.Class]
 		if t == nil {
-			t = &tally{class: p.Class}
+			t = &contender{class: p.Class}
 			byClass[p.Class] = t
 			out = append(out, t)
 		}
@@ -125,25 +125,25 @@ func count(s *snapshot.Snapshot, pods []*snapshot.Pod) []*tally {
 			t.pods, t.open = t.pods+e.Count, t.open+e.Count
 		}
 	}
-	slices.SortFunc(out, func(a, b *tally) int { return cmp.Compare(a.class.Key, b.class.Key) })
+	slices.SortFunc(out, func(a, b *contender) int { return cmp.Compare(a.class.Key, b.class.Key) })
 	return out
 }
 
-func (t *tally) qualifies(contending []*tally, rules []*topology.Rule) bool {
+func (t *contender) qualifies(contending []*contender, rules []*topology.Rule) bool {
 	c := t.class
 	if len(c.VolumeClaims) > 0 || len(c.Devices) > 0 || len(t.rules) > 0 {
 		return false
 	}
 	spread := func(r *topology.Rule) bool { return r.Kind == topology.Spread }
 	return !slices.ContainsFunc(rules, func(r *topology.Rule) bool { return r.Selects(c.Shape) }) &&
-		!slices.ContainsFunc(contending, func(o *tally) bool {
+		!slices.ContainsFunc(contending, func(o *contender) bool {
 			return o.class.Priority < c.Priority || slices.ContainsFunc(o.rules, spread)
 		})
 }
 
 // contending divides classes into sets that have no pool in common. A class whose pods may
 // use no pool is alone.
-func contending(s *snapshot.Snapshot, classes []*tally) [][]*tally {
+func contending(s *snapshot.Snapshot, classes []*contender) [][]*contender {
 	set := make([]int, len(classes)) // by class, the number of its set
 	for i := range set {
 		set[i] = i
@@ -160,11 +160,11 @@ func contending(s *snapshot.Snapshot, classes []*tally) [][]*tally {
 			}
 		}
 	}
-	byID := make([][]*tally, len(classes))
+	byID := make([][]*contender, len(classes))
 	for i, t := range classes {
 		byID[set[i]] = append(byID[set[i]], t)
 	}
-	return slices.DeleteFunc(byID, func(s []*tally) bool { return len(s) == 0 })
+	return slices.DeleteFunc(byID, func(s []*contender) bool { return len(s) == 0 })
 }
 
 func merge(set []int, from, to int) {

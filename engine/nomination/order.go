@@ -75,11 +75,11 @@ func free(s *snapshot.Snapshot, n *snapshot.Node) map[corev1.ResourceName]float6
 }
 
 // inAnyOrder are those of the classes whose pods fit in any order, as many as are found.
-func inAnyOrder(machines []*machine, classes []*tally) []*tally {
-	var best []*tally
+func inAnyOrder(machines []*machine, classes []*contender) []*contender {
+	var best []*contender
 	for _, scarcest := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
-		some := slices.DeleteFunc(slices.Clone(classes), func(t *tally) bool { return !unselective(t.class, machines) })
-		slices.SortStableFunc(some, func(a, b *tally) int { return cmp.Compare(request(a.class, scarcest), request(b.class, scarcest)) })
+		some := slices.DeleteFunc(slices.Clone(classes), func(t *contender) bool { return !unselective(t.class, machines) })
+		slices.SortStableFunc(some, func(a, b *contender) int { return cmp.Compare(request(a.class, scarcest), request(b.class, scarcest)) })
 		for len(some) > len(best) && !fitInAnyOrder(machines, some, scarcest) {
 			some = some[:len(some)-1]
 		}
@@ -109,7 +109,7 @@ func request(c *snapshot.Class, name corev1.ResourceName) float64 {
 
 // fitInAnyOrder reports whether the pods of classes do, the last of which requests the most of
 // the resource that is scarcest everywhere.
-func fitInAnyOrder(machines []*machine, classes []*tally, scarcest corev1.ResourceName) bool {
+func fitInAnyOrder(machines []*machine, classes []*contender, scarcest corev1.ResourceName) bool {
 	left, with := 0.0, -1
 	for _, m := range machines {
 		room := m.roomFor(classes)
@@ -132,10 +132,10 @@ func fitInAnyOrder(machines []*machine, classes []*tally, scarcest corev1.Resour
 }
 
 // roomFor is what a machine has for pods of some classes beside those of all others.
-func (m *machine) roomFor(classes []*tally) map[corev1.ResourceName]float64 {
+func (m *machine) roomFor(classes []*contender) map[corev1.ResourceName]float64 {
 	room := maps.Clone(m.free)
 	for c, n := range m.planned {
-		if slices.ContainsFunc(classes, func(t *tally) bool { return t.class == c }) {
+		if slices.ContainsFunc(classes, func(t *contender) bool { return t.class == c }) {
 			continue
 		}
 		for _, a := range c.Requests {

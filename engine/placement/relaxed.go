@@ -83,7 +83,7 @@ func (w *world) counts(asked []*demand.Shape, sites []assign.Site) []*topology.D
 			}
 		}
 	}
-	w.assigner.Tally(sites, out)
+	w.assigner.Count(sites, out)
 	return out
 }
 

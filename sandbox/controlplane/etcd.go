@@ -17,8 +17,8 @@ const etcdQuota = 4 << 30
 //
 // Durability is given up for speed (no fsync): a machine that crashes may lose
 // the cluster, a process that is killed does not. The gateway is off since it
-// would dial the advertised port 0 for ever. An election of one member needs
-// no patience, so ticks are short.
+// would dial the advertised port 0 for ever. An election of one member does
+// not need long ticks.
 func startEtcd(ctx context.Context, dir string) (*component, string, error) {
 	anyPort := url.URL{Scheme: "http", Host: "127.0.0.1:0"}
 	cfg := embed.NewConfig()

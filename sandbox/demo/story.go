@@ -46,8 +46,8 @@ const LogName = "millwright.log"
 // namespace is where the example workloads live.
 const namespace = "default"
 
-// patience bounds each act of the story.
-const patience = 5 * time.Minute
+// timeout bounds each act of the story.
+const timeout = 5 * time.Minute
 
 // Run tells the story to its end. It fails when a pod does not get to run or a
 // surplus machine does not go.
@@ -223,7 +223,7 @@ func (st *story) shrink(ctx context.Context) error {
 // changed for a while; the time it took ends when the goal was reached.
 func (st *story) until(ctx context.Context, begin time.Time, goal string, reached func(view) (bool, int)) (act, error) {
 	st.screen.start = begin
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
@@ -243,7 +243,7 @@ func (st *story) until(ctx context.Context, begin time.Time, goal string, reache
 		case <-st.controller.Done():
 			return act{}, errors.New("the controller ended on its own")
 		case <-deadline.C:
-			return act{}, fmt.Errorf("gave up after %v waiting until %s (%s)", patience, goal, st.screen.headline(v))
+			return act{}, fmt.Errorf("gave up after %v waiting until %s (%s)", timeout, goal, st.screen.headline(v))
 		case <-tick.C:
 		}
 	}

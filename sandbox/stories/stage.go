@@ -47,8 +47,8 @@ func (st *stage) chapter(title string) { st.say("\n== %s\n", title) }
 // command prints a command line as one that was entered.
 func (st *stage) command(text string) { st.say("$ %s", text) }
 
-// patience is how long anything may take on a busy machine.
-const patience = 3 * time.Minute
+// timeout is how long anything may take on a busy machine.
+const timeout = 3 * time.Minute
 
 // eventually looks five times a second until a check finds no fault, and says how long that
 // took.
@@ -60,8 +60,8 @@ func (st *stage) eventually(what string, check func() error) error {
 			st.say("%5.1fs  %s", time.Since(begin).Seconds(), what)
 			return nil
 		}
-		if time.Since(begin) > patience {
-			return fmt.Errorf("waiting until %s: after %v %w", what, patience, err)
+		if time.Since(begin) > timeout {
+			return fmt.Errorf("waiting until %s: after %v %w", what, timeout, err)
 		}
 		if err := st.pause(); err != nil {
 			return err

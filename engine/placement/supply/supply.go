@@ -42,5 +42,5 @@ func (s *Supply) RuleOf(g *demand.Group) plan.Reason {
 		at := max(0, slices.IndexFunc(memberships, func(x demand.Membership) bool { return x.Declares }))
 		return demand.Unsatisfiable(s.PodTopology.Counts[memberships[at].Rule])
 	}
-	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: "what the pod needs beside the others", Have: "they leave no room"}
+	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: "room beside the pods it must share a node with", Have: "they leave none"}
 }

@@ -13,7 +13,7 @@ import (
 type DomainCounts struct {
 	*Rule
 	index   map[string]int
-	domains []tally
+	domains []domainCount
 	// known is how many domains a spread compares, least the lowest number of selected pods
 	// in any of them, which is found anew when it is stale.
 	known, least int
@@ -25,9 +25,9 @@ type DomainCounts struct {
 	NoFirst bool
 }
 
-// tally is what is in one domain: pods that the rule selects, and those that own
+// domainCount is what is in one domain: pods that the rule selects, and those that own
 // it.
-type tally struct {
+type domainCount struct {
 	name                string
 	selected, declarers int
 	known               bool
@@ -47,7 +47,7 @@ func (l *DomainCounts) At(domain string) int {
 	d, ok := l.index[domain]
 	if !ok {
 		d = len(l.domains)
-		l.index[domain], l.domains = d, append(l.domains, tally{name: domain})
+		l.index[domain], l.domains = d, append(l.domains, domainCount{name: domain})
 	}
 	return d
 }
@@ -114,7 +114,7 @@ func (l *DomainCounts) Objections(d int, selected bool) int {
 
 // Holds reports whether the rule is kept in every domain with pods that declare it.
 func (l *DomainCounts) Holds() bool {
-	return !slices.ContainsFunc(l.domains, func(t tally) bool {
+	return !slices.ContainsFunc(l.domains, func(t domainCount) bool {
 		switch {
 		case t.declarers == 0:
 			return false
@@ -145,18 +145,18 @@ func (l *DomainCounts) Least(here int) int {
 
 // Where are the domains with selected pods, by name.
 func (l *DomainCounts) Where() []string {
-	return l.names(func(t *tally) bool { return t.selected > 0 })
+	return l.names(func(t *domainCount) bool { return t.selected > 0 })
 }
 
 // Known are the domains that a spread compares, by name.
-func (l *DomainCounts) Known() []string { return l.names(func(t *tally) bool { return t.known }) }
+func (l *DomainCounts) Known() []string { return l.names(func(t *domainCount) bool { return t.known }) }
 
 // Declared are the domains with pods that declare the rule, by name.
 func (l *DomainCounts) Declared() []string {
-	return l.names(func(t *tally) bool { return t.declarers > 0 })
+	return l.names(func(t *domainCount) bool { return t.declarers > 0 })
 }
 
-func (l *DomainCounts) names(which func(*tally) bool) []string {
+func (l *DomainCounts) names(which func(*domainCount) bool) []string {
 	var out []string
 	for i := range l.domains {
 		if which(&l.domains[i]) {
@@ -172,16 +172,16 @@ const Planned = "planned/"
 
 // Standing prints how many selected pods are in each domain.
 func (l *DomainCounts) Standing() string {
-	names := l.names(func(t *tally) bool { return t.known || t.selected > 0 })
+	names := l.names(func(t *domainCount) bool { return t.known || t.selected > 0 })
 	switch {
 	case l.Kind == AntiAffinity && l.anywhere == 0 && len(l.Declared()) > 0:
-		return "pods that demand it are in " + strings.Join(l.Declared(), ", ")
+		return "pods that declare it are in " + strings.Join(l.Declared(), ", ")
 	case len(names) == 0 && l.Kind == Spread:
 		return "no node has the label"
 	case l.NoFirst:
 		return "such pods are pending, and need others near them first"
 	case len(names) == 0:
-		return "there is no such pod anywhere"
+		return "no pod matches"
 	}
 	var parts []string
 	for _, name := range names {

@@ -12,7 +12,7 @@ import (
 // Assigner assigns pods with inter-pod constraints to topology domains. It is not safe for
 // concurrent use.
 type Assigner struct {
-	*tally
+	*counter
 	colocation *colocation
 	// allowance is how much more a preferred domain may cost, as a share.
 	allowance float64
@@ -38,7 +38,7 @@ type slot struct {
 func New(s *supply.Supply, allowance float64, cuts *Cuts) *Assigner {
 	where := newDomains(s)
 	a := &Assigner{
-		tally: &tally{domains: where, launches: map[int]bitset.Set{}}, colocation: &colocation{where},
+		counter: &counter{domains: where, launches: map[int]bitset.Set{}}, colocation: &colocation{where},
 		allowance: allowance, cuts: cuts, relevant: map[int]bool{}, divided: map[string]int{}, slots: map[*demand.Group]slot{},
 	}
 	a.observe()

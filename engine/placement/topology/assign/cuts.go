@@ -114,7 +114,7 @@ func (a *Assigner) broken(out *plan.Plan, chosen []int) (rules []int, fresh bool
 		}
 	}
 	sites := a.Sites(out, chosen)
-	a.Tally(sites, counts)
+	a.Count(sites, counts)
 	for rule, l := range counts {
 		if l == nil || l.Holds() {
 			continue

@@ -1,7 +1,7 @@
 // Package assign assigns pods with inter-pod constraints to topology domains: in which
 // zone each pod of a spread, of an affinity or of an anti-affinity.
 //
-//	tally.go       how many pods are in each domain: those that run, those of a plan
+//	counter.go     how many pods are in each domain: those that run, those of a plan
 //	domains.go     where a group could go at all, and at what cost
 //	bind.go        a group that may go to some domains only, or nowhere
 //	first.go       affinity among pending pods of which none can be the first

@@ -25,8 +25,8 @@ type Site struct {
 	name string
 }
 
-// tally counts pods by domain: those that run, and those that a plan puts somewhere.
-type tally struct {
+// counter counts pods by domain: those that run, and those that a plan puts somewhere.
+type counter struct {
 	*domains
 	// machines are those that each rule counts, launches those of whose nodes it would,
 	// once they are asked for.
@@ -49,7 +49,7 @@ func domainsAt(m *supply.Machine, key string) []string {
 // levelCaps lets existing nodes count from the node with the fewest pods of a
 // spread: that is what the scheduler compares with as long as there is no new
 // node.
-func (t *tally) levelCaps() {
+func (t *counter) levelCaps() {
 	for i, l := range t.PodTopology.Counts {
 		if l.Kind != topology.Spread || !l.PerNode() {
 			continue
@@ -64,7 +64,7 @@ func (t *tally) levelCaps() {
 
 // Sites are all machines with the pods that a plan puts there. chosen are the launches
 // of its new ones.
-func (t *tally) Sites(out *plan.Plan, chosen []int) []Site {
+func (t *counter) Sites(out *plan.Plan, chosen []int) []Site {
 	sites := make([]Site, 0, len(t.Machines.List)+len(chosen))
 	at := make(map[*snapshot.Node]int, len(t.Machines.List))
 	for i, m := range t.Machines.List {
@@ -82,7 +82,7 @@ func (t *tally) Sites(out *plan.Plan, chosen []int) []Site {
 }
 
 // Domain is the domain of a rule that a site is in, if that is certain.
-func (t *tally) Domain(s *Site, l *topology.DomainCounts) (string, bool) {
+func (t *counter) Domain(s *Site, l *topology.DomainCounts) (string, bool) {
 	switch {
 	case s.Machine >= 0:
 		return t.Machines.List[s.Machine].Domain(l.Key)
@@ -95,10 +95,10 @@ func (t *tally) Domain(s *Site, l *topology.DomainCounts) (string, bool) {
 	return "", false
 }
 
-// Tally enters the pods of all sites, and the domains that spreads compare, into
+// Count enters the pods of all sites, and the domains that spreads compare, into
 // counts by rule; nil ones are left out. Pods that run are only counted: whether
 // they keep their own rules is nothing that a plan decides.
-func (t *tally) Tally(sites []Site, counts []*topology.DomainCounts) {
+func (t *counter) Count(sites []Site, counts []*topology.DomainCounts) {
 	for i := range sites {
 		s := &sites[i]
 		in := t.domainsIn(s, counts)
@@ -120,7 +120,7 @@ func (t *tally) Tally(sites []Site, counts []*topology.DomainCounts) {
 }
 
 // domainsIn are the numbers of a site's domains by rule, -1 for none.
-func (t *tally) domainsIn(s *Site, counts []*topology.DomainCounts) []int {
+func (t *counter) domainsIn(s *Site, counts []*topology.DomainCounts) []int {
 	in := make([]int, len(counts))
 	for rule, l := range counts {
 		in[rule] = -1
@@ -141,7 +141,7 @@ func (t *tally) domainsIn(s *Site, counts []*topology.DomainCounts) []int {
 
 // running are the parts that the pods which run on a machine have in rules. A spread does not
 // count pods that are on their way out.
-func (t *tally) running(m *supply.Machine) iter.Seq[demand.Membership] {
+func (t *counter) running(m *supply.Machine) iter.Seq[demand.Membership] {
 	return func(yield func(demand.Membership) bool) {
 		for _, p := range m.Node.Pods {
 			if p.Terminal() {
@@ -158,7 +158,7 @@ func (t *tally) running(m *supply.Machine) iter.Seq[demand.Membership] {
 
 // others are the pods of a plan, by domain, that a rule selects and that do not declare
 // it; zero for further ones of the domains that it compares.
-func (t *tally) others(sites []Site, rule int, compared []string) map[string]int {
+func (t *counter) others(sites []Site, rule int, compared []string) map[string]int {
 	out := map[string]int{}
 	for _, name := range compared {
 		out[name] = 0
@@ -180,7 +180,7 @@ func (t *tally) others(sites []Site, rule int, compared []string) map[string]int
 }
 
 // counts reports whether a rule counts the pods of a site.
-func (t *tally) counts(rule int, s *Site) bool {
+func (t *counter) counts(rule int, s *Site) bool {
 	if s.Machine >= 0 {
 		return t.machines[rule].Has(s.Machine)
 	}
@@ -197,7 +197,7 @@ func (t *tally) counts(rule int, s *Site) bool {
 
 // compared are those of so many places that a rule counts: for a spread those that its
 // policies and its pod's other labels leave, else all.
-func (t *tally) compared(rule, places int, labelled func(*demand.Node) bitset.Set, taintsOf func(int) []corev1.Taint, has func(place int, key string) bool) bitset.Set {
+func (t *counter) compared(rule, places int, labelled func(*demand.Node) bitset.Set, taintsOf func(int) []corev1.Taint, has func(place int, key string) bool) bitset.Set {
 	l, owner := t.PodTopology.Counts[rule], t.PodTopology.Owners[rule]
 	out := bitset.Full(places)
 	if l.Kind == topology.Spread && !l.IgnoreAffinity {
