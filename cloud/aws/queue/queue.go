@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -43,8 +44,6 @@ type Config struct {
 	Queue, DeadLetter string
 	// Reader says which bodies count. Without an Account it is that of the queue.
 	Reader events.Reader
-	// Now is the time; nil is time.Now.
-	Now func() time.Time
 }
 
 // Queue is a cloud.Queue. It is safe for concurrent use.
@@ -66,9 +65,6 @@ var _ cloud.Queue = (*Queue)(nil)
 
 // New makes a Queue. It does not call AWS.
 func New(c Config) (*Queue, error) {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
 	for flag, name := range map[string]string{"--interruption-queue": c.Queue, "--interruption-dead-letter-queue": c.DeadLetter} {
 		if err := checkName(name); err != nil {
 			return nil, fmt.Errorf("%s: %w", flag, err)
@@ -96,15 +92,20 @@ func (q *Queue) Receive(ctx context.Context) ([]cloud.Message, error) {
 	if err != nil {
 		return nil, q.explain("sqs:ReceiveMessage", q.config.Queue, err)
 	}
+	// Events are dated by AWS's clocks: by one of ours that is minutes off they would all be stale.
+	now, told := awsmiddleware.GetServerTime(out.ResultMetadata)
+	if !told {
+		now = time.Now()
+	}
 	messages := make([]cloud.Message, len(out.Messages))
 	for i := range out.Messages {
-		messages[i] = q.read(s, &out.Messages[i])
+		messages[i] = read(s, &out.Messages[i], now)
 	}
 	return messages, nil
 }
 
 // read makes of a message what it says.
-func (q *Queue) read(s *source, m *types.Message) cloud.Message {
+func read(s *source, m *types.Message, now time.Time) cloud.Message {
 	out := cloud.Message{Handle: m}
 	if ms, err := strconv.ParseInt(m.Attributes[string(types.MessageSystemAttributeNameSentTimestamp)], 10, 64); err == nil {
 		out.Sent = time.UnixMilli(ms).UTC()
@@ -112,7 +113,7 @@ func (q *Queue) read(s *source, m *types.Message) cloud.Message {
 	if n, err := strconv.Atoi(m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)]); err == nil {
 		out.Again = n > 1
 	}
-	list, refused := s.reader.Read([]byte(aws.ToString(m.Body)), q.config.Now())
+	list, refused := s.reader.Read([]byte(aws.ToString(m.Body)), now)
 	if refused.Refusal != events.Irrelevant {
 		out.Events, out.Refusal, out.Why = list, string(refused.Refusal), refused.Why
 	}

@@ -154,6 +154,34 @@ func TestAMessageSaysWhetherItWasDeliveredBefore(t *testing.T) {
 	}
 }
 
+// dated answers with the time of another clock, as AWS does with that of its own.
+type dated struct {
+	http.Handler
+	shift time.Duration
+}
+
+// ServeHTTP is http.Handler's.
+func (d dated) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Date", time.Now().Add(d.shift).UTC().Format(http.TimeFormat))
+	d.Handler.ServeHTTP(w, r)
+}
+
+// The events and the queue have AWS's time, of which this process's clock is 20 minutes ahead or behind.
+func TestAClockThatIsWrongLosesNoMessage(t *testing.T) {
+	for _, shift := range []time.Duration{20 * time.Minute, -20 * time.Minute} {
+		w := newWorld(t, sqstest.Config{})
+		w.sdk.HTTPClient = direct{dated{w.Server, shift}}
+		theirs := origin()
+		theirs.Time = time.Now().Add(shift)
+		body, err := eventstest.Body(theirs, interruption.Event{ID: "1", Kind: interruption.Spot, Machine: ours})
+		w.must(err)
+		w.must(w.Send("main", body, 0))
+		if list := w.settle(w.open(queue.Config{Queue: "main"}), cloud.Recorded); len(list) != 1 || len(list[0].Events) != 1 {
+			t.Errorf("%v: %+v", shift, list)
+		}
+	}
+}
+
 func TestWhatDoesNotCountIsKept(t *testing.T) {
 	stale := origin()
 	stale.Time = time.Now().Add(-time.Hour)
