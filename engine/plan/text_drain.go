@@ -116,7 +116,7 @@ func volumeRemedy(r Reason) string {
 	case VolumeInUse:
 		return "its pod has to terminate: " + r.Objects[len(r.Objects)-1].String()
 	case VolumeMounted:
-		return "the kubelet and the driver's node plugin have to unmount it"
+		return "the kubelet and the driver's node plugin have to unmount it; a plugin that is gone comes back if its DaemonSet tolerates karpenter.sh/disrupted:NoSchedule"
 	case VolumeUnmounted:
 		return "kube-controller-manager has to detach it; no pod may use it on this node"
 	case VolumeHeld:
