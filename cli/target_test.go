@@ -42,8 +42,8 @@ func aWorkload(t *testing.T) []client.Object {
 		}
 		objects = append(objects, b)
 	}
-	for _, name := range []string{"huge-a", "huge-b"} {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: selector}}
+	for name, namespace := range map[string]string{"huge-a": "default", "huge-b": "default", "elsewhere": "shop"} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: selector}}
 		p.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": k8sresource.MustParse("900")}}}}
 		p.Status.Phase = corev1.PodPending
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
@@ -71,10 +71,16 @@ func TestWhyTakesKubectlsForms(t *testing.T) {
 		"deployment.batch/huge":          {`error: "deployment.batch" is not one of node, pod`},
 		"pod/huge-a pod/gone":            {huge, "error: pod/gone -n default does not exist"},
 		"pod/gone node/gone":             {"error: pod/gone -n default does not exist\nnode/gone does not exist"},
-		"pods -l app=none":               {"error: there is no pod with app=none"},
+		"pods -l app=none":               {"error: there is no pod with app=none in namespace default"},
 		"pods -l ==":                     {"error: --selector: "},
 		"pods huge-a -l app=huge":        {"error: --selector: cannot be given together with names"},
-		"pod":                            {"error: say which pod, as in pod/NAME, or select with -l"},
+		"pods":                           {huge, "The same holds for pod/huge-b"},
+		"pods -A":                        {huge, "The same holds for pod/huge-b -n default, pod/elsewhere -n shop."},
+		"nodepools":                      {pool},
+		"deployments -A":                 {huge, "deployment/refused -n default lacks pods"},
+		"pod huge-a -A":                  {"error: --all-namespaces: cannot be given together with names"},
+		"job":                            {"error: there is no job in namespace default"},
+		"job -A":                         {"error: there is no job"},
 		"pod/huge-a node-a":              {"error: node-a: either TYPE NAME... or TYPE/NAME..., not both"},
 		"pod huge-a node/node-a":         {"error: node/node-a: either TYPE NAME... or TYPE/NAME..., not both"},
 		"pod/":                           {"error: pod/: not of the form TYPE/NAME"},

@@ -41,7 +41,7 @@ func newVerifyWith(c console, v verification) *cobra.Command {
 	v.kube = kubeconfig.ClusterFlags()
 	v.about.Kinds = []string{target.Node, target.Claim, target.Pool}
 	cmd := &cobra.Command{
-		Use:   "verify node|nodeclaim|nodepool NAME... | TYPE/NAME... | TYPE -l SELECTOR",
+		Use:   "verify node|nodeclaim|nodepool NAME... | TYPE/NAME... | TYPE [-l SELECTOR]",
 		Short: "Wait until machines are ready for work, and prove it",
 		Long: `Wait until the nodes are initialized, and print what they have passed as a
 checklist with times. It is made for pipelines: after a new image or NodePool,

@@ -58,7 +58,7 @@ func newWhy(c console) *cobra.Command {
 func newWhyWith(c console, q question) *cobra.Command {
 	q.kube = kubeconfig.Flags()
 	cmd := &cobra.Command{
-		Use:   "why TYPE NAME... | TYPE/NAME... | TYPE -l SELECTOR",
+		Use:   "why TYPE NAME... | TYPE/NAME... | TYPE [-l SELECTOR] [-A]",
 		Short: "Say why a pod waits, or a machine is not ready, stays or goes, and what would have to change",
 		Long: `Say why, and what would have to change.
 
@@ -69,7 +69,8 @@ one that is being taken away: what that waits for, the deadline, and what would
 unblock it. Of a pod (--namespace): the node that it gets, or for every NodePool what
 is in the way. Of a NodePool: its machines by what holds for them. Of a CapacityBuffer
 (--namespace): for how many chunks there is room and where, and why not for more. A Deployment,
-ReplicaSet, StatefulSet, DaemonSet or Job stands for its pods.
+ReplicaSet, StatefulSet, DaemonSet or Job stands for its pods. A type without names is all
+objects of it, of pods all that have no node.
 
 It is worked out from the cluster's objects as the controller works it out, for the
 settings that its pod has by flags and variables, unless they are given here. The pod is
@@ -79,6 +80,7 @@ the one that holds the controller's lease. No access to the controller is needed
 		Example: `  millwright why node/ip-10-0-0-1.ec2.internal
   millwright why nodeclaim general-x7k2p
   millwright why pod web-0 web-1 --namespace shop
+  millwright why pods --all-namespaces
   millwright why deployment/web -n shop
   millwright why nodes -l karpenter.sh/nodepool=general
   millwright why nodepool general -o json
@@ -98,6 +100,7 @@ the one that holds the controller's lease. No access to the controller is needed
 		},
 	}
 	cmd.Flags().StringVarP(&q.about.Selector, "selector", "l", "", "label selector, instead of names")
+	cmd.Flags().BoolVarP(&q.about.AllNamespaces, "all-namespaces", "A", false, "look in all namespaces, without names")
 	q.addSettings(cmd)
 	cmd.Flags().StringVarP(&q.output, "output", "o", formatText, "text, json or yaml")
 	complete(cmd, "output", formatText, formatJSON, formatYAML)
@@ -121,7 +124,7 @@ func (q *question) run(ctx context.Context, c console, reader client.Reader, arg
 	var answers []*explain.Answer
 	var failed error
 	for _, t := range about {
-		found, err := q.answer(ctx, reader, in, t, namespace)
+		found, err := q.answer(ctx, reader, in, t)
 		answers, failed = append(answers, found...), errors.Join(failed, err)
 	}
 	if len(answers) == 0 {
@@ -157,13 +160,13 @@ type whyDoc struct {
 }
 
 // answer answers about a target, or about each of the pods that it stands for.
-func (q *question) answer(ctx context.Context, reader client.Reader, in *inventory, t target.Target, namespace string) ([]*explain.Answer, error) {
+func (q *question) answer(ctx context.Context, reader client.Reader, in *inventory, t target.Target) ([]*explain.Answer, error) {
 	switch {
 	case t.OfPods():
-		return q.pods(ctx, reader, in, t, namespace)
+		return q.pods(ctx, reader, in, t)
 	case t.Kind() == target.Buffer:
 		var object bufferv1beta1.CapacityBuffer
-		if err := t.Get(ctx, reader, namespace, &object); err != nil {
+		if err := t.Get(ctx, reader, &object); err != nil {
 			return nil, err
 		}
 		cluster, err := q.decided(ctx, reader, in)
@@ -217,12 +220,12 @@ func (q *question) machine(ctx context.Context, reader client.Reader, in *invent
 }
 
 // pods answers about the pods that a target stands for.
-func (q *question) pods(ctx context.Context, reader client.Reader, in *inventory, t target.Target, namespace string) ([]*explain.Answer, error) {
+func (q *question) pods(ctx context.Context, reader client.Reader, in *inventory, t target.Target) ([]*explain.Answer, error) {
 	cluster, err := q.decided(ctx, reader, in)
 	if err != nil {
 		return nil, err
 	}
-	pods, err := t.Pods(ctx, reader, namespace)
+	pods, err := t.Pods(ctx, reader)
 	if len(pods) == 0 {
 		return nil, err
 	}
@@ -237,7 +240,7 @@ func (q *question) pods(ctx context.Context, reader client.Reader, in *inventory
 	if !slices.ContainsFunc(answers, (*explain.Answer).Promises) {
 		return answers, err
 	}
-	controller, unread, failed := running.Read(ctx, reader, in.now, namespace)
+	controller, unread, failed := running.Read(ctx, reader, in.now, t.Namespace)
 	in.unread = append(in.unread, unread...)
 	cluster.Attend(answers, controller)
 	return answers, errors.Join(err, failed)

@@ -1,5 +1,5 @@
 // Package target reads which objects a command is about, in kubectl's forms: TYPE NAME...,
-// TYPE/NAME... or TYPE -l SELECTOR, and completes them for shells.
+// TYPE/NAME..., TYPE or TYPE -l SELECTOR, and completes them for shells.
 //
 //	args ──► Query.Parse ──► []Target
 //
@@ -31,6 +31,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cli/listing"
+	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
 )
 
@@ -93,13 +94,18 @@ type Query struct {
 	Kinds []string
 	// Selector is a label selector in kubectl's syntax; empty is none.
 	Selector string
+	// AllNamespaces looks for objects without names in all namespaces.
+	AllNamespaces bool
 }
 
 // Target is one object, or the pods that a selector selects.
 type Target struct {
 	resource
-	Name     string
-	selector labels.Selector
+	// Namespace is empty for all namespaces, and for kinds that have none.
+	Namespace, Name string
+	selector        labels.Selector
+	// waiting leaves out pods that have a node.
+	waiting bool
 }
 
 // Kind is the object's kind in lower case, such as node or statefulset.
@@ -133,38 +139,55 @@ func (q Query) known() []resource {
 	return out
 }
 
-// Parse reads the arguments, of which there is at least one. With a selector the targets
+// Parse reads the arguments, of which there is at least one. Without names the targets
 // are looked up in the cluster; there is at least one. Pods are looked up by Pods.
 func (q Query) Parse(ctx context.Context, reader client.Reader, namespace string, args []string) ([]Target, error) {
 	if strings.Contains(args[0], "/") {
-		return q.pairs(args)
+		return q.pairs(namespace, args)
 	}
 	r, err := q.resource(args[0])
-	switch names := args[1:]; {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case q.Selector != "" && len(names) > 0:
-		return nil, errors.New("--selector: cannot be given together with names")
-	case q.Selector != "":
-		return q.selected(ctx, reader, namespace, r)
-	case len(names) == 0:
-		return nil, fmt.Errorf("say which %s, as in %s/NAME, or select with -l", r.kind, r.kind)
-	default:
-		var out []Target
-		for _, name := range names {
-			if strings.Contains(name, "/") {
-				return nil, fmt.Errorf("%s: either TYPE NAME... or TYPE/NAME..., not both", name)
-			}
-			out = append(out, Target{resource: r, Name: name})
-		}
-		return out, nil
 	}
+	names := args[1:]
+	if len(names) == 0 {
+		return q.selected(ctx, reader, namespace, r)
+	}
+	if err := q.named(); err != nil {
+		return nil, err
+	}
+	var out []Target
+	for _, name := range names {
+		if strings.Contains(name, "/") {
+			return nil, fmt.Errorf("%s: either TYPE NAME... or TYPE/NAME..., not both", name)
+		}
+		out = append(out, r.target(namespace, name))
+	}
+	return out, nil
+}
+
+// named is why there may be no names.
+func (q Query) named() error {
+	switch {
+	case q.Selector != "":
+		return errors.New("--selector: cannot be given together with names")
+	case q.AllNamespaces:
+		return errors.New("--all-namespaces: cannot be given together with names")
+	}
+	return nil
+}
+
+func (r resource) target(namespace, name string) Target {
+	if !r.namespaced {
+		namespace = ""
+	}
+	return Target{resource: r, Namespace: namespace, Name: name}
 }
 
 // pairs reads TYPE/NAME...
-func (q Query) pairs(args []string) ([]Target, error) {
-	if q.Selector != "" {
-		return nil, errors.New("--selector: cannot be given together with names")
+func (q Query) pairs(namespace string, args []string) ([]Target, error) {
+	if err := q.named(); err != nil {
+		return nil, err
 	}
 	var out []Target
 	for _, arg := range args {
@@ -179,31 +202,47 @@ func (q Query) pairs(args []string) ([]Target, error) {
 		if name == "" || strings.Contains(name, "/") {
 			return nil, fmt.Errorf("%s: not of the form TYPE/NAME", arg)
 		}
-		out = append(out, Target{resource: r, Name: name})
+		out = append(out, r.target(namespace, name))
 	}
 	return out, nil
 }
 
+// selected are the objects that the selector selects, all without one. Of pods these are then
+// those that have no node.
 func (q Query) selected(ctx context.Context, reader client.Reader, namespace string, r resource) ([]Target, error) {
 	selector, err := labels.Parse(q.Selector)
 	if err != nil {
 		return nil, fmt.Errorf("--selector: %w", err)
 	}
+	if q.AllNamespaces || !r.namespaced {
+		namespace = ""
+	}
 	if r.kind == Pod {
-		return []Target{{resource: r, selector: selector}}, nil
+		return []Target{{resource: r, Namespace: namespace, selector: selector, waiting: selector.Empty()}}, nil
 	}
-	names, err := r.namesOf(ctx, reader, namespace, selector)
-	if err != nil {
-		return nil, err
+	var out []Target
+	err = r.each(ctx, reader, namespace, selector, func(o client.Object) error {
+		out = append(out, r.target(o.GetNamespace(), o.GetName()))
+		return nil
+	})
+	slices.SortFunc(out, func(a, b Target) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	if err == nil && len(out) == 0 {
+		err = none(r.kind, namespace, selector)
 	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("there is no %s with %s", r.kind, selector)
+	return out, err
+}
+
+// none is an error that says that nothing was found.
+func none(what, namespace string, selector labels.Selector) error {
+	if !selector.Empty() {
+		what += " with " + selector.String()
 	}
-	out := make([]Target, len(names))
-	for i, name := range names {
-		out[i] = Target{resource: r, Name: name}
+	if namespace != "" {
+		what += " in namespace " + namespace
 	}
-	return out, nil
+	return errors.New("there is no " + what)
 }
 
 // namesOf lists the objects of a kind that a selector selects, by name.
@@ -230,54 +269,59 @@ func (r resource) each(ctx context.Context, reader client.Reader, namespace stri
 }
 
 // Get reads the target. An error says if there is none.
-func (t Target) Get(ctx context.Context, reader client.Reader, namespace string, into client.Object) error {
-	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: t.Name}, into)
+func (t Target) Get(ctx context.Context, reader client.Reader, into client.Object) error {
+	err := reader.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: t.Name}, into)
 	if apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err) {
-		return fmt.Errorf("%s does not exist", t.Ref(namespace))
+		return fmt.Errorf("%s does not exist", t.Ref())
 	}
 	return err
 }
 
-// Pods are those that the target stands for, by name: of a workload, those that its selector
-// selects. An error says if there are none, or beside those that are there, that the API server
-// refuses the others.
-func (t Target) Pods(ctx context.Context, reader client.Reader, namespace string) ([]*corev1.Pod, error) {
+// Pods are those that the target stands for, by namespace and name: of a workload, those that its
+// selector selects. An error says if there are none, or beside those that are there, that the API
+// server refuses the others.
+func (t Target) Pods(ctx context.Context, reader client.Reader) ([]*corev1.Pod, error) {
 	selector, lacks := t.selector, ""
 	if t.workload != nil {
 		o := t.workload()
-		err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: t.Name}, o)
+		err := reader.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: t.Name}, o)
 		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", t.Ref(namespace), err)
+			return nil, fmt.Errorf("reading %s: %w", t.Ref(), err)
 		}
 		if selector, err = metav1.LabelSelectorAsSelector(selectorOf(o)); err != nil {
-			return nil, fmt.Errorf("%s: spec.selector: %w", t.Ref(namespace), err)
+			return nil, fmt.Errorf("%s: spec.selector: %w", t.Ref(), err)
 		}
 		lacks = refused(o)
 	} else if selector == nil {
 		pod := &corev1.Pod{}
-		if err := t.Get(ctx, reader, namespace, pod); err != nil {
+		if err := t.Get(ctx, reader, pod); err != nil {
 			return nil, err
 		}
 		return []*corev1.Pod{pod}, nil
 	}
 	var pods []*corev1.Pod
-	err := podResource.each(ctx, reader, namespace, selector, func(o client.Object) error {
-		pod, _ := o.(*corev1.Pod)
-		pods = append(pods, pod)
+	err := podResource.each(ctx, reader, t.Namespace, selector, func(o client.Object) error {
+		if pod, _ := o.(*corev1.Pod); !t.waiting || pod.Spec.NodeName == "" && !eviction.Terminal(pod) {
+			pods = append(pods, pod)
+		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
 	switch {
 	case lacks != "":
-		err = fmt.Errorf("%s lacks pods: the API server refuses them: %s", t.Ref(namespace), lacks)
+		err = fmt.Errorf("%s lacks pods: the API server refuses them: %s", t.Ref(), lacks)
 	case len(pods) > 0:
+	case t.waiting:
+		err = none("pod without a node", t.Namespace, selector)
 	case t.Name == "":
-		err = fmt.Errorf("there is no pod with %s", selector)
+		err = none(t.kind, t.Namespace, selector)
 	default:
-		err = fmt.Errorf("%s has no pods", t.Ref(namespace))
+		err = fmt.Errorf("%s has no pods", t.Ref())
 	}
 	return pods, err
 }
@@ -303,11 +347,8 @@ func refused(o client.Object) string {
 }
 
 // Ref names the target as messages do.
-func (t Target) Ref(namespace string) plan.ObjectRef {
-	if !t.namespaced {
-		namespace = ""
-	}
-	return plan.ObjectRef{Kind: t.kind, Namespace: namespace, Name: t.Name}
+func (t Target) Ref() plan.ObjectRef {
+	return plan.ObjectRef{Kind: t.kind, Namespace: t.Namespace, Name: t.Name}
 }
 
 func selectorOf(o client.Object) *metav1.LabelSelector {
