@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/awstime"
 	"github.com/millwright-dev/millwright/cloud/aws/events"
 )
 
@@ -92,11 +92,7 @@ func (q *Queue) Receive(ctx context.Context) ([]cloud.Message, error) {
 	if err != nil {
 		return nil, q.explain("sqs:ReceiveMessage", q.config.Queue, err)
 	}
-	// Events are dated by AWS's clocks: by one of ours that is minutes off they would all be stale.
-	now, told := awsmiddleware.GetServerTime(out.ResultMetadata)
-	if !told {
-		now = time.Now()
-	}
+	now := awstime.Of(out.ResultMetadata)
 	messages := make([]cloud.Message, len(out.Messages))
 	for i := range out.Messages {
 		messages[i] = read(s, &out.Messages[i], now)

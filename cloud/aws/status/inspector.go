@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/awstime"
 )
 
 // Source is that of the events that EC2's API lists.
@@ -24,15 +25,12 @@ const Source = "ec2:DescribeInstanceStatus"
 const limit = 50 * time.Second
 
 // Inspector is a cloud.Inspector. It is safe for concurrent use.
-type Inspector struct {
-	client *ec2.Client
-	now    func() time.Time
-}
+type Inspector struct{ client *ec2.Client }
 
 var _ cloud.Inspector = (*Inspector)(nil)
 
 // New makes an Inspector of an account and region. It does not call AWS.
-func New(c aws.Config) *Inspector { return &Inspector{client: ec2.NewFromConfig(c), now: time.Now} }
+func New(c aws.Config) *Inspector { return &Inspector{ec2.NewFromConfig(c)} }
 
 // Source is cloud.Inspector's.
 func (i *Inspector) Source() string { return Source }
@@ -49,7 +47,7 @@ var sweeps = []types.Filter{
 func (i *Inspector) List(ctx context.Context) ([]cloud.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	seen := map[string]types.InstanceStatus{}
+	seen, now := map[string]types.InstanceStatus{}, time.Time{}
 	for _, sweep := range sweeps {
 		pages := ec2.NewDescribeInstanceStatusPaginator(i.client, &ec2.DescribeInstanceStatusInput{
 			Filters: []types.Filter{sweep}, IncludeAllInstances: aws.Bool(true), MaxResults: aws.Int32(1000),
@@ -59,6 +57,7 @@ func (i *Inspector) List(ctx context.Context) ([]cloud.Event, error) {
 			if err != nil {
 				return nil, explain("ec2:DescribeInstanceStatus", err)
 			}
+			now = awstime.Of(page.ResultMetadata)
 			for _, s := range page.InstanceStatuses {
 				seen[aws.ToString(s.InstanceId)] = s
 			}
@@ -66,7 +65,7 @@ func (i *Inspector) List(ctx context.Context) ([]cloud.Event, error) {
 	}
 	var out []cloud.Event
 	for _, id := range slices.Sorted(maps.Keys(seen)) {
-		out = append(out, eventsOf(seen[id], i.now())...)
+		out = append(out, eventsOf(seen[id], now)...)
 	}
 	return out, nil
 }

@@ -28,10 +28,13 @@ type ec2 struct {
 	// their token.
 	throttles     int
 	throttledPage string
+	// behind is by how much its clock is behind ours.
+	behind time.Duration
 }
 
 func (e *ec2) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	action := r.FormValue("Action")
+	w.Header().Set("Date", time.Now().Add(-e.behind).UTC().Format(http.TimeFormat))
 	e.asked = append(e.asked, strings.TrimSpace(action+" "+r.FormValue("Filter.1.Name")))
 	if action == e.denied {
 		w.WriteHeader(http.StatusForbidden)
@@ -91,9 +94,12 @@ func failed(machine, check, since string) string {
 		since + `</impairedSince></item></details></` + check + `></item>`
 }
 
+// Which checks have failed for long goes by EC2's clock.
 func TestWhatStandsIsListed(t *testing.T) {
-	long, short := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339), time.Now().UTC().Format(time.RFC3339)
-	e := &ec2{answers: map[string]string{
+	const behind = 20 * time.Minute
+	theirs := time.Now().Add(-behind).UTC()
+	long, short := theirs.Add(-10*time.Minute).Format(time.RFC3339), theirs.Format(time.RFC3339)
+	e := &ec2{behind: behind, answers: map[string]string{
 		"DescribeInstanceStatus event.code": statuses(
 			scheduled("i-stop", "instance-stop", "The instance is stopped"), scheduled("i-over", "instance-stop", "[Completed] The instance is stopped"),
 			scheduled("i-net", "system-maintenance", "Scheduled network maintenance")) + "<nextToken>more</nextToken>",
