@@ -139,13 +139,14 @@ func (r *removal) providerID() string {
 }
 
 // ask finds out what the cloud confirms about the machine of a Node that is not
-// Ready. A Node that never had a machine counts as one whose machine is gone.
+// Ready, or was seen to have none any more: what a kubelet reported last stands for as long as
+// it takes to miss it. A Node that never had a machine counts as one whose machine is gone.
 func (r *removal) ask(ctx context.Context) (drain.Machine, error) {
 	id := r.providerID()
 	if id == "" {
 		return drain.Gone, nil
 	}
-	if snapshot.Ready(r.node) {
+	if snapshot.Ready(r.node) && !drain.MarkedOutOfService(r.node) {
 		return drain.Exists, nil
 	}
 	instance, err := r.deps.Provider.Get(ctx, id)

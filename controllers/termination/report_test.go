@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/engine/drain"
 )
 
@@ -72,5 +74,28 @@ func TestWhereThereIsNoDeadlineNoneIsTold(t *testing.T) {
 		if strings.Contains(e, "9999") || strings.Contains(e, "0001") {
 			t.Error(e)
 		}
+	}
+}
+
+// The machine of a pod that tolerates the taint is gone, and its kubelet has not been missed yet.
+func TestAReleaseIsToldOfOnceAlthoughTheKubeletWasReadyAMomentAgo(t *testing.T) {
+	r := newRig(t, nil)
+	r.pod("stays", func(p *corev1.Pod) {
+		p.Spec.Tolerations = []corev1.Toleration{{Key: karpv1.DisruptedTaintKey, Operator: corev1.TolerationOpExists}}
+	})
+	r.Cloud.Terminated = func(m *looptest.Machine) { m.Gone = true }
+	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	for range 20 {
+		r.step()
+	}
+	if !r.outOfService() {
+		t.Fatal("the Node is not marked")
+	}
+	before := r.claim()
+	for range 5 {
+		r.step()
+	}
+	if after := r.claim(); after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the claim is written to again and again: %+v", after.Status.Conditions)
 	}
 }

@@ -105,6 +105,9 @@ func MarkOutOfService(node *corev1.Node, now time.Time) {
 	node.Spec.Taints = append(node.Spec.Taints, taint)
 }
 
+// MarkedOutOfService reports whether a Node has the taint.
+func MarkedOutOfService(node *corev1.Node) bool { return !markedSince(node).IsZero() }
+
 // markedSince is when the taint was put onto a Node, zero if it was not.
 func markedSince(node *corev1.Node) time.Time {
 	for _, t := range node.Spec.Taints {
