@@ -46,7 +46,7 @@ var disruptionWords = words{
 		if r.Have == r.Want {
 			return fmt.Sprintf("costs %s, and nothing cheaper fits its pods", r.Have)
 		}
-		return fmt.Sprintf("costs %s; the cheapest alternative for its pods costs %s", r.Have, r.Want)
+		return fmt.Sprintf("costs %s; machines for its pods cost at least %s", r.Have, r.Want)
 	},
 	SavingTooSmall: ends(say("removing it would save %s, and must save %s%s", have, want, hurdleText)),
 	WatchBehind:    say("the watch of pods is behind: it has not told yet of %s on a node that looked free", first("a pod")),
