@@ -238,6 +238,17 @@ func (v View) inUse() []corev1.UniqueVolumeName {
 	return out
 }
 
+// reported are those that a kubelet which answers has in use: what a silent one said last is no news.
+func (v View) reported() []corev1.UniqueVolumeName {
+	var out []corev1.UniqueVolumeName
+	for _, n := range v.nodes() {
+		if snapshot.Ready(n.Object) {
+			out = append(out, n.Object.Status.VolumesInUse...)
+		}
+	}
+	return out
+}
+
 // Empty is the step by which the pods leave a node that stays, for its restart: first the
 // hooks before a drain, then the pods, unless they are kept. Its phase is empty when nothing
 // is waited for any more. The node is closed since a time, and nothing of it is to be noted

@@ -335,6 +335,11 @@ func (w *world) volume(c storytest.Command) {
 	}
 	w.view.Attachments = slices.DeleteFunc(w.view.Attachments, func(x *storagev1.VolumeAttachment) bool { return x.Name == a.Name })
 	status, unique := &w.view.Node.Object.Status, corev1.UniqueVolumeName("kubernetes.io/csi/ebs.csi.aws.com^vol-"+name)
+	for _, o := range w.view.Others {
+		if o.Name == c.Options["on"] {
+			status = &o.Object.Status
+		}
+	}
 	status.VolumesInUse = slices.DeleteFunc(status.VolumesInUse, func(n corev1.UniqueVolumeName) bool { return n == unique })
 	status.VolumesAttached = slices.DeleteFunc(status.VolumesAttached, func(v corev1.AttachedVolume) bool { return v.Name == unique })
 	if c.Has("still-mounted") {
@@ -349,7 +354,7 @@ func (w *world) volume(c storytest.Command) {
 	if c.Has("mounted") {
 		status.VolumesInUse = append(status.VolumesInUse, unique)
 	}
-	a.Spec.NodeName, a.Spec.Attacher = "n", "ebs.csi.aws.com"
+	a.Spec.NodeName, a.Spec.Attacher = cmp.Or(c.Options["on"], "n"), "ebs.csi.aws.com"
 	spec := corev1.PersistentVolumeSpec{}
 	spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com", VolumeHandle: "vol-" + name}
 	if c.Has("inline") {

@@ -98,10 +98,8 @@ func (x *storage) holders() map[corev1.UniqueVolumeName]string {
 			}
 		}
 	}
-	if x.answers { // what a silent kubelet said last is no news
-		for _, name := range status.VolumesInUse {
-			out[name] = "the kubelet still has it in use"
-		}
+	for _, name := range x.view.reported() {
+		out[name] = "the kubelet still has it in use"
 	}
 	for _, a := range x.view.Attachments { // it has a verdict
 		delete(out, x.attached(a))

@@ -36,6 +36,8 @@ type member struct {
 	role role
 	// why the node needs it, for agents.
 	why string
+	// silent says that the kubelet of its Node does not answer.
+	silent bool
 }
 
 // roster are the pods of an instance, by namespace and name.
@@ -47,7 +49,7 @@ func newRoster(v View) roster {
 		v.Node = n
 		needed := agents(v)
 		for _, p := range n.Pods {
-			out = append(out, member{pod: p.Pod, role: v.roleOf(p.Pod, needed[p.Pod] != ""), why: needed[p.Pod]})
+			out = append(out, member{pod: p.Pod, role: v.roleOf(p.Pod, needed[p.Pod] != ""), why: needed[p.Pod], silent: !snapshot.Ready(n.Object)})
 		}
 	}
 	slices.SortFunc(out, func(a, b member) int {

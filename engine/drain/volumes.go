@@ -98,12 +98,11 @@ type storage struct {
 	// on the node; leaving are the users of the others.
 	remaining map[corev1.UniqueVolumeName]bool
 	leaving   map[corev1.UniqueVolumeName]member
-	answers   bool // the kubelet does
 }
 
 func newStorage(v View, r roster) *storage {
 	x := &storage{
-		view: v, drained: drainedSince(v), answers: snapshot.Ready(v.Node.Object),
+		view: v, drained: drainedSince(v),
 		remaining: map[corev1.UniqueVolumeName]bool{}, leaving: map[corev1.UniqueVolumeName]member{},
 	}
 	for _, m := range r {
@@ -141,7 +140,7 @@ func (x *storage) verdict(a *storagev1.VolumeAttachment) Verdict {
 		r.Code, r.Have = plan.VolumeIgnored, why
 		return Verdict{r, false}
 	}
-	if x.leaving[x.attached(a)].role == stuck && !x.answers {
+	if user := x.leaving[x.attached(a)]; user.role == stuck && user.silent {
 		r.Code = plan.VolumeUnreachable
 		return Verdict{r, true}
 	}
@@ -151,7 +150,7 @@ func (x *storage) verdict(a *storagev1.VolumeAttachment) Verdict {
 	}
 	switch {
 	case r.Until.IsZero() || x.view.Now.Before(r.Until):
-	case r.Code == plan.VolumeMounted && !x.answers:
+	case r.Code == plan.VolumeMounted && !slices.Contains(x.view.reported(), x.attached(a)):
 		r.Code, r.Until = plan.VolumeUnreachable, time.Time{}
 	default:
 		r.Want, r.Code, r.Until = string(r.Code), plan.VolumeStuck, time.Time{}
@@ -210,7 +209,7 @@ func (x *storage) why(a *storagev1.VolumeAttachment, state plan.Code) string {
 			return "in the cloud it is " + at
 		}
 		return ""
-	case !x.answers:
+	case x.leaving[x.attached(a)].silent:
 		return "the kubelet does not answer"
 	case !slices.Contains(registered(x.view), a.Spec.Attacher):
 		return "no node plugin of " + a.Spec.Attacher + " is registered on the node"
