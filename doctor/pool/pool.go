@@ -14,6 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/doctor/finding"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // NotReady are pools that launch nothing, as their status says.
@@ -60,8 +61,8 @@ func AtLimit(pools []*karpv1.NodePool) []finding.Finding {
 	return out
 }
 
-// ExpiringWhileDraining are pools whose nodes live no longer than the drain of one may take: as long
-// as the pool allows, or else as the pods that may run there, whose longest grace is given.
+// ExpiringWhileDraining are pools whose nodes live no longer than the start of one may take, or the
+// drain: as long as the pool allows, or else as the pods that may run there, whose longest grace is given.
 func ExpiringWhileDraining(pools []*karpv1.NodePool, grace func(*karpv1.NodePool) (time.Duration, plan.ObjectRef)) []finding.Finding {
 	var out []finding.Finding
 	for _, np := range pools {
@@ -69,10 +70,14 @@ func ExpiringWhileDraining(pools []*karpv1.NodePool, grace func(*karpv1.NodePool
 		if expires == nil {
 			continue
 		}
-		if *expires == 0 {
+		if *expires < snapshot.DefaultLaunchTimeout {
+			comes := "a node may take as long to start, so each is replaced about when it is there, without an end"
+			if *expires == 0 {
+				comes = "every node would be replaced as soon as it is there, so Millwright launches none, and Karpenter replaces them without an end"
+			}
 			out = append(out, finding.Finding{
 				Severity: finding.Error, Object: finding.RefOf("NodePool", np), Field: "spec.template.spec.expireAfter",
-				Message: fmt.Sprintf("is %s: every node would be replaced as soon as it is there, so Millwright launches none, and Karpenter replaces them without an end", Expiry(np)),
+				Message: fmt.Sprintf("is %s: %s", Expiry(np), comes),
 				Advice:  "Never is for nodes that do not expire; else let them live for several times what a drain may take",
 			})
 			continue
