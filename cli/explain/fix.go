@@ -35,7 +35,11 @@ func (m *Machine) commands(g lifecycle.Gate) []string {
 	node := m.Node
 	switch g.Reason.Code {
 	case plan.LaunchPending, plan.LaunchFailed, plan.NothingToLaunch:
-		return []string{"kubectl describe nodeclaim " + m.Claim.Name}
+		class := m.Claim.Class
+		return []string{
+			"kubectl describe nodeclaim " + m.Claim.Name,
+			"kubectl describe " + strings.ToLower(class.Kind) + " " + class.Name + "   # what does the cloud refuse?",
+		}
 	case plan.NodeNotFound:
 		return []string{"kubectl get nodes -o custom-columns=NAME:.metadata.name,ID:.spec.providerID   # is " + m.Claim.ProviderID + " among them?", "look at the machine's console: the kubelet has not joined"}
 	case plan.NodeNotReady, plan.NodeConditionNotMet, plan.ResourceNotRegistered:

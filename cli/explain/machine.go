@@ -50,10 +50,14 @@ func (m *Machine) WaitsFor() (text string, since time.Time) {
 		if c.Status == corev1.ConditionTrue {
 			continue
 		}
+		untold := "the controller has not looked at it yet"
 		if b := m.Step.Blocker(); b != nil {
 			since = b.Since
+			if b.Name == lifecycle.GateLaunched { // it asks the cloud first, and writes what that answers
+				untold = b.Reason.Message()
+			}
 		}
-		return cmp.Or(c.Message, c.Reason, "the controller has not looked at it yet"), cmp.Or(since, c.Since, m.Claim.Created)
+		return cmp.Or(c.Message, c.Reason, untold), cmp.Or(since, c.Since, m.Claim.Created)
 	}
 	return "", time.Time{}
 }

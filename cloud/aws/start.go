@@ -113,7 +113,7 @@ func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider
 		return nil, err
 	}
 	settings := provider.Config{
-		AWS: calls, Reader: k.Cached, Clock: clock.RealClock{}, Region: sdk.Region, Prices: book,
+		AWS: calls, Held: calls.Held, Reader: k.Cached, Clock: clock.RealClock{}, Region: sdk.Region, Prices: book,
 		Settings: c.Settings, Isolated: c.Isolated, Observe: c.Observe, Window: cmp.Or(c.window, window), NoDryRun: c.NoDryRun,
 		RebootForRepair: c.RebootForRepair,
 	}

@@ -32,7 +32,7 @@ func ClassesThatAreNotReady(classes []*awsv1.EC2NodeClass) []finding.Finding {
 			}
 			if strings.HasPrefix(condition.Type, v1alpha1.Group+"/") {
 				f.Severity, f.Message = finding.Warning, fmt.Sprintf("is False: %s: %s", condition.Reason, condition.Message)
-				f.Advice = "mend what the condition names: a call that IAM does not allow, or a queue that is not there"
+				f.Advice = "mend what the condition names: a call that IAM does not allow or AWS finds too frequent, or a queue that is not there"
 			}
 			out = append(out, f)
 		}

@@ -7,7 +7,7 @@ import (
 
 // lifecycleWords are those of codes_lifecycle.go.
 var lifecycleWords = words{
-	LaunchPending:              say("the instance has not been requested yet"),
+	LaunchPending:              say("the cloud has not answered a request for its instance yet"),
 	LaunchFailed:               say("the launch failed: %s", have),
 	NothingToLaunch:            say("no available instance type satisfies the claim"),
 	NodeNotFound:               say("no Node with provider ID %s is in the cluster", want),

@@ -24,20 +24,35 @@ type Client struct {
 	eks     *eks.Client
 	arc     *arczonalshift.Client
 	pricing *pricing.Client
+	pace    *pace // of EC2; nil if the configuration says how calls are retried
 }
 
 // New makes a client. Unless the configuration says how calls are retried, each action keeps
 // to the rate that AWS turns out to allow.
 func New(c aws.Config) *Client {
+	machines := c.Copy()
+	var ours *pace
 	if c.Retryer == nil {
-		c.Retryer = newPace
+		ours = newPace()
+		machines.Retryer = func() aws.Retryer { return ours }
+		c.Retryer = func() aws.Retryer { return newPace() }
 	}
 	prices := c.Copy()
 	prices.Region = pricesIn(c.Region)
 	return &Client{
-		ec2: ec2.NewFromConfig(c), ssm: ssm.NewFromConfig(c), iam: iam.NewFromConfig(c), eks: eks.NewFromConfig(c),
+		pace: ours,
+		ec2:  ec2.NewFromConfig(machines), ssm: ssm.NewFromConfig(c), iam: iam.NewFromConfig(c), eks: eks.NewFromConfig(c),
 		arc: arczonalshift.NewFromConfig(c), pricing: pricing.NewFromConfig(prices),
 	}
+}
+
+// Held says which calls of EC2 have lately waited for long, because AWS refuses more of them as too
+// frequent; nil if none has.
+func (c *Client) Held() []string {
+	if c.pace == nil {
+		return nil
+	}
+	return c.pace.held("ec2")
 }
 
 // translate puts an error of a call into the port's words.

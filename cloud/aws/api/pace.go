@@ -2,6 +2,9 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,7 +25,7 @@ type pace struct {
 	byAction map[string]*bucket
 }
 
-func newPace() aws.Retryer {
+func newPace() *pace {
 	return &pace{RetryerV2: retry.NewStandard(), byAction: map[string]*bucket{}}
 }
 
@@ -35,6 +38,20 @@ func (p *pace) of(action string) *bucket {
 		p.byAction[action] = b
 	}
 	return b
+}
+
+// held names the actions whose calls have lately waited for long, in order.
+func (p *pace) held(service string) []string {
+	p.mu.Lock()
+	buckets := maps.Clone(p.byAction)
+	p.mu.Unlock()
+	var out []string
+	for _, action := range slices.Sorted(maps.Keys(buckets)) {
+		if b := buckets[action]; b.isLate() {
+			out = append(out, fmt.Sprintf("%s:%s: AWS refuses calls as too frequent, so they wait for their turn; about %.1f a second are made", service, action, b.limit.Limit()))
+		}
+	}
+	return out
 }
 
 // GetAttemptToken waits for the action's turn.
@@ -60,6 +77,12 @@ const (
 	settle   = 500 * time.Millisecond
 )
 
+// A call that has waited for long is late; that is told until a class has been looked at, once a minute.
+const (
+	long    = 10 * time.Second
+	toldFor = 2 * time.Minute
+)
+
 // bucket is the rate of one action: without a limit until it is refused.
 type bucket struct {
 	// turn is held by the one who is next, so that a new limit counts for all who wait.
@@ -72,9 +95,25 @@ type bucket struct {
 	second time.Time
 	// done and before are how many calls succeeded in this second and in the one before.
 	done, before float64
+	// late is when a call had waited for long last.
+	late time.Time
+}
+
+func (b *bucket) isLate() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.late.IsZero() && time.Since(b.late) < toldFor
 }
 
 func (b *bucket) wait(ctx context.Context) error {
+	began := time.Now()
+	defer func() {
+		if now := time.Now(); now.Sub(began) >= long {
+			b.mu.Lock()
+			b.late = now
+			b.mu.Unlock()
+		}
+	}()
 	select {
 	case b.turn <- struct{}{}:
 	case <-ctx.Done():

@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,7 +36,7 @@ func called(t *testing.T, p *pace, action string, server *rate.Limiter, n int) (
 
 func TestEachActionLearnsItsOwnRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, _ := newPace().(*pace)
+		p := newPace()
 		refused, took := called(t, p, "CreateFleet", rate.NewLimiter(5, 50), 500)
 		// What is refused is lost: 450 calls at 5 a second, and those besides.
 		if refused > 100 || took > 110*time.Second {
@@ -54,7 +56,7 @@ func TestEachActionLearnsItsOwnRate(t *testing.T) {
 
 func TestWhoeverWaitsForATurnCanGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, _ := newPace().(*pace)
+		p := newPace()
 		b := p.of("CreateFleet")
 		b.limit.SetLimit(0.01)
 		if err := b.wait(t.Context()); err != nil {
@@ -68,5 +70,31 @@ func TestWhoeverWaitsForATurnCanGiveUp(t *testing.T) {
 			t.Errorf("answered %v", err)
 		}
 		time.Sleep(200 * time.Second)
+	})
+}
+
+// A burst that is over within seconds is nobody's concern; calls that wait for long are told of while
+// they do, and for a while after.
+func TestCallsThatWaitForLongAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPace()
+		called(t, p, "CreateFleet", rate.NewLimiter(5, 50), 60)
+		if held := p.held("ec2"); len(held) > 0 {
+			t.Errorf("told after a short burst: %v", held)
+		}
+		p.of("CreateFleet").limit.SetLimit(0.5)
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() { called(t, p, "CreateFleet", rate.NewLimiter(rate.Inf, 0), 1) })
+		}
+		time.Sleep(20 * time.Second)
+		if held := strings.Join(p.held("ec2"), "\n"); !strings.HasPrefix(held, "ec2:CreateFleet: ") || strings.Contains(held, "\n") {
+			t.Errorf("while calls wait for long, told is %q", held)
+		}
+		all.Wait()
+		time.Sleep(toldFor)
+		if held := p.held("ec2"); len(held) > 0 {
+			t.Errorf("still told: %v", held)
+		}
 	})
 }

@@ -286,20 +286,22 @@ func TestAnAnswerThatDidNotComeChangesNothing(t *testing.T) {
 func TestWhatConcernsTheProcessIsToldWhileItLasts(t *testing.T) {
 	a, c := newAccount(), newClass()
 	r, _ := newResolver(a)
-	var missing []string
+	var missing, held []string
 	reason, doubt := "", ""
+	r.Held = func() []string { return held }
 	r.Missing, r.Prices = func() []string { return missing }, func() (string, string) { return reason, doubt }
 	for _, tt := range []struct {
-		missing       []string
+		missing, held []string
 		reason, doubt string
 		want          string
 	}{
 		{},
-		{nil, price.BuiltIn, "built in", "millwright.dev/PricesCurrent BuiltIn built in"},
-		{[]string{"a", "b"}, price.Outdated, "old", "millwright.dev/CallsAllowed Unauthorized a; b, millwright.dev/PricesCurrent Outdated old"},
+		{nil, []string{"c"}, "", "", "millwright.dev/CallsAllowed RequestLimitExceeded c"},
+		{nil, nil, price.BuiltIn, "built in", "millwright.dev/PricesCurrent BuiltIn built in"},
+		{[]string{"a", "b"}, []string{"c"}, price.Outdated, "old", "millwright.dev/CallsAllowed Unauthorized a; b; c, millwright.dev/PricesCurrent Outdated old"},
 		{},
 	} {
-		missing, reason, doubt = tt.missing, tt.reason, tt.doubt
+		missing, held, reason, doubt = tt.missing, tt.held, tt.reason, tt.doubt
 		if _, err := r.Resolve(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}

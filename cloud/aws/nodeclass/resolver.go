@@ -73,6 +73,9 @@ type Config struct {
 	// Missing tells which calls AWS has refused lately for lack of a right, whatever they were
 	// for; nil if it is not known.
 	Missing func() []string
+	// Held tells which calls wait because AWS refuses more of them as too frequent; nil if it is not
+	// known.
+	Held func() []string
 	// Prices tells why prices may not be today's, and the reason in one word; empty if they are.
 	// Nil tells nothing.
 	Prices func() (reason, message string)
@@ -165,8 +168,9 @@ func (r *Resolver) Resolve(ctx context.Context, class *awsv1.EC2NodeClass) (time
 	return again, errors.Join(unanswered...)
 }
 
-// CallsAllowed is the condition of a class that says which calls AWS refuses, also such as are
-// for no class. It is only there while one is refused, and a class is ready without it.
+// CallsAllowed is the condition of a class that says which calls AWS refuses, for lack of a right or
+// as too frequent, also such as are for no class. It is only there while one is refused, and a class
+// is ready without it.
 const CallsAllowed = "millwright.dev/CallsAllowed"
 
 // told says what concerns the process, not the class alone, and which zones are full.
@@ -184,14 +188,28 @@ func (r *Resolver) told(conditions status.ConditionSet, class *awsv1.EC2NodeClas
 		full = append(full, "there are no "+network.Lacks(zone))
 	}
 	tell(network.Condition, network.NoAddresses, strings.Join(full, "; "))
-	if r.Missing != nil {
-		tell(CallsAllowed, unauthorized, strings.Join(r.Missing(), "; "))
-	}
+	reason, message := r.refused()
+	tell(CallsAllowed, reason, message)
 	if r.Prices != nil {
 		reason, message := r.Prices()
 		tell(price.Condition, reason, message)
 	}
 	return errors.Join(failed...)
+}
+
+// refused are the calls that AWS refuses, with the reason of the gravest.
+func (r *Resolver) refused() (reason, message string) {
+	var missing, held []string
+	if r.Missing != nil {
+		missing = r.Missing()
+	}
+	if r.Held != nil {
+		held = r.Held()
+	}
+	if reason = cloud.Throttled; len(missing) > 0 {
+		reason = unauthorized
+	}
+	return reason, strings.Join(append(missing, held...), "; ")
 }
 
 func (r *Resolver) subnets(ctx context.Context, class *awsv1.EC2NodeClass) error {

@@ -68,6 +68,9 @@ type Config struct {
 	NoDryRun bool
 	// Missing tells which calls AWS has refused for lack of a right; nil if it is not known.
 	Missing func() []string
+	// Held tells which calls wait because AWS refuses more of them as too frequent; nil if it is not
+	// known.
+	Held func() []string
 	// Discover is set if AWS refused to tell of the cluster: it asks once more. Until a new
 	// process knows the cluster no class is ready, and Run ends once there is an answer.
 	Discover func(context.Context) error
@@ -116,7 +119,7 @@ func New(c Config) *Provider {
 	}})
 	p.resolver = nodeclass.New(nodeclass.Config{
 		AWS: c.AWS, Clock: c.Clock, Region: c.Region, Cluster: c.Cluster.Name, Kubernetes: p.version.read,
-		Addresses: &p.addresses, Check: p.check, MayLaunch: p.mayLaunch, Missing: c.Missing,
+		Addresses: &p.addresses, Check: p.check, MayLaunch: p.mayLaunch, Missing: c.Missing, Held: c.Held,
 		Prices: func() (reason, message string) { return c.Prices.Doubt(c.Clock.Now()) },
 	})
 	return p
