@@ -192,13 +192,10 @@ func (t *claims) listOf(chosen []int) *list {
 func (t *claims) requirements(c *content, types requirement.Requirement, choice int) requirement.Set {
 	set := c.pool.Requirements
 	for _, term := range c.terms {
-		for _, r := range term {
+		set = set.And(slices.DeleteFunc(slices.Clone(term), func(r requirement.Requirement) bool {
 			says := t.w.Offerings.Index.Says(choice, r.Key())
-			if r.Absent() && affinity.Fixed(says) && says.Absent() {
-				continue
-			}
-			set = set.With(r)
-		}
+			return r.Absent() && affinity.Fixed(says) && says.Absent()
+		}))
 	}
 	// What is counted on a reservation has to come from it.
 	if _, reserved := t.w.Offerings.ReservationOf(choice); reserved {

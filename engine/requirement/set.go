@@ -23,12 +23,12 @@ func NewSet(rs ...Requirement) Set {
 
 // FromLabels requires exactly the given labels.
 func FromLabels(labels map[string]string) Set {
-	rs := make([]Requirement, 0, len(labels))
+	s := make(Set, 0, len(labels))
 	for k, v := range labels {
-		rs = append(rs, Must(k, In, v))
+		s = append(s, Must(k, In, v))
 	}
-	slices.SortFunc(rs, func(a, b Requirement) int { return strings.Compare(a.key, b.key) })
-	return NewSet(rs...)
+	slices.SortFunc(s, func(a, b Requirement) int { return strings.Compare(a.key, b.key) })
+	return s
 }
 
 // FromNodeSelectorTerm reads the matchExpressions of a node-selector term.
@@ -70,7 +70,7 @@ func (s Set) Get(key string) Requirement {
 func (s Set) With(r Requirement) Set {
 	i, ok := slices.BinarySearchFunc(s, r.key, func(e Requirement, k string) int { return strings.Compare(e.key, k) })
 	if !ok {
-		return slices.Insert(slices.Clone(s), i, r)
+		return slices.Concat(s[:i], Set{r}, s[i:])
 	}
 	out := slices.Clone(s)
 	out[i] = out[i].And(r)
@@ -84,11 +84,24 @@ func (s Set) Without(keys ...string) Set {
 
 // And is the conjunction of both sets.
 func (s Set) And(o Set) Set {
-	out := s
-	for _, r := range o {
-		out = out.With(r)
+	switch {
+	case len(o) == 0:
+		return s
+	case len(s) == 0:
+		return o
 	}
-	return out
+	out := make(Set, 0, len(s)+len(o))
+	for len(s) > 0 && len(o) > 0 {
+		switch c := strings.Compare(s[0].key, o[0].key); {
+		case c < 0:
+			out, s = append(out, s[0]), s[1:]
+		case c > 0:
+			out, o = append(out, o[0]), o[1:]
+		default:
+			out, s, o = append(out, s[0].And(o[0])), s[1:], o[1:]
+		}
+	}
+	return append(append(out, s...), o...)
 }
 
 // Conflict finds the first key, in order, on which a node described by s cannot
