@@ -153,7 +153,7 @@ func (sh *shelf) limitConstraints() []constraint {
 // order in which they are told. Those that no row fails are left out, unless they bring
 // a choice.
 func (sh *shelf) constraints(g *demand.Group, wishes []wish) []constraint {
-	var out []constraint
+	out := make([]constraint, 0, len(wishes)+len(g.Need)+len(sh.own))
 	if r := sh.Closed; r != nil {
 		out = append(out, constraint{Constraint: plan.Constraint{Code: r.Code, Object: sh.ref, Field: r.Field, Have: r.Have}, kind: closed, out: sh.all})
 	}
@@ -215,6 +215,10 @@ func (sh *shelf) sample(rows bitset.Set, keys []string) string {
 func (sh *shelf) amounts(need []int64) []constraint {
 	var out []constraint
 	for d, n := range need {
+		short := sh.shortOf(d, n)
+		if short.Empty() {
+			continue
+		}
 		c := plan.Constraint{Code: plan.InsufficientResources, Field: plan.FieldRequests}
 		print := func(n int64) string { return sh.Dims.Amount(d, n) }
 		if demand.OfVolumes(sh.Dims.Names[d]) {
@@ -226,7 +230,7 @@ func (sh *shelf) amounts(need []int64) []constraint {
 		}
 		c.Want = print(n)
 		out = append(out, constraint{
-			Constraint: c, kind: resource, out: sh.shortOf(d, n),
+			Constraint: c, kind: resource, out: short,
 			have: func(rows bitset.Set) string { return print(sh.most(d, rows)) },
 			lack: func(row int) int64 { return n - sh.free(row, d) },
 		})

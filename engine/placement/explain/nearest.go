@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
@@ -49,11 +50,12 @@ func closest(c cell, list []constraint) int {
 		if of.lack == nil {
 			continue
 		}
-		least, kept := int64(-1), bitset.Set(nil)
+		least, kept := int64(math.MaxInt64), make(bitset.Set, len(rows))
 		for at := range rows.All() {
 			n := of.lack(at)
-			if least < 0 || n < least {
-				least, kept = n, make(bitset.Set, len(rows))
+			if n < least {
+				least = n
+				clear(kept)
 			}
 			if n == least {
 				kept.Add(at)

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -64,6 +65,8 @@ type shelf struct {
 	load  []int32
 	// short memoises the rows with too little left for pods, by dimension and amount.
 	short map[amount]bitset.Set
+	// falling memoises the rows by what they leave of a dimension, those that leave most first.
+	falling map[int][]int
 	// own are the constraints that the pool brings by itself.
 	own []constraint
 }
@@ -75,7 +78,7 @@ type amount struct {
 
 func newShelf(s *supply.Supply, p *supply.Pool, c *catalogue) *shelf {
 	sh := &shelf{
-		Supply: s, Pool: p, catalogue: c, ref: plan.ObjectRef{Kind: "NodePool", Name: p.Name}, short: map[amount]bitset.Set{},
+		Supply: s, Pool: p, catalogue: c, ref: plan.ObjectRef{Kind: "NodePool", Name: p.Name}, short: map[amount]bitset.Set{}, falling: map[int][]int{},
 	}
 	sh.index = affinity.New(len(sh.rows), false, sh.label)
 	sh.loads, sh.load = s.Overheads(len(sh.rows), func(d *supply.Daemon) bitset.Set {
@@ -149,11 +152,17 @@ func (sh *shelf) shortOf(dim int, need int64) bitset.Set {
 
 // most is the largest amount that some of the rows leave.
 func (sh *shelf) most(dim int, rows bitset.Set) int64 {
-	out := int64(0)
-	for i := range rows.All() {
-		out = max(out, sh.free(i, dim))
+	if sh.falling[dim] == nil {
+		all := slices.Collect(sh.all.All())
+		slices.SortFunc(all, func(a, b int) int { return cmp.Compare(sh.free(b, dim), sh.free(a, dim)) })
+		sh.falling[dim] = all
 	}
-	return out
+	for _, row := range sh.falling[dim] {
+		if rows.Has(row) {
+			return sh.free(row, dim)
+		}
+	}
+	return 0
 }
 
 // values are those that the machines of some rows may have as a label, in order, as far
