@@ -77,6 +77,7 @@ func TestWhyTakesKubectlsForms(t *testing.T) {
 		"pods":                           {huge, "The same holds for pod/huge-b"},
 		"pods -A":                        {huge, "The same holds for pod/huge-b -n default, pod/elsewhere -n shop."},
 		"nodepools":                      {pool},
+		"nodes":                          {node},
 		"deployments -A":                 {huge, "deployment/refused -n default lacks pods"},
 		"pod huge-a -A":                  {"error: --all-namespaces: cannot be given together with names"},
 		"job":                            {"error: there is no job in namespace default"},
@@ -106,6 +107,9 @@ func TestWhyTakesKubectlsForms(t *testing.T) {
 			if !strings.Contains(out.String(), text) {
 				t.Errorf("why %s: does not say %q:\n%s", args, text, out.String())
 			}
+		}
+		if args == "nodes" && strings.Contains(out.String(), "duplicate") {
+			t.Errorf("why nodes: tells of a Node that is no pool's:\n%s", out.String())
 		}
 	}
 }

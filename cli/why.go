@@ -70,7 +70,7 @@ unblock it. Of a pod (--namespace): the node that it gets, or for every NodePool
 is in the way. Of a NodePool: its machines by what holds for them. Of a CapacityBuffer
 (--namespace): for how many chunks there is room and where, and why not for more. A Deployment,
 ReplicaSet, StatefulSet, DaemonSet or Job stands for its pods. A type without names is all
-objects of it, of pods all that have no node.
+objects of it, but of nodes those of NodePools, and of pods those that have no node.
 
 It is worked out from the cluster's objects as the controller works it out, for the
 settings that its pod has by flags and variables, unless they are given here. The pod is

@@ -53,6 +53,8 @@ type resource struct {
 	group      string
 	namespaced bool
 	list       func() client.ObjectList
+	// all is the selector of those that are meant where neither names nor a selector are given.
+	all string
 	// workload makes an object of a kind that stands for its pods; nil for others.
 	workload func() client.Object
 }
@@ -61,7 +63,7 @@ var podResource = resource{kind: Pod, names: []string{"pods", "po"}, namespaced:
 
 // resources are the kinds in the order in which they are offered.
 var resources = []resource{
-	{kind: Node, names: []string{"nodes", "no"}, list: func() client.ObjectList { return &corev1.NodeList{} }},
+	{kind: Node, names: []string{"nodes", "no"}, all: karpv1.NodePoolLabelKey, list: func() client.ObjectList { return &corev1.NodeList{} }},
 	podResource,
 	{kind: Claim, names: []string{"nodeclaims", "claim", "claims"}, group: "karpenter.sh", list: func() client.ObjectList { return &karpv1.NodeClaimList{} }},
 	{kind: Pool, names: []string{"nodepools", "pool", "pools"}, group: "karpenter.sh", list: func() client.ObjectList { return &karpv1.NodePoolList{} }},
@@ -207,10 +209,10 @@ func (q Query) pairs(namespace string, args []string) ([]Target, error) {
 	return out, nil
 }
 
-// selected are the objects that the selector selects, all without one. Of pods these are then
-// those that have no node.
+// selected are the objects that the selector selects, all without one: of nodes those of
+// NodePools, of pods those that have no node.
 func (q Query) selected(ctx context.Context, reader client.Reader, namespace string, r resource) ([]Target, error) {
-	selector, err := labels.Parse(q.Selector)
+	selector, err := labels.Parse(cmp.Or(q.Selector, r.all))
 	if err != nil {
 		return nil, fmt.Errorf("--selector: %w", err)
 	}
@@ -218,7 +220,7 @@ func (q Query) selected(ctx context.Context, reader client.Reader, namespace str
 		namespace = ""
 	}
 	if r.kind == Pod {
-		return []Target{{resource: r, Namespace: namespace, selector: selector, waiting: selector.Empty()}}, nil
+		return []Target{{resource: r, Namespace: namespace, selector: selector, waiting: q.Selector == ""}}, nil
 	}
 	var out []Target
 	err = r.each(ctx, reader, namespace, selector, func(o client.Object) error {
