@@ -324,27 +324,36 @@ func TestMachinesOfACapacityBlockAreToldToGoBeforeItEnds(t *testing.T) {
 	}
 }
 
-// A machine stays when its reservation ends, and is paid for from then on.
+// A machine stays when its reservation ends or is cancelled, and is paid for from then on.
 func TestAMachineOutlivesItsReservation(t *testing.T) {
-	r := newRig(t)
-	end := r.clock.Now().Add(time.Hour)
-	r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", Total: 1, Tags: ml, End: end})
-	p := r.provider()
-	r.resolved(p, reserving)
-	_, err := p.Launch(t.Context(), r.request(p, "claim", reserved))
-	r.must(err)
-	for _, want := range []string{catalog.Reserved, catalog.OnDemand} {
-		list, err := p.List(t.Context())
-		r.must(err)
-		if len(list) != 1 || list[0].CapacityType != want || list[0].Labels["karpenter.sh/capacity-type"] != want {
-			t.Errorf("listed %+v, want %s", list, want)
-		}
-		for _, key := range p.ReservationLabels() {
-			if (list[0].Labels[key] != "") != (want == catalog.Reserved) {
-				t.Errorf("a machine that is %s has %s=%q", want, key, list[0].Labels[key])
+	for how, end := range map[string]func(r *rig, at time.Time) error{
+		"ends":         func(r *rig, at time.Time) error { r.clock.SetTime(at); return nil },
+		"is cancelled": func(r *rig, _ time.Time) error { return r.cloud.EC2.Remove("cr-1") },
+	} {
+		t.Run(how, func(t *testing.T) {
+			r := newRig(t)
+			at := r.clock.Now().Add(time.Hour)
+			r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", Total: 1, Tags: ml, End: at})
+			p := r.provider()
+			r.resolved(p, reserving)
+			_, err := p.Launch(t.Context(), r.request(p, "claim", reserved))
+			r.must(err)
+			for _, want := range []string{catalog.Reserved, catalog.OnDemand} {
+				list, err := p.List(t.Context())
+				r.must(err)
+				if len(list) != 1 || list[0].CapacityType != want || list[0].Labels["karpenter.sh/capacity-type"] != want {
+					t.Errorf("listed %+v, want %s", list, want)
+				}
+				for _, key := range p.ReservationLabels() {
+					if (list[0].Labels[key] != "") != (want == catalog.Reserved) {
+						t.Errorf("a machine that is %s has %s=%q", want, key, list[0].Labels[key])
+					}
+				}
+				if want == catalog.Reserved {
+					r.must(end(r, at))
+				}
 			}
-		}
-		r.clock.SetTime(end)
+		})
 	}
 }
 

@@ -197,8 +197,8 @@ func (e *EC2) describedInstance(i *instance) describedInstance {
 		EnaSupport: true, EnclaveOptions: i.launch.EnclaveOptions, BlockDeviceMappings: e.instanceDevices(i), Tags: e.tagsOf(i.id),
 	}
 	out.CapacityReservationSpecification = i.launch.CapacityReservationSpecification
-	r, _ := e.Reserved.Find(i.capacityReservation)
-	if r.Active(e.now()) { // else the machine goes on without it
+	r, ok := e.Reserved.Find(i.capacityReservation)
+	if ok && r.Active(e.now()) { // else the machine goes on without it
 		out.CapacityReservationId = i.capacityReservation
 	}
 	if out.InstanceLifecycle = r.Market(); i.offering.Spot {
