@@ -48,7 +48,7 @@ func Trim(buffers bool) toolscache.TransformFunc {
 func counts(in any, f metav1.ManagedFieldsEntry) bool {
 	switch o := in.(type) {
 	case *corev1.Pod:
-		return f.Manager == nomination.Manager && nomination.Ours(o) || o.Spec.NodeName == "" && nomination.Speaks(f)
+		return f.Manager == nomination.Manager && nomination.Ours(o) || o.Spec.NodeName == "" && nomination.OfScheduler(f)
 	case *corev1.Node:
 		return o.Labels[snapshot.RegisteredLabel] != "true" && nomination.Taints(f)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Patience is how long attaching or detaching may take before it counts as a
+// Timeout is how long attaching or detaching may take before it counts as a
 // fault.
-const Patience = snapshot.DefaultDetachTimeout
+const Timeout = snapshot.DefaultDetachTimeout
 
 // Fault is an attachment that something is wrong with.
 type Fault struct {
@@ -63,7 +63,7 @@ func (w world) fault(a *storagev1.VolumeAttachment) (plan.Reason, bool) {
 		r.Since = a.DeletionTimestamp.Time
 	}
 	pv := a.Spec.Source.PersistentVolumeName
-	slow := !w.Now.Before(r.Since.Add(Patience))
+	slow := !w.Now.Before(r.Since.Add(Timeout))
 	failed := failure(a, detaching)
 	switch {
 	case !w.nodes[a.Spec.NodeName] && (slow || !detaching):

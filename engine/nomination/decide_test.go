@@ -245,7 +245,7 @@ func TestALeaseEnds(t *testing.T) {
 }
 
 // waiting is a cluster in which web-1 is nominated to n4, complete for some time, and
-// kube-scheduler has not spoken of it for an hour.
+// kube-scheduler has not tried it for an hour.
 func waiting(t *testing.T, complete time.Duration, lines ...string) *snapshot.Snapshot {
 	s := cluster(t, append([]string{"node n4 type=m pool=main"}, lines...)...)
 	p := nominate(s, "web-1", "n4", true)
@@ -295,7 +295,7 @@ func TestEachRefusalMakesAPodWaitForLonger(t *testing.T) {
 		}
 		s.Nominated = latest
 		// The next machine is complete at once, and refused as well.
-		s.Now = d.Again().Add(nomination.Patience + time.Second)
+		s.Now = d.Again().Add(nomination.TriedLease + time.Second)
 		p.Status.NominatedNodeName = "n4"
 		s.Node("n4").Claim.Conditions[snapshot.Registered] = snapshot.Condition{Status: corev1.ConditionTrue, Since: began.Add(-2 * time.Hour)}
 		s.Node("n4").Claim.Conditions[snapshot.Initialized] = snapshot.Condition{Status: corev1.ConditionTrue, Since: d.Again().Add(time.Second)}

@@ -138,13 +138,13 @@ func words(p *corev1.Pod) string {
 	return ""
 }
 
-// spoken is when kube-scheduler last changed what it says about a pod.
-func spoken(p *snapshot.Pod) time.Time {
-	return snapshot.Latest(WaitingSince(p), written(p.ManagedFields, Speaks))
+// lastTried is when kube-scheduler last changed what it says about a pod.
+func lastTried(p *snapshot.Pod) time.Time {
+	return snapshot.Latest(WaitingSince(p), written(p.ManagedFields, OfScheduler))
 }
 
-// Speaks reports whether an entry of a pod's managed fields is of the scheduler.
-func Speaks(f metav1.ManagedFieldsEntry) bool { return mentions(f, `PodScheduled`) }
+// OfScheduler reports whether an entry of a pod's managed fields is of the scheduler.
+func OfScheduler(f metav1.ManagedFieldsEntry) bool { return mentions(f, `PodScheduled`) }
 
 // written is when the fields of an object that entries are about last changed. The API server
 // keeps the time of every field's last change with the field's manager.

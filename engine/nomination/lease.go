@@ -10,12 +10,12 @@ import (
 
 // For how long a complete node is kept for a pod.
 const (
-	// Patience is the time if kube-scheduler has found no node for the pod since the
+	// TriedLease is the time if kube-scheduler has found no node for the pod since the
 	// node began to take pods: a pod is tried again at most ten seconds after something
 	// changes that may help it (podMaxBackoffSeconds), such as a startup taint, and what
 	// it says of the pod then differs unless its reason is the same.
-	Patience = 100 * time.Second
-	// Lease is the time if kube-scheduler has not spoken. It tries every pod that it
+	TriedLease = 100 * time.Second
+	// Lease is the time if kube-scheduler has not tried it since. It tries every pod that it
 	// gave up on again after five minutes at the latest
 	// (podMaxInUnschedulablePodsDuration, looked at every thirty seconds).
 	Lease = 6 * time.Minute
@@ -35,10 +35,10 @@ func Until(p *snapshot.Pod, n *snapshot.Node) time.Time {
 		return time.Time{}
 	}
 	since = snapshot.Latest(since, changed(n))
-	if spoken(p).Before(n.Claim.Conditions[snapshot.Registered].Since.Add(-slack)) {
+	if lastTried(p).Before(n.Claim.Conditions[snapshot.Registered].Since.Add(-slack)) {
 		return since.Add(Lease)
 	}
-	return since.Add(Patience)
+	return since.Add(TriedLease)
 }
 
 // Refused reports whether kube-scheduler has had the time to put a pod on a machine

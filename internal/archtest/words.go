@@ -7,7 +7,7 @@ import (
 )
 
 // homely are words that stand for a term or for a noun that the sentence lacks.
-var homely = regexp.MustCompile(`(?i)\b(nobody|somebody|anybody|everybody|whoever|minds?|minded|dearer|in vain|company)\b`)
+var homely = regexp.MustCompile(`(?i)\b(nobody|somebody|anybody|everybody|whoever|minds?|minded|dearer|in vain|company|patience|tally|tallies|widows?|ghosts?|impostors?)\b`)
 
 // words refuses words that an engineer of the field would not search for.
 func words(t *Tree, p *Package, f *File) []Violation {
