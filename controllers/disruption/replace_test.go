@@ -80,6 +80,7 @@ func arrive(r *looptest.Rig) {
 
 func TestADriftedMachineGoesOnlyWhenItsReplacementIsInitialized(t *testing.T) {
 	r := drifted(t)
+	counted := r.Measure()
 	d := New(r.Deps, disruption.Options{})
 	pass(t, r, d)
 	if got := state(r, "a"); got != "taint Drifted" || len(comers(r)) != 0 {
@@ -105,6 +106,9 @@ func TestADriftedMachineGoesOnlyWhenItsReplacementIsInitialized(t *testing.T) {
 	np := pool(func(*karpv1.NodePool) {})
 	if r.Get(np); !strings.Contains(np.Annotations[cluster.MovesAnnotation], `"pods":1`) {
 		t.Errorf("the pool does not remember that a pod was evicted: %q", np.Annotations)
+	}
+	if got := counted("karpenter_pods_disruption_initiated_total"); got != 1 {
+		t.Errorf("%v pods are counted as disrupted, want 1", got)
 	}
 }
 
@@ -298,10 +302,14 @@ func TestAMachineWhoseLastDeadlineHasPassedGoesWhateverHolds(t *testing.T) {
 	policy.Spec.NodePools.Names = []string{"general"}
 	policy.Spec.Disruption = &v1alpha1.Disruption{Freeze: "nothing moves", ExpiryDeadline: &metav1.Duration{Duration: 5 * time.Minute}}
 	r.Must(r.Client.Create(ctx, policy))
+	counted := r.Measure()
 	pass(t, r, New(r.Deps, disruption.Options{}))
 	r.Get(claim)
 	at, err := time.Parse(time.RFC3339, claim.Annotations[karpv1.NodeClaimTerminationTimestampAnnotationKey])
 	if claim.DeletionTimestamp == nil || err != nil || !at.Equal(looptest.Noon.Add(30*time.Second)) {
 		t.Errorf("deleted %v, pods may end until %v (%v)", claim.DeletionTimestamp, at, err)
+	}
+	if got := counted("karpenter_pods_disruption_initiated_total"); got != 1 {
+		t.Errorf("%v pods are counted as disrupted, want 1", got)
 	}
 }

@@ -124,24 +124,14 @@ func (d *Disruptor) remove(ctx context.Context, s *snapshot.Snapshot, decision *
 			continue
 		}
 		d.tellTerminating(live[i].Object, claims[i], c)
-		log.FromContext(ctx).Info(loop.LoggedDisrupting, append(d.MachineKeys(claims[i]), "NodeClaim", klog.KObj(claims[i]), "reason", string(c.Cause), "pods", moving(live[i]))...)
+		log.FromContext(ctx).Info(loop.LoggedDisrupting, append(d.MachineKeys(claims[i]), "NodeClaim", klog.KObj(claims[i]), "reason", string(c.Cause), "pods", disruption.Movers(live[i]))...)
 		d.Metrics.ClaimDisrupted(metrics.Disruption{
 			Reason: reason(c.Cause), Pool: live[i].Claim.Pool, CapacityType: live[i].Object.Labels[karpv1.CapacityTypeLabelKey],
 			ConsolidationPolicy: s.Pool(live[i].Claim.Pool).Disruption.Policy, GracePeriod: live[i].Claim.TerminationGracePeriod,
+			Pods: disruption.Movers(live[i]),
 		})
 	}
 	return nil
-}
-
-// moving counts the pods that a machine's end makes look for another one.
-func moving(n *snapshot.Node) int {
-	count := 0
-	for _, p := range n.Pods {
-		if eviction.Reschedulable(p.Pod) {
-			count++
-		}
-	}
-	return count
 }
 
 // enforce deletes the claims of machines whose last deadline has passed, and says
@@ -162,9 +152,10 @@ func (d *Disruptor) enforce(ctx context.Context, decision *disruption.Decision) 
 			first, err = d.Writer.Delete(ctx, claim)
 		}
 		if first {
-			log.FromContext(ctx).Info(loop.LoggedDisrupting, append(d.MachineKeys(claim), "NodeClaim", klog.KObj(claim), "reason", string(o.Cause), "pods", moving(n), "deadline", o.Ends.UTC().Format(time.RFC3339))...)
+			log.FromContext(ctx).Info(loop.LoggedDisrupting, append(d.MachineKeys(claim), "NodeClaim", klog.KObj(claim), "reason", string(o.Cause), "pods", disruption.Movers(n), "deadline", o.Ends.UTC().Format(time.RFC3339))...)
 			d.Metrics.ClaimDisrupted(metrics.Disruption{
 				Reason: reason(o.Cause), Pool: n.Claim.Pool, CapacityType: n.Labels()[karpv1.CapacityTypeLabelKey], GracePeriod: n.Claim.TerminationGracePeriod,
+				Pods: disruption.Movers(n),
 			})
 		}
 		if !loop.Overtaken(err) {

@@ -166,7 +166,7 @@ func (w *Watcher) drain(ctx context.Context, r interruption.Response, claim *kar
 	}
 	w.Metrics.ClaimDisrupted(metrics.Disruption{
 		Reason: metrics.Announced(e.Kind), Pool: r.Node.Claim.Pool, CapacityType: r.Node.Labels()[karpv1.CapacityTypeLabelKey],
-		GracePeriod: r.Node.Claim.TerminationGracePeriod,
+		GracePeriod: r.Node.Claim.TerminationGracePeriod, Pods: disruption.Movers(r.Node),
 	})
 	return nil
 }

@@ -123,6 +123,21 @@ func TestWithoutAPolicyItIsKarpentersTable(t *testing.T) {
 	}
 }
 
+func TestThePodsOfAMachineThatTheCloudTakesBackAreCounted(t *testing.T) {
+	w := newWorld(t, rule("Drain", "ZoneImpaired"))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"}}
+	pod.Spec.NodeName = "n"
+	w.Must(w.Client.Create(ctx, pod))
+	w.announce(about(interruption.Spot, 2*time.Minute))
+	w.Restart()
+	counted := w.Measure()
+	w.lookAs(New(w.Deps, &w.said))
+	w.Get(w.claim)
+	if got := counted("karpenter_pods_disruption_initiated_total"); got != 1 || !w.going() {
+		t.Errorf("%v pods are counted as disrupted, want 1; going: %v", got, w.going())
+	}
+}
+
 // What the cloud ends before it joins counts as a failure, so that its pool does not launch the
 // same again and again.
 func TestAMachineThatEndsBeforeItJoinsCountsAsAFailure(t *testing.T) {

@@ -2,7 +2,6 @@ package repair
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -88,7 +87,7 @@ func (w *Watcher) terminate(ctx context.Context, s *snapshot.Snapshot, c repair.
 	log.FromContext(ctx).Info("machine goes because it is broken", "nodeclaim", claim.Name, "node", node.Name, "because", c.Finding.What)
 	w.Metrics.ClaimDisrupted(metrics.Disruption{
 		Reason: metrics.Unhealthy, Pool: c.Node.Claim.Pool, CapacityType: capacity(c.Node),
-		GracePeriod: c.Node.Claim.TerminationGracePeriod, Pods: pods(c.Node),
+		GracePeriod: c.Node.Claim.TerminationGracePeriod, Pods: disruption.Movers(c.Node),
 	})
 	w.Metrics.UnhealthyDisrupted(unwell(c), capacity(c.Node), c.Node.Claim.Image)
 	return nil
@@ -99,7 +98,3 @@ func unwell(c repair.Command) metrics.Unwell {
 }
 
 func capacity(n *snapshot.Node) string { return n.Labels()[karpv1.CapacityTypeLabelKey] }
-
-func pods(n *snapshot.Node) int {
-	return len(slices.DeleteFunc(slices.Clone(n.Pods), func(p *snapshot.Pod) bool { return !p.Active() }))
-}

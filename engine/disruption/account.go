@@ -67,7 +67,7 @@ func (a *account) refuses(cause Cause, nodes []*snapshot.Node, begun bool) (plan
 // charge books machines of a command. Those that count already, or do not count, book nothing.
 func (a *account) charge(nodes []*snapshot.Node) {
 	for _, n := range nodes {
-		a.booked["pods/"+n.Claim.Pool] += movers(n)
+		a.booked["pods/"+n.Claim.Pool] += Movers(n)
 		if counted, disrupting := counts(n); counted && !disrupting {
 			a.booked["pool/"+n.Claim.Pool]++
 			a.booked["zone/"]++
@@ -107,7 +107,7 @@ func (a *account) uses(cause Cause, n *snapshot.Node, begun bool) []use {
 		add("zone/"+zone+"/"+b.Nodes, 1, func() *bound { return a.wide(b, zone) })
 	}
 	if limit := pool.Policy.Disruption.EvictionsPerHour; limit > 0 && !begun {
-		add("pods/"+pool.Name, min(movers(n), limit), func() *bound { return a.evictions(pool, limit) })
+		add("pods/"+pool.Name, min(Movers(n), limit), func() *bound { return a.evictions(pool, limit) })
 	}
 	return out
 }
@@ -155,8 +155,8 @@ func (a *account) wide(b snapshot.WideBudget, zone string) *bound {
 // zoneOf is a machine's zone, a dash if it is not known.
 func zoneOf(n *snapshot.Node) string { return cmp.Or(n.Labels()[corev1.LabelTopologyZone], "-") }
 
-// movers counts the pods of a machine that would be evicted and made again.
-func movers(n *snapshot.Node) int {
+// Movers counts the pods of a machine that would be evicted and made again.
+func Movers(n *snapshot.Node) int {
 	count := 0
 	for range whatif.Moving(n) {
 		count++

@@ -12,7 +12,7 @@ func (c *consolidation) churn(p *snapshot.Pool, machines []churnlog.Machine) con
 	evicted, until := churnlog.Evictions(p, c.s.Now, *p.Policy.Disruption.Defaulted().LoopFreeze)
 	out := consolidate.Churn{Evicted: evicted, Wasted: churnlog.Wasted(p, machines, c.s.Now), Until: until}
 	for _, m := range machines {
-		out.Pods += movers(m.Node)
+		out.Pods += Movers(m.Node)
 	}
 	return out
 }
@@ -49,7 +49,7 @@ func Note(s *snapshot.Snapshot, commands []Command, p *snapshot.Pool) []snapshot
 		for _, n := range c.Nodes {
 			if n.Claim.Pool == p.Name {
 				going = true
-				e.Pods += movers(n)
+				e.Pods += Movers(n)
 				if c.Cause == Underutilized {
 					e.Saved += c.Saving / float64(len(c.Nodes))
 				}

@@ -285,7 +285,7 @@ func (u *underway) placeMovers(standing []*group) {
 func (u *underway) futile(g *group, a whatif.Answer) *snapshot.Node {
 	for _, name := range g.Replacements {
 		c := u.comer(name)
-		if c != nil && c.Claim.Is(snapshot.Initialized) && movers(c) == 0 &&
+		if c != nil && c.Claim.Is(snapshot.Initialized) && Movers(c) == 0 &&
 			!slices.ContainsFunc(a.Placements, func(p plan.Placement) bool { return p.Node.Name == c.Name }) {
 			return c
 		}
@@ -324,5 +324,5 @@ func (d *decider) countOn(from *snapshot.Node, a whatif.Answer) {
 
 // unused reports whether a replacement is of no use to any pod yet.
 func unused(n *snapshot.Node) bool {
-	return n.Object == nil || !n.Claim.Is(snapshot.Initialized) && movers(n) == 0
+	return n.Object == nil || !n.Claim.Is(snapshot.Initialized) && Movers(n) == 0
 }
