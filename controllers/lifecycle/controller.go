@@ -60,15 +60,17 @@ type Reconciler struct {
 	// launching has an element for every claim that is being decided upon and launched.
 	launching chan struct{}
 	holds     *holds
-	// failing are the pauses of claims whose launches fail.
-	failing *loop.Pauses
+	// failing are the claims whose launches fail.
+	failing  *loop.Attempts
+	removals *termination.Claims
 }
 
 // New makes a Reconciler.
 func New(d loop.Deps) *Reconciler {
 	return &Reconciler{
 		deps: d, launching: make(chan struct{}, launches), holds: newHolds(),
-		failing: loop.NewPauses(d.Clock, launchAgainLeast, launchAgainMost),
+		failing:  d.Attempts("a launch failed and is tried again", launchAgainLeast, launchAgainMost),
+		removals: termination.NewClaims(d),
 	}
 }
 
@@ -112,6 +114,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		r.failing.Forget(req)
 	}
 	if err != nil {
+		r.removals.Forget(req)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if !r.deps.Manages(cluster.ClassRef(claim.Spec.NodeClassRef)) {
@@ -119,7 +122,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	ctx = metrics.WithController(ctx, name)
 	if claim.DeletionTimestamp != nil {
-		return loop.Outcome(termination.Claim(ctx, r.deps, claim))
+		return loop.Outcome(r.removals.Remove(ctx, claim))
 	}
 	if !cluster.Claim(claim).Is(snapshot.Launched) {
 		select {

@@ -33,19 +33,14 @@ const refusedFor = 3 * time.Minute
 const pendingAgain = time.Second
 
 // launchAgain are the shortest and the longest pause between attempts to launch a claim's machine.
-// The longest is the delay after what keeps it from being launched was mended.
 const launchAgainLeast, launchAgainMost = time.Second, 30 * time.Second
-
-// toldFor is how long a cause for which launches fail is not logged again.
-const toldFor = 10 * time.Minute
 
 // maxMessage is what the API server takes as a condition's message; it counts characters, and
 // these are bytes.
 const maxMessage = 32768
 
-// launch asks the cloud for the machine, unless it has just failed to give it: whatever else happens
-// to a claim, its own condition among it, is no reason to ask sooner. The token makes a repetition
-// harmless.
+// launch asks the cloud for the machine, unless it has just failed to give it. The token makes a
+// repetition harmless.
 func (r *Reconciler) launch(ctx context.Context, claim *karpv1.NodeClaim, choices []catalog.Choice, types []*catalog.Type) (reconcile.Result, error) {
 	if left := r.failing.Left(requestFor(claim)); left > 0 {
 		return reconcile.Result{RequeueAfter: left}, nil
@@ -157,7 +152,6 @@ func (r *Reconciler) launched(c *karpv1.NodeClaim, i cloud.Instance) {
 func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
 	var capacity *cloud.InsufficientCapacityError
 	var class *cloud.ClassNotReadyError
-	var throttled *cloud.ThrottledError
 	switch {
 	case errors.As(cause, &class) && class.Pending:
 		return reconcile.Result{RequeueAfter: pendingAgain}, r.unresolved(ctx, claim, cause)
@@ -169,23 +163,10 @@ func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, ca
 		return reconcile.Result{}, r.giveUp(ctx, claim, lifecycle.InsufficientCapacity, capacity.Error())
 	case errors.As(cause, &class):
 		return reconcile.Result{}, r.giveUp(ctx, claim, lifecycle.NodeClassNotReady, class.Error())
-	case errors.As(cause, &throttled) && throttled.RetryAfter > 0:
-		return reconcile.Result{RequeueAfter: throttled.RetryAfter}, r.unresolved(ctx, claim, cause)
 	}
-	return r.retry(ctx, claim, cause)
-}
-
-// retry records why a launch failed, to be tried again after a pause. The condition is each claim's
-// own; the log has every cause once, as hundreds of claims may share it.
-func (r *Reconciler) retry(ctx context.Context, claim *karpv1.NodeClaim, cause error) (reconcile.Result, error) {
-	pause := r.failing.When(requestFor(claim))
-	if err := r.unresolved(ctx, claim, cause); err != nil {
-		return reconcile.Result{}, err
-	}
-	if r.deps.Writer.First(cluster.ClassRef(claim.Spec.NodeClassRef).Name+"\x00"+cloud.Reason(cause)+"\x00"+cause.Error(), toldFor) {
-		log.FromContext(ctx).Error(cause, "a launch failed and is tried again; that of other claims which fail alike is not logged", r.deps.MachineKeys(claim)...)
-	}
-	return reconcile.Result{RequeueAfter: pause}, nil
+	of := cluster.ClassRef(claim.Spec.NodeClassRef).Name + "\x00" + cause.Error()
+	result := r.failing.Failed(ctx, requestFor(claim), cause, of, r.deps.MachineKeys(claim)...)
+	return result, r.unresolved(ctx, claim, cause)
 }
 
 func requestFor(claim *karpv1.NodeClaim) reconcile.Request {

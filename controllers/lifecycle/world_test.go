@@ -2,7 +2,6 @@ package lifecycle_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,7 +110,10 @@ func (w *world) round() {
 	w.rounds++
 	w.others()
 	w.Sync()
-	w.survive(w.loops())
+	w.loops()
+	if w.API.Cut() {
+		w.Restart()
+	}
 	w.checkOwned()
 	w.Cloud.Step()
 	w.Rig.Clock.Step(2 * time.Second)
@@ -128,28 +130,17 @@ func (w *world) checkOwned() {
 	}
 }
 
-// survive restarts a process that was cut off.
-func (w *world) survive(err error) {
-	if errors.Is(err, looptest.ErrCut) {
-		w.Restart()
-	}
-}
-
 // loops reconciles everything once.
-func (w *world) loops() error {
-	var all []error
+func (w *world) loops() {
 	for _, c := range w.Claims() {
-		_, err := lifecycle.New(w.Deps).Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&c)})
-		all = append(all, err)
+		_, _ = lifecycle.New(w.Deps).Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&c)})
 	}
 	for _, n := range w.nodes() {
-		_, err := termination.New(w.Deps).Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&n)})
-		all = append(all, err)
+		_, _ = termination.New(w.Deps).Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&n)})
 	}
 	if w.rounds%30 == 29 && !w.noGC {
-		all = append(all, gc.New(w.Deps).Sweep(ctx))
+		_ = gc.New(w.Deps).Sweep(ctx)
 	}
-	return errors.Join(all...)
 }
 
 // others are kubelets, the agent and the driver.

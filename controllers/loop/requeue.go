@@ -69,7 +69,7 @@ type Pauses struct {
 	until map[reconcile.Request]time.Time
 }
 
-// NewPauses are those of [Backoff], for a loop that keeps them itself.
+// NewPauses are those of [Backoff], for what keeps them itself.
 func NewPauses(c clock.PassiveClock, first, most time.Duration) *Pauses {
 	return &Pauses{
 		TypedRateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](first, most),
@@ -87,6 +87,13 @@ func (p *Pauses) When(of reconcile.Request) time.Duration {
 	wait := p.TypedRateLimiter.When(of)
 	p.until[of] = p.clock.Now().Add(wait)
 	return wait
+}
+
+// Begin begins a pause of a given length.
+func (p *Pauses) Begin(of reconcile.Request, wait time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.until[of] = p.clock.Now().Add(wait)
 }
 
 // Left is how long the pause still lasts that an object is in; zero or less if it is in none.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
@@ -25,9 +27,30 @@ import (
 // poll is how often the cloud is asked whether a machine is gone.
 const poll = 5 * time.Second
 
-// Claim takes the removal of a claim one step further. It is called for one claim
+// askAgain are the shortest and the longest pause between attempts to end a machine.
+const askAgainLeast, askAgainMost = time.Second, 10 * time.Second
+
+// failing are the objects whose machines the cloud does not end.
+func failing(d loop.Deps) *loop.Attempts {
+	return d.Attempts("the cloud does not terminate an instance and is asked again", askAgainLeast, askAgainMost)
+}
+
+// Claims serves claims that are being deleted; it is safe for concurrent use.
+type Claims struct {
+	deps    loop.Deps
+	failing *loop.Attempts
+}
+
+// NewClaims makes Claims.
+func NewClaims(d loop.Deps) *Claims { return &Claims{d, failing(d)} }
+
+// Forget is called when a claim is gone.
+func (c *Claims) Forget(claim reconcile.Request) { c.failing.Forget(claim) }
+
+// Remove takes the removal of a claim one step further. It is called for one claim
 // at a time, and never while the claim is being launched.
-func Claim(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (reconcile.Result, error) {
+func (c *Claims) Remove(ctx context.Context, claim *karpv1.NodeClaim) (reconcile.Result, error) {
+	d := c.deps
 	if !slices.Contains(claim.Finalizers, lifecycle.Finalizer) {
 		return reconcile.Result{}, nil
 	}
@@ -43,9 +66,9 @@ func Claim(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (reconcile
 	if err != nil || waiting {
 		return reconcile.Result{RequeueAfter: poll}, err // events of the Nodes come first
 	}
-	gone, claim, err := stop(ctx, d, claim, ids)
-	if err != nil || !gone {
-		return reconcile.Result{RequeueAfter: poll}, err
+	again, claim, err := c.stop(ctx, claim, ids)
+	if err != nil || again > 0 {
+		return reconcile.Result{RequeueAfter: again}, err
 	}
 	_, err = d.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
 		c.Finalizers = slices.DeleteFunc(c.Finalizers, func(f string) bool { return f == lifecycle.Finalizer })
@@ -104,24 +127,28 @@ func deleteNodes(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim, ids 
 	return waiting, nil
 }
 
-// stop asks the cloud to end the claim's machines and reports whether none is left.
-func stop(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim, ids []string) (bool, *karpv1.NodeClaim, error) {
-	gone := true
+// stop asks the cloud to end the claim's machines. Until none is left it says when to look again.
+func (c *Claims) stop(ctx context.Context, claim *karpv1.NodeClaim, ids []string) (again time.Duration, after *karpv1.NodeClaim, err error) {
+	of := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(claim)}
+	if left := c.failing.Left(of); left > 0 {
+		return left, claim, nil
+	}
 	for _, id := range ids {
-		err := d.Provider.Terminate(ctx, id)
+		err := c.deps.Provider.Terminate(ctx, id)
 		switch {
 		case errors.Is(err, cloud.ErrNotFound):
 		case err != nil:
-			return false, claim, unended(ctx, d, claim, id, err)
+			result := unended(ctx, c.failing, of, id, err, c.deps.MachineKeys(claim))
+			return result.RequeueAfter, claim, refused(ctx, c.deps, claim, err)
 		default:
-			gone = false
+			again = poll
 		}
 	}
-	if gone {
-		return true, claim, nil
+	c.failing.Forget(of)
+	if again > 0 {
+		claim, err = terminating(ctx, c.deps, claim)
 	}
-	claim, err := terminating(ctx, d, claim)
-	return false, claim, err
+	return again, claim, err
 }
 
 // machines are the provider IDs of the claim's. A claim that names none may still have one:
@@ -150,15 +177,21 @@ func terminating(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (*ka
 	})
 }
 
-// unended is the error of a cloud that does not end a machine. Where it refuses to, with the
-// instance protected from termination for example, that is noted on its claim and told on it and
-// on other objects: nothing else shows what the removal waits for.
-func unended(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim, id string, err error, others ...client.Object) error {
-	var refused *cloud.TerminationError
+// unended begins the pause of an object whose machine the cloud does not end. What it says of each
+// machine may have the ID in it.
+func unended(ctx context.Context, failing *loop.Attempts, of reconcile.Request, id string, err error, keys []any) reconcile.Result {
+	cause := strings.ReplaceAll(strings.ReplaceAll(err.Error(), id, ""), path.Base(id), "")
+	return failing.Failed(ctx, of, fmt.Errorf("terminating %s: %w", id, err), cause, keys...)
+}
+
+// refused is for a cloud that refuses to end a machine, as where the instance is protected from
+// termination. That is noted on its claim and told on it and on other objects: nothing else shows
+// what the removal waits for.
+func refused(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim, err error, others ...client.Object) error {
+	var refusal *cloud.TerminationError
 	var throttled *cloud.ThrottledError
-	failed := fmt.Errorf("terminating %s: %w", id, err)
-	if !errors.As(err, &refused) || errors.As(err, &throttled) {
-		return failed
+	if !errors.As(err, &refusal) || errors.As(err, &throttled) {
+		return nil
 	}
 	message := "the cloud does not terminate the instance: " + err.Error()
 	if claim != nil {
@@ -168,12 +201,12 @@ func unended(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim, id strin
 		d.Writer.Event(apply.Event{Object: o, Warning: true, Reason: apply.TerminationRefused, Message: message})
 	}
 	if claim == nil {
-		return failed
+		return nil
 	}
 	_, err = d.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
 		c.StatusConditions(status.WithClock(d.Clock)).SetFalse(karpv1.ConditionTypeInstanceTerminating, apply.TerminationRefused, message)
 	})
-	return errors.Join(failed, err)
+	return err
 }
 
 func count(d loop.Deps, claim *karpv1.NodeClaim) {

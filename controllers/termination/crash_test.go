@@ -157,11 +157,11 @@ func (w *drainWorld) round() {
 	w.Sync()
 	_, one := termination.New(w.Deps).Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: "n"}})
 	_, two := lifecycle.New(w.Deps).Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: "c"}})
-	if err := errors.Join(one, two); errors.Is(err, looptest.ErrCut) {
+	if w.API.Cut() {
 		w.Restart()
 		w.watch()
 	} else {
-		w.Must(err)
+		w.Must(errors.Join(one, two))
 	}
 	if n := w.node(); n != nil && w.outOfService() && w.Cloud.Find(n.Spec.ProviderID) != nil && !w.stopped {
 		w.t.Error("a machine that may run is marked out of service")

@@ -51,10 +51,11 @@ type Reconciler struct {
 	deps     loop.Deps
 	turns    *turns
 	refusals *refusals
+	failing  *loop.Attempts
 }
 
 // New makes a Reconciler.
-func New(d loop.Deps) *Reconciler { return &Reconciler{d, newTurns(), &refusals{}} }
+func New(d loop.Deps) *Reconciler { return &Reconciler{d, newTurns(), &refusals{}, failing(d)} }
 
 // Add registers the loop: it runs for Nodes with our finalizer that are being
 // deleted, and for what their drain may wait for.
@@ -80,6 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	node := &corev1.Node{}
 	if err := r.deps.Client.Get(ctx, req.NamespacedName, node); err != nil {
 		r.refusals.forget(req.Name)
+		r.failing.Forget(req)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if node.DeletionTimestamp == nil || !lifecycle.Ours(node) {
@@ -114,7 +116,7 @@ func (r *Reconciler) remove(ctx context.Context, node *corev1.Node) (reconcile.R
 	if old { // what was read of the claims cannot be written to any more
 		return reconcile.Result{RequeueAfter: loop.Soon}, nil
 	}
-	run := &removal{deps: r.deps, turns: r.turns, refusals: r.refusals, node: node}
+	run := &removal{deps: r.deps, turns: r.turns, refusals: r.refusals, failing: r.failing, node: node}
 	if len(claims) > 0 {
 		run.claim = claims[0]
 		value := cluster.Claim(run.claim)

@@ -29,6 +29,7 @@ type removal struct {
 	deps     loop.Deps
 	turns    *turns
 	refusals *refusals
+	failing  *loop.Attempts
 	budgets  *eviction.Budgets // of the latest view
 	node     *corev1.Node
 	others   []*corev1.Node    // of the same instance
@@ -54,6 +55,9 @@ func (r *removal) advance(ctx context.Context) (reconcile.Result, error) {
 			return reconcile.Result{}, err
 		}
 		waits, err := r.carryOut(ctx, step)
+		if left := r.failing.Left(r.request()); err == nil && step.Phase == drain.Terminate && left > 0 {
+			return reconcile.Result{RequeueAfter: left}, nil
+		}
 		if err != nil || waits {
 			return loop.Until(view.Now, step.Wake), err
 		}
@@ -113,8 +117,12 @@ func (r *removal) change(ctx context.Context, change func(*corev1.Node)) error {
 	return err
 }
 
-// terminate tells the cloud to end the machine, again and again until it is gone.
+// terminate tells the cloud to end the machine, again and again until it is gone, unless that has
+// just failed.
 func (r *removal) terminate(ctx context.Context) (waits bool, err error) {
+	if r.failing.Left(r.request()) > 0 {
+		return true, nil
+	}
 	id := r.providerID()
 	err = r.deps.Provider.Terminate(ctx, id)
 	switch {
@@ -122,12 +130,22 @@ func (r *removal) terminate(ctx context.Context) (waits bool, err error) {
 		r.machine = drain.Gone
 		return false, nil
 	case err != nil:
-		return false, unended(ctx, r.deps, r.claim, id, err, r.node)
+		var keys []any
+		if r.claim != nil {
+			keys = r.deps.MachineKeys(r.claim)
+		}
+		unended(ctx, r.failing, r.request(), id, err, keys)
+		return true, refused(ctx, r.deps, r.claim, err, r.node)
 	}
+	r.failing.Forget(r.request())
 	if r.claim != nil {
 		r.claim, err = terminating(ctx, r.deps, r.claim)
 	}
 	return true, err
+}
+
+func (r *removal) request() reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(r.node)}
 }
 
 // providerID names the machine; empty if the Node never had one.

@@ -1,20 +1,29 @@
 package termination_test
 
 import (
+	"context"
 	"errors"
+	"path"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
+	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/controllers/lifecycle"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
+	"github.com/millwright-dev/millwright/controllers/termination"
 	"github.com/millwright-dev/millwright/engine/drain"
+	engine "github.com/millwright-dev/millwright/engine/lifecycle"
 )
 
 // As where an instance is protected from termination.
@@ -33,7 +42,7 @@ func TestACloudThatDoesNotEndAMachineIsToldOf(t *testing.T) {
 	}
 	r.Must(r.Rig.Client.Delete(ctx, r.node()))
 	for range 10 {
-		_ = r.try() // it fails in the end
+		r.step()
 	}
 	if c := condition(); !c.IsFalse() || c.Reason != "TerminationRefused" || c.Message != words {
 		t.Errorf("condition %+v", c)
@@ -44,11 +53,83 @@ func TestACloudThatDoesNotEndAMachineIsToldOf(t *testing.T) {
 		}
 	}
 	answer = nil
+	r.Rig.Clock.Step(10 * time.Second)
 	r.step()
 	if c := condition(); !c.IsTrue() || r.Cloud.Ledger[0].State != cloud.ShuttingDown {
 		t.Errorf("condition %+v, machine %s", c, r.Cloud.Ledger[0].State)
 	}
 }
+
+// What the cloud refuses goes on until people mend it. All machines with which it is the same share
+// a line of the log, and each is asked for every ten seconds, whatever happens to it between.
+func TestACloudThatEndsNoMachineIsAskedEveryTenSecondsAndLoggedOnce(t *testing.T) {
+	for name, answer := range map[string]func(id string) error{
+		"denied": func(id string) error {
+			return &cloud.TerminationError{Err: &cloud.UnauthorizedError{Action: "ec2:TerminateInstances", Err: errors.New("on instance/" + id)}}
+		},
+		"broken":    func(string) error { return errors.New("try later") },
+		"throttled": func(string) error { return &cloud.ThrottledError{Err: errors.New("slow down")} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, nil)
+			asked := map[string][]string{}
+			refusing := &refusing{Provider: r.Cloud, answer: func(id string) error {
+				asked[id] = append(asked[id], r.Rig.Clock.Since(looptest.Noon).String())
+				return answer(path.Base(id))
+			}}
+			r.Deps.Provider = refusing
+			for _, name := range []string{"d", "e"} { // whose Nodes never came
+				c := r.NewClaim(name)
+				c.Finalizers = []string{engine.Finalizer}
+				r.Must(r.Rig.Client.Create(ctx, c))
+				c.Status.ProviderID = "test://i-0" + name
+				r.Must(r.Rig.Client.Status().Update(ctx, c))
+				r.Must(r.Rig.Client.Delete(ctx, c))
+			}
+			r.Must(r.Rig.Client.Delete(ctx, r.claim()))
+			var lines []string
+			listening := log.IntoContext(ctx, funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
+			nodes, claims := termination.New(r.Deps), lifecycle.New(r.Deps)
+			for range 40 {
+				r.Sync()
+				for range 3 { // as when its condition changes
+					_, err := nodes.Reconcile(listening, reconcile.Request{NamespacedName: client.ObjectKey{Name: "n"}})
+					r.Must(err)
+					for _, name := range []string{"c", "d", "e"} {
+						_, err := claims.Reconcile(listening, reconcile.Request{NamespacedName: client.ObjectKey{Name: name}})
+						r.Must(err)
+					}
+				}
+				r.Rig.Clock.Step(time.Second)
+			}
+			for id, want := range map[string]string{
+				"test://1":    "5s 6s 8s 12s 20s 30s", // its Node is drained
+				"test://i-0d": "0s 1s 3s 7s 15s 25s 35s", "test://i-0e": "0s 1s 3s 7s 15s 25s 35s",
+			} {
+				if got := strings.Join(asked[id], " "); got != want {
+					t.Errorf("%s was asked for at %s", id, got)
+				}
+			}
+			var said []string
+			for _, line := range lines {
+				if strings.Contains(line, "does not terminate") {
+					said = append(said, line)
+				}
+			}
+			if len(said) != 1 {
+				t.Errorf("logged\n%s", strings.Join(lines, "\n"))
+			}
+		})
+	}
+}
+
+// refusing is a cloud that answers what a test says to the end of a machine.
+type refusing struct {
+	cloud.Provider
+	answer func(id string) error
+}
+
+func (r *refusing) Terminate(_ context.Context, id string) error { return r.answer(id) }
 
 // As when the policy for an interruption lifts the grace period of the claim and the budgets.
 func TestWhereThereIsNoDeadlineNoneIsTold(t *testing.T) {

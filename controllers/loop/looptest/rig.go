@@ -205,6 +205,14 @@ type API struct {
 	Before func(verb string, o client.Object) error
 }
 
+// Cut reports whether the process has been cut off, also where that was taken for a failure of the
+// cloud.
+func (a *API) Cut() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.CutAt != 0 && a.Writes >= a.CutAt
+}
+
 func (a *API) write(verb string, o client.Object, do func() error) error {
 	a.mu.Lock()
 	a.Writes++
