@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // ErrNotFound is returned for a machine that is gone for good.
@@ -110,7 +111,7 @@ const (
 	// SoldOut is EC2's word for an offering that it has no more of.
 	SoldOut = "InsufficientInstanceCapacity"
 	// Throttled is that of a ThrottledError.
-	Throttled = "RequestLimitExceeded"
+	Throttled = snapshot.RequestLimitExceeded
 )
 
 // Reason is Karpenter's word, in conditions and metrics, for why a launch failed.

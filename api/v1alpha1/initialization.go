@@ -10,7 +10,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="!has(self.timeout) || self.timeout == 'Never' || duration(self.timeout) >= duration('1s')",message="timeout must be at least 1s, or Never"
 type Initialization struct {
 	// launchTimeout is how long the cloud may take to deliver a machine, from the
-	// creation of its NodeClaim. A claim that takes longer is given up. Default 5m.
+	// creation of its NodeClaim. A claim that takes longer is given up, unless the
+	// cloud refuses requests as too frequent. Default 5m.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
 	// +kubebuilder:validation:MaxLength=20
@@ -18,8 +19,8 @@ type Initialization struct {
 	// +optional
 	LaunchTimeout *metav1.Duration `json:"launchTimeout,omitempty"`
 	// registrationTimeout is how long it may take until the machine's Node is there,
-	// from the creation of its NodeClaim. A machine that takes longer is terminated.
-	// Default 15m.
+	// from the creation of its NodeClaim, or from the launch if that came after
+	// launchTimeout. A machine that takes longer is terminated. Default 15m.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
 	// +kubebuilder:validation:MaxLength=20

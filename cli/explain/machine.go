@@ -77,7 +77,7 @@ func (m *Machine) Answer(now time.Time) *Answer {
 	}
 	text, since := m.WaitsFor()
 	a.Verdict, a.Since = Starting, since.UTC()
-	a.say(fmt.Sprintf("%s is not ready: %s.", m.Title(), text))
+	a.say(fmt.Sprintf("%s is not ready: %s.", m.Title(), strings.TrimSuffix(text, ".")))
 	a.say(fmt.Sprintf("That has been so since %s (%v).", Stamp(since), now.Sub(since).Round(time.Second)))
 	a.detail = m.Checklist()
 	for _, g := range m.Step.Gates {

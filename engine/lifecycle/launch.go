@@ -28,14 +28,16 @@ func ParsePlanned(s string) (catalog.Key, error) {
 	return catalog.Key{Type: parts[0], Zone: parts[1], CapacityType: parts[2]}, nil
 }
 
-// launch asks for the machine of a claim until the launch timeout, and at least once. A claim of
-// which no answer is on record by then may have lost its status while its machine runs, which need
-// not know the token: another controller may have launched it.
+// launch asks for the machine of a claim until the launch timeout, and at least once. That is for
+// clouds that refuse it or are silent: a claim that waits for its turn because the cloud is asked too
+// often would only lose it, and its successor wait for another. A claim of which no answer is on
+// record by then may have lost its status while its machine runs, which need not know the token:
+// another controller may have launched it.
 func launch(v View) Step {
 	c := v.Claim
 	g := launching(v)
 	s := Step{Wake: g.Next.At, Gates: []Gate{g}}
-	if !v.Now.Before(g.Next.At) {
+	if g.Next.Then == GiveUp && !v.Now.Before(g.Next.At) {
 		if _, answered := c.Conditions[snapshot.Launched]; answered {
 			s.Delete = LaunchTimedOut
 			return s
@@ -52,10 +54,11 @@ func launch(v View) Step {
 // launching is the gate of a claim that has no machine yet.
 func launching(v View) Gate {
 	r := Unlaunched(v.Claim)
-	return Gate{
-		Name: GateLaunched, Since: r.Since, Reason: r,
-		Next: Next{Actor: Cloud, Then: GiveUp, At: r.Since.Add(v.Policy.LaunchTimeout)},
+	g := Gate{Name: GateLaunched, Since: r.Since, Reason: r, Next: Next{Actor: Cloud}}
+	if v.Claim.Conditions[snapshot.Launched].Reason != snapshot.RequestLimitExceeded {
+		g.Next.Then, g.Next.At = GiveUp, r.Since.Add(v.Policy.LaunchTimeout)
 	}
+	return g
 }
 
 // untold is the reason of a condition that nothing has been said of yet.

@@ -29,9 +29,19 @@ const JoinsBareAnnotation = "millwright.dev/joins-bare"
 // Unregistered is the taint with which a machine joins the cluster.
 var Unregistered = corev1.Taint{Key: snapshot.UnregisteredTaint, Effect: corev1.TaintEffectNoExecute}
 
+// registerBy is when the Node must be there. Where the claim had to wait for its turn for longer than
+// a launch may take, its machine has the whole time from then on.
+func registerBy(v View) time.Time {
+	from, launched := since(v.Claim, snapshot.Registered), since(v.Claim, snapshot.Launched)
+	if launched.Sub(from) > v.Policy.LaunchTimeout {
+		from = launched
+	}
+	return from.Add(v.Policy.RegistrationTimeout)
+}
+
 func register(v View) Step {
 	c := v.Claim
-	deadline := since(c, snapshot.Registered).Add(v.Policy.RegistrationTimeout)
+	deadline := registerBy(v)
 	s := Step{Gates: passed(v, GateLaunched), Wake: deadline}
 	switch {
 	case len(v.Nodes) == 1:

@@ -50,6 +50,10 @@ type Condition struct {
 // False only because others are: it says nothing that they do not say.
 const DependenciesNotReady = "DependenciesNotReady"
 
+// RequestLimitExceeded is the reason of a claim's condition Launched while the cloud refuses requests
+// as too frequent: it has not looked at the one for its machine.
+const RequestLimitExceeded = "RequestLimitExceeded"
+
 // Condition types of a claim, in Karpenter's words.
 const (
 	Launched            = "Launched"
