@@ -265,8 +265,9 @@ func (c *Cluster) Machine(a *Answer) {
 	a.blame([]plan.Reason{v.Reason})
 }
 
-// bounds adds to the answer about a pool what its limits and its disruption budgets leave.
-func (c *Cluster) bounds(a *Answer, p *snapshot.Pool) {
+// bounds adds to the answer about a pool what its limits and its disruption budgets leave, or why
+// they do not matter now.
+func (c *Cluster) bounds(a *Answer, p *snapshot.Pool) (held []plan.Reason) {
 	var limits []string
 	used := limit.New(c.s).Used(p.Name)
 	for _, resource := range slices.Sorted(maps.Keys(p.Limits)) {
@@ -275,6 +276,10 @@ func (c *Cluster) bounds(a *Answer, p *snapshot.Pool) {
 	}
 	if len(limits) > 0 {
 		a.say(fmt.Sprintf("Limits: %s.", strings.Join(limits, ", ")))
+	}
+	if r, ok := disruption.Held(p, c.s.Now); ok {
+		a.say(fmt.Sprintf("No voluntary disruption begins now: %s.", r.Message()))
+		return []plan.Reason{r}
 	}
 	causes := map[string][]string{}
 	for _, allowed := range c.decided.Allowances {
@@ -286,6 +291,7 @@ func (c *Cluster) bounds(a *Answer, p *snapshot.Pool) {
 	for _, left := range slices.Sorted(maps.Keys(causes)) {
 		a.say(fmt.Sprintf("Disruption budgets: %s may be disrupted now as %s.", left, strings.Join(causes[left], ", ")))
 	}
+	return nil
 }
 
 // lacking lists what keeps offerings that a pool allows from being sold other than the cloud's
@@ -347,7 +353,7 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 	if _, _, short := static.Staff(c.s, p, disruption.Replacing(c.s), limit.New(c.s)); short != nil {
 		a.say(short.String() + ".")
 	}
-	c.bounds(a, p)
+	reasons = append(reasons, c.bounds(a, p)...)
 	for i, code := range slices.Sorted(maps.Keys(byCode)) {
 		if i == 0 {
 			a.detail = "Verdicts:\n"

@@ -186,7 +186,10 @@ func idleLongEnough(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 }
 
 func notFrozen(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	p := e.s.Pool(n.Claim.Pool)
+	return frozen(e.s.Pool(n.Claim.Pool))
+}
+
+func frozen(p *snapshot.Pool) (plan.Reason, bool) {
 	why := p.Policy.Disruption.Freeze
 	return plan.Reason{Code: plan.PolicyHolds, Objects: poolRef(p), Want: fmt.Sprintf("freeze: %q", why)}, why != ""
 }
@@ -200,19 +203,31 @@ func oldEnough(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	}, e.s.Now.Before(since.Add(age))
 }
 
-// inWindow asks whether a disruption may begin now. A window that cannot be read
-// never opens.
 func inWindow(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	p := e.s.Pool(n.Claim.Pool)
+	return outside(e.s.Pool(n.Claim.Pool), e.s.Now)
+}
+
+// outside asks whether no disruption of a pool's machines may begin now because of its windows.
+// A window that cannot be read never opens.
+func outside(p *snapshot.Pool, now time.Time) (plan.Reason, bool) {
 	r := plan.Reason{Code: plan.PolicyHolds, Objects: poolRef(p), Want: "outside its windows"}
-	opens, err := window.Opens(p.Policy.Disruption.Windows, e.s.Now)
+	opens, err := window.Opens(p.Policy.Disruption.Windows, now)
 	switch {
 	case err != nil:
 		r.Want = fmt.Sprintf("a window cannot be read: %v", err)
-	case opens.After(e.s.Now):
+	case opens.After(now):
 		r.Until = opens
 	default:
 		return plan.Reason{}, false
 	}
 	return r, true
+}
+
+// Held says why no voluntary disruption of any of a pool's machines may begin now, whatever they
+// are and its budgets leave.
+func Held(p *snapshot.Pool, now time.Time) (plan.Reason, bool) {
+	if r, held := frozen(p); held {
+		return r, true
+	}
+	return outside(p, now)
 }
