@@ -21,9 +21,14 @@ type Buffer struct {
 
 // Chunks are pods that stand for the room that buffers keep, up to [MostExpected] of them.
 func Chunks(buffers []*Buffer) []*Pod {
+	wants := make([]int, len(buffers))
+	for i, b := range buffers {
+		wants[i] = b.Count
+	}
 	var out []*Pod
-	for _, b := range buffers {
-		for i := range min(b.Count, MostExpected-len(out)) {
+	for n, share := range shares(wants) {
+		b := buffers[n]
+		for i := range share {
 			pod, class := *b.Chunk.Pod, b.Chunk.Class
 			pod.Name = "capacity-buffer-" + b.Name + "-" + strconv.Itoa(i)
 			if i > 0 && b.Rest != nil {

@@ -1,6 +1,9 @@
 package snapshot
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Expected are pods that a controller is about to create: a Job or ReplicaSet wants more
 // than there are, and makes them one after the other.
@@ -15,13 +18,34 @@ type Expected struct {
 // that could be launched for them now.
 const MostExpected = 10_000
 
+// shares divide [MostExpected] among those who want so many each: none gets less because another
+// wants more than an equal part.
+func shares(wants []int) []int {
+	order := make([]int, len(wants))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return wants[a] - wants[b] })
+	out, left := make([]int, len(wants)), MostExpected
+	for n, i := range order {
+		out[i] = min(wants[i], left/(len(order)-n))
+		left -= out[i]
+	}
+	return out
+}
+
 // Copies are the expected pods, made after their siblings, up to [MostExpected] of them.
 // kube-scheduler has said nothing of them. Their names come after those of all pods of their
 // namespace.
 func Copies(expected []Expected) []*Pod {
+	wants := make([]int, len(expected))
+	for i, e := range expected {
+		wants[i] = e.Count
+	}
 	var out []*Pod
-	for _, e := range expected {
-		for i := range min(e.Count, MostExpected-len(out)) {
+	for n, share := range shares(wants) {
+		e := &expected[n]
+		for i := range share {
 			pod := *e.Like.Pod
 			pod.Name, pod.UID = CopyName(e.Like, i), ""
 			pod.Status.NominatedNodeName, pod.Status.Conditions = "", nil
