@@ -2,9 +2,11 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/arczonalshift"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
@@ -73,14 +75,21 @@ type reworded struct {
 func (r *reworded) Error() string { return r.text }
 func (r *reworded) Unwrap() error { return r.error }
 
-// stable leaves out of an error's text what is new with each attempt: the ID of the request, and
-// what only IAM can read. A condition with the text would change each time.
+// stable leaves out of an error's text what may differ with each attempt: the ID of the request, what
+// only IAM can read, and why the SDK made no further attempt. A condition with the text would change
+// each time.
 func stable(err error) error {
 	var answer interface{ ServiceRequestID() string }
 	if !errors.As(err, &answer) {
 		return err
 	}
-	return &reworded{err, fleet.Plain(strings.ReplaceAll(err.Error(), "RequestID: "+answer.ServiceRequestID()+", ", ""))}
+	text := strings.ReplaceAll(err.Error(), "RequestID: "+answer.ServiceRequestID()+", ", "")
+	var last *retry.MaxAttemptsError
+	if errors.As(err, &last) {
+		text = strings.Replace(text, fmt.Sprintf("exceeded maximum number of attempts, %d, ", last.Attempt), "", 1)
+	}
+	text, _, _ = strings.Cut(text, "\nfailed to get rate limit token, ")
+	return &reworded{err, fleet.Plain(text)}
 }
 
 // meaning is what an error of AWS means, Unknown for any other.

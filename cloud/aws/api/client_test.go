@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go"
 
 	"github.com/millwright-dev/millwright/cloud"
@@ -38,5 +40,26 @@ func TestAnErrorReadsTheSameAfterEachAttempt(t *testing.T) {
 	}
 	if asked != 2 || len(said) != 1 {
 		t.Errorf("asked %d times, the errors are %v", asked, said)
+	}
+}
+
+// The SDK gives up after three attempts, or sooner when many calls have failed.
+func TestAnErrorReadsTheSameHoweverOftenTheCallWasMade(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprint(w, "<Response><Errors><Error><Code>RequestLimitExceeded</Code><Message>Request limit exceeded.</Message></Error></Errors><RequestID>id</RequestID></Response>")
+	}))
+	defer server.Close()
+	retryer := retry.NewStandard(func(o *retry.StandardOptions) {
+		o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
+		o.RateLimiter = ratelimit.NewTokenRateLimit(2 * retry.DefaultRetryCost)
+	})
+	c := New(aws.Config{Region: "eu-west-1", BaseEndpoint: &server.URL, Credentials: aws.AnonymousCredentials{}, Retryer: func() aws.Retryer { return retryer }})
+	for range 2 {
+		_, err := c.Reservations(t.Context(), selector.Query{Filters: []selector.Filter{{Name: "state", Values: []string{"active"}}}}, time.Now())
+		const want = "throttled: operation error EC2: DescribeCapacityReservations, https response error StatusCode: 503, api error RequestLimitExceeded: Request limit exceeded."
+		if err == nil || err.Error() != want {
+			t.Errorf("the error is %v", err)
+		}
 	}
 }
