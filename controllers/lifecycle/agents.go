@@ -90,7 +90,7 @@ func (r *Reconciler) starting(ctx context.Context, _ client.Object) []reconcile.
 	var out []reconcile.Request
 	for i := range list.Items {
 		if !list.Items[i].StatusConditions().Get(karpv1.ConditionTypeInitialized).IsTrue() {
-			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			out = append(out, loop.RequestFor(&list.Items[i]))
 		}
 	}
 	return out

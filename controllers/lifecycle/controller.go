@@ -102,7 +102,7 @@ func (r *Reconciler) claimsOf(ctx context.Context, obj client.Object) []reconcil
 	}
 	out := make([]reconcile.Request, 0, len(claims))
 	for _, c := range claims {
-		out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(c)})
+		out = append(out, loop.RequestFor(c))
 	}
 	return out
 }

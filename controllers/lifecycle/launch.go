@@ -12,7 +12,6 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -42,7 +41,7 @@ const maxMessage = 32768
 // launch asks the cloud for the machine, unless it has just failed to give it. The token makes a
 // repetition harmless.
 func (r *Reconciler) launch(ctx context.Context, claim *karpv1.NodeClaim, choices []catalog.Choice, types []*catalog.Type) (reconcile.Result, error) {
-	if left := r.failing.Left(requestFor(claim)); left > 0 {
+	if left := r.failing.Left(loop.RequestFor(claim)); left > 0 {
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
 	instance, err := r.deps.Provider.Launch(ctx, request(claim, choices))
@@ -165,12 +164,8 @@ func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, ca
 		return reconcile.Result{}, r.giveUp(ctx, claim, lifecycle.NodeClassNotReady, class.Error())
 	}
 	of := cluster.ClassRef(claim.Spec.NodeClassRef).Name + "\x00" + cause.Error()
-	result := r.failing.Failed(ctx, requestFor(claim), cause, of, r.deps.MachineKeys(claim)...)
+	result := r.failing.Failed(ctx, loop.RequestFor(claim), cause, of, r.deps.MachineKeys(claim)...)
 	return result, r.unresolved(ctx, claim, cause)
-}
-
-func requestFor(claim *karpv1.NodeClaim) reconcile.Request {
-	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(claim)}
 }
 
 // unresolved records why it is not known whether there will be a machine.

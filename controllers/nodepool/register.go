@@ -73,7 +73,7 @@ func (r *Reconciler) poolsOf(ctx context.Context, class snapshot.ClassRef) []rec
 	var out []reconcile.Request
 	for i := range pools.Items {
 		if cluster.ClassRef(pools.Items[i].Spec.Template.Spec.NodeClassRef) == class {
-			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pools.Items[i])})
+			out = append(out, loop.RequestFor(&pools.Items[i]))
 		}
 	}
 	return out

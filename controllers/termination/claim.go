@@ -129,7 +129,7 @@ func deleteNodes(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim, ids 
 
 // stop asks the cloud to end the claim's machines. Until none is left it says when to look again.
 func (c *Claims) stop(ctx context.Context, claim *karpv1.NodeClaim, ids []string) (again time.Duration, after *karpv1.NodeClaim, err error) {
-	of := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(claim)}
+	of := loop.RequestFor(claim)
 	if left := c.failing.Left(of); left > 0 {
 		return left, claim, nil
 	}

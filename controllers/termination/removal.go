@@ -55,7 +55,7 @@ func (r *removal) advance(ctx context.Context) (reconcile.Result, error) {
 			return reconcile.Result{}, err
 		}
 		waits, err := r.carryOut(ctx, step)
-		if left := r.failing.Left(r.request()); err == nil && step.Phase == drain.Terminate && left > 0 {
+		if left := r.failing.Left(loop.RequestFor(r.node)); err == nil && step.Phase == drain.Terminate && left > 0 {
 			return reconcile.Result{RequeueAfter: left}, nil
 		}
 		if err != nil || waits {
@@ -120,7 +120,7 @@ func (r *removal) change(ctx context.Context, change func(*corev1.Node)) error {
 // terminate tells the cloud to end the machine, again and again until it is gone, unless that has
 // just failed.
 func (r *removal) terminate(ctx context.Context) (waits bool, err error) {
-	if r.failing.Left(r.request()) > 0 {
+	if r.failing.Left(loop.RequestFor(r.node)) > 0 {
 		return true, nil
 	}
 	id := r.providerID()
@@ -134,18 +134,14 @@ func (r *removal) terminate(ctx context.Context) (waits bool, err error) {
 		if r.claim != nil {
 			keys = r.deps.MachineKeys(r.claim)
 		}
-		unended(ctx, r.failing, r.request(), id, err, keys)
+		unended(ctx, r.failing, loop.RequestFor(r.node), id, err, keys)
 		return true, refused(ctx, r.deps, r.claim, err, r.node)
 	}
-	r.failing.Forget(r.request())
+	r.failing.Forget(loop.RequestFor(r.node))
 	if r.claim != nil {
 		r.claim, err = terminating(ctx, r.deps, r.claim)
 	}
 	return true, err
-}
-
-func (r *removal) request() reconcile.Request {
-	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(r.node)}
 }
 
 // providerID names the machine; empty if the Node never had one.

@@ -49,7 +49,7 @@ func (r *Reconciler) waiting(ctx context.Context, obj client.Object) []reconcile
 	var out []reconcile.Request
 	for i := range nodes.Items {
 		if concerns(obj, nodes.Items[i].Name) {
-			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&nodes.Items[i])})
+			out = append(out, loop.RequestFor(&nodes.Items[i]))
 		}
 	}
 	return out
