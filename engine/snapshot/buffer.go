@@ -21,12 +21,8 @@ type Buffer struct {
 
 // Chunks are pods that stand for the room that buffers keep, up to [MostExpected] of them.
 func Chunks(buffers []*Buffer) []*Pod {
-	wants := make([]int, len(buffers))
-	for i, b := range buffers {
-		wants[i] = b.Count
-	}
 	var out []*Pod
-	for n, share := range shares(wants) {
+	for n, share := range shares(buffers, func(b *Buffer) int { return b.Count }) {
 		b := buffers[n]
 		for i := range share {
 			pod, class := *b.Chunk.Pod, b.Chunk.Class

@@ -20,15 +20,15 @@ const MostExpected = 10_000
 
 // shares divide [MostExpected] among those who want so many each: none gets less because another
 // wants more than an equal part.
-func shares(wants []int) []int {
-	order := make([]int, len(wants))
+func shares[T any](among []T, wants func(T) int) []int {
+	order := make([]int, len(among))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return wants[a] - wants[b] })
-	out, left := make([]int, len(wants)), MostExpected
+	slices.SortStableFunc(order, func(a, b int) int { return wants(among[a]) - wants(among[b]) })
+	out, left := make([]int, len(among)), MostExpected
 	for n, i := range order {
-		out[i] = min(wants[i], left/(len(order)-n))
+		out[i] = min(wants(among[i]), left/(len(order)-n))
 		left -= out[i]
 	}
 	return out
@@ -38,12 +38,8 @@ func shares(wants []int) []int {
 // kube-scheduler has said nothing of them. Their names come after those of all pods of their
 // namespace.
 func Copies(expected []Expected) []*Pod {
-	wants := make([]int, len(expected))
-	for i, e := range expected {
-		wants[i] = e.Count
-	}
 	var out []*Pod
-	for n, share := range shares(wants) {
+	for n, share := range shares(expected, func(e Expected) int { return e.Count }) {
 		e := &expected[n]
 		for i := range share {
 			pod := *e.Like.Pod
