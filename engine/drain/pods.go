@@ -144,12 +144,12 @@ func (s Step) Blocked() []plan.Reason {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b plan.Reason) int { return cmp.Compare(persistence(a), persistence(b)) })
+	slices.SortStableFunc(out, func(a, b plan.Reason) int { return cmp.Compare(transience(a), transience(b)) })
 	return out
 }
 
-// persistence orders blockers: those last that usually go away by themselves.
-func persistence(r plan.Reason) int {
+// transience orders blockers: those last that usually go away by themselves.
+func transience(r plan.Reason) int {
 	if r.Code == plan.PDBBlocks {
 		return 1
 	}

@@ -73,8 +73,8 @@ func TestWhoeverWaitsForATurnCanGiveUp(t *testing.T) {
 	})
 }
 
-// A burst that is over within seconds is nobody's concern; calls that wait for long are told of while
-// they do, and for a while after.
+// Calls that wait for long are told of while they do, and for two minutes after; a burst that is over
+// within seconds is not.
 func TestCallsThatWaitForLongAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPace()
