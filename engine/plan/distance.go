@@ -16,7 +16,8 @@ func (r Reason) Farther(o Reason) int {
 // distance is how far the pool of a reason is from taking the pod: how many things would
 // have to change, none where the cloud only has to sell again, and how much these say that
 // the pool is meant for other pods. A pool that is not ready, or has reached its limit, is
-// nearer than one with a taint or a fixed number of machines.
+// nearer than one with a taint or a fixed number of machines, and that nearer than one without
+// the labels that the pod asks for.
 func (r Reason) distance() (changes, foreign int) {
 	switch {
 	case r.Code == OfferingUnavailable && len(r.With) == 0:
@@ -28,7 +29,9 @@ func (r Reason) distance() (changes, foreign int) {
 	}
 	for _, c := range r.Nearest.Changes {
 		switch c.Code {
-		case TaintNotTolerated, RequirementNotMet, PoolStatic:
+		case RequirementNotMet:
+			foreign += 3
+		case TaintNotTolerated, PoolStatic:
 			foreign += 2
 		case ExcludedByPool, NoInstanceTypes, PoolNotReady, MachinesUnused, LaunchesRefused:
 			foreign++

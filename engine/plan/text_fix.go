@@ -61,9 +61,9 @@ var fixes = words{
 	LaunchesRefused:       say("permit what the API server refuses: grant the right, raise the quota, or change the admission policy or webhook that it names"),
 	MachinesUnused:        say("remove what keeps the pods off those machines: a taint from outside, a DaemonSet larger than its template, a rule of kube-scheduler; or have the resource that they lack published there, or ask for types that have it"),
 	TaintNotTolerated:     say("add the toleration to the pod, or use a pool without the taint"),
-	RequirementNotMet:     say("let the pool allow what is named, or ask for less in the pod"),
-	ExcludedByPool:        say("let the pool allow what is named, or ask for less in the pod"),
-	NoInstanceTypes:       say("let the pool allow what is named, or ask for less in the pod"),
+	RequirementNotMet:     labelFix,
+	ExcludedByPool:        say("widen the requirements of the pool, or have the pod ask for what they allow"),
+	NoInstanceTypes:       say("widen the requirements of the pool, or have the pod ask for what they allow"),
 	InsufficientResources: say("request less, or allow the pool larger machines"),
 	VolumeLimitExceeded:   say("request less, or allow the pool larger machines"),
 	OfferingUnavailable: func(r Reason) string {
@@ -101,6 +101,14 @@ var fixes = words{
 	ResizeDeferred:         say("make room on %s, or delete %s once its workload asks for as much: only a pod without a node gets a new one", second("its node"), first("the pod")),
 	ResizeInfeasible:       say("ask for what %s can give, or delete %s once its workload asks for as much: only a pod without a node gets a new one", second("its node"), first("the pod")),
 	AwaitingScheduler:      say("nothing: %s tries it in a moment; if it does not, check that it runs, and spec.schedulerName", scheduler),
+}
+
+// labelFix is what gives a pod the labels that it asks for.
+func labelFix(r Reason) string {
+	if r.Field == FieldVolumes {
+		return "allow the pool the zones of the volume, or give the pod a volume in one that the pool allows"
+	}
+	return fmt.Sprintf("change %s of the pod, or let the labels and requirements of a pool allow it", cmp.Or(r.Field, "what is named"))
 }
 
 // budgets is where the budget of a reason is written.
