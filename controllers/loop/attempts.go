@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/cloud"
-	"github.com/millwright-dev/millwright/controllers/apply"
 )
 
 // toldFor is how long a cause for which the cloud does not do as it is asked is not logged again.
@@ -21,14 +20,14 @@ const toldFor = 10 * time.Minute
 // share it. It is safe for concurrent use.
 type Attempts struct {
 	*Pauses
-	writer *apply.Writer
+	deps   Deps
 	failed string
 }
 
 // Attempts has the shortest and the longest pause after an attempt that failed, and the words for it
 // in the log. The longest is the delay after what has kept the cloud from it was mended.
 func (d Deps) Attempts(failed string, least, most time.Duration) *Attempts {
-	return &Attempts{NewPauses(d.Clock, least, most), d.Writer, failed}
+	return &Attempts{NewPauses(d.Clock, least, most), d, failed}
 }
 
 // Failed begins the pause of an object, which is as long as the cloud asks for, if it does. The cause
@@ -39,8 +38,14 @@ func (a *Attempts) Failed(ctx context.Context, of reconcile.Request, err error, 
 		a.Begin(of, throttled.RetryAfter)
 		return reconcile.Result{RequeueAfter: throttled.RetryAfter}
 	}
-	if a.writer.First(a.failed+"\x00"+cloud.Reason(err)+"\x00"+cause, toldFor) {
-		log.FromContext(ctx).Error(err, a.failed+"; that of others which fail alike is not logged", keys...)
-	}
+	a.deps.LogOnce(ctx, err, a.failed, cause, keys...)
 	return reconcile.Result{RequeueAfter: a.When(of)}
+}
+
+// LogOnce logs an error unless one of the cause has just been. The cause is err without what it says
+// of one object alone; keys and values are logged with it.
+func (d Deps) LogOnce(ctx context.Context, err error, words, cause string, keys ...any) {
+	if d.Writer.First(words+"\x00"+cloud.Reason(err)+"\x00"+cause, toldFor) {
+		log.FromContext(ctx).Error(err, words+"; that of others which fail alike is not logged", keys...)
+	}
 }

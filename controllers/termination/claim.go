@@ -30,9 +30,9 @@ const poll = 5 * time.Second
 // askAgain are the shortest and the longest pause between attempts to end a machine.
 const askAgainLeast, askAgainMost = time.Second, 10 * time.Second
 
-// failing are the objects whose machines the cloud does not end.
+// failing are the objects whose machines the cloud does not look up or end. Their removal rests.
 func failing(d loop.Deps) *loop.Attempts {
-	return d.Attempts("the cloud does not terminate an instance and is asked again", askAgainLeast, askAgainMost)
+	return d.Attempts("the removal of an instance failed and is tried again", askAgainLeast, askAgainMost)
 }
 
 // Claims serves claims that are being deleted; it is safe for concurrent use.
@@ -58,15 +58,19 @@ func (c *Claims) Remove(ctx context.Context, claim *karpv1.NodeClaim) (reconcile
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	of := loop.RequestFor(claim)
+	if left := c.failing.Left(of); left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
 	ids, err := machines(ctx, d, claim)
 	if err != nil {
-		return reconcile.Result{}, err
+		return c.failing.Failed(ctx, of, err, err.Error(), d.MachineKeys(claim)...), nil
 	}
 	waiting, err := deleteNodes(ctx, d, claim, ids)
 	if err != nil || waiting {
 		return reconcile.Result{RequeueAfter: poll}, err // events of the Nodes come first
 	}
-	again, claim, err := c.stop(ctx, claim, ids)
+	again, claim, err := c.stop(ctx, of, claim, ids)
 	if err != nil || again > 0 {
 		return reconcile.Result{RequeueAfter: again}, err
 	}
@@ -128,17 +132,13 @@ func deleteNodes(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim, ids 
 }
 
 // stop asks the cloud to end the claim's machines. Until none is left it says when to look again.
-func (c *Claims) stop(ctx context.Context, claim *karpv1.NodeClaim, ids []string) (again time.Duration, after *karpv1.NodeClaim, err error) {
-	of := loop.RequestFor(claim)
-	if left := c.failing.Left(of); left > 0 {
-		return left, claim, nil
-	}
+func (c *Claims) stop(ctx context.Context, of reconcile.Request, claim *karpv1.NodeClaim, ids []string) (again time.Duration, after *karpv1.NodeClaim, err error) {
 	for _, id := range ids {
 		err := c.deps.Provider.Terminate(ctx, id)
 		switch {
 		case errors.Is(err, cloud.ErrNotFound):
 		case err != nil:
-			result := unended(ctx, c.failing, of, id, err, c.deps.MachineKeys(claim))
+			result := failed(ctx, c.failing, of, id, fmt.Errorf("terminating %s: %w", id, err), c.deps.MachineKeys(claim))
 			return result.RequeueAfter, claim, refused(ctx, c.deps, claim, err)
 		default:
 			again = poll
@@ -177,11 +177,14 @@ func terminating(ctx context.Context, d loop.Deps, claim *karpv1.NodeClaim) (*ka
 	})
 }
 
-// unended begins the pause of an object whose machine the cloud does not end. What it says of each
-// machine may have the ID in it.
-func unended(ctx context.Context, failing *loop.Attempts, of reconcile.Request, id string, err error, keys []any) reconcile.Result {
-	cause := strings.ReplaceAll(strings.ReplaceAll(err.Error(), id, ""), path.Base(id), "")
-	return failing.Failed(ctx, of, fmt.Errorf("terminating %s: %w", id, err), cause, keys...)
+// failed begins the pause of an object whose machine the cloud does not look up or end.
+func failed(ctx context.Context, failing *loop.Attempts, of reconcile.Request, id string, err error, keys []any) reconcile.Result {
+	return failing.Failed(ctx, of, err, cause(err, id), keys...)
+}
+
+// cause is what an error says but for the ID of a machine, which may be in it.
+func cause(err error, id string) string {
+	return strings.NewReplacer(id, "", path.Base(id), "").Replace(err.Error())
 }
 
 // refused is for a cloud that refuses to end a machine, as where the instance is protected from

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/awslabs/operatorpkg/status"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cloud"
@@ -25,7 +24,7 @@ func (r *removal) cloudVolumes(ctx context.Context) *drain.CloudVolumes {
 	case errors.Is(err, cloud.ErrNotFound):
 		return &drain.CloudVolumes{}
 	case errors.As(err, &denied):
-		log.FromContext(ctx).Error(err, "the cloud cannot be asked which volumes are attached; going by VolumeAttachments alone")
+		r.deps.LogOnce(ctx, err, "the cloud cannot be asked which volumes are attached; going by VolumeAttachments alone", cause(err, r.providerID()), r.keys()...)
 		return nil
 	case err != nil:
 		return &drain.CloudVolumes{Silent: err.Error()}

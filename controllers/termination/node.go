@@ -90,6 +90,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if !r.deps.Store.Synced() {
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}
+	if left := r.failing.Left(req); left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
 	return loop.Outcome(r.remove(metrics.WithController(ctx, name), node))
 }
 
@@ -133,7 +136,7 @@ func (r *Reconciler) remove(ctx context.Context, node *corev1.Node) (reconcile.R
 	}
 	run.others = slices.DeleteFunc(run.others, func(n *corev1.Node) bool { return n.Name == node.Name })
 	if run.machine, err = run.ask(ctx); err != nil {
-		return reconcile.Result{}, err
+		return run.failed(ctx, err), nil
 	}
 	return run.advance(ctx)
 }

@@ -55,7 +55,7 @@ func (r *removal) advance(ctx context.Context) (reconcile.Result, error) {
 			return reconcile.Result{}, err
 		}
 		waits, err := r.carryOut(ctx, step)
-		if left := r.failing.Left(loop.RequestFor(r.node)); err == nil && step.Phase == drain.Terminate && left > 0 {
+		if left := r.failing.Left(loop.RequestFor(r.node)); err == nil && left > 0 {
 			return reconcile.Result{RequeueAfter: left}, nil
 		}
 		if err != nil || waits {
@@ -117,12 +117,8 @@ func (r *removal) change(ctx context.Context, change func(*corev1.Node)) error {
 	return err
 }
 
-// terminate tells the cloud to end the machine, again and again until it is gone, unless that has
-// just failed.
+// terminate tells the cloud to end the machine, again and again until it is gone.
 func (r *removal) terminate(ctx context.Context) (waits bool, err error) {
-	if r.failing.Left(loop.RequestFor(r.node)) > 0 {
-		return true, nil
-	}
 	id := r.providerID()
 	err = r.deps.Provider.Terminate(ctx, id)
 	switch {
@@ -130,11 +126,7 @@ func (r *removal) terminate(ctx context.Context) (waits bool, err error) {
 		r.machine = drain.Gone
 		return false, nil
 	case err != nil:
-		var keys []any
-		if r.claim != nil {
-			keys = r.deps.MachineKeys(r.claim)
-		}
-		unended(ctx, r.failing, loop.RequestFor(r.node), id, err, keys)
+		r.failed(ctx, fmt.Errorf("terminating %s: %w", id, err))
 		return true, refused(ctx, r.deps, r.claim, err, r.node)
 	}
 	r.failing.Forget(loop.RequestFor(r.node))
@@ -142,6 +134,18 @@ func (r *removal) terminate(ctx context.Context) (waits bool, err error) {
 		r.claim, err = terminating(ctx, r.deps, r.claim)
 	}
 	return true, err
+}
+
+func (r *removal) failed(ctx context.Context, err error) reconcile.Result {
+	return failed(ctx, r.failing, loop.RequestFor(r.node), r.providerID(), err, r.keys())
+}
+
+// keys name the machine in the log.
+func (r *removal) keys() []any {
+	if r.claim == nil {
+		return nil
+	}
+	return r.deps.MachineKeys(r.claim)
 }
 
 // providerID names the machine; empty if the Node never had one.

@@ -112,7 +112,7 @@ func TestACloudThatEndsNoMachineIsAskedEveryTenSecondsAndLoggedOnce(t *testing.T
 			}
 			var said []string
 			for _, line := range lines {
-				if strings.Contains(line, "does not terminate") {
+				if strings.Contains(line, "the removal of an instance failed") {
 					said = append(said, line)
 				}
 			}
@@ -121,6 +121,87 @@ func TestACloudThatEndsNoMachineIsAskedEveryTenSecondsAndLoggedOnce(t *testing.T
 			}
 		})
 	}
+}
+
+// As where a policy of IAM lost the right to describe instances while many machines go.
+func TestACloudThatTellsOfNoMachineIsAskedEveryTenSecondsAndLoggedOnce(t *testing.T) {
+	r := newRig(t, nil)
+	asked := map[string][]string{}
+	silent := &silent{Provider: r.Cloud, asked: func(what string) {
+		asked[what] = append(asked[what], r.Rig.Clock.Since(looptest.Noon).String())
+	}}
+	r.Deps.Provider = silent
+	r.machine("o", "test://i-0o", "o", nil)
+	d := r.NewClaim("d") // no instance of it is on record
+	d.Finalizers = []string{engine.Finalizer}
+	r.Must(r.Rig.Client.Create(ctx, d))
+	for _, n := range []string{"n", "o"} {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n}}
+		r.Get(node)
+		node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
+		r.Must(r.Rig.Client.Status().Update(ctx, node))
+	}
+	for _, c := range []string{"c", "o", "d"} {
+		r.Must(r.Rig.Client.Delete(ctx, &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: c}}))
+	}
+	var lines []string
+	listening := looptest.Logged(&lines)
+	nodes, claims := termination.New(r.Deps), lifecycle.New(r.Deps)
+	round := func() {
+		r.Sync()
+		for _, name := range []string{"c", "o", "d"} {
+			_, err := claims.Reconcile(listening, reconcile.Request{NamespacedName: client.ObjectKey{Name: name}})
+			r.Must(err)
+		}
+		for _, name := range []string{"n", "o"} {
+			_, err := nodes.Reconcile(listening, reconcile.Request{NamespacedName: client.ObjectKey{Name: name}})
+			r.Must(err)
+		}
+		r.Rig.Clock.Step(time.Second)
+	}
+	for range 40 {
+		round()
+	}
+	for _, of := range []string{"test://1", "test://i-0o", "all"} {
+		if got := strings.Join(asked[of], " "); got != "0s 1s 3s 7s 15s 25s 35s" {
+			t.Errorf("%s was asked for at %s", of, got)
+		}
+	}
+	if len(lines) != 2 || !strings.Contains(lines[0], "listing instances") || !strings.Contains(lines[1], "looking up test://1") {
+		t.Errorf("logged\n%s", strings.Join(lines, "\n"))
+	}
+	silent.answers = true
+	for range 30 {
+		round()
+	}
+	for _, m := range r.Cloud.Ledger {
+		if m.State != cloud.ShuttingDown {
+			t.Errorf("%s is %s although the cloud answers again", m.ProviderID, m.State)
+		}
+	}
+}
+
+// silent is a cloud that does not tell of machines.
+type silent struct {
+	cloud.Provider
+	asked   func(what string)
+	answers bool
+}
+
+func (s *silent) Get(ctx context.Context, id string) (cloud.Instance, error) {
+	s.asked(id)
+	if s.answers {
+		return s.Provider.Get(ctx, id)
+	}
+	return cloud.Instance{}, &cloud.UnauthorizedError{Action: "ec2:DescribeInstances", Err: errors.New("on instance/" + path.Base(id))}
+}
+
+func (s *silent) List(ctx context.Context) ([]cloud.Instance, error) {
+	s.asked("all")
+	if s.answers {
+		return s.Provider.List(ctx)
+	}
+	return nil, &cloud.UnauthorizedError{Action: "ec2:DescribeInstances", Err: errors.New("on any")}
 }
 
 // refusing is a cloud that answers what a test says to the end of a machine.

@@ -38,25 +38,30 @@ type rig struct {
 
 func newRig(t *testing.T, change func(*karpv1.NodeClaim)) *rig {
 	r := &rig{Rig: looptest.New(t), t: t}
-	c := r.NewClaim("c")
+	r.machine("c", "test://1", "n", change)
+	return r
+}
+
+// machine launches one for a claim, and its Node joins.
+func (r *rig) machine(claim, id, node string, change func(*karpv1.NodeClaim)) {
+	c := r.NewClaim(claim)
 	c.Finalizers = []string{engine.Finalizer}
 	if change != nil {
 		change(c)
 	}
 	r.Must(r.Rig.Client.Create(ctx, c))
-	m := &looptest.Machine{Instance: cloud.Instance{ProviderID: "test://1", Token: string(c.UID), Claim: "c", State: cloud.Running, Launched: looptest.Noon}}
+	m := &looptest.Machine{Instance: cloud.Instance{ProviderID: id, Token: string(c.UID), Claim: claim, State: cloud.Running, Launched: looptest.Noon}}
 	r.Cloud.Ledger = append(r.Cloud.Ledger, m)
-	c.Status.ProviderID, c.Status.NodeName = m.ProviderID, "n"
+	c.Status.ProviderID, c.Status.NodeName = m.ProviderID, node
 	for _, condition := range []string{"Launched", "Registered", "Initialized"} {
 		c.StatusConditions().SetTrue(condition)
 	}
 	r.Must(r.Rig.Client.Status().Update(ctx, c))
-	n := r.Join(m, "n")
+	n := r.Join(m, node)
 	n.Finalizers = []string{engine.Finalizer}
 	n.Labels["karpenter.kwok.sh/kwoknodeclass"] = "default"
 	r.Must(r.Rig.Client.Update(ctx, n))
 	r.Sync()
-	return r
 }
 
 func (r *rig) node() *corev1.Node {
