@@ -48,14 +48,14 @@ const workers = 100
 
 // Reconciler serves Nodes that are being deleted; it is safe for concurrent use.
 type Reconciler struct {
-	deps     loop.Deps
-	turns    *turns
-	refusals *refusals
-	failing  *loop.Attempts
+	deps    loop.Deps
+	turns   *turns
+	answers *answers
+	failing *loop.Attempts
 }
 
 // New makes a Reconciler.
-func New(d loop.Deps) *Reconciler { return &Reconciler{d, newTurns(), &refusals{}, failing(d)} }
+func New(d loop.Deps) *Reconciler { return &Reconciler{d, newTurns(), &answers{}, failing(d)} }
 
 // Add registers the loop: it runs for Nodes with our finalizer that are being
 // deleted, and for what their drain may wait for.
@@ -80,7 +80,7 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	node := &corev1.Node{}
 	if err := r.deps.Client.Get(ctx, req.NamespacedName, node); err != nil {
-		r.refusals.forget(req.Name)
+		r.answers.forget(req.Name)
 		r.failing.Forget(req)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
@@ -119,7 +119,7 @@ func (r *Reconciler) remove(ctx context.Context, node *corev1.Node) (reconcile.R
 	if old { // what was read of the claims cannot be written to any more
 		return reconcile.Result{RequeueAfter: loop.Soon}, nil
 	}
-	run := &removal{deps: r.deps, turns: r.turns, refusals: r.refusals, failing: r.failing, node: node}
+	run := &removal{deps: r.deps, turns: r.turns, answers: r.answers, failing: r.failing, node: node}
 	if len(claims) > 0 {
 		run.claim = claims[0]
 		value := cluster.Claim(run.claim)

@@ -28,7 +28,7 @@ import (
 type removal struct {
 	deps     loop.Deps
 	turns    *turns
-	refusals *refusals
+	answers  *answers
 	failing  *loop.Attempts
 	budgets  *eviction.Budgets // of the latest view
 	node     *corev1.Node
@@ -202,7 +202,7 @@ func (r *removal) view(ctx context.Context) (drain.View, error) {
 	}
 	r.budgets = eviction.NewBudgets(s.PDBs)
 	return drain.View{
-		Now: now, Node: node, Others: nodes[1:], Budgets: r.budgets, Refused: r.refusals.of(r.node.Name), Volumes: s.Volumes,
+		Now: now, Node: node, Others: nodes[1:], Budgets: r.budgets, Answers: r.answers.of(r.node.Name), Volumes: s.Volumes,
 		Attachments: attachments, Waiting: drain.Waiting(s, r.node.Name),
 		Deadline: r.deadline, Ends: r.ends, Machine: r.machine, Policy: policy, DaemonSets: s.DaemonSets, Jobs: jobs,
 	}, nil

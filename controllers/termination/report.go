@@ -28,12 +28,12 @@ import (
 // others waiting for nothing.
 func (r *removal) evict(ctx context.Context, step drain.Step) error {
 	var failed []error
-	answers := map[types.UID]drain.Refusal{}
+	answers := map[types.UID]drain.Answer{}
 	reason := r.reason()
 	for _, p := range step.Evict {
 		evicted, err := r.evictOne(ctx, p, step.Fitted(p))
 		var blocked *apply.BlockedError
-		answers[p.UID] = r.refusal(p, err)
+		answers[p.UID] = r.answer(p, evicted, err)
 		switch {
 		case errors.As(err, &blocked):
 			r.deps.Metrics.EvictionAnswered(code(blocked))
@@ -49,7 +49,7 @@ func (r *removal) evict(ctx context.Context, step drain.Step) error {
 	}
 	for _, gone := range step.Delete {
 		deleted, err := r.deps.Writer.DeletePod(ctx, gone.Pod, gone.Grace)
-		answers[gone.Pod.UID] = r.refusal(gone.Pod, err)
+		answers[gone.Pod.UID] = r.answer(gone.Pod, deleted, err)
 		switch {
 		case apply.Refused(err):
 		case err != nil:
@@ -62,7 +62,7 @@ func (r *removal) evict(ctx context.Context, step drain.Step) error {
 			})
 		}
 	}
-	for _, cause := range r.refusals.note(r.node.Name, answers) {
+	for _, cause := range r.answers.note(r.node.Name, answers) {
 		log.FromContext(ctx).Error(nil, "the API server refuses to take pods away", "Node", klog.KObj(r.node), "error", cause)
 	}
 	return errors.Join(failed...)
@@ -76,13 +76,16 @@ func (r *removal) because(d drain.Deletion) string {
 	return "its node must be empty by " + r.deadline.UTC().Format("2006-01-02T15:04:05Z")
 }
 
-// refusal is what the API server said to the removal of a pod, without the pod's name; zero
-// if it did not refuse.
-func (r *removal) refusal(p *corev1.Pod, err error) drain.Refusal {
-	if !apply.Refused(err) {
-		return drain.Refusal{}
+// answer is what the API server said to the removal of a pod, without the pod's name; zero
+// if it neither agreed nor refused.
+func (r *removal) answer(p *corev1.Pod, agreed bool, err error) drain.Answer {
+	switch {
+	case agreed:
+		return drain.Answer{At: r.deps.Clock.Now()}
+	case !apply.Refused(err):
+		return drain.Answer{}
 	}
-	return drain.Refusal{Words: strings.ReplaceAll(apply.Words(err), fmt.Sprintf(" %q", p.Name), ""), At: r.deps.Clock.Now()}
+	return drain.Answer{Words: strings.ReplaceAll(apply.Words(err), fmt.Sprintf(" %q", p.Name), ""), At: r.deps.Clock.Now()}
 }
 
 // evictOne evicts a pod when it is the turn of its budget.

@@ -261,3 +261,42 @@ func TestAReleaseIsToldOfOnceAlthoughTheKubeletWasReadyAMomentAgo(t *testing.T) 
 		t.Errorf("the claim is written to again and again: %+v", after.Status.Conditions)
 	}
 }
+
+func TestAPodThatIsNotShownToBeEndingYetIsNotAskedToLeaveAgain(t *testing.T) {
+	r := newRig(t, nil)
+	r.pod("a", func(p *corev1.Pod) { p.Finalizers = []string{"example.com/f"} })
+	var asked []string
+	r.API.Before = func(verb string, _ client.Object) error {
+		if verb == "evict" {
+			asked = append(asked, r.Rig.Clock.Since(looptest.Noon).String())
+		}
+		return nil
+	}
+	late := &late{Reader: r.Deps.Client}
+	r.Must(late.List(ctx, &late.pods))
+	r.Deps.Client = late
+	r.Must(r.Rig.Client.Delete(ctx, r.node()))
+	nodes := termination.New(r.Deps)
+	for range 20 {
+		r.Rig.Clock.Step(100 * time.Millisecond)
+		_, err := nodes.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: "n"}})
+		r.Must(err)
+	}
+	if got := strings.Join(asked, " "); got != "200ms 1.2s" {
+		t.Errorf("it was asked to leave at %s", got)
+	}
+}
+
+// late is a cache that shows the pods of another time.
+type late struct {
+	client.Reader
+	pods corev1.PodList
+}
+
+func (l *late) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if into, ok := list.(*corev1.PodList); ok && len(l.pods.Items) > 0 {
+		*into = *l.pods.DeepCopy()
+		return nil
+	}
+	return l.Reader.List(ctx, list, opts...)
+}

@@ -23,7 +23,7 @@ const MinimumDrain = 5 * time.Second
 // How soon to look again.
 const (
 	// evictAgain is for pods whose eviction was asked for: the answer may be "not
-	// now".
+	// now", and a watch may not show yet what was agreed to.
 	evictAgain = time.Second
 	// recheck is for what callers hear of when it changes (pods, budgets,
 	// attachments), in case they did not.
@@ -49,9 +49,9 @@ type View struct {
 	Others []*snapshot.Node
 	// Budgets are the cluster's PDBs.
 	Budgets *eviction.Budgets
-	// Refused are the pods whose latest eviction or deletion the API server refused, budgets
+	// Answers are those of the API server to the latest eviction or deletion of pods, budgets
 	// aside.
-	Refused map[types.UID]Refusal
+	Answers map[types.UID]Answer
 	// Attachments are those that name a Node of the instance, by name.
 	Attachments []*storagev1.VolumeAttachment
 	// Cloud is the cloud's view of the machine's volumes; nil if it was not asked or
@@ -75,8 +75,9 @@ type View struct {
 	Jobs []*batchv1.Job
 }
 
-// Refusal is what the API server said when it was asked to take a pod away, and when.
-type Refusal struct {
+// Answer is what the API server said when it was asked to take a pod away, and when.
+type Answer struct {
+	// Words are those by which it refused, empty if it agreed.
 	Words string
 	At    time.Time
 }

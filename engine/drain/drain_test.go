@@ -25,6 +25,17 @@ func TestStories(t *testing.T) {
 	storytest.Run(t, "testdata", func() storytest.World { return newWorld().do })
 }
 
+// answered has the API server answer for pods a millisecond ago, or more.
+func (w *world) answered(pods []string, words string) {
+	w.view.Answers = map[types.UID]drain.Answer{}
+	for _, p := range w.view.Node.Pods {
+		if i := slices.Index(pods, p.Name); i >= 0 {
+			p.UID = types.UID(p.Name)
+			w.view.Answers[p.UID] = drain.Answer{Words: words, At: w.view.Now.Add(time.Duration(i-len(pods)) * time.Millisecond)}
+		}
+	}
+}
+
 // world is one node and what is on it. The commands are the methods' names.
 type world struct {
 	view drain.View
@@ -74,13 +85,9 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 	case "after":
 		w.view.Now = w.view.Now.Add(storytest.Duration(t, c.Args[0]))
 	case "refused":
-		w.view.Refused = map[types.UID]drain.Refusal{}
-		for _, p := range w.view.Node.Pods {
-			if i := slices.Index(c.Args, p.Name); i >= 0 {
-				p.UID = types.UID(p.Name)
-				w.view.Refused[p.UID] = drain.Refusal{Words: "admission webhook x denied the request", At: w.view.Now.Add(time.Duration(i-len(c.Args)) * time.Second)}
-			}
-		}
+		w.answered(c.Args, "admission webhook x denied the request")
+	case "agreed":
+		w.answered(c.Args, "")
 	case "machine":
 		w.view.Machine = drain.Machine(c.Args[0])
 	case "csi":

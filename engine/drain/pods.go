@@ -68,7 +68,7 @@ func pods(v View, r roster) Step {
 		waits = waits || verdict.Waits
 	}
 	slices.SortFunc(s.Evict, func(a, b *corev1.Pod) int {
-		return cmp.Or(v.Refused[a.UID].At.Compare(v.Refused[b.UID].At), byValue(a, b))
+		return cmp.Or(v.Answers[a.UID].At.Compare(v.Answers[b.UID].At), byValue(a, b))
 	})
 	s.pace(v, r)
 	if waits {
@@ -92,7 +92,7 @@ func (s *Step) pace(v View, r roster) {
 		return
 	}
 	for _, m := range r {
-		if m.role == leaving && eviction.Terminating(m.pod) {
+		if _, asked := agreed(v, m.pod); m.role == leaving && (asked || eviction.Terminating(m.pod)) {
 			most--
 		}
 	}
@@ -227,6 +227,11 @@ func (s *Step) decide(v View, m member, leaving wave) Verdict {
 
 // leave is for pods that have to go.
 func (s *Step) leave(v View, p *corev1.Pod, leaving wave, r plan.Reason) plan.Reason {
+	if until, asked := agreed(v, p); asked {
+		s.by(until)
+		r.Code = plan.EvictionPending
+		return r
+	}
 	if overdue(v, p) {
 		s.Delete = append(s.Delete, Deletion{Pod: p, Grace: max(v.Deadline.Sub(v.Now), time.Second)})
 		r.Code, r.Until = plan.PodTerminating, v.Deadline
@@ -275,10 +280,18 @@ func (s *Step) leave(v View, p *corev1.Pod, leaving wave, r plan.Reason) plan.Re
 // refused is the verdict on a pod that is asked for: what the API server said the last time,
 // if it refused.
 func refused(v View, p *corev1.Pod, r plan.Reason) plan.Reason {
-	if words := v.Refused[p.UID].Words; words != "" {
+	if words := v.Answers[p.UID].Words; words != "" {
 		r.Code, r.Have, r.Until = plan.EvictionRefused, words, time.Time{}
 	}
 	return r
+}
+
+// agreed reports whether the API server has just agreed to take away a pod that is not shown to
+// be ending yet, and until when it is not asked again.
+func agreed(v View, p *corev1.Pod) (until time.Time, asked bool) {
+	answer, ok := v.Answers[p.UID]
+	until = answer.At.Add(evictAgain)
+	return until, ok && answer.Words == "" && !eviction.Terminating(p) && v.Now.Before(until)
 }
 
 // guarded says how budgets hold a pod.
