@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -103,7 +104,10 @@ func (r *Reconciler) update(p *v1alpha1.NodePolicy, value policy.Policy, pools [
 	}
 	slices.SortFunc(p.Status.NodePools, func(a, b v1alpha1.PoolStatus) int { return cmp.Compare(a.Name, b.Name) })
 	p.Status.Selected = int32(len(p.Status.NodePools)) //nolint:gosec // a cluster has no two billion pools
-	r.condition(p, ready(p, inForce))
+	missing := slices.DeleteFunc(slices.Clone(value.Names), func(name string) bool {
+		return slices.ContainsFunc(pools, func(pool policy.Pool) bool { return pool.Name == name })
+	})
+	r.condition(p, ready(p, inForce, missing))
 	r.condition(p, overriddenBy(p, overridden))
 	r.validation(p)
 }
@@ -134,7 +138,9 @@ func poolStatus(policyName, pool string, rules []policy.Rule) v1alpha1.PoolStatu
 	return s
 }
 
-func ready(p *v1alpha1.NodePolicy, inForce int) metav1.Condition {
+// ready has the NodePools that are selected by name and do not exist, which may be names that are
+// mistyped.
+func ready(p *v1alpha1.NodePolicy, inForce int, missing []string) metav1.Condition {
 	c := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse}
 	switch {
 	case len(p.Spec.Sections()) == 0:
@@ -145,6 +151,9 @@ func ready(p *v1alpha1.NodePolicy, inForce int) metav1.Condition {
 		c.Reason, c.Message = reasonOverridden, "other policies come first for every NodePool that is selected; see status.nodePools"
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, reasonInForce
+	}
+	if len(missing) > 0 {
+		c.Message = strings.TrimPrefix(c.Message+"; ", "; ") + "spec.nodePools.names: there is no NodePool " + strings.Join(missing, ", ")
 	}
 	return c
 }

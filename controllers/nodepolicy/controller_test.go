@@ -72,6 +72,28 @@ func TestTheStatusShowsWhoRulesAndTheStoreFollowsTheSameRule(t *testing.T) {
 	}
 }
 
+// A name may be mistyped, and then the policy holds for less than was meant.
+func TestAPolicySaysWhichNodePoolsThatItNamesDoNotExist(t *testing.T) {
+	names := func(names ...string) v1alpha1.PoolSelector { return v1alpha1.PoolSelector{Names: names} }
+	r := looptest.New(t, pool("web", nil), policy("some", 0, names("web", "tpu", "wbe"), "1m"), policy("none", 0, names("wbe"), "1m"))
+	c := nodepolicy.New(r.Deps)
+	says := func(name, want string) {
+		t.Helper()
+		_, err := c.Reconcile(context.Background(), reconcile.Request{})
+		r.Must(err)
+		p := policy(name, 0, names(), "")
+		r.Get(p)
+		if got := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady); string(got.Status)+" "+got.Message != want {
+			t.Errorf("%s: %s %s, want %s", name, got.Status, got.Message, want)
+		}
+	}
+	says("some", "True spec.nodePools.names: there is no NodePool tpu, wbe")
+	says("none", "False no NodePool is selected; spec.nodePools.names: there is no NodePool wbe")
+	r.Must(r.Client.Create(context.Background(), pool("wbe", nil)))
+	says("some", "True spec.nodePools.names: there is no NodePool tpu")
+	says("none", "True ")
+}
+
 // The API server admits invalid selectors; the policy names it, wherever it is.
 func TestAPolicySaysWhichOfItsSelectorsAreInvalid(t *testing.T) {
 	none := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn}}}
