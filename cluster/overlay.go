@@ -22,6 +22,11 @@ func Overlay(o *overlayv1alpha1.NodeOverlay) (catalog.Overlay, Faults) {
 	if why := admitted.Overlay(o); why != "" {
 		faults = append(faults, Fault{"spec", why})
 	}
+	for _, name := range slices.Sorted(maps.Keys(o.Spec.Capacity)) {
+		if q := o.Spec.Capacity[name]; q.Sign() < 0 { // which no Node can have
+			faults = append(faults, Fault{fmt.Sprintf("spec.capacity[%s]", name), fmt.Sprintf("%s is negative", &q)})
+		}
+	}
 	if o.Spec.Weight != nil {
 		out.Weight = *o.Spec.Weight
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -28,7 +29,9 @@ func overlay(name, price, key, value string) *overlayv1alpha1.NodeOverlay {
 func TestOverlaysThatCount(t *testing.T) {
 	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 	pool.Spec.Template.Labels = map[string]string{"team": "blue"}
-	r := looptest.New(t, pool,
+	short := overlay("short", "1", "team", "red")
+	short.Spec.Capacity = corev1.ResourceList{"example.com/slots": resource.MustParse("-2")}
+	r := looptest.New(t, pool, short,
 		overlay("a", "1", corev1.LabelInstanceTypeStable, "m"), overlay("b", "2", "team", "blue"),
 		overlay("elsewhere", "3", "team", "red"), overlay("garbled", "dear", "team", "blue"))
 	r.Offered = []*catalog.Type{{
@@ -55,6 +58,7 @@ func TestOverlaysThatCount(t *testing.T) {
 		"a":         "False Conflict NodeOverlay b has the same weight and changes prices or capacity of the same instance types",
 		"b":         "True ValidationSucceeded ",
 		"elsewhere": "True ValidationSucceeded ",
+		"short":     "False RuntimeValidation spec.capacity[example.com/slots]: -2 is negative",
 		"garbled":   `False RuntimeValidation spec.price: "dear" is not a price in $/h`,
 	}, 2)
 	b := &overlayv1alpha1.NodeOverlay{ObjectMeta: metav1.ObjectMeta{Name: "b"}}
