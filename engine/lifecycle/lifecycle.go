@@ -212,6 +212,7 @@ func Decide(v View) Step {
 	if s.Delete == "" && v.Claim.Deleted.IsZero() && v.Claim.Is(snapshot.Registered) {
 		s.endReboot(v)
 		s.observe(v)
+		s.keep(v)
 	}
 	return s
 }

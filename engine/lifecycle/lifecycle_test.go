@@ -89,6 +89,8 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 			}
 			w.view.Awaited = append(w.view.Awaited, new(snapshot.Classes).Pod(pod))
 		}
+	case "strip":
+		w.find(c.Args[0]).Finalizers = nil
 	case "untaint":
 		w.find(c.Args[0]).Spec.Taints = slices.DeleteFunc(w.find(c.Args[0]).Spec.Taints, func(x corev1.Taint) bool { return x.Key == c.Args[1] })
 	case "slice":

@@ -97,6 +97,17 @@ func takeOver(v View, s Step) Step {
 	return s
 }
 
+// keep makes the Node ours again whose finalizer someone has taken off: once it is deleted it would
+// be gone at once, and with it whatever says that its pods and volumes have to leave first.
+func (s *Step) keep(v View) {
+	if len(v.Nodes) != 1 {
+		return
+	}
+	if n := v.Nodes[0]; n.Labels[RegisteredLabel] == "true" && !Ours(n) && n.DeletionTimestamp == nil {
+		s.change(v).TakeOver = true
+	}
+}
+
 // held is closed for as long as it is worth waiting for nominations of pods planned for the
 // Node: once it takes pods, kube-scheduler would give their room to others.
 func held(v View, joined time.Time) Gate {
