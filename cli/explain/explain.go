@@ -342,7 +342,8 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 		Summary: []string{fmt.Sprintf("nodepool/%s has %s for %s.", name, plan.Count(count, "node"), cost)},
 	}
 	reasons := []plan.Reason{}
-	if why := p.Closed(); why != "" {
+	why := p.Closed()
+	if why != "" {
 		a.Verdict = NotReady
 		a.say(fmt.Sprintf("It launches nothing: %s.", why))
 		reasons = append(reasons, plan.Reason{Code: plan.PoolNotReady, Objects: []plan.ObjectRef{a.Object}, Have: why})
@@ -365,6 +366,10 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 			reasons = append(reasons, first.Reason)
 		}
 	}
-	a.blame(reasons)
+	// The fix for a machine that stays because the pool is closed is to ask this question.
+	a.blame(slices.DeleteFunc(slices.Clone(reasons), func(r plan.Reason) bool {
+		return r.Code != plan.PoolNotReady && why != "" && r.Have == why
+	}))
+	a.Reasons = reasons
 	return a, nil
 }
