@@ -140,6 +140,25 @@ func TestACauseForWhichLaunchesFailIsLoggedOnceAndTriedLessOften(t *testing.T) {
 	}
 }
 
+// Throttling is no refusal, so that one of another kind after it is the first.
+func TestTheLaunchTimeoutCountsFromTheEndOfThrottling(t *testing.T) {
+	var answer error = &cloud.ThrottledError{RetryAfter: time.Minute, Err: errors.New("slow down")}
+	w := launching(t, nil)
+	w.Cloud.Answer = func(string) error { return answer }
+	r := lifecycle.New(w.Deps)
+	for at := time.Duration(0); at < 15*time.Minute; at += time.Minute {
+		if at == 8*time.Minute {
+			answer = errors.New("try later")
+		}
+		_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: "c"}})
+		w.Must(err)
+		if gone := w.claim("c").DeletionTimestamp != nil; gone != (at >= 13*time.Minute) {
+			t.Errorf("after %v it is given up: %t", at, gone)
+		}
+		w.Rig.Clock.Step(time.Minute)
+	}
+}
+
 // dear is a cloud that could not deliver what was asked for first.
 type dear struct{ cloud.Provider }
 
