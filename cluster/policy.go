@@ -106,6 +106,7 @@ func (s *Store) policyOf(pool string) snapshot.Policy {
 			out.Termination = termination(spec.Termination)
 		case v1alpha1.SectionDisruption:
 			out.Disruption = disruptionPolicy(spec.Disruption)
+			out.Disruption.From = r.Policy
 		case v1alpha1.SectionInterruption:
 			out.Interruption = interruption(spec.Interruption)
 		case v1alpha1.SectionRepair:

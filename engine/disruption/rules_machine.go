@@ -189,9 +189,18 @@ func notFrozen(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	return frozen(e.s.Pool(n.Claim.Pool))
 }
 
+// ruled are a pool and the NodePolicy that decides about its disruption.
+func ruled(p *snapshot.Pool) []plan.ObjectRef {
+	out := poolRef(p)
+	if from := p.Policy.Disruption.From; from != "" {
+		out = append(out, plan.ObjectRef{Kind: "NodePolicy", Name: from})
+	}
+	return out
+}
+
 func frozen(p *snapshot.Pool) (plan.Reason, bool) {
 	why := p.Policy.Disruption.Freeze
-	return plan.Reason{Code: plan.PolicyHolds, Objects: poolRef(p), Want: fmt.Sprintf("freeze: %q", why)}, why != ""
+	return plan.Reason{Code: plan.PolicyHolds, Objects: ruled(p), Want: fmt.Sprintf("freeze: %q", why)}, why != ""
 }
 
 func oldEnough(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
@@ -199,7 +208,7 @@ func oldEnough(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	age := p.Policy.Disruption.MinNodeAge
 	since := n.Claim.Conditions[snapshot.Initialized].Since
 	return plan.Reason{
-		Code: plan.PolicyHolds, Objects: poolRef(p), Want: fmt.Sprintf("minNodeAge: %s", age), Since: since, Until: since.Add(age),
+		Code: plan.PolicyHolds, Objects: ruled(p), Want: fmt.Sprintf("minNodeAge: %s", age), Since: since, Until: since.Add(age),
 	}, e.s.Now.Before(since.Add(age))
 }
 
@@ -210,7 +219,7 @@ func inWindow(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 // outside asks whether no disruption of a pool's machines may begin now because of its windows.
 // A window that cannot be read never opens.
 func outside(p *snapshot.Pool, now time.Time) (plan.Reason, bool) {
-	r := plan.Reason{Code: plan.PolicyHolds, Objects: poolRef(p), Want: "outside its windows"}
+	r := plan.Reason{Code: plan.PolicyHolds, Objects: ruled(p), Want: "outside its windows"}
 	opens, err := window.Opens(p.Policy.Disruption.Windows, now)
 	switch {
 	case err != nil:

@@ -88,7 +88,7 @@ const (
 	ReplacementFailed Code = "ReplacementFailed"
 	// LimitHolds: a further machine would exceed the limits of the pool, the first object.
 	LimitHolds Code = "LimitHolds"
-	// PolicyHolds: the NodePolicy of the pool, the first object, forbids it now; Want
+	// PolicyHolds: the NodePolicy, the second object, of the pool forbids it now; Want
 	// is the field.
 	PolicyHolds Code = "PolicyHolds"
 	// NotAgreed: the policy of the pool, the second object, demands that pods agree to

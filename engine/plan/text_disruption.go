@@ -68,7 +68,7 @@ var disruptionWords = words{
 		return until(fmt.Sprintf("replacements failed, %s in a row; the next attempt waits", r.Have), r.Until)
 	},
 	LimitHolds:          say("the limits of %s allow no further machine: %s", first("the pool"), have),
-	PolicyHolds:         ends(say("the policy of %s forbids it: %s", first("the pool"), want)),
+	PolicyHolds:         ends(say("%s forbids it: %s", ruler, want)),
 	PriceUnknown:        caused(say("the price of its instance type is not known, so no saving can be computed")),
 	NotAgreed:           say("%s does not have the annotation karpenter.sh/do-not-disrupt: \"false\", which defaultDeny demands", first("a pod")),
 	WorkloadCoolsDown:   ends(say("a pod of the workload of %s started at %s, and workloadCooldown is %s", first("a pod"), since, want)),
@@ -111,6 +111,9 @@ func hurdleText(r Reason) string {
 	}
 	return ""
 }
+
+// ruler is the NodePolicy of a pool.
+func ruler(r Reason) string { return r.second("the policy of " + r.first("the pool")) }
 
 // first names the object to look at first.
 func (r Reason) first(otherwise string) string {

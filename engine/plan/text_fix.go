@@ -30,7 +30,7 @@ var fixes = words{
 	ConsolidateAfter:      say("wait until no pod has come or gone for consolidateAfter, or shorten it; NodePolicy disruption.ignoreJobs leaves short jobs out"),
 	BudgetExhausted:       say("%s: %s", first("the pool"), roomInBudget),
 	BudgetInvalid:         say("%s: correct %s", first("the pool"), Reason.budgets),
-	PolicyHolds:           say("NodePolicy of %s: wait, or change the field of spec.disruption that is named", first("the pool")),
+	PolicyHolds:           say("%s: wait, or change the field of spec.disruption that is named", ruler),
 	Nominated:             say("nothing: the nomination ends when the pod is bound or gone, and expires otherwise"),
 	PoolMissing:           say("create %s again, or delete the NodeClaim", first("the pool")),
 	InstanceShared:        say("drain and delete %s, or give it its own provider ID", first("the other Node")),

@@ -103,7 +103,7 @@ var examples = map[Code]Reason{
 	RolledBack:          {Objects: []ObjectRef{other}, Have: `pod/web-0 -n shop has the annotation karpenter.sh/do-not-disrupt: "true"`},
 	ReplacementFailed:   {Objects: []ObjectRef{{Kind: "NodeClaim", Name: "general-5d2cb"}}, Have: "2", Until: untilOne},
 	LimitHolds:          {Objects: ofPool, Want: "100", Have: "cpu would be 104 of 100"},
-	PolicyHolds:         {Objects: ofPool, Want: `freeze: "Black Friday"`},
+	PolicyHolds:         {Objects: []ObjectRef{thePool, {Kind: "NodePolicy", Name: "sales"}}, Want: `freeze: "Black Friday"`},
 	NotAgreed:           {Objects: []ObjectRef{aPod, thePool}},
 	WorkloadCoolsDown:   {Objects: ofPod, Want: "15m0s", Since: noonish, Until: noonish.Add(15 * time.Minute)},
 	EvictionRateReached: {Objects: ofPool, Want: "200", Have: "198", Until: untilOne},

@@ -16,6 +16,8 @@ const (
 // DisruptionPolicy says about voluntary disruption what a pool has no field for.
 // The zero value of a field is its default.
 type DisruptionPolicy struct {
+	// From is the NodePolicy's name.
+	From string
 	// Freeze says why nothing is disrupted; empty if that is not so.
 	Freeze string
 	// Windows are the times at which disruption may begin; none is always.
