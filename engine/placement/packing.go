@@ -86,7 +86,7 @@ func (t *packing) addShapes(groups []*demand.Group, offered bitset.Set) {
 			t.shapes, t.accepts = append(t.shapes, last), append(t.accepts, accepts)
 			var loose bitset.Set
 			if last.Base != nil {
-				loose = t.w.Offerings.Accepting(last.Base.Node)
+				loose = t.w.Offerings.Accepting(last.Base)
 			}
 			t.loose = append(t.loose, loose)
 		}

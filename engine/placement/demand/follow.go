@@ -113,14 +113,14 @@ func (b *Batch) narrow(sh *Shape, f Followed, live map[int]bool) *Shape {
 // found their domain before, and which pods one node will have is not known.
 func (sh *Shape) Requiring(p *Preference, c *PodTopology) *Shape {
 	if p.Rule == aboutNode {
-		out := sh.copied()
+		out := sh.Unbound()
 		out.Node = sh.And(p.Node)
 		return out
 	}
 	if l := c.Counts[p.Rule]; !l.PerNode() || l.Kind == topology.Affinity {
 		return nil
 	}
-	out := sh.copied()
+	out := sh.Unbound()
 	out.Memberships = slices.Clone(sh.Memberships)
 	for i := range out.Memberships {
 		if r := &out.Memberships[i]; r.Rule == p.Rule {
@@ -130,21 +130,12 @@ func (sh *Shape) Requiring(p *Preference, c *PodTopology) *Shape {
 	return out
 }
 
-// copied is a copy of a shape that remembers what it was before it was bound.
-func (sh *Shape) copied() *Shape {
+// Unbound is a copy of a shape, to be bound to a domain, that knows what it demanded of nodes
+// before.
+func (sh *Shape) Unbound() *Shape {
 	out := *sh
 	if out.Base == nil {
-		out.Base = sh
+		out.Base = sh.Node
 	}
 	return &out
-}
-
-// Bare is what a shape demands of nodes, as it was before it was bound to a domain.
-// Shapes that are bound alike are one, whatever workloads they were bound for.
-func (sh *Shape) Bare() *Shape {
-	if sh.bare == nil {
-		sh.bare = &Shape{Node: sh.Node}
-		sh.bare.identify()
-	}
-	return sh.bare
 }

@@ -30,8 +30,8 @@ type Shape struct {
 	// Preferences are what the pods would rather have, the heaviest first.
 	Preferences []Preference
 	// Base is what the shape demanded of nodes before it was bound to a domain, nil if it
-	// was not; bare memoises the base of shapes that are bound from this one.
-	Base, bare *Shape
+	// was not. Shapes that are bound alike are one, whatever workloads they were bound for.
+	Base *Node
 	// Refused says why no node at all will do, nil if one may.
 	Refused []plan.Reason
 }
@@ -120,7 +120,7 @@ func (sh *Shape) identify() {
 		k.text(fmt.Sprint(r))
 	}
 	if sh.Base != nil {
-		k.text(sh.Base.Key)
+		k.text(sh.Base.Key())
 	}
 	sh.Key = string(k)
 }

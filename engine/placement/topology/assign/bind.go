@@ -21,21 +21,11 @@ func (s *domains) bind(g *demand.Group, to requirement.Set, pods []*snapshot.Pod
 	return &demand.Group{Shape: s.Intern(sh), Need: g.Need, Pods: pods, Bundle: g.Bundle}
 }
 
-// mostShapes is up to how many shapes those that are bound to one domain are kept apart
-// by workload: packing chooses a little better among many, but takes longer for each.
-const mostShapes = 512
-
 // free is a copy of a shape without its parts in rules over some labels.
 func (s *domains) free(from *demand.Shape, keys ...string) *demand.Shape {
-	sh := *from
-	if sh.Base == nil {
-		sh.Base = from
-		if len(s.Batch.Shapes) > mostShapes {
-			sh.Base = from.Bare()
-		}
-	}
+	sh := from.Unbound()
 	sh.Memberships = slices.DeleteFunc(slices.Clone(sh.Memberships), func(x demand.Membership) bool { return slices.Contains(keys, s.PodTopology.Counts[x.Rule].Key) })
-	return &sh
+	return sh
 }
 
 // loosen is a group without its parts in the rules over labels.
