@@ -33,12 +33,7 @@ func hard(t *corev1.Taint) bool {
 }
 
 func tolerated(taint *corev1.Taint, tolerations []corev1.Toleration) bool {
-	for i := range tolerations {
-		if tolerates(&tolerations[i], taint) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool { return tolerates(&t, taint) })
 }
 
 // tolerates follows the API: an empty effect covers all effects, an empty key
@@ -54,27 +49,18 @@ func tolerates(t *corev1.Toleration, taint *corev1.Taint) bool {
 		return true
 	case "", corev1.TolerationOpEqual:
 		return t.Value == taint.Value
-	case corev1.TolerationOpLt, corev1.TolerationOpGt:
-		return compares(t, taint)
+	case corev1.TolerationOpLt:
+		return less(taint.Value, t.Value)
+	case corev1.TolerationOpGt:
+		return less(t.Value, taint.Value)
 	}
 	return false
 }
 
-func compares(t *corev1.Toleration, taint *corev1.Taint) bool {
-	limit, ok := decimal(t.Value)
-	value, ok2 := decimal(taint.Value)
-	if !ok || !ok2 {
-		return false
-	}
-	if t.Operator == corev1.TolerationOpLt {
-		return value < limit
-	}
-	return value > limit
-}
-
-// decimal reads an integer in its shortest form, the only one that the API
-// takes for comparison.
-func decimal(s string) (int64, bool) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	return n, err == nil && strconv.FormatInt(n, 10) == s
+// less compares integers in their shortest form, the only one that the API takes
+// for comparison.
+func less(a, b string) bool {
+	x, err := strconv.ParseInt(a, 10, 64)
+	y, wrong := strconv.ParseInt(b, 10, 64)
+	return err == nil && wrong == nil && x < y && strconv.FormatInt(x, 10) == a && strconv.FormatInt(y, 10) == b
 }
