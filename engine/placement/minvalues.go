@@ -10,15 +10,17 @@ import (
 )
 
 // meetsMinValues reports whether a box leaves the different values of labels that its
-// pool demands. Where minValues are only wished for, it may leave fewer if one of
-// its pods by itself leaves no more; then the box does not make it worse for pods
+// pool demands. Where minValues are only wished for, it may leave fewer if none of
+// its pods leaves more by itself; then the box does not make it worse for pods
 // that could do better.
 func (t *packing) meetsMinValues(b *pack.Box) bool {
 	if len(t.poolOf(b).MinValues) == 0 {
 		return true
 	}
 	counts := t.values(b)
-	return counts.Met() || t.w.opts.RelaxMinValues && counts.AtLeast(t.reachable(b))
+	return counts.Met() || t.w.opts.RelaxMinValues && !slices.ContainsFunc(b.Parts, func(part pack.Part) bool {
+		return t.values(&pack.Box{Model: b.Model, Parts: []pack.Part{{Item: part.Item, Count: 1}}}).Exceed(counts)
+	})
 }
 
 // values counts the different values that a box leaves, until they are enough. What is
@@ -37,25 +39,9 @@ func (t *packing) values(b *pack.Box) *supply.MinValues {
 	return counts
 }
 
-// reachable are the numbers of values that the most flexible of a box's pods leaves
-// by itself.
-func (t *packing) reachable(b *pack.Box) []int {
-	var most []int
-	for _, part := range b.Parts {
-		counts := t.values(&pack.Box{Model: b.Model, Parts: []pack.Part{{Item: part.Item, Count: 1}}}).Counts()
-		if most == nil {
-			most = make([]int, len(counts))
-		}
-		for i, n := range counts {
-			most[i] = max(most[i], n)
-		}
-	}
-	return most
-}
-
 // relax lowers the minValues of a claim to what its alternatives have, and reports
 // whether it had to.
-func (t *claims) relax(set requirement.Set, p *supply.Pool, chosen []int) (requirement.Set, bool) {
+func (t *packing) relax(set requirement.Set, p *supply.Pool, chosen []int) (requirement.Set, bool) {
 	if !t.w.opts.RelaxMinValues || len(p.MinValues) == 0 {
 		return set, false
 	}
@@ -73,7 +59,7 @@ func (t *claims) relax(set requirement.Set, p *supply.Pool, chosen []int) (requi
 // minValues demand: of those that lack some, first those with the fewest pods, then the
 // dearest. Their pods stay where they are. What a box could become only grows as others
 // go, so one look at each does.
-func (t *claims) keepMinValues(boxes []pack.Box) []pack.Box {
+func (t *packing) keepMinValues(boxes []pack.Box) []pack.Box {
 	if t.w.opts.RelaxMinValues {
 		return boxes
 	}
@@ -105,7 +91,7 @@ func (t *packing) podsOf(b *pack.Box) int {
 
 // keepsMinValues reports whether a box, one of so many, has alternatives with the
 // different values that its pool demands.
-func (t *claims) keepsMinValues(b *pack.Box, boxes int) bool {
+func (t *packing) keepsMinValues(b *pack.Box, boxes int) bool {
 	p := t.poolOf(b)
 	if len(p.MinValues) == 0 || len(p.Limits) == 0 {
 		return true

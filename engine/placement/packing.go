@@ -30,13 +30,15 @@ type packing struct {
 	loose   []bitset.Set
 	cells   *affinity.Cells
 	problem pack.Problem
+	// lists memoises shortlists.
+	lists map[string]*list
 }
 
 // newPacking makes the problem of putting the groups on the pools' machines. Groups
 // that none of them accepts are left out, and exotic machines but for some that are offered
 // in any case.
 func (w *world) newPacking(pools []*supply.Pool, groups []*demand.Group, offered bitset.Set) *packing {
-	t := &packing{w: w, pools: pools, problem: pack.Problem{Dims: len(w.Dims.Names)}}
+	t := &packing{w: w, pools: pools, problem: pack.Problem{Dims: len(w.Dims.Names)}, lists: map[string]*list{}}
 	t.addShapes(groups, offered)
 	t.divideLabels()
 	t.addModels()
@@ -122,8 +124,8 @@ func (t *packing) divideLabels() {
 		}
 	}
 	slices.SortFunc(open, func(a, b requirement.Requirement) int { return cmp.Compare(a.String(), b.String()) })
-	if cells := affinity.NewCells(wants, open); !cells.None() {
-		t.cells, t.problem.Cells = cells, cells
+	if t.cells = affinity.NewCells(wants, open); t.cells != nil {
+		t.problem.Cells = t.cells
 	}
 }
 

@@ -128,7 +128,7 @@ func (w *world) follow() map[*demand.Group]*demand.Shape {
 		}
 	}
 	if len(was) > 0 {
-		w.Order()
+		demand.Sort(w.Groups)
 	}
 	return was
 }
@@ -143,7 +143,7 @@ func (w *world) unfollow(was map[*demand.Group]*demand.Shape) bool {
 		}
 	}
 	if left {
-		w.Order()
+		demand.Sort(w.Groups)
 	}
 	return left
 }

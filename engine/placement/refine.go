@@ -1,12 +1,8 @@
 package placement
 
 import (
-	"slices"
-
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/topology/assign"
-	"github.com/millwright-dev/millwright/engine/plan"
-	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // refine follows some preferences: plan, verify, add cuts, and plan again until the plan keeps
@@ -26,30 +22,10 @@ func (r *run) refine(followed demand.Followed) *world {
 			}
 			return best
 		}
-		first := w.assigner.Blocked(w.keptOut())
+		first := w.assigner.Blocked()
 		if len(first) == 0 {
 			return w
 		}
 		best, cuts = w, assign.NewCuts(first...)
 	}
-}
-
-// keptOut are the groups that were left for no other reason than inter-pod
-// constraints.
-func (w *world) keptOut() []*demand.Group {
-	var out []*demand.Group
-	for _, g := range w.Groups {
-		if len(g.Pods) > 0 && w.onlyKeptOut(g, g.Pods[0]) {
-			out = append(out, g)
-		}
-	}
-	return out
-}
-
-func (w *world) onlyKeptOut(g *demand.Group, pod *snapshot.Pod) bool {
-	sh := w.ShapeOf(pod)
-	return slices.ContainsFunc(sh.Memberships, func(x demand.Membership) bool { return w.PodTopology.Wanted[x.Rule] }) &&
-		!slices.ContainsFunc(g.Shape.Refused, func(r plan.Reason) bool { return r.Code != plan.TopologyNotSatisfiable }) &&
-		!slices.ContainsFunc(sh.Memberships, func(x demand.Membership) bool { return w.PodTopology.Counts[x.Rule].OfClaim() }) &&
-		(w.Offerings.Sells(sh.Node, w.NeedOf(pod.Class)) || w.Holds(sh.Node, w.NeedOf(pod.Class)))
 }

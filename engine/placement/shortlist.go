@@ -11,8 +11,8 @@ import (
 // front, then the cheapest first. It names at most maxTypes types, more where
 // the pool's minValues need them, and each of them fits the pool's limits
 // whichever of the boxes becomes what: what the limits leave beyond the boxes as
-// planned is divided between them. It is valid until the next call.
-func (t *claims) shortlist(c *content, planned, boxes int) []int {
+// planned is divided between them.
+func (t *packing) shortlist(c *content, planned, boxes int) []int {
 	suiting := t.suiting(c, planned, boxes)
 	at := t.even(c, suiting)
 	first := suiting[at]
@@ -25,12 +25,11 @@ func (t *claims) shortlist(c *content, planned, boxes int) []int {
 }
 
 // suiting are the launches that would hold the content, the cheapest first: all of
-// them where the pool has minValues, else those of as many types as may be named. It
-// is valid until the next call.
-func (t *claims) suiting(c *content, planned, boxes int) []int {
+// them where the pool has minValues, else those of as many types as may be named.
+func (t *packing) suiting(c *content, planned, boxes int) (out []int) {
 	m := t.w.Offerings
 	base := m.Kinds[m.Launches[planned].Kind].Size
-	out, named, kinds := t.suited[:0], bitset.New(len(m.Kinds)), 0
+	named, kinds := bitset.New(len(m.Kinds)), 0
 	from := c.pool.Lo
 	if len(c.pool.MinValues) == 0 {
 		// Packing has chosen the cheapest.
@@ -50,14 +49,13 @@ func (t *claims) suiting(c *content, planned, boxes int) []int {
 			}
 		}
 	}
-	t.suited = out
 	return out
 }
 
 // even picks the launch to count on: of those at the lowest price the one in the
 // zone where the pool has the fewest machines, then the first by name. It returns its
 // place.
-func (t *claims) even(c *content, suiting []int) int {
+func (t *packing) even(c *content, suiting []int) int {
 	m := t.w.Offerings
 	price := m.Launches[suiting[0]].Offering.Price
 	best := 0
@@ -73,7 +71,7 @@ func (t *claims) even(c *content, suiting []int) int {
 }
 
 // cut keeps the cheapest types, and those that bring values that minValues need.
-func (t *claims) cut(c *content, suiting []int) []int {
+func (t *packing) cut(c *content, suiting []int) []int {
 	m := t.w.Offerings
 	kept := map[int32]bool{}
 	counts := t.w.Offerings.NewMinValues(c.pool)

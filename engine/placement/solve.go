@@ -105,7 +105,7 @@ func (w *world) solve() {
 	was := w.follow()
 	w.launchAll()
 	if w.unfollow(was) {
-		w.Offerings.Commit(w.plan.NewNodes)
+		w.Offerings.Commit(w.opts.Ledger.With(w.plan.NewNodes))
 		w.launchAll()
 	}
 	w.leave(func(*demand.Group, *snapshot.Pod) []plan.Reason { return nil })
@@ -124,10 +124,9 @@ func (w *world) launch(pools []*supply.Pool) {
 		return
 	}
 	solution := pack.Solve(&t.problem)
-	c := &claims{packing: t, lists: map[string]*list{}}
-	boxes := c.admit(solution.Boxes)
+	boxes := t.admit(solution.Boxes)
 	w.plan.LowerBound += t.bound(solution, boxes)
-	w.plan.NewNodes = append(w.plan.NewNodes, c.nodes(boxes)...)
+	w.plan.NewNodes = append(w.plan.NewNodes, t.nodes(boxes)...)
 	w.Offerings.Exhaust()
 }
 

@@ -31,7 +31,7 @@ const other = "\x00other"
 // NewCells divides the values of the open keys. wants are the requirements that
 // will be added, open those that places start from. Keys that fewer than two
 // different requirements mention need no cells: whatever is left open can
-// satisfy the one that there is.
+// satisfy the one that there is. Nil is that no key needs any.
 func NewCells(wants, open []requirement.Requirement) *Cells {
 	mentioned := map[string][]requirement.Requirement{}
 	for _, r := range wants {
@@ -52,6 +52,9 @@ func NewCells(wants, open []requirement.Requirement) *Cells {
 			}
 		}
 		c.keys = append(c.keys, cellKey{key: o.Key(), samples: samples(rs)})
+	}
+	if len(c.keys) == 0 {
+		return nil
 	}
 	slices.SortFunc(c.keys, func(a, b cellKey) int { return cmp.Compare(a.key, b.key) })
 	for i := range c.keys {
@@ -80,9 +83,6 @@ func samples(rs []requirement.Requirement) []string {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
-
-// None reports whether no key needs cells, so that there is no state to keep.
-func (c *Cells) None() bool { return len(c.keys) == 0 }
 
 // State is the set of cells that satisfy the requirements; keys that they do not
 // mention keep all cells.

@@ -18,9 +18,7 @@ import (
 type Batch struct {
 	Snap *snapshot.Snapshot
 	Dims *vector.Dims
-	// Shapes and groups are in an order that depends on what they are, not on
-	// what they are called.
-	Shapes []*Shape
+	// Groups are in an order that depends on what they are, not on what they are called.
 	Groups []*Group
 	// Volumes is nil where no pod has any.
 	Volumes *volumes.Book
@@ -53,7 +51,7 @@ func New(s *snapshot.Snapshot, pods []*snapshot.Pod) *Batch {
 	for i, c := range classes {
 		b.addGroups(b.shapeOf(c.Shape), b.NeedOf(c), members[i], waiting)
 	}
-	b.Order()
+	Sort(b.Groups)
 	b.join()
 	return b
 }

@@ -46,11 +46,12 @@ func (f Followed) With(shapes []*Shape, i int) Followed {
 // something, as they were. It has to come before anything looks at the shapes.
 func (b *Batch) Prefer(f Followed) []*Shape {
 	var asked []*Shape
-	for _, sh := range b.Shapes {
-		if len(sh.Preferences) > 0 && len(sh.Refused) == 0 {
-			asked = append(asked, sh)
+	for _, g := range b.Groups {
+		if len(g.Shape.Preferences) > 0 && len(g.Shape.Refused) == 0 {
+			asked = append(asked, g.Shape)
 		}
 	}
+	asked = slices.Compact(asked) // groups of one shape follow each other
 	if len(asked) == 0 {
 		return nil
 	}
@@ -64,7 +65,7 @@ func (b *Batch) Prefer(f Followed) []*Shape {
 		}
 		g.Shape = sh
 	}
-	b.Order()
+	Sort(b.Groups)
 	b.join()
 	return asked
 }
@@ -77,9 +78,9 @@ func (b *Batch) live(f Followed) map[int]bool {
 			live[rule] = b.PodTopology.Wanted[rule] || b.PodTopology.guarded[rule]
 		}
 	}
-	for _, sh := range b.Shapes {
-		for i := range sh.Preferences {
-			if p := &sh.Preferences[i]; p.Rule != aboutNode && f.Has(sh, i) {
+	for _, g := range b.Groups {
+		for i, p := range g.Shape.Preferences {
+			if p.Rule != aboutNode && f.Has(g.Shape, i) {
 				live[p.Rule] = true
 			}
 		}

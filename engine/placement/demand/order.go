@@ -13,18 +13,8 @@ func byRank(a, b *snapshot.Pod) int {
 	return cmp.Or(cmp.Compare(b.Class.Priority, a.Class.Priority), snapshot.ComparePods(a, b))
 }
 
-// Order puts groups and shapes in an order that depends on what they are.
-func (b *Batch) Order() {
-	Sort(b.Groups)
-	b.Shapes = nil
-	for _, g := range b.Groups {
-		if len(b.Shapes) == 0 || b.Shapes[len(b.Shapes)-1] != g.Shape {
-			b.Shapes = append(b.Shapes, g.Shape)
-		}
-	}
-}
-
-// Sort puts groups of one shape one after the other, the shapes by key.
+// Sort puts groups in an order that depends on what they are: those of one shape one after the
+// other.
 func Sort(groups []*Group) {
 	slices.SortFunc(groups, func(a, b *Group) int {
 		if a.Shape != b.Shape {

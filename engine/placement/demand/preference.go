@@ -28,21 +28,17 @@ type Preference struct {
 // aboutNode is the rule of preferences about nodes.
 const aboutNode = -1
 
-// AboutTaints reports whether the preference is for nodes without a
-// PreferNoSchedule taint that the pod does not tolerate.
-func (p *Preference) AboutTaints() bool { return p.Rule == aboutNode && len(p.Node.Soft) > 0 }
-
 // Describe reads like "topology.kubernetes.io/zone In [a] (weight 10)".
 func (b *Batch) Describe(p *Preference) string {
 	switch {
-	case p.AboutTaints():
+	case p.Rule == aboutNode && len(p.Node.Soft) > 0:
 		return "nodes without PreferNoSchedule taints"
-	case p.Rule != aboutNode && b.PodTopology.Counts[p.Rule].Kind == topology.Spread:
+	case p.Rule == aboutNode:
+		return fmt.Sprintf("%s (weight %d)", p.Node.Terms[0], p.Weight)
+	case b.PodTopology.Counts[p.Rule].Kind == topology.Spread:
 		return b.PodTopology.Counts[p.Rule].String()
-	case p.Rule != aboutNode:
-		return fmt.Sprintf("%s (weight %d)", b.PodTopology.Counts[p.Rule], p.Weight)
 	}
-	return fmt.Sprintf("%s (weight %d)", p.Node.Terms[0], p.Weight)
+	return fmt.Sprintf("%s (weight %d)", b.PodTopology.Counts[p.Rule], p.Weight)
 }
 
 // addPreferences collects what the pods would rather have. Of equal weights,

@@ -35,7 +35,8 @@ type Machine struct {
 	Load pack.Load
 	// labels are what is certain about a machine that is not launched yet.
 	labels requirement.Set
-	// open are the labels that such a machine may have beyond what is certain.
+	// open are the labels that such a machine may have beyond what is certain: those that the
+	// types and offerings of its pool define.
 	open   map[string]bool
 	Taints []corev1.Taint
 }
@@ -76,22 +77,16 @@ func (ms *Machines) makeIndices() {
 	}
 }
 
-// openLabels are those that the types and offerings of a pool define: what a
-// machine says about them is not known before it is launched.
-func (s *Supply) openLabels(pool string) map[string]bool {
-	var types []*catalog.Type
-	if p := s.Snap.Pool(pool); p != nil {
-		types = p.Types
-	}
-	return s.cache.inventory(types).defined
-}
-
 func (s *Supply) newMachine(n *snapshot.Node) *Machine {
 	m := &Machine{Node: n, Taints: n.Taints()}
 	if n.Object == nil {
 		m.labels = n.Guaranteed()
 		if n.Claim.ProviderID == "" {
-			m.open = s.openLabels(n.Pool())
+			var types []*catalog.Type
+			if p := s.Snap.Pool(n.Pool()); p != nil {
+				types = p.Types
+			}
+			m.open = s.cache.inventory(types).defined
 		}
 	}
 	m.Load.Free = s.Dims.Have(n.Allocatable())

@@ -1,11 +1,6 @@
 package supply
 
-import (
-	"math"
-	"slices"
-
-	"github.com/millwright-dev/millwright/engine/placement/affinity"
-)
+import "github.com/millwright-dev/millwright/engine/placement/affinity"
 
 // MinValues counts the different values of the labels for which a pool demands
 // several.
@@ -45,7 +40,23 @@ func (f *MinValues) Add(launch int) bool {
 
 // Met reports whether there are enough values for every one of the minValues.
 func (f *MinValues) Met() bool {
-	return f.AtLeast(slices.Repeat([]int{math.MaxInt}, len(f.seen)))
+	for i, floor := range f.pool.MinValues {
+		if len(f.seen[i]) < floor.MinValues() {
+			return false
+		}
+	}
+	return true
+}
+
+// Exceed reports whether there are more values than others for one of the minValues, as far as
+// it demands them.
+func (f *MinValues) Exceed(others *MinValues) bool {
+	for i, floor := range f.pool.MinValues {
+		if min(len(f.seen[i]), floor.MinValues()) > len(others.seen[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // Counts are the numbers of different values so far, in the order of the pool's
@@ -56,14 +67,4 @@ func (f *MinValues) Counts() []int {
 		out[i] = len(f.seen[i])
 	}
 	return out
-}
-
-// AtLeast reports whether each floor is met as far as so many values go.
-func (f *MinValues) AtLeast(want []int) bool {
-	for i, floor := range f.pool.MinValues {
-		if len(f.seen[i]) < min(floor.MinValues(), want[i]) {
-			return false
-		}
-	}
-	return true
 }

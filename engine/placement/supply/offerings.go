@@ -71,8 +71,9 @@ func (s *Supply) newOfferings(ledger *limit.Ledger) *Offerings {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name))
 	})
 	for _, p := range sorted {
-		m.addPool(s, p, ledger)
+		m.addPool(s, p)
 	}
+	m.Commit(ledger)
 	m.Index = affinity.New(len(m.Launches), false, m.says)
 	m.Available, m.Exotic = bitset.New(len(m.Launches)), bitset.New(len(m.Launches))
 	for i := range m.Launches {
@@ -90,8 +91,8 @@ func (s *Supply) newOfferings(ledger *limit.Ledger) *Offerings {
 }
 
 // addPool adds what a pool leaves of its types.
-func (m *Offerings) addPool(s *Supply, p *snapshot.Pool, ledger *limit.Ledger) {
-	entry := s.newPool(p, ledger)
+func (m *Offerings) addPool(s *Supply, p *snapshot.Pool) {
+	entry := s.newPool(p)
 	entry.Lo = len(m.Launches)
 	if entry.Closed == nil {
 		v := s.cache.inventory(p.Types)

@@ -38,16 +38,13 @@ type Limit struct {
 	Most int64
 }
 
-func (s *Supply) newPool(p *snapshot.Pool, ledger *limit.Ledger) *Pool {
+func (s *Supply) newPool(p *snapshot.Pool) *Pool {
 	out := &Pool{Pool: p, Closed: closed(p), Zones: map[string]int{}}
 	for name, q := range p.Limits {
 		out.Limits = append(out.Limits, Limit{name, vector.AmountDown(name, q)})
 	}
 	slices.SortFunc(out.Limits, func(a, b Limit) int { return cmp.Compare(a.Name, b.Name) })
-	used := ledger.Used(p.Name)
-	for _, l := range out.Limits {
-		out.Used = append(out.Used, vector.AmountUp(l.Name, used[l.Name]))
-	}
+	out.Used = make([]int64, len(out.Limits))
 	for _, n := range s.Snap.Nodes {
 		if n.Pool() == p.Name && !n.Deleting() {
 			out.Zones[n.Labels()[corev1.LabelTopologyZone]]++
@@ -131,26 +128,14 @@ func (p *Pool) Spares(size, planned []int64, boxes int) bool {
 	return true
 }
 
-// Commit charges machines that are planned with what their largest alternatives
-// would take beyond the choices: what is launched from the pools after
+// Commit takes what pools have of their limits from a ledger, in which machines that are
+// planned count with their largest alternatives: what is launched from the pools after
 // that cannot count on it.
-func (m *Offerings) Commit(nodes []plan.NewNode) {
-	for i := range nodes {
-		for _, p := range m.Pools {
-			if p.Name == nodes[i].Pool {
-				p.commit(&nodes[i])
-			}
+func (m *Offerings) Commit(ledger *limit.Ledger) {
+	for _, p := range m.Pools {
+		used := ledger.Used(p.Name)
+		for i, l := range p.Limits {
+			p.Used[i] = vector.AmountUp(l.Name, used[l.Name])
 		}
-	}
-}
-
-func (p *Pool) commit(n *plan.NewNode) {
-	planned := p.SizeOf(n.Choice.Type)
-	for d := range planned {
-		largest := planned[d]
-		for _, a := range n.Alternatives {
-			largest = max(largest, p.SizeOf(a.Type)[d])
-		}
-		p.Used[d] += largest - planned[d]
 	}
 }

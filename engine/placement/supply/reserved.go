@@ -21,16 +21,14 @@ type Reservation struct {
 
 // addReservations finds the reservations that launches draw on.
 func (m *Offerings) addReservations(s *Supply) {
-	ids := map[string]int{}
 	for i := range m.Launches {
 		o := m.Launches[i].Offering
 		if o.Reservation == "" {
 			continue
 		}
-		at, ok := ids[o.Reservation]
-		if !ok {
+		at := slices.IndexFunc(m.Reservations, func(r Reservation) bool { return r.ID == o.Reservation })
+		if at < 0 {
 			at = len(m.Reservations)
-			ids[o.Reservation] = at
 			m.Reservations = append(m.Reservations, Reservation{ID: o.Reservation, Left: int64(o.Left), launches: bitset.New(len(m.Launches))})
 		}
 		r := &m.Reservations[at]

@@ -13,7 +13,6 @@ import (
 // concurrent use.
 type Assigner struct {
 	*counter
-	colocation *colocation
 	// allowance is how much more a preferred domain may cost, as a share.
 	allowance float64
 	cuts      *Cuts
@@ -38,7 +37,7 @@ type slot struct {
 func New(s *supply.Supply, allowance float64, cuts *Cuts) *Assigner {
 	where := newDomains(s)
 	a := &Assigner{
-		counter: &counter{domains: where, launches: map[int]bitset.Set{}}, colocation: &colocation{where},
+		counter:   &counter{domains: where, launches: map[int]bitset.Set{}},
 		allowance: allowance, cuts: cuts, relevant: map[int]bool{}, divided: map[string]int{}, slots: map[*demand.Group]slot{},
 	}
 	a.observe()
@@ -68,11 +67,10 @@ func (a *Assigner) Assign() {
 	for len(waiting) > 0 {
 		i := max(0, slices.IndexFunc(waiting, a.ready))
 		done = append(done, a.assign(waiting[i])...)
-		copy(waiting[1:], waiting[:i])
-		waiting = waiting[1:]
+		waiting = slices.Delete(waiting, i, i+1)
 	}
 	a.Batch.Groups = done
-	a.Batch.Order()
+	demand.Sort(a.Batch.Groups)
 }
 
 // inOrder lists the groups as they are given domains.
@@ -113,7 +111,7 @@ func (a *Assigner) assign(g *demand.Group) []*demand.Group {
 	if len(g.Pods) > 0 {
 		a.divided[g.Key()] = len(g.Pods)
 		for _, part := range a.divide(g) {
-			out = append(out, a.colocation.bindToNodes(part))
+			out = append(out, a.bindToNodes(part))
 		}
 	}
 	for _, part := range out {

@@ -19,29 +19,26 @@ import (
 // group, sized together and placed as one. Affinity to pods that run binds them to
 // those nodes instead, and affinity to a DaemonSet's pods to the nodes that run it.
 
-// colocation finds the pods that have to share nodes.
-type colocation struct{ *domains }
-
 // besideDaemons has groups that require a DaemonSet's pod near go where it runs, or
 // will.
-func (c *colocation) besideDaemons() {
-	if len(c.Daemons) == 0 {
+func (s *domains) besideDaemons() {
+	if len(s.Daemons) == 0 {
 		return
 	}
-	for at, g := range c.Batch.Groups {
+	for at, g := range s.Batch.Groups {
 		for _, r := range g.Shape.Memberships {
-			l := c.PodTopology.Counts[r.Rule]
+			l := s.PodTopology.Counts[r.Rule]
 			if !r.Declares || l.Kind != topology.Affinity {
 				continue
 			}
-			for _, d := range c.Daemons {
+			for _, d := range s.Daemons {
 				if !l.Selects(d.Pod.Class.Shape) {
 					continue
 				}
-				if sh, ok := c.Batch.Beside(c.Batch.Groups[at].Shape, r.Rule, d.Node); ok {
-					beside := *c.Batch.Groups[at]
+				if sh, ok := s.Batch.Beside(s.Batch.Groups[at].Shape, r.Rule, d.Node); ok {
+					beside := *s.Batch.Groups[at]
 					beside.Shape, beside.Origin = sh, g
-					c.Batch.Groups[at] = &beside
+					s.Batch.Groups[at] = &beside
 					break
 				}
 			}
@@ -51,8 +48,8 @@ func (c *colocation) besideDaemons() {
 
 // unite makes units of groups that have to share nodes: of each that leads, or goes beside its
 // own kind, with those that follow it, and their followers.
-func (c *colocation) unite() {
-	followers, leader := c.leaders(c.beyond())
+func (s *domains) unite() {
+	followers, leader := s.leaders(s.beyond())
 	members := map[*demand.Group][]*demand.Group{}
 	for _, g := range followers {
 		first := leader[g]
@@ -65,37 +62,37 @@ func (c *colocation) unite() {
 		members[first] = append(members[first], g)
 	}
 	var out []*demand.Group
-	for _, g := range c.Batch.Groups {
+	for _, g := range s.Batch.Groups {
 		switch {
 		case members[g] != nil:
-			out = append(out, c.units(members[g], leader)...)
+			out = append(out, s.units(members[g], leader)...)
 		case leader[g] == nil:
 			out = append(out, g)
 		}
 	}
-	c.Batch.Groups = out
-	c.Batch.Order()
+	s.Batch.Groups = out
+	demand.Sort(s.Batch.Groups)
 }
 
 // beyond divides groups that require pods near which run, as far as there is no room
 // beside those, and returns the parts that may go beside others that are pending.
-func (c *colocation) beyond() map[*demand.Group]bool {
+func (s *domains) beyond() map[*demand.Group]bool {
 	out := map[*demand.Group]bool{}
 	var groups []*demand.Group
-	for _, g := range c.Batch.Groups {
+	for _, g := range s.Batch.Groups {
 		groups = append(groups, g)
-		near, ok := c.nearOnNode(g)
+		near, ok := s.nearOnNode(g)
 		if !ok || len(g.Shape.Refused) > 0 {
 			continue
 		}
-		there := c.PodTopology.Counts[near.Rule].Where()
-		if len(there) == 0 || !c.pendingLeader(near.Rule) {
+		there := s.PodTopology.Counts[near.Rule].Where()
+		if len(there) == 0 || !s.pendingLeader(near.Rule) {
 			continue
 		}
-		room, f := 0, c.Family(g.Shape)
-		for i := range c.Machines.Accepting(g.Shape.Node).All() {
-			if domain, _ := c.Machines.List[i].Domain(corev1.LabelHostname); slices.Contains(there, domain) {
-				room += c.Machines.List[i].Load.Room(&f, g.Need, len(g.Pods))
+		room, f := 0, s.Family(g.Shape)
+		for i := range s.Machines.Accepting(g.Shape.Node).All() {
+			if domain, _ := s.Machines.List[i].Domain(corev1.LabelHostname); slices.Contains(there, domain) {
+				room += s.Machines.List[i].Load.Room(&f, g.Need, len(g.Pods))
 			}
 		}
 		if room < len(g.Pods) {
@@ -107,15 +104,15 @@ func (c *colocation) beyond() map[*demand.Group]bool {
 			groups, out[&rest] = append(groups, &rest), true
 		}
 	}
-	c.Batch.Groups = groups
+	s.Batch.Groups = groups
 	return out
 }
 
 // pendingLeader reports whether pods are pending, and not bound to others themselves, that an
 // affinity over nodes selects.
-func (c *colocation) pendingLeader(rule int) bool {
-	return slices.ContainsFunc(c.Batch.Groups, func(o *demand.Group) bool {
-		_, bound := c.nearOnNode(o)
+func (s *domains) pendingLeader(rule int) bool {
+	return slices.ContainsFunc(s.Batch.Groups, func(o *demand.Group) bool {
+		_, bound := s.nearOnNode(o)
 		return !bound && len(o.Shape.Refused) == 0 && o.Shape.Selected(rule)
 	})
 }
@@ -123,23 +120,23 @@ func (c *colocation) pendingLeader(rule int) bool {
 // leaders are the groups beside which those go that require affinity over nodes to pods that
 // are pending: themselves where the rule is about the group's own pods. Who follows comes
 // after its leader. Groups that wait only for some that go beside pods that run have none.
-func (c *colocation) leaders(beyond map[*demand.Group]bool) (followers []*demand.Group, leader map[*demand.Group]*demand.Group) {
+func (s *domains) leaders(beyond map[*demand.Group]bool) (followers []*demand.Group, leader map[*demand.Group]*demand.Group) {
 	selected := map[int][]*demand.Group{}
 	var waiting []*demand.Group
 	ready := map[*demand.Group]bool{}
-	for _, g := range c.Batch.Groups {
+	for _, g := range s.Batch.Groups {
 		if len(g.Shape.Refused) > 0 {
 			continue
 		}
 		for _, r := range g.Shape.Memberships {
-			if l := c.PodTopology.Counts[r.Rule]; r.Selected && l.PerNode() && l.Kind == topology.Affinity {
+			if l := s.PodTopology.Counts[r.Rule]; r.Selected && l.PerNode() && l.Kind == topology.Affinity {
 				selected[r.Rule] = append(selected[r.Rule], g)
 			}
 		}
-		switch near, ok := c.nearOnNode(g); {
+		switch near, ok := s.nearOnNode(g); {
 		case !ok:
 			ready[g] = true
-		case beyond[g] || len(c.PodTopology.Counts[near.Rule].Where()) == 0:
+		case beyond[g] || len(s.PodTopology.Counts[near.Rule].Where()) == 0:
 			waiting = append(waiting, g)
 		}
 	}
@@ -147,7 +144,7 @@ func (c *colocation) leaders(beyond map[*demand.Group]bool) (followers []*demand
 	for progress := true; progress; {
 		progress = false
 		waiting = slices.DeleteFunc(waiting, func(g *demand.Group) bool {
-			near, _ := c.nearOnNode(g)
+			near, _ := s.nearOnNode(g)
 			first := leaderOf(g, near, selected[near.Rule], ready)
 			if first != nil {
 				followers, leader[g], ready[g], progress = append(followers, g), first, true, true
@@ -175,9 +172,9 @@ func leaderOf(g *demand.Group, r demand.Membership, selected []*demand.Group, re
 
 // nearOnNode is the part of a group in affinity over nodes that it requires: in one rule, as
 // the terms of a pod select together.
-func (c *colocation) nearOnNode(g *demand.Group) (near demand.Membership, ok bool) {
+func (s *domains) nearOnNode(g *demand.Group) (near demand.Membership, ok bool) {
 	for _, r := range g.Shape.Memberships {
-		if l := c.PodTopology.Counts[r.Rule]; r.Declares && l.PerNode() && l.Kind == topology.Affinity {
+		if l := s.PodTopology.Counts[r.Rule]; r.Declares && l.PerNode() && l.Kind == topology.Affinity {
 			return r, true
 		}
 	}
@@ -189,7 +186,7 @@ func (c *colocation) nearOnNode(g *demand.Group) (near demand.Membership, ok boo
 // Pods of groups that only lead stay by themselves beyond one to a unit, and pods that
 // no machine holds beside the others are refused. Units for new machines are of three sizes, if
 // some machine holds the largest: the smaller ones fill what it leaves.
-func (c *colocation) units(groups []*demand.Group, leader map[*demand.Group]*demand.Group) []*demand.Group {
+func (s *domains) units(groups []*demand.Group, leader map[*demand.Group]*demand.Group) []*demand.Group {
 	count, most := unbounded, 0
 	for _, g := range groups {
 		switch first := leader[g]; first {
@@ -212,8 +209,8 @@ func (c *colocation) units(groups []*demand.Group, leader map[*demand.Group]*dem
 	shares := divide(pods, count, 0)
 	if third := count / 3; third > 0 {
 		mixed := divide(pods, count, third)
-		alike, _ := c.unitOf(groups, turns(shares[0]))
-		if _, ok := c.unitOf(groups, turns(mixed[count-1])); ok && !c.takenNow(alike) {
+		alike, _ := s.unitOf(groups, turns(shares[0]))
+		if _, ok := s.unitOf(groups, turns(mixed[count-1])); ok && !s.takenNow(alike) {
 			shares = mixed
 		}
 	}
@@ -222,7 +219,7 @@ func (c *colocation) units(groups []*demand.Group, leader map[*demand.Group]*dem
 		for hi < count && slices.EqualFunc(shares[lo], shares[hi], func(x, y []*snapshot.Pod) bool { return len(x) == len(y) }) {
 			hi++
 		}
-		units := c.unit(groups, shares[lo:hi])
+		units := s.unit(groups, shares[lo:hi])
 		if count == 1 {
 			units[0].Members = nil // there is no other way to divide them
 		}
@@ -253,14 +250,14 @@ func divide(groups [][]*snapshot.Pod, count, small int) [][][]*snapshot.Pod {
 
 // unit makes a group of equal units, of which each has the pods of shares by group. The
 // pods that no machine holds beside those before them are refused.
-func (c *colocation) unit(groups []*demand.Group, shares [][][]*snapshot.Pod) []*demand.Group {
+func (s *domains) unit(groups []*demand.Group, shares [][][]*snapshot.Pod) []*demand.Group {
 	turns := turns(shares[0])
 	fit := len(turns)
-	kept, ok := c.unitOf(groups, turns)
+	kept, ok := s.unitOf(groups, turns)
 	if !ok {
-		fit = sort.Search(fit, func(n int) bool { _, ok := c.unitOf(groups, turns[:n+1]); return !ok })
+		fit = sort.Search(fit, func(n int) bool { _, ok := s.unitOf(groups, turns[:n+1]); return !ok })
 		fit = max(fit, 1) // what keeps it from every machine is told of the pod
-		kept, ok = c.unitOf(groups, turns[:fit])
+		kept, ok = s.unitOf(groups, turns[:fit])
 	}
 	refused := map[int][]*snapshot.Pod{}
 	for _, share := range shares {
@@ -277,7 +274,7 @@ func (c *colocation) unit(groups []*demand.Group, shares [][][]*snapshot.Pod) []
 	out := []*demand.Group{kept}
 	for i, g := range groups {
 		if pods := refused[i]; len(pods) > 0 {
-			left := c.refuse(g, pods, c.crowded(g, len(turns)))
+			left := s.refuse(g, pods, s.crowded(g, len(turns)))
 			left.Origin = g
 			out = append(out, left)
 		}
@@ -287,13 +284,13 @@ func (c *colocation) unit(groups []*demand.Group, shares [][][]*snapshot.Pod) []
 
 // crowded is the reason of pods that no machine holds beside those near which they have
 // to be.
-func (c *colocation) crowded(g *demand.Group, pods int) plan.Reason {
-	near, ok := c.nearOnNode(g)
+func (s *domains) crowded(g *demand.Group, pods int) plan.Reason {
+	near, ok := s.nearOnNode(g)
 	if !ok {
-		return c.RuleOf(g)
+		return s.RuleOf(g)
 	}
 	have := fmt.Sprintf("no machine holds all %d pods that must share a node", pods)
-	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: c.PodTopology.Counts[near.Rule].String(), Have: have}
+	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: s.PodTopology.Counts[near.Rule].String(), Have: have}
 }
 
 // turns are the groups whose pods are given room in a unit, one after the other: a pod
@@ -315,12 +312,12 @@ func turns(share [][]*snapshot.Pod) []int {
 
 // unitOf is a group, without pods, of units with a pod of each of some groups, and
 // whether some machine has room for one.
-func (c *colocation) unitOf(groups []*demand.Group, turns []int) (*demand.Group, bool) {
+func (s *domains) unitOf(groups []*demand.Group, turns []int) (*demand.Group, bool) {
 	counts := make([]int, len(groups))
 	for _, i := range turns {
 		counts[i]++
 	}
-	out := &demand.Group{Need: make([]int64, len(c.Dims.Names)), Bundle: len(turns)}
+	out := &demand.Group{Need: make([]int64, len(s.Dims.Names)), Bundle: len(turns)}
 	var members []demand.Member
 	for i, g := range groups {
 		if counts[i] > 0 {
@@ -329,33 +326,33 @@ func (c *colocation) unitOf(groups []*demand.Group, turns []int) (*demand.Group,
 		}
 	}
 	near := func(rule int) bool {
-		l := c.PodTopology.Counts[rule]
+		l := s.PodTopology.Counts[rule]
 		return l.PerNode() && l.Kind == topology.Affinity
 	}
 	var ok bool
-	if out.Shape, ok = c.Batch.Unit(members, near); !ok {
+	if out.Shape, ok = s.Batch.Unit(members, near); !ok {
 		out.Shape = groups[turns[0]].Shape
 		return out, false
 	}
 	out.Members = members
-	return out, c.takes(out)
+	return out, s.takes(out)
 }
 
 // bindToNodes has a group go where pods run that it requires on its node.
-func (c *colocation) bindToNodes(g *demand.Group) *demand.Group {
-	near, ok := c.nearOnNode(g)
+func (s *domains) bindToNodes(g *demand.Group) *demand.Group {
+	near, ok := s.nearOnNode(g)
 	if !ok || len(g.Shape.Refused) > 0 {
 		return g
 	}
-	l := c.PodTopology.Counts[near.Rule]
+	l := s.PodTopology.Counts[near.Rule]
 	there := l.Where()
 	if len(there) == 0 {
-		return c.refuse(g, g.Pods, demand.Unsatisfiable(l))
+		return s.refuse(g, g.Pods, demand.Unsatisfiable(l))
 	}
 	memberships := g.Shape.Memberships
-	out := c.bind(g, requirement.NewSet(requirement.Must(corev1.LabelHostname, requirement.In, there...)), g.Pods)
+	out := s.bind(g, requirement.NewSet(requirement.Must(corev1.LabelHostname, requirement.In, there...)), g.Pods)
 	sh := *out.Shape
-	sh.Memberships = slices.DeleteFunc(slices.Clone(memberships), func(r demand.Membership) bool { return c.PodTopology.Counts[r.Rule].Kind == topology.Affinity })
-	out.Shape = c.Intern(&sh)
+	sh.Memberships = slices.DeleteFunc(slices.Clone(memberships), func(r demand.Membership) bool { return s.PodTopology.Counts[r.Rule].Kind == topology.Affinity })
+	out.Shape = s.Intern(&sh)
 	return out
 }

@@ -130,13 +130,13 @@ func (a *Assigner) broken(out *plan.Plan, chosen []int) (rules []int, fresh bool
 	return rules, fresh
 }
 
-// Blocked are the keys of those groups, of some that were left, that other groups
-// keep out by inter-pod constraints.
-func (a *Assigner) Blocked(left []*demand.Group) []string {
+// Blocked are the keys of the groups of which pods are left for no other reason than
+// inter-pod constraints, and that other groups keep out by those.
+func (a *Assigner) Blocked() []string {
 	var out []string
-	for _, part := range left {
+	for _, part := range a.Batch.Groups {
 		g := part.Origin
-		if g == nil || slices.Contains(out, g.Key()) {
+		if g == nil || len(part.Pods) == 0 || slices.Contains(out, g.Key()) || !a.onlyKeptOut(part) {
 			continue
 		}
 		if slices.ContainsFunc(a.Batch.Groups, func(o *demand.Group) bool {
@@ -146,6 +146,13 @@ func (a *Assigner) Blocked(left []*demand.Group) []string {
 		}
 	}
 	return out
+}
+
+// onlyKeptOut reports whether some machine would take the pods of a group if no others were there.
+func (a *Assigner) onlyKeptOut(g *demand.Group) bool {
+	node, need := a.ShapeOf(g.Pods[0]).Node, a.NeedOf(g.Pods[0].Class)
+	return !slices.ContainsFunc(g.Shape.Refused, func(r plan.Reason) bool { return r.Code != plan.TopologyNotSatisfiable }) &&
+		(a.Offerings.Sells(node, need) || a.Holds(node, need))
 }
 
 // blocks reports whether where pods of one shape are can keep those of another out.

@@ -52,20 +52,17 @@ func newDomains(s *supply.Supply) *domains {
 type offers struct {
 	cells    [][]string
 	launches [][]int32
-	// alike reports that all cells sell the same at the same prices.
-	alike bool
 }
 
 type offersKey struct{ node, keys string }
 
-// offersOf finds the launches for a shape in each cell, the cheapest first within
-// a pool.
+// offersOf finds the launches for a shape in each cell, the cheapest first.
 func (s *domains) offersOf(n *demand.Node, keys []string) *offers {
 	at := offersKey{n.Key(), strings.Join(keys, ",")}
 	if known, ok := s.offered[at]; ok {
 		return known
 	}
-	out := &offers{alike: true}
+	out := &offers{}
 	index := map[string]int{}
 	for i := range s.Offerings.Selling(n).All() {
 		for values := range cellsAt(keys, func(key string) []string { return s.domainsOn(i, key) }) {
@@ -80,9 +77,8 @@ func (s *domains) offersOf(n *demand.Node, keys []string) *offers {
 		}
 	}
 	for _, list := range out.launches {
-		out.alike = out.alike && slices.EqualFunc(list, out.launches[0], func(x, y int32) bool {
-			one, other := &s.Offerings.Launches[x], &s.Offerings.Launches[y]
-			return one.Kind == other.Kind && one.Overhead == other.Overhead && one.Offering.Price == other.Offering.Price
+		slices.SortStableFunc(list, func(x, y int32) int {
+			return cmp.Compare(s.Offerings.Launches[x].Offering.Price, s.Offerings.Launches[y].Offering.Price)
 		})
 	}
 	s.offered[at] = out
@@ -151,12 +147,8 @@ func (s *domains) cellsOf(g *demand.Group, keys []string) []cell {
 	s.addExisting(g, keys, add)
 	offers := s.offersOf(g.Shape.Node, keys)
 	for i, values := range offers.cells {
-		if s.fitsAny(g, offers.launches[i]) {
-			c := add(values)
-			c.cost = 0
-			if !offers.alike {
-				c.cost = s.costOf(g, offers.launches[i])
-			}
+		if cost := s.costOf(g, offers.launches[i]); cost < math.Inf(1) {
+			add(values).cost = cost
 		}
 	}
 	slices.SortFunc(out, func(x, y cell) int {
@@ -194,24 +186,16 @@ func certainly(m *supply.Machine, key string) []string {
 	return nil
 }
 
-// fitsAny reports whether one of the launches' machines has room for a pod. The
-// large ones are looked at first.
-func (s *domains) fitsAny(g *demand.Group, launches []int32) bool {
-	for _, i := range slices.Backward(launches) {
-		if s.Offerings.Takes(g.Need, &s.Offerings.Launches[i]) {
-			return true
-		}
-	}
-	return false
-}
-
 // costOf is about what the pods cost on the best of the launches: at least a machine, and
-// beyond that the part of machines that they fill.
+// beyond that the part of machines that they fill. It is infinite where none has room.
 func (s *domains) costOf(g *demand.Group, launches []int32) float64 {
 	pods := float64(len(g.Pods))
 	best := math.Inf(1)
 	for _, i := range launches {
 		l := &s.Offerings.Launches[i]
+		if l.Offering.Price >= best {
+			break
+		}
 		if !s.Offerings.Takes(g.Need, l) {
 			continue
 		}

@@ -1,6 +1,8 @@
 package assign
 
 import (
+	"slices"
+
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 )
@@ -9,41 +11,27 @@ import (
 // do not exist, or are pending as well and cannot be there before them, such as those of two
 // groups that require each other. It binds a pod if its required affinity selects pods that are
 // there, or the pod itself and none that is.
-func (c *colocation) needFirst() {
+func (s *domains) needFirst() {
 	comes := map[int]bool{} // the rules that select a pod that can be bound
-	var waiting []int
-	for i, g := range c.Batch.Groups {
-		if len(g.Shape.Refused) == 0 {
-			waiting = append(waiting, i)
-		}
-	}
+	waiting := slices.Clone(s.Batch.Groups)
 	for before := -1; len(waiting) != before; {
 		before = len(waiting)
-		var left []int
-		for _, i := range waiting {
-			g := c.Batch.Groups[i]
-			if _, lacks := c.lacksFirst(g, comes); lacks {
-				left = append(left, i)
-				continue
+		waiting = slices.DeleteFunc(waiting, func(g *demand.Group) bool {
+			if len(g.Shape.Refused) > 0 {
+				return true
 			}
+			_, lacks := s.lacksFirst(g, comes)
 			for _, r := range g.Shape.Memberships {
-				comes[r.Rule] = comes[r.Rule] || r.Selected
+				comes[r.Rule] = comes[r.Rule] || r.Selected && !lacks
 			}
-		}
-		waiting = left
+			return !lacks
+		})
 	}
-	pending := map[int]bool{}
-	for _, i := range waiting {
-		for _, r := range c.Batch.Groups[i].Shape.Memberships {
-			pending[r.Rule] = pending[r.Rule] || r.Selected
-		}
-	}
-	for _, i := range waiting {
-		g := c.Batch.Groups[i]
-		rule, _ := c.lacksFirst(g, comes)
-		l := c.PodTopology.Counts[rule]
-		l.NoFirst = pending[rule]
-		c.Batch.Groups[i] = c.refuse(g, g.Pods, demand.Unsatisfiable(l))
+	for _, g := range waiting {
+		rule, _ := s.lacksFirst(g, comes)
+		l := s.PodTopology.Counts[rule]
+		l.NoFirst = slices.ContainsFunc(waiting, func(o *demand.Group) bool { return o.Shape.Selected(rule) })
+		s.Batch.Groups[slices.Index(s.Batch.Groups, g)] = s.refuse(g, g.Pods, demand.Unsatisfiable(l))
 	}
 }
 

@@ -38,9 +38,9 @@ func (a *Assigner) observe() {
 			}
 		}
 	}
-	a.colocation.besideDaemons()
-	a.colocation.needFirst()
-	a.colocation.unite()
+	a.besideDaemons()
+	a.needFirst()
+	a.unite()
 	a.findDeclarers()
 	a.levelCaps()
 }
