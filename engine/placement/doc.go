@@ -12,7 +12,8 @@
 //	          new machines, pools of the highest weight first (packing.go), packed at the
 //	          lowest price (pack), written down as what a claim must demand (nodes.go,
 //	          shortlist.go)
-//	          again with those first that others kept out (refine.go)
+//	          again with those first that others kept out (refine.go), and with a price of
+//	          what limits leave, where pods are left because of these (scarce.go)
 //	explain   for what is left: for each pool the constraints that are in the way,
 //	          and the machine that a pod fails to get by the least
 //

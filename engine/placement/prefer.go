@@ -14,6 +14,8 @@ type run struct {
 	snap *snapshot.Snapshot
 	opts Options
 	pods []*snapshot.Pod
+	// limits are the prices of what the limits of pools leave, by pool; nil is none.
+	limits map[string]float64
 }
 
 // prefer looks for a plan that follows preferences and costs little more than the one

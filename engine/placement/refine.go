@@ -12,6 +12,7 @@ func (r *run) refine(followed demand.Followed) *world {
 	var best *world
 	for cuts := assign.NewCuts(); ; {
 		w := newWorld(r.snap, r.opts, r.pods, followed, cuts)
+		w.limits = r.limits
 		w.solve()
 		if w.assigner.Cut(&w.plan, w.chosen) {
 			continue

@@ -43,7 +43,7 @@ func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
 
 // best is the plan for all pods together, without regard to priorities.
 func (r *run) best() *world {
-	none := r.refine(nil)
+	none := r.scarce(r.refine(nil))
 	if r.opts.IgnorePreferences {
 		none.asked = nil
 	}
@@ -88,6 +88,8 @@ type world struct {
 	followed demand.Followed
 	// chosen are the launches of the new machines, in their order.
 	chosen []int
+	// limits are the prices of what the limits of pools leave, see scarce.go.
+	limits map[string]float64
 }
 
 func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, followed demand.Followed, cuts *assign.Cuts) *world {
@@ -123,6 +125,7 @@ func (w *world) launch(pools []*supply.Pool) {
 	if len(t.groups) == 0 || len(t.problem.Models) == 0 {
 		return
 	}
+	t.priceLimits(w.limits)
 	solution := pack.Solve(&t.problem)
 	boxes := t.admit(solution.Boxes)
 	w.plan.LowerBound += t.bound(solution, boxes)
@@ -133,7 +136,7 @@ func (w *world) launch(pools []*supply.Pool) {
 // bound is a price that no machines with the content of boxes go below. Pods that could be
 // divided among units in another way are reckoned with one by one.
 func (t *packing) bound(solution *pack.Solution, boxes []pack.Box) float64 {
-	if !slices.ContainsFunc(t.groups, func(g *demand.Group) bool { return len(g.Members) > 0 }) {
+	if len(t.w.limits) == 0 && !slices.ContainsFunc(t.groups, func(g *demand.Group) bool { return len(g.Members) > 0 }) {
 		return solution.Bound(boxes)
 	}
 	units := make([]int, len(t.groups))

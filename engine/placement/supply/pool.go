@@ -139,3 +139,15 @@ func (m *Offerings) Commit(ledger *limit.Ledger) {
 		}
 	}
 }
+
+// Share is the largest share that machines of a size take of what the limits would leave without
+// machines of another size.
+func (p *Pool) Share(size, without []int64) float64 {
+	share := 0.0
+	for d, n := range size {
+		if left := p.Limits[d].Most - p.Used[d] + without[d]; n > 0 {
+			share = max(share, float64(n)/float64(max(left, 1)))
+		}
+	}
+	return share
+}
