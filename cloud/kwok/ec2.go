@@ -68,6 +68,7 @@ func (t ec2Type) catalogType() *catalog.Type {
 		Offerings:    t.offerings(),
 		AttachLimits: map[string]int64{EBSDriver: t.attachLimit()},
 		Exotic:       t.BareMetal() || t.Accelerators > 0,
+		BareMetal:    t.BareMetal(),
 	}
 	values := t.labels()
 	maps.Copy(values, offeringValues(out.Offerings))

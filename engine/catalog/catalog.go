@@ -38,8 +38,9 @@ type Type struct {
 	// status names it afterwards; empty if the cloud does not tell beforehand.
 	Image string
 	// Exotic marks bare metal and machines with accelerators: hardware that only those
-	// should get who need it, in Karpenter's word.
-	Exotic bool
+	// should get who need it, in Karpenter's word. BareMetal are those of them that take long
+	// to start, and come after accelerators.
+	Exotic, BareMetal bool
 }
 
 // Offering is one way to buy a type: in a zone, under a capacity type.

@@ -22,6 +22,9 @@ func (c Choice) Key() Key { return c.Offering.Key(c.Type.Name) }
 // Exotic reports whether only those should get the choice who need its hardware.
 func (c Choice) Exotic() bool { return c.Type.Exotic && c.Offering.CapacityType != Reserved }
 
+// BareMetal reports whether only those should get the choice for whom nothing else will do.
+func (c Choice) BareMetal() bool { return c.Type.BareMetal && c.Exotic() }
+
 // Labels are the single-valued labels that a node of this choice carries.
 func (c Choice) Labels() map[string]string {
 	labels := map[string]string{}
@@ -37,8 +40,9 @@ func (c Choice) Labels() map[string]string {
 // allocatable holds the requests, cheapest first; ties go to the smaller name,
 // then zone, then capacity type. Keys that a type does not define are open. The
 // unavailable filter (nil for none) drops choices that the cloud has just
-// refused. Exotic types are left out where anything else will do, as in Karpenter:
-// unless they are reserved, and so paid for, or the requirements have minValues.
+// refused. Exotic types are left out where anything else will do, as in Karpenter, and bare metal
+// where accelerators will: unless they are reserved, and so paid for, or the requirements have
+// minValues.
 func Rank(types []*Type, want requirement.Set, requests corev1.ResourceList, unavailable func(Key) bool) []Choice {
 	var out []Choice
 	for _, t := range types {
@@ -53,8 +57,10 @@ func Rank(types []*Type, want requirement.Set, requests corev1.ResourceList, una
 		}
 	}
 	if !want.HasMinValues() {
-		if generic := slices.DeleteFunc(slices.Clone(out), Choice.Exotic); len(generic) > 0 {
-			out = generic
+		for _, rare := range []func(Choice) bool{Choice.Exotic, Choice.BareMetal} {
+			if others := slices.DeleteFunc(slices.Clone(out), rare); len(others) > 0 {
+				out = others
+			}
 		}
 	}
 	slices.SortFunc(out, func(a, b Choice) int {

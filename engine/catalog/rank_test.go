@@ -52,10 +52,12 @@ func TestRank(t *testing.T) {
 		testType("also-small", "2", offer("a", OnDemand, 0.1)),
 	}
 	metal := testType("metal", "2", offer("c", OnDemand, 0.01), offer("d", OnDemand, 0.01))
-	metal.Exotic = true
+	metal.Exotic, metal.BareMetal = true, true
 	paid := offer("c", Reserved, 0.5)
 	metal.Offerings = append(metal.Offerings, paid)
-	types = append(types, metal)
+	accelerated := testType("accelerated", "2", offer("e", OnDemand, 0.5))
+	accelerated.Exotic = true
+	types = append(types, metal, accelerated)
 	in := func(key string, values ...string) requirement.Requirement {
 		return requirement.Must(key, requirement.In, values...)
 	}
@@ -67,7 +69,8 @@ func TestRank(t *testing.T) {
 	}{
 		"cheapest first, then by name and zone": {nil, nil, nil,
 			"large/a/reserved small/a/spot also-small/a/on-demand small/a/on-demand large/a/on-demand large/b/on-demand metal/c/reserved"},
-		"exotic, and nothing else will do": {requirement.NewSet(in(corev1.LabelTopologyZone, "d")), nil, nil, "metal/d/on-demand"},
+		"exotic, and nothing else will do":      {requirement.NewSet(in(corev1.LabelTopologyZone, "d")), nil, nil, "metal/d/on-demand"},
+		"bare metal where accelerators will do": {requirement.NewSet(in(corev1.LabelTopologyZone, "d", "e")), nil, nil, "accelerated/e/on-demand"},
 		"exotic, and minValues": {requirement.NewSet(in(corev1.LabelTopologyZone, "b", "d"), requirement.Must(corev1.LabelInstanceTypeStable, requirement.Exists).WithMinValues(2)), nil, nil,
 			"metal/d/on-demand large/b/on-demand"},
 		"zone and capacity type are the offering's": {requirement.NewSet(in(corev1.LabelTopologyZone, "b"), in(CapacityTypeLabel, OnDemand)), nil, nil,

@@ -211,7 +211,7 @@ func (s *Scenario) newType(t testing.TB, c storytest.Command) *catalog.Type {
 		capacity["nvidia.com/gpu"] = quantity(t, c.Options["gpu"])
 	}
 	maps.Copy(capacity, amounts(t, c.Options["more"]))
-	out := &catalog.Type{Name: name, Capacity: capacity, Exotic: c.Has("gpu") || c.Has("metal"), Overhead: corev1.ResourceList{"cpu": quantity(t, option(c, "reserved-cpu", "0"))}}
+	out := &catalog.Type{Name: name, Capacity: capacity, Exotic: c.Has("gpu") || c.Has("metal"), BareMetal: c.Has("metal"), Overhead: corev1.ResourceList{"cpu": quantity(t, option(c, "reserved-cpu", "0"))}}
 	kinds := []string{catalog.OnDemand}
 	if c.Has("only-reserved") {
 		kinds = nil

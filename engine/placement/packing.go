@@ -52,8 +52,8 @@ func (w *world) newPacking(pools []*supply.Pool, groups []*demand.Group, offered
 }
 
 // addShapes takes the groups that some machine of the packing would have room for, and
-// their shapes, as items and families. The others must not have any influence. Exotic machines are offered if one
-// of the groups needs them, and then to all.
+// their shapes, as items and families. The others must not have any influence. Exotic machines are offered
+// where a group has room on nothing else, those that have room for it, and then to all.
 func (t *packing) addShapes(groups []*demand.Group, offered bitset.Set) {
 	mine := bitset.New(len(t.w.Offerings.Launches))
 	for _, p := range t.pools {
@@ -79,10 +79,11 @@ func (t *packing) addShapes(groups []*demand.Group, offered bitset.Set) {
 			generic.And(affordable)
 		}
 		if !t.w.Offerings.TakesOnSome(generic, g.Need) {
-			if !t.w.Offerings.TakesOnSome(open, g.Need) {
+			needed := t.w.Offerings.Needed(open, g.Need)
+			if needed.Empty() {
 				continue
 			}
-			t.offered.Or(open)
+			t.offered.Or(needed)
 		}
 		if n := len(t.shapes); n == 0 || t.shapes[n-1] != last {
 			t.shapes, t.accepts = append(t.shapes, last), append(t.accepts, accepts)

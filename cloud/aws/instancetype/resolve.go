@@ -82,7 +82,7 @@ func Resolve(i *Info, c *Class, s *Supply) *catalog.Type {
 // it can be bought now or not.
 func Describe(i *Info, c *Class, offerings ...catalog.Offering) *catalog.Type {
 	c, _ = c.On(i)
-	t := &catalog.Type{Name: i.Name, Capacity: c.capacity(i), Offerings: offerings, Devices: i.gpus(), Exotic: i.BareMetal || len(i.GPUs)+len(i.Neurons)+len(i.Inference) > 0}
+	t := &catalog.Type{Name: i.Name, Capacity: c.capacity(i), Offerings: offerings, Devices: i.gpus(), Exotic: i.BareMetal || len(i.GPUs)+len(i.Neurons)+len(i.Inference) > 0, BareMetal: i.BareMetal}
 	t.Overhead = c.overhead(i, t.Capacity)
 	if c.Allocatable != nil {
 		c.observe(t)

@@ -25,8 +25,9 @@ type Offerings struct {
 	Kinds    []Kind
 	// Available are the launches that the cloud sells at present.
 	Available bitset.Set
-	// Exotic are those of exotic hardware that no minValues ask for.
-	Exotic bitset.Set
+	// Exotic are those of exotic hardware that no minValues ask for, BareMetal those of them that
+	// are bare metal.
+	Exotic, BareMetal bitset.Set
 	Index  *affinity.Index
 	// Reservations are those that launches draw on.
 	Reservations []Reservation
@@ -75,14 +76,16 @@ func (s *Supply) newOfferings(ledger *limit.Ledger) *Offerings {
 	}
 	m.Commit(ledger)
 	m.Index = affinity.New(len(m.Launches), false, m.says)
-	m.Available, m.Exotic = bitset.New(len(m.Launches)), bitset.New(len(m.Launches))
+	m.Available, m.Exotic, m.BareMetal = bitset.New(len(m.Launches)), bitset.New(len(m.Launches)), bitset.New(len(m.Launches))
 	for i := range m.Launches {
 		l := &m.Launches[i]
 		if l.Offering.Available && (len(s.Snap.Unavailable) == 0 || !s.Snap.Refused(l.Offering.Key(m.Kinds[l.Kind].Name))) {
 			m.Available.Add(i)
 		}
-		if (catalog.Choice{Type: m.Kinds[l.Kind].Type, Offering: l.Offering}).Exotic() && len(m.Pools[l.Pool].MinValues) == 0 {
-			m.Exotic.Add(i)
+		if c := (catalog.Choice{Type: m.Kinds[l.Kind].Type, Offering: l.Offering}); c.Exotic() && len(m.Pools[l.Pool].MinValues) == 0 {
+			if m.Exotic.Add(i); c.BareMetal() {
+				m.BareMetal.Add(i)
+			}
 		}
 	}
 	m.addReservations(s)
@@ -267,6 +270,22 @@ func (m *Offerings) TakesOnSome(launches bitset.Set, need []int64) bool {
 		}
 	}
 	return false
+}
+
+// Needed are those of the launches that have room for the need: bare metal only where the limits
+// allow nothing else that has.
+func (m *Offerings) Needed(launches bitset.Set, need []int64) bitset.Set {
+	out := bitset.New(len(m.Launches))
+	for i := range launches.All() {
+		if m.Takes(need, &m.Launches[i]) {
+			out.Add(i)
+		}
+	}
+	others := out.Clone()
+	if others.AndNot(m.BareMetal); m.Affordable(others).Empty() {
+		return out
+	}
+	return others
 }
 
 // Selling are the launches that will do and are sold at present.
