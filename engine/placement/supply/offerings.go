@@ -28,7 +28,7 @@ type Offerings struct {
 	// Exotic are those of exotic hardware that no minValues ask for, BareMetal those of them that
 	// are bare metal.
 	Exotic, BareMetal bitset.Set
-	Index  *affinity.Index
+	Index             *affinity.Index
 	// Reservations are those that launches draw on.
 	Reservations []Reservation
 	accepting    accepting
