@@ -60,7 +60,7 @@ type Machines struct {
 func New(c Config) *Machines {
 	m := &Machines{Config: c, known: map[string]api.Instance{}, launched: map[string]api.Instance{}, ended: map[string]bool{}}
 	m.reads = batcher[api.Instance]{window: c.Window, most: api.MostIDs, call: m.read}
-	m.ends = batcher[string]{window: c.Window, most: mostEnded, call: c.AWS.Terminate}
+	m.ends = batcher[string]{window: c.Window, most: mostEnded, call: m.terminate}
 	m.lists = batcher[[]api.Instance]{window: c.Window, most: 2, call: m.list}
 	return m
 }
@@ -221,15 +221,30 @@ const gone = "terminated"
 // end ends a machine together with others, and by itself if one of them keeps EC2 from it.
 func (m *Machines) end(ctx context.Context, id string) (before string, err error) {
 	before, _, err = m.ends.ask(ctx, id)
+	var alone aloneError
+	if errors.As(err, &alone) {
+		return before, alone.error
+	}
 	var denied *cloud.UnauthorizedError
 	var refused *cloud.RefusedError
 	if errors.Is(err, cloud.ErrNotFound) || errors.As(err, &denied) || errors.As(err, &refused) {
-		var alone map[string]string
-		alone, err = m.AWS.Terminate(ctx, []string{id})
-		before = alone[id]
+		var states map[string]string
+		states, err = m.AWS.Terminate(ctx, []string{id})
+		before = states[id]
 	}
 	return before, err
 }
+
+func (m *Machines) terminate(ctx context.Context, ids []string) (before map[string]string, err error) {
+	before, err = m.AWS.Terminate(ctx, ids)
+	if err != nil && len(ids) == 1 {
+		err = aloneError{err}
+	}
+	return before, err
+}
+
+// aloneError is the error of a call for one machine, which no other can have kept EC2 from it.
+type aloneError struct{ error }
 
 func (m *Machines) ending(id string) bool {
 	m.mu.Lock()

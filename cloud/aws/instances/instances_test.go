@@ -201,6 +201,10 @@ func TestOneThatIsProtectedKeepsNoOtherFromEnding(t *testing.T) {
 		if err != nil || e.states[id(0)] != "shutting-down" || e.states[id(2)] != "shutting-down" {
 			t.Errorf("they are %v, error %v", e.states, err)
 		}
+		asked := len(e.calls["end"])
+		if err := m.Terminate(t.Context(), id(1)); err == nil || len(e.calls["end"]) != asked+1 {
+			t.Errorf("no other can be what keeps EC2 from ending it, and it was asked %d times, error %v", len(e.calls["end"])-asked, err)
+		}
 		e.protected = ""
 		if err := m.Terminate(t.Context(), id(1)); err != nil || e.states[id(1)] != "shutting-down" {
 			t.Errorf("without its protection it is %s, error %v", e.states[id(1)], err)
