@@ -25,11 +25,9 @@ type assignment struct {
 	// earlier round has found out.
 	most  []int
 	parts []part
-	// spreads and prefers report whether some of the rules are required spreads,
-	// and preferences; starts whether the first pod decides for all.
-	spreads, prefers, starts bool
-	// last is where the last pod went.
-	last int
+	// prefers reports whether some of the rules are preferences, starts whether the first
+	// pod decides for all.
+	prefers, starts bool
 }
 
 // part is the part of a group in one rule over a label.
@@ -116,7 +114,7 @@ func (a *Assigner) avoid(g *demand.Group, key string) *demand.Group {
 }
 
 func (a *Assigner) newAssignment(g *demand.Group, keys []string) *assignment {
-	v := &assignment{a: a, g: g, keys: keys, last: -1}
+	v := &assignment{a: a, g: g, keys: keys, cells: a.cellsOf(g, keys)}
 	for _, r := range g.Shape.Memberships {
 		l := a.PodTopology.Counts[r.Rule]
 		if !slices.Contains(keys, l.Key) {
@@ -124,11 +122,9 @@ func (a *Assigner) newAssignment(g *demand.Group, keys []string) *assignment {
 		}
 		_, known := a.cuts.others[l.ID]
 		v.parts = append(v.parts, part{Membership: r, l: l, bound: r.Declares && l.Kind != topology.AntiAffinity, fixed: known && !r.Declares})
-		v.spreads = v.spreads || l.Kind == topology.Spread && r.Declares
 		v.prefers = v.prefers || r.Weight > 0
 		v.starts = v.starts || l.Kind == topology.Affinity && (r.Declares || r.Weight > 0) && l.Anywhere() == 0
 	}
-	v.cells = slices.DeleteFunc(a.cellsOf(g, keys), v.lacks)
 	v.in, v.most = make([][]*snapshot.Pod, len(v.cells)), make([]int, len(v.cells))
 	for i := range v.cells {
 		v.most[i] = v.cells[i].room()
@@ -138,9 +134,10 @@ func (a *Assigner) newAssignment(g *demand.Group, keys []string) *assignment {
 	}
 	for k := range v.parts {
 		p := &v.parts[k]
+		key := slices.Index(keys, p.l.Key)
 		for i := range v.cells {
 			d := -1
-			if value := v.value(&v.cells[i], p.l.Key); value != nowhere {
+			if value := v.cells[i].values[key]; value != nowhere {
 				d = p.l.At(value)
 			}
 			p.at = append(p.at, d)
@@ -148,14 +145,6 @@ func (a *Assigner) newAssignment(g *demand.Group, keys []string) *assignment {
 	}
 	return v
 }
-
-// lacks reports whether a cell is outside of all domains of a rule that demands
-// one.
-func (v *assignment) lacks(c cell) bool {
-	return slices.ContainsFunc(v.parts, func(p part) bool { return p.bound && v.value(&c, p.l.Key) == nowhere })
-}
-
-func (v *assignment) value(c *cell, key string) string { return c.values[slices.Index(v.keys, key)] }
 
 func (v *assignment) path(i int) string { return pathOf(v.g, v.keys, v.cells[i].values) }
 
@@ -210,7 +199,6 @@ func (v *assignment) keep(pods []*snapshot.Pod) []*snapshot.Pod {
 
 func (v *assignment) give(unit []*snapshot.Pod, i int) {
 	v.in[i] = append(v.in[i], unit...)
-	v.last = i
 	for k := range v.parts {
 		if r := &v.parts[k]; !r.fixed && r.at[i] >= 0 {
 			v.g.Shape.Record(r.l, r.at[i], r.Membership, 1)
@@ -226,7 +214,6 @@ func (v *assignment) groups() []*demand.Group {
 			continue
 		}
 		var to requirement.Set
-		s := slot{path: v.path(i), pods: len(pods)}
 		for k, key := range v.keys {
 			if value := v.cells[i].values[k]; value != nowhere {
 				to = to.With(requirement.Must(key, requirement.In, value))
@@ -235,7 +222,7 @@ func (v *assignment) groups() []*demand.Group {
 			}
 		}
 		g := v.a.bind(v.g, to, pods)
-		v.a.slots[g] = s
+		v.a.slots[g] = slot{path: v.path(i), pods: len(pods)}
 		out = append(out, g)
 	}
 	return out
@@ -258,7 +245,7 @@ func (v *assignment) nominatedTo(p *snapshot.Pod) int {
 // closedRule names the first rule that leaves none of the cells open.
 func (v *assignment) closedRule() plan.Reason {
 	for _, p := range v.parts {
-		if p.Weight == 0 && !slices.ContainsFunc(p.at, func(d int) bool { return d < 0 || p.l.Open(d, p.Part) }) {
+		if p.Weight == 0 && !slices.ContainsFunc(p.at, p.open) {
 			return demand.Unsatisfiable(p.l)
 		}
 	}

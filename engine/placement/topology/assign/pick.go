@@ -3,6 +3,7 @@ package assign
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 )
@@ -15,20 +16,22 @@ func (v *assignment) open(i int) bool {
 	if v.count(i) >= v.most[i] {
 		return false
 	}
-	for k := range v.parts {
-		if p := &v.parts[k]; p.at[i] >= 0 && !p.l.Open(p.at[i], p.Part) {
-			return false
-		}
+	return !slices.ContainsFunc(v.parts, func(p part) bool { return !p.open(p.at[i]) })
+}
+
+// open reports whether the rule takes one more pod in a domain, -1 for none.
+func (p *part) open(domain int) bool {
+	if domain < 0 {
+		return !p.bound
 	}
-	return true
+	return p.l.Open(domain, p.Part)
 }
 
 // pick chooses the cell for one more pod, with so many left: of those that all
 // required rules leave open the one with the fewest objections of preferred ones,
 // as long as it costs little more than the cheapest; then one with room on machines
-// that exist, and the one with the fewest pods of the spreads that count the pod;
-// without spreads the same as before, and the cheapest to begin with. Where the
-// first pod decides for all, they should all have room.
+// that exist, and the one with the fewest pods of the spreads that count the pod,
+// of equal ones the cheapest. Where the first pod decides for all, they should all have room.
 func (v *assignment) pick(left int) int {
 	best := -1
 	var lowest rank
@@ -38,7 +41,7 @@ func (v *assignment) pick(left int) int {
 			continue
 		}
 		r := v.rank(i, left)
-		if best < 0 || r.compare(lowest) < 0 || r == lowest && i == v.last && !v.spreads {
+		if best < 0 || r.compare(lowest) < 0 {
 			best, lowest = i, r
 		}
 	}
