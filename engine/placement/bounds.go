@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -18,7 +20,10 @@ func bounded(s *snapshot.Snapshot, o Options) *snapshot.Snapshot {
 	for i, p := range f.Pools {
 		pool := *p
 		if o.MaxCPU > 0 {
-			pool.Types = upTo(p.Types, o.MaxCPU)
+			pool.Types = slices.DeleteFunc(slices.Clone(p.Types), func(t *catalog.Type) bool {
+				cpu := t.Capacity[corev1.ResourceCPU]
+				return cpu.MilliValue() > 1000*o.MaxCPU
+			})
 		}
 		if o.MinTypes > 1 {
 			several := requirement.Must(corev1.LabelInstanceTypeStable, requirement.Exists).WithMinValues(o.MinTypes)
@@ -27,14 +32,4 @@ func bounded(s *snapshot.Snapshot, o Options) *snapshot.Snapshot {
 		f.Pools[i] = &pool
 	}
 	return f
-}
-
-func upTo(types []*catalog.Type, cpus int64) []*catalog.Type {
-	var out []*catalog.Type
-	for _, t := range types {
-		if cpu := t.Capacity[corev1.ResourceCPU]; cpu.MilliValue() <= 1000*cpus {
-			out = append(out, t)
-		}
-	}
-	return out
 }

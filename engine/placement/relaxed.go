@@ -19,22 +19,18 @@ func (w *world) notKept(asked []*demand.Shape) []plan.Relaxed {
 	}
 	sites := w.assigner.Sites(&w.plan, w.chosen)
 	counts := w.counts(asked, sites)
-	type entry struct {
-		shape *demand.Shape
-		index int
-	}
-	pods := map[entry][]*snapshot.Pod{}
+	pods := map[*demand.Preference][]*snapshot.Pod{}
 	for i := range sites {
-		kept := map[entry]bool{}
-		for _, p := range sites[i].Pods {
-			sh := w.ShapeOf(p)
+		kept := map[*demand.Preference]bool{}
+		for _, pod := range sites[i].Pods {
+			sh := w.ShapeOf(pod)
 			for k := range sh.Preferences {
-				e := entry{sh, k}
-				if _, known := kept[e]; !known {
-					kept[e] = w.keeps(&sites[i], sh, &sh.Preferences[k], counts)
+				p := &sh.Preferences[k]
+				if _, known := kept[p]; !known {
+					kept[p] = w.keeps(&sites[i], sh, p, counts)
 				}
-				if !kept[e] {
-					pods[e] = append(pods[e], p)
+				if !kept[p] {
+					pods[p] = append(pods[p], pod)
 				}
 			}
 		}
@@ -42,7 +38,7 @@ func (w *world) notKept(asked []*demand.Shape) []plan.Relaxed {
 	var out []plan.Relaxed
 	for _, sh := range asked {
 		for k := range sh.Preferences {
-			if list := pods[entry{sh, k}]; len(list) > 0 {
+			if list := pods[&sh.Preferences[k]]; len(list) > 0 {
 				slices.SortFunc(list, snapshot.ComparePods)
 				why := plan.Reason{Code: plan.PreferenceNotMet, Want: w.Describe(&sh.Preferences[k])}
 				if !w.followed.Has(sh, k) {

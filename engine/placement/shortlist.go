@@ -4,17 +4,25 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 )
 
 // shortlist are the launches that would hold a content, the one to count on in
-// front, then the cheapest first. It names at most maxTypes types, more where
+// front: of those at the lowest price the one in the zone where the pool has the fewest
+// machines, then the first by name. Then come the cheapest first. It names at most maxTypes types, more where
 // the pool's minValues need them, and each of them fits the pool's limits
 // whichever of the boxes becomes what: what the limits leave beyond the boxes as
 // planned is divided between them.
 func (t *packing) shortlist(c *content, planned, boxes int) []int {
 	suiting := t.suiting(c, planned, boxes)
-	at := t.even(c, suiting)
+	offering := func(i int) *catalog.Offering { return t.w.Offerings.Launches[i].Offering }
+	at := 0
+	for k := 1; k < len(suiting) && offering(suiting[k]).Price <= offering(suiting[0]).Price; k++ {
+		if c.pool.Zones[offering(suiting[k]).Zone] < c.pool.Zones[offering(suiting[at]).Zone] {
+			at = k
+		}
+	}
 	first := suiting[at]
 	copy(suiting[1:], suiting[:at])
 	suiting[0] = first
@@ -50,24 +58,6 @@ func (t *packing) suiting(c *content, planned, boxes int) (out []int) {
 		}
 	}
 	return out
-}
-
-// even picks the launch to count on: of those at the lowest price the one in the
-// zone where the pool has the fewest machines, then the first by name. It returns its
-// place.
-func (t *packing) even(c *content, suiting []int) int {
-	m := t.w.Offerings
-	price := m.Launches[suiting[0]].Offering.Price
-	best := 0
-	for at, i := range suiting {
-		if m.Launches[i].Offering.Price > price {
-			break
-		}
-		if c.pool.Zones[m.Launches[i].Offering.Zone] < c.pool.Zones[m.Launches[suiting[best]].Offering.Zone] {
-			best = at
-		}
-	}
-	return best
 }
 
 // cut keeps the cheapest types, and those that bring values that minValues need.

@@ -17,13 +17,11 @@ import (
 // Index answers which of a fixed list of places satisfy a requirement. It is
 // not safe for concurrent use.
 type Index struct {
-	size int
-	// certain asks that every value that the label may take satisfies, not just
-	// some value.
-	certain bool
-	at      func(place int, key string) requirement.Requirement
-	columns map[string]*column
-	answers map[string]bitset.Set
+	size      int
+	satisfies func(has, want requirement.Requirement) bool
+	at        func(place int, key string) requirement.Requirement
+	columns   map[string]*column
+	answers   map[string]bitset.Set
 }
 
 // column is what all places say about one key: the distinct statements, and
@@ -36,10 +34,10 @@ type column struct {
 // New makes an index of size places. at tells what a place says about a key: In
 // with one value for a label that it has, DoesNotExist for one that it lacks, a
 // wider requirement for one that is open. It is called once for each place and
-// each key that is asked about. With certain, an open label satisfies only what
-// all its values satisfy.
-func New(size int, certain bool, at func(place int, key string) requirement.Requirement) *Index {
-	return &Index{size: size, certain: certain, at: at, columns: map[string]*column{}, answers: map[string]bitset.Set{}}
+// each key that is asked about. satisfies is Implies where all values of an open label
+// have to satisfy, Overlaps where one that does is enough.
+func New(size int, satisfies func(has, want requirement.Requirement) bool, at func(place int, key string) requirement.Requirement) *Index {
+	return &Index{size: size, satisfies: satisfies, at: at, columns: map[string]*column{}, answers: map[string]bitset.Set{}}
 }
 
 // Satisfying are the places that satisfy every requirement of the set. The
@@ -100,13 +98,6 @@ func (x *Index) Open(key string) []requirement.Requirement {
 		}
 	}
 	return out
-}
-
-func (x *Index) satisfies(has, want requirement.Requirement) bool {
-	if x.certain {
-		return has.Implies(want)
-	}
-	return has.Overlaps(want)
 }
 
 func (x *Index) column(key string) *column {

@@ -80,7 +80,7 @@ func newShelf(s *supply.Supply, p *supply.Pool, c *catalogue) *shelf {
 	sh := &shelf{
 		Supply: s, Pool: p, catalogue: c, ref: plan.ObjectRef{Kind: "NodePool", Name: p.Name}, short: map[amount]bitset.Set{}, falling: map[int][]int{},
 	}
-	sh.index = affinity.New(len(sh.rows), false, sh.label)
+	sh.index = affinity.New(len(sh.rows), requirement.Requirement.Overlaps, sh.label)
 	sh.loads, sh.load = s.Overheads(len(sh.rows), func(d *supply.Daemon) bitset.Set {
 		if !d.Node.Stays(p.Taints) {
 			return bitset.New(len(sh.rows))

@@ -114,7 +114,11 @@ func optedOut(p *snapshot.Pod) bool {
 // or two PDBs guard it, which the eviction API refuses.
 func guarded(p *snapshot.Pod, budgets *eviction.Budgets) bool {
 	over := budgets.Over(p.Pod)
-	return len(over) > 1 || len(over) == 1 && neverAllows(&over[0].Spec) && !(alwaysAllows(&over[0].Spec) && notReady(p))
+	if len(over) != 1 {
+		return len(over) > 1
+	}
+	unhealthy := over[0].Spec.UnhealthyPodEvictionPolicy
+	return neverAllows(&over[0].Spec) && !(unhealthy != nil && *unhealthy == policyv1.AlwaysAllow && notReady(p))
 }
 
 func neverAllows(spec *policyv1.PodDisruptionBudgetSpec) bool {
@@ -122,10 +126,6 @@ func neverAllows(spec *policyv1.PodDisruptionBudgetSpec) bool {
 		return m.String() == "0" || m.String() == "0%"
 	}
 	return spec.MinAvailable != nil && spec.MinAvailable.String() == "100%"
-}
-
-func alwaysAllows(spec *policyv1.PodDisruptionBudgetSpec) bool {
-	return spec.UnhealthyPodEvictionPolicy != nil && *spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow
 }
 
 func notReady(p *snapshot.Pod) bool {

@@ -57,7 +57,7 @@ func newInventory(types []*catalog.Type) *inventory {
 		return cmp.Or(cmp.Compare(x.Price, y.Price), cmp.Compare(a.Kind, b.Kind), cmp.Compare(x.Zone, y.Zone),
 			cmp.Compare(x.CapacityType, y.CapacityType), cmp.Compare(x.Reservation, y.Reservation))
 	})
-	v.index = affinity.New(len(v.launches), false, func(i int, key string) requirement.Requirement {
+	v.index = affinity.New(len(v.launches), requirement.Requirement.Overlaps, func(i int, key string) requirement.Requirement {
 		l := &v.launches[i]
 		if value, ok := OfferingLabel(l.Offering, key); ok {
 			return requirement.Must(key, requirement.In, value)

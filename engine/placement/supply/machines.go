@@ -67,7 +67,7 @@ func (s *Supply) newMachines() *Machines {
 
 func (ms *Machines) makeIndices() {
 	says := func(i int, key string) requirement.Requirement { return ms.List[i].Says(key) }
-	ms.index, ms.possible, ms.accepting = affinity.New(len(ms.List), true, says), affinity.New(len(ms.List), false, says), accepting{}
+	ms.index, ms.possible, ms.accepting = affinity.New(len(ms.List), requirement.Requirement.Implies, says), affinity.New(len(ms.List), requirement.Requirement.Overlaps, says), accepting{}
 	ms.ByName = make(map[string]int, 2*len(ms.List))
 	for i, m := range ms.List {
 		ms.ByName[m.Node.Name] = i

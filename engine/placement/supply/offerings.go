@@ -75,7 +75,7 @@ func (s *Supply) newOfferings(ledger *limit.Ledger) *Offerings {
 		m.addPool(s, p)
 	}
 	m.Commit(ledger)
-	m.Index = affinity.New(len(m.Launches), false, m.says)
+	m.Index = affinity.New(len(m.Launches), requirement.Requirement.Overlaps, m.says)
 	m.Available, m.Exotic, m.BareMetal = bitset.New(len(m.Launches)), bitset.New(len(m.Launches)), bitset.New(len(m.Launches))
 	for i := range m.Launches {
 		l := &m.Launches[i]
