@@ -72,53 +72,42 @@ func (b *Batch) newPodTopology(classes []*snapshot.Class, shapes []*snapshot.Sha
 // guards are the shapes of pods that run, or will with each node, and may keep others
 // away, by what they are.
 func guards(s *snapshot.Snapshot) []*snapshot.Shape {
-	var out []*snapshot.Shape
-	seen := map[*snapshot.Shape]bool{}
-	add := func(sh *snapshot.Shape) {
-		if sh.Affinity != nil && sh.Affinity.PodAntiAffinity != nil && !seen[sh] {
-			seen[sh], out = true, append(out, sh)
+	var classes []*snapshot.Class
+	add := func(c *snapshot.Class) {
+		if c.Affinity != nil && c.Affinity.PodAntiAffinity != nil {
+			classes = append(classes, c)
 		}
 	}
 	for _, n := range s.Nodes {
 		for _, p := range n.Pods {
 			if !p.Terminal() {
-				add(p.Class.Shape)
+				add(p.Class)
 			}
 		}
 	}
 	for _, d := range s.DaemonSets {
-		add(d.Pod.Class.Shape)
+		add(d.Pod.Class)
 	}
-	slices.SortFunc(out, byShape)
-	return out
+	return shapesOf(classes)
 }
 
-// namespaces are the cluster's, with the label that an API server gives to each,
-// and those of pods in manifests that do not mention them.
+// namespaces are the cluster's, and those of pods in manifests that do not mention them, with
+// the label that an API server gives to each.
 func namespaces(snap *snapshot.Snapshot, classes []*snapshot.Class) map[string]map[string]string {
 	out := make(map[string]map[string]string, len(snap.Namespaces))
-	add := func(name string, labels map[string]string) {
-		if _, ok := labels[corev1.LabelMetadataName]; !ok {
-			with := map[string]string{corev1.LabelMetadataName: name}
-			maps.Copy(with, labels)
-			labels = with
-		}
-		out[name] = labels
-	}
-	for name, labels := range snap.Namespaces {
-		add(name, labels)
-	}
-	seen := func(s *snapshot.Shape) {
-		if _, ok := out[s.Namespace]; !ok {
-			add(s.Namespace, nil)
-		}
-	}
-	for _, class := range classes {
-		seen(class.Shape)
+	for _, c := range classes {
+		out[c.Namespace] = nil
 	}
 	for _, n := range snap.Nodes {
 		for _, p := range n.Pods {
-			seen(p.Class.Shape)
+			out[p.Class.Namespace] = nil
+		}
+	}
+	maps.Copy(out, snap.Namespaces)
+	for name, labels := range out {
+		if _, ok := labels[corev1.LabelMetadataName]; !ok {
+			out[name] = map[string]string{corev1.LabelMetadataName: name}
+			maps.Copy(out[name], labels)
 		}
 	}
 	return out

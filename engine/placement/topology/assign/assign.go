@@ -1,7 +1,6 @@
 package assign
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
@@ -35,7 +34,7 @@ type slot struct {
 // New looks at who is where already. allowance is how much more a domain may cost
 // that is chosen for a preference, as a share. cuts are added to.
 func New(s *supply.Supply, allowance float64, cuts *Cuts) *Assigner {
-	where := newDomains(s)
+	where := &domains{Supply: s, offered: map[offersKey]*offers{}}
 	a := &Assigner{
 		counter:   &counter{domains: where, launches: map[int]bitset.Set{}},
 		allowance: allowance, cuts: cuts, relevant: map[int]bool{}, divided: map[string]int{}, slots: map[*demand.Group]slot{},
@@ -57,13 +56,20 @@ func (a *Assigner) Assign() {
 	}
 	a.knowDomains()
 	var done []*demand.Group
-	waiting := slices.DeleteFunc(a.inOrder(), func(g *demand.Group) bool {
-		free := len(g.Shape.Memberships) == 0 || len(g.Shape.Refused) > 0
-		if free {
+	var turns [3][]*demand.Group
+	for _, g := range a.Batch.Groups {
+		switch {
+		case len(g.Shape.Memberships) == 0 || len(g.Shape.Refused) > 0:
 			done = append(done, g)
+		case a.cuts.first[g.Key()]:
+			turns[0] = append(turns[0], g)
+		case !slices.ContainsFunc(g.Shape.Memberships, func(r demand.Membership) bool { return r.Declares || r.Weight > 0 }):
+			turns[1] = append(turns[1], g)
+		default:
+			turns[2] = append(turns[2], g)
 		}
-		return free
-	})
+	}
+	waiting := slices.Concat(turns[:]...)
 	for len(waiting) > 0 {
 		i := max(0, slices.IndexFunc(waiting, a.ready))
 		done = append(done, a.assign(waiting[i])...)
@@ -71,24 +77,6 @@ func (a *Assigner) Assign() {
 	}
 	a.Batch.Groups = done
 	demand.Sort(a.Batch.Groups)
-}
-
-// inOrder lists the groups as they are given domains.
-func (a *Assigner) inOrder() []*demand.Group {
-	turn := make(map[*demand.Group]int, len(a.Batch.Groups))
-	for _, g := range a.Batch.Groups {
-		switch {
-		case a.cuts.first[g.Key()]:
-			turn[g] = 0
-		case !slices.ContainsFunc(g.Shape.Memberships, func(r demand.Membership) bool { return r.Declares || r.Weight > 0 }):
-			turn[g] = 1
-		default:
-			turn[g] = 2
-		}
-	}
-	out := slices.Clone(a.Batch.Groups)
-	slices.SortStableFunc(out, func(x, y *demand.Group) int { return cmp.Compare(turn[x], turn[y]) })
-	return out
 }
 
 // ready reports whether a pod is there for each affinity of a group, or may be

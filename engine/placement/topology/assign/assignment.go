@@ -1,6 +1,7 @@
 package assign
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -127,7 +128,10 @@ func (a *Assigner) newAssignment(g *demand.Group, keys []string) *assignment {
 	}
 	v.in, v.most = make([][]*snapshot.Pod, len(v.cells)), make([]int, len(v.cells))
 	for i := range v.cells {
-		v.most[i] = v.cells[i].room()
+		v.most[i] = v.cells[i].free
+		if !math.IsInf(v.cells[i].cost, 1) {
+			v.most[i] = unbounded
+		}
 		if most, ok := a.cuts.most[v.path(i)]; ok {
 			v.most[i] = min(v.most[i], most/g.Bundle)
 		}

@@ -29,23 +29,11 @@ const nowhere = "\x00"
 // unbounded is more pods than any plan has.
 const unbounded = math.MaxInt32
 
-// room is how many of the pods there is space for.
-func (c *cell) room() int {
-	if math.IsInf(c.cost, 1) {
-		return c.free
-	}
-	return unbounded
-}
-
 // domains finds out where groups can go, and binds groups to that. It remembers what it
 // found, by what shapes say about nodes.
 type domains struct {
 	*supply.Supply
 	offered map[offersKey]*offers
-}
-
-func newDomains(s *supply.Supply) *domains {
-	return &domains{Supply: s, offered: map[offersKey]*offers{}}
 }
 
 // offers are the launches that accept a shape, by cell.
