@@ -22,54 +22,41 @@ func (w *world) useExisting() {
 	if len(w.Machines.List) == 0 {
 		return
 	}
-	e := &existing{w, w.refused()}
+	e := &existing{w, map[*demand.Group]bitset.Set{}}
+	for _, g := range w.Groups {
+		if len(g.Shape.Refused) == 0 {
+			e.open[g] = w.openTo(g)
+		}
+	}
 	e.keepNominated()
 	for _, g := range e.bySize() {
-		if set := e.open(g); set != nil {
-			e.fill(g, set)
-		}
+		e.fill(g)
 	}
 }
 
-// existing puts pods on machines.
+// existing puts pods on machines. open are those that may take a group.
 type existing struct {
 	*world
-	refused map[*demand.Group][]int
+	open map[*demand.Group]bitset.Set
 }
 
-// open are the machines that may take a group, nil if none ever does. The result is shared.
-func (e *existing) open(g *demand.Group) bitset.Set {
-	if len(g.Shape.Refused) > 0 {
-		return nil
-	}
-	set := e.Machines.Accepting(g.Shape.Node)
-	if len(e.refused[g]) > 0 {
-		set = set.Clone()
-		for _, i := range e.refused[g] {
-			set.Remove(i)
+// openTo are the machines that accept a group, but for those on which kube-scheduler does
+// not put one of its pods although it had the time, for a reason that is not known here.
+func (w *world) openTo(g *demand.Group) bitset.Set {
+	out := w.Machines.Accepting(g.Shape.Node).Clone()
+	refuse := func(p *snapshot.Pod, i int) {
+		if nomination.Refused(p, w.Machines.List[i].Node, w.Snap.Now) {
+			out.Remove(i)
 		}
 	}
-	return set
-}
-
-// refused are the machines, by group, on which kube-scheduler does not put one
-// of the group's pods although it had the time, for a reason that is not known
-// here.
-func (w *world) refused() map[*demand.Group][]int {
-	out := map[*demand.Group][]int{}
-	for _, g := range w.Groups {
-		for _, p := range g.Pods {
-			if _, disagreed := nomination.DisagreementOf(p); disagreed {
-				for i, m := range w.Machines.List {
-					if nomination.Refused(p, m.Node, w.Snap.Now) {
-						out[g] = append(out[g], i)
-					}
-				}
+	for _, p := range g.Pods {
+		if _, disagreed := nomination.DisagreementOf(p); disagreed {
+			for i := range out.All() {
+				refuse(p, i)
 			}
-			i, ok := w.Machines.ByName[p.Status.NominatedNodeName]
-			if ok && p.Spec.NodeName == "" && nomination.Refused(p, w.Machines.List[i].Node, w.Snap.Now) {
-				out[g] = append(out[g], i)
-			}
+		}
+		if i, ok := w.Machines.ByName[p.Status.NominatedNodeName]; ok && p.Spec.NodeName == "" {
+			refuse(p, i)
 		}
 	}
 	return out
@@ -88,7 +75,7 @@ func (e *existing) bySize() []*demand.Group {
 	size, choice := make(map[*demand.Group]float64, len(e.Groups)), make(map[*demand.Group]int, len(e.Groups))
 	class := make(map[*demand.Group]int, len(e.Groups))
 	for _, g := range e.Groups {
-		choice[g] = e.open(g).Len()
+		choice[g] = e.open[g].Len()
 		switch {
 		case e.cuts.First(g):
 			class[g] = -1
@@ -110,9 +97,9 @@ func (e *existing) bySize() []*demand.Group {
 // fill puts as many of a group as possible on machines: with the least left of those to
 // which its pods object least. If they prefer something about the pods on the node, they come one
 // at a time, as each of them changes what the next would rather have.
-func (e *existing) fill(g *demand.Group, accepting bitset.Set) {
+func (e *existing) fill(g *demand.Group) {
 	f := e.Family(g.Shape)
-	machines := slices.Collect(accepting.All())
+	machines := slices.Collect(e.open[g].All())
 	against := e.objections(g.Shape)
 	slices.SortStableFunc(machines, func(x, y int) int { return cmp.Compare(against[x], against[y]) })
 	preferred := e.preferredOnNode(g.Shape)
@@ -209,8 +196,8 @@ func (e *existing) keepNominated() {
 		return
 	}
 	for _, g := range e.Groups {
-		set := e.open(g)
-		if set == nil {
+		set, ok := e.open[g]
+		if !ok {
 			continue
 		}
 		f := e.Family(g.Shape)
