@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"cmp"
 	"math/rand/v2"
 	"slices"
 
@@ -24,10 +23,8 @@ type packing struct {
 	shapes []*demand.Shape
 	// offered are the launches to choose from.
 	offered bitset.Set
-	// accepts are the launches of each shape, by term; loose those of the shape
-	// before it was bound to a domain, nil if it was not.
+	// accepts are the launches of each shape, by term.
 	accepts [][]bitset.Set
-	loose   []bitset.Set
 	cells   *affinity.Cells
 	problem pack.Problem
 	// lists memoises shortlists.
@@ -65,14 +62,13 @@ func (t *packing) addShapes(groups []*demand.Group, offered bitset.Set) {
 	t.offered.Or(offered)
 	affordable := t.w.Offerings.Affordable(t.offered)
 	var last *demand.Shape
-	var accepts []bitset.Set
 	var open, generic bitset.Set
 	for _, g := range groups {
 		if len(g.Pods) == 0 || len(g.Shape.Refused) > 0 {
 			continue
 		}
 		if g.Shape != last {
-			last, accepts = g.Shape, t.w.acceptsOf(g.Shape)
+			last = g.Shape
 			open = t.w.Offerings.Accepting(g.Shape.Node).Clone()
 			open.And(mine)
 			generic = open.Clone()
@@ -86,12 +82,7 @@ func (t *packing) addShapes(groups []*demand.Group, offered bitset.Set) {
 			t.offered.Or(needed)
 		}
 		if n := len(t.shapes); n == 0 || t.shapes[n-1] != last {
-			t.shapes, t.accepts = append(t.shapes, last), append(t.accepts, accepts)
-			var loose bitset.Set
-			if last.Base != nil {
-				loose = t.w.Offerings.Accepting(last.Base)
-			}
-			t.loose = append(t.loose, loose)
+			t.shapes, t.accepts = append(t.shapes, last), append(t.accepts, t.w.acceptsOf(last))
 		}
 		t.groups = append(t.groups, g)
 		t.problem.Items = append(t.problem.Items, pack.Item{Family: len(t.shapes) - 1, Need: g.Need, Count: g.Units()})
@@ -112,20 +103,13 @@ func (w *world) acceptsOf(sh *demand.Shape) []bitset.Set {
 // divideLabels prepares for labels that are open on some launch and of which
 // different pods want different things.
 func (t *packing) divideLabels() {
-	var wants, open []requirement.Requirement
+	var wants []requirement.Requirement
 	for _, sh := range t.shapes {
 		for _, term := range sh.Terms {
 			wants = append(wants, term...)
 		}
 	}
-	seen := map[string]bool{}
-	for _, r := range wants {
-		if !seen[r.Key()] {
-			seen[r.Key()], open = true, append(open, t.w.Offerings.Index.Open(r.Key())...)
-		}
-	}
-	slices.SortFunc(open, func(a, b requirement.Requirement) int { return cmp.Compare(a.String(), b.String()) })
-	if t.cells = affinity.NewCells(wants, open); t.cells != nil {
+	if t.cells = affinity.NewCells(wants, t.w.Offerings.Index.Open); t.cells != nil {
 		t.problem.Cells = t.cells
 	}
 }
@@ -180,12 +164,12 @@ func (t *packing) marks() []uint64 {
 			out[i] ^= n
 		}
 	}
-	for i, terms := range t.accepts {
-		for _, accepted := range terms {
+	for i, sh := range t.shapes {
+		for _, accepted := range t.accepts[i] {
 			mark(accepted)
 		}
-		if t.loose[i] != nil {
-			mark(t.loose[i])
+		if sh.Base != nil {
+			mark(t.w.Offerings.Accepting(sh.Base))
 		}
 	}
 	return out
@@ -228,19 +212,15 @@ func (t *packing) addFamilies() {
 	for i, sh := range t.shapes {
 		f := t.w.Family(sh)
 		f.Models = bitset.New(len(t.problem.Models))
-		variants := make([]pack.Variant, len(sh.Terms))
 		for v, accepted := range t.accepts[i] {
-			variants[v].Models = t.modelsOf(accepted)
-			f.Models.Or(variants[v].Models)
+			models := t.modelsOf(accepted)
+			f.Models.Or(models)
 			if t.cells != nil {
-				variants[v].State = t.cells.State(sh.Terms[v].Lookup)
+				f.Variants = append(f.Variants, pack.Variant{Models: models, State: t.cells.State(sh.Terms[v].Lookup)})
 			}
 		}
-		if t.cells != nil {
-			f.Variants = variants
-		}
-		if t.loose[i] != nil {
-			f.Loose = t.modelsOf(t.loose[i])
+		if sh.Base != nil {
+			f.Loose = t.modelsOf(t.w.Offerings.Accepting(sh.Base))
 		}
 		t.problem.Families = append(t.problem.Families, f)
 	}

@@ -1,7 +1,7 @@
 package affinity
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -28,11 +28,11 @@ type cellKey struct {
 // other stands for all the values that no requirement mentions.
 const other = "\x00other"
 
-// NewCells divides the values of the open keys. wants are the requirements that
-// will be added, open those that places start from. Keys that fewer than two
+// NewCells divides the values of open keys. wants are the requirements that will be
+// added, open what places that leave a key open start from. Keys that fewer than two
 // different requirements mention need no cells: whatever is left open can
 // satisfy the one that there is. Nil is that no key needs any.
-func NewCells(wants, open []requirement.Requirement) *Cells {
+func NewCells(wants []requirement.Requirement, open func(key string) []requirement.Requirement) *Cells {
 	mentioned := map[string][]requirement.Requirement{}
 	for _, r := range wants {
 		same := func(o requirement.Requirement) bool { return o.Exact() == r.Exact() }
@@ -41,27 +41,19 @@ func NewCells(wants, open []requirement.Requirement) *Cells {
 		}
 	}
 	c := &Cells{}
-	for _, o := range open {
-		rs := mentioned[o.Key()]
-		if len(rs) < 2 || slices.ContainsFunc(c.keys, func(k cellKey) bool { return k.key == o.Key() }) {
+	for _, key := range slices.Sorted(maps.Keys(mentioned)) {
+		if len(mentioned[key]) < 2 {
 			continue
 		}
-		for _, p := range open {
-			if p.Key() == o.Key() {
-				rs = append(rs, p)
-			}
+		if start := open(key); len(start) > 0 {
+			k := cellKey{key: key, samples: samples(slices.Concat(mentioned[key], start)), lo: c.size}
+			c.size += (len(k.samples) + 1 + 63) / 64
+			k.hi = c.size
+			c.keys = append(c.keys, k)
 		}
-		c.keys = append(c.keys, cellKey{key: o.Key(), samples: samples(rs)})
 	}
 	if len(c.keys) == 0 {
 		return nil
-	}
-	slices.SortFunc(c.keys, func(a, b cellKey) int { return cmp.Compare(a.key, b.key) })
-	for i := range c.keys {
-		k := &c.keys[i]
-		k.lo = c.size
-		c.size += (len(k.samples) + 1 + 63) / 64
-		k.hi = c.size
 	}
 	return c
 }
