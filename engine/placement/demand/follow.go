@@ -74,9 +74,8 @@ func (b *Batch) Prefer(f Followed) []*Shape {
 func (b *Batch) live(f Followed) map[int]bool {
 	live := map[int]bool{}
 	if b.PodTopology != nil {
-		for rule := range b.PodTopology.Counts {
-			live[rule] = b.PodTopology.Wanted[rule] || b.PodTopology.guarded[rule]
-		}
+		maps.Copy(live, b.PodTopology.Wanted)
+		maps.Copy(live, b.PodTopology.guarded)
 	}
 	for _, g := range b.Groups {
 		for i, p := range g.Shape.Preferences {

@@ -22,6 +22,7 @@ type Site struct {
 	Machine, Launch int
 	// Pods are those that the plan puts there, besides those that run.
 	Pods []*snapshot.Pod
+	// name is that of a new machine.
 	name string
 }
 
@@ -66,13 +67,11 @@ func (t *counter) levelCaps() {
 // of its new ones.
 func (t *counter) Sites(out *plan.Plan, chosen []int) []Site {
 	sites := make([]Site, 0, len(t.Machines.List)+len(chosen))
-	at := make(map[*snapshot.Node]int, len(t.Machines.List))
-	for i, m := range t.Machines.List {
-		at[m.Node] = i
-		sites = append(sites, Site{Machine: i, Launch: -1, name: m.Node.Name})
+	for i := range t.Machines.List {
+		sites = append(sites, Site{Machine: i, Launch: -1})
 	}
 	for _, x := range out.Placements {
-		s := &sites[at[x.Node]]
+		s := &sites[t.Machines.ByName[x.Node.Name]]
 		s.Pods = append(s.Pods, x.Pod)
 	}
 	for i := range out.NewNodes {

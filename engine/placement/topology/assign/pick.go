@@ -11,6 +11,9 @@ import (
 // count is how many units are in a cell.
 func (v *assignment) count(i int) int { return len(v.in[i]) / v.g.Bundle }
 
+// launches reports whether one more pod in a cell takes a new machine.
+func (v *assignment) launches(i int) bool { return v.count(i) >= v.cells[i].free }
+
 // open reports whether a cell takes one more pod.
 func (v *assignment) open(i int) bool {
 	if v.count(i) >= v.most[i] {
@@ -37,7 +40,8 @@ func (v *assignment) pick(left int) int {
 	var lowest rank
 	limit := v.limit()
 	for i := range v.cells {
-		if !v.open(i) || v.price(i) > limit {
+		// There is no price while there is room on a machine that exists.
+		if !v.open(i) || v.launches(i) && v.cells[i].cost > limit {
 			continue
 		}
 		r := v.rank(i, left)
@@ -64,7 +68,7 @@ func (v *assignment) rank(i, left int) rank {
 	if v.starts {
 		r.short = max(0, left-v.most[i])
 	}
-	if v.count(i) >= v.cells[i].free {
+	if v.launches(i) {
 		r.launched = 1
 	}
 	for k := range v.parts {
@@ -83,15 +87,6 @@ func (v *assignment) rank(i, left int) rank {
 		}
 	}
 	return r
-}
-
-// price is what one more pod costs in a cell; nothing while there is room on a
-// machine that exists.
-func (v *assignment) price(i int) float64 {
-	if v.count(i) < v.cells[i].free {
-		return 0
-	}
-	return v.cells[i].cost
 }
 
 // limit is the most that a cell may cost which is chosen for a preference: little more than
