@@ -25,7 +25,7 @@ type content struct {
 	pool *supply.Pool
 	// terms are the requirements that were chosen, one for each shape.
 	terms []requirement.Set
-	// launches are the ways to get a machine whose labels will do.
+	// launches are the ways to get a machine whose labels will do, if it is of the pool.
 	launches bitset.Set
 	need     []int64
 	// clashes are the tokens that no DaemonSet of the machine may have.
@@ -41,9 +41,7 @@ func (t *packing) poolOf(b *pack.Box) *supply.Pool {
 func (t *packing) contentOf(b *pack.Box) *content {
 	m := t.w.Offerings
 	model := &t.problem.Models[b.Model]
-	c := &content{pool: t.poolOf(b), need: make([]int64, len(t.w.Dims.Names)), launches: bitset.New(len(m.Launches))}
-	c.launches.AddRange(c.pool.Lo, c.pool.Hi)
-	c.launches.And(t.offered)
+	c := &content{pool: t.poolOf(b), need: make([]int64, len(t.w.Dims.Names)), launches: t.offered.Clone()}
 	m.Alike(c.launches, t.launch[b.Model])
 	open := model.Open.Clone()
 	done := map[int]bool{}

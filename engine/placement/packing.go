@@ -139,7 +139,9 @@ func (t *packing) addModels() {
 				continue
 			}
 			seen[id] = true
-			m.Fill(holds, l)
+			for d, n := range m.Kinds[l.Kind].Allocatable {
+				holds[d] = max(0, n-m.Overheads[l.Overhead].Need[d])
+			}
 			model := pack.Model{
 				Price: l.Offering.Price, Holds: holds,
 				Weighs: m.Weighs(t.pools, i), Present: m.Overheads[l.Overhead].Present, Open: t.open(i),

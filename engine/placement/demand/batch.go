@@ -111,7 +111,7 @@ func (b *Batch) addGroups(sh *Shape, need []int64, pods []*snapshot.Pod, waiting
 	free := slices.DeleteFunc(pods, func(p *snapshot.Pod) bool {
 		why, waits := waiting[p]
 		if waits {
-			b.Groups = append(b.Groups, &Group{Shape: b.refused(sh, why), Need: need, Bundle: 1, Pods: []*snapshot.Pod{p}})
+			b.Groups = append(b.Groups, &Group{Shape: b.Refuse(sh, why), Need: need, Bundle: 1, Pods: []*snapshot.Pod{p}})
 		}
 		return waits
 	})

@@ -56,14 +56,12 @@ func (b *Batch) Prefer(f Followed) []*Shape {
 		return nil
 	}
 	live := b.live(f)
-	narrowed := map[*Shape]*Shape{}
+	var last, narrowed *Shape
 	for _, g := range b.Groups {
-		sh, ok := narrowed[g.Shape]
-		if !ok {
-			sh = b.narrow(g.Shape, f, live)
-			narrowed[g.Shape] = sh
+		if g.Shape != last {
+			last, narrowed = g.Shape, b.narrow(g.Shape, f, live)
 		}
-		g.Shape = sh
+		g.Shape = narrowed
 	}
 	Sort(b.Groups)
 	b.join()

@@ -73,8 +73,8 @@ func contenders(book *volumes.Book, classes []*snapshot.Class, members [][]*snap
 	return book.Contenders(pods)
 }
 
-// refused is a shape that no node will do for, for a reason of its own.
-func (b *Batch) refused(sh *Shape, why plan.Reason) *Shape {
+// Refuse is a shape that no node will do for, for a reason of its own.
+func (b *Batch) Refuse(sh *Shape, why plan.Reason) *Shape {
 	out := *sh
 	out.Refused = append(slices.Clip(out.Refused), why)
 	return b.Intern(&out)

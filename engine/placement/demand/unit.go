@@ -52,10 +52,11 @@ func (b *Batch) Beside(from *Shape, rule int, daemon *Node) (beside *Shape, ok b
 	if l := b.PodTopology.Counts[rule]; !l.PerNode() {
 		sh.Node = sh.Require(requirement.NewSet(requirement.Must(l.Key, requirement.Exists)))
 	}
-	sh.Memberships = slices.DeleteFunc(slices.Clone(from.Memberships), func(r Membership) bool { return r.Rule == rule && !r.Selected })
-	for i := range sh.Memberships {
-		if sh.Memberships[i].Rule == rule {
-			sh.Memberships[i].Declares = false
+	sh.Memberships = nil
+	for _, r := range from.Memberships {
+		r.Declares = r.Declares && r.Rule != rule
+		if r.Selected || r.Rule != rule {
+			sh.Memberships = append(sh.Memberships, r)
 		}
 	}
 	return b.Intern(&sh), len(sh.Terms) > 0

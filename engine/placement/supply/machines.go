@@ -105,11 +105,6 @@ func (m *Machine) occupy(s *Supply, p *snapshot.Pod) {
 	for i, n := range s.Dims.Need(p.Class.Requests) {
 		m.Load.Free[i] = max(0, m.Load.Free[i]-n)
 	}
-	m.exclude(s, p)
-}
-
-// exclude keeps out the pods that would not run beside one.
-func (m *Machine) exclude(s *Supply, p *snapshot.Pod) {
 	m.Load.Present = append(m.Load.Present, s.TokensOf(p.Class.Shape)...)
 }
 
@@ -173,7 +168,7 @@ func (s *Supply) reserve(ms *Machines) {
 			switch {
 			case !d.Node.Stays(m.Taints) || d.runsOn(m.Node):
 			case promised[i]:
-				m.exclude(s, d.On(m.nodeName()))
+				m.Load.Present = append(m.Load.Present, d.Tokens...)
 			default:
 				m.occupy(s, d.On(m.nodeName()))
 			}

@@ -216,14 +216,6 @@ func (m *Offerings) addOverheads(s *Supply) {
 	}
 }
 
-// Fill writes down what is left of a launch's machine for pods.
-func (m *Offerings) Fill(holds []int64, l *Launch) {
-	need := m.Overheads[l.Overhead].Need
-	for i, n := range m.Kinds[l.Kind].Allocatable {
-		holds[i] = max(0, n-need[i])
-	}
-}
-
 // ByWeight divides the pools that are open into those of equal weight, the
 // heaviest first.
 func (m *Offerings) ByWeight() [][]*Pool {

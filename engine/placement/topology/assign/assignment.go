@@ -105,7 +105,7 @@ func (a *Assigner) avoid(g *demand.Group, key string) *demand.Group {
 		}
 	}
 	if len(closed) == 0 {
-		return a.loosen(g, key)
+		return &demand.Group{Shape: a.Intern(a.free(g.Shape, key)), Need: g.Need, Pods: g.Pods, Bundle: g.Bundle}
 	}
 	out := a.bind(g, requirement.NewSet(requirement.Must(key, requirement.NotIn, closed...)), g.Pods)
 	if !a.takes(out) {

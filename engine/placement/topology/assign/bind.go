@@ -28,14 +28,7 @@ func (s *domains) free(from *demand.Shape, keys ...string) *demand.Shape {
 	return sh
 }
 
-// loosen is a group without its parts in the rules over labels.
-func (s *domains) loosen(g *demand.Group, keys ...string) *demand.Group {
-	return &demand.Group{Shape: s.Intern(s.free(g.Shape, keys...)), Need: g.Need, Pods: g.Pods, Bundle: g.Bundle}
-}
-
 // refuse makes a group of some of the pods, which cannot go anywhere.
 func (s *domains) refuse(g *demand.Group, pods []*snapshot.Pod, r plan.Reason) *demand.Group {
-	sh := *g.Shape
-	sh.Refused = []plan.Reason{r}
-	return &demand.Group{Shape: s.Intern(&sh), Need: g.Need, Pods: pods, Bundle: 1}
+	return &demand.Group{Shape: s.Refuse(g.Shape, r), Need: g.Need, Pods: pods, Bundle: 1}
 }
