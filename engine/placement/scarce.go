@@ -64,12 +64,7 @@ func (w *world) limited(g *demand.Group) bool {
 	open := w.Offerings.Accepting(g.Shape.Node).Clone()
 	open.And(w.Offerings.Available)
 	open.AndNot(w.Offerings.Affordable(open))
-	for i := range open.All() {
-		if w.Offerings.Takes(g.Need, &w.Offerings.Launches[i]) {
-			return true
-		}
-	}
-	return false
+	return w.Offerings.TakesOnSome(open, g.Need)
 }
 
 // priceLimits adds the prices of limits to those of the models.
