@@ -2,21 +2,20 @@ package pack
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 )
 
 const (
-	// ruinable is among how many boxes those are that are packed anew, mostRuined how many at once.
-	ruinable, mostRuined = 6, 3
+	// ruinable is among how many boxes those are that are packed anew.
+	ruinable = 6
 	// fewBoxes is up to how many boxes this is worthwhile: of more those few cost too little.
 	fewBoxes = 100
 	// refilled bounds the work, in things put into boxes.
 	refilled = 15_000
 )
 
-// recreate packs the content of up to three boxes anew into one or two that cost less, over and
-// over (ruin and recreate). It takes boxes that cost most beyond what their content is worth:
+// recreate packs the content of some boxes anew into one or two that cost less, over and over
+// (ruin and recreate). It takes boxes that cost most beyond what their content is worth:
 // greedy fills one box after the other, and what is left for the last ones fills none.
 func (s *solver) recreate(boxes []Box, limits []int64) []Box {
 	for work := refilled; work > 0 && len(boxes) <= fewBoxes && s.wasteful(boxes); {
@@ -45,9 +44,6 @@ func (s *solver) recreate(boxes []Box, limits []int64) []Box {
 func (s *solver) ruin(boxes []Box, limits []int64, work *int) (set uint, cheaper []Box) {
 	var ruins []Box
 	for set = 1; set < 1<<len(boxes) && *work > 0; set++ {
-		if bits.OnesCount(set) > mostRuined {
-			continue
-		}
 		ruins = ruins[:0]
 		for i, b := range boxes {
 			if set>>i&1 == 1 {
