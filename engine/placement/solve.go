@@ -119,18 +119,27 @@ func (w *world) launchAll() {
 	}
 }
 
-// launch puts what it can of the remaining pods on new machines of the pools.
+// launch puts what it can of the remaining pods on new machines of the pools. What limits leave
+// too few alternatives for is tried again once the machines that have theirs are paid for.
 func (w *world) launch(pools []*supply.Pool) {
-	t := w.newPacking(pools, w.Groups, nil)
-	if len(t.groups) == 0 || len(t.problem.Models) == 0 {
-		return
+	bound := 0.0
+	for dropped := 1; dropped > 0; {
+		t := w.newPacking(pools, w.Groups, nil)
+		if len(t.groups) == 0 || len(t.problem.Models) == 0 {
+			break
+		}
+		t.priceLimits(w.limits)
+		solution := pack.Solve(&t.problem)
+		boxes := t.admit(solution.Boxes)
+		dropped = len(solution.Boxes) - len(boxes)
+		bound = max(bound, t.bound(solution, boxes))
+		w.plan.NewNodes = append(w.plan.NewNodes, t.nodes(boxes)...)
+		w.Offerings.Exhaust()
+		if dropped > 0 {
+			w.Offerings.Commit(w.opts.Ledger.With(w.plan.NewNodes))
+		}
 	}
-	t.priceLimits(w.limits)
-	solution := pack.Solve(&t.problem)
-	boxes := t.admit(solution.Boxes)
-	w.plan.LowerBound += t.bound(solution, boxes)
-	w.plan.NewNodes = append(w.plan.NewNodes, t.nodes(boxes)...)
-	w.Offerings.Exhaust()
+	w.plan.LowerBound += bound
 }
 
 // bound is a price that no machines with the content of boxes go below. Pods that could be
