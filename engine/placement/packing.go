@@ -75,11 +75,10 @@ func (t *packing) addShapes(groups []*demand.Group, offered bitset.Set) {
 			generic.And(affordable)
 		}
 		if !t.w.Offerings.TakesOnSome(generic, g.Need) {
-			needed := t.w.Offerings.Needed(open, g.Need)
-			if needed.Empty() {
+			if !t.w.Offerings.TakesOnSome(open, g.Need) {
 				continue
 			}
-			t.offered.Or(needed)
+			t.offered.Or(t.w.Offerings.Needed(open, g.Need))
 		}
 		if n := len(t.shapes); n == 0 || t.shapes[n-1] != last {
 			t.shapes, t.accepts = append(t.shapes, last), append(t.accepts, t.w.acceptsOf(last))
