@@ -130,10 +130,11 @@ func (w *world) launch(pools []*supply.Pool) {
 		}
 		t.priceLimits(w.limits)
 		solution := pack.Solve(&t.problem)
-		boxes := t.admit(solution.Boxes)
+		c := &claims{packing: t, lists: map[string]*list{}}
+		boxes := c.admit(solution.Boxes)
 		dropped = len(solution.Boxes) - len(boxes)
 		bound = max(bound, t.bound(solution, boxes))
-		w.plan.NewNodes = append(w.plan.NewNodes, t.nodes(boxes)...)
+		w.plan.NewNodes = append(w.plan.NewNodes, c.nodes(boxes)...)
 		w.Offerings.Exhaust()
 		if dropped > 0 {
 			w.Offerings.Commit(w.opts.Ledger.With(w.plan.NewNodes))
