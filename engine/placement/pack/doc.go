@@ -19,7 +19,7 @@
 //	greedy.go, fill.go         box by box, always the model whose best content is worth
 //	                           most of its price (lanes.go: candidates; score.go: the next
 //	                           item; sprinkle.go: seed of small items; draft.go: the fee)
-//	patterns.go, search.go     cutting stock for many items of few kinds: column generation
+//	patterns.go, search.go     cutting stock for items of few kinds: column generation
 //	                           over whole contents, priced by branch and bound
 //	classes.go                 the same where kinds are many by their rules alone, and the plan
 //	                           costs much more than the bound

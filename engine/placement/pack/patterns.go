@@ -9,7 +9,7 @@ import (
 )
 
 // patterns solves the cutting-stock problem by column generation: a pattern is a whole
-// content of a model. It packs many things of few kinds better than greedy, whose dual
+// content of a model. It packs things of few kinds better than greedy, whose dual
 // prices are those of divisible boxes: where 2.5 things fill a box, two must be worth it.
 //
 // The restricted master program covers all items by fractions of known patterns. Pricing
@@ -41,20 +41,19 @@ type patterns struct {
 }
 
 const (
-	// fewKinds is how many kinds of things are few, manyThings how many things of a
-	// kind are many, on average.
-	fewKinds, manyThings = 24, 8
+	// fewKinds is how many kinds of things are few.
+	fewKinds = 24
 	// stepsPerThing bounds the work by the size of the problem, up to so many things.
 	stepsPerThing, manyWork = 200, 500
 	// prohibitive is the price of a thing that is in no pattern.
 	prohibitive = 1e3
 )
 
-// repack packs the content of boxes by patterns, if it is many things of at most so many kinds
-// and that comes cheaper.
+// repack packs the content of boxes by patterns, if it is things of at most so many kinds and
+// that comes cheaper.
 func (s *solver) repack(boxes []Box, kinds int) []Box {
 	p := s.patterns(boxes, kinds)
-	if len(boxes) < 2 || p == nil || p.things < manyThings*p.kinds {
+	if len(boxes) < 2 || p == nil {
 		return boxes
 	}
 	s.charge(boxes)
