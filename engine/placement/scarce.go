@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/demand"
-	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -57,7 +56,7 @@ func (r *run) leftFirst(all *world) *plan.Plan {
 	}
 	first, others := partition(r.pods, func(p *snapshot.Pod) bool { return left[p.Class] })
 	byPriority := func(a, b *snapshot.Pod) int { return cmp.Compare(a.Class.Priority, b.Class.Priority) }
-	if len(first) == 0 || len(others) == 0 || slices.ContainsFunc(first, all.spreads) || byPriority(slices.MinFunc(first, byPriority), slices.MaxFunc(others, byPriority)) < 0 {
+	if len(first) == 0 || len(others) == 0 || slices.ContainsFunc(first, all.zonal) || byPriority(slices.MinFunc(first, byPriority), slices.MaxFunc(others, byPriority)) < 0 {
 		return out
 	}
 	begun := &run{snap: r.snap, opts: r.opts, pods: first, apart: true}
@@ -67,12 +66,10 @@ func (r *run) leftFirst(all *world) *plan.Plan {
 	return out
 }
 
-// spreads reports whether a pod is spread over domains that machines for other pods could add to.
-func (w *world) spreads(p *snapshot.Pod) bool {
-	return slices.ContainsFunc(w.ShapeOf(p).Memberships, func(r demand.Membership) bool {
-		l := w.PodTopology.Counts[r.Rule]
-		return r.Declares && l.Kind == topology.Spread && !l.PerNode()
-	})
+// zonal reports whether a pod has a part in a rule over domains: in which its machine will be may
+// be open until all are planned, and machines for others may bring in more domains.
+func (w *world) zonal(p *snapshot.Pod) bool {
+	return slices.ContainsFunc(w.ShapeOf(p).Memberships, func(r demand.Membership) bool { return !w.PodTopology.Counts[r.Rule].PerNode() })
 }
 
 // roomInLimits is what machines as those of the plan cost that use up what the limits of their pool
