@@ -16,9 +16,6 @@ type run struct {
 	pods []*snapshot.Pod
 	// limits are the prices of what the limits of pools leave, by pool; nil is none.
 	limits map[string]float64
-	// apart says that it is part of a plan in which some pods come before others that limits
-	// would leave more room for.
-	apart bool
 }
 
 // prefer looks for a plan that follows preferences and costs little more than the one

@@ -20,18 +20,18 @@ func (r *run) ranked() *plan.Plan {
 	for _, priority := range best.inverted() {
 		upper, lower := partition(r.pods, func(p *snapshot.Pod) bool { return p.Class.Priority >= priority })
 		left, _ := partition(best.plan.Unplaced, func(u plan.Unplaced) bool { return u.Pod.Class.Priority >= priority })
-		first := (&run{snap: r.snap, opts: r.opts, pods: upper, apart: r.apart}).ranked()
+		first := (&run{snap: r.snap, opts: r.opts, pods: upper}).ranked()
 		if len(first.Unplaced) < len(left) {
 			return r.after(first, lower)
 		}
 	}
-	return r.leftFirst(best)
+	return best.finish()
 }
 
 // after is a plan with further pods, which get what is left once it has come true.
 func (r *run) after(first *plan.Plan, pods []*snapshot.Pod) *plan.Plan {
 	done, made := carriedOut(r.snap, first)
-	second := &run{snap: done, opts: r.opts, pods: pods, apart: r.apart}
+	second := &run{snap: done, opts: r.opts, pods: pods}
 	second.opts.Ledger = r.opts.Ledger.With(first.NewNodes)
 	return join(first, second.ranked(), r.snap, made)
 }

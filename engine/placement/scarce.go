@@ -1,12 +1,9 @@
 package placement
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/demand"
-	"github.com/millwright-dev/millwright/engine/plan"
-	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // scarcity are prices of what the limits of a pool leave, in multiples of what machines that use it
@@ -35,41 +32,6 @@ func (r *run) scarce(free *world) *world {
 	}
 	r.limits = limits
 	return best
-}
-
-// leftFirst is a plan for those kinds of pods first of which limits leave some without a place, the
-// others getting what is left, where that places more pods than a plan for all together. The
-// cheapest machines for small pods, say, may leave too little of a limit for a large one that
-// would have had room for them as well.
-func (r *run) leftFirst(all *world) *plan.Plan {
-	out := all.finish()
-	if r.apart || len(all.roomInLimits()) == 0 {
-		return out
-	}
-	left := map[*snapshot.Class]bool{}
-	for _, g := range all.Groups {
-		if all.limited(g) {
-			for _, p := range g.Pods {
-				left[p.Class] = true
-			}
-		}
-	}
-	first, others := partition(r.pods, func(p *snapshot.Pod) bool { return left[p.Class] })
-	byPriority := func(a, b *snapshot.Pod) int { return cmp.Compare(a.Class.Priority, b.Class.Priority) }
-	if len(first) == 0 || len(others) == 0 || slices.ContainsFunc(first, all.zonal) || byPriority(slices.MinFunc(first, byPriority), slices.MaxFunc(others, byPriority)) < 0 {
-		return out
-	}
-	begun := &run{snap: r.snap, opts: r.opts, pods: first, apart: true}
-	if other := begun.after(begun.ranked(), others); len(other.Unplaced) < len(out.Unplaced) {
-		return other
-	}
-	return out
-}
-
-// zonal reports whether a pod has a part in a rule over domains: in which its machine will be may
-// be open until all are planned, and machines for others may bring in more domains.
-func (w *world) zonal(p *snapshot.Pod) bool {
-	return slices.ContainsFunc(w.ShapeOf(p).Memberships, func(r demand.Membership) bool { return !w.PodTopology.Counts[r.Rule].PerNode() })
 }
 
 // roomInLimits is what machines as those of the plan cost that use up what the limits of their pool

@@ -123,7 +123,7 @@ func (w *world) launchAll() {
 // too few alternatives for is tried again once the machines that have theirs are paid for.
 func (w *world) launch(pools []*supply.Pool) {
 	bound := 0.0
-	for dropped := 1; dropped > 0; {
+	for again := true; again; {
 		t := w.newPacking(pools, w.Groups, nil)
 		if len(t.groups) == 0 || len(t.problem.Models) == 0 {
 			break
@@ -132,11 +132,11 @@ func (w *world) launch(pools []*supply.Pool) {
 		solution := pack.Solve(&t.problem)
 		c := &claims{packing: t, lists: map[string]*list{}}
 		boxes := c.admit(solution.Boxes)
-		dropped = len(solution.Boxes) - len(boxes)
+		again = 0 < len(boxes) && len(boxes) < len(solution.Boxes)
 		bound = max(bound, t.bound(solution, boxes))
 		w.plan.NewNodes = append(w.plan.NewNodes, c.nodes(boxes)...)
 		w.Offerings.Exhaust()
-		if dropped > 0 {
+		if again {
 			w.Offerings.Commit(w.opts.Ledger.With(w.plan.NewNodes))
 		}
 	}
