@@ -10,10 +10,10 @@ import (
 
 // shortlist are the launches that would hold a content, the one to count on in
 // front: of those at the lowest price the one in the zone where the pool has the fewest
-// machines, then the first by name. Then come the cheapest first. It names at most maxTypes types, more where
-// the pool's minValues need them, and each of them fits the pool's limits
-// whichever of the boxes becomes what: what the limits leave beyond the boxes as
-// planned is divided between them.
+// machines, then the first by name. Then come the cheapest first. It names at most
+// maxTypes types, more where the pool's minValues need them, and each of them fits the
+// pool's limits whichever of the boxes becomes what: what the limits leave beyond the
+// boxes as planned is divided between them.
 func (t *claims) shortlist(c *content, planned, boxes int) []int {
 	suiting := t.suiting(c, planned, boxes)
 	offering := func(i int) *catalog.Offering { return t.w.Offerings.Launches[i].Offering }

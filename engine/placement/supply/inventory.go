@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"weak"
 
@@ -30,15 +31,14 @@ type inventory struct {
 
 	mu sync.Mutex
 	// index answers for launches what they say about labels; one without a label may come
-	// to have it. allocatable memoises what can be requested of types, in the dimensions of
-	// the last plan.
+	// to have it. allocatable memoises what can be requested of types, by the names of the
+	// dimensions: what-ifs about pods of different resources take turns.
 	index       *affinity.Index
-	dims        []corev1.ResourceName
-	allocatable [][]int64
+	allocatable map[string][][]int64
 }
 
 func newInventory(types []*catalog.Type) *inventory {
-	v := &inventory{defined: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
+	v := &inventory{allocatable: map[string][][]int64{}, defined: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
 	v.types = slices.SortedStableFunc(slices.Values(types), func(a, b *catalog.Type) int { return cmp.Compare(a.Name, b.Name) })
 	for kind, t := range v.types {
 		for i := range t.Offerings {
@@ -90,18 +90,38 @@ func (v *inventory) satisfying(want requirement.Set) (launches, types bitset.Set
 	return launches, types
 }
 
+// mostKept is of how many sets of dimensions something is kept before all of it is forgotten.
+const mostKept = 64
+
 // requestable is what can be requested of each type.
 func (v *inventory) requestable(s *Supply) [][]int64 {
+	if slices.ContainsFunc(s.Dims.Names, demand.OfVolumes) {
+		return v.requestableOf(s) // depends on the cluster's volumes
+	}
+	var key strings.Builder
+	for _, name := range s.Dims.Names {
+		key.WriteString(string(name))
+		key.WriteByte(0)
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	// What there is of the cluster's volumes changes from plan to plan.
-	if !slices.Equal(v.dims, s.Dims.Names) || slices.ContainsFunc(v.dims, demand.OfVolumes) {
-		v.dims, v.allocatable = s.Dims.Names, make([][]int64, len(v.types))
-		for i, t := range v.types {
-			v.allocatable[i] = s.Allocatable(t)
+	known, ok := v.allocatable[key.String()]
+	if !ok {
+		if len(v.allocatable) >= mostKept {
+			clear(v.allocatable)
 		}
+		known = v.requestableOf(s)
+		v.allocatable[key.String()] = known
 	}
-	return v.allocatable
+	return known
+}
+
+func (v *inventory) requestableOf(s *Supply) [][]int64 {
+	out := make([][]int64, len(v.types))
+	for i, t := range v.types {
+		out[i] = s.Allocatable(t)
+	}
+	return out
 }
 
 // Cache keeps from one plan to the next the lists of instance types that clouds
