@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 func TestAnEmptyMachineIsMarkedAndRemovedOnlyAfterTheMarkHasSettled(t *testing.T) {
@@ -92,6 +94,41 @@ func TestAPodThatWasBoundBehindTheMarkSavesTheMachine(t *testing.T) {
 	}
 	if got := state(r, "a"); got != "" {
 		t.Errorf("marks left: %q", got)
+	}
+}
+
+func TestAMachineThatTheLastLookSavesDoesNotHoldUpTheOthersOfItsCommand(t *testing.T) {
+	var objects []client.Object
+	for _, name := range []string{"a", "b", "c"} {
+		claim, node := machine(name)
+		node.Status.Allocatable = small.Capacity
+		p := disruption.Progress{ID: "1", Cause: disruption.Underutilized, Claims: []string{"claim-a", "claim-b"}, Replaced: true, Replacements: []string{"claim-c"}}
+		if name == "c" {
+			claim.Annotations = map[string]string{snapshot.ReplacesAnnotation: p.ID}
+			objects = append(objects, claim, node)
+			continue
+		}
+		claim.Annotations = map[string]string{disruption.CommandAnnotation: p.String()}
+		claim.Status.Conditions = append(claim.Status.Conditions, status.Condition{
+			Type: karpv1.ConditionTypeDisruptionReason, Status: metav1.ConditionTrue, Reason: string(p.Cause),
+			LastTransitionTime: metav1.NewTime(looptest.Noon.Add(-time.Minute)),
+		})
+		node.Spec.Taints = append(node.Spec.Taints, eviction.DisruptedTaint)
+		objects = append(objects, claim, node, podOn(name, "web-"+name))
+	}
+	r := rig(t, append(objects, pool(func(np *karpv1.NodePool) {
+		np.Spec.Disruption.ConsolidationPolicy = karpv1.ConsolidationPolicyWhenEmptyOrUnderutilized
+	}))...)
+	d := New(r.Deps, disruption.Options{})
+	r.Sync()
+	r.Must(r.Client.Create(ctx, guardedOn("a")))
+	for range 2 {
+		_, err := d.Pass(ctx)
+		r.Must(err)
+		r.Sync()
+	}
+	if a, b := state(r, "a"), state(r, "b"); a != "" || b != "taint Underutilized deleted" {
+		t.Errorf("a has the marks %q, b %q", a, b)
 	}
 }
 

@@ -97,7 +97,7 @@ func (d *Disruptor) rollBack(ctx context.Context, node *corev1.Node, claimName s
 }
 
 // remove deletes the claims of machines that are still what they were thought to
-// be, all of them or none.
+// be, all of them or none: without one that stays, the others are looked at anew.
 func (d *Disruptor) remove(ctx context.Context, s *snapshot.Snapshot, decision *disruption.Decision, c disruption.Command) error {
 	live := make([]*snapshot.Node, len(c.Nodes))
 	claims := make([]*karpv1.NodeClaim, len(c.Nodes))
@@ -165,24 +165,15 @@ func (d *Disruptor) enforce(ctx context.Context, decision *disruption.Decision) 
 	return errors.Join(errs...)
 }
 
-// callOff rolls a command back whose last look found something.
+// callOff takes the marks off a machine of a command whose last look found something.
 func (d *Disruptor) callOff(ctx context.Context, c disruption.Command, because *snapshot.Node, reason plan.Reason) error {
-	log.FromContext(ctx).Info("removal is off", "nodeclaims", c.Claims, "because", because.Name+" "+reason.Message())
+	log.FromContext(ctx).Info("removal is off", "nodeclaim", because.Claim.Name, "because", because.Name+" "+reason.Message())
 	d.Metrics.CommandCalledOff(command(c))
 	d.announceOff(c.Cause, because, reason)
 	if because.Deleting() {
 		return nil
 	}
-	for _, n := range c.Nodes {
-		node := n.Object
-		if n.Name == because.Name {
-			node = because.Object
-		}
-		if err := d.rollBack(ctx, node, n.Claim.Name, disruption.Rollback{}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return d.rollBack(ctx, because.Object, because.Claim.Name, disruption.Rollback{})
 }
 
 // look reads a machine from the API server.

@@ -55,7 +55,7 @@ func (a *account) refuses(cause Cause, nodes []*snapshot.Node, begun bool) (plan
 		for _, u := range a.uses(cause, n, begun) {
 			taken := u.taken + a.booked[u.over]
 			if sum[u.bound] += u.amount; sum[u.bound] > max(0, u.limit-taken) {
-				r := u.reason(taken)
+				r := u.reason(taken + sum[u.bound] - u.amount)
 				r.Objects = poolRef(a.s.Pool(n.Claim.Pool))
 				return r, true
 			}

@@ -69,26 +69,68 @@ func (u *underway) giveUp(g *group) {
 	u.callOff(g, g.Nodes[0], r)
 }
 
-// holds reports whether nothing has come between a command and its end, and calls
-// it off otherwise.
+// holds reports whether nothing has come between a command and its end, and calls it off
+// otherwise: as long as nothing is launched for it, the best for what is left is found by planning
+// anew. After that, machines that stay are taken out of it.
 func (u *underway) holds(g *group) bool {
+	u.shrink(g, u.left(g))
+	begun := g.committed || g.Replaced
+	var going []*snapshot.Node
 	for _, n := range g.Nodes {
-		if reason, blocked := u.ask(running(g.Cause), n); blocked {
+		reason, stays := u.ask(running(g.Cause), n)
+		if !stays && !g.committed {
+			reason, stays = u.account.refuses(g.Cause, append(going, n), true)
+		}
+		switch {
+		case !stays:
+			going = append(going, n)
+		case begun:
+			u.takeOut(g, n, reason)
+		default:
 			u.callOff(g, n, reason)
 			return false
 		}
 	}
-	if reason, no := u.account.refuses(g.Cause, g.Nodes, true); no && !g.committed {
-		u.callOff(g, g.Nodes[0], reason)
-		return false
-	}
-	if len(g.Nodes) < len(g.Claims) && !g.committed && !g.Replaced {
-		// The marking was cut off, or a machine was taken out: what was planned for
-		// all of them does not hold for the rest.
+	if len(g.Nodes) < len(g.Claims) && !begun {
+		// The marking was cut off.
 		u.callOff(g, g.Nodes[0], plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(g.Nodes[0]), Have: "not all of its machines are marked"})
 		return false
 	}
-	return true
+	return len(going) > 0
+}
+
+// left are machines of a command that stay where they are, though its others go on.
+func (u *underway) left(g *group) []*snapshot.Node {
+	var out []*snapshot.Node
+	for _, name := range g.Claims {
+		if n := u.comer(name); n != nil && !n.Deleting() && !slices.Contains(g.Nodes, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// takeOut leaves a machine where it is, and the others of its command to be looked at once more
+// without it.
+func (u *underway) takeOut(g *group, n *snapshot.Node, reason plan.Reason) {
+	if len(g.Nodes) == 1 {
+		u.callOff(g, n, reason)
+		return
+	}
+	g.Step = Settle
+	u.rollBack(g, n, reason)
+	g.Nodes = slices.DeleteFunc(slices.Clone(g.Nodes), func(o *snapshot.Node) bool { return o == n })
+	u.shrink(g, []*snapshot.Node{n})
+}
+
+// shrink makes a command that of the machines that it has still, where others stay: these have
+// to save the same share of their price as all were to.
+func (u *underway) shrink(g *group, stay []*snapshot.Node) {
+	going := priceOf(u.s, g.Nodes)
+	if all := going + priceOf(u.s, stay); going > 0 && !g.committed {
+		g.Spend *= going / all
+		g.Saving *= going / all
+	}
 }
 
 // callOff turns a command into rollbacks. The machine that is the reason gets the
@@ -96,22 +138,29 @@ func (u *underway) holds(g *group) bool {
 func (u *underway) callOff(g *group, because *snapshot.Node, reason plan.Reason) {
 	g.Step = ""
 	for _, n := range g.Nodes {
-		v := u.verdict(n)
-		v.Cause, v.Saving, v.Reason = g.Cause, g.Saving/float64(len(g.Nodes)), reason
+		why := reason
 		if n != because {
-			v.Reason = plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(because), Have: reason.Message()}
+			why = plan.Reason{Code: plan.RolledBack, Objects: plan.MachineRefs(because), Have: reason.Message()}
 		}
-		r := Rollback{Node: n, Reason: v.Reason}
-		if g.failed {
-			r.Failures, r.Template = u.paused[n.Claim.Pool].failures+1, u.s.Pool(n.Claim.Pool).Hash
-		}
+		r := u.rollBack(g, n, why)
 		for _, c := range u.s.Nodes {
 			if old := u.replacing[c.Name]; old != nil && progressOf(old).ID == g.ID && unused(c) && !c.Deleting() {
 				r.Discard = append(r.Discard, c)
 			}
 		}
-		u.Rollbacks = append(u.Rollbacks, r)
 	}
+}
+
+// rollBack adds the rollback of one machine of a command.
+func (u *underway) rollBack(g *group, n *snapshot.Node, reason plan.Reason) *Rollback {
+	v := u.verdict(n)
+	v.Cause, v.Saving, v.Reason = g.Cause, g.Saving/float64(len(g.Nodes)), reason
+	r := Rollback{Node: n, Reason: reason}
+	if g.failed {
+		r.Failures, r.Template = u.paused[n.Claim.Pool].failures+1, u.s.Pool(n.Claim.Pool).Hash
+	}
+	u.Rollbacks = append(u.Rollbacks, r)
+	return &u.Rollbacks[len(u.Rollbacks)-1]
 }
 
 // advance reads off the marks and the replacements what is next.
@@ -252,7 +301,7 @@ func (u *underway) placeMovers(standing []*group) {
 			case g.Step != Remove || g.Cause == Empty || u.static(n):
 			case pod != nil && g.Cause == Underutilized:
 				g.failed = g.Replaced // launched for nothing: the same again would be launched the next time
-				u.callOff(g, n, u.fitsNowhere(pod, n))
+				u.takeOut(g, n, u.fitsNowhere(pod, n))
 			case pod != nil:
 				if c := u.futile(g, answer); c != nil {
 					g.failed = true
