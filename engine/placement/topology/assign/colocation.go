@@ -210,7 +210,7 @@ func (s *domains) units(groups []*demand.Group, leader map[*demand.Group]*demand
 	if third := count / 3; third > 0 {
 		mixed := divide(pods, count, third)
 		alike, _ := s.unitOf(groups, turns(shares[0]))
-		if _, ok := s.unitOf(groups, turns(mixed[count-1])); ok && !s.takenNow(alike) {
+		if large, ok := s.unitOf(groups, turns(mixed[count-1])); ok && s.takes(large) && !s.takenNow(alike) {
 			shares = mixed
 		}
 	}
@@ -249,15 +249,20 @@ func divide(groups [][]*snapshot.Pod, count, small int) [][][]*snapshot.Pod {
 }
 
 // unit makes a group of equal units, of which each has the pods of shares by group. The
-// pods that no machine holds beside those before them are refused.
+// pods that no machine holds beside those before them, or none that limits allow, are refused.
 func (s *domains) unit(groups []*demand.Group, shares [][][]*snapshot.Pod) []*demand.Group {
 	turns := turns(shares[0])
 	fit := len(turns)
-	kept, ok := s.unitOf(groups, turns)
+	of := func(n int) (*demand.Group, bool) {
+		unit, ok := s.unitOf(groups, turns[:n])
+		return unit, ok && (s.takenNow(unit) || s.Offerings.TakesOnSome(s.Offerings.Affordable(s.Offerings.Selling(unit.Shape.Node)), unit.Need))
+	}
+	whole, ok := of(fit)
+	kept := whole
 	if !ok {
-		fit = sort.Search(fit, func(n int) bool { _, ok := s.unitOf(groups, turns[:n+1]); return !ok })
+		fit = sort.Search(fit, func(n int) bool { _, ok := of(n + 1); return !ok })
 		fit = max(fit, 1) // what keeps it from every machine is told of the pod
-		kept, ok = s.unitOf(groups, turns[:fit])
+		kept, ok = of(fit)
 	}
 	refused := map[int][]*snapshot.Pod{}
 	for _, share := range shares {
@@ -274,7 +279,7 @@ func (s *domains) unit(groups []*demand.Group, shares [][][]*snapshot.Pod) []*de
 	out := []*demand.Group{kept}
 	for i, g := range groups {
 		if pods := refused[i]; len(pods) > 0 {
-			left := s.refuse(g, pods, s.crowded(g, len(turns)))
+			left := s.refuse(g, pods, s.crowded(g, whole))
 			left.Origin = g
 			out = append(out, left)
 		}
@@ -282,14 +287,18 @@ func (s *domains) unit(groups []*demand.Group, shares [][][]*snapshot.Pod) []*de
 	return out
 }
 
-// crowded is the reason of pods that no machine holds beside those near which they have
-// to be.
-func (s *domains) crowded(g *demand.Group, pods int) plan.Reason {
+// crowded is the reason of pods of a group that no machine holds beside those near which they
+// have to be: all of a unit.
+func (s *domains) crowded(g, unit *demand.Group) plan.Reason {
 	near, ok := s.nearOnNode(g)
 	if !ok {
 		return s.RuleOf(g)
 	}
-	have := fmt.Sprintf("no machine holds all %d pods that must share a node", pods)
+	have := "no machine holds"
+	if len(unit.Members) > 0 && s.Offerings.Sells(unit.Shape.Node, unit.Need) {
+		have = "limits leave no machine that holds"
+	}
+	have = fmt.Sprintf("%s all %d pods that must share a node", have, unit.Bundle)
 	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: s.PodTopology.Counts[near.Rule].String(), Have: have}
 }
 
@@ -310,8 +319,8 @@ func turns(share [][]*snapshot.Pod) []int {
 	}
 }
 
-// unitOf is a group, without pods, of units with a pod of each of some groups, and
-// whether some machine has room for one.
+// unitOf is a group, without pods, of units with a pod of each of some groups, and whether they
+// can share a node.
 func (s *domains) unitOf(groups []*demand.Group, turns []int) (*demand.Group, bool) {
 	counts := make([]int, len(groups))
 	for _, i := range turns {
@@ -335,7 +344,7 @@ func (s *domains) unitOf(groups []*demand.Group, turns []int) (*demand.Group, bo
 		return out, false
 	}
 	out.Members = members
-	return out, s.takes(out)
+	return out, true
 }
 
 // bindToNodes has a group go where pods run that it requires on its node.
