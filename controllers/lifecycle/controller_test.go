@@ -140,22 +140,34 @@ func TestACauseForWhichLaunchesFailIsLoggedOnceAndTriedLessOften(t *testing.T) {
 	}
 }
 
-// Throttling is no refusal, so that one of another kind after it is the first.
-func TestTheLaunchTimeoutCountsFromTheEndOfThrottling(t *testing.T) {
-	var answer error = &cloud.ThrottledError{RetryAfter: time.Minute, Err: errors.New("slow down")}
-	w := launching(t, nil)
-	w.Cloud.Answer = func(string) error { return answer }
-	r := lifecycle.New(w.Deps)
-	for at := time.Duration(0); at < 15*time.Minute; at += time.Minute {
-		if at == 8*time.Minute {
-			answer = errors.New("try later")
-		}
-		_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: "c"}})
-		w.Must(err)
-		if gone := w.claim("c").DeletionTimestamp != nil; gone != (at >= 13*time.Minute) {
-			t.Errorf("after %v it is given up: %t", at, gone)
-		}
-		w.Rig.Clock.Step(time.Minute)
+// Throttling is no refusal, so that the time in which the cloud is asked too often does not count.
+func TestTheLaunchTimeoutDoesNotCountThrottling(t *testing.T) {
+	for name, test := range map[string]struct {
+		throttled func(minute int) bool
+		givenUp   int
+	}{
+		"eight minutes at first": {func(minute int) bool { return minute < 8 }, 13},
+		"every second minute":    {func(minute int) bool { return minute%2 == 0 }, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := launching(t, nil)
+			minute := 0
+			w.Cloud.Answer = func(string) error {
+				if test.throttled(minute) {
+					return &cloud.ThrottledError{RetryAfter: time.Minute, Err: errors.New("slow down")}
+				}
+				return errors.New("try later")
+			}
+			r := lifecycle.New(w.Deps)
+			for ; minute < 15; minute++ {
+				_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Name: "c"}})
+				w.Must(err)
+				if gone := w.claim("c").DeletionTimestamp != nil; gone != (minute >= test.givenUp) {
+					t.Errorf("after %d minutes it is given up: %t", minute, gone)
+				}
+				w.Rig.Clock.Step(time.Minute)
+			}
+		})
 	}
 }
 

@@ -22,7 +22,6 @@ import (
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
-	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // refusedFor is how long no plan counts on an offering that the cloud could not
@@ -169,17 +168,13 @@ func (r *Reconciler) unlaunched(ctx context.Context, claim *karpv1.NodeClaim, ca
 	return result, r.unresolved(ctx, claim, cause)
 }
 
-// unresolved records why it is not known whether there will be a machine. The launch timeout counts
-// from the condition's transition: of a claim that has waited for its turn, from the end of that.
+// unresolved records why it is not known whether there will be a machine.
 func (r *Reconciler) unresolved(ctx context.Context, claim *karpv1.NodeClaim, cause error) error {
 	_, err := r.deps.Writer.Claim(ctx, claim, func(c *karpv1.NodeClaim) {
-		waited := cluster.Claim(c).Conditions[snapshot.Launched].Reason == snapshot.RequestLimitExceeded
-		c.StatusConditions(status.WithClock(r.deps.Clock)).SetUnknownWithReason(karpv1.ConditionTypeLaunched, cloud.Reason(cause), clip(cause.Error()))
-		for i := range c.Status.Conditions {
-			if said := &c.Status.Conditions[i]; said.Type == karpv1.ConditionTypeLaunched && waited && said.Reason != snapshot.RequestLimitExceeded {
-				said.LastTransitionTime = metav1.NewTime(r.deps.Clock.Now())
-			}
+		if waits := lifecycle.Throttled(cluster.Claim(c), cloud.Reason(cause), r.deps.Clock.Now()); waits != "" {
+			metav1.SetMetaDataAnnotation(&c.ObjectMeta, lifecycle.ThrottledAnnotation, waits)
 		}
+		c.StatusConditions(status.WithClock(r.deps.Clock)).SetUnknownWithReason(karpv1.ConditionTypeLaunched, cloud.Reason(cause), clip(cause.Error()))
 	})
 	return err
 }

@@ -30,7 +30,7 @@ func ParsePlanned(s string) (catalog.Key, error) {
 
 // launch asks for the machine of a claim until the launch timeout, and at least once. That is for
 // clouds that refuse it or are silent: a claim that waits for its turn because the cloud is asked too
-// often would only lose it, and its successor wait for another. A claim of which no answer is on
+// often would only lose it, and its successor wait for another, so that such waits do not count. A claim of which no answer is on
 // record by then may have lost its status while its machine runs, which need not know the token:
 // another controller may have launched it.
 func launch(v View) Step {
@@ -56,7 +56,7 @@ func launching(v View) Gate {
 	r := Unlaunched(v.Claim)
 	g := Gate{Name: GateLaunched, Since: r.Since, Reason: r, Next: Next{Actor: Cloud}}
 	if v.Claim.Conditions[snapshot.Launched].Reason != snapshot.RequestLimitExceeded {
-		g.Next.Then, g.Next.At = GiveUp, r.Since.Add(v.Policy.LaunchTimeout)
+		g.Next.Then, g.Next.At = GiveUp, r.Since.Add(waits(v.Claim).waited()+v.Policy.LaunchTimeout)
 	}
 	return g
 }

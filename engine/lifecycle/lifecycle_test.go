@@ -66,6 +66,12 @@ func (w *world) do(t *testing.T, c storytest.Command) string {
 	case "condition":
 		status := c.Options["status"]
 		w.view.Claim.Conditions[c.Args[0]] = snapshot.Condition{Status: corev1.ConditionStatus(status), Reason: c.Options["reason"], Message: c.Options["message"], Since: w.view.Now}
+	case "answered": // an attempt to launch, with a reason
+		reason := c.Args[0]
+		if waits := lifecycle.Throttled(w.view.Claim, reason, w.view.Now); waits != "" {
+			w.view.Claim.Annotations[lifecycle.ThrottledAnnotation] = waits
+		}
+		w.set(plan.Condition{Type: snapshot.Launched, Status: corev1.ConditionUnknown, Reason: reason, Message: "said"})
 	case "launched":
 		w.view.Claim.ProviderID = "p"
 		w.set(plan.Condition{Type: snapshot.Launched, Status: corev1.ConditionTrue, Reason: snapshot.Launched})
