@@ -49,7 +49,8 @@ func New(s *supply.Supply, allowance float64, cuts *Cuts) *Assigner {
 //
 // First come pods that others have kept out before; then those that declare no rule but
 // are selected by some, so that the others see where they are; then those with rules of
-// their own. Always the first comes for which a pod is there that it has to be near.
+// their own. Always the first comes for which a pod is there that it has to be near. Where a
+// group has no domain for its next pod, others go on, until they have made room for it.
 func (a *Assigner) Assign() {
 	if a.PodTopology == nil {
 		return
@@ -70,10 +71,21 @@ func (a *Assigner) Assign() {
 		}
 	}
 	waiting := slices.Concat(turns[:]...)
-	for len(waiting) > 0 {
+	var all, short []*assignment
+	for {
+		if slices.ContainsFunc(short, (*assignment).next) {
+			continue
+		}
+		if len(waiting) == 0 {
+			break
+		}
 		i := max(0, slices.IndexFunc(waiting, a.ready))
-		done = append(done, a.assign(waiting[i])...)
+		v := a.begin(waiting[i])
+		all, short = append(all, v), append(slices.DeleteFunc(short, (*assignment).complete), v)
 		waiting = slices.Delete(waiting, i, i+1)
+	}
+	for _, v := range all {
+		done = append(done, v.groups()...)
 	}
 	a.Batch.Groups = done
 	demand.Sort(a.Batch.Groups)
@@ -84,26 +96,4 @@ func (a *Assigner) Assign() {
 func (a *Assigner) ready(g *demand.Group) bool {
 	_, lacks := a.lacksFirst(g, nil)
 	return !lacks
-}
-
-// assign divides a group over domains. Pods beyond the group's quota are left as
-// they are, without a machine.
-func (a *Assigner) assign(g *demand.Group) []*demand.Group {
-	whole := *g
-	var out []*demand.Group
-	if quota, ok := a.cuts.most[g.Key()]; ok && quota < len(g.Pods) {
-		quota -= quota % g.Bundle
-		out = append(out, a.refuse(g, g.Pods[quota:], a.RuleOf(g)))
-		g.Pods = g.Pods[:quota:quota]
-	}
-	if len(g.Pods) > 0 {
-		a.divided[g.Key()] = len(g.Pods)
-		for _, part := range a.divide(g) {
-			out = append(out, a.bindToNodes(part))
-		}
-	}
-	for _, part := range out {
-		part.Origin = &whole
-	}
-	return out
 }

@@ -29,6 +29,11 @@ type assignment struct {
 	// prefers reports whether some of the rules are preferences, starts whether the first
 	// pod decides for all.
 	prefers, starts bool
+	// whole is the group as it was, rest are its pods that have no cell yet, and apart the parts
+	// of it that get none.
+	whole *demand.Group
+	rest  []*snapshot.Pod
+	apart []*demand.Group
 }
 
 // part is the part of a group in one rule over a label.
@@ -44,20 +49,43 @@ type part struct {
 	fixed bool
 }
 
-// divide gives each pod of a group its domains, and refuses those for which there are
-// none.
-func (a *Assigner) divide(g *demand.Group) []*demand.Group {
-	g, keys := a.avoidRunning(g)
-	if len(keys) == 0 || len(g.Shape.Refused) > 0 {
-		return []*demand.Group{g}
+// begin starts to divide a group over domains. Pods beyond the group's quota are left as
+// they are, without a machine.
+func (a *Assigner) begin(g *demand.Group) *assignment {
+	whole := *g
+	v := &assignment{a: a, whole: &whole}
+	if quota, ok := a.cuts.most[g.Key()]; ok && quota < len(g.Pods) {
+		quota -= quota % g.Bundle
+		v.apart = append(v.apart, a.refuse(g, g.Pods[quota:], a.RuleOf(g)))
+		g.Pods = g.Pods[:quota:quota]
 	}
-	v := a.newAssignment(g, keys)
-	rest := v.fill(g.Pods)
-	out := v.groups()
-	if len(rest) > 0 {
-		out = append(out, a.refuse(g, rest, v.closedRule()))
+	if len(g.Pods) == 0 {
+		return v
 	}
-	return out
+	a.divided[g.Key()] = len(g.Pods)
+	if v.g, v.keys = a.avoidRunning(g); len(v.keys) == 0 || len(v.g.Shape.Refused) > 0 {
+		v.apart = append(v.apart, a.bindToNodes(v.g))
+		return v
+	}
+	v.look()
+	v.rest = v.keep(v.g.Pods)
+	return v
+}
+
+// complete reports whether no pod is left that needs a cell.
+func (v *assignment) complete() bool { return len(v.rest) == 0 }
+
+// next puts the next pod into a cell, and reports whether there is one.
+func (v *assignment) next() bool {
+	if v.complete() {
+		return false
+	}
+	i := v.pick(len(v.rest) / v.g.Bundle)
+	if i >= 0 {
+		v.give(v.rest[:v.g.Bundle], i)
+		v.rest = v.rest[v.g.Bundle:]
+	}
+	return i >= 0
 }
 
 // avoidRunning keeps a group out of the domains of pods that run and do not want it near,
@@ -114,8 +142,10 @@ func (a *Assigner) avoid(g *demand.Group, key string) *demand.Group {
 	return out
 }
 
-func (a *Assigner) newAssignment(g *demand.Group, keys []string) *assignment {
-	v := &assignment{a: a, g: g, keys: keys, cells: a.cellsOf(g, keys)}
+// look finds the cells, and what there is to know of them.
+func (v *assignment) look() {
+	a, g, keys := v.a, v.g, v.keys
+	v.cells = a.cellsOf(g, keys)
 	for _, r := range g.Shape.Memberships {
 		l := a.PodTopology.Counts[r.Rule]
 		if !slices.Contains(keys, l.Key) {
@@ -147,7 +177,6 @@ func (a *Assigner) newAssignment(g *demand.Group, keys []string) *assignment {
 			p.at = append(p.at, d)
 		}
 	}
-	return v
 }
 
 func (v *assignment) path(i int) string { return pathOf(v.g, v.keys, v.cells[i].values) }
@@ -155,20 +184,6 @@ func (v *assignment) path(i int) string { return pathOf(v.g, v.keys, v.cells[i].
 // pathOf names a cell of a group.
 func pathOf(g *demand.Group, keys, values []string) string {
 	return g.Key() + "\x00" + strings.Join(keys, ",") + "=" + strings.Join(values, ",")
-}
-
-// fill puts pods into cells, first those that an earlier plan has put there, and
-// returns those for which there is none.
-func (v *assignment) fill(pods []*snapshot.Pod) []*snapshot.Pod {
-	rest := v.keep(pods)
-	for ; len(rest) > 0; rest = rest[v.g.Bundle:] {
-		i := v.pick(len(rest) / v.g.Bundle)
-		if i < 0 {
-			break
-		}
-		v.give(rest[:v.g.Bundle], i)
-	}
-	return rest
 }
 
 // keep leaves pods in the cells of an earlier plan, as far as the rules allow, and
@@ -210,9 +225,9 @@ func (v *assignment) give(unit []*snapshot.Pod, i int) {
 	}
 }
 
-// groups are the parts of the group in their cells.
+// groups are the parts of the group in their cells, and those that have none.
 func (v *assignment) groups() []*demand.Group {
-	var out []*demand.Group
+	out := v.apart
 	for i, pods := range v.in {
 		if len(pods) == 0 {
 			continue
@@ -227,7 +242,13 @@ func (v *assignment) groups() []*demand.Group {
 		}
 		g := v.a.bind(v.g, to, pods)
 		v.a.slots[g] = slot{path: v.path(i), pods: len(pods)}
-		out = append(out, g)
+		out = append(out, v.a.bindToNodes(g))
+	}
+	if !v.complete() {
+		out = append(out, v.a.refuse(v.g, v.rest, v.closedRule()))
+	}
+	for _, part := range out {
+		part.Origin = v.whole
 	}
 	return out
 }
