@@ -63,3 +63,27 @@ func TestAnErrorReadsTheSameHoweverOftenTheCallWasMade(t *testing.T) {
 		}
 	}
 }
+
+func TestTheMachinesAreKnownBecauseOfWhichEC2RefusesToEndOthers(t *testing.T) {
+	for said, want := range map[string]string{
+		"InvalidInstanceID.NotFound/The instance IDs 'i-0a1, i-0a2' do not exist":                                                                                              "i-0a1 i-0a2",
+		"InvalidInstanceID.NotFound/The instance ID 'i-0a2' does not exist":                                                                                                    "i-0a2",
+		"InvalidInstanceID.Malformed/Invalid id: &quot;i-0a1&quot;":                                                                                                            "i-0a1",
+		"OperationNotPermitted/The instance 'i-0a' may not be terminated. Modify its 'disableApiTermination' instance attribute and try again.":                                "i-0a",
+		"UnauthorizedOperation/You are not authorized. User: u is not authorized to perform: ec2:TerminateInstances on resource: arn:aws:ec2:us-east-1:1:instance/i-0a1 as so": "i-0a1",
+		"UnauthorizedOperation/You are not authorized to perform this operation.":                                                                                              "",
+		"OperationNotPermitted/The instance 'i-0b' may not be terminated.":                                                                                                     "",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			code, message, _ := strings.Cut(said, "/")
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprintf(w, "<Response><Errors><Error><Code>%s</Code><Message>%s</Message></Error></Errors><RequestID>i-0a</RequestID></Response>", code, message)
+		}))
+		c := New(aws.Config{Region: "eu-west-1", BaseEndpoint: &server.URL, Credentials: aws.AnonymousCredentials{}})
+		_, named, err := c.Terminate(t.Context(), []string{"i-0a", "i-0a1", "i-0a2", "i-0a3"})
+		if got := strings.Join(named, " "); err == nil || got != want {
+			t.Errorf("%s: %q, want %q, error %v", said, got, want, err)
+		}
+		server.Close()
+	}
+}

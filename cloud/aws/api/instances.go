@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"time"
 
@@ -161,12 +162,19 @@ func (c *Client) VolumeStates(ctx context.Context, instance string, volumes []st
 }
 
 // Terminate begins to end machines, and says in what state each was before; terminated is gone
-// for good. Errors: cloud.ErrNotFound if EC2 knows one of them no more, in which case it does
-// nothing to the others.
-func (c *Client) Terminate(ctx context.Context, ids []string) (before map[string]string, err error) {
+// for good. If EC2 refuses, it need not have done anything to the others: named are those because
+// of which it does, as far as it says so. Errors: cloud.ErrNotFound if EC2 knows some of them no more.
+func (c *Client) Terminate(ctx context.Context, ids []string) (before map[string]string, named []string, err error) {
 	answer, err := c.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: ids})
 	if err != nil {
-		return nil, translate("ec2:TerminateInstances", err)
+		_, _, message := understood(err)
+		words := instanceID.FindAllString(message, -1)
+		for _, id := range ids {
+			if slices.Contains(words, id) {
+				named = append(named, id)
+			}
+		}
+		return nil, named, translate("ec2:TerminateInstances", err)
 	}
 	before = map[string]string{}
 	for _, change := range answer.TerminatingInstances {
@@ -174,8 +182,15 @@ func (c *Client) Terminate(ctx context.Context, ids []string) (before map[string
 			before[value(change.InstanceId)] = string(change.PreviousState.Name)
 		}
 	}
-	return before, nil
+	return before, nil, nil
 }
+
+// instanceID finds the machines that a message of EC2 is about, which no other part of its answer has:
+//
+//	The instance IDs 'i-0a, i-0b' do not exist
+//	The instance 'i-0a' may not be terminated. Modify its 'disableApiTermination' instance attribute
+//	… is not authorized to perform: ec2:TerminateInstances on resource: arn:aws:ec2:us-east-1:1:instance/i-0a
+var instanceID = regexp.MustCompile(`\bi-[0-9a-f]+\b`)
 
 // Reboot tells a machine that runs to reboot.
 func (c *Client) Reboot(ctx context.Context, id string) error {

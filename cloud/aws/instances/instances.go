@@ -1,6 +1,7 @@
 package instances
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -18,15 +19,12 @@ import (
 // it.
 const Lag = 5 * time.Minute
 
-// mostEnded is how many machines one call ends.
-const mostEnded = 500
-
 // AWS is what is asked; [api.Client] answers it.
 type AWS interface {
 	Instances(ctx context.Context, tags map[string]string) ([]api.Instance, error)
 	InstancesByID(ctx context.Context, ids []string) ([]api.Instance, error)
 	Instance(ctx context.Context, id string) (api.Instance, error)
-	Terminate(ctx context.Context, ids []string) (before map[string]string, err error)
+	Terminate(ctx context.Context, ids []string) (before map[string]string, named []string, err error)
 }
 
 // Config is what Machines need.
@@ -43,24 +41,28 @@ type Config struct {
 type Machines struct {
 	Config
 	reads batcher[api.Instance]
-	ends  batcher[string]
+	ends  batcher[end]
 	// lists has one question, the empty ID.
 	lists batcher[[]api.Instance]
 
 	mu sync.Mutex
 	// known are machines as EC2 described them last, by ID; launched those that it need not
-	// show yet; ended those that were told to end.
+	// show yet; ended those that were told to end; refused those that EC2 did not end when it was
+	// told to the last time.
 	known    map[string]api.Instance
 	launched map[string]api.Instance
 	ended    map[string]bool
+	refused  map[string]refusal
 	listed   time.Time
 }
 
 // New makes Machines that knows none.
 func New(c Config) *Machines {
-	m := &Machines{Config: c, known: map[string]api.Instance{}, launched: map[string]api.Instance{}, ended: map[string]bool{}}
+	m := &Machines{
+		Config: c, known: map[string]api.Instance{}, launched: map[string]api.Instance{}, ended: map[string]bool{}, refused: map[string]refusal{},
+	}
 	m.reads = batcher[api.Instance]{window: c.Window, most: api.MostIDs, call: m.read}
-	m.ends = batcher[string]{window: c.Window, most: mostEnded, call: m.terminate}
+	m.ends = batcher[end]{window: c.Window, most: mostEnded, call: m.endAll}
 	m.lists = batcher[[]api.Instance]{window: c.Window, most: 2, call: m.list}
 	return m
 }
@@ -118,6 +120,11 @@ func (m *Machines) note(list []api.Instance) {
 	for id := range m.ended {
 		if _, shown := m.known[id]; !shown {
 			delete(m.ended, id)
+		}
+	}
+	for id := range m.refused {
+		if _, shown := m.known[id]; !shown {
+			delete(m.refused, id)
 		}
 	}
 	m.listed = now
@@ -194,11 +201,12 @@ func (m *Machines) Terminate(ctx context.Context, id string) error {
 		}
 		return err
 	}
-	before, err := m.end(ctx, id)
+	answer, _, err := m.ends.ask(ctx, id)
+	err = cmp.Or(err, answer.err)
 	if _, late := m.late(id); late && errors.Is(err, cloud.ErrNotFound) {
 		return &cloud.ThrottledError{Err: errNotShown}
 	}
-	if err == nil && before == gone {
+	if err == nil && answer.before == gone {
 		err = cloud.ErrNotFound
 	}
 	switch {
@@ -217,34 +225,6 @@ var errNotShown = errors.New("the machine was just launched, and EC2 does not kn
 
 // gone is the state of a machine that is gone for good.
 const gone = "terminated"
-
-// end ends a machine together with others, and by itself if one of them keeps EC2 from it.
-func (m *Machines) end(ctx context.Context, id string) (before string, err error) {
-	before, _, err = m.ends.ask(ctx, id)
-	var alone aloneError
-	if errors.As(err, &alone) {
-		return before, alone.error
-	}
-	var denied *cloud.UnauthorizedError
-	var refused *cloud.RefusedError
-	if errors.Is(err, cloud.ErrNotFound) || errors.As(err, &denied) || errors.As(err, &refused) {
-		var states map[string]string
-		states, err = m.AWS.Terminate(ctx, []string{id})
-		before = states[id]
-	}
-	return before, err
-}
-
-func (m *Machines) terminate(ctx context.Context, ids []string) (before map[string]string, err error) {
-	before, err = m.AWS.Terminate(ctx, ids)
-	if err != nil && len(ids) == 1 {
-		err = aloneError{err}
-	}
-	return before, err
-}
-
-// aloneError is the error of a call for one machine, which no other can have kept EC2 from it.
-type aloneError struct{ error }
 
 func (m *Machines) ending(id string) bool {
 	m.mu.Lock()

@@ -24,8 +24,10 @@ type ec2 struct {
 	// calls are how many machines each was about, by action.
 	calls map[string][]int
 	fails error
-	// protected is a machine that may not be ended, and with it no other of its call.
-	protected string
+	// protected are machines that may not be ended, and with them no other of their call; EC2 names
+	// the first of them unless it is silent.
+	protected []string
+	silent    bool
 	// subnet is that of all.
 	subnet string
 }
@@ -67,25 +69,33 @@ func (e *ec2) Instance(_ context.Context, id string) (api.Instance, error) {
 	return api.Instance{}, cloud.ErrNotFound
 }
 
-func (e *ec2) Terminate(_ context.Context, ids []string) (map[string]string, error) {
+func (e *ec2) Terminate(_ context.Context, ids []string) (map[string]string, []string, error) {
 	defer e.called("end", len(ids))()
 	before := map[string]string{}
+	var missing []string
 	for _, id := range ids {
 		s, ok := e.states[id]
 		if !ok {
-			return nil, cloud.ErrNotFound
-		}
-		if id == e.protected {
-			return nil, &cloud.RefusedError{Err: errors.New("OperationNotPermitted: it may not be terminated")}
+			missing = append(missing, id)
 		}
 		before[id] = s
+	}
+	if len(missing) > 0 {
+		return nil, missing, cloud.ErrNotFound
+	}
+	for _, id := range ids {
+		if slices.Contains(e.protected, id) && e.silent {
+			return nil, nil, &cloud.RefusedError{Err: errors.New("OperationNotPermitted")}
+		} else if slices.Contains(e.protected, id) {
+			return nil, []string{id}, &cloud.RefusedError{Err: errors.New(id + " may not be terminated")}
+		}
 	}
 	for _, id := range ids {
 		if e.states[id] != "terminated" {
 			e.states[id] = "shutting-down"
 		}
 	}
-	return before, e.fails
+	return before, nil, e.fails
 }
 
 // world has n machines that run.
@@ -184,7 +194,7 @@ func TestOneThatIsNotThereKeepsNothingFromTheOthers(t *testing.T) {
 func TestOneThatIsProtectedKeepsNoOtherFromEnding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, m := world(3)
-		e.protected = id(1)
+		e.protected = []string{id(1)}
 		err := all(3, func(which string) error {
 			m.Launched(api.Instance{ID: which, Zone: "zone-a", ZoneID: "use1-az1"})
 			var refused *cloud.RefusedError
@@ -205,9 +215,74 @@ func TestOneThatIsProtectedKeepsNoOtherFromEnding(t *testing.T) {
 		if err := m.Terminate(t.Context(), id(1)); err == nil || len(e.calls["end"]) != asked+1 {
 			t.Errorf("no other can be what keeps EC2 from ending it, and it was asked %d times, error %v", len(e.calls["end"])-asked, err)
 		}
-		e.protected = ""
+		e.protected = nil
 		if err := m.Terminate(t.Context(), id(1)); err != nil || e.states[id(1)] != "shutting-down" {
 			t.Errorf("without its protection it is %s, error %v", e.states[id(1)], err)
+		}
+	})
+}
+
+// endAll tells n machines to end at once, and returns how many calls that took and how many are not ending.
+func endAll(t *testing.T, e *ec2, m *instances.Machines, n int) (calls, left int) {
+	before := len(e.calls["end"])
+	_ = all(n, func(which string) error { return m.Terminate(t.Context(), which) })
+	for i := range n {
+		if e.states[id(i)] == "running" {
+			left++
+		}
+	}
+	return len(e.calls["end"]) - before, left
+}
+
+func TestFewCallsAreMadeHoweverManyMachinesMayNotEnd(t *testing.T) {
+	for name, test := range map[string]struct {
+		protected int
+		silent    bool
+		passes    int
+	}{
+		"one":                          {1, false, 1},
+		"one, which EC2 does not name": {1, true, 3},
+		"a dozen":                      {12, false, 3},
+		"all":                          {60, false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e, m := world(60)
+				e.silent = test.silent
+				for i := range test.protected {
+					e.protected = append(e.protected, id(i*60/test.protected))
+				}
+				for pass := range 10 {
+					calls, left := endAll(t, e, m, 60)
+					if ended := left == test.protected; calls > 6 || ended != (pass+1 >= test.passes) {
+						t.Errorf("pass %d: %d calls, and %d machines run", pass+1, calls, left)
+					}
+				}
+				// Of those that are protected no other keeps one from its end for long.
+				e.protected = e.protected[1:]
+				for range 4 {
+					endAll(t, e, m, 60)
+				}
+				if e.states[id(0)] != "shutting-down" {
+					t.Errorf("without its protection it is %s", e.states[id(0)])
+				}
+				e.protected = nil
+				if calls, left := endAll(t, e, m, 60); calls > 1 || left > 0 {
+					t.Errorf("without any protection %d calls, and %d machines run", calls, left)
+				}
+			})
+		})
+	}
+}
+
+func TestMachinesThatAreGoneTakeOneCallMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, m := world(60)
+		for i := range 20 {
+			delete(e.states, id(3*i))
+		}
+		if calls, left := endAll(t, e, m, 60); calls != 2 || left > 0 {
+			t.Errorf("%d calls, and %d machines run", calls, left)
 		}
 	})
 }
