@@ -155,8 +155,8 @@ func (r *Reconciler) advance(ctx context.Context, claim *karpv1.NodeClaim) (reco
 	}
 	step := lifecycle.Decide(view)
 	if step.Search {
-		if found, err := r.recall(ctx, claim, view.Types); found || err != nil {
-			return reconcile.Result{}, err
+		if done, result, err := r.recall(ctx, claim, view.Types); done {
+			return result, err
 		}
 	}
 	switch {

@@ -57,19 +57,25 @@ func (r *Reconciler) launch(ctx context.Context, claim *karpv1.NodeClaim, choice
 	return reconcile.Result{}, r.record(ctx, claim, instance, types)
 }
 
-// recall finds the machine of a claim of which nothing is on record.
-func (r *Reconciler) recall(ctx context.Context, claim *karpv1.NodeClaim, types []*catalog.Type) (found bool, err error) {
+// recall finds the machine of a claim of which nothing is on record. As long as the cloud cannot
+// be asked for it, that rests.
+func (r *Reconciler) recall(ctx context.Context, claim *karpv1.NodeClaim, types []*catalog.Type) (done bool, result reconcile.Result, err error) {
+	of := loop.RequestFor(claim)
+	if left := r.failing.Left(of); left > 0 {
+		return true, reconcile.Result{RequeueAfter: left}, nil
+	}
 	list, err := r.deps.Provider.List(ctx)
 	if err != nil {
-		return false, fmt.Errorf("listing instances: %w", err)
+		err = fmt.Errorf("listing instances: %w", err)
+		return true, r.failing.Failed(ctx, of, err, err.Error(), r.deps.MachineKeys(claim)...), nil
 	}
 	i := slices.IndexFunc(list, func(i cloud.Instance) bool {
 		return i.State != cloud.ShuttingDown && i.LaunchedFor(claim.Name, claim.UID)
 	})
 	if i < 0 {
-		return false, nil
+		return false, reconcile.Result{}, nil
 	}
-	return true, r.record(ctx, claim, list[i], types)
+	return true, reconcile.Result{}, r.record(ctx, claim, list[i], types)
 }
 
 // record writes on a claim that its machine is launched. Types are those of its pool.

@@ -2,6 +2,7 @@ package lifecycle_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -12,9 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/controllers/lifecycle"
+	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
@@ -105,6 +109,36 @@ func TestAClaimOfWhichNothingIsOnRecordFindsItsMachine(t *testing.T) {
 				t.Errorf("provider ID %q, machines %d, %+v", c.Status.ProviderID, len(w.Cloud.Ledger), c.Status.Conditions)
 			}
 		})
+	}
+}
+
+func TestThatTheCloudCannotBeAskedForTheMachineOfAClaimIsLoggedOnce(t *testing.T) {
+	w, _ := working(t)
+	c := w.claim("c")
+	c.Status = karpv1.NodeClaimStatus{}
+	w.Must(w.Rig.Client.Status().Update(ctx, c))
+	w.Rig.Clock.Step(time.Hour)
+	w.Cloud.Answer = func(string) error {
+		return &cloud.UnauthorizedError{Action: "ec2:DescribeInstances", Err: errors.New("you may not")}
+	}
+	var lines []string
+	r, logged := lifecycle.New(w.Deps), looptest.Logged(&lines)
+	for range 5 {
+		w.Rig.Clock.Step(time.Minute)
+		result, err := r.Reconcile(logged, reconcile.Request{NamespacedName: client.ObjectKey{Name: "c"}})
+		if err != nil || result.RequeueAfter == 0 {
+			t.Errorf("answered %v, %v", result, err)
+		}
+	}
+	if len(lines) != 1 || !strings.Contains(lines[0], "you may not") {
+		t.Errorf("logged %q", lines)
+	}
+	w.Cloud.Answer = nil
+	w.Rig.Clock.Step(time.Minute)
+	_, err := r.Reconcile(logged, reconcile.Request{NamespacedName: client.ObjectKey{Name: "c"}})
+	w.Must(err)
+	if c := w.claim("c"); c.DeletionTimestamp != nil || c.Status.ProviderID != w.Cloud.Ledger[0].ProviderID {
+		t.Errorf("once the cloud can be asked: %+v", c.Status)
 	}
 }
 

@@ -102,7 +102,14 @@ func (r *Reconciler) remove(ctx context.Context, node *corev1.Node) (reconcile.R
 		return reconcile.Result{}, err
 	}
 	if len(claims) == 0 && !r.deps.ManagesNode(node) {
-		if node, err = r.adopt(ctx, node); err != nil || node == nil {
+		ours, err := r.launched(ctx, node)
+		if err != nil {
+			return failed(ctx, r.failing, loop.RequestFor(node), node.Spec.ProviderID, err, nil), nil
+		}
+		if !ours {
+			return reconcile.Result{}, nil
+		}
+		if node, err = r.adopt(ctx, node); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
@@ -174,23 +181,25 @@ func (r *Reconciler) manages(node *corev1.Node, claims []*karpv1.NodeClaim) bool
 	return len(claims) == 0 && r.deps.ManagesNode(node)
 }
 
-// adopt is for a Node that has lost its claim and the label of its class: if the
-// provider has launched its machine, the Node gets the label back, so that it is
-// known also when the machine is gone. The name of its class is lost.
-// The result is nil for a Node that is not ours.
-func (r *Reconciler) adopt(ctx context.Context, node *corev1.Node) (*corev1.Node, error) {
+// launched reports whether the provider has launched the machine of a Node that has lost its claim
+// and the label of its class.
+func (r *Reconciler) launched(ctx context.Context, node *corev1.Node) (bool, error) {
 	if node.Spec.ProviderID == "" || len(r.deps.Settings.ManagedClasses) == 0 {
-		return nil, nil
+		return false, nil
 	}
 	instance, err := r.deps.Provider.Get(ctx, node.Spec.ProviderID)
-	switch {
-	case errors.Is(err, cloud.ErrNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("looking up %s: %w", node.Spec.ProviderID, err)
-	case instance.Token == "":
-		return nil, nil
+	if errors.Is(err, cloud.ErrNotFound) {
+		return false, nil
 	}
+	if err != nil {
+		return false, fmt.Errorf("looking up %s: %w", node.Spec.ProviderID, err)
+	}
+	return instance.Token != "", nil
+}
+
+// adopt gives such a Node the label back, so that it is known also when the machine is gone. The
+// name of its class is lost.
+func (r *Reconciler) adopt(ctx context.Context, node *corev1.Node) (*corev1.Node, error) {
 	class := r.deps.Settings.ManagedClasses[0]
 	key := karpv1.NodeClassLabelKey(schema.GroupKind{Group: class.Group, Kind: class.Kind})
 	return r.deps.Writer.Node(ctx, node, func(n *corev1.Node) {
