@@ -300,3 +300,38 @@ func (l *late) List(ctx context.Context, list client.ObjectList, opts ...client.
 	}
 	return l.Reader.List(ctx, list, opts...)
 }
+
+func TestWhatKeepsTheCloudFromSayingWhoseANodeIsIsLoggedOnce(t *testing.T) {
+	r := newRig(t, nil)
+	c := r.claim()
+	c.Finalizers = nil
+	r.Must(r.Rig.Client.Update(ctx, c))
+	r.Delete(c)
+	n := r.node()
+	delete(n.Labels, "karpenter.kwok.sh/kwoknodeclass")
+	r.Must(r.Rig.Client.Update(ctx, n))
+	r.Must(r.Rig.Client.Delete(ctx, n))
+	r.Cloud.Answer = func(string) error {
+		return &cloud.UnauthorizedError{Action: "ec2:DescribeInstances", Err: errors.New("you may not")}
+	}
+	r.Sync()
+	var lines []string
+	nodes, logged := termination.New(r.Deps), looptest.Logged(&lines)
+	for range 5 {
+		r.Rig.Clock.Step(time.Minute)
+		result, err := nodes.Reconcile(logged, reconcile.Request{NamespacedName: client.ObjectKey{Name: "n"}})
+		if err != nil || result.RequeueAfter == 0 {
+			t.Errorf("answered %v, %v", result, err)
+		}
+	}
+	if len(lines) != 1 || !strings.Contains(lines[0], "you may not") {
+		t.Errorf("logged %q", lines)
+	}
+	r.Cloud.Answer = nil
+	r.Rig.Clock.Step(time.Minute)
+	_, err := nodes.Reconcile(logged, reconcile.Request{NamespacedName: client.ObjectKey{Name: "n"}})
+	r.Must(err)
+	if _, adopted := r.node().Labels["karpenter.kwok.sh/kwoknodeclass"]; !adopted {
+		t.Errorf("once the cloud can be asked, its labels are %v", r.node().Labels)
+	}
+}
