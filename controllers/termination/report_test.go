@@ -303,14 +303,7 @@ func (l *late) List(ctx context.Context, list client.ObjectList, opts ...client.
 
 func TestWhatKeepsTheCloudFromSayingWhoseANodeIsIsLoggedOnce(t *testing.T) {
 	r := newRig(t, nil)
-	c := r.claim()
-	c.Finalizers = nil
-	r.Must(r.Rig.Client.Update(ctx, c))
-	r.Delete(c)
-	n := r.node()
-	delete(n.Labels, "karpenter.kwok.sh/kwoknodeclass")
-	r.Must(r.Rig.Client.Update(ctx, n))
-	r.Must(r.Rig.Client.Delete(ctx, n))
+	r.orphan()
 	r.Cloud.Answer = func(string) error {
 		return &cloud.UnauthorizedError{Action: "ec2:DescribeInstances", Err: errors.New("you may not")}
 	}

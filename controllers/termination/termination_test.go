@@ -592,8 +592,8 @@ func TestANodeOfAnotherProviderIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestANodeThatNothingTiesToTheProviderIsLeftAlone(t *testing.T) {
-	r := newRig(t, nil)
+// orphan deletes the Node after its claim and the label of its class are gone.
+func (r *rig) orphan() {
 	c := r.claim()
 	c.Finalizers = nil
 	r.Must(r.Rig.Client.Update(ctx, c))
@@ -602,6 +602,11 @@ func TestANodeThatNothingTiesToTheProviderIsLeftAlone(t *testing.T) {
 	delete(n.Labels, "karpenter.kwok.sh/kwoknodeclass")
 	r.Must(r.Rig.Client.Update(ctx, n))
 	r.Must(r.Rig.Client.Delete(ctx, n))
+}
+
+func TestANodeThatNothingTiesToTheProviderIsLeftAlone(t *testing.T) {
+	r := newRig(t, nil)
+	r.orphan()
 	for name, change := range map[string]func(){
 		"a machine of somebody else": func() { r.Cloud.Ledger[0].Token = "" },
 		"no machine":                 func() { r.Cloud.Ledger[0].Gone = true },

@@ -29,10 +29,10 @@ func ParsePlanned(s string) (catalog.Key, error) {
 }
 
 // launch asks for the machine of a claim until the launch timeout, and at least once. That is for
-// clouds that refuse it or are silent: a claim that waits for its turn because the cloud is asked too
-// often would only lose it, and its successor wait for another, so that such waits do not count. A claim of which no answer is on
-// record by then may have lost its status while its machine runs, which need not know the token:
-// another controller may have launched it.
+// clouds that refuse it or are silent. A claim that waits for its turn because the cloud is asked too
+// often would only lose it, and its successor wait for another, so such waits do not count. A claim
+// of which no answer is on record by then may have lost its status while its machine runs, which
+// need not know the token: another controller may have launched it.
 func launch(v View) Step {
 	c := v.Claim
 	g := launching(v)
