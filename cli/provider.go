@@ -48,6 +48,7 @@ func awsProvider(ctx context.Context, o *runOptions) (controllers.Provider, erro
 	o.aws.Rights = &aws.Rights{} // the readers of announcements tell it as well
 	c.Config, c.Observe, c.Expressions = o.aws, o.mode.Value == observe, o.ec2Gates.On(gates.NodeClassCEL)
 	c.Settings = o.planning.Machines
+	c.OpenReservations = o.gates.Off(gates.ReservedCapacity)
 	c.RebootForRepair = o.ec2Gates.On(gates.RebootForRepair)
 	if err := c.Check(); err != nil {
 		return controllers.Provider{}, err

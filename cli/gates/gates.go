@@ -26,12 +26,14 @@ const (
 	// RebootForRepair is the gate of Karpenter's provider for AWS for machines that are rebooted before
 	// they are replaced.
 	RebootForRepair = "RebootForRepair"
+	// ReservedCapacity is the gate for the capacity reservations that EC2NodeClasses select.
+	ReservedCapacity = "ReservedCapacity"
 	// spotToSpot is the gate for spot machines that replace spot machines.
 	spotToSpot = "SpotToSpotConsolidation"
 )
 
 // alwaysOn are gates of features that are on here.
-var alwaysOn = []string{"ReservedCapacity", "StaticCapacity", "TerminateFirstRepair", "DRANVIDIAGPU", spotToSpot}
+var alwaysOn = []string{ReservedCapacity, "StaticCapacity", "TerminateFirstRepair", "DRANVIDIAGPU", spotToSpot}
 
 // Gates are names and whether they are switched on, as in NodeRepair=true,NodeOverlay=false. It is
 // a pflag.Value.
@@ -76,6 +78,9 @@ func (g *Gates) Type() string { return "string" }
 // On reports whether a gate is switched on.
 func (g *Gates) On(name string) bool { return g.is[name] }
 
+// Off reports whether a gate is switched off, not merely left out.
+func (g *Gates) Off(name string) bool { return slices.Contains(g.names, name) && !g.is[name] }
+
 // Foreign are the gates that are on and cannot be switched here.
 func (g *Gates) Foreign() []string {
 	return slices.DeleteFunc(slices.Clone(g.names), func(name string) bool {
@@ -90,7 +95,10 @@ func (g *Gates) Judge() string {
 	for _, name := range g.Foreign() {
 		out = append(out, name+" has no effect")
 	}
-	if slices.Contains(g.names, spotToSpot) && !g.is[spotToSpot] {
+	if g.Off(ReservedCapacity) {
+		out = append(out, "classes that select capacity reservations use them all the same; on-demand machines run in open ones as well")
+	}
+	if g.Off(spotToSpot) {
 		out = append(out, "spot machines are replaced by cheaper spot machines all the same, if that saves what spotToSpot of a NodePolicy asks, 20 % by default")
 	}
 	return strings.Join(out, "; ")

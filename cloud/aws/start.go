@@ -52,6 +52,9 @@ type ProviderConfig struct {
 	// RebootForRepair has machines rebooted whose accelerators have failed in a way that a reboot may
 	// mend, where machines are repaired [AWS_FEATURE_GATES: RebootForRepair].
 	RebootForRepair bool
+	// OpenReservations lets on-demand machines run in open capacity reservations, of classes that do
+	// not say whether they may [FEATURE_GATES: ReservedCapacity=false].
+	OpenReservations bool
 	// ZonalShift follows the cluster's zonal shifts: nothing is launched in a zone that
 	// traffic is shifted away from, and it is announced as impaired [ENABLE_ZONAL_SHIFT].
 	ZonalShift bool
@@ -115,7 +118,7 @@ func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider
 	settings := provider.Config{
 		AWS: calls, Held: calls.Held, Reader: k.Cached, Clock: clock.RealClock{}, Region: sdk.Region, Prices: book,
 		Settings: c.Settings, Isolated: c.Isolated, Observe: c.Observe, Window: cmp.Or(c.window, window), NoDryRun: c.NoDryRun,
-		RebootForRepair: c.RebootForRepair,
+		RebootForRepair: c.RebootForRepair, OpenReservations: c.OpenReservations,
 	}
 	if c.Expressions {
 		settings.Expressions = expression.New()

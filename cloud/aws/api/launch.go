@@ -160,6 +160,9 @@ func templateData(t *launchtemplate.Content) *types.RequestLaunchTemplateData {
 	if t.CapacityType == catalog.Spot {
 		out.TagSpecifications = append(out.TagSpecifications, types.LaunchTemplateTagSpecificationRequest{ResourceType: types.ResourceTypeSpotInstancesRequest, Tags: tags(t.Tags)})
 	}
+	if t.Open {
+		out.CapacityReservationSpecification.CapacityReservationPreference = types.CapacityReservationPreferenceOpen
+	}
 	if t.Reservation != "" {
 		out.CapacityReservationSpecification = &types.LaunchTemplateCapacityReservationSpecificationRequest{
 			CapacityReservationPreference: types.CapacityReservationPreferenceCapacityReservationsOnly,

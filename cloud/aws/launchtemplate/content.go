@@ -37,6 +37,8 @@ type Machine struct {
 	Partition int32
 	// Reservation is that which the machines come from, if the capacity type is reserved.
 	Reservation *ec2class.CapacityReservation
+	// OpenReservations lets it run in an open capacity reservation if it is on-demand.
+	OpenReservations bool
 	// IPv6 says that pods have addresses of that family.
 	IPv6 bool
 	// Region is where the machine is launched.
@@ -61,9 +63,11 @@ type Content struct {
 	Enclaves bool `json:",omitempty"`
 	// CapacityType is that of the machines; spot requests carry tags of their own.
 	CapacityType string
-	// Reservation is the ID of the capacity reservation to draw on. Machines that are not
-	// reserved leave open reservations alone.
+	// Reservation is the ID of the capacity reservation to draw on.
 	Reservation string
+	// Open lets EC2 run the machines in open capacity reservations. Others that are not reserved
+	// leave these alone, as with Karpenter, so that a class's count of them stays right.
+	Open bool `json:",omitempty"`
 	// Market is capacity-block or interruptible-capacity-reservation; empty is the usual.
 	Market string
 	// Tags are put on the template, the interfaces and spot requests.
@@ -110,6 +114,7 @@ func New(class *awsv1.EC2NodeClass, m Machine, cluster string) *Content {
 	if o := class.Later.EnclaveOptions; o != nil {
 		c.Enclaves = o.Enabled
 	}
+	c.Open = m.OpenReservations && m.CapacityType == catalog.OnDemand
 	if r := m.Reservation; r != nil && m.CapacityType == catalog.Reserved {
 		c.Reservation = r.ID
 		switch {
@@ -120,6 +125,22 @@ func New(class *awsv1.EC2NodeClass, m Machine, cluster string) *Content {
 		}
 	}
 	return c
+}
+
+// OpenReservationsAnnotation is the key by which an EC2NodeClass says whether its on-demand machines
+// may run in open capacity reservations: true or false.
+const OpenReservationsAnnotation = "millwright.dev/open-reservations"
+
+// OpenReservations reports what the class says of that, otherwise if it says nothing.
+func OpenReservations(class *awsv1.EC2NodeClass, otherwise bool) (bool, error) {
+	switch text, ok := class.Annotations[OpenReservationsAnnotation]; {
+	case !ok:
+		return otherwise, nil
+	case text == "true", text == "false":
+		return text == "true", nil
+	default:
+		return false, fmt.Errorf("metadata.annotations[%s]: %q is neither true nor false", OpenReservationsAnnotation, text)
+	}
 }
 
 // Tags are those that Karpenter puts on what it creates: policies of AWS allow calls by them.

@@ -55,6 +55,9 @@ type Config struct {
 	// RebootForRepair has machines rebooted whose accelerators have failed in a way that a reboot may
 	// mend [AWS_FEATURE_GATES: RebootForRepair].
 	RebootForRepair bool
+	// OpenReservations lets on-demand machines run in open capacity reservations, of classes that do
+	// not say whether they may [FEATURE_GATES: ReservedCapacity=false].
+	OpenReservations bool
 	// Isolated says that neither the Pricing API nor IAM can be reached [ISOLATED_VPC].
 	Isolated bool
 	// ClusterARN is the cluster's name in ARC, to follow its zonal shifts; empty follows none

@@ -74,6 +74,9 @@ func (p *Provider) check(class *awsv1.EC2NodeClass) error {
 	if err := launchtemplate.CheckDevices(class); err != nil {
 		return err
 	}
+	if _, err := launchtemplate.OpenReservations(class, false); err != nil {
+		return err
+	}
 	infos, _, _ := p.market.read()
 	settings := p.settings(class)
 	err := settings.Check(infos)

@@ -14,6 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
+	"github.com/millwright-dev/millwright/cloud/aws/launchtemplate"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/interruption"
 )
@@ -431,5 +432,48 @@ func TestAReservationThatWasFullIsAskedForOnceEC2SaysThatItHasRoom(t *testing.T)
 	r.again(p, reserving)
 	if _, err := p.Launch(t.Context(), r.request(p, "claim", reserved)); err != nil {
 		t.Errorf("into one that has room again: %v", err)
+	}
+}
+
+func TestOnDemandMachinesRunInOpenReservationsWhereTheClassOrTheGateSaysSo(t *testing.T) {
+	for _, row := range []struct {
+		said string // by the class's annotation
+		gate bool
+		used int
+	}{{"", false, 0}, {"", true, 1}, {"true", false, 1}, {"true", true, 1}, {"false", false, 0}, {"false", true, 0}} {
+		r := newRig(t)
+		r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", InstanceMatchCriteria: "open", Total: 1})
+		config := r.config(r.once())
+		config.OpenReservations = row.gate
+		p := New(config)
+		r.must(p.Refresh(t.Context()))
+		r.resolved(p, func(c *awsv1.EC2NodeClass) {
+			if discovering(c); row.said != "" {
+				c.Annotations = map[string]string{launchtemplate.OpenReservationsAnnotation: row.said}
+			}
+		})
+		i, err := p.Launch(t.Context(), r.request(p, "claim", func(c catalog.Choice) bool {
+			return onDemand(c) && c.Type.Name == "m5.large" && c.Offering.Zone == "us-east-1b"
+		}))
+		r.must(err)
+		if used := r.cloud.EC2.Reserved.Used("cr-1"); used != row.used || i.CapacityType != catalog.OnDemand || i.Labels[ec2class.LabelCapacityReservationID] != "" {
+			t.Errorf("%+v: %d in the reservation, launched %+v", row, used, i)
+		}
+	}
+}
+
+func TestAClassWhoseWordOnOpenReservationsIsUnknownIsNotReady(t *testing.T) {
+	r := newRig(t)
+	class := readyClass()
+	discovering(class)
+	class.Annotations = map[string]string{launchtemplate.OpenReservationsAnnotation: "yes"}
+	_, err := r.provider().Resolve(t.Context(), class)
+	r.must(err)
+	said := ""
+	for _, c := range class.Status.Conditions {
+		said += told(c)
+	}
+	if want := `ValidationSucceeded InvalidSpec metadata.annotations[millwright.dev/open-reservations]: "yes" is neither true nor false`; !strings.Contains(said, want) {
+		t.Errorf("said is %q, want %q", said, want)
 	}
 }

@@ -185,9 +185,13 @@ func (l *launch) content(c catalog.Choice, reservation *ec2class.CapacityReserva
 	case err != nil:
 		return nil, notReady(l.req.Class, err.Error())
 	}
+	open, err := launchtemplate.OpenReservations(l.class, l.OpenReservations)
+	if err != nil {
+		return nil, notReady(l.req.Class, err.Error())
+	}
 	machine := launchtemplate.Machine{
 		Pool: l.req.Pool, CapacityType: c.Offering.CapacityType, Image: c.Type.Image, UserData: text,
-		Tenancy: l.tenancy(), Reservation: reservation, IPv6: l.IPv6, Group: l.group(l.class), Region: l.Region,
+		Tenancy: l.tenancy(), Reservation: reservation, OpenReservations: open, IPv6: l.IPv6, Group: l.group(l.class), Region: l.Region,
 	}
 	if n, err := strconv.ParseInt(l.req.Labels[ec2class.LabelPlacementGroupPartition], 10, 32); err == nil {
 		machine.Partition = int32(n)
