@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,6 +27,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/settings"
 	"github.com/millwright-dev/millwright/cli/target"
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/drain"
 	"github.com/millwright-dev/millwright/engine/eviction"
@@ -179,7 +181,11 @@ func (q *question) answer(ctx context.Context, reader client.Reader, in *invento
 		if err != nil {
 			return nil, err
 		}
-		return only(cluster.Pool(t.Name))
+		answers, err := only(cluster.Pool(t.Name))
+		if err != nil {
+			return nil, err
+		}
+		return answers, attend(ctx, reader, in, cluster, answers, metav1.NamespaceDefault, apply.ReplicasMissing)
 	}
 	return q.machine(ctx, reader, in, t)
 }
@@ -237,13 +243,19 @@ func (q *question) pods(ctx context.Context, reader client.Reader, in *inventory
 		return ended
 	})
 	answers := cluster.Pods(pods)
+	return answers, errors.Join(err, attend(ctx, reader, in, cluster, answers, t.Namespace, apply.FailedScheduling))
+}
+
+// attend adds to answers that promise machines what events of a reason, in a namespace, and leases
+// tell of the controller.
+func attend(ctx context.Context, reader client.Reader, in *inventory, cluster *explain.Cluster, answers []*explain.Answer, namespace, reason string) error {
 	if !slices.ContainsFunc(answers, (*explain.Answer).Promises) {
-		return answers, err
+		return nil
 	}
-	controller, unread, failed := running.Read(ctx, reader, in.now, t.Namespace)
+	controller, unread, err := running.Read(ctx, reader, in.now, namespace, reason)
 	in.unread = append(in.unread, unread...)
 	cluster.Attend(answers, controller)
-	return answers, errors.Join(err, failed)
+	return err
 }
 
 // decided is the cluster with what the controller would decide about it now.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cli/color"
 	"github.com/millwright-dev/millwright/cli/manifest"
@@ -113,7 +115,18 @@ func TestWhyRepeatsWhatOnlyTheControllerKnows(t *testing.T) {
 		if strings.Contains(answer, said) != row.says || strings.Contains(answer, fix) != row.says {
 			t.Errorf("%s:\n%s", name, answer)
 		}
+		row.event.InvolvedObject, row.event.Reason = corev1.ObjectReference{Kind: "NodePool", Name: "general"}, "ReplicasMissing"
+		objects[slices.IndexFunc(objects, isGeneral)].(*karpv1.NodePool).Spec.Replicas = new(int64(9))
+		answer = askAbout(t, []string{"nodepool", "general"}, objects...)
+		if strings.Contains(answer, said) != row.says || strings.Contains(answer, fix) != row.says || !strings.Contains(answer, " of 9 machines to be launched.\n") {
+			t.Errorf("%s, of a static pool:\n%s", name, answer)
+		}
 	}
+}
+
+func isGeneral(o client.Object) bool {
+	pool, ok := o.(*karpv1.NodePool)
+	return ok && pool.Name == "general"
 }
 
 // A cluster goes on while it is read: a pod may be refused, or come, after the pods were listed.

@@ -70,6 +70,8 @@ type Answer struct {
 	// ToMend is what does not hold this machine up and would hurt all the same.
 	ToMend []Fix `json:"toMend,omitempty"`
 
+	// launches says that machines of a pool are to be launched.
+	launches bool
 	// detail is what the text has between the summary and the fixes.
 	detail string
 }

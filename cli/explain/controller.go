@@ -20,18 +20,18 @@ type Controller struct {
 	Name              string
 	Acting, Observing []*coordinationv1.Lease
 	Unknown           bool
-	// Said is what the controller said last of pods, by their names.
+	// Said is what the controller said last of objects that lack machines, by their names.
 	Said map[string]*corev1.Event
 }
 
-// Attend adds to answers about pods that promise machines what the controller said of the pods,
+// Attend adds to answers that promise machines what the controller said of the objects,
 // and why none of them is launched if no controller does that.
 func (c *Cluster) Attend(answers []*Answer, by *Controller) {
 	for _, a := range answers {
 		if !a.Promises() {
 			continue
 		}
-		if e := by.Said[a.Object.Name]; e != nil && a.Verdict == NeedsNode {
+		if e := by.Said[a.Object.Name]; e != nil && a.Verdict != NewNode {
 			a.contradict(e.Message, e.LastTimestamp.Time)
 		}
 		if !by.Unknown {
@@ -41,10 +41,10 @@ func (c *Cluster) Attend(answers []*Answer, by *Controller) {
 }
 
 // Promises reports whether the answer is that a machine comes.
-func (a *Answer) Promises() bool { return a.Verdict == NeedsNode || a.Verdict == NewNode }
+func (a *Answer) Promises() bool { return a.Verdict == NeedsNode || a.Verdict == NewNode || a.launches }
 
 // contradict adds that the controller reported otherwise a moment ago, when the answer is
-// that a pod would get a machine: the cloud has none at present.
+// that there would be a machine: the cloud has none at present.
 func (a *Answer) contradict(said string, at time.Time) {
 	a.say(fmt.Sprintf("But at %s the controller reported: %s.", Stamp(at), strings.TrimSuffix(said, ".")))
 	a.Fixes = append(a.Fixes, Fix{What: "if none is available at present: " + plan.Reason{Code: plan.OfferingUnavailable}.Fix()})

@@ -351,7 +351,12 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 	if lacks := lacking(p); len(lacks) > 0 {
 		a.say(fmt.Sprintf("Some of its machines cannot be had, for want of: %s.", strings.Join(lacks, "; ")))
 	}
-	if _, _, short := static.Staff(c.s, p, disruption.Replacing(c.s), limit.New(c.s)); short != nil {
+	launch, _, short := static.Staff(c.s, p, disruption.Replacing(c.s), limit.New(c.s))
+	if len(launch) > 0 {
+		a.launches = true
+		a.say(fmt.Sprintf("%d of %s to be launched.", len(launch), plan.Count(int(*p.Replicas), "machine")))
+	}
+	if short != nil {
 		a.say(short.String() + ".")
 	}
 	reasons = append(reasons, c.bounds(a, p)...)

@@ -16,24 +16,23 @@ import (
 	"github.com/millwright-dev/millwright/cli/listing"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers"
-	"github.com/millwright-dev/millwright/controllers/apply"
 	"github.com/millwright-dev/millwright/controllers/loop"
 )
 
-// current is how old an event may be that still holds: the controller repeats the one
-// about a pod without a machine after five minutes.
+// current is how old an event may be that still holds: the controller repeats those
+// about what has no machine after five minutes.
 const current = 6 * time.Minute
 
-// Read reads what is known of the controller, and of what it said of the pods of a namespace. Kinds
-// that may not be read are named.
-func Read(ctx context.Context, reader client.Reader, now time.Time, namespace string) (*explain.Controller, []string, error) {
+// Read reads what is known of the controller, and what it said in events of a namespace for a reason.
+// Kinds that may not be read are named.
+func Read(ctx context.Context, reader client.Reader, now time.Time, namespace, reason string) (*explain.Controller, []string, error) {
 	out := &explain.Controller{Name: cluster.LeaseName}
 	kinds := []string{"Event", "Lease", "Lease"}
 	errs := make([]error, len(kinds))
 	loop.SideBySide(len(kinds), func(i int) {
 		switch i {
 		case 0:
-			out.Said, errs[i] = said(ctx, reader, now, namespace)
+			out.Said, errs[i] = said(ctx, reader, now, namespace, reason)
 		case 1:
 			errs[i] = leasesOf(ctx, reader, cluster.LeaseName, &out.Acting)
 		case 2:
@@ -54,9 +53,9 @@ func Read(ctx context.Context, reader client.Reader, now time.Time, namespace st
 	return out, unread, failed
 }
 
-// said is what the controller said last of the pods for which it has no machine, unless that is
+// said is what the controller said last of the objects for which it has no machine, unless that is
 // old: it knows what the cloud refused a moment ago, which no object says.
-func said(ctx context.Context, reader client.Reader, now time.Time, namespace string) (map[string]*corev1.Event, error) {
+func said(ctx context.Context, reader client.Reader, now time.Time, namespace, reason string) (map[string]*corev1.Event, error) {
 	out := map[string]*corev1.Event{}
 	err := listing.Each(ctx, reader, &corev1.EventList{}, func(e *corev1.Event) error {
 		last := out[e.InvolvedObject.Name]
@@ -64,6 +63,6 @@ func said(ctx context.Context, reader client.Reader, now time.Time, namespace st
 			out[e.InvolvedObject.Name] = e
 		}
 		return nil
-	}, client.InNamespace(namespace), client.MatchingFields{"source": controllers.EventSource, "reason": apply.FailedScheduling})
+	}, client.InNamespace(namespace), client.MatchingFields{"source": controllers.EventSource, "reason": reason})
 	return out, err
 }
