@@ -291,3 +291,21 @@ func (m *Offerings) Selling(n *demand.Node) bitset.Set {
 func (m *Offerings) Sells(n *demand.Node, need []int64) bool {
 	return m.TakesOnSome(m.Selling(n), need)
 }
+
+// Launchable reports whether a machine that takes the need can be launched: limits allow one, and
+// those that they allow have the values that its pool's minValues demand.
+func (m *Offerings) Launchable(n *demand.Node, need []int64) bool {
+	open := m.Affordable(m.Selling(n))
+	for _, p := range m.Pools {
+		counts := m.NewMinValues(p)
+		for i := range open.Within(p.Lo, p.Hi) {
+			if !m.Takes(need, &m.Launches[i]) {
+				continue
+			}
+			if counts.Add(i); m.Lenient || counts.Met() {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/placement/demand"
+	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -219,7 +220,7 @@ func (s *domains) units(groups []*demand.Group, leader map[*demand.Group]*demand
 		for hi < count && slices.EqualFunc(shares[lo], shares[hi], func(x, y []*snapshot.Pod) bool { return len(x) == len(y) }) {
 			hi++
 		}
-		units := s.unit(groups, shares[lo:hi])
+		units := s.unit(groups, leader, shares[lo:hi])
 		if count == 1 {
 			units[0].Members = nil // there is no other way to divide them
 		}
@@ -249,31 +250,27 @@ func divide(groups [][]*snapshot.Pod, count, small int) [][][]*snapshot.Pod {
 }
 
 // unit makes a group of equal units, of which each has the pods of shares by group. The
-// pods that no machine holds beside those before them, or none that limits allow, are refused.
-func (s *domains) unit(groups []*demand.Group, shares [][][]*snapshot.Pod) []*demand.Group {
-	turns := turns(shares[0])
-	fit := len(turns)
-	of := func(n int) (*demand.Group, bool) {
-		unit, ok := s.unitOf(groups, turns[:n])
-		return unit, ok && (s.takenNow(unit) || s.Offerings.TakesOnSome(s.Offerings.Affordable(s.Offerings.Selling(unit.Shape.Node)), unit.Need))
-	}
-	whole, ok := of(fit)
-	kept := whole
+// pods that no machine may hold beside the others are refused.
+func (s *domains) unit(groups []*demand.Group, leader map[*demand.Group]*demand.Group, shares [][][]*snapshot.Pod) []*demand.Group {
+	all := turns(shares[0])
+	whole, ok := s.holds(groups, all)
+	kept, fit := whole, all
 	if !ok {
-		fit = sort.Search(fit, func(n int) bool { _, ok := of(n + 1); return !ok })
-		fit = max(fit, 1) // what keeps it from every machine is told of the pod
-		kept, ok = of(fit)
+		if fit = s.largest(groups, leader, all); len(fit) == 0 {
+			fit = all[:1] // what keeps it from every machine is told of the pod
+		}
+		kept, _ = s.unitOf(groups, fit)
 	}
-	refused := map[int][]*snapshot.Pod{}
+	refused := make([][]*snapshot.Pod, len(groups))
 	for _, share := range shares {
-		next := make([]int, len(groups))
-		for n, i := range turns {
-			p := share[i][next[i]]
-			if next[i]++; ok && n < fit || !ok && n == 0 {
-				kept.Pods = append(kept.Pods, p)
-			} else {
-				refused[i] = append(refused[i], p)
+		for i, pods := range share {
+			n := 0
+			for _, turn := range fit {
+				if turn == i {
+					n++
+				}
 			}
+			kept.Pods, refused[i] = append(kept.Pods, pods[:n]...), append(refused[i], pods[n:]...)
 		}
 	}
 	out := []*demand.Group{kept}
@@ -287,6 +284,37 @@ func (s *domains) unit(groups []*demand.Group, shares [][][]*snapshot.Pod) []*de
 	return out
 }
 
+// largest are the pods of a unit, as turns, that a machine may hold together: in turn, of each
+// group up to the first that does not fit, and none that would be there without its leader.
+func (s *domains) largest(groups []*demand.Group, leader map[*demand.Group]*demand.Group, turns []int) (kept []int) {
+	fails := func(n int) bool { _, ok := s.holds(groups, slices.Concat(kept, turns[:n+1])); return !ok }
+	for len(turns) > 0 && fails(len(turns)-1) {
+		n := sort.Search(len(turns), fails)
+		kept = slices.Concat(kept, turns[:n])
+		var rest []int
+		for _, i := range turns[n+1:] {
+			first := slices.Index(groups, leader[groups[i]])
+			if i != turns[n] && (first < 0 || slices.Contains(kept, first) || slices.Contains(rest, first)) {
+				rest = append(rest, i)
+			}
+		}
+		turns = rest
+	}
+	return append(kept, turns...)
+}
+
+// holds makes a unit, and reports whether a machine that exists, or may be launched, holds it.
+func (s *domains) holds(groups []*demand.Group, turns []int) (*demand.Group, bool) {
+	unit, ok := s.unitOf(groups, turns)
+	return unit, ok && (s.takenNow(unit) || s.allowed(unit) && s.Offerings.Launchable(unit.Shape.Node, unit.Need))
+}
+
+// allowed reports whether spreads over nodes let a new one have a unit.
+func (s *domains) allowed(unit *demand.Group) bool {
+	f := s.Family(unit.Shape)
+	return (&pack.Load{Free: unit.Need}).Room(&f, unit.Need, 1) > 0
+}
+
 // crowded is the reason of pods of a group that no machine holds beside those near which they
 // have to be: all of a unit.
 func (s *domains) crowded(g, unit *demand.Group) plan.Reason {
@@ -295,8 +323,12 @@ func (s *domains) crowded(g, unit *demand.Group) plan.Reason {
 		return s.RuleOf(g)
 	}
 	have := "no machine holds"
-	if len(unit.Members) > 0 && s.Offerings.Sells(unit.Shape.Node, unit.Need) {
-		have = "limits leave no machine that holds"
+	switch {
+	case len(unit.Members) == 0:
+	case !s.allowed(unit):
+		have = "a spread lets no machine have"
+	case s.Offerings.Sells(unit.Shape.Node, unit.Need):
+		have = "limits or minValues leave no machine that holds"
 	}
 	have = fmt.Sprintf("%s all %d pods that must share a node", have, unit.Bundle)
 	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: s.PodTopology.Counts[near.Rule].String(), Have: have}
