@@ -11,6 +11,7 @@ import (
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 
 	"github.com/millwright-dev/millwright/cluster"
+	"github.com/millwright-dev/millwright/doctor/account"
 	"github.com/millwright-dev/millwright/doctor/control"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/spread"
@@ -225,4 +226,14 @@ spec:
     resourceRules:
     - {verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true}
 `, name, account, namespace)
+}
+
+// unusedReservations are none where the gate of reserved capacity is off: then machines run in them.
+func unusedReservations(in *Inventory) []Finding {
+	if slices.ContainsFunc(in.Workloads, func(w Workload) bool {
+		return (ours(w) || theirs(w)) && strings.Contains(settings(w), "ReservedCapacity=false")
+	}) {
+		return nil
+	}
+	return account.ReservationsThatAreUnused(&in.Account, in.Classes, in.Pools)
 }

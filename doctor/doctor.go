@@ -96,6 +96,7 @@ var checks = []check{
 	{"queue-open", func(in *Inventory) []Finding { return account.QueuesThatAreOpen(in.Queues) }, true},
 	{"queue-unset", queuesUnset, false},
 	{"requests-queued", requestsQueued, false},
+	{"reservation-unused", unusedReservations, true},
 	{"role-unusable", func(in *Inventory) []Finding { return account.RolesThatAreUnusable(&in.Account, in.Classes) }, true},
 	{"scheduler-differs", func(in *Inventory) []Finding { return control.SchedulersThatDiffer(in.schedulers, in.spreads()) }, false},
 	{"second-hand", secondHands, false},

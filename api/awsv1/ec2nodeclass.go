@@ -16,6 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// OpenReservations is the annotation by which an EC2NodeClass says whether its on-demand machines may
+// run in open capacity reservations: true or false.
+const OpenReservations = "millwright.dev/open-reservations"
+
 // EC2NodeClass is Karpenter's. Nothing of its spec is lost when it is read and written.
 type EC2NodeClass struct {
 	ec2class.EC2NodeClass `json:",inline"`

@@ -19,6 +19,7 @@ type Account struct {
 	SecurityGroups []SecurityGroup
 	Roles          []Role
 	Profiles       []Profile
+	Reservations   []Reservation
 	// AllRoles says that there are no other roles, AllProfiles that no other profile has one.
 	AllRoles, AllProfiles bool
 	// Denied are the actions that a simulation refused to a principal.
@@ -73,6 +74,7 @@ func (d Denial) ref() plan.ObjectRef { return plan.ObjectRef{Kind: "Permission",
 func (a *Account) Merge(b Account) {
 	a.Subnets, a.SecurityGroups = append(a.Subnets, b.Subnets...), append(a.SecurityGroups, b.SecurityGroups...)
 	a.Roles, a.Profiles = append(a.Roles, b.Roles...), append(a.Profiles, b.Profiles...)
+	a.Reservations = append(a.Reservations, b.Reservations...)
 	a.AllRoles, a.AllProfiles = a.AllRoles || b.AllRoles, a.AllProfiles || b.AllProfiles
 	a.Denied = append(a.Denied, b.Denied...)
 }

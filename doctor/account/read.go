@@ -30,6 +30,15 @@ type document struct {
 		GroupName string
 		Tags      []tag
 	}
+	CapacityReservations []struct {
+		CapacityReservationID                      string `json:"CapacityReservationId"`
+		InstanceType, AvailabilityZone             string
+		InstanceMatchCriteria, State               string
+		ReservationType                            string
+		Interruptible                              bool
+		TotalInstanceCount, AvailableInstanceCount int
+		Tags                                       []tag
+	}
 	Role                  *role
 	Roles, RoleDetailList []role
 	AttachedPolicies      []attached
@@ -67,7 +76,7 @@ type evaluation struct {
 	MissingContextValues                           []string
 }
 
-var errForm = errors.New("none of the documents of the AWS CLI that are read: describe-subnets, describe-security-groups, get-account-authorization-details, list-roles, get-role, list-attached-role-policies after it, get-instance-profile, list-instance-profiles, simulate-principal-policy, get-queue-attributes, list-rules")
+var errForm = errors.New("none of the documents of the AWS CLI that are read: describe-subnets, describe-security-groups, describe-capacity-reservations, get-account-authorization-details, list-roles, get-role, list-attached-role-policies after it, get-instance-profile, list-instance-profiles, simulate-principal-policy, get-queue-attributes, list-rules")
 
 // Read reads documents that follow each other.
 func Read(r io.Reader) (Told, error) {
@@ -99,7 +108,7 @@ type reading struct {
 }
 
 // keys are the members by which a document is known.
-var keys = []string{"Subnets", "SecurityGroups", "Role", "Roles", "RoleDetailList", "AttachedPolicies", "InstanceProfile", "InstanceProfiles", "EvaluationResults", "Attributes", "Rules"}
+var keys = []string{"Subnets", "SecurityGroups", "CapacityReservations", "Role", "Roles", "RoleDetailList", "AttachedPolicies", "InstanceProfile", "InstanceProfiles", "EvaluationResults", "Attributes", "Rules"}
 
 func (r *reading) add(raw json.RawMessage) error {
 	var members map[string]json.RawMessage
@@ -122,6 +131,14 @@ func (r *reading) add(raw json.RawMessage) error {
 	}
 	for _, g := range d.SecurityGroups {
 		r.account.SecurityGroups = append(r.account.SecurityGroups, SecurityGroup{ID: g.GroupID, Name: g.GroupName, Tags: tags(g.Tags)})
+	}
+	for _, c := range d.CapacityReservations {
+		if c.State == "active" && c.InstanceMatchCriteria == "open" && c.ReservationType != "capacity-block" && !c.Interruptible {
+			r.account.Reservations = append(r.account.Reservations, Reservation{
+				ID: c.CapacityReservationID, Type: c.InstanceType, Zone: c.AvailabilityZone,
+				Free: c.AvailableInstanceCount, Total: c.TotalInstanceCount, Tags: tags(c.Tags),
+			})
+		}
 	}
 	for _, e := range d.EvaluationResults {
 		// What depends on tags of the request was not decided.

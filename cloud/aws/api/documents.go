@@ -13,7 +13,7 @@ import (
 )
 
 // Documents writes what the account has that node classes draw on: subnets, security groups,
-// roles and instance profiles, each page as the AWS CLI prints it. It only reads.
+// capacity reservations, roles and instance profiles, each page as the AWS CLI prints it. It only reads.
 func (c *Client) Documents(ctx context.Context, w io.Writer) error {
 	enc := json.NewEncoder(w)
 	subnets := ec2.NewDescribeSubnetsPaginator(c.ec2, &ec2.DescribeSubnetsInput{})
@@ -22,6 +22,10 @@ func (c *Client) Documents(ctx context.Context, w io.Writer) error {
 	}
 	groups := ec2.NewDescribeSecurityGroupsPaginator(c.ec2, &ec2.DescribeSecurityGroupsInput{})
 	if err := encode(enc, each(ctx, "ec2:DescribeSecurityGroups", groups)); err != nil {
+		return err
+	}
+	reservations := ec2.NewDescribeCapacityReservationsPaginator(c.ec2, &ec2.DescribeCapacityReservationsInput{})
+	if err := encode(enc, each(ctx, "ec2:DescribeCapacityReservations", reservations)); err != nil {
 		return err
 	}
 	roles := iam.NewGetAccountAuthorizationDetailsPaginator(c.iam, &iam.GetAccountAuthorizationDetailsInput{

@@ -127,19 +127,16 @@ func New(class *awsv1.EC2NodeClass, m Machine, cluster string) *Content {
 	return c
 }
 
-// OpenReservationsAnnotation is the key by which an EC2NodeClass says whether its on-demand machines
-// may run in open capacity reservations: true or false.
-const OpenReservationsAnnotation = "millwright.dev/open-reservations"
-
-// OpenReservations reports what the class says of that, otherwise if it says nothing.
+// OpenReservations reports whether a class's on-demand machines may run in open capacity reservations;
+// if it says nothing of it, what is so otherwise.
 func OpenReservations(class *awsv1.EC2NodeClass, otherwise bool) (bool, error) {
-	switch text, ok := class.Annotations[OpenReservationsAnnotation]; {
+	switch text, ok := class.Annotations[awsv1.OpenReservations]; {
 	case !ok:
 		return otherwise, nil
 	case text == "true", text == "false":
 		return text == "true", nil
 	default:
-		return false, fmt.Errorf("metadata.annotations[%s]: %q is neither true nor false", OpenReservationsAnnotation, text)
+		return false, fmt.Errorf("metadata.annotations[%s]: %q is neither true nor false", awsv1.OpenReservations, text)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/millwright-dev/millwright/cloud"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/reserve"
-	"github.com/millwright-dev/millwright/cloud/aws/launchtemplate"
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/interruption"
 )
@@ -449,7 +448,7 @@ func TestOnDemandMachinesRunInOpenReservationsWhereTheClassOrTheGateSaysSo(t *te
 		r.must(p.Refresh(t.Context()))
 		r.resolved(p, func(c *awsv1.EC2NodeClass) {
 			if discovering(c); row.said != "" {
-				c.Annotations = map[string]string{launchtemplate.OpenReservationsAnnotation: row.said}
+				c.Annotations = map[string]string{awsv1.OpenReservations: row.said}
 			}
 		})
 		i, err := p.Launch(t.Context(), r.request(p, "claim", func(c catalog.Choice) bool {
@@ -466,7 +465,7 @@ func TestAClassWhoseWordOnOpenReservationsIsUnknownIsNotReady(t *testing.T) {
 	r := newRig(t)
 	class := readyClass()
 	discovering(class)
-	class.Annotations = map[string]string{launchtemplate.OpenReservationsAnnotation: "yes"}
+	class.Annotations = map[string]string{awsv1.OpenReservations: "yes"}
 	_, err := r.provider().Resolve(t.Context(), class)
 	r.must(err)
 	said := ""
