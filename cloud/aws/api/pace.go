@@ -40,7 +40,8 @@ func (p *pace) of(action string) *bucket {
 	return b
 }
 
-// held names the actions whose calls have lately waited for long, in order.
+// held names the actions whose calls have lately waited for long, in order. Their rates are left out:
+// they change with every call, and a condition has the words.
 func (p *pace) held(service string) []string {
 	p.mu.Lock()
 	buckets := maps.Clone(p.byAction)
@@ -48,7 +49,7 @@ func (p *pace) held(service string) []string {
 	var out []string
 	for _, action := range slices.Sorted(maps.Keys(buckets)) {
 		if b := buckets[action]; b.isLate() {
-			out = append(out, fmt.Sprintf("%s:%s: AWS refuses calls as too frequent, so they wait for their turn; about %.1f a second are made", service, action, b.limit.Limit()))
+			out = append(out, fmt.Sprintf("%s:%s: AWS refuses calls as too frequent, so they wait for their turn", service, action))
 		}
 	}
 	return out

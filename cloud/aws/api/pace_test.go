@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -87,11 +88,16 @@ func TestCallsThatWaitForLongAreTold(t *testing.T) {
 		for range 20 {
 			all.Go(func() { called(t, p, "CreateFleet", rate.NewLimiter(rate.Inf, 0), 1) })
 		}
-		time.Sleep(20 * time.Second)
+		time.Sleep(11 * time.Second)
+		before := p.held("ec2")
+		time.Sleep(9 * time.Second)
 		if held := strings.Join(p.held("ec2"), "\n"); !strings.HasPrefix(held, "ec2:CreateFleet: ") || strings.Contains(held, "\n") {
 			t.Errorf("while calls wait for long, told is %q", held)
 		}
 		all.Wait()
+		if after := p.held("ec2"); !slices.Equal(after, before) {
+			t.Errorf("what is told changes with the rate: %q, then %q", before, after)
+		}
 		time.Sleep(toldFor)
 		if held := p.held("ec2"); len(held) > 0 {
 			t.Errorf("still told: %v", held)

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +57,7 @@ func (r *Record) answered(action string, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	before := r.refused[action]
 	delete(r.refused, action)
 	if fault == nil {
 		return
@@ -66,8 +68,17 @@ func (r *Record) answered(action string, err error) {
 	if r.refused == nil {
 		r.refused = map[string]string{}
 	}
-	r.refused[action] = fleet.Plain(fault.ErrorMessage())
+	if r.refused[action] = fleet.Plain(fault.ErrorMessage()); sort(before) == sort(r.refused[action]) {
+		r.refused[action] = before
+	}
 }
+
+// named is the name of a resource after its sort.
+var named = regexp.MustCompile(`(arn:[^/ ]*/)[^ ]+`)
+
+// sort is a message for any resource of the sort that it names: the next machine is refused as the
+// one before it was.
+func sort(message string) string { return named.ReplaceAllString(message, "$1") }
 
 // Missing are the actions whose last answer was a refusal, each with the message, in order.
 func (r *Record) Missing() []string {
